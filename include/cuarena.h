@@ -1,0 +1,21 @@
+/*
+ * libcuarena: owns GPU and CPU memory and hands out blocks of it from the
+ * host, without a driver call.
+ *
+ * Include this file; it brings the parts in:
+ *   cuarena/base.h    version, status, last error, log
+ *   cuarena/heap.h    the offsets-only heap, usable on its own
+ *   cuarena/memory.h  the contract for bytes: where segments come from
+ *   cuarena/arena.h   arenas: pointers and blocks of real memory
+ *
+ * The header is the reference manual. It needs C11 or C++17 and nothing else.
+ */
+#ifndef CUARENA_H
+#define CUARENA_H
+
+#include "cuarena/arena.h"
+#include "cuarena/base.h"
+#include "cuarena/heap.h"
+#include "cuarena/memory.h"
+
+#endif

@@ -1,0 +1,483 @@
+/*
+ * Arenas: one memory, one policy, one lock, its statistics.
+ *
+ * Threads: any thread may call anything at any time; destroy must be the last
+ * call. An arena has one lock, held for a bounded time, never across a call of
+ * the memory or of the caller's functions.
+ *
+ * Cost: alloc, free, resize in place, pin, and every statistic take a bounded
+ * number of steps and call no memory while the arena holds room. What costs
+ * more says so. A free never allocates.
+ *
+ * Errors that any call may return: BAD_ARGUMENT (NULL arena or output, a value
+ * out of range: the message of cuarena_last_error_info names it), LOST.
+ */
+#ifndef CUARENA_ARENA_H
+#define CUARENA_ARENA_H
+
+#include "base.h"
+#include "heap.h"
+#include "memory.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cuarena cuarena_t;
+
+/* Names the purpose of blocks; 0: none. Registered once per arena. */
+typedef uint16_t cuarena_tag_t;
+
+#define CUARENA_REGION_DYNAMIC 0
+#define CUARENA_REGION_STABLE 1
+#define CUARENA_REGION_COUNT 2
+/* For statistics: both regions, dedicated and adopted blocks. */
+#define CUARENA_REGION_ALL (-1)
+
+/* ---- Configuration ----------------------------------------------------- */
+
+/* An amount of memory: bytes, thousandths of a percent of what is available,
+ * or all that is available but so many bytes. As text: 512MiB, 4G, 80%,
+ * auto-256MiB, auto. KiB, MiB, GiB, TiB and K, M, G, T all count in 1024. */
+#define CUARENA_AMOUNT_BYTES 0
+#define CUARENA_AMOUNT_PERCENT 1 /* value 100000 = 100 % */
+#define CUARENA_AMOUNT_AUTO 2    /* available minus value */
+typedef struct cuarena_amount {
+    int32_t unit; /* CUARENA_AMOUNT_... */
+    int32_t zero; /* 0 */
+    uint64_t value;
+} cuarena_amount_t;
+
+/* pool: of a fixed size, with a stable region if one is asked for.
+ * grow: takes no more than requests need, in place, until its limit. */
+#define CUARENA_PRESET_POOL 0
+#define CUARENA_PRESET_GROW 1
+
+#define CUARENA_GROW_NONE 0  /* fixed */
+#define CUARENA_GROW_EXACT 1 /* by what a request lacks, in grains */
+
+#define CUARENA_ZERO_NEVER 0
+#define CUARENA_ZERO_CREATE 1 /* all bytes, when the memory gives them */
+#define CUARENA_ZERO_ALLOC 2  /* each block, before it is handed out */
+#define CUARENA_ZERO_FREE 3   /* each block, before its bytes are reused */
+
+/*
+ * Filled by cuarena_config_init, then by hand, by cuarena_config_set or by
+ * cuarena_config_parse. docs/options.md lists key, range and default of each.
+ */
+typedef struct cuarena_config {
+    size_t struct_size;
+    int32_t preset;           /* CUARENA_PRESET_... */
+    int32_t memory;           /* CUARENA_MEMORY_...; pageable by default */
+    cuarena_amount_t pool;    /* size of a fixed pool; auto-512MiB */
+    cuarena_amount_t stable;  /* of those, the stable region; 0 bytes */
+    cuarena_amount_t limit;   /* most bytes held; auto */
+    uint64_t reserve_bytes;   /* addresses set aside; 0: as the limit says */
+    uint64_t alignment;       /* the granule: power of two from 8; 256 */
+    uint64_t split_threshold; /* see cuarena_heap_config_t; 0 */
+    uint64_t max_blocks;      /* most live blocks; 2^26 */
+    int32_t grow;             /* CUARENA_GROW_...; as the preset says: -1 */
+    int32_t zero;             /* CUARENA_ZERO_...; never */
+    int32_t placement;        /* CUARENA_PLACEMENT_...; default */
+    int32_t compact_on_oom;   /* 1: a step of running out; 0 */
+
+    /* memory = bytes: what the caller owns, at least until destroy. The arena
+     * may give out every byte from the first multiple of `alignment`. */
+    void *bytes;
+    uint64_t bytes_size;
+    /* memory = custom: copied at creation; `ops_user` stays the caller's. */
+    const cuarena_memory_ops_t *ops;
+    void *ops_user;
+    char name[32]; /* for logs and messages; may be empty */
+} cuarena_config_t;
+
+CUARENA_API void cuarena_config_init(cuarena_config_t *config);
+/* Sets one option from text. BAD_ARGUMENT for an unknown key or a value that
+ * does not parse or is out of range: the message names key, value and what
+ * would be accepted; the config is as it was. */
+CUARENA_API cuarena_status_t cuarena_config_set(cuarena_config_t *config,
+                                                const char *key,
+                                                const char *value);
+/* "key=value,key=value": all of them or, on an error, none. */
+CUARENA_API cuarena_status_t cuarena_config_parse(cuarena_config_t *config,
+                                                  const char *text);
+/* The value of one option as text that cuarena_config_set accepts. UNSUPPORTED
+ * for a value that has none: a memory of the caller's own. */
+CUARENA_API cuarena_status_t cuarena_config_get(const cuarena_config_t *config,
+                                                const char *key, char *text,
+                                                size_t text_size);
+/* Parses an amount as above; BAD_ARGUMENT with the text named. */
+CUARENA_API cuarena_status_t cuarena_amount_parse(const char *text,
+                                                  cuarena_amount_t *amount_out);
+
+/* One row of the options table; BAD_ARGUMENT past the last. Static text. */
+typedef struct cuarena_option_info {
+    size_t struct_size;
+    const char *key;
+    const char *type;         /* amount, bytes, count, choice, flag, text */
+    const char *accepted;     /* range or choices */
+    const char *default_text; /* accepted by cuarena_config_set */
+    const char *help;         /* one sentence */
+} cuarena_option_info_t;
+CUARENA_API void cuarena_option_info_init(cuarena_option_info_t *info);
+CUARENA_API cuarena_status_t cuarena_option_info(size_t index,
+                                                 cuarena_option_info_t *info);
+
+/* ---- Life -------------------------------------------------------------- */
+
+/*
+ * Makes an arena. The preset `pool` takes its bytes now; `grow` takes none.
+ * BAD_ARGUMENT, OUT_OF_MEMORY (with what was available), LIMIT (the pool is
+ * larger than the limit), DRIVER, UNSUPPORTED (the memory cannot do what the
+ * options ask). Cost: the memory's, plus under 1 ms.
+ */
+CUARENA_API cuarena_status_t cuarena_create(const cuarena_config_t *config,
+                                            cuarena_t **arena_out);
+/*
+ * Ends the arena and clears the handle. BUSY while blocks live: nothing
+ * changes, and the log and the last error tell the leaks by tag. NULL and a
+ * cleared handle are OK.
+ */
+CUARENA_API cuarena_status_t cuarena_destroy(cuarena_t **arena);
+/* As destroy, ending every block. */
+CUARENA_API cuarena_status_t cuarena_destroy_forced(cuarena_t **arena);
+/*
+ * Ends every block, pointer and id at once, in both regions; keeps memory,
+ * sizes, tags, limits. BUSY while pins taken by cuarena_block_pin exist.
+ * Peaks stay (cuarena_reset_peaks). Cost: the live blocks.
+ */
+CUARENA_API cuarena_status_t cuarena_reset(cuarena_t *arena);
+/*
+ * Makes the pool `bytes` large, its stable region as it is. Contents stay, in
+ * place where the memory can. Otherwise, or if blocks stand in the part that
+ * goes, blocks without pins move (reported to the relocation callback) and
+ * pinned ones make it BUSY. BAD_ARGUMENT below the stable region's size;
+ * UNSUPPORTED for a caller's own bytes. A failed call changed nothing.
+ * Cost: the bytes moved.
+ */
+CUARENA_API cuarena_status_t cuarena_resize_pool(cuarena_t *arena,
+                                                 uint64_t bytes);
+/*
+ * Gives unused bytes back to the memory, whole grains from the end and from
+ * the middle, until no more than `keep_bytes` are held or nothing more is
+ * free. What a pool gave back it takes again when it needs it. A caller's own
+ * bytes stay. Cost: ranges, and the memory's.
+ */
+CUARENA_API cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
+                                          uint64_t *given_back_out);
+
+#define CUARENA_LIMIT_HELD 0 /* bytes held from the memory */
+#define CUARENA_LIMIT_LIVE 1 /* bytes of live blocks, as taken */
+/* Bytes, or percent and auto of what the memory has available. Below what is
+ * held or live now is legal: it bounds what comes. `old_bytes_out` may be
+ * NULL; UINT64_MAX is "none". */
+CUARENA_API cuarena_status_t cuarena_set_limit(cuarena_t *arena, int32_t kind,
+                                               cuarena_amount_t limit,
+                                               uint64_t *old_bytes_out);
+CUARENA_API cuarena_status_t cuarena_get_limit(cuarena_t *arena, int32_t kind,
+                                               uint64_t *bytes_out);
+
+/* ---- Requests ---------------------------------------------------------- */
+
+typedef struct cuarena_request {
+    size_t struct_size;
+    int32_t region;    /* CUARENA_REGION_DYNAMIC or _STABLE */
+    int32_t zeroed;    /* 1: the block's bytes read as 0 */
+    int32_t dedicated; /* 1: a segment of its own, outside growth, given back
+                        * when it is freed; counts toward the limits */
+    cuarena_tag_t tag;
+    uint64_t alignment; /* 0: the arena's; else a power of two */
+} cuarena_request_t;
+CUARENA_API void cuarena_request_init(cuarena_request_t *request);
+
+/*
+ * What allocating calls may return besides: OUT_OF_MEMORY (fewer bytes are
+ * free than asked and no more can be had), FRAGMENTED (compaction would serve
+ * it), LIMIT (a limit stands in the way), UNSUPPORTED (zeroed on a memory that
+ * cannot), DRIVER. The last error has asked, limit, held, free and largest.
+ */
+
+/* ---- Pointers: blocks that stay where they are ------------------------- */
+
+/* `bytes` of the dynamic region, pinned. 0 bytes: OK, NULL, not counted. */
+CUARENA_API cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes,
+                                           void **pointer_out);
+/* NULL request: as cuarena_alloc. */
+CUARENA_API cuarena_status_t
+cuarena_alloc_with(cuarena_t *arena, uint64_t bytes,
+                   const cuarena_request_t *request, void **pointer_out);
+/* count * size bytes; BAD_ARGUMENT if that overflows. */
+CUARENA_API cuarena_status_t
+cuarena_alloc_array(cuarena_t *arena, uint64_t count, uint64_t size,
+                    const cuarena_request_t *request, void **pointer_out);
+/* The caller says that nothing uses the bytes any more. NULL is OK. STALE for
+ * a pointer that no live block begins at. */
+CUARENA_API cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer);
+/*
+ * Grows or shrinks, in place if it can, else by moving the contents (the
+ * caller says that nothing uses them now). 0 bytes frees and gives NULL; a
+ * NULL pointer allocates. BUSY if it would have to move and was pinned by
+ * cuarena_block_pin; a stable block never moves: FRAGMENTED or OUT_OF_MEMORY.
+ * On failure block and contents are as they were. Cost: the bytes moved.
+ */
+CUARENA_API cuarena_status_t cuarena_resize(cuarena_t *arena, void *pointer,
+                                            uint64_t bytes, void **pointer_out);
+/* Either output may be NULL. */
+CUARENA_API cuarena_status_t cuarena_size_of(cuarena_t *arena,
+                                             const void *pointer,
+                                             uint64_t *requested_out,
+                                             uint64_t *allocated_out);
+/* Ends the pin that a pointer is born with: compaction may move it, and the
+ * relocation callback tells the new address. STALE; BAD_ARGUMENT if it was
+ * ended already, or the block is stable. */
+CUARENA_API cuarena_status_t cuarena_unpin(cuarena_t *arena, void *pointer);
+/* Takes it again. BUSY while it moves. */
+CUARENA_API cuarena_status_t cuarena_pin(cuarena_t *arena, void *pointer);
+
+/* ---- Blocks: named by ids that survive moves --------------------------- */
+
+/* Born without a pin. 0 bytes: a live, empty block. */
+CUARENA_API cuarena_status_t cuarena_block_alloc(cuarena_t *arena,
+                                                 uint64_t bytes,
+                                                 cuarena_block_t *block_out);
+CUARENA_API cuarena_status_t cuarena_block_alloc_with(
+    cuarena_t *arena, uint64_t bytes, const cuarena_request_t *request,
+    cuarena_block_t *block_out);
+/* Pinned or not. 0 is OK. A block that is being moved is freed when its move
+ * is done. */
+CUARENA_API cuarena_status_t cuarena_block_free(cuarena_t *arena,
+                                                cuarena_block_t block);
+/* Keeps the id; as cuarena_resize otherwise. 0 bytes: the block is empty. */
+CUARENA_API cuarena_status_t cuarena_block_resize(cuarena_t *arena,
+                                                  cuarena_block_t block,
+                                                  uint64_t bytes);
+/* Holds the block where it is and tells where. An address is good only while
+ * the block is pinned. Pins count. Waits for a move under way. NULL for an
+ * empty block. */
+CUARENA_API cuarena_status_t cuarena_block_pin(cuarena_t *arena,
+                                               cuarena_block_t block,
+                                               void **pointer_out);
+CUARENA_API cuarena_status_t cuarena_block_unpin(cuarena_t *arena,
+                                                 cuarena_block_t block);
+/* The id of the block that begins at `pointer`. */
+CUARENA_API cuarena_status_t cuarena_block_of(cuarena_t *arena,
+                                              const void *pointer,
+                                              cuarena_block_t *block_out);
+
+/* What is known of a block. Frozen. */
+typedef struct cuarena_block_info {
+    cuarena_block_t block;
+    void *address;      /* NULL if empty; good while pinned */
+    uint64_t requested; /* bytes asked for */
+    uint64_t allocated; /* bytes taken */
+    uint64_t alignment;
+    int32_t region;
+    cuarena_tag_t tag;
+    uint16_t pins;
+    uint8_t pointer; /* 1: made by the pointer calls */
+    uint8_t dedicated;
+    uint8_t adopted;
+    uint8_t moving;
+    uint32_t zero;
+} cuarena_block_info_t;
+CUARENA_API cuarena_status_t cuarena_block_info(cuarena_t *arena,
+                                                cuarena_block_t block,
+                                                cuarena_block_info_t *info_out);
+/*
+ * Copies up to `capacity` live blocks, in no particular order. `cursor`
+ * begins at 0; the enumeration ended when fewer than `capacity` came. Blocks
+ * made or freed meanwhile may or may not be seen; no other is missed or seen
+ * twice. Cost: the slots passed over.
+ */
+CUARENA_API cuarena_status_t cuarena_blocks(cuarena_t *arena, uint64_t *cursor,
+                                            cuarena_block_info_t *infos,
+                                            size_t capacity, size_t *count_out);
+/*
+ * Counts foreign bytes as a block of this arena: it appears in statistics,
+ * limits and enumeration, is pinned, and is forgotten, not returned, when it
+ * is freed. BAD_ARGUMENT if the bytes overlap the arena's or are not aligned
+ * to its granule.
+ */
+CUARENA_API cuarena_status_t cuarena_adopt(cuarena_t *arena, void *bytes,
+                                           uint64_t size, cuarena_tag_t tag,
+                                           cuarena_block_t *block_out);
+
+/* ---- Tags -------------------------------------------------------------- */
+
+/* The tag of that name, registered at first use; the name is copied. LIMIT
+ * past CUARENA_HEAP_MAX_TAGS - 1 of them. Cost: the tags. */
+CUARENA_API cuarena_status_t cuarena_tag(cuarena_t *arena, const char *name,
+                                         cuarena_tag_t *tag_out);
+/* Valid until the arena is destroyed. */
+CUARENA_API cuarena_status_t cuarena_tag_name(cuarena_t *arena,
+                                              cuarena_tag_t tag,
+                                              const char **name_out);
+
+/* ---- Compaction -------------------------------------------------------- */
+
+/*
+ * Gets a batch of relocations once, after their copies were queued (on host
+ * memory: done) and the blocks have their new addresses. Ordered so that no
+ * new range overlaps the old range of a later one. Legal in it: everything
+ * but compact, reset, resize_pool, trim and destroy of the same arena
+ * (REENTERED). Non-zero: no further batch; the one reported is done.
+ */
+typedef int32_t (*cuarena_relocation_fn)(void *user,
+                                         const cuarena_relocation_t *list,
+                                         size_t count);
+
+typedef struct cuarena_compact_options {
+    size_t struct_size;
+    uint64_t goal_bytes;     /* 0: all the way; N: until N bytes fit */
+    uint64_t goal_alignment; /* of those; 0: the arena's */
+    uint64_t max_bytes;      /* most bytes moved; UINT64_MAX */
+    uint64_t max_moves;      /* most blocks moved; UINT64_MAX */
+    uint64_t batch_moves;    /* most blocks per batch; 65536 */
+    int32_t report_unmoved;  /* 1: the callback also gets, in a last batch,
+                              * every block without pins that stayed, with
+                              * from = to */
+} cuarena_compact_options_t;
+CUARENA_API void cuarena_compact_options_init(
+    cuarena_compact_options_t *options);
+
+typedef struct cuarena_compact_report {
+    size_t struct_size;
+    uint64_t moves; /* blocks moved */
+    uint64_t runs;  /* copies made of them */
+    uint64_t bytes_moved;
+    uint64_t batches;
+    uint64_t largest_before; /* free range, exact */
+    uint64_t largest_after;
+    int32_t stopped; /* 1: the callback stopped it */
+} cuarena_compact_report_t;
+CUARENA_API void cuarena_compact_report_init(cuarena_compact_report_t *report);
+
+/*
+ * Slides blocks without pins of the dynamic region together. NULL options: all
+ * the way; callback and report may be NULL. One compaction runs at a time:
+ * another thread's waits. FRAGMENTED: a goal that no window within the limits
+ * reaches; nothing moved. UNSUPPORTED: the memory cannot relocate. Cost:
+ * blocks and ranges to plan, under the lock; then the bytes moved, without it.
+ */
+CUARENA_API cuarena_status_t
+cuarena_compact(cuarena_t *arena, const cuarena_compact_options_t *options,
+                cuarena_relocation_fn callback, void *user,
+                cuarena_compact_report_t *report);
+/* Who hears of moves that no compact call reports: resize_pool, and the
+ * compaction step of running out (compact_on_oom). NULL: nobody, and then
+ * that step is left out. */
+CUARENA_API cuarena_status_t cuarena_set_relocation_callback(
+    cuarena_t *arena, cuarena_relocation_fn callback, void *user);
+
+/* ---- Running out ------------------------------------------------------- */
+
+/*
+ * Asked when nothing else helps, before compact_on_oom: 1 says that something
+ * was freed and the request is tried again, 0 that nothing was. Any call of
+ * the arena is legal in it; it is not entered twice on a thread. It is given
+ * up on when it says 1 sixteen times for one request without enough room
+ * appearing.
+ */
+typedef int32_t (*cuarena_oom_fn)(void *user, cuarena_t *arena,
+                                  uint64_t asked_bytes, int32_t attempt);
+CUARENA_API cuarena_status_t cuarena_set_oom_handler(cuarena_t *arena,
+                                                     cuarena_oom_fn handler,
+                                                     void *user);
+
+/* ---- Listening --------------------------------------------------------- */
+
+#define CUARENA_EVENT_ALLOC 1
+#define CUARENA_EVENT_FREE 2
+#define CUARENA_EVENT_RESIZE 3
+#define CUARENA_EVENT_GROW 4    /* bytes taken from the memory */
+#define CUARENA_EVENT_TRIM 5    /* bytes given back */
+#define CUARENA_EVENT_COMPACT 6 /* a batch; bytes = bytes moved */
+#define CUARENA_EVENT_FAIL 7    /* a request that was refused */
+#define CUARENA_EVENT_RESET 8
+typedef struct cuarena_event {
+    size_t struct_size;
+    int32_t kind;
+    cuarena_status_t status; /* of FAIL */
+    cuarena_block_t block;   /* 0 where none */
+    void *address;           /* NULL where none */
+    uint64_t bytes;          /* requested; or taken, given back, moved */
+    cuarena_tag_t tag;
+} cuarena_event_t;
+/* Called after the fact with no lock held; everything is legal in it, and the
+ * events of its own calls reach it too. Events of different threads may come
+ * in another order than they happened. */
+typedef void (*cuarena_event_fn)(void *user, const cuarena_event_t *event);
+CUARENA_API cuarena_status_t cuarena_set_event_listener(
+    cuarena_t *arena, cuarena_event_fn listener, void *user);
+
+/* ---- Knowing ----------------------------------------------------------- */
+
+typedef struct cuarena_stats {
+    size_t struct_size;
+    uint64_t held_bytes;      /* from the memory; only for REGION_ALL */
+    uint64_t capacity_bytes;  /* blocks and ranges together */
+    uint64_t live_bytes;      /* blocks, as taken */
+    uint64_t requested_bytes; /* blocks, as asked for */
+    uint64_t free_bytes;
+    uint64_t largest_bytes; /* free range, to within 1/32 below */
+    uint64_t live_blocks;
+    uint64_t peak_held_bytes; /* peaks: since creation or reset_peaks */
+    uint64_t peak_live_bytes;
+    uint64_t peak_requested_bytes;
+    uint64_t peak_live_blocks;
+    uint64_t allocs;
+    uint64_t frees;
+    uint64_t failed; /* requests refused; only for REGION_ALL, and the */
+    uint64_t grows;  /* counts below too */
+    uint64_t trims;
+    uint64_t compactions;
+    uint64_t moves;
+    uint64_t bytes_moved;
+    uint64_t oom_handler_calls;
+    uint64_t segments;
+    uint64_t dedicated_bytes; /* dedicated and adopted, part of live_bytes */
+    uint64_t bookkeeping_bytes;
+} cuarena_stats_t;
+CUARENA_API void cuarena_stats_init(cuarena_stats_t *stats);
+/* Constant time. For REGION_ALL the peaks are of the whole. */
+CUARENA_API cuarena_status_t cuarena_stats(cuarena_t *arena, int32_t region,
+                                           cuarena_stats_t *stats);
+/* Live, requested, counts and peaks of one tag; the rest is 0. */
+CUARENA_API cuarena_status_t cuarena_tag_stats(cuarena_t *arena,
+                                               cuarena_tag_t tag,
+                                               cuarena_stats_t *stats);
+/* Sets every peak, of regions and tags, to what is now. */
+CUARENA_API cuarena_status_t cuarena_reset_peaks(cuarena_t *arena);
+
+/* What a walk finds. Cost: blocks and ranges of the region, under the lock. */
+typedef struct cuarena_inspection {
+    size_t struct_size;
+    uint64_t free_bytes;
+    uint64_t largest_bytes; /* free range, exact */
+    uint64_t ranges;
+    uint64_t pinned_blocks;
+    uint64_t pinned_bytes;
+    uint64_t movable_blocks;
+    uint64_t movable_bytes;
+    double fragmentation;      /* 1 - largest / free; 0 if nothing is free */
+    uint64_t range_counts[64]; /* ranges of [2^i, 2^(i+1)) bytes */
+    uint64_t range_bytes[64];
+    uint64_t block_counts[64]; /* blocks likewise, by bytes taken */
+    uint64_t block_bytes[64];
+} cuarena_inspection_t;
+CUARENA_API void cuarena_inspection_init(cuarena_inspection_t *inspection);
+CUARENA_API cuarena_status_t cuarena_inspect(cuarena_t *arena, int32_t region,
+                                             cuarena_inspection_t *inspection);
+/* Recomputes everything; CORRUPT with the reason in `text` (may be NULL). */
+CUARENA_API cuarena_status_t cuarena_validate(cuarena_t *arena, char *text,
+                                              size_t text_size);
+
+/* Where the arena's bytes are: the first segment's base and length. */
+CUARENA_API cuarena_status_t cuarena_base(cuarena_t *arena, void **base_out,
+                                          uint64_t *bytes_out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * The contract for bytes: where an arena's segments come from.
+ *
+ * A memory is a const table of functions and a `user` value handed to each of
+ * them. The library's own memories fill the same table; with it a program can
+ * bring bytes of its own kind.
+ *
+ * Rules for every function of the table
+ *   - It is called with no lock held, from any thread, but never twice at once
+ *     for the same segment.
+ *   - Sizes and offsets are multiples of `grain_bytes`, except in `relocate`
+ *     and `zero`, where they are multiples of the arena's granule.
+ *   - It returns a cuarena_status_t: OUT_OF_MEMORY when there is no more to be
+ *     had, DRIVER for any other refusal. A failing function changed nothing.
+ *     give_back, shrink and punch must not fail.
+ *   - It must not call the arena that it serves (REENTERED).
+ */
+#ifndef CUARENA_MEMORY_H
+#define CUARENA_MEMORY_H
+
+#include "base.h"
+#include "heap.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A stream of the device: cudaStream_t and CUstream pass without a cast. */
+typedef struct CUstream_st *cuarena_stream_t;
+
+/* Which memory an arena has. */
+#define CUARENA_MEMORY_PAGEABLE 1 /* host pages, committed as needed */
+#define CUARENA_MEMORY_NONE 2     /* addresses only; never touched */
+#define CUARENA_MEMORY_BYTES 3    /* bytes that the caller owns */
+#define CUARENA_MEMORY_CUSTOM 4   /* functions that the caller brings */
+
+/* One stretch of addresses that a memory gave. The arena keeps it and hands
+ * it to every further call; the memory may change `cookie` at any time. */
+typedef struct cuarena_memory_segment {
+    uint64_t address;        /* of the first byte; never 0 */
+    uint64_t bytes;          /* usable from there; holes count */
+    uint64_t reserved_bytes; /* addresses set aside, >= bytes: how far `grow`
+                              * may go in place */
+    void *cookie;            /* the memory's own */
+} cuarena_memory_segment_t;
+
+/* One relocation of a list that `relocate` executes. Frozen. */
+typedef struct cuarena_relocation {
+    cuarena_block_t block; /* 0 for memory functions: runs of blocks */
+    void *from;
+    void *to;
+    uint64_t bytes;
+} cuarena_relocation_t;
+
+#define CUARENA_MEMORY_HOST_READABLE 1u /* the CPU can read and write it */
+#define CUARENA_MEMORY_TOUCHES                                                 \
+    2u                                 /* bytes exist: zero and relocate do    \
+                                        * something */
+#define CUARENA_MEMORY_COMES_ZEROED 4u /* fresh bytes read as 0 */
+
+typedef struct cuarena_memory_ops {
+    size_t struct_size;
+    const char *name;     /* for messages; static text */
+    uint32_t properties;  /* CUARENA_MEMORY_... bits */
+    uint32_t zero;        /* 0 */
+    uint64_t grain_bytes; /* power of two: what segments are multiples of */
+    uint64_t alignment;   /* power of two: what every address it gives is a
+                           * multiple of; at least the arena's granule */
+
+    /* How many bytes could be had now (at most, as far as known); for sizes
+     * given as a percentage or "auto". NULL: such sizes are BAD_ARGUMENT. */
+    cuarena_status_t (*available)(void *user, uint64_t *bytes_out);
+
+    /* A new segment of `bytes`, with addresses for `reserve_bytes` (>= bytes)
+     * if the memory can set addresses aside, else reserved_bytes = bytes. */
+    cuarena_status_t (*get)(void *user, uint64_t bytes, uint64_t reserve_bytes,
+                            cuarena_memory_segment_t *segment_out);
+    /* Ends a segment. Nothing in it is in use. */
+    void (*give_back)(void *user, cuarena_memory_segment_t *segment);
+
+    /* Lengthens or shortens the usable part in place, within
+     * reserved_bytes. NULL: segments keep their length. */
+    cuarena_status_t (*grow)(void *user, cuarena_memory_segment_t *segment,
+                             uint64_t new_bytes);
+    void (*shrink)(void *user, cuarena_memory_segment_t *segment,
+                   uint64_t new_bytes);
+    /* Takes the backing of [offset, offset + bytes) away, leaving a hole of
+     * unusable addresses, and puts backing under it again. Both or neither;
+     * NULL: there are no holes. */
+    void (*punch)(void *user, cuarena_memory_segment_t *segment,
+                  uint64_t offset, uint64_t bytes);
+    cuarena_status_t (*fill)(void *user, cuarena_memory_segment_t *segment,
+                             uint64_t offset, uint64_t bytes);
+
+    /* Executes the list in order on `stream`; source and destination of one
+     * entry may overlap. `done_out` tells how many entries were queued or
+     * done when it fails (0: nothing was touched). NULL: nothing moves. */
+    cuarena_status_t (*relocate)(void *user, const cuarena_relocation_t *list,
+                                 size_t count, cuarena_stream_t stream,
+                                 size_t *done_out);
+    /* Sets bytes to 0 on `stream`. NULL: zeroing is UNSUPPORTED. */
+    cuarena_status_t (*zero_bytes)(void *user, void *address, uint64_t bytes,
+                                   cuarena_stream_t stream);
+
+    /* Markers: `mark` records the work of `stream` so far; `query` says OK
+     * when it is done, else BUSY; `wait` makes `stream` wait for it (NULL with
+     * host = 1: the caller waits). All NULL: everything the memory does is
+     * done when the call returns, and no stream uses it. */
+    cuarena_status_t (*mark)(void *user, cuarena_stream_t stream,
+                             void **marker_out);
+    cuarena_status_t (*query)(void *user, void *marker);
+    cuarena_status_t (*wait)(void *user, void *marker, cuarena_stream_t stream,
+                             int32_t host);
+    void (*unmark)(void *user, void *marker);
+
+    /* Called once, after the last segment was given back. May be NULL. */
+    void (*end)(void *user);
+} cuarena_memory_ops_t;
+
+/* All members 0 but struct_size, grain_bytes 4096 and alignment 256. */
+CUARENA_API void cuarena_memory_ops_init(cuarena_memory_ops_t *ops);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

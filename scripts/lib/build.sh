@@ -1,0 +1,53 @@
+# shellcheck shell=bash
+# Builds below build/, each in a folder of its own, kept for the next time.
+# Sourced, not run; `root' is the top of the tree.
+
+jobs=$(nproc 2>/dev/null || echo 2)
+
+# Nothing can be built beside a tree that was configured in place.
+refuse_in_place() {
+    [ ! -f "$root/config.status" ] || {
+        echo "This tree was configured in place: run 'make distclean' first." >&2
+        return 1
+    }
+}
+
+# Make ./configure, if it is not there or older than what it is made from.
+bootstrap_if_needed() {
+    local version newer
+    version=$("$root/build-aux/version.sh")
+    if [ -x "$root/configure" ] && [ -f "$root/Makefile.in" ] &&
+        grep -q "^PACKAGE_VERSION='$version'" "$root/configure"; then
+        newer=$(find "$root/configure.ac" "$root/Makefile.am" \
+            "$root"/m4/cuarena_*.m4 "$root"/*/Makefile.inc \
+            -newer "$root/Makefile.in")
+        [ -n "$newer" ] || return 0
+    fi
+    "$root/bootstrap"
+}
+
+# configured NAME ARGUMENT...: build/NAME, configured with the arguments.
+configured() {
+    local dir=$root/build/$1
+    shift
+    bootstrap_if_needed || return
+    mkdir -p "$dir"
+    if [ ! -f "$dir/Makefile" ] || [ ! -f "$dir/config.status" ] ||
+        [ "$*" != "$(cat "$dir/.arguments" 2>/dev/null)" ]; then
+        (cd "$dir" && ../../configure --quiet "$@") || return
+        echo "$*" >"$dir/.arguments"
+    fi
+    make -s -C "$dir" --no-print-directory Makefile # if it is out of date
+}
+
+# make_in NAME ARGUMENT...: make in build/NAME.
+make_in() {
+    local name=$1
+    shift
+    make -C "$root/build/$name" -j"$jobs" --no-print-directory "$@"
+}
+
+# list_in NAME LIST: the words of a list of the Makefile, as show prints them.
+list_in() {
+    make -s -C "$root/build/$1" --no-print-directory show LIST="$2"
+}

@@ -1,0 +1,344 @@
+# shellcheck shell=bash
+# The stages of scripts/check, in the order they run. Sourced, not run; each
+# runs in the top of the tree, in a shell of its own, with `set -e'.
+
+all_stages=(
+    format spelling shellcheck cppcheck function-lengths man
+    plain-gcc plain-clang header header-nvcc
+    gcc clang asan tsan valgrind fuzz
+    tool demo readme installcheck distcheck aarch64 aarch64-tests
+)
+
+has() {
+    command -v "$1" >/dev/null || skip "$1 not found"
+}
+
+# Our own files of C: all of them, and those of the library.
+c_files() {
+    find include src tools tests examples bench \
+        \( -name '*.c' -o -name '*.h' -o -name '*.inl' \) 2>/dev/null | sort
+}
+
+library_files() {
+    find src -name '*.c' | sort
+}
+
+#### What is written ####
+
+stage_format() {
+    have_clang_format || skip "clang-format 14 not found"
+    c_files | xargs -r "$(clang_format_name)" --dry-run -Werror
+}
+
+stage_spelling() {
+    local files
+    has codespell
+    files=$(find . \( -path ./build -o -path ./.git -o -path ./autom4te.cache \
+        -o -path ./build-aux -o -path ./tests/fuzz/corpus \) -prune -o \
+        \( -name '*.[ch]' -o -name '*.inl' -o -name '*.md' -o -name '*.inc' \
+        -o -name '*.rs' -o -name '*.sh' -o -name '*.1' -o -name '*.am' \
+        -o -name 'cuarena*.m4' -o -name configure.ac \) -print)
+    # Nd is a macro of manual pages.
+    # shellcheck disable=SC2086
+    codespell -L nd $files scripts/check scripts/demo tests/check_*
+}
+
+stage_shellcheck() {
+    local files
+    has shellcheck
+    files=$(grep -lE -d skip '^#!(/bin/sh|/usr/bin/env bash)' bootstrap .ci/run \
+        build-aux/version.sh scripts/* tests/*)
+    # shellcheck disable=SC2086
+    shellcheck -x -a -P SCRIPTDIR $files
+    if [ -f tools/completion/cuarena.bash ]; then
+        shellcheck -s bash tools/completion/cuarena.bash
+    fi
+}
+
+stage_cppcheck() {
+    has cppcheck
+    cppcheck --std=c11 --enable=warning,performance,portability \
+        --error-exitcode=1 --inline-suppr --quiet -j "$jobs" \
+        -Iinclude -Isrc src tools examples
+}
+
+stage_function_lengths() {
+    has ctags
+    scripts/function-lengths
+}
+
+stage_man() {
+    has mandoc
+    mandoc -T lint -W warning tools/cuarena.1
+}
+
+#### Nothing but a compiler ####
+
+# plain COMPILER: each source of the library by itself, no generated file.
+plain() {
+    local compiler=$1 out=build/plain-$1 source object
+    has "$compiler"
+    rm -rf "$out"
+    mkdir -p "$out"
+    for source in $(library_files); do
+        object=$out/${source//\//-}.o
+        echo "$compiler $source"
+        "$compiler" -std=c11 -O2 -Wall -Wextra -Wpedantic -Wundef -Wshadow \
+            -Wconversion -Wsign-conversion -Wmissing-prototypes \
+            -Wstrict-prototypes -Wvla -Wformat=2 -Wpointer-arith \
+            -Wcast-align -Werror -Iinclude -Isrc -c "$source" -o "$object"
+    done
+    ar rcs "$out/libcuarena.a" "$out"/*.o
+    for source in examples/*.c; do
+        "$compiler" -std=c11 -Wall -Wextra -Werror -Iinclude "$source" \
+            "$out/libcuarena.a" -pthread -o "$out/example"
+    done
+}
+
+stage_plain_gcc() {
+    plain gcc
+}
+
+stage_plain_clang() {
+    plain clang
+}
+
+# The header and each of its parts, alone, twice, in every language.
+stage_header() {
+    local header compiler
+    mkdir -p build/header
+    for header in include/cuarena.h include/cuarena/*.h; do
+        printf '#include "%s"\n' "${header#include/}" "${header#include/}" \
+            >build/header/alone.c
+        cp build/header/alone.c build/header/alone.cc
+        for compiler in gcc clang; do
+            command -v $compiler >/dev/null || continue
+            echo "$compiler $header"
+            $compiler -std=c11 -Wall -Wextra -Wpedantic -Wundef -Wconversion \
+                -Wstrict-prototypes -Werror -Iinclude -fsyntax-only \
+                build/header/alone.c
+        done
+        for compiler in g++ clang++; do
+            command -v $compiler >/dev/null || continue
+            echo "$compiler $header"
+            $compiler -std=c++17 -Wall -Wextra -Wpedantic -Wundef -Wconversion \
+                -Wold-style-cast -Werror -Iinclude -fsyntax-only \
+                build/header/alone.cc
+        done
+    done
+}
+
+stage_header_nvcc() {
+    local nvcc=${NVCC:-nvcc}
+    command -v "$nvcc" >/dev/null || nvcc=/usr/local/cuda/bin/nvcc
+    command -v "$nvcc" >/dev/null || skip "nvcc not found"
+    mkdir -p build/header
+    printf '#include "cuarena.h"\n__global__ void kernel(void) {}\n' \
+        >build/header/alone.cu
+    "$nvcc" -std=c++17 -Werror all-warnings -Iinclude -c build/header/alone.cu \
+        -o build/header/alone.o
+}
+
+#### Builds and tests ####
+
+# tested NAME ARGUMENT...: build/NAME, configured, built, all tests run.
+tested() {
+    local name=$1
+    configured "$@"
+    make_in "$name"
+    make_in "$name" check VERBOSE=1
+}
+
+gcc_arguments=(CC=gcc --enable-werror --prefix="$root/build/installed")
+
+stage_gcc() {
+    tested gcc "${gcc_arguments[@]}"
+}
+
+stage_clang() {
+    has clang
+    tested clang CC=clang --enable-werror --enable-debug \
+        CPPFLAGS=-DCUARENA_NO_FUTEX
+}
+
+stage_asan() {
+    export CK_TIMEOUT_MULTIPLIER=5 UBSAN_OPTIONS=print_stacktrace=1
+    export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+    tested asan CC=gcc --enable-werror --enable-debug \
+        --enable-sanitizers=address,undefined
+}
+
+# The threaded tests only. Addresses are not randomized where that can be had:
+# older runtimes do not start on kernels that spread them widely.
+stage_tsan() {
+    local fixed=()
+    export CK_TIMEOUT_MULTIPLIER=10 TSAN_OPTIONS=halt_on_error=1
+    configured tsan CC=gcc --enable-debug --enable-sanitizers=thread \
+        --disable-tools
+    [ -n "$(list_in tsan thread_tests)" ] || skip "no test runs threads"
+    if setarch "$(uname -m)" -R true 2>/dev/null; then
+        fixed=(setarch "$(uname -m)" -R)
+    fi
+    echo 'int main(void) { return 0; }' |
+        gcc -fsanitize=thread -x c - -o build/tsan/starts
+    "${fixed[@]}" build/tsan/starts || skip "ThreadSanitizer does not start here"
+    # The words in single quotes are for make.
+    # shellcheck disable=SC2016
+    "${fixed[@]}" make -C build/tsan -j"$jobs" --no-print-directory check \
+        check_PROGRAMS='$(thread_tests)' TESTS='$(thread_tests)' VERBOSE=1
+}
+
+# The examples; with --long the test programs too.
+stage_valgrind() {
+    local program programs
+    has valgrind
+    export CK_FORK=no CK_TIMEOUT_MULTIPLIER=30 CUARENA_TEST_SLOW=1
+    configured gcc "${gcc_arguments[@]}"
+    programs=$(list_in gcc example_programs)
+    [ "$CUARENA_TEST_SCALE" = short ] ||
+        programs="$programs $(list_in gcc test_programs)"
+    # shellcheck disable=SC2086
+    make_in gcc $programs
+    for program in $programs; do
+        echo "valgrind $program"
+        (cd build/gcc && ./libtool --mode=execute valgrind --quiet \
+            --leak-check=full --error-exitcode=99 "./$program") ||
+            [ $? -eq 77 ]
+    done
+}
+
+stage_fuzz() {
+    local program programs name seconds=30 count
+    has clang
+    have_libfuzzer || skip "libFuzzer not found"
+    [ "$CUARENA_TEST_SCALE" = short ] || seconds=600
+    configured fuzz CC=clang --enable-fuzzing --disable-tools --disable-shared \
+        --enable-debug --enable-sanitizers=address,undefined
+    programs=$(list_in fuzz fuzz_programs)
+    [ -n "$programs" ] || skip "no fuzz target"
+    # shellcheck disable=SC2086
+    make_in fuzz $programs
+    count=$(wc -w <<<"$programs")
+    for program in $programs; do
+        name=${program##*/fuzz_}
+        mkdir -p "build/fuzz/corpus/$name" "build/fuzz/found"
+        "build/fuzz/$program" -max_total_time=$((seconds / count)) -timeout=20 \
+            -print_final_stats=1 -verbosity=0 -error_exitcode=1 \
+            -artifact_prefix=build/fuzz/found/ \
+            "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name"
+    done
+}
+
+#### The command, the documents, the package ####
+
+stage_tool() {
+    configured gcc "${gcc_arguments[@]}"
+    [ -n "$(list_in gcc tool_tests)" ] || skip "no test of the command"
+    make_in gcc
+    # shellcheck disable=SC2016
+    make_in gcc check check_PROGRAMS= TESTS='$(tool_tests)' VERBOSE=1
+}
+
+stage_demo() {
+    scripts/demo
+}
+
+stage_readme() {
+    configured gcc "${gcc_arguments[@]}"
+    make_in gcc libcuarena.la
+    scripts/readme-snippet build/gcc
+}
+
+stage_installcheck() {
+    configured gcc "${gcc_arguments[@]}"
+    rm -rf build/installed
+    make_in gcc install
+    make_in gcc installcheck
+}
+
+# The tarball builds, passes, installs and uninstalls; holds every file of the
+# tree; and comes out the same twice.
+stage_distcheck() {
+    local tarball version
+    has xz
+    version=$(build-aux/version.sh)
+    tarball=libcuarena-$version.tar.xz
+    configured dist
+    make_in dist distcheck
+    mv "build/dist/$tarball" "build/dist/first-$tarball"
+    make_in dist dist
+    cmp "build/dist/first-$tarball" "build/dist/$tarball"
+    if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+        git ls-files ':!rust' | sort >build/dist/tracked
+        tar tf "build/dist/$tarball" | sed 's,^[^/]*/,,' | sort >build/dist/packed
+        echo "In the tree but not in the tarball:"
+        comm -23 build/dist/tracked build/dist/packed >build/dist/left-out
+        cat build/dist/left-out
+        [ ! -s build/dist/left-out ]
+    fi
+}
+
+#### Another processor ####
+
+aarch64_arguments=(
+    --host=aarch64-linux-gnu --enable-werror --disable-tools --disable-shared
+)
+
+# The library and the examples, which run if there is an emulator.
+stage_aarch64() {
+    local program programs
+    has aarch64-linux-gnu-gcc
+    have_libc_aarch64 || skip "no C library for aarch64"
+    export PKG_CONFIG_LIBDIR=$root/build/none
+    configured aarch64 "${aarch64_arguments[@]}"
+    programs=$(list_in aarch64 example_programs)
+    make_in aarch64
+    # shellcheck disable=SC2086
+    make_in aarch64 $programs
+    command -v qemu-aarch64 >/dev/null || return 0
+    for program in $programs; do
+        echo "aarch64 $program"
+        (cd build/aarch64 && qemu-aarch64 -L /usr/aarch64-linux-gnu "$program") ||
+            [ $? -eq 77 ]
+    done
+}
+
+# The tests on an emulated processor: with --long, and where the check library
+# for it can be had from the archive of the distribution.
+stage_aarch64_tests() {
+    local libs=$root/build/aarch64-libs
+    [ "$CUARENA_TEST_SCALE" = long ] || skip "only with --long"
+    has aarch64-linux-gnu-gcc
+    has qemu-aarch64
+    on_debian || skip "the check library for aarch64 is taken from Debian's archive"
+    fetch_aarch64_check "$libs" || skip "no check library for aarch64"
+    export PKG_CONFIG_SYSROOT_DIR=$libs CK_TIMEOUT_MULTIPLIER=20
+    export CUARENA_TEST_SLOW=1
+    export PKG_CONFIG_LIBDIR=$libs/usr/lib/aarch64-linux-gnu/pkgconfig
+    configured aarch64-tests "${aarch64_arguments[@]}"
+    # shellcheck disable=SC2016
+    make_in aarch64-tests check TESTS='$(test_programs)' VERBOSE=1 \
+        LOG_COMPILER="qemu-aarch64 -L /usr/aarch64-linux-gnu \
+            -E LD_LIBRARY_PATH=$libs/usr/lib/aarch64-linux-gnu"
+}
+
+# fetch_aarch64_check FOLDER: unpack the packages there. The lists of the other
+# architecture are kept there too: the system is left as it is.
+fetch_aarch64_check() {
+    local folder=$1 options
+    [ ! -f "$folder/.complete" ] || return 0
+    mkdir -p "$folder/lists/partial"
+    options=(-o APT::Architectures::=arm64 -o Dir::State::Lists="$folder/lists"
+        -o Dir::Cache="$folder/cache")
+    mkdir -p "$folder/cache/archives/partial"
+    (
+        cd "$folder" &&
+            apt-get "${options[@]}" update &&
+            apt-get "${options[@]}" download \
+                check:arm64 libsubunit-dev:arm64 libsubunit0:arm64 &&
+            for package in *.deb; do
+                dpkg -x "$package" . || exit 1
+            done &&
+            touch .complete
+    )
+}

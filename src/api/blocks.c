@@ -1,0 +1,290 @@
+/* The block calls: ids that survive moves. The short paths are as those of the
+ * pointers. */
+#include "api/call.h"
+
+#define SHORT_PATH_MOST (CUARENA_HEAP_MAX_SEGMENT / 2)
+
+/* ---- Allocation and free
+ * --------------------------------------------------------- */
+
+static CUAI_NOINLINE cuarena_status_t
+alloc_long(cuarena_t *arena, uint64_t bytes, const cuarena_request_t *request,
+           cuarena_block_t *block_out)
+{
+    if (arena == NULL || block_out == NULL)
+        return cuai_null("arena or block_out");
+    cuai_want_t want;
+    cuarena_status_t status = cuai_want(arena, bytes, request, &want);
+    if (status != CUARENA_OK)
+        return status;
+    want.dedicated = want.dedicated && bytes != 0;
+    if (want.dedicated)
+        want.request.flags |= CUAI_BLOCK_DEDICATED;
+    cuai_call_t call;
+    cuai_found_t found;
+    cuai_call_begin(&call, arena);
+    status = cuai_obtain(&call, &want, &found);
+    if (status == CUARENA_OK)
+        *block_out = cuai_id(found.heap, found.slot);
+    return cuai_call_end(&call, status);
+}
+
+cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes,
+                                     cuarena_block_t *block_out)
+{
+    if (CUAI_UNLIKELY(arena == NULL || block_out == NULL ||
+                      bytes - 1 >= SHORT_PATH_MOST))
+        return alloc_long(arena, bytes, NULL, block_out);
+    uint64_t mask = arena->granule_mask;
+    cuarena_heap_request_t request = {.size = bytes};
+    cuai_lock(&arena->lock);
+    if (CUAI_LIKELY(arena->slow == 0)) {
+        cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+        cuai_slot_t slot;
+        cuarena_status_t status =
+            cuai_heap_take(heap, &request, (bytes + mask) & ~mask, &slot);
+        if (CUAI_LIKELY(status == CUARENA_OK)) {
+            *block_out = cuai_id(heap, slot);
+            cuai_unlock(&arena->lock);
+            return CUARENA_OK;
+        }
+    }
+    cuai_unlock(&arena->lock);
+    return alloc_long(arena, bytes, NULL, block_out);
+}
+
+cuarena_status_t cuarena_block_alloc_with(cuarena_t *arena, uint64_t bytes,
+                                          const cuarena_request_t *request,
+                                          cuarena_block_t *block_out)
+{
+    if (request == NULL)
+        return cuarena_block_alloc(arena, bytes, block_out);
+    return alloc_long(arena, bytes, request, block_out);
+}
+
+static CUAI_NOINLINE cuarena_status_t free_long(cuarena_t *arena,
+                                                cuarena_block_t block)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    if (block == 0)
+        return CUARENA_OK;
+    cuai_call_t call;
+    cuai_call_begin(&call, arena);
+    cuai_found_t found = cuai_find_block(arena, block);
+    if (found.heap == NULL)
+        return cuai_call_end(&call, cuai_no_block(block));
+    cuai_release(&call, found);
+    return cuai_call_end(&call, CUARENA_OK);
+}
+
+cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
+{
+    if (CUAI_UNLIKELY(arena == NULL))
+        return free_long(arena, block);
+    cuai_lock(&arena->lock);
+    if (CUAI_LIKELY(arena->slow == 0)) {
+        cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+        cuai_slot_t slot = cuai_slot_of(heap, block);
+        const cuai_record_t *r = cuai_record(heap, slot);
+        if (CUAI_LIKELY(slot != 0 && r->tag == 0 && !r->moving &&
+                        r->flags == 0 && r->pins == 0)) {
+            cuai_heap_give(heap, slot, 0);
+            cuai_unlock(&arena->lock);
+            return CUARENA_OK;
+        }
+    }
+    cuai_unlock(&arena->lock);
+    return free_long(arena, block);
+}
+
+/* ---- Resize
+ * ------------------------------------------------------------------------ */
+
+cuarena_status_t cuarena_block_resize(cuarena_t *arena, cuarena_block_t block,
+                                      uint64_t bytes)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    cuai_call_t call;
+    cuai_call_begin(&call, arena);
+    cuarena_status_t status = cuai_call_check(arena);
+    cuai_found_t found;
+    if (!cuai_settle_block(arena, block, &found))
+        return cuai_call_end(&call, cuai_no_block(block));
+    if (status == CUARENA_OK)
+        status = cuai_resize_block(&call, found, bytes);
+    return cuai_call_end(&call, status);
+}
+
+/* ---- Pins
+ * ---------------------------------------------------------------------------
+ */
+
+cuarena_status_t cuarena_block_pin(cuarena_t *arena, cuarena_block_t block,
+                                   void **pointer_out)
+{
+    if (arena == NULL || pointer_out == NULL)
+        return cuai_null("arena or pointer_out");
+    cuarena_status_t status = CUARENA_OK;
+    cuai_found_t found;
+    cuai_lock(&arena->lock);
+    if (arena->slow & CUAI_SLOW_LOST)
+        status = cuai_call_check(arena);
+    else if (!cuai_settle_block(arena, block, &found))
+        status = cuai_no_block(block);
+    else if (cuai_found_record(found)->pins == CUARENA_HEAP_MAX_PINS)
+        status = cuai_fail(CUARENA_BUSY, "block %#llx has %u pins, the most",
+                           (unsigned long long)block, CUARENA_HEAP_MAX_PINS);
+    if (status == CUARENA_OK) {
+        cuai_found_record(found)->pins++;
+        arena->block_pins++;
+        cuai_note_change(found.heap);
+        *pointer_out = cuai_pointer(cuai_found_record(found)->offset);
+    }
+    cuai_unlock(&arena->lock);
+    return status;
+}
+
+cuarena_status_t cuarena_block_unpin(cuarena_t *arena, cuarena_block_t block)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    cuarena_status_t status = CUARENA_OK;
+    cuai_lock(&arena->lock);
+    cuai_found_t found = cuai_find_block(arena, block);
+    if (found.heap == NULL)
+        status = cuai_no_block(block);
+    else if (cuai_block_pins(cuai_found_record(found)) == 0)
+        status = cuai_fail(CUARENA_BAD_ARGUMENT,
+                           "block %#llx has no pin that block_pin took",
+                           (unsigned long long)block);
+    if (status == CUARENA_OK) {
+        cuai_found_record(found)->pins--;
+        arena->block_pins--;
+        cuai_note_change(found.heap);
+    }
+    cuai_unlock(&arena->lock);
+    return status;
+}
+
+/* ---- Knowing
+ * ------------------------------------------------------------------------- */
+
+cuarena_status_t cuarena_block_of(cuarena_t *arena, const void *pointer,
+                                  cuarena_block_t *block_out)
+{
+    if (arena == NULL || block_out == NULL)
+        return cuai_null("arena or block_out");
+    cuai_lock(&arena->lock);
+    cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
+    if (found.heap != NULL)
+        *block_out = cuai_id(found.heap, found.slot);
+    cuai_unlock(&arena->lock);
+    return found.heap != NULL ? CUARENA_OK : cuai_no_pointer(pointer);
+}
+
+static void describe(cuai_found_t found, cuarena_block_info_t *info)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    *info = (cuarena_block_info_t){
+        .block = cuai_id(found.heap, found.slot),
+        .address = cuai_pointer(r->offset),
+        .requested = r->requested,
+        .allocated = r->size,
+        .alignment = UINT64_C(1) << r->align_log2,
+        .region = cuai_found_region(found),
+        .tag = r->tag,
+        .pins = r->pins,
+        .pointer = (r->flags & CUAI_BLOCK_POINTER) != 0,
+        .dedicated = (r->flags & CUAI_BLOCK_DEDICATED) != 0,
+        .adopted = (r->flags & CUAI_BLOCK_ADOPTED) != 0,
+        .moving = r->moving,
+    };
+}
+
+cuarena_status_t cuarena_block_info(cuarena_t *arena, cuarena_block_t block,
+                                    cuarena_block_info_t *info_out)
+{
+    if (arena == NULL || info_out == NULL)
+        return cuai_null("arena or info_out");
+    cuai_lock(&arena->lock);
+    cuai_found_t found = cuai_find_block(arena, block);
+    if (found.heap != NULL)
+        describe(found, info_out);
+    cuai_unlock(&arena->lock);
+    return found.heap != NULL ? CUARENA_OK : cuai_no_block(block);
+}
+
+/* The cursor names a region and the first slot of it that was not seen. */
+static bool next_live(const cuarena_t *arena, uint64_t *cursor,
+                      cuai_found_t *found_out)
+{
+    for (; *cursor >> 32 < CUAI_HEAPS; *cursor = ((*cursor >> 32) + 1) << 32) {
+        int32_t region = (int32_t)(*cursor >> 32);
+        cuarena_heap_t *heap = arena->heaps[region];
+        cuai_slot_t slot = (cuai_slot_t)*cursor;
+        for (; heap != NULL && slot < heap->unused; slot++) {
+            const cuai_record_t *r = cuai_record(heap, slot);
+            if (!cuai_is_live(r) || (r->flags & CUAI_BLOCK_ENDING))
+                continue;
+            *cursor = (uint64_t)region << 32 | (slot + 1);
+            *found_out = (cuai_found_t){heap, slot, region};
+            return true;
+        }
+    }
+    return false;
+}
+
+cuarena_status_t cuarena_blocks(cuarena_t *arena, uint64_t *cursor,
+                                cuarena_block_info_t *infos, size_t capacity,
+                                size_t *count_out)
+{
+    if (arena == NULL || cursor == NULL || infos == NULL || count_out == NULL)
+        return cuai_null("arena, cursor, infos or count_out");
+    size_t count = 0;
+    cuai_found_t found;
+    cuai_lock(&arena->lock);
+    while (count < capacity && next_live(arena, cursor, &found))
+        describe(found, &infos[count++]);
+    cuai_unlock(&arena->lock);
+    *count_out = count;
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_adopt(cuarena_t *arena, void *bytes, uint64_t size,
+                               cuarena_tag_t tag, cuarena_block_t *block_out)
+{
+    if (arena == NULL || bytes == NULL || block_out == NULL)
+        return cuai_null("arena, bytes or block_out");
+    uint64_t address = cuai_address(bytes);
+    uint64_t end;
+    if (size == 0 || ((address | size) & arena->granule_mask) != 0 ||
+        !cuai_add_checked(address, size, &end) ||
+        size >= CUARENA_HEAP_MAX_SEGMENT)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "%llu bytes at %p; accepted: multiples of %llu",
+                         (unsigned long long)size, bytes,
+                         (unsigned long long)cuai_granule(arena));
+    cuai_want_t want = {
+        .request = {.size = size,
+                    .tag = tag,
+                    .pins = 1,
+                    .flags = CUAI_BLOCK_ADOPTED | CUAI_BLOCK_BORN_PIN},
+        .size = size};
+    cuai_call_t call;
+    cuai_found_t found;
+    cuai_call_begin(&call, arena);
+    cuarena_status_t status = cuai_call_check(arena);
+    if (status == CUARENA_OK && !cuai_tag_known(arena, tag))
+        status =
+            cuai_fail(CUARENA_BAD_ARGUMENT,
+                      "tag %u; accepted: what cuarena_tag gave", (unsigned)tag);
+    if (status == CUARENA_OK)
+        status = cuai_adopt(arena, &want, address, &found);
+    if (status == CUARENA_OK) {
+        cuai_call_note_block(&call, CUARENA_EVENT_ALLOC, found);
+        *block_out = cuai_id(found.heap, found.slot);
+    }
+    return cuai_call_end(&call, status);
+}

@@ -1,0 +1,121 @@
+#include "api/call.h"
+
+#include "base/frame.h"
+#include "base/log.h"
+
+/* ---- The lock and the events
+ * ------------------------------------------------- */
+
+void cuai_call_begin(cuai_call_t *call, cuarena_t *arena)
+{
+    call->arena = arena;
+    call->count = 0;
+    call->refused = false;
+    cuai_lock(&arena->lock);
+    call->event_fn = arena->event_fn;
+    call->event_user = arena->event_user;
+}
+
+cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
+{
+    cuai_unlock(&call->arena->lock);
+    if (call->refused)
+        cuai_log(CUARENA_LOG_INFO, "arena '%s': %s", call->arena->config.name,
+                 cuai_error_message());
+    for (int i = 0; i < call->count; i++)
+        call->event_fn(call->event_user, &call->events[i]);
+    return status;
+}
+
+static cuarena_event_t *next_event(cuai_call_t *call, int32_t kind)
+{
+    if (call->event_fn == NULL || call->count == CUAI_CALL_EVENTS)
+        return NULL;
+    cuarena_event_t *event = &call->events[call->count++];
+    *event = (cuarena_event_t){.struct_size = sizeof *event, .kind = kind};
+    return event;
+}
+
+void cuai_call_note(cuai_call_t *call, int32_t kind, uint64_t bytes)
+{
+    for (int i = 0; i < call->count; i++) {
+        if (call->events[i].kind != kind)
+            continue;
+        call->events[i].bytes += bytes;
+        return;
+    }
+    cuarena_event_t *event = bytes == 0 ? NULL : next_event(call, kind);
+    if (event != NULL)
+        event->bytes = bytes;
+}
+
+void cuai_call_note_block(cuai_call_t *call, int32_t kind, cuai_found_t found)
+{
+    cuarena_event_t *event = next_event(call, kind);
+    if (event == NULL)
+        return;
+    const cuai_record_t *r = cuai_found_record(found);
+    event->block = cuai_id(found.heap, found.slot);
+    event->address = cuai_pointer(r->offset);
+    event->bytes = r->requested;
+    event->tag = r->tag;
+}
+
+void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status,
+                            uint64_t bytes, cuarena_tag_t tag)
+{
+    call->arena->failed++;
+    call->refused = true;
+    cuarena_event_t *event = next_event(call, CUARENA_EVENT_FAIL);
+    if (event == NULL)
+        return;
+    event->status = status;
+    event->bytes = bytes;
+    event->tag = tag;
+}
+
+/* ---- What makes a call illegal
+ * -------------------------------------------------- */
+
+cuarena_status_t cuai_call_check(const cuarena_t *arena)
+{
+    if (!(arena->slow & CUAI_SLOW_LOST))
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_LOST,
+                     "arena '%s' is lost after a failed copy: it can be freed "
+                     "from, asked and destroyed",
+                     arena->config.name);
+}
+
+cuarena_status_t cuai_check_entry(const cuarena_t *arena, const char *what,
+                                  bool relocation)
+{
+    if (cuai_frame_within(CUAI_FRAME_MEMORY, arena->memory.user))
+        return cuai_fail(CUARENA_REENTERED,
+                         "%s was called from a function of the arena's memory",
+                         what);
+    if (relocation && cuai_frame_within(CUAI_FRAME_RELOCATION, arena))
+        return cuai_fail(CUARENA_REENTERED,
+                         "%s was called from a relocation callback of the "
+                         "same arena",
+                         what);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_no_pointer(const void *pointer)
+{
+    return cuai_fail(CUARENA_STALE, "no live block of this arena begins at %p",
+                     pointer);
+}
+
+cuarena_status_t cuai_no_block(cuarena_block_t block)
+{
+    return cuai_fail(CUARENA_STALE,
+                     "block id %#llx names nothing live in this arena",
+                     (unsigned long long)block);
+}
+
+cuarena_status_t cuai_null(const char *what)
+{
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "%s: NULL", what);
+}

@@ -1,0 +1,85 @@
+/*
+ * A call of the API on an arena: its lock, and the events that it causes.
+ *
+ * Events are noted while the lock is held and delivered after it is let go
+ * of, so that the listener may call the arena.
+ */
+#ifndef CUAI_API_CALL_H
+#define CUAI_API_CALL_H
+
+#include "arena/arena.h"
+
+/* A call causes a few events; growing twice is one. */
+#define CUAI_CALL_EVENTS 6
+
+typedef struct cuai_call {
+    cuarena_t *arena;
+    int count;
+    bool refused; /* a request was; the log is told */
+    cuarena_event_fn event_fn; /* NULL: nobody listens */
+    void *event_user;
+    cuarena_event_t events[CUAI_CALL_EVENTS];
+} cuai_call_t;
+
+/* Takes the lock. */
+void cuai_call_begin(cuai_call_t *call, cuarena_t *arena);
+/* Lets go of it, delivers the events and returns `status`. */
+cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status);
+/* Notes an event with bytes; 0 bytes: none happened. */
+void cuai_call_note(cuai_call_t *call, int32_t kind, uint64_t bytes);
+/* Notes an event of a block. */
+void cuai_call_note_block(cuai_call_t *call, int32_t kind, cuai_found_t found);
+/* Notes a request that was refused, and counts it. */
+void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status,
+                            uint64_t bytes, cuarena_tag_t tag);
+
+/* LOST, or OK. */
+cuarena_status_t cuai_call_check(const cuarena_t *arena);
+/* REENTERED if this thread is in a function of the arena's memory or, with
+ * `relocation`, in a relocation callback of it. */
+cuarena_status_t cuai_check_entry(const cuarena_t *arena, const char *what,
+                                  bool relocation);
+
+cuarena_status_t cuai_no_pointer(const void *pointer);
+cuarena_status_t cuai_no_block(cuarena_block_t block);
+cuarena_status_t cuai_null(const char *what);
+
+/* ---- Obtaining (obtain.c) --------------------------------------------------
+ */
+
+/* Checks what is asked for and rounds it. `request` may be NULL. */
+cuarena_status_t cuai_want(const cuarena_t *arena, uint64_t bytes,
+                           const cuarena_request_t *request,
+                           cuai_want_t *want_out);
+/* Serves it, if need be by the ladder of running out; steps out. On an error
+ * the last error is set and the failure noted. */
+cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
+                             cuai_found_t *found_out);
+/* Ends a block as its memory and the arena's zero rule ask; one that moves
+ * ends when its move does. Steps out. */
+void cuai_release(cuai_call_t *call, cuai_found_t found);
+/* Size of a live block changed, contents kept, id kept. Steps out. */
+cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_found_t found,
+                                   uint64_t bytes);
+/* Waits until nothing moves the block; false: it has ended. */
+bool cuai_settle_block(cuarena_t *arena, cuarena_block_t block,
+                       cuai_found_t *found_out);
+
+/* ---- Compaction (compact.c)
+ * -------------------------------------------------- */
+
+/* Whether a step of running out may compact on this thread now. */
+bool cuai_may_compact(const cuarena_t *arena);
+/* Moves what it takes to make room; reports to the relocation callback. Steps
+ * out. */
+cuarena_status_t cuai_compact_for(cuai_call_t *call, const cuai_want_t *want);
+/* Hands a batch to a callback, without the lock; its answer. */
+int32_t cuai_deliver(cuarena_t *arena, cuarena_relocation_fn callback,
+                     void *user, const cuarena_relocation_t *list,
+                     size_t count);
+/* Nobody compacts or grows from now on but this thread, and no block is on its
+ * way. Steps out. */
+void cuai_begin_exclusive(cuarena_t *arena);
+void cuai_end_exclusive(cuarena_t *arena);
+
+#endif

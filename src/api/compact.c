@@ -1,0 +1,288 @@
+/* Compaction: batches planned and begun under the lock, moved without it,
+ * committed under it, and reported without it. */
+#include "api/call.h"
+#include "base/frame.h"
+#include "base/sized.h"
+
+void cuarena_compact_options_init(cuarena_compact_options_t *options)
+{
+    *options = (cuarena_compact_options_t){
+        .struct_size = sizeof *options,
+        .max_bytes = UINT64_MAX,
+        .max_moves = UINT64_MAX,
+        .batch_moves = UINT64_MAX,
+    };
+}
+
+void cuarena_compact_report_init(cuarena_compact_report_t *report)
+{
+    *report = (cuarena_compact_report_t){.struct_size = sizeof *report};
+}
+
+/* ---- One at a time
+ * ----------------------------------------------------------------- */
+
+void cuai_begin_exclusive(cuarena_t *arena)
+{
+    while (arena->compacting || arena->growing || arena->in_flight != 0)
+        cuai_arena_wait(arena);
+    arena->compacting = true;
+}
+
+void cuai_end_exclusive(cuarena_t *arena)
+{
+    arena->compacting = false;
+    cuai_event_wake(&arena->changed);
+}
+
+int32_t cuai_deliver(cuarena_t *arena, cuarena_relocation_fn callback,
+                     void *user, const cuarena_relocation_t *list, size_t count)
+{
+    if (callback == NULL || count == 0)
+        return 0;
+    cuai_frame_t frame;
+    cuai_unlock(&arena->lock);
+    cuai_frame_push(&frame, CUAI_FRAME_RELOCATION, arena);
+    int32_t stop = callback(user, list, count);
+    cuai_frame_pop();
+    cuai_lock(&arena->lock);
+    return stop;
+}
+
+/* ---- Batches
+ * ------------------------------------------------------------------------- */
+
+/* A compaction on its way. */
+typedef struct progress {
+    cuai_call_t *call;
+    const cuarena_compact_options_t *options;
+    cuarena_relocation_fn callback;
+    void *user;
+    cuarena_compact_report_t report;
+} progress_t;
+
+static uint64_t rest_of(uint64_t most, uint64_t spent)
+{
+    return most == UINT64_MAX ? most : most - spent;
+}
+
+static cuarena_heap_plan_options_t plan_options(const progress_t *progress)
+{
+    const cuarena_compact_options_t *options = progress->options;
+    cuarena_heap_plan_options_t plan;
+    cuarena_heap_plan_options_init(&plan);
+    plan.goal_bytes = options->goal_bytes;
+    plan.goal_alignment = options->goal_alignment;
+    plan.max_bytes = rest_of(options->max_bytes, progress->report.bytes_moved);
+    plan.max_moves = rest_of(options->max_moves, progress->report.moves);
+    if (options->goal_bytes == 0)
+        plan.max_moves = cuai_min(plan.max_moves, options->batch_moves);
+    return plan;
+}
+
+static void count_batch(progress_t *progress, const cuai_batch_t *batch)
+{
+    cuarena_compact_report_t *report = &progress->report;
+    report->batches++;
+    report->moves += batch->count;
+    report->runs += batch->runs_count;
+    report->bytes_moved += batch->bytes;
+    cuai_call_note(progress->call, CUARENA_EVENT_COMPACT, batch->bytes);
+}
+
+/* One batch; *more_out: another may find something left to move. */
+static cuarena_status_t run_batch(progress_t *progress, bool *more_out)
+{
+    cuarena_t *arena = progress->call->arena;
+    cuarena_heap_plan_options_t options = plan_options(progress);
+    cuai_batch_t batch;
+    *more_out = false;
+    cuarena_status_t status = cuai_batch_begin(arena, &options, &batch);
+    if (status != CUARENA_OK)
+        return status;
+    uint64_t planned = batch.count;
+    if (planned != 0)
+        status = cuai_batch_execute(arena, &batch);
+    if (status == CUARENA_OK && planned != 0) {
+        count_batch(progress, &batch);
+        progress->report.stopped =
+            cuai_deliver(arena, progress->callback, progress->user, batch.list,
+                         batch.count) != 0;
+    }
+    *more_out = status == CUARENA_OK && planned == options.max_moves &&
+                options.goal_bytes == 0 && !progress->report.stopped &&
+                progress->report.moves < progress->options->max_moves;
+    cuai_batch_end(arena, &batch);
+    return status;
+}
+
+static cuarena_status_t run_batches(progress_t *progress)
+{
+    bool more = true;
+    cuarena_status_t status = CUARENA_OK;
+    while (status == CUARENA_OK && more)
+        status = run_batch(progress, &more);
+    return status;
+}
+
+/* ---- What stayed
+ * ------------------------------------------------------------------------ */
+
+static size_t list_unmoved(const cuarena_heap_t *heap,
+                           cuarena_relocation_t *list)
+{
+    size_t count = 0;
+    cuai_slot_t slot = cuai_record(heap, 0)->next;
+    for (; slot != 0; slot = cuai_record(heap, slot)->next) {
+        const cuai_record_t *r = cuai_record(heap, slot);
+        if (!cuai_is_movable(r))
+            continue;
+        void *address = cuai_pointer(r->offset);
+        list[count++] = (cuarena_relocation_t){cuai_id(heap, slot), address,
+                                               address, r->size};
+    }
+    return count;
+}
+
+/* Before the first move, when "unmoved" still is "where it was"; reported
+ * after the last. */
+typedef struct places {
+    cuarena_relocation_t *list;
+    size_t count;
+} places_t;
+
+static cuarena_status_t note_places(const cuarena_t *arena, places_t *places)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    places->list =
+        cuai_host_alloc((heap->live_blocks + 1) * sizeof *places->list);
+    if (places->list == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "no host memory to report unmoved blocks");
+    places->count = list_unmoved(heap, places->list);
+    return CUARENA_OK;
+}
+
+static void keep_unmoved(const cuarena_t *arena, places_t *places)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < places->count; i++) {
+        cuai_found_t found = cuai_find_block(arena, places->list[i].block);
+        if (found.heap != NULL && cuai_found_record(found)->offset ==
+                                      cuai_address(places->list[i].from))
+            places->list[kept++] = places->list[i];
+    }
+    places->count = kept;
+}
+
+static cuarena_status_t run_and_report(progress_t *progress)
+{
+    cuarena_t *arena = progress->call->arena;
+    places_t places = {0};
+    cuarena_status_t status = CUARENA_OK;
+    if (progress->options->report_unmoved)
+        status = note_places(arena, &places);
+    if (status == CUARENA_OK)
+        status = run_batches(progress);
+    if (status == CUARENA_OK && !progress->report.stopped) {
+        keep_unmoved(arena, &places);
+        cuai_deliver(arena, progress->callback, progress->user, places.list,
+                     places.count);
+    }
+    cuai_host_free(places.list);
+    return status;
+}
+
+/* ---- The call
+ * ------------------------------------------------------------------------------
+ */
+
+static cuarena_status_t check_options(const cuarena_compact_options_t *options)
+{
+    if (!cuai_sized_ok(options, sizeof *options, sizeof *options))
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "options: struct_size %zu; accepted: what "
+                         "cuarena_compact_options_init sets",
+                         cuai_sized_of(options));
+    if (options->batch_moves == 0)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "batch_moves 0; accepted: 1 and more");
+    return CUARENA_OK;
+}
+
+static cuarena_status_t check_relocates(const cuarena_t *arena)
+{
+    cuarena_status_t status = cuai_call_check(arena);
+    if (status != CUARENA_OK || arena->memory.ops.relocate != NULL)
+        return status;
+    return cuai_fail(CUARENA_UNSUPPORTED, "memory '%s' cannot move bytes",
+                     arena->memory.ops.name);
+}
+
+static uint64_t largest_range(const cuarena_t *arena)
+{
+    uint64_t largest = 0;
+    cuarena_heap_largest(arena->heaps[CUAI_DYNAMIC], 0, &largest);
+    return largest;
+}
+
+cuarena_status_t cuarena_compact(cuarena_t *arena,
+                                 const cuarena_compact_options_t *options,
+                                 cuarena_relocation_fn callback, void *user,
+                                 cuarena_compact_report_t *report)
+{
+    cuarena_compact_options_t all;
+    cuarena_compact_options_init(&all);
+    if (arena == NULL)
+        return cuai_null("arena");
+    cuarena_status_t status =
+        options == NULL ? CUARENA_OK : check_options(options);
+    if (status == CUARENA_OK && report != NULL &&
+        !cuai_sized_ok(report, sizeof(size_t), sizeof *report))
+        status = cuai_null("report, or its struct_size");
+    if (status == CUARENA_OK)
+        status = cuai_check_entry(arena, "compact", true);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_call_t call;
+    cuai_call_begin(&call, arena);
+    progress_t progress = {
+        &call, options == NULL ? &all : options, callback, user, {0}};
+    status = check_relocates(arena);
+    if (status == CUARENA_OK) {
+        cuai_begin_exclusive(arena);
+        progress.report.largest_before = largest_range(arena);
+        status = run_and_report(&progress);
+        progress.report.largest_after = largest_range(arena);
+        cuai_end_exclusive(arena);
+    }
+    if (status == CUARENA_OK && report != NULL)
+        cuai_sized_write(report, &progress.report);
+    return cuai_call_end(&call, status);
+}
+
+/* ---- Running out
+ * ------------------------------------------------------------------------------
+ */
+
+bool cuai_may_compact(const cuarena_t *arena)
+{
+    return arena->config.compact_on_oom && arena->relocation_fn != NULL &&
+           arena->memory.ops.relocate != NULL &&
+           !cuai_frame_within(CUAI_FRAME_RELOCATION, arena);
+}
+
+cuarena_status_t cuai_compact_for(cuai_call_t *call, const cuai_want_t *want)
+{
+    cuarena_t *arena = call->arena;
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.goal_bytes = want->size;
+    options.goal_alignment = want->request.alignment;
+    progress_t progress = {
+        call, &options, arena->relocation_fn, arena->relocation_user, {0}};
+    cuai_begin_exclusive(arena);
+    cuarena_status_t status = run_batches(&progress);
+    cuai_end_exclusive(arena);
+    return status;
+}

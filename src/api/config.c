@@ -1,0 +1,252 @@
+#include "api/config.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/options.h"
+#include "base/bits.h"
+#include "base/error.h"
+#include "base/sized.h"
+
+/* The sizes that the structs had in the first release. */
+#define CONFIG_FIRST sizeof(cuarena_config_t)
+#define INFO_FIRST sizeof(cuarena_option_info_t)
+
+/* The longest "key=value" that cuarena_config_parse looks at. */
+#define ITEM_SIZE 128
+
+static cuarena_status_t fail_struct(const char *what, const void *sized)
+{
+    if (sized == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "%s: NULL", what);
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "%s: struct_size %zu; accepted: what its _init sets", what,
+                     cuai_sized_of(sized));
+}
+
+static bool is_config(const cuarena_config_t *config)
+{
+    return cuai_sized_ok(config, CONFIG_FIRST, sizeof *config);
+}
+
+/* A whole copy of a config whose struct_size is known. */
+static void copy_whole(const cuarena_config_t *config, cuarena_config_t *full)
+{
+    cuarena_config_init(full);
+    cuai_sized_read(full, config);
+}
+
+/* ---- Defaults ---------------------------------------------------------- */
+
+void cuarena_config_init(cuarena_config_t *config)
+{
+    if (config == NULL)
+        return;
+    memset(config, 0, sizeof *config);
+    config->struct_size = sizeof *config;
+    const cuai_option_t *option;
+    for (size_t i = 0; (option = cuai_option_at(i)) != NULL; i++) {
+        cuai_refusal_t refusal =
+            cuai_option_read(option, option->fallback, config);
+        CUAI_ASSERT(refusal == NULL);
+        (void)refusal;
+    }
+}
+
+/* ---- One option -------------------------------------------------------- */
+
+static cuarena_status_t fail_key(const char *key)
+{
+    char keys[192] = "";
+    size_t length = 0;
+    const cuai_option_t *option;
+    for (size_t i = 0; (option = cuai_option_at(i)) != NULL; i++)
+        length += (size_t)snprintf(keys + length, sizeof keys - length, "%s%s",
+                                   i == 0 ? "" : ", ", option->key);
+    CUAI_ASSERT(length < sizeof keys);
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "'%.24s' is no option; accepted: %s",
+                     key, keys);
+}
+
+static cuarena_status_t fail_value(const cuai_option_t *option,
+                                   const char *value, cuai_refusal_t refusal)
+{
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "%s: '%.64s' %s; accepted: %s",
+                     option->key, value, refusal, option->accepted);
+}
+
+/* Into a whole config. */
+static cuarena_status_t set(cuarena_config_t *full, const char *key,
+                            const char *value)
+{
+    const cuai_option_t *option = cuai_option_find(key);
+    if (option == NULL)
+        return fail_key(key);
+    cuai_refusal_t refusal = cuai_option_read(option, value, full);
+    return refusal == NULL ? CUARENA_OK : fail_value(option, value, refusal);
+}
+
+cuarena_status_t cuarena_config_set(cuarena_config_t *config, const char *key,
+                                    const char *value)
+{
+    if (!is_config(config))
+        return fail_struct("config", config);
+    if (key == NULL || value == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "option: the %s is NULL",
+                         key == NULL ? "key" : "value");
+    cuarena_config_t full;
+    copy_whole(config, &full);
+    cuarena_status_t status = set(&full, key, value);
+    if (status == CUARENA_OK)
+        cuai_sized_write(config, &full);
+    return status;
+}
+
+cuarena_status_t cuarena_config_get(const cuarena_config_t *config,
+                                    const char *key, char *text,
+                                    size_t text_size)
+{
+    if (!is_config(config))
+        return fail_struct("config", config);
+    if (key == NULL || text == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "option: the %s is NULL",
+                         key == NULL ? "key" : "text");
+    const cuai_option_t *option = cuai_option_find(key);
+    if (option == NULL)
+        return fail_key(key);
+    cuarena_config_t full;
+    copy_whole(config, &full);
+    char printed[CUAI_OPTION_TEXT_SIZE];
+    if (!cuai_option_print(option, &full, printed))
+        return cuai_fail(CUARENA_UNSUPPORTED, "%s: no text stands for %s", key,
+                         printed);
+    if (strlen(printed) >= text_size)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "text_size: %zu; accepted: from %zu on", text_size,
+                         strlen(printed) + 1);
+    strcpy(text, printed);
+    return CUARENA_OK;
+}
+
+/* ---- A list of options ------------------------------------------------- */
+
+static char *skip_blanks(char *text)
+{
+    return text + strspn(text, " \t");
+}
+
+static void cut_blanks(char *text)
+{
+    size_t length = strlen(text);
+    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
+        text[--length] = '\0';
+}
+
+/* One "key=value"; blanks around either are skipped. */
+static cuarena_status_t set_item(cuarena_config_t *full, const char *text,
+                                 size_t length)
+{
+    char item[ITEM_SIZE];
+    if (length >= sizeof item)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "'%.24s...' is too long; accepted: key=value of up to "
+                         "%d bytes",
+                         text, ITEM_SIZE - 1);
+    memcpy(item, text, length);
+    item[length] = '\0';
+    char *equals = strchr(item, '=');
+    if (equals == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "'%.64s' has no '='; accepted: key=value,key=value",
+                         item);
+    *equals = '\0';
+    cut_blanks(item);
+    cut_blanks(equals + 1);
+    return set(full, skip_blanks(item), skip_blanks(equals + 1));
+}
+
+cuarena_status_t cuarena_config_parse(cuarena_config_t *config,
+                                      const char *text)
+{
+    if (!is_config(config))
+        return fail_struct("config", config);
+    if (text == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "options: the text is NULL");
+    if (text[strspn(text, " \t")] == '\0')
+        return CUARENA_OK;
+    cuarena_config_t full;
+    copy_whole(config, &full);
+    for (const char *item = text;; item++) {
+        size_t length = strcspn(item, ",");
+        cuarena_status_t status = set_item(&full, item, length);
+        if (status != CUARENA_OK)
+            return status;
+        item += length;
+        if (*item == '\0')
+            break;
+    }
+    cuai_sized_write(config, &full);
+    return CUARENA_OK;
+}
+
+/* ---- The table, for others --------------------------------------------- */
+
+void cuarena_option_info_init(cuarena_option_info_t *info)
+{
+    if (info == NULL)
+        return;
+    memset(info, 0, sizeof *info);
+    info->struct_size = sizeof *info;
+}
+
+cuarena_status_t cuarena_option_info(size_t index, cuarena_option_info_t *info)
+{
+    if (!cuai_sized_ok(info, INFO_FIRST, sizeof *info))
+        return fail_struct("info", info);
+    const cuai_option_t *option = cuai_option_at(index);
+    if (option == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "index: %zu is past the last",
+                         index);
+    cuarena_option_info_t known = {
+        .struct_size = sizeof known,
+        .key = option->key,
+        .type = cuai_option_type_name(option->type),
+        .accepted = option->accepted,
+        .default_text = option->fallback,
+        .help = option->help,
+    };
+    cuai_sized_write(info, &known);
+    return CUARENA_OK;
+}
+
+/* ---- Checks ------------------------------------------------------------ */
+
+static cuarena_status_t check_option(const cuai_option_t *option,
+                                     const cuarena_config_t *full)
+{
+    cuai_refusal_t refusal = cuai_option_check(option, full);
+    if (refusal == NULL)
+        return CUARENA_OK;
+    char text[CUAI_OPTION_TEXT_SIZE];
+    (void)cuai_option_print(option, full, text);
+    return fail_value(option, text, refusal);
+}
+
+cuarena_status_t cuai_config_check(const cuarena_config_t *config,
+                                   cuarena_config_t *full_out)
+{
+    if (!is_config(config))
+        return fail_struct("config", config);
+    cuarena_config_t full;
+    copy_whole(config, &full);
+    const cuai_option_t *option;
+    for (size_t i = 0; (option = cuai_option_at(i)) != NULL; i++) {
+        cuarena_status_t status = check_option(option, &full);
+        if (status != CUARENA_OK)
+            return status;
+    }
+    *full_out = full;
+    return CUARENA_OK;
+}

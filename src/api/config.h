@@ -1,0 +1,18 @@
+/*
+ * A configuration as a caller hands it over: what is in it, and whether an
+ * arena can be made of it.
+ */
+#ifndef CUAI_API_CONFIG_H
+#define CUAI_API_CONFIG_H
+
+#include "cuarena/arena.h"
+
+/*
+ * Copies the members that the caller knows into `full_out`, with the defaults
+ * of the others, and checks each by itself. BAD_ARGUMENT names the key, its
+ * value and what is accepted. `ops` and `bytes` are the memory's to check.
+ */
+cuarena_status_t cuai_config_check(const cuarena_config_t *config,
+                                   cuarena_config_t *full_out);
+
+#endif

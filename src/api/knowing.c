@@ -1,0 +1,339 @@
+/* What is known of an arena: statistics at constant cost, and walks. */
+#include <stdio.h>
+
+#include "api/call.h"
+#include "base/sized.h"
+
+/* ---- Statistics
+ * -------------------------------------------------------------------- */
+
+void cuarena_stats_init(cuarena_stats_t *stats)
+{
+    *stats = (cuarena_stats_t){.struct_size = sizeof *stats};
+}
+
+static void from_counts(const cuai_counts_t *counts, cuarena_stats_t *stats)
+{
+    stats->live_bytes = counts->live_bytes;
+    stats->requested_bytes = counts->requested_bytes;
+    stats->live_blocks = counts->live_blocks;
+    stats->peak_live_bytes = counts->peak_live_bytes;
+    stats->peak_requested_bytes = counts->peak_requested_bytes;
+    stats->peak_live_blocks = counts->peak_live_blocks;
+    stats->allocs = counts->allocs;
+    stats->frees = counts->frees;
+}
+
+/* One region's heap; its peaks are its own. */
+static void from_heap(const cuarena_heap_t *heap, cuarena_stats_t *stats)
+{
+    cuarena_heap_stats_t now;
+    cuarena_heap_stats_init(&now);
+    if (heap == NULL || cuarena_heap_stats(heap, &now) != CUARENA_OK)
+        return;
+    stats->capacity_bytes = now.capacity_bytes;
+    stats->live_bytes = now.live_bytes;
+    stats->requested_bytes = now.requested_bytes;
+    stats->free_bytes = now.free_bytes;
+    stats->largest_bytes = now.largest_bytes;
+    stats->live_blocks = now.live_blocks;
+    stats->peak_live_bytes = now.peak_live_bytes;
+    stats->peak_requested_bytes = now.peak_requested_bytes;
+    stats->peak_live_blocks = now.peak_live_blocks;
+    stats->allocs = now.allocs;
+    stats->frees = now.frees;
+    stats->segments = now.segments;
+    stats->bookkeeping_bytes = now.bookkeeping_bytes;
+}
+
+static void add_region(const cuarena_t *arena, int region,
+                       cuarena_stats_t *stats)
+{
+    cuarena_stats_t one = {0};
+    from_heap(arena->heaps[region], &one);
+    stats->capacity_bytes += one.capacity_bytes;
+    stats->free_bytes += one.free_bytes;
+    stats->largest_bytes = cuai_max(stats->largest_bytes, one.largest_bytes);
+    stats->segments += one.segments;
+    stats->bookkeeping_bytes += one.bookkeeping_bytes;
+}
+
+static cuai_counts_t whole_counts(const cuarena_t *arena)
+{
+    cuai_counts_t now = cuai_whole_now(arena);
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    bool kept = arena->slow & CUAI_SLOW_WHOLE;
+    now.peak_live_bytes =
+        kept ? arena->whole.peak_live_bytes : heap->peak_live_bytes;
+    now.peak_requested_bytes =
+        kept ? arena->whole.peak_requested_bytes : heap->peak_requested_bytes;
+    now.peak_live_blocks =
+        kept ? arena->whole.peak_live_blocks : heap->peak_live_blocks;
+    return now;
+}
+
+static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
+{
+    for (int region = 0; region < CUAI_HEAPS; region++)
+        add_region(arena, region, stats);
+    cuai_counts_t counts = whole_counts(arena);
+    from_counts(&counts, stats);
+    const cuarena_heap_t *apart = arena->heaps[CUAI_APART];
+    stats->dedicated_bytes = apart == NULL ? 0 : apart->live_bytes;
+    stats->bookkeeping_bytes += sizeof *arena;
+    stats->held_bytes = arena->held;
+    stats->peak_held_bytes = arena->peak_held;
+    stats->failed = arena->failed;
+    stats->grows = arena->grows;
+    stats->trims = arena->trims;
+    stats->compactions = arena->compactions;
+    stats->moves = arena->moves;
+    stats->bytes_moved = arena->bytes_moved;
+    stats->oom_handler_calls = arena->oom_handler_calls;
+}
+
+static cuarena_status_t check_stats(const cuarena_t *arena,
+                                    const cuarena_stats_t *stats)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    if (cuai_sized_ok(stats, sizeof(size_t), sizeof *stats))
+        return CUARENA_OK;
+    return cuai_null("stats, or its struct_size");
+}
+
+static cuarena_status_t check_region(int32_t region)
+{
+    if (region == CUARENA_REGION_ALL || region == CUARENA_REGION_DYNAMIC ||
+        region == CUARENA_REGION_STABLE)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "region %d; accepted: -1 (all), 0 (dynamic), 1 (stable)",
+                     (int)region);
+}
+
+cuarena_status_t cuarena_stats(cuarena_t *arena, int32_t region,
+                               cuarena_stats_t *stats)
+{
+    cuarena_status_t status = check_stats(arena, stats);
+    if (status == CUARENA_OK)
+        status = check_region(region);
+    if (status != CUARENA_OK)
+        return status;
+    cuarena_stats_t now = {0};
+    cuai_lock(&arena->lock);
+    if (region == CUARENA_REGION_ALL)
+        from_arena(arena, &now);
+    else
+        from_heap(arena->heaps[region], &now);
+    cuai_unlock(&arena->lock);
+    cuai_sized_write(stats, &now);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_tag_stats(cuarena_t *arena, cuarena_tag_t tag,
+                                   cuarena_stats_t *stats)
+{
+    cuarena_status_t status = check_stats(arena, stats);
+    if (status != CUARENA_OK)
+        return status;
+    cuarena_stats_t now = {0};
+    cuai_lock(&arena->lock);
+    bool known = tag != 0 && cuai_tag_known(arena, tag);
+    if (known)
+        from_counts(&arena->tags[tag].counts, &now);
+    cuai_unlock(&arena->lock);
+    if (!known)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "tag %u; accepted: what cuarena_tag gave",
+                         (unsigned)tag);
+    cuai_sized_write(stats, &now);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_reset_peaks(cuarena_t *arena)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    cuai_lock(&arena->lock);
+    for (int region = 0; region < CUAI_HEAPS; region++)
+        if (arena->heaps[region] != NULL)
+            cuarena_heap_reset_peaks(arena->heaps[region]);
+    arena->whole = cuai_whole_now(arena);
+    cuai_reset_counts_peaks(&arena->whole);
+    for (size_t tag = 1; tag < arena->tag_count; tag++)
+        cuai_reset_counts_peaks(&arena->tags[tag].counts);
+    arena->peak_held = arena->held;
+    cuai_unlock(&arena->lock);
+    return CUARENA_OK;
+}
+
+/* ---- Inspection
+ * ----------------------------------------------------------------------- */
+
+void cuarena_inspection_init(cuarena_inspection_t *inspection)
+{
+    *inspection = (cuarena_inspection_t){.struct_size = sizeof *inspection};
+}
+
+static void inspect_range(const cuai_record_t *r, cuarena_inspection_t *found)
+{
+    uint64_t bytes = cuai_range(r);
+    if (bytes == 0)
+        return;
+    uint32_t bin = cuai_log2_floor(bytes);
+    found->ranges++;
+    found->free_bytes += bytes;
+    found->largest_bytes = cuai_max(found->largest_bytes, bytes);
+    found->range_counts[bin]++;
+    found->range_bytes[bin] += bytes;
+}
+
+static void inspect_block(const cuai_record_t *r, bool fixed,
+                          cuarena_inspection_t *found)
+{
+    if (r->kind != CUAI_BLOCK)
+        return;
+    uint32_t bin = cuai_log2_floor(r->size);
+    bool pinned = fixed || r->pins != 0;
+    found->block_counts[bin]++;
+    found->block_bytes[bin] += r->size;
+    *(pinned ? &found->pinned_blocks : &found->movable_blocks) += 1;
+    *(pinned ? &found->pinned_bytes : &found->movable_bytes) += r->size;
+}
+
+static void inspect_heap(const cuarena_t *arena, int region,
+                         cuarena_inspection_t *found)
+{
+    const cuarena_heap_t *heap = arena->heaps[region];
+    if (heap == NULL)
+        return;
+    cuai_slot_t slot = cuai_record(heap, 0)->next;
+    for (; slot != 0; slot = cuai_record(heap, slot)->next) {
+        inspect_range(cuai_record(heap, slot), found);
+        inspect_block(cuai_record(heap, slot), region != CUAI_DYNAMIC, found);
+    }
+}
+
+cuarena_status_t cuarena_inspect(cuarena_t *arena, int32_t region,
+                                 cuarena_inspection_t *inspection)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    if (!cuai_sized_ok(inspection, sizeof(size_t), sizeof *inspection))
+        return cuai_null("inspection, or its struct_size");
+    cuarena_status_t status = check_region(region);
+    if (status != CUARENA_OK)
+        return status;
+    cuarena_inspection_t found = {0};
+    cuai_lock(&arena->lock);
+    for (int i = 0; i < CUAI_HEAPS; i++)
+        if (region == CUARENA_REGION_ALL || region == i)
+            inspect_heap(arena, i, &found);
+    cuai_unlock(&arena->lock);
+    if (found.free_bytes != 0)
+        found.fragmentation =
+            1.0 - (double)found.largest_bytes / (double)found.free_bytes;
+    cuai_sized_write(inspection, &found);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_base(cuarena_t *arena, void **base_out,
+                              uint64_t *bytes_out)
+{
+    if (arena == NULL || base_out == NULL || bytes_out == NULL)
+        return cuai_null("arena, base_out or bytes_out");
+    cuarena_memory_segment_t first = {0};
+    cuai_lock(&arena->lock);
+    if (arena->segments.count != 0)
+        first = arena->segments.items[0];
+    cuai_unlock(&arena->lock);
+    *base_out = cuai_pointer(first.address);
+    *bytes_out = first.bytes;
+    return CUARENA_OK;
+}
+
+/* ---- Validation
+ * -------------------------------------------------------------------------- */
+
+/* What the arena keeps besides its heaps. */
+static const char *wrong_with(const cuarena_t *arena)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < arena->segments.count; i++)
+        most += arena->segments.items[i].bytes;
+    for (size_t i = 0; i < arena->dedicated.count; i++)
+        most += arena->dedicated.items[i].bytes;
+    bool idle = !arena->growing && !arena->compacting;
+    if (idle && arena->held > most)
+        return "more is held than the segments have";
+    if (arena->peak_held < arena->held)
+        return "the peak of held bytes is below what is held";
+    cuai_counts_t tagged = {0};
+    for (size_t tag = 1; tag < arena->tag_count; tag++) {
+        tagged.live_bytes += arena->tags[tag].counts.live_bytes;
+        tagged.live_blocks += arena->tags[tag].counts.live_blocks;
+    }
+    cuai_counts_t all = cuai_whole_now(arena);
+    if (tagged.live_bytes > all.live_bytes ||
+        tagged.live_blocks > all.live_blocks)
+        return "more is live under tags than altogether";
+    return NULL;
+}
+
+/* Recounts what the tags and pins say from the blocks. */
+static const char *recount(const cuarena_t *arena)
+{
+    uint64_t pins = 0;
+    uint64_t tagged = 0;
+    for (int region = 0; region < CUAI_HEAPS; region++) {
+        const cuarena_heap_t *heap = arena->heaps[region];
+        for (cuai_slot_t s = 1; heap != NULL && s < heap->unused; s++) {
+            const cuai_record_t *r = cuai_record(heap, s);
+            if (!cuai_is_live(r))
+                continue;
+            pins += cuai_block_pins(r);
+            tagged += r->tag != 0 ? r->size : 0;
+        }
+    }
+    uint64_t counted = 0;
+    for (size_t tag = 1; tag < arena->tag_count; tag++)
+        counted += arena->tags[tag].counts.live_bytes;
+    if (tagged != counted)
+        return "the tags' live bytes are not those of the blocks";
+    return arena->in_flight == 0 && pins != arena->block_pins
+               ? "the count of pins is not that of the blocks"
+               : NULL;
+}
+
+static cuarena_status_t validate_all(const cuarena_t *arena, char *text,
+                                     size_t text_size)
+{
+    for (int region = 0; region < CUAI_HEAPS; region++) {
+        cuarena_status_t status =
+            arena->heaps[region] == NULL
+                ? CUARENA_OK
+                : cuarena_heap_validate(arena->heaps[region], text, text_size);
+        if (status != CUARENA_OK)
+            return status;
+    }
+    const char *wrong = wrong_with(arena);
+    if (wrong == NULL)
+        wrong = recount(arena);
+    if (wrong == NULL)
+        return CUARENA_OK;
+    if (text != NULL && text_size != 0)
+        snprintf(text, text_size, "%s", wrong);
+    return cuai_fail(CUARENA_CORRUPT, "the arena is damaged: %s", wrong);
+}
+
+cuarena_status_t cuarena_validate(cuarena_t *arena, char *text,
+                                  size_t text_size)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    cuai_lock(&arena->lock);
+    cuarena_status_t status = validate_all(arena, text, text_size);
+    cuai_unlock(&arena->lock);
+    return status;
+}

@@ -1,0 +1,273 @@
+/* Creation, destruction, reset, size and limits of an arena. */
+#include <stdio.h>
+
+#include "api/call.h"
+#include "api/config.h"
+#include "base/amount.h"
+#include "base/frame.h"
+#include "base/log.h"
+
+/* ---- Creation
+ * --------------------------------------------------------------------- */
+
+/* From here on nothing asks for the preset's name. */
+static void apply_preset(cuarena_config_t *config)
+{
+    if (config->grow == -1)
+        config->grow = config->preset == CUARENA_PRESET_GROW
+                           ? CUARENA_GROW_EXACT
+                           : CUARENA_GROW_NONE;
+}
+
+cuarena_status_t cuarena_create(const cuarena_config_t *config,
+                                cuarena_t **arena_out)
+{
+    if (arena_out == NULL)
+        return cuai_null("arena_out");
+    cuarena_config_t full;
+    cuarena_status_t status = cuai_config_check(config, &full);
+    if (status != CUARENA_OK)
+        return status;
+    apply_preset(&full);
+    status = cuai_arena_new(&full, arena_out);
+    if (status == CUARENA_OK)
+        cuai_log(CUARENA_LOG_INFO, "arena '%s': created, holds %llu bytes",
+                 full.name, (unsigned long long)(*arena_out)->held);
+    return status;
+}
+
+/* ---- Destruction
+ * -------------------------------------------------------------------- */
+
+/* "3 blocks, 768 bytes 'weights'; ...", as far as there is room. */
+static void describe_leaks(const cuarena_t *arena, char *text, size_t room)
+{
+    cuai_counts_t all = cuai_whole_now(arena);
+    size_t used = (size_t)snprintf(text, room, "%llu blocks of %llu bytes live",
+                                   (unsigned long long)all.live_blocks,
+                                   (unsigned long long)all.requested_bytes);
+    for (size_t tag = 1; tag < arena->tag_count && used < room; tag++) {
+        const cuai_counts_t *counts = &arena->tags[tag].counts;
+        if (counts->live_blocks == 0)
+            continue;
+        used += (size_t)snprintf(
+            text + used, room - used, "; '%.32s': %llu of %llu bytes",
+            arena->tags[tag].name, (unsigned long long)counts->live_blocks,
+            (unsigned long long)counts->requested_bytes);
+    }
+}
+
+static cuarena_status_t check_no_leaks(const cuarena_t *arena)
+{
+    cuai_counts_t all = cuai_whole_now(arena);
+    if (all.live_blocks == 0)
+        return CUARENA_OK;
+    char leaks[200];
+    describe_leaks(arena, leaks, sizeof leaks);
+    return cuai_fail_bytes(CUARENA_BUSY, 0, 0, arena->held, 0, 0, "%s", leaks);
+}
+
+static cuarena_status_t destroy(cuarena_t **handle, bool forced)
+{
+    if (handle == NULL || *handle == NULL)
+        return CUARENA_OK;
+    cuarena_t *arena = *handle;
+    cuarena_status_t status = cuai_check_entry(arena, "destroy", true);
+    if (status == CUARENA_OK && cuai_frame_within(CUAI_FRAME_OOM, arena))
+        status = cuai_fail(CUARENA_REENTERED,
+                           "destroy was called from the arena's own handler");
+    if (status != CUARENA_OK)
+        return status;
+    cuai_lock(&arena->lock);
+    cuai_begin_exclusive(arena);
+    status = forced ? CUARENA_OK : check_no_leaks(arena);
+    cuai_end_exclusive(arena);
+    cuai_unlock(&arena->lock);
+    if (status != CUARENA_OK) {
+        cuai_log(CUARENA_LOG_WARN, "arena '%s': not destroyed: %s",
+                 arena->config.name, cuai_error_message());
+        return status;
+    }
+    *handle = NULL;
+    cuai_log(CUARENA_LOG_INFO, "arena '%s': destroyed", arena->config.name);
+    cuai_arena_end(arena);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_destroy(cuarena_t **arena)
+{
+    return destroy(arena, false);
+}
+
+cuarena_status_t cuarena_destroy_forced(cuarena_t **arena)
+{
+    return destroy(arena, true);
+}
+
+/* ---- Reset
+ * ------------------------------------------------------------------------------
+ */
+
+static void clear_counts(cuarena_t *arena)
+{
+    for (size_t tag = 1; tag < arena->tag_count; tag++) {
+        cuai_counts_t *counts = &arena->tags[tag].counts;
+        counts->frees += counts->live_blocks;
+        counts->live_blocks = 0;
+        counts->live_bytes = 0;
+        counts->requested_bytes = 0;
+    }
+    arena->block_pins = 0;
+}
+
+/* Adopted bytes are forgotten, dedicated ones go back. */
+static void clear_apart(cuarena_t *arena)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_APART];
+    if (heap == NULL)
+        return;
+    cuai_heap_clear(heap);
+    while (heap->segment_count != 0) {
+        cuai_segment_t *last = &heap->segments[heap->segment_count - 1];
+        cuai_segment_cut_range(heap, last->head, last->begin,
+                               last->end - last->begin);
+    }
+    while (arena->dedicated.count != 0)
+        cuai_return_dedicated(
+            arena, arena->dedicated.items[arena->dedicated.count - 1].address);
+}
+
+/* With ZERO_FREE the bytes of all blocks must read as 0 from now on. */
+static cuarena_status_t zero_all(cuarena_t *arena)
+{
+    if (arena->config.zero != CUARENA_ZERO_FREE)
+        return CUARENA_OK;
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    cuarena_status_t status = CUARENA_OK;
+    for (int region = CUAI_DYNAMIC; region <= CUAI_STABLE; region++) {
+        const cuarena_heap_t *heap = arena->heaps[region];
+        for (size_t i = 0; heap != NULL && i < heap->segment_count; i++) {
+            const cuai_segment_t *s = &heap->segments[i];
+            if (status == CUARENA_OK)
+                status =
+                    ops->zero_bytes(arena->memory.user, cuai_pointer(s->begin),
+                                    s->end - s->begin, NULL);
+        }
+    }
+    return status;
+}
+
+static cuarena_status_t check_reset(const cuarena_t *arena)
+{
+    cuarena_status_t status = cuai_call_check(arena);
+    if (status != CUARENA_OK || arena->block_pins == 0)
+        return status;
+    return cuai_fail(CUARENA_BUSY, "%llu pins that block_pin took exist",
+                     (unsigned long long)arena->block_pins);
+}
+
+static void clear(cuarena_t *arena)
+{
+    cuai_heap_clear(arena->heaps[CUAI_DYNAMIC]);
+    if (arena->heaps[CUAI_STABLE] != NULL)
+        cuai_heap_clear(arena->heaps[CUAI_STABLE]);
+    clear_counts(arena);
+    clear_apart(arena);
+}
+
+cuarena_status_t cuarena_reset(cuarena_t *arena)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    cuarena_status_t status = cuai_check_entry(arena, "reset", true);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_call_t call;
+    cuai_call_begin(&call, arena);
+    cuai_begin_exclusive(arena);
+    status = check_reset(arena);
+    if (status == CUARENA_OK)
+        status = zero_all(arena);
+    if (status == CUARENA_OK) {
+        cuai_call_note(&call, CUARENA_EVENT_RESET, cuai_live_bytes(arena));
+        clear(arena);
+    }
+    cuai_end_exclusive(arena);
+    return cuai_call_end(&call, status);
+}
+
+/* ---- Size
+ * -----------------------------------------------------------------------------------
+ */
+
+cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
+                              uint64_t *given_back_out)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    cuarena_status_t status = cuai_check_entry(arena, "trim", true);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_call_t call;
+    cuai_call_begin(&call, arena);
+    uint64_t given = 0;
+    status = cuai_call_check(arena);
+    if (status == CUARENA_OK)
+        given = cuai_trim(arena, keep_bytes);
+    cuai_call_note(&call, CUARENA_EVENT_TRIM, given);
+    if (status == CUARENA_OK && given_back_out != NULL)
+        *given_back_out = given;
+    return cuai_call_end(&call, status);
+}
+
+/* ---- Limits
+ * ------------------------------------------------------------------------------------
+ */
+
+static cuarena_status_t check_limit_kind(int32_t kind)
+{
+    if (kind == CUARENA_LIMIT_HELD || kind == CUARENA_LIMIT_LIVE)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "limit kind %d; accepted: 0 (held), 1 (live)", (int)kind);
+}
+
+cuarena_status_t cuarena_set_limit(cuarena_t *arena, int32_t kind,
+                                   cuarena_amount_t limit,
+                                   uint64_t *old_bytes_out)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    uint64_t bytes;
+    cuarena_status_t status = check_limit_kind(kind);
+    if (status == CUARENA_OK)
+        status = cuai_amount_resolve(limit, &arena->memory.ops,
+                                     arena->memory.user, &bytes);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_lock(&arena->lock);
+    uint64_t old = arena->limits[kind];
+    arena->limits[kind] = bytes;
+    if (arena->limits[CUARENA_LIMIT_LIVE] != UINT64_MAX)
+        arena->slow |= CUAI_SLOW_LIMIT;
+    else
+        arena->slow &= ~CUAI_SLOW_LIMIT;
+    cuai_unlock(&arena->lock);
+    if (old_bytes_out != NULL)
+        *old_bytes_out = old;
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_get_limit(cuarena_t *arena, int32_t kind,
+                                   uint64_t *bytes_out)
+{
+    if (arena == NULL || bytes_out == NULL)
+        return cuai_null("arena or bytes_out");
+    cuarena_status_t status = check_limit_kind(kind);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_lock(&arena->lock);
+    *bytes_out = arena->limits[kind];
+    cuai_unlock(&arena->lock);
+    return CUARENA_OK;
+}

@@ -1,0 +1,365 @@
+/*
+ * Obtaining: from a request to a block, the long way.
+ *
+ * The ladder, when what is held has no room:
+ *   1  growth, or waiting for another thread's
+ *   2  where a limit or the memory stands in the way of growth: give back what
+ *      is free elsewhere, and grow again
+ *   3  the caller's handler, as long as it says that it freed something
+ *   4  compaction, if compact_on_oom is set and somebody hears of moves
+ *   5  an error that says what was tried
+ */
+#include "api/call.h"
+#include "base/frame.h"
+#include "base/log.h"
+#include "base/sized.h"
+
+#define MOST_HANDLER_CALLS 16
+
+/* ---- What is asked
+ * ----------------------------------------------------------------- */
+
+static const cuarena_request_t *plain_request(void)
+{
+    static const cuarena_request_t plain = {.struct_size = sizeof plain};
+    return &plain;
+}
+
+static cuarena_status_t check_request(const cuarena_t *arena,
+                                      const cuarena_request_t *request)
+{
+    if (!cuai_sized_ok(request, sizeof *request, sizeof *request))
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "request: struct_size %zu; accepted: what "
+                         "cuarena_request_init sets",
+                         cuai_sized_of(request));
+    if (request->region != CUARENA_REGION_DYNAMIC &&
+        request->region != CUARENA_REGION_STABLE)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "region %d; accepted: 0 (dynamic), 1 (stable)",
+                         (int)request->region);
+    if (request->alignment != 0 &&
+        (!cuai_is_power_of_two(request->alignment) ||
+         request->alignment >= CUARENA_HEAP_MAX_SEGMENT))
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "alignment %llu; accepted: powers of two below 2^48",
+                         (unsigned long long)request->alignment);
+    if (request->zeroed && arena->memory.ops.zero_bytes == NULL)
+        return cuai_fail(CUARENA_UNSUPPORTED,
+                         "zeroed: memory '%s' cannot set bytes to 0",
+                         arena->memory.ops.name);
+    return CUARENA_OK;
+}
+
+static cuarena_status_t round_size(const cuarena_t *arena, uint64_t bytes,
+                                   uint64_t *size_out)
+{
+    if (cuai_align_up_checked(bytes, cuai_granule(arena), size_out) &&
+        *size_out < CUARENA_HEAP_MAX_SEGMENT)
+        return CUARENA_OK;
+    return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, bytes, arena->pool_bytes,
+                           arena->held, 0, 0,
+                           "%llu bytes are more than any arena can hold",
+                           (unsigned long long)bytes);
+}
+
+cuarena_status_t cuai_want(const cuarena_t *arena, uint64_t bytes,
+                           const cuarena_request_t *request,
+                           cuai_want_t *want_out)
+{
+    if (request == NULL)
+        request = plain_request();
+    cuarena_status_t status = check_request(arena, request);
+    if (status != CUARENA_OK)
+        return status;
+    *want_out = (cuai_want_t){
+        .request = {.size = bytes,
+                    .alignment = request->alignment,
+                    .tag = request->tag},
+        .region = request->region,
+        .zeroed =
+            request->zeroed != 0 || arena->config.zero == CUARENA_ZERO_ALLOC,
+        .dedicated = request->dedicated != 0,
+    };
+    status = round_size(arena, bytes, &want_out->size);
+    if (status != CUARENA_OK || request->region != CUARENA_REGION_STABLE)
+        return status;
+    want_out->request.low = 1;
+    want_out->request.pins = 1;
+    want_out->request.flags = CUAI_BLOCK_STABLE | CUAI_BLOCK_BORN_PIN;
+    return CUARENA_OK;
+}
+
+static cuarena_status_t check_tag(const cuarena_t *arena, cuarena_tag_t tag)
+{
+    if (cuai_tag_known(arena, tag))
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "tag %u; accepted: what cuarena_tag gave", (unsigned)tag);
+}
+
+/* ---- The ladder
+ * ----------------------------------------------------------------------- */
+
+/* One request on its way down. */
+typedef struct ladder {
+    cuai_call_t *call;
+    const cuai_want_t *want;
+    cuarena_status_t refusal; /* what the heap says */
+    cuarena_status_t growth;  /* why there is no more */
+    int32_t handler_calls;
+    bool trimmed;
+    bool compacted;
+} ladder_t;
+
+/* The regions' own bytes; dedicated blocks have nothing to grow. */
+static bool may_grow(const ladder_t *ladder)
+{
+    const cuai_want_t *want = ladder->want;
+    bool stable = want->region == CUARENA_REGION_STABLE &&
+                  ladder->call->arena->heaps[CUAI_STABLE] != NULL;
+    return !want->dedicated && !stable && ladder->refusal != CUARENA_LIMIT;
+}
+
+static bool try_growth(ladder_t *ladder)
+{
+    if (!may_grow(ladder))
+        return false;
+    uint64_t taken = 0;
+    ladder->growth = cuai_grow(ladder->call->arena, ladder->want, &taken);
+    cuai_call_note(ladder->call, CUARENA_EVENT_GROW, taken);
+    return ladder->growth == CUARENA_OK;
+}
+
+/* A pool has nothing to give back that it would not need again. */
+static bool try_trim(ladder_t *ladder)
+{
+    cuarena_t *arena = ladder->call->arena;
+    bool refused = ladder->growth == CUARENA_LIMIT ||
+                   ladder->growth == CUARENA_OUT_OF_MEMORY;
+    if (ladder->trimmed || !refused || !may_grow(ladder) ||
+        arena->config.grow == CUARENA_GROW_NONE)
+        return false;
+    ladder->trimmed = true;
+    uint64_t given = cuai_trim(arena, 0);
+    cuai_call_note(ladder->call, CUARENA_EVENT_TRIM, given);
+    return given != 0;
+}
+
+static bool try_handler(ladder_t *ladder)
+{
+    cuarena_t *arena = ladder->call->arena;
+    if (arena->oom_fn == NULL || ladder->handler_calls == MOST_HANDLER_CALLS ||
+        cuai_frame_within(CUAI_FRAME_OOM, arena))
+        return false;
+    cuarena_oom_fn handler = arena->oom_fn;
+    void *user = arena->oom_user;
+    uint64_t bytes = ladder->want->request.size;
+    cuai_frame_t frame;
+    arena->oom_handler_calls++;
+    cuai_unlock(&arena->lock);
+    cuai_frame_push(&frame, CUAI_FRAME_OOM, arena);
+    int32_t freed = handler(user, arena, bytes, ladder->handler_calls++);
+    cuai_frame_pop();
+    cuai_lock(&arena->lock);
+    return freed != 0;
+}
+
+static bool try_compaction(ladder_t *ladder)
+{
+    cuarena_t *arena = ladder->call->arena;
+    if (ladder->compacted || ladder->refusal != CUARENA_FRAGMENTED ||
+        !may_grow(ladder) || !cuai_may_compact(arena))
+        return false;
+    ladder->compacted = true;
+    return cuai_compact_for(ladder->call, ladder->want) == CUARENA_OK;
+}
+
+static bool try_more(ladder_t *ladder)
+{
+    return try_growth(ladder) || try_trim(ladder) || try_handler(ladder) ||
+           try_compaction(ladder);
+}
+
+/* ---- The error
+ * ------------------------------------------------------------------------- */
+
+/* Compaction never serves the stable region. A limit or the memory is named
+ * where it, and not the blocks' places, stands in the way. */
+static cuarena_status_t final_status(const ladder_t *ladder)
+{
+    const cuarena_t *arena = ladder->call->arena;
+    bool stable = ladder->want->region == CUARENA_REGION_STABLE &&
+                  arena->heaps[CUAI_STABLE] != NULL;
+    if (ladder->want->dedicated || ladder->refusal == CUARENA_LIMIT)
+        return ladder->refusal;
+    if (stable)
+        return CUARENA_OUT_OF_MEMORY;
+    if (ladder->refusal == CUARENA_FRAGMENTED)
+        return ladder->refusal;
+    bool named =
+        ladder->growth == CUARENA_LIMIT || ladder->growth == CUARENA_DRIVER;
+    return named ? ladder->growth : ladder->refusal;
+}
+
+static uint64_t met_limit(const cuarena_t *arena, cuarena_status_t status)
+{
+    if (status != CUARENA_LIMIT)
+        return cuai_min(arena->pool_bytes, arena->limits[CUARENA_LIMIT_HELD]);
+    return cuai_min(arena->limits[CUARENA_LIMIT_HELD],
+                    arena->limits[CUARENA_LIMIT_LIVE]);
+}
+
+static cuarena_status_t explain(const ladder_t *ladder)
+{
+    const cuarena_t *arena = ladder->call->arena;
+    cuarena_status_t status = final_status(ladder);
+    if (ladder->want->dedicated || status == CUARENA_DRIVER)
+        return status; /* was put into words where it was met */
+    bool stable = ladder->want->region == CUARENA_REGION_STABLE &&
+                  arena->heaps[CUAI_STABLE] != NULL;
+    const cuarena_heap_t *heap =
+        arena->heaps[stable ? CUAI_STABLE : CUAI_DYNAMIC];
+    uint64_t largest = 0;
+    cuarena_heap_largest(heap, 0, &largest);
+    uint64_t asked = ladder->want->request.size;
+    uint64_t free_bytes = heap->lanes[0]->free_bytes;
+    return cuai_fail_bytes(
+        status, asked, met_limit(arena, status), arena->held, free_bytes,
+        largest,
+        "%s: no room for %llu bytes in the %s region: %llu free, the largest "
+        "range has %llu, %llu held; tried: held bytes%s%s%s%s",
+        cuarena_status_name(status), (unsigned long long)asked,
+        stable ? "stable" : "dynamic", (unsigned long long)free_bytes,
+        (unsigned long long)largest, (unsigned long long)arena->held,
+        ladder->growth != CUARENA_UNSUPPORTED ? ", growth" : "",
+        ladder->trimmed ? ", trim" : "",
+        ladder->handler_calls != 0 ? ", the handler" : "",
+        ladder->compacted ? ", compaction" : "");
+}
+
+/* ---- Obtaining
+ * ----------------------------------------------------------------------------
+ */
+
+static cuarena_status_t serve_once(ladder_t *ladder, cuai_found_t *found_out)
+{
+    cuarena_t *arena = ladder->call->arena;
+    ladder->refusal = ladder->want->dedicated
+                          ? cuai_serve_dedicated(arena, ladder->want, found_out)
+                          : cuai_serve(arena, ladder->want, found_out);
+    return ladder->refusal;
+}
+
+static bool is_refusal(cuarena_status_t status)
+{
+    return status == CUARENA_OUT_OF_MEMORY || status == CUARENA_FRAGMENTED ||
+           status == CUARENA_LIMIT;
+}
+
+/* Sets the block's bytes to 0, which must not move meanwhile. */
+static cuarena_status_t zero_block(cuarena_t *arena, cuai_found_t found)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    void *address = cuai_pointer(r->offset);
+    uint64_t size = r->size;
+    cuai_mark_moving(arena, found);
+    cuai_unlock(&arena->lock);
+    cuarena_status_t status =
+        arena->memory.ops.zero_bytes(arena->memory.user, address, size, NULL);
+    cuai_lock(&arena->lock);
+    return status;
+}
+
+static cuarena_status_t zero_new(cuai_call_t *call, const cuai_want_t *want,
+                                 cuai_found_t found)
+{
+    if (!want->zeroed || want->size == 0)
+        return CUARENA_OK;
+    cuarena_status_t status = zero_block(call->arena, found);
+    cuai_end_moving(call->arena, found);
+    if (status != CUARENA_OK)
+        cuai_release(call, found);
+    return status;
+}
+
+cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
+                             cuai_found_t *found_out)
+{
+    cuarena_t *arena = call->arena;
+    ladder_t ladder = {
+        .call = call, .want = want, .growth = CUARENA_UNSUPPORTED};
+    cuarena_status_t status = cuai_call_check(arena);
+    if (status == CUARENA_OK)
+        status = check_tag(arena, want->request.tag);
+    if (status != CUARENA_OK)
+        return status;
+    status = serve_once(&ladder, found_out);
+    if (is_refusal(status)) {
+        cuarena_status_t entry = cuai_check_entry(arena, "alloc", false);
+        if (entry != CUARENA_OK)
+            return entry;
+    }
+    while (is_refusal(status) && try_more(&ladder))
+        status = serve_once(&ladder, found_out);
+    if (is_refusal(status))
+        status = explain(&ladder);
+    if (status == CUARENA_OK)
+        status = zero_new(call, want, *found_out);
+    if (status != CUARENA_OK)
+        cuai_call_note_failure(call, status, want->request.size,
+                               want->request.tag);
+    else
+        cuai_call_note_block(call, CUARENA_EVENT_ALLOC, *found_out);
+    return status;
+}
+
+/* ---- Releasing
+ * ------------------------------------------------------------------------------
+ */
+
+static void end_now(cuarena_t *arena, cuai_found_t found)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    bool dedicated = r->flags & CUAI_BLOCK_DEDICATED;
+    uint64_t address = r->offset;
+    cuai_end_block(arena, found);
+    if (dedicated)
+        cuai_return_dedicated(arena, address);
+}
+
+/* The block must not be handed out again before its bytes are 0. */
+static void zero_then_end(cuarena_t *arena, cuai_found_t found)
+{
+    cuai_found_record(found)->flags |= CUAI_BLOCK_ENDING;
+    zero_block(arena, found);
+    cuai_end_moving(arena, found);
+}
+
+void cuai_release(cuai_call_t *call, cuai_found_t found)
+{
+    cuarena_t *arena = call->arena;
+    cuai_record_t *r = cuai_found_record(found);
+    cuai_call_note_block(call, CUARENA_EVENT_FREE, found);
+    bool zero = arena->config.zero == CUARENA_ZERO_FREE && r->size != 0 &&
+                found.region != CUAI_APART && !(arena->slow & CUAI_SLOW_LOST);
+    while (zero && r->moving)
+        cuai_arena_wait(arena);
+    if (r->moving)
+        r->flags |= CUAI_BLOCK_ENDING;
+    else if (zero)
+        zero_then_end(arena, found);
+    else
+        end_now(arena, found);
+}
+
+bool cuai_settle_block(cuarena_t *arena, cuarena_block_t block,
+                       cuai_found_t *found_out)
+{
+    *found_out = cuai_find_block(arena, block);
+    while (found_out->heap != NULL && cuai_found_record(*found_out)->moving) {
+        cuai_arena_wait(arena);
+        *found_out = cuai_find_block(arena, block);
+    }
+    return found_out->heap != NULL;
+}

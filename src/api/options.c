@@ -1,0 +1,439 @@
+#include "api/options.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bits.h"
+
+/* ---- The table --------------------------------------------------------- */
+
+#define MEMBER(name)                                                           \
+    .offset = offsetof(cuarena_config_t, name),                                \
+    .size = sizeof(((cuarena_config_t *)0)->name)
+
+#define MOST_BYTES (CUARENA_HEAP_MAX_SEGMENT - 1)
+#define AMOUNT_RANGE "bytes below 256TiB, 0.001% to 100%, auto, auto-BYTES"
+
+static const cuai_option_t options[] = {
+    {
+        .key = "preset",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(preset),
+        .fallback = "pool",
+        .accepted = "pool, grow",
+        .first = CUARENA_PRESET_POOL,
+        .help = "A pool of a fixed size, or one that takes what requests need.",
+    },
+    {
+        .key = "memory",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(memory),
+        .fallback = "pageable",
+        .accepted = "pageable, none",
+        .first = CUARENA_MEMORY_PAGEABLE,
+        .wordless = 2,
+        .help = "Where bytes come from; none: addresses without bytes.",
+    },
+    {
+        .key = "pool",
+        .type = CUAI_OPTION_AMOUNT,
+        MEMBER(pool),
+        .fallback = "auto-512MiB",
+        .accepted = AMOUNT_RANGE,
+        .least = 1,
+        .most = MOST_BYTES,
+        .help = "The size of a pool, its stable region included.",
+    },
+    {
+        .key = "stable",
+        .type = CUAI_OPTION_AMOUNT,
+        MEMBER(stable),
+        .fallback = "0",
+        .accepted = "bytes below 256TiB, 0% to 100%, auto, auto-BYTES",
+        .most = MOST_BYTES,
+        .help = "How much of a pool is the stable region, which never moves.",
+    },
+    {
+        .key = "limit",
+        .type = CUAI_OPTION_AMOUNT,
+        MEMBER(limit),
+        .fallback = "auto",
+        .accepted = "bytes from 1 on, 0.001% to 100%, auto, auto-BYTES",
+        .least = 1,
+        .most = UINT64_MAX,
+        .help = "The most bytes to hold from the memory.",
+    },
+    {
+        .key = "reserve",
+        .type = CUAI_OPTION_BYTES,
+        MEMBER(reserve_bytes),
+        .fallback = "0",
+        .accepted = "0 to below 256TiB",
+        .most = MOST_BYTES,
+        .help = "Addresses set aside for growing in place; 0: as the limit "
+                "says.",
+    },
+    {
+        .key = "alignment",
+        .type = CUAI_OPTION_BYTES,
+        MEMBER(alignment),
+        .fallback = "256",
+        .accepted = "a power of two from 8 to 1GiB",
+        .least = 8,
+        .most = CUAI_GIB,
+        .power_of_two = true,
+        .help = "The granule: what addresses and sizes are multiples of.",
+    },
+    {
+        .key = "split_threshold",
+        .type = CUAI_OPTION_BYTES,
+        MEMBER(split_threshold),
+        .fallback = "0",
+        .accepted = "bytes, never",
+        .most = UINT64_MAX,
+        .unlimited = "never",
+        .help = "The least rest of a free range that is split off a block.",
+    },
+    {
+        .key = "max_blocks",
+        .type = CUAI_OPTION_COUNT,
+        MEMBER(max_blocks),
+        .fallback = "67108864",
+        .accepted = "1 to 67108864",
+        .least = 1,
+        .most = CUARENA_HEAP_MAX_BLOCKS,
+        .help = "The most blocks that live at once.",
+    },
+    {
+        .key = "grow",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(grow),
+        .fallback = "preset",
+        .accepted = "preset, none, exact",
+        .first = -1,
+        .help = "By how much to grow: as the preset says, never, or by what a "
+                "request lacks.",
+    },
+    {
+        .key = "zero",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(zero),
+        .fallback = "never",
+        .accepted = "never, create, alloc, free",
+        .first = CUARENA_ZERO_NEVER,
+        .help = "When bytes are set to 0.",
+    },
+    {
+        .key = "placement",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(placement),
+        .fallback = "default",
+        .accepted = "default, best, ends",
+        .first = CUARENA_PLACEMENT_DEFAULT,
+        .help = "How a free range is chosen for a request.",
+    },
+    {
+        .key = "compact_on_oom",
+        .type = CUAI_OPTION_FLAG,
+        MEMBER(compact_on_oom),
+        .fallback = "0",
+        .accepted = "0, 1",
+        .help = "Whether running out compacts before it fails.",
+    },
+    {
+        .key = "name",
+        .type = CUAI_OPTION_TEXT,
+        MEMBER(name),
+        .fallback = "",
+        .accepted = "up to 31 bytes",
+        .help = "What logs and messages call the arena.",
+    },
+};
+
+#define OPTION_COUNT (sizeof options / sizeof options[0])
+
+/* Words have consecutive values in the order of the table. */
+static_assert(CUARENA_PRESET_GROW == CUARENA_PRESET_POOL + 1, "preset");
+static_assert(CUARENA_MEMORY_NONE == CUARENA_MEMORY_PAGEABLE + 1, "memory");
+static_assert(CUARENA_MEMORY_BYTES == CUARENA_MEMORY_PAGEABLE + 2, "memory");
+static_assert(CUARENA_MEMORY_CUSTOM == CUARENA_MEMORY_PAGEABLE + 3, "memory");
+static_assert(CUARENA_GROW_NONE == 0 && CUARENA_GROW_EXACT == 1, "grow");
+static_assert(CUARENA_ZERO_CREATE == CUARENA_ZERO_NEVER + 1, "zero");
+static_assert(CUARENA_ZERO_ALLOC == CUARENA_ZERO_NEVER + 2, "zero");
+static_assert(CUARENA_ZERO_FREE == CUARENA_ZERO_NEVER + 3, "zero");
+static_assert(CUARENA_PLACEMENT_BEST == CUARENA_PLACEMENT_DEFAULT + 1, "fit");
+static_assert(CUARENA_PLACEMENT_LOW == CUARENA_PLACEMENT_DEFAULT + 2, "fit");
+static_assert(CUARENA_HEAP_MAX_BLOCKS == 67108864, "the text of max_blocks");
+static_assert(CUARENA_HEAP_MAX_SEGMENT == 256 * CUAI_TIB, "the text of pool");
+static_assert(sizeof((cuarena_config_t *)0)->name == 32, "the text of name");
+
+const cuai_option_t *cuai_option_at(size_t index)
+{
+    return index < OPTION_COUNT ? &options[index] : NULL;
+}
+
+const cuai_option_t *cuai_option_find(const char *key)
+{
+    for (size_t i = 0; i < OPTION_COUNT; i++)
+        if (strcmp(options[i].key, key) == 0)
+            return &options[i];
+    return NULL;
+}
+
+const char *cuai_option_type_name(cuai_option_type_t type)
+{
+    static const char *const names[] = {
+        [CUAI_OPTION_AMOUNT] = "amount", [CUAI_OPTION_BYTES] = "bytes",
+        [CUAI_OPTION_COUNT] = "count",   [CUAI_OPTION_CHOICE] = "choice",
+        [CUAI_OPTION_FLAG] = "flag",     [CUAI_OPTION_TEXT] = "text",
+    };
+    return names[type];
+}
+
+/* ---- Members ----------------------------------------------------------- */
+
+static const void *member(const cuai_option_t *option,
+                          const cuarena_config_t *config)
+{
+    return (const char *)config + option->offset;
+}
+
+static void store(const cuai_option_t *option, cuarena_config_t *config,
+                  const void *value)
+{
+    memcpy((char *)config + option->offset, value, option->size);
+}
+
+static cuarena_amount_t amount_in(const cuai_option_t *option,
+                                  const cuarena_config_t *config)
+{
+    cuarena_amount_t amount;
+    memcpy(&amount, member(option, config), sizeof amount);
+    return amount;
+}
+
+static uint64_t number_in(const cuai_option_t *option,
+                          const cuarena_config_t *config)
+{
+    uint64_t number;
+    memcpy(&number, member(option, config), sizeof number);
+    return number;
+}
+
+static int32_t choice_in(const cuai_option_t *option,
+                         const cuarena_config_t *config)
+{
+    int32_t choice;
+    memcpy(&choice, member(option, config), sizeof choice);
+    return choice;
+}
+
+/* ---- Words ------------------------------------------------------------- */
+
+/* Cuts the next word off a list, "a, b, c"; its length, 0 behind the last. */
+static size_t next_word(const char **list, const char **word)
+{
+    *word = *list;
+    size_t length = strcspn(*list, ",");
+    *list += length;
+    *list += strspn(*list, ", ");
+    return length;
+}
+
+static int32_t count_words(const char *list)
+{
+    const char *word;
+    int32_t count = 0;
+    while (next_word(&list, &word) != 0)
+        count++;
+    return count;
+}
+
+/* ---- Ranges ------------------------------------------------------------ */
+
+static const char out_of_range[] = "is out of range";
+
+static cuai_refusal_t check_number(const cuai_option_t *option, uint64_t value)
+{
+    if (value < option->least || value > option->most)
+        return out_of_range;
+    if (option->power_of_two && !cuai_is_power_of_two(value))
+        return "is no power of two";
+    return NULL;
+}
+
+static cuai_refusal_t check_amount(const cuai_option_t *option,
+                                   cuarena_amount_t amount)
+{
+    if (amount.zero != 0)
+        return "has a member `zero` that is not 0";
+    if (amount.unit == CUARENA_AMOUNT_AUTO)
+        return NULL;
+    if (amount.unit == CUARENA_AMOUNT_BYTES)
+        return check_number(option, amount.value);
+    if (amount.unit != CUARENA_AMOUNT_PERCENT)
+        return "has an unknown unit";
+    bool none = option->least != 0 && amount.value == 0;
+    return none || amount.value > 100000 ? out_of_range : NULL;
+}
+
+static cuai_refusal_t check_choice(const cuai_option_t *option, int32_t value)
+{
+    int32_t count = count_words(option->accepted) + option->wordless;
+    int64_t place = (int64_t)value - option->first;
+    return place >= 0 && place < count ? NULL : out_of_range;
+}
+
+cuai_refusal_t cuai_option_check(const cuai_option_t *option,
+                                 const cuarena_config_t *config)
+{
+    switch (option->type) {
+    case CUAI_OPTION_AMOUNT:
+        return check_amount(option, amount_in(option, config));
+    case CUAI_OPTION_BYTES:
+    case CUAI_OPTION_COUNT:
+        return check_number(option, number_in(option, config));
+    case CUAI_OPTION_CHOICE:
+    case CUAI_OPTION_FLAG:
+        return check_choice(option, choice_in(option, config));
+    case CUAI_OPTION_TEXT:
+        break;
+    }
+    bool ends = memchr(member(option, config), '\0', option->size) != NULL;
+    return ends ? NULL : "has no zero at its end";
+}
+
+/* ---- Reading ----------------------------------------------------------- */
+
+static cuai_refusal_t read_amount(const cuai_option_t *option, const char *text,
+                                  cuarena_config_t *config)
+{
+    cuarena_amount_t amount;
+    cuai_refusal_t refusal = cuai_amount_read(text, &amount);
+    if (refusal == NULL)
+        refusal = check_amount(option, amount);
+    if (refusal == NULL)
+        store(option, config, &amount);
+    return refusal;
+}
+
+static cuai_refusal_t read_number(const cuai_option_t *option, const char *text,
+                                  cuarena_config_t *config)
+{
+    uint64_t value = UINT64_MAX;
+    cuai_refusal_t refusal = NULL;
+    if (option->unlimited == NULL || strcmp(text, option->unlimited) != 0)
+        refusal = option->type == CUAI_OPTION_BYTES
+                      ? cuai_bytes_read(text, &value)
+                      : cuai_count_read(text, &value);
+    if (refusal == NULL)
+        refusal = check_number(option, value);
+    if (refusal == NULL)
+        store(option, config, &value);
+    return refusal;
+}
+
+static cuai_refusal_t read_choice(const cuai_option_t *option, const char *text,
+                                  cuarena_config_t *config)
+{
+    const char *list = option->accepted;
+    const char *word;
+    size_t length;
+    int32_t value = option->first;
+    for (; (length = next_word(&list, &word)) != 0; value++) {
+        if (strlen(text) != length || memcmp(text, word, length) != 0)
+            continue;
+        store(option, config, &value);
+        return NULL;
+    }
+    return "is none of the words";
+}
+
+static cuai_refusal_t read_text(const cuai_option_t *option, const char *text,
+                                cuarena_config_t *config)
+{
+    if (strlen(text) >= option->size)
+        return "is too long";
+    memset((char *)config + option->offset, 0, option->size);
+    memcpy((char *)config + option->offset, text, strlen(text));
+    return NULL;
+}
+
+cuai_refusal_t cuai_option_read(const cuai_option_t *option, const char *value,
+                                cuarena_config_t *config)
+{
+    switch (option->type) {
+    case CUAI_OPTION_AMOUNT:
+        return read_amount(option, value, config);
+    case CUAI_OPTION_BYTES:
+    case CUAI_OPTION_COUNT:
+        return read_number(option, value, config);
+    case CUAI_OPTION_CHOICE:
+    case CUAI_OPTION_FLAG:
+        return read_choice(option, value, config);
+    case CUAI_OPTION_TEXT:
+        break;
+    }
+    return read_text(option, value, config);
+}
+
+/* ---- Printing ---------------------------------------------------------- */
+
+static_assert(CUAI_NUMBER_TEXT <= CUAI_OPTION_TEXT_SIZE, "numbers fit");
+static_assert(sizeof((cuarena_config_t *)0)->name <= CUAI_OPTION_TEXT_SIZE,
+              "names fit");
+
+static void print_number(const cuai_option_t *option, uint64_t value,
+                         char text[CUAI_OPTION_TEXT_SIZE])
+{
+    if (option->unlimited != NULL && value == UINT64_MAX)
+        strcpy(text, option->unlimited);
+    else if (option->type == CUAI_OPTION_BYTES)
+        cuai_bytes_print(value, text);
+    else
+        (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%" PRIu64, value);
+}
+
+static bool print_choice(const cuai_option_t *option, int32_t value,
+                         char text[CUAI_OPTION_TEXT_SIZE])
+{
+    const char *list = option->accepted;
+    const char *word;
+    size_t length;
+    for (int32_t at = option->first; (length = next_word(&list, &word)) != 0;
+         at++) {
+        if (at != value)
+            continue;
+        memcpy(text, word, length);
+        text[length] = '\0';
+        return true;
+    }
+    (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%" PRId32, value);
+    return false;
+}
+
+bool cuai_option_print(const cuai_option_t *option,
+                       const cuarena_config_t *config,
+                       char text[CUAI_OPTION_TEXT_SIZE])
+{
+    switch (option->type) {
+    case CUAI_OPTION_AMOUNT:
+        cuai_amount_print(amount_in(option, config), text);
+        break;
+    case CUAI_OPTION_BYTES:
+    case CUAI_OPTION_COUNT:
+        print_number(option, number_in(option, config), text);
+        break;
+    case CUAI_OPTION_CHOICE:
+    case CUAI_OPTION_FLAG:
+        return print_choice(option, choice_in(option, config), text);
+    case CUAI_OPTION_TEXT:
+        (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%.*s",
+                       (int)option->size - 1,
+                       (const char *)member(option, config));
+        break;
+    }
+    return cuai_option_check(option, config) == NULL;
+}

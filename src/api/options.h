@@ -1,0 +1,67 @@
+/*
+ * The options table: one row for each member of cuarena_config_t that text can
+ * set. Parser, printer, defaults, checks and docs/options.md come from it; an
+ * option is added by one row.
+ */
+#ifndef CUAI_API_OPTIONS_H
+#define CUAI_API_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/amount.h"
+#include "cuarena/arena.h"
+
+typedef enum cuai_option_type {
+    CUAI_OPTION_AMOUNT, /* cuarena_amount_t */
+    CUAI_OPTION_BYTES,  /* uint64_t */
+    CUAI_OPTION_COUNT,  /* uint64_t */
+    CUAI_OPTION_CHOICE, /* int32_t, one of a few words */
+    CUAI_OPTION_FLAG,   /* int32_t, 0 or 1 */
+    CUAI_OPTION_TEXT    /* char[] */
+} cuai_option_type_t;
+
+typedef struct cuai_option {
+    const char *key;
+    cuai_option_type_t type;
+    size_t offset;        /* of the member */
+    size_t size;          /* of the member */
+    const char *fallback; /* the default, as text */
+    /* For choices and flags the words themselves, "a, b, c": the first has the
+     * value `first`, the next one more. For others the range in words. */
+    const char *accepted;
+    const char *help; /* one sentence */
+    int32_t first;    /* choice: the value of the first word */
+    int32_t wordless; /* choice: how many values follow those that have words,
+                       * for programs to set by hand */
+    uint64_t least;   /* amount of bytes, bytes, count */
+    uint64_t most;
+    bool power_of_two;     /* bytes */
+    const char *unlimited; /* bytes: a word for UINT64_MAX; NULL: none */
+} cuai_option_t;
+
+/* NULL past the last. */
+const cuai_option_t *cuai_option_at(size_t index);
+/* The option of that name; NULL if there is none. */
+const cuai_option_t *cuai_option_find(const char *key);
+/* "amount", "bytes", ... */
+const char *cuai_option_type_name(cuai_option_type_t type);
+
+/* Reads a value into the member; refuses what is out of range too. */
+cuai_refusal_t cuai_option_read(const cuai_option_t *option, const char *value,
+                                cuarena_config_t *config);
+/* Why the member's value cannot be, NULL if it can. */
+cuai_refusal_t cuai_option_check(const cuai_option_t *option,
+                                 const cuarena_config_t *config);
+
+/* Room for every value as text, and its zero. */
+#define CUAI_OPTION_TEXT_SIZE 64
+
+/* What cuai_option_read takes. A value that has no such text (no word, out of
+ * range) becomes its number; false then. */
+bool cuai_option_print(const cuai_option_t *option,
+                       const cuarena_config_t *config,
+                       char text[CUAI_OPTION_TEXT_SIZE]);
+
+#endif

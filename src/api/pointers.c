@@ -1,0 +1,245 @@
+/*
+ * The pointer calls.
+ *
+ * The short path of an allocation: arguments, lock, heap, unlock. Whatever is
+ * out of the ordinary, a bit of `slow` or a refusal, begins again on the long
+ * path, where everything is possible and nothing is fast.
+ */
+#include "api/call.h"
+
+/* One less than the sizes that the short path takes: 0 wraps and is out. */
+#define SHORT_PATH_MOST (CUARENA_HEAP_MAX_SEGMENT / 2)
+
+#define POINTER_FLAGS (CUAI_BLOCK_POINTER | CUAI_BLOCK_BORN_PIN)
+
+/* ---- Allocation
+ * ------------------------------------------------------------------ */
+
+static CUAI_NOINLINE cuarena_status_t
+alloc_long(cuarena_t *arena, uint64_t bytes, const cuarena_request_t *request,
+           void **pointer_out)
+{
+    if (arena == NULL || pointer_out == NULL)
+        return cuai_null("arena or pointer_out");
+    cuai_want_t want;
+    cuarena_status_t status = cuai_want(arena, bytes, request, &want);
+    if (status != CUARENA_OK)
+        return status;
+    if (bytes == 0) {
+        *pointer_out = NULL;
+        return CUARENA_OK;
+    }
+    want.request.pins = 1;
+    want.request.flags |= POINTER_FLAGS;
+    if (want.dedicated)
+        want.request.flags |= CUAI_BLOCK_DEDICATED;
+    cuai_call_t call;
+    cuai_found_t found;
+    cuai_call_begin(&call, arena);
+    status = cuai_obtain(&call, &want, &found);
+    if (status == CUARENA_OK)
+        *pointer_out = cuai_pointer(cuai_found_record(found)->offset);
+    return cuai_call_end(&call, status);
+}
+
+cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes,
+                               void **pointer_out)
+{
+    if (CUAI_UNLIKELY(arena == NULL || pointer_out == NULL ||
+                      bytes - 1 >= SHORT_PATH_MOST))
+        return alloc_long(arena, bytes, NULL, pointer_out);
+    uint64_t mask = arena->granule_mask;
+    cuarena_heap_request_t request = {
+        .size = bytes, .pins = 1, .flags = POINTER_FLAGS};
+    cuai_lock(&arena->lock);
+    if (CUAI_LIKELY(arena->slow == 0)) {
+        cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+        cuai_slot_t slot;
+        cuarena_status_t status =
+            cuai_heap_take(heap, &request, (bytes + mask) & ~mask, &slot);
+        if (CUAI_LIKELY(status == CUARENA_OK)) {
+            *pointer_out = cuai_pointer(cuai_record(heap, slot)->offset);
+            cuai_unlock(&arena->lock);
+            return CUARENA_OK;
+        }
+    }
+    cuai_unlock(&arena->lock);
+    return alloc_long(arena, bytes, NULL, pointer_out);
+}
+
+void cuarena_request_init(cuarena_request_t *request)
+{
+    *request = (cuarena_request_t){.struct_size = sizeof *request};
+}
+
+cuarena_status_t cuarena_alloc_with(cuarena_t *arena, uint64_t bytes,
+                                    const cuarena_request_t *request,
+                                    void **pointer_out)
+{
+    if (request == NULL)
+        return cuarena_alloc(arena, bytes, pointer_out);
+    return alloc_long(arena, bytes, request, pointer_out);
+}
+
+cuarena_status_t cuarena_alloc_array(cuarena_t *arena, uint64_t count,
+                                     uint64_t size,
+                                     const cuarena_request_t *request,
+                                     void **pointer_out)
+{
+    uint64_t bytes;
+    if (!cuai_mul_checked(count, size, &bytes))
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "%llu elements of %llu bytes exceed 2^64 bytes",
+                         (unsigned long long)count, (unsigned long long)size);
+    return cuarena_alloc_with(arena, bytes, request, pointer_out);
+}
+
+/* ---- Free
+ * ------------------------------------------------------------------------- */
+
+static CUAI_NOINLINE cuarena_status_t free_long(cuarena_t *arena, void *pointer)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    if (pointer == NULL)
+        return CUARENA_OK;
+    cuai_call_t call;
+    cuai_call_begin(&call, arena);
+    cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
+    if (found.heap == NULL)
+        return cuai_call_end(&call, cuai_no_pointer(pointer));
+    cuai_release(&call, found);
+    return cuai_call_end(&call, CUARENA_OK);
+}
+
+/* Blocks that the short path may end: nothing beyond the heap counts them, and
+ * nothing is under way with them. */
+static inline bool is_plain(const cuai_record_t *r)
+{
+    return r->tag == 0 && !r->moving && r->flags == POINTER_FLAGS &&
+           r->pins == 1;
+}
+
+cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
+{
+    if (CUAI_UNLIKELY(arena == NULL || pointer == NULL))
+        return free_long(arena, pointer);
+    cuai_lock(&arena->lock);
+    if (CUAI_LIKELY(arena->slow == 0)) {
+        cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+        cuai_slot_t slot =
+            cuai_table_find(&heap->table, heap->records, cuai_address(pointer));
+        if (CUAI_LIKELY(slot != 0 && is_plain(cuai_record(heap, slot)))) {
+            cuai_heap_give(heap, slot, 0);
+            cuai_unlock(&arena->lock);
+            return CUARENA_OK;
+        }
+    }
+    cuai_unlock(&arena->lock);
+    return free_long(arena, pointer);
+}
+
+/* ---- The rest
+ * ----------------------------------------------------------------------- */
+
+/* The block at a pointer once nothing moves it; heap NULL: none. */
+static cuai_found_t settle_pointer(cuarena_t *arena, const void *pointer)
+{
+    cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
+    if (found.heap != NULL)
+        cuai_settle_block(arena, cuai_id(found.heap, found.slot), &found);
+    return found;
+}
+
+cuarena_status_t cuarena_resize(cuarena_t *arena, void *pointer, uint64_t bytes,
+                                void **pointer_out)
+{
+    if (arena == NULL || pointer_out == NULL)
+        return cuai_null("arena or pointer_out");
+    if (pointer == NULL)
+        return cuarena_alloc(arena, bytes, pointer_out);
+    cuai_call_t call;
+    cuai_call_begin(&call, arena);
+    cuarena_status_t status = cuai_call_check(arena);
+    cuai_found_t found = settle_pointer(arena, pointer);
+    if (found.heap == NULL)
+        return cuai_call_end(&call, cuai_no_pointer(pointer));
+    if (bytes == 0) {
+        cuai_release(&call, found);
+        *pointer_out = NULL;
+        return cuai_call_end(&call, CUARENA_OK);
+    }
+    cuarena_block_t block = cuai_id(found.heap, found.slot);
+    if (status == CUARENA_OK)
+        status = cuai_resize_block(&call, found, bytes);
+    if (status == CUARENA_OK)
+        *pointer_out = cuai_pointer(
+            cuai_found_record(cuai_find_block(arena, block))->offset);
+    return cuai_call_end(&call, status);
+}
+
+cuarena_status_t cuarena_size_of(cuarena_t *arena, const void *pointer,
+                                 uint64_t *requested_out,
+                                 uint64_t *allocated_out)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    cuai_lock(&arena->lock);
+    cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
+    if (found.heap != NULL && requested_out != NULL)
+        *requested_out = cuai_found_record(found)->requested;
+    if (found.heap != NULL && allocated_out != NULL)
+        *allocated_out = cuai_found_record(found)->size;
+    cuai_unlock(&arena->lock);
+    return found.heap != NULL ? CUARENA_OK : cuai_no_pointer(pointer);
+}
+
+/* The pin that a pointer is born with, ended or taken again. */
+static cuarena_status_t set_born_pin(cuai_record_t *r, const void *pointer,
+                                     bool pinned)
+{
+    if (!pinned && (r->flags & CUAI_BLOCK_STABLE))
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "%p is stable: it stays pinned",
+                         pointer);
+    if (pinned == ((r->flags & CUAI_BLOCK_BORN_PIN) != 0))
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "%p is %s already", pointer,
+                         pinned ? "pinned" : "unpinned");
+    if (pinned && r->pins == CUARENA_HEAP_MAX_PINS)
+        return cuai_fail(CUARENA_BUSY, "%p has %u pins, the most", pointer,
+                         CUARENA_HEAP_MAX_PINS);
+    r->flags ^= CUAI_BLOCK_BORN_PIN;
+    if (pinned)
+        r->pins++;
+    else
+        r->pins--;
+    return CUARENA_OK;
+}
+
+static cuarena_status_t change_pin(cuarena_t *arena, void *pointer, bool pinned)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    cuai_lock(&arena->lock);
+    cuai_found_t found = settle_pointer(arena, pointer);
+    cuarena_status_t status = cuai_no_pointer(pointer);
+    if (found.heap != NULL && found.region == CUAI_STABLE && !pinned)
+        status =
+            cuai_fail(CUARENA_BAD_ARGUMENT,
+                      "%p is in the stable region: it never moves", pointer);
+    else if (found.heap != NULL)
+        status = set_born_pin(cuai_found_record(found), pointer, pinned);
+    if (status == CUARENA_OK)
+        cuai_note_change(found.heap);
+    cuai_unlock(&arena->lock);
+    return status;
+}
+
+cuarena_status_t cuarena_unpin(cuarena_t *arena, void *pointer)
+{
+    return change_pin(arena, pointer, false);
+}
+
+cuarena_status_t cuarena_pin(cuarena_t *arena, void *pointer)
+{
+    return change_pin(arena, pointer, true);
+}

@@ -1,0 +1,154 @@
+/* Resizing a block: in place if it can be, else into a new place that the
+ * block's id then takes over. */
+#include "api/call.h"
+
+static cuarena_status_t cannot_move(cuarena_status_t status, const char *why,
+                                    uint64_t bytes)
+{
+    return cuai_fail(status,
+                     "no room for %llu bytes where the block stands, "
+                     "and %s",
+                     (unsigned long long)bytes, why);
+}
+
+/* Whether the block may get another address. */
+static cuarena_status_t check_may_move(const cuarena_t *arena,
+                                       cuai_found_t found, uint64_t bytes)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    if (found.region == CUAI_STABLE || (r->flags & CUAI_BLOCK_STABLE))
+        return cannot_move(found.heap->lanes[0]->free_bytes < bytes
+                               ? CUARENA_OUT_OF_MEMORY
+                               : CUARENA_FRAGMENTED,
+                           "a stable block never moves", bytes);
+    if (cuai_block_pins(r) != 0)
+        return cannot_move(CUARENA_BUSY, "it is pinned", bytes);
+    if (r->size != 0 && bytes != 0 && arena->memory.ops.relocate == NULL)
+        return cannot_move(CUARENA_UNSUPPORTED, "its memory cannot move bytes",
+                           bytes);
+    return CUARENA_OK;
+}
+
+/* In place, with the counts that are not the heap's. */
+static bool resize_in_place(cuarena_t *arena, cuai_found_t found,
+                            const cuai_want_t *want)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    if (r->kind != CUAI_BLOCK || found.region == CUAI_APART || want->size == 0)
+        return false;
+    uint64_t size = r->size;
+    uint64_t requested = r->requested;
+    uint64_t limit = arena->limits[CUARENA_LIMIT_LIVE];
+    if (want->size > size && cuai_live_bytes(arena) + want->size - size > limit)
+        return false;
+    if (!cuai_heap_resize(found.heap, found.slot, want->size,
+                          want->request.size, 0))
+        return false;
+    cuai_count_resize(arena, r->tag, r->size - size, r->requested - requested);
+    return true;
+}
+
+/* What a new place for the block must be like. */
+static cuai_want_t want_like(cuai_found_t found, const cuai_want_t *want)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    cuai_want_t like = *want;
+    like.zeroed = false;
+    like.request.tag = r->tag;
+    like.request.pins = 1; /* stays where it is until the exchange */
+    like.request.alignment = UINT64_C(1) << r->align_log2;
+    return like;
+}
+
+static cuarena_status_t copy_contents(cuarena_t *arena, cuai_found_t from,
+                                      cuai_found_t to)
+{
+    const cuai_record_t *source = cuai_found_record(from);
+    const cuai_record_t *target = cuai_found_record(to);
+    uint64_t bytes = cuai_min(source->size, target->size);
+    if (bytes == 0)
+        return CUARENA_OK;
+    uint64_t source_at = source->offset;
+    uint64_t target_at = target->offset;
+    cuai_mark_moving(arena, from);
+    cuai_mark_moving(arena, to);
+    cuarena_status_t status = cuai_copy(arena, target_at, source_at, bytes);
+    cuai_end_moving(arena, to);
+    return status;
+}
+
+/* The helper block, which now has the old place, ends uncounted. */
+static void end_helper(cuarena_t *arena, cuai_found_t helper)
+{
+    cuarena_tag_t tag = cuai_found_record(helper)->tag;
+    cuarena_heap_t *heap = helper.heap;
+    cuai_found_record(helper)->pins = 0;
+    cuai_end_block(arena, helper);
+    cuai_uncount(arena, heap, tag);
+}
+
+/* The block takes over the helper's place. False: it was freed meanwhile, and
+ * ends now. */
+static bool take_over(cuarena_t *arena, cuai_found_t block, cuai_found_t helper)
+{
+    if (cuai_found_record(block)->moving)
+        cuai_clear_moving(arena, block);
+    bool ending = cuai_found_record(block)->flags & CUAI_BLOCK_ENDING;
+    if (!ending)
+        cuai_heap_exchange(block.heap, block.slot, helper.slot);
+    end_helper(arena, helper);
+    if (ending)
+        cuai_end_block(arena, block);
+    return !ending;
+}
+
+static cuarena_status_t resize_by_moving(cuai_call_t *call,
+                                         cuarena_block_t block,
+                                         const cuai_want_t *want)
+{
+    cuarena_t *arena = call->arena;
+    cuai_found_t found = cuai_find_block(arena, block);
+    cuai_want_t like = want_like(found, want);
+    cuai_found_t helper;
+    int events = call->count;
+    cuarena_status_t status = cuai_obtain(call, &like, &helper);
+    if (status != CUARENA_OK)
+        return status;
+    call->count = events; /* the helper is nobody's business */
+    if (!cuai_settle_block(arena, block, &found)) {
+        end_helper(arena, helper);
+        return cuai_no_block(block);
+    }
+    status = copy_contents(arena, found, helper);
+    if (status != CUARENA_OK) {
+        cuai_end_moving(arena, found);
+        end_helper(arena, helper);
+        return status;
+    }
+    return take_over(arena, found, helper) ? CUARENA_OK : cuai_no_block(block);
+}
+
+cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_found_t found,
+                                   uint64_t bytes)
+{
+    cuarena_t *arena = call->arena;
+    cuarena_block_t block = cuai_id(found.heap, found.slot);
+    cuai_want_t want;
+    cuarena_status_t status = cuai_want(arena, bytes, NULL, &want);
+    if (status != CUARENA_OK)
+        return status;
+    if (!resize_in_place(arena, found, &want)) {
+        if (found.region == CUAI_APART)
+            return cannot_move(CUARENA_UNSUPPORTED,
+                               "dedicated and adopted blocks keep their size",
+                               bytes);
+        status = check_may_move(arena, found, bytes);
+        if (status == CUARENA_OK)
+            status = resize_by_moving(call, block, &want);
+    }
+    if (status != CUARENA_OK)
+        return status;
+    cuai_call_note_block(call, CUARENA_EVENT_RESIZE,
+                         cuai_find_block(arena, block));
+    return CUARENA_OK;
+}

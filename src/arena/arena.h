@@ -1,0 +1,319 @@
+/*
+ * The arena's state, and the verbs on it that its files and the API share.
+ *
+ * Heap offsets are addresses: a block's offset is where its bytes are.
+ *
+ * The lock. Functions are called with the lock held unless their comment says
+ * otherwise. Those that call the memory let go of it meanwhile ("steps out"):
+ * they reserve what they need under the lock, act without it, and commit or
+ * give back under it. What was known before such a call must be looked up
+ * again after it.
+ */
+#ifndef CUAI_ARENA_ARENA_H
+#define CUAI_ARENA_ARENA_H
+
+#include "base/lock.h"
+#include "cuarena/arena.h"
+#include "heap/heap.h"
+#include "memory/memory.h"
+
+/* Regions that have a heap of their own. APART holds dedicated and adopted
+ * blocks, each a segment; its heap is made when the first one is. */
+#define CUAI_DYNAMIC CUARENA_REGION_DYNAMIC
+#define CUAI_STABLE CUARENA_REGION_STABLE
+#define CUAI_APART 2
+#define CUAI_HEAPS 3
+_Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
+
+/* The arena's bits among a block's flags. */
+#define CUAI_BLOCK_POINTER 0x01u   /* made by the pointer calls */
+#define CUAI_BLOCK_BORN_PIN 0x02u  /* has the pin it was born with */
+#define CUAI_BLOCK_STABLE 0x04u    /* asked for as stable: that pin stays */
+#define CUAI_BLOCK_DEDICATED 0x08u /* its segment goes when it is freed */
+#define CUAI_BLOCK_ADOPTED 0x10u   /* its bytes are the caller's */
+#define CUAI_BLOCK_ENDING 0x20u    /* freed, but for work that is under way */
+
+/* Why a call may not take the short path. */
+#define CUAI_SLOW_LOST 0x01u
+#define CUAI_SLOW_LISTENER 0x02u
+#define CUAI_SLOW_ZERO 0x04u  /* zero at allocation or at free */
+#define CUAI_SLOW_LIMIT 0x08u /* bytes of live blocks are limited */
+#define CUAI_SLOW_WHOLE 0x10u /* several heaps: peaks of the whole are kept */
+
+/* Counts of one tag, or of the whole. */
+typedef struct cuai_counts {
+    uint64_t live_bytes;
+    uint64_t requested_bytes;
+    uint64_t live_blocks;
+    uint64_t peak_live_bytes;
+    uint64_t peak_requested_bytes;
+    uint64_t peak_live_blocks;
+    uint64_t allocs;
+    uint64_t frees;
+} cuai_counts_t;
+
+/* A list of segments that the memory gave. */
+typedef struct cuai_segments {
+    cuarena_memory_segment_t *items;
+    size_t count;
+    size_t room;
+} cuai_segments_t;
+
+/* Makes room for one more. */
+bool cuai_segments_room(cuai_segments_t *segments);
+
+typedef struct cuai_tag {
+    char *name;
+    cuai_counts_t counts;
+} cuai_tag_t;
+
+struct cuarena {
+    /* What every allocation and free touches. */
+    cuai_lock_t lock;
+    uint32_t slow; /* CUAI_SLOW_... bits */
+    uint64_t granule_mask;
+    cuarena_heap_t *heaps[CUAI_HEAPS]; /* NULL where there is none */
+    uint64_t block_pins; /* pins that block_pin took and nobody ended */
+
+    /* The rest. */
+    cuarena_config_t config;
+    cuai_memory_t memory;
+    cuai_segments_t segments;  /* what the regions are made of */
+    cuai_segments_t dedicated; /* one for each dedicated block */
+    uint64_t stable_bytes;
+    uint64_t pool_bytes; /* of a fixed pool; UINT64_MAX if it grows */
+    uint64_t reserve_bytes;
+    uint64_t held;
+    uint64_t limits[2];   /* CUARENA_LIMIT_... */
+    bool growing;         /* one thread is, without the lock */
+    bool compacting;      /* likewise; excludes growing */
+    uint64_t in_flight;   /* blocks marked as moving by single copies */
+    cuai_event_t changed; /* growing, compacting or a block's move ended */
+
+    uint64_t peak_held;
+    cuai_counts_t whole; /* kept while SLOW_WHOLE, else derived */
+    uint64_t failed;
+    uint64_t grows;
+    uint64_t trims;
+    uint64_t compactions;
+    uint64_t moves;
+    uint64_t bytes_moved;
+    uint64_t oom_handler_calls;
+
+    cuai_tag_t *tags; /* index: cuarena_tag_t; [0] is unused */
+    size_t tag_count;
+    size_t tag_room;
+
+    cuarena_relocation_fn relocation_fn;
+    void *relocation_user;
+    cuarena_oom_fn oom_fn;
+    void *oom_user;
+    cuarena_event_fn event_fn;
+    void *event_user;
+};
+
+static inline uint64_t cuai_granule(const cuarena_t *arena)
+{
+    return arena->granule_mask + 1;
+}
+
+static inline uint64_t cuai_address(const void *pointer)
+{
+    return (uint64_t)(uintptr_t)pointer;
+}
+
+static inline void *cuai_pointer(uint64_t address)
+{
+    return (void *)(uintptr_t)address; /* NOLINT: offsets are addresses */
+}
+
+/* Waits until something that other threads do without the lock has ended. */
+static inline void cuai_arena_wait(cuarena_t *arena)
+{
+    cuai_event_wait(&arena->changed, &arena->lock);
+}
+
+/* ---- Finding blocks (find.c) -------------------------------------------- */
+
+/* A live block: its heap and its slot there; heap NULL: none. */
+typedef struct cuai_found {
+    cuarena_heap_t *heap;
+    cuai_slot_t slot;
+    int32_t region; /* CUAI_DYNAMIC, CUAI_STABLE or CUAI_APART */
+} cuai_found_t;
+
+cuai_found_t cuai_find_address(const cuarena_t *arena, uint64_t address);
+cuai_found_t cuai_find_block(const cuarena_t *arena, cuarena_block_t block);
+
+static inline cuai_record_t *cuai_found_record(cuai_found_t found)
+{
+    return cuai_record(found.heap, found.slot);
+}
+
+/* The region as the caller knows it. */
+int32_t cuai_found_region(cuai_found_t found);
+/* Pins that block_pin took, without the one it was born with. */
+uint32_t cuai_block_pins(const cuai_record_t *r);
+
+/* ---- Serving (serve.c) -----------------------------------------------------
+ */
+
+/* A request that was checked, its size rounded. */
+typedef struct cuai_want {
+    cuarena_heap_request_t request;
+    uint64_t size;
+    int32_t region;
+    bool zeroed;
+    bool dedicated;
+} cuai_want_t;
+
+/* From bytes that are held: the heap's answer, or LIMIT. */
+cuarena_status_t cuai_serve(cuarena_t *arena, const cuai_want_t *want,
+                            cuai_found_t *found_out);
+/* Ends a block that nothing moves and counts it; the caller gives a dedicated
+ * block's segment back. */
+void cuai_end_block(cuarena_t *arena, cuai_found_t found);
+/* The block's size in its tag's counts and the whole's changed. */
+void cuai_count_resize(cuarena_t *arena, cuarena_tag_t tag, uint64_t more,
+                       uint64_t more_requested);
+/* Leaves a block out of the counts of allocations and frees: it was one that
+ * a call made and ended for its own use. */
+void cuai_uncount(cuarena_t *arena, cuarena_heap_t *heap, cuarena_tag_t tag);
+/* Sums of all heaps. */
+uint64_t cuai_live_bytes(const cuarena_t *arena);
+cuai_counts_t cuai_whole_now(const cuarena_t *arena);
+/* Makes `whole` true, from now on kept at every change. */
+void cuai_begin_whole(cuarena_t *arena);
+void cuai_raise_peaks(cuai_counts_t *counts);
+void cuai_reset_counts_peaks(cuai_counts_t *counts);
+
+/* A segment for one block alone. Steps out. */
+cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
+                                      cuai_found_t *found_out);
+/* The segment of a dedicated block that was ended goes back. Steps out. Steps:
+ * the dedicated blocks. */
+void cuai_return_dedicated(cuarena_t *arena, uint64_t address);
+/* Counts the caller's bytes as a block. */
+cuarena_status_t cuai_adopt(cuarena_t *arena, const cuai_want_t *want,
+                            uint64_t address, cuai_found_t *found_out);
+
+/* ---- Growing and trimming (grow.c, holes.c, trim.c) -------------------------
+ */
+
+/* Takes the first segment: of a pool all, else the stable region's bytes. The
+ * arena is not shared yet; no lock. */
+cuarena_status_t cuai_take_first(cuarena_t *arena);
+/*
+ * Takes from the memory what a dynamic request lacks, or waits for another
+ * thread that does. OK: try again. Otherwise nothing more can be had: LIMIT,
+ * OUT_OF_MEMORY or DRIVER, with the last error set, or UNSUPPORTED without:
+ * the arena is as large as it may be. Steps out.
+ */
+cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
+                           uint64_t *taken_out);
+/* Gives free bytes back until `keep_bytes` are held; how many. Steps out. */
+uint64_t cuai_trim(cuarena_t *arena, uint64_t keep_bytes);
+/* The pool's new size, where no block has to move. Steps out. */
+cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes);
+cuarena_status_t cuai_shorten_pool(cuarena_t *arena, uint64_t bytes);
+static inline void cuai_count_held(cuarena_t *arena, uint64_t more)
+{
+    arena->held += more;
+    arena->peak_held = cuai_max(arena->peak_held, arena->held);
+}
+
+/* A stretch of addresses in the dynamic region that has no bytes, between
+ * blocks or at the segment's end. */
+typedef struct cuai_hole {
+    uint64_t begin;
+    uint64_t bytes;
+    uint64_t below; /* settled free bytes that end where it begins */
+    uint64_t above; /* ... that begin where it ends */
+    bool at_end;    /* above the segment's usable bytes: only by growing */
+} cuai_hole_t;
+
+/* The next hole of a segment at or above `from`; false: no more. */
+bool cuai_next_hole(const cuarena_t *arena,
+                    const cuarena_memory_segment_t *segment, uint64_t from,
+                    cuai_hole_t *hole_out);
+/* Puts bytes that the memory gave to use, joined to what they touch. */
+cuarena_status_t cuai_publish(cuarena_t *arena,
+                              const cuarena_memory_segment_t *segment,
+                              uint64_t address, uint64_t bytes);
+/* Where the dynamic region begins in a segment. */
+static inline uint64_t cuai_dynamic_begin(
+    const cuarena_t *arena, const cuarena_memory_segment_t *segment)
+{
+    bool first = segment == &arena->segments.items[0];
+    return segment->address + (first ? arena->stable_bytes : 0);
+}
+
+/* ---- Moving (move.c)
+ * ------------------------------------------------------------ */
+
+/* A compaction of the dynamic region that was planned and begun. */
+typedef struct cuai_batch {
+    cuarena_heap_plan_t *plan;
+    cuarena_relocation_t *list; /* for the callback */
+    cuarena_relocation_t *runs; /* for the memory: neighbours joined */
+    size_t count;
+    size_t runs_count;
+    uint64_t bytes;
+} cuai_batch_t;
+
+/* Plans and begins; an empty batch is OK and needs no end. */
+cuarena_status_t cuai_batch_begin(cuarena_t *arena,
+                                  const cuarena_heap_plan_options_t *options,
+                                  cuai_batch_t *batch);
+/* Moves the bytes and commits. Blocks freed meanwhile end, and leave the list.
+ * On an error nothing moved, or the arena is lost. Steps out. */
+cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch);
+void cuai_batch_end(cuarena_t *arena, cuai_batch_t *batch);
+
+/* A batch of every block of the dynamic region, all marked as moving; where to
+ * is said by cuai_batch_shift, in bytes. */
+cuarena_status_t cuai_batch_all(cuarena_t *arena, cuai_batch_t *batch);
+void cuai_batch_shift(cuai_batch_t *batch, uint64_t distance);
+/* The blocks' moves have ended. Blocks freed meanwhile end, and leave the
+ * list. */
+void cuai_batch_settle(cuarena_t *arena, cuai_batch_t *batch);
+/* A pool of another size in a new segment, to which everything moves: no
+ * block of it has a pin, none is stable. The batch is for the callback, and
+ * to be ended. Steps out. */
+cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes,
+                                cuai_batch_t *batch);
+
+/* Copies `bytes` from one address to another. Steps out; nothing may move or
+ * free either meanwhile: mark their blocks. */
+cuarena_status_t cuai_copy(cuarena_t *arena, uint64_t to, uint64_t from,
+                           uint64_t bytes);
+/* Marks a block as being moved, and ends that: one that was freed meanwhile
+ * then ends too (true). */
+void cuai_mark_moving(cuarena_t *arena, cuai_found_t found);
+void cuai_clear_moving(cuarena_t *arena, cuai_found_t found);
+bool cuai_end_moving(cuarena_t *arena, cuai_found_t found);
+
+/* ---- Tags (tags.c)
+ * ----------------------------------------------------------------- */
+
+cuarena_status_t cuai_tag_register(cuarena_t *arena, const char *name,
+                                   cuarena_tag_t *tag_out);
+void cuai_tags_end(cuarena_t *arena);
+
+static inline bool cuai_tag_known(const cuarena_t *arena, cuarena_tag_t tag)
+{
+    return tag < arena->tag_count || tag == 0;
+}
+
+/* ---- Life (life.c)
+ * -------------------------------------------------------------------- */
+
+/* Makes the arena of a checked configuration. No lock. */
+cuarena_status_t cuai_arena_new(const cuarena_config_t *config,
+                                cuarena_t **arena_out);
+/* Ends it, whatever lives in it. No lock. */
+void cuai_arena_end(cuarena_t *arena);
+cuarena_status_t cuai_heap_for(const cuarena_t *arena, uint64_t most_bytes,
+                               cuarena_heap_t **heap_out);
+
+#endif

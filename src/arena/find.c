@@ -1,0 +1,52 @@
+/* Finding a block by address or id among the arena's heaps. */
+#include "arena/arena.h"
+
+static cuai_found_t found_in(const cuarena_t *arena, int32_t region,
+                             cuai_slot_t slot)
+{
+    return (cuai_found_t){slot != 0 ? arena->heaps[region] : NULL, slot,
+                          region};
+}
+
+static bool is_ending(cuai_found_t found)
+{
+    return cuai_found_record(found)->flags & CUAI_BLOCK_ENDING;
+}
+
+cuai_found_t cuai_find_address(const cuarena_t *arena, uint64_t address)
+{
+    for (int32_t region = 0; region < CUAI_HEAPS; region++) {
+        const cuarena_heap_t *heap = arena->heaps[region];
+        if (heap == NULL)
+            continue;
+        cuai_slot_t slot =
+            cuai_table_find(&heap->table, heap->records, address);
+        cuai_found_t found = found_in(arena, region, slot);
+        if (slot != 0 && !is_ending(found))
+            return found;
+    }
+    return (cuai_found_t){0};
+}
+
+cuai_found_t cuai_find_block(const cuarena_t *arena, cuarena_block_t block)
+{
+    for (int32_t region = 0; region < CUAI_HEAPS; region++) {
+        const cuarena_heap_t *heap = arena->heaps[region];
+        cuai_slot_t slot = heap == NULL ? 0 : cuai_slot_of(heap, block);
+        cuai_found_t found = found_in(arena, region, slot);
+        if (slot != 0 && !is_ending(found))
+            return found;
+    }
+    return (cuai_found_t){0};
+}
+
+int32_t cuai_found_region(cuai_found_t found)
+{
+    bool stable = cuai_found_record(found)->flags & CUAI_BLOCK_STABLE;
+    return stable ? CUARENA_REGION_STABLE : CUARENA_REGION_DYNAMIC;
+}
+
+uint32_t cuai_block_pins(const cuai_record_t *r)
+{
+    return r->pins - (uint32_t)((r->flags & CUAI_BLOCK_BORN_PIN) != 0);
+}

@@ -1,0 +1,335 @@
+/*
+ * Growth: taking bytes from the memory, one thread at a time.
+ *
+ * What a request lacks is taken in whole grains: by filling a hole, else by
+ * lengthening a segment in place, else as a new segment. The free bytes on
+ * both sides count, so no more is taken than that.
+ */
+#include "arena/arena.h"
+#include "base/log.h"
+
+/* One way to grow, chosen under the lock. */
+typedef struct step {
+    enum {
+        STEP_NONE,
+        STEP_FILL,
+        STEP_EXTEND,
+        STEP_NEW
+    } kind;
+    size_t segment;   /* FILL, EXTEND: which */
+    uint64_t address; /* FILL: from where */
+    uint64_t bytes;   /* to take */
+    uint64_t reserve; /* NEW: addresses to set aside */
+} step_t;
+
+static uint64_t grain_of(const cuarena_t *arena)
+{
+    return arena->memory.ops.grain_bytes;
+}
+
+static uint64_t grains(const cuarena_t *arena, uint64_t bytes)
+{
+    return cuai_align_up(bytes, grain_of(arena));
+}
+
+/* ---- Choosing
+ * ------------------------------------------------------------------ */
+
+/* Bytes that a place for the request must have, wherever it begins. */
+static uint64_t room_for(const cuarena_t *arena, const cuai_want_t *want)
+{
+    uint64_t alignment = want->request.alignment;
+    uint64_t granule = cuai_granule(arena);
+    return want->size + (alignment > granule ? alignment - granule : 0);
+}
+
+/* The least that has to be filled in for `need` bytes together: from the
+ * hole's lower end, from its upper end, or all of it. 0: it will not do. */
+static step_t fill_step(const cuarena_t *arena, const cuai_hole_t *hole,
+                        uint64_t need)
+{
+    step_t step = {.kind = STEP_FILL, .address = hole->begin};
+    uint64_t low = need > hole->below ? grains(arena, need - hole->below) : 0;
+    uint64_t high = need > hole->above ? grains(arena, need - hole->above) : 0;
+    if (low <= hole->bytes && (low <= high || high > hole->bytes)) {
+        step.bytes = low;
+    } else if (high <= hole->bytes) {
+        step.bytes = high;
+        step.address = hole->begin + hole->bytes - high;
+    } else if (hole->below + hole->bytes + hole->above >= need) {
+        step.bytes = hole->bytes;
+    } else {
+        step.kind = STEP_NONE;
+    }
+    return step;
+}
+
+/* Lengthening; a pool's last grain may end above its size. */
+static step_t extend_step(const cuarena_t *arena, size_t at,
+                          const cuai_hole_t *hole, uint64_t need)
+{
+    const cuarena_memory_segment_t *segment = &arena->segments.items[at];
+    step_t step = {.kind = STEP_NONE};
+    uint64_t lacks = need > hole->below ? need - hole->below : 0;
+    if (arena->memory.ops.grow == NULL || lacks > hole->bytes)
+        return step;
+    uint64_t taken_end = segment->address + segment->bytes;
+    uint64_t end = grains(arena, hole->begin + lacks - segment->address) +
+                   segment->address;
+    if (end > segment->address + segment->reserved_bytes)
+        return step;
+    step.kind = STEP_EXTEND;
+    step.segment = at;
+    step.bytes = end - taken_end;
+    return step;
+}
+
+static step_t new_step(const cuarena_t *arena, uint64_t need)
+{
+    step_t step = {.kind = STEP_NONE};
+    bool pool = arena->config.grow == CUARENA_GROW_NONE;
+    if (pool && (arena->segments.count != 0 || need > arena->pool_bytes))
+        return step;
+    step.kind = STEP_NEW;
+    step.bytes = grains(arena, pool ? arena->pool_bytes : need);
+    step.reserve = cuai_max(step.bytes, arena->reserve_bytes);
+    return step;
+}
+
+static void prefer(step_t *best, step_t step, size_t segment)
+{
+    bool better = step.kind != STEP_NONE &&
+                  (best->kind == STEP_NONE || step.bytes < best->bytes);
+    if (!better)
+        return;
+    *best = step;
+    best->segment = segment;
+}
+
+/* Holes first, the cheapest; then the ends; then a segment more. */
+static step_t choose(const cuarena_t *arena, uint64_t need)
+{
+    step_t fill = {.kind = STEP_NONE};
+    step_t extend = {.kind = STEP_NONE};
+    for (size_t i = 0; i < arena->segments.count; i++) {
+        const cuarena_memory_segment_t *segment = &arena->segments.items[i];
+        cuai_hole_t hole;
+        uint64_t from = 0;
+        while (cuai_next_hole(arena, segment, from, &hole)) {
+            if (hole.at_end)
+                prefer(&extend, extend_step(arena, i, &hole, need), i);
+            else
+                prefer(&fill, fill_step(arena, &hole, need), i);
+            from = hole.begin + hole.bytes;
+        }
+    }
+    if (fill.kind != STEP_NONE)
+        return fill;
+    return extend.kind != STEP_NONE ? extend : new_step(arena, need);
+}
+
+/* ---- Acting, without the lock
+ * ----------------------------------------------------- */
+
+static cuarena_status_t get_new(cuarena_t *arena, const step_t *step,
+                                cuarena_memory_segment_t *segment)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    void *user = arena->memory.user;
+    cuarena_status_t status =
+        ops->get(user, step->bytes, step->reserve, segment);
+    if (status != CUARENA_OK && step->reserve > step->bytes)
+        status = ops->get(user, step->bytes, step->bytes, segment);
+    return status;
+}
+
+static void undo(cuarena_t *arena, const step_t *step,
+                 cuarena_memory_segment_t *segment)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    void *user = arena->memory.user;
+    if (step->kind == STEP_NEW)
+        ops->give_back(user, segment);
+    else if (step->kind == STEP_FILL)
+        ops->punch(user, segment, step->address - segment->address,
+                   step->bytes);
+    else if (ops->shrink != NULL)
+        ops->shrink(user, segment, segment->bytes - step->bytes);
+}
+
+/* Takes the bytes; *address_out is where they begin. */
+static cuarena_status_t act(cuarena_t *arena, const step_t *step,
+                            cuarena_memory_segment_t *segment,
+                            uint64_t *address_out)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    void *user = arena->memory.user;
+    cuarena_status_t status;
+    *address_out = step->address;
+    if (step->kind == STEP_FILL) {
+        status = ops->fill(user, segment, step->address - segment->address,
+                           step->bytes);
+    } else if (step->kind == STEP_EXTEND) {
+        *address_out = segment->address + segment->bytes;
+        status = ops->grow(user, segment, segment->bytes + step->bytes);
+    } else {
+        status = get_new(arena, step, segment);
+        *address_out = segment->address;
+    }
+    if (status != CUARENA_OK || arena->config.zero != CUARENA_ZERO_CREATE)
+        return status;
+    status = cuai_memory_zero_fresh(&arena->memory, *address_out, step->bytes);
+    if (status != CUARENA_OK)
+        undo(arena, step, segment);
+    return status;
+}
+
+/* ---- Committing
+ * -------------------------------------------------------------------- */
+
+/* The usable part of what was taken: not what a pool has no use for. */
+static uint64_t published_bytes(const cuarena_t *arena,
+                                const cuarena_memory_segment_t *segment,
+                                uint64_t address, uint64_t bytes)
+{
+    if (arena->config.grow != CUARENA_GROW_NONE)
+        return bytes;
+    uint64_t end = segment->address + arena->pool_bytes;
+    return cuai_min(address + bytes, end) - address;
+}
+
+static cuarena_status_t commit(cuarena_t *arena, const step_t *step,
+                               const cuarena_memory_segment_t *segment,
+                               uint64_t address)
+{
+    size_t at = step->kind == STEP_NEW ? arena->segments.count : step->segment;
+    cuarena_memory_segment_t before = {0};
+    if (step->kind == STEP_NEW)
+        arena->segments.count++;
+    else
+        before = arena->segments.items[at];
+    arena->segments.items[at] = *segment;
+    uint64_t begin = address;
+    if (step->kind == STEP_EXTEND) /* a pool's odd end may lie below */
+        begin = cuai_max(cuai_dynamic_begin(arena, segment), address);
+    uint64_t bytes =
+        published_bytes(arena, segment, begin, address + step->bytes - begin);
+    cuarena_status_t status =
+        cuai_publish(arena, &arena->segments.items[at], begin, bytes);
+    if (status == CUARENA_OK)
+        return status;
+    if (step->kind == STEP_NEW)
+        arena->segments.count--;
+    else
+        arena->segments.items[at] = before;
+    return status;
+}
+
+/* The protocol: reserved under the lock, done without it, committed or given
+ * back under it. */
+static cuarena_status_t take(cuarena_t *arena, const step_t *step)
+{
+    cuarena_memory_segment_t segment = {0};
+    if (step->kind != STEP_NEW)
+        segment = arena->segments.items[step->segment];
+    arena->growing = true;
+    cuai_count_held(arena, step->bytes);
+    cuai_unlock(&arena->lock);
+    uint64_t address;
+    cuarena_status_t status = act(arena, step, &segment, &address);
+    cuai_log(CUARENA_LOG_DEBUG, "arena '%s': %llu more bytes: %s",
+             arena->config.name, (unsigned long long)step->bytes,
+             cuarena_status_name(status));
+    cuai_lock(&arena->lock);
+    bool taken = status == CUARENA_OK;
+    if (taken)
+        status = commit(arena, step, &segment, address);
+    if (status != CUARENA_OK) {
+        arena->held -= step->bytes;
+        if (taken) {
+            cuai_unlock(&arena->lock);
+            undo(arena, step, &segment);
+            cuai_lock(&arena->lock);
+        }
+    }
+    arena->growing = false;
+    cuai_event_wake(&arena->changed);
+    return status;
+}
+
+static cuarena_status_t check_limit(const cuarena_t *arena, uint64_t bytes)
+{
+    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
+    if (arena->held <= limit && bytes <= limit - arena->held)
+        return CUARENA_OK;
+    return cuai_fail_bytes(CUARENA_LIMIT, bytes, limit, arena->held, 0, 0,
+                           "%llu more bytes would exceed the limit of %llu: "
+                           "%llu are held",
+                           (unsigned long long)bytes, (unsigned long long)limit,
+                           (unsigned long long)arena->held);
+}
+
+cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
+                           uint64_t *taken_out)
+{
+    if (arena->growing || arena->compacting) {
+        cuai_arena_wait(arena);
+        return CUARENA_OK;
+    }
+    step_t step = choose(arena, room_for(arena, want));
+    if (step.kind == STEP_NONE)
+        return CUARENA_UNSUPPORTED;
+    cuarena_status_t status = check_limit(arena, step.bytes);
+    if (status == CUARENA_OK && !cuai_segments_room(&arena->segments))
+        status = cuai_fail(CUARENA_OUT_OF_MEMORY,
+                           "no host memory for a segment's record");
+    if (status == CUARENA_OK)
+        status = take(arena, &step);
+    if (status != CUARENA_OK)
+        return status;
+    arena->grows++;
+    *taken_out += step.bytes;
+    return CUARENA_OK;
+}
+
+/* ---- The first segment
+ * --------------------------------------------------------------- */
+
+static cuarena_status_t publish_first(cuarena_t *arena)
+{
+    const cuarena_memory_segment_t *segment = &arena->segments.items[0];
+    cuarena_status_t status = CUARENA_OK;
+    if (arena->stable_bytes != 0)
+        status = cuarena_heap_segment_add(
+            arena->heaps[CUAI_STABLE], segment->address, arena->stable_bytes);
+    uint64_t begin = cuai_dynamic_begin(arena, segment);
+    uint64_t end =
+        segment->address + cuai_min(segment->bytes, arena->pool_bytes);
+    if (status == CUARENA_OK && end > begin)
+        status = cuarena_heap_segment_add(arena->heaps[CUAI_DYNAMIC], begin,
+                                          end - begin);
+    return status;
+}
+
+cuarena_status_t cuai_take_first(cuarena_t *arena)
+{
+    bool pool = arena->config.grow == CUARENA_GROW_NONE;
+    uint64_t bytes =
+        grains(arena, pool ? arena->pool_bytes : arena->stable_bytes);
+    if (bytes == 0)
+        return CUARENA_OK;
+    if (!cuai_segments_room(&arena->segments))
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "no host memory for a segment's record");
+    step_t step = {.kind = STEP_NEW,
+                   .bytes = bytes,
+                   .reserve = cuai_max(bytes, arena->reserve_bytes)};
+    uint64_t address;
+    cuarena_status_t status =
+        act(arena, &step, &arena->segments.items[0], &address);
+    if (status != CUARENA_OK)
+        return status;
+    arena->segments.count = 1;
+    cuai_count_held(arena, bytes);
+    return publish_first(arena);
+}

@@ -1,0 +1,216 @@
+/* An arena's life: from a checked configuration to the memory given back. */
+#include <string.h>
+
+#include "arena/arena.h"
+#include "base/amount.h"
+
+/* Addresses are cheap, and let a pool grow in place: at least this many. */
+#define LEAST_RESERVE (64 * CUAI_GIB)
+
+/* ---- Sizes
+ * --------------------------------------------------------------------- */
+
+static cuarena_status_t resolve(const cuarena_t *arena, cuarena_amount_t amount,
+                                uint64_t *bytes_out)
+{
+    return cuai_amount_resolve(amount, &arena->memory.ops, arena->memory.user,
+                               bytes_out);
+}
+
+/* "auto" sets no limit to a pool, which says its size itself. */
+static cuarena_status_t resolve_limit(cuarena_t *arena)
+{
+    cuarena_amount_t limit = arena->config.limit;
+    bool is_default = limit.unit == CUARENA_AMOUNT_AUTO && limit.value == 0;
+    bool unknown = arena->memory.ops.available == NULL;
+    arena->limits[CUARENA_LIMIT_LIVE] = UINT64_MAX;
+    arena->limits[CUARENA_LIMIT_HELD] = UINT64_MAX;
+    if (is_default && (unknown || arena->config.grow == CUARENA_GROW_NONE))
+        return CUARENA_OK;
+    return resolve(arena, limit, &arena->limits[CUARENA_LIMIT_HELD]);
+}
+
+/* The caller's own bytes are all of them the pool, unless it says less. */
+static cuarena_status_t resolve_pool(cuarena_t *arena)
+{
+    arena->pool_bytes = UINT64_MAX;
+    if (arena->config.grow != CUARENA_GROW_NONE)
+        return CUARENA_OK;
+    cuarena_amount_t pool = arena->config.pool;
+    if (arena->config.memory == CUARENA_MEMORY_BYTES &&
+        pool.unit == CUARENA_AMOUNT_AUTO)
+        pool.value = 0;
+    uint64_t bytes;
+    cuarena_status_t status = resolve(arena, pool, &bytes);
+    if (status != CUARENA_OK)
+        return status;
+    uint64_t granule = cuai_granule(arena);
+    bool bytes_given = pool.unit == CUARENA_AMOUNT_BYTES;
+    bytes = bytes_given ? cuai_align_up(bytes, granule)
+                        : cuai_align_down(bytes, arena->memory.ops.grain_bytes);
+    if (bytes == 0)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "pool: the amount asked for comes to no bytes here");
+    arena->pool_bytes = bytes;
+    return CUARENA_OK;
+}
+
+static cuarena_status_t resolve_stable(cuarena_t *arena)
+{
+    uint64_t bytes;
+    cuarena_status_t status = resolve(arena, arena->config.stable, &bytes);
+    if (status != CUARENA_OK)
+        return status;
+    bytes = cuai_align_up(bytes, cuai_granule(arena));
+    if (arena->config.grow != CUARENA_GROW_NONE) /* the rest comes in grains */
+        bytes = cuai_align_up(bytes, arena->memory.ops.grain_bytes);
+    if (bytes > arena->pool_bytes)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "stable: %llu bytes are more than the pool's %llu",
+                         (unsigned long long)bytes,
+                         (unsigned long long)arena->pool_bytes);
+    arena->stable_bytes = bytes;
+    return CUARENA_OK;
+}
+
+static cuarena_status_t check_against_limit(const cuarena_t *arena)
+{
+    bool pool = arena->config.grow == CUARENA_GROW_NONE;
+    uint64_t bytes = pool ? arena->pool_bytes : arena->stable_bytes;
+    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
+    if (bytes <= limit)
+        return CUARENA_OK;
+    return cuai_fail_bytes(CUARENA_LIMIT, bytes, limit, 0, 0, 0,
+                           "a pool of %llu bytes exceeds the limit of %llu",
+                           (unsigned long long)bytes,
+                           (unsigned long long)limit);
+}
+
+static void choose_reserve(cuarena_t *arena)
+{
+    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
+    uint64_t reserve = arena->config.reserve_bytes;
+    if (reserve == 0)
+        reserve = limit != UINT64_MAX
+                      ? limit
+                      : cuai_max(LEAST_RESERVE, arena->pool_bytes);
+    uint64_t most = CUARENA_HEAP_MAX_SEGMENT / 2;
+    arena->reserve_bytes =
+        cuai_align_down(cuai_min(reserve, most), arena->memory.ops.grain_bytes);
+    if (arena->memory.ops.grow == NULL)
+        arena->reserve_bytes = 0;
+}
+
+static cuarena_status_t resolve_sizes(cuarena_t *arena)
+{
+    cuarena_status_t status = resolve_limit(arena);
+    if (status == CUARENA_OK)
+        status = resolve_pool(arena);
+    if (status == CUARENA_OK)
+        status = resolve_stable(arena);
+    if (status == CUARENA_OK)
+        status = check_against_limit(arena);
+    choose_reserve(arena);
+    return status;
+}
+
+static cuarena_status_t check_zero(const cuarena_t *arena)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    bool zeroes = arena->config.zero != CUARENA_ZERO_NEVER;
+    bool created_zero = arena->config.zero == CUARENA_ZERO_CREATE &&
+                        (ops->properties & CUARENA_MEMORY_COMES_ZEROED) != 0;
+    if (!zeroes || created_zero || ops->zero_bytes != NULL)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_UNSUPPORTED,
+                     "zero: memory '%s' cannot set bytes to 0; never is "
+                     "accepted",
+                     ops->name);
+}
+
+/* ---- Heaps
+ * ------------------------------------------------------------------------ */
+
+cuarena_status_t cuai_heap_for(const cuarena_t *arena, uint64_t most_bytes,
+                               cuarena_heap_t **heap_out)
+{
+    cuarena_heap_config_t config;
+    cuarena_heap_config_init(&config);
+    config.granule = cuai_granule(arena);
+    config.split_threshold = arena->config.split_threshold;
+    config.placement = arena->config.placement;
+    uint64_t most_blocks = most_bytes / config.granule;
+    config.max_blocks =
+        cuai_max(1, cuai_min(arena->config.max_blocks, most_blocks));
+    return cuarena_heap_create(&config, heap_out);
+}
+
+static cuarena_status_t make_heaps(cuarena_t *arena)
+{
+    cuarena_status_t status =
+        cuai_heap_for(arena, UINT64_MAX, &arena->heaps[CUAI_DYNAMIC]);
+    if (status != CUARENA_OK || arena->stable_bytes == 0)
+        return status;
+    status =
+        cuai_heap_for(arena, arena->stable_bytes, &arena->heaps[CUAI_STABLE]);
+    if (status == CUARENA_OK)
+        cuai_begin_whole(arena);
+    return status;
+}
+
+/* ---- Life
+ * ---------------------------------------------------------------------------
+ */
+
+static cuarena_status_t fill_arena(cuarena_t *arena)
+{
+    cuarena_status_t status = cuai_memory_open(&arena->config, &arena->memory);
+    if (status == CUARENA_OK)
+        status = check_zero(arena);
+    if (status == CUARENA_OK)
+        status = resolve_sizes(arena);
+    if (status == CUARENA_OK)
+        status = make_heaps(arena);
+    return status == CUARENA_OK ? cuai_take_first(arena) : status;
+}
+
+cuarena_status_t cuai_arena_new(const cuarena_config_t *config,
+                                cuarena_t **arena_out)
+{
+    cuarena_t *arena = cuai_host_alloc(sizeof *arena);
+    if (arena == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for an arena");
+    arena->config = *config;
+    arena->granule_mask = config->alignment - 1;
+    cuai_lock_init(&arena->lock);
+    cuai_event_init(&arena->changed);
+    if (config->zero == CUARENA_ZERO_ALLOC || config->zero == CUARENA_ZERO_FREE)
+        arena->slow |= CUAI_SLOW_ZERO;
+    cuarena_status_t status = fill_arena(arena);
+    if (status != CUARENA_OK) {
+        cuai_arena_end(arena);
+        return status;
+    }
+    *arena_out = arena;
+    return CUARENA_OK;
+}
+
+static void give_back_all(cuarena_t *arena, cuai_segments_t *segments)
+{
+    for (size_t i = 0; i < segments->count; i++)
+        arena->memory.ops.give_back(arena->memory.user, &segments->items[i]);
+    cuai_host_free(segments->items);
+}
+
+void cuai_arena_end(cuarena_t *arena)
+{
+    give_back_all(arena, &arena->segments);
+    give_back_all(arena, &arena->dedicated);
+    cuai_memory_close(&arena->memory);
+    for (int i = 0; i < CUAI_HEAPS; i++)
+        cuarena_heap_destroy(&arena->heaps[i]);
+    cuai_tags_end(arena);
+    cuai_event_cleanup(&arena->changed);
+    cuai_lock_cleanup(&arena->lock);
+    cuai_host_free(arena);
+}

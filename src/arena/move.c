@@ -1,0 +1,215 @@
+/*
+ * Moving bytes: batches of a compaction, and single copies.
+ *
+ * A batch: planned and begun under the lock, which holds its blocks and ranges;
+ * bytes moved without it; committed under it.
+ */
+#include "arena/arena.h"
+#include "base/log.h"
+
+/* ---- Blocks on their way
+ * ------------------------------------------------------- */
+
+void cuai_mark_moving(cuarena_t *arena, cuai_found_t found)
+{
+    cuai_found_record(found)->moving = 1;
+    arena->in_flight++;
+}
+
+void cuai_clear_moving(cuarena_t *arena, cuai_found_t found)
+{
+    cuai_found_record(found)->moving = 0;
+    arena->in_flight--;
+    cuai_event_wake(&arena->changed);
+}
+
+static bool end_if_freed(cuarena_t *arena, cuai_found_t found)
+{
+    if (!(cuai_found_record(found)->flags & CUAI_BLOCK_ENDING))
+        return false;
+    cuai_end_block(arena, found);
+    return true;
+}
+
+bool cuai_end_moving(cuarena_t *arena, cuai_found_t found)
+{
+    cuai_clear_moving(arena, found);
+    return end_if_freed(arena, found);
+}
+
+/* ---- A batch
+ * ---------------------------------------------------------------------- */
+
+static bool continues(const cuarena_relocation_t *run,
+                      const cuarena_heap_move_t *move)
+{
+    return cuai_address(run->from) + run->bytes == move->from &&
+           cuai_address(run->to) + run->bytes == move->to;
+}
+
+/* Neighbours that move by the same distance are one run. */
+static void add_to_runs(cuai_batch_t *batch, const cuarena_heap_move_t *move)
+{
+    cuarena_relocation_t *last =
+        batch->runs_count == 0 ? NULL : &batch->runs[batch->runs_count - 1];
+    if (last != NULL && continues(last, move)) {
+        last->bytes += move->bytes;
+        return;
+    }
+    batch->runs[batch->runs_count++] = (cuarena_relocation_t){
+        0, cuai_pointer(move->from), cuai_pointer(move->to), move->bytes};
+}
+
+static cuarena_status_t fill_lists(cuai_batch_t *batch)
+{
+    size_t count;
+    const cuarena_heap_move_t *moves =
+        cuarena_heap_plan_moves(batch->plan, &count);
+    batch->list = cuai_host_alloc((count + 1) * sizeof *batch->list);
+    batch->runs = cuai_host_alloc((count + 1) * sizeof *batch->runs);
+    if (batch->list == NULL || batch->runs == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "no host memory for %zu relocations", count);
+    batch->count = count;
+    for (size_t i = 0; i < count; i++) {
+        const cuarena_heap_move_t *move = &moves[i];
+        batch->list[i] =
+            (cuarena_relocation_t){move->block, cuai_pointer(move->from),
+                                   cuai_pointer(move->to), move->bytes};
+        batch->bytes += move->bytes;
+        add_to_runs(batch, move);
+    }
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_batch_begin(cuarena_t *arena,
+                                  const cuarena_heap_plan_options_t *options,
+                                  cuai_batch_t *batch)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    *batch = (cuai_batch_t){0};
+    cuarena_status_t status =
+        cuarena_heap_plan_create(heap, options, &batch->plan);
+    if (status == CUARENA_OK)
+        status = fill_lists(batch);
+    if (status == CUARENA_OK && batch->count != 0)
+        status = cuarena_heap_plan_begin(heap, batch->plan);
+    if (status != CUARENA_OK)
+        cuai_batch_end(arena, batch);
+    return status;
+}
+
+void cuai_batch_end(cuarena_t *arena, cuai_batch_t *batch)
+{
+    cuarena_heap_plan_destroy(arena->heaps[CUAI_DYNAMIC], &batch->plan);
+    cuai_host_free(batch->list);
+    cuai_host_free(batch->runs);
+    *batch = (cuai_batch_t){0};
+}
+
+void cuai_batch_settle(cuarena_t *arena, cuai_batch_t *batch)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    size_t kept = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        cuai_slot_t slot = cuai_slot_of(heap, batch->list[i].block);
+        cuai_found_t found = {heap, slot, CUAI_DYNAMIC};
+        cuai_found_record(found)->moving = 0;
+        if (!end_if_freed(arena, found))
+            batch->list[kept++] = batch->list[i];
+    }
+    batch->count = kept;
+    cuai_event_wake(&arena->changed);
+}
+
+/* Without the lock: what a failed copy leaves. */
+static void log_loss(const cuarena_t *arena, const cuai_batch_t *batch,
+                     size_t done)
+{
+    cuai_log(CUARENA_LOG_ERROR,
+             "arena '%s' is lost: a copy failed after %zu of %zu; contents "
+             "from %p on are gone",
+             arena->config.name, done, batch->runs_count,
+             batch->runs[done < batch->runs_count ? done : 0].from);
+}
+
+/* Nothing may have moved and an error, or all and OK. */
+cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    size_t done = 0;
+    cuai_unlock(&arena->lock);
+    cuarena_status_t status = arena->memory.ops.relocate(
+        arena->memory.user, batch->runs, batch->runs_count, NULL, &done);
+    bool lost = status != CUARENA_OK && done != 0;
+    if (lost)
+        log_loss(arena, batch, done);
+    cuai_lock(&arena->lock);
+    if (lost)
+        arena->slow |= CUAI_SLOW_LOST;
+    if (status != CUARENA_OK)
+        cuarena_heap_plan_abort(heap, batch->plan);
+    else
+        cuarena_heap_plan_commit(heap, batch->plan, 0);
+    cuai_batch_settle(arena, batch);
+    if (status != CUARENA_OK)
+        return status;
+    arena->compactions++;
+    arena->moves += batch->count;
+    arena->bytes_moved += batch->bytes;
+    return CUARENA_OK;
+}
+
+/* ---- Everything
+ * ------------------------------------------------------------------ */
+
+cuarena_status_t cuai_batch_all(cuarena_t *arena, cuai_batch_t *batch)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    *batch = (cuai_batch_t){0};
+    size_t most = heap->live_blocks + 1;
+    batch->list = cuai_host_alloc(most * sizeof *batch->list);
+    batch->runs = cuai_host_alloc(most * sizeof *batch->runs);
+    if (batch->list == NULL || batch->runs == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "no host memory for %zu relocations", most);
+    cuai_slot_t slot = cuai_record(heap, 0)->next;
+    for (; slot != 0; slot = cuai_record(heap, slot)->next) {
+        cuai_record_t *r = cuai_record(heap, slot);
+        if (r->kind != CUAI_BLOCK)
+            continue;
+        r->moving = 1;
+        void *from = cuai_pointer(r->offset);
+        batch->list[batch->count++] =
+            (cuarena_relocation_t){cuai_id(heap, slot), from, from, r->size};
+        batch->bytes += r->size;
+    }
+    return CUARENA_OK;
+}
+
+void cuai_batch_shift(cuai_batch_t *batch, uint64_t distance)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        cuarena_relocation_t *item = &batch->list[i];
+        uint64_t from = cuai_address(item->from);
+        item->to = cuai_pointer(from + distance);
+        cuarena_heap_move_t move = {item->block, from, from + distance,
+                                    item->bytes};
+        add_to_runs(batch, &move);
+    }
+}
+
+/* ---- One copy
+ * ---------------------------------------------------------------------- */
+
+cuarena_status_t cuai_copy(cuarena_t *arena, uint64_t to, uint64_t from,
+                           uint64_t bytes)
+{
+    cuarena_relocation_t one = {0, cuai_pointer(from), cuai_pointer(to), bytes};
+    size_t done = 0;
+    cuai_unlock(&arena->lock);
+    cuarena_status_t status =
+        arena->memory.ops.relocate(arena->memory.user, &one, 1, NULL, &done);
+    cuai_lock(&arena->lock);
+    return status;
+}

@@ -1,0 +1,248 @@
+/* The size of a pool: in place where that can be, else in a new segment. */
+#include "arena/arena.h"
+
+static uint64_t grains(const cuarena_t *arena, uint64_t bytes)
+{
+    return cuai_align_up(bytes, arena->memory.ops.grain_bytes);
+}
+
+static cuarena_status_t over_limit(const cuarena_t *arena, uint64_t bytes)
+{
+    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
+    return cuai_fail_bytes(CUARENA_LIMIT, bytes, limit, arena->held, 0, 0,
+                           "a pool of %llu bytes exceeds the limit of %llu",
+                           (unsigned long long)bytes,
+                           (unsigned long long)limit);
+}
+
+/* The memory's part of lengthening, without the lock. */
+static cuarena_status_t grow_first(cuarena_t *arena,
+                                   cuarena_memory_segment_t *segment,
+                                   uint64_t bytes)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    uint64_t end = segment->address + segment->bytes;
+    uint64_t more = bytes - segment->bytes;
+    cuai_unlock(&arena->lock);
+    cuarena_status_t status = ops->grow(arena->memory.user, segment, bytes);
+    if (status == CUARENA_OK && arena->config.zero == CUARENA_ZERO_CREATE)
+        status = cuai_memory_zero_fresh(&arena->memory, end, more);
+    cuai_lock(&arena->lock);
+    return status;
+}
+
+/* The pool's part of the first segment that it did not have before. */
+static cuarena_status_t publish_more(cuarena_t *arena, uint64_t bytes)
+{
+    const cuarena_memory_segment_t *segment = &arena->segments.items[0];
+    uint64_t begin = segment->address + arena->pool_bytes;
+    uint64_t end = segment->address + cuai_min(bytes, segment->bytes);
+    return end > begin ? cuai_publish(arena, segment, begin, end - begin)
+                       : CUARENA_OK;
+}
+
+cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes)
+{
+    cuarena_memory_segment_t segment = arena->segments.items[0];
+    uint64_t wanted = grains(arena, bytes);
+    if (wanted > segment.reserved_bytes || arena->memory.ops.grow == NULL)
+        return CUARENA_UNSUPPORTED;
+    uint64_t more = wanted > segment.bytes ? wanted - segment.bytes : 0;
+    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
+    if (more != 0 && (arena->held > limit || more > limit - arena->held))
+        return over_limit(arena, bytes);
+    /* What was trimmed from the end stays so until a request needs it. */
+    bool trimmed =
+        segment.address + segment.bytes < segment.address + arena->pool_bytes;
+    cuarena_status_t status = CUARENA_OK;
+    if (!trimmed && more != 0)
+        status = grow_first(arena, &segment, wanted);
+    if (status != CUARENA_OK)
+        return status;
+    if (!trimmed) {
+        arena->segments.items[0] = segment;
+        cuai_count_held(arena, more);
+        status = publish_more(arena, bytes);
+    }
+    if (status == CUARENA_OK)
+        arena->pool_bytes = bytes;
+    return status;
+}
+
+/* Takes [begin, end) of the pool out of the heap: settled ranges, and holes
+ * between them. */
+static cuarena_status_t cut_end(cuarena_t *arena, uint64_t begin, uint64_t end)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    for (size_t i = heap->segment_count; i != 0; i--) {
+        const cuai_segment_t *stretch = &heap->segments[i - 1];
+        if (stretch->begin >= end || stretch->end <= begin)
+            continue;
+        uint64_t from = cuai_max(stretch->begin, begin);
+        cuarena_status_t status = cuarena_heap_segment_cut(
+            heap, from, cuai_min(stretch->end, end) - from);
+        if (status != CUARENA_OK)
+            return status;
+    }
+    return CUARENA_OK;
+}
+
+/* Whether nothing but settled ranges is above `address` in the region. */
+static bool is_free_above(const cuarena_heap_t *heap, uint64_t address)
+{
+    cuai_slot_t slot = cuai_record(heap, 0)->prev;
+    const cuai_record_t *r = cuai_record(heap, slot);
+    while (slot != 0 && r->kind == CUAI_HEAD && cuai_end(r) > address) {
+        slot = r->prev;
+        r = cuai_record(heap, slot);
+    }
+    return slot == 0 || r->kind == CUAI_ROOT || cuai_end(r) <= address;
+}
+
+/* Bytes of the segment above its first `kept` that are no holes. */
+static uint64_t backed_above(const cuarena_t *arena,
+                             const cuarena_memory_segment_t *segment,
+                             uint64_t kept)
+{
+    if (kept >= segment->bytes)
+        return 0;
+    uint64_t bytes = segment->bytes - kept;
+    uint64_t floor = segment->address + kept;
+    cuai_hole_t hole;
+    uint64_t from = 0;
+    while (cuai_next_hole(arena, segment, from, &hole) && !hole.at_end) {
+        from = hole.begin + hole.bytes;
+        if (from > floor)
+            bytes -= from - cuai_max(hole.begin, floor);
+    }
+    return bytes;
+}
+
+cuarena_status_t cuai_shorten_pool(cuarena_t *arena, uint64_t bytes)
+{
+    cuarena_memory_segment_t segment = arena->segments.items[0];
+    uint64_t begin = segment.address + bytes;
+    uint64_t end = segment.address + arena->pool_bytes;
+    if (!is_free_above(arena->heaps[CUAI_DYNAMIC], begin))
+        return cuai_fail(CUARENA_BUSY,
+                         "blocks stand above the pool's new size of %llu",
+                         (unsigned long long)bytes);
+    uint64_t kept = grains(arena, bytes);
+    if (arena->memory.ops.shrink == NULL && kept < segment.bytes)
+        return CUARENA_UNSUPPORTED;
+    uint64_t backed = backed_above(arena, &segment, kept);
+    cuarena_status_t status = cut_end(arena, begin, end);
+    if (status != CUARENA_OK)
+        return status;
+    arena->pool_bytes = bytes;
+    if (kept >= segment.bytes)
+        return CUARENA_OK;
+    cuai_unlock(&arena->lock);
+    arena->memory.ops.shrink(arena->memory.user, &segment, kept);
+    cuai_lock(&arena->lock);
+    arena->segments.items[0] = segment;
+    arena->held -= backed;
+    return CUARENA_OK;
+}
+
+/* ---- Moving all of it
+ * ---------------------------------------------------------- */
+
+/* Room in the new segment for what a hole kept out of use. */
+static cuarena_status_t publish_holes(cuarena_t *arena)
+{
+    const cuarena_memory_segment_t *segment = &arena->segments.items[0];
+    cuarena_status_t status = CUARENA_OK;
+    cuai_hole_t hole;
+    uint64_t from = 0;
+    while (status == CUARENA_OK &&
+           cuai_next_hole(arena, segment, from, &hole) && !hole.at_end) {
+        status = cuai_publish(arena, segment, hole.begin, hole.bytes);
+        from = hole.begin + hole.bytes;
+    }
+    return status;
+}
+
+static cuarena_status_t get_other(cuarena_t *arena, uint64_t bytes,
+                                  cuarena_memory_segment_t *segment)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    void *user = arena->memory.user;
+    cuarena_status_t status =
+        ops->get(user, bytes, cuai_max(bytes, arena->reserve_bytes), segment);
+    if (status != CUARENA_OK)
+        status = ops->get(user, bytes, bytes, segment);
+    if (status != CUARENA_OK || arena->config.zero != CUARENA_ZERO_CREATE)
+        return status;
+    status = cuai_memory_zero_fresh(&arena->memory, segment->address, bytes);
+    if (status != CUARENA_OK)
+        ops->give_back(user, segment);
+    return status;
+}
+
+/* Without the lock: the new segment, and everything that lives in it. */
+static cuarena_status_t fill_other(cuarena_t *arena, uint64_t bytes,
+                                   cuai_batch_t *batch,
+                                   cuarena_memory_segment_t *segment)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    cuarena_status_t status = get_other(arena, bytes, segment);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_batch_shift(batch,
+                     segment->address - arena->segments.items[0].address);
+    size_t done = 0;
+    if (batch->runs_count != 0)
+        status = ops->relocate(arena->memory.user, batch->runs,
+                               batch->runs_count, NULL, &done);
+    if (status != CUARENA_OK)
+        ops->give_back(arena->memory.user, segment);
+    return status;
+}
+
+static cuarena_status_t settle_in(cuarena_t *arena, uint64_t bytes,
+                                  const cuarena_memory_segment_t *segment)
+{
+    uint64_t delta = segment->address - arena->segments.items[0].address;
+    cuai_heap_rebase(arena->heaps[CUAI_DYNAMIC], delta);
+    if (arena->heaps[CUAI_STABLE] != NULL)
+        cuai_heap_rebase(arena->heaps[CUAI_STABLE], delta);
+    arena->segments.items[0] = *segment;
+    arena->pool_bytes = bytes;
+    return publish_holes(arena); /* the pool's new end is one of them */
+}
+
+cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes,
+                                cuai_batch_t *batch)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    uint64_t wanted = grains(arena, bytes);
+    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
+    if (arena->held > limit || wanted > limit - arena->held)
+        return over_limit(arena, bytes + arena->held);
+    cuarena_status_t status = cuai_batch_all(arena, batch);
+    if (status == CUARENA_OK)
+        status = cuai_heap_hold(heap);
+    if (status != CUARENA_OK)
+        return status;
+    cuarena_memory_segment_t old = arena->segments.items[0];
+    cuarena_memory_segment_t segment = {0};
+    uint64_t old_held = arena->held;
+    cuai_count_held(arena, wanted);
+    cuai_unlock(&arena->lock);
+    status = fill_other(arena, wanted, batch, &segment);
+    cuai_lock(&arena->lock);
+    cuai_heap_release(heap);
+    if (status != CUARENA_OK) {
+        arena->held = old_held;
+        cuai_batch_settle(arena, batch);
+        return status;
+    }
+    status = settle_in(arena, bytes, &segment);
+    cuai_batch_settle(arena, batch);
+    cuai_unlock(&arena->lock);
+    arena->memory.ops.give_back(arena->memory.user, &old);
+    cuai_lock(&arena->lock);
+    arena->held = wanted;
+    return status;
+}

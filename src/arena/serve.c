@@ -1,0 +1,349 @@
+/* Serving: blocks from bytes that are held, dedicated and adopted blocks, and
+ * what is counted of them beyond the heap's own counts. */
+#include "arena/arena.h"
+
+/* ---- Counting
+ * ------------------------------------------------------------------ */
+
+static void raise(uint64_t *peak, uint64_t now)
+{
+    *peak = cuai_max(*peak, now);
+}
+
+void cuai_raise_peaks(cuai_counts_t *counts)
+{
+    raise(&counts->peak_live_bytes, counts->live_bytes);
+    raise(&counts->peak_requested_bytes, counts->requested_bytes);
+    raise(&counts->peak_live_blocks, counts->live_blocks);
+}
+
+void cuai_reset_counts_peaks(cuai_counts_t *counts)
+{
+    counts->peak_live_bytes = counts->live_bytes;
+    counts->peak_requested_bytes = counts->requested_bytes;
+    counts->peak_live_blocks = counts->live_blocks;
+}
+
+static void add_bytes(cuai_counts_t *counts, uint64_t size, uint64_t requested)
+{
+    counts->live_bytes += size;
+    counts->requested_bytes += requested;
+    cuai_raise_peaks(counts);
+}
+
+uint64_t cuai_live_bytes(const cuarena_t *arena)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < CUAI_HEAPS; i++)
+        bytes += arena->heaps[i] == NULL ? 0 : arena->heaps[i]->live_bytes;
+    return bytes;
+}
+
+/* The sums, without peaks. */
+cuai_counts_t cuai_whole_now(const cuarena_t *arena)
+{
+    cuai_counts_t now = {0};
+    for (int i = 0; i < CUAI_HEAPS; i++) {
+        const cuarena_heap_t *heap = arena->heaps[i];
+        if (heap == NULL)
+            continue;
+        now.live_bytes += heap->live_bytes;
+        now.requested_bytes += heap->requested_bytes;
+        now.live_blocks += heap->live_blocks;
+        now.allocs += heap->allocs;
+        now.frees += heap->frees;
+    }
+    return now;
+}
+
+/* Up to now one heap was the whole, so its peaks are the whole's. */
+void cuai_begin_whole(cuarena_t *arena)
+{
+    if (arena->slow & CUAI_SLOW_WHOLE)
+        return;
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    arena->whole.peak_live_bytes = heap->peak_live_bytes;
+    arena->whole.peak_requested_bytes = heap->peak_requested_bytes;
+    arena->whole.peak_live_blocks = heap->peak_live_blocks;
+    arena->slow |= CUAI_SLOW_WHOLE;
+}
+
+static void note_whole(cuarena_t *arena)
+{
+    if (!(arena->slow & CUAI_SLOW_WHOLE))
+        return;
+    cuai_counts_t now = cuai_whole_now(arena);
+    raise(&arena->whole.peak_live_bytes, now.live_bytes);
+    raise(&arena->whole.peak_requested_bytes, now.requested_bytes);
+    raise(&arena->whole.peak_live_blocks, now.live_blocks);
+}
+
+static void count_alloc(cuarena_t *arena, const cuai_record_t *r)
+{
+    note_whole(arena);
+    if (r->tag == 0)
+        return;
+    cuai_counts_t *counts = &arena->tags[r->tag].counts;
+    counts->allocs++;
+    counts->live_blocks++;
+    add_bytes(counts, r->size, r->requested);
+}
+
+static void count_free(cuarena_t *arena, const cuai_record_t *r)
+{
+    if (r->tag == 0)
+        return;
+    cuai_counts_t *counts = &arena->tags[r->tag].counts;
+    counts->frees++;
+    counts->live_blocks--;
+    counts->live_bytes -= r->size;
+    counts->requested_bytes -= r->requested;
+}
+
+void cuai_count_resize(cuarena_t *arena, cuarena_tag_t tag, uint64_t more,
+                       uint64_t more_requested)
+{
+    note_whole(arena);
+    if (tag != 0)
+        add_bytes(&arena->tags[tag].counts, more, more_requested);
+}
+
+void cuai_uncount(cuarena_t *arena, cuarena_heap_t *heap, cuarena_tag_t tag)
+{
+    heap->allocs--;
+    heap->frees--;
+    heap->changes += 3; /* the version must not return to an earlier one */
+    if (tag == 0)
+        return;
+    arena->tags[tag].counts.allocs--;
+    arena->tags[tag].counts.frees--;
+}
+
+/* ---- From bytes that are held
+ * ----------------------------------------------------- */
+
+static cuarena_status_t check_live_limit(const cuarena_t *arena, uint64_t size)
+{
+    if (!(arena->slow & CUAI_SLOW_LIMIT))
+        return CUARENA_OK;
+    uint64_t limit = arena->limits[CUARENA_LIMIT_LIVE];
+    uint64_t live = cuai_live_bytes(arena);
+    return live <= limit && size <= limit - live ? CUARENA_OK : CUARENA_LIMIT;
+}
+
+/* Where a stable request goes without a stable region: low, and pinned. */
+static cuarena_heap_t *heap_of(const cuarena_t *arena, int32_t region)
+{
+    bool stable = region == CUAI_STABLE && arena->heaps[CUAI_STABLE] != NULL;
+    return arena->heaps[stable ? CUAI_STABLE : CUAI_DYNAMIC];
+}
+
+static int32_t region_of(const cuarena_t *arena, const cuarena_heap_t *heap)
+{
+    int32_t region = CUAI_DYNAMIC;
+    while (arena->heaps[region] != heap)
+        region++;
+    return region;
+}
+
+cuarena_status_t cuai_serve(cuarena_t *arena, const cuai_want_t *want,
+                            cuai_found_t *found_out)
+{
+    cuarena_status_t status = check_live_limit(arena, want->size);
+    if (status != CUARENA_OK)
+        return status;
+    cuarena_heap_t *heap = heap_of(arena, want->region);
+    cuai_slot_t slot;
+    status = want->size == 0
+                 ? cuai_heap_take_empty(heap, &want->request, &slot)
+                 : cuai_heap_take(heap, &want->request, want->size, &slot);
+    if (status != CUARENA_OK)
+        return status;
+    count_alloc(arena, cuai_record(heap, slot));
+    *found_out = (cuai_found_t){heap, slot, region_of(arena, heap)};
+    return CUARENA_OK;
+}
+
+/* The segment of an APART block leaves its heap with the block. */
+static void forget_segment(cuai_found_t found, uint64_t address)
+{
+    const cuai_segment_t *segment = cuai_segment_around(found.heap, address);
+    cuai_segment_t gone = *segment;
+    cuai_segment_cut_range(found.heap, gone.head, gone.begin,
+                           gone.end - gone.begin);
+}
+
+void cuai_end_block(cuarena_t *arena, cuai_found_t found)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    uint64_t address = r->offset;
+    arena->block_pins -= cuai_block_pins(r);
+    count_free(arena, r);
+    cuai_heap_give(found.heap, found.slot, 0);
+    if (found.region == CUAI_APART)
+        forget_segment(found, address);
+}
+
+/* ---- Dedicated and adopted
+ * ----------------------------------------------------------- */
+
+/* The heap of blocks apart, made at the first one. */
+static cuarena_status_t ready_apart(cuarena_t *arena)
+{
+    if (arena->heaps[CUAI_APART] != NULL)
+        return CUARENA_OK;
+    cuarena_status_t status =
+        cuai_heap_for(arena, UINT64_MAX, &arena->heaps[CUAI_APART]);
+    if (status == CUARENA_OK)
+        cuai_begin_whole(arena);
+    return status;
+}
+
+static cuarena_status_t add_apart(cuarena_t *arena, const cuai_want_t *want,
+                                  uint64_t address, uint64_t bytes,
+                                  cuai_found_t *found_out)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_APART];
+    cuarena_block_t block;
+    cuarena_status_t status = cuarena_heap_segment_add_block(
+        heap, address, bytes, &want->request, &block);
+    if (status != CUARENA_OK)
+        return status;
+    *found_out = (cuai_found_t){heap, cuai_slot_of(heap, block), CUAI_APART};
+    count_alloc(arena, cuai_found_record(*found_out));
+    return CUARENA_OK;
+}
+
+static cuarena_status_t check_held_limit(const cuarena_t *arena, uint64_t bytes)
+{
+    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
+    if (arena->held <= limit && bytes <= limit - arena->held)
+        return CUARENA_OK;
+    return cuai_fail_bytes(CUARENA_LIMIT, bytes, limit, arena->held, 0, 0,
+                           "%llu more bytes would exceed the limit of %llu: "
+                           "%llu are held",
+                           (unsigned long long)bytes, (unsigned long long)limit,
+                           (unsigned long long)arena->held);
+}
+
+static cuarena_status_t check_dedicated(const cuarena_t *arena,
+                                        const cuai_want_t *want)
+{
+    uint64_t alignment = want->request.alignment;
+    if (alignment <= arena->memory.ops.alignment)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_UNSUPPORTED,
+                     "alignment %llu of a dedicated block: memory '%s' gives "
+                     "segments aligned to %llu",
+                     (unsigned long long)alignment, arena->memory.ops.name,
+                     (unsigned long long)arena->memory.ops.alignment);
+}
+
+/* Without the lock. */
+static cuarena_status_t get_segment(cuarena_t *arena, uint64_t bytes,
+                                    bool zeroed,
+                                    cuarena_memory_segment_t *segment)
+{
+    cuarena_status_t status =
+        arena->memory.ops.get(arena->memory.user, bytes, bytes, segment);
+    if (status != CUARENA_OK || !zeroed)
+        return status;
+    status = cuai_memory_zero_fresh(&arena->memory, segment->address, bytes);
+    if (status != CUARENA_OK)
+        arena->memory.ops.give_back(arena->memory.user, segment);
+    return status;
+}
+
+static cuarena_status_t keep_dedicated(cuarena_t *arena,
+                                       const cuai_want_t *want,
+                                       const cuarena_memory_segment_t *segment,
+                                       cuai_found_t *found_out)
+{
+    if (!cuai_segments_room(&arena->dedicated))
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "no host memory for a dedicated segment");
+    cuarena_status_t status =
+        add_apart(arena, want, segment->address, segment->bytes, found_out);
+    if (status == CUARENA_OK)
+        arena->dedicated.items[arena->dedicated.count++] = *segment;
+    return status;
+}
+
+cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
+                                      cuai_found_t *found_out)
+{
+    uint64_t bytes = cuai_align_up(want->size, arena->memory.ops.grain_bytes);
+    cuarena_status_t status = check_dedicated(arena, want);
+    if (status == CUARENA_OK)
+        status = check_held_limit(arena, bytes);
+    if (status == CUARENA_OK)
+        status = check_live_limit(arena, bytes);
+    if (status == CUARENA_OK)
+        status = ready_apart(arena);
+    if (status != CUARENA_OK)
+        return status;
+    bool zeroed = arena->config.zero == CUARENA_ZERO_CREATE;
+    cuarena_memory_segment_t segment = {0};
+    cuai_count_held(arena, bytes);
+    cuai_unlock(&arena->lock);
+    status = get_segment(arena, bytes, zeroed, &segment);
+    cuai_lock(&arena->lock);
+    if (status == CUARENA_OK)
+        status = keep_dedicated(arena, want, &segment, found_out);
+    if (status == CUARENA_OK)
+        return status;
+    cuai_count_held(arena, 0 - bytes);
+    if (segment.address != 0) {
+        cuai_unlock(&arena->lock);
+        arena->memory.ops.give_back(arena->memory.user, &segment);
+        cuai_lock(&arena->lock);
+    }
+    return status;
+}
+
+void cuai_return_dedicated(cuarena_t *arena, uint64_t address)
+{
+    cuai_segments_t *dedicated = &arena->dedicated;
+    size_t at = dedicated->count;
+    while (at != 0 && dedicated->items[at - 1].address != address)
+        at--;
+    CUAI_ASSERT(at != 0);
+    cuarena_memory_segment_t segment = dedicated->items[at - 1];
+    dedicated->items[at - 1] = dedicated->items[--dedicated->count];
+    cuai_count_held(arena, 0 - segment.bytes);
+    cuai_unlock(&arena->lock);
+    arena->memory.ops.give_back(arena->memory.user, &segment);
+    cuai_lock(&arena->lock);
+}
+
+static bool overlaps(const cuai_segments_t *segments, uint64_t begin,
+                     uint64_t end)
+{
+    for (size_t i = 0; i < segments->count; i++) {
+        const cuarena_memory_segment_t *s = &segments->items[i];
+        if (begin < s->address + s->reserved_bytes && s->address < end)
+            return true;
+    }
+    return false;
+}
+
+cuarena_status_t cuai_adopt(cuarena_t *arena, const cuai_want_t *want,
+                            uint64_t address, cuai_found_t *found_out)
+{
+    uint64_t end = address + want->size;
+    if (overlaps(&arena->segments, address, end) ||
+        overlaps(&arena->dedicated, address, end))
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "[%#llx, %#llx) overlaps the arena's own bytes",
+                         (unsigned long long)address, (unsigned long long)end);
+    cuarena_status_t status = check_live_limit(arena, want->size);
+    if (status != CUARENA_OK)
+        return cuai_fail(status,
+                         "%llu adopted bytes exceed the limit of live "
+                         "bytes",
+                         (unsigned long long)want->size);
+    status = ready_apart(arena);
+    return status == CUARENA_OK
+               ? add_apart(arena, want, address, want->size, found_out)
+               : status;
+}

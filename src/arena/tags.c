@@ -1,0 +1,61 @@
+/* Tags: names for the purposes of blocks, each registered once. */
+#include <string.h>
+
+#include "arena/arena.h"
+
+static cuarena_tag_t find(const cuarena_t *arena, const char *name)
+{
+    for (size_t tag = 1; tag < arena->tag_count; tag++)
+        if (strcmp(arena->tags[tag].name, name) == 0)
+            return (cuarena_tag_t)tag;
+    return 0;
+}
+
+static bool make_room(cuarena_t *arena)
+{
+    if (arena->tag_count < arena->tag_room)
+        return true;
+    size_t room = arena->tag_room == 0 ? 16 : arena->tag_room * 2;
+    cuai_tag_t *grown = cuai_host_alloc(room * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    if (arena->tag_count != 0)
+        memcpy(grown, arena->tags, arena->tag_count * sizeof *grown);
+    else
+        arena->tag_count = 1; /* tag 0 names nothing */
+    cuai_host_free(arena->tags);
+    arena->tags = grown;
+    arena->tag_room = room;
+    return true;
+}
+
+cuarena_status_t cuai_tag_register(cuarena_t *arena, const char *name,
+                                   cuarena_tag_t *tag_out)
+{
+    cuarena_tag_t tag = find(arena, name);
+    if (tag != 0) {
+        *tag_out = tag;
+        return CUARENA_OK;
+    }
+    if (arena->tag_count == CUARENA_HEAP_MAX_TAGS)
+        return cuai_fail(CUARENA_LIMIT, "tag '%.64s': %u are registered", name,
+                         CUARENA_HEAP_MAX_TAGS - 1);
+    size_t length = strlen(name) + 1;
+    char *copy = cuai_host_alloc(length);
+    if (copy == NULL || !make_room(arena)) {
+        cuai_host_free(copy);
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a tag");
+    }
+    memcpy(copy, name, length);
+    tag = (cuarena_tag_t)arena->tag_count++;
+    arena->tags[tag].name = copy;
+    *tag_out = tag;
+    return CUARENA_OK;
+}
+
+void cuai_tags_end(cuarena_t *arena)
+{
+    for (size_t tag = 1; tag < arena->tag_count; tag++)
+        cuai_host_free(arena->tags[tag].name);
+    cuai_host_free(arena->tags);
+}

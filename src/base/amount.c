@@ -1,0 +1,331 @@
+#include "base/amount.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/error.h"
+
+/* Thousandths of a percent. */
+#define WHOLE_PERCENT UINT64_C(1000)
+#define ALL_PERCENT (100 * WHOLE_PERCENT)
+
+/* 10^18 is the last power of ten that 64 bits hold with room to spare. */
+#define MAX_DECIMALS 18
+
+static const char letters[] = "kmgt";
+
+/* whole + fraction / 10^decimals; the last decimal is not 0. */
+typedef struct number {
+    uint64_t whole;
+    uint64_t fraction;
+    uint32_t decimals;
+    const char *rest; /* the text behind it */
+} number_t;
+
+/* ---- Reading ----------------------------------------------------------- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Only for ASCII letters: the locale has no say. */
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool same_word(const char *text, const char *word)
+{
+    while (*text != '\0' && lower(*text) == *word) {
+        text++;
+        word++;
+    }
+    return *text == *word;
+}
+
+/* `text` is behind the digits then; false on overflow. */
+static bool read_digits(const char **text, uint64_t *value)
+{
+    uint64_t sum = 0;
+    for (; is_digit(**text); (*text)++) {
+        uint64_t digit = (uint64_t)(**text - '0');
+        if (!cuai_mul_checked(sum, 10, &sum) ||
+            !cuai_add_checked(sum, digit, &sum))
+            return false;
+    }
+    *value = sum;
+    return true;
+}
+
+static cuai_refusal_t read_decimals(const char **text, number_t *number)
+{
+    const char *first = *text;
+    if (!is_digit(*first))
+        return "has a point without decimals";
+    if (!read_digits(text, &number->fraction) || *text - first > MAX_DECIMALS)
+        return "has too many decimals";
+    number->decimals = (uint32_t)(*text - first);
+    while (number->decimals > 0 && number->fraction % 10 == 0) {
+        number->fraction /= 10;
+        number->decimals--;
+    }
+    return NULL;
+}
+
+static cuai_refusal_t read_number(const char *text, number_t *number)
+{
+    *number = (number_t){0};
+    if (*text == '\0')
+        return "is empty";
+    if (*text == '-')
+        return "is negative";
+    if (!is_digit(*text))
+        return "does not begin with a digit";
+    if (!read_digits(&text, &number->whole))
+        return "is too large for 64 bits";
+    if (*text == '.') {
+        text++;
+        cuai_refusal_t refusal = read_decimals(&text, number);
+        if (refusal != NULL)
+            return refusal;
+    }
+    number->rest = text;
+    return NULL;
+}
+
+/* The power of two that a suffix stands for. */
+static cuai_refusal_t read_suffix(const char *text, uint32_t *shift)
+{
+    *shift = 0;
+    if (*text == '\0')
+        return NULL;
+    const char *letter = strchr(letters, lower(*text));
+    if (letter == NULL)
+        return "has an unknown suffix";
+    *shift = 10 * (uint32_t)(letter - letters + 1);
+    if (text[1] == '\0' || same_word(text + 1, "ib"))
+        return NULL;
+    if (same_word(text + 1, "b"))
+        return "is ambiguous: KiB, MiB, GiB, TiB count in 1024";
+    return "has an unknown suffix";
+}
+
+/*
+ * fraction / 10^d * 2^shift is whole if 5^d divides the fraction and then 2^d
+ * what is left times 2^shift. Both factors stay small: d is at most 18.
+ */
+static bool scale_fraction(const number_t *number, uint32_t shift,
+                           uint64_t *bytes)
+{
+    uint64_t fives = 1;
+    for (uint32_t i = 0; i < number->decimals; i++)
+        fives *= 5;
+    if (number->fraction % fives != 0)
+        return false;
+    uint64_t scaled = (number->fraction / fives) << shift;
+    if (!cuai_is_aligned(scaled, UINT64_C(1) << number->decimals))
+        return false;
+    *bytes = scaled >> number->decimals;
+    return true;
+}
+
+static cuai_refusal_t scale(const number_t *number, uint32_t shift,
+                            uint64_t *bytes)
+{
+    uint64_t whole;
+    uint64_t part;
+    if (!scale_fraction(number, shift, &part))
+        return "is no whole number of bytes";
+    if (!cuai_mul_checked(number->whole, UINT64_C(1) << shift, &whole) ||
+        !cuai_add_checked(whole, part, bytes))
+        return "is too large for 64 bits";
+    return NULL;
+}
+
+cuai_refusal_t cuai_bytes_read(const char *text, uint64_t *out)
+{
+    number_t number;
+    uint32_t shift;
+    cuai_refusal_t refusal = read_number(text, &number);
+    if (refusal == NULL)
+        refusal = read_suffix(number.rest, &shift);
+    if (refusal == NULL)
+        refusal = scale(&number, shift, out);
+    return refusal;
+}
+
+cuai_refusal_t cuai_count_read(const char *text, uint64_t *out)
+{
+    number_t number;
+    cuai_refusal_t refusal = read_number(text, &number);
+    if (refusal != NULL)
+        return refusal;
+    if (number.decimals != 0 || *number.rest != '\0')
+        return "is no whole number";
+    *out = number.whole;
+    return NULL;
+}
+
+static cuai_refusal_t read_percent(const number_t *number, uint64_t *value)
+{
+    if (number->decimals > 3)
+        return "has more than three decimals";
+    if (number->whole > 100)
+        return "is more than 100 %";
+    uint64_t part = number->fraction;
+    for (uint32_t i = number->decimals; i < 3; i++)
+        part *= 10;
+    if (number->whole * WHOLE_PERCENT + part > ALL_PERCENT)
+        return "is more than 100 %";
+    *value = number->whole * WHOLE_PERCENT + part;
+    return NULL;
+}
+
+static cuai_refusal_t read_auto(const char *rest, cuarena_amount_t *out)
+{
+    uint64_t kept = 0;
+    if (*rest != '\0' && *rest != '-')
+        return "has something behind auto";
+    if (*rest == '-') {
+        cuai_refusal_t refusal = cuai_bytes_read(rest + 1, &kept);
+        if (refusal != NULL)
+            return refusal;
+    }
+    *out = (cuarena_amount_t){.unit = CUARENA_AMOUNT_AUTO, .value = kept};
+    return NULL;
+}
+
+/* A percentage, or else bytes. */
+static cuai_refusal_t read_quantity(const char *text, cuarena_amount_t *out)
+{
+    number_t number;
+    uint64_t value;
+    cuai_refusal_t refusal = read_number(text, &number);
+    if (refusal != NULL)
+        return refusal;
+    bool percent = strcmp(number.rest, "%") == 0;
+    refusal =
+        percent ? read_percent(&number, &value) : cuai_bytes_read(text, &value);
+    if (refusal == NULL)
+        *out = (cuarena_amount_t){
+            .unit = percent ? CUARENA_AMOUNT_PERCENT : CUARENA_AMOUNT_BYTES,
+            .value = value,
+        };
+    return refusal;
+}
+
+cuai_refusal_t cuai_amount_read(const char *text, cuarena_amount_t *out)
+{
+    if (strncmp(text, "auto", 4) == 0)
+        return read_auto(text + 4, out);
+    return read_quantity(text, out);
+}
+
+cuarena_status_t cuarena_amount_parse(const char *text,
+                                      cuarena_amount_t *amount_out)
+{
+    if (text == NULL || amount_out == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "amount: the text or the output is NULL");
+    cuai_refusal_t refusal = cuai_amount_read(text, amount_out);
+    if (refusal != NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "amount: '%.64s' %s; accepted: bytes as in 512MiB or "
+                         "4G, 0%% to 100%%, auto, auto-256MiB",
+                         text, refusal);
+    return CUARENA_OK;
+}
+
+/* ---- Printing ---------------------------------------------------------- */
+
+void cuai_bytes_print(uint64_t bytes, char text[CUAI_NUMBER_TEXT])
+{
+    uint32_t unit = bytes == 0 ? 0 : cuai_ctz(bytes) / 10;
+    if (unit >= sizeof letters - 1)
+        unit = sizeof letters - 1;
+    if (unit == 0)
+        (void)snprintf(text, CUAI_NUMBER_TEXT, "%" PRIu64, bytes);
+    else
+        (void)snprintf(text, CUAI_NUMBER_TEXT, "%" PRIu64 "%ciB",
+                       bytes >> (10 * unit), letters[unit - 1] - 'a' + 'A');
+}
+
+/* Without the zeros at the end of the decimals. */
+static void print_percent(uint64_t value, char text[CUAI_NUMBER_TEXT])
+{
+    int length = snprintf(text, CUAI_NUMBER_TEXT, "%" PRIu64 ".%03" PRIu64,
+                          value / WHOLE_PERCENT, value % WHOLE_PERCENT);
+    while (text[length - 1] == '0')
+        length--;
+    if (text[length - 1] == '.')
+        length--;
+    text[length] = '%';
+    text[length + 1] = '\0';
+}
+
+void cuai_amount_print(cuarena_amount_t amount, char text[CUAI_NUMBER_TEXT])
+{
+    char bytes[CUAI_NUMBER_TEXT];
+    cuai_bytes_print(amount.value, bytes);
+    switch (amount.unit) {
+    case CUARENA_AMOUNT_BYTES:
+        strcpy(text, bytes);
+        break;
+    case CUARENA_AMOUNT_PERCENT:
+        print_percent(amount.value, text);
+        break;
+    case CUARENA_AMOUNT_AUTO:
+        (void)snprintf(text, CUAI_NUMBER_TEXT, "auto%s%.24s",
+                       amount.value == 0 ? "" : "-",
+                       amount.value == 0 ? "" : bytes);
+        break;
+    default:
+        (void)snprintf(text, CUAI_NUMBER_TEXT, "unit %" PRId32, amount.unit);
+        break;
+    }
+}
+
+/* ---- What they come to ------------------------------------------------- */
+
+/* Rounded down; exact although the product may not fit 64 bits. */
+static uint64_t share_of(uint64_t available, uint64_t percent)
+{
+    return available / ALL_PERCENT * percent +
+           available % ALL_PERCENT * percent / ALL_PERCENT;
+}
+
+cuarena_status_t cuai_amount_resolve(cuarena_amount_t amount,
+                                     const cuarena_memory_ops_t *ops,
+                                     void *user, uint64_t *bytes_out)
+{
+    if (amount.unit == CUARENA_AMOUNT_BYTES) {
+        *bytes_out = amount.value;
+        return CUARENA_OK;
+    }
+    char text[CUAI_NUMBER_TEXT];
+    cuai_amount_print(amount, text);
+    if (ops->available == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "%s: memory '%s' does not know what is available; "
+                         "accepted: bytes",
+                         text, ops->name);
+    uint64_t available = 0;
+    cuarena_status_t status = ops->available(user, &available);
+    if (status != CUARENA_OK)
+        return status;
+    if (amount.unit == CUARENA_AMOUNT_PERCENT) {
+        *bytes_out = share_of(available, amount.value);
+        return CUARENA_OK;
+    }
+    if (available < amount.value)
+        return cuai_fail_bytes(
+            CUARENA_OUT_OF_MEMORY, amount.value, available, 0, 0, 0,
+            "%s: memory '%s' has %" PRIu64 " bytes available", text, ops->name,
+            available);
+    *bytes_out = available - amount.value;
+    return CUARENA_OK;
+}

@@ -1,0 +1,36 @@
+/*
+ * What the compiler is told: hints, attributes, the internal assertion.
+ */
+#ifndef CUAI_BASE_COMPILER_H
+#define CUAI_BASE_COMPILER_H
+
+#if defined(__GNUC__)
+#define CUAI_LIKELY(x) __builtin_expect(!!(x), 1)
+#define CUAI_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define CUAI_NOINLINE __attribute__((noinline, cold))
+#define CUAI_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#define CUAI_NORETURN __attribute__((noreturn))
+#else
+#define CUAI_LIKELY(x) (x)
+#define CUAI_UNLIKELY(x) (x)
+#define CUAI_NOINLINE
+#define CUAI_PRINTF(text, first)
+#define CUAI_NORETURN
+#endif
+
+/* Says what failed to stderr and aborts. */
+void cuai_assert_failed(const char *condition, const char *file,
+                        int line) CUAI_NORETURN CUAI_NOINLINE;
+
+/* Holds, or the library has a bug. Costs nothing without CUARENA_DEBUG, where
+ * the condition is compiled but never evaluated. */
+#if defined(CUARENA_DEBUG)
+#define CUAI_ASSERT(condition)                                                 \
+    (CUAI_LIKELY(condition)                                                    \
+         ? (void)0                                                             \
+         : cuai_assert_failed(#condition, __FILE__, __LINE__))
+#else
+#define CUAI_ASSERT(condition) ((void)sizeof(!!(condition)))
+#endif
+
+#endif

@@ -1,0 +1,83 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/sized.h"
+
+/* The size that cuarena_error_info_t had in the first release. */
+#define INFO_FIRST sizeof(cuarena_error_info_t)
+
+static _Thread_local cuarena_error_info_t last;
+
+/* Cuts a message that is too long. */
+CUAI_PRINTF(1, 0) static void say(const char *format, va_list arguments)
+{
+    (void)vsnprintf(last.message, sizeof last.message, format, arguments);
+}
+
+cuarena_status_t cuai_fail(cuarena_status_t status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    last = (cuarena_error_info_t){.status = status};
+    say(format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+cuarena_status_t cuai_fail_bytes(cuarena_status_t status, uint64_t asked_bytes,
+                                 uint64_t limit_bytes, uint64_t held_bytes,
+                                 uint64_t free_bytes, uint64_t largest_bytes,
+                                 const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    last = (cuarena_error_info_t){
+        .status = status,
+        .asked_bytes = asked_bytes,
+        .limit_bytes = limit_bytes,
+        .held_bytes = held_bytes,
+        .free_bytes = free_bytes,
+        .largest_bytes = largest_bytes,
+    };
+    say(format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+cuarena_status_t cuai_fail_driver(int32_t driver_code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    last = (cuarena_error_info_t){
+        .status = CUARENA_DRIVER,
+        .driver_code = driver_code,
+    };
+    say(format, arguments);
+    va_end(arguments);
+    return CUARENA_DRIVER;
+}
+
+const char *cuai_error_message(void)
+{
+    return last.message;
+}
+
+void cuarena_error_info_init(cuarena_error_info_t *info)
+{
+    if (info == NULL)
+        return;
+    memset(info, 0, sizeof *info);
+    info->struct_size = sizeof *info;
+}
+
+/* Not through cuai_fail: asking must not replace what is asked for. */
+cuarena_status_t cuarena_last_error_info(cuarena_error_info_t *info)
+{
+    if (!cuai_sized_ok(info, INFO_FIRST, sizeof *info))
+        return CUARENA_BAD_ARGUMENT;
+    cuai_sized_write(info, &last);
+    return CUARENA_OK;
+}

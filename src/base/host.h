@@ -1,0 +1,51 @@
+/*
+ * The host's own memory, for bookkeeping only: what the library needs to know
+ * about the bytes that it manages.
+ *
+ * Every call that may be refused goes through one counter, so that tests can
+ * refuse the Nth (base/host_test.h). None of them sets the last error: the
+ * caller knows what the bytes were for.
+ */
+#ifndef CUAI_BASE_HOST_H
+#define CUAI_BASE_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zeroed bytes, aligned for any type; NULL if there are none. 0 bytes are a
+ * pointer of their own. */
+void *cuai_host_alloc(size_t bytes);
+/* NULL is fine. */
+void cuai_host_free(void *pointer);
+
+/* What a commit is rounded up to. */
+#define CUAI_HOST_STEP ((size_t)1 << 16)
+
+/*
+ * Addresses set aside, of which the first `committed` bytes can be used:
+ *
+ *   base              base + committed        base + reserved
+ *    |  read and write  |  not accessible        |
+ *
+ * All members 0: no region.
+ */
+typedef struct cuai_host_region {
+    unsigned char *base;
+    size_t reserved;  /* bytes, a multiple of CUAI_HOST_STEP */
+    size_t committed; /* bytes, a multiple of CUAI_HOST_STEP */
+} cuai_host_region_t;
+
+/* false if the system refuses, and then the region is all 0: ask for less. */
+bool cuai_host_reserve(cuai_host_region_t *region, size_t bytes);
+/* Makes at least the first `bytes` usable; what is new reads as 0. false past
+ * the reserved bytes or if the system refuses: nothing changed. */
+bool cuai_host_commit(cuai_host_region_t *region, size_t bytes);
+/* Ends the region, which is all 0 then. No region is fine. */
+void cuai_host_release(cuai_host_region_t *region);
+
+/* Counts one call that the host may refuse; false if a test wants it refused.
+ * For what takes host memory by other means. */
+bool cuai_host_allow(void);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * The log of the process. Off unless somebody asks for it.
+ *
+ * Cost while off: one relaxed load. Call it with no lock held: the line goes
+ * to the caller's function.
+ */
+#ifndef CUAI_BASE_LOG_H
+#define CUAI_BASE_LOG_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/compiler.h"
+#include "cuarena/base.h"
+
+/* What is logged now; above CUARENA_LOG_DEBUG until the environment was read,
+ * so that the first line of all finds its way to where it is. */
+extern _Atomic int32_t cuai_log_threshold;
+
+/* Formats and delivers one line, if `level` is logged. */
+void cuai_log_line(int32_t level, const char *format, ...) CUAI_NOINLINE
+    CUAI_PRINTF(2, 3);
+
+static inline bool cuai_log_wants(int32_t level)
+{
+    return CUAI_UNLIKELY(level <= atomic_load_explicit(&cuai_log_threshold,
+                                                       memory_order_relaxed));
+}
+
+/* cuai_log(CUARENA_LOG_WARN, "format", ...); arguments are evaluated only if
+ * the line may be wanted. */
+#define cuai_log(level, ...)                                                   \
+    (cuai_log_wants(level) ? cuai_log_line(level, __VA_ARGS__) : (void)0)
+
+#endif

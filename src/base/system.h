@@ -1,0 +1,24 @@
+/*
+ * What the operating system says of itself.
+ */
+#ifndef CUAI_BASE_SYSTEM_H
+#define CUAI_BASE_SYSTEM_H
+
+#include "cuarena/base.h"
+
+/* Bytes per page of the host. */
+size_t cuai_system_page(void);
+
+/*
+ * How many bytes this process could have now without pushing others out: what
+ * the kernel says is available, or less where a control group around the
+ * process leaves less. What a group could drop from its file cache counts as
+ * left. DRIVER if the system does not say. Cost: reads a few small files.
+ */
+cuarena_status_t cuai_system_available(uint64_t *bytes_out);
+
+/* The same with `root` (no slash at its end) before every path. */
+cuarena_status_t cuai_system_available_at(const char *root,
+                                          uint64_t *bytes_out);
+
+#endif

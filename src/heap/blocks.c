@@ -1,0 +1,493 @@
+/*
+ * Blocks: allocation, free, resize in place, exchange.
+ *
+ * The common path of an allocation: a free slot, one look into the size
+ * index, one new record after the range's owner, one look-up entry. Of a free:
+ * the record leaves list and look-up, its bytes and both neighbouring ranges
+ * become one range of the record before it. Each touches three records.
+ */
+#include <string.h>
+
+#include "heap/heap.h"
+#include "heap/placement.h"
+
+/* ---- Counting ------------------------------------------------------------ */
+
+static inline void raise_peak(uint64_t *peak, uint64_t now)
+{
+    if (now > *peak)
+        *peak = now;
+}
+
+static inline void count_bytes(cuarena_heap_t *heap, uint64_t size,
+                               uint64_t requested)
+{
+    heap->live_bytes += size;
+    heap->requested_bytes += requested;
+    raise_peak(&heap->peak_live_bytes, heap->live_bytes);
+    raise_peak(&heap->peak_requested_bytes, heap->requested_bytes);
+}
+
+static inline void count_alloc(cuarena_heap_t *heap, uint64_t size,
+                               uint64_t requested)
+{
+    heap->allocs++;
+    heap->live_blocks++;
+    raise_peak(&heap->peak_live_blocks, heap->live_blocks);
+    count_bytes(heap, size, requested);
+}
+
+static inline void count_free(cuarena_heap_t *heap, const cuai_record_t *r)
+{
+    heap->frees++;
+    heap->live_blocks--;
+    heap->live_bytes -= r->size;
+    heap->requested_bytes -= r->requested;
+}
+
+/* ---- Allocation ---------------------------------------------------------- */
+
+/* With several lanes, or a plan under way, a free may need a SPACER: one slot
+ * per live block is kept ready for that. */
+static inline bool needs_spacers(const cuarena_heap_t *heap)
+{
+    return heap->lane_count > 1 || heap->plans != 0;
+}
+
+/* Makes a slot ready, and the look-up large enough for it. */
+static CUAI_NOINLINE cuarena_status_t prepare_slot(cuarena_heap_t *heap)
+{
+    if (heap->live_blocks >= heap->max_blocks)
+        return CUARENA_LIMIT;
+    uint64_t spacers = needs_spacers(heap) ? heap->live_blocks + 1 : 0;
+    uint64_t fresh = heap->spare == 0 ? 1 : 0;
+    cuarena_status_t status = cuai_slots_reserve(heap, spacers + 1);
+    if (status != CUARENA_OK)
+        return status;
+    return cuai_table_grow(&heap->table, heap->records, heap->unused + fresh);
+}
+
+static inline cuarena_status_t ready_slot(cuarena_heap_t *heap)
+{
+    if (CUAI_LIKELY(heap->spare != 0 && heap->live_blocks < heap->max_blocks &&
+                    !needs_spacers(heap)))
+        return CUARENA_OK;
+    return prepare_slot(heap);
+}
+
+/* How a range is divided: front | block | tail. */
+typedef struct cuai_cut {
+    uint64_t front;
+    uint64_t size;
+    uint64_t tail;
+} cuai_cut_t;
+
+static inline cuai_cut_t cut_low(uint64_t start, uint64_t range, uint64_t size,
+                                 uint64_t alignment)
+{
+    uint64_t front = cuai_align_up(start, alignment) - start;
+    return (cuai_cut_t){front, size, range - front - size};
+}
+
+static inline cuai_cut_t cut_high(uint64_t start, uint64_t range, uint64_t size,
+                                  uint64_t alignment)
+{
+    uint64_t at = (start + range - size) & ~(alignment - 1);
+    uint64_t front = at - start;
+    return (cuai_cut_t){front, size, range - front - size};
+}
+
+/* The split rule: a rest that is too small to be worth a range of its own
+ * goes with the block. */
+static inline void keep_small_rest(const cuarena_heap_t *heap, cuai_cut_t *cut,
+                                   uint64_t alignment)
+{
+    uint64_t rest = cut->front + cut->tail;
+    if (CUAI_LIKELY(heap->split_threshold == 0) || rest == 0)
+        return;
+    bool whole = rest < cut->size || heap->split_threshold == UINT64_MAX;
+    if (!whole || rest >= heap->split_threshold)
+        return;
+    if (alignment > heap->granule_mask + 1) /* the front stays in place */
+        rest = cut->tail;
+    else
+        cut->front = 0;
+    cut->tail = 0;
+    cut->size += rest;
+}
+
+static inline cuai_cut_t choose_cut(const cuarena_heap_t *heap,
+                                    const cuai_record_t *owner,
+                                    const cuai_place_t *place)
+{
+    uint64_t start = cuai_end(owner);
+    uint64_t range = cuai_range(owner);
+    cuai_cut_t cut = place->high
+                         ? cut_high(start, range, place->size, place->alignment)
+                         : cut_low(start, range, place->size, place->alignment);
+    keep_small_rest(heap, &cut, place->alignment);
+    return cut;
+}
+
+/* The owner may be a SPACER that has lost its range, and one may follow the
+ * block. */
+static CUAI_NOINLINE void mind_spacers(cuarena_heap_t *heap, cuai_slot_t owner,
+                                       cuai_slot_t slot)
+{
+    cuai_range_absorb(heap, slot);
+    if (cuai_record(heap, owner)->key == 0)
+        cuai_range_spent(heap, owner);
+}
+
+/* Divides the owner's range around the new block of `slot`. */
+static inline void carve(cuarena_heap_t *heap, cuai_slot_t owner,
+                         cuai_slot_t slot, const cuai_cut_t *cut, uint32_t lane)
+{
+    cuai_record_t *r = cuai_record(heap, slot);
+    r->offset = cuai_end(cuai_record(heap, owner)) + cut->front;
+    r->size = cut->size;
+    cuai_range_change(heap, owner, cut->front, lane);
+    cuai_range_set(heap, slot, cut->tail, lane);
+    cuai_link_after(heap, owner, slot);
+    heap->lanes[lane]->free_bytes -= cut->size;
+    if (CUAI_UNLIKELY(heap->spacers != 0))
+        mind_spacers(heap, owner, slot);
+}
+
+static inline void fill_block(cuai_record_t *r,
+                              const cuarena_heap_request_t *request,
+                              uint64_t alignment)
+{
+    r->requested = request->size;
+    r->tag = request->tag;
+    r->pins = request->pins;
+    r->flags = (uint8_t)request->flags;
+    r->align_log2 = cuai_ctz(alignment) & CUAI_ALIGN_MASK;
+    r->moving = 0;
+}
+
+static inline uint64_t wanted_alignment(const cuarena_heap_t *heap,
+                                        const cuarena_heap_request_t *request)
+{
+    uint64_t granule = heap->granule_mask + 1;
+    return request->alignment > granule ? request->alignment : granule;
+}
+
+static cuarena_status_t refuse(const cuarena_heap_t *heap, uint64_t size,
+                               uint32_t lane)
+{
+    return heap->lanes[lane]->free_bytes < size ? CUARENA_OUT_OF_MEMORY
+                                                : CUARENA_FRAGMENTED;
+}
+
+cuarena_status_t cuai_heap_take(cuarena_heap_t *heap,
+                                const cuarena_heap_request_t *request,
+                                uint64_t size, cuai_slot_t *slot_out)
+{
+    cuarena_status_t status = ready_slot(heap);
+    if (CUAI_UNLIKELY(status != CUARENA_OK))
+        return status;
+    uint64_t alignment = wanted_alignment(heap, request);
+    cuai_place_t place = {size, alignment, request->lane, request->low != 0,
+                          false};
+    cuai_slot_t owner = cuai_place(heap, &place);
+    if (CUAI_UNLIKELY(owner == CUAI_NO_PLACE))
+        return refuse(heap, size, request->lane);
+    cuai_cut_t cut = choose_cut(heap, cuai_record(heap, owner), &place);
+    cuai_slot_t slot = cuai_slot_take(heap);
+    carve(heap, owner, slot, &cut, request->lane);
+    cuai_record_t *r = cuai_record(heap, slot);
+    r->kind = CUAI_BLOCK;
+    fill_block(r, request, alignment);
+    cuai_table_insert(&heap->table, heap->records, slot);
+    count_alloc(heap, r->size, r->requested);
+    *slot_out = slot;
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev,
+                                     uint64_t size,
+                                     const cuarena_heap_request_t *request,
+                                     cuarena_block_t *block_out)
+{
+    cuarena_status_t status = ready_slot(heap);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_slot_t slot = cuai_slot_take(heap);
+    cuai_record_t *r = cuai_record(heap, slot);
+    r->kind = CUAI_BLOCK;
+    r->offset = cuai_end(cuai_record(heap, prev));
+    r->size = size;
+    r->key = 0;
+    cuai_link_after(heap, prev, slot);
+    fill_block(r, request, heap->granule_mask + 1);
+    cuai_table_insert(&heap->table, heap->records, slot);
+    count_alloc(heap, size, request->size);
+    *block_out = cuai_id(heap, slot);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_heap_take_empty(cuarena_heap_t *heap,
+                                      const cuarena_heap_request_t *request,
+                                      cuai_slot_t *slot_out)
+{
+    cuarena_status_t status = ready_slot(heap);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_slot_t slot = cuai_slot_take(heap);
+    cuai_record_t *r = cuai_record(heap, slot);
+    r->kind = CUAI_EMPTY;
+    r->offset = 0;
+    r->size = 0;
+    r->key = 0;
+    fill_block(r, request, wanted_alignment(heap, request));
+    r->requested = 0;
+    count_alloc(heap, 0, 0);
+    *slot_out = slot;
+    return CUARENA_OK;
+}
+
+/* ---- Free ---------------------------------------------------------------- */
+
+/* The block's record stays as a SPACER with the range that it has; its id
+ * ends. */
+static void become_spacer(cuarena_heap_t *heap, cuai_record_t *r,
+                          uint64_t offset)
+{
+    r->kind = CUAI_SPACER;
+    r->offset = offset;
+    r->size = 0;
+    r->pins = 0;
+    if (r->generation != CUAI_LAST_GENERATION)
+        r->generation++;
+    heap->spacers++;
+}
+
+/* The block's bytes meet a range of another lane on at least one side. */
+static CUAI_NOINLINE void give_apart(cuarena_heap_t *heap, cuai_slot_t slot,
+                                     uint32_t lane)
+{
+    cuai_record_t *r = cuai_record(heap, slot);
+    uint64_t offset = r->offset;
+    uint64_t size = r->size;
+    if (cuai_range_joins(cuai_record(heap, r->prev), lane)) {
+        become_spacer(heap, r, offset + size);
+        cuai_range_release(heap, r->prev, size, lane);
+        return;
+    }
+    become_spacer(heap, r, offset);
+    cuai_range_release(heap, slot, size, lane);
+}
+
+/* Both neighbours join: one range of the record before it. */
+static inline void give_merged(cuarena_heap_t *heap, cuai_slot_t slot,
+                               uint32_t lane)
+{
+    const cuai_record_t *r = cuai_record(heap, slot);
+    cuai_slot_t prev = r->prev;
+    uint64_t bytes =
+        cuai_range(cuai_record(heap, prev)) + r->size + cuai_range(r);
+    cuai_range_drop(heap, slot);
+    cuai_range_drop(heap, prev);
+    cuai_unlink(heap, slot);
+    cuai_range_set(heap, prev, bytes, lane);
+    cuai_slot_end(heap, slot);
+    if (CUAI_UNLIKELY(heap->spacers != 0))
+        cuai_range_absorb(heap, prev);
+}
+
+void cuai_heap_give(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
+{
+    cuai_record_t *r = cuai_record(heap, slot);
+    count_free(heap, r);
+    if (CUAI_UNLIKELY(r->kind == CUAI_EMPTY)) {
+        cuai_slot_end(heap, slot);
+        return;
+    }
+    cuai_table_remove(&heap->table, heap->records, slot);
+    heap->lanes[lane]->free_bytes += r->size;
+    if (CUAI_LIKELY(cuai_range_joins(cuai_record(heap, r->prev), lane) &&
+                    cuai_range_joins(r, lane)))
+        give_merged(heap, slot, lane);
+    else
+        give_apart(heap, slot, lane);
+}
+
+/* ---- Resize -------------------------------------------------------------- */
+
+static bool grow_in_place(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t more,
+                          uint32_t lane)
+{
+    cuai_record_t *r = cuai_record(heap, slot);
+    if (r->key == 0 || cuai_range_lane(r) != lane || cuai_range(r) < more)
+        return false;
+    uint64_t rest = cuai_range(r) - more;
+    cuai_range_drop(heap, slot);
+    heap->lanes[lane]->free_bytes -= more;
+    r->size += more;
+    cuai_range_set(heap, slot, rest, lane);
+    cuai_range_absorb(heap, slot);
+    return true;
+}
+
+static bool shrink_in_place(cuarena_heap_t *heap, cuai_slot_t slot,
+                            uint64_t less, uint32_t lane)
+{
+    cuai_record_t *r = cuai_record(heap, slot);
+    bool spacer = !cuai_range_joins(r, lane);
+    if (spacer && !cuai_slots_ready(heap) &&
+        cuai_slots_reserve(heap, 1) != CUARENA_OK)
+        return false;
+    r->size -= less;
+    heap->lanes[lane]->free_bytes += less;
+    cuai_range_release(heap, slot, less, lane);
+    return true;
+}
+
+bool cuai_heap_resize(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t size,
+                      uint64_t requested, uint32_t lane)
+{
+    cuai_record_t *r = cuai_record(heap, slot);
+    uint64_t old_size = r->size;
+    bool done =
+        size == old_size ||
+        (size > old_size ? grow_in_place(heap, slot, size - old_size, lane)
+                         : shrink_in_place(heap, slot, old_size - size, lane));
+    if (!done)
+        return false;
+    count_bytes(heap, size - old_size, requested - r->requested);
+    r->requested = requested;
+    cuai_note_change(heap);
+    return true;
+}
+
+/* ---- Exchange -------------------------------------------------------------
+ */
+
+/* Where a block is, as against what it is. */
+typedef struct cuai_place_of {
+    uint64_t offset;
+    uint64_t size;
+    uint64_t requested;
+    uint64_t range;
+    uint32_t lane;
+    uint8_t kind;
+    uint8_t align_log2;
+} cuai_place_of_t;
+
+/* Takes the block out of look-up and index; it stays in the list. */
+static cuai_place_of_t lift(cuarena_heap_t *heap, cuai_slot_t slot)
+{
+    const cuai_record_t *r = cuai_record(heap, slot);
+    cuai_place_of_t place = {
+        r->offset,          r->size, r->requested, cuai_range(r),
+        cuai_range_lane(r), r->kind, r->align_log2};
+    if (r->kind == CUAI_BLOCK)
+        cuai_table_remove(&heap->table, heap->records, slot);
+    cuai_range_drop(heap, slot);
+    return place;
+}
+
+static void set_down(cuarena_heap_t *heap, cuai_slot_t slot,
+                     const cuai_place_of_t *place)
+{
+    cuai_record_t *r = cuai_record(heap, slot);
+    r->offset = place->offset;
+    r->size = place->size;
+    r->requested = place->requested;
+    r->kind = place->kind;
+    r->align_log2 = place->align_log2 & CUAI_ALIGN_MASK;
+    cuai_range_set(heap, slot, place->range, place->lane);
+    if (r->kind == CUAI_BLOCK)
+        cuai_table_insert(&heap->table, heap->records, slot);
+}
+
+/* Swaps the places of two listed records. */
+static void swap_links(cuarena_heap_t *heap, cuai_slot_t a, cuai_slot_t b)
+{
+    cuai_slot_t before_a = cuai_record(heap, a)->prev;
+    cuai_slot_t before_b = cuai_record(heap, b)->prev;
+    if (before_b == a) {
+        cuai_unlink(heap, a);
+        cuai_link_after(heap, b, a);
+    } else if (before_a == b) {
+        cuai_unlink(heap, b);
+        cuai_link_after(heap, a, b);
+    } else {
+        cuai_unlink(heap, a);
+        cuai_unlink(heap, b);
+        cuai_link_after(heap, before_b, a);
+        cuai_link_after(heap, before_a, b);
+    }
+}
+
+/* `listed` leaves the address list, and `other` takes its place there. */
+static void replace_link(cuarena_heap_t *heap, cuai_slot_t listed,
+                         cuai_slot_t other)
+{
+    cuai_slot_t before = cuai_record(heap, listed)->prev;
+    cuai_unlink(heap, listed);
+    cuai_link_after(heap, before, other);
+}
+
+static void exchange_links(cuarena_heap_t *heap, cuai_slot_t a, cuai_slot_t b)
+{
+    bool a_listed = cuai_record(heap, a)->kind == CUAI_BLOCK;
+    bool b_listed = cuai_record(heap, b)->kind == CUAI_BLOCK;
+    if (a_listed && b_listed)
+        swap_links(heap, a, b);
+    else if (a_listed)
+        replace_link(heap, a, b);
+    else if (b_listed)
+        replace_link(heap, b, a);
+}
+
+void cuai_heap_exchange(cuarena_heap_t *heap, cuai_slot_t a, cuai_slot_t b)
+{
+    if (a == b)
+        return;
+    cuai_place_of_t place_a = lift(heap, a);
+    cuai_place_of_t place_b = lift(heap, b);
+    exchange_links(heap, a, b);
+    set_down(heap, a, &place_b);
+    set_down(heap, b, &place_a);
+    cuai_note_change(heap);
+}
+
+/* ---- Clear ----------------------------------------------------------------
+ */
+
+static void end_all_blocks(cuarena_heap_t *heap)
+{
+    for (cuai_slot_t slot = 1; slot < heap->unused; slot++) {
+        const cuai_record_t *r = cuai_record(heap, slot);
+        if (cuai_is_live(r))
+            heap->frees++;
+        if (cuai_is_live(r) || r->kind == CUAI_SPACER)
+            cuai_slot_end(heap, slot);
+    }
+    heap->live_blocks = 0;
+    heap->live_bytes = 0;
+    heap->requested_bytes = 0;
+    heap->spacers = 0;
+}
+
+void cuai_heap_clear(cuarena_heap_t *heap)
+{
+    end_all_blocks(heap);
+    for (uint32_t lane = 0; lane < CUAI_LANE_HELD; lane++)
+        if (heap->lanes[lane] != NULL)
+            memset(heap->lanes[lane], 0, sizeof(cuai_index_t));
+    memset(heap->table.heads, 0, heap->table.buckets * sizeof(cuai_slot_t));
+    cuai_slot_t last = 0;
+    cuai_record(heap, 0)->next = 0;
+    cuai_record(heap, 0)->prev = 0;
+    for (size_t i = 0; i < heap->segment_count; i++) {
+        const cuai_segment_t *segment = &heap->segments[i];
+        cuai_link_after(heap, last, segment->head);
+        last = segment->head;
+        cuai_range_set(heap, last, segment->end - segment->begin, 0);
+        heap->lanes[0]->free_bytes += segment->end - segment->begin;
+    }
+    cuai_note_change(heap);
+}

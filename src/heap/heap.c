@@ -1,0 +1,359 @@
+/* The heap's life, and its public calls on blocks: arguments are checked here
+ * and errors put into words; the work is in blocks.c. */
+#include "heap/heap.h"
+
+#include <stdatomic.h>
+
+#include "base/sized.h"
+
+#define MAX_GRANULE (UINT64_C(1) << 30)
+/* Fewer slots than this are not worth having when addresses are refused. */
+#define FEWEST_SLOTS (UINT64_C(1) << 16)
+
+/* ---- Life ------------------------------------------------------------------
+ */
+
+void cuarena_heap_config_init(cuarena_heap_config_t *config)
+{
+    *config = (cuarena_heap_config_t){
+        .struct_size = sizeof *config,
+        .granule = 256,
+        .max_blocks = CUARENA_HEAP_MAX_BLOCKS,
+        .placement = CUARENA_PLACEMENT_DEFAULT,
+    };
+}
+
+static cuarena_status_t check_config(const cuarena_heap_config_t *config)
+{
+    if (!cuai_is_power_of_two(config->granule) || config->granule < 8 ||
+        config->granule > MAX_GRANULE)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "granule %llu is not a power of two in 8 .. 2^30",
+                         (unsigned long long)config->granule);
+    if (config->max_blocks == 0 || config->max_blocks > CUARENA_HEAP_MAX_BLOCKS)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "max_blocks %llu is not in 1 .. 2^26",
+                         (unsigned long long)config->max_blocks);
+    if (config->placement < CUARENA_PLACEMENT_DEFAULT ||
+        config->placement > CUARENA_PLACEMENT_LOW)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "placement %d is not a CUARENA_PLACEMENT_... (0 .. 2)",
+                         (int)config->placement);
+    return CUARENA_OK;
+}
+
+/* Ids of different heaps differ in these bits, until 1023 more were made. */
+static uint32_t next_id_bits(void)
+{
+    static _Atomic uint32_t made;
+    uint32_t number = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
+    uint32_t id = number % ((1u << CUAI_HEAP_ID_BITS) - 1) + 1;
+    return id;
+}
+
+static void set_up(cuarena_heap_t *heap, const cuarena_heap_config_t *config)
+{
+    heap->granule_mask = config->granule - 1;
+    heap->granule_log2 = cuai_ctz(config->granule);
+    heap->split_threshold = config->split_threshold;
+    heap->placement = config->placement;
+    heap->max_blocks = config->max_blocks;
+    heap->id_bits = (uint64_t)next_id_bits() << CUAI_GENERATION_BITS;
+    heap->lane_count = 1;
+}
+
+/* Two slots per block leave room for HEADs and SPACERs. Where the system
+ * refuses the addresses, half as many blocks will do. */
+static bool reserve_records(cuarena_heap_t *heap)
+{
+    uint64_t slots = cuai_min(heap->max_blocks * 2 + 64, CUAI_MAX_SLOTS);
+    while (!cuai_host_reserve(&heap->record_region,
+                              slots * sizeof(cuai_record_t))) {
+        if (slots < FEWEST_SLOTS)
+            return false;
+        slots /= 2;
+    }
+    heap->records = (cuai_record_t *)(void *)heap->record_region.base;
+    heap->max_slots = slots;
+    return true;
+}
+
+static bool make_root(cuarena_heap_t *heap)
+{
+    if (cuai_slots_reserve(heap, 1) != CUARENA_OK)
+        return false;
+    heap->unused = 1;
+    heap->records[0].kind = CUAI_ROOT;
+    heap->records[0].offset = UINT64_MAX;
+    return true;
+}
+
+static bool make_settled_lane(cuarena_heap_t *heap)
+{
+    heap->lanes =
+        cuai_host_alloc(CUARENA_HEAP_MAX_LANES * sizeof(*heap->lanes));
+    if (heap->lanes == NULL)
+        return false;
+    heap->lanes[0] = cuai_host_alloc(sizeof(cuai_index_t));
+    return heap->lanes[0] != NULL;
+}
+
+cuarena_status_t cuarena_heap_create(const cuarena_heap_config_t *config,
+                                     cuarena_heap_t **heap_out)
+{
+    if (heap_out == NULL ||
+        !cuai_sized_ok(config, sizeof *config, sizeof *config))
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "config or heap_out is NULL, or config was not made "
+                         "by cuarena_heap_config_init");
+    cuarena_status_t status = check_config(config);
+    if (status != CUARENA_OK)
+        return status;
+    cuarena_heap_t *heap = cuai_host_alloc(sizeof *heap);
+    if (heap == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a heap");
+    set_up(heap, config);
+    if (!reserve_records(heap) || !make_root(heap) ||
+        cuai_table_init(&heap->table, heap->max_slots) != CUARENA_OK ||
+        !make_settled_lane(heap)) {
+        cuarena_heap_destroy(&heap);
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "no host memory, or no addresses, for a heap of %llu "
+                         "blocks; a smaller max_blocks needs less",
+                         (unsigned long long)config->max_blocks);
+    }
+    *heap_out = heap;
+    return CUARENA_OK;
+}
+
+void cuarena_heap_destroy(cuarena_heap_t **heap)
+{
+    if (heap == NULL || *heap == NULL)
+        return;
+    cuarena_heap_t *h = *heap;
+    *heap = NULL;
+    for (uint32_t lane = 0; h->lanes != NULL && lane < CUAI_LANE_HELD; lane++)
+        cuai_host_free(h->lanes[lane]);
+    cuai_host_free(h->lanes);
+    cuai_host_free(h->segments);
+    cuai_table_end(&h->table);
+    cuai_host_release(&h->record_region);
+    cuai_host_free(h);
+}
+
+/* ---- Arguments --------------------------------------------------------------
+ */
+
+static cuarena_status_t stale(cuarena_block_t block)
+{
+    return cuai_fail(CUARENA_STALE,
+                     "block id %#llx names nothing live in this heap",
+                     (unsigned long long)block);
+}
+
+/* The live block's slot; 0 with *status set if there is none. */
+static cuai_slot_t check_block(const cuarena_heap_t *heap,
+                               cuarena_block_t block, cuarena_status_t *status)
+{
+    *status = CUARENA_OK;
+    if (heap == NULL) {
+        *status = cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
+        return 0;
+    }
+    cuai_slot_t slot = cuai_slot_of(heap, block);
+    if (slot == 0)
+        *status = stale(block);
+    return slot;
+}
+
+/* As check_block, for a block that no plan moves. */
+static cuai_slot_t check_still(const cuarena_heap_t *heap,
+                               cuarena_block_t block, cuarena_status_t *status)
+{
+    cuai_slot_t slot = check_block(heap, block, status);
+    if (slot == 0 || !cuai_record(heap, slot)->moving)
+        return slot;
+    *status = cuai_fail(CUARENA_BUSY, "block %#llx is being moved by a plan",
+                        (unsigned long long)block);
+    return 0;
+}
+
+static cuarena_status_t check_lane(const cuarena_heap_t *heap, uint32_t lane)
+{
+    if (lane < CUAI_LANE_HELD && heap->lanes[lane] != NULL)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "lane %u is not in use",
+                     (unsigned)lane);
+}
+
+static cuarena_status_t check_size(const cuarena_heap_t *heap, uint64_t size,
+                                   uint64_t *rounded)
+{
+    if (size == 0)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "size is 0");
+    if (cuai_align_up_checked(size, heap->granule_mask + 1, rounded) &&
+        *rounded < CUARENA_HEAP_MAX_SEGMENT)
+        return CUARENA_OK;
+    return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, size, heap->capacity,
+                           heap->capacity, heap->lanes[0]->free_bytes, 0,
+                           "%llu bytes are more than any segment can have",
+                           (unsigned long long)size);
+}
+
+static cuarena_status_t check_request(const cuarena_heap_t *heap,
+                                      const cuarena_heap_request_t *request,
+                                      uint64_t *rounded)
+{
+    uint64_t alignment = request->alignment;
+    if (alignment != 0 && (!cuai_is_power_of_two(alignment) ||
+                           alignment >= CUARENA_HEAP_MAX_SEGMENT))
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "alignment %llu is not a power of two below 2^48",
+                         (unsigned long long)alignment);
+    if (request->flags & ~CUARENA_HEAP_FLAGS)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "flags %#x exceed 0xff",
+                         (unsigned)request->flags);
+    if (request->low > 1 || (request->zero[0] | request->zero[1]) != 0)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "low %u is neither 0 nor 1, or zero[] is not 0",
+                         (unsigned)request->low);
+    cuarena_status_t status = check_lane(heap, request->lane);
+    return status == CUARENA_OK ? check_size(heap, request->size, rounded)
+                                : status;
+}
+
+static cuarena_status_t refused(cuarena_status_t status,
+                                const cuarena_heap_t *heap,
+                                const cuarena_heap_request_t *request)
+{
+    uint64_t largest = 0;
+    cuarena_heap_largest(heap, request->lane, &largest);
+    uint64_t free_bytes = heap->lanes[request->lane]->free_bytes;
+    if (status == CUARENA_LIMIT)
+        return cuai_fail_bytes(status, request->size, heap->max_blocks, 0,
+                               free_bytes, largest,
+                               "%llu blocks live, as many as max_blocks allows",
+                               (unsigned long long)heap->live_blocks);
+    return cuai_fail_bytes(
+        status, request->size, heap->capacity, heap->capacity, free_bytes,
+        largest,
+        "no room for %llu bytes: %llu free, the largest range has %llu",
+        (unsigned long long)request->size, (unsigned long long)free_bytes,
+        (unsigned long long)largest);
+}
+
+/* ---- Calls
+ * ------------------------------------------------------------------- */
+
+cuarena_status_t cuarena_heap_alloc(cuarena_heap_t *heap,
+                                    const cuarena_heap_request_t *request,
+                                    cuarena_block_t *block_out,
+                                    uint64_t *offset_out)
+{
+    if (heap == NULL || request == NULL || block_out == NULL ||
+        offset_out == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
+    uint64_t size;
+    cuarena_status_t status = check_request(heap, request, &size);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_slot_t slot;
+    status = cuai_heap_take(heap, request, size, &slot);
+    if (status != CUARENA_OK)
+        return refused(status, heap, request);
+    *block_out = cuai_id(heap, slot);
+    *offset_out = cuai_record(heap, slot)->offset;
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_heap_free(cuarena_heap_t *heap, cuarena_block_t block,
+                                   uint32_t lane)
+{
+    cuarena_status_t status;
+    cuai_slot_t slot = check_still(heap, block, &status);
+    if (slot == 0)
+        return status;
+    status = check_lane(heap, lane);
+    if (status == CUARENA_OK)
+        cuai_heap_give(heap, slot, lane);
+    return status;
+}
+
+cuarena_status_t cuarena_heap_resize(cuarena_heap_t *heap,
+                                     cuarena_block_t block, uint64_t size,
+                                     uint32_t lane)
+{
+    cuarena_status_t status;
+    cuai_slot_t slot = check_still(heap, block, &status);
+    if (slot == 0)
+        return status;
+    uint64_t rounded;
+    status = check_lane(heap, lane);
+    if (status == CUARENA_OK)
+        status = check_size(heap, size, &rounded);
+    if (status != CUARENA_OK)
+        return status;
+    bool listed = cuai_record(heap, slot)->kind == CUAI_BLOCK;
+    if (listed && cuai_heap_resize(heap, slot, rounded, size, lane))
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_FRAGMENTED,
+                     "block %#llx cannot have %llu bytes where it stands",
+                     (unsigned long long)block, (unsigned long long)size);
+}
+
+cuarena_status_t cuarena_heap_exchange(cuarena_heap_t *heap, cuarena_block_t a,
+                                       cuarena_block_t b)
+{
+    cuarena_status_t status;
+    cuai_slot_t slot_a = check_still(heap, a, &status);
+    if (slot_a == 0)
+        return status;
+    cuai_slot_t slot_b = check_still(heap, b, &status);
+    if (slot_b == 0)
+        return status;
+    cuai_heap_exchange(heap, slot_a, slot_b);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_heap_find(const cuarena_heap_t *heap, uint64_t offset,
+                                   cuarena_block_t *block_out)
+{
+    if (heap == NULL || block_out == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
+    cuai_slot_t slot = cuai_table_find(&heap->table, heap->records, offset);
+    if (slot == 0)
+        return cuai_fail(CUARENA_STALE, "no block begins at offset %llu",
+                         (unsigned long long)offset);
+    *block_out = cuai_id(heap, slot);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_heap_pin(cuarena_heap_t *heap, cuarena_block_t block)
+{
+    cuarena_status_t status;
+    cuai_slot_t slot = check_still(heap, block, &status);
+    if (slot == 0)
+        return status;
+    cuai_record_t *r = cuai_record(heap, slot);
+    if (r->pins == CUARENA_HEAP_MAX_PINS)
+        return cuai_fail(CUARENA_BUSY, "block %#llx has %u pins, the most",
+                         (unsigned long long)block, CUARENA_HEAP_MAX_PINS);
+    r->pins++;
+    cuai_note_change(heap);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_heap_unpin(cuarena_heap_t *heap, cuarena_block_t block)
+{
+    cuarena_status_t status;
+    cuai_slot_t slot = check_still(heap, block, &status);
+    if (slot == 0)
+        return status;
+    cuai_record_t *r = cuai_record(heap, slot);
+    if (r->pins == 0)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "block %#llx has no pin to end",
+                         (unsigned long long)block);
+    r->pins--;
+    cuai_note_change(heap);
+    return CUARENA_OK;
+}

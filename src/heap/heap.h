@@ -1,0 +1,300 @@
+/*
+ * The heap's state, and the verbs on it that its files share.
+ *
+ * One noun per file: slots (records without a use), ranges (free bytes and
+ * where they are indexed), segments, blocks, lanes, plans, walks, and the
+ * validator. Nothing here locks, and nothing knows what an offset means.
+ */
+#ifndef CUAI_HEAP_HEAP_H
+#define CUAI_HEAP_HEAP_H
+
+#include "base/bits.h"
+#include "base/error.h"
+#include "base/host.h"
+#include "heap/index.h"
+#include "heap/record.h"
+#include "heap/table.h"
+
+typedef struct cuai_segment {
+    uint64_t begin;
+    uint64_t end;
+    cuai_slot_t head; /* its HEAD record */
+} cuai_segment_t;
+
+struct cuarena_heap {
+    /* What every allocation and free touches. */
+    cuai_record_t *records;
+    cuai_table_t table;
+    cuai_index_t **lanes;  /* NULL where unused */
+    uint64_t granule_mask; /* granule - 1 */
+    uint32_t granule_log2;
+    uint64_t id_bits;   /* the heap's part of its ids, above a generation */
+    cuai_slot_t spare;  /* FREE slots, last freed first */
+    cuai_slot_t unused; /* slots from here on were never used */
+    uint64_t committed; /* slots that have memory */
+    uint64_t live_blocks;
+    uint64_t live_bytes;
+    uint64_t requested_bytes;
+    uint64_t peak_live_blocks;
+    uint64_t peak_live_bytes;
+    uint64_t peak_requested_bytes;
+    uint64_t allocs;
+    uint64_t frees;
+    uint64_t search_steps;
+    uint64_t split_threshold;
+    uint64_t zone_base;   /* where zone 0 begins */
+    uint64_t zone_factor; /* zones per granule, times 2^64 */
+    uint64_t small_bytes; /* below this a request counts as small */
+    int32_t placement;
+
+    /* The rest. */
+    uint32_t lane_count; /* in use, the settled one included */
+    uint64_t spacers;    /* SPACER records */
+    uint64_t plans;      /* under way */
+    uint64_t changes;    /* other than allocations and frees */
+    uint64_t zone_end;   /* where the last zone ends, at least */
+    uint64_t full_searches;
+    uint64_t capacity;
+    uint64_t max_blocks;
+    uint64_t max_slots;
+    uint64_t retired;         /* slots whose generations are used up */
+    cuai_segment_t *segments; /* by address */
+    size_t segment_count;
+    size_t segment_room;
+    cuai_host_region_t record_region;
+};
+
+static inline cuai_record_t *cuai_record(const cuarena_heap_t *heap,
+                                         cuai_slot_t slot)
+{
+    return &heap->records[slot];
+}
+
+static inline uint32_t cuai_class(const cuarena_heap_t *heap, uint64_t bytes)
+{
+    return cuai_class_of(bytes >> heap->granule_log2);
+}
+
+static inline cuarena_block_t cuai_id(const cuarena_heap_t *heap,
+                                      cuai_slot_t slot)
+{
+    uint64_t name = heap->id_bits | heap->records[slot].generation;
+    return name << CUAI_SLOT_BITS | slot;
+}
+
+/* The slot of a live block, or 0 for any other id. */
+static inline cuai_slot_t cuai_slot_of(const cuarena_heap_t *heap,
+                                       cuarena_block_t block)
+{
+    cuai_slot_t slot = (cuai_slot_t)(block & CUAI_SLOT_MASK);
+    if (CUAI_UNLIKELY(slot >= heap->unused))
+        return 0;
+    const cuai_record_t *r = cuai_record(heap, slot);
+    bool same = (heap->id_bits | r->generation) == block >> CUAI_SLOT_BITS;
+    return same && cuai_is_live(r) ? slot : 0;
+}
+
+/* A change that no count of allocations or frees shows. */
+static inline void cuai_note_change(cuarena_heap_t *heap)
+{
+    heap->changes++;
+}
+
+static inline uint64_t cuai_version(const cuarena_heap_t *heap)
+{
+    return heap->allocs + heap->frees + heap->changes;
+}
+
+/* ---- Slots (slots.c) --------------------------------------------------- */
+
+/* Makes sure that `count` more slots can be taken. OUT_OF_MEMORY, LIMIT. */
+cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count);
+
+/* How many slots can be taken without memory. */
+static inline bool cuai_slots_ready(const cuarena_heap_t *heap)
+{
+    return heap->spare != 0 || heap->unused < heap->committed;
+}
+
+/* Takes a slot that is ready. Its generation is kept. */
+static inline cuai_slot_t cuai_slot_take(cuarena_heap_t *heap)
+{
+    cuai_slot_t slot = heap->spare;
+    if (CUAI_LIKELY(slot != 0)) {
+        heap->spare = heap->records[slot].next;
+        return slot;
+    }
+    return heap->unused++;
+}
+
+/* Ends every id of the slot and makes it free, or retires it. */
+static inline void cuai_slot_end(cuarena_heap_t *heap, cuai_slot_t slot)
+{
+    cuai_record_t *r = cuai_record(heap, slot);
+    r->kind = CUAI_FREE;
+    if (CUAI_UNLIKELY(r->generation == CUAI_LAST_GENERATION)) {
+        heap->retired++;
+        return;
+    }
+    r->generation++;
+    r->next = heap->spare;
+    heap->spare = slot;
+}
+
+/* ---- The address list --------------------------------------------------- */
+
+static inline void cuai_link_after(cuarena_heap_t *heap, cuai_slot_t prev,
+                                   cuai_slot_t slot)
+{
+    cuai_slot_t next = heap->records[prev].next;
+    heap->records[slot].prev = prev;
+    heap->records[slot].next = next;
+    heap->records[prev].next = slot;
+    heap->records[next].prev = slot;
+}
+
+static inline void cuai_unlink(cuarena_heap_t *heap, cuai_slot_t slot)
+{
+    cuai_slot_t prev = heap->records[slot].prev;
+    cuai_slot_t next = heap->records[slot].next;
+    heap->records[prev].next = next;
+    heap->records[next].prev = prev;
+}
+
+/* ---- Zones (zones.c) ------------------------------------------------------
+ */
+
+static inline uint32_t cuai_zone_of(const cuarena_heap_t *heap, uint64_t offset)
+{
+    __extension__ typedef unsigned __int128 wide;
+    uint64_t granules = (offset - heap->zone_base) >> heap->granule_log2;
+    return (uint32_t)((wide)granules * heap->zone_factor >> 64);
+}
+
+/* Segments came, grew or went: what depends on their span and their bytes is
+ * worked out anew. Steps: now and then the ranges, which are sorted into new
+ * zones when the span has outgrown the old ones. */
+void cuai_zones_fit(cuarena_heap_t *heap);
+
+/* ---- Ranges ------------------------------------------------------------- */
+
+/* The record gets a range of `bytes`, which may be 0, in `lane`. It has none
+ * in an index now. Does not look at neighbours. */
+static inline void cuai_range_set(cuarena_heap_t *heap, cuai_slot_t slot,
+                                  uint64_t bytes, uint32_t lane)
+{
+    cuai_record_t *r = cuai_record(heap, slot);
+    r->key = bytes == 0 ? 0 : cuai_range_key(bytes, lane);
+    if (bytes != 0 && CUAI_LIKELY(lane != CUAI_LANE_HELD))
+        cuai_index_insert(heap->lanes[lane], heap->records, slot,
+                          cuai_zone_of(heap, cuai_end(r)),
+                          cuai_class(heap, bytes));
+}
+
+/* Takes the record's range, if it has one, out of its index. */
+static inline void cuai_range_drop(cuarena_heap_t *heap, cuai_slot_t slot)
+{
+    const cuai_record_t *r = cuai_record(heap, slot);
+    if (r->key != 0 && CUAI_LIKELY(cuai_range_lane(r) != CUAI_LANE_HELD))
+        cuai_index_remove(heap->lanes[cuai_range_lane(r)], heap->records, slot,
+                          cuai_class(heap, cuai_range(r)));
+}
+
+/* As drop and set, for a record that has a range and keeps its end, without
+ * leaving the list where class and lane stay the same. */
+static inline void cuai_range_change(cuarena_heap_t *heap, cuai_slot_t slot,
+                                     uint64_t bytes, uint32_t lane)
+{
+    cuai_record_t *r = cuai_record(heap, slot);
+    uint64_t key = cuai_range_key(bytes, lane);
+    bool stays = bytes != 0 && cuai_range_lane(r) == lane &&
+                 cuai_class(heap, bytes) == cuai_class(heap, cuai_range(r));
+    if (stays) {
+        r->key = key;
+        return;
+    }
+    cuai_range_drop(heap, slot);
+    cuai_range_set(heap, slot, bytes, lane);
+}
+
+/* The free bytes of a lane went up or down; HELD has no count. */
+static inline void cuai_lane_count(cuarena_heap_t *heap, uint32_t lane,
+                                   uint64_t bytes)
+{
+    if (CUAI_LIKELY(lane != CUAI_LANE_HELD))
+        heap->lanes[lane]->free_bytes += bytes;
+}
+
+/*
+ * Gives `bytes` that end where the record's range begins, or its block ends,
+ * to `lane`. The bytes are already out of the block. May need one slot.
+ */
+void cuai_range_release(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes,
+                        uint32_t lane);
+/* Restores the SPACER invariant around the range of `slot`, after it changed:
+ * a SPACER that follows it goes if it has become pointless. */
+void cuai_range_absorb(cuarena_heap_t *heap, cuai_slot_t slot);
+/* Puts `bytes` of `lane` after the record's range, which is of another lane.
+ * Takes one slot, which is ready. */
+void cuai_range_append(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes,
+                       uint32_t lane);
+/* The record's range was used up: a SPACER goes, and one that follows becomes
+ * the record's. */
+void cuai_range_spent(cuarena_heap_t *heap, cuai_slot_t slot);
+/* Moves the whole range to another lane, and merges what then may merge. */
+void cuai_range_relane(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane);
+
+/* ---- Blocks (blocks.c): what the public calls and the arena share -------- */
+
+/* As cuarena_heap_alloc, for checked arguments: size not 0, a multiple of the
+ * granule; alignment a power of two >= granule; lane in use. Gives the slot.
+ * No error text is set. */
+cuarena_status_t cuai_heap_take(cuarena_heap_t *heap,
+                                const cuarena_heap_request_t *request,
+                                uint64_t size, cuai_slot_t *slot_out);
+/* Ends a live block that no plan moves; its bytes join `lane`. */
+void cuai_heap_give(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane);
+/* A live id without bytes. */
+cuarena_status_t cuai_heap_take_empty(cuarena_heap_t *heap,
+                                      const cuarena_heap_request_t *request,
+                                      cuai_slot_t *slot_out);
+/* In place; false, with nothing changed, if it cannot be. */
+bool cuai_heap_resize(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t size,
+                      uint64_t requested, uint32_t lane);
+void cuai_heap_exchange(cuarena_heap_t *heap, cuai_slot_t a, cuai_slot_t b);
+/* A block of `size` right after `prev`, a HEAD without a range, that fills its
+ * segment. */
+cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev,
+                                     uint64_t size,
+                                     const cuarena_heap_request_t *request,
+                                     cuarena_block_t *block_out);
+/* Every block ends; segments stay, each one settled range. */
+void cuai_heap_clear(cuarena_heap_t *heap);
+
+/* ---- Shifting all of it (plan.c) --------------------------------------------
+ */
+
+/* Every settled range serves nobody until release. OUT_OF_MEMORY, BUSY. */
+cuarena_status_t cuai_heap_hold(cuarena_heap_t *heap);
+void cuai_heap_release(cuarena_heap_t *heap);
+/* Everything is `distance` (modulo 2^64) higher than it was. Steps: records. */
+void cuai_heap_rebase(cuarena_heap_t *heap, uint64_t distance);
+
+/* ---- Segments (segments.c) ----------------------------------------------- */
+
+/* The segment around an offset, or NULL. */
+cuai_segment_t *cuai_segment_around(const cuarena_heap_t *heap,
+                                    uint64_t offset);
+/* The last record of a segment. */
+cuai_slot_t cuai_segment_last(const cuarena_heap_t *heap,
+                              const cuai_segment_t *segment);
+/* Adds bytes at its end; the arguments are checked. OUT_OF_MEMORY. */
+cuarena_status_t cuai_segment_lengthen(cuarena_heap_t *heap,
+                                       cuai_segment_t *segment, uint64_t bytes);
+/* Forgets the segment at `offset`, in which nothing lives or is free. */
+void cuai_segment_remove_at(cuarena_heap_t *heap, uint64_t offset);
+/* Cuts bytes out of the settled range of `slot`, which contains them. */
+cuarena_status_t cuai_segment_cut_range(cuarena_heap_t *heap, cuai_slot_t slot,
+                                        uint64_t offset, uint64_t bytes);
+
+#endif

@@ -1,0 +1,91 @@
+/* Ranges: what happens where the free bytes of two lanes meet. */
+#include "heap/heap.h"
+
+/* Makes `slot` a SPACER after `prev` that owns `bytes` of `lane`. */
+static void place_spacer(cuarena_heap_t *heap, cuai_slot_t slot,
+                         cuai_slot_t prev, uint64_t offset, uint64_t bytes,
+                         uint32_t lane)
+{
+    cuai_record_t *r = cuai_record(heap, slot);
+    r->kind = CUAI_SPACER;
+    r->offset = offset;
+    r->size = 0;
+    r->pins = 0;
+    r->moving = 0;
+    cuai_link_after(heap, prev, slot);
+    cuai_range_set(heap, slot, bytes, lane);
+    heap->spacers++;
+}
+
+static void remove_spacer(cuarena_heap_t *heap, cuai_slot_t slot)
+{
+    cuai_range_drop(heap, slot);
+    cuai_unlink(heap, slot);
+    cuai_slot_end(heap, slot);
+    heap->spacers--;
+}
+
+void cuai_range_absorb(cuarena_heap_t *heap, cuai_slot_t slot)
+{
+    const cuai_record_t *r = cuai_record(heap, slot);
+    const cuai_record_t *next = cuai_record(heap, r->next);
+    if (next->kind != CUAI_SPACER ||
+        !cuai_range_joins(r, cuai_range_lane(next)))
+        return;
+    uint64_t bytes = cuai_range(r) + cuai_range(next);
+    uint32_t lane = cuai_range_lane(next);
+    remove_spacer(heap, r->next);
+    cuai_range_drop(heap, slot);
+    cuai_range_set(heap, slot, bytes, lane);
+}
+
+void cuai_range_release(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes,
+                        uint32_t lane)
+{
+    const cuai_record_t *r = cuai_record(heap, slot);
+    if (cuai_range_joins(r, lane)) {
+        bytes += cuai_range(r);
+        cuai_range_drop(heap, slot);
+        cuai_range_set(heap, slot, bytes, lane);
+        cuai_range_absorb(heap, slot);
+        return;
+    }
+    uint64_t rest = cuai_range(r);
+    uint32_t rest_lane = cuai_range_lane(r);
+    cuai_range_drop(heap, slot);
+    cuai_range_set(heap, slot, bytes, lane);
+    place_spacer(heap, cuai_slot_take(heap), slot, cuai_end(r) + bytes, rest,
+                 rest_lane);
+}
+
+void cuai_range_append(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes,
+                       uint32_t lane)
+{
+    const cuai_record_t *r = cuai_record(heap, slot);
+    place_spacer(heap, cuai_slot_take(heap), slot, cuai_end(r) + cuai_range(r),
+                 bytes, lane);
+}
+
+void cuai_range_spent(cuarena_heap_t *heap, cuai_slot_t slot)
+{
+    const cuai_record_t *r = cuai_record(heap, slot);
+    cuai_slot_t owner = slot;
+    if (r->kind == CUAI_SPACER) {
+        owner = r->prev;
+        remove_spacer(heap, slot);
+    }
+    cuai_range_absorb(heap, owner);
+}
+
+void cuai_range_relane(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
+{
+    cuai_record_t *r = cuai_record(heap, slot);
+    uint64_t bytes = cuai_range(r);
+    cuai_lane_count(heap, cuai_range_lane(r), 0 - bytes);
+    cuai_lane_count(heap, lane, bytes);
+    cuai_range_drop(heap, slot);
+    cuai_range_set(heap, slot, bytes, lane);
+    cuai_range_absorb(heap, slot);
+    if (r->kind == CUAI_SPACER)
+        cuai_range_absorb(heap, r->prev);
+}

@@ -1,0 +1,123 @@
+/*
+ * The record: one cache line of bookkeeping for one block and for the free
+ * range right after it.
+ *
+ *      prev record        this record                     next record
+ *   ... | range | BLOCK offset .. offset+size | range | BLOCK ...
+ *
+ * Every record stands in one list in address order, so a range needs no record
+ * of its own: it belongs to the record before it. Three kinds of record own a
+ * range without having a block:
+ *
+ *   HEAD    the start of a segment; what lies before it is a gap
+ *   SPACER  keeps a range of one lane apart from a range of another lane
+ *   ROOT    record 0, closes the list; owns nothing
+ *
+ * Two kinds are not in the list: FREE slots, and EMPTY blocks, which are live
+ * ids of 0 bytes.
+ *
+ * Invariants
+ *   end(r) = r.offset + r.size;  the range is [end(r), end(r) + range(r))
+ *   end(r) + range(r) = next(r).offset, unless next(r) is a HEAD or the ROOT
+ *   a SPACER has a range; the range before it is there too, of another lane
+ */
+#ifndef CUAI_HEAP_RECORD_H
+#define CUAI_HEAP_RECORD_H
+
+#include <stdbool.h>
+
+#include "base/bits.h"
+#include "cuarena/heap.h"
+
+/* The index of a record; 0, the ROOT, also means "none". */
+typedef uint32_t cuai_slot_t;
+
+#define CUAI_SLOT_BITS 27
+#define CUAI_GENERATION_BITS 27
+#define CUAI_HEAP_ID_BITS 10
+#define CUAI_MAX_SLOTS (UINT64_C(1) << CUAI_SLOT_BITS)
+#define CUAI_SLOT_MASK ((cuai_slot_t)(CUAI_MAX_SLOTS - 1))
+#define CUAI_LAST_GENERATION ((UINT32_C(1) << CUAI_GENERATION_BITS) - 1)
+_Static_assert(CUAI_SLOT_BITS + CUAI_GENERATION_BITS + CUAI_HEAP_ID_BITS == 64,
+               "an id is 64 bits");
+
+#define CUAI_LANE_BITS 12
+#define CUAI_LANE_MASK ((UINT64_C(1) << CUAI_LANE_BITS) - 1)
+_Static_assert(CUARENA_HEAP_MAX_LANES == 1u << CUAI_LANE_BITS, "lane bits");
+_Static_assert(CUARENA_HEAP_MAX_SEGMENT <= UINT64_C(1) << (64 - CUAI_LANE_BITS),
+               "a range's bytes and lane share a word");
+
+/* The lane of ranges that a plan under way holds: it has no index. */
+#define CUAI_LANE_HELD (CUARENA_HEAP_MAX_LANES - 1u)
+
+enum cuai_kind {
+    CUAI_FREE, /* an unused slot */
+    CUAI_EMPTY,
+    CUAI_HEAD,
+    CUAI_SPACER,
+    CUAI_ROOT,
+    CUAI_BLOCK
+};
+
+#define CUAI_ALIGN_MASK 0x7fu
+
+typedef struct cuai_record {
+    uint64_t offset;
+    uint64_t size;       /* of the block; 0 without one */
+    uint64_t key;        /* range: bytes << CUAI_LANE_BITS | lane; 0: none */
+    cuai_slot_t prev;    /* address order */
+    cuai_slot_t next;    /* address order; of a FREE slot: the next free one */
+    cuai_slot_t up;      /* the range's list in its index: towards the head */
+    cuai_slot_t down;    /* ... and away from it */
+    uint64_t requested;  /* bytes asked for */
+    cuai_slot_t chain;   /* next block of the same look-up bucket */
+    uint32_t generation; /* how often the slot was freed */
+    uint16_t tag;
+    uint16_t pins;
+    uint8_t kind; /* enum cuai_kind */
+    uint8_t flags;
+    uint8_t zone;           /* of the range, while an index has it */
+    uint8_t align_log2 : 7; /* of the block's alignment */
+    uint8_t moving : 1;     /* it is on its way elsewhere */
+} cuai_record_t;
+_Static_assert(sizeof(cuai_record_t) == 64, "one cache line");
+
+static inline uint64_t cuai_end(const cuai_record_t *r)
+{
+    return r->offset + r->size;
+}
+
+static inline uint64_t cuai_range(const cuai_record_t *r)
+{
+    return r->key >> CUAI_LANE_BITS;
+}
+
+static inline uint32_t cuai_range_lane(const cuai_record_t *r)
+{
+    return (uint32_t)(r->key & CUAI_LANE_MASK);
+}
+
+static inline uint64_t cuai_range_key(uint64_t bytes, uint32_t lane)
+{
+    return bytes << CUAI_LANE_BITS | lane;
+}
+
+/* Whether the record's range could take in bytes of `lane`: it is absent, or
+ * of that lane. */
+static inline bool cuai_range_joins(const cuai_record_t *r, uint32_t lane)
+{
+    return r->key == 0 || cuai_range_lane(r) == lane;
+}
+
+static inline bool cuai_is_live(const cuai_record_t *r)
+{
+    return r->kind == CUAI_BLOCK || r->kind == CUAI_EMPTY;
+}
+
+/* Whether compaction may move the record's block. */
+static inline bool cuai_is_movable(const cuai_record_t *r)
+{
+    return r->kind == CUAI_BLOCK && r->pins == 0 && !r->moving;
+}
+
+#endif

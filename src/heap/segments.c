@@ -1,0 +1,421 @@
+/* Segments: the stretches that were given to the heap, by address. */
+#include <string.h>
+
+#include "heap/heap.h"
+
+/* The position of the first segment that ends after `offset`. */
+static size_t position(const cuarena_heap_t *heap, uint64_t offset)
+{
+    size_t low = 0;
+    size_t high = heap->segment_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (heap->segments[middle].end <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+cuai_segment_t *cuai_segment_around(const cuarena_heap_t *heap, uint64_t offset)
+{
+    size_t at = position(heap, offset);
+    bool inside =
+        at < heap->segment_count && heap->segments[at].begin <= offset;
+    return inside ? &heap->segments[at] : NULL;
+}
+
+cuai_slot_t cuai_segment_last(const cuarena_heap_t *heap,
+                              const cuai_segment_t *segment)
+{
+    size_t next = (size_t)(segment - heap->segments) + 1;
+    cuai_slot_t head =
+        next < heap->segment_count ? heap->segments[next].head : 0;
+    return cuai_record(heap, head)->prev;
+}
+
+/* ---- Arguments ------------------------------------------------------------
+ */
+
+static cuarena_status_t check_multiple(const cuarena_heap_t *heap,
+                                       const char *what, uint64_t value)
+{
+    if ((value & heap->granule_mask) == 0)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "%s %llu is not a multiple of the granule %llu", what,
+                     (unsigned long long)value,
+                     (unsigned long long)heap->granule_mask + 1);
+}
+
+static cuarena_status_t check_extent(const cuarena_heap_t *heap,
+                                     uint64_t offset, uint64_t size)
+{
+    cuarena_status_t status = check_multiple(heap, "offset", offset);
+    if (status == CUARENA_OK)
+        status = check_multiple(heap, "size", size);
+    if (status != CUARENA_OK)
+        return status;
+    if (size == 0 || size >= CUARENA_HEAP_MAX_SEGMENT)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "size %llu of a segment is not in 1 .. 2^48 - 1",
+                         (unsigned long long)size);
+    if (offset > CUARENA_HEAP_MAX_OFFSET - size)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "segment at %llu of %llu bytes ends above 2^52",
+                         (unsigned long long)offset, (unsigned long long)size);
+    return CUARENA_OK;
+}
+
+static cuarena_status_t check_free_of_segments(const cuarena_heap_t *heap,
+                                               uint64_t offset, uint64_t size)
+{
+    size_t at = position(heap, offset);
+    if (at == heap->segment_count || heap->segments[at].begin >= offset + size)
+        return CUARENA_OK;
+    return cuai_fail(
+        CUARENA_BAD_ARGUMENT, "[%llu, %llu) overlaps the segment at %llu",
+        (unsigned long long)offset, (unsigned long long)(offset + size),
+        (unsigned long long)heap->segments[at].begin);
+}
+
+static cuarena_status_t no_segment(uint64_t offset)
+{
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "no segment begins at %llu",
+                     (unsigned long long)offset);
+}
+
+static cuarena_status_t no_bookkeeping(cuarena_status_t status)
+{
+    return cuai_fail(status, status == CUARENA_LIMIT
+                                 ? "the heap has as many blocks as max_blocks"
+                                 : "no host memory for the bookkeeping");
+}
+
+/* ---- The table of segments -------------------------------------------------
+ */
+
+static bool make_room(cuarena_heap_t *heap)
+{
+    if (heap->segment_count < heap->segment_room)
+        return true;
+    size_t room = heap->segment_room == 0 ? 8 : heap->segment_room * 2;
+    cuai_segment_t *grown = cuai_host_alloc(room * sizeof(*grown));
+    if (grown == NULL)
+        return false;
+    if (heap->segment_count != 0)
+        memcpy(grown, heap->segments, heap->segment_count * sizeof(*grown));
+    cuai_host_free(heap->segments);
+    heap->segments = grown;
+    heap->segment_room = room;
+    return true;
+}
+
+static void table_insert(cuarena_heap_t *heap, const cuai_segment_t *segment)
+{
+    size_t at = position(heap, segment->begin);
+    memmove(&heap->segments[at + 1], &heap->segments[at],
+            (heap->segment_count - at) * sizeof(*segment));
+    heap->segments[at] = *segment;
+    heap->segment_count++;
+}
+
+static void table_remove(cuarena_heap_t *heap, size_t at)
+{
+    heap->segment_count--;
+    memmove(&heap->segments[at], &heap->segments[at + 1],
+            (heap->segment_count - at) * sizeof(*heap->segments));
+}
+
+/* ---- Adding ----------------------------------------------------------------
+ */
+
+static cuarena_status_t ready_for_segment(cuarena_heap_t *heap, uint64_t slots)
+{
+    if (!make_room(heap))
+        return no_bookkeeping(CUARENA_OUT_OF_MEMORY);
+    cuarena_status_t status = cuai_slots_reserve(heap, slots);
+    return status == CUARENA_OK ? status : no_bookkeeping(status);
+}
+
+/* The HEAD of a new segment, without a range, after the segments below it. */
+static cuai_slot_t add_head(cuarena_heap_t *heap, uint64_t offset,
+                            uint64_t size)
+{
+    size_t at = position(heap, offset);
+    cuai_slot_t next = at < heap->segment_count ? heap->segments[at].head : 0;
+    cuai_slot_t slot = cuai_slot_take(heap);
+    cuai_record_t *r = cuai_record(heap, slot);
+    r->kind = CUAI_HEAD;
+    r->offset = offset;
+    r->size = 0;
+    r->key = 0;
+    r->moving = 0;
+    cuai_link_after(heap, cuai_record(heap, next)->prev, slot);
+    table_insert(heap, &(cuai_segment_t){offset, offset + size, slot});
+    heap->capacity += size;
+    cuai_zones_fit(heap);
+    cuai_note_change(heap);
+    return slot;
+}
+
+cuarena_status_t cuarena_heap_segment_add(cuarena_heap_t *heap, uint64_t offset,
+                                          uint64_t size)
+{
+    if (heap == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
+    cuarena_status_t status = check_extent(heap, offset, size);
+    if (status == CUARENA_OK)
+        status = check_free_of_segments(heap, offset, size);
+    if (status == CUARENA_OK)
+        status = ready_for_segment(heap, 1);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_range_set(heap, add_head(heap, offset, size), size, 0);
+    cuai_lane_count(heap, 0, size);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_heap_segment_add_block(
+    cuarena_heap_t *heap, uint64_t offset, uint64_t size,
+    const cuarena_heap_request_t *request, cuarena_block_t *block_out)
+{
+    if (heap == NULL || request == NULL || block_out == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
+    if (request->size == 0 || request->size > size)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "size %llu of the request is not in 1 .. %llu",
+                         (unsigned long long)request->size,
+                         (unsigned long long)size);
+    cuarena_status_t status = check_extent(heap, offset, size);
+    if (status == CUARENA_OK)
+        status = check_free_of_segments(heap, offset, size);
+    if (status == CUARENA_OK)
+        status = ready_for_segment(heap, 2);
+    if (status != CUARENA_OK)
+        return status;
+    status = cuai_heap_add_block(heap, add_head(heap, offset, size), size,
+                                 request, block_out);
+    if (status == CUARENA_OK)
+        return status;
+    cuai_segment_remove_at(heap, offset);
+    return no_bookkeeping(status);
+}
+
+cuarena_status_t cuarena_heap_segment_extend(cuarena_heap_t *heap,
+                                             uint64_t offset, uint64_t bytes)
+{
+    if (heap == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
+    cuai_segment_t *segment = cuai_segment_around(heap, offset);
+    if (segment == NULL || segment->begin != offset)
+        return no_segment(offset);
+    cuarena_status_t status = check_extent(heap, segment->end, bytes);
+    if (status == CUARENA_OK)
+        status = check_free_of_segments(heap, segment->end, bytes);
+    if (status != CUARENA_OK)
+        return status;
+    if (segment->end - segment->begin + bytes >= CUARENA_HEAP_MAX_SEGMENT)
+        return check_extent(heap, offset, CUARENA_HEAP_MAX_SEGMENT);
+    return cuai_segment_lengthen(heap, segment, bytes);
+}
+
+/* The last record of the segment gets `bytes` more after its range, which may
+ * be of another lane: then a new SPACER holds them. */
+cuarena_status_t cuai_segment_lengthen(cuarena_heap_t *heap,
+                                       cuai_segment_t *segment, uint64_t bytes)
+{
+    cuai_slot_t last = cuai_segment_last(heap, segment);
+    const cuai_record_t *r = cuai_record(heap, last);
+    bool joins = cuai_range_joins(r, 0);
+    cuarena_status_t status = cuai_slots_reserve(heap, joins ? 0 : 1);
+    if (status != CUARENA_OK)
+        return no_bookkeeping(status);
+    segment->end += bytes;
+    heap->capacity += bytes;
+    cuai_zones_fit(heap);
+    cuai_lane_count(heap, 0, bytes);
+    cuai_note_change(heap);
+    if (joins) {
+        cuai_range_release(heap, last, bytes, 0);
+        return CUARENA_OK;
+    }
+    cuai_range_append(heap, last, bytes, 0);
+    return CUARENA_OK;
+}
+
+/* ---- Cutting ----------------------------------------------------------------
+ */
+
+/* What is above the cut becomes a segment of its own, with a new HEAD. */
+static cuarena_status_t split_segment(cuarena_heap_t *heap, cuai_slot_t slot,
+                                      uint64_t offset, uint64_t bytes)
+{
+    cuarena_status_t status = ready_for_segment(heap, 1);
+    if (status != CUARENA_OK)
+        return status;
+    const cuai_record_t *r = cuai_record(heap, slot);
+    uint64_t range_end = cuai_end(r) + cuai_range(r);
+    uint64_t above = range_end - (offset + bytes);
+    cuai_range_change(heap, slot, offset - cuai_end(r), 0);
+    cuai_segment_t *segment = cuai_segment_around(heap, offset);
+    cuai_slot_t head = cuai_slot_take(heap);
+    cuai_record_t *h = cuai_record(heap, head);
+    h->kind = CUAI_HEAD;
+    h->offset = offset + bytes;
+    h->size = 0;
+    h->moving = 0;
+    cuai_range_set(heap, head, above, 0);
+    cuai_link_after(heap, slot, head);
+    cuai_segment_t upper = {offset + bytes, segment->end, head};
+    segment->end = offset;
+    table_insert(heap, &upper);
+    cuai_range_absorb(heap, head);
+    if (cuai_record(heap, slot)->key == 0)
+        cuai_range_spent(heap, slot);
+    return CUARENA_OK;
+}
+
+/* The cut reaches from the segment's begin into its first range. */
+static void raise_begin(cuarena_heap_t *heap, cuai_segment_t *segment,
+                        uint64_t bytes)
+{
+    cuai_record_t *head = cuai_record(heap, segment->head);
+    uint64_t rest = cuai_range(head) - bytes;
+    cuai_range_drop(heap, segment->head);
+    head->offset += bytes;
+    segment->begin += bytes;
+    cuai_range_set(heap, segment->head, rest, 0);
+    cuai_range_absorb(heap, segment->head);
+}
+
+/* The cut reaches from the last range to the segment's end. */
+static void lower_end(cuarena_heap_t *heap, cuai_slot_t slot,
+                      cuai_segment_t *segment, uint64_t offset)
+{
+    cuai_range_change(heap, slot, offset - cuai_end(cuai_record(heap, slot)),
+                      0);
+    segment->end = offset;
+    if (cuai_record(heap, slot)->key == 0)
+        cuai_range_spent(heap, slot);
+}
+
+static void remove_segment(cuarena_heap_t *heap, cuai_segment_t *segment)
+{
+    cuai_range_drop(heap, segment->head);
+    cuai_unlink(heap, segment->head);
+    cuai_slot_end(heap, segment->head);
+    table_remove(heap, (size_t)(segment - heap->segments));
+}
+
+void cuai_segment_remove_at(cuarena_heap_t *heap, uint64_t offset)
+{
+    cuai_segment_t *segment = cuai_segment_around(heap, offset);
+    heap->capacity -= segment->end - segment->begin;
+    remove_segment(heap, segment);
+    cuai_zones_fit(heap);
+    cuai_note_change(heap);
+}
+
+cuarena_status_t cuai_segment_cut_range(cuarena_heap_t *heap, cuai_slot_t slot,
+                                        uint64_t offset, uint64_t bytes)
+{
+    cuai_segment_t *segment = cuai_segment_around(heap, offset);
+    cuarena_status_t status = CUARENA_OK;
+    if (segment->begin == offset && segment->end == offset + bytes) {
+        remove_segment(heap, segment);
+    } else if (segment->begin == offset) {
+        raise_begin(heap, segment, bytes);
+    } else if (segment->end == offset + bytes) {
+        lower_end(heap, slot, segment, offset);
+    } else {
+        status = split_segment(heap, slot, offset, bytes);
+    }
+    if (status != CUARENA_OK)
+        return status;
+    heap->capacity -= bytes;
+    cuai_zones_fit(heap);
+    cuai_lane_count(heap, 0, 0 - bytes);
+    cuai_note_change(heap);
+    return CUARENA_OK;
+}
+
+/* The record whose settled range contains the bytes, or 0. Looks at the
+ * segment's end first, where cuts mostly are. */
+static cuai_slot_t owner_of(const cuarena_heap_t *heap,
+                            const cuai_segment_t *segment, uint64_t offset,
+                            uint64_t bytes)
+{
+    cuai_slot_t slot = cuai_segment_last(heap, segment);
+    while (slot != segment->head && cuai_end(cuai_record(heap, slot)) > offset)
+        slot = cuai_record(heap, slot)->prev;
+    const cuai_record_t *r = cuai_record(heap, slot);
+    bool inside = r->key != 0 && cuai_range_lane(r) == 0 &&
+                  cuai_end(r) <= offset &&
+                  offset + bytes <= cuai_end(r) + cuai_range(r);
+    return inside ? slot : 0;
+}
+
+cuarena_status_t cuarena_heap_segment_cut(cuarena_heap_t *heap, uint64_t offset,
+                                          uint64_t bytes)
+{
+    if (heap == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
+    cuarena_status_t status = check_extent(heap, offset, bytes);
+    if (status != CUARENA_OK)
+        return status;
+    const cuai_segment_t *segment = cuai_segment_around(heap, offset);
+    if (segment == NULL || offset + bytes > segment->end)
+        return cuai_fail(
+            CUARENA_BAD_ARGUMENT, "[%llu, %llu) is not within one segment",
+            (unsigned long long)offset, (unsigned long long)(offset + bytes));
+    cuai_slot_t slot = owner_of(heap, segment, offset, bytes);
+    if (slot == 0)
+        return cuai_fail(CUARENA_BUSY, "[%llu, %llu) is not one settled range",
+                         (unsigned long long)offset,
+                         (unsigned long long)(offset + bytes));
+    return cuai_segment_cut_range(heap, slot, offset, bytes);
+}
+
+/* ---- Joining
+ * ------------------------------------------------------------------ */
+
+/* The upper segment's HEAD goes, or stays as a SPACER between two lanes. */
+static void dissolve_head(cuarena_heap_t *heap, cuai_slot_t head)
+{
+    cuai_record_t *h = cuai_record(heap, head);
+    cuai_slot_t prev = h->prev;
+    if (h->key == 0) {
+        cuai_unlink(heap, head);
+        cuai_slot_end(heap, head);
+        return;
+    }
+    h->kind = CUAI_SPACER;
+    heap->spacers++;
+    cuai_range_absorb(heap, prev);
+}
+
+cuarena_status_t cuarena_heap_segment_join(cuarena_heap_t *heap,
+                                           uint64_t offset)
+{
+    if (heap == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
+    size_t at = position(heap, offset);
+    bool touches = at > 0 && at < heap->segment_count &&
+                   heap->segments[at].begin == offset &&
+                   heap->segments[at - 1].end == offset;
+    if (!touches)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "no two segments touch at %llu",
+                         (unsigned long long)offset);
+    cuai_segment_t *lower = &heap->segments[at - 1];
+    const cuai_segment_t *upper = &heap->segments[at];
+    if (upper->end - lower->begin >= CUARENA_HEAP_MAX_SEGMENT)
+        return check_extent(heap, lower->begin, CUARENA_HEAP_MAX_SEGMENT);
+    cuai_slot_t head = upper->head;
+    lower->end = upper->end;
+    table_remove(heap, at);
+    dissolve_head(heap, head);
+    cuai_note_change(heap);
+    return CUARENA_OK;
+}

@@ -1,0 +1,32 @@
+/* Slots: records without a use. They are taken from a reserved stretch of
+ * addresses that gets memory a slab at a time, and never move. */
+#include "heap/heap.h"
+
+/* 512 records: with the table's slab, an allocation takes under 64 KiB. */
+#define SLAB_BYTES (UINT64_C(32) << 10)
+
+/* Slots on the list of free ones: what is neither a block, a HEAD, a SPACER,
+ * the ROOT nor retired. */
+static uint64_t spare_slots(const cuarena_heap_t *heap)
+{
+    return heap->unused - 1 - heap->live_blocks - heap->segment_count -
+           heap->spacers - heap->retired;
+}
+
+cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count)
+{
+    if (heap->unused != 0)
+        count -= cuai_min(count, spare_slots(heap));
+    uint64_t wanted = heap->unused + count;
+    if (wanted <= heap->committed)
+        return CUARENA_OK;
+    if (wanted > heap->max_slots)
+        return CUARENA_LIMIT;
+    uint64_t bytes = cuai_align_up(wanted * sizeof(cuai_record_t), SLAB_BYTES);
+    uint64_t most = heap->max_slots * sizeof(cuai_record_t);
+    bytes = bytes < most ? bytes : most;
+    if (!cuai_host_commit(&heap->record_region, bytes))
+        return CUARENA_OUT_OF_MEMORY;
+    heap->committed = bytes / sizeof(cuai_record_t);
+    return CUARENA_OK;
+}

@@ -1,0 +1,73 @@
+/* The look-up from offset to block: what is not on the fast path. */
+#include "heap/table.h"
+
+#define SLAB_BYTES (UINT64_C(16) << 10)
+#define SLAB_BUCKETS (SLAB_BYTES / sizeof(cuai_slot_t))
+#define BUCKETS_PER_BLOCK 2
+#define FIRST_BUCKETS 64
+
+static cuarena_status_t commit(cuai_table_t *table, uint64_t buckets)
+{
+    if (buckets <= table->committed)
+        return CUARENA_OK;
+    uint64_t bytes = cuai_align_up(buckets * sizeof(cuai_slot_t), SLAB_BYTES);
+    if (!cuai_host_commit(&table->region, bytes))
+        return CUARENA_OUT_OF_MEMORY;
+    table->committed = bytes / sizeof(cuai_slot_t);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_table_init(cuai_table_t *table, uint64_t max_blocks)
+{
+    uint64_t most = max_blocks * BUCKETS_PER_BLOCK + FIRST_BUCKETS;
+    uint64_t bytes = cuai_align_up(most * sizeof(cuai_slot_t), SLAB_BYTES);
+    if (!cuai_host_reserve(&table->region, bytes))
+        return CUARENA_OUT_OF_MEMORY;
+    table->heads = (cuai_slot_t *)(void *)table->region.base;
+    table->buckets = FIRST_BUCKETS;
+    table->mask = FIRST_BUCKETS - 1;
+    if (commit(table, FIRST_BUCKETS) == CUARENA_OK)
+        return CUARENA_OK;
+    cuai_table_end(table);
+    return CUARENA_OUT_OF_MEMORY;
+}
+
+void cuai_table_end(cuai_table_t *table)
+{
+    cuai_host_release(&table->region);
+    table->heads = NULL;
+}
+
+/* Divides the next bucket between itself and a new one at the end. */
+static void split_bucket(cuai_table_t *table, cuai_record_t *records)
+{
+    uint64_t from = table->buckets - (table->mask + 1);
+    cuai_slot_t slot = table->heads[from];
+    table->heads[from] = 0;
+    table->buckets++;
+    uint32_t probe = 0;
+    while (slot != 0) {
+        cuai_slot_t next = records[slot].chain;
+        cuai_table_insert(table, records, slot);
+        slot = next;
+        probe++;
+    }
+    if (probe > table->longest_probe)
+        table->longest_probe = probe;
+    if (table->buckets == (table->mask + 1) * 2)
+        table->mask = table->mask << 1 | 1;
+}
+
+cuarena_status_t cuai_table_grow(cuai_table_t *table, cuai_record_t *records,
+                                 uint64_t blocks)
+{
+    uint64_t wanted = blocks * BUCKETS_PER_BLOCK;
+    if (wanted <= table->buckets)
+        return CUARENA_OK;
+    cuarena_status_t status = commit(table, wanted);
+    if (status != CUARENA_OK)
+        return status;
+    while (table->buckets < wanted)
+        split_bucket(table, records);
+    return CUARENA_OK;
+}

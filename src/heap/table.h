@@ -1,0 +1,79 @@
+/*
+ * The look-up from an offset to the block that begins there: linear hashing
+ * with chains through the records.
+ *
+ * There are at least two buckets for each block of the highest count so far.
+ * The table grows by one bucket at a time: bucket `split` is divided between
+ * itself and a new bucket at the end, so no call ever rehashes everything.
+ * 4 bytes per bucket.
+ */
+#ifndef CUAI_HEAP_TABLE_H
+#define CUAI_HEAP_TABLE_H
+
+#include "base/host.h"
+#include "heap/record.h"
+
+typedef struct cuai_table {
+    cuai_slot_t *heads;
+    uint64_t buckets;
+    uint64_t mask;      /* 2^k - 1 with 2^k <= buckets < 2^(k+1): the buckets
+                         * from 2^k on were split off from those before */
+    uint64_t committed; /* buckets that have memory */
+    cuai_host_region_t region;
+    uint32_t longest_probe; /* ever */
+} cuai_table_t;
+
+/* Every bit of the offset counts for every bit of the result. */
+static inline uint64_t cuai_hash(uint64_t offset)
+{
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)offset * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t cuai_table_bucket(const cuai_table_t *table,
+                                         uint64_t offset)
+{
+    uint64_t hash = cuai_hash(offset);
+    uint64_t bucket = hash & (table->mask << 1 | 1);
+    return bucket < table->buckets ? bucket : hash & table->mask;
+}
+
+/* The block that begins at `offset`, or 0. */
+static inline cuai_slot_t cuai_table_find(const cuai_table_t *table,
+                                          const cuai_record_t *records,
+                                          uint64_t offset)
+{
+    cuai_slot_t slot = table->heads[cuai_table_bucket(table, offset)];
+    while (slot != 0 && records[slot].offset != offset)
+        slot = records[slot].chain;
+    return slot;
+}
+
+static inline void cuai_table_insert(cuai_table_t *table,
+                                     cuai_record_t *records, cuai_slot_t slot)
+{
+    cuai_slot_t *head =
+        &table->heads[cuai_table_bucket(table, records[slot].offset)];
+    records[slot].chain = *head;
+    *head = slot;
+}
+
+/* The block must be there. */
+static inline void cuai_table_remove(cuai_table_t *table,
+                                     cuai_record_t *records, cuai_slot_t slot)
+{
+    cuai_slot_t *link =
+        &table->heads[cuai_table_bucket(table, records[slot].offset)];
+    while (*link != slot)
+        link = &records[*link].chain;
+    *link = records[slot].chain;
+}
+
+cuarena_status_t cuai_table_init(cuai_table_t *table, uint64_t max_blocks);
+void cuai_table_end(cuai_table_t *table);
+/* Makes the table fit for `blocks` blocks, by at most two buckets per call. */
+cuarena_status_t cuai_table_grow(cuai_table_t *table, cuai_record_t *records,
+                                 uint64_t blocks);
+
+#endif

@@ -1,0 +1,327 @@
+/* The validator: recomputes every counter and link from scratch. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "heap/heap.h"
+
+/* What one pass finds, and where it says what is wrong. */
+typedef struct audit {
+    const cuarena_heap_t *heap;
+    char *text;
+    size_t text_size;
+    bool corrupt;
+    uint64_t blocks; /* listed */
+    uint64_t live_bytes;
+    uint64_t requested_bytes;
+    uint64_t spacers;
+    uint64_t heads;
+    uint64_t capacity;
+    uint64_t free_bytes[2]; /* of lane 0; of all others */
+    uint64_t ranges;        /* in some index */
+} audit_t;
+
+/* Keeps the first finding. */
+static void found(audit_t *audit, const char *format, ...)
+{
+    if (!audit->corrupt && audit->text != NULL && audit->text_size != 0) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(audit->text, audit->text_size, format, arguments);
+        va_end(arguments);
+    }
+    audit->corrupt = true;
+}
+
+#define EXPECT(audit, condition, ...)                                          \
+    do {                                                                       \
+        if (!(condition))                                                      \
+            found(audit, __VA_ARGS__);                                         \
+    } while (0)
+
+static void expect_equal(audit_t *audit, const char *what, uint64_t counted,
+                         uint64_t kept)
+{
+    EXPECT(audit, counted == kept, "%s: counted %llu, kept %llu", what,
+           (unsigned long long)counted, (unsigned long long)kept);
+}
+
+/* ---- The address list
+ * ---------------------------------------------------------------- */
+
+static void audit_range(audit_t *audit, cuai_slot_t slot)
+{
+    const cuarena_heap_t *heap = audit->heap;
+    const cuai_record_t *r = cuai_record(heap, slot);
+    if (r->key == 0)
+        return;
+    uint32_t lane = cuai_range_lane(r);
+    EXPECT(audit, cuai_range(r) != 0, "slot %u: a range of 0 bytes", slot);
+    EXPECT(audit, (cuai_range(r) & heap->granule_mask) == 0,
+           "slot %u: a range of %llu bytes is no multiple of the granule", slot,
+           (unsigned long long)cuai_range(r));
+    if (lane == CUAI_LANE_HELD) {
+        EXPECT(audit, heap->plans != 0, "slot %u: held, with no plan", slot);
+        return;
+    }
+    EXPECT(audit, heap->lanes[lane] != NULL, "slot %u: range of dead lane %u",
+           slot, lane);
+    audit->free_bytes[lane != 0] += cuai_range(r);
+    audit->ranges++;
+}
+
+static void audit_block(audit_t *audit, cuai_slot_t slot)
+{
+    const cuarena_heap_t *heap = audit->heap;
+    const cuai_record_t *r = cuai_record(heap, slot);
+    audit->blocks++;
+    audit->live_bytes += r->size;
+    audit->requested_bytes += r->requested;
+    EXPECT(audit, r->size != 0 && r->requested <= r->size,
+           "slot %u: %llu bytes asked for, %llu taken", slot,
+           (unsigned long long)r->requested, (unsigned long long)r->size);
+    EXPECT(audit, ((r->offset | r->size) & heap->granule_mask) == 0,
+           "slot %u: offset or size is no multiple of the granule", slot);
+    EXPECT(audit, (r->offset & ((UINT64_C(1) << r->align_log2) - 1)) == 0,
+           "slot %u: not aligned to 2^%u", slot, r->align_log2);
+    EXPECT(audit,
+           cuai_table_find(&heap->table, heap->records, r->offset) == slot,
+           "slot %u: the look-up does not find it", slot);
+}
+
+static void audit_spacer(audit_t *audit, cuai_slot_t slot)
+{
+    const cuai_record_t *r = cuai_record(audit->heap, slot);
+    const cuai_record_t *prev = cuai_record(audit->heap, r->prev);
+    audit->spacers++;
+    EXPECT(audit, r->size == 0 && r->key != 0, "spacer %u keeps nothing apart",
+           slot);
+    EXPECT(audit, prev->key != 0 && cuai_range_lane(prev) != cuai_range_lane(r),
+           "spacer %u: the range before it is not of another lane", slot);
+}
+
+static void audit_head(audit_t *audit, cuai_slot_t slot)
+{
+    const cuarena_heap_t *heap = audit->heap;
+    uint64_t at = audit->heads++;
+    EXPECT(audit, cuai_record(heap, slot)->size == 0, "head %u has a size",
+           slot);
+    EXPECT(audit, at < heap->segment_count && heap->segments[at].head == slot,
+           "head %u is not in the table of segments", slot);
+}
+
+/* The record ends where the next one begins, or where its segment ends. */
+static void audit_end(audit_t *audit, cuai_slot_t slot)
+{
+    const cuarena_heap_t *heap = audit->heap;
+    const cuai_record_t *r = cuai_record(heap, slot);
+    const cuai_record_t *next = cuai_record(heap, r->next);
+    uint64_t end = cuai_end(r) + cuai_range(r);
+    EXPECT(audit, next->prev == slot, "slot %u: next does not point back",
+           slot);
+    bool last = next->kind == CUAI_HEAD || next->kind == CUAI_ROOT;
+    if (!last)
+        EXPECT(audit, end == next->offset,
+               "slot %u ends at %llu, the next begins at %llu", slot,
+               (unsigned long long)end, (unsigned long long)next->offset);
+    else if (audit->heads != 0 && audit->heads <= heap->segment_count)
+        EXPECT(audit, end == heap->segments[audit->heads - 1].end,
+               "slot %u, the last of its segment, ends at %llu", slot,
+               (unsigned long long)end);
+}
+
+static void audit_record(audit_t *audit, cuai_slot_t slot)
+{
+    switch (cuai_record(audit->heap, slot)->kind) {
+    case CUAI_BLOCK:
+        audit_block(audit, slot);
+        break;
+    case CUAI_HEAD:
+        audit_head(audit, slot);
+        break;
+    case CUAI_SPACER:
+        audit_spacer(audit, slot);
+        break;
+    default:
+        found(audit, "slot %u in the list is of kind %u", slot,
+              cuai_record(audit->heap, slot)->kind);
+    }
+    audit_range(audit, slot);
+    audit_end(audit, slot);
+}
+
+static void audit_list(audit_t *audit)
+{
+    const cuarena_heap_t *heap = audit->heap;
+    uint64_t steps = 0;
+    cuai_slot_t slot = cuai_record(heap, 0)->next;
+    for (; slot != 0 && !audit->corrupt; slot = cuai_record(heap, slot)->next) {
+        EXPECT(audit, slot < heap->unused && steps++ < heap->unused,
+               "slot %u: the list leaves the records or is a ring", slot);
+        if (!audit->corrupt)
+            audit_record(audit, slot);
+    }
+}
+
+/* ---- The indexes
+ * ---------------------------------------------------------------------- */
+
+static void audit_member(audit_t *audit, uint32_t lane, uint32_t zone,
+                         uint32_t class, cuai_slot_t slot)
+{
+    const cuarena_heap_t *heap = audit->heap;
+    const cuai_record_t *r = cuai_record(heap, slot);
+    EXPECT(audit,
+           r->key != 0 && cuai_range_lane(r) == lane && r->zone == zone &&
+               cuai_zone_of(heap, cuai_end(r)) == zone &&
+               cuai_class(heap, cuai_range(r)) == class,
+           "slot %u is in the wrong list (lane %u zone %u class %u)", slot,
+           lane, zone, class);
+}
+
+static void audit_class(audit_t *audit, uint32_t lane, uint32_t zone,
+                        uint32_t class, uint64_t *ranges)
+{
+    const cuarena_heap_t *heap = audit->heap;
+    const cuai_zone_t *z = &heap->lanes[lane]->zones[zone];
+    bool bit = z->words[class / 64] >> class % 64 & 1;
+    cuai_slot_t up = 0;
+    cuai_slot_t slot = z->heads[class];
+    EXPECT(audit, bit == (slot != 0), "lane %u zone %u class %u: wrong bit",
+           lane, zone, class);
+    for (; slot != 0 && !audit->corrupt; slot = cuai_record(heap, slot)->down) {
+        EXPECT(audit, cuai_record(heap, slot)->up == up, "slot %u: up link",
+               slot);
+        audit_member(audit, lane, zone, class, slot);
+        EXPECT(audit, ++*ranges <= heap->unused, "lane %u: a ring", lane);
+        up = slot;
+    }
+}
+
+/* A list without its bit is missed here, and then its ranges in the count. */
+static void audit_zone(audit_t *audit, uint32_t lane, uint32_t zone,
+                       uint64_t *ranges)
+{
+    cuai_index_t *index = audit->heap->lanes[lane];
+    const cuai_zone_t *z = &index->zones[zone];
+    uint32_t last = cuai_zone_last(z);
+    uint32_t top = last == CUAI_NO_CLASS ? 0 : cuai_step_of(last);
+    EXPECT(audit, *cuai_index_top(index, zone) == top,
+           "lane %u zone %u: the top is %u, not %u", lane, zone,
+           *cuai_index_top(index, zone), top);
+    for (uint32_t word = 0; word < CUAI_CLASS_WORDS; word++)
+        EXPECT(audit, (z->words[word] != 0) == (z->summary >> word & 1),
+               "lane %u zone %u: summary bit %u is wrong", lane, zone, word);
+    uint32_t class = cuai_zone_first(z, 0);
+    while (class != CUAI_NO_CLASS && !audit->corrupt) {
+        audit_class(audit, lane, zone, class, ranges);
+        class = cuai_zone_first(z, class + 1);
+    }
+}
+
+static void audit_lane(audit_t *audit, uint32_t lane, uint64_t *free_bytes)
+{
+    const cuai_index_t *index = audit->heap->lanes[lane];
+    uint64_t ranges = 0;
+    for (uint32_t zone = 0; zone < CUAI_ZONES && !audit->corrupt; zone++)
+        audit_zone(audit, lane, zone, &ranges);
+    expect_equal(audit, "ranges of a lane", ranges, index->ranges);
+    audit->ranges -= ranges;
+    *free_bytes += index->free_bytes;
+}
+
+static void audit_lanes(audit_t *audit)
+{
+    uint64_t free_bytes[2] = {0, 0};
+    uint32_t count = 0;
+    for (uint32_t lane = 0; lane < CUAI_LANE_HELD; lane++) {
+        if (audit->heap->lanes[lane] == NULL)
+            continue;
+        audit_lane(audit, lane, &free_bytes[lane != 0]);
+        count++;
+    }
+    expect_equal(audit, "lanes", count, audit->heap->lane_count);
+    expect_equal(audit, "ranges outside every index", audit->ranges, 0);
+    for (int i = 0; i < 2; i++)
+        expect_equal(audit, "free bytes", audit->free_bytes[i], free_bytes[i]);
+}
+
+/* ---- The slots
+ * -------------------------------------------------------------------------- */
+
+static void audit_slots(audit_t *audit)
+{
+    const cuarena_heap_t *heap = audit->heap;
+    uint64_t free_slots = 0;
+    uint64_t empty = 0;
+    for (cuai_slot_t slot = 1; slot < heap->unused; slot++) {
+        free_slots += cuai_record(heap, slot)->kind == CUAI_FREE;
+        empty += cuai_record(heap, slot)->kind == CUAI_EMPTY;
+    }
+    uint64_t spare = 0;
+    for (cuai_slot_t slot = heap->spare; slot != 0 && spare <= free_slots;
+         slot = cuai_record(heap, slot)->next)
+        spare++;
+    expect_equal(audit, "free slots", free_slots, spare + heap->retired);
+    expect_equal(audit, "live blocks", audit->blocks + empty,
+                 heap->live_blocks);
+    expect_equal(audit, "allocations less frees", heap->allocs - heap->frees,
+                 heap->live_blocks);
+    expect_equal(audit, "records in use",
+                 audit->blocks + empty + audit->heads + audit->spacers +
+                     free_slots + 1,
+                 heap->unused);
+}
+
+static void audit_table(audit_t *audit)
+{
+    const cuarena_heap_t *heap = audit->heap;
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < heap->table.buckets; i++)
+        for (cuai_slot_t slot = heap->table.heads[i];
+             slot != 0 && count <= heap->live_blocks;
+             slot = cuai_record(heap, slot)->chain)
+            count++;
+    expect_equal(audit, "blocks in the look-up", count, audit->blocks);
+}
+
+static void audit_counts(audit_t *audit)
+{
+    const cuarena_heap_t *heap = audit->heap;
+    expect_equal(audit, "segments", audit->heads, heap->segment_count);
+    expect_equal(audit, "spacers", audit->spacers, heap->spacers);
+    expect_equal(audit, "live bytes", audit->live_bytes, heap->live_bytes);
+    expect_equal(audit, "requested bytes", audit->requested_bytes,
+                 heap->requested_bytes);
+    EXPECT(audit,
+           heap->peak_live_bytes >= heap->live_bytes &&
+               heap->peak_requested_bytes >= heap->requested_bytes &&
+               heap->peak_live_blocks >= heap->live_blocks,
+           "a peak is below what is live");
+    uint64_t capacity = 0;
+    for (size_t i = 0; i < heap->segment_count; i++)
+        capacity += heap->segments[i].end - heap->segments[i].begin;
+    expect_equal(audit, "capacity", capacity, heap->capacity);
+}
+
+cuarena_status_t cuarena_heap_validate(const cuarena_heap_t *heap, char *text,
+                                       size_t text_size)
+{
+    if (heap == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
+    char own[200] = "";
+    audit_t audit = {.heap = heap,
+                     .text = text != NULL ? text : own,
+                     .text_size = text != NULL ? text_size : sizeof own};
+    audit_list(&audit);
+    if (!audit.corrupt)
+        audit_lanes(&audit);
+    if (!audit.corrupt)
+        audit_slots(&audit);
+    if (!audit.corrupt)
+        audit_table(&audit);
+    if (!audit.corrupt)
+        audit_counts(&audit);
+    if (!audit.corrupt)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_CORRUPT, "the heap is damaged: %s", audit.text);
+}

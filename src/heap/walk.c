@@ -1,0 +1,234 @@
+/* Walks and counts: what is known of a heap without changing it. */
+#include "base/sized.h"
+#include "heap/heap.h"
+
+/* ---- One block
+ * ---------------------------------------------------------------- */
+
+static void describe_block(const cuarena_heap_t *heap, cuai_slot_t slot,
+                           cuarena_heap_entry_t *entry)
+{
+    const cuai_record_t *r = cuai_record(heap, slot);
+    *entry = (cuarena_heap_entry_t){
+        .kind = CUARENA_ENTRY_BLOCK,
+        .offset = r->offset,
+        .size = r->size,
+        .block = cuai_id(heap, slot),
+        .requested = r->requested,
+        .alignment = UINT64_C(1) << r->align_log2,
+        .tag = r->tag,
+        .pins = r->pins,
+        .flags = r->flags,
+        .moving = r->moving,
+    };
+}
+
+cuarena_status_t cuarena_heap_block_info(const cuarena_heap_t *heap,
+                                         cuarena_block_t block,
+                                         cuarena_heap_entry_t *entry_out)
+{
+    if (heap == NULL || entry_out == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
+    cuai_slot_t slot = cuai_slot_of(heap, block);
+    if (slot == 0)
+        return cuai_fail(CUARENA_STALE,
+                         "block id %#llx names nothing live in this heap",
+                         (unsigned long long)block);
+    describe_block(heap, slot, entry_out);
+    return CUARENA_OK;
+}
+
+/* ---- Walk
+ * ----------------------------------------------------------------------- */
+
+/*
+ * A record may have two entries: what it is, and the range after it. The
+ * cursor counts in halves of records: slot * 2 says "the record itself", plus
+ * 1 says "its range"; 0 says "before the first", END that all were seen.
+ */
+#define CURSOR_END UINT64_MAX
+
+static bool describe_gap(const cuarena_heap_t *heap, const cuai_record_t *r,
+                         cuarena_heap_entry_t *entry)
+{
+    if (r->kind != CUAI_HEAD || r->prev == 0)
+        return false;
+    const cuai_record_t *before = cuai_record(heap, r->prev);
+    uint64_t begin = cuai_end(before) + cuai_range(before);
+    if (begin == r->offset)
+        return false;
+    *entry = (cuarena_heap_entry_t){
+        .kind = CUARENA_ENTRY_GAP, .offset = begin, .size = r->offset - begin};
+    return true;
+}
+
+static bool describe_range(const cuai_record_t *r, cuarena_heap_entry_t *entry)
+{
+    if (r->key == 0)
+        return false;
+    *entry = (cuarena_heap_entry_t){
+        .kind = CUARENA_ENTRY_RANGE,
+        .lane = cuai_range_lane(r),
+        .offset = cuai_end(r),
+        .size = cuai_range(r),
+        .moving = cuai_range_lane(r) == CUAI_LANE_HELD,
+    };
+    return true;
+}
+
+/* Describes one half; false if there is nothing in it. */
+static bool describe(const cuarena_heap_t *heap, uint64_t half,
+                     cuarena_heap_entry_t *entry)
+{
+    cuai_slot_t slot = (cuai_slot_t)(half / 2);
+    const cuai_record_t *r = cuai_record(heap, slot);
+    if (half % 2 == 1)
+        return describe_range(r, entry);
+    if (r->kind != CUAI_BLOCK)
+        return describe_gap(heap, r, entry);
+    describe_block(heap, slot, entry);
+    return true;
+}
+
+static uint64_t next_half(const cuarena_heap_t *heap, uint64_t half)
+{
+    if (half % 2 == 0 && half != 0)
+        return half + 1;
+    cuai_slot_t next = cuai_record(heap, (cuai_slot_t)(half / 2))->next;
+    return next == 0 ? CURSOR_END : (uint64_t)next * 2;
+}
+
+cuarena_status_t cuarena_heap_walk(const cuarena_heap_t *heap, uint64_t *cursor,
+                                   cuarena_heap_entry_t *entries,
+                                   size_t capacity, size_t *count_out)
+{
+    if (heap == NULL || cursor == NULL || entries == NULL || count_out == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
+    if (*cursor != CURSOR_END && *cursor / 2 >= heap->unused)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "cursor %llu is not one that a walk gave",
+                         (unsigned long long)*cursor);
+    size_t count = 0;
+    uint64_t half = *cursor == 0 ? next_half(heap, 0) : *cursor;
+    while (half != CURSOR_END && count < capacity) {
+        count += describe(heap, half, &entries[count]);
+        half = next_half(heap, half);
+    }
+    *cursor = half;
+    *count_out = count;
+    return CUARENA_OK;
+}
+
+/* ---- Counts
+ * ----------------------------------------------------------------------- */
+
+void cuarena_heap_stats_init(cuarena_heap_stats_t *stats)
+{
+    *stats = (cuarena_heap_stats_t){.struct_size = sizeof *stats};
+}
+
+/* The highest class of a lane that has a range, or NO_CLASS. */
+static uint32_t last_class(const cuai_index_t *index)
+{
+    uint32_t last = CUAI_NO_CLASS;
+    for (uint32_t zone = 0; zone < CUAI_ZONES; zone++) {
+        uint32_t class = cuai_zone_last(&index->zones[zone]);
+        if (class != CUAI_NO_CLASS && (last == CUAI_NO_CLASS || class > last))
+            last = class;
+    }
+    return last;
+}
+
+/* The smallest size that a range of the highest class can have. */
+static uint64_t largest_floor(const cuarena_heap_t *heap)
+{
+    uint32_t class = last_class(heap->lanes[0]);
+    return class == CUAI_NO_CLASS
+               ? 0
+               : cuai_class_floor(class) << heap->granule_log2;
+}
+
+static uint64_t bookkeeping(const cuarena_heap_t *heap)
+{
+    return sizeof *heap + heap->committed * sizeof(cuai_record_t) +
+           heap->table.committed * sizeof(cuai_slot_t) +
+           (uint64_t)heap->lane_count * sizeof(cuai_index_t) +
+           heap->segment_room * sizeof(cuai_segment_t) +
+           CUARENA_HEAP_MAX_LANES * sizeof(*heap->lanes);
+}
+
+static void add_lanes(const cuarena_heap_t *heap, cuarena_heap_stats_t *stats)
+{
+    uint32_t seen = 0;
+    for (uint32_t lane = 0; seen < heap->lane_count; lane++) {
+        const cuai_index_t *index = heap->lanes[lane];
+        if (index == NULL)
+            continue;
+        seen++;
+        stats->ranges += index->ranges;
+    }
+}
+
+cuarena_status_t cuarena_heap_stats(const cuarena_heap_t *heap,
+                                    cuarena_heap_stats_t *stats)
+{
+    if (heap == NULL || !cuai_sized_ok(stats, sizeof *stats, sizeof *stats))
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "heap is NULL, or stats was not made by "
+                         "cuarena_heap_stats_init");
+    cuarena_heap_stats_t now = {
+        .capacity_bytes = heap->capacity,
+        .live_bytes = heap->live_bytes,
+        .requested_bytes = heap->requested_bytes,
+        .free_bytes = heap->capacity - heap->live_bytes,
+        .largest_bytes = largest_floor(heap),
+        .live_blocks = heap->live_blocks,
+        .segments = heap->segment_count,
+        .peak_live_bytes = heap->peak_live_bytes,
+        .peak_requested_bytes = heap->peak_requested_bytes,
+        .peak_live_blocks = heap->peak_live_blocks,
+        .allocs = heap->allocs,
+        .frees = heap->frees,
+        .full_searches = heap->full_searches,
+        .search_steps = heap->search_steps,
+        .longest_probe = heap->table.longest_probe,
+        .bookkeeping_bytes = bookkeeping(heap),
+    };
+    add_lanes(heap, &now);
+    cuai_sized_write(stats, &now);
+    return CUARENA_OK;
+}
+
+void cuarena_heap_reset_peaks(cuarena_heap_t *heap)
+{
+    heap->peak_live_bytes = heap->live_bytes;
+    heap->peak_requested_bytes = heap->requested_bytes;
+    heap->peak_live_blocks = heap->live_blocks;
+}
+
+static uint64_t largest_of_class(const cuarena_heap_t *heap,
+                                 const cuai_index_t *index, uint32_t class)
+{
+    uint64_t largest = 0;
+    for (uint32_t zone = 0; zone < CUAI_ZONES; zone++) {
+        cuai_slot_t slot = index->zones[zone].heads[class];
+        for (; slot != 0; slot = cuai_record(heap, slot)->down)
+            largest = cuai_max(largest, cuai_range(cuai_record(heap, slot)));
+    }
+    return largest;
+}
+
+cuarena_status_t cuarena_heap_largest(const cuarena_heap_t *heap, uint32_t lane,
+                                      uint64_t *bytes_out)
+{
+    if (heap == NULL || bytes_out == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
+    if (lane >= CUAI_LANE_HELD || heap->lanes[lane] == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "lane %u is not in use",
+                         (unsigned)lane);
+    const cuai_index_t *index = heap->lanes[lane];
+    uint32_t class = last_class(index);
+    *bytes_out =
+        class == CUAI_NO_CLASS ? 0 : largest_of_class(heap, index, class);
+    return CUARENA_OK;
+}

@@ -1,0 +1,73 @@
+/*
+ * Zones: 32 equal parts of the span from the first segment to the last.
+ *
+ * When the span grows, the zones must grow too, and every range is sorted into
+ * its new zone. They then grow by a quarter at least, so that a heap that
+ * grows in small steps does not sort at each. A pool that is given in one
+ * piece has zones of exactly its span.
+ */
+#include "heap/heap.h"
+#include "heap/placement.h"
+
+#define SPARE_DIVISOR 4
+/* Less than this has no use for zones, and the factor must fit its word. */
+#define FEWEST_GRANULES (UINT64_C(2) << CUAI_ZONES_LOG2)
+
+static void empty_indexes(cuarena_heap_t *heap)
+{
+    uint32_t seen = 0;
+    for (uint32_t lane = 0; seen < heap->lane_count; lane++) {
+        cuai_index_t *index = heap->lanes[lane];
+        if (index == NULL)
+            continue;
+        seen++;
+        if (index->ranges == 0)
+            continue;
+        uint64_t free_bytes = index->free_bytes;
+        memset(index, 0, sizeof *index);
+        index->free_bytes = free_bytes;
+    }
+}
+
+static void sort_again(cuarena_heap_t *heap)
+{
+    empty_indexes(heap);
+    cuai_slot_t slot = cuai_record(heap, 0)->next;
+    for (; slot != 0; slot = cuai_record(heap, slot)->next) {
+        const cuai_record_t *r = cuai_record(heap, slot);
+        cuai_range_set(heap, slot, cuai_range(r), cuai_range_lane(r));
+    }
+}
+
+/* floor(2^64 * zones / granules), by long division. */
+static uint64_t factor_for(uint64_t granules)
+{
+    __extension__ typedef unsigned __int128 wide;
+    return (uint64_t)(((wide)CUAI_ZONES << 64) / granules);
+}
+
+static void set_zones(cuarena_heap_t *heap, uint64_t base, uint64_t end)
+{
+    uint64_t granules = (end - base) >> heap->granule_log2;
+    heap->zone_base = base;
+    heap->zone_end = end;
+    heap->zone_factor =
+        granules < FEWEST_GRANULES || !cuai_placement_zones(heap)
+            ? 0
+            : factor_for(granules);
+    sort_again(heap);
+}
+
+void cuai_zones_fit(cuarena_heap_t *heap)
+{
+    heap->small_bytes = cuai_placement_small(heap->capacity);
+    if (heap->segment_count == 0)
+        return;
+    uint64_t base = heap->segments[0].begin;
+    uint64_t end = heap->segments[heap->segment_count - 1].end;
+    bool none_yet = heap->zone_end == heap->zone_base;
+    if (!none_yet && base >= heap->zone_base && end <= heap->zone_end)
+        return;
+    uint64_t spare = none_yet ? 0 : (end - base) / SPARE_DIVISOR;
+    set_zones(heap, base, end + spare);
+}

@@ -1,0 +1,306 @@
+/*
+ * The caller's own functions. The arena calls the functions of this file,
+ * which call the caller's and check what they answer: an arena never works
+ * with an address, a length or a status that the contract does not allow.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/error.h"
+#include "base/host.h"
+#include "base/sized.h"
+#include "memory/kinds.h"
+
+/* The size that cuarena_memory_ops_t had in the first release. */
+#define OPS_FIRST sizeof(cuarena_memory_ops_t)
+
+#define KNOWN_PROPERTIES                                                       \
+    (CUARENA_MEMORY_HOST_READABLE | CUARENA_MEMORY_TOUCHES |                   \
+     CUARENA_MEMORY_COMES_ZEROED)
+
+/* What a caller brought; `user` of this file's functions. */
+typedef struct guest {
+    cuarena_memory_ops_t ops;
+    void *user;
+} guest_t;
+
+/* ---- What comes back --------------------------------------------------- */
+
+/* Statuses other than OK, OUT_OF_MEMORY and DRIVER become DRIVER. */
+static cuarena_status_t checked(const guest_t *guest, const char *function,
+                                cuarena_status_t status)
+{
+    if (status == CUARENA_OK)
+        return status;
+    if (status == CUARENA_OUT_OF_MEMORY)
+        return cuai_fail(status, "memory '%s': %s has no more", guest->ops.name,
+                         function);
+    return cuai_fail_driver(status, "memory '%s': %s answered %s",
+                            guest->ops.name, function,
+                            cuarena_status_name(status));
+}
+
+static bool is_usable(const cuarena_memory_ops_t *ops,
+                      const cuarena_memory_segment_t *segment, uint64_t bytes)
+{
+    uint64_t end;
+    return segment->address != 0 &&
+           cuai_is_aligned(segment->address, ops->alignment) &&
+           segment->bytes == bytes && segment->reserved_bytes >= bytes &&
+           cuai_is_aligned(segment->reserved_bytes, ops->grain_bytes) &&
+           cuai_add_checked(segment->address, segment->reserved_bytes, &end);
+}
+
+/* ---- The table --------------------------------------------------------- */
+
+static cuarena_status_t available(void *user, uint64_t *bytes_out)
+{
+    const guest_t *guest = user;
+    uint64_t bytes = 0;
+    cuarena_status_t status = guest->ops.available(guest->user, &bytes);
+    if (status == CUARENA_OK)
+        *bytes_out = bytes;
+    return checked(guest, "available", status);
+}
+
+static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
+                            cuarena_memory_segment_t *segment_out)
+{
+    const guest_t *guest = user;
+    cuarena_memory_segment_t segment = {0};
+    cuarena_status_t status =
+        guest->ops.get(guest->user, bytes, reserve_bytes, &segment);
+    if (status != CUARENA_OK)
+        return checked(guest, "get", status);
+    if (!is_usable(&guest->ops, &segment, bytes)) {
+        guest->ops.give_back(guest->user, &segment);
+        return cuai_fail_driver(CUARENA_BAD_ARGUMENT,
+                                "memory '%s': get gave %" PRIu64 " of %" PRIu64
+                                " bytes at 0x%" PRIx64 ", %" PRIu64
+                                " at a multiple of %" PRIu64 " are accepted",
+                                guest->ops.name, segment.bytes,
+                                segment.reserved_bytes, segment.address, bytes,
+                                guest->ops.alignment);
+    }
+    *segment_out = segment;
+    return CUARENA_OK;
+}
+
+static void give_back(void *user, cuarena_memory_segment_t *segment)
+{
+    const guest_t *guest = user;
+    guest->ops.give_back(guest->user, segment);
+}
+
+/* The caller's function may leave `bytes` to us. */
+static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
+                             uint64_t new_bytes)
+{
+    const guest_t *guest = user;
+    cuarena_status_t status = guest->ops.grow(guest->user, segment, new_bytes);
+    if (status == CUARENA_OK)
+        segment->bytes = new_bytes;
+    return checked(guest, "grow", status);
+}
+
+static void shrink(void *user, cuarena_memory_segment_t *segment,
+                   uint64_t new_bytes)
+{
+    const guest_t *guest = user;
+    guest->ops.shrink(guest->user, segment, new_bytes);
+    segment->bytes = new_bytes;
+}
+
+static void punch(void *user, cuarena_memory_segment_t *segment,
+                  uint64_t offset, uint64_t bytes)
+{
+    const guest_t *guest = user;
+    guest->ops.punch(guest->user, segment, offset, bytes);
+}
+
+static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment,
+                             uint64_t offset, uint64_t bytes)
+{
+    const guest_t *guest = user;
+    return checked(guest, "fill",
+                   guest->ops.fill(guest->user, segment, offset, bytes));
+}
+
+/* A count above the list's would let the arena believe in moves that nobody
+ * made; all of them is the worst that can be told of a failure. */
+static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list,
+                                 size_t count, cuarena_stream_t stream,
+                                 size_t *done_out)
+{
+    const guest_t *guest = user;
+    size_t done = 0;
+    cuarena_status_t status =
+        guest->ops.relocate(guest->user, list, count, stream, &done);
+    *done_out = status == CUARENA_OK || done > count ? count : done;
+    return checked(guest, "relocate", status);
+}
+
+static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
+                                   cuarena_stream_t stream)
+{
+    const guest_t *guest = user;
+    return checked(guest, "zero_bytes",
+                   guest->ops.zero_bytes(guest->user, address, bytes, stream));
+}
+
+static cuarena_status_t mark(void *user, cuarena_stream_t stream,
+                             void **marker_out)
+{
+    const guest_t *guest = user;
+    return checked(guest, "mark",
+                   guest->ops.mark(guest->user, stream, marker_out));
+}
+
+/* BUSY is an answer, not a failure. */
+static cuarena_status_t query(void *user, void *marker)
+{
+    const guest_t *guest = user;
+    cuarena_status_t status = guest->ops.query(guest->user, marker);
+    return status == CUARENA_BUSY ? status : checked(guest, "query", status);
+}
+
+static cuarena_status_t wait(void *user, void *marker, cuarena_stream_t stream,
+                             int32_t host)
+{
+    const guest_t *guest = user;
+    return checked(guest, "wait",
+                   guest->ops.wait(guest->user, marker, stream, host));
+}
+
+static void unmark(void *user, void *marker)
+{
+    const guest_t *guest = user;
+    guest->ops.unmark(guest->user, marker);
+}
+
+static void end(void *user)
+{
+    guest_t *guest = user;
+    if (guest->ops.end != NULL)
+        guest->ops.end(guest->user);
+    cuai_host_free(guest);
+}
+
+/* ---- What the caller brought ------------------------------------------- */
+
+static cuarena_status_t lacks(const cuarena_memory_ops_t *ops, const char *what)
+{
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "ops: memory '%s' %s",
+                     ops->name != NULL ? ops->name : "", what);
+}
+
+/* What contradicts itself, or NULL. */
+static const char *contradiction(const cuarena_memory_ops_t *ops)
+{
+    if ((ops->grow == NULL) != (ops->shrink == NULL))
+        return "has one of grow and shrink, both or neither is accepted";
+    if ((ops->punch == NULL) != (ops->fill == NULL))
+        return "has one of punch and fill, both or neither is accepted";
+    const int markers = (ops->mark != NULL) + (ops->query != NULL) +
+                        (ops->wait != NULL) + (ops->unmark != NULL);
+    if (markers != 0 && markers != 4)
+        return "has some of mark, query, wait and unmark, all or none is "
+               "accepted";
+    if ((ops->properties & CUARENA_MEMORY_TOUCHES) == 0 &&
+        (ops->properties & CUARENA_MEMORY_HOST_READABLE) != 0)
+        return "is HOST_READABLE without TOUCHES";
+    return NULL;
+}
+
+static cuarena_status_t check_functions(const cuarena_memory_ops_t *ops)
+{
+    if (ops->name == NULL)
+        return lacks(ops, "has no name");
+    if (ops->get == NULL)
+        return lacks(ops, "has no get");
+    if (ops->give_back == NULL)
+        return lacks(ops, "has no give_back");
+    const char *wrong = contradiction(ops);
+    return wrong != NULL ? lacks(ops, wrong) : CUARENA_OK;
+}
+
+static cuarena_status_t check_values(const cuarena_memory_ops_t *ops,
+                                     uint64_t granule)
+{
+    if (!cuai_is_power_of_two(ops->grain_bytes) || ops->grain_bytes < granule)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "ops: memory '%s' has grain_bytes %" PRIu64
+                         ", a power of two from the alignment %" PRIu64
+                         " on is accepted",
+                         ops->name, ops->grain_bytes, granule);
+    if (!cuai_is_power_of_two(ops->alignment) || ops->alignment < granule)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "ops: memory '%s' has alignment %" PRIu64
+                         ", a power of two from the arena's %" PRIu64
+                         " on is accepted",
+                         ops->name, ops->alignment, granule);
+    if ((ops->properties & ~KNOWN_PROPERTIES) != 0 || ops->zero != 0)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "ops: memory '%s' has properties 0x%x and zero %u, "
+                         "bits of 0x%x and 0 are accepted",
+                         ops->name, (unsigned)ops->properties,
+                         (unsigned)ops->zero, (unsigned)KNOWN_PROPERTIES);
+    return CUARENA_OK;
+}
+
+static cuarena_status_t copy_table(const cuarena_config_t *config,
+                                   cuarena_memory_ops_t *ops)
+{
+    if (!cuai_sized_ok(config->ops, OPS_FIRST, sizeof *ops))
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "ops: %s, a table that cuarena_memory_ops_init has "
+                         "filled is accepted",
+                         config->ops == NULL ? "NULL" : "unknown struct_size");
+    cuarena_memory_ops_init(ops);
+    cuai_sized_read(ops, config->ops);
+    cuarena_status_t status = check_functions(ops);
+    return status != CUARENA_OK ? status : check_values(ops, config->alignment);
+}
+
+/* A function of ours for each that the caller has. */
+static void fill_table(const cuarena_memory_ops_t *theirs,
+                       cuarena_memory_ops_t *ours)
+{
+#define PASS(function) ours->function = theirs->function ? function : NULL
+    *ours = *theirs;
+    PASS(available);
+    PASS(get);
+    PASS(give_back);
+    PASS(grow);
+    PASS(shrink);
+    PASS(punch);
+    PASS(fill);
+    PASS(relocate);
+    PASS(zero_bytes);
+    PASS(mark);
+    PASS(query);
+    PASS(wait);
+    PASS(unmark);
+    ours->end = end;
+#undef PASS
+}
+
+cuarena_status_t cuai_custom_open(const cuarena_config_t *config,
+                                  cuai_memory_t *out)
+{
+    cuarena_memory_ops_t ops;
+    cuarena_status_t status = copy_table(config, &ops);
+    if (status != CUARENA_OK)
+        return status;
+    guest_t *guest = cuai_host_alloc(sizeof *guest);
+    if (guest == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "the host has no memory for a memory's record");
+    guest->ops = ops;
+    guest->user = config->ops_user;
+    fill_table(&ops, &out->ops);
+    out->user = guest;
+    return CUARENA_OK;
+}

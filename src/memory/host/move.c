@@ -1,0 +1,28 @@
+#include "memory/host/move.h"
+
+#include <string.h>
+
+cuarena_status_t cuai_move_relocate(void *user,
+                                    const cuarena_relocation_t *list,
+                                    size_t count, cuarena_stream_t stream,
+                                    size_t *done_out)
+{
+    (void)user;
+    (void)stream;
+    for (size_t i = 0; i < count; i++)
+        memmove(list[i].to, list[i].from, list[i].bytes);
+    *done_out = count;
+    return CUARENA_OK;
+}
+
+/* Always written. Letting the kernel forget whole pages takes 0.4 of the time
+ * (64 MiB: 2 ms instead of 5), but the first touch of fresh ones five times as
+ * long as a write (26 ms), and whoever asks for zeros will touch them. */
+cuarena_status_t cuai_move_zero(void *user, void *address, uint64_t bytes,
+                                cuarena_stream_t stream)
+{
+    (void)user;
+    (void)stream;
+    memset(address, 0, bytes);
+    return CUARENA_OK;
+}

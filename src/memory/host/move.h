@@ -1,0 +1,18 @@
+/*
+ * What the CPU does to bytes that it can touch: the relocate and zero_bytes of
+ * the host's memories. Everything is done when the call returns, so `stream`
+ * is not looked at.
+ */
+#ifndef CUAI_MEMORY_HOST_MOVE_H
+#define CUAI_MEMORY_HOST_MOVE_H
+
+#include "cuarena/memory.h"
+
+cuarena_status_t cuai_move_relocate(void *user,
+                                    const cuarena_relocation_t *list,
+                                    size_t count, cuarena_stream_t stream,
+                                    size_t *done_out);
+cuarena_status_t cuai_move_zero(void *user, void *address, uint64_t bytes,
+                                cuarena_stream_t stream);
+
+#endif

@@ -1,0 +1,205 @@
+/*
+ * Addresses that nothing stands behind, for bookkeeping without bytes: replays
+ * of traces, tests, planning. Who follows one crashes.
+ *
+ * They are distinct in the whole process while they are in use. The stretches
+ * in use stand in one list by address; a new one goes into the first gap that
+ * has room. Cost of get: the segments in use.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stddef.h>
+
+#include "base/bits.h"
+#include "base/error.h"
+#include "base/host.h"
+#include "base/lock.h"
+#include "memory/kinds.h"
+
+/* Addresses that no system maps by itself: above the heaps of programs at low
+ * addresses and what address checkers keep there, below programs at high
+ * addresses, their libraries and their stacks. */
+#define FIRST (UINT64_C(0x11) << 40)
+#define END (UINT64_C(0x55) << 40)
+
+/* The grain, or the arena's alignment where that is more. */
+#define GRAIN (64 * CUAI_KIB)
+
+/* What it says it has; a few TiB more fit beside it. */
+#define AVAILABLE (UINT64_C(1) << 46)
+
+static_assert(FIRST + AVAILABLE + 2 * GRAIN <= END, "what it has fits");
+
+/* Addresses for growing are set aside generously, but never more than this
+ * part of a gap, so that many arenas fit beside each other. */
+#define GAP_SHARE 64
+
+typedef struct stretch {
+    uint64_t address;
+    uint64_t bytes;
+    struct stretch *next; /* the next higher one */
+} stretch_t;
+
+static cuai_lock_t lock = CUAI_LOCK_INIT;
+static stretch_t *lowest; /* guarded by `lock` */
+
+/* Where the gap behind a stretch begins: a grain later, so that no stretch
+ * ends where another begins. */
+static uint64_t gap_begin(const stretch_t *before, uint64_t grain)
+{
+    uint64_t begin = before != NULL ? before->address + before->bytes : FIRST;
+    return cuai_align_up(begin + GRAIN, grain);
+}
+
+static uint64_t gap_end(const stretch_t *after)
+{
+    return (after != NULL ? after->address : END) - GRAIN;
+}
+
+static uint64_t share_of(uint64_t gap, uint64_t bytes, uint64_t reserve_bytes,
+                         uint64_t grain)
+{
+    uint64_t share = cuai_align_down(gap / GAP_SHARE, grain);
+    return cuai_max(bytes, cuai_min(reserve_bytes, share));
+}
+
+/* Puts the stretch into the first gap for `bytes`; false if there is none. */
+static bool insert(stretch_t *stretch, uint64_t bytes, uint64_t reserve_bytes,
+                   uint64_t grain)
+{
+    const stretch_t *before = NULL;
+    for (stretch_t **link = &lowest;; link = &(*link)->next) {
+        uint64_t begin = gap_begin(before, grain);
+        uint64_t end = gap_end(*link);
+        if (begin < end && end - begin >= bytes) {
+            stretch->address = begin;
+            stretch->bytes = share_of(end - begin, bytes, reserve_bytes, grain);
+            stretch->next = *link;
+            *link = stretch;
+            return true;
+        }
+        if (*link == NULL)
+            return false;
+        before = *link;
+    }
+}
+
+static void unlink_stretch(stretch_t *stretch)
+{
+    stretch_t **link = &lowest;
+    while (*link != stretch)
+        link = &(*link)->next;
+    *link = stretch->next;
+}
+
+/* ---- The table: `user` is the grain ------------------------------------ */
+
+static cuarena_status_t available(void *user, uint64_t *bytes_out)
+{
+    (void)user;
+    *bytes_out = AVAILABLE;
+    return CUARENA_OK;
+}
+
+static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
+                            cuarena_memory_segment_t *segment_out)
+{
+    stretch_t *stretch = cuai_host_alloc(sizeof *stretch);
+    if (stretch == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "the host has no memory for a segment's record");
+    cuai_lock(&lock);
+    bool placed = insert(stretch, bytes, reserve_bytes, (uintptr_t)user);
+    cuai_unlock(&lock);
+    if (!placed) {
+        cuai_host_free(stretch);
+        return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, bytes, AVAILABLE, 0, 0, 0,
+                               "no %" PRIu64 " bytes of addresses are left",
+                               bytes);
+    }
+    *segment_out = (cuarena_memory_segment_t){
+        .address = stretch->address,
+        .bytes = bytes,
+        .reserved_bytes = stretch->bytes,
+        .cookie = stretch,
+    };
+    return CUARENA_OK;
+}
+
+static void give_back(void *user, cuarena_memory_segment_t *segment)
+{
+    (void)user;
+    stretch_t *stretch = segment->cookie;
+    cuai_lock(&lock);
+    unlink_stretch(stretch);
+    cuai_unlock(&lock);
+    cuai_host_free(stretch);
+}
+
+static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
+                             uint64_t new_bytes)
+{
+    (void)user;
+    CUAI_ASSERT(new_bytes <= segment->reserved_bytes);
+    segment->bytes = new_bytes;
+    return CUARENA_OK;
+}
+
+static void shrink(void *user, cuarena_memory_segment_t *segment,
+                   uint64_t new_bytes)
+{
+    (void)user;
+    segment->bytes = new_bytes;
+}
+
+static void punch(void *user, cuarena_memory_segment_t *segment,
+                  uint64_t offset, uint64_t bytes)
+{
+    (void)user;
+    (void)segment;
+    (void)offset;
+    (void)bytes;
+}
+
+static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment,
+                             uint64_t offset, uint64_t bytes)
+{
+    (void)user;
+    (void)segment;
+    (void)offset;
+    (void)bytes;
+    return CUARENA_OK;
+}
+
+/* There is nothing to move, so all of it has moved. */
+static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list,
+                                 size_t count, cuarena_stream_t stream,
+                                 size_t *done_out)
+{
+    (void)user;
+    (void)list;
+    (void)stream;
+    *done_out = count;
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_none_open(const cuarena_config_t *config,
+                                cuai_memory_t *out)
+{
+    const uint64_t grain = cuai_max(GRAIN, config->alignment);
+    cuarena_memory_ops_t *ops = &out->ops;
+    cuarena_memory_ops_init(ops);
+    ops->name = "none";
+    ops->grain_bytes = grain;
+    ops->alignment = grain;
+    ops->available = available;
+    ops->get = get;
+    ops->give_back = give_back;
+    ops->grow = grow;
+    ops->shrink = shrink;
+    ops->punch = punch;
+    ops->fill = fill;
+    ops->relocate = relocate;
+    out->user = (void *)(uintptr_t)grain;
+    return CUARENA_OK;
+}

@@ -1,0 +1,214 @@
+/*
+ * Pageable host memory: addresses are set aside inaccessible, and pages are
+ * made accessible where the arena holds bytes.
+ *
+ *   address            address + bytes         address + reserved_bytes
+ *    |  usable, with holes  |  inaccessible          |
+ *
+ * Pages come zeroed, and those that go are replaced by fresh inaccessible
+ * ones, so what was given back reads as 0 when it is taken again. The system
+ * counts pages as its own when they become accessible, not before: it refuses
+ * there, and not by a signal later, what is plainly too much.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/bits.h"
+#include "base/error.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "base/system.h"
+#include "memory/host/move.h"
+#include "memory/kinds.h"
+
+/* The grain, or the arena's alignment where that is more. */
+#define GRAIN (64 * CUAI_KIB)
+
+static unsigned char *pointer_to(uint64_t address)
+{
+    return (unsigned char *)(uintptr_t)address;
+}
+
+static uint64_t address_of(const void *pointer)
+{
+    return (uint64_t)(uintptr_t)pointer;
+}
+
+static cuarena_status_t refused(int error, const char *what, uint64_t bytes)
+{
+    if (error == ENOMEM || error == EAGAIN)
+        return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, bytes, 0, 0, 0, 0,
+                               "the system has no %" PRIu64 " bytes to %s",
+                               bytes, what);
+    return cuai_fail_driver(error,
+                            "the system refused to %s %" PRIu64 " bytes: %s",
+                            what, bytes, strerror(error));
+}
+
+/* ---- Addresses --------------------------------------------------------- */
+
+static void *map_inaccessible(void *where, uint64_t bytes, int flags)
+{
+    return mmap(where, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | flags,
+                -1, 0);
+}
+
+static void unmap(uint64_t address, uint64_t bytes)
+{
+    if (bytes != 0 && munmap(pointer_to(address), bytes) != 0)
+        cuai_log(CUARENA_LOG_WARN, "%" PRIu64 " bytes stay mapped: %s", bytes,
+                 strerror(errno));
+}
+
+/* Asks for a grain more than needed and lets go of what is not aligned. 0 if
+ * the system refuses. */
+static uint64_t reserve(uint64_t bytes, uint64_t grain)
+{
+    uint64_t padded;
+    if (!cuai_add_checked(bytes, grain, &padded) || !cuai_host_allow())
+        return 0;
+    void *mapped = map_inaccessible(NULL, padded, 0);
+    if (mapped == MAP_FAILED)
+        return 0;
+    uint64_t begin = address_of(mapped);
+    uint64_t aligned = cuai_align_up(begin, grain);
+    unmap(begin, aligned - begin);
+    unmap(aligned + bytes, begin + padded - (aligned + bytes));
+    return aligned;
+}
+
+/* ---- Pages ------------------------------------------------------------- */
+
+static cuarena_status_t commit(uint64_t address, uint64_t bytes)
+{
+    if (bytes == 0)
+        return CUARENA_OK;
+    if (!cuai_host_allow())
+        return refused(ENOMEM, "commit", bytes);
+    if (mprotect(pointer_to(address), bytes, PROT_READ | PROT_WRITE) != 0)
+        return refused(errno, "commit", bytes);
+    return CUARENA_OK;
+}
+
+/* false if the kernel keeps them: locked pages, or another system. */
+static bool forget(void *pointer, uint64_t bytes)
+{
+#if defined(__linux__)
+    return madvise(pointer, bytes, MADV_DONTNEED) == 0;
+#else
+    (void)pointer;
+    (void)bytes;
+    return false;
+#endif
+}
+
+/* Cannot fail: where the system has no room for one more mapping, the pages
+ * go and their addresses stay accessible. */
+static void decommit(uint64_t address, uint64_t bytes)
+{
+    void *pointer = pointer_to(address);
+    if (bytes == 0 || map_inaccessible(pointer, bytes, MAP_FIXED) != MAP_FAILED)
+        return;
+    if (!forget(pointer, bytes))
+        memset(pointer, 0, bytes);
+}
+
+/* ---- The table: `user` is the grain ------------------------------------ */
+
+static cuarena_status_t available(void *user, uint64_t *bytes_out)
+{
+    (void)user;
+    return cuai_system_available(bytes_out);
+}
+
+static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
+                            cuarena_memory_segment_t *segment_out)
+{
+    uint64_t address = reserve(reserve_bytes, address_of(user));
+    if (address == 0)
+        return refused(ENOMEM, "set aside", reserve_bytes);
+    cuarena_status_t status = commit(address, bytes);
+    if (status != CUARENA_OK) {
+        unmap(address, reserve_bytes);
+        return status;
+    }
+    *segment_out = (cuarena_memory_segment_t){
+        .address = address,
+        .bytes = bytes,
+        .reserved_bytes = reserve_bytes,
+    };
+    return CUARENA_OK;
+}
+
+static void give_back(void *user, cuarena_memory_segment_t *segment)
+{
+    (void)user;
+    unmap(segment->address, segment->reserved_bytes);
+}
+
+static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
+                             uint64_t new_bytes)
+{
+    (void)user;
+    CUAI_ASSERT(new_bytes >= segment->bytes);
+    CUAI_ASSERT(new_bytes <= segment->reserved_bytes);
+    cuarena_status_t status =
+        commit(segment->address + segment->bytes, new_bytes - segment->bytes);
+    if (status == CUARENA_OK)
+        segment->bytes = new_bytes;
+    return status;
+}
+
+static void shrink(void *user, cuarena_memory_segment_t *segment,
+                   uint64_t new_bytes)
+{
+    (void)user;
+    CUAI_ASSERT(new_bytes <= segment->bytes);
+    decommit(segment->address + new_bytes, segment->bytes - new_bytes);
+    segment->bytes = new_bytes;
+}
+
+static void punch(void *user, cuarena_memory_segment_t *segment,
+                  uint64_t offset, uint64_t bytes)
+{
+    (void)user;
+    CUAI_ASSERT(offset + bytes <= segment->bytes);
+    decommit(segment->address + offset, bytes);
+}
+
+static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment,
+                             uint64_t offset, uint64_t bytes)
+{
+    (void)user;
+    CUAI_ASSERT(offset + bytes <= segment->bytes);
+    return commit(segment->address + offset, bytes);
+}
+
+cuarena_status_t cuai_pageable_open(const cuarena_config_t *config,
+                                    cuai_memory_t *out)
+{
+    const uint64_t grain = cuai_max(GRAIN, config->alignment);
+    cuarena_memory_ops_t *ops = &out->ops;
+    cuarena_memory_ops_init(ops);
+    ops->name = "pageable";
+    ops->properties = CUARENA_MEMORY_HOST_READABLE | CUARENA_MEMORY_TOUCHES |
+                      CUARENA_MEMORY_COMES_ZEROED;
+    ops->grain_bytes = grain;
+    ops->alignment = grain;
+    ops->available = available;
+    ops->get = get;
+    ops->give_back = give_back;
+    ops->grow = grow;
+    ops->shrink = shrink;
+    ops->punch = punch;
+    ops->fill = fill;
+    ops->relocate = cuai_move_relocate;
+    ops->zero_bytes = cuai_move_zero;
+    out->user = pointer_to(grain);
+    return CUARENA_OK;
+}

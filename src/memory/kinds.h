@@ -1,0 +1,23 @@
+/*
+ * The memories that cuai_memory_open chooses from. Each fills the table and
+ * the user of `out`; see memory/memory.h.
+ */
+#ifndef CUAI_MEMORY_KINDS_H
+#define CUAI_MEMORY_KINDS_H
+
+#include "memory/memory.h"
+
+/* Pages of this process, taken and given back 64 KiB at a time. */
+cuarena_status_t cuai_pageable_open(const cuarena_config_t *config,
+                                    cuai_memory_t *out);
+/* Addresses that nothing stands behind. */
+cuarena_status_t cuai_none_open(const cuarena_config_t *config,
+                                cuai_memory_t *out);
+/* The caller's own bytes: one segment that keeps its length. */
+cuarena_status_t cuai_bytes_open(const cuarena_config_t *config,
+                                 cuai_memory_t *out);
+/* The caller's own functions. */
+cuarena_status_t cuai_custom_open(const cuarena_config_t *config,
+                                  cuai_memory_t *out);
+
+#endif

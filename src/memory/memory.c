@@ -1,0 +1,55 @@
+#include "memory/memory.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "memory/kinds.h"
+
+typedef cuarena_status_t (*opener_t)(const cuarena_config_t *config,
+                                     cuai_memory_t *out);
+
+static const opener_t openers[] = {
+    [CUARENA_MEMORY_PAGEABLE] = cuai_pageable_open,
+    [CUARENA_MEMORY_NONE] = cuai_none_open,
+    [CUARENA_MEMORY_BYTES] = cuai_bytes_open,
+    [CUARENA_MEMORY_CUSTOM] = cuai_custom_open,
+};
+
+#define OPENER_COUNT ((int32_t)(sizeof openers / sizeof openers[0]))
+
+static opener_t opener_of(int32_t kind)
+{
+    return kind > 0 && kind < OPENER_COUNT ? openers[kind] : NULL;
+}
+
+cuarena_status_t cuai_memory_open(const cuarena_config_t *config,
+                                  cuai_memory_t *out)
+{
+    opener_t opener = opener_of(config->memory);
+    if (opener == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "memory: %d, a CUARENA_MEMORY_... is accepted",
+                         (int)config->memory);
+    cuai_memory_t opened = {0};
+    cuarena_status_t status = opener(config, &opened);
+    if (status == CUARENA_OK)
+        *out = opened;
+    return status;
+}
+
+void cuai_memory_close(cuai_memory_t *memory)
+{
+    if (memory->ops.end != NULL)
+        memory->ops.end(memory->user);
+    *memory = (cuai_memory_t){0};
+}
+
+void cuarena_memory_ops_init(cuarena_memory_ops_t *ops)
+{
+    if (ops == NULL)
+        return;
+    memset(ops, 0, sizeof *ops);
+    ops->struct_size = sizeof *ops;
+    ops->grain_bytes = 4096;
+    ops->alignment = 256;
+}

@@ -1,0 +1,525 @@
+/* See arena_support.h. */
+#include "arena_support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Assertions -------------------------------------------------------- */
+
+cuarena_error_info_t last_error(void)
+{
+    cuarena_error_info_t info;
+    cuarena_error_info_init(&info);
+    ck_assert_int_eq(cuarena_last_error_info(&info), CUARENA_OK);
+    return info;
+}
+
+void expect_sound_at(const fixture_t *f, const char *file, int line)
+{
+    char text[256] = "";
+    cuarena_status_t status = cuarena_validate(f->arena, text, sizeof text);
+    if (status != CUARENA_OK)
+        ck_abort_msg("%s:%d: the arena is not sound: %s: %s", file, line,
+                     cuarena_status_name(status), text);
+}
+
+/* ---- Fixtures ---------------------------------------------------------- */
+
+#define ALL_TRAITS                                                             \
+    (KIND_READABLE | KIND_GIVES_BACK | KIND_RESIZES | KIND_DEDICATES)
+
+const arena_kind_t arena_kinds[ARENA_KIND_COUNT] = {
+    {"pool-pageable", CUARENA_PRESET_POOL, CUARENA_MEMORY_PAGEABLE, ALL_TRAITS},
+    {"pool-none", CUARENA_PRESET_POOL, CUARENA_MEMORY_NONE,
+     ALL_TRAITS & ~KIND_READABLE},
+    {"pool-bytes", CUARENA_PRESET_POOL, CUARENA_MEMORY_BYTES, KIND_READABLE},
+    {"pool-custom", CUARENA_PRESET_POOL, CUARENA_MEMORY_CUSTOM, ALL_TRAITS},
+    {"grow-pageable", CUARENA_PRESET_GROW, CUARENA_MEMORY_PAGEABLE,
+     (ALL_TRAITS & ~KIND_RESIZES) | KIND_GROWS},
+    {"grow-none", CUARENA_PRESET_GROW, CUARENA_MEMORY_NONE,
+     KIND_GIVES_BACK | KIND_DEDICATES | KIND_GROWS},
+    {"grow-bytes", CUARENA_PRESET_GROW, CUARENA_MEMORY_BYTES,
+     KIND_READABLE | KIND_GROWS},
+    {"grow-custom", CUARENA_PRESET_GROW, CUARENA_MEMORY_CUSTOM,
+     (ALL_TRAITS & ~KIND_RESIZES) | KIND_GROWS},
+};
+
+cuarena_amount_t amount_of_bytes(uint64_t bytes)
+{
+    return (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, bytes};
+}
+
+static void prepare_bytes(fixture_t *f, uint64_t bytes)
+{
+    f->bytes = aligned_alloc(4096, bytes);
+    ck_assert_ptr_nonnull(f->bytes);
+    f->bytes_size = bytes;
+    f->config.bytes = f->bytes;
+    f->config.bytes_size = bytes;
+}
+
+static void prepare_custom(fixture_t *f, uint64_t bytes)
+{
+    test_memory_init(&f->memory);
+    f->memory.quiet = bytes > MIB(64);
+    f->config.ops = &f->memory.ops;
+    f->config.ops_user = &f->memory;
+}
+
+void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
+{
+    memset(f, 0, sizeof *f);
+    f->kind = kind;
+    cuarena_config_init(&f->config);
+    f->config.preset = kind->preset;
+    f->config.memory = kind->memory;
+    f->config.pool = amount_of_bytes(bytes);
+    if (kind->preset == CUARENA_PRESET_GROW)
+        f->config.limit = amount_of_bytes(bytes);
+    if (kind->memory == CUARENA_MEMORY_BYTES)
+        prepare_bytes(f, bytes);
+    if (kind->memory == CUARENA_MEMORY_CUSTOM)
+        prepare_custom(f, bytes);
+    snprintf(f->config.name, sizeof f->config.name, "%s", kind->name);
+}
+
+void fixture_create(fixture_t *f)
+{
+    cuarena_status_t status = cuarena_create(&f->config, &f->arena);
+    ck_assert_msg(status == CUARENA_OK, "create %s: %s (%s)", f->kind->name,
+                  cuarena_status_name(status), last_error().message);
+    expect_sound(f);
+}
+
+void fixture_open(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
+{
+    fixture_prepare(f, kind, bytes);
+    fixture_create(f);
+}
+
+void fixture_release(fixture_t *f)
+{
+    free(f->bytes);
+    f->bytes = NULL;
+    if (f->kind->memory == CUARENA_MEMORY_CUSTOM)
+        expect_memory_clean(&f->memory);
+}
+
+static void release_ended(fixture_t *f)
+{
+    ck_assert_ptr_null(f->arena);
+    if (f->kind->memory == CUARENA_MEMORY_CUSTOM)
+        ck_assert_uint_eq(f->memory.counts[OP_END], 1);
+    fixture_release(f);
+}
+
+void fixture_close(fixture_t *f)
+{
+    expect_sound(f);
+    ck_assert_uint_eq(live_blocks(f), 0);
+    ck_assert_uint_eq(live_bytes(f), 0);
+    expect_ok(cuarena_destroy(&f->arena));
+    release_ended(f);
+}
+
+void fixture_close_forced(fixture_t *f)
+{
+    expect_sound(f);
+    expect_ok(cuarena_destroy_forced(&f->arena));
+    release_ended(f);
+}
+
+void *take(fixture_t *f, uint64_t bytes)
+{
+    void *pointer = NULL;
+    cuarena_status_t status = cuarena_alloc(f->arena, bytes, &pointer);
+    ck_assert_msg(status == CUARENA_OK, "%s: alloc of %llu: %s (%s)",
+                  f->kind->name, (unsigned long long)bytes,
+                  cuarena_status_name(status), last_error().message);
+    expect_sound(f);
+    return pointer;
+}
+
+void *take_in(fixture_t *f, uint64_t bytes, int32_t region)
+{
+    void *pointer = NULL;
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.region = region;
+    step_ok(f, cuarena_alloc_with(f->arena, bytes, &request, &pointer));
+    return pointer;
+}
+
+cuarena_block_t take_block(fixture_t *f, uint64_t bytes)
+{
+    cuarena_block_t block = 0;
+    cuarena_status_t status = cuarena_block_alloc(f->arena, bytes, &block);
+    ck_assert_msg(status == CUARENA_OK, "%s: block_alloc of %llu: %s (%s)",
+                  f->kind->name, (unsigned long long)bytes,
+                  cuarena_status_name(status), last_error().message);
+    expect_sound(f);
+    ck_assert_uint_ne(block, 0);
+    return block;
+}
+
+void drop(fixture_t *f, void *pointer)
+{
+    step_ok(f, cuarena_free(f->arena, pointer));
+}
+
+void drop_block(fixture_t *f, cuarena_block_t block)
+{
+    step_ok(f, cuarena_block_free(f->arena, block));
+}
+
+cuarena_block_info_t info_of(fixture_t *f, cuarena_block_t block)
+{
+    cuarena_block_info_t info;
+    expect_ok(cuarena_block_info(f->arena, block, &info));
+    ck_assert_uint_eq(info.block, block);
+    return info;
+}
+
+void *address_of(fixture_t *f, cuarena_block_t block)
+{
+    return info_of(f, block).address;
+}
+
+cuarena_block_t unpinned_block_of(fixture_t *f, void *pointer)
+{
+    cuarena_block_t block = 0;
+    expect_ok(cuarena_block_of(f->arena, pointer, &block));
+    step_ok(f, cuarena_unpin(f->arena, pointer));
+    return block;
+}
+
+/* Insertion: rows are short. */
+void take_row(fixture_t *f, cuarena_block_t *blocks, size_t count,
+              uint64_t bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        cuarena_block_t block = take_block(f, bytes);
+        char *address = address_of(f, block);
+        size_t at = i;
+        for (; at > 0 && address < (char *)address_of(f, blocks[at - 1]); at--)
+            blocks[at] = blocks[at - 1];
+        blocks[at] = block;
+    }
+    for (size_t i = 0; i < count; i++)
+        paint(f, address_of(f, blocks[i]), bytes, i);
+}
+
+void take_pointer_row(fixture_t *f, void **pointers, size_t count,
+                      uint64_t bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *pointer = take(f, bytes);
+        size_t at = i;
+        for (; at > 0 && (char *)pointer < (char *)pointers[at - 1]; at--)
+            pointers[at] = pointers[at - 1];
+        pointers[at] = pointer;
+    }
+    for (size_t i = 0; i < count; i++)
+        paint(f, pointers[i], bytes, i);
+}
+
+void drop_row(fixture_t *f, cuarena_block_t *blocks, size_t count,
+              uint64_t bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (blocks[i] != 0)
+            expect_painted(f, address_of(f, blocks[i]), bytes, i);
+        drop_block(f, blocks[i]);
+        blocks[i] = 0;
+    }
+}
+
+void drop_pointer_row(fixture_t *f, void **pointers, size_t count,
+                      uint64_t bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (pointers[i] != NULL)
+            expect_painted(f, pointers[i], bytes, i);
+        drop(f, pointers[i]);
+        pointers[i] = NULL;
+    }
+}
+
+/* Whichever end blocks are cut from, one of the two orders does it. */
+cuarena_block_t take_above_a_hole(fixture_t *f, uint64_t hole, uint64_t bytes)
+{
+    cuarena_block_t below = take_block(f, hole);
+    cuarena_block_t block = take_block(f, bytes);
+    if ((char *)address_of(f, block) < (char *)address_of(f, below)) {
+        drop_block(f, block);
+        drop_block(f, below);
+        block = take_block(f, bytes);
+        below = take_block(f, hole);
+    }
+    ck_assert((char *)address_of(f, below) < (char *)address_of(f, block));
+    drop_block(f, below);
+    return block;
+}
+
+cuarena_status_t exhausted(const fixture_t *f)
+{
+    return f->kind->traits & KIND_GROWS ? CUARENA_LIMIT : CUARENA_OUT_OF_MEMORY;
+}
+
+cuarena_stats_t stats_of(const fixture_t *f, int32_t region)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    expect_ok(cuarena_stats(f->arena, region, &stats));
+    return stats;
+}
+
+cuarena_stats_t tag_stats_of(const fixture_t *f, cuarena_tag_t tag)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    expect_ok(cuarena_tag_stats(f->arena, tag, &stats));
+    return stats;
+}
+
+cuarena_inspection_t inspection_of(const fixture_t *f, int32_t region)
+{
+    cuarena_inspection_t inspection;
+    cuarena_inspection_init(&inspection);
+    expect_ok(cuarena_inspect(f->arena, region, &inspection));
+    return inspection;
+}
+
+uint64_t live_bytes(const fixture_t *f)
+{
+    return stats_of(f, CUARENA_REGION_ALL).live_bytes;
+}
+
+uint64_t live_blocks(const fixture_t *f)
+{
+    return stats_of(f, CUARENA_REGION_ALL).live_blocks;
+}
+
+uint64_t live_in(const fixture_t *f, int32_t region)
+{
+    return stats_of(f, region).live_bytes;
+}
+
+uint64_t room_in(const fixture_t *f, int32_t region)
+{
+    uint64_t room = stats_of(f, region).free_bytes;
+    if (f->kind->traits & KIND_GROWS)
+        room +=
+            f->config.limit.value - stats_of(f, CUARENA_REGION_ALL).held_bytes;
+    return room;
+}
+
+/* ---- Recounting -------------------------------------------------------- */
+
+typedef struct tally {
+    uint64_t blocks, live, requested;
+} tally_t;
+
+typedef struct recount {
+    tally_t all, dedicated, regions[CUARENA_REGION_COUNT];
+    uint64_t pinned, empty;
+} recount_t;
+
+static void count_into(tally_t *tally, const cuarena_block_info_t *info)
+{
+    tally->blocks++;
+    tally->live += info->allocated;
+    tally->requested += info->requested;
+}
+
+static void count_block(recount_t *recount, const cuarena_block_info_t *info)
+{
+    int apart = info->dedicated || info->adopted;
+    count_into(&recount->all, info);
+    count_into(apart ? &recount->dedicated : &recount->regions[info->region],
+               info);
+    ck_assert_uint_ge(info->allocated, info->requested);
+    recount->pinned += !apart && info->allocated != 0 && info->pins != 0;
+    recount->empty += info->allocated == 0;
+}
+
+/* A few at a time, so that the cursor is used. */
+static recount_t recount_blocks(const fixture_t *f)
+{
+    recount_t recount = {0};
+    cuarena_block_info_t infos[5];
+    uint64_t cursor = 0;
+    size_t count = 0;
+    do {
+        expect_ok(
+            cuarena_blocks(f->arena, &cursor, infos, COUNT_OF(infos), &count));
+        for (size_t i = 0; i < count; i++)
+            count_block(&recount, &infos[i]);
+    } while (count == COUNT_OF(infos));
+    return recount;
+}
+
+static void expect_tally(const cuarena_stats_t *stats, const tally_t *tally)
+{
+    ck_assert_uint_eq(stats->live_blocks, tally->blocks);
+    ck_assert_uint_eq(stats->live_bytes, tally->live);
+    ck_assert_uint_eq(stats->requested_bytes, tally->requested);
+    ck_assert_uint_eq(stats->free_bytes + stats->live_bytes,
+                      stats->capacity_bytes);
+    ck_assert_uint_ge(stats->peak_live_bytes, stats->live_bytes);
+    ck_assert_uint_ge(stats->peak_requested_bytes, stats->requested_bytes);
+    ck_assert_uint_ge(stats->peak_live_blocks, stats->live_blocks);
+}
+
+static void expect_histograms(const cuarena_inspection_t *inspection)
+{
+    uint64_t ranges = 0, free_bytes = 0;
+    for (size_t i = 0; i < COUNT_OF(inspection->range_counts); i++) {
+        ranges += inspection->range_counts[i];
+        free_bytes += inspection->range_bytes[i];
+    }
+    ck_assert_uint_eq(ranges, inspection->ranges);
+    ck_assert_uint_eq(free_bytes, inspection->free_bytes);
+}
+
+static void expect_region(const fixture_t *f, int32_t region,
+                          const tally_t *tally)
+{
+    cuarena_stats_t stats = stats_of(f, region);
+    cuarena_inspection_t inspection = inspection_of(f, region);
+    expect_tally(&stats, tally);
+    expect_histograms(&inspection);
+    ck_assert_uint_eq(inspection.free_bytes, stats.free_bytes);
+    ck_assert_uint_eq(inspection.pinned_bytes + inspection.movable_bytes,
+                      stats.live_bytes);
+    ck_assert_uint_le(stats.largest_bytes, inspection.largest_bytes);
+    ck_assert_uint_ge(stats.largest_bytes,
+                      inspection.largest_bytes - inspection.largest_bytes / 32);
+}
+
+void expect_recount(const fixture_t *f)
+{
+    recount_t recount = recount_blocks(f);
+    cuarena_stats_t all = stats_of(f, CUARENA_REGION_ALL);
+    expect_tally(&all, &recount.all);
+    ck_assert_uint_eq(all.dedicated_bytes, recount.dedicated.live);
+    ck_assert_uint_ge(all.peak_held_bytes, all.held_bytes);
+    for (int32_t region = 0; region < CUARENA_REGION_COUNT; region++)
+        expect_region(f, region, &recount.regions[region]);
+    uint64_t pinned = 0;
+    for (int32_t region = 0; region < CUARENA_REGION_COUNT; region++)
+        pinned += inspection_of(f, region).pinned_blocks;
+    ck_assert_uint_eq(pinned, recount.pinned);
+}
+
+/* ---- Relocations ------------------------------------------------------- */
+
+static int overlap(const void *a, const void *b, uint64_t a_bytes,
+                   uint64_t b_bytes)
+{
+    uintptr_t left = (uintptr_t)a, right = (uintptr_t)b;
+    return left < right + b_bytes && right < left + a_bytes;
+}
+
+/* No new range overlaps the old range of a later one. */
+static void expect_ordered(const cuarena_relocation_t *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i + 1; j < count; j++)
+            ck_assert_msg(!overlap(list[i].to, list[j].from, list[i].bytes,
+                                   list[j].bytes),
+                          "relocation %zu writes over the source of %zu", i, j);
+}
+
+int32_t hear_relocations(void *user, const cuarena_relocation_t *list,
+                         size_t count)
+{
+    heard_t *heard = user;
+    ck_assert_uint_le(heard->count + count, HEARD_MAX);
+    memcpy(heard->list + heard->count, list, count * sizeof *list);
+    heard->count += count;
+    heard->batches++;
+    if (count > heard->largest_batch)
+        heard->largest_batch = count;
+    expect_ordered(list, count);
+    return heard->stop_after != 0 && heard->batches >= heard->stop_after;
+}
+
+const cuarena_relocation_t *heard_of(const heard_t *heard,
+                                     cuarena_block_t block)
+{
+    for (size_t i = 0; i < heard->count; i++)
+        if (heard->list[i].block == block)
+            return &heard->list[i];
+    return NULL;
+}
+
+/* ---- Contents ---------------------------------------------------------- */
+
+static uint64_t pattern(uint64_t seed, uint64_t word)
+{
+    uint64_t x = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15) + word;
+    x ^= x >> 29;
+    x *= UINT64_C(0xbf58476d1ce4e5b9);
+    return x ^ x >> 32;
+}
+
+void paint_bytes(void *address, uint64_t bytes, uint64_t seed)
+{
+    char *at = address;
+    for (uint64_t done = 0; done < bytes; done += sizeof(uint64_t)) {
+        uint64_t word = pattern(seed, done);
+        uint64_t rest = bytes - done;
+        memcpy(at + done, &word, rest < sizeof word ? rest : sizeof word);
+    }
+}
+
+uint64_t painted_until(const void *address, uint64_t bytes, uint64_t seed)
+{
+    const char *at = address;
+    for (uint64_t done = 0; done < bytes; done += sizeof(uint64_t)) {
+        uint64_t word = pattern(seed, done);
+        uint64_t rest = bytes - done;
+        if (memcmp(at + done, &word, rest < sizeof word ? rest : sizeof word))
+            return done;
+    }
+    return bytes;
+}
+
+void paint(const fixture_t *f, void *address, uint64_t bytes, uint64_t seed)
+{
+    if (f->kind->traits & KIND_READABLE)
+        paint_bytes(address, bytes, seed);
+}
+
+void expect_painted(const fixture_t *f, const void *address, uint64_t bytes,
+                    uint64_t seed)
+{
+    if (!(f->kind->traits & KIND_READABLE))
+        return;
+    uint64_t until = painted_until(address, bytes, seed);
+    ck_assert_msg(
+        until == bytes, "%s: contents differ from byte %llu of %llu on",
+        f->kind->name, (unsigned long long)until, (unsigned long long)bytes);
+}
+
+void expect_zero(const fixture_t *f, const void *address, uint64_t bytes)
+{
+    if (!(f->kind->traits & KIND_READABLE))
+        return;
+    const unsigned char *at = address;
+    for (uint64_t i = 0; i < bytes; i++)
+        ck_assert_msg(at[i] == 0, "%s: byte %llu is 0x%02x, expected 0",
+                      f->kind->name, (unsigned long long)i, at[i]);
+}
+
+/* ---- Running ----------------------------------------------------------- */
+
+TCase *new_case(Suite *suite, const char *name)
+{
+    TCase *tcase = tcase_create(name);
+    tcase_set_timeout(tcase, (double)scale_pick(60, 60, 900));
+    suite_add_tcase(suite, tcase);
+    return tcase;
+}

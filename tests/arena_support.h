@@ -1,0 +1,173 @@
+/*
+ * What the tests of arenas share: a fixture that makes an arena of any kind,
+ * a recount of what lives in it, and contents that tell a wrong byte.
+ *
+ *   kind     one row of a table: a preset on a memory
+ *   fixture  an arena of some kind with the memory behind it
+ */
+#ifndef CUARENA_TESTS_ARENA_SUPPORT_H
+#define CUARENA_TESTS_ARENA_SUPPORT_H
+
+#include "arena_memory.h"
+#include "support/expect.h"
+#include "support/random.h"
+#include "support/scale.h"
+
+#include <check.h>
+#include <cuarena.h>
+#include <stdint.h>
+
+/* ---- Assertions, besides those of support/expect.h --------------------- */
+
+cuarena_error_info_t last_error(void);
+
+#define expect_ptr(got, want) ck_assert_ptr_eq(got, want)
+
+/* The validator agrees; `f` is a fixture. */
+#define expect_sound(f) expect_sound_at((f), __FILE__, __LINE__)
+
+/* One step of a test: what it comes to, and that the arena is sound after. */
+#define step(f, call, want)                                                    \
+    do {                                                                       \
+        expect_status(call, want);                                             \
+        expect_sound(f);                                                       \
+    } while (0)
+#define step_ok(f, call) step(f, call, CUARENA_OK)
+
+/* ---- Fixtures ---------------------------------------------------------- */
+
+#define KIND_READABLE 1u   /* the test may read and write blocks */
+#define KIND_GIVES_BACK 2u /* trim gives bytes back */
+#define KIND_GROWS 4u      /* holds nothing until it must */
+#define KIND_RESIZES 8u    /* resize_pool is offered */
+#define KIND_DEDICATES 16u /* blocks with a segment of their own */
+
+typedef struct arena_kind {
+    const char *name;
+    int32_t preset;
+    int32_t memory;
+    uint32_t traits;
+} arena_kind_t;
+
+/* Every preset on every memory that there is. */
+extern const arena_kind_t arena_kinds[];
+#define ARENA_KIND_COUNT 8
+/* The pool of cuArena's tests on each memory: a prefix of the same rows. */
+#define ARENA_MEMORY_COUNT 4
+/* The kind that tells most: pool on the test memory. */
+#define KIND_CUSTOM_POOL (&arena_kinds[3])
+#define KIND_NONE_POOL (&arena_kinds[1])
+#define KIND_CUSTOM_GROW (&arena_kinds[7])
+
+typedef struct fixture {
+    const arena_kind_t *kind;
+    cuarena_t *arena;
+    cuarena_config_t config;
+    test_memory_t memory; /* used by kinds of a custom memory */
+    void *bytes;          /* of kinds of the caller's bytes */
+    uint64_t bytes_size;
+} fixture_t;
+
+void expect_sound_at(const fixture_t *f, const char *file, int line);
+
+/* Fills `config` for a pool of `bytes`, or a limit of so many; the fixture
+ * holds what the arena needs. Follow it by fixture_create. */
+void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes);
+/* Makes the arena of f->config, which a test may have changed. */
+void fixture_create(fixture_t *f);
+/* Both. */
+void fixture_open(fixture_t *f, const arena_kind_t *kind, uint64_t bytes);
+/* Ends an arena in which nothing lives and checks that nothing leaked. */
+void fixture_close(fixture_t *f);
+/* The same with blocks still living. */
+void fixture_close_forced(fixture_t *f);
+/* Frees what fixture_prepare took when there is no arena. */
+void fixture_release(fixture_t *f);
+
+cuarena_amount_t amount_of_bytes(uint64_t bytes);
+
+/* Allocations that must succeed, each followed by the validator. */
+void *take(fixture_t *f, uint64_t bytes);
+void *take_in(fixture_t *f, uint64_t bytes, int32_t region);
+cuarena_block_t take_block(fixture_t *f, uint64_t bytes);
+void drop(fixture_t *f, void *pointer);
+void drop_block(fixture_t *f, cuarena_block_t block);
+/* The address of a block that is not pinned now; good until a move. */
+void *address_of(fixture_t *f, cuarena_block_t block);
+cuarena_block_info_t info_of(fixture_t *f, cuarena_block_t block);
+/* One block, alive now and without a pin. */
+cuarena_block_t unpinned_block_of(fixture_t *f, void *pointer);
+
+/* `count` blocks of `bytes` side by side, in address order, the ith painted
+ * with i. What makes a layout sure whatever the placement: they are the only
+ * ones in the one range that there is. */
+void take_row(fixture_t *f, cuarena_block_t *blocks, size_t count,
+              uint64_t bytes);
+void take_pointer_row(fixture_t *f, void **pointers, size_t count,
+                      uint64_t bytes);
+/* Those that are not 0 or NULL: contents as painted, then freed. */
+void drop_row(fixture_t *f, cuarena_block_t *blocks, size_t count,
+              uint64_t bytes);
+void drop_pointer_row(fixture_t *f, void **pointers, size_t count,
+                      uint64_t bytes);
+
+/* One block of `bytes` above a hole of `hole` bytes; together they must be as
+ * large as the only range that there is. */
+cuarena_block_t take_above_a_hole(fixture_t *f, uint64_t hole, uint64_t bytes);
+
+/* What a request for more than there is comes to. */
+cuarena_status_t exhausted(const fixture_t *f);
+
+cuarena_stats_t stats_of(const fixture_t *f, int32_t region);
+cuarena_stats_t tag_stats_of(const fixture_t *f, cuarena_tag_t tag);
+cuarena_inspection_t inspection_of(const fixture_t *f, int32_t region);
+uint64_t live_bytes(const fixture_t *f);
+uint64_t live_blocks(const fixture_t *f);
+uint64_t live_in(const fixture_t *f, int32_t region);
+/* Bytes that requests could still be given, held or not. */
+uint64_t room_in(const fixture_t *f, int32_t region);
+
+/* Adds up the enumeration and compares it with every statistic. */
+void expect_recount(const fixture_t *f);
+
+/* ---- Relocations ------------------------------------------------------- */
+
+#define HEARD_MAX 1024
+
+/* What a relocation callback heard; `user` of hear_relocations. */
+typedef struct heard {
+    cuarena_relocation_t list[HEARD_MAX];
+    size_t count;
+    size_t batches;
+    size_t largest_batch;
+    size_t stop_after; /* this many batches; 0: never */
+} heard_t;
+
+int32_t hear_relocations(void *user, const cuarena_relocation_t *list,
+                         size_t count);
+/* What was heard of a block, or NULL. */
+const cuarena_relocation_t *heard_of(const heard_t *heard,
+                                     cuarena_block_t block);
+
+/* ---- Contents; they do nothing on memories that nobody can read --------- */
+
+void paint(const fixture_t *f, void *address, uint64_t bytes, uint64_t seed);
+void expect_painted(const fixture_t *f, const void *address, uint64_t bytes,
+                    uint64_t seed);
+void expect_zero(const fixture_t *f, const void *address, uint64_t bytes);
+/* The same for plain memory; the index of the first wrong byte, or `bytes`. */
+void paint_bytes(void *address, uint64_t bytes, uint64_t seed);
+uint64_t painted_until(const void *address, uint64_t bytes, uint64_t seed);
+
+/* ---- Running ----------------------------------------------------------- */
+
+/* A case with the timeout that long tests need, added to the suite. */
+TCase *new_case(Suite *suite, const char *name);
+
+/* Once per kind or per memory: the test's _i is the row of arena_kinds. */
+#define add_test_per_kind(tcase, test)                                         \
+    tcase_add_loop_test(tcase, test, 0, ARENA_KIND_COUNT)
+#define add_test_per_memory(tcase, test)                                       \
+    tcase_add_loop_test(tcase, test, 0, ARENA_MEMORY_COUNT)
+
+#endif

@@ -1,0 +1,290 @@
+/*
+ * Amounts as text, and what they come to.
+ */
+#include "support/base_support.h"
+#include "support/expect.h"
+#include "support/random.h"
+
+#include "base/amount.h"
+#include "base/bits.h"
+
+#include <string.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- cuarena_amount_parse ---------------------------------------------- */
+
+typedef struct amount_case {
+    const char *text;
+    int32_t unit;
+    uint64_t value;
+    const char *printed; /* NULL: as the text */
+} amount_case_t;
+
+#define BYTES CUARENA_AMOUNT_BYTES
+#define PERCENT CUARENA_AMOUNT_PERCENT
+#define AUTO CUARENA_AMOUNT_AUTO
+
+static const amount_case_t amounts[] = {
+    {"0", BYTES, 0, NULL},
+    {"1", BYTES, 1, NULL},
+    {"1000", BYTES, 1000, NULL},
+    {"007", BYTES, 7, "7"},
+    {"1024", BYTES, 1024, "1KiB"},
+    {"1k", BYTES, 1024, "1KiB"},
+    {"3KiB", BYTES, 3 * CUAI_KIB, NULL},
+    {"512MiB", BYTES, 512 * CUAI_MIB, NULL},
+    {"512mib", BYTES, 512 * CUAI_MIB, "512MiB"},
+    {"512MIB", BYTES, 512 * CUAI_MIB, "512MiB"},
+    {"512M", BYTES, 512 * CUAI_MIB, "512MiB"},
+    {"4G", BYTES, 4 * CUAI_GIB, "4GiB"},
+    {"2TiB", BYTES, 2 * CUAI_TIB, NULL},
+    {"1.5GiB", BYTES, 1536 * CUAI_MIB, "1536MiB"},
+    {"1.50G", BYTES, 1536 * CUAI_MIB, "1536MiB"},
+    {"0.125k", BYTES, 128, "128"},
+    {"1.0", BYTES, 1, "1"},
+    {"0.0009765625k", BYTES, 1, "1"},
+    {"18446744073709551615", BYTES, UINT64_MAX, NULL},
+    {"16777215T", BYTES, 16777215 * CUAI_TIB, "16777215TiB"},
+    {"0%", PERCENT, 0, NULL},
+    {"80%", PERCENT, 80000, NULL},
+    {"12.5%", PERCENT, 12500, NULL},
+    {"0.001%", PERCENT, 1, NULL},
+    {"33.333%", PERCENT, 33333, NULL},
+    {"33.3330%", PERCENT, 33333, "33.333%"},
+    {"100%", PERCENT, 100000, NULL},
+    {"auto", AUTO, 0, NULL},
+    {"auto-0", AUTO, 0, "auto"},
+    {"auto-256MiB", AUTO, 256 * CUAI_MIB, NULL},
+    {"auto-1.5k", AUTO, 1536, "auto-1536"},
+    {"auto-18446744073709551615", AUTO, UINT64_MAX, NULL},
+};
+
+START_TEST(test_amount_parse_accepts)
+{
+    const amount_case_t *row = &amounts[_i];
+    cuarena_amount_t amount = {-1, -1, 0};
+    expect_ok(cuarena_amount_parse(row->text, &amount));
+    ck_assert_msg(amount.unit == row->unit, "%s: expected unit %d, got %d",
+                  row->text, (int)row->unit, (int)amount.unit);
+    ck_assert_int_eq(amount.zero, 0);
+    expect_u64(amount.value, row->value);
+}
+END_TEST
+
+START_TEST(test_amount_print_reads_as_the_same)
+{
+    const amount_case_t *row = &amounts[_i];
+    char text[CUAI_NUMBER_TEXT];
+    cuai_amount_print((cuarena_amount_t){row->unit, 0, row->value}, text);
+    expect_text(text, row->printed != NULL ? row->printed : row->text);
+}
+END_TEST
+
+typedef struct refusal_case {
+    const char *text;
+    const char *why;
+} refusal_case_t;
+
+static const refusal_case_t refusals[] = {
+    {"", "is empty"},
+    {" ", "does not begin with a digit"},
+    {" 1", "does not begin with a digit"},
+    {"1 ", "has an unknown suffix"},
+    {"1 G", "has an unknown suffix"},
+    {"+1", "does not begin with a digit"},
+    {"-1", "is negative"},
+    {"-", "is negative"},
+    {".5G", "does not begin with a digit"},
+    {"1.", "has a point without decimals"},
+    {"1.G", "has a point without decimals"},
+    {"1.5", "is no whole number of bytes"},
+    {"0.1G", "is no whole number of bytes"},
+    {"1.00000000000000000001G", "has too many decimals"},
+    {"0.1234567890123456789T", "has too many decimals"},
+    {"1e9", "has an unknown suffix"},
+    {"0x10", "has an unknown suffix"},
+    {"1,5G", "has an unknown suffix"},
+    {"512MB", "is ambiguous"},
+    {"512mb", "is ambiguous"},
+    {"1kb", "is ambiguous"},
+    {"1P", "has an unknown suffix"},
+    {"1B", "has an unknown suffix"},
+    {"1Mi", "has an unknown suffix"},
+    {"1MiBs", "has an unknown suffix"},
+    {"1MiBMiB", "has an unknown suffix"},
+    {"18446744073709551616", "is too large for 64 bits"},
+    {"99999999999999999999999", "is too large for 64 bits"},
+    {"16777216T", "is too large for 64 bits"},
+    {"100.001%", "is more than 100 %"},
+    {"101%", "is more than 100 %"},
+    {"18446744073709551615%", "is more than 100 %"},
+    {"0.0001%", "has more than three decimals"},
+    {"%", "does not begin with a digit"},
+    {"50%%", "has an unknown suffix"},
+    {"50 %", "has an unknown suffix"},
+    {"-5%", "is negative"},
+    {"AUTO", "does not begin with a digit"},
+    {"automatic", "has something behind auto"},
+    {"auto+1", "has something behind auto"},
+    {"auto-", "is empty"},
+    {"auto--1", "is negative"},
+    {"auto-5%", "has an unknown suffix"},
+    {"auto-1MB", "is ambiguous"},
+};
+
+START_TEST(test_amount_parse_refuses)
+{
+    const refusal_case_t *row = &refusals[_i];
+    cuarena_amount_t amount = {7, 8, 9};
+    expect_status(cuarena_amount_parse(row->text, &amount),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message(row->text, row->why, "accepted:");
+    ck_assert_int_eq(amount.unit, 7);
+    expect_u64(amount.value, 9);
+}
+END_TEST
+
+START_TEST(test_amount_parse_null_arguments)
+{
+    cuarena_amount_t amount;
+    expect_status(cuarena_amount_parse(NULL, &amount), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_amount_parse("1", NULL), CUARENA_BAD_ARGUMENT);
+}
+END_TEST
+
+START_TEST(test_amount_round_trip_of_random_values)
+{
+    random_state_t random = {1};
+    for (int i = 0; i < 20000; i++) {
+        uint64_t value = random_next(&random) >> random_below(&random, 64);
+        uint64_t shift = random_below(&random, 64);
+        cuarena_amount_t in = {BYTES, 0, value << shift};
+        if (i % 3 == 1)
+            in = (cuarena_amount_t){PERCENT, 0, value % 100001};
+        if (i % 3 == 2)
+            in.unit = AUTO;
+        char text[CUAI_NUMBER_TEXT];
+        cuai_amount_print(in, text);
+        cuarena_amount_t out;
+        expect_ok(cuarena_amount_parse(text, &out));
+        ck_assert_msg(out.unit == in.unit, "%s: another unit", text);
+        expect_u64(out.value, in.value);
+    }
+}
+END_TEST
+
+/* ---- cuai_amount_resolve ----------------------------------------------- */
+
+/* `user` is what is available. */
+static cuarena_status_t tell(void *user, uint64_t *bytes_out)
+{
+    *bytes_out = *(uint64_t *)user;
+    return CUARENA_OK;
+}
+
+static cuarena_status_t cannot_tell(void *user, uint64_t *bytes_out)
+{
+    (void)user;
+    (void)bytes_out;
+    return CUARENA_DRIVER;
+}
+
+static const cuarena_memory_ops_t telling = {.name = "tells",
+                                             .available = tell};
+
+static uint64_t resolved(const char *text, uint64_t available)
+{
+    cuarena_amount_t amount;
+    uint64_t bytes = 0;
+    expect_ok(cuarena_amount_parse(text, &amount));
+    expect_ok(cuai_amount_resolve(amount, &telling, &available, &bytes));
+    return bytes;
+}
+
+START_TEST(test_amount_resolve_bytes_asks_nobody)
+{
+    const cuarena_memory_ops_t silent = {.name = "silent"};
+    const cuarena_amount_t amount = {BYTES, 0, 77};
+    uint64_t bytes = 0;
+    expect_ok(cuai_amount_resolve(amount, &silent, NULL, &bytes));
+    expect_u64(bytes, 77);
+}
+END_TEST
+
+START_TEST(test_amount_resolve_percent_rounds_down_and_never_overflows)
+{
+    expect_u64(resolved("50%", 1001), 500);
+    expect_u64(resolved("0%", 1000), 0);
+    expect_u64(resolved("0.001%", 99999), 0);
+    expect_u64(resolved("0.001%", 100000), 1);
+    expect_u64(resolved("33.333%", 1000000), 333330);
+    expect_u64(resolved("100%", UINT64_MAX), UINT64_MAX);
+    expect_u64(resolved("50%", UINT64_MAX), UINT64_MAX / 2);
+}
+END_TEST
+
+START_TEST(test_amount_resolve_auto)
+{
+    expect_u64(resolved("auto", 1000), 1000);
+    expect_u64(resolved("auto-400", 1000), 600);
+    expect_u64(resolved("auto-1000", 1000), 0);
+}
+END_TEST
+
+START_TEST(test_amount_resolve_auto_that_leaves_less_than_nothing)
+{
+    const cuarena_amount_t amount = {AUTO, 0, 2048};
+    uint64_t available = 2047;
+    uint64_t bytes = 7;
+    expect_status(cuai_amount_resolve(amount, &telling, &available, &bytes),
+                  CUARENA_OUT_OF_MEMORY);
+    expect_message("auto-2KiB", "2047", "tells");
+    expect_u64(bytes, 7);
+}
+END_TEST
+
+START_TEST(test_amount_resolve_of_a_memory_that_does_not_know)
+{
+    const cuarena_memory_ops_t silent = {.name = "silent"};
+    const cuarena_memory_ops_t failing = {.name = "f",
+                                          .available = cannot_tell};
+    const cuarena_amount_t amount = {PERCENT, 0, 50000};
+    uint64_t bytes = 7;
+    expect_status(cuai_amount_resolve(amount, &silent, NULL, &bytes),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("50%", "silent");
+    expect_status(cuai_amount_resolve(amount, &failing, NULL, &bytes),
+                  CUARENA_DRIVER);
+    expect_u64(bytes, 7);
+}
+END_TEST
+
+/* A test for each row of a table. */
+static void add_rows(Suite *suite, const char *name, const TTest *test,
+                     size_t rows)
+{
+    TCase *tcase = tcase_create(name);
+    tcase_add_loop_test(tcase, test, 0, (int)rows);
+    suite_add_tcase(suite, tcase);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("amount");
+    add_rows(suite, "parse", test_amount_parse_accepts, COUNT_OF(amounts));
+    add_rows(suite, "print", test_amount_print_reads_as_the_same,
+             COUNT_OF(amounts));
+    add_rows(suite, "refused", test_amount_parse_refuses, COUNT_OF(refusals));
+    suite_add_list(suite, "edges",
+                   TEST_LIST(test_amount_parse_null_arguments,
+                             test_amount_round_trip_of_random_values));
+    suite_add_list(
+        suite, "resolve",
+        TEST_LIST(test_amount_resolve_bytes_asks_nobody,
+                  test_amount_resolve_percent_rounds_down_and_never_overflows,
+                  test_amount_resolve_auto,
+                  test_amount_resolve_auto_that_leaves_less_than_nothing,
+                  test_amount_resolve_of_a_memory_that_does_not_know));
+    return suite_main(suite);
+}

@@ -1,0 +1,705 @@
+/*
+ * How much an arena holds: growth, trim, limits and resize_pool, with the
+ * calls of the memory that each of them makes.
+ */
+#include "arena_support.h"
+
+#include <string.h>
+
+#define COUNT 8
+#define EACH KIB(64)
+#define POOL (COUNT * EACH)
+#define GRAIN KIB(4)
+
+static uint64_t held(const fixture_t *f)
+{
+    return stats_of(f, CUARENA_REGION_ALL).held_bytes;
+}
+
+static uint64_t capacity(const fixture_t *f)
+{
+    return stats_of(f, CUARENA_REGION_ALL).capacity_bytes;
+}
+
+/* What the arena believes it holds is what the memory gave. */
+static void expect_held(const fixture_t *f, uint64_t bytes)
+{
+    expect_u64(held(f), bytes);
+    expect_u64(f->memory.held_bytes, bytes);
+    expect_u64(capacity(f), bytes);
+}
+
+static uint64_t trim(fixture_t *f, uint64_t keep)
+{
+    uint64_t given = 0, before = held(f);
+    step_ok(f, cuarena_trim(f->arena, keep, &given));
+    expect_u64(before - held(f), given);
+    return given;
+}
+
+static void limit_to(fixture_t *f, int32_t kind, uint64_t bytes)
+{
+    expect_ok(cuarena_set_limit(f->arena, kind, amount_of_bytes(bytes), NULL));
+}
+
+/* ---- Growth ------------------------------------------------------------ */
+
+START_TEST(test_growth_takes_what_a_request_lacks)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    void *first = take(&f, 5000);
+    expect_held(&f, 2 * GRAIN);
+    void *second = take(&f, 5000);
+    expect_held(&f, 3 * GRAIN);
+    expect_text(test_memory_sequence(&f.memory), "get grow");
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).grows, 2);
+    drop(&f, first);
+    drop(&f, second);
+    expect_held(&f, 3 * GRAIN);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_growth_keeps_addresses)
+{
+    fixture_t f;
+    void *pointers[16];
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    for (size_t i = 0; i < COUNT_OF(pointers); i++) {
+        pointers[i] = take(&f, EACH / 2);
+        paint(&f, pointers[i], EACH / 2, i);
+    }
+    expect_held(&f, POOL);
+    drop_pointer_row(&f, pointers, COUNT_OF(pointers), EACH / 2);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_growth_by_segments_where_none_can_grow)
+{
+    fixture_t f;
+    fixture_prepare(&f, KIND_CUSTOM_GROW, POOL);
+    test_memory_make_plain(&f.memory);
+    fixture_create(&f);
+    void *first = take(&f, GRAIN);
+    void *second = take(&f, 2 * GRAIN);
+    expect_text(test_memory_sequence(&f.memory), "get get");
+    expect_held(&f, 3 * GRAIN);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).segments, 2);
+    drop(&f, first);
+    drop(&f, second);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_growth_past_the_reserved_addresses)
+{
+    fixture_t f;
+    fixture_prepare(&f, KIND_CUSTOM_GROW, POOL);
+    f.config.reserve_bytes = 2 * GRAIN;
+    fixture_create(&f);
+    void *first = take(&f, 2 * GRAIN);
+    void *second = take(&f, GRAIN);
+    expect_text(test_memory_sequence(&f.memory), "get get");
+    drop(&f, first);
+    drop(&f, second);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_growth_stops_at_the_limit)
+{
+    fixture_t f;
+    void *pointer = NULL;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_LIMIT);
+    expect_held(&f, 0);
+    void *all = take(&f, POOL);
+    step(&f, cuarena_alloc(f.arena, 1, &pointer), CUARENA_LIMIT);
+    expect_u64(last_error().limit_bytes, POOL);
+    expect_u64(last_error().held_bytes, POOL);
+    drop(&f, all);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_growth_refused_by_the_memory_changes_nothing)
+{
+    fixture_t f;
+    void *pointer = NULL;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    void *first = take(&f, GRAIN);
+    f.memory.budget_bytes = GRAIN;
+    step(&f, cuarena_alloc(f.arena, GRAIN, &pointer), CUARENA_OUT_OF_MEMORY);
+    f.memory.budget_bytes = UINT64_MAX;
+    f.memory.fail_in = 1;
+    step(&f, cuarena_alloc(f.arena, GRAIN, &pointer), CUARENA_DRIVER);
+    expect_held(&f, GRAIN);
+    ck_assert_ptr_null(pointer);
+    drop(&f, take(&f, GRAIN));
+    drop(&f, first);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_growth_of_a_block_in_place)
+{
+    fixture_t f;
+    void *now = NULL;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    void *pointer = take(&f, GRAIN);
+    paint(&f, pointer, GRAIN, 1);
+    step_ok(&f, cuarena_resize(f.arena, pointer, 4 * GRAIN, &now));
+    expect_painted(&f, now, GRAIN, 1);
+    drop(&f, now);
+    fixture_close(&f);
+}
+END_TEST
+
+/* ---- Trim -------------------------------------------------------------- */
+
+START_TEST(test_trim_an_empty_pool_and_take_it_again)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    expect_u64(trim(&f, 0), POOL);
+    expect_held(&f, 0);
+    drop(&f, take(&f, POOL));
+    expect_held(&f, POOL);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_trim_keeps_what_it_is_told)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    expect_u64(trim(&f, POOL), 0);
+    expect_u64(trim(&f, POOL / 2), POOL / 2);
+    expect_held(&f, POOL / 2);
+    expect_u64(trim(&f, UINT64_MAX), 0);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_trim_takes_from_the_middle)
+{
+    fixture_t f;
+    cuarena_block_t row[COUNT];
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    take_row(&f, row, COUNT, EACH);
+    drop_block(&f, row[3]);
+    drop_block(&f, row[4]);
+    row[3] = row[4] = 0;
+    test_memory_forget_calls(&f.memory);
+    expect_u64(trim(&f, 0), 2 * EACH);
+    expect_text(test_memory_sequence(&f.memory), "punch");
+    expect_held(&f, POOL - 2 * EACH);
+    expect_recount(&f);
+    row[3] = take_block(&f, 2 * EACH);
+    expect_text(test_memory_sequence(&f.memory), "punch fill");
+    drop_block(&f, row[3]);
+    row[3] = 0;
+    drop_row(&f, row, COUNT, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+/* Blocks a granule short of a grain: one has no whole grain, two have one. */
+START_TEST(test_trim_takes_whole_grains_only)
+{
+    fixture_t f;
+    cuarena_block_t row[COUNT];
+    uint64_t each = GRAIN - 256;
+    fixture_open(&f, KIND_CUSTOM_POOL, COUNT * GRAIN);
+    take_row(&f, row, COUNT, each);
+    drop_block(&f, row[3]);
+    expect_u64(trim(&f, 0), 0);
+    drop_block(&f, row[4]);
+    expect_u64(trim(&f, 0), GRAIN);
+    expect_held(&f, (COUNT - 1) * GRAIN);
+    row[3] = row[4] = 0;
+    drop_row(&f, row, COUNT, each);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_trim_where_the_memory_has_no_holes)
+{
+    fixture_t f;
+    cuarena_block_t row[COUNT];
+    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
+    f.memory.ops.punch = NULL;
+    f.memory.ops.fill = NULL;
+    fixture_create(&f);
+    take_row(&f, row, COUNT, EACH);
+    drop_block(&f, row[2]);
+    drop_block(&f, row[7]);
+    row[2] = row[7] = 0;
+    test_memory_forget_calls(&f.memory);
+    expect_u64(trim(&f, 0), EACH);
+    expect_text(test_memory_sequence(&f.memory), "shrink");
+    drop_row(&f, row, COUNT, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_trim_where_segments_keep_their_length)
+{
+    fixture_t f;
+    fixture_prepare(&f, KIND_CUSTOM_GROW, POOL);
+    test_memory_make_plain(&f.memory);
+    fixture_create(&f);
+    void *first = take(&f, EACH);
+    void *second = take(&f, EACH);
+    drop(&f, first);
+    test_memory_forget_calls(&f.memory);
+    expect_u64(trim(&f, 0), EACH);
+    expect_text(test_memory_sequence(&f.memory), "give_back");
+    drop(&f, second);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_trim_refill_refused_by_the_memory)
+{
+    fixture_t f;
+    void *pointer = NULL;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    trim(&f, 0);
+    f.memory.budget_bytes = POOL / 2;
+    step(&f, cuarena_alloc(f.arena, POOL, &pointer), CUARENA_OUT_OF_MEMORY);
+    ck_assert_ptr_null(pointer);
+    f.memory.budget_bytes = POOL;
+    drop(&f, take(&f, POOL));
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_trim_leaves_contents)
+{
+    fixture_t f;
+    cuarena_block_t row[COUNT];
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    take_row(&f, row, COUNT, EACH);
+    for (size_t i = 0; i < COUNT; i += 2) {
+        drop_block(&f, row[i]);
+        row[i] = 0;
+    }
+    expect_u64(trim(&f, 0), POOL / 2);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).trims, 1);
+    drop_row(&f, row, COUNT, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_trim_null_arguments)
+{
+    fixture_t f;
+    uint64_t given = 9;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    step(&f, cuarena_trim(NULL, 0, &given), CUARENA_BAD_ARGUMENT);
+    step(&f, cuarena_trim(f.arena, 0, NULL), CUARENA_BAD_ARGUMENT);
+    expect_u64(given, 9);
+    fixture_close(&f);
+}
+END_TEST
+
+/* ---- Limits ------------------------------------------------------------ */
+
+START_TEST(test_limit_gives_the_old_one)
+{
+    fixture_t f;
+    uint64_t old = 0;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    expect_ok(cuarena_get_limit(f.arena, CUARENA_LIMIT_LIVE, &old));
+    expect_u64(old, UINT64_MAX);
+    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_HELD,
+                                amount_of_bytes(2 * POOL), &old));
+    expect_u64(old, POOL);
+    expect_ok(cuarena_get_limit(f.arena, CUARENA_LIMIT_HELD, &old));
+    expect_u64(old, 2 * POOL);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_limit_live_stands_in_the_way)
+{
+    fixture_t f;
+    void *pointer = NULL;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    limit_to(&f, CUARENA_LIMIT_LIVE, 1024);
+    void *first = take(&f, 700);
+    step(&f, cuarena_alloc(f.arena, 257, &pointer), CUARENA_LIMIT);
+    expect_u64(last_error().asked_bytes, 257);
+    expect_u64(last_error().limit_bytes, 1024);
+    ck_assert_ptr_null(pointer);
+    void *second = take(&f, 256);
+    drop(&f, second);
+    drop(&f, first);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_limit_live_bounds_growth_of_a_block)
+{
+    fixture_t f;
+    void *now = NULL;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    limit_to(&f, CUARENA_LIMIT_LIVE, 1024);
+    void *pointer = take(&f, 512);
+    step(&f, cuarena_resize(f.arena, pointer, 1025, &now), CUARENA_LIMIT);
+    ck_assert_ptr_null(now);
+    step_ok(&f, cuarena_resize(f.arena, pointer, 1024, &now));
+    drop(&f, now);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_limit_below_what_lives_bounds_what_comes)
+{
+    fixture_t f;
+    void *pointer = NULL;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    void *first = take(&f, EACH);
+    limit_to(&f, CUARENA_LIMIT_LIVE, 256);
+    expect_sound(&f);
+    step(&f, cuarena_alloc(f.arena, 1, &pointer), CUARENA_LIMIT);
+    drop(&f, first);
+    drop(&f, take(&f, 1));
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_limit_held_below_what_is_held_still_serves)
+{
+    fixture_t f;
+    void *pointer = NULL;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    drop(&f, take(&f, 2 * EACH));
+    limit_to(&f, CUARENA_LIMIT_HELD, EACH);
+    void *first = take(&f, 2 * EACH);
+    step(&f, cuarena_alloc(f.arena, 1, &pointer), CUARENA_LIMIT);
+    limit_to(&f, CUARENA_LIMIT_HELD, 3 * EACH);
+    drop(&f, take(&f, EACH));
+    drop(&f, first);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_limit_as_a_share_of_what_is_available)
+{
+    fixture_t f;
+    uint64_t bytes = 0;
+    cuarena_amount_t half = {CUARENA_AMOUNT_PERCENT, 0, 50000};
+    cuarena_amount_t rest = {CUARENA_AMOUNT_AUTO, 0, MIB(1)};
+    fixture_prepare(&f, KIND_CUSTOM_GROW, POOL);
+    f.memory.available_bytes = MIB(8);
+    fixture_create(&f);
+    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_HELD, half, NULL));
+    expect_ok(cuarena_get_limit(f.arena, CUARENA_LIMIT_HELD, &bytes));
+    expect_u64(bytes, MIB(4));
+    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_HELD, rest, NULL));
+    expect_ok(cuarena_get_limit(f.arena, CUARENA_LIMIT_HELD, &bytes));
+    expect_u64(bytes, MIB(7));
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_limit_bad_arguments)
+{
+    fixture_t f;
+    uint64_t bytes = 9;
+    cuarena_amount_t unit = {7, 0, 1}, zero = {CUARENA_AMOUNT_BYTES, 1, 1};
+    cuarena_amount_t percent = {CUARENA_AMOUNT_PERCENT, 0, 100001};
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    expect_status(cuarena_set_limit(f.arena, 2, amount_of_bytes(1), &bytes),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_set_limit(f.arena, 0, unit, &bytes),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_set_limit(f.arena, 0, zero, &bytes),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_set_limit(f.arena, 0, percent, &bytes),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_get_limit(f.arena, -1, &bytes), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_get_limit(f.arena, 0, NULL), CUARENA_BAD_ARGUMENT);
+    expect_u64(bytes, 9);
+    fixture_close(&f);
+}
+END_TEST
+
+/* ---- Resize of the pool ------------------------------------------------ */
+
+static void *base_of(fixture_t *f)
+{
+    void *base = NULL;
+    uint64_t bytes = 0;
+    expect_ok(cuarena_base(f->arena, &base, &bytes));
+    expect_u64(bytes, capacity(f));
+    return base;
+}
+
+START_TEST(test_resize_pool_to_the_same_size)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    test_memory_forget_calls(&f.memory);
+    step_ok(&f, cuarena_resize_pool(f.arena, POOL));
+    expect_text(test_memory_sequence(&f.memory), "");
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_resize_pool_grows_in_place)
+{
+    fixture_t f;
+    void *row[COUNT];
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    take_pointer_row(&f, row, COUNT, EACH);
+    void *base = base_of(&f);
+    test_memory_forget_calls(&f.memory);
+    step_ok(&f, cuarena_resize_pool(f.arena, 2 * POOL));
+    expect_text(test_memory_sequence(&f.memory), "grow");
+    expect_ptr(base_of(&f), base);
+    expect_held(&f, 2 * POOL);
+    drop(&f, take(&f, POOL));
+    drop_pointer_row(&f, row, COUNT, EACH);
+    drop(&f, take(&f, 2 * POOL));
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_resize_pool_shrinks_in_place)
+{
+    fixture_t f;
+    void *row[COUNT];
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    take_pointer_row(&f, row, COUNT, EACH);
+    drop(&f, row[7]);
+    drop(&f, row[6]);
+    row[6] = row[7] = NULL;
+    test_memory_forget_calls(&f.memory);
+    step_ok(&f, cuarena_resize_pool(f.arena, POOL - 2 * EACH));
+    expect_text(test_memory_sequence(&f.memory), "shrink");
+    expect_held(&f, POOL - 2 * EACH);
+    drop_pointer_row(&f, row, COUNT, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_resize_pool_moves_what_stands_in_the_part_that_goes)
+{
+    fixture_t f;
+    heard_t heard = {.count = 0};
+    cuarena_block_t row[COUNT];
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    take_row(&f, row, COUNT, EACH);
+    for (size_t i = 0; i < 4; i++) {
+        drop_block(&f, row[i]);
+        row[i] = 0;
+    }
+    expect_ok(
+        cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    step_ok(&f, cuarena_resize_pool(f.arena, POOL / 2));
+    expect_u64(heard.count, 4);
+    expect_held(&f, POOL / 2);
+    for (size_t i = 4; i < COUNT; i++)
+        expect_ptr(heard_of(&heard, row[i])->to, address_of(&f, row[i]));
+    drop_row(&f, row, COUNT, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_resize_pool_is_busy_with_pinned_blocks_in_the_way)
+{
+    fixture_t f;
+    void *row[COUNT];
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    take_pointer_row(&f, row, COUNT, EACH);
+    drop(&f, row[0]);
+    row[0] = NULL;
+    step(&f, cuarena_resize_pool(f.arena, POOL - EACH), CUARENA_BUSY);
+    expect_held(&f, POOL);
+    drop_pointer_row(&f, row, COUNT, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_resize_pool_below_what_lives_changes_nothing)
+{
+    fixture_t f;
+    heard_t heard = {.count = 0};
+    cuarena_block_t row[COUNT];
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    take_row(&f, row, COUNT, EACH);
+    expect_ok(
+        cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    cuarena_status_t status = cuarena_resize_pool(f.arena, POOL / 2);
+    ck_assert_msg(status != CUARENA_OK, "it said that it shrank");
+    expect_sound(&f);
+    expect_held(&f, POOL);
+    expect_u64(heard.count, 0);
+    drop_row(&f, row, COUNT, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+static void open_without_growth(fixture_t *f)
+{
+    fixture_prepare(f, KIND_CUSTOM_POOL, POOL);
+    f->memory.ops.grow = NULL;
+    f->memory.ops.shrink = NULL;
+    fixture_create(f);
+}
+
+START_TEST(test_resize_pool_into_a_new_segment_moves_all)
+{
+    fixture_t f;
+    heard_t heard = {.count = 0};
+    cuarena_block_t row[COUNT];
+    open_without_growth(&f);
+    take_row(&f, row, COUNT, EACH);
+    expect_ok(
+        cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    step_ok(&f, cuarena_resize_pool(f.arena, 2 * POOL));
+    expect_u64(heard.count, COUNT);
+    expect_held(&f, 2 * POOL);
+    expect_u64(test_memory_segments(&f.memory), 1);
+    drop_row(&f, row, COUNT, EACH);
+    drop(&f, take(&f, 2 * POOL));
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_resize_pool_into_a_new_segment_is_busy_with_pins)
+{
+    fixture_t f;
+    open_without_growth(&f);
+    void *pointer = take(&f, EACH);
+    paint(&f, pointer, EACH, 1);
+    step(&f, cuarena_resize_pool(f.arena, 2 * POOL), CUARENA_BUSY);
+    expect_held(&f, POOL);
+    expect_painted(&f, pointer, EACH, 1);
+    drop(&f, pointer);
+    fixture_close(&f);
+}
+END_TEST
+
+static const struct {
+    int32_t in_place;
+    memory_op_t op;
+    uint64_t bytes;
+} failing_resizes[] = {{1, OP_GROW, 2 * POOL},
+                       {0, OP_GET, 2 * POOL},
+                       {0, OP_RELOCATE, 2 * POOL},
+                       {1, OP_RELOCATE, POOL / 2}};
+
+START_TEST(test_resize_pool_refused_by_the_memory_changes_nothing)
+{
+    fixture_t f;
+    cuarena_block_t row[COUNT];
+    heard_t heard = {.count = 0};
+    if (failing_resizes[_i].in_place)
+        fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    else
+        open_without_growth(&f);
+    take_row(&f, row, COUNT, EACH);
+    for (size_t i = 0; i < 4; i++) {
+        drop_block(&f, row[i]);
+        row[i] = 0;
+    }
+    expect_ok(
+        cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    f.memory.fail_in = 1;
+    f.memory.fail_op = (int32_t)failing_resizes[_i].op;
+    step(&f, cuarena_resize_pool(f.arena, failing_resizes[_i].bytes),
+         CUARENA_DRIVER);
+    expect_held(&f, POOL);
+    expect_u64(heard.count, 0);
+    expect_recount(&f);
+    step_ok(&f, cuarena_resize_pool(f.arena, failing_resizes[_i].bytes));
+    drop_row(&f, row, COUNT, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_resize_pool_keeps_the_stable_region)
+{
+    fixture_t f;
+    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
+    f.config.stable = amount_of_bytes(2 * EACH);
+    fixture_create(&f);
+    void *stable = take_in(&f, EACH, CUARENA_REGION_STABLE);
+    paint(&f, stable, EACH, 4);
+    step_ok(&f, cuarena_resize_pool(f.arena, 2 * POOL));
+    expect_u64(stats_of(&f, CUARENA_REGION_STABLE).capacity_bytes, 2 * EACH);
+    step_ok(&f, cuarena_resize_pool(f.arena, 3 * EACH));
+    expect_u64(stats_of(&f, CUARENA_REGION_STABLE).capacity_bytes, 2 * EACH);
+    expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).capacity_bytes, EACH);
+    step(&f, cuarena_resize_pool(f.arena, EACH), CUARENA_BAD_ARGUMENT);
+    expect_painted(&f, stable, EACH, 4);
+    drop(&f, stable);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_resize_pool_above_the_limit)
+{
+    fixture_t f;
+    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
+    f.config.limit = amount_of_bytes(POOL);
+    fixture_create(&f);
+    step(&f, cuarena_resize_pool(f.arena, 2 * POOL), CUARENA_LIMIT);
+    expect_held(&f, POOL);
+    fixture_close(&f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("pool");
+    TCase *tcase = new_case(suite, "tables");
+    tcase_add_loop_test(tcase,
+                        test_resize_pool_refused_by_the_memory_changes_nothing,
+                        0, COUNT_OF(failing_resizes));
+    suite_add_list(suite, "growth",
+                   TEST_LIST(test_growth_takes_what_a_request_lacks,
+                             test_growth_keeps_addresses,
+                             test_growth_by_segments_where_none_can_grow,
+                             test_growth_past_the_reserved_addresses,
+                             test_growth_stops_at_the_limit,
+                             test_growth_refused_by_the_memory_changes_nothing,
+                             test_growth_of_a_block_in_place));
+    suite_add_list(suite, "trim",
+                   TEST_LIST(test_trim_an_empty_pool_and_take_it_again,
+                             test_trim_keeps_what_it_is_told,
+                             test_trim_takes_from_the_middle,
+                             test_trim_takes_whole_grains_only,
+                             test_trim_where_the_memory_has_no_holes,
+                             test_trim_where_segments_keep_their_length,
+                             test_trim_refill_refused_by_the_memory,
+                             test_trim_leaves_contents,
+                             test_trim_null_arguments));
+    suite_add_list(suite, "limits",
+                   TEST_LIST(test_limit_gives_the_old_one,
+                             test_limit_live_stands_in_the_way,
+                             test_limit_live_bounds_growth_of_a_block,
+                             test_limit_below_what_lives_bounds_what_comes,
+                             test_limit_held_below_what_is_held_still_serves,
+                             test_limit_as_a_share_of_what_is_available,
+                             test_limit_bad_arguments));
+    suite_add_list(
+        suite, "resize_pool",
+        TEST_LIST(test_resize_pool_to_the_same_size,
+                  test_resize_pool_grows_in_place,
+                  test_resize_pool_shrinks_in_place,
+                  test_resize_pool_moves_what_stands_in_the_part_that_goes,
+                  test_resize_pool_is_busy_with_pinned_blocks_in_the_way,
+                  test_resize_pool_below_what_lives_changes_nothing,
+                  test_resize_pool_into_a_new_segment_moves_all,
+                  test_resize_pool_into_a_new_segment_is_busy_with_pins,
+                  test_resize_pool_keeps_the_stable_region,
+                  test_resize_pool_above_the_limit));
+    return suite_main(suite);
+}

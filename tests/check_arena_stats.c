@@ -1,0 +1,578 @@
+/*
+ * What an arena tells of itself: statistics by region and tag, peaks,
+ * inspection, the validator, the last error and the events.
+ */
+#include "arena_support.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define COUNT 8
+#define EACH KIB(64)
+#define POOL (COUNT * EACH)
+
+static char untouched_byte;
+#define UNTOUCHED ((void *)&untouched_byte)
+
+static void open_with_stable(fixture_t *f)
+{
+    fixture_prepare(f, KIND_CUSTOM_POOL, POOL);
+    f->config.stable = amount_of_bytes(2 * EACH);
+    fixture_create(f);
+}
+
+static void *take_tagged(fixture_t *f, uint64_t bytes, cuarena_tag_t tag)
+{
+    void *pointer = NULL;
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.tag = tag;
+    step_ok(f, cuarena_alloc_with(f->arena, bytes, &request, &pointer));
+    return pointer;
+}
+
+/* ---- Statistics -------------------------------------------------------- */
+
+START_TEST(test_stats_count_as_asked_and_as_taken)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    void *pointer = take(&f, 300);
+    cuarena_stats_t stats = stats_of(&f, CUARENA_REGION_DYNAMIC);
+    expect_u64(stats.requested_bytes, 300);
+    expect_u64(stats.live_bytes, 512);
+    expect_u64(stats.free_bytes, POOL - 512);
+    expect_u64(stats.capacity_bytes, POOL);
+    expect_u64(stats.live_blocks, 1);
+    expect_u64(stats.allocs, 1);
+    expect_u64(stats.frees, 0);
+    drop(&f, pointer);
+    expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).frees, 1);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_stats_of_a_region_are_its_own)
+{
+    fixture_t f;
+    open_with_stable(&f);
+    void *stable = take_in(&f, EACH, CUARENA_REGION_STABLE);
+    void *dynamic = take(&f, 2 * EACH);
+    expect_u64(live_in(&f, CUARENA_REGION_STABLE), EACH);
+    expect_u64(live_in(&f, CUARENA_REGION_DYNAMIC), 2 * EACH);
+    expect_u64(live_bytes(&f), 3 * EACH);
+    expect_u64(stats_of(&f, CUARENA_REGION_STABLE).capacity_bytes, 2 * EACH);
+    expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).capacity_bytes,
+               POOL - 2 * EACH);
+    expect_u64(stats_of(&f, CUARENA_REGION_STABLE).held_bytes, 0);
+    expect_recount(&f);
+    drop(&f, stable);
+    drop(&f, dynamic);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_stats_bad_arguments)
+{
+    fixture_t f;
+    cuarena_stats_t stats;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    cuarena_stats_init(&stats);
+    expect_status(cuarena_stats(f.arena, CUARENA_REGION_COUNT, &stats),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_stats(f.arena, -2, &stats), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_stats(f.arena, 0, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_tag_stats(f.arena, 9, &stats), CUARENA_BAD_ARGUMENT);
+    stats.struct_size = 0;
+    expect_status(cuarena_stats(f.arena, 0, &stats), CUARENA_BAD_ARGUMENT);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_stats_struct_size_of_no_version)
+{
+    fixture_t f;
+    cuarena_stats_t stats;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    cuarena_stats_init(&stats);
+    stats.struct_size += 8;
+    stats.live_bytes = 77;
+    expect_status(cuarena_stats(f.arena, 0, &stats), CUARENA_BAD_ARGUMENT);
+    expect_u64(stats.live_bytes, 77);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_stats_of_resizes_are_no_allocs)
+{
+    fixture_t f;
+    void *row[4], *now = NULL;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    take_pointer_row(&f, row, 4, EACH);
+    step_ok(&f, cuarena_resize(f.arena, row[1], EACH + 1, &now));
+    row[1] = now;
+    cuarena_stats_t stats = stats_of(&f, CUARENA_REGION_ALL);
+    expect_u64(stats.allocs - stats.frees, 4);
+    expect_u64(stats.requested_bytes, 4 * EACH + 1);
+    drop_pointer_row(&f, row, 4, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_stats_largest_is_close_and_inspect_exact)
+{
+    fixture_t f;
+    cuarena_block_t row[COUNT];
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    take_row(&f, row, COUNT, EACH);
+    for (size_t i = 1; i <= 3; i++)
+        drop_block(&f, row[i]);
+    drop_block(&f, row[6]);
+    row[1] = row[2] = row[3] = row[6] = 0;
+    uint64_t close = stats_of(&f, CUARENA_REGION_DYNAMIC).largest_bytes;
+    cuarena_inspection_t exact = inspection_of(&f, CUARENA_REGION_DYNAMIC);
+    expect_u64(exact.largest_bytes, 3 * EACH);
+    expect_between(close, 3 * EACH - 3 * EACH / 32, 3 * EACH);
+    drop_row(&f, row, COUNT, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_stats_bookkeeping_stays_within_its_bound)
+{
+    fixture_t f;
+    enum {
+        MANY = 4096
+    };
+    static void *pointers[MANY];
+    fixture_open(&f, KIND_NONE_POOL, MIB(64));
+    for (size_t i = 0; i < MANY; i++)
+        expect_ok(cuarena_alloc(f.arena, 256, &pointers[i]));
+    cuarena_stats_t stats = stats_of(&f, CUARENA_REGION_ALL);
+    ck_assert_uint_gt(stats.bookkeeping_bytes, 0);
+    ck_assert_uint_lt(stats.bookkeeping_bytes, MIB(2));
+    for (size_t i = 0; i < MANY; i++)
+        expect_ok(cuarena_free(f.arena, pointers[i]));
+    fixture_close(&f);
+}
+END_TEST
+
+/* ---- Peaks ------------------------------------------------------------- */
+
+START_TEST(test_peaks_are_of_the_same_moment_or_higher)
+{
+    fixture_t f;
+    open_with_stable(&f);
+    void *stable = take_in(&f, EACH, CUARENA_REGION_STABLE);
+    drop(&f, stable);
+    void *dynamic = take(&f, 2 * EACH + 1);
+    drop(&f, dynamic);
+    cuarena_stats_t all = stats_of(&f, CUARENA_REGION_ALL);
+    expect_u64(all.peak_live_bytes, 2 * EACH + 256);
+    expect_u64(all.peak_requested_bytes, 2 * EACH + 1);
+    expect_u64(all.peak_live_blocks, 1);
+    expect_u64(all.peak_held_bytes, POOL);
+    expect_u64(stats_of(&f, CUARENA_REGION_STABLE).peak_live_bytes, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_reset_peaks_sets_them_to_now)
+{
+    fixture_t f;
+    cuarena_tag_t tag = 0;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    expect_ok(cuarena_tag(f.arena, "t", &tag));
+    drop(&f, take_tagged(&f, 4 * EACH, tag));
+    void *pointer = take_tagged(&f, 1000, tag);
+    step_ok(&f, cuarena_reset_peaks(f.arena));
+    cuarena_stats_t all = stats_of(&f, CUARENA_REGION_ALL);
+    expect_u64(all.peak_live_bytes, 1024);
+    expect_u64(all.peak_requested_bytes, 1000);
+    expect_u64(all.peak_live_blocks, 1);
+    expect_u64(all.peak_held_bytes, all.held_bytes);
+    expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).peak_live_bytes, 1024);
+    expect_u64(tag_stats_of(&f, tag).peak_live_bytes, 1024);
+    drop(&f, pointer);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, 1024);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_peak_held_survives_a_trim)
+{
+    fixture_t f;
+    uint64_t given = 0;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    step_ok(&f, cuarena_trim(f.arena, 0, &given));
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).held_bytes, 0);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_held_bytes, POOL);
+    step_ok(&f, cuarena_reset_peaks(f.arena));
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_held_bytes, 0);
+    fixture_close(&f);
+}
+END_TEST
+
+/* A refused request is no peak, and a moving resize is not twice the block. */
+START_TEST(test_peaks_do_not_count_what_never_was)
+{
+    fixture_t f;
+    void *pointer = UNTOUCHED;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    drop(&f, take(&f, EACH));
+    expect_status(cuarena_alloc(f.arena, POOL + 1, &pointer),
+                  CUARENA_OUT_OF_MEMORY);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, EACH);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_requested_bytes, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+/* ---- Tags -------------------------------------------------------------- */
+
+START_TEST(test_tag_stats_are_of_the_tag)
+{
+    fixture_t f;
+    cuarena_tag_t a = 0, b = 0;
+    void *now = NULL;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    expect_ok(cuarena_tag(f.arena, "a", &a));
+    expect_ok(cuarena_tag(f.arena, "b", &b));
+    void *first = take_tagged(&f, 300, a);
+    void *second = take_tagged(&f, 600, b);
+    void *third = take(&f, 900);
+    expect_u64(tag_stats_of(&f, a).live_bytes, 512);
+    expect_u64(tag_stats_of(&f, b).requested_bytes, 600);
+    expect_u64(tag_stats_of(&f, 0).live_blocks, 1);
+    step_ok(&f, cuarena_resize(f.arena, first, 1000, &now));
+    expect_u64(tag_stats_of(&f, a).requested_bytes, 1000);
+    expect_u64(tag_stats_of(&f, a).live_blocks, 1);
+    drop(&f, now);
+    expect_u64(tag_stats_of(&f, a).live_bytes, 0);
+    expect_u64(tag_stats_of(&f, a).peak_live_bytes, 1024);
+    expect_u64(tag_stats_of(&f, a).held_bytes, 0);
+    drop(&f, second);
+    drop(&f, third);
+    fixture_close(&f);
+}
+END_TEST
+
+/* ---- Inspection and validation ----------------------------------------- */
+
+START_TEST(test_inspect_tells_ranges_and_blocks)
+{
+    fixture_t f;
+    void *held = NULL;
+    cuarena_block_t row[COUNT];
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    take_row(&f, row, COUNT, EACH);
+    drop_block(&f, row[1]);
+    drop_block(&f, row[4]);
+    drop_block(&f, row[5]);
+    row[1] = row[4] = row[5] = 0;
+    step_ok(&f, cuarena_block_pin(f.arena, row[0], &held));
+    cuarena_inspection_t seen = inspection_of(&f, CUARENA_REGION_DYNAMIC);
+    expect_u64(seen.ranges, 2);
+    expect_u64(seen.free_bytes, 3 * EACH);
+    expect_u64(seen.largest_bytes, 2 * EACH);
+    expect_u64(seen.pinned_blocks, 1);
+    expect_u64(seen.pinned_bytes, EACH);
+    expect_u64(seen.movable_blocks, 4);
+    expect_u64(seen.movable_bytes, 4 * EACH);
+    ck_assert(seen.fragmentation > 0.333 && seen.fragmentation < 0.334);
+    expect_u64(seen.range_counts[16], 1);
+    expect_u64(seen.range_bytes[17], 2 * EACH);
+    expect_u64(seen.block_counts[16], 5);
+    expect_u64(seen.block_bytes[16], 5 * EACH);
+    drop_row(&f, row, COUNT, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_inspect_full_and_empty)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    ck_assert(inspection_of(&f, CUARENA_REGION_ALL).fragmentation <= 0);
+    void *all = take(&f, POOL);
+    cuarena_inspection_t full = inspection_of(&f, CUARENA_REGION_DYNAMIC);
+    ck_assert(full.fragmentation <= 0);
+    expect_u64(full.ranges, 0);
+    expect_u64(full.largest_bytes, 0);
+    drop(&f, all);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_inspect_bad_arguments)
+{
+    fixture_t f;
+    cuarena_inspection_t inspection;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    cuarena_inspection_init(&inspection);
+    expect_status(cuarena_inspect(f.arena, 7, &inspection),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_inspect(f.arena, 0, NULL), CUARENA_BAD_ARGUMENT);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_validate_takes_no_text)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    expect_ok(cuarena_validate(f.arena, NULL, 0));
+    expect_status(cuarena_validate(NULL, NULL, 0), CUARENA_BAD_ARGUMENT);
+    fixture_close(&f);
+}
+END_TEST
+
+/* ---- The last error ---------------------------------------------------- */
+
+START_TEST(test_last_error_names_the_value)
+{
+    fixture_t f;
+    void *pointer = UNTOUCHED;
+    cuarena_request_t request;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    cuarena_request_init(&request);
+    request.alignment = 768;
+    expect_status(cuarena_alloc_with(f.arena, 256, &request, &pointer),
+                  CUARENA_BAD_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(last_error().message, "768"));
+    ck_assert_int_eq(last_error().status, CUARENA_BAD_ARGUMENT);
+    expect_u64(last_error().held_bytes, 0);
+    fixture_close(&f);
+}
+END_TEST
+
+static void *ask_in_thread(void *user)
+{
+    void *pointer = NULL;
+    (void)cuarena_alloc(user, 3 * POOL, &pointer);
+    return NULL;
+}
+
+START_TEST(test_last_error_is_of_the_thread)
+{
+    fixture_t f;
+    pthread_t thread;
+    void *pointer = NULL;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    expect_status(cuarena_alloc(f.arena, 2 * POOL, &pointer),
+                  CUARENA_OUT_OF_MEMORY);
+    ck_assert_int_eq(pthread_create(&thread, NULL, ask_in_thread, f.arena), 0);
+    pthread_join(thread, NULL);
+    expect_u64(last_error().asked_bytes, 2 * POOL);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).failed, 2);
+    fixture_close(&f);
+}
+END_TEST
+
+/* ---- Events ------------------------------------------------------------ */
+
+typedef struct diary {
+    cuarena_event_t events[64];
+    size_t count;
+} diary_t;
+
+static void write_down(void *user, const cuarena_event_t *event)
+{
+    diary_t *diary = user;
+    if (diary->count < COUNT_OF(diary->events))
+        diary->events[diary->count] = *event;
+    diary->count++;
+}
+
+/* The nth event of a kind, from 0; it must be there. */
+static const cuarena_event_t *event_of(const diary_t *diary, int32_t kind,
+                                       size_t nth)
+{
+    for (size_t i = 0; i < diary->count; i++)
+        if (diary->events[i].kind == kind && nth-- == 0)
+            return &diary->events[i];
+    ck_abort_msg("no event of kind %d", kind);
+    return NULL;
+}
+
+static void listen(fixture_t *f, diary_t *diary)
+{
+    diary->count = 0;
+    expect_ok(cuarena_set_event_listener(f->arena, write_down, diary));
+}
+
+START_TEST(test_event_of_alloc_resize_and_free)
+{
+    fixture_t f;
+    diary_t diary;
+    cuarena_tag_t tag = 0;
+    cuarena_block_t block = 0;
+    void *now = NULL;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    expect_ok(cuarena_tag(f.arena, "t", &tag));
+    listen(&f, &diary);
+    void *pointer = take_tagged(&f, 300, tag);
+    expect_ok(cuarena_block_of(f.arena, pointer, &block));
+    step_ok(&f, cuarena_resize(f.arena, pointer, 200, &now));
+    drop(&f, now);
+    expect_u64(diary.count, 3);
+    const cuarena_event_t *event = event_of(&diary, CUARENA_EVENT_ALLOC, 0);
+    expect_u64(event->block, block);
+    expect_ptr(event->address, pointer);
+    expect_u64(event->bytes, 300);
+    expect_u64(event->tag, tag);
+    event = event_of(&diary, CUARENA_EVENT_RESIZE, 0);
+    expect_u64(event->block, block);
+    expect_u64(event->bytes, 200);
+    event = event_of(&diary, CUARENA_EVENT_FREE, 0);
+    expect_u64(event->block, block);
+    expect_ptr(event->address, now);
+    expect_u64(event->bytes, 200);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_event_of_growth_and_trim)
+{
+    fixture_t f;
+    diary_t diary;
+    uint64_t given = 0;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    listen(&f, &diary);
+    drop(&f, take(&f, EACH));
+    expect_u64(event_of(&diary, CUARENA_EVENT_GROW, 0)->bytes, EACH);
+    step_ok(&f, cuarena_trim(f.arena, 0, &given));
+    expect_u64(event_of(&diary, CUARENA_EVENT_TRIM, 0)->bytes, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_event_of_a_refusal)
+{
+    fixture_t f;
+    diary_t diary;
+    void *pointer = NULL;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    listen(&f, &diary);
+    expect_status(cuarena_alloc(f.arena, POOL + 1, &pointer),
+                  CUARENA_OUT_OF_MEMORY);
+    expect_u64(diary.count, 1);
+    const cuarena_event_t *event = event_of(&diary, CUARENA_EVENT_FAIL, 0);
+    ck_assert_int_eq(event->status, CUARENA_OUT_OF_MEMORY);
+    expect_u64(event->bytes, POOL + 1);
+    expect_u64(event->block, 0);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_event_of_each_compaction_batch)
+{
+    fixture_t f;
+    diary_t diary;
+    cuarena_block_t row[COUNT];
+    cuarena_compact_options_t options;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    take_row(&f, row, COUNT, EACH);
+    for (size_t i = 0; i < COUNT; i += 2) {
+        drop_block(&f, row[i]);
+        row[i] = 0;
+    }
+    listen(&f, &diary);
+    cuarena_compact_options_init(&options);
+    options.batch_moves = 2;
+    step_ok(&f, cuarena_compact(f.arena, &options, NULL, NULL, NULL));
+    expect_u64(diary.count, 2);
+    expect_u64(event_of(&diary, CUARENA_EVENT_COMPACT, 0)->bytes, 2 * EACH);
+    expect_u64(event_of(&diary, CUARENA_EVENT_COMPACT, 1)->bytes, 2 * EACH);
+    drop_row(&f, row, COUNT, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_event_of_reset_and_none_for_nothing)
+{
+    fixture_t f;
+    diary_t diary;
+    void *pointer = NULL;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    take(&f, 256);
+    listen(&f, &diary);
+    expect_ok(cuarena_alloc(f.arena, 0, &pointer));
+    expect_ok(cuarena_free(f.arena, NULL));
+    expect_u64(diary.count, 0);
+    step_ok(&f, cuarena_reset(f.arena));
+    expect_u64(event_of(&diary, CUARENA_EVENT_RESET, 0)->block, 0);
+    expect_ok(cuarena_set_event_listener(f.arena, NULL, NULL));
+    size_t count = diary.count;
+    drop(&f, take(&f, 256));
+    expect_u64(diary.count, count);
+    fixture_close(&f);
+}
+END_TEST
+
+typedef struct echo {
+    fixture_t *f;
+    int32_t depth;
+    size_t events;
+} echo_t;
+
+static void allocate_once(void *user, const cuarena_event_t *event)
+{
+    echo_t *echo = user;
+    void *pointer = NULL;
+    echo->events++;
+    if (event->kind != CUARENA_EVENT_ALLOC || echo->depth > 0)
+        return;
+    echo->depth++;
+    step_ok(echo->f, cuarena_alloc(echo->f->arena, 256, &pointer));
+    step_ok(echo->f, cuarena_free(echo->f->arena, pointer));
+    step_ok(echo->f, cuarena_compact(echo->f->arena, NULL, NULL, NULL, NULL));
+    echo->depth--;
+}
+
+START_TEST(test_event_listener_may_call_the_arena)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    echo_t echo = {&f, 0, 0};
+    expect_ok(cuarena_set_event_listener(f.arena, allocate_once, &echo));
+    void *pointer = take(&f, 256);
+    expect_u64(echo.events, 3);
+    expect_ok(cuarena_set_event_listener(f.arena, NULL, NULL));
+    drop(&f, pointer);
+    fixture_close(&f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("stats");
+    suite_add_list(suite, "statistics",
+                   TEST_LIST(test_stats_count_as_asked_and_as_taken,
+                             test_stats_of_a_region_are_its_own,
+                             test_stats_bad_arguments,
+                             test_stats_struct_size_of_no_version,
+                             test_stats_of_resizes_are_no_allocs,
+                             test_stats_largest_is_close_and_inspect_exact,
+                             test_stats_bookkeeping_stays_within_its_bound));
+    suite_add_list(suite, "peaks and tags",
+                   TEST_LIST(test_peaks_are_of_the_same_moment_or_higher,
+                             test_reset_peaks_sets_them_to_now,
+                             test_peak_held_survives_a_trim,
+                             test_peaks_do_not_count_what_never_was,
+                             test_tag_stats_are_of_the_tag));
+    suite_add_list(
+        suite, "inspection",
+        TEST_LIST(test_inspect_tells_ranges_and_blocks,
+                  test_inspect_full_and_empty, test_inspect_bad_arguments,
+                  test_validate_takes_no_text, test_last_error_names_the_value,
+                  test_last_error_is_of_the_thread));
+    suite_add_list(suite, "events",
+                   TEST_LIST(test_event_of_alloc_resize_and_free,
+                             test_event_of_growth_and_trim,
+                             test_event_of_a_refusal,
+                             test_event_of_each_compaction_batch,
+                             test_event_of_reset_and_none_for_nothing,
+                             test_event_listener_may_call_the_arena));
+    return suite_main(suite);
+}

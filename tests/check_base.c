@@ -1,0 +1,517 @@
+/*
+ * The lowest layer: bits, sized structs, the host's memory, errors, statuses
+ * and the log. What needs threads is in check_lock.c.
+ */
+#define _GNU_SOURCE
+#include "support/base_support.h"
+#include "support/expect.h"
+
+#include "base/bits.h"
+#include "base/error.h"
+#include "base/host.h"
+#include "base/host_test.h"
+#include "base/log.h"
+#include "base/sized.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Bits -------------------------------------------------------------- */
+
+START_TEST(test_power_of_two_edges)
+{
+    ck_assert(!cuai_is_power_of_two(0));
+    for (uint32_t i = 0; i < 64; i++) {
+        uint64_t power = UINT64_C(1) << i;
+        ck_assert(cuai_is_power_of_two(power));
+        ck_assert(i < 2 || !cuai_is_power_of_two(power - 1));
+        ck_assert(i < 1 || !cuai_is_power_of_two(power + 1));
+    }
+    ck_assert(!cuai_is_power_of_two(UINT64_MAX));
+}
+END_TEST
+
+START_TEST(test_bit_positions)
+{
+    for (uint32_t i = 0; i < 64; i++) {
+        uint64_t power = UINT64_C(1) << i;
+        expect_u64(cuai_log2_floor(power), i);
+        expect_u64(cuai_log2_floor(power | (power - 1)), i);
+        expect_u64(cuai_ctz(power), i);
+        expect_u64(cuai_ctz(~(power - 1)), i);
+    }
+}
+END_TEST
+
+START_TEST(test_align_up_and_down)
+{
+    expect_u64(cuai_align_up(0, 8), 0);
+    expect_u64(cuai_align_up(1, 8), 8);
+    expect_u64(cuai_align_up(8, 8), 8);
+    expect_u64(cuai_align_up(9, 1), 9);
+    expect_u64(cuai_align_down(UINT64_MAX, CUAI_TIB),
+               UINT64_MAX - CUAI_TIB + 1);
+    ck_assert(cuai_is_aligned(4096, 4096));
+    ck_assert(!cuai_is_aligned(4097, 4096));
+}
+END_TEST
+
+START_TEST(test_checked_arithmetic_at_the_end_of_64_bits)
+{
+    uint64_t out = 7;
+    ck_assert(!cuai_align_up_checked(UINT64_MAX, 2, &out));
+    ck_assert(!cuai_add_checked(UINT64_MAX, 1, &out));
+    ck_assert(!cuai_mul_checked(UINT64_C(1) << 32, UINT64_C(1) << 32, &out));
+    expect_u64(out, 7);
+    ck_assert(cuai_align_up_checked(UINT64_MAX - 1, 2, &out));
+    expect_u64(out, UINT64_MAX - 1);
+    ck_assert(cuai_add_checked(UINT64_MAX, 0, &out));
+    expect_u64(out, UINT64_MAX);
+    ck_assert(cuai_mul_checked(UINT64_MAX, 0, &out));
+    expect_u64(out, 0);
+    ck_assert(cuai_mul_checked(UINT64_MAX / 3, 3, &out));
+    expect_u64(out, UINT64_MAX);
+}
+END_TEST
+
+START_TEST(test_assert_failed_aborts)
+{
+    cuai_assert_failed("one == two", "a file", 1);
+}
+END_TEST
+
+/* ---- Sized structs ----------------------------------------------------- */
+
+typedef struct grown {
+    size_t struct_size;
+    uint64_t old;
+    uint64_t added; /* in a later release */
+} grown_t;
+
+#define GROWN_FIRST offsetof(grown_t, added)
+
+START_TEST(test_sized_ok_edges)
+{
+    grown_t grown = {0};
+    ck_assert(!cuai_sized_ok(NULL, GROWN_FIRST, sizeof(grown)));
+    ck_assert(!cuai_sized_ok(&grown, GROWN_FIRST, sizeof(grown)));
+    grown.struct_size = GROWN_FIRST - 1;
+    ck_assert(!cuai_sized_ok(&grown, GROWN_FIRST, sizeof(grown)));
+    grown.struct_size = GROWN_FIRST;
+    ck_assert(cuai_sized_ok(&grown, GROWN_FIRST, sizeof(grown)));
+    grown.struct_size = sizeof(grown);
+    ck_assert(cuai_sized_ok(&grown, GROWN_FIRST, sizeof(grown)));
+    grown.struct_size = sizeof(grown) + 1;
+    ck_assert(!cuai_sized_ok(&grown, GROWN_FIRST, sizeof(grown)));
+}
+END_TEST
+
+START_TEST(test_sized_copies_what_the_caller_knows)
+{
+    const grown_t whole = {sizeof(whole), 1, 2};
+    grown_t older = {GROWN_FIRST, 8, 9};
+    grown_t full = {sizeof(full), 3, 4};
+    cuai_sized_read(&full, &older);
+    expect_u64(full.struct_size, sizeof(full));
+    expect_u64(full.old, 8);
+    expect_u64(full.added, 4);
+    cuai_sized_write(&older, &whole);
+    expect_u64(older.struct_size, GROWN_FIRST);
+    expect_u64(older.old, 1);
+    expect_u64(older.added, 9);
+}
+END_TEST
+
+/* ---- The host's memory ------------------------------------------------- */
+
+static bool is_zero(const unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (bytes[i] != 0)
+            return false;
+    }
+    return true;
+}
+
+START_TEST(test_host_alloc_is_zeroed_aligned_and_counted)
+{
+    uint64_t before = cuai_host_live();
+    for (size_t bytes = 0; bytes < 200; bytes += 7) {
+        unsigned char *p = cuai_host_alloc(bytes);
+        ck_assert_ptr_nonnull(p);
+        ck_assert(cuai_is_aligned((uintptr_t)p, _Alignof(max_align_t)));
+        ck_assert(is_zero(p, bytes));
+        memset(p, 0xff, bytes);
+        expect_u64(cuai_host_live(), before + bytes);
+        cuai_host_free(p);
+    }
+    cuai_host_free(NULL);
+    expect_u64(cuai_host_live(), before);
+}
+END_TEST
+
+START_TEST(test_host_alloc_refuses_what_overflows)
+{
+    volatile size_t all = SIZE_MAX;
+    ck_assert_ptr_null(cuai_host_alloc(all));
+    ck_assert_ptr_null(cuai_host_alloc(all - 15));
+}
+END_TEST
+
+START_TEST(test_host_region_commits_in_steps)
+{
+    uint64_t before = cuai_host_live();
+    cuai_host_region_t region;
+    ck_assert(cuai_host_reserve(&region, 10 * CUAI_HOST_STEP - 1));
+    expect_u64(region.reserved, 10 * CUAI_HOST_STEP);
+    expect_u64(region.committed, 0);
+    ck_assert(cuai_host_commit(&region, 1));
+    expect_u64(region.committed, CUAI_HOST_STEP);
+    ck_assert(cuai_host_commit(&region, CUAI_HOST_STEP + 1));
+    expect_u64(region.committed, 2 * CUAI_HOST_STEP);
+    ck_assert(is_zero(region.base, region.committed));
+    memset(region.base, 0xff, region.committed);
+    ck_assert(cuai_host_commit(&region, region.reserved));
+    expect_u64(region.committed, region.reserved);
+    ck_assert(!cuai_host_commit(&region, region.reserved + 1));
+    expect_u64(cuai_host_live(), before + region.reserved);
+    cuai_host_release(&region);
+    ck_assert_ptr_null(region.base);
+    cuai_host_release(&region);
+    expect_u64(cuai_host_live(), before);
+}
+END_TEST
+
+START_TEST(test_host_region_commit_of_what_is_committed_takes_nothing)
+{
+    cuai_host_region_t region;
+    ck_assert(cuai_host_reserve(&region, CUAI_HOST_STEP));
+    ck_assert(cuai_host_commit(&region, 1));
+    cuai_host_fail_at(1);
+    ck_assert(cuai_host_commit(&region, CUAI_HOST_STEP));
+    expect_u64(cuai_host_calls(), 0);
+    cuai_host_fail_at(0);
+    cuai_host_release(&region);
+}
+END_TEST
+
+START_TEST(test_host_reserve_reports_what_cannot_be_had)
+{
+    cuai_host_region_t region;
+    ck_assert(!cuai_host_reserve(&region, 0));
+    ck_assert(!cuai_host_reserve(&region, SIZE_MAX));
+    ck_assert(!cuai_host_reserve(&region, (size_t)1 << 60));
+    ck_assert_ptr_null(region.base);
+    ck_assert(cuai_host_reserve(&region, (size_t)1 << 38));
+    cuai_host_release(&region);
+}
+END_TEST
+
+START_TEST(test_host_fail_at_refuses_the_nth_call_only)
+{
+    cuai_host_region_t region;
+    cuai_host_fail_at(2);
+    void *first = cuai_host_alloc(1);
+    ck_assert_ptr_nonnull(first);
+    ck_assert(!cuai_host_reserve(&region, 1));
+    ck_assert(cuai_host_reserve(&region, 1));
+    expect_u64(cuai_host_calls(), 3);
+    cuai_host_fail_at(1);
+    ck_assert(!cuai_host_commit(&region, 1));
+    expect_u64(region.committed, 0);
+    ck_assert(cuai_host_commit(&region, 1));
+    cuai_host_fail_at(1);
+    ck_assert_ptr_null(cuai_host_alloc(1));
+    cuai_host_fail_at(0);
+    cuai_host_free(first);
+    cuai_host_release(&region);
+}
+END_TEST
+
+/* ---- Statuses and version ---------------------------------------------- */
+
+START_TEST(test_status_name_and_text_of_every_status)
+{
+    expect_text(cuarena_status_name(CUARENA_OK), "CUARENA_OK");
+    expect_text(cuarena_status_name(CUARENA_FRAGMENTED), "CUARENA_FRAGMENTED");
+    expect_text(cuarena_status_name(CUARENA_CORRUPT), "CUARENA_CORRUPT");
+    for (cuarena_status_t s = CUARENA_OK; s <= CUARENA_CORRUPT; s++) {
+        ck_assert_str_ne(cuarena_status_name(s), "CUARENA_UNKNOWN");
+        const char *text = cuarena_status_text(s);
+        ck_assert_msg(text[strlen(text) - 1] == '.', "no sentence: %s", text);
+    }
+}
+END_TEST
+
+START_TEST(test_status_name_of_unknown_values)
+{
+    const cuarena_status_t values[] = {-1, CUARENA_CORRUPT + 1, INT32_MAX,
+                                       INT32_MIN};
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        expect_text(cuarena_status_name(values[i]), "CUARENA_UNKNOWN");
+        ck_assert_ptr_nonnull(cuarena_status_text(values[i]));
+    }
+}
+END_TEST
+
+START_TEST(test_version_string_is_the_header)
+{
+    char expected[32];
+    snprintf(expected, sizeof(expected), "%d.%d.%d", CUARENA_VERSION_MAJOR,
+             CUARENA_VERSION_MINOR, CUARENA_VERSION_PATCH);
+    expect_text(cuarena_version_string(), expected);
+}
+END_TEST
+
+/* ---- The last error ---------------------------------------------------- */
+
+START_TEST(test_last_error_info_before_any_error)
+{
+    cuarena_error_info_t info;
+    cuarena_error_info_init(&info);
+    expect_u64(info.struct_size, sizeof(info));
+    expect_ok(cuarena_last_error_info(&info));
+    expect_status(info.status, CUARENA_OK);
+    expect_text(info.message, "");
+}
+END_TEST
+
+START_TEST(test_fail_sets_status_and_message)
+{
+    expect_status(cuai_fail(CUARENA_BUSY, "%d of %s", 2, "them"), CUARENA_BUSY);
+    expect_text(last_error_message(), "2 of them");
+    expect_text(cuai_error_message(), "2 of them");
+}
+END_TEST
+
+START_TEST(test_fail_bytes_sets_the_amounts_and_the_next_clears_them)
+{
+    cuarena_error_info_t info;
+    cuarena_error_info_init(&info);
+    expect_status(cuai_fail_bytes(CUARENA_LIMIT, 1, 2, 3, 4, 5, "no"),
+                  CUARENA_LIMIT);
+    expect_ok(cuarena_last_error_info(&info));
+    expect_status(info.status, CUARENA_LIMIT);
+    expect_u64(info.asked_bytes, 1);
+    expect_u64(info.limit_bytes, 2);
+    expect_u64(info.held_bytes, 3);
+    expect_u64(info.free_bytes, 4);
+    expect_u64(info.largest_bytes, 5);
+    expect_status(cuai_fail_driver(-17, "refused"), CUARENA_DRIVER);
+    expect_ok(cuarena_last_error_info(&info));
+    ck_assert_int_eq(info.driver_code, -17);
+    expect_u64(info.asked_bytes, 0);
+    expect_text(info.message, "refused");
+}
+END_TEST
+
+START_TEST(test_fail_cuts_a_long_message)
+{
+    char text[1000];
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    cuai_fail(CUARENA_BAD_ARGUMENT, "%s", text);
+    expect_u64(strlen(last_error_message()), 255);
+}
+END_TEST
+
+START_TEST(test_last_error_info_refuses_unknown_sizes)
+{
+    cuarena_error_info_t info;
+    cuarena_error_info_init(&info);
+    cuai_fail(CUARENA_STALE, "kept");
+    expect_status(cuarena_last_error_info(NULL), CUARENA_BAD_ARGUMENT);
+    const size_t sizes[] = {0, sizeof(size_t), sizeof(info) - 1,
+                            sizeof(info) + 1, SIZE_MAX};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        info.struct_size = sizes[i];
+        expect_status(cuarena_last_error_info(&info), CUARENA_BAD_ARGUMENT);
+        expect_text(info.message, "");
+    }
+    expect_text(last_error_message(), "kept");
+}
+END_TEST
+
+START_TEST(test_error_info_init_null)
+{
+    cuarena_error_info_init(NULL);
+}
+END_TEST
+
+/* ---- The log ----------------------------------------------------------- */
+
+typedef struct heard {
+    int32_t level;
+    int count;
+    char line[600];
+} heard_t;
+
+static void hear(void *user, int32_t level, const char *line)
+{
+    heard_t *heard = user;
+    heard->level = level;
+    heard->count++;
+    snprintf(heard->line, sizeof(heard->line), "%s", line);
+}
+
+START_TEST(test_log_level_bounds_what_is_heard)
+{
+    heard_t heard = {0};
+    cuarena_log_set_callback(hear, &heard);
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_WARN));
+    ck_assert_int_eq(cuarena_log_level(), CUARENA_LOG_WARN);
+    cuai_log(CUARENA_LOG_INFO, "not %s", "heard");
+    ck_assert_int_eq(heard.count, 0);
+    cuai_log(CUARENA_LOG_WARN, "%d heard", 1);
+    expect_text(heard.line, "1 heard");
+    cuai_log(CUARENA_LOG_ERROR, "worse");
+    ck_assert_int_eq(heard.level, CUARENA_LOG_ERROR);
+    ck_assert_int_eq(heard.count, 2);
+    cuarena_log_set_callback(NULL, NULL);
+}
+END_TEST
+
+START_TEST(test_log_off_evaluates_nothing)
+{
+    int evaluated = 0;
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
+    cuai_log(CUARENA_LOG_ERROR, "%d", ++evaluated);
+    ck_assert_int_eq(evaluated, 0);
+}
+END_TEST
+
+START_TEST(test_log_set_level_out_of_range)
+{
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_INFO));
+    expect_status(cuarena_log_set_level(-1), CUARENA_BAD_ARGUMENT);
+    expect_message("-1", "0 to 4");
+    expect_status(cuarena_log_set_level(5), CUARENA_BAD_ARGUMENT);
+    ck_assert_int_eq(cuarena_log_level(), CUARENA_LOG_INFO);
+}
+END_TEST
+
+START_TEST(test_log_cuts_a_long_line)
+{
+    heard_t heard = {0};
+    cuarena_log_set_callback(hear, &heard);
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_DEBUG));
+    cuai_log(CUARENA_LOG_DEBUG, "%0600d", 0);
+    expect_u64(strlen(heard.line), 511);
+    cuarena_log_set_callback(NULL, NULL);
+}
+END_TEST
+
+/* As if the process had just begun. */
+static void forget_level(void)
+{
+    atomic_store(&cuai_log_threshold, CUARENA_LOG_DEBUG + 1);
+}
+
+START_TEST(test_log_level_comes_from_the_environment)
+{
+    static const char *const names[] = {"off", "error", "warn", "info",
+                                        "debug"};
+    for (int32_t level = 0; level < 5; level++) {
+        setenv("CUARENA_LOG", names[level], 1);
+        forget_level();
+        ck_assert_int_eq(cuarena_log_level(), level);
+    }
+    setenv("CUARENA_LOG", "off", 1);
+    ck_assert_int_eq(cuarena_log_level(), CUARENA_LOG_DEBUG);
+}
+END_TEST
+
+START_TEST(test_log_level_is_off_for_other_words)
+{
+    static const char *const names[] = {"", "verbose", "ERROR", "1"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        setenv("CUARENA_LOG", names[i], 1);
+        forget_level();
+        ck_assert_int_eq(cuarena_log_level(), CUARENA_LOG_OFF);
+    }
+    unsetenv("CUARENA_LOG");
+    forget_level();
+    ck_assert_int_eq(cuarena_log_level(), CUARENA_LOG_OFF);
+}
+END_TEST
+
+START_TEST(test_log_first_line_reads_the_environment)
+{
+    heard_t heard = {0};
+    cuarena_log_set_callback(hear, &heard);
+    setenv("CUARENA_LOG", "error", 1);
+    forget_level();
+    cuai_log(CUARENA_LOG_INFO, "not heard");
+    cuai_log(CUARENA_LOG_ERROR, "heard");
+    ck_assert_int_eq(heard.count, 1);
+    cuarena_log_set_callback(NULL, NULL);
+}
+END_TEST
+
+START_TEST(test_log_writes_to_stderr_by_default)
+{
+    FILE *file = tmpfile();
+    ck_assert_ptr_nonnull(file);
+    fflush(stderr);
+    int kept = dup(STDERR_FILENO);
+    dup2(fileno(file), STDERR_FILENO);
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_INFO));
+    cuai_log(CUARENA_LOG_INFO, "a line");
+    fflush(stderr);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    char text[64] = "";
+    rewind(file);
+    ck_assert_ptr_nonnull(fgets(text, sizeof(text), file));
+    fclose(file);
+    expect_text(text, "cuarena: info: a line\n");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("base");
+    suite_add_list(suite, "bits",
+                   TEST_LIST(test_power_of_two_edges, test_bit_positions,
+                             test_align_up_and_down,
+                             test_checked_arithmetic_at_the_end_of_64_bits));
+    TCase *abort_case = tcase_create("assert");
+    tcase_add_test_raise_signal(abort_case, test_assert_failed_aborts, SIGABRT);
+    suite_add_tcase(suite, abort_case);
+    suite_add_list(suite, "sized",
+                   TEST_LIST(test_sized_ok_edges,
+                             test_sized_copies_what_the_caller_knows));
+    suite_add_list(
+        suite, "host",
+        TEST_LIST(test_host_alloc_is_zeroed_aligned_and_counted,
+                  test_host_alloc_refuses_what_overflows,
+                  test_host_region_commits_in_steps,
+                  test_host_region_commit_of_what_is_committed_takes_nothing,
+                  test_host_reserve_reports_what_cannot_be_had,
+                  test_host_fail_at_refuses_the_nth_call_only));
+    suite_add_list(suite, "status",
+                   TEST_LIST(test_status_name_and_text_of_every_status,
+                             test_status_name_of_unknown_values,
+                             test_version_string_is_the_header));
+    suite_add_list(
+        suite, "error",
+        TEST_LIST(test_last_error_info_before_any_error,
+                  test_fail_sets_status_and_message,
+                  test_fail_bytes_sets_the_amounts_and_the_next_clears_them,
+                  test_fail_cuts_a_long_message,
+                  test_last_error_info_refuses_unknown_sizes,
+                  test_error_info_init_null));
+    suite_add_list(suite, "log",
+                   TEST_LIST(test_log_level_bounds_what_is_heard,
+                             test_log_off_evaluates_nothing,
+                             test_log_set_level_out_of_range,
+                             test_log_cuts_a_long_line,
+                             test_log_level_comes_from_the_environment,
+                             test_log_level_is_off_for_other_words,
+                             test_log_first_line_reads_the_environment,
+                             test_log_writes_to_stderr_by_default));
+    return suite_main(suite);
+}

@@ -1,0 +1,423 @@
+/*
+ * The host's own memory runs out: each call is made to fail at its first
+ * request for memory, then at its second, until it succeeds. A failed call
+ * leaves the heap as it was. Calls that never take memory are made with all
+ * requests counted.
+ */
+#include "support/heap_map.h"
+
+#include "base/host_test.h"
+
+#define MANY 4000u
+
+static map_t map;
+static cuarena_heap_plan_t *plan;
+static uint64_t live_before; /* bytes of the host's, without a heap */
+
+static void note_live(void)
+{
+    live_before = cuai_host_live();
+}
+
+static void close_map(void)
+{
+    cuai_host_fail_at(0);
+    cuarena_heap_plan_destroy(map.heap, &plan);
+    map_close(&map);
+    expect_u64(cuai_host_live(), live_before);
+}
+
+/* ---- Failing ------------------------------------------------------------ */
+
+static uint64_t mixed(uint64_t hash, uint64_t value)
+{
+    return (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15) ^ hash >> 29;
+}
+
+/* Everything that a walk shows. */
+static uint64_t fingerprint(void)
+{
+    cuarena_heap_entry_t entry;
+    uint64_t cursor = 0;
+    uint64_t hash = 1;
+    size_t count = 1;
+    while (count == 1) {
+        expect_ok(cuarena_heap_walk(map.heap, &cursor, &entry, 1, &count));
+        if (count == 1) {
+            hash = mixed(hash, entry.offset);
+            hash = mixed(hash, entry.size);
+            hash = mixed(hash, entry.block);
+            hash = mixed(hash, entry.requested);
+            hash = mixed(hash, entry.lane);
+            hash = mixed(hash, entry.moving);
+        }
+    }
+    return hash;
+}
+
+/* How many failures it took. */
+static unsigned fail_until_ok(cuarena_status_t (*call)(void))
+{
+    for (unsigned nth = 1;; nth++) {
+        uint64_t before = fingerprint();
+        cuai_host_fail_at(nth);
+        cuarena_status_t status = call();
+        cuai_host_fail_at(0);
+        expect_valid(map.heap);
+        if (status == CUARENA_OK)
+            return nth - 1;
+        expect_status(status, CUARENA_OUT_OF_MEMORY);
+        expect_u64(fingerprint(), before);
+    }
+}
+
+static void expect_no_requests(cuarena_status_t (*call)(void))
+{
+    cuai_host_fail_at(0);
+    expect_ok(call());
+    expect_u64(cuai_host_calls(), 0);
+}
+
+START_TEST(test_host_create_fails_without_leaks)
+{
+    cuarena_heap_config_t config = map_config();
+    cuarena_status_t status = CUARENA_OUT_OF_MEMORY;
+    uint64_t nth = 0;
+    while (status != CUARENA_OK) {
+        uint64_t live = cuai_host_live();
+        cuai_host_fail_at(++nth);
+        status = cuarena_heap_create(&config, &map.heap);
+        cuai_host_fail_at(0);
+        if (status != CUARENA_OK)
+            expect_u64(cuai_host_live(), live);
+    }
+    expect_between(nth, 4, 32);
+    expect_valid(map.heap);
+}
+END_TEST
+
+/* ---- Blocks ------------------------------------------------------------- */
+
+static cuarena_status_t alloc_x(void)
+{
+    cuarena_heap_request_t request = {.size = map.granule, .tag = 'x'};
+    uint64_t offset;
+    return cuarena_heap_alloc(map.heap, &request, &map.ids['x'], &offset);
+}
+
+/* Most calls take no memory: those that do are found by trying each. */
+static unsigned alloc_many(cuarena_block_t *blocks)
+{
+    unsigned failures = 0;
+    for (unsigned i = 0; i < MANY; i++) {
+        cuai_host_fail_at(1);
+        cuarena_status_t status = alloc_x();
+        cuai_host_fail_at(0);
+        if (status != CUARENA_OK) {
+            expect_status(status, CUARENA_OUT_OF_MEMORY);
+            failures += 1 + fail_until_ok(alloc_x);
+        }
+        blocks[i] = map_id(&map, 'x');
+    }
+    expect_valid(map.heap);
+    return failures;
+}
+
+static void free_all(const cuarena_block_t *blocks, unsigned lanes)
+{
+    cuai_host_fail_at(0);
+    for (unsigned i = 0; i < MANY; i++) {
+        unsigned k = (i * 7) % MANY;
+        uint32_t lane = map_lane(&map, k % lanes);
+        expect_ok(cuarena_heap_free(map.heap, blocks[k], lane));
+    }
+    expect_u64(cuai_host_calls(), 0);
+    expect_valid(map.heap);
+}
+
+static void open_many(unsigned lanes)
+{
+    map_open(&map, "");
+    expect_ok(map_segment(&map, 0, 2 * MANY));
+    map_lane(&map, lanes - 1);
+}
+
+START_TEST(test_host_alloc_fails_at_every_slab)
+{
+    cuarena_block_t blocks[MANY];
+    open_many(1);
+    expect_between(alloc_many(blocks), 4, MANY / 8);
+    free_all(blocks, 1);
+    expect_u64(alloc_many(blocks), 0);
+}
+END_TEST
+
+START_TEST(test_host_alloc_with_lanes_fails_at_every_slab)
+{
+    cuarena_block_t blocks[MANY];
+    open_many(4);
+    expect_between(alloc_many(blocks), 4, MANY / 8);
+    free_all(blocks, 4);
+}
+END_TEST
+
+static cuarena_status_t resize_a(void)
+{
+    return cuarena_heap_resize(map.heap, map_id(&map, 'a'), map.granule,
+                               map_lane(&map, 1));
+}
+
+START_TEST(test_host_resize_takes_no_memory)
+{
+    map_open(&map, "a4 -3 b1");
+    map_lane(&map, 1);
+    expect_no_requests(resize_a);
+    expect_map(&map, "a1 1:3 -3 b1");
+}
+END_TEST
+
+static cuarena_status_t exchange_a_b(void)
+{
+    return map_exchange(&map, 'a', 'b');
+}
+
+START_TEST(test_host_exchange_takes_no_memory)
+{
+    map_open(&map, "a4 -3 b1");
+    expect_no_requests(exchange_a_b);
+}
+END_TEST
+
+/* ---- Segments ----------------------------------------------------------- */
+
+static uint64_t next_segment;
+
+static cuarena_status_t add_next(void)
+{
+    return cuarena_heap_segment_add(map.heap, map_at(&map, next_segment),
+                                    map.granule);
+}
+
+static cuarena_status_t add_next_block(void)
+{
+    cuarena_heap_request_t request = {.size = map.granule};
+    return cuarena_heap_segment_add_block(map.heap, map_at(&map, next_segment),
+                                          map.granule, &request, &map.ids['y']);
+}
+
+START_TEST(test_host_segment_add_fails_and_leaves_none)
+{
+    unsigned failures = 0;
+    map_open(&map, "");
+    for (next_segment = 0; next_segment < 2000; next_segment += 2)
+        failures += fail_until_ok(add_next);
+    expect_between(failures, 4, 100);
+}
+END_TEST
+
+START_TEST(test_host_segment_add_block_fails_and_leaves_none)
+{
+    unsigned failures = 0;
+    map_open(&map, "");
+    for (next_segment = 0; next_segment < 2000; next_segment += 2)
+        failures += fail_until_ok(add_next_block);
+    expect_between(failures, 4, 100);
+}
+END_TEST
+
+static cuarena_status_t extend_first(void)
+{
+    return cuarena_heap_segment_extend(map.heap, map_at(&map, 0), map.granule);
+}
+
+START_TEST(test_host_segment_extend_beside_a_lane_range)
+{
+    map_open(&map, "a1 1:2");
+    fail_until_ok(extend_first);
+    expect_map(&map, "a1 1:2 -1");
+}
+END_TEST
+
+static uint64_t next_cut;
+
+static cuarena_status_t cut_next(void)
+{
+    return cuarena_heap_segment_cut(map.heap, map_at(&map, next_cut),
+                                    map.granule);
+}
+
+START_TEST(test_host_segment_cut_in_the_middle_fails_and_cuts_nothing)
+{
+    unsigned failures = 0;
+    map_open(&map, "-1000");
+    for (next_cut = 1; next_cut < 999; next_cut += 2)
+        failures += fail_until_ok(cut_next);
+    expect_between(failures, 3, 100);
+}
+END_TEST
+
+static cuarena_status_t join_first(void)
+{
+    return cuarena_heap_segment_join(map.heap, map_at(&map, 3));
+}
+
+START_TEST(test_host_segment_join_takes_no_memory)
+{
+    map_open(&map, "a1 1:2 | -4");
+    expect_no_requests(join_first);
+    expect_map(&map, "a1 1:2 -4");
+}
+END_TEST
+
+/* ---- Lanes -------------------------------------------------------------- */
+
+static uint32_t new_lane;
+
+static cuarena_status_t create_lane(void)
+{
+    return cuarena_heap_lane_create(map.heap, &new_lane);
+}
+
+START_TEST(test_host_lane_create_fails_and_makes_none)
+{
+    map_open(&map, "a1 -1");
+    expect_between(fail_until_ok(create_lane), 1, 4);
+    expect_ok(cuarena_heap_free(map.heap, map_id(&map, 'a'), new_lane));
+    expect_valid(map.heap);
+}
+END_TEST
+
+static cuarena_status_t settle_first(void)
+{
+    return cuarena_heap_lane_settle(map.heap, map_lane(&map, 1));
+}
+
+static cuarena_status_t destroy_second(void)
+{
+    return cuarena_heap_lane_destroy(map.heap, map_lane(&map, 2));
+}
+
+START_TEST(test_host_settle_and_lane_destroy_take_no_memory)
+{
+    map_open(&map, "1:1 2:1 -1 2:1 1:1");
+    expect_no_requests(settle_first);
+    expect_no_requests(destroy_second);
+    expect_map(&map, "-5");
+}
+END_TEST
+
+/* ---- Plans -------------------------------------------------------------- */
+
+static cuarena_status_t create_plan(void)
+{
+    cuarena_heap_plan_options_t options;
+    cuarena_heap_plan_options_init(&options);
+    return cuarena_heap_plan_create(map.heap, &options, &plan);
+}
+
+static cuarena_status_t begin_plan(void)
+{
+    return cuarena_heap_plan_begin(map.heap, plan);
+}
+
+static cuarena_status_t commit_plan(void)
+{
+    return cuarena_heap_plan_commit(map.heap, plan, map_lane(&map, 1));
+}
+
+static cuarena_status_t abort_plan(void)
+{
+    return cuarena_heap_plan_abort(map.heap, plan);
+}
+
+START_TEST(test_host_plan_create_fails_without_a_plan)
+{
+    map_open(&map, "-2 a3 -1 b4");
+    expect_between(fail_until_ok(create_plan), 1, 4);
+    ck_assert_ptr_nonnull(plan);
+}
+END_TEST
+
+START_TEST(test_host_plan_begin_fails_and_holds_nothing)
+{
+    cuarena_block_t blocks[MANY];
+    open_many(1);
+    alloc_many(blocks);
+    expect_ok(cuarena_heap_free(map.heap, blocks[0], 0));
+    expect_ok(create_plan());
+    expect_between(fail_until_ok(begin_plan), 1, 4);
+}
+END_TEST
+
+START_TEST(test_host_plan_commit_takes_no_memory)
+{
+    map_open(&map, "-2 a3 -1 b4 p1!");
+    map_lane(&map, 2);
+    expect_ok(create_plan());
+    expect_ok(begin_plan());
+    expect_ok(map_free_to(&map, 'p', 2));
+    expect_no_requests(commit_plan);
+    expect_map(&map, "a3 b4 1:3 2:1");
+}
+END_TEST
+
+START_TEST(test_host_plan_abort_takes_no_memory)
+{
+    map_open(&map, "-2 a3 -1 b4 p1!");
+    map_lane(&map, 2);
+    expect_ok(create_plan());
+    expect_ok(begin_plan());
+    expect_ok(map_free_to(&map, 'p', 2));
+    expect_no_requests(abort_plan);
+    expect_map(&map, "-2 a3 -1 b4 2:1");
+}
+END_TEST
+
+/* ---- The suite ---------------------------------------------------------- */
+
+static void add(Suite *suite, const char *name, const TTest *const *tests)
+{
+    TCase *tcase = suite_add_list(suite, name, tests);
+    tcase_add_checked_fixture(tcase, note_live, close_map);
+    tcase_set_timeout(tcase, 120);
+}
+
+static void add_blocks(Suite *suite)
+{
+    add(suite, "blocks",
+        TEST_LIST(test_host_create_fails_without_leaks,
+                  test_host_alloc_fails_at_every_slab,
+                  test_host_alloc_with_lanes_fails_at_every_slab,
+                  test_host_resize_takes_no_memory,
+                  test_host_exchange_takes_no_memory));
+}
+
+static void add_segments(Suite *suite)
+{
+    add(suite, "segments",
+        TEST_LIST(test_host_segment_add_fails_and_leaves_none,
+                  test_host_segment_add_block_fails_and_leaves_none,
+                  test_host_segment_extend_beside_a_lane_range,
+                  test_host_segment_cut_in_the_middle_fails_and_cuts_nothing,
+                  test_host_segment_join_takes_no_memory));
+}
+
+static void add_lanes_and_plans(Suite *suite)
+{
+    add(suite, "lanes and plans",
+        TEST_LIST(test_host_lane_create_fails_and_makes_none,
+                  test_host_settle_and_lane_destroy_take_no_memory,
+                  test_host_plan_create_fails_without_a_plan,
+                  test_host_plan_begin_fails_and_holds_nothing,
+                  test_host_plan_commit_takes_no_memory,
+                  test_host_plan_abort_takes_no_memory));
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("heap without host memory");
+    add_blocks(suite);
+    add_segments(suite);
+    add_lanes_and_plans(suite);
+    return suite_main(suite);
+}

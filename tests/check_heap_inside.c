@@ -1,0 +1,423 @@
+/*
+ * The heap from inside: what the validator finds when the bookkeeping is
+ * damaged, ids at the end of their generations, and the calls that only the
+ * arena makes.
+ */
+#include "support/heap_map.h"
+
+#include "heap/heap.h"
+
+#include <string.h>
+
+static map_t map;
+
+static void close_map(void)
+{
+    map_close(&map);
+}
+
+static cuai_record_t *record_of(char tag)
+{
+    return &map.heap->records[map_id(&map, tag) & CUAI_SLOT_MASK];
+}
+
+/* ---- Damage ------------------------------------------------------------- */
+
+/* Every kind of record: HEADs, blocks, a SPACER between two ranges, FREE. */
+static void open_damaged(void)
+{
+    map_open(&map, "a2 -3 b4 1:2 -5 c1! x1 ~6 d3 -1");
+    expect_ok(map_free_to(&map, 'x', 1));
+    expect_map(&map, "a2 -3 b4 1:2 -5 c1! 1:1 ~6 d3 -1");
+    expect_ok(map_segment(&map, 100, 1));
+    expect_ok(map_cut(&map, 100, 1));
+}
+
+typedef struct damage {
+    const char *what;
+    void (*make)(void);
+} damage_t;
+
+#define DAMAGE(name, statement)                                                \
+    static void name(void)                                                     \
+    {                                                                          \
+        statement;                                                             \
+    }
+
+#define WILD 0x7fffffau
+
+DAMAGE(live_bytes, map.heap->live_bytes += 256)
+DAMAGE(requested_bytes, map.heap->requested_bytes += 1)
+DAMAGE(live_blocks, map.heap->live_blocks += 1)
+DAMAGE(allocs, map.heap->allocs += 1)
+DAMAGE(frees, map.heap->frees += 1)
+DAMAGE(capacity, map.heap->capacity += 256)
+DAMAGE(spacers, map.heap->spacers += 1)
+DAMAGE(retired, map.heap->retired += 1)
+DAMAGE(lane_count, map.heap->lane_count += 1)
+DAMAGE(peak_bytes, map.heap->peak_live_bytes = 0)
+DAMAGE(peak_requested, map.heap->peak_requested_bytes = 0)
+DAMAGE(peak_blocks, map.heap->peak_live_blocks = 0)
+DAMAGE(spare_lost, map.heap->spare = 0)
+DAMAGE(spare_ring, map.heap->records[map.heap->spare].next = map.heap->spare)
+DAMAGE(spare_wild, map.heap->spare = WILD)
+DAMAGE(unused_high, map.heap->unused += 1)
+
+DAMAGE(offset, record_of('b')->offset += 256)
+DAMAGE(offset_odd, record_of('b')->offset += 1)
+DAMAGE(size, record_of('b')->size += 256)
+DAMAGE(size_0, record_of('b')->size = 0)
+DAMAGE(requested, record_of('b')->requested += 256)
+DAMAGE(alignment, record_of('b')->align_log2 = 20)
+DAMAGE(kind_free, record_of('b')->kind = CUAI_FREE)
+DAMAGE(kind_spacer, record_of('b')->kind = CUAI_SPACER)
+DAMAGE(kind_head, record_of('b')->kind = CUAI_HEAD)
+DAMAGE(kind_none, record_of('b')->kind = 99)
+DAMAGE(next_self, record_of('b')->next = record_of('a')->next)
+DAMAGE(next_wild, record_of('b')->next = WILD)
+DAMAGE(next_skips, record_of('a')->next = record_of('c')->prev)
+DAMAGE(prev, record_of('b')->prev = record_of('c')->prev)
+DAMAGE(prev_wild, record_of('b')->prev = WILD)
+DAMAGE(chain_ring, record_of('b')->chain = map_id(&map, 'b') & CUAI_SLOT_MASK)
+DAMAGE(chain_wild, record_of('d')->chain = WILD)
+
+DAMAGE(range_bytes, record_of('a')->key += cuai_range_key(256, 0))
+DAMAGE(range_lane, record_of('a')->key |= 1)
+DAMAGE(range_dead_lane, record_of('a')->key |= 77)
+DAMAGE(range_held, record_of('a')->key |= CUAI_LANE_HELD)
+DAMAGE(range_none, record_of('a')->key = 0)
+DAMAGE(range_appears, record_of('b')->key = cuai_range_key(512, 0))
+DAMAGE(range_zone, record_of('d')->zone ^= 1)
+DAMAGE(range_up, record_of('a')->up = 1)
+DAMAGE(range_down_ring, record_of('a')->down = map_id(&map, 'a') & 0xffff)
+DAMAGE(range_down_wild, record_of('a')->down = WILD)
+
+DAMAGE(lane_bytes, map.heap->lanes[0]->free_bytes += 256)
+DAMAGE(lane_ranges, map.heap->lanes[0]->ranges += 1)
+DAMAGE(lane_tops, map.heap->lanes[0]->tops[31] ^= 3)
+DAMAGE(lane_bit, map.heap->lanes[0]->zones[3].words[0] ^= 2)
+DAMAGE(lane_summary, map.heap->lanes[0]->zones[0].summary ^= 4)
+
+DAMAGE(look_up_empty,
+       memset(map.heap->table.heads, 0,
+              map.heap->table.buckets * sizeof(map.heap->table.heads[0])))
+DAMAGE(segment_begin, map.heap->segments[1].begin += 256)
+DAMAGE(segment_end, map.heap->segments[0].end += 256)
+DAMAGE(segment_head, map.heap->segments[0].head = map.heap->segments[1].head)
+DAMAGE(segment_count, map.heap->segment_count -= 1)
+
+#define NAMED(name)                                                            \
+    {                                                                          \
+#name, name                                                            \
+    }
+static const damage_t damages[] = {
+    NAMED(live_bytes),
+    NAMED(requested_bytes),
+    NAMED(live_blocks),
+    NAMED(allocs),
+    NAMED(frees),
+    NAMED(capacity),
+    NAMED(spacers),
+    NAMED(retired),
+    NAMED(lane_count),
+    NAMED(peak_bytes),
+    NAMED(peak_requested),
+    NAMED(peak_blocks),
+    NAMED(spare_lost),
+    NAMED(spare_ring),
+    NAMED(spare_wild),
+    NAMED(unused_high),
+    NAMED(offset),
+    NAMED(offset_odd),
+    NAMED(size),
+    NAMED(size_0),
+    NAMED(requested),
+    NAMED(alignment),
+    NAMED(kind_free),
+    NAMED(kind_spacer),
+    NAMED(kind_head),
+    NAMED(kind_none),
+    NAMED(next_self),
+    NAMED(next_wild),
+    NAMED(next_skips),
+    NAMED(prev),
+    NAMED(prev_wild),
+    NAMED(chain_ring),
+    NAMED(chain_wild),
+    NAMED(range_bytes),
+    NAMED(range_lane),
+    NAMED(range_dead_lane),
+    NAMED(range_held),
+    NAMED(range_none),
+    NAMED(range_appears),
+    NAMED(range_zone),
+    NAMED(range_up),
+    NAMED(range_down_ring),
+    NAMED(range_down_wild),
+    NAMED(lane_bytes),
+    NAMED(lane_ranges),
+    NAMED(lane_tops),
+    NAMED(lane_bit),
+    NAMED(lane_summary),
+
+    NAMED(look_up_empty),
+    NAMED(segment_begin),
+    NAMED(segment_end),
+    NAMED(segment_head),
+    NAMED(segment_count),
+};
+#define DAMAGES ((int)(sizeof(damages) / sizeof(damages[0])))
+
+/* The heap is left as it is: the test's process ends. */
+START_TEST(test_validate_finds_damage)
+{
+    char text[256] = "";
+    open_damaged();
+    damages[_i].make();
+    cuarena_status_t status =
+        cuarena_heap_validate(map.heap, text, sizeof(text));
+    ck_assert_msg(status == CUARENA_CORRUPT,
+                  "%s: expected CUARENA_CORRUPT, "
+                  "got %s",
+                  damages[_i].what, cuarena_status_name(status));
+    ck_assert_str_ne(text, "");
+    ck_assert_uint_lt(strlen(text), sizeof(text));
+}
+END_TEST
+
+START_TEST(test_validate_cuts_its_text_to_what_there_is)
+{
+    char text[12] = "01234567890";
+    map_open(&map, "a2");
+    map.heap->live_bytes++;
+    expect_status(cuarena_heap_validate(map.heap, text, 8), CUARENA_CORRUPT);
+    expect_u64(strlen(text), 7);
+    ck_assert_str_eq(text + 8, "890");
+    expect_status(cuarena_heap_validate(map.heap, NULL, 0), CUARENA_CORRUPT);
+    map.heap->live_bytes--;
+}
+END_TEST
+
+/* ---- Generations -------------------------------------------------------- */
+
+START_TEST(test_id_slot_retires_after_its_last_generation)
+{
+    map_open(&map, "a2 b1");
+    cuarena_block_t slot = map_id(&map, 'a') & CUAI_SLOT_MASK;
+    expect_ok(map_free(&map, 'a'));
+    map.heap->records[slot].generation = CUAI_LAST_GENERATION;
+    expect_ok(map_alloc(&map, 'a', 2));
+    expect_u64(map_id(&map, 'a') & CUAI_SLOT_MASK, slot);
+    expect_ok(map_free(&map, 'a'));
+    expect_status(map_free(&map, 'a'), CUARENA_STALE);
+    expect_u64(map.heap->retired, 1);
+    expect_ok(map_alloc(&map, 'c', 2));
+    ck_assert_uint_ne(map_id(&map, 'c') & CUAI_SLOT_MASK, slot);
+}
+END_TEST
+
+START_TEST(test_id_slot_retires_when_it_ends_as_a_spacer)
+{
+    map_open(&map, "1:1 a2 2:1 b1");
+    cuarena_block_t slot = map_id(&map, 'a') & CUAI_SLOT_MASK;
+    map.heap->records[slot].generation = CUAI_LAST_GENERATION;
+    cuarena_block_t id = cuai_id(map.heap, (cuai_slot_t)slot);
+    expect_ok(cuarena_heap_free(map.heap, id, 0));
+    expect_map(&map, "1:1 -2 2:1 b1");
+    expect_status(cuarena_heap_free(map.heap, id, 0), CUARENA_STALE);
+    expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 1)));
+    expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 2)));
+    expect_map(&map, "-4 b1");
+    expect_u64(map.heap->retired, 1);
+}
+END_TEST
+
+/* ---- Empty blocks ------------------------------------------------------- */
+
+static cuai_slot_t take_empty(char tag)
+{
+    cuarena_heap_request_t request = {.tag = (uint16_t)tag};
+    cuai_slot_t slot = 0;
+    expect_ok(cuai_heap_take_empty(map.heap, &request, &slot));
+    map.ids[(int)tag] = cuai_id(map.heap, slot);
+    expect_valid(map.heap);
+    return slot;
+}
+
+START_TEST(test_empty_block_lives_without_bytes)
+{
+    cuarena_heap_entry_t entry;
+    map_open(&map, "a2 -1");
+    take_empty('e');
+    expect_map(&map, "a2 -1");
+    expect_ok(cuarena_heap_block_info(map.heap, map_id(&map, 'e'), &entry));
+    expect_u64(entry.size, 0);
+    expect_u64(entry.requested, 0);
+    expect_u64(entry.tag, 'e');
+    expect_u64(map.heap->live_blocks, 2);
+    expect_ok(map_pin(&map, 'e'));
+    expect_ok(map_unpin(&map, 'e'));
+    expect_ok(map_free(&map, 'e'));
+    expect_status(map_free(&map, 'e'), CUARENA_STALE);
+    expect_u64(map.heap->live_blocks, 1);
+}
+END_TEST
+
+START_TEST(test_empty_block_counts_toward_max_blocks)
+{
+    cuarena_heap_request_t request = {.tag = 'e'};
+    cuai_slot_t slot;
+    cuarena_heap_config_t config = map_config();
+    config.max_blocks = 2;
+    map_open_with(&map, &config, "a2 b1");
+    expect_status(cuai_heap_take_empty(map.heap, &request, &slot),
+                  CUARENA_LIMIT);
+    expect_ok(map_free(&map, 'a'));
+    take_empty('e');
+    expect_status(map_alloc(&map, 'c', 1), CUARENA_LIMIT);
+}
+END_TEST
+
+START_TEST(test_empty_block_exchanges_with_a_block)
+{
+    map_open(&map, "a2 -1 b1 1:2");
+    take_empty('e');
+    expect_ok(map_exchange(&map, 'e', 'b'));
+    expect_map(&map, "a2 -1 e1 1:2");
+    expect_ok(map_exchange(&map, 'e', 'a'));
+    expect_map(&map, "e2 -1 a1 1:2");
+    expect_ok(map_exchange(&map, 'a', 'b'));
+    expect_map(&map, "e2 -1 b1 1:2");
+    expect_ok(map_free(&map, 'a'));
+    expect_ok(map_free(&map, 'b'));
+    expect_map(&map, "e2 -2 1:2");
+}
+END_TEST
+
+START_TEST(test_empty_blocks_exchange_with_each_other)
+{
+    map_open(&map, "a2");
+    take_empty('e');
+    take_empty('f');
+    expect_ok(map_exchange(&map, 'e', 'f'));
+    expect_ok(map_free(&map, 'e'));
+    expect_ok(map_free(&map, 'f'));
+    expect_map(&map, "a2");
+}
+END_TEST
+
+START_TEST(test_empty_block_resized_in_place_is_fragmented)
+{
+    map_open(&map, "a2 -4");
+    take_empty('e');
+    expect_status(map_resize(&map, 'e', 1), CUARENA_FRAGMENTED);
+    expect_map(&map, "a2 -4");
+}
+END_TEST
+
+START_TEST(test_empty_blocks_stay_out_of_plans)
+{
+    size_t count;
+    cuarena_heap_plan_t *plan = NULL;
+    cuarena_heap_plan_options_t options;
+    cuarena_heap_plan_options_init(&options);
+    map_open(&map, "-1 a2 -4");
+    take_empty('e');
+    expect_ok(cuarena_heap_plan_create(map.heap, &options, &plan));
+    cuarena_heap_plan_moves(plan, &count);
+    expect_u64(count, 1);
+    cuarena_heap_plan_destroy(map.heap, &plan);
+}
+END_TEST
+
+/* ---- Clear -------------------------------------------------------------- */
+
+START_TEST(test_clear_ends_blocks_and_settles_ranges)
+{
+    map_open(&map, "a2 -1 b4!! 1:3 -2 2:1 ~5 c1 | d2 1:1");
+    take_empty('e');
+    cuai_heap_clear(map.heap);
+    expect_map(&map, "-13 ~5 -1 -3");
+    for (char tag = 'a'; tag <= 'e'; tag++)
+        expect_status(map_free(&map, tag), CUARENA_STALE);
+    expect_u64(map.heap->live_blocks, 0);
+    expect_u64(map.heap->peak_live_bytes, 17 * 256);
+}
+END_TEST
+
+START_TEST(test_clear_then_all_works_again)
+{
+    map_open(&map, "a2 -1 b4 1:3 -2");
+    for (int round = 0; round < 3; round++) {
+        cuai_heap_clear(map.heap);
+        expect_ok(map_alloc(&map, 'a', 5));
+        expect_ok(map_alloc(&map, 'b', 7));
+        expect_ok(map_free_to(&map, 'a', 1));
+        expect_map(&map, "1:5 b7");
+        expect_ok(map_resize(&map, 'b', 2));
+        expect_ok(map_alloc_in(&map, 'a', 5, 1));
+        expect_map(&map, "a5 b2 -5");
+    }
+}
+END_TEST
+
+START_TEST(test_clear_of_an_empty_heap)
+{
+    map_open(&map, "");
+    cuai_heap_clear(map.heap);
+    expect_map(&map, "");
+}
+END_TEST
+
+/* ---- The suite ---------------------------------------------------------- */
+
+static TCase *add(Suite *suite, const char *name, const TTest *const *tests)
+{
+    TCase *tcase = suite_add_list(suite, name, tests);
+    tcase_add_checked_fixture(tcase, NULL, close_map);
+    return tcase;
+}
+
+static void add_damage(Suite *suite)
+{
+    TCase *tcase = tcase_create("damage");
+    tcase_add_loop_test(tcase, test_validate_finds_damage, 0, DAMAGES);
+    suite_add_tcase(suite, tcase);
+    add(suite, "text", TEST_LIST(test_validate_cuts_its_text_to_what_there_is));
+}
+
+static void add_generations(Suite *suite)
+{
+    add(suite, "generations",
+        TEST_LIST(test_id_slot_retires_after_its_last_generation,
+                  test_id_slot_retires_when_it_ends_as_a_spacer));
+}
+
+static void add_empty(Suite *suite)
+{
+    add(suite, "empty blocks",
+        TEST_LIST(test_empty_block_lives_without_bytes,
+                  test_empty_block_counts_toward_max_blocks,
+                  test_empty_block_exchanges_with_a_block,
+                  test_empty_blocks_exchange_with_each_other,
+                  test_empty_block_resized_in_place_is_fragmented,
+                  test_empty_blocks_stay_out_of_plans));
+}
+
+static void add_clear(Suite *suite)
+{
+    add(suite, "clear",
+        TEST_LIST(test_clear_ends_blocks_and_settles_ranges,
+                  test_clear_then_all_works_again,
+                  test_clear_of_an_empty_heap));
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("heap inside");
+    add_damage(suite);
+    add_generations(suite);
+    add_empty(suite);
+    add_clear(suite);
+    return suite_main(suite);
+}

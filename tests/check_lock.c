@@ -1,0 +1,303 @@
+/*
+ * Locks, events, and what other parts of the lowest layer promise to threads.
+ */
+#define _GNU_SOURCE
+#include "support/base_support.h"
+#include "support/expect.h"
+
+#include "base/error.h"
+#include "base/lock.h"
+#include "base/log.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define THREADS 4
+
+static void run_threads(void *(*body)(void *), void *argument)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, body, argument), 0);
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+}
+
+/* ---- Lock -------------------------------------------------------------- */
+
+typedef struct counter {
+    cuai_lock_t lock;
+    uint64_t rounds;
+    uint64_t count; /* guarded */
+    int inside;     /* guarded: threads between lock and unlock */
+} counter_t;
+
+static void *count_up(void *argument)
+{
+    counter_t *counter = argument;
+    for (uint64_t i = 0; i < counter->rounds; i++) {
+        cuai_lock(&counter->lock);
+        ck_assert_int_eq(++counter->inside, 1);
+        counter->count++;
+        if (i % 512 == 0)
+            usleep(1); /* the others fall asleep */
+        counter->inside--;
+        cuai_unlock(&counter->lock);
+    }
+    return NULL;
+}
+
+START_TEST(test_lock_lets_one_in_at_a_time)
+{
+    counter_t counter = {.rounds = 20000};
+    cuai_lock_init(&counter.lock);
+    run_threads(count_up, &counter);
+    expect_u64(counter.count, THREADS * counter.rounds);
+    cuai_lock_cleanup(&counter.lock);
+}
+END_TEST
+
+START_TEST(test_lock_try_of_a_held_lock)
+{
+    cuai_lock_t lock = CUAI_LOCK_INIT;
+    ck_assert(cuai_lock_try(&lock));
+    ck_assert(!cuai_lock_try(&lock));
+    cuai_unlock(&lock);
+    ck_assert(cuai_lock_try(&lock));
+    cuai_unlock(&lock);
+    cuai_lock_cleanup(&lock);
+}
+END_TEST
+
+static int child_takes_reset_lock(cuai_lock_t *lock)
+{
+    cuai_lock_reset(lock);
+    cuai_lock(lock);
+    cuai_unlock(lock);
+    return 0;
+}
+
+START_TEST(test_lock_reset_in_a_forked_child)
+{
+    cuai_lock_t lock = CUAI_LOCK_INIT;
+    cuai_lock(&lock);
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0)
+        _exit(child_takes_reset_lock(&lock));
+    int result = -1;
+    ck_assert_int_eq(waitpid(child, &result, 0), child);
+    ck_assert_int_eq(result, 0);
+    cuai_unlock(&lock);
+}
+END_TEST
+
+/* ---- Event ------------------------------------------------------------- */
+
+/* The members below the lock are guarded by it. */
+typedef struct gate {
+    cuai_lock_t lock;
+    cuai_event_t event;
+    int waiting;
+    int passed;
+    int open;
+} gate_t;
+
+static void gate_init(gate_t *gate)
+{
+    *gate = (gate_t){0};
+    cuai_lock_init(&gate->lock);
+    cuai_event_init(&gate->event);
+}
+
+static void gate_cleanup(gate_t *gate)
+{
+    cuai_event_cleanup(&gate->event);
+    cuai_lock_cleanup(&gate->lock);
+}
+
+static void *pass(void *argument)
+{
+    gate_t *gate = argument;
+    cuai_lock(&gate->lock);
+    gate->waiting++;
+    while (!gate->open)
+        cuai_event_wait(&gate->event, &gate->lock);
+    gate->passed++;
+    cuai_unlock(&gate->lock);
+    return NULL;
+}
+
+static int waiting_at(gate_t *gate)
+{
+    cuai_lock(&gate->lock);
+    int waiting = gate->waiting;
+    cuai_unlock(&gate->lock);
+    return waiting;
+}
+
+START_TEST(test_event_wake_wakes_everybody)
+{
+    gate_t gate;
+    gate_init(&gate);
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, pass, &gate), 0);
+    while (waiting_at(&gate) < THREADS)
+        usleep(100);
+    cuai_lock(&gate.lock);
+    ck_assert_int_eq(gate.passed, 0);
+    gate.open = 1;
+    cuai_event_wake(&gate.event);
+    cuai_unlock(&gate.lock);
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    ck_assert_int_eq(gate.passed, THREADS);
+    gate_cleanup(&gate);
+}
+END_TEST
+
+START_TEST(test_event_wake_without_sleepers_is_not_kept)
+{
+    gate_t gate;
+    gate_init(&gate);
+    cuai_lock(&gate.lock);
+    cuai_event_wake(&gate.event);
+    cuai_unlock(&gate.lock);
+    gate_cleanup(&gate);
+}
+END_TEST
+
+#define TURNS 2000
+
+static void take_turns(gate_t *gate, int mine)
+{
+    cuai_lock(&gate->lock);
+    for (int i = 0; i < TURNS; i++) {
+        while (gate->open != mine)
+            cuai_event_wait(&gate->event, &gate->lock);
+        gate->open = !mine;
+        gate->passed++;
+        cuai_event_wake(&gate->event);
+    }
+    cuai_unlock(&gate->lock);
+}
+
+static void *take_odd_turns(void *argument)
+{
+    take_turns(argument, 1);
+    return NULL;
+}
+
+/* No wake may get lost between letting go of the lock and falling asleep. */
+START_TEST(test_event_two_threads_take_turns)
+{
+    gate_t gate;
+    gate_init(&gate);
+    pthread_t other;
+    ck_assert_int_eq(pthread_create(&other, NULL, take_odd_turns, &gate), 0);
+    take_turns(&gate, 0);
+    ck_assert_int_eq(pthread_join(other, NULL), 0);
+    ck_assert_int_eq(gate.passed, 2 * TURNS);
+    gate_cleanup(&gate);
+}
+END_TEST
+
+/* ---- Errors and the log ------------------------------------------------ */
+
+static void *fail_elsewhere(void *argument)
+{
+    (void)argument;
+    ck_assert_str_eq(last_error_message(), "");
+    cuai_fail(CUARENA_STALE, "theirs");
+    ck_assert_str_eq(last_error_message(), "theirs");
+    return NULL;
+}
+
+START_TEST(test_last_error_is_the_threads_own)
+{
+    cuai_fail(CUARENA_BUSY, "mine");
+    run_threads(fail_elsewhere, NULL);
+    expect_text(last_error_message(), "mine");
+}
+END_TEST
+
+/* A callback and its user must always belong together. */
+typedef struct listener {
+    int number;
+    _Atomic int heard;
+} listener_t;
+
+static void hear_first(void *user, int32_t level, const char *line)
+{
+    (void)level;
+    (void)line;
+    listener_t *listener = user;
+    ck_assert_int_eq(listener->number, 1);
+    listener->heard++;
+}
+
+static void hear_second(void *user, int32_t level, const char *line)
+{
+    (void)level;
+    (void)line;
+    listener_t *listener = user;
+    ck_assert_int_eq(listener->number, 2);
+    listener->heard++;
+}
+
+#define LINES 2000
+
+static void *log_lines(void *argument)
+{
+    (void)argument;
+    for (int i = 0; i < LINES; i++)
+        cuai_log(CUARENA_LOG_ERROR, "line %d", i);
+    return NULL;
+}
+
+START_TEST(test_log_callback_is_swapped_while_others_log)
+{
+    listener_t first = {.number = 1};
+    listener_t second = {.number = 2};
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_ERROR));
+    cuarena_log_set_callback(hear_first, &first);
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, log_lines, NULL), 0);
+    for (int i = 0; i < LINES; i++) {
+        cuarena_log_set_callback(hear_second, &second);
+        cuarena_log_set_callback(hear_first, &first);
+    }
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    cuarena_log_set_callback(NULL, NULL);
+    ck_assert_int_eq(first.heard + second.heard, THREADS * LINES);
+}
+END_TEST
+
+/* Under a thread checker everything is slow. */
+static void add_tests(Suite *suite, const char *name, const TTest *const *tests)
+{
+    tcase_set_timeout(suite_add_list(suite, name, tests), 60);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("lock");
+    add_tests(suite, "lock",
+              TEST_LIST(test_lock_lets_one_in_at_a_time,
+                        test_lock_try_of_a_held_lock,
+                        test_lock_reset_in_a_forked_child));
+    add_tests(suite, "event",
+              TEST_LIST(test_event_wake_wakes_everybody,
+                        test_event_wake_without_sleepers_is_not_kept,
+                        test_event_two_threads_take_turns));
+    add_tests(suite, "threads",
+              TEST_LIST(test_last_error_is_the_threads_own,
+                        test_log_callback_is_swapped_while_others_log));
+    return suite_main(suite);
+}

@@ -1,0 +1,548 @@
+/*
+ * Memories, opened as an arena opens them: what holds of all of them, then
+ * each by itself. A caller's own table is in check_memory_custom.c.
+ */
+#define _GNU_SOURCE
+#include "support/base_support.h"
+#include "support/expect.h"
+#include "support/guest_memory.h"
+
+#include "base/bits.h"
+#include "base/host_test.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- All memories ------------------------------------------------------ */
+
+static const int32_t kinds[] = {CUARENA_MEMORY_PAGEABLE, CUARENA_MEMORY_NONE,
+                                CUARENA_MEMORY_BYTES, CUARENA_MEMORY_CUSTOM};
+
+START_TEST(test_open_gives_a_whole_table)
+{
+    cuai_memory_t memory = memory_opened(kinds[_i]);
+    const cuarena_memory_ops_t *ops = &memory.ops;
+    expect_u64(ops->struct_size, sizeof(*ops));
+    ck_assert_ptr_nonnull(ops->name);
+    ck_assert(cuai_is_power_of_two(ops->grain_bytes));
+    ck_assert(cuai_is_power_of_two(ops->alignment));
+    ck_assert(ops->get != NULL && ops->give_back != NULL);
+    ck_assert((ops->grow == NULL) == (ops->shrink == NULL));
+    ck_assert((ops->punch == NULL) == (ops->fill == NULL));
+    uint64_t available = 0;
+    expect_ok(ops->available(memory.user, &available));
+    expect_between(available, 1, UINT64_C(1) << 50);
+    cuai_memory_close(&memory);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+START_TEST(test_get_keeps_the_contract)
+{
+    cuai_memory_t memory = memory_opened(kinds[_i]);
+    cuarena_memory_segment_t segment =
+        memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
+    ck_assert(segment.address != 0);
+    ck_assert(cuai_is_aligned(segment.address, memory.ops.alignment));
+    expect_u64(segment.bytes, GUEST_SIZE);
+    ck_assert(segment.reserved_bytes >= GUEST_SIZE);
+    memory_give_back(&memory, &segment);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+START_TEST(test_get_again_after_give_back)
+{
+    uint64_t live = cuai_host_live();
+    cuai_memory_t memory = memory_opened(kinds[_i]);
+    for (int i = 0; i < 100; i++) {
+        cuarena_memory_segment_t segment =
+            memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
+        memory_give_back(&memory, &segment);
+    }
+    cuai_memory_close(&memory);
+    expect_u64(cuai_host_live(), live);
+}
+END_TEST
+
+START_TEST(test_relocate_in_order_and_over_itself)
+{
+    cuai_memory_t memory = memory_opened(kinds[_i]);
+    cuarena_memory_segment_t segment =
+        memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
+    const cuarena_relocation_t list[] = {
+        {0, memory_at(&segment, 256), memory_at(&segment, 0), 1024},
+        {0, memory_at(&segment, 4096), memory_at(&segment, 1024), 512},
+    };
+    bool touches = (memory.ops.properties & CUARENA_MEMORY_TOUCHES) != 0;
+    for (uint64_t i = 0; touches && i < 8192; i++)
+        *memory_at(&segment, i) = (unsigned char)(i / 256);
+    size_t done = 0;
+    expect_ok(memory.ops.relocate(memory.user, list, 2, NULL, &done));
+    expect_u64(done, 2);
+    for (uint64_t i = 0; touches && i < 1536; i++) {
+        uint64_t want = i < 1024 ? i / 256 + 1 : (4096 + i - 1024) / 256;
+        expect_u64(*memory_at(&segment, i), want);
+    }
+    memory_give_back(&memory, &segment);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+START_TEST(test_zero_bytes_and_no_others)
+{
+    cuai_memory_t memory = memory_opened(kinds[_i]);
+    cuarena_memory_segment_t segment =
+        memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
+    if ((memory.ops.properties & CUARENA_MEMORY_TOUCHES) != 0) {
+        memset(memory_at(&segment, 0), 0xee, GUEST_SIZE);
+        expect_ok(memory.ops.zero_bytes(memory.user, memory_at(&segment, 256),
+                                        GUEST_SIZE - 512, NULL));
+        expect_u64(*memory_at(&segment, 255), 0xee);
+        expect_u64(*memory_at(&segment, 256), 0);
+        expect_u64(*memory_at(&segment, GUEST_SIZE - 257), 0);
+        expect_u64(*memory_at(&segment, GUEST_SIZE - 256), 0xee);
+    } else {
+        ck_assert(memory.ops.zero_bytes == NULL);
+    }
+    memory_give_back(&memory, &segment);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+/* A call that the host refuses changes nothing, and then it works. */
+static uint64_t refusals_until_it_works(int32_t kind)
+{
+    for (uint64_t nth = 1;; nth++) {
+        uint64_t live = cuai_host_live();
+        cuarena_config_t config = memory_config(kind);
+        cuai_memory_t memory = {0};
+        cuarena_memory_segment_t segment = {0};
+        cuai_host_fail_at(nth);
+        cuarena_status_t status = cuai_memory_open(&config, &memory);
+        if (status == CUARENA_OK)
+            status =
+                memory.ops.get(memory.user, GUEST_SIZE, GUEST_SIZE, &segment);
+        if (status == CUARENA_OK)
+            memory_give_back(&memory, &segment);
+        else
+            expect_u64(segment.address, 0);
+        cuai_memory_close(&memory);
+        expect_u64(cuai_host_live(), live);
+        cuai_host_fail_at(0);
+        if (status == CUARENA_OK)
+            return nth - 1;
+        expect_status(status, CUARENA_OUT_OF_MEMORY);
+    }
+}
+
+START_TEST(test_each_refusal_of_the_host_is_survived)
+{
+    expect_between(refusals_until_it_works(kinds[_i]), 1, 2);
+}
+END_TEST
+
+START_TEST(test_open_unknown_memory)
+{
+    static const int32_t unknown[] = {0, -1, 5, INT32_MAX, INT32_MIN};
+    for (size_t i = 0; i < COUNT_OF(unknown); i++) {
+        cuarena_config_t config = memory_config(unknown[i]);
+        cuai_memory_t memory = {.user = &guest};
+        expect_status(cuai_memory_open(&config, &memory), CUARENA_BAD_ARGUMENT);
+        expect_message("memory:");
+        ck_assert_ptr_eq(memory.user, &guest);
+    }
+}
+END_TEST
+
+START_TEST(test_ops_init_defaults)
+{
+    cuarena_memory_ops_t ops;
+    memset(&ops, 0xff, sizeof(ops));
+    cuarena_memory_ops_init(&ops);
+    expect_u64(ops.struct_size, sizeof(ops));
+    expect_u64(ops.grain_bytes, 4096);
+    expect_u64(ops.alignment, 256);
+    ck_assert(ops.get == NULL && ops.end == NULL && ops.name == NULL);
+    cuarena_memory_ops_init(NULL);
+}
+END_TEST
+
+/* A thread checker keeps most addresses for itself, where and how differs. */
+#if defined(__SANITIZE_THREAD__)
+#define ADDRESSES_ARE_TAKEN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ADDRESSES_ARE_TAKEN 1
+#endif
+#endif
+#if !defined(ADDRESSES_ARE_TAKEN)
+#define ADDRESSES_ARE_TAKEN 0
+#endif
+
+/* ---- Pageable ---------------------------------------------------------- */
+
+#define GRAIN (64 * CUAI_KIB)
+
+/* Asks the kernel, which answers without a signal, and past the checkers that
+ * watch what programs hand to it. */
+static bool is_accessible(const unsigned char *address)
+{
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    long written = syscall(SYS_write, ends[1], address, 1);
+    close(ends[0]);
+    close(ends[1]);
+    return written == 1;
+}
+
+static bool is_zero(const unsigned char *bytes, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        if (bytes[i] != 0)
+            return false;
+    }
+    return true;
+}
+
+#define RESERVED (64 * CUAI_GIB)
+
+START_TEST(test_pageable_reserves_more_than_it_commits)
+{
+    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
+    cuarena_memory_segment_t s = memory_got(&memory, GRAIN, RESERVED);
+    expect_u64(s.reserved_bytes, RESERVED);
+    ck_assert(is_zero(memory_at(&s, 0), GRAIN));
+    memset(memory_at(&s, 0), 1, GRAIN);
+    ck_assert(!is_accessible(memory_at(&s, GRAIN)));
+    ck_assert(!is_accessible(memory_at(&s, RESERVED - 1)));
+    memory_give_back(&memory, &s);
+    ck_assert(!is_accessible(memory_at(&s, 0)));
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+START_TEST(test_pageable_grows_and_shrinks_in_place)
+{
+    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
+    cuarena_memory_segment_t s = memory_got(&memory, GRAIN, 16 * GRAIN);
+    const uint64_t address = s.address;
+    memset(memory_at(&s, 0), 1, GRAIN);
+    expect_ok(memory.ops.grow(memory.user, &s, 16 * GRAIN));
+    expect_u64(s.bytes, 16 * GRAIN);
+    expect_u64(s.address, address);
+    ck_assert(is_zero(memory_at(&s, GRAIN), 15 * GRAIN));
+    memset(memory_at(&s, GRAIN), 2, 15 * GRAIN);
+    memory.ops.shrink(memory.user, &s, 2 * GRAIN);
+    expect_u64(s.bytes, 2 * GRAIN);
+    expect_u64(*memory_at(&s, 0), 1);
+    expect_u64(*memory_at(&s, 2 * GRAIN - 1), 2);
+    ck_assert(!is_accessible(memory_at(&s, 2 * GRAIN)));
+    expect_ok(memory.ops.grow(memory.user, &s, 3 * GRAIN));
+    ck_assert(is_zero(memory_at(&s, 2 * GRAIN), GRAIN));
+    memory_give_back(&memory, &s);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+START_TEST(test_pageable_from_nothing_and_back)
+{
+    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
+    cuarena_memory_segment_t s = memory_got(&memory, 0, 4 * GRAIN);
+    expect_u64(s.bytes, 0);
+    ck_assert(!is_accessible(memory_at(&s, 0)));
+    expect_ok(memory.ops.grow(memory.user, &s, GRAIN));
+    *memory_at(&s, 0) = 1;
+    memory.ops.shrink(memory.user, &s, 0);
+    ck_assert(!is_accessible(memory_at(&s, 0)));
+    memory_give_back(&memory, &s);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+START_TEST(test_pageable_hole_and_fill)
+{
+    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
+    cuarena_memory_segment_t s = memory_got(&memory, 4 * GRAIN, 4 * GRAIN);
+    memset(memory_at(&s, 0), 7, 4 * GRAIN);
+    memory.ops.punch(memory.user, &s, GRAIN, 2 * GRAIN);
+    expect_u64(s.bytes, 4 * GRAIN);
+    ck_assert(is_accessible(memory_at(&s, GRAIN - 1)));
+    ck_assert(!is_accessible(memory_at(&s, GRAIN)));
+    ck_assert(!is_accessible(memory_at(&s, 3 * GRAIN - 1)));
+    ck_assert(is_accessible(memory_at(&s, 3 * GRAIN)));
+    expect_ok(memory.ops.fill(memory.user, &s, 2 * GRAIN, GRAIN));
+    ck_assert(is_zero(memory_at(&s, 2 * GRAIN), GRAIN));
+    ck_assert(!is_accessible(memory_at(&s, GRAIN)));
+    expect_u64(*memory_at(&s, 0), 7);
+    expect_u64(*memory_at(&s, 3 * GRAIN), 7);
+    memory_give_back(&memory, &s);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+START_TEST(test_pageable_refused_grow_and_fill_change_nothing)
+{
+    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
+    cuarena_memory_segment_t s = memory_got(&memory, 2 * GRAIN, 4 * GRAIN);
+    memory.ops.punch(memory.user, &s, 0, GRAIN);
+    cuai_host_fail_at(1);
+    expect_status(memory.ops.grow(memory.user, &s, 3 * GRAIN),
+                  CUARENA_OUT_OF_MEMORY);
+    expect_message("65536");
+    cuai_host_fail_at(1);
+    expect_status(memory.ops.fill(memory.user, &s, 0, GRAIN),
+                  CUARENA_OUT_OF_MEMORY);
+    cuai_host_fail_at(0);
+    expect_u64(s.bytes, 2 * GRAIN);
+    ck_assert(!is_accessible(memory_at(&s, 0)));
+    ck_assert(!is_accessible(memory_at(&s, 2 * GRAIN)));
+    memory_give_back(&memory, &s);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+START_TEST(test_pageable_reservation_that_cannot_be_had)
+{
+    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
+    cuarena_memory_segment_t s = {0};
+    expect_status(memory.ops.get(memory.user, GRAIN, UINT64_C(1) << 60, &s),
+                  CUARENA_OUT_OF_MEMORY);
+    expect_message("1152921504606846976", "set aside");
+    expect_status(memory.ops.get(memory.user, GRAIN, 0 - GRAIN, &s),
+                  CUARENA_OUT_OF_MEMORY);
+    expect_u64(s.address, 0);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+START_TEST(test_pageable_and_none_follow_a_large_alignment)
+{
+    static const int32_t both[] = {CUARENA_MEMORY_PAGEABLE,
+                                   CUARENA_MEMORY_NONE};
+    for (size_t i = 0; i < COUNT_OF(both); i++) {
+        cuarena_config_t config = memory_config(both[i]);
+        cuai_memory_t memory;
+        config.alignment = CUAI_GIB;
+        expect_ok(cuai_memory_open(&config, &memory));
+        expect_u64(memory.ops.grain_bytes, CUAI_GIB);
+        cuarena_memory_segment_t s = memory_got(&memory, 0, 2 * CUAI_GIB);
+        ck_assert(cuai_is_aligned(s.address, CUAI_GIB));
+        memory_give_back(&memory, &s);
+        cuai_memory_close(&memory);
+    }
+}
+END_TEST
+
+/* ---- None -------------------------------------------------------------- */
+
+START_TEST(test_none_addresses_are_far_away_and_unmapped)
+{
+    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_NONE);
+    cuarena_memory_segment_t s = memory_got(&memory, CUAI_TIB, CUAI_TIB);
+    expect_between(s.address, UINT64_C(1) << 44, UINT64_C(1) << 46);
+    ck_assert(ADDRESSES_ARE_TAKEN || !is_accessible(memory_at(&s, 0)));
+    ck_assert(ADDRESSES_ARE_TAKEN ||
+              !is_accessible(memory_at(&s, CUAI_TIB - 1)));
+    memory_give_back(&memory, &s);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+static bool overlap(const cuarena_memory_segment_t *a,
+                    const cuarena_memory_segment_t *b)
+{
+    return a->address < b->address + b->reserved_bytes &&
+           b->address < a->address + a->reserved_bytes;
+}
+
+#define MANY 200
+
+START_TEST(test_none_addresses_are_distinct_and_come_back)
+{
+    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_NONE);
+    static cuarena_memory_segment_t s[MANY];
+    for (int round = 0; round < 3; round++) {
+        for (int i = round == 0 ? 0 : 1; i < MANY; i += round == 0 ? 1 : 2)
+            s[i] = memory_got(&memory, (uint64_t)(i + 1) * GRAIN, CUAI_TIB);
+        for (int i = 0; i < MANY; i++) {
+            ck_assert(s[i].reserved_bytes >= s[i].bytes);
+            for (int k = 0; k < i; k++)
+                ck_assert(!overlap(&s[i], &s[k]));
+        }
+        for (int i = 1; i < MANY; i += 2)
+            memory_give_back(&memory, &s[i]);
+    }
+    for (int i = 0; i < MANY; i += 2)
+        memory_give_back(&memory, &s[i]);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+START_TEST(test_none_serves_all_it_says_it_has_but_not_more_than_there_is)
+{
+    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_NONE);
+    uint64_t available = 0;
+    expect_ok(memory.ops.available(memory.user, &available));
+    cuarena_memory_segment_t s = memory_got(&memory, available, available);
+    cuarena_memory_segment_t t = {0};
+    expect_status(memory.ops.get(memory.user, available, available, &t),
+                  CUARENA_OUT_OF_MEMORY);
+    expect_u64(t.address, 0);
+    memory_give_back(&memory, &s);
+    s = memory_got(&memory, available, available);
+    memory_give_back(&memory, &s);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+START_TEST(test_none_grow_shrink_and_holes_cost_nothing)
+{
+    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_NONE);
+    cuarena_memory_segment_t s = memory_got(&memory, GRAIN, CUAI_GIB);
+    expect_u64(s.reserved_bytes, CUAI_GIB);
+    uint64_t live = cuai_host_live();
+    expect_ok(memory.ops.grow(memory.user, &s, CUAI_GIB));
+    expect_u64(s.bytes, CUAI_GIB);
+    memory.ops.punch(memory.user, &s, 0, GRAIN);
+    expect_ok(memory.ops.fill(memory.user, &s, 0, GRAIN));
+    memory.ops.shrink(memory.user, &s, 0);
+    expect_u64(s.bytes, 0);
+    expect_u64(cuai_host_live(), live);
+    memory_give_back(&memory, &s);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+/* ---- The caller's bytes ------------------------------------------------ */
+
+START_TEST(test_bytes_begin_at_the_first_aligned_address)
+{
+    cuarena_config_t config = memory_config(CUARENA_MEMORY_BYTES);
+    static _Alignas(4096) unsigned char bytes[16384];
+    config.bytes = bytes + 1;
+    config.bytes_size = 4096 + 255;
+    config.alignment = 256;
+    cuai_memory_t memory;
+    expect_ok(cuai_memory_open(&config, &memory));
+    uint64_t available = 0;
+    expect_ok(memory.ops.available(memory.user, &available));
+    expect_u64(available, 4096);
+    cuarena_memory_segment_t s = memory_got(&memory, available, available);
+    ck_assert_ptr_eq(memory_at(&s, 0), bytes + 256);
+    expect_u64(s.reserved_bytes, 4096);
+    expect_ok(memory.ops.available(memory.user, &available));
+    expect_u64(available, 0);
+    memory_give_back(&memory, &s);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+START_TEST(test_bytes_are_given_once)
+{
+    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_BYTES);
+    cuarena_memory_segment_t t = {0};
+    expect_status(
+        memory.ops.get(memory.user, 2 * GUEST_SIZE, 2 * GUEST_SIZE, &t),
+        CUARENA_OUT_OF_MEMORY);
+    cuarena_memory_segment_t s = memory_got(&memory, 4096, 4096);
+    expect_status(memory.ops.get(memory.user, 4096, 4096, &t),
+                  CUARENA_OUT_OF_MEMORY);
+    expect_message("4096");
+    expect_u64(t.address, 0);
+    ck_assert(memory.ops.grow == NULL && memory.ops.punch == NULL);
+    memory_give_back(&memory, &s);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+typedef struct bytes_case {
+    uintptr_t begin;
+    uint64_t size;
+    uint64_t alignment;
+} bytes_case_t;
+
+static const bytes_case_t no_room[] = {
+    {0, 4096, 256},           /* NULL */
+    {0x10000, 0, 256},        /* nothing */
+    {0x10000, 255, 256},      /* less than a granule */
+    {0x10001, 510, 256},      /* none of them aligned */
+    {0x10001, 65536, 65536},  /* the same, large */
+    {0x10000, UINT64_MAX, 8}, /* past the end of the address space */
+    {UINTPTR_MAX - 10, 10, 256},
+};
+
+START_TEST(test_bytes_without_room_for_a_block)
+{
+    cuarena_config_t config = memory_config(CUARENA_MEMORY_BYTES);
+    cuai_memory_t memory;
+    config.bytes = (void *)no_room[_i].begin;
+    config.bytes_size = no_room[_i].size;
+    config.alignment = no_room[_i].alignment;
+    expect_status(cuai_memory_open(&config, &memory), CUARENA_BAD_ARGUMENT);
+    expect_message("bytes");
+}
+END_TEST
+
+/* Every test begins with a fresh guest. */
+static TCase *fresh(TCase *tcase)
+{
+    tcase_add_checked_fixture(tcase, guest_reset, NULL);
+    return tcase;
+}
+
+/* A test for each row of a table. */
+static void add_rows(Suite *suite, const char *name, const TTest *test,
+                     size_t rows)
+{
+    TCase *tcase = fresh(tcase_create(name));
+    tcase_add_loop_test(tcase, test, 0, (int)rows);
+    suite_add_tcase(suite, tcase);
+}
+
+static void add_all(Suite *suite)
+{
+    const TTest *const tests[] = {test_open_gives_a_whole_table,
+                                  test_get_keeps_the_contract,
+                                  test_get_again_after_give_back,
+                                  test_relocate_in_order_and_over_itself,
+                                  test_zero_bytes_and_no_others,
+                                  test_each_refusal_of_the_host_is_survived};
+    for (size_t i = 0; i < COUNT_OF(tests); i++)
+        add_rows(suite, "all", tests[i], COUNT_OF(kinds));
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("memory");
+    add_all(suite);
+    fresh(suite_add_list(
+        suite, "open",
+        TEST_LIST(test_open_unknown_memory, test_ops_init_defaults)));
+    fresh(suite_add_list(
+        suite, "pageable",
+        TEST_LIST(test_pageable_reserves_more_than_it_commits,
+                  test_pageable_grows_and_shrinks_in_place,
+                  test_pageable_from_nothing_and_back,
+                  test_pageable_hole_and_fill,
+                  test_pageable_refused_grow_and_fill_change_nothing,
+                  test_pageable_reservation_that_cannot_be_had,
+                  test_pageable_and_none_follow_a_large_alignment)));
+    fresh(suite_add_list(
+        suite, "none",
+        TEST_LIST(
+            test_none_addresses_are_far_away_and_unmapped,
+            test_none_addresses_are_distinct_and_come_back,
+            test_none_serves_all_it_says_it_has_but_not_more_than_there_is,
+            test_none_grow_shrink_and_holes_cost_nothing)));
+    fresh(
+        suite_add_list(suite, "bytes",
+                       TEST_LIST(test_bytes_begin_at_the_first_aligned_address,
+                                 test_bytes_are_given_once)));
+    add_rows(suite, "bytes refused", test_bytes_without_room_for_a_block,
+             COUNT_OF(no_room));
+    return suite_main(suite);
+}

@@ -1,0 +1,627 @@
+/*
+ * Options: the table and configurations. Amounts are in check_amount.c. With
+ * the argument `docs` it prints docs/options.md instead; the test "docs"
+ * compares the two.
+ */
+#include "support/base_support.h"
+#include "support/expect.h"
+
+#include "api/config.h"
+#include "api/options.h"
+#include "base/bits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+#define BYTES CUARENA_AMOUNT_BYTES
+#define PERCENT CUARENA_AMOUNT_PERCENT
+#define AUTO CUARENA_AMOUNT_AUTO
+
+/* ---- cuarena_config_init ----------------------------------------------- */
+
+START_TEST(test_config_init_gives_the_documented_defaults)
+{
+    cuarena_config_t config;
+    memset(&config, 0xff, sizeof(config));
+    cuarena_config_init(&config);
+    expect_u64(config.struct_size, sizeof(config));
+    ck_assert_int_eq(config.preset, CUARENA_PRESET_POOL);
+    ck_assert_int_eq(config.memory, CUARENA_MEMORY_PAGEABLE);
+    ck_assert_int_eq(config.pool.unit, AUTO);
+    expect_u64(config.pool.value, 512 * CUAI_MIB);
+    ck_assert_int_eq(config.stable.unit, BYTES);
+    expect_u64(config.stable.value, 0);
+    ck_assert_int_eq(config.limit.unit, AUTO);
+    expect_u64(config.limit.value, 0);
+    expect_u64(config.reserve_bytes, 0);
+    expect_u64(config.alignment, 256);
+    expect_u64(config.split_threshold, 0);
+    expect_u64(config.max_blocks, CUARENA_HEAP_MAX_BLOCKS);
+    ck_assert_int_eq(config.grow, -1);
+    ck_assert_int_eq(config.zero, CUARENA_ZERO_NEVER);
+    ck_assert_int_eq(config.placement, CUARENA_PLACEMENT_DEFAULT);
+    ck_assert_int_eq(config.compact_on_oom, 0);
+    ck_assert_ptr_null(config.bytes);
+    ck_assert_ptr_null(config.ops);
+    expect_text(config.name, "");
+}
+END_TEST
+
+START_TEST(test_config_init_null)
+{
+    cuarena_config_init(NULL);
+    cuarena_option_info_init(NULL);
+}
+END_TEST
+
+/* ---- cuarena_config_set and _get --------------------------------------- */
+
+static cuarena_config_t fresh(void)
+{
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    return config;
+}
+
+static void expect_value(const cuarena_config_t *config, const char *key,
+                         const char *want)
+{
+    char text[CUAI_OPTION_TEXT_SIZE] = "";
+    expect_ok(cuarena_config_get(config, key, text, sizeof(text)));
+    expect_text(text, want);
+}
+
+/* Values at the ends of each range; NULL: reads back as it was set. */
+static const char *const accepted_values[][3] = {
+    {"preset", "grow", NULL},
+    {"preset", "pool", NULL},
+    {"memory", "none", NULL},
+    {"memory", "pageable", NULL},
+    {"pool", "1", NULL},
+    {"pool", "281474976710655", NULL},
+    {"pool", "0.001%", NULL},
+    {"stable", "0", NULL},
+    {"stable", "0%", NULL},
+    {"stable", "64MiB", NULL},
+    {"limit", "1", NULL},
+    {"limit", "18446744073709551615", NULL},
+    {"limit", "100%", NULL},
+    {"reserve", "1T", "1TiB"},
+    {"alignment", "8", NULL},
+    {"alignment", "1GiB", NULL},
+    {"split_threshold", "never", NULL},
+    {"split_threshold", "18446744073709551615", "never"},
+    {"split_threshold", "4096", "4KiB"},
+    {"max_blocks", "1", NULL},
+    {"max_blocks", "67108864", NULL},
+    {"grow", "preset", NULL},
+    {"grow", "none", NULL},
+    {"grow", "exact", NULL},
+    {"zero", "free", NULL},
+    {"placement", "ends", NULL},
+    {"compact_on_oom", "1", NULL},
+    {"name", "", NULL},
+    {"name", "an arena, of = 31 bytes in all.", NULL},
+};
+
+START_TEST(test_config_set_and_get)
+{
+    const char *const *row = accepted_values[_i];
+    cuarena_config_t config = fresh();
+    expect_ok(cuarena_config_set(&config, row[0], row[1]));
+    expect_value(&config, row[0], row[2] != NULL ? row[2] : row[1]);
+}
+END_TEST
+
+static const char *const refused_values[][3] = {
+    {"preset", "", "pool, grow"},
+    {"preset", "Pool", "pool, grow"},
+    {"preset", "poo", "pool, grow"},
+    {"preset", "pools", "pool, grow"},
+    {"preset", "pool, grow", "pool, grow"},
+    {"preset", ",", "pool, grow"},
+    {"memory", "bytes", "pageable, none"},
+    {"memory", "custom", "pageable, none"},
+    {"memory", "device", "pageable, none"},
+    {"pool", "0", "out of range"},
+    {"pool", "0%", "out of range"},
+    {"pool", "256T", "below 256TiB"},
+    {"pool", "512MB", "ambiguous"},
+    {"stable", "256T", "out of range"},
+    {"stable", "101%", "more than 100 %"},
+    {"limit", "0", "from 1 on"},
+    {"limit", "none", "does not begin"},
+    {"reserve", "256T", "out of range"},
+    {"reserve", "auto", "does not begin"},
+    {"reserve", "50%", "unknown suffix"},
+    {"alignment", "0", "power of two from 8"},
+    {"alignment", "4", "out of range"},
+    {"alignment", "100", "is no power of two"},
+    {"alignment", "2G", "out of range"},
+    {"split_threshold", "Never", "bytes, never"},
+    {"max_blocks", "0", "1 to 67108864"},
+    {"max_blocks", "67108865", "out of range"},
+    {"max_blocks", "64M", "is no whole number"},
+    {"max_blocks", "1.5", "is no whole number"},
+    {"max_blocks", "never", "does not begin"},
+    {"grow", "-1", "preset, none, exact"},
+    {"zero", "always", "never, create, alloc, free"},
+    {"placement", "worst", "default, best, ends"},
+    {"compact_on_oom", "2", "0, 1"},
+    {"compact_on_oom", "true", "0, 1"},
+    {"name", "a name of thirty-two bytes, sure", "is too long"},
+};
+
+START_TEST(test_config_set_refuses_and_changes_nothing)
+{
+    const char *const *row = refused_values[_i];
+    cuarena_config_t config = fresh();
+    const cuarena_config_t before = config;
+    expect_status(cuarena_config_set(&config, row[0], row[1]),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message(row[0], row[1], row[2], "accepted:");
+    ck_assert_msg(memcmp(&config, &before, sizeof(config)) == 0,
+                  "%s=%s changed the config", row[0], row[1]);
+}
+END_TEST
+
+START_TEST(test_config_set_unknown_key_lists_the_known_ones)
+{
+    cuarena_config_t config = fresh();
+    static const char *const keys[] = {"",      "Pool", "pool ", "struct_size",
+                                       "bytes", "ops"};
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        expect_status(cuarena_config_set(&config, keys[i], "1"),
+                      CUARENA_BAD_ARGUMENT);
+        expect_message(keys[i], "preset", "compact_on_oom", "name");
+    }
+}
+END_TEST
+
+START_TEST(test_config_set_bad_arguments)
+{
+    cuarena_config_t config = fresh();
+    expect_status(cuarena_config_set(NULL, "pool", "1"), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, NULL, "1"), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, "pool", NULL),
+                  CUARENA_BAD_ARGUMENT);
+    config.struct_size = 0;
+    expect_status(cuarena_config_set(&config, "pool", "1"),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("struct_size 0");
+}
+END_TEST
+
+START_TEST(test_config_get_buffer_size)
+{
+    cuarena_config_t config = fresh();
+    char text[16] = "untouched";
+    expect_status(cuarena_config_get(&config, "pool", text, 11),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("11", "12");
+    expect_status(cuarena_config_get(&config, "pool", text, 0),
+                  CUARENA_BAD_ARGUMENT);
+    expect_text(text, "untouched");
+    expect_ok(cuarena_config_get(&config, "pool", text, 12));
+    expect_text(text, "auto-512MiB");
+}
+END_TEST
+
+START_TEST(test_config_get_bad_arguments)
+{
+    cuarena_config_t config = fresh();
+    char text[64];
+    expect_status(cuarena_config_get(NULL, "pool", text, sizeof(text)),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_get(&config, NULL, text, sizeof(text)),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_get(&config, "pool", NULL, 64),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_get(&config, "what", text, sizeof(text)),
+                  CUARENA_BAD_ARGUMENT);
+    config.memory = CUARENA_MEMORY_CUSTOM;
+    expect_status(cuarena_config_get(&config, "memory", text, sizeof(text)),
+                  CUARENA_UNSUPPORTED);
+}
+END_TEST
+
+/* ---- cuarena_config_parse ---------------------------------------------- */
+
+START_TEST(test_config_parse_sets_all)
+{
+    cuarena_config_t config = fresh();
+    expect_ok(cuarena_config_parse(
+        &config, "preset=grow,pool=80%,name=a=b, zero = alloc ,\tgrow=none"));
+    expect_value(&config, "preset", "grow");
+    expect_value(&config, "pool", "80%");
+    expect_value(&config, "name", "a=b");
+    expect_value(&config, "zero", "alloc");
+    expect_value(&config, "grow", "none");
+}
+END_TEST
+
+START_TEST(test_config_parse_nothing)
+{
+    cuarena_config_t config = fresh();
+    const cuarena_config_t before = config;
+    expect_ok(cuarena_config_parse(&config, ""));
+    expect_ok(cuarena_config_parse(&config, " \t"));
+    ck_assert_int_eq(memcmp(&config, &before, sizeof(config)), 0);
+}
+END_TEST
+
+START_TEST(test_config_parse_last_of_a_key_counts)
+{
+    cuarena_config_t config = fresh();
+    expect_ok(cuarena_config_parse(&config, "pool=1G,pool=2G"));
+    expect_value(&config, "pool", "2GiB");
+}
+END_TEST
+
+START_TEST(test_config_parse_all_or_none)
+{
+    static const char *const texts[] = {
+        "pool=1G,what=1",     "pool=1G,zero=2",    "pool=1G,", ",pool=1G",
+        "pool=1G,,zero=free", "pool=1G;zero=free", "pool",     "=1G",
+        "pool=1G,zero"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        cuarena_config_t config = fresh();
+        const cuarena_config_t before = config;
+        expect_status(cuarena_config_parse(&config, texts[i]),
+                      CUARENA_BAD_ARGUMENT);
+        expect_message("accepted:");
+        ck_assert_msg(memcmp(&config, &before, sizeof(config)) == 0,
+                      "'%s' changed the config", texts[i]);
+    }
+}
+END_TEST
+
+START_TEST(test_config_parse_long_item)
+{
+    char text[400] = "name=";
+    memset(text + 5, 'x', 300);
+    cuarena_config_t config = fresh();
+    expect_status(cuarena_config_parse(&config, text), CUARENA_BAD_ARGUMENT);
+    expect_message("name=xxx", "127");
+}
+END_TEST
+
+START_TEST(test_config_parse_bad_arguments)
+{
+    cuarena_config_t config = fresh();
+    expect_status(cuarena_config_parse(NULL, ""), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_parse(&config, NULL), CUARENA_BAD_ARGUMENT);
+    config.struct_size++;
+    expect_status(cuarena_config_parse(&config, ""), CUARENA_BAD_ARGUMENT);
+}
+END_TEST
+
+/* ---- cuarena_option_info ----------------------------------------------- */
+
+static bool info_at(size_t index, cuarena_option_info_t *info)
+{
+    cuarena_option_info_init(info);
+    return cuarena_option_info(index, info) == CUARENA_OK;
+}
+
+START_TEST(test_option_info_defaults_are_accepted_and_are_the_defaults)
+{
+    const cuarena_config_t defaults = fresh();
+    cuarena_option_info_t info;
+    size_t index = 0;
+    for (; info_at(index, &info); index++) {
+        cuarena_config_t config = fresh();
+        expect_ok(cuarena_config_set(&config, info.key, info.default_text));
+        expect_value(&defaults, info.key, info.default_text);
+        ck_assert_msg(info.help[strlen(info.help) - 1] == '.',
+                      "%s: no sentence", info.key);
+        ck_assert_ptr_nonnull(info.type);
+    }
+    expect_u64(index, 14);
+}
+END_TEST
+
+START_TEST(test_option_info_words_are_accepted)
+{
+    cuarena_option_info_t info;
+    for (size_t i = 0; info_at(i, &info); i++) {
+        if (strcmp(info.type, "choice") != 0 && strcmp(info.type, "flag") != 0)
+            continue;
+        char words[64];
+        snprintf(words, sizeof(words), "%s", info.accepted);
+        for (char *word = strtok(words, ", "); word != NULL;
+             word = strtok(NULL, ", ")) {
+            cuarena_config_t config = fresh();
+            expect_ok(cuarena_config_set(&config, info.key, word));
+            expect_value(&config, info.key, word);
+        }
+    }
+}
+END_TEST
+
+START_TEST(test_option_info_bad_arguments)
+{
+    cuarena_option_info_t info;
+    cuarena_option_info_init(&info);
+    expect_status(cuarena_option_info(14, &info), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_option_info(SIZE_MAX, &info), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_option_info(0, NULL), CUARENA_BAD_ARGUMENT);
+    info.struct_size = 3;
+    expect_status(cuarena_option_info(0, &info), CUARENA_BAD_ARGUMENT);
+    ck_assert_ptr_null(info.key);
+}
+END_TEST
+
+/* ---- cuai_config_check ------------------------------------------------- */
+
+START_TEST(test_config_check_copies_a_good_one)
+{
+    cuarena_config_t config = fresh();
+    cuarena_config_t full;
+    config.bytes_size = 99;
+    expect_ok(cuai_config_check(&config, &full));
+    ck_assert_int_eq(memcmp(&config, &full, sizeof(full)), 0);
+}
+END_TEST
+
+static void break_preset(cuarena_config_t *config)
+{
+    config->preset = 2;
+}
+
+static void break_memory(cuarena_config_t *config)
+{
+    config->memory = 0;
+}
+
+static void break_memory_above(cuarena_config_t *config)
+{
+    config->memory = 5;
+}
+
+static void break_pool_unit(cuarena_config_t *config)
+{
+    config->pool.unit = 3;
+}
+
+static void break_pool_zero(cuarena_config_t *config)
+{
+    config->pool.zero = 1;
+}
+
+static void break_stable(cuarena_config_t *config)
+{
+    config->stable = (cuarena_amount_t){PERCENT, 0, 100001};
+}
+
+static void break_limit(cuarena_config_t *config)
+{
+    config->limit = (cuarena_amount_t){BYTES, 0, 0};
+}
+
+static void break_reserve(cuarena_config_t *config)
+{
+    config->reserve_bytes = CUARENA_HEAP_MAX_SEGMENT;
+}
+
+static void break_alignment(cuarena_config_t *config)
+{
+    config->alignment = 24;
+}
+
+static void break_max_blocks(cuarena_config_t *config)
+{
+    config->max_blocks = 0;
+}
+
+static void break_grow(cuarena_config_t *config)
+{
+    config->grow = -2;
+}
+
+static void break_zero(cuarena_config_t *config)
+{
+    config->zero = INT32_MAX;
+}
+
+static void break_placement(cuarena_config_t *config)
+{
+    config->placement = INT32_MIN;
+}
+
+static void break_compact_on_oom(cuarena_config_t *config)
+{
+    config->compact_on_oom = 2;
+}
+
+static void break_name(cuarena_config_t *config)
+{
+    memset(config->name, 'x', sizeof(config->name));
+}
+
+typedef struct broken_case {
+    void (*apply)(cuarena_config_t *config);
+    const char *key;
+    const char *value;
+} broken_case_t;
+
+static const broken_case_t broken[] = {
+    {break_preset, "preset", "'2'"},
+    {break_memory, "memory", "'0'"},
+    {break_memory_above, "memory", "'5'"},
+    {break_pool_unit, "pool", "unit 3"},
+    {break_pool_zero, "pool", "not 0"},
+    {break_stable, "stable", "100.001%"},
+    {break_limit, "limit", "'0'"},
+    {break_reserve, "reserve", "256TiB"},
+    {break_alignment, "alignment", "24"},
+    {break_max_blocks, "max_blocks", "'0'"},
+    {break_grow, "grow", "-2"},
+    {break_zero, "zero", "2147483647"},
+    {break_placement, "placement", "-2147483648"},
+    {break_compact_on_oom, "compact_on_oom", "'2'"},
+    {break_name, "name", "xxx"},
+};
+
+START_TEST(test_config_check_names_what_is_wrong)
+{
+    cuarena_config_t config = fresh();
+    cuarena_config_t full = {.struct_size = 5};
+    broken[_i].apply(&config);
+    expect_status(cuai_config_check(&config, &full), CUARENA_BAD_ARGUMENT);
+    expect_message(broken[_i].key, broken[_i].value, "accepted:");
+    expect_u64(full.struct_size, 5);
+}
+END_TEST
+
+START_TEST(test_config_check_memories_without_words)
+{
+    cuarena_config_t config = fresh();
+    cuarena_config_t full;
+    config.memory = CUARENA_MEMORY_BYTES;
+    expect_ok(cuai_config_check(&config, &full));
+    config.memory = CUARENA_MEMORY_CUSTOM;
+    expect_ok(cuai_config_check(&config, &full));
+}
+END_TEST
+
+START_TEST(test_config_check_bad_struct)
+{
+    cuarena_config_t config = fresh();
+    cuarena_config_t full;
+    expect_status(cuai_config_check(NULL, &full), CUARENA_BAD_ARGUMENT);
+    config.struct_size = sizeof(config) + 8;
+    expect_status(cuai_config_check(&config, &full), CUARENA_BAD_ARGUMENT);
+    expect_message("struct_size");
+}
+END_TEST
+
+/* ---- docs/options.md --------------------------------------------------- */
+
+static const char docs_head[] =
+    "<!-- Made by `tests/check_options docs`; do not edit. -->\n"
+    "# Options\n"
+    "\n"
+    "What `cuarena_config_set` and `cuarena_config_parse` accept, one row for\n"
+    "each option. `cuarena_config_parse` takes a list, in which blanks around\n"
+    "keys and values do not count:\n"
+    "\n"
+    "    preset=grow, limit=80%, name=weights\n"
+    "\n"
+    "| option | type | default | accepted | meaning |\n"
+    "|---|---|---|---|---|\n";
+
+static const char docs_tail[] =
+    "\n"
+    "- **bytes**: `4096`, `64KiB`, `512MiB`, `1.5G`. KiB, MiB, GiB, TiB and\n"
+    "  K, M, G, T, in either case, all count in 1024. KB, MB and the like are\n"
+    "  refused: people mean different things by them.\n"
+    "- **amount**: bytes; or a percentage of what the memory has available, "
+    "as\n"
+    "  in `80%` and `12.5%`; or `auto`, all of it; or `auto-256MiB`, all but "
+    "so\n"
+    "  much.\n"
+    "- **count**: digits.\n"
+    "- **choice**, **flag**: one of the words.\n"
+    "\n"
+    "A caller's own bytes (`CUARENA_MEMORY_BYTES`) and functions\n"
+    "(`CUARENA_MEMORY_CUSTOM`) have no text: set the members `memory`, "
+    "`bytes`,\n"
+    "`bytes_size`, `ops` and `ops_user` of `cuarena_config_t`.\n";
+
+static void write_docs(FILE *file)
+{
+    fputs(docs_head, file);
+    cuarena_option_info_t info;
+    for (size_t i = 0; info_at(i, &info); i++) {
+        const char *mark = info.default_text[0] != '\0' ? "`" : "";
+        fprintf(file, "| `%s` | %s | %s%s%s | %s | %s |\n", info.key, info.type,
+                mark, info.default_text, mark, info.accepted, info.help);
+    }
+    fputs(docs_tail, file);
+}
+
+static size_t read_file(const char *path, char *text, size_t size)
+{
+    FILE *file = fopen(path, "r");
+    ck_assert_msg(file != NULL, "%s cannot be read", path);
+    size_t length = fread(text, 1, size - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    return length;
+}
+
+START_TEST(test_docs_are_what_the_table_says)
+{
+    static char want[16384];
+    static char got[16384];
+    FILE *file = tmpfile();
+    ck_assert_ptr_nonnull(file);
+    write_docs(file);
+    rewind(file);
+    want[fread(want, 1, sizeof(want) - 1, file)] = '\0';
+    fclose(file);
+    const char *srcdir = getenv("srcdir");
+    char path[1024];
+    snprintf(path, sizeof(path), "%s/docs/options.md",
+             srcdir != NULL ? srcdir : ".");
+    read_file(path, got, sizeof(got));
+    expect_text(got, want);
+}
+END_TEST
+
+/* A test for each row of a table. */
+static void add_rows(Suite *suite, const char *name, const TTest *test,
+                     size_t rows)
+{
+    TCase *tcase = tcase_create(name);
+    tcase_add_loop_test(tcase, test, 0, (int)rows);
+    suite_add_tcase(suite, tcase);
+}
+
+static void add_set_and_get(Suite *suite)
+{
+    add_rows(suite, "set", test_config_set_and_get, COUNT_OF(accepted_values));
+    add_rows(suite, "set refused", test_config_set_refuses_and_changes_nothing,
+             COUNT_OF(refused_values));
+    suite_add_list(suite, "set and get",
+                   TEST_LIST(test_config_init_gives_the_documented_defaults,
+                             test_config_init_null,
+                             test_config_set_unknown_key_lists_the_known_ones,
+                             test_config_set_bad_arguments,
+                             test_config_get_buffer_size,
+                             test_config_get_bad_arguments));
+    suite_add_list(
+        suite, "parse",
+        TEST_LIST(test_config_parse_sets_all, test_config_parse_nothing,
+                  test_config_parse_last_of_a_key_counts,
+                  test_config_parse_all_or_none, test_config_parse_long_item,
+                  test_config_parse_bad_arguments));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "docs") == 0) {
+        write_docs(stdout);
+        return EXIT_SUCCESS;
+    }
+    Suite *suite = suite_create("options");
+    add_set_and_get(suite);
+    suite_add_list(
+        suite, "info",
+        TEST_LIST(test_option_info_defaults_are_accepted_and_are_the_defaults,
+                  test_option_info_words_are_accepted,
+                  test_option_info_bad_arguments));
+    add_rows(suite, "check refused", test_config_check_names_what_is_wrong,
+             COUNT_OF(broken));
+    suite_add_list(suite, "check",
+                   TEST_LIST(test_config_check_copies_a_good_one,
+                             test_config_check_memories_without_words,
+                             test_config_check_bad_struct));
+    suite_add_list(suite, "docs", TEST_LIST(test_docs_are_what_the_table_says));
+    return suite_main(suite);
+}

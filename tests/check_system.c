@@ -1,0 +1,272 @@
+/*
+ * What is available, read from made-up files of /proc and /sys.
+ */
+#include "support/base_support.h"
+#include "support/expect.h"
+
+#include "base/bits.h"
+#include "base/system.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Every tree says that 1000 KiB are available, unless a group leaves less. */
+static file_tree_t tree;
+
+static void open_tree(void)
+{
+    file_tree_open(&tree);
+    file_tree_write(&tree, "/proc/meminfo",
+                    "MemTotal:        4000 kB\n"
+                    "MemFree:          500 kB\n"
+                    "MemAvailable:    1000 kB\n");
+}
+
+static void close_tree(void)
+{
+    file_tree_close(&tree);
+}
+
+static void put(const char *path, const char *text)
+{
+    file_tree_write(&tree, path, text);
+}
+
+static uint64_t available(void)
+{
+    uint64_t bytes = 0;
+    expect_ok(cuai_system_available_at(tree.root, &bytes));
+    return bytes;
+}
+
+#define KERNEL_SAYS (1000 * CUAI_KIB)
+
+/* ---- The kernel -------------------------------------------------------- */
+
+START_TEST(test_available_without_groups)
+{
+    expect_u64(available(), KERNEL_SAYS);
+}
+END_TEST
+
+START_TEST(test_available_without_meminfo)
+{
+    uint64_t bytes = 7;
+    cuarena_error_info_t info;
+    cuarena_error_info_init(&info);
+    expect_status(cuai_system_available_at("/nowhere", &bytes), CUARENA_DRIVER);
+    expect_message("/nowhere/proc/meminfo");
+    expect_ok(cuarena_last_error_info(&info));
+    ck_assert_int_eq(info.driver_code, ENOENT);
+    expect_u64(bytes, 7);
+}
+END_TEST
+
+START_TEST(test_available_without_the_line)
+{
+    static const char *const texts[] = {
+        "",
+        "MemTotal: 4000 kB\n",
+        "XMemAvailable: 1 kB\n",
+        "MemAvailable: many\n",
+        "MemAvailable: 99999999999999999999 kB\n",
+        "MemAvailable: 18446744073709551615 kB\n"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        uint64_t bytes = 7;
+        put("/proc/meminfo", texts[i]);
+        expect_status(cuai_system_available_at(tree.root, &bytes),
+                      CUARENA_DRIVER);
+        expect_message("MemAvailable");
+        expect_u64(bytes, 7);
+    }
+}
+END_TEST
+
+START_TEST(test_available_of_this_machine)
+{
+    uint64_t bytes = 0;
+    expect_ok(cuai_system_available(&bytes));
+    expect_between(bytes, 1, UINT64_C(1) << 50);
+    ck_assert(cuai_is_power_of_two(cuai_system_page()));
+}
+END_TEST
+
+/* ---- Control groups, version 2 ----------------------------------------- */
+
+#define V2 "/sys/fs/cgroup"
+
+START_TEST(test_group_leaves_less)
+{
+    put("/proc/self/cgroup", "0::/a\n");
+    put(V2 "/a/memory.max", "500000\n");
+    put(V2 "/a/memory.current", "200000\n");
+    expect_u64(available(), 300000);
+}
+END_TEST
+
+START_TEST(test_group_leaves_more)
+{
+    put("/proc/self/cgroup", "0::/a\n");
+    put(V2 "/a/memory.max", "50000000\n");
+    put(V2 "/a/memory.current", "200000\n");
+    expect_u64(available(), KERNEL_SAYS);
+}
+END_TEST
+
+START_TEST(test_group_without_a_limit)
+{
+    put("/proc/self/cgroup", "0::/a\n");
+    put(V2 "/a/memory.max", "max\n");
+    put(V2 "/a/memory.current", "200000\n");
+    expect_u64(available(), KERNEL_SAYS);
+}
+END_TEST
+
+START_TEST(test_group_counts_its_inactive_file_cache_as_left)
+{
+    put("/proc/self/cgroup", "0::/a\n");
+    put(V2 "/a/memory.max", "500000\n");
+    put(V2 "/a/memory.current", "400000\n");
+    put(V2 "/a/memory.stat", "anon 1\nfile 2\ninactive_anon 3\n"
+                             "inactive_file 100000\nactive_file 5\n");
+    expect_u64(available(), 200000);
+    put(V2 "/a/memory.stat", "inactive_file 900000\n");
+    expect_u64(available(), 500000);
+}
+END_TEST
+
+START_TEST(test_group_above_its_limit_leaves_nothing)
+{
+    put("/proc/self/cgroup", "0::/a\n");
+    put(V2 "/a/memory.max", "500000\n");
+    put(V2 "/a/memory.current", "500001\n");
+    expect_u64(available(), 0);
+}
+END_TEST
+
+START_TEST(test_group_above_leaves_least)
+{
+    put("/proc/self/cgroup", "0::/a/b/c\n");
+    put(V2 "/a/memory.max", "300000\n");
+    put(V2 "/a/memory.current", "200000\n");
+    put(V2 "/a/b/memory.max", "max\n");
+    put(V2 "/a/b/memory.current", "200000\n");
+    put(V2 "/a/b/c/memory.max", "900000\n");
+    put(V2 "/a/b/c/memory.current", "200000\n");
+    expect_u64(available(), 100000);
+}
+END_TEST
+
+START_TEST(test_group_root_of_a_container)
+{
+    put("/proc/self/cgroup", "0::/\n");
+    put(V2 "/memory.max", "300000\n");
+    put(V2 "/memory.current", "100000\n");
+    expect_u64(available(), 200000);
+}
+END_TEST
+
+START_TEST(test_group_name_that_only_the_outside_knows)
+{
+    put("/proc/self/cgroup", "0::/docker/0123\n");
+    put(V2 "/memory.max", "300000\n");
+    put(V2 "/memory.current", "100000\n");
+    expect_u64(available(), 200000);
+}
+END_TEST
+
+/* ---- Control groups, version 1 ----------------------------------------- */
+
+#define V1 "/sys/fs/cgroup/memory"
+
+START_TEST(test_legacy_group_leaves_less)
+{
+    put("/proc/self/cgroup", "3:cpu,cpuacct:/x\n2:hugetlb,memory:/a/b\n"
+                             "1:name=systemd:/y\n0::/z\n");
+    put(V1 "/memory.limit_in_bytes", "9223372036854771712\n");
+    put(V1 "/memory.usage_in_bytes", "1\n");
+    put(V1 "/a/memory.limit_in_bytes", "400000\n");
+    put(V1 "/a/memory.usage_in_bytes", "300000\n");
+    put(V1 "/a/memory.stat", "inactive_file 7\ntotal_inactive_file 50000\n");
+    expect_u64(available(), 150000);
+}
+END_TEST
+
+START_TEST(test_legacy_group_of_another_controller)
+{
+    put("/proc/self/cgroup", "2:memoryx:/a\n1:xmemory,cpu:/a\n");
+    put(V1 "/a/memory.limit_in_bytes", "4\n");
+    put(V1 "/a/memory.usage_in_bytes", "3\n");
+    expect_u64(available(), KERNEL_SAYS);
+}
+END_TEST
+
+START_TEST(test_hybrid_group)
+{
+    put("/proc/self/cgroup", "0::/a\n");
+    put("/sys/fs/cgroup/unified/a/memory.max", "30000\n");
+    put("/sys/fs/cgroup/unified/a/memory.current", "10000\n");
+    expect_u64(available(), 20000);
+}
+END_TEST
+
+/* ---- Files that make no sense ------------------------------------------ */
+
+START_TEST(test_group_files_that_make_no_sense)
+{
+    static const char *const lists[] = {
+        "", "\n\n", "0:", "::", "a", "0::", "0:memory", "0:memory:"};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        put("/proc/self/cgroup", lists[i]);
+        expect_u64(available(), KERNEL_SAYS);
+    }
+    put("/proc/self/cgroup", "0::/a\n");
+    put(V2 "/a/memory.max", "12\n");
+    expect_u64(available(), KERNEL_SAYS);
+    put(V2 "/a/memory.current", "what\n");
+    expect_u64(available(), KERNEL_SAYS);
+}
+END_TEST
+
+START_TEST(test_group_name_that_is_too_long)
+{
+    char list[6000];
+    memset(list, 'x', sizeof(list));
+    memcpy(list, "0::/", 4);
+    list[sizeof(list) - 1] = '\0';
+    put("/proc/self/cgroup", list);
+    expect_u64(available(), KERNEL_SAYS);
+}
+END_TEST
+
+static void add_tests(Suite *suite, const char *name, const TTest *const *tests)
+{
+    tcase_add_checked_fixture(suite_add_list(suite, name, tests), open_tree,
+                              close_tree);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("system");
+    add_tests(suite, "kernel",
+              TEST_LIST(test_available_without_groups,
+                        test_available_without_meminfo,
+                        test_available_without_the_line,
+                        test_available_of_this_machine));
+    add_tests(suite, "groups",
+              TEST_LIST(test_group_leaves_less, test_group_leaves_more,
+                        test_group_without_a_limit,
+                        test_group_counts_its_inactive_file_cache_as_left,
+                        test_group_above_its_limit_leaves_nothing,
+                        test_group_above_leaves_least,
+                        test_group_root_of_a_container,
+                        test_group_name_that_only_the_outside_knows));
+    add_tests(suite, "legacy groups",
+              TEST_LIST(test_legacy_group_leaves_less,
+                        test_legacy_group_of_another_controller,
+                        test_hybrid_group));
+    add_tests(suite, "nonsense",
+              TEST_LIST(test_group_files_that_make_no_sense,
+                        test_group_name_that_is_too_long));
+    return suite_main(suite);
+}

@@ -1,0 +1,80 @@
+#include "expect.h"
+
+#include <cuarena/heap.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *last_message(cuarena_error_info_t *info)
+{
+    cuarena_error_info_init(info);
+    return cuarena_last_error_info(info) == CUARENA_OK ? info->message : "";
+}
+
+void expect_status_at(cuarena_status_t got, cuarena_status_t want,
+                      const char *what, const char *file, int line)
+{
+    cuarena_error_info_t info;
+    if (got != want) {
+        ck_abort_msg("%s:%d: %s: expected %s, got %s (last error: %s)", file,
+                     line, what, cuarena_status_name(want),
+                     cuarena_status_name(got), last_message(&info));
+    }
+}
+
+void expect_u64_at(uint64_t got, uint64_t want, const char *what,
+                   const char *file, int line)
+{
+    if (got != want) {
+        ck_abort_msg("%s:%d: %s: expected %" PRIu64 " (%#" PRIx64
+                     "), got %" PRIu64 " (%#" PRIx64 ")",
+                     file, line, what, want, want, got, got);
+    }
+}
+
+void expect_between_at(uint64_t got, uint64_t low, uint64_t high,
+                       const char *what, const char *file, int line)
+{
+    if (got < low || got > high) {
+        ck_abort_msg("%s:%d: %s: expected %" PRIu64 " to %" PRIu64
+                     ", got %" PRIu64,
+                     file, line, what, low, high, got);
+    }
+}
+
+void expect_text_at(const char *got, const char *want, const char *what,
+                    const char *file, int line)
+{
+    if (strcmp(got, want) != 0) {
+        ck_abort_msg("%s:%d: %s:\n  expected \"%s\"\n  got      \"%s\"", file,
+                     line, what, want, got);
+    }
+}
+
+void expect_valid_at(const cuarena_heap_t *heap, const char *file, int line)
+{
+    char text[256] = "";
+    cuarena_status_t status = cuarena_heap_validate(heap, text, sizeof(text));
+    if (status != CUARENA_OK) {
+        ck_abort_msg("%s:%d: the heap is not valid: %s: %s", file, line,
+                     cuarena_status_name(status), text);
+    }
+}
+
+TCase *suite_add_list(Suite *suite, const char *name, const TTest *const *tests)
+{
+    TCase *tcase = tcase_create(name);
+    for (; *tests != NULL; tests++)
+        tcase_add_test(tcase, *tests);
+    suite_add_tcase(suite, tcase);
+    return tcase;
+}
+
+int suite_main(Suite *suite)
+{
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

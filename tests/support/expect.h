@@ -1,0 +1,41 @@
+/* Assertions that print what was expected and what came, statuses by name. */
+#ifndef CUARENA_TEST_EXPECT_H
+#define CUARENA_TEST_EXPECT_H
+
+#include <check.h>
+#include <cuarena/base.h>
+
+struct cuarena_heap;
+
+#define expect_status(call, want)                                              \
+    expect_status_at((call), (want), #call, __FILE__, __LINE__)
+#define expect_ok(call) expect_status(call, CUARENA_OK)
+#define expect_u64(got, want)                                                  \
+    expect_u64_at((got), (want), #got, __FILE__, __LINE__)
+/* The bounds are included. */
+#define expect_between(got, low, high)                                         \
+    expect_between_at((got), (low), (high), #got, __FILE__, __LINE__)
+#define expect_text(got, want)                                                 \
+    expect_text_at((got), (want), #got, __FILE__, __LINE__)
+#define expect_valid(heap) expect_valid_at((heap), __FILE__, __LINE__)
+
+void expect_status_at(cuarena_status_t got, cuarena_status_t want,
+                      const char *what, const char *file, int line);
+void expect_u64_at(uint64_t got, uint64_t want, const char *what,
+                   const char *file, int line);
+void expect_between_at(uint64_t got, uint64_t low, uint64_t high,
+                       const char *what, const char *file, int line);
+void expect_text_at(const char *got, const char *want, const char *what,
+                    const char *file, int line);
+void expect_valid_at(const struct cuarena_heap *heap, const char *file,
+                     int line);
+
+/* A NULL-terminated list of tests. */
+#define TEST_LIST(...) ((const TTest *[]){__VA_ARGS__, NULL})
+/* A case of these tests; gives it, to set a timeout or a fixture. */
+TCase *suite_add_list(Suite *suite, const char *name,
+                      const TTest *const *tests);
+/* Runs the suite; what main returns. Forks each test unless CK_FORK=no. */
+int suite_main(Suite *suite);
+
+#endif

@@ -1,0 +1,31 @@
+#include "scale.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_SEED UINT64_C(20261120)
+
+/* valgrind is as slow as a sanitizer and cannot be seen by the compiler. */
+static int is_slow(void)
+{
+    return SCALE_SANITIZED || getenv("CUARENA_TEST_SLOW") != NULL;
+}
+
+uint64_t scale_pick(uint64_t sanitized, uint64_t short_run, uint64_t long_run)
+{
+    const char *scale = getenv("CUARENA_TEST_SCALE");
+    if (is_slow())
+        return sanitized;
+    return scale != NULL && strcmp(scale, "long") == 0 ? long_run : short_run;
+}
+
+uint64_t scale_seed(const char *what)
+{
+    const char *text = getenv("CUARENA_TEST_SEED");
+    uint64_t seed = text != NULL ? strtoull(text, NULL, 0) : DEFAULT_SEED;
+    printf("%s: CUARENA_TEST_SEED=%" PRIu64 "\n", what, seed);
+    fflush(stdout);
+    return seed;
+}

@@ -1,0 +1,25 @@
+/* How long tests run: CUARENA_TEST_SCALE=short (default) or long, less under
+ * a sanitizer. Where random ones begin: CUARENA_TEST_SEED. */
+#ifndef CUARENA_TEST_SCALE_H
+#define CUARENA_TEST_SCALE_H
+
+#include <stdint.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SCALE_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||     \
+    __has_feature(memory_sanitizer) ||                                         \
+    __has_feature(undefined_behavior_sanitizer)
+#define SCALE_SANITIZED 1
+#endif
+#endif
+#ifndef SCALE_SANITIZED
+#define SCALE_SANITIZED 0
+#endif
+
+uint64_t scale_pick(uint64_t sanitized, uint64_t short_run, uint64_t long_run);
+/* Printed on stdout, so that a failure can be repeated. */
+uint64_t scale_seed(const char *what);
+
+#endif

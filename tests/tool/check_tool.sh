@@ -1,0 +1,479 @@
+#!/usr/bin/env bash
+# The `cuarena' command: what it makes of good and of bad input.
+#
+#   CUARENA   the command; ./cuarena if not set
+#   srcdir    the top of the source tree; . if not set
+#
+# One line per case; what was expected and what came instead if they differ.
+set -uo pipefail
+cuarena=${CUARENA:-./cuarena}
+traces=${srcdir:-.}/traces
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+passed=0 failed=0
+
+#### Support ####
+
+# verdict NAME EXPECTED GOT: one line, more if they differ.
+verdict() {
+    if [ "$2" = "$3" ]; then
+        echo "ok    $1"
+        passed=$((passed + 1))
+    else
+        printf 'FAIL  %s\n  expected  %s\n  got       %s\n' "$1" "$2" "$3"
+        failed=$((failed + 1))
+    fi
+}
+
+# call ARGUMENT...: runs the command; leaves $status, $folder/out, $folder/err.
+call() {
+    "$cuarena" "$@" >"$folder/out" 2>"$folder/err" </dev/null
+    status=$?
+}
+
+# bad NAME TEXT ARGUMENT...: status 2, nothing on stdout, and one line on
+# stderr that has TEXT in it.
+bad() {
+    local name=$1 text=$2 got
+    shift 2
+    call "$@"
+    got="status $status, $(wc -c <"$folder/out") bytes, $(wc -l \
+        <"$folder/err") line"
+    if grep -qF -- "$text" "$folder/err"; then
+        got="$got: $text"
+    else
+        got="$got: $(cat "$folder/err")"
+    fi
+    verdict "$name" "status 2, 0 bytes, 1 line: $text" "$got"
+}
+
+# bad_trace NAME TEXT LINE...: the same for a file of these lines; TEXT comes
+# behind the name of the file.
+bad_trace() {
+    local name=$1 text=$2
+    shift 2
+    printf '%s\n' "$@" >"$folder/bad.csv"
+    bad "$name" "$folder/bad.csv:$text" replay "$folder/bad.csv"
+}
+
+# value KEY: of the JSON object on the first line of the last call's stdout.
+value() {
+    local line
+    line=$(head -n 1 "$folder/out")
+    if command -v python3 >/dev/null; then
+        python3 -c 'import json, sys
+value = json.loads(sys.argv[1])[sys.argv[2]]
+print("null" if value is None else value)' "$line" "$1"
+    elif command -v jq >/dev/null; then
+        jq -r --arg key "$1" '.[$key]' <<<"$line"
+    else
+        sed -n "s/.*\"$1\": *\"\{0,1\}\([^\",}]*\).*/\1/p" <<<"$line"
+    fi
+}
+
+# values KEY...: several, in one line.
+values() {
+    local key
+    for key; do
+        printf '%s ' "$(value "$key")"
+    done
+}
+
+# served NAME ARGUMENT...: status 0 and nothing on stderr.
+served() {
+    local name=$1
+    shift
+    call "$@"
+    verdict "$name" "status 0: " "status $status: $(cat "$folder/err")"
+}
+
+#### Traces ####
+
+# The same program in every format: 8 events, at most 512 + 1024 + 256 bytes
+# live in blocks of multiples of 256, and one of 0 bytes.
+header=op,id,size,stream
+cat >"$folder/plain.csv" <<'END'
+op,id,size,stream
+a,0,300,0
+a,1,1000,0
+a,2,0,0
+f,0,300,0
+a,3,1,1
+f,2,0,0
+a,4,512,0
+f,1,1000,0
+END
+gzip -c "$folder/plain.csv" >"$folder/packed.csv.gz"
+cp "$folder/packed.csv.gz" "$folder/packed-without-ending"
+sed 's/$/\r/' "$folder/plain.csv" >"$folder/crlf.csv"
+head -c -1 "$folder/plain.csv" >"$folder/no-newline.csv"
+awk -F, -v OFS=, '{ print "x" NR, $4, $3, $2, "y", $1 }
+    ' "$folder/plain.csv" | sed '1s/.*/more,stream,size,id,other,op/' \
+    >"$folder/columns.csv"
+cat >"$folder/rmm.log" <<'END'
+Thread,Time,Action,Pointer,Size,Stream
+17,09:00:00.000001,allocate,0x7f0000000000,300,0x0
+17,09:00:00.000002,allocate,0x7f0000000200,1000,0x0
+17,09:00:00.000003,allocate,0x7F0000000900,0,0x0
+17,09:00:00.000004,free,0x7f0000000000,300,0x0
+17,09:00:00.000005,allocate,0x7f0000000000,1,0x2
+17,09:00:00.000006,free,0x7f0000000900,0,0x0
+17,09:00:00.000007,allocate,0x7f0000000900,512,0x0
+17,09:00:00.000008,free,0x7f0000000200,1000,0x0
+END
+{
+    cat "$folder/rmm.log"
+    echo "17,09:00:00.000009,allocate failure,(nil),4096,0x0"
+    echo "17,09:00:00.000010,allocate,(nil),0,0x0"
+    echo "17,09:00:00.000011,free,(nil),0,0x0"
+} >"$folder/rmm-more.log"
+
+# What must not depend on the format; the peak is 256 + 1024 + 512.
+counted=(events allocs frees peak_live_bytes pool_bytes failed)
+expected="8 5 3 1792 3584 0 "
+
+test_formats() {
+    local file largest
+    call replay --json "$folder/plain.csv"
+    largest=$(value largest_free_bytes_at_peak)
+    for file in plain.csv packed.csv.gz packed-without-ending crlf.csv \
+        no-newline.csv columns.csv rmm.log; do
+        served "$file is served" replay --json "$folder/$file"
+        verdict "$file counts" "$expected$largest " \
+            "$(values "${counted[@]}" largest_free_bytes_at_peak)"
+    done
+    call replay --json "$folder/rmm-more.log"
+    verdict "failed requests count nothing" "0 $expected" \
+        "$status $(values "${counted[@]}")"
+    verdict "failed requests are noted" "1" \
+        "$(grep -c 'passed over 3 lines' "$folder/err")"
+}
+
+#### Bad input ####
+
+test_bad_files() {
+    mkdir -p "$folder/folder.csv"
+    : >"$folder/empty.csv"
+    gzip -c /dev/null >"$folder/empty.csv.gz"
+    cp "$folder/plain.csv" "$folder/plain.csv.gz"
+    gzip -c "$traces/multistream.csv.gz" >"$folder/twice.csv.gz"
+    head -c 20000 "$traces/multistream.csv.gz" >"$folder/cut.csv.gz"
+    head -c 12 "$traces/multistream.csv.gz" >"$folder/cut-early.csv.gz"
+    head -c -4 "$traces/multistream.csv.gz" >"$folder/cut-late.csv.gz"
+    { head -c 9000 "$traces/multistream.csv.gz" && printf 'damage' &&
+        tail -c +9007 "$traces/multistream.csv.gz"; } >"$folder/damaged.csv.gz"
+    bad "missing file" "$folder/none.csv: No such file" \
+        replay "$folder/none.csv"
+    bad "folder" "$folder/folder.csv: Is a directory" \
+        replay "$folder/folder.csv"
+    bad "empty file" "$folder/empty.csv:1: the file is empty" \
+        replay "$folder/empty.csv"
+    bad "empty gzip" "$folder/empty.csv.gz:1: the file is empty" \
+        replay "$folder/empty.csv.gz"
+    bad "not gzip though named so" "expected gzip data" \
+        replay "$folder/plain.csv.gz"
+    bad "gzip in gzip" "$folder/twice.csv.gz:1: no column 'op'" \
+        replay "$folder/twice.csv.gz"
+    bad "cut gzip" "expected a whole gzip file" replay "$folder/cut.csv.gz"
+    bad "gzip cut in its header" "$folder/cut-early.csv.gz:1: " \
+        replay "$folder/cut-early.csv.gz"
+    bad "gzip cut in its end" "expected a whole gzip file" \
+        replay "$folder/cut-late.csv.gz"
+    bad "damaged gzip" "expected a whole gzip file" \
+        replay "$folder/damaged.csv.gz"
+    bad "a good file before a bad one" "$folder/none.csv: " \
+        replay --json "$folder/plain.csv" "$folder/none.csv"
+    bad "no trace" "no trace is named" replay
+}
+
+test_bad_headers() {
+    bad_trace "missing size" "1: no column 'size' in 'op,id,stream'" \
+        op,id,stream a,0,0
+    bad_trace "missing op" "1: no column 'op' in 'id,size,stream'" \
+        id,size,stream 0,1,0
+    bad_trace "missing id" "1: no column 'id' in" op,size,stream a,1,0
+    bad_trace "missing stream" "1: no column 'stream' in" op,id,size a,0,1
+    bad_trace "missing pointer" "1: no column 'Pointer' in" \
+        Thread,Time,Action,Size,Stream 1,2,free,3,4
+    bad_trace "no header" "1: no column 'op' in 'a,0,1,0'" a,0,1,0
+    bad_trace "header only" "1: no event follows" "$header"
+    bad_trace "nothing but empty lines" "1: there is no line" "" ""
+}
+
+test_bad_lines() {
+    bad_trace "unknown op" "2: op is 'x', expected a or f" "$header" x,0,1,0
+    bad_trace "torn line" "3: 2 fields in 'a,1', expected 4" \
+        "$header" a,0,1,0 a,1
+    bad_trace "line too long" "2: 5 fields in 'a,0,1,0,9'" "$header" a,0,1,0,9
+    bad_trace "negative size" "2: size is '-5', expected a number of bytes" \
+        "$header" a,0,-5,0
+    bad_trace "size of no number" "2: size is '12k'" "$header" a,0,12k,0
+    bad_trace "no size" "2: size is ''" "$header" a,0,,0
+    bad_trace "size with a fraction" "2: size is '1.5'" "$header" a,0,1.5,0
+    bad_trace "size over 2^63" "2: size is '9223372036854775809'" \
+        "$header" a,0,9223372036854775809,0
+    bad_trace "size over 2^64" "2: size is '18446744073709551617'" \
+        "$header" a,0,18446744073709551617,0
+    bad_trace "id of no number" "2: id is 'first', expected a whole number" \
+        "$header" a,first,1,0
+    bad_trace "stream of no number" "2: stream is '?'" "$header" a,0,1,$'\001'
+    bad_trace "free of an unknown id" "3: id is '7', expected one that" \
+        "$header" a,0,1,0 f,7,1,0
+    bad_trace "free twice" \
+        "4: id is '0', expected one that was not freed before (line 3)" \
+        "$header" a,0,1,0 f,0,1,0 f,0,1,0
+    bad_trace "id twice" "3: id is '0', expected one that is not live (line 2)" \
+        "$header" a,0,1,0 a,0,1,0
+    bad_trace "id used again" \
+        "4: id is '0', expected one that was not used before (line 3)" \
+        "$header" a,0,1,0 f,0,1,0 a,0,1,0
+    bad_trace "binary bytes" "2: op is '?a', expected" \
+        "$header" $'\033a,0,1,0'
+}
+
+test_bad_rmm_lines() {
+    local rmm=Thread,Time,Action,Pointer,Size,Stream
+    bad_trace "RMM: unknown action" "2: Action is 'resize', expected allocate" \
+        $rmm 1,2,resize,0x10,1,0x0
+    bad_trace "RMM: no address" "2: Pointer is 'x10', expected an address" \
+        $rmm 1,2,allocate,x10,1,0x0
+    bad_trace "RMM: bytes at NULL" "2: Pointer is '(nil)'" \
+        $rmm 1,2,allocate,'(nil)',1,0x0
+    bad_trace "RMM: live address" "3: Pointer is '0x10', expected one that is" \
+        $rmm 1,2,allocate,0x10,1,0x0 1,2,allocate,0x10,1,0x0
+    bad_trace "RMM: free of an unknown address" "2: Pointer is '0x10'" \
+        $rmm 1,2,free,0x10,1,0x0
+}
+
+test_bad_arguments() {
+    local good=$folder/plain.csv
+    bad "unknown command" "unknown command 'reply', expected replay" reply
+    bad "no command" "no command"
+    bad "unknown option" "unknown option '--fast'" replay --fast "$good"
+    bad "unknown letter" "unknown option '-q'" replay -q "$good"
+    bad "option without a value" "'--pool' has no value" replay "$good" --pool
+    bad "value of a flag" "'--json=1' has a value" replay --json=1 "$good"
+    bad "unknown preset" "--preset is 'lake'" replay --preset lake "$good"
+    bad "unknown memory" "--memory is 'tape'" replay --memory tape "$good"
+    bad "unknown policy" "--policy is 'worst'" replay --policy worst "$good"
+    bad "unknown api" "--api is 'x', expected pointers or blocks" \
+        replay --api x "$good"
+    bad "unknown time to compact" "expected never or on-fragmented" \
+        replay --compact now "$good"
+    bad "pool of no amount" "--pool is 'big'" replay --pool big "$good"
+    bad "pool of nothing" "--pool is '0'" replay --pool 0 "$good"
+    bad "no repeats" "--repeat is '0'" replay --repeat 0 "$good"
+    bad "negative repeats" "--repeat is '-1'" replay --repeat=-1 "$good"
+    bad "option without key" "expected KEY=VALUE" replay --option x "$good"
+    bad "option of unknown key" "--option is 'x=1'" \
+        replay --option x=1 "$good"
+    bad "option of bad value" "alignment" \
+        replay --option alignment=100 "$good"
+    bad "pool as an option" "--pool sets" replay --option pool=1G "$good"
+    bad "limit as an option" "--pool sets the limit" \
+        replay --preset grow --option limit=1G "$good"
+    bad "policies: option of replay" "unknown option '--verify'" \
+        policies --verify "$good"
+    bad "policies: no trace" "no trace is named" policies
+    bad "info: operand" "info has 'x'" info x
+}
+
+#### Results ####
+
+keys="trace preset memory policy events allocs frees peak_live_bytes"
+keys="$keys pool_bytes min_pool_bytes min_pool_ratio failed compactions moves"
+keys="$keys bytes_moved largest_free_bytes_at_peak ns_per_op_mean"
+keys="$keys ns_per_op_p50 ns_per_op_p99 ns_per_op_p999 ns_per_op_max"
+
+test_json() {
+    call replay --json "$folder/plain.csv" "$folder/rmm.log"
+    verdict "JSON has one line per trace" 2 "$(wc -l <"$folder/out")"
+    verdict "JSON has these keys" "$keys" "$(head -n 1 "$folder/out" |
+        grep -o '"[a-z0-9_]*":' | tr -d '":' | tr '\n' ' ' | sed 's/ $//')"
+    verdict "JSON tells the settings" \
+        "$folder/plain.csv pool none default null null " \
+        "$(values trace preset memory policy min_pool_bytes min_pool_ratio)"
+    call replay --json --policy best --preset grow --memory pageable \
+        "$folder/plain.csv"
+    verdict "JSON tells other settings" "0 grow pageable best " \
+        "$status $(values preset memory policy)"
+}
+
+# cell COLUMN: of the table's row of a trace, by the words of the title.
+cell() {
+    awk -v want="$1" 'NR == 2 { for (i = 1; i <= NF; i++) if ($i == want) c = i }
+        NR == 3 { print $c }' "$folder/out"
+}
+
+test_table() {
+    local counts
+    call replay --json "$folder/plain.csv"
+    counts="$(values events failed)"
+    served "table" replay "$folder/plain.csv"
+    verdict "table and JSON agree" "$counts" "$(cell events) $(cell failed) "
+    verdict "table tells the settings" \
+        "preset pool, memory none, placement default, pointers" \
+        "$(head -n 1 "$folder/out")"
+    verdict "table is aligned" 1 "$(tail -n +2 "$folder/out" |
+        awk '{ print length }' | sort -u | wc -l)"
+}
+
+test_refusals() {
+    call replay --json --pool 1KiB "$folder/plain.csv"
+    verdict "a pool too small gives a result" "1 7 5 2 1 1024 " \
+        "$status $(values events allocs frees failed pool_bytes)"
+    verdict "the first refusal is told" 1 "$(grep -c \
+        'plain.csv: event 2 of pass 1: allocation of 1000 bytes' \
+        "$folder/err")"
+    printf '%s\n' "$header" a,0,9223372036854775808,0 \
+        a,1,9223372036854775808,0 f,0,0,0 a,2,5,0 >"$folder/huge.csv"
+    call replay --json --pool 1MiB "$folder/huge.csv"
+    verdict "requests of 2^63 bytes are refused" "1 3 2 " \
+        "$status $(values allocs failed)"
+    bad "a pool for 2^63 bytes" "the arena cannot be made" \
+        replay "$folder/huge.csv"
+    call replay --json --repeat 3 --pool 1KiB "$folder/plain.csv"
+    verdict "refusals of all passes count" "1 7 3 " \
+        "$status $(values events failed)"
+}
+
+test_settings() {
+    local api
+    for api in pointers blocks; do
+        served "$api, verified" replay --json --api $api --verify --repeat 5 \
+            "$folder/plain.csv"
+        verdict "$api, verified, counts" "$expected" "$(values "${counted[@]}")"
+        served "$api on pages, verified" replay --memory pageable --verify \
+            --api $api --repeat 3 "$folder/plain.csv" \
+            "$traces/cupy_analytics.csv.gz"
+        served "$api in an arena that grows" replay --preset grow --verify \
+            --api $api "$folder/plain.csv" "$traces/multistream.csv.gz"
+    done
+    served "another alignment" replay --json --option alignment=512 \
+        --option name=test --verify "$folder/plain.csv"
+    verdict "the peak follows the alignment" "2048 4096 " \
+        "$(values peak_live_bytes pool_bytes)"
+    printf '%s\n' "$header" a,0,0,0 f,0,0,0 a,1,0,0 >"$folder/nothing.csv"
+    served "nothing but empty blocks" replay --json --verify --min-pool \
+        --repeat 2 "$folder/nothing.csv"
+    verdict "of which the peak is 0" "3 0 null " \
+        "$(values events peak_live_bytes min_pool_ratio)"
+}
+
+# A pool of exactly the peak: every hole must be closed sooner or later.
+test_compaction() {
+    local name peak api
+    for name in cupy_analytics multistream; do
+        call replay --json "$traces/$name.csv.gz"
+        peak=$(value peak_live_bytes)
+        call replay --json --pool "$peak" "$traces/$name.csv.gz"
+        verdict "$name does not fit its peak by itself" 1 "$status"
+        for api in pointers blocks; do
+            served "$name fits its peak by compaction, $api" replay --json \
+                --pool "$peak" --compact on-fragmented --verify --repeat 2 \
+                --api $api "$traces/$name.csv.gz"
+            verdict "$name was compacted, $api" "yes yes yes" "$(
+                for key in compactions moves bytes_moved; do
+                    [ "$(value $key)" -gt 0 ] && echo yes
+                done | xargs
+            )"
+        done
+    done
+}
+
+# Bytes that are there: 4 KiB blocks with holes, then one that needs two.
+test_compaction_of_bytes() {
+    local i lines=()
+    for i in $(seq 0 63); do lines+=("a,$i,$((4096 - i)),0"); done
+    for i in $(seq 0 2 63); do lines+=("f,$i,0,0"); done
+    for i in $(seq 0 15); do lines+=("a,$((100 + i)),8000,0"); done
+    for i in $(seq 1 2 63); do lines+=("f,$i,0,0"); done
+    printf '%s\n' "$header" "${lines[@]}" >"$folder/holes.csv"
+    call replay --memory pageable --pool 262144 "$folder/holes.csv"
+    verdict "holes refuse" 1 "$status"
+    for i in pointers blocks; do
+        served "holes are closed, $i" replay --memory pageable --pool 262144 \
+            --compact on-fragmented --verify --api "$i" --repeat 3 \
+            "$folder/holes.csv"
+    done
+}
+
+test_min_pool() {
+    local ratio
+    served "smallest pool" replay --json --min-pool \
+        "$traces/multistream.csv.gz"
+    ratio=$(value min_pool_ratio)
+    verdict "smallest pool is between 1 and 1.5" yes \
+        "$(awk -v r="$ratio" 'BEGIN { print(r >= 1 && r <= 1.5 ? "yes" : r) }')"
+    served "the smallest pool serves" replay --pool "$(value min_pool_bytes)" \
+        "$traces/multistream.csv.gz"
+    served "policies" policies --json "$folder/plain.csv" "$folder/rmm.log"
+    verdict "policies have a line each, per trace and for the means" 0 \
+        "$(($(wc -l <"$folder/out") % 3))"
+    verdict "the means come last" 1 \
+        "$(tail -n 1 "$folder/out" | grep -c '"trace": null')"
+    served "policies, table" policies "$folder/plain.csv"
+    verdict "policies' table ends with the means" "geometric mean" \
+        "$(tail -n 1 "$folder/out" | cut -c 1-14)"
+}
+
+test_texts() {
+    local command
+    for command in "" replay policies info; do
+        # Without a command there is one word less.
+        # shellcheck disable=SC2086
+        served "help $command" $command --help
+        verdict "help $command tells the usage" "Usage: cuarena" \
+            "$(head -c 14 "$folder/out")"
+    done
+    served "version" --version
+    verdict "version" "cuarena $(awk '/define CUARENA_VERSION_/ { print $3 }' \
+        "${srcdir:-.}/include/cuarena/base.h" | paste -sd .)" \
+        "$(cat "$folder/out")"
+    served "info" info
+    verdict "info tells the memories" 2 \
+        "$(grep -cE '^(pageable|none) ' "$folder/out")"
+    served "info --options" info --options
+    verdict "info --options tells of placement" 1 \
+        "$(grep -c '^placement (choice' "$folder/out")"
+    "$cuarena" replay "$folder/plain.csv" >/dev/full 2>"$folder/err"
+    verdict "a full disk is an error" "2 1" "$? $(wc -l <"$folder/err")"
+}
+
+# Every option of the help is in the manual and in the completion.
+test_documents() {
+    local tools=${srcdir:-.}/tools option command missing
+    for command in replay policies info; do
+        missing=
+        for option in $("$cuarena" $command --help | grep -oE '^ .*--[a-z-]+' |
+            grep -oE -- '--[a-z-]+' | sort -u); do
+            grep -qF -- "\\${option#-}" "$tools/cuarena.1" ||
+                missing="$missing manual:$option"
+            grep -qF -- "$option" "$tools/completion/cuarena.bash" ||
+                missing="$missing completion:$option"
+        done
+        verdict "options of $command are documented" "" "$missing"
+    done
+}
+
+command -v "$cuarena" >/dev/null || {
+    echo "no command '$cuarena': set CUARENA"
+    exit 1
+}
+test_formats
+test_bad_files
+test_bad_headers
+test_bad_lines
+test_bad_rmm_lines
+test_bad_arguments
+test_json
+test_table
+test_refusals
+test_settings
+test_compaction
+test_compaction_of_bytes
+test_min_pool
+test_texts
+test_documents
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,132 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "commands.h"
+#include "options.h"
+#include "progress.h"
+#include "report.h"
+
+static const char help[] =
+    "Usage: cuarena replay [OPTION]... TRACE...\n"
+    "\n"
+    "Gives the allocations and frees of recorded programs to an arena, and\n"
+    "tells how much memory that took and how long each call was.\n"
+    "\n"
+    "A TRACE is CSV, plain or gzip. Its columns are found by their names in\n"
+    "the first line, in any order; others are ignored:\n"
+    "\n"
+    "  op,id,size,stream     op: a (allocate) or f (free); id: a number used\n"
+    "                        once; size: bytes\n"
+    "  Thread,Time,Action,Pointer,Size,Stream\n"
+    "                        what RMM logs: allocate, free, and 'allocate\n"
+    "                        failure', which is passed over\n"
+    "\n"
+    "The arena:\n"
+    "  --preset NAME         pool (the default) or grow\n"
+    "  --memory NAME         none (the default): addresses only, so that any\n"
+    "                        size can be tried; or another that 'cuarena\n"
+    "                        info' tells, such as pageable\n"
+    "  --pool SIZE           the size of the pool, or the limit of an arena\n"
+    "                        that grows: 512MiB, 4G, 80%, bytes; auto (the\n"
+    "                        default): twice the peak of the trace\n"
+    "  --policy NAME         how free ranges are chosen: default, best and\n"
+    "                        what else the option 'placement' accepts\n"
+    "  --option KEY=VALUE    any option that 'cuarena info --options' tells\n"
+    "\n"
+    "The replay:\n"
+    "  --api NAME            pointers (the default), or blocks: ids that\n"
+    "                        survive moves\n"
+    "  --compact WHEN        never (the default); on-fragmented: a request\n"
+    "                        for which enough bytes are free, but not\n"
+    "                        together, moves blocks until it fits\n"
+    "  --repeat N            replay the trace N times in the same arena; what\n"
+    "                        lives after a pass is freed before the next\n"
+    "  --verify              replay once more and check each address, each\n"
+    "                        move and, on memory that exists, the bytes of\n"
+    "                        each block\n"
+    "  --min-pool            search the smallest pool that serves the trace,\n"
+    "                        as every larger one up to 1.5 peaks does\n"
+    "\n"
+    "The result:\n"
+    "  --json                one JSON object per trace and line\n"
+    "  -h, --help            this text\n"
+    "\n"
+    "In the table, 'peak' is the highest sum of live blocks, 'largest free'\n"
+    "the largest free range at that moment and 'smallest/peak' what\n"
+    "--min-pool found: 1 is the limit, '-' means more than 1.5. Times are\n"
+    "nanoseconds per call: the mean of a run that reads no clock between\n"
+    "calls, then percentiles of a run that reads it after each.\n"
+    "\n"
+    "Exit status: 0 if every event was served, 1 if some were refused or a\n"
+    "check failed, 2 for bad input, of which one line on stderr tells.\n"
+    "\n"
+    "Examples:\n"
+    "  cuarena replay traces/*.csv.gz\n"
+    "  cuarena replay --min-pool --policy best traces/gpt2_train.csv.gz\n"
+    "  cuarena replay --pool 718MiB --compact on-fragmented --verify \\\n"
+    "      traces/cupy_analytics.csv.gz\n";
+
+/* What is worth saying although there is a result. */
+static void tell_notes(const trace_t *trace, const measure_t *m)
+{
+    progress_clear();
+    if (trace->passed_over > 0)
+        fprintf(stderr,
+                "cuarena: %s: note: passed over %" PRIu64
+                " lines of failed or empty requests\n",
+                trace->path, trace->passed_over);
+    if (m->failed > 0)
+        fprintf(stderr, "cuarena: %s (%" PRIu64 " events were not served)\n",
+                m->refusal.text, m->failed);
+    if (m->mismatch.text[0] != '\0')
+        fprintf(stderr, "cuarena: %s\n", m->mismatch.text);
+}
+
+static bool is_served(const measure_t *m)
+{
+    return m->failed == 0 && m->mismatch.text[0] == '\0';
+}
+
+/* JSON is written line by line, the table when all is known. */
+static int replay_all(const options_t *o, const trace_t *traces,
+                      measure_t *measures)
+{
+    fault_t fault = {""};
+    int status = STATUS_SERVED;
+    for (size_t i = 0; i < o->operand_count; i++) {
+        progress_task(trace_title(&traces[i]), i + 1, o->operand_count);
+        if (!measure_trace(&o->ask, &traces[i], &measures[i], &fault))
+            return command_fail(&fault);
+        tell_notes(&traces[i], &measures[i]);
+        if (!is_served(&measures[i]))
+            status = STATUS_REFUSED;
+        if (o->json &&
+            (!report_json(&o->ask, &traces[i], &measures[i], stdout) ||
+             fflush(stdout) != 0))
+            break;
+    }
+    if (!o->json)
+        report_table(&o->ask, traces, measures, o->operand_count, stdout);
+    return command_end(status);
+}
+
+int command_replay(int argc, char **argv)
+{
+    options_t o;
+    trace_t *traces = NULL;
+    fault_t fault = {""};
+    if (!options_parse(argc, argv, OPTIONS_SHARED | OPTIONS_REPLAY, &o, &fault))
+        return command_fail(&fault);
+    if (o.help) {
+        fputs(help, stdout);
+        return command_end(STATUS_SERVED);
+    }
+    if (!options_load(&o, &traces, &fault))
+        return command_fail(&fault);
+    measure_t *measures = must_have(NULL, o.operand_count, sizeof *measures);
+    int status = replay_all(&o, traces, measures);
+    free(measures);
+    options_unload(&o, traces);
+    return status;
+}

@@ -1,0 +1,57 @@
+# shellcheck shell=bash
+# Completion of the `cuarena' command for bash.
+
+# What an option of an arena accepts: the words of `cuarena info --options'.
+_cuarena_accepted() {
+    cuarena info --options 2>/dev/null |
+        sed -n "/^$1 /,/accepted:/{s/^ *accepted: //p;}" | tr -d ','
+}
+
+_cuarena_keys() {
+    cuarena info --options 2>/dev/null | sed -n 's/^\([a-z_]*\) (.*/\1=/p'
+}
+
+# The words that may follow the option $1; nothing for one that takes none.
+_cuarena_values() {
+    case $1 in
+    --preset) _cuarena_accepted preset ;;
+    --memory) _cuarena_accepted memory ;;
+    --policy) _cuarena_accepted placement ;;
+    --option) _cuarena_keys ;;
+    --api) echo "pointers blocks" ;;
+    --compact) echo "never on-fragmented" ;;
+    --pool) echo "auto" ;;
+    --repeat) echo "1 10 100" ;;
+    *) return 1 ;;
+    esac
+}
+
+_cuarena_options() {
+    local shared="--preset --memory --pool --option --api --repeat --json --help"
+    case $1 in
+    replay) echo "$shared --policy --compact --min-pool --verify" ;;
+    policies) echo "$shared" ;;
+    info) echo "--options --help" ;;
+    *) echo "replay policies info --help --version" ;;
+    esac
+}
+
+_cuarena() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    local command=${COMP_WORDS[1]} words
+    [ "$COMP_CWORD" -gt 1 ] || command=
+    COMPREPLY=()
+    if words=$(_cuarena_values "$before"); then
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+        [[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace
+    elif [[ $word == -* || -z $command ]]; then
+        mapfile -t COMPREPLY < <(
+            compgen -W "$(_cuarena_options "$command")" -- "$word"
+        )
+    elif [[ $command == replay || $command == policies ]]; then
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    fi
+}
+
+complete -F _cuarena cuarena

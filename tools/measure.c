@@ -1,0 +1,119 @@
+#include "measure.h"
+
+#include <stdlib.h>
+
+#include "progress.h"
+#include "verify.h"
+
+/* The least automatic limit of an arena that grows: it takes whole grains of
+ * its memory, so that twice the peak of a small trace may be none. */
+#define LEAST_LIMIT (UINT64_C(64) << 20)
+
+static uint64_t auto_bytes(const cuarena_config_t *config, uint64_t peak_bytes)
+{
+    bool grows = config->preset == CUARENA_PRESET_GROW;
+    uint64_t least = grows ? LEAST_LIMIT : config->alignment;
+    if (peak_bytes > UINT64_MAX / 2)
+        return UINT64_MAX;
+    return 2 * peak_bytes > least ? 2 * peak_bytes : least;
+}
+
+static void set_pool(player_setup_t *setup, const measure_ask_t *ask,
+                     uint64_t peak_bytes)
+{
+    if (ask->pool_auto)
+        player_set_pool_bytes(setup, auto_bytes(&setup->config, peak_bytes));
+    else
+        player_set_pool(setup, ask->pool);
+}
+
+static bool time_whole(const measure_ask_t *ask, const player_setup_t *setup,
+                       const trace_t *trace, measure_t *m, fault_t *fault)
+{
+    player_t player;
+    progress_step("timing");
+    if (!player_open(&player, setup, trace, NULL, fault))
+        return false;
+    (void)player_time(&player, ask->passes, &m->ns_mean);
+    m->allocs = trace->allocs;
+    m->frees = trace->frees - player.skipped_first;
+    m->events = m->allocs + m->frees;
+    m->failed = player.refused;
+    m->refusal = player.first_refusal;
+    m->tally = player_tally(&player);
+    player_close(&player);
+    return true;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const uint32_t *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+/* The smallest value that at least so many of a thousand do not pass. */
+static uint32_t percentile(const uint32_t *sorted, size_t count,
+                           size_t thousandths)
+{
+    size_t rank = (count * thousandths + 999) / 1000;
+    return count == 0 ? 0 : sorted[rank > 0 ? rank - 1 : 0];
+}
+
+static void sum_up(measure_t *m, uint32_t *nanoseconds, size_t count)
+{
+    qsort(nanoseconds, count, sizeof *nanoseconds, by_value);
+    m->ns_p50 = percentile(nanoseconds, count, 500);
+    m->ns_p99 = percentile(nanoseconds, count, 990);
+    m->ns_p999 = percentile(nanoseconds, count, 999);
+    m->ns_max = percentile(nanoseconds, count, 1000);
+}
+
+static uint64_t largest_free_bytes(const player_t *player)
+{
+    cuarena_inspection_t inspection;
+    cuarena_inspection_init(&inspection);
+    (void)cuarena_inspect(player->arena, CUARENA_REGION_DYNAMIC, &inspection);
+    return inspection.largest_bytes;
+}
+
+/* One pass, whatever was asked, interrupted at the peak. */
+static bool time_each(const player_setup_t *setup, const trace_t *trace,
+                      size_t peak_event, measure_t *m, fault_t *fault)
+{
+    player_t player;
+    progress_step("timing each event");
+    if (!player_open(&player, setup, trace, NULL, fault))
+        return false;
+    uint32_t *nanoseconds =
+        must_have(NULL, trace->event_count, sizeof *nanoseconds);
+    size_t count = player_clock(&player, 0, peak_event + 1, nanoseconds);
+    m->largest_free_bytes_at_peak = largest_free_bytes(&player);
+    count += player_clock(&player, peak_event + 1, trace->event_count,
+                          nanoseconds + count);
+    sum_up(m, nanoseconds, count);
+    free(nanoseconds);
+    player_close(&player);
+    return true;
+}
+
+bool measure_trace(const measure_ask_t *ask, const trace_t *trace,
+                   measure_t *measure_out, fault_t *fault)
+{
+    measure_t m = {.min_pool = {.found = false}};
+    player_setup_t setup = ask->setup;
+    trace_peak_t peak = trace_peak(trace, setup.config.alignment);
+    m.peak_live_bytes = peak.bytes;
+    set_pool(&setup, ask, peak.bytes);
+    if (!time_whole(ask, &setup, trace, &m, fault) ||
+        !time_each(&setup, trace, peak.event, &m, fault))
+        return false;
+    if (ask->verify) {
+        progress_step("verifying");
+        (void)verify_trace(&setup, trace, ask->passes, &m.mismatch);
+    }
+    if (ask->min_pool &&
+        !minpool_search(&ask->setup, trace, &m.min_pool, fault))
+        return false;
+    *measure_out = m;
+    return true;
+}

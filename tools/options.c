@@ -1,0 +1,243 @@
+#include "options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_PASSES UINT64_C(1000000)
+
+/* ---- One function for each option: `value` is NULL if it takes none ------ */
+
+/* `given` is what stands on the command line. */
+static bool set_key(options_t *o, const char *option, const char *given,
+                    const char *key, const char *value, fault_t *fault)
+{
+    if (cuarena_config_set(&o->ask.setup.config, key, value) == CUARENA_OK)
+        return true;
+    return fault_library(fault, "%s is '%s'", option,
+                         fault_quote(given, strlen(given)));
+}
+
+static bool set_preset(options_t *o, const char *value, fault_t *fault)
+{
+    return set_key(o, "--preset", value, "preset", value, fault);
+}
+
+static bool set_memory(options_t *o, const char *value, fault_t *fault)
+{
+    return set_key(o, "--memory", value, "memory", value, fault);
+}
+
+static bool set_policy(options_t *o, const char *value, fault_t *fault)
+{
+    return set_key(o, "--policy", value, "placement", value, fault);
+}
+
+static bool set_option(options_t *o, const char *value, fault_t *fault)
+{
+    char key[64];
+    const char *equals = strchr(value, '=');
+    size_t length = equals != NULL ? (size_t)(equals - value) : 0;
+    if (length == 0 || length >= sizeof key)
+        return fault_set(fault, "--option is '%s', expected KEY=VALUE",
+                         fault_quote(value, strlen(value)));
+    memcpy(key, value, length);
+    key[length] = '\0';
+    if (strcmp(key, "pool") == 0)
+        return fault_set(fault,
+                         "--option is '%s', expected another key: --pool sets "
+                         "the size of the pool",
+                         fault_quote(value, strlen(value)));
+    o->limit_given = o->limit_given || strcmp(key, "limit") == 0;
+    return set_key(o, "--option", value, key, equals + 1, fault);
+}
+
+static bool set_pool(options_t *o, const char *value, fault_t *fault)
+{
+    o->ask.pool_auto = strcmp(value, "auto") == 0;
+    if (!o->ask.pool_auto && !set_key(o, "--pool", value, "pool", value, fault))
+        return false;
+    o->ask.pool = o->ask.setup.config.pool;
+    return true;
+}
+
+/* Sets whether `value` is the second of two words. */
+static bool set_word(bool *second_out, const char *option, const char *first,
+                     const char *second, const char *value, fault_t *fault)
+{
+    *second_out = strcmp(value, second) == 0;
+    if (*second_out || strcmp(value, first) == 0)
+        return true;
+    return fault_set(fault, "%s is '%s', expected %s or %s", option,
+                     fault_quote(value, strlen(value)), first, second);
+}
+
+static bool set_api(options_t *o, const char *value, fault_t *fault)
+{
+    return set_word(&o->ask.setup.blocks, "--api", "pointers", "blocks", value,
+                    fault);
+}
+
+static bool set_compact(options_t *o, const char *value, fault_t *fault)
+{
+    return set_word(&o->ask.setup.compact, "--compact", "never",
+                    "on-fragmented", value, fault);
+}
+
+static bool set_repeat(options_t *o, const char *value, fault_t *fault)
+{
+    char *end = NULL;
+    o->ask.passes = strtoull(value, &end, 10);
+    if (strspn(value, "0123456789") == strlen(value) && o->ask.passes > 0 &&
+        o->ask.passes <= MOST_PASSES)
+        return true;
+    return fault_set(
+        fault, "--repeat is '%s', expected a whole number from 1 to %llu",
+        fault_quote(value, strlen(value)), (unsigned long long)MOST_PASSES);
+}
+
+static bool set_min_pool(options_t *o, const char *value, fault_t *fault)
+{
+    (void)value, (void)fault;
+    return o->ask.min_pool = true;
+}
+
+static bool set_verify(options_t *o, const char *value, fault_t *fault)
+{
+    (void)value, (void)fault;
+    return o->ask.verify = true;
+}
+
+static bool set_json(options_t *o, const char *value, fault_t *fault)
+{
+    (void)value, (void)fault;
+    return o->json = true;
+}
+
+static bool set_list_options(options_t *o, const char *value, fault_t *fault)
+{
+    (void)value, (void)fault;
+    return o->list_options = true;
+}
+
+static bool set_help(options_t *o, const char *value, fault_t *fault)
+{
+    (void)value, (void)fault;
+    return o->help = true;
+}
+
+/* ---- The table of them -------------------------------------------------- */
+
+typedef struct option_row {
+    const char *name;
+    unsigned groups; /* OPTIONS_...; 0: every command has it */
+    int argument;    /* of getopt */
+    bool (*set)(options_t *, const char *, fault_t *);
+} option_row_t;
+
+static const option_row_t rows[] = {
+    {"help", 0, no_argument, set_help},
+    {"preset", OPTIONS_SHARED, required_argument, set_preset},
+    {"memory", OPTIONS_SHARED, required_argument, set_memory},
+    {"pool", OPTIONS_SHARED, required_argument, set_pool},
+    {"option", OPTIONS_SHARED, required_argument, set_option},
+    {"api", OPTIONS_SHARED, required_argument, set_api},
+    {"repeat", OPTIONS_SHARED, required_argument, set_repeat},
+    {"json", OPTIONS_SHARED, no_argument, set_json},
+    {"policy", OPTIONS_REPLAY, required_argument, set_policy},
+    {"compact", OPTIONS_REPLAY, required_argument, set_compact},
+    {"min-pool", OPTIONS_REPLAY, no_argument, set_min_pool},
+    {"verify", OPTIONS_REPLAY, no_argument, set_verify},
+    {"options", OPTIONS_INFO, no_argument, set_list_options},
+};
+
+#define ROW_COUNT (sizeof rows / sizeof rows[0])
+
+/* What getopt returns for rows[i] is FIRST_CODE + i: no character. */
+#define FIRST_CODE 256
+
+/* What getopt takes, ended as it wants it. */
+static void list_rows(unsigned groups, struct option *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ROW_COUNT; i++)
+        if (rows[i].groups == 0 || (rows[i].groups & groups) != 0)
+            list[count++] = (struct option){rows[i].name, rows[i].argument,
+                                            NULL, FIRST_CODE + (int)i};
+    list[count] = (struct option){NULL, 0, NULL, 0};
+}
+
+/* `code` is ':' or '?', as getopt tells of an option it cannot take. */
+static bool wrong_option(int code, char **argv, fault_t *fault)
+{
+    const char *text = argv[optind - 1];
+    const char *quoted = fault_quote(text, strlen(text));
+    if (code == ':')
+        return fault_set(fault, "option '%s' has no value, expected one",
+                         quoted);
+    if (optopt >= FIRST_CODE)
+        return fault_set(fault, "option '%s' has a value, expected none",
+                         quoted);
+    return fault_set(fault,
+                     "unknown option '%s', expected one that 'cuarena %s "
+                     "--help' tells",
+                     quoted, argv[0]);
+}
+
+bool options_parse(int argc, char **argv, unsigned groups,
+                   options_t *options_out, fault_t *fault)
+{
+    struct option list[ROW_COUNT + 1];
+    options_t *o = options_out;
+    *o = (options_t){.ask = {.pool_auto = true, .passes = 1}};
+    cuarena_config_init(&o->ask.setup.config);
+    o->ask.setup.config.memory = CUARENA_MEMORY_NONE;
+    list_rows(groups, list);
+    opterr = 0;
+    while (!o->help) {
+        int code = getopt_long(argc, argv, ":h", list, NULL);
+        if (code == -1)
+            break;
+        if (code == ':' || code == '?')
+            return wrong_option(code, argv, fault);
+        if (code == 'h')
+            code = FIRST_CODE;
+        if (!rows[code - FIRST_CODE].set(o, optarg, fault))
+            return false;
+    }
+    o->operands = argv + optind;
+    o->operand_count = (size_t)(argc - optind);
+    if (o->limit_given && o->ask.setup.config.preset == CUARENA_PRESET_GROW)
+        return fault_set(fault, "--option has 'limit', expected another key: "
+                                "--pool sets the limit of the preset grow");
+    return true;
+}
+
+/* ---- Traces ------------------------------------------------------------- */
+
+bool options_load(const options_t *options, trace_t **traces_out,
+                  fault_t *fault)
+{
+    size_t count = options->operand_count;
+    if (count == 0)
+        return fault_set(fault, "no trace is named, expected one or more "
+                                "files");
+    trace_t *traces = must_have(NULL, count, sizeof *traces);
+    memset(traces, 0, count * sizeof *traces);
+    for (size_t i = 0; i < count; i++) {
+        if (!trace_load(options->operands[i], &traces[i], fault)) {
+            options_unload(options, traces);
+            return false;
+        }
+    }
+    *traces_out = traces;
+    return true;
+}
+
+void options_unload(const options_t *options, trace_t *traces)
+{
+    for (size_t i = 0; i < options->operand_count; i++)
+        trace_free(&traces[i]);
+    free(traces);
+}

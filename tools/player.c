@@ -1,0 +1,298 @@
+#include "player.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "follow.h"
+
+#define INLINE static inline __attribute__((always_inline))
+#define COLD static __attribute__((noinline, cold))
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+/* What a slot holds whose allocation was refused: no arena gives either. */
+#define REFUSED_POINTER ((void *)UINTPTR_MAX)
+#define REFUSED_BLOCK UINT64_MAX
+
+/* ---- The way of one event: `blocks` and `tracked` are constants --------- */
+
+INLINE bool is_refused(const player_slot_t *slot, bool blocks)
+{
+    return blocks ? slot->block == REFUSED_BLOCK
+                  : slot->pointer == REFUSED_POINTER;
+}
+
+INLINE cuarena_status_t ask(cuarena_t *arena, uint64_t size,
+                            player_slot_t *slot, bool blocks)
+{
+    return blocks ? cuarena_block_alloc(arena, size, &slot->block)
+                  : cuarena_alloc(arena, size, &slot->pointer);
+}
+
+INLINE void empty(player_slot_t *slot, bool blocks)
+{
+    if (blocks)
+        slot->block = 0;
+    else
+        slot->pointer = NULL;
+}
+
+/* Counts it, and keeps what the library said of the first. */
+COLD bool refuse(player_t *p, const trace_event_t *event, const char *what)
+{
+    size_t number = (size_t)(event - p->trace->events) + 1;
+    if (p->refused++ == 0)
+        (void)fault_library(
+            &p->first_refusal,
+            "%s: event %zu of pass %" PRIu64 ": %s of %" PRIu64 " bytes",
+            p->trace->path, number, p->passes + 1, what, event->size);
+    return !p->setup.stop;
+}
+
+COLD cuarena_status_t make_room(player_t *p, uint64_t bytes)
+{
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.goal_bytes = bytes;
+    return cuarena_compact(p->arena, &options, p->tracked ? follow : NULL, p,
+                           NULL);
+}
+
+/* What can still be done for a request; the status that it came to. */
+COLD cuarena_status_t rescue(player_t *p, const trace_event_t *event,
+                             player_slot_t *slot, cuarena_status_t status)
+{
+    bool blocks = p->setup.blocks;
+    if (p->tracked)
+        empty(slot, blocks);
+    if (status == CUARENA_FRAGMENTED && p->setup.compact &&
+        make_room(p, event->size) == CUARENA_OK)
+        status = ask(p->arena, event->size, slot, blocks);
+    if (status != CUARENA_OK && blocks)
+        slot->block = REFUSED_BLOCK;
+    else if (status != CUARENA_OK)
+        slot->pointer = REFUSED_POINTER;
+    return status;
+}
+
+INLINE bool alloc(player_t *p, const trace_event_t *event, player_slot_t *slot,
+                  cuarena_t *arena, bool blocks, bool tracked)
+{
+    cuarena_status_t status = ask(arena, event->size, slot, blocks);
+    if (UNLIKELY(status != CUARENA_OK) &&
+        rescue(p, event, slot, status) != CUARENA_OK)
+        return refuse(p, event, "allocation");
+    if (tracked && !blocks && p->setup.compact && slot->pointer != NULL &&
+        UNLIKELY(cuarena_unpin(arena, slot->pointer) != CUARENA_OK))
+        return refuse(p, event, "unpin");
+    return true;
+}
+
+INLINE bool release(player_t *p, const trace_event_t *event,
+                    player_slot_t *slot, cuarena_t *arena, bool blocks,
+                    bool tracked)
+{
+    if (UNLIKELY(is_refused(slot, blocks))) {
+        p->skipped++;
+        return true;
+    }
+    cuarena_status_t status = blocks ? cuarena_block_free(arena, slot->block)
+                                     : cuarena_free(arena, slot->pointer);
+    if (tracked)
+        empty(slot, blocks);
+    return !UNLIKELY(status != CUARENA_OK) || refuse(p, event, "free");
+}
+
+/* ---- Stretches of events ------------------------------------------------ */
+
+INLINE bool play_as(player_t *p, const trace_event_t *event,
+                    const trace_event_t *end, bool blocks, bool tracked)
+{
+    cuarena_t *arena = p->arena;
+    player_slot_t *slots = p->slots;
+    for (; event != end; event++) {
+        player_slot_t *slot = &slots[event->slot];
+        bool go_on = event->op == TRACE_ALLOC
+                         ? alloc(p, event, slot, arena, blocks, tracked)
+                         : release(p, event, slot, arena, blocks, tracked);
+        if (UNLIKELY(!go_on))
+            return false;
+    }
+    return true;
+}
+
+static bool play(player_t *p, const trace_event_t *event,
+                 const trace_event_t *end)
+{
+    if (p->setup.blocks)
+        return p->tracked ? play_as(p, event, end, true, true)
+                          : play_as(p, event, end, true, false);
+    return p->tracked ? play_as(p, event, end, false, true)
+                      : play_as(p, event, end, false, false);
+}
+
+/* ---- Stretches of events under a watch ----------------------------------- */
+
+/* Where the slot's block is. NULL for an empty one; false if it cannot be
+ * told. */
+static bool address_of(const player_t *p, const player_slot_t *slot,
+                       void **address_out)
+{
+    *address_out = NULL;
+    if (!p->setup.blocks)
+        *address_out = slot->pointer;
+    else if (cuarena_block_pin(p->arena, slot->block, address_out) ||
+             cuarena_block_unpin(p->arena, slot->block))
+        return false;
+    return true;
+}
+
+static bool play_watched_event(player_t *p, const trace_event_t *event)
+{
+    const player_watch_t *watch = p->watch;
+    player_slot_t *slot = &p->slots[event->slot];
+    void *address = NULL;
+    if (event->op == TRACE_FREE && !is_refused(slot, p->setup.blocks)) {
+        if (!address_of(p, slot, &address))
+            return refuse(p, event, "pin");
+        if (!watch->dies(watch->user, event->slot, address))
+            return false;
+    }
+    if (!play(p, event, event + 1) || p->watch_ended)
+        return false;
+    if (event->op == TRACE_FREE || is_refused(slot, p->setup.blocks))
+        return true;
+    if (!address_of(p, slot, &address))
+        return refuse(p, event, "pin");
+    return watch->born(watch->user, event->slot, address, event->size);
+}
+
+static bool play_watched(player_t *p, const trace_event_t *event,
+                         const trace_event_t *end)
+{
+    for (; event != end; event++)
+        if (!play_watched_event(p, event))
+            return false;
+    return true;
+}
+
+/* ---- Passes -------------------------------------------------------------- */
+
+typedef bool (*play_fn)(player_t *, const trace_event_t *,
+                        const trace_event_t *);
+
+static bool run(player_t *p, uint64_t passes, play_fn play_stretch)
+{
+    const trace_event_t *events = p->trace->events;
+    const trace_event_t *end = events + p->trace->event_count;
+    for (uint64_t pass = 0; pass < passes; pass++) {
+        if (p->passes > 0 &&
+            !play_stretch(p, end, end + p->trace->closing_count))
+            return false;
+        if (!play_stretch(p, events, end))
+            return false;
+        if (p->passes++ == 0)
+            p->skipped_first = p->skipped;
+    }
+    return true;
+}
+
+bool player_run(player_t *player, uint64_t passes)
+{
+    return run(player, passes, play);
+}
+
+bool player_run_watched(player_t *player, uint64_t passes)
+{
+    return run(player, passes, play_watched);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+bool player_time(player_t *player, uint64_t passes, double *ns_per_event_out)
+{
+    const trace_t *trace = player->trace;
+    uint64_t begin = now_ns();
+    bool whole = player_run(player, passes);
+    uint64_t taken = now_ns() - begin;
+    uint64_t events = passes * trace->event_count +
+                      (passes - 1) * trace->closing_count - player->skipped;
+    *ns_per_event_out = events > 0 ? (double)taken / (double)events : 0;
+    return whole;
+}
+
+size_t player_clock(player_t *player, size_t from, size_t to,
+                    uint32_t *nanoseconds)
+{
+    const trace_event_t *events = player->trace->events;
+    size_t count = 0;
+    uint64_t last = now_ns();
+    for (size_t i = from; i < to; i++) {
+        uint64_t skipped = player->skipped;
+        (void)play(player, events + i, events + i + 1);
+        uint64_t now = now_ns(), taken = now - last;
+        nanoseconds[count] = taken < UINT32_MAX ? (uint32_t)taken : UINT32_MAX;
+        count += skipped == player->skipped;
+        last = now;
+    }
+    return count;
+}
+
+/* ---- Life ---------------------------------------------------------------- */
+
+void player_set_pool(player_setup_t *setup, cuarena_amount_t pool)
+{
+    if (setup->config.preset == CUARENA_PRESET_GROW)
+        setup->config.limit = pool;
+    else
+        setup->config.pool = pool;
+}
+
+void player_set_pool_bytes(player_setup_t *setup, uint64_t bytes)
+{
+    player_set_pool(setup, (cuarena_amount_t){.unit = CUARENA_AMOUNT_BYTES,
+                                              .value = bytes});
+}
+
+bool player_open(player_t *player, const player_setup_t *setup,
+                 const trace_t *trace, const player_watch_t *watch,
+                 fault_t *fault)
+{
+    *player = (player_t){.trace = trace, .setup = *setup, .watch = watch};
+    player->tracked = watch != NULL || (setup->compact && !setup->blocks);
+    if (cuarena_create(&setup->config, &player->arena) != CUARENA_OK)
+        return fault_library(fault, "%s: the arena cannot be made",
+                             trace->path);
+    player->slots = must_have(NULL, trace->slot_count, sizeof(player_slot_t));
+    memset(player->slots, 0, trace->slot_count * sizeof(player_slot_t));
+    if (player->tracked)
+        (void)cuarena_set_relocation_callback(player->arena, follow, player);
+    return true;
+}
+
+void player_close(player_t *player)
+{
+    (void)cuarena_destroy_forced(&player->arena);
+    free(player->slots);
+    player->slots = NULL;
+}
+
+player_tally_t player_tally(const player_t *player)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    (void)cuarena_stats(player->arena, CUARENA_REGION_ALL, &stats);
+    bool grows = player->setup.config.preset == CUARENA_PRESET_GROW;
+    return (player_tally_t){
+        .capacity_bytes = grows ? stats.peak_held_bytes : stats.capacity_bytes,
+        .compactions = stats.compactions,
+        .moves = stats.moves,
+        .bytes_moved = stats.bytes_moved,
+    };
+}

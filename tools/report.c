@@ -1,0 +1,134 @@
+#include "report.h"
+
+#include <inttypes.h>
+
+#include "json.h"
+#include "table.h"
+
+const char *report_option(const cuarena_config_t *config, const char *key)
+{
+    static _Thread_local char text[128];
+    if (cuarena_config_get(config, key, text, sizeof text) != CUARENA_OK)
+        (void)snprintf(text, sizeof text, "?");
+    return text;
+}
+
+/* ---- JSON -------------------------------------------------------------- */
+
+static void add_setting(json_t *object, const measure_ask_t *ask,
+                        const trace_t *trace)
+{
+    const cuarena_config_t *config = &ask->setup.config;
+    json_add_text(object, "trace", trace->path);
+    json_add_text(object, "preset", report_option(config, "preset"));
+    json_add_text(object, "memory", report_option(config, "memory"));
+    json_add_text(object, "policy", report_option(config, "placement"));
+}
+
+static void add_min_pool(json_t *object, const minpool_t *min_pool)
+{
+    if (min_pool->found) {
+        json_add_count(object, "min_pool_bytes", min_pool->bytes);
+        json_add_number(object, "min_pool_ratio", min_pool->ratio);
+    } else {
+        json_add_null(object, "min_pool_bytes");
+        json_add_null(object, "min_pool_ratio");
+    }
+}
+
+static void add_counts(json_t *object, const measure_t *m)
+{
+    json_add_count(object, "events", m->events);
+    json_add_count(object, "allocs", m->allocs);
+    json_add_count(object, "frees", m->frees);
+    json_add_count(object, "peak_live_bytes", m->peak_live_bytes);
+    json_add_count(object, "pool_bytes", m->tally.capacity_bytes);
+    add_min_pool(object, &m->min_pool);
+    json_add_count(object, "failed", m->failed);
+    json_add_count(object, "compactions", m->tally.compactions);
+    json_add_count(object, "moves", m->tally.moves);
+    json_add_count(object, "bytes_moved", m->tally.bytes_moved);
+    json_add_count(object, "largest_free_bytes_at_peak",
+                   m->largest_free_bytes_at_peak);
+}
+
+static void add_times(json_t *object, const measure_t *m)
+{
+    json_add_number(object, "ns_per_op_mean", m->ns_mean);
+    json_add_count(object, "ns_per_op_p50", m->ns_p50);
+    json_add_count(object, "ns_per_op_p99", m->ns_p99);
+    json_add_count(object, "ns_per_op_p999", m->ns_p999);
+    json_add_count(object, "ns_per_op_max", m->ns_max);
+}
+
+bool report_json(const measure_ask_t *ask, const trace_t *trace,
+                 const measure_t *measure, FILE *out)
+{
+    json_t *object = json_object();
+    add_setting(object, ask, trace);
+    add_counts(object, measure);
+    add_times(object, measure);
+    return json_print_line(object, out);
+}
+
+/* ---- The table --------------------------------------------------------- */
+
+static void add_titles(table_t *table, const measure_ask_t *ask)
+{
+    static const char *const always[] = {"trace", "events", "failed",
+                                         "peak",  "pool",   "largest free"};
+    static const char *const times[] = {"mean ns", "p50", "p99", "p99.9",
+                                        "max"};
+    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
+        table_add(table, "%s", always[i]);
+    if (ask->min_pool)
+        table_add(table, "smallest/peak");
+    if (ask->setup.compact) {
+        table_add(table, "compactions");
+        table_add(table, "moves");
+        table_add(table, "moved");
+    }
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+        table_add(table, "%s", times[i]);
+    table->columns = table->count;
+}
+
+static void add_row(table_t *table, const measure_ask_t *ask,
+                    const trace_t *trace, const measure_t *m)
+{
+    table_add(table, "%s", trace_title(trace));
+    table_add(table, "%" PRIu64, m->events);
+    table_add(table, "%" PRIu64, m->failed);
+    table_add_bytes(table, m->peak_live_bytes);
+    table_add_bytes(table, m->tally.capacity_bytes);
+    table_add_bytes(table, m->largest_free_bytes_at_peak);
+    if (ask->min_pool && m->min_pool.found)
+        table_add(table, "%.3f", m->min_pool.ratio);
+    else if (ask->min_pool)
+        table_add(table, "-");
+    if (ask->setup.compact) {
+        table_add(table, "%" PRIu64, m->tally.compactions);
+        table_add(table, "%" PRIu64, m->tally.moves);
+        table_add_bytes(table, m->tally.bytes_moved);
+    }
+    table_add(table, "%.1f", m->ns_mean);
+    table_add(table, "%" PRIu32, m->ns_p50);
+    table_add(table, "%" PRIu32, m->ns_p99);
+    table_add(table, "%" PRIu32, m->ns_p999);
+    table_add(table, "%" PRIu32, m->ns_max);
+}
+
+void report_table(const measure_ask_t *ask, const trace_t *traces,
+                  const measure_t *measures, size_t count, FILE *out)
+{
+    static const char *const keys[] = {"preset", "memory", "placement"};
+    const cuarena_config_t *config = &ask->setup.config;
+    table_t table = {.columns = 0};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        fprintf(out, "%s %s, ", keys[i], report_option(config, keys[i]));
+    fprintf(out, "%s\n", ask->setup.blocks ? "blocks" : "pointers");
+    add_titles(&table, ask);
+    for (size_t i = 0; i < count; i++)
+        add_row(&table, ask, &traces[i], &measures[i]);
+    table_print(&table, out);
+}

@@ -1,0 +1,354 @@
+#include "trace.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "csv.h"
+#include "names.h"
+#include "source.h"
+
+/* What a line must have, whatever its dialect calls it. */
+#define COLUMN_OP 0
+#define COLUMN_NAME 1
+#define COLUMN_SIZE 2
+#define COLUMN_STREAM 3
+#define COLUMN_COUNT 4
+
+/* A way to write a trace as CSV. */
+typedef struct dialect {
+    const char *columns[COLUMN_COUNT];
+    const char *alloc;
+    const char *free;
+    const char *failure;  /* a request that was refused; NULL: not written */
+    const char *ops;      /* what may stand in COLUMN_OP, for messages */
+    const char *names;    /* what may stand in COLUMN_NAME, for messages */
+    bool names_addresses; /* and an address comes back after its free; the
+                           * stream is one too, and not read */
+} dialect_t;
+
+static const dialect_t ids = {
+    .columns = {"op", "id", "size", "stream"},
+    .alloc = "a",
+    .free = "f",
+    .ops = "a or f",
+    .names = "a whole number",
+};
+static const dialect_t addresses = {
+    .columns = {"Action", "Pointer", "Size", "Stream"},
+    .alloc = "allocate",
+    .free = "free",
+    .failure = "allocate failure",
+    .ops = "allocate, free or allocate failure",
+    .names = "an address such as 0x7f00",
+    .names_addresses = true,
+};
+
+#define EXPECTED_HEADER                                                        \
+    "expected a header with op,id,size,stream or with "                        \
+    "Thread,Time,Action,Pointer,Size,Stream"
+
+typedef struct reader {
+    const char *path;
+    csv_t csv;
+    const dialect_t *dialect;
+    size_t width;               /* fields of every line */
+    size_t place[COLUMN_COUNT]; /* of those fields */
+    names_t names;
+    uint32_t *spare; /* slots whose allocation was freed */
+    size_t spare_count;
+    size_t capacity; /* of events, and of spare */
+    trace_t trace;
+    fault_t *fault;
+} reader_t;
+
+/* ---- Faults ------------------------------------------------------------ */
+
+static bool wrong(const reader_t *r, int column, const char *expected)
+{
+    const csv_field_t *field = &r->csv.fields[r->place[column]];
+    return fault_set(r->fault, "%s:%" PRIu64 ": %s is '%s', expected %s",
+                     r->path, r->csv.line, r->dialect->columns[column],
+                     fault_quote(field->text, field->length), expected);
+}
+
+static bool wrong_name(const reader_t *r, const char *which, uint64_t line)
+{
+    char expected[160];
+    (void)snprintf(expected, sizeof expected, "one that %s (line %" PRIu64 ")",
+                   which, line);
+    return wrong(r, COLUMN_NAME, expected);
+}
+
+/* ---- The header -------------------------------------------------------- */
+
+/* The columns of `dialect` that the header has, and where. */
+static int find_columns(reader_t *r, const dialect_t *dialect, int *missing)
+{
+    int found = 0;
+    for (int column = COLUMN_COUNT - 1; column >= 0; column--) {
+        size_t at = 0;
+        while (at < r->width &&
+               !csv_is(r->csv.fields[at], dialect->columns[column]))
+            at++;
+        r->place[column] = at;
+        found += at < r->width;
+        if (at == r->width)
+            *missing = column;
+    }
+    return found;
+}
+
+static bool read_header(reader_t *r)
+{
+    int missing = COLUMN_OP;
+    if (!csv_next(&r->csv))
+        return fault_set(r->fault, "%s:1: there is no line, " EXPECTED_HEADER,
+                         r->path);
+    r->width = r->csv.field_count;
+    if (r->width > CSV_MAX_FIELDS)
+        return fault_set(r->fault,
+                         "%s:%" PRIu64 ": %zu columns, expected at "
+                         "most %d",
+                         r->path, r->csv.line, r->width, CSV_MAX_FIELDS);
+    r->dialect = &addresses;
+    if (find_columns(r, &addresses, &missing) < 2)
+        r->dialect = &ids;
+    if (find_columns(r, r->dialect, &missing) == COLUMN_COUNT)
+        return true;
+    return fault_set(r->fault,
+                     "%s:%" PRIu64 ": no column '%s' in '%s', " EXPECTED_HEADER,
+                     r->path, r->csv.line, r->dialect->columns[missing],
+                     fault_quote(r->csv.whole.text, r->csv.whole.length));
+}
+
+/* ---- Events ------------------------------------------------------------ */
+
+static void add_event(reader_t *r, uint64_t size, uint32_t slot, uint32_t op)
+{
+    trace_t *trace = &r->trace;
+    if (trace->event_count == r->capacity) {
+        r->capacity = r->capacity > 0 ? 2 * r->capacity : 1024;
+        trace->events =
+            must_have(trace->events, r->capacity, sizeof(trace_event_t));
+        r->spare = must_have(r->spare, r->capacity, sizeof *r->spare);
+    }
+    trace->events[trace->event_count++] = (trace_event_t){size, slot, op};
+}
+
+static bool take_slot(reader_t *r, uint32_t *slot_out)
+{
+    if (r->spare_count > 0)
+        *slot_out = r->spare[--r->spare_count];
+    else if (r->trace.slot_count < UINT32_MAX)
+        *slot_out = r->trace.slot_count++;
+    else
+        return wrong(r, COLUMN_NAME, "fewer than 2^32 live allocations");
+    return true;
+}
+
+static bool add_alloc(reader_t *r, name_t *name, uint64_t size)
+{
+    uint32_t slot = 0;
+    if (name->state == NAME_LIVE)
+        return wrong_name(r, "is not live", name->line);
+    if (name->state == NAME_FREED && !r->dialect->names_addresses)
+        return wrong_name(r, "was not used before", name->line);
+    if (!take_slot(r, &slot))
+        return false;
+    *name = (name_t){name->key, size, r->csv.line, slot, NAME_LIVE};
+    r->trace.allocs++;
+    add_event(r, size, slot, TRACE_ALLOC);
+    return true;
+}
+
+static bool add_free(reader_t *r, name_t *name)
+{
+    if (name->state == NAME_NEW)
+        return wrong(r, COLUMN_NAME, "one that a line before allocates");
+    if (name->state == NAME_FREED)
+        return wrong_name(r, "was not freed before", name->line);
+    r->trace.frees++;
+    add_event(r, name->size, name->slot, TRACE_FREE);
+    r->spare[r->spare_count++] = name->slot;
+    name->line = r->csv.line;
+    name->state = NAME_FREED;
+    return true;
+}
+
+static csv_field_t field(const reader_t *r, int column)
+{
+    return r->csv.fields[r->place[column]];
+}
+
+static bool read_name(reader_t *r, uint64_t *key_out)
+{
+    bool good = r->dialect->names_addresses
+                    ? csv_address(field(r, COLUMN_NAME), key_out)
+                    : csv_decimal(field(r, COLUMN_NAME), UINT64_MAX, key_out);
+    return good || wrong(r, COLUMN_NAME, r->dialect->names);
+}
+
+/* An allocation of nothing has no address by which its free could be told. */
+static bool names_nothing(const reader_t *r, uint64_t key)
+{
+    return r->dialect->names_addresses && key == 0;
+}
+
+static bool read_alloc(reader_t *r)
+{
+    uint64_t key = 0, size = 0;
+    if (!read_name(r, &key))
+        return false;
+    if (!csv_decimal(field(r, COLUMN_SIZE), TRACE_MAX_SIZE, &size))
+        return wrong(r, COLUMN_SIZE, "a number of bytes from 0 to 2^63");
+    if (!names_nothing(r, key))
+        return add_alloc(r, names_at(&r->names, key), size);
+    if (size > 0)
+        return wrong(r, COLUMN_NAME, "the address of the bytes");
+    r->trace.passed_over++;
+    return true;
+}
+
+static bool read_free(reader_t *r)
+{
+    uint64_t key = 0;
+    if (!read_name(r, &key))
+        return false;
+    if (!names_nothing(r, key))
+        return add_free(r, names_at(&r->names, key));
+    r->trace.passed_over++;
+    return true;
+}
+
+/* Streams are read and forgotten until arenas know them. */
+static bool check_line(const reader_t *r)
+{
+    uint64_t stream = 0;
+    if (r->csv.field_count != r->width)
+        return fault_set(r->fault,
+                         "%s:%" PRIu64 ": %zu fields in '%s', expected %zu as "
+                         "in the header",
+                         r->path, r->csv.line, r->csv.field_count,
+                         fault_quote(r->csv.whole.text, r->csv.whole.length),
+                         r->width);
+    return r->dialect->names_addresses ||
+           csv_decimal(field(r, COLUMN_STREAM), UINT32_MAX, &stream) ||
+           wrong(r, COLUMN_STREAM, "a small whole number");
+}
+
+static bool read_event(reader_t *r)
+{
+    const dialect_t *dialect = r->dialect;
+    csv_field_t op = field(r, COLUMN_OP);
+    if (!check_line(r))
+        return false;
+    if (csv_is(op, dialect->alloc))
+        return read_alloc(r);
+    if (csv_is(op, dialect->free))
+        return read_free(r);
+    if (dialect->failure == NULL || !csv_is(op, dialect->failure))
+        return wrong(r, COLUMN_OP, dialect->ops);
+    r->trace.passed_over++;
+    return true;
+}
+
+/* ---- The whole --------------------------------------------------------- */
+
+/* Slots that end as live as they are in `last`, freed. */
+static void add_closing(reader_t *r)
+{
+    trace_t *trace = &r->trace;
+    size_t count = trace->event_count;
+    trace_event_t *last = must_have(NULL, trace->slot_count, sizeof *last);
+    for (size_t i = 0; i < count; i++)
+        last[trace->events[i].slot] = trace->events[i];
+    for (uint32_t slot = 0; slot < trace->slot_count; slot++)
+        if (last[slot].op == TRACE_ALLOC)
+            add_event(r, last[slot].size, slot, TRACE_FREE);
+    trace->closing_count = trace->event_count - count;
+    trace->event_count = count;
+    free(last);
+}
+
+static bool read_trace(reader_t *r)
+{
+    if (!read_header(r))
+        return false;
+    while (csv_next(&r->csv))
+        if (!read_event(r))
+            return false;
+    if (r->trace.event_count == 0)
+        return fault_set(r->fault,
+                         "%s:%" PRIu64 ": no event follows the header, "
+                         "expected at least one",
+                         r->path, r->csv.line);
+    add_closing(r);
+    return true;
+}
+
+bool trace_load(const char *path, trace_t *trace_out, fault_t *fault)
+{
+    source_t source;
+    if (!source_read(path, &source, fault))
+        return false;
+    reader_t r = {.path = path,
+                  .csv = csv_open(source.text, source.length),
+                  .fault = fault};
+    bool good = read_trace(&r);
+    names_free(&r.names);
+    free(r.spare);
+    source_free(&source);
+    if (good) {
+        r.trace.path = must_have(NULL, strlen(path) + 1, 1);
+        strcpy(r.trace.path, path);
+        *trace_out = r.trace;
+    } else {
+        free(r.trace.events);
+    }
+    return good;
+}
+
+void trace_free(trace_t *trace)
+{
+    free(trace->path);
+    free(trace->events);
+    *trace = (trace_t){.path = NULL};
+}
+
+static void drop_ending(char *text, const char *ending)
+{
+    size_t length = strlen(text), ending_length = strlen(ending);
+    if (length > ending_length &&
+        strcmp(text + length - ending_length, ending) == 0)
+        text[length - ending_length] = '\0';
+}
+
+const char *trace_title(const trace_t *trace)
+{
+    static _Thread_local char title[64];
+    const char *slash = strrchr(trace->path, '/');
+    const char *name = slash != NULL ? slash + 1 : trace->path;
+    (void)snprintf(title, sizeof title, "%s", name);
+    drop_ending(title, ".gz");
+    drop_ending(title, ".csv");
+    return title;
+}
+
+trace_peak_t trace_peak(const trace_t *trace, uint64_t alignment)
+{
+    trace_peak_t peak = {0, 0};
+    uint64_t live = 0;
+    for (size_t i = 0; i < trace->event_count; i++) {
+        const trace_event_t *event = &trace->events[i];
+        uint64_t size = (event->size + alignment - 1) & ~(alignment - 1);
+        if (event->op == TRACE_FREE)
+            live -= size;
+        else if (__builtin_add_overflow(live, size, &live))
+            return (trace_peak_t){UINT64_MAX, i};
+        if (live > peak.bytes)
+            peak = (trace_peak_t){live, i};
+    }
+    return peak;
+}

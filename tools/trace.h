@@ -1,0 +1,60 @@
+/*
+ * A trace: the allocations and frees of a program, in order, ready to be
+ * replayed without looking anything up.
+ *
+ *   event  one allocation or free, 16 bytes.
+ *   slot   a small number that names an allocation while it lives; the next
+ *          one takes it over. Slots are dense: as many as ever lived at once.
+ *
+ * trace.c with what it includes (source, csv, names, fault) and player.c make
+ * up a replay engine that other programs, such as benchmarks, can link.
+ */
+#ifndef TOOLS_TRACE_H
+#define TOOLS_TRACE_H
+
+#include <stdint.h>
+
+#include "fault.h"
+
+/* The largest size that an allocation may ask for. */
+#define TRACE_MAX_SIZE (UINT64_C(1) << 63)
+
+#define TRACE_ALLOC 0u
+#define TRACE_FREE 1u
+
+typedef struct trace_event {
+    uint64_t size; /* bytes asked for; of a free: what its allocation asked */
+    uint32_t slot;
+    uint32_t op; /* TRACE_... */
+} trace_event_t;
+
+typedef struct trace {
+    char *path; /* as it was given */
+    /* The file's events, and behind them `closing_count` frees of what was
+     * still live at its end, by slot. */
+    trace_event_t *events;
+    size_t event_count;
+    size_t closing_count;
+    uint32_t slot_count;
+    uint64_t allocs;
+    uint64_t frees;
+    uint64_t passed_over; /* lines of failed requests, and of NULL */
+} trace_t;
+
+/* Reads either format of docs in cuarena(1). The fault names file, line,
+ * value and what was expected. */
+bool trace_load(const char *path, trace_t *trace_out, fault_t *fault);
+void trace_free(trace_t *trace);
+
+/* The file's name without folders and endings. Good until the next call. */
+const char *trace_title(const trace_t *trace);
+
+/* The highest sum of live blocks, each rounded up to `alignment`, and the
+ * event that first reached it. UINT64_MAX if the sum passes 64 bits. */
+typedef struct trace_peak {
+    uint64_t bytes;
+    size_t event;
+} trace_peak_t;
+trace_peak_t trace_peak(const trace_t *trace, uint64_t alignment);
+
+#endif
