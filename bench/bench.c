@@ -17,9 +17,9 @@ void must(cuarena_status_t status)
     exit(EXIT_FAILURE);
 }
 
-void must_have(int true_or_not, const char *what)
+void expect(int condition, const char *what)
 {
-    if (true_or_not)
+    if (condition)
         return;
     fprintf(stderr, "failed: %s\n", what);
     exit(EXIT_FAILURE);

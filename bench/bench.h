@@ -18,8 +18,8 @@
 
 /* Ends the program with the last error unless the status is OK. */
 void must(cuarena_status_t status);
-/* As must, for what is no call of the library. */
-void must_have(int true_or_not, const char *what);
+/* As must, for a condition. */
+void expect(int condition, const char *what);
 
 uint64_t now_ns(void);
 /* Lowers *best to `time`, or sets it if it is 0. */

@@ -43,7 +43,13 @@ static int fails_now(test_memory_t *memory, memory_op_t op)
         return 0;
     if (memory->fail_op >= 0 && memory->fail_op != (int32_t)op)
         return 0;
-    return --memory->fail_in == 0;
+    if (--memory->fail_in != 0)
+        return 0;
+    if (memory->fail_again > 0) {
+        memory->fail_again--;
+        memory->fail_in = 1;
+    }
+    return 1;
 }
 
 /* Enters a function of the table; the lock is held from here to leave(). */

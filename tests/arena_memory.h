@@ -62,6 +62,7 @@ typedef struct test_memory {
     int32_t quiet;            /* 1: fresh bytes are not written */
     int32_t fail_in;          /* the call that fails counted from now, from 1;
                                * 0: none */
+    int32_t fail_again;       /* how many after it fail too */
     int32_t fail_op;          /* only calls of this kind count; -1: all */
     cuarena_status_t fail_with;
     size_t fail_done; /* entries that a failing relocate has done */

@@ -132,12 +132,13 @@ void expect_recount(const fixture_t *f);
 
 /* ---- Relocations ------------------------------------------------------- */
 
-#define HEARD_MAX 1024
+#define HEARD_MAX 512
 
 /* What a relocation callback heard; `user` of hear_relocations. */
 typedef struct heard {
-    cuarena_relocation_t list[HEARD_MAX];
-    size_t count;
+    cuarena_relocation_t list[HEARD_MAX]; /* the first so many */
+    size_t kept;
+    size_t count; /* of all */
     size_t batches;
     size_t largest_batch;
     size_t stop_after; /* this many batches; 0: never */

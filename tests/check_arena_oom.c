@@ -449,7 +449,7 @@ static void call_the_arena(test_memory_t *memory, memory_op_t op,
     (void)count;
     if (op == OP_END || op == OP_AVAILABLE)
         return;
-    expect_status(cuarena_alloc(f->arena, 256, &pointer), CUARENA_REENTERED);
+    expect_status(cuarena_alloc(f->arena, POOL, &pointer), CUARENA_REENTERED);
     expect_status(cuarena_compact(f->arena, NULL, NULL, NULL, NULL),
                   CUARENA_REENTERED);
     expect_ptr(pointer, UNTOUCHED);

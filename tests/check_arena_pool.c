@@ -612,6 +612,7 @@ START_TEST(test_resize_pool_refused_by_the_memory_changes_nothing)
     expect_ok(
         cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
     f.memory.fail_in = 1;
+    f.memory.fail_again = failing_resizes[_i].op == OP_GET;
     f.memory.fail_op = (int32_t)failing_resizes[_i].op;
     step(&f, cuarena_resize_pool(f.arena, failing_resizes[_i].bytes),
          CUARENA_DRIVER);

@@ -141,6 +141,7 @@ START_TEST(test_exhaustion)
 }
 END_TEST
 
+/* Where holes can go back to the memory, growth elsewhere takes their place. */
 START_TEST(test_fragmented_is_told_from_exhausted)
 {
     fixture_t f;
@@ -148,6 +149,12 @@ START_TEST(test_fragmented_is_told_from_exhausted)
     open_kind(&f, _i);
     take_row(&f, row, COUNT, EACH);
     drop_some(&f, row, 0x55);
+    if (has(&f, KIND_GROWS) && has(&f, KIND_GIVES_BACK)) {
+        drop_block(&f, take_block(&f, POOL / 2));
+        drop_row(&f, row, COUNT, EACH);
+        fixture_close(&f);
+        return;
+    }
     step(&f, cuarena_block_alloc(f.arena, EACH + 1, &block),
          CUARENA_FRAGMENTED);
     expect_u64(last_error().free_bytes, POOL / 2);
@@ -348,16 +355,15 @@ START_TEST(test_dedicated_block)
     cuarena_status_t status =
         cuarena_alloc_with(f.arena, EACH, &request, &pointer);
     expect_sound(&f);
-    if (has(&f, KIND_DEDICATES)) {
+    if (has(&f, KIND_DEDICATES))
         expect_status(status, CUARENA_OK);
+    if (status == CUARENA_OK) {
         paint(&f, pointer, EACH, 1);
         expect_u64(stats_of(&f, CUARENA_REGION_ALL).dedicated_bytes, EACH);
         expect_recount(&f);
         expect_painted(&f, pointer, EACH, 1);
         drop(&f, pointer);
     }
-    ck_assert_msg(status == CUARENA_OK || !has(&f, KIND_DEDICATES), "%s",
-                  cuarena_status_name(status));
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).dedicated_bytes, 0);
     fixture_close(&f);
 }
@@ -604,9 +610,10 @@ START_TEST(test_events_agree_with_the_statistics)
     expect_u64(counts.of[CUARENA_EVENT_FREE], stats.frees);
     expect_u64(counts.of[CUARENA_EVENT_RESIZE], 1);
     expect_u64(counts.of[CUARENA_EVENT_FAIL], stats.failed);
-    expect_u64(counts.of[CUARENA_EVENT_GROW], stats.grows);
     if (has(&f, KIND_GROWS))
-        expect_u64(counts.bytes[CUARENA_EVENT_GROW], stats.held_bytes);
+        expect_u64(counts.bytes[CUARENA_EVENT_GROW] -
+                       counts.bytes[CUARENA_EVENT_TRIM],
+                   stats.held_bytes);
     fixture_close(&f);
 }
 END_TEST
@@ -636,11 +643,15 @@ START_TEST(test_zero_modes)
     int32_t mode = zero_modes[_i % 4];
     fixture_prepare(&f, &arena_kinds[_i / 4], POOL);
     f.config.zero = mode;
+    if (!has(&f, KIND_READABLE) && mode != CUARENA_ZERO_NEVER) {
+        expect_status(cuarena_create(&f.config, &f.arena), CUARENA_UNSUPPORTED);
+        return;
+    }
     if (f.bytes != NULL)
         memset(f.bytes, 0xa5, f.bytes_size);
     fixture_create(&f);
     void *pointer = take(&f, POOL);
-    if (mode != CUARENA_ZERO_NEVER)
+    if (mode == CUARENA_ZERO_CREATE || mode == CUARENA_ZERO_ALLOC)
         expect_zero(&f, pointer, POOL);
     paint(&f, pointer, POOL, 8);
     drop(&f, pointer);

@@ -49,8 +49,6 @@ typedef struct damage {
 DAMAGE(live_bytes, map.heap->live_bytes += 256)
 DAMAGE(requested_bytes, map.heap->requested_bytes += 1)
 DAMAGE(live_blocks, map.heap->live_blocks += 1)
-DAMAGE(allocs, map.heap->allocs += 1)
-DAMAGE(frees, map.heap->frees += 1)
 DAMAGE(capacity, map.heap->capacity += 256)
 DAMAGE(spacers, map.heap->spacers += 1)
 DAMAGE(retired, map.heap->retired += 1)
@@ -67,7 +65,7 @@ DAMAGE(offset, record_of('b')->offset += 256)
 DAMAGE(offset_odd, record_of('b')->offset += 1)
 DAMAGE(size, record_of('b')->size += 256)
 DAMAGE(size_0, record_of('b')->size = 0)
-DAMAGE(requested, record_of('b')->requested += 256)
+DAMAGE(requested, record_of('b')->asked += cuai_asked(256, 0))
 DAMAGE(alignment, record_of('b')->align_log2 = 20)
 DAMAGE(kind_free, record_of('b')->kind = CUAI_FREE)
 DAMAGE(kind_spacer, record_of('b')->kind = CUAI_SPACER)
@@ -87,16 +85,16 @@ DAMAGE(range_dead_lane, record_of('a')->key |= 77)
 DAMAGE(range_held, record_of('a')->key |= CUAI_LANE_HELD)
 DAMAGE(range_none, record_of('a')->key = 0)
 DAMAGE(range_appears, record_of('b')->key = cuai_range_key(512, 0))
-DAMAGE(range_zone, record_of('d')->zone ^= 1)
+DAMAGE(range_list, record_of('d')->list ^= 1)
 DAMAGE(range_up, record_of('a')->up = 1)
 DAMAGE(range_down_ring, record_of('a')->down = map_id(&map, 'a') & 0xffff)
 DAMAGE(range_down_wild, record_of('a')->down = WILD)
 
 DAMAGE(lane_bytes, map.heap->lanes[0]->free_bytes += 256)
 DAMAGE(lane_ranges, map.heap->lanes[0]->ranges += 1)
-DAMAGE(lane_tops, map.heap->lanes[0]->tops[31] ^= 3)
-DAMAGE(lane_bit, map.heap->lanes[0]->zones[3].words[0] ^= 2)
-DAMAGE(lane_summary, map.heap->lanes[0]->zones[0].summary ^= 4)
+DAMAGE(lane_top, map.heap->lanes[0]->tops[31] ^= 3)
+DAMAGE(lane_bit, map.heap->lanes[0]->bits[3] ^= 2)
+DAMAGE(lane_head, map.heap->lanes[0]->heads[CUAI_LISTS - 1] = 1)
 
 DAMAGE(look_up_empty,
        memset(map.heap->table.heads, 0,
@@ -114,8 +112,8 @@ static const damage_t damages[] = {
     NAMED(live_bytes),
     NAMED(requested_bytes),
     NAMED(live_blocks),
-    NAMED(allocs),
-    NAMED(frees),
+    
+
     NAMED(capacity),
     NAMED(spacers),
     NAMED(retired),
@@ -150,15 +148,15 @@ static const damage_t damages[] = {
     NAMED(range_held),
     NAMED(range_none),
     NAMED(range_appears),
-    NAMED(range_zone),
+    NAMED(range_list),
     NAMED(range_up),
     NAMED(range_down_ring),
     NAMED(range_down_wild),
     NAMED(lane_bytes),
     NAMED(lane_ranges),
-    NAMED(lane_tops),
+    NAMED(lane_top),
     NAMED(lane_bit),
-    NAMED(lane_summary),
+    NAMED(lane_head),
 
     NAMED(look_up_empty),
     NAMED(segment_begin),
@@ -229,6 +227,55 @@ START_TEST(test_id_slot_retires_when_it_ends_as_a_spacer)
     expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 2)));
     expect_map(&map, "-4 b1");
     expect_u64(map.heap->retired, 1);
+}
+END_TEST
+
+/* ---- Look-up ------------------------------------------------------------ */
+
+static uint64_t chain_length(uint64_t bucket)
+{
+    uint64_t length = 0;
+    cuai_slot_t slot = map.heap->table.heads[bucket];
+    for (; slot != 0; slot = map.heap->records[slot].chain)
+        length++;
+    return length;
+}
+
+static uint64_t longest_chain(void)
+{
+    uint64_t longest = 0;
+    for (uint64_t i = 0; i < map.heap->table.buckets; i++) {
+        uint64_t length = chain_length(i);
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+static uint64_t longest_probe(void)
+{
+    cuarena_heap_stats_t stats;
+    cuarena_heap_stats_init(&stats);
+    expect_ok(cuarena_heap_stats(map.heap, &stats));
+    return stats.longest_probe;
+}
+
+/* Freeing all walks every chain to its end. */
+START_TEST(test_longest_probe_is_at_least_every_chain_walked)
+{
+    cuarena_block_t blocks[4000];
+    map_open(&map, "");
+    expect_ok(map_segment(&map, 0, 4000));
+    for (int count = 10; count <= 4000; count *= 20) {
+        for (int i = 0; i < count; i++) {
+            cuarena_heap_request_t request = {.size = MAP_GRANULE};
+            expect_ok(cuarena_heap_alloc(map.heap, &request, &blocks[i],
+                                         &(uint64_t){0}));
+        }
+        uint64_t longest = longest_chain();
+        for (int i = 0; i < count; i++)
+            expect_ok(cuarena_heap_free(map.heap, blocks[i], 0));
+        expect_between(longest_probe(), longest, 32);
+    }
 }
 END_TEST
 
@@ -369,6 +416,65 @@ START_TEST(test_clear_of_an_empty_heap)
 }
 END_TEST
 
+/* ---- Shifting all of it ------------------------------------------------- */
+
+START_TEST(test_hold_takes_every_settled_range)
+{
+    map_open(&map, "a2 -1 b4 1:3 -2");
+    expect_ok(cuai_heap_hold(map.heap));
+    expect_map(&map, "a2 -1^ b4 1:3 -2^");
+    expect_status(map_alloc(&map, 'x', 1), CUARENA_OUT_OF_MEMORY);
+    expect_ok(map_alloc_in(&map, 'x', 3, 1));
+    expect_ok(map_free(&map, 'b'));
+    expect_map(&map, "a2 -1^ -4 x3 -2^");
+    cuai_heap_release(map.heap);
+    expect_map(&map, "a2 -5 x3 -2");
+}
+END_TEST
+
+START_TEST(test_hold_beside_a_plan_is_busy)
+{
+    cuarena_heap_plan_t *plan = NULL;
+    cuarena_heap_plan_options_t options;
+    cuarena_heap_plan_options_init(&options);
+    map_open(&map, "-1 a2 -4");
+    expect_ok(cuarena_heap_plan_create(map.heap, &options, &plan));
+    expect_ok(cuai_heap_hold(map.heap));
+    expect_status(cuarena_heap_plan_begin(map.heap, plan), CUARENA_BUSY);
+    cuai_heap_release(map.heap);
+    cuarena_heap_plan_destroy(map.heap, &plan);
+    expect_ok(cuarena_heap_plan_create(map.heap, &options, &plan));
+    expect_ok(cuarena_heap_plan_begin(map.heap, plan));
+    expect_status(cuai_heap_hold(map.heap), CUARENA_BUSY);
+    cuarena_heap_plan_destroy(map.heap, &plan);
+    expect_map(&map, "-1 a2 -4");
+}
+END_TEST
+
+static void rebase(uint64_t distance)
+{
+    uint64_t before = map_offset(&map, 'b');
+    cuai_heap_rebase(map.heap, distance);
+    expect_u64(map_offset(&map, 'b') - before, distance);
+    expect_map(&map, "a2 -1 b4 1:3 ~7 -2 c1");
+}
+
+START_TEST(test_rebase_shifts_all_up_and_down)
+{
+    cuarena_block_t found;
+    map_open(&map, "a2 -1 b4 1:3 ~7 -2 c1");
+    rebase(1 << 20);
+    expect_ok(cuarena_heap_find(map.heap, map_offset(&map, 'c'), &found));
+    expect_u64(found, map_id(&map, 'c'));
+    expect_status(cuarena_heap_find(map.heap, MAP_BASE, &found), CUARENA_STALE);
+    rebase(0 - (UINT64_C(1) << 20));
+    expect_u64(map_offset(&map, 'a'), MAP_BASE);
+    expect_ok(map_free(&map, 'b'));
+    expect_ok(map_cut(&map, 17, 2));
+    expect_map(&map, "a2 -5 1:3 ~9 c1");
+}
+END_TEST
+
 /* ---- The suite ---------------------------------------------------------- */
 
 static TCase *add(Suite *suite, const char *name, const TTest *const *tests)
@@ -393,6 +499,12 @@ static void add_generations(Suite *suite)
                   test_id_slot_retires_when_it_ends_as_a_spacer));
 }
 
+static void add_look_up(Suite *suite)
+{
+    add(suite, "look-up",
+        TEST_LIST(test_longest_probe_is_at_least_every_chain_walked));
+}
+
 static void add_empty(Suite *suite)
 {
     add(suite, "empty blocks",
@@ -412,12 +524,22 @@ static void add_clear(Suite *suite)
                   test_clear_of_an_empty_heap));
 }
 
+static void add_shifting(Suite *suite)
+{
+    add(suite, "shifting",
+        TEST_LIST(test_hold_takes_every_settled_range,
+                  test_hold_beside_a_plan_is_busy,
+                  test_rebase_shifts_all_up_and_down));
+}
+
 int main(void)
 {
     Suite *suite = suite_create("heap inside");
     add_damage(suite);
     add_generations(suite);
+    add_look_up(suite);
     add_empty(suite);
     add_clear(suite);
+    add_shifting(suite);
     return suite_main(suite);
 }

@@ -140,7 +140,7 @@ END_TEST
 static void crowd(uint64_t count, uint64_t large)
 {
     for (uint64_t i = 1; i <= count; i++) {
-        uint64_t granules = i == large ? 1100 : 1038;
+        uint64_t granules = i == large ? 3000 : 1038;
         expect_ok(cuarena_heap_segment_add(load.heap, BASE + i * 4096 * GRANULE,
                                            granules * GRANULE));
     }

@@ -31,10 +31,12 @@ static bool time_whole(const measure_ask_t *ask, const player_setup_t *setup,
                        const trace_t *trace, measure_t *m, fault_t *fault)
 {
     player_t player;
+    double ns = 0;
     progress_step("timing");
     if (!player_open(&player, setup, trace, NULL, fault))
         return false;
-    (void)player_time(&player, ask->passes, &m->ns_mean);
+    (void)player_time(&player, ask->passes, &ns);
+    m->ns_mean = m->ns_mean == 0 || ns < m->ns_mean ? ns : m->ns_mean;
     m->allocs = trace->allocs;
     m->frees = trace->frees - player.skipped_first;
     m->events = m->allocs + m->frees;
@@ -76,7 +78,7 @@ static uint64_t largest_free_bytes(const player_t *player)
     return inspection.largest_bytes;
 }
 
-/* One pass, whatever was asked, interrupted at the peak. */
+/* One pass, whatever was asked, interrupted after the event of the peak. */
 static bool time_each(const player_setup_t *setup, const trace_t *trace,
                       size_t peak_event, measure_t *m, fault_t *fault)
 {
@@ -104,8 +106,10 @@ bool measure_trace(const measure_ask_t *ask, const trace_t *trace,
     trace_peak_t peak = trace_peak(trace, setup.config.alignment);
     m.peak_live_bytes = peak.bytes;
     set_pool(&setup, ask, peak.bytes);
-    if (!time_whole(ask, &setup, trace, &m, fault) ||
-        !time_each(&setup, trace, peak.event, &m, fault))
+    for (uint64_t run = 0; run < ask->runs; run++)
+        if (!time_whole(ask, &setup, trace, &m, fault))
+            return false;
+    if (!time_each(&setup, trace, peak.event, &m, fault))
         return false;
     if (ask->verify) {
         progress_step("verifying");

@@ -15,6 +15,7 @@ typedef struct measure_ask {
                            * 64 MiB */
     cuarena_amount_t pool;
     uint64_t passes; /* of the timed run and of the verifying run */
+    uint64_t runs;   /* timed runs, of which the fastest counts; from 1 */
     bool verify;
     bool min_pool;
 } measure_ask_t;

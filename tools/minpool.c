@@ -16,6 +16,9 @@ static bool serves(player_setup_t *setup, const trace_t *trace, uint64_t bytes,
                    bool *served_out, fault_t *fault)
 {
     player_t player;
+    *served_out = false;
+    if (bytes == 0)
+        return true;
     player_set_pool_bytes(setup, bytes);
     if (!player_open(&player, setup, trace, NULL, fault))
         return false;

@@ -190,7 +190,7 @@ bool options_parse(int argc, char **argv, unsigned groups,
 {
     struct option list[ROW_COUNT + 1];
     options_t *o = options_out;
-    *o = (options_t){.ask = {.pool_auto = true, .passes = 1}};
+    *o = (options_t){.ask = {.pool_auto = true, .passes = 1, .runs = 1}};
     cuarena_config_init(&o->ask.setup.config);
     o->ask.setup.config.memory = CUARENA_MEMORY_NONE;
     list_rows(groups, list);

@@ -41,7 +41,7 @@ typedef struct trace {
     uint64_t passed_over; /* lines of failed requests, and of NULL */
 } trace_t;
 
-/* Reads either format of docs in cuarena(1). The fault names file, line,
+/* Reads either format that cuarena(1) tells of. The fault names file, line,
  * value and what was expected. */
 bool trace_load(const char *path, trace_t *trace_out, fault_t *fault);
 void trace_free(trace_t *trace);

@@ -73,7 +73,7 @@ CUARENA_API cuarena_status_t cuarena_heap_create(
 /* Ends the heap whatever lives in it and clears the handle. NULL is fine. */
 CUARENA_API void cuarena_heap_destroy(cuarena_heap_t **heap);
 
-/* ---- Segments: a number of steps that grows with the count of segments -- */
+/* ---- Segments: a number of steps that grows with the count of segments - */
 
 /*
  * Gives [offset, offset + size) to the heap as one settled range. Both are
@@ -247,7 +247,7 @@ CUARENA_API cuarena_status_t cuarena_heap_validate(const cuarena_heap_t *heap,
                                                    char *text,
                                                    size_t text_size);
 
-/* ---- Compaction plans --------------------------------------------------- */
+/* ---- Compaction plans -------------------------------------------------- */
 
 /* One move of one block, of `bytes`. Moves are listed so that none writes
  * over the source of a later one; each may overlap itself. Frozen. */

@@ -1,11 +1,12 @@
 /* The block calls: ids that survive moves. The short paths are as those of the
  * pointers. */
 #include "api/call.h"
+#include "heap/hot.h"
 
 #define SHORT_PATH_MOST (CUARENA_HEAP_MAX_SEGMENT / 2)
+#define BLOCK_NATURE CUAI_NATURE(0, CUAI_BLOCK, 0)
 
-/* ---- Allocation and free
- * --------------------------------------------------------- */
+/* ---- Allocation and free ----------------------------------------------- */
 
 static CUAI_NOINLINE cuarena_status_t
 alloc_long(cuarena_t *arena, uint64_t bytes, const cuarena_request_t *request,
@@ -36,14 +37,12 @@ cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes,
                       bytes - 1 >= SHORT_PATH_MOST))
         return alloc_long(arena, bytes, NULL, block_out);
     uint64_t mask = arena->granule_mask;
-    cuarena_heap_request_t request = {.size = bytes};
     cuai_lock(&arena->lock);
     if (CUAI_LIKELY(arena->slow == 0)) {
         cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-        cuai_slot_t slot;
-        cuarena_status_t status =
-            cuai_heap_take(heap, &request, (bytes + mask) & ~mask, &slot);
-        if (CUAI_LIKELY(status == CUARENA_OK)) {
+        cuai_slot_t slot =
+            cuai_hot_take(heap, (bytes + mask) & ~mask, bytes, BLOCK_NATURE);
+        if (CUAI_LIKELY(slot != 0)) {
             *block_out = cuai_id(heap, slot);
             cuai_unlock(&arena->lock);
             return CUARENA_OK;
@@ -83,13 +82,14 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
     if (CUAI_UNLIKELY(arena == NULL))
         return free_long(arena, block);
     cuai_lock(&arena->lock);
-    if (CUAI_LIKELY(arena->slow == 0)) {
-        cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    if (CUAI_LIKELY(arena->slow == 0 && heap->plain)) {
         cuai_slot_t slot = cuai_slot_of(heap, block);
         const cuai_record_t *r = cuai_record(heap, slot);
-        if (CUAI_LIKELY(slot != 0 && r->tag == 0 && !r->moving &&
-                        r->flags == 0 && r->pins == 0)) {
-            cuai_heap_give(heap, slot, 0);
+        if (CUAI_LIKELY(cuai_nature(r) == BLOCK_NATURE &&
+                        cuai_tag_of(r) == 0)) {
+            cuai_hot_give(
+                heap, cuai_table_link(&heap->table, heap->records, r->offset));
             cuai_unlock(&arena->lock);
             return CUARENA_OK;
         }
@@ -98,8 +98,7 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
     return free_long(arena, block);
 }
 
-/* ---- Resize
- * ------------------------------------------------------------------------ */
+/* ---- Resize ------------------------------------------------------------ */
 
 cuarena_status_t cuarena_block_resize(cuarena_t *arena, cuarena_block_t block,
                                       uint64_t bytes)
@@ -168,8 +167,7 @@ cuarena_status_t cuarena_block_unpin(cuarena_t *arena, cuarena_block_t block)
     return status;
 }
 
-/* ---- Knowing
- * ------------------------------------------------------------------------- */
+/* ---- Knowing ----------------------------------------------------------- */
 
 cuarena_status_t cuarena_block_of(cuarena_t *arena, const void *pointer,
                                   cuarena_block_t *block_out)
@@ -190,11 +188,11 @@ static void describe(cuai_found_t found, cuarena_block_info_t *info)
     *info = (cuarena_block_info_t){
         .block = cuai_id(found.heap, found.slot),
         .address = cuai_pointer(r->offset),
-        .requested = r->requested,
+        .requested = cuai_requested(r),
         .allocated = r->size,
         .alignment = UINT64_C(1) << r->align_log2,
         .region = cuai_found_region(found),
-        .tag = r->tag,
+        .tag = cuai_tag_of(r),
         .pins = r->pins,
         .pointer = (r->flags & CUAI_BLOCK_POINTER) != 0,
         .dedicated = (r->flags & CUAI_BLOCK_DEDICATED) != 0,

@@ -3,8 +3,7 @@
 #include "base/frame.h"
 #include "base/log.h"
 
-/* ---- The lock and the events
- * ------------------------------------------------- */
+/* ---- The lock and the events ------------------------------------------- */
 
 void cuai_call_begin(cuai_call_t *call, cuarena_t *arena)
 {
@@ -57,8 +56,8 @@ void cuai_call_note_block(cuai_call_t *call, int32_t kind, cuai_found_t found)
     const cuai_record_t *r = cuai_found_record(found);
     event->block = cuai_id(found.heap, found.slot);
     event->address = cuai_pointer(r->offset);
-    event->bytes = r->requested;
-    event->tag = r->tag;
+    event->bytes = cuai_requested(r);
+    event->tag = cuai_tag_of(r);
 }
 
 void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status,
@@ -74,8 +73,7 @@ void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status,
     event->tag = tag;
 }
 
-/* ---- What makes a call illegal
- * -------------------------------------------------- */
+/* ---- What makes a call illegal ----------------------------------------- */
 
 cuarena_status_t cuai_call_check(const cuarena_t *arena)
 {

@@ -15,7 +15,7 @@
 typedef struct cuai_call {
     cuarena_t *arena;
     int count;
-    bool refused; /* a request was; the log is told */
+    bool refused;              /* a request was; the log is told */
     cuarena_event_fn event_fn; /* NULL: nobody listens */
     void *event_user;
     cuarena_event_t events[CUAI_CALL_EVENTS];
@@ -65,8 +65,7 @@ cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_found_t found,
 bool cuai_settle_block(cuarena_t *arena, cuarena_block_t block,
                        cuai_found_t *found_out);
 
-/* ---- Compaction (compact.c)
- * -------------------------------------------------- */
+/* ---- Compaction (compact.c) -------------------------------------------- */
 
 /* Whether a step of running out may compact on this thread now. */
 bool cuai_may_compact(const cuarena_t *arena);

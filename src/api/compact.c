@@ -19,8 +19,7 @@ void cuarena_compact_report_init(cuarena_compact_report_t *report)
     *report = (cuarena_compact_report_t){.struct_size = sizeof *report};
 }
 
-/* ---- One at a time
- * ----------------------------------------------------------------- */
+/* ---- One at a time ----------------------------------------------------- */
 
 void cuai_begin_exclusive(cuarena_t *arena)
 {
@@ -49,8 +48,7 @@ int32_t cuai_deliver(cuarena_t *arena, cuarena_relocation_fn callback,
     return stop;
 }
 
-/* ---- Batches
- * ------------------------------------------------------------------------- */
+/* ---- Batches ----------------------------------------------------------- */
 
 /* A compaction on its way. */
 typedef struct progress {
@@ -125,8 +123,7 @@ static cuarena_status_t run_batches(progress_t *progress)
     return status;
 }
 
-/* ---- What stayed
- * ------------------------------------------------------------------------ */
+/* ---- What stayed ------------------------------------------------------- */
 
 static size_t list_unmoved(const cuarena_heap_t *heap,
                            cuarena_relocation_t *list)

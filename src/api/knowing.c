@@ -4,8 +4,7 @@
 #include "api/call.h"
 #include "base/sized.h"
 
-/* ---- Statistics
- * -------------------------------------------------------------------- */
+/* ---- Statistics -------------------------------------------------------- */
 
 void cuarena_stats_init(cuarena_stats_t *stats)
 {
@@ -168,8 +167,7 @@ cuarena_status_t cuarena_reset_peaks(cuarena_t *arena)
     return CUARENA_OK;
 }
 
-/* ---- Inspection
- * ----------------------------------------------------------------------- */
+/* ---- Inspection -------------------------------------------------------- */
 
 void cuarena_inspection_init(cuarena_inspection_t *inspection)
 {
@@ -253,8 +251,7 @@ cuarena_status_t cuarena_base(cuarena_t *arena, void **base_out,
     return CUARENA_OK;
 }
 
-/* ---- Validation
- * -------------------------------------------------------------------------- */
+/* ---- Validation -------------------------------------------------------- */
 
 /* What the arena keeps besides its heaps. */
 static const char *wrong_with(const cuarena_t *arena)
@@ -293,7 +290,7 @@ static const char *recount(const cuarena_t *arena)
             if (!cuai_is_live(r))
                 continue;
             pins += cuai_block_pins(r);
-            tagged += r->tag != 0 ? r->size : 0;
+            tagged += cuai_tag_of(r) != 0 ? r->size : 0;
         }
     }
     uint64_t counted = 0;

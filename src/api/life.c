@@ -7,8 +7,7 @@
 #include "base/frame.h"
 #include "base/log.h"
 
-/* ---- Creation
- * --------------------------------------------------------------------- */
+/* ---- Creation ---------------------------------------------------------- */
 
 /* From here on nothing asks for the preset's name. */
 static void apply_preset(cuarena_config_t *config)
@@ -36,8 +35,7 @@ cuarena_status_t cuarena_create(const cuarena_config_t *config,
     return status;
 }
 
-/* ---- Destruction
- * -------------------------------------------------------------------- */
+/* ---- Destruction ------------------------------------------------------- */
 
 /* "3 blocks, 768 bytes 'weights'; ...", as far as there is room. */
 static void describe_leaks(const cuarena_t *arena, char *text, size_t room)

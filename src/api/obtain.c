@@ -16,8 +16,7 @@
 
 #define MOST_HANDLER_CALLS 16
 
-/* ---- What is asked
- * ----------------------------------------------------------------- */
+/* ---- What is asked ----------------------------------------------------- */
 
 static const cuarena_request_t *plain_request(void)
 {
@@ -98,8 +97,7 @@ static cuarena_status_t check_tag(const cuarena_t *arena, cuarena_tag_t tag)
                      "tag %u; accepted: what cuarena_tag gave", (unsigned)tag);
 }
 
-/* ---- The ladder
- * ----------------------------------------------------------------------- */
+/* ---- The ladder -------------------------------------------------------- */
 
 /* One request on its way down. */
 typedef struct ladder {
@@ -181,8 +179,7 @@ static bool try_more(ladder_t *ladder)
            try_compaction(ladder);
 }
 
-/* ---- The error
- * ------------------------------------------------------------------------- */
+/* ---- The error --------------------------------------------------------- */
 
 /* Compaction never serves the stable region. A limit or the memory is named
  * where it, and not the blocks' places, stands in the way. */

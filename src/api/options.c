@@ -130,7 +130,7 @@ static const cuai_option_t options[] = {
         .type = CUAI_OPTION_CHOICE,
         MEMBER(placement),
         .fallback = "default",
-        .accepted = "default, best, ends",
+        .accepted = "default, best, low",
         .first = CUARENA_PLACEMENT_DEFAULT,
         .help = "How a free range is chosen for a request.",
     },

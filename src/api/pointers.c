@@ -6,14 +6,15 @@
  * path, where everything is possible and nothing is fast.
  */
 #include "api/call.h"
+#include "heap/hot.h"
 
 /* One less than the sizes that the short path takes: 0 wraps and is out. */
 #define SHORT_PATH_MOST (CUARENA_HEAP_MAX_SEGMENT / 2)
 
 #define POINTER_FLAGS (CUAI_BLOCK_POINTER | CUAI_BLOCK_BORN_PIN)
+#define POINTER_NATURE CUAI_NATURE(1, CUAI_BLOCK, POINTER_FLAGS)
 
-/* ---- Allocation
- * ------------------------------------------------------------------ */
+/* ---- Allocation -------------------------------------------------------- */
 
 static CUAI_NOINLINE cuarena_status_t
 alloc_long(cuarena_t *arena, uint64_t bytes, const cuarena_request_t *request,
@@ -49,15 +50,12 @@ cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes,
                       bytes - 1 >= SHORT_PATH_MOST))
         return alloc_long(arena, bytes, NULL, pointer_out);
     uint64_t mask = arena->granule_mask;
-    cuarena_heap_request_t request = {
-        .size = bytes, .pins = 1, .flags = POINTER_FLAGS};
     cuai_lock(&arena->lock);
     if (CUAI_LIKELY(arena->slow == 0)) {
         cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-        cuai_slot_t slot;
-        cuarena_status_t status =
-            cuai_heap_take(heap, &request, (bytes + mask) & ~mask, &slot);
-        if (CUAI_LIKELY(status == CUARENA_OK)) {
+        cuai_slot_t slot =
+            cuai_hot_take(heap, (bytes + mask) & ~mask, bytes, POINTER_NATURE);
+        if (CUAI_LIKELY(slot != 0)) {
             *pointer_out = cuai_pointer(cuai_record(heap, slot)->offset);
             cuai_unlock(&arena->lock);
             return CUARENA_OK;
@@ -94,8 +92,7 @@ cuarena_status_t cuarena_alloc_array(cuarena_t *arena, uint64_t count,
     return cuarena_alloc_with(arena, bytes, request, pointer_out);
 }
 
-/* ---- Free
- * ------------------------------------------------------------------------- */
+/* ---- Free -------------------------------------------------------------- */
 
 static CUAI_NOINLINE cuarena_status_t free_long(cuarena_t *arena, void *pointer)
 {
@@ -112,25 +109,21 @@ static CUAI_NOINLINE cuarena_status_t free_long(cuarena_t *arena, void *pointer)
     return cuai_call_end(&call, CUARENA_OK);
 }
 
-/* Blocks that the short path may end: nothing beyond the heap counts them, and
- * nothing is under way with them. */
-static inline bool is_plain(const cuai_record_t *r)
-{
-    return r->tag == 0 && !r->moving && r->flags == POINTER_FLAGS &&
-           r->pins == 1;
-}
-
+/* The short path ends blocks that nothing but the heap counts, and with which
+ * nothing is under way. */
 cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
 {
     if (CUAI_UNLIKELY(arena == NULL || pointer == NULL))
         return free_long(arena, pointer);
     cuai_lock(&arena->lock);
-    if (CUAI_LIKELY(arena->slow == 0)) {
-        cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-        cuai_slot_t slot =
-            cuai_table_find(&heap->table, heap->records, cuai_address(pointer));
-        if (CUAI_LIKELY(slot != 0 && is_plain(cuai_record(heap, slot)))) {
-            cuai_heap_give(heap, slot, 0);
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    if (CUAI_LIKELY(arena->slow == 0 && heap->plain)) {
+        cuai_slot_t *link =
+            cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
+        const cuai_record_t *r = cuai_record(heap, *link);
+        if (CUAI_LIKELY(cuai_nature(r) == POINTER_NATURE &&
+                        cuai_tag_of(r) == 0)) {
+            cuai_hot_give(heap, link);
             cuai_unlock(&arena->lock);
             return CUARENA_OK;
         }
@@ -139,8 +132,7 @@ cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
     return free_long(arena, pointer);
 }
 
-/* ---- The rest
- * ----------------------------------------------------------------------- */
+/* ---- The rest ---------------------------------------------------------- */
 
 /* The block at a pointer once nothing moves it; heap NULL: none. */
 static cuai_found_t settle_pointer(cuarena_t *arena, const void *pointer)
@@ -187,7 +179,7 @@ cuarena_status_t cuarena_size_of(cuarena_t *arena, const void *pointer,
     cuai_lock(&arena->lock);
     cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
     if (found.heap != NULL && requested_out != NULL)
-        *requested_out = cuai_found_record(found)->requested;
+        *requested_out = cuai_requested(cuai_found_record(found));
     if (found.heap != NULL && allocated_out != NULL)
         *allocated_out = cuai_found_record(found)->size;
     cuai_unlock(&arena->lock);

@@ -37,14 +37,15 @@ static bool resize_in_place(cuarena_t *arena, cuai_found_t found,
     if (r->kind != CUAI_BLOCK || found.region == CUAI_APART || want->size == 0)
         return false;
     uint64_t size = r->size;
-    uint64_t requested = r->requested;
+    uint64_t requested = cuai_requested(r);
     uint64_t limit = arena->limits[CUARENA_LIMIT_LIVE];
     if (want->size > size && cuai_live_bytes(arena) + want->size - size > limit)
         return false;
     if (!cuai_heap_resize(found.heap, found.slot, want->size,
                           want->request.size, 0))
         return false;
-    cuai_count_resize(arena, r->tag, r->size - size, r->requested - requested);
+    cuai_count_resize(arena, cuai_tag_of(r), r->size - size,
+                      cuai_requested(r) - requested);
     return true;
 }
 
@@ -54,7 +55,7 @@ static cuai_want_t want_like(cuai_found_t found, const cuai_want_t *want)
     const cuai_record_t *r = cuai_found_record(found);
     cuai_want_t like = *want;
     like.zeroed = false;
-    like.request.tag = r->tag;
+    like.request.tag = cuai_tag_of(r);
     like.request.pins = 1; /* stays where it is until the exchange */
     like.request.alignment = UINT64_C(1) << r->align_log2;
     return like;
@@ -80,7 +81,7 @@ static cuarena_status_t copy_contents(cuarena_t *arena, cuai_found_t from,
 /* The helper block, which now has the old place, ends uncounted. */
 static void end_helper(cuarena_t *arena, cuai_found_t helper)
 {
-    cuarena_tag_t tag = cuai_found_record(helper)->tag;
+    cuarena_tag_t tag = cuai_tag_of(cuai_found_record(helper));
     cuarena_heap_t *heap = helper.heap;
     cuai_found_record(helper)->pins = 0;
     cuai_end_block(arena, helper);

@@ -24,8 +24,7 @@ static cuarena_status_t check_pool(const cuarena_t *arena, uint64_t bytes)
                      (unsigned long long)arena->stable_bytes);
 }
 
-/* ---- Making room at the end
- * --------------------------------------------------------- */
+/* ---- Making room at the end -------------------------------------------- */
 
 static uint64_t last_end(const cuarena_heap_t *heap)
 {
@@ -86,8 +85,7 @@ static cuarena_status_t clear_above(cuai_call_t *call, uint64_t bytes,
     return status;
 }
 
-/* ---- Moving it all
- * --------------------------------------------------------------------- */
+/* ---- Moving it all ----------------------------------------------------- */
 
 static bool has_pins(const cuarena_heap_t *heap)
 {

@@ -133,7 +133,7 @@ static inline void cuai_arena_wait(cuarena_t *arena)
     cuai_event_wait(&arena->changed, &arena->lock);
 }
 
-/* ---- Finding blocks (find.c) -------------------------------------------- */
+/* ---- Finding blocks (find.c) ------------------------------------------- */
 
 /* A live block: its heap and its slot there; heap NULL: none. */
 typedef struct cuai_found {
@@ -248,8 +248,7 @@ static inline uint64_t cuai_dynamic_begin(
     return segment->address + (first ? arena->stable_bytes : 0);
 }
 
-/* ---- Moving (move.c)
- * ------------------------------------------------------------ */
+/* ---- Moving (move.c) --------------------------------------------------- */
 
 /* A compaction of the dynamic region that was planned and begun. */
 typedef struct cuai_batch {
@@ -293,8 +292,7 @@ void cuai_mark_moving(cuarena_t *arena, cuai_found_t found);
 void cuai_clear_moving(cuarena_t *arena, cuai_found_t found);
 bool cuai_end_moving(cuarena_t *arena, cuai_found_t found);
 
-/* ---- Tags (tags.c)
- * ----------------------------------------------------------------- */
+/* ---- Tags (tags.c) ----------------------------------------------------- */
 
 cuarena_status_t cuai_tag_register(cuarena_t *arena, const char *name,
                                    cuarena_tag_t *tag_out);
@@ -305,8 +303,7 @@ static inline bool cuai_tag_known(const cuarena_t *arena, cuarena_tag_t tag)
     return tag < arena->tag_count || tag == 0;
 }
 
-/* ---- Life (life.c)
- * -------------------------------------------------------------------- */
+/* ---- Life (life.c) ----------------------------------------------------- */
 
 /* Makes the arena of a checked configuration. No lock. */
 cuarena_status_t cuai_arena_new(const cuarena_config_t *config,

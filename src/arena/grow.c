@@ -32,8 +32,7 @@ static uint64_t grains(const cuarena_t *arena, uint64_t bytes)
     return cuai_align_up(bytes, grain_of(arena));
 }
 
-/* ---- Choosing
- * ------------------------------------------------------------------ */
+/* ---- Choosing ---------------------------------------------------------- */
 
 /* Bytes that a place for the request must have, wherever it begins. */
 static uint64_t room_for(const cuarena_t *arena, const cuai_want_t *want)
@@ -128,8 +127,7 @@ static step_t choose(const cuarena_t *arena, uint64_t need)
     return extend.kind != STEP_NONE ? extend : new_step(arena, need);
 }
 
-/* ---- Acting, without the lock
- * ----------------------------------------------------- */
+/* ---- Acting, without the lock ------------------------------------------ */
 
 static cuarena_status_t get_new(cuarena_t *arena, const step_t *step,
                                 cuarena_memory_segment_t *segment)
@@ -184,8 +182,7 @@ static cuarena_status_t act(cuarena_t *arena, const step_t *step,
     return status;
 }
 
-/* ---- Committing
- * -------------------------------------------------------------------- */
+/* ---- Committing -------------------------------------------------------- */
 
 /* The usable part of what was taken: not what a pool has no use for. */
 static uint64_t published_bytes(const cuarena_t *arena,
@@ -292,8 +289,7 @@ cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
     return CUARENA_OK;
 }
 
-/* ---- The first segment
- * --------------------------------------------------------------- */
+/* ---- The first segment ------------------------------------------------- */
 
 static cuarena_status_t publish_first(cuarena_t *arena)
 {

@@ -7,8 +7,7 @@
 /* Addresses are cheap, and let a pool grow in place: at least this many. */
 #define LEAST_RESERVE (64 * CUAI_GIB)
 
-/* ---- Sizes
- * --------------------------------------------------------------------- */
+/* ---- Sizes ------------------------------------------------------------- */
 
 static cuarena_status_t resolve(const cuarena_t *arena, cuarena_amount_t amount,
                                 uint64_t *bytes_out)
@@ -128,8 +127,7 @@ static cuarena_status_t check_zero(const cuarena_t *arena)
                      ops->name);
 }
 
-/* ---- Heaps
- * ------------------------------------------------------------------------ */
+/* ---- Heaps ------------------------------------------------------------- */
 
 cuarena_status_t cuai_heap_for(const cuarena_t *arena, uint64_t most_bytes,
                                cuarena_heap_t **heap_out)

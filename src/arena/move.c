@@ -7,8 +7,7 @@
 #include "arena/arena.h"
 #include "base/log.h"
 
-/* ---- Blocks on their way
- * ------------------------------------------------------- */
+/* ---- Blocks on their way ----------------------------------------------- */
 
 void cuai_mark_moving(cuarena_t *arena, cuai_found_t found)
 {
@@ -37,8 +36,7 @@ bool cuai_end_moving(cuarena_t *arena, cuai_found_t found)
     return end_if_freed(arena, found);
 }
 
-/* ---- A batch
- * ---------------------------------------------------------------------- */
+/* ---- A batch ----------------------------------------------------------- */
 
 static bool continues(const cuarena_relocation_t *run,
                       const cuarena_heap_move_t *move)
@@ -160,8 +158,7 @@ cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
     return CUARENA_OK;
 }
 
-/* ---- Everything
- * ------------------------------------------------------------------ */
+/* ---- Everything -------------------------------------------------------- */
 
 cuarena_status_t cuai_batch_all(cuarena_t *arena, cuai_batch_t *batch)
 {
@@ -199,8 +196,7 @@ void cuai_batch_shift(cuai_batch_t *batch, uint64_t distance)
     }
 }
 
-/* ---- One copy
- * ---------------------------------------------------------------------- */
+/* ---- One copy ---------------------------------------------------------- */
 
 cuarena_status_t cuai_copy(cuarena_t *arena, uint64_t to, uint64_t from,
                            uint64_t bytes)

@@ -145,8 +145,7 @@ cuarena_status_t cuai_shorten_pool(cuarena_t *arena, uint64_t bytes)
     return CUARENA_OK;
 }
 
-/* ---- Moving all of it
- * ---------------------------------------------------------- */
+/* ---- Moving all of it -------------------------------------------------- */
 
 /* Room in the new segment for what a hole kept out of use. */
 static cuarena_status_t publish_holes(cuarena_t *arena)

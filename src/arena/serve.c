@@ -2,8 +2,7 @@
  * what is counted of them beyond the heap's own counts. */
 #include "arena/arena.h"
 
-/* ---- Counting
- * ------------------------------------------------------------------ */
+/* ---- Counting ---------------------------------------------------------- */
 
 static void raise(uint64_t *peak, uint64_t now)
 {
@@ -51,7 +50,7 @@ cuai_counts_t cuai_whole_now(const cuarena_t *arena)
         now.requested_bytes += heap->requested_bytes;
         now.live_blocks += heap->live_blocks;
         now.allocs += heap->allocs;
-        now.frees += heap->frees;
+        now.frees += cuai_frees(heap);
     }
     return now;
 }
@@ -81,23 +80,23 @@ static void note_whole(cuarena_t *arena)
 static void count_alloc(cuarena_t *arena, const cuai_record_t *r)
 {
     note_whole(arena);
-    if (r->tag == 0)
+    if (cuai_tag_of(r) == 0)
         return;
-    cuai_counts_t *counts = &arena->tags[r->tag].counts;
+    cuai_counts_t *counts = &arena->tags[cuai_tag_of(r)].counts;
     counts->allocs++;
     counts->live_blocks++;
-    add_bytes(counts, r->size, r->requested);
+    add_bytes(counts, r->size, cuai_requested(r));
 }
 
 static void count_free(cuarena_t *arena, const cuai_record_t *r)
 {
-    if (r->tag == 0)
+    if (cuai_tag_of(r) == 0)
         return;
-    cuai_counts_t *counts = &arena->tags[r->tag].counts;
+    cuai_counts_t *counts = &arena->tags[cuai_tag_of(r)].counts;
     counts->frees++;
     counts->live_blocks--;
     counts->live_bytes -= r->size;
-    counts->requested_bytes -= r->requested;
+    counts->requested_bytes -= cuai_requested(r);
 }
 
 void cuai_count_resize(cuarena_t *arena, cuarena_tag_t tag, uint64_t more,
@@ -111,7 +110,6 @@ void cuai_count_resize(cuarena_t *arena, cuarena_tag_t tag, uint64_t more,
 void cuai_uncount(cuarena_t *arena, cuarena_heap_t *heap, cuarena_tag_t tag)
 {
     heap->allocs--;
-    heap->frees--;
     heap->changes += 3; /* the version must not return to an earlier one */
     if (tag == 0)
         return;
@@ -119,8 +117,7 @@ void cuai_uncount(cuarena_t *arena, cuarena_heap_t *heap, cuarena_tag_t tag)
     arena->tags[tag].counts.frees--;
 }
 
-/* ---- From bytes that are held
- * ----------------------------------------------------- */
+/* ---- From bytes that are held ------------------------------------------ */
 
 static cuarena_status_t check_live_limit(const cuarena_t *arena, uint64_t size)
 {
@@ -184,8 +181,7 @@ void cuai_end_block(cuarena_t *arena, cuai_found_t found)
         forget_segment(found, address);
 }
 
-/* ---- Dedicated and adopted
- * ----------------------------------------------------------- */
+/* ---- Dedicated and adopted --------------------------------------------- */
 
 /* The heap of blocks apart, made at the first one. */
 static cuarena_status_t ready_apart(cuarena_t *arena)

@@ -22,8 +22,7 @@ typedef struct cut {
     uint64_t bytes; /* as the memory counts them */
 } cut_t;
 
-/* ---- Which bytes
- * ------------------------------------------------------------- */
+/* ---- Which bytes ------------------------------------------------------- */
 
 static size_t segment_around(const cuarena_t *arena, uint64_t address)
 {
@@ -111,8 +110,7 @@ static size_t collect(cuarena_t *arena, cut_t *cuts, uint64_t most)
     return count;
 }
 
-/* ---- Giving back, without the lock
- * ------------------------------------------------ */
+/* ---- Giving back, without the lock ------------------------------------- */
 
 static void execute(const cuarena_t *arena, cuarena_memory_segment_t *segment,
                     const cut_t *cut)

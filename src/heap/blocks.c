@@ -11,41 +11,7 @@
 #include "heap/heap.h"
 #include "heap/placement.h"
 
-/* ---- Counting ------------------------------------------------------------ */
-
-static inline void raise_peak(uint64_t *peak, uint64_t now)
-{
-    if (now > *peak)
-        *peak = now;
-}
-
-static inline void count_bytes(cuarena_heap_t *heap, uint64_t size,
-                               uint64_t requested)
-{
-    heap->live_bytes += size;
-    heap->requested_bytes += requested;
-    raise_peak(&heap->peak_live_bytes, heap->live_bytes);
-    raise_peak(&heap->peak_requested_bytes, heap->requested_bytes);
-}
-
-static inline void count_alloc(cuarena_heap_t *heap, uint64_t size,
-                               uint64_t requested)
-{
-    heap->allocs++;
-    heap->live_blocks++;
-    raise_peak(&heap->peak_live_blocks, heap->live_blocks);
-    count_bytes(heap, size, requested);
-}
-
-static inline void count_free(cuarena_heap_t *heap, const cuai_record_t *r)
-{
-    heap->frees++;
-    heap->live_blocks--;
-    heap->live_bytes -= r->size;
-    heap->requested_bytes -= r->requested;
-}
-
-/* ---- Allocation ---------------------------------------------------------- */
+/* ---- Allocation -------------------------------------------------------- */
 
 /* With several lanes, or a plan under way, a free may need a SPACER: one slot
  * per live block is kept ready for that. */
@@ -158,11 +124,10 @@ static inline void fill_block(cuai_record_t *r,
                               const cuarena_heap_request_t *request,
                               uint64_t alignment)
 {
-    r->requested = request->size;
-    r->tag = request->tag;
+    r->asked = cuai_asked(request->size, request->tag);
     r->pins = request->pins;
     r->flags = (uint8_t)request->flags;
-    r->align_log2 = cuai_ctz(alignment) & CUAI_ALIGN_MASK;
+    r->align_log2 = (uint8_t)cuai_ctz(alignment);
     r->moving = 0;
 }
 
@@ -200,7 +165,7 @@ cuarena_status_t cuai_heap_take(cuarena_heap_t *heap,
     r->kind = CUAI_BLOCK;
     fill_block(r, request, alignment);
     cuai_table_insert(&heap->table, heap->records, slot);
-    count_alloc(heap, r->size, r->requested);
+    cuai_count_alloc(heap, r->size, request->size);
     *slot_out = slot;
     return CUARENA_OK;
 }
@@ -222,7 +187,7 @@ cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev,
     cuai_link_after(heap, prev, slot);
     fill_block(r, request, heap->granule_mask + 1);
     cuai_table_insert(&heap->table, heap->records, slot);
-    count_alloc(heap, size, request->size);
+    cuai_count_alloc(heap, size, request->size);
     *block_out = cuai_id(heap, slot);
     return CUARENA_OK;
 }
@@ -241,13 +206,13 @@ cuarena_status_t cuai_heap_take_empty(cuarena_heap_t *heap,
     r->size = 0;
     r->key = 0;
     fill_block(r, request, wanted_alignment(heap, request));
-    r->requested = 0;
-    count_alloc(heap, 0, 0);
+    r->asked = cuai_asked(0, request->tag);
+    cuai_count_alloc(heap, 0, 0);
     *slot_out = slot;
     return CUARENA_OK;
 }
 
-/* ---- Free ---------------------------------------------------------------- */
+/* ---- Free -------------------------------------------------------------- */
 
 /* The block's record stays as a SPACER with the range that it has; its id
  * ends. */
@@ -261,6 +226,7 @@ static void become_spacer(cuarena_heap_t *heap, cuai_record_t *r,
     if (r->generation != CUAI_LAST_GENERATION)
         r->generation++;
     heap->spacers++;
+    heap->plain = false;
 }
 
 /* The block's bytes meet a range of another lane on at least one side. */
@@ -299,7 +265,7 @@ static inline void give_merged(cuarena_heap_t *heap, cuai_slot_t slot,
 void cuai_heap_give(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
 {
     cuai_record_t *r = cuai_record(heap, slot);
-    count_free(heap, r);
+    cuai_count_free(heap, r);
     if (CUAI_UNLIKELY(r->kind == CUAI_EMPTY)) {
         cuai_slot_end(heap, slot);
         return;
@@ -313,7 +279,7 @@ void cuai_heap_give(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
         give_apart(heap, slot, lane);
 }
 
-/* ---- Resize -------------------------------------------------------------- */
+/* ---- Resize ------------------------------------------------------------ */
 
 static bool grow_in_place(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t more,
                           uint32_t lane)
@@ -355,8 +321,8 @@ bool cuai_heap_resize(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t size,
                          : shrink_in_place(heap, slot, old_size - size, lane));
     if (!done)
         return false;
-    count_bytes(heap, size - old_size, requested - r->requested);
-    r->requested = requested;
+    cuai_count_bytes(heap, size - old_size, requested - cuai_requested(r));
+    r->asked = cuai_asked(requested, cuai_tag_of(r));
     cuai_note_change(heap);
     return true;
 }
@@ -380,7 +346,7 @@ static cuai_place_of_t lift(cuarena_heap_t *heap, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
     cuai_place_of_t place = {
-        r->offset,          r->size, r->requested, cuai_range(r),
+        r->offset,          r->size, cuai_requested(r), cuai_range(r),
         cuai_range_lane(r), r->kind, r->align_log2};
     if (r->kind == CUAI_BLOCK)
         cuai_table_remove(&heap->table, heap->records, slot);
@@ -394,9 +360,9 @@ static void set_down(cuarena_heap_t *heap, cuai_slot_t slot,
     cuai_record_t *r = cuai_record(heap, slot);
     r->offset = place->offset;
     r->size = place->size;
-    r->requested = place->requested;
+    r->asked = cuai_asked(place->requested, cuai_tag_of(r));
     r->kind = place->kind;
-    r->align_log2 = place->align_log2 & CUAI_ALIGN_MASK;
+    r->align_log2 = place->align_log2;
     cuai_range_set(heap, slot, place->range, place->lane);
     if (r->kind == CUAI_BLOCK)
         cuai_table_insert(&heap->table, heap->records, slot);
@@ -461,8 +427,6 @@ static void end_all_blocks(cuarena_heap_t *heap)
 {
     for (cuai_slot_t slot = 1; slot < heap->unused; slot++) {
         const cuai_record_t *r = cuai_record(heap, slot);
-        if (cuai_is_live(r))
-            heap->frees++;
         if (cuai_is_live(r) || r->kind == CUAI_SPACER)
             cuai_slot_end(heap, slot);
     }
@@ -470,6 +434,7 @@ static void end_all_blocks(cuarena_heap_t *heap)
     heap->live_bytes = 0;
     heap->requested_bytes = 0;
     heap->spacers = 0;
+    cuai_note_plain(heap);
 }
 
 void cuai_heap_clear(cuarena_heap_t *heap)

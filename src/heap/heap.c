@@ -60,6 +60,7 @@ static void set_up(cuarena_heap_t *heap, const cuarena_heap_config_t *config)
     heap->max_blocks = config->max_blocks;
     heap->id_bits = (uint64_t)next_id_bits() << CUAI_GENERATION_BITS;
     heap->lane_count = 1;
+    cuai_note_plain(heap);
 }
 
 /* Two slots per block leave room for HEADs and SPACERs. Where the system
@@ -95,7 +96,8 @@ static bool make_settled_lane(cuarena_heap_t *heap)
     if (heap->lanes == NULL)
         return false;
     heap->lanes[0] = cuai_host_alloc(sizeof(cuai_index_t));
-    return heap->lanes[0] != NULL;
+    heap->settled = heap->lanes[0];
+    return heap->settled != NULL;
 }
 
 cuarena_status_t cuarena_heap_create(const cuarena_heap_config_t *config,
@@ -242,8 +244,7 @@ static cuarena_status_t refused(cuarena_status_t status,
         (unsigned long long)largest);
 }
 
-/* ---- Calls
- * ------------------------------------------------------------------- */
+/* ---- Calls ------------------------------------------------------------- */
 
 cuarena_status_t cuarena_heap_alloc(cuarena_heap_t *heap,
                                     const cuarena_heap_request_t *request,

@@ -25,6 +25,7 @@ struct cuarena_heap {
     /* What every allocation and free touches. */
     cuai_record_t *records;
     cuai_table_t table;
+    cuai_index_t *settled; /* lanes[0] */
     cuai_index_t **lanes;  /* NULL where unused */
     uint64_t granule_mask; /* granule - 1 */
     uint32_t granule_log2;
@@ -39,12 +40,14 @@ struct cuarena_heap {
     uint64_t peak_live_bytes;
     uint64_t peak_requested_bytes;
     uint64_t allocs;
-    uint64_t frees;
     uint64_t search_steps;
+    bool plain; /* one lane, no plan, no SPACER, every rest split off: what the
+                 * short path takes for granted */
     uint64_t split_threshold;
     uint64_t zone_base;   /* where zone 0 begins */
     uint64_t zone_factor; /* zones per granule, times 2^64 */
     uint64_t small_bytes; /* below this a request counts as small */
+    uint64_t giant_share; /* see cuai_goes_high; 0: no request is a giant */
     int32_t placement;
 
     /* The rest. */
@@ -94,7 +97,7 @@ static inline cuai_slot_t cuai_slot_of(const cuarena_heap_t *heap,
     return same && cuai_is_live(r) ? slot : 0;
 }
 
-/* A change that no count of allocations or frees shows. */
+/* A change that neither count shows: of allocations, of live blocks. */
 static inline void cuai_note_change(cuarena_heap_t *heap)
 {
     heap->changes++;
@@ -102,7 +105,53 @@ static inline void cuai_note_change(cuarena_heap_t *heap)
 
 static inline uint64_t cuai_version(const cuarena_heap_t *heap)
 {
-    return heap->allocs + heap->frees + heap->changes;
+    return heap->allocs * 2 - heap->live_blocks + heap->changes;
+}
+
+static inline uint64_t cuai_frees(const cuarena_heap_t *heap)
+{
+    return heap->allocs - heap->live_blocks;
+}
+
+/* One of the things that `plain` depends on has changed. */
+static inline void cuai_note_plain(cuarena_heap_t *heap)
+{
+    heap->plain = heap->lane_count == 1 && heap->plans == 0 &&
+                  heap->spacers == 0 && heap->split_threshold == 0;
+}
+
+/* ---- Counts ----------------------------------------------------------------
+ */
+
+static inline void cuai_raise(uint64_t *peak, uint64_t now)
+{
+    if (now > *peak)
+        *peak = now;
+}
+
+static inline void cuai_count_bytes(cuarena_heap_t *heap, uint64_t size,
+                                    uint64_t requested)
+{
+    heap->live_bytes += size;
+    heap->requested_bytes += requested;
+    cuai_raise(&heap->peak_live_bytes, heap->live_bytes);
+    cuai_raise(&heap->peak_requested_bytes, heap->requested_bytes);
+}
+
+static inline void cuai_count_alloc(cuarena_heap_t *heap, uint64_t size,
+                                    uint64_t requested)
+{
+    heap->allocs++;
+    heap->live_blocks++;
+    cuai_raise(&heap->peak_live_blocks, heap->live_blocks);
+    cuai_count_bytes(heap, size, requested);
+}
+
+static inline void cuai_count_free(cuarena_heap_t *heap, const cuai_record_t *r)
+{
+    heap->live_blocks--;
+    heap->live_bytes -= r->size;
+    heap->requested_bytes -= cuai_requested(r);
 }
 
 /* ---- Slots (slots.c) --------------------------------------------------- */
@@ -141,7 +190,7 @@ static inline void cuai_slot_end(cuarena_heap_t *heap, cuai_slot_t slot)
     heap->spare = slot;
 }
 
-/* ---- The address list --------------------------------------------------- */
+/* ---- The address list -------------------------------------------------- */
 
 static inline void cuai_link_after(cuarena_heap_t *heap, cuai_slot_t prev,
                                    cuai_slot_t slot)
@@ -176,7 +225,14 @@ static inline uint32_t cuai_zone_of(const cuarena_heap_t *heap, uint64_t offset)
  * zones when the span has outgrown the old ones. */
 void cuai_zones_fit(cuarena_heap_t *heap);
 
-/* ---- Ranges ------------------------------------------------------------- */
+/* The list that a range belongs to. */
+static inline uint32_t cuai_list_for(const cuarena_heap_t *heap,
+                                     uint64_t offset, uint64_t bytes)
+{
+    return cuai_list_of(cuai_zone_of(heap, offset), cuai_class(heap, bytes));
+}
+
+/* ---- Ranges ------------------------------------------------------------ */
 
 /* The record gets a range of `bytes`, which may be 0, in `lane`. It has none
  * in an index now. Does not look at neighbours. */
@@ -187,8 +243,7 @@ static inline void cuai_range_set(cuarena_heap_t *heap, cuai_slot_t slot,
     r->key = bytes == 0 ? 0 : cuai_range_key(bytes, lane);
     if (bytes != 0 && CUAI_LIKELY(lane != CUAI_LANE_HELD))
         cuai_index_insert(heap->lanes[lane], heap->records, slot,
-                          cuai_zone_of(heap, cuai_end(r)),
-                          cuai_class(heap, bytes));
+                          cuai_list_for(heap, cuai_end(r), bytes));
 }
 
 /* Takes the record's range, if it has one, out of its index. */
@@ -196,8 +251,7 @@ static inline void cuai_range_drop(cuarena_heap_t *heap, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
     if (r->key != 0 && CUAI_LIKELY(cuai_range_lane(r) != CUAI_LANE_HELD))
-        cuai_index_remove(heap->lanes[cuai_range_lane(r)], heap->records, slot,
-                          cuai_class(heap, cuai_range(r)));
+        cuai_index_remove(heap->lanes[cuai_range_lane(r)], heap->records, slot);
 }
 
 /* As drop and set, for a record that has a range and keeps its end, without
@@ -206,11 +260,11 @@ static inline void cuai_range_change(cuarena_heap_t *heap, cuai_slot_t slot,
                                      uint64_t bytes, uint32_t lane)
 {
     cuai_record_t *r = cuai_record(heap, slot);
-    uint64_t key = cuai_range_key(bytes, lane);
     bool stays = bytes != 0 && cuai_range_lane(r) == lane &&
-                 cuai_class(heap, bytes) == cuai_class(heap, cuai_range(r));
+                 lane != CUAI_LANE_HELD &&
+                 cuai_class(heap, bytes) == r->list % CUAI_CLASSES;
     if (stays) {
-        r->key = key;
+        r->key = cuai_range_key(bytes, lane);
         return;
     }
     cuai_range_drop(heap, slot);
@@ -244,7 +298,7 @@ void cuai_range_spent(cuarena_heap_t *heap, cuai_slot_t slot);
 /* Moves the whole range to another lane, and merges what then may merge. */
 void cuai_range_relane(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane);
 
-/* ---- Blocks (blocks.c): what the public calls and the arena share -------- */
+/* ---- Blocks (blocks.c): what the public calls and the arena share ------ */
 
 /* As cuarena_heap_alloc, for checked arguments: size not 0, a multiple of the
  * granule; alignment a power of two >= granule; lane in use. Gives the slot.
@@ -280,7 +334,7 @@ void cuai_heap_release(cuarena_heap_t *heap);
 /* Everything is `distance` (modulo 2^64) higher than it was. Steps: records. */
 void cuai_heap_rebase(cuarena_heap_t *heap, uint64_t distance);
 
-/* ---- Segments (segments.c) ----------------------------------------------- */
+/* ---- Segments (segments.c) --------------------------------------------- */
 
 /* The segment around an offset, or NULL. */
 cuai_segment_t *cuai_segment_around(const cuarena_heap_t *heap,

@@ -3,17 +3,19 @@
  *
  *   zone    one of 32 equal parts of the heap's span; a range is in the zone
  *           of its first byte.
- *   class   1/32 of a power of two of sizes, counted in granules; below 64
- *           granules every size has a class of its own.
- *   top     of a zone: the step of its highest class with a range, a step
- *           being eight classes (a quarter of a power of two).
+ *   class   a quarter of a power of two of sizes, counted in granules; below 8
+ *           granules every size has a class of its own. The last class has
+ *           all that is larger.
+ *   list    the ranges of one zone and class, the last freed first; its number
+ *           is zone * CUAI_CLASSES + class.
+ *   top     of a zone: its highest class with a range, plus 1; 0: none.
  *
- * Every zone has a list per class, and bitmaps that tell which lists have a
- * range. The tops of all zones are bytes of four words, so that one pass over
- * four words tells which zones have a range of some step or above. Insertion,
- * removal and every look are a bounded number of steps.
+ * A bit per list tells whether it has a range, so the first class from some
+ * class up is found by two words. The tops are bytes in zone order, so one
+ * word tells which of eight zones have a range of some class or above. Every
+ * insertion, removal and look is a bounded number of steps.
  *
- * About 180 KiB of addresses, touched as far as they are used.
+ * 17 KiB, touched as far as it is used.
  */
 #ifndef CUAI_HEAP_INDEX_H
 #define CUAI_HEAP_INDEX_H
@@ -22,191 +24,153 @@
 
 #include "heap/record.h"
 
-#define CUAI_CLASS_BITS 5 /* log2 of the classes per power of two */
-#define CUAI_CLASSES_PER_OCTAVE (1u << CUAI_CLASS_BITS)
-/* The largest size is 2^48 bytes in granules of 8. */
-#define CUAI_MAX_GRANULES_LOG2 45
-#define CUAI_CLASSES                                                           \
-    ((CUAI_MAX_GRANULES_LOG2 - CUAI_CLASS_BITS + 2) * CUAI_CLASSES_PER_OCTAVE)
-#define CUAI_CLASS_WORDS (CUAI_CLASSES / 64)
+#define CUAI_CLASS_BITS 2 /* log2 of the classes per power of two */
+#define CUAI_CLASSES_LOG2 7
+#define CUAI_CLASSES (1u << CUAI_CLASSES_LOG2)
+/* One below the most, so that tops stay below 128. */
+#define CUAI_LAST_CLASS (CUAI_CLASSES - 2)
 #define CUAI_NO_CLASS CUAI_CLASSES
-_Static_assert(CUAI_CLASSES % 64 == 0, "whole words of bits");
-_Static_assert(CUAI_CLASS_WORDS <= 64, "one summary word");
 
 #define CUAI_ZONES_LOG2 5
 #define CUAI_ZONES (1u << CUAI_ZONES_LOG2)
-
-/* Steps are 1 .. LAST_STEP; the last one has all classes above too. 0 is the
- * top of a zone without ranges. */
-#define CUAI_STEP_BITS 3 /* log2 of the classes per step */
-#define CUAI_LAST_STEP 127u
-
-typedef struct cuai_zone {
-    uint64_t summary; /* bit w: words[w] is not 0 */
-    uint64_t words[CUAI_CLASS_WORDS];
-    cuai_slot_t heads[CUAI_CLASSES];
-} cuai_zone_t;
+#define CUAI_NO_ZONE CUAI_ZONES
+#define CUAI_LISTS (CUAI_ZONES * CUAI_CLASSES)
+_Static_assert(CUAI_LISTS <= UINT16_MAX, "a list number has 16 bits");
+_Static_assert(CUAI_CLASSES == 2 * 64, "two words of bits per zone");
 
 typedef struct cuai_index {
-    uint8_t tops[CUAI_ZONES]; /* zone z: byte z / 4 of word z % 4 */
     uint64_t free_bytes;
     uint64_t ranges;
-    cuai_zone_t zones[CUAI_ZONES];
+    uint8_t tops[CUAI_ZONES];
+    uint64_t bits[CUAI_LISTS / 64];
+    cuai_slot_t heads[CUAI_LISTS];
 } cuai_index_t;
 
-/* ---- Classes and steps ----------------------------------------------------
+/* ---- Classes ----------------------------------------------------------------
  */
 
-/* The class of a size of `granules` >= 1. A range of class c is at least
- * cuai_class_floor(c) and less than cuai_class_floor(c + 1) granules. */
+/* The class of a size of `granules` >= 1. But for the last class, a range of
+ * class c is smaller than any of class c + 1. */
 static inline uint32_t cuai_class_of(uint64_t granules)
 {
-    uint32_t top = cuai_log2_floor(granules | CUAI_CLASSES_PER_OCTAVE);
+    uint32_t top = cuai_log2_floor(granules | 1u << CUAI_CLASS_BITS);
     uint32_t shift = top - CUAI_CLASS_BITS;
-    return (shift << CUAI_CLASS_BITS) + (uint32_t)(granules >> shift);
+    uint32_t class = (shift << CUAI_CLASS_BITS) + (uint32_t)(granules >> shift);
+    return class < CUAI_LAST_CLASS ? class : CUAI_LAST_CLASS;
 }
 
-static inline uint64_t cuai_class_floor(uint32_t class)
-{
-    uint32_t shift = class >> CUAI_CLASS_BITS;
-    if (shift < 2)
-        return class;
-    uint64_t mantissa = class & (CUAI_CLASSES_PER_OCTAVE - 1);
-    return (mantissa | CUAI_CLASSES_PER_OCTAVE) << (shift - 1);
-}
+/* ---- Zones ------------------------------------------------------------- */
 
-static inline uint32_t cuai_step_of(uint32_t class)
+/* The first class >= `class` of a zone that has a range, or NO_CLASS. */
+static inline uint32_t cuai_zone_first(const cuai_index_t *index, uint32_t zone,
+                                       uint32_t class)
 {
-    uint32_t step = (class >> CUAI_STEP_BITS) + 1;
-    return step < CUAI_LAST_STEP ? step : CUAI_LAST_STEP;
-}
-
-/* ---- Zones ------------------------------------------------------------------
- */
-
-/* The first class >= `class` of the zone that has a range, or NO_CLASS. */
-static inline uint32_t cuai_zone_first(const cuai_zone_t *zone, uint32_t class)
-{
-    if (class >= CUAI_CLASSES)
-        return CUAI_NO_CLASS;
-    uint32_t word = class / 64;
-    uint64_t bits = zone->words[word] & (~UINT64_C(0) << class % 64);
-    if (bits == 0) {
-        uint64_t above = zone->summary & (~UINT64_C(1) << word);
-        if (above == 0)
-            return CUAI_NO_CLASS;
-        word = cuai_ctz(above);
-        bits = zone->words[word];
+    const uint64_t *words = &index->bits[zone * 2];
+    uint64_t bits = ~UINT64_C(0) << class % 64;
+    if (class < 64) {
+        if ((words[0] & bits) != 0)
+            return cuai_ctz(words[0] & bits);
+        bits = ~UINT64_C(0);
     }
-    return word * 64 + cuai_ctz(bits);
+    bits &= words[1];
+    return bits != 0 ? 64 + cuai_ctz(bits) : CUAI_NO_CLASS;
 }
 
-/* The last class of the zone that has a range, or NO_CLASS. */
-static inline uint32_t cuai_zone_last(const cuai_zone_t *zone)
+static inline uint8_t cuai_zone_top(const cuai_index_t *index, uint32_t zone)
 {
-    if (zone->summary == 0)
-        return CUAI_NO_CLASS;
-    uint32_t word = cuai_log2_floor(zone->summary);
-    return word * 64 + cuai_log2_floor(zone->words[word]);
-}
-
-/* ---- Sets of zones
- * ------------------------------------------------------------ */
-
-/* A set of zones: zone z is bit 8 * (z / 4) + z % 4. Higher zones have higher
- * bits. */
-typedef uint64_t cuai_zones_t;
-
-static inline uint8_t *cuai_index_top(cuai_index_t *index, uint32_t zone)
-{
-    return &index->tops[zone % 4 * 8 + zone / 4];
+    const uint64_t *words = &index->bits[zone * 2];
+    if (words[1] != 0)
+        return (uint8_t)(65 + cuai_log2_floor(words[1]));
+    return words[0] != 0 ? (uint8_t)(1 + cuai_log2_floor(words[0])) : 0;
 }
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "byte i of a word is its bits 8i and up");
 
 /*
- * The zones whose top is at least `step`. In each byte, top + 128 - step keeps
- * its highest bit exactly where that is so; no byte borrows from another.
+ * Of eight zones, those whose top is at least `top`, by the highest bit of
+ * their byte. In each byte, the zone's top + 128 - `top` keeps that bit exactly
+ * where this is so; no byte borrows from another.
  */
-static inline cuai_zones_t cuai_zones_from(const cuai_index_t *index,
-                                           uint32_t step)
+static inline uint64_t cuai_zones_from(const cuai_index_t *index,
+                                       uint32_t eighth, uint32_t top)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     const uint64_t high = ones << 7;
-    uint64_t tops[4];
-    memcpy(tops, index->tops, sizeof tops);
-    cuai_zones_t zones = 0;
-    for (int i = 0; i < 4; i++)
-        zones |= (((tops[i] | high) - step * ones) & high) >> (7 - i);
-    return zones;
+    uint64_t tops;
+    memcpy(&tops, &index->tops[eighth * 8], sizeof tops);
+    return ((tops | high) - top * ones) & high;
 }
 
-static inline uint32_t cuai_zones_lowest(cuai_zones_t zones)
+/* The lowest zone from `from` on whose top is at least `top`, or NO_ZONE. */
+static inline uint32_t cuai_zones_up(const cuai_index_t *index, uint32_t from,
+                                     uint32_t top)
 {
-    uint32_t bit = cuai_ctz(zones);
-    return bit / 8 * 4 + bit % 8;
+    if (from >= CUAI_ZONES)
+        return CUAI_NO_ZONE;
+    uint64_t mask = ~UINT64_C(0) << from % 8 * 8;
+    for (uint32_t i = from / 8; i < CUAI_ZONES / 8; i++) {
+        uint64_t zones = cuai_zones_from(index, i, top) & mask;
+        if (zones != 0)
+            return i * 8 + cuai_ctz(zones) / 8;
+        mask = ~UINT64_C(0);
+    }
+    return CUAI_NO_ZONE;
 }
 
-static inline uint32_t cuai_zones_highest(cuai_zones_t zones)
+/* The highest zone from `from` down whose top is at least `top`, or NO_ZONE,
+ * which may also be where the search begins: then there is none. */
+static inline uint32_t cuai_zones_down(const cuai_index_t *index, uint32_t from,
+                                       uint32_t top)
 {
-    uint32_t bit = cuai_log2_floor(zones);
-    return bit / 8 * 4 + bit % 8;
+    if (from >= CUAI_ZONES)
+        return CUAI_NO_ZONE;
+    uint64_t mask = ~UINT64_C(0) >> (7 - from % 8) * 8;
+    for (uint32_t i = from / 8 + 1; i-- > 0;) {
+        uint64_t zones = cuai_zones_from(index, i, top) & mask;
+        if (zones != 0)
+            return i * 8 + cuai_log2_floor(zones) / 8;
+        mask = ~UINT64_C(0);
+    }
+    return CUAI_NO_ZONE;
 }
 
-static inline cuai_zones_t cuai_zones_without(cuai_zones_t zones, uint32_t zone)
+/* ---- Insertion and removal --------------------------------------------- */
+
+static inline uint32_t cuai_list_of(uint32_t zone, uint32_t class)
 {
-    return zones & ~(UINT64_C(1) << (zone / 4 * 8 + zone % 4));
+    return zone << CUAI_CLASSES_LOG2 | class;
 }
-
-/* ---- Insertion and removal
- * ------------------------------------------------------ */
 
 static inline void cuai_index_insert(cuai_index_t *index,
                                      cuai_record_t *records, cuai_slot_t slot,
-                                     uint32_t zone_number, uint32_t class)
+                                     uint32_t list)
 {
-    cuai_zone_t *zone = &index->zones[zone_number];
-    cuai_slot_t head = zone->heads[class];
-    records[slot].zone = (uint8_t)zone_number;
-    records[slot].up = 0;
-    records[slot].down = head;
-    zone->heads[class] = slot;
+    cuai_slot_t head = index->heads[list];
+    cuai_record_t *r = &records[slot];
+    r->list = (uint16_t)list;
+    r->up = 0;
+    r->down = head;
+    index->heads[list] = slot;
     index->ranges++;
     if (head != 0) {
         records[head].up = slot;
         return;
     }
-    zone->words[class / 64] |= UINT64_C(1) << class % 64;
-    zone->summary |= UINT64_C(1) << class / 64;
-    uint8_t *top = cuai_index_top(index, zone_number);
-    uint32_t step = cuai_step_of(class);
-    if (step > *top)
-        *top = (uint8_t)step;
-}
-
-/* A list of the zone became empty. */
-static inline void cuai_zone_vacate(cuai_index_t *index, uint32_t zone_number,
-                                    uint32_t class)
-{
-    cuai_zone_t *zone = &index->zones[zone_number];
-    zone->words[class / 64] &= ~(UINT64_C(1) << class % 64);
-    if (zone->words[class / 64] == 0)
-        zone->summary &= ~(UINT64_C(1) << class / 64);
-    uint8_t *top = cuai_index_top(index, zone_number);
-    if (cuai_step_of(class) != *top)
-        return;
-    uint32_t last = cuai_zone_last(zone);
-    *top = last == CUAI_NO_CLASS ? 0 : (uint8_t)cuai_step_of(last);
+    index->bits[list / 64] |= UINT64_C(1) << list % 64;
+    uint8_t top = (uint8_t)(list % CUAI_CLASSES + 1);
+    uint8_t *zone_top = &index->tops[list / CUAI_CLASSES];
+    if (top > *zone_top)
+        *zone_top = top;
 }
 
 static inline void cuai_index_remove(cuai_index_t *index,
-                                     cuai_record_t *records, cuai_slot_t slot,
-                                     uint32_t class)
+                                     cuai_record_t *records, cuai_slot_t slot)
 {
-    cuai_slot_t up = records[slot].up;
-    cuai_slot_t down = records[slot].down;
-    uint32_t zone = records[slot].zone;
+    const cuai_record_t *r = &records[slot];
+    cuai_slot_t up = r->up;
+    cuai_slot_t down = r->down;
+    uint32_t list = r->list;
     index->ranges--;
     if (down != 0)
         records[down].up = up;
@@ -214,9 +178,13 @@ static inline void cuai_index_remove(cuai_index_t *index,
         records[up].down = down;
         return;
     }
-    index->zones[zone].heads[class] = down;
-    if (down == 0)
-        cuai_zone_vacate(index, zone, class);
+    index->heads[list] = down;
+    if (down != 0)
+        return;
+    index->bits[list / 64] &= ~(UINT64_C(1) << list % 64);
+    uint32_t zone = list / CUAI_CLASSES;
+    if (index->tops[zone] == list % CUAI_CLASSES + 1)
+        index->tops[zone] = cuai_zone_top(index, zone);
 }
 
 #endif

@@ -21,6 +21,7 @@ cuarena_status_t cuarena_heap_lane_create(cuarena_heap_t *heap,
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a lane");
     heap->lanes[lane] = index;
     heap->lane_count++;
+    heap->plain = false;
     *lane_out = lane;
     return CUARENA_OK;
 }
@@ -37,12 +38,13 @@ static cuarena_status_t check_own_lane(const cuarena_heap_t *heap,
                      (unsigned)lane);
 }
 
-static void settle_zone(cuarena_heap_t *heap, const cuai_zone_t *zone)
+static void settle_zone(cuarena_heap_t *heap, const cuai_index_t *index,
+                        uint32_t zone)
 {
-    uint32_t class = cuai_zone_first(zone, 0);
+    uint32_t class = cuai_zone_first(index, zone, 0);
     while (class != CUAI_NO_CLASS) {
-        cuai_range_relane(heap, zone->heads[class], 0);
-        class = cuai_zone_first(zone, class);
+        cuai_range_relane(heap, index->heads[cuai_list_of(zone, class)], 0);
+        class = cuai_zone_first(index, zone, class);
     }
 }
 
@@ -53,7 +55,7 @@ cuarena_status_t cuarena_heap_lane_settle(cuarena_heap_t *heap, uint32_t lane)
         return status;
     const cuai_index_t *index = heap->lanes[lane];
     for (uint32_t zone = 0; zone < CUAI_ZONES; zone++)
-        settle_zone(heap, &index->zones[zone]);
+        settle_zone(heap, index, zone);
     cuai_note_change(heap);
     return CUARENA_OK;
 }
@@ -66,5 +68,6 @@ cuarena_status_t cuarena_heap_lane_destroy(cuarena_heap_t *heap, uint32_t lane)
     cuai_host_free(heap->lanes[lane]);
     heap->lanes[lane] = NULL;
     heap->lane_count--;
+    cuai_note_plain(heap);
     return CUARENA_OK;
 }

@@ -16,34 +16,21 @@
  */
 #include "heap/placement.h"
 
-/* How many ranges of one list are looked at. */
-#define CANDIDATES 4
 /* How many zones whose top may be too small are looked at. */
 #define ZONE_TRIES 4
-
-#define SMALL_NUMERATOR 7
-#define SMALL_DIVISOR 1024
-#define GIANT_NUMERATOR 7
-#define GIANT_DIVISOR 32
 
 bool cuai_placement_zones(const cuarena_heap_t *heap)
 {
     return heap->placement != CUARENA_PLACEMENT_BEST;
 }
 
-uint64_t cuai_placement_small(uint64_t capacity)
+/* Policies without ends have no small requests and no giants. */
+void cuai_placement_fit(cuarena_heap_t *heap)
 {
-    return capacity / SMALL_DIVISOR * SMALL_NUMERATOR;
-}
-
-static inline bool goes_high(const cuarena_heap_t *heap,
-                             const cuai_index_t *index,
-                             const cuai_place_t *place)
-{
-    if (heap->placement >= CUARENA_PLACEMENT_BEST || place->low)
-        return false;
-    return place->size < heap->small_bytes ||
-           place->size * GIANT_DIVISOR >= index->free_bytes * GIANT_NUMERATOR;
+    bool ends = heap->placement == CUARENA_PLACEMENT_DEFAULT;
+    heap->small_bytes =
+        ends ? heap->capacity / CUAI_SMALL_DIVISOR * CUAI_SMALL_NUMERATOR : 0;
+    heap->giant_share = ends ? CUAI_GIANT_DIVISOR : 0;
 }
 
 /* Whether a block as asked fits into the record's range. */
@@ -74,18 +61,20 @@ static inline cuai_slot_t best_of(cuarena_heap_t *heap, cuai_slot_t slot,
 }
 
 /* A look into one zone, from `class`, which may be too small, upwards. */
-static inline cuai_slot_t look(cuarena_heap_t *heap, const cuai_zone_t *zone,
-                               uint32_t class, const cuai_place_t *place)
+static inline cuai_slot_t look(cuarena_heap_t *heap, const cuai_index_t *index,
+                               uint32_t zone, uint32_t class,
+                               const cuai_place_t *place)
 {
-    cuai_slot_t slot = zone->heads[class];
+    cuai_slot_t slot = index->heads[cuai_list_of(zone, class)];
     if (slot != 0)
-        slot = best_of(heap, slot, place, CANDIDATES);
+        slot = best_of(heap, slot, place, CUAI_CANDIDATES);
     if (slot != CUAI_NO_PLACE)
         return slot;
-    class = cuai_zone_first(zone, class + 1);
+    class = cuai_zone_first(index, zone, class + 1);
     if (class == CUAI_NO_CLASS)
         return CUAI_NO_PLACE;
-    return best_of(heap, zone->heads[class], place, CANDIDATES);
+    return best_of(heap, index->heads[cuai_list_of(zone, class)], place,
+                   CUAI_CANDIDATES);
 }
 
 /* Before a refusal: every range of the lane that might fit. */
@@ -94,42 +83,54 @@ static CUAI_NOINLINE cuai_slot_t search_all(cuarena_heap_t *heap,
                                             const cuai_place_t *place)
 {
     heap->full_searches++;
+    uint32_t first = cuai_class(heap, place->size);
     for (uint32_t zone = 0; zone < CUAI_ZONES; zone++) {
-        const cuai_zone_t *z = &index->zones[zone];
-        uint32_t class = cuai_zone_first(z, cuai_class(heap, place->size));
+        uint32_t class = cuai_zone_first(index, zone, first);
         while (class != CUAI_NO_CLASS) {
             cuai_slot_t slot =
-                best_of(heap, z->heads[class], place, UINT64_MAX);
+                best_of(heap, index->heads[cuai_list_of(zone, class)], place,
+                        UINT64_MAX);
             if (slot != CUAI_NO_PLACE)
                 return slot;
-            class = cuai_zone_first(z, class + 1);
+            class = cuai_zone_first(index, zone, class + 1);
         }
     }
     return CUAI_NO_PLACE;
 }
 
+/* The next zone from the request's end whose top is at least `top`. */
+static inline uint32_t next_zone(const cuai_index_t *index, uint32_t from,
+                                 uint32_t top, bool high)
+{
+    return high ? cuai_zones_down(index, from, top)
+                : cuai_zones_up(index, from, top);
+}
+
 /*
- * Zones from one end whose top says that they may have room; after a few that
- * had none, only zones whose top says that they have. At most ZONE_TRIES + 1
- * zones and twice CANDIDATES ranges in each.
+ * Zones from one end that have a range of the request's class or above; after
+ * a few whose ranges were all too small, only zones that have one of a class
+ * above, which fits. Each look is at twice CUAI_CANDIDATES ranges at most.
  */
 cuai_slot_t cuai_place(cuarena_heap_t *heap, cuai_place_t *place)
 {
     const cuai_index_t *index = heap->lanes[place->lane];
     uint64_t sure = place->size + place->alignment - 1 - heap->granule_mask;
     uint32_t class = cuai_class(heap, sure);
-    uint32_t step = cuai_step_of(class);
-    place->high = goes_high(heap, index, place);
-    cuai_zones_t zones = cuai_zones_from(index, step);
-    for (int tries = 0; zones != 0; tries++) {
-        uint32_t zone =
-            place->high ? cuai_zones_highest(zones) : cuai_zones_lowest(zones);
-        cuai_slot_t slot = look(heap, &index->zones[zone], class, place);
+    uint32_t top = class + 1;
+    bool high =
+        !place->low && cuai_goes_high(heap, index->free_bytes, place->size);
+    uint32_t zone = next_zone(index, high ? CUAI_ZONES - 1 : 0, top, high);
+    place->high = high;
+    for (int tries = 1; zone != CUAI_NO_ZONE; tries++) {
+        cuai_slot_t slot = look(heap, index, zone, class, place);
         if (CUAI_LIKELY(slot != CUAI_NO_PLACE))
             return slot;
-        zones = cuai_zones_without(zones, zone);
-        if (tries + 1 == ZONE_TRIES)
-            zones &= cuai_zones_from(index, step + 1);
+        if (tries < ZONE_TRIES)
+            zone = next_zone(index, high ? zone - 1 : zone + 1, top, high);
+        else if (tries == ZONE_TRIES) /* passed over none of those above */
+            zone = next_zone(index, high ? CUAI_ZONES - 1 : 0, ++top, high);
+        else
+            zone = CUAI_NO_ZONE;
     }
     return search_all(heap, index, place);
 }

@@ -10,6 +10,23 @@
 /* The ROOT owns no range, so its slot says that none was found. */
 #define CUAI_NO_PLACE 0u
 
+/* How many ranges of one list are looked at. */
+#define CUAI_CANDIDATES 4
+
+#define CUAI_SMALL_NUMERATOR 7
+#define CUAI_SMALL_DIVISOR 1024
+#define CUAI_GIANT_NUMERATOR 7
+#define CUAI_GIANT_DIVISOR 32
+
+/* Whether a request is served from the top end, and cut from the upper end of
+ * its range: see placement.c. */
+static inline bool cuai_goes_high(const cuarena_heap_t *heap,
+                                  uint64_t free_bytes, uint64_t size)
+{
+    return size < heap->small_bytes ||
+           size * heap->giant_share > free_bytes * CUAI_GIANT_NUMERATOR;
+}
+
 /* A request as placement sees it, and its second answer. */
 typedef struct cuai_place {
     uint64_t size;
@@ -24,7 +41,7 @@ cuai_slot_t cuai_place(cuarena_heap_t *heap, cuai_place_t *place);
 
 /* Whether the heap's policy looks at zones; else all is one zone. */
 bool cuai_placement_zones(const cuarena_heap_t *heap);
-/* Below how many bytes a request counts as small in a heap of that size. */
-uint64_t cuai_placement_small(uint64_t capacity);
+/* The heap's capacity changed: so do the policy's limits. */
+void cuai_placement_fit(cuarena_heap_t *heap);
 
 #endif

@@ -41,8 +41,7 @@ void cuarena_heap_plan_options_init(cuarena_heap_plan_options_t *options)
     };
 }
 
-/* ---- Planning: all the way
- * ------------------------------------------------------ */
+/* ---- Planning: all the way --------------------------------------------- */
 
 static bool has_settled_range(const cuai_record_t *r)
 {
@@ -102,8 +101,7 @@ static void plan_all(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
     }
 }
 
-/* ---- Planning: the cheapest window for a goal
- * ------------------------------------- */
+/* ---- Planning: the cheapest window for a goal -------------------------- */
 
 /* A window from the range of `first` to the range of `last`. */
 typedef struct window {
@@ -329,8 +327,7 @@ void cuarena_heap_plan_destroy(cuarena_heap_t *heap, cuarena_heap_plan_t **plan)
     *plan = NULL;
 }
 
-/* ---- Begin, commit, abort
- * --------------------------------------------------------------- */
+/* ---- Begin, commit, abort ---------------------------------------------- */
 
 static cuai_slot_t moved_slot(const cuarena_heap_move_t *move)
 {
@@ -370,6 +367,7 @@ cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap,
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
     plan->begun = true;
     heap->plans++;
+    heap->plain = false;
     cuai_note_change(heap);
     for (size_t i = 0; i < plan->count; i++) {
         cuai_slot_t slot = moved_slot(&plan->moves[i]);
@@ -420,6 +418,7 @@ static void finish(cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
     }
     plan->done = true;
     heap->plans--;
+    cuai_note_plain(heap);
     cuai_note_change(heap);
 }
 
@@ -448,8 +447,7 @@ cuarena_status_t cuarena_heap_plan_abort(cuarena_heap_t *heap,
     return status;
 }
 
-/* ---- Shifting all of it
- * -------------------------------------------------------------------- */
+/* ---- Shifting all of it ------------------------------------------------ */
 
 static void relane_all(cuarena_heap_t *heap, uint32_t from, uint32_t to)
 {
@@ -468,6 +466,7 @@ cuarena_status_t cuai_heap_hold(cuarena_heap_t *heap)
     if (cuai_slots_reserve(heap, heap->live_blocks + 1) != CUARENA_OK)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
     heap->plans++;
+    heap->plain = false;
     cuai_note_change(heap);
     relane_all(heap, 0, CUAI_LANE_HELD);
     return CUARENA_OK;
@@ -477,6 +476,7 @@ void cuai_heap_release(cuarena_heap_t *heap)
 {
     relane_all(heap, CUAI_LANE_HELD, 0);
     heap->plans--;
+    cuai_note_plain(heap);
     cuai_note_change(heap);
 }
 

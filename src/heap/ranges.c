@@ -15,6 +15,7 @@ static void place_spacer(cuarena_heap_t *heap, cuai_slot_t slot,
     cuai_link_after(heap, prev, slot);
     cuai_range_set(heap, slot, bytes, lane);
     heap->spacers++;
+    heap->plain = false;
 }
 
 static void remove_spacer(cuarena_heap_t *heap, cuai_slot_t slot)
@@ -23,6 +24,7 @@ static void remove_spacer(cuarena_heap_t *heap, cuai_slot_t slot)
     cuai_unlink(heap, slot);
     cuai_slot_end(heap, slot);
     heap->spacers--;
+    cuai_note_plain(heap);
 }
 
 void cuai_range_absorb(cuarena_heap_t *heap, cuai_slot_t slot)

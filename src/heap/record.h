@@ -25,6 +25,8 @@
 #define CUAI_HEAP_RECORD_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "base/bits.h"
 #include "cuarena/heap.h"
@@ -59,8 +61,6 @@ enum cuai_kind {
     CUAI_BLOCK
 };
 
-#define CUAI_ALIGN_MASK 0x7fu
-
 typedef struct cuai_record {
     uint64_t offset;
     uint64_t size;       /* of the block; 0 without one */
@@ -69,18 +69,66 @@ typedef struct cuai_record {
     cuai_slot_t next;    /* address order; of a FREE slot: the next free one */
     cuai_slot_t up;      /* the range's list in its index: towards the head */
     cuai_slot_t down;    /* ... and away from it */
-    uint64_t requested;  /* bytes asked for */
+    uint64_t asked;      /* bytes asked for << CUAI_TAG_BITS | tag */
     cuai_slot_t chain;   /* next block of the same look-up bucket */
     uint32_t generation; /* how often the slot was freed */
-    uint16_t tag;
+    uint16_t list;       /* of the range, while an index has it */
     uint16_t pins;
     uint8_t kind; /* enum cuai_kind */
     uint8_t flags;
-    uint8_t zone;           /* of the range, while an index has it */
-    uint8_t align_log2 : 7; /* of the block's alignment */
-    uint8_t moving : 1;     /* it is on its way elsewhere */
+    uint8_t align_log2; /* of the block's alignment */
+    uint8_t moving;     /* 1: it is on its way elsewhere */
 } cuai_record_t;
 _Static_assert(sizeof(cuai_record_t) == 64, "one cache line");
+
+/*
+ * The nature of a block: its last eight bytes as one word, for setting and
+ * comparing all of it at once. The list is not part of it.
+ */
+#define CUAI_NATURE(pins, kind, flags)                                         \
+    ((uint64_t)(pins) << 16 | (uint64_t)(kind) << 32 | (uint64_t)(flags) << 40)
+/* What makes a block as its nature says, and still: not how it is aligned. */
+#define CUAI_NATURE_MASK                                                       \
+    (CUAI_NATURE(0xffff, 0xff, 0xff) | UINT64_C(0xff) << 56)
+_Static_assert(offsetof(cuai_record_t, list) == 56 &&
+                   offsetof(cuai_record_t, pins) == 58 &&
+                   offsetof(cuai_record_t, kind) == 60 &&
+                   offsetof(cuai_record_t, flags) == 61 &&
+                   offsetof(cuai_record_t, align_log2) == 62 &&
+                   offsetof(cuai_record_t, moving) == 63,
+               "the nature of a record is its last word");
+
+static inline uint64_t cuai_nature(const cuai_record_t *r)
+{
+    uint64_t word;
+    memcpy(&word, &r->list, sizeof word);
+    return word & CUAI_NATURE_MASK;
+}
+
+/* Of the granule's alignment, in no list. */
+static inline void cuai_set_nature(cuai_record_t *r, uint64_t nature)
+{
+    memcpy(&r->list, &nature, sizeof nature);
+}
+
+#define CUAI_TAG_BITS 16
+_Static_assert(CUARENA_HEAP_MAX_SEGMENT <= UINT64_C(1) << (64 - CUAI_TAG_BITS),
+               "a size and a tag share a word");
+
+static inline uint64_t cuai_requested(const cuai_record_t *r)
+{
+    return r->asked >> CUAI_TAG_BITS;
+}
+
+static inline uint16_t cuai_tag_of(const cuai_record_t *r)
+{
+    return (uint16_t)r->asked;
+}
+
+static inline uint64_t cuai_asked(uint64_t requested, uint16_t tag)
+{
+    return requested << CUAI_TAG_BITS | tag;
+}
 
 static inline uint64_t cuai_end(const cuai_record_t *r)
 {

@@ -378,8 +378,7 @@ cuarena_status_t cuarena_heap_segment_cut(cuarena_heap_t *heap, uint64_t offset,
     return cuai_segment_cut_range(heap, slot, offset, bytes);
 }
 
-/* ---- Joining
- * ------------------------------------------------------------------ */
+/* ---- Joining ----------------------------------------------------------- */
 
 /* The upper segment's HEAD goes, or stays as a SPACER between two lanes. */
 static void dissolve_head(cuarena_heap_t *heap, cuai_slot_t head)
@@ -393,6 +392,7 @@ static void dissolve_head(cuarena_heap_t *heap, cuai_slot_t head)
     }
     h->kind = CUAI_SPACER;
     heap->spacers++;
+    heap->plain = false;
     cuai_range_absorb(heap, prev);
 }
 

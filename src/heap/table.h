@@ -50,6 +50,18 @@ static inline cuai_slot_t cuai_table_find(const cuai_table_t *table,
     return slot;
 }
 
+/* The link that names the block which begins at `offset`, or that ends its
+ * bucket's chain. */
+static inline cuai_slot_t *cuai_table_link(const cuai_table_t *table,
+                                           cuai_record_t *records,
+                                           uint64_t offset)
+{
+    cuai_slot_t *link = &table->heads[cuai_table_bucket(table, offset)];
+    while (*link != 0 && records[*link].offset != offset)
+        link = &records[*link].chain;
+    return link;
+}
+
 static inline void cuai_table_insert(cuai_table_t *table,
                                      cuai_record_t *records, cuai_slot_t slot)
 {

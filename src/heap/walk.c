@@ -2,8 +2,7 @@
 #include "base/sized.h"
 #include "heap/heap.h"
 
-/* ---- One block
- * ---------------------------------------------------------------- */
+/* ---- One block --------------------------------------------------------- */
 
 static void describe_block(const cuarena_heap_t *heap, cuai_slot_t slot,
                            cuarena_heap_entry_t *entry)
@@ -14,9 +13,9 @@ static void describe_block(const cuarena_heap_t *heap, cuai_slot_t slot,
         .offset = r->offset,
         .size = r->size,
         .block = cuai_id(heap, slot),
-        .requested = r->requested,
+        .requested = cuai_requested(r),
         .alignment = UINT64_C(1) << r->align_log2,
-        .tag = r->tag,
+        .tag = cuai_tag_of(r),
         .pins = r->pins,
         .flags = r->flags,
         .moving = r->moving,
@@ -38,8 +37,7 @@ cuarena_status_t cuarena_heap_block_info(const cuarena_heap_t *heap,
     return CUARENA_OK;
 }
 
-/* ---- Walk
- * ----------------------------------------------------------------------- */
+/* ---- Walk -------------------------------------------------------------- */
 
 /*
  * A record may have two entries: what it is, and the range after it. The
@@ -119,33 +117,41 @@ cuarena_status_t cuarena_heap_walk(const cuarena_heap_t *heap, uint64_t *cursor,
     return CUARENA_OK;
 }
 
-/* ---- Counts
- * ----------------------------------------------------------------------- */
+/* ---- Counts ------------------------------------------------------------ */
 
 void cuarena_heap_stats_init(cuarena_heap_stats_t *stats)
 {
     *stats = (cuarena_heap_stats_t){.struct_size = sizeof *stats};
 }
 
+/* How many ranges of a list the cheap count looks at. */
+#define CHEAP_LOOK 64
+
 /* The highest class of a lane that has a range, or NO_CLASS. */
 static uint32_t last_class(const cuai_index_t *index)
 {
-    uint32_t last = CUAI_NO_CLASS;
-    for (uint32_t zone = 0; zone < CUAI_ZONES; zone++) {
-        uint32_t class = cuai_zone_last(&index->zones[zone]);
-        if (class != CUAI_NO_CLASS && (last == CUAI_NO_CLASS || class > last))
-            last = class;
-    }
-    return last;
+    uint32_t top = 0;
+    for (uint32_t zone = 0; zone < CUAI_ZONES; zone++)
+        top = index->tops[zone] > top ? index->tops[zone] : top;
+    return top == 0 ? CUAI_NO_CLASS : top - 1;
 }
 
-/* The smallest size that a range of the highest class can have. */
-static uint64_t largest_floor(const cuarena_heap_t *heap)
+/* The largest range of the highest class, as far as `most` ranges of each
+ * zone tell. */
+static uint64_t largest_of(const cuarena_heap_t *heap,
+                           const cuai_index_t *index, uint64_t most)
 {
-    uint32_t class = last_class(heap->lanes[0]);
-    return class == CUAI_NO_CLASS
-               ? 0
-               : cuai_class_floor(class) << heap->granule_log2;
+    uint32_t class = last_class(index);
+    uint64_t largest = 0;
+    for (uint32_t zone = 0; class != CUAI_NO_CLASS && zone < CUAI_ZONES;
+         zone++) {
+        cuai_slot_t slot = index->heads[cuai_list_of(zone, class)];
+        for (uint64_t i = 0; slot != 0 && i < most; i++) {
+            largest = cuai_max(largest, cuai_range(cuai_record(heap, slot)));
+            slot = cuai_record(heap, slot)->down;
+        }
+    }
+    return largest;
 }
 
 static uint64_t bookkeeping(const cuarena_heap_t *heap)
@@ -181,14 +187,14 @@ cuarena_status_t cuarena_heap_stats(const cuarena_heap_t *heap,
         .live_bytes = heap->live_bytes,
         .requested_bytes = heap->requested_bytes,
         .free_bytes = heap->capacity - heap->live_bytes,
-        .largest_bytes = largest_floor(heap),
+        .largest_bytes = largest_of(heap, heap->lanes[0], CHEAP_LOOK),
         .live_blocks = heap->live_blocks,
         .segments = heap->segment_count,
         .peak_live_bytes = heap->peak_live_bytes,
         .peak_requested_bytes = heap->peak_requested_bytes,
         .peak_live_blocks = heap->peak_live_blocks,
         .allocs = heap->allocs,
-        .frees = heap->frees,
+        .frees = cuai_frees(heap),
         .full_searches = heap->full_searches,
         .search_steps = heap->search_steps,
         .longest_probe = heap->table.longest_probe,
@@ -206,18 +212,6 @@ void cuarena_heap_reset_peaks(cuarena_heap_t *heap)
     heap->peak_live_blocks = heap->live_blocks;
 }
 
-static uint64_t largest_of_class(const cuarena_heap_t *heap,
-                                 const cuai_index_t *index, uint32_t class)
-{
-    uint64_t largest = 0;
-    for (uint32_t zone = 0; zone < CUAI_ZONES; zone++) {
-        cuai_slot_t slot = index->zones[zone].heads[class];
-        for (; slot != 0; slot = cuai_record(heap, slot)->down)
-            largest = cuai_max(largest, cuai_range(cuai_record(heap, slot)));
-    }
-    return largest;
-}
-
 cuarena_status_t cuarena_heap_largest(const cuarena_heap_t *heap, uint32_t lane,
                                       uint64_t *bytes_out)
 {
@@ -226,9 +220,6 @@ cuarena_status_t cuarena_heap_largest(const cuarena_heap_t *heap, uint32_t lane,
     if (lane >= CUAI_LANE_HELD || heap->lanes[lane] == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "lane %u is not in use",
                          (unsigned)lane);
-    const cuai_index_t *index = heap->lanes[lane];
-    uint32_t class = last_class(index);
-    *bytes_out =
-        class == CUAI_NO_CLASS ? 0 : largest_of_class(heap, index, class);
+    *bytes_out = largest_of(heap, heap->lanes[lane], UINT64_MAX);
     return CUARENA_OK;
 }

@@ -47,6 +47,16 @@ void model_want(const model_t *model, cuarena_status_t want,
                    cuarena_status_name(got));
 }
 
+bool model_done(const model_t *model, cuarena_status_t want,
+                cuarena_status_t got)
+{
+    bool refused = got == CUARENA_LIMIT || got == CUARENA_OUT_OF_MEMORY ||
+                   got == CUARENA_FRAGMENTED;
+    if (got != want && !(refused && ref_is_crowded(&model->ref)))
+        model_want(model, want, got);
+    return got == CUARENA_OK;
+}
+
 void model_accept(const model_t *model, const char *reason)
 {
     if (reason != NULL)

@@ -14,6 +14,10 @@ _Noreturn void model_fail(const model_t *model, const char *format,
                           ...) MODEL_PRINTF;
 void model_want(const model_t *model, cuarena_status_t want,
                 cuarena_status_t got);
+/* As model_want, for a call that needs a record: where those may be used up
+ * it may be refused. True if it was done. */
+bool model_done(const model_t *model, cuarena_status_t want,
+                cuarena_status_t got);
 /* Fails for a reason that is not NULL. */
 void model_accept(const model_t *model, const char *reason);
 

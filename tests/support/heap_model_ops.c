@@ -48,8 +48,7 @@ static void step_alloc(model_t *model)
     cuarena_status_t want = ref_can_alloc(&model->ref, &request);
     cuarena_status_t got =
         cuarena_heap_alloc(model->heap, &request, &block, &offset);
-    model_want(model, want, got);
-    if (got != CUARENA_OK)
+    if (!model_done(model, want, got))
         return;
     cuarena_heap_entry_t entry = born(model, block, offset);
     model_note(model,
@@ -112,9 +111,8 @@ static void step_resize(model_t *model)
     model_note(model, "resize %#" PRIx64 " to %" PRIu64 " bytes, lane %" PRIu32,
                block, size, lane);
     cuarena_status_t want = ref_can_resize(&model->ref, i, size, lane);
-    model_want(model, want,
-               cuarena_heap_resize(model->heap, block, size, lane));
-    if (want == CUARENA_OK)
+    cuarena_status_t got = cuarena_heap_resize(model->heap, block, size, lane);
+    if (model_done(model, want, got))
         model_accept(model, ref_do_resize(&model->ref, i, size,
                                           taken_now(model, block), lane));
 }
@@ -246,9 +244,8 @@ static void step_add(model_t *model)
     uint64_t size = any_stretch(model);
     model_note(model, "segment_add %#" PRIx64 ", %" PRIu64, offset, size);
     cuarena_status_t want = ref_can_add(&model->ref, offset, size);
-    model_want(model, want,
-               cuarena_heap_segment_add(model->heap, offset, size));
-    if (want == CUARENA_OK)
+    cuarena_status_t got = cuarena_heap_segment_add(model->heap, offset, size);
+    if (model_done(model, want, got))
         ref_do_add(&model->ref, offset, size);
 }
 
@@ -265,10 +262,9 @@ static void step_add_block(model_t *model)
     cuarena_status_t want = ref_can_add(&model->ref, offset, size);
     if (want == CUARENA_OK && model->ref.live_blocks == model->ref.max_blocks)
         want = CUARENA_LIMIT;
-    model_want(model, want,
-               cuarena_heap_segment_add_block(model->heap, offset, size,
-                                              &request, &block));
-    if (want != CUARENA_OK)
+    cuarena_status_t got = cuarena_heap_segment_add_block(
+        model->heap, offset, size, &request, &block);
+    if (!model_done(model, want, got))
         return;
     cuarena_heap_entry_t entry = born(model, block, offset);
     ref_do_add_block(&model->ref, &entry);
@@ -289,9 +285,9 @@ static void step_extend(model_t *model)
     uint64_t bytes = any_stretch(model);
     model_note(model, "segment_extend %#" PRIx64 ", %" PRIu64, offset, bytes);
     cuarena_status_t want = ref_can_extend(&model->ref, offset, bytes);
-    model_want(model, want,
-               cuarena_heap_segment_extend(model->heap, offset, bytes));
-    if (want == CUARENA_OK)
+    cuarena_status_t got =
+        cuarena_heap_segment_extend(model->heap, offset, bytes);
+    if (model_done(model, want, got))
         ref_do_extend(&model->ref, offset, bytes);
 }
 
@@ -319,9 +315,8 @@ static void step_cut(model_t *model)
         any_cut(model, &offset, &bytes);
     model_note(model, "segment_cut %#" PRIx64 ", %" PRIu64, offset, bytes);
     cuarena_status_t want = ref_can_cut(&model->ref, offset, bytes);
-    model_want(model, want,
-               cuarena_heap_segment_cut(model->heap, offset, bytes));
-    if (want == CUARENA_OK)
+    cuarena_status_t got = cuarena_heap_segment_cut(model->heap, offset, bytes);
+    if (model_done(model, want, got))
         ref_do_cut(&model->ref, offset, bytes);
 }
 
@@ -351,8 +346,9 @@ static void step_create(model_t *model)
     uint32_t *lane_out = &model->lanes[model->lane_count];
     if (model->lane_count == MODEL_LANES)
         return;
-    model_want(model, CUARENA_OK,
-               cuarena_heap_lane_create(model->heap, lane_out));
+    cuarena_status_t got = cuarena_heap_lane_create(model->heap, lane_out);
+    if (!model_done(model, CUARENA_OK, got))
+        return;
     model_note(model, "lane_create -> %" PRIu32, *lane_out);
     for (unsigned i = 0; i < model->lane_count; i++) {
         if (model->lanes[i] == *lane_out)

@@ -105,8 +105,8 @@ static void step_begin(model_t *model, model_plan_t *plan)
     else if (is_under_way(model) || plan->changes != model->ref.changes)
         want = CUARENA_BUSY;
     model_note(model, "plan_begin: %zu moves", count);
-    model_want(model, want, cuarena_heap_plan_begin(model->heap, plan->plan));
-    if (want != CUARENA_OK)
+    cuarena_status_t got = cuarena_heap_plan_begin(model->heap, plan->plan);
+    if (!model_done(model, want, got))
         return;
     plan->state = MODEL_PLAN_BEGUN;
     ref_do_begin(&model->ref, moves, count);

@@ -163,6 +163,22 @@ uint64_t ref_largest(const ref_t *ref, uint32_t lane)
     return bytes;
 }
 
+/* A record for each block, segment and meeting, and one in reserve for each
+ * block, of two per block that may live and a few. */
+#define FEW_RECORDS 64u
+#define RESERVED_RECORDS 8u
+
+bool ref_is_crowded(const ref_t *ref)
+{
+    uint64_t records = 2 * ref->live_blocks + RESERVED_RECORDS;
+    for (size_t i = 0; i < ref->count; i++) {
+        const ref_entry_t *entry = &ref->entries[i];
+        bool meets = i > 0 && !is_block(entry) && !is_block(entry - 1);
+        records += entry->opens || meets ? 1 : 0;
+    }
+    return records > 2 * ref->max_blocks + FEW_RECORDS;
+}
+
 bool ref_fits(uint64_t offset, uint64_t length, uint64_t size,
               uint64_t alignment)
 {

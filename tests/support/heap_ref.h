@@ -57,6 +57,9 @@ size_t ref_segment_begin(const ref_t *ref, size_t i);
 uint64_t ref_round(const ref_t *ref, uint64_t size);
 uint64_t ref_free_bytes(const ref_t *ref, uint32_t lane);
 uint64_t ref_largest(const ref_t *ref, uint32_t lane);
+/* Whether so many blocks live, segments exist and ranges of different lanes
+ * meet that the heap may have no more records to tell them apart. */
+bool ref_is_crowded(const ref_t *ref);
 /* Whether `size` bytes so aligned fit into [offset, offset + length). */
 bool ref_fits(uint64_t offset, uint64_t length, uint64_t size,
               uint64_t alignment);

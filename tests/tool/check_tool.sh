@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # The `cuarena' command: what it makes of good and of bad input.
 #
-#   CUARENA   the command; ./cuarena if not set
+#   CUARENA   the command; ./cuarena or tools/cuarena if not set
 #   srcdir    the top of the source tree; . if not set
 #
 # One line per case; what was expected and what came instead if they differ.
 set -uo pipefail
 cuarena=${CUARENA:-./cuarena}
+[ -n "${CUARENA-}" ] || [ -x "$cuarena" ] || cuarena=tools/cuarena
 traces=${srcdir:-.}/traces
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -56,27 +57,29 @@ bad_trace() {
     bad "$name" "$folder/bad.csv:$text" replay "$folder/bad.csv"
 }
 
-# value KEY: of the JSON object on the first line of the last call's stdout.
-value() {
-    local line
+# values KEY...: of the JSON object on the first line of the last call's stdout,
+# a space behind each.
+values() {
+    local line key
     line=$(head -n 1 "$folder/out")
-    if command -v python3 >/dev/null; then
+    if command -v jq >/dev/null; then
+        jq -j '.[$ARGS.positional[]] | tostring + " "' --args "$@" <<<"$line"
+    elif command -v python3 >/dev/null; then
         python3 -c 'import json, sys
-value = json.loads(sys.argv[1])[sys.argv[2]]
-print("null" if value is None else value)' "$line" "$1"
-    elif command -v jq >/dev/null; then
-        jq -r --arg key "$1" '.[$key]' <<<"$line"
+found = json.loads(sys.argv[1])
+for key in sys.argv[2:]:
+    print("null" if found[key] is None else found[key], end=" ")' "$line" "$@"
     else
-        sed -n "s/.*\"$1\": *\"\{0,1\}\([^\",}]*\).*/\1/p" <<<"$line"
+        for key; do
+            sed -n "s/.*\"$key\": *\"\{0,1\}\([^\",}]*\).*/\1 /p" <<<"$line" |
+                tr -d '\n'
+        done
     fi
 }
 
-# values KEY...: several, in one line.
-values() {
-    local key
-    for key; do
-        printf '%s ' "$(value "$key")"
-    done
+# value KEY: one of them.
+value() {
+    values "$1" | tr -d ' '
 }
 
 # served NAME ARGUMENT...: status 0 and nothing on stderr.
@@ -353,6 +356,11 @@ test_settings() {
         --option name=test --verify "$folder/plain.csv"
     verdict "the peak follows the alignment" "2048 4096 " \
         "$(values peak_live_bytes pool_bytes)"
+    printf '%s\n' "$header" a,0,10,0 >"$folder/little.csv"
+    served "a peak below 256 bytes" replay --json --min-pool \
+        --option alignment=64 "$folder/little.csv"
+    verdict "which no pool of the grid serves" "64 128 null " \
+        "$(values peak_live_bytes pool_bytes min_pool_ratio)"
     printf '%s\n' "$header" a,0,0,0 f,0,0,0 a,1,0,0 >"$folder/nothing.csv"
     served "nothing but empty blocks" replay --json --verify --min-pool \
         --repeat 2 "$folder/nothing.csv"
@@ -372,11 +380,9 @@ test_compaction() {
             served "$name fits its peak by compaction, $api" replay --json \
                 --pool "$peak" --compact on-fragmented --verify --repeat 2 \
                 --api $api "$traces/$name.csv.gz"
-            verdict "$name was compacted, $api" "yes yes yes" "$(
-                for key in compactions moves bytes_moved; do
-                    [ "$(value $key)" -gt 0 ] && echo yes
-                done | xargs
-            )"
+            verdict "$name was compacted, $api" yes \
+                "$(values compactions moves bytes_moved | awk '{
+                    print($1 > 0 && $2 >= $1 && $3 > $2 ? "yes" : $0) }')"
         done
     done
 }
