@@ -112,7 +112,6 @@ static const damage_t damages[] = {
     NAMED(live_bytes),
     NAMED(requested_bytes),
     NAMED(live_blocks),
-    
 
     NAMED(capacity),
     NAMED(spacers),

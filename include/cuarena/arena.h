@@ -332,7 +332,8 @@ typedef struct cuarena_compact_options {
     uint64_t goal_alignment; /* of those; 0: the arena's */
     uint64_t max_bytes;      /* most bytes moved; UINT64_MAX */
     uint64_t max_moves;      /* most blocks moved; UINT64_MAX */
-    uint64_t batch_moves;    /* most blocks per batch; 65536 */
+    uint64_t batch_moves;    /* most blocks per batch, of those without a
+                              * goal; UINT64_MAX */
     int32_t report_unmoved;  /* 1: the callback also gets, in a last batch,
                               * every block without pins that stayed, with
                               * from = to */

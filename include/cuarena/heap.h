@@ -128,7 +128,9 @@ typedef struct cuarena_heap_request {
 /*
  * OUT_OF_MEMORY: fewer bytes are free in the lane than asked for. FRAGMENTED:
  * enough are free, but no range fits; only then is the request's own size
- * class searched to its end. LIMIT: max_blocks live already.
+ * class searched to its end. LIMIT: max_blocks live already; or blocks,
+ * segments and places where ranges of two lanes meet are more than the records
+ * that were reserved (four times max_blocks and some thousands, at most 2^27).
  */
 CUARENA_API cuarena_status_t
 cuarena_heap_alloc(cuarena_heap_t *heap, const cuarena_heap_request_t *request,

@@ -15,15 +15,42 @@ void cuai_call_begin(cuai_call_t *call, cuarena_t *arena)
     call->event_user = arena->event_user;
 }
 
+static void deliver(cuai_call_t *call)
+{
+    for (int i = 0; i < call->count; i++)
+        call->event_fn(call->event_user, &call->events[i]);
+    call->count = 0;
+}
+
 cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
 {
     cuai_unlock(&call->arena->lock);
     if (call->refused)
         cuai_log(CUARENA_LOG_INFO, "arena '%s': %s", call->arena->config.name,
                  cuai_error_message());
-    for (int i = 0; i < call->count; i++)
-        call->event_fn(call->event_user, &call->events[i]);
+    deliver(call);
     return status;
+}
+
+void cuai_call_flush(cuai_call_t *call)
+{
+    if (call->count == 0)
+        return;
+    cuai_unlock(&call->arena->lock);
+    deliver(call);
+    cuai_lock(&call->arena->lock);
+}
+
+void cuai_call_forget(cuai_call_t *call, int32_t kind)
+{
+    int at = call->count;
+    while (at > 0 && call->events[at - 1].kind != kind)
+        at--;
+    if (at == 0)
+        return;
+    for (; at < call->count; at++)
+        call->events[at - 1] = call->events[at];
+    call->count--;
 }
 
 static cuarena_event_t *next_event(cuai_call_t *call, int32_t kind)

@@ -29,6 +29,10 @@ cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status);
 void cuai_call_note(cuai_call_t *call, int32_t kind, uint64_t bytes);
 /* Notes an event of a block. */
 void cuai_call_note_block(cuai_call_t *call, int32_t kind, cuai_found_t found);
+/* Takes the last event of a kind back. */
+void cuai_call_forget(cuai_call_t *call, int32_t kind);
+/* Delivers what was noted so far. Steps out. */
+void cuai_call_flush(cuai_call_t *call);
 /* Notes a request that was refused, and counts it. */
 void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status,
                             uint64_t bytes, cuarena_tag_t tag);

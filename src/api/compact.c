@@ -86,6 +86,7 @@ static void count_batch(progress_t *progress, const cuai_batch_t *batch)
     report->runs += batch->runs_count;
     report->bytes_moved += batch->bytes;
     cuai_call_note(progress->call, CUARENA_EVENT_COMPACT, batch->bytes);
+    cuai_call_flush(progress->call); /* one event a batch */
 }
 
 /* One batch; *more_out: another may find something left to move. */
@@ -201,6 +202,10 @@ static cuarena_status_t check_options(const cuarena_compact_options_t *options)
                          "options: struct_size %zu; accepted: what "
                          "cuarena_compact_options_init sets",
                          cuai_sized_of(options));
+    if (options->report_unmoved != 0 && options->report_unmoved != 1)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "report_unmoved %d; accepted: 0, 1",
+                         (int)options->report_unmoved);
     if (options->batch_moves == 0)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "batch_moves 0; accepted: 1 and more");

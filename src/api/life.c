@@ -16,6 +16,9 @@ static void apply_preset(cuarena_config_t *config)
         config->grow = config->preset == CUARENA_PRESET_GROW
                            ? CUARENA_GROW_EXACT
                            : CUARENA_GROW_NONE;
+    if (config->grow != CUARENA_GROW_NONE &&
+        config->placement == CUARENA_PLACEMENT_DEFAULT)
+        config->placement = CUARENA_PLACEMENT_LOW; /* the end is free to go */
 }
 
 cuarena_status_t cuarena_create(const cuarena_config_t *config,

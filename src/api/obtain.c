@@ -37,6 +37,12 @@ static cuarena_status_t check_request(const cuarena_t *arena,
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "region %d; accepted: 0 (dynamic), 1 (stable)",
                          (int)request->region);
+    if (request->zeroed != 0 && request->zeroed != 1)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "zeroed %d; accepted: 0, 1",
+                         (int)request->zeroed);
+    if (request->dedicated != 0 && request->dedicated != 1)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "dedicated %d; accepted: 0, 1",
+                         (int)request->dedicated);
     if (request->alignment != 0 &&
         (!cuai_is_power_of_two(request->alignment) ||
          request->alignment >= CUARENA_HEAP_MAX_SEGMENT))

@@ -55,6 +55,7 @@ static cuai_want_t want_like(cuai_found_t found, const cuai_want_t *want)
     const cuai_record_t *r = cuai_found_record(found);
     cuai_want_t like = *want;
     like.zeroed = false;
+    like.credit = r->size;
     like.request.tag = cuai_tag_of(r);
     like.request.pins = 1; /* stays where it is until the exchange */
     like.request.alignment = UINT64_C(1) << r->align_log2;
@@ -111,11 +112,10 @@ static cuarena_status_t resize_by_moving(cuai_call_t *call,
     cuai_found_t found = cuai_find_block(arena, block);
     cuai_want_t like = want_like(found, want);
     cuai_found_t helper;
-    int events = call->count;
     cuarena_status_t status = cuai_obtain(call, &like, &helper);
     if (status != CUARENA_OK)
         return status;
-    call->count = events; /* the helper is nobody's business */
+    cuai_call_forget(call, CUARENA_EVENT_ALLOC); /* it is nobody's business */
     if (!cuai_settle_block(arena, block, &found)) {
         end_helper(arena, helper);
         return cuai_no_block(block);

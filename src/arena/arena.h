@@ -162,6 +162,7 @@ uint32_t cuai_block_pins(const cuai_record_t *r);
 typedef struct cuai_want {
     cuarena_heap_request_t request;
     uint64_t size;
+    uint64_t credit; /* live bytes that it takes the place of */
     int32_t region;
     bool zeroed;
     bool dedicated;

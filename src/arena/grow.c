@@ -105,26 +105,71 @@ static void prefer(step_t *best, step_t step, size_t segment)
     best->segment = segment;
 }
 
-/* Holes first, the cheapest; then the ends; then a segment more. */
+/* Holes with nothing but free bytes between them. */
+typedef struct row {
+    cuai_hole_t first;
+    uint64_t end;   /* of the last hole */
+    uint64_t bytes; /* from the free bytes below the first to the last's end */
+} row_t;
+
+static void extend_row(row_t *row, const cuai_hole_t *hole)
+{
+    if (row->end != 0 && hole->begin - hole->below == row->end)
+        row->bytes += hole->below + hole->bytes;
+    else
+        *row = (row_t){.first = *hole, .bytes = hole->below + hole->bytes};
+    row->end = hole->begin + hole->bytes;
+}
+
+/* Filling the first hole of a row that together has room is a beginning; the
+ * next step fills the next. */
+static step_t row_step(const row_t *row, const cuai_hole_t *last, uint64_t need)
+{
+    step_t step = {.kind = STEP_NONE};
+    if (row->bytes + last->above < need || row->first.at_end)
+        return step;
+    return (step_t){.kind = STEP_FILL,
+                    .address = row->first.begin,
+                    .bytes = row->first.bytes};
+}
+
+/* The best step of each kind so far. */
+typedef struct steps {
+    step_t fill;
+    step_t extend;
+    step_t row;
+} steps_t;
+
+static void consider(const cuarena_t *arena, size_t at, uint64_t need,
+                     steps_t *steps)
+{
+    const cuarena_memory_segment_t *segment = &arena->segments.items[at];
+    cuai_hole_t hole;
+    row_t row = {0};
+    uint64_t from = 0;
+    while (cuai_next_hole(arena, segment, from, &hole)) {
+        extend_row(&row, &hole);
+        prefer(&steps->row, row_step(&row, &hole, need), at);
+        if (hole.at_end)
+            prefer(&steps->extend, extend_step(arena, at, &hole, need), at);
+        else
+            prefer(&steps->fill, fill_step(arena, &hole, need), at);
+        from = hole.begin + hole.bytes;
+    }
+}
+
+/* Holes first, the cheapest; then the ends; then several holes; then a segment
+ * more. */
 static step_t choose(const cuarena_t *arena, uint64_t need)
 {
-    step_t fill = {.kind = STEP_NONE};
-    step_t extend = {.kind = STEP_NONE};
-    for (size_t i = 0; i < arena->segments.count; i++) {
-        const cuarena_memory_segment_t *segment = &arena->segments.items[i];
-        cuai_hole_t hole;
-        uint64_t from = 0;
-        while (cuai_next_hole(arena, segment, from, &hole)) {
-            if (hole.at_end)
-                prefer(&extend, extend_step(arena, i, &hole, need), i);
-            else
-                prefer(&fill, fill_step(arena, &hole, need), i);
-            from = hole.begin + hole.bytes;
-        }
-    }
-    if (fill.kind != STEP_NONE)
-        return fill;
-    return extend.kind != STEP_NONE ? extend : new_step(arena, need);
+    steps_t steps = {0};
+    for (size_t i = 0; i < arena->segments.count; i++)
+        consider(arena, i, need, &steps);
+    if (steps.fill.kind != STEP_NONE)
+        return steps.fill;
+    if (steps.extend.kind != STEP_NONE)
+        return steps.extend;
+    return steps.row.kind != STEP_NONE ? steps.row : new_step(arena, need);
 }
 
 /* ---- Acting, without the lock ------------------------------------------ */

@@ -119,12 +119,13 @@ void cuai_uncount(cuarena_t *arena, cuarena_heap_t *heap, cuarena_tag_t tag)
 
 /* ---- From bytes that are held ------------------------------------------ */
 
-static cuarena_status_t check_live_limit(const cuarena_t *arena, uint64_t size)
+static cuarena_status_t check_live_limit(const cuarena_t *arena, uint64_t size,
+                                         uint64_t credit)
 {
     if (!(arena->slow & CUAI_SLOW_LIMIT))
         return CUARENA_OK;
     uint64_t limit = arena->limits[CUARENA_LIMIT_LIVE];
-    uint64_t live = cuai_live_bytes(arena);
+    uint64_t live = cuai_live_bytes(arena) - credit;
     return live <= limit && size <= limit - live ? CUARENA_OK : CUARENA_LIMIT;
 }
 
@@ -146,7 +147,7 @@ static int32_t region_of(const cuarena_t *arena, const cuarena_heap_t *heap)
 cuarena_status_t cuai_serve(cuarena_t *arena, const cuai_want_t *want,
                             cuai_found_t *found_out)
 {
-    cuarena_status_t status = check_live_limit(arena, want->size);
+    cuarena_status_t status = check_live_limit(arena, want->size, want->credit);
     if (status != CUARENA_OK)
         return status;
     cuarena_heap_t *heap = heap_of(arena, want->region);
@@ -273,7 +274,7 @@ cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
     if (status == CUARENA_OK)
         status = check_held_limit(arena, bytes);
     if (status == CUARENA_OK)
-        status = check_live_limit(arena, bytes);
+        status = check_live_limit(arena, bytes, 0);
     if (status == CUARENA_OK)
         status = ready_apart(arena);
     if (status != CUARENA_OK)
@@ -332,7 +333,7 @@ cuarena_status_t cuai_adopt(cuarena_t *arena, const cuai_want_t *want,
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "[%#llx, %#llx) overlaps the arena's own bytes",
                          (unsigned long long)address, (unsigned long long)end);
-    cuarena_status_t status = check_live_limit(arena, want->size);
+    cuarena_status_t status = check_live_limit(arena, want->size, 0);
     if (status != CUARENA_OK)
         return cuai_fail(status,
                          "%llu adopted bytes exceed the limit of live "

@@ -45,6 +45,15 @@ static uint64_t min_grains(const cuarena_t *arena, uint64_t bytes,
     return cuai_min(bytes, wanted);
 }
 
+/* Above this a pool has no use for the segment's last grain. */
+static uint64_t pool_end(const cuarena_t *arena,
+                         const cuarena_memory_segment_t *segment)
+{
+    return arena->config.grow == CUARENA_GROW_NONE
+               ? segment->address + arena->pool_bytes
+               : UINT64_MAX;
+}
+
 /* What of [begin, end), a settled range, can go; at most about `most` bytes.
  * A pool's odd end goes with the grain that it is in. */
 static bool choose_cut(const cuarena_t *arena, uint64_t begin, uint64_t end,
@@ -54,7 +63,7 @@ static bool choose_cut(const cuarena_t *arena, uint64_t begin, uint64_t end,
     size_t at = segment_around(arena, begin);
     const cuarena_memory_segment_t *s = &arena->segments.items[at];
     uint64_t taken_end = s->address + s->bytes;
-    bool to_end = taken_end - end < ops->grain_bytes;
+    bool to_end = end == cuai_min(taken_end, pool_end(arena, s));
     uint64_t grain = ops->grain_bytes;
     uint64_t first = s->address + cuai_align_up(begin - s->address, grain);
     uint64_t last = to_end
@@ -155,6 +164,8 @@ static uint64_t give_back(cuarena_t *arena, const cut_t *cuts, size_t count)
 
 uint64_t cuai_trim(cuarena_t *arena, uint64_t keep_bytes)
 {
+    if (arena->config.memory == CUARENA_MEMORY_BYTES)
+        return 0; /* the caller's own stay */
     while (arena->growing || arena->compacting)
         cuai_arena_wait(arena);
     arena->growing = true;

@@ -302,6 +302,12 @@ cuarena_status_t cuai_amount_resolve(cuarena_amount_t amount,
                                      const cuarena_memory_ops_t *ops,
                                      void *user, uint64_t *bytes_out)
 {
+    if (amount.unit < CUARENA_AMOUNT_BYTES ||
+        amount.unit > CUARENA_AMOUNT_AUTO || amount.zero != 0)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "an amount of unit %d; accepted: 0 (bytes), 1 "
+                         "(percent), 2 (auto), and 0 as its member zero",
+                         (int)amount.unit);
     if (amount.unit == CUARENA_AMOUNT_BYTES) {
         *bytes_out = amount.value;
         return CUARENA_OK;

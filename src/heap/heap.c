@@ -63,11 +63,11 @@ static void set_up(cuarena_heap_t *heap, const cuarena_heap_config_t *config)
     cuai_note_plain(heap);
 }
 
-/* Two slots per block leave room for HEADs and SPACERs. Where the system
- * refuses the addresses, half as many blocks will do. */
+/* Slots beyond the blocks' are for HEADs and SPACERs. Where the system refuses
+ * the addresses, half as many will do. */
 static bool reserve_records(cuarena_heap_t *heap)
 {
-    uint64_t slots = cuai_min(heap->max_blocks * 2 + 64, CUAI_MAX_SLOTS);
+    uint64_t slots = cuai_min(heap->max_blocks * 4 + 4096, CUAI_MAX_SLOTS);
     while (!cuai_host_reserve(&heap->record_region,
                               slots * sizeof(cuai_record_t))) {
         if (slots < FEWEST_SLOTS)

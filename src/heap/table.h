@@ -77,9 +77,14 @@ static inline void cuai_table_remove(cuai_table_t *table,
 {
     cuai_slot_t *link =
         &table->heads[cuai_table_bucket(table, records[slot].offset)];
-    while (*link != slot)
+    uint32_t probe = 1;
+    while (*link != slot) {
         link = &records[*link].chain;
+        probe++;
+    }
     *link = records[slot].chain;
+    if (CUAI_UNLIKELY(probe > table->longest_probe))
+        table->longest_probe = probe;
 }
 
 cuarena_status_t cuai_table_init(cuai_table_t *table, uint64_t max_blocks);

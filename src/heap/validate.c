@@ -10,7 +10,8 @@ typedef struct audit {
     char *text;
     size_t text_size;
     bool corrupt;
-    uint64_t blocks; /* listed */
+    uint64_t blocks;  /* listed */
+    uint64_t chained; /* in the look-up */
     uint64_t live_bytes;
     uint64_t requested_bytes;
     uint64_t spacers;
@@ -113,6 +114,10 @@ static void audit_end(audit_t *audit, cuai_slot_t slot)
 {
     const cuarena_heap_t *heap = audit->heap;
     const cuai_record_t *r = cuai_record(heap, slot);
+    if (r->next >= heap->unused) {
+        found(audit, "slot %u: next is %u, which is no record", slot, r->next);
+        return;
+    }
     const cuai_record_t *next = cuai_record(heap, r->next);
     uint64_t end = cuai_end(r) + cuai_range(r);
     EXPECT(audit, next->prev == slot, "slot %u: next does not point back",
@@ -152,12 +157,12 @@ static void audit_list(audit_t *audit)
 {
     const cuarena_heap_t *heap = audit->heap;
     uint64_t steps = 0;
+    audit_end(audit, 0);
     cuai_slot_t slot = cuai_record(heap, 0)->next;
     for (; slot != 0 && !audit->corrupt; slot = cuai_record(heap, slot)->next) {
-        EXPECT(audit, slot < heap->unused && steps++ < heap->unused,
-               "slot %u: the list leaves the records or is a ring", slot);
-        if (!audit->corrupt)
-            audit_record(audit, slot);
+        EXPECT(audit, steps++ < heap->unused, "slot %u: the list is a ring",
+               slot);
+        audit_record(audit, slot);
     }
 }
 
@@ -180,12 +185,17 @@ static void audit_members(audit_t *audit, uint32_t lane, uint32_t list,
     const cuarena_heap_t *heap = audit->heap;
     cuai_slot_t up = 0;
     cuai_slot_t slot = heap->lanes[lane]->heads[list];
-    for (; slot != 0 && !audit->corrupt; slot = cuai_record(heap, slot)->down) {
+    while (slot != 0 && !audit->corrupt) {
+        if (slot >= heap->unused || ++*ranges > heap->unused) {
+            found(audit, "lane %u list %u: slot %u is no record, or in a ring",
+                  lane, list, slot);
+            return;
+        }
         EXPECT(audit, cuai_record(heap, slot)->up == up, "slot %u: up link",
                slot);
         audit_member(audit, lane, list, slot);
-        EXPECT(audit, ++*ranges <= heap->unused, "lane %u: a ring", lane);
         up = slot;
+        slot = cuai_record(heap, slot)->down;
     }
 }
 
@@ -244,9 +254,13 @@ static void audit_slots(audit_t *audit)
         empty += cuai_record(heap, slot)->kind == CUAI_EMPTY;
     }
     uint64_t spare = 0;
-    for (cuai_slot_t slot = heap->spare; slot != 0 && spare <= free_slots;
-         slot = cuai_record(heap, slot)->next)
+    cuai_slot_t slot = heap->spare;
+    while (slot != 0 && slot < heap->unused && spare <= free_slots) {
+        slot = cuai_record(heap, slot)->next;
         spare++;
+    }
+    EXPECT(audit, slot == 0, "spare slots: %u is no record, or in a ring",
+           slot);
     expect_equal(audit, "free slots", free_slots, spare + heap->retired);
     expect_equal(audit, "live blocks", audit->blocks + empty,
                  heap->live_blocks);
@@ -256,21 +270,27 @@ static void audit_slots(audit_t *audit)
                  heap->unused);
 }
 
-static void audit_table(audit_t *audit)
+/* Comes first: the audit of a block looks it up. */
+static void audit_look_up(audit_t *audit)
 {
     const cuarena_heap_t *heap = audit->heap;
-    uint64_t count = 0;
-    for (uint64_t i = 0; i < heap->table.buckets; i++)
-        for (cuai_slot_t slot = heap->table.heads[i];
-             slot != 0 && count <= heap->live_blocks;
-             slot = cuai_record(heap, slot)->chain)
-            count++;
-    expect_equal(audit, "blocks in the look-up", count, audit->blocks);
+    for (uint64_t i = 0; i < heap->table.buckets; i++) {
+        cuai_slot_t slot = heap->table.heads[i];
+        while (slot != 0) {
+            if (slot >= heap->unused || ++audit->chained > heap->unused) {
+                found(audit, "bucket %llu: slot %u is no record, or in a ring",
+                      (unsigned long long)i, slot);
+                return;
+            }
+            slot = cuai_record(heap, slot)->chain;
+        }
+    }
 }
 
 static void audit_counts(audit_t *audit)
 {
     const cuarena_heap_t *heap = audit->heap;
+    expect_equal(audit, "blocks in the look-up", audit->chained, audit->blocks);
     expect_equal(audit, "segments", audit->heads, heap->segment_count);
     expect_equal(audit, "spacers", audit->spacers, heap->spacers);
     expect_equal(audit, "live bytes", audit->live_bytes, heap->live_bytes);
@@ -297,16 +317,17 @@ cuarena_status_t cuarena_heap_validate(const cuarena_heap_t *heap, char *text,
     if (heap == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
     char own[200] = "";
+    bool given = text != NULL && text_size != 0;
     audit_t audit = {.heap = heap,
-                     .text = text != NULL ? text : own,
-                     .text_size = text != NULL ? text_size : sizeof own};
-    audit_list(&audit);
+                     .text = given ? text : own,
+                     .text_size = given ? text_size : sizeof own};
+    audit_look_up(&audit);
+    if (!audit.corrupt)
+        audit_list(&audit);
     if (!audit.corrupt)
         audit_lanes(&audit);
     if (!audit.corrupt)
         audit_slots(&audit);
-    if (!audit.corrupt)
-        audit_table(&audit);
     if (!audit.corrupt)
         audit_counts(&audit);
     if (!audit.corrupt)

@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "base/error.h"
+#include "base/frame.h"
 #include "base/host.h"
 #include "base/sized.h"
 #include "memory/kinds.h"
@@ -26,17 +27,25 @@ typedef struct guest {
     void *user;
 } guest_t;
 
-/* ---- What comes back --------------------------------------------------- */
+/* ---- The way in and out ------------------------------------------------ */
+
+/* From here to leave() the thread is in one of the caller's functions. */
+static void enter(cuai_frame_t *frame, const guest_t *guest)
+{
+    cuai_frame_push(frame, CUAI_FRAME_MEMORY, guest);
+}
 
 /* Statuses other than OK, OUT_OF_MEMORY and DRIVER become DRIVER. */
-static cuarena_status_t checked(const guest_t *guest, const char *function,
-                                cuarena_status_t status)
+static cuarena_status_t leave(const guest_t *guest, const char *function,
+                              uint64_t asked, cuarena_status_t status)
 {
+    cuai_frame_pop();
     if (status == CUARENA_OK)
         return status;
     if (status == CUARENA_OUT_OF_MEMORY)
-        return cuai_fail(status, "memory '%s': %s has no more", guest->ops.name,
-                         function);
+        return cuai_fail_bytes(status, asked, 0, 0, 0, 0,
+                               "memory '%s': %s has no more", guest->ops.name,
+                               function);
     return cuai_fail_driver(status, "memory '%s': %s answered %s",
                             guest->ops.name, function,
                             cuarena_status_name(status));
@@ -59,10 +68,24 @@ static cuarena_status_t available(void *user, uint64_t *bytes_out)
 {
     const guest_t *guest = user;
     uint64_t bytes = 0;
+    cuai_frame_t frame;
+    enter(&frame, guest);
     cuarena_status_t status = guest->ops.available(guest->user, &bytes);
     if (status == CUARENA_OK)
         *bytes_out = bytes;
-    return checked(guest, "available", status);
+    return leave(guest, "available", 0, status);
+}
+
+static cuarena_status_t refuse_segment(const guest_t *guest, uint64_t bytes,
+                                       cuarena_memory_segment_t *segment)
+{
+    guest->ops.give_back(guest->user, segment);
+    return cuai_fail_driver(
+        CUARENA_BAD_ARGUMENT,
+        "memory '%s': get gave %" PRIu64 " of %" PRIu64 " bytes at 0x%" PRIx64
+        ", %" PRIu64 " at a multiple of %" PRIu64 " are accepted",
+        guest->ops.name, segment->bytes, segment->reserved_bytes,
+        segment->address, bytes, guest->ops.alignment);
 }
 
 static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
@@ -70,20 +93,15 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
 {
     const guest_t *guest = user;
     cuarena_memory_segment_t segment = {0};
+    cuai_frame_t frame;
+    enter(&frame, guest);
     cuarena_status_t status =
         guest->ops.get(guest->user, bytes, reserve_bytes, &segment);
+    status = leave(guest, "get", bytes, status);
     if (status != CUARENA_OK)
-        return checked(guest, "get", status);
-    if (!is_usable(&guest->ops, &segment, bytes)) {
-        guest->ops.give_back(guest->user, &segment);
-        return cuai_fail_driver(CUARENA_BAD_ARGUMENT,
-                                "memory '%s': get gave %" PRIu64 " of %" PRIu64
-                                " bytes at 0x%" PRIx64 ", %" PRIu64
-                                " at a multiple of %" PRIu64 " are accepted",
-                                guest->ops.name, segment.bytes,
-                                segment.reserved_bytes, segment.address, bytes,
-                                guest->ops.alignment);
-    }
+        return status;
+    if (!is_usable(&guest->ops, &segment, bytes))
+        return refuse_segment(guest, bytes, &segment);
     *segment_out = segment;
     return CUARENA_OK;
 }
@@ -91,7 +109,10 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
 static void give_back(void *user, cuarena_memory_segment_t *segment)
 {
     const guest_t *guest = user;
+    cuai_frame_t frame;
+    enter(&frame, guest);
     guest->ops.give_back(guest->user, segment);
+    cuai_frame_pop();
 }
 
 /* The caller's function may leave `bytes` to us. */
@@ -99,17 +120,22 @@ static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
                              uint64_t new_bytes)
 {
     const guest_t *guest = user;
+    cuai_frame_t frame;
+    enter(&frame, guest);
     cuarena_status_t status = guest->ops.grow(guest->user, segment, new_bytes);
     if (status == CUARENA_OK)
         segment->bytes = new_bytes;
-    return checked(guest, "grow", status);
+    return leave(guest, "grow", new_bytes, status);
 }
 
 static void shrink(void *user, cuarena_memory_segment_t *segment,
                    uint64_t new_bytes)
 {
     const guest_t *guest = user;
+    cuai_frame_t frame;
+    enter(&frame, guest);
     guest->ops.shrink(guest->user, segment, new_bytes);
+    cuai_frame_pop();
     segment->bytes = new_bytes;
 }
 
@@ -117,15 +143,20 @@ static void punch(void *user, cuarena_memory_segment_t *segment,
                   uint64_t offset, uint64_t bytes)
 {
     const guest_t *guest = user;
+    cuai_frame_t frame;
+    enter(&frame, guest);
     guest->ops.punch(guest->user, segment, offset, bytes);
+    cuai_frame_pop();
 }
 
 static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment,
                              uint64_t offset, uint64_t bytes)
 {
     const guest_t *guest = user;
-    return checked(guest, "fill",
-                   guest->ops.fill(guest->user, segment, offset, bytes));
+    cuai_frame_t frame;
+    enter(&frame, guest);
+    return leave(guest, "fill", bytes,
+                 guest->ops.fill(guest->user, segment, offset, bytes));
 }
 
 /* A count above the list's would let the arena believe in moves that nobody
@@ -136,48 +167,63 @@ static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list,
 {
     const guest_t *guest = user;
     size_t done = 0;
+    cuai_frame_t frame;
+    enter(&frame, guest);
     cuarena_status_t status =
         guest->ops.relocate(guest->user, list, count, stream, &done);
     *done_out = status == CUARENA_OK || done > count ? count : done;
-    return checked(guest, "relocate", status);
+    return leave(guest, "relocate", 0, status);
 }
 
 static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
                                    cuarena_stream_t stream)
 {
     const guest_t *guest = user;
-    return checked(guest, "zero_bytes",
-                   guest->ops.zero_bytes(guest->user, address, bytes, stream));
+    cuai_frame_t frame;
+    enter(&frame, guest);
+    return leave(guest, "zero_bytes", bytes,
+                 guest->ops.zero_bytes(guest->user, address, bytes, stream));
 }
 
 static cuarena_status_t mark(void *user, cuarena_stream_t stream,
                              void **marker_out)
 {
     const guest_t *guest = user;
-    return checked(guest, "mark",
-                   guest->ops.mark(guest->user, stream, marker_out));
+    cuai_frame_t frame;
+    enter(&frame, guest);
+    return leave(guest, "mark", 0,
+                 guest->ops.mark(guest->user, stream, marker_out));
 }
 
 /* BUSY is an answer, not a failure. */
 static cuarena_status_t query(void *user, void *marker)
 {
     const guest_t *guest = user;
+    cuai_frame_t frame;
+    enter(&frame, guest);
     cuarena_status_t status = guest->ops.query(guest->user, marker);
-    return status == CUARENA_BUSY ? status : checked(guest, "query", status);
+    bool busy = status == CUARENA_BUSY;
+    status = leave(guest, "query", 0, busy ? CUARENA_OK : status);
+    return busy ? CUARENA_BUSY : status;
 }
 
 static cuarena_status_t wait(void *user, void *marker, cuarena_stream_t stream,
                              int32_t host)
 {
     const guest_t *guest = user;
-    return checked(guest, "wait",
-                   guest->ops.wait(guest->user, marker, stream, host));
+    cuai_frame_t frame;
+    enter(&frame, guest);
+    return leave(guest, "wait", 0,
+                 guest->ops.wait(guest->user, marker, stream, host));
 }
 
 static void unmark(void *user, void *marker)
 {
     const guest_t *guest = user;
+    cuai_frame_t frame;
+    enter(&frame, guest);
     guest->ops.unmark(guest->user, marker);
+    cuai_frame_pop();
 }
 
 static void end(void *user)

@@ -1,7 +1,7 @@
 /*
- * Bytes that the caller owns: one segment, given once, of a fixed length. It
- * begins at the first multiple of the arena's alignment and has as many whole
- * granules as fit.
+ * Bytes that the caller owns: one segment, given once, that can be lengthened
+ * up to all of them. It begins at the first multiple of the arena's alignment
+ * and has as many whole granules as fit.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -44,7 +44,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
     *segment_out = (cuarena_memory_segment_t){
         .address = owned->address,
         .bytes = bytes,
-        .reserved_bytes = bytes,
+        .reserved_bytes = owned->bytes,
     };
     return CUARENA_OK;
 }
@@ -54,6 +54,16 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
     (void)segment;
     owned_t *owned = user;
     owned->given = false;
+}
+
+static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
+                             uint64_t new_bytes)
+{
+    const owned_t *owned = user;
+    CUAI_ASSERT(new_bytes <= owned->bytes);
+    (void)owned;
+    segment->bytes = new_bytes;
+    return CUARENA_OK;
 }
 
 /* Finds the whole granules in what the caller brought. */
@@ -101,6 +111,7 @@ cuarena_status_t cuai_bytes_open(const cuarena_config_t *config,
     ops->available = available;
     ops->get = get;
     ops->give_back = give_back;
+    ops->grow = grow;
     ops->relocate = cuai_move_relocate;
     ops->zero_bytes = cuai_move_zero;
     ops->end = cuai_host_free;
