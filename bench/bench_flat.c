@@ -29,7 +29,7 @@ typedef struct step {
 
 typedef struct scene {
     cuarena_t *arena;
-    cuarena_request_t request;
+    const cuarena_request_t *request; /* NULL: plain */
     void **pointers;
     step_t *steps;
     size_t step_count;
@@ -42,7 +42,7 @@ static inline void replace(const scene_t *scene, size_t count)
         const step_t *step = &scene->steps[i];
         void **pointer = &scene->pointers[step->slot];
         must(cuarena_free(scene->arena, *pointer));
-        must(cuarena_alloc_with(scene->arena, step->size, &scene->request,
+        must(cuarena_alloc_with(scene->arena, step->size, scene->request,
                                 pointer));
     }
 }
@@ -56,7 +56,7 @@ __attribute__((noinline)) void steady(const scene_t *scene, size_t count)
 
 static void new_scene(scene_t *scene, size_t slots, size_t steps)
 {
-    cuarena_request_init(&scene->request);
+    scene->request = NULL;
     scene->pointers = calloc(slots, sizeof *scene->pointers);
     scene->steps = calloc(steps, sizeof *scene->steps);
     scene->step_count = steps;
@@ -97,20 +97,24 @@ static void set_holes(scene_t *scene, size_t count, size_t operations,
                       uint64_t wanted)
 {
     random_state_t random = {1};
+    static cuarena_request_t stable;
     uint64_t bytes = (count + 8) * 2 * MIB;
     new_scene(scene, count * 2 + 1, operations);
-    scene->request.region = region;
+    cuarena_request_init(&stable);
+    stable.region = CUARENA_REGION_STABLE;
+    if (region == CUARENA_REGION_STABLE)
+        scene->request = &stable;
     scene->arena = new_arena(bytes + 64 * MIB,
                              region == CUARENA_REGION_STABLE ? bytes : 0);
     for (size_t i = 0; i < count * 2; i++) {
         uint64_t size =
             i % 2 == 0 ? low + random_below(&random, high - low) : LEAST_SIZE;
-        must(cuarena_alloc_with(scene->arena, size, &scene->request,
+        must(cuarena_alloc_with(scene->arena, size, scene->request,
                                 &scene->pointers[i]));
     }
     for (size_t i = 0; i < count * 2; i += 2)
         must(cuarena_free(scene->arena, scene->pointers[i]));
-    must(cuarena_alloc_with(scene->arena, wanted, &scene->request,
+    must(cuarena_alloc_with(scene->arena, wanted, scene->request,
                             &scene->pointers[count * 2]));
     for (size_t i = 0; i < operations; i++)
         scene->steps[i] = (step_t){(uint32_t)count * 2, (uint32_t)wanted};

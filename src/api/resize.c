@@ -56,7 +56,6 @@ static cuai_want_t want_like(cuai_found_t found, const cuai_want_t *want)
     cuai_want_t like = *want;
     like.zeroed = false;
     like.credit = r->size;
-    like.request.tag = cuai_tag_of(r);
     like.request.pins = 1; /* stays where it is until the exchange */
     like.request.alignment = UINT64_C(1) << r->align_log2;
     return like;
@@ -82,11 +81,20 @@ static cuarena_status_t copy_contents(cuarena_t *arena, cuai_found_t from,
 /* The helper block, which now has the old place, ends uncounted. */
 static void end_helper(cuarena_t *arena, cuai_found_t helper)
 {
-    cuarena_tag_t tag = cuai_tag_of(cuai_found_record(helper));
     cuarena_heap_t *heap = helper.heap;
     cuai_found_record(helper)->pins = 0;
     cuai_end_block(arena, helper);
-    cuai_uncount(arena, heap, tag);
+    cuai_uncount(heap);
+}
+
+static void exchange(cuarena_t *arena, cuai_found_t block, cuai_found_t helper)
+{
+    const cuai_record_t *r = cuai_found_record(block);
+    uint64_t size = r->size;
+    uint64_t requested = cuai_requested(r);
+    cuai_heap_exchange(block.heap, block.slot, helper.slot);
+    cuai_count_resize(arena, cuai_tag_of(r), r->size - size,
+                      cuai_requested(r) - requested);
 }
 
 /* The block takes over the helper's place. False: it was freed meanwhile, and
@@ -97,7 +105,7 @@ static bool take_over(cuarena_t *arena, cuai_found_t block, cuai_found_t helper)
         cuai_clear_moving(arena, block);
     bool ending = cuai_found_record(block)->flags & CUAI_BLOCK_ENDING;
     if (!ending)
-        cuai_heap_exchange(block.heap, block.slot, helper.slot);
+        exchange(arena, block, helper);
     end_helper(arena, helper);
     if (ending)
         cuai_end_block(arena, block);

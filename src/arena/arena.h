@@ -177,9 +177,9 @@ void cuai_end_block(cuarena_t *arena, cuai_found_t found);
 /* The block's size in its tag's counts and the whole's changed. */
 void cuai_count_resize(cuarena_t *arena, cuarena_tag_t tag, uint64_t more,
                        uint64_t more_requested);
-/* Leaves a block out of the counts of allocations and frees: it was one that
- * a call made and ended for its own use. */
-void cuai_uncount(cuarena_t *arena, cuarena_heap_t *heap, cuarena_tag_t tag);
+/* Leaves a block out of the counts of allocations and frees: one without a tag
+ * that a call made and ended for its own use. */
+void cuai_uncount(cuarena_heap_t *heap);
 /* Sums of all heaps. */
 uint64_t cuai_live_bytes(const cuarena_t *arena);
 cuai_counts_t cuai_whole_now(const cuarena_t *arena);

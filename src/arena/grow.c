@@ -75,7 +75,7 @@ static step_t extend_step(const cuarena_t *arena, size_t at,
     uint64_t taken_end = segment->address + segment->bytes;
     uint64_t end = grains(arena, hole->begin + lacks - segment->address) +
                    segment->address;
-    if (end > segment->address + segment->reserved_bytes)
+    if (end <= taken_end || end > segment->address + segment->reserved_bytes)
         return step;
     step.kind = STEP_EXTEND;
     step.segment = at;

@@ -107,14 +107,10 @@ void cuai_count_resize(cuarena_t *arena, cuarena_tag_t tag, uint64_t more,
         add_bytes(&arena->tags[tag].counts, more, more_requested);
 }
 
-void cuai_uncount(cuarena_t *arena, cuarena_heap_t *heap, cuarena_tag_t tag)
+void cuai_uncount(cuarena_heap_t *heap)
 {
     heap->allocs--;
     heap->changes += 3; /* the version must not return to an earlier one */
-    if (tag == 0)
-        return;
-    arena->tags[tag].counts.allocs--;
-    arena->tags[tag].counts.frees--;
 }
 
 /* ---- From bytes that are held ------------------------------------------ */

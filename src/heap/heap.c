@@ -56,6 +56,7 @@ static void set_up(cuarena_heap_t *heap, const cuarena_heap_config_t *config)
     heap->granule_mask = config->granule - 1;
     heap->granule_log2 = cuai_ctz(config->granule);
     heap->split_threshold = config->split_threshold;
+    heap->align_nature = CUAI_ALIGN_NATURE(heap->granule_log2);
     heap->placement = config->placement;
     heap->max_blocks = config->max_blocks;
     heap->id_bits = (uint64_t)next_id_bits() << CUAI_GENERATION_BITS;

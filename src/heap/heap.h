@@ -44,10 +44,11 @@ struct cuarena_heap {
     bool plain; /* one lane, no plan, no SPACER, every rest split off: what the
                  * short path takes for granted */
     uint64_t split_threshold;
-    uint64_t zone_base;   /* where zone 0 begins */
-    uint64_t zone_factor; /* zones per granule, times 2^64 */
-    uint64_t small_bytes; /* below this a request counts as small */
-    uint64_t giant_share; /* see cuai_goes_high; 0: no request is a giant */
+    uint64_t align_nature; /* the granule's alignment, in a nature */
+    uint64_t zone_base;    /* where zone 0 begins */
+    uint64_t zone_factor;  /* zones per granule, times 2^64 */
+    uint64_t small_bytes;  /* below this a request counts as small */
+    uint64_t giant_share;  /* see cuai_goes_high; 0: no request is a giant */
     int32_t placement;
 
     /* The rest. */

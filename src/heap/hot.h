@@ -105,7 +105,7 @@ static inline cuai_slot_t cuai_hot_take(cuarena_heap_t *heap, uint64_t size,
     heap->spare = r->next;
     r->size = size;
     r->asked = cuai_asked(requested, 0);
-    cuai_set_nature(r, nature);
+    cuai_set_nature(r, nature | heap->align_nature);
     if (high)
         cuai_hot_cut_high(heap, owner, r, size);
     else

@@ -87,6 +87,7 @@ _Static_assert(sizeof(cuai_record_t) == 64, "one cache line");
  */
 #define CUAI_NATURE(pins, kind, flags)                                         \
     ((uint64_t)(pins) << 16 | (uint64_t)(kind) << 32 | (uint64_t)(flags) << 40)
+#define CUAI_ALIGN_NATURE(align_log2) ((uint64_t)(align_log2) << 48)
 /* What makes a block as its nature says, and still: not how it is aligned. */
 #define CUAI_NATURE_MASK                                                       \
     (CUAI_NATURE(0xffff, 0xff, 0xff) | UINT64_C(0xff) << 56)
@@ -105,7 +106,7 @@ static inline uint64_t cuai_nature(const cuai_record_t *r)
     return word & CUAI_NATURE_MASK;
 }
 
-/* Of the granule's alignment, in no list. */
+/* Of a block that is in no list. */
 static inline void cuai_set_nature(cuai_record_t *r, uint64_t nature)
 {
     memcpy(&r->list, &nature, sizeof nature);

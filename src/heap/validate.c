@@ -81,7 +81,9 @@ static void audit_block(audit_t *audit, cuai_slot_t slot)
            (unsigned long long)cuai_requested(r), (unsigned long long)r->size);
     EXPECT(audit, ((r->offset | r->size) & heap->granule_mask) == 0,
            "slot %u: offset or size is no multiple of the granule", slot);
-    EXPECT(audit, (r->offset & ((UINT64_C(1) << r->align_log2) - 1)) == 0,
+    EXPECT(audit,
+           r->align_log2 >= heap->granule_log2 &&
+               (r->offset & ((UINT64_C(1) << r->align_log2) - 1)) == 0,
            "slot %u: not aligned to 2^%u", slot, r->align_log2);
     EXPECT(audit,
            cuai_table_find(&heap->table, heap->records, r->offset) == slot,

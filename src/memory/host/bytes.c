@@ -66,6 +66,13 @@ static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
     return CUARENA_OK;
 }
 
+static void shrink(void *user, cuarena_memory_segment_t *segment,
+                   uint64_t new_bytes)
+{
+    (void)user;
+    segment->bytes = new_bytes;
+}
+
 /* Finds the whole granules in what the caller brought. */
 static cuarena_status_t trim_to_granules(const cuarena_config_t *config,
                                          owned_t *owned)
@@ -112,6 +119,7 @@ cuarena_status_t cuai_bytes_open(const cuarena_config_t *config,
     ops->get = get;
     ops->give_back = give_back;
     ops->grow = grow;
+    ops->shrink = shrink;
     ops->relocate = cuai_move_relocate;
     ops->zero_bytes = cuai_move_zero;
     ops->end = cuai_host_free;
