@@ -285,6 +285,19 @@ START_TEST(test_create_copies_the_table_of_functions)
 }
 END_TEST
 
+START_TEST(test_create_a_pool_of_a_tebibyte)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_NONE_POOL, GIB(1024));
+    void *half = take(&f, GIB(512));
+    void *rest = take(&f, GIB(512));
+    expect_u64(live_bytes(&f), GIB(1024));
+    drop(&f, half);
+    drop(&f, rest);
+    fixture_close(&f);
+}
+END_TEST
+
 START_TEST(test_create_two_arenas_share_nothing)
 {
     fixture_t a, b;
@@ -471,6 +484,7 @@ int main(void)
                              test_create_percent_of_a_memory_that_cannot_tell,
                              test_create_when_available_fails,
                              test_create_copies_the_table_of_functions,
+                             test_create_a_pool_of_a_tebibyte,
                              test_create_two_arenas_share_nothing,
                              test_base_is_where_the_pool_is));
     suite_add_list(

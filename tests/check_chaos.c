@@ -13,7 +13,7 @@
 #define COUNT 8
 #define EACH KIB(64)
 #define POOL MIB(2) /* room for all that a scenario takes */
-#define MANY 3000
+#define MANY 1200
 
 typedef struct chaos {
     fixture_t f;

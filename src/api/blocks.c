@@ -116,9 +116,7 @@ cuarena_status_t cuarena_block_resize(cuarena_t *arena, cuarena_block_t block,
     return cuai_call_end(&call, status);
 }
 
-/* ---- Pins
- * ---------------------------------------------------------------------------
- */
+/* ---- Pins -------------------------------------------------------------- */
 
 cuarena_status_t cuarena_block_pin(cuarena_t *arena, cuarena_block_t block,
                                    void **pointer_out)

@@ -191,9 +191,7 @@ static cuarena_status_t run_and_report(progress_t *progress)
     return status;
 }
 
-/* ---- The call
- * ------------------------------------------------------------------------------
- */
+/* ---- The call ---------------------------------------------------------- */
 
 static cuarena_status_t check_options(const cuarena_compact_options_t *options)
 {
@@ -263,9 +261,7 @@ cuarena_status_t cuarena_compact(cuarena_t *arena,
     return cuai_call_end(&call, status);
 }
 
-/* ---- Running out
- * ------------------------------------------------------------------------------
- */
+/* ---- Running out ------------------------------------------------------- */
 
 bool cuai_may_compact(const cuarena_t *arena)
 {

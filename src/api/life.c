@@ -105,9 +105,7 @@ cuarena_status_t cuarena_destroy_forced(cuarena_t **arena)
     return destroy(arena, true);
 }
 
-/* ---- Reset
- * ------------------------------------------------------------------------------
- */
+/* ---- Reset ------------------------------------------------------------- */
 
 static void clear_counts(cuarena_t *arena)
 {
@@ -197,9 +195,7 @@ cuarena_status_t cuarena_reset(cuarena_t *arena)
     return cuai_call_end(&call, status);
 }
 
-/* ---- Size
- * -----------------------------------------------------------------------------------
- */
+/* ---- Size -------------------------------------------------------------- */
 
 cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
                               uint64_t *given_back_out)
@@ -221,9 +217,7 @@ cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
     return cuai_call_end(&call, status);
 }
 
-/* ---- Limits
- * ------------------------------------------------------------------------------------
- */
+/* ---- Limits ------------------------------------------------------------ */
 
 static cuarena_status_t check_limit_kind(int32_t kind)
 {

@@ -241,9 +241,7 @@ static cuarena_status_t explain(const ladder_t *ladder)
         ladder->compacted ? ", compaction" : "");
 }
 
-/* ---- Obtaining
- * ----------------------------------------------------------------------------
- */
+/* ---- Obtaining --------------------------------------------------------- */
 
 static cuarena_status_t serve_once(ladder_t *ladder, cuai_found_t *found_out)
 {
@@ -317,9 +315,7 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
     return status;
 }
 
-/* ---- Releasing
- * ------------------------------------------------------------------------------
- */
+/* ---- Releasing --------------------------------------------------------- */
 
 static void end_now(cuarena_t *arena, cuai_found_t found)
 {

@@ -131,9 +131,7 @@ static cuarena_status_t move_pool(cuai_call_t *call, uint64_t bytes)
     return status;
 }
 
-/* ---- The call
- * ------------------------------------------------------------------------------
- */
+/* ---- The call ---------------------------------------------------------- */
 
 static cuarena_status_t resize(cuai_call_t *call, uint64_t bytes)
 {

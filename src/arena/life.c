@@ -156,9 +156,7 @@ static cuarena_status_t make_heaps(cuarena_t *arena)
     return status;
 }
 
-/* ---- Life
- * ---------------------------------------------------------------------------
- */
+/* ---- Life -------------------------------------------------------------- */
 
 static cuarena_status_t fill_arena(cuarena_t *arena)
 {

@@ -242,17 +242,22 @@ static inline void cuai_range_set(cuarena_heap_t *heap, cuai_slot_t slot,
 {
     cuai_record_t *r = cuai_record(heap, slot);
     r->key = bytes == 0 ? 0 : cuai_range_key(bytes, lane);
-    if (bytes != 0 && CUAI_LIKELY(lane != CUAI_LANE_HELD))
-        cuai_index_insert(heap->lanes[lane], heap->records, slot,
-                          cuai_list_for(heap, cuai_end(r), bytes));
+    if (bytes == 0 || CUAI_UNLIKELY(lane == CUAI_LANE_HELD))
+        return;
+    heap->lanes[lane]->ranges++;
+    cuai_index_insert(heap->lanes[lane], heap->records, slot,
+                      cuai_list_for(heap, cuai_end(r), bytes));
 }
 
 /* Takes the record's range, if it has one, out of its index. */
 static inline void cuai_range_drop(cuarena_heap_t *heap, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (r->key != 0 && CUAI_LIKELY(cuai_range_lane(r) != CUAI_LANE_HELD))
-        cuai_index_remove(heap->lanes[cuai_range_lane(r)], heap->records, slot);
+    uint32_t lane = cuai_range_lane(r);
+    if (r->key == 0 || CUAI_UNLIKELY(lane == CUAI_LANE_HELD))
+        return;
+    heap->lanes[lane]->ranges--;
+    cuai_index_remove(heap->lanes[lane], heap->records, slot);
 }
 
 /* As drop and set, for a record that has a range and keeps its end, without

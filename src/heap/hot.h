@@ -4,10 +4,10 @@
  *
  * Ordinary is a plain heap (one lane, no plan under way, no SPACER, every rest
  * split off), a free slot at hand, the granule as alignment, and a range found
- * in the first zone that may have one. An allocation then touches the range's
- * owner, the record after it and the new record, one list head or two, and one
- * look-up bucket; a free touches the block, both neighbours and the same. About
- * 170 instructions either, with the lock.
+ * in the first few zones that may have one. An allocation then touches the
+ * range's owner, the record after it and the new record, one list head or two,
+ * and one look-up bucket; a free touches the block, both neighbours and the
+ * same. About 180 instructions either, with the lock.
  */
 #ifndef CUAI_HEAP_HOT_H
 #define CUAI_HEAP_HOT_H
@@ -33,16 +33,12 @@ static inline cuai_slot_t cuai_hot_first(const cuarena_heap_t *heap,
     return 0;
 }
 
-/* The owner of the range that serves a request; 0: not here. */
-static inline cuai_slot_t cuai_hot_place(const cuarena_heap_t *heap,
-                                         uint64_t size, bool high)
+/* The owner of a range of the zone that has room; 0: none. */
+static inline cuai_slot_t cuai_hot_look(const cuarena_heap_t *heap,
+                                        uint32_t zone, uint32_t class,
+                                        uint64_t size)
 {
     const cuai_index_t *index = heap->settled;
-    uint32_t class = cuai_class(heap, size);
-    uint32_t zone = high ? cuai_zones_down(index, CUAI_ZONES - 1, class + 1)
-                         : cuai_zones_up(index, 0, class + 1);
-    if (CUAI_UNLIKELY(zone == CUAI_NO_ZONE))
-        return 0;
     cuai_slot_t slot = index->heads[cuai_list_of(zone, class)];
     if (slot != 0)
         slot = cuai_hot_first(heap, slot, size);
@@ -52,40 +48,73 @@ static inline cuai_slot_t cuai_hot_place(const cuarena_heap_t *heap,
     return class == CUAI_NO_CLASS ? 0 : index->heads[cuai_list_of(zone, class)];
 }
 
+/* The owner of the range that serves a request; 0: not in the first zones. */
+static inline cuai_slot_t cuai_hot_place(const cuarena_heap_t *heap,
+                                         uint64_t size, bool high)
+{
+    const cuai_index_t *index = heap->settled;
+    uint32_t class = cuai_class(heap, size);
+    uint32_t zone =
+        cuai_next_zone(index, high ? CUAI_ZONES - 1 : 0, class + 1, high);
+    for (int tries = 0; zone != CUAI_NO_ZONE && tries < CUAI_ZONE_TRIES;
+         tries++) {
+        cuai_slot_t slot = cuai_hot_look(heap, zone, class, size);
+        if (CUAI_LIKELY(slot != 0))
+            return slot;
+        zone =
+            cuai_next_zone(index, high ? zone - 1 : zone + 1, class + 1, high);
+    }
+    return 0;
+}
+
 /* The block gets the upper end of the owner's range. */
 static inline void cuai_hot_cut_high(cuarena_heap_t *heap, cuai_slot_t owner,
-                                     cuai_record_t *r, uint64_t size)
+                                     cuai_slot_t slot, uint64_t rest)
 {
+    cuai_index_t *index = heap->settled;
     cuai_record_t *o = cuai_record(heap, owner);
-    uint64_t rest = cuai_range(o) - size;
+    cuai_record_t *r = cuai_record(heap, slot);
+    uint32_t zone = o->list / CUAI_CLASSES;
+    uint32_t class = cuai_class(heap, rest);
     r->offset = cuai_end(o) + rest;
     r->key = 0;
-    if (rest != 0 && cuai_class(heap, rest) == o->list % CUAI_CLASSES) {
-        o->key = cuai_range_key(rest, 0);
-        return;
-    }
-    uint32_t zone = o->list / CUAI_CLASSES;
-    cuai_index_remove(heap->settled, heap->records, owner);
     o->key = cuai_range_key(rest, 0);
-    if (rest != 0)
-        cuai_index_insert(heap->settled, heap->records, owner,
-                          cuai_list_of(zone, cuai_class(heap, rest)));
+    if (class == o->list % CUAI_CLASSES)
+        return;
+    cuai_index_remove(index, heap->records, owner);
+    cuai_index_insert(index, heap->records, owner, cuai_list_of(zone, class));
 }
 
 /* The block gets the lower end, and what is left of the range. */
 static inline void cuai_hot_cut_low(cuarena_heap_t *heap, cuai_slot_t owner,
-                                    cuai_slot_t slot, uint64_t size)
+                                    cuai_slot_t slot, uint64_t rest)
+{
+    cuai_index_t *index = heap->settled;
+    cuai_record_t *o = cuai_record(heap, owner);
+    cuai_record_t *r = cuai_record(heap, slot);
+    r->offset = cuai_end(o);
+    r->key = cuai_range_key(rest, 0);
+    o->key = 0;
+    uint32_t list = cuai_list_for(heap, cuai_end(r), rest);
+    if (list == o->list) {
+        cuai_index_replace(index, heap->records, owner, slot);
+        return;
+    }
+    cuai_index_remove(index, heap->records, owner);
+    cuai_index_insert(index, heap->records, slot, list);
+}
+
+/* The block gets all of it. */
+static inline void cuai_hot_cut_all(cuarena_heap_t *heap, cuai_slot_t owner,
+                                    cuai_slot_t slot)
 {
     cuai_record_t *o = cuai_record(heap, owner);
     cuai_record_t *r = cuai_record(heap, slot);
-    uint64_t rest = cuai_range(o) - size;
     r->offset = cuai_end(o);
-    cuai_index_remove(heap->settled, heap->records, owner);
+    r->key = 0;
     o->key = 0;
-    r->key = cuai_range_key(rest, 0);
-    if (rest != 0)
-        cuai_index_insert(heap->settled, heap->records, slot,
-                          cuai_list_for(heap, r->offset + size, rest));
+    heap->settled->ranges--;
+    cuai_index_remove(heap->settled, heap->records, owner);
 }
 
 /* `nature` says what the block is: see cuai_nature. 0: nothing was done, take
@@ -106,10 +135,13 @@ static inline cuai_slot_t cuai_hot_take(cuarena_heap_t *heap, uint64_t size,
     r->size = size;
     r->asked = cuai_asked(requested, 0);
     cuai_set_nature(r, nature | heap->align_nature);
-    if (high)
-        cuai_hot_cut_high(heap, owner, r, size);
+    uint64_t rest = cuai_range(cuai_record(heap, owner)) - size;
+    if (rest == 0)
+        cuai_hot_cut_all(heap, owner, slot);
+    else if (high)
+        cuai_hot_cut_high(heap, owner, slot, rest);
     else
-        cuai_hot_cut_low(heap, owner, slot, size);
+        cuai_hot_cut_low(heap, owner, slot, rest);
     cuai_link_after(heap, owner, slot);
     cuai_table_insert(&heap->table, heap->records, slot);
     heap->settled->free_bytes -= size;
@@ -119,26 +151,50 @@ static inline cuai_slot_t cuai_hot_take(cuarena_heap_t *heap, uint64_t size,
 
 /* ---- Free -------------------------------------------------------------- */
 
+/* The range of `prev` becomes `bytes`: its own, the block's, and that of
+ * `slot`, the block's. Whichever is in the right list already stays there. */
+static inline void cuai_hot_merge(cuarena_heap_t *heap, cuai_slot_t prev,
+                                  cuai_slot_t slot, uint64_t bytes)
+{
+    cuai_index_t *index = heap->settled;
+    cuai_record_t *records = heap->records;
+    cuai_record_t *p = &records[prev];
+    const cuai_record_t *r = &records[slot];
+    uint32_t class = cuai_class(heap, bytes);
+    index->ranges += 1 - (uint64_t)(p->key != 0) - (uint64_t)(r->key != 0);
+    if (p->key != 0) {
+        uint32_t list = cuai_list_of(p->list / CUAI_CLASSES, class);
+        if (r->key != 0)
+            cuai_index_remove(index, records, slot);
+        if (list == p->list)
+            return;
+        cuai_index_remove(index, records, prev);
+        cuai_index_insert(index, records, prev, list);
+        return;
+    }
+    uint32_t list = cuai_list_of(cuai_zone_of(heap, cuai_end(p)), class);
+    if (r->key != 0 && r->list == list) {
+        cuai_index_replace(index, records, slot, prev);
+        return;
+    }
+    if (r->key != 0)
+        cuai_index_remove(index, records, slot);
+    cuai_index_insert(index, records, prev, list);
+}
+
 /* Ends the block that `link` of the look-up names. The heap is plain. */
 static inline void cuai_hot_give(cuarena_heap_t *heap, cuai_slot_t *link)
 {
     cuai_slot_t slot = *link;
     cuai_record_t *r = cuai_record(heap, slot);
-    cuai_slot_t prev = r->prev;
-    cuai_record_t *p = cuai_record(heap, prev);
-    uint64_t bytes = r->size;
+    cuai_record_t *p = cuai_record(heap, r->prev);
     *link = r->chain;
     cuai_count_free(heap, r);
-    heap->settled->free_bytes += bytes;
-    if (r->key != 0)
-        cuai_index_remove(heap->settled, heap->records, slot);
-    if (p->key != 0)
-        cuai_index_remove(heap->settled, heap->records, prev);
-    bytes += cuai_range(r) + cuai_range(p);
+    heap->settled->free_bytes += r->size;
+    uint64_t bytes = cuai_range(p) + r->size + cuai_range(r);
+    cuai_hot_merge(heap, r->prev, slot, bytes);
     p->key = cuai_range_key(bytes, 0);
     cuai_unlink(heap, slot);
-    cuai_index_insert(heap->settled, heap->records, prev,
-                      cuai_list_for(heap, cuai_end(p), bytes));
     cuai_slot_end(heap, slot);
 }
 

@@ -40,7 +40,7 @@ _Static_assert(CUAI_CLASSES == 2 * 64, "two words of bits per zone");
 
 typedef struct cuai_index {
     uint64_t free_bytes;
-    uint64_t ranges;
+    uint64_t ranges; /* counted by the callers */
     uint8_t tops[CUAI_ZONES];
     uint64_t bits[CUAI_LISTS / 64];
     cuai_slot_t heads[CUAI_LISTS];
@@ -152,7 +152,6 @@ static inline void cuai_index_insert(cuai_index_t *index,
     r->up = 0;
     r->down = head;
     index->heads[list] = slot;
-    index->ranges++;
     if (head != 0) {
         records[head].up = slot;
         return;
@@ -171,7 +170,6 @@ static inline void cuai_index_remove(cuai_index_t *index,
     cuai_slot_t up = r->up;
     cuai_slot_t down = r->down;
     uint32_t list = r->list;
-    index->ranges--;
     if (down != 0)
         records[down].up = up;
     if (up != 0) {
@@ -185,6 +183,24 @@ static inline void cuai_index_remove(cuai_index_t *index,
     uint32_t zone = list / CUAI_CLASSES;
     if (index->tops[zone] == list % CUAI_CLASSES + 1)
         index->tops[zone] = cuai_zone_top(index, zone);
+}
+
+/* `slot` takes the place of `other` in its list. */
+static inline void cuai_index_replace(cuai_index_t *index,
+                                      cuai_record_t *records, cuai_slot_t other,
+                                      cuai_slot_t slot)
+{
+    const cuai_record_t *o = &records[other];
+    cuai_record_t *r = &records[slot];
+    r->list = o->list;
+    r->up = o->up;
+    r->down = o->down;
+    if (r->up != 0)
+        records[r->up].down = slot;
+    else
+        index->heads[r->list] = slot;
+    if (r->down != 0)
+        records[r->down].up = slot;
 }
 
 #endif

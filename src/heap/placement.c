@@ -16,9 +16,6 @@
  */
 #include "heap/placement.h"
 
-/* How many zones whose top may be too small are looked at. */
-#define ZONE_TRIES 4
-
 bool cuai_placement_zones(const cuarena_heap_t *heap)
 {
     return heap->placement != CUARENA_PLACEMENT_BEST;
@@ -98,14 +95,6 @@ static CUAI_NOINLINE cuai_slot_t search_all(cuarena_heap_t *heap,
     return CUAI_NO_PLACE;
 }
 
-/* The next zone from the request's end whose top is at least `top`. */
-static inline uint32_t next_zone(const cuai_index_t *index, uint32_t from,
-                                 uint32_t top, bool high)
-{
-    return high ? cuai_zones_down(index, from, top)
-                : cuai_zones_up(index, from, top);
-}
-
 /*
  * Zones from one end that have a range of the request's class or above; after
  * a few whose ranges were all too small, only zones that have one of a class
@@ -119,16 +108,17 @@ cuai_slot_t cuai_place(cuarena_heap_t *heap, cuai_place_t *place)
     uint32_t top = class + 1;
     bool high =
         !place->low && cuai_goes_high(heap, index->free_bytes, place->size);
-    uint32_t zone = next_zone(index, high ? CUAI_ZONES - 1 : 0, top, high);
+    uint32_t zone = cuai_next_zone(index, high ? CUAI_ZONES - 1 : 0, top, high);
     place->high = high;
     for (int tries = 1; zone != CUAI_NO_ZONE; tries++) {
         cuai_slot_t slot = look(heap, index, zone, class, place);
         if (CUAI_LIKELY(slot != CUAI_NO_PLACE))
             return slot;
-        if (tries < ZONE_TRIES)
-            zone = next_zone(index, high ? zone - 1 : zone + 1, top, high);
-        else if (tries == ZONE_TRIES) /* passed over none of those above */
-            zone = next_zone(index, high ? CUAI_ZONES - 1 : 0, ++top, high);
+        if (tries < CUAI_ZONE_TRIES)
+            zone = cuai_next_zone(index, high ? zone - 1 : zone + 1, top, high);
+        else if (tries == CUAI_ZONE_TRIES) /* passed over none of those above */
+            zone =
+                cuai_next_zone(index, high ? CUAI_ZONES - 1 : 0, ++top, high);
         else
             zone = CUAI_NO_ZONE;
     }

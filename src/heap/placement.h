@@ -12,6 +12,8 @@
 
 /* How many ranges of one list are looked at. */
 #define CUAI_CANDIDATES 4
+/* How many zones whose ranges may be too small are looked at. */
+#define CUAI_ZONE_TRIES 4
 
 #define CUAI_SMALL_NUMERATOR 7
 #define CUAI_SMALL_DIVISOR 1024
@@ -25,6 +27,14 @@ static inline bool cuai_goes_high(const cuarena_heap_t *heap,
 {
     return size < heap->small_bytes ||
            size * heap->giant_share > free_bytes * CUAI_GIANT_NUMERATOR;
+}
+
+/* The next zone from a request's end whose top is at least `top`. */
+static inline uint32_t cuai_next_zone(const cuai_index_t *index, uint32_t from,
+                                      uint32_t top, bool high)
+{
+    return high ? cuai_zones_down(index, from, top)
+                : cuai_zones_up(index, from, top);
 }
 
 /* A request as placement sees it, and its second answer. */

@@ -239,9 +239,7 @@ static cuarena_status_t plan_goal(const cuarena_heap_t *heap,
     return CUARENA_OK;
 }
 
-/* ---- Life
- * -----------------------------------------------------------------------------
- */
+/* ---- Life -------------------------------------------------------------- */
 
 static cuarena_status_t check_options(
     const cuarena_heap_plan_options_t *options)

@@ -24,7 +24,7 @@ static void empty_indexes(cuarena_heap_t *heap)
         if (index->ranges == 0)
             continue;
         uint64_t free_bytes = index->free_bytes;
-        memset(index, 0, sizeof *index);
+        memset(index, 0, sizeof *index); /* sorting counts the ranges */
         index->free_bytes = free_bytes;
     }
 }
