@@ -323,7 +323,8 @@ typedef struct tally {
 
 typedef struct recount {
     tally_t all, dedicated, regions[CUARENA_REGION_COUNT];
-    uint64_t pinned, empty;
+    uint64_t pinned;
+    int has_stable; /* without, stable blocks lie in the dynamic region */
 } recount_t;
 
 static void count_into(tally_t *tally, const cuarena_block_info_t *info)
@@ -336,21 +337,23 @@ static void count_into(tally_t *tally, const cuarena_block_info_t *info)
 static void count_block(recount_t *recount, const cuarena_block_info_t *info)
 {
     int apart = info->dedicated || info->adopted;
+    int32_t region =
+        recount->has_stable ? info->region : CUARENA_REGION_DYNAMIC;
     count_into(&recount->all, info);
-    count_into(apart ? &recount->dedicated : &recount->regions[info->region],
-               info);
+    count_into(apart ? &recount->dedicated : &recount->regions[region], info);
     if (info->allocated < info->requested)
         ck_abort_msg("a block of %llu bytes has %llu",
                      (unsigned long long)info->requested,
                      (unsigned long long)info->allocated);
     recount->pinned += !apart && info->allocated != 0 && info->pins != 0;
-    recount->empty += info->allocated == 0;
 }
 
 /* A few at a time, so that the cursor is used. */
 static recount_t recount_blocks(const fixture_t *f)
 {
-    recount_t recount = {0};
+    recount_t recount = {.has_stable =
+                             f->config.stable.value != 0 ||
+                             f->config.stable.unit != CUARENA_AMOUNT_BYTES};
     cuarena_block_info_t infos[5];
     uint64_t cursor = 0;
     size_t count = 0;

@@ -219,7 +219,7 @@ static void without_growth_in_place(fixture_t *f)
 {
     f->memory.ops.grow = NULL;
     f->memory.ops.shrink = NULL;
-    f->config.placement = CUARENA_PLACEMENT_ENDS;
+    f->config.placement = CUARENA_PLACEMENT_LOW;
 }
 
 static void without_holes(fixture_t *f)

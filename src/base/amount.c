@@ -298,9 +298,7 @@ static uint64_t share_of(uint64_t available, uint64_t percent)
            available % ALL_PERCENT * percent / ALL_PERCENT;
 }
 
-cuarena_status_t cuai_amount_resolve(cuarena_amount_t amount,
-                                     const cuarena_memory_ops_t *ops,
-                                     void *user, uint64_t *bytes_out)
+static cuarena_status_t check_amount(cuarena_amount_t amount)
 {
     if (amount.unit < CUARENA_AMOUNT_BYTES ||
         amount.unit > CUARENA_AMOUNT_AUTO || amount.zero != 0)
@@ -308,6 +306,21 @@ cuarena_status_t cuai_amount_resolve(cuarena_amount_t amount,
                          "an amount of unit %d; accepted: 0 (bytes), 1 "
                          "(percent), 2 (auto), and 0 as its member zero",
                          (int)amount.unit);
+    if (amount.unit == CUARENA_AMOUNT_PERCENT && amount.value > ALL_PERCENT)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "%" PRIu64 " thousandths of a percent; accepted: at "
+                         "most %d",
+                         amount.value, (int)ALL_PERCENT);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_amount_resolve(cuarena_amount_t amount,
+                                     const cuarena_memory_ops_t *ops,
+                                     void *user, uint64_t *bytes_out)
+{
+    cuarena_status_t status = check_amount(amount);
+    if (status != CUARENA_OK)
+        return status;
     if (amount.unit == CUARENA_AMOUNT_BYTES) {
         *bytes_out = amount.value;
         return CUARENA_OK;
@@ -320,7 +333,7 @@ cuarena_status_t cuai_amount_resolve(cuarena_amount_t amount,
                          "accepted: bytes",
                          text, ops->name);
     uint64_t available = 0;
-    cuarena_status_t status = ops->available(user, &available);
+    status = ops->available(user, &available);
     if (status != CUARENA_OK)
         return status;
     if (amount.unit == CUARENA_AMOUNT_PERCENT) {

@@ -60,6 +60,11 @@ cuarena_status_t cuai_fail_driver(int32_t driver_code, const char *format, ...)
     return CUARENA_DRIVER;
 }
 
+void cuai_error_asked(uint64_t bytes)
+{
+    last.asked_bytes = bytes;
+}
+
 const char *cuai_error_message(void)
 {
     return last.message;

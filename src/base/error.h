@@ -27,6 +27,9 @@ cuarena_status_t cuai_fail_bytes(cuarena_status_t status, uint64_t asked_bytes,
 cuarena_status_t cuai_fail_driver(int32_t driver_code, const char *format,
                                   ...) CUAI_NOINLINE CUAI_PRINTF(2, 3);
 
+/* Adds to the last error what was asked for. */
+void cuai_error_asked(uint64_t bytes);
+
 /* The message of this thread's last error; "" if there was none. */
 const char *cuai_error_message(void);
 

@@ -43,12 +43,14 @@ static cuarena_status_t leave(const guest_t *guest, const char *function,
     if (status == CUARENA_OK)
         return status;
     if (status == CUARENA_OUT_OF_MEMORY)
-        return cuai_fail_bytes(status, asked, 0, 0, 0, 0,
-                               "memory '%s': %s has no more", guest->ops.name,
-                               function);
-    return cuai_fail_driver(status, "memory '%s': %s answered %s",
-                            guest->ops.name, function,
-                            cuarena_status_name(status));
+        cuai_fail(status, "memory '%s': %s has no more", guest->ops.name,
+                  function);
+    else
+        status = cuai_fail_driver(status, "memory '%s': %s answered %s",
+                                  guest->ops.name, function,
+                                  cuarena_status_name(status));
+    cuai_error_asked(asked);
+    return status;
 }
 
 static bool is_usable(const cuarena_memory_ops_t *ops,
