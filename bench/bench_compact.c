@@ -16,7 +16,7 @@
 #define BLOCKS 1000000
 #define OPERATIONS 10000000
 #define MEAN_SIZE (MIB / 8)
-#define ROUNDS 9
+#define ROUNDS 25
 
 /* ---- Plan ---------------------------------------------------------------- */
 

@@ -12,8 +12,8 @@
 #define LIVE 64
 #define SIZES 4096 /* drawn beforehand, then taken in turns */
 #define MOST_THREADS 16
-#define CALLS 2000000 /* of each thread, in a round */
-#define ROUNDS 5
+#define CALLS 200000 /* of each thread, in a round */
+#define ROUNDS 50
 
 typedef struct worker {
     cuarena_t *arena;

@@ -162,6 +162,11 @@ static void play_resize_pool(model_t *m)
     cuarena_status_t status = cuarena_resize_pool(m->f.arena, bytes);
     if (status != CUARENA_OK)
         expect_refusal(&m->f, status);
+    else
+        expect_between(
+            stats_of(&m->f, CUARENA_REGION_DYNAMIC).capacity_bytes +
+                stats_of(&m->f, CUARENA_REGION_STABLE).capacity_bytes,
+            0, bytes + m->f.config.alignment);
     check_all(m);
 }
 

@@ -587,6 +587,27 @@ START_TEST(test_resize_pool_into_a_new_segment_moves_all)
 }
 END_TEST
 
+START_TEST(test_resize_pool_into_a_smaller_segment)
+{
+    fixture_t f;
+    void *pointer = NULL;
+    cuarena_block_t row[COUNT];
+    open_without_growth(&f);
+    take_row(&f, row, COUNT, EACH);
+    drop_block(&f, row[2]);
+    drop_block(&f, row[5]);
+    row[2] = row[5] = 0;
+    step_ok(&f, cuarena_resize_pool(f.arena, POOL - EACH));
+    expect_held(&f, POOL - EACH);
+    row[2] = take_block(&f, EACH);
+    paint(&f, address_of(&f, row[2]), EACH, 2);
+    step(&f, cuarena_alloc(f.arena, 1, &pointer), CUARENA_OUT_OF_MEMORY);
+    drop_row(&f, row, COUNT, EACH);
+    drop(&f, take(&f, POOL - EACH));
+    fixture_close(&f);
+}
+END_TEST
+
 START_TEST(test_resize_pool_into_a_new_segment_is_busy_with_pins)
 {
     fixture_t f;
@@ -714,6 +735,7 @@ int main(void)
                   test_resize_pool_is_busy_with_pinned_blocks_in_the_way,
                   test_resize_pool_below_what_lives_changes_nothing,
                   test_resize_pool_into_a_new_segment_moves_all,
+                  test_resize_pool_into_a_smaller_segment,
                   test_resize_pool_into_a_new_segment_is_busy_with_pins,
                   test_resize_pool_keeps_the_stable_region,
                   test_resize_pool_above_the_limit));

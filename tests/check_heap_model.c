@@ -4,7 +4,7 @@
  * every 1000 calls beyond.
  *
  * Workload: 10^6 calls (CUARENA_TEST_SCALE=long: 10^7; under a sanitizer
- * 10^5) in episodes of 20000, each with its own granule, placement, split
+ * 10^5) in episodes of 5000, each with its own granule, placement, split
  * rule, max_blocks and size. CUARENA_TEST_SEED repeats a run.
  */
 #include "support/expect.h"
@@ -12,8 +12,9 @@
 #include "support/scale.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
-#define EPISODE 20000u
+#define EPISODE 5000u
 
 static void run_episode(choice_t *choice, uint64_t steps)
 {

@@ -124,7 +124,7 @@ cuarena_status_t cuarena_block_pin(cuarena_t *arena, cuarena_block_t block,
     if (arena == NULL || pointer_out == NULL)
         return cuai_null("arena or pointer_out");
     cuarena_status_t status = CUARENA_OK;
-    cuai_found_t found;
+    cuai_found_t found = {0};
     cuai_lock(&arena->lock);
     if (arena->slow & CUAI_SLOW_LOST)
         status = cuai_call_check(arena);

@@ -22,6 +22,7 @@ typedef struct audit {
 } audit_t;
 
 /* Keeps the first finding. */
+CUAI_PRINTF(2, 3)
 static void found(audit_t *audit, const char *format, ...)
 {
     if (!audit->corrupt && audit->text != NULL && audit->text_size != 0) {

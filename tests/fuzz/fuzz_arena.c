@@ -8,6 +8,7 @@
 
 #include <cuarena.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

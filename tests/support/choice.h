@@ -1,6 +1,6 @@
 /*
  * Where a random test gets its choices from: a generator, or the bytes of a
- * fuzzer's input. Choices of a generator can be recorded as such bytes.
+ * fuzzer's input.
  */
 #ifndef CUARENA_TEST_CHOICE_H
 #define CUARENA_TEST_CHOICE_H
@@ -9,13 +9,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 typedef struct choice {
     random_state_t random;
     const uint8_t *bytes; /* NULL: the generator chooses */
     size_t left;          /* of bytes */
-    FILE *record;         /* NULL: nothing is recorded */
 } choice_t;
 
 /* How many bytes a choice among `bound` takes. */
@@ -34,12 +32,6 @@ static inline uint64_t choice_read(choice_t *choice, unsigned width)
     return value;
 }
 
-static inline void choice_write(FILE *file, uint64_t value, unsigned width)
-{
-    while (width-- != 0)
-        putc((int)(value >> (8 * width) & 0xff), file);
-}
-
 /* 0 to bound - 1; 0 for a bound of 0. */
 static inline uint64_t choose(choice_t *choice, uint64_t bound)
 {
@@ -47,10 +39,7 @@ static inline uint64_t choose(choice_t *choice, uint64_t bound)
         return 0;
     if (choice->bytes != NULL)
         return choice_read(choice, choice_width(bound)) % bound;
-    uint64_t value = random_below(&choice->random, bound);
-    if (choice->record != NULL)
-        choice_write(choice->record, value, choice_width(bound));
-    return value;
+    return random_below(&choice->random, bound);
 }
 
 /* True once in `bound` times. */

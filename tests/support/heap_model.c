@@ -2,6 +2,7 @@
 #include "heap_model_internal.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,8 +201,13 @@ void model_open(model_t *model, choice_t *choice)
 {
     static const uint64_t rooms[] = {64, 64, 256, 256, 2048, 32768};
     cuarena_heap_config_t config;
-    *model = (model_t){.choice = choice, .lane_count = 1, .pressure = 8};
+    *model = (model_t){.alloc = cuarena_heap_alloc,
+                       .free = cuarena_heap_free,
+                       .choice = choice,
+                       .lane_count = 1,
+                       .pressure = 8};
     any_config(choice, &config);
+    model->lane_most = choose_one_in(choice, 3) ? 1 : MODEL_LANES;
     ref_init(&model->ref, &config);
     model->room = rooms[choose(choice, 6)];
     model->base = any_base(choice, model->room * config.granule);

@@ -36,13 +36,20 @@ typedef struct model {
     cuarena_heap_t *heap;
     cuarena_heap_t *other; /* whose ids are foreign */
     cuarena_block_t foreign;
+    /* The public calls, or what stands in for them. */
+    cuarena_status_t (*alloc)(cuarena_heap_t *heap,
+                              const cuarena_heap_request_t *request,
+                              cuarena_block_t *block_out, uint64_t *offset_out);
+    cuarena_status_t (*free)(cuarena_heap_t *heap, cuarena_block_t block,
+                             uint32_t lane);
     choice_t *choice;
     ref_t ref;
     uint64_t base;               /* where offsets are chosen from */
     uint64_t room;               /* ... in granules */
     uint32_t lanes[MODEL_LANES]; /* the settled one first */
     unsigned lane_count;
-    unsigned pressure; /* allocations in 16 of these and frees */
+    unsigned lane_most; /* 1 in some heaps: those are simpler */
+    unsigned pressure;  /* allocations in 16 of these and frees */
     cuarena_block_t stale[MODEL_STALE];
     model_plan_t plans[MODEL_PLANS];
     uint64_t steps;

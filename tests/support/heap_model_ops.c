@@ -46,8 +46,7 @@ static void step_alloc(model_t *model)
                "alloc size %" PRIu64 " alignment %" PRIu64 " lane %" PRIu32,
                request.size, request.alignment, request.lane);
     cuarena_status_t want = ref_can_alloc(&model->ref, &request);
-    cuarena_status_t got =
-        cuarena_heap_alloc(model->heap, &request, &block, &offset);
+    cuarena_status_t got = model->alloc(model->heap, &request, &block, &offset);
     if (!model_done(model, want, got))
         return;
     cuarena_heap_entry_t entry = born(model, block, offset);
@@ -69,7 +68,7 @@ static void step_free(model_t *model)
     cuarena_status_t want = entry->moving ? CUARENA_BUSY : CUARENA_OK;
     model_note(model, "free %#" PRIx64 " at %#" PRIx64 " to lane %" PRIu32,
                block, entry->offset, lane);
-    model_want(model, want, cuarena_heap_free(model->heap, block, lane));
+    model_want(model, want, model->free(model->heap, block, lane));
     if (want != CUARENA_OK)
         return;
     model->stale[choose(model->choice, MODEL_STALE)] = block;
@@ -344,7 +343,7 @@ void model_step_segments(model_t *model)
 static void step_create(model_t *model)
 {
     uint32_t *lane_out = &model->lanes[model->lane_count];
-    if (model->lane_count == MODEL_LANES)
+    if (model->lane_count == model->lane_most)
         return;
     cuarena_status_t got = cuarena_heap_lane_create(model->heap, lane_out);
     if (!model_done(model, CUARENA_OK, got))
