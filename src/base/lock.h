@@ -2,7 +2,8 @@
  * The lock of an arena, and the event that waits until something is over.
  *
  * Cost: one compare-exchange to take a free lock, one exchange to let go of a
- * lock that nobody waits for; both inline. Everything else is in lock.c.
+ * lock that nobody waits for; in a process of one thread a load and two stores.
+ * All of that is inline. Everything else is in lock.c.
  *
  * On Linux a lock is one word that sleepers wait for by futex: free, held, or
  * held with sleepers (perhaps). Elsewhere, and with CUARENA_NO_FUTEX, it is a
@@ -22,6 +23,19 @@
 #else
 #define CUAI_LOCK_FUTEX 0
 #include <pthread.h>
+#endif
+
+/* Whether the C library knows that the process has this thread only. Then the
+ * atomic instructions, most of a free lock's cost, are left out; a thread that
+ * is made later sees all that was done before. */
+#if defined(__GLIBC__) && defined(__has_include)
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#define CUAI_ALONE (__libc_single_threaded != 0)
+#endif
+#endif
+#ifndef CUAI_ALONE
+#define CUAI_ALONE false
 #endif
 
 #if CUAI_LOCK_FUTEX
@@ -82,14 +96,30 @@ static inline bool cuai_lock_try(cuai_lock_t *lock)
         memory_order_relaxed);
 }
 
+/* Without another thread a lock is only a mark. */
+static inline bool cuai_lock_alone(cuai_lock_t *lock)
+{
+    if (atomic_load_explicit(&lock->state, memory_order_relaxed) !=
+        CUAI_LOCK_FREE)
+        return false;
+    atomic_store_explicit(&lock->state, CUAI_LOCK_HELD, memory_order_relaxed);
+    return true;
+}
+
 static inline void cuai_lock(cuai_lock_t *lock)
 {
-    if (CUAI_UNLIKELY(!cuai_lock_try(lock)))
+    bool taken = CUAI_ALONE ? cuai_lock_alone(lock) : cuai_lock_try(lock);
+    if (CUAI_UNLIKELY(!taken))
         cuai_lock_contended(lock);
 }
 
 static inline void cuai_unlock(cuai_lock_t *lock)
 {
+    if (CUAI_ALONE) {
+        atomic_store_explicit(&lock->state, CUAI_LOCK_FREE,
+                              memory_order_relaxed);
+        return;
+    }
     uint32_t was = atomic_exchange_explicit(&lock->state, CUAI_LOCK_FREE,
                                             memory_order_release);
     CUAI_ASSERT(was != CUAI_LOCK_FREE);

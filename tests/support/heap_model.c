@@ -153,7 +153,7 @@ uint64_t model_any_alignment(model_t *model)
 
 static uint64_t any_threshold(choice_t *choice, uint64_t granule)
 {
-    switch (choose(choice, 4)) {
+    switch (choose(choice, 6)) {
     case 0:
         return granule * (1 + choose(choice, 16));
     case 1:
