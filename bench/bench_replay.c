@@ -3,9 +3,9 @@
  * the pointer calls and with the block calls, in turns with pairs of lock and
  * unlock of a pthread mutex that nobody else wants.
  *
- * The C library may leave the atomic operations out of a mutex while a process
- * has a single thread. So pairs are measured once more with a second thread,
- * which sleeps. The arena's lock knows no such short cut.
+ * Atomic instructions may be left out of a mutex, and of the arena's lock,
+ * while a process has a single thread. So there are two tables: before and
+ * after this one has a second thread, which sleeps.
  *
  *   bench_replay TRACE...
  */
@@ -18,7 +18,7 @@
 #include "bench.h"
 #include "player.h"
 
-#define ROUNDS 150 /* short ones: some go by undisturbed */
+#define ROUNDS 100 /* short ones: some go by undisturbed */
 #define PAIRS 200000
 #define EVENTS_PER_ROUND 200000
 
@@ -103,6 +103,13 @@ static times_t measure_all(char **paths, int count)
                      exp(logs.blocks / count)};
 }
 
+static void print_table(const char *threads, char **paths, int count)
+{
+    printf("%-18s %8s %9s %7s %14s %12s\n", threads, "pair", "pointers",
+           "blocks", "pointers/pair", "blocks/pair");
+    print_row("geometric mean", measure_all(paths, count));
+}
+
 static void *pass_gate(void *gate)
 {
     pthread_mutex_lock(gate);
@@ -110,28 +117,16 @@ static void *pass_gate(void *gate)
     return NULL;
 }
 
-static double time_pair_of_two_threads(void)
+int main(int argc, char **argv)
 {
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     pthread_t thread;
-    double best = 0;
+    expect(argc > 1, "usage: bench_replay TRACE...");
+    print_table("one thread", argv + 1, argc - 1);
     pthread_mutex_lock(&gate);
-    expect(pthread_create(&thread, NULL, pass_gate, &gate) == 0, "a thread");
-    for (int i = 0; i < ROUNDS; i++)
-        keep_best(&best, time_pair());
+    expect(!pthread_create(&thread, NULL, pass_gate, &gate), "a thread");
+    print_table("two threads", argv + 1, argc - 1);
     pthread_mutex_unlock(&gate);
     pthread_join(thread, NULL);
-    return best;
-}
-
-int main(int argc, char **argv)
-{
-    expect(argc > 1, "usage: bench_replay TRACE...");
-    printf("%-18s %8s %9s %7s %14s %12s\n", "ns per call, best", "pair",
-           "pointers", "blocks", "pointers/pair", "blocks/pair");
-    times_t means = measure_all(argv + 1, argc - 1);
-    print_row("geometric mean", means);
-    means.pair = time_pair_of_two_threads();
-    print_row("... of two threads", means);
     return EXIT_SUCCESS;
 }

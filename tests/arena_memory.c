@@ -12,6 +12,9 @@ static const char *const op_names[OP_COUNT] = {
     "available", "get",  "give_back", "grow", "shrink",
     "punch",     "fill", "relocate",  "zero", "end"};
 
+/* Addresses that it sets aside for one segment: tools that watch memory have
+ * little to spare. */
+#define RESERVE_MOST GIB(1)
 #define FRESH_BYTE 0xa5
 #define GRAIN_UNBACKED 0
 #define GRAIN_BACKED 1
@@ -218,8 +221,10 @@ static cuarena_status_t get_segment(test_memory_t *memory, uint64_t bytes,
     check_grain(memory, bytes, reserve);
     if (bytes == 0 || reserve < bytes)
         fault(memory, "get of no bytes, or more bytes than addresses");
-    if (memory->ops.grow == NULL)
+    if (memory->ops.grow == NULL || reserve < bytes)
         reserve = bytes;
+    else if (reserve > RESERVE_MOST)
+        reserve = bytes > RESERVE_MOST ? bytes : RESERVE_MOST;
     memory_record_t *record = free_record(memory);
     if (record == NULL || check_budget(memory, bytes) != CUARENA_OK)
         return CUARENA_OUT_OF_MEMORY;

@@ -661,6 +661,33 @@ START_TEST(test_resize_pool_refused_by_the_memory_changes_nothing)
 }
 END_TEST
 
+/* The grain that the pool's end lies in is a hole then. */
+START_TEST(test_resize_pool_to_an_odd_size_over_a_hole)
+{
+    fixture_t f;
+    cuarena_block_t row[COUNT];
+    uint64_t odd = 5 * GRAIN + 256;
+    fixture_open(&f, KIND_CUSTOM_POOL, COUNT * GRAIN);
+    take_row(&f, row, COUNT, GRAIN);
+    drop_block(&f, row[4]);
+    drop_block(&f, row[5]);
+    row[4] = row[5] = 0;
+    expect_u64(trim(&f, 0), 2 * GRAIN);
+    drop_row(&f, row, COUNT, GRAIN);
+    step_ok(&f, cuarena_resize_pool(f.arena, odd));
+    void *pointer = take(&f, odd);
+    paint(&f, pointer, odd, 1);
+    expect_u64(held(&f), 6 * GRAIN);
+    step_ok(&f, cuarena_resize_pool(f.arena, 6 * GRAIN));
+    expect_painted(&f, pointer, odd, 1);
+    drop(&f, pointer);
+    pointer = take(&f, 6 * GRAIN);
+    paint(&f, pointer, 6 * GRAIN, 2);
+    drop(&f, pointer);
+    fixture_close(&f);
+}
+END_TEST
+
 START_TEST(test_resize_pool_keeps_the_stable_region)
 {
     fixture_t f;
@@ -736,6 +763,7 @@ int main(void)
                   test_resize_pool_below_what_lives_changes_nothing,
                   test_resize_pool_into_a_new_segment_moves_all,
                   test_resize_pool_into_a_smaller_segment,
+                  test_resize_pool_to_an_odd_size_over_a_hole,
                   test_resize_pool_into_a_new_segment_is_busy_with_pins,
                   test_resize_pool_keeps_the_stable_region,
                   test_resize_pool_above_the_limit));

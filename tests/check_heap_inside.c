@@ -92,7 +92,7 @@ DAMAGE(range_down_wild, record_of('a')->down = WILD)
 
 DAMAGE(lane_bytes, map.heap->lanes[0]->free_bytes += 256)
 DAMAGE(lane_ranges, map.heap->lanes[0]->ranges += 1)
-DAMAGE(lane_top, map.heap->lanes[0]->tops[31] ^= 3)
+DAMAGE(lane_top, map.heap->lanes[0]->tops[3] ^= UINT64_C(3) << 56)
 DAMAGE(lane_bit, map.heap->lanes[0]->bits[3] ^= 2)
 DAMAGE(lane_head, map.heap->lanes[0]->heads[CUAI_LISTS - 1] = 1)
 
@@ -226,6 +226,38 @@ START_TEST(test_id_slot_retires_when_it_ends_as_a_spacer)
     expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 2)));
     expect_map(&map, "-4 b1");
     expect_u64(map.heap->retired, 1);
+}
+END_TEST
+
+#define MANY 600
+
+static void take_many(cuarena_block_t *blocks, int count)
+{
+    for (int i = 0; i < count; i++)
+        expect_ok(cuarena_heap_alloc(
+            map.heap, &(cuarena_heap_request_t){.size = MAP_GRANULE},
+            &blocks[i], &(uint64_t){0}));
+    expect_valid(map.heap);
+}
+
+/* Retired slots are not there for anybody any more. */
+START_TEST(test_id_slots_retired_are_not_counted_on)
+{
+    cuarena_block_t blocks[5 * MANY];
+    map_open(&map, "");
+    expect_ok(map_segment(&map, 0, 5 * MANY));
+    take_many(blocks, MANY);
+    for (int i = 0; i < MANY; i++) {
+        cuai_slot_t slot = (cuai_slot_t)(blocks[i] & CUAI_SLOT_MASK);
+        map.heap->records[slot].generation = CUAI_LAST_GENERATION;
+        expect_ok(cuarena_heap_free(map.heap, cuai_id(map.heap, slot), 0));
+    }
+    expect_u64(map.heap->retired, MANY);
+    map_lane(&map, 2);
+    take_many(blocks, 5 * MANY);
+    for (int i = 0; i < 5 * MANY; i++)
+        expect_ok(cuarena_heap_free(map.heap, blocks[i],
+                                    map_lane(&map, i % 2 == 0 ? 1 : 2)));
 }
 END_TEST
 
@@ -495,7 +527,8 @@ static void add_generations(Suite *suite)
 {
     add(suite, "generations",
         TEST_LIST(test_id_slot_retires_after_its_last_generation,
-                  test_id_slot_retires_when_it_ends_as_a_spacer));
+                  test_id_slot_retires_when_it_ends_as_a_spacer,
+                  test_id_slots_retired_are_not_counted_on));
 }
 
 static void add_look_up(Suite *suite)

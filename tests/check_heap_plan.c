@@ -230,6 +230,19 @@ START_TEST(test_plan_all_max_bytes)
 }
 END_TEST
 
+START_TEST(test_plan_all_max_bytes_may_be_spent_to_the_last)
+{
+    cuarena_heap_plan_options_t options = all_the_way();
+    options.max_bytes = 7 * 256;
+    map_open(&map, "-2 a3 -1 b4");
+    expect_ok(make(&options));
+    expect_moves(2);
+    options.max_bytes = 7 * 256 - 1;
+    expect_ok(make(&options));
+    expect_moves(1);
+}
+END_TEST
+
 START_TEST(test_plan_goal_beyond_max_bytes_is_fragmented)
 {
     map_open(&map, "-2 a3 -2 b9 -5");
@@ -931,6 +944,7 @@ static void add_limits(Suite *suite)
 {
     add(suite, "limits",
         TEST_LIST(test_plan_all_max_moves, test_plan_all_max_bytes,
+                  test_plan_all_max_bytes_may_be_spent_to_the_last,
                   test_plan_goal_beyond_max_bytes_is_fragmented,
                   test_plan_goal_beyond_max_moves_is_fragmented));
 }

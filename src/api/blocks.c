@@ -86,7 +86,7 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
     if (CUAI_LIKELY(arena->slow == 0 && heap->plain)) {
         cuai_slot_t slot = cuai_slot_of(heap, block);
         const cuai_record_t *r = cuai_record(heap, slot);
-        if (CUAI_LIKELY(cuai_nature(r) == BLOCK_NATURE &&
+        if (CUAI_LIKELY(cuai_has_nature(r, BLOCK_NATURE) &&
                         cuai_tag_of(r) == 0)) {
             cuai_hot_give(
                 heap, cuai_table_link(&heap->table, heap->records, r->offset));

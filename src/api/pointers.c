@@ -121,7 +121,7 @@ cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
         cuai_slot_t *link =
             cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
         const cuai_record_t *r = cuai_record(heap, *link);
-        if (CUAI_LIKELY(cuai_nature(r) == POINTER_NATURE &&
+        if (CUAI_LIKELY(cuai_has_nature(r, POINTER_NATURE) &&
                         cuai_tag_of(r) == 0)) {
             cuai_hot_give(heap, link);
             cuai_unlock(&arena->lock);

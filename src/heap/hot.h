@@ -33,6 +33,11 @@ static inline cuai_slot_t cuai_hot_first(const cuarena_heap_t *heap,
     return 0;
 }
 
+static inline uint32_t cuai_hot_class(const cuarena_heap_t *heap, uint64_t size)
+{
+    return cuai_class_small(size >> heap->granule_log2);
+}
+
 /* The owner of a range of the zone that has room; 0: none. */
 static inline cuai_slot_t cuai_hot_look(const cuarena_heap_t *heap,
                                         uint32_t zone, uint32_t class,
@@ -48,14 +53,15 @@ static inline cuai_slot_t cuai_hot_look(const cuarena_heap_t *heap,
     return class == CUAI_NO_CLASS ? 0 : index->heads[cuai_list_of(zone, class)];
 }
 
-/* The owner of the range that serves a request; 0: not in the first zones. */
-static inline cuai_slot_t cuai_hot_place(const cuarena_heap_t *heap,
-                                         uint64_t size, bool high)
+/* The owner of the range that serves a request, by the same steps as
+ * cuai_place; 0: only a search of all may still find one. */
+static CUAI_INLINE cuai_slot_t cuai_hot_place(const cuarena_heap_t *heap,
+                                              uint64_t size, bool high)
 {
     const cuai_index_t *index = heap->settled;
-    uint32_t class = cuai_class(heap, size);
-    uint32_t zone =
-        cuai_next_zone(index, high ? CUAI_ZONES - 1 : 0, class + 1, high);
+    const uint32_t end = high ? CUAI_ZONES - 1 : 0;
+    uint32_t class = cuai_hot_class(heap, size);
+    uint32_t zone = cuai_next_zone(index, end, class + 1, high);
     for (int tries = 0; zone != CUAI_NO_ZONE && tries < CUAI_ZONE_TRIES;
          tries++) {
         cuai_slot_t slot = cuai_hot_look(heap, zone, class, size);
@@ -64,60 +70,61 @@ static inline cuai_slot_t cuai_hot_place(const cuarena_heap_t *heap,
         zone =
             cuai_next_zone(index, high ? zone - 1 : zone + 1, class + 1, high);
     }
-    return 0;
+    zone = cuai_next_zone(index, end, class + 2, high);
+    if (zone == CUAI_NO_ZONE)
+        return 0;
+    class = cuai_zone_first(index, zone, class + 1);
+    return index->heads[cuai_list_of(zone, class)];
 }
 
-/* The block gets the upper end of the owner's range. */
-static inline void cuai_hot_cut_high(cuarena_heap_t *heap, cuai_slot_t owner,
-                                     cuai_slot_t slot, uint64_t rest)
+/* Divides the owner's range: the block gets its upper or lower end, what is
+ * left stays with the owner or goes to the block. */
+static CUAI_INLINE void cuai_hot_cut(cuarena_heap_t *heap, cuai_slot_t owner,
+                                     cuai_slot_t slot, uint64_t size, bool high)
 {
     cuai_index_t *index = heap->settled;
     cuai_record_t *o = cuai_record(heap, owner);
     cuai_record_t *r = cuai_record(heap, slot);
-    uint32_t zone = o->list / CUAI_CLASSES;
-    uint32_t class = cuai_class(heap, rest);
-    r->offset = cuai_end(o) + rest;
-    r->key = 0;
-    o->key = cuai_range_key(rest, 0);
-    if (class == o->list % CUAI_CLASSES)
-        return;
-    cuai_index_remove(index, heap->records, owner);
-    cuai_index_insert(index, heap->records, owner, cuai_list_of(zone, class));
-}
-
-/* The block gets the lower end, and what is left of the range. */
-static inline void cuai_hot_cut_low(cuarena_heap_t *heap, cuai_slot_t owner,
-                                    cuai_slot_t slot, uint64_t rest)
-{
-    cuai_index_t *index = heap->settled;
-    cuai_record_t *o = cuai_record(heap, owner);
-    cuai_record_t *r = cuai_record(heap, slot);
-    r->offset = cuai_end(o);
-    r->key = cuai_range_key(rest, 0);
+    uint64_t rest = cuai_range(o) - size;
+    uint64_t start = cuai_end(o);
+    cuai_record_t *keeper = high ? o : r;
+    r->offset = high ? start + rest : start;
     o->key = 0;
-    uint32_t list = cuai_list_for(heap, cuai_end(r), rest);
-    if (list == o->list) {
-        cuai_index_replace(index, heap->records, owner, slot);
+    r->key = 0;
+    keeper->key = cuai_range_key(rest, 0);
+    if (rest == 0) {
+        index->ranges--;
+        cuai_index_remove(index, heap->records, owner);
         return;
     }
+    uint32_t class = cuai_hot_class(heap, rest);
+    if (high && class == o->list % CUAI_CLASSES)
+        return;
+    uint32_t zone =
+        high ? o->list / CUAI_CLASSES : cuai_zone_of(heap, start + size);
     cuai_index_remove(index, heap->records, owner);
-    cuai_index_insert(index, heap->records, slot, list);
+    cuai_index_insert(index, heap->records, high ? owner : slot,
+                      cuai_list_of(zone, class));
 }
 
-/* The block gets all of it. */
-static inline void cuai_hot_cut_all(cuarena_heap_t *heap, cuai_slot_t owner,
-                                    cuai_slot_t slot)
+/* Both ends have their own copy of the code, in which `high` is a constant. */
+static CUAI_INLINE cuai_slot_t cuai_hot_take_from(cuarena_heap_t *heap,
+                                                  cuai_slot_t slot,
+                                                  uint64_t size,
+                                                  uint64_t nature, bool high)
 {
-    cuai_record_t *o = cuai_record(heap, owner);
+    cuai_slot_t owner = cuai_hot_place(heap, size, high);
+    if (CUAI_UNLIKELY(owner == 0))
+        return 0;
     cuai_record_t *r = cuai_record(heap, slot);
-    r->offset = cuai_end(o);
-    r->key = 0;
-    o->key = 0;
-    heap->settled->ranges--;
-    cuai_index_remove(heap->settled, heap->records, owner);
+    heap->spare = r->next;
+    r->size = size;
+    cuai_set_nature(r, nature | heap->align_nature); /* before it has a list */
+    cuai_hot_cut(heap, owner, slot, size, high);
+    return owner;
 }
 
-/* `nature` says what the block is: see cuai_nature. 0: nothing was done, take
+/* `nature` says what the block is: see CUAI_NATURE. 0: nothing was done, take
  * the long path. */
 static inline cuai_slot_t cuai_hot_take(cuarena_heap_t *heap, uint64_t size,
                                         uint64_t requested, uint64_t nature)
@@ -127,21 +134,13 @@ static inline cuai_slot_t cuai_hot_take(cuarena_heap_t *heap, uint64_t size,
                       heap->live_blocks >= heap->max_blocks))
         return 0;
     bool high = cuai_goes_high(heap, heap->settled->free_bytes, size);
-    cuai_slot_t owner = cuai_hot_place(heap, size, high);
+    cuai_slot_t owner =
+        high ? cuai_hot_take_from(heap, slot, size, nature, true)
+             : cuai_hot_take_from(heap, slot, size, nature, false);
     if (CUAI_UNLIKELY(owner == 0))
         return 0;
     cuai_record_t *r = cuai_record(heap, slot);
-    heap->spare = r->next;
-    r->size = size;
     r->asked = cuai_asked(requested, 0);
-    cuai_set_nature(r, nature | heap->align_nature);
-    uint64_t rest = cuai_range(cuai_record(heap, owner)) - size;
-    if (rest == 0)
-        cuai_hot_cut_all(heap, owner, slot);
-    else if (high)
-        cuai_hot_cut_high(heap, owner, slot, rest);
-    else
-        cuai_hot_cut_low(heap, owner, slot, rest);
     cuai_link_after(heap, owner, slot);
     cuai_table_insert(&heap->table, heap->records, slot);
     heap->settled->free_bytes -= size;
@@ -152,34 +151,28 @@ static inline cuai_slot_t cuai_hot_take(cuarena_heap_t *heap, uint64_t size,
 /* ---- Free -------------------------------------------------------------- */
 
 /* The range of `prev` becomes `bytes`: its own, the block's, and that of
- * `slot`, the block's. Whichever is in the right list already stays there. */
+ * `slot`, the block's. */
 static inline void cuai_hot_merge(cuarena_heap_t *heap, cuai_slot_t prev,
                                   cuai_slot_t slot, uint64_t bytes)
 {
     cuai_index_t *index = heap->settled;
-    cuai_record_t *records = heap->records;
-    cuai_record_t *p = &records[prev];
-    const cuai_record_t *r = &records[slot];
-    uint32_t class = cuai_class(heap, bytes);
-    index->ranges += 1 - (uint64_t)(p->key != 0) - (uint64_t)(r->key != 0);
-    if (p->key != 0) {
-        uint32_t list = cuai_list_of(p->list / CUAI_CLASSES, class);
-        if (r->key != 0)
-            cuai_index_remove(index, records, slot);
-        if (list == p->list)
+    cuai_record_t *p = cuai_record(heap, prev);
+    uint32_t class = cuai_hot_class(heap, bytes);
+    uint32_t zone = cuai_zone_of(heap, cuai_end(p));
+    uint64_t key = p->key;
+    if (cuai_record(heap, slot)->key != 0) {
+        index->ranges--;
+        cuai_index_remove(index, heap->records, slot);
+    }
+    p->key = cuai_range_key(bytes, 0);
+    if (key != 0) {
+        if (p->list == cuai_list_of(zone, class))
             return;
-        cuai_index_remove(index, records, prev);
-        cuai_index_insert(index, records, prev, list);
-        return;
+        cuai_index_remove(index, heap->records, prev);
+    } else {
+        index->ranges++;
     }
-    uint32_t list = cuai_list_of(cuai_zone_of(heap, cuai_end(p)), class);
-    if (r->key != 0 && r->list == list) {
-        cuai_index_replace(index, records, slot, prev);
-        return;
-    }
-    if (r->key != 0)
-        cuai_index_remove(index, records, slot);
-    cuai_index_insert(index, records, prev, list);
+    cuai_index_insert(index, heap->records, prev, cuai_list_of(zone, class));
 }
 
 /* Ends the block that `link` of the look-up names. The heap is plain. */
@@ -193,7 +186,6 @@ static inline void cuai_hot_give(cuarena_heap_t *heap, cuai_slot_t *link)
     heap->settled->free_bytes += r->size;
     uint64_t bytes = cuai_range(p) + r->size + cuai_range(r);
     cuai_hot_merge(heap, r->prev, slot, bytes);
-    p->key = cuai_range_key(bytes, 0);
     cuai_unlink(heap, slot);
     cuai_slot_end(heap, slot);
 }

@@ -40,8 +40,8 @@ _Static_assert(CUAI_CLASSES == 2 * 64, "two words of bits per zone");
 
 typedef struct cuai_index {
     uint64_t free_bytes;
-    uint64_t ranges; /* counted by the callers */
-    uint8_t tops[CUAI_ZONES];
+    uint64_t ranges;               /* counted by the callers */
+    uint64_t tops[CUAI_ZONES / 8]; /* zone z: byte z % 8 of word z / 8 */
     uint64_t bits[CUAI_LISTS / 64];
     cuai_slot_t heads[CUAI_LISTS];
 } cuai_index_t;
@@ -49,43 +49,63 @@ typedef struct cuai_index {
 /* ---- Classes ----------------------------------------------------------------
  */
 
-/* The class of a size of `granules` >= 1. But for the last class, a range of
- * class c is smaller than any of class c + 1. */
-static inline uint32_t cuai_class_of(uint64_t granules)
+/* The class of a size of `granules` >= 1 if there were no last class: for
+ * ranges below CUAI_SMALL_GRANULES. */
+static inline uint32_t cuai_class_small(uint64_t granules)
 {
     uint32_t top = cuai_log2_floor(granules | 1u << CUAI_CLASS_BITS);
     uint32_t shift = top - CUAI_CLASS_BITS;
-    uint32_t class = (shift << CUAI_CLASS_BITS) + (uint32_t)(granules >> shift);
+    return (shift << CUAI_CLASS_BITS) + (uint32_t)(granules >> shift);
+}
+
+/* The class of any size. But for the last class, a range of class c is smaller
+ * than any of class c + 1. */
+static inline uint32_t cuai_class_of(uint64_t granules)
+{
+    uint32_t class = cuai_class_small(granules);
     return class < CUAI_LAST_CLASS ? class : CUAI_LAST_CLASS;
 }
 
+/* A power of two of class CUAI_LAST_CLASS - 2. */
+#define CUAI_SMALL_GRANULES (UINT64_C(1) << 32)
+
 /* ---- Zones ------------------------------------------------------------- */
 
-/* The first class >= `class` of a zone that has a range, or NO_CLASS. */
+/* The first class >= `class` of a zone that has a range, or NO_CLASS. Selects
+ * instead of branches: which word it is in cannot be foretold. */
 static inline uint32_t cuai_zone_first(const cuai_index_t *index, uint32_t zone,
                                        uint32_t class)
 {
     const uint64_t *words = &index->bits[zone * 2];
     uint64_t bits = ~UINT64_C(0) << class % 64;
-    if (class < 64) {
-        if ((words[0] & bits) != 0)
-            return cuai_ctz(words[0] & bits);
-        bits = ~UINT64_C(0);
-    }
-    bits &= words[1];
-    return bits != 0 ? 64 + cuai_ctz(bits) : CUAI_NO_CLASS;
+    uint64_t low = class < 64 ? words[0] & bits : 0;
+    uint64_t high = class < 64 ? words[1] : words[1] & bits;
+    uint64_t word = low != 0 ? low : high;
+    uint32_t base = low != 0 ? 0 : 64;
+    return word != 0 ? base + cuai_ctz(word) : CUAI_NO_CLASS;
 }
 
-static inline uint8_t cuai_zone_top(const cuai_index_t *index, uint32_t zone)
+/* The top that the index keeps. Words, not bytes, are loaded and stored: a load
+ * of more than the last store wrote waits for that to reach the cache. */
+static inline uint32_t cuai_index_top(const cuai_index_t *index, uint32_t zone)
+{
+    return (uint32_t)(index->tops[zone / 8] >> zone % 8 * 8) & 0xff;
+}
+
+static inline void cuai_index_set_top(cuai_index_t *index, uint32_t zone,
+                                      uint32_t old, uint32_t top)
+{
+    index->tops[zone / 8] ^= (uint64_t)(old ^ top) << zone % 8 * 8;
+}
+
+/* The top that its lists give a zone. */
+static inline uint32_t cuai_zone_top(const cuai_index_t *index, uint32_t zone)
 {
     const uint64_t *words = &index->bits[zone * 2];
     if (words[1] != 0)
-        return (uint8_t)(65 + cuai_log2_floor(words[1]));
-    return words[0] != 0 ? (uint8_t)(1 + cuai_log2_floor(words[0])) : 0;
+        return 65 + cuai_log2_floor(words[1]);
+    return words[0] != 0 ? 1 + cuai_log2_floor(words[0]) : 0;
 }
-
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-               "byte i of a word is its bits 8i and up");
 
 /*
  * Of eight zones, those whose top is at least `top`, by the highest bit of
@@ -97,9 +117,7 @@ static inline uint64_t cuai_zones_from(const cuai_index_t *index,
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     const uint64_t high = ones << 7;
-    uint64_t tops;
-    memcpy(&tops, &index->tops[eighth * 8], sizeof tops);
-    return ((tops | high) - top * ones) & high;
+    return ((index->tops[eighth] | high) - top * ones) & high;
 }
 
 /* The lowest zone from `from` on whose top is at least `top`, or NO_ZONE. */
@@ -142,6 +160,8 @@ static inline uint32_t cuai_list_of(uint32_t zone, uint32_t class)
     return zone << CUAI_CLASSES_LOG2 | class;
 }
 
+/* Without a branch for an empty list, which could not be foretold: the ROOT's
+ * links take what is written to no record. */
 static inline void cuai_index_insert(cuai_index_t *index,
                                      cuai_record_t *records, cuai_slot_t slot,
                                      uint32_t list)
@@ -152,17 +172,26 @@ static inline void cuai_index_insert(cuai_index_t *index,
     r->up = 0;
     r->down = head;
     index->heads[list] = slot;
-    if (head != 0) {
-        records[head].up = slot;
-        return;
-    }
+    records[head].up = slot;
     index->bits[list / 64] |= UINT64_C(1) << list % 64;
-    uint8_t top = (uint8_t)(list % CUAI_CLASSES + 1);
-    uint8_t *zone_top = &index->tops[list / CUAI_CLASSES];
-    if (top > *zone_top)
-        *zone_top = top;
+    uint32_t zone = list / CUAI_CLASSES;
+    uint32_t top = list % CUAI_CLASSES + 1;
+    uint32_t old = cuai_index_top(index, zone);
+    if (top > old)
+        cuai_index_set_top(index, zone, old, top);
 }
 
+/* The list became empty. */
+static inline void cuai_index_vacate(cuai_index_t *index, uint32_t list)
+{
+    index->bits[list / 64] &= ~(UINT64_C(1) << list % 64);
+    uint32_t zone = list / CUAI_CLASSES;
+    uint32_t top = list % CUAI_CLASSES + 1;
+    if (cuai_index_top(index, zone) == top)
+        cuai_index_set_top(index, zone, top, cuai_zone_top(index, zone));
+}
+
+/* Most lists have one range: that case first. */
 static inline void cuai_index_remove(cuai_index_t *index,
                                      cuai_record_t *records, cuai_slot_t slot)
 {
@@ -170,19 +199,14 @@ static inline void cuai_index_remove(cuai_index_t *index,
     cuai_slot_t up = r->up;
     cuai_slot_t down = r->down;
     uint32_t list = r->list;
-    if (down != 0)
-        records[down].up = up;
-    if (up != 0) {
-        records[up].down = down;
+    if (CUAI_LIKELY((up | down) == 0)) {
+        index->heads[list] = 0;
+        cuai_index_vacate(index, list);
         return;
     }
-    index->heads[list] = down;
-    if (down != 0)
-        return;
-    index->bits[list / 64] &= ~(UINT64_C(1) << list % 64);
-    uint32_t zone = list / CUAI_CLASSES;
-    if (index->tops[zone] == list % CUAI_CLASSES + 1)
-        index->tops[zone] = cuai_zone_top(index, zone);
+    cuai_slot_t *link = up != 0 ? &records[up].down : &index->heads[list];
+    records[down].up = up;
+    *link = down;
 }
 
 /* `slot` takes the place of `other` in its list. */

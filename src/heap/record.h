@@ -88,9 +88,9 @@ _Static_assert(sizeof(cuai_record_t) == 64, "one cache line");
 #define CUAI_NATURE(pins, kind, flags)                                         \
     ((uint64_t)(pins) << 16 | (uint64_t)(kind) << 32 | (uint64_t)(flags) << 40)
 #define CUAI_ALIGN_NATURE(align_log2) ((uint64_t)(align_log2) << 48)
-/* What makes a block as its nature says, and still: not how it is aligned. */
-#define CUAI_NATURE_MASK                                                       \
-    (CUAI_NATURE(0xffff, 0xff, 0xff) | UINT64_C(0xff) << 56)
+/* Of its upper half, what makes a block as its nature says, and still: not how
+ * it is aligned. */
+#define CUAI_NATURE_MASK UINT32_C(0xff00ffff)
 _Static_assert(offsetof(cuai_record_t, list) == 56 &&
                    offsetof(cuai_record_t, pins) == 58 &&
                    offsetof(cuai_record_t, kind) == 60 &&
@@ -99,14 +99,18 @@ _Static_assert(offsetof(cuai_record_t, list) == 56 &&
                    offsetof(cuai_record_t, moving) == 63,
                "the nature of a record is its last word");
 
-static inline uint64_t cuai_nature(const cuai_record_t *r)
+/* Whether the block is as its nature says, whatever its list and alignment.
+ * The list is left out of the load: it is stored by itself, and a load that
+ * spans two stores waits for both to reach the cache. */
+static inline bool cuai_has_nature(const cuai_record_t *r, uint64_t nature)
 {
-    uint64_t word;
-    memcpy(&word, &r->list, sizeof word);
-    return word & CUAI_NATURE_MASK;
+    uint32_t half;
+    memcpy(&half, &r->kind, sizeof half);
+    return (half & CUAI_NATURE_MASK) == nature >> 32 &&
+           r->pins == (uint16_t)(nature >> 16);
 }
 
-/* Of a block that is in no list. */
+/* Of a block that is in no list: its range gets one afterwards. */
 static inline void cuai_set_nature(cuai_record_t *r, uint64_t nature)
 {
     memcpy(&r->list, &nature, sizeof nature);

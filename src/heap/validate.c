@@ -206,7 +206,7 @@ static void audit_zone(audit_t *audit, uint32_t lane, uint32_t zone,
                        uint64_t *ranges)
 {
     const cuai_index_t *index = audit->heap->lanes[lane];
-    EXPECT(audit, index->tops[zone] == cuai_zone_top(index, zone),
+    EXPECT(audit, cuai_index_top(index, zone) == cuai_zone_top(index, zone),
            "lane %u zone %u: the top is wrong", lane, zone);
     for (uint32_t class = 0; class < CUAI_CLASSES && !audit->corrupt;
          class ++) {
@@ -309,8 +309,10 @@ static void audit_counts(audit_t *audit)
         capacity += heap->segments[i].end - heap->segments[i].begin;
     expect_equal(audit, "capacity", capacity, heap->capacity);
     EXPECT(audit,
-           heap->plain == (heap->lane_count == 1 && heap->plans == 0 &&
-                           heap->spacers == 0 && heap->split_threshold == 0),
+           heap->plain ==
+               (heap->lane_count == 1 && heap->plans == 0 &&
+                heap->spacers == 0 && heap->split_threshold == 0 &&
+                heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES),
            "the heap is wrong about being plain");
 }
 

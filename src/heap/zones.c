@@ -61,6 +61,7 @@ static void set_zones(cuarena_heap_t *heap, uint64_t base, uint64_t end)
 void cuai_zones_fit(cuarena_heap_t *heap)
 {
     cuai_placement_fit(heap);
+    cuai_note_plain(heap);
     if (heap->segment_count == 0)
         return;
     uint64_t base = heap->segments[0].begin;
