@@ -218,6 +218,7 @@ CUARENA_API cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer);
  * caller says that nothing uses them now). 0 bytes frees and gives NULL; a
  * NULL pointer allocates. BUSY if it would have to move and was pinned by
  * cuarena_block_pin; a stable block never moves: FRAGMENTED or OUT_OF_MEMORY.
+ * Dedicated and adopted blocks keep their size: UNSUPPORTED.
  * On failure block and contents are as they were. Cost: the bytes moved.
  */
 CUARENA_API cuarena_status_t cuarena_resize(cuarena_t *arena, void *pointer,
@@ -440,7 +441,8 @@ typedef struct cuarena_stats {
     uint64_t bookkeeping_bytes;
 } cuarena_stats_t;
 CUARENA_API void cuarena_stats_init(cuarena_stats_t *stats);
-/* Constant time. For REGION_ALL the peaks are of the whole. */
+/* Constant time. For REGION_ALL the peaks are of the whole. A stable request
+ * that was served without a stable region counts as dynamic. */
 CUARENA_API cuarena_status_t cuarena_stats(cuarena_t *arena, int32_t region,
                                            cuarena_stats_t *stats);
 /* Live, requested, counts and peaks of one tag; the rest is 0. */

@@ -120,7 +120,7 @@ static cuarena_status_t move_pool(cuai_call_t *call, uint64_t bytes)
     cuarena_status_t status = check_movable(arena);
     if (status != CUARENA_OK)
         return status;
-    cuai_batch_t batch;
+    cuai_batch_t batch = {0};
     status = cuai_move_pool(arena, bytes, &batch);
     if (status == CUARENA_OK) {
         cuai_call_note(call, CUARENA_EVENT_COMPACT, batch.bytes);

@@ -43,20 +43,22 @@ static uint64_t room_for(const cuarena_t *arena, const cuai_want_t *want)
 }
 
 /* The least that has to be filled in for `need` bytes together: from the
- * hole's lower end, from its upper end, or all of it. 0: it will not do. */
+ * hole's lower end, from its upper end, or all of it. STEP_NONE: it will not
+ * do. A hole that ends at a pool's odd end has backing to its grain's end. */
 static step_t fill_step(const cuarena_t *arena, const cuai_hole_t *hole,
                         uint64_t need)
 {
     step_t step = {.kind = STEP_FILL, .address = hole->begin};
+    uint64_t whole = grains(arena, hole->bytes);
     uint64_t low = need > hole->below ? grains(arena, need - hole->below) : 0;
     uint64_t high = need > hole->above ? grains(arena, need - hole->above) : 0;
     if (low <= hole->bytes && (low <= high || high > hole->bytes)) {
         step.bytes = low;
-    } else if (high <= hole->bytes) {
+    } else if (high <= hole->bytes && whole == hole->bytes) {
         step.bytes = high;
         step.address = hole->begin + hole->bytes - high;
     } else if (hole->below + hole->bytes + hole->above >= need) {
-        step.bytes = hole->bytes;
+        step.bytes = whole;
     } else {
         step.kind = STEP_NONE;
     }
@@ -123,14 +125,15 @@ static void extend_row(row_t *row, const cuai_hole_t *hole)
 
 /* Filling the first hole of a row that together has room is a beginning; the
  * next step fills the next. */
-static step_t row_step(const row_t *row, const cuai_hole_t *last, uint64_t need)
+static step_t row_step(const cuarena_t *arena, const row_t *row,
+                       const cuai_hole_t *last, uint64_t need)
 {
     step_t step = {.kind = STEP_NONE};
     if (row->bytes + last->above < need || row->first.at_end)
         return step;
     return (step_t){.kind = STEP_FILL,
                     .address = row->first.begin,
-                    .bytes = row->first.bytes};
+                    .bytes = grains(arena, row->first.bytes)};
 }
 
 /* The best step of each kind so far. */
@@ -149,7 +152,7 @@ static void consider(const cuarena_t *arena, size_t at, uint64_t need,
     uint64_t from = 0;
     while (cuai_next_hole(arena, segment, from, &hole)) {
         extend_row(&row, &hole);
-        prefer(&steps->row, row_step(&row, &hole, need), at);
+        prefer(&steps->row, row_step(arena, &row, &hole, need), at);
         if (hole.at_end)
             prefer(&steps->extend, extend_step(arena, at, &hole, need), at);
         else

@@ -31,11 +31,30 @@ static cuarena_status_t grow_first(cuarena_t *arena,
     return status;
 }
 
-/* The pool's part of the first segment that it did not have before. */
-static cuarena_status_t publish_more(cuarena_t *arena, uint64_t bytes)
+/* Whether a hole reaches up to the pool's end. */
+static bool ends_in_hole(const cuarena_t *arena,
+                         const cuarena_memory_segment_t *segment)
+{
+    uint64_t end = segment->address + arena->pool_bytes;
+    cuai_hole_t hole;
+    uint64_t from = 0;
+    while (cuai_next_hole(arena, segment, from, &hole)) {
+        from = hole.begin + hole.bytes;
+        if (from == end)
+            return true;
+    }
+    return false;
+}
+
+/* The pool's part of the first segment that it did not have before. A hole
+ * goes on to the end of its grain. */
+static cuarena_status_t publish_more(cuarena_t *arena, uint64_t bytes,
+                                     bool from_hole)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[0];
-    uint64_t begin = segment->address + arena->pool_bytes;
+    uint64_t first =
+        from_hole ? grains(arena, arena->pool_bytes) : arena->pool_bytes;
+    uint64_t begin = segment->address + first;
     uint64_t end = segment->address + cuai_min(bytes, segment->bytes);
     return end > begin ? cuai_publish(arena, segment, begin, end - begin)
                        : CUARENA_OK;
@@ -54,6 +73,7 @@ cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes)
     /* What was trimmed from the end stays so until a request needs it. */
     bool trimmed =
         segment.address + segment.bytes < segment.address + arena->pool_bytes;
+    bool from_hole = ends_in_hole(arena, &segment);
     cuarena_status_t status = CUARENA_OK;
     if (!trimmed && more != 0)
         status = grow_first(arena, &segment, wanted);
@@ -62,7 +82,7 @@ cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes)
     if (!trimmed) {
         arena->segments.items[0] = segment;
         cuai_count_held(arena, more);
-        status = publish_more(arena, bytes);
+        status = publish_more(arena, bytes, from_hole);
     }
     if (status == CUARENA_OK)
         arena->pool_bytes = bytes;
@@ -207,7 +227,11 @@ static cuarena_status_t settle_in(cuarena_t *arena, uint64_t bytes,
     if (arena->heaps[CUAI_STABLE] != NULL)
         cuai_heap_rebase(arena->heaps[CUAI_STABLE], delta);
     arena->segments.items[0] = *segment;
+    uint64_t old_bytes = arena->pool_bytes;
     arena->pool_bytes = bytes;
+    if (bytes < old_bytes) /* nothing lives there; ends need no memory */
+        (void)cut_end(arena, segment->address + bytes,
+                      segment->address + old_bytes);
     return publish_holes(arena); /* the pool's new end is one of them */
 }
 

@@ -119,7 +119,7 @@ static size_t collect(cuarena_t *arena, cut_t *cuts, uint64_t most)
     return count;
 }
 
-/* ---- Giving back, without the lock ------------------------------------- */
+/* ---- Giving back ------------------------------------- */
 
 static void execute(const cuarena_t *arena, cuarena_memory_segment_t *segment,
                     const cut_t *cut)
@@ -151,13 +151,15 @@ static void drop_given_back(cuarena_t *arena, const cut_t *cuts, size_t count)
 static uint64_t give_back(cuarena_t *arena, const cut_t *cuts, size_t count)
 {
     uint64_t bytes = 0;
-    cuai_unlock(&arena->lock);
     for (size_t i = 0; i < count; i++) {
-        execute(arena, &arena->segments.items[cuts[i].segment], &cuts[i]);
+        cuarena_memory_segment_t copy = arena->segments.items[cuts[i].segment];
+        cuai_unlock(&arena->lock);
+        execute(arena, &copy, &cuts[i]);
+        cuai_lock(&arena->lock);
+        arena->segments.items[cuts[i].segment] = copy;
+        arena->held -= cuts[i].bytes;
         bytes += cuts[i].bytes;
     }
-    cuai_lock(&arena->lock);
-    arena->held -= bytes;
     drop_given_back(arena, cuts, count);
     return bytes;
 }

@@ -92,6 +92,7 @@ static CUAI_INLINE void cuai_hot_cut(cuarena_heap_t *heap, cuai_slot_t owner,
     o->key = 0;
     r->key = 0;
     keeper->key = cuai_range_key(rest, 0);
+    uint32_t old_zone = o->list / CUAI_CLASSES;
     if (rest == 0) {
         index->ranges--;
         cuai_index_remove(index, heap->records, owner);
@@ -100,11 +101,13 @@ static CUAI_INLINE void cuai_hot_cut(cuarena_heap_t *heap, cuai_slot_t owner,
     uint32_t class = cuai_hot_class(heap, rest);
     if (high && class == o->list % CUAI_CLASSES)
         return;
-    uint32_t zone =
-        high ? o->list / CUAI_CLASSES : cuai_zone_of(heap, start + size);
-    cuai_index_remove(index, heap->records, owner);
-    cuai_index_insert(index, heap->records, high ? owner : slot,
-                      cuai_list_of(zone, class));
+    uint32_t zone = high ? old_zone : cuai_zone_of(heap, start + size);
+    cuai_index_unlink(index, heap->records, owner);
+    cuai_index_link(index, heap->records, high ? owner : slot,
+                    cuai_list_of(zone, class));
+    cuai_index_retop(index, old_zone);
+    if (!high)
+        cuai_index_retop(index, zone);
 }
 
 /* Both ends have their own copy of the code, in which `high` is a constant. */
@@ -165,14 +168,11 @@ static inline void cuai_hot_merge(cuarena_heap_t *heap, cuai_slot_t prev,
         cuai_index_remove(index, heap->records, slot);
     }
     p->key = cuai_range_key(bytes, 0);
-    if (key != 0) {
-        if (p->list == cuai_list_of(zone, class))
-            return;
-        cuai_index_remove(index, heap->records, prev);
-    } else {
-        index->ranges++;
-    }
-    cuai_index_insert(index, heap->records, prev, cuai_list_of(zone, class));
+    if (key != 0)
+        cuai_index_unlink(index, heap->records, prev);
+    index->ranges += key == 0;
+    cuai_index_link(index, heap->records, prev, cuai_list_of(zone, class));
+    cuai_index_retop(index, zone);
 }
 
 /* Ends the block that `link` of the look-up names. The heap is plain. */

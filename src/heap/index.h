@@ -92,19 +92,22 @@ static inline uint32_t cuai_index_top(const cuai_index_t *index, uint32_t zone)
     return (uint32_t)(index->tops[zone / 8] >> zone % 8 * 8) & 0xff;
 }
 
-static inline void cuai_index_set_top(cuai_index_t *index, uint32_t zone,
-                                      uint32_t old, uint32_t top)
-{
-    index->tops[zone / 8] ^= (uint64_t)(old ^ top) << zone % 8 * 8;
-}
-
 /* The top that its lists give a zone. */
 static inline uint32_t cuai_zone_top(const cuai_index_t *index, uint32_t zone)
 {
     const uint64_t *words = &index->bits[zone * 2];
-    if (words[1] != 0)
-        return 65 + cuai_log2_floor(words[1]);
-    return words[0] != 0 ? 1 + cuai_log2_floor(words[0]) : 0;
+    uint64_t word = words[1] != 0 ? words[1] : words[0];
+    uint32_t base = words[1] != 0 ? 65 : 1;
+    return word != 0 ? base + cuai_log2_floor(word) : 0;
+}
+
+/* After a list of the zone became empty, or the first of its class. */
+static inline void cuai_index_retop(cuai_index_t *index, uint32_t zone)
+{
+    uint64_t top = cuai_zone_top(index, zone);
+    uint32_t shift = zone % 8 * 8;
+    uint64_t *word = &index->tops[zone / 8];
+    *word = (*word & ~(UINT64_C(0xff) << shift)) | top << shift;
 }
 
 /*
@@ -160,11 +163,13 @@ static inline uint32_t cuai_list_of(uint32_t zone, uint32_t class)
     return zone << CUAI_CLASSES_LOG2 | class;
 }
 
-/* Without a branch for an empty list, which could not be foretold: the ROOT's
- * links take what is written to no record. */
-static inline void cuai_index_insert(cuai_index_t *index,
-                                     cuai_record_t *records, cuai_slot_t slot,
-                                     uint32_t list)
+/*
+ * Both without a branch, since none could be foretold: the ROOT's links take
+ * what is written to no record. The zone's top is brought up to date by
+ * cuai_index_retop, once for all changes in the zone.
+ */
+static inline void cuai_index_link(cuai_index_t *index, cuai_record_t *records,
+                                   cuai_slot_t slot, uint32_t list)
 {
     cuai_slot_t head = index->heads[list];
     cuai_record_t *r = &records[slot];
@@ -174,57 +179,36 @@ static inline void cuai_index_insert(cuai_index_t *index,
     index->heads[list] = slot;
     records[head].up = slot;
     index->bits[list / 64] |= UINT64_C(1) << list % 64;
-    uint32_t zone = list / CUAI_CLASSES;
-    uint32_t top = list % CUAI_CLASSES + 1;
-    uint32_t old = cuai_index_top(index, zone);
-    if (top > old)
-        cuai_index_set_top(index, zone, old, top);
 }
 
-/* The list became empty. */
-static inline void cuai_index_vacate(cuai_index_t *index, uint32_t list)
-{
-    index->bits[list / 64] &= ~(UINT64_C(1) << list % 64);
-    uint32_t zone = list / CUAI_CLASSES;
-    uint32_t top = list % CUAI_CLASSES + 1;
-    if (cuai_index_top(index, zone) == top)
-        cuai_index_set_top(index, zone, top, cuai_zone_top(index, zone));
-}
-
-/* Most lists have one range: that case first. */
-static inline void cuai_index_remove(cuai_index_t *index,
+static inline void cuai_index_unlink(cuai_index_t *index,
                                      cuai_record_t *records, cuai_slot_t slot)
 {
     const cuai_record_t *r = &records[slot];
     cuai_slot_t up = r->up;
     cuai_slot_t down = r->down;
     uint32_t list = r->list;
-    if (CUAI_LIKELY((up | down) == 0)) {
-        index->heads[list] = 0;
-        cuai_index_vacate(index, list);
-        return;
-    }
     cuai_slot_t *link = up != 0 ? &records[up].down : &index->heads[list];
+    uint64_t empty = (up | down) == 0;
     records[down].up = up;
     *link = down;
+    index->bits[list / 64] &= ~(empty << list % 64);
 }
 
-/* `slot` takes the place of `other` in its list. */
-static inline void cuai_index_replace(cuai_index_t *index,
-                                      cuai_record_t *records, cuai_slot_t other,
-                                      cuai_slot_t slot)
+static inline void cuai_index_insert(cuai_index_t *index,
+                                     cuai_record_t *records, cuai_slot_t slot,
+                                     uint32_t list)
 {
-    const cuai_record_t *o = &records[other];
-    cuai_record_t *r = &records[slot];
-    r->list = o->list;
-    r->up = o->up;
-    r->down = o->down;
-    if (r->up != 0)
-        records[r->up].down = slot;
-    else
-        index->heads[r->list] = slot;
-    if (r->down != 0)
-        records[r->down].up = slot;
+    cuai_index_link(index, records, slot, list);
+    cuai_index_retop(index, list / CUAI_CLASSES);
+}
+
+static inline void cuai_index_remove(cuai_index_t *index,
+                                     cuai_record_t *records, cuai_slot_t slot)
+{
+    uint32_t zone = records[slot].list / CUAI_CLASSES;
+    cuai_index_unlink(index, records, slot);
+    cuai_index_retop(index, zone);
 }
 
 #endif
