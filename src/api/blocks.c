@@ -37,19 +37,19 @@ cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes,
                       bytes - 1 >= SHORT_PATH_MOST))
         return alloc_long(arena, bytes, NULL, block_out);
     uint64_t mask = arena->granule_mask;
+    cuai_slot_t slot = 0;
     cuai_lock(&arena->lock);
-    if (CUAI_LIKELY(arena->slow == 0)) {
-        cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-        cuai_slot_t slot =
-            cuai_hot_take(heap, (bytes + mask) & ~mask, bytes, BLOCK_NATURE);
-        if (CUAI_LIKELY(slot != 0)) {
-            *block_out = cuai_id(heap, slot);
-            cuai_unlock(&arena->lock);
-            return CUARENA_OK;
-        }
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    if (CUAI_LIKELY(cuai_short_path(arena)))
+        slot = cuai_hot_take(heap, (bytes + mask) & ~mask, bytes, BLOCK_NATURE);
+    if (CUAI_LIKELY(slot != 0)) {
+        *block_out = cuai_id(heap, slot);
+        if (CUAI_UNLIKELY(arena->slow != 0))
+            cuai_note_whole(arena);
     }
     cuai_unlock(&arena->lock);
-    return alloc_long(arena, bytes, NULL, block_out);
+    return CUAI_LIKELY(slot != 0) ? CUARENA_OK
+                                  : alloc_long(arena, bytes, NULL, block_out);
 }
 
 cuarena_status_t cuarena_block_alloc_with(cuarena_t *arena, uint64_t bytes,
@@ -83,7 +83,7 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
         return free_long(arena, block);
     cuai_lock(&arena->lock);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    if (CUAI_LIKELY(arena->slow == 0 && heap->plain)) {
+    if (CUAI_LIKELY(cuai_short_path(arena) && heap->plain)) {
         cuai_slot_t slot = cuai_slot_of(heap, block);
         const cuai_record_t *r = cuai_record(heap, slot);
         if (CUAI_LIKELY(cuai_has_nature(r, BLOCK_NATURE) &&

@@ -21,6 +21,12 @@ typedef struct cuai_call {
     cuarena_event_t events[CUAI_CALL_EVENTS];
 } cuai_call_t;
 
+/* Whether calls may take the short path. With the lock. */
+static inline bool cuai_short_path(const cuarena_t *arena)
+{
+    return (arena->slow & ~CUAI_SLOW_WHOLE) == 0;
+}
+
 /* Takes the lock. */
 void cuai_call_begin(cuai_call_t *call, cuarena_t *arena);
 /* Lets go of it, delivers the events and returns `status`. */

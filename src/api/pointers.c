@@ -13,6 +13,8 @@
 
 #define POINTER_FLAGS (CUAI_BLOCK_POINTER | CUAI_BLOCK_BORN_PIN)
 #define POINTER_NATURE CUAI_NATURE(1, CUAI_BLOCK, POINTER_FLAGS)
+#define STABLE_NATURE                                                          \
+    CUAI_NATURE(1, CUAI_BLOCK, POINTER_FLAGS | CUAI_BLOCK_STABLE)
 
 /* ---- Allocation -------------------------------------------------------- */
 
@@ -43,25 +45,38 @@ alloc_long(cuarena_t *arena, uint64_t bytes, const cuarena_request_t *request,
     return cuai_call_end(&call, status);
 }
 
+/* From one heap's held bytes; false: take the long path. */
+static CUAI_INLINE bool alloc_short(cuarena_t *arena, int32_t region,
+                                    uint64_t bytes, uint64_t nature,
+                                    void **pointer_out)
+{
+    uint64_t mask = arena->granule_mask;
+    cuai_lock(&arena->lock);
+    cuarena_heap_t *heap = arena->heaps[region];
+    if (CUAI_LIKELY(cuai_short_path(arena))) {
+        cuai_slot_t slot =
+            cuai_hot_take(heap, (bytes + mask) & ~mask, bytes, nature);
+        if (CUAI_LIKELY(slot != 0)) {
+            *pointer_out = cuai_pointer(cuai_record(heap, slot)->offset);
+            if (CUAI_UNLIKELY(arena->slow != 0))
+                cuai_note_whole(arena);
+            cuai_unlock(&arena->lock);
+            return true;
+        }
+    }
+    cuai_unlock(&arena->lock);
+    return false;
+}
+
 cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes,
                                void **pointer_out)
 {
     if (CUAI_UNLIKELY(arena == NULL || pointer_out == NULL ||
                       bytes - 1 >= SHORT_PATH_MOST))
         return alloc_long(arena, bytes, NULL, pointer_out);
-    uint64_t mask = arena->granule_mask;
-    cuai_lock(&arena->lock);
-    if (CUAI_LIKELY(arena->slow == 0)) {
-        cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-        cuai_slot_t slot =
-            cuai_hot_take(heap, (bytes + mask) & ~mask, bytes, POINTER_NATURE);
-        if (CUAI_LIKELY(slot != 0)) {
-            *pointer_out = cuai_pointer(cuai_record(heap, slot)->offset);
-            cuai_unlock(&arena->lock);
-            return CUARENA_OK;
-        }
-    }
-    cuai_unlock(&arena->lock);
+    if (CUAI_LIKELY(alloc_short(arena, CUAI_DYNAMIC, bytes, POINTER_NATURE,
+                                pointer_out)))
+        return CUARENA_OK;
     return alloc_long(arena, bytes, NULL, pointer_out);
 }
 
@@ -70,12 +85,25 @@ void cuarena_request_init(cuarena_request_t *request)
     *request = (cuarena_request_t){.struct_size = sizeof *request};
 }
 
+/* A request that asks for the stable region and nothing else. */
+static bool is_just_stable(const cuarena_request_t *request)
+{
+    return request->struct_size == sizeof *request &&
+           request->region == CUARENA_REGION_STABLE && request->tag == 0 &&
+           request->alignment == 0 && !request->zeroed && !request->dedicated;
+}
+
 cuarena_status_t cuarena_alloc_with(cuarena_t *arena, uint64_t bytes,
                                     const cuarena_request_t *request,
                                     void **pointer_out)
 {
     if (request == NULL)
         return cuarena_alloc(arena, bytes, pointer_out);
+    bool ordinary = arena != NULL && pointer_out != NULL &&
+                    bytes - 1 < SHORT_PATH_MOST && is_just_stable(request);
+    if (ordinary && arena->heaps[CUAI_STABLE] != NULL &&
+        alloc_short(arena, CUAI_STABLE, bytes, STABLE_NATURE, pointer_out))
+        return CUARENA_OK;
     return alloc_long(arena, bytes, request, pointer_out);
 }
 
@@ -109,27 +137,46 @@ static CUAI_NOINLINE cuarena_status_t free_long(cuarena_t *arena, void *pointer)
     return cuai_call_end(&call, CUARENA_OK);
 }
 
-/* The short path ends blocks that nothing but the heap counts, and with which
- * nothing is under way. */
+/* Ends a block that nothing but its heap counts, and with which nothing is
+ * under way; false: take the long path. */
+static CUAI_INLINE bool free_short(cuarena_heap_t *heap, const void *pointer,
+                                   uint64_t nature)
+{
+    if (CUAI_UNLIKELY(heap == NULL || !heap->plain))
+        return false;
+    cuai_slot_t *link =
+        cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
+    const cuai_record_t *r = cuai_record(heap, *link);
+    if (CUAI_UNLIKELY(!cuai_has_nature(r, nature) || cuai_tag_of(r) != 0))
+        return false;
+    cuai_hot_give(heap, link);
+    return true;
+}
+
+/* Not an ordinary block of the dynamic region: perhaps one of the stable. */
+static __attribute__((noinline)) cuarena_status_t free_other(cuarena_t *arena,
+                                                             void *pointer)
+{
+    cuai_lock(&arena->lock);
+    bool done = cuai_short_path(arena) &&
+                free_short(arena->heaps[CUAI_STABLE], pointer, STABLE_NATURE);
+    cuai_unlock(&arena->lock);
+    return done ? CUARENA_OK : free_long(arena, pointer);
+}
+
 cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
 {
     if (CUAI_UNLIKELY(arena == NULL || pointer == NULL))
         return free_long(arena, pointer);
     cuai_lock(&arena->lock);
-    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    if (CUAI_LIKELY(arena->slow == 0 && heap->plain)) {
-        cuai_slot_t *link =
-            cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
-        const cuai_record_t *r = cuai_record(heap, *link);
-        if (CUAI_LIKELY(cuai_has_nature(r, POINTER_NATURE) &&
-                        cuai_tag_of(r) == 0)) {
-            cuai_hot_give(heap, link);
-            cuai_unlock(&arena->lock);
-            return CUARENA_OK;
-        }
+    if (CUAI_LIKELY(cuai_short_path(arena)) &&
+        CUAI_LIKELY(
+            free_short(arena->heaps[CUAI_DYNAMIC], pointer, POINTER_NATURE))) {
+        cuai_unlock(&arena->lock);
+        return CUARENA_OK;
     }
     cuai_unlock(&arena->lock);
-    return free_long(arena, pointer);
+    return free_other(arena, pointer);
 }
 
 /* ---- The rest ---------------------------------------------------------- */

@@ -38,7 +38,9 @@ _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
 #define CUAI_SLOW_LISTENER 0x02u
 #define CUAI_SLOW_ZERO 0x04u  /* zero at allocation or at free */
 #define CUAI_SLOW_LIMIT 0x08u /* bytes of live blocks are limited */
-#define CUAI_SLOW_WHOLE 0x10u /* several heaps: peaks of the whole are kept */
+#define CUAI_SLOW_WHOLE                                                        \
+    0x10u /* several heaps: peaks of the whole are kept; the                   \
+           * only one that the short path can do */
 
 /* Counts of one tag, or of the whole. */
 typedef struct cuai_counts {
@@ -185,6 +187,8 @@ uint64_t cuai_live_bytes(const cuarena_t *arena);
 cuai_counts_t cuai_whole_now(const cuarena_t *arena);
 /* Makes `whole` true, from now on kept at every change. */
 void cuai_begin_whole(cuarena_t *arena);
+/* Something began to live: raises the peaks of the whole, if they are kept. */
+void cuai_note_whole(cuarena_t *arena);
 void cuai_raise_peaks(cuai_counts_t *counts);
 void cuai_reset_counts_peaks(cuai_counts_t *counts);
 

@@ -67,7 +67,7 @@ void cuai_begin_whole(cuarena_t *arena)
     arena->slow |= CUAI_SLOW_WHOLE;
 }
 
-static void note_whole(cuarena_t *arena)
+void cuai_note_whole(cuarena_t *arena)
 {
     if (!(arena->slow & CUAI_SLOW_WHOLE))
         return;
@@ -79,7 +79,7 @@ static void note_whole(cuarena_t *arena)
 
 static void count_alloc(cuarena_t *arena, const cuai_record_t *r)
 {
-    note_whole(arena);
+    cuai_note_whole(arena);
     if (cuai_tag_of(r) == 0)
         return;
     cuai_counts_t *counts = &arena->tags[cuai_tag_of(r)].counts;
@@ -102,7 +102,7 @@ static void count_free(cuarena_t *arena, const cuai_record_t *r)
 void cuai_count_resize(cuarena_t *arena, cuarena_tag_t tag, uint64_t more,
                        uint64_t more_requested)
 {
-    note_whole(arena);
+    cuai_note_whole(arena);
     if (tag != 0)
         add_bytes(&arena->tags[tag].counts, more, more_requested);
 }

@@ -129,8 +129,9 @@ static CUAI_INLINE cuai_slot_t cuai_hot_take_from(cuarena_heap_t *heap,
 
 /* `nature` says what the block is: see CUAI_NATURE. 0: nothing was done, take
  * the long path. */
-static inline cuai_slot_t cuai_hot_take(cuarena_heap_t *heap, uint64_t size,
-                                        uint64_t requested, uint64_t nature)
+static CUAI_INLINE cuai_slot_t cuai_hot_take(cuarena_heap_t *heap,
+                                             uint64_t size, uint64_t requested,
+                                             uint64_t nature)
 {
     cuai_slot_t slot = heap->spare;
     if (CUAI_UNLIKELY(slot == 0 || !heap->plain ||
@@ -155,8 +156,8 @@ static inline cuai_slot_t cuai_hot_take(cuarena_heap_t *heap, uint64_t size,
 
 /* The range of `prev` becomes `bytes`: its own, the block's, and that of
  * `slot`, the block's. */
-static inline void cuai_hot_merge(cuarena_heap_t *heap, cuai_slot_t prev,
-                                  cuai_slot_t slot, uint64_t bytes)
+static CUAI_INLINE void cuai_hot_merge(cuarena_heap_t *heap, cuai_slot_t prev,
+                                       cuai_slot_t slot, uint64_t bytes)
 {
     cuai_index_t *index = heap->settled;
     cuai_record_t *p = cuai_record(heap, prev);
@@ -176,7 +177,7 @@ static inline void cuai_hot_merge(cuarena_heap_t *heap, cuai_slot_t prev,
 }
 
 /* Ends the block that `link` of the look-up names. The heap is plain. */
-static inline void cuai_hot_give(cuarena_heap_t *heap, cuai_slot_t *link)
+static CUAI_INLINE void cuai_hot_give(cuarena_heap_t *heap, cuai_slot_t *link)
 {
     cuai_slot_t slot = *link;
     cuai_record_t *r = cuai_record(heap, slot);
