@@ -119,7 +119,7 @@ static size_t collect(cuarena_t *arena, cut_t *cuts, uint64_t most)
     return count;
 }
 
-/* ---- Giving back ------------------------------------- */
+/* ---- Giving back ------------------------------------------------------- */
 
 static void execute(const cuarena_t *arena, cuarena_memory_segment_t *segment,
                     const cut_t *cut)

@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "base/host_test.h"
+#include "base/system.h"
 
 static _Atomic uint64_t calls;
 static _Atomic uint64_t fail_at; /* the value of `calls` to refuse; 0: none */
@@ -84,11 +85,17 @@ void cuai_host_free(void *pointer)
 #define MAP_NORESERVE 0
 #endif
 
+static size_t step(void)
+{
+    size_t page = cuai_system_page();
+    return page > CUAI_HOST_STEP ? page : CUAI_HOST_STEP;
+}
+
 bool cuai_host_reserve(cuai_host_region_t *region, size_t bytes)
 {
     *region = (cuai_host_region_t){0};
     uint64_t rounded;
-    if (bytes == 0 || !cuai_align_up_checked(bytes, CUAI_HOST_STEP, &rounded) ||
+    if (bytes == 0 || !cuai_align_up_checked(bytes, step(), &rounded) ||
         !cuai_host_allow())
         return false;
     void *base = mmap(NULL, rounded, PROT_NONE,
@@ -106,7 +113,7 @@ bool cuai_host_commit(cuai_host_region_t *region, size_t bytes)
         return true;
     if (bytes > region->reserved || !cuai_host_allow())
         return false;
-    size_t target = cuai_align_up(bytes, CUAI_HOST_STEP);
+    size_t target = cuai_align_up(bytes, step());
     size_t more = target - region->committed;
     if (mprotect(region->base + region->committed, more,
                  PROT_READ | PROT_WRITE) != 0)

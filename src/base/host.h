@@ -19,8 +19,9 @@ void *cuai_host_alloc(size_t bytes);
 /* NULL is fine. */
 void cuai_host_free(void *pointer);
 
-/* What a commit is rounded up to. */
-#define CUAI_HOST_STEP ((size_t)1 << 16)
+/* What a commit is rounded up to, or a page where that is more. Two commits,
+ * all that one allocation of a heap needs, are 64 KiB. */
+#define CUAI_HOST_STEP ((size_t)1 << 15)
 
 /*
  * Addresses set aside, of which the first `committed` bytes can be used:

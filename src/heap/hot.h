@@ -18,65 +18,6 @@
 /* ---- Allocation -------------------------------------------------------------
  */
 
-/* The first of a few ranges of a list that has room; lane 0 has no lane bits
- * in its keys. */
-static inline cuai_slot_t cuai_hot_first(const cuarena_heap_t *heap,
-                                         cuai_slot_t slot, uint64_t size)
-{
-    uint64_t need = cuai_range_key(size, 0);
-    for (int i = 0; slot != 0 && i < CUAI_CANDIDATES; i++) {
-        const cuai_record_t *r = cuai_record(heap, slot);
-        if (r->key >= need)
-            return slot;
-        slot = r->down;
-    }
-    return 0;
-}
-
-static inline uint32_t cuai_hot_class(const cuarena_heap_t *heap, uint64_t size)
-{
-    return cuai_class_small(size >> heap->granule_log2);
-}
-
-/* The owner of a range of the zone that has room; 0: none. */
-static inline cuai_slot_t cuai_hot_look(const cuarena_heap_t *heap,
-                                        uint32_t zone, uint32_t class,
-                                        uint64_t size)
-{
-    const cuai_index_t *index = heap->settled;
-    cuai_slot_t slot = index->heads[cuai_list_of(zone, class)];
-    if (slot != 0)
-        slot = cuai_hot_first(heap, slot, size);
-    if (slot != 0)
-        return slot;
-    class = cuai_zone_first(index, zone, class + 1);
-    return class == CUAI_NO_CLASS ? 0 : index->heads[cuai_list_of(zone, class)];
-}
-
-/* The owner of the range that serves a request, by the same steps as
- * cuai_place; 0: only a search of all may still find one. */
-static CUAI_INLINE cuai_slot_t cuai_hot_place(const cuarena_heap_t *heap,
-                                              uint64_t size, bool high)
-{
-    const cuai_index_t *index = heap->settled;
-    const uint32_t end = high ? CUAI_ZONES - 1 : 0;
-    uint32_t class = cuai_hot_class(heap, size);
-    uint32_t zone = cuai_next_zone(index, end, class + 1, high);
-    for (int tries = 0; zone != CUAI_NO_ZONE && tries < CUAI_ZONE_TRIES;
-         tries++) {
-        cuai_slot_t slot = cuai_hot_look(heap, zone, class, size);
-        if (CUAI_LIKELY(slot != 0))
-            return slot;
-        zone =
-            cuai_next_zone(index, high ? zone - 1 : zone + 1, class + 1, high);
-    }
-    zone = cuai_next_zone(index, end, class + 2, high);
-    if (zone == CUAI_NO_ZONE)
-        return 0;
-    class = cuai_zone_first(index, zone, class + 1);
-    return index->heads[cuai_list_of(zone, class)];
-}
-
 /* Divides the owner's range: the block gets its upper or lower end, what is
  * left stays with the owner or goes to the block. */
 static CUAI_INLINE void cuai_hot_cut(cuarena_heap_t *heap, cuai_slot_t owner,
@@ -98,7 +39,7 @@ static CUAI_INLINE void cuai_hot_cut(cuarena_heap_t *heap, cuai_slot_t owner,
         cuai_index_remove(index, heap->records, owner);
         return;
     }
-    uint32_t class = cuai_hot_class(heap, rest);
+    uint32_t class = cuai_plain_class(heap, rest);
     if (high && class == o->list % CUAI_CLASSES)
         return;
     uint32_t zone = high ? old_zone : cuai_zone_of(heap, start + size);
@@ -116,7 +57,7 @@ static CUAI_INLINE cuai_slot_t cuai_hot_take_from(cuarena_heap_t *heap,
                                                   uint64_t size,
                                                   uint64_t nature, bool high)
 {
-    cuai_slot_t owner = cuai_hot_place(heap, size, high);
+    cuai_slot_t owner = cuai_plain_place(heap, size, high);
     if (CUAI_UNLIKELY(owner == 0))
         return 0;
     cuai_record_t *r = cuai_record(heap, slot);
@@ -161,7 +102,7 @@ static CUAI_INLINE void cuai_hot_merge(cuarena_heap_t *heap, cuai_slot_t prev,
 {
     cuai_index_t *index = heap->settled;
     cuai_record_t *p = cuai_record(heap, prev);
-    uint32_t class = cuai_hot_class(heap, bytes);
+    uint32_t class = cuai_plain_class(heap, bytes);
     uint32_t zone = cuai_zone_of(heap, cuai_end(p));
     uint64_t key = p->key;
     if (cuai_record(heap, slot)->key != 0) {
