@@ -50,7 +50,8 @@ typedef uint64_t cuarena_block_t;
 /* How a range is chosen for a request; see docs/DESIGN.md "Placement". */
 /* Small and giant blocks from the top end, others from the bottom end. */
 #define CUARENA_PLACEMENT_DEFAULT 0
-/* The best fit that a bounded look finds, wherever it lies. */
+/* The smallest size class that a bounded look finds room in, wherever it
+ * lies. */
 #define CUARENA_PLACEMENT_BEST 1
 /* The lowest part of the heap that has room: for what grows and shrinks. */
 #define CUARENA_PLACEMENT_LOW 2

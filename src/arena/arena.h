@@ -221,6 +221,9 @@ uint64_t cuai_trim(cuarena_t *arena, uint64_t keep_bytes);
 /* The pool's new size, where no block has to move. Steps out. */
 cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes);
 cuarena_status_t cuai_shorten_pool(cuarena_t *arena, uint64_t bytes);
+/* LIMIT, put into words, if so many bytes more may not be held. */
+cuarena_status_t cuai_check_held_limit(const cuarena_t *arena, uint64_t bytes);
+
 static inline void cuai_count_held(cuarena_t *arena, uint64_t more)
 {
     arena->held += more;

@@ -302,7 +302,7 @@ static cuarena_status_t take(cuarena_t *arena, const step_t *step)
     return status;
 }
 
-static cuarena_status_t check_limit(const cuarena_t *arena, uint64_t bytes)
+cuarena_status_t cuai_check_held_limit(const cuarena_t *arena, uint64_t bytes)
 {
     uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
     if (arena->held <= limit && bytes <= limit - arena->held)
@@ -324,7 +324,7 @@ cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
     step_t step = choose(arena, room_for(arena, want));
     if (step.kind == STEP_NONE)
         return CUARENA_UNSUPPORTED;
-    cuarena_status_t status = check_limit(arena, step.bytes);
+    cuarena_status_t status = cuai_check_held_limit(arena, step.bytes);
     if (status == CUARENA_OK && !cuai_segments_room(&arena->segments))
         status = cuai_fail(CUARENA_OUT_OF_MEMORY,
                            "no host memory for a segment's record");

@@ -207,18 +207,6 @@ static cuarena_status_t add_apart(cuarena_t *arena, const cuai_want_t *want,
     return CUARENA_OK;
 }
 
-static cuarena_status_t check_held_limit(const cuarena_t *arena, uint64_t bytes)
-{
-    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
-    if (arena->held <= limit && bytes <= limit - arena->held)
-        return CUARENA_OK;
-    return cuai_fail_bytes(CUARENA_LIMIT, bytes, limit, arena->held, 0, 0,
-                           "%llu more bytes would exceed the limit of %llu: "
-                           "%llu are held",
-                           (unsigned long long)bytes, (unsigned long long)limit,
-                           (unsigned long long)arena->held);
-}
-
 static cuarena_status_t check_dedicated(const cuarena_t *arena,
                                         const cuai_want_t *want)
 {
@@ -268,7 +256,7 @@ cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
     uint64_t bytes = cuai_align_up(want->size, arena->memory.ops.grain_bytes);
     cuarena_status_t status = check_dedicated(arena, want);
     if (status == CUARENA_OK)
-        status = check_held_limit(arena, bytes);
+        status = cuai_check_held_limit(arena, bytes);
     if (status == CUARENA_OK)
         status = check_live_limit(arena, bytes, 0);
     if (status == CUARENA_OK)

@@ -3,12 +3,13 @@
  *
  *   ends   Small requests and giants are served from the top end of the heap,
  *          all others from its bottom end: first fit by zone from that end,
- *          and within a zone the best fit that a bounded look finds. Small is
- *          less than 7/1024 of the heap; a giant takes 7/32 of all that is
- *          free. So the many short-lived small blocks do not split what the
- *          middle ones need, and a giant leaves the middle ones together.
+ *          and within a zone the smallest class that a bounded look finds room
+ *          in. Small is less than 7/1024 of the heap; a giant takes 7/32 of
+ *          all that is free. So the many short-lived small blocks do not split
+ *          what the middle ones need, and a giant leaves the middle ones
+ *          together.
  *   low    First fit by zone from the bottom end for all.
- *   best   One zone: the best fit that a bounded look finds.
+ *   best   One zone: the smallest class that a bounded look finds room in.
  *
  * The numbers are shares, not sizes, and none sits on an edge: docs/DESIGN.md
  * has the figures for their neighbours and for programs that they were not
@@ -39,22 +40,18 @@ static inline bool fits(const cuai_record_t *r, const cuai_place_t *place)
     return range >= front && range - front >= place->size;
 }
 
-/* The smallest range that fits among the first `most` of a list. */
-static inline cuai_slot_t best_of(cuarena_heap_t *heap, cuai_slot_t slot,
-                                  const cuai_place_t *place, uint64_t most)
+/* The first range that fits among the first `most` of a list. */
+static inline cuai_slot_t first_of(cuarena_heap_t *heap, cuai_slot_t slot,
+                                   const cuai_place_t *place, uint64_t most)
 {
-    cuai_slot_t best = CUAI_NO_PLACE;
-    uint64_t best_key = UINT64_MAX;
     for (; slot != 0 && most != 0; most--) {
         const cuai_record_t *r = cuai_record(heap, slot);
         heap->search_steps++;
-        if (r->key < best_key && fits(r, place)) {
-            best = slot;
-            best_key = r->key;
-        }
+        if (fits(r, place))
+            return slot;
         slot = r->down;
     }
-    return best;
+    return CUAI_NO_PLACE;
 }
 
 /* A look into one zone, from `class`, which may be too small, upwards. */
@@ -64,14 +61,14 @@ static inline cuai_slot_t look(cuarena_heap_t *heap, const cuai_index_t *index,
 {
     cuai_slot_t slot = index->heads[cuai_list_of(zone, class)];
     if (slot != 0)
-        slot = best_of(heap, slot, place, CUAI_CANDIDATES);
+        slot = first_of(heap, slot, place, CUAI_CANDIDATES);
     if (slot != CUAI_NO_PLACE)
         return slot;
     class = cuai_zone_first(index, zone, class + 1);
     if (class == CUAI_NO_CLASS)
         return CUAI_NO_PLACE;
-    return best_of(heap, index->heads[cuai_list_of(zone, class)], place,
-                   CUAI_CANDIDATES);
+    return first_of(heap, index->heads[cuai_list_of(zone, class)], place,
+                    CUAI_CANDIDATES);
 }
 
 /* Before a refusal: every range of the lane that might fit. */
@@ -85,8 +82,8 @@ static CUAI_NOINLINE cuai_slot_t search_all(cuarena_heap_t *heap,
         uint32_t class = cuai_zone_first(index, zone, first);
         while (class != CUAI_NO_CLASS) {
             cuai_slot_t slot =
-                best_of(heap, index->heads[cuai_list_of(zone, class)], place,
-                        UINT64_MAX);
+                first_of(heap, index->heads[cuai_list_of(zone, class)], place,
+                         UINT64_MAX);
             if (slot != CUAI_NO_PLACE)
                 return slot;
             class = cuai_zone_first(index, zone, class + 1);
