@@ -28,11 +28,10 @@
 /* Whether the C library knows that the process has this thread only. Then the
  * atomic instructions, most of a free lock's cost, are left out; a thread that
  * is made later sees all that was done before. */
-#if defined(__GLIBC__) && defined(__has_include)
-#if __has_include(<sys/single_threaded.h>)
+#if defined(__GLIBC__) &&                                                      \
+    (__GLIBC__ > 2 || (__GLIBC__ == 2 && __GLIBC_MINOR__ >= 32))
 #include <sys/single_threaded.h>
 #define CUAI_ALONE (__libc_single_threaded != 0)
-#endif
 #endif
 #ifndef CUAI_ALONE
 #define CUAI_ALONE false
