@@ -19,8 +19,8 @@
  * Memory of the bookkeeping: addresses for `max_blocks` are reserved at
  * creation (about 144 B each, not touched); then at most 64 B per block of
  * the highest count so far for blocks and ranges, at most 32 B for the look-up
- * by offset, taken in slabs of 64 KiB and kept; an index per lane of 180 KiB
- * of addresses, touched as far as it is used. A free never takes memory.
+ * by offset, taken in slabs of 64 KiB and kept; an index per lane of 17 KiB,
+ * touched as far as it is used. A free never takes memory.
  */
 #ifndef CUARENA_HEAP_H
 #define CUARENA_HEAP_H

@@ -9,6 +9,8 @@
  *   4  compaction, if compact_on_oom is set and somebody hears of moves
  *   5  an error that says what was tried
  */
+#include <stdio.h>
+
 #include "api/call.h"
 #include "base/frame.h"
 #include "base/log.h"
@@ -213,6 +215,26 @@ static uint64_t met_limit(const cuarena_t *arena, cuarena_status_t status)
                     arena->limits[CUARENA_LIMIT_LIVE]);
 }
 
+/* " while ... is the limit", where a limit stands in the way. */
+static void name_limit(const ladder_t *ladder, cuarena_status_t status,
+                       char *text, size_t room)
+{
+    const cuarena_t *arena = ladder->call->arena;
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    text[0] = '\0';
+    if (status != CUARENA_LIMIT)
+        return;
+    if (ladder->refusal != CUARENA_LIMIT)
+        snprintf(text, room, " while %llu held bytes are the limit",
+                 (unsigned long long)arena->limits[CUARENA_LIMIT_HELD]);
+    else if (heap->live_blocks >= heap->max_blocks)
+        snprintf(text, room, " while %llu live blocks are the limit",
+                 (unsigned long long)heap->max_blocks);
+    else
+        snprintf(text, room, " while %llu live bytes are the limit",
+                 (unsigned long long)arena->limits[CUARENA_LIMIT_LIVE]);
+}
+
 static cuarena_status_t explain(const ladder_t *ladder)
 {
     const cuarena_t *arena = ladder->call->arena;
@@ -223,6 +245,8 @@ static cuarena_status_t explain(const ladder_t *ladder)
                   arena->heaps[CUAI_STABLE] != NULL;
     const cuarena_heap_t *heap =
         arena->heaps[stable ? CUAI_STABLE : CUAI_DYNAMIC];
+    char limit[64];
+    name_limit(ladder, status, limit, sizeof limit);
     uint64_t largest = 0;
     cuarena_heap_largest(heap, 0, &largest);
     uint64_t asked = ladder->want->request.size;
@@ -230,11 +254,11 @@ static cuarena_status_t explain(const ladder_t *ladder)
     return cuai_fail_bytes(
         status, asked, met_limit(arena, status), arena->held, free_bytes,
         largest,
-        "%s: no room for %llu bytes in the %s region: %llu free, the largest "
+        "no room for %llu bytes in the %s region%s: %llu free, the largest "
         "range has %llu, %llu held; tried: held bytes%s%s%s%s",
-        cuarena_status_name(status), (unsigned long long)asked,
-        stable ? "stable" : "dynamic", (unsigned long long)free_bytes,
-        (unsigned long long)largest, (unsigned long long)arena->held,
+        (unsigned long long)asked, stable ? "stable" : "dynamic", limit,
+        (unsigned long long)free_bytes, (unsigned long long)largest,
+        (unsigned long long)arena->held,
         ladder->growth != CUARENA_UNSUPPORTED ? ", growth" : "",
         ladder->trimmed ? ", trim" : "",
         ladder->handler_calls != 0 ? ", the handler" : "",

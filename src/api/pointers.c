@@ -47,17 +47,21 @@ alloc_long(cuarena_t *arena, uint64_t bytes, const cuarena_request_t *request,
 
 /* From one heap's held bytes; false: take the long path. */
 static CUAI_INLINE bool alloc_short(cuarena_t *arena, int32_t region,
-                                    uint64_t bytes, uint64_t nature,
-                                    void **pointer_out)
+                                    uint64_t bytes, cuarena_tag_t tag,
+                                    uint64_t nature, void **pointer_out)
 {
     uint64_t mask = arena->granule_mask;
     cuai_lock(&arena->lock);
     cuarena_heap_t *heap = arena->heaps[region];
-    if (CUAI_LIKELY(cuai_short_path(arena))) {
+    if (CUAI_LIKELY(cuai_short_path(arena)) && cuai_tag_known(arena, tag)) {
         cuai_slot_t slot =
             cuai_hot_take(heap, (bytes + mask) & ~mask, bytes, nature);
         if (CUAI_LIKELY(slot != 0)) {
             *pointer_out = cuai_pointer(cuai_record(heap, slot)->offset);
+            if (tag != 0) {
+                cuai_record(heap, slot)->asked = cuai_asked(bytes, tag);
+                cuai_tag_alloc(arena, cuai_record(heap, slot));
+            }
             if (CUAI_UNLIKELY(arena->slow != 0))
                 cuai_note_whole(arena);
             cuai_unlock(&arena->lock);
@@ -74,7 +78,7 @@ cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes,
     if (CUAI_UNLIKELY(arena == NULL || pointer_out == NULL ||
                       bytes - 1 >= SHORT_PATH_MOST))
         return alloc_long(arena, bytes, NULL, pointer_out);
-    if (CUAI_LIKELY(alloc_short(arena, CUAI_DYNAMIC, bytes, POINTER_NATURE,
+    if (CUAI_LIKELY(alloc_short(arena, CUAI_DYNAMIC, bytes, 0, POINTER_NATURE,
                                 pointer_out)))
         return CUARENA_OK;
     return alloc_long(arena, bytes, NULL, pointer_out);
@@ -85,12 +89,25 @@ void cuarena_request_init(cuarena_request_t *request)
     *request = (cuarena_request_t){.struct_size = sizeof *request};
 }
 
-/* A request that asks for the stable region and nothing else. */
-static bool is_just_stable(const cuarena_request_t *request)
+/* A request of a region, perhaps with a tag, and nothing else. */
+static bool is_ordinary(const cuarena_request_t *request)
 {
-    return request->struct_size == sizeof *request &&
-           request->region == CUARENA_REGION_STABLE && request->tag == 0 &&
-           request->alignment == 0 && !request->zeroed && !request->dedicated;
+    return request->struct_size == sizeof *request && request->alignment == 0 &&
+           request->zeroed == 0 && request->dedicated == 0;
+}
+
+static bool alloc_region_short(cuarena_t *arena, uint64_t bytes,
+                               const cuarena_request_t *request,
+                               void **pointer_out)
+{
+    if (request->region == CUARENA_REGION_DYNAMIC)
+        return alloc_short(arena, CUAI_DYNAMIC, bytes, request->tag,
+                           POINTER_NATURE, pointer_out);
+    if (request->region == CUARENA_REGION_STABLE &&
+        arena->heaps[CUAI_STABLE] != NULL)
+        return alloc_short(arena, CUAI_STABLE, bytes, request->tag,
+                           STABLE_NATURE, pointer_out);
+    return false;
 }
 
 cuarena_status_t cuarena_alloc_with(cuarena_t *arena, uint64_t bytes,
@@ -100,9 +117,8 @@ cuarena_status_t cuarena_alloc_with(cuarena_t *arena, uint64_t bytes,
     if (request == NULL)
         return cuarena_alloc(arena, bytes, pointer_out);
     bool ordinary = arena != NULL && pointer_out != NULL &&
-                    bytes - 1 < SHORT_PATH_MOST && is_just_stable(request);
-    if (ordinary && arena->heaps[CUAI_STABLE] != NULL &&
-        alloc_short(arena, CUAI_STABLE, bytes, STABLE_NATURE, pointer_out))
+                    bytes - 1 < SHORT_PATH_MOST && is_ordinary(request);
+    if (ordinary && alloc_region_short(arena, bytes, request, pointer_out))
         return CUARENA_OK;
     return alloc_long(arena, bytes, request, pointer_out);
 }
@@ -137,18 +153,19 @@ static CUAI_NOINLINE cuarena_status_t free_long(cuarena_t *arena, void *pointer)
     return cuai_call_end(&call, CUARENA_OK);
 }
 
-/* Ends a block that nothing but its heap counts, and with which nothing is
- * under way; false: take the long path. */
-static CUAI_INLINE bool free_short(cuarena_heap_t *heap, const void *pointer,
-                                   uint64_t nature)
+/* Ends a block with which nothing is under way; false: take the long path. */
+static CUAI_INLINE bool free_short(cuarena_t *arena, cuarena_heap_t *heap,
+                                   const void *pointer, uint64_t nature)
 {
     if (CUAI_UNLIKELY(heap == NULL || !heap->plain))
         return false;
     cuai_slot_t *link =
         cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
     const cuai_record_t *r = cuai_record(heap, *link);
-    if (CUAI_UNLIKELY(!cuai_has_nature(r, nature) || cuai_tag_of(r) != 0))
+    if (CUAI_UNLIKELY(!cuai_has_nature(r, nature)))
         return false;
+    if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
+        cuai_tag_free(arena, r);
     cuai_hot_give(heap, link);
     return true;
 }
@@ -158,8 +175,9 @@ static __attribute__((noinline)) cuarena_status_t free_other(cuarena_t *arena,
                                                              void *pointer)
 {
     cuai_lock(&arena->lock);
-    bool done = cuai_short_path(arena) &&
-                free_short(arena->heaps[CUAI_STABLE], pointer, STABLE_NATURE);
+    bool done =
+        cuai_short_path(arena) &&
+        free_short(arena, arena->heaps[CUAI_STABLE], pointer, STABLE_NATURE);
     cuai_unlock(&arena->lock);
     return done ? CUARENA_OK : free_long(arena, pointer);
 }
@@ -170,8 +188,8 @@ cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
         return free_long(arena, pointer);
     cuai_lock(&arena->lock);
     if (CUAI_LIKELY(cuai_short_path(arena)) &&
-        CUAI_LIKELY(
-            free_short(arena->heaps[CUAI_DYNAMIC], pointer, POINTER_NATURE))) {
+        CUAI_LIKELY(free_short(arena, arena->heaps[CUAI_DYNAMIC], pointer,
+                               POINTER_NATURE))) {
         cuai_unlock(&arena->lock);
         return CUARENA_OK;
     }

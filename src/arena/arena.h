@@ -176,6 +176,9 @@ cuarena_status_t cuai_serve(cuarena_t *arena, const cuai_want_t *want,
 /* Ends a block that nothing moves and counts it; the caller gives a dedicated
  * block's segment back. */
 void cuai_end_block(cuarena_t *arena, cuai_found_t found);
+/* Counts a block of a tag, which is not 0: it began, it ends. */
+void cuai_tag_alloc(cuarena_t *arena, const cuai_record_t *r);
+void cuai_tag_free(cuarena_t *arena, const cuai_record_t *r);
 /* The block's size in its tag's counts and the whole's changed. */
 void cuai_count_resize(cuarena_t *arena, cuarena_tag_t tag, uint64_t more,
                        uint64_t more_requested);

@@ -77,26 +77,34 @@ void cuai_note_whole(cuarena_t *arena)
     raise(&arena->whole.peak_live_blocks, now.live_blocks);
 }
 
-static void count_alloc(cuarena_t *arena, const cuai_record_t *r)
+void cuai_tag_alloc(cuarena_t *arena, const cuai_record_t *r)
 {
-    cuai_note_whole(arena);
-    if (cuai_tag_of(r) == 0)
-        return;
     cuai_counts_t *counts = &arena->tags[cuai_tag_of(r)].counts;
     counts->allocs++;
     counts->live_blocks++;
     add_bytes(counts, r->size, cuai_requested(r));
 }
 
-static void count_free(cuarena_t *arena, const cuai_record_t *r)
+void cuai_tag_free(cuarena_t *arena, const cuai_record_t *r)
 {
-    if (cuai_tag_of(r) == 0)
-        return;
     cuai_counts_t *counts = &arena->tags[cuai_tag_of(r)].counts;
     counts->frees++;
     counts->live_blocks--;
     counts->live_bytes -= r->size;
     counts->requested_bytes -= cuai_requested(r);
+}
+
+static void count_alloc(cuarena_t *arena, const cuai_record_t *r)
+{
+    cuai_note_whole(arena);
+    if (cuai_tag_of(r) != 0)
+        cuai_tag_alloc(arena, r);
+}
+
+static void count_free(cuarena_t *arena, const cuai_record_t *r)
+{
+    if (cuai_tag_of(r) != 0)
+        cuai_tag_free(arena, r);
 }
 
 void cuai_count_resize(cuarena_t *arena, cuarena_tag_t tag, uint64_t more,
@@ -122,7 +130,13 @@ static cuarena_status_t check_live_limit(const cuarena_t *arena, uint64_t size,
         return CUARENA_OK;
     uint64_t limit = arena->limits[CUARENA_LIMIT_LIVE];
     uint64_t live = cuai_live_bytes(arena) - credit;
-    return live <= limit && size <= limit - live ? CUARENA_OK : CUARENA_LIMIT;
+    if (live <= limit && size <= limit - live)
+        return CUARENA_OK;
+    return cuai_fail_bytes(CUARENA_LIMIT, size, limit, arena->held, 0, 0,
+                           "%llu more bytes would exceed the limit of %llu: "
+                           "%llu are live",
+                           (unsigned long long)size, (unsigned long long)limit,
+                           (unsigned long long)live);
 }
 
 /* Where a stable request goes without a stable region: low, and pinned. */

@@ -110,6 +110,8 @@ static CUAI_INLINE void cuai_hot_merge(cuarena_heap_t *heap, cuai_slot_t prev,
         cuai_index_remove(index, heap->records, slot);
     }
     p->key = cuai_range_key(bytes, 0);
+    if (key != 0 && p->list == cuai_list_of(zone, class))
+        return;
     if (key != 0)
         cuai_index_unlink(index, heap->records, prev);
     index->ranges += key == 0;
