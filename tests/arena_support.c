@@ -1,6 +1,8 @@
 /* See arena_support.h. */
 #include "arena_support.h"
 
+#include "support/scale.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +69,15 @@ static void prepare_custom(fixture_t *f, uint64_t bytes)
     f->config.ops_user = &f->memory;
 }
 
+/* Setting addresses aside costs an emulated processor time per page. */
+static void spare_addresses(fixture_t *f, uint64_t bytes)
+{
+    const uint64_t most = CUARENA_HEAP_MAX_BLOCKS;
+    f->config.max_blocks = scale_pick(UINT64_C(1) << 14, most, most);
+    if (f->config.max_blocks != most && f->config.preset == CUARENA_PRESET_POOL)
+        f->config.reserve_bytes = 16 * bytes;
+}
+
 void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
 {
     memset(f, 0, sizeof *f);
@@ -77,6 +88,7 @@ void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
     f->config.pool = amount_of_bytes(bytes);
     if (kind->preset == CUARENA_PRESET_GROW)
         f->config.limit = amount_of_bytes(bytes);
+    spare_addresses(f, bytes);
     if (kind->memory == CUARENA_MEMORY_BYTES)
         prepare_bytes(f, bytes);
     if (kind->memory == CUARENA_MEMORY_CUSTOM)
