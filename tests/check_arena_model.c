@@ -255,7 +255,7 @@ START_TEST(test_anything_agrees_with_a_model)
 {
     static model_t m;
     model_open(&m, _i);
-    uint64_t steps = scale_pick(1500, 5000, 500000);
+    uint64_t steps = scale_pick(1500, 5000, 100000);
     for (uint64_t i = 0; i < steps; i++) {
         play_once(&m);
         expect_sound(&m.f);

@@ -456,7 +456,7 @@ START_TEST(test_plan_goal_is_the_cheapest_of_all_windows)
 {
     random_state_t random = {scale_seed("check_heap_plan")};
     char picture[MAP_TEXT];
-    for (uint64_t i = scale_pick(300, 2000, 100000); i != 0; i--) {
+    for (uint64_t i = scale_pick(300, 2000, 20000); i != 0; i--) {
         random_picture(&random, picture);
         map_open(&map, picture);
         for (uint64_t goal = 1; goal < 30; goal += 1 + goal / 8) {
