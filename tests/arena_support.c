@@ -73,7 +73,7 @@ static void prepare_custom(fixture_t *f, uint64_t bytes)
 static void spare_addresses(fixture_t *f, uint64_t bytes)
 {
     const uint64_t most = CUARENA_HEAP_MAX_BLOCKS;
-    f->config.max_blocks = scale_pick(UINT64_C(1) << 14, most, most);
+    f->config.max_blocks = scale_pick(UINT64_C(1) << 16, most, most);
     if (f->config.max_blocks != most && f->config.preset == CUARENA_PRESET_POOL)
         f->config.reserve_bytes = 16 * bytes;
 }
