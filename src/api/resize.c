@@ -57,6 +57,7 @@ static cuai_want_t want_like(cuai_found_t found, const cuai_want_t *want)
     like.zeroed = false;
     like.credit = r->size;
     like.request.pins = 1; /* stays where it is until the exchange */
+    like.request.flags = CUAI_BLOCK_BORN_PIN; /* and nobody took that pin */
     like.request.alignment = UINT64_C(1) << r->align_log2;
     return like;
 }
@@ -82,7 +83,6 @@ static cuarena_status_t copy_contents(cuarena_t *arena, cuai_found_t from,
 static void end_helper(cuarena_t *arena, cuai_found_t helper)
 {
     cuarena_heap_t *heap = helper.heap;
-    cuai_found_record(helper)->pins = 0;
     cuai_end_block(arena, helper);
     cuai_uncount(heap);
 }
