@@ -17,7 +17,7 @@
  * a bounded number of steps unless its comment says otherwise.
  *
  * Memory of the bookkeeping: addresses for `max_blocks` are reserved at
- * creation (about 144 B each, not touched); then at most 64 B per block of
+ * creation (144 to 288 B each, not touched); then at most 64 B per block of
  * the highest count so far for blocks and ranges, at most 32 B for the look-up
  * by offset, taken in slabs of 64 KiB and kept; an index per lane of 17 KiB,
  * touched as far as it is used. A free never takes memory.

@@ -7,7 +7,8 @@
  * in the first few zones that may have one. An allocation then touches the
  * range's owner, the record after it and the new record, one list head or two,
  * and one look-up bucket; a free touches the block, both neighbours and the
- * same. About 180 instructions either, with the lock.
+ * same. About 260 instructions for an allocation and 210 for a free, with the
+ * lock, in real programs.
  */
 #ifndef CUAI_HEAP_HOT_H
 #define CUAI_HEAP_HOT_H

@@ -30,12 +30,6 @@ cuarena_status_t cuai_memory_open(const cuarena_config_t *config,
 /* Every segment was given back. All 0 is fine, and is what it is then. */
 void cuai_memory_close(cuai_memory_t *memory);
 
-/* What the table can do; the functions themselves are in `ops`. */
-static inline bool cuai_memory_grows(const cuai_memory_t *memory)
-{
-    return memory->ops.grow != NULL;
-}
-
 /* Sets bytes that the memory has just given to 0, unless they come so.
  * UNSUPPORTED where the memory cannot. */
 static inline cuarena_status_t cuai_memory_zero_fresh(
@@ -49,11 +43,6 @@ static inline cuarena_status_t cuai_memory_zero_fresh(
                          memory->ops.name);
     return memory->ops.zero_bytes(memory->user, (void *)(uintptr_t)address,
                                   bytes, NULL);
-}
-
-static inline bool cuai_memory_punches(const cuai_memory_t *memory)
-{
-    return memory->ops.punch != NULL;
 }
 
 #endif
