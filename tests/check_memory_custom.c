@@ -27,6 +27,11 @@ START_TEST(test_custom_passes_everything_on)
     expect_u64(s.bytes, 4096);
     ops->punch(memory.user, &s, 0, 4096);
     expect_ok(ops->fill(memory.user, &s, 0, 4096));
+    cuarena_stream_info_t info = {0};
+    expect_ok(ops->identify(memory.user, NULL, &info));
+    expect_u64(info.id, 7);
+    expect_status(ops->identify(memory.user, CUARENA_STREAM_PER_THREAD, &info),
+                  CUARENA_BAD_ARGUMENT);
     void *marker = NULL;
     expect_ok(ops->mark(memory.user, NULL, &marker));
     ck_assert_ptr_eq(marker, &guest);
@@ -35,7 +40,9 @@ START_TEST(test_custom_passes_everything_on)
     ops->unmark(memory.user, marker);
     memory_give_back(&memory, &s);
     cuai_memory_close(&memory);
-    expect_text(guest.calls, "grow shrink punch fill mark query wait unmark ");
+    expect_text(
+        guest.calls,
+        "grow shrink punch fill identify identify mark query wait unmark ");
     ck_assert_int_eq(guest.give_backs, 1);
     ck_assert_int_eq(guest.ends, 1);
 }
@@ -182,10 +189,11 @@ static const fault_t faults[] = {
     FAULT(shrink, 0, "one of grow and shrink"),
     FAULT(punch, 0, "one of punch and fill"),
     FAULT(fill, 0, "one of punch and fill"),
-    FAULT(mark, 0, "some of mark"),
-    FAULT(query, 0, "some of mark"),
-    FAULT(wait, 0, "some of mark"),
-    FAULT(unmark, 0, "some of mark"),
+    FAULT(identify, 0, "some of identify"),
+    FAULT(mark, 0, "some of identify"),
+    FAULT(query, 0, "some of identify"),
+    FAULT(wait, 0, "some of identify"),
+    FAULT(unmark, 0, "some of identify"),
     FAULT(properties, CUARENA_MEMORY_HOST_READABLE, "without TOUCHES"),
     FAULT(properties, 0x100, "properties 0x100"),
     FAULT(zero, 1, "zero 1"),

@@ -56,6 +56,28 @@ typedef struct cuarena_amount {
 #define CUARENA_GROW_NONE 0  /* fixed */
 #define CUARENA_GROW_EXACT 1 /* by what a request lacks, in grains */
 
+/* Where device memory comes from. */
+#define CUARENA_BACKING_AUTO 0   /* vmm where the device has it, else malloc */
+#define CUARENA_BACKING_VMM 1    /* handles mapped into reserved addresses */
+#define CUARENA_BACKING_MALLOC 2 /* one driver allocation a segment */
+#define CUARENA_BACKING_ASYNC 3  /* likewise, stream-ordered */
+
+/* A property that memory may have: not asked for, had if it can be (then
+ * cuarena_properties tells), or an error if it cannot. */
+#define CUARENA_PROPERTY_OFF 0
+#define CUARENA_PROPERTY_TRY 1
+#define CUARENA_PROPERTY_REQUIRE 2
+
+/* What the caller's own bytes are. */
+#define CUARENA_BYTES_HOST 0
+#define CUARENA_BYTES_DEVICE 1
+#define CUARENA_BYTES_MANAGED 2
+#define CUARENA_BYTES_PINNED 3
+
+/* When a marker is recorded on a stream: see streams.h. */
+#define CUARENA_MARKER_LATE 0
+#define CUARENA_MARKER_EAGER 1
+
 #define CUARENA_ZERO_NEVER 0
 #define CUARENA_ZERO_CREATE 1 /* all bytes, when the memory gives them */
 #define CUARENA_ZERO_ALLOC 2  /* each block, before it is handed out */
@@ -85,6 +107,23 @@ typedef struct cuarena_config {
      * may give out every byte from the first multiple of `alignment`. */
     void *bytes;
     uint64_t bytes_size;
+    int32_t bytes_kind; /* CUARENA_BYTES_...; host */
+
+    /* Memory of a device: device, managed, pinned, and bytes of these. */
+    int32_t device;        /* ordinal; 0 */
+    void *context;         /* CUcontext, instead of the ordinal's primary one */
+    int32_t backing;       /* CUARENA_BACKING_... of device memory; auto */
+    int32_t fd;            /* CUARENA_PROPERTY_...: blocks can be exported */
+    int32_t rdma;          /* ... network cards can reach them */
+    int32_t fabric;        /* ... they can be exported to other hosts */
+    int32_t peers;         /* ... the other devices can reach them */
+    uint64_t handle_bytes; /* of a vmm handle; 0: as the arena thinks best */
+    int32_t mapped;        /* pinned: the device can reach it; 1 */
+    int32_t write_combined; /* pinned: fast to write, slow to read; 0 */
+    int32_t portable;       /* pinned: for every context; 1 */
+    int32_t device_only;    /* pinned, managed, pageable: the CPU does not touch
+                             * blocks that streams use; 0 */
+    int32_t marker;         /* CUARENA_MARKER_...; late */
     /* memory = custom: copied at creation; `ops_user` stays the caller's. */
     const cuarena_memory_ops_t *ops;
     void *ops_user;

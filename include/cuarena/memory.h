@@ -25,14 +25,36 @@
 extern "C" {
 #endif
 
-/* A stream of the device: cudaStream_t and CUstream pass without a cast. */
+/* A stream of the device: cudaStream_t and CUstream pass without a cast. NULL
+ * is the legacy default stream. */
 typedef struct CUstream_st *cuarena_stream_t;
+
+/* Another name of NULL, and the default stream of the calling thread: the
+ * values of cudaStreamLegacy and cudaStreamPerThread. */
+#define CUARENA_STREAM_LEGACY ((cuarena_stream_t)(uintptr_t)1)
+#define CUARENA_STREAM_PER_THREAD ((cuarena_stream_t)(uintptr_t)2)
+/* No stream: bytes are idle when they are freed, and what a call does to
+ * bytes is done when it returns. */
+#define CUARENA_NO_STREAM ((cuarena_stream_t)UINTPTR_MAX)
+
+/* What is known of a stream. Frozen. */
+typedef struct cuarena_stream_info {
+    uint64_t id;        /* no other stream ever has it, unlike the handle */
+    void *context;      /* CUcontext; NULL where there is none */
+    int32_t device;     /* ordinal; -1 where there is none */
+    int32_t per_thread; /* 1: the handle is another stream on each thread */
+    int32_t capturing;  /* 1: into a graph, now */
+    int32_t zero;
+} cuarena_stream_info_t;
 
 /* Which memory an arena has. */
 #define CUARENA_MEMORY_PAGEABLE 1 /* host pages, committed as needed */
 #define CUARENA_MEMORY_NONE 2     /* addresses only; never touched */
-#define CUARENA_MEMORY_BYTES 3    /* bytes that the caller owns */
-#define CUARENA_MEMORY_CUSTOM 4   /* functions that the caller brings */
+#define CUARENA_MEMORY_DEVICE 3   /* of a GPU; see CUARENA_BACKING_... */
+#define CUARENA_MEMORY_MANAGED 4  /* of a GPU and the CPU, by migration */
+#define CUARENA_MEMORY_PINNED 5   /* host pages that a GPU can reach */
+#define CUARENA_MEMORY_BYTES 6    /* bytes that the caller owns */
+#define CUARENA_MEMORY_CUSTOM 7   /* functions that the caller brings */
 
 /* One stretch of addresses that a memory gave. The arena keeps it and hands
  * it to every further call; the memory may change `cookie` at any time. */
@@ -92,22 +114,33 @@ typedef struct cuarena_memory_ops {
     cuarena_status_t (*fill)(void *user, cuarena_memory_segment_t *segment,
                              uint64_t offset, uint64_t bytes);
 
-    /* Executes the list in order on `stream`; source and destination of one
-     * entry may overlap. `done_out` tells how many entries were queued or
-     * done when it fails (0: nothing was touched). NULL: nothing moves. */
+    /* Executes the list in order on `stream`, which is CUARENA_NO_STREAM if
+     * all is to be done on return; source and destination of one entry may
+     * overlap. `done_out` tells how many entries were queued or done when it
+     * fails (0: nothing was touched). NULL: nothing moves. */
     cuarena_status_t (*relocate)(void *user, const cuarena_relocation_t *list,
                                  size_t count, cuarena_stream_t stream,
                                  size_t *done_out);
-    /* Sets bytes to 0 on `stream`. NULL: zeroing is UNSUPPORTED. */
+    /* Sets bytes to 0 on `stream`, likewise. NULL: zeroing is UNSUPPORTED. */
     cuarena_status_t (*zero_bytes)(void *user, void *address, uint64_t bytes,
                                    cuarena_stream_t stream);
 
-    /* Markers: `mark` records the work of `stream` so far; `query` says OK
-     * when it is done, else BUSY; `wait` makes `stream` wait for it (NULL with
-     * host = 1: the caller waits). All NULL: everything the memory does is
-     * done when the call returns, and no stream uses it. */
+    /*
+     * Streams. All NULL: everything the memory does is done when the call
+     * returns, and no stream uses it.
+     *
+     * `identify` tells what a handle that the caller has just passed stands
+     * for; BAD_ARGUMENT, put into words, for one whose work could not use
+     * these bytes. `mark` records the work of `stream` so far: in a new
+     * marker if *marker is NULL, else in that one, which then means this
+     * moment. `query` says OK when that work is done, else BUSY; `wait` makes
+     * `stream` wait for it, or the caller with host = 1 (stream is
+     * CUARENA_NO_STREAM then). `unmark` ends a marker, done or not.
+     */
+    cuarena_status_t (*identify)(void *user, cuarena_stream_t stream,
+                                 cuarena_stream_info_t *info_out);
     cuarena_status_t (*mark)(void *user, cuarena_stream_t stream,
-                             void **marker_out);
+                             void **marker);
     cuarena_status_t (*query)(void *user, void *marker);
     cuarena_status_t (*wait)(void *user, void *marker, cuarena_stream_t stream,
                              int32_t host);

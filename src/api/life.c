@@ -150,7 +150,7 @@ static cuarena_status_t zero_all(cuarena_t *arena)
             if (status == CUARENA_OK)
                 status =
                     ops->zero_bytes(arena->memory.user, cuai_pointer(s->begin),
-                                    s->end - s->begin, NULL);
+                                    s->end - s->begin, CUARENA_NO_STREAM);
         }
     }
     return status;

@@ -290,8 +290,8 @@ static cuarena_status_t zero_block(cuarena_t *arena, cuai_found_t found)
     uint64_t size = r->size;
     cuai_mark_moving(arena, found);
     cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        arena->memory.ops.zero_bytes(arena->memory.user, address, size, NULL);
+    cuarena_status_t status = arena->memory.ops.zero_bytes(
+        arena->memory.user, address, size, CUARENA_NO_STREAM);
     cuai_lock(&arena->lock);
     return status;
 }

@@ -31,7 +31,7 @@ static const cuai_option_t options[] = {
         .type = CUAI_OPTION_CHOICE,
         MEMBER(memory),
         .fallback = "pageable",
-        .accepted = "pageable, none",
+        .accepted = "pageable, none, device, managed, pinned",
         .first = CUARENA_MEMORY_PAGEABLE,
         .wordless = 2,
         .help = "Where bytes come from; none: addresses without bytes.",
@@ -157,8 +157,11 @@ static const cuai_option_t options[] = {
 /* Words have consecutive values in the order of the table. */
 static_assert(CUARENA_PRESET_GROW == CUARENA_PRESET_POOL + 1, "preset");
 static_assert(CUARENA_MEMORY_NONE == CUARENA_MEMORY_PAGEABLE + 1, "memory");
-static_assert(CUARENA_MEMORY_BYTES == CUARENA_MEMORY_PAGEABLE + 2, "memory");
-static_assert(CUARENA_MEMORY_CUSTOM == CUARENA_MEMORY_PAGEABLE + 3, "memory");
+static_assert(CUARENA_MEMORY_DEVICE == CUARENA_MEMORY_PAGEABLE + 2, "memory");
+static_assert(CUARENA_MEMORY_MANAGED == CUARENA_MEMORY_PAGEABLE + 3, "memory");
+static_assert(CUARENA_MEMORY_PINNED == CUARENA_MEMORY_PAGEABLE + 4, "memory");
+static_assert(CUARENA_MEMORY_BYTES == CUARENA_MEMORY_PAGEABLE + 5, "memory");
+static_assert(CUARENA_MEMORY_CUSTOM == CUARENA_MEMORY_PAGEABLE + 6, "memory");
 static_assert(CUARENA_GROW_NONE == 0 && CUARENA_GROW_EXACT == 1, "grow");
 static_assert(CUARENA_ZERO_CREATE == CUARENA_ZERO_NEVER + 1, "zero");
 static_assert(CUARENA_ZERO_ALLOC == CUARENA_ZERO_NEVER + 2, "zero");

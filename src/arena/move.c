@@ -137,8 +137,9 @@ cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     size_t done = 0;
     cuai_unlock(&arena->lock);
-    cuarena_status_t status = arena->memory.ops.relocate(
-        arena->memory.user, batch->runs, batch->runs_count, NULL, &done);
+    cuarena_status_t status =
+        arena->memory.ops.relocate(arena->memory.user, batch->runs,
+                                   batch->runs_count, CUARENA_NO_STREAM, &done);
     bool lost = status != CUARENA_OK && done != 0;
     if (lost)
         log_loss(arena, batch, done);
@@ -204,8 +205,8 @@ cuarena_status_t cuai_copy(cuarena_t *arena, uint64_t to, uint64_t from,
     cuarena_relocation_t one = {0, cuai_pointer(from), cuai_pointer(to), bytes};
     size_t done = 0;
     cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        arena->memory.ops.relocate(arena->memory.user, &one, 1, NULL, &done);
+    cuarena_status_t status = arena->memory.ops.relocate(
+        arena->memory.user, &one, 1, CUARENA_NO_STREAM, &done);
     cuai_lock(&arena->lock);
     return status;
 }

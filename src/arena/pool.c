@@ -213,7 +213,7 @@ static cuarena_status_t fill_other(cuarena_t *arena, uint64_t bytes,
     size_t done = 0;
     if (batch->runs_count != 0)
         status = ops->relocate(arena->memory.user, batch->runs,
-                               batch->runs_count, NULL, &done);
+                               batch->runs_count, CUARENA_NO_STREAM, &done);
     if (status != CUARENA_OK)
         ops->give_back(arena->memory.user, segment);
     return status;

@@ -187,14 +187,35 @@ static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
                  guest->ops.zero_bytes(guest->user, address, bytes, stream));
 }
 
-static cuarena_status_t mark(void *user, cuarena_stream_t stream,
-                             void **marker_out)
+static cuarena_status_t identify(void *user, cuarena_stream_t stream,
+                                 cuarena_stream_info_t *info_out)
 {
     const guest_t *guest = user;
+    cuarena_stream_info_t info = {0};
     cuai_frame_t frame;
     enter(&frame, guest);
-    return leave(guest, "mark", 0,
-                 guest->ops.mark(guest->user, stream, marker_out));
+    cuarena_status_t status = guest->ops.identify(guest->user, stream, &info);
+    if (status == CUARENA_OK)
+        *info_out = info;
+    bool refused = status == CUARENA_BAD_ARGUMENT;
+    status = leave(guest, "identify", 0, refused ? CUARENA_OK : status);
+    if (!refused)
+        return status;
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "stream: %p is none of memory '%s'",
+                     (void *)stream, guest->ops.name);
+}
+
+static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **marker)
+{
+    const guest_t *guest = user;
+    void *made = *marker;
+    cuai_frame_t frame;
+    enter(&frame, guest);
+    cuarena_status_t status =
+        leave(guest, "mark", 0, guest->ops.mark(guest->user, stream, &made));
+    if (status == CUARENA_OK)
+        *marker = made;
+    return status;
 }
 
 /* BUSY is an answer, not a failure. */
@@ -251,11 +272,12 @@ static const char *contradiction(const cuarena_memory_ops_t *ops)
         return "has one of grow and shrink, both or neither is accepted";
     if ((ops->punch == NULL) != (ops->fill == NULL))
         return "has one of punch and fill, both or neither is accepted";
-    const int markers = (ops->mark != NULL) + (ops->query != NULL) +
-                        (ops->wait != NULL) + (ops->unmark != NULL);
-    if (markers != 0 && markers != 4)
-        return "has some of mark, query, wait and unmark, all or none is "
-               "accepted";
+    const int streams = (ops->identify != NULL) + (ops->mark != NULL) +
+                        (ops->query != NULL) + (ops->wait != NULL) +
+                        (ops->unmark != NULL);
+    if (streams != 0 && streams != 5)
+        return "has some of identify, mark, query, wait and unmark, all or "
+               "none is accepted";
     if ((ops->properties & CUARENA_MEMORY_TOUCHES) == 0 &&
         (ops->properties & CUARENA_MEMORY_HOST_READABLE) != 0)
         return "is HOST_READABLE without TOUCHES";
@@ -327,6 +349,7 @@ static void fill_table(const cuarena_memory_ops_t *theirs,
     PASS(fill);
     PASS(relocate);
     PASS(zero_bytes);
+    PASS(identify);
     PASS(mark);
     PASS(query);
     PASS(wait);

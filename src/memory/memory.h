@@ -42,7 +42,7 @@ static inline cuarena_status_t cuai_memory_zero_fresh(
                          "zero: memory '%s' cannot set bytes to 0",
                          memory->ops.name);
     return memory->ops.zero_bytes(memory->user, (void *)(uintptr_t)address,
-                                  bytes, NULL);
+                                  bytes, CUARENA_NO_STREAM);
 }
 
 #endif

@@ -109,6 +109,16 @@ static cuarena_status_t guest_zero(void *user, void *address, uint64_t bytes,
     return self->status;
 }
 
+static cuarena_status_t guest_identify(void *user, cuarena_stream_t stream,
+                                       cuarena_stream_info_t *info_out)
+{
+    note(user, "identify");
+    if (stream == CUARENA_STREAM_PER_THREAD)
+        return CUARENA_BAD_ARGUMENT;
+    *info_out = (cuarena_stream_info_t){.id = 7, .device = -1};
+    return CUARENA_OK;
+}
+
 static cuarena_status_t guest_mark(void *user, cuarena_stream_t stream,
                                    void **marker_out)
 {
@@ -166,6 +176,7 @@ void guest_reset(void)
     ops->fill = guest_fill;
     ops->relocate = guest_relocate;
     ops->zero_bytes = guest_zero;
+    ops->identify = guest_identify;
     ops->mark = guest_mark;
     ops->query = guest_query;
     ops->wait = guest_wait;
