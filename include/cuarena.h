@@ -7,6 +7,7 @@
  *   cuarena/heap.h    the offsets-only heap, usable on its own
  *   cuarena/memory.h  the contract for bytes: where segments come from
  *   cuarena/arena.h   arenas: pointers and blocks of real memory
+ *   cuarena/streams.h memory that streams of a device may still be using
  *
  * The header is the reference manual. It needs C11 or C++17 and nothing else.
  */
@@ -17,5 +18,6 @@
 #include "cuarena/base.h"
 #include "cuarena/heap.h"
 #include "cuarena/memory.h"
+#include "cuarena/streams.h"
 
 #endif

@@ -252,8 +252,8 @@ START_TEST(test_alloc_unknown_flags_or_zeros_that_are_not_are_bad)
     map_open(&map, "-8");
     expect_bad_request(&(cuarena_heap_request_t){.size = 256, .flags = 0x100});
     expect_bad_request(&(cuarena_heap_request_t){.size = 256, .low = 2});
-    expect_bad_request(&(cuarena_heap_request_t){.size = 256, .zero = {1}});
-    expect_bad_request(&(cuarena_heap_request_t){.size = 256, .zero = {0, 1}});
+    expect_bad_request(&(cuarena_heap_request_t){.size = 256, .zero = 1});
+    expect_bad_request(&(cuarena_heap_request_t){.size = 256, .owner = 128});
 }
 END_TEST
 

@@ -377,6 +377,11 @@ typedef struct cuarena_compact_options {
     int32_t report_unmoved;  /* 1: the callback also gets, in a last batch,
                               * every block without pins that stayed, with
                               * from = to */
+    int32_t zero;            /* 0 */
+    cuarena_stream_t stream; /* the copies are queued on it; NO_STREAM: they
+                              * are done on return */
+    const cuarena_stream_t *streams; /* others that use blocks which were */
+    size_t stream_count;             /* allocated without a stream */
 } cuarena_compact_options_t;
 CUARENA_API void cuarena_compact_options_init(
     cuarena_compact_options_t *options);
@@ -399,6 +404,13 @@ CUARENA_API void cuarena_compact_report_init(cuarena_compact_report_t *report);
  * another thread's waits. FRAGMENTED: a goal that no window within the limits
  * reaches; nothing moved. UNSUPPORTED: the memory cannot relocate. Cost:
  * blocks and ranges to plan, under the lock; then the bytes moved, without it.
+ *
+ * With a stream the call does not wait, but on memory that the CPU touches:
+ * the stream waits for every stream that a moved block was allocated on or is
+ * used by (cuarena_record_use), moves the bytes, and those streams wait for
+ * it. Bytes that it vacates are the stream's. For blocks allocated without a
+ * stream the caller vouches, or names the streams that use them. Without one
+ * the call waits for all of these, and for what was freed on streams.
  */
 CUARENA_API cuarena_status_t
 cuarena_compact(cuarena_t *arena, const cuarena_compact_options_t *options,

@@ -46,6 +46,7 @@ typedef uint64_t cuarena_block_t;
 #define CUARENA_HEAP_MAX_LANES 4096u
 #define CUARENA_HEAP_MAX_TAGS 4096u
 #define CUARENA_HEAP_MAX_PINS 65535u
+#define CUARENA_HEAP_MAX_OWNER 127u
 
 /* How a range is chosen for a request; see docs/DESIGN.md "Placement". */
 /* Small and giant blocks from the top end, others from the bottom end. */
@@ -123,7 +124,9 @@ typedef struct cuarena_heap_request {
     uint16_t flags;     /* bits of the caller's own, kept with the block:
                          * CUARENA_HEAP_FLAGS of them */
     uint16_t low;       /* 1: as low as a bounded look finds */
-    uint16_t zero[2];   /* 0 */
+    uint16_t owner;     /* whose it is: a number of the caller's, kept with the
+                         * block; at most CUARENA_HEAP_MAX_OWNER */
+    uint16_t zero;      /* 0 */
 } cuarena_heap_request_t;
 
 /*
@@ -170,7 +173,7 @@ CUARENA_API cuarena_status_t cuarena_heap_unpin(cuarena_heap_t *heap,
 #define CUARENA_ENTRY_GAP 3 /* between segments: belongs to nobody */
 typedef struct cuarena_heap_entry {
     int32_t kind;          /* CUARENA_ENTRY_... */
-    uint32_t lane;         /* of a range; of a block 0 */
+    uint32_t lane;         /* of a range; of a block its owner */
     uint64_t offset;       /* first byte */
     uint64_t size;         /* bytes taken */
     cuarena_block_t block; /* its id, 0 for ranges and gaps */
@@ -204,6 +207,19 @@ CUARENA_API cuarena_status_t cuarena_heap_lane_create(cuarena_heap_t *heap,
 /* Gives every range of the lane to lane 0. Steps: its ranges. */
 CUARENA_API cuarena_status_t cuarena_heap_lane_settle(cuarena_heap_t *heap,
                                                       uint32_t lane);
+/* Gives every range of `from` to `to`, of which neither is lane 0. Steps: the
+ * ranges of `from`. */
+CUARENA_API cuarena_status_t cuarena_heap_lane_merge(cuarena_heap_t *heap,
+                                                     uint32_t from,
+                                                     uint32_t to);
+/*
+ * Gives ranges of lane 0 that touch ranges of `lane` to that lane, until one
+ * of its ranges has `bytes`; with UINT64_MAX all of them. FRAGMENTED if none
+ * gets so many: nothing changed then. Steps: the ranges of `lane`.
+ */
+CUARENA_API cuarena_status_t cuarena_heap_lane_absorb(cuarena_heap_t *heap,
+                                                      uint32_t lane,
+                                                      uint64_t bytes);
 /* Settles the lane and ends it. Lane 0 stays. */
 CUARENA_API cuarena_status_t cuarena_heap_lane_destroy(cuarena_heap_t *heap,
                                                        uint32_t lane);
@@ -267,6 +283,9 @@ typedef struct cuarena_heap_plan_options {
     uint64_t goal_alignment; /* of those N bytes; 0: the granule */
     uint64_t max_bytes;      /* most bytes to move; UINT64_MAX by default */
     uint64_t max_moves;      /* most blocks to move; UINT64_MAX by default */
+    uint32_t lane;           /* its ranges count as free, like those of lane
+                              * 0: commit to it; 0 by default */
+    uint32_t zero;           /* 0 */
 } cuarena_heap_plan_options_t;
 
 CUARENA_API void cuarena_heap_plan_options_init(
@@ -296,7 +315,8 @@ CUARENA_API cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap,
 CUARENA_API cuarena_status_t cuarena_heap_plan_commit(cuarena_heap_t *heap,
                                                       cuarena_heap_plan_t *plan,
                                                       uint32_t lane);
-/* Nothing was moved: all is as before begin. */
+/* Nothing was moved: blocks are as before begin, and so are ranges, but that
+ * those of the plan belong to the lane of its options. */
 CUARENA_API cuarena_status_t cuarena_heap_plan_abort(cuarena_heap_t *heap,
                                                      cuarena_heap_plan_t *plan);
 /* Ends the plan, aborting it if it is under way. NULL is fine. */

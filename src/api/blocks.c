@@ -8,9 +8,9 @@
 
 /* ---- Allocation and free ----------------------------------------------- */
 
-static CUAI_NOINLINE cuarena_status_t
-alloc_long(cuarena_t *arena, uint64_t bytes, const cuarena_request_t *request,
-           cuarena_block_t *block_out)
+CUAI_NOINLINE cuarena_status_t
+cuai_block_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
+                 const cuarena_request_t *request, cuarena_block_t *block_out)
 {
     if (arena == NULL || block_out == NULL)
         return cuai_null("arena or block_out");
@@ -24,10 +24,19 @@ alloc_long(cuarena_t *arena, uint64_t bytes, const cuarena_request_t *request,
     cuai_call_t call;
     cuai_found_t found;
     cuai_call_begin(&call, arena);
-    status = cuai_obtain(&call, &want, &found);
+    status = cuai_want_on(arena, stream, &want);
+    if (status == CUARENA_OK)
+        status = cuai_obtain(&call, &want, &found);
     if (status == CUARENA_OK)
         *block_out = cuai_id(found.heap, found.slot);
     return cuai_call_end(&call, status);
+}
+
+static CUAI_NOINLINE cuarena_status_t alloc_long(cuarena_t *arena,
+                                                 uint64_t bytes,
+                                                 cuarena_block_t *block_out)
+{
+    return cuai_block_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, block_out);
 }
 
 cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes,
@@ -35,7 +44,7 @@ cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes,
 {
     if (CUAI_UNLIKELY(arena == NULL || block_out == NULL ||
                       bytes - 1 >= SHORT_PATH_MOST))
-        return alloc_long(arena, bytes, NULL, block_out);
+        return alloc_long(arena, bytes, block_out);
     uint64_t mask = arena->granule_mask;
     cuai_slot_t slot = 0;
     cuai_lock(&arena->lock);
@@ -49,7 +58,7 @@ cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes,
     }
     cuai_unlock(&arena->lock);
     return CUAI_LIKELY(slot != 0) ? CUARENA_OK
-                                  : alloc_long(arena, bytes, NULL, block_out);
+                                  : alloc_long(arena, bytes, block_out);
 }
 
 cuarena_status_t cuarena_block_alloc_with(cuarena_t *arena, uint64_t bytes,
@@ -58,11 +67,13 @@ cuarena_status_t cuarena_block_alloc_with(cuarena_t *arena, uint64_t bytes,
 {
     if (request == NULL)
         return cuarena_block_alloc(arena, bytes, block_out);
-    return alloc_long(arena, bytes, request, block_out);
+    return cuai_block_alloc(arena, bytes, CUARENA_NO_STREAM, request,
+                            block_out);
 }
 
-static CUAI_NOINLINE cuarena_status_t free_long(cuarena_t *arena,
-                                                cuarena_block_t block)
+CUAI_NOINLINE cuarena_status_t cuai_block_free(cuarena_t *arena,
+                                               cuarena_block_t block,
+                                               cuarena_stream_t stream)
 {
     if (arena == NULL)
         return cuai_null("arena");
@@ -70,17 +81,19 @@ static CUAI_NOINLINE cuarena_status_t free_long(cuarena_t *arena,
         return CUARENA_OK;
     cuai_call_t call;
     cuai_call_begin(&call, arena);
+    uint32_t number = 0;
+    cuarena_status_t status = cuai_stream_find(arena, stream, &number);
     cuai_found_t found = cuai_find_block(arena, block);
-    if (found.heap == NULL)
-        return cuai_call_end(&call, cuai_no_block(block));
-    cuai_release(&call, found);
-    return cuai_call_end(&call, CUARENA_OK);
+    if (status == CUARENA_OK)
+        status = found.heap == NULL ? cuai_no_block(block)
+                                    : cuai_release(&call, found, number);
+    return cuai_call_end(&call, status);
 }
 
 cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
 {
     if (CUAI_UNLIKELY(arena == NULL))
-        return free_long(arena, block);
+        return cuai_block_free(arena, block, CUARENA_NO_STREAM);
     cuai_lock(&arena->lock);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (CUAI_LIKELY(cuai_short_path(arena) && heap->plain)) {
@@ -95,74 +108,122 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
         }
     }
     cuai_unlock(&arena->lock);
-    return free_long(arena, block);
+    return cuai_block_free(arena, block, CUARENA_NO_STREAM);
 }
 
 /* ---- Resize ------------------------------------------------------------ */
 
-cuarena_status_t cuarena_block_resize(cuarena_t *arena, cuarena_block_t block,
-                                      uint64_t bytes)
+cuarena_status_t cuai_block_resize(cuarena_t *arena, cuarena_block_t block,
+                                   uint64_t bytes, cuarena_stream_t stream)
 {
     if (arena == NULL)
         return cuai_null("arena");
     cuai_call_t call;
     cuai_call_begin(&call, arena);
+    uint32_t number = 0;
     cuarena_status_t status = cuai_call_check(arena);
+    if (status == CUARENA_OK)
+        status = cuai_stream_find(arena, stream, &number);
     cuai_found_t found;
     if (!cuai_settle_block(arena, block, &found))
         return cuai_call_end(&call, cuai_no_block(block));
     if (status == CUARENA_OK)
-        status = cuai_resize_block(&call, found, bytes);
+        status = cuai_resize_block(&call, found, bytes, number);
     return cuai_call_end(&call, status);
+}
+
+cuarena_status_t cuarena_block_resize(cuarena_t *arena, cuarena_block_t block,
+                                      uint64_t bytes)
+{
+    return cuai_block_resize(arena, block, bytes, CUARENA_NO_STREAM);
 }
 
 /* ---- Pins -------------------------------------------------------------- */
 
-cuarena_status_t cuarena_block_pin(cuarena_t *arena, cuarena_block_t block,
-                                   void **pointer_out)
+/* Once nothing moves it, and copies that did are done or waited for. */
+static cuarena_status_t take_pin(cuarena_t *arena, cuarena_block_t block,
+                                 uint32_t stream, void **pointer_out)
+{
+    cuai_found_t found;
+    cuarena_status_t status = cuai_call_check(arena);
+    if (status == CUARENA_OK)
+        status = cuai_see_moves(arena, stream);
+    if (status != CUARENA_OK)
+        return status;
+    if (!cuai_settle_block(arena, block, &found))
+        return cuai_no_block(block);
+    cuai_record_t *r = cuai_found_record(found);
+    if (r->pins == CUARENA_HEAP_MAX_PINS)
+        return cuai_fail(CUARENA_BUSY, "block %#llx has %u pins, the most",
+                         (unsigned long long)block, CUARENA_HEAP_MAX_PINS);
+    r->pins++;
+    arena->block_pins++;
+    cuai_note_change(found.heap);
+    *pointer_out = cuai_pointer(r->offset);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_block_pin(cuarena_t *arena, cuarena_block_t block,
+                                cuarena_stream_t stream, void **pointer_out)
 {
     if (arena == NULL || pointer_out == NULL)
         return cuai_null("arena or pointer_out");
-    cuarena_status_t status = CUARENA_OK;
-    cuai_found_t found = {0};
+    uint32_t number = 0;
+    void *pointer = NULL;
     cuai_lock(&arena->lock);
-    if (arena->slow & CUAI_SLOW_LOST)
-        status = cuai_call_check(arena);
-    else if (!cuai_settle_block(arena, block, &found))
-        status = cuai_no_block(block);
-    else if (cuai_found_record(found)->pins == CUARENA_HEAP_MAX_PINS)
-        status = cuai_fail(CUARENA_BUSY, "block %#llx has %u pins, the most",
-                           (unsigned long long)block, CUARENA_HEAP_MAX_PINS);
-    if (status == CUARENA_OK) {
-        cuai_found_record(found)->pins++;
-        arena->block_pins++;
-        cuai_note_change(found.heap);
-        *pointer_out = cuai_pointer(cuai_found_record(found)->offset);
-    }
+    cuarena_status_t status = cuai_stream_find(arena, stream, &number);
+    if (status == CUARENA_OK)
+        status = take_pin(arena, block, number, &pointer);
+    cuai_unlock(&arena->lock);
+    if (status == CUARENA_OK)
+        *pointer_out = pointer;
+    return status;
+}
+
+cuarena_status_t cuarena_block_pin(cuarena_t *arena, cuarena_block_t block,
+                                   void **pointer_out)
+{
+    return cuai_block_pin(arena, block, CUARENA_NO_STREAM, pointer_out);
+}
+
+static cuarena_status_t end_pin(cuarena_t *arena, cuarena_block_t block,
+                                uint32_t stream)
+{
+    cuai_found_t found = cuai_find_block(arena, block);
+    if (found.heap == NULL)
+        return cuai_no_block(block);
+    if (cuai_block_pins(cuai_found_record(found)) == 0)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "block %#llx has no pin that block_pin took",
+                         (unsigned long long)block);
+    cuarena_status_t status = CUARENA_OK;
+    if (stream != 0)
+        status = cuai_use_add(arena, found, stream);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_found_record(found)->pins--;
+    arena->block_pins--;
+    cuai_note_change(found.heap);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_block_unpin(cuarena_t *arena, cuarena_block_t block,
+                                  cuarena_stream_t stream)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    uint32_t number = 0;
+    cuai_lock(&arena->lock);
+    cuarena_status_t status = cuai_stream_find(arena, stream, &number);
+    if (status == CUARENA_OK)
+        status = end_pin(arena, block, number);
     cuai_unlock(&arena->lock);
     return status;
 }
 
 cuarena_status_t cuarena_block_unpin(cuarena_t *arena, cuarena_block_t block)
 {
-    if (arena == NULL)
-        return cuai_null("arena");
-    cuarena_status_t status = CUARENA_OK;
-    cuai_lock(&arena->lock);
-    cuai_found_t found = cuai_find_block(arena, block);
-    if (found.heap == NULL)
-        status = cuai_no_block(block);
-    else if (cuai_block_pins(cuai_found_record(found)) == 0)
-        status = cuai_fail(CUARENA_BAD_ARGUMENT,
-                           "block %#llx has no pin that block_pin took",
-                           (unsigned long long)block);
-    if (status == CUARENA_OK) {
-        cuai_found_record(found)->pins--;
-        arena->block_pins--;
-        cuai_note_change(found.heap);
-    }
-    cuai_unlock(&arena->lock);
-    return status;
+    return cuai_block_unpin(arena, block, CUARENA_NO_STREAM);
 }
 
 /* ---- Knowing ----------------------------------------------------------- */

@@ -65,15 +65,46 @@ cuarena_status_t cuai_want(const cuarena_t *arena, uint64_t bytes,
  * the last error is set and the failure noted. */
 cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
                              cuai_found_t *found_out);
-/* Ends a block as its memory and the arena's zero rule ask; one that moves
- * ends when its move does. Steps out. */
-void cuai_release(cuai_call_t *call, cuai_found_t found);
-/* Size of a live block changed, contents kept, id kept. Steps out. */
+/* Ends a block as its memory and the arena's zero rule ask, on a stream; one
+ * that moves ends when its move does, one that other streams use when they are
+ * done. On an error it is as it was. Steps out. */
+cuarena_status_t cuai_release(cuai_call_t *call, cuai_found_t found,
+                              uint32_t stream);
+/* Size of a live block changed, contents kept, id kept; on a stream. Steps
+ * out. */
 cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_found_t found,
-                                   uint64_t bytes);
+                                   uint64_t bytes, uint32_t stream);
 /* Waits until nothing moves the block; false: it has ended. */
 bool cuai_settle_block(cuarena_t *arena, cuarena_block_t block,
                        cuai_found_t *found_out);
+
+/* The request is on a stream. Steps out at the stream's first sight. */
+cuarena_status_t cuai_want_on(cuarena_t *arena, cuarena_stream_t stream,
+                              cuai_want_t *want);
+
+/* ---- Calls with and without a stream (pointers.c, blocks.c) ------------ */
+
+cuarena_status_t cuai_pointer_alloc(cuarena_t *arena, uint64_t bytes,
+                                    cuarena_stream_t stream,
+                                    const cuarena_request_t *request,
+                                    void **pointer_out);
+cuarena_status_t cuai_pointer_free(cuarena_t *arena, void *pointer,
+                                   cuarena_stream_t stream);
+cuarena_status_t cuai_pointer_resize(cuarena_t *arena, void *pointer,
+                                     uint64_t bytes, cuarena_stream_t stream,
+                                     void **pointer_out);
+cuarena_status_t cuai_block_alloc(cuarena_t *arena, uint64_t bytes,
+                                  cuarena_stream_t stream,
+                                  const cuarena_request_t *request,
+                                  cuarena_block_t *block_out);
+cuarena_status_t cuai_block_free(cuarena_t *arena, cuarena_block_t block,
+                                 cuarena_stream_t stream);
+cuarena_status_t cuai_block_resize(cuarena_t *arena, cuarena_block_t block,
+                                   uint64_t bytes, cuarena_stream_t stream);
+cuarena_status_t cuai_block_pin(cuarena_t *arena, cuarena_block_t block,
+                                cuarena_stream_t stream, void **pointer_out);
+cuarena_status_t cuai_block_unpin(cuarena_t *arena, cuarena_block_t block,
+                                  cuarena_stream_t stream);
 
 /* ---- Compaction (compact.c) -------------------------------------------- */
 

@@ -11,6 +11,7 @@ void cuarena_compact_options_init(cuarena_compact_options_t *options)
         .max_bytes = UINT64_MAX,
         .max_moves = UINT64_MAX,
         .batch_moves = UINT64_MAX,
+        .stream = CUARENA_NO_STREAM,
     };
 }
 
@@ -56,6 +57,8 @@ typedef struct progress {
     const cuarena_compact_options_t *options;
     cuarena_relocation_fn callback;
     void *user;
+    uint32_t stream;           /* number */
+    cuai_stream_set_t streams; /* that the caller named */
     cuarena_compact_report_t report;
 } progress_t;
 
@@ -96,10 +99,13 @@ static cuarena_status_t run_batch(progress_t *progress, bool *more_out)
     cuarena_heap_plan_options_t options = plan_options(progress);
     cuai_batch_t batch;
     *more_out = false;
-    cuarena_status_t status = cuai_batch_begin(arena, &options, &batch);
+    cuarena_status_t status =
+        cuai_batch_begin(arena, &options, progress->stream, &batch);
     if (status != CUARENA_OK)
         return status;
     uint64_t planned = batch.count;
+    for (int i = 0; i < 2; i++)
+        batch.streams.bits[i] |= progress->streams.bits[i];
     if (planned != 0)
         status = cuai_batch_execute(arena, &batch);
     if (status == CUARENA_OK && planned != 0) {
@@ -191,6 +197,34 @@ static cuarena_status_t run_and_report(progress_t *progress)
     return status;
 }
 
+/* ---- Streams ----------------------------------------------------------- */
+
+/* A stream that no block names is a stream of the set all the same. */
+static cuarena_status_t find_streams(progress_t *progress)
+{
+    cuarena_t *arena = progress->call->arena;
+    const cuarena_compact_options_t *options = progress->options;
+    cuarena_status_t status =
+        cuai_stream_find(arena, options->stream, &progress->stream);
+    for (size_t i = 0; i < options->stream_count && status == CUARENA_OK; i++) {
+        uint32_t number = 0;
+        status = cuai_stream_find(arena, options->streams[i], &number);
+        if (number != 0)
+            cuai_set_add(&progress->streams, number);
+    }
+    return status;
+}
+
+/* What was freed on streams is to be moved into as well: waited for where the
+ * compaction is to be done on return. */
+static cuarena_status_t settle_first(const progress_t *progress)
+{
+    cuarena_t *arena = progress->call->arena;
+    if (arena->stream_count == 0)
+        return CUARENA_OK;
+    return cuai_settle_all(arena, progress->stream == 0, NULL);
+}
+
 /* ---- The call ---------------------------------------------------------- */
 
 static cuarena_status_t check_options(const cuarena_compact_options_t *options)
@@ -204,6 +238,11 @@ static cuarena_status_t check_options(const cuarena_compact_options_t *options)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "report_unmoved %d; accepted: 0, 1",
                          (int)options->report_unmoved);
+    if (options->stream_count != 0 && options->streams == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "streams NULL with stream_count %zu; accepted: as "
+                         "many streams",
+                         options->stream_count);
     if (options->batch_moves == 0)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "batch_moves 0; accepted: 1 and more");
@@ -247,8 +286,16 @@ cuarena_status_t cuarena_compact(cuarena_t *arena,
     cuai_call_t call;
     cuai_call_begin(&call, arena);
     progress_t progress = {
-        &call, options == NULL ? &all : options, callback, user, {0}};
+        .call = &call,
+        .options = options == NULL ? &all : options,
+        .callback = callback,
+        .user = user,
+    };
     status = check_relocates(arena);
+    if (status == CUARENA_OK)
+        status = find_streams(&progress);
+    if (status == CUARENA_OK)
+        status = settle_first(&progress);
     if (status == CUARENA_OK) {
         cuai_begin_exclusive(arena);
         progress.report.largest_before = largest_range(arena);
@@ -278,7 +325,12 @@ cuarena_status_t cuai_compact_for(cuai_call_t *call, const cuai_want_t *want)
     options.goal_bytes = want->size;
     options.goal_alignment = want->request.alignment;
     progress_t progress = {
-        call, &options, arena->relocation_fn, arena->relocation_user, {0}};
+        .call = call,
+        .options = &options,
+        .callback = arena->relocation_fn,
+        .user = arena->relocation_user,
+        .stream = want->stream,
+    };
     cuai_begin_exclusive(arena);
     cuarena_status_t status = run_batches(&progress);
     cuai_end_exclusive(arena);

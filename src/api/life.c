@@ -68,6 +68,13 @@ static cuarena_status_t check_no_leaks(const cuarena_t *arena)
     return cuai_fail_bytes(CUARENA_BUSY, 0, 0, arena->held, 0, 0, "%s", leaks);
 }
 
+/* Blocks that wait for streams would be counted as leaks. */
+static cuarena_status_t check_unused(cuarena_t *arena)
+{
+    cuarena_status_t status = cuai_check_idle(arena);
+    return status == CUARENA_OK ? check_no_leaks(arena) : status;
+}
+
 static cuarena_status_t destroy(cuarena_t **handle, bool forced)
 {
     if (handle == NULL || *handle == NULL)
@@ -81,7 +88,10 @@ static cuarena_status_t destroy(cuarena_t **handle, bool forced)
         return status;
     cuai_lock(&arena->lock);
     cuai_begin_exclusive(arena);
-    status = forced ? CUARENA_OK : check_no_leaks(arena);
+    if (forced)
+        cuai_wait_for_streams(arena);
+    else
+        status = check_unused(arena);
     cuai_end_exclusive(arena);
     cuai_unlock(&arena->lock);
     if (status != CUARENA_OK) {
@@ -167,6 +177,7 @@ static cuarena_status_t check_reset(const cuarena_t *arena)
 
 static void clear(cuarena_t *arena)
 {
+    cuai_streams_reset(arena);
     cuai_heap_clear(arena->heaps[CUAI_DYNAMIC]);
     if (arena->heaps[CUAI_STABLE] != NULL)
         cuai_heap_clear(arena->heaps[CUAI_STABLE]);
@@ -209,6 +220,8 @@ cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
     cuai_call_begin(&call, arena);
     uint64_t given = 0;
     status = cuai_call_check(arena);
+    if (status == CUARENA_OK && arena->stream_count != 0)
+        status = cuai_settle_all(arena, false, NULL);
     if (status == CUARENA_OK)
         given = cuai_trim(arena, keep_bytes);
     cuai_call_note(&call, CUARENA_EVENT_TRIM, given);

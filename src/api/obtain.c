@@ -2,12 +2,14 @@
  * Obtaining: from a request to a block, the long way.
  *
  * The ladder, when what is held has no room:
- *   1  growth, or waiting for another thread's
- *   2  where a limit or the memory stands in the way of growth: give back what
+ *   1  bytes of streams' lanes that can be settled now
+ *   2  growth, or waiting for another thread's
+ *   3  waiting for bytes of streams' lanes
+ *   4  where a limit or the memory stands in the way of growth: give back what
  *      is free elsewhere, and grow again
- *   3  the caller's handler, as long as it says that it freed something
- *   4  compaction, if compact_on_oom is set and somebody hears of moves
- *   5  an error that says what was tried
+ *   5  the caller's handler, as long as it says that it freed something
+ *   6  compaction, if compact_on_oom is set and somebody hears of moves
+ *   7  an error that says what was tried
  */
 #include <stdio.h>
 
@@ -97,6 +99,15 @@ cuarena_status_t cuai_want(const cuarena_t *arena, uint64_t bytes,
     return CUARENA_OK;
 }
 
+cuarena_status_t cuai_want_on(cuarena_t *arena, cuarena_stream_t stream,
+                              cuai_want_t *want)
+{
+    cuarena_status_t status = cuai_stream_find(arena, stream, &want->stream);
+    if (status == CUARENA_OK && !want->dedicated)
+        want->request.owner = (uint16_t)want->stream;
+    return status;
+}
+
 static cuarena_status_t check_tag(const cuarena_t *arena, cuarena_tag_t tag)
 {
     if (cuai_tag_known(arena, tag))
@@ -114,9 +125,32 @@ typedef struct ladder {
     cuarena_status_t refusal; /* what the heap says */
     cuarena_status_t growth;  /* why there is no more */
     int32_t handler_calls;
+    bool settled;
+    bool waited;
     bool trimmed;
     bool compacted;
 } ladder_t;
+
+/* Bytes of other lanes whose last use is over. */
+static bool try_settling(ladder_t *ladder)
+{
+    cuarena_t *arena = ladder->call->arena;
+    if (ladder->want->dedicated || arena->stream_count == 0)
+        return false;
+    ladder->settled = true;
+    uint32_t own = arena->cpu_touches ? 0 : ladder->want->stream;
+    return cuai_settle_ready(arena, own) != 0;
+}
+
+/* Bytes whose last use is still under way. */
+static bool try_waiting(ladder_t *ladder)
+{
+    cuarena_t *arena = ladder->call->arena;
+    if (ladder->want->dedicated || arena->stream_count == 0)
+        return false;
+    ladder->waited = true;
+    return cuai_settle_one(arena) != 0;
+}
 
 /* The regions' own bytes; dedicated blocks have nothing to grow. */
 static bool may_grow(const ladder_t *ladder)
@@ -183,8 +217,8 @@ static bool try_compaction(ladder_t *ladder)
 
 static bool try_more(ladder_t *ladder)
 {
-    return try_growth(ladder) || try_trim(ladder) || try_handler(ladder) ||
-           try_compaction(ladder);
+    return try_settling(ladder) || try_growth(ladder) || try_waiting(ladder) ||
+           try_trim(ladder) || try_handler(ladder) || try_compaction(ladder);
 }
 
 /* ---- The error --------------------------------------------------------- */
@@ -255,12 +289,12 @@ static cuarena_status_t explain(const ladder_t *ladder)
         status, asked, met_limit(arena, status), arena->held, free_bytes,
         largest,
         "no room for %llu bytes in the %s region%s: %llu free, the largest "
-        "range has %llu, %llu held; tried: held bytes%s%s%s%s",
+        "range has %llu, %llu held; tried: held bytes%s%s%s%s%s%s",
         (unsigned long long)asked, stable ? "stable" : "dynamic", limit,
         (unsigned long long)free_bytes, (unsigned long long)largest,
-        (unsigned long long)arena->held,
+        (unsigned long long)arena->held, ladder->settled ? ", settling" : "",
         ladder->growth != CUARENA_UNSUPPORTED ? ", growth" : "",
-        ladder->trimmed ? ", trim" : "",
+        ladder->waited ? ", waiting" : "", ladder->trimmed ? ", trim" : "",
         ladder->handler_calls != 0 ? ", the handler" : "",
         ladder->compacted ? ", compaction" : "");
 }
@@ -283,17 +317,19 @@ static bool is_refusal(cuarena_status_t status)
 }
 
 /* Sets the block's bytes to 0, which must not move meanwhile. */
-static cuarena_status_t zero_block(cuarena_t *arena, cuai_found_t found)
+static cuarena_status_t zero_block(cuarena_t *arena, cuai_found_t found,
+                                   uint32_t number)
 {
     const cuai_record_t *r = cuai_found_record(found);
     void *address = cuai_pointer(r->offset);
     uint64_t size = r->size;
+    cuarena_stream_t stream = cuai_stream_handle(arena, number);
     cuai_mark_moving(arena, found);
     cuai_unlock(&arena->lock);
-    cuarena_status_t status = arena->memory.ops.zero_bytes(
-        arena->memory.user, address, size, CUARENA_NO_STREAM);
+    cuarena_status_t status =
+        arena->memory.ops.zero_bytes(arena->memory.user, address, size, stream);
     cuai_lock(&arena->lock);
-    return status;
+    return cuai_note_loss(arena, status);
 }
 
 static cuarena_status_t zero_new(cuai_call_t *call, const cuai_want_t *want,
@@ -301,10 +337,10 @@ static cuarena_status_t zero_new(cuai_call_t *call, const cuai_want_t *want,
 {
     if (!want->zeroed || want->size == 0)
         return CUARENA_OK;
-    cuarena_status_t status = zero_block(call->arena, found);
-    cuai_end_moving(call->arena, found);
+    cuarena_status_t status = zero_block(call->arena, found, want->stream);
+    cuai_end_moving(call->arena, found, want->stream);
     if (status != CUARENA_OK)
-        cuai_release(call, found);
+        cuai_release(call, found, want->stream);
     return status;
 }
 
@@ -341,39 +377,103 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
 
 /* ---- Releasing --------------------------------------------------------- */
 
-static void end_now(cuarena_t *arena, cuai_found_t found)
+static void end_now(cuarena_t *arena, cuai_found_t found, uint32_t number)
 {
     const cuai_record_t *r = cuai_found_record(found);
     bool dedicated = r->flags & CUAI_BLOCK_DEDICATED;
     uint64_t address = r->offset;
-    cuai_end_block(arena, found);
+    if (r->flags & CUAI_BLOCK_USED)
+        cuai_use_drop(arena, found);
+    cuai_end_block(arena, found, number);
     if (dedicated)
         cuai_return_dedicated(arena, address);
 }
 
 /* The block must not be handed out again before its bytes are 0. */
-static void zero_then_end(cuarena_t *arena, cuai_found_t found)
+static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_found_t found,
+                                      uint32_t number)
 {
     cuai_found_record(found)->flags |= CUAI_BLOCK_ENDING;
-    zero_block(arena, found);
-    cuai_end_moving(arena, found);
+    zero_block(arena, found, number);
+    cuai_end_moving(arena, found, number);
+    return CUARENA_OK;
 }
 
-void cuai_release(cuai_call_t *call, cuai_found_t found)
+/* It ends when its move does, into the lane of the compaction. */
+static cuarena_status_t end_with_move(cuai_record_t *r)
+{
+    r->flags |= CUAI_BLOCK_ENDING;
+    return CUARENA_OK;
+}
+
+/* Zeroing, and waiting for uses, begin when the block's move has ended. */
+static cuarena_status_t end_slowly(cuarena_t *arena, cuarena_block_t block,
+                                   uint32_t stream)
+{
+    cuai_found_t found;
+    if (!cuai_settle_block(arena, block, &found))
+        return cuai_no_block(block);
+    if (stream != 0 && (cuai_found_record(found)->flags & CUAI_BLOCK_USED))
+        return cuai_end_after_uses(arena, found, stream);
+    return zero_then_end(arena, found, stream);
+}
+
+static bool zeroes(const cuarena_t *arena, cuai_found_t found)
+{
+    return arena->config.zero == CUARENA_ZERO_FREE &&
+           cuai_found_record(found)->size != 0 && found.region != CUAI_APART;
+}
+
+static cuarena_status_t end_block(cuarena_t *arena, cuai_found_t found,
+                                  uint32_t stream)
+{
+    cuai_record_t *r = cuai_found_record(found);
+    bool lost = arena->slow & CUAI_SLOW_LOST;
+    bool used = stream != 0 && (r->flags & CUAI_BLOCK_USED);
+    if (!lost && (used || zeroes(arena, found)))
+        return end_slowly(arena, cuai_id(found.heap, found.slot), stream);
+    if (r->moving)
+        return end_with_move(r);
+    end_now(arena, found, stream);
+    return CUARENA_OK;
+}
+
+/* A stream comes behind copies of a compaction, and its free behind its work;
+ * without one, bytes that such copies may still touch are not idle yet. */
+static cuarena_status_t order_free(cuarena_t *arena, uint32_t *stream)
+{
+    if (*stream == 0)
+        *stream = cuai_moving_stream(arena);
+    cuarena_status_t status = cuai_see_moves(arena, *stream);
+    return status == CUARENA_OK ? cuai_stream_note_free(arena, *stream)
+                                : status;
+}
+
+/* Nothing is left to order: the driver is out of reach. */
+static bool needs_order(const cuarena_t *arena, uint32_t stream)
+{
+    return (stream != 0 || arena->moved.marker != NULL) &&
+           !(arena->slow & CUAI_SLOW_LOST);
+}
+
+cuarena_status_t cuai_release(cuai_call_t *call, cuai_found_t found,
+                              uint32_t stream)
 {
     cuarena_t *arena = call->arena;
-    cuai_record_t *r = cuai_found_record(found);
+    if (needs_order(arena, stream)) {
+        cuarena_block_t block = cuai_id(found.heap, found.slot);
+        cuarena_status_t status = order_free(arena, &stream);
+        found = cuai_find_block(arena, block);
+        if (status != CUARENA_OK)
+            return status;
+        if (found.heap == NULL)
+            return cuai_no_block(block);
+    }
     cuai_call_note_block(call, CUARENA_EVENT_FREE, found);
-    bool zero = arena->config.zero == CUARENA_ZERO_FREE && r->size != 0 &&
-                found.region != CUAI_APART && !(arena->slow & CUAI_SLOW_LOST);
-    while (zero && r->moving)
-        cuai_arena_wait(arena);
-    if (r->moving)
-        r->flags |= CUAI_BLOCK_ENDING;
-    else if (zero)
-        zero_then_end(arena, found);
-    else
-        end_now(arena, found);
+    cuarena_status_t status = end_block(arena, found, stream);
+    if (status != CUARENA_OK)
+        cuai_call_forget(call, CUARENA_EVENT_FREE);
+    return status;
 }
 
 bool cuai_settle_block(cuarena_t *arena, cuarena_block_t block,

@@ -18,9 +18,9 @@
 
 /* ---- Allocation -------------------------------------------------------- */
 
-static CUAI_NOINLINE cuarena_status_t
-alloc_long(cuarena_t *arena, uint64_t bytes, const cuarena_request_t *request,
-           void **pointer_out)
+CUAI_NOINLINE cuarena_status_t
+cuai_pointer_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
+                   const cuarena_request_t *request, void **pointer_out)
 {
     if (arena == NULL || pointer_out == NULL)
         return cuai_null("arena or pointer_out");
@@ -39,10 +39,20 @@ alloc_long(cuarena_t *arena, uint64_t bytes, const cuarena_request_t *request,
     cuai_call_t call;
     cuai_found_t found;
     cuai_call_begin(&call, arena);
-    status = cuai_obtain(&call, &want, &found);
+    status = cuai_want_on(arena, stream, &want);
+    if (status == CUARENA_OK)
+        status = cuai_obtain(&call, &want, &found);
     if (status == CUARENA_OK)
         *pointer_out = cuai_pointer(cuai_found_record(found)->offset);
     return cuai_call_end(&call, status);
+}
+
+static CUAI_NOINLINE cuarena_status_t alloc_long(cuarena_t *arena,
+                                                 uint64_t bytes,
+                                                 void **pointer_out)
+{
+    return cuai_pointer_alloc(arena, bytes, CUARENA_NO_STREAM, NULL,
+                              pointer_out);
 }
 
 /* From one heap's held bytes; false: take the long path. */
@@ -77,11 +87,11 @@ cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes,
 {
     if (CUAI_UNLIKELY(arena == NULL || pointer_out == NULL ||
                       bytes - 1 >= SHORT_PATH_MOST))
-        return alloc_long(arena, bytes, NULL, pointer_out);
+        return alloc_long(arena, bytes, pointer_out);
     if (CUAI_LIKELY(alloc_short(arena, CUAI_DYNAMIC, bytes, 0, POINTER_NATURE,
                                 pointer_out)))
         return CUARENA_OK;
-    return alloc_long(arena, bytes, NULL, pointer_out);
+    return alloc_long(arena, bytes, pointer_out);
 }
 
 void cuarena_request_init(cuarena_request_t *request)
@@ -120,7 +130,8 @@ cuarena_status_t cuarena_alloc_with(cuarena_t *arena, uint64_t bytes,
                     bytes - 1 < SHORT_PATH_MOST && is_ordinary(request);
     if (ordinary && alloc_region_short(arena, bytes, request, pointer_out))
         return CUARENA_OK;
-    return alloc_long(arena, bytes, request, pointer_out);
+    return cuai_pointer_alloc(arena, bytes, CUARENA_NO_STREAM, request,
+                              pointer_out);
 }
 
 cuarena_status_t cuarena_alloc_array(cuarena_t *arena, uint64_t count,
@@ -138,7 +149,9 @@ cuarena_status_t cuarena_alloc_array(cuarena_t *arena, uint64_t count,
 
 /* ---- Free -------------------------------------------------------------- */
 
-static CUAI_NOINLINE cuarena_status_t free_long(cuarena_t *arena, void *pointer)
+CUAI_NOINLINE cuarena_status_t cuai_pointer_free(cuarena_t *arena,
+                                                 void *pointer,
+                                                 cuarena_stream_t stream)
 {
     if (arena == NULL)
         return cuai_null("arena");
@@ -146,11 +159,13 @@ static CUAI_NOINLINE cuarena_status_t free_long(cuarena_t *arena, void *pointer)
         return CUARENA_OK;
     cuai_call_t call;
     cuai_call_begin(&call, arena);
+    uint32_t number = 0;
+    cuarena_status_t status = cuai_stream_find(arena, stream, &number);
     cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
-    if (found.heap == NULL)
-        return cuai_call_end(&call, cuai_no_pointer(pointer));
-    cuai_release(&call, found);
-    return cuai_call_end(&call, CUARENA_OK);
+    if (status == CUARENA_OK)
+        status = found.heap == NULL ? cuai_no_pointer(pointer)
+                                    : cuai_release(&call, found, number);
+    return cuai_call_end(&call, status);
 }
 
 /* Ends a block with which nothing is under way; false: take the long path. */
@@ -179,13 +194,14 @@ static __attribute__((noinline)) cuarena_status_t free_other(cuarena_t *arena,
         cuai_short_path(arena) &&
         free_short(arena, arena->heaps[CUAI_STABLE], pointer, STABLE_NATURE);
     cuai_unlock(&arena->lock);
-    return done ? CUARENA_OK : free_long(arena, pointer);
+    return done ? CUARENA_OK
+                : cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
 }
 
 cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
 {
     if (CUAI_UNLIKELY(arena == NULL || pointer == NULL))
-        return free_long(arena, pointer);
+        return cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
     cuai_lock(&arena->lock);
     if (CUAI_LIKELY(cuai_short_path(arena)) &&
         CUAI_LIKELY(free_short(arena, arena->heaps[CUAI_DYNAMIC], pointer,
@@ -208,31 +224,54 @@ static cuai_found_t settle_pointer(cuarena_t *arena, const void *pointer)
     return found;
 }
 
-cuarena_status_t cuarena_resize(cuarena_t *arena, void *pointer, uint64_t bytes,
-                                void **pointer_out)
+static cuarena_status_t resize_found(cuai_call_t *call, cuai_found_t found,
+                                     uint64_t bytes, uint32_t stream,
+                                     void **pointer_out)
+{
+    cuarena_t *arena = call->arena;
+    cuarena_block_t block = cuai_id(found.heap, found.slot);
+    if (bytes == 0) {
+        cuarena_status_t freed = cuai_release(call, found, stream);
+        if (freed == CUARENA_OK)
+            *pointer_out = NULL;
+        return freed;
+    }
+    cuarena_status_t status = cuai_call_check(arena);
+    if (status == CUARENA_OK)
+        status = cuai_resize_block(call, found, bytes, stream);
+    if (status == CUARENA_OK)
+        *pointer_out = cuai_pointer(
+            cuai_found_record(cuai_find_block(arena, block))->offset);
+    return status;
+}
+
+cuarena_status_t cuai_pointer_resize(cuarena_t *arena, void *pointer,
+                                     uint64_t bytes, cuarena_stream_t stream,
+                                     void **pointer_out)
 {
     if (arena == NULL || pointer_out == NULL)
         return cuai_null("arena or pointer_out");
     if (pointer == NULL)
-        return cuarena_alloc(arena, bytes, pointer_out);
+        return cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
     cuai_call_t call;
     cuai_call_begin(&call, arena);
-    cuarena_status_t status = cuai_call_check(arena);
+    uint32_t number = 0;
+    cuarena_status_t status = cuai_stream_find(arena, stream, &number);
     cuai_found_t found = settle_pointer(arena, pointer);
-    if (found.heap == NULL)
-        return cuai_call_end(&call, cuai_no_pointer(pointer));
-    if (bytes == 0) {
-        cuai_release(&call, found);
-        *pointer_out = NULL;
-        return cuai_call_end(&call, CUARENA_OK);
-    }
-    cuarena_block_t block = cuai_id(found.heap, found.slot);
     if (status == CUARENA_OK)
-        status = cuai_resize_block(&call, found, bytes);
-    if (status == CUARENA_OK)
-        *pointer_out = cuai_pointer(
-            cuai_found_record(cuai_find_block(arena, block))->offset);
+        status = found.heap == NULL
+                     ? cuai_no_pointer(pointer)
+                     : resize_found(&call, found, bytes, number, pointer_out);
     return cuai_call_end(&call, status);
+}
+
+cuarena_status_t cuarena_resize(cuarena_t *arena, void *pointer, uint64_t bytes,
+                                void **pointer_out)
+{
+    if (arena != NULL && pointer_out != NULL && pointer == NULL)
+        return cuarena_alloc(arena, bytes, pointer_out);
+    return cuai_pointer_resize(arena, pointer, bytes, CUARENA_NO_STREAM,
+                               pointer_out);
 }
 
 cuarena_status_t cuarena_size_of(cuarena_t *arena, const void *pointer,

@@ -29,6 +29,37 @@ static cuarena_status_t check_may_move(const cuarena_t *arena,
     return CUARENA_OK;
 }
 
+static bool into(cuai_found_t found, uint64_t size, const cuai_want_t *want,
+                 uint32_t lane)
+{
+    return cuai_heap_resize(found.heap, found.slot, size, want->request.size,
+                            lane);
+}
+
+/* Into a range after it that a request on the stream could have. */
+static bool lengthen(const cuarena_t *arena, cuai_found_t found,
+                     const cuai_want_t *want)
+{
+    if (into(found, want->size, want, 0))
+        return true;
+    if (want->stream == 0 || arena->cpu_touches)
+        return false;
+    const uint32_t *lanes =
+        cuai_stream(arena, want->stream)->lanes[found.region];
+    return into(found, want->size, want, lanes[0]) ||
+           into(found, want->size, want, lanes[1]);
+}
+
+/* What others may still use goes with the block. */
+static bool shorten(const cuarena_t *arena, cuai_found_t found,
+                    const cuai_want_t *want)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    bool used = want->stream != 0 && (r->flags & CUAI_BLOCK_USED);
+    return into(found, used ? r->size : want->size, want,
+                cuai_lane_for_free(arena, found.region, want->stream));
+}
+
 /* In place, with the counts that are not the heap's. */
 static bool resize_in_place(cuarena_t *arena, cuai_found_t found,
                             const cuai_want_t *want)
@@ -41,11 +72,10 @@ static bool resize_in_place(cuarena_t *arena, cuai_found_t found,
     uint64_t limit = arena->limits[CUARENA_LIMIT_LIVE];
     if (want->size > size && cuai_live_bytes(arena) + want->size - size > limit)
         return false;
-    if (!cuai_heap_resize(found.heap, found.slot, want->size,
-                          want->request.size, 0))
+    if (want->size > size ? !lengthen(arena, found, want)
+                          : !shorten(arena, found, want))
         return false;
-    cuai_count_resize(arena, cuai_tag_of(r), r->size - size,
-                      cuai_requested(r) - requested);
+    cuai_count_resize(arena, r, r->size - size, cuai_requested(r) - requested);
     return true;
 }
 
@@ -58,12 +88,30 @@ static cuai_want_t want_like(cuai_found_t found, const cuai_want_t *want)
     like.credit = r->size;
     like.request.pins = 1; /* stays where it is until the exchange */
     like.request.flags = CUAI_BLOCK_BORN_PIN; /* and nobody took that pin */
+    like.request.owner = 0;
     like.request.alignment = UINT64_C(1) << r->align_log2;
     return like;
 }
 
+/* Whoever used the block used its old place: the stream waits for them, so
+ * that it may have that place at once. */
+static cuarena_status_t end_uses(cuarena_t *arena, cuai_found_t found,
+                                 uint32_t stream)
+{
+    if (!(cuai_found_record(found)->flags & CUAI_BLOCK_USED))
+        return CUARENA_OK;
+    cuai_stream_set_t set = {{0, 0}};
+    cuai_set_add_block(arena, &set, found.heap, found.slot);
+    cuarena_status_t status =
+        stream == 0 ? CUARENA_OK : cuai_order_before(arena, &set, stream);
+    bool ending = cuai_found_record(found)->flags & CUAI_BLOCK_ENDING;
+    if (status == CUARENA_OK && !ending)
+        cuai_use_drop(arena, found);
+    return status;
+}
+
 static cuarena_status_t copy_contents(cuarena_t *arena, cuai_found_t from,
-                                      cuai_found_t to)
+                                      cuai_found_t to, uint32_t stream)
 {
     const cuai_record_t *source = cuai_found_record(from);
     const cuai_record_t *target = cuai_found_record(to);
@@ -74,16 +122,18 @@ static cuarena_status_t copy_contents(cuarena_t *arena, cuai_found_t from,
     uint64_t target_at = target->offset;
     cuai_mark_moving(arena, from);
     cuai_mark_moving(arena, to);
-    cuarena_status_t status = cuai_copy(arena, target_at, source_at, bytes);
-    cuai_end_moving(arena, to);
+    cuarena_status_t status = end_uses(arena, from, stream);
+    if (status == CUARENA_OK)
+        status = cuai_copy(arena, target_at, source_at, bytes, stream);
+    cuai_end_moving(arena, to, stream);
     return status;
 }
 
 /* The helper block, which now has the old place, ends uncounted. */
-static void end_helper(cuarena_t *arena, cuai_found_t helper)
+static void end_helper(cuarena_t *arena, cuai_found_t helper, uint32_t stream)
 {
     cuarena_heap_t *heap = helper.heap;
-    cuai_end_block(arena, helper);
+    cuai_end_block(arena, helper, stream);
     cuai_uncount(heap);
 }
 
@@ -93,22 +143,22 @@ static void exchange(cuarena_t *arena, cuai_found_t block, cuai_found_t helper)
     uint64_t size = r->size;
     uint64_t requested = cuai_requested(r);
     cuai_heap_exchange(block.heap, block.slot, helper.slot);
-    cuai_count_resize(arena, cuai_tag_of(r), r->size - size,
-                      cuai_requested(r) - requested);
+    cuai_count_resize(arena, r, r->size - size, cuai_requested(r) - requested);
 }
 
 /* The block takes over the helper's place. False: it was freed meanwhile, and
  * ends now. */
-static bool take_over(cuarena_t *arena, cuai_found_t block, cuai_found_t helper)
+static bool take_over(cuarena_t *arena, cuai_found_t block, cuai_found_t helper,
+                      uint32_t stream)
 {
-    if (cuai_found_record(block)->moving)
-        cuai_clear_moving(arena, block);
     bool ending = cuai_found_record(block)->flags & CUAI_BLOCK_ENDING;
+    if (!ending && cuai_found_record(block)->moving)
+        cuai_clear_moving(arena, block);
     if (!ending)
         exchange(arena, block, helper);
-    end_helper(arena, helper);
+    end_helper(arena, helper, stream);
     if (ending)
-        cuai_end_block(arena, block);
+        cuai_end_moving(arena, block, stream);
     return !ending;
 }
 
@@ -125,20 +175,21 @@ static cuarena_status_t resize_by_moving(cuai_call_t *call,
         return status;
     cuai_call_forget(call, CUARENA_EVENT_ALLOC); /* it is nobody's business */
     if (!cuai_settle_block(arena, block, &found)) {
-        end_helper(arena, helper);
+        end_helper(arena, helper, want->stream);
         return cuai_no_block(block);
     }
-    status = copy_contents(arena, found, helper);
+    status = copy_contents(arena, found, helper, want->stream);
     if (status != CUARENA_OK) {
-        cuai_end_moving(arena, found);
-        end_helper(arena, helper);
+        cuai_end_moving(arena, found, want->stream);
+        end_helper(arena, helper, want->stream);
         return status;
     }
-    return take_over(arena, found, helper) ? CUARENA_OK : cuai_no_block(block);
+    return take_over(arena, found, helper, want->stream) ? CUARENA_OK
+                                                         : cuai_no_block(block);
 }
 
 cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_found_t found,
-                                   uint64_t bytes)
+                                   uint64_t bytes, uint32_t stream)
 {
     cuarena_t *arena = call->arena;
     cuarena_block_t block = cuai_id(found.heap, found.slot);
@@ -146,6 +197,7 @@ cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_found_t found,
     cuarena_status_t status = cuai_want(arena, bytes, NULL, &want);
     if (status != CUARENA_OK)
         return status;
+    want.stream = stream;
     if (!resize_in_place(arena, found, &want)) {
         if (found.region == CUAI_APART)
             return cannot_move(CUARENA_UNSUPPORTED,

@@ -12,6 +12,7 @@
 #ifndef CUAI_ARENA_ARENA_H
 #define CUAI_ARENA_ARENA_H
 
+#include "arena/streams.h"
 #include "base/lock.h"
 #include "cuarena/arena.h"
 #include "heap/heap.h"
@@ -32,27 +33,18 @@ _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
 #define CUAI_BLOCK_DEDICATED 0x08u /* its segment goes when it is freed */
 #define CUAI_BLOCK_ADOPTED 0x10u   /* its bytes are the caller's */
 #define CUAI_BLOCK_ENDING 0x20u    /* freed, but for work that is under way */
+#define CUAI_BLOCK_USED 0x40u      /* there is a cuai_use_t for it */
+#define CUAI_BLOCK_WAITING 0x80u   /* ending, and that waits for markers */
 
 /* Why a call may not take the short path. */
 #define CUAI_SLOW_LOST 0x01u
 #define CUAI_SLOW_LISTENER 0x02u
 #define CUAI_SLOW_ZERO 0x04u  /* zero at allocation or at free */
 #define CUAI_SLOW_LIMIT 0x08u /* bytes of live blocks are limited */
+#define CUAI_SLOW_MOVED 0x20u /* copies of a compaction may be under way */
 #define CUAI_SLOW_WHOLE                                                        \
     0x10u /* several heaps: peaks of the whole are kept; the                   \
            * only one that the short path can do */
-
-/* Counts of one tag, or of the whole. */
-typedef struct cuai_counts {
-    uint64_t live_bytes;
-    uint64_t requested_bytes;
-    uint64_t live_blocks;
-    uint64_t peak_live_bytes;
-    uint64_t peak_requested_bytes;
-    uint64_t peak_live_blocks;
-    uint64_t allocs;
-    uint64_t frees;
-} cuai_counts_t;
 
 /* A list of segments that the memory gave. */
 typedef struct cuai_segments {
@@ -105,6 +97,14 @@ struct cuarena {
     cuai_tag_t *tags; /* index: cuarena_tag_t; [0] is unused */
     size_t tag_count;
     size_t tag_room;
+
+    cuai_stream_t **streams; /* by number; NULL before the first stream */
+    uint32_t last_stream;    /* the number found last */
+    uint32_t stream_count;   /* numbers in use */
+    bool cpu_touches;        /* stream order is not enough to reuse bytes */
+    bool settling;           /* one thread is, without the lock */
+    cuai_uses_t uses;
+    cuai_moved_t moved;
 
     cuarena_relocation_fn relocation_fn;
     void *relocation_user;
@@ -166,6 +166,7 @@ typedef struct cuai_want {
     uint64_t size;
     uint64_t credit; /* live bytes that it takes the place of */
     int32_t region;
+    uint32_t stream; /* number; 0: none */
     bool zeroed;
     bool dedicated;
 } cuai_want_t;
@@ -173,14 +174,14 @@ typedef struct cuai_want {
 /* From bytes that are held: the heap's answer, or LIMIT. */
 cuarena_status_t cuai_serve(cuarena_t *arena, const cuai_want_t *want,
                             cuai_found_t *found_out);
-/* Ends a block that nothing moves and counts it; the caller gives a dedicated
- * block's segment back. */
-void cuai_end_block(cuarena_t *arena, cuai_found_t found);
+/* Ends a block that nothing moves and counts it; its bytes join the lane of a
+ * stream. The caller gives a dedicated block's segment back. */
+void cuai_end_block(cuarena_t *arena, cuai_found_t found, uint32_t stream);
 /* Counts a block of a tag, which is not 0: it began, it ends. */
 void cuai_tag_alloc(cuarena_t *arena, const cuai_record_t *r);
 void cuai_tag_free(cuarena_t *arena, const cuai_record_t *r);
 /* The block's size in its tag's counts and the whole's changed. */
-void cuai_count_resize(cuarena_t *arena, cuarena_tag_t tag, uint64_t more,
+void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
                        uint64_t more_requested);
 /* Leaves a block out of the counts of allocations and frees: one without a tag
  * that a call made and ended for its own use. */
@@ -204,6 +205,138 @@ void cuai_return_dedicated(cuarena_t *arena, uint64_t address);
 /* Counts the caller's bytes as a block. */
 cuarena_status_t cuai_adopt(cuarena_t *arena, const cuai_want_t *want,
                             uint64_t address, cuai_found_t *found_out);
+
+/* ---- Streams (streams.c) ----------------------------------------------- */
+
+/* The number of a stream that the caller has just passed; it is made known if
+ * it is not. Steps out at first sight. */
+cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream,
+                                  uint32_t *number_out);
+/* The number of one that is known, else 0. */
+uint32_t cuai_stream_known(const cuarena_t *arena, cuarena_stream_t stream);
+/* Numbers of released streams that nothing needs are free again. */
+void cuai_streams_recycle(cuarena_t *arena);
+/* Forgets all streams; markers go back to the memory. No lock. */
+void cuai_streams_end(cuarena_t *arena);
+
+static inline cuai_stream_t *cuai_stream(const cuarena_t *arena,
+                                         uint32_t number)
+{
+    return arena->streams[number];
+}
+
+/* The handle that stands for a number; of a released one, no stream. */
+static inline cuarena_stream_t cuai_stream_handle(const cuarena_t *arena,
+                                                  uint32_t number)
+{
+    if (number == 0 || cuai_stream(arena, number)->released)
+        return CUARENA_NO_STREAM;
+    return cuai_stream(arena, number)->handle;
+}
+
+/* Whether this thread may record on it: not on another thread's default
+ * stream. */
+bool cuai_stream_is_mine(const cuai_stream_t *s);
+
+/* The lane that bytes freed on a stream join. */
+uint32_t cuai_lane_for_free(const cuarena_t *arena, int32_t region,
+                            uint32_t number);
+
+/* ---- Settling (settle.c) ----------------------------------------------- */
+
+/*
+ * One thread at a time settles; others wait until it is done, and then look
+ * again at what there is.
+ */
+
+/* Takes what is complete; if that is nothing, closes the open lanes, but for
+ * that of `except`, and looks again. How many bytes came. Steps out. */
+uint64_t cuai_settle_ready(cuarena_t *arena, uint32_t except);
+/* Waits for the marker behind most bytes, and settles those: how many, 0 if
+ * nothing waits for a marker. Steps out. */
+uint64_t cuai_settle_one(cuarena_t *arena);
+/* Closes every open lane and, with `wait`, waits until all is settled. Steps
+ * out. */
+cuarena_status_t cuai_settle_all(cuarena_t *arena, bool wait,
+                                 uint64_t *settled_out);
+/* BUSY, put into words, if work behind freed bytes is under way. Steps out. */
+cuarena_status_t cuai_check_idle(cuarena_t *arena);
+/* The stream is about to go. Steps out. */
+cuarena_status_t cuai_stream_release(cuarena_t *arena, uint32_t number);
+/* Records, if the stream is eager, the moment of a free that comes next. Steps
+ * out. */
+cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number);
+/* The memory refused: the arena is lost if its device is. */
+cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status);
+
+/* From here to the end nobody else settles, so that no marker of a stream
+ * goes. Steps out. */
+void cuai_settle_begin(cuarena_t *arena);
+void cuai_settle_end(cuarena_t *arena);
+/* A marker of the stream's work so far. Steps out. */
+cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s,
+                                  void **marker);
+/* All streams were waited for, or are nobody's business any more: what they
+ * freed is settled. Steps out. */
+void cuai_streams_reset(cuarena_t *arena);
+
+/* ---- Order among streams (order.c) ------------------------------------- */
+
+/* Numbers of streams. */
+typedef struct cuai_stream_set {
+    uint64_t bits[2];
+} cuai_stream_set_t;
+
+static inline void cuai_set_add(cuai_stream_set_t *set, uint32_t number)
+{
+    set->bits[number / 64] |= UINT64_C(1) << number % 64;
+}
+
+static inline bool cuai_set_has(const cuai_stream_set_t *set, uint32_t number)
+{
+    return set->bits[number / 64] >> number % 64 & 1;
+}
+
+/* The streams that a block names: its own and those that use it. */
+void cuai_set_add_block(const cuarena_t *arena, cuai_stream_set_t *set,
+                        const cuarena_heap_t *heap, cuai_slot_t slot);
+/* `number` (0: the caller) waits for what the streams of the set have been
+ * given so far. Steps out. */
+cuarena_status_t cuai_order_before(cuarena_t *arena,
+                                   const cuai_stream_set_t *set,
+                                   uint32_t number);
+/* Copies were queued on `number`: the streams of the set wait for them, and
+ * whoever else comes will. Steps out. */
+cuarena_status_t cuai_order_after(cuarena_t *arena,
+                                  const cuai_stream_set_t *set,
+                                  uint32_t number);
+/* `number` is, or with 0 the caller is, ordered behind all copies of
+ * compactions. Steps out if any may be under way. */
+cuarena_status_t cuai_see_moves(cuarena_t *arena, uint32_t number);
+/* Whose lane bytes join that are idle but for such copies: 0 if there are
+ * none. Steps out likewise. */
+uint32_t cuai_moving_stream(cuarena_t *arena);
+/* The caller waits for all work of all known streams. Steps out. */
+cuarena_status_t cuai_wait_for_streams(cuarena_t *arena);
+
+/* ---- Uses (uses.c) ----------------------------------------------------- */
+
+/* Keeps what the block's free will need. `number` 0: no stream uses it yet. */
+cuarena_status_t cuai_use_add(cuarena_t *arena, cuai_found_t found,
+                              uint32_t number);
+cuai_use_t *cuai_use_find(const cuarena_t *arena, cuarena_block_t block);
+/* Forgets it: the block ends now. */
+void cuai_use_drop(cuarena_t *arena, cuai_found_t found);
+/* The block, which has a cuai_use_t, was freed on a stream: it ends when its
+ * uses do. Steps out. On an error it is as it was. */
+cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_found_t found,
+                                     uint32_t number);
+/* Ends blocks whose uses are done; with `wait` all of them: their bytes. The
+ * caller is the one that settles. Steps out. */
+uint64_t cuai_uses_settle(cuarena_t *arena, bool wait);
+/* Forgets all, without ending blocks; markers go back to the memory. Steps
+ * out, unless nothing waits. */
+void cuai_uses_clear(cuarena_t *arena);
 
 /* ---- Growing and trimming (grow.c, holes.c, trim.c) -------------------------
  */
@@ -269,12 +402,15 @@ typedef struct cuai_batch {
     size_t count;
     size_t runs_count;
     uint64_t bytes;
+    uint32_t stream;           /* number: on which it moves */
+    cuai_stream_set_t streams; /* of its blocks */
 } cuai_batch_t;
 
-/* Plans and begins; an empty batch is OK and needs no end. */
+/* Plans and begins, to be moved on a stream (0: done when executed); an empty
+ * batch is OK and needs no end. */
 cuarena_status_t cuai_batch_begin(cuarena_t *arena,
                                   const cuarena_heap_plan_options_t *options,
-                                  cuai_batch_t *batch);
+                                  uint32_t stream, cuai_batch_t *batch);
 /* Moves the bytes and commits. Blocks freed meanwhile end, and leave the list.
  * On an error nothing moved, or the arena is lost. Steps out. */
 cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch);
@@ -293,15 +429,15 @@ void cuai_batch_settle(cuarena_t *arena, cuai_batch_t *batch);
 cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes,
                                 cuai_batch_t *batch);
 
-/* Copies `bytes` from one address to another. Steps out; nothing may move or
- * free either meanwhile: mark their blocks. */
+/* Copies `bytes` from one address to another, on a stream. Steps out; nothing
+ * may move or free either meanwhile: mark their blocks. */
 cuarena_status_t cuai_copy(cuarena_t *arena, uint64_t to, uint64_t from,
-                           uint64_t bytes);
+                           uint64_t bytes, uint32_t stream);
 /* Marks a block as being moved, and ends that: one that was freed meanwhile
- * then ends too (true). */
+ * then ends too (true), into the lane of a stream. */
 void cuai_mark_moving(cuarena_t *arena, cuai_found_t found);
 void cuai_clear_moving(cuarena_t *arena, cuai_found_t found);
-bool cuai_end_moving(cuarena_t *arena, cuai_found_t found);
+bool cuai_end_moving(cuarena_t *arena, cuai_found_t found, uint32_t stream);
 
 /* ---- Tags (tags.c) ----------------------------------------------------- */
 

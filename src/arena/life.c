@@ -161,6 +161,9 @@ static cuarena_status_t make_heaps(cuarena_t *arena)
 static cuarena_status_t fill_arena(cuarena_t *arena)
 {
     cuarena_status_t status = cuai_memory_open(&arena->config, &arena->memory);
+    arena->cpu_touches =
+        (arena->memory.ops.properties & CUARENA_MEMORY_HOST_READABLE) != 0 &&
+        !arena->config.device_only;
     if (status == CUARENA_OK)
         status = check_zero(arena);
     if (status == CUARENA_OK)
@@ -200,6 +203,8 @@ static void give_back_all(cuarena_t *arena, cuai_segments_t *segments)
 
 void cuai_arena_end(cuarena_t *arena)
 {
+    cuai_uses_clear(arena);
+    cuai_streams_end(arena);
     give_back_all(arena, &arena->segments);
     give_back_all(arena, &arena->dedicated);
     cuai_memory_close(&arena->memory);

@@ -22,18 +22,24 @@ void cuai_clear_moving(cuarena_t *arena, cuai_found_t found)
     cuai_event_wake(&arena->changed);
 }
 
-static bool end_if_freed(cuarena_t *arena, cuai_found_t found)
+/* One that waits for markers as well ends when they are complete. */
+static bool end_if_freed(cuarena_t *arena, cuai_found_t found, uint32_t stream)
 {
-    if (!(cuai_found_record(found)->flags & CUAI_BLOCK_ENDING))
+    uint8_t flags = cuai_found_record(found)->flags;
+    if (!(flags & CUAI_BLOCK_ENDING))
         return false;
-    cuai_end_block(arena, found);
+    if (flags & CUAI_BLOCK_WAITING)
+        return true;
+    if (flags & CUAI_BLOCK_USED)
+        cuai_use_drop(arena, found);
+    cuai_end_block(arena, found, stream);
     return true;
 }
 
-bool cuai_end_moving(cuarena_t *arena, cuai_found_t found)
+bool cuai_end_moving(cuarena_t *arena, cuai_found_t found, uint32_t stream)
 {
     cuai_clear_moving(arena, found);
-    return end_if_freed(arena, found);
+    return end_if_freed(arena, found, stream);
 }
 
 /* ---- A batch ----------------------------------------------------------- */
@@ -58,8 +64,9 @@ static void add_to_runs(cuai_batch_t *batch, const cuarena_heap_move_t *move)
         0, cuai_pointer(move->from), cuai_pointer(move->to), move->bytes};
 }
 
-static cuarena_status_t fill_lists(cuai_batch_t *batch)
+static cuarena_status_t fill_lists(const cuarena_t *arena, cuai_batch_t *batch)
 {
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     size_t count;
     const cuarena_heap_move_t *moves =
         cuarena_heap_plan_moves(batch->plan, &count);
@@ -76,20 +83,44 @@ static cuarena_status_t fill_lists(cuai_batch_t *batch)
                                    cuai_pointer(move->to), move->bytes};
         batch->bytes += move->bytes;
         add_to_runs(batch, move);
+        cuai_set_add_block(arena, &batch->streams, heap,
+                           cuai_slot_of(heap, move->block));
     }
     return CUARENA_OK;
 }
 
+/* The stream that what a batch vacates belongs to: where the CPU touches
+ * memory, the copies were waited for. */
+static uint32_t heir_of(const cuarena_t *arena, const cuai_batch_t *batch)
+{
+    return arena->cpu_touches ? 0 : batch->stream;
+}
+
+static uint32_t lane_of(const cuarena_t *arena, const cuai_batch_t *batch)
+{
+    return cuai_lane_for_free(arena, CUAI_DYNAMIC, heir_of(arena, batch));
+}
+
+/* Ranges of the stream's own lanes can be moved into as well. */
+static void open_lane(cuarena_t *arena, uint32_t lane)
+{
+    if (lane != 0)
+        cuai_lane_absorb(arena->heaps[CUAI_DYNAMIC], lane, UINT64_MAX);
+}
+
 cuarena_status_t cuai_batch_begin(cuarena_t *arena,
                                   const cuarena_heap_plan_options_t *options,
-                                  cuai_batch_t *batch)
+                                  uint32_t stream, cuai_batch_t *batch)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    *batch = (cuai_batch_t){0};
+    *batch = (cuai_batch_t){.stream = stream};
+    cuarena_heap_plan_options_t own = *options;
+    own.lane = lane_of(arena, batch);
+    open_lane(arena, own.lane);
     cuarena_status_t status =
-        cuarena_heap_plan_create(heap, options, &batch->plan);
+        cuarena_heap_plan_create(heap, &own, &batch->plan);
     if (status == CUARENA_OK)
-        status = fill_lists(batch);
+        status = fill_lists(arena, batch);
     if (status == CUARENA_OK && batch->count != 0)
         status = cuarena_heap_plan_begin(heap, batch->plan);
     if (status != CUARENA_OK)
@@ -113,7 +144,7 @@ void cuai_batch_settle(cuarena_t *arena, cuai_batch_t *batch)
         cuai_slot_t slot = cuai_slot_of(heap, batch->list[i].block);
         cuai_found_t found = {heap, slot, CUAI_DYNAMIC};
         cuai_found_record(found)->moving = 0;
-        if (!end_if_freed(arena, found))
+        if (!end_if_freed(arena, found, heir_of(arena, batch)))
             batch->list[kept++] = batch->list[i];
     }
     batch->count = kept;
@@ -131,25 +162,40 @@ static void log_loss(const cuarena_t *arena, const cuai_batch_t *batch,
              batch->runs[done < batch->runs_count ? done : 0].from);
 }
 
+/* Steps out. On an error after `done` became more than 0 the arena is lost. */
+static cuarena_status_t queue_copies(cuarena_t *arena,
+                                     const cuai_batch_t *batch, size_t *done)
+{
+    cuarena_status_t status =
+        cuai_order_before(arena, &batch->streams, batch->stream);
+    if (status != CUARENA_OK)
+        return status;
+    cuarena_stream_t stream = cuai_stream_handle(arena, batch->stream);
+    cuai_unlock(&arena->lock);
+    status = arena->memory.ops.relocate(arena->memory.user, batch->runs,
+                                        batch->runs_count, stream, done);
+    cuai_lock(&arena->lock);
+    if (status != CUARENA_OK || batch->stream == 0)
+        return cuai_note_loss(arena, status);
+    return cuai_order_after(arena, &batch->streams, batch->stream);
+}
+
 /* Nothing may have moved and an error, or all and OK. */
 cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     size_t done = 0;
-    cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        arena->memory.ops.relocate(arena->memory.user, batch->runs,
-                                   batch->runs_count, CUARENA_NO_STREAM, &done);
-    bool lost = status != CUARENA_OK && done != 0;
-    if (lost)
-        log_loss(arena, batch, done);
-    cuai_lock(&arena->lock);
-    if (lost)
+    cuarena_status_t status = queue_copies(arena, batch, &done);
+    if (status != CUARENA_OK && done != 0) {
         arena->slow |= CUAI_SLOW_LOST;
+        cuai_unlock(&arena->lock);
+        log_loss(arena, batch, done);
+        cuai_lock(&arena->lock);
+    }
     if (status != CUARENA_OK)
         cuarena_heap_plan_abort(heap, batch->plan);
     else
-        cuarena_heap_plan_commit(heap, batch->plan, 0);
+        cuarena_heap_plan_commit(heap, batch->plan, lane_of(arena, batch));
     cuai_batch_settle(arena, batch);
     if (status != CUARENA_OK)
         return status;
@@ -200,13 +246,17 @@ void cuai_batch_shift(cuai_batch_t *batch, uint64_t distance)
 /* ---- One copy ---------------------------------------------------------- */
 
 cuarena_status_t cuai_copy(cuarena_t *arena, uint64_t to, uint64_t from,
-                           uint64_t bytes)
+                           uint64_t bytes, uint32_t stream)
 {
     cuarena_relocation_t one = {0, cuai_pointer(from), cuai_pointer(to), bytes};
+    cuarena_status_t status = cuai_see_moves(arena, stream);
+    if (status != CUARENA_OK)
+        return status;
+    cuarena_stream_t handle = cuai_stream_handle(arena, stream);
     size_t done = 0;
     cuai_unlock(&arena->lock);
-    cuarena_status_t status = arena->memory.ops.relocate(
-        arena->memory.user, &one, 1, CUARENA_NO_STREAM, &done);
+    status =
+        arena->memory.ops.relocate(arena->memory.user, &one, 1, handle, &done);
     cuai_lock(&arena->lock);
-    return status;
+    return cuai_note_loss(arena, status);
 }

@@ -235,6 +235,24 @@ static cuarena_status_t settle_in(cuarena_t *arena, uint64_t bytes,
     return publish_holes(arena); /* the pool's new end is one of them */
 }
 
+/* Only settled ranges can be held. */
+static cuarena_status_t settle_everything(cuarena_t *arena)
+{
+    if (arena->stream_count == 0)
+        return CUARENA_OK;
+    cuarena_status_t status = cuai_wait_for_streams(arena);
+    if (status == CUARENA_OK)
+        status = cuai_settle_all(arena, true, NULL);
+    if (status != CUARENA_OK)
+        return status;
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    uint64_t idle = heap->lanes[0]->free_bytes;
+    if (heap->capacity - heap->live_bytes == idle)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BUSY,
+                     "bytes were freed on a stream while the pool was to move");
+}
+
 cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes,
                                 cuai_batch_t *batch)
 {
@@ -243,7 +261,9 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes,
     uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
     if (arena->held > limit || wanted > limit - arena->held)
         return over_limit(arena, bytes + arena->held);
-    cuarena_status_t status = cuai_batch_all(arena, batch);
+    cuarena_status_t status = settle_everything(arena);
+    if (status == CUARENA_OK)
+        status = cuai_batch_all(arena, batch);
     if (status == CUARENA_OK)
         status = cuai_heap_hold(heap);
     if (status != CUARENA_OK)

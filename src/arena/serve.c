@@ -77,21 +77,29 @@ void cuai_note_whole(cuarena_t *arena)
     raise(&arena->whole.peak_live_blocks, now.live_blocks);
 }
 
-void cuai_tag_alloc(cuarena_t *arena, const cuai_record_t *r)
+static void begin_in(cuai_counts_t *counts, const cuai_record_t *r)
 {
-    cuai_counts_t *counts = &arena->tags[cuai_tag_of(r)].counts;
     counts->allocs++;
     counts->live_blocks++;
     add_bytes(counts, r->size, cuai_requested(r));
 }
 
-void cuai_tag_free(cuarena_t *arena, const cuai_record_t *r)
+static void end_in(cuai_counts_t *counts, const cuai_record_t *r)
 {
-    cuai_counts_t *counts = &arena->tags[cuai_tag_of(r)].counts;
     counts->frees++;
     counts->live_blocks--;
     counts->live_bytes -= r->size;
     counts->requested_bytes -= cuai_requested(r);
+}
+
+void cuai_tag_alloc(cuarena_t *arena, const cuai_record_t *r)
+{
+    begin_in(&arena->tags[cuai_tag_of(r)].counts, r);
+}
+
+void cuai_tag_free(cuarena_t *arena, const cuai_record_t *r)
+{
+    end_in(&arena->tags[cuai_tag_of(r)].counts, r);
 }
 
 static void count_alloc(cuarena_t *arena, const cuai_record_t *r)
@@ -99,20 +107,26 @@ static void count_alloc(cuarena_t *arena, const cuai_record_t *r)
     cuai_note_whole(arena);
     if (cuai_tag_of(r) != 0)
         cuai_tag_alloc(arena, r);
+    if (r->owner != 0)
+        begin_in(&cuai_stream(arena, r->owner)->counts, r);
 }
 
 static void count_free(cuarena_t *arena, const cuai_record_t *r)
 {
     if (cuai_tag_of(r) != 0)
         cuai_tag_free(arena, r);
+    if (r->owner != 0)
+        end_in(&cuai_stream(arena, r->owner)->counts, r);
 }
 
-void cuai_count_resize(cuarena_t *arena, cuarena_tag_t tag, uint64_t more,
+void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
                        uint64_t more_requested)
 {
     cuai_note_whole(arena);
-    if (tag != 0)
-        add_bytes(&arena->tags[tag].counts, more, more_requested);
+    if (cuai_tag_of(r) != 0)
+        add_bytes(&arena->tags[cuai_tag_of(r)].counts, more, more_requested);
+    if (r->owner != 0)
+        add_bytes(&cuai_stream(arena, r->owner)->counts, more, more_requested);
 }
 
 void cuai_uncount(cuarena_heap_t *heap)
@@ -140,18 +154,68 @@ static cuarena_status_t check_live_limit(const cuarena_t *arena, uint64_t size,
 }
 
 /* Where a stable request goes without a stable region: low, and pinned. */
-static cuarena_heap_t *heap_of(const cuarena_t *arena, int32_t region)
+static int32_t region_for(const cuarena_t *arena, int32_t region)
 {
     bool stable = region == CUAI_STABLE && arena->heaps[CUAI_STABLE] != NULL;
-    return arena->heaps[stable ? CUAI_STABLE : CUAI_DYNAMIC];
+    return stable ? CUAI_STABLE : CUAI_DYNAMIC;
 }
 
-static int32_t region_of(const cuarena_t *arena, const cuarena_heap_t *heap)
+static cuarena_status_t take(cuarena_heap_t *heap, const cuai_want_t *want,
+                             uint32_t lane, cuai_slot_t *slot_out)
 {
-    int32_t region = CUAI_DYNAMIC;
-    while (arena->heaps[region] != heap)
-        region++;
-    return region;
+    cuarena_heap_request_t request = want->request;
+    request.lane = lane;
+    return cuai_heap_take(heap, &request, want->size, slot_out);
+}
+
+/* What a range of the lane and settled ranges beside it have together. */
+static cuarena_status_t take_where_both_touch(cuarena_heap_t *heap,
+                                              const cuai_want_t *want,
+                                              uint32_t lane,
+                                              cuai_slot_t *slot_out)
+{
+    uint64_t granule = heap->granule_mask + 1;
+    uint64_t slack =
+        cuai_max(want->request.alignment, granule) - granule + want->size;
+    if (!cuai_lane_absorb(heap, lane, slack))
+        return CUARENA_FRAGMENTED;
+    return take(heap, want, lane, slot_out);
+}
+
+/* From the stream's own lanes, the open one first, then from what is settled,
+ * then from where they touch. */
+static cuarena_status_t take_on(const cuarena_t *arena, int32_t region,
+                                const cuai_want_t *want, cuai_slot_t *slot_out)
+{
+    cuarena_heap_t *heap = arena->heaps[region];
+    const cuai_stream_t *s = cuai_stream(arena, want->stream);
+    bool own = !arena->cpu_touches;
+    for (uint32_t i = 0; own && i < 2; i++) {
+        uint32_t lane = s->lanes[region][i == 0 ? s->turn : !s->turn];
+        if (heap->lanes[lane]->free_bytes >= want->size &&
+            take(heap, want, lane, slot_out) == CUARENA_OK)
+            return CUARENA_OK;
+    }
+    cuarena_status_t status = take(heap, want, 0, slot_out);
+    uint32_t open = s->lanes[region][s->turn];
+    bool both = own && heap->lanes[open]->free_bytes != 0 &&
+                heap->lanes[open]->free_bytes + heap->lanes[0]->free_bytes >=
+                    want->size;
+    if (both &&
+        (status == CUARENA_FRAGMENTED || status == CUARENA_OUT_OF_MEMORY))
+        status = take_where_both_touch(heap, want, open, slot_out);
+    return status;
+}
+
+static cuarena_status_t take_any(const cuarena_t *arena, int32_t region,
+                                 const cuai_want_t *want, cuai_slot_t *slot_out)
+{
+    cuarena_heap_t *heap = arena->heaps[region];
+    if (want->size == 0)
+        return cuai_heap_take_empty(heap, &want->request, slot_out);
+    if (want->stream == 0)
+        return cuai_heap_take(heap, &want->request, want->size, slot_out);
+    return take_on(arena, region, want, slot_out);
 }
 
 cuarena_status_t cuai_serve(cuarena_t *arena, const cuai_want_t *want,
@@ -160,15 +224,13 @@ cuarena_status_t cuai_serve(cuarena_t *arena, const cuai_want_t *want,
     cuarena_status_t status = check_live_limit(arena, want->size, want->credit);
     if (status != CUARENA_OK)
         return status;
-    cuarena_heap_t *heap = heap_of(arena, want->region);
+    int32_t region = region_for(arena, want->region);
     cuai_slot_t slot;
-    status = want->size == 0
-                 ? cuai_heap_take_empty(heap, &want->request, &slot)
-                 : cuai_heap_take(heap, &want->request, want->size, &slot);
+    status = take_any(arena, region, want, &slot);
     if (status != CUARENA_OK)
         return status;
-    count_alloc(arena, cuai_record(heap, slot));
-    *found_out = (cuai_found_t){heap, slot, region_of(arena, heap)};
+    *found_out = (cuai_found_t){arena->heaps[region], slot, region};
+    count_alloc(arena, cuai_found_record(*found_out));
     return CUARENA_OK;
 }
 
@@ -181,13 +243,14 @@ static void forget_segment(cuai_found_t found, uint64_t address)
                            gone.end - gone.begin);
 }
 
-void cuai_end_block(cuarena_t *arena, cuai_found_t found)
+void cuai_end_block(cuarena_t *arena, cuai_found_t found, uint32_t stream)
 {
     const cuai_record_t *r = cuai_found_record(found);
     uint64_t address = r->offset;
     arena->block_pins -= cuai_block_pins(r);
     count_free(arena, r);
-    cuai_heap_give(found.heap, found.slot, 0);
+    cuai_heap_give(found.heap, found.slot,
+                   cuai_lane_for_free(arena, found.region, stream));
     if (found.region == CUAI_APART)
         forget_segment(found, address);
 }
@@ -259,8 +322,14 @@ static cuarena_status_t keep_dedicated(cuarena_t *arena,
                          "no host memory for a dedicated segment");
     cuarena_status_t status =
         add_apart(arena, want, segment->address, segment->bytes, found_out);
+    if (status != CUARENA_OK)
+        return status;
+    if (arena->memory.ops.identify != NULL) /* may be freed on a stream */
+        status = cuai_use_add(arena, *found_out, 0);
     if (status == CUARENA_OK)
         arena->dedicated.items[arena->dedicated.count++] = *segment;
+    else
+        cuai_end_block(arena, *found_out, 0);
     return status;
 }
 

@@ -128,6 +128,7 @@ static inline void fill_block(cuai_record_t *r,
     r->pins = request->pins;
     r->flags = (uint8_t)request->flags;
     r->align_log2 = (uint8_t)cuai_ctz(alignment);
+    r->owner = request->owner & CUARENA_HEAP_MAX_OWNER;
     r->moving = 0;
 }
 

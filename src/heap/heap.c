@@ -216,10 +216,13 @@ static cuarena_status_t check_request(const cuarena_heap_t *heap,
     if (request->flags & ~CUARENA_HEAP_FLAGS)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "flags %#x exceed 0xff",
                          (unsigned)request->flags);
-    if (request->low > 1 || (request->zero[0] | request->zero[1]) != 0)
+    if (request->low > 1 || request->zero != 0)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "low %u is neither 0 nor 1, or zero[] is not 0",
+                         "low %u is neither 0 nor 1, or zero is not 0",
                          (unsigned)request->low);
+    if (request->owner > CUARENA_HEAP_MAX_OWNER)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "owner %u exceeds %u",
+                         (unsigned)request->owner, CUARENA_HEAP_MAX_OWNER);
     cuarena_status_t status = check_lane(heap, request->lane);
     return status == CUARENA_OK ? check_size(heap, request->size, rounded)
                                 : status;

@@ -332,6 +332,12 @@ cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev,
 /* Every block ends; segments stay, each one settled range. */
 void cuai_heap_clear(cuarena_heap_t *heap);
 
+/* ---- Lanes (lanes.c) --------------------------------------------------- */
+
+/* As cuarena_heap_lane_absorb, of a lane in use that is not 0; no error text
+ * is set. */
+bool cuai_lane_absorb(cuarena_heap_t *heap, uint32_t lane, uint64_t bytes);
+
 /* ---- Shifting all of it (plan.c) --------------------------------------------
  */
 

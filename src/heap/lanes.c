@@ -38,14 +38,22 @@ static cuarena_status_t check_own_lane(const cuarena_heap_t *heap,
                      (unsigned)lane);
 }
 
-static void settle_zone(cuarena_heap_t *heap, const cuai_index_t *index,
-                        uint32_t zone)
+static void relane_zone(cuarena_heap_t *heap, const cuai_index_t *index,
+                        uint32_t zone, uint32_t to)
 {
     uint32_t class = cuai_zone_first(index, zone, 0);
     while (class != CUAI_NO_CLASS) {
-        cuai_range_relane(heap, index->heads[cuai_list_of(zone, class)], 0);
+        cuai_range_relane(heap, index->heads[cuai_list_of(zone, class)], to);
         class = cuai_zone_first(index, zone, class);
     }
+}
+
+static void relane_all(cuarena_heap_t *heap, uint32_t from, uint32_t to)
+{
+    const cuai_index_t *index = heap->lanes[from];
+    for (uint32_t zone = 0; index->ranges != 0 && zone < CUAI_ZONES; zone++)
+        relane_zone(heap, index, zone, to);
+    cuai_note_change(heap);
 }
 
 cuarena_status_t cuarena_heap_lane_settle(cuarena_heap_t *heap, uint32_t lane)
@@ -53,11 +61,19 @@ cuarena_status_t cuarena_heap_lane_settle(cuarena_heap_t *heap, uint32_t lane)
     cuarena_status_t status = check_own_lane(heap, lane);
     if (status != CUARENA_OK)
         return status;
-    const cuai_index_t *index = heap->lanes[lane];
-    for (uint32_t zone = 0; zone < CUAI_ZONES; zone++)
-        settle_zone(heap, index, zone);
-    cuai_note_change(heap);
+    relane_all(heap, lane, 0);
     return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_heap_lane_merge(cuarena_heap_t *heap, uint32_t from,
+                                         uint32_t to)
+{
+    cuarena_status_t status = check_own_lane(heap, from);
+    if (status == CUARENA_OK)
+        status = check_own_lane(heap, to);
+    if (status == CUARENA_OK && from != to)
+        relane_all(heap, from, to);
+    return status;
 }
 
 cuarena_status_t cuarena_heap_lane_destroy(cuarena_heap_t *heap, uint32_t lane)
@@ -70,4 +86,115 @@ cuarena_status_t cuarena_heap_lane_destroy(cuarena_heap_t *heap, uint32_t lane)
     heap->lane_count--;
     cuai_note_plain(heap);
     return CUARENA_OK;
+}
+
+/* ---- Absorbing --------------------------------------------------------- */
+
+/* The ranges of lane 0 on both sides of a range; 0: none. */
+typedef struct sides {
+    cuai_slot_t before;
+    cuai_slot_t after;
+} sides_t;
+
+static bool is_settled(const cuai_record_t *r)
+{
+    return r->key != 0 && cuai_range_lane(r) == 0;
+}
+
+/* Ranges touch where a SPACER stands between them. */
+static sides_t sides_of(const cuarena_heap_t *heap, cuai_slot_t slot)
+{
+    const cuai_record_t *r = cuai_record(heap, slot);
+    const cuai_record_t *next = cuai_record(heap, r->next);
+    sides_t sides = {0, 0};
+    if (r->kind == CUAI_SPACER && is_settled(cuai_record(heap, r->prev)))
+        sides.before = r->prev;
+    if (next->kind == CUAI_SPACER && is_settled(next))
+        sides.after = r->next;
+    return sides;
+}
+
+static uint64_t together(const cuarena_heap_t *heap, cuai_slot_t slot,
+                         sides_t sides)
+{
+    uint64_t bytes = cuai_range(cuai_record(heap, slot));
+    if (sides.before != 0)
+        bytes += cuai_range(cuai_record(heap, sides.before));
+    if (sides.after != 0)
+        bytes += cuai_range(cuai_record(heap, sides.after));
+    return bytes;
+}
+
+/* The side before goes last: it takes the range's record with it. */
+static void absorb_sides(cuarena_heap_t *heap, sides_t sides, uint32_t lane)
+{
+    if (sides.after != 0)
+        cuai_range_relane(heap, sides.after, lane);
+    if (sides.before != 0)
+        cuai_range_relane(heap, sides.before, lane);
+}
+
+/* The first range of a list that has so much with its sides. */
+static cuai_slot_t find_wide(const cuarena_heap_t *heap, cuai_slot_t slot,
+                             uint64_t bytes)
+{
+    while (slot != 0 && together(heap, slot, sides_of(heap, slot)) < bytes)
+        slot = cuai_record(heap, slot)->down;
+    return slot;
+}
+
+/* Of the whole lane. Steps: its ranges. */
+static cuai_slot_t find_in_lane(const cuarena_heap_t *heap, uint32_t lane,
+                                uint64_t bytes)
+{
+    const cuai_index_t *index = heap->lanes[lane];
+    cuai_slot_t found = 0;
+    for (uint32_t zone = 0; found == 0 && zone < CUAI_ZONES; zone++) {
+        uint32_t class = cuai_zone_first(index, zone, 0);
+        while (found == 0 && class != CUAI_NO_CLASS) {
+            found =
+                find_wide(heap, index->heads[cuai_list_of(zone, class)], bytes);
+            class = cuai_zone_first(index, zone, class + 1);
+        }
+    }
+    return found;
+}
+
+/* All of them: a record at a time in address order, since ranges merge. */
+static void absorb_all(cuarena_heap_t *heap, uint32_t lane)
+{
+    cuai_slot_t slot = cuai_record(heap, 0)->next;
+    for (; slot != 0; slot = cuai_record(heap, slot)->next) {
+        const cuai_record_t *r = cuai_record(heap, slot);
+        if (r->key == 0 || cuai_range_lane(r) != lane)
+            continue;
+        sides_t sides = sides_of(heap, slot);
+        absorb_sides(heap, sides, lane);
+        if (sides.before != 0)
+            slot = sides.before;
+    }
+}
+
+bool cuai_lane_absorb(cuarena_heap_t *heap, uint32_t lane, uint64_t bytes)
+{
+    cuai_slot_t slot = 0;
+    if (bytes == UINT64_MAX)
+        absorb_all(heap, lane);
+    else
+        slot = find_in_lane(heap, lane, bytes);
+    if (slot != 0)
+        absorb_sides(heap, sides_of(heap, slot), lane);
+    cuai_note_change(heap);
+    return slot != 0 || bytes == UINT64_MAX;
+}
+
+cuarena_status_t cuarena_heap_lane_absorb(cuarena_heap_t *heap, uint32_t lane,
+                                          uint64_t bytes)
+{
+    cuarena_status_t status = check_own_lane(heap, lane);
+    if (status != CUARENA_OK || cuai_lane_absorb(heap, lane, bytes))
+        return status;
+    return cuai_fail(CUARENA_FRAGMENTED,
+                     "no range of lane %u would have %llu bytes",
+                     (unsigned)lane, (unsigned long long)bytes);
 }

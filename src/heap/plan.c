@@ -2,8 +2,9 @@
  * Compaction plans.
  *
  * Vocabulary
- *   window   consecutive records of one segment: a settled range, then blocks
- *            that may move and settled ranges between and after them. All of
+ *   open range  one of lane 0, or of the lane that the plan was given
+ *   window   consecutive records of one segment: an open range, then blocks
+ *            that may move and open ranges between and after them. All of
  *            it slides towards the window's begin, so that its free bytes end
  *            up as one range at its end.
  *   barrier  what ends a window: a block that may not move, a HEAD, a SPACER,
@@ -28,6 +29,7 @@ struct cuarena_heap_plan {
     size_t count;
     size_t room;
     uint64_t version; /* of the heap that it was made for */
+    uint32_t lane;    /* counts as free, besides lane 0 */
     bool begun;
     bool done; /* committed or aborted */
 };
@@ -43,9 +45,14 @@ void cuarena_heap_plan_options_init(cuarena_heap_plan_options_t *options)
 
 /* ---- Planning: all the way --------------------------------------------- */
 
-static bool has_settled_range(const cuai_record_t *r)
+static bool is_open_lane(const cuai_record_t *r, uint32_t lane)
 {
-    return r->key != 0 && cuai_range_lane(r) == 0;
+    return cuai_range_lane(r) == 0 || cuai_range_lane(r) == lane;
+}
+
+static bool has_open_range(const cuai_record_t *r, uint32_t lane)
+{
+    return r->key != 0 && is_open_lane(r, lane);
 }
 
 static void add_move(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
@@ -85,7 +92,8 @@ static void plan_all(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
     cuai_slot_t slot = cuai_record(heap, 0)->next;
     for (; slot != 0; slot = cuai_record(heap, slot)->next) {
         const cuai_record_t *r = cuai_record(heap, slot);
-        bool movable = open && cuai_is_movable(r) && cuai_range_joins(r, 0);
+        bool movable = open && cuai_is_movable(r) &&
+                       (r->key == 0 || is_open_lane(r, plan->lane));
         uint64_t to = movable ? aligned_for(r, top) : r->offset;
         if (movable && to < r->offset && spend(&budget, r->size)) {
             add_move(heap, plan, slot, to);
@@ -94,7 +102,7 @@ static void plan_all(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
             open = false;
             top = cuai_end(r);
         }
-        if (has_settled_range(r))
+        if (has_open_range(r, plan->lane))
             open = true;
         else if (r->key != 0)
             open = false;
@@ -183,7 +191,7 @@ static bool cheapest_window(const cuarena_heap_t *heap, uint64_t goal,
     cuai_slot_t slot = cuai_record(heap, 0)->next;
     for (; slot != 0; slot = cuai_record(heap, slot)->next) {
         const cuai_record_t *r = cuai_record(heap, slot);
-        if (r->key != 0 && cuai_range_lane(r) != 0) {
+        if (r->key != 0 && !is_open_lane(r, options->lane)) {
             open = false;
             continue;
         }
@@ -242,7 +250,7 @@ static cuarena_status_t plan_goal(const cuarena_heap_t *heap,
 /* ---- Life -------------------------------------------------------------- */
 
 static cuarena_status_t check_options(
-    const cuarena_heap_plan_options_t *options)
+    const cuarena_heap_t *heap, const cuarena_heap_plan_options_t *options)
 {
     if (!cuai_sized_ok(options, sizeof *options, sizeof *options))
         return cuai_fail(CUARENA_BAD_ARGUMENT,
@@ -252,6 +260,11 @@ static cuarena_status_t check_options(
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "goal of %llu bytes is more than any segment has",
                          (unsigned long long)options->goal_bytes);
+    if (options->lane >= CUAI_LANE_HELD || heap->lanes[options->lane] == NULL ||
+        options->zero != 0)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "lane %u is not in use, or zero is not 0",
+                         (unsigned)options->lane);
     uint64_t alignment = options->goal_alignment;
     if (alignment == 0 || (cuai_is_power_of_two(alignment) &&
                            alignment < CUARENA_HEAP_MAX_SEGMENT))
@@ -262,13 +275,14 @@ static cuarena_status_t check_options(
 }
 
 static cuarena_heap_plan_t *new_plan(const cuarena_heap_t *heap,
-                                     uint64_t max_moves)
+                                     uint64_t max_moves, uint32_t lane)
 {
     cuarena_heap_plan_t *plan = cuai_host_alloc(sizeof *plan);
     if (plan == NULL)
         return NULL;
     plan->room = cuai_min(heap->live_blocks, max_moves);
     plan->version = cuai_version(heap);
+    plan->lane = lane;
     plan->moves = cuai_host_alloc(plan->room * sizeof(*plan->moves) + 1);
     if (plan->moves != NULL)
         return plan;
@@ -288,10 +302,11 @@ cuarena_status_t cuarena_heap_plan_create(
 {
     if (heap == NULL || plan_out == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
-    cuarena_status_t status = check_options(options);
+    cuarena_status_t status = check_options(heap, options);
     if (status != CUARENA_OK)
         return status;
-    cuarena_heap_plan_t *plan = new_plan(heap, options->max_moves);
+    cuarena_heap_plan_t *plan =
+        new_plan(heap, options->max_moves, options->lane);
     if (plan == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
     if (options->goal_bytes == 0)
@@ -333,9 +348,9 @@ static cuai_slot_t moved_slot(const cuarena_heap_move_t *move)
 }
 
 /* The range goes to the lane HELD; its key stays but for the lane. */
-static void hold_range(cuarena_heap_t *heap, cuai_slot_t slot)
+static void hold_range(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
 {
-    if (has_settled_range(cuai_record(heap, slot)))
+    if (has_open_range(cuai_record(heap, slot), lane))
         cuai_range_relane(heap, slot, CUAI_LANE_HELD);
 }
 
@@ -371,8 +386,8 @@ cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap,
         cuai_slot_t slot = moved_slot(&plan->moves[i]);
         cuai_record_t *r = cuai_record(heap, slot);
         r->moving = 1;
-        hold_range(heap, r->prev);
-        hold_range(heap, slot);
+        hold_range(heap, r->prev, plan->lane);
+        hold_range(heap, slot, plan->lane);
     }
     return CUARENA_OK;
 }
@@ -441,7 +456,7 @@ cuarena_status_t cuarena_heap_plan_abort(cuarena_heap_t *heap,
 {
     cuarena_status_t status = check_state(heap, plan, true);
     if (status == CUARENA_OK)
-        finish(heap, plan, 0);
+        finish(heap, plan, plan->lane);
     return status;
 }
 

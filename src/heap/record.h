@@ -77,7 +77,8 @@ typedef struct cuai_record {
     uint8_t kind; /* enum cuai_kind */
     uint8_t flags;
     uint8_t align_log2; /* of the block's alignment */
-    uint8_t moving;     /* 1: it is on its way elsewhere */
+    uint8_t owner : 7;  /* of a block: the caller's number for whose it is */
+    uint8_t moving : 1; /* 1: it is on its way elsewhere */
 } cuai_record_t;
 _Static_assert(sizeof(cuai_record_t) == 64, "one cache line");
 
@@ -88,18 +89,19 @@ _Static_assert(sizeof(cuai_record_t) == 64, "one cache line");
 #define CUAI_NATURE(pins, kind, flags)                                         \
     ((uint64_t)(pins) << 16 | (uint64_t)(kind) << 32 | (uint64_t)(flags) << 40)
 #define CUAI_ALIGN_NATURE(align_log2) ((uint64_t)(align_log2) << 48)
-/* Of its upper half, what makes a block as its nature says, and still: not how
- * it is aligned. */
-#define CUAI_NATURE_MASK UINT32_C(0xff00ffff)
+#define CUAI_OWNER_NATURE(owner) ((uint64_t)(owner) << 56)
+/* Of its upper half, what makes a block as its nature says, and still: neither
+ * how it is aligned nor whose it is. */
+#define CUAI_NATURE_MASK UINT32_C(0x8000ffff)
 _Static_assert(offsetof(cuai_record_t, list) == 56 &&
                    offsetof(cuai_record_t, pins) == 58 &&
                    offsetof(cuai_record_t, kind) == 60 &&
                    offsetof(cuai_record_t, flags) == 61 &&
-                   offsetof(cuai_record_t, align_log2) == 62 &&
-                   offsetof(cuai_record_t, moving) == 63,
+                   offsetof(cuai_record_t, align_log2) == 62,
                "the nature of a record is its last word");
 
-/* Whether the block is as its nature says, whatever its list and alignment.
+/* Whether the block is as its nature says, whatever its list, alignment and
+ * owner.
  * The list is left out of the load: it is stored by itself, and a load that
  * spans two stores waits for both to reach the cache. */
 static inline bool cuai_has_nature(const cuai_record_t *r, uint64_t nature)

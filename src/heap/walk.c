@@ -10,6 +10,7 @@ static void describe_block(const cuarena_heap_t *heap, cuai_slot_t slot,
     const cuai_record_t *r = cuai_record(heap, slot);
     *entry = (cuarena_heap_entry_t){
         .kind = CUARENA_ENTRY_BLOCK,
+        .lane = r->owner,
         .offset = r->offset,
         .size = r->size,
         .block = cuai_id(heap, slot),

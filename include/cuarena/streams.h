@@ -1,0 +1,180 @@
+/*
+ * Streams: memory that a device may still be using when it is freed.
+ *
+ * Vocabulary
+ *   lane      the free bytes that one stream may reuse at once; bytes of the
+ *             settled lane are idle, and everybody's.
+ *   marker    an event recorded on a stream. When it is complete, everything
+ *             that was freed on that stream before it is settled.
+ *
+ * Streams are arguments, never a mode. A call without one means bytes that are
+ * idle. NULL is the legacy default stream, an ordinary one; where the program
+ * is compiled with CUDA_API_PER_THREAD_DEFAULT_STREAM, NULL means the calling
+ * thread's, as it does for the runtime. What a free means:
+ *
+ *   block          free            free_on(A)              free_on(B)
+ *   no stream      settled         to A's lane             to B's lane
+ *   on A           settled         to A's lane             to B's lane: the
+ *                                                          caller has ordered B
+ *                                                          after all its uses
+ *   on A, used     settled         to A's lane when C's    to B's lane likewise
+ *   on C as well                   marker is complete
+ *
+ * A request on A is served from A's lane, else from the settled lane, else
+ * from where both touch. Bytes of other lanes come to the settled lane when a
+ * marker behind their free is complete. A marker is recorded when a request
+ * finds no room, before trim, by cuarena_settle and by
+ * cuarena_release_stream; with the option marker=eager at each free, for
+ * programs whose streams wait for each other through memory: a late marker
+ * covers later work too.
+ *
+ * On memory that the CPU touches (pageable, pinned, managed) even A gets bytes
+ * back only when they are settled, since stream order does not order the CPU;
+ * the option device_only says that the CPU does not touch such blocks.
+ *
+ * A stream is known from its first use until cuarena_release_stream, which
+ * must come before the stream is destroyed: in between any call may record on
+ * it or let it wait. One arena knows at most CUARENA_MAX_STREAMS at a time.
+ *
+ * Errors besides those of the call without a stream: BAD_ARGUMENT for a stream
+ * whose work cannot use the arena's bytes, UNSUPPORTED for a memory without
+ * streams and for a stream that is being captured into a graph, NO_DEVICE,
+ * DRIVER, LIMIT for too many streams. Every call takes CUARENA_NO_STREAM too,
+ * and is then the call without a stream.
+ *
+ * Cost: as without a stream, and no driver call, once the stream is known.
+ */
+#ifndef CUARENA_STREAMS_H
+#define CUARENA_STREAMS_H
+
+#include "arena.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CUARENA_MAX_STREAMS 126
+
+/* As cuarena_alloc_with; `request` may be NULL. Zeroing is queued on the
+ * stream. */
+CUARENA_API cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
+                                              cuarena_stream_t stream,
+                                              const cuarena_request_t *request,
+                                              void **pointer_out);
+/* See the table above. On an error the block is as it was. */
+CUARENA_API cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
+                                             cuarena_stream_t stream);
+/* As cuarena_resize: where the contents must move, the copy is queued on the
+ * stream, and the old bytes are freed on it. */
+CUARENA_API cuarena_status_t cuarena_resize_on(cuarena_t *arena, void *pointer,
+                                               uint64_t bytes,
+                                               cuarena_stream_t stream,
+                                               void **pointer_out);
+CUARENA_API cuarena_status_t cuarena_block_alloc_on(
+    cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
+    const cuarena_request_t *request, cuarena_block_t *block_out);
+CUARENA_API cuarena_status_t cuarena_block_free_on(cuarena_t *arena,
+                                                   cuarena_block_t block,
+                                                   cuarena_stream_t stream);
+CUARENA_API cuarena_status_t cuarena_block_resize_on(cuarena_t *arena,
+                                                     cuarena_block_t block,
+                                                     uint64_t bytes,
+                                                     cuarena_stream_t stream);
+/* As cuarena_block_pin; the stream then waits for the block's last move. */
+CUARENA_API cuarena_status_t cuarena_block_pin_on(cuarena_t *arena,
+                                                  cuarena_block_t block,
+                                                  cuarena_stream_t stream,
+                                                  void **pointer_out);
+/* The pin ends at this point of the stream: as cuarena_block_unpin and
+ * cuarena_block_record_use. */
+CUARENA_API cuarena_status_t cuarena_block_unpin_on(cuarena_t *arena,
+                                                    cuarena_block_t block,
+                                                    cuarena_stream_t stream);
+
+/* The block is used on that stream too: when it is freed on a stream, its
+ * bytes go to nobody before everything queued there until the free is done.
+ * Once per block and stream is enough. Takes host memory. */
+CUARENA_API cuarena_status_t cuarena_record_use(cuarena_t *arena,
+                                                const void *pointer,
+                                                cuarena_stream_t stream);
+CUARENA_API cuarena_status_t cuarena_block_record_use(cuarena_t *arena,
+                                                      cuarena_block_t block,
+                                                      cuarena_stream_t stream);
+/*
+ * The stream is about to be destroyed: records a marker behind all its work,
+ * and never touches the handle again. Does not wait. Blocks allocated on it
+ * live on; free them without a stream, or on another. OK for a stream that
+ * the arena does not know. Steps: the lane's ranges.
+ */
+CUARENA_API cuarena_status_t cuarena_release_stream(cuarena_t *arena,
+                                                    cuarena_stream_t stream);
+/*
+ * Settles all that can be: records markers on streams whose lanes have bytes
+ * without one, and takes what is complete; with `wait` = 1 waits until
+ * everything freed so far is settled. `settled_out` (may be NULL) gets the
+ * bytes that came to the settled lane. Steps: streams, and the ranges settled.
+ */
+CUARENA_API cuarena_status_t cuarena_settle(cuarena_t *arena, int32_t wait,
+                                            uint64_t *settled_out);
+/* Live, requested, counts and peaks of blocks allocated on that stream, and
+ * free_bytes: of its lane. STALE if the arena does not know the stream. */
+CUARENA_API cuarena_status_t cuarena_stream_stats(cuarena_t *arena,
+                                                  cuarena_stream_t stream,
+                                                  cuarena_stats_t *stats);
+
+/* What NULL means in this program. */
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+static inline cuarena_stream_t cuarena_stream_meant(cuarena_stream_t stream)
+{
+    return stream ? stream : CUARENA_STREAM_PER_THREAD;
+}
+
+static inline cuarena_status_t cuarena_compact_meant(
+    cuarena_t *arena, const cuarena_compact_options_t *options,
+    cuarena_relocation_fn callback, void *user,
+    cuarena_compact_report_t *report)
+{
+    cuarena_compact_options_t meant;
+    if (options) {
+        meant = *options;
+        meant.stream = cuarena_stream_meant(options->stream);
+    }
+    return cuarena_compact(arena, options ? &meant : options, callback, user,
+                           report);
+}
+
+#define cuarena_alloc_on(arena, bytes, stream, request, out)                   \
+    (cuarena_alloc_on)(arena, bytes, cuarena_stream_meant(stream), request, out)
+#define cuarena_free_on(arena, pointer, stream)                                \
+    (cuarena_free_on)(arena, pointer, cuarena_stream_meant(stream))
+#define cuarena_resize_on(arena, pointer, bytes, stream, out)                  \
+    (cuarena_resize_on)(arena, pointer, bytes, cuarena_stream_meant(stream),   \
+                        out)
+#define cuarena_block_alloc_on(arena, bytes, stream, request, out)             \
+    (cuarena_block_alloc_on)(arena, bytes, cuarena_stream_meant(stream),       \
+                             request, out)
+#define cuarena_block_free_on(arena, block, stream)                            \
+    (cuarena_block_free_on)(arena, block, cuarena_stream_meant(stream))
+#define cuarena_block_resize_on(arena, block, bytes, stream)                   \
+    (cuarena_block_resize_on)(arena, block, bytes, cuarena_stream_meant(stream))
+#define cuarena_block_pin_on(arena, block, stream, out)                        \
+    (cuarena_block_pin_on)(arena, block, cuarena_stream_meant(stream), out)
+#define cuarena_block_unpin_on(arena, block, stream)                           \
+    (cuarena_block_unpin_on)(arena, block, cuarena_stream_meant(stream))
+#define cuarena_record_use(arena, pointer, stream)                             \
+    (cuarena_record_use)(arena, pointer, cuarena_stream_meant(stream))
+#define cuarena_block_record_use(arena, block, stream)                         \
+    (cuarena_block_record_use)(arena, block, cuarena_stream_meant(stream))
+#define cuarena_release_stream(arena, stream)                                  \
+    (cuarena_release_stream)(arena, cuarena_stream_meant(stream))
+#define cuarena_stream_stats(arena, stream, stats)                             \
+    (cuarena_stream_stats)(arena, cuarena_stream_meant(stream), stats)
+#define cuarena_compact(arena, options, callback, user, report)                \
+    cuarena_compact_meant(arena, options, callback, user, report)
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

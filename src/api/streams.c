@@ -1,0 +1,189 @@
+/* The calls on streams: those of pointers and blocks, uses, release, settle,
+ * counts. */
+#include "api/call.h"
+#include "base/sized.h"
+
+/* ---- Pointers and blocks ----------------------------------------------- */
+
+cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
+                                  cuarena_stream_t stream,
+                                  const cuarena_request_t *request,
+                                  void **pointer_out)
+{
+    return cuai_pointer_alloc(arena, bytes, stream, request, pointer_out);
+}
+
+cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
+                                 cuarena_stream_t stream)
+{
+    return cuai_pointer_free(arena, pointer, stream);
+}
+
+cuarena_status_t cuarena_resize_on(cuarena_t *arena, void *pointer,
+                                   uint64_t bytes, cuarena_stream_t stream,
+                                   void **pointer_out)
+{
+    return cuai_pointer_resize(arena, pointer, bytes, stream, pointer_out);
+}
+
+cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes,
+                                        cuarena_stream_t stream,
+                                        const cuarena_request_t *request,
+                                        cuarena_block_t *block_out)
+{
+    return cuai_block_alloc(arena, bytes, stream, request, block_out);
+}
+
+cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
+                                       cuarena_stream_t stream)
+{
+    return cuai_block_free(arena, block, stream);
+}
+
+cuarena_status_t cuarena_block_resize_on(cuarena_t *arena,
+                                         cuarena_block_t block, uint64_t bytes,
+                                         cuarena_stream_t stream)
+{
+    return cuai_block_resize(arena, block, bytes, stream);
+}
+
+cuarena_status_t cuarena_block_pin_on(cuarena_t *arena, cuarena_block_t block,
+                                      cuarena_stream_t stream,
+                                      void **pointer_out)
+{
+    return cuai_block_pin(arena, block, stream, pointer_out);
+}
+
+cuarena_status_t cuarena_block_unpin_on(cuarena_t *arena, cuarena_block_t block,
+                                        cuarena_stream_t stream)
+{
+    return cuai_block_unpin(arena, block, stream);
+}
+
+/* ---- Uses -------------------------------------------------------------- */
+
+/* Adopted bytes are not the arena's to hand out again. */
+static cuarena_status_t note_use(cuarena_t *arena, cuai_found_t found,
+                                 uint32_t stream)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    if (stream == 0 || r->size == 0 || (r->flags & CUAI_BLOCK_ADOPTED))
+        return CUARENA_OK;
+    return cuai_use_add(arena, found, stream);
+}
+
+cuarena_status_t cuarena_record_use(cuarena_t *arena, const void *pointer,
+                                    cuarena_stream_t stream)
+{
+    if (arena == NULL || pointer == NULL)
+        return cuai_null("arena or pointer");
+    uint32_t number = 0;
+    cuai_lock(&arena->lock);
+    cuarena_status_t status = cuai_stream_find(arena, stream, &number);
+    cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
+    if (status == CUARENA_OK)
+        status = found.heap == NULL ? cuai_no_pointer(pointer)
+                                    : note_use(arena, found, number);
+    cuai_unlock(&arena->lock);
+    return status;
+}
+
+cuarena_status_t cuarena_block_record_use(cuarena_t *arena,
+                                          cuarena_block_t block,
+                                          cuarena_stream_t stream)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    uint32_t number = 0;
+    cuai_lock(&arena->lock);
+    cuarena_status_t status = cuai_stream_find(arena, stream, &number);
+    cuai_found_t found = cuai_find_block(arena, block);
+    if (status == CUARENA_OK)
+        status = found.heap == NULL ? cuai_no_block(block)
+                                    : note_use(arena, found, number);
+    cuai_unlock(&arena->lock);
+    return status;
+}
+
+/* ---- Streams ----------------------------------------------------------- */
+
+cuarena_status_t cuarena_release_stream(cuarena_t *arena,
+                                        cuarena_stream_t stream)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    if (stream == CUARENA_NO_STREAM)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "stream CUARENA_NO_STREAM; accepted: a stream");
+    cuai_lock(&arena->lock);
+    uint32_t number = cuai_stream_known(arena, stream);
+    cuarena_status_t status = CUARENA_OK;
+    if (number != 0 && !(arena->slow & CUAI_SLOW_LOST))
+        status = cuai_stream_release(arena, number);
+    cuai_unlock(&arena->lock);
+    return status;
+}
+
+cuarena_status_t cuarena_settle(cuarena_t *arena, int32_t wait,
+                                uint64_t *settled_out)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    if (wait != 0 && wait != 1)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "wait %d; accepted: 0, 1",
+                         (int)wait);
+    uint64_t bytes = 0;
+    cuai_lock(&arena->lock);
+    cuarena_status_t status = cuai_call_check(arena);
+    if (status == CUARENA_OK && arena->stream_count != 0)
+        status = cuai_settle_all(arena, wait, &bytes);
+    cuai_unlock(&arena->lock);
+    if (status == CUARENA_OK && settled_out != NULL)
+        *settled_out = bytes;
+    return status;
+}
+
+static uint64_t free_bytes(const cuarena_t *arena, const cuai_stream_t *s)
+{
+    uint64_t bytes = 0;
+    for (int region = 0; region < CUAI_LANED; region++)
+        for (int i = 0; arena->heaps[region] != NULL && i < 2; i++)
+            bytes +=
+                arena->heaps[region]->lanes[s->lanes[region][i]]->free_bytes;
+    return bytes;
+}
+
+static void describe(const cuarena_t *arena, const cuai_stream_t *s,
+                     cuarena_stats_t *stats)
+{
+    stats->live_bytes = s->counts.live_bytes;
+    stats->requested_bytes = s->counts.requested_bytes;
+    stats->live_blocks = s->counts.live_blocks;
+    stats->peak_live_bytes = s->counts.peak_live_bytes;
+    stats->peak_requested_bytes = s->counts.peak_requested_bytes;
+    stats->peak_live_blocks = s->counts.peak_live_blocks;
+    stats->allocs = s->counts.allocs;
+    stats->frees = s->counts.frees;
+    stats->free_bytes = free_bytes(arena, s);
+}
+
+cuarena_status_t cuarena_stream_stats(cuarena_t *arena, cuarena_stream_t stream,
+                                      cuarena_stats_t *stats)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    if (!cuai_sized_ok(stats, sizeof(size_t), sizeof *stats))
+        return cuai_null("stats, or its struct_size");
+    cuarena_stats_t full = {0};
+    cuai_lock(&arena->lock);
+    uint32_t number = cuai_stream_known(arena, stream);
+    if (number != 0)
+        describe(arena, cuai_stream(arena, number), &full);
+    cuai_unlock(&arena->lock);
+    if (number == 0)
+        return cuai_fail(CUARENA_STALE,
+                         "stream %p is none that this arena knows",
+                         (void *)stream);
+    cuai_sized_write(stats, &full);
+    return CUARENA_OK;
+}

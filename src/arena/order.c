@@ -1,0 +1,175 @@
+/*
+ * Order among streams around copies that the arena makes on one of them.
+ *
+ * Before the copies their stream waits for every stream that the moved blocks
+ * name; after them these streams wait for it, and what any other does with a
+ * block from then on is ordered when it first names a block.
+ */
+#include "arena/arena.h"
+
+void cuai_set_add_block(const cuarena_t *arena, cuai_stream_set_t *set,
+                        const cuarena_heap_t *heap, cuai_slot_t slot)
+{
+    const cuai_record_t *r = cuai_record(heap, slot);
+    if (r->owner != 0)
+        cuai_set_add(set, r->owner);
+    const cuai_use_t *use = r->flags & CUAI_BLOCK_USED
+                                ? cuai_use_find(arena, cuai_id(heap, slot))
+                                : NULL;
+    for (uint32_t i = 0; use != NULL && i < use->count; i++)
+        cuai_set_add(set, use->waits[i].number);
+}
+
+/* ---- Waiting ----------------------------------------------------------- */
+
+/* Stream `number`, or with 0 the caller, waits for a marker. Steps out. */
+static cuarena_status_t wait_for(cuarena_t *arena, void *marker,
+                                 uint32_t number)
+{
+    cuarena_stream_t handle = cuai_stream_handle(arena, number);
+    bool host = handle == CUARENA_NO_STREAM;
+    cuai_unlock(&arena->lock);
+    cuarena_status_t status =
+        arena->memory.ops.wait(arena->memory.user, marker, handle, host);
+    cuai_lock(&arena->lock);
+    return cuai_note_loss(arena, status);
+}
+
+static void unmark(cuarena_t *arena, void *marker)
+{
+    cuai_unlock(&arena->lock);
+    arena->memory.ops.unmark(arena->memory.user, marker);
+    cuai_lock(&arena->lock);
+}
+
+/* A released stream has its last marker, or all its work is done. */
+static cuarena_status_t wait_for_stream(cuarena_t *arena, uint32_t of,
+                                        uint32_t number)
+{
+    const cuai_stream_t *s = cuai_stream(arena, of);
+    if (s->released)
+        return s->marker == NULL ? CUARENA_OK
+                                 : wait_for(arena, s->marker, number);
+    if (s->thread != 0 && !cuai_stream_is_mine(s))
+        return s->latest == NULL ? CUARENA_OK
+                                 : wait_for(arena, s->latest, number);
+    void *marker = NULL;
+    cuarena_status_t status = cuai_stream_mark(arena, s, &marker);
+    if (status != CUARENA_OK)
+        return status;
+    status = wait_for(arena, marker, number);
+    unmark(arena, marker);
+    return status;
+}
+
+cuarena_status_t cuai_order_before(cuarena_t *arena,
+                                   const cuai_stream_set_t *set,
+                                   uint32_t number)
+{
+    cuai_settle_begin(arena);
+    cuarena_status_t status = CUARENA_OK;
+    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && status == CUARENA_OK; n++)
+        if (n != number && cuai_set_has(set, n))
+            status = wait_for_stream(arena, n, number);
+    cuai_settle_end(arena);
+    return status == CUARENA_OK ? cuai_see_moves(arena, number) : status;
+}
+
+cuarena_status_t cuai_wait_for_streams(cuarena_t *arena)
+{
+    cuai_stream_set_t all = {{0, 0}};
+    for (uint32_t n = 1; arena->streams != NULL && n < CUAI_STREAM_NUMBERS; n++)
+        if (arena->streams[n] != NULL)
+            cuai_set_add(&all, n);
+    return cuai_order_before(arena, &all, 0);
+}
+
+/* ---- Copies under way -------------------------------------------------- */
+
+static void all_moved(cuarena_t *arena)
+{
+    void *marker = arena->moved.marker;
+    arena->moved.marker = NULL;
+    arena->slow &= ~CUAI_SLOW_MOVED;
+    if (marker != NULL)
+        unmark(arena, marker);
+}
+
+/* Waits until no other thread uses the marker, and ends it. */
+static void replace_moved(cuarena_t *arena)
+{
+    while (arena->moved.users != 0)
+        cuai_arena_wait(arena);
+    all_moved(arena);
+}
+
+/* `done` is a marker of `number`, behind whatever was before. */
+static void note_moved(cuarena_t *arena, void *done, uint32_t number)
+{
+    replace_moved(arena);
+    arena->moved.marker = done;
+    arena->moved.stream = number;
+    arena->moved.serial++;
+    arena->slow |= CUAI_SLOW_MOVED;
+    cuai_stream(arena, number)->saw_move = arena->moved.serial;
+}
+
+static cuarena_status_t wait_for_moves(cuarena_t *arena, uint32_t number)
+{
+    arena->moved.users++;
+    cuarena_status_t status = wait_for(arena, arena->moved.marker, number);
+    arena->moved.users--;
+    if (status == CUARENA_OK && number != 0)
+        cuai_stream(arena, number)->saw_move = arena->moved.serial;
+    if (status == CUARENA_OK && number == 0 && arena->moved.users == 0)
+        all_moved(arena);
+    cuai_event_wake(&arena->changed);
+    return status;
+}
+
+cuarena_status_t cuai_see_moves(cuarena_t *arena, uint32_t number)
+{
+    if (arena->moved.marker == NULL)
+        return CUARENA_OK;
+    if (number != 0 &&
+        cuai_stream(arena, number)->saw_move == arena->moved.serial)
+        return CUARENA_OK;
+    return wait_for_moves(arena, number);
+}
+
+uint32_t cuai_moving_stream(cuarena_t *arena)
+{
+    if (arena->moved.marker == NULL)
+        return 0;
+    arena->moved.users++;
+    void *marker = arena->moved.marker;
+    cuai_unlock(&arena->lock);
+    cuarena_status_t status =
+        arena->memory.ops.query(arena->memory.user, marker);
+    cuai_lock(&arena->lock);
+    arena->moved.users--;
+    uint32_t number = arena->moved.stream;
+    if (status == CUARENA_OK && arena->moved.users == 0)
+        all_moved(arena);
+    cuai_event_wake(&arena->changed);
+    return status == CUARENA_OK ? 0 : number;
+}
+
+cuarena_status_t cuai_order_after(cuarena_t *arena,
+                                  const cuai_stream_set_t *set, uint32_t number)
+{
+    void *done = NULL;
+    cuarena_status_t status =
+        cuai_stream_mark(arena, cuai_stream(arena, number), &done);
+    if (status != CUARENA_OK)
+        return status;
+    note_moved(arena, done, number);
+    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && status == CUARENA_OK; n++) {
+        bool named = cuai_set_has(set, n) && !cuai_stream(arena, n)->released;
+        if (named && n != number && cuai_stream_is_mine(cuai_stream(arena, n)))
+            status = cuai_see_moves(arena, n);
+    }
+    if (status == CUARENA_OK && arena->cpu_touches)
+        status = cuai_see_moves(arena, 0);
+    return status;
+}

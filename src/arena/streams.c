@@ -1,0 +1,236 @@
+/* The streams that an arena knows: numbers, lanes, and the way from a handle
+ * to them. */
+#include <stdatomic.h>
+
+#include "arena/arena.h"
+
+/* ---- Handles ----------------------------------------------------------- */
+
+/* NULL is the legacy stream's other name. */
+static cuarena_stream_t normal(cuarena_stream_t stream)
+{
+    return stream == NULL ? CUARENA_STREAM_LEGACY : stream;
+}
+
+/* Tells threads apart, also from those that have ended. */
+static uint64_t this_thread(void)
+{
+    static _Atomic uint64_t made;
+    static _Thread_local uint64_t mine;
+    if (mine == 0)
+        mine = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
+    return mine;
+}
+
+bool cuai_stream_is_mine(const cuai_stream_t *s)
+{
+    return s->thread == 0 || s->thread == this_thread();
+}
+
+static bool is_for(const cuai_stream_t *s, cuarena_stream_t handle)
+{
+    return s != NULL && s->handle == handle && !s->released &&
+           cuai_stream_is_mine(s);
+}
+
+static uint32_t find_known(const cuarena_t *arena, cuarena_stream_t handle)
+{
+    if (arena->streams == NULL)
+        return 0;
+    if (is_for(arena->streams[arena->last_stream], handle))
+        return arena->last_stream;
+    for (uint32_t n = 1, seen = 0; seen < arena->stream_count; n++) {
+        seen += arena->streams[n] != NULL;
+        if (is_for(arena->streams[n], handle))
+            return n;
+    }
+    return 0;
+}
+
+uint32_t cuai_stream_known(const cuarena_t *arena, cuarena_stream_t stream)
+{
+    return find_known(arena, normal(stream));
+}
+
+/* ---- Lanes ------------------------------------------------------------- */
+
+uint32_t cuai_lane_for_free(const cuarena_t *arena, int32_t region,
+                            uint32_t number)
+{
+    if (number == 0 || region == CUAI_APART)
+        return 0;
+    const cuai_stream_t *s = cuai_stream(arena, number);
+    if (!s->released)
+        return s->lanes[region][s->turn];
+    return s->marker != NULL ? s->lanes[region][!s->turn] : 0;
+}
+
+static void end_lanes(cuarena_t *arena, const cuai_stream_t *s)
+{
+    for (int region = 0; region < CUAI_LANED; region++)
+        for (int i = 0; i < 2; i++)
+            if (s->lanes[region][i] != 0)
+                cuarena_heap_lane_destroy(arena->heaps[region],
+                                          s->lanes[region][i]);
+}
+
+static cuarena_status_t make_lanes(cuarena_t *arena, cuai_stream_t *s)
+{
+    cuarena_status_t status = CUARENA_OK;
+    for (int region = 0; region < CUAI_LANED; region++)
+        for (int i = 0; i < 2; i++)
+            if (arena->heaps[region] != NULL && status == CUARENA_OK)
+                status = cuarena_heap_lane_create(arena->heaps[region],
+                                                  &s->lanes[region][i]);
+    if (status != CUARENA_OK)
+        end_lanes(arena, s);
+    return status;
+}
+
+/* ---- Numbers ----------------------------------------------------------- */
+
+static void forget(cuarena_t *arena, uint32_t number)
+{
+    end_lanes(arena, arena->streams[number]);
+    cuai_host_free(arena->streams[number]);
+    arena->streams[number] = NULL;
+    arena->stream_count--;
+}
+
+void cuai_streams_recycle(cuarena_t *arena)
+{
+    bool known = arena->streams != NULL && !arena->settling;
+    for (uint32_t n = 1; known && n < CUAI_STREAM_NUMBERS; n++) {
+        const cuai_stream_t *s = arena->streams[n];
+        if (s != NULL && s->released && s->marker == NULL && s->waits == 0 &&
+            s->counts.live_blocks == 0)
+            forget(arena, n);
+    }
+}
+
+/* The lowest number that is free, or 0. */
+static uint32_t free_number(cuarena_t *arena)
+{
+    cuai_streams_recycle(arena);
+    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
+        if (arena->streams[n] == NULL)
+            return n;
+    return 0;
+}
+
+static cuarena_status_t ready_table(cuarena_t *arena)
+{
+    if (arena->streams == NULL)
+        arena->streams =
+            cuai_host_alloc(CUAI_STREAM_NUMBERS * sizeof(*arena->streams));
+    if (arena->streams != NULL)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for streams");
+}
+
+static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
+                            const cuarena_stream_info_t *info,
+                            uint32_t *number_out)
+{
+    cuarena_status_t status = ready_table(arena);
+    uint32_t number = status == CUARENA_OK ? free_number(arena) : 0;
+    if (status == CUARENA_OK && number == 0)
+        status = cuai_fail(CUARENA_LIMIT,
+                           "stream %p: %u streams are known, the most; "
+                           "cuarena_release_stream ends one",
+                           (void *)handle, CUARENA_MAX_STREAMS);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_stream_t *s = cuai_host_alloc(sizeof *s);
+    if (s == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a stream");
+    s->handle = handle;
+    s->info = *info;
+    s->thread = info->per_thread ? this_thread() : 0;
+    s->eager = info->per_thread || arena->config.marker == CUARENA_MARKER_EAGER;
+    status = make_lanes(arena, s);
+    if (status != CUARENA_OK) {
+        cuai_host_free(s);
+        return status;
+    }
+    arena->streams[number] = s;
+    arena->stream_count++;
+    *number_out = number;
+    return CUARENA_OK;
+}
+
+/* ---- First sight ------------------------------------------------------- */
+
+static cuarena_status_t check_identity(cuarena_stream_t handle,
+                                       const cuarena_stream_info_t *info)
+{
+    if (info->capturing)
+        return cuai_fail(CUARENA_UNSUPPORTED,
+                         "stream %p is being captured into a graph; streams "
+                         "that are not are accepted",
+                         (void *)handle);
+    return CUARENA_OK;
+}
+
+static cuarena_status_t introduce(cuarena_t *arena, cuarena_stream_t handle,
+                                  uint32_t *number_out)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    if (ops->identify == NULL)
+        return cuai_fail(CUARENA_UNSUPPORTED,
+                         "stream %p: memory '%s' knows no streams",
+                         (void *)handle, ops->name);
+    cuarena_stream_info_t info = {0};
+    cuai_unlock(&arena->lock);
+    cuarena_status_t status = ops->identify(arena->memory.user, handle, &info);
+    if (status == CUARENA_OK)
+        status = check_identity(handle, &info);
+    cuai_lock(&arena->lock);
+    if (status != CUARENA_OK)
+        return cuai_note_loss(arena, status);
+    *number_out = find_known(arena, handle); /* another thread's doing */
+    return *number_out != 0 ? CUARENA_OK
+                            : add(arena, handle, &info, number_out);
+}
+
+cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream,
+                                  uint32_t *number_out)
+{
+    *number_out = 0;
+    if (stream == CUARENA_NO_STREAM)
+        return CUARENA_OK;
+    cuarena_stream_t handle = normal(stream);
+    *number_out = find_known(arena, handle);
+    cuarena_status_t status = CUARENA_OK;
+    if (*number_out == 0)
+        status = introduce(arena, handle, number_out);
+    if (status == CUARENA_OK)
+        arena->last_stream = *number_out;
+    return status;
+}
+
+/* ---- The end ----------------------------------------------------------- */
+
+static void unmark(const cuarena_t *arena, void *marker)
+{
+    if (marker != NULL)
+        arena->memory.ops.unmark(arena->memory.user, marker);
+}
+
+void cuai_streams_end(cuarena_t *arena)
+{
+    for (uint32_t n = 1; arena->streams != NULL && n < CUAI_STREAM_NUMBERS;
+         n++) {
+        cuai_stream_t *s = arena->streams[n];
+        if (s == NULL)
+            continue;
+        unmark(arena, s->marker);
+        unmark(arena, s->latest);
+        cuai_host_free(s);
+    }
+    unmark(arena, arena->moved.marker);
+    cuai_host_free(arena->streams);
+    arena->streams = NULL;
+    arena->stream_count = 0;
+    arena->last_stream = 0;
+}

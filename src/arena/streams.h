@@ -1,0 +1,96 @@
+/*
+ * Streams that an arena knows, and blocks that wait for them.
+ *
+ * A stream has a number from 1 on, which is the owner of the blocks allocated
+ * on it; 0 is "no stream". In every heap of a region it has two lanes that
+ * take turns:
+ *
+ *   open    what was freed on it last; behind it there is no marker yet
+ *   closed  what was freed before `marker` was recorded; when that is
+ *           complete, the closed lane is settled
+ *
+ * To close the open lane is to let them change places, which costs nothing,
+ * and to record a marker. The closed lane is empty then: one marker at a time
+ * is on its way.
+ */
+#ifndef CUAI_ARENA_STREAMS_H
+#define CUAI_ARENA_STREAMS_H
+
+#include <stdbool.h>
+
+#include "cuarena/streams.h"
+#include "heap/heap.h"
+
+/* Heaps with lanes: dynamic and stable. */
+#define CUAI_LANED 2
+/* Numbers are 1 .. CUARENA_MAX_STREAMS. */
+#define CUAI_STREAM_NUMBERS (CUARENA_MAX_STREAMS + 1)
+_Static_assert(CUARENA_MAX_STREAMS < CUARENA_HEAP_MAX_OWNER, "owners");
+
+typedef struct cuai_counts cuai_counts_t;
+
+/* Counts of one tag, one stream, or the whole. */
+struct cuai_counts {
+    uint64_t live_bytes;
+    uint64_t requested_bytes;
+    uint64_t live_blocks;
+    uint64_t peak_live_bytes;
+    uint64_t peak_requested_bytes;
+    uint64_t peak_live_blocks;
+    uint64_t allocs;
+    uint64_t frees;
+};
+
+typedef struct cuai_stream {
+    cuarena_stream_t handle; /* never NULL */
+    cuarena_stream_info_t info;
+    uint64_t thread;               /* whose default stream it is, or 0 */
+    uint32_t lanes[CUAI_LANED][2]; /* of each heap; [turn] is the open one */
+    uint32_t turn;
+    bool released;  /* the handle must not be used; all is in the closed lane */
+    bool eager;     /* `latest` is recorded at each free */
+    bool marking;   /* a thread records `latest`, without the lock */
+    void *marker;   /* behind the closed lane; NULL: that is empty */
+    void *latest;   /* behind the open lane, if eager */
+    uint64_t waits; /* of blocks that wait for its marker */
+    uint64_t saw_move; /* number of the last compaction it is ordered behind */
+    cuai_counts_t counts;
+} cuai_stream_t;
+
+/* A block's use of a stream; once it is freed, with the marker to wait for:
+ * NULL if that is the stream's own, of a released one. */
+typedef struct cuai_wait {
+    uint32_t number;
+    void *marker;
+} cuai_wait_t;
+
+/* What is kept of a block that other streams use, or that is dedicated: enough
+ * for its free to take no memory. */
+typedef struct cuai_use {
+    cuarena_block_t block;
+    struct cuai_use *chain; /* of its bucket */
+    struct cuai_use *next;  /* of those that were freed, in that order */
+    uint32_t target;        /* freed on this stream */
+    uint32_t count;         /* of waits */
+    uint32_t room;          /* ... one more is kept free for the target */
+    cuai_wait_t *waits;
+} cuai_use_t;
+
+/* All of them: a hash table by block id, and a queue of those freed. */
+typedef struct cuai_uses {
+    cuai_use_t **buckets;
+    size_t bucket_count; /* power of two, or 0 */
+    size_t count;
+    cuai_use_t *first; /* freed, and waiting */
+    cuai_use_t **last;
+} cuai_uses_t;
+
+/* Copies of a compaction that may be under way. */
+typedef struct cuai_moved {
+    void *marker;    /* behind the last one; NULL: all are done */
+    uint32_t stream; /* on which it ran */
+    uint32_t users;  /* threads that use the marker without the lock */
+    uint64_t serial; /* counts compactions on streams */
+} cuai_moved_t;
+
+#endif
