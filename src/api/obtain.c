@@ -416,13 +416,12 @@ static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_found_t found,
     cuai_record_t *r = cuai_found_record(found);
     r->flags |= CUAI_BLOCK_ENDING;
     cuarena_status_t status = zero_block(arena, found, number);
-    if (status == CUARENA_OK)
-        status = cuai_stream_note_free(arena, number);
     if (status != CUARENA_OK) {
         r->flags &= (uint8_t)~CUAI_BLOCK_ENDING;
         cuai_clear_moving(arena, found);
         return status;
     }
+    cuai_stream_note_work(arena, number);
     cuai_clear_moving(arena, found);
     end_now(arena, found, number);
     return CUARENA_OK;

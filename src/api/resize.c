@@ -135,7 +135,7 @@ static cuarena_status_t copy_contents(cuarena_t *arena, cuai_found_t from,
     if (status == CUARENA_OK)
         status = copy(arena, from, to, stream);
     if (status == CUARENA_OK)
-        status = cuai_stream_note_free(arena, stream);
+        cuai_stream_note_work(arena, stream);
     cuai_end_moving(arena, to, stream);
     return status;
 }

@@ -284,6 +284,9 @@ cuarena_status_t cuai_stream_release(cuarena_t *arena, uint32_t number);
 /* Records, if the stream is eager, the moment of a free that comes next. Steps
  * out. */
 cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number);
+/* The same where it is too late to give up: work on bytes that the stream
+ * frees next was queued. Steps out. */
+void cuai_stream_note_work(cuarena_t *arena, uint32_t number);
 /* Bytes that a plan gave back to a lane of the stream, which it may have left
  * since, are where their marker is. */
 void cuai_stream_tidy(cuarena_t *arena, uint32_t number);

@@ -118,7 +118,8 @@ static void reopen(cuarena_t *arena, const cuai_stream_t *s)
 static bool can_close(const cuarena_t *arena, const cuai_stream_t *s)
 {
     return s->marker == NULL && !s->released && !s->marking &&
-           !cuai_is_lost(arena) && (!s->eager || s->latest != NULL) &&
+           !cuai_is_lost(arena) &&
+           (!s->eager || s->uncovered || s->latest != NULL) &&
            lane_bytes(arena, s, s->turn) != 0;
 }
 
@@ -129,18 +130,26 @@ static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
     if (!can_close(arena, s))
         return CUARENA_OK;
     s->turn = !s->turn;
-    if (s->eager) {
+    if (s->eager && !s->uncovered) {
         s->marker = s->latest;
         s->latest = NULL;
         return CUARENA_OK;
     }
     void *marker = NULL;
+    s->marking = true;
     cuarena_status_t status = cuai_stream_mark(arena, s, &marker);
-    if (status == CUARENA_OK)
-        s->marker = marker;
-    else
+    s->marking = false;
+    cuai_event_wake(&arena->changed);
+    if (status != CUARENA_OK) {
         reopen(arena, s);
-    return status;
+        return status;
+    }
+    void *older = s->latest;
+    s->marker = marker;
+    s->latest = NULL;
+    s->uncovered = false;
+    unmark(arena, older);
+    return CUARENA_OK;
 }
 
 /* Its marker is complete. Steps out. */
@@ -184,7 +193,7 @@ static cuarena_status_t drain(cuarena_t *arena, cuai_stream_t *s,
 void cuai_stream_tidy(cuarena_t *arena, uint32_t number)
 {
     cuai_stream_t *s = cuai_stream(arena, number);
-    if (s->eager && s->latest == NULL)
+    if (s->eager && s->latest == NULL && !s->uncovered)
         merge_lane(arena, s, s->turn);
     if (s->marker == NULL)
         settle_lane(arena, s, !s->turn);
@@ -427,6 +436,7 @@ static void reset_stream(cuarena_t *arena, cuai_stream_t *s)
     settle_lane(arena, s, 1);
     s->marker = NULL;
     s->latest = NULL;
+    s->uncovered = false;
     unmark(arena, old[0]);
     unmark(arena, old[1]);
 }
@@ -453,8 +463,17 @@ cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
     s->marking = true;
     cuarena_status_t status = cuai_stream_mark(arena, s, &s->latest);
     s->marking = false;
+    if (status == CUARENA_OK)
+        s->uncovered = false;
     cuai_event_wake(&arena->changed);
     return status;
+}
+
+void cuai_stream_note_work(cuarena_t *arena, uint32_t number)
+{
+    cuarena_status_t status = cuai_stream_note_free(arena, number);
+    if (status != CUARENA_OK)
+        cuai_stream(arena, number)->uncovered = true;
 }
 
 /* The marker covers what earlier ones covered. */

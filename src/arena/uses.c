@@ -157,10 +157,10 @@ void cuai_use_only(cuarena_t *arena, cuai_found_t found, uint32_t number)
         else
             cuai_stream(arena, use->waits[i].number)->waits--;
     }
+    if (use != NULL)
+        use->count = kept;
     if (kept == 0)
         cuai_use_drop(arena, found);
-    else
-        use->count = kept;
 }
 
 /* ---- A free ------------------------------------------------------------ */
