@@ -218,27 +218,48 @@ static void enqueue(cuai_uses_t *uses, cuai_use_t *use)
     uses->last = &use->next;
 }
 
-/* Marked as moving, the block stays where it is and is nobody's meanwhile. */
+/* A pin, uncounted, keeps it where it is from its free to its end: copies of a
+ * compaction would be one more thing to wait for. True: it has that pin now. */
+static bool keep_place(cuai_record_t *r)
+{
+    if (r->pins != 0)
+        return false;
+    r->pins = 1;
+    r->flags |= CUAI_BLOCK_BORN_PIN;
+    return true;
+}
+
+static void take_back(cuarena_t *arena, cuai_record_t *r, cuai_use_t *use,
+                      uint32_t count, bool pinned)
+{
+    unmark_all(arena, use);
+    r->flags &= (uint8_t) ~(CUAI_BLOCK_ENDING | CUAI_BLOCK_WAITING);
+    if (pinned) {
+        r->pins = 0;
+        r->flags &= (uint8_t)~CUAI_BLOCK_BORN_PIN;
+    }
+    for (; use->count > count; use->count--)
+        cuai_stream(arena, use->waits[use->count - 1].number)->waits--;
+}
+
+/* Marked as moving, the block is nobody's meanwhile. */
 cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_found_t found,
                                      uint32_t number)
 {
     cuai_use_t *use = cuai_use_find(arena, cuai_id(found.heap, found.slot));
     cuai_record_t *r = cuai_found_record(found);
     uint32_t count = use->count;
+    bool pinned = keep_place(r);
     r->flags |= CUAI_BLOCK_ENDING | CUAI_BLOCK_WAITING;
     use->target = choose_target(arena, found, number);
     if (!has_stream(use, number))
         add_wait(arena, use, number);
     cuai_mark_moving(arena, found);
     cuarena_status_t status = mark_uses(arena, use, use->target);
-    if (status == CUARENA_OK) {
+    if (status == CUARENA_OK)
         enqueue(&arena->uses, use);
-    } else {
-        unmark_all(arena, use);
-        r->flags &= (uint8_t) ~(CUAI_BLOCK_ENDING | CUAI_BLOCK_WAITING);
-        for (; use->count > count; use->count--)
-            cuai_stream(arena, use->waits[use->count - 1].number)->waits--;
-    }
+    else
+        take_back(arena, r, use, count, pinned);
     cuai_clear_moving(arena, found);
     return status;
 }
@@ -251,9 +272,10 @@ static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use,
                                 uint32_t i, bool wait)
 {
     const cuai_wait_t *one = &use->waits[i];
+    const cuai_stream_t *s = cuai_stream(arena, one->number);
     void *marker = one->marker;
-    if (marker == NULL && one->number != use->target)
-        marker = cuai_stream(arena, one->number)->marker; /* it is released */
+    if (marker == NULL && s->released)
+        marker = s->marker;
     if (marker == NULL)
         return CUARENA_OK;
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
@@ -335,6 +357,9 @@ static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, bool wait,
     CUAI_ASSERT(found.heap != NULL);
     if (status != CUARENA_OK || cuai_found_record(found)->moving)
         return status == CUARENA_OK ? CUARENA_BUSY : status;
+    if (use->target != 0 && cuai_stream(arena, use->target)->marker != NULL &&
+        cuai_stream(arena, use->target)->released)
+        return CUARENA_BUSY; /* since it was asked */
     bool zeroes = arena->config.zero == CUARENA_ZERO_FREE &&
                   found.region != CUAI_APART && !cuai_is_lost(arena);
     cuai_mark_moving(arena, found); /* nobody else does */
