@@ -443,7 +443,7 @@ static cuarena_status_t end_slowly(cuarena_t *arena, cuarena_block_t block,
     cuarena_status_t status = cuai_settle_behind(arena, block, stream, &found);
     if (status != CUARENA_OK)
         return status;
-    if (stream != 0 && (cuai_found_record(found)->flags & CUAI_BLOCK_USED))
+    if (cuai_use_matters(arena, found, stream))
         return cuai_end_after_uses(arena, found, stream);
     return zero_then_end(arena, found, stream);
 }
@@ -494,8 +494,7 @@ cuarena_status_t cuai_release(cuai_call_t *call, cuai_found_t found,
 {
     cuarena_t *arena = call->arena;
     cuarena_block_t block = cuai_id(found.heap, found.slot);
-    bool used =
-        stream != 0 && (cuai_found_record(found)->flags & CUAI_BLOCK_USED);
+    bool used = cuai_use_matters(arena, found, stream);
     bool slowly = !cuai_is_lost(arena) && (used || zeroes(arena, found));
     cuai_call_note_block(call, CUARENA_EVENT_FREE, found);
     cuarena_status_t status = slowly ? end_slowly(arena, block, stream)

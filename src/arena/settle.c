@@ -216,14 +216,19 @@ static bool has(const cuai_gain_t *gain)
 }
 
 /* Copies of compactions, too, are asked about: calls are slow until then. */
-static void poll_all(cuarena_t *arena, cuai_gain_t *gain)
+static void poll_streams(cuarena_t *arena, cuai_gain_t *gain)
 {
-    cuai_uses_settle(arena, false, gain);
     cuai_stream_t *s;
     for (uint32_t n = 0; (s = next(arena, &n)) != NULL;)
         poll(arena, s, gain);
     if (!cuai_is_lost(arena))
         cuai_moving_stream(arena);
+}
+
+static void poll_all(cuarena_t *arena, cuai_gain_t *gain)
+{
+    cuai_uses_settle(arena, CUAI_USES_ASK, gain);
+    poll_streams(arena, gain);
 }
 
 static cuarena_status_t close_all(cuarena_t *arena, uint32_t except)
@@ -273,7 +278,7 @@ bool cuai_settle_one(cuarena_t *arena)
     cuai_settle_begin(arena);
     cuai_stream_t *s = fullest(arena);
     if (s == NULL)
-        cuai_uses_settle(arena, true, &gain);
+        cuai_uses_settle(arena, CUAI_USES_WAIT, &gain);
     else if (await(arena, s->marker) == CUARENA_OK)
         settle_closed(arena, s, &gain);
     cuai_settle_end(arena);
@@ -287,7 +292,7 @@ static cuarena_status_t settle_all(cuarena_t *arena, bool wait,
     cuarena_status_t status = CUARENA_OK;
     poll_all(arena, gain);
     if (wait)
-        status = cuai_uses_settle(arena, true, gain);
+        status = cuai_uses_settle(arena, CUAI_USES_WAIT, gain);
     if (status == CUARENA_OK)
         status = close_all(arena, 0);
     cuai_stream_t *s;
@@ -399,25 +404,28 @@ static bool is_idle(cuarena_t *arena)
 {
     cuai_gain_t gain = {0, 0};
     cuai_settle_begin(arena);
-    poll_all(arena, &gain);
+    poll_streams(arena, &gain);
     cuai_settle_end(arena);
-    return cuai_is_lost(arena) ||
-           (unsettled(arena) == NULL && arena->uses.first == NULL &&
-            arena->moved.marker == NULL);
+    return unsettled(arena) == NULL && arena->uses.first == NULL &&
+           arena->moved.marker == NULL;
 }
 
-/* All markers are complete if all work is; blocks that waited for them end. */
+/* If all work is done, uses are; blocks that waited for them end. */
 cuarena_status_t cuai_check_idle(cuarena_t *arena)
 {
-    if (arena->stream_count == 0 || is_idle(arena))
+    cuarena_status_t status = CUARENA_OK;
+    if (arena->stream_count == 0)
         return CUARENA_OK;
-    cuarena_status_t status = ask_all_work(arena);
+    if (!cuai_is_lost(arena) && !is_idle(arena))
+        status = ask_all_work(arena);
     if (status == CUARENA_BUSY)
         return still_busy(arena);
-    if (status == CUARENA_OK || status == CUARENA_LOST) {
-        is_idle(arena);
-        return CUARENA_OK;
-    }
+    if (status != CUARENA_OK && status != CUARENA_LOST)
+        return status;
+    cuai_gain_t gain = {0, 0};
+    cuai_settle_begin(arena);
+    status = cuai_uses_settle(arena, CUAI_USES_DONE, &gain);
+    cuai_settle_end(arena);
     return status;
 }
 

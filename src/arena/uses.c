@@ -147,6 +147,18 @@ void cuai_use_drop(cuarena_t *arena, cuai_found_t found)
         end_use(arena, use);
 }
 
+bool cuai_use_matters(const cuarena_t *arena, cuai_found_t found,
+                      uint32_t number)
+{
+    if (!(cuai_found_record(found)->flags & CUAI_BLOCK_USED) || number == 0)
+        return false;
+    const cuai_use_t *use =
+        cuai_use_find(arena, cuai_id(found.heap, found.slot));
+    bool only =
+        use->count == 0 || (use->count == 1 && use->waits[0].number == number);
+    return found.region == CUAI_APART || !only;
+}
+
 void cuai_use_only(cuarena_t *arena, cuai_found_t found, uint32_t number)
 {
     cuai_use_t *use = cuai_use_find(arena, cuai_id(found.heap, found.slot));
@@ -290,20 +302,20 @@ static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use,
 
 /* On a lost arena nothing is under way any more. */
 static cuarena_status_t ask_uses(cuarena_t *arena, const cuai_use_t *use,
-                                 bool wait)
+                                 cuai_uses_how_t how)
 {
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t i = 0; i < use->count && status == CUARENA_OK; i++)
-        if (!cuai_is_lost(arena))
-            status = ask_use(arena, use, i, wait);
+        if (!cuai_is_lost(arena) && how != CUAI_USES_DONE)
+            status = ask_use(arena, use, i, how == CUAI_USES_WAIT);
     return cuai_is_lost(arena) ? CUARENA_OK : status;
 }
 
 /* Nothing moves a block meanwhile that is marked. Steps out. */
-static cuarena_status_t zero(cuarena_t *arena, const cuai_use_t *use,
+static cuarena_status_t zero(cuarena_t *arena, uint32_t number,
                              const cuai_record_t *r)
 {
-    cuarena_stream_t stream = cuai_stream_handle(arena, use->target);
+    cuarena_stream_t stream = cuai_stream_handle(arena, number);
     void *address = cuai_pointer(r->offset);
     uint64_t size = r->size;
     cuai_unlock(&arena->lock);
@@ -347,24 +359,33 @@ static void dequeue(cuai_uses_t *uses, cuai_use_t **link)
         uses->last = link;
 }
 
-/* OK: it is ended, and out of the queue. */
-static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, bool wait,
-                                cuai_gain_t *gain)
+static bool is_handed(const cuarena_t *arena, uint32_t target)
+{
+    return cuai_stream_handle(arena, target) != CUARENA_NO_STREAM;
+}
+
+/* OK: it is ended, and out of the queue. A target that is released meanwhile
+ * is one more to ask about. */
+static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link,
+                                cuai_uses_how_t how, cuai_gain_t *gain)
 {
     cuai_use_t *use = *link;
-    cuarena_status_t status = ask_uses(arena, use, wait);
+    bool handed;
+    cuarena_status_t status;
+    do {
+        handed = is_handed(arena, use->target);
+        status = ask_uses(arena, use, how);
+    } while (status == CUARENA_OK && handed != is_handed(arena, use->target));
     cuai_found_t found = find_ending(arena, use->block);
     CUAI_ASSERT(found.heap != NULL);
     if (status != CUARENA_OK || cuai_found_record(found)->moving)
         return status == CUARENA_OK ? CUARENA_BUSY : status;
-    if (use->target != 0 && cuai_stream(arena, use->target)->marker != NULL &&
-        cuai_stream(arena, use->target)->released)
-        return CUARENA_BUSY; /* since it was asked */
     bool zeroes = arena->config.zero == CUARENA_ZERO_FREE &&
                   found.region != CUAI_APART && !cuai_is_lost(arena);
     cuai_mark_moving(arena, found); /* nobody else does */
     if (zeroes)
-        status = zero(arena, use, cuai_found_record(found));
+        status = zero(arena, how == CUAI_USES_DONE ? 0 : use->target,
+                      cuai_found_record(found));
     if (status == CUARENA_OK)
         unmark_all(arena, use);
     cuai_clear_moving(arena, found);
@@ -375,14 +396,14 @@ static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, bool wait,
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_uses_settle(cuarena_t *arena, bool wait,
+cuarena_status_t cuai_uses_settle(cuarena_t *arena, cuai_uses_how_t how,
                                   cuai_gain_t *gain)
 {
     cuarena_status_t first = CUARENA_OK;
     cuai_use_t **link = &arena->uses.first;
     while (*link != NULL) {
         cuai_use_t *use = *link;
-        cuarena_status_t status = try_end(arena, link, wait, gain);
+        cuarena_status_t status = try_end(arena, link, how, gain);
         if (status != CUARENA_OK)
             link = &use->next;
         if (first == CUARENA_OK && status != CUARENA_BUSY)
