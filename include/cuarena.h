@@ -7,6 +7,7 @@
  *   cuarena/heap.h    the offsets-only heap, usable on its own
  *   cuarena/memory.h  the contract for bytes: where segments come from
  *   cuarena/arena.h   arenas: pointers and blocks of real memory
+ *   cuarena/device.h  arenas on devices: what they got, exports
  *
  * The header is the reference manual. It needs C11 or C++17 and nothing else.
  */
@@ -15,6 +16,7 @@
 
 #include "cuarena/arena.h"
 #include "cuarena/base.h"
+#include "cuarena/device.h"
 #include "cuarena/heap.h"
 #include "cuarena/memory.h"
 

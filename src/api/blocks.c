@@ -152,7 +152,8 @@ cuarena_status_t cuarena_block_unpin(cuarena_t *arena, cuarena_block_t block)
     cuai_found_t found = cuai_find_block(arena, block);
     if (found.heap == NULL)
         status = cuai_no_block(block);
-    else if (cuai_block_pins(cuai_found_record(found)) == 0)
+    else if (cuai_block_pins(cuai_found_record(found)) ==
+             cuai_exports_of(arena, found))
         status = cuai_fail(CUARENA_BAD_ARGUMENT,
                            "block %#llx has no pin that block_pin took",
                            (unsigned long long)block);

@@ -68,6 +68,8 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
 /* Ends a block as its memory and the arena's zero rule ask; one that moves
  * ends when its move does. Steps out. */
 void cuai_release(cuai_call_t *call, cuai_found_t found);
+/* The part of it that comes when nothing needs the block's bytes any more. */
+void cuai_end_released(cuarena_t *arena, cuai_found_t found);
 /* Size of a live block changed, contents kept, id kept. Steps out. */
 cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_found_t found,
                                    uint64_t bytes);

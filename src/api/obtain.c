@@ -200,10 +200,11 @@ static cuarena_status_t final_status(const ladder_t *ladder)
         return ladder->refusal;
     if (stable)
         return CUARENA_OUT_OF_MEMORY;
-    if (ladder->refusal == CUARENA_FRAGMENTED)
+    if (ladder->refusal == CUARENA_FRAGMENTED && ladder->growth != CUARENA_LOST)
         return ladder->refusal;
-    bool named =
-        ladder->growth == CUARENA_LIMIT || ladder->growth == CUARENA_DRIVER;
+    bool named = ladder->growth == CUARENA_LIMIT ||
+                 ladder->growth == CUARENA_DRIVER ||
+                 ladder->growth == CUARENA_LOST;
     return named ? ladder->growth : ladder->refusal;
 }
 
@@ -239,7 +240,8 @@ static cuarena_status_t explain(const ladder_t *ladder)
 {
     const cuarena_t *arena = ladder->call->arena;
     cuarena_status_t status = final_status(ladder);
-    if (ladder->want->dedicated || status == CUARENA_DRIVER)
+    if (ladder->want->dedicated || status == CUARENA_DRIVER ||
+        status == CUARENA_LOST)
         return status; /* was put into words where it was met */
     bool stable = ladder->want->region == CUARENA_REGION_STABLE &&
                   arena->heaps[CUAI_STABLE] != NULL;
@@ -361,14 +363,18 @@ static void zero_then_end(cuarena_t *arena, cuai_found_t found)
 
 void cuai_release(cuai_call_t *call, cuai_found_t found)
 {
-    cuarena_t *arena = call->arena;
-    cuai_record_t *r = cuai_found_record(found);
     cuai_call_note_block(call, CUARENA_EVENT_FREE, found);
+    cuai_end_released(call->arena, found);
+}
+
+void cuai_end_released(cuarena_t *arena, cuai_found_t found)
+{
+    cuai_record_t *r = cuai_found_record(found);
     bool zero = arena->config.zero == CUARENA_ZERO_FREE && r->size != 0 &&
                 found.region != CUAI_APART && !(arena->slow & CUAI_SLOW_LOST);
     while (zero && r->moving)
         cuai_arena_wait(arena);
-    if (r->moving)
+    if (r->moving || (r->flags & CUAI_BLOCK_EXPORTED))
         r->flags |= CUAI_BLOCK_ENDING;
     else if (zero)
         zero_then_end(arena, found);

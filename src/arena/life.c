@@ -205,6 +205,7 @@ void cuai_arena_end(cuarena_t *arena)
     cuai_memory_close(&arena->memory);
     for (int i = 0; i < CUAI_HEAPS; i++)
         cuarena_heap_destroy(&arena->heaps[i]);
+    cuai_exports_forget(arena);
     cuai_tags_end(arena);
     cuai_event_cleanup(&arena->changed);
     cuai_lock_cleanup(&arena->lock);
