@@ -16,6 +16,7 @@
 #ifndef CUAI_MEMORY_CUDA_DRIVER_H
 #define CUAI_MEMORY_CUDA_DRIVER_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 
 #include "base/compiler.h"
@@ -53,6 +54,10 @@ const cuai_cuda_t *cuai_cuda_if_open(void);
 cuarena_status_t cuai_cuda_fail(cuai_cu_result_t result, const char *call,
                                 const char *format, ...) CUAI_NOINLINE
     CUAI_PRINTF(3, 4);
+cuarena_status_t cuai_cuda_fail_with(cuai_cu_result_t result, const char *call,
+                                     const char *format,
+                                     va_list arguments) CUAI_NOINLINE
+    CUAI_PRINTF(3, 0);
 
 /* Whether no later call in the same context can succeed. */
 bool cuai_cuda_is_sticky(cuai_cu_result_t result);

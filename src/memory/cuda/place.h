@@ -91,7 +91,7 @@ void cuai_place_close(cuai_place_t *place);
 
 /* From enter to leave; on the stack of the caller. */
 typedef struct cuai_visit {
-    const cuai_cuda_t *cuda;
+    cuai_place_t *place;
     cuai_cu_capture_mode_t mode; /* the thread's own */
     bool pushed;
 } cuai_visit_t;
@@ -102,13 +102,15 @@ typedef struct cuai_visit {
  * context is current. */
 cuarena_status_t cuai_place_enter(cuai_place_t *place, cuai_visit_t *visit);
 /* Keeps the last error. */
-void cuai_place_leave(const cuai_visit_t *visit);
+void cuai_place_leave(cuai_visit_t *visit);
 
 /* As cuai_cuda_fail; a sticky result loses the place. Call it after leave or
  * before. */
 cuarena_status_t cuai_place_fail(cuai_place_t *place, cuai_cu_result_t result,
                                  const char *call, const char *format,
                                  ...) CUAI_NOINLINE CUAI_PRINTF(4, 5);
+/* Loses the place if the result is sticky. */
+void cuai_place_lose(cuai_place_t *place, cuai_cu_result_t result);
 /* Notes a result that nobody is told of, such as that of a free: a sticky one
  * loses the place, any other failure is logged. */
 void cuai_place_note(cuai_place_t *place, cuai_cu_result_t result,

@@ -24,6 +24,7 @@ typedef struct cuai_streams {
     cuai_place_t *place; /* of the default streams; NULL: none yet */
     uint64_t reach;      /* bit per ordinal: the devices that reach the bytes */
     bool own_context;    /* ... only from this context on this device */
+    bool host;           /* of the host: any context, none of its own */
     cuai_lock_t lock;    /* guards what follows, and `place` of host memory */
     struct cuai_seen_place *seen;
 } cuai_streams_t;
