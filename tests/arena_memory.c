@@ -415,7 +415,7 @@ static cuarena_status_t memory_relocate(void *user,
     if (memory->hook != NULL)
         memory->hook(memory, OP_RELOCATE, list, count);
     cuarena_status_t status = enter(memory, call_of_list(list, count));
-    if (stream != NULL)
+    if (stream != CUARENA_NO_STREAM)
         fault(memory, "a stream for a memory that has no markers");
     leave(memory, status);
     size_t done = status == CUARENA_OK        ? count

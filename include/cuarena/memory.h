@@ -128,7 +128,9 @@ typedef struct cuarena_memory_ops {
     /* Executes the list in order on `stream`, which is CUARENA_NO_STREAM if
      * all is to be done on return; source and destination of one entry may
      * overlap. `done_out` tells how many entries were queued or done when it
-     * fails (0: nothing was touched). NULL: nothing moves. */
+     * fails (0: nothing was touched). NULL: nothing moves. Where the CPU does
+     * it (pageable, bytes of the host) the call waits for the work of `stream`
+     * so far, and all is done on return. */
     cuarena_status_t (*relocate)(void *user, const cuarena_relocation_t *list,
                                  size_t count, cuarena_stream_t stream,
                                  size_t *done_out);

@@ -11,11 +11,13 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/host.h"
+#include "memory/cuda/streams.h"
 #include "memory/host/move.h"
 #include "memory/kinds.h"
 
 /* `given` is read by whoever asks what is available, beside a get. */
 typedef struct owned {
+    cuai_streams_t streams; /* first: see memory/cuda/streams.h */
     uint64_t address;
     uint64_t bytes;    /* from there, a multiple of the granule */
     atomic_bool given; /* true while the segment is out */
@@ -96,6 +98,13 @@ static cuarena_status_t trim_to_granules(const cuarena_config_t *config,
     return CUARENA_OK;
 }
 
+static void end(void *user)
+{
+    owned_t *owned = user;
+    cuai_streams_end(&owned->streams);
+    cuai_host_free(owned);
+}
+
 cuarena_status_t cuai_bytes_open(const cuarena_config_t *config,
                                  cuai_memory_t *out)
 {
@@ -109,6 +118,7 @@ cuarena_status_t cuai_bytes_open(const cuarena_config_t *config,
                          "the host has no memory for a memory's record");
     owned->address = found.address;
     owned->bytes = found.bytes;
+    cuai_streams_open_host(&owned->streams, "bytes");
     cuarena_memory_ops_t *ops = &out->ops;
     cuarena_memory_ops_init(ops);
     ops->name = "bytes";
@@ -122,7 +132,8 @@ cuarena_status_t cuai_bytes_open(const cuarena_config_t *config,
     ops->shrink = shrink;
     ops->relocate = cuai_move_relocate;
     ops->zero_bytes = cuai_move_zero;
-    ops->end = cuai_host_free;
+    ops->end = end;
+    cuai_streams_fill(ops);
     out->user = owned;
     return CUARENA_OK;
 }
