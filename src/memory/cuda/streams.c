@@ -218,27 +218,6 @@ cuarena_status_t cuai_streams_place(cuai_streams_t *streams,
 
 /* ---- Identity ---------------------------------------------------------- */
 
-/* The driver's ids are below 2^62. The default streams have ids of our own,
- * by context and, for that of a thread, by thread. */
-#define DEFAULT_ID (UINT64_C(1) << 63)
-#define THREAD_ID (UINT64_C(1) << 62)
-#define THREAD_SHIFT 32
-
-static uint64_t thread_number(void)
-{
-    static _Atomic uint64_t count;
-    static _Thread_local uint64_t own;
-    if (own == 0)
-        own = atomic_fetch_add_explicit(&count, 1, memory_order_relaxed) + 1;
-    return own;
-}
-
-static uint64_t default_id(const cuai_place_t *place, bool per_thread)
-{
-    uint64_t id = DEFAULT_ID | place->context_id;
-    return per_thread ? id | THREAD_ID | thread_number() << THREAD_SHIFT : id;
-}
-
 /* In a visit. While a stream of the context is capturing, the legacy stream can
  * be used for nothing: as good as capturing itself. */
 static cuai_cu_result_t ask_capture(const cuai_place_t *place,
@@ -252,7 +231,9 @@ static cuai_cu_result_t ask_capture(const cuai_place_t *place,
     return *capturing_out ? CUAI_CUDA_SUCCESS : result;
 }
 
-/* In a visit. */
+/* In a visit, so that the default streams are those of the place; the driver
+ * has an id for the legacy stream of each context, and for that of each thread
+ * in it. */
 static cuarena_status_t describe(cuai_place_t *place, cuarena_stream_t stream,
                                  cuarena_stream_info_t *info)
 {
@@ -264,10 +245,6 @@ static cuarena_status_t describe(cuai_place_t *place, cuarena_stream_t stream,
     info->context = place->context;
     info->device = place->device;
     info->per_thread = stream == CUARENA_STREAM_PER_THREAD;
-    if (is_default(stream)) {
-        info->id = default_id(place, info->per_thread);
-        return CUARENA_OK;
-    }
     result = place->cuda->cuStreamGetId(stream, &id);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuStreamGetId", "stream %p",
@@ -286,13 +263,6 @@ static cuarena_status_t check_reach(const cuai_streams_t *streams,
                          "stream: %p is one of device %d, which does not reach "
                          "memory '%s' of device %d",
                          (void *)stream, place->device, streams->name,
-                         streams->place->device);
-    if (streams->own_context && place != streams->place)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "stream: %p is one of context %p, memory '%s' is "
-                         "reached from context %p of device %d",
-                         (void *)stream, (void *)place->context, streams->name,
-                         (void *)streams->place->context,
                          streams->place->device);
     return CUARENA_OK;
 }

@@ -2,6 +2,9 @@
  * Streams, as memories see them: the identify, mark, query, wait and unmark of
  * every memory that streams can use.
  *
+ * All contexts of a device share its addresses, so it is the device that counts
+ * for whether a stream reaches bytes.
+ *
  * `user` of those functions begins with a cuai_streams_t: make it the first
  * member of what a memory keeps. It says which devices reach the bytes, and
  * holds open the places of the streams that were seen until the memory ends.
@@ -23,7 +26,6 @@ typedef struct cuai_streams {
     const char *name;    /* of the memory, for messages */
     cuai_place_t *place; /* of the default streams; NULL: none yet */
     uint64_t reach;      /* bit per ordinal: the devices that reach the bytes */
-    bool own_context;    /* ... only from this context on this device */
     bool host;           /* of the host: any context, none of its own */
     cuai_lock_t lock;    /* guards what follows, and `place` of host memory */
     struct cuai_seen_place *seen;
