@@ -11,6 +11,9 @@ typedef cuarena_status_t (*opener_t)(const cuarena_config_t *config,
 static const opener_t openers[] = {
     [CUARENA_MEMORY_PAGEABLE] = cuai_pageable_open,
     [CUARENA_MEMORY_NONE] = cuai_none_open,
+    [CUARENA_MEMORY_DEVICE] = cuai_device_open,
+    [CUARENA_MEMORY_MANAGED] = cuai_managed_open,
+    [CUARENA_MEMORY_PINNED] = cuai_pinned_open,
     [CUARENA_MEMORY_BYTES] = cuai_bytes_open,
     [CUARENA_MEMORY_CUSTOM] = cuai_custom_open,
 };
