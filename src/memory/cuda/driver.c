@@ -174,6 +174,7 @@ static bool open_driver(void)
     finder_t finder = {.library = library_name()};
     if (pthread_atfork(NULL, NULL, forget_driver) != 0)
         return because("the host has no memory for a fork handler");
+    (void)snprintf(driver.library, sizeof driver.library, "%s", finder.library);
     void *library = dlopen(finder.library, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         const char *error = dlerror();

@@ -31,8 +31,9 @@
 
 /* Made once, and the same for all after that. */
 typedef struct cuai_cuda {
-    int version;      /* of the driver: 12040 is 12.4 */
-    int device_count; /* at least 1 */
+    int version;       /* of the driver: 12040 is 12.4 */
+    int device_count;  /* at least 1 */
+    char library[256]; /* as it was named to the system */
     CUAI_CUDA_ENTRIES(CUAI_CUDA_MEMBER)
 } cuai_cuda_t;
 

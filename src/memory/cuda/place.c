@@ -325,6 +325,14 @@ static cuarena_status_t open_relaxed(const cuai_cuda_t *cuda, int32_t ordinal,
     return status;
 }
 
+cuarena_status_t cuai_place_open_ordinal(int32_t ordinal, cuai_place_t **out)
+{
+    const cuai_cuda_t *cuda = cuai_cuda();
+    if (cuda == NULL)
+        return CUARENA_NO_DEVICE;
+    return open_relaxed(cuda, ordinal, NULL, out);
+}
+
 cuarena_status_t cuai_place_open_context(cuai_cu_context_t context,
                                          cuai_place_t **out)
 {

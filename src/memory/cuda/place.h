@@ -82,6 +82,8 @@ typedef struct cuai_place {
  */
 cuarena_status_t cuai_place_open(const cuarena_config_t *config,
                                  cuai_place_t **out);
+/* The place of a device's primary context. */
+cuarena_status_t cuai_place_open_ordinal(int32_t ordinal, cuai_place_t **out);
 /* The place of a context that the driver has just named. */
 cuarena_status_t cuai_place_open_context(cuai_cu_context_t context,
                                          cuai_place_t **out);
