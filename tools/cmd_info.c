@@ -22,12 +22,12 @@ static const char help[] =
     "                        default, what it does and what it accepts\n"
     "  -h, --help            this text\n";
 
-static const char *last_message(void)
+static const cuarena_error_info_t *last_error(void)
 {
     static cuarena_error_info_t info;
     cuarena_error_info_init(&info);
     (void)cuarena_last_error_info(&info);
-    return info.message;
+    return &info;
 }
 
 /* ---- Memories ---------------------------------------------------------- */
@@ -36,7 +36,10 @@ static void add_reason(table_t *table)
 {
     table_add(table, "-");
     table_add(table, "-");
-    table_add(table, "no: %s", last_message());
+    if (last_error()->status == CUARENA_NO_DEVICE)
+        table_add(table, "no device");
+    else
+        table_add(table, "no: %s", last_error()->message);
 }
 
 /* A growing arena holds nothing at first, then one grain for one byte. */
@@ -134,7 +137,7 @@ static void print_devices(int count)
         if (cuarena_device_info(i, &info) == CUARENA_OK)
             add_device(&table, &info, i);
         else
-            printf("device %d cannot be used: %s\n", i, last_message());
+            printf("device %d cannot be used: %s\n", i, last_error()->message);
     }
     table_print(&table, stdout);
     putchar('\n');
@@ -145,7 +148,7 @@ static void print_driver(void)
     cuarena_driver_info_t info;
     cuarena_driver_info_init(&info);
     if (cuarena_driver_info(&info) != CUARENA_OK) {
-        printf("%s\n\n", last_message());
+        printf("%s\n\n", last_error()->message);
         return;
     }
     printf("driver of CUDA %d.%d, from %s\n", (int)info.version / 1000,

@@ -306,14 +306,28 @@ cuarena_status_t cuai_streams_identify(void *user, cuarena_stream_t stream,
 
 /* ---- Markers ----------------------------------------------------------- */
 
-/* Whether the marked work is over because its context is: that was lost, or
+/* Of work that is over because its context is. */
+static cuai_marker_t over;
+
+/* Whether work of the place is over because its context is: that was lost, or
  * stayed with the process that this one was forked from. Of the memory's own
- * context it is an error; other memory is the caller's to go on with. */
+ * context it is an error; other memory is the caller's to go on with. NULL:
+ * the place of `over`. */
 static bool is_moot(const cuai_streams_t *streams, cuai_place_t *place)
 {
+    if (place == NULL)
+        return true;
     bool own = !streams->host && place == streams->place;
     return !own && (cuai_cuda_if_open() == NULL ||
                     atomic_load(&place->lost) != CUAI_CUDA_SUCCESS);
+}
+
+/* The same for a stream whose place could not be told: this memory knew it, so
+ * there was a driver. */
+static bool is_left_behind(const cuai_streams_t *streams)
+{
+    return streams->host && streams->seen != NULL &&
+           cuai_cuda_if_open() == NULL;
 }
 
 cuarena_status_t cuai_streams_mark(void *user, cuarena_stream_t stream,
@@ -321,19 +335,27 @@ cuarena_status_t cuai_streams_mark(void *user, cuarena_stream_t stream,
 {
     cuai_streams_t *streams = user;
     cuai_place_t *place = NULL;
-    cuai_marker_t *recorded = *marker;
+    cuai_marker_t *recorded = *marker != &over ? *marker : NULL;
     cuarena_status_t status = cuai_streams_place(streams, stream, &place);
     if (status == CUARENA_OK)
         status = cuai_marker_record(place, stream, &recorded);
-    if (status == CUARENA_OK)
+    if (status == CUARENA_OK) {
         *marker = recorded;
-    return status;
+        return status;
+    }
+    if (place != NULL ? !is_moot(streams, place) : !is_left_behind(streams))
+        return status;
+    cuai_marker_release(recorded);
+    *marker = &over;
+    return CUARENA_OK;
 }
 
 cuarena_status_t cuai_streams_query(void *user, void *marker)
 {
     const cuai_streams_t *streams = user;
     cuai_marker_t *asked = marker;
+    if (is_moot(streams, asked->place))
+        return CUARENA_OK;
     cuarena_status_t status = cuai_marker_query(asked);
     return is_moot(streams, asked->place) ? CUARENA_OK : status;
 }
@@ -359,7 +381,8 @@ cuarena_status_t cuai_streams_wait(void *user, void *marker,
 void cuai_streams_unmark(void *user, void *marker)
 {
     (void)user;
-    cuai_marker_release(marker);
+    if (marker != &over)
+        cuai_marker_release(marker);
 }
 
 void cuai_streams_fill(cuarena_memory_ops_t *ops)
