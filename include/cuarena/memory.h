@@ -8,11 +8,13 @@
  * Rules for every function of the table
  *   - It is called with no lock held, from any thread, but never twice at once
  *     for the same segment.
- *   - Sizes and offsets are multiples of `grain_bytes`, except in `relocate`
- *     and `zero`, where they are multiples of the arena's granule.
+ *   - Sizes and offsets are multiples of `grain_bytes`, except in `relocate`,
+ *     `zero_bytes` and `export_range`, where they are multiples of the arena's
+ *     granule.
  *   - It returns a cuarena_status_t: OUT_OF_MEMORY when there is no more to be
- *     had, DRIVER for any other refusal. A failing function changed nothing.
- *     give_back, shrink and punch must not fail.
+ *     had, DRIVER for any other refusal, LOST if nothing will work any more. A
+ *     failing function changed nothing. give_back, shrink and punch must not
+ *     fail, also after LOST.
  *   - It must not call the arena that it serves (REENTERED).
  */
 #ifndef CUARENA_MEMORY_H
@@ -74,6 +76,15 @@ typedef struct cuarena_relocation {
     uint64_t bytes;
 } cuarena_relocation_t;
 
+/* One handle behind a range of bytes, for another process. Frozen. */
+typedef struct cuarena_export_piece {
+    int32_t fd;            /* the handle's descriptor: the caller's to close */
+    int32_t zero;          /* 0 */
+    uint64_t handle_bytes; /* the whole handle, which is mapped at once */
+    uint64_t offset;       /* of the piece in its handle */
+    uint64_t bytes;        /* of the piece */
+} cuarena_export_piece_t;
+
 #define CUARENA_MEMORY_HOST_READABLE 1u /* the CPU can read and write it */
 #define CUARENA_MEMORY_TOUCHES                                                 \
     2u                                 /* bytes exist: zero and relocate do    \
@@ -117,7 +128,9 @@ typedef struct cuarena_memory_ops {
     /* Executes the list in order on `stream`, which is CUARENA_NO_STREAM if
      * all is to be done on return; source and destination of one entry may
      * overlap. `done_out` tells how many entries were queued or done when it
-     * fails (0: nothing was touched). NULL: nothing moves. */
+     * fails (0: nothing was touched). NULL: nothing moves. Where the CPU does
+     * it (pageable, bytes of the host) the call waits for the work of `stream`
+     * so far, and all is done on return. */
     cuarena_status_t (*relocate)(void *user, const cuarena_relocation_t *list,
                                  size_t count, cuarena_stream_t stream,
                                  size_t *done_out);
@@ -146,6 +159,17 @@ typedef struct cuarena_memory_ops {
     cuarena_status_t (*wait)(void *user, void *marker, cuarena_stream_t stream,
                              int32_t host);
     void (*unmark)(void *user, void *marker);
+
+    /* Tells the handles behind [offset, offset + bytes) of a segment, in order,
+     * each with a descriptor of its own that the caller will close; offset and
+     * bytes are multiples of the arena's granule. `pieces` NULL: only their
+     * count. More than `capacity`: BAD_ARGUMENT. May be called beside other
+     * functions for the segment. NULL: blocks cannot be exported. */
+    cuarena_status_t (*export_range)(void *user,
+                                     const cuarena_memory_segment_t *segment,
+                                     uint64_t offset, uint64_t bytes,
+                                     cuarena_export_piece_t *pieces,
+                                     size_t capacity, size_t *count_out);
 
     /* Called once, after the last segment was given back. May be NULL. */
     void (*end)(void *user);

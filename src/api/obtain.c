@@ -234,10 +234,11 @@ static cuarena_status_t final_status(const ladder_t *ladder)
         return ladder->refusal;
     if (stable)
         return CUARENA_OUT_OF_MEMORY;
-    if (ladder->refusal == CUARENA_FRAGMENTED)
+    if (ladder->refusal == CUARENA_FRAGMENTED && ladder->growth != CUARENA_LOST)
         return ladder->refusal;
-    bool named =
-        ladder->growth == CUARENA_LIMIT || ladder->growth == CUARENA_DRIVER;
+    bool named = ladder->growth == CUARENA_LIMIT ||
+                 ladder->growth == CUARENA_DRIVER ||
+                 ladder->growth == CUARENA_LOST;
     return named ? ladder->growth : ladder->refusal;
 }
 
@@ -273,7 +274,8 @@ static cuarena_status_t explain(const ladder_t *ladder)
 {
     const cuarena_t *arena = ladder->call->arena;
     cuarena_status_t status = final_status(ladder);
-    if (ladder->want->dedicated || status == CUARENA_DRIVER)
+    if (ladder->want->dedicated || status == CUARENA_DRIVER ||
+        status == CUARENA_LOST)
         return status; /* was put into words where it was met */
     bool stable = ladder->want->region == CUARENA_REGION_STABLE &&
                   arena->heaps[CUAI_STABLE] != NULL;
@@ -399,10 +401,12 @@ static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_found_t found,
     return CUARENA_OK;
 }
 
-/* It ends when its move does, into the lane of the compaction. */
-static cuarena_status_t end_with_move(cuai_record_t *r)
+/* It ends when its move does, into the lane of the compaction, or when its
+ * last export is closed. */
+static cuarena_status_t end_later(cuarena_t *arena, cuai_found_t found)
 {
-    r->flags |= CUAI_BLOCK_ENDING;
+    cuai_found_record(found)->flags |= CUAI_BLOCK_ENDING;
+    cuai_use_drop(arena, found);
     return CUARENA_OK;
 }
 
@@ -430,12 +434,24 @@ static cuarena_status_t end_block(cuarena_t *arena, cuai_found_t found,
     cuai_record_t *r = cuai_found_record(found);
     bool lost = arena->slow & CUAI_SLOW_LOST;
     bool used = stream != 0 && (r->flags & CUAI_BLOCK_USED);
-    if (!lost && (used || zeroes(arena, found)))
+    bool exported = r->flags & CUAI_BLOCK_EXPORTED;
+    if (!lost && (used || (zeroes(arena, found) && !exported)))
         return end_slowly(arena, cuai_id(found.heap, found.slot), stream);
-    if (r->moving)
-        return end_with_move(r);
+    if (r->moving || exported)
+        return end_later(arena, found);
     end_now(arena, found, stream);
     return CUARENA_OK;
+}
+
+/* A block that waits for streams as well ends with them. */
+void cuai_end_released(cuarena_t *arena, cuai_found_t found)
+{
+    if (cuai_found_record(found)->flags & CUAI_BLOCK_USED)
+        return;
+    if (zeroes(arena, found) && !(arena->slow & CUAI_SLOW_LOST))
+        zero_then_end(arena, found, 0);
+    else
+        end_now(arena, found, 0);
 }
 
 /* A stream comes behind copies of a compaction, and its free behind its work;

@@ -141,6 +141,8 @@ static void end_use(cuarena_t *arena, cuai_use_t *use)
 
 void cuai_use_drop(cuarena_t *arena, cuai_found_t found)
 {
+    if (!(cuai_found_record(found)->flags & CUAI_BLOCK_USED))
+        return;
     cuai_use_t *use = cuai_use_find(arena, cuai_id(found.heap, found.slot));
     cuai_found_record(found)->flags &= (uint8_t)~CUAI_BLOCK_USED;
     if (use != NULL)
@@ -209,7 +211,7 @@ cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_found_t found,
 {
     cuai_use_t *use = cuai_use_find(arena, cuai_id(found.heap, found.slot));
     cuai_record_t *r = cuai_found_record(found);
-    r->flags |= CUAI_BLOCK_ENDING | CUAI_BLOCK_WAITING;
+    r->flags |= CUAI_BLOCK_ENDING;
     set_target(arena, found, use, number);
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t i = 0; i < use->count && status == CUARENA_OK; i++)
@@ -222,7 +224,7 @@ cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_found_t found,
     cuai_unlock(&arena->lock);
     unmark_all(arena, use);
     cuai_lock(&arena->lock);
-    r->flags &= (uint8_t) ~(CUAI_BLOCK_ENDING | CUAI_BLOCK_WAITING);
+    r->flags &= (uint8_t)~CUAI_BLOCK_ENDING;
     return status;
 }
 
@@ -315,7 +317,8 @@ uint64_t cuai_uses_settle(cuarena_t *arena, bool wait)
         cuai_use_t *use = *link;
         bool over = all_over(arena, use, wait);
         cuai_found_t found = find_ending(arena, use->block);
-        if (!over || cuai_found_record(found)->moving) {
+        const cuai_record_t *r = cuai_found_record(found);
+        if (!over || r->moving || (r->flags & CUAI_BLOCK_EXPORTED)) {
             link = &use->next;
             continue;
         }
