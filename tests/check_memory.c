@@ -148,7 +148,7 @@ END_TEST
 
 START_TEST(test_open_unknown_memory)
 {
-    static const int32_t unknown[] = {0, -1, 5, INT32_MAX, INT32_MIN};
+    static const int32_t unknown[] = {0, -1, 8, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < COUNT_OF(unknown); i++) {
         cuarena_config_t config = memory_config(unknown[i]);
         cuai_memory_t memory = {.user = &guest};
