@@ -339,7 +339,7 @@ START_TEST(test_threads_open_it_once)
         ck_assert_int_eq(pthread_join(threads[i], &opened), 0);
         ck_assert_ptr_nonnull(opened);
     }
-    expect_u64(cuda_control()->calls("cuInit"), 1);
+    expect_u64(cuda_control()->standin_calls("cuInit"), 1);
 }
 END_TEST
 
@@ -376,7 +376,8 @@ static int child_of_an_open_driver(void)
     cuai_visit_t visit;
     cuarena_device_info_t info;
     cuarena_device_info_init(&info);
-    uint64_t calls = cuda_control() != NULL ? cuda_control()->calls(NULL) : 0;
+    uint64_t calls =
+        cuda_control() != NULL ? cuda_control()->standin_calls(NULL) : 0;
     if (cuai_cuda() != NULL || cuai_cuda_if_open() != NULL)
         return 1;
     if (strstr(last_error().message, "forked after CUDA was used") == NULL)
@@ -387,8 +388,10 @@ static int child_of_an_open_driver(void)
         return 4;
     cuai_place_close(place);
     use_host_arena();
-    return cuda_control() != NULL && cuda_control()->calls(NULL) != calls ? 5
-                                                                          : 0;
+    return cuda_control() != NULL &&
+                   cuda_control()->standin_calls(NULL) != calls
+               ? 5
+               : 0;
 }
 
 START_TEST(test_fork_after_opening)
@@ -441,7 +444,7 @@ static uint64_t calls_at_exit;
  * would have registered with it. */
 static void look_at_exit(void)
 {
-    if (cuda_control()->calls(NULL) != calls_at_exit)
+    if (cuda_control()->standin_calls(NULL) != calls_at_exit)
         _exit(1);
 }
 
@@ -451,7 +454,7 @@ static int child_that_ends(void)
         return 2;
     if (cuai_place_open_ordinal(0, &place) != CUARENA_OK)
         return 3;
-    calls_at_exit = cuda_control()->calls(NULL);
+    calls_at_exit = cuda_control()->standin_calls(NULL);
     return calls_at_exit > 0 ? 0 : 4;
 }
 

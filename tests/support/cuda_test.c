@@ -45,25 +45,36 @@ static void find_all(cuda_test_t *cuda)
 const cuda_control_t *cuda_control(void)
 {
     static cuda_control_t control;
-    bool found = cuda_test_symbol("standin_version", &control.fail_clear);
+    bool found =
+        cuda_test_symbol("standin_version", &control.standin_fail_clear);
 #define FIND(name, type, parameters)                                           \
-    found = found && cuda_test_symbol("standin_" #name, &control.name);
+    found = found && cuda_test_symbol(#name, &control.name);
     CUDA_TEST_CONTROL(FIND)
 #undef FIND
     return found ? &control : NULL;
 }
 
-static cuda_kind_t kind_here(void)
+/* What the process that looks tells by its exit status: the kind, and the
+ * count of devices above it. */
+#define KIND_BITS 2
+#define DEVICES_MOST 16
+
+static int devices_seen;
+
+static int look(void)
 {
     cuai_cu_result_t (*init)(unsigned) = NULL;
-    cuai_cu_result_t (*count)(int *) = NULL;
-    int devices = 0;
+    cuai_cu_result_t (*get_count)(int *) = NULL;
+    int count = 0;
     if (!cuda_test_symbol("cuInit", &init) ||
-        !cuda_test_symbol("cuDeviceGetCount", &count) ||
-        init(0) != CUAI_CUDA_SUCCESS || count(&devices) != CUAI_CUDA_SUCCESS ||
-        devices == 0)
+        !cuda_test_symbol("cuDeviceGetCount", &get_count) ||
+        init(0) != CUAI_CUDA_SUCCESS ||
+        get_count(&count) != CUAI_CUDA_SUCCESS || count == 0)
         return CUDA_KIND_NONE;
-    return cuda_control() != NULL ? CUDA_KIND_STANDIN : CUDA_KIND_REAL;
+    if (count > DEVICES_MOST)
+        count = DEVICES_MOST;
+    int kind = cuda_control() != NULL ? CUDA_KIND_STANDIN : CUDA_KIND_REAL;
+    return count << KIND_BITS | kind;
 }
 
 cuda_kind_t cuda_test_kind(void)
@@ -72,10 +83,17 @@ cuda_kind_t cuda_test_kind(void)
     (void)fflush(NULL);
     pid_t child = fork();
     if (child == 0)
-        _exit((int)kind_here());
+        _exit(look());
     if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
         return CUDA_KIND_NONE;
-    return (cuda_kind_t)WEXITSTATUS(status);
+    int seen = WEXITSTATUS(status);
+    devices_seen = seen >> KIND_BITS;
+    return (cuda_kind_t)(seen & ((1 << KIND_BITS) - 1));
+}
+
+int cuda_test_device_count(void)
+{
+    return devices_seen;
 }
 
 int cuda_test_result(cuda_kind_t kind, int result)

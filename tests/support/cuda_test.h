@@ -29,6 +29,8 @@ typedef enum cuda_kind {
     CUDA_KIND_REAL
 } cuda_kind_t;
 cuda_kind_t cuda_test_kind(void);
+/* How many devices that driver had. Call it after. */
+int cuda_test_device_count(void);
 /* What main returns: `result` of what was run, or, where a driver was wanted
  * and there is none, 77; with CUARENA_REQUIRE_GPU=1 a failure. */
 int cuda_test_result(cuda_kind_t kind, int result);
@@ -46,21 +48,21 @@ void expect_cu_at(cuai_cu_result_t result, const char *what, const char *file,
 
 /* What the tests use of the stand-in's control (tests/standin/standin.h). */
 #define CUDA_TEST_CONTROL(E)                                                   \
-    E(configure, int, (const char *, const char *))                            \
-    E(fail, int, (const char *, uint64_t, int, int))                           \
-    E(fail_any, void, (uint64_t, int, int))                                    \
-    E(fail_clear, void, (void))                                                \
-    E(failed, uint64_t, (void))                                                \
-    E(delay, int, (const char *, uint64_t))                                    \
-    E(lose_device, void, (int, int))                                           \
-    E(calls, uint64_t, (const char *))                                         \
-    E(syncs, uint64_t, (void))                                                 \
-    E(counts_clear, void, (void))                                              \
-    E(live, size_t, (const char *))                                            \
-    E(report_count, size_t, (int))                                             \
-    E(report_text, const char *, (size_t))                                     \
-    E(run, size_t, (size_t))                                                   \
-    E(pending, size_t, (void))
+    E(standin_configure, int, (const char *, const char *))                    \
+    E(standin_fail, int, (const char *, uint64_t, int, int))                   \
+    E(standin_fail_any, void, (uint64_t, int, int))                            \
+    E(standin_fail_clear, void, (void))                                        \
+    E(standin_failed, uint64_t, (void))                                        \
+    E(standin_delay, int, (const char *, uint64_t))                            \
+    E(standin_lose_device, void, (int, int))                                   \
+    E(standin_calls, uint64_t, (const char *))                                 \
+    E(standin_syncs, uint64_t, (void))                                         \
+    E(standin_counts_clear, void, (void))                                      \
+    E(standin_live, size_t, (const char *))                                    \
+    E(standin_report_count, size_t, (int))                                     \
+    E(standin_report_text, const char *, (size_t))                             \
+    E(standin_run, size_t, (size_t))                                           \
+    E(standin_pending, size_t, (void))
 
 #define CUDA_TEST_CONTROL_MEMBER(name, type, parameters) type(*name) parameters;
 
