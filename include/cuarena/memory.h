@@ -28,7 +28,13 @@ extern "C" {
 #endif
 
 /* A stream of the device: cudaStream_t and CUstream pass without a cast. NULL
- * is the legacy default stream. */
+ * is the legacy default stream.
+ *
+ * The default streams are those of the arena's own context, whatever context is
+ * current; in host memory those of the context that is current when the first
+ * of them is passed, and of no other. The context of every stream that was
+ * passed outlives the arena: a primary one the arena holds, one that the
+ * caller created is the caller's. */
 typedef struct CUstream_st *cuarena_stream_t;
 
 /* Another name of NULL, and the default stream of the calling thread: the

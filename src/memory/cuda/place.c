@@ -93,6 +93,8 @@ cuarena_status_t cuai_place_enter(cuai_place_t *place, cuai_visit_t *visit)
     visit->place = place;
     visit->mode = CUAI_CU_STREAM_CAPTURE_MODE_RELAXED;
     cuai_cu_result_t result = make_current(place, &visit->pushed);
+    if (result == CUAI_CUDA_ERROR_INVALID_CONTEXT) /* it was one before */
+        result = CUAI_CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuCtxPushCurrent",
                                "making the context of device %d current",

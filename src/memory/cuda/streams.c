@@ -130,19 +130,19 @@ static cuarena_status_t place_of_context(cuai_streams_t *streams,
 static cuarena_status_t unknown(cuarena_stream_t stream,
                                 cuai_cu_result_t result)
 {
+    const char *accepted = result == CUAI_CUDA_ERROR_INVALID_CONTEXT
+                               ? "one is accepted while a context is current"
+                               : "a living stream is accepted";
     cuarena_status_t status =
-        cuai_fail(CUARENA_BAD_ARGUMENT,
-                  "stream: the driver says %s of %p, a living stream is "
-                  "accepted",
-                  cuai_cuda_name(result), (void *)stream);
+        cuai_fail(CUARENA_BAD_ARGUMENT, "stream: the driver says %s of %p, %s",
+                  cuai_cuda_name(result), (void *)stream, accepted);
     cuai_error_code(result);
     return status;
 }
 
-static cuarena_status_t place_of_handle(cuai_streams_t *streams,
-                                        const cuai_cuda_t *cuda,
-                                        cuarena_stream_t stream,
-                                        cuai_place_t **out)
+static cuarena_status_t ask_context(cuai_streams_t *streams,
+                                    const cuai_cuda_t *cuda,
+                                    cuarena_stream_t stream, cuai_place_t **out)
 {
     cuai_cu_context_t context = NULL;
     cuai_cu_result_t result = cuda->cuStreamGetCtx(stream, &context);
@@ -154,6 +154,38 @@ static cuarena_status_t place_of_handle(cuai_streams_t *streams,
         return unknown(stream, result);
     return cuai_cuda_fail(result, "cuStreamGetCtx", "stream %p",
                           (void *)stream);
+}
+
+/* A place to ask from: the memory's own, or one that is not lost. */
+static cuai_place_t *any_place(cuai_streams_t *streams)
+{
+    cuai_lock(&streams->lock);
+    cuai_place_t *found = streams->host ? NULL : streams->place;
+    for (struct cuai_seen_place *seen = streams->seen;
+         seen != NULL && found == NULL; seen = seen->next)
+        if (atomic_load(&seen->place->lost) == CUAI_CUDA_SUCCESS)
+            found = seen->place;
+    cuai_unlock(&streams->lock);
+    return found;
+}
+
+/* Drivers need not answer a thread that has no context, so it is asked in one
+ * that is known; at the first stream of all, in the caller's. */
+static cuarena_status_t place_of_handle(cuai_streams_t *streams,
+                                        const cuai_cuda_t *cuda,
+                                        cuarena_stream_t stream,
+                                        cuai_place_t **out)
+{
+    cuai_visit_t visit;
+    cuai_place_t *from = any_place(streams);
+    if (from == NULL)
+        return ask_context(streams, cuda, stream, out);
+    cuarena_status_t status = cuai_place_enter(from, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    status = ask_context(streams, cuda, stream, out);
+    cuai_place_leave(&visit);
+    return status;
 }
 
 /* The first of these calls says which context a host memory's default streams
@@ -322,12 +354,13 @@ static bool is_moot(const cuai_streams_t *streams, cuai_place_t *place)
                     atomic_load(&place->lost) != CUAI_CUDA_SUCCESS);
 }
 
-/* The same for a stream whose place could not be told: this memory knew it, so
- * there was a driver. */
-static bool is_left_behind(const cuai_streams_t *streams)
+/* The same for a stream whose place could not be told. This memory knew it, so
+ * there was a driver, and a context that answered. */
+static bool is_left_behind(const cuai_streams_t *streams,
+                           cuarena_status_t status)
 {
     return streams->host && streams->seen != NULL &&
-           cuai_cuda_if_open() == NULL;
+           (status == CUARENA_LOST || cuai_cuda_if_open() == NULL);
 }
 
 cuarena_status_t cuai_streams_mark(void *user, cuarena_stream_t stream,
@@ -343,7 +376,8 @@ cuarena_status_t cuai_streams_mark(void *user, cuarena_stream_t stream,
         *marker = recorded;
         return status;
     }
-    if (place != NULL ? !is_moot(streams, place) : !is_left_behind(streams))
+    if (place != NULL ? !is_moot(streams, place)
+                      : !is_left_behind(streams, status))
         return status;
     cuai_marker_release(recorded);
     *marker = &over;

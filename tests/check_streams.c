@@ -1,0 +1,926 @@
+/*
+ * Streams and markers: which stream a handle is, who may use which memory,
+ * what a marker means, and that no event is left. Each test runs in a process
+ * of its own.
+ */
+#include "support/base_support.h"
+#include "support/cuda_test.h"
+#include "support/expect.h"
+
+#include "base/host_test.h"
+#include "memory/cuda/markers.h"
+#include "memory/cuda/streams.h"
+#include "memory/memory.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+static cuai_streams_t device; /* of device 0, which alone reaches it */
+static cuai_streams_t host;
+
+static void open_both(void)
+{
+    cuai_place_t *place = NULL;
+    expect_ok(cuai_place_open_ordinal(0, &place));
+    cuai_streams_open(&device, "device", place, 1);
+    cuai_streams_open_host(&host, "host");
+}
+
+static void end_both(void)
+{
+    cuai_streams_end(&device);
+    cuai_streams_end(&host);
+}
+
+static void set(const char *name, const char *value)
+{
+    ck_assert_int_eq(setenv(name, value, 1), 0);
+}
+
+/* This thread has this context, and no other below it. */
+static void have_context(cuai_cu_context_t context)
+{
+    cuai_cu_context_t popped;
+    while (cuda_test_current() != NULL)
+        expect_cu(cuda_test()->cuCtxPopCurrent(&popped));
+    if (context != NULL)
+        expect_cu(cuda_test()->cuCtxPushCurrent(context));
+}
+
+/* A stream of the context that is current. */
+static cuarena_stream_t new_stream(void)
+{
+    cuarena_stream_t stream = NULL;
+    expect_cu(
+        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
+    return stream;
+}
+
+static void end_stream(cuarena_stream_t stream)
+{
+    expect_cu(cuda_test()->cuStreamDestroy(stream));
+}
+
+static cuai_cu_context_t push_own_context(int ordinal)
+{
+    cuai_cu_context_t context = NULL;
+    expect_cu(cuda_test()->cuCtxCreate(&context, 0, ordinal));
+    return context;
+}
+
+static cuarena_stream_info_t info_of(cuai_streams_t *streams,
+                                     cuarena_stream_t stream)
+{
+    cuarena_stream_info_t info;
+    memset(&info, 0xee, sizeof(info));
+    expect_ok(cuai_streams_identify(streams, stream, &info));
+    expect_u64((uint64_t)info.zero, 0);
+    return info;
+}
+
+static uint64_t id_of(cuai_streams_t *streams, cuarena_stream_t stream)
+{
+    return info_of(streams, stream).id;
+}
+
+/* ---- Identity ---------------------------------------------------------- */
+
+/* Both memories say the same of a stream. */
+START_TEST(test_streams_are_told_apart)
+{
+    uint64_t ids[5];
+    open_both();
+    cuai_cu_context_t primary = cuda_test_use_device(0);
+    cuarena_stream_t streams[] = {NULL, CUARENA_STREAM_PER_THREAD, new_stream(),
+                                  new_stream(), new_stream()};
+    for (int i = 0; i < COUNT(streams); i++) {
+        cuarena_stream_info_t info = info_of(&device, streams[i]);
+        ids[i] = info.id;
+        ck_assert_ptr_eq(info.context, primary);
+        ck_assert_int_eq(info.device, 0);
+        ck_assert_int_eq(info.per_thread, i == 1);
+        ck_assert_int_eq(info.capturing, 0);
+        expect_u64(id_of(&device, streams[i]), info.id);
+        expect_u64(id_of(&host, streams[i]), info.id);
+        for (int j = 0; j < i; j++)
+            ck_assert_msg(ids[i] != ids[j], "streams %d and %d have id %llu", i,
+                          j, (unsigned long long)ids[i]);
+    }
+    for (int i = 2; i < COUNT(streams); i++)
+        end_stream(streams[i]);
+    end_both();
+}
+END_TEST
+
+START_TEST(test_legacy_stream_has_two_names)
+{
+    open_both();
+    (void)cuda_test_use_device(0);
+    expect_u64(id_of(&device, NULL), id_of(&device, CUARENA_STREAM_LEGACY));
+    expect_u64(id_of(&host, NULL), id_of(&host, CUARENA_STREAM_LEGACY));
+    end_both();
+}
+END_TEST
+
+static void *ask_per_thread(void *id)
+{
+    *(uint64_t *)id = id_of(&device, CUARENA_STREAM_PER_THREAD);
+    return NULL;
+}
+
+START_TEST(test_each_thread_has_a_default_stream)
+{
+    pthread_t thread;
+    uint64_t other = 0;
+    open_both();
+    uint64_t own = id_of(&device, CUARENA_STREAM_PER_THREAD);
+    ck_assert_int_eq(pthread_create(&thread, NULL, ask_per_thread, &other), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_msg(own != other, "two threads have id %llu",
+                  (unsigned long long)own);
+    expect_u64(id_of(&device, CUARENA_STREAM_PER_THREAD), own);
+    end_both();
+}
+END_TEST
+
+START_TEST(test_each_context_has_a_legacy_stream)
+{
+    cuai_place_t *place = NULL;
+    cuai_streams_t other;
+    open_both();
+    cuai_cu_context_t context = push_own_context(0);
+    expect_ok(cuai_place_open_context(context, &place));
+    cuai_streams_open(&other, "other", place, 1);
+    ck_assert_msg(id_of(&device, NULL) != id_of(&other, NULL),
+                  "two contexts have one legacy stream");
+    cuai_streams_end(&other);
+    expect_cu(cuda_test()->cuCtxDestroy(context));
+    end_both();
+}
+END_TEST
+
+#define REUSE_TRIES 1000
+
+/* A driver that never gives a handle twice has nothing to tell apart. */
+START_TEST(test_reused_handle_is_another_stream)
+{
+    open_both();
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t first = new_stream();
+    uint64_t id = id_of(&device, first);
+    end_stream(first);
+    for (int i = 0; i < REUSE_TRIES; i++) {
+        cuarena_stream_t next = new_stream();
+        ck_assert_msg(id_of(&device, next) != id, "try %d: id %llu again", i,
+                      (unsigned long long)id);
+        end_stream(next);
+        if (next == first)
+            break;
+    }
+    end_both();
+}
+END_TEST
+
+START_TEST(test_default_stream_is_the_memorys_whatever_is_current)
+{
+    open_both();
+    have_context(NULL);
+    uint64_t id = id_of(&device, NULL);
+    cuai_cu_context_t context = push_own_context(0);
+    cuarena_stream_info_t info = info_of(&device, NULL);
+    expect_u64(info.id, id);
+    ck_assert_ptr_eq(info.context, device.place->context);
+    ck_assert_ptr_eq(cuda_test_current(), context);
+    expect_cu(cuda_test()->cuCtxDestroy(context));
+    end_both();
+}
+END_TEST
+
+START_TEST(test_stream_is_known_whatever_is_current)
+{
+    open_both();
+    cuai_cu_context_t primary = cuda_test_use_device(0);
+    cuarena_stream_t stream = new_stream();
+    uint64_t id = id_of(&device, stream);
+    cuai_cu_context_t context = push_own_context(0);
+    expect_u64(id_of(&device, stream), id);
+    expect_u64(id_of(&host, stream), id);
+    ck_assert_ptr_eq(cuda_test_current(), context);
+    have_context(NULL);
+    expect_u64(id_of(&device, stream), id);
+    expect_u64(id_of(&host, stream), id);
+    ck_assert_ptr_null(cuda_test_current());
+    have_context(primary);
+    end_stream(stream);
+    expect_cu(cuda_test()->cuCtxDestroy(context));
+    end_both();
+}
+END_TEST
+
+START_TEST(test_capturing_stream_is_told)
+{
+    cuai_cu_graph_t graph = NULL;
+    open_both();
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t stream = new_stream();
+    expect_cu(cuda_test()->cuStreamBeginCapture(stream, _i));
+    ck_assert_int_eq(info_of(&device, stream).capturing, 1);
+    ck_assert_int_eq(info_of(&host, stream).capturing, 1);
+    expect_cu(cuda_test()->cuStreamEndCapture(stream, &graph));
+    ck_assert_int_eq(info_of(&device, stream).capturing, 0);
+    expect_cu(cuda_test()->cuGraphDestroy(graph));
+    end_stream(stream);
+    end_both();
+}
+END_TEST
+
+/* What the library does beside a capture of the caller's does not end it. */
+START_TEST(test_markers_beside_a_capture)
+{
+    cuai_cu_graph_t graph = NULL;
+    void *marker = NULL;
+    open_both();
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t captured = new_stream();
+    cuarena_stream_t other = new_stream();
+    expect_cu(cuda_test()->cuStreamBeginCapture(captured, _i));
+    expect_ok(cuai_streams_mark(&device, other, &marker));
+    expect_ok(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1));
+    expect_ok(cuai_streams_query(&device, marker));
+    cuai_streams_unmark(&device, marker);
+    expect_cu(cuda_test()->cuStreamEndCapture(captured, &graph));
+    ck_assert_ptr_nonnull(graph);
+    expect_cu(cuda_test()->cuGraphDestroy(graph));
+    end_stream(captured);
+    end_stream(other);
+    end_both();
+}
+END_TEST
+
+/* ---- Who may use what -------------------------------------------------- */
+
+START_TEST(test_no_stream_is_refused)
+{
+    cuarena_stream_info_t info = {.id = 7};
+    open_both();
+    expect_status(cuai_streams_identify(&device, CUARENA_NO_STREAM, &info),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("CUARENA_NO_STREAM");
+    expect_status(cuai_streams_identify(&host, CUARENA_NO_STREAM, &info),
+                  CUARENA_BAD_ARGUMENT);
+    expect_u64(info.id, 7);
+    end_both();
+}
+END_TEST
+
+START_TEST(test_stream_of_another_device)
+{
+    cuarena_stream_info_t info = {.id = 7};
+    set("CUARENA_STANDIN_DEVICES", "2");
+    open_both();
+    (void)cuda_test_use_device(1);
+    cuarena_stream_t stream = new_stream();
+    expect_status(cuai_streams_identify(&device, stream, &info),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("device 1", "device 0", "'device'");
+    expect_u64(info.id, 7);
+    ck_assert_int_eq(info_of(&host, stream).device, 1);
+    device.reach = 3;
+    ck_assert_int_eq(info_of(&device, stream).device, 1);
+    end_stream(stream);
+    end_both();
+}
+END_TEST
+
+START_TEST(test_stream_of_another_context_of_the_device)
+{
+    open_both();
+    cuai_cu_context_t context = push_own_context(0);
+    cuarena_stream_t stream = new_stream();
+    ck_assert_ptr_eq(info_of(&device, stream).context, context);
+    ck_assert_ptr_eq(info_of(&host, stream).context, context);
+    end_stream(stream);
+    end_both();
+    expect_cu(cuda_test()->cuCtxDestroy(context));
+}
+END_TEST
+
+START_TEST(test_default_stream_of_no_context)
+{
+    cuarena_stream_info_t info;
+    open_both();
+    have_context(NULL);
+    expect_status(cuai_streams_identify(&host, NULL, &info),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("no context is current");
+    expect_status(
+        cuai_streams_identify(&host, CUARENA_STREAM_PER_THREAD, &info),
+        CUARENA_BAD_ARGUMENT);
+    end_both();
+}
+END_TEST
+
+/* Its marker could not be made where the stream is. */
+START_TEST(test_default_stream_of_a_second_context)
+{
+    cuarena_stream_info_t info;
+    void *marker = NULL;
+    open_both();
+    (void)cuda_test_use_device(0);
+    uint64_t id = id_of(&host, NULL);
+    cuai_cu_context_t context = push_own_context(0);
+    expect_status(cuai_streams_identify(&host, NULL, &info),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("default stream", "device 0", "'host'");
+    expect_ok(cuai_streams_mark(&host, NULL, &marker));
+    ck_assert_ptr_eq(((cuai_marker_t *)marker)->place->context,
+                     device.place->context);
+    cuai_streams_unmark(&host, marker);
+    expect_cu(cuda_test()->cuCtxPopCurrent(&context));
+    expect_u64(id_of(&host, NULL), id);
+    end_both();
+    expect_cu(cuda_test()->cuCtxDestroy(context));
+}
+END_TEST
+
+/* ---- Markers ----------------------------------------------------------- */
+
+#define BYTES ((size_t)1 << 20)
+
+typedef struct work {
+    cuai_cu_pointer_t bytes;
+    cuarena_stream_t stream;
+} work_t;
+
+static work_t begin_work(void)
+{
+    work_t work = {.stream = new_stream()};
+    expect_cu(cuda_test()->cuMemAlloc(&work.bytes, BYTES));
+    expect_cu(cuda_test()->cuMemsetD8Async(work.bytes, 1, BYTES, work.stream));
+    return work;
+}
+
+static void end_work(work_t work)
+{
+    expect_cu(cuda_test()->cuStreamSynchronize(work.stream));
+    expect_cu(cuda_test()->cuMemFree(work.bytes));
+    end_stream(work.stream);
+}
+
+START_TEST(test_marker_comes_to_an_end)
+{
+    void *marker = NULL;
+    cuarena_status_t status;
+    open_both();
+    (void)cuda_test_use_device(0);
+    work_t work = begin_work();
+    expect_ok(cuai_streams_mark(&device, work.stream, &marker));
+    while ((status = cuai_streams_query(&device, marker)) == CUARENA_BUSY)
+        ;
+    expect_ok(status);
+    end_work(work);
+    expect_ok(cuai_streams_query(&device, marker));
+    cuai_streams_unmark(&device, marker);
+    end_both();
+}
+END_TEST
+
+/* With the stand-in, which does nothing unless it must. */
+START_TEST(test_marker_is_busy_until_it_is_waited_for)
+{
+    void *marker = NULL;
+    set("CUARENA_STANDIN_PACE", "0");
+    open_both();
+    (void)cuda_test_use_device(0);
+    work_t work = begin_work();
+    expect_ok(cuai_streams_mark(&device, work.stream, &marker));
+    ck_assert_uint_gt(cuda_control()->standin_pending(), 0);
+    uint64_t syncs = cuda_control()->standin_syncs();
+    expect_ok(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1));
+    expect_u64(cuda_control()->standin_syncs(), syncs + 1);
+    expect_ok(cuai_streams_query(&device, marker));
+    cuai_streams_unmark(&device, marker);
+    end_work(work);
+    end_both();
+}
+END_TEST
+
+START_TEST(test_marker_is_used_again_for_its_stream)
+{
+    void *marker = NULL;
+    open_both();
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t stream = new_stream();
+    expect_ok(cuai_streams_mark(&device, stream, &marker));
+    void *first = marker;
+    expect_ok(cuai_streams_mark(&device, stream, &marker));
+    ck_assert_ptr_eq(marker, first);
+    expect_u64(device.place->marker_count, 1);
+    cuai_streams_unmark(&device, marker);
+    end_stream(stream);
+    end_both();
+}
+END_TEST
+
+START_TEST(test_marker_moves_to_the_context_of_its_stream)
+{
+    void *marker = NULL;
+    open_both();
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t stream = new_stream();
+    cuai_cu_context_t context = push_own_context(0);
+    cuarena_stream_t other = new_stream();
+    (void)info_of(&device, other);
+    expect_ok(cuai_streams_mark(&device, stream, &marker));
+    expect_ok(cuai_streams_mark(&device, other, &marker));
+    ck_assert_ptr_eq(((cuai_marker_t *)marker)->place->context, context);
+    ck_assert_ptr_nonnull(device.place->idle);
+    expect_ok(cuai_streams_mark(&device, stream, &marker));
+    ck_assert_ptr_eq(((cuai_marker_t *)marker)->place, device.place);
+    expect_u64(device.place->marker_count, 1);
+    cuai_streams_unmark(&device, marker);
+    end_stream(stream);
+    end_stream(other);
+    end_both();
+    expect_cu(cuda_test()->cuCtxDestroy(context));
+}
+END_TEST
+
+/* The stand-in reports the second memset if nothing orders it. */
+START_TEST(test_stream_waits_for_a_marker)
+{
+    void *marker = NULL;
+    open_both();
+    (void)cuda_test_use_device(0);
+    work_t work = begin_work();
+    cuarena_stream_t other = new_stream();
+    expect_ok(cuai_streams_mark(&device, work.stream, &marker));
+    expect_ok(cuai_streams_wait(&device, marker, other, 0));
+    cuai_streams_unmark(&device, marker);
+    expect_cu(cuda_test()->cuMemsetD8Async(work.bytes, 2, BYTES, other));
+    expect_cu(cuda_test()->cuStreamSynchronize(other));
+    end_work(work);
+    end_stream(other);
+    end_both();
+}
+END_TEST
+
+START_TEST(test_stream_waits_for_another_device)
+{
+    void *marker = NULL;
+    set("CUARENA_STANDIN_DEVICES", "2");
+    open_both();
+    device.reach = 3;
+    (void)cuda_test_use_device(0);
+    work_t work = begin_work();
+    cuai_cu_context_t second = cuda_test_use_device(1);
+    cuarena_stream_t other = new_stream();
+    expect_ok(cuai_streams_mark(&device, work.stream, &marker));
+    expect_ok(cuai_streams_wait(&device, marker, other, 0));
+    ck_assert_ptr_eq(cuda_test_current(), second);
+    expect_ok(cuai_streams_mark(&device, other, &marker));
+    ck_assert_int_eq(((cuai_marker_t *)marker)->place->device, 1);
+    expect_ok(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1));
+    expect_ok(cuai_streams_query(&device, marker));
+    cuai_streams_unmark(&device, marker);
+    end_stream(other);
+    (void)cuda_test_use_device(0);
+    end_work(work);
+    end_both();
+}
+END_TEST
+
+START_TEST(test_pending_marker_is_used_again)
+{
+    open_both();
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t waiter = new_stream();
+    work_t work = begin_work();
+    for (int i = 0; i < 100; i++) {
+        void *marker = NULL;
+        expect_ok(cuai_streams_mark(&device, work.stream, &marker));
+        expect_ok(cuai_streams_wait(&device, marker, waiter, 0));
+        cuai_streams_unmark(&device, marker);
+        expect_cu(
+            cuda_test()->cuMemsetD8Async(work.bytes, 2, BYTES, work.stream));
+    }
+    expect_u64(device.place->marker_count, 1);
+    end_work(work);
+    end_stream(waiter);
+    end_both();
+}
+END_TEST
+
+START_TEST(test_markers_keep_the_current_context)
+{
+    void *marker = NULL;
+    open_both();
+    cuai_cu_context_t primary = cuda_test_use_device(0);
+    cuarena_stream_t stream = new_stream();
+    cuai_cu_context_t contexts[] = {NULL, primary, push_own_context(0)};
+    for (int i = 0; i < COUNT(contexts); i++) {
+        cuai_streams_t *streams = i == 1 ? &host : &device;
+        have_context(contexts[i]);
+        expect_ok(cuai_streams_mark(streams, stream, &marker));
+        expect_ok(cuai_streams_wait(streams, marker, stream, 0));
+        expect_ok(cuai_streams_wait(streams, marker, CUARENA_NO_STREAM, 1));
+        expect_ok(cuai_streams_query(streams, marker));
+        cuai_streams_unmark(streams, marker);
+        expect_ok(cuai_streams_drain(streams, stream));
+        marker = NULL;
+        ck_assert_ptr_eq(cuda_test_current(), contexts[i]);
+    }
+    end_both();
+    have_context(primary);
+    end_stream(stream);
+    expect_cu(cuda_test()->cuCtxDestroy(contexts[2]));
+}
+END_TEST
+
+#define THREADS 4
+
+static void *mark_often(void *stream)
+{
+    for (int i = 0; i < 500; i++) {
+        void *marker = NULL;
+        expect_ok(cuai_streams_mark(&device, stream, &marker));
+        (void)id_of(&host, stream);
+        if (i % 3 == 0)
+            expect_ok(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1));
+        cuai_streams_unmark(&device, marker);
+    }
+    return NULL;
+}
+
+START_TEST(test_threads_share_markers)
+{
+    pthread_t threads[THREADS];
+    cuarena_stream_t streams[THREADS];
+    open_both();
+    (void)cuda_test_use_device(0);
+    for (int i = 0; i < THREADS; i++) {
+        streams[i] = new_stream();
+        (void)id_of(&host, streams[i]);
+        ck_assert_int_eq(
+            pthread_create(&threads[i], NULL, mark_often, streams[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+        end_stream(streams[i]);
+    }
+    expect_between(device.place->marker_count, 1, THREADS);
+    end_both();
+}
+END_TEST
+
+/* ---- What the CPU touches ---------------------------------------------- */
+
+/* The stand-in reports the access if the host has not waited. */
+START_TEST(test_host_memory_waits_for_the_stream)
+{
+    cuarena_config_t config;
+    cuai_memory_t memory = {0};
+    cuarena_memory_segment_t segment = {0};
+    cuai_streams_t *streams;
+    size_t done = 0;
+    cuarena_config_init(&config);
+    set("CUARENA_STANDIN_PACE", "0");
+    (void)cuda_test_use_device(0);
+    work_t work = begin_work();
+    expect_ok(cuai_memory_open(&config, &memory));
+    streams = memory.user;
+    expect_ok(memory.ops.get(memory.user, BYTES, BYTES, &segment));
+    cuarena_relocation_t move = {.from = (void *)(uintptr_t)segment.address,
+                                 .to = (char *)(uintptr_t)segment.address + 256,
+                                 .bytes = 4096};
+    expect_ok(memory.ops.relocate(memory.user, &move, 1, work.stream, &done));
+    expect_u64(done, 1);
+    expect_cu(cuda_test()->cuStreamQuery(work.stream));
+    expect_cu(cuda_test()->cuMemsetD8Async(work.bytes, 2, BYTES, work.stream));
+    expect_ok(memory.ops.zero_bytes(memory.user, move.to, 4096, work.stream));
+    expect_cu(cuda_test()->cuStreamQuery(work.stream));
+    expect_u64(streams->seen == NULL, 0);
+    memory.ops.give_back(memory.user, &segment);
+    cuai_memory_close(&memory);
+    end_work(work);
+}
+END_TEST
+
+/* ---- Labels ------------------------------------------------------------ */
+
+static cuai_memory_t none_opened(void)
+{
+    cuarena_config_t config;
+    cuai_memory_t memory = {0};
+    cuarena_config_init(&config);
+    config.memory = CUARENA_MEMORY_NONE;
+    expect_ok(cuai_memory_open(&config, &memory));
+    return memory;
+}
+
+static void *ask_label(void *id)
+{
+    cuarena_stream_info_t info;
+    cuai_memory_t memory = none_opened();
+    expect_ok(
+        memory.ops.identify(memory.user, CUARENA_STREAM_PER_THREAD, &info));
+    *(uint64_t *)id = info.id;
+    cuai_memory_close(&memory);
+    return NULL;
+}
+
+START_TEST(test_streams_of_no_memory_are_labels)
+{
+    cuarena_stream_info_t infos[4];
+    cuarena_stream_t handles[] = {NULL, CUARENA_STREAM_LEGACY,
+                                  (cuarena_stream_t)(uintptr_t)0x1000,
+                                  (cuarena_stream_t)(uintptr_t)0x2000};
+    cuai_memory_t memory = none_opened();
+    for (int i = 0; i < COUNT(handles); i++) {
+        expect_ok(memory.ops.identify(memory.user, handles[i], &infos[i]));
+        ck_assert_int_eq(infos[i].device, -1);
+        ck_assert_int_eq(infos[i].per_thread, 0);
+        ck_assert_int_eq(infos[i].capturing, 0);
+        ck_assert_ptr_null(infos[i].context);
+    }
+    expect_u64(infos[0].id, infos[1].id);
+    ck_assert(infos[1].id != infos[2].id && infos[2].id != infos[3].id);
+    expect_status(
+        memory.ops.identify(memory.user, CUARENA_NO_STREAM, &infos[0]),
+        CUARENA_BAD_ARGUMENT);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+START_TEST(test_default_streams_of_no_memory_are_by_thread)
+{
+    pthread_t thread;
+    uint64_t own = 0;
+    uint64_t again = 0;
+    uint64_t other = 0;
+    (void)ask_label(&own);
+    (void)ask_label(&again);
+    ck_assert_int_eq(pthread_create(&thread, NULL, ask_label, &other), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    expect_u64(own, again);
+    ck_assert(own != other);
+}
+END_TEST
+
+START_TEST(test_markers_of_no_memory_are_done)
+{
+    void *marker = NULL;
+    cuai_memory_t memory = none_opened();
+    expect_ok(memory.ops.mark(memory.user, NULL, &marker));
+    ck_assert_ptr_nonnull(marker);
+    expect_ok(memory.ops.query(memory.user, marker));
+    expect_ok(memory.ops.wait(memory.user, marker, NULL, 0));
+    expect_ok(memory.ops.wait(memory.user, marker, CUARENA_NO_STREAM, 1));
+    memory.ops.unmark(memory.user, marker);
+    cuai_memory_close(&memory);
+    ck_assert_ptr_null(cuai_cuda_if_open());
+}
+END_TEST
+
+/* ---- Loss -------------------------------------------------------------- */
+
+START_TEST(test_own_device_lost)
+{
+    void *marker = NULL;
+    cuarena_stream_info_t info;
+    open_both();
+    expect_ok(cuai_streams_mark(&device, NULL, &marker));
+    cuda_control()->standin_lose_device(0, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS);
+    expect_status(cuai_streams_query(&device, marker), CUARENA_LOST);
+    expect_message("CUDA_ERROR_ILLEGAL_ADDRESS");
+    expect_status(cuai_streams_mark(&device, NULL, &marker), CUARENA_LOST);
+    expect_status(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1),
+                  CUARENA_LOST);
+    expect_status(cuai_streams_identify(&device, NULL, &info), CUARENA_LOST);
+    uint64_t calls = cuda_control()->standin_calls(NULL);
+    cuai_streams_unmark(&device, marker);
+    end_both();
+    expect_u64(cuda_control()->standin_calls(NULL), calls);
+}
+END_TEST
+
+/* Nothing of the device touches host memory any more. */
+START_TEST(test_host_memory_outlives_a_device)
+{
+    void *marker = NULL;
+    void *later = NULL;
+    open_both();
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t stream = new_stream();
+    (void)info_of(&host, stream);
+    expect_ok(cuai_streams_mark(&host, stream, &marker));
+    cuda_control()->standin_lose_device(0, CUAI_CUDA_ERROR_LAUNCH_FAILED);
+    expect_ok(cuai_streams_query(&host, marker));
+    expect_ok(cuai_streams_wait(&host, marker, CUARENA_NO_STREAM, 1));
+    expect_ok(cuai_streams_mark(&host, stream, &marker));
+    expect_ok(cuai_streams_query(&host, marker));
+    expect_ok(cuai_streams_mark(&host, stream, &marker));
+    expect_ok(cuai_streams_mark(&host, stream, &later));
+    expect_ok(cuai_streams_wait(&host, later, CUARENA_NO_STREAM, 1));
+    cuai_streams_unmark(&host, later);
+    cuai_streams_unmark(&host, marker);
+    expect_ok(cuai_streams_drain(&host, stream));
+    end_both();
+}
+END_TEST
+
+/* The caller destroyed a context, against the rules, and made another that has
+ * its handle: what was of the first is left alone. */
+START_TEST(test_context_that_came_back)
+{
+    void *marker = NULL;
+    open_both();
+    have_context(NULL);
+    for (int i = 0; i < REUSE_TRIES; i++) {
+        cuai_cu_context_t context = push_own_context(0);
+        cuarena_stream_t stream = new_stream();
+        (void)info_of(&host, stream);
+        expect_ok(cuai_streams_mark(&host, stream, &marker));
+        struct cuai_marker *made = marker;
+        ck_assert_ptr_eq(made->place->context, context);
+        cuai_streams_unmark(&host, marker);
+        marker = NULL;
+        end_stream(stream);
+        cuai_place_lose(made->place, CUAI_CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        expect_cu(cuda_test()->cuCtxDestroy(context));
+        if (i == 3)
+            break;
+    }
+    end_both();
+}
+END_TEST
+
+/* ---- Every call failing ------------------------------------------------ */
+
+static cuarena_stream_t failing_stream;
+
+/* Opens host memory for the streams of a context, as if for the first time. */
+static cuarena_status_t use_a_stream(void)
+{
+    cuai_streams_t streams;
+    cuarena_stream_info_t info;
+    void *marker = NULL;
+    cuai_streams_open_host(&streams, "host");
+    cuarena_status_t status =
+        cuai_streams_identify(&streams, failing_stream, &info);
+    if (status == CUARENA_OK)
+        status = cuai_streams_identify(&streams, NULL, &info);
+    if (status == CUARENA_OK)
+        status = cuai_streams_mark(&streams, failing_stream, &marker);
+    if (status == CUARENA_OK)
+        status = cuai_streams_wait(&streams, marker, NULL, 0);
+    if (status == CUARENA_OK)
+        status = cuai_streams_wait(&streams, marker, CUARENA_NO_STREAM, 1);
+    if (status == CUARENA_OK)
+        status = cuai_streams_query(&streams, marker);
+    if (status == CUARENA_OK)
+        status = cuai_streams_drain(&streams, failing_stream);
+    if (marker != NULL)
+        cuai_streams_unmark(&streams, marker);
+    cuai_streams_end(&streams);
+    return status;
+}
+
+START_TEST(test_every_call_fails)
+{
+    const cuda_control_t *control = cuda_control();
+    (void)cuda_test_use_device(0);
+    failing_stream = new_stream();
+    expect_ok(use_a_stream());
+    uint64_t live = cuai_host_live();
+    int told = 0;
+    for (uint64_t nth = 1;; nth++) {
+        control->standin_fail_clear();
+        control->standin_fail_any(nth, CUAI_CUDA_ERROR_UNKNOWN, 0);
+        cuarena_status_t status = use_a_stream();
+        uint64_t failed = control->standin_failed();
+        control->standin_fail_clear();
+        expect_u64(cuai_host_live(), live);
+        if (failed == 0) {
+            expect_ok(status);
+            break;
+        }
+        told += status != CUARENA_OK;
+        ck_assert_msg(status == CUARENA_OK || status == CUARENA_DRIVER,
+                      "call %d: got %s", (int)nth, cuarena_status_name(status));
+    }
+    ck_assert_int_ge(told, 20);
+    end_stream(failing_stream);
+}
+END_TEST
+
+START_TEST(test_every_refusal_of_the_host)
+{
+    (void)cuda_test_use_device(0);
+    failing_stream = new_stream();
+    expect_ok(use_a_stream());
+    uint64_t live = cuai_host_live();
+    for (uint64_t nth = 1;; nth++) {
+        cuai_host_fail_at(nth);
+        cuarena_status_t status = use_a_stream();
+        bool refused = cuai_host_calls() >= nth;
+        cuai_host_fail_at(0);
+        expect_u64(cuai_host_live(), live);
+        if (!refused)
+            break;
+        expect_status(status, CUARENA_OUT_OF_MEMORY);
+    }
+    end_stream(failing_stream);
+}
+END_TEST
+
+START_TEST(test_dead_stream_is_refused)
+{
+    cuarena_stream_info_t info;
+    open_both();
+    ck_assert_int_eq(
+        cuda_control()->standin_fail("cuStreamGetCtx", 1,
+                                     CUAI_CUDA_ERROR_INVALID_HANDLE, 0),
+        0);
+    expect_status(cuai_streams_identify(
+                      &device, (cuarena_stream_t)(uintptr_t)0x1234, &info),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("0x1234", "CUDA_ERROR_INVALID_HANDLE");
+    end_both();
+}
+END_TEST
+
+/* ---- After each test --------------------------------------------------- */
+
+/* What the driver found wrong, and events that nobody ended. */
+static void look_after(void)
+{
+    const cuda_control_t *control = cuda_control();
+    if (control == NULL)
+        return;
+    ck_assert_msg(control->standin_report_count(0) == 0, "the stand-in: %s",
+                  control->standin_report_text(0));
+    ck_assert_msg(control->standin_live("event") == 0, "%zu events are left",
+                  control->standin_live("event"));
+}
+
+static void add_any(Suite *suite)
+{
+    TCase *tcase = suite_add_list(
+        suite, "any",
+        TEST_LIST(
+            test_streams_are_told_apart, test_legacy_stream_has_two_names,
+            test_each_thread_has_a_default_stream,
+            test_each_context_has_a_legacy_stream,
+            test_reused_handle_is_another_stream,
+            test_default_stream_is_the_memorys_whatever_is_current,
+            test_stream_is_known_whatever_is_current, test_no_stream_is_refused,
+            test_stream_of_another_context_of_the_device,
+            test_default_stream_of_no_context,
+            test_default_stream_of_a_second_context,
+            test_marker_comes_to_an_end,
+            test_marker_is_used_again_for_its_stream,
+            test_marker_moves_to_the_context_of_its_stream,
+            test_stream_waits_for_a_marker, test_pending_marker_is_used_again,
+            test_markers_keep_the_current_context, test_threads_share_markers,
+            test_host_memory_waits_for_the_stream,
+            test_every_refusal_of_the_host));
+    tcase_add_loop_test(tcase, test_capturing_stream_is_told, 0, 3);
+    tcase_add_loop_test(tcase, test_markers_beside_a_capture, 0, 3);
+    tcase_add_checked_fixture(tcase, NULL, look_after);
+}
+
+static void add_two_devices(Suite *suite)
+{
+    TCase *tcase =
+        suite_add_list(suite, "two devices",
+                       TEST_LIST(test_stream_of_another_device,
+                                 test_stream_waits_for_another_device));
+    tcase_add_checked_fixture(tcase, NULL, look_after);
+}
+
+int main(void)
+{
+    cuda_kind_t kind = cuda_test_kind();
+    Suite *suite = suite_create("streams");
+    (void)suite_add_list(
+        suite, "none",
+        TEST_LIST(test_streams_of_no_memory_are_labels,
+                  test_default_streams_of_no_memory_are_by_thread,
+                  test_markers_of_no_memory_are_done));
+    if (kind != CUDA_KIND_NONE)
+        add_any(suite);
+    if (cuda_test_device_count() >= 2 || kind == CUDA_KIND_STANDIN)
+        add_two_devices(suite);
+    if (kind == CUDA_KIND_STANDIN)
+        (void)suite_add_list(
+            suite, "stand-in",
+            TEST_LIST(test_marker_is_busy_until_it_is_waited_for,
+                      test_own_device_lost, test_host_memory_outlives_a_device,
+                      test_context_that_came_back, test_every_call_fails,
+                      test_dead_stream_is_refused));
+    return cuda_test_result(kind, suite_main(suite));
+}

@@ -1,0 +1,150 @@
+#include "support/cuda_kinds.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/cuda_test.h"
+
+#define WHOLE (KIND_READABLE | KIND_DEDICATES | KIND_GIVES_WHOLE)
+#define DEVICE CUARENA_MEMORY_DEVICE
+#define POOL CUARENA_PRESET_POOL
+#define GROW CUARENA_PRESET_GROW
+
+const arena_kind_t cuda_kinds[CUDA_KIND_COUNT] = {
+    [CUDA_POOL_VMM] = {"pool-vmm", POOL, DEVICE,
+                       KIND_READABLE | KIND_DEVICE | KIND_GIVES_BACK |
+                           KIND_RESIZES | KIND_DEDICATES,
+                       CUARENA_BACKING_VMM, 0},
+    [CUDA_POOL_MALLOC] = {"pool-malloc", POOL, DEVICE, WHOLE | KIND_DEVICE,
+                          CUARENA_BACKING_MALLOC, 0},
+    [CUDA_POOL_ASYNC] = {"pool-async", POOL, DEVICE, WHOLE | KIND_DEVICE,
+                         CUARENA_BACKING_ASYNC, 0},
+    [CUDA_POOL_MANAGED] = {"pool-managed", POOL, CUARENA_MEMORY_MANAGED, WHOLE,
+                           0, 0},
+    [CUDA_POOL_PINNED] = {"pool-pinned", POOL, CUARENA_MEMORY_PINNED, WHOLE, 0,
+                          0},
+    [CUDA_POOL_BYTES] = {"pool-bytes", POOL, CUARENA_MEMORY_BYTES,
+                         KIND_READABLE | KIND_DEVICE, 0, CUARENA_BYTES_DEVICE},
+    [CUDA_POOL_MANAGED_BYTES] = {"pool-managed-bytes", POOL,
+                                 CUARENA_MEMORY_BYTES, KIND_READABLE, 0,
+                                 CUARENA_BYTES_MANAGED},
+    [CUDA_POOL_PINNED_BYTES] = {"pool-pinned-bytes", POOL, CUARENA_MEMORY_BYTES,
+                                KIND_READABLE, 0, CUARENA_BYTES_PINNED},
+    [CUDA_GROW_VMM] = {"grow-vmm", GROW, DEVICE,
+                       KIND_READABLE | KIND_DEVICE | KIND_GIVES_BACK |
+                           KIND_GROWS | KIND_DEDICATES,
+                       CUARENA_BACKING_VMM, 0},
+    [CUDA_GROW_MALLOC] = {"grow-malloc", GROW, DEVICE,
+                          WHOLE | KIND_DEVICE | KIND_GROWS,
+                          CUARENA_BACKING_MALLOC, 0},
+    [CUDA_GROW_ASYNC] = {"grow-async", GROW, DEVICE,
+                         WHOLE | KIND_DEVICE | KIND_GROWS,
+                         CUARENA_BACKING_ASYNC, 0},
+    [CUDA_GROW_MANAGED] = {"grow-managed", GROW, CUARENA_MEMORY_MANAGED,
+                           WHOLE | KIND_GROWS, 0, 0},
+    [CUDA_GROW_PINNED] = {"grow-pinned", GROW, CUARENA_MEMORY_PINNED,
+                          WHOLE | KIND_GROWS, 0, 0},
+};
+
+/* ---- Reaching device memory --------------------------------------------- */
+
+static cuai_cu_pointer_t cu_pointer(const void *pointer)
+{
+    return (cuai_cu_pointer_t)(uintptr_t)pointer;
+}
+
+/* The driver, with a context that is current. */
+static const cuda_test_t *driver(void)
+{
+    if (cuda_test_current() == NULL)
+        (void)cuda_test_use_device(0);
+    return cuda_test();
+}
+
+static void write_device(void *to, const void *from, uint64_t bytes)
+{
+    if (bytes != 0)
+        expect_cu(driver()->cuMemcpyHtoD(cu_pointer(to), from, bytes));
+}
+
+static void read_device(void *to, const void *from, uint64_t bytes)
+{
+    if (bytes != 0)
+        expect_cu(driver()->cuMemcpyDtoH(to, cu_pointer(from), bytes));
+}
+
+static void *take_bytes(int32_t bytes_kind, uint64_t bytes)
+{
+    const cuda_test_t *cuda = driver();
+    cuai_cu_pointer_t pointer = 0;
+    void *host = NULL;
+    switch (bytes_kind) {
+    case CUARENA_BYTES_DEVICE:
+        expect_cu(cuda->cuMemAlloc(&pointer, bytes));
+        break;
+    case CUARENA_BYTES_MANAGED:
+        expect_cu(cuda->cuMemAllocManaged(&pointer, bytes,
+                                          CUAI_CU_MEM_ATTACH_GLOBAL));
+        break;
+    default:
+        expect_cu(
+            cuda->cuMemHostAlloc(&host, bytes, CUAI_CU_MEMHOSTALLOC_DEVICEMAP));
+        return host;
+    }
+    return (void *)(uintptr_t)pointer;
+}
+
+static void give_bytes(int32_t bytes_kind, void *bytes)
+{
+    if (bytes_kind == CUARENA_BYTES_PINNED)
+        expect_cu(driver()->cuMemFreeHost(bytes));
+    else
+        expect_cu(driver()->cuMemFree(cu_pointer(bytes)));
+}
+
+void cuda_kinds_ready(void)
+{
+    static const arena_reach_t reach = {write_device, read_device, take_bytes,
+                                        give_bytes};
+    arena_reach = &reach;
+}
+
+/* ---- Whether there is a device ------------------------------------------- */
+
+/* In a process of its own: a driver that was opened does not survive a fork. */
+static int count_devices(void)
+{
+    cuai_cu_result_t (*init)(unsigned);
+    cuai_cu_result_t (*get_count)(int *);
+    int count = 0;
+    if (!cuda_test_symbol("cuInit", &init) ||
+        !cuda_test_symbol("cuDeviceGetCount", &get_count) ||
+        init(0) != CUAI_CUDA_SUCCESS || get_count(&count) != CUAI_CUDA_SUCCESS)
+        return 0;
+    return count > 0;
+}
+
+static int has_device(void)
+{
+    int status = 0;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(count_devices() ? EXIT_SUCCESS : EXIT_FAILURE);
+    return child > 0 && waitpid(child, &status, 0) == child &&
+           WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
+}
+
+int cuda_kinds_main(Suite *suite)
+{
+    cuda_kinds_ready();
+    if (has_device())
+        return suite_main(suite);
+    const char *require = getenv("CUARENA_REQUIRE_GPU");
+    bool required = require != NULL && strcmp(require, "1") == 0;
+    printf("%s: no device\n", required ? "failed" : "skipped");
+    return required ? EXIT_FAILURE : 77;
+}
