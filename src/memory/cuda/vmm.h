@@ -25,8 +25,7 @@ typedef struct cuai_vmm {
     cuai_cu_access_t access[CUAI_VMM_DEVICES];
     size_t access_count;
     uint64_t handle_bytes;
-    uint64_t least_reserve;
-    uint64_t asked_handle; /* of the configuration; 0: choose */
+    uint64_t least_reserve; /* addresses, where more than one block is asked */
 } cuai_vmm_t;
 
 /* Finds out what handles can be had and chooses their size (properties.c).
