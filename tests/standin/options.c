@@ -14,6 +14,7 @@ sd_options_t sd_options = {
     .memory_bytes = UINT64_C(144) << 30,
     .version = 13000,
     .capability = 90,
+    .patience = 30,
 };
 random_state_t sd_random;
 
@@ -100,6 +101,8 @@ bool sd_options_set(const char *key, const char *value)
         return set_int(value, 1000, 99990, &o->version);
     if (strcmp(key, "CAPABILITY") == 0)
         return set_int(value, 10, 199, &o->capability);
+    if (strcmp(key, "PATIENCE") == 0)
+        return set_int(value, 1, 3600, &o->patience);
     if (strcmp(key, "LACK") == 0)
         return set_lack(value);
     if (strcmp(key, "FAIL") == 0)
@@ -128,8 +131,9 @@ void sd_options_read(void)
 {
     static bool done;
     static const char *const keys[] = {
-        "DEVICES", "PEERS",  "MEMORY", "VERSION", "LACK", "FAIL",
-        "DELAY",   "STRICT", "LEAKS",  "QUIET",   "PACE", "CAPABILITY"};
+        "DEVICES", "PEERS",      "MEMORY",  "VERSION", "LACK",
+        "FAIL",    "DELAY",      "STRICT",  "LEAKS",   "QUIET",
+        "PACE",    "CAPABILITY", "PATIENCE"};
     if (done)
         return;
     done = true;

@@ -9,12 +9,11 @@
 #include <string.h>
 #include <time.h>
 
-/* How long a wait may find nothing to run before it is called endless. */
-#define DEADLOCK_SECONDS 30
-
 static struct {
     sd_line_t **list; /* by id */
     uint32_t count;
+    sd_line_t **busy; /* those with work, in the order in which they got it */
+    uint32_t busy_count;
     sd_clock_t observed; /* what the host has seen complete */
     size_t pending;
 } lines;
@@ -90,9 +89,12 @@ sd_line_t *sd_line_new(struct sd_context *context, uint64_t stream_id,
     sd_line_t *line = calloc(1, sizeof(*line));
     sd_line_t **list =
         realloc(lines.list, (lines.count + 1) * sizeof(*lines.list));
-    if (line == NULL || list == NULL)
+    sd_line_t **busy =
+        realloc(lines.busy, (lines.count + 1) * sizeof(*lines.busy));
+    if (line == NULL || list == NULL || busy == NULL)
         sd_die("the host is out of memory");
     lines.list = list;
+    lines.busy = busy;
     line->id = lines.count;
     line->context = context;
     line->stream_id = stream_id;
@@ -136,6 +138,23 @@ static void drop_settled(sd_clock_t *clock)
     clock->count = kept;
 }
 
+static void begin_work(sd_line_t *line, sd_work_t *work)
+{
+    line->first = work;
+    lines.busy[lines.busy_count++] = line;
+}
+
+static void end_work(sd_line_t *line)
+{
+    uint32_t i = 0;
+    while (lines.busy[i] != line)
+        i++;
+    memmove(&lines.busy[i], &lines.busy[i + 1],
+            (lines.busy_count - i - 1) * sizeof(*lines.busy));
+    lines.busy_count--;
+    line->last = NULL;
+}
+
 void sd_line_submit(sd_line_t *line, sd_work_t *work, const sd_clock_t *after)
 {
     join_barriers(line);
@@ -150,7 +169,7 @@ void sd_line_submit(sd_line_t *line, sd_work_t *work, const sd_clock_t *after)
     if (line->last != NULL)
         line->last->next = work;
     else
-        line->first = work;
+        begin_work(line, work);
     line->last = work;
     lines.pending++;
 }
@@ -232,7 +251,7 @@ static void finish(sd_work_t *work)
     sd_line_t *line = work->line;
     line->first = work->next;
     if (line->first == NULL)
-        line->last = NULL;
+        end_work(line);
     line->completed = work->at;
     lines.pending--;
     sd_work_free(work);
@@ -256,12 +275,11 @@ static bool run(sd_work_t *work)
 
 bool sd_work_step(void)
 {
-    uint32_t start = (uint32_t)random_below(&sd_random, lines.count);
-    if (lines.pending == 0)
-        return false;
-    for (uint32_t i = 0; i < lines.count; i++) {
-        sd_work_t *first = lines.list[(start + i) % lines.count]->first;
-        if (first != NULL && may_run(first) && run(first))
+    uint32_t count = lines.busy_count;
+    uint32_t start = (uint32_t)random_below(&sd_random, count);
+    for (uint32_t i = 0; i < count && lines.busy_count == count; i++) {
+        sd_work_t *first = lines.busy[(start + i) % count]->first;
+        if (may_run(first) && run(first))
             return true;
     }
     return false;
@@ -302,7 +320,7 @@ static void wait_for_others(double *since)
     double now = seconds();
     if (*since == 0)
         *since = now;
-    if (now - *since > DEADLOCK_SECONDS) {
+    if (now - *since > sd_options.patience) {
         sd_crash(STANDIN_DEADLOCK,
                  "%zu units of work are queued and none can run",
                  lines.pending);

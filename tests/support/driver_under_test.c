@@ -162,6 +162,35 @@ void driver_drop_context(CUdevice device)
     driver_ok(driver.cuDevicePrimaryCtxRelease(device));
 }
 
+CUstream driver_new_stream(unsigned flags)
+{
+    CUstream stream = NULL;
+    driver_ok(driver.cuStreamCreate(&stream, flags));
+    return stream;
+}
+
+CUevent driver_new_event(void)
+{
+    CUevent event = NULL;
+    driver_ok(driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    return event;
+}
+
+void driver_order(CUstream earlier, CUstream later)
+{
+    CUevent event = driver_new_event();
+    driver_ok(driver.cuEventRecord(event, earlier));
+    driver_ok(driver.cuStreamWaitEvent(later, event, 0));
+    driver_ok(driver.cuEventDestroy(event));
+}
+
+void driver_launch(CUfunction function, unsigned blocks, unsigned threads,
+                   CUstream stream, void **params)
+{
+    driver_ok(driver.cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0,
+                                    stream, params, NULL));
+}
+
 CUfunction driver_test_kernel(CUmodule *module, const char *name)
 {
     CUfunction function = NULL;

@@ -209,6 +209,14 @@ CUcontext driver_take_context(CUdevice device);
 void driver_drop_context(CUdevice device);
 /* An entry of test_kernels.cu, from a module of the current context. */
 CUfunction driver_test_kernel(CUmodule *module, const char *name);
+/* A stream or an event of the current context, with these flags. */
+CUstream driver_new_stream(unsigned flags);
+CUevent driver_new_event(void);
+/* Makes stream `later` wait for what is in `earlier`. */
+void driver_order(CUstream earlier, CUstream later);
+/* Launches a kernel of one dimension, its parameters given by address. */
+void driver_launch(CUfunction function, unsigned blocks, unsigned threads,
+                   CUstream stream, void **params);
 /* "CUDA_ERROR_OUT_OF_MEMORY" */
 const char *driver_error_name(CUresult result);
 
