@@ -78,10 +78,12 @@ static inline uint32_t cuai_zone_first(const cuai_index_t *index, uint32_t zone,
 {
     const uint64_t *words = &index->bits[zone * 2];
     uint64_t bits = ~UINT64_C(0) << class % 64;
-    uint64_t low = class < 64 ? words[0] & bits : 0;
-    uint64_t high = class < 64 ? words[1] : words[1] & bits;
-    uint64_t word = low != 0 ? low : high;
-    uint32_t base = low != 0 ? 0 : 64;
+    uint64_t above = -(uint64_t)(class / 64);
+    uint64_t low = words[0] & bits & ~above;
+    uint64_t high = words[1] & (bits | ~above);
+    uint64_t none = -(uint64_t)(low == 0);
+    uint64_t word = low | (high & none);
+    uint32_t base = (uint32_t)none & 64;
     return word != 0 ? base + cuai_ctz(word) : CUAI_NO_CLASS;
 }
 
@@ -96,9 +98,10 @@ static inline uint32_t cuai_index_top(const cuai_index_t *index, uint32_t zone)
 static inline uint32_t cuai_zone_top(const cuai_index_t *index, uint32_t zone)
 {
     const uint64_t *words = &index->bits[zone * 2];
-    uint64_t word = words[1] != 0 ? words[1] : words[0];
-    uint32_t base = words[1] != 0 ? 65 : 1;
-    return word != 0 ? base + cuai_log2_floor(word) : 0;
+    uint64_t none = -(uint64_t)(words[1] == 0);
+    uint64_t word = words[1] | (words[0] & none);
+    uint32_t base = ~(uint32_t)none & 64;
+    return word != 0 ? base + 1 + cuai_log2_floor(word) : 0;
 }
 
 /* After a list of the zone became empty, or the first of its class. */
