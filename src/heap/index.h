@@ -8,12 +8,13 @@
  *           all that is larger.
  *   list    the ranges of one zone and class, the last freed first; its number
  *           is zone * CUAI_CLASSES + class.
- *   top     of a zone: its highest class with a range, plus 1; 0: none.
+ *   top     of a zone: its highest class with a range; 0, a class that no
+ *           size has, if there is none.
  *
  * A bit per list tells whether it has a range, so the first class from some
- * class up is found by two words. The tops are bytes in zone order, so one
- * word tells which of eight zones have a range of some class or above. Every
- * insertion, removal and look is a bounded number of steps.
+ * class up is found by two words. The tops are bytes of four words, which are
+ * compared with a class at once. Every insertion, removal and look is a bounded
+ * number of steps, and has no branch where none could be foretold.
  *
  * 17 KiB, touched as far as it is used.
  */
@@ -27,13 +28,12 @@
 #define CUAI_CLASS_BITS 2 /* log2 of the classes per power of two */
 #define CUAI_CLASSES_LOG2 7
 #define CUAI_CLASSES (1u << CUAI_CLASSES_LOG2)
-/* One below the most, so that tops stay below 128. */
+/* One below the most, so that the class after it is one too. */
 #define CUAI_LAST_CLASS (CUAI_CLASSES - 2)
 #define CUAI_NO_CLASS CUAI_CLASSES
 
 #define CUAI_ZONES_LOG2 5
 #define CUAI_ZONES (1u << CUAI_ZONES_LOG2)
-#define CUAI_NO_ZONE CUAI_ZONES
 #define CUAI_LISTS (CUAI_ZONES * CUAI_CLASSES)
 _Static_assert(CUAI_LISTS <= UINT16_MAX, "a list number has 16 bits");
 _Static_assert(CUAI_CLASSES == 2 * 64, "two words of bits per zone");
@@ -41,7 +41,7 @@ _Static_assert(CUAI_CLASSES == 2 * 64, "two words of bits per zone");
 typedef struct cuai_index {
     uint64_t free_bytes;
     uint64_t ranges;               /* counted by the callers */
-    uint64_t tops[CUAI_ZONES / 8]; /* zone z: byte z % 8 of word z / 8 */
+    uint64_t tops[CUAI_ZONES / 8]; /* zone z: byte z / 4 of word z % 4 */
     uint64_t bits[CUAI_LISTS / 64];
     cuai_slot_t heads[CUAI_LISTS];
 } cuai_index_t;
@@ -71,10 +71,10 @@ static inline uint32_t cuai_class_of(uint64_t granules)
 
 /* ---- Zones ------------------------------------------------------------- */
 
-/* The first class >= `class` of a zone that has a range, or NO_CLASS. Selects
- * instead of branches: which word it is in cannot be foretold. */
-static inline uint32_t cuai_zone_first(const cuai_index_t *index, uint32_t zone,
-                                       uint32_t class)
+/* The first class >= `class` of a zone that has a range of one. Masks instead
+ * of branches: which word it is in cannot be foretold. */
+static inline uint32_t cuai_zone_first_sure(const cuai_index_t *index,
+                                            uint32_t zone, uint32_t class)
 {
     const uint64_t *words = &index->bits[zone * 2];
     uint64_t bits = ~UINT64_C(0) << class % 64;
@@ -82,16 +82,23 @@ static inline uint32_t cuai_zone_first(const cuai_index_t *index, uint32_t zone,
     uint64_t low = words[0] & bits & ~above;
     uint64_t high = words[1] & (bits | ~above);
     uint64_t none = -(uint64_t)(low == 0);
-    uint64_t word = low | (high & none);
-    uint32_t base = (uint32_t)none & 64;
-    return word != 0 ? base + cuai_ctz(word) : CUAI_NO_CLASS;
+    return cuai_ctz(low | (high & none)) + ((uint32_t)none & 64);
 }
 
 /* The top that the index keeps. Words, not bytes, are loaded and stored: a load
  * of more than the last store wrote waits for that to reach the cache. */
 static inline uint32_t cuai_index_top(const cuai_index_t *index, uint32_t zone)
 {
-    return (uint32_t)(index->tops[zone / 8] >> zone % 8 * 8) & 0xff;
+    return (uint32_t)(index->tops[zone % 4] >> zone / 4 * 8) & 0x7f;
+}
+
+/* The first class >= `class` of a zone that has a range, or NO_CLASS. */
+static inline uint32_t cuai_zone_first(const cuai_index_t *index, uint32_t zone,
+                                       uint32_t class)
+{
+    uint32_t top = cuai_index_top(index, zone);
+    return top == 0 || top < class ? CUAI_NO_CLASS
+                                   : cuai_zone_first_sure(index, zone, class);
 }
 
 /* The top that its lists give a zone. */
@@ -99,64 +106,49 @@ static inline uint32_t cuai_zone_top(const cuai_index_t *index, uint32_t zone)
 {
     const uint64_t *words = &index->bits[zone * 2];
     uint64_t none = -(uint64_t)(words[1] == 0);
-    uint64_t word = words[1] | (words[0] & none);
-    uint32_t base = ~(uint32_t)none & 64;
-    return word != 0 ? base + 1 + cuai_log2_floor(word) : 0;
+    uint64_t word = words[1] | (words[0] & none) | 1;
+    return cuai_log2_floor(word) + (~(uint32_t)none & 64);
 }
 
 /* After a list of the zone became empty, or the first of its class. */
 static inline void cuai_index_retop(cuai_index_t *index, uint32_t zone)
 {
     uint64_t top = cuai_zone_top(index, zone);
-    uint32_t shift = zone % 8 * 8;
-    uint64_t *word = &index->tops[zone / 8];
-    *word = (*word & ~(UINT64_C(0xff) << shift)) | top << shift;
+    uint32_t shift = zone / 4 * 8;
+    uint64_t *word = &index->tops[zone % 4];
+    *word = (*word & ~(UINT64_C(0x7f) << shift)) | top << shift;
 }
 
 /*
- * Of eight zones, those whose top is at least `top`, by the highest bit of
- * their byte. In each byte, the zone's top + 128 - `top` keeps that bit exactly
- * where this is so; no byte borrows from another.
+ * A set of zones: zone z is bit z % 4 of byte z / 4, so they are in order, and
+ * four words of tops give a set by a shift each.
  */
-static inline uint64_t cuai_zones_from(const cuai_index_t *index,
-                                       uint32_t eighth, uint32_t top)
+typedef uint64_t cuai_zones_t;
+
+/* The zones whose top is at least `class`, from 1 on. In each byte, top + 128 -
+ * class has the highest bit exactly where this is so, and none overflows. */
+static inline cuai_zones_t cuai_zones_from(const cuai_index_t *index,
+                                           uint32_t class)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
-    const uint64_t high = ones << 7;
-    return ((index->tops[eighth] | high) - top * ones) & high;
+    const uint64_t bit = ones << 7;
+    const uint64_t more = (128 - class) * ones;
+    return ((index->tops[0] + more) & bit) >> 7 |
+           ((index->tops[1] + more) & bit) >> 6 |
+           ((index->tops[2] + more) & bit) >> 5 |
+           ((index->tops[3] + more) & bit) >> 4;
 }
 
-/* The lowest zone from `from` on whose top is at least `top`, or NO_ZONE. */
-static inline uint32_t cuai_zones_up(const cuai_index_t *index, uint32_t from,
-                                     uint32_t top)
+/* The zone that is next to an end of a set, which is not empty. */
+static inline uint32_t cuai_zones_end(cuai_zones_t zones, bool high)
 {
-    if (from >= CUAI_ZONES)
-        return CUAI_NO_ZONE;
-    uint64_t mask = ~UINT64_C(0) << from % 8 * 8;
-    for (uint32_t i = from / 8; i < CUAI_ZONES / 8; i++) {
-        uint64_t zones = cuai_zones_from(index, i, top) & mask;
-        if (zones != 0)
-            return i * 8 + cuai_ctz(zones) / 8;
-        mask = ~UINT64_C(0);
-    }
-    return CUAI_NO_ZONE;
+    uint32_t place = high ? cuai_log2_floor(zones) : cuai_ctz(zones);
+    return place - (place / 8 * 4);
 }
 
-/* The highest zone from `from` down whose top is at least `top`, or NO_ZONE,
- * which may also be where the search begins: then there is none. */
-static inline uint32_t cuai_zones_down(const cuai_index_t *index, uint32_t from,
-                                       uint32_t top)
+static inline cuai_zones_t cuai_zones_without(cuai_zones_t zones, uint32_t zone)
 {
-    if (from >= CUAI_ZONES)
-        return CUAI_NO_ZONE;
-    uint64_t mask = ~UINT64_C(0) >> (7 - from % 8) * 8;
-    for (uint32_t i = from / 8 + 1; i-- > 0;) {
-        uint64_t zones = cuai_zones_from(index, i, top) & mask;
-        if (zones != 0)
-            return i * 8 + cuai_log2_floor(zones) / 8;
-        mask = ~UINT64_C(0);
-    }
-    return CUAI_NO_ZONE;
+    return zones & ~(UINT64_C(1) << (zone + zone / 4 * 4));
 }
 
 /* ---- Insertion and removal --------------------------------------------- */

@@ -102,22 +102,63 @@ cuai_slot_t cuai_place(cuarena_heap_t *heap, cuai_place_t *place)
     const cuai_index_t *index = heap->lanes[place->lane];
     uint64_t sure = place->size + place->alignment - 1 - heap->granule_mask;
     uint32_t class = cuai_class(heap, sure);
-    uint32_t top = class + 1;
+    cuai_zones_t zones = cuai_zones_from(index, class);
     bool high =
         !place->low && cuai_goes_high(heap, index->free_bytes, place->size);
-    uint32_t zone = cuai_next_zone(index, high ? CUAI_ZONES - 1 : 0, top, high);
     place->high = high;
-    for (int tries = 1; zone != CUAI_NO_ZONE; tries++) {
+    for (int tries = 1; zones != 0 && tries <= CUAI_ZONE_TRIES + 1; tries++) {
+        uint32_t zone = cuai_zones_end(zones, high);
         cuai_slot_t slot = look(heap, index, zone, class, place);
         if (CUAI_LIKELY(slot != CUAI_NO_PLACE))
             return slot;
-        if (tries < CUAI_ZONE_TRIES)
-            zone = cuai_next_zone(index, high ? zone - 1 : zone + 1, top, high);
-        else if (tries == CUAI_ZONE_TRIES) /* passed over none of those above */
-            zone =
-                cuai_next_zone(index, high ? CUAI_ZONES - 1 : 0, ++top, high);
-        else
-            zone = CUAI_NO_ZONE;
+        zones = cuai_zones_without(zones, zone);
+        if (tries == CUAI_ZONE_TRIES) /* passed over none of those above */
+            zones = cuai_zones_from(index, class + 1);
     }
     return search_all(heap, index, place);
+}
+
+/* ---- The short path ---------------------------------------------------- */
+
+/* The first of a few ranges of a list that has room. */
+static inline cuai_slot_t plain_first(const cuarena_heap_t *heap,
+                                      cuai_slot_t slot, uint64_t need)
+{
+    for (int i = 0; slot != 0 && i < CUAI_CANDIDATES; i++) {
+        const cuai_record_t *r = cuai_record(heap, slot);
+        if (r->key >= need)
+            return slot;
+        slot = r->down;
+    }
+    return CUAI_NO_PLACE;
+}
+
+/* The first range of the zone's first class from `class` on. */
+static inline cuai_slot_t plain_sure(const cuai_index_t *index, uint32_t zone,
+                                     uint32_t class)
+{
+    class = cuai_zone_first_sure(index, zone, class);
+    return index->heads[cuai_list_of(zone, class)];
+}
+
+cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap, uint64_t size,
+                              bool high)
+{
+    const cuai_index_t *index = heap->settled;
+    uint32_t class = cuai_plain_class(heap, size);
+    cuai_zones_t zones = cuai_zones_from(index, class);
+    for (int tries = 0; zones != 0 && tries < CUAI_ZONE_TRIES; tries++) {
+        uint32_t zone = cuai_zones_end(zones, high);
+        cuai_slot_t slot = index->heads[cuai_list_of(zone, class)];
+        slot = plain_first(heap, slot, cuai_range_key(size, 0));
+        if (slot != CUAI_NO_PLACE)
+            return slot;
+        if (cuai_index_top(index, zone) > class)
+            return plain_sure(index, zone, class + 1);
+        zones = cuai_zones_without(zones, zone);
+    }
+    zones = cuai_zones_from(index, class + 1);
+    return zones == 0 ? CUAI_NO_PLACE
+                      : plain_sure(index, cuai_zones_end(zones, high),
+                                   class + 1);
 }
