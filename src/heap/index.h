@@ -22,6 +22,9 @@
 #define CUAI_HEAP_INDEX_H
 
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "heap/record.h"
 
@@ -41,7 +44,7 @@ _Static_assert(CUAI_CLASSES == 2 * 64, "two words of bits per zone");
 typedef struct cuai_index {
     uint64_t free_bytes;
     uint64_t ranges;               /* counted by the callers */
-    uint64_t tops[CUAI_ZONES / 8]; /* zone z: byte z / 4 of word z % 4 */
+    uint64_t tops[CUAI_ZONES / 8]; /* zone z: byte z % 8 of word z / 8 */
     uint64_t bits[CUAI_LISTS / 64];
     cuai_slot_t heads[CUAI_LISTS];
 } cuai_index_t;
@@ -85,11 +88,11 @@ static inline uint32_t cuai_zone_first_sure(const cuai_index_t *index,
     return cuai_ctz(low | (high & none)) + ((uint32_t)none & 64);
 }
 
-/* The top that the index keeps. Words, not bytes, are loaded and stored: a load
- * of more than the last store wrote waits for that to reach the cache. */
+/* The top that the index keeps. Words, not bytes, are stored: a load of more
+ * than the last store wrote waits for that to reach the cache. */
 static inline uint32_t cuai_index_top(const cuai_index_t *index, uint32_t zone)
 {
-    return (uint32_t)(index->tops[zone % 4] >> zone / 4 * 8) & 0x7f;
+    return (uint8_t)(index->tops[zone / 8] >> zone % 8 * 8);
 }
 
 /* The first class >= `class` of a zone that has a range, or NO_CLASS. */
@@ -114,41 +117,72 @@ static inline uint32_t cuai_zone_top(const cuai_index_t *index, uint32_t zone)
 static inline void cuai_index_retop(cuai_index_t *index, uint32_t zone)
 {
     uint64_t top = cuai_zone_top(index, zone);
-    uint32_t shift = zone / 4 * 8;
-    uint64_t *word = &index->tops[zone % 4];
-    *word = (*word & ~(UINT64_C(0x7f) << shift)) | top << shift;
+    uint32_t shift = zone % 8 * 8;
+    uint64_t *word = &index->tops[zone / 8];
+    *word = (*word & ~(UINT64_C(0xff) << shift)) | top << shift;
 }
 
-/*
- * A set of zones: zone z is bit z % 4 of byte z / 4, so they are in order, and
- * four words of tops give a set by a shift each.
- */
-typedef uint64_t cuai_zones_t;
+/* A set of zones: a bit for each. */
+typedef uint32_t cuai_zones_t;
+_Static_assert(CUAI_ZONES == 32, "a set of zones has a bit for each");
 
 /* The zones whose top is at least `class`, from 1 on. In each byte, top + 128 -
- * class has the highest bit exactly where this is so, and none overflows. */
+ * class has the highest bit exactly where this is so, and none overflows; a
+ * product gathers those bits. */
+static inline cuai_zones_t cuai_zones_from_words(const cuai_index_t *index,
+                                                 uint32_t class)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    const uint64_t gather = UINT64_C(0x0102040810204080);
+    cuai_zones_t zones = 0;
+    for (int i = CUAI_ZONES / 8; i-- > 0;) {
+        uint64_t from = index->tops[i] + (128 - class) * ones;
+        zones = zones << 8 | (uint32_t)((from >> 7 & ones) * gather >> 56);
+    }
+    return zones;
+}
+
+#if defined(__SSE2__)
+
+/* Of 16 zones, by two words: those whose top is more than a byte of `less`. */
+static inline cuai_zones_t cuai_zones_above(const uint64_t *tops, __m128i less)
+{
+    __m128i all = _mm_castps_si128(
+        _mm_loadh_pi(_mm_castsi128_ps(_mm_loadl_epi64(
+                         (const __m128i *)(const void *)tops)),
+                     (const __m64 *)(const void *)(tops + 1)));
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpgt_epi8(all, less));
+}
+
+/* The same with the vectors that every x86-64 has. */
 static inline cuai_zones_t cuai_zones_from(const cuai_index_t *index,
                                            uint32_t class)
 {
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-    const uint64_t bit = ones << 7;
-    const uint64_t more = (128 - class) * ones;
-    return ((index->tops[0] + more) & bit) >> 7 |
-           ((index->tops[1] + more) & bit) >> 6 |
-           ((index->tops[2] + more) & bit) >> 5 |
-           ((index->tops[3] + more) & bit) >> 4;
+    uint64_t each = (class - 1) * UINT64_C(0x0101010101010101);
+    __m128i less = _mm_set1_epi64x((int64_t)each);
+    return cuai_zones_above(index->tops, less) |
+           cuai_zones_above(index->tops + 2, less) << 16;
 }
+
+#else
+
+static inline cuai_zones_t cuai_zones_from(const cuai_index_t *index,
+                                           uint32_t class)
+{
+    return cuai_zones_from_words(index, class);
+}
+
+#endif
 
 /* The zone that is next to an end of a set, which is not empty. */
 static inline uint32_t cuai_zones_end(cuai_zones_t zones, bool high)
 {
-    uint32_t place = high ? cuai_log2_floor(zones) : cuai_ctz(zones);
-    return place - (place / 8 * 4);
+    return high ? cuai_log2_floor(zones) : cuai_ctz(zones);
 }
 
 static inline cuai_zones_t cuai_zones_without(cuai_zones_t zones, uint32_t zone)
 {
-    return zones & ~(UINT64_C(1) << (zone + zone / 4 * 4));
+    return zones & ~(UINT32_C(1) << zone);
 }
 
 /* ---- Insertion and removal --------------------------------------------- */
