@@ -10,8 +10,6 @@
 /* The ROOT owns no range, so its slot says that none was found. */
 #define CUAI_NO_PLACE 0u
 
-/* How many ranges of one list are looked at. */
-#define CUAI_CANDIDATES 4
 /* How many zones whose ranges may be too small are looked at. */
 #define CUAI_ZONE_TRIES 4
 
@@ -40,27 +38,40 @@ static inline uint32_t cuai_plain_class(const cuarena_heap_t *heap,
     return cuai_class_small(size >> heap->granule_log2);
 }
 
-/* Goes on where the first range that cuai_plain_place looks at is too small. */
+/* A look into a zone that has a range of the class or above. Lane 0 has no lane
+ * bits in its keys. */
+static CUAI_INLINE cuai_slot_t cuai_plain_look(const cuarena_heap_t *heap,
+                                               uint32_t zone, uint32_t class,
+                                               uint64_t size)
+{
+    const cuai_index_t *index = heap->settled;
+    uint64_t classes = cuai_zone_classes(index, zone, class);
+    cuai_slot_t slot = index->heads[cuai_list_of(zone, cuai_ctz(classes))];
+    if (CUAI_LIKELY(cuai_record(heap, slot)->key >= cuai_range_key(size, 0)))
+        return slot;
+    classes &= classes - 1;
+    return classes != 0 ? index->heads[cuai_list_of(zone, cuai_ctz(classes))]
+                        : CUAI_NO_PLACE;
+}
+
+/* As cuai_plain_place, beyond the first zone. */
 cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap, uint64_t size,
-                              bool high);
+                              bool high) CUAI_NOINLINE;
 
 /* The owner of the range that serves a request, by the same steps as
- * cuai_place; 0: only a search of all may still find one. Lane 0 has no lane
- * bits in its keys. */
+ * cuai_place; 0: only a search of all may still find one. */
 static CUAI_INLINE cuai_slot_t cuai_plain_place(const cuarena_heap_t *heap,
                                                 uint64_t size, bool high)
 {
-    const cuai_index_t *index = heap->settled;
     uint32_t class = cuai_plain_class(heap, size);
-    cuai_zones_t zones = cuai_zones_from(index, class);
+    cuai_zones_t zones = cuai_zones_from(heap->settled, class);
     if (CUAI_UNLIKELY(zones == 0))
-        return 0;
+        return CUAI_NO_PLACE;
     uint32_t zone = cuai_zones_end(zones, high);
-    uint32_t first = cuai_zone_first_sure(index, zone, class);
-    cuai_slot_t slot = index->heads[cuai_list_of(zone, first)];
-    if (CUAI_LIKELY(cuai_record(heap, slot)->key >= cuai_range_key(size, 0)))
-        return slot;
-    return cuai_plain_search(heap, size, high);
+    cuai_slot_t slot = cuai_plain_look(heap, zone, class, size);
+    return CUAI_LIKELY(slot != CUAI_NO_PLACE)
+               ? slot
+               : cuai_plain_search(heap, size, high);
 }
 
 /* ---- For all --------------------------------------------------------------
