@@ -121,11 +121,9 @@ cuai_slot_t cuai_place(cuarena_heap_t *heap, cuai_place_t *place)
 /* ---- The short path ---------------------------------------------------- */
 
 cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap, uint64_t size,
-                              bool high)
+                              uint32_t class, cuai_zones_t zones, bool high)
 {
-    uint32_t class = cuai_plain_class(heap, size);
-    cuai_zones_t zones = cuai_zones_from(heap->settled, class);
-    for (int tries = 1; zones != 0 && tries <= CUAI_ZONE_TRIES; tries++) {
+    for (int tries = 2; zones != 0 && tries <= CUAI_ZONE_TRIES; tries++) {
         uint32_t zone = cuai_zones_end(zones, high);
         cuai_slot_t slot = cuai_plain_look(heap, zone, class, size);
         if (slot != CUAI_NO_PLACE)

@@ -54,9 +54,9 @@ static CUAI_INLINE cuai_slot_t cuai_plain_look(const cuarena_heap_t *heap,
                         : CUAI_NO_PLACE;
 }
 
-/* As cuai_plain_place, beyond the first zone. */
+/* Goes on in `zones`, those after the first, where that had no room. */
 cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap, uint64_t size,
-                              bool high) CUAI_NOINLINE;
+                              uint32_t class, cuai_zones_t zones, bool high);
 
 /* The owner of the range that serves a request, by the same steps as
  * cuai_place; 0: only a search of all may still find one. */
@@ -69,9 +69,10 @@ static CUAI_INLINE cuai_slot_t cuai_plain_place(const cuarena_heap_t *heap,
         return CUAI_NO_PLACE;
     uint32_t zone = cuai_zones_end(zones, high);
     cuai_slot_t slot = cuai_plain_look(heap, zone, class, size);
-    return CUAI_LIKELY(slot != CUAI_NO_PLACE)
-               ? slot
-               : cuai_plain_search(heap, size, high);
+    if (CUAI_LIKELY(slot != CUAI_NO_PLACE))
+        return slot;
+    zones = cuai_zones_without(zones, zone);
+    return cuai_plain_search(heap, size, class, zones, high);
 }
 
 /* ---- For all --------------------------------------------------------------
