@@ -183,7 +183,7 @@ static void unmap_stretch(cuai_vmm_t *vmm,
     uint64_t begin = offset / vmm->handle_bytes;
     uint64_t end = (offset + bytes) / vmm->handle_bytes;
     cuai_visit_t visit;
-    if (cuai_place_enter(vmm->store.place, &visit) == CUARENA_OK) {
+    if (cuai_store_enter_to_end(&vmm->store, &visit) == CUARENA_OK) {
         unmap_rows(vmm, segment, begin, end);
         cuai_place_leave(&visit);
     }
@@ -232,11 +232,12 @@ static cuarena_status_t get_addresses(cuai_vmm_t *vmm, uint64_t bytes,
     return CUARENA_OK;
 }
 
+/* What is still mapped there, because it may be in use, stays. */
 static void give_addresses(cuai_vmm_t *vmm,
                            const cuarena_memory_segment_t *segment)
 {
     cuai_visit_t visit;
-    if (cuai_place_enter(vmm->store.place, &visit) != CUARENA_OK)
+    if (cuai_store_enter_to_end(&vmm->store, &visit) != CUARENA_OK)
         return;
     free_addresses(vmm, segment->address, segment->reserved_bytes);
     cuai_place_leave(&visit);
