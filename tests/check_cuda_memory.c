@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bits.h"
 #include "memory/memory.h"
@@ -144,6 +145,14 @@ static void expect_unusable(const bench_t *b, uint64_t offset)
     standin_quiet(false);
 }
 
+static uint64_t held_by(cuarena_t *arena)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
+    return stats.held_bytes;
+}
+
 /* ---- vmm -------------------------------------------------------------------
  */
 
@@ -269,8 +278,42 @@ START_TEST(test_vmm_chooses_handles_by_the_size)
     open_memory(&b, handle_cases[_i].options);
     expect_u64(b.memory.facts.handle_bytes, handle_cases[_i].handle);
     expect_u64(b.memory.ops.grain_bytes, handle_cases[_i].handle);
-    expect_u64(b.memory.ops.alignment, handle_cases[_i].handle);
+    ck_assert_uint_le(b.memory.ops.least_bytes, handle_cases[_i].handle);
     close_memory(&b);
+}
+END_TEST
+
+/* The last handle of a segment that keeps its length may be small. */
+START_TEST(test_vmm_dedicated_blocks_take_no_whole_grain)
+{
+    cuarena_config_t config;
+    cuarena_t *arena = NULL;
+    cuarena_block_t block = 0;
+    cuarena_request_t request;
+    cuarena_export_piece_t pieces[2];
+    cuarena_export_t *one = NULL;
+    size_t count = 0;
+    cuarena_request_init(&request);
+    request.dedicated = 1;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(
+        &config,
+        "memory=device,preset=grow,backing=vmm,handle=32MiB,fd=require"));
+    expect_ok(cuarena_create(&config, &arena));
+    expect_ok(cuarena_block_alloc_with(arena, MIB(33), &request, &block));
+    expect_u64(held_by(arena), MIB(34));
+    expect_ok(cuarena_export(arena, block, NULL, pieces, 2, &count, &one));
+    expect_u64(count, 2);
+    expect_u64(pieces[0].handle_bytes, MIB(32));
+    expect_u64(pieces[1].handle_bytes, MIB(2));
+    expect_u64(pieces[1].bytes, MIB(2));
+    for (size_t i = 0; i < count; i++)
+        ck_assert_int_eq(close(pieces[i].fd), 0);
+    expect_ok(cuarena_export_close(arena, &one));
+    expect_ok(cuarena_block_free(arena, block));
+    expect_u64(held_by(arena), 0);
+    expect_ok(cuarena_destroy(&arena));
+    expect_nothing_left();
 }
 END_TEST
 
@@ -594,14 +637,6 @@ static bool survived(cuarena_t *arena, cuarena_status_t status)
                   "an unexpected %s", cuarena_status_name(status));
     ck_assert_ptr_nonnull(last_error_message());
     return false;
-}
-
-static uint64_t held_by(cuarena_t *arena)
-{
-    cuarena_stats_t stats;
-    cuarena_stats_init(&stats);
-    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    return stats.held_bytes;
 }
 
 /* A request that finds no more bytes holds no more than before. */
@@ -1004,6 +1039,7 @@ static void add_memories(Suite *suite)
                    TEST_LIST(test_vmm_grows_and_shrinks_in_place,
                              test_vmm_holes_in_the_middle,
                              test_vmm_works_in_rows,
+                             test_vmm_dedicated_blocks_take_no_whole_grain,
                              test_vmm_sets_fewer_addresses_aside_when_refused));
     add_rows(suite, "handles", test_vmm_chooses_handles_by_the_size,
              COUNT_OF(handle_cases));
