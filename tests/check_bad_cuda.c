@@ -81,7 +81,7 @@ static const bad_options_t bad_options[] = {
     {"memory=pinned,device_only=maybe", BAD, {"device_only", "'maybe'"}, NULL},
     {DEVICE "mapped=0", BAD, {"mapped: '0'", "memory=pinned"}, NULL},
     {DEVICE "write_combined=1", BAD, {"write_combined: '1'", "pinned"}, NULL},
-    {DEVICE "portable=1", BAD, {"portable: '1'", "memory=pinned"}, NULL},
+    {DEVICE "portable=0", BAD, {"portable: '0'", "memory=pinned"}, NULL},
     {DEVICE "device_only=1", BAD, {"device_only: '1'", "device"}, NULL},
     {DEVICE "marker=soon", BAD, {"marker", "'soon'", "eager"}, NULL},
     /* Sizes. */
