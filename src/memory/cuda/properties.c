@@ -252,6 +252,7 @@ static cuarena_status_t choose_size(cuai_vmm_t *vmm,
     if (config->handle_bytes == 0)
         asked = cuai_max(least, cuai_min(asked, most));
     vmm->handle_bytes = cuai_max(asked, config->alignment);
+    vmm->least_bytes = cuai_max(least, config->alignment);
     bool open_ended = config->reserve_bytes == 0 &&
                       config->limit.unit != CUARENA_AMOUNT_BYTES;
     vmm->least_reserve = open_ended ? place->facts.total_bytes : 0;
