@@ -411,6 +411,13 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
 
 /* ---- Releasing --------------------------------------------------------- */
 
+/* Nobody will read the bytes again: the device is gone, or stayed with the
+ * process that this one was forked from. */
+static bool is_moot(cuarena_status_t status)
+{
+    return status == CUARENA_LOST || status == CUARENA_NO_DEVICE;
+}
+
 /* The block must not be handed out again before its bytes are 0. */
 static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_found_t found,
                                       uint32_t number)
@@ -420,7 +427,7 @@ static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_found_t found,
     cuarena_status_t status = zero_block(arena, found, number);
     if (status == CUARENA_OK)
         status = cuai_stream_note_free(arena, number);
-    if (status != CUARENA_OK) {
+    if (status != CUARENA_OK && !is_moot(status)) {
         r->flags &= (uint8_t)~CUAI_BLOCK_ENDING;
         cuai_clear_moving(arena, found);
         return status;
