@@ -1,6 +1,7 @@
 #include "context.h"
 
 #include "call.h"
+#include "event.h"
 #include "memory.h"
 #include "pool.h"
 #include "stream.h"
@@ -113,8 +114,12 @@ static void kill_of(sd_object_kind_t kind, const sd_context_t *context)
 {
     for (sd_object_t *object = sd_objects(kind); object != NULL;
          object = object->next) {
-        if (object->context == context && kind != SD_CONTEXT_OBJECT)
-            object->alive = false;
+        if (object->context != context || !object->alive ||
+            kind == SD_CONTEXT_OBJECT)
+            continue;
+        if (kind == SD_EVENT_OBJECT)
+            sd_clock_free(&((sd_event_t *)(void *)object)->clock);
+        object->alive = false;
     }
 }
 
