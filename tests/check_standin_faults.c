@@ -14,9 +14,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* AddressSanitizer would turn the crash that a test waits for into an exit. */
+/* Sanitizers would turn the crash that a test waits for into an exit. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
+{
+    return "handle_segv=0";
+}
+
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
 {
     return "handle_segv=0";
 }
