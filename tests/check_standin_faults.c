@@ -956,7 +956,7 @@ static void add_crashes(Suite *suite)
         test_dead_context_crashes, test_stream_of_a_dead_context_crashes,
         test_handle_of_another_kind_crashes, test_wait_that_cannot_end_crashes);
     TCase *tcase = tcase_create("crashes");
-    tcase_add_checked_fixture(tcase, one_device, NULL);
+    tcase_add_checked_fixture(tcase, lost_device, NULL);
     for (; *crashes != NULL; crashes++)
         tcase_add_test_raise_signal(tcase, *crashes, SIGABRT);
     tcase_add_test_raise_signal(
@@ -1001,7 +1001,7 @@ int main(void)
                   test_pinned_memory_freed_in_use,
                   test_kernels_parameter_freed_in_use, test_sticky_errors_stay,
                   test_a_device_is_lost, test_work_fails_late));
-    tcase_add_checked_fixture(lost, one_device, NULL);
+    tcase_add_checked_fixture(lost, lost_device, NULL);
     add_crashes(suite);
     suite_add_list(suite, "lacking",
                    TEST_LIST(test_driver_without_virtual_memory_pools_and_so_on,
