@@ -206,7 +206,9 @@ static void settle(void)
         return;
     for (size_t i = 0; i < lines.observed.count; i++) {
         sd_tick_t tick = lines.observed.ticks[i];
-        lines.list[tick.line]->settled = tick.at;
+        sd_line_t *line = lines.list[tick.line];
+        if (tick.at > line->settled) /* another thread may have seen more */
+            line->settled = tick.at;
     }
     lines.observed.count = 0;
 }
