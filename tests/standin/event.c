@@ -29,6 +29,11 @@ static double seconds(void)
 
 /* ---- Life -------------------------------------------------------------- */
 
+static void end(sd_object_t *object)
+{
+    sd_clock_free(&((sd_event_t *)(void *)object)->clock);
+}
+
 static CUresult create(CUevent *handle, unsigned flags)
 {
     const unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING;
@@ -36,6 +41,7 @@ static CUresult create(CUevent *handle, unsigned flags)
         return CUDA_ERROR_INVALID_VALUE;
     sd_event_t *event =
         sd_object_new(SD_EVENT_OBJECT, sizeof(*event), sd_context_current());
+    event->object.end = end;
     event->flags = flags;
     *handle = (CUevent)(void *)event;
     return CUDA_SUCCESS;
@@ -43,9 +49,7 @@ static CUresult create(CUevent *handle, unsigned flags)
 
 static CUresult destroy(CUevent handle)
 {
-    sd_event_t *event = sd_event_get(handle);
-    sd_clock_free(&event->clock);
-    sd_object_kill(&event->object);
+    sd_object_kill(&sd_event_get(handle)->object);
     return CUDA_SUCCESS;
 }
 
@@ -155,5 +159,8 @@ SD_ENTRY(cuEventQuery, cuEventQuery, (CUevent event), query(event))
 SD_ENTRY(cuEventSynchronize, cuEventSynchronize, (CUevent event),
          synchronize(event))
 SD_ENTRY(cuEventElapsedTime, cuEventElapsedTime,
+         (float *milliseconds, CUevent from, CUevent to),
+         elapsed(milliseconds, from, to))
+SD_ENTRY(cuEventElapsedTime_v2, cuEventElapsedTime_v2,
          (float *milliseconds, CUevent from, CUevent to),
          elapsed(milliseconds, from, to))
