@@ -7,6 +7,8 @@
  *   cuarena/heap.h    the offsets-only heap, usable on its own
  *   cuarena/memory.h  the contract for bytes: where segments come from
  *   cuarena/arena.h   arenas: pointers and blocks of real memory
+ *   cuarena/device.h  arenas on devices: what they got, exports
+ *   cuarena/driver.h  the driver that was found, and its devices
  *   cuarena/streams.h memory that streams of a device may still be using
  *
  * The header is the reference manual. It needs C11 or C++17 and nothing else.
@@ -16,6 +18,8 @@
 
 #include "cuarena/arena.h"
 #include "cuarena/base.h"
+#include "cuarena/device.h"
+#include "cuarena/driver.h"
 #include "cuarena/heap.h"
 #include "cuarena/memory.h"
 #include "cuarena/streams.h"

@@ -32,20 +32,25 @@ void expect_sound_at(const fixture_t *f, const char *file, int line)
     (KIND_READABLE | KIND_GIVES_BACK | KIND_RESIZES | KIND_DEDICATES)
 
 const arena_kind_t arena_kinds[ARENA_KIND_COUNT] = {
-    {"pool-pageable", CUARENA_PRESET_POOL, CUARENA_MEMORY_PAGEABLE, ALL_TRAITS},
+    {"pool-pageable", CUARENA_PRESET_POOL, CUARENA_MEMORY_PAGEABLE, ALL_TRAITS,
+     0, 0},
     {"pool-none", CUARENA_PRESET_POOL, CUARENA_MEMORY_NONE,
-     ALL_TRAITS & ~KIND_READABLE},
-    {"pool-bytes", CUARENA_PRESET_POOL, CUARENA_MEMORY_BYTES, KIND_READABLE},
-    {"pool-custom", CUARENA_PRESET_POOL, CUARENA_MEMORY_CUSTOM, ALL_TRAITS},
+     ALL_TRAITS & ~KIND_READABLE, 0, 0},
+    {"pool-bytes", CUARENA_PRESET_POOL, CUARENA_MEMORY_BYTES, KIND_READABLE, 0,
+     0},
+    {"pool-custom", CUARENA_PRESET_POOL, CUARENA_MEMORY_CUSTOM, ALL_TRAITS, 0,
+     0},
     {"grow-pageable", CUARENA_PRESET_GROW, CUARENA_MEMORY_PAGEABLE,
-     (ALL_TRAITS & ~KIND_RESIZES) | KIND_GROWS},
+     (ALL_TRAITS & ~KIND_RESIZES) | KIND_GROWS, 0, 0},
     {"grow-none", CUARENA_PRESET_GROW, CUARENA_MEMORY_NONE,
-     KIND_GIVES_BACK | KIND_DEDICATES | KIND_GROWS},
+     KIND_GIVES_BACK | KIND_DEDICATES | KIND_GROWS, 0, 0},
     {"grow-bytes", CUARENA_PRESET_GROW, CUARENA_MEMORY_BYTES,
-     KIND_READABLE | KIND_GROWS},
+     KIND_READABLE | KIND_GROWS, 0, 0},
     {"grow-custom", CUARENA_PRESET_GROW, CUARENA_MEMORY_CUSTOM,
-     (ALL_TRAITS & ~KIND_RESIZES) | KIND_GROWS},
+     (ALL_TRAITS & ~KIND_RESIZES) | KIND_GROWS, 0, 0},
 };
+
+const arena_reach_t *arena_reach;
 
 cuarena_amount_t amount_of_bytes(uint64_t bytes)
 {
@@ -54,7 +59,10 @@ cuarena_amount_t amount_of_bytes(uint64_t bytes)
 
 static void prepare_bytes(fixture_t *f, uint64_t bytes)
 {
-    f->bytes = aligned_alloc(4096, bytes);
+    const int32_t kind = f->kind->bytes_kind;
+    f->bytes = kind == CUARENA_BYTES_HOST ? aligned_alloc(4096, bytes)
+                                          : arena_reach->take(kind, bytes);
+    f->config.bytes_kind = kind;
     ck_assert_ptr_nonnull(f->bytes);
     f->bytes_size = bytes;
     f->config.bytes = f->bytes;
@@ -85,6 +93,7 @@ void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
     cuarena_config_init(&f->config);
     f->config.preset = kind->preset;
     f->config.memory = kind->memory;
+    f->config.backing = kind->backing;
     f->config.pool = amount_of_bytes(bytes);
     if (kind->preset == CUARENA_PRESET_GROW)
         f->config.limit = amount_of_bytes(bytes);
@@ -112,7 +121,10 @@ void fixture_open(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
 
 void fixture_release(fixture_t *f)
 {
-    free(f->bytes);
+    if (f->bytes != NULL && f->kind->bytes_kind != CUARENA_BYTES_HOST)
+        arena_reach->give(f->kind->bytes_kind, f->bytes);
+    else
+        free(f->bytes);
     f->bytes = NULL;
     if (f->kind->memory == CUARENA_MEMORY_CUSTOM)
         expect_memory_clean(&f->memory);
@@ -507,10 +519,37 @@ uint64_t painted_until(const void *address, uint64_t bytes, uint64_t seed)
     return bytes;
 }
 
+/* A copy of contents that the CPU can look at: the contents themselves, or
+ * what was read into memory of the test's own. */
+static void *look(const fixture_t *f, const void *address, uint64_t bytes)
+{
+    if (!(f->kind->traits & KIND_DEVICE))
+        return (void *)(uintptr_t)address;
+    void *copy = malloc(bytes + 1);
+    ck_assert_ptr_nonnull(copy);
+    arena_reach->read(copy, address, bytes);
+    return copy;
+}
+
+static void look_away(const fixture_t *f, void *copy)
+{
+    if (f->kind->traits & KIND_DEVICE)
+        free(copy);
+}
+
 void paint(const fixture_t *f, void *address, uint64_t bytes, uint64_t seed)
 {
-    if (f->kind->traits & KIND_READABLE)
+    if (!(f->kind->traits & KIND_READABLE))
+        return;
+    if (!(f->kind->traits & KIND_DEVICE)) {
         paint_bytes(address, bytes, seed);
+        return;
+    }
+    void *copy = malloc(bytes + 1);
+    ck_assert_ptr_nonnull(copy);
+    paint_bytes(copy, bytes, seed);
+    arena_reach->write(address, copy, bytes);
+    free(copy);
 }
 
 void expect_painted(const fixture_t *f, const void *address, uint64_t bytes,
@@ -518,21 +557,37 @@ void expect_painted(const fixture_t *f, const void *address, uint64_t bytes,
 {
     if (!(f->kind->traits & KIND_READABLE))
         return;
-    uint64_t until = painted_until(address, bytes, seed);
+    void *copy = look(f, address, bytes);
+    uint64_t until = painted_until(copy, bytes, seed);
     ck_assert_msg(
         until == bytes, "%s: contents differ from byte %llu of %llu on",
         f->kind->name, (unsigned long long)until, (unsigned long long)bytes);
+    look_away(f, copy);
 }
 
 void expect_zero(const fixture_t *f, const void *address, uint64_t bytes)
 {
     if (!(f->kind->traits & KIND_READABLE))
         return;
-    const unsigned char *at = address;
+    unsigned char *at = look(f, address, bytes);
     for (uint64_t i = 0; i < bytes; i++)
         if (at[i] != 0)
             ck_abort_msg("%s: byte %llu is 0x%02x, expected 0", f->kind->name,
                          (unsigned long long)i, at[i]);
+    look_away(f, at);
+}
+
+void fill_with(const fixture_t *f, void *address, uint64_t bytes, int value)
+{
+    if (!(f->kind->traits & KIND_DEVICE)) {
+        memset(address, value, bytes);
+        return;
+    }
+    void *copy = malloc(bytes);
+    ck_assert_ptr_nonnull(copy);
+    memset(copy, value, bytes);
+    arena_reach->write(address, copy, bytes);
+    free(copy);
 }
 
 /* ---- Running ----------------------------------------------------------- */

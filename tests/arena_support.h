@@ -36,18 +36,31 @@ cuarena_error_info_t last_error(void);
 
 /* ---- Fixtures ---------------------------------------------------------- */
 
-#define KIND_READABLE 1u   /* the test may read and write blocks */
-#define KIND_GIVES_BACK 2u /* trim gives bytes back */
-#define KIND_GROWS 4u      /* holds nothing until it must */
-#define KIND_RESIZES 8u    /* resize_pool is offered */
-#define KIND_DEDICATES 16u /* blocks with a segment of their own */
+#define KIND_READABLE 1u     /* blocks have contents */
+#define KIND_GIVES_BACK 2u   /* trim gives bytes back */
+#define KIND_GROWS 4u        /* holds nothing until it must */
+#define KIND_RESIZES 8u      /* resize_pool is offered */
+#define KIND_DEDICATES 16u   /* blocks with a segment of their own */
+#define KIND_GIVES_WHOLE 32u /* trim gives whole segments back, no less */
+#define KIND_DEVICE 64u      /* the CPU reaches contents by arena_reach only */
 
 typedef struct arena_kind {
     const char *name;
     int32_t preset;
     int32_t memory;
     uint32_t traits;
+    int32_t backing;    /* of device memory */
+    int32_t bytes_kind; /* of the caller's bytes */
 } arena_kind_t;
+
+/* How tests reach what the CPU cannot; set by programs with such kinds. */
+typedef struct arena_reach {
+    void (*write)(void *to, const void *from, uint64_t bytes);
+    void (*read)(void *to, const void *from, uint64_t bytes);
+    void *(*take)(int32_t bytes_kind, uint64_t bytes);
+    void (*give)(int32_t bytes_kind, void *bytes);
+} arena_reach_t;
+extern const arena_reach_t *arena_reach;
 
 /* Every preset on every memory that there is. */
 extern const arena_kind_t arena_kinds[];
@@ -156,6 +169,8 @@ void paint(const fixture_t *f, void *address, uint64_t bytes, uint64_t seed);
 void expect_painted(const fixture_t *f, const void *address, uint64_t bytes,
                     uint64_t seed);
 void expect_zero(const fixture_t *f, const void *address, uint64_t bytes);
+/* All bytes the same. */
+void fill_with(const fixture_t *f, void *address, uint64_t bytes, int value);
 /* The same for plain memory; the index of the first wrong byte, or `bytes`. */
 void paint_bytes(void *address, uint64_t bytes, uint64_t seed);
 uint64_t painted_until(const void *address, uint64_t bytes, uint64_t seed);

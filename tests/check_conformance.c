@@ -2,14 +2,27 @@
  * One list of behaviours that every arena has, whatever its preset and its
  * memory: each test runs once per row of arena_kinds. A kind that comes later
  * needs a row there and no more.
+ *
+ * With CUARENA_TEST_CUDA it is another program, of the kinds whose memory a
+ * driver gives (support/cuda_kinds.h).
  */
 #include "arena_support.h"
+
+#if defined(CUARENA_TEST_CUDA)
+#include "support/cuda_kinds.h"
+#define KINDS cuda_kinds
+#define KIND_ROWS CUDA_KIND_COUNT
+#define EACH MIB(2)
+#else
+#define KINDS arena_kinds
+#define KIND_ROWS ARENA_KIND_COUNT
+#define EACH KIB(64)
+#endif
 
 #include <stdio.h>
 #include <string.h>
 
 #define COUNT 8
-#define EACH KIB(64)
 #define POOL (COUNT * EACH)
 
 static char untouched_byte;
@@ -23,14 +36,14 @@ static int has(const fixture_t *f, uint32_t trait)
 /* An arena that holds all it may in one range, so that rows are sure. */
 static void open_kind(fixture_t *f, int row)
 {
-    fixture_open(f, &arena_kinds[row], POOL);
+    fixture_open(f, &KINDS[row], POOL);
     drop(f, take(f, POOL));
     step_ok(f, cuarena_reset_peaks(f->arena));
 }
 
 static void open_with_stable(fixture_t *f, int row, uint64_t stable)
 {
-    fixture_prepare(f, &arena_kinds[row], POOL);
+    fixture_prepare(f, &KINDS[row], POOL);
     f->config.stable = amount_of_bytes(stable);
     fixture_create(f);
 }
@@ -51,7 +64,7 @@ START_TEST(test_addresses_are_aligned_and_apart)
 {
     fixture_t f;
     char *pointers[40];
-    fixture_open(&f, &arena_kinds[_i], POOL);
+    fixture_open(&f, &KINDS[_i], POOL);
     for (uint64_t i = 0; i < COUNT_OF(pointers); i++) {
         pointers[i] = take(&f, 1 + i * 97);
         expect_u64((uint64_t)(uintptr_t)pointers[i] % 256, 0);
@@ -70,7 +83,7 @@ START_TEST(test_zero_bytes)
 {
     fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, &arena_kinds[_i], POOL);
+    fixture_open(&f, &KINDS[_i], POOL);
     step_ok(&f, cuarena_alloc(f.arena, 0, &pointer));
     ck_assert_ptr_null(pointer);
     cuarena_block_t block = take_block(&f, 0);
@@ -126,7 +139,7 @@ START_TEST(test_exhaustion)
 {
     fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, &arena_kinds[_i], POOL);
+    fixture_open(&f, &KINDS[_i], POOL);
     step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), exhausted(&f));
     void *all = take(&f, POOL);
     step(&f, cuarena_alloc(f.arena, 1, &pointer), exhausted(&f));
@@ -172,7 +185,7 @@ START_TEST(test_limit_of_live_bytes)
 {
     fixture_t f;
     void *pointer = UNTOUCHED;
-    fixture_open(&f, &arena_kinds[_i], POOL);
+    fixture_open(&f, &KINDS[_i], POOL);
     expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE,
                                 amount_of_bytes(2 * EACH), NULL));
     void *first = take(&f, EACH);
@@ -187,7 +200,7 @@ END_TEST
 START_TEST(test_wrong_pointers_are_stale)
 {
     fixture_t f;
-    fixture_open(&f, &arena_kinds[_i], POOL);
+    fixture_open(&f, &KINDS[_i], POOL);
     char *pointer = take(&f, KIB(4));
     step(&f, cuarena_free(f.arena, pointer + 1), CUARENA_STALE);
     step(&f, cuarena_free(f.arena, pointer + 256), CUARENA_STALE);
@@ -204,8 +217,8 @@ END_TEST
 START_TEST(test_wrong_ids_are_stale)
 {
     fixture_t f, other;
-    fixture_open(&f, &arena_kinds[_i], POOL);
-    fixture_open(&other, &arena_kinds[_i], POOL);
+    fixture_open(&f, &KINDS[_i], POOL);
+    fixture_open(&other, &KINDS[_i], POOL);
     cuarena_block_t gone = take_block(&f, 256);
     drop_block(&f, gone);
     cuarena_block_t again = take_block(&f, 256);
@@ -228,7 +241,7 @@ START_TEST(test_resize_keeps_contents)
 {
     fixture_t f;
     void *now = NULL;
-    fixture_open(&f, &arena_kinds[_i], POOL);
+    fixture_open(&f, &KINDS[_i], POOL);
     void *pointer = take(&f, EACH);
     void *fence = take(&f, 256);
     paint(&f, pointer, EACH, 1);
@@ -346,7 +359,7 @@ START_TEST(test_dedicated_block)
     fixture_t f;
     void *pointer = NULL;
     cuarena_request_t request;
-    fixture_prepare(&f, &arena_kinds[_i], POOL);
+    fixture_prepare(&f, &KINDS[_i], POOL);
     if (has(&f, KIND_GROWS) && has(&f, KIND_DEDICATES))
         f.config.limit = amount_of_bytes(2 * POOL);
     fixture_create(&f);
@@ -375,7 +388,7 @@ START_TEST(test_adopted_block)
 {
     fixture_t f;
     cuarena_block_t block = 0, other = 77;
-    fixture_open(&f, &arena_kinds[_i], POOL);
+    fixture_open(&f, &KINDS[_i], POOL);
     step_ok(&f, cuarena_adopt(f.arena, foreign, sizeof foreign, 0, &block));
     step(&f, cuarena_adopt(f.arena, foreign, 256, 0, &other),
          CUARENA_BAD_ARGUMENT);
@@ -397,7 +410,7 @@ START_TEST(test_trim_and_take_again)
     uint64_t given = 77;
     open_kind(&f, _i);
     step_ok(&f, cuarena_trim(f.arena, 0, &given));
-    expect_u64(given, has(&f, KIND_GIVES_BACK) ? POOL : 0);
+    expect_u64(given, has(&f, KIND_GIVES_BACK | KIND_GIVES_WHOLE) ? POOL : 0);
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).held_bytes, POOL - given);
     drop(&f, take(&f, POOL));
     fixture_close(&f);
@@ -430,7 +443,7 @@ START_TEST(test_reset_ends_everything)
 {
     fixture_t f;
     void *held = NULL;
-    fixture_open(&f, &arena_kinds[_i], POOL);
+    fixture_open(&f, &KINDS[_i], POOL);
     void *pointer = take(&f, EACH);
     cuarena_block_t block = take_block(&f, EACH);
     step_ok(&f, cuarena_block_pin(f.arena, block, &held));
@@ -551,7 +564,7 @@ START_TEST(test_tags_count_their_blocks)
     void *pointer = NULL;
     cuarena_request_t request;
     const char *name = NULL;
-    fixture_open(&f, &arena_kinds[_i], POOL);
+    fixture_open(&f, &KINDS[_i], POOL);
     cuarena_request_init(&request);
     expect_ok(cuarena_tag(f.arena, "kv-cache", &request.tag));
     step_ok(&f, cuarena_alloc_with(f.arena, 1000, &request, &pointer));
@@ -598,7 +611,7 @@ START_TEST(test_events_agree_with_the_statistics)
     fixture_t f;
     counts_t counts = {{0}, {0}};
     void *pointer = NULL;
-    fixture_open(&f, &arena_kinds[_i], POOL);
+    fixture_open(&f, &KINDS[_i], POOL);
     expect_ok(cuarena_set_event_listener(f.arena, count_event, &counts));
     pointer = take(&f, 300);
     step_ok(&f, cuarena_resize(f.arena, pointer, 5000, &pointer));
@@ -623,7 +636,7 @@ START_TEST(test_destroy_tells_the_leaks)
     fixture_t f;
     cuarena_request_t request;
     void *pointer = NULL;
-    fixture_open(&f, &arena_kinds[_i], POOL);
+    fixture_open(&f, &KINDS[_i], POOL);
     cuarena_request_init(&request);
     expect_ok(cuarena_tag(f.arena, "leaky", &request.tag));
     step_ok(&f, cuarena_alloc_with(f.arena, 1000, &request, &pointer));
@@ -641,14 +654,14 @@ START_TEST(test_zero_modes)
 {
     fixture_t f;
     int32_t mode = zero_modes[_i % 4];
-    fixture_prepare(&f, &arena_kinds[_i / 4], POOL);
+    fixture_prepare(&f, &KINDS[_i / 4], POOL);
     f.config.zero = mode;
     if (!has(&f, KIND_READABLE) && mode != CUARENA_ZERO_NEVER) {
         expect_status(cuarena_create(&f.config, &f.arena), CUARENA_UNSUPPORTED);
         return;
     }
     if (f.bytes != NULL)
-        memset(f.bytes, 0xa5, f.bytes_size);
+        fill_with(&f, f.bytes, f.bytes_size, 0xa5);
     fixture_create(&f);
     void *pointer = take(&f, POOL);
     if (mode == CUARENA_ZERO_CREATE || mode == CUARENA_ZERO_ALLOC)
@@ -673,17 +686,17 @@ START_TEST(test_options_as_text)
 {
     fixture_t f;
     char text[128];
-    int32_t memory = arena_kinds[_i].memory;
+    int32_t memory = KINDS[_i].memory;
     if (memory > CUARENA_MEMORY_NONE)
         return;
-    fixture_prepare(&f, &arena_kinds[_i], POOL);
+    fixture_prepare(&f, &KINDS[_i], POOL);
     cuarena_config_init(&f.config);
     snprintf(text, sizeof text,
              "preset=%s,memory=%s,pool=512KiB,limit=1M,alignment=512,name=x",
-             preset_names[arena_kinds[_i].preset],
+             preset_names[KINDS[_i].preset],
              memory_names[memory - CUARENA_MEMORY_PAGEABLE]);
     expect_ok(cuarena_config_parse(&f.config, text));
-    ck_assert_int_eq(f.config.preset, arena_kinds[_i].preset);
+    ck_assert_int_eq(f.config.preset, KINDS[_i].preset);
     ck_assert_int_eq(f.config.memory, memory);
     expect_u64(f.config.alignment, 512);
     fixture_create(&f);
@@ -702,7 +715,7 @@ static void add_behaviours(Suite *suite, const char *name,
 {
     TCase *tcase = new_case(suite, name);
     for (; *tests != NULL; tests++)
-        add_test_per_kind(tcase, *tests);
+        tcase_add_loop_test(tcase, *tests, 0, KIND_ROWS);
 }
 
 int main(void)
@@ -740,6 +753,10 @@ int main(void)
                   test_events_agree_with_the_statistics,
                   test_destroy_tells_the_leaks, test_options_as_text));
     tcase_add_loop_test(new_case(suite, "zero modes"), test_zero_modes, 0,
-                        4 * ARENA_KIND_COUNT);
+                        4 * KIND_ROWS);
+#if defined(CUARENA_TEST_CUDA)
+    return cuda_kinds_main(suite);
+#else
     return suite_main(suite);
+#endif
 }

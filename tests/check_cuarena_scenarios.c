@@ -5,8 +5,14 @@
  * cuArena's four sorts of memory are played by the memories that there are: a
  * row of the table below says which sorts a memory can stand for. A memory
  * that comes later needs a row and no more.
+ *
+ * With CUARENA_TEST_CUDA it is another program, in which each sort is played by
+ * the memory that it stands for.
  */
 #include "arena_support.h"
+#if defined(CUARENA_TEST_CUDA)
+#include "support/cuda_kinds.h"
+#endif
 
 #define DEVICE 1u   /* its bytes need not be readable here */
 #define MANAGED 2u  /* readable by the host too */
@@ -17,10 +23,19 @@ static const struct {
     const arena_kind_t *kind;
     unsigned stands_for;
 } memories[] = {
+#if defined(CUARENA_TEST_CUDA)
+    {&cuda_kinds[CUDA_POOL_VMM], DEVICE},
+    {&cuda_kinds[CUDA_POOL_MALLOC], DEVICE},
+    {&cuda_kinds[CUDA_POOL_ASYNC], DEVICE},
+    {&cuda_kinds[CUDA_POOL_MANAGED], MANAGED},
+    {&cuda_kinds[CUDA_POOL_PINNED], PINNED},
+    {&arena_kinds[0], PAGEABLE},
+#else
     {&arena_kinds[0], DEVICE | MANAGED | PINNED | PAGEABLE},
     {&arena_kinds[1], DEVICE},
     {&arena_kinds[2], DEVICE | MANAGED | PINNED},
     {&arena_kinds[3], DEVICE | MANAGED | PINNED},
+#endif
 };
 #define MEMORY_COUNT ((int)COUNT_OF(memories))
 
@@ -664,5 +679,9 @@ int main(void)
     add_pools(suite);
     add_more_pools(suite);
     add_regions(suite);
+#if defined(CUARENA_TEST_CUDA)
+    return cuda_kinds_main(suite);
+#else
     return suite_main(suite);
+#endif
 }

@@ -79,6 +79,7 @@ END_TEST
 static const cuarena_status_t answers[][2] = {
     {CUARENA_OUT_OF_MEMORY, CUARENA_OUT_OF_MEMORY},
     {CUARENA_DRIVER, CUARENA_DRIVER},
+    {CUARENA_LOST, CUARENA_LOST},
     {CUARENA_BAD_ARGUMENT, CUARENA_DRIVER},
     {CUARENA_UNSUPPORTED, CUARENA_DRIVER},
     {-1, CUARENA_DRIVER},
@@ -119,6 +120,56 @@ START_TEST(test_custom_query_may_say_busy)
     expect_status(memory.ops.query(memory.user, NULL), CUARENA_BUSY);
     expect_status(memory.ops.wait(memory.user, NULL, NULL, 1), CUARENA_DRIVER);
     guest.status = CUARENA_OK;
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+/* The pieces that guest_export says there are. */
+static size_t guest_pieces;
+
+static cuarena_status_t guest_export(void *user,
+                                     const cuarena_memory_segment_t *segment,
+                                     uint64_t offset, uint64_t bytes,
+                                     cuarena_export_piece_t *pieces,
+                                     size_t capacity, size_t *count_out)
+{
+    guest_t *self = user;
+    if (capacity != 0)
+        pieces[0] = (cuarena_export_piece_t){
+            .fd = 33, .offset = segment->address + offset, .bytes = bytes};
+    *count_out = guest_pieces;
+    return self->status;
+}
+
+START_TEST(test_custom_export_is_passed_on_and_checked)
+{
+    guest_table.export_range = guest_export;
+    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_CUSTOM);
+    const cuarena_memory_ops_t *ops = &memory.ops;
+    cuarena_memory_segment_t s = memory_got(&memory, 4096, 8192);
+    cuarena_export_piece_t piece = {0};
+    size_t count = 9;
+    guest_pieces = 1;
+    expect_ok(ops->export_range(memory.user, &s, 256, 512, &piece, 1, &count));
+    expect_u64(count, 1);
+    expect_u64(piece.offset, s.address + 256);
+    guest_pieces = 2;
+    expect_ok(ops->export_range(memory.user, &s, 256, 512, NULL, 0, &count));
+    expect_u64(count, 2);
+    expect_status(
+        ops->export_range(memory.user, &s, 256, 512, &piece, 1, &count),
+        CUARENA_DRIVER);
+    expect_message("guest", "export_range", "2 pieces");
+    guest_pieces = 0;
+    expect_status(ops->export_range(memory.user, &s, 256, 512, NULL, 0, &count),
+                  CUARENA_DRIVER);
+    guest.status = CUARENA_UNSUPPORTED;
+    expect_status(
+        ops->export_range(memory.user, &s, 256, 512, &piece, 1, &count),
+        CUARENA_DRIVER);
+    expect_u64(count, 2);
+    guest.status = CUARENA_OK;
+    memory_give_back(&memory, &s);
     cuai_memory_close(&memory);
 }
 END_TEST
@@ -198,6 +249,9 @@ static const fault_t faults[] = {
     FAULT(properties, 0x100, "properties 0x100"),
     FAULT(zero, 1, "zero 1"),
     FAULT(grain_bytes, 0, "grain_bytes 0"),
+    FAULT(least_bytes, 128, "least_bytes 128"),
+    FAULT(least_bytes, 768, "least_bytes 768"),
+    FAULT(least_bytes, 1 << 20, "least_bytes 1048576"),
     FAULT(grain_bytes, 5000, "grain_bytes 5000"),
     FAULT(grain_bytes, 128, "grain_bytes 128"),
     FAULT(alignment, 0, "alignment 0"),
@@ -260,6 +314,7 @@ int main(void)
         suite, "custom",
         TEST_LIST(test_custom_passes_everything_on, test_custom_table_is_copied,
                   test_custom_smallest_table, test_custom_query_may_say_busy,
+                  test_custom_export_is_passed_on_and_checked,
                   test_custom_relocate_counts_no_more_than_there_are,
                   test_custom_without_a_table)));
     add_rows(suite, "failures", test_custom_failures_name_memory_and_function,

@@ -45,6 +45,20 @@ START_TEST(test_config_init_gives_the_documented_defaults)
     ck_assert_int_eq(config.zero, CUARENA_ZERO_NEVER);
     ck_assert_int_eq(config.placement, CUARENA_PLACEMENT_DEFAULT);
     ck_assert_int_eq(config.compact_on_oom, 0);
+    ck_assert_int_eq(config.device, 0);
+    ck_assert_ptr_null(config.context);
+    ck_assert_int_eq(config.backing, CUARENA_BACKING_AUTO);
+    ck_assert_int_eq(config.fd, CUARENA_PROPERTY_OFF);
+    ck_assert_int_eq(config.rdma, CUARENA_PROPERTY_OFF);
+    ck_assert_int_eq(config.fabric, CUARENA_PROPERTY_OFF);
+    ck_assert_int_eq(config.peers, CUARENA_PROPERTY_OFF);
+    expect_u64(config.handle_bytes, 0);
+    ck_assert_int_eq(config.mapped, 1);
+    ck_assert_int_eq(config.write_combined, 0);
+    ck_assert_int_eq(config.portable, 1);
+    ck_assert_int_eq(config.device_only, 0);
+    ck_assert_int_eq(config.marker, CUARENA_MARKER_LATE);
+    ck_assert_int_eq(config.bytes_kind, CUARENA_BYTES_HOST);
     ck_assert_ptr_null(config.bytes);
     ck_assert_ptr_null(config.ops);
     expect_text(config.name, "");
@@ -104,6 +118,24 @@ static const char *const accepted_values[][3] = {
     {"zero", "free", NULL},
     {"placement", "low", NULL},
     {"compact_on_oom", "1", NULL},
+    {"memory", "device", NULL},
+    {"memory", "managed", NULL},
+    {"memory", "pinned", NULL},
+    {"device", "0", NULL},
+    {"device", "1023", NULL},
+    {"backing", "auto", NULL},
+    {"backing", "async", NULL},
+    {"fd", "require", NULL},
+    {"rdma", "try", NULL},
+    {"fabric", "off", NULL},
+    {"peers", "require", NULL},
+    {"handle", "0", NULL},
+    {"handle", "64GiB", NULL},
+    {"mapped", "0", NULL},
+    {"write_combined", "1", NULL},
+    {"portable", "0", NULL},
+    {"device_only", "1", NULL},
+    {"marker", "eager", NULL},
     {"name", "", NULL},
     {"name", "an arena, of = 31 bytes in all.", NULL},
 };
@@ -126,7 +158,7 @@ static const char *const refused_values[][3] = {
     {"preset", ",", "pool, grow"},
     {"memory", "bytes", "pageable, none"},
     {"memory", "custom", "pageable, none"},
-    {"memory", "device", "pageable, none"},
+    {"memory", "gpu", "pageable, none, device, managed, pinned"},
     {"pool", "0", "out of range"},
     {"pool", "0%", "out of range"},
     {"pool", "256T", "below 256TiB"},
@@ -153,6 +185,21 @@ static const char *const refused_values[][3] = {
     {"placement", "worst", "default, best, low"},
     {"compact_on_oom", "2", "0, 1"},
     {"compact_on_oom", "true", "0, 1"},
+    {"device", "1024", "0 to 1023"},
+    {"device", "-1", "is negative"},
+    {"device", "gpu0", "does not begin"},
+    {"backing", "cudaMalloc", "auto, vmm, malloc, async"},
+    {"fd", "1", "off, try, require"},
+    {"rdma", "on", "off, try, require"},
+    {"fabric", "", "off, try, require"},
+    {"peers", "all", "off, try, require"},
+    {"handle", "3MiB", "is no power of two"},
+    {"handle", "128GiB", "out of range"},
+    {"mapped", "yes", "0, 1"},
+    {"write_combined", "2", "0, 1"},
+    {"portable", "-", "0, 1"},
+    {"device_only", "01", "0, 1"},
+    {"marker", "never", "late, eager"},
     {"name", "a name of thirty-two bytes, sure", "is too long"},
 };
 
@@ -321,7 +368,7 @@ START_TEST(test_option_info_defaults_are_accepted_and_are_the_defaults)
                       "%s: no sentence", info.key);
         ck_assert_ptr_nonnull(info.type);
     }
-    expect_u64(index, 14);
+    expect_u64(index, 26);
 }
 END_TEST
 
@@ -347,7 +394,7 @@ START_TEST(test_option_info_bad_arguments)
 {
     cuarena_option_info_t info;
     cuarena_option_info_init(&info);
-    expect_status(cuarena_option_info(14, &info), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_option_info(26, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(SIZE_MAX, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(0, NULL), CUARENA_BAD_ARGUMENT);
     info.struct_size = 3;
@@ -380,7 +427,7 @@ static void break_memory(cuarena_config_t *config)
 
 static void break_memory_above(cuarena_config_t *config)
 {
-    config->memory = 5;
+    config->memory = 8;
 }
 
 static void break_pool_unit(cuarena_config_t *config)
@@ -438,6 +485,36 @@ static void break_compact_on_oom(cuarena_config_t *config)
     config->compact_on_oom = 2;
 }
 
+static void break_device(cuarena_config_t *config)
+{
+    config->device = -1;
+}
+
+static void break_backing(cuarena_config_t *config)
+{
+    config->backing = 4;
+}
+
+static void break_fd(cuarena_config_t *config)
+{
+    config->fd = 3;
+}
+
+static void break_handle(cuarena_config_t *config)
+{
+    config->handle_bytes = 100;
+}
+
+static void break_mapped(cuarena_config_t *config)
+{
+    config->mapped = -1;
+}
+
+static void break_marker(cuarena_config_t *config)
+{
+    config->marker = 2;
+}
+
 static void break_name(cuarena_config_t *config)
 {
     memset(config->name, 'x', sizeof(config->name));
@@ -452,7 +529,7 @@ typedef struct broken_case {
 static const broken_case_t broken[] = {
     {break_preset, "preset", "'2'"},
     {break_memory, "memory", "'0'"},
-    {break_memory_above, "memory", "'5'"},
+    {break_memory_above, "memory", "'8'"},
     {break_pool_unit, "pool", "unit 3"},
     {break_pool_zero, "pool", "not 0"},
     {break_stable, "stable", "100.001%"},
@@ -464,6 +541,12 @@ static const broken_case_t broken[] = {
     {break_zero, "zero", "2147483647"},
     {break_placement, "placement", "-2147483648"},
     {break_compact_on_oom, "compact_on_oom", "'2'"},
+    {break_device, "device", "'-1'"},
+    {break_backing, "backing", "'4'"},
+    {break_fd, "fd", "'3'"},
+    {break_handle, "handle", "'100'"},
+    {break_mapped, "mapped", "'-1'"},
+    {break_marker, "marker", "'2'"},
     {break_name, "name", "xxx"},
 };
 
@@ -475,6 +558,110 @@ START_TEST(test_config_check_names_what_is_wrong)
     expect_status(cuai_config_check(&config, &full), CUARENA_BAD_ARGUMENT);
     expect_message(broken[_i].key, broken[_i].value, "accepted:");
     expect_u64(full.struct_size, 5);
+}
+END_TEST
+
+/* ---- Options beside each other ------------------------------------------ */
+
+/* What is legal by itself and not together: what is set, what it comes to,
+ * and what the message must name. */
+typedef struct together_case {
+    const char *set;
+    cuarena_status_t status; /* OK: all of it is legal */
+    const char *names[2];
+} together_case_t;
+
+static const together_case_t together[] = {
+    {"memory=pageable,device=1", CUARENA_BAD_ARGUMENT, {"'1'", "pageable"}},
+    {"memory=none,backing=vmm", CUARENA_BAD_ARGUMENT, {"'vmm'", "none"}},
+    {"memory=managed,backing=malloc",
+     CUARENA_BAD_ARGUMENT,
+     {"'malloc'", "memory=device"}},
+    {"memory=pinned,handle=2MiB", CUARENA_BAD_ARGUMENT, {"2MiB", "pinned"}},
+    {"memory=device,mapped=0", CUARENA_BAD_ARGUMENT, {"mapped", "'0'"}},
+    {"memory=managed,write_combined=1",
+     CUARENA_BAD_ARGUMENT,
+     {"write_combined", "memory=pinned"}},
+    {"memory=pageable,portable=0",
+     CUARENA_BAD_ARGUMENT,
+     {"portable", "memory=pinned"}},
+    {"memory=device,device_only=1",
+     CUARENA_BAD_ARGUMENT,
+     {"device_only", "memory=pageable, managed"}},
+    {"memory=none,device_only=1", CUARENA_BAD_ARGUMENT, {"'1'", "none"}},
+    {"memory=pageable,fd=require", CUARENA_UNSUPPORTED, {"fd", "pageable"}},
+    {"memory=managed,rdma=require", CUARENA_UNSUPPORTED, {"rdma", "managed"}},
+    {"memory=pinned,fabric=require", CUARENA_UNSUPPORTED, {"fabric", "pinned"}},
+    {"memory=none,peers=require", CUARENA_UNSUPPORTED, {"peers", "none"}},
+    {"memory=device,backing=malloc,fd=require",
+     CUARENA_UNSUPPORTED,
+     {"fd", "backing=malloc"}},
+    {"memory=device,backing=async,rdma=require",
+     CUARENA_UNSUPPORTED,
+     {"rdma", "backing=async"}},
+    {"memory=device,backing=async,peers=require",
+     CUARENA_UNSUPPORTED,
+     {"peers", "backing=async"}},
+    {"memory=device,backing=malloc,handle=2MiB",
+     CUARENA_BAD_ARGUMENT,
+     {"2097152", "backing=malloc"}},
+    {"memory=device,handle=2MiB,alignment=4MiB",
+     CUARENA_BAD_ARGUMENT,
+     {"2097152", "4194304"}},
+    {"memory=pageable,fd=try,rdma=try,fabric=try,peers=try,marker=eager",
+     CUARENA_OK,
+     {NULL, NULL}},
+    {"memory=device,backing=malloc,rdma=require,fd=try,peers=try",
+     CUARENA_OK,
+     {NULL, NULL}},
+    {"memory=device,device=3,backing=vmm,fd=require,handle=64MiB",
+     CUARENA_OK,
+     {NULL, NULL}},
+    {"memory=pinned,mapped=0,write_combined=1,portable=1,device_only=1",
+     CUARENA_OK,
+     {NULL, NULL}},
+    {"memory=managed,device=1,device_only=1,peers=require",
+     CUARENA_OK,
+     {NULL, NULL}},
+};
+
+START_TEST(test_options_together)
+{
+    const together_case_t *row = &together[_i];
+    cuarena_config_t config = fresh();
+    cuarena_config_t full;
+    expect_ok(cuarena_config_parse(&config, row->set));
+    expect_status(cuai_config_check(&config, &full), row->status);
+    if (row->status != CUARENA_OK)
+        expect_message(row->names[0], row->names[1], "accepted:");
+}
+END_TEST
+
+static void expect_refused(const cuarena_config_t *config, const char *name)
+{
+    cuarena_config_t full;
+    expect_status(cuai_config_check(config, &full), CUARENA_BAD_ARGUMENT);
+    expect_message(name, "accepted:");
+}
+
+START_TEST(test_members_without_text_together)
+{
+    cuarena_config_t config = fresh();
+    cuarena_config_t full;
+    config.bytes_kind = CUARENA_BYTES_DEVICE;
+    expect_refused(&config, "bytes_kind: 1 with memory=pageable");
+    config.memory = CUARENA_MEMORY_BYTES;
+    expect_ok(cuai_config_check(&config, &full));
+    config.bytes_kind = 4;
+    expect_refused(&config, "bytes_kind: 4");
+    config.bytes_kind = CUARENA_BYTES_HOST;
+    config.context = &config;
+    expect_ok(cuai_config_check(&config, &full));
+    config.memory = CUARENA_MEMORY_PAGEABLE;
+    expect_refused(&config, "context");
+    config.memory = CUARENA_MEMORY_DEVICE;
+    config.device = 1;
+    expect_refused(&config, "beside a context");
 }
 END_TEST
 
@@ -528,10 +715,10 @@ static const char docs_tail[] =
     "- **count**: digits.\n"
     "- **choice**, **flag**: one of the words.\n"
     "\n"
-    "A caller's own bytes (`CUARENA_MEMORY_BYTES`) and functions\n"
-    "(`CUARENA_MEMORY_CUSTOM`) have no text: set the members `memory`, "
-    "`bytes`,\n"
-    "`bytes_size`, `ops` and `ops_user` of `cuarena_config_t`.\n";
+    "A caller's own bytes (`CUARENA_MEMORY_BYTES`), functions\n"
+    "(`CUARENA_MEMORY_CUSTOM`) and context have no text: set the members\n"
+    "`memory`, `bytes`, `bytes_size`, `bytes_kind`, `ops`, `ops_user` and\n"
+    "`context` of `cuarena_config_t`.\n";
 
 static void write_docs(FILE *file)
 {
@@ -616,11 +803,13 @@ int main(int argc, char **argv)
         TEST_LIST(test_option_info_defaults_are_accepted_and_are_the_defaults,
                   test_option_info_words_are_accepted,
                   test_option_info_bad_arguments));
+    add_rows(suite, "together", test_options_together, COUNT_OF(together));
     add_rows(suite, "check refused", test_config_check_names_what_is_wrong,
              COUNT_OF(broken));
     suite_add_list(suite, "check",
                    TEST_LIST(test_config_check_copies_a_good_one,
                              test_config_check_memories_without_words,
+                             test_members_without_text_together,
                              test_config_check_bad_struct));
     suite_add_list(suite, "docs", TEST_LIST(test_docs_are_what_the_table_says));
     return suite_main(suite);

@@ -1,1033 +1,926 @@
 /*
- * Streams of an arena, on streams that are simulated: what a free means, when
- * bytes come to others, markers, release, settling, the end of an arena, and
- * what cannot be done.
+ * Streams and markers: which stream a handle is, who may use which memory,
+ * what a marker means, and that no event is left. Each test runs in a process
+ * of its own.
  */
-#include "support/stream_rig.h"
+#include "support/base_support.h"
+#include "support/cuda_test.h"
+#include "support/expect.h"
 
-#include <check.h>
-#include <stdio.h>
+#include "base/host_test.h"
+#include "memory/cuda/markers.h"
+#include "memory/cuda/streams.h"
+#include "memory/memory.h"
+
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define POOL KIB(64)
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-/* All of the pool, so that whoever asks next needs exactly these bytes. */
-static void *take_all(rig_t *rig, cuarena_stream_t stream)
+static cuai_streams_t device; /* of device 0, which alone reaches it */
+static cuai_streams_t host;
+
+static void open_both(void)
 {
-    return take_on(rig, POOL, stream);
+    cuai_place_t *place = NULL;
+    expect_ok(cuai_place_open_ordinal(0, &place));
+    cuai_streams_open(&device, "device", place, 1);
+    cuai_streams_open_host(&host, "host");
 }
 
-static cuarena_config_t *prepare(rig_t *rig)
+static void end_both(void)
 {
-    rig_prepare(rig, POOL, false);
-    return &rig->config;
+    cuai_streams_end(&device);
+    cuai_streams_end(&host);
 }
 
-/* ---- The table of streams.h -------------------------------------------- */
-
-/* Rows: no stream, on A. Columns: free, free_on(A), free_on(B). Who gets the
- * bytes at once, without waiting: everybody, A alone, B alone. */
-START_TEST(a_free_means_what_the_table_says)
+static void set(const char *name, const char *value)
 {
-    static const cuarena_stream_t at[] = {CUARENA_NO_STREAM, A, B};
-    for (int row = 0; row < 2; row++)
-        for (int column = 0; column < 3; column++) {
-            rig_t rig;
-            rig_open(&rig, POOL);
-            void *p = take_all(&rig, at[row]);
-            sim_write(&rig.sim, column == 2 ? B : A, p, POOL, 7);
-            if (column == 0)
-                sim_sync(&rig.sim, A);
-            expect_ok(cuarena_free_on(rig.arena, p, at[column]));
-            sim_calls(&rig.sim);
-            for (uint32_t who = 1; who < 3 && column != 0; who++) {
-                bool own = who == (uint32_t)column;
-                if (!own)
-                    continue;
-                void *q = NULL;
-                expect_ok(try_on(&rig, POOL, at[who], &q));
-                ck_assert_ptr_eq(q, p);
-                expect_no_calls(&rig);
-            }
-            uint64_t free_a = rig_stats(&rig).free_bytes;
-            expect_u64(free_a, POOL);
-            if (column == 0) {
-                void *q = NULL;
-                expect_ok(cuarena_alloc(rig.arena, POOL, &q));
-                expect_no_calls(&rig);
-                free_plain(&rig, q);
-            }
-            rig_close(&rig);
-        }
+    ck_assert_int_eq(setenv(name, value, 1), 0);
 }
-END_TEST
 
-/* Another stream, or a call without one, waits for the marker; nobody gets the
- * bytes before it is complete. */
-START_TEST(other_lanes_get_bytes_when_the_marker_is_complete)
+/* This thread has this context, and no other below it. */
+static void have_context(cuai_cu_context_t context)
 {
-    for (int plain = 0; plain < 2; plain++) {
-        rig_t rig;
-        rig_open(&rig, POOL);
-        void *p = take_all(&rig, A);
-        sim_write(&rig.sim, A, p, POOL, 7);
-        free_on(&rig, p, A);
-        cuarena_stream_t who = plain ? CUARENA_NO_STREAM : B;
-        void *q = take_on(&rig, POOL, who);
-        expect_u64(rig.sim.counts[SIM_MARK], 1);
-        expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
-        sim_write(&rig.sim, B, q, POOL, 8);
-        sim_read(&rig.sim, B, q, POOL, 8);
-        expect_clean(&rig);
-        free_on(&rig, q, B);
-        rig_close(&rig);
+    cuai_cu_context_t popped;
+    while (cuda_test_current() != NULL)
+        expect_cu(cuda_test()->cuCtxPopCurrent(&popped));
+    if (context != NULL)
+        expect_cu(cuda_test()->cuCtxPushCurrent(context));
+}
+
+/* A stream of the context that is current. */
+static cuarena_stream_t new_stream(void)
+{
+    cuarena_stream_t stream = NULL;
+    expect_cu(
+        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
+    return stream;
+}
+
+static void end_stream(cuarena_stream_t stream)
+{
+    expect_cu(cuda_test()->cuStreamDestroy(stream));
+}
+
+static cuai_cu_context_t push_own_context(int ordinal)
+{
+    cuai_cu_context_t context = NULL;
+    expect_cu(cuda_test()->cuCtxCreate(&context, 0, ordinal));
+    return context;
+}
+
+static cuarena_stream_info_t info_of(cuai_streams_t *streams,
+                                     cuarena_stream_t stream)
+{
+    cuarena_stream_info_t info;
+    memset(&info, 0xee, sizeof(info));
+    expect_ok(cuai_streams_identify(streams, stream, &info));
+    expect_u64((uint64_t)info.zero, 0);
+    return info;
+}
+
+static uint64_t id_of(cuai_streams_t *streams, cuarena_stream_t stream)
+{
+    return info_of(streams, stream).id;
+}
+
+/* ---- Identity ---------------------------------------------------------- */
+
+/* Both memories say the same of a stream. */
+START_TEST(test_streams_are_told_apart)
+{
+    uint64_t ids[5];
+    open_both();
+    cuai_cu_context_t primary = cuda_test_use_device(0);
+    cuarena_stream_t streams[] = {NULL, CUARENA_STREAM_PER_THREAD, new_stream(),
+                                  new_stream(), new_stream()};
+    for (int i = 0; i < COUNT(streams); i++) {
+        cuarena_stream_info_t info = info_of(&device, streams[i]);
+        ids[i] = info.id;
+        ck_assert_ptr_eq(info.context, primary);
+        ck_assert_int_eq(info.device, 0);
+        ck_assert_int_eq(info.per_thread, i == 1);
+        ck_assert_int_eq(info.capturing, 0);
+        expect_u64(id_of(&device, streams[i]), info.id);
+        expect_u64(id_of(&host, streams[i]), info.id);
+        for (int j = 0; j < i; j++)
+            ck_assert_msg(ids[i] != ids[j], "streams %d and %d have id %llu", i,
+                          j, (unsigned long long)ids[i]);
     }
+    for (int i = 2; i < COUNT(streams); i++)
+        end_stream(streams[i]);
+    end_both();
 }
 END_TEST
 
-/* A marker that is complete is found by asking: nobody waits. */
-START_TEST(complete_markers_cost_no_wait)
+START_TEST(test_legacy_stream_has_two_names)
 {
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_all(&rig, A);
-    sim_write(&rig.sim, A, p, POOL, 7);
-    free_on(&rig, p, A);
-    expect_ok(cuarena_settle(rig.arena, 0, NULL));
-    sim_run_all(&rig.sim);
-    sim_calls(&rig.sim);
-    void *q = take_on(&rig, POOL, B);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    expect_u64(rig.sim.counts[SIM_MARK], 0);
-    expect_u64(rig.sim.counts[SIM_QUERY], 1);
-    free_on(&rig, q, B);
-    rig_close(&rig);
+    open_both();
+    (void)cuda_test_use_device(0);
+    expect_u64(id_of(&device, NULL), id_of(&device, CUARENA_STREAM_LEGACY));
+    expect_u64(id_of(&host, NULL), id_of(&host, CUARENA_STREAM_LEGACY));
+    end_both();
 }
 END_TEST
 
-/* A late marker is behind work that came after the free; an eager one is not.
- */
-START_TEST(late_markers_cover_later_work_and_eager_ones_do_not)
+static void *ask_per_thread(void *id)
 {
-    for (int eager = 0; eager < 2; eager++) {
-        rig_t rig;
-        prepare(&rig)->marker =
-            eager ? CUARENA_MARKER_EAGER : CUARENA_MARKER_LATE;
-        rig_create(&rig);
-        void *p = take_on(&rig, POOL / 2, A);
-        void *kept = take_on(&rig, POOL / 2, A);
-        sim_write(&rig.sim, A, p, POOL / 2, 7);
-        free_on(&rig, p, A);
-        expect_u64(rig.sim.counts[SIM_MARK], (uint64_t)eager);
-        sim_run_stream(&rig.sim, A);
-        sim_write(&rig.sim, A, kept, POOL / 2, 8);
-        sim_calls(&rig.sim);
-        uint64_t settled = 0;
-        expect_ok(cuarena_settle(rig.arena, 0, &settled));
-        expect_u64(settled, eager ? POOL / 2 : 0);
-        free_on(&rig, kept, A);
-        rig_close(&rig);
-    }
-}
-END_TEST
-
-/* What is freed on an eager stream after its last marker needs one of its own:
- * each free records. */
-START_TEST(each_eager_free_has_its_marker)
-{
-    rig_t rig;
-    prepare(&rig)->marker = CUARENA_MARKER_EAGER;
-    rig_create(&rig);
-    void *p = take_on(&rig, POOL / 2, A);
-    void *q = take_on(&rig, POOL / 2, A);
-    sim_write(&rig.sim, A, p, POOL / 2, 1);
-    free_on(&rig, p, A);
-    expect_ok(cuarena_settle(rig.arena, 0, NULL)); /* closes with its marker */
-    sim_write(&rig.sim, A, q, POOL / 2, 2);
-    free_on(&rig, q, A);
-    void *all = take_on(&rig, POOL, B);
-    sim_write(&rig.sim, B, all, POOL, 3);
-    expect_clean(&rig);
-    free_on(&rig, all, B);
-    rig_close(&rig);
-}
-END_TEST
-
-/* ---- Own lanes --------------------------------------------------------- */
-
-/* Rule 1: once the stream is known, its calls make none of the memory's. */
-START_TEST(a_known_stream_costs_no_call)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    free_on(&rig, take_on(&rig, 256, A), A);
-    sim_calls(&rig.sim);
-    void *held[16];
-    for (int round = 0; round < 50; round++) {
-        for (int i = 0; i < 16; i++) {
-            held[i] = take_on(&rig, KIB(1) + (uint64_t)i * 256, A);
-            sim_write(&rig.sim, A, held[i], 256, (uint64_t)i + 1);
-        }
-        for (int i = 0; i < 16; i++)
-            free_on(&rig, held[(i * 7) % 16], A);
-    }
-    expect_no_calls(&rig);
-    rig_close(&rig);
-}
-END_TEST
-
-/* Bytes freed before and after a marker are in two lanes, which are one for
- * the stream that owns them. */
-START_TEST(both_own_lanes_serve_together)
-{
-    for (int eager = 0; eager < 2; eager++) {
-        rig_t rig;
-        prepare(&rig)->marker =
-            eager ? CUARENA_MARKER_EAGER : CUARENA_MARKER_LATE;
-        rig_create(&rig);
-        void *p = take_on(&rig, POOL / 2, A);
-        void *q = take_on(&rig, POOL / 2, A);
-        sim_write(&rig.sim, A, p, POOL / 2, 1);
-        free_on(&rig, p, A);
-        expect_ok(cuarena_settle(rig.arena, 0, NULL));
-        sim_write(&rig.sim, A, q, POOL / 2, 2);
-        free_on(&rig, q, A);
-        sim_calls(&rig.sim);
-        void *all = take_on(&rig, POOL, A);
-        expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-        sim_write(&rig.sim, A, all, POOL, 3);
-        free_on(&rig, all, A);
-        rig_close(&rig);
-    }
-}
-END_TEST
-
-/* Where own and settled ranges touch, a request may have of both. */
-START_TEST(own_and_settled_bytes_serve_together)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL / 2, A);
-    void *q = take_on(&rig, POOL / 2, A);
-    sim_write(&rig.sim, A, p, POOL / 2, 1);
-    free_on(&rig, p, A);
-    free_plain(&rig, q);
-    sim_calls(&rig.sim);
-    void *all = take_on(&rig, POOL, A);
-    expect_no_calls(&rig);
-    free_on(&rig, all, A);
-    rig_close(&rig);
-}
-END_TEST
-
-/* A growing arena takes more rather than waits. */
-START_TEST(growth_comes_before_waiting)
-{
-    rig_t rig;
-    prepare(&rig)->preset = CUARENA_PRESET_GROW;
-    rig.config.limit = (cuarena_amount_t){.value = 2 * POOL};
-    rig_create(&rig);
-    void *p = take_all(&rig, A);
-    sim_write(&rig.sim, A, p, POOL, 1);
-    free_on(&rig, p, A);
-    void *q = take_all(&rig, B);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    expect_u64(rig_stats(&rig).held_bytes, 2 * POOL);
-    sim_write(&rig.sim, B, q, POOL, 2);
-    void *r = take_all(&rig, B); /* now there is nothing but to wait */
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
-    expect_u64(rig_stats(&rig).held_bytes, 2 * POOL);
-    free_on(&rig, q, B);
-    free_on(&rig, r, B);
-    rig_close(&rig);
-}
-END_TEST
-
-/* ---- Memory that the CPU touches --------------------------------------- */
-
-START_TEST(on_memory_of_the_host_even_the_own_stream_waits)
-{
-    for (int device_only = 0; device_only < 2; device_only++) {
-        rig_t rig;
-        rig_prepare(&rig, POOL, true);
-        rig.config.device_only = device_only;
-        rig_create(&rig);
-        void *p = take_all(&rig, A);
-        sim_write(&rig.sim, A, p, POOL, 1);
-        free_on(&rig, p, A);
-        sim_calls(&rig.sim);
-        void *q = take_all(&rig, A);
-        expect_u64(rig.sim.counts[SIM_WAIT_HOST], device_only ? 0 : 1);
-        if (!device_only)
-            sim_host_write(&rig.sim, q, POOL, 2); /* the CPU may at once */
-        expect_clean(&rig);
-        free_on(&rig, q, A);
-        rig_close(&rig);
-    }
-}
-END_TEST
-
-/* ---- Handles ----------------------------------------------------------- */
-
-START_TEST(null_and_legacy_are_one_stream)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_all(&rig, NULL);
-    sim_write(&rig.sim, NULL, p, POOL, 1);
-    free_on(&rig, p, CUARENA_STREAM_LEGACY);
-    sim_calls(&rig.sim);
-    void *q = take_all(&rig, NULL);
-    ck_assert_ptr_eq(p, q);
-    expect_no_calls(&rig);
-    expect_u64(rig_stream_stats(&rig, CUARENA_STREAM_LEGACY).live_bytes, POOL);
-    free_on(&rig, q, NULL);
-    rig_close(&rig);
-}
-END_TEST
-
-static void *free_and_settle(void *user)
-{
-    rig_t *rig = user;
-    void *p = NULL;
-    cuarena_alloc_on(rig->arena, POOL / 2, CUARENA_STREAM_PER_THREAD, NULL, &p);
-    sim_write(&rig->sim, CUARENA_STREAM_PER_THREAD, p, POOL / 2, 9);
-    cuarena_free_on(rig->arena, p, CUARENA_STREAM_PER_THREAD);
-    return p;
-}
-
-/* Each thread's is a stream of its own: what one freed on it, another gets
- * only when it is settled. */
-START_TEST(the_per_thread_stream_is_each_threads_own)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL / 2, CUARENA_STREAM_PER_THREAD);
-    pthread_t thread;
-    void *q = NULL;
-    pthread_create(&thread, NULL, free_and_settle, &rig);
-    pthread_join(thread, &q);
-    sim_calls(&rig.sim);
-    void *r = take_on(&rig, POOL / 2, CUARENA_STREAM_PER_THREAD);
-    ck_assert_ptr_eq(r, q);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
-    expect_u64(rig.sim.counts[SIM_MARK], 0); /* not on another's stream */
-    sim_write(&rig.sim, CUARENA_STREAM_PER_THREAD, r, POOL / 2, 10);
-    free_on(&rig, r, CUARENA_STREAM_PER_THREAD);
-    free_on(&rig, p, CUARENA_STREAM_PER_THREAD);
-    rig_close(&rig);
-}
-END_TEST
-
-/* Threads come and go; their default streams cannot be released then. */
-START_TEST(default_streams_of_threads_that_ended_need_no_number)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    for (int i = 0; i < CUARENA_MAX_STREAMS + 20; i++) {
-        pthread_t thread;
-        pthread_create(&thread, NULL, free_and_settle, &rig);
-        pthread_join(thread, NULL);
-        sim_run_all(&rig.sim);
-    }
-    void *p = take_on(&rig, POOL / 2, A);
-    free_on(&rig, p, A);
-    rig_close(&rig);
-}
-END_TEST
-
-START_TEST(streams_are_limited_and_released_ones_do_not_count)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    for (uint32_t i = 0; i <= CUARENA_MAX_STREAMS; i++)
-        sim_stream_make(&rig.sim, sim_handle(10 + i));
-    for (uint32_t i = 0; i < CUARENA_MAX_STREAMS; i++) {
-        void *p = take_on(&rig, 256, sim_handle(10 + i));
-        sim_write(&rig.sim, sim_handle(10 + i), p, 256, 1);
-        free_on(&rig, p, sim_handle(10 + i));
-    }
-    cuarena_stream_t more = sim_handle(10 + CUARENA_MAX_STREAMS);
-    void *p = NULL;
-    expect_status(cuarena_alloc_on(rig.arena, 256, more, NULL, &p),
-                  CUARENA_LIMIT);
-    expect_ok(cuarena_release_stream(rig.arena, sim_handle(10)));
-    expect_status(cuarena_alloc_on(rig.arena, 256, more, NULL, &p),
-                  CUARENA_LIMIT); /* its work is under way */
-    sim_run_all(&rig.sim);
-    expect_ok(cuarena_alloc_on(rig.arena, 256, more, NULL, &p));
-    free_on(&rig, p, more);
-    rig_close(&rig);
-}
-END_TEST
-
-/* ---- Release ----------------------------------------------------------- */
-
-START_TEST(a_released_handle_is_never_touched)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL / 2, A);
-    void *q = take_on(&rig, POOL / 2, A);
-    sim_write(&rig.sim, A, p, POOL / 2, 1);
-    sim_write(&rig.sim, A, q, POOL / 2, 2);
-    free_on(&rig, p, A);
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    sim_stream_kill(&rig.sim, A);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    sim_order(&rig.sim, B, NULL); /* B is another; nothing knows A's end */
-    void *r = take_on(&rig, POOL / 2, B); /* the orphan's lane is waited for */
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
-    sim_write(&rig.sim, B, r, POOL / 2, 3);
-    free_on(&rig, r, B);
-    sim_run_all(&rig.sim);
-    free_plain(&rig, q);
-    expect_ok(cuarena_settle(rig.arena, 1, NULL));
-    expect_ok(cuarena_release_stream(rig.arena, A)); /* is not known: OK */
-    rig_close(&rig);
-}
-END_TEST
-
-/* The same handle value is another stream then. */
-START_TEST(a_handle_that_comes_back_is_a_new_stream)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_all(&rig, A);
-    sim_write(&rig.sim, A, p, POOL, 1);
-    free_on(&rig, p, A);
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    sim_stream_kill(&rig.sim, A);
-    sim_stream_make(&rig.sim, A);
-    sim_calls(&rig.sim);
-    void *q = take_all(&rig, A);
-    expect_u64(rig.sim.counts[SIM_IDENTIFY], 1);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
-    sim_write(&rig.sim, A, q, POOL, 2);
-    expect_u64(rig_stream_stats(&rig, A).allocs, 1);
-    free_on(&rig, q, A);
-    rig_close(&rig);
-}
-END_TEST
-
-/* The number of a released stream is free when its last block, byte and use
- * are: more streams than there are numbers, one after the other. */
-START_TEST(numbers_are_recycled)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    for (uint32_t i = 0; i < 2 * CUARENA_MAX_STREAMS; i++) {
-        cuarena_stream_t s = sim_handle(10 + i);
-        sim_stream_make(&rig.sim, s);
-        void *p = take_on(&rig, KIB(1), s);
-        sim_write(&rig.sim, s, p, KIB(1), i + 1);
-        if (i % 2 == 0)
-            free_on(&rig, p, s);
-        expect_ok(cuarena_release_stream(rig.arena, s));
-        if (i % 2 == 1) {
-            sim_sync(&rig.sim, s);
-            free_plain(&rig, p);
-        }
-        sim_stream_kill(&rig.sim, s);
-    }
-    rig_close(&rig);
-}
-END_TEST
-
-START_TEST(release_records_and_does_not_wait)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_all(&rig, A);
-    sim_write(&rig.sim, A, p, POOL, 1);
-    free_on(&rig, p, A);
-    sim_calls(&rig.sim);
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    expect_u64(rig.sim.counts[SIM_MARK], 1);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    sim_calls(&rig.sim);
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    expect_u64(sim_calls(&rig.sim), 0);
-    expect_ok(cuarena_release_stream(rig.arena, C)); /* was never seen */
-    expect_u64(sim_calls(&rig.sim), 0);
-    expect_status(cuarena_release_stream(rig.arena, CUARENA_NO_STREAM),
-                  CUARENA_BAD_ARGUMENT);
-    rig_close(&rig);
-}
-END_TEST
-
-/* ---- Settling ---------------------------------------------------------- */
-
-START_TEST(settle_takes_what_is_done_and_waits_if_asked)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL / 2, A);
-    void *q = take_on(&rig, POOL / 2, B);
-    sim_write(&rig.sim, A, p, POOL / 2, 1);
-    sim_write(&rig.sim, B, q, POOL / 2, 2);
-    free_on(&rig, p, A);
-    free_on(&rig, q, B);
-    uint64_t settled = 99;
-    expect_ok(cuarena_settle(rig.arena, 0, &settled));
-    expect_u64(settled, 0);
-    sim_run_stream(&rig.sim, A);
-    expect_ok(cuarena_settle(rig.arena, 0, &settled));
-    expect_u64(settled, POOL / 2);
-    expect_u64(rig_stream_stats(&rig, A).free_bytes, 0);
-    expect_u64(rig_stream_stats(&rig, B).free_bytes, POOL / 2);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    expect_ok(cuarena_settle(rig.arena, 1, &settled));
-    expect_u64(settled, POOL / 2);
-    expect_u64(sim_markers(&rig.sim), 0);
-    expect_status(cuarena_settle(rig.arena, 2, NULL), CUARENA_BAD_ARGUMENT);
-    rig_close(&rig);
-}
-END_TEST
-
-/* What was freed behind a marker that is under way is settled as well. */
-START_TEST(settle_with_wait_settles_both_lanes)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL / 2, A);
-    void *q = take_on(&rig, POOL / 2, A);
-    sim_write(&rig.sim, A, p, POOL / 2, 1);
-    free_on(&rig, p, A);
-    expect_ok(cuarena_settle(rig.arena, 0, NULL));
-    sim_write(&rig.sim, A, q, POOL / 2, 2);
-    free_on(&rig, q, A);
-    uint64_t settled = 0;
-    expect_ok(cuarena_settle(rig.arena, 1, &settled));
-    expect_u64(settled, POOL);
-    free_plain(&rig, take_plain(&rig, POOL));
-    rig_close(&rig);
-}
-END_TEST
-
-START_TEST(trim_marks_first_and_gives_back_what_is_done)
-{
-    rig_t rig;
-    prepare(&rig)->preset = CUARENA_PRESET_GROW;
-    rig.config.limit = (cuarena_amount_t){.value = 2 * POOL};
-    rig_create(&rig);
-    void *p = take_all(&rig, A);
-    sim_write(&rig.sim, A, p, POOL, 1);
-    free_on(&rig, p, A);
-    uint64_t given = 99;
-    expect_ok(cuarena_trim(rig.arena, 0, &given));
-    expect_u64(given, 0);
-    expect_u64(rig.sim.counts[SIM_MARK], 1);
-    sim_run_all(&rig.sim);
-    expect_ok(cuarena_trim(rig.arena, 0, &given));
-    expect_u64(given, POOL);
-    rig_close(&rig);
-}
-END_TEST
-
-/* ---- The end ----------------------------------------------------------- */
-
-START_TEST(destroy_with_work_under_way_is_busy_and_loses_nothing)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_all(&rig, A);
-    sim_write(&rig.sim, A, p, POOL, 1);
-    free_on(&rig, p, A);
-    expect_status(cuarena_destroy(&rig.arena), CUARENA_BUSY);
-    ck_assert_ptr_nonnull(rig.arena);
-    void *q = take_all(&rig, A);
-    ck_assert_ptr_eq(p, q);
-    free_on(&rig, q, A);
-    sim_run_all(&rig.sim);
-    rig_close(&rig);
-}
-END_TEST
-
-/* Streams may be destroyed before the arena without a word. */
-START_TEST(destroy_touches_no_handle)
-{
-    for (int forced = 0; forced < 2; forced++) {
-        rig_t rig;
-        rig_open(&rig, POOL);
-        void *p = take_on(&rig, POOL / 2, A);
-        void *q = take_on(&rig, POOL / 2, B);
-        sim_write(&rig.sim, A, p, POOL / 2, 1);
-        free_on(&rig, p, A);
-        if (!forced)
-            expect_ok(cuarena_free_on(rig.arena, q, B));
-        if (!forced)
-            sim_run_all(&rig.sim);
-        sim_stream_kill(&rig.sim, A);
-        sim_stream_kill(&rig.sim, B);
-        sim_calls(&rig.sim);
-        if (forced)
-            rig_close_forced(&rig);
-        else
-            rig_close(&rig);
-        expect_u64(rig.sim.counts[SIM_MARK], 0);
-        expect_u64(rig.sim.counts[SIM_WAIT_HOST], (uint64_t)forced);
-    }
-}
-END_TEST
-
-START_TEST(reset_waits_for_what_was_freed_and_keeps_streams)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL / 2, A);
-    (void)take_on(&rig, POOL / 4, B);
-    sim_write(&rig.sim, A, p, POOL / 2, 1);
-    free_on(&rig, p, A);
-    expect_ok(cuarena_reset(rig.arena));
-    expect_clean(&rig);
-    expect_u64(rig_stream_stats(&rig, B).live_bytes, 0);
-    expect_u64(rig_stream_stats(&rig, B).frees, 1);
-    sim_calls(&rig.sim);
-    void *q = take_all(&rig, C);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    sim_write(&rig.sim, C, q, POOL, 3);
-    expect_clean(&rig);
-    free_on(&rig, q, C);
-    rig_close(&rig);
-}
-END_TEST
-
-/* In place, both ways; the end that goes was freed on a stream. */
-START_TEST(a_pool_is_resized_beside_streams)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *low = take_on(&rig, POOL / 2, A);
-    void *high = take_on(&rig, POOL / 2, A);
-    if (low > high) {
-        void *swap = low;
-        low = high;
-        high = swap;
-    }
-    sim_write(&rig.sim, A, high, POOL / 2, 1);
-    sim_write(&rig.sim, A, low, POOL / 2, 2);
-    free_on(&rig, high, A);
-    expect_ok(cuarena_resize_pool(rig.arena, POOL / 2));
-    expect_clean(&rig);
-    sim_read(&rig.sim, A, low, POOL / 2, 2);
-    expect_ok(cuarena_resize_pool(rig.arena, 2 * POOL));
-    expect_clean(&rig);
-    free_on(&rig, low, A);
-    free_on(&rig, take_on(&rig, 2 * POOL, A), A);
-    rig_close(&rig);
-}
-END_TEST
-
-/* Where it cannot grow in place everything moves: what streams do is over
- * then. */
-START_TEST(a_pool_that_moves_waits_for_all_work)
-{
-    rig_t rig;
-    rig_prepare(&rig, POOL, false);
-    rig.sim.ops.grow = NULL;
-    rig.sim.ops.shrink = NULL;
-    rig_create(&rig);
-    cuarena_block_t block = take_block_on(&rig, POOL / 2, A);
-    void *gone = take_on(&rig, KIB(4), B);
-    void *p = NULL;
-    expect_ok(cuarena_block_pin_on(rig.arena, block, A, &p));
-    sim_write(&rig.sim, A, p, POOL / 2, 5);
-    expect_ok(cuarena_block_unpin_on(rig.arena, block, A));
-    sim_write(&rig.sim, B, gone, KIB(4), 6);
-    free_on(&rig, gone, B);
-    expect_ok(cuarena_resize_pool(rig.arena, 2 * POOL));
-    expect_clean(&rig);
-    expect_ok(cuarena_block_pin_on(rig.arena, block, A, &p));
-    sim_read(&rig.sim, A, p, POOL / 2, 5);
-    sim_run_all(&rig.sim);
-    expect_ok(cuarena_block_unpin_on(rig.arena, block, A));
-    expect_ok(cuarena_block_free_on(rig.arena, block, A));
-    rig_close(&rig);
-}
-END_TEST
-
-/* ---- What cannot be done ----------------------------------------------- */
-
-START_TEST(memories_without_streams_say_so)
-{
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    config.memory = CUARENA_MEMORY_NONE;
-    config.pool = (cuarena_amount_t){.value = POOL};
-    cuarena_t *arena = NULL;
-    expect_ok(cuarena_create(&config, &arena));
-    void *p = NULL;
-    void *q = NULL;
-    expect_ok(cuarena_alloc(arena, 256, &p));
-    expect_status(cuarena_alloc_on(arena, 256, A, NULL, &q),
-                  CUARENA_UNSUPPORTED);
-    ck_assert_ptr_null(q);
-    expect_status(cuarena_free_on(arena, p, A), CUARENA_UNSUPPORTED);
-    expect_status(cuarena_record_use(arena, p, A), CUARENA_UNSUPPORTED);
-    expect_ok(cuarena_release_stream(arena, A)); /* is not known */
-    expect_ok(cuarena_settle(arena, 1, NULL));
-    cuarena_stats_t stats;
-    cuarena_stats_init(&stats);
-    expect_status(cuarena_stream_stats(arena, A, &stats), CUARENA_STALE);
-    expect_ok(cuarena_alloc_on(arena, 256, CUARENA_NO_STREAM, NULL, &q));
-    expect_ok(cuarena_free_on(arena, q, CUARENA_NO_STREAM));
-    expect_ok(cuarena_free(arena, p));
-    expect_ok(cuarena_destroy(&arena));
-}
-END_TEST
-
-static void expect_message_names(const void *what)
-{
-    cuarena_error_info_t info;
-    cuarena_error_info_init(&info);
-    cuarena_last_error_info(&info);
-    char text[32];
-    snprintf(text, sizeof text, "%p", what);
-    if (strstr(info.message, text) == NULL)
-        ck_abort_msg("'%s' does not name %s", info.message, text);
-}
-
-START_TEST(streams_that_cannot_be_used_are_named)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    sim_stream_of(&rig.sim, A)->capturing = true;
-    sim_stream_of(&rig.sim, B)->foreign = true;
-    void *p = take_plain(&rig, 256);
-    void *q = NULL;
-    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &q),
-                  CUARENA_UNSUPPORTED);
-    expect_message_names((void *)A);
-    expect_status(cuarena_free_on(rig.arena, p, B), CUARENA_BAD_ARGUMENT);
-    expect_message_names((void *)B);
-    expect_u64(rig_stats(&rig).live_blocks, 1);
-    sim_stream_of(&rig.sim, A)->capturing = false;
-    free_on(&rig, p, A);
-    expect_status(cuarena_alloc_on(NULL, 1, A, NULL, &q), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_alloc_on(rig.arena, 1, A, NULL, NULL),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_free_on(NULL, p, A), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_free_on(rig.arena, p, A), CUARENA_STALE);
-    expect_ok(cuarena_free_on(rig.arena, NULL, A));
-    expect_status(cuarena_record_use(rig.arena, p, A), CUARENA_STALE);
-    expect_status(cuarena_block_record_use(rig.arena, 12345, A), CUARENA_STALE);
-    expect_status(cuarena_stream_stats(rig.arena, A, NULL),
-                  CUARENA_BAD_ARGUMENT);
-    rig_close(&rig);
-}
-END_TEST
-
-/* ---- Counts ------------------------------------------------------------ */
-
-START_TEST(streams_have_counts)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, 1000, A);
-    void *q = take_on(&rig, 3000, A);
-    void *r = take_on(&rig, 500, B);
-    free_on(&rig, q, B);
-    cuarena_stats_t a = rig_stream_stats(&rig, A);
-    cuarena_stats_t b = rig_stream_stats(&rig, B);
-    expect_u64(a.live_bytes, 1024);
-    expect_u64(a.requested_bytes, 1000);
-    expect_u64(a.live_blocks, 1);
-    expect_u64(a.peak_live_bytes, 1024 + 3072);
-    expect_u64(a.peak_requested_bytes, 4000);
-    expect_u64(a.peak_live_blocks, 2);
-    expect_u64(a.allocs, 2);
-    expect_u64(a.frees, 1);
-    expect_u64(a.free_bytes, 0);
-    expect_u64(b.live_bytes, 512);
-    expect_u64(b.free_bytes, 3072);
-    free_on(&rig, p, A);
-    free_plain(&rig, r);
-    rig_close(&rig);
-}
-END_TEST
-
-/* Dedicated blocks are the stream's too, but their segments are no lane's. */
-START_TEST(dedicated_blocks_go_back_when_their_stream_is_done)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_request_t request;
-    cuarena_request_init(&request);
-    request.dedicated = 1;
-    void *p = NULL;
-    expect_ok(cuarena_alloc_on(rig.arena, KIB(8), A, &request, &p));
-    expect_u64(rig_stream_stats(&rig, A).live_bytes, KIB(8));
-    sim_write(&rig.sim, A, p, KIB(8), 1);
-    free_on(&rig, p, A);
-    expect_u64(rig.sim.counts[SIM_GIVE_BACK], 0);
-    expect_status(cuarena_free(rig.arena, p), CUARENA_STALE);
-    expect_ok(cuarena_settle(rig.arena, 0, NULL));
-    expect_u64(rig.sim.counts[SIM_GIVE_BACK], 0);
-    sim_run_all(&rig.sim);
-    uint64_t settled = 99;
-    expect_ok(cuarena_settle(rig.arena, 0, &settled));
-    expect_u64(settled, 0); /* it went back; it is nobody's */
-    expect_u64(rig.sim.counts[SIM_GIVE_BACK], 1);
-    expect_u64(rig_stats(&rig).held_bytes, POOL);
-    rig_close(&rig);
-}
-END_TEST
-
-/* ---- Zeroing ----------------------------------------------------------- */
-
-/* Zeroed at allocation, on the stream: what the stream reads is 0, whatever
- * was there. */
-START_TEST(zeroed_blocks_are_zero_on_their_stream)
-{
-    for (int always = 0; always < 2; always++) {
-        rig_t rig;
-        prepare(&rig)->zero = always ? CUARENA_ZERO_ALLOC : CUARENA_ZERO_NEVER;
-        rig_create(&rig);
-        cuarena_request_t request;
-        cuarena_request_init(&request);
-        request.zeroed = !always;
-        void *p = take_all(&rig, A);
-        sim_write(&rig.sim, A, p, POOL, 1);
-        free_on(&rig, p, A);
-        void *q = NULL;
-        sim_calls(&rig.sim);
-        expect_ok(cuarena_alloc_on(rig.arena, POOL, A, &request, &q));
-        expect_u64(rig.sim.counts[SIM_ZERO], 1);
-        sim_read_zero(&rig.sim, A, q, POOL);
-        free_on(&rig, q, A);
-        rig_close(&rig);
-    }
-}
-END_TEST
-
-/* Zeroed when freed: whoever gets the bytes reads 0, with late and eager
- * markers. */
-START_TEST(bytes_are_zero_before_others_have_them)
-{
-    for (int eager = 0; eager < 2; eager++)
-        for (int used = 0; used < 2; used++)
-            for (uint64_t run = 0; run < 5; run++) {
-                rig_t rig;
-                prepare(&rig)->zero = CUARENA_ZERO_FREE;
-                rig.config.marker =
-                    eager ? CUARENA_MARKER_EAGER : CUARENA_MARKER_LATE;
-                rig_create(&rig);
-                void *p = take_all(&rig, A);
-                sim_write(&rig.sim, A, p, POOL, 1);
-                if (used) {
-                    sim_order(&rig.sim, C, A);
-                    sim_write(&rig.sim, C, p, POOL, 2);
-                    expect_ok(cuarena_record_use(rig.arena, p, C));
-                }
-                free_on(&rig, p, A);
-                sim_run(&rig.sim, run);
-                void *q = take_all(&rig, B);
-                sim_read_zero(&rig.sim, B, q, POOL);
-                expect_clean(&rig);
-                sim_run_all(&rig.sim);
-                expect_ok(cuarena_free_on(rig.arena, q, B));
-                rig_close(&rig);
-            }
-}
-END_TEST
-
-/* ---- Failures ---------------------------------------------------------- */
-
-static void small_program(rig_t *rig)
-{
-    void *p = NULL;
-    void *q = NULL;
-    cuarena_stream_t s[] = {A, B, C, CUARENA_STREAM_PER_THREAD};
-    for (uint64_t i = 0; i < 24; i++) {
-        cuarena_stream_t on = s[i % 4];
-        if (cuarena_alloc_on(rig->arena, KIB(12) + i * 512, on, NULL, &p) !=
-            CUARENA_OK)
-            continue;
-        sim_write(&rig->sim, on, p, 256, i + 1);
-        if (i % 3 == 0)
-            cuarena_record_use(rig->arena, p, s[(i + 1) % 4]);
-        if (cuarena_resize_on(rig->arena, p, KIB(4) + i * 1024, on, &q) ==
-            CUARENA_OK)
-            p = q;
-        expect_clean(rig);
-        if (cuarena_free_on(rig->arena, p, on) != CUARENA_OK) {
-            expect_clean(rig);
-            sim_sync_all(&rig->sim);
-            expect_ok(cuarena_free(rig->arena, p));
-        }
-        if (i % 7 == 6)
-            cuarena_settle(rig->arena, i % 2, NULL);
-        if (i % 11 == 10)
-            cuarena_release_stream(rig->arena, B);
-        if (i % 5 == 4)
-            cuarena_trim(rig->arena, 0, NULL);
-        sim_run(&rig->sim, 2);
-        expect_clean(rig);
-    }
-}
-
-/* Each call of the memory fails once: nothing is lost, and nothing unordered
- * happens for it. */
-START_TEST(a_call_that_fails_changes_nothing)
-{
-    static const sim_op_t ops[] = {SIM_IDENTIFY, SIM_MARK,      SIM_QUERY,
-                                   SIM_WAIT,     SIM_WAIT_HOST, SIM_ZERO,
-                                   SIM_RELOCATE, SIM_MARK_ALL};
-    int32_t zero = _i % 2 == 0 ? CUARENA_ZERO_NEVER : CUARENA_ZERO_ALLOC;
-    int32_t marker = _i / 2 == 0 ? CUARENA_MARKER_LATE : CUARENA_MARKER_EAGER;
-    for (size_t op = 0; op < sizeof ops / sizeof ops[0]; op++) {
-        bool fired = true;
-        for (uint64_t in = 1; fired && in < 200; in++) {
-            rig_t rig;
-            prepare(&rig)->zero = zero;
-            rig.config.marker = marker;
-            rig_create(&rig);
-            sim_fail(&rig.sim, (int32_t)ops[op], in, CUARENA_DRIVER);
-            small_program(&rig);
-            fired = rig.sim.fail_in == 0;
-            rig.sim.fail_in = 0;
-            expect_u64(rig_stats(&rig).live_blocks -
-                           (uint64_t)(rig_stats(&rig).live_blocks != 0),
-                       0);
-            sim_run_all(&rig.sim);
-            expect_ok(cuarena_settle(rig.arena, 1, NULL));
-            expect_u64(rig_stats(&rig).live_blocks, 0);
-            free_plain(&rig, take_plain(&rig, POOL));
-            rig_close(&rig);
-        }
-    }
-}
-END_TEST
-
-/* A lost arena: frees, questions and destroy work, and ask nothing of it. */
-START_TEST(a_lost_arena_ends_without_its_memory)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    cuarena_block_t row[4];
-    take_row_on(&rig, row, 4, A);
-    void *q = place_of(&rig, row[3]);
-    expect_ok(cuarena_block_record_use(rig.arena, row[3], B));
-    sim_write(&rig.sim, B, q, KIB(4), 1);
-    expect_ok(cuarena_block_free_on(rig.arena, row[3], A));
-    expect_ok(cuarena_block_free_on(rig.arena, row[0], A));
-    sim_fail(&rig.sim, SIM_RELOCATE, 1, CUARENA_DRIVER);
-    rig.sim.fail_done = 1;
-    cuarena_compact_options_t options;
-    cuarena_compact_options_init(&options);
-    options.stream = A;
-    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL),
-                  CUARENA_DRIVER);
-    expect_status(cuarena_settle(rig.arena, 1, NULL), CUARENA_LOST);
-    void *none = NULL;
-    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &none),
-                  CUARENA_LOST);
-    sim_calls(&rig.sim);
-    expect_ok(cuarena_block_free_on(rig.arena, row[1], C)); /* unknown */
-    expect_ok(cuarena_block_free_on(rig.arena, row[2], A));
-    rig_stats(&rig);
-    expect_ok(cuarena_release_stream(rig.arena, A));
-    expect_no_calls(&rig);
-    sim_sync(&rig.sim, A);
-    sim_sync(&rig.sim, B);
-    rig_close(&rig);
-    expect_u64(rig.sim.counts[SIM_MARK] + rig.sim.counts[SIM_QUERY] +
-                   rig.sim.counts[SIM_WAIT_HOST] + rig.sim.counts[SIM_MARK_ALL],
-               0);
-}
-END_TEST
-
-/* ---- The lock ---------------------------------------------------------- */
-
-static void *ask_arena(void *user)
-{
-    cuarena_stats_t stats;
-    cuarena_stats_init(&stats);
-    cuarena_stats(user, CUARENA_REGION_ALL, &stats);
+    *(uint64_t *)id = id_of(&device, CUARENA_STREAM_PER_THREAD);
     return NULL;
 }
 
-/* Deadlocks, until the test's time is over, if the lock is held. */
-static void call_from_elsewhere(sim_t *sim, sim_op_t op)
+START_TEST(test_each_thread_has_a_default_stream)
 {
-    cuarena_t **arena = sim->hook_user;
     pthread_t thread;
-    (void)op;
-    if (*arena == NULL)
-        return;
-    pthread_create(&thread, NULL, ask_arena, *arena);
-    pthread_join(thread, NULL);
-}
-
-START_TEST(no_call_of_the_memory_is_made_with_the_lock_held)
-{
-    rig_t rig;
-    prepare(&rig)->marker =
-        _i == 0 ? CUARENA_MARKER_LATE : CUARENA_MARKER_EAGER;
-    rig.config.zero = _i == 2 ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
-    rig_create(&rig);
-    rig.sim.hook = call_from_elsewhere;
-    rig.sim.hook_user = &rig.arena;
-    small_program(&rig);
-    cuarena_block_t block = take_block_on(&rig, KIB(8), A);
-    cuarena_compact_options_t options;
-    cuarena_compact_options_init(&options);
-    options.stream = B;
-    expect_ok(cuarena_compact(rig.arena, &options, NULL, NULL, NULL));
-    expect_ok(cuarena_block_free_on(rig.arena, block, C));
-    expect_ok(cuarena_reset(rig.arena));
-    rig.sim.hook = NULL;
-    rig_close(&rig);
+    uint64_t other = 0;
+    open_both();
+    uint64_t own = id_of(&device, CUARENA_STREAM_PER_THREAD);
+    ck_assert_int_eq(pthread_create(&thread, NULL, ask_per_thread, &other), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_msg(own != other, "two threads have id %llu",
+                  (unsigned long long)own);
+    expect_u64(id_of(&device, CUARENA_STREAM_PER_THREAD), own);
+    end_both();
 }
 END_TEST
 
+START_TEST(test_each_context_has_a_legacy_stream)
+{
+    cuai_place_t *place = NULL;
+    cuai_streams_t other;
+    open_both();
+    cuai_cu_context_t context = push_own_context(0);
+    expect_ok(cuai_place_open_context(context, &place));
+    cuai_streams_open(&other, "other", place, 1);
+    ck_assert_msg(id_of(&device, NULL) != id_of(&other, NULL),
+                  "two contexts have one legacy stream");
+    cuai_streams_end(&other);
+    expect_cu(cuda_test()->cuCtxDestroy(context));
+    end_both();
+}
+END_TEST
+
+#define REUSE_TRIES 1000
+
+/* A driver that never gives a handle twice has nothing to tell apart. */
+START_TEST(test_reused_handle_is_another_stream)
+{
+    open_both();
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t first = new_stream();
+    uint64_t id = id_of(&device, first);
+    end_stream(first);
+    for (int i = 0; i < REUSE_TRIES; i++) {
+        cuarena_stream_t next = new_stream();
+        ck_assert_msg(id_of(&device, next) != id, "try %d: id %llu again", i,
+                      (unsigned long long)id);
+        end_stream(next);
+        if (next == first)
+            break;
+    }
+    end_both();
+}
+END_TEST
+
+START_TEST(test_default_stream_is_the_memorys_whatever_is_current)
+{
+    open_both();
+    have_context(NULL);
+    uint64_t id = id_of(&device, NULL);
+    cuai_cu_context_t context = push_own_context(0);
+    cuarena_stream_info_t info = info_of(&device, NULL);
+    expect_u64(info.id, id);
+    ck_assert_ptr_eq(info.context, device.place->context);
+    ck_assert_ptr_eq(cuda_test_current(), context);
+    expect_cu(cuda_test()->cuCtxDestroy(context));
+    end_both();
+}
+END_TEST
+
+START_TEST(test_stream_is_known_whatever_is_current)
+{
+    open_both();
+    cuai_cu_context_t primary = cuda_test_use_device(0);
+    cuarena_stream_t stream = new_stream();
+    uint64_t id = id_of(&device, stream);
+    cuai_cu_context_t context = push_own_context(0);
+    expect_u64(id_of(&device, stream), id);
+    expect_u64(id_of(&host, stream), id);
+    ck_assert_ptr_eq(cuda_test_current(), context);
+    have_context(NULL);
+    expect_u64(id_of(&device, stream), id);
+    expect_u64(id_of(&host, stream), id);
+    ck_assert_ptr_null(cuda_test_current());
+    have_context(primary);
+    end_stream(stream);
+    expect_cu(cuda_test()->cuCtxDestroy(context));
+    end_both();
+}
+END_TEST
+
+START_TEST(test_capturing_stream_is_told)
+{
+    cuai_cu_graph_t graph = NULL;
+    open_both();
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t stream = new_stream();
+    expect_cu(cuda_test()->cuStreamBeginCapture(stream, _i));
+    ck_assert_int_eq(info_of(&device, stream).capturing, 1);
+    ck_assert_int_eq(info_of(&host, stream).capturing, 1);
+    expect_cu(cuda_test()->cuStreamEndCapture(stream, &graph));
+    ck_assert_int_eq(info_of(&device, stream).capturing, 0);
+    expect_cu(cuda_test()->cuGraphDestroy(graph));
+    end_stream(stream);
+    end_both();
+}
+END_TEST
+
+/* What the library does beside a capture of the caller's does not end it. */
+START_TEST(test_markers_beside_a_capture)
+{
+    cuai_cu_graph_t graph = NULL;
+    void *marker = NULL;
+    open_both();
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t captured = new_stream();
+    cuarena_stream_t other = new_stream();
+    expect_cu(cuda_test()->cuStreamBeginCapture(captured, _i));
+    expect_ok(cuai_streams_mark(&device, other, &marker));
+    expect_ok(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1));
+    expect_ok(cuai_streams_query(&device, marker));
+    cuai_streams_unmark(&device, marker);
+    expect_cu(cuda_test()->cuStreamEndCapture(captured, &graph));
+    ck_assert_ptr_nonnull(graph);
+    expect_cu(cuda_test()->cuGraphDestroy(graph));
+    end_stream(captured);
+    end_stream(other);
+    end_both();
+}
+END_TEST
+
+/* ---- Who may use what -------------------------------------------------- */
+
+START_TEST(test_no_stream_is_refused)
+{
+    cuarena_stream_info_t info = {.id = 7};
+    open_both();
+    expect_status(cuai_streams_identify(&device, CUARENA_NO_STREAM, &info),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("CUARENA_NO_STREAM");
+    expect_status(cuai_streams_identify(&host, CUARENA_NO_STREAM, &info),
+                  CUARENA_BAD_ARGUMENT);
+    expect_u64(info.id, 7);
+    end_both();
+}
+END_TEST
+
+START_TEST(test_stream_of_another_device)
+{
+    cuarena_stream_info_t info = {.id = 7};
+    set("CUARENA_STANDIN_DEVICES", "2");
+    open_both();
+    (void)cuda_test_use_device(1);
+    cuarena_stream_t stream = new_stream();
+    expect_status(cuai_streams_identify(&device, stream, &info),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("device 1", "device 0", "'device'");
+    expect_u64(info.id, 7);
+    ck_assert_int_eq(info_of(&host, stream).device, 1);
+    device.reach = 3;
+    ck_assert_int_eq(info_of(&device, stream).device, 1);
+    end_stream(stream);
+    end_both();
+}
+END_TEST
+
+START_TEST(test_stream_of_another_context_of_the_device)
+{
+    open_both();
+    cuai_cu_context_t context = push_own_context(0);
+    cuarena_stream_t stream = new_stream();
+    ck_assert_ptr_eq(info_of(&device, stream).context, context);
+    ck_assert_ptr_eq(info_of(&host, stream).context, context);
+    end_stream(stream);
+    end_both();
+    expect_cu(cuda_test()->cuCtxDestroy(context));
+}
+END_TEST
+
+START_TEST(test_default_stream_of_no_context)
+{
+    cuarena_stream_info_t info;
+    open_both();
+    have_context(NULL);
+    expect_status(cuai_streams_identify(&host, NULL, &info),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("no context is current");
+    expect_status(
+        cuai_streams_identify(&host, CUARENA_STREAM_PER_THREAD, &info),
+        CUARENA_BAD_ARGUMENT);
+    end_both();
+}
+END_TEST
+
+/* Its marker could not be made where the stream is. */
+START_TEST(test_default_stream_of_a_second_context)
+{
+    cuarena_stream_info_t info;
+    void *marker = NULL;
+    open_both();
+    (void)cuda_test_use_device(0);
+    uint64_t id = id_of(&host, NULL);
+    cuai_cu_context_t context = push_own_context(0);
+    expect_status(cuai_streams_identify(&host, NULL, &info),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("default stream", "device 0", "'host'");
+    expect_ok(cuai_streams_mark(&host, NULL, &marker));
+    ck_assert_ptr_eq(((cuai_marker_t *)marker)->place->context,
+                     device.place->context);
+    cuai_streams_unmark(&host, marker);
+    expect_cu(cuda_test()->cuCtxPopCurrent(&context));
+    expect_u64(id_of(&host, NULL), id);
+    end_both();
+    expect_cu(cuda_test()->cuCtxDestroy(context));
+}
+END_TEST
+
+/* ---- Markers ----------------------------------------------------------- */
+
+#define BYTES ((size_t)1 << 20)
+
+typedef struct work {
+    cuai_cu_pointer_t bytes;
+    cuarena_stream_t stream;
+} work_t;
+
+static work_t begin_work(void)
+{
+    work_t work = {.stream = new_stream()};
+    expect_cu(cuda_test()->cuMemAlloc(&work.bytes, BYTES));
+    expect_cu(cuda_test()->cuMemsetD8Async(work.bytes, 1, BYTES, work.stream));
+    return work;
+}
+
+static void end_work(work_t work)
+{
+    expect_cu(cuda_test()->cuStreamSynchronize(work.stream));
+    expect_cu(cuda_test()->cuMemFree(work.bytes));
+    end_stream(work.stream);
+}
+
+START_TEST(test_marker_comes_to_an_end)
+{
+    void *marker = NULL;
+    cuarena_status_t status;
+    open_both();
+    (void)cuda_test_use_device(0);
+    work_t work = begin_work();
+    expect_ok(cuai_streams_mark(&device, work.stream, &marker));
+    while ((status = cuai_streams_query(&device, marker)) == CUARENA_BUSY)
+        ;
+    expect_ok(status);
+    end_work(work);
+    expect_ok(cuai_streams_query(&device, marker));
+    cuai_streams_unmark(&device, marker);
+    end_both();
+}
+END_TEST
+
+/* With the stand-in, which does nothing unless it must. */
+START_TEST(test_marker_is_busy_until_it_is_waited_for)
+{
+    void *marker = NULL;
+    set("CUARENA_STANDIN_PACE", "0");
+    open_both();
+    (void)cuda_test_use_device(0);
+    work_t work = begin_work();
+    expect_ok(cuai_streams_mark(&device, work.stream, &marker));
+    ck_assert_uint_gt(cuda_control()->standin_pending(), 0);
+    uint64_t syncs = cuda_control()->standin_syncs();
+    expect_ok(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1));
+    expect_u64(cuda_control()->standin_syncs(), syncs + 1);
+    expect_ok(cuai_streams_query(&device, marker));
+    cuai_streams_unmark(&device, marker);
+    end_work(work);
+    end_both();
+}
+END_TEST
+
+START_TEST(test_marker_is_used_again_for_its_stream)
+{
+    void *marker = NULL;
+    open_both();
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t stream = new_stream();
+    expect_ok(cuai_streams_mark(&device, stream, &marker));
+    void *first = marker;
+    expect_ok(cuai_streams_mark(&device, stream, &marker));
+    ck_assert_ptr_eq(marker, first);
+    expect_u64(device.place->marker_count, 1);
+    cuai_streams_unmark(&device, marker);
+    end_stream(stream);
+    end_both();
+}
+END_TEST
+
+START_TEST(test_marker_moves_to_the_context_of_its_stream)
+{
+    void *marker = NULL;
+    open_both();
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t stream = new_stream();
+    cuai_cu_context_t context = push_own_context(0);
+    cuarena_stream_t other = new_stream();
+    (void)info_of(&device, other);
+    expect_ok(cuai_streams_mark(&device, stream, &marker));
+    expect_ok(cuai_streams_mark(&device, other, &marker));
+    ck_assert_ptr_eq(((cuai_marker_t *)marker)->place->context, context);
+    ck_assert_ptr_nonnull(device.place->idle);
+    expect_ok(cuai_streams_mark(&device, stream, &marker));
+    ck_assert_ptr_eq(((cuai_marker_t *)marker)->place, device.place);
+    expect_u64(device.place->marker_count, 1);
+    cuai_streams_unmark(&device, marker);
+    end_stream(stream);
+    end_stream(other);
+    end_both();
+    expect_cu(cuda_test()->cuCtxDestroy(context));
+}
+END_TEST
+
+/* The stand-in reports the second memset if nothing orders it. */
+START_TEST(test_stream_waits_for_a_marker)
+{
+    void *marker = NULL;
+    open_both();
+    (void)cuda_test_use_device(0);
+    work_t work = begin_work();
+    cuarena_stream_t other = new_stream();
+    expect_ok(cuai_streams_mark(&device, work.stream, &marker));
+    expect_ok(cuai_streams_wait(&device, marker, other, 0));
+    cuai_streams_unmark(&device, marker);
+    expect_cu(cuda_test()->cuMemsetD8Async(work.bytes, 2, BYTES, other));
+    expect_cu(cuda_test()->cuStreamSynchronize(other));
+    end_work(work);
+    end_stream(other);
+    end_both();
+}
+END_TEST
+
+START_TEST(test_stream_waits_for_another_device)
+{
+    void *marker = NULL;
+    set("CUARENA_STANDIN_DEVICES", "2");
+    open_both();
+    device.reach = 3;
+    (void)cuda_test_use_device(0);
+    work_t work = begin_work();
+    cuai_cu_context_t second = cuda_test_use_device(1);
+    cuarena_stream_t other = new_stream();
+    expect_ok(cuai_streams_mark(&device, work.stream, &marker));
+    expect_ok(cuai_streams_wait(&device, marker, other, 0));
+    ck_assert_ptr_eq(cuda_test_current(), second);
+    expect_ok(cuai_streams_mark(&device, other, &marker));
+    ck_assert_int_eq(((cuai_marker_t *)marker)->place->device, 1);
+    expect_ok(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1));
+    expect_ok(cuai_streams_query(&device, marker));
+    cuai_streams_unmark(&device, marker);
+    end_stream(other);
+    (void)cuda_test_use_device(0);
+    end_work(work);
+    end_both();
+}
+END_TEST
+
+START_TEST(test_pending_marker_is_used_again)
+{
+    open_both();
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t waiter = new_stream();
+    work_t work = begin_work();
+    for (int i = 0; i < 100; i++) {
+        void *marker = NULL;
+        expect_ok(cuai_streams_mark(&device, work.stream, &marker));
+        expect_ok(cuai_streams_wait(&device, marker, waiter, 0));
+        cuai_streams_unmark(&device, marker);
+        expect_cu(
+            cuda_test()->cuMemsetD8Async(work.bytes, 2, BYTES, work.stream));
+    }
+    expect_u64(device.place->marker_count, 1);
+    end_work(work);
+    end_stream(waiter);
+    end_both();
+}
+END_TEST
+
+START_TEST(test_markers_keep_the_current_context)
+{
+    void *marker = NULL;
+    open_both();
+    cuai_cu_context_t primary = cuda_test_use_device(0);
+    cuarena_stream_t stream = new_stream();
+    cuai_cu_context_t contexts[] = {NULL, primary, push_own_context(0)};
+    for (int i = 0; i < COUNT(contexts); i++) {
+        cuai_streams_t *streams = i == 1 ? &host : &device;
+        have_context(contexts[i]);
+        expect_ok(cuai_streams_mark(streams, stream, &marker));
+        expect_ok(cuai_streams_wait(streams, marker, stream, 0));
+        expect_ok(cuai_streams_wait(streams, marker, CUARENA_NO_STREAM, 1));
+        expect_ok(cuai_streams_query(streams, marker));
+        cuai_streams_unmark(streams, marker);
+        expect_ok(cuai_streams_drain(streams, stream));
+        marker = NULL;
+        ck_assert_ptr_eq(cuda_test_current(), contexts[i]);
+    }
+    end_both();
+    have_context(primary);
+    end_stream(stream);
+    expect_cu(cuda_test()->cuCtxDestroy(contexts[2]));
+}
+END_TEST
+
+#define THREADS 4
+
+static void *mark_often(void *stream)
+{
+    for (int i = 0; i < 500; i++) {
+        void *marker = NULL;
+        expect_ok(cuai_streams_mark(&device, stream, &marker));
+        (void)id_of(&host, stream);
+        if (i % 3 == 0)
+            expect_ok(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1));
+        cuai_streams_unmark(&device, marker);
+    }
+    return NULL;
+}
+
+START_TEST(test_threads_share_markers)
+{
+    pthread_t threads[THREADS];
+    cuarena_stream_t streams[THREADS];
+    open_both();
+    (void)cuda_test_use_device(0);
+    for (int i = 0; i < THREADS; i++) {
+        streams[i] = new_stream();
+        (void)id_of(&host, streams[i]);
+        ck_assert_int_eq(
+            pthread_create(&threads[i], NULL, mark_often, streams[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+        end_stream(streams[i]);
+    }
+    expect_between(device.place->marker_count, 1, THREADS);
+    end_both();
+}
+END_TEST
+
+/* ---- What the CPU touches ---------------------------------------------- */
+
+/* The stand-in reports the access if the host has not waited. */
+START_TEST(test_host_memory_waits_for_the_stream)
+{
+    cuarena_config_t config;
+    cuai_memory_t memory = {0};
+    cuarena_memory_segment_t segment = {0};
+    cuai_streams_t *streams;
+    size_t done = 0;
+    cuarena_config_init(&config);
+    set("CUARENA_STANDIN_PACE", "0");
+    (void)cuda_test_use_device(0);
+    work_t work = begin_work();
+    expect_ok(cuai_memory_open(&config, &memory));
+    streams = memory.user;
+    expect_ok(memory.ops.get(memory.user, BYTES, BYTES, &segment));
+    cuarena_relocation_t move = {.from = (void *)(uintptr_t)segment.address,
+                                 .to = (char *)(uintptr_t)segment.address + 256,
+                                 .bytes = 4096};
+    expect_ok(memory.ops.relocate(memory.user, &move, 1, work.stream, &done));
+    expect_u64(done, 1);
+    expect_cu(cuda_test()->cuStreamQuery(work.stream));
+    expect_cu(cuda_test()->cuMemsetD8Async(work.bytes, 2, BYTES, work.stream));
+    expect_ok(memory.ops.zero_bytes(memory.user, move.to, 4096, work.stream));
+    expect_cu(cuda_test()->cuStreamQuery(work.stream));
+    expect_u64(streams->seen == NULL, 0);
+    memory.ops.give_back(memory.user, &segment);
+    cuai_memory_close(&memory);
+    end_work(work);
+}
+END_TEST
+
+/* ---- Labels ------------------------------------------------------------ */
+
+static cuai_memory_t none_opened(void)
+{
+    cuarena_config_t config;
+    cuai_memory_t memory = {0};
+    cuarena_config_init(&config);
+    config.memory = CUARENA_MEMORY_NONE;
+    expect_ok(cuai_memory_open(&config, &memory));
+    return memory;
+}
+
+static void *ask_label(void *id)
+{
+    cuarena_stream_info_t info;
+    cuai_memory_t memory = none_opened();
+    expect_ok(
+        memory.ops.identify(memory.user, CUARENA_STREAM_PER_THREAD, &info));
+    *(uint64_t *)id = info.id;
+    cuai_memory_close(&memory);
+    return NULL;
+}
+
+START_TEST(test_streams_of_no_memory_are_labels)
+{
+    cuarena_stream_info_t infos[4];
+    cuarena_stream_t handles[] = {NULL, CUARENA_STREAM_LEGACY,
+                                  (cuarena_stream_t)(uintptr_t)0x1000,
+                                  (cuarena_stream_t)(uintptr_t)0x2000};
+    cuai_memory_t memory = none_opened();
+    for (int i = 0; i < COUNT(handles); i++) {
+        expect_ok(memory.ops.identify(memory.user, handles[i], &infos[i]));
+        ck_assert_int_eq(infos[i].device, -1);
+        ck_assert_int_eq(infos[i].per_thread, 0);
+        ck_assert_int_eq(infos[i].capturing, 0);
+        ck_assert_ptr_null(infos[i].context);
+    }
+    expect_u64(infos[0].id, infos[1].id);
+    ck_assert(infos[1].id != infos[2].id && infos[2].id != infos[3].id);
+    expect_status(
+        memory.ops.identify(memory.user, CUARENA_NO_STREAM, &infos[0]),
+        CUARENA_BAD_ARGUMENT);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+START_TEST(test_default_streams_of_no_memory_are_by_thread)
+{
+    pthread_t thread;
+    uint64_t own = 0;
+    uint64_t again = 0;
+    uint64_t other = 0;
+    (void)ask_label(&own);
+    (void)ask_label(&again);
+    ck_assert_int_eq(pthread_create(&thread, NULL, ask_label, &other), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    expect_u64(own, again);
+    ck_assert(own != other);
+}
+END_TEST
+
+START_TEST(test_markers_of_no_memory_are_done)
+{
+    void *marker = NULL;
+    cuai_memory_t memory = none_opened();
+    expect_ok(memory.ops.mark(memory.user, NULL, &marker));
+    ck_assert_ptr_nonnull(marker);
+    expect_ok(memory.ops.query(memory.user, marker));
+    expect_ok(memory.ops.wait(memory.user, marker, NULL, 0));
+    expect_ok(memory.ops.wait(memory.user, marker, CUARENA_NO_STREAM, 1));
+    memory.ops.unmark(memory.user, marker);
+    cuai_memory_close(&memory);
+    ck_assert_ptr_null(cuai_cuda_if_open());
+}
+END_TEST
+
+/* ---- Loss -------------------------------------------------------------- */
+
+START_TEST(test_own_device_lost)
+{
+    void *marker = NULL;
+    cuarena_stream_info_t info;
+    open_both();
+    expect_ok(cuai_streams_mark(&device, NULL, &marker));
+    cuda_control()->standin_lose_device(0, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS);
+    expect_status(cuai_streams_query(&device, marker), CUARENA_LOST);
+    expect_message("CUDA_ERROR_ILLEGAL_ADDRESS");
+    expect_status(cuai_streams_mark(&device, NULL, &marker), CUARENA_LOST);
+    expect_status(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1),
+                  CUARENA_LOST);
+    expect_status(cuai_streams_identify(&device, NULL, &info), CUARENA_LOST);
+    uint64_t calls = cuda_control()->standin_calls(NULL);
+    cuai_streams_unmark(&device, marker);
+    end_both();
+    expect_u64(cuda_control()->standin_calls(NULL), calls);
+}
+END_TEST
+
+/* Nothing of the device touches host memory any more. */
+START_TEST(test_host_memory_outlives_a_device)
+{
+    void *marker = NULL;
+    void *later = NULL;
+    open_both();
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t stream = new_stream();
+    (void)info_of(&host, stream);
+    expect_ok(cuai_streams_mark(&host, stream, &marker));
+    cuda_control()->standin_lose_device(0, CUAI_CUDA_ERROR_LAUNCH_FAILED);
+    expect_ok(cuai_streams_query(&host, marker));
+    expect_ok(cuai_streams_wait(&host, marker, CUARENA_NO_STREAM, 1));
+    expect_ok(cuai_streams_mark(&host, stream, &marker));
+    expect_ok(cuai_streams_query(&host, marker));
+    expect_ok(cuai_streams_mark(&host, stream, &marker));
+    expect_ok(cuai_streams_mark(&host, stream, &later));
+    expect_ok(cuai_streams_wait(&host, later, CUARENA_NO_STREAM, 1));
+    cuai_streams_unmark(&host, later);
+    cuai_streams_unmark(&host, marker);
+    expect_ok(cuai_streams_drain(&host, stream));
+    end_both();
+}
+END_TEST
+
+/* The caller destroyed a context, against the rules, and made another that has
+ * its handle: what was of the first is left alone. */
+START_TEST(test_context_that_came_back)
+{
+    void *marker = NULL;
+    open_both();
+    have_context(NULL);
+    for (int i = 0; i < REUSE_TRIES; i++) {
+        cuai_cu_context_t context = push_own_context(0);
+        cuarena_stream_t stream = new_stream();
+        (void)info_of(&host, stream);
+        expect_ok(cuai_streams_mark(&host, stream, &marker));
+        struct cuai_marker *made = marker;
+        ck_assert_ptr_eq(made->place->context, context);
+        cuai_streams_unmark(&host, marker);
+        marker = NULL;
+        end_stream(stream);
+        cuai_place_lose(made->place, CUAI_CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        expect_cu(cuda_test()->cuCtxDestroy(context));
+        if (i == 3)
+            break;
+    }
+    end_both();
+}
+END_TEST
+
+/* ---- Every call failing ------------------------------------------------ */
+
+static cuarena_stream_t failing_stream;
+
+/* Opens host memory for the streams of a context, as if for the first time. */
+static cuarena_status_t use_a_stream(void)
+{
+    cuai_streams_t streams;
+    cuarena_stream_info_t info;
+    void *marker = NULL;
+    cuai_streams_open_host(&streams, "host");
+    cuarena_status_t status =
+        cuai_streams_identify(&streams, failing_stream, &info);
+    if (status == CUARENA_OK)
+        status = cuai_streams_identify(&streams, NULL, &info);
+    if (status == CUARENA_OK)
+        status = cuai_streams_mark(&streams, failing_stream, &marker);
+    if (status == CUARENA_OK)
+        status = cuai_streams_wait(&streams, marker, NULL, 0);
+    if (status == CUARENA_OK)
+        status = cuai_streams_wait(&streams, marker, CUARENA_NO_STREAM, 1);
+    if (status == CUARENA_OK)
+        status = cuai_streams_query(&streams, marker);
+    if (status == CUARENA_OK)
+        status = cuai_streams_drain(&streams, failing_stream);
+    if (marker != NULL)
+        cuai_streams_unmark(&streams, marker);
+    cuai_streams_end(&streams);
+    return status;
+}
+
+START_TEST(test_every_call_fails)
+{
+    const cuda_control_t *control = cuda_control();
+    (void)cuda_test_use_device(0);
+    failing_stream = new_stream();
+    expect_ok(use_a_stream());
+    uint64_t live = cuai_host_live();
+    int told = 0;
+    for (uint64_t nth = 1;; nth++) {
+        control->standin_fail_clear();
+        control->standin_fail_any(nth, CUAI_CUDA_ERROR_UNKNOWN, 0);
+        cuarena_status_t status = use_a_stream();
+        uint64_t failed = control->standin_failed();
+        control->standin_fail_clear();
+        expect_u64(cuai_host_live(), live);
+        if (failed == 0) {
+            expect_ok(status);
+            break;
+        }
+        told += status != CUARENA_OK;
+        ck_assert_msg(status == CUARENA_OK || status == CUARENA_DRIVER,
+                      "call %d: got %s", (int)nth, cuarena_status_name(status));
+    }
+    ck_assert_int_ge(told, 20);
+    end_stream(failing_stream);
+}
+END_TEST
+
+START_TEST(test_every_refusal_of_the_host)
+{
+    (void)cuda_test_use_device(0);
+    failing_stream = new_stream();
+    expect_ok(use_a_stream());
+    uint64_t live = cuai_host_live();
+    for (uint64_t nth = 1;; nth++) {
+        cuai_host_fail_at(nth);
+        cuarena_status_t status = use_a_stream();
+        bool refused = cuai_host_calls() >= nth;
+        cuai_host_fail_at(0);
+        expect_u64(cuai_host_live(), live);
+        if (!refused)
+            break;
+        expect_status(status, CUARENA_OUT_OF_MEMORY);
+    }
+    end_stream(failing_stream);
+}
+END_TEST
+
+START_TEST(test_dead_stream_is_refused)
+{
+    cuarena_stream_info_t info;
+    open_both();
+    ck_assert_int_eq(
+        cuda_control()->standin_fail("cuStreamGetCtx", 1,
+                                     CUAI_CUDA_ERROR_INVALID_HANDLE, 0),
+        0);
+    expect_status(cuai_streams_identify(
+                      &device, (cuarena_stream_t)(uintptr_t)0x1234, &info),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("0x1234", "CUDA_ERROR_INVALID_HANDLE");
+    end_both();
+}
+END_TEST
+
+/* ---- After each test --------------------------------------------------- */
+
+/* What the driver found wrong, and events that nobody ended. */
+static void look_after(void)
+{
+    const cuda_control_t *control = cuda_control();
+    if (control == NULL)
+        return;
+    ck_assert_msg(control->standin_report_count(0) == 0, "the stand-in: %s",
+                  control->standin_report_text(0));
+    ck_assert_msg(control->standin_live("event") == 0, "%zu events are left",
+                  control->standin_live("event"));
+}
+
+static void add_any(Suite *suite)
+{
+    TCase *tcase = suite_add_list(
+        suite, "any",
+        TEST_LIST(
+            test_streams_are_told_apart, test_legacy_stream_has_two_names,
+            test_each_thread_has_a_default_stream,
+            test_each_context_has_a_legacy_stream,
+            test_reused_handle_is_another_stream,
+            test_default_stream_is_the_memorys_whatever_is_current,
+            test_stream_is_known_whatever_is_current, test_no_stream_is_refused,
+            test_stream_of_another_context_of_the_device,
+            test_default_stream_of_no_context,
+            test_default_stream_of_a_second_context,
+            test_marker_comes_to_an_end,
+            test_marker_is_used_again_for_its_stream,
+            test_marker_moves_to_the_context_of_its_stream,
+            test_stream_waits_for_a_marker, test_pending_marker_is_used_again,
+            test_markers_keep_the_current_context, test_threads_share_markers,
+            test_host_memory_waits_for_the_stream,
+            test_every_refusal_of_the_host));
+    tcase_add_loop_test(tcase, test_capturing_stream_is_told, 0, 3);
+    tcase_add_loop_test(tcase, test_markers_beside_a_capture, 0, 3);
+    tcase_add_checked_fixture(tcase, NULL, look_after);
+}
+
+static void add_two_devices(Suite *suite)
+{
+    TCase *tcase =
+        suite_add_list(suite, "two devices",
+                       TEST_LIST(test_stream_of_another_device,
+                                 test_stream_waits_for_another_device));
+    tcase_add_checked_fixture(tcase, NULL, look_after);
+}
+
 int main(void)
 {
+    cuda_kind_t kind = cuda_test_kind();
     Suite *suite = suite_create("streams");
-    suite_add_list(
-        suite, "frees",
-        TEST_LIST(a_free_means_what_the_table_says,
-                  other_lanes_get_bytes_when_the_marker_is_complete,
-                  complete_markers_cost_no_wait,
-                  late_markers_cover_later_work_and_eager_ones_do_not,
-                  each_eager_free_has_its_marker, a_known_stream_costs_no_call,
-                  both_own_lanes_serve_together,
-                  own_and_settled_bytes_serve_together,
-                  growth_comes_before_waiting,
-                  on_memory_of_the_host_even_the_own_stream_waits));
-    suite_add_list(
-        suite, "handles",
-        TEST_LIST(null_and_legacy_are_one_stream,
-                  the_per_thread_stream_is_each_threads_own,
-                  default_streams_of_threads_that_ended_need_no_number,
-                  streams_are_limited_and_released_ones_do_not_count,
-                  a_released_handle_is_never_touched,
-                  a_handle_that_comes_back_is_a_new_stream,
-                  numbers_are_recycled, release_records_and_does_not_wait));
-    suite_add_list(
-        suite, "settling",
-        TEST_LIST(settle_takes_what_is_done_and_waits_if_asked,
-                  settle_with_wait_settles_both_lanes,
-                  trim_marks_first_and_gives_back_what_is_done,
-                  destroy_with_work_under_way_is_busy_and_loses_nothing,
-                  destroy_touches_no_handle,
-                  reset_waits_for_what_was_freed_and_keeps_streams,
-                  a_pool_is_resized_beside_streams,
-                  a_pool_that_moves_waits_for_all_work));
-    suite_add_list(suite, "rest",
-                   TEST_LIST(memories_without_streams_say_so,
-                             streams_that_cannot_be_used_are_named,
-                             streams_have_counts,
-                             dedicated_blocks_go_back_when_their_stream_is_done,
-                             zeroed_blocks_are_zero_on_their_stream,
-                             bytes_are_zero_before_others_have_them,
-                             a_lost_arena_ends_without_its_memory));
-    TCase *failures = tcase_create("failures");
-    tcase_set_timeout(failures, 120);
-    tcase_add_loop_test(failures, a_call_that_fails_changes_nothing, 0, 4);
-    tcase_add_loop_test(failures,
-                        no_call_of_the_memory_is_made_with_the_lock_held, 0, 3);
-    suite_add_tcase(suite, failures);
-    return suite_main(suite);
+    (void)suite_add_list(
+        suite, "none",
+        TEST_LIST(test_streams_of_no_memory_are_labels,
+                  test_default_streams_of_no_memory_are_by_thread,
+                  test_markers_of_no_memory_are_done));
+    if (kind != CUDA_KIND_NONE)
+        add_any(suite);
+    if (cuda_test_device_count() >= 2 || kind == CUDA_KIND_STANDIN)
+        add_two_devices(suite);
+    if (kind == CUDA_KIND_STANDIN)
+        (void)suite_add_list(
+            suite, "stand-in",
+            TEST_LIST(test_marker_is_busy_until_it_is_waited_for,
+                      test_own_device_lost, test_host_memory_outlives_a_device,
+                      test_context_that_came_back, test_every_call_fails,
+                      test_dead_stream_is_refused));
+    return cuda_test_result(kind, suite_main(suite));
 }

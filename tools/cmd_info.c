@@ -5,6 +5,7 @@
 
 #include "choices.h"
 #include "commands.h"
+#include "cuarena/driver.h"
 #include "json.h"
 #include "options.h"
 #include "table.h"
@@ -12,24 +13,33 @@
 static const char help[] =
     "Usage: cuarena info [--options]\n"
     "\n"
-    "Tells which library runs, what this command was built with, and which\n"
-    "memories an arena can have here: how many bytes could be had now, and by\n"
-    "how many at a time.\n"
+    "Tells which library runs, what this command was built with, which driver\n"
+    "and devices there are and what they can do, and which memories an arena\n"
+    "can have here: how many bytes could be had now, and by how many at a "
+    "time.\n"
     "\n"
     "  --options             the options of an arena instead: key, type,\n"
     "                        default, what it does and what it accepts\n"
     "  -h, --help            this text\n";
 
+static const cuarena_error_info_t *last_error(void)
+{
+    static cuarena_error_info_t info;
+    cuarena_error_info_init(&info);
+    (void)cuarena_last_error_info(&info);
+    return &info;
+}
+
 /* ---- Memories ---------------------------------------------------------- */
 
 static void add_reason(table_t *table)
 {
-    cuarena_error_info_t info;
-    cuarena_error_info_init(&info);
-    (void)cuarena_last_error_info(&info);
     table_add(table, "-");
     table_add(table, "-");
-    table_add(table, "no: %s", info.message);
+    if (last_error()->status == CUARENA_NO_DEVICE)
+        table_add(table, "no device");
+    else
+        table_add(table, "no: %s", last_error()->message);
 }
 
 /* A growing arena holds nothing at first, then one grain for one byte. */
@@ -90,6 +100,62 @@ static bool print_memories(fault_t *fault)
     return true;
 }
 
+/* ---- The driver -------------------------------------------------------- */
+
+static void add_yes(table_t *table, int32_t flag)
+{
+    table_add(table, flag ? "yes" : "no");
+}
+
+static void add_device(table_t *table, const cuarena_device_info_t *info,
+                       int ordinal)
+{
+    table_add(table, "%d: %s", ordinal, info->name);
+    table_add(table, "%d.%d", (int)info->compute_major,
+              (int)info->compute_minor);
+    table_add_bytes(table, info->total_bytes);
+    table_add_bytes(table, info->free_bytes);
+    add_yes(table, info->vmm);
+    add_yes(table, info->fd);
+    add_yes(table, info->rdma);
+    add_yes(table, info->fabric);
+    add_yes(table, info->pools);
+    add_yes(table, info->managed);
+}
+
+static void print_devices(int count)
+{
+    static const char *const heads[] = {"device", "compute", "memory", "free",
+                                        "vmm",    "fd",      "rdma",   "fabric",
+                                        "pools",  "managed"};
+    table_t table = {.columns = sizeof heads / sizeof heads[0]};
+    for (size_t i = 0; i < table.columns; i++)
+        table_add(&table, "%s", heads[i]);
+    for (int i = 0; i < count; i++) {
+        cuarena_device_info_t info;
+        cuarena_device_info_init(&info);
+        if (cuarena_device_info(i, &info) == CUARENA_OK)
+            add_device(&table, &info, i);
+        else
+            printf("device %d cannot be used: %s\n", i, last_error()->message);
+    }
+    table_print(&table, stdout);
+    putchar('\n');
+}
+
+static void print_driver(void)
+{
+    cuarena_driver_info_t info;
+    cuarena_driver_info_init(&info);
+    if (cuarena_driver_info(&info) != CUARENA_OK) {
+        printf("%s\n\n", last_error()->message);
+        return;
+    }
+    printf("driver of CUDA %d.%d, from %s\n", (int)info.version / 1000,
+           (int)info.version % 1000 / 10, info.library);
+    print_devices((int)info.device_count);
+}
+
 /* ---- Versions ---------------------------------------------------------- */
 
 static void print_versions(void)
@@ -134,6 +200,7 @@ int command_info(int argc, char **argv)
         print_options();
     } else {
         print_versions();
+        print_driver();
         if (!print_memories(&fault))
             return command_fail(&fault);
     }

@@ -8,11 +8,13 @@
  * Rules for every function of the table
  *   - It is called with no lock held, from any thread, but never twice at once
  *     for the same segment.
- *   - Sizes and offsets are multiples of `grain_bytes`, except in `relocate`
- *     and `zero`, where they are multiples of the arena's granule.
+ *   - Sizes and offsets are multiples of `grain_bytes`; of a segment for a
+ *     dedicated block, of `least_bytes`; in `relocate`, `zero_bytes` and
+ *     `export_range`, of the arena's granule.
  *   - It returns a cuarena_status_t: OUT_OF_MEMORY when there is no more to be
- *     had, DRIVER for any other refusal. A failing function changed nothing.
- *     give_back, shrink and punch must not fail.
+ *     had, DRIVER for any other refusal, LOST if nothing will work any more. A
+ *     failing function changed nothing. give_back, shrink and punch must not
+ *     fail, also after LOST.
  *   - It must not call the arena that it serves (REENTERED).
  */
 #ifndef CUARENA_MEMORY_H
@@ -26,7 +28,13 @@ extern "C" {
 #endif
 
 /* A stream of the device: cudaStream_t and CUstream pass without a cast. NULL
- * is the legacy default stream. */
+ * is the legacy default stream.
+ *
+ * The default streams are those of the arena's own context, whatever context is
+ * current; in host memory those of the context that is current when the first
+ * of them is passed, and of no other. The context of every stream that was
+ * passed outlives the arena: a primary one the arena holds, one that the
+ * caller created is the caller's. */
 typedef struct CUstream_st *cuarena_stream_t;
 
 /* Another name of NULL, and the default stream of the calling thread: the
@@ -74,6 +82,15 @@ typedef struct cuarena_relocation {
     uint64_t bytes;
 } cuarena_relocation_t;
 
+/* One handle behind a range of bytes, for another process. Frozen. */
+typedef struct cuarena_export_piece {
+    int32_t fd;            /* the handle's descriptor: the caller's to close */
+    int32_t zero;          /* 0 */
+    uint64_t handle_bytes; /* the whole handle, which is mapped at once */
+    uint64_t offset;       /* of the piece in its handle */
+    uint64_t bytes;        /* of the piece */
+} cuarena_export_piece_t;
+
 #define CUARENA_MEMORY_HOST_READABLE 1u /* the CPU can read and write it */
 #define CUARENA_MEMORY_TOUCHES                                                 \
     2u                                 /* bytes exist: zero and relocate do    \
@@ -88,6 +105,10 @@ typedef struct cuarena_memory_ops {
     uint64_t grain_bytes; /* power of two: what segments are multiples of */
     uint64_t alignment;   /* power of two: what every address it gives is a
                            * multiple of; at least the arena's granule */
+    uint64_t least_bytes; /* power of two from the granule to grain_bytes:
+                           * what a segment may be a multiple of that keeps
+                           * its length, with a dedicated block; 0: as
+                           * grain_bytes */
 
     /* How many bytes could be had now (at most, as far as known); for sizes
      * given as a percentage or "auto". NULL: such sizes are BAD_ARGUMENT. */
@@ -117,7 +138,9 @@ typedef struct cuarena_memory_ops {
     /* Executes the list in order on `stream`, which is CUARENA_NO_STREAM if
      * all is to be done on return; source and destination of one entry may
      * overlap. `done_out` tells how many entries were queued or done when it
-     * fails (0: nothing was touched). NULL: nothing moves. */
+     * fails (0: nothing was touched). NULL: nothing moves. Where the CPU does
+     * it (pageable, bytes of the host) the call waits for the work of `stream`
+     * so far, and all is done on return. */
     cuarena_status_t (*relocate)(void *user, const cuarena_relocation_t *list,
                                  size_t count, cuarena_stream_t stream,
                                  size_t *done_out);
@@ -146,6 +169,17 @@ typedef struct cuarena_memory_ops {
     cuarena_status_t (*wait)(void *user, void *marker, cuarena_stream_t stream,
                              int32_t host);
     void (*unmark)(void *user, void *marker);
+
+    /* Tells the handles behind [offset, offset + bytes) of a segment, in order,
+     * each with a descriptor of its own that the caller will close; offset and
+     * bytes are multiples of the arena's granule. `pieces` NULL: only their
+     * count. More than `capacity`: BAD_ARGUMENT. May be called beside other
+     * functions for the segment. NULL: blocks cannot be exported. */
+    cuarena_status_t (*export_range)(void *user,
+                                     const cuarena_memory_segment_t *segment,
+                                     uint64_t offset, uint64_t bytes,
+                                     cuarena_export_piece_t *pieces,
+                                     size_t capacity, size_t *count_out);
 
     /* Called once, after the last segment was given back. May be NULL. */
     void (*end)(void *user);

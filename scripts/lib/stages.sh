@@ -4,7 +4,7 @@
 
 all_stages=(
     format spelling shellcheck cppcheck function-lengths man
-    plain-gcc plain-clang header header-nvcc
+    plain-gcc plain-clang header header-nvcc cuda-abi
     gcc clang asan tsan valgrind fuzz
     tool demo readme installcheck distcheck aarch64 aarch64-tests
 )
@@ -139,6 +139,46 @@ stage_header_nvcc() {
         -o build/header/alone.o
 }
 
+#### The driver's interface ####
+
+# Releases to compare with: wheel, version. The oldest that is accepted, and
+# the ends of what is there.
+cuda_releases() {
+    cat <<'TABLE'
+nvidia-cuda-runtime-cu12 12.0.107
+nvidia-cuda-runtime-cu12 12.9.79
+nvidia-cuda-runtime 13.0.48
+nvidia-cuda-runtime 13.5.37
+TABLE
+}
+
+# fetch_cuda_headers FOLDER: each release unpacked in a folder of its own there.
+fetch_cuda_headers() {
+    local folder=$1 wheel version
+    mkdir -p "$folder"
+    cuda_releases | while read -r wheel version; do
+        [ ! -f "$folder/$version/.complete" ] || continue
+        rm -rf "${folder:?}/$version"
+        python3 -m pip download --quiet --disable-pip-version-check --no-deps \
+            --only-binary=:all: --platform manylinux1_x86_64 \
+            --platform manylinux2014_x86_64 --dest "$folder/$version" \
+            "$wheel==$version" </dev/null || return 1
+        python3 -m zipfile -e "$folder/$version"/*.whl "$folder/$version" &&
+            touch "$folder/$version/.complete" || return 1
+    done
+}
+
+stage_cuda_abi() {
+    local folder=$root/build/cuda-headers found
+    has gcc
+    has python3
+    fetch_cuda_headers "$folder" || skip "the headers could not be had"
+    found=$(find "$folder" -name cuda.h -printf '%h ')
+    CC=gcc CUDA_HEADERS=$found tests/check_cuda_abi
+    ! command -v clang >/dev/null ||
+        CC=clang CUDA_HEADERS=$found tests/check_cuda_abi
+}
+
 #### Builds and tests ####
 
 # tested NAME ARGUMENT...: build/NAME, configured, built, all tests run.
@@ -196,7 +236,7 @@ stage_valgrind() {
     configured gcc "${gcc_arguments[@]}"
     programs=$(list_in gcc example_programs)
     [ "$CUARENA_TEST_SCALE" = short ] ||
-        programs="$programs $(list_in gcc test_programs)"
+        programs="$programs $(list_in gcc api_tests)"
     # shellcheck disable=SC2086
     make_in gcc $programs
     for program in $programs; do

@@ -189,7 +189,8 @@ static cuarena_status_t end_pin(cuarena_t *arena, cuarena_block_t block,
     cuai_found_t found = cuai_find_block(arena, block);
     if (found.heap == NULL)
         return cuai_no_block(block);
-    if (cuai_block_pins(cuai_found_record(found)) == 0)
+    if (cuai_block_pins(cuai_found_record(found)) ==
+        cuai_exports_of(arena, found))
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "block %#llx has no pin that block_pin took",
                          (unsigned long long)block);

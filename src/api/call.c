@@ -28,8 +28,11 @@ static void deliver(cuai_call_t *call)
     call->count = 0;
 }
 
+/* A memory that says LOST has told of the first such failure. */
 cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
 {
+    if (status == CUARENA_LOST)
+        call->arena->slow |= CUAI_SLOW_LOST;
     cuai_stream_leave(call->arena, call->stream);
     cuai_unlock(&call->arena->lock);
     if (call->refused)
@@ -114,8 +117,8 @@ cuarena_status_t cuai_call_check(const cuarena_t *arena)
     if (!(arena->slow & CUAI_SLOW_LOST))
         return CUARENA_OK;
     return cuai_fail(CUARENA_LOST,
-                     "arena '%s' is lost after a failed copy: it can be freed "
-                     "from, asked and destroyed",
+                     "arena '%s' is lost after an earlier failure: it can be "
+                     "freed from, asked and destroyed",
                      arena->config.name);
 }
 

@@ -73,6 +73,8 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
  * done. On an error it is as it was. Steps out. */
 cuarena_status_t cuai_release(cuai_call_t *call, cuai_found_t found,
                               uint32_t stream);
+/* The part of it that comes when nothing needs the block's bytes any more. */
+void cuai_end_released(cuarena_t *arena, cuai_found_t found);
 /* Size of a live block changed, contents kept, id kept; on a stream. Steps
  * out. */
 cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_found_t found,

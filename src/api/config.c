@@ -59,14 +59,14 @@ void cuarena_config_init(cuarena_config_t *config)
 
 static cuarena_status_t fail_key(const char *key)
 {
-    char keys[192] = "";
+    char keys[224] = "";
     size_t length = 0;
     const cuai_option_t *option;
     for (size_t i = 0; (option = cuai_option_at(i)) != NULL; i++)
         length += (size_t)snprintf(keys + length, sizeof keys - length, "%s%s",
-                                   i == 0 ? "" : ", ", option->key);
+                                   i == 0 ? "" : ",", option->key);
     CUAI_ASSERT(length < sizeof keys);
-    return cuai_fail(CUARENA_BAD_ARGUMENT, "'%.24s' is no option; accepted: %s",
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "'%.16s' is no option; accepted: %s",
                      key, keys);
 }
 
@@ -247,6 +247,8 @@ cuarena_status_t cuai_config_check(const cuarena_config_t *config,
         if (status != CUARENA_OK)
             return status;
     }
-    *full_out = full;
-    return CUARENA_OK;
+    cuarena_status_t status = cuai_check_together(&full);
+    if (status == CUARENA_OK)
+        *full_out = full;
+    return status;
 }

@@ -9,10 +9,13 @@
 
 /*
  * Copies the members that the caller knows into `full_out`, with the defaults
- * of the others, and checks each by itself. BAD_ARGUMENT names the key, its
- * value and what is accepted. `ops` and `bytes` are the memory's to check.
+ * of the others, and checks each by itself and beside the others. BAD_ARGUMENT
+ * and UNSUPPORTED name the key, its value and what is accepted. `ops` and
+ * `bytes` are the memory's to check.
  */
 cuarena_status_t cuai_config_check(const cuarena_config_t *config,
                                    cuarena_config_t *full_out);
+/* The part about several options, of a whole config (together.c). */
+cuarena_status_t cuai_check_together(const cuarena_config_t *full);
 
 #endif

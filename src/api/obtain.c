@@ -253,10 +253,11 @@ static cuarena_status_t final_status(const ladder_t *ladder)
         return ladder->refusal;
     if (stable)
         return CUARENA_OUT_OF_MEMORY;
-    if (ladder->refusal == CUARENA_FRAGMENTED)
+    if (ladder->refusal == CUARENA_FRAGMENTED && ladder->growth != CUARENA_LOST)
         return ladder->refusal;
-    bool named =
-        ladder->growth == CUARENA_LIMIT || ladder->growth == CUARENA_DRIVER;
+    bool named = ladder->growth == CUARENA_LIMIT ||
+                 ladder->growth == CUARENA_DRIVER ||
+                 ladder->growth == CUARENA_LOST;
     return named ? ladder->growth : ladder->refusal;
 }
 
@@ -292,7 +293,8 @@ static cuarena_status_t explain(const ladder_t *ladder)
 {
     const cuarena_t *arena = ladder->call->arena;
     cuarena_status_t status = final_status(ladder);
-    if (ladder->want->dedicated || status == CUARENA_DRIVER)
+    if (ladder->want->dedicated || status == CUARENA_DRIVER ||
+        status == CUARENA_LOST)
         return status; /* was put into words where it was met */
     bool stable = ladder->want->region == CUARENA_REGION_STABLE &&
                   arena->heaps[CUAI_STABLE] != NULL;
@@ -409,6 +411,13 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
 
 /* ---- Releasing --------------------------------------------------------- */
 
+/* Nobody will read the bytes again: the device is gone, or stayed with the
+ * process that this one was forked from. */
+static bool is_moot(cuarena_status_t status)
+{
+    return status == CUARENA_LOST || status == CUARENA_NO_DEVICE;
+}
+
 /* The block must not be handed out again before its bytes are 0. */
 static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_found_t found,
                                       uint32_t number)
@@ -416,7 +425,7 @@ static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_found_t found,
     cuai_record_t *r = cuai_found_record(found);
     r->flags |= CUAI_BLOCK_ENDING;
     cuarena_status_t status = zero_block(arena, found, number);
-    if (status != CUARENA_OK) {
+    if (status != CUARENA_OK && !is_moot(status)) {
         r->flags &= (uint8_t)~CUAI_BLOCK_ENDING;
         cuai_clear_moving(arena, found);
         return status;
@@ -427,10 +436,12 @@ static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_found_t found,
     return CUARENA_OK;
 }
 
-/* It ends when its move does, into the lane of the compaction. */
-static cuarena_status_t end_with_move(cuai_record_t *r)
+/* It ends when its move does, into the lane of the compaction, or when its
+ * last export is closed. */
+static cuarena_status_t end_later(cuarena_t *arena, cuai_found_t found)
 {
-    r->flags |= CUAI_BLOCK_ENDING;
+    cuai_found_record(found)->flags |= CUAI_BLOCK_ENDING;
+    cuai_use_drop(arena, found);
     return CUARENA_OK;
 }
 
@@ -452,6 +463,16 @@ static bool zeroes(const cuarena_t *arena, cuai_found_t found)
 {
     return arena->config.zero == CUARENA_ZERO_FREE &&
            cuai_found_record(found)->size != 0 && found.region != CUAI_APART;
+}
+
+/* A block that waits for streams as well ends with them. */
+void cuai_end_released(cuarena_t *arena, cuai_found_t found)
+{
+    if (cuai_found_record(found)->flags & CUAI_BLOCK_USED)
+        return;
+    if (!zeroes(arena, found) || cuai_is_lost(arena) ||
+        zero_then_end(arena, found, 0) != CUARENA_OK)
+        end_now(arena, found, 0);
 }
 
 /* Without a stream the bytes are idle, but for copies of compactions that may
@@ -483,8 +504,9 @@ static cuarena_status_t end_quickly(cuarena_t *arena, cuarena_block_t block,
     cuai_found_t found = cuai_find_block(arena, block);
     if (found.heap == NULL)
         return cuai_no_block(block);
-    if (cuai_found_record(found)->moving)
-        return end_with_move(cuai_found_record(found));
+    const cuai_record_t *r = cuai_found_record(found);
+    if (r->moving || (r->flags & CUAI_BLOCK_EXPORTED))
+        return end_later(arena, found);
     end_now(arena, found, stream);
     return CUARENA_OK;
 }
@@ -494,8 +516,10 @@ cuarena_status_t cuai_release(cuai_call_t *call, cuai_found_t found,
 {
     cuarena_t *arena = call->arena;
     cuarena_block_t block = cuai_id(found.heap, found.slot);
+    uint8_t flags = cuai_found_record(found)->flags;
     bool used = cuai_use_matters(arena, found, stream);
-    bool slowly = !cuai_is_lost(arena) && (used || zeroes(arena, found));
+    bool zeroed = zeroes(arena, found) && !(flags & CUAI_BLOCK_EXPORTED);
+    bool slowly = !cuai_is_lost(arena) && (used || zeroed);
     cuai_call_note_block(call, CUARENA_EVENT_FREE, found);
     cuarena_status_t status = slowly ? end_slowly(arena, block, stream)
                                      : end_quickly(arena, block, stream);

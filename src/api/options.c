@@ -16,6 +16,10 @@
 #define MOST_BYTES (CUARENA_HEAP_MAX_SEGMENT - 1)
 #define AMOUNT_RANGE "bytes below 256TiB, 0.001% to 100%, auto, auto-BYTES"
 
+#define PROPERTY                                                               \
+    .fallback = "off", .accepted = "off, try, require",                        \
+    .first = CUARENA_PROPERTY_OFF
+
 static const cuai_option_t options[] = {
     {
         .key = "preset",
@@ -143,6 +147,108 @@ static const cuai_option_t options[] = {
         .help = "Whether running out compacts before it fails.",
     },
     {
+        .key = "device",
+        .type = CUAI_OPTION_COUNT,
+        MEMBER(device),
+        .fallback = "0",
+        .accepted = "0 to 1023",
+        .most = 1023,
+        .help = "The device's number; see CUDA_VISIBLE_DEVICES.",
+    },
+    {
+        .key = "backing",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(backing),
+        .fallback = "auto",
+        .accepted = "auto, vmm, malloc, async",
+        .first = CUARENA_BACKING_AUTO,
+        .help = "How memory=device gets its bytes; auto: vmm where there is "
+                "such, else malloc.",
+    },
+    {
+        .key = "fd",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(fd),
+        PROPERTY,
+        .help = "Whether blocks can be exported to other processes.",
+    },
+    {
+        .key = "rdma",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(rdma),
+        PROPERTY,
+        .help = "Whether network cards can reach the bytes.",
+    },
+    {
+        .key = "fabric",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(fabric),
+        PROPERTY,
+        .help = "Whether handles can be exported to other hosts.",
+    },
+    {
+        .key = "peers",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(peers),
+        PROPERTY,
+        .help = "Whether the other devices can reach the bytes.",
+    },
+    {
+        .key = "handle",
+        .type = CUAI_OPTION_BYTES,
+        MEMBER(handle_bytes),
+        .fallback = "0",
+        .accepted = "0, or a power of two to 64GiB",
+        .most = 64 * CUAI_GIB,
+        .power_of_two = true,
+        .or_zero = true,
+        .help = "What backing=vmm takes and gives back at a time; 0: by the "
+                "arena's size.",
+    },
+    {
+        .key = "mapped",
+        .type = CUAI_OPTION_FLAG,
+        MEMBER(mapped),
+        .fallback = "1",
+        .accepted = "0, 1",
+        .help = "Whether devices can reach pinned memory.",
+    },
+    {
+        .key = "write_combined",
+        .type = CUAI_OPTION_FLAG,
+        MEMBER(write_combined),
+        .fallback = "0",
+        .accepted = "0, 1",
+        .help = "Whether pinned memory is fast to write and slow to read.",
+    },
+    {
+        .key = "portable",
+        .type = CUAI_OPTION_FLAG,
+        MEMBER(portable),
+        .fallback = "1",
+        .accepted = "0, 1",
+        .help = "Whether pinned memory is so for every context.",
+    },
+    {
+        .key = "device_only",
+        .type = CUAI_OPTION_FLAG,
+        MEMBER(device_only),
+        .fallback = "0",
+        .accepted = "0, 1",
+        .help = "Whether the CPU leaves alone what streams use, though it "
+                "could reach it.",
+    },
+    {
+        .key = "marker",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(marker),
+        .fallback = "late",
+        .accepted = "late, eager",
+        .first = CUARENA_MARKER_LATE,
+        .help = "When a stream's progress is recorded: when it is needed, or "
+                "at every free.",
+    },
+    {
         .key = "name",
         .type = CUAI_OPTION_TEXT,
         MEMBER(name),
@@ -168,6 +274,12 @@ static_assert(CUARENA_ZERO_ALLOC == CUARENA_ZERO_NEVER + 2, "zero");
 static_assert(CUARENA_ZERO_FREE == CUARENA_ZERO_NEVER + 3, "zero");
 static_assert(CUARENA_PLACEMENT_BEST == CUARENA_PLACEMENT_DEFAULT + 1, "fit");
 static_assert(CUARENA_PLACEMENT_LOW == CUARENA_PLACEMENT_DEFAULT + 2, "fit");
+static_assert(CUARENA_BACKING_VMM == CUARENA_BACKING_AUTO + 1, "backing");
+static_assert(CUARENA_BACKING_MALLOC == CUARENA_BACKING_AUTO + 2, "backing");
+static_assert(CUARENA_BACKING_ASYNC == CUARENA_BACKING_AUTO + 3, "backing");
+static_assert(CUARENA_PROPERTY_TRY == CUARENA_PROPERTY_OFF + 1, "property");
+static_assert(CUARENA_PROPERTY_REQUIRE == CUARENA_PROPERTY_OFF + 2, "property");
+static_assert(CUARENA_MARKER_EAGER == CUARENA_MARKER_LATE + 1, "marker");
 static_assert(CUARENA_HEAP_MAX_BLOCKS == 67108864, "the text of max_blocks");
 static_assert(CUARENA_HEAP_MAX_SEGMENT == 256 * CUAI_TIB, "the text of pool");
 static_assert(sizeof((cuarena_config_t *)0)->name == 32, "the text of name");
@@ -217,20 +329,31 @@ static cuarena_amount_t amount_in(const cuai_option_t *option,
     return amount;
 }
 
-static uint64_t number_in(const cuai_option_t *option,
-                          const cuarena_config_t *config)
-{
-    uint64_t number;
-    memcpy(&number, member(option, config), sizeof number);
-    return number;
-}
-
 static int32_t choice_in(const cuai_option_t *option,
                          const cuarena_config_t *config)
 {
     int32_t choice;
     memcpy(&choice, member(option, config), sizeof choice);
     return choice;
+}
+
+/* Counts may have 32 bits; a negative one is out of every range. */
+static uint64_t number_in(const cuai_option_t *option,
+                          const cuarena_config_t *config)
+{
+    uint64_t number;
+    if (option->size == sizeof(int32_t))
+        return (uint64_t)choice_in(option, config);
+    memcpy(&number, member(option, config), sizeof number);
+    return number;
+}
+
+static void store_number(const cuai_option_t *option, cuarena_config_t *config,
+                         uint64_t value)
+{
+    int32_t narrow = (int32_t)value; /* it is in range */
+    bool wide = option->size == sizeof value;
+    store(option, config, wide ? (const void *)&value : &narrow);
 }
 
 /* ---- Words ------------------------------------------------------------- */
@@ -262,6 +385,8 @@ static cuai_refusal_t check_number(const cuai_option_t *option, uint64_t value)
 {
     if (value < option->least || value > option->most)
         return out_of_range;
+    if (option->or_zero && value == 0)
+        return NULL;
     if (option->power_of_two && !cuai_is_power_of_two(value))
         return "is no power of two";
     return NULL;
@@ -334,7 +459,7 @@ static cuai_refusal_t read_number(const cuai_option_t *option, const char *text,
     if (refusal == NULL)
         refusal = check_number(option, value);
     if (refusal == NULL)
-        store(option, config, &value);
+        store_number(option, config, value);
     return refusal;
 }
 
@@ -395,6 +520,8 @@ static void print_number(const cuai_option_t *option, uint64_t value,
         strcpy(text, option->unlimited);
     else if (option->type == CUAI_OPTION_BYTES)
         cuai_bytes_print(value, text);
+    else if (option->size == sizeof(int32_t))
+        (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%" PRId64, (int64_t)value);
     else
         (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%" PRIu64, value);
 }

@@ -16,7 +16,7 @@
 typedef enum cuai_option_type {
     CUAI_OPTION_AMOUNT, /* cuarena_amount_t */
     CUAI_OPTION_BYTES,  /* uint64_t */
-    CUAI_OPTION_COUNT,  /* uint64_t */
+    CUAI_OPTION_COUNT,  /* uint64_t or int32_t */
     CUAI_OPTION_CHOICE, /* int32_t, one of a few words */
     CUAI_OPTION_FLAG,   /* int32_t, 0 or 1 */
     CUAI_OPTION_TEXT    /* char[] */
@@ -38,6 +38,7 @@ typedef struct cuai_option {
     uint64_t least;   /* amount of bytes, bytes, count */
     uint64_t most;
     bool power_of_two;     /* bytes */
+    bool or_zero;          /* a power of two, or 0 */
     const char *unlimited; /* bytes: a word for UINT64_MAX; NULL: none */
 } cuai_option_t;
 

@@ -190,9 +190,12 @@ static cuarena_status_t resize_by_moving(cuai_call_t *call,
         end_helper(arena, helper, want->stream);
         return cuai_no_block(block);
     }
-    status = copy_contents(arena, found, helper, want->stream);
+    status = check_may_move(arena, found, want->size); /* pinned meanwhile */
+    if (status == CUARENA_OK)
+        status = copy_contents(arena, found, helper, want->stream);
     if (status != CUARENA_OK) {
-        cuai_end_moving(arena, found, want->stream);
+        if (cuai_found_record(found)->moving)
+            cuai_end_moving(arena, found, want->stream);
         end_helper(arena, helper, want->stream);
         return status;
     }
@@ -233,6 +236,11 @@ cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_found_t found,
     cuarena_block_t block = cuai_id(found.heap, found.slot);
     cuai_want_t want;
     cuarena_status_t status = cuai_want(arena, bytes, NULL, &want);
+    if (status == CUARENA_OK &&
+        (cuai_found_record(found)->flags & CUAI_BLOCK_EXPORTED))
+        status = cuai_fail(CUARENA_BUSY,
+                           "block %#llx is exported: it keeps its size",
+                           (unsigned long long)block);
     if (status != CUARENA_OK)
         return status;
     want.stream = stream;

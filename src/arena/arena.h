@@ -33,8 +33,10 @@ _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
 #define CUAI_BLOCK_DEDICATED 0x08u /* its segment goes when it is freed */
 #define CUAI_BLOCK_ADOPTED 0x10u   /* its bytes are the caller's */
 #define CUAI_BLOCK_ENDING 0x20u    /* freed, but for work that is under way */
-#define CUAI_BLOCK_USED 0x40u      /* there is a cuai_use_t for it */
-#define CUAI_BLOCK_WAITING 0x80u   /* ending, and that waits for markers */
+#define CUAI_BLOCK_USED                                                        \
+    0x40u                         /* there is a cuai_use_t for it; ENDING      \
+                                   * too: it ends when its waits do */
+#define CUAI_BLOCK_EXPORTED 0x80u /* has exports, each with a pin */
 
 /* Why a call may not take the short path. */
 #define CUAI_SLOW_LOST 0x01u
@@ -93,6 +95,8 @@ struct cuarena {
     uint64_t moves;
     uint64_t bytes_moved;
     uint64_t oom_handler_calls;
+
+    cuarena_export_t *exports; /* those that were not closed */
 
     cuai_tag_t *tags; /* index: cuarena_tag_t; [0] is unused */
     size_t tag_count;
@@ -226,7 +230,7 @@ void cuai_stream_forget(cuarena_t *arena, uint32_t number);
  * NULL: nothing. Steps: records, and uses. */
 const char *cuai_streams_wrong(const cuarena_t *arena);
 /* Forgets all streams; markers go back to the memory. No lock. */
-void cuai_streams_end(cuarena_t *arena);
+void cuai_streams_forget(cuarena_t *arena);
 
 static inline cuai_stream_t *cuai_stream(const cuarena_t *arena,
                                          uint32_t number)
@@ -492,6 +496,26 @@ cuarena_status_t cuai_copy(cuarena_t *arena, uint64_t to, uint64_t from,
 void cuai_mark_moving(cuarena_t *arena, cuai_found_t found);
 void cuai_clear_moving(cuarena_t *arena, cuai_found_t found);
 bool cuai_end_moving(cuarena_t *arena, cuai_found_t found, uint32_t stream);
+
+/* ---- Exports (exports.c) ----------------------------------------------- */
+
+/* Pins the block and counts the export. Nothing moves it now. OUT_OF_MEMORY:
+ * the host has none. BUSY: it has the most pins. */
+cuarena_status_t cuai_export_begin(cuarena_t *arena, cuai_found_t found,
+                                   cuarena_export_t **export_out);
+/* Whether it is one of this arena's. Steps: the exports. */
+bool cuai_export_known(const cuarena_t *arena, const cuarena_export_t *one);
+/* Ends it; the block, which may have been freed meanwhile: ENDING, and no
+ * longer EXPORTED. */
+cuai_found_t cuai_export_end(cuarena_t *arena, cuarena_export_t *one);
+/* How many exports the block has. Steps: the exports. */
+uint32_t cuai_exports_of(const cuarena_t *arena, cuai_found_t found);
+/* Without the lock: the arena ends. */
+void cuai_exports_forget(cuarena_t *arena);
+
+/* The segment around a block of any heap. */
+const cuarena_memory_segment_t *cuai_segment_of(const cuarena_t *arena,
+                                                cuai_found_t found);
 
 /* ---- Tags (tags.c) ----------------------------------------------------- */
 

@@ -204,12 +204,13 @@ static void give_back_all(cuarena_t *arena, cuai_segments_t *segments)
 void cuai_arena_end(cuarena_t *arena)
 {
     cuai_uses_clear(arena);
-    cuai_streams_end(arena);
+    cuai_streams_forget(arena);
     give_back_all(arena, &arena->segments);
     give_back_all(arena, &arena->dedicated);
     cuai_memory_close(&arena->memory);
     for (int i = 0; i < CUAI_HEAPS; i++)
         cuarena_heap_destroy(&arena->heaps[i]);
+    cuai_exports_forget(arena);
     cuai_tags_end(arena);
     cuai_event_cleanup(&arena->changed);
     cuai_lock_cleanup(&arena->lock);

@@ -28,10 +28,8 @@ static bool end_if_freed(cuarena_t *arena, cuai_found_t found, uint32_t stream)
     uint8_t flags = cuai_found_record(found)->flags;
     if (!(flags & CUAI_BLOCK_ENDING))
         return false;
-    if (flags & CUAI_BLOCK_WAITING)
-        return true;
     if (flags & CUAI_BLOCK_USED)
-        cuai_use_drop(arena, found);
+        return true;
     cuai_end_block(arena, found, stream);
     return true;
 }

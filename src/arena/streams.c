@@ -260,7 +260,7 @@ static void unmark(const cuarena_t *arena, void *marker)
         arena->memory.ops.unmark(arena->memory.user, marker);
 }
 
-void cuai_streams_end(cuarena_t *arena)
+void cuai_streams_forget(cuarena_t *arena)
 {
     for (uint32_t n = 1; arena->streams != NULL && n < CUAI_STREAM_NUMBERS;
          n++) {

@@ -141,6 +141,8 @@ static void end_use(cuarena_t *arena, cuai_use_t *use)
 
 void cuai_use_drop(cuarena_t *arena, cuai_found_t found)
 {
+    if (!(cuai_found_record(found)->flags & CUAI_BLOCK_USED))
+        return;
     cuai_use_t *use = cuai_use_find(arena, cuai_id(found.heap, found.slot));
     cuai_found_record(found)->flags &= (uint8_t)~CUAI_BLOCK_USED;
     if (use != NULL)
@@ -234,9 +236,9 @@ static void enqueue(cuai_uses_t *uses, cuai_use_t *use)
  * compaction would be one more thing to wait for. True: it has that pin now. */
 static bool keep_place(cuai_record_t *r)
 {
-    if (r->pins != 0)
+    if ((r->flags & CUAI_BLOCK_BORN_PIN) || r->pins == CUARENA_HEAP_MAX_PINS)
         return false;
-    r->pins = 1;
+    r->pins++;
     r->flags |= CUAI_BLOCK_BORN_PIN;
     return true;
 }
@@ -245,9 +247,9 @@ static void take_back(cuarena_t *arena, cuai_record_t *r, cuai_use_t *use,
                       uint32_t count, bool pinned)
 {
     unmark_all(arena, use);
-    r->flags &= (uint8_t) ~(CUAI_BLOCK_ENDING | CUAI_BLOCK_WAITING);
+    r->flags &= (uint8_t)~CUAI_BLOCK_ENDING;
     if (pinned) {
-        r->pins = 0;
+        r->pins--;
         r->flags &= (uint8_t)~CUAI_BLOCK_BORN_PIN;
     }
     for (; use->count > count; use->count--)
@@ -262,7 +264,7 @@ cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_found_t found,
     cuai_record_t *r = cuai_found_record(found);
     uint32_t count = use->count;
     bool pinned = keep_place(r);
-    r->flags |= CUAI_BLOCK_ENDING | CUAI_BLOCK_WAITING;
+    r->flags |= CUAI_BLOCK_ENDING;
     use->target = choose_target(arena, found, number);
     if (!has_stream(use, number))
         add_wait(arena, use, number);
@@ -378,7 +380,9 @@ static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link,
     } while (status == CUARENA_OK && handed != is_handed(arena, use->target));
     cuai_found_t found = find_ending(arena, use->block);
     CUAI_ASSERT(found.heap != NULL);
-    if (status != CUARENA_OK || cuai_found_record(found)->moving)
+    const cuai_record_t *r = cuai_found_record(found);
+    bool stays = r->moving || (r->flags & CUAI_BLOCK_EXPORTED);
+    if (status != CUARENA_OK || stays)
         return status == CUARENA_OK ? CUARENA_BUSY : status;
     bool zeroes = arena->config.zero == CUARENA_ZERO_FREE &&
                   found.region != CUAI_APART && !cuai_is_lost(arena);

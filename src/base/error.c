@@ -65,6 +65,11 @@ void cuai_error_asked(uint64_t bytes)
     last.asked_bytes = bytes;
 }
 
+void cuai_error_code(int32_t driver_code)
+{
+    last.driver_code = driver_code;
+}
+
 const char *cuai_error_message(void)
 {
     return last.message;

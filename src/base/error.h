@@ -29,6 +29,8 @@ cuarena_status_t cuai_fail_driver(int32_t driver_code, const char *format,
 
 /* Adds to the last error what was asked for. */
 void cuai_error_asked(uint64_t bytes);
+/* Adds to the last error the driver's code. */
+void cuai_error_code(int32_t driver_code);
 
 /* The message of this thread's last error; "" if there was none. */
 const char *cuai_error_message(void);

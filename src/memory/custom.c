@@ -35,16 +35,16 @@ static void enter(cuai_frame_t *frame, const guest_t *guest)
     cuai_frame_push(frame, CUAI_FRAME_MEMORY, guest);
 }
 
-/* Statuses other than OK, OUT_OF_MEMORY and DRIVER become DRIVER. */
+/* Statuses other than OK, OUT_OF_MEMORY, LOST and DRIVER become DRIVER. */
 static cuarena_status_t leave(const guest_t *guest, const char *function,
                               uint64_t asked, cuarena_status_t status)
 {
     cuai_frame_pop();
     if (status == CUARENA_OK)
         return status;
-    if (status == CUARENA_OUT_OF_MEMORY)
-        cuai_fail(status, "memory '%s': %s has no more", guest->ops.name,
-                  function);
+    if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LOST)
+        cuai_fail(status, "memory '%s': %s %s", guest->ops.name, function,
+                  status == CUARENA_LOST ? "has lost all" : "has no more");
     else
         status = cuai_fail_driver(status, "memory '%s': %s answered %s",
                                   guest->ops.name, function,
@@ -60,7 +60,8 @@ static bool is_usable(const cuarena_memory_ops_t *ops,
     return segment->address != 0 &&
            cuai_is_aligned(segment->address, ops->alignment) &&
            segment->bytes == bytes && segment->reserved_bytes >= bytes &&
-           cuai_is_aligned(segment->reserved_bytes, ops->grain_bytes) &&
+           (cuai_is_aligned(segment->reserved_bytes, ops->grain_bytes) ||
+            segment->reserved_bytes == bytes) &&
            cuai_add_checked(segment->address, segment->reserved_bytes, &end);
 }
 
@@ -249,6 +250,32 @@ static void unmark(void *user, void *marker)
     cuai_frame_pop();
 }
 
+/* Descriptors that came with an answer that cannot be are nobody's: only the
+ * caller's function knows them. */
+static cuarena_status_t export_range(void *user,
+                                     const cuarena_memory_segment_t *segment,
+                                     uint64_t offset, uint64_t bytes,
+                                     cuarena_export_piece_t *pieces,
+                                     size_t capacity, size_t *count_out)
+{
+    const guest_t *guest = user;
+    size_t count = 0;
+    cuai_frame_t frame;
+    enter(&frame, guest);
+    cuarena_status_t status = guest->ops.export_range(
+        guest->user, segment, offset, bytes, pieces, capacity, &count);
+    status = leave(guest, "export_range", bytes, status);
+    if (status != CUARENA_OK)
+        return status;
+    if (count == 0 || (pieces != NULL && count > capacity))
+        return cuai_fail_driver(CUARENA_BAD_ARGUMENT,
+                                "memory '%s': export_range gave %zu pieces, 1 "
+                                "to %zu are accepted",
+                                guest->ops.name, count, capacity);
+    *count_out = count;
+    return CUARENA_OK;
+}
+
 static void end(void *user)
 {
     guest_t *guest = user;
@@ -311,6 +338,15 @@ static cuarena_status_t check_values(const cuarena_memory_ops_t *ops,
                          ", a power of two from the arena's %" PRIu64
                          " on is accepted",
                          ops->name, ops->alignment, granule);
+    if (ops->least_bytes != 0 &&
+        (!cuai_is_power_of_two(ops->least_bytes) ||
+         ops->least_bytes < granule || ops->least_bytes > ops->grain_bytes))
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "ops: memory '%s' has least_bytes %" PRIu64
+                         ", 0 and powers of two from %" PRIu64 " to %" PRIu64
+                         " are accepted",
+                         ops->name, ops->least_bytes, granule,
+                         ops->grain_bytes);
     if ((ops->properties & ~KNOWN_PROPERTIES) != 0 || ops->zero != 0)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "ops: memory '%s' has properties 0x%x and zero %u, "
@@ -354,6 +390,7 @@ static void fill_table(const cuarena_memory_ops_t *theirs,
     PASS(query);
     PASS(wait);
     PASS(unmark);
+    PASS(export_range);
     ours->end = end;
 #undef PASS
 }

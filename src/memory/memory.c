@@ -11,6 +11,9 @@ typedef cuarena_status_t (*opener_t)(const cuarena_config_t *config,
 static const opener_t openers[] = {
     [CUARENA_MEMORY_PAGEABLE] = cuai_pageable_open,
     [CUARENA_MEMORY_NONE] = cuai_none_open,
+    [CUARENA_MEMORY_DEVICE] = cuai_device_open,
+    [CUARENA_MEMORY_MANAGED] = cuai_managed_open,
+    [CUARENA_MEMORY_PINNED] = cuai_pinned_open,
     [CUARENA_MEMORY_BYTES] = cuai_bytes_open,
     [CUARENA_MEMORY_CUSTOM] = cuai_custom_open,
 };
@@ -30,11 +33,17 @@ cuarena_status_t cuai_memory_open(const cuarena_config_t *config,
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "memory: %d, a CUARENA_MEMORY_... is accepted",
                          (int)config->memory);
-    cuai_memory_t opened = {0};
+    cuai_memory_t opened = {.facts = {.device = -1}};
     cuarena_status_t status = opener(config, &opened);
-    if (status == CUARENA_OK)
-        *out = opened;
-    return status;
+    if (status != CUARENA_OK)
+        return status;
+    opened.facts.memory = config->memory;
+    opened.facts.bytes_kind = config->bytes_kind;
+    opened.facts.grain_bytes = opened.ops.grain_bytes;
+    opened.facts.host_readable =
+        (opened.ops.properties & CUARENA_MEMORY_HOST_READABLE) != 0;
+    *out = opened;
+    return CUARENA_OK;
 }
 
 void cuai_memory_close(cuai_memory_t *memory)

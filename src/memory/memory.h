@@ -13,11 +13,14 @@
 
 #include "base/error.h"
 #include "cuarena/arena.h"
+#include "cuarena/device.h"
 #include "cuarena/memory.h"
 
 typedef struct cuai_memory {
     cuarena_memory_ops_t ops;
     void *user; /* the first argument of every function of `ops` */
+    /* What was got; filled by whoever opens a memory of a device. */
+    cuarena_properties_t facts;
 } cuai_memory_t;
 
 /*

@@ -2,13 +2,17 @@
 
 #include <string.h>
 
+#include "memory/cuda/streams.h"
+
 cuarena_status_t cuai_move_relocate(void *user,
                                     const cuarena_relocation_t *list,
                                     size_t count, cuarena_stream_t stream,
                                     size_t *done_out)
 {
-    (void)user;
-    (void)stream;
+    *done_out = 0;
+    cuarena_status_t status = cuai_streams_drain(user, stream);
+    if (status != CUARENA_OK)
+        return status;
     for (size_t i = 0; i < count; i++)
         memmove(list[i].to, list[i].from, list[i].bytes);
     *done_out = count;
@@ -21,8 +25,8 @@ cuarena_status_t cuai_move_relocate(void *user,
 cuarena_status_t cuai_move_zero(void *user, void *address, uint64_t bytes,
                                 cuarena_stream_t stream)
 {
-    (void)user;
-    (void)stream;
-    memset(address, 0, bytes);
-    return CUARENA_OK;
+    cuarena_status_t status = cuai_streams_drain(user, stream);
+    if (status == CUARENA_OK)
+        memset(address, 0, bytes);
+    return status;
 }

@@ -1,7 +1,9 @@
 /*
  * What the CPU does to bytes that it can touch: the relocate and zero_bytes of
- * the host's memories. Everything is done when the call returns, so `stream`
- * is not looked at.
+ * the host's memories. Everything is done when the call returns: it waits for
+ * the work of `stream` so far first, since no order of a stream binds the CPU.
+ *
+ * `user` begins with a cuai_streams_t (memory/cuda/streams.h).
  */
 #ifndef CUAI_MEMORY_HOST_MOVE_H
 #define CUAI_MEMORY_HOST_MOVE_H

@@ -8,6 +8,8 @@
  */
 #include <assert.h>
 #include <inttypes.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/bits.h"
@@ -183,6 +185,73 @@ static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list,
     return CUARENA_OK;
 }
 
+/* ---- Streams ----------------------------------------------------------- */
+
+/* Nothing ever runs, so a handle is a label and no driver is asked. */
+
+#define THREAD_ID (UINT64_C(1) << 63)
+
+static uint64_t thread_id(void)
+{
+    static _Atomic uint64_t count;
+    static _Thread_local uint64_t own;
+    if (own == 0)
+        own = THREAD_ID | (atomic_fetch_add(&count, 1) + 1);
+    return own;
+}
+
+static cuarena_status_t identify(void *user, cuarena_stream_t stream,
+                                 cuarena_stream_info_t *info_out)
+{
+    (void)user;
+    if (stream == CUARENA_NO_STREAM)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "stream: CUARENA_NO_STREAM, a stream is accepted");
+    if (stream == NULL)
+        stream = CUARENA_STREAM_LEGACY;
+    bool per_thread = stream == CUARENA_STREAM_PER_THREAD;
+    *info_out = (cuarena_stream_info_t){
+        .id = per_thread ? thread_id() : (uint64_t)(uintptr_t)stream,
+        .device = -1,
+        .per_thread = per_thread,
+    };
+    return CUARENA_OK;
+}
+
+/* All moments are past, and one marker stands for them. */
+static char past;
+
+static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **marker)
+{
+    (void)user;
+    (void)stream;
+    *marker = &past;
+    return CUARENA_OK;
+}
+
+static cuarena_status_t query(void *user, void *marker)
+{
+    (void)user;
+    (void)marker;
+    return CUARENA_OK;
+}
+
+static cuarena_status_t wait_for(void *user, void *marker,
+                                 cuarena_stream_t stream, int32_t host)
+{
+    (void)user;
+    (void)marker;
+    (void)stream;
+    (void)host;
+    return CUARENA_OK;
+}
+
+static void unmark(void *user, void *marker)
+{
+    (void)user;
+    (void)marker;
+}
+
 cuarena_status_t cuai_none_open(const cuarena_config_t *config,
                                 cuai_memory_t *out)
 {
@@ -200,6 +269,11 @@ cuarena_status_t cuai_none_open(const cuarena_config_t *config,
     ops->punch = punch;
     ops->fill = fill;
     ops->relocate = relocate;
+    ops->identify = identify;
+    ops->mark = mark;
+    ops->query = query;
+    ops->wait = wait_for;
+    ops->unmark = unmark;
     out->user = (void *)(uintptr_t)grain;
     return CUARENA_OK;
 }

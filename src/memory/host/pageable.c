@@ -23,6 +23,7 @@
 #include "base/host.h"
 #include "base/log.h"
 #include "base/system.h"
+#include "memory/cuda/streams.h"
 #include "memory/host/move.h"
 #include "memory/kinds.h"
 
@@ -118,7 +119,12 @@ static void decommit(uint64_t address, uint64_t bytes)
         memset(pointer, 0, bytes);
 }
 
-/* ---- The table: `user` is the grain ------------------------------------ */
+/* ---- The table --------------------------------------------------------- */
+
+typedef struct pageable {
+    cuai_streams_t streams; /* first: see memory/cuda/streams.h */
+    uint64_t grain;
+} pageable_t;
 
 static cuarena_status_t available(void *user, uint64_t *bytes_out)
 {
@@ -129,7 +135,8 @@ static cuarena_status_t available(void *user, uint64_t *bytes_out)
 static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
-    uint64_t address = reserve(reserve_bytes, address_of(user));
+    const pageable_t *pageable = user;
+    uint64_t address = reserve(reserve_bytes, pageable->grain);
     if (address == 0)
         return refused(ENOMEM, "set aside", reserve_bytes);
     cuarena_status_t status = commit(address, bytes);
@@ -189,10 +196,23 @@ static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment,
     return commit(segment->address + offset, bytes);
 }
 
+static void end(void *user)
+{
+    pageable_t *pageable = user;
+    cuai_streams_end(&pageable->streams);
+    cuai_host_free(pageable);
+}
+
 cuarena_status_t cuai_pageable_open(const cuarena_config_t *config,
                                     cuai_memory_t *out)
 {
     const uint64_t grain = cuai_max(GRAIN, config->alignment);
+    pageable_t *pageable = cuai_host_alloc(sizeof *pageable);
+    if (pageable == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "the host has no memory for a memory's record");
+    pageable->grain = grain;
+    cuai_streams_open_host(&pageable->streams, "pageable");
     cuarena_memory_ops_t *ops = &out->ops;
     cuarena_memory_ops_init(ops);
     ops->name = "pageable";
@@ -209,6 +229,8 @@ cuarena_status_t cuai_pageable_open(const cuarena_config_t *config,
     ops->fill = fill;
     ops->relocate = cuai_move_relocate;
     ops->zero_bytes = cuai_move_zero;
-    out->user = pointer_to(grain);
+    ops->end = end;
+    cuai_streams_fill(ops);
+    out->user = pageable;
     return CUARENA_OK;
 }

@@ -180,7 +180,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("streams_threads");
+    Suite *suite = suite_create("arena_streams_threads");
     TCase *cases = tcase_create("threads");
     tcase_set_timeout(cases, 300);
     tcase_add_loop_test(cases, threads_share_an_arena, 0, 4);

@@ -441,7 +441,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("streams_uses");
+    Suite *suite = suite_create("arena_streams_uses");
     static const TTest *const *tests;
     tests = TEST_LIST(
         bytes_wait_for_every_user,

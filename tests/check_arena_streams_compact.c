@@ -614,7 +614,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("streams_compact");
+    Suite *suite = suite_create("arena_streams_compact");
     suite_add_list(
         suite, "order",
         TEST_LIST(compaction_on_the_own_stream_waits_for_nobody,

@@ -359,7 +359,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("streams_model");
+    Suite *suite = suite_create("arena_streams_model");
     TCase *cases = suite_add_list(
         suite, "model",
         TEST_LIST(no_reuse_is_ever_unordered, a_wait_left_out_is_caught,

@@ -1,0 +1,110 @@
+/*
+ * Exports: blocks whose handles other processes were given.
+ *
+ * An export has a pin of its block, so nothing moves it, and a handle with
+ * live bytes is never trimmed. A block that is freed meanwhile is ENDING until
+ * its last export was closed.
+ */
+#include "arena/arena.h"
+
+struct cuarena_export {
+    cuarena_export_t *next;
+    cuai_found_t found; /* lives as long as the export */
+};
+
+static bool is_of(const cuarena_export_t *one, cuai_found_t found)
+{
+    return one->found.heap == found.heap && one->found.slot == found.slot;
+}
+
+cuarena_status_t cuai_export_begin(cuarena_t *arena, cuai_found_t found,
+                                   cuarena_export_t **export_out)
+{
+    cuai_record_t *r = cuai_found_record(found);
+    if (r->pins == CUARENA_HEAP_MAX_PINS)
+        return cuai_fail(CUARENA_BUSY, "the block has %u pins, the most",
+                         CUARENA_HEAP_MAX_PINS);
+    cuarena_export_t *one = cuai_host_alloc(sizeof *one);
+    if (one == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for an export");
+    cuarena_status_t status = CUARENA_OK;
+    if (arena->memory.ops.identify != NULL) /* may be freed on a stream */
+        status = cuai_use_add(arena, found, 0);
+    if (status != CUARENA_OK) {
+        cuai_host_free(one);
+        return status;
+    }
+    *one = (cuarena_export_t){arena->exports, found};
+    arena->exports = one;
+    r->pins++;
+    r->flags |= CUAI_BLOCK_EXPORTED;
+    arena->block_pins++;
+    cuai_note_change(found.heap);
+    *export_out = one;
+    return CUARENA_OK;
+}
+
+bool cuai_export_known(const cuarena_t *arena, const cuarena_export_t *one)
+{
+    const cuarena_export_t *at = arena->exports;
+    while (at != NULL && at != one)
+        at = at->next;
+    return at != NULL;
+}
+
+uint32_t cuai_exports_of(const cuarena_t *arena, cuai_found_t found)
+{
+    if (!(cuai_found_record(found)->flags & CUAI_BLOCK_EXPORTED))
+        return 0;
+    uint32_t count = 0;
+    const cuarena_export_t *one = arena->exports;
+    for (; one != NULL; one = one->next)
+        count += is_of(one, found);
+    return count;
+}
+
+cuai_found_t cuai_export_end(cuarena_t *arena, cuarena_export_t *one)
+{
+    cuai_found_t found = one->found;
+    cuai_record_t *r = cuai_found_record(found);
+    cuarena_export_t **link = &arena->exports;
+    while (*link != one)
+        link = &(*link)->next;
+    *link = one->next;
+    cuai_host_free(one);
+    r->pins--;
+    arena->block_pins--;
+    if (cuai_exports_of(arena, found) == 0)
+        r->flags &= (uint8_t)~CUAI_BLOCK_EXPORTED;
+    cuai_note_change(found.heap);
+    return found;
+}
+
+void cuai_exports_forget(cuarena_t *arena)
+{
+    while (arena->exports != NULL) {
+        cuarena_export_t *one = arena->exports;
+        arena->exports = one->next;
+        cuai_host_free(one);
+    }
+}
+
+static const cuarena_memory_segment_t *around(const cuai_segments_t *segments,
+                                              uint64_t address)
+{
+    for (size_t i = 0; i < segments->count; i++) {
+        const cuarena_memory_segment_t *s = &segments->items[i];
+        if (s->address <= address && address - s->address < s->bytes)
+            return s;
+    }
+    return NULL;
+}
+
+const cuarena_memory_segment_t *cuai_segment_of(const cuarena_t *arena,
+                                                cuai_found_t found)
+{
+    uint64_t address = cuai_found_record(found)->offset;
+    return around(found.region == CUAI_APART ? &arena->dedicated
+                                             : &arena->segments,
+                  address);
+}

@@ -1,0 +1,111 @@
+/* Exporting handles: asked for again from their mappings, and turned into
+ * descriptors. */
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "base/error.h"
+#include "memory/cuda/vmm.h"
+
+/* Within a visit: a descriptor of the handle that is mapped at an address. */
+static cuarena_status_t descriptor_of(cuai_place_t *place, uint64_t address,
+                                      int *fd_out)
+{
+    const cuai_cuda_t *cuda = place->cuda;
+    cuai_cu_handle_t handle;
+    cuai_cu_result_t result =
+        cuda->cuMemRetainAllocationHandle(&handle, cuai_store_pointer(address));
+    if (result != CUAI_CUDA_SUCCESS)
+        return cuai_place_fail(place, result, "cuMemRetainAllocationHandle",
+                               "the handle at 0x%" PRIx64, address);
+    result = cuda->cuMemExportToShareableHandle(
+        fd_out, handle, CUAI_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    cuai_place_note(place, cuda->cuMemRelease(handle), "cuMemRelease");
+    if (result == CUAI_CUDA_SUCCESS)
+        return CUARENA_OK;
+    return cuai_place_fail(place, result, "cuMemExportToShareableHandle",
+                           "the handle at 0x%" PRIx64, address);
+}
+
+/* Bytes of a segment, by address. */
+typedef struct stretch {
+    uint64_t begin;
+    uint64_t end;
+    uint64_t base;        /* of the segment */
+    uint64_t segment_end; /* its last handle may be smaller */
+} stretch_t;
+
+/* What the stretch has of the handle at `address`. */
+static cuarena_status_t make_piece(const cuai_vmm_t *vmm, uint64_t address,
+                                   const stretch_t *stretch,
+                                   cuarena_export_piece_t *piece)
+{
+    int fd = -1;
+    cuarena_status_t status = descriptor_of(vmm->store.place, address, &fd);
+    if (status != CUARENA_OK)
+        return status;
+    uint64_t behind =
+        cuai_min(address + vmm->handle_bytes, stretch->segment_end);
+    uint64_t first = cuai_max(stretch->begin, address);
+    uint64_t last = cuai_min(stretch->end, behind);
+    *piece = (cuarena_export_piece_t){.fd = fd,
+                                      .handle_bytes = behind - address,
+                                      .offset = first - address,
+                                      .bytes = last - first};
+    return CUARENA_OK;
+}
+
+static void close_pieces(const cuarena_export_piece_t *pieces, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        (void)close(pieces[i].fd);
+}
+
+static cuarena_status_t make_pieces(const cuai_vmm_t *vmm,
+                                    const stretch_t *stretch, uint64_t first,
+                                    size_t count,
+                                    cuarena_export_piece_t *pieces)
+{
+    size_t made = 0;
+    cuarena_status_t status = CUARENA_OK;
+    while (made < count && status == CUARENA_OK) {
+        uint64_t address = stretch->base + (first + made) * vmm->handle_bytes;
+        status = make_piece(vmm, address, stretch, &pieces[made]);
+        made += status == CUARENA_OK;
+    }
+    if (status != CUARENA_OK)
+        close_pieces(pieces, made);
+    return status;
+}
+
+cuarena_status_t cuai_vmm_export(void *user,
+                                 const cuarena_memory_segment_t *segment,
+                                 uint64_t offset, uint64_t bytes,
+                                 cuarena_export_piece_t *pieces,
+                                 size_t capacity, size_t *count_out)
+{
+    const cuai_vmm_t *vmm = user;
+    const stretch_t stretch = {
+        segment->address + offset, segment->address + offset + bytes,
+        segment->address, segment->address + segment->bytes};
+    uint64_t first = offset / vmm->handle_bytes;
+    uint64_t last = (offset + bytes - 1) / vmm->handle_bytes;
+    size_t count = (size_t)(last - first + 1);
+    cuai_visit_t visit;
+    if (pieces == NULL) {
+        *count_out = count;
+        return CUARENA_OK;
+    }
+    if (count > capacity)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "capacity %zu; accepted: from %zu on", capacity,
+                         count);
+    cuarena_status_t status = cuai_place_enter(vmm->store.place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    status = make_pieces(vmm, &stretch, first, count, pieces);
+    cuai_place_leave(&visit);
+    if (status == CUARENA_OK)
+        *count_out = count;
+    return status;
+}

@@ -1,0 +1,173 @@
+#include "memory/cuda/markers.h"
+
+#include "base/error.h"
+#include "base/host.h"
+
+/* ---- The idle ones of a place ------------------------------------------ */
+
+static cuai_marker_t *take_idle(cuai_place_t *place)
+{
+    cuai_lock(&place->lock);
+    cuai_marker_t *marker = place->idle;
+    if (marker != NULL)
+        place->idle = marker->next;
+    cuai_unlock(&place->lock);
+    return marker;
+}
+
+static void put_idle(cuai_marker_t *marker)
+{
+    cuai_place_t *place = marker->place;
+    cuai_lock(&place->lock);
+    marker->next = place->idle;
+    place->idle = marker;
+    cuai_unlock(&place->lock);
+}
+
+static void count(cuai_place_t *place, size_t change)
+{
+    cuai_lock(&place->lock);
+    place->marker_count += change;
+    cuai_unlock(&place->lock);
+}
+
+/* In a visit of the place. */
+static cuarena_status_t make(cuai_place_t *place, cuai_marker_t **out)
+{
+    cuai_marker_t *marker = cuai_host_alloc(sizeof *marker);
+    if (marker == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "the host has no memory for a marker");
+    cuai_cu_result_t result = place->cuda->cuEventCreate(
+        &marker->event, CUAI_CU_EVENT_DISABLE_TIMING);
+    if (result != CUAI_CUDA_SUCCESS) {
+        cuai_host_free(marker);
+        return cuai_place_fail(place, result, "cuEventCreate",
+                               "a marker on device %d", place->device);
+    }
+    marker->place = place;
+    count(place, 1);
+    *out = marker;
+    return CUARENA_OK;
+}
+
+static cuarena_status_t obtain(cuai_place_t *place, cuai_marker_t **out)
+{
+    cuai_marker_t *marker = take_idle(place);
+    if (marker == NULL)
+        return make(place, out);
+    *out = marker;
+    return CUARENA_OK;
+}
+
+/* ---- Markers ----------------------------------------------------------- */
+
+/* In a visit of the place. What was had before goes back only when the new one
+ * means something. */
+static cuarena_status_t record(cuai_place_t *place, cuai_cu_stream_t stream,
+                               cuai_marker_t **marker)
+{
+    cuai_marker_t *old = *marker;
+    cuai_marker_t *used = old != NULL && old->place == place ? old : NULL;
+    if (used == NULL) {
+        cuarena_status_t status = obtain(place, &used);
+        if (status != CUARENA_OK)
+            return status;
+    }
+    cuai_cu_result_t result = place->cuda->cuEventRecord(used->event, stream);
+    if (result != CUAI_CUDA_SUCCESS) {
+        if (used != old)
+            put_idle(used);
+        return cuai_place_fail(place, result, "cuEventRecord",
+                               "marking stream %p of device %d", (void *)stream,
+                               place->device);
+    }
+    if (used != old)
+        cuai_marker_release(old);
+    *marker = used;
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_marker_record(cuai_place_t *place,
+                                    cuai_cu_stream_t stream,
+                                    cuai_marker_t **marker)
+{
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_place_enter(place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    status = record(place, stream, marker);
+    cuai_place_leave(&visit);
+    return status;
+}
+
+/* BUSY is an answer and not an error: the last error stays. */
+cuarena_status_t cuai_marker_query(cuai_marker_t *marker)
+{
+    cuai_place_t *place = marker->place;
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_place_enter(place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_cu_result_t result = place->cuda->cuEventQuery(marker->event);
+    cuai_place_leave(&visit);
+    if (result == CUAI_CUDA_SUCCESS)
+        return CUARENA_OK;
+    if (result == CUAI_CUDA_ERROR_NOT_READY)
+        return CUARENA_BUSY;
+    return cuai_place_fail(place, result, "cuEventQuery",
+                           "asking for a marker of device %d", place->device);
+}
+
+cuarena_status_t cuai_marker_wait(cuai_marker_t *marker, cuai_place_t *place,
+                                  cuai_cu_stream_t stream)
+{
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_place_enter(place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_cu_result_t result = place->cuda->cuStreamWaitEvent(
+        stream, marker->event, CUAI_CU_EVENT_WAIT_DEFAULT);
+    cuai_place_leave(&visit);
+    if (result == CUAI_CUDA_SUCCESS)
+        return CUARENA_OK;
+    return cuai_place_fail(place, result, "cuStreamWaitEvent",
+                           "stream %p of device %d waiting for device %d",
+                           (void *)stream, place->device,
+                           marker->place->device);
+}
+
+cuarena_status_t cuai_marker_wait_host(cuai_marker_t *marker)
+{
+    cuai_place_t *place = marker->place;
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_place_enter(place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_cu_result_t result = place->cuda->cuEventSynchronize(marker->event);
+    cuai_place_leave(&visit);
+    if (result == CUAI_CUDA_SUCCESS)
+        return CUARENA_OK;
+    return cuai_place_fail(place, result, "cuEventSynchronize",
+                           "waiting for device %d", place->device);
+}
+
+/* Nothing is touched in a forked process: see cuai_place_close. */
+void cuai_marker_release(cuai_marker_t *marker)
+{
+    if (marker != NULL && cuai_cuda_if_open() != NULL)
+        put_idle(marker);
+}
+
+void cuai_markers_end(cuai_place_t *place, bool forget)
+{
+    cuai_marker_t *marker;
+    while ((marker = take_idle(place)) != NULL) {
+        if (!forget)
+            cuai_place_note(place, place->cuda->cuEventDestroy(marker->event),
+                            "cuEventDestroy");
+        cuai_host_free(marker);
+        place->marker_count--;
+    }
+    CUAI_ASSERT(place->marker_count == 0);
+}

@@ -1,0 +1,396 @@
+#include "memory/cuda/place.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "memory/cuda/markers.h"
+
+/* All open places. The lock is held for walks of the list only, never across
+ * a call of the driver. */
+static cuai_lock_t places_lock = CUAI_LOCK_INIT;
+static cuai_place_t *places;
+
+/* ---- Loss -------------------------------------------------------------- */
+
+static void lose(cuai_place_t *place, cuai_cu_result_t result)
+{
+    cuai_cu_result_t none = CUAI_CUDA_SUCCESS;
+    if (atomic_compare_exchange_strong(&place->lost, &none, result))
+        cuai_log(CUARENA_LOG_ERROR,
+                 "device %d: %s; its context is lost, and what it holds",
+                 place->device, cuai_cuda_name(result));
+}
+
+void cuai_place_lose(cuai_place_t *place, cuai_cu_result_t result)
+{
+    if (cuai_cuda_is_sticky(result))
+        lose(place, result);
+}
+
+cuarena_status_t cuai_place_fail(cuai_place_t *place, cuai_cu_result_t result,
+                                 const char *call, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    cuarena_status_t status =
+        cuai_cuda_fail_with(result, call, format, arguments);
+    va_end(arguments);
+    cuai_place_lose(place, result);
+    return status;
+}
+
+void cuai_place_note(cuai_place_t *place, cuai_cu_result_t result,
+                     const char *call)
+{
+    if (result == CUAI_CUDA_SUCCESS)
+        return;
+    if (cuai_cuda_is_sticky(result))
+        lose(place, result);
+    else
+        cuai_log(CUARENA_LOG_WARN, "device %d: %s answered %s", place->device,
+                 call, cuai_cuda_name(result));
+}
+
+/* cuai_cuda says why in a forked process. */
+cuarena_status_t cuai_place_check(cuai_place_t *place)
+{
+    if (CUAI_UNLIKELY(cuai_cuda() == NULL))
+        return CUARENA_NO_DEVICE;
+    cuai_cu_result_t lost =
+        atomic_load_explicit(&place->lost, memory_order_relaxed);
+    if (CUAI_LIKELY(lost == CUAI_CUDA_SUCCESS))
+        return CUARENA_OK;
+    cuarena_status_t status =
+        cuai_fail(CUARENA_LOST, "device %d is lost to this context after %s",
+                  place->device, cuai_cuda_name(lost));
+    cuai_error_code(lost);
+    return status;
+}
+
+/* ---- Visits ------------------------------------------------------------ */
+
+static cuai_cu_result_t make_current(cuai_place_t *place, bool *pushed_out)
+{
+    cuai_cu_context_t current = NULL;
+    *pushed_out = false;
+    cuai_cu_result_t result = place->cuda->cuCtxGetCurrent(&current);
+    if (result != CUAI_CUDA_SUCCESS || current == place->context)
+        return result;
+    result = place->cuda->cuCtxPushCurrent(place->context);
+    *pushed_out = result == CUAI_CUDA_SUCCESS;
+    return result;
+}
+
+cuarena_status_t cuai_place_enter(cuai_place_t *place, cuai_visit_t *visit)
+{
+    cuarena_status_t status = cuai_place_check(place);
+    if (status != CUARENA_OK)
+        return status;
+    visit->place = place;
+    visit->mode = CUAI_CU_STREAM_CAPTURE_MODE_RELAXED;
+    cuai_cu_result_t result = make_current(place, &visit->pushed);
+    if (result == CUAI_CUDA_ERROR_INVALID_CONTEXT) /* it was one before */
+        result = CUAI_CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (result != CUAI_CUDA_SUCCESS)
+        return cuai_place_fail(place, result, "cuCtxPushCurrent",
+                               "making the context of device %d current",
+                               place->device);
+    result = place->cuda->cuThreadExchangeStreamCaptureMode(&visit->mode);
+    if (result == CUAI_CUDA_SUCCESS)
+        return CUARENA_OK;
+    cuai_cu_context_t popped;
+    if (visit->pushed)
+        cuai_place_note(place, place->cuda->cuCtxPopCurrent(&popped),
+                        "cuCtxPopCurrent");
+    return cuai_place_fail(place, result, "cuThreadExchangeStreamCaptureMode",
+                           "entering device %d", place->device);
+}
+
+void cuai_place_leave(cuai_visit_t *visit)
+{
+    cuai_place_t *place = visit->place;
+    const cuai_cuda_t *cuda = place->cuda;
+    cuai_place_note(place,
+                    cuda->cuThreadExchangeStreamCaptureMode(&visit->mode),
+                    "cuThreadExchangeStreamCaptureMode");
+    cuai_cu_context_t popped;
+    if (visit->pushed)
+        cuai_place_note(place, cuda->cuCtxPopCurrent(&popped),
+                        "cuCtxPopCurrent");
+}
+
+/* ---- The list of places ------------------------------------------------ */
+
+/* One more user of the place of that context, if there is one. */
+static cuai_place_t *find_place(cuai_cu_context_t context,
+                                unsigned long long context_id)
+{
+    cuai_lock(&places_lock);
+    cuai_place_t *place = places;
+    while (place != NULL &&
+           (place->context != context || place->context_id != context_id))
+        place = place->next;
+    if (place != NULL)
+        place->users++;
+    cuai_unlock(&places_lock);
+    return place;
+}
+
+static void insert_place(cuai_place_t *place)
+{
+    cuai_lock(&places_lock);
+    place->next = places;
+    places = place;
+    cuai_unlock(&places_lock);
+}
+
+/* Whether that was the last user; then the place is out of the list. */
+static bool remove_user(cuai_place_t *place)
+{
+    cuai_lock(&places_lock);
+    bool last = --place->users == 0;
+    cuai_place_t **link = &places;
+    while (last && *link != place)
+        link = &(*link)->next;
+    if (last)
+        *link = place->next;
+    cuai_unlock(&places_lock);
+    return last;
+}
+
+/* ---- Opening ----------------------------------------------------------- */
+
+/* A context on the way to become a place. */
+typedef struct candidate {
+    const cuai_cuda_t *cuda;
+    cuai_cu_context_t context;
+    unsigned long long context_id;
+    cuai_cu_device_t device;
+    bool primary; /* retained for the place */
+} candidate_t;
+
+static void let_go(const cuai_cuda_t *cuda, cuai_cu_device_t device)
+{
+    cuai_cu_result_t result = cuda->cuDevicePrimaryCtxRelease(device);
+    if (result != CUAI_CUDA_SUCCESS)
+        cuai_log(CUARENA_LOG_WARN, "cuDevicePrimaryCtxRelease answered %s",
+                 cuai_cuda_name(result));
+}
+
+static cuarena_status_t make_place(const candidate_t *candidate,
+                                   cuai_place_t **out)
+{
+    cuai_facts_t facts;
+    cuarena_status_t status =
+        cuai_facts_of(candidate->cuda, candidate->device, &facts);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_place_t *place = cuai_host_alloc(sizeof *place);
+    if (place == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "the host has no memory for a device's record");
+    place->cuda = candidate->cuda;
+    place->context = candidate->context;
+    place->context_id = candidate->context_id;
+    place->device = candidate->device;
+    place->primary = candidate->primary;
+    place->facts = facts;
+    place->users = 1;
+    atomic_init(&place->lost, CUAI_CUDA_SUCCESS);
+    cuai_lock_init(&place->lock);
+    insert_place(place);
+    *out = place;
+    return CUARENA_OK;
+}
+
+/* The place of a candidate that is known; keeps the retained context if the
+ * place is new. Two threads that open at once may make two places of one
+ * context, which does no harm. */
+static cuarena_status_t settle(const candidate_t *candidate, cuai_place_t **out)
+{
+    cuarena_status_t status = CUARENA_OK;
+    cuai_place_t *place = find_place(candidate->context, candidate->context_id);
+    bool kept = false;
+    if (place == NULL) {
+        status = make_place(candidate, &place);
+        kept = status == CUARENA_OK;
+    }
+    if (candidate->primary && !kept)
+        let_go(candidate->cuda, candidate->device);
+    if (status == CUARENA_OK)
+        *out = place;
+    return status;
+}
+
+static cuarena_status_t open_ordinal(const cuai_cuda_t *cuda, int32_t ordinal,
+                                     cuai_place_t **out)
+{
+    candidate_t found = {.cuda = cuda, .primary = true};
+    if (ordinal < 0 || ordinal >= cuda->device_count)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "device: %d, 0 to %d are accepted", (int)ordinal,
+                         cuda->device_count - 1);
+    cuai_cu_result_t result = cuda->cuDeviceGet(&found.device, ordinal);
+    if (result != CUAI_CUDA_SUCCESS)
+        return cuai_cuda_fail(result, "cuDeviceGet", "device %d", (int)ordinal);
+    result = cuda->cuDevicePrimaryCtxRetain(&found.context, found.device);
+    if (result != CUAI_CUDA_SUCCESS)
+        return cuai_cuda_fail(result, "cuDevicePrimaryCtxRetain",
+                              "the context of device %d", (int)ordinal);
+    result = cuda->cuCtxGetId(found.context, &found.context_id);
+    if (result == CUAI_CUDA_SUCCESS)
+        return settle(&found, out);
+    let_go(cuda, found.device);
+    return cuai_cuda_fail(result, "cuCtxGetId", "the context of device %d",
+                          (int)ordinal);
+}
+
+/* The only way to ask for the device of a context that is not current. */
+static cuai_cu_result_t device_of(const cuai_cuda_t *cuda,
+                                  cuai_cu_context_t context,
+                                  cuai_cu_device_t *device_out)
+{
+    cuai_cu_context_t popped;
+    cuai_cu_result_t result = cuda->cuCtxPushCurrent(context);
+    if (result != CUAI_CUDA_SUCCESS)
+        return result;
+    result = cuda->cuCtxGetDevice(device_out);
+    cuai_cu_result_t after = cuda->cuCtxPopCurrent(&popped);
+    return result != CUAI_CUDA_SUCCESS ? result : after;
+}
+
+/* Retains the context if it is the primary one of its device. An inactive one
+ * is not asked for: that would create it. */
+static cuai_cu_result_t retain_if_primary(candidate_t *found)
+{
+    const cuai_cuda_t *cuda = found->cuda;
+    cuai_cu_context_t primary = NULL;
+    unsigned flags = 0;
+    int active = 0;
+    cuai_cu_result_t result =
+        cuda->cuDevicePrimaryCtxGetState(found->device, &flags, &active);
+    if (result != CUAI_CUDA_SUCCESS || !active)
+        return result;
+    result = cuda->cuDevicePrimaryCtxRetain(&primary, found->device);
+    if (result != CUAI_CUDA_SUCCESS)
+        return result;
+    found->primary = primary == found->context;
+    if (!found->primary)
+        let_go(cuda, found->device);
+    return CUAI_CUDA_SUCCESS;
+}
+
+static cuarena_status_t open_context(const cuai_cuda_t *cuda,
+                                     cuai_cu_context_t context,
+                                     cuai_place_t **out)
+{
+    candidate_t found = {.cuda = cuda, .context = context};
+    cuai_cu_result_t result = device_of(cuda, context, &found.device);
+    if (result == CUAI_CUDA_ERROR_INVALID_CONTEXT ||
+        result == CUAI_CUDA_ERROR_CONTEXT_IS_DESTROYED)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "context: the driver knows none at %p, a living "
+                         "CUcontext is accepted",
+                         (void *)context);
+    if (result == CUAI_CUDA_SUCCESS)
+        result = cuda->cuCtxGetId(context, &found.context_id);
+    if (result == CUAI_CUDA_SUCCESS)
+        result = retain_if_primary(&found);
+    if (result != CUAI_CUDA_SUCCESS)
+        return cuai_cuda_fail(result, "cuCtxGetDevice", "the context at %p",
+                              (void *)context);
+    return settle(&found, out);
+}
+
+/* Opening in a thread that captures is none of the capture's business. */
+static cuarena_status_t open_relaxed(const cuai_cuda_t *cuda, int32_t ordinal,
+                                     cuai_cu_context_t context,
+                                     cuai_place_t **out)
+{
+    cuai_cu_capture_mode_t mode = CUAI_CU_STREAM_CAPTURE_MODE_RELAXED;
+    cuai_cu_result_t result = cuda->cuThreadExchangeStreamCaptureMode(&mode);
+    if (result != CUAI_CUDA_SUCCESS)
+        return cuai_cuda_fail(result, "cuThreadExchangeStreamCaptureMode",
+                              "opening a device");
+    cuarena_status_t status = context != NULL
+                                  ? open_context(cuda, context, out)
+                                  : open_ordinal(cuda, ordinal, out);
+    result = cuda->cuThreadExchangeStreamCaptureMode(&mode);
+    if (result != CUAI_CUDA_SUCCESS)
+        cuai_log(CUARENA_LOG_WARN,
+                 "cuThreadExchangeStreamCaptureMode answered %s",
+                 cuai_cuda_name(result));
+    return status;
+}
+
+cuarena_status_t cuai_place_open_ordinal(int32_t ordinal, cuai_place_t **out)
+{
+    const cuai_cuda_t *cuda = cuai_cuda();
+    if (cuda == NULL)
+        return CUARENA_NO_DEVICE;
+    return open_relaxed(cuda, ordinal, NULL, out);
+}
+
+cuarena_status_t cuai_place_open_context(cuai_cu_context_t context,
+                                         cuai_place_t **out)
+{
+    const cuai_cuda_t *cuda = cuai_cuda();
+    if (cuda == NULL)
+        return CUARENA_NO_DEVICE;
+    return open_relaxed(cuda, 0, context, out);
+}
+
+/* An ordinal beside a context is checked; 0 is what nobody has named. */
+cuarena_status_t cuai_place_open(const cuarena_config_t *config,
+                                 cuai_place_t **out)
+{
+    const cuai_cuda_t *cuda = cuai_cuda();
+    if (cuda == NULL)
+        return CUARENA_NO_DEVICE;
+    cuai_place_t *place = NULL;
+    cuarena_status_t status =
+        open_relaxed(cuda, config->device, config->context, &place);
+    if (status != CUARENA_OK)
+        return status;
+    if (config->device != 0 && config->device != place->device) {
+        int own = place->device;
+        cuai_place_close(place);
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "device: %d, the context at %p is one of device %d",
+                         (int)config->device, config->context, own);
+    }
+    *out = place;
+    return CUARENA_OK;
+}
+
+/* ---- Closing ----------------------------------------------------------- */
+
+/* Without the driver events and context stay as they are; the system takes
+ * them back. */
+static void end_place(cuai_place_t *place)
+{
+    cuai_visit_t visit;
+    bool entered = atomic_load(&place->lost) == CUAI_CUDA_SUCCESS &&
+                   cuai_place_enter(place, &visit) == CUARENA_OK;
+    cuai_markers_end(place, !entered);
+    if (entered)
+        cuai_place_leave(&visit);
+    if (entered && place->primary)
+        let_go(place->cuda, place->device);
+    cuai_lock_cleanup(&place->lock);
+    cuai_host_free(place);
+}
+
+/* In a forked process the list may have been left half done by a thread that
+ * is not here, so nothing is touched. */
+void cuai_place_close(cuai_place_t *place)
+{
+    if (place == NULL || cuai_cuda_if_open() == NULL)
+        return;
+    if (remove_user(place))
+        end_place(place);
+}

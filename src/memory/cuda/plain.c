@@ -1,0 +1,451 @@
+/*
+ * Memory that the driver gives in one piece and takes back whole: of a device
+ * (malloc, async), managed, and pinned. A segment keeps its length.
+ *
+ * What is taken is a multiple of the size that the driver itself works in, so
+ * what is held is what it gave. An address less aligned than the arena wants
+ * is replaced by one in a piece that is longer by that alignment.
+ */
+#include <inttypes.h>
+#include <stdatomic.h>
+
+#include "base/bits.h"
+#include "base/error.h"
+#include "base/host.h"
+#include "base/system.h"
+#include "memory/cuda/store.h"
+#include "memory/cuda/vmm.h"
+#include "memory/host/move.h"
+#include "memory/kinds.h"
+
+#define GRAIN (2 * CUAI_MIB)
+
+/* What is so of every address that the driver gives. */
+#define NATURAL_ALIGNMENT 256
+
+typedef struct plain plain_t;
+
+/* How one kind takes and gives; both within a visit. */
+typedef struct plain_kind {
+    const char *name;
+    const char *call; /* that takes */
+    cuai_cu_result_t (*take)(const plain_t *plain, uint64_t bytes,
+                             uint64_t *address_out);
+    cuai_cu_result_t (*give)(const plain_t *plain, uint64_t address);
+    const char *give_call;
+} plain_kind_t;
+
+struct plain {
+    cuai_store_t store; /* first: it is the table's user */
+    const plain_kind_t *kind;
+    uint64_t alignment;
+    unsigned flags; /* pinned */
+};
+
+static const cuai_cuda_t *cuda_of(const plain_t *plain)
+{
+    return plain->store.place->cuda;
+}
+
+/* ---- Kinds ------------------------------------------------------------- */
+
+static cuai_cu_result_t take_malloc(const plain_t *plain, uint64_t bytes,
+                                    uint64_t *address_out)
+{
+    cuai_cu_pointer_t pointer = 0;
+    cuai_cu_result_t result = cuda_of(plain)->cuMemAlloc(&pointer, bytes);
+    *address_out = pointer;
+    return result;
+}
+
+static cuai_cu_result_t give_malloc(const plain_t *plain, uint64_t address)
+{
+    return cuda_of(plain)->cuMemFree(address);
+}
+
+static cuai_cu_result_t take_async(const plain_t *plain, uint64_t bytes,
+                                   uint64_t *address_out)
+{
+    cuai_cu_pointer_t pointer = 0;
+    cuai_cu_result_t result =
+        cuda_of(plain)->cuMemAllocAsync(&pointer, bytes, plain->store.own);
+    *address_out = pointer;
+    return result;
+}
+
+static cuai_cu_result_t give_async(const plain_t *plain, uint64_t address)
+{
+    return cuda_of(plain)->cuMemFreeAsync(address, plain->store.own);
+}
+
+static cuai_cu_result_t take_managed(const plain_t *plain, uint64_t bytes,
+                                     uint64_t *address_out)
+{
+    cuai_cu_pointer_t pointer = 0;
+    cuai_cu_result_t result = cuda_of(plain)->cuMemAllocManaged(
+        &pointer, bytes, CUAI_CU_MEM_ATTACH_GLOBAL);
+    *address_out = pointer;
+    return result;
+}
+
+static cuai_cu_result_t take_pinned(const plain_t *plain, uint64_t bytes,
+                                    uint64_t *address_out)
+{
+    void *pointer = NULL;
+    cuai_cu_result_t result =
+        cuda_of(plain)->cuMemHostAlloc(&pointer, bytes, plain->flags);
+    *address_out = (uint64_t)(uintptr_t)pointer;
+    return result;
+}
+
+static cuai_cu_result_t give_pinned(const plain_t *plain, uint64_t address)
+{
+    return cuda_of(plain)->cuMemFreeHost(cuai_store_pointer(address));
+}
+
+static const plain_kind_t malloc_kind = {"device (malloc)", "cuMemAlloc",
+                                         take_malloc, give_malloc, "cuMemFree"};
+static const plain_kind_t async_kind = {"device (async)", "cuMemAllocAsync",
+                                        take_async, give_async,
+                                        "cuMemFreeAsync"};
+static const plain_kind_t managed_kind = {
+    "managed", "cuMemAllocManaged", take_managed, give_malloc, "cuMemFree"};
+static const plain_kind_t pinned_kind = {
+    "pinned", "cuMemHostAlloc", take_pinned, give_pinned, "cuMemFreeHost"};
+
+/* ---- Taking and giving ------------------------------------------------- */
+
+/* The cookie of a segment is what the driver gave, which may begin lower. */
+static cuarena_status_t take(plain_t *plain, uint64_t bytes,
+                             uint64_t *address_out)
+{
+    cuai_place_t *place = plain->store.place;
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_place_enter(place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_cu_result_t result = plain->kind->take(plain, bytes, address_out);
+    cuai_place_leave(&visit);
+    if (result == CUAI_CUDA_SUCCESS)
+        return CUARENA_OK;
+    status =
+        cuai_place_fail(place, result, plain->kind->call,
+                        "%" PRIu64 " bytes of device %d", bytes, place->device);
+    cuai_error_asked(bytes);
+    return status;
+}
+
+static void give(plain_t *plain, uint64_t address)
+{
+    cuai_place_t *place = plain->store.place;
+    cuai_visit_t visit;
+    if (cuai_store_enter_to_end(&plain->store, &visit) != CUARENA_OK)
+        return;
+    cuai_cu_result_t result = plain->kind->give(plain, address);
+    cuai_place_leave(&visit);
+    cuai_place_note(place, result, plain->kind->give_call);
+}
+
+/* Of the arena's alignment, within a longer piece if need be. */
+static cuarena_status_t take_aligned(plain_t *plain, uint64_t bytes,
+                                     uint64_t *taken_out)
+{
+    cuarena_status_t status = take(plain, bytes, taken_out);
+    if (status != CUARENA_OK || cuai_is_aligned(*taken_out, plain->alignment))
+        return status;
+    give(plain, *taken_out);
+    return take(plain, bytes + plain->alignment, taken_out);
+}
+
+/* Bytes that were asked of a stream are everybody's once it has them. */
+static cuarena_status_t settle(plain_t *plain, uint64_t taken)
+{
+    if (plain->kind != &async_kind)
+        return CUARENA_OK;
+    cuarena_status_t status = cuai_store_wait(&plain->store);
+    if (status != CUARENA_OK)
+        give(plain, taken);
+    return status;
+}
+
+static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
+                            cuarena_memory_segment_t *segment_out)
+{
+    (void)reserve_bytes;
+    plain_t *plain = user;
+    uint64_t taken = 0;
+    cuarena_status_t status = take_aligned(plain, bytes, &taken);
+    if (status == CUARENA_OK)
+        status = settle(plain, taken);
+    if (status != CUARENA_OK)
+        return status;
+    *segment_out = (cuarena_memory_segment_t){
+        .address = cuai_align_up(taken, plain->alignment),
+        .bytes = bytes,
+        .reserved_bytes = bytes,
+        .cookie = cuai_store_pointer(taken),
+    };
+    return CUARENA_OK;
+}
+
+static void give_back(void *user, cuarena_memory_segment_t *segment)
+{
+    give(user, (uint64_t)(uintptr_t)segment->cookie);
+}
+
+/* ---- Managed: never more than the card has ------------------------------ */
+
+/* Managed memory that nobody has touched yet takes nothing of the device, so
+ * the driver would give more than fits; a program that then touches all of it
+ * may bring the device to a halt. So all arenas' managed bytes of a device
+ * together stay below what it has, and each piece below what is free. */
+static _Atomic uint64_t managed_given[CUAI_VMM_DEVICES];
+
+static _Atomic uint64_t *given_on(const plain_t *plain)
+{
+    return &managed_given[plain->store.place->device % CUAI_VMM_DEVICES];
+}
+
+static cuarena_status_t count_managed(plain_t *plain, uint64_t bytes)
+{
+    uint64_t free_bytes;
+    uint64_t total;
+    cuarena_status_t status =
+        cuai_store_info(&plain->store, &free_bytes, &total);
+    if (status != CUARENA_OK)
+        return status;
+    uint64_t before = atomic_fetch_add(given_on(plain), bytes);
+    if (bytes <= free_bytes && before <= total && bytes <= total - before)
+        return CUARENA_OK;
+    atomic_fetch_sub(given_on(plain), bytes);
+    return cuai_fail_bytes(
+        CUARENA_OUT_OF_MEMORY, bytes, total, before, free_bytes, free_bytes,
+        "%" PRIu64 " managed bytes: device %d has %" PRIu64 " of %" PRIu64
+        " free, and arenas have %" PRIu64 " managed ones",
+        bytes, plain->store.place->device, free_bytes, total, before);
+}
+
+static cuarena_status_t get_managed(void *user, uint64_t bytes,
+                                    uint64_t reserve_bytes,
+                                    cuarena_memory_segment_t *segment_out)
+{
+    plain_t *plain = user;
+    cuarena_status_t status = count_managed(plain, bytes);
+    if (status != CUARENA_OK)
+        return status;
+    status = get(user, bytes, reserve_bytes, segment_out);
+    if (status != CUARENA_OK)
+        atomic_fetch_sub(given_on(plain), bytes);
+    return status;
+}
+
+static void give_back_managed(void *user, cuarena_memory_segment_t *segment)
+{
+    atomic_fetch_sub(given_on(user), segment->bytes);
+    give_back(user, segment);
+}
+
+static cuarena_status_t managed_available(void *user, uint64_t *bytes_out)
+{
+    plain_t *plain = user;
+    uint64_t free_bytes;
+    uint64_t total;
+    cuarena_status_t status =
+        cuai_store_info(&plain->store, &free_bytes, &total);
+    if (status != CUARENA_OK)
+        return status;
+    uint64_t given = atomic_load(given_on(plain));
+    *bytes_out = cuai_min(free_bytes, total > given ? total - given : 0);
+    return CUARENA_OK;
+}
+
+/* ---- Opening ----------------------------------------------------------- */
+
+static void fill_table(const plain_t *plain, cuai_memory_t *out)
+{
+    cuarena_memory_ops_t *ops = &out->ops;
+    cuai_store_fill(&plain->store, out);
+    ops->grain_bytes = cuai_max(GRAIN, plain->alignment);
+    ops->alignment = plain->alignment;
+    ops->get = get;
+    ops->give_back = give_back;
+    out->user = (void *)(uintptr_t)plain;
+}
+
+/* With what the device must have; `why` is what it lacks then. */
+static cuarena_status_t open_kind(const cuarena_config_t *config,
+                                  const plain_kind_t *kind, plain_t **out)
+{
+    plain_t *plain = cuai_host_alloc(sizeof *plain);
+    if (plain == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "the host has no memory for a memory's record");
+    cuarena_status_t status =
+        cuai_store_open(&plain->store, kind->name, config);
+    if (status != CUARENA_OK) {
+        cuai_host_free(plain);
+        return status;
+    }
+    plain->kind = kind;
+    plain->alignment = cuai_max(NATURAL_ALIGNMENT, config->alignment);
+    *out = plain;
+    return CUARENA_OK;
+}
+
+static cuarena_status_t lacks(const plain_t *plain, const char *what)
+{
+    const cuai_place_t *place = plain->store.place;
+    return cuai_fail(CUARENA_UNSUPPORTED, "device %d (%s) has no %s",
+                     place->device, place->facts.name, what);
+}
+
+/* The mover, if the device moves the bytes, and the table; or the end of it
+ * all, with `status` if that is no success. */
+static cuarena_status_t finish(plain_t *plain, cuarena_status_t status,
+                               bool moves, cuai_memory_t *out)
+{
+    if (status == CUARENA_OK && moves)
+        status = cuai_store_add_mover(&plain->store);
+    if (status == CUARENA_OK)
+        fill_table(plain, out);
+    else
+        cuai_store_end(plain);
+    return status;
+}
+
+static cuarena_status_t open_device(const cuarena_config_t *config,
+                                    const plain_kind_t *kind,
+                                    cuai_memory_t *out)
+{
+    plain_t *plain;
+    cuarena_status_t status = open_kind(config, kind, &plain);
+    if (status != CUARENA_OK)
+        return status;
+    const cuai_facts_t *facts = &plain->store.place->facts;
+    bool async = kind == &async_kind;
+    if (async && !facts->pools)
+        status = lacks(plain, "stream-ordered allocation; accepted: "
+                              "backing=auto, vmm, malloc");
+    out->facts.rdma =
+        !async && config->rdma != CUARENA_PROPERTY_OFF && facts->rdma;
+    if (config->rdma == CUARENA_PROPERTY_REQUIRE && !out->facts.rdma)
+        status = lacks(plain, "memory that network cards reach: rdma=require; "
+                              "accepted: off, try");
+    out->facts.backing = async ? CUARENA_BACKING_ASYNC : CUARENA_BACKING_MALLOC;
+    return finish(plain, status, true, out);
+}
+
+/* What only handles can have. */
+static const char *needs_handles(const cuarena_config_t *config)
+{
+    if (config->fd == CUARENA_PROPERTY_REQUIRE)
+        return "fd";
+    if (config->fabric == CUARENA_PROPERTY_REQUIRE)
+        return "fabric";
+    if (config->peers == CUARENA_PROPERTY_REQUIRE)
+        return "peers";
+    return config->handle_bytes != 0 ? "handle" : NULL;
+}
+
+/* vmm, or where the device lacks it malloc, if that has all that was asked. */
+static cuarena_status_t open_best(const cuarena_config_t *config,
+                                  cuai_memory_t *out)
+{
+    cuai_place_t *place;
+    cuarena_status_t status = cuai_place_open(config, &place);
+    if (status != CUARENA_OK)
+        return status;
+    const bool vmm = place->facts.vmm;
+    const char *key = needs_handles(config);
+    if (!vmm && (config->backing == CUARENA_BACKING_VMM || key != NULL))
+        status = cuai_fail(CUARENA_UNSUPPORTED,
+                           "%s: device %d (%s) has no virtual memory "
+                           "management; accepted: backing=auto, malloc, async "
+                           "without it",
+                           key != NULL ? key : "backing 'vmm'", place->device,
+                           place->facts.name);
+    if (status == CUARENA_OK)
+        status = vmm ? cuai_vmm_open(config, out)
+                     : open_device(config, &malloc_kind, out);
+    cuai_place_close(place);
+    return status;
+}
+
+cuarena_status_t cuai_device_open(const cuarena_config_t *config,
+                                  cuai_memory_t *out)
+{
+    if (config->backing == CUARENA_BACKING_MALLOC)
+        return open_device(config, &malloc_kind, out);
+    if (config->backing == CUARENA_BACKING_ASYNC)
+        return open_device(config, &async_kind, out);
+    return open_best(config, out);
+}
+
+static void reach_all(plain_t *plain, cuai_memory_t *out)
+{
+    plain->store.streams.reach = CUAI_REACH_ALL;
+    out->facts.peers = cuda_of(plain)->device_count - 1;
+}
+
+cuarena_status_t cuai_managed_open(const cuarena_config_t *config,
+                                   cuai_memory_t *out)
+{
+    plain_t *plain;
+    cuarena_status_t status = open_kind(config, &managed_kind, &plain);
+    if (status != CUARENA_OK)
+        return status;
+    if (!plain->store.place->facts.managed)
+        status =
+            lacks(plain, "managed memory; accepted: memory=device, pinned");
+    reach_all(plain, out);
+    status = finish(plain, status, true, out);
+    if (status != CUARENA_OK)
+        return status;
+    out->ops.properties |= CUARENA_MEMORY_HOST_READABLE;
+    out->ops.available = managed_available;
+    out->ops.get = get_managed;
+    out->ops.give_back = give_back_managed;
+    return CUARENA_OK;
+}
+
+static cuarena_status_t host_available(void *user, uint64_t *bytes_out)
+{
+    (void)user;
+    return cuai_system_available(bytes_out);
+}
+
+static unsigned pinned_flags(const cuarena_config_t *config)
+{
+    return (config->portable ? (unsigned)CUAI_CU_MEMHOSTALLOC_PORTABLE : 0u) |
+           (config->mapped ? (unsigned)CUAI_CU_MEMHOSTALLOC_DEVICEMAP : 0u) |
+           (config->write_combined
+                ? (unsigned)CUAI_CU_MEMHOSTALLOC_WRITECOMBINED
+                : 0u);
+}
+
+/* The CPU moves pinned bytes, as it moves pageable ones, unless it would have
+ * to read them write-combined: that takes it a hundred times as long, so the
+ * device does it. */
+cuarena_status_t cuai_pinned_open(const cuarena_config_t *config,
+                                  cuai_memory_t *out)
+{
+    plain_t *plain;
+    cuarena_status_t status = open_kind(config, &pinned_kind, &plain);
+    if (status != CUARENA_OK)
+        return status;
+    const cuai_facts_t *facts = &plain->store.place->facts;
+    plain->flags = pinned_flags(config);
+    if (config->mapped && !facts->maps_host)
+        status = lacks(plain, "way to map pinned memory: mapped=1; accepted: "
+                              "mapped=0");
+    reach_all(plain, out);
+    const bool moves =
+        config->write_combined && config->mapped && facts->host_same;
+    status = finish(plain, status, moves, out);
+    if (status != CUARENA_OK)
+        return status;
+    out->ops.properties |= CUARENA_MEMORY_HOST_READABLE;
+    out->ops.available = host_available;
+    out->ops.zero_bytes = cuai_move_zero;
+    return CUARENA_OK;
+}

@@ -1,0 +1,269 @@
+#include "memory/cuda/store.h"
+
+#include <inttypes.h>
+
+#include "base/error.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "memory/host/move.h"
+
+/* ---- Life -------------------------------------------------------------- */
+
+static cuarena_status_t make_own_stream(cuai_store_t *store)
+{
+    cuai_place_t *place = store->place;
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_place_enter(place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_cu_result_t result =
+        place->cuda->cuStreamCreate(&store->own, CUAI_CU_STREAM_NON_BLOCKING);
+    cuai_place_leave(&visit);
+    if (result == CUAI_CUDA_SUCCESS)
+        return CUARENA_OK;
+    store->own = NULL;
+    return cuai_place_fail(place, result, "cuStreamCreate",
+                           "a stream of the arena's own");
+}
+
+cuarena_status_t cuai_store_open(cuai_store_t *store, const char *name,
+                                 const cuarena_config_t *config)
+{
+    cuarena_status_t status = cuai_place_open(config, &store->place);
+    if (status != CUARENA_OK)
+        return status;
+    const uint64_t reach = UINT64_C(1) << (store->place->device & 63);
+    cuai_streams_open(&store->streams, name, store->place, reach);
+    status = make_own_stream(store);
+    if (status != CUARENA_OK)
+        cuai_streams_end(&store->streams);
+    return status;
+}
+
+cuarena_status_t cuai_store_add_mover(cuai_store_t *store)
+{
+    cuarena_status_t status =
+        cuai_mover_open(&store->mover, store->place, store->own);
+    store->has_mover = status == CUARENA_OK;
+    return status;
+}
+
+/* A stream that is destroyed finishes what it was given. */
+static void end_own_stream(cuai_store_t *store)
+{
+    cuai_place_t *place = store->place;
+    cuai_visit_t visit;
+    if (cuai_place_enter(place, &visit) != CUARENA_OK)
+        return;
+    cuai_cu_result_t result = place->cuda->cuStreamDestroy(store->own);
+    cuai_place_leave(&visit);
+    cuai_place_note(place, result, "cuStreamDestroy");
+}
+
+void cuai_store_end(void *user)
+{
+    cuai_store_t *store = user;
+    if (store->has_mover)
+        cuai_mover_end(&store->mover);
+    end_own_stream(store);
+    cuai_streams_end(&store->streams);
+    cuai_host_free(store);
+}
+
+/* ---- What is there ----------------------------------------------------- */
+
+cuarena_status_t cuai_store_info(cuai_store_t *store, uint64_t *free_out,
+                                 uint64_t *total_out)
+{
+    cuai_place_t *place = store->place;
+    cuai_visit_t visit;
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+    cuarena_status_t status = cuai_place_enter(place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_cu_result_t result =
+        place->cuda->cuMemGetInfo(&free_bytes, &total_bytes);
+    cuai_place_leave(&visit);
+    if (result != CUAI_CUDA_SUCCESS)
+        return cuai_place_fail(place, result, "cuMemGetInfo",
+                               "how much device %d has free", place->device);
+    *free_out = free_bytes;
+    *total_out = total_bytes;
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_store_available(void *user, uint64_t *bytes_out)
+{
+    uint64_t total;
+    return cuai_store_info(user, bytes_out, &total);
+}
+
+/* ---- Work on a stream -------------------------------------------------- */
+
+/* From begin to done: where the device does what the caller's stream asked. */
+typedef struct work {
+    cuai_store_t *store;
+    cuai_cu_stream_t stream; /* of the store's context */
+    cuarena_stream_t asked;
+    cuai_place_t *elsewhere; /* of the stream that asked; NULL: it is ours */
+} work_t;
+
+/* What `stream` of `place` was given so far comes before what the other gets
+ * from now on. */
+static cuarena_status_t order(cuai_place_t *place, cuai_cu_stream_t stream,
+                              cuai_place_t *other_place, cuai_cu_stream_t other)
+{
+    cuai_marker_t *marker = NULL;
+    cuarena_status_t status = cuai_marker_record(place, stream, &marker);
+    if (status == CUARENA_OK)
+        status = cuai_marker_wait(marker, other_place, other);
+    cuai_marker_release(marker);
+    return status;
+}
+
+static cuarena_status_t begin_work(cuai_store_t *store, cuarena_stream_t stream,
+                                   work_t *work)
+{
+    *work = (work_t){.store = store, .stream = store->own, .asked = stream};
+    if (stream == CUARENA_NO_STREAM)
+        return CUARENA_OK;
+    cuai_place_t *place;
+    cuarena_status_t status =
+        cuai_streams_place(&store->streams, stream, &place);
+    if (status != CUARENA_OK)
+        return status;
+    if (place == store->place) {
+        work->stream = stream;
+        return CUARENA_OK;
+    }
+    work->elsewhere = place;
+    return order(place, stream, store->place, store->own);
+}
+
+cuarena_status_t cuai_store_wait(cuai_store_t *store)
+{
+    cuai_marker_t *marker = NULL;
+    cuarena_status_t status =
+        cuai_marker_record(store->place, store->own, &marker);
+    if (status == CUARENA_OK)
+        status = cuai_marker_wait_host(marker);
+    cuai_marker_release(marker);
+    return status;
+}
+
+/* What was queued must be waited for: the bytes are somebody else's next. A
+ * call that fails once is made again; then all is lost, since nobody may have
+ * the bytes. */
+static cuarena_status_t wait_at_last(cuai_store_t *store)
+{
+    cuarena_status_t status = cuai_store_wait(store);
+    if (status != CUARENA_OK)
+        status = cuai_store_wait(store);
+    if (status == CUARENA_OK)
+        return status;
+    atomic_store(&store->unfinished, true);
+    return status == CUARENA_LOST
+               ? status
+               : cuai_fail(CUARENA_LOST,
+                           "device %d: nobody can tell when the work that was "
+                           "queued is done",
+                           store->place->device);
+}
+
+cuarena_status_t cuai_store_enter_to_end(cuai_store_t *store,
+                                         cuai_visit_t *visit)
+{
+    cuarena_status_t status = CUARENA_OK;
+    if (atomic_load(&store->unfinished))
+        status = cuai_store_wait(store);
+    if (status != CUARENA_OK) {
+        cuai_log(CUARENA_LOG_WARN,
+                 "device %d: bytes that may be in use are not given back",
+                 store->place->device);
+        return status;
+    }
+    atomic_store(&store->unfinished, false);
+    return cuai_place_enter(store->place, visit);
+}
+
+static cuarena_status_t finish_work(const work_t *work)
+{
+    if (work->asked == CUARENA_NO_STREAM)
+        return wait_at_last(work->store);
+    if (work->elsewhere == NULL)
+        return CUARENA_OK;
+    return order(work->store->place, work->stream, work->elsewhere,
+                 work->asked);
+}
+
+/* A list that was queued in part is waited for like a whole one. */
+cuarena_status_t cuai_store_relocate(void *user,
+                                     const cuarena_relocation_t *list,
+                                     size_t count, cuarena_stream_t stream,
+                                     size_t *done_out)
+{
+    cuai_store_t *store = user;
+    work_t work;
+    *done_out = 0;
+    cuarena_status_t status = begin_work(store, stream, &work);
+    if (status != CUARENA_OK)
+        return status;
+    status =
+        cuai_mover_queue(&store->mover, list, count, work.stream, done_out);
+    if (status == CUARENA_OK)
+        return finish_work(&work);
+    return *done_out != 0 && finish_work(&work) == CUARENA_LOST ? CUARENA_LOST
+                                                                : status;
+}
+
+/* Of whole words: sizes and addresses are multiples of 8. */
+static cuarena_status_t set_to_zero(const work_t *work, const void *address,
+                                    uint64_t bytes)
+{
+    cuai_place_t *place = work->store->place;
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_place_enter(place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_cu_result_t result = place->cuda->cuMemsetD32Async(
+        (cuai_cu_pointer_t)(uintptr_t)address, 0, bytes / 4, work->stream);
+    cuai_place_leave(&visit);
+    if (result == CUAI_CUDA_SUCCESS)
+        return CUARENA_OK;
+    return cuai_place_fail(place, result, "cuMemsetD32Async",
+                           "%" PRIu64 " bytes at %p set to 0", bytes, address);
+}
+
+cuarena_status_t cuai_store_zero(void *user, void *address, uint64_t bytes,
+                                 cuarena_stream_t stream)
+{
+    work_t work;
+    cuarena_status_t status = begin_work(user, stream, &work);
+    if (status == CUARENA_OK)
+        status = set_to_zero(&work, address, bytes);
+    if (status == CUARENA_OK)
+        status = finish_work(&work);
+    return status;
+}
+
+/* ---- The table --------------------------------------------------------- */
+
+void cuai_store_fill(const cuai_store_t *store, cuai_memory_t *out)
+{
+    const cuai_facts_t *facts = &store->place->facts;
+    cuarena_memory_ops_t *ops = &out->ops;
+    cuarena_memory_ops_init(ops);
+    ops->name = store->streams.name;
+    ops->properties = CUARENA_MEMORY_TOUCHES;
+    ops->available = cuai_store_available;
+    ops->relocate = store->has_mover ? cuai_store_relocate : cuai_move_relocate;
+    ops->zero_bytes = cuai_store_zero;
+    ops->end = cuai_store_end;
+    cuai_streams_fill(ops);
+    out->facts.device = store->place->device;
+    out->facts.context = store->place->context;
+    out->facts.compute_major = facts->major;
+    out->facts.compute_minor = facts->minor;
+    out->facts.relocation_kernel = 0;
+}

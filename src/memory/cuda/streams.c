@@ -1,0 +1,444 @@
+#include "memory/cuda/streams.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+
+#include "base/error.h"
+#include "base/host.h"
+#include "base/log.h"
+#include "memory/cuda/markers.h"
+
+/* A place of streams that were seen, held open for the memory. */
+struct cuai_seen_place {
+    cuai_place_t *place;
+    struct cuai_seen_place *next;
+};
+
+/* The two whose context the handle does not tell. */
+static bool is_default(cuarena_stream_t stream)
+{
+    return stream == NULL || stream == CUARENA_STREAM_LEGACY ||
+           stream == CUARENA_STREAM_PER_THREAD;
+}
+
+/* ---- Life -------------------------------------------------------------- */
+
+void cuai_streams_open(cuai_streams_t *streams, const char *name,
+                       cuai_place_t *place, uint64_t reach)
+{
+    *streams = (cuai_streams_t){
+        .name = name,
+        .place = place,
+        .reach = reach,
+    };
+    cuai_lock_init(&streams->lock);
+}
+
+void cuai_streams_open_host(cuai_streams_t *streams, const char *name)
+{
+    cuai_streams_open(streams, name, NULL, CUAI_REACH_ALL);
+    streams->host = true;
+}
+
+void cuai_streams_end(cuai_streams_t *streams)
+{
+    struct cuai_seen_place *seen;
+    while ((seen = streams->seen) != NULL) {
+        streams->seen = seen->next;
+        cuai_place_close(seen->place);
+        cuai_host_free(seen);
+    }
+    if (!streams->host)
+        cuai_place_close(streams->place);
+    cuai_lock_reset(&streams->lock); /* who held it at a fork is not here */
+    cuai_lock_cleanup(&streams->lock);
+}
+
+/* ---- Places ------------------------------------------------------------ */
+
+static cuai_place_t *default_place(cuai_streams_t *streams)
+{
+    cuai_lock(&streams->lock);
+    cuai_place_t *place = streams->place;
+    cuai_unlock(&streams->lock);
+    return place;
+}
+
+/* A context that came back under an old handle is another one, and the old one
+ * is dead: nobody may touch what was made in it. */
+static bool is_place_of(cuai_place_t *place, cuai_cu_context_t context,
+                        unsigned long long context_id)
+{
+    if (place == NULL || place->context != context)
+        return false;
+    if (place->context_id == context_id)
+        return true;
+    cuai_place_lose(place, CUAI_CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    return false;
+}
+
+static cuai_place_t *find_seen(cuai_streams_t *streams,
+                               cuai_cu_context_t context,
+                               unsigned long long context_id)
+{
+    cuai_lock(&streams->lock);
+    cuai_place_t *found = NULL;
+    if (!streams->host && is_place_of(streams->place, context, context_id))
+        found = streams->place;
+    for (struct cuai_seen_place *seen = streams->seen;
+         seen != NULL && found == NULL; seen = seen->next)
+        if (is_place_of(seen->place, context, context_id))
+            found = seen->place;
+    cuai_unlock(&streams->lock);
+    return found;
+}
+
+/* Two threads may see a context at once; then it is held twice. */
+static cuarena_status_t see(cuai_streams_t *streams, cuai_cu_context_t context,
+                            cuai_place_t **out)
+{
+    struct cuai_seen_place *seen = cuai_host_alloc(sizeof *seen);
+    if (seen == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "the host has no memory for a stream's record");
+    cuarena_status_t status = cuai_place_open_context(context, &seen->place);
+    if (status != CUARENA_OK) {
+        cuai_host_free(seen);
+        return status;
+    }
+    *out = seen->place;
+    cuai_lock(&streams->lock);
+    seen->next = streams->seen;
+    streams->seen = seen;
+    cuai_unlock(&streams->lock);
+    return CUARENA_OK;
+}
+
+static cuarena_status_t place_of_context(cuai_streams_t *streams,
+                                         const cuai_cuda_t *cuda,
+                                         cuai_cu_context_t context,
+                                         cuai_place_t **out)
+{
+    unsigned long long id;
+    cuai_cu_result_t result = cuda->cuCtxGetId(context, &id);
+    if (result != CUAI_CUDA_SUCCESS)
+        return cuai_cuda_fail(result, "cuCtxGetId", "the context of a stream");
+    *out = find_seen(streams, context, id);
+    return *out != NULL ? CUARENA_OK : see(streams, context, out);
+}
+
+static cuarena_status_t unknown(cuarena_stream_t stream,
+                                cuai_cu_result_t result)
+{
+    const char *accepted = result == CUAI_CUDA_ERROR_INVALID_CONTEXT
+                               ? "one is accepted while a context is current"
+                               : "a living stream is accepted";
+    cuarena_status_t status =
+        cuai_fail(CUARENA_BAD_ARGUMENT, "stream: the driver says %s of %p, %s",
+                  cuai_cuda_name(result), (void *)stream, accepted);
+    cuai_error_code(result);
+    return status;
+}
+
+static cuarena_status_t ask_context(cuai_streams_t *streams,
+                                    const cuai_cuda_t *cuda,
+                                    cuarena_stream_t stream, cuai_place_t **out)
+{
+    cuai_cu_context_t context = NULL;
+    cuai_cu_result_t result = cuda->cuStreamGetCtx(stream, &context);
+    if (result == CUAI_CUDA_SUCCESS)
+        return place_of_context(streams, cuda, context, out);
+    if (result == CUAI_CUDA_ERROR_INVALID_HANDLE ||
+        result == CUAI_CUDA_ERROR_INVALID_VALUE ||
+        result == CUAI_CUDA_ERROR_INVALID_CONTEXT)
+        return unknown(stream, result);
+    return cuai_cuda_fail(result, "cuStreamGetCtx", "stream %p",
+                          (void *)stream);
+}
+
+/* A place to ask from: the memory's own, or one that is not lost. */
+static cuai_place_t *any_place(cuai_streams_t *streams)
+{
+    cuai_lock(&streams->lock);
+    cuai_place_t *found = streams->host ? NULL : streams->place;
+    for (struct cuai_seen_place *seen = streams->seen;
+         seen != NULL && found == NULL; seen = seen->next)
+        if (atomic_load(&seen->place->lost) == CUAI_CUDA_SUCCESS)
+            found = seen->place;
+    cuai_unlock(&streams->lock);
+    return found;
+}
+
+/* Drivers need not answer a thread that has no context, so it is asked in one
+ * that is known; at the first stream of all, in the caller's. */
+static cuarena_status_t place_of_handle(cuai_streams_t *streams,
+                                        const cuai_cuda_t *cuda,
+                                        cuarena_stream_t stream,
+                                        cuai_place_t **out)
+{
+    cuai_visit_t visit;
+    cuai_place_t *from = any_place(streams);
+    if (from == NULL)
+        return ask_context(streams, cuda, stream, out);
+    cuarena_status_t status = cuai_place_enter(from, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    status = ask_context(streams, cuda, stream, out);
+    cuai_place_leave(&visit);
+    return status;
+}
+
+/* The first of these calls says which context a host memory's default streams
+ * belong to. One that was lost makes room for another. */
+static cuarena_status_t bind_default(cuai_streams_t *streams,
+                                     cuai_place_t *place)
+{
+    cuai_lock(&streams->lock);
+    cuai_place_t *bound = streams->place;
+    if (bound == NULL || atomic_load(&bound->lost) != CUAI_CUDA_SUCCESS)
+        bound = streams->place = place;
+    cuai_unlock(&streams->lock);
+    if (bound == place)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "stream: the default stream of context %p of device %d; "
+                     "memory '%s' is used by that of %p of device %d, other "
+                     "streams are accepted",
+                     (void *)place->context, place->device, streams->name,
+                     (void *)bound->context, bound->device);
+}
+
+/* Of a default stream that the caller passes now. */
+static cuarena_status_t place_of_current(cuai_streams_t *streams,
+                                         const cuai_cuda_t *cuda,
+                                         cuarena_stream_t stream,
+                                         cuai_place_t **out)
+{
+    cuai_cu_context_t context = NULL;
+    cuai_cu_result_t result = cuda->cuCtxGetCurrent(&context);
+    if (result != CUAI_CUDA_SUCCESS)
+        return cuai_cuda_fail(result, "cuCtxGetCurrent", "a default stream");
+    if (context == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "stream: %p is a default stream, and no context is "
+                         "current on this thread",
+                         (void *)stream);
+    cuai_place_t *place = NULL;
+    cuarena_status_t status = place_of_context(streams, cuda, context, &place);
+    if (status == CUARENA_OK)
+        status = bind_default(streams, place);
+    if (status == CUARENA_OK)
+        *out = place;
+    return status;
+}
+
+cuarena_status_t cuai_streams_place(cuai_streams_t *streams,
+                                    cuarena_stream_t stream,
+                                    cuai_place_t **place_out)
+{
+    const cuai_cuda_t *cuda = cuai_cuda();
+    if (cuda == NULL)
+        return CUARENA_NO_DEVICE;
+    cuai_place_t *place = default_place(streams);
+    if (!is_default(stream))
+        return place_of_handle(streams, cuda, stream, place_out);
+    if (place == NULL)
+        return place_of_current(streams, cuda, stream, place_out);
+    *place_out = place;
+    return CUARENA_OK;
+}
+
+/* ---- Identity ---------------------------------------------------------- */
+
+/* In a visit. While a stream of the context is capturing, the legacy stream can
+ * be used for nothing: as good as capturing itself. */
+static cuai_cu_result_t ask_capture(const cuai_place_t *place,
+                                    cuarena_stream_t stream,
+                                    int32_t *capturing_out)
+{
+    cuai_cu_capture_status_t status = CUAI_CU_STREAM_CAPTURE_STATUS_NONE;
+    cuai_cu_result_t result = place->cuda->cuStreamIsCapturing(stream, &status);
+    *capturing_out = status != CUAI_CU_STREAM_CAPTURE_STATUS_NONE ||
+                     result == CUAI_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    return *capturing_out ? CUAI_CUDA_SUCCESS : result;
+}
+
+/* In a visit, so that the default streams are those of the place; the driver
+ * has an id for the legacy stream of each context, and for that of each thread
+ * in it. */
+static cuarena_status_t describe(cuai_place_t *place, cuarena_stream_t stream,
+                                 cuarena_stream_info_t *info)
+{
+    unsigned long long id = 0;
+    cuai_cu_result_t result = ask_capture(place, stream, &info->capturing);
+    if (result != CUAI_CUDA_SUCCESS)
+        return cuai_place_fail(place, result, "cuStreamIsCapturing",
+                               "stream %p", (void *)stream);
+    info->context = place->context;
+    info->device = place->device;
+    info->per_thread = stream == CUARENA_STREAM_PER_THREAD;
+    result = place->cuda->cuStreamGetId(stream, &id);
+    if (result != CUAI_CUDA_SUCCESS)
+        return cuai_place_fail(place, result, "cuStreamGetId", "stream %p",
+                               (void *)stream);
+    info->id = id;
+    return CUARENA_OK;
+}
+
+static cuarena_status_t check_reach(const cuai_streams_t *streams,
+                                    const cuai_place_t *place,
+                                    cuarena_stream_t stream)
+{
+    bool reaches = streams->reach == CUAI_REACH_ALL ||
+                   (place->device < 64 && streams->reach >> place->device & 1);
+    if (!reaches)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "stream: %p is one of device %d, which does not reach "
+                         "memory '%s' of device %d",
+                         (void *)stream, place->device, streams->name,
+                         streams->place->device);
+    return CUARENA_OK;
+}
+
+/* The place of a stream that the caller passes now. */
+static cuarena_status_t place_of_passed(cuai_streams_t *streams,
+                                        cuarena_stream_t stream,
+                                        cuai_place_t **out)
+{
+    if (stream == CUARENA_NO_STREAM)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "stream: CUARENA_NO_STREAM, a stream is accepted");
+    const cuai_cuda_t *cuda = cuai_cuda();
+    if (cuda == NULL)
+        return CUARENA_NO_DEVICE;
+    if (streams->host && is_default(stream))
+        return place_of_current(streams, cuda, stream, out);
+    return cuai_streams_place(streams, stream, out);
+}
+
+cuarena_status_t cuai_streams_identify(void *user, cuarena_stream_t stream,
+                                       cuarena_stream_info_t *info_out)
+{
+    cuai_streams_t *streams = user;
+    cuai_place_t *place = NULL;
+    cuai_visit_t visit;
+    cuarena_stream_info_t info = {0};
+    cuarena_status_t status = place_of_passed(streams, stream, &place);
+    if (status == CUARENA_OK)
+        status = check_reach(streams, place, stream);
+    if (status == CUARENA_OK)
+        status = cuai_place_enter(place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    status = describe(place, stream, &info);
+    cuai_place_leave(&visit);
+    if (status == CUARENA_OK)
+        *info_out = info;
+    return status;
+}
+
+/* ---- Markers ----------------------------------------------------------- */
+
+/* Of work that is over because its context is. */
+static cuai_marker_t over;
+
+/* Whether work of the place is over because its context is: that was lost, or
+ * stayed with the process that this one was forked from. Of the memory's own
+ * context it is an error; other memory is the caller's to go on with. NULL:
+ * the place of `over`. */
+static bool is_moot(const cuai_streams_t *streams, cuai_place_t *place)
+{
+    if (place == NULL)
+        return true;
+    bool own = !streams->host && place == streams->place;
+    return !own && (cuai_cuda_if_open() == NULL ||
+                    atomic_load(&place->lost) != CUAI_CUDA_SUCCESS);
+}
+
+/* The same for a stream whose place could not be told. This memory knew it, so
+ * there was a driver, and a context that answered. */
+static bool is_left_behind(const cuai_streams_t *streams,
+                           cuarena_status_t status)
+{
+    return streams->host && streams->seen != NULL &&
+           (status == CUARENA_LOST || cuai_cuda_if_open() == NULL);
+}
+
+cuarena_status_t cuai_streams_mark(void *user, cuarena_stream_t stream,
+                                   void **marker)
+{
+    cuai_streams_t *streams = user;
+    cuai_place_t *place = NULL;
+    cuai_marker_t *recorded = *marker != &over ? *marker : NULL;
+    cuarena_status_t status = cuai_streams_place(streams, stream, &place);
+    if (status == CUARENA_OK)
+        status = cuai_marker_record(place, stream, &recorded);
+    if (status == CUARENA_OK) {
+        *marker = recorded;
+        return status;
+    }
+    if (place != NULL ? !is_moot(streams, place)
+                      : !is_left_behind(streams, status))
+        return status;
+    cuai_marker_release(recorded);
+    *marker = &over;
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_streams_query(void *user, void *marker)
+{
+    const cuai_streams_t *streams = user;
+    cuai_marker_t *asked = marker;
+    if (is_moot(streams, asked->place))
+        return CUARENA_OK;
+    cuarena_status_t status = cuai_marker_query(asked);
+    return is_moot(streams, asked->place) ? CUARENA_OK : status;
+}
+
+cuarena_status_t cuai_streams_wait(void *user, void *marker,
+                                   cuarena_stream_t stream, int32_t host)
+{
+    cuai_streams_t *streams = user;
+    cuai_marker_t *awaited = marker;
+    cuai_place_t *place = NULL;
+    cuarena_status_t status = CUARENA_OK;
+    if (is_moot(streams, awaited->place))
+        return CUARENA_OK;
+    if (!host)
+        status = cuai_streams_place(streams, stream, &place);
+    if (status != CUARENA_OK)
+        return status;
+    status = host ? cuai_marker_wait_host(awaited)
+                  : cuai_marker_wait(awaited, place, stream);
+    return is_moot(streams, awaited->place) ? CUARENA_OK : status;
+}
+
+void cuai_streams_unmark(void *user, void *marker)
+{
+    (void)user;
+    if (marker != &over)
+        cuai_marker_release(marker);
+}
+
+void cuai_streams_fill(cuarena_memory_ops_t *ops)
+{
+    ops->identify = cuai_streams_identify;
+    ops->mark = cuai_streams_mark;
+    ops->query = cuai_streams_query;
+    ops->wait = cuai_streams_wait;
+    ops->unmark = cuai_streams_unmark;
+}
+
+cuarena_status_t cuai_streams_drain(cuai_streams_t *streams,
+                                    cuarena_stream_t stream)
+{
+    void *marker = NULL;
+    if (stream == CUARENA_NO_STREAM)
+        return CUARENA_OK;
+    cuarena_status_t status = cuai_streams_mark(streams, stream, &marker);
+    if (status != CUARENA_OK)
+        return status;
+    status = cuai_streams_wait(streams, marker, CUARENA_NO_STREAM, 1);
+    cuai_streams_unmark(streams, marker);
+    return status;
+}

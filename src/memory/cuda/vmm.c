@@ -1,0 +1,369 @@
+#include "memory/cuda/vmm.h"
+
+#include <inttypes.h>
+
+#include "base/bits.h"
+#include "base/error.h"
+#include "base/host.h"
+#include "base/log.h"
+
+/* ---- Which handles are mapped ------------------------------------------ */
+
+/* The cookie of a segment. */
+typedef struct mapped {
+    size_t words;
+    uint64_t bits[]; /* one for each handle's worth of reserved addresses */
+} mapped_t;
+
+static mapped_t *make_mapped(uint64_t handles)
+{
+    size_t words = (size_t)((handles + 63) / 64);
+    mapped_t *mapped =
+        cuai_host_alloc(sizeof *mapped + words * sizeof mapped->bits[0]);
+    if (mapped != NULL)
+        mapped->words = words; /* the rest comes zeroed */
+    return mapped;
+}
+
+static bool is_mapped(const mapped_t *mapped, uint64_t handle)
+{
+    return mapped->bits[handle / 64] >> (handle % 64) & 1;
+}
+
+static void set_mapped(mapped_t *mapped, uint64_t begin, uint64_t end, bool on)
+{
+    for (uint64_t handle = begin; handle < end; handle++) {
+        uint64_t bit = UINT64_C(1) << (handle % 64);
+        if (on)
+            mapped->bits[handle / 64] |= bit;
+        else
+            mapped->bits[handle / 64] &= ~bit;
+    }
+}
+
+/* The first handle from `at` on that is mapped, or is not; `end` if none. */
+static uint64_t next_with(const mapped_t *mapped, uint64_t at, uint64_t end,
+                          bool on)
+{
+    while (at < end && is_mapped(mapped, at) != on)
+        at++;
+    return at;
+}
+
+/* ---- Addresses --------------------------------------------------------- */
+
+/* Half as many until the driver has them; 0: it has not even `bytes`. */
+static uint64_t reserve(const cuai_vmm_t *vmm, uint64_t bytes,
+                        uint64_t reserve_bytes, cuai_cu_pointer_t *address_out,
+                        cuai_cu_result_t *result_out)
+{
+    const cuai_cuda_t *cuda = vmm->store.place->cuda;
+    uint64_t asked = reserve_bytes;
+    for (;;) {
+        *result_out = cuda->cuMemAddressReserve(address_out, asked,
+                                                vmm->least_bytes, 0, 0);
+        if (*result_out == CUAI_CUDA_SUCCESS)
+            return asked;
+        if (asked == bytes || cuai_cuda_is_sticky(*result_out))
+            return 0;
+        asked = cuai_max(bytes, cuai_align_down(asked / 2, vmm->handle_bytes));
+    }
+}
+
+static void free_addresses(const cuai_vmm_t *vmm, uint64_t address,
+                           uint64_t bytes)
+{
+    cuai_place_t *place = vmm->store.place;
+    cuai_place_note(place, place->cuda->cuMemAddressFree(address, bytes),
+                    "cuMemAddressFree");
+}
+
+/* ---- Handles; within a visit ------------------------------------------- */
+
+static void unmap(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes)
+{
+    cuai_place_t *place = vmm->store.place;
+    if (bytes != 0)
+        cuai_place_note(place, place->cuda->cuMemUnmap(address, bytes),
+                        "cuMemUnmap");
+}
+
+static cuarena_status_t map_one(const cuai_vmm_t *vmm, uint64_t address,
+                                uint64_t bytes)
+{
+    cuai_place_t *place = vmm->store.place;
+    const cuai_cuda_t *cuda = place->cuda;
+    cuai_cu_handle_t handle;
+    cuai_cu_result_t result =
+        cuda->cuMemCreate(&handle, bytes, &vmm->wanted, 0);
+    if (result != CUAI_CUDA_SUCCESS)
+        return cuai_place_fail(place, result, "cuMemCreate",
+                               "a handle of %" PRIu64 " bytes on device %d",
+                               bytes, place->device);
+    result = cuda->cuMemMap(address, bytes, 0, handle, 0);
+    /* a mapping holds what it maps */
+    cuai_place_note(place, cuda->cuMemRelease(handle), "cuMemRelease");
+    if (result == CUAI_CUDA_SUCCESS)
+        return CUARENA_OK;
+    return cuai_place_fail(place, result, "cuMemMap",
+                           "a handle of %" PRIu64 " bytes at 0x%" PRIx64, bytes,
+                           address);
+}
+
+static cuarena_status_t allow_access(const cuai_vmm_t *vmm, uint64_t address,
+                                     uint64_t bytes)
+{
+    cuai_place_t *place = vmm->store.place;
+    cuai_cu_result_t result = place->cuda->cuMemSetAccess(
+        address, bytes, vmm->access, vmm->access_count);
+    if (result == CUAI_CUDA_SUCCESS)
+        return CUARENA_OK;
+    return cuai_place_fail(place, result, "cuMemSetAccess",
+                           "%" PRIu64 " bytes for %zu devices", bytes,
+                           vmm->access_count);
+}
+
+/* All of it, or nothing: handle by handle, then access to all at once. */
+static cuarena_status_t map(const cuai_vmm_t *vmm, uint64_t address,
+                            uint64_t bytes)
+{
+    cuarena_status_t status = CUARENA_OK;
+    uint64_t done = 0;
+    while (done < bytes && status == CUARENA_OK) {
+        uint64_t now = cuai_min(vmm->handle_bytes, bytes - done);
+        status = map_one(vmm, address + done, now);
+        done += status == CUARENA_OK ? now : 0;
+    }
+    if (status == CUARENA_OK && bytes != 0)
+        status = allow_access(vmm, address, bytes);
+    if (status == CUARENA_OK)
+        return status;
+    unmap(vmm, address, done);
+    cuai_error_asked(bytes);
+    return status;
+}
+
+/* ---- Stretches of a segment -------------------------------------------- */
+
+/* How many handles begin below an offset. */
+static uint64_t handles_to(const cuai_vmm_t *vmm, uint64_t offset)
+{
+    return cuai_align_up(offset, vmm->handle_bytes) / vmm->handle_bytes;
+}
+
+static cuarena_status_t map_stretch(cuai_vmm_t *vmm,
+                                    const cuarena_memory_segment_t *segment,
+                                    uint64_t offset, uint64_t bytes)
+{
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_place_enter(vmm->store.place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    status = map(vmm, segment->address + offset, bytes);
+    cuai_place_leave(&visit);
+    if (status == CUARENA_OK)
+        set_mapped(segment->cookie, handles_to(vmm, offset),
+                   handles_to(vmm, offset + bytes), true);
+    return status;
+}
+
+/* Leaves the holes in it as they are. One call of the driver for each row of
+ * handles. */
+static void unmap_rows(const cuai_vmm_t *vmm,
+                       const cuarena_memory_segment_t *segment, uint64_t begin,
+                       uint64_t end)
+{
+    const mapped_t *mapped = segment->cookie;
+    const uint64_t grain = vmm->handle_bytes;
+    uint64_t first = next_with(mapped, begin, end, true);
+    while (first < end) {
+        uint64_t behind = next_with(mapped, first, end, false);
+        uint64_t stop = cuai_min(behind * grain, segment->bytes);
+        unmap(vmm, segment->address + first * grain, stop - first * grain);
+        first = next_with(mapped, behind, end, true);
+    }
+}
+
+static void unmap_stretch(cuai_vmm_t *vmm,
+                          const cuarena_memory_segment_t *segment,
+                          uint64_t offset, uint64_t bytes)
+{
+    uint64_t begin = handles_to(vmm, offset);
+    uint64_t end = handles_to(vmm, offset + bytes);
+    cuai_visit_t visit;
+    if (cuai_store_enter_to_end(&vmm->store, &visit) == CUARENA_OK) {
+        unmap_rows(vmm, segment, begin, end);
+        cuai_place_leave(&visit);
+    }
+    set_mapped(segment->cookie, begin, end, false);
+}
+
+/* ---- The table --------------------------------------------------------- */
+
+/* Addresses for growing are cheap; those for one block are not to grow. */
+static uint64_t reserve_for(const cuai_vmm_t *vmm, uint64_t bytes,
+                            uint64_t reserve_bytes)
+{
+    if (reserve_bytes <= bytes)
+        return bytes;
+    return cuai_align_up(cuai_max(reserve_bytes, vmm->least_reserve),
+                         vmm->handle_bytes);
+}
+
+static cuarena_status_t get_addresses(cuai_vmm_t *vmm, uint64_t bytes,
+                                      uint64_t reserve_bytes,
+                                      cuarena_memory_segment_t *segment)
+{
+    cuai_place_t *place = vmm->store.place;
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_place_enter(place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_cu_pointer_t address = 0;
+    cuai_cu_result_t result;
+    uint64_t asked = reserve_for(vmm, bytes, reserve_bytes);
+    uint64_t got = reserve(vmm, bytes, asked, &address, &result);
+    cuai_place_leave(&visit);
+    if (got == 0) {
+        status = cuai_place_fail(place, result, "cuMemAddressReserve",
+                                 "%" PRIu64 " bytes of addresses", bytes);
+        cuai_error_asked(bytes);
+        return status;
+    }
+    if (got < asked)
+        cuai_log(CUARENA_LOG_INFO,
+                 "device %d: %" PRIu64 " of %" PRIu64
+                 " bytes of addresses could be set aside",
+                 place->device, got, asked);
+    *segment = (cuarena_memory_segment_t){
+        .address = address, .bytes = bytes, .reserved_bytes = got};
+    return CUARENA_OK;
+}
+
+/* What is still mapped there, because it may be in use, stays. */
+static void give_addresses(cuai_vmm_t *vmm,
+                           const cuarena_memory_segment_t *segment)
+{
+    cuai_visit_t visit;
+    if (cuai_store_enter_to_end(&vmm->store, &visit) != CUARENA_OK)
+        return;
+    free_addresses(vmm, segment->address, segment->reserved_bytes);
+    cuai_place_leave(&visit);
+}
+
+static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
+                            cuarena_memory_segment_t *segment_out)
+{
+    cuai_vmm_t *vmm = user;
+    cuarena_memory_segment_t segment = {0};
+    cuarena_status_t status =
+        get_addresses(vmm, bytes, reserve_bytes, &segment);
+    if (status != CUARENA_OK)
+        return status;
+    segment.cookie = make_mapped(handles_to(vmm, segment.reserved_bytes));
+    if (segment.cookie == NULL)
+        status = cuai_fail(CUARENA_OUT_OF_MEMORY,
+                           "the host has no memory for a segment's record");
+    else
+        status = map_stretch(vmm, &segment, 0, bytes);
+    if (status != CUARENA_OK) {
+        give_addresses(vmm, &segment);
+        cuai_host_free(segment.cookie);
+        return status;
+    }
+    *segment_out = segment;
+    return CUARENA_OK;
+}
+
+static void give_back(void *user, cuarena_memory_segment_t *segment)
+{
+    cuai_vmm_t *vmm = user;
+    unmap_stretch(vmm, segment, 0, segment->bytes);
+    give_addresses(vmm, segment);
+    cuai_host_free(segment->cookie);
+}
+
+static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
+                             uint64_t new_bytes)
+{
+    CUAI_ASSERT(new_bytes >= segment->bytes);
+    CUAI_ASSERT(new_bytes <= segment->reserved_bytes);
+    cuarena_status_t status =
+        map_stretch(user, segment, segment->bytes, new_bytes - segment->bytes);
+    if (status == CUARENA_OK)
+        segment->bytes = new_bytes;
+    return status;
+}
+
+static void shrink(void *user, cuarena_memory_segment_t *segment,
+                   uint64_t new_bytes)
+{
+    CUAI_ASSERT(new_bytes <= segment->bytes);
+    unmap_stretch(user, segment, new_bytes, segment->bytes - new_bytes);
+    segment->bytes = new_bytes;
+}
+
+static void punch(void *user, cuarena_memory_segment_t *segment,
+                  uint64_t offset, uint64_t bytes)
+{
+    unmap_stretch(user, segment, offset, bytes);
+}
+
+static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment,
+                             uint64_t offset, uint64_t bytes)
+{
+    return map_stretch(user, segment, offset, bytes);
+}
+
+/* ---- Opening ----------------------------------------------------------- */
+
+static void fill_table(const cuai_vmm_t *vmm, cuai_memory_t *out)
+{
+    cuarena_memory_ops_t *ops = &out->ops;
+    cuai_store_fill(&vmm->store, out);
+    ops->grain_bytes = vmm->handle_bytes;
+    ops->alignment = vmm->least_bytes;
+    ops->least_bytes = vmm->least_bytes;
+    ops->get = get;
+    ops->give_back = give_back;
+    ops->grow = grow;
+    ops->shrink = shrink;
+    ops->punch = punch;
+    ops->fill = fill;
+    if (out->facts.fd)
+        ops->export_range = cuai_vmm_export;
+    out->facts.backing = CUARENA_BACKING_VMM;
+    out->facts.handle_bytes = vmm->handle_bytes;
+    out->user = (void *)(uintptr_t)vmm;
+}
+
+static cuarena_status_t open_opened(cuai_vmm_t *vmm,
+                                    const cuarena_config_t *config,
+                                    cuai_memory_t *out)
+{
+    cuarena_status_t status = cuai_vmm_choose(vmm, config, &out->facts);
+    if (status == CUARENA_OK)
+        status = cuai_store_add_mover(&vmm->store);
+    if (status == CUARENA_OK)
+        fill_table(vmm, out);
+    return status;
+}
+
+cuarena_status_t cuai_vmm_open(const cuarena_config_t *config,
+                               cuai_memory_t *out)
+{
+    cuai_vmm_t *vmm = cuai_host_alloc(sizeof *vmm);
+    if (vmm == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "the host has no memory for a memory's record");
+    cuarena_status_t status =
+        cuai_store_open(&vmm->store, "device (vmm)", config);
+    if (status != CUARENA_OK) {
+        cuai_host_free(vmm);
+        return status;
+    }
+    status = open_opened(vmm, config, out);
+    if (status != CUARENA_OK)
+        cuai_store_end(vmm);
+    return status;
+}

@@ -1,0 +1,589 @@
+/*
+ * Opening the driver: why there may be none, that nothing opens it unasked,
+ * forks and the end of the process. Each test runs in a process of its own.
+ *
+ * Most of it needs the stand-in, whose environment says what driver it is.
+ */
+#include "support/base_support.h"
+#include "support/cuda_test.h"
+#include "support/expect.h"
+
+#include "memory/cuda/place.h"
+#include "memory/memory.h"
+
+#include <cuarena.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define VARIABLE "CUARENA_CUDA_LIBRARY"
+
+static void set(const char *name, const char *value)
+{
+    ck_assert_int_eq(setenv(name, value, 1), 0);
+}
+
+/* There is no driver, and the message has these words. */
+#define expect_no_device(...)                                                  \
+    do {                                                                       \
+        ck_assert_ptr_null(cuai_cuda());                                       \
+        ck_assert_ptr_null(cuai_cuda_if_open());                               \
+        expect_message("no device", __VA_ARGS__);                              \
+        expect_last_status(CUARENA_NO_DEVICE);                                 \
+    } while (0)
+
+static cuarena_error_info_t last_error(void)
+{
+    cuarena_error_info_t info;
+    cuarena_error_info_init(&info);
+    expect_ok(cuarena_last_error_info(&info));
+    return info;
+}
+
+static void expect_last_status(cuarena_status_t want)
+{
+    expect_status(last_error().status, want);
+}
+
+/* Runs `body` in a fork; the status that it exits with. */
+static int status_of_child(int (*body)(void))
+{
+    int status = 0;
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0)
+        exit(body());
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status), "the child ended by signal %d",
+                  WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    return WEXITSTATUS(status);
+}
+
+/* ---- No driver --------------------------------------------------------- */
+
+START_TEST(test_file_that_is_not_there)
+{
+    set(VARIABLE, "/nowhere/libcuda.so.1");
+    expect_no_device("/nowhere/libcuda.so.1");
+}
+END_TEST
+
+START_TEST(test_file_that_is_no_library)
+{
+    file_tree_t tree;
+    char path[128];
+    file_tree_open(&tree);
+    file_tree_write(&tree, "/libcuda.so.1", "not a library\n");
+    (void)snprintf(path, sizeof(path), "%s/libcuda.so.1", tree.root);
+    set(VARIABLE, path);
+    expect_no_device(path);
+    file_tree_close(&tree);
+}
+END_TEST
+
+START_TEST(test_library_that_is_no_driver)
+{
+    set(VARIABLE, "libc.so.6");
+    expect_no_device("libc.so.6", "cuDriverGetVersion");
+}
+END_TEST
+
+START_TEST(test_no_driver_is_found_again)
+{
+    set(VARIABLE, "/nowhere/libcuda.so.1");
+    expect_no_device("/nowhere/libcuda.so.1");
+    ck_assert_int_eq(unsetenv(VARIABLE), 0);
+    expect_no_device("/nowhere/libcuda.so.1");
+}
+END_TEST
+
+START_TEST(test_calls_without_a_driver_say_why)
+{
+    cuarena_driver_info_t driver;
+    cuarena_device_info_t device;
+    cuarena_driver_info_init(&driver);
+    cuarena_device_info_init(&device);
+    set(VARIABLE, "/nowhere/libcuda.so.1");
+    expect_status(cuarena_driver_info(&driver), CUARENA_NO_DEVICE);
+    expect_message("/nowhere");
+    expect_status(cuarena_device_info(0, &device), CUARENA_NO_DEVICE);
+    expect_message("/nowhere");
+    expect_u64((uint64_t)driver.version, 0);
+    expect_u64(device.total_bytes, 0);
+}
+END_TEST
+
+static const char *const device_memories[] = {"device", "managed", "pinned"};
+
+START_TEST(test_arenas_without_a_driver_say_why)
+{
+    cuarena_config_t config;
+    cuarena_t *arena = NULL;
+    set(VARIABLE, "/nowhere/libcuda.so.1");
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_set(&config, "memory", device_memories[_i]));
+    expect_status(cuarena_create(&config, &arena), CUARENA_NO_DEVICE);
+    expect_message("/nowhere");
+    ck_assert_ptr_null(arena);
+}
+END_TEST
+
+static void use_host_arena(void)
+{
+    cuarena_config_t config;
+    cuarena_t *arena = NULL;
+    void *pointer = NULL;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, "pool=16MiB,zero=alloc"));
+    expect_ok(cuarena_create(&config, &arena));
+    expect_ok(cuarena_alloc(arena, 4096, &pointer));
+    expect_ok(cuarena_resize(arena, pointer, 8192, &pointer));
+    expect_ok(cuarena_free(arena, pointer));
+    expect_ok(cuarena_trim(arena, 0, NULL));
+    expect_ok(cuarena_destroy(&arena));
+}
+
+START_TEST(test_stream_without_a_driver)
+{
+    cuarena_config_t config;
+    cuai_memory_t memory = {0};
+    cuarena_stream_info_t info;
+    set(VARIABLE, "/nowhere/libcuda.so.1");
+    cuarena_config_init(&config);
+    expect_ok(cuai_memory_open(&config, &memory));
+    expect_status(memory.ops.identify(memory.user, NULL, &info),
+                  CUARENA_NO_DEVICE);
+    expect_message("/nowhere");
+    cuai_memory_close(&memory);
+    use_host_arena();
+}
+END_TEST
+
+/* ---- Drivers that will not do ------------------------------------------ */
+
+static const struct {
+    const char *version;
+    const char *words;
+} old_drivers[] = {
+    {"11080", "CUDA 11.8"}, {"11020", "CUDA 11.2"}, {"4000", "CUDA 4.0"}};
+
+START_TEST(test_old_driver)
+{
+    set("CUARENA_STANDIN_VERSION", old_drivers[_i].version);
+    expect_no_device(old_drivers[_i].words, "12.0 and later are accepted");
+}
+END_TEST
+
+#define NAME_OF(name, since, parameters) #name,
+
+static const char *const required[] = {CUAI_CUDA_REQUIRED(NAME_OF)};
+static const char *const optional[] = {
+    CUAI_CUDA_OPTIONAL(NAME_OF) CUAI_CUDA_OPTIONAL_12040(NAME_OF)
+        CUAI_CUDA_OPTIONAL_12080(NAME_OF)};
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+/* Not cuDriverGetVersion, which is found by its name before. */
+START_TEST(test_required_call_is_missing)
+{
+    set("CUARENA_STANDIN_LACK", required[_i]);
+    expect_no_device(required[_i], "CUDA 13.0");
+}
+END_TEST
+
+START_TEST(test_optional_call_is_missing)
+{
+    set("CUARENA_STANDIN_LACK", optional[_i]);
+    ck_assert_ptr_nonnull(cuai_cuda());
+}
+END_TEST
+
+START_TEST(test_start_fails)
+{
+    set("CUARENA_STANDIN_FAIL", "cuInit:1:803");
+    expect_no_device("cuInit", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH");
+}
+END_TEST
+
+START_TEST(test_count_fails)
+{
+    set("CUARENA_STANDIN_FAIL", "cuDeviceGetCount:1:999");
+    expect_no_device("cuDeviceGetCount", "CUDA_ERROR_UNKNOWN");
+}
+END_TEST
+
+START_TEST(test_driver_without_a_device)
+{
+    set("CUARENA_STANDIN_DEVICES", "0");
+    expect_no_device("CUDA_ERROR_NO_DEVICE");
+}
+END_TEST
+
+/* ---- A driver ---------------------------------------------------------- */
+
+START_TEST(test_driver_is_described)
+{
+    cuarena_driver_info_t info;
+    cuarena_driver_info_init(&info);
+    set("CUARENA_STANDIN_VERSION", "12040");
+    set("CUARENA_STANDIN_DEVICES", "2");
+    expect_ok(cuarena_driver_info(&info));
+    ck_assert_int_eq(info.version, 12040);
+    ck_assert_int_eq(info.device_count, 2);
+    ck_assert_ptr_nonnull(strstr(info.library, "libcuda.so.1"));
+}
+END_TEST
+
+START_TEST(test_devices_are_described)
+{
+    for (int i = 0; i < cuda_test()->device_count; i++) {
+        cuarena_device_info_t info;
+        cuarena_device_info_init(&info);
+        expect_ok(cuarena_device_info(i, &info));
+        ck_assert_str_ne(info.name, "");
+        ck_assert_int_ge(info.compute_major, 3);
+        ck_assert_int_ge(info.multiprocessors, 1);
+        expect_between(info.total_bytes, UINT64_C(1) << 20, UINT64_C(1) << 50);
+        expect_between(info.free_bytes, 0, info.total_bytes);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *lack;
+    const char *call;
+    size_t offset;
+} facilities[] = {
+    {"vmm", "cuMemCreate", offsetof(cuarena_device_info_t, vmm)},
+    {"fd", "cuMemExportToShareableHandle", offsetof(cuarena_device_info_t, fd)},
+    {"pools", "cuMemAllocAsync", offsetof(cuarena_device_info_t, pools)},
+    {"managed", "cuMemAllocManaged", offsetof(cuarena_device_info_t, managed)},
+};
+
+static int32_t facility(int i)
+{
+    int32_t flag;
+    cuarena_device_info_t info;
+    cuarena_device_info_init(&info);
+    expect_ok(cuarena_device_info(0, &info));
+    memcpy(&flag, (char *)&info + facilities[i].offset, sizeof(flag));
+    return flag;
+}
+
+START_TEST(test_facility_is_there)
+{
+    ck_assert_int_eq(facility(_i), 1);
+}
+END_TEST
+
+START_TEST(test_facility_that_the_device_lacks)
+{
+    set("CUARENA_STANDIN_LACK", facilities[_i].lack);
+    ck_assert_int_eq(facility(_i), 0);
+}
+END_TEST
+
+START_TEST(test_facility_that_the_driver_lacks_a_call_of)
+{
+    set("CUARENA_STANDIN_LACK", facilities[_i].call);
+    ck_assert_int_eq(facility(_i), 0);
+}
+END_TEST
+
+static const struct {
+    int ordinal;
+    const char *words;
+} wrong_ordinals[] = {
+    {-1, "device: -1"}, {2, "device: 2"}, {INT32_MAX, "device: 2147483647"}};
+
+START_TEST(test_wrong_ordinal)
+{
+    cuarena_device_info_t info;
+    cuarena_device_info_init(&info);
+    set("CUARENA_STANDIN_DEVICES", "2");
+    expect_status(cuarena_device_info(wrong_ordinals[_i].ordinal, &info),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message(wrong_ordinals[_i].words, "0 to 1 are accepted");
+}
+END_TEST
+
+START_TEST(test_info_of_no_size)
+{
+    cuarena_driver_info_t driver = {0};
+    cuarena_device_info_t device = {0};
+    expect_status(cuarena_driver_info(NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_driver_info(&driver), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_device_info(0, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_device_info(0, &device), CUARENA_BAD_ARGUMENT);
+    ck_assert_ptr_null(cuai_cuda_if_open());
+}
+END_TEST
+
+static void *open_it(void *argument)
+{
+    (void)argument;
+    return (void *)(uintptr_t)(cuai_cuda() != NULL);
+}
+
+START_TEST(test_threads_open_it_once)
+{
+    pthread_t threads[8];
+    set("CUARENA_STANDIN_DELAY", "cuInit:20000");
+    for (int i = 0; i < COUNT(threads); i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, open_it, NULL), 0);
+    for (int i = 0; i < COUNT(threads); i++) {
+        void *opened = NULL;
+        ck_assert_int_eq(pthread_join(threads[i], &opened), 0);
+        ck_assert_ptr_nonnull(opened);
+    }
+    expect_u64(cuda_control()->standin_calls("cuInit"), 1);
+}
+END_TEST
+
+/* ---- Unasked ----------------------------------------------------------- */
+
+static bool is_mapped(const char *name)
+{
+    char line[512];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    ck_assert_ptr_nonnull(maps);
+    while (!found && fgets(line, sizeof(line), maps) != NULL)
+        found = strstr(line, name) != NULL;
+    (void)fclose(maps);
+    return found;
+}
+
+START_TEST(test_host_memory_opens_nothing)
+{
+    use_host_arena();
+    ck_assert_ptr_null(cuai_cuda_if_open());
+    ck_assert(!is_mapped("libcuda"));
+    ck_assert_ptr_nonnull(cuai_cuda());
+    ck_assert(is_mapped("libcuda"));
+}
+END_TEST
+
+/* ---- Forks ------------------------------------------------------------- */
+
+static cuai_place_t *place;
+
+static int child_of_an_open_driver(void)
+{
+    cuai_visit_t visit;
+    cuarena_device_info_t info;
+    cuarena_device_info_init(&info);
+    uint64_t calls =
+        cuda_control() != NULL ? cuda_control()->standin_calls(NULL) : 0;
+    if (cuai_cuda() != NULL || cuai_cuda_if_open() != NULL)
+        return 1;
+    if (strstr(last_error().message, "forked after CUDA was used") == NULL)
+        return 2;
+    if (cuai_place_enter(place, &visit) != CUARENA_NO_DEVICE)
+        return 3;
+    if (cuarena_device_info(0, &info) != CUARENA_NO_DEVICE)
+        return 4;
+    cuai_place_close(place);
+    use_host_arena();
+    return cuda_control() != NULL &&
+                   cuda_control()->standin_calls(NULL) != calls
+               ? 5
+               : 0;
+}
+
+START_TEST(test_fork_after_opening)
+{
+    cuai_visit_t visit;
+    expect_ok(cuai_place_open_ordinal(0, &place));
+    ck_assert_int_eq(status_of_child(child_of_an_open_driver), 0);
+    expect_ok(cuai_place_enter(place, &visit));
+    cuai_place_leave(&visit);
+    cuai_place_close(place);
+}
+END_TEST
+
+static int child_of_no_driver(void)
+{
+    return cuai_cuda() != NULL ? 0 : 1;
+}
+
+START_TEST(test_fork_before_opening)
+{
+    use_host_arena();
+    ck_assert_int_eq(status_of_child(child_of_no_driver), 0);
+    ck_assert_ptr_nonnull(cuai_cuda());
+}
+END_TEST
+
+static void *open_slowly(void *argument)
+{
+    return open_it(argument);
+}
+
+/* The child has a lock that nobody holds, and half a driver. */
+START_TEST(test_fork_while_another_thread_opens)
+{
+    pthread_t thread;
+    set("CUARENA_STANDIN_DELAY", "cuInit:200000");
+    ck_assert_int_eq(pthread_create(&thread, NULL, open_slowly, NULL), 0);
+    (void)usleep(100000);
+    ck_assert_int_eq(status_of_child(child_of_no_driver), 1);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_ptr_nonnull(cuai_cuda());
+}
+END_TEST
+
+static const char *const fork_options[] = {
+    "memory=device,backing=vmm,pool=64MiB",
+    "memory=device,backing=malloc,pool=64MiB",
+    "memory=device,backing=async,pool=64MiB",
+    "memory=device,preset=grow",
+    "memory=managed,pool=64MiB",
+    "memory=pinned,pool=64MiB",
+};
+
+static cuarena_t *arena;
+static cuarena_block_t blocks[4];
+
+static bool is_ok_or_no_device(cuarena_status_t status)
+{
+    return status == CUARENA_OK || status == CUARENA_NO_DEVICE ||
+           status == CUARENA_LOST;
+}
+
+/* Frees and destroy succeed, whatever else; and the driver is not called, nor
+ * memory touched that the child does not have. */
+static int child_with_an_arena(void)
+{
+    cuarena_config_t config;
+    cuarena_t *another = NULL;
+    void *pointer = NULL;
+    uint64_t calls =
+        cuda_control() != NULL ? cuda_control()->standin_calls(NULL) : 0;
+    cuarena_config_init(&config);
+    config.memory = CUARENA_MEMORY_DEVICE;
+    if (cuarena_block_free(arena, blocks[0]) != CUARENA_OK)
+        return 1;
+    if (!is_ok_or_no_device(cuarena_compact(arena, NULL, NULL, NULL, NULL)))
+        return 2;
+    if (!is_ok_or_no_device(cuarena_alloc(arena, 4096, &pointer)))
+        return 3;
+    if (cuarena_alloc(arena, UINT64_C(1) << 30, &pointer) == CUARENA_OK)
+        return 4;
+    if (!is_ok_or_no_device(cuarena_trim(arena, 0, NULL)))
+        return 5;
+    if (cuarena_create(&config, &another) != CUARENA_NO_DEVICE)
+        return 6;
+    if (cuarena_destroy_forced(&arena) != CUARENA_OK || arena != NULL)
+        return 7;
+    return cuda_control() != NULL &&
+                   cuda_control()->standin_calls(NULL) != calls
+               ? 8
+               : 0;
+}
+
+/* The parent's arena is none the wiser. */
+START_TEST(test_fork_with_an_arena)
+{
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, fork_options[_i]));
+    expect_ok(cuarena_create(&config, &arena));
+    for (int i = 0; i < 4; i++)
+        expect_ok(cuarena_block_alloc(arena, 100000, &blocks[i]));
+    ck_assert_int_eq(status_of_child(child_with_an_arena), 0);
+    for (int i = 0; i < 4; i += 2)
+        expect_ok(cuarena_block_free(arena, blocks[i]));
+    expect_ok(cuarena_compact(arena, NULL, NULL, NULL, NULL));
+    expect_ok(cuarena_trim(arena, 0, NULL));
+    for (int i = 1; i < 4; i += 2)
+        expect_ok(cuarena_block_free(arena, blocks[i]));
+    expect_ok(cuarena_destroy(&arena));
+}
+END_TEST
+
+/* ---- The end ----------------------------------------------------------- */
+
+static uint64_t calls_at_exit;
+
+/* Registered before the driver was opened, so it runs after what the library
+ * would have registered with it. */
+static void look_at_exit(void)
+{
+    if (cuda_control()->standin_calls(NULL) != calls_at_exit)
+        _exit(1);
+}
+
+static int child_that_ends(void)
+{
+    if (atexit(look_at_exit) != 0)
+        return 2;
+    if (cuai_place_open_ordinal(0, &place) != CUARENA_OK)
+        return 3;
+    calls_at_exit = cuda_control()->standin_calls(NULL);
+    return calls_at_exit > 0 ? 0 : 4;
+}
+
+START_TEST(test_exit_calls_nothing)
+{
+    ck_assert_int_eq(status_of_child(child_that_ends), 0);
+}
+END_TEST
+
+static void add_loop(TCase *tcase, const TTest *test, int from, int count)
+{
+    tcase_add_loop_test(tcase, test, from, count);
+}
+
+static void add_standin_tests(Suite *suite)
+{
+    TCase *refused =
+        suite_add_list(suite, "refused",
+                       TEST_LIST(test_start_fails, test_count_fails,
+                                 test_driver_without_a_device));
+    add_loop(refused, test_old_driver, 0, COUNT(old_drivers));
+    for (int i = 0; i < COUNT(required); i++)
+        if (strcmp(required[i], "cuDriverGetVersion") != 0)
+            add_loop(refused, test_required_call_is_missing, i, i + 1);
+    TCase *accepted = suite_add_list(
+        suite, "accepted",
+        TEST_LIST(test_driver_is_described, test_threads_open_it_once));
+    add_loop(accepted, test_optional_call_is_missing, 0, COUNT(optional));
+    add_loop(accepted, test_facility_is_there, 0, COUNT(facilities));
+    add_loop(accepted, test_facility_that_the_device_lacks, 0,
+             COUNT(facilities));
+    add_loop(accepted, test_facility_that_the_driver_lacks_a_call_of, 0,
+             COUNT(facilities));
+    add_loop(accepted, test_wrong_ordinal, 0, COUNT(wrong_ordinals));
+    (void)suite_add_list(suite, "processes",
+                         TEST_LIST(test_fork_while_another_thread_opens,
+                                   test_exit_calls_nothing));
+}
+
+int main(void)
+{
+    cuda_kind_t kind = cuda_test_kind();
+    Suite *suite = suite_create("driver");
+    TCase *none = suite_add_list(
+        suite, "none",
+        TEST_LIST(test_file_that_is_not_there, test_file_that_is_no_library,
+                  test_library_that_is_no_driver, test_no_driver_is_found_again,
+                  test_calls_without_a_driver_say_why,
+                  test_stream_without_a_driver, test_info_of_no_size));
+    add_loop(none, test_arenas_without_a_driver_say_why, 0,
+             COUNT(device_memories));
+    if (kind != CUDA_KIND_NONE) {
+        TCase *any = suite_add_list(suite, "any",
+                                    TEST_LIST(test_devices_are_described,
+                                              test_host_memory_opens_nothing,
+                                              test_fork_after_opening,
+                                              test_fork_before_opening));
+        add_loop(any, test_fork_with_an_arena, 0, COUNT(fork_options));
+    }
+    if (kind == CUDA_KIND_STANDIN)
+        add_standin_tests(suite);
+    return cuda_test_result(kind, suite_main(suite));
+}

@@ -1,0 +1,589 @@
+/*
+ * Places: contexts found, shared, entered and left; what becomes of one after
+ * a sticky error; every call of the driver failing. Each test runs in a process
+ * of its own.
+ */
+#include "support/base_support.h"
+#include "support/cuda_test.h"
+#include "support/expect.h"
+
+#include "base/host_test.h"
+#include "memory/cuda/markers.h"
+#include "memory/cuda/place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+static void want_devices(const char *count)
+{
+    ck_assert_int_eq(setenv("CUARENA_STANDIN_DEVICES", count, 1), 0);
+}
+
+static cuai_place_t *opened(int32_t ordinal)
+{
+    cuai_place_t *place = NULL;
+    expect_ok(cuai_place_open_ordinal(ordinal, &place));
+    ck_assert_ptr_nonnull(place);
+    return place;
+}
+
+static cuai_cu_context_t own_context(int ordinal)
+{
+    cuai_cu_context_t context = NULL;
+    expect_cu(cuda_test()->cuCtxCreate(&context, 0, ordinal));
+    expect_cu(cuda_test()->cuCtxSetCurrent(NULL));
+    return context;
+}
+
+static bool is_active(int ordinal)
+{
+    unsigned flags = 0;
+    int active = 0;
+    expect_cu(
+        cuda_test()->cuDevicePrimaryCtxGetState(ordinal, &flags, &active));
+    return active != 0;
+}
+
+/* ---- Finding ----------------------------------------------------------- */
+
+START_TEST(test_ordinal_is_the_primary_context)
+{
+    cuai_place_t *place = opened(0);
+    cuai_cu_context_t primary = cuda_test_use_device(0);
+    ck_assert_ptr_eq(place->context, primary);
+    ck_assert(place->primary);
+    ck_assert_int_eq(place->device, 0);
+    cuai_place_close(place);
+    expect_cu(cuda_test()->cuDevicePrimaryCtxRelease(0));
+}
+END_TEST
+
+START_TEST(test_places_are_shared)
+{
+    cuai_visit_t visit;
+    cuai_place_t *first = opened(0);
+    cuai_place_t *second = opened(0);
+    ck_assert_ptr_eq(first, second);
+    cuai_place_close(first);
+    expect_ok(cuai_place_enter(second, &visit));
+    cuai_place_leave(&visit);
+    ck_assert(is_active(0));
+    cuai_place_close(second);
+}
+END_TEST
+
+START_TEST(test_last_close_releases_the_primary_context)
+{
+    (void)cuda_test();
+    ck_assert(!is_active(0));
+    cuai_place_t *first = opened(0);
+    cuai_place_t *second = opened(0);
+    ck_assert(is_active(0));
+    cuai_place_close(second);
+    ck_assert(is_active(0));
+    cuai_place_close(first);
+    ck_assert(!is_active(0));
+}
+END_TEST
+
+START_TEST(test_primary_context_by_its_handle)
+{
+    cuarena_config_t config;
+    cuai_place_t *place = NULL;
+    cuai_place_t *by_ordinal = opened(0);
+    cuarena_config_init(&config);
+    config.context = cuda_test_use_device(0);
+    expect_ok(cuai_place_open(&config, &place));
+    ck_assert_ptr_eq(place, by_ordinal);
+    cuai_place_close(by_ordinal);
+    cuai_place_close(place);
+    place = NULL;
+    expect_ok(cuai_place_open_context(config.context, &place));
+    ck_assert(place->primary);
+    expect_cu(cuda_test()->cuDevicePrimaryCtxRelease(0));
+    ck_assert(is_active(0));
+    cuai_place_close(place);
+    ck_assert(!is_active(0));
+}
+END_TEST
+
+START_TEST(test_own_context_stays_the_callers)
+{
+    cuarena_config_t config;
+    cuai_place_t *place = NULL;
+    unsigned long long id = 0;
+    cuarena_config_init(&config);
+    config.context = own_context(0);
+    ck_assert(!is_active(0));
+    expect_ok(cuai_place_open(&config, &place));
+    ck_assert_ptr_eq(place->context, config.context);
+    ck_assert(!place->primary);
+    ck_assert_int_eq(place->device, 0);
+    ck_assert_msg(!is_active(0), "the primary context was created");
+    cuai_place_close(place);
+    expect_cu(cuda_test()->cuCtxGetId(config.context, &id));
+    expect_cu(cuda_test()->cuCtxDestroy(config.context));
+}
+END_TEST
+
+START_TEST(test_own_context_is_not_the_primary_one)
+{
+    cuai_place_t *own = NULL;
+    cuai_cu_context_t context = own_context(0);
+    cuai_place_t *primary = opened(0);
+    expect_ok(cuai_place_open_context(context, &own));
+    ck_assert_ptr_ne(own, primary);
+    ck_assert(!own->primary);
+    cuai_place_close(own);
+    cuai_place_close(primary);
+    ck_assert(!is_active(0));
+    expect_cu(cuda_test()->cuCtxDestroy(context));
+}
+END_TEST
+
+static const int32_t wrong_ordinals[] = {-1, 2, 64, INT32_MIN, INT32_MAX};
+
+START_TEST(test_wrong_ordinal)
+{
+    cuarena_config_t config;
+    cuai_place_t *place = NULL;
+    want_devices("2");
+    cuarena_config_init(&config);
+    config.device = wrong_ordinals[_i];
+    expect_status(cuai_place_open(&config, &place), CUARENA_BAD_ARGUMENT);
+    expect_message("device: ", "0 to 1 are accepted");
+    ck_assert_ptr_null(place);
+}
+END_TEST
+
+START_TEST(test_ordinal_of_another_device_than_the_context)
+{
+    cuarena_config_t config;
+    cuai_place_t *place = NULL;
+    want_devices("2");
+    cuarena_config_init(&config);
+    config.context = own_context(0);
+    config.device = 1;
+    expect_status(cuai_place_open(&config, &place), CUARENA_BAD_ARGUMENT);
+    expect_message("device: 1", "device 0");
+    ck_assert_ptr_null(place);
+    expect_cu(cuda_test()->cuCtxDestroy(config.context));
+    config.context = own_context(1);
+    expect_ok(cuai_place_open(&config, &place));
+    ck_assert_int_eq(place->device, 1);
+    cuai_place_close(place);
+    config.device = 0;
+    expect_ok(cuai_place_open(&config, &place));
+    ck_assert_int_eq(place->device, 1);
+    cuai_place_close(place);
+    expect_cu(cuda_test()->cuCtxDestroy(config.context));
+}
+END_TEST
+
+/* ---- What is current --------------------------------------------------- */
+
+#define STACK_MOST 8
+
+/* The contexts of this thread from the top down, put back as they were. */
+static int stack(cuai_cu_context_t *contexts)
+{
+    int depth = 0;
+    while (cuda_test_current() != NULL) {
+        ck_assert_int_lt(depth, STACK_MOST);
+        expect_cu(cuda_test()->cuCtxPopCurrent(&contexts[depth++]));
+    }
+    for (int i = depth; i > 0; i--)
+        expect_cu(cuda_test()->cuCtxPushCurrent(contexts[i - 1]));
+    return depth;
+}
+
+/* What a thread may have when it calls the library. */
+typedef enum situation {
+    NOTHING,
+    PRIMARY,
+    OWN,
+    OWN_ON_PRIMARY,
+    SITUATIONS
+} situation_t;
+
+static void make_situation(situation_t situation)
+{
+    expect_cu(cuda_test()->cuCtxSetCurrent(NULL));
+    if (situation == PRIMARY || situation == OWN_ON_PRIMARY)
+        (void)cuda_test_use_device(0);
+    if (situation == OWN || situation == OWN_ON_PRIMARY)
+        expect_cu(cuda_test()->cuCtxPushCurrent(own_context(0)));
+    if (situation == OWN_ON_PRIMARY)
+        ck_assert_ptr_nonnull(cuda_test_current());
+}
+
+static cuai_cu_context_t before[STACK_MOST];
+static int before_depth;
+
+static void remember_stack(void)
+{
+    before_depth = stack(before);
+}
+
+static void expect_same_stack(const char *after)
+{
+    cuai_cu_context_t now[STACK_MOST];
+    int depth = stack(now);
+    ck_assert_msg(depth == before_depth, "%s: %d contexts, expected %d", after,
+                  depth, before_depth);
+    for (int i = 0; i < depth; i++)
+        ck_assert_msg(now[i] == before[i], "%s: context %d is another", after,
+                      i);
+}
+
+START_TEST(test_current_context_is_kept)
+{
+    cuai_place_t *place = NULL;
+    cuai_place_t *again = NULL;
+    cuai_visit_t outer;
+    cuai_visit_t inner;
+    make_situation((situation_t)_i);
+    remember_stack();
+    expect_ok(cuai_place_open_ordinal(0, &place));
+    expect_same_stack("opening by ordinal");
+    expect_ok(cuai_place_open_context(place->context, &again));
+    expect_same_stack("opening by context");
+    expect_ok(cuai_place_enter(place, &outer));
+    ck_assert_ptr_eq(cuda_test_current(), place->context);
+    expect_ok(cuai_place_enter(again, &inner));
+    ck_assert_ptr_eq(cuda_test_current(), place->context);
+    cuai_place_leave(&inner);
+    ck_assert_ptr_eq(cuda_test_current(), place->context);
+    cuai_place_leave(&outer);
+    expect_same_stack("a visit");
+    cuai_place_close(again);
+    expect_same_stack("a close");
+    cuai_place_close(place);
+    expect_same_stack("the last close");
+}
+END_TEST
+
+START_TEST(test_current_context_of_another_device_is_kept)
+{
+    cuai_visit_t visit;
+    want_devices("2");
+    cuai_cu_context_t other = cuda_test_use_device(1);
+    remember_stack();
+    cuai_place_t *place = opened(0);
+    expect_same_stack("opening");
+    expect_ok(cuai_place_enter(place, &visit));
+    ck_assert_ptr_ne(cuda_test_current(), other);
+    cuai_place_leave(&visit);
+    expect_same_stack("a visit");
+    cuai_place_close(place);
+    expect_same_stack("a close");
+}
+END_TEST
+
+START_TEST(test_two_devices)
+{
+    cuai_visit_t visits[2];
+    cuai_cu_device_t device = -1;
+    want_devices("2");
+    cuai_place_t *places[] = {opened(0), opened(1)};
+    ck_assert_ptr_ne(places[0]->context, places[1]->context);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(places[i]->device, i);
+        expect_ok(cuai_place_enter(places[i], &visits[i]));
+        expect_cu(cuda_test()->cuCtxGetDevice(&device));
+        ck_assert_int_eq(device, i);
+    }
+    cuai_place_leave(&visits[1]);
+    expect_cu(cuda_test()->cuCtxGetDevice(&device));
+    ck_assert_int_eq(device, 0);
+    cuai_place_leave(&visits[0]);
+    cuai_place_close(places[0]);
+    ck_assert(!is_active(0));
+    ck_assert(is_active(1));
+    cuai_place_close(places[1]);
+}
+END_TEST
+
+/* Sets the mode and gives the one before. */
+static cuai_cu_capture_mode_t exchange(cuai_cu_capture_mode_t mode)
+{
+    expect_cu(cuda_test()->cuThreadExchangeStreamCaptureMode(&mode));
+    return mode;
+}
+
+START_TEST(test_capture_mode_is_relaxed_in_a_visit_only)
+{
+    cuai_visit_t visit;
+    (void)cuda_test();
+    (void)exchange(_i);
+    cuai_place_t *place = opened(0);
+    ck_assert_int_eq(exchange(_i), _i);
+    expect_ok(cuai_place_enter(place, &visit));
+    ck_assert_int_eq(exchange(CUAI_CU_STREAM_CAPTURE_MODE_RELAXED),
+                     CUAI_CU_STREAM_CAPTURE_MODE_RELAXED);
+    cuai_place_leave(&visit);
+    ck_assert_int_eq(exchange(_i), _i);
+    cuai_place_close(place);
+    ck_assert_int_eq(exchange(_i), _i);
+}
+END_TEST
+
+/* ---- Loss -------------------------------------------------------------- */
+
+static const struct {
+    cuai_cu_result_t result;
+    bool sticky;
+    const char *name;
+} results[] = {
+    {1, false, "CUDA_ERROR_INVALID_VALUE"},
+    {2, false, "CUDA_ERROR_OUT_OF_MEMORY"},
+    {4, true, "CUDA_ERROR_DEINITIALIZED"},
+    {201, false, "CUDA_ERROR_INVALID_CONTEXT"},
+    {214, true, "CUDA_ERROR_ECC_UNCORRECTABLE"},
+    {220, true, "CUDA_ERROR_NVLINK_UNCORRECTABLE"},
+    {226, true, "CUDA_ERROR_CONTAINED"},
+    {600, false, "CUDA_ERROR_NOT_READY"},
+    {700, true, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+    {701, false, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
+    {702, true, "CUDA_ERROR_LAUNCH_TIMEOUT"},
+    {709, true, "CUDA_ERROR_CONTEXT_IS_DESTROYED"},
+    {710, true, "CUDA_ERROR_ASSERT"},
+    {716, true, "CUDA_ERROR_MISALIGNED_ADDRESS"},
+    {719, true, "CUDA_ERROR_LAUNCH_FAILED"},
+    {800, false, "CUDA_ERROR_NOT_PERMITTED"},
+    {911, true, "CUDA_ERROR_EXTERNAL_DEVICE"},
+    {999, false, "CUDA_ERROR_UNKNOWN"},
+};
+
+/* Without a driver too. */
+START_TEST(test_results_have_a_status_and_a_name)
+{
+    cuai_cu_result_t result = results[_i].result;
+    cuarena_error_info_t info;
+    cuarena_error_info_init(&info);
+    cuarena_status_t want = result == CUAI_CUDA_ERROR_OUT_OF_MEMORY
+                                ? CUARENA_OUT_OF_MEMORY
+                            : results[_i].sticky ? CUARENA_LOST
+                                                 : CUARENA_DRIVER;
+    ck_assert_int_eq(cuai_cuda_is_sticky(result), results[_i].sticky);
+    ck_assert_str_eq(cuai_cuda_name(result), results[_i].name);
+    expect_status(cuai_cuda_fail(result, "cuThis", "%d things", 3), want);
+    expect_message("3 things", "cuThis", results[_i].name);
+    expect_ok(cuarena_last_error_info(&info));
+    expect_status(info.status, want);
+    ck_assert_int_eq(info.driver_code, result);
+}
+END_TEST
+
+START_TEST(test_lost_place_calls_nothing)
+{
+    cuai_visit_t visit;
+    cuai_place_t *place = opened(0);
+    cuai_place_t *again = NULL;
+    expect_status(cuai_place_fail(place, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS,
+                                  "cuThis", "that"),
+                  CUARENA_LOST);
+    uint64_t calls = cuda_control()->standin_calls(NULL);
+    expect_status(cuai_place_enter(place, &visit), CUARENA_LOST);
+    expect_message("device 0", "CUDA_ERROR_ILLEGAL_ADDRESS");
+    expect_status(cuai_place_check(place), CUARENA_LOST);
+    expect_u64(cuda_control()->standin_calls(NULL), calls);
+    expect_ok(cuai_place_open_ordinal(0, &again));
+    expect_status(cuai_place_check(again), CUARENA_LOST);
+    cuai_place_close(again);
+    calls = cuda_control()->standin_calls(NULL);
+    cuai_place_close(place);
+    expect_u64(cuda_control()->standin_calls(NULL), calls);
+}
+END_TEST
+
+START_TEST(test_first_sticky_error_is_told)
+{
+    cuai_place_t *place = opened(0);
+    cuai_place_note(place, CUAI_CUDA_ERROR_UNKNOWN, "cuThis");
+    expect_ok(cuai_place_check(place));
+    cuai_place_note(place, CUAI_CUDA_ERROR_ECC_UNCORRECTABLE, "cuThis");
+    cuai_place_note(place, CUAI_CUDA_ERROR_ASSERT, "cuThat");
+    expect_status(cuai_place_check(place), CUARENA_LOST);
+    expect_message("CUDA_ERROR_ECC_UNCORRECTABLE");
+    cuai_place_close(place);
+}
+END_TEST
+
+START_TEST(test_one_lost_place_leaves_the_others)
+{
+    cuai_visit_t visit;
+    want_devices("2");
+    cuai_place_t *places[] = {opened(0), opened(1)};
+    cuai_place_lose(places[1], CUAI_CUDA_ERROR_LAUNCH_FAILED);
+    expect_ok(cuai_place_enter(places[0], &visit));
+    cuai_place_leave(&visit);
+    expect_status(cuai_place_enter(places[1], &visit), CUARENA_LOST);
+    cuai_place_close(places[0]);
+    cuai_place_close(places[1]);
+}
+END_TEST
+
+START_TEST(test_context_that_is_gone_is_lost)
+{
+    cuai_visit_t visit;
+    cuai_place_t *place = opened(0);
+    ck_assert_int_eq(
+        cuda_control()->standin_fail("cuCtxPushCurrent", 1,
+                                     CUAI_CUDA_ERROR_INVALID_CONTEXT, 0),
+        0);
+    expect_status(cuai_place_enter(place, &visit), CUARENA_LOST);
+    expect_message("CUDA_ERROR_CONTEXT_IS_DESTROYED");
+    expect_status(cuai_place_enter(place, &visit), CUARENA_LOST);
+    cuai_place_close(place);
+}
+END_TEST
+
+/* ---- Every call failing ------------------------------------------------ */
+
+/* What a memory does with a place. */
+static cuarena_status_t live_a_life(void)
+{
+    cuai_place_t *place = NULL;
+    cuai_visit_t visit;
+    cuai_marker_t *marker = NULL;
+    cuarena_status_t status = cuai_place_open_ordinal(0, &place);
+    if (status == CUARENA_OK)
+        status = cuai_place_enter(place, &visit);
+    if (status == CUARENA_OK)
+        cuai_place_leave(&visit);
+    if (status == CUARENA_OK)
+        status = cuai_marker_record(place, NULL, &marker);
+    if (status == CUARENA_OK)
+        status = cuai_marker_wait(marker, place, NULL);
+    if (status == CUARENA_OK)
+        status = cuai_marker_wait_host(marker);
+    if (status == CUARENA_OK)
+        status = cuai_marker_query(marker);
+    cuai_marker_release(marker);
+    cuai_place_close(place);
+    return status;
+}
+
+static bool is_error_of(cuarena_status_t status, cuai_cu_result_t result)
+{
+    if (result == CUAI_CUDA_ERROR_OUT_OF_MEMORY)
+        return status == CUARENA_OUT_OF_MEMORY;
+    return status ==
+           (cuai_cuda_is_sticky(result) ? CUARENA_LOST : CUARENA_DRIVER);
+}
+
+static const cuai_cu_result_t failures[] = {CUAI_CUDA_ERROR_OUT_OF_MEMORY,
+                                            CUAI_CUDA_ERROR_UNKNOWN,
+                                            CUAI_CUDA_ERROR_NOT_SUPPORTED};
+
+/* A failing leave or close is logged and not told, so some are survived. */
+START_TEST(test_every_call_fails)
+{
+    const cuda_control_t *control = cuda_control();
+    cuai_cu_result_t result = failures[_i];
+    (void)cuda_test();
+    expect_ok(live_a_life());
+    remember_stack();
+    uint64_t live = cuai_host_live();
+    int told = 0;
+    for (uint64_t nth = 1;; nth++) {
+        control->standin_fail_clear();
+        control->standin_fail_any(nth, result, 0);
+        cuarena_status_t status = live_a_life();
+        uint64_t failed = control->standin_failed();
+        control->standin_fail_clear();
+        expect_u64(cuai_host_live(), live);
+        if (failed == 0) {
+            expect_ok(status);
+            break;
+        }
+        told += status != CUARENA_OK;
+        ck_assert_msg(status == CUARENA_OK || is_error_of(status, result),
+                      "call %d failed with %s: got %s", (int)nth,
+                      cuai_cuda_name(result), cuarena_status_name(status));
+    }
+    ck_assert_int_ge(told, 10);
+}
+END_TEST
+
+START_TEST(test_every_refusal_of_the_host)
+{
+    expect_ok(live_a_life());
+    uint64_t live = cuai_host_live();
+    for (uint64_t nth = 1;; nth++) {
+        cuai_host_fail_at(nth);
+        cuarena_status_t status = live_a_life();
+        bool refused = cuai_host_calls() >= nth;
+        cuai_host_fail_at(0);
+        expect_u64(cuai_host_live(), live);
+        if (!refused)
+            break;
+        expect_status(status, CUARENA_OUT_OF_MEMORY);
+    }
+    ck_assert(!is_active(0));
+}
+END_TEST
+
+START_TEST(test_nothing_is_left)
+{
+    (void)cuda_test();
+    expect_ok(live_a_life());
+    expect_u64(cuda_control()->standin_live("event"), 0);
+    expect_u64(cuda_control()->standin_live("context"), 0);
+    expect_u64(cuda_control()->standin_report_count(0), 0);
+}
+END_TEST
+
+static void add_any(Suite *suite)
+{
+    TCase *tcase = suite_add_list(
+        suite, "any",
+        TEST_LIST(test_ordinal_is_the_primary_context, test_places_are_shared,
+                  test_last_close_releases_the_primary_context,
+                  test_primary_context_by_its_handle,
+                  test_own_context_stays_the_callers,
+                  test_own_context_is_not_the_primary_one,
+                  test_every_refusal_of_the_host));
+    tcase_add_loop_test(tcase, test_current_context_is_kept, 0, SITUATIONS);
+    tcase_add_loop_test(tcase, test_capture_mode_is_relaxed_in_a_visit_only, 0,
+                        3);
+}
+
+static void add_two_devices(Suite *suite)
+{
+    (void)suite_add_list(
+        suite, "two devices",
+        TEST_LIST(test_ordinal_of_another_device_than_the_context,
+                  test_current_context_of_another_device_is_kept,
+                  test_two_devices, test_one_lost_place_leaves_the_others));
+}
+
+static void add_standin(Suite *suite)
+{
+    TCase *tcase = suite_add_list(suite, "stand-in",
+                                  TEST_LIST(test_lost_place_calls_nothing,
+                                            test_first_sticky_error_is_told,
+                                            test_context_that_is_gone_is_lost,
+                                            test_nothing_is_left));
+    tcase_add_loop_test(tcase, test_wrong_ordinal, 0, COUNT(wrong_ordinals));
+    tcase_add_loop_test(tcase, test_every_call_fails, 0, COUNT(failures));
+}
+
+int main(void)
+{
+    cuda_kind_t kind = cuda_test_kind();
+    Suite *suite = suite_create("place");
+    TCase *none = suite_add_list(suite, "none", TEST_LIST(NULL));
+    tcase_add_loop_test(none, test_results_have_a_status_and_a_name, 0,
+                        COUNT(results));
+    if (kind != CUDA_KIND_NONE)
+        add_any(suite);
+    if (cuda_test_device_count() >= 2 || kind == CUDA_KIND_STANDIN)
+        add_two_devices(suite);
+    if (kind == CUDA_KIND_STANDIN)
+        add_standin(suite);
+    return cuda_test_result(kind, suite_main(suite));
+}

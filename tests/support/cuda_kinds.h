@@ -1,0 +1,38 @@
+/*
+ * Arenas whose memory a driver gives: rows like arena_kinds (arena_support.h),
+ * for programs that run on the stand-in driver and on a real one alike.
+ */
+#ifndef CUARENA_TEST_CUDA_KINDS_H
+#define CUARENA_TEST_CUDA_KINDS_H
+
+#include "arena_support.h"
+
+enum {
+    CUDA_POOL_VMM,
+    CUDA_POOL_MALLOC,
+    CUDA_POOL_ASYNC,
+    CUDA_POOL_MANAGED,
+    CUDA_POOL_PINNED,
+    CUDA_POOL_BYTES,
+    CUDA_POOL_MANAGED_BYTES,
+    CUDA_POOL_PINNED_BYTES,
+    CUDA_GROW_VMM,
+    CUDA_GROW_MALLOC,
+    CUDA_GROW_ASYNC,
+    CUDA_GROW_MANAGED,
+    CUDA_GROW_PINNED,
+    CUDA_KIND_COUNT
+};
+
+extern const arena_kind_t cuda_kinds[CUDA_KIND_COUNT];
+
+/* Makes contents of device memory reachable for fixtures (arena_reach). Opens
+ * nothing before it is needed. */
+void cuda_kinds_ready(void);
+
+/* What main returns: as suite_main, where there is a device (cuda_test_result
+ * says what it is where there is none). The driver is opened by the tests'
+ * processes only. */
+int cuda_kinds_main(Suite *suite);
+
+#endif
