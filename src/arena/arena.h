@@ -102,11 +102,11 @@ struct cuarena {
     size_t tag_count;
     size_t tag_room;
 
-    cuai_stream_t **streams; /* by number; NULL before the first stream */
-    uint32_t last_stream;    /* the number found last */
-    uint32_t stream_count;   /* numbers in use */
-    bool cpu_touches;        /* stream order is not enough to reuse bytes */
-    bool settling;           /* one thread is, without the lock */
+    cuai_stream_t **streams;     /* by number; NULL before the first stream */
+    uint8_t recent[CUAI_RECENT]; /* numbers found last, by handle */
+    uint32_t stream_count;       /* numbers in use */
+    bool cpu_touches;            /* stream order is not enough to reuse bytes */
+    bool settling;               /* one thread is, without the lock */
     cuai_uses_t uses;
     cuai_moved_t moved;
 
@@ -197,7 +197,9 @@ cuai_counts_t cuai_whole_now(const cuarena_t *arena);
 void cuai_begin_whole(cuarena_t *arena);
 /* Something began to live: raises the peaks of the whole, if they are kept. */
 void cuai_note_whole(cuarena_t *arena);
-void cuai_raise_peaks(cuai_counts_t *counts);
+/* A block in the counts of its tag or stream: it began, it ends. */
+void cuai_count_in(cuai_counts_t *counts, const cuai_record_t *r);
+void cuai_count_out(cuai_counts_t *counts, const cuai_record_t *r);
 void cuai_reset_counts_peaks(cuai_counts_t *counts);
 
 /* A segment for one block alone. Steps out. */
@@ -236,6 +238,32 @@ static inline cuai_stream_t *cuai_stream(const cuarena_t *arena,
                                          uint32_t number)
 {
     return arena->streams[number];
+}
+
+/* NULL is the legacy stream's other name. */
+static inline cuarena_stream_t cuai_stream_normal(cuarena_stream_t stream)
+{
+    return stream == NULL ? CUARENA_STREAM_LEGACY : stream;
+}
+
+static inline uint32_t cuai_recent_place(cuarena_stream_t handle)
+{
+    uint64_t address = (uint64_t)(uintptr_t)handle;
+    return (uint32_t)(address >> 4 ^ address >> 9) % CUAI_RECENT;
+}
+
+/* The number of a stream that was found lately and needs no call of the memory
+ * at a free; 0: look for it. */
+static inline uint32_t cuai_stream_recent(const cuarena_t *arena,
+                                          cuarena_stream_t stream)
+{
+    cuarena_stream_t handle = cuai_stream_normal(stream);
+    if (arena->streams == NULL)
+        return 0;
+    uint32_t number = arena->recent[cuai_recent_place(handle)];
+    const cuai_stream_t *s = cuai_stream(arena, number);
+    bool same = s != NULL && s->handle == handle && !s->released && !s->eager;
+    return same ? number : 0;
 }
 
 /* The handle that stands for a number; of a released one, no stream. */

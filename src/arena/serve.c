@@ -9,7 +9,7 @@ static void raise(uint64_t *peak, uint64_t now)
     *peak = cuai_max(*peak, now);
 }
 
-void cuai_raise_peaks(cuai_counts_t *counts)
+static void raise_peaks(cuai_counts_t *counts)
 {
     raise(&counts->peak_live_bytes, counts->live_bytes);
     raise(&counts->peak_requested_bytes, counts->requested_bytes);
@@ -27,7 +27,7 @@ static void add_bytes(cuai_counts_t *counts, uint64_t size, uint64_t requested)
 {
     counts->live_bytes += size;
     counts->requested_bytes += requested;
-    cuai_raise_peaks(counts);
+    raise_peaks(counts);
 }
 
 uint64_t cuai_live_bytes(const cuarena_t *arena)
@@ -77,14 +77,14 @@ void cuai_note_whole(cuarena_t *arena)
     raise(&arena->whole.peak_live_blocks, now.live_blocks);
 }
 
-static void begin_in(cuai_counts_t *counts, const cuai_record_t *r)
+void cuai_count_in(cuai_counts_t *counts, const cuai_record_t *r)
 {
     counts->allocs++;
     counts->live_blocks++;
     add_bytes(counts, r->size, cuai_requested(r));
 }
 
-static void end_in(cuai_counts_t *counts, const cuai_record_t *r)
+void cuai_count_out(cuai_counts_t *counts, const cuai_record_t *r)
 {
     counts->frees++;
     counts->live_blocks--;
@@ -94,12 +94,12 @@ static void end_in(cuai_counts_t *counts, const cuai_record_t *r)
 
 void cuai_tag_alloc(cuarena_t *arena, const cuai_record_t *r)
 {
-    begin_in(&arena->tags[cuai_tag_of(r)].counts, r);
+    cuai_count_in(&arena->tags[cuai_tag_of(r)].counts, r);
 }
 
 void cuai_tag_free(cuarena_t *arena, const cuai_record_t *r)
 {
-    end_in(&arena->tags[cuai_tag_of(r)].counts, r);
+    cuai_count_out(&arena->tags[cuai_tag_of(r)].counts, r);
 }
 
 static void count_alloc(cuarena_t *arena, const cuai_record_t *r)
@@ -108,7 +108,7 @@ static void count_alloc(cuarena_t *arena, const cuai_record_t *r)
     if (cuai_tag_of(r) != 0)
         cuai_tag_alloc(arena, r);
     if (r->owner != 0)
-        begin_in(&cuai_stream(arena, r->owner)->counts, r);
+        cuai_count_in(&cuai_stream(arena, r->owner)->counts, r);
 }
 
 static void count_free(cuarena_t *arena, const cuai_record_t *r)
@@ -116,7 +116,7 @@ static void count_free(cuarena_t *arena, const cuai_record_t *r)
     if (cuai_tag_of(r) != 0)
         cuai_tag_free(arena, r);
     if (r->owner != 0)
-        end_in(&cuai_stream(arena, r->owner)->counts, r);
+        cuai_count_out(&cuai_stream(arena, r->owner)->counts, r);
 }
 
 void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,

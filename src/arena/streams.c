@@ -6,12 +6,6 @@
 
 /* ---- Handles ----------------------------------------------------------- */
 
-/* NULL is the legacy stream's other name. */
-static cuarena_stream_t normal(cuarena_stream_t stream)
-{
-    return stream == NULL ? CUARENA_STREAM_LEGACY : stream;
-}
-
 /* Tells threads apart, also from those that have ended. */
 static uint64_t this_thread(void)
 {
@@ -37,8 +31,9 @@ static uint32_t find_known(const cuarena_t *arena, cuarena_stream_t handle)
 {
     if (arena->streams == NULL)
         return 0;
-    if (is_for(arena->streams[arena->last_stream], handle))
-        return arena->last_stream;
+    uint32_t recent = arena->recent[cuai_recent_place(handle)];
+    if (is_for(arena->streams[recent], handle))
+        return recent;
     for (uint32_t n = 1, seen = 0; seen < arena->stream_count; n++) {
         seen += arena->streams[n] != NULL;
         if (is_for(arena->streams[n], handle))
@@ -49,7 +44,7 @@ static uint32_t find_known(const cuarena_t *arena, cuarena_stream_t handle)
 
 uint32_t cuai_stream_known(const cuarena_t *arena, cuarena_stream_t stream)
 {
-    return find_known(arena, normal(stream));
+    return find_known(arena, cuai_stream_normal(stream));
 }
 
 /* ---- Lanes ------------------------------------------------------------- */
@@ -229,7 +224,7 @@ cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream,
     *number_out = 0;
     if (stream == CUARENA_NO_STREAM)
         return CUARENA_OK;
-    cuarena_stream_t handle = normal(stream);
+    cuarena_stream_t handle = cuai_stream_normal(stream);
     uint32_t number = find_known(arena, handle);
     cuarena_status_t status = CUARENA_OK;
     if (number == 0 && !cuai_is_lost(arena))
@@ -237,7 +232,7 @@ cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream,
     if (status != CUARENA_OK || number == 0)
         return status;
     cuai_stream(arena, number)->holders++;
-    arena->last_stream = number;
+    arena->recent[cuai_recent_place(handle)] = (uint8_t)number;
     *number_out = number;
     return CUARENA_OK;
 }
@@ -275,5 +270,4 @@ void cuai_streams_forget(cuarena_t *arena)
     cuai_host_free(arena->streams);
     arena->streams = NULL;
     arena->stream_count = 0;
-    arena->last_stream = 0;
 }

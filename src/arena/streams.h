@@ -32,6 +32,8 @@
 #define CUAI_LANED 2
 /* Numbers are 1 .. CUARENA_MAX_STREAMS. */
 #define CUAI_STREAM_NUMBERS (CUARENA_MAX_STREAMS + 1)
+/* Streams whose handles are found without a search. */
+#define CUAI_RECENT 16u
 _Static_assert(CUARENA_MAX_STREAMS < CUARENA_HEAP_MAX_OWNER, "owners");
 
 typedef struct cuai_counts cuai_counts_t;

@@ -41,8 +41,9 @@ struct cuarena_heap {
     uint64_t peak_requested_bytes;
     uint64_t allocs;
     uint64_t search_steps;
-    bool plain; /* one lane, no plan, no SPACER, every rest split off, no range
-                 * of the last class: what the short path takes for granted */
+    bool smooth; /* no plan, every rest split off, no range of the last class:
+                  * what the short path takes for granted */
+    bool plain;  /* smooth, one lane, no SPACER: what the shortest does */
     uint64_t split_threshold;
     uint64_t align_nature; /* the granule's alignment, in a nature */
     uint64_t zone_base;    /* where zone 0 begins */
@@ -114,12 +115,12 @@ static inline uint64_t cuai_frees(const cuarena_heap_t *heap)
     return heap->allocs - heap->live_blocks;
 }
 
-/* One of the things that `plain` depends on has changed. */
+/* One of the things that `smooth` and `plain` depend on has changed. */
 static inline void cuai_note_plain(cuarena_heap_t *heap)
 {
-    heap->plain = heap->lane_count == 1 && heap->plans == 0 &&
-                  heap->spacers == 0 && heap->split_threshold == 0 &&
-                  heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES;
+    heap->smooth = heap->plans == 0 && heap->split_threshold == 0 &&
+                   heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES;
+    heap->plain = heap->smooth && heap->lane_count == 1 && heap->spacers == 0;
 }
 
 /* ---- Counts ----------------------------------------------------------------
