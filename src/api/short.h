@@ -30,18 +30,47 @@ static inline bool cuai_short_serves(const cuarena_t *arena)
     return (arena->slow & ~(CUAI_SLOW_WHOLE | CUAI_SLOW_MOVED)) == 0;
 }
 
-/* Whether frees on a stream, which is not 0, may. */
-static inline bool cuai_short_frees_on(const cuarena_t *arena, uint32_t number)
+/* Whether frees on a stream may: it is behind such copies. */
+static inline bool cuai_short_frees_on(const cuarena_t *arena,
+                                       const cuai_stream_t *s)
 {
-    return cuai_short_serves(arena) && !cuai_has_unseen_moves(arena, number);
+    return cuai_short_serves(arena) && (!(arena->slow & CUAI_SLOW_MOVED) ||
+                                        s->saw_move == arena->moved.serial);
 }
 
-/* A block on a stream (0: without one) in a smooth heap, or 0. */
+/* From a lane of a smooth heap; 0: it has no room, or CUAI_HOT_DISTURBS. */
+static CUAI_INLINE cuai_slot_t cuai_short_take_in(cuarena_t *arena,
+                                                  int32_t region, uint32_t lane,
+                                                  uint64_t bytes,
+                                                  uint64_t nature)
+{
+    cuarena_heap_t *heap = arena->heaps[region];
+    uint64_t size = (bytes + arena->granule_mask) & ~arena->granule_mask;
+    cuai_index_t *index = heap->lanes[lane];
+    if (CUAI_UNLIKELY(!cuai_hot_is_ready(heap) || index->free_bytes < size))
+        return 0;
+    return cuai_hot_take_at(heap, index, lane, size, bytes, nature, true);
+}
+
+/* A block from what serves a stream (0: none) besides its open lane, or 0. */
 cuai_slot_t cuai_short_take(cuarena_t *arena, int32_t region, uint32_t number,
-                            uint64_t bytes, uint64_t nature);
-/* Ends the ordinary block that a link of the look-up names, on a stream or
- * without one; false: take the long path. */
-bool cuai_short_give(cuarena_t *arena, int32_t region, cuai_slot_t *link,
-                     uint32_t number);
+                            uint64_t bytes, uint64_t nature) CUAI_NOINLINE;
+
+/* Ends the ordinary block that a link of the look-up names; its bytes join a
+ * lane. False: take the long path. */
+static CUAI_INLINE bool cuai_short_give(cuarena_t *arena, int32_t region,
+                                        cuai_slot_t *link, uint32_t lane)
+{
+    cuarena_heap_t *heap = arena->heaps[region];
+    const cuai_record_t *r = cuai_record(heap, *link);
+    if (CUAI_UNLIKELY(!heap->smooth || !cuai_hot_joins(heap, r, lane)))
+        return false;
+    if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
+        cuai_tag_free(arena, r);
+    if (r->owner != 0)
+        cuai_count_out(&cuai_stream(arena, r->owner)->counts, r);
+    cuai_hot_give_to(heap, heap->lanes[lane], lane, link);
+    return true;
+}
 
 #endif

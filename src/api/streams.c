@@ -11,10 +11,22 @@ static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena,
                                           cuarena_stream_t stream,
                                           uint64_t bytes, uint64_t nature)
 {
-    uint32_t number = cuai_stream_recent(arena, stream);
-    if (CUAI_UNLIKELY(number == 0 || !cuai_short_serves(arena)))
+    cuai_stream_t *s = cuai_stream_recent(arena, stream);
+    if (CUAI_UNLIKELY(s == NULL || !cuai_short_serves(arena)))
         return 0;
-    return cuai_short_take(arena, CUAI_DYNAMIC, number, bytes, nature);
+    cuai_slot_t slot = 0;
+    if (CUAI_LIKELY(!arena->cpu_touches))
+        slot = cuai_short_take_in(arena, CUAI_DYNAMIC,
+                                  s->lanes[CUAI_DYNAMIC][s->turn], bytes,
+                                  nature | CUAI_OWNER_NATURE(s->number));
+    if (CUAI_UNLIKELY(slot == CUAI_HOT_DISTURBS))
+        return 0;
+    if (CUAI_UNLIKELY(slot == 0))
+        return cuai_short_take(arena, CUAI_DYNAMIC, s->number, bytes, nature);
+    cuai_count_in(&s->counts, cuai_record(arena->heaps[CUAI_DYNAMIC], slot));
+    if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
+        cuai_note_whole(arena);
+    return slot;
 }
 
 static CUAI_INLINE bool alloc_short(cuarena_t *arena, uint64_t bytes,
@@ -44,14 +56,15 @@ cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
 static CUAI_INLINE bool free_short(cuarena_t *arena, const void *pointer,
                                    cuarena_stream_t stream)
 {
-    uint32_t number = cuai_stream_recent(arena, stream);
-    if (CUAI_UNLIKELY(number == 0 || !cuai_short_frees_on(arena, number)))
+    const cuai_stream_t *s = cuai_stream_recent(arena, stream);
+    if (CUAI_UNLIKELY(s == NULL || !cuai_short_frees_on(arena, s)))
         return false;
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     cuai_slot_t *link =
         cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
     return cuai_has_nature(cuai_record(heap, *link), CUAI_POINTER_NATURE) &&
-           cuai_short_give(arena, CUAI_DYNAMIC, link, number);
+           cuai_short_give(arena, CUAI_DYNAMIC, link,
+                           s->lanes[CUAI_DYNAMIC][s->turn]);
 }
 
 cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
@@ -97,15 +110,16 @@ static CUAI_INLINE bool block_free_short(cuarena_t *arena,
                                          cuarena_block_t block,
                                          cuarena_stream_t stream)
 {
-    uint32_t number = cuai_stream_recent(arena, stream);
-    if (CUAI_UNLIKELY(number == 0 || !cuai_short_frees_on(arena, number)))
+    const cuai_stream_t *s = cuai_stream_recent(arena, stream);
+    if (CUAI_UNLIKELY(s == NULL || !cuai_short_frees_on(arena, s)))
         return false;
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const cuai_record_t *r = cuai_record(heap, cuai_slot_of(heap, block));
     if (CUAI_UNLIKELY(!cuai_has_nature(r, CUAI_BLOCK_NATURE)))
         return false;
     cuai_slot_t *link = cuai_table_link(&heap->table, heap->records, r->offset);
-    return cuai_short_give(arena, CUAI_DYNAMIC, link, number);
+    return cuai_short_give(arena, CUAI_DYNAMIC, link,
+                           s->lanes[CUAI_DYNAMIC][s->turn]);
 }
 
 cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,

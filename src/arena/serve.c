@@ -4,30 +4,11 @@
 
 /* ---- Counting ---------------------------------------------------------- */
 
-static void raise(uint64_t *peak, uint64_t now)
-{
-    *peak = cuai_max(*peak, now);
-}
-
-static void raise_peaks(cuai_counts_t *counts)
-{
-    raise(&counts->peak_live_bytes, counts->live_bytes);
-    raise(&counts->peak_requested_bytes, counts->requested_bytes);
-    raise(&counts->peak_live_blocks, counts->live_blocks);
-}
-
 void cuai_reset_counts_peaks(cuai_counts_t *counts)
 {
     counts->peak_live_bytes = counts->live_bytes;
     counts->peak_requested_bytes = counts->requested_bytes;
     counts->peak_live_blocks = counts->live_blocks;
-}
-
-static void add_bytes(cuai_counts_t *counts, uint64_t size, uint64_t requested)
-{
-    counts->live_bytes += size;
-    counts->requested_bytes += requested;
-    raise_peaks(counts);
 }
 
 uint64_t cuai_live_bytes(const cuarena_t *arena)
@@ -72,24 +53,9 @@ void cuai_note_whole(cuarena_t *arena)
     if (!(arena->slow & CUAI_SLOW_WHOLE))
         return;
     cuai_counts_t now = cuai_whole_now(arena);
-    raise(&arena->whole.peak_live_bytes, now.live_bytes);
-    raise(&arena->whole.peak_requested_bytes, now.requested_bytes);
-    raise(&arena->whole.peak_live_blocks, now.live_blocks);
-}
-
-void cuai_count_in(cuai_counts_t *counts, const cuai_record_t *r)
-{
-    counts->allocs++;
-    counts->live_blocks++;
-    add_bytes(counts, r->size, cuai_requested(r));
-}
-
-void cuai_count_out(cuai_counts_t *counts, const cuai_record_t *r)
-{
-    counts->frees++;
-    counts->live_blocks--;
-    counts->live_bytes -= r->size;
-    counts->requested_bytes -= cuai_requested(r);
+    cuai_raise(&arena->whole.peak_live_bytes, now.live_bytes);
+    cuai_raise(&arena->whole.peak_requested_bytes, now.requested_bytes);
+    cuai_raise(&arena->whole.peak_live_blocks, now.live_blocks);
 }
 
 void cuai_tag_alloc(cuarena_t *arena, const cuai_record_t *r)
@@ -124,9 +90,11 @@ void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
 {
     cuai_note_whole(arena);
     if (cuai_tag_of(r) != 0)
-        add_bytes(&arena->tags[cuai_tag_of(r)].counts, more, more_requested);
+        cuai_count_more(&arena->tags[cuai_tag_of(r)].counts, more,
+                        more_requested);
     if (r->owner != 0)
-        add_bytes(&cuai_stream(arena, r->owner)->counts, more, more_requested);
+        cuai_count_more(&cuai_stream(arena, r->owner)->counts, more,
+                        more_requested);
 }
 
 void cuai_uncount(cuarena_heap_t *heap)

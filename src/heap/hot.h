@@ -76,8 +76,10 @@ static CUAI_INLINE bool cuai_hot_disturbs(const cuarena_heap_t *heap,
     const cuai_record_t *o = cuai_record(heap, owner);
     bool before = o->kind == CUAI_SPACER;
     bool after = cuai_record(heap, o->next)->kind == CUAI_SPACER;
+    if (CUAI_LIKELY(!before && !after))
+        return false;
     bool whole = cuai_range(o) == size;
-    return high ? after || (before && whole) : before || (after && whole);
+    return high ? after || whole : before || whole;
 }
 
 /* Both ends have their own copy of the code, in which `high` is a constant. */
@@ -139,14 +141,11 @@ static CUAI_INLINE cuai_slot_t cuai_hot_take(cuarena_heap_t *heap,
                             false);
 }
 
-/* Whether a smooth heap has a slot for one more block, and one for the SPACER
- * that each block may leave. */
-static CUAI_INLINE bool cuai_hot_has_slots(const cuarena_heap_t *heap)
+/* Whether the heap is smooth, with a slot for one more block and for the
+ * SPACERs that frees may leave. */
+static CUAI_INLINE bool cuai_hot_is_ready(const cuarena_heap_t *heap)
 {
-    uint64_t used = 2 * heap->live_blocks + heap->segment_count +
-                    heap->spacers + heap->retired + 3;
-    return heap->spare != 0 && used <= heap->committed &&
-           heap->live_blocks < heap->max_blocks;
+    return heap->live_blocks < heap->ready_blocks && heap->spare != 0;
 }
 
 /* ---- Free -------------------------------------------------------------- */

@@ -333,6 +333,10 @@ static void audit_counts(audit_t *audit)
            heap->plain ==
                (heap->smooth && heap->lane_count == 1 && heap->spacers == 0),
            "the heap is wrong about being plain");
+    cuarena_heap_t again = *heap;
+    cuai_note_plain(&again);
+    expect_equal(audit, "blocks that are ready", again.ready_blocks,
+                 heap->ready_blocks);
 }
 
 cuarena_status_t cuarena_heap_validate(const cuarena_heap_t *heap, char *text,
