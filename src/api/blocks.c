@@ -48,17 +48,18 @@ cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes,
     if (CUAI_LIKELY(cuai_short_serves(arena)))
         slot = cuai_hot_take(heap, (bytes + mask) & ~mask, bytes,
                              CUAI_BLOCK_NATURE);
-    if (CUAI_UNLIKELY(slot == 0 && cuai_short_serves(arena)))
-        slot =
-            cuai_short_take(arena, CUAI_DYNAMIC, 0, bytes, CUAI_BLOCK_NATURE);
-    if (CUAI_LIKELY(slot != 0)) {
+    if (CUAI_UNLIKELY(slot == 0 && !heap->plain && cuai_short_serves(arena)))
+        slot = cuai_short_take_settled(arena, CUAI_DYNAMIC, bytes,
+                                       CUAI_BLOCK_NATURE);
+    bool taken = cuai_short_took(slot);
+    if (CUAI_LIKELY(taken)) {
         *block_out = cuai_id(heap, slot);
         if (CUAI_UNLIKELY(arena->slow != 0))
             cuai_note_whole(arena);
     }
     cuai_unlock(&arena->lock);
-    return CUAI_LIKELY(slot != 0) ? CUARENA_OK
-                                  : alloc_long(arena, bytes, block_out);
+    return CUAI_LIKELY(taken) ? CUARENA_OK
+                              : alloc_long(arena, bytes, block_out);
 }
 
 cuarena_status_t cuarena_block_alloc_with(cuarena_t *arena, uint64_t bytes,

@@ -58,8 +58,8 @@ static CUAI_INLINE bool alloc_short(cuarena_t *arena, int32_t region,
         cuai_slot_t slot =
             cuai_hot_take(heap, (bytes + mask) & ~mask, bytes, nature);
         if (CUAI_UNLIKELY(slot == 0 && !heap->plain))
-            slot = cuai_short_take(arena, region, 0, bytes, nature);
-        if (CUAI_LIKELY(slot != 0)) {
+            slot = cuai_short_take_settled(arena, region, bytes, nature);
+        if (CUAI_LIKELY(cuai_short_took(slot))) {
             *pointer_out = cuai_pointer(cuai_record(heap, slot)->offset);
             if (tag != 0) {
                 cuai_record(heap, slot)->asked = cuai_asked(bytes, tag);
@@ -191,11 +191,10 @@ static bool free_laned(cuarena_t *arena, int32_t region, const void *pointer,
 }
 
 /* Not an ordinary block of a plain dynamic region: perhaps of one with lanes,
- * or of the stable one. */
+ * or of the stable one. With the lock, of which it lets go. */
 static CUAI_NOINLINE cuarena_status_t free_other(cuarena_t *arena,
                                                  void *pointer)
 {
-    cuai_lock(&arena->lock);
     bool done =
         cuai_short_path(arena) &&
         (free_laned(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_NATURE) ||
@@ -216,7 +215,6 @@ cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
         cuai_unlock(&arena->lock);
         return CUARENA_OK;
     }
-    cuai_unlock(&arena->lock);
     return free_other(arena, pointer);
 }
 

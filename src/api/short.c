@@ -1,33 +1,27 @@
 #include "api/short.h"
 
-/* What is tried, without the first of a stream's lanes. */
-static uint32_t lanes_for(const cuarena_t *arena, int32_t region,
-                          uint32_t number, uint32_t lanes[2])
+cuai_slot_t cuai_short_take_settled(cuarena_t *arena, int32_t region,
+                                    uint64_t bytes, uint64_t nature)
 {
-    uint32_t count = 0;
-    if (number != 0 && !arena->cpu_touches) {
-        const cuai_stream_t *s = cuai_stream(arena, number);
-        lanes[count++] = s->lanes[region][!s->turn];
-    }
-    lanes[count++] = 0;
-    return count;
+    return cuai_short_take_in(arena, region, 0, bytes, nature);
 }
 
-cuai_slot_t cuai_short_take(cuarena_t *arena, int32_t region, uint32_t number,
-                            uint64_t bytes, uint64_t nature)
+/* The closed lane, unless the CPU touches memory. */
+static CUAI_INLINE cuai_slot_t take_closed(cuarena_t *arena,
+                                           const cuai_stream_t *s,
+                                           uint64_t bytes, uint64_t nature)
 {
-    uint32_t lanes[2];
-    uint32_t count = lanes_for(arena, region, number, lanes);
-    cuai_slot_t slot = 0;
-    for (uint32_t i = 0; i < count && slot == 0; i++)
-        slot = cuai_short_take_in(arena, region, lanes[i], bytes,
-                                  nature | CUAI_OWNER_NATURE(number));
-    if (slot == 0 || slot == CUAI_HOT_DISTURBS)
+    uint32_t lane = s->lanes[CUAI_DYNAMIC][!s->turn];
+    if (arena->cpu_touches)
         return 0;
-    const cuai_record_t *r = cuai_record(arena->heaps[region], slot);
-    if (number != 0)
-        cuai_count_in(&cuai_stream(arena, number)->counts, r);
-    if (arena->slow & CUAI_SLOW_WHOLE)
-        cuai_note_whole(arena);
-    return slot;
+    return cuai_short_take_in(arena, CUAI_DYNAMIC, lane, bytes, nature);
+}
+
+cuai_slot_t cuai_short_take_other(cuarena_t *arena, const cuai_stream_t *s,
+                                  uint64_t bytes, uint64_t nature)
+{
+    cuai_slot_t slot = take_closed(arena, s, bytes, nature);
+    return slot != 0
+               ? slot
+               : cuai_short_take_settled(arena, CUAI_DYNAMIC, bytes, nature);
 }

@@ -15,14 +15,15 @@ static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena,
     if (CUAI_UNLIKELY(s == NULL || !cuai_short_serves(arena)))
         return 0;
     cuai_slot_t slot = 0;
+    nature |= CUAI_OWNER_NATURE(s->number);
     if (CUAI_LIKELY(!arena->cpu_touches))
-        slot = cuai_short_take_in(arena, CUAI_DYNAMIC,
-                                  s->lanes[CUAI_DYNAMIC][s->turn], bytes,
-                                  nature | CUAI_OWNER_NATURE(s->number));
-    if (CUAI_UNLIKELY(slot == CUAI_HOT_DISTURBS))
-        return 0;
+        slot =
+            cuai_short_take_in(arena, CUAI_DYNAMIC,
+                               s->lanes[CUAI_DYNAMIC][s->turn], bytes, nature);
     if (CUAI_UNLIKELY(slot == 0))
-        return cuai_short_take(arena, CUAI_DYNAMIC, s->number, bytes, nature);
+        slot = cuai_short_take_other(arena, s, bytes, nature);
+    if (CUAI_UNLIKELY(!cuai_short_took(slot)))
+        return 0;
     cuai_count_in(&s->counts, cuai_record(arena->heaps[CUAI_DYNAMIC], slot));
     if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
         cuai_note_whole(arena);

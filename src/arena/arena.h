@@ -442,7 +442,7 @@ typedef enum cuai_uses_how {
 cuarena_status_t cuai_uses_settle(cuarena_t *arena, cuai_uses_how_t how,
                                   cuai_gain_t *gain);
 /* Forgets all, without ending blocks; markers go back to the memory. Steps
- * out, unless nothing waits. */
+ * out. */
 void cuai_uses_clear(cuarena_t *arena);
 
 /* ---- Growing and trimming (grow.c, holes.c, trim.c) -------------------------

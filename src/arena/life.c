@@ -203,7 +203,9 @@ static void give_back_all(cuarena_t *arena, cuai_segments_t *segments)
 
 void cuai_arena_end(cuarena_t *arena)
 {
+    cuai_lock(&arena->lock);
     cuai_uses_clear(arena);
+    cuai_unlock(&arena->lock);
     cuai_streams_forget(arena);
     give_back_all(arena, &arena->segments);
     give_back_all(arena, &arena->dedicated);
