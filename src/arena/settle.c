@@ -397,12 +397,24 @@ static bool is_idle(cuarena_t *arena)
             arena->moved.marker == NULL);
 }
 
+/* Where a memory cannot ask about all work at once, streams that were not
+ * released have to be there. */
+static cuarena_status_t ask_each_stream(cuarena_t *arena)
+{
+    cuarena_status_t status = cuai_settle_all(arena, false, NULL);
+    if (status != CUARENA_OK)
+        return status;
+    return is_idle(arena) ? CUARENA_OK : CUARENA_BUSY;
+}
+
 /* All markers are complete if all work is; blocks that waited for them end. */
 cuarena_status_t cuai_check_idle(cuarena_t *arena)
 {
     if (arena->stream_count == 0 || is_idle(arena))
         return CUARENA_OK;
     cuarena_status_t status = ask_all_work(arena);
+    if (status == CUARENA_UNSUPPORTED)
+        status = ask_each_stream(arena);
     if (status == CUARENA_BUSY)
         return still_busy(arena);
     if (status == CUARENA_OK || status == CUARENA_LOST) {
