@@ -315,7 +315,6 @@ static trial_t random_trial(void)
     return (trial_t){
         .shape = {.kernel = CUAI_SLIDE_ANY,
                   .unit_log2 = 7 + (uint32_t)random_below(&dice, 3),
-                  .strip_tiles = 1 + (uint32_t)random_below(&dice, stages),
                   .stages = stages,
                   .block = 32,
                   .blocks_per_multiprocessor = 1},
@@ -356,16 +355,18 @@ END_TEST
 /* A block slides by less than a tile, by a tile, by more than many. */
 START_TEST(test_a_block_over_itself_by_any_distance)
 {
-    static const uint64_t distances[] = {8,    16,   64,    120,   128,
-                                         2048, 2056, 65536, 131072};
-    for (size_t i = 0; i < 2 * COUNT_OF(distances); i++) {
-        uint64_t distance = distances[i / 2];
+    static const uint64_t distances[] = {
+        8,    16,   64,   120,   128,   136,   1000,   2048,
+        2056, 2176, 6144, 10000, 20000, 65536, 131072, 250000};
+    for (size_t i = 0; i < 20 * COUNT_OF(distances); i++) {
+        uint64_t distance = distances[i / 20];
+        uint64_t begin = 8 * random_below(&dice, 500);
         list_count = 0;
-        move(distance, 0, POOL_BYTES - distance);
+        move(distance + begin, begin, POOL_BYTES - distance - begin);
         if (i % 2 == 1)
             mirror_list();
         trial_t trial = random_trial();
-        set_tile(&trial, 16);
+        set_tile(&trial, 1 + (uint32_t)random_below(&dice, 20));
         expect_outcome(run_list(&trial), RIGHT, i % 2 ? "up" : "down");
     }
 }
@@ -407,10 +408,12 @@ START_TEST(test_counters_that_wrap)
     slide.ticket_base = UINT32_MAX - 300;
     memcpy(scratch.bytes, &slide.ticket_base, 4);
     slide.published_base = UINT32_MAX - 3000;
-    uint32_t *ring = (uint32_t *)(void *)(scratch.bytes + 256);
-    for (uint32_t i = 0; i < CUAI_SLIDE_RING; i++)
-        ring[(slide.published_base - 1 - i) % CUAI_SLIDE_RING] =
-            slide.published_base - 1 - i;
+    for (uint32_t i = 1; i <= CUAI_SLIDE_RING; i++) {
+        uint32_t old = slide.published_base - i;
+        memcpy(scratch.bytes +
+                   (1 + old % CUAI_SLIDE_RING) * (uint64_t)CUAI_SLIDE_LINE,
+               &old, sizeof old);
+    }
     for (size_t i = 0; i < 40; i++) {
         random_list((int)(i % 3));
         set_tile(&trial, 1 + (uint32_t)random_below(&dice, 3));
@@ -452,7 +455,6 @@ START_TEST(test_a_broken_protocol_is_caught)
         trial.blocks = broken[_i].blocks;
         trial.resident = broken[_i].blocks;
         trial.shape.stages = 1;
-        trial.shape.strip_tiles = 1;
         trial.ring = broken[_i].ring;
         trial.defect = broken[_i].defect;
         set_tile(&trial, 2);
@@ -623,11 +625,9 @@ START_TEST(test_plan_shapes_fit_the_device)
                            devices[d]->shared_bytes_per_block);
             uint64_t tile = (uint64_t)planned.params.tile_units
                             << planned.params.unit_log2;
-            expect_u64(planned.shared_bytes % tile, 0);
-            expect_between(planned.params.strip_tiles, 1,
-                           planned.shared_bytes / tile);
+            expect_u64(planned.shared_bytes, tile * planned.params.stages);
             expect_between(planned.block, 32, 256);
-            expect_between(planned.grid, 1, planned.params.strip_count);
+            expect_between(planned.grid, 1, planned.params.tile_count);
             if (planned.kernel == CUAI_SLIDE_BULK)
                 expect_between(planned.params.tile_units, 1, 32);
         }
@@ -641,7 +641,7 @@ START_TEST(test_plan_changes_nothing_until_it_is_queued)
     plan_list();
     ck_assert(memcmp(&before, &slide, sizeof slide) == 0);
     cuai_slide_queued(&slide, &planned);
-    expect_u64(slide.ticket_base, planned.params.strip_count + planned.grid);
+    expect_u64(slide.ticket_base, planned.params.tile_count + planned.grid);
     expect_u64(slide.published_base,
                CUAI_SLIDE_RING + planned.params.tile_count);
 }

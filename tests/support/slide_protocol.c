@@ -10,7 +10,7 @@ typedef enum state {
     FETCHING, /* a chunk of the table: from the host ... */
     STORING,  /* ... to the device ... */
     FETCHED,  /* ... and published */
-    STARTING, /* waiting for chunks, then for a stage, tile after tile */
+    STARTING, /* a tile, once its chunks are there */
     /* of a stage */
     EMPTY,
     READING, /* the pieces of its tile, a few bytes a step */
@@ -27,20 +27,19 @@ typedef struct reader {
     state_t state;
     uint32_t ticket;
     uint32_t known_chunks;
-    cuai_slide_range_t tiles; /* of the strip, those not yet started */
-    uint32_t stage;           /* that the next tile goes to */
+    uint32_t stage; /* that the next tile goes to */
     unsigned char chunk[CUAI_SLIDE_CHUNK];
 } reader_t;
 
 typedef struct stage {
     state_t state;
-    uint32_t number;
+    uint32_t ticket;
     cuai_slide_range_t tile; /* its units */
     uint32_t first;          /* run of the first unit */
     uint32_t run;            /* that a step is at */
     uint64_t done;           /* bytes of its piece */
     uint32_t place;          /* in the order of sources; UINT32_MAX: none yet */
-    uint32_t seen;           /* of the numbers waited for */
+    uint32_t seen;           /* of the tickets waited for */
     uint32_t waits;          /* entries of `readers`, one for each piece */
     cuai_slide_range_t *readers;
     unsigned char *bytes;
@@ -147,27 +146,22 @@ static uint32_t exchange(slide_blocks_t *s, uint64_t address, bool add,
     return found;
 }
 
-static uint64_t word_of(const cuai_slide_params_t *p, uint32_t value)
+static bool is_published(slide_blocks_t *s, uint32_t ticket)
 {
-    return p->published + (uint64_t)(value & p->published_mask) * 4;
-}
-
-static bool is_published(slide_blocks_t *s, uint32_t number)
-{
-    uint32_t wanted = s->params.published_base + number;
-    uint32_t found = exchange(s, word_of(&s->params, wanted), true, 0);
+    uint32_t wanted = s->params.published_base + ticket;
+    uint32_t found = exchange(s, cuai_slide_word(&s->params, wanted), true, 0);
     return cuai_slide_is_published(found, wanted);
 }
 
-/* False: its word of the ring is still in use. */
-static bool publish(slide_blocks_t *s, uint32_t number)
+/* False: its line of the ring is still in use. */
+static bool publish(slide_blocks_t *s, uint32_t ticket)
 {
     const cuai_slide_params_t *p = &s->params;
-    if (number > p->published_mask && s->defect != SLIDE_OVERRUN &&
-        !is_published(s, number - p->published_mask - 1))
+    if (ticket > p->published_mask && s->defect != SLIDE_OVERRUN &&
+        !is_published(s, ticket - p->published_mask - 1))
         return false;
-    uint32_t value = p->published_base + number;
-    exchange(s, word_of(p, value), false, value);
+    uint32_t value = p->published_base + ticket;
+    exchange(s, cuai_slide_word(p, value), false, value);
     return true;
 }
 
@@ -234,7 +228,7 @@ static slide_step_t draw(slide_blocks_t *s, reader_t *r)
 {
     const cuai_slide_params_t *p = &s->params;
     r->ticket = exchange(s, p->ticket, true, 1) - p->ticket_base;
-    if (r->ticket >= p->fetch_count + p->strip_count) {
+    if (r->ticket >= p->fetch_count + p->tile_count) {
         r->state = ENDED;
         return SLIDE_DONE;
     }
@@ -242,8 +236,7 @@ static slide_step_t draw(slide_blocks_t *s, reader_t *r)
     if (r->ticket < p->fetch_count)
         return SLIDE_PROGRESS;
     if (s->defect == SLIDE_BACKWARDS)
-        r->ticket = 2 * p->fetch_count + p->strip_count - 1 - r->ticket;
-    r->tiles = cuai_slide_strip(p, r->ticket);
+        r->ticket = 2 * p->fetch_count + p->tile_count - 1 - r->ticket;
     r->state = STARTING;
     return SLIDE_PROGRESS;
 }
@@ -286,20 +279,15 @@ static bool locate(slide_blocks_t *s, reader_t *r, cuai_slide_range_t units,
     return true;
 }
 
-/* Gives a stage the strip's last tile that none has. */
+/* The stage is empty since before the ticket was drawn. */
 static slide_step_t start_tile(slide_blocks_t *s, reader_t *r, stage_t *stage)
 {
-    if (r->tiles.begin == r->tiles.end) {
-        r->state = DRAWING;
-        return SLIDE_PROGRESS;
-    }
-    uint32_t t = r->tiles.end - 1;
-    cuai_slide_range_t units = cuai_slide_tile(&s->params, t);
-    if (stage->state != EMPTY || !locate(s, r, units, &stage->first))
+    cuai_slide_range_t units = cuai_slide_tile(&s->params, r->ticket);
+    if (!locate(s, r, units, &stage->first))
         return SLIDE_BLOCKED;
-    r->tiles.end--;
+    r->state = DRAWING;
     r->stage = (r->stage + 1) % s->stages;
-    stage->number = s->params.fetch_count + t;
+    stage->ticket = r->ticket;
     stage->tile = units;
     stage->run = stage->first;
     stage->done = 0;
@@ -352,7 +340,7 @@ static bool piece_of(slide_blocks_t *s, const stage_t *stage,
     *run = run_of(s, at);
     if (run->at >= stage->tile.end)
         return false;
-    *piece = cuai_slide_piece(run, stage->tile, s->params.unit_log2);
+    *piece = cuai_slide_piece(&s->params, run, stage->tile);
     return true;
 }
 
@@ -390,7 +378,7 @@ static bool move_some(slide_blocks_t *s, stage_t *stage, bool out)
 
 static slide_step_t do_publish(slide_blocks_t *s, stage_t *stage)
 {
-    if (!publish(s, stage->number))
+    if (!publish(s, stage->ticket))
         return SLIDE_BLOCKED;
     return enter(stage,
                  s->defect == SLIDE_EARLY_PUBLISH ? READING : FINDING_READERS);
@@ -423,7 +411,7 @@ static slide_step_t find_readers(slide_blocks_t *s, stage_t *stage)
         if (source.from >= end)
             break;
         cuai_slide_range_t more =
-            cuai_slide_readers(&s->params, &source, begin, end, stage->number);
+            cuai_slide_readers(&s->params, &source, begin, end, stage->ticket);
         if (!cuai_slide_join(all, &more)) {
             stage->state = EARLY_WAITING;
             stage->seen = 0;
@@ -437,15 +425,15 @@ static slide_step_t find_readers(slide_blocks_t *s, stage_t *stage)
 }
 
 static bool all_published(slide_blocks_t *s, stage_t *stage,
-                          const cuai_slide_range_t *numbers)
+                          const cuai_slide_range_t *tickets)
 {
     if (s->defect == SLIDE_NO_WAIT)
         return true;
-    if (stage->seen < numbers->begin)
-        stage->seen = numbers->begin;
-    while (stage->seen < numbers->end && is_published(s, stage->seen))
+    if (stage->seen < tickets->begin)
+        stage->seen = tickets->begin;
+    while (stage->seen < tickets->end && is_published(s, stage->seen))
         stage->seen++;
-    return stage->seen >= numbers->end;
+    return stage->seen >= tickets->end;
 }
 
 static slide_step_t wait_early(slide_blocks_t *s, stage_t *stage)

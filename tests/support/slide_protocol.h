@@ -37,7 +37,7 @@ typedef enum slide_defect {
     SLIDE_SOUND,
     SLIDE_NO_WAIT,       /* writes without waiting for readers */
     SLIDE_EARLY_PUBLISH, /* publishes before the bytes have arrived */
-    SLIDE_BACKWARDS,     /* tickets stand for strips from the last on */
+    SLIDE_BACKWARDS,     /* tickets stand for tiles from the last on */
     SLIDE_NO_TABLE_WAIT, /* reads the table before it has been fetched */
     SLIDE_OVERRUN        /* publishes over a word of the ring still in use */
 } slide_defect_t;

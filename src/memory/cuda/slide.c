@@ -27,7 +27,7 @@ static_assert(CUAI_SLIDE_INLINE * (sizeof(cuai_slide_run_t) + 4) <=
               "runs and their order fit");
 
 #define TICKET_AT 0
-#define PUBLISHED_AT 256
+#define PUBLISHED_AT CUAI_SLIDE_LINE
 #define TABLE_AT CUAI_SLIDE_SCRATCH_ZEROED
 
 /* Runs, by_source. */
@@ -87,10 +87,9 @@ static cuai_slide_shape_t bulk_shape(const cuai_slide_device_t *device,
         .kernel = CUAI_SLIDE_BULK,
         .unit_log2 = 10,
         .tile_bytes = 32768,
-        .strip_tiles = CUAI_SLIDE_STAGES,
-        .stages = CUAI_SLIDE_STAGES,
-        .block = 32 * (1 + CUAI_SLIDE_STAGES),
+        .stages = 3,
     };
+    shape.block = 32 * (1 + shape.stages);
     shape.blocks_per_multiprocessor =
         device->shared_bytes_per_multiprocessor /
         (shape.tile_bytes * shape.stages + BLOCK_OVERHEAD);
@@ -103,7 +102,6 @@ static cuai_slide_shape_t any_shape(const cuai_slide_device_t *device)
         .kernel = CUAI_SLIDE_ANY,
         .unit_log2 = UNIT_LOG2,
         .tile_bytes = 32768,
-        .strip_tiles = 1,
         .stages = 1,
         .block = 256,
     };
@@ -341,13 +339,12 @@ static void cut(const cuai_slide_t *slide, const cuai_slide_shape_t *shape,
     cuai_slide_params_t *params = &launch->params;
     params->unit_log2 = shape->unit_log2;
     params->tile_units = shape->tile_bytes >> shape->unit_log2;
+    params->stages = shape->stages;
     params->tile_count = ceil_div(params->unit_count, params->tile_units);
-    params->strip_tiles = shape->strip_tiles;
-    params->strip_count = ceil_div(params->tile_count, shape->strip_tiles);
     launch->kernel = shape->kernel;
     launch->block = shape->block;
     launch->shared_bytes = shape->tile_bytes * shape->stages;
-    uint32_t tickets = params->strip_count + params->fetch_count;
+    uint32_t tickets = params->tile_count + params->fetch_count;
     uint32_t workers =
         slide->device.multiprocessors * shape->blocks_per_multiprocessor;
     launch->grid = tickets < workers ? tickets : workers;
@@ -361,7 +358,6 @@ static void begin(const cuai_slide_t *slide, cuai_slide_launch_t *launch)
     params->runs = 0;
     params->table = 0;
     params->fetch_count = 0;
-    params->zero = 0;
     params->by_source = 0;
     params->published = slide->scratch + PUBLISHED_AT;
     params->ticket = slide->scratch + TICKET_AT;
@@ -494,8 +490,7 @@ size_t cuai_slide_plan(const cuai_slide_t *slide,
 void cuai_slide_queued(cuai_slide_t *slide, const cuai_slide_launch_t *launch)
 {
     /* Each block draws one ticket too many. */
-    const cuai_slide_params_t *params = &launch->params;
-    slide->ticket_base +=
-        params->fetch_count + params->strip_count + launch->grid;
-    slide->published_base += params->fetch_count + params->tile_count;
+    uint32_t tickets = launch->params.fetch_count + launch->params.tile_count;
+    slide->ticket_base += tickets + launch->grid;
+    slide->published_base += tickets;
 }

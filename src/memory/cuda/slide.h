@@ -65,9 +65,8 @@ typedef struct cuai_slide_shape {
     uint32_t kernel;
     uint32_t unit_log2;
     uint32_t tile_bytes; /* multiple of the unit */
-    uint32_t strip_tiles;
-    uint32_t stages; /* of a block; at least strip_tiles */
-    uint32_t block;  /* threads */
+    uint32_t stages;     /* of a block */
+    uint32_t block;      /* threads */
     uint32_t blocks_per_multiprocessor;
 } cuai_slide_shape_t;
 
@@ -89,10 +88,10 @@ typedef struct cuai_slide_launch {
     cuai_slide_params_t params;
 } cuai_slide_launch_t;
 
-/* The published ring has that many words: tiles that a slow one can be
- * overtaken by. */
-#define CUAI_SLIDE_RING 16384u
-#define CUAI_SLIDE_SCRATCH_ZEROED (256 + CUAI_SLIDE_RING * sizeof(uint32_t))
+/* Lines of the published ring: tickets that a slow one can be overtaken by.
+ * More than a device has under way at a time, so that nobody waits. */
+#define CUAI_SLIDE_RING 4096u
+#define CUAI_SLIDE_SCRATCH_ZEROED ((1 + CUAI_SLIDE_RING) * CUAI_SLIDE_LINE)
 
 bool cuai_slide_kernel_runs(const cuai_slide_device_t *device, uint32_t kernel);
 uint32_t cuai_slide_shared_bytes(const cuai_slide_device_t *device);

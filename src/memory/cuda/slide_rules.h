@@ -11,39 +11,33 @@
  *            read, published, waited for and written
  *   piece    what a tile has of one run: consecutive bytes
  *   stage    room for a tile in a thread block, and who writes the tile
- *   strip    strip_tiles consecutive tiles that one block reads, the last
- *            first; a block has as many stages or more
  *   chunk    CUAI_SLIDE_CHUNK bytes of the table of runs, which lies on the
  *            host and is fetched by the launch itself
- *   ticket   what blocks draw from a counter: chunks first, then strips
- *   number   what is published: chunk c has number c, tile t has number
- *            fetch_count + t
+ *   ticket   a number that blocks draw from a counter. Chunk c has ticket c,
+ *            tile t has ticket fetch_count + t
  *
  * The protocol
- *   A block draws a ticket. A chunk it copies and publishes. Of a strip it
- *   reads tile after tile, each as soon as a stage is empty, and then draws
- *   again. A stage publishes its tile when all bytes have arrived, waits until
- *   every tile whose source overlaps one of the destinations is published,
- *   writes, and is empty.
+ *   A block waits until it has an empty stage, and draws a ticket. A chunk it
+ *   copies and publishes. A tile it reads into the stage, and draws again. The
+ *   stage publishes the ticket when all bytes have arrived, waits until every
+ *   tile whose source overlaps one of the destinations is published, writes,
+ *   and is empty.
  *
  * Why it is right. In a launch (slide.c sees to it) no run writes where a
  * later one reads, and sources are disjoint, and destinations are. Units of a
  * run that moves up are numbered from its end. So what overlaps a tile's
- * destination is of the tile itself or of a lower number, and the wait for it
+ * destination is of the tile itself or of a lower ticket, and the wait for it
  * is all that order takes: no tile reads what another wrote.
  *
- * Why it ends, with however few blocks at a time. Take the lowest ticket of
- * which something is not published. All lower ones are, so whatever else waits
- * in its block for those goes on, writes, and leaves its stage. The ticket's
- * own tiles are no more than the stages. So all of them are read, and publish
- * without waiting.
+ * Why it ends, with however few blocks at a time. Tickets are drawn in order,
+ * and who has drawn one has room for its tile, reads and publishes it without
+ * waiting for anything but chunks, which have lower tickets. So all that is
+ * drawn is published; so no wait is for ever; so stages become empty.
  *
- * Why strips, from the last tile to the first. Blocks read at the same time,
- * each at its own pace; what delays a short slide is waiting for the tile
- * before one's own. Inside a strip that is the block's own next one; at the
- * strip's begin it is the one that the other block read first. A ticket is
- * drawn no sooner than there is an empty stage: a block that sat on one would
- * hold up whoever writes beside it.
+ * A ticket is drawn no sooner than there is an empty stage also because a block
+ * that sat on one would hold up whoever writes after it. And each published
+ * word has a cache line of its own: many wait for neighbouring ones at a time,
+ * and one line for all slowed everything down by a tenth.
  */
 #ifndef CUAI_MEMORY_CUDA_SLIDE_RULES_H
 #define CUAI_MEMORY_CUDA_SLIDE_RULES_H
@@ -56,10 +50,11 @@
 #define CUAI_SLIDE_FN static inline
 #endif
 
-/* The stages of a block of the bulk kernel. */
-#ifndef CUAI_SLIDE_STAGES
-#define CUAI_SLIDE_STAGES 3
-#endif
+/* The most stages that a block of the bulk kernel can have. */
+#define CUAI_SLIDE_STAGES 6
+
+/* Bytes of a line of the ring. */
+#define CUAI_SLIDE_LINE 128u
 
 #define CUAI_SLIDE_CHUNK 4096u
 #define CUAI_SLIDE_CHUNK_RUNS 128u
@@ -86,21 +81,19 @@ typedef struct cuai_slide_params {
     uint64_t by_source;   /* address of uint32_t[run_count], the runs ordered by
                            * source; 0: they are in that order; 1: it follows
                            * the last run in `list` */
-    uint64_t published;   /* address of uint32_t[published_mask + 1], a ring */
+    uint64_t published;   /* address of a ring of published_mask + 1 lines */
     uint64_t ticket;      /* address of the uint32_t that tickets come from */
     uint64_t table;       /* address on the host of what goes to `runs` */
     uint32_t fetch_count; /* chunks of the table */
-    uint32_t strip_count;
-    uint32_t strip_tiles;
     uint32_t tile_count;
     uint32_t tile_units;
     uint32_t unit_count;
     uint32_t unit_log2;
     uint32_t run_count;
+    uint32_t stages;         /* of a block */
     uint32_t ticket_base;    /* what the counter stood at */
-    uint32_t published_base; /* added to a number: what is published */
+    uint32_t published_base; /* added to a ticket: what is published */
     uint32_t published_mask;
-    uint32_t zero;
     cuai_slide_run_t list[CUAI_SLIDE_LIST];
 } cuai_slide_params_t;
 
@@ -109,7 +102,7 @@ typedef struct cuai_slide_span {
     uint64_t end;
 } cuai_slide_span_t;
 
-/* Units, tiles or numbers; none, if begin is not below end. */
+/* Units or tickets; none, if begin is not below end. */
 typedef struct cuai_slide_range {
     uint32_t begin;
     uint32_t end;
@@ -122,58 +115,36 @@ CUAI_SLIDE_FN uint32_t cuai_slide_units(uint64_t bytes, uint32_t unit_log2)
     return (uint32_t)((bytes + ((uint64_t)1 << unit_log2) - 1) >> unit_log2);
 }
 
-/* Where in the run, in bytes, its units `begin` to `end` lie (both counted
- * from its first unit). */
-CUAI_SLIDE_FN cuai_slide_span_t cuai_slide_bytes(const cuai_slide_run_t *run,
-                                                 uint32_t begin, uint32_t end,
-                                                 uint32_t unit_log2)
+/* Where in a run, in bytes, what it has of a tile lies. */
+CUAI_SLIDE_FN cuai_slide_span_t
+cuai_slide_piece(const cuai_slide_params_t *params, const cuai_slide_run_t *run,
+                 cuai_slide_range_t tile)
 {
+    uint32_t units = cuai_slide_units(run->bytes, params->unit_log2);
+    uint32_t first = tile.begin > run->at ? tile.begin - run->at : 0;
+    uint32_t last = tile.end - run->at < units ? tile.end - run->at : units;
     if (run->to > run->from) {
-        uint32_t units = cuai_slide_units(run->bytes, unit_log2);
-        uint32_t mirrored = units - end;
-        end = units - begin;
-        begin = mirrored;
+        uint32_t mirrored = units - last;
+        last = units - first;
+        first = mirrored;
     }
-    cuai_slide_span_t span = {(uint64_t)begin << unit_log2,
-                              (uint64_t)end << unit_log2};
+    cuai_slide_span_t span = {(uint64_t)first << params->unit_log2,
+                              (uint64_t)last << params->unit_log2};
     if (span.end > run->bytes)
         span.end = run->bytes;
     return span;
 }
 
-/* What a tile has of a run that has some of its units. */
-CUAI_SLIDE_FN cuai_slide_span_t cuai_slide_piece(const cuai_slide_run_t *run,
-                                                 cuai_slide_range_t tile,
-                                                 uint32_t unit_log2)
-{
-    uint32_t units = cuai_slide_units(run->bytes, unit_log2);
-    uint32_t first = tile.begin > run->at ? tile.begin - run->at : 0;
-    uint32_t last = tile.end - run->at < units ? tile.end - run->at : units;
-    return cuai_slide_bytes(run, first, last, unit_log2);
-}
-
-/* The units of a tile. */
+/* The units of a ticket's tile. */
 CUAI_SLIDE_FN cuai_slide_range_t
-cuai_slide_tile(const cuai_slide_params_t *params, uint32_t tile)
+cuai_slide_tile(const cuai_slide_params_t *params, uint32_t ticket)
 {
     cuai_slide_range_t units;
-    units.begin = tile * params->tile_units;
+    units.begin = (ticket - params->fetch_count) * params->tile_units;
     uint32_t left = params->unit_count - units.begin;
     units.end =
         units.begin + (left < params->tile_units ? left : params->tile_units);
     return units;
-}
-
-/* The tiles of a ticket that is not a chunk's. */
-CUAI_SLIDE_FN cuai_slide_range_t
-cuai_slide_strip(const cuai_slide_params_t *params, uint32_t ticket)
-{
-    cuai_slide_range_t tiles;
-    tiles.begin = (ticket - params->fetch_count) * params->strip_tiles;
-    uint32_t left = params->tile_count - tiles.begin;
-    tiles.end =
-        tiles.begin + (left < params->strip_tiles ? left : params->strip_tiles);
-    return tiles;
 }
 
 /* ---- Chunks ------------------------------------------------------------ */
@@ -201,13 +172,13 @@ CUAI_SLIDE_FN uint32_t cuai_slide_run_chunks(const cuai_slide_params_t *params)
            CUAI_SLIDE_CHUNK_RUNS;
 }
 
-/* ---- Numbers ----------------------------------------------------------- */
+/* ---- Tickets ----------------------------------------------------------- */
 
-/* Which numbers below `number` read something of a run's source within
+/* Which tickets below `ticket` read something of a run's source within
  * [begin, end), addresses that overlap it. */
 CUAI_SLIDE_FN cuai_slide_range_t cuai_slide_readers(
     const cuai_slide_params_t *params, const cuai_slide_run_t *run,
-    uint64_t begin, uint64_t end, uint32_t number)
+    uint64_t begin, uint64_t end, uint32_t ticket)
 {
     uint64_t low = begin > run->from ? begin - run->from : 0;
     uint64_t high = end - run->from;
@@ -221,12 +192,12 @@ CUAI_SLIDE_FN cuai_slide_range_t cuai_slide_readers(
         last = units - 1 - first;
         first = mirrored;
     }
-    cuai_slide_range_t numbers = {
+    cuai_slide_range_t tickets = {
         params->fetch_count + (run->at + first) / params->tile_units,
         params->fetch_count + (run->at + last) / params->tile_units + 1};
-    if (numbers.end > number)
-        numbers.end = number;
-    return numbers;
+    if (tickets.end > ticket)
+        tickets.end = ticket;
+    return tickets;
 }
 
 /* Makes one range of two; 0 if there is a gap between them. */
@@ -246,6 +217,14 @@ CUAI_SLIDE_FN int cuai_slide_join(cuai_slide_range_t *all,
     if (more->end > all->end)
         all->end = more->end;
     return 1;
+}
+
+/* Where in the ring a published value goes. */
+CUAI_SLIDE_FN uint64_t cuai_slide_word(const cuai_slide_params_t *params,
+                                       uint32_t value)
+{
+    return params->published +
+           (uint64_t)(value & params->published_mask) * CUAI_SLIDE_LINE;
 }
 
 /* A word of the ring that holds `found` says that `wanted` was published, or
