@@ -31,6 +31,14 @@ static const cuai_slide_device_t h200 = {
     .shared_bytes_per_multiprocessor = 233472,
     .shared_bytes_per_block = 232448,
 };
+/* Bulk copies, but less room. */
+static const cuai_slide_device_t rtx5090 = {
+    .capability = 120,
+    .multiprocessors = 170,
+    .threads_per_multiprocessor = 1536,
+    .shared_bytes_per_multiprocessor = 102400,
+    .shared_bytes_per_block = 101376,
+};
 static const cuai_slide_device_t v100 = {
     .capability = 70,
     .multiprocessors = 80,
@@ -617,12 +625,15 @@ END_TEST
 /* Whatever the list, the blocks of the launch fit the device. */
 START_TEST(test_plan_shapes_fit_the_device)
 {
-    static const cuai_slide_device_t *const devices[] = {&h200, &v100};
-    for (size_t d = 0; d < COUNT_OF(devices); d++)
+    static const cuai_slide_device_t *const devices[] = {&h200, &rtx5090,
+                                                         &v100};
+    for (size_t d = 0; d < COUNT_OF(devices); d++) {
+        expect_between(cuai_slide_shared_bytes(devices[d]), 1,
+                       devices[d]->shared_bytes_per_block - 8192);
         for (uint64_t bytes = 8; bytes <= 16 * CUAI_GIB; bytes *= 2) {
             kernel_for(devices[d], UINT64_C(1) << 40, bytes);
             expect_between(planned.shared_bytes, 1,
-                           devices[d]->shared_bytes_per_block);
+                           cuai_slide_shared_bytes(devices[d]));
             uint64_t tile = (uint64_t)planned.params.tile_units
                             << planned.params.unit_log2;
             expect_u64(planned.shared_bytes, tile * planned.params.stages);
@@ -631,6 +642,40 @@ START_TEST(test_plan_shapes_fit_the_device)
             if (planned.kernel == CUAI_SLIDE_BULK)
                 expect_between(planned.params.tile_units, 1, 32);
         }
+    }
+}
+END_TEST
+
+/* However long the runs are on average, so that every shape is seen. */
+START_TEST(test_plan_shapes_for_runs_of_any_length)
+{
+    for (uint64_t bytes = 16; bytes <= 64 * CUAI_MIB; bytes *= 2) {
+        static cuarena_relocation_t runs[200];
+        for (uint64_t i = 0; i < COUNT_OF(runs); i++)
+            runs[i] = far_move(((2 * i + 1) * bytes) + CUAI_GIB,
+                               i * bytes + CUAI_GIB, bytes);
+        expect_u64(
+            cuai_slide_plan(&slide, runs, COUNT_OF(runs), NULL, &planned),
+            COUNT_OF(runs));
+        uint64_t payload = bytes * COUNT_OF(runs);
+        uint64_t units = planned.params.unit_count;
+        expect_between(units << planned.params.unit_log2, payload,
+                       cuai_max(payload * 3 / 2, 128 * COUNT_OF(runs)));
+        expect_between(planned.params.stages, 2, CUAI_SLIDE_STAGES);
+    }
+}
+END_TEST
+
+START_TEST(test_one_move_apart_is_left_to_the_driver)
+{
+    move(65536, 0, 65536);
+    ck_assert(cuai_slide_prefers_copy(list, 1));
+    mirror_list();
+    ck_assert(cuai_slide_prefers_copy(list, 1));
+    list[0].bytes += 8;
+    ck_assert(!cuai_slide_prefers_copy(list, 1));
+    move(131072, 0, 8);
+    ck_assert(!cuai_slide_prefers_copy(list + 1, 2));
 }
 END_TEST
 
@@ -695,6 +740,8 @@ int main(void)
                   test_plan_units_of_many_tebibytes_can_be_counted,
                   test_plan_bulk_copies_want_the_device_and_the_alignment,
                   test_plan_shapes_fit_the_device,
+                  test_plan_shapes_for_runs_of_any_length,
+                  test_one_move_apart_is_left_to_the_driver,
                   test_plan_changes_nothing_until_it_is_queued,
                   test_plan_of_an_empty_launch_draws_only_to_end)));
     return suite_main(suite);

@@ -15,7 +15,10 @@
 #include "base/bits.h"
 
 #define UNIT_LOG2 7
-#define BLOCK_OVERHEAD 9216 /* of shared memory, beside the tiles */
+/* Of shared memory, beside the tiles: the kernel's own, and the driver's. */
+#define BULK_OVERHEAD 8192
+#define ANY_OVERHEAD 1280
+#define LONG_RUN (4 * CUAI_MIB)
 #define MAX_UNITS (UINT32_C(1) << 31)
 
 /* ---- Scratch and staging ----------------------------------------------- */
@@ -79,20 +82,27 @@ bool cuai_slide_kernel_runs(const cuai_slide_device_t *device, uint32_t kernel)
     return device->capability >= cuai_slide_texts[kernel].capability;
 }
 
+/* As measured on an H200. A few long runs are best read far ahead. Many short
+ * ones take time to look up, which more blocks share; a unit is no more than
+ * half of one, so that little of a tile stays empty. */
 static cuai_slide_shape_t bulk_shape(const cuai_slide_device_t *device,
                                      uint64_t mean)
 {
-    (void)mean;
-    cuai_slide_shape_t shape = {
-        .kernel = CUAI_SLIDE_BULK,
-        .unit_log2 = 10,
-        .tile_bytes = 32768,
-        .stages = 3,
-    };
+    cuai_slide_shape_t shape = {.kernel = CUAI_SLIDE_BULK, .unit_log2 = 10};
+    if (mean >= LONG_RUN &&
+        device->shared_bytes_per_block >= 4 * 24576 + BULK_OVERHEAD) {
+        shape.stages = 4;
+        shape.tile_bytes = 24576;
+    } else {
+        while (shape.unit_log2 > UNIT_LOG2 && mean >> shape.unit_log2 < 2)
+            shape.unit_log2--;
+        shape.stages = 2;
+        shape.tile_bytes = 32u << shape.unit_log2;
+    }
     shape.block = 32 * (1 + shape.stages);
     shape.blocks_per_multiprocessor =
         device->shared_bytes_per_multiprocessor /
-        (shape.tile_bytes * shape.stages + BLOCK_OVERHEAD);
+        (shape.tile_bytes * shape.stages + BULK_OVERHEAD);
     return shape;
 }
 
@@ -101,13 +111,22 @@ static cuai_slide_shape_t any_shape(const cuai_slide_device_t *device)
     cuai_slide_shape_t shape = {
         .kernel = CUAI_SLIDE_ANY,
         .unit_log2 = UNIT_LOG2,
-        .tile_bytes = 32768,
+        .tile_bytes = 16384,
         .stages = 1,
         .block = 256,
     };
+    uint32_t by_threads = device->threads_per_multiprocessor / shape.block;
+    uint32_t by_room = device->shared_bytes_per_multiprocessor /
+                       (shape.tile_bytes + ANY_OVERHEAD);
     shape.blocks_per_multiprocessor =
-        device->shared_bytes_per_multiprocessor / (shape.tile_bytes + 1024);
+        by_threads < by_room ? by_threads : by_room;
     return shape;
+}
+
+uint32_t cuai_slide_shared_bytes(const cuai_slide_device_t *device)
+{
+    cuai_slide_shape_t shape = bulk_shape(device, LONG_RUN);
+    return shape.tile_bytes * shape.stages;
 }
 
 static cuai_slide_shape_t choose_shape(const cuai_slide_device_t *device,
@@ -116,12 +135,6 @@ static cuai_slide_shape_t choose_shape(const cuai_slide_device_t *device,
     if (alignment % 16 == 0 && cuai_slide_kernel_runs(device, CUAI_SLIDE_BULK))
         return bulk_shape(device, mean);
     return any_shape(device);
-}
-
-uint32_t cuai_slide_shared_bytes(const cuai_slide_device_t *device)
-{
-    cuai_slide_shape_t shape = bulk_shape(device, 0);
-    return shape.tile_bytes * shape.stages;
 }
 
 /* ---- Orders of runs ---------------------------------------------------- */
@@ -485,6 +498,15 @@ size_t cuai_slide_plan(const cuai_slide_t *slide,
     place_table(slide, &draft, launch);
     cut(slide, shape, launch);
     return taken;
+}
+
+bool cuai_slide_prefers_copy(const cuarena_relocation_t *list, size_t count)
+{
+    if (count != 1)
+        return false;
+    uint64_t from = (uint64_t)(uintptr_t)list->from;
+    uint64_t to = (uint64_t)(uintptr_t)list->to;
+    return (from < to ? to - from : from - to) >= list->bytes;
 }
 
 void cuai_slide_queued(cuai_slide_t *slide, const cuai_slide_launch_t *launch)
