@@ -651,12 +651,16 @@ END_TEST
 
 START_TEST(memories_without_streams_say_so)
 {
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    config.memory = CUARENA_MEMORY_NONE;
-    config.pool = (cuarena_amount_t){.value = POOL};
-    cuarena_t *arena = NULL;
-    expect_ok(cuarena_create(&config, &arena));
+    rig_t rig;
+    rig_prepare(&rig, POOL, false);
+    cuarena_memory_ops_t *ops = &rig.sim.ops;
+    ops->identify = NULL;
+    ops->mark = NULL;
+    ops->query = NULL;
+    ops->wait = NULL;
+    ops->unmark = NULL;
+    rig_create(&rig);
+    cuarena_t *arena = rig.arena;
     void *p = NULL;
     void *q = NULL;
     expect_ok(cuarena_alloc(arena, 256, &p));
@@ -673,7 +677,7 @@ START_TEST(memories_without_streams_say_so)
     expect_ok(cuarena_alloc_on(arena, 256, CUARENA_NO_STREAM, NULL, &q));
     expect_ok(cuarena_free_on(arena, q, CUARENA_NO_STREAM));
     expect_ok(cuarena_free(arena, p));
-    expect_ok(cuarena_destroy(&arena));
+    rig_close(&rig);
 }
 END_TEST
 
