@@ -59,10 +59,14 @@ static const cuda_test_t *driver(void)
     return cuda_test();
 }
 
+/* The copy returns when the driver has taken the bytes over, which may be
+ * before they have arrived. */
 static void write_device(void *to, const void *from, uint64_t bytes)
 {
-    if (bytes != 0)
-        expect_cu(driver()->cuMemcpyHtoD(cu_pointer(to), from, bytes));
+    if (bytes == 0)
+        return;
+    expect_cu(driver()->cuMemcpyHtoD(cu_pointer(to), from, bytes));
+    expect_cu(cuda_test()->cuStreamSynchronize(NULL));
 }
 
 static void read_device(void *to, const void *from, uint64_t bytes)
