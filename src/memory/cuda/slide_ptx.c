@@ -1,8 +1,7 @@
 /*
  * Made by scripts/rebuild-slide; not to be edited. For drivers from CUDA 12.0
- * on: the instructions are those of PTX ISA 6.3 and 8.0.
- *
- * Source: sha256 482324f07d3dba35fdc83a6af748039f3fd95f8e8b8922de7b1a21c5260ea972
+ * on: the instructions are those of PTX ISA 6.3 and 8.0. The source's hash:
+ * sha256 dd973dcb8e7cec4d6b83d0b0fe6ffbdafdd5164e646cce76b1a3caed02d3b47e
  */
 #include "memory/cuda/slide.h"
 
