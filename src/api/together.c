@@ -33,7 +33,7 @@ static const rule_t rules[] = {
     {"portable", OF(PINNED), "memory=pinned"},
     {"device_only",
      OF(PAGEABLE) | OF(MANAGED) | OF(PINNED) | OF(BYTES) | OF(CUSTOM),
-     "memory=pageable, managed, pinned, or bytes or functions of the caller"},
+     "memory=pageable, managed, pinned, bytes, or custom"},
 };
 
 /* Properties: "try" is legal everywhere. */
