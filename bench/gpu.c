@@ -122,7 +122,8 @@ static void tell_driver(void)
     must(cuarena_driver_info(&info));
     const char *release = getenv("CUARENA_BENCH_DRIVER");
     read_line("/proc/driver/nvidia/version", "NVRM version", line, sizeof line);
-    release = release != NULL ? release : line;
+    if (release == NULL || *release == '\0')
+        release = line;
     printf("# driver %s, CUDA %" PRId32 ".%" PRId32 "\n", release,
            info.version / 1000, info.version % 1000 / 10);
     record_text("driver", release);
