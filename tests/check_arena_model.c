@@ -2,12 +2,28 @@
  * Anything at all, against a model: a seeded stream of calls on every kind of
  * arena, whose contents and statistics are compared with what a simple table
  * of blocks says. CUARENA_TEST_SEED repeats a run.
+ *
+ * With CUARENA_TEST_CUDA it is another program, of the kinds whose memory a
+ * driver gives.
  */
 #include "arena_support.h"
 
 #include <string.h>
 
+#if defined(CUARENA_TEST_CUDA)
+#include "support/cuda_kinds.h"
+#define KINDS cuda_kinds
+#define KIND_ROWS CUDA_KIND_COUNT
+#define POOL MIB(16)
+#define SIZE_BITS 20
+#define STEPS scale_pick(300, 800, 20000)
+#else
+#define KINDS arena_kinds
+#define KIND_ROWS ARENA_KIND_COUNT
 #define POOL KIB(512)
+#define SIZE_BITS 17
+#define STEPS scale_pick(1500, 5000, 100000)
+#endif
 #define SLOTS 48
 
 /* What a test knows of a block: which seed painted how many bytes. */
@@ -65,7 +81,7 @@ static void check_all(model_t *m)
 
 static uint64_t random_size(model_t *m)
 {
-    uint64_t shift = random_below(&m->random, 17);
+    uint64_t shift = random_below(&m->random, SIZE_BITS);
     return random_below(&m->random, UINT64_C(2) << shift);
 }
 
@@ -244,7 +260,7 @@ static void model_open(model_t *m, int row)
 {
     memset(m, 0, sizeof *m);
     m->random.state = scale_seed("model") + (uint64_t)row;
-    fixture_prepare(&m->f, &arena_kinds[row / VARIANT_COUNT], POOL);
+    fixture_prepare(&m->f, &KINDS[row / VARIANT_COUNT], POOL);
     variants[row % VARIANT_COUNT](&m->f);
     fixture_create(&m->f);
     expect_ok(cuarena_set_relocation_callback(m->f.arena, hear_relocations,
@@ -255,7 +271,7 @@ START_TEST(test_anything_agrees_with_a_model)
 {
     static model_t m;
     model_open(&m, _i);
-    uint64_t steps = scale_pick(1500, 5000, 100000);
+    uint64_t steps = STEPS;
     for (uint64_t i = 0; i < steps; i++) {
         play_once(&m);
         expect_sound(&m.f);
@@ -274,6 +290,10 @@ int main(void)
     Suite *suite = suite_create("model");
     tcase_add_loop_test(new_case(suite, "every kind and variant"),
                         test_anything_agrees_with_a_model, 0,
-                        ARENA_KIND_COUNT * VARIANT_COUNT);
+                        KIND_ROWS * VARIANT_COUNT);
+#if defined(CUARENA_TEST_CUDA)
+    return cuda_kinds_main(suite);
+#else
     return suite_main(suite);
+#endif
 }

@@ -436,6 +436,75 @@ START_TEST(test_fork_while_another_thread_opens)
 }
 END_TEST
 
+static const char *const fork_options[] = {
+    "memory=device,backing=vmm,pool=64MiB",
+    "memory=device,backing=malloc,pool=64MiB",
+    "memory=device,backing=async,pool=64MiB",
+    "memory=device,preset=grow",
+    "memory=managed,pool=64MiB",
+    "memory=pinned,pool=64MiB",
+};
+
+static cuarena_t *arena;
+static cuarena_block_t blocks[4];
+
+static bool is_ok_or_no_device(cuarena_status_t status)
+{
+    return status == CUARENA_OK || status == CUARENA_NO_DEVICE ||
+           status == CUARENA_LOST;
+}
+
+/* Frees and destroy succeed, whatever else; and the driver is not called, nor
+ * memory touched that the child does not have. */
+static int child_with_an_arena(void)
+{
+    cuarena_config_t config;
+    cuarena_t *another = NULL;
+    void *pointer = NULL;
+    uint64_t calls =
+        cuda_control() != NULL ? cuda_control()->standin_calls(NULL) : 0;
+    cuarena_config_init(&config);
+    config.memory = CUARENA_MEMORY_DEVICE;
+    if (cuarena_block_free(arena, blocks[0]) != CUARENA_OK)
+        return 1;
+    if (!is_ok_or_no_device(cuarena_compact(arena, NULL, NULL, NULL, NULL)))
+        return 2;
+    if (!is_ok_or_no_device(cuarena_alloc(arena, 4096, &pointer)))
+        return 3;
+    if (cuarena_alloc(arena, UINT64_C(1) << 30, &pointer) == CUARENA_OK)
+        return 4;
+    if (!is_ok_or_no_device(cuarena_trim(arena, 0, NULL)))
+        return 5;
+    if (cuarena_create(&config, &another) != CUARENA_NO_DEVICE)
+        return 6;
+    if (cuarena_destroy_forced(&arena) != CUARENA_OK || arena != NULL)
+        return 7;
+    return cuda_control() != NULL &&
+                   cuda_control()->standin_calls(NULL) != calls
+               ? 8
+               : 0;
+}
+
+/* The parent's arena is none the wiser. */
+START_TEST(test_fork_with_an_arena)
+{
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, fork_options[_i]));
+    expect_ok(cuarena_create(&config, &arena));
+    for (int i = 0; i < 4; i++)
+        expect_ok(cuarena_block_alloc(arena, 100000, &blocks[i]));
+    ck_assert_int_eq(status_of_child(child_with_an_arena), 0);
+    for (int i = 0; i < 4; i += 2)
+        expect_ok(cuarena_block_free(arena, blocks[i]));
+    expect_ok(cuarena_compact(arena, NULL, NULL, NULL, NULL));
+    expect_ok(cuarena_trim(arena, 0, NULL));
+    for (int i = 1; i < 4; i += 2)
+        expect_ok(cuarena_block_free(arena, blocks[i]));
+    expect_ok(cuarena_destroy(&arena));
+}
+END_TEST
+
 /* ---- The end ----------------------------------------------------------- */
 
 static uint64_t calls_at_exit;
@@ -506,12 +575,14 @@ int main(void)
                   test_stream_without_a_driver, test_info_of_no_size));
     add_loop(none, test_arenas_without_a_driver_say_why, 0,
              COUNT(device_memories));
-    if (kind != CUDA_KIND_NONE)
-        (void)suite_add_list(suite, "any",
-                             TEST_LIST(test_devices_are_described,
-                                       test_host_memory_opens_nothing,
-                                       test_fork_after_opening,
-                                       test_fork_before_opening));
+    if (kind != CUDA_KIND_NONE) {
+        TCase *any = suite_add_list(suite, "any",
+                                    TEST_LIST(test_devices_are_described,
+                                              test_host_memory_opens_nothing,
+                                              test_fork_after_opening,
+                                              test_fork_before_opening));
+        add_loop(any, test_fork_with_an_arena, 0, COUNT(fork_options));
+    }
     if (kind == CUDA_KIND_STANDIN)
         add_standin_tests(suite);
     return cuda_test_result(kind, suite_main(suite));

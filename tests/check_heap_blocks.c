@@ -44,11 +44,22 @@ END_TEST
 
 START_TEST(test_alloc_best_takes_the_exact_range)
 {
-    map_open(&map, "-9 a1 -3 b1 -5 c1 -4");
+    map_open(&map, "-9 a1 -3 b1 -5 c1 -2");
     expect_ok(map_alloc(&map, 'd', 3));
-    expect_map(&map, "-9 a1 d3 b1 -5 c1 -4");
+    expect_map(&map, "-9 a1 d3 b1 -5 c1 -2");
     expect_ok(map_alloc(&map, 'e', 5));
-    expect_map(&map, "-9 a1 d3 b1 e5 c1 -4");
+    expect_map(&map, "-9 a1 d3 b1 e5 c1 -2");
+}
+END_TEST
+
+/* 4 and 5 granules are of one class, of which one range is looked at. */
+START_TEST(test_alloc_best_goes_up_a_class_when_the_first_range_is_too_small)
+{
+    map_open(&map, "-6 a1 -5 b1 -4");
+    expect_ok(map_alloc(&map, 'c', 4));
+    expect_ok(map_free(&map, 'c'));
+    expect_ok(map_alloc(&map, 'd', 5));
+    expect_map(&map, "d5 -1 a1 -5 b1 -4");
 }
 END_TEST
 
@@ -907,27 +918,29 @@ static void add(Suite *suite, const char *name, const TTest *const *tests)
 static void add_allocation(Suite *suite)
 {
     add(suite, "allocation",
-        TEST_LIST(test_alloc_exact_fit_leaves_no_range,
-                  test_alloc_one_granule_short_fails,
-                  test_alloc_best_cuts_from_the_low_end,
-                  test_alloc_best_takes_the_exact_range,
-                  test_alloc_out_of_memory_and_fragmented_are_told_apart,
-                  test_alloc_rounds_up_to_the_granule, test_alloc_size_0_is_bad,
-                  test_alloc_huge_sizes_are_out_of_memory,
-                  test_alloc_more_than_any_segment_can_have_is_out_of_memory,
-                  test_alloc_alignment_not_a_power_of_two_is_bad,
-                  test_alloc_alignment_up_to_the_granule_is_the_granule,
-                  test_alloc_alignment_above_granule_leaves_front_range,
-                  test_alloc_alignment_that_the_range_begins_with,
-                  test_alloc_aligned_fits_exactly_behind_the_front,
-                  test_alloc_aligned_fits_in_the_smaller_range_only,
-                  test_alloc_alignment_that_nothing_has_is_fragmented,
-                  test_alloc_finds_the_one_aligned_range_among_many,
-                  test_alloc_finds_the_one_large_range_of_a_crowded_class,
-                  test_alloc_keeps_tag_flags_and_pins,
-                  test_alloc_unknown_flags_or_zeros_that_are_not_are_bad,
-                  test_alloc_unknown_lane_is_bad, test_alloc_null_is_bad,
-                  test_alloc_each_granule_serves_its_own_sizes));
+        TEST_LIST(
+            test_alloc_exact_fit_leaves_no_range,
+            test_alloc_one_granule_short_fails,
+            test_alloc_best_cuts_from_the_low_end,
+            test_alloc_best_takes_the_exact_range,
+            test_alloc_best_goes_up_a_class_when_the_first_range_is_too_small,
+            test_alloc_out_of_memory_and_fragmented_are_told_apart,
+            test_alloc_rounds_up_to_the_granule, test_alloc_size_0_is_bad,
+            test_alloc_huge_sizes_are_out_of_memory,
+            test_alloc_more_than_any_segment_can_have_is_out_of_memory,
+            test_alloc_alignment_not_a_power_of_two_is_bad,
+            test_alloc_alignment_up_to_the_granule_is_the_granule,
+            test_alloc_alignment_above_granule_leaves_front_range,
+            test_alloc_alignment_that_the_range_begins_with,
+            test_alloc_aligned_fits_exactly_behind_the_front,
+            test_alloc_aligned_fits_in_the_smaller_range_only,
+            test_alloc_alignment_that_nothing_has_is_fragmented,
+            test_alloc_finds_the_one_aligned_range_among_many,
+            test_alloc_finds_the_one_large_range_of_a_crowded_class,
+            test_alloc_keeps_tag_flags_and_pins,
+            test_alloc_unknown_flags_or_zeros_that_are_not_are_bad,
+            test_alloc_unknown_lane_is_bad, test_alloc_null_is_bad,
+            test_alloc_each_granule_serves_its_own_sizes));
 }
 
 static void add_max_blocks(Suite *suite)

@@ -4,6 +4,7 @@
  * arena makes.
  */
 #include "support/heap_map.h"
+#include "support/random.h"
 
 #include "heap/heap.h"
 
@@ -19,6 +20,12 @@ static void close_map(void)
 static cuai_record_t *record_of(char tag)
 {
     return &map.heap->records[map_id(&map, tag) & CUAI_SLOT_MASK];
+}
+
+/* Nothing free follows it in what open_damaged makes. */
+static cuai_record_t *first_head(void)
+{
+    return &map.heap->records[map.heap->segments[0].head];
 }
 
 /* ---- Damage ------------------------------------------------------------- */
@@ -86,6 +93,11 @@ DAMAGE(range_held, record_of('a')->key |= CUAI_LANE_HELD)
 DAMAGE(range_none, record_of('a')->key = 0)
 DAMAGE(range_appears, record_of('b')->key = cuai_range_key(512, 0))
 DAMAGE(range_list, record_of('d')->list ^= 1)
+DAMAGE(unlisted_list, first_head()->list ^= 1)
+DAMAGE(unlisted_up, first_head()->up = 1)
+DAMAGE(unlisted_down, first_head()->down = 1)
+DAMAGE(spare_list, map.heap->records[map.heap->spare].list ^= 1)
+DAMAGE(spare_up, map.heap->records[map.heap->spare].up = 1)
 DAMAGE(range_up, record_of('a')->up = 1)
 DAMAGE(range_down_ring, record_of('a')->down = map_id(&map, 'a') & 0xffff)
 DAMAGE(range_down_wild, record_of('a')->down = WILD)
@@ -148,6 +160,11 @@ static const damage_t damages[] = {
     NAMED(range_none),
     NAMED(range_appears),
     NAMED(range_list),
+    NAMED(unlisted_list),
+    NAMED(unlisted_up),
+    NAMED(unlisted_down),
+    NAMED(spare_list),
+    NAMED(spare_up),
     NAMED(range_up),
     NAMED(range_down_ring),
     NAMED(range_down_wild),
@@ -192,6 +209,35 @@ START_TEST(test_validate_cuts_its_text_to_what_there_is)
     ck_assert_str_eq(text + 8, "890");
     expect_status(cuarena_heap_validate(map.heap, NULL, 0), CUARENA_CORRUPT);
     map.heap->live_bytes--;
+}
+END_TEST
+
+/* ---- Sets of zones ------------------------------------------------------ */
+
+/* What both ways of comparing all tops at once are to give. */
+static cuai_zones_t zones_one_by_one(const cuai_index_t *index, uint32_t class)
+{
+    cuai_zones_t zones = 0;
+    for (uint32_t zone = 0; zone < CUAI_ZONES; zone++)
+        if (cuai_index_top(index, zone) >= class)
+            zones |= UINT32_C(1) << zone;
+    return zones;
+}
+
+START_TEST(test_zones_are_those_with_a_top_from_the_class_on)
+{
+    random_state_t random = {.state = 5};
+    for (int round = 0; round < 200; round++) {
+        cuai_index_t index = {.ranges = 0};
+        for (uint32_t zone = 0; zone < CUAI_ZONES; zone++)
+            cuai_index_set_top(&index, zone,
+                               random_below(&random, CUAI_CLASSES));
+        for (uint32_t class = 1; class <= CUAI_CLASSES; class ++) {
+            cuai_zones_t expected = zones_one_by_one(&index, class);
+            expect_u64(cuai_zones_from(&index, class), expected);
+            expect_u64(cuai_zones_from_words(&index, class), expected);
+        }
+    }
 }
 END_TEST
 
@@ -523,6 +569,12 @@ static void add_damage(Suite *suite)
     add(suite, "text", TEST_LIST(test_validate_cuts_its_text_to_what_there_is));
 }
 
+static void add_zones(Suite *suite)
+{
+    add(suite, "zones",
+        TEST_LIST(test_zones_are_those_with_a_top_from_the_class_on));
+}
+
 static void add_generations(Suite *suite)
 {
     add(suite, "generations",
@@ -568,6 +620,7 @@ int main(void)
 {
     Suite *suite = suite_create("heap inside");
     add_damage(suite);
+    add_zones(suite);
     add_generations(suite);
     add_look_up(suite);
     add_empty(suite);

@@ -55,7 +55,7 @@ START_TEST(test_config_init_gives_the_documented_defaults)
     expect_u64(config.handle_bytes, 0);
     ck_assert_int_eq(config.mapped, 1);
     ck_assert_int_eq(config.write_combined, 0);
-    ck_assert_int_eq(config.portable, 0);
+    ck_assert_int_eq(config.portable, 1);
     ck_assert_int_eq(config.device_only, 0);
     ck_assert_int_eq(config.marker, CUARENA_MARKER_LATE);
     ck_assert_int_eq(config.bytes_kind, CUARENA_BYTES_HOST);
@@ -133,7 +133,7 @@ static const char *const accepted_values[][3] = {
     {"handle", "64GiB", NULL},
     {"mapped", "0", NULL},
     {"write_combined", "1", NULL},
-    {"portable", "1", NULL},
+    {"portable", "0", NULL},
     {"device_only", "1", NULL},
     {"marker", "eager", NULL},
     {"name", "", NULL},
@@ -582,7 +582,7 @@ static const together_case_t together[] = {
     {"memory=managed,write_combined=1",
      CUARENA_BAD_ARGUMENT,
      {"write_combined", "memory=pinned"}},
-    {"memory=pageable,portable=1",
+    {"memory=pageable,portable=0",
      CUARENA_BAD_ARGUMENT,
      {"portable", "memory=pinned"}},
     {"memory=device,device_only=1",

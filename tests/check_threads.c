@@ -2,6 +2,9 @@
  * Several threads in one arena: each checks the contents of its own blocks
  * while others compact, trim, resize the pool and look. Meant for
  * ThreadSanitizer. What a thread finds wrong it keeps; the main thread tells.
+ *
+ * With CUARENA_TEST_CUDA it is another program, of the kinds whose memory a
+ * driver gives.
  */
 #include "arena_support.h"
 
@@ -10,12 +13,24 @@
 #include <stdio.h>
 #include <string.h>
 
-#define POOL MIB(2)
 #define WORKERS 4
 #define SLOTS 16
 
-/* The kinds whose contents can be looked at. */
+/* The kinds whose contents can be looked at, and one whose pool changes. */
+#if defined(CUARENA_TEST_CUDA)
+#include "support/cuda_kinds.h"
+#define KINDS cuda_kinds
+#define POOL MIB(8)
+#define RESIZED (&cuda_kinds[CUDA_POOL_VMM])
+static const int readable_kinds[] = {
+    CUDA_POOL_VMM, CUDA_POOL_MALLOC, CUDA_POOL_MANAGED, CUDA_POOL_BYTES,
+    CUDA_GROW_VMM, CUDA_GROW_ASYNC,  CUDA_GROW_PINNED};
+#else
+#define KINDS arena_kinds
+#define POOL MIB(2)
+#define RESIZED KIND_CUSTOM_POOL
 static const int readable_kinds[] = {0, 2, 3, 4, 6, 7};
+#endif
 
 /* ---- What threads keep ----------------------------------------------------
  */
@@ -28,6 +43,7 @@ typedef struct slot {
 
 typedef struct worker {
     cuarena_t *arena;
+    const fixture_t *f;
     uint64_t rounds;
     random_state_t random;
     uint64_t seed;
@@ -66,7 +82,13 @@ static void must(worker_t *w, const char *what, cuarena_status_t status)
 
 static void check_contents(worker_t *w, const slot_t *slot, const void *address)
 {
-    if (painted_until(address, slot->bytes, slot->seed) != slot->bytes)
+    static _Thread_local char copy[KIB(48)];
+    const void *seen = address;
+    if (w->f->kind->traits & KIND_DEVICE) {
+        arena_reach->read(copy, address, slot->bytes);
+        seen = copy;
+    }
+    if (painted_until(seen, slot->bytes, slot->seed) != slot->bytes)
         complain(w, "contents differ", CUARENA_OK);
 }
 
@@ -80,7 +102,7 @@ static void look_at(worker_t *w, slot_t *slot, int fresh)
         check_contents(w, slot, address);
     slot->seed = ++w->seed;
     if (address != NULL)
-        paint_bytes(address, slot->bytes, slot->seed);
+        paint(w->f, address, slot->bytes, slot->seed);
     if (slot->pointer == NULL)
         must(w, "unpin", cuarena_block_unpin(w->arena, slot->block));
 }
@@ -226,6 +248,7 @@ static void hire(crew_t *crew, fixture_t *f, void *(*job)(void *))
     worker_t *w = &crew->workers[crew->count];
     memset(w, 0, sizeof *w);
     w->arena = f->arena;
+    w->f = f;
     w->rounds = scale_pick(500, 3000, 200000);
     w->random.state = 20261120 + crew->count;
     w->seed = crew->count << 32;
@@ -247,7 +270,7 @@ START_TEST(test_threads_share_an_arena)
 {
     fixture_t f;
     crew_t crew = {.count = 0};
-    fixture_open(&f, &arena_kinds[readable_kinds[_i]], POOL);
+    fixture_open(&f, &KINDS[readable_kinds[_i]], POOL);
     atomic_store(&stopping, 0);
     for (size_t i = 0; i < WORKERS; i++)
         hire(&crew, &f, work);
@@ -266,7 +289,7 @@ START_TEST(test_threads_work_while_the_pool_is_resized)
 {
     fixture_t f;
     crew_t crew = {.count = 0};
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_open(&f, RESIZED, POOL);
     atomic_store(&stopping, 0);
     for (size_t i = 0; i < WORKERS; i++)
         hire(&crew, &f, work);
@@ -288,7 +311,7 @@ START_TEST(test_compactions_of_two_threads_take_turns)
 {
     fixture_t f;
     crew_t crew = {.count = 0};
-    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    fixture_open(&f, RESIZED, POOL);
     atomic_store(&stopping, 0);
     hire(&crew, &f, work);
     hire(&crew, &f, keep_compacting);
@@ -299,6 +322,8 @@ START_TEST(test_compactions_of_two_threads_take_turns)
     fixture_close(&f);
 }
 END_TEST
+
+#if !defined(CUARENA_TEST_CUDA)
 
 /* ---- In the middle of a move
  * --------------------------------------------------------- */
@@ -446,20 +471,39 @@ START_TEST(test_resize_of_a_moving_block_waits)
 }
 END_TEST
 
-int main(void)
+#endif
+
+static void add_shared(Suite *suite)
 {
-    Suite *suite = suite_create("threads");
     TCase *tcase = new_case(suite, "every readable kind");
     tcase_add_loop_test(tcase, test_threads_share_an_arena, 0,
                         COUNT_OF(readable_kinds));
-    tcase = suite_add_list(
-        suite, "at once",
-        TEST_LIST(test_threads_work_while_the_pool_is_resized,
-                  test_compactions_of_two_threads_take_turns,
-                  test_free_of_a_moving_block_ends_it_after_the_move,
+    tcase =
+        suite_add_list(suite, "at once",
+                       TEST_LIST(test_threads_work_while_the_pool_is_resized,
+                                 test_compactions_of_two_threads_take_turns));
+    tcase_set_timeout(tcase, (double)scale_pick(60, 60, 900));
+}
+
+#if defined(CUARENA_TEST_CUDA)
+int main(void)
+{
+    Suite *suite = suite_create("threads on devices");
+    add_shared(suite);
+    return cuda_kinds_main(suite);
+}
+#else
+int main(void)
+{
+    Suite *suite = suite_create("threads");
+    add_shared(suite);
+    TCase *tcase = suite_add_list(
+        suite, "in the middle",
+        TEST_LIST(test_free_of_a_moving_block_ends_it_after_the_move,
                   test_info_of_a_moving_block_says_so,
                   test_pin_of_a_moving_block_waits_for_its_new_address,
                   test_resize_of_a_moving_block_waits));
     tcase_set_timeout(tcase, (double)scale_pick(60, 60, 900));
     return suite_main(suite);
 }
+#endif

@@ -183,7 +183,8 @@ CUARENA_API cuarena_status_t cuarena_destroy_forced(cuarena_t **arena);
 /*
  * Ends every block, pointer and id at once, in both regions; keeps memory,
  * sizes, tags, limits. BUSY while pins taken by cuarena_block_pin exist.
- * Peaks stay (cuarena_reset_peaks). Cost: the live blocks.
+ * Peaks stay (cuarena_reset_peaks). Nothing may use the blocks any more; what
+ * was freed on streams is waited for. Cost: the live blocks.
  */
 CUARENA_API cuarena_status_t cuarena_reset(cuarena_t *arena);
 /*
@@ -191,8 +192,9 @@ CUARENA_API cuarena_status_t cuarena_reset(cuarena_t *arena);
  * place where the memory can. Otherwise, or if blocks stand in the part that
  * goes, blocks without pins move (reported to the relocation callback) and
  * pinned ones make it BUSY. BAD_ARGUMENT below the stable region's size;
- * UNSUPPORTED for a caller's own bytes. A failed call changed nothing.
- * Cost: the bytes moved.
+ * UNSUPPORTED for a caller's own bytes. A failed call changed nothing. Waits
+ * for what was freed on streams if the pool gets smaller, and for all work on
+ * its bytes if they move. Cost: the bytes moved.
  */
 CUARENA_API cuarena_status_t cuarena_resize_pool(cuarena_t *arena,
                                                  uint64_t bytes);
@@ -271,7 +273,7 @@ CUARENA_API cuarena_status_t cuarena_size_of(cuarena_t *arena,
  * relocation callback tells the new address. STALE; BAD_ARGUMENT if it was
  * ended already, or the block is stable. */
 CUARENA_API cuarena_status_t cuarena_unpin(cuarena_t *arena, void *pointer);
-/* Takes it again. BUSY while it moves. */
+/* Takes it again. Waits for a move under way. */
 CUARENA_API cuarena_status_t cuarena_pin(cuarena_t *arena, void *pointer);
 
 /* ---- Blocks: named by ids that survive moves --------------------------- */

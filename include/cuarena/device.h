@@ -1,6 +1,36 @@
 /*
  * Arenas on devices: what their memory has become, and sharing it with other
  * processes.
+ *
+ * The memories that a driver gives, and what it does meanwhile
+ *   device, vmm      Addresses set aside; handles of one size mapped into them,
+ *                    as many as are needed, taken back from the end and from
+ *                    the middle. Neither taking nor giving back waits for work
+ *                    of the device.
+ *   device, malloc   One driver allocation a segment. Giving back waits until
+ *                    the kernels that run on the device have ended: the driver
+ *                    does.
+ *   device, async    One stream-ordered allocation a segment, from the device's
+ *                    default pool, which keeps what it is given back as long as
+ *                    its threshold says. Taking waits for a stream of the
+ *                    arena's own.
+ *   managed          One allocation a segment; never more in all arenas than
+ *                    the device has, and never more at once than it has free.
+ *                    Giving back waits as malloc does. The device moves and
+ *                    zeroes the bytes.
+ *   pinned           One allocation a segment. Giving back may wait. The CPU
+ *                    moves and zeroes the bytes, after it has waited for the
+ *                    stream that was named; write-combined bytes, which it
+ *                    reads too slowly, the device moves.
+ * Memory that is not vmm has no holes and does not grow in place: trim gives
+ * back whole segments, and a pool's resize moves all of it. Beside its bytes an
+ * arena of a device takes about 1 MiB to move blocks with, or 4 MiB where no
+ * kernel can, when it is created; these count nowhere.
+ *
+ * A driver error after which nothing works any more, such as a kernel's illegal
+ * access, loses the arena (LOST). After a fork the child's calls of the driver
+ * say NO_DEVICE, frees and destroy forget. Nothing is taken down when the
+ * process ends.
  */
 #ifndef CUARENA_DEVICE_H
 #define CUARENA_DEVICE_H

@@ -8,9 +8,9 @@
  * Rules for every function of the table
  *   - It is called with no lock held, from any thread, but never twice at once
  *     for the same segment.
- *   - Sizes and offsets are multiples of `grain_bytes`, except in `relocate`,
- *     `zero_bytes` and `export_range`, where they are multiples of the arena's
- *     granule.
+ *   - Sizes and offsets are multiples of `grain_bytes`; of a segment for a
+ *     dedicated block, of `least_bytes`; in `relocate`, `zero_bytes` and
+ *     `export_range`, of the arena's granule.
  *   - It returns a cuarena_status_t: OUT_OF_MEMORY when there is no more to be
  *     had, DRIVER for any other refusal, LOST if nothing will work any more. A
  *     failing function changed nothing. give_back, shrink and punch must not
@@ -105,6 +105,10 @@ typedef struct cuarena_memory_ops {
     uint64_t grain_bytes; /* power of two: what segments are multiples of */
     uint64_t alignment;   /* power of two: what every address it gives is a
                            * multiple of; at least the arena's granule */
+    uint64_t least_bytes; /* power of two from the granule to grain_bytes:
+                           * what a segment may be a multiple of that keeps
+                           * its length, with a dedicated block; 0: as
+                           * grain_bytes */
 
     /* How many bytes could be had now (at most, as far as known); for sizes
      * given as a percentage or "auto". NULL: such sizes are BAD_ARGUMENT. */

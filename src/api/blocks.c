@@ -24,7 +24,7 @@ cuai_block_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
     cuai_call_t call;
     cuai_found_t found;
     cuai_call_begin(&call, arena);
-    status = cuai_want_on(arena, stream, &want);
+    status = cuai_want_on(&call, stream, &want);
     if (status == CUARENA_OK)
         status = cuai_obtain(&call, &want, &found);
     if (status == CUARENA_OK)
@@ -81,12 +81,11 @@ CUAI_NOINLINE cuarena_status_t cuai_block_free(cuarena_t *arena,
         return CUARENA_OK;
     cuai_call_t call;
     cuai_call_begin(&call, arena);
-    uint32_t number = 0;
-    cuarena_status_t status = cuai_stream_find(arena, stream, &number);
+    cuarena_status_t status = cuai_call_on(&call, stream);
     cuai_found_t found = cuai_find_block(arena, block);
     if (status == CUARENA_OK)
         status = found.heap == NULL ? cuai_no_block(block)
-                                    : cuai_release(&call, found, number);
+                                    : cuai_release(&call, found, call.stream);
     return cuai_call_end(&call, status);
 }
 
@@ -120,15 +119,14 @@ cuarena_status_t cuai_block_resize(cuarena_t *arena, cuarena_block_t block,
         return cuai_null("arena");
     cuai_call_t call;
     cuai_call_begin(&call, arena);
-    uint32_t number = 0;
     cuarena_status_t status = cuai_call_check(arena);
     if (status == CUARENA_OK)
-        status = cuai_stream_find(arena, stream, &number);
+        status = cuai_call_on(&call, stream);
     cuai_found_t found;
     if (!cuai_settle_block(arena, block, &found))
         return cuai_call_end(&call, cuai_no_block(block));
     if (status == CUARENA_OK)
-        status = cuai_resize_block(&call, found, bytes, number);
+        status = cuai_resize_block(&call, found, bytes, call.stream);
     return cuai_call_end(&call, status);
 }
 
@@ -147,11 +145,9 @@ static cuarena_status_t take_pin(cuarena_t *arena, cuarena_block_t block,
     cuai_found_t found;
     cuarena_status_t status = cuai_call_check(arena);
     if (status == CUARENA_OK)
-        status = cuai_see_moves(arena, stream);
+        status = cuai_settle_behind(arena, block, stream, &found);
     if (status != CUARENA_OK)
         return status;
-    if (!cuai_settle_block(arena, block, &found))
-        return cuai_no_block(block);
     cuai_record_t *r = cuai_found_record(found);
     if (r->pins == CUARENA_HEAP_MAX_PINS)
         return cuai_fail(CUARENA_BUSY, "block %#llx has %u pins, the most",
@@ -174,6 +170,7 @@ cuarena_status_t cuai_block_pin(cuarena_t *arena, cuarena_block_t block,
     cuarena_status_t status = cuai_stream_find(arena, stream, &number);
     if (status == CUARENA_OK)
         status = take_pin(arena, block, number, &pointer);
+    cuai_stream_leave(arena, number);
     cuai_unlock(&arena->lock);
     if (status == CUARENA_OK)
         *pointer_out = pointer;
@@ -218,6 +215,7 @@ cuarena_status_t cuai_block_unpin(cuarena_t *arena, cuarena_block_t block,
     cuarena_status_t status = cuai_stream_find(arena, stream, &number);
     if (status == CUARENA_OK)
         status = end_pin(arena, block, number);
+    cuai_stream_leave(arena, number);
     cuai_unlock(&arena->lock);
     return status;
 }

@@ -10,9 +10,15 @@ void cuai_call_begin(cuai_call_t *call, cuarena_t *arena)
     call->arena = arena;
     call->count = 0;
     call->refused = false;
+    call->stream = 0;
     cuai_lock(&arena->lock);
     call->event_fn = arena->event_fn;
     call->event_user = arena->event_user;
+}
+
+cuarena_status_t cuai_call_on(cuai_call_t *call, cuarena_stream_t stream)
+{
+    return cuai_stream_find(call->arena, stream, &call->stream);
 }
 
 static void deliver(cuai_call_t *call)
@@ -27,6 +33,7 @@ cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
 {
     if (status == CUARENA_LOST)
         call->arena->slow |= CUAI_SLOW_LOST;
+    cuai_stream_leave(call->arena, call->stream);
     cuai_unlock(&call->arena->lock);
     if (call->refused)
         cuai_log(CUARENA_LOG_INFO, "arena '%s': %s", call->arena->config.name,

@@ -16,6 +16,7 @@ typedef struct cuai_call {
     cuarena_t *arena;
     int count;
     bool refused;              /* a request was; the log is told */
+    uint32_t stream;           /* number, held until the end; 0: none */
     cuarena_event_fn event_fn; /* NULL: nobody listens */
     void *event_user;
     cuarena_event_t events[CUAI_CALL_EVENTS];
@@ -29,6 +30,8 @@ static inline bool cuai_short_path(const cuarena_t *arena)
 
 /* Takes the lock. */
 void cuai_call_begin(cuai_call_t *call, cuarena_t *arena);
+/* The call is on a stream: call->stream. Steps out at its first sight. */
+cuarena_status_t cuai_call_on(cuai_call_t *call, cuarena_stream_t stream);
 /* Lets go of it, delivers the events and returns `status`. */
 cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status);
 /* Notes an event with bytes; 0 bytes: none happened. */
@@ -79,9 +82,14 @@ cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_found_t found,
 /* Waits until nothing moves the block; false: it has ended. */
 bool cuai_settle_block(cuarena_t *arena, cuarena_block_t block,
                        cuai_found_t *found_out);
+/* The same, and until the stream, or with 0 the caller, is behind copies that
+ * did. STALE: it has ended. Steps out. */
+cuarena_status_t cuai_settle_behind(cuarena_t *arena, cuarena_block_t block,
+                                    uint32_t stream, cuai_found_t *found_out);
 
-/* The request is on a stream. Steps out at the stream's first sight. */
-cuarena_status_t cuai_want_on(cuarena_t *arena, cuarena_stream_t stream,
+/* The request is on the call's stream. Steps out at the stream's first
+ * sight. */
+cuarena_status_t cuai_want_on(cuai_call_t *call, cuarena_stream_t stream,
                               cuai_want_t *want);
 
 /* ---- Calls with and without a stream (pointers.c, blocks.c) ------------ */

@@ -199,20 +199,35 @@ static cuarena_status_t run_and_report(progress_t *progress)
 
 /* ---- Streams ----------------------------------------------------------- */
 
-/* A stream that no block names is a stream of the set all the same. */
+/* A stream that no block names is a stream of the set all the same; it is held
+ * once. */
+static void add_stream(progress_t *progress, uint32_t number)
+{
+    if (number != 0 && cuai_set_has(&progress->streams, number))
+        cuai_stream_leave(progress->call->arena, number);
+    else if (number != 0)
+        cuai_set_add(&progress->streams, number);
+}
+
 static cuarena_status_t find_streams(progress_t *progress)
 {
     cuarena_t *arena = progress->call->arena;
     const cuarena_compact_options_t *options = progress->options;
-    cuarena_status_t status =
-        cuai_stream_find(arena, options->stream, &progress->stream);
+    cuarena_status_t status = cuai_call_on(progress->call, options->stream);
+    progress->stream = progress->call->stream;
     for (size_t i = 0; i < options->stream_count && status == CUARENA_OK; i++) {
         uint32_t number = 0;
         status = cuai_stream_find(arena, options->streams[i], &number);
-        if (number != 0)
-            cuai_set_add(&progress->streams, number);
+        add_stream(progress, number);
     }
     return status;
+}
+
+static void leave_streams(const progress_t *progress)
+{
+    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
+        if (cuai_set_has(&progress->streams, n))
+            cuai_stream_leave(progress->call->arena, n);
 }
 
 /* What was freed on streams is to be moved into as well: waited for where the
@@ -303,6 +318,7 @@ cuarena_status_t cuarena_compact(cuarena_t *arena,
         progress.report.largest_after = largest_range(arena);
         cuai_end_exclusive(arena);
     }
+    leave_streams(&progress);
     if (status == CUARENA_OK && report != NULL)
         cuai_sized_write(report, &progress.report);
     return cuai_call_end(&call, status);

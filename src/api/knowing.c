@@ -318,6 +318,8 @@ static cuarena_status_t validate_all(const cuarena_t *arena, char *text,
     if (wrong == NULL)
         wrong = recount(arena);
     if (wrong == NULL)
+        wrong = cuai_streams_wrong(arena);
+    if (wrong == NULL)
         return CUARENA_OK;
     if (text != NULL && text_size != 0)
         snprintf(text, text_size, "%s", wrong);

@@ -89,7 +89,7 @@ static cuarena_status_t destroy(cuarena_t **handle, bool forced)
     cuai_lock(&arena->lock);
     cuai_begin_exclusive(arena);
     if (forced)
-        cuai_wait_for_streams(arena);
+        cuai_wait_for_work(arena);
     else
         status = check_unused(arena);
     cuai_end_exclusive(arena);
@@ -175,6 +175,16 @@ static cuarena_status_t check_reset(const cuarena_t *arena)
                      (unsigned long long)arena->block_pins);
 }
 
+/* The caller vouches for blocks that live, and not for what was freed on
+ * streams, nor for copies of compactions. */
+static cuarena_status_t finish_freed(cuarena_t *arena)
+{
+    if (arena->stream_count == 0)
+        return CUARENA_OK;
+    cuarena_status_t status = cuai_settle_all(arena, true, NULL);
+    return status == CUARENA_OK ? cuai_see_moves(arena, 0) : status;
+}
+
 static void clear(cuarena_t *arena)
 {
     cuai_streams_reset(arena);
@@ -196,6 +206,8 @@ cuarena_status_t cuarena_reset(cuarena_t *arena)
     cuai_call_begin(&call, arena);
     cuai_begin_exclusive(arena);
     status = check_reset(arena);
+    if (status == CUARENA_OK)
+        status = finish_freed(arena);
     if (status == CUARENA_OK)
         status = zero_all(arena);
     if (status == CUARENA_OK) {

@@ -2,7 +2,8 @@
  * Obtaining: from a request to a block, the long way.
  *
  * The ladder, when what is held has no room:
- *   1  bytes of streams' lanes that can be settled now
+ *   1  both lanes of the request's own stream together; bytes of streams'
+ *      lanes that can be settled now
  *   2  growth, or waiting for another thread's
  *   3  waiting for bytes of streams' lanes
  *   4  where a limit or the memory stands in the way of growth: give back what
@@ -99,12 +100,12 @@ cuarena_status_t cuai_want(const cuarena_t *arena, uint64_t bytes,
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_want_on(cuarena_t *arena, cuarena_stream_t stream,
+cuarena_status_t cuai_want_on(cuai_call_t *call, cuarena_stream_t stream,
                               cuai_want_t *want)
 {
-    cuarena_status_t status = cuai_stream_find(arena, stream, &want->stream);
-    if (status == CUARENA_OK && !want->dedicated)
-        want->request.owner = (uint16_t)want->stream;
+    cuarena_status_t status = cuai_call_on(call, stream);
+    want->stream = call->stream;
+    want->request.owner = (uint16_t)call->stream;
     return status;
 }
 
@@ -125,31 +126,48 @@ typedef struct ladder {
     cuarena_status_t refusal; /* what the heap says */
     cuarena_status_t growth;  /* why there is no more */
     int32_t handler_calls;
+    bool joined;
     bool settled;
     bool waited;
     bool trimmed;
     bool compacted;
 } ladder_t;
 
+/* The stream whose lanes the request can use at once; 0: none. */
+static uint32_t own_stream(const ladder_t *ladder)
+{
+    bool own = !ladder->call->arena->cpu_touches && !ladder->want->dedicated;
+    return own ? ladder->want->stream : 0;
+}
+
+/* The stream's own two lanes may have together what neither has. */
+static bool try_joining(ladder_t *ladder)
+{
+    uint32_t own = own_stream(ladder);
+    if (ladder->joined || own == 0 || ladder->refusal == CUARENA_LIMIT)
+        return false;
+    ladder->joined = true;
+    return cuai_settle_own(ladder->call->arena, own);
+}
+
 /* Bytes of other lanes whose last use is over. */
 static bool try_settling(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    if (ladder->want->dedicated || arena->stream_count == 0)
+    if (arena->stream_count == 0)
         return false;
     ladder->settled = true;
-    uint32_t own = arena->cpu_touches ? 0 : ladder->want->stream;
-    return cuai_settle_ready(arena, own) != 0;
+    return cuai_settle_ready(arena, own_stream(ladder));
 }
 
 /* Bytes whose last use is still under way. */
 static bool try_waiting(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    if (ladder->want->dedicated || arena->stream_count == 0)
+    if (arena->stream_count == 0)
         return false;
     ladder->waited = true;
-    return cuai_settle_one(arena) != 0;
+    return cuai_settle_one(arena);
 }
 
 /* The regions' own bytes; dedicated blocks have nothing to grow. */
@@ -217,8 +235,9 @@ static bool try_compaction(ladder_t *ladder)
 
 static bool try_more(ladder_t *ladder)
 {
-    return try_settling(ladder) || try_growth(ladder) || try_waiting(ladder) ||
-           try_trim(ladder) || try_handler(ladder) || try_compaction(ladder);
+    return try_joining(ladder) || try_settling(ladder) || try_growth(ladder) ||
+           try_waiting(ladder) || try_trim(ladder) || try_handler(ladder) ||
+           try_compaction(ladder);
 }
 
 /* ---- The error --------------------------------------------------------- */
@@ -334,15 +353,28 @@ static cuarena_status_t zero_block(cuarena_t *arena, cuai_found_t found,
     return cuai_note_loss(arena, status);
 }
 
-static cuarena_status_t zero_new(cuai_call_t *call, const cuai_want_t *want,
+static void end_now(cuarena_t *arena, cuai_found_t found, uint32_t number)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    bool dedicated = r->flags & CUAI_BLOCK_DEDICATED;
+    uint64_t address = r->offset;
+    if (r->flags & CUAI_BLOCK_USED)
+        cuai_use_drop(arena, found);
+    cuai_end_block(arena, found, number);
+    if (dedicated)
+        cuai_return_dedicated(arena, address);
+}
+
+/* A block that nobody has been given yet. */
+static cuarena_status_t zero_new(cuarena_t *arena, const cuai_want_t *want,
                                  cuai_found_t found)
 {
     if (!want->zeroed || want->size == 0)
         return CUARENA_OK;
-    cuarena_status_t status = zero_block(call->arena, found, want->stream);
-    cuai_end_moving(call->arena, found, want->stream);
-    if (status != CUARENA_OK)
-        cuai_release(call, found, want->stream);
+    cuarena_status_t status = zero_block(arena, found, want->stream);
+    bool ended = cuai_end_moving(arena, found, want->stream);
+    if (status != CUARENA_OK && !ended)
+        end_now(arena, found, want->stream);
     return status;
 }
 
@@ -368,7 +400,7 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
     if (is_refusal(status))
         status = explain(&ladder);
     if (status == CUARENA_OK)
-        status = zero_new(call, want, *found_out);
+        status = zero_new(arena, want, *found_out);
     if (status != CUARENA_OK)
         cuai_call_note_failure(call, status, want->request.size,
                                want->request.tag);
@@ -379,25 +411,22 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
 
 /* ---- Releasing --------------------------------------------------------- */
 
-static void end_now(cuarena_t *arena, cuai_found_t found, uint32_t number)
-{
-    const cuai_record_t *r = cuai_found_record(found);
-    bool dedicated = r->flags & CUAI_BLOCK_DEDICATED;
-    uint64_t address = r->offset;
-    if (r->flags & CUAI_BLOCK_USED)
-        cuai_use_drop(arena, found);
-    cuai_end_block(arena, found, number);
-    if (dedicated)
-        cuai_return_dedicated(arena, address);
-}
-
 /* The block must not be handed out again before its bytes are 0. */
 static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_found_t found,
                                       uint32_t number)
 {
-    cuai_found_record(found)->flags |= CUAI_BLOCK_ENDING;
-    zero_block(arena, found, number);
-    cuai_end_moving(arena, found, number);
+    cuai_record_t *r = cuai_found_record(found);
+    r->flags |= CUAI_BLOCK_ENDING;
+    cuarena_status_t status = zero_block(arena, found, number);
+    if (status == CUARENA_OK)
+        status = cuai_stream_note_free(arena, number);
+    if (status != CUARENA_OK) {
+        r->flags &= (uint8_t)~CUAI_BLOCK_ENDING;
+        cuai_clear_moving(arena, found);
+        return status;
+    }
+    cuai_clear_moving(arena, found);
+    end_now(arena, found, number);
     return CUARENA_OK;
 }
 
@@ -410,13 +439,15 @@ static cuarena_status_t end_later(cuarena_t *arena, cuai_found_t found)
     return CUARENA_OK;
 }
 
-/* Zeroing, and waiting for uses, begin when the block's move has ended. */
+/* Zeroing, and waiting for uses, begin when the block's move has ended, and
+ * are behind it. */
 static cuarena_status_t end_slowly(cuarena_t *arena, cuarena_block_t block,
                                    uint32_t stream)
 {
     cuai_found_t found;
-    if (!cuai_settle_block(arena, block, &found))
-        return cuai_no_block(block);
+    cuarena_status_t status = cuai_settle_behind(arena, block, stream, &found);
+    if (status != CUARENA_OK)
+        return status;
     if (stream != 0 && (cuai_found_record(found)->flags & CUAI_BLOCK_USED))
         return cuai_end_after_uses(arena, found, stream);
     return zero_then_end(arena, found, stream);
@@ -428,65 +459,64 @@ static bool zeroes(const cuarena_t *arena, cuai_found_t found)
            cuai_found_record(found)->size != 0 && found.region != CUAI_APART;
 }
 
-static cuarena_status_t end_block(cuarena_t *arena, cuai_found_t found,
-                                  uint32_t stream)
-{
-    cuai_record_t *r = cuai_found_record(found);
-    bool lost = arena->slow & CUAI_SLOW_LOST;
-    bool used = stream != 0 && (r->flags & CUAI_BLOCK_USED);
-    bool exported = r->flags & CUAI_BLOCK_EXPORTED;
-    if (!lost && (used || (zeroes(arena, found) && !exported)))
-        return end_slowly(arena, cuai_id(found.heap, found.slot), stream);
-    if (r->moving || exported)
-        return end_later(arena, found);
-    end_now(arena, found, stream);
-    return CUARENA_OK;
-}
-
 /* A block that waits for streams as well ends with them. */
 void cuai_end_released(cuarena_t *arena, cuai_found_t found)
 {
     if (cuai_found_record(found)->flags & CUAI_BLOCK_USED)
         return;
-    if (zeroes(arena, found) && !(arena->slow & CUAI_SLOW_LOST))
-        zero_then_end(arena, found, 0);
-    else
+    if (!zeroes(arena, found) || cuai_is_lost(arena) ||
+        zero_then_end(arena, found, 0) != CUARENA_OK)
         end_now(arena, found, 0);
 }
 
-/* A stream comes behind copies of a compaction, and its free behind its work;
- * without one, bytes that such copies may still touch are not idle yet. */
+/* Without a stream the bytes are idle, but for copies of compactions that may
+ * be under way: then they are for the stream of these. On a stream they come
+ * behind such copies and, if it is eager, before a marker. */
 static cuarena_status_t order_free(cuarena_t *arena, uint32_t *stream)
 {
-    if (*stream == 0)
+    if (*stream == 0) {
         *stream = cuai_moving_stream(arena);
-    cuarena_status_t status = cuai_see_moves(arena, *stream);
-    return status == CUARENA_OK ? cuai_stream_note_free(arena, *stream)
-                                : status;
+        return CUARENA_OK;
+    }
+    cuarena_status_t status;
+    do {
+        status = cuai_see_moves(arena, *stream);
+        if (status == CUARENA_OK)
+            status = cuai_stream_note_free(arena, *stream);
+    } while (status == CUARENA_OK && cuai_has_unseen_moves(arena, *stream));
+    return status;
 }
 
-/* Nothing is left to order: the driver is out of reach. */
-static bool needs_order(const cuarena_t *arena, uint32_t stream)
+static cuarena_status_t end_quickly(cuarena_t *arena, cuarena_block_t block,
+                                    uint32_t stream)
 {
-    return (stream != 0 || arena->moved.marker != NULL) &&
-           !(arena->slow & CUAI_SLOW_LOST);
+    cuarena_status_t status = CUARENA_OK;
+    if (!cuai_is_lost(arena))
+        status = order_free(arena, &stream);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_found_t found = cuai_find_block(arena, block);
+    if (found.heap == NULL)
+        return cuai_no_block(block);
+    const cuai_record_t *r = cuai_found_record(found);
+    if (r->moving || (r->flags & CUAI_BLOCK_EXPORTED))
+        return end_later(arena, found);
+    end_now(arena, found, stream);
+    return CUARENA_OK;
 }
 
 cuarena_status_t cuai_release(cuai_call_t *call, cuai_found_t found,
                               uint32_t stream)
 {
     cuarena_t *arena = call->arena;
-    if (needs_order(arena, stream)) {
-        cuarena_block_t block = cuai_id(found.heap, found.slot);
-        cuarena_status_t status = order_free(arena, &stream);
-        found = cuai_find_block(arena, block);
-        if (status != CUARENA_OK)
-            return status;
-        if (found.heap == NULL)
-            return cuai_no_block(block);
-    }
+    cuarena_block_t block = cuai_id(found.heap, found.slot);
+    uint8_t flags = cuai_found_record(found)->flags;
+    bool used = stream != 0 && (flags & CUAI_BLOCK_USED);
+    bool zeroed = zeroes(arena, found) && !(flags & CUAI_BLOCK_EXPORTED);
+    bool slowly = !cuai_is_lost(arena) && (used || zeroed);
     cuai_call_note_block(call, CUARENA_EVENT_FREE, found);
-    cuarena_status_t status = end_block(arena, found, stream);
+    cuarena_status_t status = slowly ? end_slowly(arena, block, stream)
+                                     : end_quickly(arena, block, stream);
     if (status != CUARENA_OK)
         cuai_call_forget(call, CUARENA_EVENT_FREE);
     return status;
@@ -501,4 +531,17 @@ bool cuai_settle_block(cuarena_t *arena, cuarena_block_t block,
         *found_out = cuai_find_block(arena, block);
     }
     return found_out->heap != NULL;
+}
+
+cuarena_status_t cuai_settle_behind(cuarena_t *arena, cuarena_block_t block,
+                                    uint32_t stream, cuai_found_t *found_out)
+{
+    while (cuai_settle_block(arena, block, found_out)) {
+        if (!cuai_has_unseen_moves(arena, stream))
+            return CUARENA_OK;
+        cuarena_status_t status = cuai_see_moves(arena, stream);
+        if (status != CUARENA_OK)
+            return status;
+    }
+    return cuai_no_block(block);
 }

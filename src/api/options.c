@@ -225,7 +225,7 @@ static const cuai_option_t options[] = {
         .key = "portable",
         .type = CUAI_OPTION_FLAG,
         MEMBER(portable),
-        .fallback = "0",
+        .fallback = "1",
         .accepted = "0, 1",
         .help = "Whether pinned memory is so for every context.",
     },

@@ -39,7 +39,7 @@ cuai_pointer_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
     cuai_call_t call;
     cuai_found_t found;
     cuai_call_begin(&call, arena);
-    status = cuai_want_on(arena, stream, &want);
+    status = cuai_want_on(&call, stream, &want);
     if (status == CUARENA_OK)
         status = cuai_obtain(&call, &want, &found);
     if (status == CUARENA_OK)
@@ -159,12 +159,11 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_free(cuarena_t *arena,
         return CUARENA_OK;
     cuai_call_t call;
     cuai_call_begin(&call, arena);
-    uint32_t number = 0;
-    cuarena_status_t status = cuai_stream_find(arena, stream, &number);
+    cuarena_status_t status = cuai_call_on(&call, stream);
     cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
     if (status == CUARENA_OK)
         status = found.heap == NULL ? cuai_no_pointer(pointer)
-                                    : cuai_release(&call, found, number);
+                                    : cuai_release(&call, found, call.stream);
     return cuai_call_end(&call, status);
 }
 
@@ -255,13 +254,12 @@ cuarena_status_t cuai_pointer_resize(cuarena_t *arena, void *pointer,
         return cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
     cuai_call_t call;
     cuai_call_begin(&call, arena);
-    uint32_t number = 0;
-    cuarena_status_t status = cuai_stream_find(arena, stream, &number);
+    cuarena_status_t status = cuai_call_on(&call, stream);
     cuai_found_t found = settle_pointer(arena, pointer);
     if (status == CUARENA_OK)
-        status = found.heap == NULL
-                     ? cuai_no_pointer(pointer)
-                     : resize_found(&call, found, bytes, number, pointer_out);
+        status = found.heap == NULL ? cuai_no_pointer(pointer)
+                                    : resize_found(&call, found, bytes,
+                                                   call.stream, pointer_out);
     return cuai_call_end(&call, status);
 }
 
@@ -318,7 +316,13 @@ static cuarena_status_t change_pin(cuarena_t *arena, void *pointer, bool pinned)
     cuai_lock(&arena->lock);
     cuai_found_t found = settle_pointer(arena, pointer);
     cuarena_status_t status = cuai_no_pointer(pointer);
-    if (found.heap != NULL && found.region == CUAI_STABLE && !pinned)
+    cuarena_status_t seen = CUARENA_OK;
+    if (found.heap != NULL && pinned)
+        seen = cuai_settle_behind(arena, cuai_id(found.heap, found.slot), 0,
+                                  &found);
+    if (seen != CUARENA_OK)
+        status = seen;
+    else if (found.heap != NULL && found.region == CUAI_STABLE && !pinned)
         status =
             cuai_fail(CUARENA_BAD_ARGUMENT,
                       "%p is in the stable region: it never moves", pointer);

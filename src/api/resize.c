@@ -52,17 +52,18 @@ static bool lengthen(const cuarena_t *arena, cuai_found_t found,
 
 /* What others may still use goes with the block. */
 static bool shorten(const cuarena_t *arena, cuai_found_t found,
-                    const cuai_want_t *want)
+                    const cuai_want_t *want, uint32_t heir)
 {
     const cuai_record_t *r = cuai_found_record(found);
     bool used = want->stream != 0 && (r->flags & CUAI_BLOCK_USED);
     return into(found, used ? r->size : want->size, want,
-                cuai_lane_for_free(arena, found.region, want->stream));
+                cuai_lane_for_free(arena, found.region, heir));
 }
 
-/* In place, with the counts that are not the heap's. */
+/* In place, with the counts that are not the heap's. What it gives up is for
+ * the stream `heir`. */
 static bool resize_in_place(cuarena_t *arena, cuai_found_t found,
-                            const cuai_want_t *want)
+                            const cuai_want_t *want, uint32_t heir)
 {
     const cuai_record_t *r = cuai_found_record(found);
     if (r->kind != CUAI_BLOCK || found.region == CUAI_APART || want->size == 0)
@@ -73,7 +74,7 @@ static bool resize_in_place(cuarena_t *arena, cuai_found_t found,
     if (want->size > size && cuai_live_bytes(arena) + want->size - size > limit)
         return false;
     if (want->size > size ? !lengthen(arena, found, want)
-                          : !shorten(arena, found, want))
+                          : !shorten(arena, found, want, heir))
         return false;
     cuai_count_resize(arena, r, r->size - size, cuai_requested(r) - requested);
     return true;
@@ -94,37 +95,47 @@ static cuai_want_t want_like(cuai_found_t found, const cuai_want_t *want)
 }
 
 /* Whoever used the block used its old place: the stream waits for them, so
- * that it may have that place at once. */
-static cuarena_status_t end_uses(cuarena_t *arena, cuai_found_t found,
-                                 uint32_t stream)
+ * that it may have that place at once. The copy is a use by the stream. */
+static cuarena_status_t order_copy(cuarena_t *arena, cuai_found_t from,
+                                   uint32_t stream)
 {
-    if (!(cuai_found_record(found)->flags & CUAI_BLOCK_USED))
+    const cuai_record_t *r = cuai_found_record(from);
+    if (stream == 0)
         return CUARENA_OK;
     cuai_stream_set_t set = {{0, 0}};
-    cuai_set_add_block(arena, &set, found.heap, found.slot);
-    cuarena_status_t status =
-        stream == 0 ? CUARENA_OK : cuai_order_before(arena, &set, stream);
-    bool ending = cuai_found_record(found)->flags & CUAI_BLOCK_ENDING;
-    if (status == CUARENA_OK && !ending)
-        cuai_use_drop(arena, found);
+    bool used = r->flags & CUAI_BLOCK_USED;
+    if (used)
+        cuai_set_add_block(arena, &set, from.heap, from.slot);
+    cuarena_status_t status = CUARENA_OK;
+    if (r->owner != stream)
+        status = cuai_use_add(arena, from, stream);
+    if (status == CUARENA_OK && used)
+        status = cuai_order_before(arena, &set, stream);
     return status;
 }
 
-static cuarena_status_t copy_contents(cuarena_t *arena, cuai_found_t from,
-                                      cuai_found_t to, uint32_t stream)
+static cuarena_status_t copy(cuarena_t *arena, cuai_found_t from,
+                             cuai_found_t to, uint32_t stream)
 {
     const cuai_record_t *source = cuai_found_record(from);
     const cuai_record_t *target = cuai_found_record(to);
     uint64_t bytes = cuai_min(source->size, target->size);
     if (bytes == 0)
-        return CUARENA_OK;
-    uint64_t source_at = source->offset;
-    uint64_t target_at = target->offset;
+        return cuai_see_moves(arena, stream);
+    return cuai_copy(arena, target->offset, source->offset, bytes, stream);
+}
+
+/* The old place may join the stream's lane then. */
+static cuarena_status_t copy_contents(cuarena_t *arena, cuai_found_t from,
+                                      cuai_found_t to, uint32_t stream)
+{
     cuai_mark_moving(arena, from);
     cuai_mark_moving(arena, to);
-    cuarena_status_t status = end_uses(arena, from, stream);
+    cuarena_status_t status = order_copy(arena, from, stream);
     if (status == CUARENA_OK)
-        status = cuai_copy(arena, target_at, source_at, bytes, stream);
+        status = copy(arena, from, to, stream);
+    if (status == CUARENA_OK)
+        status = cuai_stream_note_free(arena, stream);
     cuai_end_moving(arena, to, stream);
     return status;
 }
@@ -152,10 +163,11 @@ static bool take_over(cuarena_t *arena, cuai_found_t block, cuai_found_t helper,
                       uint32_t stream)
 {
     bool ending = cuai_found_record(block)->flags & CUAI_BLOCK_ENDING;
-    if (!ending && cuai_found_record(block)->moving)
+    if (!ending) {
         cuai_clear_moving(arena, block);
-    if (!ending)
+        cuai_use_only(arena, block, stream);
         exchange(arena, block, helper);
+    }
     end_helper(arena, helper, stream);
     if (ending)
         cuai_end_moving(arena, block, stream);
@@ -191,6 +203,32 @@ static cuarena_status_t resize_by_moving(cuai_call_t *call,
                                                          : cuai_no_block(block);
 }
 
+/* What the block gives up may join a lane of *heir: as with a free, see
+ * order_free. Steps out. */
+static cuarena_status_t order_shortening(cuarena_t *arena,
+                                         cuarena_block_t block, uint32_t *heir,
+                                         cuai_found_t *found)
+{
+    uint32_t stream = *heir;
+    while (cuai_settle_block(arena, block, found)) {
+        cuarena_status_t status = CUARENA_OK;
+        if (stream == 0)
+            *heir = cuai_moving_stream(arena);
+        else
+            status = cuai_see_moves(arena, stream);
+        if (status == CUARENA_OK)
+            status = cuai_stream_note_free(arena, stream);
+        if (status != CUARENA_OK)
+            return status;
+        *found = cuai_find_block(arena, block);
+        bool unseen = stream != 0 && cuai_has_unseen_moves(arena, stream);
+        if (found->heap != NULL && !cuai_found_record(*found)->moving &&
+            !unseen)
+            return CUARENA_OK;
+    }
+    return cuai_no_block(block);
+}
+
 cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_found_t found,
                                    uint64_t bytes, uint32_t stream)
 {
@@ -206,7 +244,12 @@ cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_found_t found,
     if (status != CUARENA_OK)
         return status;
     want.stream = stream;
-    if (!resize_in_place(arena, found, &want)) {
+    uint32_t heir = stream;
+    if (want.size < cuai_found_record(found)->size)
+        status = order_shortening(arena, block, &heir, &found);
+    if (status != CUARENA_OK)
+        return status;
+    if (!resize_in_place(arena, found, &want, heir)) {
         if (found.region == CUAI_APART)
             return cannot_move(CUARENA_UNSUPPORTED,
                                "dedicated and adopted blocks keep their size",

@@ -46,6 +46,15 @@ static uint64_t last_end_after(const cuarena_heap_t *heap,
     return moves ? cuai_address(last->to) + last->bytes : end;
 }
 
+/* Only settled ranges can be cut off, or moved into. */
+static cuarena_status_t settle_freed(cuarena_t *arena)
+{
+    if (arena->stream_count == 0)
+        return CUARENA_OK;
+    cuarena_status_t status = cuai_settle_all(arena, true, NULL);
+    return status == CUARENA_OK ? cuai_see_moves(arena, 0) : status;
+}
+
 static cuarena_status_t blocks_in_the_way(uint64_t bytes)
 {
     return cuai_fail(CUARENA_BUSY,
@@ -144,7 +153,9 @@ static cuarena_status_t resize(cuai_call_t *call, uint64_t bytes)
         status = cuai_lengthen_pool(arena, bytes);
     } else {
         uint64_t end = arena->segments.items[0].address + bytes;
-        status = clear_above(call, bytes, end);
+        status = settle_freed(arena);
+        if (status == CUARENA_OK)
+            status = clear_above(call, bytes, end);
         if (status == CUARENA_OK)
             status = cuai_shorten_pool(arena, bytes);
     }

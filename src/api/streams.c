@@ -62,10 +62,19 @@ cuarena_status_t cuarena_block_unpin_on(cuarena_t *arena, cuarena_block_t block,
 
 /* ---- Uses -------------------------------------------------------------- */
 
-/* Adopted bytes are not the arena's to hand out again. */
-static cuarena_status_t note_use(cuarena_t *arena, cuai_found_t found,
+/* Adopted bytes are not the arena's to hand out again. The stream is behind
+ * moves of the block from now on. */
+static cuarena_status_t note_use(cuarena_t *arena, cuarena_block_t block,
                                  uint32_t stream)
 {
+    cuarena_status_t status = CUARENA_OK;
+    if (!cuai_is_lost(arena))
+        status = cuai_see_moves(arena, stream);
+    cuai_found_t found = cuai_find_block(arena, block);
+    if (status != CUARENA_OK)
+        return status;
+    if (found.heap == NULL)
+        return cuai_no_block(block);
     const cuai_record_t *r = cuai_found_record(found);
     if (stream == 0 || r->size == 0 || (r->flags & CUAI_BLOCK_ADOPTED))
         return CUARENA_OK;
@@ -82,8 +91,10 @@ cuarena_status_t cuarena_record_use(cuarena_t *arena, const void *pointer,
     cuarena_status_t status = cuai_stream_find(arena, stream, &number);
     cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
     if (status == CUARENA_OK)
-        status = found.heap == NULL ? cuai_no_pointer(pointer)
-                                    : note_use(arena, found, number);
+        status = found.heap == NULL
+                     ? cuai_no_pointer(pointer)
+                     : note_use(arena, cuai_id(found.heap, found.slot), number);
+    cuai_stream_leave(arena, number);
     cuai_unlock(&arena->lock);
     return status;
 }
@@ -97,10 +108,9 @@ cuarena_status_t cuarena_block_record_use(cuarena_t *arena,
     uint32_t number = 0;
     cuai_lock(&arena->lock);
     cuarena_status_t status = cuai_stream_find(arena, stream, &number);
-    cuai_found_t found = cuai_find_block(arena, block);
     if (status == CUARENA_OK)
-        status = found.heap == NULL ? cuai_no_block(block)
-                                    : note_use(arena, found, number);
+        status = note_use(arena, block, number);
+    cuai_stream_leave(arena, number);
     cuai_unlock(&arena->lock);
     return status;
 }
@@ -115,11 +125,16 @@ cuarena_status_t cuarena_release_stream(cuarena_t *arena,
     if (stream == CUARENA_NO_STREAM)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "stream CUARENA_NO_STREAM; accepted: a stream");
+    cuarena_status_t status = cuai_check_entry(arena, "release_stream", false);
+    if (status != CUARENA_OK)
+        return status;
     cuai_lock(&arena->lock);
-    uint32_t number = cuai_stream_known(arena, stream);
-    cuarena_status_t status = CUARENA_OK;
-    if (number != 0 && !(arena->slow & CUAI_SLOW_LOST))
+    uint32_t number = 0;
+    if (cuai_stream_known(arena, stream) != 0 && !cuai_is_lost(arena))
+        status = cuai_stream_find(arena, stream, &number);
+    if (number != 0)
         status = cuai_stream_release(arena, number);
+    cuai_stream_leave(arena, number);
     cuai_unlock(&arena->lock);
     return status;
 }
@@ -132,9 +147,12 @@ cuarena_status_t cuarena_settle(cuarena_t *arena, int32_t wait,
     if (wait != 0 && wait != 1)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "wait %d; accepted: 0, 1",
                          (int)wait);
+    cuarena_status_t status = cuai_check_entry(arena, "settle", false);
+    if (status != CUARENA_OK)
+        return status;
     uint64_t bytes = 0;
     cuai_lock(&arena->lock);
-    cuarena_status_t status = cuai_call_check(arena);
+    status = cuai_call_check(arena);
     if (status == CUARENA_OK && arena->stream_count != 0)
         status = cuai_settle_all(arena, wait, &bytes);
     cuai_unlock(&arena->lock);

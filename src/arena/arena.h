@@ -212,14 +212,23 @@ cuarena_status_t cuai_adopt(cuarena_t *arena, const cuai_want_t *want,
 
 /* ---- Streams (streams.c) ----------------------------------------------- */
 
-/* The number of a stream that the caller has just passed; it is made known if
- * it is not. Steps out at first sight. */
+/* The number of a stream that the caller has just passed, which is made known
+ * if it is not, and held until cuai_stream_leave. Steps out at first sight. */
 cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream,
                                   uint32_t *number_out);
+void cuai_stream_leave(cuarena_t *arena, uint32_t number);
 /* The number of one that is known, else 0. */
 uint32_t cuai_stream_known(const cuarena_t *arena, cuarena_stream_t stream);
 /* Numbers of released streams that nothing needs are free again. */
 void cuai_streams_recycle(cuarena_t *arena);
+/* The number of another thread's default stream on which nothing is left: the
+ * thread may have ended. 0: there is none. */
+uint32_t cuai_stream_left_idle(const cuarena_t *arena);
+/* Ends a stream and its lanes, which are empty. */
+void cuai_stream_forget(cuarena_t *arena, uint32_t number);
+/* What contradicts the blocks and ranges in what is kept of streams and uses;
+ * NULL: nothing. Steps: records, and uses. */
+const char *cuai_streams_wrong(const cuarena_t *arena);
 /* Forgets all streams; markers go back to the memory. No lock. */
 void cuai_streams_forget(cuarena_t *arena);
 
@@ -242,7 +251,8 @@ static inline cuarena_stream_t cuai_stream_handle(const cuarena_t *arena,
  * stream. */
 bool cuai_stream_is_mine(const cuai_stream_t *s);
 
-/* The lane that bytes freed on a stream join. */
+/* The lane that bytes join which are idle but for what a stream was given so
+ * far; of an eager one, before its last marker. */
 uint32_t cuai_lane_for_free(const cuarena_t *arena, int32_t region,
                             uint32_t number);
 
@@ -253,35 +263,52 @@ uint32_t cuai_lane_for_free(const cuarena_t *arena, int32_t region,
  * again at what there is.
  */
 
-/* Takes what is complete; if that is nothing, closes the open lanes, but for
- * that of `except`, and looks again. How many bytes came. Steps out. */
-uint64_t cuai_settle_ready(cuarena_t *arena, uint32_t except);
-/* Waits for the marker behind most bytes, and settles those: how many, 0 if
- * nothing waits for a marker. Steps out. */
-uint64_t cuai_settle_one(cuarena_t *arena);
-/* Closes every open lane and, with `wait`, waits until all is settled. Steps
- * out. */
+/* What a request on `except` could use (0: one without a stream): takes what
+ * is complete; if that is nothing, closes the open lanes but its own, and looks
+ * again. Whether anything came. Steps out. */
+bool cuai_settle_ready(cuarena_t *arena, uint32_t except);
+/* Waits for the marker behind most bytes, and settles those, or for blocks
+ * that streams use. Whether anything came. Steps out. */
+bool cuai_settle_one(cuarena_t *arena);
+/* Closes every open lane and, with `wait`, waits until all that was freed so
+ * far is settled. Steps out. */
 cuarena_status_t cuai_settle_all(cuarena_t *arena, bool wait,
                                  uint64_t *settled_out);
-/* BUSY, put into words, if work behind freed bytes is under way. Steps out. */
+/* The stream's closed lane opens again, so that its ranges and those of the
+ * open one are together; false: it was empty. Steps out. */
+bool cuai_settle_own(cuarena_t *arena, uint32_t number);
+/* BUSY, put into words, if work behind freed bytes is under way. No handle is
+ * touched: streams may be gone. Steps out. */
 cuarena_status_t cuai_check_idle(cuarena_t *arena);
+/* Numbers that nothing needs are free again, also those of other threads'
+ * default streams. Steps out. */
+void cuai_streams_make_room(cuarena_t *arena);
 /* The stream is about to go. Steps out. */
 cuarena_status_t cuai_stream_release(cuarena_t *arena, uint32_t number);
 /* Records, if the stream is eager, the moment of a free that comes next. Steps
  * out. */
 cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number);
+/* Bytes that a plan gave back to a lane of the stream, which it may have left
+ * since, are where their marker is. */
+void cuai_stream_tidy(cuarena_t *arena, uint32_t number);
 /* The memory refused: the arena is lost if its device is. */
 cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status);
+
+static inline bool cuai_is_lost(const cuarena_t *arena)
+{
+    return (arena->slow & CUAI_SLOW_LOST) != 0;
+}
 
 /* From here to the end nobody else settles, so that no marker of a stream
  * goes. Steps out. */
 void cuai_settle_begin(cuarena_t *arena);
 void cuai_settle_end(cuarena_t *arena);
-/* A marker of the stream's work so far. Steps out. */
+/* A marker of the stream's work so far: of another thread's default stream,
+ * which cannot be asked, of all work. Steps out. */
 cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s,
                                   void **marker);
-/* All streams were waited for, or are nobody's business any more: what they
- * freed is settled. Steps out. */
+/* All that was freed on streams is settled, and nothing that they use is left:
+ * their lanes and uses are to be forgotten. Steps out. */
 void cuai_streams_reset(cuarena_t *arena);
 
 /* ---- Order among streams (order.c) ------------------------------------- */
@@ -314,14 +341,26 @@ cuarena_status_t cuai_order_before(cuarena_t *arena,
 cuarena_status_t cuai_order_after(cuarena_t *arena,
                                   const cuai_stream_set_t *set,
                                   uint32_t number);
+/* Whether `number`, or with 0 the caller, may be ahead of copies. */
+static inline bool cuai_has_unseen_moves(const cuarena_t *arena,
+                                         uint32_t number)
+{
+    if (arena->moved.marker == NULL)
+        return false;
+    uint64_t saw = number == 0 ? arena->moved.host_saw
+                               : cuai_stream(arena, number)->saw_move;
+    return saw != arena->moved.serial;
+}
+
 /* `number` is, or with 0 the caller is, ordered behind all copies of
  * compactions. Steps out if any may be under way. */
 cuarena_status_t cuai_see_moves(cuarena_t *arena, uint32_t number);
 /* Whose lane bytes join that are idle but for such copies: 0 if there are
  * none. Steps out likewise. */
 uint32_t cuai_moving_stream(cuarena_t *arena);
-/* The caller waits for all work of all known streams. Steps out. */
-cuarena_status_t cuai_wait_for_streams(cuarena_t *arena);
+/* The caller waits for all work that could use the memory's bytes. No handle
+ * is touched. Steps out. */
+cuarena_status_t cuai_wait_for_work(cuarena_t *arena);
 
 /* ---- Uses (uses.c) ----------------------------------------------------- */
 
@@ -331,13 +370,16 @@ cuarena_status_t cuai_use_add(cuarena_t *arena, cuai_found_t found,
 cuai_use_t *cuai_use_find(const cuarena_t *arena, cuarena_block_t block);
 /* Forgets it: the block ends now. */
 void cuai_use_drop(cuarena_t *arena, cuai_found_t found);
-/* The block, which has a cuai_use_t, was freed on a stream: it ends when its
- * uses do. Steps out. On an error it is as it was. */
+/* Nobody uses it any more but, perhaps, a stream (0: none). */
+void cuai_use_only(cuarena_t *arena, cuai_found_t found, uint32_t number);
+/* The block, which has a cuai_use_t and which nothing moves, was freed on a
+ * stream: it ends when its uses do. Steps out. On an error it is as it was. */
 cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_found_t found,
                                      uint32_t number);
-/* Ends blocks whose uses are done; with `wait` all of them: their bytes. The
- * caller is the one that settles. Steps out. */
-uint64_t cuai_uses_settle(cuarena_t *arena, bool wait);
+/* Ends blocks whose uses are done; with `wait` all of them. The caller is the
+ * one that settles. Steps out. */
+cuarena_status_t cuai_uses_settle(cuarena_t *arena, bool wait,
+                                  cuai_gain_t *gain);
 /* Forgets all, without ending blocks; markers go back to the memory. Steps
  * out, unless nothing waits. */
 void cuai_uses_clear(cuarena_t *arena);

@@ -178,6 +178,14 @@ static cuarena_status_t queue_copies(cuarena_t *arena,
     return cuai_order_after(arena, &batch->streams, batch->stream);
 }
 
+/* The ranges go back to the lane that they were in, or some of them. */
+static void abort_batch(cuarena_t *arena, const cuai_batch_t *batch)
+{
+    cuarena_heap_plan_abort(arena->heaps[CUAI_DYNAMIC], batch->plan);
+    if (heir_of(arena, batch) != 0)
+        cuai_stream_tidy(arena, batch->stream);
+}
+
 /* Nothing may have moved and an error, or all and OK. */
 cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
 {
@@ -191,7 +199,7 @@ cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
         cuai_lock(&arena->lock);
     }
     if (status != CUARENA_OK)
-        cuarena_heap_plan_abort(heap, batch->plan);
+        abort_batch(arena, batch);
     else
         cuarena_heap_plan_commit(heap, batch->plan, lane_of(arena, batch));
     cuai_batch_settle(arena, batch);

@@ -47,12 +47,10 @@ static cuarena_status_t wait_for_stream(cuarena_t *arena, uint32_t of,
                                         uint32_t number)
 {
     const cuai_stream_t *s = cuai_stream(arena, of);
+    if (s == NULL || (s->released && s->marker == NULL))
+        return CUARENA_OK;
     if (s->released)
-        return s->marker == NULL ? CUARENA_OK
-                                 : wait_for(arena, s->marker, number);
-    if (s->thread != 0 && !cuai_stream_is_mine(s))
-        return s->latest == NULL ? CUARENA_OK
-                                 : wait_for(arena, s->latest, number);
+        return wait_for(arena, s->marker, number);
     void *marker = NULL;
     cuarena_status_t status = cuai_stream_mark(arena, s, &marker);
     if (status != CUARENA_OK)
@@ -75,13 +73,21 @@ cuarena_status_t cuai_order_before(cuarena_t *arena,
     return status == CUARENA_OK ? cuai_see_moves(arena, number) : status;
 }
 
-cuarena_status_t cuai_wait_for_streams(cuarena_t *arena)
+cuarena_status_t cuai_wait_for_work(cuarena_t *arena)
 {
-    cuai_stream_set_t all = {{0, 0}};
-    for (uint32_t n = 1; arena->streams != NULL && n < CUAI_STREAM_NUMBERS; n++)
-        if (arena->streams[n] != NULL)
-            cuai_set_add(&all, n);
-    return cuai_order_before(arena, &all, 0);
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    if (arena->stream_count == 0 || cuai_is_lost(arena))
+        return CUARENA_OK;
+    void *marker = NULL;
+    cuai_unlock(&arena->lock);
+    cuarena_status_t status =
+        ops->mark(arena->memory.user, CUARENA_NO_STREAM, &marker);
+    cuai_lock(&arena->lock);
+    if (status != CUARENA_OK)
+        return cuai_note_loss(arena, status);
+    status = wait_for(arena, marker, 0);
+    unmark(arena, marker);
+    return status == CUARENA_OK ? cuai_see_moves(arena, 0) : status;
 }
 
 /* ---- Copies under way -------------------------------------------------- */
@@ -95,25 +101,23 @@ static void all_moved(cuarena_t *arena)
         unmark(arena, marker);
 }
 
-/* Waits until no other thread uses the marker, and ends it. */
-static void replace_moved(cuarena_t *arena)
+/* `done` is a marker of `number`, behind whatever was before: there is never
+ * a moment without one. */
+static void note_moved(cuarena_t *arena, void *done, uint32_t number)
 {
     while (arena->moved.users != 0)
         cuai_arena_wait(arena);
-    all_moved(arena);
-}
-
-/* `done` is a marker of `number`, behind whatever was before. */
-static void note_moved(cuarena_t *arena, void *done, uint32_t number)
-{
-    replace_moved(arena);
+    void *old = arena->moved.marker;
     arena->moved.marker = done;
     arena->moved.stream = number;
     arena->moved.serial++;
     arena->slow |= CUAI_SLOW_MOVED;
     cuai_stream(arena, number)->saw_move = arena->moved.serial;
+    if (old != NULL)
+        unmark(arena, old);
 }
 
+/* The marker stays, and what it stands for, while threads use it. */
 static cuarena_status_t wait_for_moves(cuarena_t *arena, uint32_t number)
 {
     arena->moved.users++;
@@ -121,20 +125,19 @@ static cuarena_status_t wait_for_moves(cuarena_t *arena, uint32_t number)
     arena->moved.users--;
     if (status == CUARENA_OK && number != 0)
         cuai_stream(arena, number)->saw_move = arena->moved.serial;
-    if (status == CUARENA_OK && number == 0 && arena->moved.users == 0)
-        all_moved(arena);
+    if (status == CUARENA_OK && number == 0) {
+        arena->moved.host_saw = arena->moved.serial;
+        if (arena->moved.users == 0)
+            all_moved(arena);
+    }
     cuai_event_wake(&arena->changed);
     return status;
 }
 
 cuarena_status_t cuai_see_moves(cuarena_t *arena, uint32_t number)
 {
-    if (arena->moved.marker == NULL)
-        return CUARENA_OK;
-    if (number != 0 &&
-        cuai_stream(arena, number)->saw_move == arena->moved.serial)
-        return CUARENA_OK;
-    return wait_for_moves(arena, number);
+    return cuai_has_unseen_moves(arena, number) ? wait_for_moves(arena, number)
+                                                : CUARENA_OK;
 }
 
 uint32_t cuai_moving_stream(cuarena_t *arena)
@@ -155,6 +158,13 @@ uint32_t cuai_moving_stream(cuarena_t *arena)
     return status == CUARENA_OK ? 0 : number;
 }
 
+/* Whoever cannot be made to wait by this thread does so when it next names the
+ * arena's blocks. */
+static bool can_wait(const cuai_stream_t *s)
+{
+    return s != NULL && !s->released && cuai_stream_is_mine(s);
+}
+
 cuarena_status_t cuai_order_after(cuarena_t *arena,
                                   const cuai_stream_set_t *set, uint32_t number)
 {
@@ -164,11 +174,10 @@ cuarena_status_t cuai_order_after(cuarena_t *arena,
     if (status != CUARENA_OK)
         return status;
     note_moved(arena, done, number);
-    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && status == CUARENA_OK; n++) {
-        bool named = cuai_set_has(set, n) && !cuai_stream(arena, n)->released;
-        if (named && n != number && cuai_stream_is_mine(cuai_stream(arena, n)))
+    status = cuai_stream_note_free(arena, number); /* of what they vacate */
+    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && status == CUARENA_OK; n++)
+        if (cuai_set_has(set, n) && can_wait(cuai_stream(arena, n)))
             status = cuai_see_moves(arena, n);
-    }
     if (status == CUARENA_OK && arena->cpu_touches)
         status = cuai_see_moves(arena, 0);
     return status;

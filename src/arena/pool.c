@@ -240,7 +240,7 @@ static cuarena_status_t settle_everything(cuarena_t *arena)
 {
     if (arena->stream_count == 0)
         return CUARENA_OK;
-    cuarena_status_t status = cuai_wait_for_streams(arena);
+    cuarena_status_t status = cuai_wait_for_work(arena);
     if (status == CUARENA_OK)
         status = cuai_settle_all(arena, true, NULL);
     if (status != CUARENA_OK)
@@ -264,10 +264,13 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes,
     cuarena_status_t status = settle_everything(arena);
     if (status == CUARENA_OK)
         status = cuai_batch_all(arena, batch);
-    if (status == CUARENA_OK)
-        status = cuai_heap_hold(heap);
     if (status != CUARENA_OK)
         return status;
+    status = cuai_heap_hold(heap);
+    if (status != CUARENA_OK) {
+        cuai_batch_settle(arena, batch);
+        return status;
+    }
     cuarena_memory_segment_t old = arena->segments.items[0];
     cuarena_memory_segment_t segment = {0};
     uint64_t old_held = arena->held;

@@ -336,7 +336,10 @@ static cuarena_status_t keep_dedicated(cuarena_t *arena,
 cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
                                       cuai_found_t *found_out)
 {
-    uint64_t bytes = cuai_align_up(want->size, arena->memory.ops.grain_bytes);
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    uint64_t bytes =
+        cuai_align_up(want->size, ops->least_bytes != 0 ? ops->least_bytes
+                                                        : ops->grain_bytes);
     cuarena_status_t status = check_dedicated(arena, want);
     if (status == CUARENA_OK)
         status = cuai_check_held_limit(arena, bytes);

@@ -4,7 +4,10 @@
  *
  * One thread at a time settles (`settling`), so that no marker is asked about,
  * waited for and ended at once. It lets go of the lock for each call of the
- * memory.
+ * memory. Streams keep their numbers meanwhile.
+ *
+ * Invariant: nothing is in a closed lane without a marker, and nothing in the
+ * open lane of an eager stream without `latest`.
  */
 #include "arena/arena.h"
 
@@ -29,25 +32,13 @@ cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status)
     return status;
 }
 
-/* ---- One stream -------------------------------------------------------- */
-
-/* Free bytes of one of the stream's two lanes, in all regions. */
-static uint64_t lane_bytes(const cuarena_t *arena, const cuai_stream_t *s,
-                           uint32_t which)
-{
-    uint64_t bytes = 0;
-    for (int region = 0; region < CUAI_LANED; region++)
-        if (arena->heaps[region] != NULL)
-            bytes += arena->heaps[region]
-                         ->lanes[s->lanes[region][which]]
-                         ->free_bytes;
-    return bytes;
-}
+/* ---- The memory's calls ------------------------------------------------ */
 
 cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s,
                                   void **marker)
 {
-    cuarena_stream_t handle = s->handle;
+    cuarena_stream_t handle =
+        cuai_stream_is_mine(s) ? s->handle : CUARENA_NO_STREAM;
     void *made = *marker;
     cuai_unlock(&arena->lock);
     cuarena_status_t status =
@@ -58,57 +49,13 @@ cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s,
     return cuai_note_loss(arena, status);
 }
 
-/* The closed lane's ranges join the open one. */
-static void reopen(cuarena_t *arena, const cuai_stream_t *s)
+static void unmark(cuarena_t *arena, void *marker)
 {
-    for (int region = 0; region < CUAI_LANED; region++)
-        if (arena->heaps[region] != NULL)
-            cuarena_heap_lane_merge(arena->heaps[region],
-                                    s->lanes[region][!s->turn],
-                                    s->lanes[region][s->turn]);
-}
-
-static bool can_close(const cuarena_t *arena, const cuai_stream_t *s)
-{
-    return s->marker == NULL && !s->released && !s->marking &&
-           lane_bytes(arena, s, s->turn) != 0;
-}
-
-/* An eager stream's frees have recorded the marker: nobody else could on a
- * thread's default stream. */
-static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
-{
-    if (!can_close(arena, s))
-        return CUARENA_OK;
-    s->turn = !s->turn;
-    if (s->eager) {
-        s->marker = s->latest;
-        s->latest = NULL;
-        return CUARENA_OK;
-    }
-    void *marker = NULL;
-    cuarena_status_t status = cuai_stream_mark(arena, s, &marker);
-    if (status == CUARENA_OK)
-        s->marker = marker;
-    else
-        reopen(arena, s);
-    return status;
-}
-
-/* Its marker is complete. Steps out. */
-static uint64_t settle_closed(cuarena_t *arena, cuai_stream_t *s)
-{
-    uint64_t bytes = lane_bytes(arena, s, !s->turn);
-    for (int region = 0; region < CUAI_LANED; region++)
-        if (arena->heaps[region] != NULL)
-            cuarena_heap_lane_settle(arena->heaps[region],
-                                     s->lanes[region][!s->turn]);
-    void *marker = s->marker;
-    s->marker = NULL;
+    if (marker == NULL)
+        return;
     cuai_unlock(&arena->lock);
     arena->memory.ops.unmark(arena->memory.user, marker);
     cuai_lock(&arena->lock);
-    return bytes;
 }
 
 static cuarena_status_t ask(cuarena_t *arena, void *marker)
@@ -129,10 +76,118 @@ static cuarena_status_t await(cuarena_t *arena, void *marker)
     return cuai_note_loss(arena, status);
 }
 
-static uint64_t poll(cuarena_t *arena, cuai_stream_t *s)
+/* ---- One stream -------------------------------------------------------- */
+
+/* Free bytes of one of the stream's two lanes, in all regions. */
+static uint64_t lane_bytes(const cuarena_t *arena, const cuai_stream_t *s,
+                           uint32_t which)
 {
-    bool done = s->marker != NULL && ask(arena, s->marker) == CUARENA_OK;
-    return done ? settle_closed(arena, s) : 0;
+    uint64_t bytes = 0;
+    for (int region = 0; region < CUAI_LANED; region++)
+        if (arena->heaps[region] != NULL)
+            bytes += arena->heaps[region]
+                         ->lanes[s->lanes[region][which]]
+                         ->free_bytes;
+    return bytes;
+}
+
+static void settle_lane(cuarena_t *arena, const cuai_stream_t *s,
+                        uint32_t which)
+{
+    for (int region = 0; region < CUAI_LANED; region++)
+        if (arena->heaps[region] != NULL)
+            cuarena_heap_lane_settle(arena->heaps[region],
+                                     s->lanes[region][which]);
+}
+
+/* The ranges of one lane join the other. */
+static void merge_lane(cuarena_t *arena, const cuai_stream_t *s, uint32_t which)
+{
+    for (int region = 0; region < CUAI_LANED; region++)
+        if (arena->heaps[region] != NULL)
+            cuarena_heap_lane_merge(arena->heaps[region],
+                                    s->lanes[region][which],
+                                    s->lanes[region][!which]);
+}
+
+static void reopen(cuarena_t *arena, const cuai_stream_t *s)
+{
+    merge_lane(arena, s, !s->turn);
+}
+
+static bool can_close(const cuarena_t *arena, const cuai_stream_t *s)
+{
+    return s->marker == NULL && !s->released && !s->marking &&
+           !cuai_is_lost(arena) && (!s->eager || s->latest != NULL) &&
+           lane_bytes(arena, s, s->turn) != 0;
+}
+
+/* Frees that come while the marker is recorded join the other lane. Steps
+ * out. */
+static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
+{
+    if (!can_close(arena, s))
+        return CUARENA_OK;
+    s->turn = !s->turn;
+    if (s->eager) {
+        s->marker = s->latest;
+        s->latest = NULL;
+        return CUARENA_OK;
+    }
+    void *marker = NULL;
+    cuarena_status_t status = cuai_stream_mark(arena, s, &marker);
+    if (status == CUARENA_OK)
+        s->marker = marker;
+    else
+        reopen(arena, s);
+    return status;
+}
+
+/* Its marker is complete. Steps out. */
+static void settle_closed(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
+{
+    void *marker = s->marker;
+    gain->settled += lane_bytes(arena, s, !s->turn);
+    settle_lane(arena, s, !s->turn);
+    s->marker = NULL;
+    unmark(arena, marker);
+}
+
+/* BUSY: not yet. */
+static cuarena_status_t poll(cuarena_t *arena, cuai_stream_t *s,
+                             cuai_gain_t *gain)
+{
+    if (s->marker == NULL || cuai_is_lost(arena))
+        return CUARENA_OK;
+    cuarena_status_t status = ask(arena, s->marker);
+    if (status == CUARENA_OK)
+        settle_closed(arena, s, gain);
+    return status;
+}
+
+/* What is closed now and, if it is closed then, what is open. */
+static cuarena_status_t drain(cuarena_t *arena, cuai_stream_t *s,
+                              cuai_gain_t *gain)
+{
+    cuarena_status_t status = CUARENA_OK;
+    for (int i = 0; i < 2 && s->marker != NULL; i++) {
+        status = await(arena, s->marker);
+        if (status != CUARENA_OK)
+            break;
+        settle_closed(arena, s, gain);
+        if (i == 0)
+            status = close_lane(arena, s);
+    }
+    return status;
+}
+
+void cuai_stream_tidy(cuarena_t *arena, uint32_t number)
+{
+    cuai_stream_t *s = cuai_stream(arena, number);
+    if (s->eager && s->latest == NULL)
+        merge_lane(arena, s, s->turn);
+    if (s->marker == NULL)
+        settle_lane(arena, s, !s->turn);
 }
 
 /* ---- All streams ------------------------------------------------------- */
@@ -146,13 +201,20 @@ static cuai_stream_t *next(const cuarena_t *arena, uint32_t *number)
     return NULL;
 }
 
-static uint64_t poll_all(cuarena_t *arena)
+static bool has(const cuai_gain_t *gain)
 {
-    uint64_t bytes = cuai_uses_settle(arena, false);
+    return gain->settled != 0 || gain->freed != 0;
+}
+
+/* Copies of compactions, too, are asked about: calls are slow until then. */
+static void poll_all(cuarena_t *arena, cuai_gain_t *gain)
+{
+    cuai_uses_settle(arena, false, gain);
     cuai_stream_t *s;
     for (uint32_t n = 0; (s = next(arena, &n)) != NULL;)
-        bytes += poll(arena, s);
-    return bytes;
+        poll(arena, s, gain);
+    if (!cuai_is_lost(arena))
+        cuai_moving_stream(arena);
 }
 
 static cuarena_status_t close_all(cuarena_t *arena, uint32_t except)
@@ -167,16 +229,17 @@ static cuarena_status_t close_all(cuarena_t *arena, uint32_t except)
     return status;
 }
 
-uint64_t cuai_settle_ready(cuarena_t *arena, uint32_t except)
+bool cuai_settle_ready(cuarena_t *arena, uint32_t except)
 {
-    if (arena->stream_count == 0)
-        return 0;
+    cuai_gain_t gain = {0, 0};
     cuai_settle_begin(arena);
-    uint64_t bytes = poll_all(arena);
-    if (bytes == 0 && close_all(arena, except) == CUARENA_OK)
-        bytes = poll_all(arena);
+    poll_all(arena, &gain);
+    if (!has(&gain)) {
+        close_all(arena, except);
+        poll_all(arena, &gain);
+    }
     cuai_settle_end(arena);
-    return bytes;
+    return has(&gain);
 }
 
 /* The stream whose closed lane has most; NULL: none has any. */
@@ -195,54 +258,91 @@ static cuai_stream_t *fullest(const cuarena_t *arena)
     return best;
 }
 
-uint64_t cuai_settle_one(cuarena_t *arena)
+bool cuai_settle_one(cuarena_t *arena)
 {
-    if (arena->stream_count == 0)
-        return 0;
+    cuai_gain_t gain = {0, 0};
     cuai_settle_begin(arena);
     cuai_stream_t *s = fullest(arena);
-    uint64_t bytes = 0;
-    if (s != NULL && await(arena, s->marker) == CUARENA_OK)
-        bytes = settle_closed(arena, s);
     if (s == NULL)
-        bytes = cuai_uses_settle(arena, true);
+        cuai_uses_settle(arena, true, &gain);
+    else if (await(arena, s->marker) == CUARENA_OK)
+        settle_closed(arena, s, &gain);
     cuai_settle_end(arena);
-    return bytes;
+    return has(&gain);
 }
 
-/* What is closed now, and what is open. */
-static cuarena_status_t drain(cuarena_t *arena, uint64_t *bytes)
+/* Blocks that streams use end first: their bytes are then in a lane. */
+static cuarena_status_t settle_all(cuarena_t *arena, bool wait,
+                                   cuai_gain_t *gain)
 {
-    cuai_stream_t *s;
     cuarena_status_t status = CUARENA_OK;
-    for (uint32_t n = 0; (s = next(arena, &n)) != NULL;) {
-        while (status == CUARENA_OK && s->marker != NULL) {
-            status = await(arena, s->marker);
-            if (status == CUARENA_OK)
-                *bytes += settle_closed(arena, s);
-            if (status == CUARENA_OK)
-                status = close_lane(arena, s);
-        }
-    }
+    poll_all(arena, gain);
+    if (wait)
+        status = cuai_uses_settle(arena, true, gain);
+    if (status == CUARENA_OK)
+        status = close_all(arena, 0);
+    cuai_stream_t *s;
+    for (uint32_t n = 0; wait && (s = next(arena, &n)) != NULL;)
+        if (status == CUARENA_OK)
+            status = drain(arena, s, gain);
+    if (status == CUARENA_OK)
+        poll_all(arena, gain);
     return status;
 }
 
 cuarena_status_t cuai_settle_all(cuarena_t *arena, bool wait,
                                  uint64_t *settled_out)
 {
-    uint64_t bytes = 0;
+    cuai_gain_t gain = {0, 0};
     cuai_settle_begin(arena);
-    bytes += poll_all(arena);
-    cuarena_status_t status = close_all(arena, 0);
-    if (status == CUARENA_OK && wait)
-        status = drain(arena, &bytes);
-    if (status == CUARENA_OK && wait)
-        bytes += cuai_uses_settle(arena, true);
-    bytes += poll_all(arena);
+    cuarena_status_t status = settle_all(arena, wait, &gain);
     cuai_settle_end(arena);
     if (settled_out != NULL)
-        *settled_out = bytes;
+        *settled_out = gain.settled;
     return status;
+}
+
+/* The closed lane's marker stands for the open one too, if that is eager and
+ * has none: then it is empty. */
+static bool settle_own(cuarena_t *arena, cuai_stream_t *s)
+{
+    if (s->released || lane_bytes(arena, s, !s->turn) == 0)
+        return false;
+    void *marker = s->marker;
+    reopen(arena, s);
+    s->marker = NULL;
+    if (s->eager && s->latest == NULL && !s->marking) {
+        s->latest = marker;
+        marker = NULL;
+    }
+    unmark(arena, marker);
+    return true;
+}
+
+bool cuai_settle_own(cuarena_t *arena, uint32_t number)
+{
+    cuai_settle_begin(arena);
+    while (cuai_stream(arena, number)->marking)
+        cuai_arena_wait(arena);
+    bool any = settle_own(arena, cuai_stream(arena, number));
+    cuai_settle_end(arena);
+    return any;
+}
+
+void cuai_streams_make_room(cuarena_t *arena)
+{
+    cuai_gain_t gain = {0, 0};
+    cuai_settle_begin(arena);
+    poll_all(arena, &gain);
+    close_all(arena, 0);
+    poll_all(arena, &gain);
+    uint32_t number;
+    while ((number = cuai_stream_left_idle(arena)) != 0) {
+        void *latest = cuai_stream(arena, number)->latest;
+        cuai_stream_forget(arena, number);
+        unmark(arena, latest);
+    }
+    cuai_settle_end(arena);
 }
 
 /* ---- Idle? ------------------------------------------------------------- */
@@ -257,7 +357,7 @@ static const cuai_stream_t *unsettled(const cuarena_t *arena)
     return NULL;
 }
 
-/* Handles may be dead by now: asks about all work of the context instead. */
+/* Asks about all work of the context: handles may be dead by now. */
 static cuarena_status_t ask_all_work(cuarena_t *arena)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
@@ -286,43 +386,49 @@ static cuarena_status_t still_busy(const cuarena_t *arena)
                      (void *)s->handle);
 }
 
+static bool is_idle(cuarena_t *arena)
+{
+    cuai_gain_t gain = {0, 0};
+    cuai_settle_begin(arena);
+    poll_all(arena, &gain);
+    cuai_settle_end(arena);
+    return cuai_is_lost(arena) ||
+           (unsettled(arena) == NULL && arena->uses.first == NULL &&
+            arena->moved.marker == NULL);
+}
+
+/* All markers are complete if all work is; blocks that waited for them end. */
 cuarena_status_t cuai_check_idle(cuarena_t *arena)
 {
-    if (arena->stream_count == 0 || (arena->slow & CUAI_SLOW_LOST))
-        return CUARENA_OK;
-    cuai_settle_begin(arena);
-    poll_all(arena);
-    cuai_settle_end(arena);
-    bool moving = cuai_moving_stream(arena) != 0;
-    if (unsettled(arena) == NULL && arena->uses.first == NULL && !moving)
+    if (arena->stream_count == 0 || is_idle(arena))
         return CUARENA_OK;
     cuarena_status_t status = ask_all_work(arena);
-    if (status != CUARENA_BUSY)
-        return status == CUARENA_LOST ? CUARENA_OK : status;
-    return still_busy(arena);
+    if (status == CUARENA_BUSY)
+        return still_busy(arena);
+    if (status == CUARENA_OK || status == CUARENA_LOST) {
+        is_idle(arena);
+        return CUARENA_OK;
+    }
+    return status;
 }
 
 /* ---- Forgetting -------------------------------------------------------- */
 
-/* Without the lock. */
-static void unmark_both(const cuarena_t *arena, void *const old[2])
-{
-    for (int i = 0; i < 2; i++)
-        if (old[i] != NULL)
-            arena->memory.ops.unmark(arena->memory.user, old[i]);
-}
-
 static void reset_stream(cuarena_t *arena, cuai_stream_t *s)
 {
-    for (int region = 0; region < CUAI_LANED; region++)
-        for (int i = 0; arena->heaps[region] != NULL && i < 2; i++)
-            cuarena_heap_lane_settle(arena->heaps[region], s->lanes[region][i]);
+    while (s->marking)
+        cuai_arena_wait(arena);
+    s->counts.frees += s->counts.live_blocks;
+    s->counts.live_blocks = 0;
+    s->counts.live_bytes = 0;
+    s->counts.requested_bytes = 0;
     void *old[2] = {s->marker, s->latest};
+    settle_lane(arena, s, 0);
+    settle_lane(arena, s, 1);
     s->marker = NULL;
     s->latest = NULL;
-    cuai_unlock(&arena->lock);
-    unmark_both(arena, old);
-    cuai_lock(&arena->lock);
+    unmark(arena, old[0]);
+    unmark(arena, old[1]);
 }
 
 void cuai_streams_reset(cuarena_t *arena)
@@ -330,13 +436,8 @@ void cuai_streams_reset(cuarena_t *arena)
     cuai_settle_begin(arena);
     cuai_uses_clear(arena);
     cuai_stream_t *s;
-    for (uint32_t n = 0; (s = next(arena, &n)) != NULL;) {
-        s->counts.frees += s->counts.live_blocks;
-        s->counts.live_blocks = 0;
-        s->counts.live_bytes = 0;
-        s->counts.requested_bytes = 0;
+    for (uint32_t n = 0; (s = next(arena, &n)) != NULL;)
         reset_stream(arena, s);
-    }
     cuai_settle_end(arena);
 }
 
@@ -344,11 +445,11 @@ void cuai_streams_reset(cuarena_t *arena)
 
 cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
 {
-    if (number == 0 || !cuai_stream(arena, number)->eager)
-        return CUARENA_OK;
-    cuai_stream_t *s = cuai_stream(arena, number);
-    while (s->marking)
+    cuai_stream_t *s = number == 0 ? NULL : cuai_stream(arena, number);
+    while (s != NULL && s->marking)
         cuai_arena_wait(arena);
+    if (s == NULL || !s->eager || s->released)
+        return CUARENA_OK;
     s->marking = true;
     cuarena_status_t status = cuai_stream_mark(arena, s, &s->latest);
     s->marking = false;
@@ -356,13 +457,16 @@ cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
     return status;
 }
 
-/* The marker covers what an earlier one covered. */
+/* The marker covers what earlier ones covered. */
 static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
 {
+    void *marker = NULL;
     while (s->marking)
         cuai_arena_wait(arena);
-    void *marker = NULL;
+    s->marking = true;
     cuarena_status_t status = cuai_stream_mark(arena, s, &marker);
+    s->marking = false;
+    cuai_event_wake(&arena->changed);
     if (status != CUARENA_OK)
         return status;
     void *old[2] = {s->marker, s->latest};
@@ -371,18 +475,18 @@ static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
     s->marker = marker;
     s->latest = NULL;
     s->released = true;
-    cuai_unlock(&arena->lock);
-    unmark_both(arena, old);
-    cuai_lock(&arena->lock);
+    unmark(arena, old[0]);
+    unmark(arena, old[1]);
     return CUARENA_OK;
 }
 
 cuarena_status_t cuai_stream_release(cuarena_t *arena, uint32_t number)
 {
     cuai_settle_begin(arena);
+    cuai_stream_t *s = cuai_stream(arena, number);
     cuarena_status_t status = CUARENA_OK;
-    if (!cuai_stream(arena, number)->released)
-        status = close_for_good(arena, cuai_stream(arena, number));
+    if (!s->released)
+        status = close_for_good(arena, s);
     cuai_settle_end(arena);
     return status;
 }

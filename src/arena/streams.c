@@ -60,7 +60,8 @@ uint32_t cuai_lane_for_free(const cuarena_t *arena, int32_t region,
     if (number == 0 || region == CUAI_APART)
         return 0;
     const cuai_stream_t *s = cuai_stream(arena, number);
-    if (!s->released)
+    bool marked = s->released || (s->eager && s->latest == NULL);
+    if (!marked)
         return s->lanes[region][s->turn];
     return s->marker != NULL ? s->lanes[region][!s->turn] : 0;
 }
@@ -89,7 +90,7 @@ static cuarena_status_t make_lanes(cuarena_t *arena, cuai_stream_t *s)
 
 /* ---- Numbers ----------------------------------------------------------- */
 
-static void forget(cuarena_t *arena, uint32_t number)
+void cuai_stream_forget(cuarena_t *arena, uint32_t number)
 {
     end_lanes(arena, arena->streams[number]);
     cuai_host_free(arena->streams[number]);
@@ -97,21 +98,47 @@ static void forget(cuarena_t *arena, uint32_t number)
     arena->stream_count--;
 }
 
+/* Whether no block, wait, marker or call needs the number. */
+static bool is_unneeded(const cuarena_t *arena, uint32_t number)
+{
+    const cuai_stream_t *s = arena->streams[number];
+    bool moved = arena->moved.marker != NULL && arena->moved.stream == number;
+    return !moved && s->marker == NULL && s->waits == 0 && s->holders == 0 &&
+           s->counts.live_blocks == 0;
+}
+
 void cuai_streams_recycle(cuarena_t *arena)
 {
     bool known = arena->streams != NULL && !arena->settling;
-    for (uint32_t n = 1; known && n < CUAI_STREAM_NUMBERS; n++) {
+    for (uint32_t n = 1; known && n < CUAI_STREAM_NUMBERS; n++)
+        if (arena->streams[n] != NULL && arena->streams[n]->released &&
+            is_unneeded(arena, n))
+            cuai_stream_forget(arena, n);
+}
+
+static bool has_bytes(const cuarena_t *arena, const cuai_stream_t *s)
+{
+    for (int region = 0; region < CUAI_LANED; region++)
+        for (int i = 0; arena->heaps[region] != NULL && i < 2; i++)
+            if (arena->heaps[region]->lanes[s->lanes[region][i]]->ranges != 0)
+                return true;
+    return false;
+}
+
+uint32_t cuai_stream_left_idle(const cuarena_t *arena)
+{
+    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++) {
         const cuai_stream_t *s = arena->streams[n];
-        if (s != NULL && s->released && s->marker == NULL && s->waits == 0 &&
-            s->counts.live_blocks == 0)
-            forget(arena, n);
+        bool left = s != NULL && s->thread != 0 && !cuai_stream_is_mine(s);
+        if (left && is_unneeded(arena, n) && !has_bytes(arena, s))
+            return n;
     }
+    return 0;
 }
 
 /* The lowest number that is free, or 0. */
-static uint32_t free_number(cuarena_t *arena)
+static uint32_t free_number(const cuarena_t *arena)
 {
-    cuai_streams_recycle(arena);
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
         if (arena->streams[n] == NULL)
             return n;
@@ -180,6 +207,8 @@ static cuarena_status_t introduce(cuarena_t *arena, cuarena_stream_t handle,
         return cuai_fail(CUARENA_UNSUPPORTED,
                          "stream %p: memory '%s' knows no streams",
                          (void *)handle, ops->name);
+    if (arena->stream_count == CUARENA_MAX_STREAMS)
+        cuai_streams_make_room(arena);
     cuarena_stream_info_t info = {0};
     cuai_unlock(&arena->lock);
     cuarena_status_t status = ops->identify(arena->memory.user, handle, &info);
@@ -200,13 +229,26 @@ cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream,
     if (stream == CUARENA_NO_STREAM)
         return CUARENA_OK;
     cuarena_stream_t handle = normal(stream);
-    *number_out = find_known(arena, handle);
+    uint32_t number = find_known(arena, handle);
     cuarena_status_t status = CUARENA_OK;
-    if (*number_out == 0)
-        status = introduce(arena, handle, number_out);
-    if (status == CUARENA_OK)
-        arena->last_stream = *number_out;
-    return status;
+    if (number == 0 && !cuai_is_lost(arena))
+        status = introduce(arena, handle, &number);
+    if (status != CUARENA_OK || number == 0)
+        return status;
+    cuai_stream(arena, number)->holders++;
+    arena->last_stream = number;
+    *number_out = number;
+    return CUARENA_OK;
+}
+
+void cuai_stream_leave(cuarena_t *arena, uint32_t number)
+{
+    if (number == 0)
+        return;
+    cuai_stream_t *s = cuai_stream(arena, number);
+    s->holders--;
+    if (s->released && s->holders == 0)
+        cuai_streams_recycle(arena);
 }
 
 /* ---- The end ----------------------------------------------------------- */

@@ -12,6 +12,13 @@
  * To close the open lane is to let them change places, which costs nothing,
  * and to record a marker. The closed lane is empty then: one marker at a time
  * is on its way.
+ *
+ * On an eager stream `latest` is recorded at each free, and is the marker when
+ * the lane is closed. The default stream of a thread is always eager: no other
+ * thread can record on it.
+ *
+ * A number is given anew when its stream was released and neither a marker, a
+ * block, a wait nor a call under way needs it.
  */
 #ifndef CUAI_ARENA_STREAMS_H
 #define CUAI_ARENA_STREAMS_H
@@ -47,13 +54,14 @@ typedef struct cuai_stream {
     uint64_t thread;               /* whose default stream it is, or 0 */
     uint32_t lanes[CUAI_LANED][2]; /* of each heap; [turn] is the open one */
     uint32_t turn;
-    bool released;  /* the handle must not be used; all is in the closed lane */
-    bool eager;     /* `latest` is recorded at each free */
-    bool marking;   /* a thread records `latest`, without the lock */
-    void *marker;   /* behind the closed lane; NULL: that is empty */
-    void *latest;   /* behind the open lane, if eager */
-    uint64_t waits; /* of blocks that wait for its marker */
-    uint64_t saw_move; /* number of the last compaction it is ordered behind */
+    bool released; /* the handle must not be used; all is in the closed lane */
+    bool eager;    /* `latest` is recorded at each free */
+    bool marking;  /* a thread records `latest`, without the lock */
+    void *marker;  /* behind the closed lane; NULL: that is empty */
+    void *latest;  /* behind the open lane, if eager; NULL: that is empty */
+    uint32_t holders;  /* calls that work with its number */
+    uint64_t waits;    /* of blocks for it, freed or not */
+    uint64_t saw_move; /* the last compaction it is ordered behind */
     cuai_counts_t counts;
 } cuai_stream_t;
 
@@ -87,10 +95,17 @@ typedef struct cuai_uses {
 
 /* Copies of a compaction that may be under way. */
 typedef struct cuai_moved {
-    void *marker;    /* behind the last one; NULL: all are done */
-    uint32_t stream; /* on which it ran */
-    uint32_t users;  /* threads that use the marker without the lock */
-    uint64_t serial; /* counts compactions on streams */
+    void *marker;      /* behind the last one; NULL: all are done */
+    uint32_t stream;   /* on which it ran */
+    uint32_t users;    /* threads that use the marker without the lock */
+    uint64_t serial;   /* counts compactions on streams */
+    uint64_t host_saw; /* the last one that the caller waited for */
 } cuai_moved_t;
+
+/* What settling brought. */
+typedef struct cuai_gain {
+    uint64_t settled; /* bytes that are everybody's now */
+    uint64_t freed;   /* of blocks that ended: of a stream, or given back */
+} cuai_gain_t;
 
 #endif

@@ -149,50 +149,64 @@ void cuai_use_drop(cuarena_t *arena, cuai_found_t found)
         end_use(arena, use);
 }
 
+void cuai_use_only(cuarena_t *arena, cuai_found_t found, uint32_t number)
+{
+    cuai_use_t *use = cuai_use_find(arena, cuai_id(found.heap, found.slot));
+    uint32_t kept = 0;
+    for (uint32_t i = 0; use != NULL && i < use->count; i++) {
+        if (use->waits[i].number == number)
+            use->waits[kept++] = use->waits[i];
+        else
+            cuai_stream(arena, use->waits[i].number)->waits--;
+    }
+    if (kept == 0)
+        cuai_use_drop(arena, found);
+    else
+        use->count = kept;
+}
+
 /* ---- A free ------------------------------------------------------------ */
 
-/* Without the lock. */
-static void unmark_all(const cuarena_t *arena, cuai_use_t *use)
+static void unmark_all(cuarena_t *arena, cuai_use_t *use)
 {
+    cuai_unlock(&arena->lock);
     for (uint32_t i = 0; i < use->count; i++) {
         if (use->waits[i].marker != NULL)
             arena->memory.ops.unmark(arena->memory.user, use->waits[i].marker);
         use->waits[i].marker = NULL;
     }
-}
-
-/* A released stream has a marker behind everything; one that is known gets
- * one now. Steps out. */
-static cuarena_status_t mark_one(cuarena_t *arena, cuai_wait_t *wait)
-{
-    cuarena_stream_t handle = cuai_stream_handle(arena, wait->number);
-    if (handle == CUARENA_NO_STREAM)
-        return CUARENA_OK;
-    void *marker = NULL;
-    cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        arena->memory.ops.mark(arena->memory.user, handle, &marker);
     cuai_lock(&arena->lock);
-    if (status == CUARENA_OK)
-        wait->marker = marker;
-    return cuai_note_loss(arena, status);
 }
 
-/* Work of the stream that the free is on comes before whatever reuses the
- * bytes there; not so for a segment that goes back, nor for bytes that the
- * stream's lane would not cover. */
-static bool needs_target(const cuarena_t *arena, cuai_found_t found,
-                         uint32_t number)
+/* A released stream has a marker behind everything, which is not the use's;
+ * the others get one now. Steps out. */
+static cuarena_status_t mark_uses(cuarena_t *arena, cuai_use_t *use,
+                                  uint32_t target)
 {
-    return found.region == CUAI_APART || cuai_stream(arena, number)->eager;
+    cuarena_status_t status = CUARENA_OK;
+    for (uint32_t i = 0; i < use->count && status == CUARENA_OK; i++) {
+        cuai_wait_t *wait = &use->waits[i];
+        const cuai_stream_t *s = cuai_stream(arena, wait->number);
+        if (wait->number != target && !s->released)
+            status = cuai_stream_mark(arena, s, &wait->marker);
+    }
+    return status;
 }
 
-static void set_target(cuarena_t *arena, cuai_found_t found, cuai_use_t *use,
-                       uint32_t number)
+/* The lane that the bytes join covers the freeing stream's own work; not so
+ * for a segment that goes back, nor for an eager stream, whose lane covers
+ * what came before its last marker. */
+static uint32_t choose_target(const cuarena_t *arena, cuai_found_t found,
+                              uint32_t number)
 {
-    use->target = needs_target(arena, found, number) ? 0 : number;
-    if (has_stream(use, number))
-        return;
+    bool covers =
+        found.region != CUAI_APART && !cuai_stream(arena, number)->eager;
+    return covers ? number : 0;
+}
+
+/* There is room for it: see ready_waits. */
+static void add_wait(cuarena_t *arena, cuai_use_t *use, uint32_t number)
+{
     use->waits[use->count++] = (cuai_wait_t){number, NULL};
     cuai_stream(arena, number)->waits++;
 }
@@ -206,67 +220,77 @@ static void enqueue(cuai_uses_t *uses, cuai_use_t *use)
     uses->last = &use->next;
 }
 
+/* Marked as moving, the block stays where it is and is nobody's meanwhile. */
 cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_found_t found,
                                      uint32_t number)
 {
     cuai_use_t *use = cuai_use_find(arena, cuai_id(found.heap, found.slot));
     cuai_record_t *r = cuai_found_record(found);
+    uint32_t count = use->count;
     r->flags |= CUAI_BLOCK_ENDING;
-    set_target(arena, found, use, number);
-    cuarena_status_t status = CUARENA_OK;
-    for (uint32_t i = 0; i < use->count && status == CUARENA_OK; i++)
-        if (use->waits[i].number != use->target)
-            status = mark_one(arena, &use->waits[i]);
+    use->target = choose_target(arena, found, number);
+    if (!has_stream(use, number))
+        add_wait(arena, use, number);
+    cuai_mark_moving(arena, found);
+    cuarena_status_t status = mark_uses(arena, use, use->target);
     if (status == CUARENA_OK) {
         enqueue(&arena->uses, use);
-        return CUARENA_OK;
+    } else {
+        unmark_all(arena, use);
+        r->flags &= (uint8_t)~CUAI_BLOCK_ENDING;
+        for (; use->count > count; use->count--)
+            cuai_stream(arena, use->waits[use->count - 1].number)->waits--;
     }
-    cuai_unlock(&arena->lock);
-    unmark_all(arena, use);
-    cuai_lock(&arena->lock);
-    r->flags &= (uint8_t)~CUAI_BLOCK_ENDING;
+    cuai_clear_moving(arena, found);
     return status;
 }
 
 /* ---- Ending those freed ------------------------------------------------ */
 
-/* Whether the work behind one use is done; may wait for it. Steps out. */
-static bool is_over(cuarena_t *arena, const cuai_use_t *use, uint32_t i,
-                    bool wait)
+/* Whether the work behind one use is done, else BUSY; may wait for it. Steps
+ * out. */
+static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use,
+                                uint32_t i, bool wait)
 {
     const cuai_wait_t *one = &use->waits[i];
-    const cuai_stream_t *s = cuai_stream(arena, one->number);
-    bool own = one->marker == NULL; /* of a released stream, or the target */
-    void *marker = own ? s->marker : one->marker;
-    if (own && (one->number == use->target || marker == NULL))
-        return true;
+    void *marker = one->marker;
+    if (marker == NULL && one->number != use->target)
+        marker = cuai_stream(arena, one->number)->marker; /* it is released */
+    if (marker == NULL)
+        return CUARENA_OK;
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    void *user = arena->memory.user;
     cuai_unlock(&arena->lock);
     cuarena_status_t status =
-        wait ? ops->wait(arena->memory.user, marker, CUARENA_NO_STREAM, 1)
-             : ops->query(arena->memory.user, marker);
+        wait ? ops->wait(user, marker, CUARENA_NO_STREAM, 1)
+             : ops->query(user, marker);
     cuai_lock(&arena->lock);
-    return cuai_note_loss(arena, status) == CUARENA_OK;
+    return cuai_note_loss(arena, status);
 }
 
-static bool all_over(cuarena_t *arena, const cuai_use_t *use, bool wait)
+/* On a lost arena nothing is under way any more. */
+static cuarena_status_t ask_uses(cuarena_t *arena, const cuai_use_t *use,
+                                 bool wait)
 {
-    for (uint32_t i = 0; i < use->count; i++)
-        if (!is_over(arena, use, i, wait))
-            return false;
-    return true;
+    cuarena_status_t status = CUARENA_OK;
+    for (uint32_t i = 0; i < use->count && status == CUARENA_OK; i++)
+        if (!cuai_is_lost(arena))
+            status = ask_use(arena, use, i, wait);
+    return cuai_is_lost(arena) ? CUARENA_OK : status;
 }
 
-/* Steps out; nothing moves a block meanwhile that is marked. */
-static void zero(cuarena_t *arena, const cuai_use_t *use, uint64_t address,
-                 uint64_t bytes)
+/* Nothing moves a block meanwhile that is marked. Steps out. */
+static cuarena_status_t zero(cuarena_t *arena, const cuai_use_t *use,
+                             const cuai_record_t *r)
 {
     cuarena_stream_t stream = cuai_stream_handle(arena, use->target);
+    void *address = cuai_pointer(r->offset);
+    uint64_t size = r->size;
     cuai_unlock(&arena->lock);
-    cuarena_status_t status = arena->memory.ops.zero_bytes(
-        arena->memory.user, cuai_pointer(address), bytes, stream);
+    cuarena_status_t status =
+        arena->memory.ops.zero_bytes(arena->memory.user, address, size, stream);
     cuai_lock(&arena->lock);
-    cuai_note_loss(arena, status);
+    return cuai_note_loss(arena, status);
 }
 
 static cuai_found_t find_ending(const cuarena_t *arena, cuarena_block_t block)
@@ -280,25 +304,19 @@ static cuai_found_t find_ending(const cuarena_t *arena, cuarena_block_t block)
     return (cuai_found_t){0};
 }
 
-/* The block's bytes join the target's lane, or its segment goes back. */
-static uint64_t end_block(cuarena_t *arena, cuai_use_t *use, cuai_found_t found)
+/* Its bytes join the target's lane, or its segment goes back. Steps out. */
+static void end_block(cuarena_t *arena, cuai_use_t *use, cuai_found_t found,
+                      cuai_gain_t *gain)
 {
-    cuai_record_t *r = cuai_found_record(found);
+    const cuai_record_t *r = cuai_found_record(found);
     uint64_t address = r->offset;
-    uint64_t bytes = r->size;
-    cuai_mark_moving(arena, found); /* nobody else does */
-    cuai_unlock(&arena->lock);
-    unmark_all(arena, use);
-    cuai_lock(&arena->lock);
-    if (arena->config.zero == CUARENA_ZERO_FREE && found.region != CUAI_APART)
-        zero(arena, use, address, bytes);
-    cuai_clear_moving(arena, found);
     bool dedicated = r->flags & CUAI_BLOCK_DEDICATED;
+    bool joins = cuai_lane_for_free(arena, found.region, use->target) != 0;
+    *(joins || dedicated ? &gain->freed : &gain->settled) += r->size;
     cuai_end_block(arena, found, use->target);
     end_use(arena, use);
     if (dedicated)
         cuai_return_dedicated(arena, address);
-    return bytes;
 }
 
 static void dequeue(cuai_uses_t *uses, cuai_use_t **link)
@@ -309,23 +327,47 @@ static void dequeue(cuai_uses_t *uses, cuai_use_t **link)
         uses->last = link;
 }
 
-uint64_t cuai_uses_settle(cuarena_t *arena, bool wait)
+/* OK: it is ended, and out of the queue. */
+static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, bool wait,
+                                cuai_gain_t *gain)
 {
-    uint64_t bytes = 0;
+    cuai_use_t *use = *link;
+    cuarena_status_t status = ask_uses(arena, use, wait);
+    cuai_found_t found = find_ending(arena, use->block);
+    CUAI_ASSERT(found.heap != NULL);
+    const cuai_record_t *r = cuai_found_record(found);
+    bool stays = r->moving || (r->flags & CUAI_BLOCK_EXPORTED);
+    if (status != CUARENA_OK || stays)
+        return status == CUARENA_OK ? CUARENA_BUSY : status;
+    bool zeroes = arena->config.zero == CUARENA_ZERO_FREE &&
+                  found.region != CUAI_APART && !cuai_is_lost(arena);
+    cuai_mark_moving(arena, found); /* nobody else does */
+    if (zeroes)
+        status = zero(arena, use, cuai_found_record(found));
+    if (status == CUARENA_OK)
+        unmark_all(arena, use);
+    cuai_clear_moving(arena, found);
+    if (status != CUARENA_OK)
+        return status;
+    dequeue(&arena->uses, link);
+    end_block(arena, use, found, gain);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_uses_settle(cuarena_t *arena, bool wait,
+                                  cuai_gain_t *gain)
+{
+    cuarena_status_t first = CUARENA_OK;
     cuai_use_t **link = &arena->uses.first;
     while (*link != NULL) {
         cuai_use_t *use = *link;
-        bool over = all_over(arena, use, wait);
-        cuai_found_t found = find_ending(arena, use->block);
-        const cuai_record_t *r = cuai_found_record(found);
-        if (!over || r->moving || (r->flags & CUAI_BLOCK_EXPORTED)) {
+        cuarena_status_t status = try_end(arena, link, wait, gain);
+        if (status != CUARENA_OK)
             link = &use->next;
-            continue;
-        }
-        dequeue(&arena->uses, link);
-        bytes += end_block(arena, use, found);
+        if (first == CUARENA_OK && status != CUARENA_BUSY)
+            first = status;
     }
-    return bytes;
+    return first;
 }
 
 void cuai_uses_clear(cuarena_t *arena)

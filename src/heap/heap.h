@@ -183,6 +183,7 @@ static inline void cuai_slot_end(cuarena_heap_t *heap, cuai_slot_t slot)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     r->kind = CUAI_FREE;
+    cuai_index_forget(r);
     if (CUAI_UNLIKELY(r->generation == CUAI_LAST_GENERATION)) {
         heap->retired++;
         return;

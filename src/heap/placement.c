@@ -54,21 +54,21 @@ static inline cuai_slot_t first_of(cuarena_heap_t *heap, cuai_slot_t slot,
     return CUAI_NO_PLACE;
 }
 
-/* A look into one zone, from `class`, which may be too small, upwards. */
+/* A look into one zone: at one range of the two first classes from `class` on.
+ * All that are above `class` fit. */
 static inline cuai_slot_t look(cuarena_heap_t *heap, const cuai_index_t *index,
                                uint32_t zone, uint32_t class,
                                const cuai_place_t *place)
 {
-    cuai_slot_t slot = index->heads[cuai_list_of(zone, class)];
-    if (slot != 0)
-        slot = first_of(heap, slot, place, CUAI_CANDIDATES);
-    if (slot != CUAI_NO_PLACE)
-        return slot;
-    class = cuai_zone_first(index, zone, class + 1);
-    if (class == CUAI_NO_CLASS)
-        return CUAI_NO_PLACE;
-    return first_of(heap, index->heads[cuai_list_of(zone, class)], place,
-                    CUAI_CANDIDATES);
+    uint64_t classes = cuai_zone_classes(index, zone, class);
+    for (int i = 0; classes != 0 && i < 2; i++) {
+        uint32_t list = cuai_list_of(zone, cuai_ctz(classes));
+        cuai_slot_t slot = first_of(heap, index->heads[list], place, 1);
+        if (slot != CUAI_NO_PLACE)
+            return slot;
+        classes &= classes - 1;
+    }
+    return CUAI_NO_PLACE;
 }
 
 /* Before a refusal: every range of the lane that might fit. */
@@ -95,29 +95,43 @@ static CUAI_NOINLINE cuai_slot_t search_all(cuarena_heap_t *heap,
 /*
  * Zones from one end that have a range of the request's class or above; after
  * a few whose ranges were all too small, only zones that have one of a class
- * above, which fits. Each look is at twice CUAI_CANDIDATES ranges at most.
+ * above, which fits.
  */
 cuai_slot_t cuai_place(cuarena_heap_t *heap, cuai_place_t *place)
 {
     const cuai_index_t *index = heap->lanes[place->lane];
     uint64_t sure = place->size + place->alignment - 1 - heap->granule_mask;
     uint32_t class = cuai_class(heap, sure);
-    uint32_t top = class + 1;
+    cuai_zones_t zones = cuai_zones_from(index, class);
     bool high =
         !place->low && cuai_goes_high(heap, index->free_bytes, place->size);
-    uint32_t zone = cuai_next_zone(index, high ? CUAI_ZONES - 1 : 0, top, high);
     place->high = high;
-    for (int tries = 1; zone != CUAI_NO_ZONE; tries++) {
+    for (int tries = 1; zones != 0 && tries <= CUAI_ZONE_TRIES + 1; tries++) {
+        uint32_t zone = cuai_zones_end(zones, high);
         cuai_slot_t slot = look(heap, index, zone, class, place);
         if (CUAI_LIKELY(slot != CUAI_NO_PLACE))
             return slot;
-        if (tries < CUAI_ZONE_TRIES)
-            zone = cuai_next_zone(index, high ? zone - 1 : zone + 1, top, high);
-        else if (tries == CUAI_ZONE_TRIES) /* passed over none of those above */
-            zone =
-                cuai_next_zone(index, high ? CUAI_ZONES - 1 : 0, ++top, high);
-        else
-            zone = CUAI_NO_ZONE;
+        zones = cuai_zones_without(zones, zone);
+        if (tries == CUAI_ZONE_TRIES) /* passed over none of those above */
+            zones = cuai_zones_from(index, class + 1);
     }
     return search_all(heap, index, place);
+}
+
+/* ---- The short path ---------------------------------------------------- */
+
+cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap, uint64_t size,
+                              uint32_t class, cuai_zones_t zones, bool high)
+{
+    for (int tries = 2; zones != 0 && tries <= CUAI_ZONE_TRIES; tries++) {
+        uint32_t zone = cuai_zones_end(zones, high);
+        cuai_slot_t slot = cuai_plain_look(heap, zone, class, size);
+        if (slot != CUAI_NO_PLACE)
+            return slot;
+        zones = cuai_zones_without(zones, zone);
+    }
+    zones = cuai_zones_from(heap->settled, class + 1);
+    if (zones == 0)
+        return CUAI_NO_PLACE;
+    return cuai_plain_look(heap, cuai_zones_end(zones, high), class + 1, size);
 }

@@ -34,9 +34,10 @@ static inline uint64_t cuai_hash(uint64_t offset)
 static inline uint64_t cuai_table_bucket(const cuai_table_t *table,
                                          uint64_t offset)
 {
-    uint64_t hash = cuai_hash(offset);
-    uint64_t bucket = hash & (table->mask << 1 | 1);
-    return bucket < table->buckets ? bucket : hash & table->mask;
+    uint64_t mask = table->mask;
+    uint64_t bucket = cuai_hash(offset) & (mask << 1 | 1);
+    uint64_t beyond = -(uint64_t)(bucket >= table->buckets);
+    return bucket - (beyond & (mask + 1));
 }
 
 /* The block that begins at `offset`, or 0. */

@@ -49,18 +49,31 @@ static void expect_equal(audit_t *audit, const char *what, uint64_t counted,
 
 /* ---- The address list -------------------------------------------------- */
 
+/* The short path takes a record out of its list without asking whether it is
+ * in one. */
+static void audit_unlisted(audit_t *audit, cuai_slot_t slot)
+{
+    const cuai_record_t *r = cuai_record(audit->heap, slot);
+    EXPECT(audit, r->up == 0 && r->down == 0 && r->list % CUAI_CLASSES == 0,
+           "slot %u: links of a list (%u), but no range in an index", slot,
+           r->list);
+}
+
 static void audit_range(audit_t *audit, cuai_slot_t slot)
 {
     const cuarena_heap_t *heap = audit->heap;
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (r->key == 0)
+    if (r->key == 0) {
+        audit_unlisted(audit, slot);
         return;
+    }
     uint32_t lane = cuai_range_lane(r);
     EXPECT(audit, cuai_range(r) != 0, "slot %u: a range of 0 bytes", slot);
     EXPECT(audit, (cuai_range(r) & heap->granule_mask) == 0,
            "slot %u: a range of %llu bytes is no multiple of the granule", slot,
            (unsigned long long)cuai_range(r));
     if (lane == CUAI_LANE_HELD) {
+        audit_unlisted(audit, slot);
         EXPECT(audit, heap->plans != 0, "slot %u: held, with no plan", slot);
         return;
     }
@@ -253,8 +266,11 @@ static void audit_slots(audit_t *audit)
     uint64_t free_slots = 0;
     uint64_t empty = 0;
     for (cuai_slot_t slot = 1; slot < heap->unused; slot++) {
-        free_slots += cuai_record(heap, slot)->kind == CUAI_FREE;
-        empty += cuai_record(heap, slot)->kind == CUAI_EMPTY;
+        uint8_t kind = cuai_record(heap, slot)->kind;
+        free_slots += kind == CUAI_FREE;
+        empty += kind == CUAI_EMPTY;
+        if (kind == CUAI_FREE || kind == CUAI_EMPTY)
+            audit_unlisted(audit, slot);
     }
     uint64_t spare = 0;
     cuai_slot_t slot = heap->spare;

@@ -134,7 +134,7 @@ static uint32_t last_class(const cuai_index_t *index)
     uint32_t top = 0;
     for (uint32_t zone = 0; zone < CUAI_ZONES; zone++)
         top = (uint32_t)cuai_max(top, cuai_index_top(index, zone));
-    return top == 0 ? CUAI_NO_CLASS : top - 1;
+    return top == 0 ? CUAI_NO_CLASS : top;
 }
 
 /* The largest range of the highest class, as far as `most` ranges of each

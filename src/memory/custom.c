@@ -60,7 +60,8 @@ static bool is_usable(const cuarena_memory_ops_t *ops,
     return segment->address != 0 &&
            cuai_is_aligned(segment->address, ops->alignment) &&
            segment->bytes == bytes && segment->reserved_bytes >= bytes &&
-           cuai_is_aligned(segment->reserved_bytes, ops->grain_bytes) &&
+           (cuai_is_aligned(segment->reserved_bytes, ops->grain_bytes) ||
+            segment->reserved_bytes == bytes) &&
            cuai_add_checked(segment->address, segment->reserved_bytes, &end);
 }
 
@@ -337,6 +338,15 @@ static cuarena_status_t check_values(const cuarena_memory_ops_t *ops,
                          ", a power of two from the arena's %" PRIu64
                          " on is accepted",
                          ops->name, ops->alignment, granule);
+    if (ops->least_bytes != 0 &&
+        (!cuai_is_power_of_two(ops->least_bytes) ||
+         ops->least_bytes < granule || ops->least_bytes > ops->grain_bytes))
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "ops: memory '%s' has least_bytes %" PRIu64
+                         ", 0 and powers of two from %" PRIu64 " to %" PRIu64
+                         " are accepted",
+                         ops->name, ops->least_bytes, granule,
+                         ops->grain_bytes);
     if ((ops->properties & ~KNOWN_PROPERTIES) != 0 || ops->zero != 0)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "ops: memory '%s' has properties 0x%x and zero %u, "

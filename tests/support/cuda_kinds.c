@@ -1,11 +1,5 @@
 #include "support/cuda_kinds.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "support/cuda_test.h"
 
 #define WHOLE (KIND_READABLE | KIND_DEDICATES | KIND_GIVES_WHOLE)
@@ -112,39 +106,11 @@ void cuda_kinds_ready(void)
     arena_reach = &reach;
 }
 
-/* ---- Whether there is a device ------------------------------------------- */
-
-/* In a process of its own: a driver that was opened does not survive a fork. */
-static int count_devices(void)
-{
-    cuai_cu_result_t (*init)(unsigned);
-    cuai_cu_result_t (*get_count)(int *);
-    int count = 0;
-    if (!cuda_test_symbol("cuInit", &init) ||
-        !cuda_test_symbol("cuDeviceGetCount", &get_count) ||
-        init(0) != CUAI_CUDA_SUCCESS || get_count(&count) != CUAI_CUDA_SUCCESS)
-        return 0;
-    return count > 0;
-}
-
-static int has_device(void)
-{
-    int status = 0;
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0)
-        _exit(count_devices() ? EXIT_SUCCESS : EXIT_FAILURE);
-    return child > 0 && waitpid(child, &status, 0) == child &&
-           WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
-}
-
 int cuda_kinds_main(Suite *suite)
 {
+    cuda_kind_t kind = cuda_test_kind();
     cuda_kinds_ready();
-    if (has_device())
-        return suite_main(suite);
-    const char *require = getenv("CUARENA_REQUIRE_GPU");
-    bool required = require != NULL && strcmp(require, "1") == 0;
-    printf("%s: no device\n", required ? "failed" : "skipped");
-    return required ? EXIT_FAILURE : 77;
+    if (kind == CUDA_KIND_NONE)
+        return cuda_test_result(kind, 0);
+    return cuda_test_result(kind, suite_main(suite));
 }

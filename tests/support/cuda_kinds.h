@@ -30,9 +30,9 @@ extern const arena_kind_t cuda_kinds[CUDA_KIND_COUNT];
  * nothing before it is needed. */
 void cuda_kinds_ready(void);
 
-/* What main returns: 77, and why, where there is no device, unless
- * CUARENA_REQUIRE_GPU=1 makes that a failure; else as suite_main. The driver is
- * opened by the tests' processes only. */
+/* What main returns: as suite_main, where there is a device (cuda_test_result
+ * says what it is where there is none). The driver is opened by the tests'
+ * processes only. */
 int cuda_kinds_main(Suite *suite);
 
 #endif

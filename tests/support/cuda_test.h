@@ -61,6 +61,9 @@ void expect_cu_at(cuai_cu_result_t result, const char *what, const char *file,
     E(standin_live, size_t, (const char *))                                    \
     E(standin_report_count, size_t, (int))                                     \
     E(standin_report_text, const char *, (size_t))                             \
+    E(standin_report_print, void, (int))                                       \
+    E(standin_reports_clear, void, (void))                                     \
+    E(standin_device_used, uint64_t, (int))                                    \
     E(standin_run, size_t, (size_t))                                           \
     E(standin_pending, size_t, (void))
 

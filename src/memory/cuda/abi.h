@@ -148,6 +148,7 @@ typedef struct cuai_cu_fabric_handle {
     V(CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 19)                             \
     V(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, 20)                                    \
     V(CU_DEVICE_ATTRIBUTE_ECC_ENABLED, 32)                                     \
+    V(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 39)                  \
     V(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 41)                              \
     V(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)                        \
     V(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)                        \

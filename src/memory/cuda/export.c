@@ -27,19 +27,29 @@ static cuarena_status_t descriptor_of(cuai_place_t *place, uint64_t address,
                            "the handle at 0x%" PRIx64, address);
 }
 
-/* What [begin, end) has of the handle at `address`. */
+/* Bytes of a segment, by address. */
+typedef struct stretch {
+    uint64_t begin;
+    uint64_t end;
+    uint64_t base;        /* of the segment */
+    uint64_t segment_end; /* its last handle may be smaller */
+} stretch_t;
+
+/* What the stretch has of the handle at `address`. */
 static cuarena_status_t make_piece(const cuai_vmm_t *vmm, uint64_t address,
-                                   uint64_t begin, uint64_t end,
+                                   const stretch_t *stretch,
                                    cuarena_export_piece_t *piece)
 {
     int fd = -1;
     cuarena_status_t status = descriptor_of(vmm->store.place, address, &fd);
     if (status != CUARENA_OK)
         return status;
-    uint64_t first = cuai_max(begin, address);
-    uint64_t last = cuai_min(end, address + vmm->handle_bytes);
+    uint64_t behind =
+        cuai_min(address + vmm->handle_bytes, stretch->segment_end);
+    uint64_t first = cuai_max(stretch->begin, address);
+    uint64_t last = cuai_min(stretch->end, behind);
     *piece = (cuarena_export_piece_t){.fd = fd,
-                                      .handle_bytes = vmm->handle_bytes,
+                                      .handle_bytes = behind - address,
                                       .offset = first - address,
                                       .bytes = last - first};
     return CUARENA_OK;
@@ -51,16 +61,16 @@ static void close_pieces(const cuarena_export_piece_t *pieces, size_t count)
         (void)close(pieces[i].fd);
 }
 
-static cuarena_status_t make_pieces(const cuai_vmm_t *vmm, uint64_t begin,
-                                    uint64_t end,
+static cuarena_status_t make_pieces(const cuai_vmm_t *vmm,
+                                    const stretch_t *stretch, uint64_t first,
+                                    size_t count,
                                     cuarena_export_piece_t *pieces)
 {
-    const uint64_t grain = vmm->handle_bytes;
     size_t made = 0;
     cuarena_status_t status = CUARENA_OK;
-    uint64_t address = cuai_align_down(begin, grain);
-    for (; address < end && status == CUARENA_OK; address += grain) {
-        status = make_piece(vmm, address, begin, end, &pieces[made]);
+    while (made < count && status == CUARENA_OK) {
+        uint64_t address = stretch->base + (first + made) * vmm->handle_bytes;
+        status = make_piece(vmm, address, stretch, &pieces[made]);
         made += status == CUARENA_OK;
     }
     if (status != CUARENA_OK)
@@ -75,12 +85,12 @@ cuarena_status_t cuai_vmm_export(void *user,
                                  size_t capacity, size_t *count_out)
 {
     const cuai_vmm_t *vmm = user;
-    const uint64_t grain = vmm->handle_bytes;
-    uint64_t begin = segment->address + offset;
-    uint64_t end = begin + bytes;
-    size_t count =
-        (size_t)((cuai_align_up(end, grain) - cuai_align_down(begin, grain)) /
-                 grain);
+    const stretch_t stretch = {
+        segment->address + offset, segment->address + offset + bytes,
+        segment->address, segment->address + segment->bytes};
+    uint64_t first = offset / vmm->handle_bytes;
+    uint64_t last = (offset + bytes - 1) / vmm->handle_bytes;
+    size_t count = (size_t)(last - first + 1);
     cuai_visit_t visit;
     if (pieces == NULL) {
         *count_out = count;
@@ -93,7 +103,7 @@ cuarena_status_t cuai_vmm_export(void *user,
     cuarena_status_t status = cuai_place_enter(vmm->store.place, &visit);
     if (status != CUARENA_OK)
         return status;
-    status = make_pieces(vmm, begin, end, pieces);
+    status = make_pieces(vmm, &stretch, first, count, pieces);
     cuai_place_leave(&visit);
     if (status == CUARENA_OK)
         *count_out = count;

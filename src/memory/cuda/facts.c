@@ -85,10 +85,9 @@ static void ask_device_memory(inquiry_t *inquiry, cuai_facts_t *facts)
             CUAI_CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) &&
         maps_handles(cuda);
     bool exports = facts->vmm && cuda->cuMemExportToShareableHandle != NULL;
-    facts->fd =
-        exports &&
-        has(inquiry,
-            CUAI_CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+    const cuai_cu_device_attribute_t descriptors =
+        CUAI_CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED;
+    facts->fd = exports && has(inquiry, descriptors);
     facts->fabric =
         exports &&
         has(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED);

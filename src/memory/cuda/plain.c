@@ -139,7 +139,7 @@ static void give(plain_t *plain, uint64_t address)
 {
     cuai_place_t *place = plain->store.place;
     cuai_visit_t visit;
-    if (cuai_place_enter(place, &visit) != CUARENA_OK)
+    if (cuai_store_enter_to_end(&plain->store, &visit) != CUARENA_OK)
         return;
     cuai_cu_result_t result = plain->kind->give(plain, address);
     cuai_place_leave(&visit);
@@ -395,7 +395,8 @@ cuarena_status_t cuai_managed_open(const cuarena_config_t *config,
     if (status != CUARENA_OK)
         return status;
     if (!plain->store.place->facts.managed)
-        status = lacks(plain, "managed memory");
+        status =
+            lacks(plain, "managed memory; accepted: memory=device, pinned");
     reach_all(plain, out);
     status = finish(plain, status, true, out);
     if (status != CUARENA_OK)

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/host.h"
+#include "base/log.h"
 #include "memory/host/move.h"
 
 /* ---- Life -------------------------------------------------------------- */
@@ -151,16 +152,52 @@ cuarena_status_t cuai_store_wait(cuai_store_t *store)
     return status;
 }
 
+/* What was queued must be waited for: the bytes are somebody else's next. A
+ * call that fails once is made again; then all is lost, since nobody may have
+ * the bytes. */
+static cuarena_status_t wait_at_last(cuai_store_t *store)
+{
+    cuarena_status_t status = cuai_store_wait(store);
+    if (status != CUARENA_OK)
+        status = cuai_store_wait(store);
+    if (status == CUARENA_OK)
+        return status;
+    atomic_store(&store->unfinished, true);
+    return status == CUARENA_LOST
+               ? status
+               : cuai_fail(CUARENA_LOST,
+                           "device %d: nobody can tell when the work that was "
+                           "queued is done",
+                           store->place->device);
+}
+
+cuarena_status_t cuai_store_enter_to_end(cuai_store_t *store,
+                                         cuai_visit_t *visit)
+{
+    cuarena_status_t status = CUARENA_OK;
+    if (atomic_load(&store->unfinished))
+        status = cuai_store_wait(store);
+    if (status != CUARENA_OK) {
+        cuai_log(CUARENA_LOG_WARN,
+                 "device %d: bytes that may be in use are not given back",
+                 store->place->device);
+        return status;
+    }
+    atomic_store(&store->unfinished, false);
+    return cuai_place_enter(store->place, visit);
+}
+
 static cuarena_status_t finish_work(const work_t *work)
 {
     if (work->asked == CUARENA_NO_STREAM)
-        return cuai_store_wait(work->store);
+        return wait_at_last(work->store);
     if (work->elsewhere == NULL)
         return CUARENA_OK;
     return order(work->store->place, work->stream, work->elsewhere,
                  work->asked);
 }
 
+/* A list that was queued in part is waited for like a whole one. */
 cuarena_status_t cuai_store_relocate(void *user,
                                      const cuarena_relocation_t *list,
                                      size_t count, cuarena_stream_t stream,
@@ -170,12 +207,14 @@ cuarena_status_t cuai_store_relocate(void *user,
     work_t work;
     *done_out = 0;
     cuarena_status_t status = begin_work(store, stream, &work);
+    if (status != CUARENA_OK)
+        return status;
+    status =
+        cuai_mover_queue(&store->mover, list, count, work.stream, done_out);
     if (status == CUARENA_OK)
-        status =
-            cuai_mover_queue(&store->mover, list, count, work.stream, done_out);
-    if (status == CUARENA_OK)
-        status = finish_work(&work);
-    return status;
+        return finish_work(&work);
+    return *done_out != 0 && finish_work(&work) == CUARENA_LOST ? CUARENA_LOST
+                                                                : status;
 }
 
 /* Of whole words: sizes and addresses are multiples of 8. */

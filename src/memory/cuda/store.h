@@ -19,7 +19,8 @@ typedef struct cuai_store {
     cuai_place_t *place;    /* `streams` closes it */
     cuai_cu_stream_t own;   /* waits for no other stream by itself */
     cuai_mover_t mover;
-    bool has_mover; /* else the CPU moves the bytes */
+    bool has_mover;         /* else the CPU moves the bytes */
+    atomic_bool unfinished; /* the own stream could not be waited for */
 } cuai_store_t;
 
 /* Opens the configuration's place and what comes with it; `store` is all 0. On
@@ -46,6 +47,10 @@ cuarena_status_t cuai_store_zero(void *user, void *address, uint64_t bytes,
                                  cuarena_stream_t stream);
 /* The caller waits for what the own stream was given. */
 cuarena_status_t cuai_store_wait(cuai_store_t *store);
+/* Enters the place to end bytes: not before the own stream has done with them.
+ * Where that cannot be known, the bytes stay the driver's for good. */
+cuarena_status_t cuai_store_enter_to_end(cuai_store_t *store,
+                                         cuai_visit_t *visit);
 
 /* Free and whole bytes of the device, as the driver counts them. */
 cuarena_status_t cuai_store_info(cuai_store_t *store, uint64_t *free_out,

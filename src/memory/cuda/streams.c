@@ -289,7 +289,8 @@ static cuarena_status_t check_reach(const cuai_streams_t *streams,
                                     const cuai_place_t *place,
                                     cuarena_stream_t stream)
 {
-    bool reaches = streams->reach >> place->device & 1;
+    bool reaches = streams->reach == CUAI_REACH_ALL ||
+                   (place->device < 64 && streams->reach >> place->device & 1);
     if (!reaches)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "stream: %p is one of device %d, which does not reach "

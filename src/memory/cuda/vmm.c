@@ -61,7 +61,7 @@ static uint64_t reserve(const cuai_vmm_t *vmm, uint64_t bytes,
     uint64_t asked = reserve_bytes;
     for (;;) {
         *result_out = cuda->cuMemAddressReserve(address_out, asked,
-                                                vmm->handle_bytes, 0, 0);
+                                                vmm->least_bytes, 0, 0);
         if (*result_out == CUAI_CUDA_SUCCESS)
             return asked;
         if (asked == bytes || cuai_cuda_is_sticky(*result_out))
@@ -88,12 +88,12 @@ static void unmap(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes)
                         "cuMemUnmap");
 }
 
-static cuarena_status_t map_one(const cuai_vmm_t *vmm, uint64_t address)
+static cuarena_status_t map_one(const cuai_vmm_t *vmm, uint64_t address,
+                                uint64_t bytes)
 {
     cuai_place_t *place = vmm->store.place;
     const cuai_cuda_t *cuda = place->cuda;
     cuai_cu_handle_t handle;
-    const uint64_t bytes = vmm->handle_bytes;
     cuai_cu_result_t result =
         cuda->cuMemCreate(&handle, bytes, &vmm->wanted, 0);
     if (result != CUAI_CUDA_SUCCESS)
@@ -130,8 +130,9 @@ static cuarena_status_t map(const cuai_vmm_t *vmm, uint64_t address,
     cuarena_status_t status = CUARENA_OK;
     uint64_t done = 0;
     while (done < bytes && status == CUARENA_OK) {
-        status = map_one(vmm, address + done);
-        done += status == CUARENA_OK ? vmm->handle_bytes : 0;
+        uint64_t now = cuai_min(vmm->handle_bytes, bytes - done);
+        status = map_one(vmm, address + done, now);
+        done += status == CUARENA_OK ? now : 0;
     }
     if (status == CUARENA_OK && bytes != 0)
         status = allow_access(vmm, address, bytes);
@@ -144,6 +145,12 @@ static cuarena_status_t map(const cuai_vmm_t *vmm, uint64_t address,
 
 /* ---- Stretches of a segment -------------------------------------------- */
 
+/* How many handles begin below an offset. */
+static uint64_t handles_to(const cuai_vmm_t *vmm, uint64_t offset)
+{
+    return cuai_align_up(offset, vmm->handle_bytes) / vmm->handle_bytes;
+}
+
 static cuarena_status_t map_stretch(cuai_vmm_t *vmm,
                                     const cuarena_memory_segment_t *segment,
                                     uint64_t offset, uint64_t bytes)
@@ -155,8 +162,8 @@ static cuarena_status_t map_stretch(cuai_vmm_t *vmm,
     status = map(vmm, segment->address + offset, bytes);
     cuai_place_leave(&visit);
     if (status == CUARENA_OK)
-        set_mapped(segment->cookie, offset / vmm->handle_bytes,
-                   (offset + bytes) / vmm->handle_bytes, true);
+        set_mapped(segment->cookie, handles_to(vmm, offset),
+                   handles_to(vmm, offset + bytes), true);
     return status;
 }
 
@@ -171,7 +178,8 @@ static void unmap_rows(const cuai_vmm_t *vmm,
     uint64_t first = next_with(mapped, begin, end, true);
     while (first < end) {
         uint64_t behind = next_with(mapped, first, end, false);
-        unmap(vmm, segment->address + first * grain, (behind - first) * grain);
+        uint64_t stop = cuai_min(behind * grain, segment->bytes);
+        unmap(vmm, segment->address + first * grain, stop - first * grain);
         first = next_with(mapped, behind, end, true);
     }
 }
@@ -180,10 +188,10 @@ static void unmap_stretch(cuai_vmm_t *vmm,
                           const cuarena_memory_segment_t *segment,
                           uint64_t offset, uint64_t bytes)
 {
-    uint64_t begin = offset / vmm->handle_bytes;
-    uint64_t end = (offset + bytes) / vmm->handle_bytes;
+    uint64_t begin = handles_to(vmm, offset);
+    uint64_t end = handles_to(vmm, offset + bytes);
     cuai_visit_t visit;
-    if (cuai_place_enter(vmm->store.place, &visit) == CUARENA_OK) {
+    if (cuai_store_enter_to_end(&vmm->store, &visit) == CUARENA_OK) {
         unmap_rows(vmm, segment, begin, end);
         cuai_place_leave(&visit);
     }
@@ -232,11 +240,12 @@ static cuarena_status_t get_addresses(cuai_vmm_t *vmm, uint64_t bytes,
     return CUARENA_OK;
 }
 
+/* What is still mapped there, because it may be in use, stays. */
 static void give_addresses(cuai_vmm_t *vmm,
                            const cuarena_memory_segment_t *segment)
 {
     cuai_visit_t visit;
-    if (cuai_place_enter(vmm->store.place, &visit) != CUARENA_OK)
+    if (cuai_store_enter_to_end(&vmm->store, &visit) != CUARENA_OK)
         return;
     free_addresses(vmm, segment->address, segment->reserved_bytes);
     cuai_place_leave(&visit);
@@ -251,7 +260,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
         get_addresses(vmm, bytes, reserve_bytes, &segment);
     if (status != CUARENA_OK)
         return status;
-    segment.cookie = make_mapped(segment.reserved_bytes / vmm->handle_bytes);
+    segment.cookie = make_mapped(handles_to(vmm, segment.reserved_bytes));
     if (segment.cookie == NULL)
         status = cuai_fail(CUARENA_OUT_OF_MEMORY,
                            "the host has no memory for a segment's record");
@@ -313,7 +322,8 @@ static void fill_table(const cuai_vmm_t *vmm, cuai_memory_t *out)
     cuarena_memory_ops_t *ops = &out->ops;
     cuai_store_fill(&vmm->store, out);
     ops->grain_bytes = vmm->handle_bytes;
-    ops->alignment = vmm->handle_bytes;
+    ops->alignment = vmm->least_bytes;
+    ops->least_bytes = vmm->least_bytes;
     ops->get = get;
     ops->give_back = give_back;
     ops->grow = grow;

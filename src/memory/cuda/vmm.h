@@ -7,7 +7,8 @@
  *
  * All handles of an arena have one size, its grain: a handle cannot be split,
  * so what is grown, punched and filled is whole handles, and what is held is
- * what the driver gave. A mapping keeps its handle alive, so handles are
+ * what the driver gave. Only the last handle of a segment that keeps its length
+ * may be smaller. A mapping keeps its handle alive, so handles are
  * released as soon as they are mapped, and asked for again where one is
  * exported.
  */
@@ -25,8 +26,8 @@ typedef struct cuai_vmm {
     cuai_cu_access_t access[CUAI_VMM_DEVICES];
     size_t access_count;
     uint64_t handle_bytes;
-    uint64_t least_reserve;
-    uint64_t asked_handle; /* of the configuration; 0: choose */
+    uint64_t least_bytes;   /* of any handle: a dedicated block's last one */
+    uint64_t least_reserve; /* addresses, where more than one block is asked */
 } cuai_vmm_t;
 
 /* Finds out what handles can be had and chooses their size (properties.c).

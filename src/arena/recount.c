@@ -1,0 +1,99 @@
+/* Recounting what is kept of streams and of uses, for the validator. */
+#include "arena/arena.h"
+
+/* What the blocks say. */
+typedef struct tally {
+    cuai_counts_t streams[CUAI_STREAM_NUMBERS];
+    uint64_t used; /* blocks that say that they have a cuai_use_t */
+    bool unknown;  /* an owner that is no stream, or a use that is none */
+} tally_t;
+
+static void count_block(const cuarena_t *arena, const cuarena_heap_t *heap,
+                        cuai_slot_t slot, tally_t *tally)
+{
+    const cuai_record_t *r = cuai_record(heap, slot);
+    uint32_t owner = r->owner;
+    tally->streams[owner].live_blocks++;
+    tally->streams[owner].live_bytes += r->size;
+    tally->streams[owner].requested_bytes += cuai_requested(r);
+    bool known =
+        owner == 0 || (arena->streams != NULL && arena->streams[owner] != NULL);
+    bool used = r->flags & CUAI_BLOCK_USED;
+    tally->used += used;
+    if (!known || used != (cuai_use_find(arena, cuai_id(heap, slot)) != NULL))
+        tally->unknown = true;
+}
+
+static void count_blocks(const cuarena_t *arena, tally_t *tally)
+{
+    for (int region = 0; region < CUAI_HEAPS; region++) {
+        const cuarena_heap_t *heap = arena->heaps[region];
+        for (cuai_slot_t s = 1; heap != NULL && s < heap->unused; s++)
+            if (cuai_is_live(cuai_record(heap, s)))
+                count_block(arena, heap, s, tally);
+    }
+}
+
+static bool has_bytes(const cuarena_t *arena, const cuai_stream_t *s,
+                      uint32_t which)
+{
+    for (int region = 0; region < CUAI_LANED; region++)
+        if (arena->heaps[region] != NULL &&
+            arena->heaps[region]->lanes[s->lanes[region][which]]->ranges != 0)
+            return true;
+    return false;
+}
+
+static const char *wrong_with(const cuarena_t *arena, const cuai_stream_t *s,
+                              const cuai_counts_t *counted, uint64_t waits)
+{
+    if (s->counts.live_blocks != counted->live_blocks ||
+        s->counts.live_bytes != counted->live_bytes ||
+        s->counts.requested_bytes != counted->requested_bytes)
+        return "a stream's counts are not those of its blocks";
+    if (s->waits != waits)
+        return "a stream has another number of uses than blocks say";
+    if (arena->settling || arena->compacting)
+        return NULL;
+    if (s->marker == NULL && has_bytes(arena, s, !s->turn))
+        return "bytes are in a closed lane without a marker";
+    if (s->eager && s->latest == NULL && has_bytes(arena, s, s->turn))
+        return "bytes are in an eager stream's open lane without a marker";
+    return s->released && has_bytes(arena, s, s->turn)
+               ? "bytes are in the open lane of a stream that was released"
+               : NULL;
+}
+
+static uint64_t count_waits(const cuarena_t *arena, uint64_t *waits)
+{
+    uint64_t uses = 0;
+    for (size_t i = 0; i < arena->uses.bucket_count; i++)
+        for (const cuai_use_t *u = arena->uses.buckets[i]; u; u = u->chain) {
+            uses++;
+            for (uint32_t w = 0; w < u->count; w++)
+                waits[u->waits[w].number]++;
+        }
+    return uses;
+}
+
+const char *cuai_streams_wrong(const cuarena_t *arena)
+{
+    tally_t tally = {0};
+    uint64_t waits[CUAI_STREAM_NUMBERS] = {0};
+    count_blocks(arena, &tally);
+    uint64_t uses = count_waits(arena, waits);
+    if (tally.unknown || uses != tally.used || uses != arena->uses.count)
+        return "a block's stream or its uses are not known";
+    uint32_t known = 0;
+    const char *wrong = NULL;
+    for (uint32_t n = 1; arena->streams != NULL && n < CUAI_STREAM_NUMBERS;
+         n++) {
+        const cuai_stream_t *s = arena->streams[n];
+        known += s != NULL;
+        if (s != NULL && wrong == NULL)
+            wrong = wrong_with(arena, s, &tally.streams[n], waits[n]);
+    }
+    if (known != arena->stream_count)
+        return "the count of streams is wrong";
+    return wrong;
+}

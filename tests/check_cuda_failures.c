@@ -1,0 +1,488 @@
+/*
+ * Device memory where the driver fails, lacks something, is lost, or runs out:
+ * nothing may be lost but what the driver keeps. For the stand-in driver; on a
+ * real one little of it runs.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/base_support.h"
+#include "support/cuda_expect.h"
+#include "support/cuda_kinds.h"
+#include "support/cuda_test.h"
+
+/* ---- A driver that fails ---------------------------------------------------
+ */
+
+/* Calls that take something, wait or ask; when one of them fails, nothing may
+ * be lost. Those that end something, or that it takes to end something, are in
+ * `enders`. */
+static const char *const takers[] = {
+    "cuDevicePrimaryCtxRetain",
+    "cuCtxGetId",
+    "cuDeviceGetAttribute",
+    "cuMemGetInfo",
+    "cuMemGetAllocationGranularity",
+    "cuMemAddressReserve",
+    "cuMemCreate",
+    "cuMemMap",
+    "cuMemSetAccess",
+    "cuMemAlloc",
+    "cuMemAllocAsync",
+    "cuMemAllocManaged",
+    "cuMemHostAlloc",
+    "cuMemcpyDtoDAsync",
+    "cuMemcpyHtoDAsync",
+    "cuMemsetD32Async",
+    "cuStreamCreate",
+    "cuEventCreate",
+    "cuEventRecord",
+    "cuEventSynchronize",
+    "cuModuleLoadDataEx",
+    "cuModuleGetFunction",
+    "cuFuncSetAttribute",
+    "cuLaunchKernel",
+};
+
+static const char *const enders[] = {
+    "cuMemUnmap",
+    "cuMemAddressFree",
+    "cuMemRelease",
+    "cuMemFree",
+    "cuMemFreeAsync",
+    "cuMemFreeHost",
+    "cuStreamDestroy",
+    "cuEventDestroy",
+    "cuDevicePrimaryCtxRelease",
+    "cuModuleUnload",
+    "cuCtxPopCurrent",
+    "cuCtxPushCurrent",
+    "cuCtxGetCurrent",
+    "cuThreadExchangeStreamCaptureMode",
+};
+
+static const char *const failing_arenas[] = {
+    "memory=device,backing=vmm,handle=2MiB,pool=8MiB,fd=try,rdma=try",
+    "memory=device,backing=vmm,handle=2MiB,preset=grow,limit=8MiB",
+    "memory=device,backing=malloc,pool=8MiB,zero=create",
+    "memory=device,backing=async,preset=grow,limit=8MiB,zero=alloc",
+    "memory=managed,pool=8MiB,zero=free",
+    "memory=pinned,preset=grow,limit=8MiB",
+    "memory=pinned,write_combined=1,pool=8MiB",
+};
+
+/* A call that failed has said so in words, and the arena is sound. */
+static bool survived(cuarena_t *arena, cuarena_status_t status)
+{
+    char text[256];
+    if (arena != NULL)
+        expect_ok(cuarena_validate(arena, text, sizeof text));
+    if (status == CUARENA_OK)
+        return true;
+    ck_assert_msg(status == CUARENA_OUT_OF_MEMORY || status == CUARENA_DRIVER ||
+                      status == CUARENA_LOST || status == CUARENA_NO_DEVICE ||
+                      status == CUARENA_UNSUPPORTED ||
+                      status == CUARENA_FRAGMENTED || status == CUARENA_LIMIT,
+                  "an unexpected %s", cuarena_status_name(status));
+    ck_assert_ptr_nonnull(last_error_message());
+    return false;
+}
+
+/* A request that finds no more bytes holds no more than before. */
+static bool take_one(cuarena_t *arena, uint64_t bytes, cuarena_block_t *block)
+{
+    uint64_t held = held_by(arena);
+    cuarena_status_t status = cuarena_block_alloc(arena, bytes, block);
+    bool refused = status == CUARENA_OUT_OF_MEMORY &&
+                   strstr(last_error_message(), "no room for") != NULL;
+    if (refused)
+        ck_assert_uint_le(held_by(arena), held);
+    return survived(arena, status);
+}
+
+/* A life in short: everything that calls the driver. */
+static void live(const char *options)
+{
+    cuarena_config_t config;
+    cuarena_t *arena = NULL;
+    cuarena_block_t blocks[4] = {0};
+    uint64_t given;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, options));
+    if (!survived(NULL, cuarena_create(&config, &arena))) {
+        ck_assert_ptr_null(arena);
+        return;
+    }
+    for (int i = 0; i < 4; i++)
+        (void)take_one(arena, MIB(2), &blocks[i]);
+    (void)survived(arena, cuarena_block_free(arena, blocks[0]));
+    (void)survived(arena, cuarena_block_free(arena, blocks[2]));
+    (void)survived(arena, cuarena_compact(arena, NULL, NULL, NULL, NULL));
+    (void)survived(arena, cuarena_trim(arena, 0, &given));
+    (void)take_one(arena, MIB(4), &blocks[0]);
+    if (blocks[1] != 0)
+        (void)survived(arena, cuarena_block_resize(arena, blocks[1], MIB(3)));
+    expect_ok(cuarena_destroy_forced(&arena));
+}
+
+/* Every Nth call of one entry point, until it is called less often. */
+static void live_with_failing(const char *options, const char *entry, int code,
+                              bool from_then_on, bool leaks)
+{
+    for (uint64_t nth = 1; nth < 1000; nth++) {
+        if (standin->standin_fail(entry, nth, code, from_then_on) != 0)
+            return;
+        live(options);
+        uint64_t failed = standin->standin_failed();
+        standin->standin_fail_clear();
+        if (leaks)
+            expect_no_report();
+        else
+            expect_nothing_left();
+        if (failed == 0)
+            return;
+    }
+    ck_abort_msg("%s never stops failing", entry);
+}
+
+START_TEST(test_takers_that_fail_leave_nothing)
+{
+    const char *options = failing_arenas[_i % (int)COUNT_OF(failing_arenas)];
+    const char *entry = takers[_i / (int)COUNT_OF(failing_arenas)];
+    if (!standin_is_here())
+        return;
+    live_with_failing(options, entry, CUAI_CUDA_ERROR_OUT_OF_MEMORY, false,
+                      false);
+    live_with_failing(options, entry, CUAI_CUDA_ERROR_OPERATING_SYSTEM, false,
+                      false);
+    bool marks = strncmp(entry, "cuEvent", 7) == 0;
+    live_with_failing(options, entry, CUAI_CUDA_ERROR_OUT_OF_MEMORY, true,
+                      marks); /* what nobody can wait for is not given back */
+}
+END_TEST
+
+/* What could not be ended is the driver's; the arena goes on. */
+START_TEST(test_enders_that_fail_are_survived)
+{
+    const char *options = failing_arenas[_i % (int)COUNT_OF(failing_arenas)];
+    const char *entry = enders[_i / (int)COUNT_OF(failing_arenas)];
+    if (!standin_is_here())
+        return;
+    live_with_failing(options, entry, CUAI_CUDA_ERROR_INVALID_VALUE, false,
+                      true);
+}
+END_TEST
+
+/* One of the two blocks must move to get larger; where the CPU moves it, the
+ * driver is asked for more. */
+static void expect_loss(cuarena_t *arena, cuarena_block_t one,
+                        cuarena_block_t other)
+{
+    cuarena_block_t more = 0;
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.dedicated = 1;
+    cuarena_status_t status = cuarena_block_resize(arena, one, MIB(2));
+    if (status != CUARENA_LOST)
+        status = cuarena_block_resize(arena, other, MIB(2));
+    if (status != CUARENA_LOST)
+        status = cuarena_block_alloc_with(arena, MIB(2), &request, &more);
+    expect_status(status, CUARENA_LOST);
+}
+
+/* After a sticky error no call works; frees, queries and the end do. */
+START_TEST(test_a_lost_arena)
+{
+    const char *options = failing_arenas[_i];
+    cuarena_config_t config;
+    cuarena_t *arena = NULL;
+    cuarena_block_t block = 0, other = 0, more = 0;
+    uint64_t given = 77;
+    cuarena_request_t request;
+    if (!standin_is_here())
+        return;
+    cuarena_request_init(&request);
+    request.dedicated = 1;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, options));
+    config.limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, MIB(64)};
+    expect_ok(cuarena_create(&config, &arena));
+    expect_ok(cuarena_block_alloc_with(arena, MIB(2), &request, &block));
+    expect_ok(cuarena_block_alloc(arena, MIB(1), &other));
+    expect_ok(cuarena_block_alloc(arena, MIB(1), &more));
+    standin->standin_lose_device(0, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS);
+    expect_loss(arena, other, more);
+    expect_status(cuarena_block_alloc(arena, 256, &more), CUARENA_LOST);
+    expect_message("lost");
+    expect_status(cuarena_compact(arena, NULL, NULL, NULL, NULL), CUARENA_LOST);
+    expect_status(cuarena_trim(arena, 0, &given), CUARENA_LOST);
+    standin->standin_counts_clear();
+    expect_ok(cuarena_block_free(arena, block));
+    (void)held_by(arena);
+    expect_ok(cuarena_destroy_forced(&arena));
+    expect_u64(standin->standin_calls("cuMemFree") +
+                   standin->standin_calls("cuMemUnmap") +
+                   standin->standin_calls("cuMemAddressFree"),
+               0);
+}
+END_TEST
+
+/* ---- A forked child -------------------------------------------------------
+ */
+
+/* What ends things forgets them; what needs the driver says that there is
+ * none. The number of the first thing that was otherwise. */
+static int live_on_in_child(cuarena_t *arena, cuarena_block_t block,
+                            cuarena_block_t dedicated)
+{
+    cuarena_block_t more = 0;
+    cuarena_request_t request;
+    cuarena_stats_t stats;
+    uint64_t given = 0;
+    cuarena_request_init(&request);
+    request.dedicated = 1;
+    cuarena_stats_init(&stats);
+    if (cuarena_stats(arena, CUARENA_REGION_ALL, &stats) != CUARENA_OK)
+        return 1;
+    if (cuarena_block_alloc_with(arena, MIB(2), &request, &more) !=
+        CUARENA_NO_DEVICE)
+        return 2;
+    if (cuarena_block_free(arena, block) != CUARENA_OK ||
+        cuarena_block_free(arena, dedicated) != CUARENA_OK)
+        return 3;
+    if (cuarena_trim(arena, 0, &given) != CUARENA_OK)
+        return 4;
+    if (cuarena_destroy(&arena) != CUARENA_OK)
+        return 5;
+    if (standin_is_here() && standin->standin_report_count(0) != 0)
+        return 6;
+    return 0;
+}
+
+START_TEST(test_a_forked_child)
+{
+    cuarena_config_t config;
+    cuarena_t *arena = NULL;
+    cuarena_block_t block = 0, dedicated = 0;
+    cuarena_request_t request;
+    int status = 0;
+    cuarena_request_init(&request);
+    request.dedicated = 1;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, failing_arenas[_i]));
+    config.limit = amount_of_bytes(MIB(64));
+    expect_ok(cuarena_create(&config, &arena));
+    expect_ok(cuarena_block_alloc(arena, MIB(1), &block));
+    expect_ok(cuarena_block_alloc_with(arena, MIB(2), &request, &dedicated));
+    pid_t child = fork();
+    if (child == 0)
+        _exit(live_on_in_child(arena, block, dedicated));
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+                  "the child ended with %d", status);
+    expect_ok(cuarena_block_free(arena, dedicated));
+    expect_ok(cuarena_block_free(arena, block));
+    expect_ok(cuarena_destroy(&arena));
+    expect_nothing_left();
+}
+END_TEST
+
+/* ---- Running out ------------------------------------------------------------
+ */
+
+START_TEST(test_a_small_device_runs_out)
+{
+    cuarena_config_t config;
+    cuarena_t *arena = NULL;
+    cuarena_block_t block = 0, more = 0;
+    if (!standin_is_here())
+        return;
+    standin->standin_configure("MEMORY", "64M");
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(
+        &config, "memory=device,preset=grow,handle=2MiB,limit=1GiB"));
+    expect_ok(cuarena_create(&config, &arena));
+    expect_ok(cuarena_block_alloc(arena, MIB(32), &block));
+    uint64_t held = held_by(arena);
+    expect_status(cuarena_block_alloc(arena, MIB(48), &more),
+                  CUARENA_OUT_OF_MEMORY);
+    expect_u64(held_by(arena), held);
+    expect_ok(cuarena_block_free(arena, block));
+    expect_ok(cuarena_block_alloc(arena, MIB(48), &more));
+    expect_ok(cuarena_destroy_forced(&arena));
+    expect_ok(cuarena_config_parse(&config, "preset=pool,pool=50%,limit=auto"));
+    expect_ok(cuarena_create(&config, &arena));
+    expect_ok(cuarena_destroy_forced(&arena));
+    expect_ok(cuarena_config_parse(&config, "pool=65MiB"));
+    expect_status(cuarena_create(&config, &arena), CUARENA_OUT_OF_MEMORY);
+    expect_nothing_left();
+}
+END_TEST
+
+/* ---- Drivers and devices that lack something -------------------------------
+ */
+
+typedef struct lack_case {
+    const char *lack; /* of the stand-in */
+    const char *options;
+    cuarena_status_t status;
+    int32_t backing; /* if it is OK */
+    const char *word;
+} lack_case_t;
+
+static const lack_case_t lack_cases[] = {
+    {"vmm", "memory=device,pool=2MiB", CUARENA_OK, CUARENA_BACKING_MALLOC, ""},
+    {"vmm", "memory=device,pool=2MiB,fd=try,peers=try", CUARENA_OK,
+     CUARENA_BACKING_MALLOC, ""},
+    {"vmm", "memory=device,pool=2MiB,backing=vmm", CUARENA_UNSUPPORTED, 0,
+     "vmm"},
+    {"vmm", "memory=device,pool=2MiB,fd=require", CUARENA_UNSUPPORTED, 0, "fd"},
+    {"vmm", "memory=device,pool=2MiB,handle=2MiB", CUARENA_UNSUPPORTED, 0,
+     "handle"},
+    {"pools", "memory=device,pool=2MiB,backing=async", CUARENA_UNSUPPORTED, 0,
+     "stream-ordered"},
+    {"pools", "memory=device,pool=2MiB", CUARENA_OK, CUARENA_BACKING_VMM, ""},
+    {"fd", "memory=device,pool=2MiB,fd=require", CUARENA_UNSUPPORTED, 0, "fd"},
+    {"fd", "memory=device,pool=2MiB,fd=try", CUARENA_OK, CUARENA_BACKING_VMM,
+     ""},
+    {"managed", "memory=managed,pool=2MiB", CUARENA_UNSUPPORTED, 0, "managed"},
+    {"cuMemCreate", "memory=device,pool=2MiB", CUARENA_OK,
+     CUARENA_BACKING_MALLOC, ""},
+};
+
+START_TEST(test_what_is_lacking_is_named)
+{
+    const lack_case_t *row = &lack_cases[_i];
+    cuarena_config_t config;
+    cuarena_t *arena = NULL;
+    cuarena_properties_t properties;
+    cuarena_properties_init(&properties);
+    if (!standin_is_here())
+        return;
+    standin->standin_configure("LACK", row->lack);
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, row->options));
+    expect_status(cuarena_create(&config, &arena), row->status);
+    if (row->status != CUARENA_OK) {
+        expect_message(row->word, "accepted:");
+    } else {
+        expect_ok(cuarena_properties(arena, &properties));
+        ck_assert_int_eq(properties.backing, row->backing);
+        ck_assert_int_eq(properties.fd, 0);
+        expect_ok(cuarena_destroy(&arena));
+    }
+    expect_nothing_left();
+}
+END_TEST
+
+START_TEST(test_an_old_driver)
+{
+    cuarena_config_t config;
+    cuarena_t *arena = NULL;
+    if (!standin_is_here())
+        return;
+    standin->standin_configure("VERSION", "11080");
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, "memory=device,pool=2MiB"));
+    expect_status(cuarena_create(&config, &arena), CUARENA_NO_DEVICE);
+    expect_message("11.8", "12.0");
+    ck_assert_ptr_null(arena);
+}
+END_TEST
+
+/* ---- Peers ------------------------------------------------------------------
+ */
+
+static void open_with_peers(cuarena_t **arena, const char *options,
+                            cuarena_status_t want)
+{
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, options));
+    expect_status(cuarena_create(&config, arena), want);
+}
+
+START_TEST(test_peers_reach_the_bytes)
+{
+    cuarena_t *arena = NULL;
+    cuarena_properties_t properties;
+    cuarena_stream_t stream = NULL;
+    cuarena_properties_init(&properties);
+    if (!standin_is_here())
+        return;
+    standin->standin_configure("DEVICES", "2");
+    open_with_peers(&arena, "memory=device,pool=4MiB,peers=require",
+                    CUARENA_OK);
+    expect_ok(cuarena_properties(arena, &properties));
+    ck_assert_int_eq(properties.peers, 1);
+    void *pointer = NULL, *copy = NULL;
+    expect_ok(cuarena_alloc(arena, MIB(1), &pointer));
+    const cuda_test_t *cuda = cuda_test();
+    (void)cuda_test_use_device(1);
+    expect_cu(cuda->cuStreamCreate(&stream, 1));
+    expect_cu(cuda->cuMemsetD32Async((cuai_cu_pointer_t)(uintptr_t)pointer, 7,
+                                     1024, stream));
+    expect_cu(cuda->cuStreamSynchronize(stream));
+    expect_cu(cuda->cuStreamDestroy(stream));
+    (void)copy;
+    expect_ok(cuarena_free(arena, pointer));
+    expect_ok(cuarena_destroy(&arena));
+}
+END_TEST
+
+START_TEST(test_devices_that_are_no_peers)
+{
+    cuarena_t *arena = NULL;
+    cuarena_properties_t properties;
+    cuarena_properties_init(&properties);
+    if (!standin_is_here())
+        return;
+    standin->standin_configure("DEVICES", "2");
+    standin->standin_configure("PEERS", "0");
+    open_with_peers(&arena, "memory=device,pool=4MiB,peers=require",
+                    CUARENA_UNSUPPORTED);
+    expect_message("peers", "device 1", "device 0");
+    open_with_peers(&arena, "memory=device,pool=4MiB,peers=try", CUARENA_OK);
+    expect_ok(cuarena_properties(arena, &properties));
+    ck_assert_int_eq(properties.peers, 0);
+    expect_ok(cuarena_destroy(&arena));
+    expect_nothing_left();
+}
+END_TEST
+
+/* ---- The list ------------------------------------------------------------ */
+
+static void add_rows(Suite *suite, const char *name, const TTest *test,
+                     size_t rows)
+{
+    tcase_add_loop_test(new_case(suite, name), test, 0, (int)rows);
+}
+
+static void add_failures(Suite *suite)
+{
+    const size_t arenas = COUNT_OF(failing_arenas);
+    add_rows(suite, "takers fail", test_takers_that_fail_leave_nothing,
+             COUNT_OF(takers) * arenas);
+    add_rows(suite, "enders fail", test_enders_that_fail_are_survived,
+             COUNT_OF(enders) * arenas);
+    add_rows(suite, "lost", test_a_lost_arena, arenas);
+    add_rows(suite, "forked", test_a_forked_child, arenas);
+    suite_add_list(suite, "running out",
+                   TEST_LIST(test_a_small_device_runs_out));
+    add_rows(suite, "lacking", test_what_is_lacking_is_named,
+             COUNT_OF(lack_cases));
+    suite_add_list(suite, "old", TEST_LIST(test_an_old_driver));
+    suite_add_list(
+        suite, "peers",
+        TEST_LIST(test_peers_reach_the_bytes, test_devices_that_are_no_peers));
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("CUDA failures");
+    cuda_kinds_ready();
+    add_failures(suite);
+    return cuda_kinds_main(suite);
+}

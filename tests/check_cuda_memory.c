@@ -1,0 +1,631 @@
+/*
+ * The memories of a device: every function of each, and what is had of the
+ * driver at every moment. Runs on the stand-in driver and on a real one, where
+ * what needs control of the driver is left out.
+ */
+#include "memory/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "support/base_support.h"
+#include "support/cuda_expect.h"
+#include "support/cuda_kinds.h"
+#include "support/cuda_test.h"
+
+#define GRAIN MIB(2)
+
+/* ---- One memory ------------------------------------------------------------
+ */
+
+typedef struct bench {
+    cuarena_config_t config;
+    cuai_memory_t memory;
+    cuarena_memory_segment_t segment;
+} bench_t;
+
+static cuarena_config_t config_of(const char *options)
+{
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, options));
+    config.grow = CUARENA_GROW_NONE;
+    return config;
+}
+
+static void open_memory(bench_t *b, const char *options)
+{
+    *b = (bench_t){.config = config_of(options)};
+    expect_ok(cuai_memory_open(&b->config, &b->memory));
+}
+
+/* Nothing of the driver's is left. */
+static void close_memory(bench_t *b)
+{
+    cuai_memory_close(&b->memory);
+    expect_nothing_left();
+}
+
+static void get(bench_t *b, uint64_t bytes, uint64_t reserve)
+{
+    expect_ok(b->memory.ops.get(b->memory.user, bytes, reserve, &b->segment));
+    expect_u64(b->segment.bytes, bytes);
+    ck_assert_uint_ge(b->segment.reserved_bytes, bytes);
+    ck_assert_uint_ne(b->segment.address, 0);
+    ck_assert(cuai_is_aligned(b->segment.address, b->memory.ops.alignment));
+}
+
+static void give_back(bench_t *b)
+{
+    b->memory.ops.give_back(b->memory.user, &b->segment);
+}
+
+static void *at(const bench_t *b, uint64_t offset)
+{
+    return (void *)(uintptr_t)(b->segment.address + offset);
+}
+
+/* Contents are written and read by the driver, where it has access. */
+static void expect_usable(const bench_t *b, uint64_t offset, uint64_t bytes)
+{
+    static char sent[4096], received[4096];
+    uint64_t places[] = {offset, offset + bytes - sizeof sent};
+    for (size_t i = 0; i < COUNT_OF(places); i++) {
+        paint_bytes(sent, sizeof sent, offset + i);
+        arena_reach->write(at(b, places[i]), sent, sizeof sent);
+        arena_reach->read(received, at(b, places[i]), sizeof received);
+        ck_assert_int_eq(memcmp(sent, received, sizeof sent), 0);
+    }
+}
+
+static void expect_unusable(const bench_t *b, uint64_t offset)
+{
+    char byte = 0;
+    const cuda_test_t *cuda = cuda_test();
+    standin_quiet(true);
+    ck_assert_int_ne(cuda->cuMemcpyDtoH(&byte, b->segment.address + offset, 1),
+                     CUAI_CUDA_SUCCESS);
+    standin_quiet(false);
+}
+
+/* ---- vmm -------------------------------------------------------------------
+ */
+
+START_TEST(test_vmm_grows_and_shrinks_in_place)
+{
+    bench_t b;
+    open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB");
+    const cuarena_memory_ops_t *ops = &b.memory.ops;
+    expect_u64(ops->grain_bytes, GRAIN);
+    uint64_t before = standin_used();
+    get(&b, 2 * GRAIN, 32 * GRAIN);
+    uint64_t address = b.segment.address;
+    expect_used(before + 2 * GRAIN);
+    expect_usable(&b, 0, 2 * GRAIN);
+    expect_ok(ops->grow(b.memory.user, &b.segment, 7 * GRAIN));
+    expect_u64(b.segment.address, address);
+    expect_u64(b.segment.bytes, 7 * GRAIN);
+    expect_used(before + 7 * GRAIN);
+    expect_usable(&b, 0, 7 * GRAIN);
+    ops->shrink(b.memory.user, &b.segment, 3 * GRAIN);
+    expect_used(before + 3 * GRAIN);
+    expect_usable(&b, 0, 3 * GRAIN);
+    expect_unusable(&b, 3 * GRAIN);
+    expect_ok(ops->grow(b.memory.user, &b.segment, 32 * GRAIN));
+    expect_usable(&b, 3 * GRAIN, 29 * GRAIN);
+    give_back(&b);
+    expect_used(before);
+    close_memory(&b);
+}
+END_TEST
+
+START_TEST(test_vmm_holes_in_the_middle)
+{
+    bench_t b;
+    open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB");
+    const cuarena_memory_ops_t *ops = &b.memory.ops;
+    uint64_t before = standin_used();
+    get(&b, 8 * GRAIN, 8 * GRAIN);
+    ops->punch(b.memory.user, &b.segment, 2 * GRAIN, 3 * GRAIN);
+    ops->punch(b.memory.user, &b.segment, 6 * GRAIN, GRAIN);
+    expect_used(before + 4 * GRAIN);
+    expect_u64(b.segment.bytes, 8 * GRAIN);
+    expect_usable(&b, 0, 2 * GRAIN);
+    expect_unusable(&b, 2 * GRAIN);
+    expect_unusable(&b, 5 * GRAIN - 1);
+    expect_usable(&b, 5 * GRAIN, GRAIN);
+    expect_unusable(&b, 6 * GRAIN);
+    expect_usable(&b, 7 * GRAIN, GRAIN);
+    expect_ok(ops->fill(b.memory.user, &b.segment, 3 * GRAIN, GRAIN));
+    expect_used(before + 5 * GRAIN);
+    expect_usable(&b, 3 * GRAIN, GRAIN);
+    expect_unusable(&b, 4 * GRAIN);
+    ops->shrink(b.memory.user, &b.segment, 4 * GRAIN); /* over two holes */
+    expect_used(before + 3 * GRAIN);
+    give_back(&b);
+    expect_used(before);
+    close_memory(&b);
+}
+END_TEST
+
+/* One call that sets access, and one that unmaps, for a row of handles. */
+START_TEST(test_vmm_works_in_rows)
+{
+    bench_t b;
+    if (!standin_is_here())
+        return;
+    open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB");
+    standin->standin_counts_clear();
+    get(&b, 8 * GRAIN, 8 * GRAIN);
+    expect_u64(standin->standin_calls("cuMemSetAccess"), 1);
+    expect_u64(standin->standin_calls("cuMemCreate"), 8);
+    b.memory.ops.punch(b.memory.user, &b.segment, 2 * GRAIN, 2 * GRAIN);
+    expect_u64(standin->standin_calls("cuMemUnmap"), 1);
+    give_back(&b);
+    expect_u64(standin->standin_calls("cuMemUnmap"), 3);
+    close_memory(&b);
+}
+END_TEST
+
+START_TEST(test_vmm_sets_fewer_addresses_aside_when_refused)
+{
+    bench_t b;
+    if (!standin_is_here())
+        return;
+    open_memory(&b,
+                "memory=device,backing=vmm,handle=2MiB,pool=16MiB,limit=1T");
+    for (int refusals = 1; refusals <= 3; refusals++) {
+        for (int nth = 1; nth <= refusals; nth++)
+            standin->standin_fail("cuMemAddressReserve", (uint64_t)nth, 2, 0);
+        get(&b, 2 * GRAIN, 64 * GRAIN);
+        expect_u64(b.segment.reserved_bytes, 64 * GRAIN >> refusals);
+        give_back(&b);
+        standin->standin_fail_clear();
+    }
+    standin->standin_fail("cuMemAddressReserve", 1, 2, 1);
+    expect_status(
+        b.memory.ops.get(b.memory.user, 2 * GRAIN, 64 * GRAIN, &b.segment),
+        CUARENA_OUT_OF_MEMORY);
+    expect_message("addresses", "cuMemAddressReserve");
+    standin->standin_fail_clear();
+    close_memory(&b);
+}
+END_TEST
+
+/* What a configuration comes to: the size of handles, and the message. */
+typedef struct handle_case {
+    const char *options;
+    uint64_t handle;
+} handle_case_t;
+
+static const handle_case_t handle_cases[] = {
+    {"memory=device,backing=vmm,pool=2MiB", MIB(2)},
+    {"memory=device,backing=vmm,pool=64MiB", MIB(2)},
+    {"memory=device,backing=vmm,pool=1GiB", MIB(16)},
+    {"memory=device,backing=vmm,pool=100GiB", MIB(128)},
+    {"memory=device,backing=vmm,pool=1GiB,handle=64MiB", MIB(64)},
+    {"memory=device,backing=vmm,pool=1GiB,alignment=512MiB", MIB(512)},
+};
+
+START_TEST(test_vmm_chooses_handles_by_the_size)
+{
+    bench_t b;
+    open_memory(&b, handle_cases[_i].options);
+    expect_u64(b.memory.facts.handle_bytes, handle_cases[_i].handle);
+    expect_u64(b.memory.ops.grain_bytes, handle_cases[_i].handle);
+    ck_assert_uint_le(b.memory.ops.least_bytes, handle_cases[_i].handle);
+    close_memory(&b);
+}
+END_TEST
+
+/* The last handle of a segment that keeps its length may be small. */
+START_TEST(test_vmm_dedicated_blocks_take_no_whole_grain)
+{
+    cuarena_config_t config;
+    cuarena_t *arena = NULL;
+    cuarena_block_t block = 0;
+    cuarena_request_t request;
+    cuarena_export_piece_t pieces[2];
+    cuarena_export_t *one = NULL;
+    size_t count = 0;
+    cuarena_request_init(&request);
+    request.dedicated = 1;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(
+        &config,
+        "memory=device,preset=grow,backing=vmm,handle=32MiB,fd=require"));
+    expect_ok(cuarena_create(&config, &arena));
+    expect_ok(cuarena_block_alloc_with(arena, MIB(33), &request, &block));
+    expect_u64(held_by(arena), MIB(34));
+    expect_ok(cuarena_export(arena, block, NULL, pieces, 2, &count, &one));
+    expect_u64(count, 2);
+    expect_u64(pieces[0].handle_bytes, MIB(32));
+    expect_u64(pieces[1].handle_bytes, MIB(2));
+    expect_u64(pieces[1].bytes, MIB(2));
+    for (size_t i = 0; i < count; i++)
+        ck_assert_int_eq(close(pieces[i].fd), 0);
+    expect_ok(cuarena_export_close(arena, &one));
+    expect_ok(cuarena_block_free(arena, block));
+    expect_u64(held_by(arena), 0);
+    expect_ok(cuarena_destroy(&arena));
+    expect_nothing_left();
+}
+END_TEST
+
+/* ---- Memories that keep their length ---------------------------------------
+ */
+
+static const char *const whole_memories[] = {
+    "memory=device,backing=malloc",
+    "memory=device,backing=async",
+    "memory=managed",
+    "memory=pinned",
+    "memory=pinned,mapped=0",
+    "memory=pinned,write_combined=1,portable=1",
+};
+
+START_TEST(test_whole_segments)
+{
+    bench_t b, other;
+    open_memory(&b, whole_memories[_i]);
+    const cuarena_memory_ops_t *ops = &b.memory.ops;
+    ck_assert(ops->grow == NULL && ops->shrink == NULL);
+    ck_assert(ops->punch == NULL && ops->fill == NULL);
+    ck_assert(ops->export_range == NULL);
+    expect_u64(ops->grain_bytes, GRAIN);
+    get(&b, 3 * GRAIN, 100 * GRAIN);
+    expect_u64(b.segment.reserved_bytes, 3 * GRAIN);
+    expect_usable(&b, 0, 3 * GRAIN);
+    other = b;
+    get(&b, GRAIN, GRAIN);
+    ck_assert_uint_ne(b.segment.address, other.segment.address);
+    expect_usable(&b, 0, GRAIN);
+    give_back(&other);
+    give_back(&b);
+    close_memory(&b);
+}
+END_TEST
+
+START_TEST(test_whole_segments_of_any_alignment)
+{
+    static const char *const alignments[] = {"8", "512", "64KiB", "8MiB"};
+    static const uint64_t wanted[] = {256, 512, KIB(64), MIB(8)};
+    for (size_t i = 0; i < COUNT_OF(alignments); i++) {
+        bench_t b;
+        char options[128];
+        snprintf(options, sizeof options, "%s,alignment=%s", whole_memories[_i],
+                 alignments[i]);
+        open_memory(&b, options);
+        uint64_t grain = b.memory.ops.grain_bytes;
+        expect_u64(b.memory.ops.alignment, wanted[i]);
+        get(&b, grain, grain);
+        expect_usable(&b, 0, grain);
+        give_back(&b);
+        close_memory(&b);
+    }
+}
+END_TEST
+
+/* Managed memory that nobody has touched takes nothing, so the driver would
+ * give any amount. */
+START_TEST(test_managed_memory_stays_below_what_the_device_has)
+{
+    bench_t b, other;
+    uint64_t free_bytes = 0, left = 0;
+    open_memory(&b, "memory=managed");
+    open_memory(&other, "memory=managed");
+    expect_ok(b.memory.ops.available(b.memory.user, &free_bytes));
+    uint64_t half = cuai_align_up(free_bytes / 2 + GRAIN, GRAIN);
+    expect_status(
+        b.memory.ops.get(b.memory.user, 2 * half, 2 * half, &b.segment),
+        CUARENA_OUT_OF_MEMORY);
+    expect_message("managed", "free");
+    if (standin_is_here()) { /* a real device has better to do */
+        get(&b, half, half);
+        expect_status(
+            other.memory.ops.get(other.memory.user, half, half, &other.segment),
+            CUARENA_OUT_OF_MEMORY);
+        expect_ok(other.memory.ops.available(other.memory.user, &left));
+        ck_assert_uint_lt(left, half);
+        give_back(&b);
+        get(&other, half, half);
+        give_back(&other);
+    }
+    cuai_memory_close(&other.memory);
+    close_memory(&b);
+}
+END_TEST
+
+/* ---- Moving and zeroing ----------------------------------------------------
+ */
+
+static const char *const all_memories[] = {
+    "memory=device,backing=vmm,pool=16MiB",
+    "memory=device,backing=malloc",
+    "memory=device,backing=async",
+    "memory=managed",
+    "memory=pinned",
+    "memory=pinned,write_combined=1",
+};
+
+#define PLAYGROUND (8 * GRAIN)
+
+/* What the bytes are to be, moved by memmove. */
+typedef struct picture {
+    char *want;
+    char *got;
+} picture_t;
+
+static picture_t draw(const bench_t *b, uint64_t seed)
+{
+    picture_t picture = {malloc(PLAYGROUND), malloc(PLAYGROUND)};
+    ck_assert(picture.want != NULL && picture.got != NULL);
+    paint_bytes(picture.want, PLAYGROUND, seed);
+    arena_reach->write(at(b, 0), picture.want, PLAYGROUND);
+    return picture;
+}
+
+static void expect_picture(const bench_t *b, picture_t *picture)
+{
+    arena_reach->read(picture->got, at(b, 0), PLAYGROUND);
+    for (uint64_t i = 0; i < PLAYGROUND; i++)
+        if (picture->want[i] != picture->got[i])
+            ck_abort_msg("byte %llu is %d, expected %d", (unsigned long long)i,
+                         picture->got[i], picture->want[i]);
+    free(picture->want);
+    free(picture->got);
+}
+
+static void move(const bench_t *b, picture_t *picture, uint64_t to,
+                 uint64_t from, uint64_t bytes, cuarena_relocation_t *entry)
+{
+    *entry = (cuarena_relocation_t){0, at(b, from), at(b, to), bytes};
+    memmove(picture->want + to, picture->want + from, bytes);
+}
+
+/* Slides of every sort: far, near, by a granule, up and down. */
+START_TEST(test_relocate_whatever_overlaps)
+{
+    static const uint64_t slides[][3] = {
+        {0, 4 * GRAIN, GRAIN},
+        {0, KIB(64), 2 * GRAIN},
+        {256, 512, 6 * GRAIN},
+        {8, 16, GRAIN},
+        {MIB(5), 0, MIB(2)},
+        {MIB(5), MIB(4), MIB(2)},
+        {MIB(4) + 256, MIB(4), MIB(10)},
+        {MIB(1) + 8, MIB(1), KIB(4)},
+    };
+    bench_t b;
+    open_memory(&b, all_memories[_i]);
+    get(&b, PLAYGROUND, PLAYGROUND);
+    for (size_t i = 0; i < COUNT_OF(slides); i++) {
+        cuarena_relocation_t entry;
+        size_t done = 9;
+        picture_t picture = draw(&b, i);
+        move(&b, &picture, slides[i][0], slides[i][1], slides[i][2], &entry);
+        expect_ok(b.memory.ops.relocate(b.memory.user, &entry, 1,
+                                        CUARENA_NO_STREAM, &done));
+        expect_u64(done, 1);
+        expect_picture(&b, &picture);
+    }
+    give_back(&b);
+    close_memory(&b);
+}
+END_TEST
+
+/* Each writes where the one before has read. */
+START_TEST(test_relocate_a_list_in_order)
+{
+    enum {
+        COUNT = 300
+    };
+    static cuarena_relocation_t list[COUNT];
+    bench_t b;
+    size_t done = 0;
+    open_memory(&b, all_memories[_i]);
+    get(&b, PLAYGROUND, PLAYGROUND);
+    picture_t picture = draw(&b, 3);
+    uint64_t to = 0, from = KIB(1);
+    for (size_t i = 0; i < COUNT; i++) {
+        uint64_t bytes = 256 * (1 + i * 37 % 190);
+        move(&b, &picture, to, from, bytes, &list[i]);
+        to += bytes;
+        from += bytes + 256 * (i % 5);
+    }
+    expect_ok(b.memory.ops.relocate(b.memory.user, list, COUNT,
+                                    CUARENA_NO_STREAM, &done));
+    expect_u64(done, COUNT);
+    expect_picture(&b, &picture);
+    give_back(&b);
+    close_memory(&b);
+}
+END_TEST
+
+/* On streams of the caller's: in order with what they did before, and each
+ * list after the one before, whatever its stream. */
+START_TEST(test_relocate_and_zero_on_streams)
+{
+    bench_t b;
+    cuarena_stream_info_t info;
+    cuarena_relocation_t entry;
+    size_t done = 0;
+    const cuda_test_t *cuda = cuda_test();
+    cuai_cu_stream_t streams[2];
+    (void)cuda_test_use_device(0);
+    open_memory(&b, all_memories[_i]);
+    const cuarena_memory_ops_t *ops = &b.memory.ops;
+    get(&b, PLAYGROUND, PLAYGROUND);
+    picture_t picture = draw(&b, 4);
+    for (int i = 0; i < 2; i++) {
+        expect_cu(cuda->cuStreamCreate(&streams[i], 1));
+        expect_ok(ops->identify(b.memory.user, streams[i], &info));
+    }
+    for (uint64_t i = 0; i < 8; i++) {
+        void *marker = NULL;
+        expect_ok(ops->mark(b.memory.user, streams[(i + 1) % 2], &marker));
+        expect_ok(ops->wait(b.memory.user, marker, streams[i % 2], 0));
+        ops->unmark(b.memory.user, marker);
+        move(&b, &picture, KIB(4), KIB(4) + 256 * (i + 1), 2 * GRAIN, &entry);
+        expect_ok(
+            ops->relocate(b.memory.user, &entry, 1, streams[i % 2], &done));
+    }
+    memset(picture.want + GRAIN, 0, KIB(12));
+    expect_ok(
+        ops->zero_bytes(b.memory.user, at(&b, GRAIN), KIB(12), streams[1]));
+    expect_cu(cuda->cuStreamSynchronize(streams[1]));
+    expect_picture(&b, &picture);
+    for (int i = 0; i < 2; i++)
+        expect_cu(cuda->cuStreamDestroy(streams[i]));
+    give_back(&b);
+    cuai_memory_close(&b.memory);
+}
+END_TEST
+
+START_TEST(test_zero_without_a_stream)
+{
+    bench_t b;
+    open_memory(&b, all_memories[_i]);
+    get(&b, PLAYGROUND, PLAYGROUND);
+    picture_t picture = draw(&b, 5);
+    memset(picture.want + 256, 0, GRAIN + 8);
+    expect_ok(b.memory.ops.zero_bytes(b.memory.user, at(&b, 256), GRAIN + 8,
+                                      CUARENA_NO_STREAM));
+    expect_picture(&b, &picture);
+    give_back(&b);
+    close_memory(&b);
+}
+END_TEST
+
+/* ---- The caller's bytes -----------------------------------------------------
+ */
+
+typedef struct bytes_case {
+    int32_t are;  /* what the driver gives; HOST: memory of the program's own */
+    int32_t said; /* what the configuration says */
+    const char *words[2];
+} bytes_case_t;
+
+static const bytes_case_t bytes_cases[] = {
+    {CUARENA_BYTES_DEVICE, CUARENA_BYTES_MANAGED, {"managed", "device"}},
+    {CUARENA_BYTES_DEVICE, CUARENA_BYTES_PINNED, {"pinned", "device"}},
+    {CUARENA_BYTES_MANAGED, CUARENA_BYTES_DEVICE, {"device", "managed"}},
+    {CUARENA_BYTES_PINNED, CUARENA_BYTES_DEVICE, {"device", "pinned"}},
+    {CUARENA_BYTES_HOST, CUARENA_BYTES_DEVICE, {"device", "host"}},
+    {CUARENA_BYTES_HOST, CUARENA_BYTES_PINNED, {"pinned", "host"}},
+};
+
+static void *bytes_of(int32_t kind)
+{
+    void *bytes = kind == CUARENA_BYTES_HOST ? aligned_alloc(4096, GRAIN)
+                                             : arena_reach->take(kind, GRAIN);
+    ck_assert_ptr_nonnull(bytes);
+    return bytes;
+}
+
+static void give_bytes(int32_t kind, void *bytes)
+{
+    if (kind == CUARENA_BYTES_HOST)
+        free(bytes);
+    else
+        arena_reach->give(kind, bytes);
+}
+
+START_TEST(test_bytes_of_another_kind_are_refused)
+{
+    const bytes_case_t *row = &bytes_cases[_i];
+    cuarena_config_t config = config_of("preset=pool");
+    cuarena_t *arena = NULL;
+    void *bytes = bytes_of(row->are);
+    config.memory = CUARENA_MEMORY_BYTES;
+    config.bytes_kind = row->said;
+    config.bytes = bytes;
+    config.bytes_size = GRAIN;
+    expect_status(cuarena_create(&config, &arena), CUARENA_BAD_ARGUMENT);
+    expect_message("bytes_kind", row->words[0], row->words[1]);
+    give_bytes(row->are, bytes);
+}
+END_TEST
+
+START_TEST(test_bytes_longer_than_they_are)
+{
+    cuarena_config_t config = config_of("preset=pool");
+    cuarena_t *arena = NULL;
+    void *bytes = bytes_of(CUARENA_BYTES_DEVICE);
+    config.memory = CUARENA_MEMORY_BYTES;
+    config.bytes_kind = CUARENA_BYTES_DEVICE;
+    config.bytes = bytes;
+    config.bytes_size = GIB(64);
+    expect_status(cuarena_create(&config, &arena), CUARENA_BAD_ARGUMENT);
+    expect_message("bytes_kind");
+    give_bytes(CUARENA_BYTES_DEVICE, bytes);
+}
+END_TEST
+
+START_TEST(test_bytes_of_another_device)
+{
+    cuarena_config_t config = config_of("preset=pool,device=1");
+    cuarena_t *arena = NULL;
+    if (!standin_is_here())
+        return;
+    standin->standin_configure("DEVICES", "2");
+    void *bytes = bytes_of(CUARENA_BYTES_DEVICE); /* of device 0 */
+    config.memory = CUARENA_MEMORY_BYTES;
+    config.bytes_kind = CUARENA_BYTES_DEVICE;
+    config.bytes = bytes;
+    config.bytes_size = GRAIN;
+    expect_status(cuarena_create(&config, &arena), CUARENA_BAD_ARGUMENT);
+    expect_message("of device 0", "device 1");
+    give_bytes(CUARENA_BYTES_DEVICE, bytes);
+}
+END_TEST
+
+/* ---- The list ---------------------------------------------------------------
+ */
+
+static void add_rows(Suite *suite, const char *name, const TTest *test,
+                     size_t rows)
+{
+    tcase_add_loop_test(new_case(suite, name), test, 0, (int)rows);
+}
+
+static void add_memories(Suite *suite)
+{
+    suite_add_list(suite, "vmm",
+                   TEST_LIST(test_vmm_grows_and_shrinks_in_place,
+                             test_vmm_holes_in_the_middle,
+                             test_vmm_works_in_rows,
+                             test_vmm_dedicated_blocks_take_no_whole_grain,
+                             test_vmm_sets_fewer_addresses_aside_when_refused));
+    add_rows(suite, "handles", test_vmm_chooses_handles_by_the_size,
+             COUNT_OF(handle_cases));
+    add_rows(suite, "whole", test_whole_segments, COUNT_OF(whole_memories));
+    add_rows(suite, "alignment", test_whole_segments_of_any_alignment,
+             COUNT_OF(whole_memories));
+    suite_add_list(
+        suite, "managed",
+        TEST_LIST(test_managed_memory_stays_below_what_the_device_has));
+    add_rows(suite, "relocate", test_relocate_whatever_overlaps,
+             COUNT_OF(all_memories));
+    add_rows(suite, "list", test_relocate_a_list_in_order,
+             COUNT_OF(all_memories));
+    add_rows(suite, "streams", test_relocate_and_zero_on_streams,
+             COUNT_OF(all_memories));
+    add_rows(suite, "zero", test_zero_without_a_stream, COUNT_OF(all_memories));
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("CUDA memory");
+    cuda_kinds_ready();
+    add_memories(suite);
+    add_rows(suite, "bytes", test_bytes_of_another_kind_are_refused,
+             COUNT_OF(bytes_cases));
+    suite_add_list(suite, "more bytes",
+                   TEST_LIST(test_bytes_longer_than_they_are,
+                             test_bytes_of_another_device));
+    return cuda_kinds_main(suite);
+}

@@ -1,0 +1,31 @@
+/*
+ * What tests of device memory ask of the stand-in: what the library has of the
+ * driver, and whether anything was done wrong. On a real driver they ask
+ * nothing.
+ */
+#ifndef CUARENA_TEST_CUDA_EXPECT_H
+#define CUARENA_TEST_CUDA_EXPECT_H
+
+#include <cuarena.h>
+#include <stdbool.h>
+
+#include "support/cuda_test.h"
+
+extern const cuda_control_t *standin; /* NULL on a real driver */
+
+/* Finds it out; for tests that need its control. */
+bool standin_is_here(void);
+/* Reports are expected, and not printed; then forgotten. */
+void standin_quiet(bool quiet);
+
+/* Bytes of device 0 that are taken: now, and as they should be. */
+uint64_t standin_used(void);
+void expect_used(uint64_t bytes);
+
+/* Nothing was done wrong; and nothing of the driver's is alive. */
+void expect_no_report(void);
+void expect_nothing_left(void);
+
+uint64_t held_by(cuarena_t *arena);
+
+#endif
