@@ -11,14 +11,13 @@
  *               memory is freed and allocated instead, and contents are lost
  *   compact     every other one of 8 blocks of 32 MiB freed, the other four
  *               packed, waited for; then 64 MiB allocated
- *   stable      a pair of calls in the stable region
- *   dynamic     ... and in the rest of the same pool
+ *   region      a pair of calls in the stable region, and in the rest
  *   pair        by size
  *
  * A sample is 100 rounds where the clock would count, else one; the stream is
  * waited for before each, outside of it, which is when the driver's pool gives
- * back what is over its threshold. A way that takes very long gets fewer
- * samples.
+ * back what is over its threshold. Contenders take turns, so that all of them
+ * meet the same machine. One that takes very long gets fewer samples.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,10 +29,12 @@
 
 #define SAMPLES 500
 #define WARM_UP 50
-#define MOST_SECONDS 4 /* for one row, but not below LEAST_SAMPLES */
-#define LEAST_SAMPLES 50
+#define TURNS 10
+#define MOST_MS 400 /* of one turn, but not below LEAST_SAMPLES */
+#define LEAST_SAMPLES 5
 #define ROUNDS 100
 #define BATCH 512
+#define MOST_CONTENDERS 16
 #define POOL_BYTES (4 * GIB)
 #define STABLE_BYTES (512 * MIB)
 
@@ -52,7 +53,8 @@ typedef struct stage {
 
 static gpu_t gpu;
 static runtime_t runtime;
-static const cuarena_request_t *request; /* of the way `requested` */
+static cuarena_request_t stable_request;
+static cuarena_request_t dynamic_request;
 
 static inline void must_rt(int result)
 {
@@ -79,9 +81,14 @@ static inline void must_rt(int result)
     must(cuarena_alloc(stage->arena, bytes, &(slot)->pointer))
 #define POINTERS_GIVE(slot) must(cuarena_free(stage->arena, (slot)->pointer))
 
-#define REQUESTED_TAKE(bytes, slot)                                            \
-    must(cuarena_alloc_with(stage->arena, bytes, request, &(slot)->pointer))
-#define REQUESTED_GIVE(slot) POINTERS_GIVE(slot)
+#define IN_STABLE_TAKE(bytes, slot)                                            \
+    must(cuarena_alloc_with(stage->arena, bytes, &stable_request,              \
+                            &(slot)->pointer))
+#define IN_STABLE_GIVE(slot) POINTERS_GIVE(slot)
+#define IN_DYNAMIC_TAKE(bytes, slot)                                           \
+    must(cuarena_alloc_with(stage->arena, bytes, &dynamic_request,             \
+                            &(slot)->pointer))
+#define IN_DYNAMIC_GIVE(slot) POINTERS_GIVE(slot)
 
 #define BLOCKS_TAKE(bytes, slot)                                               \
     must(cuarena_block_alloc(stage->arena, bytes, &(slot)->block))
@@ -102,7 +109,8 @@ static inline void must_rt(int result)
 /* What a slot changes its size by; NAME_RESIZE(bytes, slot). */
 #define POINTERS_RESIZE(bytes, slot)                                           \
     must(cuarena_resize(stage->arena, (slot)->pointer, bytes, &(slot)->pointer))
-#define REQUESTED_RESIZE POINTERS_RESIZE
+#define IN_STABLE_RESIZE POINTERS_RESIZE
+#define IN_DYNAMIC_RESIZE POINTERS_RESIZE
 #define BLOCKS_RESIZE(bytes, slot)                                             \
     must(cuarena_block_resize(stage->arena, (slot)->block, bytes))
 #define POINTERS_ON_RESIZE(bytes, slot)                                        \
@@ -180,7 +188,8 @@ DEFINE_WAY(plain, PLAIN)
 DEFINE_WAY(managed, MANAGED)
 DEFINE_WAY(async, ASYNC)
 DEFINE_WAY(pointers, POINTERS)
-DEFINE_WAY(requested, REQUESTED)
+DEFINE_WAY(in_stable, IN_STABLE)
+DEFINE_WAY(in_dynamic, IN_DYNAMIC)
 DEFINE_WAY(blocks, BLOCKS)
 DEFINE_WAY(pointers_on, POINTERS_ON)
 DEFINE_WAY(blocks_on, BLOCKS_ON)
@@ -220,71 +229,117 @@ static void tell_row(const char *name, const char *who, uint64_t bytes,
     record_end();
 }
 
-/* Samples of a round on its stage, into times; how many there were. */
-static size_t sample(stage_t *stage, round_fn round, double *times)
+/* ---- Courses ------------------------------------------------------------- */
+
+typedef enum course_kind {
+    PAIR,
+    BATCH_OF_SMALL,
+    PING_PONG,
+    RESIZE
+} course_kind_t;
+
+/* The same round for every contender. */
+typedef struct course {
+    const char *name;
+    const char *title;
+    course_kind_t kind;
+    uint64_t bytes; /* of a pair */
+} course_t;
+
+typedef struct row {
+    double times[SAMPLES];
+    size_t count;
+    unsigned rounds;
+} row_t;
+
+static round_fn round_of(const way_t *way, course_kind_t kind)
 {
-    int warm_up = gpu.quick ? 2 : WARM_UP;
-    int samples = gpu.quick ? 10 : SAMPLES;
-    uint64_t most_ns = gpu.quick ? 200000000 : MOST_SECONDS * 1000000000ULL;
-    uint64_t started = now_ns();
-    size_t count = 0;
-    for (int i = -warm_up; i < samples; i++) {
-        gpu_wait(&gpu);
-        uint64_t begin = now_ns();
-        round(stage);
-        uint64_t end = now_ns();
-        bool late = end - started > most_ns;
-        if (i < 0 && late) /* the rest of the warm-up is left out */
-            i = -1;
-        else if (i >= 0)
-            times[count++] = (double)(end - begin) / 1e3 / stage->rounds;
-        if (late && count >= (gpu.quick ? 2 : LEAST_SAMPLES))
-            break;
+    switch (kind) {
+    case BATCH_OF_SMALL:
+        return way->batch;
+    case PING_PONG:
+        return way->ping_pong;
+    case RESIZE:
+        return way->resize;
+    case PAIR:
+        break;
     }
-    return count;
+    return way->pair;
 }
 
-/* Rows are named by their case; `bytes` is of a pair. */
-static void measure(const char *name, const contender_t *contender,
-                    uint64_t bytes, round_fn begin, round_fn round,
-                    round_fn end)
+static double time_round(stage_t *stage, round_fn round)
 {
-    static double times[SAMPLES];
+    gpu_wait(&gpu);
+    uint64_t begin = now_ns();
+    round(stage);
+    return (double)(now_ns() - begin) / 1e3 / stage->rounds;
+}
+
+/* As many more samples as one turn has. */
+static void sample(stage_t *stage, round_fn round, row_t *row)
+{
+    size_t warm_up = (gpu.quick ? 10 : WARM_UP) / TURNS;
+    size_t most = (gpu.quick ? 20 : SAMPLES) / TURNS;
+    uint64_t until = now_ns() + MOST_MS * 1000000ULL;
+    for (size_t i = 0; i < warm_up; i++)
+        (void)time_round(stage, round);
+    for (size_t i = 0; i < most; i++) {
+        row->times[row->count++] = time_round(stage, round);
+        if (i + 1 >= LEAST_SAMPLES && now_ns() > until)
+            break;
+    }
+}
+
+static void take_turn(const contender_t *contender, const course_t *course,
+                      row_t *row)
+{
     static stage_t stage;
-    bool one = contender->single || round == contender->way->batch;
+    const way_t *way = contender->way;
+    bool one = contender->single || course->kind == BATCH_OF_SMALL;
     memset(&stage, 0, sizeof stage);
     stage.arena = contender->arena;
-    stage.bytes = bytes;
-    stage.rounds = one ? 1 : ROUNDS;
-    if (contender->way == &async)
+    stage.bytes = course->bytes;
+    stage.rounds = row->rounds = one ? 1 : ROUNDS;
+    if (way == &async)
         runtime_keep(&gpu, contender->keep);
-    if (begin != NULL)
-        begin(&stage);
-    size_t count = sample(&stage, round, times);
-    if (end != NULL)
-        end(&stage);
-    tell_row(name, contender->name, bytes, stage.rounds, times, count);
-    if (contender->way == &async)
+    if (course->kind == PING_PONG)
+        way->ping_pong_begin(&stage);
+    sample(&stage, round_of(way, course->kind), row);
+    if (course->kind == PING_PONG)
+        way->ping_pong_end(&stage);
+    if (way == &async)
         runtime_trim(&gpu);
-    if (contender->arena != NULL)
-        must(cuarena_settle(contender->arena, 1, NULL));
+}
+
+/* Of those that take part in the rows by size, or of all. */
+static void run_course(const course_t *course, const contender_t *list,
+                       size_t count, bool sweep)
+{
+    static row_t rows[MOST_CONTENDERS];
+    memset(rows, 0, sizeof rows);
+    for (int turn = 0; turn < TURNS; turn++)
+        for (size_t i = 0; i < count; i++)
+            if (list[i].sweeps || !sweep)
+                take_turn(&list[i], course, &rows[i]);
+    print_head(course->title, "us");
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].count > 0)
+            tell_row(course->name, list[i].name, course->bytes, rows[i].rounds,
+                     rows[i].times, rows[i].count);
 }
 
 static void measure_rounds(const contender_t *list, size_t count)
 {
-    print_head("large: 8 MiB allocated and freed", "us");
-    for (size_t i = 0; i < count; i++)
-        measure("large", &list[i], 8 * MIB, NULL, list[i].way->pair, NULL);
-    print_head("batch: 512 of 1 KiB allocated, then freed", "us");
-    for (size_t i = 0; i < count; i++)
-        measure("batch", &list[i], 0, NULL, list[i].way->batch, NULL);
-    print_head("ping-pong: one of 4 live blocks of 1 MiB replaced", "us");
-    for (size_t i = 0; i < count; i++)
-        measure("ping-pong", &list[i], 0, list[i].way->ping_pong_begin,
-                list[i].way->ping_pong, list[i].way->ping_pong_end);
-    print_head("resize: 1 MiB to 2, 4, ... 128 MiB, then freed", "us");
-    for (size_t i = 0; i < count; i++)
-        measure("resize", &list[i], 0, NULL, list[i].way->resize, NULL);
+    static const course_t courses[] = {
+        {"large", "large: 8 MiB allocated and freed", PAIR, 8 * MIB},
+        {"batch", "batch: 512 of 1 KiB allocated, then freed", BATCH_OF_SMALL,
+         0},
+        {"ping-pong", "ping-pong: one of 4 live blocks of 1 MiB replaced",
+         PING_PONG, 0},
+        {"resize", "resize: 1 MiB to 2, 4, ... 128 MiB, then freed", RESIZE,
+         0}};
+    for (size_t i = 0; i < sizeof courses / sizeof *courses; i++)
+        run_course(&courses[i], list, count, false);
 }
 
 static void measure_sizes(const contender_t *list, size_t count)
@@ -292,14 +347,11 @@ static void measure_sizes(const contender_t *list, size_t count)
     static const uint64_t sizes[] = {256,       4 * KIB, 64 * KIB, 256 * KIB,
                                      MIB,       2 * MIB, 16 * MIB, 64 * MIB,
                                      512 * MIB, 2 * GIB};
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char title[64];
-        (void)snprintf(title, sizeof title, "pair of %s", size_name(sizes[s]));
-        print_head(title, "us");
-        for (size_t i = 0; i < count; i++)
-            if (list[i].sweeps)
-                measure("pair", &list[i], sizes[s], NULL, list[i].way->pair,
-                        NULL);
+        (void)snprintf(title, sizeof title, "pair of %s", size_name(sizes[i]));
+        course_t course = {"pair", title, PAIR, sizes[i]};
+        run_course(&course, list, count, true);
     }
 }
 
@@ -317,21 +369,18 @@ static void measure_regions(void)
 {
     static const uint64_t sizes[] = {256, 256 * KIB, 2 * MIB};
     cuarena_t *arena = open_pool(CUARENA_MEMORY_DEVICE, STABLE_BYTES);
-    cuarena_request_t wanted;
-    cuarena_request_init(&wanted);
-    request = &wanted;
+    cuarena_request_init(&dynamic_request);
+    cuarena_request_init(&stable_request);
+    stable_request.region = CUARENA_REGION_STABLE;
+    const contender_t list[] = {
+        {"cuarena device, stable", &in_stable, arena, false, true, 0},
+        {"cuarena device, dynamic", &in_dynamic, arena, false, true, 0}};
     for (int i = 0; i < 3; i++) {
         char title[64];
-        (void)snprintf(title, sizeof title, "stable and dynamic: pair of %s",
+        (void)snprintf(title, sizeof title, "regions: pair of %s",
                        size_name(sizes[i]));
-        print_head(title, "us");
-        contender_t contender = {
-            "cuarena device, stable", &requested, arena, false, false, 0};
-        wanted.region = CUARENA_REGION_STABLE;
-        measure("stable", &contender, sizes[i], NULL, requested.pair, NULL);
-        contender.name = "cuarena device, dynamic";
-        wanted.region = CUARENA_REGION_DYNAMIC;
-        measure("dynamic", &contender, sizes[i], NULL, requested.pair, NULL);
+        course_t course = {"region", title, PAIR, sizes[i]};
+        run_course(&course, list, 2, true);
     }
     must(cuarena_destroy(&arena));
 }
@@ -405,8 +454,6 @@ static void measure_clock(void)
 }
 
 /* ---- All of it ----------------------------------------------------------- */
-
-#define MOST_CONTENDERS 16
 
 typedef struct contenders {
     contender_t list[MOST_CONTENDERS];

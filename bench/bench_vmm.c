@@ -17,7 +17,7 @@
 #include "gpu.h"
 
 #define SAMPLES 10
-#define POOL_SAMPLES 3
+#define POOL_SAMPLES 5
 
 static gpu_t gpu;
 
@@ -40,7 +40,6 @@ static void tell(const char *name, const char *who, uint64_t bytes,
     record_end();
 }
 
-/* `each` is what a sample is divided by: GiB, or 1. */
 static void tell_times(const char *const names[2], const char *who,
                        uint64_t bytes, uint64_t handle_bytes, times_t *times,
                        size_t count)

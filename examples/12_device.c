@@ -48,14 +48,25 @@ static CUcontext use_device(int ordinal)
     return context;
 }
 
-/* Queues it and returns: the pin ends at that point of the stream. */
+/* Queues it and returns. What moves the block later waits for the stream that
+ * it was allocated on; uses on others would have to be told to the arena. */
 static void fill(cuarena_t *arena, cuarena_block_t block, unsigned char value,
                  CUstream stream)
 {
     void *bytes;
-    must(cuarena_block_pin_on(arena, block, stream, &bytes));
+    must(cuarena_block_pin(arena, block, &bytes));
     must_cu(cuMemsetD8Async((CUdeviceptr)(uintptr_t)bytes, value, MIB, stream));
-    must(cuarena_block_unpin_on(arena, block, stream));
+    must(cuarena_block_unpin(arena, block));
+}
+
+/* What is queued on `second` from now on comes after what is on `first`. */
+static void follow(CUstream first, CUstream second)
+{
+    CUevent event;
+    must_cu(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    must_cu(cuEventRecord(event, first));
+    must_cu(cuStreamWaitEvent(second, event, 0));
+    must_cu(cuEventDestroy(event));
 }
 
 static unsigned last_byte(cuarena_t *arena, cuarena_block_t block,
@@ -63,7 +74,7 @@ static unsigned last_byte(cuarena_t *arena, cuarena_block_t block,
 {
     void *bytes;
     unsigned char byte;
-    must(cuarena_block_pin_on(arena, block, stream, &bytes));
+    must(cuarena_block_pin(arena, block, &bytes));
     must_cu(cuMemcpyDtoHAsync(&byte, (CUdeviceptr)(uintptr_t)bytes + MIB - 1, 1,
                               stream));
     must_cu(cuStreamSynchronize(stream));
@@ -116,7 +127,7 @@ int main(void)
         must(cuarena_block_free_on(arena, blocks[i], writing));
 
     pack(arena, writing);
-    /* Another stream waits, on the device, for the move of what it pins. */
+    follow(writing, reading);
     for (int i = 1; i < BLOCKS; i += 2)
         printf("block %d still ends with '%c'\n", i,
                last_byte(arena, blocks[i], reading));
