@@ -237,7 +237,7 @@ stage_valgrind() {
     configured gcc "${gcc_arguments[@]}"
     programs=$(list_in gcc example_programs)
     [ "$CUARENA_TEST_SCALE" = short ] ||
-        programs="$programs $(list_in gcc test_programs)"
+        programs="$programs $(list_in gcc api_tests)"
     # shellcheck disable=SC2086
     make_in gcc $programs
     for program in $programs; do

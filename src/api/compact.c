@@ -231,13 +231,17 @@ static void leave_streams(const progress_t *progress)
 }
 
 /* What was freed on streams is to be moved into as well: waited for where the
- * compaction is to be done on return. */
+ * compaction is to be done on return. The own stream's lanes can be. */
 static cuarena_status_t settle_first(const progress_t *progress)
 {
     cuarena_t *arena = progress->call->arena;
     if (arena->stream_count == 0)
         return CUARENA_OK;
-    return cuai_settle_all(arena, progress->stream == 0, NULL);
+    if (progress->stream == 0 || arena->cpu_touches)
+        return cuai_settle_all(arena, progress->stream == 0, NULL);
+    cuai_settle_ready(arena, progress->stream);
+    cuai_settle_own(arena, progress->stream);
+    return CUARENA_OK;
 }
 
 /* ---- The call ---------------------------------------------------------- */

@@ -146,22 +146,38 @@ static void clear_apart(cuarena_t *arena)
             arena, arena->dedicated.items[arena->dedicated.count - 1].address);
 }
 
-/* With ZERO_FREE the bytes of all blocks must read as 0 from now on. */
-static cuarena_status_t zero_all(cuarena_t *arena)
+/* Without the lock; nobody else changes a heap's segments meanwhile. */
+static cuarena_status_t zero_segments(cuarena_t *arena,
+                                      const cuarena_heap_t *heap)
 {
-    if (arena->config.zero != CUARENA_ZERO_FREE)
-        return CUARENA_OK;
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     cuarena_status_t status = CUARENA_OK;
+    for (size_t i = 0; i < heap->segment_count && status == CUARENA_OK; i++) {
+        const cuai_segment_t *s = &heap->segments[i];
+        status = ops->zero_bytes(arena->memory.user, cuai_pointer(s->begin),
+                                 s->end - s->begin, CUARENA_NO_STREAM);
+    }
+    return status;
+}
+
+/* With ZERO_FREE the bytes of all blocks must read as 0 from now on. Requests
+ * wait meanwhile: nobody is to write to what was set to 0. Steps out. */
+static cuarena_status_t zero_all(cuarena_t *arena)
+{
+    cuarena_status_t status = CUARENA_OK;
+    if (arena->config.zero != CUARENA_ZERO_FREE)
+        return status;
     for (int region = CUAI_DYNAMIC; region <= CUAI_STABLE; region++) {
-        const cuarena_heap_t *heap = arena->heaps[region];
-        for (size_t i = 0; heap != NULL && i < heap->segment_count; i++) {
-            const cuai_segment_t *s = &heap->segments[i];
-            if (status == CUARENA_OK)
-                status =
-                    ops->zero_bytes(arena->memory.user, cuai_pointer(s->begin),
-                                    s->end - s->begin, CUARENA_NO_STREAM);
-        }
+        cuarena_heap_t *heap = arena->heaps[region];
+        if (heap == NULL || status != CUARENA_OK)
+            continue;
+        status = cuai_heap_hold(heap);
+        if (status != CUARENA_OK)
+            continue;
+        cuai_unlock(&arena->lock);
+        status = zero_segments(arena, heap);
+        cuai_lock(&arena->lock);
+        cuai_heap_release(heap);
     }
     return status;
 }

@@ -411,6 +411,13 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
 
 /* ---- Releasing --------------------------------------------------------- */
 
+/* Nobody will read the bytes again: the device is gone, or stayed with the
+ * process that this one was forked from. */
+static bool is_moot(cuarena_status_t status)
+{
+    return status == CUARENA_LOST || status == CUARENA_NO_DEVICE;
+}
+
 /* The block must not be handed out again before its bytes are 0. */
 static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_found_t found,
                                       uint32_t number)
@@ -418,13 +425,12 @@ static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_found_t found,
     cuai_record_t *r = cuai_found_record(found);
     r->flags |= CUAI_BLOCK_ENDING;
     cuarena_status_t status = zero_block(arena, found, number);
-    if (status == CUARENA_OK)
-        status = cuai_stream_note_free(arena, number);
-    if (status != CUARENA_OK) {
+    if (status != CUARENA_OK && !is_moot(status)) {
         r->flags &= (uint8_t)~CUAI_BLOCK_ENDING;
         cuai_clear_moving(arena, found);
         return status;
     }
+    cuai_stream_note_work(arena, number);
     cuai_clear_moving(arena, found);
     end_now(arena, found, number);
     return CUARENA_OK;
@@ -448,7 +454,7 @@ static cuarena_status_t end_slowly(cuarena_t *arena, cuarena_block_t block,
     cuarena_status_t status = cuai_settle_behind(arena, block, stream, &found);
     if (status != CUARENA_OK)
         return status;
-    if (stream != 0 && (cuai_found_record(found)->flags & CUAI_BLOCK_USED))
+    if (cuai_use_matters(arena, found, stream))
         return cuai_end_after_uses(arena, found, stream);
     return zero_then_end(arena, found, stream);
 }
@@ -511,7 +517,7 @@ cuarena_status_t cuai_release(cuai_call_t *call, cuai_found_t found,
     cuarena_t *arena = call->arena;
     cuarena_block_t block = cuai_id(found.heap, found.slot);
     uint8_t flags = cuai_found_record(found)->flags;
-    bool used = stream != 0 && (flags & CUAI_BLOCK_USED);
+    bool used = cuai_use_matters(arena, found, stream);
     bool zeroed = zeroes(arena, found) && !(flags & CUAI_BLOCK_EXPORTED);
     bool slowly = !cuai_is_lost(arena) && (used || zeroed);
     cuai_call_note_block(call, CUARENA_EVENT_FREE, found);

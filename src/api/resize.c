@@ -55,7 +55,7 @@ static bool shorten(const cuarena_t *arena, cuai_found_t found,
                     const cuai_want_t *want, uint32_t heir)
 {
     const cuai_record_t *r = cuai_found_record(found);
-    bool used = want->stream != 0 && (r->flags & CUAI_BLOCK_USED);
+    bool used = cuai_use_matters(arena, found, want->stream);
     return into(found, used ? r->size : want->size, want,
                 cuai_lane_for_free(arena, found.region, heir));
 }
@@ -135,7 +135,7 @@ static cuarena_status_t copy_contents(cuarena_t *arena, cuai_found_t from,
     if (status == CUARENA_OK)
         status = copy(arena, from, to, stream);
     if (status == CUARENA_OK)
-        status = cuai_stream_note_free(arena, stream);
+        cuai_stream_note_work(arena, stream);
     cuai_end_moving(arena, to, stream);
     return status;
 }

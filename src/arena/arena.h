@@ -288,6 +288,9 @@ cuarena_status_t cuai_stream_release(cuarena_t *arena, uint32_t number);
 /* Records, if the stream is eager, the moment of a free that comes next. Steps
  * out. */
 cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number);
+/* The same where it is too late to give up: work on bytes that the stream
+ * frees next was queued. Steps out. */
+void cuai_stream_note_work(cuarena_t *arena, uint32_t number);
 /* Bytes that a plan gave back to a lane of the stream, which it may have left
  * since, are where their marker is. */
 void cuai_stream_tidy(cuarena_t *arena, uint32_t number);
@@ -376,9 +379,18 @@ void cuai_use_only(cuarena_t *arena, cuai_found_t found, uint32_t number);
  * stream: it ends when its uses do. Steps out. On an error it is as it was. */
 cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_found_t found,
                                      uint32_t number);
-/* Ends blocks whose uses are done; with `wait` all of them. The caller is the
- * one that settles. Steps out. */
-cuarena_status_t cuai_uses_settle(cuarena_t *arena, bool wait,
+/* Whether bytes that the stream frees must wait for others. */
+bool cuai_use_matters(const cuarena_t *arena, cuai_found_t found,
+                      uint32_t number);
+/* How uses are known to be done. */
+typedef enum cuai_uses_how {
+    CUAI_USES_ASK,
+    CUAI_USES_WAIT,
+    CUAI_USES_DONE /* the caller knows; nothing is queued on a stream */
+} cuai_uses_how_t;
+/* Ends blocks whose uses are done. The caller is the one that settles. Steps
+ * out. */
+cuarena_status_t cuai_uses_settle(cuarena_t *arena, cuai_uses_how_t how,
                                   cuai_gain_t *gain);
 /* Forgets all, without ending blocks; markers go back to the memory. Steps
  * out, unless nothing waits. */

@@ -174,7 +174,7 @@ cuarena_status_t cuai_order_after(cuarena_t *arena,
     if (status != CUARENA_OK)
         return status;
     note_moved(arena, done, number);
-    status = cuai_stream_note_free(arena, number); /* of what they vacate */
+    cuai_stream_note_work(arena, number); /* of what they vacate */
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && status == CUARENA_OK; n++)
         if (cuai_set_has(set, n) && can_wait(cuai_stream(arena, n)))
             status = cuai_see_moves(arena, n);

@@ -57,7 +57,8 @@ static const char *wrong_with(const cuarena_t *arena, const cuai_stream_t *s,
         return NULL;
     if (s->marker == NULL && has_bytes(arena, s, !s->turn))
         return "bytes are in a closed lane without a marker";
-    if (s->eager && s->latest == NULL && has_bytes(arena, s, s->turn))
+    if (s->eager && s->latest == NULL && !s->uncovered &&
+        has_bytes(arena, s, s->turn))
         return "bytes are in an eager stream's open lane without a marker";
     return s->released && has_bytes(arena, s, s->turn)
                ? "bytes are in the open lane of a stream that was released"

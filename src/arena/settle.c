@@ -118,7 +118,8 @@ static void reopen(cuarena_t *arena, const cuai_stream_t *s)
 static bool can_close(const cuarena_t *arena, const cuai_stream_t *s)
 {
     return s->marker == NULL && !s->released && !s->marking &&
-           !cuai_is_lost(arena) && (!s->eager || s->latest != NULL) &&
+           !cuai_is_lost(arena) &&
+           (!s->eager || s->uncovered || s->latest != NULL) &&
            lane_bytes(arena, s, s->turn) != 0;
 }
 
@@ -129,18 +130,26 @@ static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
     if (!can_close(arena, s))
         return CUARENA_OK;
     s->turn = !s->turn;
-    if (s->eager) {
+    if (s->eager && !s->uncovered) {
         s->marker = s->latest;
         s->latest = NULL;
         return CUARENA_OK;
     }
     void *marker = NULL;
+    s->marking = true;
     cuarena_status_t status = cuai_stream_mark(arena, s, &marker);
-    if (status == CUARENA_OK)
-        s->marker = marker;
-    else
+    s->marking = false;
+    cuai_event_wake(&arena->changed);
+    if (status != CUARENA_OK) {
         reopen(arena, s);
-    return status;
+        return status;
+    }
+    void *older = s->latest;
+    s->marker = marker;
+    s->latest = NULL;
+    s->uncovered = false;
+    unmark(arena, older);
+    return CUARENA_OK;
 }
 
 /* Its marker is complete. Steps out. */
@@ -184,7 +193,7 @@ static cuarena_status_t drain(cuarena_t *arena, cuai_stream_t *s,
 void cuai_stream_tidy(cuarena_t *arena, uint32_t number)
 {
     cuai_stream_t *s = cuai_stream(arena, number);
-    if (s->eager && s->latest == NULL)
+    if (s->eager && s->latest == NULL && !s->uncovered)
         merge_lane(arena, s, s->turn);
     if (s->marker == NULL)
         settle_lane(arena, s, !s->turn);
@@ -207,14 +216,19 @@ static bool has(const cuai_gain_t *gain)
 }
 
 /* Copies of compactions, too, are asked about: calls are slow until then. */
-static void poll_all(cuarena_t *arena, cuai_gain_t *gain)
+static void poll_streams(cuarena_t *arena, cuai_gain_t *gain)
 {
-    cuai_uses_settle(arena, false, gain);
     cuai_stream_t *s;
     for (uint32_t n = 0; (s = next(arena, &n)) != NULL;)
         poll(arena, s, gain);
     if (!cuai_is_lost(arena))
         cuai_moving_stream(arena);
+}
+
+static void poll_all(cuarena_t *arena, cuai_gain_t *gain)
+{
+    cuai_uses_settle(arena, CUAI_USES_ASK, gain);
+    poll_streams(arena, gain);
 }
 
 static cuarena_status_t close_all(cuarena_t *arena, uint32_t except)
@@ -264,7 +278,7 @@ bool cuai_settle_one(cuarena_t *arena)
     cuai_settle_begin(arena);
     cuai_stream_t *s = fullest(arena);
     if (s == NULL)
-        cuai_uses_settle(arena, true, &gain);
+        cuai_uses_settle(arena, CUAI_USES_WAIT, &gain);
     else if (await(arena, s->marker) == CUARENA_OK)
         settle_closed(arena, s, &gain);
     cuai_settle_end(arena);
@@ -278,7 +292,7 @@ static cuarena_status_t settle_all(cuarena_t *arena, bool wait,
     cuarena_status_t status = CUARENA_OK;
     poll_all(arena, gain);
     if (wait)
-        status = cuai_uses_settle(arena, true, gain);
+        status = cuai_uses_settle(arena, CUAI_USES_WAIT, gain);
     if (status == CUARENA_OK)
         status = close_all(arena, 0);
     cuai_stream_t *s;
@@ -390,25 +404,40 @@ static bool is_idle(cuarena_t *arena)
 {
     cuai_gain_t gain = {0, 0};
     cuai_settle_begin(arena);
-    poll_all(arena, &gain);
+    poll_streams(arena, &gain);
     cuai_settle_end(arena);
-    return cuai_is_lost(arena) ||
-           (unsettled(arena) == NULL && arena->uses.first == NULL &&
-            arena->moved.marker == NULL);
+    return unsettled(arena) == NULL && arena->uses.first == NULL &&
+           arena->moved.marker == NULL;
 }
 
-/* All markers are complete if all work is; blocks that waited for them end. */
+/* Where a memory cannot ask about all work at once, streams that were not
+ * released have to be there. */
+static cuarena_status_t ask_each_stream(cuarena_t *arena)
+{
+    cuarena_status_t status = cuai_settle_all(arena, false, NULL);
+    if (status != CUARENA_OK)
+        return status;
+    return is_idle(arena) ? CUARENA_OK : CUARENA_BUSY;
+}
+
+/* If all work is done, uses are; blocks that waited for them end. */
 cuarena_status_t cuai_check_idle(cuarena_t *arena)
 {
-    if (arena->stream_count == 0 || is_idle(arena))
+    cuarena_status_t status = CUARENA_OK;
+    if (arena->stream_count == 0)
         return CUARENA_OK;
-    cuarena_status_t status = ask_all_work(arena);
+    if (!cuai_is_lost(arena) && !is_idle(arena))
+        status = ask_all_work(arena);
+    if (status == CUARENA_UNSUPPORTED)
+        status = ask_each_stream(arena);
     if (status == CUARENA_BUSY)
         return still_busy(arena);
-    if (status == CUARENA_OK || status == CUARENA_LOST) {
-        is_idle(arena);
-        return CUARENA_OK;
-    }
+    if (status != CUARENA_OK && status != CUARENA_LOST)
+        return status;
+    cuai_gain_t gain = {0, 0};
+    cuai_settle_begin(arena);
+    status = cuai_uses_settle(arena, CUAI_USES_DONE, &gain);
+    cuai_settle_end(arena);
     return status;
 }
 
@@ -427,6 +456,7 @@ static void reset_stream(cuarena_t *arena, cuai_stream_t *s)
     settle_lane(arena, s, 1);
     s->marker = NULL;
     s->latest = NULL;
+    s->uncovered = false;
     unmark(arena, old[0]);
     unmark(arena, old[1]);
 }
@@ -453,8 +483,17 @@ cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
     s->marking = true;
     cuarena_status_t status = cuai_stream_mark(arena, s, &s->latest);
     s->marking = false;
+    if (status == CUARENA_OK)
+        s->uncovered = false;
     cuai_event_wake(&arena->changed);
     return status;
+}
+
+void cuai_stream_note_work(cuarena_t *arena, uint32_t number)
+{
+    cuarena_status_t status = cuai_stream_note_free(arena, number);
+    if (status != CUARENA_OK)
+        cuai_stream(arena, number)->uncovered = true;
 }
 
 /* The marker covers what earlier ones covered. */

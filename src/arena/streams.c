@@ -60,7 +60,8 @@ uint32_t cuai_lane_for_free(const cuarena_t *arena, int32_t region,
     if (number == 0 || region == CUAI_APART)
         return 0;
     const cuai_stream_t *s = cuai_stream(arena, number);
-    bool marked = s->released || (s->eager && s->latest == NULL);
+    bool marked =
+        s->released || (s->eager && s->latest == NULL && !s->uncovered);
     if (!marked)
         return s->lanes[region][s->turn];
     return s->marker != NULL ? s->lanes[region][!s->turn] : 0;

@@ -14,8 +14,8 @@
  * is on its way.
  *
  * On an eager stream `latest` is recorded at each free, and is the marker when
- * the lane is closed. The default stream of a thread is always eager: no other
- * thread can record on it.
+ * the lane is closed, unless it could not be recorded once. The default stream
+ * of a thread is always eager: no other thread can record on it.
  *
  * A number is given anew when its stream was released and neither a marker, a
  * block, a wait nor a call under way needs it.
@@ -54,11 +54,12 @@ typedef struct cuai_stream {
     uint64_t thread;               /* whose default stream it is, or 0 */
     uint32_t lanes[CUAI_LANED][2]; /* of each heap; [turn] is the open one */
     uint32_t turn;
-    bool released; /* the handle must not be used; all is in the closed lane */
-    bool eager;    /* `latest` is recorded at each free */
-    bool marking;  /* a thread records `latest`, without the lock */
-    void *marker;  /* behind the closed lane; NULL: that is empty */
-    void *latest;  /* behind the open lane, if eager; NULL: that is empty */
+    bool released;  /* the handle must not be used; all is in the closed lane */
+    bool eager;     /* `latest` is recorded at each free */
+    bool marking;   /* a thread records a marker of its, without the lock */
+    bool uncovered; /* the open lane has bytes behind which `latest` is not */
+    void *marker;   /* behind the closed lane; NULL: that is empty */
+    void *latest;   /* behind the open lane, if eager; NULL: that is empty */
     uint32_t holders;  /* calls that work with its number */
     uint64_t waits;    /* of blocks for it, freed or not */
     uint64_t saw_move; /* the last compaction it is ordered behind */

@@ -149,6 +149,18 @@ void cuai_use_drop(cuarena_t *arena, cuai_found_t found)
         end_use(arena, use);
 }
 
+bool cuai_use_matters(const cuarena_t *arena, cuai_found_t found,
+                      uint32_t number)
+{
+    if (!(cuai_found_record(found)->flags & CUAI_BLOCK_USED) || number == 0)
+        return false;
+    const cuai_use_t *use =
+        cuai_use_find(arena, cuai_id(found.heap, found.slot));
+    bool only =
+        use->count == 0 || (use->count == 1 && use->waits[0].number == number);
+    return found.region == CUAI_APART || !only;
+}
+
 void cuai_use_only(cuarena_t *arena, cuai_found_t found, uint32_t number)
 {
     cuai_use_t *use = cuai_use_find(arena, cuai_id(found.heap, found.slot));
@@ -159,10 +171,10 @@ void cuai_use_only(cuarena_t *arena, cuai_found_t found, uint32_t number)
         else
             cuai_stream(arena, use->waits[i].number)->waits--;
     }
+    if (use != NULL)
+        use->count = kept;
     if (kept == 0)
         cuai_use_drop(arena, found);
-    else
-        use->count = kept;
 }
 
 /* ---- A free ------------------------------------------------------------ */
@@ -220,27 +232,48 @@ static void enqueue(cuai_uses_t *uses, cuai_use_t *use)
     uses->last = &use->next;
 }
 
-/* Marked as moving, the block stays where it is and is nobody's meanwhile. */
+/* A pin, uncounted, keeps it where it is from its free to its end: copies of a
+ * compaction would be one more thing to wait for. True: it has that pin now. */
+static bool keep_place(cuai_record_t *r)
+{
+    if ((r->flags & CUAI_BLOCK_BORN_PIN) || r->pins == CUARENA_HEAP_MAX_PINS)
+        return false;
+    r->pins++;
+    r->flags |= CUAI_BLOCK_BORN_PIN;
+    return true;
+}
+
+static void take_back(cuarena_t *arena, cuai_record_t *r, cuai_use_t *use,
+                      uint32_t count, bool pinned)
+{
+    unmark_all(arena, use);
+    r->flags &= (uint8_t)~CUAI_BLOCK_ENDING;
+    if (pinned) {
+        r->pins--;
+        r->flags &= (uint8_t)~CUAI_BLOCK_BORN_PIN;
+    }
+    for (; use->count > count; use->count--)
+        cuai_stream(arena, use->waits[use->count - 1].number)->waits--;
+}
+
+/* Marked as moving, the block is nobody's meanwhile. */
 cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_found_t found,
                                      uint32_t number)
 {
     cuai_use_t *use = cuai_use_find(arena, cuai_id(found.heap, found.slot));
     cuai_record_t *r = cuai_found_record(found);
     uint32_t count = use->count;
+    bool pinned = keep_place(r);
     r->flags |= CUAI_BLOCK_ENDING;
     use->target = choose_target(arena, found, number);
     if (!has_stream(use, number))
         add_wait(arena, use, number);
     cuai_mark_moving(arena, found);
     cuarena_status_t status = mark_uses(arena, use, use->target);
-    if (status == CUARENA_OK) {
+    if (status == CUARENA_OK)
         enqueue(&arena->uses, use);
-    } else {
-        unmark_all(arena, use);
-        r->flags &= (uint8_t)~CUAI_BLOCK_ENDING;
-        for (; use->count > count; use->count--)
-            cuai_stream(arena, use->waits[use->count - 1].number)->waits--;
-    }
+    else
+        take_back(arena, r, use, count, pinned);
     cuai_clear_moving(arena, found);
     return status;
 }
@@ -253,9 +286,10 @@ static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use,
                                 uint32_t i, bool wait)
 {
     const cuai_wait_t *one = &use->waits[i];
+    const cuai_stream_t *s = cuai_stream(arena, one->number);
     void *marker = one->marker;
-    if (marker == NULL && one->number != use->target)
-        marker = cuai_stream(arena, one->number)->marker; /* it is released */
+    if (marker == NULL && s->released)
+        marker = s->marker;
     if (marker == NULL)
         return CUARENA_OK;
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
@@ -270,20 +304,20 @@ static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use,
 
 /* On a lost arena nothing is under way any more. */
 static cuarena_status_t ask_uses(cuarena_t *arena, const cuai_use_t *use,
-                                 bool wait)
+                                 cuai_uses_how_t how)
 {
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t i = 0; i < use->count && status == CUARENA_OK; i++)
-        if (!cuai_is_lost(arena))
-            status = ask_use(arena, use, i, wait);
+        if (!cuai_is_lost(arena) && how != CUAI_USES_DONE)
+            status = ask_use(arena, use, i, how == CUAI_USES_WAIT);
     return cuai_is_lost(arena) ? CUARENA_OK : status;
 }
 
 /* Nothing moves a block meanwhile that is marked. Steps out. */
-static cuarena_status_t zero(cuarena_t *arena, const cuai_use_t *use,
+static cuarena_status_t zero(cuarena_t *arena, uint32_t number,
                              const cuai_record_t *r)
 {
-    cuarena_stream_t stream = cuai_stream_handle(arena, use->target);
+    cuarena_stream_t stream = cuai_stream_handle(arena, number);
     void *address = cuai_pointer(r->offset);
     uint64_t size = r->size;
     cuai_unlock(&arena->lock);
@@ -327,12 +361,23 @@ static void dequeue(cuai_uses_t *uses, cuai_use_t **link)
         uses->last = link;
 }
 
-/* OK: it is ended, and out of the queue. */
-static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, bool wait,
-                                cuai_gain_t *gain)
+static bool is_handed(const cuarena_t *arena, uint32_t target)
+{
+    return cuai_stream_handle(arena, target) != CUARENA_NO_STREAM;
+}
+
+/* OK: it is ended, and out of the queue. A target that is released meanwhile
+ * is one more to ask about. */
+static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link,
+                                cuai_uses_how_t how, cuai_gain_t *gain)
 {
     cuai_use_t *use = *link;
-    cuarena_status_t status = ask_uses(arena, use, wait);
+    bool handed;
+    cuarena_status_t status;
+    do {
+        handed = is_handed(arena, use->target);
+        status = ask_uses(arena, use, how);
+    } while (status == CUARENA_OK && handed != is_handed(arena, use->target));
     cuai_found_t found = find_ending(arena, use->block);
     CUAI_ASSERT(found.heap != NULL);
     const cuai_record_t *r = cuai_found_record(found);
@@ -343,7 +388,8 @@ static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, bool wait,
                   found.region != CUAI_APART && !cuai_is_lost(arena);
     cuai_mark_moving(arena, found); /* nobody else does */
     if (zeroes)
-        status = zero(arena, use, cuai_found_record(found));
+        status = zero(arena, how == CUAI_USES_DONE ? 0 : use->target,
+                      cuai_found_record(found));
     if (status == CUARENA_OK)
         unmark_all(arena, use);
     cuai_clear_moving(arena, found);
@@ -354,14 +400,14 @@ static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, bool wait,
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_uses_settle(cuarena_t *arena, bool wait,
+cuarena_status_t cuai_uses_settle(cuarena_t *arena, cuai_uses_how_t how,
                                   cuai_gain_t *gain)
 {
     cuarena_status_t first = CUARENA_OK;
     cuai_use_t **link = &arena->uses.first;
     while (*link != NULL) {
         cuai_use_t *use = *link;
-        cuarena_status_t status = try_end(arena, link, wait, gain);
+        cuarena_status_t status = try_end(arena, link, how, gain);
         if (status != CUARENA_OK)
             link = &use->next;
         if (first == CUARENA_OK && status != CUARENA_BUSY)

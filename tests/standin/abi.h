@@ -241,6 +241,7 @@ typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
 typedef unsigned long long CUmemGenericAllocationHandle;
 typedef struct CUctx_st *CUcontext;
+typedef struct CUgreenCtx_st *CUgreenCtx;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUmod_st *CUmodule;
@@ -369,6 +370,10 @@ SD_SIZE(CUgraphEdgeData, 8);
 /* Start, versions and errors */
 CUresult cuInit(unsigned int flags);
 CUresult cuDriverGetVersion(int *version);
+#ifndef CUDA_VERSION /* its name there is a macro for the later one */
+CUresult cuGetProcAddress(const char *name, void **function, int version,
+                          cuuint64_t flags);
+#endif
 CUresult cuGetProcAddress_v2(const char *name, void **function, int version,
                              cuuint64_t flags,
                              CUdriverProcAddressQueryResult *found);
@@ -406,8 +411,10 @@ CUresult cuCtxSetCurrent(CUcontext context);
 CUresult cuCtxPushCurrent_v2(CUcontext context);
 CUresult cuCtxPopCurrent_v2(CUcontext *context);
 CUresult cuCtxGetDevice(CUdevice *device);
+CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext context);
 CUresult cuCtxGetId(CUcontext context, unsigned long long *id);
 CUresult cuCtxSynchronize(void);
+CUresult cuCtxSynchronize_v2(CUcontext context);
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags);
 CUresult cuCtxDisablePeerAccess(CUcontext peer);
 
@@ -515,6 +522,10 @@ CUresult cuStreamDestroy_v2(CUstream stream);
 CUresult cuStreamSynchronize(CUstream stream);
 CUresult cuStreamQuery(CUstream stream);
 CUresult cuStreamGetCtx(CUstream stream, CUcontext *context);
+#if !defined(CUDA_VERSION) || CUDA_VERSION >= 12050
+CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext *context,
+                           CUgreenCtx *green);
+#endif
 CUresult cuStreamGetId(CUstream stream, unsigned long long *id);
 CUresult cuStreamGetDevice(CUstream stream, CUdevice *device);
 CUresult cuStreamGetFlags(CUstream stream, unsigned int *flags);
@@ -523,10 +534,12 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags);
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *user);
 CUresult cuEventCreate(CUevent *event, unsigned int flags);
 CUresult cuEventRecord(CUevent event, CUstream stream);
+CUresult cuCtxRecordEvent(CUcontext context, CUevent event);
 CUresult cuEventQuery(CUevent event);
 CUresult cuEventSynchronize(CUevent event);
 CUresult cuEventDestroy_v2(CUevent event);
 CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to);
+CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent from, CUevent to);
 
 /* Modules and kernels */
 CUresult cuModuleLoadData(CUmodule *module, const void *image);

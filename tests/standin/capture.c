@@ -288,9 +288,16 @@ static void close_capture(sd_capture_t *capture)
     capture->active = false;
 }
 
+static void end_graph(sd_object_t *object)
+{
+    graph_t *graph = (graph_t *)(void *)object;
+    free_nodes(graph->nodes, graph->node_count);
+}
+
 static CUgraph make_graph(sd_capture_t *capture)
 {
     graph_t *graph = sd_object_new(SD_GRAPH_OBJECT, sizeof(*graph), NULL);
+    graph->object.end = end_graph;
     graph->nodes = capture->nodes;
     graph->node_count = capture->node_count;
     graph->lane_count = capture->lane_count;
@@ -414,6 +421,13 @@ static node_t copy_node(const node_t *node)
     return copy;
 }
 
+static void end_exec(sd_object_t *object)
+{
+    exec_t *exec = (exec_t *)(void *)object;
+    free_nodes(exec->nodes, exec->node_count);
+    free(exec->lines);
+}
+
 static CUresult instantiate(CUgraphExec *handle, CUgraph from,
                             unsigned long long flags)
 {
@@ -421,6 +435,7 @@ static CUresult instantiate(CUgraphExec *handle, CUgraph from,
     if (handle == NULL || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
     exec_t *exec = sd_object_new(SD_EXEC_OBJECT, sizeof(*exec), NULL);
+    exec->object.end = end_exec;
     exec->lane_count = graph->lane_count;
     exec->node_count = graph->node_count;
     exec->nodes = calloc(graph->node_count + 1, sizeof(node_t));
@@ -483,8 +498,6 @@ static CUresult launch(CUgraphExec handle, CUstream stream)
 static CUresult destroy_exec(CUgraphExec handle)
 {
     exec_t *exec = sd_object_get(handle, SD_EXEC_OBJECT);
-    free_nodes(exec->nodes, exec->node_count);
-    free(exec->lines);
     sd_object_kill(&exec->object);
     return CUDA_SUCCESS;
 }
@@ -492,7 +505,6 @@ static CUresult destroy_exec(CUgraphExec handle)
 static CUresult destroy_graph(CUgraph handle)
 {
     graph_t *graph = sd_object_get(handle, SD_GRAPH_OBJECT);
-    free_nodes(graph->nodes, graph->node_count);
     sd_object_kill(&graph->object);
     return CUDA_SUCCESS;
 }

@@ -114,12 +114,8 @@ static void kill_of(sd_object_kind_t kind, const sd_context_t *context)
 {
     for (sd_object_t *object = sd_objects(kind); object != NULL;
          object = object->next) {
-        if (object->context != context || !object->alive ||
-            kind == SD_CONTEXT_OBJECT)
-            continue;
-        if (kind == SD_EVENT_OBJECT)
-            sd_clock_free(&((sd_event_t *)(void *)object)->clock);
-        object->alive = false;
+        if (object->context == context && kind != SD_CONTEXT_OBJECT)
+            sd_object_kill(object);
     }
 }
 
@@ -276,11 +272,11 @@ static CUresult destroy(CUcontext handle)
     return CUDA_SUCCESS;
 }
 
-static CUresult get_device(CUdevice *device)
+static CUresult get_device(CUdevice *device, const sd_context_t *context)
 {
-    if (sd_context_current() == NULL)
+    if (context == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
-    *device = sd_context_current()->device;
+    *device = context->device;
     return CUDA_SUCCESS;
 }
 
@@ -318,15 +314,17 @@ SD_ENTRY(cuCtxPushCurrent_v2, cuCtxPushCurrent_v2, (CUcontext context),
 SD_ENTRY(cuCtxPopCurrent_v2, cuCtxPopCurrent_v2, (CUcontext * context),
          pop(context))
 SD_ENTRY(cuCtxGetDevice, cuCtxGetDevice, (CUdevice * device),
-         get_device(device))
+         get_device(device, sd_context_current()))
+SD_ENTRY(cuCtxGetDevice_v2, cuCtxGetDevice_v2,
+         (CUdevice * device, CUcontext context),
+         get_device(device, sd_context_get(context)))
 SD_ENTRY(cuCtxGetId, cuCtxGetId, (CUcontext context, unsigned long long *id),
          get_id(context, id))
 
 /* ---- Waiting and peers ------------------------------------------------- */
 
-static CUresult synchronize(void)
+static CUresult synchronize(sd_context_t *context)
 {
-    sd_context_t *context = sd_context_current();
     sd_clock_t all = {NULL, 0, 0};
     sd_sync_count();
     sd_submitted(context, &all);
@@ -362,7 +360,10 @@ static CUresult disable_peer(CUcontext handle)
     return CUDA_SUCCESS;
 }
 
-SD_ENTRY(cuCtxSynchronize, cuCtxSynchronize, (void), synchronize())
+SD_ENTRY(cuCtxSynchronize, cuCtxSynchronize, (void),
+         synchronize(sd_context_current()))
+SD_ENTRY(cuCtxSynchronize_v2, cuCtxSynchronize_v2, (CUcontext context),
+         synchronize(sd_context_get(context)))
 SD_ENTRY(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess,
          (CUcontext peer, unsigned flags), enable_peer(peer, flags))
 SD_ENTRY(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, (CUcontext peer),

@@ -111,10 +111,11 @@ typedef struct request {
     bool now; /* a synchronous form */
 } request_t;
 
+/* Addresses that the driver had may be the host's by now. */
 static bool is_pageable(uint64_t address, side_t side)
 {
     return side != ON_DEVICE && sd_area_at(address) == NULL &&
-           !sd_area_was(address);
+           (!sd_area_was(address) || sd_host_has(address));
 }
 
 static uint64_t physical(const sd_area_t *area, uint64_t address)

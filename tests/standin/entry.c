@@ -36,6 +36,14 @@ SD_ENTRY(cuDriverGetVersion, cuDriverGetVersion, (int *version),
 
 /* ---- Finding entry points ---------------------------------------------- */
 
+/* What the name stands for from CUDA 12.0 on, where not its own symbol. */
+static const char *renamed(const char *name, int version)
+{
+    if (version >= 12000 && strcmp(name, "cuGraphInstantiate") == 0)
+        return "cuGraphInstantiateWithFlags";
+    return name;
+}
+
 /* The newest symbol of the name that a program for this version may have. */
 static const sd_entry_t *newest(const char *name, int version, bool *any)
 {
@@ -81,7 +89,7 @@ static CUresult find(const char *name, void **function, int version,
         version > sd_options.version)
         return CUDA_ERROR_INVALID_VALUE;
     const sd_entry_t *entry =
-        sd_lacks(name) ? NULL : newest(name, version, &any);
+        sd_lacks(name) ? NULL : newest(renamed(name, version), version, &any);
     *function = NULL;
     if (entry != NULL)
         *function = address_of(

@@ -29,6 +29,11 @@ static double seconds(void)
 
 /* ---- Life -------------------------------------------------------------- */
 
+static void end(sd_object_t *object)
+{
+    sd_clock_free(&((sd_event_t *)(void *)object)->clock);
+}
+
 static CUresult create(CUevent *handle, unsigned flags)
 {
     const unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING;
@@ -36,6 +41,7 @@ static CUresult create(CUevent *handle, unsigned flags)
         return CUDA_ERROR_INVALID_VALUE;
     sd_event_t *event =
         sd_object_new(SD_EVENT_OBJECT, sizeof(*event), sd_context_current());
+    event->object.end = end;
     event->flags = flags;
     *handle = (CUevent)(void *)event;
     return CUDA_SUCCESS;
@@ -43,9 +49,7 @@ static CUresult create(CUevent *handle, unsigned flags)
 
 static CUresult destroy(CUevent handle)
 {
-    sd_event_t *event = sd_event_get(handle);
-    sd_clock_free(&event->clock);
-    sd_object_kill(&event->object);
+    sd_object_kill(&sd_event_get(handle)->object);
     return CUDA_SUCCESS;
 }
 
@@ -104,6 +108,25 @@ static CUresult wait(CUstream stream, CUevent handle, unsigned flags)
     return sd_submit(&target, sd_work_nothing(target.context), &event->clock);
 }
 
+/* Behind all that the context's streams have been given. */
+static CUresult record_all(CUcontext handle, CUevent event_handle)
+{
+    sd_context_t *context = sd_context_get(handle);
+    sd_event_t *event = sd_event_get(event_handle);
+    if (event->object.context != context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    sd_clock_t all = {NULL, 0, 0};
+    sd_submitted(context, &all);
+    sd_clock_set(&event->clock, &all);
+    sd_clock_free(&all);
+    event->capture = NULL;
+    event->record++;
+    event->seconds = 0;
+    return CUDA_SUCCESS;
+}
+
+SD_ENTRY(cuCtxRecordEvent, cuCtxRecordEvent, (CUcontext context, CUevent event),
+         record_all(context, event))
 SD_ENTRY_BOTH(cuEventRecord, (CUevent event, CUstream stream),
               record(event, stream))
 SD_ENTRY_BOTH(cuStreamWaitEvent,
@@ -155,5 +178,8 @@ SD_ENTRY(cuEventQuery, cuEventQuery, (CUevent event), query(event))
 SD_ENTRY(cuEventSynchronize, cuEventSynchronize, (CUevent event),
          synchronize(event))
 SD_ENTRY(cuEventElapsedTime, cuEventElapsedTime,
+         (float *milliseconds, CUevent from, CUevent to),
+         elapsed(milliseconds, from, to))
+SD_ENTRY(cuEventElapsedTime_v2, cuEventElapsedTime_v2,
          (float *milliseconds, CUevent from, CUevent to),
          elapsed(milliseconds, from, to))

@@ -20,7 +20,6 @@
 
 typedef struct function {
     sd_object_t object;
-    struct module *module;
     uint64_t module_id;
     char name[NAME_MAX_BYTES];
     size_t sizes[SD_PARAMS_MAX];
@@ -164,6 +163,17 @@ static CUresult check_text(const char *at)
 
 /* ---- Modules ----------------------------------------------------------- */
 
+static void end_module(sd_object_t *module)
+{
+    for (sd_object_t *object = sd_objects(SD_FUNCTION_OBJECT); object != NULL;
+         object = object->next) {
+        function_t *function = (function_t *)(void *)object;
+        if (function->module_id == module->id)
+            sd_object_kill(object);
+    }
+    free(((module_t *)(void *)module)->text);
+}
+
 static CUresult load(CUmodule *handle, const void *image)
 {
     if (handle == NULL || image == NULL)
@@ -173,6 +183,7 @@ static CUresult load(CUmodule *handle, const void *image)
         return result;
     module_t *module =
         sd_object_new(SD_MODULE_OBJECT, sizeof(*module), sd_context_current());
+    module->object.end = end_module;
     size_t bytes = strlen(image) + 1;
     module->text = malloc(bytes);
     if (module->text == NULL)
@@ -185,14 +196,6 @@ static CUresult load(CUmodule *handle, const void *image)
 static CUresult unload(CUmodule handle)
 {
     module_t *module = sd_object_get(handle, SD_MODULE_OBJECT);
-    for (sd_object_t *object = sd_objects(SD_FUNCTION_OBJECT); object != NULL;
-         object = object->next) {
-        function_t *function = (function_t *)object;
-        if (object->alive && function->module_id == module->object.id)
-            sd_object_kill(object);
-    }
-    free(module->text);
-    module->text = NULL;
     sd_object_kill(&module->object);
     return CUDA_SUCCESS;
 }
@@ -208,7 +211,6 @@ static CUresult get_function(CUfunction *handle, CUmodule of, const char *name)
     function_t *function = sd_object_new(SD_FUNCTION_OBJECT, sizeof(*function),
                                          module->object.context);
     strcpy(function->name, name);
-    function->module = module;
     function->module_id = module->object.id;
     if (!read_params(list, function)) {
         sd_object_kill(&function->object);

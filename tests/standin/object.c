@@ -60,6 +60,10 @@ void *sd_object_new(sd_object_kind_t kind, size_t bytes,
 
 void sd_object_kill(sd_object_t *object)
 {
+    if (!object->alive)
+        return;
+    if (object->end != NULL)
+        object->end(object);
     object->alive = false;
 }
 

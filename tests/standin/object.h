@@ -32,12 +32,14 @@ typedef struct sd_object {
     bool hidden; /* the driver's own: no leak */
     uint64_t id; /* unlike that of any other, dead or alive */
     struct sd_context *context;
-    struct sd_object *next; /* of the same kind, dead or alive */
+    void (*end)(struct sd_object *object); /* frees what it holds, or NULL */
+    struct sd_object *next;                /* of the same kind, dead or alive */
 } sd_object_t;
 
 /* A zeroed object of `bytes` bytes, alive. */
 void *sd_object_new(sd_object_kind_t kind, size_t bytes,
                     struct sd_context *context);
+/* Ends it, unless it is dead. */
 void sd_object_kill(sd_object_t *object);
 /* The object, alive and of this kind; else says so and aborts, as the real
  * driver crashes. */

@@ -157,10 +157,33 @@ static void add_reader(sd_mark_t *mark, sd_toucher_t reader)
     readers[mark->reader_count++] = reader;
 }
 
+static bool touched_alike(const sd_mark_t *a, const sd_mark_t *b)
+{
+    if (!same(a->writer.tick, b->writer.tick) ||
+        a->reader_count != b->reader_count || a->reader_count > 1)
+        return false;
+    return a->reader_count == 0 || same(a->readers[0].tick, b->readers[0].tick);
+}
+
+/* Joins a stretch to the one before where the same units touched both. */
+static void join(sd_marks_t *marks, size_t index)
+{
+    if (index == 0 || index >= marks->count)
+        return;
+    sd_mark_t *left = &marks->list[index - 1];
+    sd_mark_t *right = left + 1;
+    if (left->end != right->begin || !touched_alike(left, right))
+        return;
+    left->end = right->end;
+    drop_readers(right);
+    resize_at(marks, index, 1, 0);
+}
+
 /* Fills the gaps between the stretches of the range. */
 static void note_read(sd_marks_t *marks, size_t index, uint64_t begin,
                       uint64_t end, sd_toucher_t reader)
 {
+    size_t first = index;
     while (begin < end) {
         bool here = index < marks->count && marks->list[index].begin < end;
         uint64_t next = here ? marks->list[index].begin : end;
@@ -172,21 +195,31 @@ static void note_read(sd_marks_t *marks, size_t index, uint64_t begin,
         add_reader(mark, reader);
         begin = mark->end;
     }
+    join(marks, index);
+    join(marks, first);
 }
 
-/* Joins a stretch to the one before where one unit wrote both. */
-static void join_writes(sd_marks_t *marks, size_t index)
+static bool is_settled(const sd_mark_t *mark)
 {
-    if (index == 0 || index >= marks->count)
+    bool settled = sd_settled(mark->writer.tick);
+    for (uint32_t i = 0; i < mark->reader_count; i++)
+        settled = settled && sd_settled(mark->readers[i].tick);
+    return settled;
+}
+
+/* Forgets what lies before all to come, each time that the list doubled. */
+static void sweep(sd_marks_t *marks)
+{
+    size_t kept = 0;
+    if (marks->count < 256 || marks->count < marks->swept * 2)
         return;
-    sd_mark_t *left = &marks->list[index - 1];
-    sd_mark_t *right = left + 1;
-    if (left->end != right->begin || left->reader_count != 0 ||
-        right->reader_count != 0 ||
-        !same(left->writer.tick, right->writer.tick))
-        return;
-    left->end = right->end;
-    resize_at(marks, index, 1, 0);
+    for (size_t i = 0; i < marks->count; i++) {
+        if (is_settled(&marks->list[i]))
+            drop_readers(&marks->list[i]);
+        else
+            marks->list[kept++] = marks->list[i];
+    }
+    marks->count = marks->swept = kept;
 }
 
 static void note_write(sd_marks_t *marks, size_t index, size_t count,
@@ -197,14 +230,15 @@ static void note_write(sd_marks_t *marks, size_t index, size_t count,
     resize_at(marks, index, count, 1);
     marks->list[index] =
         (sd_mark_t){.begin = begin, .end = end, .writer = writer};
-    join_writes(marks, index + 1);
-    join_writes(marks, index);
+    join(marks, index + 1);
+    join(marks, index);
 }
 
 void sd_marks_touch(sd_marks_t *marks, const sd_work_t *work, uint64_t begin,
                     uint64_t end, bool writes, uint64_t address)
 {
     sd_tick_t told = {0, 0};
+    sweep(marks);
     size_t index = cut_out(marks, begin, end);
     size_t last = index;
     for (; last < marks->count && marks->list[last].begin < end; last++)
@@ -241,5 +275,5 @@ void sd_marks_free(sd_marks_t *marks)
     for (size_t i = 0; i < marks->count; i++)
         drop_readers(&marks->list[i]);
     free(marks->list);
-    *marks = (sd_marks_t){NULL, 0, 0};
+    *marks = (sd_marks_t){NULL, 0, 0, 0};
 }

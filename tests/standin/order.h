@@ -33,6 +33,7 @@ typedef struct sd_marks {
     sd_mark_t *list;
     size_t count;
     size_t room;
+    size_t swept; /* how many the last sweep left */
 } sd_marks_t;
 
 /* Notes an access of a unit of work (NULL: of the host, now) and reports what

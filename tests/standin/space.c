@@ -227,6 +227,13 @@ bool sd_area_was(uint64_t address)
     return false;
 }
 
+bool sd_host_has(uint64_t address)
+{
+    unsigned char resident;
+    uintptr_t page = (uintptr_t)address & ~(uintptr_t)4095;
+    return mincore((void *)page, 1, &resident) == 0;
+}
+
 size_t sd_areas_alive(sd_area_kind_t kind)
 {
     size_t count = 0;

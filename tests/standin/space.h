@@ -92,6 +92,8 @@ sd_area_t *sd_area_at(uint64_t address);
 sd_area_t *sd_area_from(uint64_t address);
 /* Whether the address was in an area not long ago. */
 bool sd_area_was(uint64_t address);
+/* Whether the CPU may have something mapped there. */
+bool sd_host_has(uint64_t address);
 /* How many there are of a kind, pool chunks that are granted only. */
 size_t sd_areas_alive(sd_area_kind_t kind);
 /* Calls `each` with every area; it may remove the area. */

@@ -88,7 +88,8 @@ typedef enum standin_kind {
 int standin_version(void);
 /* How many reports of this kind, or in all, since the last clear. */
 size_t standin_report_count(standin_kind_t kind);
-/* The kind and text of one; STANDIN_ANY and "" for an index past the last. */
+/* The kind and text of one, good until the next report; STANDIN_ANY and "" for
+ * an index past the last. */
 standin_kind_t standin_report_kind(size_t index);
 const char *standin_report_text(size_t index);
 void standin_reports_clear(void);

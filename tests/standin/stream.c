@@ -181,6 +181,15 @@ static CUresult get_context(CUstream handle, CUcontext *context)
     return CUDA_SUCCESS;
 }
 
+/* There are no green contexts. */
+static CUresult get_contexts(CUstream handle, CUcontext *context,
+                             CUgreenCtx *green)
+{
+    if (green != NULL)
+        *green = NULL;
+    return context != NULL ? get_context(handle, context) : CUDA_SUCCESS;
+}
+
 static CUresult get_id(CUstream handle, unsigned long long *id)
 {
     sd_target_t target = sd_target(handle);
@@ -215,6 +224,9 @@ static CUresult get_priority(CUstream handle, int *priority)
 
 SD_ENTRY_BOTH(cuStreamGetCtx, (CUstream stream, CUcontext *context),
               get_context(stream, context))
+SD_ENTRY_BOTH(cuStreamGetCtx_v2,
+              (CUstream stream, CUcontext *context, CUgreenCtx *green),
+              get_contexts(stream, context, green))
 SD_ENTRY_BOTH(cuStreamGetId, (CUstream stream, unsigned long long *id),
               get_id(stream, id))
 SD_ENTRY_BOTH(cuStreamGetDevice, (CUstream stream, CUdevice *device),

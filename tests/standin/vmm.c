@@ -385,11 +385,11 @@ static CUresult get_access(unsigned long long *flags,
         location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
         !sd_device_valid(location->id))
         return CUDA_ERROR_INVALID_VALUE;
-    *flags = (area->writers >> location->id & 1u) != 0
-                 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-             : (area->readers >> location->id & 1u) != 0
-                 ? CU_MEM_ACCESS_FLAGS_PROT_READ
-                 : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    *flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    if ((area->writers >> location->id & 1u) != 0)
+        *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    else if ((area->readers >> location->id & 1u) != 0)
+        *flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
     return CUDA_SUCCESS;
 }
 

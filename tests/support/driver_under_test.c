@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define DRIVER_FILE "libcuda.so.1"
+#define DRIVER_VARIABLE "CUARENA_CUDA_LIBRARY" /* as the library has it */
 #define SKIPPED 77
 
 driver_t driver;
@@ -26,8 +27,10 @@ static void find(const char *symbol, void *function)
 
 static bool open_driver(void)
 {
+    const char *name = getenv(DRIVER_VARIABLE);
     if (library == NULL)
-        library = dlopen(DRIVER_FILE, RTLD_NOW | RTLD_LOCAL);
+        library = dlopen(name != NULL && name[0] != '\0' ? name : DRIVER_FILE,
+                         RTLD_NOW | RTLD_LOCAL);
     if (library == NULL)
         return false;
 #define FIND_CALL(name, symbol) find(#symbol, &driver.name);

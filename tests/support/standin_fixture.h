@@ -17,6 +17,8 @@ extern CUcontext context;
 /* Starts the driver on one device, or two, with a context of the first. */
 void one_device(void);
 void two_devices(void);
+/* One that the test will lose: what it leaves is no failure. */
+void lost_device(void);
 /* Ends the context; fails if anything leaked or was reported. */
 void nothing_left(void);
 

@@ -1,0 +1,1033 @@
+/*
+ * Streams of an arena, on streams that are simulated: what a free means, when
+ * bytes come to others, markers, release, settling, the end of an arena, and
+ * what cannot be done.
+ */
+#include "support/stream_rig.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#define POOL KIB(64)
+
+/* All of the pool, so that whoever asks next needs exactly these bytes. */
+static void *take_all(rig_t *rig, cuarena_stream_t stream)
+{
+    return take_on(rig, POOL, stream);
+}
+
+static cuarena_config_t *prepare(rig_t *rig)
+{
+    rig_prepare(rig, POOL, false);
+    return &rig->config;
+}
+
+/* ---- The table of streams.h -------------------------------------------- */
+
+/* Rows: no stream, on A. Columns: free, free_on(A), free_on(B). Who gets the
+ * bytes at once, without waiting: everybody, A alone, B alone. */
+START_TEST(a_free_means_what_the_table_says)
+{
+    static const cuarena_stream_t at[] = {CUARENA_NO_STREAM, A, B};
+    for (int row = 0; row < 2; row++)
+        for (int column = 0; column < 3; column++) {
+            rig_t rig;
+            rig_open(&rig, POOL);
+            void *p = take_all(&rig, at[row]);
+            sim_write(&rig.sim, column == 2 ? B : A, p, POOL, 7);
+            if (column == 0)
+                sim_sync(&rig.sim, A);
+            expect_ok(cuarena_free_on(rig.arena, p, at[column]));
+            sim_calls(&rig.sim);
+            for (uint32_t who = 1; who < 3 && column != 0; who++) {
+                bool own = who == (uint32_t)column;
+                if (!own)
+                    continue;
+                void *q = NULL;
+                expect_ok(try_on(&rig, POOL, at[who], &q));
+                ck_assert_ptr_eq(q, p);
+                expect_no_calls(&rig);
+            }
+            uint64_t free_a = rig_stats(&rig).free_bytes;
+            expect_u64(free_a, POOL);
+            if (column == 0) {
+                void *q = NULL;
+                expect_ok(cuarena_alloc(rig.arena, POOL, &q));
+                expect_no_calls(&rig);
+                free_plain(&rig, q);
+            }
+            rig_close(&rig);
+        }
+}
+END_TEST
+
+/* Another stream, or a call without one, waits for the marker; nobody gets the
+ * bytes before it is complete. */
+START_TEST(other_lanes_get_bytes_when_the_marker_is_complete)
+{
+    for (int plain = 0; plain < 2; plain++) {
+        rig_t rig;
+        rig_open(&rig, POOL);
+        void *p = take_all(&rig, A);
+        sim_write(&rig.sim, A, p, POOL, 7);
+        free_on(&rig, p, A);
+        cuarena_stream_t who = plain ? CUARENA_NO_STREAM : B;
+        void *q = take_on(&rig, POOL, who);
+        expect_u64(rig.sim.counts[SIM_MARK], 1);
+        expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
+        sim_write(&rig.sim, B, q, POOL, 8);
+        sim_read(&rig.sim, B, q, POOL, 8);
+        expect_clean(&rig);
+        free_on(&rig, q, B);
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+/* A marker that is complete is found by asking: nobody waits. */
+START_TEST(complete_markers_cost_no_wait)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_all(&rig, A);
+    sim_write(&rig.sim, A, p, POOL, 7);
+    free_on(&rig, p, A);
+    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    sim_run_all(&rig.sim);
+    sim_calls(&rig.sim);
+    void *q = take_on(&rig, POOL, B);
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+    expect_u64(rig.sim.counts[SIM_MARK], 0);
+    expect_u64(rig.sim.counts[SIM_QUERY], 1);
+    free_on(&rig, q, B);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A late marker is behind work that came after the free; an eager one is not.
+ */
+START_TEST(late_markers_cover_later_work_and_eager_ones_do_not)
+{
+    for (int eager = 0; eager < 2; eager++) {
+        rig_t rig;
+        prepare(&rig)->marker =
+            eager ? CUARENA_MARKER_EAGER : CUARENA_MARKER_LATE;
+        rig_create(&rig);
+        void *p = take_on(&rig, POOL / 2, A);
+        void *kept = take_on(&rig, POOL / 2, A);
+        sim_write(&rig.sim, A, p, POOL / 2, 7);
+        free_on(&rig, p, A);
+        expect_u64(rig.sim.counts[SIM_MARK], (uint64_t)eager);
+        sim_run_stream(&rig.sim, A);
+        sim_write(&rig.sim, A, kept, POOL / 2, 8);
+        sim_calls(&rig.sim);
+        uint64_t settled = 0;
+        expect_ok(cuarena_settle(rig.arena, 0, &settled));
+        expect_u64(settled, eager ? POOL / 2 : 0);
+        free_on(&rig, kept, A);
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+/* What is freed on an eager stream after its last marker needs one of its own:
+ * each free records. */
+START_TEST(each_eager_free_has_its_marker)
+{
+    rig_t rig;
+    prepare(&rig)->marker = CUARENA_MARKER_EAGER;
+    rig_create(&rig);
+    void *p = take_on(&rig, POOL / 2, A);
+    void *q = take_on(&rig, POOL / 2, A);
+    sim_write(&rig.sim, A, p, POOL / 2, 1);
+    free_on(&rig, p, A);
+    expect_ok(cuarena_settle(rig.arena, 0, NULL)); /* closes with its marker */
+    sim_write(&rig.sim, A, q, POOL / 2, 2);
+    free_on(&rig, q, A);
+    void *all = take_on(&rig, POOL, B);
+    sim_write(&rig.sim, B, all, POOL, 3);
+    expect_clean(&rig);
+    free_on(&rig, all, B);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- Own lanes --------------------------------------------------------- */
+
+/* Rule 1: once the stream is known, its calls make none of the memory's. */
+START_TEST(a_known_stream_costs_no_call)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    free_on(&rig, take_on(&rig, 256, A), A);
+    sim_calls(&rig.sim);
+    void *held[16];
+    for (int round = 0; round < 50; round++) {
+        for (int i = 0; i < 16; i++) {
+            held[i] = take_on(&rig, KIB(1) + (uint64_t)i * 256, A);
+            sim_write(&rig.sim, A, held[i], 256, (uint64_t)i + 1);
+        }
+        for (int i = 0; i < 16; i++)
+            free_on(&rig, held[(i * 7) % 16], A);
+    }
+    expect_no_calls(&rig);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Bytes freed before and after a marker are in two lanes, which are one for
+ * the stream that owns them. */
+START_TEST(both_own_lanes_serve_together)
+{
+    for (int eager = 0; eager < 2; eager++) {
+        rig_t rig;
+        prepare(&rig)->marker =
+            eager ? CUARENA_MARKER_EAGER : CUARENA_MARKER_LATE;
+        rig_create(&rig);
+        void *p = take_on(&rig, POOL / 2, A);
+        void *q = take_on(&rig, POOL / 2, A);
+        sim_write(&rig.sim, A, p, POOL / 2, 1);
+        free_on(&rig, p, A);
+        expect_ok(cuarena_settle(rig.arena, 0, NULL));
+        sim_write(&rig.sim, A, q, POOL / 2, 2);
+        free_on(&rig, q, A);
+        sim_calls(&rig.sim);
+        void *all = take_on(&rig, POOL, A);
+        expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+        sim_write(&rig.sim, A, all, POOL, 3);
+        free_on(&rig, all, A);
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+/* Where own and settled ranges touch, a request may have of both. */
+START_TEST(own_and_settled_bytes_serve_together)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_on(&rig, POOL / 2, A);
+    void *q = take_on(&rig, POOL / 2, A);
+    sim_write(&rig.sim, A, p, POOL / 2, 1);
+    free_on(&rig, p, A);
+    free_plain(&rig, q);
+    sim_calls(&rig.sim);
+    void *all = take_on(&rig, POOL, A);
+    expect_no_calls(&rig);
+    free_on(&rig, all, A);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A growing arena takes more rather than waits. */
+START_TEST(growth_comes_before_waiting)
+{
+    rig_t rig;
+    prepare(&rig)->preset = CUARENA_PRESET_GROW;
+    rig.config.limit = (cuarena_amount_t){.value = 2 * POOL};
+    rig_create(&rig);
+    void *p = take_all(&rig, A);
+    sim_write(&rig.sim, A, p, POOL, 1);
+    free_on(&rig, p, A);
+    void *q = take_all(&rig, B);
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+    expect_u64(rig_stats(&rig).held_bytes, 2 * POOL);
+    sim_write(&rig.sim, B, q, POOL, 2);
+    void *r = take_all(&rig, B); /* now there is nothing but to wait */
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
+    expect_u64(rig_stats(&rig).held_bytes, 2 * POOL);
+    free_on(&rig, q, B);
+    free_on(&rig, r, B);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- Memory that the CPU touches --------------------------------------- */
+
+START_TEST(on_memory_of_the_host_even_the_own_stream_waits)
+{
+    for (int device_only = 0; device_only < 2; device_only++) {
+        rig_t rig;
+        rig_prepare(&rig, POOL, true);
+        rig.config.device_only = device_only;
+        rig_create(&rig);
+        void *p = take_all(&rig, A);
+        sim_write(&rig.sim, A, p, POOL, 1);
+        free_on(&rig, p, A);
+        sim_calls(&rig.sim);
+        void *q = take_all(&rig, A);
+        expect_u64(rig.sim.counts[SIM_WAIT_HOST], device_only ? 0 : 1);
+        if (!device_only)
+            sim_host_write(&rig.sim, q, POOL, 2); /* the CPU may at once */
+        expect_clean(&rig);
+        free_on(&rig, q, A);
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+/* ---- Handles ----------------------------------------------------------- */
+
+START_TEST(null_and_legacy_are_one_stream)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_all(&rig, NULL);
+    sim_write(&rig.sim, NULL, p, POOL, 1);
+    free_on(&rig, p, CUARENA_STREAM_LEGACY);
+    sim_calls(&rig.sim);
+    void *q = take_all(&rig, NULL);
+    ck_assert_ptr_eq(p, q);
+    expect_no_calls(&rig);
+    expect_u64(rig_stream_stats(&rig, CUARENA_STREAM_LEGACY).live_bytes, POOL);
+    free_on(&rig, q, NULL);
+    rig_close(&rig);
+}
+END_TEST
+
+static void *free_and_settle(void *user)
+{
+    rig_t *rig = user;
+    void *p = NULL;
+    cuarena_alloc_on(rig->arena, POOL / 2, CUARENA_STREAM_PER_THREAD, NULL, &p);
+    sim_write(&rig->sim, CUARENA_STREAM_PER_THREAD, p, POOL / 2, 9);
+    cuarena_free_on(rig->arena, p, CUARENA_STREAM_PER_THREAD);
+    return p;
+}
+
+/* Each thread's is a stream of its own: what one freed on it, another gets
+ * only when it is settled. */
+START_TEST(the_per_thread_stream_is_each_threads_own)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_on(&rig, POOL / 2, CUARENA_STREAM_PER_THREAD);
+    pthread_t thread;
+    void *q = NULL;
+    pthread_create(&thread, NULL, free_and_settle, &rig);
+    pthread_join(thread, &q);
+    sim_calls(&rig.sim);
+    void *r = take_on(&rig, POOL / 2, CUARENA_STREAM_PER_THREAD);
+    ck_assert_ptr_eq(r, q);
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
+    expect_u64(rig.sim.counts[SIM_MARK], 0); /* not on another's stream */
+    sim_write(&rig.sim, CUARENA_STREAM_PER_THREAD, r, POOL / 2, 10);
+    free_on(&rig, r, CUARENA_STREAM_PER_THREAD);
+    free_on(&rig, p, CUARENA_STREAM_PER_THREAD);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Threads come and go; their default streams cannot be released then. */
+START_TEST(default_streams_of_threads_that_ended_need_no_number)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    for (int i = 0; i < CUARENA_MAX_STREAMS + 20; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, free_and_settle, &rig);
+        pthread_join(thread, NULL);
+        sim_run_all(&rig.sim);
+    }
+    void *p = take_on(&rig, POOL / 2, A);
+    free_on(&rig, p, A);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(streams_are_limited_and_released_ones_do_not_count)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    for (uint32_t i = 0; i <= CUARENA_MAX_STREAMS; i++)
+        sim_stream_make(&rig.sim, sim_handle(10 + i));
+    for (uint32_t i = 0; i < CUARENA_MAX_STREAMS; i++) {
+        void *p = take_on(&rig, 256, sim_handle(10 + i));
+        sim_write(&rig.sim, sim_handle(10 + i), p, 256, 1);
+        free_on(&rig, p, sim_handle(10 + i));
+    }
+    cuarena_stream_t more = sim_handle(10 + CUARENA_MAX_STREAMS);
+    void *p = NULL;
+    expect_status(cuarena_alloc_on(rig.arena, 256, more, NULL, &p),
+                  CUARENA_LIMIT);
+    expect_ok(cuarena_release_stream(rig.arena, sim_handle(10)));
+    expect_status(cuarena_alloc_on(rig.arena, 256, more, NULL, &p),
+                  CUARENA_LIMIT); /* its work is under way */
+    sim_run_all(&rig.sim);
+    expect_ok(cuarena_alloc_on(rig.arena, 256, more, NULL, &p));
+    free_on(&rig, p, more);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- Release ----------------------------------------------------------- */
+
+START_TEST(a_released_handle_is_never_touched)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_on(&rig, POOL / 2, A);
+    void *q = take_on(&rig, POOL / 2, A);
+    sim_write(&rig.sim, A, p, POOL / 2, 1);
+    sim_write(&rig.sim, A, q, POOL / 2, 2);
+    free_on(&rig, p, A);
+    expect_ok(cuarena_release_stream(rig.arena, A));
+    sim_stream_kill(&rig.sim, A);
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+    sim_order(&rig.sim, B, NULL); /* B is another; nothing knows A's end */
+    void *r = take_on(&rig, POOL / 2, B); /* the orphan's lane is waited for */
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
+    sim_write(&rig.sim, B, r, POOL / 2, 3);
+    free_on(&rig, r, B);
+    sim_run_all(&rig.sim);
+    free_plain(&rig, q);
+    expect_ok(cuarena_settle(rig.arena, 1, NULL));
+    expect_ok(cuarena_release_stream(rig.arena, A)); /* is not known: OK */
+    rig_close(&rig);
+}
+END_TEST
+
+/* The same handle value is another stream then. */
+START_TEST(a_handle_that_comes_back_is_a_new_stream)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_all(&rig, A);
+    sim_write(&rig.sim, A, p, POOL, 1);
+    free_on(&rig, p, A);
+    expect_ok(cuarena_release_stream(rig.arena, A));
+    sim_stream_kill(&rig.sim, A);
+    sim_stream_make(&rig.sim, A);
+    sim_calls(&rig.sim);
+    void *q = take_all(&rig, A);
+    expect_u64(rig.sim.counts[SIM_IDENTIFY], 1);
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
+    sim_write(&rig.sim, A, q, POOL, 2);
+    expect_u64(rig_stream_stats(&rig, A).allocs, 1);
+    free_on(&rig, q, A);
+    rig_close(&rig);
+}
+END_TEST
+
+/* The number of a released stream is free when its last block, byte and use
+ * are: more streams than there are numbers, one after the other. */
+START_TEST(numbers_are_recycled)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    for (uint32_t i = 0; i < 2 * CUARENA_MAX_STREAMS; i++) {
+        cuarena_stream_t s = sim_handle(10 + i);
+        sim_stream_make(&rig.sim, s);
+        void *p = take_on(&rig, KIB(1), s);
+        sim_write(&rig.sim, s, p, KIB(1), i + 1);
+        if (i % 2 == 0)
+            free_on(&rig, p, s);
+        expect_ok(cuarena_release_stream(rig.arena, s));
+        if (i % 2 == 1) {
+            sim_sync(&rig.sim, s);
+            free_plain(&rig, p);
+        }
+        sim_stream_kill(&rig.sim, s);
+    }
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(release_records_and_does_not_wait)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_all(&rig, A);
+    sim_write(&rig.sim, A, p, POOL, 1);
+    free_on(&rig, p, A);
+    sim_calls(&rig.sim);
+    expect_ok(cuarena_release_stream(rig.arena, A));
+    expect_u64(rig.sim.counts[SIM_MARK], 1);
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+    sim_calls(&rig.sim);
+    expect_ok(cuarena_release_stream(rig.arena, A));
+    expect_u64(sim_calls(&rig.sim), 0);
+    expect_ok(cuarena_release_stream(rig.arena, C)); /* was never seen */
+    expect_u64(sim_calls(&rig.sim), 0);
+    expect_status(cuarena_release_stream(rig.arena, CUARENA_NO_STREAM),
+                  CUARENA_BAD_ARGUMENT);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- Settling ---------------------------------------------------------- */
+
+START_TEST(settle_takes_what_is_done_and_waits_if_asked)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_on(&rig, POOL / 2, A);
+    void *q = take_on(&rig, POOL / 2, B);
+    sim_write(&rig.sim, A, p, POOL / 2, 1);
+    sim_write(&rig.sim, B, q, POOL / 2, 2);
+    free_on(&rig, p, A);
+    free_on(&rig, q, B);
+    uint64_t settled = 99;
+    expect_ok(cuarena_settle(rig.arena, 0, &settled));
+    expect_u64(settled, 0);
+    sim_run_stream(&rig.sim, A);
+    expect_ok(cuarena_settle(rig.arena, 0, &settled));
+    expect_u64(settled, POOL / 2);
+    expect_u64(rig_stream_stats(&rig, A).free_bytes, 0);
+    expect_u64(rig_stream_stats(&rig, B).free_bytes, POOL / 2);
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+    expect_ok(cuarena_settle(rig.arena, 1, &settled));
+    expect_u64(settled, POOL / 2);
+    expect_u64(sim_markers(&rig.sim), 0);
+    expect_status(cuarena_settle(rig.arena, 2, NULL), CUARENA_BAD_ARGUMENT);
+    rig_close(&rig);
+}
+END_TEST
+
+/* What was freed behind a marker that is under way is settled as well. */
+START_TEST(settle_with_wait_settles_both_lanes)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_on(&rig, POOL / 2, A);
+    void *q = take_on(&rig, POOL / 2, A);
+    sim_write(&rig.sim, A, p, POOL / 2, 1);
+    free_on(&rig, p, A);
+    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    sim_write(&rig.sim, A, q, POOL / 2, 2);
+    free_on(&rig, q, A);
+    uint64_t settled = 0;
+    expect_ok(cuarena_settle(rig.arena, 1, &settled));
+    expect_u64(settled, POOL);
+    free_plain(&rig, take_plain(&rig, POOL));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(trim_marks_first_and_gives_back_what_is_done)
+{
+    rig_t rig;
+    prepare(&rig)->preset = CUARENA_PRESET_GROW;
+    rig.config.limit = (cuarena_amount_t){.value = 2 * POOL};
+    rig_create(&rig);
+    void *p = take_all(&rig, A);
+    sim_write(&rig.sim, A, p, POOL, 1);
+    free_on(&rig, p, A);
+    uint64_t given = 99;
+    expect_ok(cuarena_trim(rig.arena, 0, &given));
+    expect_u64(given, 0);
+    expect_u64(rig.sim.counts[SIM_MARK], 1);
+    sim_run_all(&rig.sim);
+    expect_ok(cuarena_trim(rig.arena, 0, &given));
+    expect_u64(given, POOL);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- The end ----------------------------------------------------------- */
+
+START_TEST(destroy_with_work_under_way_is_busy_and_loses_nothing)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_all(&rig, A);
+    sim_write(&rig.sim, A, p, POOL, 1);
+    free_on(&rig, p, A);
+    expect_status(cuarena_destroy(&rig.arena), CUARENA_BUSY);
+    ck_assert_ptr_nonnull(rig.arena);
+    void *q = take_all(&rig, A);
+    ck_assert_ptr_eq(p, q);
+    free_on(&rig, q, A);
+    sim_run_all(&rig.sim);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Streams may be destroyed before the arena without a word. */
+START_TEST(destroy_touches_no_handle)
+{
+    for (int forced = 0; forced < 2; forced++) {
+        rig_t rig;
+        rig_open(&rig, POOL);
+        void *p = take_on(&rig, POOL / 2, A);
+        void *q = take_on(&rig, POOL / 2, B);
+        sim_write(&rig.sim, A, p, POOL / 2, 1);
+        free_on(&rig, p, A);
+        if (!forced)
+            expect_ok(cuarena_free_on(rig.arena, q, B));
+        if (!forced)
+            sim_run_all(&rig.sim);
+        sim_stream_kill(&rig.sim, A);
+        sim_stream_kill(&rig.sim, B);
+        sim_calls(&rig.sim);
+        if (forced)
+            rig_close_forced(&rig);
+        else
+            rig_close(&rig);
+        expect_u64(rig.sim.counts[SIM_MARK], 0);
+        expect_u64(rig.sim.counts[SIM_WAIT_HOST], (uint64_t)forced);
+    }
+}
+END_TEST
+
+START_TEST(reset_waits_for_what_was_freed_and_keeps_streams)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_on(&rig, POOL / 2, A);
+    (void)take_on(&rig, POOL / 4, B);
+    sim_write(&rig.sim, A, p, POOL / 2, 1);
+    free_on(&rig, p, A);
+    expect_ok(cuarena_reset(rig.arena));
+    expect_clean(&rig);
+    expect_u64(rig_stream_stats(&rig, B).live_bytes, 0);
+    expect_u64(rig_stream_stats(&rig, B).frees, 1);
+    sim_calls(&rig.sim);
+    void *q = take_all(&rig, C);
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+    sim_write(&rig.sim, C, q, POOL, 3);
+    expect_clean(&rig);
+    free_on(&rig, q, C);
+    rig_close(&rig);
+}
+END_TEST
+
+/* In place, both ways; the end that goes was freed on a stream. */
+START_TEST(a_pool_is_resized_beside_streams)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *low = take_on(&rig, POOL / 2, A);
+    void *high = take_on(&rig, POOL / 2, A);
+    if (low > high) {
+        void *swap = low;
+        low = high;
+        high = swap;
+    }
+    sim_write(&rig.sim, A, high, POOL / 2, 1);
+    sim_write(&rig.sim, A, low, POOL / 2, 2);
+    free_on(&rig, high, A);
+    expect_ok(cuarena_resize_pool(rig.arena, POOL / 2));
+    expect_clean(&rig);
+    sim_read(&rig.sim, A, low, POOL / 2, 2);
+    expect_ok(cuarena_resize_pool(rig.arena, 2 * POOL));
+    expect_clean(&rig);
+    free_on(&rig, low, A);
+    free_on(&rig, take_on(&rig, 2 * POOL, A), A);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Where it cannot grow in place everything moves: what streams do is over
+ * then. */
+START_TEST(a_pool_that_moves_waits_for_all_work)
+{
+    rig_t rig;
+    rig_prepare(&rig, POOL, false);
+    rig.sim.ops.grow = NULL;
+    rig.sim.ops.shrink = NULL;
+    rig_create(&rig);
+    cuarena_block_t block = take_block_on(&rig, POOL / 2, A);
+    void *gone = take_on(&rig, KIB(4), B);
+    void *p = NULL;
+    expect_ok(cuarena_block_pin_on(rig.arena, block, A, &p));
+    sim_write(&rig.sim, A, p, POOL / 2, 5);
+    expect_ok(cuarena_block_unpin_on(rig.arena, block, A));
+    sim_write(&rig.sim, B, gone, KIB(4), 6);
+    free_on(&rig, gone, B);
+    expect_ok(cuarena_resize_pool(rig.arena, 2 * POOL));
+    expect_clean(&rig);
+    expect_ok(cuarena_block_pin_on(rig.arena, block, A, &p));
+    sim_read(&rig.sim, A, p, POOL / 2, 5);
+    sim_run_all(&rig.sim);
+    expect_ok(cuarena_block_unpin_on(rig.arena, block, A));
+    expect_ok(cuarena_block_free_on(rig.arena, block, A));
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- What cannot be done ----------------------------------------------- */
+
+START_TEST(memories_without_streams_say_so)
+{
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    config.memory = CUARENA_MEMORY_NONE;
+    config.pool = (cuarena_amount_t){.value = POOL};
+    cuarena_t *arena = NULL;
+    expect_ok(cuarena_create(&config, &arena));
+    void *p = NULL;
+    void *q = NULL;
+    expect_ok(cuarena_alloc(arena, 256, &p));
+    expect_status(cuarena_alloc_on(arena, 256, A, NULL, &q),
+                  CUARENA_UNSUPPORTED);
+    ck_assert_ptr_null(q);
+    expect_status(cuarena_free_on(arena, p, A), CUARENA_UNSUPPORTED);
+    expect_status(cuarena_record_use(arena, p, A), CUARENA_UNSUPPORTED);
+    expect_ok(cuarena_release_stream(arena, A)); /* is not known */
+    expect_ok(cuarena_settle(arena, 1, NULL));
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    expect_status(cuarena_stream_stats(arena, A, &stats), CUARENA_STALE);
+    expect_ok(cuarena_alloc_on(arena, 256, CUARENA_NO_STREAM, NULL, &q));
+    expect_ok(cuarena_free_on(arena, q, CUARENA_NO_STREAM));
+    expect_ok(cuarena_free(arena, p));
+    expect_ok(cuarena_destroy(&arena));
+}
+END_TEST
+
+static void expect_message_names(const void *what)
+{
+    cuarena_error_info_t info;
+    cuarena_error_info_init(&info);
+    cuarena_last_error_info(&info);
+    char text[32];
+    snprintf(text, sizeof text, "%p", what);
+    if (strstr(info.message, text) == NULL)
+        ck_abort_msg("'%s' does not name %s", info.message, text);
+}
+
+START_TEST(streams_that_cannot_be_used_are_named)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    sim_stream_of(&rig.sim, A)->capturing = true;
+    sim_stream_of(&rig.sim, B)->foreign = true;
+    void *p = take_plain(&rig, 256);
+    void *q = NULL;
+    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &q),
+                  CUARENA_UNSUPPORTED);
+    expect_message_names((void *)A);
+    expect_status(cuarena_free_on(rig.arena, p, B), CUARENA_BAD_ARGUMENT);
+    expect_message_names((void *)B);
+    expect_u64(rig_stats(&rig).live_blocks, 1);
+    sim_stream_of(&rig.sim, A)->capturing = false;
+    free_on(&rig, p, A);
+    expect_status(cuarena_alloc_on(NULL, 1, A, NULL, &q), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_alloc_on(rig.arena, 1, A, NULL, NULL),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_free_on(NULL, p, A), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_free_on(rig.arena, p, A), CUARENA_STALE);
+    expect_ok(cuarena_free_on(rig.arena, NULL, A));
+    expect_status(cuarena_record_use(rig.arena, p, A), CUARENA_STALE);
+    expect_status(cuarena_block_record_use(rig.arena, 12345, A), CUARENA_STALE);
+    expect_status(cuarena_stream_stats(rig.arena, A, NULL),
+                  CUARENA_BAD_ARGUMENT);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- Counts ------------------------------------------------------------ */
+
+START_TEST(streams_have_counts)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_on(&rig, 1000, A);
+    void *q = take_on(&rig, 3000, A);
+    void *r = take_on(&rig, 500, B);
+    free_on(&rig, q, B);
+    cuarena_stats_t a = rig_stream_stats(&rig, A);
+    cuarena_stats_t b = rig_stream_stats(&rig, B);
+    expect_u64(a.live_bytes, 1024);
+    expect_u64(a.requested_bytes, 1000);
+    expect_u64(a.live_blocks, 1);
+    expect_u64(a.peak_live_bytes, 1024 + 3072);
+    expect_u64(a.peak_requested_bytes, 4000);
+    expect_u64(a.peak_live_blocks, 2);
+    expect_u64(a.allocs, 2);
+    expect_u64(a.frees, 1);
+    expect_u64(a.free_bytes, 0);
+    expect_u64(b.live_bytes, 512);
+    expect_u64(b.free_bytes, 3072);
+    free_on(&rig, p, A);
+    free_plain(&rig, r);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Dedicated blocks are the stream's too, but their segments are no lane's. */
+START_TEST(dedicated_blocks_go_back_when_their_stream_is_done)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.dedicated = 1;
+    void *p = NULL;
+    expect_ok(cuarena_alloc_on(rig.arena, KIB(8), A, &request, &p));
+    expect_u64(rig_stream_stats(&rig, A).live_bytes, KIB(8));
+    sim_write(&rig.sim, A, p, KIB(8), 1);
+    free_on(&rig, p, A);
+    expect_u64(rig.sim.counts[SIM_GIVE_BACK], 0);
+    expect_status(cuarena_free(rig.arena, p), CUARENA_STALE);
+    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    expect_u64(rig.sim.counts[SIM_GIVE_BACK], 0);
+    sim_run_all(&rig.sim);
+    uint64_t settled = 99;
+    expect_ok(cuarena_settle(rig.arena, 0, &settled));
+    expect_u64(settled, 0); /* it went back; it is nobody's */
+    expect_u64(rig.sim.counts[SIM_GIVE_BACK], 1);
+    expect_u64(rig_stats(&rig).held_bytes, POOL);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- Zeroing ----------------------------------------------------------- */
+
+/* Zeroed at allocation, on the stream: what the stream reads is 0, whatever
+ * was there. */
+START_TEST(zeroed_blocks_are_zero_on_their_stream)
+{
+    for (int always = 0; always < 2; always++) {
+        rig_t rig;
+        prepare(&rig)->zero = always ? CUARENA_ZERO_ALLOC : CUARENA_ZERO_NEVER;
+        rig_create(&rig);
+        cuarena_request_t request;
+        cuarena_request_init(&request);
+        request.zeroed = !always;
+        void *p = take_all(&rig, A);
+        sim_write(&rig.sim, A, p, POOL, 1);
+        free_on(&rig, p, A);
+        void *q = NULL;
+        sim_calls(&rig.sim);
+        expect_ok(cuarena_alloc_on(rig.arena, POOL, A, &request, &q));
+        expect_u64(rig.sim.counts[SIM_ZERO], 1);
+        sim_read_zero(&rig.sim, A, q, POOL);
+        free_on(&rig, q, A);
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+/* Zeroed when freed: whoever gets the bytes reads 0, with late and eager
+ * markers. */
+START_TEST(bytes_are_zero_before_others_have_them)
+{
+    for (int eager = 0; eager < 2; eager++)
+        for (int used = 0; used < 2; used++)
+            for (uint64_t run = 0; run < 5; run++) {
+                rig_t rig;
+                prepare(&rig)->zero = CUARENA_ZERO_FREE;
+                rig.config.marker =
+                    eager ? CUARENA_MARKER_EAGER : CUARENA_MARKER_LATE;
+                rig_create(&rig);
+                void *p = take_all(&rig, A);
+                sim_write(&rig.sim, A, p, POOL, 1);
+                if (used) {
+                    sim_order(&rig.sim, C, A);
+                    sim_write(&rig.sim, C, p, POOL, 2);
+                    expect_ok(cuarena_record_use(rig.arena, p, C));
+                }
+                free_on(&rig, p, A);
+                sim_run(&rig.sim, run);
+                void *q = take_all(&rig, B);
+                sim_read_zero(&rig.sim, B, q, POOL);
+                expect_clean(&rig);
+                sim_run_all(&rig.sim);
+                expect_ok(cuarena_free_on(rig.arena, q, B));
+                rig_close(&rig);
+            }
+}
+END_TEST
+
+/* ---- Failures ---------------------------------------------------------- */
+
+static void small_program(rig_t *rig)
+{
+    void *p = NULL;
+    void *q = NULL;
+    cuarena_stream_t s[] = {A, B, C, CUARENA_STREAM_PER_THREAD};
+    for (uint64_t i = 0; i < 24; i++) {
+        cuarena_stream_t on = s[i % 4];
+        if (cuarena_alloc_on(rig->arena, KIB(12) + i * 512, on, NULL, &p) !=
+            CUARENA_OK)
+            continue;
+        sim_write(&rig->sim, on, p, 256, i + 1);
+        if (i % 3 == 0)
+            cuarena_record_use(rig->arena, p, s[(i + 1) % 4]);
+        if (cuarena_resize_on(rig->arena, p, KIB(4) + i * 1024, on, &q) ==
+            CUARENA_OK)
+            p = q;
+        expect_clean(rig);
+        if (cuarena_free_on(rig->arena, p, on) != CUARENA_OK) {
+            expect_clean(rig);
+            sim_sync_all(&rig->sim);
+            expect_ok(cuarena_free(rig->arena, p));
+        }
+        if (i % 7 == 6)
+            cuarena_settle(rig->arena, i % 2, NULL);
+        if (i % 11 == 10)
+            cuarena_release_stream(rig->arena, B);
+        if (i % 5 == 4)
+            cuarena_trim(rig->arena, 0, NULL);
+        sim_run(&rig->sim, 2);
+        expect_clean(rig);
+    }
+}
+
+/* Each call of the memory fails once: nothing is lost, and nothing unordered
+ * happens for it. */
+START_TEST(a_call_that_fails_changes_nothing)
+{
+    static const sim_op_t ops[] = {SIM_IDENTIFY, SIM_MARK,      SIM_QUERY,
+                                   SIM_WAIT,     SIM_WAIT_HOST, SIM_ZERO,
+                                   SIM_RELOCATE, SIM_MARK_ALL};
+    int32_t zero = _i % 2 == 0 ? CUARENA_ZERO_NEVER : CUARENA_ZERO_ALLOC;
+    int32_t marker = _i / 2 == 0 ? CUARENA_MARKER_LATE : CUARENA_MARKER_EAGER;
+    for (size_t op = 0; op < sizeof ops / sizeof ops[0]; op++) {
+        bool fired = true;
+        for (uint64_t in = 1; fired && in < 200; in++) {
+            rig_t rig;
+            prepare(&rig)->zero = zero;
+            rig.config.marker = marker;
+            rig_create(&rig);
+            sim_fail(&rig.sim, (int32_t)ops[op], in, CUARENA_DRIVER);
+            small_program(&rig);
+            fired = rig.sim.fail_in == 0;
+            rig.sim.fail_in = 0;
+            expect_u64(rig_stats(&rig).live_blocks -
+                           (uint64_t)(rig_stats(&rig).live_blocks != 0),
+                       0);
+            sim_run_all(&rig.sim);
+            expect_ok(cuarena_settle(rig.arena, 1, NULL));
+            expect_u64(rig_stats(&rig).live_blocks, 0);
+            free_plain(&rig, take_plain(&rig, POOL));
+            rig_close(&rig);
+        }
+    }
+}
+END_TEST
+
+/* A lost arena: frees, questions and destroy work, and ask nothing of it. */
+START_TEST(a_lost_arena_ends_without_its_memory)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_block_t row[4];
+    take_row_on(&rig, row, 4, A);
+    void *q = place_of(&rig, row[3]);
+    expect_ok(cuarena_block_record_use(rig.arena, row[3], B));
+    sim_write(&rig.sim, B, q, KIB(4), 1);
+    expect_ok(cuarena_block_free_on(rig.arena, row[3], A));
+    expect_ok(cuarena_block_free_on(rig.arena, row[0], A));
+    sim_fail(&rig.sim, SIM_RELOCATE, 1, CUARENA_DRIVER);
+    rig.sim.fail_done = 1;
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.stream = A;
+    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL),
+                  CUARENA_DRIVER);
+    expect_status(cuarena_settle(rig.arena, 1, NULL), CUARENA_LOST);
+    void *none = NULL;
+    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &none),
+                  CUARENA_LOST);
+    sim_calls(&rig.sim);
+    expect_ok(cuarena_block_free_on(rig.arena, row[1], C)); /* unknown */
+    expect_ok(cuarena_block_free_on(rig.arena, row[2], A));
+    rig_stats(&rig);
+    expect_ok(cuarena_release_stream(rig.arena, A));
+    expect_no_calls(&rig);
+    sim_sync(&rig.sim, A);
+    sim_sync(&rig.sim, B);
+    rig_close(&rig);
+    expect_u64(rig.sim.counts[SIM_MARK] + rig.sim.counts[SIM_QUERY] +
+                   rig.sim.counts[SIM_WAIT_HOST] + rig.sim.counts[SIM_MARK_ALL],
+               0);
+}
+END_TEST
+
+/* ---- The lock ---------------------------------------------------------- */
+
+static void *ask_arena(void *user)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    cuarena_stats(user, CUARENA_REGION_ALL, &stats);
+    return NULL;
+}
+
+/* Deadlocks, until the test's time is over, if the lock is held. */
+static void call_from_elsewhere(sim_t *sim, sim_op_t op)
+{
+    cuarena_t **arena = sim->hook_user;
+    pthread_t thread;
+    (void)op;
+    if (*arena == NULL)
+        return;
+    pthread_create(&thread, NULL, ask_arena, *arena);
+    pthread_join(thread, NULL);
+}
+
+START_TEST(no_call_of_the_memory_is_made_with_the_lock_held)
+{
+    rig_t rig;
+    prepare(&rig)->marker =
+        _i == 0 ? CUARENA_MARKER_LATE : CUARENA_MARKER_EAGER;
+    rig.config.zero = _i == 2 ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
+    rig_create(&rig);
+    rig.sim.hook = call_from_elsewhere;
+    rig.sim.hook_user = &rig.arena;
+    small_program(&rig);
+    cuarena_block_t block = take_block_on(&rig, KIB(8), A);
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.stream = B;
+    expect_ok(cuarena_compact(rig.arena, &options, NULL, NULL, NULL));
+    expect_ok(cuarena_block_free_on(rig.arena, block, C));
+    expect_ok(cuarena_reset(rig.arena));
+    rig.sim.hook = NULL;
+    rig_close(&rig);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("arena_streams");
+    suite_add_list(
+        suite, "frees",
+        TEST_LIST(a_free_means_what_the_table_says,
+                  other_lanes_get_bytes_when_the_marker_is_complete,
+                  complete_markers_cost_no_wait,
+                  late_markers_cover_later_work_and_eager_ones_do_not,
+                  each_eager_free_has_its_marker, a_known_stream_costs_no_call,
+                  both_own_lanes_serve_together,
+                  own_and_settled_bytes_serve_together,
+                  growth_comes_before_waiting,
+                  on_memory_of_the_host_even_the_own_stream_waits));
+    suite_add_list(
+        suite, "handles",
+        TEST_LIST(null_and_legacy_are_one_stream,
+                  the_per_thread_stream_is_each_threads_own,
+                  default_streams_of_threads_that_ended_need_no_number,
+                  streams_are_limited_and_released_ones_do_not_count,
+                  a_released_handle_is_never_touched,
+                  a_handle_that_comes_back_is_a_new_stream,
+                  numbers_are_recycled, release_records_and_does_not_wait));
+    suite_add_list(
+        suite, "settling",
+        TEST_LIST(settle_takes_what_is_done_and_waits_if_asked,
+                  settle_with_wait_settles_both_lanes,
+                  trim_marks_first_and_gives_back_what_is_done,
+                  destroy_with_work_under_way_is_busy_and_loses_nothing,
+                  destroy_touches_no_handle,
+                  reset_waits_for_what_was_freed_and_keeps_streams,
+                  a_pool_is_resized_beside_streams,
+                  a_pool_that_moves_waits_for_all_work));
+    suite_add_list(suite, "rest",
+                   TEST_LIST(memories_without_streams_say_so,
+                             streams_that_cannot_be_used_are_named,
+                             streams_have_counts,
+                             dedicated_blocks_go_back_when_their_stream_is_done,
+                             zeroed_blocks_are_zero_on_their_stream,
+                             bytes_are_zero_before_others_have_them,
+                             a_lost_arena_ends_without_its_memory));
+    TCase *failures = tcase_create("failures");
+    tcase_set_timeout(failures, 120);
+    tcase_add_loop_test(failures, a_call_that_fails_changes_nothing, 0, 4);
+    tcase_add_loop_test(failures,
+                        no_call_of_the_memory_is_made_with_the_lock_held, 0, 3);
+    suite_add_tcase(suite, failures);
+    return suite_main(suite);
+}

@@ -1,0 +1,464 @@
+/* Blocks that several streams use, and resizing on streams, on streams that
+ * are simulated. */
+#include "support/stream_rig.h"
+
+#include <check.h>
+
+#define POOL KIB(64)
+
+static void use_on(rig_t *rig, void *p, uint64_t bytes, cuarena_stream_t s,
+                   uint64_t seed)
+{
+    sim_write(&rig->sim, s, p, bytes, seed);
+    expect_ok(cuarena_record_use(rig->arena, p, s));
+    expect_clean(rig);
+}
+
+static void open_with(rig_t *rig, int32_t marker)
+{
+    rig_prepare(rig, POOL, false);
+    rig->config.marker = marker;
+    rig_create(rig);
+}
+
+/* Both kinds of markers: the test's _i. */
+#define MARKER _i
+
+/* ---- Uses and frees ---------------------------------------------------- */
+
+/* Not even the freeing stream gets the bytes before the other is done. */
+START_TEST(bytes_wait_for_every_user)
+{
+    for (int b_first = 0; b_first < 2; b_first++) {
+        rig_t rig;
+        open_with(&rig, MARKER);
+        void *p = take_on(&rig, POOL, A);
+        use_on(&rig, p, POOL / 2, B, 1);
+        sim_write(&rig.sim, C, (char *)p + POOL / 2, POOL / 2, 2);
+        expect_ok(cuarena_record_use(rig.arena, p, C));
+        free_on(&rig, p, A);
+        sim_run_stream(&rig.sim, b_first ? B : C);
+        expect_ok(cuarena_settle(rig.arena, 0, NULL));
+        expect_u64(rig_stats(&rig).live_blocks, 1); /* it waits */
+        sim_calls(&rig.sim);
+        void *q = take_on(&rig, POOL, A);
+        ck_assert_ptr_eq(p, q);
+        expect_u64(rig.sim.counts[SIM_WAIT_HOST] >= 1, 1);
+        sim_write(&rig.sim, A, q, POOL, 3);
+        expect_clean(&rig);
+        free_on(&rig, q, A);
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+/* Once the users are done, the freeing stream has the bytes without waiting
+ * for itself; others only behind a marker of it. */
+START_TEST(bytes_are_the_freeing_streams_when_users_are_done)
+{
+    rig_t rig;
+    open_with(&rig, MARKER);
+    void *p = take_on(&rig, POOL, A);
+    use_on(&rig, p, POOL, B, 1);
+    sim_order(&rig.sim, A, B);
+    sim_write(&rig.sim, A, p, POOL, 2);
+    free_on(&rig, p, A);
+    sim_run_stream(&rig.sim, B);
+    sim_calls(&rig.sim);
+    void *q = take_on(&rig, POOL, A);
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST] != 0, MARKER ? 1u : 0u);
+    sim_write(&rig.sim, A, q, POOL, 3);
+    free_on(&rig, q, A);
+    void *r = take_on(&rig, POOL, C);
+    sim_write(&rig.sim, C, r, POOL, 4);
+    free_on(&rig, r, C);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Twice is once; the stream that it was allocated on may be named too. */
+START_TEST(recording_again_changes_nothing)
+{
+    rig_t rig;
+    open_with(&rig, MARKER);
+    void *p = take_on(&rig, POOL, A);
+    for (int i = 0; i < 20; i++) {
+        use_on(&rig, p, 256, B, (uint64_t)i + 1);
+        expect_ok(cuarena_record_use(rig.arena, p, A));
+        sim_order(&rig.sim, A, B);
+    }
+    sim_calls(&rig.sim);
+    free_on(&rig, p, A);
+    expect_u64(rig.sim.counts[SIM_MARK], MARKER ? 2u : 1u);
+    rig_close(&rig);
+}
+END_TEST
+
+/* More users than a record has room for at first. */
+START_TEST(many_streams_may_use_one_block)
+{
+    rig_t rig;
+    open_with(&rig, MARKER);
+    void *p = take_on(&rig, POOL, A);
+    for (uint32_t i = 0; i < 50; i++) {
+        sim_stream_make(&rig.sim, sim_handle(10 + i));
+        sim_write(&rig.sim, sim_handle(10 + i), (char *)p + i * 1024, 256, 1);
+    }
+    /* recorded for the block, wherever in it the kernel works */
+    for (uint32_t i = 0; i < 50; i++)
+        expect_ok(cuarena_record_use(rig.arena, p, sim_handle(10 + i)));
+    free_on(&rig, p, A);
+    void *q = take_on(&rig, POOL, B);
+    sim_write(&rig.sim, B, q, POOL, 99);
+    expect_clean(&rig);
+    free_on(&rig, q, B);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Without a stream the caller says that the bytes are idle: nothing waits. */
+START_TEST(a_free_without_a_stream_asks_no_user)
+{
+    rig_t rig;
+    open_with(&rig, MARKER);
+    void *p = take_on(&rig, POOL, A);
+    use_on(&rig, p, POOL, B, 1);
+    sim_sync(&rig.sim, B);
+    sim_calls(&rig.sim);
+    free_plain(&rig, p);
+    void *q = take_plain(&rig, POOL);
+    expect_no_calls(&rig);
+    free_plain(&rig, q);
+    rig_close(&rig);
+}
+END_TEST
+
+/* The user's stream ends between the use and the free, or after the free. */
+START_TEST(users_may_be_released)
+{
+    for (int after = 0; after < 2; after++)
+        for (int freeing = 0; freeing < 2; freeing++) {
+            rig_t rig;
+            open_with(&rig, MARKER);
+            void *p = take_on(&rig, POOL, A);
+            use_on(&rig, p, POOL, B, 1);
+            cuarena_stream_t gone = freeing && after ? A : B;
+            if (after)
+                free_on(&rig, p, A);
+            expect_ok(cuarena_release_stream(rig.arena, gone));
+            sim_stream_kill(&rig.sim, gone);
+            sim_stream_make(&rig.sim, gone); /* the name is another's now */
+            if (!after)
+                free_on(&rig, p, A);
+            void *q = take_on(&rig, POOL, C);
+            sim_write(&rig.sim, C, q, POOL, 2);
+            expect_clean(&rig);
+            free_on(&rig, q, C);
+            rig_close(&rig);
+        }
+}
+END_TEST
+
+/* A stream that two threads have each their own of: the other's work is
+ * covered by a marker of all work. */
+static void *use_elsewhere(void *user)
+{
+    rig_t *rig = user;
+    void *p = rig->sim.hook_user;
+    sim_write(&rig->sim, CUARENA_STREAM_PER_THREAD, p, POOL, 1);
+    cuarena_record_use(rig->arena, p, CUARENA_STREAM_PER_THREAD);
+    return NULL;
+}
+
+START_TEST(users_may_be_default_streams_of_other_threads)
+{
+    rig_t rig;
+    open_with(&rig, MARKER);
+    void *p = take_on(&rig, POOL, A);
+    rig.sim.hook_user = p;
+    pthread_t thread;
+    pthread_create(&thread, NULL, use_elsewhere, &rig);
+    pthread_join(thread, NULL);
+    free_on(&rig, p, A);
+    void *q = take_on(&rig, POOL, A);
+    sim_write(&rig.sim, A, q, POOL, 2);
+    expect_clean(&rig);
+    free_on(&rig, q, A);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Dedicated blocks go back when all users are done; adopted bytes are not the
+ * arena's to keep. */
+START_TEST(blocks_apart_have_users_too)
+{
+    rig_t rig;
+    open_with(&rig, MARKER);
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.dedicated = 1;
+    void *p = NULL;
+    expect_ok(cuarena_alloc_on(rig.arena, KIB(8), A, &request, &p));
+    use_on(&rig, p, KIB(8), B, 1);
+    free_on(&rig, p, A);
+    sim_run_stream(&rig.sim, A);
+    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    expect_u64(rig.sim.counts[SIM_GIVE_BACK], 0);
+    sim_run_stream(&rig.sim, B);
+    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    expect_u64(rig.sim.counts[SIM_GIVE_BACK], 1);
+    static char foreign[1024] __attribute__((aligned(1024)));
+    cuarena_block_t adopted = 0;
+    expect_ok(cuarena_adopt(rig.arena, foreign, sizeof foreign, 0, &adopted));
+    expect_ok(cuarena_block_record_use(rig.arena, adopted, B));
+    expect_ok(cuarena_block_free_on(rig.arena, adopted, A));
+    expect_u64(rig_stats(&rig).live_blocks, 0);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Freed with users, the block is gone for every call at once. */
+START_TEST(a_block_that_waits_is_stale)
+{
+    rig_t rig;
+    open_with(&rig, MARKER);
+    cuarena_block_t block = take_block_on(&rig, POOL, A);
+    void *p = NULL;
+    expect_ok(cuarena_block_pin_on(rig.arena, block, B, &p));
+    sim_write(&rig.sim, B, p, POOL, 1);
+    expect_ok(cuarena_block_unpin_on(rig.arena, block, B));
+    expect_ok(cuarena_block_free_on(rig.arena, block, A));
+    expect_status(cuarena_block_free_on(rig.arena, block, A), CUARENA_STALE);
+    expect_status(cuarena_block_free(rig.arena, block), CUARENA_STALE);
+    expect_status(cuarena_block_pin(rig.arena, block, &p), CUARENA_STALE);
+    expect_status(cuarena_block_resize_on(rig.arena, block, 1, A),
+                  CUARENA_STALE);
+    expect_status(cuarena_block_record_use(rig.arena, block, C), CUARENA_STALE);
+    expect_status(cuarena_destroy(&rig.arena), CUARENA_BUSY);
+    expect_clean(&rig);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A marker that cannot be recorded: the block lives, as it was. */
+START_TEST(a_free_that_fails_leaves_the_block)
+{
+    for (uint64_t in = 1; in < 3; in++) {
+        rig_t rig;
+        open_with(&rig, MARKER);
+        void *p = take_on(&rig, POOL, A);
+        use_on(&rig, p, POOL / 2, B, 1);
+        sim_write(&rig.sim, C, (char *)p + POOL / 2, POOL / 2, 1);
+        expect_ok(cuarena_record_use(rig.arena, p, C));
+        sim_fail(&rig.sim, SIM_MARK, in, CUARENA_DRIVER);
+        expect_status(cuarena_free_on(rig.arena, p, A), CUARENA_DRIVER);
+        expect_clean(&rig);
+        expect_u64(sim_markers(&rig.sim), 0);
+        uint64_t bytes = 0;
+        expect_ok(cuarena_size_of(rig.arena, p, &bytes, NULL));
+        expect_u64(bytes, POOL);
+        free_on(&rig, p, A);
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+/* ---- Resizing ---------------------------------------------------------- */
+
+/* What is given up in place is the stream's. */
+START_TEST(shrinking_in_place_gives_to_the_stream)
+{
+    rig_t rig;
+    open_with(&rig, MARKER);
+    void *p = take_on(&rig, POOL, A);
+    void *q = NULL;
+    sim_write(&rig.sim, A, p, POOL, 1);
+    expect_ok(cuarena_resize_on(rig.arena, p, POOL / 2, A, &q));
+    ck_assert_ptr_eq(p, q);
+    sim_calls(&rig.sim);
+    void *r = take_on(&rig, POOL / 2, B);
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
+    sim_write(&rig.sim, B, r, POOL / 2, 2);
+    sim_read(&rig.sim, A, p, POOL / 2, 0);
+    expect_clean(&rig);
+    free_on(&rig, p, A);
+    free_on(&rig, r, B);
+    rig_close(&rig);
+}
+END_TEST
+
+/* With users, it keeps what they may still work on. */
+START_TEST(shrinking_a_used_block_gives_nothing_yet)
+{
+    rig_t rig;
+    open_with(&rig, MARKER);
+    void *p = take_on(&rig, POOL, A);
+    void *q = NULL;
+    use_on(&rig, p, POOL, B, 1);
+    expect_ok(cuarena_resize_on(rig.arena, p, POOL / 2, A, &q));
+    ck_assert_ptr_eq(p, q);
+    uint64_t asked = 0;
+    uint64_t has = 0;
+    expect_ok(cuarena_size_of(rig.arena, p, &asked, &has));
+    expect_u64(asked, POOL / 2);
+    expect_u64(has, POOL);
+    free_on(&rig, p, A);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Into what the stream freed beside it, without a call. */
+START_TEST(growing_in_place_takes_from_own_lanes)
+{
+    rig_t rig;
+    open_with(&rig, MARKER);
+    void *p = take_on(&rig, POOL, A);
+    void *q = NULL;
+    sim_write(&rig.sim, A, p, POOL, 1);
+    expect_ok(cuarena_resize_on(rig.arena, p, POOL / 4, A, &q));
+    sim_calls(&rig.sim);
+    expect_ok(cuarena_resize_on(rig.arena, p, POOL, A, &q));
+    ck_assert_ptr_eq(p, q);
+    expect_no_calls(&rig);
+    free_on(&rig, p, A);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Contents move on the stream; users of the old place are waited for by it. */
+START_TEST(growing_elsewhere_moves_on_the_stream)
+{
+    for (int used = 0; used < 2; used++) {
+        rig_t rig;
+        open_with(&rig, MARKER);
+        cuarena_block_t row[4];
+        take_row_on(&rig, row, 4, A);
+        cuarena_block_t block = row[0];
+        void *p = NULL;
+        expect_ok(cuarena_block_pin_on(rig.arena, block, A, &p));
+        sim_write(&rig.sim, A, p, POOL / 4, 5);
+        expect_ok(cuarena_block_unpin_on(rig.arena, block, A));
+        if (used) {
+            sim_order(&rig.sim, C, A);
+            expect_ok(cuarena_block_pin_on(rig.arena, block, C, &p));
+            sim_write(&rig.sim, C, p, POOL / 4, 6);
+            expect_ok(cuarena_block_unpin_on(rig.arena, block, C));
+        }
+        expect_ok(cuarena_block_free_on(rig.arena, row[2], A));
+        expect_ok(cuarena_block_free_on(rig.arena, row[3], A));
+        expect_ok(cuarena_block_resize_on(rig.arena, block, POOL / 2, A));
+        expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+        expect_ok(cuarena_block_pin_on(rig.arena, block, A, &p));
+        sim_read(&rig.sim, A, p, POOL / 4, used ? 6 : 5);
+        expect_ok(cuarena_block_unpin_on(rig.arena, block, A));
+        void *old = take_on(&rig, POOL / 4, A); /* its old place */
+        sim_write(&rig.sim, A, old, POOL / 4, 7);
+        expect_clean(&rig);
+        free_on(&rig, old, A);
+        expect_ok(cuarena_block_free_on(rig.arena, block, A));
+        expect_ok(cuarena_block_free_on(rig.arena, row[1], A));
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+/* The copy is work of the arena's own: a compaction elsewhere waits for it,
+ * though the block is another stream's. */
+START_TEST(a_copy_is_a_use_by_its_stream)
+{
+    rig_t rig;
+    open_with(&rig, MARKER);
+    cuarena_block_t row[4];
+    take_row_on(&rig, row, 4, A);
+    void *p = NULL;
+    expect_ok(cuarena_block_pin_on(rig.arena, row[1], A, &p));
+    sim_write(&rig.sim, A, p, POOL / 4, 5);
+    expect_ok(cuarena_block_unpin(rig.arena, row[1]));
+    sim_sync(&rig.sim, A);
+    expect_ok(cuarena_block_free(rig.arena, row[2]));
+    expect_ok(cuarena_block_free(rig.arena, row[3]));
+    sim_order(&rig.sim, B, A);
+    expect_ok(cuarena_block_free(rig.arena, row[0]));
+    expect_ok(cuarena_block_resize_on(rig.arena, row[1], POOL / 4 + 256, B));
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.stream = C;
+    expect_ok(cuarena_compact(rig.arena, &options, NULL, NULL, NULL));
+    expect_ok(cuarena_block_pin_on(rig.arena, row[1], C, &p));
+    sim_read(&rig.sim, C, p, POOL / 4, 5);
+    sim_run_all(&rig.sim);
+    expect_ok(cuarena_block_unpin(rig.arena, row[1]));
+    expect_ok(cuarena_block_free_on(rig.arena, row[1], C));
+    rig_close(&rig);
+}
+END_TEST
+
+/* To no bytes: users are waited for by the stream, as for any old place. */
+START_TEST(a_used_block_may_become_empty)
+{
+    rig_t rig;
+    open_with(&rig, MARKER);
+    cuarena_block_t block = take_block_on(&rig, POOL, A);
+    void *p = NULL;
+    expect_ok(cuarena_block_pin_on(rig.arena, block, C, &p));
+    sim_write(&rig.sim, C, p, POOL, 6);
+    expect_ok(cuarena_block_unpin_on(rig.arena, block, C));
+    expect_ok(cuarena_block_resize_on(rig.arena, block, 0, A));
+    void *q = take_on(&rig, POOL, A);
+    sim_write(&rig.sim, A, q, POOL, 7);
+    expect_clean(&rig);
+    free_on(&rig, q, A);
+    expect_ok(cuarena_block_free_on(rig.arena, block, A));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_resize_that_fails_keeps_uses)
+{
+    rig_t rig;
+    open_with(&rig, MARKER);
+    cuarena_block_t row[4];
+    take_row_on(&rig, row, 4, A);
+    void *p = NULL;
+    expect_ok(cuarena_block_pin_on(rig.arena, row[0], C, &p));
+    sim_write(&rig.sim, C, p, POOL / 4, 6);
+    expect_ok(cuarena_block_unpin_on(rig.arena, row[0], C));
+    expect_ok(cuarena_block_free_on(rig.arena, row[2], A));
+    expect_ok(cuarena_block_free_on(rig.arena, row[3], A));
+    sim_fail(&rig.sim, SIM_RELOCATE, 1, CUARENA_DRIVER);
+    expect_status(cuarena_block_resize_on(rig.arena, row[0], POOL / 2, B),
+                  CUARENA_DRIVER);
+    expect_clean(&rig);
+    expect_ok(cuarena_block_free_on(rig.arena, row[0], A));
+    void *q = take_on(&rig, POOL / 4, A);
+    sim_write(&rig.sim, A, q, POOL / 4, 7);
+    expect_clean(&rig);
+    free_on(&rig, q, A);
+    expect_ok(cuarena_block_free_on(rig.arena, row[1], A));
+    rig_close(&rig);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("arena_streams_uses");
+    static const TTest *const *tests;
+    tests = TEST_LIST(
+        bytes_wait_for_every_user,
+        bytes_are_the_freeing_streams_when_users_are_done,
+        recording_again_changes_nothing, many_streams_may_use_one_block,
+        a_free_without_a_stream_asks_no_user, users_may_be_released,
+        users_may_be_default_streams_of_other_threads,
+        blocks_apart_have_users_too, a_block_that_waits_is_stale,
+        a_free_that_fails_leaves_the_block,
+        shrinking_in_place_gives_to_the_stream,
+        shrinking_a_used_block_gives_nothing_yet,
+        growing_in_place_takes_from_own_lanes,
+        growing_elsewhere_moves_on_the_stream, a_copy_is_a_use_by_its_stream,
+        a_used_block_may_become_empty, a_resize_that_fails_keeps_uses);
+    TCase *cases = tcase_create("late_and_eager");
+    for (int i = 0; tests[i] != NULL; i++)
+        tcase_add_loop_test(cases, tests[i], 0, 2);
+    suite_add_tcase(suite, cases);
+    return suite_main(suite);
+}

@@ -1,0 +1,867 @@
+/* See sim_streams.h. */
+#define _GNU_SOURCE
+#include "sim_streams.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define GRAIN UINT64_C(4096)
+#define RESERVE_MOST (UINT64_C(64) << 20)
+#define HOST 0u
+
+typedef enum item_kind {
+    ITEM_WRITE,
+    ITEM_READ,
+    ITEM_ZERO,
+    ITEM_COPY,
+    ITEM_MARK,
+    ITEM_WAIT
+} item_kind_t;
+
+#define READ_ZERO UINT64_MAX
+
+struct sim_item {
+    sim_item_t *next;
+    item_kind_t kind;
+    cuarena_relocation_t bytes; /* `to` is what is written or read */
+    uint64_t seed;
+    sim_marker_t *marker;
+    uint64_t version;
+};
+
+/* ---- Faults ------------------------------------------------------------ */
+
+static void fault(sim_t *sim, const char *what, uint64_t a, uint64_t b)
+{
+    if (sim->faults++ == 0)
+        snprintf(sim->fault, sizeof sim->fault, "%s (%#llx, %#llx)", what,
+                 (unsigned long long)a, (unsigned long long)b);
+}
+
+static bool fails_now(sim_t *sim, sim_op_t op)
+{
+    if (sim->fail_in == 0 || (sim->fail_op >= 0 && sim->fail_op != (int)op))
+        return false;
+    if (sim->fail_in > 1) {
+        sim->fail_in--;
+        return false;
+    }
+    if (sim->fail_often > 1)
+        sim->fail_often--;
+    else
+        sim->fail_in = 0;
+    return true;
+}
+
+void sim_fail(sim_t *sim, int32_t op, uint64_t in, cuarena_status_t status)
+{
+    sim->fail_op = op;
+    sim->fail_in = in;
+    sim->fail_often = 1;
+    sim->fail_with = status;
+    sim->fail_done = 0;
+}
+
+/* The lock is held from here to leave(). */
+static cuarena_status_t enter(sim_t *sim, sim_op_t op)
+{
+    if (sim->hook != NULL)
+        sim->hook(sim, op);
+    pthread_mutex_lock(&sim->lock);
+    sim->counts[op]++;
+    bool may = op != SIM_GIVE_BACK && op != SIM_SHRINK && op != SIM_UNMARK;
+    return may && fails_now(sim, op) ? sim->fail_with : CUARENA_OK;
+}
+
+static cuarena_status_t leave(sim_t *sim, cuarena_status_t status)
+{
+    pthread_mutex_unlock(&sim->lock);
+    return status;
+}
+
+uint64_t sim_calls(sim_t *sim)
+{
+    uint64_t calls = 0;
+    pthread_mutex_lock(&sim->lock);
+    for (int op = 0; op < SIM_OPS; op++) {
+        calls += sim->counts[op];
+        sim->counts[op] = 0;
+    }
+    pthread_mutex_unlock(&sim->lock);
+    return calls;
+}
+
+/* ---- Clocks ------------------------------------------------------------ */
+
+static void join(sim_clock_t *into, const sim_clock_t *from)
+{
+    for (uint32_t i = 0; i < SIM_STREAMS; i++)
+        if (from->at[i] > into->at[i])
+            into->at[i] = from->at[i];
+}
+
+static sim_clock_t *host_clock(sim_t *sim)
+{
+    return &sim->streams[HOST]->clock;
+}
+
+/* Work is queued by the host: it comes behind what the host knows. */
+static void tick(sim_t *sim, uint32_t stream)
+{
+    sim_clock_t *clock = &sim->streams[stream]->clock;
+    if (stream != HOST)
+        join(clock, host_clock(sim));
+    clock->at[stream]++;
+}
+
+static sim_segment_t *segment_of(sim_t *sim, uint64_t address)
+{
+    for (uint32_t i = 0; i < SIM_SEGMENTS; i++) {
+        sim_segment_t *s = &sim->segments[i];
+        if (s->address != 0 && s->address <= address &&
+            address < s->address + s->bytes)
+            return s;
+    }
+    return NULL;
+}
+
+static void race(sim_t *sim, const char *what, uint64_t address, uint32_t a,
+                 uint32_t b)
+{
+    sim->races++;
+    fault(sim, what, address, (uint64_t)a << 16 | b);
+}
+
+static void note_read(sim_t *sim, sim_touch_t *touch, uint32_t stream,
+                      uint32_t at)
+{
+    uint32_t i = 0;
+    while (i < touch->read_count && touch->reads[i].reader != stream)
+        i++;
+    if (i == SIM_READERS) {
+        fault(sim, "more readers of a granule than are kept", stream, 0);
+        return;
+    }
+    touch->reads[i].reader = stream;
+    touch->reads[i].at = at;
+    if (i == touch->read_count)
+        touch->read_count++;
+}
+
+static void touch_one(sim_t *sim, sim_touch_t *touch, uint64_t address,
+                      uint32_t stream, bool writes)
+{
+    const sim_clock_t *clock = &sim->streams[stream]->clock;
+    if (touch->written > clock->at[touch->writer])
+        race(sim, writes ? "unordered writes" : "a read unordered with a write",
+             address, touch->writer, stream);
+    for (uint32_t i = 0; writes && i < touch->read_count; i++)
+        if (touch->reads[i].at > clock->at[touch->reads[i].reader])
+            race(sim, "a write unordered with a read", address,
+                 touch->reads[i].reader, stream);
+    if (!writes) {
+        note_read(sim, touch, stream, clock->at[stream]);
+        return;
+    }
+    touch->writer = stream;
+    touch->written = clock->at[stream];
+    touch->read_count = 0;
+}
+
+static void touch(sim_t *sim, uint32_t stream, const void *at, uint64_t bytes,
+                  bool writes)
+{
+    uint64_t begin = (uint64_t)(uintptr_t)at;
+    for (uint64_t a = begin; a < begin + bytes; a += SIM_GRANULE) {
+        sim_segment_t *s = segment_of(sim, a);
+        if (s == NULL) {
+            fault(sim, "an access outside of all segments", a, stream);
+            return;
+        }
+        touch_one(sim, &s->touches[(a - s->address) / SIM_GRANULE], a, stream,
+                  writes);
+    }
+}
+
+/* ---- Contents ---------------------------------------------------------- */
+
+static uint8_t pattern(uint64_t seed, uint64_t i)
+{
+    return (uint8_t)((seed * 0x9e3779b97f4a7c15u + (i / 64) * 31) >> 17);
+}
+
+static void fill_pattern(void *at, uint64_t bytes, uint64_t seed)
+{
+    for (uint64_t i = 0; i < bytes; i += 64)
+        memset((uint8_t *)at + i, pattern(seed, i), 64);
+}
+
+static void check_pattern(sim_t *sim, const void *at, uint64_t bytes,
+                          uint64_t seed)
+{
+    for (uint64_t i = 0; i < bytes && seed != 0; i += 64) {
+        uint8_t want = seed == READ_ZERO ? 0 : pattern(seed, i);
+        uint8_t got = ((const uint8_t *)at)[i];
+        if (got == want)
+            continue;
+        fault(sim, "a read found other contents", (uint64_t)(uintptr_t)at + i,
+              (uint64_t)want << 8 | got);
+        return;
+    }
+}
+
+/* ---- Streams ----------------------------------------------------------- */
+
+static uint32_t number_of(sim_t *sim, cuarena_stream_t handle)
+{
+    if (handle == NULL)
+        handle = CUARENA_STREAM_LEGACY;
+    for (uint32_t i = 1; i < sim->stream_count; i++) {
+        const sim_stream_t *s = sim->streams[i];
+        bool mine = !s->per_thread || pthread_equal(s->thread, pthread_self());
+        if (s->alive && s->handle == handle && mine)
+            return i;
+    }
+    return 0;
+}
+
+static uint32_t make(sim_t *sim, cuarena_stream_t handle)
+{
+    if (sim->stream_count == SIM_STREAMS)
+        abort();
+    sim_stream_t *s = calloc(1, sizeof *s);
+    s->handle = handle;
+    s->alive = true;
+    s->last = &s->first;
+    if (handle == CUARENA_STREAM_PER_THREAD) {
+        s->per_thread = true;
+        s->thread = pthread_self();
+    }
+    sim->streams[sim->stream_count] = s;
+    return sim->stream_count++;
+}
+
+/* 0, and a fault, for a handle that must not be used. */
+static uint32_t use_handle(sim_t *sim, cuarena_stream_t handle,
+                           const char *what)
+{
+    uint32_t number = number_of(sim, handle);
+    if (number == 0 && handle == CUARENA_STREAM_PER_THREAD)
+        number = make(sim, handle);
+    if (number == 0)
+        fault(sim, what, (uint64_t)(uintptr_t)handle, 0);
+    return number;
+}
+
+void sim_stream_make(sim_t *sim, cuarena_stream_t handle)
+{
+    pthread_mutex_lock(&sim->lock);
+    if (number_of(sim, handle) != 0)
+        abort();
+    make(sim, handle);
+    pthread_mutex_unlock(&sim->lock);
+}
+
+void sim_stream_kill(sim_t *sim, cuarena_stream_t handle)
+{
+    pthread_mutex_lock(&sim->lock);
+    sim->streams[number_of(sim, handle)]->alive = false;
+    pthread_mutex_unlock(&sim->lock);
+}
+
+sim_stream_t *sim_stream_of(sim_t *sim, cuarena_stream_t handle)
+{
+    pthread_mutex_lock(&sim->lock);
+    uint32_t number = use_handle(sim, handle, "a test's use of a dead handle");
+    pthread_mutex_unlock(&sim->lock);
+    return sim->streams[number];
+}
+
+static sim_item_t *queue(sim_t *sim, uint32_t stream, item_kind_t kind)
+{
+    sim_stream_t *s = sim->streams[stream];
+    sim_item_t *item = calloc(1, sizeof *item);
+    item->kind = kind;
+    *s->last = item;
+    s->last = &item->next;
+    return item;
+}
+
+static void queue_bytes(sim_t *sim, uint32_t stream, item_kind_t kind,
+                        cuarena_relocation_t bytes, uint64_t seed)
+{
+    tick(sim, stream);
+    if (kind == ITEM_COPY)
+        touch(sim, stream, bytes.from, bytes.bytes, false);
+    touch(sim, stream, bytes.to, bytes.bytes, kind != ITEM_READ);
+    sim_item_t *item = queue(sim, stream, kind);
+    item->bytes = bytes;
+    item->seed = seed;
+}
+
+/* ---- Running ----------------------------------------------------------- */
+
+static void do_bytes(sim_t *sim, item_kind_t kind,
+                     const cuarena_relocation_t *bytes, uint64_t seed)
+{
+    if (segment_of(sim, (uint64_t)(uintptr_t)bytes->to) == NULL ||
+        (bytes->from != NULL &&
+         segment_of(sim, (uint64_t)(uintptr_t)bytes->from) == NULL)) {
+        fault(sim, "work ran on bytes that were given back",
+              (uint64_t)(uintptr_t)bytes->to, kind);
+        return;
+    }
+    if (kind == ITEM_WRITE)
+        fill_pattern(bytes->to, bytes->bytes, seed);
+    else if (kind == ITEM_READ)
+        check_pattern(sim, bytes->to, bytes->bytes, seed);
+    else if (kind == ITEM_ZERO)
+        memset(bytes->to, 0, bytes->bytes);
+    else
+        memmove(bytes->to, bytes->from, bytes->bytes);
+}
+
+static bool is_complete(const sim_marker_t *marker, uint64_t version)
+{
+    return marker->done >= version;
+}
+
+static bool is_ready(const sim_stream_t *s)
+{
+    const sim_item_t *item = s->first;
+    return item != NULL && (item->kind != ITEM_WAIT ||
+                            is_complete(item->marker, item->version));
+}
+
+static void run_first(sim_t *sim, sim_stream_t *s)
+{
+    sim_item_t *item = s->first;
+    s->first = item->next;
+    if (s->first == NULL)
+        s->last = &s->first;
+    if (item->kind < ITEM_MARK) {
+        do_bytes(sim, item->kind, &item->bytes, item->seed);
+    } else if (item->kind == ITEM_MARK) {
+        if (item->marker->left > 0)
+            item->marker->left--;
+        if (item->marker->left == 0 && item->version > item->marker->done)
+            item->marker->done = item->version;
+    }
+    free(item);
+}
+
+static bool run_any(sim_t *sim)
+{
+    uint32_t from = (uint32_t)random_below(&sim->random, sim->stream_count);
+    for (uint32_t i = 0; i < sim->stream_count; i++) {
+        sim_stream_t *s = sim->streams[(from + i) % sim->stream_count];
+        if (!is_ready(s))
+            continue;
+        run_first(sim, s);
+        return true;
+    }
+    return false;
+}
+
+static uint64_t count_pending(const sim_t *sim)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < sim->stream_count; i++)
+        for (const sim_item_t *it = sim->streams[i]->first; it; it = it->next)
+            count++;
+    return count;
+}
+
+uint64_t sim_run(sim_t *sim, uint64_t items)
+{
+    uint64_t done = 0;
+    pthread_mutex_lock(&sim->lock);
+    while (done < items && run_any(sim))
+        done++;
+    pthread_mutex_unlock(&sim->lock);
+    return done;
+}
+
+uint64_t sim_run_all(sim_t *sim)
+{
+    uint64_t done = sim_run(sim, UINT64_MAX);
+    if (sim_pending(sim) != 0)
+        fault(sim, "streams wait for each other for ever", 0, 0);
+    return done;
+}
+
+void sim_sync_all(sim_t *sim)
+{
+    sim_run_all(sim);
+    pthread_mutex_lock(&sim->lock);
+    for (uint32_t i = 1; i < sim->stream_count; i++)
+        join(host_clock(sim), &sim->streams[i]->clock);
+    pthread_mutex_unlock(&sim->lock);
+}
+
+uint64_t sim_run_stream(sim_t *sim, cuarena_stream_t stream)
+{
+    uint64_t done = 0;
+    pthread_mutex_lock(&sim->lock);
+    sim_stream_t *s = sim->streams[number_of(sim, stream)];
+    for (; is_ready(s); done++)
+        run_first(sim, s);
+    pthread_mutex_unlock(&sim->lock);
+    return done;
+}
+
+uint64_t sim_pending(sim_t *sim)
+{
+    pthread_mutex_lock(&sim->lock);
+    uint64_t count = count_pending(sim);
+    pthread_mutex_unlock(&sim->lock);
+    return count;
+}
+
+uint64_t sim_markers(sim_t *sim)
+{
+    uint64_t count = 0;
+    pthread_mutex_lock(&sim->lock);
+    for (const sim_marker_t *m = sim->markers; m != NULL; m = m->next)
+        count += m->alive;
+    pthread_mutex_unlock(&sim->lock);
+    return count;
+}
+
+/* ---- Work of the test -------------------------------------------------- */
+
+static void launch(sim_t *sim, cuarena_stream_t stream, item_kind_t kind,
+                   const void *at, uint64_t bytes, uint64_t seed)
+{
+    pthread_mutex_lock(&sim->lock);
+    uint32_t number = use_handle(sim, stream, "a kernel on a dead handle");
+    cuarena_relocation_t r = {0, NULL, (void *)(uintptr_t)at, bytes};
+    if (number != 0)
+        queue_bytes(sim, number, kind, r, seed);
+    pthread_mutex_unlock(&sim->lock);
+}
+
+void sim_write(sim_t *sim, cuarena_stream_t stream, void *at, uint64_t bytes,
+               uint64_t seed)
+{
+    launch(sim, stream, ITEM_WRITE, at, bytes, seed);
+}
+
+void sim_read(sim_t *sim, cuarena_stream_t stream, const void *at,
+              uint64_t bytes, uint64_t seed)
+{
+    launch(sim, stream, ITEM_READ, at, bytes, seed);
+}
+
+void sim_read_zero(sim_t *sim, cuarena_stream_t stream, const void *at,
+                   uint64_t bytes)
+{
+    launch(sim, stream, ITEM_READ, at, bytes, READ_ZERO);
+}
+
+static void act_now(sim_t *sim, item_kind_t kind, cuarena_relocation_t bytes,
+                    uint64_t seed)
+{
+    tick(sim, HOST);
+    if (kind == ITEM_COPY)
+        touch(sim, HOST, bytes.from, bytes.bytes, false);
+    touch(sim, HOST, bytes.to, bytes.bytes, kind != ITEM_READ);
+    do_bytes(sim, kind, &bytes, seed);
+}
+
+void sim_host_write(sim_t *sim, void *at, uint64_t bytes, uint64_t seed)
+{
+    pthread_mutex_lock(&sim->lock);
+    act_now(sim, ITEM_WRITE, (cuarena_relocation_t){0, NULL, at, bytes}, seed);
+    pthread_mutex_unlock(&sim->lock);
+}
+
+void sim_host_read(sim_t *sim, const void *at, uint64_t bytes, uint64_t seed)
+{
+    pthread_mutex_lock(&sim->lock);
+    act_now(sim, ITEM_READ,
+            (cuarena_relocation_t){0, NULL, (void *)(uintptr_t)at, bytes},
+            seed);
+    pthread_mutex_unlock(&sim->lock);
+}
+
+static sim_marker_t *make_marker(sim_t *sim)
+{
+    sim_marker_t *marker = calloc(1, sizeof *marker);
+    marker->next = sim->markers;
+    marker->alive = true;
+    sim->markers = marker;
+    return marker;
+}
+
+static void record(sim_t *sim, sim_marker_t *marker, uint32_t stream)
+{
+    tick(sim, stream);
+    marker->clock = sim->streams[stream]->clock;
+    sim_item_t *item = queue(sim, stream, ITEM_MARK);
+    item->marker = marker;
+    item->version = ++marker->version;
+}
+
+static void record_all(sim_t *sim, sim_marker_t *marker)
+{
+    marker->clock = *host_clock(sim);
+    marker->version++;
+    for (uint32_t i = 1; i < sim->stream_count; i++) {
+        sim_stream_t *s = sim->streams[i];
+        join(&marker->clock, &s->clock);
+        if (s->first == NULL)
+            continue;
+        sim_item_t *item = queue(sim, i, ITEM_MARK);
+        item->marker = marker;
+        item->version = marker->version;
+        marker->left++;
+    }
+    if (marker->left == 0)
+        marker->done = marker->version;
+}
+
+static void wait_on(sim_t *sim, sim_marker_t *marker, uint32_t stream)
+{
+    tick(sim, stream);
+    join(&sim->streams[stream]->clock, &marker->clock);
+    sim_item_t *item = queue(sim, stream, ITEM_WAIT);
+    item->marker = marker;
+    item->version = marker->version;
+}
+
+/* Runs what it takes. */
+static void wait_here(sim_t *sim, sim_marker_t *marker)
+{
+    uint64_t version = marker->version;
+    while (!is_complete(marker, version))
+        if (!run_any(sim)) {
+            fault(sim, "the host waits for ever", 0, 0);
+            return;
+        }
+    join(host_clock(sim), &marker->clock);
+}
+
+void sim_order(sim_t *sim, cuarena_stream_t waiter, cuarena_stream_t of)
+{
+    pthread_mutex_lock(&sim->lock);
+    uint32_t a = use_handle(sim, waiter, "a test's wait on a dead handle");
+    uint32_t b = use_handle(sim, of, "a test's wait for a dead handle");
+    sim_marker_t *marker = make_marker(sim);
+    marker->alive = false; /* the test's own is no leak */
+    record(sim, marker, b);
+    wait_on(sim, marker, a);
+    pthread_mutex_unlock(&sim->lock);
+}
+
+void sim_sync(sim_t *sim, cuarena_stream_t of)
+{
+    pthread_mutex_lock(&sim->lock);
+    uint32_t number = use_handle(sim, of, "a test's wait for a dead handle");
+    sim_marker_t *marker = make_marker(sim);
+    marker->alive = false;
+    record(sim, marker, number);
+    wait_here(sim, marker);
+    pthread_mutex_unlock(&sim->lock);
+}
+
+/* ---- The table: bytes -------------------------------------------------- */
+
+static sim_segment_t *free_segment(sim_t *sim)
+{
+    for (uint32_t i = 0; i < SIM_SEGMENTS; i++)
+        if (sim->segments[i].address == 0)
+            return &sim->segments[i];
+    return NULL;
+}
+
+static bool take(sim_t *sim, uint64_t bytes)
+{
+    if (sim->most_bytes != 0 && bytes > sim->most_bytes - sim->given)
+        return false;
+    sim->given += bytes;
+    return true;
+}
+
+static cuarena_status_t do_get(sim_t *sim, uint64_t bytes, uint64_t reserve,
+                               cuarena_memory_segment_t *out)
+{
+    sim_segment_t *s = free_segment(sim);
+    if (reserve > RESERVE_MOST)
+        reserve = bytes > RESERVE_MOST ? bytes : RESERVE_MOST;
+    if (s == NULL || !take(sim, bytes))
+        return CUARENA_OUT_OF_MEMORY;
+    void *at = mmap(NULL, reserve, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED)
+        return CUARENA_OUT_OF_MEMORY;
+    s->address = (uint64_t)(uintptr_t)at;
+    s->bytes = bytes;
+    s->reserved = reserve;
+    s->touches = calloc(reserve / SIM_GRANULE, sizeof *s->touches);
+    *out = (cuarena_memory_segment_t){s->address, bytes, reserve, s};
+    return CUARENA_OK;
+}
+
+static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve,
+                            cuarena_memory_segment_t *out)
+{
+    cuarena_status_t status = enter(user, SIM_GET);
+    if (status == CUARENA_OK)
+        status = do_get(user, bytes, reserve, out);
+    return leave(user, status);
+}
+
+/* Nothing that was queued may touch what goes, as far as the host knows. */
+static void check_idle(sim_t *sim, sim_segment_t *s, uint64_t from)
+{
+    tick(sim, HOST);
+    touch(sim, HOST, (void *)(uintptr_t)(s->address + from), s->bytes - from,
+          true);
+    memset(s->touches + from / SIM_GRANULE, 0,
+           (s->bytes - from) / SIM_GRANULE * sizeof *s->touches);
+}
+
+static void give_back(void *user, cuarena_memory_segment_t *segment)
+{
+    sim_t *sim = user;
+    enter(sim, SIM_GIVE_BACK);
+    sim_segment_t *s = segment->cookie;
+    check_idle(sim, s, 0);
+    sim->given -= s->bytes;
+    munmap((void *)(uintptr_t)s->address, s->reserved);
+    free(s->touches);
+    *s = (sim_segment_t){0};
+    leave(sim, CUARENA_OK);
+}
+
+static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
+                             uint64_t new_bytes)
+{
+    sim_t *sim = user;
+    cuarena_status_t status = enter(sim, SIM_GROW);
+    sim_segment_t *s = segment->cookie;
+    if (status == CUARENA_OK && !take(sim, new_bytes - s->bytes))
+        status = CUARENA_OUT_OF_MEMORY;
+    if (status == CUARENA_OK) {
+        s->bytes = new_bytes;
+        segment->bytes = new_bytes;
+    }
+    return leave(sim, status);
+}
+
+static void shrink(void *user, cuarena_memory_segment_t *segment,
+                   uint64_t new_bytes)
+{
+    sim_t *sim = user;
+    enter(sim, SIM_SHRINK);
+    sim_segment_t *s = segment->cookie;
+    check_idle(sim, s, new_bytes);
+    sim->given -= s->bytes - new_bytes;
+    s->bytes = new_bytes;
+    segment->bytes = new_bytes;
+    leave(sim, CUARENA_OK);
+}
+
+/* ---- The table: work --------------------------------------------------- */
+
+static void work(sim_t *sim, cuarena_stream_t stream, item_kind_t kind,
+                 cuarena_relocation_t bytes)
+{
+    if (stream == CUARENA_NO_STREAM) {
+        act_now(sim, kind, bytes, 0);
+        return;
+    }
+    uint32_t number = use_handle(sim, stream, "work on a dead handle");
+    if (number != 0)
+        queue_bytes(sim, number, kind, bytes, 0);
+}
+
+static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list,
+                                 size_t count, cuarena_stream_t stream,
+                                 size_t *done_out)
+{
+    sim_t *sim = user;
+    cuarena_status_t status = enter(sim, SIM_RELOCATE);
+    size_t done = status == CUARENA_OK ? count : sim->fail_done;
+    for (size_t i = 0; i < done && i < count; i++)
+        work(sim, stream, ITEM_COPY, list[i]);
+    *done_out = done;
+    return leave(sim, status);
+}
+
+static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
+                                   cuarena_stream_t stream)
+{
+    sim_t *sim = user;
+    cuarena_status_t status = enter(sim, SIM_ZERO);
+    cuarena_relocation_t r = {0, NULL, address, bytes};
+    if (status == CUARENA_OK)
+        work(sim, stream, ITEM_ZERO, r);
+    return leave(sim, status);
+}
+
+/* ---- The table: streams ------------------------------------------------ */
+
+static cuarena_status_t identify(void *user, cuarena_stream_t stream,
+                                 cuarena_stream_info_t *info)
+{
+    sim_t *sim = user;
+    cuarena_status_t status = enter(sim, SIM_IDENTIFY);
+    uint32_t number =
+        status == CUARENA_OK ? use_handle(sim, stream, "identify: dead") : 0;
+    if (number == 0)
+        return leave(sim, status);
+    const sim_stream_t *s = sim->streams[number];
+    *info = (cuarena_stream_info_t){.id = number,
+                                    .device = 0,
+                                    .per_thread = s->per_thread,
+                                    .capturing = s->capturing};
+    return leave(sim, s->foreign ? CUARENA_BAD_ARGUMENT : CUARENA_OK);
+}
+
+static sim_marker_t *use_marker(sim_t *sim, void *handle)
+{
+    sim_marker_t *marker = handle;
+    if (marker == NULL || !marker->alive) {
+        fault(sim, "a marker that was ended", (uint64_t)(uintptr_t)marker, 0);
+        return NULL;
+    }
+    return marker;
+}
+
+static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **out)
+{
+    sim_t *sim = user;
+    bool all = stream == CUARENA_NO_STREAM;
+    cuarena_status_t status = enter(sim, all ? SIM_MARK_ALL : SIM_MARK);
+    uint32_t number = 0;
+    if (status == CUARENA_OK && !all)
+        number = use_handle(sim, stream, "mark: a dead handle");
+    if (status != CUARENA_OK || (!all && number == 0))
+        return leave(sim, status == CUARENA_OK ? CUARENA_DRIVER : status);
+    sim_marker_t *marker =
+        *out == NULL ? make_marker(sim) : use_marker(sim, *out);
+    if (marker != NULL && all)
+        record_all(sim, marker);
+    else if (marker != NULL)
+        record(sim, marker, number);
+    *out = marker;
+    return leave(sim, CUARENA_OK);
+}
+
+static cuarena_status_t query(void *user, void *handle)
+{
+    sim_t *sim = user;
+    cuarena_status_t status = enter(sim, SIM_QUERY);
+    sim_marker_t *marker = use_marker(sim, handle);
+    if (status != CUARENA_OK || marker == NULL)
+        return leave(sim, status);
+    bool complete = is_complete(marker, marker->version);
+    if (complete)
+        join(host_clock(sim), &marker->clock);
+    return leave(sim, complete || sim->lie ? CUARENA_OK : CUARENA_BUSY);
+}
+
+static bool drops(uint64_t *in)
+{
+    return *in != 0 && --*in == 0;
+}
+
+static cuarena_status_t wait(void *user, void *handle, cuarena_stream_t stream,
+                             int32_t host)
+{
+    sim_t *sim = user;
+    cuarena_status_t status = enter(sim, host ? SIM_WAIT_HOST : SIM_WAIT);
+    sim_marker_t *marker = use_marker(sim, handle);
+    if ((stream == CUARENA_NO_STREAM) != (host == 1))
+        fault(sim, "wait: host and stream contradict", (uint64_t)host, 0);
+    if (status != CUARENA_OK || marker == NULL)
+        return leave(sim, status);
+    bool drop = drops(&sim->drop_wait);
+    drop = (!host && drops(&sim->drop_order)) || drop;
+    if (drop)
+        return leave(sim, CUARENA_OK);
+    if (host) {
+        wait_here(sim, marker);
+        return leave(sim, CUARENA_OK);
+    }
+    uint32_t number = use_handle(sim, stream, "wait: a dead handle");
+    if (number != 0)
+        wait_on(sim, marker, number);
+    return leave(sim, CUARENA_OK);
+}
+
+static void unmark(void *user, void *handle)
+{
+    sim_t *sim = user;
+    enter(sim, SIM_UNMARK);
+    sim_marker_t *marker = use_marker(sim, handle);
+    if (marker != NULL)
+        marker->alive = false;
+    leave(sim, CUARENA_OK);
+}
+
+/* ---- Life -------------------------------------------------------------- */
+
+static void fill_table(cuarena_memory_ops_t *ops, bool host_readable)
+{
+    cuarena_memory_ops_init(ops);
+    ops->name = "sim";
+    ops->properties = CUARENA_MEMORY_TOUCHES | CUARENA_MEMORY_COMES_ZEROED |
+                      (host_readable ? CUARENA_MEMORY_HOST_READABLE : 0);
+    ops->grain_bytes = GRAIN;
+    ops->alignment = GRAIN;
+    ops->get = get;
+    ops->give_back = give_back;
+    ops->grow = grow;
+    ops->shrink = shrink;
+    ops->relocate = relocate;
+    ops->zero_bytes = zero_bytes;
+    ops->identify = identify;
+    ops->mark = mark;
+    ops->query = query;
+    ops->wait = wait;
+    ops->unmark = unmark;
+}
+
+void sim_open(sim_t *sim, uint64_t seed, bool host_readable)
+{
+    memset(sim, 0, sizeof *sim);
+    pthread_mutex_init(&sim->lock, NULL);
+    sim->random.state = seed;
+    fill_table(&sim->ops, host_readable);
+    make(sim, CUARENA_NO_STREAM);      /* the host */
+    sim->streams[HOST]->alive = false; /* nobody names it */
+    make(sim, CUARENA_STREAM_LEGACY);
+}
+
+static void free_markers(sim_t *sim)
+{
+    for (sim_marker_t *m = sim->markers, *next; m != NULL; m = next) {
+        next = m->next;
+        if (m->alive)
+            fault(sim, "a marker was never ended", (uint64_t)(uintptr_t)m, 0);
+        free(m);
+    }
+}
+
+void sim_close(sim_t *sim)
+{
+    for (uint32_t i = 0; i < sim->stream_count; i++) {
+        while (sim->streams[i]->first != NULL) {
+            sim_item_t *item = sim->streams[i]->first;
+            sim->streams[i]->first = item->next;
+            free(item);
+        }
+        free(sim->streams[i]);
+    }
+    for (uint32_t i = 0; i < SIM_SEGMENTS; i++)
+        if (sim->segments[i].address != 0)
+            fault(sim, "a segment was never given back",
+                  sim->segments[i].address, 0);
+    free_markers(sim);
+    pthread_mutex_destroy(&sim->lock);
+}
