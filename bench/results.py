@@ -73,3 +73,12 @@ def size_of(count):
             break
         count //= 1024
     return f"{count} {unit}"
+
+
+def number(value):
+    """Three digits, as long as that is sensible."""
+    if value >= 100:
+        return f"{value:.0f}"
+    if value >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if value >= 1 else f"{value:.3f}"
