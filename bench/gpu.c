@@ -100,13 +100,17 @@ static void read_line(const char *path, const char *begin, char *text, int size)
     text[strcspn(text, "\n")] = '\0';
 }
 
+/* The command, with no word of where files lie, and not where records go. */
 static void join(char *text, size_t size, int argc, char **argv)
 {
     size_t length = 0;
     for (int i = 0; i < argc && length < size; i++) {
-        const char *word = i == 0 && strrchr(argv[0], '/') != NULL
-                               ? strrchr(argv[0], '/') + 1
-                               : argv[i];
+        const char *word = strrchr(argv[i], '/');
+        if (strcmp(argv[i], "--json") == 0) {
+            i++;
+            continue;
+        }
+        word = word != NULL ? word + 1 : argv[i];
         int more = snprintf(text + length, size - length, "%s%s",
                             i == 0 ? "" : " ", word);
         length += more < 0 ? size : (size_t)more;
