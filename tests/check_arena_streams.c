@@ -651,29 +651,30 @@ END_TEST
 
 START_TEST(memories_without_streams_say_so)
 {
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    config.memory = CUARENA_MEMORY_NONE;
-    config.pool = (cuarena_amount_t){.value = POOL};
-    cuarena_t *arena = NULL;
-    expect_ok(cuarena_create(&config, &arena));
-    void *p = NULL;
+    rig_t rig;
+    rig_prepare(&rig, POOL, false);
+    rig.sim.ops.identify = NULL;
+    rig.sim.ops.mark = NULL;
+    rig.sim.ops.query = NULL;
+    rig.sim.ops.wait = NULL;
+    rig.sim.ops.unmark = NULL;
+    rig_create(&rig);
+    void *p = take_plain(&rig, 256);
     void *q = NULL;
-    expect_ok(cuarena_alloc(arena, 256, &p));
-    expect_status(cuarena_alloc_on(arena, 256, A, NULL, &q),
+    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &q),
                   CUARENA_UNSUPPORTED);
     ck_assert_ptr_null(q);
-    expect_status(cuarena_free_on(arena, p, A), CUARENA_UNSUPPORTED);
-    expect_status(cuarena_record_use(arena, p, A), CUARENA_UNSUPPORTED);
-    expect_ok(cuarena_release_stream(arena, A)); /* is not known */
-    expect_ok(cuarena_settle(arena, 1, NULL));
+    expect_status(cuarena_free_on(rig.arena, p, A), CUARENA_UNSUPPORTED);
+    expect_status(cuarena_record_use(rig.arena, p, A), CUARENA_UNSUPPORTED);
+    expect_ok(cuarena_release_stream(rig.arena, A)); /* is not known */
+    expect_ok(cuarena_settle(rig.arena, 1, NULL));
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
-    expect_status(cuarena_stream_stats(arena, A, &stats), CUARENA_STALE);
-    expect_ok(cuarena_alloc_on(arena, 256, CUARENA_NO_STREAM, NULL, &q));
-    expect_ok(cuarena_free_on(arena, q, CUARENA_NO_STREAM));
-    expect_ok(cuarena_free(arena, p));
-    expect_ok(cuarena_destroy(&arena));
+    expect_status(cuarena_stream_stats(rig.arena, A, &stats), CUARENA_STALE);
+    expect_ok(cuarena_alloc_on(rig.arena, 256, CUARENA_NO_STREAM, NULL, &q));
+    expect_ok(cuarena_free_on(rig.arena, q, CUARENA_NO_STREAM));
+    free_plain(&rig, p);
+    rig_close(&rig);
 }
 END_TEST
 

@@ -1,10 +1,6 @@
 /* The block calls: ids that survive moves. The short paths are as those of the
  * pointers. */
-#include "api/call.h"
-#include "heap/hot.h"
-
-#define SHORT_PATH_MOST (CUARENA_HEAP_MAX_SEGMENT / 2)
-#define BLOCK_NATURE CUAI_NATURE(0, CUAI_BLOCK, 0)
+#include "api/short.h"
 
 /* ---- Allocation and free ----------------------------------------------- */
 
@@ -43,14 +39,18 @@ cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes,
                                      cuarena_block_t *block_out)
 {
     if (CUAI_UNLIKELY(arena == NULL || block_out == NULL ||
-                      bytes - 1 >= SHORT_PATH_MOST))
+                      bytes - 1 >= CUAI_SHORT_MOST))
         return alloc_long(arena, bytes, block_out);
     uint64_t mask = arena->granule_mask;
     cuai_slot_t slot = 0;
     cuai_lock(&arena->lock);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    if (CUAI_LIKELY(cuai_short_path(arena)))
-        slot = cuai_hot_take(heap, (bytes + mask) & ~mask, bytes, BLOCK_NATURE);
+    if (CUAI_LIKELY(cuai_short_serves(arena)))
+        slot = cuai_hot_take(heap, (bytes + mask) & ~mask, bytes,
+                             CUAI_BLOCK_NATURE);
+    if (CUAI_UNLIKELY(slot == 0 && cuai_short_serves(arena)))
+        slot =
+            cuai_short_take(arena, CUAI_DYNAMIC, 0, bytes, CUAI_BLOCK_NATURE);
     if (CUAI_LIKELY(slot != 0)) {
         *block_out = cuai_id(heap, slot);
         if (CUAI_UNLIKELY(arena->slow != 0))
@@ -95,15 +95,22 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
         return cuai_block_free(arena, block, CUARENA_NO_STREAM);
     cuai_lock(&arena->lock);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    if (CUAI_LIKELY(cuai_short_path(arena) && heap->plain)) {
+    if (CUAI_LIKELY(cuai_short_path(arena))) {
         cuai_slot_t slot = cuai_slot_of(heap, block);
         const cuai_record_t *r = cuai_record(heap, slot);
-        if (CUAI_LIKELY(cuai_has_nature(r, BLOCK_NATURE) &&
+        if (CUAI_LIKELY(cuai_has_nature(r, CUAI_BLOCK_NATURE) &&
                         cuai_tag_of(r) == 0)) {
-            cuai_hot_give(
-                heap, cuai_table_link(&heap->table, heap->records, r->offset));
+            cuai_slot_t *link =
+                cuai_table_link(&heap->table, heap->records, r->offset);
+            bool done = heap->plain;
+            if (CUAI_LIKELY(done))
+                cuai_hot_give(heap, link);
+            else
+                done = cuai_short_give(arena, CUAI_DYNAMIC, link, 0);
             cuai_unlock(&arena->lock);
-            return CUARENA_OK;
+            if (CUAI_LIKELY(done))
+                return CUARENA_OK;
+            return cuai_block_free(arena, block, CUARENA_NO_STREAM);
         }
     }
     cuai_unlock(&arena->lock);

@@ -5,16 +5,7 @@
  * out of the ordinary, a bit of `slow` or a refusal, begins again on the long
  * path, where everything is possible and nothing is fast.
  */
-#include "api/call.h"
-#include "heap/hot.h"
-
-/* One less than the sizes that the short path takes: 0 wraps and is out. */
-#define SHORT_PATH_MOST (CUARENA_HEAP_MAX_SEGMENT / 2)
-
-#define POINTER_FLAGS (CUAI_BLOCK_POINTER | CUAI_BLOCK_BORN_PIN)
-#define POINTER_NATURE CUAI_NATURE(1, CUAI_BLOCK, POINTER_FLAGS)
-#define STABLE_NATURE                                                          \
-    CUAI_NATURE(1, CUAI_BLOCK, POINTER_FLAGS | CUAI_BLOCK_STABLE)
+#include "api/short.h"
 
 /* ---- Allocation -------------------------------------------------------- */
 
@@ -33,7 +24,7 @@ cuai_pointer_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
         return CUARENA_OK;
     }
     want.request.pins = 1;
-    want.request.flags |= POINTER_FLAGS;
+    want.request.flags |= CUAI_POINTER_FLAGS;
     if (want.dedicated)
         want.request.flags |= CUAI_BLOCK_DEDICATED;
     cuai_call_t call;
@@ -63,9 +54,11 @@ static CUAI_INLINE bool alloc_short(cuarena_t *arena, int32_t region,
     uint64_t mask = arena->granule_mask;
     cuai_lock(&arena->lock);
     cuarena_heap_t *heap = arena->heaps[region];
-    if (CUAI_LIKELY(cuai_short_path(arena)) && cuai_tag_known(arena, tag)) {
+    if (CUAI_LIKELY(cuai_short_serves(arena)) && cuai_tag_known(arena, tag)) {
         cuai_slot_t slot =
             cuai_hot_take(heap, (bytes + mask) & ~mask, bytes, nature);
+        if (CUAI_UNLIKELY(slot == 0 && !heap->plain))
+            slot = cuai_short_take(arena, region, 0, bytes, nature);
         if (CUAI_LIKELY(slot != 0)) {
             *pointer_out = cuai_pointer(cuai_record(heap, slot)->offset);
             if (tag != 0) {
@@ -86,10 +79,10 @@ cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes,
                                void **pointer_out)
 {
     if (CUAI_UNLIKELY(arena == NULL || pointer_out == NULL ||
-                      bytes - 1 >= SHORT_PATH_MOST))
+                      bytes - 1 >= CUAI_SHORT_MOST))
         return alloc_long(arena, bytes, pointer_out);
-    if (CUAI_LIKELY(alloc_short(arena, CUAI_DYNAMIC, bytes, 0, POINTER_NATURE,
-                                pointer_out)))
+    if (CUAI_LIKELY(alloc_short(arena, CUAI_DYNAMIC, bytes, 0,
+                                CUAI_POINTER_NATURE, pointer_out)))
         return CUARENA_OK;
     return alloc_long(arena, bytes, pointer_out);
 }
@@ -112,11 +105,11 @@ static bool alloc_region_short(cuarena_t *arena, uint64_t bytes,
 {
     if (request->region == CUARENA_REGION_DYNAMIC)
         return alloc_short(arena, CUAI_DYNAMIC, bytes, request->tag,
-                           POINTER_NATURE, pointer_out);
+                           CUAI_POINTER_NATURE, pointer_out);
     if (request->region == CUARENA_REGION_STABLE &&
         arena->heaps[CUAI_STABLE] != NULL)
         return alloc_short(arena, CUAI_STABLE, bytes, request->tag,
-                           STABLE_NATURE, pointer_out);
+                           CUAI_STABLE_NATURE, pointer_out);
     return false;
 }
 
@@ -127,7 +120,7 @@ cuarena_status_t cuarena_alloc_with(cuarena_t *arena, uint64_t bytes,
     if (request == NULL)
         return cuarena_alloc(arena, bytes, pointer_out);
     bool ordinary = arena != NULL && pointer_out != NULL &&
-                    bytes - 1 < SHORT_PATH_MOST && is_ordinary(request);
+                    bytes - 1 < CUAI_SHORT_MOST && is_ordinary(request);
     if (ordinary && alloc_region_short(arena, bytes, request, pointer_out))
         return CUARENA_OK;
     return cuai_pointer_alloc(arena, bytes, CUARENA_NO_STREAM, request,
@@ -184,14 +177,29 @@ static CUAI_INLINE bool free_short(cuarena_t *arena, cuarena_heap_t *heap,
     return true;
 }
 
-/* Not an ordinary block of the dynamic region: perhaps one of the stable. */
-static __attribute__((noinline)) cuarena_status_t free_other(cuarena_t *arena,
-                                                             void *pointer)
+/* The same where the heap has several lanes. */
+static bool free_laned(cuarena_t *arena, int32_t region, const void *pointer,
+                       uint64_t nature)
+{
+    cuarena_heap_t *heap = arena->heaps[region];
+    if (heap == NULL)
+        return false;
+    cuai_slot_t *link =
+        cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
+    return cuai_has_nature(cuai_record(heap, *link), nature) &&
+           cuai_short_give(arena, region, link, 0);
+}
+
+/* Not an ordinary block of a plain dynamic region: perhaps of one with lanes,
+ * or of the stable one. */
+static CUAI_NOINLINE cuarena_status_t free_other(cuarena_t *arena,
+                                                 void *pointer)
 {
     cuai_lock(&arena->lock);
     bool done =
         cuai_short_path(arena) &&
-        free_short(arena, arena->heaps[CUAI_STABLE], pointer, STABLE_NATURE);
+        (free_laned(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_NATURE) ||
+         free_laned(arena, CUAI_STABLE, pointer, CUAI_STABLE_NATURE));
     cuai_unlock(&arena->lock);
     return done ? CUARENA_OK
                 : cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
@@ -204,7 +212,7 @@ cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
     cuai_lock(&arena->lock);
     if (CUAI_LIKELY(cuai_short_path(arena)) &&
         CUAI_LIKELY(free_short(arena, arena->heaps[CUAI_DYNAMIC], pointer,
-                               POINTER_NATURE))) {
+                               CUAI_POINTER_NATURE))) {
         cuai_unlock(&arena->lock);
         return CUARENA_OK;
     }

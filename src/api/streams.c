@@ -1,21 +1,82 @@
 /* The calls on streams: those of pointers and blocks, uses, release, settle,
  * counts. */
-#include "api/call.h"
+#include "api/short.h"
 #include "base/sized.h"
 
 /* ---- Pointers and blocks ----------------------------------------------- */
+
+/* From held bytes that the stream, which was found lately, may have; 0: take
+ * the long path. With the lock. */
+static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena,
+                                          cuarena_stream_t stream,
+                                          uint64_t bytes, uint64_t nature)
+{
+    cuai_stream_t *s = cuai_stream_recent(arena, stream);
+    if (CUAI_UNLIKELY(s == NULL || !cuai_short_serves(arena)))
+        return 0;
+    cuai_slot_t slot = 0;
+    if (CUAI_LIKELY(!arena->cpu_touches))
+        slot = cuai_short_take_in(arena, CUAI_DYNAMIC,
+                                  s->lanes[CUAI_DYNAMIC][s->turn], bytes,
+                                  nature | CUAI_OWNER_NATURE(s->number));
+    if (CUAI_UNLIKELY(slot == CUAI_HOT_DISTURBS))
+        return 0;
+    if (CUAI_UNLIKELY(slot == 0))
+        return cuai_short_take(arena, CUAI_DYNAMIC, s->number, bytes, nature);
+    cuai_count_in(&s->counts, cuai_record(arena->heaps[CUAI_DYNAMIC], slot));
+    if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
+        cuai_note_whole(arena);
+    return slot;
+}
+
+static CUAI_INLINE bool alloc_short(cuarena_t *arena, uint64_t bytes,
+                                    cuarena_stream_t stream, void **pointer_out)
+{
+    cuai_lock(&arena->lock);
+    cuai_slot_t slot = take_short(arena, stream, bytes, CUAI_POINTER_NATURE);
+    if (CUAI_LIKELY(slot != 0))
+        *pointer_out =
+            cuai_pointer(cuai_record(arena->heaps[CUAI_DYNAMIC], slot)->offset);
+    cuai_unlock(&arena->lock);
+    return slot != 0;
+}
 
 cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
                                   cuarena_stream_t stream,
                                   const cuarena_request_t *request,
                                   void **pointer_out)
 {
+    bool ordinary = arena != NULL && pointer_out != NULL && request == NULL &&
+                    bytes - 1 < CUAI_SHORT_MOST;
+    if (CUAI_LIKELY(ordinary && alloc_short(arena, bytes, stream, pointer_out)))
+        return CUARENA_OK;
     return cuai_pointer_alloc(arena, bytes, stream, request, pointer_out);
+}
+
+static CUAI_INLINE bool free_short(cuarena_t *arena, const void *pointer,
+                                   cuarena_stream_t stream)
+{
+    const cuai_stream_t *s = cuai_stream_recent(arena, stream);
+    if (CUAI_UNLIKELY(s == NULL || !cuai_short_frees_on(arena, s)))
+        return false;
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    cuai_slot_t *link =
+        cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
+    return cuai_has_nature(cuai_record(heap, *link), CUAI_POINTER_NATURE) &&
+           cuai_short_give(arena, CUAI_DYNAMIC, link,
+                           s->lanes[CUAI_DYNAMIC][s->turn]);
 }
 
 cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
                                  cuarena_stream_t stream)
 {
+    if (CUAI_LIKELY(arena != NULL && pointer != NULL)) {
+        cuai_lock(&arena->lock);
+        bool done = free_short(arena, pointer, stream);
+        cuai_unlock(&arena->lock);
+        if (CUAI_LIKELY(done))
+            return CUARENA_OK;
+    }
     return cuai_pointer_free(arena, pointer, stream);
 }
 
@@ -31,12 +92,46 @@ cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes,
                                         const cuarena_request_t *request,
                                         cuarena_block_t *block_out)
 {
+    bool ordinary = arena != NULL && block_out != NULL && request == NULL &&
+                    bytes - 1 < CUAI_SHORT_MOST;
+    if (CUAI_LIKELY(ordinary)) {
+        cuai_lock(&arena->lock);
+        cuai_slot_t slot = take_short(arena, stream, bytes, CUAI_BLOCK_NATURE);
+        if (CUAI_LIKELY(slot != 0))
+            *block_out = cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
+        cuai_unlock(&arena->lock);
+        if (CUAI_LIKELY(slot != 0))
+            return CUARENA_OK;
+    }
     return cuai_block_alloc(arena, bytes, stream, request, block_out);
+}
+
+static CUAI_INLINE bool block_free_short(cuarena_t *arena,
+                                         cuarena_block_t block,
+                                         cuarena_stream_t stream)
+{
+    const cuai_stream_t *s = cuai_stream_recent(arena, stream);
+    if (CUAI_UNLIKELY(s == NULL || !cuai_short_frees_on(arena, s)))
+        return false;
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    const cuai_record_t *r = cuai_record(heap, cuai_slot_of(heap, block));
+    if (CUAI_UNLIKELY(!cuai_has_nature(r, CUAI_BLOCK_NATURE)))
+        return false;
+    cuai_slot_t *link = cuai_table_link(&heap->table, heap->records, r->offset);
+    return cuai_short_give(arena, CUAI_DYNAMIC, link,
+                           s->lanes[CUAI_DYNAMIC][s->turn]);
 }
 
 cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
                                        cuarena_stream_t stream)
 {
+    if (CUAI_LIKELY(arena != NULL && block != 0)) {
+        cuai_lock(&arena->lock);
+        bool done = block_free_short(arena, block, stream);
+        cuai_unlock(&arena->lock);
+        if (CUAI_LIKELY(done))
+            return CUARENA_OK;
+    }
     return cuai_block_free(arena, block, stream);
 }
 

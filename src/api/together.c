@@ -31,8 +31,9 @@ static const rule_t rules[] = {
     {"mapped", OF(PINNED), "memory=pinned"},
     {"write_combined", OF(PINNED), "memory=pinned"},
     {"portable", OF(PINNED), "memory=pinned"},
-    {"device_only", OF(PAGEABLE) | OF(MANAGED) | OF(PINNED) | OF(BYTES),
-     "memory=pageable, managed, pinned, or bytes"},
+    {"device_only",
+     OF(PAGEABLE) | OF(MANAGED) | OF(PINNED) | OF(BYTES) | OF(CUSTOM),
+     "memory=pageable, managed, pinned, bytes, or custom"},
 };
 
 /* Properties: "try" is legal everywhere. */

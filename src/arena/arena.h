@@ -103,10 +103,10 @@ struct cuarena {
     size_t tag_room;
 
     cuai_stream_t **streams; /* by number; NULL before the first stream */
-    uint32_t last_stream;    /* the number found last */
-    uint32_t stream_count;   /* numbers in use */
-    bool cpu_touches;        /* stream order is not enough to reuse bytes */
-    bool settling;           /* one thread is, without the lock */
+    cuai_recent_t recent[CUAI_RECENT]; /* found last, by handle */
+    uint32_t stream_count;             /* numbers in use */
+    bool cpu_touches; /* stream order is not enough to reuse bytes */
+    bool settling;    /* one thread is, without the lock */
     cuai_uses_t uses;
     cuai_moved_t moved;
 
@@ -197,7 +197,33 @@ cuai_counts_t cuai_whole_now(const cuarena_t *arena);
 void cuai_begin_whole(cuarena_t *arena);
 /* Something began to live: raises the peaks of the whole, if they are kept. */
 void cuai_note_whole(cuarena_t *arena);
-void cuai_raise_peaks(cuai_counts_t *counts);
+
+static inline void cuai_count_more(cuai_counts_t *counts, uint64_t size,
+                                   uint64_t requested)
+{
+    counts->live_bytes += size;
+    counts->requested_bytes += requested;
+    cuai_raise(&counts->peak_live_bytes, counts->live_bytes);
+    cuai_raise(&counts->peak_requested_bytes, counts->requested_bytes);
+    cuai_raise(&counts->peak_live_blocks, counts->live_blocks);
+}
+
+/* A block in the counts of its tag or stream: it began, it ends. */
+static inline void cuai_count_in(cuai_counts_t *counts, const cuai_record_t *r)
+{
+    counts->allocs++;
+    counts->live_blocks++;
+    cuai_count_more(counts, r->size, cuai_requested(r));
+}
+
+static inline void cuai_count_out(cuai_counts_t *counts, const cuai_record_t *r)
+{
+    counts->frees++;
+    counts->live_blocks--;
+    counts->live_bytes -= r->size;
+    counts->requested_bytes -= cuai_requested(r);
+}
+
 void cuai_reset_counts_peaks(cuai_counts_t *counts);
 
 /* A segment for one block alone. Steps out. */
@@ -224,6 +250,8 @@ void cuai_streams_recycle(cuarena_t *arena);
 /* The number of another thread's default stream on which nothing is left: the
  * thread may have ended. 0: there is none. */
 uint32_t cuai_stream_left_idle(const cuarena_t *arena);
+/* Its handle does not lead to it any more. */
+void cuai_stream_unlearn(cuarena_t *arena, const cuai_stream_t *s);
 /* Ends a stream and its lanes, which are empty. */
 void cuai_stream_forget(cuarena_t *arena, uint32_t number);
 /* What contradicts the blocks and ranges in what is kept of streams and uses;
@@ -236,6 +264,27 @@ static inline cuai_stream_t *cuai_stream(const cuarena_t *arena,
                                          uint32_t number)
 {
     return arena->streams[number];
+}
+
+/* NULL is the legacy stream's other name. */
+static inline cuarena_stream_t cuai_stream_normal(cuarena_stream_t stream)
+{
+    return stream == NULL ? CUARENA_STREAM_LEGACY : stream;
+}
+
+static inline uint32_t cuai_recent_place(cuarena_stream_t handle)
+{
+    uint64_t address = (uint64_t)(uintptr_t)handle;
+    return (uint32_t)(address >> 4 ^ address >> 9) % CUAI_RECENT;
+}
+
+/* A stream that was found lately by this handle, neither released nor eager:
+ * what is freed on it needs no call. NULL: look for it. */
+static inline cuai_stream_t *cuai_stream_recent(const cuarena_t *arena,
+                                                cuarena_stream_t stream)
+{
+    const cuai_recent_t *recent = &arena->recent[cuai_recent_place(stream)];
+    return CUAI_LIKELY(recent->handle == stream) ? recent->stream : NULL;
 }
 
 /* The handle that stands for a number; of a released one, no stream. */

@@ -4,30 +4,11 @@
 
 /* ---- Counting ---------------------------------------------------------- */
 
-static void raise(uint64_t *peak, uint64_t now)
-{
-    *peak = cuai_max(*peak, now);
-}
-
-void cuai_raise_peaks(cuai_counts_t *counts)
-{
-    raise(&counts->peak_live_bytes, counts->live_bytes);
-    raise(&counts->peak_requested_bytes, counts->requested_bytes);
-    raise(&counts->peak_live_blocks, counts->live_blocks);
-}
-
 void cuai_reset_counts_peaks(cuai_counts_t *counts)
 {
     counts->peak_live_bytes = counts->live_bytes;
     counts->peak_requested_bytes = counts->requested_bytes;
     counts->peak_live_blocks = counts->live_blocks;
-}
-
-static void add_bytes(cuai_counts_t *counts, uint64_t size, uint64_t requested)
-{
-    counts->live_bytes += size;
-    counts->requested_bytes += requested;
-    cuai_raise_peaks(counts);
 }
 
 uint64_t cuai_live_bytes(const cuarena_t *arena)
@@ -72,34 +53,19 @@ void cuai_note_whole(cuarena_t *arena)
     if (!(arena->slow & CUAI_SLOW_WHOLE))
         return;
     cuai_counts_t now = cuai_whole_now(arena);
-    raise(&arena->whole.peak_live_bytes, now.live_bytes);
-    raise(&arena->whole.peak_requested_bytes, now.requested_bytes);
-    raise(&arena->whole.peak_live_blocks, now.live_blocks);
-}
-
-static void begin_in(cuai_counts_t *counts, const cuai_record_t *r)
-{
-    counts->allocs++;
-    counts->live_blocks++;
-    add_bytes(counts, r->size, cuai_requested(r));
-}
-
-static void end_in(cuai_counts_t *counts, const cuai_record_t *r)
-{
-    counts->frees++;
-    counts->live_blocks--;
-    counts->live_bytes -= r->size;
-    counts->requested_bytes -= cuai_requested(r);
+    cuai_raise(&arena->whole.peak_live_bytes, now.live_bytes);
+    cuai_raise(&arena->whole.peak_requested_bytes, now.requested_bytes);
+    cuai_raise(&arena->whole.peak_live_blocks, now.live_blocks);
 }
 
 void cuai_tag_alloc(cuarena_t *arena, const cuai_record_t *r)
 {
-    begin_in(&arena->tags[cuai_tag_of(r)].counts, r);
+    cuai_count_in(&arena->tags[cuai_tag_of(r)].counts, r);
 }
 
 void cuai_tag_free(cuarena_t *arena, const cuai_record_t *r)
 {
-    end_in(&arena->tags[cuai_tag_of(r)].counts, r);
+    cuai_count_out(&arena->tags[cuai_tag_of(r)].counts, r);
 }
 
 static void count_alloc(cuarena_t *arena, const cuai_record_t *r)
@@ -108,7 +74,7 @@ static void count_alloc(cuarena_t *arena, const cuai_record_t *r)
     if (cuai_tag_of(r) != 0)
         cuai_tag_alloc(arena, r);
     if (r->owner != 0)
-        begin_in(&cuai_stream(arena, r->owner)->counts, r);
+        cuai_count_in(&cuai_stream(arena, r->owner)->counts, r);
 }
 
 static void count_free(cuarena_t *arena, const cuai_record_t *r)
@@ -116,7 +82,7 @@ static void count_free(cuarena_t *arena, const cuai_record_t *r)
     if (cuai_tag_of(r) != 0)
         cuai_tag_free(arena, r);
     if (r->owner != 0)
-        end_in(&cuai_stream(arena, r->owner)->counts, r);
+        cuai_count_out(&cuai_stream(arena, r->owner)->counts, r);
 }
 
 void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
@@ -124,9 +90,11 @@ void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
 {
     cuai_note_whole(arena);
     if (cuai_tag_of(r) != 0)
-        add_bytes(&arena->tags[cuai_tag_of(r)].counts, more, more_requested);
+        cuai_count_more(&arena->tags[cuai_tag_of(r)].counts, more,
+                        more_requested);
     if (r->owner != 0)
-        add_bytes(&cuai_stream(arena, r->owner)->counts, more, more_requested);
+        cuai_count_more(&cuai_stream(arena, r->owner)->counts, more,
+                        more_requested);
 }
 
 void cuai_uncount(cuarena_heap_t *heap)

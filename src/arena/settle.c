@@ -514,6 +514,7 @@ static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
     s->marker = marker;
     s->latest = NULL;
     s->released = true;
+    cuai_stream_unlearn(arena, s);
     unmark(arena, old[0]);
     unmark(arena, old[1]);
     return CUARENA_OK;

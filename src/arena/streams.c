@@ -6,12 +6,6 @@
 
 /* ---- Handles ----------------------------------------------------------- */
 
-/* NULL is the legacy stream's other name. */
-static cuarena_stream_t normal(cuarena_stream_t stream)
-{
-    return stream == NULL ? CUARENA_STREAM_LEGACY : stream;
-}
-
 /* Tells threads apart, also from those that have ended. */
 static uint64_t this_thread(void)
 {
@@ -37,8 +31,6 @@ static uint32_t find_known(const cuarena_t *arena, cuarena_stream_t handle)
 {
     if (arena->streams == NULL)
         return 0;
-    if (is_for(arena->streams[arena->last_stream], handle))
-        return arena->last_stream;
     for (uint32_t n = 1, seen = 0; seen < arena->stream_count; n++) {
         seen += arena->streams[n] != NULL;
         if (is_for(arena->streams[n], handle))
@@ -49,7 +41,7 @@ static uint32_t find_known(const cuarena_t *arena, cuarena_stream_t handle)
 
 uint32_t cuai_stream_known(const cuarena_t *arena, cuarena_stream_t stream)
 {
-    return find_known(arena, normal(stream));
+    return find_known(arena, cuai_stream_normal(stream));
 }
 
 /* ---- Lanes ------------------------------------------------------------- */
@@ -89,10 +81,26 @@ static cuarena_status_t make_lanes(cuarena_t *arena, cuai_stream_t *s)
     return status;
 }
 
+/* ---- Found lately ------------------------------------------------------ */
+
+static void learn(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
+{
+    if (!s->eager && !s->released)
+        arena->recent[cuai_recent_place(handle)] = (cuai_recent_t){handle, s};
+}
+
+void cuai_stream_unlearn(cuarena_t *arena, const cuai_stream_t *s)
+{
+    for (uint32_t i = 0; i < CUAI_RECENT; i++)
+        if (arena->recent[i].stream == s)
+            arena->recent[i] = (cuai_recent_t){0};
+}
+
 /* ---- Numbers ----------------------------------------------------------- */
 
 void cuai_stream_forget(cuarena_t *arena, uint32_t number)
 {
+    cuai_stream_unlearn(arena, arena->streams[number]);
     end_lanes(arena, arena->streams[number]);
     cuai_host_free(arena->streams[number]);
     arena->streams[number] = NULL;
@@ -181,6 +189,7 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
         cuai_host_free(s);
         return status;
     }
+    s->number = number;
     arena->streams[number] = s;
     arena->stream_count++;
     *number_out = number;
@@ -229,15 +238,17 @@ cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream,
     *number_out = 0;
     if (stream == CUARENA_NO_STREAM)
         return CUARENA_OK;
-    cuarena_stream_t handle = normal(stream);
-    uint32_t number = find_known(arena, handle);
+    cuarena_stream_t handle = cuai_stream_normal(stream);
+    const cuai_stream_t *recent = cuai_stream_recent(arena, stream);
+    uint32_t number =
+        recent != NULL ? recent->number : find_known(arena, handle);
     cuarena_status_t status = CUARENA_OK;
     if (number == 0 && !cuai_is_lost(arena))
         status = introduce(arena, handle, &number);
     if (status != CUARENA_OK || number == 0)
         return status;
     cuai_stream(arena, number)->holders++;
-    arena->last_stream = number;
+    learn(arena, stream, cuai_stream(arena, number));
     *number_out = number;
     return CUARENA_OK;
 }
@@ -275,5 +286,4 @@ void cuai_streams_forget(cuarena_t *arena)
     cuai_host_free(arena->streams);
     arena->streams = NULL;
     arena->stream_count = 0;
-    arena->last_stream = 0;
 }

@@ -32,6 +32,8 @@
 #define CUAI_LANED 2
 /* Numbers are 1 .. CUARENA_MAX_STREAMS. */
 #define CUAI_STREAM_NUMBERS (CUARENA_MAX_STREAMS + 1)
+/* Streams whose handles are found without a search. */
+#define CUAI_RECENT 16u
 _Static_assert(CUARENA_MAX_STREAMS < CUARENA_HEAP_MAX_OWNER, "owners");
 
 typedef struct cuai_counts cuai_counts_t;
@@ -51,6 +53,7 @@ struct cuai_counts {
 typedef struct cuai_stream {
     cuarena_stream_t handle; /* never NULL */
     cuarena_stream_info_t info;
+    uint32_t number;
     uint64_t thread;               /* whose default stream it is, or 0 */
     uint32_t lanes[CUAI_LANED][2]; /* of each heap; [turn] is the open one */
     uint32_t turn;
@@ -65,6 +68,12 @@ typedef struct cuai_stream {
     uint64_t saw_move; /* the last compaction it is ordered behind */
     cuai_counts_t counts;
 } cuai_stream_t;
+
+/* A handle, as callers pass it, and the stream that it stands for. */
+typedef struct cuai_recent {
+    cuarena_stream_t handle;
+    cuai_stream_t *stream; /* NULL: none */
+} cuai_recent_t;
 
 /* A block's use of a stream; once it is freed, with the marker to wait for:
  * NULL if that is the stream's own, of a released one. */

@@ -227,7 +227,7 @@ static void become_spacer(cuarena_heap_t *heap, cuai_record_t *r,
     if (r->generation != CUAI_LAST_GENERATION)
         r->generation++;
     heap->spacers++;
-    heap->plain = false;
+    cuai_note_plain(heap);
 }
 
 /* The block's bytes meet a range of another lane on at least one side. */

@@ -41,8 +41,12 @@ struct cuarena_heap {
     uint64_t peak_requested_bytes;
     uint64_t allocs;
     uint64_t search_steps;
-    bool plain; /* one lane, no plan, no SPACER, every rest split off, no range
-                 * of the last class: what the short path takes for granted */
+    bool smooth; /* no plan, every rest split off, no range of the last class:
+                  * what the short path takes for granted */
+    bool plain;  /* smooth, one lane, no SPACER: what the shortest does */
+    uint64_t ready_blocks; /* while fewer live and a slot is spare, a smooth
+                            * heap has slots for one more and all SPACERs that
+                            * frees may need; 0 if it is not smooth */
     uint64_t split_threshold;
     uint64_t align_nature; /* the granule's alignment, in a nature */
     uint64_t zone_base;    /* where zone 0 begins */
@@ -114,14 +118,6 @@ static inline uint64_t cuai_frees(const cuarena_heap_t *heap)
     return heap->allocs - heap->live_blocks;
 }
 
-/* One of the things that `plain` depends on has changed. */
-static inline void cuai_note_plain(cuarena_heap_t *heap)
-{
-    heap->plain = heap->lane_count == 1 && heap->plans == 0 &&
-                  heap->spacers == 0 && heap->split_threshold == 0 &&
-                  heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES;
-}
-
 /* ---- Counts ----------------------------------------------------------------
  */
 
@@ -158,6 +154,9 @@ static inline void cuai_count_free(cuarena_heap_t *heap, const cuai_record_t *r)
 
 /* ---- Slots (slots.c) --------------------------------------------------- */
 
+/* Something has changed that `smooth`, `plain` or `ready_blocks` depend on. */
+void cuai_note_plain(cuarena_heap_t *heap);
+
 /* Makes sure that `count` more slots can be taken. OUT_OF_MEMORY, LIMIT. */
 cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count);
 
@@ -186,6 +185,7 @@ static inline void cuai_slot_end(cuarena_heap_t *heap, cuai_slot_t slot)
     cuai_index_forget(r);
     if (CUAI_UNLIKELY(r->generation == CUAI_LAST_GENERATION)) {
         heap->retired++;
+        cuai_note_plain(heap);
         return;
     }
     r->generation++;

@@ -9,6 +9,11 @@
  * and one look-up bucket; a free touches the block, both neighbours and the
  * same. About 250 instructions for an allocation and 210 for a free, with the
  * lock, in real programs.
+ *
+ * A heap that is only smooth, with several lanes, has a short path too, where
+ * no SPACER comes or goes: one lane's range is cut, or a block meets no range
+ * of another lane. `laned` says which of the two it is; the compiler makes two
+ * functions of each.
  */
 #ifndef CUAI_HEAP_HOT_H
 #define CUAI_HEAP_HOT_H
@@ -16,16 +21,19 @@
 #include "heap/heap.h"
 #include "heap/placement.h"
 
+/* No slot: the short path would have to mind a SPACER. */
+#define CUAI_HOT_DISTURBS UINT32_MAX
+
 /* ---- Allocation -------------------------------------------------------------
  */
 
 /* The block gets the upper end of the owner's range, the owner keeps the rest,
  * which has class 0 if it is nothing. */
 static CUAI_INLINE void cuai_hot_cut_high(cuarena_heap_t *heap,
+                                          cuai_index_t *index, uint32_t lane,
                                           cuai_slot_t owner, cuai_slot_t slot,
                                           uint64_t size)
 {
-    cuai_index_t *index = heap->settled;
     cuai_record_t *o = cuai_record(heap, owner);
     cuai_record_t *r = cuai_record(heap, slot);
     uint64_t rest = cuai_range(o) - size;
@@ -33,7 +41,7 @@ static CUAI_INLINE void cuai_hot_cut_high(cuarena_heap_t *heap,
     uint32_t list = cuai_list_of(zone, cuai_plain_class(heap, rest));
     r->offset = cuai_end(o) + rest;
     r->key = 0;
-    o->key = cuai_range_key(rest, 0);
+    o->key = cuai_range_key(rest, rest == 0 ? 0 : lane);
     index->ranges -= rest == 0;
     if (list != o->list)
         cuai_index_move(index, heap->records, owner, list);
@@ -41,15 +49,15 @@ static CUAI_INLINE void cuai_hot_cut_high(cuarena_heap_t *heap,
 
 /* The block gets the lower end of the owner's range, and owns the rest. */
 static CUAI_INLINE void cuai_hot_cut_low(cuarena_heap_t *heap,
+                                         cuai_index_t *index, uint32_t lane,
                                          cuai_slot_t owner, cuai_slot_t slot,
                                          uint64_t size)
 {
-    cuai_index_t *index = heap->settled;
     cuai_record_t *o = cuai_record(heap, owner);
     cuai_record_t *r = cuai_record(heap, slot);
     uint64_t rest = cuai_range(o) - size;
     r->offset = cuai_end(o);
-    r->key = cuai_range_key(rest, 0);
+    r->key = cuai_range_key(rest, rest == 0 ? 0 : lane);
     o->key = 0;
     index->ranges -= rest == 0;
     cuai_index_remove(index, heap->records, owner);
@@ -59,24 +67,65 @@ static CUAI_INLINE void cuai_hot_cut_low(cuarena_heap_t *heap,
                                        cuai_plain_class(heap, rest)));
 }
 
-/* Both ends have their own copy of the code, in which `high` is a constant. */
-static CUAI_INLINE cuai_slot_t cuai_hot_take_from(cuarena_heap_t *heap,
-                                                  cuai_slot_t slot,
-                                                  uint64_t size,
-                                                  uint64_t nature, bool high)
+/* Whether a cut there would leave a SPACER without its range, or none before
+ * one. */
+static CUAI_INLINE bool cuai_hot_disturbs(const cuarena_heap_t *heap,
+                                          cuai_slot_t owner, uint64_t size,
+                                          bool high)
 {
-    cuai_slot_t owner = cuai_plain_place(heap, size, high);
-    if (CUAI_UNLIKELY(owner == 0))
+    const cuai_record_t *o = cuai_record(heap, owner);
+    bool before = o->kind == CUAI_SPACER;
+    bool after = cuai_record(heap, o->next)->kind == CUAI_SPACER;
+    if (CUAI_LIKELY(!before && !after))
+        return false;
+    bool whole = cuai_range(o) == size;
+    return high ? after || whole : before || whole;
+}
+
+/* Both ends have their own copy of the code, in which `high` is a constant. */
+static CUAI_INLINE cuai_slot_t cuai_hot_take_from(
+    cuarena_heap_t *heap, cuai_index_t *index, uint32_t lane, cuai_slot_t slot,
+    uint64_t size, uint64_t nature, bool high, bool laned)
+{
+    cuai_slot_t owner = cuai_plain_place(heap, index, size, high);
+    if (CUAI_UNLIKELY(owner == CUAI_NO_PLACE))
         return 0;
+    if (laned && CUAI_UNLIKELY(cuai_hot_disturbs(heap, owner, size, high)))
+        return CUAI_HOT_DISTURBS;
     cuai_record_t *r = cuai_record(heap, slot);
     heap->spare = r->next;
     r->size = size;
     cuai_set_nature(r, nature | heap->align_nature); /* before it has a list */
     if (high)
-        cuai_hot_cut_high(heap, owner, slot, size);
+        cuai_hot_cut_high(heap, index, lane, owner, slot, size);
     else
-        cuai_hot_cut_low(heap, owner, slot, size);
+        cuai_hot_cut_low(heap, index, lane, owner, slot, size);
     return owner;
+}
+
+/* From one lane. 0: it has no room, as far as the short path looks, or
+ * CUAI_HOT_DISTURBS: it has, but a SPACER is in the way. */
+static CUAI_INLINE cuai_slot_t cuai_hot_take_at(cuarena_heap_t *heap,
+                                                cuai_index_t *index,
+                                                uint32_t lane, uint64_t size,
+                                                uint64_t requested,
+                                                uint64_t nature, bool laned)
+{
+    cuai_slot_t slot = heap->spare;
+    bool high = cuai_goes_high(heap, index->free_bytes, size);
+    cuai_slot_t owner = high ? cuai_hot_take_from(heap, index, lane, slot, size,
+                                                  nature, true, laned)
+                             : cuai_hot_take_from(heap, index, lane, slot, size,
+                                                  nature, false, laned);
+    if (CUAI_UNLIKELY(owner == 0 || (laned && owner == CUAI_HOT_DISTURBS)))
+        return owner;
+    cuai_record_t *r = cuai_record(heap, slot);
+    r->asked = cuai_asked(requested, 0);
+    cuai_link_after(heap, owner, slot);
+    cuai_table_insert(&heap->table, heap->records, slot);
+    index->free_bytes -= size;
+    cuai_count_alloc(heap, size, requested);
+    return slot;
 }
 
 /* `nature` says what the block is: see CUAI_NATURE. 0: nothing was done, take
@@ -85,33 +134,29 @@ static CUAI_INLINE cuai_slot_t cuai_hot_take(cuarena_heap_t *heap,
                                              uint64_t size, uint64_t requested,
                                              uint64_t nature)
 {
-    cuai_slot_t slot = heap->spare;
-    if (CUAI_UNLIKELY(slot == 0 || !heap->plain ||
+    if (CUAI_UNLIKELY(heap->spare == 0 || !heap->plain ||
                       heap->live_blocks >= heap->max_blocks))
         return 0;
-    bool high = cuai_goes_high(heap, heap->settled->free_bytes, size);
-    cuai_slot_t owner =
-        high ? cuai_hot_take_from(heap, slot, size, nature, true)
-             : cuai_hot_take_from(heap, slot, size, nature, false);
-    if (CUAI_UNLIKELY(owner == 0))
-        return 0;
-    cuai_record_t *r = cuai_record(heap, slot);
-    r->asked = cuai_asked(requested, 0);
-    cuai_link_after(heap, owner, slot);
-    cuai_table_insert(&heap->table, heap->records, slot);
-    heap->settled->free_bytes -= size;
-    cuai_count_alloc(heap, size, requested);
-    return slot;
+    return cuai_hot_take_at(heap, heap->settled, 0, size, requested, nature,
+                            false);
+}
+
+/* Whether the heap is smooth, with a slot for one more block and for the
+ * SPACERs that frees may leave. */
+static CUAI_INLINE bool cuai_hot_is_ready(const cuarena_heap_t *heap)
+{
+    return heap->live_blocks < heap->ready_blocks && heap->spare != 0;
 }
 
 /* ---- Free -------------------------------------------------------------- */
 
 /* The range of `prev` becomes `bytes`: its own, the block's, and that of
  * `slot`, the block's, which goes. */
-static CUAI_INLINE void cuai_hot_merge(cuarena_heap_t *heap, cuai_slot_t prev,
-                                       cuai_slot_t slot, uint64_t bytes)
+static CUAI_INLINE void cuai_hot_merge(cuarena_heap_t *heap,
+                                       cuai_index_t *index, uint32_t lane,
+                                       cuai_slot_t prev, cuai_slot_t slot,
+                                       uint64_t bytes)
 {
-    cuai_index_t *index = heap->settled;
     cuai_record_t *p = cuai_record(heap, prev);
     uint32_t list = cuai_list_of(cuai_zone_of(heap, cuai_end(p)),
                                  cuai_plain_class(heap, bytes));
@@ -120,24 +165,42 @@ static CUAI_INLINE void cuai_hot_merge(cuarena_heap_t *heap, cuai_slot_t prev,
         cuai_index_remove(index, heap->records, slot);
     }
     index->ranges += p->key == 0;
-    p->key = cuai_range_key(bytes, 0);
+    p->key = cuai_range_key(bytes, lane);
     if (list != p->list)
         cuai_index_move(index, heap->records, prev, list);
 }
 
-/* Ends the block that `link` of the look-up names. The heap is plain. */
-static CUAI_INLINE void cuai_hot_give(cuarena_heap_t *heap, cuai_slot_t *link)
+/* Ends the block that `link` of the look-up names; its bytes join a lane with
+ * what is around them. */
+static CUAI_INLINE void cuai_hot_give_to(cuarena_heap_t *heap,
+                                         cuai_index_t *index, uint32_t lane,
+                                         cuai_slot_t *link)
 {
     cuai_slot_t slot = *link;
     cuai_record_t *r = cuai_record(heap, slot);
     cuai_record_t *p = cuai_record(heap, r->prev);
     *link = r->chain;
     cuai_count_free(heap, r);
-    heap->settled->free_bytes += r->size;
+    index->free_bytes += r->size;
     uint64_t bytes = cuai_range(p) + r->size + cuai_range(r);
-    cuai_hot_merge(heap, r->prev, slot, bytes);
+    cuai_hot_merge(heap, index, lane, r->prev, slot, bytes);
     cuai_unlink(heap, slot);
     cuai_slot_end(heap, slot);
+}
+
+/* The heap is plain. */
+static CUAI_INLINE void cuai_hot_give(cuarena_heap_t *heap, cuai_slot_t *link)
+{
+    cuai_hot_give_to(heap, heap->settled, 0, link);
+}
+
+/* Whether a block meets no range of another lane. Then what follows is no
+ * SPACER that becomes pointless: the range before one is of another lane. */
+static CUAI_INLINE bool cuai_hot_joins(const cuarena_heap_t *heap,
+                                       const cuai_record_t *r, uint32_t lane)
+{
+    return cuai_range_joins(r, lane) &&
+           cuai_range_joins(cuai_record(heap, r->prev), lane);
 }
 
 #endif

@@ -21,7 +21,7 @@ cuarena_status_t cuarena_heap_lane_create(cuarena_heap_t *heap,
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a lane");
     heap->lanes[lane] = index;
     heap->lane_count++;
-    heap->plain = false;
+    cuai_note_plain(heap);
     *lane_out = lane;
     return CUARENA_OK;
 }

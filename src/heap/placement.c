@@ -120,18 +120,20 @@ cuai_slot_t cuai_place(cuarena_heap_t *heap, cuai_place_t *place)
 
 /* ---- The short path ---------------------------------------------------- */
 
-cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap, uint64_t size,
+cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap,
+                              const cuai_index_t *index, uint64_t size,
                               uint32_t class, cuai_zones_t zones, bool high)
 {
     for (int tries = 2; zones != 0 && tries <= CUAI_ZONE_TRIES; tries++) {
         uint32_t zone = cuai_zones_end(zones, high);
-        cuai_slot_t slot = cuai_plain_look(heap, zone, class, size);
+        cuai_slot_t slot = cuai_plain_look(heap, index, zone, class, size);
         if (slot != CUAI_NO_PLACE)
             return slot;
         zones = cuai_zones_without(zones, zone);
     }
-    zones = cuai_zones_from(heap->settled, class + 1);
+    zones = cuai_zones_from(index, class + 1);
     if (zones == 0)
         return CUAI_NO_PLACE;
-    return cuai_plain_look(heap, cuai_zones_end(zones, high), class + 1, size);
+    return cuai_plain_look(heap, index, cuai_zones_end(zones, high), class + 1,
+                           size);
 }

@@ -29,8 +29,8 @@ static inline bool cuai_goes_high(const cuarena_heap_t *heap,
 
 /* ---- For the short path ------------------------------------------------ */
 
-/* The same decisions where the heap is plain, the lane is 0 and the alignment
- * is the granule: small enough to be inlined. */
+/* The same decisions where the heap is smooth and the alignment is the granule:
+ * small enough to be inlined. */
 
 static inline uint32_t cuai_plain_class(const cuarena_heap_t *heap,
                                         uint64_t size)
@@ -38,13 +38,13 @@ static inline uint32_t cuai_plain_class(const cuarena_heap_t *heap,
     return cuai_class_small(size >> heap->granule_log2);
 }
 
-/* A look into a zone that has a range of the class or above. Lane 0 has no lane
- * bits in its keys. */
+/* A look into a zone that has a range of the class or above. Lane bits are the
+ * lowest of a key: they do not count against a whole granule. */
 static CUAI_INLINE cuai_slot_t cuai_plain_look(const cuarena_heap_t *heap,
+                                               const cuai_index_t *index,
                                                uint32_t zone, uint32_t class,
                                                uint64_t size)
 {
-    const cuai_index_t *index = heap->settled;
     uint64_t classes = cuai_zone_classes(index, zone, class);
     cuai_slot_t slot = index->heads[cuai_list_of(zone, cuai_ctz(classes))];
     if (CUAI_LIKELY(cuai_record(heap, slot)->key >= cuai_range_key(size, 0)))
@@ -55,24 +55,26 @@ static CUAI_INLINE cuai_slot_t cuai_plain_look(const cuarena_heap_t *heap,
 }
 
 /* Goes on in `zones`, those after the first, where that had no room. */
-cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap, uint64_t size,
+cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap,
+                              const cuai_index_t *index, uint64_t size,
                               uint32_t class, cuai_zones_t zones, bool high);
 
 /* The owner of the range that serves a request, by the same steps as
  * cuai_place; 0: only a search of all may still find one. */
 static CUAI_INLINE cuai_slot_t cuai_plain_place(const cuarena_heap_t *heap,
+                                                const cuai_index_t *index,
                                                 uint64_t size, bool high)
 {
     uint32_t class = cuai_plain_class(heap, size);
-    cuai_zones_t zones = cuai_zones_from(heap->settled, class);
+    cuai_zones_t zones = cuai_zones_from(index, class);
     if (CUAI_UNLIKELY(zones == 0))
         return CUAI_NO_PLACE;
     uint32_t zone = cuai_zones_end(zones, high);
-    cuai_slot_t slot = cuai_plain_look(heap, zone, class, size);
+    cuai_slot_t slot = cuai_plain_look(heap, index, zone, class, size);
     if (CUAI_LIKELY(slot != CUAI_NO_PLACE))
         return slot;
     zones = cuai_zones_without(zones, zone);
-    return cuai_plain_search(heap, size, class, zones, high);
+    return cuai_plain_search(heap, index, size, class, zones, high);
 }
 
 /* ---- For all --------------------------------------------------------------

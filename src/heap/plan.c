@@ -380,7 +380,7 @@ cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap,
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
     plan->begun = true;
     heap->plans++;
-    heap->plain = false;
+    cuai_note_plain(heap);
     cuai_note_change(heap);
     for (size_t i = 0; i < plan->count; i++) {
         cuai_slot_t slot = moved_slot(&plan->moves[i]);
@@ -479,7 +479,7 @@ cuarena_status_t cuai_heap_hold(cuarena_heap_t *heap)
     if (cuai_slots_reserve(heap, heap->live_blocks + 1) != CUARENA_OK)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
     heap->plans++;
-    heap->plain = false;
+    cuai_note_plain(heap);
     cuai_note_change(heap);
     relane_all(heap, 0, CUAI_LANE_HELD);
     return CUARENA_OK;

@@ -15,7 +15,7 @@ static void place_spacer(cuarena_heap_t *heap, cuai_slot_t slot,
     cuai_link_after(heap, prev, slot);
     cuai_range_set(heap, slot, bytes, lane);
     heap->spacers++;
-    heap->plain = false;
+    cuai_note_plain(heap);
 }
 
 static void remove_spacer(cuarena_heap_t *heap, cuai_slot_t slot)

@@ -392,7 +392,7 @@ static void dissolve_head(cuarena_heap_t *heap, cuai_slot_t head)
     }
     h->kind = CUAI_SPACER;
     heap->spacers++;
-    heap->plain = false;
+    cuai_note_plain(heap);
     cuai_range_absorb(heap, prev);
 }
 

@@ -13,6 +13,23 @@ static uint64_t spare_slots(const cuarena_heap_t *heap)
            heap->spacers - heap->retired;
 }
 
+/* Records in use: two for each live block, and these. */
+static uint64_t ready_blocks(const cuarena_heap_t *heap)
+{
+    uint64_t others = heap->segment_count + heap->spacers + heap->retired + 3;
+    if (!heap->smooth || heap->committed < others)
+        return 0;
+    return cuai_min((heap->committed - others) / 2 + 1, heap->max_blocks);
+}
+
+void cuai_note_plain(cuarena_heap_t *heap)
+{
+    heap->smooth = heap->plans == 0 && heap->split_threshold == 0 &&
+                   heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES;
+    heap->plain = heap->smooth && heap->lane_count == 1 && heap->spacers == 0;
+    heap->ready_blocks = ready_blocks(heap);
+}
+
 cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count)
 {
     if (heap->unused != 0)
@@ -28,5 +45,6 @@ cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count)
     if (!cuai_host_commit(&heap->record_region, bytes))
         return CUARENA_OUT_OF_MEMORY;
     heap->committed = bytes / sizeof(cuai_record_t);
+    cuai_note_plain(heap);
     return CUARENA_OK;
 }

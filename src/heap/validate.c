@@ -325,11 +325,18 @@ static void audit_counts(audit_t *audit)
         capacity += heap->segments[i].end - heap->segments[i].begin;
     expect_equal(audit, "capacity", capacity, heap->capacity);
     EXPECT(audit,
-           heap->plain ==
-               (heap->lane_count == 1 && heap->plans == 0 &&
-                heap->spacers == 0 && heap->split_threshold == 0 &&
+           heap->smooth ==
+               (heap->plans == 0 && heap->split_threshold == 0 &&
                 heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES),
+           "the heap is wrong about being smooth");
+    EXPECT(audit,
+           heap->plain ==
+               (heap->smooth && heap->lane_count == 1 && heap->spacers == 0),
            "the heap is wrong about being plain");
+    cuarena_heap_t again = *heap;
+    cuai_note_plain(&again);
+    expect_equal(audit, "blocks that are ready", again.ready_blocks,
+                 heap->ready_blocks);
 }
 
 cuarena_status_t cuarena_heap_validate(const cuarena_heap_t *heap, char *text,

@@ -18,7 +18,7 @@
 /* Of shared memory, beside the tiles: the kernel's own, and the driver's. */
 #define BULK_OVERHEAD 8192
 #define ANY_OVERHEAD 1280
-#define LONG_RUN (4 * CUAI_MIB)
+#define FEW_RUNS 8
 #define MAX_UNITS (UINT32_C(1) << 31)
 
 /* ---- Scratch and staging ----------------------------------------------- */
@@ -82,21 +82,29 @@ bool cuai_slide_kernel_runs(const cuai_slide_device_t *device, uint32_t kernel)
     return device->capability >= cuai_slide_texts[kernel].capability;
 }
 
-/* As measured on an H200. A few long runs are best read far ahead. Many short
- * ones take time to look up, which more blocks share; a unit is no more than
- * half of one, so that little of a tile stays empty. */
+static bool has_room(const cuai_slide_device_t *device, uint32_t bytes)
+{
+    return device->shared_bytes_per_block >= bytes + BULK_OVERHEAD;
+}
+
+/* As measured on an H200. A few runs are best read far ahead. Many take time to
+ * look up, which more blocks share; short ones want units no longer than half
+ * of one, so that little of a tile stays empty. */
 static cuai_slide_shape_t bulk_shape(const cuai_slide_device_t *device,
-                                     uint64_t mean)
+                                     uint64_t mean, size_t count)
 {
     cuai_slide_shape_t shape = {.kernel = CUAI_SLIDE_BULK, .unit_log2 = 10};
-    if (mean >= LONG_RUN &&
-        device->shared_bytes_per_block >= 4 * 24576 + BULK_OVERHEAD) {
-        shape.stages = 4;
-        shape.tile_bytes = 24576;
+    shape.stages = 2;
+    if (count <= FEW_RUNS && has_room(device, 6 * 36864)) {
+        shape.unit_log2 = 11;
+        shape.stages = 6;
+        shape.tile_bytes = 36864;
+    } else if (mean >= CUAI_MIB && has_room(device, 2 * 49152)) {
+        shape.unit_log2 = 11;
+        shape.tile_bytes = 49152;
     } else {
         while (shape.unit_log2 > UNIT_LOG2 && mean >> shape.unit_log2 < 2)
             shape.unit_log2--;
-        shape.stages = 2;
         shape.tile_bytes = 32u << shape.unit_log2;
     }
     shape.block = 32 * (1 + shape.stages);
@@ -125,15 +133,23 @@ static cuai_slide_shape_t any_shape(const cuai_slide_device_t *device)
 
 uint32_t cuai_slide_shared_bytes(const cuai_slide_device_t *device)
 {
-    cuai_slide_shape_t shape = bulk_shape(device, LONG_RUN);
-    return shape.tile_bytes * shape.stages;
+    static const uint64_t means[] = {1, CUAI_MIB};
+    uint32_t most = 0;
+    for (size_t count = 1; count <= FEW_RUNS + 1; count += FEW_RUNS)
+        for (size_t i = 0; i < 2; i++) {
+            cuai_slide_shape_t shape = bulk_shape(device, means[i], count);
+            if (most < shape.tile_bytes * shape.stages)
+                most = shape.tile_bytes * shape.stages;
+        }
+    return most;
 }
 
 static cuai_slide_shape_t choose_shape(const cuai_slide_device_t *device,
-                                       uint64_t mean, uint64_t alignment)
+                                       uint64_t mean, size_t count,
+                                       uint64_t alignment)
 {
     if (alignment % 16 == 0 && cuai_slide_kernel_runs(device, CUAI_SLIDE_BULK))
-        return bulk_shape(device, mean);
+        return bulk_shape(device, mean, count);
     return any_shape(device);
 }
 
@@ -386,7 +402,7 @@ void cuai_slide_empty(const cuai_slide_t *slide, uint32_t kernel,
 {
     begin(slide, launch);
     cuai_slide_shape_t shape =
-        choose_shape(&slide->device, 0, kernel == CUAI_SLIDE_BULK ? 16 : 8);
+        choose_shape(&slide->device, 0, 0, kernel == CUAI_SLIDE_BULK ? 16 : 8);
     cut(slide, &shape, launch);
 }
 
@@ -474,8 +490,8 @@ size_t cuai_slide_plan(const cuai_slide_t *slide,
     begin(slide, launch);
     uint64_t alignment;
     uint64_t bytes = sum_up(list, count, &alignment);
-    cuai_slide_shape_t chosen =
-        choose_shape(&slide->device, count != 0 ? bytes / count : 0, alignment);
+    cuai_slide_shape_t chosen = choose_shape(
+        &slide->device, count != 0 ? bytes / count : 0, count, alignment);
     if (shape == NULL)
         shape = &chosen;
     enlarge_units(&chosen, bytes, count);

@@ -6,6 +6,7 @@
  * A block has one stage, in shared memory: all its threads read, then write,
  * each the words that it has read itself.
  */
+#define FETCH_WORDS 4
 #include "slide_device.h"
 
 DEVICE uint32_t thread_count(void)

@@ -7,6 +7,7 @@
  * and writes, by bulk copies. A tile has at most 32 units, so that a lane has
  * one piece at most.
  */
+#define FETCH_WORDS 8
 #include "slide_device.h"
 
 /* ---- Bulk copies ------------------------------------------------------- */
@@ -144,9 +145,9 @@ typedef struct share {
 } share_t;
 
 typedef struct stages {
-    uint64_t full[CUAI_SLIDE_STAGES];  /* said so by the reader, and all bytes
-                                        * are there */
-    uint64_t empty[CUAI_SLIDE_STAGES]; /* said so by the writer */
+    uint64_t full[CUAI_SLIDE_STAGES];  /* all lanes of the reader say so, and
+                                        * all bytes are there */
+    uint64_t empty[CUAI_SLIDE_STAGES]; /* all lanes of the writer say so */
     uint32_t ticket[CUAI_SLIDE_STAGES];
     share_t shares[CUAI_SLIDE_STAGES][32];
 } stages_t;
@@ -207,9 +208,7 @@ DEVICE void read_tile(const params_t &p, stages_t &stages, const stage_t &stage,
     if (piece.begin != piece.end)
         share = read_piece(p, tile, k, run, piece, stage);
     stages.shares[stage.index][lane_index()] = share;
-    warp_barrier();
-    if (lane_index() == 0)
-        arrive(stage.full);
+    arrive(stage.full);
 }
 
 DEVICE uint32_t draw_for_warp(const params_t &p)
@@ -245,9 +244,9 @@ DEVICE void end_stages(const params_t &p, stages_t &stages, stage_t &stage)
         wait_until_empty(stage);
         if (lane_index() == 0) {
             stages.ticket[stage.index] = NO_TILE;
-            arrive(stage.full);
-            arrive(stage.full);
+            arrival_expect(stage.full, 0);
         }
+        arrive(stage.full);
         next_stage(p, stages, stage);
     }
 }
@@ -313,9 +312,7 @@ DEVICE void writer(const params_t &p, stages_t &stages, uint32_t index)
         if (share.bytes != 0)
             bulk_write(share.to, share.buffer, share.bytes);
         bulk_wait_read();
-        warp_barrier();
-        if (lane_index() == 0)
-            arrive(stage.empty);
+        arrive(stage.empty);
     }
     bulk_wait();
 }
@@ -325,8 +322,8 @@ KERNEL(32 + 32 * CUAI_SLIDE_STAGES) void cuarena_slide_bulk(const params_t p)
     static SHARED stages_t stages;
     if (thread_index() == 0)
         for (uint32_t i = 0; i < p.stages; i++) {
-            arrival_init(shared_address(&stages.full[i]), 2);
-            arrival_init(shared_address(&stages.empty[i]), 1);
+            arrival_init(shared_address(&stages.full[i]), 33);
+            arrival_init(shared_address(&stages.empty[i]), 32);
         }
     block_barrier();
     uint32_t warp = thread_index() / 32;

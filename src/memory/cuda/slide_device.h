@@ -239,18 +239,18 @@ DEVICE void store_16(uint64_t address, const vector_t &v)
 
 /* ---- The table --------------------------------------------------------- */
 
-/* A chunk, by one warp; half of it is in flight at a time. */
+/* A chunk, by one warp; each lane has FETCH_WORDS of it in flight. */
 DEVICE void fetch_chunk(const params_t &p, uint32_t chunk)
 {
     uint64_t offset = (uint64_t)chunk * CUAI_SLIDE_CHUNK + lane_index() * 16;
     uint64_t end = offset + CUAI_SLIDE_CHUNK;
-    for (; offset < end; offset += CUAI_SLIDE_CHUNK / 2) {
-        vector_t data[CUAI_SLIDE_CHUNK / 1024];
+    for (; offset < end; offset += FETCH_WORDS * 512) {
+        vector_t data[FETCH_WORDS];
 #pragma unroll
-        for (uint32_t i = 0; i < CUAI_SLIDE_CHUNK / 1024; i++)
+        for (uint32_t i = 0; i < FETCH_WORDS; i++)
             data[i] = load_16(p.table + offset + i * 512);
 #pragma unroll
-        for (uint32_t i = 0; i < CUAI_SLIDE_CHUNK / 1024; i++)
+        for (uint32_t i = 0; i < FETCH_WORDS; i++)
             store_16(p.runs + offset + i * 512, data[i]);
     }
     warp_barrier();
