@@ -119,6 +119,7 @@ static void table_insert(cuarena_heap_t *heap, const cuai_segment_t *segment)
             (heap->segment_count - at) * sizeof(*segment));
     heap->segments[at] = *segment;
     heap->segment_count++;
+    cuai_note_plain(heap);
 }
 
 static void table_remove(cuarena_heap_t *heap, size_t at)
@@ -126,6 +127,7 @@ static void table_remove(cuarena_heap_t *heap, size_t at)
     heap->segment_count--;
     memmove(&heap->segments[at], &heap->segments[at + 1],
             (heap->segment_count - at) * sizeof(*heap->segments));
+    cuai_note_plain(heap);
 }
 
 /* ---- Adding ----------------------------------------------------------------

@@ -1,0 +1,344 @@
+/* See stream_model.h. */
+#include "stream_model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define POOL (UINT64_C(128) << 10)
+#define MOST_HANDLES 200u
+
+typedef stream_model_t model_t;
+typedef model_block_t live_t;
+
+static uint64_t any(model_t *m, uint64_t bound)
+{
+    return choose(&m->choice, bound);
+}
+
+/* ---- What calls come to ------------------------------------------------ */
+
+static void note_wrong(model_t *m, const char *what, const char *text)
+{
+    if (m->wrong[0] == '\0')
+        snprintf(m->wrong, sizeof m->wrong, "%s: %s", what, text);
+    m->stop = true;
+}
+
+/* Whether a call that must succeed did; one of the memory's may have failed. */
+static bool did(model_t *m, cuarena_status_t status, const char *what)
+{
+    if (status == CUARENA_OK)
+        return true;
+    if (m->may_fail && (status == CUARENA_DRIVER || status == CUARENA_LOST))
+        m->stop = m->stop || status == CUARENA_LOST;
+    else
+        note_wrong(m, what, cuarena_status_name(status));
+    return false;
+}
+
+static cuarena_stream_t new_stream(model_t *m)
+{
+    cuarena_stream_t s = sim_handle(100 + m->made++);
+    sim_stream_make(&m->sim, s);
+    return s;
+}
+
+/* ---- Uses -------------------------------------------------------------- */
+
+/* The program's own order: stream `on` comes behind what others did with the
+ * block. */
+static void follow(model_t *m, live_t *l, uint32_t on)
+{
+    if (l->last != on)
+        sim_order(&m->sim, m->streams[on], m->streams[l->last]);
+    l->last = on;
+    l->used |= 1u << on;
+}
+
+static void kernel(model_t *m, live_t *l, void *at, uint32_t on)
+{
+    uint64_t bytes = l->bytes / SIM_GRANULE * SIM_GRANULE;
+    if (bytes == 0)
+        return;
+    sim_read(&m->sim, m->streams[on], at, bytes, l->seed);
+    if (any(m, 2) == 0) {
+        l->seed = ++m->seeds;
+        sim_write(&m->sim, m->streams[on], at, bytes, l->seed);
+    }
+}
+
+/* On a stream, and recorded; else the host waits for it. */
+static void use(model_t *m, live_t *l)
+{
+    uint32_t on = any(m, 2) == 0 ? l->last : (uint32_t)any(m, MODEL_STREAMS);
+    void *at = l->pointer;
+    cuarena_stream_t s = m->streams[on];
+    if (l->pointer == NULL &&
+        !did(m, cuarena_block_pin_on(m->arena, l->block, s, &at), "pin_on"))
+        return;
+    follow(m, l, on);
+    kernel(m, l, at, on);
+    if (l->pointer == NULL)
+        did(m, cuarena_block_unpin_on(m->arena, l->block, s), "unpin_on");
+    else if (!did(m, cuarena_record_use(m->arena, at, s), "record_use"))
+        sim_sync(&m->sim, s);
+}
+
+/* ---- Blocks ------------------------------------------------------------ */
+
+/* The first kernel is on the block's own stream, which needs no record. */
+static void begin(model_t *m, live_t *l, const cuarena_request_t *request)
+{
+    void *at = l->pointer;
+    cuarena_stream_t s = m->streams[l->last];
+    m->served++;
+    if (at == NULL &&
+        !did(m, cuarena_block_pin_on(m->arena, l->block, s, &at), "pin_on"))
+        return;
+    if (request->zeroed)
+        sim_read_zero(&m->sim, s, at, l->bytes);
+    l->seed = ++m->seeds;
+    sim_write(&m->sim, s, at, l->bytes, l->seed);
+    if (l->pointer == NULL)
+        did(m, cuarena_block_unpin(m->arena, l->block), "unpin");
+}
+
+static const cuarena_request_t *any_request(model_t *m,
+                                            cuarena_request_t *request)
+{
+    cuarena_request_init(request);
+    if (any(m, 2) == 0)
+        return NULL;
+    request->zeroed = any(m, 4) == 0;
+    request->region = any(m, 3) == 0;
+    request->dedicated = any(m, 12) == 0;
+    return request;
+}
+
+static void obtain(model_t *m, live_t *l)
+{
+    cuarena_request_t request;
+    const cuarena_request_t *asked = any_request(m, &request);
+    uint32_t on = (uint32_t)any(m, MODEL_STREAMS);
+    uint64_t bytes = (1 + any(m, 40)) * SIM_GRANULE;
+    cuarena_stream_t s = m->streams[on];
+    *l = (live_t){.bytes = bytes, .last = on, .used = 1u << on};
+    cuarena_status_t status =
+        any(m, 2) == 0
+            ? cuarena_alloc_on(m->arena, bytes, s, asked, &l->pointer)
+            : cuarena_block_alloc_on(m->arena, bytes, s, asked, &l->block);
+    if (status == CUARENA_OK)
+        begin(m, l, &request);
+    else
+        *l = (live_t){0};
+}
+
+/* The host knows that nothing uses it. */
+static void sync(model_t *m, const live_t *l)
+{
+    for (uint32_t i = 0; i < MODEL_STREAMS; i++)
+        if (l->used >> i & 1)
+            sim_sync(&m->sim, m->streams[i]);
+}
+
+static void release(model_t *m, live_t *l)
+{
+    cuarena_stream_t s = CUARENA_NO_STREAM;
+    if (any(m, 4) == 0) {
+        sync(m, l);
+    } else {
+        uint32_t on = (uint32_t)any(m, MODEL_STREAMS);
+        follow(m, l, on); /* behind its last use; all uses are recorded */
+        s = m->streams[on];
+    }
+    cuarena_status_t status =
+        l->pointer != NULL ? cuarena_free_on(m->arena, l->pointer, s)
+                           : cuarena_block_free_on(m->arena, l->block, s);
+    if (did(m, status, "free_on"))
+        *l = (live_t){0};
+    else
+        l->seed = 0; /* it may have been zeroed */
+}
+
+static void resize(model_t *m, live_t *l)
+{
+    uint32_t on = (uint32_t)any(m, MODEL_STREAMS);
+    uint64_t bytes = (1 + any(m, 40)) * SIM_GRANULE;
+    bool host = any(m, 4) == 0;
+    if (host)
+        sync(m, l);
+    else
+        follow(m, l, on);
+    cuarena_stream_t s = host ? CUARENA_NO_STREAM : m->streams[on];
+    cuarena_status_t status;
+    if (l->pointer != NULL)
+        status = cuarena_resize_on(m->arena, l->pointer, bytes, s, &l->pointer);
+    else
+        status = cuarena_block_resize_on(m->arena, l->block, bytes, s);
+    if (status != CUARENA_OK)
+        return;
+    if (bytes > l->bytes)
+        l->seed = 0; /* its end has other contents */
+    l->bytes = bytes;
+}
+
+/* ---- The whole --------------------------------------------------------- */
+
+static void compact(model_t *m)
+{
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    if (any(m, 3) != 0)
+        options.stream = m->streams[any(m, MODEL_STREAMS)];
+    options.max_moves = 1 + any(m, 20);
+    options.batch_moves = 1 + any(m, 8);
+    if (!did(m, cuarena_compact(m->arena, &options, NULL, NULL, NULL),
+             "compact"))
+        did(m, cuarena_settle(m->arena, 0, NULL), "settle"); /* LOST? */
+}
+
+static void replace_in(live_t *l, uint32_t gone, uint32_t heir)
+{
+    if (l->last == gone)
+        l->last = heir;
+    if (l->used >> gone & 1)
+        l->used |= 1u << heir;
+}
+
+/* A stream ends, and another comes in its place: sometimes by its name. The
+ * legacy stream never does. */
+static void replace_stream(model_t *m)
+{
+    uint32_t i = (uint32_t)any(m, MODEL_STREAMS);
+    cuarena_stream_t old = m->streams[i];
+    uint32_t heir = (i + 1) % MODEL_STREAMS;
+    if (old == NULL || m->made == MOST_HANDLES)
+        return;
+    if (!did(m, cuarena_release_stream(m->arena, old), "release_stream"))
+        return;
+    sim_order(&m->sim, m->streams[heir], old);
+    sim_stream_kill(&m->sim, old);
+    m->made++;
+    if (any(m, 2) == 0)
+        sim_stream_make(&m->sim, old);
+    else
+        m->streams[i] = new_stream(m);
+    for (int k = 0; k < MODEL_LIVE; k++)
+        replace_in(&m->live[k], i, heir);
+}
+
+static void fail_soon(model_t *m)
+{
+    static const sim_op_t ops[] = {SIM_MARK, SIM_MARK_ALL,  SIM_QUERY,
+                                   SIM_WAIT, SIM_WAIT_HOST, SIM_ZERO,
+                                   SIM_GROW, SIM_RELOCATE,  SIM_IDENTIFY};
+    uint64_t op = any(m, sizeof ops / sizeof ops[0]);
+    if (m->may_fail)
+        sim_fail(&m->sim, (int32_t)ops[op], 1 + any(m, 4), CUARENA_DRIVER);
+}
+
+static void step_whole(model_t *m)
+{
+    switch (any(m, 12)) {
+    case 0:
+    case 1:
+        compact(m);
+        break;
+    case 2:
+        did(m, cuarena_settle(m->arena, (int32_t)any(m, 2), NULL), "settle");
+        break;
+    case 3:
+        did(m, cuarena_trim(m->arena, any(m, POOL), NULL), "trim");
+        break;
+    case 4:
+        replace_stream(m);
+        break;
+    case 5:
+        fail_soon(m);
+        break;
+    default:
+        sim_run(&m->sim, any(m, 40));
+    }
+}
+
+void stream_model_step(stream_model_t *m)
+{
+    live_t *l = &m->live[any(m, MODEL_LIVE)];
+    bool lives = l->pointer != NULL || l->block != 0;
+    uint64_t what = any(m, 16);
+    if (what < 3)
+        step_whole(m);
+    else if (!lives)
+        obtain(m, l);
+    else if (what < 9)
+        use(m, l);
+    else if (what < 12)
+        resize(m, l);
+    else
+        release(m, l);
+    if (any(m, 4) == 0)
+        sim_run(&m->sim, any(m, 6));
+    if (m->sim.faults != 0)
+        note_wrong(m, "fault", m->sim.fault);
+}
+
+void stream_model_check(stream_model_t *m)
+{
+    char text[160] = "";
+    if (cuarena_validate(m->arena, text, sizeof text) != CUARENA_OK)
+        note_wrong(m, "validate", text);
+}
+
+/* ---- Life -------------------------------------------------------------- */
+
+static void configure(model_t *m, cuarena_config_t *config)
+{
+    cuarena_config_init(config);
+    config->memory = CUARENA_MEMORY_CUSTOM;
+    config->ops = &m->sim.ops;
+    config->ops_user = &m->sim;
+    config->preset = (int32_t)any(m, 2);
+    config->pool = (cuarena_amount_t){.value = POOL};
+    config->stable = (cuarena_amount_t){.value = 0};
+    if (config->preset == CUARENA_PRESET_GROW)
+        config->limit = (cuarena_amount_t){.value = POOL};
+    else
+        config->stable.value = any(m, 2) * (POOL / 8);
+    config->marker = (int32_t)any(m, 2);
+    config->device_only = (int32_t)any(m, 2);
+    config->zero = any(m, 3) == 0 ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
+}
+
+void stream_model_open(stream_model_t *m, const choice_t *choice, bool may_fail)
+{
+    memset(m, 0, sizeof *m);
+    m->choice = *choice;
+    m->may_fail = may_fail;
+    sim_open(&m->sim, 1 + any(m, 256), any(m, 4) == 0);
+    cuarena_config_t config;
+    configure(m, &config);
+    did(m, cuarena_create(&config, &m->arena), "create");
+    for (uint32_t i = 0; i < MODEL_STREAMS; i++)
+        m->streams[i] = new_stream(m);
+    if (any(m, 2) == 0)
+        m->streams[0] = NULL;
+}
+
+void stream_model_close(stream_model_t *m)
+{
+    m->sim.fail_in = 0;
+    for (int i = 0; i < MODEL_LIVE && !m->stop; i++)
+        if (m->live[i].pointer != NULL || m->live[i].block != 0)
+            release(m, &m->live[i]);
+    sim_sync_all(&m->sim);
+    bool empty = !m->stop;
+    cuarena_status_t status =
+        empty ? cuarena_destroy(&m->arena) : cuarena_destroy_forced(&m->arena);
+    if (status != CUARENA_OK)
+        note_wrong(m, "destroy", cuarena_status_name(status));
+    if (status != CUARENA_OK)
+        cuarena_destroy_forced(&m->arena);
+    sim_close(&m->sim);
+    if (m->sim.faults != 0)
+        note_wrong(m, "fault", m->sim.fault);
+}

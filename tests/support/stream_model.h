@@ -1,0 +1,50 @@
+/*
+ * Random programs on several simulated streams and an arena. Their kernels
+ * write and check patterns in live blocks; a program orders its own streams
+ * where it must, and the arena all the rest.
+ *
+ * A program is right if the simulation saw no fault, every call came to what
+ * it may, and the validator agreed: then model->wrong stays empty.
+ */
+#ifndef CUARENA_TEST_STREAM_MODEL_H
+#define CUARENA_TEST_STREAM_MODEL_H
+
+#include "choice.h"
+#include "sim_streams.h"
+
+#define MODEL_LIVE 24
+#define MODEL_STREAMS 4
+
+typedef struct model_block {
+    void *pointer; /* of a pointer */
+    cuarena_block_t block;
+    uint64_t bytes;
+    uint64_t seed; /* its contents; 0: not known */
+    uint32_t last; /* index of the stream that used it last */
+    uint32_t used; /* streams that may be using it: bits */
+} model_block_t;
+
+typedef struct stream_model {
+    sim_t sim;
+    cuarena_t *arena;
+    choice_t choice;
+    model_block_t live[MODEL_LIVE];
+    cuarena_stream_t streams[MODEL_STREAMS];
+    uint32_t made; /* handles so far */
+    uint64_t seeds;
+    uint64_t served;
+    bool may_fail; /* calls of the memory fail now and then */
+    bool stop;     /* a fault was seen, or the arena is lost */
+    char wrong[200];
+} stream_model_t;
+
+/* An arena of any kind. `choice` says what, and all that follows. */
+void stream_model_open(stream_model_t *model, const choice_t *choice,
+                       bool may_fail);
+void stream_model_step(stream_model_t *model);
+/* The validator; what is wrong goes to model->wrong. */
+void stream_model_check(stream_model_t *model);
+/* Frees what lives, and looks for leaks. */
+void stream_model_close(stream_model_t *model);
+
+#endif
