@@ -277,6 +277,8 @@ static cuarena_status_t describe(cuai_place_t *place, cuarena_stream_t stream,
     info->context = place->context;
     info->device = place->device;
     info->per_thread = stream == CUARENA_STREAM_PER_THREAD;
+    if (info->capturing) /* the driver does not tell the id of such a one */
+        return CUARENA_OK;
     result = place->cuda->cuStreamGetId(stream, &id);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuStreamGetId", "stream %p",
