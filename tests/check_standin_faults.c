@@ -263,6 +263,22 @@ START_TEST(test_a_query_that_succeeds_orders_what_comes_later)
 }
 END_TEST
 
+START_TEST(test_an_older_event_takes_nothing_back)
+{
+    pair_t p = new_pair(CU_STREAM_NON_BLOCKING);
+    CUevent older = driver_new_event();
+    driver_ok(driver.cuEventRecord(older, p.a));
+    write_to(&p, p.a);
+    driver_ok(driver.cuStreamSynchronize(p.a));
+    driver_ok(driver.cuEventQuery(older));
+    write_to(&p, p.b);
+    driver_ok(driver.cuCtxSynchronize());
+    expect_clean();
+    driver_ok(driver.cuEventDestroy(older));
+    end_pair(&p);
+}
+END_TEST
+
 /* Completion that nobody asked for is luck. */
 START_TEST(test_luck_is_no_order)
 {
@@ -968,26 +984,28 @@ static void add_faults(Suite *suite)
 {
     TCase *tcase = suite_add_list(
         suite, "reported",
-        TEST_LIST(
-            test_overlapping_copy, test_copy_of_foreign_memory,
-            test_copy_of_freed_memory, test_copy_beyond_the_end,
-            test_two_writers_without_a_wait,
-            test_reader_without_a_wait_for_the_writer,
-            test_writer_without_a_wait_for_the_reader,
-            test_readers_need_no_wait, test_neighbouring_bytes_need_no_wait,
-            test_event_recorded_too_early, test_wait_through_a_third_stream,
-            test_a_query_that_succeeds_orders_what_comes_later,
-            test_luck_is_no_order,
-            test_legacy_stream_orders_blocking_streams_only,
-            test_kernels_without_a_wait,
-            test_cpu_touches_pinned_memory_without_a_wait,
-            test_pinned_memory_freed_before_the_host_has_seen_the_end,
-            test_device_memory_freed_in_use_is_a_wait,
-            test_leaks_of_memory_and_contexts, test_leaks_of_handles,
-            test_leaks_of_virtual_memory, test_context_left_changed,
-            test_unasked_waits, test_unasked_calls, test_calls_after_fork,
-            test_calls_from_host_functions, test_the_nth_call_fails,
-            test_any_call_fails, test_slow_calls_let_others_go_on));
+        TEST_LIST(test_overlapping_copy, test_copy_of_foreign_memory,
+                  test_copy_of_freed_memory, test_copy_beyond_the_end,
+                  test_two_writers_without_a_wait,
+                  test_reader_without_a_wait_for_the_writer,
+                  test_writer_without_a_wait_for_the_reader,
+                  test_readers_need_no_wait,
+                  test_neighbouring_bytes_need_no_wait,
+                  test_event_recorded_too_early,
+                  test_an_older_event_takes_nothing_back,
+                  test_wait_through_a_third_stream,
+                  test_a_query_that_succeeds_orders_what_comes_later,
+                  test_luck_is_no_order,
+                  test_legacy_stream_orders_blocking_streams_only,
+                  test_kernels_without_a_wait,
+                  test_cpu_touches_pinned_memory_without_a_wait,
+                  test_pinned_memory_freed_before_the_host_has_seen_the_end,
+                  test_device_memory_freed_in_use_is_a_wait,
+                  test_leaks_of_memory_and_contexts, test_leaks_of_handles,
+                  test_leaks_of_virtual_memory, test_context_left_changed,
+                  test_unasked_waits, test_unasked_calls, test_calls_after_fork,
+                  test_calls_from_host_functions, test_the_nth_call_fails,
+                  test_any_call_fails, test_slow_calls_let_others_go_on));
     tcase_add_checked_fixture(tcase, one_device, nothing_left);
 }
 

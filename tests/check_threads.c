@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define WORKERS 4
 #define SLOTS 16
@@ -165,6 +166,14 @@ static void *work(void *user)
     return NULL;
 }
 
+/* The lock is nobody's by right: who takes it again at once may keep it from
+ * all that sleep, so those that only look let others in. */
+static void let_others_in(void)
+{
+    const struct timespec moment = {0, 100000};
+    (void)nanosleep(&moment, NULL);
+}
+
 /* ---- What the others do
  * -------------------------------------------------------- */
 
@@ -187,6 +196,7 @@ static void *keep_compacting(void *user)
         options.batch_moves = 1 + random_below(&w->random, 16);
         must(w, "compact",
              cuarena_compact(w->arena, &options, glance, w, NULL));
+        let_others_in();
     }
     return NULL;
 }
@@ -198,7 +208,7 @@ static void *keep_trimming(void *user)
     while (!atomic_load(&stopping) && w->wrong[0] == '\0') {
         must(w, "trim", cuarena_trim(w->arena, POOL / 4, &given));
         must(w, "reset_peaks", cuarena_reset_peaks(w->arena));
-        sched_yield();
+        let_others_in();
     }
     return NULL;
 }
@@ -230,6 +240,7 @@ static void *keep_looking(void *user)
         must(w, "validate",
              cuarena_validate(w->arena, w->wrong, sizeof w->wrong));
         look_at_blocks(w);
+        let_others_in();
     }
     return NULL;
 }

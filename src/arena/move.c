@@ -62,15 +62,28 @@ static void add_to_runs(cuai_batch_t *batch, const cuarena_heap_move_t *move)
         0, cuai_pointer(move->from), cuai_pointer(move->to), move->bytes};
 }
 
-static cuarena_status_t fill_lists(const cuarena_t *arena, cuai_batch_t *batch)
+/* The streams that the moved blocks name. */
+static void note_streams(const cuarena_t *arena, cuai_batch_t *batch)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    for (size_t i = 0; arena->stream_count != 0 && i < batch->count; i++)
+        cuai_set_add_block(arena, &batch->streams, heap,
+                           cuai_slot_of(heap, batch->list[i].block));
+}
+
+static bool take_lists(cuai_batch_t *batch, size_t most)
+{
+    batch->list = cuai_host_take(most * sizeof *batch->list);
+    batch->runs = cuai_host_take(most * sizeof *batch->runs);
+    return batch->list != NULL && batch->runs != NULL;
+}
+
+static cuarena_status_t fill_lists(const cuarena_t *arena, cuai_batch_t *batch)
+{
     size_t count;
     const cuarena_heap_move_t *moves =
         cuarena_heap_plan_moves(batch->plan, &count);
-    batch->list = cuai_host_alloc((count + 1) * sizeof *batch->list);
-    batch->runs = cuai_host_alloc((count + 1) * sizeof *batch->runs);
-    if (batch->list == NULL || batch->runs == NULL)
+    if (!take_lists(batch, count + 1))
         return cuai_fail(CUARENA_OUT_OF_MEMORY,
                          "no host memory for %zu relocations", count);
     batch->count = count;
@@ -81,9 +94,8 @@ static cuarena_status_t fill_lists(const cuarena_t *arena, cuai_batch_t *batch)
                                    cuai_pointer(move->to), move->bytes};
         batch->bytes += move->bytes;
         add_to_runs(batch, move);
-        cuai_set_add_block(arena, &batch->streams, heap,
-                           cuai_slot_of(heap, move->block));
     }
+    note_streams(arena, batch);
     return CUARENA_OK;
 }
 
@@ -137,13 +149,17 @@ void cuai_batch_end(cuarena_t *arena, cuai_batch_t *batch)
 void cuai_batch_settle(cuarena_t *arena, cuai_batch_t *batch)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    uint32_t heir = heir_of(arena, batch);
     size_t kept = 0;
     for (size_t i = 0; i < batch->count; i++) {
         cuai_slot_t slot = cuai_slot_of(heap, batch->list[i].block);
         cuai_found_t found = {heap, slot, CUAI_DYNAMIC};
         cuai_found_record(found)->moving = 0;
-        if (!end_if_freed(arena, found, heir_of(arena, batch)))
-            batch->list[kept++] = batch->list[i];
+        if (end_if_freed(arena, found, heir))
+            continue;
+        if (kept != i)
+            batch->list[kept] = batch->list[i];
+        kept++;
     }
     batch->count = kept;
     cuai_event_wake(&arena->changed);
@@ -218,9 +234,7 @@ cuarena_status_t cuai_batch_all(cuarena_t *arena, cuai_batch_t *batch)
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     *batch = (cuai_batch_t){0};
     size_t most = heap->live_blocks + 1;
-    batch->list = cuai_host_alloc(most * sizeof *batch->list);
-    batch->runs = cuai_host_alloc(most * sizeof *batch->runs);
-    if (batch->list == NULL || batch->runs == NULL)
+    if (!take_lists(batch, most))
         return cuai_fail(CUARENA_OUT_OF_MEMORY,
                          "no host memory for %zu relocations", most);
     cuai_slot_t slot = cuai_record(heap, 0)->next;

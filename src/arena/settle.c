@@ -410,6 +410,16 @@ static bool is_idle(cuarena_t *arena)
            arena->moved.marker == NULL;
 }
 
+/* Where a memory cannot ask about all work at once, streams that were not
+ * released have to be there. */
+static cuarena_status_t ask_each_stream(cuarena_t *arena)
+{
+    cuarena_status_t status = cuai_settle_all(arena, false, NULL);
+    if (status != CUARENA_OK)
+        return status;
+    return is_idle(arena) ? CUARENA_OK : CUARENA_BUSY;
+}
+
 /* If all work is done, uses are; blocks that waited for them end. */
 cuarena_status_t cuai_check_idle(cuarena_t *arena)
 {
@@ -418,6 +428,8 @@ cuarena_status_t cuai_check_idle(cuarena_t *arena)
         return CUARENA_OK;
     if (!cuai_is_lost(arena) && !is_idle(arena))
         status = ask_all_work(arena);
+    if (status == CUARENA_UNSUPPORTED)
+        status = ask_each_stream(arena);
     if (status == CUARENA_BUSY)
         return still_busy(arena);
     if (status != CUARENA_OK && status != CUARENA_LOST)

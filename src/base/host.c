@@ -58,16 +58,27 @@ static void count_out(size_t bytes)
 
 /* ---- Allocations ------------------------------------------------------- */
 
-void *cuai_host_alloc(size_t bytes)
+static void *obtain(size_t bytes, bool zeroed)
 {
     if (bytes > SIZE_MAX - sizeof(header_t) || !cuai_host_allow())
         return NULL;
-    header_t *header = calloc(1, sizeof *header + bytes);
+    size_t whole = sizeof(header_t) + bytes;
+    header_t *header = zeroed ? calloc(1, whole) : malloc(whole);
     if (header == NULL)
         return NULL;
     header->bytes = bytes;
     count_in(bytes);
     return header + 1;
+}
+
+void *cuai_host_alloc(size_t bytes)
+{
+    return obtain(bytes, true);
+}
+
+void *cuai_host_take(size_t bytes)
+{
+    return obtain(bytes, false);
 }
 
 void cuai_host_free(void *pointer)

@@ -16,6 +16,8 @@
 /* Zeroed bytes, aligned for any type; NULL if there are none. 0 bytes are a
  * pointer of their own. */
 void *cuai_host_alloc(size_t bytes);
+/* The same without zeroing: for what is written anyway. */
+void *cuai_host_take(size_t bytes);
 /* NULL is fine. */
 void cuai_host_free(void *pointer);
 

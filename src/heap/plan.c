@@ -283,7 +283,7 @@ static cuarena_heap_plan_t *new_plan(const cuarena_heap_t *heap,
     plan->room = cuai_min(heap->live_blocks, max_moves);
     plan->version = cuai_version(heap);
     plan->lane = lane;
-    plan->moves = cuai_host_alloc(plan->room * sizeof(*plan->moves) + 1);
+    plan->moves = cuai_host_take(plan->room * sizeof(*plan->moves) + 1);
     if (plan->moves != NULL)
         return plan;
     cuai_host_free(plan);
@@ -414,10 +414,10 @@ static void move_block(cuarena_heap_t *heap, const cuarena_heap_move_t *move)
 static void let_go(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (r->key == 0)
-        cuai_range_spent(heap, slot);
-    else if (cuai_range_lane(r) == CUAI_LANE_HELD)
+    if (r->key != 0 && cuai_range_lane(r) == CUAI_LANE_HELD)
         cuai_range_relane(heap, slot, lane);
+    else if (r->key == 0 && CUAI_UNLIKELY(heap->spacers != 0))
+        cuai_range_spent(heap, slot);
 }
 
 static void finish(cuarena_heap_t *heap, cuarena_heap_plan_t *plan,

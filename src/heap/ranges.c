@@ -29,6 +29,8 @@ static void remove_spacer(cuarena_heap_t *heap, cuai_slot_t slot)
 
 void cuai_range_absorb(cuarena_heap_t *heap, cuai_slot_t slot)
 {
+    if (CUAI_LIKELY(heap->spacers == 0))
+        return;
     const cuai_record_t *r = cuai_record(heap, slot);
     const cuai_record_t *next = cuai_record(heap, r->next);
     if (next->kind != CUAI_SPACER ||
@@ -49,7 +51,8 @@ void cuai_range_release(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes,
         bytes += cuai_range(r);
         cuai_range_drop(heap, slot);
         cuai_range_set(heap, slot, bytes, lane);
-        cuai_range_absorb(heap, slot);
+        if (CUAI_UNLIKELY(heap->spacers != 0))
+            cuai_range_absorb(heap, slot);
         return;
     }
     uint64_t rest = cuai_range(r);
@@ -87,6 +90,8 @@ void cuai_range_relane(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
     cuai_lane_count(heap, lane, bytes);
     cuai_range_drop(heap, slot);
     cuai_range_set(heap, slot, bytes, lane);
+    if (CUAI_LIKELY(heap->spacers == 0))
+        return;
     cuai_range_absorb(heap, slot);
     if (r->kind == CUAI_SPACER)
         cuai_range_absorb(heap, r->prev);

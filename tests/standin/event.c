@@ -108,6 +108,25 @@ static CUresult wait(CUstream stream, CUevent handle, unsigned flags)
     return sd_submit(&target, sd_work_nothing(target.context), &event->clock);
 }
 
+/* Behind all that the context's streams have been given. */
+static CUresult record_all(CUcontext handle, CUevent event_handle)
+{
+    sd_context_t *context = sd_context_get(handle);
+    sd_event_t *event = sd_event_get(event_handle);
+    if (event->object.context != context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    sd_clock_t all = {NULL, 0, 0};
+    sd_submitted(context, &all);
+    sd_clock_set(&event->clock, &all);
+    sd_clock_free(&all);
+    event->capture = NULL;
+    event->record++;
+    event->seconds = 0;
+    return CUDA_SUCCESS;
+}
+
+SD_ENTRY(cuCtxRecordEvent, cuCtxRecordEvent, (CUcontext context, CUevent event),
+         record_all(context, event))
 SD_ENTRY_BOTH(cuEventRecord, (CUevent event, CUstream stream),
               record(event, stream))
 SD_ENTRY_BOTH(cuStreamWaitEvent,

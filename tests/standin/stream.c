@@ -193,6 +193,8 @@ static CUresult get_contexts(CUstream handle, CUcontext *context,
 static CUresult get_id(CUstream handle, unsigned long long *id)
 {
     sd_target_t target = sd_target(handle);
+    if (target.stream != NULL && target.stream->capture != NULL)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (target.stream != NULL) {
         *id = target.stream->object.id;
         return CUDA_SUCCESS;

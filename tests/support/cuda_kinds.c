@@ -1,6 +1,7 @@
 #include "support/cuda_kinds.h"
 
 #include "support/cuda_test.h"
+#include "support/slide_standin.h"
 
 #define WHOLE (KIND_READABLE | KIND_DEDICATES | KIND_GIVES_WHOLE)
 #define DEVICE CUARENA_MEMORY_DEVICE
@@ -58,10 +59,14 @@ static const cuda_test_t *driver(void)
     return cuda_test();
 }
 
+/* The copy returns when the driver has taken the bytes over, which may be
+ * before they have arrived. */
 static void write_device(void *to, const void *from, uint64_t bytes)
 {
-    if (bytes != 0)
-        expect_cu(driver()->cuMemcpyHtoD(cu_pointer(to), from, bytes));
+    if (bytes == 0)
+        return;
+    expect_cu(driver()->cuMemcpyHtoD(cu_pointer(to), from, bytes));
+    expect_cu(cuda_test()->cuStreamSynchronize(NULL));
 }
 
 static void read_device(void *to, const void *from, uint64_t bytes)
@@ -112,5 +117,6 @@ int cuda_kinds_main(Suite *suite)
     cuda_kinds_ready();
     if (kind == CUDA_KIND_NONE)
         return cuda_test_result(kind, 0);
+    slide_standin_bind();
     return cuda_test_result(kind, suite_main(suite));
 }

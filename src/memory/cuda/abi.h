@@ -394,6 +394,7 @@ enum {
 #define CUAI_CUDA_OPTIONAL_12040(E) E(cuFuncLoad, 12040, (cuai_cu_function_t))
 
 #define CUAI_CUDA_OPTIONAL_12080(E)                                            \
+    E(cuCtxRecordEvent, 12050, (cuai_cu_context_t, cuai_cu_event_t))           \
     E(cuStreamGetDevice, 12080, (cuai_cu_stream_t, cuai_cu_device_t *))
 
 #define CUAI_CUDA_ENTRIES(E)                                                   \

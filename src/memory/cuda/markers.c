@@ -101,6 +101,31 @@ cuarena_status_t cuai_marker_record(cuai_place_t *place,
     return status;
 }
 
+cuarena_status_t cuai_marker_record_all(cuai_place_t *place,
+                                        cuai_marker_t **marker)
+{
+    cuai_visit_t visit;
+    cuai_marker_t *made = NULL;
+    if (place->cuda->cuCtxRecordEvent == NULL)
+        return CUARENA_UNSUPPORTED;
+    cuarena_status_t status = cuai_place_enter(place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    status = obtain(place, &made);
+    cuai_cu_result_t result = CUAI_CUDA_SUCCESS;
+    if (status == CUARENA_OK)
+        result = place->cuda->cuCtxRecordEvent(place->context, made->event);
+    cuai_place_leave(&visit);
+    if (result == CUAI_CUDA_SUCCESS) {
+        if (status == CUARENA_OK)
+            *marker = made;
+        return status;
+    }
+    put_idle(made);
+    return cuai_place_fail(place, result, "cuCtxRecordEvent",
+                           "marking all work of device %d", place->device);
+}
+
 /* BUSY is an answer and not an error: the last error stays. */
 cuarena_status_t cuai_marker_query(cuai_marker_t *marker)
 {

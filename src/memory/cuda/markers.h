@@ -23,6 +23,10 @@ typedef struct cuai_marker {
 cuarena_status_t cuai_marker_record(cuai_place_t *place,
                                     cuai_cu_stream_t stream,
                                     cuai_marker_t **marker);
+/* A new marker behind the work of all streams of the context so far.
+ * UNSUPPORTED, with no error put into words, by drivers before 12.5. */
+cuarena_status_t cuai_marker_record_all(cuai_place_t *place,
+                                        cuai_marker_t **marker);
 /* OK or BUSY, or what the driver says. */
 cuarena_status_t cuai_marker_query(cuai_marker_t *marker);
 /* The work that `stream` gets from now on, of the context of `place`, begins

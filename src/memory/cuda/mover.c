@@ -5,9 +5,8 @@
 #include "base/error.h"
 #include "memory/cuda/copies.h"
 
-/* Entries that do not overlap themselves go as copies of the driver if they
- * are so few. */
-#define FEW 4
+/* Runs that one launch takes. */
+#define RUN_ROOM 16384u
 
 /* ---- Calls of the driver ----------------------------------------------- */
 
@@ -22,7 +21,92 @@ static cuarena_status_t take_device(cuai_place_t *place, size_t bytes,
                            "%zu bytes of scratch to move blocks with", bytes);
 }
 
+/* The kernel reads it where it is. */
+static cuarena_status_t take_staging(cuai_place_t *place, size_t bytes,
+                                     void **pointer_out,
+                                     cuai_cu_pointer_t *address_out)
+{
+    const cuai_cuda_t *cuda = place->cuda;
+    cuai_cu_result_t result = cuda->cuMemHostAlloc(
+        pointer_out, bytes, CUAI_CU_MEMHOSTALLOC_DEVICEMAP);
+    if (result != CUAI_CUDA_SUCCESS) {
+        *pointer_out = NULL;
+        return cuai_place_fail(place, result, "cuMemHostAlloc",
+                               "%zu bytes of staging to move blocks with",
+                               bytes);
+    }
+    result = cuda->cuMemHostGetDevicePointer(address_out, *pointer_out, 0);
+    if (result == CUAI_CUDA_SUCCESS)
+        return CUARENA_OK;
+    return cuai_place_fail(place, result, "cuMemHostGetDevicePointer",
+                           "the staging to move blocks with");
+}
+
+static cuarena_status_t launch_once(cuai_mover_t *mover,
+                                    cuai_slide_launch_t *launch,
+                                    cuai_cu_stream_t stream)
+{
+    void *parameters[] = {&launch->params};
+    cuai_cu_result_t result = mover->place->cuda->cuLaunchKernel(
+        mover->kernels->functions[launch->kernel], launch->grid, 1, 1,
+        launch->block, 1, 1, launch->shared_bytes, stream, parameters, NULL);
+    if (result == CUAI_CUDA_SUCCESS)
+        return CUARENA_OK;
+    return cuai_place_fail(mover->place, result, "cuLaunchKernel",
+                           "%" PRIu32 " thread blocks of the relocation kernel",
+                           launch->grid);
+}
+
 /* ---- Life -------------------------------------------------------------- */
+
+/* Within a visit. */
+static cuarena_status_t clear_scratch(const cuai_mover_t *mover,
+                                      cuai_cu_stream_t stream)
+{
+    cuai_cu_result_t result = mover->place->cuda->cuMemsetD32Async(
+        mover->scratch, 0, CUAI_SLIDE_SCRATCH_ZEROED / 4, stream);
+    if (result == CUAI_CUDA_SUCCESS)
+        return CUARENA_OK;
+    return cuai_place_fail(mover->place, result, "cuMemsetD32Async",
+                           "the scratch of the relocation kernel");
+}
+
+/* Within a visit: a launch that moves nothing has the driver make a kernel
+ * ready. */
+static cuarena_status_t launch_empty(cuai_mover_t *mover,
+                                     cuai_cu_stream_t stream)
+{
+    cuarena_status_t status = CUARENA_OK;
+    for (uint32_t k = 0; k < CUAI_SLIDE_KERNELS && status == CUARENA_OK; k++) {
+        if (mover->kernels->functions[k] == NULL)
+            continue;
+        cuai_slide_launch_t launch;
+        cuai_slide_empty(&mover->slide, k, &launch);
+        status = launch_once(mover, &launch, stream);
+        if (status == CUARENA_OK)
+            cuai_slide_queued(&mover->slide, &launch);
+    }
+    return status;
+}
+
+/* Within a visit. */
+static cuarena_status_t ready_kernels(cuai_mover_t *mover,
+                                      cuai_cu_stream_t stream)
+{
+    cuai_cu_pointer_t staging_address = 0;
+    cuarena_status_t status = take_device(
+        mover->place, cuai_slide_scratch_bytes(RUN_ROOM), &mover->scratch);
+    if (status == CUARENA_OK)
+        status = take_staging(mover->place, cuai_slide_staging_bytes(RUN_ROOM),
+                              &mover->staging, &staging_address);
+    if (status == CUARENA_OK)
+        status = clear_scratch(mover, stream);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_slide_init(&mover->slide, &mover->kernels->device, mover->scratch,
+                    mover->staging, staging_address, RUN_ROOM);
+    return launch_empty(mover, stream);
+}
 
 static cuarena_status_t mark_last(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
@@ -35,7 +119,10 @@ static cuarena_status_t ready(cuai_mover_t *mover, cuai_cu_stream_t stream)
     cuarena_status_t status = cuai_place_enter(mover->place, &visit);
     if (status != CUARENA_OK)
         return status;
-    status = take_device(mover->place, CUAI_COPIES_BOUNCE, &mover->bounce);
+    if (mover->kernels != NULL)
+        status = ready_kernels(mover, stream);
+    else
+        status = take_device(mover->place, CUAI_COPIES_BOUNCE, &mover->bounce);
     cuai_place_leave(&visit);
     if (status == CUARENA_OK)
         status = mark_last(mover, stream);
@@ -48,7 +135,9 @@ cuarena_status_t cuai_mover_open(cuai_mover_t *mover, cuai_place_t *place,
     mover->place = place;
     cuai_lock_init(&mover->lock);
     cuai_event_init(&mover->free_again);
-    cuarena_status_t status = ready(mover, stream);
+    cuarena_status_t status = cuai_kernels_open(place, &mover->kernels);
+    if (status == CUARENA_OK)
+        status = ready(mover, stream);
     if (status != CUARENA_OK)
         cuai_mover_end(mover);
     return status;
@@ -61,10 +150,17 @@ void cuai_mover_end(cuai_mover_t *mover)
     cuai_visit_t visit;
     cuai_marker_release(mover->last);
     if (cuai_place_enter(place, &visit) == CUARENA_OK) {
+        if (mover->scratch != 0)
+            cuai_place_note(place, cuda->cuMemFree(mover->scratch),
+                            "cuMemFree");
         if (mover->bounce != 0)
             cuai_place_note(place, cuda->cuMemFree(mover->bounce), "cuMemFree");
+        if (mover->staging != NULL)
+            cuai_place_note(place, cuda->cuMemFreeHost(mover->staging),
+                            "cuMemFreeHost");
         cuai_place_leave(&visit);
     }
+    cuai_kernels_close(mover->kernels);
     cuai_event_cleanup(&mover->free_again);
     cuai_lock_cleanup(&mover->lock);
     *mover = (cuai_mover_t){0};
@@ -101,6 +197,58 @@ static cuarena_status_t follow_last(cuai_mover_t *mover,
     return cuai_marker_wait(mover->last, mover->place, stream);
 }
 
+/* A launch reads its table from the staging, so the next one is planned when
+ * that has been read. `marked`: the last launch came before the last marker. */
+static cuarena_status_t await_staging(cuai_mover_t *mover,
+                                      cuai_cu_stream_t stream, bool marked)
+{
+    if (!mover->staged)
+        return CUARENA_OK;
+    cuarena_status_t status = marked ? CUARENA_OK : mark_last(mover, stream);
+    if (status == CUARENA_OK)
+        status = cuai_marker_wait_host(mover->last);
+    mover->staged = status != CUARENA_OK;
+    return status;
+}
+
+static cuarena_status_t queue_launch(cuai_mover_t *mover,
+                                     cuai_slide_launch_t *launch,
+                                     cuai_cu_stream_t stream)
+{
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_place_enter(mover->place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    status = launch_once(mover, launch, stream);
+    cuai_place_leave(&visit);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_slide_queued(&mover->slide, launch);
+    mover->staged = mover->staged || launch->params.fetch_count != 0;
+    return CUARENA_OK;
+}
+
+static cuarena_status_t queue_kernels(cuai_mover_t *mover,
+                                      const cuarena_relocation_t *list,
+                                      size_t count, cuai_cu_stream_t stream,
+                                      size_t *done_out)
+{
+    cuarena_status_t status = CUARENA_OK;
+    size_t done = 0;
+    while (done < count && status == CUARENA_OK) {
+        cuai_slide_launch_t launch;
+        status = await_staging(mover, stream, done == 0);
+        if (status != CUARENA_OK)
+            break;
+        size_t taken = cuai_slide_plan(&mover->slide, list + done, count - done,
+                                       NULL, &launch);
+        status = queue_launch(mover, &launch, stream);
+        done += status == CUARENA_OK ? taken : 0;
+    }
+    *done_out = done;
+    return status;
+}
+
 /* ---- Copies ------------------------------------------------------------ */
 
 /* An entry of which a part was queued counts as queued. */
@@ -124,12 +272,13 @@ static cuarena_status_t queue_copies(cuai_mover_t *mover,
     return status;
 }
 
-static bool none_overlaps(const cuarena_relocation_t *list, size_t count)
+/* Whether it takes nothing that other lists use too. */
+static bool goes_by_itself(const cuai_mover_t *mover,
+                           const cuarena_relocation_t *list, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (cuai_copies_overlap(&list[i]))
-            return false;
-    return true;
+    if (mover->kernels != NULL)
+        return cuai_slide_prefers_copy(list, count);
+    return count == 1 && !cuai_copies_overlap(&list[0]);
 }
 
 /* ---- Queueing ---------------------------------------------------------- */
@@ -142,7 +291,10 @@ static cuarena_status_t queue_in_turn(cuai_mover_t *mover,
     cuarena_status_t status = follow_last(mover, stream);
     if (status != CUARENA_OK)
         return status;
-    status = queue_copies(mover, list, count, stream, done_out);
+    if (mover->kernels != NULL)
+        status = queue_kernels(mover, list, count, stream, done_out);
+    else
+        status = queue_copies(mover, list, count, stream, done_out);
     cuarena_status_t marked = mark_last(mover, stream);
     return status == CUARENA_OK ? marked : status;
 }
@@ -153,7 +305,7 @@ cuarena_status_t cuai_mover_queue(cuai_mover_t *mover,
                                   size_t *done_out)
 {
     *done_out = 0;
-    if (count <= FEW && none_overlaps(list, count))
+    if (goes_by_itself(mover, list, count))
         return queue_copies(mover, list, count, stream, done_out);
     claim(mover);
     cuarena_status_t status =

@@ -12,17 +12,24 @@
 #define CUAI_MEMORY_CUDA_MOVER_H
 
 #include "cuarena/memory.h"
+#include "memory/cuda/kernels.h"
 #include "memory/cuda/markers.h"
 #include "memory/cuda/place.h"
+#include "memory/cuda/slide.h"
 
 typedef struct cuai_mover {
     cuai_place_t *place;
+    cuai_kernels_t *kernels; /* NULL: copies only */
+    cuai_cu_pointer_t scratch;
+    void *staging;
     cuai_cu_pointer_t bounce;
 
     cuai_lock_t lock; /* guards `busy` */
     cuai_event_t free_again;
-    bool busy;           /* a thread is at what follows, without the lock */
+    bool busy; /* a thread is at what follows, without the lock */
+    cuai_slide_t slide;
     cuai_marker_t *last; /* of the last list */
+    bool staged;         /* the staging is read until `last` */
 } cuai_mover_t;
 
 /* Takes scratch and staging, loads the kernels and launches each once, on

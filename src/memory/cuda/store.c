@@ -265,5 +265,5 @@ void cuai_store_fill(const cuai_store_t *store, cuai_memory_t *out)
     out->facts.context = store->place->context;
     out->facts.compute_major = facts->major;
     out->facts.compute_minor = facts->minor;
-    out->facts.relocation_kernel = 0;
+    out->facts.relocation_kernel = store->mover.kernels != NULL;
 }

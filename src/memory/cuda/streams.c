@@ -277,6 +277,8 @@ static cuarena_status_t describe(cuai_place_t *place, cuarena_stream_t stream,
     info->context = place->context;
     info->device = place->device;
     info->per_thread = stream == CUARENA_STREAM_PER_THREAD;
+    if (info->capturing) /* the driver does not tell the id of such a one */
+        return CUARENA_OK;
     result = place->cuda->cuStreamGetId(stream, &id);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuStreamGetId", "stream %p",
@@ -364,10 +366,42 @@ static bool is_left_behind(const cuai_streams_t *streams,
            (status == CUARENA_LOST || cuai_cuda_if_open() == NULL);
 }
 
+/* The only place whose streams use the memory; NULL: there are several. */
+static cuai_place_t *sole_place(cuai_streams_t *streams)
+{
+    cuai_lock(&streams->lock);
+    cuai_place_t *own = streams->host ? NULL : streams->place;
+    const struct cuai_seen_place *seen = streams->seen;
+    cuai_place_t *sole = own;
+    if (seen != NULL)
+        sole = own == NULL && seen->next == NULL ? seen->place : NULL;
+    cuai_unlock(&streams->lock);
+    return sole;
+}
+
+/* Of work that no handle needs to be alive for. */
+static cuarena_status_t mark_all_work(cuai_streams_t *streams, void **marker)
+{
+    cuai_place_t *place = sole_place(streams);
+    cuai_marker_t *made = NULL;
+    cuarena_status_t status = place == NULL
+                                  ? CUARENA_UNSUPPORTED
+                                  : cuai_marker_record_all(place, &made);
+    if (status == CUARENA_OK)
+        *marker = made;
+    if (status == CUARENA_OK || status == CUARENA_UNSUPPORTED ||
+        !is_moot(streams, place))
+        return status;
+    *marker = &over;
+    return CUARENA_OK;
+}
+
 cuarena_status_t cuai_streams_mark(void *user, cuarena_stream_t stream,
                                    void **marker)
 {
     cuai_streams_t *streams = user;
+    if (stream == CUARENA_NO_STREAM)
+        return mark_all_work(streams, marker);
     cuai_place_t *place = NULL;
     cuai_marker_t *recorded = *marker != &over ? *marker : NULL;
     cuarena_status_t status = cuai_streams_place(streams, stream, &place);

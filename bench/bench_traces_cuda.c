@@ -1,0 +1,214 @@
+/*
+ * The recorded traces on the memory of a device: what a call costs, and how
+ * much memory is held, next to the driver's stream-ordered pool that gives
+ * nothing back. Nobody touches the memory.
+ *
+ *   first   nanoseconds per call in the first pass, where memory is taken
+ *   warm    ... in later ones, median of the passes
+ *   p50 ... of single calls in a later pass, the clock's reading included
+ *   held    the most that was taken from the driver, over the peak of live
+ *           bytes; a pool's is what it was made with
+ *
+ *   bench_traces_cuda [OPTION...] TRACE...
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gpu.h"
+#include "player.h"
+#include "runtime.h"
+
+#define PASSES 15
+#define GRANULE 256
+#define POOL_THOUSANDTHS 1250 /* of the peak */
+
+static gpu_t gpu;
+static runtime_t runtime;
+
+typedef struct cost {
+    double first_ns;
+    double warm_ns;
+    figures_t call_ns;
+    uint64_t held_bytes;
+} cost_t;
+
+static size_t passes(void)
+{
+    return gpu.quick ? 2 : PASSES;
+}
+
+static double *new_samples(size_t count)
+{
+    double *samples = calloc(count + 1, sizeof *samples);
+    expect(samples != NULL, "memory for samples");
+    return samples;
+}
+
+/* ---- An arena ------------------------------------------------------------ */
+
+/* Frees first what the last pass left. */
+static void clock_player(player_t *player, cost_t *cost)
+{
+    size_t events = player->trace->event_count;
+    size_t all = events + player->trace->closing_count;
+    uint32_t *nanoseconds = calloc(all + 1, sizeof *nanoseconds);
+    expect(nanoseconds != NULL, "memory for samples");
+    (void)player_clock(player, events, all, nanoseconds);
+    size_t count = player_clock(player, 0, events, nanoseconds);
+    double *samples = new_samples(count);
+    for (size_t i = 0; i < count; i++)
+        samples[i] = nanoseconds[i];
+    cost->call_ns = figures_of(samples, count);
+    free(samples);
+    free(nanoseconds);
+}
+
+static cost_t replay(const trace_t *trace, int32_t preset)
+{
+    fault_t fault = {""};
+    cost_t cost;
+    player_t player;
+    player_setup_t setup = {.blocks = false};
+    uint64_t peak = trace_peak(trace, GRANULE).bytes;
+    setup.config = gpu_config(&gpu, CUARENA_MEMORY_DEVICE);
+    setup.config.preset = preset;
+    if (preset == CUARENA_PRESET_POOL)
+        player_set_pool_bytes(&setup, peak / 1000 * POOL_THOUSANDTHS);
+    expect(player_open(&player, &setup, trace, NULL, &fault), fault.text);
+    double *samples = new_samples(passes());
+    expect(player_time(&player, 1, &cost.first_ns), player.first_refusal.text);
+    for (size_t i = 0; i < passes(); i++)
+        expect(player_time(&player, 1, &samples[i]), player.first_refusal.text);
+    cost.warm_ns = figures_of(samples, passes()).median;
+    clock_player(&player, &cost);
+    expect(player.refused == 0, player.first_refusal.text);
+    cost.held_bytes = player_tally(&player).capacity_bytes;
+    player_close(&player);
+    free(samples);
+    return cost;
+}
+
+/* ---- The driver's pool --------------------------------------------------- */
+
+/* The driver serves no allocation of 0 bytes. */
+static inline void play(const trace_event_t *event, void **slots)
+{
+    if (event->size == 0)
+        return;
+    void **slot = &slots[event->slot];
+    int result = event->op == TRACE_ALLOC
+                     ? runtime.malloc_async(slot, event->size, gpu.stream)
+                     : runtime.free_async(*slot, gpu.stream);
+    if (result == 0)
+        return;
+    fprintf(stderr, "%s of %" PRIu64 " bytes: error %d\n", runtime.async_name,
+            event->size, result);
+    exit(EXIT_FAILURE);
+}
+
+/* What still lives at the end is freed too, and not counted. */
+static double time_pass(const trace_t *trace, void **slots)
+{
+    gpu_wait(&gpu);
+    uint64_t begin = now_ns();
+    for (size_t i = 0; i < trace->event_count; i++)
+        play(&trace->events[i], slots);
+    double ns = (double)(now_ns() - begin) / (double)trace->event_count;
+    for (size_t i = 0; i < trace->closing_count; i++)
+        play(&trace->events[trace->event_count + i], slots);
+    return ns;
+}
+
+static figures_t clock_pass(const trace_t *trace, void **slots)
+{
+    double *samples = new_samples(trace->event_count);
+    gpu_wait(&gpu);
+    for (size_t i = 0; i < trace->event_count; i++) {
+        uint64_t begin = now_ns();
+        play(&trace->events[i], slots);
+        samples[i] = (double)(now_ns() - begin);
+    }
+    for (size_t i = 0; i < trace->closing_count; i++)
+        play(&trace->events[trace->event_count + i], slots);
+    figures_t figures = figures_of(samples, trace->event_count);
+    free(samples);
+    return figures;
+}
+
+static cost_t replay_async(const trace_t *trace)
+{
+    cost_t cost;
+    void **slots = calloc(trace->slot_count + 1, sizeof *slots);
+    double *samples = new_samples(passes());
+    expect(slots != NULL, "memory for slots");
+    runtime_keep(&gpu, UINT64_MAX);
+    runtime_trim(&gpu);
+    cost.first_ns = time_pass(trace, slots);
+    for (size_t i = 0; i < passes(); i++)
+        samples[i] = time_pass(trace, slots);
+    cost.warm_ns = figures_of(samples, passes()).median;
+    cost.call_ns = clock_pass(trace, slots);
+    cost.held_bytes = runtime_held(&gpu);
+    runtime_keep(&gpu, 0);
+    runtime_trim(&gpu);
+    free(samples);
+    free(slots);
+    return cost;
+}
+
+/* ---- Rows ---------------------------------------------------------------- */
+
+static void tell(const trace_t *trace, const char *who, const cost_t *cost)
+{
+    uint64_t peak = trace_peak(trace, GRANULE).bytes;
+    double held = (double)cost->held_bytes / (double)peak;
+    printf("  %-34s %8.1f %8.1f %8.0f %8.0f %9.0f %9.3f\n", who, cost->warm_ns,
+           cost->first_ns, cost->call_ns.median, cost->call_ns.p99,
+           cost->call_ns.most, held);
+    (void)fflush(stdout);
+    record_begin("trace");
+    record_text("case", trace_title(trace));
+    record_text("who", who);
+    record_text("unit", "ns");
+    record_count("events", trace->event_count);
+    record_count("peak_bytes", peak);
+    record_count("held_bytes", cost->held_bytes);
+    record_number("first", cost->first_ns);
+    record_number("warm", cost->warm_ns);
+    record_figures(&cost->call_ns);
+    record_end();
+}
+
+static void measure(const char *path)
+{
+    trace_t trace;
+    fault_t fault = {""};
+    cost_t cost;
+    expect(trace_load(path, &trace, &fault), fault.text);
+    printf("\n%s, %zu calls, peak %.2f GiB\n%-36s %8s %8s %8s %8s %9s %9s\n",
+           trace_title(&trace), trace.event_count,
+           (double)trace_peak(&trace, GRANULE).bytes / (double)GIB,
+           "ns per call", "warm", "first", "p50", "p99", "most", "held");
+    cost = replay(&trace, CUARENA_PRESET_POOL);
+    tell(&trace, "cuarena device, pool", &cost);
+    cost = replay(&trace, CUARENA_PRESET_GROW);
+    tell(&trace, "cuarena device, grow", &cost);
+    if (runtime.malloc_async != NULL) {
+        cost = replay_async(&trace);
+        tell(&trace, runtime.async_name, &cost);
+    }
+    trace_free(&trace);
+}
+
+int main(int argc, char **argv)
+{
+    int at = gpu_open(&gpu, "traces", argc, argv);
+    expect(at < argc, "usage: bench_traces_cuda [OPTION...] TRACE...");
+    runtime_open(&runtime, &gpu);
+    for (; at < argc; at++)
+        measure(argv[at]);
+    gpu_close(&gpu);
+    return EXIT_SUCCESS;
+}

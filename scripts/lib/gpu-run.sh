@@ -1,0 +1,249 @@
+#!/usr/bin/env bash
+# Run what is in this folder (scripts/gpu-bundle made it) on the GPU of this
+# machine: one line for each program, one summary, and a failure if anything
+# failed.
+#
+#   run.sh [PART...] [OPTION...] [FOLDER]
+#
+#   --info        what runs here
+#   --suites      the test programs
+#   --examples    the examples; two are compiled here if there is an nvcc
+#   --sanitizer   the test programs that want a device, under compute-sanitizer
+#   --benches     the benchmarks
+#   (no part: all of them)
+#
+#   --quick       benchmarks with few samples, to see that they run; no
+#                 sanitizer unless it is asked for
+#   --only WORD   programs with WORD in their name only; can be repeated
+#   --jobs N      so many programs without a device at once; default: processors
+#   --device-jobs N   ... of those with one, under the sanitizer; default: 4
+#   --limit N     seconds that a program may take; default: 300
+#
+# FOLDER gets logs and results; default: ./out. A program that says that it
+# cannot run here (77) is shown as skipped. Programs that want a device fail
+# without one; set CUARENA_REQUIRE_GPU=0 to have them skipped.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+: "${CUARENA_REQUIRE_GPU:=1}"
+: "${CK_DEFAULT_TIMEOUT:=120}"
+export CUARENA_REQUIRE_GPU CK_DEFAULT_TIMEOUT srcdir=$here
+
+parts=()
+only=()
+quick=
+out=out
+jobs=$(nproc 2>/dev/null || echo 2)
+device_jobs=4
+limit=300
+
+usage() {
+    sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
+}
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --info | --suites | --examples | --sanitizer | --benches)
+        parts+=("${1#--}")
+        ;;
+    --quick) quick=yes ;;
+    --only | --jobs | --device-jobs | --limit)
+        [ $# -gt 1 ] || {
+            echo "run.sh: $1 wants a value" >&2
+            exit 2
+        }
+        case $1 in
+        --only) only+=("$2") ;;
+        --jobs) jobs=$2 ;;
+        --device-jobs) device_jobs=$2 ;;
+        --limit) limit=$2 ;;
+        esac
+        shift
+        ;;
+    -h | --help) usage && exit ;;
+    -*)
+        echo "run.sh: no option '$1'; --help tells which there are" >&2
+        exit 2
+        ;;
+    *) out=$1 ;;
+    esac
+    shift
+done
+if [ ${#parts[@]} -eq 0 ]; then
+    parts=(info suites examples sanitizer benches)
+    [ -z "$quick" ] || parts=(info suites examples benches)
+fi
+mkdir -p "$out/logs" "$out/verdicts" "$out/results"
+out=$(cd "$out" && pwd)
+rm -f "$out"/verdicts/*
+
+#### Running programs ####
+
+wanted() {
+    local word
+    [ ${#only[@]} -gt 0 ] || return 0
+    for word in "${only[@]}"; do
+        [[ $1 != *"$word"* ]] || return 0
+    done
+    return 1
+}
+
+# Says what became of a program, and keeps it for the summary.
+verdict() {
+    local what=$1 name=$2 detail=$3
+    echo "$what $name" >"$out/verdicts/$name"
+    echo "$what $name $detail"
+}
+
+# run NAME COMMAND...: until it ends or its time is over.
+run() {
+    local name=$1 status=0 log=$out/logs/$1.log started=$SECONDS took reason
+    shift
+    timeout --kill-after=20 "$limit" "$@" >"$log" 2>&1 </dev/null || status=$?
+    took="($((SECONDS - started)) s)"
+    # What a sanitizer finds in a process that a test started is in the log only.
+    if grep -qE 'ERROR SUMMARY: [1-9]' "$log"; then
+        verdict FAIL "$name" "$took: $(grep -cE '^=+ +(Invalid|Uninit|Barrier|Program|Error|Race)' \
+            "$log") findings"
+        return
+    fi
+    case $status in
+    0) verdict pass "$name" "$took" ;;
+    77)
+        reason=$(grep -m 1 '^skip' "$log" || true)
+        verdict skip "$name" "$took ${reason#skipped}"
+        ;;
+    124 | 137) verdict FAIL "$name" "$took: not done after $limit s" ;;
+    *) verdict FAIL "$name" "$took: exit status $status" ;;
+    esac
+}
+
+# later MOST NAME COMMAND...: beside the others, when fewer than MOST run.
+later() {
+    local most=$1
+    shift
+    while [ "$(jobs -rp | wc -l)" -ge "$most" ]; do
+        wait -n || true
+    done
+    run "$@" &
+}
+
+#### Parts ####
+
+part_info() {
+    {
+        date -u '+%Y-%m-%d %H:%M:%S UTC'
+        [ ! -f "$here/revision" ] || echo "revision $(cat "$here/revision")"
+        uname -srm
+        sed -n 's/^model name[^:]*: */processor /p' /proc/cpuinfo | head -n 1
+        echo "processors $(nproc)"
+        nvidia-smi --query-gpu=name,driver_version,memory.total \
+            --format=csv,noheader 2>/dev/null
+        "$here/bin/cuarena" info
+    } >"$out/logs/info.log" 2>&1
+    cat "$out/logs/info.log"
+}
+
+# Those without a device run beside those with one, which take turns: some
+# look at how much memory is free.
+part_suites() {
+    local program
+    {
+        for program in "$here"/suites/host/*; do
+            ! wanted "${program##*/}" || later "$jobs" "${program##*/}" "$program"
+        done
+        wait
+    } &
+    for program in "$here"/suites/device/*; do
+        ! wanted "${program##*/}" || run "${program##*/}" "$program"
+    done
+    wait
+}
+
+# compile NAME ARGUMENT...: examples/NAME against what is in this folder.
+compile() {
+    local name=$1
+    shift
+    wanted "$name" || return 0
+    if [ -z "$nvcc" ]; then
+        verdict skip "$name" "(0 s): no nvcc"
+    elif "$nvcc" -I"$here/include" "$here/examples/$name" "$@" \
+        "$here/lib/libcuarena.a" -lcuda -o "$out/${name%.*}" \
+        >"$out/logs/compile-$name.log" 2>&1; then
+        run "${name%.*}" "$out/${name%.*}"
+    else
+        verdict FAIL "$name" "does not compile"
+    fi
+}
+
+part_examples() {
+    local program nvcc
+    nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
+    for program in "$here"/examples/*; do
+        case $program in *.c | *.cu) continue ;; esac
+        ! wanted "${program##*/}" || run "${program##*/}" "$program"
+    done
+    compile 12_device.c
+    compile 13_kernel.cu -std=c++17
+}
+
+# Errors that the driver returns are the tests' own business. Checkers are
+# slow, so sizes are those of a slow machine.
+part_sanitizer() {
+    local sanitizer tool program name
+    sanitizer=$(command -v compute-sanitizer ||
+        ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null || true)
+    [ -n "$sanitizer" ] || {
+        verdict skip sanitizer "no compute-sanitizer"
+        return
+    }
+    for tool in memcheck initcheck synccheck; do
+        for program in "$here"/suites/device/*; do
+            name=${program##*/}
+            ! wanted "$name" || CUARENA_TEST_SLOW=1 CK_TIMEOUT_MULTIPLIER=20 \
+                later "$device_jobs" "$tool-$name" "$sanitizer" --tool "$tool" \
+                --target-processes all --report-api-errors no \
+                --error-exitcode 99 "$program"
+        done
+    done
+    wait
+}
+
+part_benches() {
+    local program name arguments
+    CUARENA_BENCH_DRIVER=$(nvidia-smi --query-gpu=driver_version \
+        --format=csv,noheader 2>/dev/null | head -n 1)
+    export CUARENA_BENCH_DRIVER
+    for program in "$here"/bench/*; do
+        name=${program##*/bench_}
+        wanted "bench_$name" || continue
+        arguments=(${quick:+--quick} --json "$out/results/$name.json")
+        [ "$name" != traces_cuda ] || arguments+=("$here"/traces/*.csv.gz)
+        run "bench_$name" "$program" "${arguments[@]}"
+        sed 's/^/    /' "$out/logs/bench_$name.log"
+    done
+}
+
+#### All of it ####
+
+started=$SECONDS
+for part in "${parts[@]}"; do
+    echo
+    echo "== $part"
+    "part_$part"
+done
+
+count() {
+    cat "$out"/verdicts/* 2>/dev/null | grep -c "^$1 "
+}
+
+echo
+cat "$out"/verdicts/* 2>/dev/null | sed -n 's/^FAIL //p' |
+    while read -r name; do
+        echo "---- $name"
+        tail -n 30 "$out/logs/$name.log" 2>/dev/null | sed 's/^/    /'
+    done
+echo "$(count pass) passed, $(count FAIL) failed, $(count skip) skipped" \
+    "in $((SECONDS - started)) s; logs: $out/logs"
+[ "$(count FAIL)" -eq 0 ] && {
+    [ "$(count pass)" -gt 0 ] || [ "${parts[*]}" = info ]
+}

@@ -1,0 +1,334 @@
+/*
+ * cuarena_slide_bulk: executes a list of relocations from compute capability
+ * 9.0 on, addresses and sizes in multiples of 16. slide_rules.h has the
+ * vocabulary, the protocol and why it is right.
+ *
+ * One warp of a block draws and reads, one warp for each stage publishes, waits
+ * and writes, by bulk copies. A tile has at most 32 units, so that a lane has
+ * one piece at most.
+ */
+#define FETCH_WORDS 8
+#include "slide_device.h"
+
+/* ---- Bulk copies ------------------------------------------------------- */
+
+DEVICE uint32_t shared_address(const void *object)
+{
+    uint32_t address;
+    asm("{\n\t.reg .u64 a;\n\tcvta.to.shared.u64 a, %1;\n\t"
+        "cvt.u32.u64 %0, a;\n\t}"
+        : "=r"(address)
+        : "l"(object));
+    return address;
+}
+
+DEVICE void arrival_init(uint32_t arrival, uint32_t count)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n\t"
+                 "fence.proxy.async.shared::cta;" ::"r"(arrival),
+                 "r"(count)
+                 : "memory");
+}
+
+DEVICE void arrive(uint32_t arrival)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(arrival)
+                 : "memory");
+}
+
+DEVICE void arrival_expect(uint32_t arrival, uint32_t bytes)
+{
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(arrival),
+        "r"(bytes)
+        : "memory");
+}
+
+DEVICE void arrival_wait(uint32_t arrival, uint32_t parity)
+{
+    uint32_t done;
+    do
+        asm volatile("{\n\t.reg .pred p;\n\t"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+                     "selp.u32 %0, 1, 0, p;\n\t}"
+                     : "=r"(done)
+                     : "r"(arrival), "r"(parity)
+                     : "memory");
+    while (!done);
+}
+
+DEVICE void bulk_read(uint32_t to, uint64_t from, uint32_t bytes,
+                      uint32_t arrival)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
+                 "bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                 "l"(from), "r"(bytes), "r"(arrival)
+                 : "memory");
+}
+
+DEVICE void bulk_write(uint64_t to, uint32_t from, uint32_t bytes)
+{
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n"
+                 "\tcp.async.bulk.commit_group;" ::"l"(to),
+                 "r"(from), "r"(bytes)
+                 : "memory");
+}
+
+/* Until what this thread wrote has left shared memory. */
+DEVICE void bulk_wait_read(void)
+{
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+
+DEVICE void bulk_wait(void)
+{
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+/* Bulk copies after it come after what this thread saw published. */
+DEVICE void between_proxies(void)
+{
+    asm volatile("fence.proxy.async;" ::: "memory");
+}
+
+DEVICE uint32_t from_lane_0(uint32_t value)
+{
+    uint32_t out;
+    asm volatile("shfl.sync.idx.b32 %0, %1, 0, 31, 0xffffffff;"
+                 : "=r"(out)
+                 : "r"(value));
+    return out;
+}
+
+DEVICE uint32_t sum_of_lanes(uint32_t value)
+{
+    uint32_t sum;
+    asm volatile("redux.sync.add.u32 %0, %1, 0xffffffff;"
+                 : "=r"(sum)
+                 : "r"(value));
+    return sum;
+}
+
+DEVICE uint32_t least_of_lanes(uint32_t value)
+{
+    uint32_t least;
+    asm volatile("redux.sync.min.u32 %0, %1, 0xffffffff;"
+                 : "=r"(least)
+                 : "r"(value));
+    return least;
+}
+
+DEVICE uint32_t most_of_lanes(uint32_t value)
+{
+    uint32_t most;
+    asm volatile("redux.sync.max.u32 %0, %1, 0xffffffff;"
+                 : "=r"(most)
+                 : "r"(value));
+    return most;
+}
+
+/* ---- Stages ------------------------------------------------------------ */
+
+#define NO_TILE 0xffffffffu
+
+extern SHARED __attribute__((aligned(128))) char tile_bytes[];
+
+/* What a lane has of a tile: the piece of the run tile.run + lane, or nothing.
+ * What its writer must know. */
+typedef struct share {
+    uint64_t to;
+    uint32_t buffer; /* address of its bytes in shared memory */
+    uint32_t bytes;
+    range_t readers;
+    uint32_t run;
+    uint32_t gaps; /* there are more readers than those */
+} share_t;
+
+typedef struct stages {
+    uint64_t full[CUAI_SLIDE_STAGES];  /* all lanes of the reader say so, and
+                                        * all bytes are there */
+    uint64_t empty[CUAI_SLIDE_STAGES]; /* all lanes of the writer say so */
+    uint32_t ticket[CUAI_SLIDE_STAGES];
+    share_t shares[CUAI_SLIDE_STAGES][32];
+} stages_t;
+
+/* Where the barriers and the room of a stage are. */
+typedef struct stage {
+    uint32_t index;
+    uint32_t parity; /* of its next use */
+    uint32_t full;
+    uint32_t empty;
+    uint32_t buffer;
+} stage_t;
+
+DEVICE stage_t stage_of(const params_t &p, const stages_t &stages,
+                        uint32_t index)
+{
+    stage_t stage = {index, 0, shared_address(&stages.full[index]),
+                     shared_address(&stages.empty[index]),
+                     shared_address(tile_bytes) +
+                         index * (p.tile_units << p.unit_log2)};
+    return stage;
+}
+
+/* ---- Reading ----------------------------------------------------------- */
+
+/* A lane asks for its piece. While the bytes are on their way, it finds out
+ * whom the writer must wait for. */
+DEVICE share_t read_piece(const params_t &p, const tile_t &tile, uint32_t k,
+                          const run_t &run, span_t piece, const stage_t &stage)
+{
+    share_t share = {run.to + piece.begin, stage.buffer, 0, {0, 0}, k, 0};
+    share.bytes = (uint32_t)(piece.end - piece.begin);
+    if (run.at > tile.units.begin)
+        share.buffer += (run.at - tile.units.begin) << p.unit_log2;
+    bulk_read(share.buffer, run.from + piece.begin, share.bytes, stage.full);
+    share.gaps =
+        !find_readers(p, run, piece, tile.ticket, false, share.readers);
+    return share;
+}
+
+DEVICE void read_tile(const params_t &p, stages_t &stages, const stage_t &stage,
+                      const tile_t &tile)
+{
+    uint32_t k = tile.run + lane_index();
+    run_t run = {0, 0, 0, NO_TILE, 0};
+    if (k < p.run_count)
+        run = run_of(p, k);
+    span_t piece = {0, 0};
+    if (run.at < tile.units.end)
+        piece = cuai_slide_piece(&p, &run, tile.units);
+    uint32_t bytes = sum_of_lanes((uint32_t)(piece.end - piece.begin));
+    if (lane_index() == 0) {
+        stages.ticket[stage.index] = tile.ticket;
+        arrival_expect(stage.full, bytes);
+    }
+    warp_barrier();
+    share_t share = {0, 0, 0, {0, 0}, 0, 0};
+    if (piece.begin != piece.end)
+        share = read_piece(p, tile, k, run, piece, stage);
+    stages.shares[stage.index][lane_index()] = share;
+    arrive(stage.full);
+}
+
+DEVICE uint32_t draw_for_warp(const params_t &p)
+{
+    uint32_t ticket = 0;
+    if (lane_index() == 0)
+        ticket = draw(p);
+    return from_lane_0(ticket);
+}
+
+DEVICE void wait_until_empty(const stage_t &stage)
+{
+    arrival_wait(stage.empty, stage.parity ^ 1);
+}
+
+DEVICE void next_stage(const params_t &p, const stages_t &stages,
+                       stage_t &stage)
+{
+    uint32_t parity = stage.parity;
+    uint32_t index = stage.index + 1;
+    if (index == p.stages) {
+        index = 0;
+        parity ^= 1;
+    }
+    stage = stage_of(p, stages, index);
+    stage.parity = parity;
+}
+
+/* Tells the writers that there is nothing more. */
+DEVICE void end_stages(const params_t &p, stages_t &stages, stage_t &stage)
+{
+    for (uint32_t i = 0; i < p.stages; i++) {
+        wait_until_empty(stage);
+        if (lane_index() == 0) {
+            stages.ticket[stage.index] = NO_TILE;
+            arrival_expect(stage.full, 0);
+        }
+        arrive(stage.full);
+        next_stage(p, stages, stage);
+    }
+}
+
+DEVICE void reader(const params_t &p, stages_t &stages)
+{
+    uint32_t known_chunks = 0;
+    stage_t stage = stage_of(p, stages, 0);
+    for (;;) {
+        wait_until_empty(stage);
+        uint32_t ticket = draw_for_warp(p);
+        if (ticket >= p.fetch_count + p.tile_count)
+            break;
+        if (ticket < p.fetch_count) {
+            fetch_chunk(p, ticket);
+            continue;
+        }
+        read_tile(p, stages, stage, tile_of(p, ticket, known_chunks));
+        next_stage(p, stages, stage);
+    }
+    end_stages(p, stages, stage);
+}
+
+/* ---- Writing ----------------------------------------------------------- */
+
+/* All that any lane waits for at once, if it is not much more than that. */
+DEVICE void wait_for_readers(const params_t &p, const share_t &share,
+                             uint32_t ticket)
+{
+    range_t own = share.readers;
+    range_t all;
+    all.begin = least_of_lanes(own.begin < own.end ? own.begin : NO_TILE);
+    all.end = most_of_lanes(own.begin < own.end ? own.end : 0);
+    if (all.begin < all.end && all.end - all.begin <= 32) {
+        own.begin = all.begin + lane_index();
+        own.end = own.begin < all.end ? own.begin + 1 : own.begin;
+    }
+    wait_for(p, own);
+    if (share.gaps) {
+        run_t run = run_of(p, share.run);
+        range_t units = cuai_slide_tile(&p, ticket);
+        range_t rest = {0, 0};
+        find_readers(p, run, cuai_slide_piece(&p, &run, units), ticket, true,
+                     rest);
+        wait_for(p, rest);
+    }
+}
+
+DEVICE void writer(const params_t &p, stages_t &stages, uint32_t index)
+{
+    stage_t stage = stage_of(p, stages, index);
+    for (uint32_t parity = 0;; parity ^= 1) {
+        arrival_wait(stage.full, parity);
+        uint32_t ticket = *(volatile uint32_t *)&stages.ticket[index];
+        if (ticket == NO_TILE)
+            break;
+        share_t share = stages.shares[index][lane_index()];
+        if (lane_index() == 0)
+            publish(p, ticket);
+        wait_for_readers(p, share, ticket);
+        between_proxies();
+        warp_barrier();
+        if (share.bytes != 0)
+            bulk_write(share.to, share.buffer, share.bytes);
+        bulk_wait_read();
+        arrive(stage.empty);
+    }
+    bulk_wait();
+}
+
+KERNEL(32 + 32 * CUAI_SLIDE_STAGES) void cuarena_slide_bulk(const params_t p)
+{
+    static SHARED stages_t stages;
+    if (thread_index() == 0)
+        for (uint32_t i = 0; i < p.stages; i++) {
+            arrival_init(shared_address(&stages.full[i]), 33);
+            arrival_init(shared_address(&stages.empty[i]), 32);
+        }
+    block_barrier();
+    uint32_t warp = thread_index() / 32;
+    if (warp == 0)
+        reader(p, stages);
+    else
+        writer(p, stages, warp - 1);
+}

@@ -1,0 +1,326 @@
+/*
+ * What the kernels in slide.cu and slide_bulk.cu have in common: the machine,
+ * tickets, looking up runs, the table. CUDA, without a header of CUDA's.
+ *
+ * Order between blocks. What a stage read has arrived in shared memory before
+ * one thread publishes with release; who waits acquires, and writes after
+ * that. Every byte is read once and written once.
+ */
+#ifndef CUAI_MEMORY_CUDA_SLIDE_DEVICE_H
+#define CUAI_MEMORY_CUDA_SLIDE_DEVICE_H
+
+#include "slide_rules.h"
+
+#define DEVICE static inline __attribute__((device))
+#define GLOBAL __attribute__((address_space(1)))
+#define SHARED __attribute__((shared))
+#define KERNEL(...)                                                            \
+    extern "C" __attribute__((global, launch_bounds(__VA_ARGS__)))
+
+typedef cuai_slide_params_t params_t;
+typedef cuai_slide_run_t run_t;
+typedef cuai_slide_span_t span_t;
+typedef cuai_slide_range_t range_t;
+
+/* ---- The machine ------------------------------------------------------- */
+
+DEVICE uint32_t thread_index(void)
+{
+    return __nvvm_read_ptx_sreg_tid_x();
+}
+
+DEVICE uint32_t lane_index(void)
+{
+    return thread_index() & 31;
+}
+
+DEVICE void block_barrier(void)
+{
+    asm volatile("bar.sync 0;" ::: "memory");
+}
+
+DEVICE void warp_barrier(void)
+{
+    asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+}
+
+DEVICE uint32_t ballot(int condition)
+{
+    uint32_t lanes;
+    asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.s32 p, %1, 0;\n\t"
+                 "vote.sync.ballot.b32 %0, p, 0xffffffff;\n\t}"
+                 : "=r"(lanes)
+                 : "r"(condition)
+                 : "memory");
+    return lanes;
+}
+
+/* How many lanes say yes. */
+DEVICE uint32_t lanes_where(int condition)
+{
+    return (uint32_t)__builtin_popcount(ballot(condition));
+}
+
+/* How many say yes before the first that says no. */
+DEVICE uint32_t lanes_before(int condition)
+{
+    uint32_t no = ~ballot(condition);
+    return no == 0 ? 32 : (uint32_t)__builtin_ctz(no);
+}
+
+/* ---- Tickets and what is published ------------------------------------- */
+
+DEVICE uint32_t draw(const params_t &p)
+{
+    uint32_t found;
+    asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;"
+                 : "=r"(found)
+                 : "l"(p.ticket)
+                 : "memory");
+    return found - p.ticket_base;
+}
+
+DEVICE bool is_published(const params_t &p, uint32_t ticket)
+{
+    uint32_t wanted = p.published_base + ticket;
+    uint32_t found;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                 : "=r"(found)
+                 : "l"(cuai_slide_word(&p, wanted))
+                 : "memory");
+    return cuai_slide_is_published(found, wanted);
+}
+
+DEVICE void wait_for_one(const params_t &p, uint32_t ticket)
+{
+    while (!is_published(p, ticket))
+        asm volatile("nanosleep.u32 200;");
+}
+
+DEVICE void wait_for(const params_t &p, const range_t &tickets)
+{
+    for (uint32_t t = tickets.begin; t < tickets.end; t++)
+        wait_for_one(p, t);
+}
+
+/* One thread, after the reads of all others have arrived. A line of the ring
+ * is not used again before the ticket that it stood for is published. */
+DEVICE void publish(const params_t &p, uint32_t ticket)
+{
+    uint32_t value = p.published_base + ticket;
+    if (ticket > p.published_mask)
+        wait_for_one(p, ticket - p.published_mask - 1);
+    asm volatile(
+        "st.release.gpu.global.u32 [%0], %1;" ::"l"(cuai_slide_word(&p, value)),
+        "r"(value)
+        : "memory");
+}
+
+/* ---- Runs -------------------------------------------------------------- */
+
+DEVICE const GLOBAL run_t *run_address(const params_t &p, uint32_t k)
+{
+    return (const GLOBAL run_t *)p.runs + k;
+}
+
+DEVICE run_t run_of(const params_t &p, uint32_t k)
+{
+    if (p.runs == 0)
+        return p.list[k];
+    const GLOBAL run_t *run = run_address(p, k);
+    run_t copy = {run->from, run->to, run->bytes, run->at, run->reach};
+    return copy;
+}
+
+DEVICE uint32_t at_of(const params_t &p, uint32_t k)
+{
+    return p.runs == 0 ? p.list[k].at : run_address(p, k)->at;
+}
+
+DEVICE run_t by_source(const params_t &p, uint32_t place)
+{
+    if (p.by_source == 1)
+        place = ((const uint32_t *)(p.list + p.run_count))[place];
+    else if (p.by_source != 0)
+        place = ((const GLOBAL uint32_t *)p.by_source)[place];
+    return run_of(p, place);
+}
+
+/* The last of the runs [low, end) that begins at `unit` or below, as the first
+ * does; a whole warp looks. */
+DEVICE uint32_t find_run(const params_t &p, uint32_t unit, uint32_t low,
+                         uint32_t end)
+{
+    while (end - low > 1) {
+        uint32_t step = (end - low + 31) / 32;
+        uint32_t probe = low + lane_index() * step;
+        uint32_t below = lanes_where(probe < end && at_of(p, probe) <= unit);
+        low += (below - 1) * step;
+        if (end - low > step)
+            end = low + step;
+    }
+    return low;
+}
+
+/* The same of chunks. Where runs are of equal length, the first look finds
+ * it. */
+DEVICE uint32_t find_chunk(const params_t &p, uint32_t unit)
+{
+    uint32_t low = 0;
+    uint32_t end = cuai_slide_run_chunks(&p);
+    uint32_t guess = (uint32_t)((uint64_t)unit * end / p.unit_count);
+    guess = guess < 16 ? 0 : guess - 16;
+    while (end - low > 1) {
+        uint32_t step = 1;
+        uint32_t first = guess;
+        if (guess >= end) {
+            step = (end - low + 31) / 32;
+            first = low;
+        }
+        uint32_t probe = first + lane_index() * step;
+        uint32_t below =
+            lanes_where(probe < end && cuai_slide_chunk_at(&p, probe) <= unit);
+        if (below == 0) {
+            end = first;
+        } else {
+            low = first + (below - 1) * step;
+            if (below < 32 && end - low > step)
+                end = low + step;
+        }
+        guess = end;
+    }
+    return low;
+}
+
+DEVICE uint64_t source_end(const params_t &p, uint32_t place)
+{
+    run_t run = by_source(p, place);
+    return run.from + run.bytes;
+}
+
+/* The first place, not below `low`, of a source that ends above `address`. */
+DEVICE uint32_t find_source(const params_t &p, uint64_t address, uint32_t low)
+{
+    if (low >= p.run_count || source_end(p, low) > address)
+        return low;
+    uint32_t step = 1;
+    while (low + step < p.run_count && source_end(p, low + step) <= address) {
+        low += step;
+        step *= 2;
+    }
+    for (; step != 0; step /= 2)
+        if (low + step < p.run_count && source_end(p, low + step) <= address)
+            low += step;
+    return low + 1;
+}
+
+/* ---- Words ------------------------------------------------------------- */
+
+typedef struct vector {
+    uint64_t low;
+    uint64_t high;
+} vector_t;
+
+DEVICE vector_t load_16(uint64_t address)
+{
+    vector_t v;
+    asm volatile("ld.global.cg.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(v.low), "=l"(v.high)
+                 : "l"(address));
+    return v;
+}
+
+DEVICE void store_16(uint64_t address, const vector_t &v)
+{
+    asm volatile("st.global.cg.v2.u64 [%0], {%1, %2};" ::"l"(address),
+                 "l"(v.low), "l"(v.high)
+                 : "memory");
+}
+
+/* ---- The table --------------------------------------------------------- */
+
+/* A chunk, by one warp; each lane has FETCH_WORDS of it in flight. */
+DEVICE void fetch_chunk(const params_t &p, uint32_t chunk)
+{
+    uint64_t offset = (uint64_t)chunk * CUAI_SLIDE_CHUNK + lane_index() * 16;
+    uint64_t end = offset + CUAI_SLIDE_CHUNK;
+    for (; offset < end; offset += FETCH_WORDS * 512) {
+        vector_t data[FETCH_WORDS];
+#pragma unroll
+        for (uint32_t i = 0; i < FETCH_WORDS; i++)
+            data[i] = load_16(p.table + offset + i * 512);
+#pragma unroll
+        for (uint32_t i = 0; i < FETCH_WORDS; i++)
+            store_16(p.runs + offset + i * 512, data[i]);
+    }
+    warp_barrier();
+    if (lane_index() == 0)
+        publish(p, chunk);
+}
+
+/* A whole warp waits until so many chunks are there; `known` says how many
+ * are. */
+DEVICE void wait_for_chunks(const params_t &p, uint32_t count, uint32_t &known)
+{
+    while (known < count) {
+        uint32_t chunk = known + lane_index();
+        known += lanes_before(chunk < p.fetch_count && is_published(p, chunk));
+    }
+}
+
+/* ---- Tiles ------------------------------------------------------------- */
+
+typedef struct tile {
+    uint32_t ticket;
+    range_t units;
+    uint32_t run; /* that has the first unit */
+} tile_t;
+
+/* A whole warp; afterwards its runs are there. */
+DEVICE tile_t tile_of(const params_t &p, uint32_t ticket,
+                      uint32_t &known_chunks)
+{
+    tile_t tile = {ticket, cuai_slide_tile(&p, ticket), 0};
+    if (p.runs == 0) {
+        tile.run = find_run(p, tile.units.begin, 0, p.run_count);
+        return tile;
+    }
+    uint32_t chunk = find_chunk(p, tile.units.begin);
+    uint32_t last = chunk;
+    while (last + 1 < cuai_slide_run_chunks(&p) &&
+           cuai_slide_chunk_at(&p, last + 1) < tile.units.end)
+        last++;
+    wait_for_chunks(p, cuai_slide_chunks_for(&p, last), known_chunks);
+    uint32_t low = chunk * CUAI_SLIDE_CHUNK_RUNS;
+    uint32_t end = low + CUAI_SLIDE_CHUNK_RUNS;
+    if (end > p.run_count)
+        end = p.run_count;
+    tile.run = find_run(p, tile.units.begin, low, end);
+    return tile;
+}
+
+/* The readers of what a tile's piece of a run overwrites: one range if there
+ * are no gaps in it. Where there are, the ranges are waited for one by one, if
+ * `may_wait`, or false is returned. */
+DEVICE bool find_readers(const params_t &p, const run_t &run, span_t piece,
+                         uint32_t ticket, bool may_wait, range_t &all)
+{
+    uint64_t begin = run.to + piece.begin;
+    uint64_t end = run.to + piece.end;
+    uint32_t place = find_source(p, begin, run.reach);
+    for (; place < p.run_count; place++) {
+        run_t source = by_source(p, place);
+        if (source.from >= end)
+            break;
+        range_t more = cuai_slide_readers(&p, &source, begin, end, ticket);
+        if (cuai_slide_join(&all, &more))
+            continue;
+        if (!may_wait)
+            return false;
+        wait_for(p, all);
+        all = more;
+    }
+    return true;
+}
+
+#endif
