@@ -129,7 +129,7 @@ void sim_stream_kill(sim_t *sim, cuarena_stream_t handle);
 sim_stream_t *sim_stream_of(sim_t *sim, cuarena_stream_t handle);
 /* Handles for tests: distinct for each number. */
 #define sim_handle(number)                                                     \
-    ((cuarena_stream_t)(uintptr_t)(0x10000 + (number) * 64))
+    ((cuarena_stream_t)(uintptr_t)(0x10000 + (number)*64))
 
 /* ---- Work -------------------------------------------------------------- */
 
