@@ -172,6 +172,9 @@ static cuai_slide_run_t run_of(slide_blocks_t *s, uint32_t k)
     cuai_slide_run_t run;
     if (s->params.runs == 0)
         return s->params.list[k];
+    /* What has not been fetched may be anything. */
+    if (!is_published(s, k / CUAI_SLIDE_CHUNK_RUNS))
+        s->refused = true;
     get(s, s->params.runs + k * sizeof run, &run, sizeof run);
     return run;
 }
@@ -201,14 +204,17 @@ static uint32_t find_run(slide_blocks_t *s, uint32_t unit, uint32_t low,
     return low;
 }
 
-/* The first place, from `low` on, of a source that ends above an address. Near
- * by: a tile must not look at chunks that it has not waited for. */
-static uint32_t find_source(slide_blocks_t *s, uint64_t address, uint32_t low)
+/* The first place of [low, end) of a source that ends above an address. */
+static uint32_t find_source(slide_blocks_t *s, uint64_t address, uint32_t low,
+                            uint32_t end)
 {
-    for (; low < s->params.run_count; low++) {
-        cuai_slide_run_t run = by_source(s, low);
+    while (low < end) {
+        uint32_t middle = low + (end - low) / 2;
+        cuai_slide_run_t run = by_source(s, middle);
         if (run.from + run.bytes > address)
-            break;
+            end = middle;
+        else
+            low = middle + 1;
     }
     return low;
 }
@@ -401,12 +407,13 @@ static slide_step_t find_readers(slide_blocks_t *s, stage_t *stage)
         return enter(stage, WAITING);
     uint64_t begin = run.to + piece.begin;
     uint64_t end = run.to + piece.end;
+    uint32_t places = cuai_slide_places_for(&s->params, stage->run);
     cuai_slide_range_t *all = &stage->readers[stage->waits];
     if (stage->place == UINT32_MAX) {
         *all = (cuai_slide_range_t){0, 0};
-        stage->place = find_source(s, begin, run.reach);
+        stage->place = find_source(s, begin, run.reach, places);
     }
-    for (; stage->place < s->params.run_count; stage->place++) {
+    for (; stage->place < places; stage->place++) {
         cuai_slide_run_t source = by_source(s, stage->place);
         if (source.from >= end)
             break;

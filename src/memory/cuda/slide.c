@@ -64,7 +64,8 @@ void cuai_slide_init(cuai_slide_t *slide, const cuai_slide_device_t *device,
                      uint64_t scratch, void *staging, uint64_t staging_address,
                      uint32_t run_room)
 {
-    assert(run_room >= CUAI_SLIDE_INLINE);
+    CUAI_ASSERT(run_room >= CUAI_SLIDE_INLINE &&
+                run_room <= CUAI_SLIDE_MAX_RUNS);
     *slide = (cuai_slide_t){
         .device = *device,
         .scratch = scratch,

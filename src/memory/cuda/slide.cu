@@ -55,18 +55,19 @@ DEVICE void go_to(const params_t &p, cursor_t &cursor, uint32_t k)
 }
 
 /* To the run that has a unit, near by and not below. */
-DEVICE void advance(const params_t &p, cursor_t &cursor, uint32_t unit)
+DEVICE void advance(const params_t &p, const tile_t &tile, cursor_t &cursor,
+                    uint32_t unit)
 {
     if (unit < cursor.end)
         return;
     uint32_t low = cursor.k;
     uint32_t step = 1;
-    while (low + step < p.run_count && at_of(p, low + step) <= unit) {
+    while (low + step < tile.runs.end && at_of(p, low + step) <= unit) {
         low += step;
         step *= 2;
     }
     for (; step != 0; step /= 2)
-        if (low + step < p.run_count && at_of(p, low + step) <= unit)
+        if (low + step < tile.runs.end && at_of(p, low + step) <= unit)
             low += step;
     go_to(p, cursor, low);
 }
@@ -92,7 +93,7 @@ DEVICE part_t part_at(const params_t &p, const tile_t &tile, cursor_t &cursor,
     part_t none = {0, 0, 0};
     if (unit >= tile.units.end)
         return none;
-    advance(p, cursor, unit);
+    advance(p, tile, cursor, unit);
     return part_of(p, cursor.run, unit, byte & ((1u << p.unit_log2) - 1));
 }
 
@@ -123,7 +124,7 @@ DEVICE void store_part(const part_t &part, const vector_t &v)
 DEVICE void load_tile(const params_t &p, const tile_t &tile, uint32_t vectors)
 {
     cursor_t cursor;
-    go_to(p, cursor, tile.run);
+    go_to(p, cursor, tile.runs.begin);
     uint32_t stride = thread_count();
     for (uint32_t v = thread_index(); v < vectors; v += VECTORS * stride) {
         vector_t data[VECTORS];
@@ -141,7 +142,7 @@ DEVICE void load_tile(const params_t &p, const tile_t &tile, uint32_t vectors)
 DEVICE void store_tile(const params_t &p, const tile_t &tile, uint32_t vectors)
 {
     cursor_t cursor;
-    go_to(p, cursor, tile.run);
+    go_to(p, cursor, tile.runs.begin);
     uint32_t stride = thread_count();
     for (uint32_t v = thread_index(); v < vectors; v += stride)
         store_part(part_at(p, tile, cursor, v), tile_bytes[v]);
@@ -150,14 +151,14 @@ DEVICE void store_tile(const params_t &p, const tile_t &tile, uint32_t vectors)
 /* Threads share the pieces. */
 DEVICE void wait_for_readers(const params_t &p, const tile_t &tile)
 {
-    uint32_t k = tile.run + thread_index();
-    for (; k < p.run_count; k += thread_count()) {
+    uint32_t k = tile.runs.begin + thread_index();
+    for (; k < tile.runs.end; k += thread_count()) {
         run_t run = run_of(p, k);
         if (run.at >= tile.units.end)
             break;
         span_t piece = cuai_slide_piece(&p, &run, tile.units);
         range_t readers = {0, 0};
-        find_readers(p, run, piece, tile.ticket, true, readers);
+        find_readers(p, k, run, piece, tile.ticket, true, readers);
         wait_for(p, readers);
     }
 }

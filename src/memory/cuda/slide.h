@@ -101,7 +101,7 @@ uint32_t cuai_slide_shared_bytes(const cuai_slide_device_t *device);
 size_t cuai_slide_scratch_bytes(uint32_t run_room);
 size_t cuai_slide_staging_bytes(uint32_t run_room);
 
-/* run_room is at least CUAI_SLIDE_INLINE. */
+/* run_room is CUAI_SLIDE_INLINE to CUAI_SLIDE_MAX_RUNS. */
 void cuai_slide_init(cuai_slide_t *slide, const cuai_slide_device_t *device,
                      uint64_t scratch, void *staging, uint64_t staging_address,
                      uint32_t run_room);

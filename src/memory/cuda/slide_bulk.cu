@@ -133,7 +133,7 @@ DEVICE uint32_t most_of_lanes(uint32_t value)
 
 extern SHARED __attribute__((aligned(128))) char tile_bytes[];
 
-/* What a lane has of a tile: the piece of the run tile.run + lane, or nothing.
+/* What a lane has of a tile: the piece of one run, or nothing.
  * What its writer must know. */
 typedef struct share {
     uint64_t to;
@@ -184,16 +184,16 @@ DEVICE share_t read_piece(const params_t &p, const tile_t &tile, uint32_t k,
         share.buffer += (run.at - tile.units.begin) << p.unit_log2;
     bulk_read(share.buffer, run.from + piece.begin, share.bytes, stage.full);
     share.gaps =
-        !find_readers(p, run, piece, tile.ticket, false, share.readers);
+        !find_readers(p, k, run, piece, tile.ticket, false, share.readers);
     return share;
 }
 
 DEVICE void read_tile(const params_t &p, stages_t &stages, const stage_t &stage,
                       const tile_t &tile)
 {
-    uint32_t k = tile.run + lane_index();
+    uint32_t k = tile.runs.begin + lane_index();
     run_t run = {0, 0, 0, NO_TILE, 0};
-    if (k < p.run_count)
+    if (k < tile.runs.end)
         run = run_of(p, k);
     span_t piece = {0, 0};
     if (run.at < tile.units.end)
@@ -289,8 +289,8 @@ DEVICE void wait_for_readers(const params_t &p, const share_t &share,
         run_t run = run_of(p, share.run);
         range_t units = cuai_slide_tile(&p, ticket);
         range_t rest = {0, 0};
-        find_readers(p, run, cuai_slide_piece(&p, &run, units), ticket, true,
-                     rest);
+        find_readers(p, share.run, run, cuai_slide_piece(&p, &run, units),
+                     ticket, true, rest);
         wait_for(p, rest);
     }
 }

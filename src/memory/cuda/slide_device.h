@@ -198,18 +198,20 @@ DEVICE uint64_t source_end(const params_t &p, uint32_t place)
     return run.from + run.bytes;
 }
 
-/* The first place, not below `low`, of a source that ends above `address`. */
-DEVICE uint32_t find_source(const params_t &p, uint64_t address, uint32_t low)
+/* The first place of [low, end), of a source that ends above `address`; or
+ * end. */
+DEVICE uint32_t find_source(const params_t &p, uint64_t address, uint32_t low,
+                            uint32_t end)
 {
-    if (low >= p.run_count || source_end(p, low) > address)
+    if (low >= end || source_end(p, low) > address)
         return low;
     uint32_t step = 1;
-    while (low + step < p.run_count && source_end(p, low + step) <= address) {
+    while (low + step < end && source_end(p, low + step) <= address) {
         low += step;
         step *= 2;
     }
     for (; step != 0; step /= 2)
-        if (low + step < p.run_count && source_end(p, low + step) <= address)
+        if (low + step < end && source_end(p, low + step) <= address)
             low += step;
     return low + 1;
 }
@@ -273,42 +275,50 @@ DEVICE void wait_for_chunks(const params_t &p, uint32_t count, uint32_t &known)
 typedef struct tile {
     uint32_t ticket;
     range_t units;
-    uint32_t run; /* that has the first unit */
+    range_t runs; /* from that of the first unit; some may be too many */
 } tile_t;
+
+/* The last of the chunks from `chunk` on that has a unit below `end`. */
+DEVICE uint32_t last_chunk(const params_t &p, uint32_t chunk, uint32_t end)
+{
+    uint32_t chunks = cuai_slide_run_chunks(&p);
+    while (chunk + 1 < chunks && cuai_slide_chunk_at(&p, chunk + 1) < end)
+        chunk++;
+    return chunk;
+}
 
 /* A whole warp; afterwards its runs are there. */
 DEVICE tile_t tile_of(const params_t &p, uint32_t ticket,
                       uint32_t &known_chunks)
 {
-    tile_t tile = {ticket, cuai_slide_tile(&p, ticket), 0};
-    if (p.runs == 0) {
-        tile.run = find_run(p, tile.units.begin, 0, p.run_count);
-        return tile;
+    tile_t tile = {ticket, cuai_slide_tile(&p, ticket), {0, p.run_count}};
+    uint32_t end = p.run_count;
+    if (p.runs != 0) {
+        uint32_t first = find_chunk(p, tile.units.begin);
+        uint32_t last = last_chunk(p, first, tile.units.end);
+        wait_for_chunks(p, cuai_slide_chunks_for(&p, last), known_chunks);
+        tile.runs.begin = first * CUAI_SLIDE_CHUNK_RUNS;
+        if (end > tile.runs.begin + CUAI_SLIDE_CHUNK_RUNS)
+            end = tile.runs.begin + CUAI_SLIDE_CHUNK_RUNS;
+        if (tile.runs.end > (last + 1) * CUAI_SLIDE_CHUNK_RUNS)
+            tile.runs.end = (last + 1) * CUAI_SLIDE_CHUNK_RUNS;
     }
-    uint32_t chunk = find_chunk(p, tile.units.begin);
-    uint32_t last = chunk;
-    while (last + 1 < cuai_slide_run_chunks(&p) &&
-           cuai_slide_chunk_at(&p, last + 1) < tile.units.end)
-        last++;
-    wait_for_chunks(p, cuai_slide_chunks_for(&p, last), known_chunks);
-    uint32_t low = chunk * CUAI_SLIDE_CHUNK_RUNS;
-    uint32_t end = low + CUAI_SLIDE_CHUNK_RUNS;
-    if (end > p.run_count)
-        end = p.run_count;
-    tile.run = find_run(p, tile.units.begin, low, end);
+    tile.runs.begin = find_run(p, tile.units.begin, tile.runs.begin, end);
     return tile;
 }
 
-/* The readers of what a tile's piece of a run overwrites: one range if there
+/* The readers of what a tile's piece of run k overwrites: one range if there
  * are no gaps in it. Where there are, the ranges are waited for one by one, if
  * `may_wait`, or false is returned. */
-DEVICE bool find_readers(const params_t &p, const run_t &run, span_t piece,
-                         uint32_t ticket, bool may_wait, range_t &all)
+DEVICE bool find_readers(const params_t &p, uint32_t k, const run_t &run,
+                         span_t piece, uint32_t ticket, bool may_wait,
+                         range_t &all)
 {
     uint64_t begin = run.to + piece.begin;
     uint64_t end = run.to + piece.end;
-    uint32_t place = find_source(p, begin, run.reach);
-    for (; place < p.run_count; place++) {
+    uint32_t places = cuai_slide_places_for(&p, k);
+    uint32_t place = find_source(p, begin, run.reach, places);
+    for (; place < places; place++) {
         run_t source = by_source(p, place);
         if (source.from >= end)
             break;

@@ -149,13 +149,20 @@ cuai_slide_tile(const cuai_slide_params_t *params, uint32_t ticket)
 
 /* ---- Chunks ------------------------------------------------------------ */
 
-/* How many chunks must have been fetched before a tile's runs, and those that
- * are looked at for it, can be read; `chunk` is that of its last unit. Sources
- * in the order of runs: nothing is looked at beyond. */
+/* How many chunks must have been fetched for a tile whose last run is in
+ * `chunk`. With sources in the order of runs, nothing beyond is looked at, and
+ * nothing may be: what is there may be left from another launch. */
 CUAI_SLIDE_FN uint32_t cuai_slide_chunks_for(const cuai_slide_params_t *params,
                                              uint32_t chunk)
 {
     return params->by_source == 0 ? chunk + 1 : params->fetch_count;
+}
+
+/* How many places in the order of sources matter for run k. */
+CUAI_SLIDE_FN uint32_t cuai_slide_places_for(const cuai_slide_params_t *params,
+                                             uint32_t k)
+{
+    return params->by_source == 0 ? k + 1 : params->run_count;
 }
 
 /* The first unit of a chunk's first run. Chunks of the order by source come
