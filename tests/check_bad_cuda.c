@@ -9,6 +9,7 @@
 #include "support/base_support.h"
 #include "support/cuda_kinds.h"
 #include "support/cuda_test.h"
+#include "support/slide_standin.h"
 
 #include <cuarena.h>
 #include <stdlib.h>
@@ -593,6 +594,7 @@ int main(void)
     cuda_kinds_ready();
     if (kind == CUDA_KIND_NONE)
         return cuda_test_result(kind, EXIT_SUCCESS);
+    slide_standin_bind();
     add_options(suite, kind == CUDA_KIND_STANDIN);
     add_per_kind(suite);
     return cuda_test_result(kind, suite_main(suite));

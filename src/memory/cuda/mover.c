@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "memory/cuda/copies.h"
 
 /* Runs that one launch takes. */
@@ -42,6 +43,7 @@ static cuarena_status_t take_staging(cuai_place_t *place, size_t bytes,
                            "the staging to move blocks with");
 }
 
+/* UNSUPPORTED, with no error put into words: the kernel does not run here. */
 static cuarena_status_t launch_once(cuai_mover_t *mover,
                                     cuai_slide_launch_t *launch,
                                     cuai_cu_stream_t stream)
@@ -52,6 +54,8 @@ static cuarena_status_t launch_once(cuai_mover_t *mover,
         launch->block, 1, 1, launch->shared_bytes, stream, parameters, NULL);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
+    if (result == CUAI_CUDA_ERROR_NOT_SUPPORTED)
+        return CUARENA_UNSUPPORTED;
     return cuai_place_fail(mover->place, result, "cuLaunchKernel",
                            "%" PRIu32 " thread blocks of the relocation kernel",
                            launch->grid);
@@ -113,6 +117,30 @@ static cuarena_status_t mark_last(cuai_mover_t *mover, cuai_cu_stream_t stream)
     return cuai_marker_record(mover->place, stream, &mover->last);
 }
 
+/* Within a visit. */
+static void give_scratch_back(cuai_mover_t *mover)
+{
+    cuai_place_t *place = mover->place;
+    if (mover->scratch != 0)
+        cuai_place_note(place, place->cuda->cuMemFree(mover->scratch),
+                        "cuMemFree");
+    if (mover->staging != NULL)
+        cuai_place_note(place, place->cuda->cuMemFreeHost(mover->staging),
+                        "cuMemFreeHost");
+    mover->scratch = 0;
+    mover->staging = NULL;
+}
+
+/* Within a visit: from now on there are only copies. */
+static void do_without_kernels(cuai_mover_t *mover)
+{
+    cuai_log(CUARENA_LOG_INFO, "device %d: the relocation kernel does not run",
+             mover->place->device);
+    give_scratch_back(mover);
+    cuai_kernels_close(mover->kernels);
+    mover->kernels = NULL;
+}
+
 static cuarena_status_t ready(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
     cuai_visit_t visit;
@@ -121,7 +149,11 @@ static cuarena_status_t ready(cuai_mover_t *mover, cuai_cu_stream_t stream)
         return status;
     if (mover->kernels != NULL)
         status = ready_kernels(mover, stream);
-    else
+    if (status == CUARENA_UNSUPPORTED) {
+        do_without_kernels(mover);
+        status = CUARENA_OK;
+    }
+    if (mover->kernels == NULL && status == CUARENA_OK)
         status = take_device(mover->place, CUAI_COPIES_BOUNCE, &mover->bounce);
     cuai_place_leave(&visit);
     if (status == CUARENA_OK)
@@ -150,14 +182,9 @@ void cuai_mover_end(cuai_mover_t *mover)
     cuai_visit_t visit;
     cuai_marker_release(mover->last);
     if (cuai_place_enter(place, &visit) == CUARENA_OK) {
-        if (mover->scratch != 0)
-            cuai_place_note(place, cuda->cuMemFree(mover->scratch),
-                            "cuMemFree");
+        give_scratch_back(mover);
         if (mover->bounce != 0)
             cuai_place_note(place, cuda->cuMemFree(mover->bounce), "cuMemFree");
-        if (mover->staging != NULL)
-            cuai_place_note(place, cuda->cuMemFreeHost(mover->staging),
-                            "cuMemFreeHost");
         cuai_place_leave(&visit);
     }
     cuai_kernels_close(mover->kernels);
