@@ -5,6 +5,11 @@
  */
 #include "memory/cuda/slide.h"
 
+/* Longer than C promises, and than any compiler minds. */
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+#endif
+
 /* clang-format off */
 
 static const char any_device[] =
