@@ -1,7 +1,7 @@
 /*
  * Made by scripts/rebuild-slide; not to be edited. For drivers from CUDA 12.0
  * on: the instructions are those of PTX ISA 6.3 and 8.0. The source's hash:
- * sha256 bed68eddd4a3b2cd5d67edea8b8e8328fbee6aae1546c00ece18b0f566859ee9
+ * sha256 d1aa7e156c07be808b82c900671836b1e8768c8e6e7e346e3268d62bd2662e0d
  */
 #include "memory/cuda/slide.h"
 
