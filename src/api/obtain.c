@@ -442,6 +442,7 @@ static cuarena_status_t end_later(cuarena_t *arena, cuai_found_t found)
 {
     cuai_found_record(found)->flags |= CUAI_BLOCK_ENDING;
     cuai_use_drop(arena, found);
+    arena->ended_later++;
     return CUARENA_OK;
 }
 

@@ -109,6 +109,9 @@ struct cuarena {
     bool settling;    /* one thread is, without the lock */
     cuai_uses_t uses;
     cuai_moved_t moved;
+    uint64_t ended_later;       /* blocks freed on their way elsewhere, ever */
+    cuai_host_kept_t kept_list; /* of the last batch */
+    cuai_host_kept_t kept_runs;
 
     cuarena_relocation_fn relocation_fn;
     void *relocation_user;
@@ -506,9 +509,12 @@ typedef struct cuai_batch {
     cuarena_heap_plan_t *plan;
     cuarena_relocation_t *list; /* for the callback */
     cuarena_relocation_t *runs; /* for the memory: neighbours joined */
+    size_t list_room;           /* in bytes */
+    size_t runs_room;
     size_t count;
     size_t runs_count;
     uint64_t bytes;
+    uint64_t ended_later;      /* the arena's, when it began */
     uint32_t stream;           /* number: on which it moves */
     cuai_stream_set_t streams; /* of its blocks */
 } cuai_batch_t;

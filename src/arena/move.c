@@ -71,19 +71,21 @@ static void note_streams(const cuarena_t *arena, cuai_batch_t *batch)
                            cuai_slot_of(heap, batch->list[i].block));
 }
 
-static bool take_lists(cuai_batch_t *batch, size_t most)
+static bool take_lists(cuarena_t *arena, cuai_batch_t *batch, size_t most)
 {
-    batch->list = cuai_host_take(most * sizeof *batch->list);
-    batch->runs = cuai_host_take(most * sizeof *batch->runs);
+    batch->list = cuai_host_kept_take(
+        &arena->kept_list, most * sizeof *batch->list, &batch->list_room);
+    batch->runs = cuai_host_kept_take(
+        &arena->kept_runs, most * sizeof *batch->runs, &batch->runs_room);
     return batch->list != NULL && batch->runs != NULL;
 }
 
-static cuarena_status_t fill_lists(const cuarena_t *arena, cuai_batch_t *batch)
+static cuarena_status_t fill_lists(cuarena_t *arena, cuai_batch_t *batch)
 {
     size_t count;
     const cuarena_heap_move_t *moves =
         cuarena_heap_plan_moves(batch->plan, &count);
-    if (!take_lists(batch, count + 1))
+    if (!take_lists(arena, batch, count + 1))
         return cuai_fail(CUARENA_OUT_OF_MEMORY,
                          "no host memory for %zu relocations", count);
     batch->count = count;
@@ -123,7 +125,8 @@ cuarena_status_t cuai_batch_begin(cuarena_t *arena,
                                   uint32_t stream, cuai_batch_t *batch)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    *batch = (cuai_batch_t){.stream = stream};
+    *batch =
+        (cuai_batch_t){.stream = stream, .ended_later = arena->ended_later};
     cuarena_heap_plan_options_t own = *options;
     own.lane = lane_of(arena, batch);
     open_lane(arena, own.lane);
@@ -141,8 +144,8 @@ cuarena_status_t cuai_batch_begin(cuarena_t *arena,
 void cuai_batch_end(cuarena_t *arena, cuai_batch_t *batch)
 {
     cuarena_heap_plan_destroy(arena->heaps[CUAI_DYNAMIC], &batch->plan);
-    cuai_host_free(batch->list);
-    cuai_host_free(batch->runs);
+    cuai_host_kept_give(&arena->kept_list, batch->list, batch->list_room);
+    cuai_host_kept_give(&arena->kept_runs, batch->runs, batch->runs_room);
     *batch = (cuai_batch_t){0};
 }
 
@@ -218,7 +221,10 @@ cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
         abort_batch(arena, batch);
     else
         cuarena_heap_plan_commit(heap, batch->plan, lane_of(arena, batch));
-    cuai_batch_settle(arena, batch);
+    if (arena->ended_later != batch->ended_later)
+        cuai_batch_settle(arena, batch);
+    else
+        cuai_event_wake(&arena->changed);
     if (status != CUARENA_OK)
         return status;
     arena->compactions++;
@@ -234,7 +240,7 @@ cuarena_status_t cuai_batch_all(cuarena_t *arena, cuai_batch_t *batch)
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     *batch = (cuai_batch_t){0};
     size_t most = heap->live_blocks + 1;
-    if (!take_lists(batch, most))
+    if (!take_lists(arena, batch, most))
         return cuai_fail(CUARENA_OUT_OF_MEMORY,
                          "no host memory for %zu relocations", most);
     cuai_slot_t slot = cuai_record(heap, 0)->next;

@@ -90,6 +90,29 @@ void cuai_host_free(void *pointer)
     free(header);
 }
 
+/* ---- Kept buffers ------------------------------------------------------ */
+
+void *cuai_host_kept_take(cuai_host_kept_t *kept, size_t bytes,
+                          size_t *room_out)
+{
+    void *found = kept->bytes;
+    *room_out = bytes;
+    if (found == NULL || kept->room < bytes)
+        return cuai_host_take(bytes);
+    *room_out = kept->room;
+    *kept = (cuai_host_kept_t){NULL, 0};
+    return found;
+}
+
+void cuai_host_kept_give(cuai_host_kept_t *kept, void *pointer, size_t room)
+{
+    bool keeps = pointer != NULL && room <= CUAI_HOST_KEPT_MOST &&
+                 (kept->bytes == NULL || kept->room < room);
+    cuai_host_free(keeps ? kept->bytes : pointer);
+    if (keeps)
+        *kept = (cuai_host_kept_t){pointer, room};
+}
+
 /* ---- Regions ----------------------------------------------------------- */
 
 #if !defined(MAP_NORESERVE)

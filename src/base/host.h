@@ -21,6 +21,21 @@ void *cuai_host_take(size_t bytes);
 /* NULL is fine. */
 void cuai_host_free(void *pointer);
 
+/* A buffer that comes and goes: the last one is kept while it is small, since
+ * fresh pages cost more than what is written into them. Begins as all 0. */
+typedef struct cuai_host_kept {
+    void *bytes; /* NULL: none */
+    size_t room;
+} cuai_host_kept_t;
+
+/* The most that is kept. */
+#define CUAI_HOST_KEPT_MOST ((size_t)1 << 20)
+
+/* As cuai_host_take; `room_out`, at least `bytes`, goes back with it. */
+void *cuai_host_kept_take(cuai_host_kept_t *kept, size_t bytes,
+                          size_t *room_out);
+void cuai_host_kept_give(cuai_host_kept_t *kept, void *pointer, size_t room);
+
 /* What a commit is rounded up to, or a page where that is more. Two commits,
  * all that one allocation of a heap needs, are 64 KiB. */
 #define CUAI_HOST_STEP ((size_t)1 << 15)

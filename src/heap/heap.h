@@ -70,6 +70,7 @@ struct cuarena_heap {
     size_t segment_count;
     size_t segment_room;
     cuai_host_region_t record_region;
+    cuai_host_kept_t *kept_moves; /* of the last plan */
 };
 
 static inline cuai_record_t *cuai_record(const cuarena_heap_t *heap,

@@ -27,7 +27,7 @@
 struct cuarena_heap_plan {
     cuarena_heap_move_t *moves;
     size_t count;
-    size_t room;
+    size_t room;      /* of the moves, in bytes */
     uint64_t version; /* of the heap that it was made for */
     uint32_t lane;    /* counts as free, besides lane 0 */
     bool begun;
@@ -280,19 +280,20 @@ static cuarena_heap_plan_t *new_plan(const cuarena_heap_t *heap,
     cuarena_heap_plan_t *plan = cuai_host_alloc(sizeof *plan);
     if (plan == NULL)
         return NULL;
-    plan->room = cuai_min(heap->live_blocks, max_moves);
+    size_t room = cuai_min(heap->live_blocks, max_moves);
     plan->version = cuai_version(heap);
     plan->lane = lane;
-    plan->moves = cuai_host_take(plan->room * sizeof(*plan->moves) + 1);
+    plan->moves = cuai_host_kept_take(
+        heap->kept_moves, room * sizeof(*plan->moves) + 1, &plan->room);
     if (plan->moves != NULL)
         return plan;
     cuai_host_free(plan);
     return NULL;
 }
 
-static void end_plan(cuarena_heap_plan_t *plan)
+static void end_plan(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
 {
-    cuai_host_free(plan->moves);
+    cuai_host_kept_give(heap->kept_moves, plan->moves, plan->room);
     cuai_host_free(plan);
 }
 
@@ -315,7 +316,7 @@ cuarena_status_t cuarena_heap_plan_create(
     else
         status = plan_goal(heap, plan, options);
     if (status != CUARENA_OK)
-        end_plan(plan);
+        end_plan(heap, plan);
     else
         *plan_out = plan;
     return status;
@@ -336,7 +337,7 @@ void cuarena_heap_plan_destroy(cuarena_heap_t *heap, cuarena_heap_plan_t **plan)
         return;
     if ((*plan)->begun && !(*plan)->done)
         cuarena_heap_plan_abort(heap, *plan);
-    end_plan(*plan);
+    end_plan(heap, *plan);
     *plan = NULL;
 }
 
@@ -350,8 +351,17 @@ static cuai_slot_t moved_slot(const cuarena_heap_move_t *move)
 /* The range goes to the lane HELD; its key stays but for the lane. */
 static void hold_range(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
 {
-    if (has_open_range(cuai_record(heap, slot), lane))
+    cuai_record_t *r = cuai_record(heap, slot);
+    if (!has_open_range(r, lane))
+        return;
+    if (CUAI_UNLIKELY(heap->spacers != 0)) {
         cuai_range_relane(heap, slot, CUAI_LANE_HELD);
+        return;
+    }
+    uint64_t bytes = cuai_range(r);
+    cuai_lane_count(heap, cuai_range_lane(r), 0 - bytes);
+    cuai_range_drop(heap, slot);
+    r->key = cuai_range_key(bytes, CUAI_LANE_HELD);
 }
 
 static cuarena_status_t check_state(const cuarena_heap_t *heap,
@@ -382,12 +392,15 @@ cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap,
     heap->plans++;
     cuai_note_plain(heap);
     cuai_note_change(heap);
+    cuai_slot_t held = 0; /* whose range was seen to last */
     for (size_t i = 0; i < plan->count; i++) {
         cuai_slot_t slot = moved_slot(&plan->moves[i]);
         cuai_record_t *r = cuai_record(heap, slot);
         r->moving = 1;
-        hold_range(heap, r->prev, plan->lane);
+        if (heap->spacers != 0 || r->prev != held)
+            hold_range(heap, r->prev, plan->lane);
         hold_range(heap, slot, plan->lane);
+        held = slot;
     }
     return CUARENA_OK;
 }
@@ -407,7 +420,10 @@ static void move_block(cuarena_heap_t *heap, const cuarena_heap_move_t *move)
     cuai_table_insert(&heap->table, heap->records, slot);
     uint64_t rest = cuai_range(before) - distance;
     before->key = rest == 0 ? 0 : cuai_range_key(rest, CUAI_LANE_HELD);
-    cuai_range_release(heap, slot, distance, CUAI_LANE_HELD);
+    if (CUAI_LIKELY(heap->spacers == 0 && cuai_range_joins(r, CUAI_LANE_HELD)))
+        r->key = cuai_range_key(cuai_range(r) + distance, CUAI_LANE_HELD);
+    else
+        cuai_range_release(heap, slot, distance, CUAI_LANE_HELD);
 }
 
 /* A range that the plan held, or what is left of it, goes to `lane`. */
@@ -423,11 +439,14 @@ static void let_go(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
 static void finish(cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
                    uint32_t lane)
 {
+    cuai_slot_t last = 0; /* whose range was seen to */
     for (size_t i = 0; i < plan->count; i++) {
         cuai_slot_t slot = moved_slot(&plan->moves[i]);
         cuai_record(heap, slot)->moving = 0;
-        let_go(heap, cuai_record(heap, slot)->prev, lane);
+        if (heap->spacers != 0 || cuai_record(heap, slot)->prev != last)
+            let_go(heap, cuai_record(heap, slot)->prev, lane);
         let_go(heap, slot, lane);
+        last = slot;
     }
     plan->done = true;
     heap->plans--;
