@@ -177,11 +177,16 @@ cuarena_status_t cuai_marker_wait_host(cuai_marker_t *marker)
                            "waiting for device %d", place->device);
 }
 
-/* Nothing is touched in a forked process: see cuai_place_close. */
+/* In a forked process the place is not touched (see cuai_place_close) and the
+ * event is not the driver's to know. */
 void cuai_marker_release(cuai_marker_t *marker)
 {
-    if (marker != NULL && cuai_cuda_if_open() != NULL)
+    if (marker == NULL)
+        return;
+    if (cuai_cuda_if_open() != NULL)
         put_idle(marker);
+    else
+        cuai_host_free(marker);
 }
 
 void cuai_markers_end(cuai_place_t *place, bool forget)
