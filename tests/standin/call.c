@@ -60,7 +60,7 @@ static void after_fork(void)
 
 static void after_fork_in_child(void)
 {
-    pthread_mutex_init(&mutex, NULL);
+    pthread_mutex_unlock(&mutex);
     forked = initialised;
 }
 
