@@ -157,6 +157,32 @@ START_TEST(test_growth_of_a_block_in_place)
 }
 END_TEST
 
+/* From 1 KiB to half the pool, then freed; how often bytes were copied. */
+static uint64_t copies_of_a_chain(fixture_t *f)
+{
+    uint64_t before = f->memory.counts[OP_RELOCATE];
+    void *pointer = take(f, KIB(1));
+    paint(f, pointer, KIB(1), 1);
+    for (uint64_t bytes = KIB(2); bytes <= MIB(16); bytes *= 2)
+        step_ok(f, cuarena_resize(f->arena, pointer, bytes, &pointer));
+    expect_painted(f, pointer, KIB(1), 1);
+    drop(f, pointer);
+    return f->memory.counts[OP_RELOCATE] - before;
+}
+
+START_TEST(test_chain_of_growth_is_in_place_from_its_second_time)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_POOL, MIB(32));
+    expect_u64(copies_of_a_chain(&f), 1);
+    expect_u64(copies_of_a_chain(&f), 0);
+    expect_u64(copies_of_a_chain(&f), 0);
+    step_ok(&f, cuarena_reset(f.arena));
+    expect_u64(copies_of_a_chain(&f), 1);
+    fixture_close(&f);
+}
+END_TEST
+
 /* ---- Trim -------------------------------------------------------------- */
 
 START_TEST(test_trim_an_empty_pool_and_take_it_again)
@@ -727,14 +753,16 @@ int main(void)
     tcase_add_loop_test(tcase,
                         test_resize_pool_refused_by_the_memory_changes_nothing,
                         0, COUNT_OF(failing_resizes));
-    suite_add_list(suite, "growth",
-                   TEST_LIST(test_growth_takes_what_a_request_lacks,
-                             test_growth_keeps_addresses,
-                             test_growth_by_segments_where_none_can_grow,
-                             test_growth_past_the_reserved_addresses,
-                             test_growth_stops_at_the_limit,
-                             test_growth_refused_by_the_memory_changes_nothing,
-                             test_growth_of_a_block_in_place));
+    suite_add_list(
+        suite, "growth",
+        TEST_LIST(test_growth_takes_what_a_request_lacks,
+                  test_growth_keeps_addresses,
+                  test_growth_by_segments_where_none_can_grow,
+                  test_growth_past_the_reserved_addresses,
+                  test_growth_stops_at_the_limit,
+                  test_growth_refused_by_the_memory_changes_nothing,
+                  test_growth_of_a_block_in_place,
+                  test_chain_of_growth_is_in_place_from_its_second_time));
     suite_add_list(suite, "trim",
                    TEST_LIST(test_trim_an_empty_pool_and_take_it_again,
                              test_trim_keeps_what_it_is_told,

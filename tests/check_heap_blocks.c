@@ -545,6 +545,22 @@ START_TEST(test_placement_low_request_is_from_the_bottom)
 }
 END_TEST
 
+START_TEST(test_placement_default_cramped_class_from_the_bottom)
+{
+    open_placed(CUARENA_PLACEMENT_DEFAULT, "-1048576");
+    expect_ok(map_alloc(&map, 'a', 64));
+    expect_u64(place_of('a'), PLACED - 64);
+    expect_status(map_resize(&map, 'a', 65), CUARENA_FRAGMENTED);
+    expect_ok(map_alloc(&map, 'b', 64)); /* of the class */
+    expect_u64(place_of('b'), 0);
+    expect_ok(map_resize(&map, 'b', PLACED / 2));
+    expect_ok(map_alloc(&map, 'c', 32)); /* of others */
+    expect_ok(map_alloc(&map, 'd', 128));
+    expect_u64(place_of('c'), PLACED - 64 - 32);
+    expect_u64(place_of('d'), PLACED - 64 - 32 - 128);
+}
+END_TEST
+
 START_TEST(test_placement_each_serves_until_nothing_is_left)
 {
     for (int32_t placement = 0; placement <= 2; placement++) {
@@ -977,6 +993,7 @@ static void add_placement(Suite *suite)
                   test_placement_low_is_from_the_bottom_for_all,
                   test_placement_low_takes_the_lowest_part_not_the_best_fit,
                   test_placement_low_request_is_from_the_bottom,
+                  test_placement_default_cramped_class_from_the_bottom,
                   test_placement_each_serves_until_nothing_is_left));
 }
 

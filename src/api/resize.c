@@ -1,6 +1,7 @@
 /* Resizing a block: in place if it can be, else into a new place that the
  * block's id then takes over. */
 #include "api/call.h"
+#include "heap/placement.h"
 
 static cuarena_status_t cannot_move(cuarena_status_t status, const char *why,
                                     uint64_t bytes)
@@ -36,18 +37,26 @@ static bool into(cuai_found_t found, uint64_t size, const cuai_want_t *want,
                             lane);
 }
 
-/* Into a range after it that a request on the stream could have. */
-static bool lengthen(const cuarena_t *arena, cuai_found_t found,
-                     const cuai_want_t *want)
+/* Into a range of a lane of the stream. */
+static bool lengthen_on(const cuarena_t *arena, cuai_found_t found,
+                        const cuai_want_t *want)
 {
-    if (into(found, want->size, want, 0))
-        return true;
     if (want->stream == 0 || arena->cpu_touches)
         return false;
     const uint32_t *lanes =
         cuai_stream(arena, want->stream)->lanes[found.region];
     return into(found, want->size, want, lanes[0]) ||
            into(found, want->size, want, lanes[1]);
+}
+
+/* Into a range after it that a request on the stream could have. */
+static bool lengthen(const cuarena_t *arena, cuai_found_t found,
+                     const cuai_want_t *want)
+{
+    if (into(found, want->size, want, 0) || lengthen_on(arena, found, want))
+        return true;
+    cuai_placement_note_cramped(found.heap, found.slot);
+    return false;
 }
 
 /* What others may still use goes with the block. */
@@ -80,7 +89,8 @@ static bool resize_in_place(cuarena_t *arena, cuai_found_t found,
     return true;
 }
 
-/* What a new place for the block must be like. */
+/* What a new place for the block must be like; one that grows may do so again.
+ */
 static cuai_want_t want_like(cuai_found_t found, const cuai_want_t *want)
 {
     const cuai_record_t *r = cuai_found_record(found);
@@ -90,6 +100,7 @@ static cuai_want_t want_like(cuai_found_t found, const cuai_want_t *want)
     like.request.pins = 1; /* stays where it is until the exchange */
     like.request.flags = CUAI_BLOCK_BORN_PIN; /* and nobody took that pin */
     like.request.owner = 0;
+    like.request.low = want->size > r->size;
     like.request.alignment = UINT64_C(1) << r->align_log2;
     return like;
 }

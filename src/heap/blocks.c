@@ -435,6 +435,7 @@ static void end_all_blocks(cuarena_heap_t *heap)
     heap->live_bytes = 0;
     heap->requested_bytes = 0;
     heap->spacers = 0;
+    heap->cramped = 0;
     cuai_note_plain(heap);
 }
 

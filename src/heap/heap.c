@@ -1,6 +1,7 @@
 /* The heap's life, and its public calls on blocks: arguments are checked here
  * and errors put into words; the work is in blocks.c. */
 #include "heap/heap.h"
+#include "heap/placement.h"
 
 #include <stdatomic.h>
 
@@ -305,6 +306,7 @@ cuarena_status_t cuarena_heap_resize(cuarena_heap_t *heap,
     bool listed = cuai_record(heap, slot)->kind == CUAI_BLOCK;
     if (listed && cuai_heap_resize(heap, slot, rounded, size, lane))
         return CUARENA_OK;
+    cuai_placement_note_cramped(heap, slot);
     return cuai_fail(CUARENA_FRAGMENTED,
                      "block %#llx cannot have %llu bytes where it stands",
                      (unsigned long long)block, (unsigned long long)size);

@@ -53,6 +53,8 @@ struct cuarena_heap {
     uint64_t zone_factor;  /* zones per granule, times 2^64 */
     uint64_t small_bytes;  /* below this a request counts as small */
     uint64_t giant_share;  /* see cuai_goes_high; 0: no request is a giant */
+    uint64_t cramped;      /* classes, a bit each, of blocks that had no room to
+                            * grow where they stood */
     int32_t placement;
 
     /* The rest. */

@@ -11,6 +11,10 @@
  *   low    First fit by zone from the bottom end for all.
  *   best   One zone: the smallest class that a bounded look finds room in.
  *
+ * A block grows into the range after it, and one that was cut from the upper
+ * end of a range has none. So a class of which a block could not grow where it
+ * stood is not small any more, until the heap is cleared.
+ *
  * The numbers are shares, not sizes, and none sits on an edge: docs/DESIGN.md
  * has the figures for their neighbours and for programs that they were not
  * chosen on.
@@ -29,6 +33,13 @@ void cuai_placement_fit(cuarena_heap_t *heap)
     heap->small_bytes =
         ends ? heap->capacity / CUAI_SMALL_DIVISOR * CUAI_SMALL_NUMERATOR : 0;
     heap->giant_share = ends ? CUAI_GIANT_DIVISOR : 0;
+}
+
+void cuai_placement_note_cramped(cuarena_heap_t *heap, cuai_slot_t slot)
+{
+    const cuai_record_t *r = cuai_record(heap, slot);
+    if (r->kind == CUAI_BLOCK && r->size < heap->small_bytes)
+        heap->cramped |= cuai_class_bit(heap, r->size);
 }
 
 /* Whether a block as asked fits into the record's range. */

@@ -18,12 +18,20 @@
 #define CUAI_GIANT_NUMERATOR 7
 #define CUAI_GIANT_DIVISOR 32
 
+/* The bit of a small request's class. */
+static inline uint64_t cuai_class_bit(const cuarena_heap_t *heap, uint64_t size)
+{
+    uint32_t class = cuai_class_small(size >> heap->granule_log2);
+    return UINT64_C(1) << (class & CUAI_LAST_CLASS);
+}
+
 /* Whether a request is served from the top end, and cut from the upper end of
  * its range: see placement.c. */
 static inline bool cuai_goes_high(const cuarena_heap_t *heap,
                                   uint64_t free_bytes, uint64_t size)
 {
-    return size < heap->small_bytes ||
+    bool cramped = (heap->cramped & cuai_class_bit(heap, size)) != 0;
+    return (size < heap->small_bytes && !cramped) ||
            size * heap->giant_share > free_bytes * CUAI_GIANT_NUMERATOR;
 }
 
@@ -96,5 +104,7 @@ cuai_slot_t cuai_place(cuarena_heap_t *heap, cuai_place_t *place);
 bool cuai_placement_zones(const cuarena_heap_t *heap);
 /* The heap's capacity changed: so do the policy's limits. */
 void cuai_placement_fit(cuarena_heap_t *heap);
+/* A live block had no room to grow where it stands. */
+void cuai_placement_note_cramped(cuarena_heap_t *heap, cuai_slot_t slot);
 
 #endif
