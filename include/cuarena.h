@@ -10,6 +10,7 @@
  *   cuarena/device.h  arenas on devices: what they got, exports
  *   cuarena/driver.h  the driver that was found, and its devices
  *   cuarena/streams.h memory that streams of a device may still be using
+ *   cuarena/capture.h blocks whose addresses a graph keeps
  *
  * The header is the reference manual. It needs C11 or C++17 and nothing else.
  */
@@ -18,6 +19,7 @@
 
 #include "cuarena/arena.h"
 #include "cuarena/base.h"
+#include "cuarena/capture.h"
 #include "cuarena/device.h"
 #include "cuarena/driver.h"
 #include "cuarena/heap.h"

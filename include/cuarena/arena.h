@@ -492,6 +492,8 @@ typedef struct cuarena_stats {
     uint64_t segments;
     uint64_t dedicated_bytes; /* dedicated and adopted, part of live_bytes */
     uint64_t bookkeeping_bytes;
+    uint64_t captures;       /* capture sessions; only for REGION_ALL */
+    uint64_t captured_bytes; /* private to them, live or free */
 } cuarena_stats_t;
 CUARENA_API void cuarena_stats_init(cuarena_stats_t *stats);
 /* Constant time. For REGION_ALL the peaks are of the whole. A stable request

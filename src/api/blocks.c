@@ -176,8 +176,9 @@ cuarena_status_t cuai_block_pin(cuarena_t *arena, cuarena_block_t block,
     void *pointer = NULL;
     cuai_lock(&arena->lock);
     cuarena_status_t status = cuai_stream_find(arena, stream, &number);
+    uint32_t waiter = cuai_is_captured(arena, number) ? 0 : number;
     if (status == CUARENA_OK)
-        status = take_pin(arena, block, number, &pointer);
+        status = take_pin(arena, block, waiter, &pointer);
     cuai_stream_leave(arena, number);
     cuai_unlock(&arena->lock);
     if (status == CUARENA_OK)

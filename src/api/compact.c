@@ -215,10 +215,14 @@ static cuarena_status_t find_streams(progress_t *progress)
     const cuarena_compact_options_t *options = progress->options;
     cuarena_status_t status = cuai_call_on(progress->call, options->stream);
     progress->stream = progress->call->stream;
+    if (status == CUARENA_OK)
+        status = cuai_check_captured(arena, progress->stream);
     for (size_t i = 0; i < options->stream_count && status == CUARENA_OK; i++) {
         uint32_t number = 0;
         status = cuai_stream_find(arena, options->streams[i], &number);
         add_stream(progress, number);
+        if (status == CUARENA_OK)
+            status = cuai_check_captured(arena, number);
     }
     return status;
 }
@@ -349,7 +353,7 @@ cuarena_status_t cuai_compact_for(cuai_call_t *call, const cuai_want_t *want)
         .options = &options,
         .callback = arena->relocation_fn,
         .user = arena->relocation_user,
-        .stream = want->stream,
+        .stream = cuai_is_captured(arena, want->stream) ? 0 : want->stream,
     };
     cuai_begin_exclusive(arena);
     cuarena_status_t status = run_batches(&progress);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "api/call.h"
+#include "arena/capture.h"
 #include "base/sized.h"
 
 /* ---- Statistics -------------------------------------------------------- */
@@ -89,6 +90,8 @@ static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
     stats->moves = arena->moves;
     stats->bytes_moved = arena->bytes_moved;
     stats->oom_handler_calls = arena->oom_handler_calls;
+    stats->captures = cuai_captures_count(arena);
+    stats->captured_bytes = cuai_captures_bytes(arena);
 }
 
 static cuarena_status_t check_stats(const cuarena_t *arena,
@@ -193,7 +196,7 @@ static void inspect_block(const cuai_record_t *r, bool fixed,
     if (r->kind != CUAI_BLOCK)
         return;
     uint32_t bin = cuai_log2_floor(r->size);
-    bool pinned = fixed || r->pins != 0;
+    bool pinned = fixed || r->fixed || r->pins != 0;
     found->block_counts[bin]++;
     found->block_bytes[bin] += r->size;
     *(pinned ? &found->pinned_blocks : &found->movable_blocks) += 1;

@@ -3,6 +3,7 @@
 
 #include "api/call.h"
 #include "api/config.h"
+#include "arena/capture.h"
 #include "base/amount.h"
 #include "base/frame.h"
 #include "base/log.h"
@@ -71,7 +72,9 @@ static cuarena_status_t check_no_leaks(const cuarena_t *arena)
 /* Blocks that wait for streams would be counted as leaks. */
 static cuarena_status_t check_unused(cuarena_t *arena)
 {
-    cuarena_status_t status = cuai_check_idle(arena);
+    cuarena_status_t status = cuai_captures_check_none(arena, "destroy");
+    if (status == CUARENA_OK)
+        status = cuai_check_idle(arena);
     return status == CUARENA_OK ? check_no_leaks(arena) : status;
 }
 
@@ -185,6 +188,8 @@ static cuarena_status_t zero_all(cuarena_t *arena)
 static cuarena_status_t check_reset(const cuarena_t *arena)
 {
     cuarena_status_t status = cuai_call_check(arena);
+    if (status == CUARENA_OK)
+        status = cuai_captures_check_none(arena, "reset");
     if (status != CUARENA_OK || arena->block_pins == 0)
         return status;
     return cuai_fail(CUARENA_BUSY, "%llu pins that block_pin took exist",

@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "api/call.h"
+#include "arena/capture.h"
 #include "base/frame.h"
 #include "base/log.h"
 #include "base/sized.h"
@@ -106,6 +107,14 @@ cuarena_status_t cuai_want_on(cuai_call_t *call, cuarena_stream_t stream,
     cuarena_status_t status = cuai_call_on(call, stream);
     want->stream = call->stream;
     want->request.owner = (uint16_t)call->stream;
+    bool captured =
+        status == CUARENA_OK && cuai_is_captured(call->arena, call->stream);
+    if (captured && (want->dedicated || want->zeroed))
+        return cuai_fail(CUARENA_UNSUPPORTED,
+                         "%s 1 on stream %p, which is in a capture session; "
+                         "accepted: 0",
+                         want->dedicated ? "dedicated" : "zeroed",
+                         (void *)stream);
     return status;
 }
 
@@ -136,7 +145,9 @@ typedef struct ladder {
 /* The stream whose lanes the request can use at once; 0: none. */
 static uint32_t own_stream(const ladder_t *ladder)
 {
-    bool own = !ladder->call->arena->cpu_touches && !ladder->want->dedicated;
+    const cuarena_t *arena = ladder->call->arena;
+    bool own = !arena->cpu_touches && !ladder->want->dedicated &&
+               !cuai_is_captured(arena, ladder->want->stream);
     return own ? ladder->want->stream : 0;
 }
 
@@ -157,7 +168,8 @@ static bool try_settling(ladder_t *ladder)
     if (arena->stream_count == 0)
         return false;
     ladder->settled = true;
-    return cuai_settle_ready(arena, own_stream(ladder));
+    return cuai_captures_reclaim(arena) != 0 ||
+           cuai_settle_ready(arena, own_stream(ladder));
 }
 
 /* Bytes whose last use is still under way. */
@@ -358,7 +370,7 @@ static void end_now(cuarena_t *arena, cuai_found_t found, uint32_t number)
     const cuai_record_t *r = cuai_found_record(found);
     bool dedicated = r->flags & CUAI_BLOCK_DEDICATED;
     uint64_t address = r->offset;
-    if (r->flags & CUAI_BLOCK_USED)
+    if ((r->flags & CUAI_BLOCK_USED) && !r->fixed)
         cuai_use_drop(arena, found);
     cuai_end_block(arena, found, number);
     if (dedicated)
@@ -441,7 +453,8 @@ static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_found_t found,
 static cuarena_status_t end_later(cuarena_t *arena, cuai_found_t found)
 {
     cuai_found_record(found)->flags |= CUAI_BLOCK_ENDING;
-    cuai_use_drop(arena, found);
+    if (!cuai_found_record(found)->fixed) /* its session minds them */
+        cuai_use_drop(arena, found);
     arena->ended_later++;
     return CUARENA_OK;
 }
@@ -469,7 +482,8 @@ static bool zeroes(const cuarena_t *arena, cuai_found_t found)
 /* A block that waits for streams as well ends with them. */
 void cuai_end_released(cuarena_t *arena, cuai_found_t found)
 {
-    if (cuai_found_record(found)->flags & CUAI_BLOCK_USED)
+    const cuai_record_t *r = cuai_found_record(found);
+    if ((r->flags & CUAI_BLOCK_USED) && !r->fixed)
         return;
     if (!zeroes(arena, found) || cuai_is_lost(arena) ||
         zero_then_end(arena, found, 0) != CUARENA_OK)
@@ -498,11 +512,12 @@ static cuarena_status_t end_quickly(cuarena_t *arena, cuarena_block_t block,
                                     uint32_t stream)
 {
     cuarena_status_t status = CUARENA_OK;
-    if (!cuai_is_lost(arena))
+    cuai_found_t found = cuai_find_block(arena, block);
+    if (!cuai_is_lost(arena) && !cuai_found_record(found)->fixed)
         status = order_free(arena, &stream);
     if (status != CUARENA_OK)
         return status;
-    cuai_found_t found = cuai_find_block(arena, block);
+    found = cuai_find_block(arena, block);
     if (found.heap == NULL)
         return cuai_no_block(block);
     const cuai_record_t *r = cuai_found_record(found);
@@ -518,7 +533,8 @@ cuarena_status_t cuai_release(cuai_call_t *call, cuai_found_t found,
     cuarena_t *arena = call->arena;
     cuarena_block_t block = cuai_id(found.heap, found.slot);
     uint8_t flags = cuai_found_record(found)->flags;
-    bool used = cuai_use_matters(arena, found, stream);
+    bool fixed = cuai_found_record(found)->fixed;
+    bool used = !fixed && cuai_use_matters(arena, found, stream);
     bool zeroed = zeroes(arena, found) && !(flags & CUAI_BLOCK_EXPORTED);
     bool slowly = !cuai_is_lost(arena) && (used || zeroed);
     cuai_call_note_block(call, CUARENA_EVENT_FREE, found);

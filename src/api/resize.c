@@ -1,6 +1,7 @@
 /* Resizing a block: in place if it can be, else into a new place that the
  * block's id then takes over. */
 #include "api/call.h"
+#include "arena/capture.h"
 #include "heap/placement.h"
 
 static cuarena_status_t cannot_move(cuarena_status_t status, const char *why,
@@ -17,6 +18,9 @@ static cuarena_status_t check_may_move(const cuarena_t *arena,
                                        cuai_found_t found, uint64_t bytes)
 {
     const cuai_record_t *r = cuai_found_record(found);
+    if (r->fixed)
+        return cannot_move(CUARENA_BUSY, "it is private to a capture session",
+                           bytes);
     if (found.region == CUAI_STABLE || (r->flags & CUAI_BLOCK_STABLE))
         return cannot_move(found.heap->lanes[0]->free_bytes < bytes
                                ? CUARENA_OUT_OF_MEMORY
@@ -41,7 +45,8 @@ static bool into(cuai_found_t found, uint64_t size, const cuai_want_t *want,
 static bool lengthen_on(const cuarena_t *arena, cuai_found_t found,
                         const cuai_want_t *want)
 {
-    if (want->stream == 0 || arena->cpu_touches)
+    if (want->stream == 0 || arena->cpu_touches ||
+        cuai_is_captured(arena, want->stream))
         return false;
     const uint32_t *lanes =
         cuai_stream(arena, want->stream)->lanes[found.region];
@@ -49,10 +54,19 @@ static bool lengthen_on(const cuarena_t *arena, cuai_found_t found,
            into(found, want->size, want, lanes[1]);
 }
 
+static bool lengthen_private(const cuarena_t *arena, cuai_found_t found,
+                             const cuai_want_t *want)
+{
+    uint32_t lane = cuai_capture_grows_into(arena, found, want->stream);
+    return lane != 0 && into(found, want->size, want, lane);
+}
+
 /* Into a range after it that a request on the stream could have. */
 static bool lengthen(const cuarena_t *arena, cuai_found_t found,
                      const cuai_want_t *want)
 {
+    if (cuai_found_record(found)->fixed)
+        return lengthen_private(arena, found, want);
     if (into(found, want->size, want, 0) || lengthen_on(arena, found, want))
         return true;
     cuai_placement_note_cramped(found.heap, found.slot);
@@ -60,10 +74,13 @@ static bool lengthen(const cuarena_t *arena, cuai_found_t found,
 }
 
 /* What others may still use goes with the block. */
-static bool shorten(const cuarena_t *arena, cuai_found_t found,
+static bool shorten(cuarena_t *arena, cuai_found_t found,
                     const cuai_want_t *want, uint32_t heir)
 {
     const cuai_record_t *r = cuai_found_record(found);
+    if (r->fixed)
+        return into(found, want->size, want,
+                    cuai_capture_heir(arena, found, want->stream));
     bool used = cuai_use_matters(arena, found, want->stream);
     return into(found, used ? r->size : want->size, want,
                 cuai_lane_for_free(arena, found.region, heir));
@@ -261,6 +278,9 @@ cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_found_t found,
     if (status != CUARENA_OK)
         return status;
     if (!resize_in_place(arena, found, &want, heir)) {
+        status = cuai_check_captured(arena, stream);
+        if (status != CUARENA_OK)
+            return status;
         if (found.region == CUAI_APART)
             return cannot_move(CUARENA_UNSUPPORTED,
                                "dedicated and adopted blocks keep their size",

@@ -1,5 +1,6 @@
 /* Another size for a pool: in place, after a compaction, or by moving. */
 #include "api/call.h"
+#include "arena/capture.h"
 
 static cuarena_status_t check_pool(const cuarena_t *arena, uint64_t bytes)
 {
@@ -127,6 +128,8 @@ static cuarena_status_t move_pool(cuai_call_t *call, uint64_t bytes)
 {
     cuarena_t *arena = call->arena;
     cuarena_status_t status = check_movable(arena);
+    if (status == CUARENA_OK)
+        status = cuai_captures_check_none(arena, "resize_pool, by moving");
     if (status != CUARENA_OK)
         return status;
     cuai_batch_t batch = {0};

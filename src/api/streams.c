@@ -229,6 +229,8 @@ cuarena_status_t cuarena_release_stream(cuarena_t *arena,
     if (cuai_stream_known(arena, stream) != 0 && !cuai_is_lost(arena))
         status = cuai_stream_find(arena, stream, &number);
     if (number != 0)
+        status = cuai_check_captured(arena, number);
+    if (number != 0 && status == CUARENA_OK)
         status = cuai_stream_release(arena, number);
     cuai_stream_leave(arena, number);
     cuai_unlock(&arena->lock);

@@ -105,6 +105,8 @@ struct cuarena {
     cuai_stream_t **streams; /* by number; NULL before the first stream */
     cuai_recent_t recent[CUAI_RECENT]; /* found last, by handle */
     uint32_t stream_count;             /* numbers in use */
+    struct cuai_captures *captures;    /* NULL before the first session */
+    uint32_t capturing;                /* sessions that are open */
     bool cpu_touches; /* stream order is not enough to reuse bytes */
     bool settling;    /* one thread is, without the lock */
     cuai_uses_t uses;
@@ -245,6 +247,10 @@ cuarena_status_t cuai_adopt(cuarena_t *arena, const cuai_want_t *want,
  * if it is not, and held until cuai_stream_leave. Steps out at first sight. */
 cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream,
                                   uint32_t *number_out);
+/* The same of one that may be captured already. */
+cuarena_status_t cuai_stream_find_captured(cuarena_t *arena,
+                                           cuarena_stream_t stream,
+                                           uint32_t *number_out);
 void cuai_stream_leave(cuarena_t *arena, uint32_t number);
 /* The number of one that is known, else 0. */
 uint32_t cuai_stream_known(const cuarena_t *arena, cuarena_stream_t stream);
@@ -303,6 +309,19 @@ static inline cuarena_stream_t cuai_stream_handle(const cuarena_t *arena,
  * stream. */
 bool cuai_stream_is_mine(const cuai_stream_t *s);
 
+/* The stream is in an open session: it is given nothing. */
+static inline bool cuai_is_captured(const cuarena_t *arena, uint32_t number)
+{
+    return number != 0 && cuai_stream(arena, number)->capture != NULL;
+}
+
+/* BUSY, put into words, if it is. */
+cuarena_status_t cuai_check_captured(const cuarena_t *arena, uint32_t number);
+/* From here to the end no session begins on it (0: nothing to do): a call of
+ * the memory uses its handle. */
+void cuai_stream_touch(cuarena_t *arena, uint32_t number);
+void cuai_stream_untouch(cuarena_t *arena, uint32_t number);
+
 /* The lane that bytes join which are idle but for what a stream was given so
  * far; of an eager one, before its last marker. */
 uint32_t cuai_lane_for_free(const cuarena_t *arena, int32_t region,
@@ -359,7 +378,8 @@ static inline bool cuai_is_lost(const cuarena_t *arena)
 void cuai_settle_begin(cuarena_t *arena);
 void cuai_settle_end(cuarena_t *arena);
 /* A marker of the stream's work so far: of another thread's default stream,
- * which cannot be asked, of all work. Steps out. */
+ * which cannot be asked, of all work. BUSY: it is being captured, or that would
+ * end a capture. Steps out. */
 cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s,
                                   void **marker);
 /* All that was freed on streams is settled, and nothing that they use is left:
@@ -396,11 +416,12 @@ cuarena_status_t cuai_order_before(cuarena_t *arena,
 cuarena_status_t cuai_order_after(cuarena_t *arena,
                                   const cuai_stream_set_t *set,
                                   uint32_t number);
-/* Whether `number`, or with 0 the caller, may be ahead of copies. */
+/* Whether `number`, or with 0 the caller, may be ahead of copies. A stream of
+ * an open session waits for them when that ends. */
 static inline bool cuai_has_unseen_moves(const cuarena_t *arena,
                                          uint32_t number)
 {
-    if (arena->moved.marker == NULL)
+    if (arena->moved.marker == NULL || cuai_is_captured(arena, number))
         return false;
     uint64_t saw = number == 0 ? arena->moved.host_saw
                                : cuai_stream(arena, number)->saw_move;

@@ -1,7 +1,7 @@
 /* An arena's life: from a checked configuration to the memory given back. */
 #include <string.h>
 
-#include "arena/arena.h"
+#include "arena/capture.h"
 #include "base/amount.h"
 
 /* Addresses are cheap, and let a pool grow in place: at least this many. */
@@ -206,6 +206,7 @@ void cuai_arena_end(cuarena_t *arena)
     cuai_lock(&arena->lock);
     cuai_uses_clear(arena);
     cuai_unlock(&arena->lock);
+    cuai_captures_forget(arena);
     cuai_streams_forget(arena);
     give_back_all(arena, &arena->segments);
     give_back_all(arena, &arena->dedicated);

@@ -4,7 +4,7 @@
  * A batch: planned and begun under the lock, which holds its blocks and ranges;
  * bytes moved without it; committed under it.
  */
-#include "arena/arena.h"
+#include "arena/capture.h"
 #include "base/log.h"
 
 /* ---- Blocks on their way ----------------------------------------------- */
@@ -130,8 +130,10 @@ cuarena_status_t cuai_batch_begin(cuarena_t *arena,
     cuarena_heap_plan_options_t own = *options;
     own.lane = lane_of(arena, batch);
     open_lane(arena, own.lane);
+    cuai_captures_hold(arena, true);
     cuarena_status_t status =
         cuarena_heap_plan_create(heap, &own, &batch->plan);
+    cuai_captures_hold(arena, false);
     if (status == CUARENA_OK)
         status = fill_lists(arena, batch);
     if (status == CUARENA_OK && batch->count != 0)
@@ -179,9 +181,8 @@ static void log_loss(const cuarena_t *arena, const cuai_batch_t *batch,
              batch->runs[done < batch->runs_count ? done : 0].from);
 }
 
-/* Steps out. On an error after `done` became more than 0 the arena is lost. */
-static cuarena_status_t queue_copies(cuarena_t *arena,
-                                     const cuai_batch_t *batch, size_t *done)
+static cuarena_status_t queue_between(cuarena_t *arena,
+                                      const cuai_batch_t *batch, size_t *done)
 {
     cuarena_status_t status =
         cuai_order_before(arena, &batch->streams, batch->stream);
@@ -195,6 +196,19 @@ static cuarena_status_t queue_copies(cuarena_t *arena,
     if (status != CUARENA_OK || batch->stream == 0)
         return cuai_note_loss(arena, status);
     return cuai_order_after(arena, &batch->streams, batch->stream);
+}
+
+/* Steps out. On an error after `done` became more than 0 the arena is lost. */
+static cuarena_status_t queue_copies(cuarena_t *arena,
+                                     const cuai_batch_t *batch, size_t *done)
+{
+    cuarena_status_t status = cuai_check_captured(arena, batch->stream);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_stream_touch(arena, batch->stream);
+    status = queue_between(arena, batch, done);
+    cuai_stream_untouch(arena, batch->stream);
+    return status;
 }
 
 /* The ranges go back to the lane that they were in, or some of them. */
@@ -278,11 +292,16 @@ cuarena_status_t cuai_copy(cuarena_t *arena, uint64_t to, uint64_t from,
     cuarena_status_t status = cuai_see_moves(arena, stream);
     if (status != CUARENA_OK)
         return status;
+    status = cuai_check_captured(arena, stream);
+    if (status != CUARENA_OK)
+        return status;
     cuarena_stream_t handle = cuai_stream_handle(arena, stream);
     size_t done = 0;
+    cuai_stream_touch(arena, stream);
     cuai_unlock(&arena->lock);
     status =
         arena->memory.ops.relocate(arena->memory.user, &one, 1, handle, &done);
     cuai_lock(&arena->lock);
+    cuai_stream_untouch(arena, stream);
     return cuai_note_loss(arena, status);
 }

@@ -28,10 +28,14 @@ static cuarena_status_t wait_for(cuarena_t *arena, void *marker,
 {
     cuarena_stream_t handle = cuai_stream_handle(arena, number);
     bool host = handle == CUARENA_NO_STREAM;
+    cuarena_status_t status = cuai_check_captured(arena, number);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_stream_touch(arena, number);
     cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        arena->memory.ops.wait(arena->memory.user, marker, handle, host);
+    status = arena->memory.ops.wait(arena->memory.user, marker, handle, host);
     cuai_lock(&arena->lock);
+    cuai_stream_untouch(arena, number);
     return cuai_note_loss(arena, status);
 }
 

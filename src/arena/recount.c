@@ -1,5 +1,5 @@
 /* Recounting what is kept of streams and of uses, for the validator. */
-#include "arena/arena.h"
+#include "arena/capture.h"
 
 /* What the blocks say. */
 typedef struct tally {
@@ -83,6 +83,7 @@ const char *cuai_streams_wrong(const cuarena_t *arena)
     uint64_t waits[CUAI_STREAM_NUMBERS] = {0};
     count_blocks(arena, &tally);
     uint64_t uses = count_waits(arena, waits);
+    cuai_captures_count_waits(arena, waits);
     if (tally.unknown || uses != tally.used || uses != arena->uses.count)
         return "a block's stream or its uses are not known";
     uint32_t known = 0;
@@ -96,5 +97,5 @@ const char *cuai_streams_wrong(const cuarena_t *arena)
     }
     if (known != arena->stream_count)
         return "the count of streams is wrong";
-    return wrong;
+    return wrong != NULL ? wrong : cuai_captures_wrong(arena);
 }

@@ -1,6 +1,6 @@
 /* Serving: blocks from bytes that are held, dedicated and adopted blocks, and
  * what is counted of them beyond the heap's own counts. */
-#include "arena/arena.h"
+#include "arena/capture.h"
 
 /* ---- Counting ---------------------------------------------------------- */
 
@@ -89,6 +89,8 @@ void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
                        uint64_t more_requested)
 {
     cuai_note_whole(arena);
+    if (r->fixed)
+        cuai_capture_resized(arena, r, more, more_requested);
     if (cuai_tag_of(r) != 0)
         cuai_count_more(&arena->tags[cuai_tag_of(r)].counts, more,
                         more_requested);
@@ -175,7 +177,7 @@ static cuarena_status_t take_on(const cuarena_t *arena, int32_t region,
     return status;
 }
 
-static cuarena_status_t take_any(const cuarena_t *arena, int32_t region,
+static cuarena_status_t take_any(cuarena_t *arena, int32_t region,
                                  const cuai_want_t *want, cuai_slot_t *slot_out)
 {
     cuarena_heap_t *heap = arena->heaps[region];
@@ -183,6 +185,8 @@ static cuarena_status_t take_any(const cuarena_t *arena, int32_t region,
         return cuai_heap_take_empty(heap, &want->request, slot_out);
     if (want->stream == 0)
         return cuai_heap_take(heap, &want->request, want->size, slot_out);
+    if (cuai_is_captured(arena, want->stream))
+        return cuai_capture_take(arena, region, want, slot_out);
     return take_on(arena, region, want, slot_out);
 }
 
@@ -215,10 +219,11 @@ void cuai_end_block(cuarena_t *arena, cuai_found_t found, uint32_t stream)
 {
     const cuai_record_t *r = cuai_found_record(found);
     uint64_t address = r->offset;
+    uint32_t lane = r->fixed ? cuai_capture_free(arena, found, stream)
+                             : cuai_lane_for_free(arena, found.region, stream);
     arena->block_pins -= cuai_block_pins(r);
     count_free(arena, r);
-    cuai_heap_give(found.heap, found.slot,
-                   cuai_lane_for_free(arena, found.region, stream));
+    cuai_heap_give(found.heap, found.slot, lane);
     if (found.region == CUAI_APART)
         forget_segment(found, address);
 }

@@ -34,16 +34,32 @@ cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status)
 
 /* ---- The memory's calls ------------------------------------------------ */
 
+/* Marking all work of a context ends the captures in it. */
+static cuarena_status_t check_may_mark(const cuarena_t *arena,
+                                       const cuai_stream_t *s)
+{
+    if (arena->capturing == 0 || cuai_stream_is_mine(s))
+        return cuai_check_captured(arena, s->number);
+    return cuai_fail(CUARENA_BUSY,
+                     "work of another thread's default stream cannot be "
+                     "waited for before open capture sessions end");
+}
+
 cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s,
                                   void **marker)
 {
+    uint32_t number = s->number;
     cuarena_stream_t handle =
         cuai_stream_is_mine(s) ? s->handle : CUARENA_NO_STREAM;
     void *made = *marker;
+    cuarena_status_t status = check_may_mark(arena, s);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_stream_touch(arena, number);
     cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        arena->memory.ops.mark(arena->memory.user, handle, &made);
+    status = arena->memory.ops.mark(arena->memory.user, handle, &made);
     cuai_lock(&arena->lock);
+    cuai_stream_untouch(arena, number);
     if (status == CUARENA_OK)
         *marker = made;
     return cuai_note_loss(arena, status);
@@ -118,13 +134,13 @@ static void reopen(cuarena_t *arena, const cuai_stream_t *s)
 static bool can_close(const cuarena_t *arena, const cuai_stream_t *s)
 {
     return s->marker == NULL && !s->released && !s->marking &&
-           !cuai_is_lost(arena) &&
+           s->capture == NULL && !cuai_is_lost(arena) &&
            (!s->eager || s->uncovered || s->latest != NULL) &&
            lane_bytes(arena, s, s->turn) != 0;
 }
 
-/* Frees that come while the marker is recorded join the other lane. Steps
- * out. */
+/* Frees that come while the marker is recorded join the other lane. Nothing
+ * comes of it for a stream that is being captured. Steps out. */
 static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
 {
     if (!can_close(arena, s))
@@ -142,7 +158,7 @@ static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
     cuai_event_wake(&arena->changed);
     if (status != CUARENA_OK) {
         reopen(arena, s);
-        return status;
+        return status == CUARENA_BUSY ? CUARENA_OK : status;
     }
     void *older = s->latest;
     s->marker = marker;
@@ -483,10 +499,10 @@ cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
     s->marking = true;
     cuarena_status_t status = cuai_stream_mark(arena, s, &s->latest);
     s->marking = false;
-    if (status == CUARENA_OK)
-        s->uncovered = false;
+    if (status == CUARENA_OK || status == CUARENA_BUSY)
+        s->uncovered = status == CUARENA_BUSY;
     cuai_event_wake(&arena->changed);
-    return status;
+    return status == CUARENA_BUSY ? CUARENA_OK : status;
 }
 
 void cuai_stream_note_work(cuarena_t *arena, uint32_t number)

@@ -85,7 +85,7 @@ static cuarena_status_t make_lanes(cuarena_t *arena, cuai_stream_t *s)
 
 static void learn(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
 {
-    if (!s->eager && !s->released)
+    if (!s->eager && !s->released && s->capture == NULL)
         arena->recent[cuai_recent_place(handle)] = (cuai_recent_t){handle, s};
 }
 
@@ -199,18 +199,19 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
 /* ---- First sight ------------------------------------------------------- */
 
 static cuarena_status_t check_identity(cuarena_stream_t handle,
-                                       const cuarena_stream_info_t *info)
+                                       const cuarena_stream_info_t *info,
+                                       bool captured)
 {
-    if (info->capturing)
+    if (info->capturing && !captured)
         return cuai_fail(CUARENA_UNSUPPORTED,
-                         "stream %p is being captured into a graph; streams "
-                         "that are not are accepted",
+                         "stream %p is being captured into a graph; accepted: "
+                         "streams that are not, or cuarena_capture_begin",
                          (void *)handle);
     return CUARENA_OK;
 }
 
 static cuarena_status_t introduce(cuarena_t *arena, cuarena_stream_t handle,
-                                  uint32_t *number_out)
+                                  bool captured, uint32_t *number_out)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     if (ops->identify == NULL)
@@ -223,7 +224,7 @@ static cuarena_status_t introduce(cuarena_t *arena, cuarena_stream_t handle,
     cuai_unlock(&arena->lock);
     cuarena_status_t status = ops->identify(arena->memory.user, handle, &info);
     if (status == CUARENA_OK)
-        status = check_identity(handle, &info);
+        status = check_identity(handle, &info, captured);
     cuai_lock(&arena->lock);
     if (status != CUARENA_OK)
         return cuai_note_loss(arena, status);
@@ -232,8 +233,8 @@ static cuarena_status_t introduce(cuarena_t *arena, cuarena_stream_t handle,
                             : add(arena, handle, &info, number_out);
 }
 
-cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream,
-                                  uint32_t *number_out)
+static cuarena_status_t find(cuarena_t *arena, cuarena_stream_t stream,
+                             bool captured, uint32_t *number_out)
 {
     *number_out = 0;
     if (stream == CUARENA_NO_STREAM)
@@ -244,13 +245,50 @@ cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream,
         recent != NULL ? recent->number : find_known(arena, handle);
     cuarena_status_t status = CUARENA_OK;
     if (number == 0 && !cuai_is_lost(arena))
-        status = introduce(arena, handle, &number);
+        status = introduce(arena, handle, captured, &number);
     if (status != CUARENA_OK || number == 0)
         return status;
     cuai_stream(arena, number)->holders++;
     learn(arena, stream, cuai_stream(arena, number));
     *number_out = number;
     return CUARENA_OK;
+}
+
+cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream,
+                                  uint32_t *number_out)
+{
+    return find(arena, stream, false, number_out);
+}
+
+cuarena_status_t cuai_stream_find_captured(cuarena_t *arena,
+                                           cuarena_stream_t stream,
+                                           uint32_t *number_out)
+{
+    return find(arena, stream, true, number_out);
+}
+
+cuarena_status_t cuai_check_captured(const cuarena_t *arena, uint32_t number)
+{
+    if (!cuai_is_captured(arena, number))
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BUSY,
+                     "stream %p is in an open capture session, and is given "
+                     "nothing to do before cuarena_capture_end",
+                     (void *)cuai_stream(arena, number)->handle);
+}
+
+void cuai_stream_touch(cuarena_t *arena, uint32_t number)
+{
+    if (number != 0)
+        cuai_stream(arena, number)->touching++;
+}
+
+void cuai_stream_untouch(cuarena_t *arena, uint32_t number)
+{
+    if (number == 0)
+        return;
+    cuai_stream(arena, number)->touching--;
+    cuai_event_wake(&arena->changed);
 }
 
 void cuai_stream_leave(cuarena_t *arena, uint32_t number)

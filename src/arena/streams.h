@@ -67,6 +67,9 @@ typedef struct cuai_stream {
     uint64_t waits;    /* of blocks for it, freed or not */
     uint64_t saw_move; /* the last compaction it is ordered behind */
     cuai_counts_t counts;
+    uint32_t touching; /* threads that use the handle without the lock */
+    uint32_t member;   /* of this open session: nothing is given to it */
+    struct cuarena_capture *capture; /* NULL: none */
 } cuai_stream_t;
 
 /* A handle, as callers pass it, and the stream that it stands for. */
@@ -79,6 +82,7 @@ typedef struct cuai_recent {
  * NULL if that is the stream's own, of a released one. */
 typedef struct cuai_wait {
     uint32_t number;
+    bool later; /* its marker is to be recorded yet: it was being captured */
     void *marker;
 } cuai_wait_t;
 

@@ -125,7 +125,7 @@ cuarena_status_t cuai_use_add(cuarena_t *arena, cuai_found_t found,
     cuai_found_record(found)->flags |= CUAI_BLOCK_USED;
     if (number == 0 || has_stream(use, number))
         return CUARENA_OK;
-    use->waits[use->count++] = (cuai_wait_t){number, NULL};
+    use->waits[use->count++] = (cuai_wait_t){number, false, NULL};
     cuai_stream(arena, number)->waits++;
     return CUARENA_OK;
 }
@@ -186,12 +186,24 @@ static void unmark_all(cuarena_t *arena, cuai_use_t *use)
         if (use->waits[i].marker != NULL)
             arena->memory.ops.unmark(arena->memory.user, use->waits[i].marker);
         use->waits[i].marker = NULL;
+        use->waits[i].later = false;
     }
     cuai_lock(&arena->lock);
 }
 
+/* BUSY: it is being captured, and gets its marker later. Steps out. */
+static cuarena_status_t mark_use(cuarena_t *arena, cuai_wait_t *wait)
+{
+    const cuai_stream_t *s = cuai_stream(arena, wait->number);
+    void *marker = NULL;
+    cuarena_status_t status = cuai_stream_mark(arena, s, &marker);
+    wait->marker = marker;
+    wait->later = status == CUARENA_BUSY;
+    return status;
+}
+
 /* A released stream has a marker behind everything, which is not the use's;
- * the others get one now. Steps out. */
+ * the others get one now, or when they are captured no more. Steps out. */
 static cuarena_status_t mark_uses(cuarena_t *arena, cuai_use_t *use,
                                   uint32_t target)
 {
@@ -200,7 +212,9 @@ static cuarena_status_t mark_uses(cuarena_t *arena, cuai_use_t *use,
         cuai_wait_t *wait = &use->waits[i];
         const cuai_stream_t *s = cuai_stream(arena, wait->number);
         if (wait->number != target && !s->released)
-            status = cuai_stream_mark(arena, s, &wait->marker);
+            status = mark_use(arena, wait);
+        if (status == CUARENA_BUSY)
+            status = CUARENA_OK;
     }
     return status;
 }
@@ -219,7 +233,7 @@ static uint32_t choose_target(const cuarena_t *arena, cuai_found_t found,
 /* There is room for it: see ready_waits. */
 static void add_wait(cuarena_t *arena, cuai_use_t *use, uint32_t number)
 {
-    use->waits[use->count++] = (cuai_wait_t){number, NULL};
+    use->waits[use->count++] = (cuai_wait_t){number, false, NULL};
     cuai_stream(arena, number)->waits++;
 }
 
@@ -285,8 +299,13 @@ cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_found_t found,
 static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use,
                                 uint32_t i, bool wait)
 {
-    const cuai_wait_t *one = &use->waits[i];
+    cuai_wait_t *one = &use->waits[i];
     const cuai_stream_t *s = cuai_stream(arena, one->number);
+    cuarena_status_t status = CUARENA_OK;
+    if (one->later && !s->released)
+        status = mark_use(arena, one);
+    if (status != CUARENA_OK)
+        return status;
     void *marker = one->marker;
     if (marker == NULL && s->released)
         marker = s->marker;
@@ -295,9 +314,8 @@ static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use,
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     void *user = arena->memory.user;
     cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        wait ? ops->wait(user, marker, CUARENA_NO_STREAM, 1)
-             : ops->query(user, marker);
+    status = wait ? ops->wait(user, marker, CUARENA_NO_STREAM, 1)
+                  : ops->query(user, marker);
     cuai_lock(&arena->lock);
     return cuai_note_loss(arena, status);
 }

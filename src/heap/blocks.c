@@ -127,7 +127,8 @@ static inline void fill_block(cuai_record_t *r,
     r->asked = cuai_asked(request->size, request->tag);
     r->pins = request->pins;
     r->flags = (uint8_t)request->flags;
-    r->align_log2 = (uint8_t)cuai_ctz(alignment);
+    r->align_log2 = cuai_ctz(alignment) & 0x7f;
+    r->fixed = 0;
     r->owner = request->owner & CUARENA_HEAP_MAX_OWNER;
     r->moving = 0;
 }
@@ -363,7 +364,7 @@ static void set_down(cuarena_heap_t *heap, cuai_slot_t slot,
     r->size = place->size;
     r->asked = cuai_asked(place->requested, cuai_tag_of(r));
     r->kind = place->kind;
-    r->align_log2 = place->align_log2;
+    r->align_log2 = place->align_log2 & 0x7fu;
     cuai_range_set(heap, slot, place->range, place->lane);
     if (r->kind == CUAI_BLOCK)
         cuai_table_insert(&heap->table, heap->records, slot);

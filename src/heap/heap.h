@@ -308,6 +308,10 @@ void cuai_range_append(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes,
 void cuai_range_spent(cuarena_heap_t *heap, cuai_slot_t slot);
 /* Moves the whole range to another lane, and merges what then may merge. */
 void cuai_range_relane(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane);
+/* The same for `bytes` of it, behind the first `front`. Takes up to two slots,
+ * which are ready. */
+void cuai_range_relane_part(cuarena_heap_t *heap, cuai_slot_t slot,
+                            uint64_t front, uint64_t bytes, uint32_t lane);
 
 /* ---- Blocks (blocks.c): what the public calls and the arena share ------ */
 
@@ -341,6 +345,19 @@ void cuai_heap_clear(cuarena_heap_t *heap);
 /* As cuarena_heap_lane_absorb, of a lane in use that is not 0; no error text
  * is set. */
 bool cuai_lane_absorb(cuarena_heap_t *heap, uint32_t lane, uint64_t bytes);
+
+/* ---- Stretches: free bytes that change lanes (stretches.c) ------------- */
+
+/* Gives `bytes` of one settled range, aligned and as low as its zone allows, to
+ * a lane in use that is not 0. OUT_OF_MEMORY, FRAGMENTED or LIMIT, with nothing
+ * changed and no error text. */
+cuarena_status_t cuai_stretch_take(cuarena_heap_t *heap, uint32_t lane,
+                                   uint64_t bytes, uint64_t alignment,
+                                   uint64_t *begin_out);
+/* Settles [begin, end), which is free and in that lane. OUT_OF_MEMORY or LIMIT,
+ * likewise. Steps: the lane's ranges. */
+cuarena_status_t cuai_stretch_settle(cuarena_heap_t *heap, uint32_t lane,
+                                     uint64_t begin, uint64_t end);
 
 /* ---- Shifting all of it (plan.c) --------------------------------------------
  */

@@ -76,7 +76,8 @@ typedef struct cuai_record {
     uint16_t pins;
     uint8_t kind; /* enum cuai_kind */
     uint8_t flags;
-    uint8_t align_log2; /* of the block's alignment */
+    uint8_t align_log2 : 7; /* of the block's alignment */
+    uint8_t fixed : 1;      /* 1: it stays where it is, pinned or not */
     uint8_t owner : 7;  /* of a block: the caller's number for whose it is */
     uint8_t moving : 1; /* 1: it is on its way elsewhere */
 } cuai_record_t;
@@ -90,14 +91,13 @@ _Static_assert(sizeof(cuai_record_t) == 64, "one cache line");
     ((uint64_t)(pins) << 16 | (uint64_t)(kind) << 32 | (uint64_t)(flags) << 40)
 #define CUAI_ALIGN_NATURE(align_log2) ((uint64_t)(align_log2) << 48)
 #define CUAI_OWNER_NATURE(owner) ((uint64_t)(owner) << 56)
-/* Of its upper half, what makes a block as its nature says, and still: neither
- * how it is aligned nor whose it is. */
-#define CUAI_NATURE_MASK UINT32_C(0x8000ffff)
+/* Of its upper half, what makes a block as its nature says, neither fixed nor
+ * moving: not how it is aligned nor whose it is. */
+#define CUAI_NATURE_MASK UINT32_C(0x8080ffff)
 _Static_assert(offsetof(cuai_record_t, list) == 56 &&
                    offsetof(cuai_record_t, pins) == 58 &&
                    offsetof(cuai_record_t, kind) == 60 &&
-                   offsetof(cuai_record_t, flags) == 61 &&
-                   offsetof(cuai_record_t, align_log2) == 62,
+                   offsetof(cuai_record_t, flags) == 61,
                "the nature of a record is its last word");
 
 /* Whether the block is as its nature says, whatever its list, alignment and
@@ -172,7 +172,7 @@ static inline bool cuai_is_live(const cuai_record_t *r)
 /* Whether compaction may move the record's block. */
 static inline bool cuai_is_movable(const cuai_record_t *r)
 {
-    return r->kind == CUAI_BLOCK && r->pins == 0 && !r->moving;
+    return r->kind == CUAI_BLOCK && r->pins == 0 && !r->moving && !r->fixed;
 }
 
 #endif

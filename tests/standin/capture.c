@@ -75,18 +75,36 @@ static CUresult broken(sd_capture_t *capture, CUresult error)
     return error;
 }
 
-/* The legacy stream waits for streams that capture: it may not be used. */
-static CUresult legacy_forbidden(const sd_target_t *target)
+/* A capture of a stream that the legacy one waits for; NULL: there is none. */
+static sd_capture_t *legacy_captures(const sd_target_t *target)
 {
     for (sd_capture_t *at = captures; at != NULL; at = at->next) {
         for (unsigned i = 0; at->active && i < at->lane_count; i++) {
             sd_stream_t *stream = at->lanes[i].stream;
             if (stream != NULL && stream->line->barrier &&
                 at->context == target->context)
-                return broken(at, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+                return at;
         }
     }
-    return CUDA_SUCCESS;
+    return NULL;
+}
+
+/* The legacy stream may not be used then. */
+static CUresult legacy_forbidden(const sd_target_t *target)
+{
+    sd_capture_t *capture = legacy_captures(target);
+    return capture == NULL
+               ? CUDA_SUCCESS
+               : broken(capture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+}
+
+CUresult sd_capture_forbids_all(const sd_context_t *context)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (sd_capture_t *at = captures; at != NULL; at = at->next)
+        if (at->active && at->context == context)
+            result = broken(at, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    return result;
 }
 
 CUresult sd_capture_forbids(const sd_target_t *target)
@@ -363,11 +381,9 @@ static CUresult get_info(CUstream stream, CUstreamCaptureStatus *status,
     sd_capture_t *capture = capture_of(&target);
     if (status == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = CUDA_SUCCESS;
-    if (target.line == target.context->legacy)
-        result = legacy_forbidden(&target);
-    if (result != CUDA_SUCCESS)
-        return result;
+    if (target.line == target.context->legacy &&
+        legacy_captures(&target) != NULL)
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT; /* asking breaks nothing */
     *status = status_of(capture);
     if (id != NULL && capture != NULL)
         *id = capture->id;

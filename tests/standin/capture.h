@@ -8,6 +8,7 @@
 #define CUARENA_STANDIN_CAPTURE_H
 
 #include "abi.h"
+#include "context.h"
 #include "event.h"
 #include "stream.h"
 
@@ -29,6 +30,8 @@ CUresult sd_capture_wait(const sd_target_t *target, const sd_event_t *event,
 /* For calls that are illegal on a stream that captures: the error, which ends
  * the capture. */
 CUresult sd_capture_forbids(const sd_target_t *target);
+/* For calls that are illegal while any stream of the context captures. */
+CUresult sd_capture_forbids_all(const sd_context_t *context);
 /* For calls that are illegal while this or another thread captures so. */
 CUresult sd_capture_forbids_unsafe(void);
 /* The stream is destroyed. */

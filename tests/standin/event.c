@@ -115,6 +115,9 @@ static CUresult record_all(CUcontext handle, CUevent event_handle)
     sd_event_t *event = sd_event_get(event_handle);
     if (event->object.context != context)
         return CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = sd_capture_forbids_all(context);
+    if (result != CUDA_SUCCESS)
+        return result;
     sd_clock_t all = {NULL, 0, 0};
     sd_submitted(context, &all);
     sd_clock_set(&event->clock, &all);

@@ -679,12 +679,24 @@ static void work(sim_t *sim, cuarena_stream_t stream, item_kind_t kind,
         queue_bytes(sim, number, kind, bytes, 0);
 }
 
+/* What comes to a stream that is captured is refused, and counted. */
+static cuarena_status_t check_captured(sim_t *sim, cuarena_stream_t stream)
+{
+    uint32_t number = stream == CUARENA_NO_STREAM ? 0 : number_of(sim, stream);
+    if (number == 0 || !sim->streams[number]->capturing)
+        return CUARENA_OK;
+    sim->captured_calls++;
+    return CUARENA_BUSY;
+}
+
 static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list,
                                  size_t count, cuarena_stream_t stream,
                                  size_t *done_out)
 {
     sim_t *sim = user;
     cuarena_status_t status = enter(sim, SIM_RELOCATE);
+    if (status == CUARENA_OK)
+        status = check_captured(sim, stream);
     size_t done = status == CUARENA_OK ? count : sim->fail_done;
     for (size_t i = 0; i < done && i < count; i++)
         work(sim, stream, ITEM_COPY, list[i]);
@@ -698,6 +710,8 @@ static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
     sim_t *sim = user;
     cuarena_status_t status = enter(sim, SIM_ZERO);
     cuarena_relocation_t r = {0, NULL, address, bytes};
+    if (status == CUARENA_OK)
+        status = check_captured(sim, stream);
     if (status == CUARENA_OK)
         work(sim, stream, ITEM_ZERO, r);
     return leave(sim, status);
@@ -740,6 +754,11 @@ static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **out)
     uint32_t number = 0;
     if (status == CUARENA_OK && !all)
         number = use_handle(sim, stream, "mark: a dead handle");
+    if (number != 0)
+        status = check_captured(sim, stream);
+    if (status == CUARENA_OK && all)
+        for (uint32_t i = 1; i < sim->stream_count; i++)
+            check_captured(sim, sim->streams[i]->handle);
     if (status != CUARENA_OK || (!all && number == 0))
         return leave(sim, status == CUARENA_OK ? CUARENA_DRIVER : status);
     sim_marker_t *marker =
@@ -778,6 +797,8 @@ static cuarena_status_t wait(void *user, void *handle, cuarena_stream_t stream,
     sim_marker_t *marker = use_marker(sim, handle);
     if ((stream == CUARENA_NO_STREAM) != (host == 1))
         fault(sim, "wait: host and stream contradict", (uint64_t)host, 0);
+    if (status == CUARENA_OK)
+        status = check_captured(sim, stream);
     if (status != CUARENA_OK || marker == NULL)
         return leave(sim, status);
     bool drop = drops(&sim->drop_wait);

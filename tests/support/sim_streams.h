@@ -97,6 +97,7 @@ typedef struct sim {
     sim_segment_t segments[SIM_SEGMENTS];
     uint64_t most_bytes; /* that it gives; 0: as asked */
     uint64_t given;
+    uint64_t captured_calls; /* for streams that were being captured */
 
     uint64_t counts[SIM_OPS];
     uint32_t faults;

@@ -60,6 +60,33 @@ static cuarena_status_t obtain(cuai_place_t *place, cuai_marker_t **out)
     return CUARENA_OK;
 }
 
+/* ---- Captures ---------------------------------------------------------- */
+
+cuai_cu_result_t cuai_marker_ask_capture(const cuai_place_t *place,
+                                         cuai_cu_stream_t stream,
+                                         int32_t *capturing_out)
+{
+    cuai_cu_capture_status_t status = CUAI_CU_STREAM_CAPTURE_STATUS_NONE;
+    cuai_cu_result_t result = place->cuda->cuStreamIsCapturing(stream, &status);
+    *capturing_out = status != CUAI_CU_STREAM_CAPTURE_STATUS_NONE ||
+                     result == CUAI_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    return *capturing_out ? CUAI_CUDA_SUCCESS : result;
+}
+
+/* Where the driver does not tell, what comes next says why. */
+cuarena_status_t cuai_marker_check_capture(const cuai_place_t *place,
+                                           cuai_cu_stream_t stream)
+{
+    int32_t capturing = 0;
+    cuai_marker_ask_capture(place, stream, &capturing);
+    if (!capturing)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BUSY,
+                     "stream %p is being captured into a graph, and is given "
+                     "nothing to do until that ends",
+                     (void *)stream);
+}
+
 /* ---- Markers ----------------------------------------------------------- */
 
 /* In a visit of the place. What was had before goes back only when the new one
@@ -69,11 +96,11 @@ static cuarena_status_t record(cuai_place_t *place, cuai_cu_stream_t stream,
 {
     cuai_marker_t *old = *marker;
     cuai_marker_t *used = old != NULL && old->place == place ? old : NULL;
-    if (used == NULL) {
-        cuarena_status_t status = obtain(place, &used);
-        if (status != CUARENA_OK)
-            return status;
-    }
+    cuarena_status_t status = cuai_marker_check_capture(place, stream);
+    if (status == CUARENA_OK && used == NULL)
+        status = obtain(place, &used);
+    if (status != CUARENA_OK)
+        return status;
     cuai_cu_result_t result = place->cuda->cuEventRecord(used->event, stream);
     if (result != CUAI_CUDA_SUCCESS) {
         if (used != old)
@@ -151,9 +178,14 @@ cuarena_status_t cuai_marker_wait(cuai_marker_t *marker, cuai_place_t *place,
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
-    cuai_cu_result_t result = place->cuda->cuStreamWaitEvent(
-        stream, marker->event, CUAI_CU_EVENT_WAIT_DEFAULT);
+    status = cuai_marker_check_capture(place, stream);
+    cuai_cu_result_t result = CUAI_CUDA_SUCCESS;
+    if (status == CUARENA_OK)
+        result = place->cuda->cuStreamWaitEvent(stream, marker->event,
+                                                CUAI_CU_EVENT_WAIT_DEFAULT);
     cuai_place_leave(&visit);
+    if (status != CUARENA_OK)
+        return status;
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     return cuai_place_fail(place, result, "cuStreamWaitEvent",

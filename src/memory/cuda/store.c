@@ -122,6 +122,20 @@ static cuarena_status_t order(cuai_place_t *place, cuai_cu_stream_t stream,
     return status;
 }
 
+/* Work that a capture took would be done when its graph is launched, if ever.
+ */
+static cuarena_status_t check_capture(cuai_place_t *place,
+                                      cuarena_stream_t stream)
+{
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_place_enter(place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    status = cuai_marker_check_capture(place, stream);
+    cuai_place_leave(&visit);
+    return status;
+}
+
 static cuarena_status_t begin_work(cuai_store_t *store, cuarena_stream_t stream,
                                    work_t *work)
 {
@@ -131,6 +145,8 @@ static cuarena_status_t begin_work(cuai_store_t *store, cuarena_stream_t stream,
     cuai_place_t *place;
     cuarena_status_t status =
         cuai_streams_place(&store->streams, stream, &place);
+    if (status == CUARENA_OK)
+        status = check_capture(place, stream);
     if (status != CUARENA_OK)
         return status;
     if (place == store->place) {

@@ -250,19 +250,6 @@ cuarena_status_t cuai_streams_place(cuai_streams_t *streams,
 
 /* ---- Identity ---------------------------------------------------------- */
 
-/* In a visit. While a stream of the context is capturing, the legacy stream can
- * be used for nothing: as good as capturing itself. */
-static cuai_cu_result_t ask_capture(const cuai_place_t *place,
-                                    cuarena_stream_t stream,
-                                    int32_t *capturing_out)
-{
-    cuai_cu_capture_status_t status = CUAI_CU_STREAM_CAPTURE_STATUS_NONE;
-    cuai_cu_result_t result = place->cuda->cuStreamIsCapturing(stream, &status);
-    *capturing_out = status != CUAI_CU_STREAM_CAPTURE_STATUS_NONE ||
-                     result == CUAI_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    return *capturing_out ? CUAI_CUDA_SUCCESS : result;
-}
-
 /* In a visit, so that the default streams are those of the place; the driver
  * has an id for the legacy stream of each context, and for that of each thread
  * in it. */
@@ -270,7 +257,8 @@ static cuarena_status_t describe(cuai_place_t *place, cuarena_stream_t stream,
                                  cuarena_stream_info_t *info)
 {
     unsigned long long id = 0;
-    cuai_cu_result_t result = ask_capture(place, stream, &info->capturing);
+    cuai_cu_result_t result =
+        cuai_marker_ask_capture(place, stream, &info->capturing);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuStreamIsCapturing",
                                "stream %p", (void *)stream);

@@ -1,0 +1,330 @@
+/* The private bytes of capture sessions: stretches, blocks, and what becomes of
+ * them. See capture.h. */
+#include <string.h>
+
+#include "arena/capture.h"
+
+/* Of settled bytes, how much a stretch may be beyond its request. */
+#define SHARE 8
+
+/* ---- Stretches --------------------------------------------------------- */
+
+/* The first stretch that ends above an address. Steps: log of them. */
+static size_t stretch_above(const cuai_captures_t *all, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = all->stretch_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (all->stretches[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+cuarena_capture_t *cuai_capture_around(const cuarena_t *arena, uint64_t address)
+{
+    const cuai_captures_t *all = arena->captures;
+    size_t at = all == NULL ? 0 : stretch_above(all, address);
+    bool inside = all != NULL && at < all->stretch_count &&
+                  all->stretches[at].begin <= address;
+    return inside ? all->stretches[at].capture : NULL;
+}
+
+static bool ready_stretch(cuai_captures_t *all)
+{
+    if (all->stretch_count < all->stretch_room)
+        return true;
+    size_t room = all->stretch_room == 0 ? 16 : all->stretch_room * 2;
+    cuai_stretch_t *more = cuai_host_alloc(room * sizeof *more);
+    if (more == NULL)
+        return false;
+    if (all->stretch_count != 0)
+        memcpy(more, all->stretches, all->stretch_count * sizeof *more);
+    cuai_host_free(all->stretches);
+    all->stretches = more;
+    all->stretch_room = room;
+    return true;
+}
+
+/* There is room for it. */
+static void add_stretch(cuai_captures_t *all, const cuai_stretch_t *stretch)
+{
+    size_t at = stretch_above(all, stretch->begin);
+    memmove(&all->stretches[at + 1], &all->stretches[at],
+            (all->stretch_count - at) * sizeof *stretch);
+    all->stretches[at] = *stretch;
+    all->stretch_count++;
+}
+
+/* A block may lie in several that touch. */
+static void touch(cuai_captures_t *all, uint64_t begin, uint64_t end)
+{
+    size_t at = stretch_above(all, begin);
+    for (; at < all->stretch_count && all->stretches[at].begin < end; at++) {
+        cuai_stretch_t *stretch = &all->stretches[at];
+        uint64_t top = cuai_min(end, stretch->end);
+        stretch->touched = cuai_max(stretch->touched, top);
+    }
+}
+
+void cuai_capture_drop_stretches(cuarena_t *arena,
+                                 const cuarena_capture_t *capture)
+{
+    cuai_captures_t *all = arena->captures;
+    size_t kept = 0;
+    for (size_t i = 0; i < all->stretch_count; i++)
+        if (all->stretches[i].capture != capture)
+            all->stretches[kept++] = all->stretches[i];
+    all->stretch_count = kept;
+}
+
+/* ---- Taking ------------------------------------------------------------ */
+
+/* As long as all that the stream has, within bounds: at most half of it is
+ * more than it needs, and there are few. */
+static uint64_t stretch_bytes(const cuarena_heap_t *heap,
+                              const cuai_member_t *member, uint64_t size)
+{
+    uint64_t share = cuai_align_down(heap->lanes[0]->free_bytes / SHARE,
+                                     heap->granule_mask + 1);
+    return cuai_max(size, cuai_min(member->bytes, share));
+}
+
+static cuarena_status_t take_stretch(cuarena_t *arena, int32_t region,
+                                     const cuai_want_t *want,
+                                     cuarena_capture_t *capture,
+                                     uint32_t number)
+{
+    cuarena_heap_t *heap = arena->heaps[region];
+    cuai_member_t *member = &capture->members[number];
+    uint64_t bytes = stretch_bytes(heap, member, want->size);
+    uint64_t begin;
+    if (!ready_stretch(arena->captures))
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "no host memory for a session's private bytes");
+    cuarena_status_t status = cuai_stretch_take(
+        heap, member->lanes[region], bytes, want->request.alignment, &begin);
+    if (status != CUARENA_OK && bytes > want->size) {
+        bytes = want->size;
+        status = cuai_stretch_take(heap, member->lanes[region], bytes,
+                                   want->request.alignment, &begin);
+    }
+    if (status != CUARENA_OK)
+        return status;
+    cuai_stretch_t stretch = {begin,   begin + bytes, begin,
+                              capture, number,        region};
+    add_stretch(arena->captures, &stretch);
+    member->bytes += bytes;
+    capture->bytes += bytes;
+    arena->captures->bytes += bytes;
+    return CUARENA_OK;
+}
+
+/* From the lower end: what was never handed out stays together above. */
+static cuarena_status_t take_from(cuarena_heap_t *heap, uint32_t lane,
+                                  const cuai_want_t *want,
+                                  cuai_slot_t *slot_out)
+{
+    cuarena_heap_request_t request = want->request;
+    request.lane = lane;
+    request.low = 1;
+    if (heap->lanes[lane]->free_bytes < want->size)
+        return CUARENA_OUT_OF_MEMORY;
+    return cuai_heap_take(heap, &request, want->size, slot_out);
+}
+
+cuarena_status_t cuai_capture_take(cuarena_t *arena, int32_t region,
+                                   const cuai_want_t *want,
+                                   cuai_slot_t *slot_out)
+{
+    cuarena_heap_t *heap = arena->heaps[region];
+    const cuai_stream_t *s = cuai_stream(arena, want->stream);
+    cuarena_capture_t *capture = s->capture;
+    uint32_t lane = capture->members[s->member].lanes[region];
+    cuarena_status_t status = take_from(heap, lane, want, slot_out);
+    if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_FRAGMENTED) {
+        status = take_stretch(arena, region, want, capture, s->member);
+        if (status == CUARENA_OK)
+            status = take_from(heap, lane, want, slot_out);
+    }
+    if (status != CUARENA_OK)
+        return status;
+    cuai_record_t *r = cuai_record(heap, *slot_out);
+    r->fixed = 1;
+    touch(arena->captures, r->offset, cuai_end(r));
+    cuai_count_in(&capture->counts, r);
+    return CUARENA_OK;
+}
+
+/* ---- What a free leaves ------------------------------------------------ */
+
+void cuai_capture_note(cuarena_t *arena, cuarena_capture_t *capture,
+                       uint32_t number)
+{
+    if (number == 0 || cuai_set_has(&capture->streams, number))
+        return;
+    cuai_set_add(&capture->streams, number);
+    cuai_stream(arena, number)->waits++;
+}
+
+/* The streams that the block is used by, besides one: whether there are any. */
+static bool note_uses(cuarena_t *arena, cuarena_capture_t *capture,
+                      cuai_found_t found, uint32_t number)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    if (!(r->flags & CUAI_BLOCK_USED))
+        return false;
+    const cuai_use_t *use =
+        cuai_use_find(arena, cuai_id(found.heap, found.slot));
+    bool others = false;
+    for (uint32_t i = 0; i < use->count; i++) {
+        cuai_capture_note(arena, capture, use->waits[i].number);
+        others = others || use->waits[i].number != number;
+    }
+    return others;
+}
+
+/* The lane of a member that may have the bytes; 0: none. */
+static uint32_t member_lane(const cuarena_t *arena, cuai_found_t found,
+                            const cuarena_capture_t *capture, uint32_t number)
+{
+    const cuai_stream_t *s = number == 0 ? NULL : cuai_stream(arena, number);
+    if (s == NULL || s->capture != capture || arena->cpu_touches)
+        return 0;
+    return capture->members[s->member].lanes[found.region];
+}
+
+/* Without a stream that of the one that the block was allocated on. One that
+ * an export kept for long is in nobody's order. */
+uint32_t cuai_capture_heir(cuarena_t *arena, cuai_found_t found,
+                           uint32_t stream)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    cuarena_capture_t *capture = cuai_capture_around(arena, r->offset);
+    uint32_t number = stream != 0 ? stream : r->owner;
+    cuai_capture_note(arena, capture, stream);
+    bool shared = note_uses(arena, capture, found, number) ||
+                  (r->flags & CUAI_BLOCK_ENDING);
+    uint32_t lane = shared ? 0 : member_lane(arena, found, capture, number);
+    return lane != 0 ? lane : capture->kept[found.region];
+}
+
+uint32_t cuai_capture_free(cuarena_t *arena, cuai_found_t found,
+                           uint32_t stream)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    uint32_t lane = cuai_capture_heir(arena, found, stream);
+    cuai_count_out(&cuai_capture_around(arena, r->offset)->counts, r);
+    cuai_use_drop(arena, found);
+    return lane;
+}
+
+/* ---- Resizing in place ------------------------------------------------- */
+
+uint32_t cuai_capture_grows_into(const cuarena_t *arena, cuai_found_t found,
+                                 uint32_t stream)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    const cuarena_capture_t *capture = cuai_capture_around(arena, r->offset);
+    return member_lane(arena, found, capture, stream != 0 ? stream : r->owner);
+}
+
+void cuai_capture_resized(cuarena_t *arena, const cuai_record_t *r,
+                          uint64_t more, uint64_t more_requested)
+{
+    cuarena_capture_t *capture = cuai_capture_around(arena, r->offset);
+    cuai_count_more(&capture->counts, more, more_requested);
+    touch(arena->captures, r->offset, cuai_end(r));
+}
+
+/* ---- What was never handed out ----------------------------------------- */
+
+/* Where there is no host memory for it the session keeps it. */
+static uint64_t settle_untouched(cuarena_t *arena, cuai_stretch_t *stretch)
+{
+    cuai_member_t *member = &stretch->capture->members[stretch->member];
+    uint64_t bytes = stretch->end - stretch->touched;
+    if (bytes == 0 ||
+        cuai_stretch_settle(arena->heaps[stretch->region],
+                            member->lanes[stretch->region], stretch->touched,
+                            stretch->end) != CUARENA_OK)
+        return 0;
+    stretch->end = stretch->touched;
+    member->bytes -= bytes;
+    stretch->capture->bytes -= bytes;
+    arena->captures->bytes -= bytes;
+    return bytes;
+}
+
+uint64_t cuai_capture_reclaim(cuarena_t *arena, cuarena_capture_t *capture)
+{
+    cuai_captures_t *all = arena->captures;
+    uint64_t bytes = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < all->stretch_count; i++) {
+        cuai_stretch_t *stretch = &all->stretches[i];
+        if (stretch->capture == capture)
+            bytes += settle_untouched(arena, stretch);
+        if (stretch->begin != stretch->end)
+            all->stretches[kept++] = *stretch;
+    }
+    all->stretch_count = kept;
+    return bytes;
+}
+
+uint64_t cuai_captures_reclaim(cuarena_t *arena)
+{
+    uint64_t bytes = 0;
+    if (arena->capturing == 0)
+        return 0;
+    for (cuarena_capture_t *c = arena->captures->first; c != NULL; c = c->next)
+        if (c->open)
+            bytes += cuai_capture_reclaim(arena, c);
+    return bytes;
+}
+
+uint64_t cuai_capture_untouched(const cuarena_t *arena,
+                                const cuarena_capture_t *capture)
+{
+    const cuai_captures_t *all = arena->captures;
+    uint64_t most = 0;
+    for (size_t i = 0; i < all->stretch_count; i++) {
+        const cuai_stretch_t *stretch = &all->stretches[i];
+        if (stretch->capture == capture)
+            most = cuai_max(most, stretch->end - stretch->touched);
+    }
+    return most;
+}
+
+/* ---- Blocks of captured streams ---------------------------------------- */
+
+static bool names_captured(const cuarena_t *arena, const cuarena_heap_t *heap,
+                           cuai_slot_t slot)
+{
+    cuai_stream_set_t set = {{0, 0}};
+    cuai_set_add_block(arena, &set, heap, slot);
+    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
+        if (cuai_set_has(&set, n) && cuai_is_captured(arena, n))
+            return true;
+    return false;
+}
+
+/* What is fixed and not private was so by this. */
+void cuai_captures_hold(cuarena_t *arena, bool held)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    if (arena->capturing == 0)
+        return;
+    for (cuai_slot_t slot = 1; slot < heap->unused; slot++) {
+        cuai_record_t *r = cuai_record(heap, slot);
+        if (r->kind != CUAI_BLOCK)
+            continue;
+        if (held && !r->fixed)
+            r->fixed = names_captured(arena, heap, slot);
+        else if (!held && cuai_capture_around(arena, r->offset) == NULL)
+            r->fixed = 0;
+    }
+}

@@ -1,0 +1,630 @@
+/* The life of capture sessions: begin, join, end, release; and what the
+ * validator says of them. See capture.h. */
+#include "arena/capture.h"
+
+/* ---- Finding one ------------------------------------------------------- */
+
+static bool is_known(const cuarena_t *arena, const cuarena_capture_t *capture)
+{
+    const cuarena_capture_t *at =
+        arena->captures == NULL ? NULL : arena->captures->first;
+    while (at != NULL && at != capture)
+        at = at->next;
+    return at != NULL;
+}
+
+cuarena_status_t cuai_capture_check(const cuarena_t *arena,
+                                    const cuarena_capture_t *capture)
+{
+    if (is_known(arena, capture))
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_STALE, "%p is no capture session of this arena",
+                     (const void *)capture);
+}
+
+/* Nobody else works on it from here to let_go. */
+static cuarena_status_t hold(cuarena_t *arena, cuarena_capture_t *capture)
+{
+    while (is_known(arena, capture) && capture->busy)
+        cuai_arena_wait(arena);
+    cuarena_status_t status = cuai_capture_check(arena, capture);
+    if (status == CUARENA_OK)
+        capture->busy = true;
+    return status;
+}
+
+static void let_go(cuarena_t *arena, cuarena_capture_t *capture)
+{
+    capture->busy = false;
+    cuai_event_wake(&arena->changed);
+}
+
+cuarena_status_t cuai_captures_check_none(const cuarena_t *arena,
+                                          const char *what)
+{
+    uint32_t count = cuai_captures_count(arena);
+    if (count == 0)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BUSY,
+                     "%s: %u capture sessions have private bytes; "
+                     "cuarena_capture_release ends them",
+                     what, (unsigned)count);
+}
+
+/* ---- Lanes ------------------------------------------------------------- */
+
+static void end_lanes(const cuarena_t *arena, const uint32_t *lanes)
+{
+    for (int region = 0; region < CUAI_LANED; region++)
+        if (lanes[region] != 0)
+            cuarena_heap_lane_destroy(arena->heaps[region], lanes[region]);
+}
+
+/* On an error there are none. */
+static cuarena_status_t make_lanes(const cuarena_t *arena, uint32_t *lanes)
+{
+    cuarena_status_t status = CUARENA_OK;
+    for (int region = 0; region < CUAI_LANED; region++) {
+        lanes[region] = 0;
+        if (arena->heaps[region] != NULL && status == CUARENA_OK)
+            status =
+                cuarena_heap_lane_create(arena->heaps[region], &lanes[region]);
+    }
+    if (status != CUARENA_OK)
+        end_lanes(arena, lanes);
+    return status;
+}
+
+/* The ranges of the members' lanes are kept ones. */
+static void keep_lanes(const cuarena_t *arena, const cuarena_capture_t *capture)
+{
+    for (uint32_t i = 0; i < capture->member_count; i++) {
+        const uint32_t *lanes = capture->members[i].lanes;
+        for (int region = 0; region < CUAI_LANED; region++)
+            if (lanes[region] != 0)
+                cuarena_heap_lane_merge(arena->heaps[region], lanes[region],
+                                        capture->kept[region]);
+        end_lanes(arena, lanes);
+    }
+}
+
+/* ---- Members ----------------------------------------------------------- */
+
+static bool ready_member(cuarena_capture_t *capture)
+{
+    if (capture->member_count < capture->member_room)
+        return true;
+    uint32_t room = capture->member_room == 0 ? 2 : capture->member_room * 2;
+    cuai_member_t *members = cuai_host_alloc(room * sizeof *members);
+    if (members == NULL)
+        return false;
+    for (uint32_t i = 0; i < capture->member_count; i++)
+        members[i] = capture->members[i];
+    cuai_host_free(capture->members);
+    capture->members = members;
+    capture->member_room = room;
+    return true;
+}
+
+static cuarena_status_t add_member(cuarena_t *arena, cuarena_capture_t *capture,
+                                   uint32_t number)
+{
+    cuai_stream_t *s = cuai_stream(arena, number);
+    if (!ready_member(capture))
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "no host memory for a session's stream");
+    cuai_member_t *member = &capture->members[capture->member_count];
+    *member = (cuai_member_t){.number = number};
+    cuarena_status_t status = make_lanes(arena, member->lanes);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_capture_note(arena, capture, number);
+    s->capture = capture;
+    s->member = capture->member_count++;
+    cuai_stream_unlearn(arena, s);
+    return CUARENA_OK;
+}
+
+static cuarena_status_t check_stream(cuarena_stream_t stream)
+{
+    bool legacy = stream == NULL || stream == CUARENA_STREAM_LEGACY;
+    if (!legacy && stream != CUARENA_NO_STREAM)
+        return CUARENA_OK;
+    return cuai_fail(
+        CUARENA_BAD_ARGUMENT, "stream %s; accepted: one that can be captured",
+        legacy ? "NULL, the legacy default stream" : "CUARENA_NO_STREAM");
+}
+
+/* A stream with which no call is under way, held until cuai_stream_leave. */
+static cuarena_status_t find_stream(cuarena_t *arena, cuarena_stream_t stream,
+                                    uint32_t *number_out)
+{
+    *number_out = 0;
+    cuarena_status_t status = check_stream(stream);
+    if (status == CUARENA_OK)
+        status = cuai_stream_find_captured(arena, stream, number_out);
+    while (status == CUARENA_OK && *number_out != 0 &&
+           cuai_stream(arena, *number_out)->touching != 0)
+        cuai_arena_wait(arena);
+    return status;
+}
+
+/* ---- Begin and join ---------------------------------------------------- */
+
+static cuarena_status_t check_zero(const cuarena_t *arena)
+{
+    int32_t zero = arena->config.zero;
+    if (zero != CUARENA_ZERO_ALLOC && zero != CUARENA_ZERO_FREE)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_UNSUPPORTED,
+                     "zero=%s is work on streams, which must not be given any "
+                     "while they are captured; accepted: never, create",
+                     zero == CUARENA_ZERO_ALLOC ? "alloc" : "free");
+}
+
+static cuarena_status_t ready_captures(cuarena_t *arena)
+{
+    if (arena->captures == NULL)
+        arena->captures = cuai_host_alloc(sizeof *arena->captures);
+    if (arena->captures != NULL)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for sessions");
+}
+
+static cuarena_status_t make(cuarena_t *arena, uint32_t number,
+                             cuarena_capture_t **capture_out)
+{
+    cuarena_capture_t *capture = cuai_host_alloc(sizeof *capture);
+    if (capture == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a session");
+    cuarena_status_t status = make_lanes(arena, capture->kept);
+    if (status == CUARENA_OK) {
+        status = add_member(arena, capture, number);
+        if (status != CUARENA_OK)
+            end_lanes(arena, capture->kept);
+    }
+    if (status != CUARENA_OK) {
+        cuai_host_free(capture->members);
+        cuai_host_free(capture);
+        return status;
+    }
+    capture->open = true;
+    capture->next = arena->captures->first;
+    arena->captures->first = capture;
+    arena->captures->count++;
+    arena->capturing++;
+    *capture_out = capture;
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_capture_begin(cuarena_t *arena, cuarena_stream_t stream,
+                                    cuarena_capture_t **capture_out)
+{
+    uint32_t number = 0;
+    cuarena_status_t status = check_zero(arena);
+    if (status == CUARENA_OK)
+        status = ready_captures(arena);
+    if (status == CUARENA_OK)
+        status = find_stream(arena, stream, &number);
+    if (status == CUARENA_OK)
+        status = cuai_check_captured(arena, number);
+    if (status == CUARENA_OK)
+        status = make(arena, number, capture_out);
+    cuai_stream_leave(arena, number);
+    return status;
+}
+
+static cuarena_status_t join(cuarena_t *arena, cuarena_capture_t *capture,
+                             uint32_t number)
+{
+    if (!capture->open)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "the capture session has ended; accepted: one that "
+                         "is open");
+    if (cuai_stream(arena, number)->capture == capture)
+        return CUARENA_OK;
+    cuarena_status_t status = cuai_check_captured(arena, number);
+    return status == CUARENA_OK ? add_member(arena, capture, number) : status;
+}
+
+cuarena_status_t cuai_capture_join(cuarena_t *arena, cuarena_capture_t *capture,
+                                   cuarena_stream_t stream)
+{
+    uint32_t number = 0;
+    cuarena_status_t status = hold(arena, capture);
+    if (status != CUARENA_OK)
+        return status;
+    status = find_stream(arena, stream, &number);
+    if (status == CUARENA_OK)
+        status = join(arena, capture, number);
+    cuai_stream_leave(arena, number);
+    let_go(arena, capture);
+    return status;
+}
+
+/* ---- End --------------------------------------------------------------- */
+
+/* No driver will be asked again: it is gone, or stayed with the process that
+ * this one was forked from. */
+static bool is_moot(const cuarena_t *arena, cuarena_status_t status)
+{
+    return cuai_is_lost(arena) || status == CUARENA_LOST ||
+           status == CUARENA_NO_DEVICE;
+}
+
+/* Steps out. */
+static cuarena_status_t check_over(cuarena_t *arena, uint32_t number)
+{
+    cuai_stream_t *s = cuai_stream(arena, number);
+    cuarena_stream_t handle = s->handle;
+    cuarena_stream_info_t info = {0};
+    if (cuai_is_lost(arena) || !cuai_stream_is_mine(s))
+        return CUARENA_OK;
+    cuai_unlock(&arena->lock);
+    cuarena_status_t status =
+        arena->memory.ops.identify(arena->memory.user, handle, &info);
+    cuai_lock(&arena->lock);
+    if (is_moot(arena, status))
+        return CUARENA_OK;
+    if (status == CUARENA_OK && info.capturing)
+        return cuai_fail(
+            CUARENA_BUSY,
+            "stream %p is being captured still; cuStreamEndCapture "
+            "comes first, also where the capture failed",
+            (void *)handle);
+    return cuai_note_loss(arena, status);
+}
+
+/* A member that copies of compactions may be ahead of: bytes that it freed
+ * meanwhile are behind them only when it is. 0: none. Another thread's default
+ * stream sees them when that thread next names a block. */
+static uint32_t behind_moves(const cuarena_t *arena,
+                             const cuarena_capture_t *capture)
+{
+    bool moved = arena->moved.marker != NULL && !cuai_is_lost(arena);
+    for (uint32_t i = 0; moved && i < capture->member_count; i++) {
+        const cuai_stream_t *s = cuai_stream(arena, capture->members[i].number);
+        if (s->saw_move != arena->moved.serial && cuai_stream_is_mine(s))
+            return s->number;
+    }
+    return 0;
+}
+
+/* As if it were captured no more; no session begins meanwhile. Steps out. */
+static cuarena_status_t see_moves(cuarena_t *arena, uint32_t number)
+{
+    cuai_stream_t *s = cuai_stream(arena, number);
+    cuarena_capture_t *capture = s->capture;
+    cuai_stream_touch(arena, number);
+    s->capture = NULL;
+    cuarena_status_t status = cuai_see_moves(arena, number);
+    s->capture = capture;
+    cuai_stream_untouch(arena, number);
+    return is_moot(arena, status) ? CUARENA_OK : status;
+}
+
+static cuarena_status_t end(cuarena_t *arena, cuarena_capture_t *capture)
+{
+    cuarena_status_t status = CUARENA_OK;
+    for (uint32_t i = 0; i < capture->member_count; i++)
+        if (status == CUARENA_OK)
+            status = check_over(arena, capture->members[i].number);
+    uint32_t number;
+    while (status == CUARENA_OK && (number = behind_moves(arena, capture)) != 0)
+        status = see_moves(arena, number);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_capture_reclaim(arena, capture);
+    keep_lanes(arena, capture);
+    for (uint32_t i = 0; i < capture->member_count; i++)
+        cuai_stream(arena, capture->members[i].number)->capture = NULL;
+    capture->member_count = 0;
+    capture->open = false;
+    arena->capturing--;
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_capture_end(cuarena_t *arena, cuarena_capture_t *capture)
+{
+    cuarena_status_t status = hold(arena, capture);
+    if (status != CUARENA_OK)
+        return status;
+    if (capture->open)
+        status = end(arena, capture);
+    let_go(arena, capture);
+    return status;
+}
+
+/* ---- Release ----------------------------------------------------------- */
+
+/* The stream waits for those whose work private bytes may be in. Steps out. */
+static cuarena_status_t order(cuarena_t *arena,
+                              const cuarena_capture_t *capture, uint32_t number)
+{
+    cuarena_status_t status = CUARENA_OK;
+    cuai_stream_set_t set;
+    do {
+        set = capture->streams;
+        if (number != 0 && !cuai_is_lost(arena))
+            status = cuai_order_before(arena, &set, number);
+        if (status == CUARENA_OK && number != 0 && !cuai_is_lost(arena))
+            status = cuai_stream_note_free(arena, number);
+    } while (status == CUARENA_OK && (set.bits[0] != capture->streams.bits[0] ||
+                                      set.bits[1] != capture->streams.bits[1]));
+    return is_moot(arena, status) ? CUARENA_OK : status;
+}
+
+static void change_owner(cuarena_t *arena, cuai_record_t *r, uint32_t number)
+{
+    if (r->owner != 0) {
+        cuai_counts_t *counts = &cuai_stream(arena, r->owner)->counts;
+        counts->live_blocks--;
+        counts->live_bytes -= r->size;
+        counts->requested_bytes -= cuai_requested(r);
+    }
+    if (number != 0) {
+        cuai_counts_t *counts = &cuai_stream(arena, number)->counts;
+        counts->live_blocks++;
+        cuai_count_more(counts, r->size, cuai_requested(r));
+    }
+    r->owner = number & CUARENA_HEAP_MAX_OWNER;
+}
+
+static void free_blocks(cuarena_t *arena, const cuarena_capture_t *capture,
+                        int32_t region, uint32_t number)
+{
+    cuarena_heap_t *heap = arena->heaps[region];
+    for (cuai_slot_t slot = 1; slot < heap->unused; slot++) {
+        cuai_record_t *r = cuai_record(heap, slot);
+        bool its = r->kind == CUAI_BLOCK && r->fixed &&
+                   cuai_capture_around(arena, r->offset) == capture;
+        if (!its)
+            continue;
+        r->fixed = 0;
+        change_owner(arena, r, number);
+    }
+    cuai_note_change(heap);
+}
+
+static void free_ranges(cuarena_t *arena, const cuarena_capture_t *capture,
+                        int32_t region, uint32_t number)
+{
+    uint32_t heir = cuai_lane_for_free(arena, region, number);
+    if (heir != 0)
+        cuarena_heap_lane_merge(arena->heaps[region], capture->kept[region],
+                                heir);
+}
+
+static void unlink_capture(cuai_captures_t *all, cuarena_capture_t *capture)
+{
+    cuarena_capture_t **link = &all->first;
+    while (*link != capture)
+        link = &(*link)->next;
+    *link = capture->next;
+    all->count--;
+}
+
+static void free_capture(cuarena_capture_t *capture)
+{
+    cuai_host_free(capture->members);
+    cuai_host_free(capture);
+}
+
+/* All of it at once, without letting go of the lock. */
+static void finish(cuarena_t *arena, cuarena_capture_t *capture,
+                   uint32_t number)
+{
+    for (int32_t region = 0; region < CUAI_LANED; region++) {
+        if (arena->heaps[region] == NULL)
+            continue;
+        free_blocks(arena, capture, region, number);
+        free_ranges(arena, capture, region, number);
+    }
+    end_lanes(arena, capture->kept);
+    cuai_capture_drop_stretches(arena, capture);
+    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
+        if (cuai_set_has(&capture->streams, n))
+            cuai_stream(arena, n)->waits--;
+    arena->captures->bytes -= capture->bytes;
+    unlink_capture(arena->captures, capture);
+    free_capture(capture);
+    cuai_event_wake(&arena->changed);
+}
+
+static cuarena_status_t release(cuarena_t *arena, cuarena_capture_t *capture,
+                                uint32_t number)
+{
+    cuarena_status_t status = cuai_check_captured(arena, number);
+    if (status == CUARENA_OK && capture->open)
+        status = end(arena, capture);
+    if (status == CUARENA_OK)
+        status = order(arena, capture, number);
+    return status;
+}
+
+/* A stream of the session's own may be the one that gets its bytes. */
+cuarena_status_t cuai_capture_release(cuarena_t *arena,
+                                      cuarena_capture_t *capture,
+                                      cuarena_stream_t stream)
+{
+    uint32_t number = 0;
+    cuarena_status_t status = hold(arena, capture);
+    if (status != CUARENA_OK)
+        return status;
+    if (capture->open)
+        status = end(arena, capture);
+    if (status == CUARENA_OK)
+        status = cuai_stream_find(arena, stream, &number);
+    if (is_moot(arena, status))
+        status = CUARENA_OK;
+    if (status == CUARENA_OK)
+        status = release(arena, capture, number);
+    if (status == CUARENA_OK)
+        finish(arena, capture, number);
+    else
+        let_go(arena, capture);
+    cuai_stream_leave(arena, number);
+    return status;
+}
+
+void cuai_captures_forget(cuarena_t *arena)
+{
+    cuai_captures_t *all = arena->captures;
+    while (all != NULL && all->first != NULL) {
+        cuarena_capture_t *capture = all->first;
+        all->first = capture->next;
+        free_capture(capture);
+    }
+    if (all != NULL)
+        cuai_host_free(all->stretches);
+    cuai_host_free(all);
+    arena->captures = NULL;
+}
+
+/* ---- Validation -------------------------------------------------------- */
+
+void cuai_captures_count_waits(const cuarena_t *arena, uint64_t *waits)
+{
+    const cuarena_capture_t *c =
+        arena->captures == NULL ? NULL : arena->captures->first;
+    for (; c != NULL; c = c->next)
+        for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
+            waits[n] += cuai_set_has(&c->streams, n);
+}
+
+static bool has_lane(const cuarena_capture_t *capture, int32_t region,
+                     uint32_t lane)
+{
+    if (capture->kept[region] == lane)
+        return true;
+    for (uint32_t i = 0; i < capture->member_count; i++)
+        if (capture->members[i].lanes[region] == lane)
+            return true;
+    return false;
+}
+
+/* The session that has a lane; NULL: none. */
+static const cuarena_capture_t *lane_owner(const cuai_captures_t *all,
+                                           int32_t region, uint32_t lane)
+{
+    const cuarena_capture_t *c = all->first;
+    while (c != NULL && (lane == 0 || !has_lane(c, region, lane)))
+        c = c->next;
+    return c;
+}
+
+/* What the records of a session say. */
+typedef struct tally {
+    const cuarena_capture_t *capture;
+    uint64_t live_blocks;
+    uint64_t live_bytes;
+    uint64_t free_bytes;
+} tally_t;
+
+static bool is_all_of(const cuarena_t *arena, const cuarena_capture_t *capture,
+                      uint64_t begin, uint64_t end)
+{
+    return cuai_capture_around(arena, begin) == capture &&
+           cuai_capture_around(arena, end - 1) == capture;
+}
+
+static const char *tally_record(const cuarena_t *arena, int32_t region,
+                                const cuai_record_t *r, tally_t *tally)
+{
+    bool block = r->kind == CUAI_BLOCK;
+    const cuarena_capture_t *around =
+        block ? cuai_capture_around(arena, r->offset) : NULL;
+    if (block && r->fixed != (around != NULL))
+        return "a block is fixed and not private, or private and not fixed";
+    if (around != NULL && around == tally->capture) {
+        tally->live_blocks++;
+        tally->live_bytes += r->size;
+        if (!is_all_of(arena, around, r->offset, cuai_end(r)))
+            return "a private block has bytes that are not its session's";
+    }
+    uint64_t begin = cuai_end(r);
+    uint64_t bytes = cuai_range(r);
+    const cuarena_capture_t *owner =
+        lane_owner(arena->captures, region, cuai_range_lane(r));
+    if (bytes == 0)
+        return NULL;
+    if (owner == tally->capture && owner != NULL) {
+        tally->free_bytes += bytes;
+        if (!is_all_of(arena, owner, begin, begin + bytes))
+            return "a session's lane has bytes that are not private";
+    }
+    return owner == NULL && cuai_capture_around(arena, begin) != NULL
+               ? "private bytes are in a lane that is not their session's"
+               : NULL;
+}
+
+static const char *tally_heap(const cuarena_t *arena, int32_t region,
+                              tally_t *tally)
+{
+    const cuarena_heap_t *heap = arena->heaps[region];
+    cuai_slot_t slot = heap == NULL ? 0 : cuai_record(heap, 0)->next;
+    const char *wrong = NULL;
+    for (; slot != 0 && wrong == NULL; slot = cuai_record(heap, slot)->next)
+        wrong = tally_record(arena, region, cuai_record(heap, slot), tally);
+    return wrong;
+}
+
+static const char *capture_wrong(const cuarena_t *arena,
+                                 const cuarena_capture_t *capture)
+{
+    tally_t tally = {.capture = capture};
+    const char *wrong = NULL;
+    for (int32_t region = 0; region < CUAI_LANED && wrong == NULL; region++)
+        wrong = tally_heap(arena, region, &tally);
+    if (wrong != NULL)
+        return wrong;
+    if (tally.live_blocks != capture->counts.live_blocks ||
+        tally.live_bytes != capture->counts.live_bytes)
+        return "a session's counts are not those of its blocks";
+    if (tally.live_bytes + tally.free_bytes != capture->bytes)
+        return "a session has another number of bytes than it says";
+    for (uint32_t i = 0; i < capture->member_count; i++) {
+        const cuai_stream_t *s = cuai_stream(arena, capture->members[i].number);
+        if (!capture->busy && (s->capture != capture || s->member != i))
+            return "a stream of a session does not know it";
+    }
+    return capture->open || capture->member_count == 0
+               ? NULL
+               : "a session that has ended has streams";
+}
+
+static const char *stretches_wrong(const cuai_captures_t *all)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < all->stretch_count; i++) {
+        const cuai_stretch_t *s = &all->stretches[i];
+        if (s->begin < end || s->begin >= s->end || s->touched < s->begin ||
+            s->touched > s->end)
+            return "private stretches are not in order";
+        end = s->end;
+    }
+    return NULL;
+}
+
+const char *cuai_captures_wrong(const cuarena_t *arena)
+{
+    const cuai_captures_t *all = arena->captures;
+    if (all == NULL)
+        return NULL;
+    uint32_t open = 0;
+    uint32_t count = 0;
+    uint64_t bytes = 0;
+    const char *wrong = stretches_wrong(all);
+    for (const cuarena_capture_t *c = all->first; c != NULL; c = c->next) {
+        open += c->open;
+        count++;
+        bytes += c->bytes;
+        if (wrong == NULL)
+            wrong = capture_wrong(arena, c);
+    }
+    bool same =
+        open == arena->capturing && count == all->count && bytes == all->bytes;
+    if (wrong == NULL && !same)
+        wrong = "the counts of sessions are wrong";
+    return wrong;
+}
