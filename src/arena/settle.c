@@ -133,9 +133,10 @@ static void reopen(cuarena_t *arena, const cuai_stream_t *s)
 
 static bool can_close(const cuarena_t *arena, const cuai_stream_t *s)
 {
+    bool marks = !s->eager || s->uncovered;
     return s->marker == NULL && !s->released && !s->marking &&
-           s->capture == NULL && !cuai_is_lost(arena) &&
-           (!s->eager || s->uncovered || s->latest != NULL) &&
+           !cuai_is_lost(arena) &&
+           (marks ? s->capture == NULL : s->latest != NULL) &&
            lane_bytes(arena, s, s->turn) != 0;
 }
 

@@ -53,6 +53,20 @@ static cuarena_status_t leave(const guest_t *guest, const char *function,
     return status;
 }
 
+/* The same of what a stream is given: BUSY says that it is being captured, and
+ * got nothing. */
+static cuarena_status_t leave_on(const guest_t *guest, const char *function,
+                                 uint64_t asked, cuarena_stream_t stream,
+                                 cuarena_status_t status)
+{
+    if (status != CUARENA_BUSY || stream == CUARENA_NO_STREAM)
+        return leave(guest, function, asked, status);
+    cuai_frame_pop();
+    return cuai_fail(CUARENA_BUSY,
+                     "memory '%s': %s: stream %p is being captured",
+                     guest->ops.name, function, (void *)stream);
+}
+
 static bool is_usable(const cuarena_memory_ops_t *ops,
                       const cuarena_memory_segment_t *segment, uint64_t bytes)
 {
@@ -175,7 +189,8 @@ static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list,
     cuarena_status_t status =
         guest->ops.relocate(guest->user, list, count, stream, &done);
     *done_out = status == CUARENA_OK || done > count ? count : done;
-    return leave(guest, "relocate", 0, status);
+    return leave_on(guest, "relocate", 0,
+                    *done_out == 0 ? stream : CUARENA_NO_STREAM, status);
 }
 
 static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
@@ -184,8 +199,8 @@ static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
     const guest_t *guest = user;
     cuai_frame_t frame;
     enter(&frame, guest);
-    return leave(guest, "zero_bytes", bytes,
-                 guest->ops.zero_bytes(guest->user, address, bytes, stream));
+    return leave_on(guest, "zero_bytes", bytes, stream,
+                    guest->ops.zero_bytes(guest->user, address, bytes, stream));
 }
 
 static cuarena_status_t identify(void *user, cuarena_stream_t stream,
@@ -212,8 +227,8 @@ static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **marker)
     void *made = *marker;
     cuai_frame_t frame;
     enter(&frame, guest);
-    cuarena_status_t status =
-        leave(guest, "mark", 0, guest->ops.mark(guest->user, stream, &made));
+    cuarena_status_t status = leave_on(
+        guest, "mark", 0, stream, guest->ops.mark(guest->user, stream, &made));
     if (status == CUARENA_OK)
         *marker = made;
     return status;
@@ -237,8 +252,8 @@ static cuarena_status_t wait(void *user, void *marker, cuarena_stream_t stream,
     const guest_t *guest = user;
     cuai_frame_t frame;
     enter(&frame, guest);
-    return leave(guest, "wait", 0,
-                 guest->ops.wait(guest->user, marker, stream, host));
+    return leave_on(guest, "wait", 0, stream,
+                    guest->ops.wait(guest->user, marker, stream, host));
 }
 
 static void unmark(void *user, void *marker)

@@ -1,0 +1,1071 @@
+/*
+ * Capture sessions, on streams that are simulated: whose private bytes are, how
+ * they are taken, what stays away from them, and what becomes of them.
+ */
+#include "support/base_support.h"
+#include "support/stream_rig.h"
+
+#include "base/host_test.h"
+
+#include <check.h>
+#include <string.h>
+
+#define POOL KIB(64)
+
+/* ---- Support ----------------------------------------------------------- */
+
+static cuarena_capture_t *begin_on(rig_t *rig, cuarena_stream_t stream)
+{
+    cuarena_capture_t *session = NULL;
+    expect_ok(cuarena_capture_begin(rig->arena, stream, &session));
+    ck_assert_ptr_nonnull(session);
+    expect_clean(rig);
+    return session;
+}
+
+/* The driver's part of it. */
+static void capture(rig_t *rig, cuarena_stream_t stream, bool on)
+{
+    sim_stream_of(&rig->sim, stream)->capturing = on;
+}
+
+static void end_of(rig_t *rig, cuarena_capture_t *session)
+{
+    expect_ok(cuarena_capture_end(rig->arena, session));
+    expect_clean(rig);
+}
+
+static void release_to(rig_t *rig, cuarena_capture_t **session,
+                       cuarena_stream_t stream)
+{
+    expect_ok(cuarena_capture_release(rig->arena, session, stream));
+    ck_assert_ptr_null(*session);
+    expect_clean(rig);
+}
+
+static cuarena_stats_t stats_of(rig_t *rig, cuarena_capture_t *session)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    expect_ok(cuarena_capture_stats(rig->arena, session, &stats));
+    return stats;
+}
+
+/* The arena asked nothing of a stream that was being captured. */
+#define expect_untouched(rig) expect_u64((rig)->sim.captured_calls, 0)
+
+/* ---- Whose bytes they are ---------------------------------------------- */
+
+START_TEST(private_bytes_serve_the_same_stream_again)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    free_on(&rig, take_on(&rig, KIB(1), A), A); /* it is known */
+    cuarena_capture_t *session = begin_on(&rig, A);
+    capture(&rig, A, true);
+    sim_calls(&rig.sim);
+    void *p = take_on(&rig, KIB(32), A);
+    free_on(&rig, p, A);
+    ck_assert_ptr_eq(take_on(&rig, KIB(32), A), p);
+    free_on(&rig, p, A);
+    expect_no_calls(&rig);
+    void *q = take_on(&rig, KIB(16), A); /* of what p left */
+    ck_assert(q >= p && (char *)q < (char *)p + KIB(32));
+    free_on(&rig, q, A);
+    expect_u64(stats_of(&rig, session).capacity_bytes, KIB(32));
+    capture(&rig, A, false);
+    end_of(&rig, session);
+    release_to(&rig, &session, A);
+    ck_assert_ptr_nonnull(take_on(&rig, POOL, A));
+    expect_untouched(&rig);
+    rig_close_forced(&rig);
+}
+END_TEST
+
+/* Rows: freed while open, and after the end. Columns: without a stream, on the
+ * block's own, on one of the session's, on one that has nothing to do with it.
+ */
+START_TEST(whoever_frees_a_private_block_leaves_it_to_the_session)
+{
+    static const cuarena_stream_t on[] = {CUARENA_NO_STREAM, A, B, C};
+    for (int row = 0; row < 2; row++)
+        for (int column = 0; column < 4; column++) {
+            rig_t rig;
+            rig_open(&rig, POOL);
+            cuarena_capture_t *session = begin_on(&rig, A);
+            expect_ok(cuarena_capture_join(rig.arena, session, B));
+            void *p = take_on(&rig, KIB(48), A);
+            if (row == 1)
+                end_of(&rig, session);
+            expect_ok(cuarena_free_on(rig.arena, p, on[column]));
+            expect_clean(&rig);
+            expect_u64(stats_of(&rig, session).free_bytes, KIB(48));
+            expect_status(try_on(&rig, KIB(32), CUARENA_NO_STREAM, NULL),
+                          CUARENA_OUT_OF_MEMORY);
+            expect_status(try_on(&rig, KIB(32), C, NULL),
+                          CUARENA_OUT_OF_MEMORY);
+            /* The stream that may have it again, while the session is open. */
+            bool on_a = row == 0 && column < 2;
+            bool on_b = row == 0 && column == 2;
+            expect_status(try_on(&rig, KIB(48), A, NULL),
+                          on_a ? CUARENA_OK : CUARENA_OUT_OF_MEMORY);
+            expect_status(try_on(&rig, KIB(48), B, NULL),
+                          on_b ? CUARENA_OK : CUARENA_OUT_OF_MEMORY);
+            release_to(&rig, &session, A);
+            expect_ok(try_on(&rig, POOL, A, NULL));
+            rig_close(&rig);
+        }
+}
+END_TEST
+
+/* No block of anybody else comes from them, and none of theirs from others'. */
+START_TEST(sessions_share_nothing)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_capture_t *one = begin_on(&rig, A);
+    cuarena_capture_t *other = begin_on(&rig, B);
+    void *p = take_on(&rig, KIB(32), A);
+    free_on(&rig, p, A);
+    expect_status(try_on(&rig, KIB(33), B, NULL), CUARENA_OUT_OF_MEMORY);
+    void *q = take_on(&rig, KIB(32), B);
+    ck_assert_ptr_ne(p, q);
+    end_of(&rig, one);
+    expect_status(try_on(&rig, KIB(1), A, NULL), CUARENA_OUT_OF_MEMORY);
+    release_to(&rig, &one, C);
+    expect_ok(try_on(&rig, KIB(32), C, NULL));
+    expect_u64(stats_of(&rig, other).live_bytes, KIB(32));
+    free_on(&rig, q, B);
+    release_to(&rig, &other, B); /* ends it too */
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(bytes_that_others_use_too_wait_for_the_release)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    expect_ok(cuarena_capture_join(rig.arena, session, B));
+    void *p = take_on(&rig, KIB(48), A);
+    expect_ok(cuarena_record_use(rig.arena, p, B));
+    free_on(&rig, p, A);
+    expect_status(try_on(&rig, KIB(48), A, NULL), CUARENA_OUT_OF_MEMORY);
+    expect_status(try_on(&rig, KIB(48), B, NULL), CUARENA_OUT_OF_MEMORY);
+    void *q = take_on(&rig, KIB(8), A);
+    expect_ok(cuarena_record_use(rig.arena, q, B));
+    free_on(&rig, q, B); /* A alone used it besides: the caller ordered B */
+    ck_assert_ptr_eq(take_on(&rig, KIB(8), B), q);
+    free_on(&rig, q, B);
+    release_to(&rig, &session, A);
+    rig_close(&rig);
+}
+END_TEST
+
+/* The order of a stream does not bind the CPU, which may write to what it was
+ * just given while the graph reads it. */
+START_TEST(where_the_cpu_touches_nothing_is_reused)
+{
+    rig_t rig;
+    rig_prepare(&rig, POOL, true);
+    rig_create(&rig);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    void *p = take_on(&rig, KIB(16), A);
+    free_on(&rig, p, A);
+    void *q = take_on(&rig, KIB(16), A);
+    ck_assert_ptr_ne(p, q);
+    free_on(&rig, q, A);
+    release_to(&rig, &session, CUARENA_NO_STREAM);
+    free_plain(&rig, take_plain(&rig, POOL));
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- How they are taken ------------------------------------------------ */
+
+/* Requests of 1 KiB: stretches of 1, 1, 2, 4, ... until an eighth of what is
+ * settled is less. */
+START_TEST(stretches_double_up_to_a_share_of_what_is_settled)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    static const uint64_t held[] = {1, 2, 4, 4, 8, 8, 8, 8, 15, 15};
+    for (int i = 0; i < 10; i++) {
+        take_on(&rig, KIB(1), A);
+        expect_u64(stats_of(&rig, session).capacity_bytes >> 10, held[i]);
+    }
+    expect_u64(stats_of(&rig, session).largest_bytes, KIB(5));
+    expect_u64(rig_stats(&rig).captured_bytes, KIB(15));
+    expect_u64(rig_stats(&rig).captures, 1);
+    end_of(&rig, session); /* what was never handed out goes back */
+    expect_u64(stats_of(&rig, session).capacity_bytes, KIB(10));
+    expect_u64(stats_of(&rig, session).largest_bytes, 0);
+    void *rest = take_plain(&rig, POOL - KIB(10));
+    free_plain(&rig, rest);
+    rig_close_forced(&rig);
+}
+END_TEST
+
+START_TEST(what_was_handed_out_once_stays)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    void *p[4];
+    for (int i = 0; i < 4; i++)
+        p[i] = take_on(&rig, KIB(1), A);
+    for (int i = 0; i < 4; i++)
+        free_on(&rig, p[i], A);
+    end_of(&rig, session);
+    expect_u64(stats_of(&rig, session).capacity_bytes, KIB(4));
+    expect_status(try_on(&rig, POOL - KIB(3), B, NULL), CUARENA_OUT_OF_MEMORY);
+    expect_ok(try_on(&rig, POOL - KIB(4), B, NULL));
+    release_to(&rig, &session, B);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Before a request of somebody else finds no room. */
+START_TEST(others_get_what_was_never_handed_out)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    for (int i = 0; i < 9; i++)
+        take_on(&rig, KIB(1), A);
+    expect_u64(stats_of(&rig, session).capacity_bytes, KIB(15));
+    void *p = take_plain(&rig, POOL - KIB(9));
+    expect_u64(stats_of(&rig, session).capacity_bytes, KIB(9));
+    expect_status(try_on(&rig, KIB(1), A, NULL), CUARENA_OUT_OF_MEMORY);
+    free_plain(&rig, p);
+    take_on(&rig, KIB(1), A);
+    rig_close_forced(&rig);
+}
+END_TEST
+
+/* As much as a request needs, though a stretch would be longer. */
+START_TEST(a_request_may_have_the_last_bytes)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    take_on(&rig, KIB(32), A);
+    take_on(&rig, KIB(32), A);
+    expect_u64(stats_of(&rig, session).capacity_bytes, POOL);
+    rig_close_forced(&rig);
+}
+END_TEST
+
+START_TEST(sessions_grow_the_arena)
+{
+    rig_t rig;
+    rig_prepare(&rig, POOL, false);
+    rig.config.preset = CUARENA_PRESET_GROW;
+    rig_create(&rig);
+    expect_u64(rig_stats(&rig).held_bytes, 0);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    capture(&rig, A, true);
+    take_on(&rig, KIB(12), A);
+    take_on(&rig, KIB(12), A);
+    void *p = take_on(&rig, KIB(4), A);
+    expect_u64(rig_stats(&rig).held_bytes, KIB(28));
+    free_on(&rig, p, A);
+    uint64_t given = 1;
+    expect_ok(cuarena_trim(rig.arena, 0, &given));
+    expect_u64(given, 0);
+    expect_untouched(&rig);
+    capture(&rig, A, false);
+    release_to(&rig, &session, CUARENA_NO_STREAM);
+    expect_ok(cuarena_trim(rig.arena, 0, &given));
+    expect_u64(given, KIB(4));
+    rig_close_forced(&rig);
+}
+END_TEST
+
+START_TEST(alignment_is_kept)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    take_plain(&rig, 256);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.alignment = KIB(16);
+    void *p = NULL;
+    for (int i = 0; i < 2; i++) {
+        expect_ok(cuarena_alloc_on(rig.arena, KIB(1), A, &request, &p));
+        expect_u64((uintptr_t)p % KIB(16), 0);
+        expect_clean(&rig);
+    }
+    expect_between(stats_of(&rig, session).capacity_bytes, KIB(2), KIB(32));
+    rig_close_forced(&rig);
+}
+END_TEST
+
+/* Stable requests: of the stable region, where there is one. */
+START_TEST(stable_blocks_are_private_too)
+{
+    for (int region = 0; region < 2; region++) {
+        rig_t rig;
+        rig_prepare(&rig, POOL, false);
+        rig.config.stable.value = region == 0 ? 0 : KIB(16);
+        rig_create(&rig);
+        cuarena_capture_t *session = begin_on(&rig, A);
+        cuarena_request_t request;
+        cuarena_request_init(&request);
+        request.region = CUARENA_REGION_STABLE;
+        void *p = NULL;
+        void *q = NULL;
+        expect_ok(cuarena_alloc_on(rig.arena, KIB(12), A, &request, &p));
+        expect_clean(&rig);
+        free_on(&rig, p, A);
+        cuarena_status_t status =
+            cuarena_alloc_with(rig.arena, KIB(12), &request, &q);
+        expect_status(status, region == 0 ? CUARENA_OK : CUARENA_OUT_OF_MEMORY);
+        ck_assert_ptr_ne(p, q);
+        expect_ok(cuarena_alloc_on(rig.arena, KIB(12), A, &request, &q));
+        ck_assert_ptr_eq(p, q);
+        free_on(&rig, q, A);
+        release_to(&rig, &session, A);
+        expect_ok(cuarena_alloc_on(rig.arena, KIB(12), A, &request, &q));
+        expect_clean(&rig);
+        rig_close_forced(&rig);
+    }
+}
+END_TEST
+
+/* ---- What stays away from them ----------------------------------------- */
+
+static void compact(rig_t *rig, cuarena_stream_t stream,
+                    cuarena_compact_report_t *report)
+{
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.stream = stream;
+    cuarena_compact_report_init(report);
+    expect_ok(cuarena_compact(rig->arena, &options, NULL, NULL, report));
+    expect_clean(rig);
+}
+
+/* Three quarters of the pool: a block of nobody that may move, a private one
+ * without a pin, and one that the captured stream owned before. Only the first
+ * moves, and then, when the stream is ordinary, the last. */
+START_TEST(compaction_leaves_alone_what_a_capture_holds)
+{
+    for (int on_stream = 0; on_stream < 2; on_stream++) {
+        rig_t rig;
+        rig_open(&rig, POOL);
+        cuarena_stream_t stream = on_stream ? B : CUARENA_NO_STREAM;
+        cuarena_block_t row[8];
+        take_row_on(&rig, row, 8, A);
+        sim_write(&rig.sim, A, place_of(&rig, row[7]), KIB(8), 70);
+        cuarena_capture_t *session = begin_on(&rig, A);
+        capture(&rig, A, true);
+        for (int i = 0; i < 3; i++)
+            expect_ok(cuarena_block_free(rig.arena, row[i]));
+        cuarena_block_t held = take_block_on(&rig, KIB(16), A);
+        cuarena_block_t plain = 0;
+        for (int i = 3; i < 6; i++)
+            expect_ok(cuarena_block_free(rig.arena, row[i]));
+        expect_ok(cuarena_block_alloc(rig.arena, KIB(8), &plain));
+        void *private_place = place_of(&rig, held);
+        void *plain_place = place_of(&rig, plain);
+        void *own_place = place_of(&rig, row[7]);
+        sim_host_write(&rig.sim, plain_place, KIB(8), 7);
+        cuarena_compact_report_t report;
+        compact(&rig, stream, &report);
+        ck_assert_ptr_eq(place_of(&rig, held), private_place);
+        ck_assert_ptr_eq(place_of(&rig, row[7]), own_place);
+        expect_untouched(&rig);
+        if (place_of(&rig, plain) != plain_place)
+            expect_u64(report.moves, 1);
+        sim_read(&rig.sim, B, place_of(&rig, plain), KIB(8), 7);
+        cuarena_inspection_t seen;
+        cuarena_inspection_init(&seen);
+        expect_ok(cuarena_inspect(rig.arena, CUARENA_REGION_DYNAMIC, &seen));
+        expect_u64(seen.pinned_bytes, KIB(16));
+        capture(&rig, A, false);
+        end_of(&rig, session);
+        compact(&rig, stream, &report);
+        ck_assert_ptr_eq(place_of(&rig, held), private_place);
+        ck_assert_ptr_ne(place_of(&rig, row[7]), own_place);
+        sim_read(&rig.sim, B, place_of(&rig, row[7]), KIB(8), 70);
+        sim_run_all(&rig.sim);
+        rig_close_forced(&rig);
+    }
+}
+END_TEST
+
+/* An ordinary block whose copy A did not wait for is freed on A while that is
+ * captured: A has its bytes when the session has ended, behind the copy. */
+START_TEST(copies_that_a_captured_stream_missed_are_waited_for_at_the_end)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    free_on(&rig, take_on(&rig, KIB(1), A), A);
+    void *low = take_plain(&rig, KIB(16));
+    cuarena_block_t block = 0;
+    expect_ok(cuarena_block_alloc(rig.arena, POOL - KIB(16), &block));
+    sim_host_write(&rig.sim, place_of(&rig, block), POOL - KIB(16), 5);
+    if (place_of(&rig, block) > low) {
+        free_plain(&rig, low);
+        low = NULL;
+    }
+    cuarena_compact_report_t report;
+    compact(&rig, B, &report);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    capture(&rig, A, true);
+    expect_ok(cuarena_block_free_on(rig.arena, block, A));
+    expect_clean(&rig);
+    expect_untouched(&rig);
+    capture(&rig, A, false);
+    uint64_t waits = rig.sim.counts[SIM_WAIT];
+    end_of(&rig, session);
+    expect_u64(rig.sim.counts[SIM_WAIT], waits + report.moves);
+    void *p = take_on(&rig, POOL - KIB(16), A);
+    sim_write(&rig.sim, A, p, POOL - KIB(16), 6);
+    sim_read(&rig.sim, A, p, POOL - KIB(16), 6);
+    sim_run_all(&rig.sim);
+    expect_clean(&rig);
+    rig_close_forced(&rig);
+}
+END_TEST
+
+/* Bytes freed on a stream before its capture: nobody else has them until a
+ * marker can be recorded. */
+START_TEST(work_from_before_is_waited_for_after_the_end)
+{
+    for (int eager = 0; eager < 2; eager++) {
+        rig_t rig;
+        rig_prepare(&rig, POOL, false);
+        rig.config.marker = eager ? CUARENA_MARKER_EAGER : CUARENA_MARKER_LATE;
+        rig_create(&rig);
+        void *p = take_on(&rig, POOL / 2, A);
+        void *q = take_on(&rig, POOL / 2, A);
+        sim_write(&rig.sim, A, p, POOL / 2, 1);
+        sim_write(&rig.sim, A, q, POOL / 2, 2);
+        free_on(&rig, p, A);
+        cuarena_capture_t *session = begin_on(&rig, A);
+        capture(&rig, A, true);
+        free_on(&rig, q, A);
+        expect_status(try_on(&rig, POOL, B, NULL), CUARENA_OUT_OF_MEMORY);
+        expect_ok(cuarena_settle(rig.arena, 1, NULL));
+        expect_ok(cuarena_trim(rig.arena, UINT64_MAX, NULL));
+        expect_clean(&rig);
+        expect_untouched(&rig);
+        capture(&rig, A, false);
+        end_of(&rig, session);
+        void *all = take_on(&rig, POOL, B);
+        sim_write(&rig.sim, B, all, POOL, 3);
+        sim_run_all(&rig.sim);
+        expect_clean(&rig);
+        free_on(&rig, all, B);
+        release_to(&rig, &session, B);
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+/* Where a marker was recorded before the capture, it is asked. */
+START_TEST(markers_from_before_serve_during_the_capture)
+{
+    rig_t rig;
+    rig_prepare(&rig, POOL, false);
+    rig.config.marker = CUARENA_MARKER_EAGER;
+    rig_create(&rig);
+    void *p = take_on(&rig, POOL, A);
+    sim_write(&rig.sim, A, p, POOL, 1);
+    free_on(&rig, p, A);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    capture(&rig, A, true);
+    void *q = take_on(&rig, POOL, B);
+    sim_write(&rig.sim, B, q, POOL, 2);
+    sim_run_all(&rig.sim);
+    expect_untouched(&rig);
+    free_on(&rig, q, B);
+    capture(&rig, A, false);
+    release_to(&rig, &session, A);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A block of B, used by A, is freed while A is captured. */
+START_TEST(uses_by_a_captured_stream_are_marked_after_the_end)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_on(&rig, POOL, B);
+    expect_ok(cuarena_record_use(rig.arena, p, A));
+    sim_write(&rig.sim, A, p, POOL, 1);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    capture(&rig, A, true);
+    free_on(&rig, p, B);
+    for (int wait = 0; wait < 2; wait++)
+        expect_ok(cuarena_settle(rig.arena, wait, NULL));
+    expect_u64(rig_stats(&rig).live_bytes, POOL);
+    expect_status(try_on(&rig, KIB(1), B, NULL), CUARENA_OUT_OF_MEMORY);
+    expect_status(try_on(&rig, KIB(1), A, NULL), CUARENA_OUT_OF_MEMORY);
+    expect_untouched(&rig);
+    capture(&rig, A, false);
+    end_of(&rig, session);
+    void *q = take_on(&rig, POOL, B);
+    sim_write(&rig.sim, B, q, POOL, 2);
+    sim_run_all(&rig.sim);
+    expect_clean(&rig);
+    free_on(&rig, q, B);
+    release_to(&rig, &session, B);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(private_blocks_resize_in_place_or_not_at_all)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    void *p = take_on(&rig, KIB(8), A);
+    void *q = NULL;
+    expect_ok(cuarena_resize_on(rig.arena, p, KIB(4), A, &q));
+    ck_assert_ptr_eq(p, q);
+    expect_clean(&rig);
+    expect_u64(stats_of(&rig, session).free_bytes, KIB(4));
+    expect_ok(cuarena_resize_on(rig.arena, p, KIB(6), A, &q));
+    expect_clean(&rig);
+    expect_u64(stats_of(&rig, session).live_bytes, KIB(6));
+    expect_status(cuarena_resize_on(rig.arena, p, KIB(16), A, &q),
+                  CUARENA_BUSY);
+    expect_status(cuarena_resize(rig.arena, p, KIB(16), &q), CUARENA_BUSY);
+    end_of(&rig, session);
+    expect_status(cuarena_resize(rig.arena, p, KIB(8), &q), CUARENA_BUSY);
+    expect_message("capture session");
+    expect_ok(cuarena_resize(rig.arena, p, KIB(2), &q));
+    expect_clean(&rig);
+    expect_u64(stats_of(&rig, session).free_bytes, KIB(6));
+    cuarena_block_t block = 0;
+    expect_ok(cuarena_block_of(rig.arena, p, &block));
+    expect_status(cuarena_block_resize(rig.arena, block, 0), CUARENA_BUSY);
+    release_to(&rig, &session, A);
+    expect_ok(cuarena_resize_on(rig.arena, p, KIB(32), A, &q));
+    free_on(&rig, q, A);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A block of nobody, resized on a stream that is captured. */
+START_TEST(a_copy_on_a_captured_stream_is_refused)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_block_t block = 0;
+    cuarena_block_t next = 0;
+    expect_ok(cuarena_block_alloc(rig.arena, KIB(8), &block));
+    expect_ok(cuarena_block_alloc(rig.arena, KIB(8), &next));
+    free_on(&rig, take_on(&rig, KIB(1), A), A);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    capture(&rig, A, true);
+    expect_status(cuarena_block_resize_on(rig.arena, block, KIB(40), A),
+                  CUARENA_BUSY);
+    expect_message("capture");
+    expect_ok(cuarena_block_resize_on(rig.arena, block, KIB(4), A));
+    expect_ok(cuarena_block_resize(rig.arena, block, KIB(40)));
+    expect_untouched(&rig);
+    expect_u64(stats_of(&rig, session).capacity_bytes, 0);
+    rig_close_forced(&rig);
+}
+END_TEST
+
+START_TEST(what_would_move_or_end_private_bytes_is_busy)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    take_block_on(&rig, KIB(1), A);
+    for (int ended = 0; ended < 2; ended++) {
+        expect_status(cuarena_reset(rig.arena), CUARENA_BUSY);
+        expect_message("reset", "cuarena_capture_release");
+        expect_status(cuarena_destroy(&rig.arena), CUARENA_BUSY);
+        expect_message("destroy", "1 capture session");
+        expect_ok(cuarena_resize_pool(rig.arena, POOL + KIB(4)));
+        expect_ok(cuarena_resize_pool(rig.arena, POOL));
+        rig.sim.ops.grow = NULL;
+        expect_clean(&rig);
+        if (!ended)
+            end_of(&rig, session);
+    }
+    rig_close_forced(&rig);
+}
+END_TEST
+
+/* On a memory whose segments keep their length a pool moves as a whole. */
+START_TEST(a_pool_that_would_have_to_move_is_busy)
+{
+    rig_t rig;
+    rig_prepare(&rig, POOL, false);
+    rig.sim.ops.grow = NULL;
+    rig.sim.ops.shrink = NULL;
+    rig_create(&rig);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    cuarena_block_t block = take_block_on(&rig, KIB(1), A);
+    expect_ok(cuarena_block_free_on(rig.arena, block, A));
+    expect_status(cuarena_resize_pool(rig.arena, 2 * POOL), CUARENA_BUSY);
+    expect_message("resize_pool", "capture session");
+    expect_clean(&rig);
+    release_to(&rig, &session, A);
+    expect_ok(cuarena_resize_pool(rig.arena, 2 * POOL));
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- The release ------------------------------------------------------- */
+
+/* The block is still written to on B when its bytes go to A. */
+START_TEST(the_heir_waits_for_whoever_used_private_bytes)
+{
+    for (int how = 0; how < 3; how++) {
+        rig_t rig;
+        rig_open(&rig, POOL);
+        cuarena_capture_t *session = begin_on(&rig, C);
+        void *p = take_on(&rig, POOL, C);
+        end_of(&rig, session);
+        cuarena_stream_t user = how == 2 ? C : B;
+        sim_write(&rig.sim, user, p, POOL, 1);
+        if (how == 0) {
+            free_on(&rig, p, B);
+        } else if (how == 1) {
+            expect_ok(cuarena_record_use(rig.arena, p, B));
+            free_on(&rig, p, C);
+        } else { /* it lives, and is the heir's then */
+            release_to(&rig, &session, A);
+            free_on(&rig, p, A);
+        }
+        if (how != 2)
+            release_to(&rig, &session, A);
+        expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+        expect_u64(rig.sim.counts[SIM_WAIT], how == 2 ? 1 : 2);
+        void *q = take_on(&rig, POOL, A);
+        ck_assert_ptr_eq(p, q);
+        sim_write(&rig.sim, A, q, POOL, 2);
+        sim_read(&rig.sim, A, q, POOL, 2);
+        sim_run_all(&rig.sim);
+        expect_clean(&rig);
+        free_on(&rig, q, A);
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+START_TEST(the_only_stream_needs_no_call_at_its_release)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    free_on(&rig, take_on(&rig, KIB(4), A), A);
+    end_of(&rig, session);
+    sim_calls(&rig.sim);
+    release_to(&rig, &session, A);
+    expect_no_calls(&rig);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(live_blocks_become_the_heirs)
+{
+    static const cuarena_stream_t heirs[] = {CUARENA_NO_STREAM, A, B};
+    for (int i = 0; i < 3; i++) {
+        rig_t rig;
+        rig_open(&rig, POOL);
+        cuarena_block_t low = take_block_on(&rig, KIB(8), A);
+        cuarena_capture_t *session = begin_on(&rig, A);
+        cuarena_block_t block = take_block_on(&rig, KIB(8), A);
+        void *p = take_on(&rig, KIB(8), A);
+        release_to(&rig, &session, heirs[i]);
+        uint64_t on_a = rig_stream_stats(&rig, A).live_bytes;
+        expect_u64(on_a, KIB(8) + (i == 1 ? KIB(16) : 0));
+        if (i == 2)
+            expect_u64(rig_stream_stats(&rig, B).live_bytes, KIB(16));
+        void *before = place_of(&rig, block);
+        expect_ok(cuarena_block_free(rig.arena, low));
+        cuarena_compact_report_t report;
+        compact(&rig, CUARENA_NO_STREAM, &report);
+        if (before != place_of(&rig, low == 0 ? block : block))
+            expect_u64(report.moves, 1);
+        expect_u64(rig_stats(&rig).captured_bytes, 0);
+        expect_u64(rig_stats(&rig).live_bytes, KIB(16));
+        free_on(&rig, p, heirs[i]);
+        expect_ok(cuarena_block_free_on(rig.arena, block, heirs[i]));
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+/* Streams that freed private bytes go before the session does. */
+START_TEST(streams_may_be_released_before_the_session)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    void *p = take_on(&rig, POOL, A);
+    expect_status(cuarena_release_stream(rig.arena, A), CUARENA_BUSY);
+    end_of(&rig, session);
+    sim_write(&rig.sim, B, p, POOL, 1);
+    free_on(&rig, p, B);
+    for (int i = 0; i < 2; i++) {
+        expect_ok(cuarena_release_stream(rig.arena, i == 0 ? A : B));
+        sim_stream_kill(&rig.sim, i == 0 ? A : B);
+        expect_clean(&rig);
+    }
+    release_to(&rig, &session, C);
+    void *q = take_on(&rig, POOL, C);
+    sim_write(&rig.sim, C, q, POOL, 2);
+    sim_run_all(&rig.sim);
+    free_on(&rig, q, C);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- Begin, end and the driver's capture ------------------------------- */
+
+/* The first sight of a stream that is captured already. */
+START_TEST(a_session_may_begin_after_the_capture)
+{
+    for (int known = 0; known < 2; known++) {
+        rig_t rig;
+        rig_open(&rig, POOL);
+        if (known)
+            free_on(&rig, take_on(&rig, KIB(1), A), A);
+        capture(&rig, A, true);
+        capture(&rig, B, true);
+        cuarena_capture_t *session = begin_on(&rig, A);
+        expect_ok(cuarena_capture_join(rig.arena, session, B));
+        expect_ok(cuarena_capture_join(rig.arena, session, B));
+        void *p = take_on(&rig, KIB(4), B);
+        free_on(&rig, p, B);
+        expect_status(cuarena_capture_end(rig.arena, session), CUARENA_BUSY);
+        expect_message("cuStreamEndCapture");
+        expect_status(cuarena_capture_release(rig.arena, &session, C),
+                      CUARENA_BUSY);
+        ck_assert_ptr_nonnull(session);
+        capture(&rig, A, false);
+        expect_status(cuarena_capture_end(rig.arena, session), CUARENA_BUSY);
+        ck_assert_ptr_eq(take_on(&rig, KIB(4), B), p); /* is open still */
+        free_on(&rig, p, B);
+        capture(&rig, B, false);
+        expect_untouched(&rig);
+        end_of(&rig, session);
+        end_of(&rig, session);
+        release_to(&rig, &session, C);
+        expect_ok(cuarena_capture_release(rig.arena, &session, C));
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+/* A capture that no session covers, of a stream that is known: calls that have
+ * something for it to do say BUSY or do without. */
+START_TEST(captures_without_a_session_are_left_alone)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_on(&rig, KIB(16), A);
+    sim_write(&rig.sim, A, p, KIB(16), 1);
+    void *of_b = take_on(&rig, KIB(16), B);
+    expect_ok(cuarena_record_use(rig.arena, of_b, A));
+    cuarena_block_t block = take_block_on(&rig, KIB(16), B);
+    capture(&rig, A, true);
+    capture(&rig, C, true);
+    expect_status(try_on(&rig, KIB(1), C, NULL), CUARENA_UNSUPPORTED);
+    expect_message("cuarena_capture_begin");
+    free_on(&rig, p, A);
+    free_on(&rig, of_b, B);
+    expect_ok(cuarena_settle(rig.arena, 1, NULL));
+    expect_clean(&rig);
+    expect_status(cuarena_release_stream(rig.arena, A), CUARENA_BUSY);
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.stream = A;
+    cuarena_status_t status =
+        cuarena_compact(rig.arena, &options, NULL, NULL, NULL);
+    expect_status(status, CUARENA_BUSY);
+    expect_clean(&rig);
+    capture(&rig, A, false);
+    capture(&rig, C, false);
+    expect_ok(cuarena_settle(rig.arena, 1, NULL));
+    expect_ok(cuarena_block_free(rig.arena, block));
+    free_plain(&rig, take_plain(&rig, POOL));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(wrong_uses_are_named)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_t *arena = rig.arena;
+    cuarena_capture_t *session = NULL;
+    cuarena_capture_t *none = (cuarena_capture_t *)&rig;
+    expect_status(cuarena_capture_begin(NULL, A, &session),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_capture_begin(arena, A, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_capture_begin(arena, NULL, &session),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("legacy");
+    expect_status(cuarena_capture_begin(arena, CUARENA_STREAM_LEGACY, &session),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_capture_begin(arena, CUARENA_NO_STREAM, &session),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("CUARENA_NO_STREAM");
+    ck_assert_ptr_null(session);
+    session = begin_on(&rig, A);
+    cuarena_capture_t *other = NULL;
+    expect_status(cuarena_capture_begin(arena, A, &other), CUARENA_BUSY);
+    expect_message("open capture session");
+    other = begin_on(&rig, B);
+    expect_status(cuarena_capture_join(arena, other, A), CUARENA_BUSY);
+    expect_status(cuarena_capture_join(arena, other, NULL),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_capture_join(arena, none, C), CUARENA_STALE);
+    expect_status(cuarena_capture_end(arena, none), CUARENA_STALE);
+    expect_message("no capture session");
+    expect_status(cuarena_capture_release(arena, &none, C), CUARENA_STALE);
+    expect_status(cuarena_capture_release(arena, &other, A), CUARENA_BUSY);
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    expect_status(cuarena_capture_stats(arena, none, &stats), CUARENA_STALE);
+    expect_status(cuarena_capture_stats(arena, session, NULL),
+                  CUARENA_BAD_ARGUMENT);
+    end_of(&rig, session);
+    expect_status(cuarena_capture_join(arena, session, C),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("has ended");
+    expect_status(cuarena_capture_end(arena, NULL), CUARENA_BAD_ARGUMENT);
+    expect_ok(cuarena_capture_release(arena, NULL, C));
+    cuarena_capture_t *stale = session;
+    release_to(&rig, &session, C);
+    expect_status(cuarena_capture_release(arena, &stale, C), CUARENA_STALE);
+    release_to(&rig, &other, C);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(what_would_be_work_on_a_captured_stream_is_refused)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    cuarena_request_t request;
+    void *p = NULL;
+    cuarena_request_init(&request);
+    request.zeroed = 1;
+    expect_status(cuarena_alloc_on(rig.arena, KIB(1), A, &request, &p),
+                  CUARENA_UNSUPPORTED);
+    expect_message("zeroed 1");
+    request.zeroed = 0;
+    request.dedicated = 1;
+    expect_status(cuarena_alloc_on(rig.arena, KIB(1), A, &request, &p),
+                  CUARENA_UNSUPPORTED);
+    expect_message("dedicated 1");
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.stream = A;
+    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL),
+                  CUARENA_BUSY);
+    cuarena_stream_t named = A;
+    options.stream = B;
+    options.streams = &named;
+    options.stream_count = 1;
+    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL),
+                  CUARENA_BUSY);
+    expect_message("open capture session");
+    release_to(&rig, &session, A);
+    rig_close(&rig);
+    static const int32_t zeros[] = {CUARENA_ZERO_ALLOC, CUARENA_ZERO_FREE};
+    for (int i = 0; i < 2; i++) {
+        rig_prepare(&rig, POOL, false);
+        rig.config.zero = zeros[i];
+        rig_create(&rig);
+        expect_status(cuarena_capture_begin(rig.arena, A, &session),
+                      CUARENA_UNSUPPORTED);
+        expect_message("zero=");
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+/* The caller waits, since the stream cannot. */
+START_TEST(a_pin_on_a_captured_stream_waits_on_the_host)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *low = take_plain(&rig, KIB(4));
+    cuarena_block_t block = 0;
+    expect_ok(cuarena_block_alloc(rig.arena, POOL - KIB(4), &block));
+    if (place_of(&rig, block) > low)
+        free_plain(&rig, low);
+    sim_host_write(&rig.sim, place_of(&rig, block), POOL - KIB(4), 3);
+    free_on(&rig, take_on(&rig, 256, A), A);
+    cuarena_compact_report_t report;
+    compact(&rig, B, &report);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    capture(&rig, A, true);
+    void *p = NULL;
+    expect_ok(cuarena_block_pin_on(rig.arena, block, A, &p));
+    sim_host_read(&rig.sim, p, POOL - KIB(4), 3);
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], report.moves);
+    expect_untouched(&rig);
+    ck_assert_ptr_nonnull(session);
+    rig_close_forced(&rig);
+}
+END_TEST
+
+/* ---- Failures ---------------------------------------------------------- */
+
+static void put(cuarena_status_t *first, cuarena_status_t status)
+{
+    if (*first == CUARENA_OK)
+        *first = status;
+}
+
+/* All of a session's life. Whatever fails, what comes after it is legal. */
+static cuarena_status_t live(rig_t *rig)
+{
+    cuarena_t *arena = rig->arena;
+    cuarena_capture_t *session = NULL;
+    void *p[5] = {NULL};
+    cuarena_status_t status = cuarena_capture_begin(arena, A, &session);
+    expect_clean(rig);
+    if (status != CUARENA_OK)
+        return status;
+    put(&status, cuarena_capture_join(arena, session, B));
+    for (int i = 0; i < 5; i++) {
+        put(&status, cuarena_alloc_on(arena, KIB(2), A, NULL, &p[i]));
+        expect_clean(rig);
+    }
+    if (p[1] != NULL)
+        put(&status, cuarena_record_use(arena, p[1], B));
+    for (int i = 0; i < 4; i++) {
+        cuarena_status_t freed = cuarena_free_on(arena, p[i], A);
+        expect_status(freed, CUARENA_OK); /* needs nothing */
+    }
+    expect_clean(rig);
+    put(&status, cuarena_capture_end(arena, session));
+    expect_clean(rig);
+    put(&status, cuarena_capture_release(arena, &session, C));
+    expect_clean(rig);
+    if (session != NULL)
+        expect_ok(cuarena_capture_release(arena, &session, C));
+    put(&status, cuarena_free_on(arena, p[4], CUARENA_NO_STREAM));
+    expect_clean(rig);
+    return status;
+}
+
+START_TEST(without_host_memory_nothing_is_lost)
+{
+    bool ended = false;
+    for (uint64_t nth = 1; !ended; nth++) {
+        ck_assert_msg(nth < 200, "it never ends");
+        rig_t rig;
+        rig_open(&rig, POOL);
+        cuai_host_fail_at(nth);
+        cuarena_status_t status = live(&rig);
+        ended = cuai_host_calls() < nth;
+        cuai_host_fail_at(0);
+        if (!ended)
+            ck_assert_msg(status == CUARENA_OUT_OF_MEMORY ||
+                              status == CUARENA_OK,
+                          "call %d: %s", (int)nth, cuarena_status_name(status));
+        else
+            expect_status(status, CUARENA_OK);
+        expect_u64(rig_stats(&rig).captures, 0);
+        expect_ok(cuarena_settle(rig.arena, 1, NULL));
+        free_plain(&rig, take_plain(&rig, POOL));
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+START_TEST(a_memory_call_that_fails_leaves_the_session)
+{
+    static const int ops[] = {SIM_IDENTIFY, SIM_MARK, SIM_WAIT};
+    for (int op = 0; op < 3; op++)
+        for (uint64_t nth = 1; nth < 6; nth++) {
+            rig_t rig;
+            rig_open(&rig, POOL);
+            sim_fail(&rig.sim, ops[op], nth, CUARENA_DRIVER);
+            live(&rig);
+            sim_fail(&rig.sim, -1, 0, CUARENA_OK);
+            expect_u64(rig_stats(&rig).captures, 0);
+            rig_close(&rig);
+        }
+}
+END_TEST
+
+START_TEST(sessions_of_a_lost_arena_end_without_the_memory)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    void *p = take_on(&rig, KIB(4), A);
+    sim_fail(&rig.sim, SIM_MARK, 1, CUARENA_LOST);
+    void *q = take_on(&rig, KIB(4), B);
+    free_on(&rig, q, B);
+    expect_status(cuarena_settle(rig.arena, 0, NULL), CUARENA_LOST);
+    sim_calls(&rig.sim);
+    cuarena_capture_t *more = NULL;
+    expect_status(cuarena_capture_begin(rig.arena, C, &more), CUARENA_LOST);
+    expect_status(cuarena_capture_join(rig.arena, session, C), CUARENA_LOST);
+    free_on(&rig, p, A);
+    end_of(&rig, session);
+    release_to(&rig, &session, B);
+    expect_no_calls(&rig);
+    rig_close(&rig);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("arena_capture");
+    suite_add_list(
+        suite, "whose",
+        TEST_LIST(private_bytes_serve_the_same_stream_again,
+                  whoever_frees_a_private_block_leaves_it_to_the_session,
+                  sessions_share_nothing,
+                  bytes_that_others_use_too_wait_for_the_release,
+                  where_the_cpu_touches_nothing_is_reused));
+    suite_add_list(suite, "taking",
+                   TEST_LIST(stretches_double_up_to_a_share_of_what_is_settled,
+                             what_was_handed_out_once_stays,
+                             others_get_what_was_never_handed_out,
+                             a_request_may_have_the_last_bytes,
+                             sessions_grow_the_arena, alignment_is_kept,
+                             stable_blocks_are_private_too));
+    suite_add_list(
+        suite, "apart",
+        TEST_LIST(
+            compaction_leaves_alone_what_a_capture_holds,
+            copies_that_a_captured_stream_missed_are_waited_for_at_the_end,
+            work_from_before_is_waited_for_after_the_end,
+            markers_from_before_serve_during_the_capture,
+            uses_by_a_captured_stream_are_marked_after_the_end,
+            private_blocks_resize_in_place_or_not_at_all,
+            a_copy_on_a_captured_stream_is_refused,
+            what_would_move_or_end_private_bytes_is_busy,
+            a_pool_that_would_have_to_move_is_busy,
+            a_pin_on_a_captured_stream_waits_on_the_host));
+    suite_add_list(suite, "release",
+                   TEST_LIST(the_heir_waits_for_whoever_used_private_bytes,
+                             the_only_stream_needs_no_call_at_its_release,
+                             live_blocks_become_the_heirs,
+                             streams_may_be_released_before_the_session));
+    suite_add_list(
+        suite, "life",
+        TEST_LIST(a_session_may_begin_after_the_capture,
+                  captures_without_a_session_are_left_alone,
+                  wrong_uses_are_named,
+                  what_would_be_work_on_a_captured_stream_is_refused));
+    suite_add_list(suite, "failures",
+                   TEST_LIST(without_host_memory_nothing_is_lost,
+                             a_memory_call_that_fails_leaves_the_session,
+                             sessions_of_a_lost_arena_end_without_the_memory));
+    return suite_main(suite);
+}
