@@ -209,6 +209,26 @@ static void add_stream(progress_t *progress, uint32_t number)
         cuai_set_add(&progress->streams, number);
 }
 
+/* A capture that no session covers would take the copies into its graph. Steps
+ * out. */
+static cuarena_status_t check_stream(cuarena_t *arena, uint32_t number)
+{
+    cuarena_stream_t handle = cuai_stream_handle(arena, number);
+    cuarena_stream_info_t info = {0};
+    cuarena_status_t status = cuai_check_captured(arena, number);
+    if (handle == CUARENA_NO_STREAM || status != CUARENA_OK)
+        return status;
+    cuai_unlock(&arena->lock);
+    status = arena->memory.ops.identify(arena->memory.user, handle, &info);
+    cuai_lock(&arena->lock);
+    if (status == CUARENA_OK && info.capturing)
+        return cuai_fail(CUARENA_BUSY,
+                         "stream %p is being captured into a graph, and is "
+                         "given nothing to do until that ends",
+                         (void *)handle);
+    return cuai_note_loss(arena, status);
+}
+
 static cuarena_status_t find_streams(progress_t *progress)
 {
     cuarena_t *arena = progress->call->arena;
@@ -216,7 +236,7 @@ static cuarena_status_t find_streams(progress_t *progress)
     cuarena_status_t status = cuai_call_on(progress->call, options->stream);
     progress->stream = progress->call->stream;
     if (status == CUARENA_OK)
-        status = cuai_check_captured(arena, progress->stream);
+        status = check_stream(arena, progress->stream);
     for (size_t i = 0; i < options->stream_count && status == CUARENA_OK; i++) {
         uint32_t number = 0;
         status = cuai_stream_find(arena, options->streams[i], &number);
