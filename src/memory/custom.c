@@ -252,7 +252,7 @@ static cuarena_status_t wait(void *user, void *marker, cuarena_stream_t stream,
     const guest_t *guest = user;
     cuai_frame_t frame;
     enter(&frame, guest);
-    return leave_on(guest, "wait", 0, stream,
+    return leave_on(guest, "wait", 0, host ? CUARENA_NO_STREAM : stream,
                     guest->ops.wait(guest->user, marker, stream, host));
 }
 
