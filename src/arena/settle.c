@@ -37,12 +37,14 @@ cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status)
 cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s,
                                   void **marker)
 {
-    cuarena_stream_t handle =
-        cuai_stream_is_mine(s) ? s->handle : CUARENA_NO_STREAM;
+    const cuai_memory_t *memory = &arena->memory;
+    cuarena_stream_t handle = s->handle;
+    bool mine = cuai_stream_is_mine(s);
     void *made = *marker;
     cuai_unlock(&arena->lock);
     cuarena_status_t status =
-        arena->memory.ops.mark(arena->memory.user, handle, &made);
+        mine ? memory->ops.mark(memory->user, handle, &made)
+             : cuai_memory_mark_thread(memory, handle, &made);
     cuai_lock(&arena->lock);
     if (status == CUARENA_OK)
         *marker = made;
