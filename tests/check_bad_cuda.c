@@ -9,7 +9,6 @@
 #include "support/base_support.h"
 #include "support/cuda_kinds.h"
 #include "support/cuda_test.h"
-#include "support/slide_standin.h"
 
 #include <cuarena.h>
 #include <stdlib.h>
@@ -118,7 +117,6 @@ static cuarena_status_t made(const char *options)
 {
     cuarena_config_t config;
     cuarena_t *arena = NULL;
-    slide_standin_bind(); /* opens the stand-in: what it is told stays */
     cuarena_config_init(&config);
     cuarena_status_t status = cuarena_config_parse(&config, options);
     if (status == CUARENA_OK)
@@ -584,7 +582,6 @@ static void add_per_kind(Suite *suite)
                   test_destroyed_arena, test_destroy_while_work_is_queued,
                   test_properties_of_nothing, test_export_without_descriptors);
     TCase *tcase = new_case(suite, "calls");
-    tcase_add_checked_fixture(tcase, slide_standin_bind, NULL);
     for (; *test != NULL; test++)
         tcase_add_loop_test(tcase, *test, 0, CUDA_KIND_COUNT);
 }

@@ -1,7 +1,6 @@
 #include "support/cuda_kinds.h"
 
 #include "support/cuda_test.h"
-#include "support/slide_standin.h"
 
 #define WHOLE (KIND_READABLE | KIND_DEDICATES | KIND_GIVES_WHOLE)
 #define DEVICE CUARENA_MEMORY_DEVICE
@@ -117,6 +116,5 @@ int cuda_kinds_main(Suite *suite)
     cuda_kinds_ready();
     if (kind == CUDA_KIND_NONE)
         return cuda_test_result(kind, 0);
-    slide_standin_bind();
     return cuda_test_result(kind, suite_main(suite));
 }
