@@ -446,14 +446,14 @@ int main(void)
 {
     if (setenv("CUARENA_STANDIN_DEVICES", "2", 1) != 0)
         return EXIT_FAILURE;
-    cuda_kind_t kind = cuda_test_kind();
+    driver_kind_t kind = driver_kind();
     Suite *suite = suite_create("two devices");
-    if (kind == CUDA_KIND_NONE)
-        return cuda_test_result(kind, EXIT_SUCCESS);
-    if (cuda_test_device_count() < 2) {
+    if (kind == DRIVER_NONE)
+        return driver_result(kind, EXIT_SUCCESS);
+    if (driver_device_count() < 2) {
         puts("skipped: one device, and this wants two");
         return 77;
     }
     add_all(suite);
-    return cuda_test_result(kind, suite_main(suite));
+    return driver_result(kind, suite_main(suite));
 }

@@ -112,9 +112,9 @@ void cuda_kinds_ready(void)
 
 int cuda_kinds_main(Suite *suite)
 {
-    cuda_kind_t kind = cuda_test_kind();
+    driver_kind_t kind = driver_kind();
     cuda_kinds_ready();
-    if (kind == CUDA_KIND_NONE)
-        return cuda_test_result(kind, 0);
-    return cuda_test_result(kind, suite_main(suite));
+    if (kind == DRIVER_NONE)
+        return driver_result(kind, 0);
+    return driver_result(kind, suite_main(suite));
 }
