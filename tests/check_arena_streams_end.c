@@ -317,13 +317,18 @@ static cuarena_status_t mark_no_all(void *user, cuarena_stream_t stream,
 }
 
 /* A pool whose memory is like that, and cannot change a segment's length. */
-static void open_without(rig_t *rig)
+static void prepare_without(rig_t *rig)
 {
     rig_prepare(rig, POOL, false);
     mark_one = rig->sim.ops.mark;
     rig->sim.ops.mark = mark_no_all;
     rig->sim.ops.grow = NULL;
     rig->sim.ops.shrink = NULL;
+}
+
+static void open_without(rig_t *rig)
+{
+    prepare_without(rig);
     rig_create(rig);
 }
 
@@ -390,6 +395,40 @@ START_TEST(destroy_is_busy_until_each_stream_is_done)
         }
         rig_close(&rig);
     }
+}
+END_TEST
+
+static cuarena_status_t (*query_one)(void *user, void *marker);
+
+/* A step now and then: asking is faster than the device. */
+static cuarena_status_t query_while_it_runs(void *user, void *marker)
+{
+    static int asked;
+    cuarena_status_t status = query_one(user, marker);
+    if (++asked % 8 == 0)
+        sim_run(user, 1);
+    return status;
+}
+
+/* The markers are behind nothing, and not passed the moment they are made. */
+START_TEST(destroy_on_idle_streams_is_not_busy)
+{
+    rig_t rig;
+    prepare_without(&rig);
+    query_one = rig.sim.ops.query;
+    rig.sim.ops.query = query_while_it_runs;
+    rig_create(&rig);
+    cuarena_stream_t on[] = {A, B, C};
+    void *p[3];
+    for (uint64_t i = 0; i < 3; i++) {
+        p[i] = take_on(&rig, KIB(8), on[i]);
+        sim_write(&rig.sim, on[i], p[i], KIB(8), i + 1);
+    }
+    sim_sync_all(&rig.sim);
+    for (int i = 0; i < 3; i++)
+        free_on(&rig, p[i], on[i]);
+    expect_ok(cuarena_destroy(&rig.arena));
+    rig_close(&rig);
 }
 END_TEST
 
@@ -510,6 +549,7 @@ int main(void)
                    TEST_LIST(forced_destroy_waits_for_each_stream,
                              forced_destroy_waits_for_those_that_it_can,
                              destroy_is_busy_until_each_stream_is_done,
+                             destroy_on_idle_streams_is_not_busy,
                              reset_waits_for_each_stream,
                              a_pool_that_moves_waits_for_each_stream,
                              another_threads_stream_cannot_be_marked,

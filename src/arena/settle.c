@@ -412,14 +412,19 @@ static bool is_idle(cuarena_t *arena)
            arena->moved.marker == NULL;
 }
 
+/* A device takes some microseconds to pass a marker, also on an idle stream. */
+#define ASKED_OFTEN 32
+
 /* Where a memory cannot ask about all work at once, streams that were not
  * released have to be there. */
 static cuarena_status_t ask_each_stream(cuarena_t *arena)
 {
-    cuarena_status_t status = cuai_settle_all(arena, false, NULL);
-    if (status != CUARENA_OK)
-        return status;
-    return is_idle(arena) ? CUARENA_OK : CUARENA_BUSY;
+    for (int i = 0; i < ASKED_OFTEN; i++) {
+        cuarena_status_t status = cuai_settle_all(arena, false, NULL);
+        if (status != CUARENA_OK || is_idle(arena))
+            return status;
+    }
+    return CUARENA_BUSY;
 }
 
 /* If all work is done, uses are; blocks that waited for them end. */
