@@ -50,6 +50,7 @@ static const cuai_slide_device_t v100 = {
 typedef struct area {
     unsigned char *bytes;
     uint64_t size;
+    unsigned char *held; /* all that was allocated */
 } area_t;
 
 static area_t pool;
@@ -68,14 +69,25 @@ static uint64_t address_of(const area_t *area)
 
 static area_t area_of(uint64_t size)
 {
-    area_t area = {calloc(1, size), size};
-    ck_assert(area.bytes != NULL);
+    area_t area = {NULL, size, calloc(1, size)};
+    ck_assert(area.held != NULL);
+    area.bytes = area.held;
+    return area;
+}
+
+/* With a seam near the middle, where no unit begins. */
+static area_t area_over_seam(uint64_t size)
+{
+    area_t area = area_of(size + CUAI_SLIDE_SEAM);
+    uint64_t left = CUAI_SLIDE_SEAM - address_of(&area) % CUAI_SLIDE_SEAM;
+    area.size = size;
+    area.bytes += (left + CUAI_SLIDE_SEAM - size / 2 + 48) % CUAI_SLIDE_SEAM;
     return area;
 }
 
 static void open_device(void)
 {
-    pool = area_of(POOL_BYTES);
+    pool = area_over_seam(POOL_BYTES);
     scratch = area_of(cuai_slide_scratch_bytes(RUN_ROOM));
     staging = area_of(cuai_slide_staging_bytes(RUN_ROOM));
     wanted = malloc(POOL_BYTES);
@@ -88,9 +100,9 @@ static void open_device(void)
 
 static void close_device(void)
 {
-    free(pool.bytes);
-    free(scratch.bytes);
-    free(staging.bytes);
+    free(pool.held);
+    free(scratch.held);
+    free(staging.held);
     free(wanted);
 }
 
@@ -100,9 +112,12 @@ static bool within(const area_t *area, uint64_t address, uint64_t bytes)
     return offset < area->size && bytes <= area->size - offset;
 }
 
+/* None goes over a seam, as none does on a device that is watched. */
 static void *access_bytes(void *user, uint64_t address, uint64_t bytes)
 {
     (void)user;
+    if (cuai_slide_to_seam(address, bytes) < bytes)
+        return NULL;
     if (within(&pool, address, bytes) || within(&scratch, address, bytes) ||
         within(&staging, address, bytes))
         return (void *)(uintptr_t)address;
@@ -448,6 +463,7 @@ static const broken_t broken[] = {
     {SLIDE_BACKWARDS, "tickets in the wrong order", CUAI_SLIDE_RING, 1},
     {SLIDE_NO_TABLE_WAIT, "does not wait for the table", CUAI_SLIDE_RING, 9},
     {SLIDE_OVERRUN, "overruns the ring", 4, 9},
+    {SLIDE_OVER_SEAMS, "copies over a seam", CUAI_SLIDE_RING, 9},
 };
 
 /* A list that slides by less than a tile, of more runs than a launch carries.

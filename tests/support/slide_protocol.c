@@ -369,6 +369,8 @@ static bool move_some(slide_blocks_t *s, stage_t *stage, bool out)
     uint64_t bytes = piece.end - begin;
     if (bytes > tile_bytes(&s->params) / 4)
         bytes = tile_bytes(&s->params) / 4;
+    if (s->defect != SLIDE_OVER_SEAMS)
+        bytes = cuai_slide_to_seam((out ? run.to : run.from) + begin, bytes);
     unsigned char *here = place_of(s, stage, &run) + stage->done;
     if (out)
         put(s, run.to + begin, here, bytes);

@@ -68,10 +68,34 @@ DEVICE void bulk_read(uint32_t to, uint64_t from, uint32_t bytes,
 
 DEVICE void bulk_write(uint64_t to, uint32_t from, uint32_t bytes)
 {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n"
-                 "\tcp.async.bulk.commit_group;" ::"l"(to),
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], "
+                 "%2;" ::"l"(to),
                  "r"(from), "r"(bytes)
                  : "memory");
+}
+
+DEVICE void bulk_commit(void)
+{
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+/* A piece is shorter than it is from seam to seam. */
+DEVICE void read_bytes(uint32_t to, uint64_t from, uint32_t bytes,
+                       uint32_t arrival)
+{
+    uint32_t first = (uint32_t)cuai_slide_to_seam(from, bytes);
+    bulk_read(to, from, first, arrival);
+    if (first < bytes)
+        bulk_read(to + first, from + first, bytes - first, arrival);
+}
+
+DEVICE void write_bytes(uint64_t to, uint32_t from, uint32_t bytes)
+{
+    uint32_t first = (uint32_t)cuai_slide_to_seam(to, bytes);
+    bulk_write(to, from, first);
+    if (first < bytes)
+        bulk_write(to + first, from + first, bytes - first);
+    bulk_commit();
 }
 
 /* Until what this thread wrote has left shared memory. */
@@ -182,7 +206,7 @@ DEVICE share_t read_piece(const params_t &p, const tile_t &tile, uint32_t k,
     share.bytes = (uint32_t)(piece.end - piece.begin);
     if (run.at > tile.units.begin)
         share.buffer += (run.at - tile.units.begin) << p.unit_log2;
-    bulk_read(share.buffer, run.from + piece.begin, share.bytes, stage.full);
+    read_bytes(share.buffer, run.from + piece.begin, share.bytes, stage.full);
     share.gaps =
         !find_readers(p, k, run, piece, tile.ticket, false, share.readers);
     return share;
@@ -310,7 +334,7 @@ DEVICE void writer(const params_t &p, stages_t &stages, uint32_t index)
         between_proxies();
         warp_barrier();
         if (share.bytes != 0)
-            bulk_write(share.to, share.buffer, share.bytes);
+            write_bytes(share.to, share.buffer, share.bytes);
         bulk_wait_read();
         arrive(stage.empty);
     }

@@ -56,6 +56,10 @@
 /* Bytes of a line of the ring. */
 #define CUAI_SLIDE_LINE 128u
 
+/* Memory may be mapped piece by piece, in pieces that begin and end at
+ * multiples of this. */
+#define CUAI_SLIDE_SEAM 0x200000u
+
 #define CUAI_SLIDE_CHUNK 4096u
 #define CUAI_SLIDE_CHUNK_RUNS 128u
 
@@ -145,6 +149,15 @@ cuai_slide_tile(const cuai_slide_params_t *params, uint32_t ticket)
     units.end =
         units.begin + (left < params->tile_units ? left : params->tile_units);
     return units;
+}
+
+/* How many of these bytes one bulk copy may read, or write: they lie in one
+ * piece of memory. Checkers take a copy that begins in one and ends in the next
+ * for an access out of bounds. */
+CUAI_SLIDE_FN uint64_t cuai_slide_to_seam(uint64_t address, uint64_t bytes)
+{
+    uint64_t left = CUAI_SLIDE_SEAM - address % CUAI_SLIDE_SEAM;
+    return bytes < left ? bytes : left;
 }
 
 /* ---- Chunks ------------------------------------------------------------ */
