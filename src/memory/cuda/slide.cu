@@ -171,7 +171,7 @@ DEVICE void move_tile(const params_t &p, uint32_t ticket,
     load_tile(p, tile, vectors);
     block_barrier();
     if (thread_index() == 0)
-        publish(p, ticket);
+        publish_read(p, ticket);
     wait_for_readers(p, tile);
     block_barrier();
     store_tile(p, tile, vectors);

@@ -24,10 +24,15 @@ DEVICE uint32_t shared_address(const void *object)
 
 DEVICE void arrival_init(uint32_t arrival, uint32_t count)
 {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n\t"
-                 "fence.proxy.async.shared::cta;" ::"r"(arrival),
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(arrival),
                  "r"(count)
                  : "memory");
+}
+
+/* Bulk copies know what was initialized. */
+DEVICE void arrivals_ready(void)
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 DEVICE void arrive(uint32_t arrival)
@@ -113,15 +118,6 @@ DEVICE void bulk_wait(void)
 DEVICE void between_proxies(void)
 {
     asm volatile("fence.proxy.async;" ::: "memory");
-}
-
-DEVICE uint32_t from_lane_0(uint32_t value)
-{
-    uint32_t out;
-    asm volatile("shfl.sync.idx.b32 %0, %1, 0, 31, 0xffffffff;"
-                 : "=r"(out)
-                 : "r"(value));
-    return out;
 }
 
 DEVICE uint32_t sum_of_lanes(uint32_t value)
@@ -240,7 +236,7 @@ DEVICE uint32_t draw_for_warp(const params_t &p)
     uint32_t ticket = 0;
     if (lane_index() == 0)
         ticket = draw(p);
-    return from_lane_0(ticket);
+    return from_lane(ticket, 0);
 }
 
 DEVICE void wait_until_empty(const stage_t &stage)
@@ -275,21 +271,19 @@ DEVICE void end_stages(const params_t &p, stages_t &stages, stage_t &stage)
     }
 }
 
-DEVICE void reader(const params_t &p, stages_t &stages)
+DEVICE void reader(const params_t &p, stages_t &stages, uint32_t ticket)
 {
     uint32_t known_chunks = 0;
     stage_t stage = stage_of(p, stages, 0);
-    for (;;) {
-        wait_until_empty(stage);
-        uint32_t ticket = draw_for_warp(p);
-        if (ticket >= p.fetch_count + p.tile_count)
-            break;
+    while (ticket < p.fetch_count + p.tile_count) {
         if (ticket < p.fetch_count) {
             fetch_chunk(p, ticket);
-            continue;
+        } else {
+            read_tile(p, stages, stage, tile_of(p, ticket, known_chunks));
+            next_stage(p, stages, stage);
+            wait_until_empty(stage);
         }
-        read_tile(p, stages, stage, tile_of(p, ticket, known_chunks));
-        next_stage(p, stages, stage);
+        ticket = draw_for_warp(p);
     }
     end_stages(p, stages, stage);
 }
@@ -329,7 +323,7 @@ DEVICE void writer(const params_t &p, stages_t &stages, uint32_t index)
             break;
         share_t share = stages.shares[index][lane_index()];
         if (lane_index() == 0)
-            publish(p, ticket);
+            publish_read(p, ticket);
         wait_for_readers(p, share, ticket);
         between_proxies();
         warp_barrier();
@@ -341,18 +335,28 @@ DEVICE void writer(const params_t &p, stages_t &stages, uint32_t index)
     bulk_wait();
 }
 
+DEVICE void begin_stages(const params_t &p, stages_t &stages)
+{
+    for (uint32_t i = 0; i < p.stages; i++) {
+        arrival_init(shared_address(&stages.full[i]), 33);
+        arrival_init(shared_address(&stages.empty[i]), 32);
+    }
+    arrivals_ready();
+}
+
+/* The first ticket is on its way meanwhile. */
 KERNEL(32 + 32 * CUAI_SLIDE_STAGES) void cuarena_slide_bulk(const params_t p)
 {
     static SHARED stages_t stages;
-    if (thread_index() == 0)
-        for (uint32_t i = 0; i < p.stages; i++) {
-            arrival_init(shared_address(&stages.full[i]), 33);
-            arrival_init(shared_address(&stages.empty[i]), 32);
-        }
-    block_barrier();
     uint32_t warp = thread_index() / 32;
+    uint32_t ticket = 0;
     if (warp == 0)
-        reader(p, stages);
+        ticket = draw_for_warp(p);
+    else if (thread_index() == 32)
+        begin_stages(p, stages);
+    block_barrier();
+    if (warp == 0)
+        reader(p, stages, ticket);
     else
         writer(p, stages, warp - 1);
 }

@@ -12,13 +12,14 @@
  *   piece    what a tile has of one run: consecutive bytes
  *   stage    room for a tile in a thread block, and who writes the tile
  *   chunk    CUAI_SLIDE_CHUNK bytes of the table of runs, which lies on the
- *            host and is fetched by the launch itself
+ *            host, packed if it can be, and is fetched by the launch itself
  *   ticket   a number that blocks draw from a counter. Chunk c has ticket c,
  *            tile t has ticket fetch_count + t
  *
  * The protocol
  *   A block waits until it has an empty stage, and draws a ticket. A chunk it
- *   copies and publishes. A tile it reads into the stage, and draws again. The
+ *   copies, once the one fetch_ahead before it is published, and publishes. A
+ *   tile it reads into the stage, and draws again. The
  *   stage publishes the ticket when all bytes have arrived, waits until every
  *   tile whose source overlaps one of the destinations is published, writes,
  *   and is empty.
@@ -33,6 +34,9 @@
  * and who has drawn one has room for its tile, reads and publishes it without
  * waiting for anything but chunks, which have lower tickets. So all that is
  * drawn is published; so no wait is for ever; so stages become empty.
+ *
+ * Chunks come in order, because the first tiles want the first ones and the bus
+ * is what a long list waits for.
  *
  * A ticket is drawn no sooner than there is an empty stage also because a block
  * that sat on one would hold up whoever writes after it. And each published
@@ -72,6 +76,16 @@ typedef struct cuai_slide_run {
                      * ends above `to`; run_count: none */
 } cuai_slide_run_t;
 
+/* The same in half the bytes, for the table of a launch whose sources and
+ * destinations ascend: addresses from `origin` on and lengths in units of
+ * 2^pack_log2 bytes. The first unit follows from the runs before. */
+typedef struct cuai_slide_packed {
+    uint32_t from;
+    uint32_t to;
+    uint32_t bytes;
+    uint32_t reach;
+} cuai_slide_packed_t;
+
 /* Room for that many runs in the parameter. Those of a short list are there,
  * and their order by source after them if that is another; for a longer list
  * there are the first units of the chunks (a uint32_t each). */
@@ -88,7 +102,10 @@ typedef struct cuai_slide_params {
     uint64_t published;   /* address of a ring of published_mask + 1 lines */
     uint64_t ticket;      /* address of the uint32_t that tickets come from */
     uint64_t table;       /* address on the host of what goes to `runs` */
+    uint64_t origin;      /* of a packed table */
+    uint32_t pack_log2;   /* 0: the table is not packed */
     uint32_t fetch_count; /* chunks of the table */
+    uint32_t fetch_ahead; /* so many are asked for at a time */
     uint32_t tile_count;
     uint32_t tile_units;
     uint32_t unit_count;
@@ -184,6 +201,17 @@ CUAI_SLIDE_FN uint32_t cuai_slide_chunk_at(const cuai_slide_params_t *params,
                                            uint32_t chunk)
 {
     return ((const uint32_t *)params->list)[chunk];
+}
+
+CUAI_SLIDE_FN cuai_slide_run_t
+cuai_slide_unpack(const cuai_slide_params_t *params,
+                  const cuai_slide_packed_t *packed, uint32_t at)
+{
+    cuai_slide_run_t run = {
+        params->origin + ((uint64_t)packed->from << params->pack_log2),
+        params->origin + ((uint64_t)packed->to << params->pack_log2),
+        (uint64_t)packed->bytes << params->pack_log2, at, packed->reach};
+    return run;
 }
 
 CUAI_SLIDE_FN uint32_t cuai_slide_run_chunks(const cuai_slide_params_t *params)
