@@ -444,13 +444,14 @@ static bool packs(const draft_t *draft, uint32_t pack_log2)
 /* In place: what is packed ends before what is not begins. */
 static void pack_table(const draft_t *draft, cuai_slide_params_t *params)
 {
-    cuai_slide_packed_t *out = (void *)draft->runs;
+    unsigned char *out = (unsigned char *)draft->runs;
     for (uint32_t k = 0; k < draft->count; k++) {
-        const cuai_slide_run_t run = draft->runs[k];
-        out[k] = (cuai_slide_packed_t){
-            (uint32_t)((run.from - params->origin) >> params->pack_log2),
-            (uint32_t)((run.to - params->origin) >> params->pack_log2),
-            (uint32_t)(run.bytes >> params->pack_log2), run.reach};
+        const cuai_slide_run_t *run = &draft->runs[k];
+        const cuai_slide_packed_t packed = {
+            (uint32_t)((run->from - params->origin) >> params->pack_log2),
+            (uint32_t)((run->to - params->origin) >> params->pack_log2),
+            (uint32_t)(run->bytes >> params->pack_log2), run->reach};
+        memcpy(out + k * sizeof packed, &packed, sizeof packed);
     }
 }
 
