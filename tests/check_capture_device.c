@@ -475,6 +475,58 @@ START_TEST(two_sessions_do_not_touch)
 }
 END_TEST
 
+/* ---- What the driver does ---------------------------------------------- */
+
+static int32_t captured(const bench_t *b, cuarena_stream_t stream)
+{
+    cuai_cu_capture_status_t status = 77;
+    expect_cu(b->cuda->cuStreamIsCapturing(stream, &status));
+    return (int32_t)status;
+}
+
+static void abandon(const bench_t *b, cuarena_stream_t stream)
+{
+    cuai_cu_graph_t graph = NULL;
+    ck_assert(b->cuda->cuStreamEndCapture(stream, &graph) != CUAI_CUDA_SUCCESS);
+    ck_assert_ptr_null(graph);
+    ck_assert_int_eq(captured(b, stream), CUAI_CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+/* The library rests on this: a marker of all work ends captures, asking the
+ * legacy stream does not, and a failed one hides the stream's context. */
+START_TEST(what_is_taken_for_granted_is_so)
+{
+    bench_t b;
+    cuai_cu_event_t event = NULL;
+    cuai_cu_capture_status_t status = 0;
+    cuai_cu_context_t context = NULL;
+    cuarena_stream_t blocking = NULL;
+    open_bench(&b, CUARENA_PRESET_POOL);
+    expect_cu(b.cuda->cuStreamCreate(&blocking, 0));
+    expect_cu(b.cuda->cuEventCreate(&event, CUAI_CU_EVENT_DISABLE_TIMING));
+    begin_capture(&b, blocking, _i);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(b.cuda->cuStreamIsCapturing(NULL, &status),
+                         CUAI_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    ck_assert_int_eq(captured(&b, blocking),
+                     CUAI_CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    expect_cu(b.cuda->cuStreamGetCtx(blocking, &context));
+    if (b.cuda->cuCtxRecordEvent != NULL)
+        ck_assert_int_eq(b.cuda->cuCtxRecordEvent(cuda_test_current(), event),
+                         CUAI_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    else
+        ck_assert(b.cuda->cuStreamSynchronize(blocking) != CUAI_CUDA_SUCCESS);
+    ck_assert_int_eq(captured(&b, blocking),
+                     CUAI_CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+    ck_assert_int_eq(b.cuda->cuStreamGetCtx(blocking, &context),
+                     CUAI_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    abandon(&b, blocking);
+    expect_cu(b.cuda->cuEventDestroy(event));
+    expect_cu(b.cuda->cuStreamDestroy(blocking));
+    close_bench(&b);
+}
+END_TEST
+
 /* ---- Captures that fail ------------------------------------------------ */
 
 static void expect_failed_capture(const bench_t *b)
@@ -523,6 +575,38 @@ START_TEST(a_capture_that_failed_is_cleared_up)
         expect_cu(b.cuda->cuGraphExecDestroy(exec));
         close_bench(&b);
     }
+}
+END_TEST
+
+/* The same of one that no session covers, of a stream that is known and of one
+ * that is not. */
+START_TEST(a_failed_capture_without_a_session_is_busy)
+{
+    bench_t b;
+    void *none = NULL;
+    cuarena_capture_t *session = NULL;
+    open_bench(&b, CUARENA_PRESET_POOL);
+    void *p = take_on(&b, BYTES, b.s);
+    for (int i = 0; i < 2; i++) {
+        cuarena_stream_t stream = i == 0 ? b.s : b.t;
+        begin_capture(&b, stream, _i);
+        ck_assert(b.cuda->cuStreamSynchronize(stream) != CUAI_CUDA_SUCCESS);
+    }
+    free_on(&b, p, b.s);
+    expect_ok(cuarena_settle(b.arena, 1, NULL));
+    expect_status(cuarena_release_stream(b.arena, b.s), CUARENA_BUSY);
+    expect_message("cuStreamEndCapture");
+    expect_status(cuarena_alloc_on(b.arena, BYTES, b.t, NULL, &none),
+                  CUARENA_BUSY);
+    expect_status(cuarena_capture_begin(b.arena, b.t, &session), CUARENA_BUSY);
+    ck_assert_ptr_null(session);
+    abandon(&b, b.s);
+    abandon(&b, b.t);
+    expect_ok(cuarena_release_stream(b.arena, b.s));
+    expect_ok(cuarena_settle(b.arena, 1, NULL));
+    void *all = take_on(&b, MIB(60), b.t);
+    free_on(&b, all, b.t);
+    close_bench(&b);
 }
 END_TEST
 
@@ -702,7 +786,10 @@ int main(void)
                         MODES);
     tcase_add_test(replays, two_sessions_do_not_touch);
     TCase *left = new_case(suite, "left alone");
+    tcase_add_loop_test(left, what_is_taken_for_granted_is_so, 0, MODES);
     tcase_add_loop_test(left, a_capture_that_failed_is_cleared_up, 0, MODES);
+    tcase_add_loop_test(left, a_failed_capture_without_a_session_is_busy, 0,
+                        MODES);
     tcase_add_loop_test(left, the_legacy_stream_is_left_alone, 0, MODES);
     tcase_add_loop_test(left, no_marker_of_all_work_is_recorded, 0, MODES);
     tcase_add_loop_test(left, captures_without_a_session_go_on, 0, MODES);

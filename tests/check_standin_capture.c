@@ -271,6 +271,41 @@ START_TEST(test_legacy_stream_beside_a_blocking_capture)
 }
 END_TEST
 
+/* It may be asked whether it can be used; what is captured goes on. */
+START_TEST(test_asking_the_legacy_stream_breaks_nothing)
+{
+    CUstream blocking = driver_new_stream(CU_STREAM_DEFAULT);
+    CUstreamCaptureStatus status;
+    CUgraph graph = NULL;
+    driver_ok(
+        driver.cuStreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    for (int i = 0; i < 2; i++)
+        expect_driver(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+                      driver.cuStreamIsCapturing(NULL, &status));
+    expect_u64(status_of(blocking), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    driver_ok(driver.cuStreamEndCapture(blocking, &graph));
+    driver_ok(driver.cuGraphDestroy(graph));
+    expect_u64(status_of(NULL), CU_STREAM_CAPTURE_STATUS_NONE);
+    driver_ok(driver.cuStreamDestroy(blocking));
+}
+END_TEST
+
+/* Drivers from 12.5 on have it. */
+START_TEST(test_an_event_behind_all_work_ends_captures)
+{
+    CUevent event = driver_new_event();
+    begin(CU_STREAM_CAPTURE_MODE_RELAXED);
+    if (driver.cuCtxRecordEvent != NULL) {
+        expect_driver(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                      driver.cuCtxRecordEvent(context, event));
+        expect_no_graph(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    } else {
+        driver_ok(driver.cuGraphExecDestroy(end_and_instantiate()));
+    }
+    driver_ok(driver.cuEventDestroy(event));
+}
+END_TEST
+
 START_TEST(test_end_without_begin)
 {
     expect_driver(CUDA_ERROR_ILLEGAL_STATE,
@@ -381,6 +416,8 @@ int main(void)
                   test_wait_for_what_is_not_captured,
                   test_stream_that_never_came_back,
                   test_legacy_stream_beside_a_blocking_capture,
+                  test_asking_the_legacy_stream_breaks_nothing,
+                  test_an_event_behind_all_work_ends_captures,
                   test_end_without_begin,
                   test_unsafe_calls_by_mode_of_the_capture,
                   test_end_in_another_thread));

@@ -48,13 +48,13 @@
  * its sessions. An arena may have many; a stream is in one open one at most.
  *
  * A capture that no session covers: a stream that the arena does not know is
- * refused, UNSUPPORTED. One that it knows is served as ever, by calls that
- * have nothing to do for it on the device, from bytes that others get again
- * when its earlier work is done: a graph must not keep their addresses. A call
- * that would have to record on it, or let it wait, says BUSY instead, and a
- * free does without. What asks about all work of a context, cuarena_destroy
- * and frees on another thread's default stream, must not come then: the driver
- * ends captures over it.
+ * refused, UNSUPPORTED, or BUSY where the capture has failed. One that it knows
+ * is served as ever, by calls that have nothing to do for it on the device,
+ * from bytes that others get again when its earlier work is done: a graph must
+ * not keep their addresses. A call that would have to record on it, or let it
+ * wait, says BUSY instead, and a free does without. What asks about all work of
+ * a context, cuarena_destroy and frees on another thread's default stream, must
+ * not come then: the driver ends captures over it.
  *
  * Errors besides those named: BAD_ARGUMENT for an argument that is NULL, STALE
  * for a session that is none of this arena's, LOST, REENTERED from a function
@@ -77,7 +77,8 @@ typedef struct cuarena_capture cuarena_capture_t;
 /*
  * What is allocated on the stream is private from now on. BAD_ARGUMENT for
  * CUARENA_NO_STREAM and for the legacy default stream, which cannot be
- * captured. BUSY: the stream is in an open session. UNSUPPORTED: the memory
+ * captured. BUSY: the stream is in an open session, or not
+ * known and its capture has failed. UNSUPPORTED: the memory
  * knows no streams; or the arena zeroes what it hands out or gets back, which
  * would be work on the stream. OUT_OF_MEMORY, LIMIT. Waits for what other
  * threads' calls give the stream just now. No driver call for a known stream.

@@ -63,6 +63,12 @@ bool sd_captures(const sd_target_t *target)
     return capture_of(target) != NULL;
 }
 
+bool sd_capture_is_broken(const sd_target_t *target)
+{
+    const sd_capture_t *capture = capture_of(target);
+    return capture != NULL && capture->broken;
+}
+
 bool sd_capture_holds(const sd_event_t *event)
 {
     return event->capture != NULL && event->capture->active &&

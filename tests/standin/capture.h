@@ -16,6 +16,8 @@
 
 /* Whether the stream takes part in a capture that goes on. */
 bool sd_captures(const sd_target_t *target);
+/* Whether it takes part in one that was ended by an error. */
+bool sd_capture_is_broken(const sd_target_t *target);
 /* Whether the event's latest record is part of a capture that goes on. */
 bool sd_capture_holds(const sd_event_t *event);
 /* Takes the unit into the stream's capture, if it is in one. An error where

@@ -177,7 +177,10 @@ SD_ENTRY_BOTH(cuLaunchHostFunc,
 
 static CUresult get_context(CUstream handle, CUcontext *context)
 {
-    *context = sd_context_handle(sd_target(handle).context);
+    sd_target_t target = sd_target(handle);
+    if (sd_capture_is_broken(&target))
+        return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    *context = sd_context_handle(target.context);
     return CUDA_SUCCESS;
 }
 

@@ -38,6 +38,7 @@
     X(cuCtxGetDevice, cuCtxGetDevice)                                          \
     X(cuCtxGetId, cuCtxGetId)                                                  \
     X(cuCtxSynchronize, cuCtxSynchronize)                                      \
+    X(cuCtxRecordEvent, cuCtxRecordEvent)                                      \
     X(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess)                            \
     X(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess)                          \
     X(cuMemGetInfo, cuMemGetInfo_v2)                                           \

@@ -148,6 +148,11 @@ static cuarena_status_t ask_context(cuai_streams_t *streams,
     cuai_cu_result_t result = cuda->cuStreamGetCtx(stream, &context);
     if (result == CUAI_CUDA_SUCCESS)
         return place_of_context(streams, cuda, context, out);
+    if (result == CUAI_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+        return cuai_fail(CUARENA_BUSY,
+                         "stream %p: its capture into a graph has failed, and "
+                         "ends with cuStreamEndCapture",
+                         (void *)stream);
     if (result == CUAI_CUDA_ERROR_INVALID_HANDLE ||
         result == CUAI_CUDA_ERROR_INVALID_VALUE ||
         result == CUAI_CUDA_ERROR_INVALID_CONTEXT)
