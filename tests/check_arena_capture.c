@@ -3,12 +3,13 @@
  * they are taken, what stays away from them, and what becomes of them.
  */
 #include "support/base_support.h"
+#include "support/scale.h"
 #include "support/stream_rig.h"
 
 #include "base/host_test.h"
 
 #include <check.h>
-#include <string.h>
+#include <pthread.h>
 
 #define POOL KIB(64)
 
@@ -1012,6 +1013,83 @@ START_TEST(sessions_of_a_lost_arena_end_without_the_memory)
 }
 END_TEST
 
+/* ---- Threads ----------------------------------------------------------- */
+
+typedef struct worker {
+    rig_t *rig;
+    cuarena_stream_t stream;
+    bool captures;
+    uint64_t rounds;
+    uint64_t wrong; /* calls that came to what they must not */
+} worker_t;
+
+static void note(worker_t *w, cuarena_status_t status)
+{
+    bool refused =
+        status == CUARENA_OUT_OF_MEMORY || status == CUARENA_FRAGMENTED;
+    w->wrong += status != CUARENA_OK && !refused;
+}
+
+static void serve_some(worker_t *w)
+{
+    cuarena_t *arena = w->rig->arena;
+    cuarena_block_t blocks[6] = {0};
+    for (int i = 0; i < 6; i++)
+        note(w, cuarena_block_alloc_on(arena, KIB(i + 1), w->stream, NULL,
+                                       &blocks[i]));
+    for (int i = 0; i < 6; i++)
+        if (blocks[i] != 0)
+            note(w, cuarena_block_free_on(arena, blocks[i],
+                                          i % 3 == 0 ? C : w->stream));
+}
+
+static void capture_some(worker_t *w)
+{
+    cuarena_t *arena = w->rig->arena;
+    cuarena_capture_t *session = NULL;
+    note(w, cuarena_capture_begin(arena, w->stream, &session));
+    serve_some(w);
+    note(w, cuarena_capture_end(arena, session));
+    note(w, cuarena_capture_release(arena, &session, w->stream));
+}
+
+static void *work(void *user)
+{
+    worker_t *w = user;
+    for (uint64_t i = 0; i < w->rounds; i++) {
+        if (w->captures)
+            capture_some(w);
+        serve_some(w);
+        if (!w->captures && i % 4 == 0)
+            note(w, cuarena_compact(w->rig->arena, NULL, NULL, NULL, NULL));
+        if (!w->captures && i % 4 == 2)
+            note(w, cuarena_settle(w->rig->arena, 1, NULL));
+    }
+    return NULL;
+}
+
+START_TEST(sessions_of_several_threads)
+{
+    rig_t rig;
+    pthread_t threads[3];
+    rig_open(&rig, KIB(256));
+    worker_t workers[3] = {
+        {&rig, A, true, 0, 0}, {&rig, B, true, 0, 0}, {&rig, C, false, 0, 0}};
+    for (int i = 0; i < 3; i++) {
+        workers[i].rounds = scale_pick(40, 200, 5000);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, work, &workers[i]),
+                         0);
+    }
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+        expect_u64(workers[i].wrong, 0);
+    }
+    expect_u64(rig_stats(&rig).captures, 0);
+    expect_u64(rig_stats(&rig).live_blocks, 0);
+    rig_close(&rig);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("arena_capture");
@@ -1057,5 +1135,6 @@ int main(void)
                    TEST_LIST(without_host_memory_nothing_is_lost,
                              a_memory_call_that_fails_leaves_the_session,
                              sessions_of_a_lost_arena_end_without_the_memory));
+    suite_add_list(suite, "threads", TEST_LIST(sessions_of_several_threads));
     return suite_main(suite);
 }

@@ -5,7 +5,7 @@
 #include "expect.h"
 #include "sim_streams.h"
 
-#define KIB(n) (UINT64_C(n) << 10)
+#define KIB(n) ((uint64_t)(n) << 10)
 
 /* Streams that every rig has. */
 #define A sim_handle(1)
