@@ -13,7 +13,10 @@
 #include "support/test_kernels_ptx.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define BYTES KIB(64)
 #define POOL MIB(64)
@@ -40,7 +43,7 @@ static cuarena_stream_t new_stream(const bench_t *b)
     return stream;
 }
 
-static void sync(const bench_t *b, cuarena_stream_t stream)
+static void wait_for(const bench_t *b, cuarena_stream_t stream)
 {
     expect_cu(b->cuda->cuStreamSynchronize(stream));
 }
@@ -144,7 +147,7 @@ static void open_bench(bench_t *b, int32_t preset)
     fill(b, p, BYTES, 1, b->e);
     check(b, p, BYTES, 1, b->e);
     free_on(b, p, b->e);
-    sync(b, b->e);
+    wait_for(b, b->e);
 }
 
 static void expect_no_bad_bytes(const bench_t *b)
@@ -303,7 +306,7 @@ static void replay(const bench_t *b, cuai_cu_graph_exec_t exec, void *out,
         check(b, out, BYTES, seed, b->s);
         eager_step(b, &eager, (int)i);
     }
-    sync(b, b->s);
+    wait_for(b, b->s);
     eager_end(b, &eager);
     expect_no_bad_bytes(b);
 }
@@ -354,7 +357,7 @@ START_TEST(bytes_of_a_graph_serve_behind_its_last_launch)
     void *out = capture_chain(&b, 7);
     cuai_cu_graph_exec_t exec = end_capture(&b, b.s);
     expect_ok(cuarena_capture_end(b.arena, session));
-    sync(&b, b.s);
+    wait_for(&b, b.s);
     for (int i = 0; i < 10; i++)
         expect_cu(b.cuda->cuGraphLaunch(exec, b.t)); /* not the captured one */
     check(&b, out, BYTES, 7, b.t);
@@ -373,7 +376,7 @@ START_TEST(bytes_of_a_graph_serve_behind_its_last_launch)
         check(&b, p[i], BYTES, 100 + (uint64_t)i, b.t);
         free_on(&b, p[i], b.t);
     }
-    sync(&b, b.t);
+    wait_for(&b, b.t);
     expect_cu(b.cuda->cuGraphExecDestroy(exec));
     close_bench(&b);
 }
@@ -427,7 +430,7 @@ START_TEST(streams_that_fork_and_join_reuse_their_own)
     expect_ok(cuarena_capture_end(b.arena, session));
     for (int i = 0; i < 20; i++)
         expect_cu(b.cuda->cuGraphLaunch(exec, b.s));
-    sync(&b, b.s);
+    wait_for(&b, b.s);
     expect_cu(b.cuda->cuGraphExecDestroy(exec));
     expect_cu(b.cuda->cuEventDestroy(fork));
     expect_cu(b.cuda->cuEventDestroy(join));
@@ -468,7 +471,7 @@ START_TEST(two_sessions_do_not_touch)
         check(&b, out[i], BYTES, 30 + (uint64_t)i, streams[i]);
         expect_ok(cuarena_capture_release(b.arena, &session[i], streams[i]));
         free_on(&b, out[i], streams[i]);
-        sync(&b, streams[i]);
+        wait_for(&b, streams[i]);
         expect_cu(b.cuda->cuGraphExecDestroy(exec[i]));
     }
     close_bench(&b);
@@ -560,7 +563,7 @@ START_TEST(a_capture_that_failed_is_cleared_up)
         fill(&b, out, BYTES, 4, b.s); /* lives, as an ordinary block */
         check(&b, out, BYTES, 4, b.s);
         free_on(&b, out, b.s);
-        sync(&b, b.s);
+        wait_for(&b, b.s);
         void *all = take_on(&b, MIB(60), b.s);
         free_on(&b, all, b.s);
         begin_capture(&b, b.s, _i); /* the stream can be captured again */
@@ -571,7 +574,7 @@ START_TEST(a_capture_that_failed_is_cleared_up)
         check(&b, out, BYTES, 8, b.s);
         expect_ok(cuarena_capture_release(b.arena, &session, b.s));
         free_on(&b, out, b.s);
-        sync(&b, b.s);
+        wait_for(&b, b.s);
         expect_cu(b.cuda->cuGraphExecDestroy(exec));
         close_bench(&b);
     }
@@ -640,7 +643,7 @@ START_TEST(the_legacy_stream_is_left_alone)
     expect_ok(cuarena_capture_release(b.arena, &session, blocking));
     expect_ok(cuarena_settle(b.arena, 1, NULL));
     expect_u64(stats_now(&b).free_bytes, stats_now(&b).capacity_bytes - 768);
-    sync(&b, blocking);
+    wait_for(&b, blocking);
     expect_cu(b.cuda->cuGraphExecDestroy(exec));
     expect_ok(cuarena_release_stream(b.arena, blocking));
     expect_cu(b.cuda->cuStreamDestroy(blocking));
@@ -731,6 +734,76 @@ START_TEST(captures_without_a_session_go_on)
 }
 END_TEST
 
+/* ---- Another process --------------------------------------------------- */
+
+static int expect_there(cuarena_status_t got, cuarena_status_t want,
+                        const char *what)
+{
+    if (got == want)
+        return 0;
+    fprintf(stderr, "in the child: %s: expected %s, got %s\n", what,
+            cuarena_status_name(want), cuarena_status_name(got));
+    return 1;
+}
+
+/* What a forked process may do with what it inherited; how often it could not.
+ */
+static int live_on(bench_t *b, cuarena_capture_t **open,
+                   cuarena_capture_t **ended, void *p)
+{
+    cuarena_t *arena = b->arena;
+    int wrong = expect_there(cuarena_free_on(arena, p, b->s), CUARENA_OK,
+                             "a private block's free");
+    wrong +=
+        expect_there(cuarena_capture_end(arena, *open), CUARENA_OK, "the end");
+    wrong += expect_there(cuarena_capture_release(arena, open, b->s),
+                          CUARENA_OK, "the release to a stream");
+    wrong +=
+        expect_there(cuarena_capture_release(arena, ended, CUARENA_NO_STREAM),
+                     CUARENA_OK, "the release to none");
+    wrong += expect_there(cuarena_validate(arena, NULL, 0), CUARENA_OK,
+                          "the validator");
+    wrong += expect_there(cuarena_destroy_forced(&b->arena), CUARENA_OK,
+                          "a forced end");
+    return wrong;
+}
+
+/* Copies of a compaction are under way that the captured stream did not wait
+ * for. */
+START_TEST(sessions_are_inherited_at_a_fork)
+{
+    bench_t b;
+    int status = 0;
+    cuarena_capture_t *session[2] = {NULL, NULL};
+    open_bench(&b, CUARENA_PRESET_POOL);
+    cuarena_block_t row[2];
+    for (int i = 0; i < 2; i++)
+        expect_ok(cuarena_block_alloc_on(b.arena, BYTES, b.e, NULL, &row[i]));
+    expect_ok(cuarena_capture_begin(b.arena, b.t, &session[1]));
+    void *q = take_on(&b, BYTES, b.t);
+    expect_ok(cuarena_capture_end(b.arena, session[1]));
+    expect_ok(cuarena_capture_begin(b.arena, b.s, &session[0]));
+    void *p = take_on(&b, BYTES, b.s);
+    expect_ok(cuarena_block_free_on(b.arena, row[0], b.e));
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.stream = b.e;
+    expect_ok(cuarena_compact(b.arena, &options, NULL, NULL, NULL));
+    pid_t child = fork();
+    if (child == 0)
+        _exit(live_on(&b, &session[0], &session[1], p));
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+                  "the child ended with %d", status);
+    for (int i = 0; i < 2; i++)
+        expect_ok(cuarena_capture_release(b.arena, &session[i], b.s));
+    free_on(&b, p, b.s);
+    free_on(&b, q, b.s);
+    expect_ok(cuarena_block_free_on(b.arena, row[1], b.e));
+    close_bench(&b);
+}
+END_TEST
+
 /* ---- Every memory ------------------------------------------------------ */
 
 START_TEST(every_memory_has_sessions)
@@ -793,6 +866,7 @@ int main(void)
     tcase_add_loop_test(left, the_legacy_stream_is_left_alone, 0, MODES);
     tcase_add_loop_test(left, no_marker_of_all_work_is_recorded, 0, MODES);
     tcase_add_loop_test(left, captures_without_a_session_go_on, 0, MODES);
+    tcase_add_test(left, sessions_are_inherited_at_a_fork);
     tcase_add_loop_test(new_case(suite, "memories"), every_memory_has_sessions,
                         0, CUDA_KIND_COUNT);
     return cuda_kinds_main(suite);

@@ -300,7 +300,10 @@ static cuarena_status_t see_moves(cuarena_t *arena, uint32_t number)
     cuarena_status_t status = cuai_see_moves(arena, number);
     s->capture = capture;
     cuai_stream_untouch(arena, number);
-    return is_moot(arena, status) ? CUARENA_OK : status;
+    if (!is_moot(arena, status))
+        return status;
+    s->saw_move = arena->moved.serial; /* nothing is under way any more */
+    return CUARENA_OK;
 }
 
 static cuarena_status_t end(cuarena_t *arena, cuarena_capture_t *capture)
