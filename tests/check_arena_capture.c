@@ -466,6 +466,41 @@ START_TEST(work_from_before_is_waited_for_after_the_end)
 }
 END_TEST
 
+/* A warm-up left all bytes to the stream's lane: a marker is recorded when the
+ * session begins, unless the stream is captured already. */
+START_TEST(what_a_warm_up_freed_serves_its_session)
+{
+    for (int late = 0; late < 2; late++) {
+        rig_t rig;
+        rig_open(&rig, POOL);
+        void *p[2];
+        for (int i = 0; i < 2; i++) {
+            p[i] = take_on(&rig, POOL / 2, A);
+            sim_write(&rig.sim, A, p[i], POOL / 2, 1);
+        }
+        free_on(&rig, p[0], A);
+        expect_ok(cuarena_settle(rig.arena, 0, NULL)); /* has a marker */
+        free_on(&rig, p[1], A);
+        capture(&rig, A, late);
+        uint64_t marks = rig.sim.counts[SIM_MARK];
+        cuarena_capture_t *session = begin_on(&rig, A);
+        expect_u64(rig.sim.counts[SIM_MARK], marks + (late ? 0 : 1));
+        capture(&rig, A, true);
+        expect_status(try_on(&rig, POOL, A, NULL),
+                      late ? CUARENA_OUT_OF_MEMORY : CUARENA_OK);
+        expect_ok(try_on(&rig, POOL / 2, A, NULL));
+        expect_untouched(&rig);
+        capture(&rig, A, false);
+        release_to(&rig, &session, B);
+        void *q = take_on(&rig, POOL, B);
+        sim_write(&rig.sim, B, q, POOL, 2);
+        sim_run_all(&rig.sim);
+        free_on(&rig, q, B);
+        rig_close(&rig);
+    }
+}
+END_TEST
+
 /* Where a marker was recorded before the capture, it is asked. */
 START_TEST(markers_from_before_serve_during_the_capture)
 {
@@ -1113,6 +1148,7 @@ int main(void)
             compaction_leaves_alone_what_a_capture_holds,
             copies_that_a_captured_stream_missed_are_waited_for_at_the_end,
             work_from_before_is_waited_for_after_the_end,
+            what_a_warm_up_freed_serves_its_session,
             markers_from_before_serve_during_the_capture,
             uses_by_a_captured_stream_are_marked_after_the_end,
             private_blocks_resize_in_place_or_not_at_all,

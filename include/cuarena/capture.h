@@ -77,11 +77,13 @@ typedef struct cuarena_capture cuarena_capture_t;
 /*
  * What is allocated on the stream is private from now on. BAD_ARGUMENT for
  * CUARENA_NO_STREAM and for the legacy default stream, which cannot be
- * captured. BUSY: the stream is in an open session, or not
- * known and its capture has failed. UNSUPPORTED: the memory
- * knows no streams; or the arena zeroes what it hands out or gets back, which
- * would be work on the stream. OUT_OF_MEMORY, LIMIT. Waits for what other
- * threads' calls give the stream just now. No driver call for a known stream.
+ * captured. BUSY: the stream is in an open session, or its capture has failed.
+ * UNSUPPORTED: the memory knows no streams; or the arena zeroes what it hands
+ * out or gets back, which would be work on the stream. OUT_OF_MEMORY, LIMIT.
+ * Waits for what other threads' calls give the stream just now. Driver calls:
+ * to ask whether the stream is captured and, if it is not, to record a marker
+ * behind what was freed on it. So before the capture is the better moment:
+ * those bytes can serve the session then. Steps: the lane's ranges.
  */
 CUARENA_API cuarena_status_t cuarena_capture_begin(
     cuarena_t *arena, cuarena_stream_t stream, cuarena_capture_t **capture_out);

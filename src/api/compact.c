@@ -213,20 +213,16 @@ static void add_stream(progress_t *progress, uint32_t number)
  * out. */
 static cuarena_status_t check_stream(cuarena_t *arena, uint32_t number)
 {
-    cuarena_stream_t handle = cuai_stream_handle(arena, number);
-    cuarena_stream_info_t info = {0};
+    bool captured = false;
     cuarena_status_t status = cuai_check_captured(arena, number);
-    if (handle == CUARENA_NO_STREAM || status != CUARENA_OK)
+    if (status == CUARENA_OK && number != 0)
+        status = cuai_stream_ask_captured(arena, number, &captured);
+    if (status != CUARENA_OK || !captured)
         return status;
-    cuai_unlock(&arena->lock);
-    status = arena->memory.ops.identify(arena->memory.user, handle, &info);
-    cuai_lock(&arena->lock);
-    if (status == CUARENA_OK && info.capturing)
-        return cuai_fail(CUARENA_BUSY,
-                         "stream %p is being captured into a graph, and is "
-                         "given nothing to do until that ends",
-                         (void *)handle);
-    return cuai_note_loss(arena, status);
+    return cuai_fail(CUARENA_BUSY,
+                     "stream %p is being captured into a graph, and is given "
+                     "nothing to do until that ends",
+                     (void *)cuai_stream_handle(arena, number));
 }
 
 static cuarena_status_t find_streams(progress_t *progress)

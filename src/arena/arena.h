@@ -317,6 +317,10 @@ static inline bool cuai_is_captured(const cuarena_t *arena, uint32_t number)
 
 /* BUSY, put into words, if it is. */
 cuarena_status_t cuai_check_captured(const cuarena_t *arena, uint32_t number);
+/* Asks the memory whether a stream of this thread or of none is captured now.
+ * BUSY: its capture has failed. Steps out. */
+cuarena_status_t cuai_stream_ask_captured(cuarena_t *arena, uint32_t number,
+                                          bool *captured_out);
 /* From here to the end no session begins on it (0: nothing to do): a call of
  * the memory uses its handle. */
 void cuai_stream_touch(cuarena_t *arena, uint32_t number);
@@ -356,6 +360,8 @@ cuarena_status_t cuai_check_idle(cuarena_t *arena);
 void cuai_streams_make_room(cuarena_t *arena);
 /* The stream is about to go. Steps out. */
 cuarena_status_t cuai_stream_release(cuarena_t *arena, uint32_t number);
+/* All that was freed on it gets a marker, if one can be recorded. Steps out. */
+void cuai_stream_close(cuarena_t *arena, uint32_t number);
 /* Records, if the stream is eager, the moment of a free that comes next. Steps
  * out. */
 cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number);

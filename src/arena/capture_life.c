@@ -135,6 +135,18 @@ static cuarena_status_t check_stream(cuarena_stream_t stream)
         legacy ? "NULL, the legacy default stream" : "CUARENA_NO_STREAM");
 }
 
+/* What was freed on the stream can serve the session when its work is done: the
+ * last moment for a marker, unless it is captured already. Steps out. */
+static cuarena_status_t close_lane(cuarena_t *arena, uint32_t number)
+{
+    bool captured = false;
+    cuarena_status_t status =
+        cuai_stream_ask_captured(arena, number, &captured);
+    if (status == CUARENA_OK && !captured && !cuai_is_captured(arena, number))
+        cuai_stream_close(arena, number);
+    return status;
+}
+
 /* A stream with which no call is under way, held until cuai_stream_leave. */
 static cuarena_status_t find_stream(cuarena_t *arena, cuarena_stream_t stream,
                                     uint32_t *number_out)
@@ -143,6 +155,8 @@ static cuarena_status_t find_stream(cuarena_t *arena, cuarena_stream_t stream,
     cuarena_status_t status = check_stream(stream);
     if (status == CUARENA_OK)
         status = cuai_stream_find_captured(arena, stream, number_out);
+    if (status == CUARENA_OK)
+        status = close_lane(arena, *number_out);
     while (status == CUARENA_OK && *number_out != 0 &&
            cuai_stream(arena, *number_out)->touching != 0)
         cuai_arena_wait(arena);
@@ -255,24 +269,18 @@ static bool is_moot(const cuarena_t *arena, cuarena_status_t status)
 /* Steps out. */
 static cuarena_status_t check_over(cuarena_t *arena, uint32_t number)
 {
-    cuai_stream_t *s = cuai_stream(arena, number);
-    cuarena_stream_t handle = s->handle;
-    cuarena_stream_info_t info = {0};
-    if (cuai_is_lost(arena) || !cuai_stream_is_mine(s))
-        return CUARENA_OK;
-    cuai_unlock(&arena->lock);
+    bool captured = false;
     cuarena_status_t status =
-        arena->memory.ops.identify(arena->memory.user, handle, &info);
-    cuai_lock(&arena->lock);
+        cuai_stream_ask_captured(arena, number, &captured);
     if (is_moot(arena, status))
         return CUARENA_OK;
-    if (status == CUARENA_OK && info.capturing)
+    if (status == CUARENA_OK && captured)
         return cuai_fail(
             CUARENA_BUSY,
             "stream %p is being captured still; cuStreamEndCapture "
             "comes first, also where the capture failed",
-            (void *)handle);
-    return cuai_note_loss(arena, status);
+            (void *)cuai_stream(arena, number)->handle);
+    return status;
 }
 
 /* A member that copies of compactions may be ahead of: bytes that it freed

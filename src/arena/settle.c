@@ -171,6 +171,29 @@ static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
     return CUARENA_OK;
 }
 
+/* What the closed lane has joins the open one, for a marker behind both. */
+static void close_both(cuarena_t *arena, cuai_stream_t *s)
+{
+    void *older = s->marker;
+    if (s->released || lane_bytes(arena, s, s->turn) == 0)
+        return;
+    if (older != NULL)
+        reopen(arena, s);
+    s->marker = NULL;
+    close_lane(arena, s);
+    unmark(arena, older);
+}
+
+void cuai_stream_close(cuarena_t *arena, uint32_t number)
+{
+    cuai_stream_t *s = cuai_stream(arena, number);
+    cuai_settle_begin(arena);
+    while (s->marking)
+        cuai_arena_wait(arena);
+    close_both(arena, s);
+    cuai_settle_end(arena);
+}
+
 /* Its marker is complete. Steps out. */
 static void settle_closed(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
 {

@@ -277,6 +277,23 @@ cuarena_status_t cuai_check_captured(const cuarena_t *arena, uint32_t number)
                      (void *)cuai_stream(arena, number)->handle);
 }
 
+cuarena_status_t cuai_stream_ask_captured(cuarena_t *arena, uint32_t number,
+                                          bool *captured_out)
+{
+    cuarena_stream_t handle = cuai_stream_handle(arena, number);
+    cuarena_stream_info_t info = {0};
+    *captured_out = false;
+    if (handle == CUARENA_NO_STREAM || cuai_is_lost(arena) ||
+        !cuai_stream_is_mine(cuai_stream(arena, number)))
+        return CUARENA_OK;
+    cuai_unlock(&arena->lock);
+    cuarena_status_t status =
+        arena->memory.ops.identify(arena->memory.user, handle, &info);
+    cuai_lock(&arena->lock);
+    *captured_out = info.capturing;
+    return cuai_note_loss(arena, status);
+}
+
 void cuai_stream_touch(cuarena_t *arena, uint32_t number)
 {
     if (number != 0)
