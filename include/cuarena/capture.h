@@ -30,9 +30,9 @@
  *   allocated on. Where cuarena_record_use named others, and on memory that
  *   the CPU touches, its bytes serve nobody before the release.
  *   The arena gives the streams nothing to do, and does not ask or wait for
- *   them. So work of theirs from before, with bytes freed on them, is waited
- *   for by nobody before the end; a compaction leaves blocks alone that name
- *   them, and with one of them as its stream it is refused: BUSY. So are
+ *   them. So ordinary blocks that are freed on them, or that they use, have
+ *   bytes for nobody else before the end; a compaction leaves blocks alone that
+ *   name them, and with one of them as its stream it is refused: BUSY. So are
  *   cuarena_release_stream, and a resize on them that would have to move a
  *   block. cuarena_block_pin_on waits on the host.
  *   `zeroed` and `dedicated` requests on them are refused: UNSUPPORTED.
@@ -41,6 +41,9 @@
  * whatever stream, leaves its bytes to the session. Until the release private
  * blocks stay where they are, pinned or not: they are neither moved nor
  * trimmed, and resized in place or not at all.
+ *
+ * Ordinary blocks that the graph uses must live as long as it does, and be
+ * pinned.
  *
  * With a session cuarena_reset and cuarena_destroy say BUSY, and so does
  * cuarena_resize_pool where the pool would have to move; cuarena_trim,

@@ -36,9 +36,11 @@
  * must come before the stream is destroyed: in between any call may record on
  * it or let it wait. One arena knows at most CUARENA_MAX_STREAMS at a time.
  *
+ * A stream that is captured into a graph: see capture.h.
+ *
  * Errors besides those of the call without a stream: BAD_ARGUMENT for a stream
  * whose work cannot use the arena's bytes, UNSUPPORTED for a memory without
- * streams and for a stream that is being captured into a graph, NO_DEVICE,
+ * streams and for one that is being captured and was not known, NO_DEVICE,
  * DRIVER, LIMIT for too many streams. Every call takes CUARENA_NO_STREAM too,
  * and is then the call without a stream.
  *
