@@ -9,13 +9,35 @@
 
 /* ---- Creation ---------------------------------------------------------- */
 
+/* What a preset makes of options that say "preset", and of a limit that
+ * nobody set. */
+typedef struct preset {
+    int32_t grow;
+    bool limited; /* by what the memory has */
+    uint64_t split_threshold;
+} preset_t;
+
+static const preset_t presets[] = {
+    [CUARENA_PRESET_POOL] = {CUARENA_GROW_NONE, true, 0},
+    [CUARENA_PRESET_GROW] = {CUARENA_GROW_EXACT, true, 0},
+    [CUARENA_PRESET_BFC] = {CUARENA_GROW_DOUBLING, false, 128 * CUAI_MIB},
+};
+
+static bool is_whole(cuarena_amount_t amount)
+{
+    return amount.unit == CUARENA_AMOUNT_AUTO && amount.value == 0;
+}
+
 /* From here on nothing asks for the preset's name. */
 static void apply_preset(cuarena_config_t *config)
 {
+    const preset_t *preset = &presets[config->preset];
     if (config->grow == -1)
-        config->grow = config->preset == CUARENA_PRESET_GROW
-                           ? CUARENA_GROW_EXACT
-                           : CUARENA_GROW_NONE;
+        config->grow = preset->grow;
+    if (config->split_threshold == CUARENA_SPLIT_PRESET)
+        config->split_threshold = preset->split_threshold;
+    if (!preset->limited && is_whole(config->limit))
+        config->limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, UINT64_MAX};
     if (config->grow != CUARENA_GROW_NONE &&
         config->placement == CUARENA_PLACEMENT_DEFAULT)
         config->placement = CUARENA_PLACEMENT_LOW; /* the end is free to go */

@@ -27,7 +27,7 @@ typedef struct rule {
 static const rule_t rules[] = {
     {"device", CUDA | OF(BYTES), "memory=device, managed, pinned, or bytes"},
     {"backing", OF(DEVICE), "memory=device"},
-    {"handle", OF(DEVICE), "memory=device"},
+    {"handle", OF(DEVICE) | OF(NONE), "memory=device, none"},
     {"mapped", OF(PINNED), "memory=pinned"},
     {"write_combined", OF(PINNED), "memory=pinned"},
     {"portable", OF(PINNED), "memory=pinned"},

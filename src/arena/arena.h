@@ -79,6 +79,7 @@ struct cuarena {
     uint64_t stable_bytes;
     uint64_t pool_bytes; /* of a fixed pool; UINT64_MAX if it grows */
     uint64_t reserve_bytes;
+    uint64_t next_chunk; /* see chunks.c */
     uint64_t held;
     uint64_t limits[2];   /* CUARENA_LIMIT_... */
     bool growing;         /* one thread is, without the lock */
@@ -448,11 +449,27 @@ cuarena_status_t cuai_uses_settle(cuarena_t *arena, cuai_uses_how_t how,
  * out. */
 void cuai_uses_clear(cuarena_t *arena);
 
-/* ---- Growing and trimming (grow.c, holes.c, trim.c) -------------------------
- */
+/* ---- Growing and trimming (chunks.c, grow.c, holes.c, trim.c) ----------- */
 
-/* Takes the first segment: of a pool all, else the stable region's bytes. The
- * arena is not shared yet; no lock. */
+/* What growth by chunks takes at least, 0 without chunks, and the next chunk
+ * if it gets that. */
+typedef struct cuai_chunk {
+    uint64_t bytes;
+    uint64_t next;
+} cuai_chunk_t;
+
+/* The first chunk is next; the first after a trim is. */
+void cuai_chunks_start(cuarena_t *arena);
+void cuai_chunks_trimmed(cuarena_t *arena);
+/* For a request that needs so many bytes together. */
+cuai_chunk_t cuai_chunk_for(const cuarena_t *arena, uint64_t need);
+/* What to ask for when the memory did not have the grains of `*asked`, which
+ * goes down; 0: less than `least` is of no use. */
+uint64_t cuai_chunk_smaller(const cuarena_t *arena, uint64_t *asked,
+                            uint64_t least);
+
+/* Takes the first segment: of a pool all, else the stable region's bytes and
+ * perhaps the first chunk. The arena is not shared yet; no lock. */
 cuarena_status_t cuai_take_first(cuarena_t *arena);
 /*
  * Takes from the memory what a dynamic request lacks, or waits for another

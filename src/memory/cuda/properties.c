@@ -224,8 +224,9 @@ static uint64_t expected_bytes(const cuai_place_t *place,
 {
     const cuarena_amount_t *amount =
         config->grow == CUARENA_GROW_NONE ? &config->pool : &config->limit;
-    return amount->unit == CUARENA_AMOUNT_BYTES ? amount->value
-                                                : place->facts.total_bytes;
+    uint64_t all = place->facts.total_bytes;
+    return amount->unit == CUARENA_AMOUNT_BYTES ? cuai_min(amount->value, all)
+                                                : all;
 }
 
 static uint64_t round_down_to_power(uint64_t bytes)
@@ -253,8 +254,9 @@ static cuarena_status_t choose_size(cuai_vmm_t *vmm,
         asked = cuai_max(least, cuai_min(asked, most));
     vmm->handle_bytes = cuai_max(asked, config->alignment);
     vmm->least_bytes = cuai_max(least, config->alignment);
-    bool open_ended = config->reserve_bytes == 0 &&
-                      config->limit.unit != CUARENA_AMOUNT_BYTES;
+    bool unlimited = config->limit.unit != CUARENA_AMOUNT_BYTES ||
+                     config->limit.value == UINT64_MAX;
+    bool open_ended = config->reserve_bytes == 0 && unlimited;
     vmm->least_reserve = open_ended ? place->facts.total_bytes : 0;
     return CUARENA_OK;
 }

@@ -24,7 +24,8 @@
 #define FIRST (UINT64_C(0x11) << 40)
 #define END (UINT64_C(0x55) << 40)
 
-/* The grain, or the arena's alignment where that is more. */
+/* The grain, unless the option `handle` says another; or the arena's alignment
+ * where that is more. */
 #define GRAIN (64 * CUAI_KIB)
 
 /* What it says it has; a few TiB more fit beside it. */
@@ -255,7 +256,8 @@ static void unmark(void *user, void *marker)
 cuarena_status_t cuai_none_open(const cuarena_config_t *config,
                                 cuai_memory_t *out)
 {
-    const uint64_t grain = cuai_max(GRAIN, config->alignment);
+    uint64_t handle = config->handle_bytes != 0 ? config->handle_bytes : GRAIN;
+    const uint64_t grain = cuai_max(handle, config->alignment);
     cuarena_memory_ops_t *ops = &out->ops;
     cuarena_memory_ops_init(ops);
     ops->name = "none";
