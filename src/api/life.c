@@ -272,8 +272,10 @@ cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
     status = cuai_call_check(arena);
     if (status == CUARENA_OK && arena->stream_count != 0)
         status = cuai_settle_all(arena, false, NULL);
-    if (status == CUARENA_OK)
+    if (status == CUARENA_OK) {
         given = cuai_trim(arena, keep_bytes);
+        cuai_chunks_trimmed(arena);
+    }
     cuai_call_note(&call, CUARENA_EVENT_TRIM, given);
     if (status == CUARENA_OK && given_back_out != NULL)
         *given_back_out = given;

@@ -180,7 +180,6 @@ uint64_t cuai_trim(cuarena_t *arena, uint64_t keep_bytes)
         given += give_back(arena, cuts, count);
     } while (count == CUTS_PER_BATCH);
     arena->growing = false;
-    cuai_chunks_trimmed(arena);
     cuai_event_wake(&arena->changed);
     if (given != 0)
         arena->trims++;
