@@ -161,6 +161,8 @@ cuai_refusal_t cuai_key_read(cuai_key_t key, const char *value,
     cuai_refusal_t refusal = cuai_count_read(value, &number);
     if (refusal != NULL)
         return refusal;
+    if (value[strspn(value, "0123456789")] != '\0')
+        return "is not of digits alone";
     if (number < ort->least || number > ort->most)
         return "is out of range";
     char text[CUAI_OPTION_TEXT_SIZE];
