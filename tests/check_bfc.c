@@ -49,6 +49,7 @@ static fixture_t *opened(int kind, const char *options)
 {
     static fixture_t f;
     fixture_prepare(&f, &kinds[kind], MIB(64));
+    f.config.limit = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, 0};
     if (kinds[kind].backing == CUARENA_BACKING_VMM)
         f.config.handle_bytes = MIB(2);
     if (kinds[kind].memory == CUARENA_MEMORY_CUSTOM &&

@@ -15,7 +15,7 @@
 #define EACH MIB(2)
 #else
 #define KINDS arena_kinds
-#define KIND_ROWS ARENA_KIND_COUNT
+#define KIND_ROWS (ARENA_KIND_COUNT + ARENA_CHUNKS_COUNT)
 #define EACH KIB(64)
 #endif
 
@@ -679,7 +679,7 @@ END_TEST
 /* ---- Options as text
  * -------------------------------------------------------------- */
 
-static const char *const preset_names[] = {"pool", "grow"};
+static const char *const preset_names[] = {"pool", "grow", "bfc"};
 static const char *const memory_names[] = {"pageable", "none"};
 
 START_TEST(test_options_as_text)
@@ -692,9 +692,10 @@ START_TEST(test_options_as_text)
     fixture_prepare(&f, &KINDS[_i], POOL);
     cuarena_config_init(&f.config);
     snprintf(text, sizeof text,
-             "preset=%s,memory=%s,pool=512KiB,limit=1M,alignment=512,name=x",
+             "preset=%s,memory=%s,pool=512KiB,limit=1M,alignment=512,name=x%s",
              preset_names[KINDS[_i].preset],
-             memory_names[memory - CUARENA_MEMORY_PAGEABLE]);
+             memory_names[memory - CUARENA_MEMORY_PAGEABLE],
+             (KINDS[_i].traits & KIND_EXACT) != 0 ? ",grow=exact" : "");
     expect_ok(cuarena_config_parse(&f.config, text));
     ck_assert_int_eq(f.config.preset, KINDS[_i].preset);
     ck_assert_int_eq(f.config.memory, memory);
