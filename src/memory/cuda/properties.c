@@ -18,9 +18,9 @@
  * On an H200 a GiB costs, grown and given back, 17 and 14 ms in handles of
  * 2 MiB, 4.9 and 4.4 in handles of 8 MiB, 1.1 and 1.2 in handles of 32 MiB, 0.4
  * and 0.5 in handles of 128 MiB. An arena that grows takes small ones, so that
- * it holds little more than it needs: on traces with peaks of 9 and 13 GiB
- * handles of 32 MiB hold 1 % more than those of 16 MiB, and smaller ones save
- * next to nothing. A pool takes all it will have at once.
+ * it holds little more than it needs: on recorded traces arenas of 32 MiB
+ * handles hold up to 2 % more than those of 16 MiB, and smaller ones save next
+ * to nothing. A pool takes all it will have at once.
  */
 #define MOST_TO_GROW (16 * CUAI_MIB)
 #define MOST_OF_POOL (128 * CUAI_MIB)
