@@ -333,6 +333,7 @@ cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
     if (status != CUARENA_OK)
         return status;
     arena->grows++;
+    cuai_count_extension(arena);
     *taken_out += step.bytes;
     return CUARENA_OK;
 }
@@ -375,5 +376,6 @@ cuarena_status_t cuai_take_first(cuarena_t *arena)
         return status;
     arena->segments.count = 1;
     cuai_count_held(arena, bytes);
+    cuai_count_extension(arena);
     return publish_first(arena);
 }
