@@ -120,6 +120,7 @@ static cuarena_status_t check_tag(const cuarena_t *arena, cuarena_tag_t tag)
 typedef struct ladder {
     cuai_call_t *call;
     const cuai_want_t *want;
+    cuai_found_t *found;
     cuarena_status_t refusal;    /* what the heap says */
     cuarena_status_t growth;     /* why there is no more */
     cuarena_error_info_t *words; /* of growth, if they must not get lost */
@@ -439,12 +440,13 @@ static cuarena_status_t explain(const ladder_t *ladder)
 
 /* ---- Obtaining --------------------------------------------------------- */
 
-static cuarena_status_t serve_once(ladder_t *ladder, cuai_found_t *found_out)
+static cuarena_status_t serve_once(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    ladder->refusal = ladder->want->dedicated
-                          ? cuai_serve_dedicated(arena, ladder->want, found_out)
-                          : cuai_serve(arena, ladder->want, found_out);
+    ladder->refusal =
+        ladder->want->dedicated
+            ? cuai_serve_dedicated(arena, ladder->want, ladder->found)
+            : cuai_serve(arena, ladder->want, ladder->found);
     return ladder->refusal;
 }
 
@@ -498,7 +500,7 @@ static cuarena_status_t zero_new(cuarena_t *arena, const cuai_want_t *want,
 }
 
 /* What was refused goes down the ladder. */
-static cuarena_status_t descend(ladder_t *ladder, cuai_found_t *found_out)
+static cuarena_status_t descend(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
     cuarena_status_t status = cuai_check_entry(arena, "alloc", false);
@@ -508,7 +510,7 @@ static cuarena_status_t descend(ladder_t *ladder, cuai_found_t *found_out)
     ladder->words = &words;
     status = ladder->refusal;
     while (is_refusal(status) && try_more(ladder))
-        status = serve_once(ladder, found_out);
+        status = serve_once(ladder);
     if (is_refusal(status))
         return explain(ladder);
     if (status == CUARENA_OK) {
@@ -524,6 +526,7 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
     cuarena_t *arena = call->arena;
     ladder_t ladder = {.call = call,
                        .want = want,
+                       .found = found_out,
                        .growth = CUARENA_UNSUPPORTED,
                        .deepest = -1};
     cuarena_status_t status = cuai_call_check(arena);
@@ -531,9 +534,9 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
         status = check_tag(arena, want->request.tag);
     if (status != CUARENA_OK)
         return status;
-    status = serve_once(&ladder, found_out);
+    status = serve_once(&ladder);
     if (is_refusal(status)) {
-        status = descend(&ladder, found_out);
+        status = descend(&ladder);
         if (status == CUARENA_REENTERED)
             return status;
     }

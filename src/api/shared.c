@@ -79,7 +79,6 @@ static cuarena_status_t check_config(const cuarena_config_t *config,
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "memory: bytes and custom have an owner and are not "
                          "shared; accepted: the other memories");
-    cuai_config_apply_preset(full);
     return CUARENA_OK;
 }
 
@@ -224,11 +223,13 @@ static void tell(cuarena_shared_report_t *report, const char *key,
              key, in_force, asked);
 }
 
-/* Without the lock. */
-static void compare(const cuarena_config_t *in_force,
-                    const cuarena_config_t *asked,
+/* What the two come to; the preset's name alone is no difference. Without the
+ * lock. */
+static void compare(cuarena_config_t *in_force, cuarena_config_t *asked,
                     cuarena_shared_report_t *report)
 {
+    cuai_config_apply_preset(in_force);
+    cuai_config_apply_preset(asked);
     const cuai_option_t *option;
     for (size_t i = 0; (option = cuai_option_at(i)) != NULL; i++) {
         char a[CUAI_OPTION_TEXT_SIZE], b[CUAI_OPTION_TEXT_SIZE];
