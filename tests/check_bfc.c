@@ -10,6 +10,8 @@
 #include "arena_support.h"
 
 #include <cuarena/device.h>
+#include <cuarena/shared.h>
+#include <cuarena/stats.h>
 #include <cuarena/streams.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -78,6 +80,14 @@ static uint64_t held(const fixture_t *f)
 static uint64_t growths(const fixture_t *f)
 {
     return stats_of(f, CUARENA_REGION_ALL).grows;
+}
+
+static cuarena_ort_stats_t figures(const fixture_t *f)
+{
+    cuarena_ort_stats_t figures;
+    cuarena_ort_stats_init(&figures);
+    expect_ok(cuarena_ort_stats(f->arena, &figures));
+    return figures;
 }
 
 static uint64_t allocated(const fixture_t *f, const void *pointer)
@@ -221,18 +231,62 @@ START_TEST(StatsTrackBytesInUse)
 }
 END_TEST
 
-/* Another arena in the place of the first has its own configuration. */
+/* Another arena in the place of the shared one has its own configuration;
+ * memory that is its owner's is not shared. */
 START_TEST(ReplaceWithCustomConfig)
 {
     fixture_t *f = opened(_i, "");
+    cuarena_config_t config = f->config;
+    cuarena_t *first = f->arena;
+    bool shared = config.memory != CUARENA_MEMORY_CUSTOM;
     drop(f, take(f, 16));
     expect_u64(held(f), up(f, MIB(1)));
-    fixture_close(f);
-    f = opened(_i, "arena.initial_chunk_size_bytes=25600");
+    if (shared)
+        expect_ok(cuarena_shared_acquire(&config, &f->arena, NULL));
+    expect_ok(
+        cuarena_config_set(&config, "arena.initial_chunk_size_bytes", "25600"));
+    if (shared) {
+        expect_ok(cuarena_shared_replace(&f->arena, &config, NULL));
+    } else {
+        expect_ok(cuarena_destroy(&first));
+        expect_ok(cuarena_create(&config, &f->arena));
+    }
     drop(f, take(f, 16));
-    expect_u64(held(f), up(f, 25600));
-    expect_u64(growths(f), 1);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).allocs, 1);
+    expect_u64((uint64_t)figures(f).total_allocated_bytes, up(f, 25600));
+    expect_u64((uint64_t)figures(f).num_arena_extensions, 1);
+    expect_u64((uint64_t)figures(f).num_allocs, 1);
+    if (shared)
+        expect_ok(cuarena_shared_release(&f->arena));
+    else
+        expect_ok(cuarena_destroy(&f->arena));
+    expect_ok(cuarena_destroy(&first));
+}
+END_TEST
+
+START_TEST(AllStatsKeysPresent)
+{
+    static const char *const keys[] = {"Limit",
+                                       "InUse",
+                                       "TotalAllocated",
+                                       "MaxInUse",
+                                       "NumAllocs",
+                                       "NumReserves",
+                                       "NumArenaExtensions",
+                                       "NumArenaShrinkages",
+                                       "MaxAllocSize",
+                                       "RequestedInUse",
+                                       "ReservedBytes"};
+    fixture_t *f = opened(_i, "");
+    char text[1024];
+    expect_ok(cuarena_stats_text(f->arena, CUARENA_TEXT_ORT, text, sizeof text,
+                                 NULL));
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        char line[64];
+        snprintf(line, sizeof line, "%s=", keys[i]);
+        const char *found = strstr(text, line);
+        ck_assert_msg(found != NULL && (found == text || found[-1] == '\n'),
+                      "%s is missing in '%s'", keys[i], text);
+    }
     fixture_close(f);
 }
 END_TEST
@@ -309,7 +363,7 @@ START_TEST(ReserveWithinBudget)
     step_ok(f, reserve(f, MIB(2), &p));
     expect_u64(held(f), MIB(2));
     expect_u64(stats_of(f, CUARENA_REGION_ALL).dedicated_bytes, MIB(2));
-    void *q = take(f, MIB(1)); /* the chunk is cut to the rest */
+    void *q = take(f, MIB(4)); /* the chunk is cut to the rest */
     expect_u64(held(f), MIB(6));
     void *r = NULL;
     step(f, reserve(f, MIB(2), &r), CUARENA_LIMIT);
@@ -576,6 +630,8 @@ START_TEST(NoDups)
         paint(f, p[i], i + 1, i);
     }
     expect_u64(live_bytes(f), 654336);
+    expect_u64((uint64_t)figures(f).bytes_in_use, 654336);
+    expect_u64((uint64_t)figures(f).max_alloc_size, 1024);
     expect_u64(largest, 1024);
     expect_u64(held(f), up(f, MIB(1)));
     for (uint64_t i = 0; i < COUNT; i++)
@@ -697,6 +753,8 @@ START_TEST(TestReserve)
     void *q = NULL;
     step_ok(f, reserve(f, MIB(2), &q));
     expect_u64(held(f), chunk + MIB(2));
+    expect_u64((uint64_t)figures(f).reserved_bytes, MIB(2));
+    expect_u64((uint64_t)figures(f).num_reserves, 1);
     expect_u64(growths(f), 1);
     drop(f, q);
     expect_u64(held(f), chunk);
@@ -753,9 +811,15 @@ START_TEST(TestShrink)
     if (segments)
         expect_u64(held(f), up(f, MIB(10)));
     expect_u64(stats_of(f, CUARENA_REGION_ALL).segments, 1);
+    if (segments) {
+        expect_u64((uint64_t)figures(f).num_arena_extensions, 1);
+        expect_u64((uint64_t)figures(f).num_arena_shrinkages, 1);
+    }
     drop(f, q);
     shrink(f);
     expect_u64(held(f), 0);
+    expect_u64((uint64_t)figures(f).num_arena_extensions, 0);
+    expect_u64((uint64_t)figures(f).num_arena_shrinkages, 2);
     fixture_close(f);
 }
 END_TEST
@@ -844,8 +908,8 @@ int main(void)
     add(suite, "plugin: serving",
         TEST_LIST(IsArena, CudaMemoryIsValid, ArenaReusesMemory,
                   MultipleAllocations, ZeroSizeAlloc, LargeAllocation,
-                  StatsTrackBytesInUse, FreeNullptrIsSafe, ChunkSplitting,
-                  ChunkCoalescing));
+                  StatsTrackBytesInUse, AllStatsKeysPresent, FreeNullptrIsSafe,
+                  ChunkSplitting, ChunkCoalescing));
     add(suite, "plugin: configuration",
         TEST_LIST(ReplaceWithCustomConfig, MaxMemZeroTreatedAsUnlimited,
                   SameAsRequestedStrategy, MaxDeadBytesConfig,

@@ -38,7 +38,7 @@ static const char *const unknown_keys[][2] = {
     {"bytes", "'peers'"},
     {"ops", "'pool'"},
     {"max_block", "'max_blocks'"},
-    {"arena.grow", "'grow'"},
+    {"arena.growth", "'grow'"},
     {"arena.", "'fd'"},
     {"arena.arena.max_mem", "'max_mem'"},
     {"ARENA.max_mem", "'max_mem'"},
@@ -177,6 +177,20 @@ START_TEST(test_ort_values_refused_by_name)
 }
 END_TEST
 
+START_TEST(test_ours_behind_the_same_prefix)
+{
+    cuarena_config_t config = fresh();
+    expect_ok(cuarena_config_parse(&config, "arena.grow=exact,arena.limit=1G"));
+    expect_value(&config, "grow", "exact");
+    expect_value(&config, "arena.limit", "1GiB");
+    expect_status(cuarena_config_set(&config, "arena.arena.limit", "1"),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, "arena.limit", "much"),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("arena.limit", "much", "accepted:");
+}
+END_TEST
+
 /* CreateArenaCfgV2 has this name besides. */
 START_TEST(test_ort_strategy_has_another_name)
 {
@@ -274,7 +288,8 @@ static void add_keys(Suite *suite)
     add_rows(suite, "their values refused", test_ort_values_refused_by_name,
              COUNT_OF(ort_refused));
     suite_add_list(suite, "their other keys",
-                   TEST_LIST(test_ort_strategy_has_another_name,
+                   TEST_LIST(test_ours_behind_the_same_prefix,
+                             test_ort_strategy_has_another_name,
                              test_ort_mempool_keys_are_told_to_be_missing,
                              test_ort_keys_of_what_they_cannot_say));
     suite_add_list(suite, "passed over",

@@ -161,8 +161,8 @@ CUARENA_API void cuarena_config_init(cuarena_config_t *config);
  * would be accepted; the config is as it was. With unknown_keys=warn unknown
  * keys are logged and passed over.
  *
- * ONNX Runtime's names for its arena are keys too, with and without "arena."
- * before them: extend_strategy (also arena_extend_strategy),
+ * "arena." may stand before any key. ONNX Runtime's names for its arena are
+ * keys too: extend_strategy (also arena_extend_strategy),
  * initial_chunk_size_bytes, max_dead_bytes_per_chunk,
  * initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem.
  * Their values are digits, in ONNX Runtime's ranges. use_cuda_mempool and the
@@ -471,10 +471,15 @@ CUARENA_API cuarena_status_t cuarena_set_relocation_callback(
 
 /*
  * Asked when nothing else helps, before compact_on_oom: 1 says that something
- * was freed and the request is tried again, 0 that nothing was. Any call of
- * the arena is legal in it; it is not entered twice on a thread. It is given
- * up on when it says 1 sixteen times for one request without enough room
- * appearing.
+ * was freed and the request is tried again, 0 that nothing was, and then it is
+ * not asked again for this request. It is given up on when it says 1 sixteen
+ * times for one request without enough room appearing.
+ *
+ * Called with no lock held, so others go on meanwhile, and several threads may
+ * be in it at once; on one thread it is not entered twice: a request that is
+ * made in it and finds no room fails without it. Any call of the arena is legal
+ * in it but to destroy it (REENTERED). It must return. cuarena_step_stats
+ * counts every step of running out, and the log tells them (debug).
  */
 typedef int32_t (*cuarena_oom_fn)(void *user, cuarena_t *arena,
                                   uint64_t asked_bytes, int32_t attempt);
@@ -545,7 +550,8 @@ CUARENA_API cuarena_status_t cuarena_stats(cuarena_t *arena, int32_t region,
 CUARENA_API cuarena_status_t cuarena_tag_stats(cuarena_t *arena,
                                                cuarena_tag_t tag,
                                                cuarena_stats_t *stats);
-/* Sets every peak, of regions and tags, to what is now. */
+/* Sets every peak, of regions, tags and streams, to what is now. Scopes of
+ * peaks are in stats.h. Cost: the tags and streams. */
 CUARENA_API cuarena_status_t cuarena_reset_peaks(cuarena_t *arena);
 
 /* What a walk finds. Cost: blocks and ranges of the region, under the lock. */

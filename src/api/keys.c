@@ -40,10 +40,11 @@ static const cuai_option_t *find_ort(const char *name)
 
 cuai_key_t cuai_key_find(const char *name)
 {
-    const cuai_option_t *option = cuai_option_find(name);
+    const char *bare = without_prefix(name);
+    const cuai_option_t *option = cuai_option_find(bare);
     if (option != NULL)
         return (cuai_key_t){option, false};
-    return (cuai_key_t){find_ort(without_prefix(name)), true};
+    return (cuai_key_t){find_ort(bare), true};
 }
 
 bool cuai_key_is_mempool(const char *name)

@@ -1,7 +1,7 @@
 /*
  * Keys: what text may call an option. Its own name, or one of those that ONNX
- * Runtime has for the same, perhaps behind "arena."; their values are numbers,
- * with ranges of their own.
+ * Runtime has for the same, both perhaps behind "arena."; values of the latter
+ * are numbers, with ranges of their own.
  */
 #ifndef CUAI_API_KEYS_H
 #define CUAI_API_KEYS_H

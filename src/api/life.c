@@ -29,7 +29,7 @@ static bool is_whole(cuarena_amount_t amount)
 }
 
 /* From here on nothing asks for the preset's name. */
-static void apply_preset(cuarena_config_t *config)
+void cuai_config_apply_preset(cuarena_config_t *config)
 {
     const preset_t *preset = &presets[config->preset];
     if (config->grow == -1)
@@ -52,7 +52,7 @@ cuarena_status_t cuarena_create(const cuarena_config_t *config,
     cuarena_status_t status = cuai_config_check(config, &full);
     if (status != CUARENA_OK)
         return status;
-    apply_preset(&full);
+    cuai_config_apply_preset(&full);
     status = cuai_arena_new(&full, arena_out);
     if (status == CUARENA_OK)
         cuai_log(CUARENA_LOG_INFO, "arena '%s': created, holds %llu bytes",
@@ -97,22 +97,39 @@ static cuarena_status_t check_unused(cuarena_t *arena)
     return status == CUARENA_OK ? check_no_leaks(arena) : status;
 }
 
+static cuarena_status_t check_destroy(const cuarena_t *arena)
+{
+    cuarena_status_t status = cuai_check_entry(arena, "destroy", true);
+    if (status == CUARENA_OK && cuai_frame_within(CUAI_FRAME_OOM, arena))
+        status = cuai_fail(CUARENA_REENTERED,
+                           "destroy was called from the arena's own handler");
+    return status;
+}
+
+/* With the lock. */
+static cuarena_status_t check_ours(const cuarena_t *arena)
+{
+    return arena->shared ? cuai_fail(CUARENA_BUSY,
+                                     "arena '%s' is shared; accepted: "
+                                     "cuarena_shared_release",
+                                     arena->config.name)
+                         : CUARENA_OK;
+}
+
 static cuarena_status_t destroy(cuarena_t **handle, bool forced)
 {
     if (handle == NULL || *handle == NULL)
         return CUARENA_OK;
     cuarena_t *arena = *handle;
-    cuarena_status_t status = cuai_check_entry(arena, "destroy", true);
-    if (status == CUARENA_OK && cuai_frame_within(CUAI_FRAME_OOM, arena))
-        status = cuai_fail(CUARENA_REENTERED,
-                           "destroy was called from the arena's own handler");
+    cuarena_status_t status = check_destroy(arena);
     if (status != CUARENA_OK)
         return status;
     cuai_lock(&arena->lock);
     cuai_begin_exclusive(arena);
-    if (forced)
+    status = check_ours(arena);
+    if (status == CUARENA_OK && forced)
         cuai_wait_for_work(arena);
-    else
+    else if (status == CUARENA_OK)
         status = check_unused(arena);
     cuai_end_exclusive(arena);
     cuai_unlock(&arena->lock);
@@ -163,6 +180,7 @@ static void clear_apart(cuarena_t *arena)
         cuai_segment_cut_range(heap, last->head, last->begin,
                                last->end - last->begin);
     }
+    arena->adopted_bytes = 0;
     while (arena->dedicated.count != 0)
         cuai_return_dedicated(
             arena, arena->dedicated.items[arena->dedicated.count - 1].address);

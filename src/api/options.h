@@ -22,8 +22,7 @@ typedef enum cuai_option_type {
     CUAI_OPTION_TEXT    /* char[] */
 } cuai_option_type_t;
 
-/* What ONNX Runtime calls an option: names, perhaps behind "arena.", with a
- * number. */
+/* What ONNX Runtime calls an option: names, with a number. */
 typedef struct cuai_ort {
     const char *names;    /* "a, b"; NULL: it has none */
     const char *accepted; /* the range in words */

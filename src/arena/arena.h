@@ -12,9 +12,11 @@
 #ifndef CUAI_ARENA_ARENA_H
 #define CUAI_ARENA_ARENA_H
 
+#include "arena/peaks.h"
 #include "arena/streams.h"
 #include "base/lock.h"
 #include "cuarena/arena.h"
+#include "cuarena/stats.h"
 #include "heap/heap.h"
 #include "memory/memory.h"
 
@@ -61,7 +63,14 @@ bool cuai_segments_room(cuai_segments_t *segments);
 typedef struct cuai_tag {
     char *name;
     cuai_counts_t counts;
+    cuai_scopes_t *scopes;
 } cuai_tag_t;
+
+/* How often a step of running out was tried, and was the one that helped. */
+typedef struct cuai_step_count {
+    uint64_t tried;
+    uint64_t served;
+} cuai_step_count_t;
 
 struct cuarena {
     /* What every allocation and free touches. */
@@ -96,6 +105,17 @@ struct cuarena {
     uint64_t moves;
     uint64_t bytes_moved;
     uint64_t oom_handler_calls;
+    cuai_step_count_t steps[CUARENA_STEP_COUNT];
+
+    /* What ONNX Runtime's figures need besides. */
+    uint64_t extensions;    /* growths that were not given back */
+    uint64_t shrinkages;    /* growths that were */
+    uint64_t adopted_bytes; /* of live blocks */
+    uint64_t most_live;     /* live bytes, up to the peaks that are kept */
+
+    cuai_scopes_t *whole_scopes;
+    cuai_scopes_t *region_scopes[CUARENA_REGION_COUNT];
+    bool shared; /* its life is the registry's */
 
     cuarena_export_t *exports; /* those that were not closed */
 
@@ -194,6 +214,8 @@ void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
 /* Leaves a block out of the counts of allocations and frees: one without a tag
  * that a call made and ended for its own use. */
 void cuai_uncount(cuarena_heap_t *heap);
+/* The same for one that was never given out, just before it ends. */
+void cuai_uncount_block(cuarena_t *arena, cuai_found_t found);
 /* Sums of all heaps. */
 uint64_t cuai_live_bytes(const cuarena_t *arena);
 cuai_counts_t cuai_whole_now(const cuarena_t *arena);
@@ -227,8 +249,6 @@ static inline void cuai_count_out(cuai_counts_t *counts, const cuai_record_t *r)
     counts->live_bytes -= r->size;
     counts->requested_bytes -= cuai_requested(r);
 }
-
-void cuai_reset_counts_peaks(cuai_counts_t *counts);
 
 /* A segment for one block alone. Steps out. */
 cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
@@ -493,6 +513,11 @@ static inline void cuai_count_held(cuarena_t *arena, uint64_t more)
     arena->peak_held = cuai_max(arena->peak_held, arena->held);
 }
 
+/* A growth, and one piece or segment that was given back: for the counts of
+ * extensions and shrinkages. */
+void cuai_count_extension(cuarena_t *arena);
+void cuai_count_shrinkage(cuarena_t *arena);
+
 /* A stretch of addresses in the dynamic region that has no bytes, between
  * blocks or at the segment's end. */
 typedef struct cuai_hole {
@@ -588,6 +613,24 @@ void cuai_exports_forget(cuarena_t *arena);
 /* The segment around a block of any heap. */
 const cuarena_memory_segment_t *cuai_segment_of(const cuarena_t *arena,
                                                 cuai_found_t found);
+
+/* ---- Peaks (peaks.c) --------------------------------------------------- */
+
+cuai_gauge_t cuai_gauge_whole(cuarena_t *arena);
+cuai_gauge_t cuai_gauge_region(cuarena_t *arena, int32_t region);
+cuai_gauge_t cuai_gauge_counts(cuai_counts_t *counts, cuai_scopes_t **scopes);
+/* Begins a scope of it, and ends the last one: LIMIT, OUT_OF_MEMORY of the
+ * host; BAD_ARGUMENT. */
+cuarena_status_t cuai_peaks_push(cuai_gauge_t *gauge);
+cuarena_status_t cuai_peaks_pop(cuai_gauge_t *gauge, cuarena_peaks_t *peaks);
+/* Sets its peaks to what is now, in all scopes. */
+void cuai_peaks_reset(cuai_gauge_t *gauge);
+/* Peaks of the whole, kept or derived. */
+cuai_counts_t cuai_whole_peaks(const cuarena_t *arena);
+/* Keeps the most live bytes ever, before the whole's peaks begin anew. */
+void cuai_keep_most(cuarena_t *arena);
+/* No scope needs the peaks of the whole kept apart from the only heap's. */
+void cuai_end_whole(cuarena_t *arena);
 
 /* ---- Tags (tags.c) ----------------------------------------------------- */
 

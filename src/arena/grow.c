@@ -338,6 +338,7 @@ static void count(cuarena_t *arena, const step_t *step)
     cuai_count_held(arena, step->bytes);
     arena->next_chunk = step->next_chunk;
     arena->grows++;
+    cuai_count_extension(arena);
 }
 
 /* The protocol: reserved under the lock, done without it, committed or given
@@ -458,6 +459,7 @@ cuarena_status_t cuai_take_first(cuarena_t *arena)
         return status;
     arena->segments.count = 1;
     cuai_count_held(arena, bytes);
+    cuai_count_extension(arena);
     if (chunk != 0)
         arena->next_chunk = cuai_chunk_for(arena, 0).next;
     return publish_first(arena);

@@ -217,6 +217,9 @@ void cuai_arena_end(cuarena_t *arena)
     cuai_host_free(arena->kept_list.bytes);
     cuai_host_free(arena->kept_runs.bytes);
     cuai_tags_end(arena);
+    cuai_host_free(arena->whole_scopes);
+    for (int i = 0; i < CUARENA_REGION_COUNT; i++)
+        cuai_host_free(arena->region_scopes[i]);
     cuai_event_cleanup(&arena->changed);
     cuai_lock_cleanup(&arena->lock);
     cuai_host_free(arena);

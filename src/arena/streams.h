@@ -67,6 +67,7 @@ typedef struct cuai_stream {
     uint64_t waits;    /* of blocks for it, freed or not */
     uint64_t saw_move; /* the last compaction it is ordered behind */
     cuai_counts_t counts;
+    struct cuai_scopes *scopes; /* of its peaks; NULL before the first */
 } cuai_stream_t;
 
 /* A handle, as callers pass it, and the stream that it stands for. */

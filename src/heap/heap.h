@@ -39,6 +39,7 @@ struct cuarena_heap {
     uint64_t peak_live_blocks;
     uint64_t peak_live_bytes;
     uint64_t peak_requested_bytes;
+    uint64_t most_block_bytes; /* of the largest block ever */
     uint64_t allocs;
     uint64_t search_steps;
     bool smooth; /* no plan, every rest split off, no range of the last class:
@@ -144,6 +145,7 @@ static inline void cuai_count_alloc(cuarena_heap_t *heap, uint64_t size,
 {
     heap->allocs++;
     heap->live_blocks++;
+    cuai_raise(&heap->most_block_bytes, size);
     cuai_raise(&heap->peak_live_blocks, heap->live_blocks);
     cuai_count_bytes(heap, size, requested);
 }
