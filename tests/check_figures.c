@@ -328,27 +328,6 @@ START_TEST(test_ort_limit_of_none_is_the_most)
 }
 END_TEST
 
-/* On every preset and memory that there is. */
-START_TEST(test_ort_figures_of_every_kind)
-{
-    fixture_t f;
-    fixture_open(&f, &arena_kinds[_i], MIB(4));
-    void *pointer = take(&f, 1000);
-    cuarena_ort_stats_t now = ort_of(&f);
-    expect_i64(now.num_allocs, 1);
-    expect_i64(now.bytes_in_use, 1024);
-    expect_i64(now.bytes_requested_in_use, 1000);
-    expect_i64(now.max_alloc_size, 1024);
-    expect_i64(now.max_bytes_in_use, 1024);
-    expect_i64(now.num_arena_extensions, 1);
-    expect_i64(now.total_allocated_bytes,
-               stats_of(&f, CUARENA_REGION_ALL).held_bytes);
-    ck_assert_int_ge(now.bytes_limit, now.total_allocated_bytes);
-    drop(&f, pointer);
-    fixture_close(&f);
-}
-END_TEST
-
 START_TEST(test_ort_bad_arguments)
 {
     fixture_t f;
@@ -514,7 +493,6 @@ int main(void)
                   test_ort_max_alloc_size_is_the_largest_ever,
                   test_ort_adopted_bytes_count_as_a_reserve,
                   test_ort_limit_of_none_is_the_most, test_ort_bad_arguments));
-    add_test_per_kind(new_case(suite, "kinds"), test_ort_figures_of_every_kind);
     suite_add_list(suite, "text",
                    TEST_LIST(test_text_has_every_key_of_onnx_runtime,
                              test_text_has_every_member_of_stats,
