@@ -192,6 +192,25 @@ START_TEST(test_ort_a_pool_is_one_extension)
 }
 END_TEST
 
+/* Resizing gives and takes bytes without growth. */
+START_TEST(test_ort_a_pool_that_is_resized_is_one_extension)
+{
+    fixture_t f;
+    uint64_t given = 0;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    step_ok(&f, cuarena_resize_pool(f.arena, 2 * POOL));
+    expect_i64(ort_of(&f).num_arena_extensions, 1);
+    expect_i64(ort_of(&f).bytes_limit, 2 * POOL);
+    step_ok(&f, cuarena_trim(f.arena, 0, &given));
+    step_ok(&f, cuarena_resize_pool(f.arena, POOL));
+    expect_i64(ort_of(&f).num_arena_extensions, 0);
+    expect_i64(ort_of(&f).total_allocated_bytes, 0);
+    drop(&f, take(&f, POOL));
+    expect_i64(ort_of(&f).num_arena_extensions, 1);
+    fixture_close(&f);
+}
+END_TEST
+
 START_TEST(test_ort_bytes_as_taken_and_as_asked)
 {
     fixture_t f;
@@ -487,6 +506,7 @@ int main(void)
                   test_ort_extensions_are_the_regions_that_live,
                   test_ort_extensions_of_memory_that_grows_in_place,
                   test_ort_a_pool_is_one_extension,
+                  test_ort_a_pool_that_is_resized_is_one_extension,
                   test_ort_bytes_as_taken_and_as_asked,
                   test_ort_bytes_of_sizes_from_1_to_1023,
                   test_ort_max_in_use_is_never_reset,
