@@ -192,6 +192,25 @@ START_TEST(test_ort_a_pool_is_one_extension)
 }
 END_TEST
 
+/* Resizing gives and takes bytes without growth. */
+START_TEST(test_ort_a_pool_that_is_resized_is_one_extension)
+{
+    fixture_t f;
+    uint64_t given = 0;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    step_ok(&f, cuarena_resize_pool(f.arena, 2 * POOL));
+    expect_i64(ort_of(&f).num_arena_extensions, 1);
+    expect_i64(ort_of(&f).bytes_limit, 2 * POOL);
+    step_ok(&f, cuarena_trim(f.arena, 0, &given));
+    step_ok(&f, cuarena_resize_pool(f.arena, POOL));
+    expect_i64(ort_of(&f).num_arena_extensions, 0);
+    expect_i64(ort_of(&f).total_allocated_bytes, 0);
+    drop(&f, take(&f, POOL));
+    expect_i64(ort_of(&f).num_arena_extensions, 1);
+    fixture_close(&f);
+}
+END_TEST
+
 START_TEST(test_ort_bytes_as_taken_and_as_asked)
 {
     fixture_t f;
@@ -324,27 +343,6 @@ START_TEST(test_ort_limit_of_none_is_the_most)
     expect_i64(ort_of(&f).bytes_limit, POOL);
     expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_HELD, none, NULL));
     expect_i64(ort_of(&f).bytes_limit, INT64_MAX);
-    fixture_close(&f);
-}
-END_TEST
-
-/* On every preset and memory that there is. */
-START_TEST(test_ort_figures_of_every_kind)
-{
-    fixture_t f;
-    fixture_open(&f, &arena_kinds[_i], MIB(4));
-    void *pointer = take(&f, 1000);
-    cuarena_ort_stats_t now = ort_of(&f);
-    expect_i64(now.num_allocs, 1);
-    expect_i64(now.bytes_in_use, 1024);
-    expect_i64(now.bytes_requested_in_use, 1000);
-    expect_i64(now.max_alloc_size, 1024);
-    expect_i64(now.max_bytes_in_use, 1024);
-    expect_i64(now.num_arena_extensions, 1);
-    expect_i64(now.total_allocated_bytes,
-               stats_of(&f, CUARENA_REGION_ALL).held_bytes);
-    ck_assert_int_ge(now.bytes_limit, now.total_allocated_bytes);
-    drop(&f, pointer);
     fixture_close(&f);
 }
 END_TEST
@@ -508,13 +506,13 @@ int main(void)
                   test_ort_extensions_are_the_regions_that_live,
                   test_ort_extensions_of_memory_that_grows_in_place,
                   test_ort_a_pool_is_one_extension,
+                  test_ort_a_pool_that_is_resized_is_one_extension,
                   test_ort_bytes_as_taken_and_as_asked,
                   test_ort_bytes_of_sizes_from_1_to_1023,
                   test_ort_max_in_use_is_never_reset,
                   test_ort_max_alloc_size_is_the_largest_ever,
                   test_ort_adopted_bytes_count_as_a_reserve,
                   test_ort_limit_of_none_is_the_most, test_ort_bad_arguments));
-    add_test_per_kind(new_case(suite, "kinds"), test_ort_figures_of_every_kind);
     suite_add_list(suite, "text",
                    TEST_LIST(test_text_has_every_key_of_onnx_runtime,
                              test_text_has_every_member_of_stats,

@@ -751,7 +751,7 @@ static void *come_and_go(void *user)
     (void)user;
     while (!atomic_load(&stop)) {
         cuarena_shared_report_t report;
-        release(acquire("", &report));
+        release(acquire("memory=none", &report));
     }
     return NULL;
 }
@@ -761,18 +761,18 @@ START_TEST(test_fork_while_others_make_and_end_arenas)
 {
     pthread_t thread;
     cuarena_shared_report_t report;
-    cuarena_t *arena = acquire("memory=none", &report);
+    cuarena_t *arena = acquire("", &report);
     ck_assert_int_eq(pthread_create(&thread, NULL, come_and_go, NULL), 0);
     for (uint64_t i = 0; i < scale_pick(10, 50, 500); i++) {
         pid_t child = fork();
         ck_assert_int_ge(child, 0);
         if (child == 0) {
             cuarena_t *found = NULL;
-            cuarena_config_t config = config_of("memory=none");
+            cuarena_config_t config = config_of("");
             bool fine = cuarena_shared_find(&config, &found) == CUARENA_OK &&
                         found == arena &&
                         cuarena_shared_release(&found) == CUARENA_OK;
-            config = config_of("");
+            config = config_of("memory=none");
             fine = fine &&
                    cuarena_shared_acquire(&config, &found, NULL) == CUARENA_OK;
             _exit(fine ? 0 : 1);

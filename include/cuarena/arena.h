@@ -217,8 +217,9 @@ CUARENA_API cuarena_status_t cuarena_create(const cuarena_config_t *config,
                                             cuarena_t **arena_out);
 /*
  * Ends the arena and clears the handle. BUSY while blocks live: nothing
- * changes, and the log and the last error tell the leaks by tag. NULL and a
- * cleared handle are OK.
+ * changes, and the log and the last error tell the leaks by tag. BUSY too for
+ * one of the process's shared arenas (shared.h). NULL and a cleared handle are
+ * OK.
  */
 CUARENA_API cuarena_status_t cuarena_destroy(cuarena_t **arena);
 /* As destroy, ending every block. */

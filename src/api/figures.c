@@ -38,12 +38,20 @@ static uint64_t most_block(const cuarena_t *arena)
     return most;
 }
 
+/* A pool that was resized has its bytes in one piece, or in none. */
+static uint64_t extensions(const cuarena_t *arena)
+{
+    bool none =
+        arena->heaps[CUAI_DYNAMIC]->capacity == 0 && arena->stable_bytes == 0;
+    return none ? 0 : cuai_max(arena->extensions, 1);
+}
+
 static cuarena_ort_stats_t ort_stats(const cuarena_t *arena)
 {
     cuai_counts_t all = cuai_whole_peaks(arena);
     cuarena_ort_stats_t now = {
         .num_allocs = clamp(all.allocs),
-        .num_arena_extensions = clamp(arena->extensions),
+        .num_arena_extensions = clamp(extensions(arena)),
         .num_arena_shrinkages = clamp(arena->shrinkages),
         .bytes_in_use = clamp(all.live_bytes),
         .bytes_requested_in_use = clamp(all.requested_bytes),

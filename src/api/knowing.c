@@ -276,6 +276,7 @@ static const char *recount(const cuarena_t *arena)
 {
     uint64_t pins = 0;
     uint64_t tagged = 0;
+    uint64_t adopted = 0;
     for (int region = 0; region < CUAI_HEAPS; region++) {
         const cuarena_heap_t *heap = arena->heaps[region];
         for (cuai_slot_t s = 1; heap != NULL && s < heap->unused; s++) {
@@ -284,6 +285,7 @@ static const char *recount(const cuarena_t *arena)
                 continue;
             pins += cuai_block_pins(r);
             tagged += cuai_tag_of(r) != 0 ? r->size : 0;
+            adopted += r->flags & CUAI_BLOCK_ADOPTED ? r->size : 0;
         }
     }
     uint64_t counted = 0;
@@ -291,6 +293,8 @@ static const char *recount(const cuarena_t *arena)
         counted += arena->tags[tag].counts.live_bytes;
     if (tagged != counted)
         return "the tags' live bytes are not those of the blocks";
+    if (adopted != arena->adopted_bytes)
+        return "the adopted bytes are not those of the blocks";
     return arena->in_flight == 0 && pins != arena->block_pins
                ? "the count of pins is not that of the blocks"
                : NULL;

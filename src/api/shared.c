@@ -91,8 +91,19 @@ static cuarena_status_t check_report(const cuarena_shared_report_t *report)
 
 /* ---- The list ---------------------------------------------------------- */
 
-/* In the child: what other threads were about stays undone, and who held the
- * lock is not here. */
+/* A fork waits until the list is whole. */
+static void before_fork(void)
+{
+    cuai_lock(&lock);
+}
+
+static void after_fork(void)
+{
+    cuai_unlock(&lock);
+}
+
+/* In the child: what other threads were about stays undone, and who waited is
+ * not here. */
 static void forget_others(void)
 {
     cuai_lock_reset(&lock);
@@ -134,7 +145,8 @@ static place_t *find(const share_key_t *key, const cuarena_t *arena)
 
 static place_t *add(const cuarena_config_t *full)
 {
-    if (!heeds_forks && pthread_atfork(NULL, NULL, forget_others) != 0)
+    if (!heeds_forks &&
+        pthread_atfork(before_fork, after_fork, forget_others) != 0)
         return NULL;
     heeds_forks = true;
     place_t *place = cuai_host_alloc(sizeof *place);
