@@ -230,8 +230,8 @@ static void with_odd_sizes(fixture_t *f)
 static void with_a_stable_region(fixture_t *f)
 {
     f->config.stable = amount_of_bytes(KIB(64));
-    f->config.zero = f->kind->traits & KIND_READABLE ? CUARENA_ZERO_FREE
-                                                     : CUARENA_ZERO_NEVER;
+    if (f->kind->traits & KIND_READABLE && f->config.zero == CUARENA_ZERO_NEVER)
+        f->config.zero = CUARENA_ZERO_FREE;
     f->memory.ops.grain_bytes = KIB(64);
     f->memory.ops.alignment = KIB(64);
 }

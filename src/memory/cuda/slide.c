@@ -19,6 +19,8 @@
 #define BULK_OVERHEAD 8192
 #define ANY_OVERHEAD 1280
 #define FEW_RUNS 8
+/* Chunks of the table: what the bus has under way at a time, and no more. */
+#define FETCH_AHEAD 32
 #define MAX_UNITS (UINT32_C(1) << 31)
 
 /* ---- Scratch and staging ----------------------------------------------- */
@@ -387,7 +389,10 @@ static void begin(const cuai_slide_t *slide, cuai_slide_launch_t *launch)
     cuai_slide_params_t *params = &launch->params;
     params->runs = 0;
     params->table = 0;
+    params->origin = 0;
+    params->pack_log2 = 0;
     params->fetch_count = 0;
+    params->fetch_ahead = 0;
     params->by_source = 0;
     params->published = slide->scratch + PUBLISHED_AT;
     params->ticket = slide->scratch + TICKET_AT;
@@ -428,8 +433,30 @@ static void write_index(const draft_t *draft, cuai_slide_params_t *params)
                &draft->runs[k].at, sizeof(uint32_t));
 }
 
+/* Of all: sources and destinations ascend, and the first is the lowest. */
+static bool packs(const draft_t *draft, uint32_t pack_log2)
+{
+    const cuai_slide_run_t *last = &draft->runs[draft->count - 1];
+    uint64_t span = last->from + last->bytes - draft->runs[0].to;
+    return draft->ascending && span >> pack_log2 <= UINT32_MAX;
+}
+
+/* In place: what is packed ends before what is not begins. */
+static void pack_table(const draft_t *draft, cuai_slide_params_t *params)
+{
+    unsigned char *out = (unsigned char *)draft->runs;
+    for (uint32_t k = 0; k < draft->count; k++) {
+        const cuai_slide_run_t *run = &draft->runs[k];
+        const cuai_slide_packed_t packed = {
+            (uint32_t)((run->from - params->origin) >> params->pack_log2),
+            (uint32_t)((run->to - params->origin) >> params->pack_log2),
+            (uint32_t)(run->bytes >> params->pack_log2), run->reach};
+        memcpy(out + k * sizeof packed, &packed, sizeof packed);
+    }
+}
+
 static void place_table(const cuai_slide_t *slide, const draft_t *draft,
-                        cuai_slide_launch_t *launch)
+                        uint64_t alignment, cuai_slide_launch_t *launch)
 {
     cuai_slide_params_t *params = &launch->params;
     if (draft->count <= CUAI_SLIDE_INLINE) {
@@ -439,8 +466,17 @@ static void place_table(const cuai_slide_t *slide, const draft_t *draft,
     }
     write_index(draft, params);
     params->table = slide->staging_address;
-    params->fetch_count = chunks(write_table(draft, draft->runs));
     params->runs = slide->scratch + TABLE_AT;
+    params->fetch_ahead = FETCH_AHEAD;
+    uint32_t pack_log2 = (uint32_t)cuai_log2_floor(alignment);
+    if (packs(draft, pack_log2)) {
+        params->origin = draft->runs[0].to;
+        params->pack_log2 = pack_log2;
+        params->fetch_count = cuai_slide_run_chunks(params);
+        pack_table(draft, params);
+        return;
+    }
+    params->fetch_count = chunks(write_table(draft, draft->runs));
     if (!draft->ascending)
         params->by_source = params->runs + draft->count * sizeof *draft->runs;
 }
@@ -512,7 +548,7 @@ size_t cuai_slide_plan(const cuai_slide_t *slide,
         launch->params.unit_count =
             last->at + cuai_slide_units(last->bytes, shape->unit_log2);
     }
-    place_table(slide, &draft, launch);
+    place_table(slide, &draft, alignment, launch);
     cut(slide, shape, launch);
     return taken;
 }
