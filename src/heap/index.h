@@ -15,8 +15,9 @@
  * bounded number of steps, and has no branch where none could be foretold: a
  * wrong guess costs more than fifty instructions.
  *
- * Invariant: a record that is in no list has links 0 and a list of class 0. So
- * it may be taken out of its list like any other, to no effect.
+ * Invariant: a record that is in no list has links 0 and a list of class 0,
+ * unless its range is HELD. So it may be taken out of its list like any other,
+ * to no effect.
  *
  * 9 KiB, touched as far as it is used.
  */
@@ -186,6 +187,12 @@ static inline cuai_zones_t cuai_zones_without(cuai_zones_t zones, uint32_t zone)
 static inline uint32_t cuai_list_of(uint32_t zone, uint32_t class)
 {
     return zone << CUAI_CLASSES_LOG2 | class;
+}
+
+/* No list has a range any more; what the index counts stays. */
+static inline void cuai_index_clear(cuai_index_t *index)
+{
+    memset(index->tops, 0, sizeof *index - offsetof(cuai_index_t, tops));
 }
 
 /* The record is in no list. */

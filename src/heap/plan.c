@@ -22,17 +22,7 @@
 #include <string.h>
 
 #include "base/sized.h"
-#include "heap/heap.h"
-
-struct cuarena_heap_plan {
-    cuarena_heap_move_t *moves;
-    size_t count;
-    size_t room;      /* of the moves, in bytes */
-    uint64_t version; /* of the heap that it was made for */
-    uint32_t lane;    /* counts as free, besides lane 0 */
-    bool begun;
-    bool done; /* committed or aborted */
-};
+#include "heap/plan.h"
 
 void cuarena_heap_plan_options_init(cuarena_heap_plan_options_t *options)
 {
@@ -44,24 +34,6 @@ void cuarena_heap_plan_options_init(cuarena_heap_plan_options_t *options)
 }
 
 /* ---- Planning: all the way --------------------------------------------- */
-
-static bool is_open_lane(const cuai_record_t *r, uint32_t lane)
-{
-    return cuai_range_lane(r) == 0 || cuai_range_lane(r) == lane;
-}
-
-static bool has_open_range(const cuai_record_t *r, uint32_t lane)
-{
-    return r->key != 0 && is_open_lane(r, lane);
-}
-
-static void add_move(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
-                     cuai_slot_t slot, uint64_t to)
-{
-    const cuai_record_t *r = cuai_record(heap, slot);
-    plan->moves[plan->count++] =
-        (cuarena_heap_move_t){cuai_id(heap, slot), r->offset, to, r->size};
-}
 
 static uint64_t aligned_for(const cuai_record_t *r, uint64_t offset)
 {
@@ -83,30 +55,160 @@ static bool spend(budget_t *budget, uint64_t bytes)
     return true;
 }
 
-/* A block that would go beyond the budget stays, as if it were pinned. */
-static void plan_all(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
-                     budget_t budget)
+/* A pass over the list. A copy, and nothing that is stored through could be a
+ * part of it: it stays in registers. */
+typedef struct pass {
+    cuai_record_t *records;
+    uint64_t id_bits;
+    uint32_t lane;
+    bool begins; /* marks what it finds, and joins runs */
+    budget_t budget;
+
+    bool open;       /* in a window */
+    bool last_moves; /* the block before does */
+    uint64_t top;    /* where the next block of the window may go */
+    cuai_move_t *moves;
+    cuai_move_t *runs;
+    size_t count;
+    size_t run_count;
+    uint64_t from_end; /* of the last move */
+    uint64_t to_end;
+    uint64_t some; /* bits of natures */
+    uint64_t every;
+    uint64_t bytes;
+    uint64_t largest; /* key of a settled range */
+    cuai_held_t held; /* of both lanes */
+    cuai_held_t own;  /* of those, not of lane 0 */
+} pass_t;
+
+static CUAI_INLINE void pass_run(pass_t *pass, const cuai_record_t *r,
+                                 uint64_t to)
 {
-    bool open = false; /* in a window */
-    uint64_t top = 0;  /* where the next block of the window may go */
-    cuai_slot_t slot = cuai_record(heap, 0)->next;
-    for (; slot != 0; slot = cuai_record(heap, slot)->next) {
-        const cuai_record_t *r = cuai_record(heap, slot);
-        bool movable = open && cuai_is_movable(r) &&
-                       (r->key == 0 || is_open_lane(r, plan->lane));
-        uint64_t to = movable ? aligned_for(r, top) : r->offset;
-        if (movable && to < r->offset && spend(&budget, r->size)) {
-            add_move(heap, plan, slot, to);
-            top = to + r->size;
-        } else {
-            open = false;
-            top = cuai_end(r);
-        }
-        if (has_open_range(r, plan->lane))
-            open = true;
-        else if (r->key != 0)
-            open = false;
+    if (r->offset == pass->from_end && to == pass->to_end)
+        pass->runs[pass->run_count - 1].bytes += r->size;
+    else
+        pass->runs[pass->run_count++] =
+            (cuai_move_t){0, r->offset, to, r->size};
+    pass->from_end = cuai_end(r);
+    pass->to_end = to + r->size;
+}
+
+static CUAI_INLINE void pass_hold(pass_t *pass, cuai_record_t *r)
+{
+    uint64_t bytes = cuai_range(r);
+    if (bytes == 0)
+        return;
+    pass->held.ranges++;
+    pass->held.bytes += bytes;
+    if (cuai_range_lane(r) != 0) {
+        pass->own.ranges++;
+        pass->own.bytes += bytes;
     }
+    r->key = cuai_range_key(bytes, CUAI_LANE_HELD);
+}
+
+static CUAI_INLINE void pass_mark(pass_t *pass, cuai_record_t *r,
+                                  uint64_t nature)
+{
+    r->moving = 1;
+    pass->some |= nature;
+    pass->every &= nature;
+    pass->bytes += r->size;
+    if (!pass->last_moves)
+        pass_hold(pass, &pass->records[r->prev]);
+    pass_hold(pass, r);
+}
+
+/* The block of `slot` moves. */
+static CUAI_INLINE void pass_move(pass_t *pass, cuai_slot_t slot,
+                                  uint64_t nature, uint64_t to)
+{
+    cuai_record_t *r = &pass->records[slot];
+    uint64_t name = pass->id_bits | r->generation;
+    pass->moves[pass->count++] =
+        (cuai_move_t){name << CUAI_SLOT_BITS | slot, r->offset, to, r->size};
+    pass->top = to + r->size;
+    if (!pass->begins)
+        return;
+    pass_run(pass, r, to);
+    pass_mark(pass, r, nature);
+}
+
+/* A block that would go beyond the budget stays, as if it were pinned. */
+static CUAI_INLINE void pass_look(pass_t *pass, cuai_slot_t slot)
+{
+    const cuai_record_t *r = &pass->records[slot];
+    uint64_t key = r->key;
+    uint64_t nature = cuai_nature(r);
+    uint32_t lane = (uint32_t)(key & CUAI_LANE_MASK);
+    bool is_open = lane == 0 || lane == pass->lane; /* or absent */
+    uint64_t to = aligned_for(r, pass->top);
+    if (pass->begins && lane == 0 && key > pass->largest)
+        pass->largest = key;
+    if (pass->open && is_open && cuai_nature_moves(nature) && to < r->offset &&
+        (pass->begins || spend(&pass->budget, r->size))) {
+        pass_move(pass, slot, nature, to);
+        pass->last_moves = true;
+        return;
+    }
+    pass->last_moves = false;
+    pass->top = cuai_end(r);
+    pass->open = key != 0 && is_open;
+}
+
+static CUAI_INLINE void pass_all(pass_t *pass)
+{
+    cuai_slot_t slot = pass->records[0].next;
+    while (slot != 0) {
+        cuai_slot_t next = pass->records[slot].next;
+        pass_look(pass, slot);
+        slot = next;
+    }
+}
+
+static pass_t new_pass(const cuarena_heap_t *heap,
+                       const cuarena_heap_plan_t *plan)
+{
+    return (pass_t){
+        .records = heap->records,
+        .id_bits = heap->id_bits,
+        .lane = plan->lane,
+        .moves = plan->moves,
+        .runs = plan->runs,
+        .from_end = UINT64_MAX,
+        .every = UINT64_MAX,
+    };
+}
+
+static void plan_all(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
+                     const cuarena_heap_plan_options_t *options)
+{
+    pass_t pass = new_pass(heap, plan);
+    pass.begins = false;
+    pass.budget = (budget_t){options->max_bytes, options->max_moves};
+    pass_all(&pass);
+    plan->count = pass.count;
+}
+
+/* All the way, and begins it. */
+static void start_all(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
+{
+    pass_t pass = new_pass(heap, plan);
+    pass.begins = true;
+    pass_all(&pass);
+    plan->count = pass.count;
+    plan->run_count = pass.run_count;
+    plan->bytes = pass.bytes;
+    plan->some = pass.some;
+    plan->every = pass.every;
+    plan->largest = pass.largest >> CUAI_LANE_BITS;
+    if (pass.count == 0)
+        return;
+    cuai_held_t settled = {pass.held.ranges - pass.own.ranges,
+                           pass.held.bytes - pass.own.bytes};
+    cuai_held_unlist(heap, 0, settled);
+    cuai_held_unlist(heap, plan->lane, pass.own);
+    cuai_plan_begun(heap, plan);
 }
 
 /* ---- Planning: the cheapest window for a goal -------------------------- */
@@ -191,7 +293,7 @@ static bool cheapest_window(const cuarena_heap_t *heap, uint64_t goal,
     cuai_slot_t slot = cuai_record(heap, 0)->next;
     for (; slot != 0; slot = cuai_record(heap, slot)->next) {
         const cuai_record_t *r = cuai_record(heap, slot);
-        if (r->key != 0 && !is_open_lane(r, options->lane)) {
+        if (r->key != 0 && !cuai_range_is_open(r, options->lane)) {
             open = false;
             continue;
         }
@@ -225,7 +327,8 @@ static void plan_window(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
         const cuai_record_t *r = cuai_record(heap, slot);
         uint64_t to = aligned_for(r, top);
         if (to < r->offset)
-            add_move(heap, plan, slot, to);
+            plan->moves[plan->count++] =
+                (cuai_move_t){cuai_id(heap, slot), r->offset, to, r->size};
         top = to < r->offset ? to + r->size : cuai_end(r);
     }
 }
@@ -274,27 +377,55 @@ static cuarena_status_t check_options(
                      (unsigned long long)alignment);
 }
 
+static void end_plan(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
+{
+    cuai_host_kept_give(&heap->kept[0], plan->moves, plan->room);
+    cuai_host_kept_give(&heap->kept[1], plan->runs, plan->runs_room);
+    cuai_host_free(plan);
+}
+
 static cuarena_heap_plan_t *new_plan(const cuarena_heap_t *heap,
-                                     uint64_t max_moves, uint32_t lane)
+                                     const cuarena_heap_plan_options_t *options,
+                                     bool runs)
 {
     cuarena_heap_plan_t *plan = cuai_host_alloc(sizeof *plan);
     if (plan == NULL)
         return NULL;
-    size_t room = cuai_min(heap->live_blocks, max_moves);
+    size_t most = cuai_min(heap->live_blocks, options->max_moves);
+    size_t bytes = most * sizeof(cuai_move_t) + 1;
     plan->version = cuai_version(heap);
-    plan->lane = lane;
-    plan->moves = cuai_host_kept_take(
-        heap->kept_moves, room * sizeof(*plan->moves) + 1, &plan->room);
-    if (plan->moves != NULL)
+    plan->lane = options->lane;
+    plan->moves = cuai_host_kept_take(&heap->kept[0], bytes, &plan->room);
+    if (runs)
+        plan->runs =
+            cuai_host_kept_take(&heap->kept[1], bytes, &plan->runs_room);
+    if (plan->moves != NULL && (plan->runs != NULL || !runs))
         return plan;
-    cuai_host_free(plan);
+    end_plan(heap, plan);
     return NULL;
 }
 
-static void end_plan(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
+static cuarena_status_t open_plan(const cuarena_heap_t *heap,
+                                  const cuarena_heap_plan_options_t *options,
+                                  bool runs, cuarena_heap_plan_t **plan_out)
 {
-    cuai_host_kept_give(heap->kept_moves, plan->moves, plan->room);
-    cuai_host_free(plan);
+    cuarena_status_t status = check_options(heap, options);
+    if (status != CUARENA_OK)
+        return status;
+    *plan_out = new_plan(heap, options, runs);
+    if (*plan_out == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
+    return CUARENA_OK;
+}
+
+static cuarena_status_t fill_plan(const cuarena_heap_t *heap,
+                                  const cuarena_heap_plan_options_t *options,
+                                  cuarena_heap_plan_t *plan)
+{
+    if (options->goal_bytes != 0)
+        return plan_goal(heap, plan, options);
+    plan_all(heap, plan, options);
+    return CUARENA_OK;
 }
 
 cuarena_status_t cuarena_heap_plan_create(
@@ -303,18 +434,11 @@ cuarena_status_t cuarena_heap_plan_create(
 {
     if (heap == NULL || plan_out == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
-    cuarena_status_t status = check_options(heap, options);
+    cuarena_heap_plan_t *plan;
+    cuarena_status_t status = open_plan(heap, options, false, &plan);
     if (status != CUARENA_OK)
         return status;
-    cuarena_heap_plan_t *plan =
-        new_plan(heap, options->max_moves, options->lane);
-    if (plan == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
-    if (options->goal_bytes == 0)
-        plan_all(heap, plan,
-                 (budget_t){options->max_bytes, options->max_moves});
-    else
-        status = plan_goal(heap, plan, options);
+    status = fill_plan(heap, options, plan);
     if (status != CUARENA_OK)
         end_plan(heap, plan);
     else
@@ -328,7 +452,7 @@ const cuarena_heap_move_t *cuarena_heap_plan_moves(
     if (plan == NULL || count_out == NULL)
         return NULL;
     *count_out = plan->count;
-    return plan->moves;
+    return (const cuarena_heap_move_t *)(const void *)plan->moves;
 }
 
 void cuarena_heap_plan_destroy(cuarena_heap_t *heap, cuarena_heap_plan_t **plan)
@@ -341,192 +465,68 @@ void cuarena_heap_plan_destroy(cuarena_heap_t *heap, cuarena_heap_plan_t **plan)
     *plan = NULL;
 }
 
-/* ---- Begin, commit, abort ---------------------------------------------- */
+/* ---- Planning and beginning at once ------------------------------------ */
 
-static cuai_slot_t moved_slot(const cuarena_heap_move_t *move)
+bool cuai_plan_is_one_pass(const cuarena_heap_t *heap,
+                           const cuarena_heap_plan_options_t *options)
 {
-    return (cuai_slot_t)(move->block & CUAI_SLOT_MASK);
+    return options->goal_bytes == 0 && heap->spacers == 0 &&
+           options->max_moves >= heap->live_blocks &&
+           options->max_bytes >= heap->live_bytes;
 }
 
-/* The range goes to the lane HELD; its key stays but for the lane. */
-static void hold_range(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
+/* What the one pass finds on its way. */
+static void look_again(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
 {
-    cuai_record_t *r = cuai_record(heap, slot);
-    if (!has_open_range(r, lane))
-        return;
-    if (CUAI_UNLIKELY(heap->spacers != 0)) {
-        cuai_range_relane(heap, slot, CUAI_LANE_HELD);
-        return;
-    }
-    uint64_t bytes = cuai_range(r);
-    cuai_lane_count(heap, cuai_range_lane(r), 0 - bytes);
-    cuai_range_drop(heap, slot);
-    r->key = cuai_range_key(bytes, CUAI_LANE_HELD);
-}
-
-static cuarena_status_t check_state(const cuarena_heap_t *heap,
-                                    const cuarena_heap_plan_t *plan, bool begun)
-{
-    if (heap == NULL || plan == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
-    if (plan->begun == begun && !plan->done)
-        return CUARENA_OK;
-    return cuai_fail(CUARENA_BAD_ARGUMENT, begun ? "the plan is not under way"
-                                                 : "the plan was begun before");
-}
-
-cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap,
-                                         cuarena_heap_plan_t *plan)
-{
-    cuarena_status_t status = check_state(heap, plan, false);
-    if (status != CUARENA_OK)
-        return status;
-    if (heap->plans != 0)
-        return cuai_fail(CUARENA_BUSY, "another plan is under way");
-    if (plan->version != cuai_version(heap))
-        return cuai_fail(CUARENA_BUSY,
-                         "the heap changed since the plan was made");
-    if (cuai_slots_reserve(heap, heap->live_blocks + 1) != CUARENA_OK)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
-    plan->begun = true;
-    heap->plans++;
-    cuai_note_plain(heap);
-    cuai_note_change(heap);
-    cuai_slot_t held = 0; /* whose range was seen to last */
+    pass_t pass = new_pass(heap, plan);
     for (size_t i = 0; i < plan->count; i++) {
-        cuai_slot_t slot = moved_slot(&plan->moves[i]);
-        cuai_record_t *r = cuai_record(heap, slot);
-        r->moving = 1;
-        if (heap->spacers != 0 || r->prev != held)
-            hold_range(heap, r->prev, plan->lane);
-        hold_range(heap, slot, plan->lane);
-        held = slot;
+        const cuai_record_t *r = cuai_record(heap, cuai_moved_slot(plan, i));
+        uint64_t nature = cuai_nature(r);
+        pass_run(&pass, r, plan->moves[i].to);
+        pass.some |= nature;
+        pass.every &= nature;
+        pass.bytes += r->size;
     }
-    return CUARENA_OK;
+    plan->run_count = pass.run_count;
+    plan->some = pass.some;
+    plan->every = pass.every;
+    plan->bytes = pass.bytes;
 }
 
-/* The block's new place. Since begin its neighbours may have been freed, but
- * the held range before it cannot have changed. Where none was after it, a
- * neighbour's bytes may be now: what the block leaves goes between, with the
- * neighbour's slot as a SPACER. */
-static void move_block(cuarena_heap_t *heap, const cuarena_heap_move_t *move)
+static cuarena_status_t start_in_steps(
+    cuarena_heap_t *heap, const cuarena_heap_plan_options_t *options,
+    cuarena_heap_plan_t *plan)
 {
-    cuai_slot_t slot = moved_slot(move);
-    cuai_record_t *r = cuai_record(heap, slot);
-    cuai_record_t *before = cuai_record(heap, r->prev);
-    uint64_t distance = move->from - move->to;
-    cuai_table_remove(&heap->table, heap->records, slot);
-    r->offset = move->to;
-    cuai_table_insert(&heap->table, heap->records, slot);
-    uint64_t rest = cuai_range(before) - distance;
-    before->key = rest == 0 ? 0 : cuai_range_key(rest, CUAI_LANE_HELD);
-    if (CUAI_LIKELY(heap->spacers == 0 && cuai_range_joins(r, CUAI_LANE_HELD)))
-        r->key = cuai_range_key(cuai_range(r) + distance, CUAI_LANE_HELD);
-    else
-        cuai_range_release(heap, slot, distance, CUAI_LANE_HELD);
-}
-
-/* A range that the plan held, or what is left of it, goes to `lane`. */
-static void let_go(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
-{
-    const cuai_record_t *r = cuai_record(heap, slot);
-    if (r->key != 0 && cuai_range_lane(r) == CUAI_LANE_HELD)
-        cuai_range_relane(heap, slot, lane);
-    else if (r->key == 0 && CUAI_UNLIKELY(heap->spacers != 0))
-        cuai_range_spent(heap, slot);
-}
-
-static void finish(cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
-                   uint32_t lane)
-{
-    cuai_slot_t last = 0; /* whose range was seen to */
-    for (size_t i = 0; i < plan->count; i++) {
-        cuai_slot_t slot = moved_slot(&plan->moves[i]);
-        cuai_record(heap, slot)->moving = 0;
-        if (heap->spacers != 0 || cuai_record(heap, slot)->prev != last)
-            let_go(heap, cuai_record(heap, slot)->prev, lane);
-        let_go(heap, slot, lane);
-        last = slot;
-    }
-    plan->done = true;
-    heap->plans--;
-    cuai_note_plain(heap);
-    cuai_note_change(heap);
-}
-
-cuarena_status_t cuarena_heap_plan_commit(cuarena_heap_t *heap,
-                                          cuarena_heap_plan_t *plan,
-                                          uint32_t lane)
-{
-    cuarena_status_t status = check_state(heap, plan, true);
-    if (status != CUARENA_OK)
+    cuarena_status_t status = fill_plan(heap, options, plan);
+    if (status != CUARENA_OK || plan->count == 0)
         return status;
-    if (lane >= CUAI_LANE_HELD || heap->lanes[lane] == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "lane %u is not in use",
-                         (unsigned)lane);
-    for (size_t i = 0; i < plan->count; i++)
-        move_block(heap, &plan->moves[i]);
-    finish(heap, plan, lane);
-    return CUARENA_OK;
+    look_again(heap, plan);
+    return cuarena_heap_plan_begin(heap, plan);
 }
 
-cuarena_status_t cuarena_heap_plan_abort(cuarena_heap_t *heap,
-                                         cuarena_heap_plan_t *plan)
+static cuarena_status_t start_in_one_pass(cuarena_heap_t *heap,
+                                          cuarena_heap_plan_t *plan)
 {
-    cuarena_status_t status = check_state(heap, plan, true);
+    cuarena_status_t status = cuai_plan_can_begin(heap);
     if (status == CUARENA_OK)
-        finish(heap, plan, plan->lane);
+        start_all(heap, plan);
     return status;
 }
 
-/* ---- Shifting all of it ------------------------------------------------ */
-
-static void relane_all(cuarena_heap_t *heap, uint32_t from, uint32_t to)
+cuarena_status_t cuai_plan_start(cuarena_heap_t *heap,
+                                 const cuarena_heap_plan_options_t *options,
+                                 cuarena_heap_plan_t **plan_out)
 {
-    cuai_slot_t slot = cuai_record(heap, 0)->next;
-    for (; slot != 0; slot = cuai_record(heap, slot)->next) {
-        const cuai_record_t *r = cuai_record(heap, slot);
-        if (r->key != 0 && cuai_range_lane(r) == from)
-            cuai_range_relane(heap, slot, to);
-    }
-}
-
-cuarena_status_t cuai_heap_hold(cuarena_heap_t *heap)
-{
-    if (heap->plans != 0)
-        return cuai_fail(CUARENA_BUSY, "another plan is under way");
-    if (cuai_slots_reserve(heap, heap->live_blocks + 1) != CUARENA_OK)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
-    heap->plans++;
-    cuai_note_plain(heap);
-    cuai_note_change(heap);
-    relane_all(heap, 0, CUAI_LANE_HELD);
-    return CUARENA_OK;
-}
-
-void cuai_heap_release(cuarena_heap_t *heap)
-{
-    relane_all(heap, CUAI_LANE_HELD, 0);
-    heap->plans--;
-    cuai_note_plain(heap);
-    cuai_note_change(heap);
-}
-
-void cuai_heap_rebase(cuarena_heap_t *heap, uint64_t distance)
-{
-    memset(heap->table.heads, 0, heap->table.buckets * sizeof(cuai_slot_t));
-    cuai_slot_t slot = cuai_record(heap, 0)->next;
-    for (; slot != 0; slot = cuai_record(heap, slot)->next) {
-        cuai_record_t *r = cuai_record(heap, slot);
-        r->offset += distance;
-        if (r->kind == CUAI_BLOCK)
-            cuai_table_insert(&heap->table, heap->records, slot);
-    }
-    for (size_t i = 0; i < heap->segment_count; i++) {
-        heap->segments[i].begin += distance;
-        heap->segments[i].end += distance;
-    }
-    heap->zone_base += distance;
-    heap->zone_end += distance;
-    cuai_note_change(heap);
+    cuarena_heap_plan_t *plan;
+    cuarena_status_t status = open_plan(heap, options, true, &plan);
+    if (status != CUARENA_OK)
+        return status;
+    status = cuai_plan_is_one_pass(heap, options)
+                 ? start_in_one_pass(heap, plan)
+                 : start_in_steps(heap, options, plan);
+    if (status != CUARENA_OK)
+        end_plan(heap, plan);
+    else
+        *plan_out = plan;
+    return status;
 }
