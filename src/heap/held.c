@@ -144,14 +144,6 @@ cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap,
 
 /* ---- The look-up ------------------------------------------------------- */
 
-/* A commit on its way. */
-typedef struct commit {
-    cuarena_heap_t *heap;
-    uint32_t lane;    /* gets what is left */
-    bool anew;        /* the look-up is made anew, as far as `last` */
-    cuai_slot_t last; /* the last block that has moved, or the ROOT */
-} commit_t;
-
 /* What is cheaper, as measured: a block that stays costs half as much as one
  * that is removed, a bucket a fiftieth. */
 static bool is_made_anew(const cuarena_heap_t *heap, size_t moves)
@@ -160,37 +152,47 @@ static bool is_made_anew(const cuarena_heap_t *heap, size_t moves)
     return stay / 2 + heap->table.buckets / 50 < moves;
 }
 
-/* Blocks that do not move, from the last one that does up to `end`. */
-static void insert_between(commit_t *commit, cuai_slot_t end)
+/* Blocks that do not move, from the last one that did up to `end`. */
+static void insert_between(cuarena_heap_t *heap, cuai_slot_t last,
+                           cuai_slot_t end)
 {
-    cuarena_heap_t *heap = commit->heap;
-    cuai_slot_t slot = cuai_record(heap, commit->last)->next;
+    cuai_slot_t slot = cuai_record(heap, last)->next;
     for (; slot != end; slot = cuai_record(heap, slot)->next)
         if (cuai_record(heap, slot)->kind == CUAI_BLOCK)
             cuai_table_insert(&heap->table, heap->records, slot);
 }
 
+/* A commit on its way. A copy: it stays in registers. */
+typedef struct commit {
+    cuarena_heap_t *heap;
+    cuai_record_t *records;
+    cuai_table_t table;
+    uint32_t lane;    /* gets what is left */
+    bool anew;        /* the look-up is made anew, as far as `last` */
+    cuai_slot_t last; /* the last block that has moved, or the ROOT */
+    uint64_t rest;    /* bytes after it that are HELD, on the short way */
+} commit_t;
+
 static CUAI_INLINE void shift_block(commit_t *commit, cuai_slot_t slot,
                                     uint64_t to)
 {
-    cuarena_heap_t *heap = commit->heap;
-    cuai_record_t *r = cuai_record(heap, slot);
+    cuai_record_t *r = &commit->records[slot];
     if (!commit->anew)
-        cuai_table_remove(&heap->table, heap->records, slot);
+        cuai_table_remove(&commit->heap->table, commit->records, slot);
     else if (r->prev != commit->last)
-        insert_between(commit, slot);
+        insert_between(commit->heap, commit->last, slot);
     r->offset = to;
-    cuai_table_insert(&heap->table, heap->records, slot);
+    cuai_table_insert(&commit->table, commit->records, slot);
     commit->last = slot;
 }
 
 /* ---- The long way ------------------------------------------------------ */
 
-/* What a block leaves to the range before it. */
+/* Sets what is left of a range that the plan holds. */
 static CUAI_INLINE void keep_rest(cuai_record_t *r, uint64_t rest)
 {
     r->key = rest == 0 ? 0 : cuai_range_key(rest, CUAI_LANE_HELD);
-    if (rest == 0)
+    if (CUAI_LIKELY(rest == 0))
         cuai_index_forget(r);
 }
 
@@ -202,8 +204,7 @@ static void move_block(commit_t *commit, const cuai_move_t *move)
 {
     cuarena_heap_t *heap = commit->heap;
     cuai_slot_t slot = (cuai_slot_t)(move->block & CUAI_SLOT_MASK);
-    cuai_record_t *r = cuai_record(heap, slot);
-    cuai_record_t *before = cuai_record(heap, r->prev);
+    cuai_record_t *before = cuai_record(heap, cuai_record(heap, slot)->prev);
     uint64_t distance = move->from - move->to;
     shift_block(commit, slot, move->to);
     keep_rest(before, cuai_range(before) - distance);
@@ -237,50 +238,68 @@ static void end_blocks(cuarena_heap_t *heap, const cuarena_heap_plan_t *plan,
 
 /* ---- The short way ----------------------------------------------------- */
 
+/* The range of `slot`, which is held, goes to `lane` with `bytes` of it. */
+static void settle_rest(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes,
+                        uint32_t lane)
+{
+    keep_rest(cuai_record(heap, slot), bytes);
+    let_go(heap, slot, lane);
+}
+
 /* Whether bytes of another lane have come to follow the block. */
-static bool has_stranger(const cuai_record_t *r)
+static CUAI_INLINE bool has_stranger(const cuai_record_t *r)
 {
     return !cuai_range_joins(r, CUAI_LANE_HELD);
 }
 
-static CUAI_INLINE void land_block(commit_t *commit, const cuai_move_t *move)
+static CUAI_INLINE void land_block(commit_t *commit, cuai_slot_t slot,
+                                   uint64_t from, uint64_t to)
 {
-    cuarena_heap_t *heap = commit->heap;
-    cuai_slot_t slot = (cuai_slot_t)(move->block & CUAI_SLOT_MASK);
-    cuai_record_t *r = cuai_record(heap, slot);
+    cuai_record_t *r = &commit->records[slot];
     cuai_slot_t prev = r->prev;
-    cuai_record_t *before = cuai_record(heap, prev);
-    uint64_t distance = move->from - move->to;
-    uint64_t rest = cuai_range(before) - distance;
-    if (CUAI_UNLIKELY(prev != commit->last))
-        let_go(heap, commit->last, commit->lane);
-    shift_block(commit, slot, move->to);
+    if (CUAI_UNLIKELY(prev != commit->last)) {
+        settle_rest(commit->heap, commit->last, commit->rest, commit->lane);
+        commit->rest = cuai_range(&commit->records[prev]);
+    }
+    uint64_t rest = commit->rest - (from - to);
+    if (CUAI_LIKELY(rest == 0))
+        keep_rest(&commit->records[prev], 0);
+    else
+        settle_rest(commit->heap, prev, rest, commit->lane);
+    shift_block(commit, slot, to);
     r->moving = 0;
-    r->key = cuai_range_key(cuai_range(r) + distance, CUAI_LANE_HELD);
-    keep_rest(before, rest);
-    if (CUAI_UNLIKELY(rest != 0))
-        let_go(heap, prev, commit->lane);
+    commit->rest = cuai_range(r) + (from - to);
 }
 
-/* How many were moved, and their ranges let go; none while there are SPACERs.
- */
-static size_t land_blocks(commit_t *commit, const cuarena_heap_plan_t *plan)
+/* How many blocks were moved, and the ranges before them let go. Not that after
+ * the last one: the next may begin there. */
+static size_t land_blocks(commit_t *commit, const cuai_move_t *moves,
+                          size_t count)
+{
+    commit_t now = *commit;
+    size_t i = 0;
+    for (; i < count; i++) {
+        cuai_slot_t slot = (cuai_slot_t)(moves[i].block & CUAI_SLOT_MASK);
+        if (CUAI_UNLIKELY(has_stranger(&now.records[slot])))
+            break;
+        land_block(&now, slot, moves[i].from, moves[i].to);
+    }
+    *commit = now;
+    return i;
+}
+
+/* None, while there are SPACERs. */
+static size_t go_short_way(commit_t *commit, const cuarena_heap_plan_t *plan)
 {
     cuarena_heap_t *heap = commit->heap;
-    size_t i = 0;
     if (heap->spacers != 0)
         return 0;
-    for (; i < plan->count; i++) {
-        const cuai_record_t *r = cuai_record(heap, cuai_moved_slot(plan, i));
-        if (has_stranger(r)) {
-            if (r->prev != commit->last)
-                let_go(heap, commit->last, commit->lane);
-            return i;
-        }
-        land_block(commit, &plan->moves[i]);
-    }
-    let_go(heap, commit->last, commit->lane);
-    return i;
+    size_t landed = land_blocks(commit, plan->moves, plan->count);
+    keep_rest(cuai_record(heap, commit->last), commit->rest);
+    if (landed == plan->count ||
+        cuai_record(heap, cuai_moved_slot(plan, landed))->prev != commit->last)
+        let_go(heap, commit->last, commit->lane);
+    return landed;
 }
 
 /* ---- Ends -------------------------------------------------------------- */
@@ -293,17 +312,24 @@ static void end_plan(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
     cuai_note_change(heap);
 }
 
-static void commit_all(commit_t *commit, const cuarena_heap_plan_t *plan)
+static void commit_all(cuarena_heap_t *heap, const cuarena_heap_plan_t *plan,
+                       uint32_t lane)
 {
-    cuarena_heap_t *heap = commit->heap;
-    if (commit->anew)
+    commit_t commit = {
+        .heap = heap,
+        .records = heap->records,
+        .table = heap->table,
+        .lane = lane,
+        .anew = is_made_anew(heap, plan->count),
+    };
+    if (commit.anew)
         cuai_table_clear(&heap->table);
-    size_t landed = land_blocks(commit, plan);
+    size_t landed = go_short_way(&commit, plan);
     for (size_t i = landed; i < plan->count; i++)
-        move_block(commit, &plan->moves[i]);
-    if (commit->anew)
-        insert_between(commit, 0);
-    end_blocks(heap, plan, landed, commit->lane);
+        move_block(&commit, &plan->moves[i]);
+    if (commit.anew)
+        insert_between(heap, commit.last, 0);
+    end_blocks(heap, plan, landed, lane);
 }
 
 cuarena_status_t cuarena_heap_plan_commit(cuarena_heap_t *heap,
@@ -316,8 +342,7 @@ cuarena_status_t cuarena_heap_plan_commit(cuarena_heap_t *heap,
     if (lane >= CUAI_LANE_HELD || heap->lanes[lane] == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "lane %u is not in use",
                          (unsigned)lane);
-    commit_t commit = {heap, lane, is_made_anew(heap, plan->count), 0};
-    commit_all(&commit, plan);
+    commit_all(heap, plan, lane);
     end_plan(heap, plan);
     return CUARENA_OK;
 }
