@@ -83,7 +83,7 @@ static void take_plan(const cuarena_t *arena, cuai_batch_t *batch)
 {
     const cuarena_heap_plan_t *plan = batch->plan;
     batch->list = relocations(plan->moves);
-    batch->runs = relocations(plan->runs);
+    batch->runs = relocations(cuai_plan_runs(plan));
     batch->count = plan->count;
     batch->runs_count = plan->run_count;
     batch->bytes = plan->bytes;
@@ -124,7 +124,9 @@ cuarena_status_t cuai_batch_begin(cuarena_t *arena,
     if (largest_out != NULL && !one_pass)
         cuarena_heap_largest(heap, 0, largest_out);
     open_lane(arena, own.lane);
-    cuarena_status_t status = cuai_plan_start(heap, &own, &batch->plan);
+    bool runs_apart = arena->config.memory == CUARENA_MEMORY_CUSTOM;
+    cuarena_status_t status =
+        cuai_plan_start(heap, &own, runs_apart, &batch->plan);
     if (status != CUARENA_OK)
         return status;
     take_plan(arena, batch);

@@ -39,13 +39,17 @@ static void hold_range(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
 }
 
 /* Takes the HELD ranges out of a list; the rest keep their order. */
-static void unlist_from(cuarena_heap_t *heap, cuai_slot_t *link)
+static void unlist_from(cuarena_heap_t *heap, cuai_index_t *index,
+                        cuai_slot_t *link)
 {
     cuai_slot_t up = 0;
     for (cuai_slot_t slot = *link; slot != 0;) {
         cuai_record_t *r = cuai_record(heap, slot);
         cuai_slot_t down = r->down;
-        if (cuai_range_lane(r) != CUAI_LANE_HELD) {
+        if (cuai_range_lane(r) == CUAI_LANE_HELD) {
+            index->ranges--;
+            index->free_bytes -= cuai_range(r);
+        } else {
             *link = slot;
             link = &r->down;
             r->up = up;
@@ -63,7 +67,7 @@ static void unlist_zone(cuarena_heap_t *heap, cuai_index_t *index,
     for (uint64_t left = bits; left != 0; left &= left - 1) {
         uint32_t class = cuai_ctz(left);
         cuai_slot_t *head = &index->heads[cuai_list_of(zone, class)];
-        unlist_from(heap, head);
+        unlist_from(heap, index, head);
         if (*head == 0)
             bits &= ~(UINT64_C(1) << class);
     }
@@ -71,18 +75,12 @@ static void unlist_zone(cuarena_heap_t *heap, cuai_index_t *index,
     cuai_index_retop(index, zone);
 }
 
-void cuai_held_unlist(cuarena_heap_t *heap, uint32_t lane, cuai_held_t held)
+void cuai_held_unlist(cuarena_heap_t *heap, uint32_t lane, bool some_stay)
 {
-    if (held.ranges == 0)
-        return;
     cuai_index_t *index = heap->lanes[lane];
-    index->ranges -= held.ranges;
-    index->free_bytes -= held.bytes;
-    if (index->ranges == 0) {
-        cuai_index_clear(index);
-        return;
-    }
-    for (uint32_t zone = 0; zone < CUAI_ZONES; zone++)
+    if (!some_stay)
+        memset(index, 0, sizeof *index);
+    for (uint32_t zone = 0; some_stay && zone < CUAI_ZONES; zone++)
         unlist_zone(heap, index, zone);
 }
 

@@ -189,12 +189,6 @@ static inline uint32_t cuai_list_of(uint32_t zone, uint32_t class)
     return zone << CUAI_CLASSES_LOG2 | class;
 }
 
-/* No list has a range any more; what the index counts stays. */
-static inline void cuai_index_clear(cuai_index_t *index)
-{
-    memset(index->tops, 0, sizeof *index - offsetof(cuai_index_t, tops));
-}
-
 /* The record is in no list. */
 static inline void cuai_index_forget(cuai_record_t *r)
 {

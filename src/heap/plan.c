@@ -55,56 +55,63 @@ static bool spend(budget_t *budget, uint64_t bytes)
     return true;
 }
 
-/* A pass over the list. A copy, and nothing that is stored through could be a
- * part of it: it stays in registers. */
+/* A pass over the list. A copy, which nothing that is stored could be a part
+ * of: it stays in registers. */
 typedef struct pass {
     cuai_record_t *records;
     uint64_t id_bits;
+    uint32_t granule_log2;
     uint32_t lane;
     bool begins; /* marks what it finds, and joins runs */
     budget_t budget;
 
-    bool open;       /* in a window */
-    bool last_moves; /* the block before does */
-    uint64_t top;    /* where the next block of the window may go */
+    cuai_move_t *move; /* where the next one goes */
+    uint64_t top;      /* where the next block of the window may go */
+    bool open;         /* in a window */
+    bool moved;        /* the last block has */
+    bool apart;        /* it had a range after it */
+    bool joined;       /* some run has several blocks: there is `run` */
+    bool stays;        /* an open range does not become HELD */
     cuai_move_t *moves;
     cuai_move_t *runs;
-    size_t count;
-    size_t run_count;
-    uint64_t from_end; /* of the last move */
-    uint64_t to_end;
-    uint64_t some; /* bits of natures */
+    cuai_move_t *run; /* where the next one goes */
+    uint64_t some;    /* bits of natures */
     uint64_t every;
     uint64_t bytes;
     uint64_t largest; /* key of a settled range */
-    cuai_held_t held; /* of both lanes */
-    cuai_held_t own;  /* of those, not of lane 0 */
 } pass_t;
 
-static CUAI_INLINE void pass_run(pass_t *pass, const cuai_record_t *r,
-                                 uint64_t to)
+/* From now on runs are not moves. */
+static CUAI_NOINLINE cuai_move_t *copy_runs(cuai_move_t *runs,
+                                            const cuai_move_t *moves,
+                                            const cuai_move_t *end)
 {
-    if (r->offset == pass->from_end && to == pass->to_end)
-        pass->runs[pass->run_count - 1].bytes += r->size;
-    else
-        pass->runs[pass->run_count++] =
-            (cuai_move_t){0, r->offset, to, r->size};
-    pass->from_end = cuai_end(r);
-    pass->to_end = to + r->size;
+    for (; moves != end; moves++) {
+        *runs = *moves;
+        runs++->block = 0;
+    }
+    return runs;
 }
 
-static CUAI_INLINE void pass_hold(pass_t *pass, cuai_record_t *r)
+/* Of the move before `pass->move`; the block is where the last one was moved
+ * to, or not. */
+static CUAI_INLINE void pass_run(pass_t *pass, bool joins)
 {
-    uint64_t bytes = cuai_range(r);
-    if (bytes == 0)
-        return;
-    pass->held.ranges++;
-    pass->held.bytes += bytes;
-    if (cuai_range_lane(r) != 0) {
-        pass->own.ranges++;
-        pass->own.bytes += bytes;
+    const cuai_move_t *move = pass->move - 1;
+    if (CUAI_UNLIKELY(joins) && !pass->joined) {
+        pass->run = copy_runs(pass->runs, pass->moves, move);
+        pass->joined = true;
     }
-    r->key = cuai_range_key(bytes, CUAI_LANE_HELD);
+    if (joins)
+        pass->run[-1].bytes += move->bytes;
+    else if (pass->joined)
+        *pass->run++ = (cuai_move_t){0, move->from, move->to, move->bytes};
+}
+
+static CUAI_INLINE void hold(cuai_record_t *r)
+{
+    if (r->key != 0)
+        r->key |= CUAI_LANE_HELD; /* all bits of a lane */
 }
 
 static CUAI_INLINE void pass_mark(pass_t *pass, cuai_record_t *r,
@@ -114,9 +121,9 @@ static CUAI_INLINE void pass_mark(pass_t *pass, cuai_record_t *r,
     pass->some |= nature;
     pass->every &= nature;
     pass->bytes += r->size;
-    if (!pass->last_moves)
-        pass_hold(pass, &pass->records[r->prev]);
-    pass_hold(pass, r);
+    if (!pass->moved)
+        hold(&pass->records[r->prev]);
+    hold(r);
 }
 
 /* The block of `slot` moves. */
@@ -125,13 +132,34 @@ static CUAI_INLINE void pass_move(pass_t *pass, cuai_slot_t slot,
 {
     cuai_record_t *r = &pass->records[slot];
     uint64_t name = pass->id_bits | r->generation;
-    pass->moves[pass->count++] =
+    bool joins = pass->moved && !pass->apart && to == pass->top;
+    *pass->move++ =
         (cuai_move_t){name << CUAI_SLOT_BITS | slot, r->offset, to, r->size};
     pass->top = to + r->size;
-    if (!pass->begins)
-        return;
-    pass_run(pass, r, to);
-    pass_mark(pass, r, nature);
+    if (pass->begins) {
+        pass->apart = r->key != 0;
+        pass_run(pass, joins);
+        pass_mark(pass, r, nature);
+    }
+    pass->moved = true;
+}
+
+static CUAI_INLINE void pass_leave(pass_t *pass, const cuai_record_t *r,
+                                   bool opens)
+{
+    pass->stays |= pass->open && !pass->moved;
+    pass->moved = false;
+    pass->top = cuai_end(r);
+    pass->open = opens;
+}
+
+/* `top` is a multiple of the granule. */
+static CUAI_INLINE uint64_t place_of(const pass_t *pass, uint64_t nature)
+{
+    uint32_t log2 = nature >> 48 & UINT8_MAX;
+    return CUAI_LIKELY(log2 <= pass->granule_log2)
+               ? pass->top
+               : cuai_align_up(pass->top, UINT64_C(1) << log2);
 }
 
 /* A block that would go beyond the budget stays, as if it were pinned. */
@@ -142,18 +170,14 @@ static CUAI_INLINE void pass_look(pass_t *pass, cuai_slot_t slot)
     uint64_t nature = cuai_nature(r);
     uint32_t lane = (uint32_t)(key & CUAI_LANE_MASK);
     bool is_open = lane == 0 || lane == pass->lane; /* or absent */
-    uint64_t to = aligned_for(r, pass->top);
+    uint64_t to = place_of(pass, nature);
     if (pass->begins && lane == 0 && key > pass->largest)
         pass->largest = key;
     if (pass->open && is_open && cuai_nature_moves(nature) && to < r->offset &&
-        (pass->begins || spend(&pass->budget, r->size))) {
+        (pass->begins || spend(&pass->budget, r->size)))
         pass_move(pass, slot, nature, to);
-        pass->last_moves = true;
-        return;
-    }
-    pass->last_moves = false;
-    pass->top = cuai_end(r);
-    pass->open = key != 0 && is_open;
+    else
+        pass_leave(pass, r, key != 0 && is_open);
 }
 
 static CUAI_INLINE void pass_all(pass_t *pass)
@@ -164,18 +188,22 @@ static CUAI_INLINE void pass_all(pass_t *pass)
         pass_look(pass, slot);
         slot = next;
     }
+    pass_leave(pass, &pass->records[0], false);
 }
 
-static pass_t new_pass(const cuarena_heap_t *heap,
-                       const cuarena_heap_plan_t *plan)
+static CUAI_INLINE pass_t new_pass(const cuarena_heap_t *heap,
+                                   const cuarena_heap_plan_t *plan, bool begins)
 {
     return (pass_t){
         .records = heap->records,
         .id_bits = heap->id_bits,
+        .granule_log2 = heap->granule_log2,
         .lane = plan->lane,
+        .begins = begins,
         .moves = plan->moves,
+        .move = plan->moves,
         .runs = plan->runs,
-        .from_end = UINT64_MAX,
+        .run = plan->runs,
         .every = UINT64_MAX,
     };
 }
@@ -183,31 +211,31 @@ static pass_t new_pass(const cuarena_heap_t *heap,
 static void plan_all(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
                      const cuarena_heap_plan_options_t *options)
 {
-    pass_t pass = new_pass(heap, plan);
-    pass.begins = false;
+    pass_t pass = new_pass(heap, plan, false);
     pass.budget = (budget_t){options->max_bytes, options->max_moves};
     pass_all(&pass);
-    plan->count = pass.count;
+    plan->count = (size_t)(pass.move - plan->moves);
 }
 
 /* All the way, and begins it. */
 static void start_all(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
 {
-    pass_t pass = new_pass(heap, plan);
-    pass.begins = true;
+    pass_t pass = new_pass(heap, plan, true);
+    pass.joined = plan->runs_apart;
     pass_all(&pass);
-    plan->count = pass.count;
-    plan->run_count = pass.run_count;
+    plan->count = (size_t)(pass.move - plan->moves);
+    plan->runs_apart = pass.joined;
+    plan->run_count =
+        pass.joined ? (size_t)(pass.run - plan->runs) : plan->count;
     plan->bytes = pass.bytes;
     plan->some = pass.some;
     plan->every = pass.every;
     plan->largest = pass.largest >> CUAI_LANE_BITS;
-    if (pass.count == 0)
+    if (plan->count == 0)
         return;
-    cuai_held_t settled = {pass.held.ranges - pass.own.ranges,
-                           pass.held.bytes - pass.own.bytes};
-    cuai_held_unlist(heap, 0, settled);
-    cuai_held_unlist(heap, plan->lane, pass.own);
+    cuai_held_unlist(heap, 0, pass.stays);
+    if (plan->lane != 0)
+        cuai_held_unlist(heap, plan->lane, pass.stays);
     cuai_plan_begun(heap, plan);
 }
 
@@ -478,19 +506,25 @@ bool cuai_plan_is_one_pass(const cuarena_heap_t *heap,
 /* What the one pass finds on its way. */
 static void look_again(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
 {
-    pass_t pass = new_pass(heap, plan);
+    const cuai_move_t *last = NULL;
+    plan->runs_apart = true;
+    plan->every = UINT64_MAX;
     for (size_t i = 0; i < plan->count; i++) {
-        const cuai_record_t *r = cuai_record(heap, cuai_moved_slot(plan, i));
-        uint64_t nature = cuai_nature(r);
-        pass_run(&pass, r, plan->moves[i].to);
-        pass.some |= nature;
-        pass.every &= nature;
-        pass.bytes += r->size;
+        const cuai_move_t *move = &plan->moves[i];
+        uint64_t nature =
+            cuai_nature(cuai_record(heap, cuai_moved_slot(plan, i)));
+        bool joins = last != NULL && last->from + last->bytes == move->from &&
+                     last->to + last->bytes == move->to;
+        if (joins)
+            plan->runs[plan->run_count - 1].bytes += move->bytes;
+        else
+            plan->runs[plan->run_count++] =
+                (cuai_move_t){0, move->from, move->to, move->bytes};
+        plan->some |= nature;
+        plan->every &= nature;
+        plan->bytes += move->bytes;
+        last = move;
     }
-    plan->run_count = pass.run_count;
-    plan->some = pass.some;
-    plan->every = pass.every;
-    plan->bytes = pass.bytes;
 }
 
 static cuarena_status_t start_in_steps(
@@ -515,12 +549,14 @@ static cuarena_status_t start_in_one_pass(cuarena_heap_t *heap,
 
 cuarena_status_t cuai_plan_start(cuarena_heap_t *heap,
                                  const cuarena_heap_plan_options_t *options,
+                                 bool runs_apart,
                                  cuarena_heap_plan_t **plan_out)
 {
     cuarena_heap_plan_t *plan;
     cuarena_status_t status = open_plan(heap, options, true, &plan);
     if (status != CUARENA_OK)
         return status;
+    plan->runs_apart = runs_apart;
     status = cuai_plan_is_one_pass(heap, options)
                  ? start_in_one_pass(heap, plan)
                  : start_in_steps(heap, options, plan);

@@ -33,7 +33,8 @@ struct cuarena_heap_plan {
     uint64_t version; /* of the heap that it was made for */
     uint32_t lane;    /* counts as free, besides lane 0 */
     bool begun;
-    bool done; /* committed or aborted */
+    bool done;       /* committed or aborted */
+    bool runs_apart; /* false: each move is a run, and `runs` is empty */
 
     /* From cuai_plan_start. */
     uint64_t bytes;   /* that move */
@@ -41,6 +42,12 @@ struct cuarena_heap_plan {
     uint64_t every;   /* bits that all of them have */
     uint64_t largest; /* settled range, before; see cuai_plan_is_one_pass */
 };
+
+/* What the memory is to move. */
+static inline cuai_move_t *cuai_plan_runs(const cuarena_heap_plan_t *plan)
+{
+    return plan->runs_apart ? plan->runs : plan->moves;
+}
 
 static inline cuai_slot_t cuai_moved_slot(const cuarena_heap_plan_t *plan,
                                           size_t i)
@@ -50,10 +57,12 @@ static inline cuai_slot_t cuai_moved_slot(const cuarena_heap_plan_t *plan,
 
 /*
  * As cuarena_heap_plan_create and, if there is anything to move, begin; with
- * the runs. Where it can all be done in one pass over the list, it is.
+ * the runs, which are apart from the moves where that is asked for or two
+ * blocks are one. Where it can all be done in one pass over the list, it is.
  */
 cuarena_status_t cuai_plan_start(cuarena_heap_t *heap,
                                  const cuarena_heap_plan_options_t *options,
+                                 bool runs_apart,
                                  cuarena_heap_plan_t **plan_out);
 /* Whether it can: all the way, without limits, and no SPACER is there. The pass
  * finds the largest settled range as well. */
@@ -62,14 +71,9 @@ bool cuai_plan_is_one_pass(const cuarena_heap_t *heap,
 
 /* ---- Under way (held.c) ------------------------------------------------ */
 
-/* What the pass has found and marked, to be taken out of an index: ranges of a
- * lane that are in the lane HELD now. */
-typedef struct cuai_held {
-    uint64_t ranges;
-    uint64_t bytes;
-} cuai_held_t;
-
-void cuai_held_unlist(cuarena_heap_t *heap, uint32_t lane, cuai_held_t held);
+/* Takes ranges of a lane that the pass has made HELD out of its index: all of
+ * them, unless some stay. */
+void cuai_held_unlist(cuarena_heap_t *heap, uint32_t lane, bool some_stay);
 /* BUSY, OUT_OF_MEMORY: the plan cannot begin now. */
 cuarena_status_t cuai_plan_can_begin(cuarena_heap_t *heap);
 /* Its blocks are marked, its ranges held. */

@@ -287,22 +287,9 @@ static void settle_any(draft_t *draft)
     }
 }
 
-/* Nothing can conflict, and the order of sources is that of the list. */
-static void settle_ascending(draft_t *draft)
-{
-    uint32_t place = 0;
-    for (uint32_t i = 0; i < draft->count; i++) {
-        cuai_slide_run_t *run = &draft->runs[i];
-        while (draft->runs[place].from + draft->runs[place].bytes <= run->to)
-            place++;
-        run->reach = place;
-    }
-}
-
 /* ---- The draft --------------------------------------------------------- */
 
-static void add_run(draft_t *draft, const cuarena_relocation_t *move,
-                    uint32_t at)
+static cuai_slide_run_t run_of(const cuarena_relocation_t *move, uint32_t at)
 {
     cuai_slide_run_t run = {
         .from = (uint64_t)(uintptr_t)move->from,
@@ -311,14 +298,7 @@ static void add_run(draft_t *draft, const cuarena_relocation_t *move,
         .at = at,
     };
     CUAI_ASSERT((run.from | run.to | run.bytes) % 8 == 0);
-    bool down = run.to < run.from;
-    if (draft->count != 0) {
-        const cuai_slide_run_t *last = &draft->runs[draft->count - 1];
-        down = down && last->from + last->bytes <= run.from &&
-               last->to + last->bytes <= run.to;
-    }
-    draft->ascending = draft->ascending && down;
-    draft->runs[draft->count++] = run;
+    return run;
 }
 
 static bool moves_nothing(const cuarena_relocation_t *move)
@@ -327,20 +307,54 @@ static bool moves_nothing(const cuarena_relocation_t *move)
 }
 
 /* Takes what there is room for; returns how many of the list. */
-static size_t take(draft_t *draft, const cuarena_relocation_t *list,
-                   size_t count, uint32_t room, uint32_t unit_log2)
+static size_t take_any(draft_t *draft, const cuarena_relocation_t *list,
+                       size_t count, uint32_t room, uint32_t unit_log2)
 {
     uint64_t at = 0;
     size_t i = 0;
+    draft->count = 0;
     for (; i < count && draft->count < room; i++) {
         if (moves_nothing(&list[i]))
             continue;
         uint64_t units = cuai_slide_units(list[i].bytes, unit_log2);
         if (at + units > MAX_UNITS)
             break;
-        add_run(draft, &list[i], (uint32_t)at);
+        draft->runs[draft->count++] = run_of(&list[i], (uint32_t)at);
         at += units;
     }
+    return i;
+}
+
+/* The same for runs that go down and ascend; what does not ends it. Nothing can
+ * conflict then, the order of sources is that of the list, and so `reach` only
+ * goes up. */
+static size_t take_ascending(draft_t *draft, const cuarena_relocation_t *list,
+                             size_t count, uint32_t room, uint32_t unit_log2)
+{
+    cuai_slide_run_t *runs = draft->runs;
+    uint64_t from_end = 0; /* of the run before */
+    uint64_t to_end = 0;
+    uint64_t at = 0;
+    uint32_t taken = 0;
+    uint32_t reach = 0;
+    size_t i = 0;
+    for (; i < count && taken < room; i++) {
+        if (moves_nothing(&list[i]))
+            continue;
+        cuai_slide_run_t run = run_of(&list[i], (uint32_t)at);
+        at += cuai_slide_units(run.bytes, unit_log2);
+        draft->ascending =
+            run.to < run.from && run.from >= from_end && run.to >= to_end;
+        if (at > MAX_UNITS || !draft->ascending)
+            break;
+        runs[taken] = run;
+        while (runs[reach].from + runs[reach].bytes <= run.to)
+            reach++;
+        runs[taken++].reach = reach;
+        from_end = run.from + run.bytes;
+        to_end = run.to + run.bytes;
+    }
+    draft->count = taken;
     return i;
 }
 
@@ -497,10 +511,11 @@ size_t cuai_slide_plan(const cuai_slide_t *slide,
         shape = &chosen;
     enlarge_units(&chosen, bytes, count);
     draft_t draft = new_draft(slide);
-    size_t taken = take(&draft, list, count, slide->run_room, shape->unit_log2);
-    if (draft.ascending) {
-        settle_ascending(&draft);
-    } else {
+    const uint32_t unit_log2 = shape->unit_log2;
+    size_t taken =
+        take_ascending(&draft, list, count, slide->run_room, unit_log2);
+    if (!draft.ascending) {
+        taken = take_any(&draft, list, count, slide->run_room, unit_log2);
         uint32_t before = draft.count;
         settle_any(&draft);
         if (draft.count < before)
