@@ -74,8 +74,9 @@ typedef struct pass {
     bool stays;        /* an open range does not become HELD */
     cuai_move_t *moves;
     cuai_move_t *runs;
-    cuai_move_t *run; /* where the next one goes */
-    uint64_t some;    /* bits of natures */
+    cuai_move_t *run;      /* where the next one goes */
+    cuai_slot_t *rest_end; /* of the records in the second half */
+    uint64_t some;         /* bits of natures */
     uint64_t every;
     uint64_t bytes;
     uint64_t largest; /* key of a settled range */
@@ -180,15 +181,43 @@ static CUAI_INLINE void pass_look(pass_t *pass, cuai_slot_t slot)
         pass_leave(pass, r, key != 0 && is_open);
 }
 
+/* The list from both ends, until they meet: the first half as it comes, the
+ * second from a list made meanwhile. To find the next record is what takes the
+ * time, so two are looked for at once. */
 static CUAI_INLINE void pass_all(pass_t *pass)
 {
-    cuai_slot_t slot = pass->records[0].next;
-    while (slot != 0) {
-        cuai_slot_t next = pass->records[slot].next;
+    const cuai_record_t *records = pass->records;
+    cuai_slot_t *rest = pass->rest_end;
+    cuai_slot_t slot = records[0].next;
+    cuai_slot_t back = records[0].prev;
+    while (slot != back) {
+        cuai_slot_t next = records[slot].next;
+        cuai_slot_t before = records[back].prev;
+        *--rest = back;
         pass_look(pass, slot);
+        if (next == back)
+            break;
         slot = next;
+        back = before;
     }
-    pass_leave(pass, &pass->records[0], false);
+    if (slot == back && slot != 0)
+        *--rest = slot;
+    for (; rest != pass->rest_end; rest++)
+        pass_look(pass, *rest);
+    pass_leave(pass, &records[0], false);
+}
+
+/* The room for them is the end of that for moves. */
+static size_t rest_bytes(const cuarena_heap_t *heap)
+{
+    uint64_t records = heap->live_blocks + heap->segment_count + heap->spacers;
+    return (records / 2 + 1) * sizeof(cuai_slot_t);
+}
+
+static cuai_slot_t *rest_end(const cuarena_heap_plan_t *plan)
+{
+    size_t bytes = cuai_align_down(plan->room, sizeof(cuai_slot_t));
+    return (cuai_slot_t *)(void *)((char *)plan->moves + bytes);
 }
 
 static CUAI_INLINE pass_t new_pass(const cuarena_heap_t *heap,
@@ -204,6 +233,7 @@ static CUAI_INLINE pass_t new_pass(const cuarena_heap_t *heap,
         .move = plan->moves,
         .runs = plan->runs,
         .run = plan->runs,
+        .rest_end = rest_end(plan),
         .every = UINT64_MAX,
     };
 }
@@ -420,13 +450,14 @@ static cuarena_heap_plan_t *new_plan(const cuarena_heap_t *heap,
     if (plan == NULL)
         return NULL;
     size_t most = cuai_min(heap->live_blocks, options->max_moves);
-    size_t bytes = most * sizeof(cuai_move_t) + 1;
+    size_t bytes = most * sizeof(cuai_move_t);
     plan->version = cuai_version(heap);
     plan->lane = options->lane;
-    plan->moves = cuai_host_kept_take(&heap->kept[0], bytes, &plan->room);
+    plan->moves = cuai_host_kept_take(&heap->kept[0], bytes + rest_bytes(heap),
+                                      &plan->room);
     if (runs)
         plan->runs =
-            cuai_host_kept_take(&heap->kept[1], bytes, &plan->runs_room);
+            cuai_host_kept_take(&heap->kept[1], bytes + 1, &plan->runs_room);
     if (plan->moves != NULL && (plan->runs != NULL || !runs))
         return plan;
     end_plan(heap, plan);
