@@ -331,31 +331,43 @@ static size_t take_any(draft_t *draft, const cuarena_relocation_t *list,
 static size_t take_ascending(draft_t *draft, const cuarena_relocation_t *list,
                              size_t count, uint32_t room, uint32_t unit_log2)
 {
-    cuai_slide_run_t *runs = draft->runs;
-    uint64_t from_end = 0; /* of the run before */
+    const cuarena_relocation_t *move = list;
+    const cuarena_relocation_t *end = list + count;
+    cuai_slide_run_t *run = draft->runs;
+    cuai_slide_run_t *run_end = run + room;
+    const cuai_slide_run_t *reached = run;
+    uint64_t reached_end = 0; /* of its source */
+    uint64_t from_end = 0;    /* of the run before */
     uint64_t to_end = 0;
     uint64_t at = 0;
-    uint32_t taken = 0;
-    uint32_t reach = 0;
-    size_t i = 0;
-    for (; i < count && taken < room; i++) {
-        if (moves_nothing(&list[i]))
-            continue;
-        cuai_slide_run_t run = run_of(&list[i], (uint32_t)at);
-        at += cuai_slide_units(run.bytes, unit_log2);
-        draft->ascending =
-            run.to < run.from && run.from >= from_end && run.to >= to_end;
-        if (at > MAX_UNITS || !draft->ascending)
+    for (; move != end && run != run_end; move++) {
+        *run = run_of(move, (uint32_t)at);
+        uint64_t from = run->from;
+        uint64_t to = run->to;
+        uint64_t bytes = run->bytes;
+        if (CUAI_UNLIKELY(bytes == 0 || to >= from || from < from_end ||
+                          to < to_end)) {
+            if (moves_nothing(move))
+                continue;
+            draft->ascending = false;
             break;
-        runs[taken] = run;
-        while (runs[reach].from + runs[reach].bytes <= run.to)
-            reach++;
-        runs[taken++].reach = reach;
-        from_end = run.from + run.bytes;
-        to_end = run.to + run.bytes;
+        }
+        at += cuai_slide_units(bytes, unit_log2);
+        if (CUAI_UNLIKELY(at > MAX_UNITS))
+            break;
+        if (run == reached)
+            reached_end = from + bytes;
+        while (reached_end <= to) {
+            reached++;
+            reached_end = reached->from + reached->bytes;
+        }
+        run->reach = (uint32_t)(reached - draft->runs);
+        run++;
+        from_end = from + bytes;
+        to_end = to + bytes;
     }
-    draft->count = taken;
-    return i;
+    draft->count = (uint32_t)(run - draft->runs);
+    return (size_t)(move - list);
 }
 
 /* How many of the list the first `runs` runs are, and what is skipped with
