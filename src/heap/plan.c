@@ -67,11 +67,12 @@ typedef struct pass {
 
     cuai_move_t *move; /* where the next one goes */
     uint64_t top;      /* where the next block of the window may go */
-    bool open;         /* in a window */
-    bool moved;        /* the last block has */
-    bool apart;        /* it had a range after it */
-    bool joined;       /* some run has several blocks: there is `run` */
-    bool stays;        /* an open range does not become HELD */
+    uint64_t join_at;  /* where it would be one run with the last move */
+    cuai_record_t
+        *opener; /* of the window, until a block of it moves; or NULL */
+    bool open;   /* in a window */
+    bool joined; /* some run has several blocks: there is `run` */
+    bool stays;  /* an open range does not become HELD */
     cuai_move_t *moves;
     cuai_move_t *runs;
     cuai_move_t *run;      /* where the next one goes */
@@ -94,64 +95,67 @@ static CUAI_NOINLINE cuai_move_t *copy_runs(cuai_move_t *runs,
     return runs;
 }
 
-/* Of the move before `pass->move`; the block is where the last one was moved
- * to, or not. */
+/* Of the move before `pass->move`. */
 static CUAI_INLINE void pass_run(pass_t *pass, bool joins)
 {
     const cuai_move_t *move = pass->move - 1;
-    if (CUAI_UNLIKELY(joins) && !pass->joined) {
+    if (CUAI_LIKELY(!joins && !pass->joined))
+        return;
+    if (!pass->joined)
         pass->run = copy_runs(pass->runs, pass->moves, move);
-        pass->joined = true;
-    }
+    pass->joined = true;
     if (joins)
         pass->run[-1].bytes += move->bytes;
-    else if (pass->joined)
+    else
         *pass->run++ = (cuai_move_t){0, move->from, move->to, move->bytes};
 }
 
-static CUAI_INLINE void hold(cuai_record_t *r)
+static CUAI_INLINE void hold(cuai_record_t *r, uint64_t key)
 {
-    if (r->key != 0)
-        r->key |= CUAI_LANE_HELD; /* all bits of a lane */
+    if (key != 0)
+        r->key = key | CUAI_LANE_HELD; /* all bits of a lane */
 }
 
-static CUAI_INLINE void pass_mark(pass_t *pass, cuai_record_t *r,
+static CUAI_INLINE void pass_mark(pass_t *pass, cuai_record_t *r, uint64_t key,
                                   uint64_t nature)
 {
     r->moving = 1;
+    hold(r, key);
     pass->some |= nature;
     pass->every &= nature;
-    pass->bytes += r->size;
-    if (!pass->moved)
-        hold(&pass->records[r->prev]);
-    hold(r);
+    if (CUAI_UNLIKELY(pass->opener != NULL))
+        hold(pass->opener, pass->opener->key);
+    pass->opener = NULL;
 }
 
 /* The block of `slot` moves. */
-static CUAI_INLINE void pass_move(pass_t *pass, cuai_slot_t slot,
+static CUAI_INLINE void pass_move(pass_t *pass, cuai_slot_t slot, uint64_t key,
                                   uint64_t nature, uint64_t to)
 {
     cuai_record_t *r = &pass->records[slot];
     uint64_t name = pass->id_bits | r->generation;
-    bool joins = pass->moved && !pass->apart && to == pass->top;
+    uint64_t size = r->size;
+    bool joins = to == pass->join_at;
     *pass->move++ =
-        (cuai_move_t){name << CUAI_SLOT_BITS | slot, r->offset, to, r->size};
-    pass->top = to + r->size;
-    if (pass->begins) {
-        pass->apart = r->key != 0;
-        pass_run(pass, joins);
-        pass_mark(pass, r, nature);
-    }
-    pass->moved = true;
+        (cuai_move_t){name << CUAI_SLOT_BITS | slot, r->offset, to, size};
+    pass->top = to + size;
+    if (!pass->begins)
+        return;
+    pass->join_at = key == 0 ? to + size : UINT64_MAX;
+    pass->bytes += size;
+    pass_run(pass, joins);
+    pass_mark(pass, r, key, nature);
 }
 
-static CUAI_INLINE void pass_leave(pass_t *pass, const cuai_record_t *r,
-                                   bool opens)
+static CUAI_INLINE void pass_leave(pass_t *pass, cuai_record_t *r, bool opens)
 {
-    pass->stays |= pass->open && !pass->moved;
-    pass->moved = false;
     pass->top = cuai_end(r);
     pass->open = opens;
+    if (!pass->begins)
+        return;
+    pass->join_at = UINT64_MAX;
+    pass->stays = pass->stays || pass->opener != NULL;
+    pass->opener = opens ? r : NULL;
 }
 
 /* `top` is a multiple of the granule. */
@@ -166,7 +170,7 @@ static CUAI_INLINE uint64_t place_of(const pass_t *pass, uint64_t nature)
 /* A block that would go beyond the budget stays, as if it were pinned. */
 static CUAI_INLINE void pass_look(pass_t *pass, cuai_slot_t slot)
 {
-    const cuai_record_t *r = &pass->records[slot];
+    cuai_record_t *r = &pass->records[slot];
     uint64_t key = r->key;
     uint64_t nature = cuai_nature(r);
     uint32_t lane = (uint32_t)(key & CUAI_LANE_MASK);
@@ -176,7 +180,7 @@ static CUAI_INLINE void pass_look(pass_t *pass, cuai_slot_t slot)
         pass->largest = key;
     if (pass->open && is_open && cuai_nature_moves(nature) && to < r->offset &&
         (pass->begins || spend(&pass->budget, r->size)))
-        pass_move(pass, slot, nature, to);
+        pass_move(pass, slot, key, nature, to);
     else
         pass_leave(pass, r, key != 0 && is_open);
 }
@@ -186,7 +190,7 @@ static CUAI_INLINE void pass_look(pass_t *pass, cuai_slot_t slot)
  * time, so two are looked for at once. */
 static CUAI_INLINE void pass_all(pass_t *pass)
 {
-    const cuai_record_t *records = pass->records;
+    cuai_record_t *records = pass->records;
     cuai_slot_t *rest = pass->rest_end;
     cuai_slot_t slot = records[0].next;
     cuai_slot_t back = records[0].prev;
@@ -233,6 +237,7 @@ static CUAI_INLINE pass_t new_pass(const cuarena_heap_t *heap,
         .move = plan->moves,
         .runs = plan->runs,
         .run = plan->runs,
+        .join_at = UINT64_MAX,
         .rest_end = rest_end(plan),
         .every = UINT64_MAX,
     };
