@@ -81,7 +81,6 @@ static cuarena_status_t clear_above(cuai_call_t *call, uint64_t bytes,
     if (status != CUARENA_OK)
         return status;
     if (last_end_after(heap, &batch) > end) {
-        cuai_batch_settle(arena, &batch);
         cuai_batch_end(arena, &batch);
         return blocks_in_the_way(bytes);
     }

@@ -258,10 +258,12 @@ static inline void cuai_range_drop(cuarena_heap_t *heap, cuai_slot_t slot)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     uint32_t lane = cuai_range_lane(r);
-    if (CUAI_UNLIKELY(lane == CUAI_LANE_HELD))
-        cuai_index_forget(r);
-    if (r->key == 0 || CUAI_UNLIKELY(lane == CUAI_LANE_HELD))
+    if (r->key == 0)
         return;
+    if (CUAI_UNLIKELY(lane == CUAI_LANE_HELD)) {
+        cuai_index_forget(r);
+        return;
+    }
     heap->lanes[lane]->ranges--;
     cuai_index_remove(heap->lanes[lane], heap->records, slot);
 }

@@ -160,7 +160,7 @@ static void insert_between(cuarena_heap_t *heap, cuai_slot_t last,
             cuai_table_insert(&heap->table, heap->records, slot);
 }
 
-/* A commit on its way. A copy: it stays in registers. */
+/* A commit on its way. */
 typedef struct commit {
     cuarena_heap_t *heap;
     cuai_record_t *records;

@@ -55,8 +55,8 @@ static bool spend(budget_t *budget, uint64_t bytes)
     return true;
 }
 
-/* A pass over the list. A copy, which nothing that is stored could be a part
- * of: it stays in registers. */
+/* A pass over the list. It is always a local variable whose address stays in
+ * inline functions, so that it can be in registers. */
 typedef struct pass {
     cuai_record_t *records;
     uint64_t id_bits;
@@ -65,14 +65,13 @@ typedef struct pass {
     bool begins; /* marks what it finds, and joins runs */
     budget_t budget;
 
-    cuai_move_t *move; /* where the next one goes */
-    uint64_t top;      /* where the next block of the window may go */
-    uint64_t join_at;  /* where it would be one run with the last move */
-    cuai_record_t
-        *opener; /* of the window, until a block of it moves; or NULL */
-    bool open;   /* in a window */
-    bool joined; /* some run has several blocks: there is `run` */
-    bool stays;  /* an open range does not become HELD */
+    cuai_move_t *move;     /* where the next one goes */
+    uint64_t top;          /* where the next block of the window may go */
+    uint64_t join_at;      /* where it would be one run with the last move */
+    cuai_record_t *opener; /* of a window in which nothing moves yet */
+    bool open;             /* in a window */
+    bool joined;           /* some run has several blocks: there is `run` */
+    bool stays;            /* an open range does not become HELD */
     cuai_move_t *moves;
     cuai_move_t *runs;
     cuai_move_t *run;      /* where the next one goes */
