@@ -142,8 +142,8 @@ cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap,
 
 /* ---- The look-up ------------------------------------------------------- */
 
-/* What is cheaper, as measured: a block that stays costs half as much as one
- * that is removed, a bucket a fiftieth. */
+/* Whether that is cheaper, roughly: a block that stays costs an insertion, half
+ * of what a removal does, and emptying a bucket a fiftieth. */
 static bool is_made_anew(const cuarena_heap_t *heap, size_t moves)
 {
     uint64_t stay = heap->live_blocks - moves;
