@@ -186,6 +186,18 @@ START_TEST(test_commit_meets_a_stranger_of_another_lane)
 }
 END_TEST
 
+/* A block that a held range comes after may change places. */
+START_TEST(test_start_then_the_block_before_a_window_is_exchanged)
+{
+    map_open(&map, "s1 -2 a3 z1! y1! -4 b2");
+    start();
+    expect_ok(map_exchange(&map, 's', 'z'));
+    expect_map(&map, "z1! -2^ a3^ s1 y1! -4^ b2^");
+    commit();
+    expect_map(&map, "z1! a3 -2 s1 y1! b2 -4");
+}
+END_TEST
+
 /* Where a block stays between windows, the look-up is made anew around it. */
 START_TEST(test_commit_keeps_blocks_that_stay_in_the_look_up)
 {
@@ -543,6 +555,7 @@ int main(void)
                   test_start_then_held_ranges_serve_nobody,
                   test_commit_meets_a_neighbour_freed_meanwhile,
                   test_commit_meets_a_stranger_of_another_lane,
+                  test_start_then_the_block_before_a_window_is_exchanged,
                   test_commit_keeps_blocks_that_stay_in_the_look_up));
     tcase_add_checked_fixture(tcase, NULL, close_map);
     tcase =

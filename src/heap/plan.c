@@ -67,7 +67,8 @@ typedef struct pass {
 
     cuai_move_t *move;     /* where the next one goes */
     uint64_t top;          /* where the next block of the window may go */
-    uint64_t join_at;      /* where it would be one run with the last move */
+    uint64_t join_at;      /* where it would be one run with the last move;
+                            * what follows a block that stays goes higher */
     cuai_record_t *opener; /* of a window in which nothing moves yet */
     bool open;             /* in a window */
     bool joined;           /* some run has several blocks: there is `run` */
@@ -152,7 +153,6 @@ static CUAI_INLINE void pass_leave(pass_t *pass, cuai_record_t *r, bool opens)
     pass->open = opens;
     if (!pass->begins)
         return;
-    pass->join_at = UINT64_MAX;
     pass->stays = pass->stays || pass->opener != NULL;
     pass->opener = opens ? r : NULL;
 }
