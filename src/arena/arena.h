@@ -130,9 +130,7 @@ struct cuarena {
     bool settling;    /* one thread is, without the lock */
     cuai_uses_t uses;
     cuai_moved_t moved;
-    uint64_t ended_later;       /* blocks freed on their way elsewhere, ever */
-    cuai_host_kept_t kept_list; /* of the last batch */
-    cuai_host_kept_t kept_runs;
+    uint64_t ended_later; /* blocks freed on their way elsewhere, ever */
 
     cuarena_relocation_fn relocation_fn;
     void *relocation_user;
@@ -549,11 +547,9 @@ static inline uint64_t cuai_dynamic_begin(
 
 /* A compaction of the dynamic region that was planned and begun. */
 typedef struct cuai_batch {
-    cuarena_heap_plan_t *plan;
+    cuarena_heap_plan_t *plan;  /* owns the lists; NULL: the batch does */
     cuarena_relocation_t *list; /* for the callback */
     cuarena_relocation_t *runs; /* for the memory: neighbours joined */
-    size_t list_room;           /* in bytes */
-    size_t runs_room;
     size_t count;
     size_t runs_count;
     uint64_t bytes;
@@ -563,10 +559,12 @@ typedef struct cuai_batch {
 } cuai_batch_t;
 
 /* Plans and begins, to be moved on a stream (0: done when executed); an empty
- * batch is OK and needs no end. */
+ * batch is OK. `largest_out`, unless NULL, gets the largest settled range that
+ * there was before. */
 cuarena_status_t cuai_batch_begin(cuarena_t *arena,
                                   const cuarena_heap_plan_options_t *options,
-                                  uint32_t stream, cuai_batch_t *batch);
+                                  uint32_t stream, uint64_t *largest_out,
+                                  cuai_batch_t *batch);
 /* Moves the bytes and commits. Blocks freed meanwhile end, and leave the list.
  * On an error nothing moved, or the arena is lost. Steps out. */
 cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch);

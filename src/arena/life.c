@@ -214,8 +214,6 @@ void cuai_arena_end(cuarena_t *arena)
     for (int i = 0; i < CUAI_HEAPS; i++)
         cuarena_heap_destroy(&arena->heaps[i]);
     cuai_exports_forget(arena);
-    cuai_host_free(arena->kept_list.bytes);
-    cuai_host_free(arena->kept_runs.bytes);
     cuai_tags_end(arena);
     cuai_host_free(arena->whole_scopes);
     for (int i = 0; i < CUARENA_REGION_COUNT; i++)

@@ -446,7 +446,7 @@ void cuai_heap_clear(cuarena_heap_t *heap)
     for (uint32_t lane = 0; lane < CUAI_LANE_HELD; lane++)
         if (heap->lanes[lane] != NULL)
             memset(heap->lanes[lane], 0, sizeof(cuai_index_t));
-    memset(heap->table.heads, 0, heap->table.buckets * sizeof(cuai_slot_t));
+    cuai_table_clear(&heap->table);
     cuai_slot_t last = 0;
     cuai_record(heap, 0)->next = 0;
     cuai_record(heap, 0)->prev = 0;

@@ -73,7 +73,7 @@ struct cuarena_heap {
     size_t segment_count;
     size_t segment_room;
     cuai_host_region_t record_region;
-    cuai_host_kept_t *kept_moves; /* of the last plan */
+    cuai_host_kept_t *kept; /* two: moves and runs of the last plan */
 };
 
 static inline cuai_record_t *cuai_record(const cuarena_heap_t *heap,
@@ -256,13 +256,18 @@ static inline void cuai_range_set(cuarena_heap_t *heap, cuai_slot_t slot,
                       cuai_list_for(heap, cuai_end(r), bytes));
 }
 
-/* Takes the record's range, if it has one, out of its index. */
+/* Takes the record's range, if it has one, out of its index; the links of one
+ * that is HELD mean nothing. */
 static inline void cuai_range_drop(cuarena_heap_t *heap, cuai_slot_t slot)
 {
-    const cuai_record_t *r = cuai_record(heap, slot);
+    cuai_record_t *r = cuai_record(heap, slot);
     uint32_t lane = cuai_range_lane(r);
-    if (r->key == 0 || CUAI_UNLIKELY(lane == CUAI_LANE_HELD))
+    if (r->key == 0)
         return;
+    if (CUAI_UNLIKELY(lane == CUAI_LANE_HELD)) {
+        cuai_index_forget(r);
+        return;
+    }
     heap->lanes[lane]->ranges--;
     cuai_index_remove(heap->lanes[lane], heap->records, slot);
 }
@@ -355,7 +360,7 @@ void cuai_heap_clear(cuarena_heap_t *heap);
  * is set. */
 bool cuai_lane_absorb(cuarena_heap_t *heap, uint32_t lane, uint64_t bytes);
 
-/* ---- Shifting all of it (plan.c) --------------------------------------------
+/* ---- Shifting all of it (held.c) --------------------------------------------
  */
 
 /* Every settled range serves nobody until release. OUT_OF_MEMORY, BUSY. */
