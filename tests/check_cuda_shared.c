@@ -84,10 +84,10 @@ END_TEST
 START_TEST(test_each_device_has_its_own)
 {
     int32_t created = 0;
-    const cuda_control_t *standin = cuda_control();
+    const standin_control_t *standin = driver_standin();
     if (standin != NULL)
         standin->standin_configure("DEVICES", "2");
-    else if (cuda_test_device_count() < 2)
+    else if (driver_device_count() < 2)
         return;
     cuarena_config_t config = config_of(TEXT "memory=device");
     cuarena_t *first = acquire(&config, &created);
