@@ -43,11 +43,12 @@ cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes,
         return alloc_long(arena, bytes, block_out);
     uint64_t mask = arena->granule_mask;
     cuai_slot_t slot = 0;
+    uint64_t offset;
     cuai_lock(&arena->lock);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (CUAI_LIKELY(cuai_short_serves(arena)))
         slot = cuai_hot_take(heap, (bytes + mask) & ~mask, bytes,
-                             CUAI_BLOCK_NATURE);
+                             CUAI_BLOCK_NATURE, &offset);
     if (CUAI_UNLIKELY(slot == 0 && !heap->plain && cuai_short_serves(arena)))
         slot = cuai_short_take_settled(arena, CUAI_DYNAMIC, bytes,
                                        CUAI_BLOCK_NATURE);

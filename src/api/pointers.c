@@ -46,33 +46,48 @@ static CUAI_NOINLINE cuarena_status_t alloc_long(cuarena_t *arena,
                               pointer_out);
 }
 
+/* From the settled lane of a heap, plain or not. */
+static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena, int32_t region,
+                                          uint64_t bytes, uint64_t nature,
+                                          uint64_t *offset_out)
+{
+    cuarena_heap_t *heap = arena->heaps[region];
+    uint64_t mask = arena->granule_mask;
+    cuai_slot_t slot =
+        cuai_hot_take(heap, (bytes + mask) & ~mask, bytes, nature, offset_out);
+    if (CUAI_LIKELY(slot != 0) || heap->plain)
+        return slot;
+    slot = cuai_short_take_settled(arena, region, bytes, nature);
+    if (!cuai_short_took(slot))
+        return 0;
+    *offset_out = cuai_record(heap, slot)->offset;
+    return slot;
+}
+
 /* From one heap's held bytes; false: take the long path. */
 static CUAI_INLINE bool alloc_short(cuarena_t *arena, int32_t region,
                                     uint64_t bytes, cuarena_tag_t tag,
                                     uint64_t nature, void **pointer_out)
 {
-    uint64_t mask = arena->granule_mask;
+    cuai_slot_t slot = 0;
+    uint64_t offset = 0;
     cuai_lock(&arena->lock);
-    cuarena_heap_t *heap = arena->heaps[region];
-    if (CUAI_LIKELY(cuai_short_serves(arena)) && cuai_tag_known(arena, tag)) {
-        cuai_slot_t slot =
-            cuai_hot_take(heap, (bytes + mask) & ~mask, bytes, nature);
-        if (CUAI_UNLIKELY(slot == 0 && !heap->plain))
-            slot = cuai_short_take_settled(arena, region, bytes, nature);
-        if (CUAI_LIKELY(cuai_short_took(slot))) {
-            *pointer_out = cuai_pointer(cuai_record(heap, slot)->offset);
-            if (tag != 0) {
-                cuai_record(heap, slot)->asked = cuai_asked(bytes, tag);
-                cuai_tag_alloc(arena, cuai_record(heap, slot));
-            }
-            if (CUAI_UNLIKELY(arena->slow != 0))
-                cuai_note_whole(arena);
-            cuai_unlock(&arena->lock);
-            return true;
-        }
+    if (CUAI_LIKELY(cuai_short_serves(arena) && cuai_tag_known(arena, tag)))
+        slot = take_short(arena, region, bytes, nature, &offset);
+    if (CUAI_UNLIKELY(slot == 0)) {
+        cuai_unlock(&arena->lock);
+        return false;
     }
+    *pointer_out = cuai_pointer(offset);
+    if (tag != 0) {
+        cuai_record_t *r = cuai_record(arena->heaps[region], slot);
+        r->asked = cuai_asked(bytes, tag);
+        cuai_tag_alloc(arena, r);
+    }
+    if (CUAI_UNLIKELY(arena->slow != 0))
+        cuai_note_whole(arena);
     cuai_unlock(&arena->lock);
-    return false;
+    return true;
 }
 
 cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes,

@@ -42,14 +42,16 @@ static inline bool cuai_short_frees_on(const cuarena_t *arena,
 static CUAI_INLINE cuai_slot_t cuai_short_take_in(cuarena_t *arena,
                                                   int32_t region, uint32_t lane,
                                                   uint64_t bytes,
-                                                  uint64_t nature)
+                                                  uint64_t nature,
+                                                  uint64_t *offset_out)
 {
     cuarena_heap_t *heap = arena->heaps[region];
     uint64_t size = (bytes + arena->granule_mask) & ~arena->granule_mask;
     cuai_index_t *index = heap->lanes[lane];
     if (CUAI_UNLIKELY(!cuai_hot_is_ready(heap) || index->free_bytes < size))
         return 0;
-    return cuai_hot_take_at(heap, index, lane, size, bytes, nature, true);
+    return cuai_hot_take_at(heap, index, lane, size, bytes, nature, true,
+                            offset_out);
 }
 
 /* The same from lane 0; and, for a stream, from all that serves it in the

@@ -9,22 +9,27 @@
  * the long path. With the lock. */
 static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena,
                                           cuarena_stream_t stream,
-                                          uint64_t bytes, uint64_t nature)
+                                          uint64_t bytes, uint64_t nature,
+                                          uint64_t *offset_out)
 {
     cuai_stream_t *s = cuai_stream_recent(arena, stream);
     if (CUAI_UNLIKELY(s == NULL || !cuai_short_serves(arena)))
         return 0;
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    uint32_t open = s->lanes[CUAI_DYNAMIC][s->turn];
     cuai_slot_t slot = 0;
     nature |= CUAI_OWNER_NATURE(s->number);
     if (CUAI_LIKELY(!arena->cpu_touches))
-        slot =
-            cuai_short_take_in(arena, CUAI_DYNAMIC,
-                               s->lanes[CUAI_DYNAMIC][s->turn], bytes, nature);
-    if (CUAI_UNLIKELY(slot == 0))
-        slot = cuai_short_take_other(arena, s, bytes, nature);
-    if (CUAI_UNLIKELY(!cuai_short_took(slot)))
-        return 0;
-    cuai_count_in(&s->counts, cuai_record(arena->heaps[CUAI_DYNAMIC], slot));
+        slot = cuai_short_take_in(arena, CUAI_DYNAMIC, open, bytes, nature,
+                                  offset_out);
+    if (CUAI_UNLIKELY(!cuai_short_took(slot))) {
+        if (slot == 0)
+            slot = cuai_short_take_other(arena, s, bytes, nature);
+        if (!cuai_short_took(slot))
+            return 0;
+        *offset_out = cuai_record(heap, slot)->offset;
+    }
+    cuai_count_in(&s->counts, cuai_record(heap, slot));
     if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
         cuai_note_whole(arena);
     return slot;
@@ -33,11 +38,12 @@ static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena,
 static CUAI_INLINE bool alloc_short(cuarena_t *arena, uint64_t bytes,
                                     cuarena_stream_t stream, void **pointer_out)
 {
+    uint64_t offset;
     cuai_lock(&arena->lock);
-    cuai_slot_t slot = take_short(arena, stream, bytes, CUAI_POINTER_NATURE);
+    cuai_slot_t slot =
+        take_short(arena, stream, bytes, CUAI_POINTER_NATURE, &offset);
     if (CUAI_LIKELY(slot != 0))
-        *pointer_out =
-            cuai_pointer(cuai_record(arena->heaps[CUAI_DYNAMIC], slot)->offset);
+        *pointer_out = cuai_pointer(offset);
     cuai_unlock(&arena->lock);
     return slot != 0;
 }
@@ -97,7 +103,9 @@ cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes,
                     bytes - 1 < CUAI_SHORT_MOST;
     if (CUAI_LIKELY(ordinary)) {
         cuai_lock(&arena->lock);
-        cuai_slot_t slot = take_short(arena, stream, bytes, CUAI_BLOCK_NATURE);
+        uint64_t offset;
+        cuai_slot_t slot =
+            take_short(arena, stream, bytes, CUAI_BLOCK_NATURE, &offset);
         if (CUAI_LIKELY(slot != 0))
             *block_out = cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
         cuai_unlock(&arena->lock);

@@ -41,10 +41,10 @@ typedef struct cuai_counts cuai_counts_t;
 /* Counts of one tag, one stream, or the whole. */
 struct cuai_counts {
     uint64_t live_bytes;
-    uint64_t requested_bytes;
-    uint64_t live_blocks;
     uint64_t peak_live_bytes;
+    uint64_t requested_bytes;
     uint64_t peak_requested_bytes;
+    uint64_t live_blocks;
     uint64_t peak_live_blocks;
     uint64_t allocs;
     uint64_t frees;

@@ -33,17 +33,21 @@ struct cuarena_heap {
     cuai_slot_t spare;  /* FREE slots, last freed first */
     cuai_slot_t unused; /* slots from here on were never used */
     uint64_t committed; /* slots that have memory */
+    /* No two that one call changes are side by side: compilers join such
+     * stores, and what another call then loads of both, or of half of each,
+     * waits until they have reached the cache. */
     uint64_t live_blocks;
-    uint64_t live_bytes;
-    uint64_t requested_bytes;
     uint64_t peak_live_blocks;
+    uint64_t live_bytes;
     uint64_t peak_live_bytes;
+    uint64_t requested_bytes;
     uint64_t peak_requested_bytes;
     uint64_t allocs;
     uint64_t search_steps;
     bool smooth; /* no plan, every rest split off, no range of the last class:
                   * what the short path takes for granted */
     bool plain;  /* smooth, one lane, no SPACER: what the shortest does */
+    uint64_t plain_blocks; /* max_blocks, but 0 if it is not plain */
     uint64_t ready_blocks; /* while fewer live and a slot is spare, a smooth
                             * heap has slots for one more and all SPACERs that
                             * frees may need; 0 if it is not smooth */

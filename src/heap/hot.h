@@ -29,42 +29,46 @@
 
 /* The block gets the upper end of the owner's range, the owner keeps the rest,
  * which has class 0 if it is nothing. */
-static CUAI_INLINE void cuai_hot_cut_high(cuarena_heap_t *heap,
-                                          cuai_index_t *index, uint32_t lane,
-                                          cuai_slot_t owner, cuai_slot_t slot,
-                                          uint64_t size)
+static CUAI_INLINE uint64_t cuai_hot_cut_high(cuarena_heap_t *heap,
+                                              cuai_index_t *index,
+                                              uint32_t lane, cuai_slot_t owner,
+                                              cuai_slot_t slot, uint64_t size)
 {
     cuai_record_t *o = cuai_record(heap, owner);
     cuai_record_t *r = cuai_record(heap, slot);
     uint64_t rest = cuai_range(o) - size;
     uint32_t zone = o->list / CUAI_CLASSES;
     uint32_t list = cuai_list_of(zone, cuai_plain_class(heap, rest));
-    r->offset = cuai_end(o) + rest;
+    uint64_t offset = cuai_end(o) + rest;
+    r->offset = offset;
     r->key = 0;
     o->key = cuai_range_key(rest, rest == 0 ? 0 : lane);
     index->ranges -= rest == 0;
     if (list != o->list)
         cuai_index_move(index, heap->records, owner, list);
+    return offset;
 }
 
 /* The block gets the lower end of the owner's range, and owns the rest. */
-static CUAI_INLINE void cuai_hot_cut_low(cuarena_heap_t *heap,
-                                         cuai_index_t *index, uint32_t lane,
-                                         cuai_slot_t owner, cuai_slot_t slot,
-                                         uint64_t size)
+static CUAI_INLINE uint64_t cuai_hot_cut_low(cuarena_heap_t *heap,
+                                             cuai_index_t *index, uint32_t lane,
+                                             cuai_slot_t owner,
+                                             cuai_slot_t slot, uint64_t size)
 {
     cuai_record_t *o = cuai_record(heap, owner);
     cuai_record_t *r = cuai_record(heap, slot);
     uint64_t rest = cuai_range(o) - size;
-    r->offset = cuai_end(o);
+    uint64_t offset = cuai_end(o);
+    r->offset = offset;
     r->key = cuai_range_key(rest, rest == 0 ? 0 : lane);
     o->key = 0;
     index->ranges -= rest == 0;
     cuai_index_remove(index, heap->records, owner);
     if (rest != 0)
         cuai_index_insert(index, heap->records, slot,
-                          cuai_list_of(cuai_zone_of(heap, cuai_end(r)),
+                          cuai_list_of(cuai_zone_of(heap, offset + size),
                                        cuai_plain_class(heap, rest)));
+    return offset;
 }
 
 /* Whether a cut there would leave a SPACER without its range, or none before
@@ -85,7 +89,7 @@ static CUAI_INLINE bool cuai_hot_disturbs(const cuarena_heap_t *heap,
 /* Both ends have their own copy of the code, in which `high` is a constant. */
 static CUAI_INLINE cuai_slot_t cuai_hot_take_from(
     cuarena_heap_t *heap, cuai_index_t *index, uint32_t lane, cuai_slot_t slot,
-    uint64_t size, uint64_t nature, bool high, bool laned)
+    uint64_t size, uint64_t nature, bool high, bool laned, uint64_t *offset_out)
 {
     cuai_slot_t owner = cuai_plain_place(heap, index, size, high);
     if (CUAI_UNLIKELY(owner == CUAI_NO_PLACE))
@@ -96,33 +100,31 @@ static CUAI_INLINE cuai_slot_t cuai_hot_take_from(
     heap->spare = r->next;
     r->size = size;
     cuai_set_nature(r, nature | heap->align_nature); /* before it has a list */
-    if (high)
-        cuai_hot_cut_high(heap, index, lane, owner, slot, size);
-    else
-        cuai_hot_cut_low(heap, index, lane, owner, slot, size);
+    *offset_out = high ? cuai_hot_cut_high(heap, index, lane, owner, slot, size)
+                       : cuai_hot_cut_low(heap, index, lane, owner, slot, size);
     return owner;
 }
 
 /* From one lane. 0: it has no room, as far as the short path looks, or
- * CUAI_HOT_DISTURBS: it has, but a SPACER is in the way. */
-static CUAI_INLINE cuai_slot_t cuai_hot_take_at(cuarena_heap_t *heap,
-                                                cuai_index_t *index,
-                                                uint32_t lane, uint64_t size,
-                                                uint64_t requested,
-                                                uint64_t nature, bool laned)
+ * CUAI_HOT_DISTURBS: it has, but a SPACER is in the way. The offset is handed
+ * on: whoever loads it from the record waits for it to be stored there. */
+static CUAI_INLINE cuai_slot_t cuai_hot_take_at(
+    cuarena_heap_t *heap, cuai_index_t *index, uint32_t lane, uint64_t size,
+    uint64_t requested, uint64_t nature, bool laned, uint64_t *offset_out)
 {
     cuai_slot_t slot = heap->spare;
     bool high = cuai_goes_high(heap, index->free_bytes, size);
-    cuai_slot_t owner = high ? cuai_hot_take_from(heap, index, lane, slot, size,
-                                                  nature, true, laned)
-                             : cuai_hot_take_from(heap, index, lane, slot, size,
-                                                  nature, false, laned);
+    cuai_slot_t owner =
+        high ? cuai_hot_take_from(heap, index, lane, slot, size, nature, true,
+                                  laned, offset_out)
+             : cuai_hot_take_from(heap, index, lane, slot, size, nature, false,
+                                  laned, offset_out);
     if (CUAI_UNLIKELY(owner == 0 || (laned && owner == CUAI_HOT_DISTURBS)))
         return owner;
     cuai_record_t *r = cuai_record(heap, slot);
     r->asked = cuai_asked(requested, 0);
     cuai_link_after(heap, owner, slot);
-    cuai_table_insert(&heap->table, heap->records, slot);
+    cuai_table_insert_at(&heap->table, heap->records, slot, *offset_out);
     index->free_bytes -= size;
     cuai_count_alloc(heap, size, requested);
     return slot;
@@ -132,13 +134,14 @@ static CUAI_INLINE cuai_slot_t cuai_hot_take_at(cuarena_heap_t *heap,
  * the long path. */
 static CUAI_INLINE cuai_slot_t cuai_hot_take(cuarena_heap_t *heap,
                                              uint64_t size, uint64_t requested,
-                                             uint64_t nature)
+                                             uint64_t nature,
+                                             uint64_t *offset_out)
 {
-    if (CUAI_UNLIKELY(heap->spare == 0 || !heap->plain ||
-                      heap->live_blocks >= heap->max_blocks))
+    if (CUAI_UNLIKELY(heap->spare == 0 ||
+                      heap->live_blocks >= heap->plain_blocks))
         return 0;
     return cuai_hot_take_at(heap, heap->settled, 0, size, requested, nature,
-                            false);
+                            false, offset_out);
 }
 
 /* Whether the heap is smooth, with a slot for one more block and for the

@@ -66,9 +66,9 @@ typedef struct cuai_record {
     uint64_t size;       /* of the block; 0 without one */
     uint64_t key;        /* range: bytes << CUAI_LANE_BITS | lane; 0: none */
     cuai_slot_t prev;    /* address order */
-    cuai_slot_t next;    /* address order; of a FREE slot: the next free one */
     cuai_slot_t up;      /* the range's list in its index: towards the head */
     cuai_slot_t down;    /* ... and away from it */
+    cuai_slot_t next;    /* address order; of a FREE slot: the next free one */
     uint64_t asked;      /* bytes asked for << CUAI_TAG_BITS | tag */
     cuai_slot_t chain;   /* next block of the same look-up bucket */
     uint32_t generation; /* how often the slot was freed */
