@@ -118,14 +118,14 @@ static bool alloc_region_short(cuarena_t *arena, uint64_t bytes,
                                const cuarena_request_t *request,
                                void **pointer_out)
 {
-    if (request->region == CUARENA_REGION_DYNAMIC)
-        return alloc_short(arena, CUAI_DYNAMIC, bytes, request->tag,
-                           CUAI_POINTER_NATURE, pointer_out);
-    if (request->region == CUARENA_REGION_STABLE &&
-        arena->heaps[CUAI_STABLE] != NULL)
-        return alloc_short(arena, CUAI_STABLE, bytes, request->tag,
-                           CUAI_STABLE_NATURE, pointer_out);
-    return false;
+    int32_t region = request->region;
+    uint64_t nature = CUAI_POINTER_NATURE;
+    if (region == CUARENA_REGION_STABLE)
+        nature = CUAI_STABLE_NATURE;
+    else if (region != CUARENA_REGION_DYNAMIC)
+        return false;
+    return arena->heaps[region] != NULL &&
+           alloc_short(arena, region, bytes, request->tag, nature, pointer_out);
 }
 
 cuarena_status_t cuarena_alloc_with(cuarena_t *arena, uint64_t bytes,
@@ -176,61 +176,49 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_free(cuarena_t *arena,
 }
 
 /* Ends a block with which nothing is under way; false: take the long path. */
-static CUAI_INLINE bool free_short(cuarena_t *arena, cuarena_heap_t *heap,
+static CUAI_INLINE bool free_short(cuarena_t *arena, int32_t region,
                                    const void *pointer, uint64_t nature)
 {
-    if (CUAI_UNLIKELY(heap == NULL || !heap->plain))
-        return false;
+    cuarena_heap_t *heap = arena->heaps[region];
     cuai_slot_t *link =
         cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
     const cuai_record_t *r = cuai_record(heap, *link);
     if (CUAI_UNLIKELY(!cuai_has_nature(r, nature)))
         return false;
+    if (CUAI_UNLIKELY(!heap->plain))
+        return cuai_short_give(arena, region, link, 0);
     if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
         cuai_tag_free(arena, r);
     cuai_hot_give(heap, link);
     return true;
 }
 
-/* The same where the heap has several lanes. */
-static bool free_laned(cuarena_t *arena, int32_t region, const void *pointer,
-                       uint64_t nature)
+/* The same where there are several regions, or the arena is slow for a reason
+ * that stands in the way. Two copies of the code: which of them runs is easily
+ * foretold, an address that says where to look would have to be waited for. */
+static CUAI_OUTLINE bool free_in_region(cuarena_t *arena, const void *pointer)
 {
-    cuarena_heap_t *heap = arena->heaps[region];
-    if (heap == NULL)
+    if (!cuai_short_path(arena))
         return false;
-    cuai_slot_t *link =
-        cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
-    return cuai_has_nature(cuai_record(heap, *link), nature) &&
-           cuai_short_give(arena, region, link, 0);
-}
-
-/* Not an ordinary block of a plain dynamic region: perhaps of one with lanes,
- * or of the stable one. With the lock, of which it lets go. */
-static CUAI_NOINLINE cuarena_status_t free_other(cuarena_t *arena,
-                                                 void *pointer)
-{
-    bool done =
-        cuai_short_path(arena) &&
-        (free_laned(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_NATURE) ||
-         free_laned(arena, CUAI_STABLE, pointer, CUAI_STABLE_NATURE));
-    cuai_unlock(&arena->lock);
-    return done ? CUARENA_OK
-                : cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
+    if (cuai_is_stable(arena, pointer))
+        return free_short(arena, CUAI_STABLE, pointer, CUAI_STABLE_NATURE);
+    return free_short(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_NATURE);
 }
 
 cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
 {
     if (CUAI_UNLIKELY(arena == NULL || pointer == NULL))
         return cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
+    bool done;
     cuai_lock(&arena->lock);
-    if (CUAI_LIKELY(cuai_short_path(arena)) &&
-        CUAI_LIKELY(free_short(arena, arena->heaps[CUAI_DYNAMIC], pointer,
-                               CUAI_POINTER_NATURE))) {
-        cuai_unlock(&arena->lock);
-        return CUARENA_OK;
-    }
-    return free_other(arena, pointer);
+    if (CUAI_LIKELY(arena->slow == 0))
+        done = free_short(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_NATURE);
+    else
+        done = free_in_region(arena, pointer);
+    cuai_unlock(&arena->lock);
+    return CUAI_LIKELY(done)
+               ? CUARENA_OK
+               : cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
 }
 
 /* ---- The rest ---------------------------------------------------------- */

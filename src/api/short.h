@@ -63,6 +63,15 @@ cuai_slot_t cuai_short_take_other(cuarena_t *arena, const cuai_stream_t *s,
                                   uint64_t bytes,
                                   uint64_t nature) CUAI_NOINLINE;
 
+/* Whether an address is of the stable region: the front of the first segment.
+ * Only arenas with SLOW_WHOLE have one. */
+static inline bool cuai_is_stable(const cuarena_t *arena, const void *pointer)
+{
+    return arena->stable_bytes != 0 &&
+           cuai_address(pointer) - arena->segments.items[0].address <
+               arena->stable_bytes;
+}
+
 static inline bool cuai_short_took(cuai_slot_t slot)
 {
     return slot != 0 && slot != CUAI_HOT_DISTURBS;
