@@ -42,14 +42,14 @@ static cuarena_status_t short_alloc(cuarena_heap_t *heap,
         uint64_t mask = heap->granule_mask;
         slot = cuai_hot_take(
             heap, (request->size + mask) & ~mask, request->size,
-            CUAI_NATURE(request->pins, CUAI_BLOCK, request->flags));
+            CUAI_NATURE(request->pins, CUAI_BLOCK, request->flags), offset_out);
     }
     if (slot == 0)
         return cuarena_heap_alloc(heap, request, block_out, offset_out);
+    expect_u64(*offset_out, heap->records[slot].offset);
     short_allocs++;
     heap->records[slot].asked = cuai_asked(request->size, request->tag);
     *block_out = cuai_id(heap, slot);
-    *offset_out = heap->records[slot].offset;
     return CUARENA_OK;
 }
 
@@ -109,8 +109,9 @@ static void close_map(void)
 static cuai_slot_t take(uint64_t granules)
 {
     uint64_t bytes = map_bytes(&map, granules);
-    cuai_slot_t slot =
-        cuai_hot_take(map.heap, bytes, bytes, CUAI_NATURE(0, CUAI_BLOCK, 0));
+    uint64_t offset;
+    cuai_slot_t slot = cuai_hot_take(map.heap, bytes, bytes,
+                                     CUAI_NATURE(0, CUAI_BLOCK, 0), &offset);
     expect_valid(map.heap);
     return slot;
 }

@@ -52,14 +52,11 @@ static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena, int32_t region,
                                           uint64_t *offset_out)
 {
     cuarena_heap_t *heap = arena->heaps[region];
-    uint64_t mask = arena->granule_mask;
-    cuai_slot_t slot =
-        cuai_hot_take(heap, (bytes + mask) & ~mask, bytes, nature, offset_out);
+    cuai_slot_t slot = cuai_hot_take(heap, cuai_short_size(arena, bytes), bytes,
+                                     nature, offset_out);
     if (CUAI_LIKELY(slot != 0) || heap->plain)
         return slot;
     slot = cuai_short_take_settled(arena, region, bytes, nature);
-    if (!cuai_short_took(slot))
-        return 0;
     *offset_out = cuai_record(heap, slot)->offset;
     return slot;
 }
@@ -185,8 +182,10 @@ static CUAI_INLINE bool free_short(cuarena_t *arena, int32_t region,
     const cuai_record_t *r = cuai_record(heap, *link);
     if (CUAI_UNLIKELY(!cuai_has_nature(r, nature)))
         return false;
-    if (CUAI_UNLIKELY(!heap->plain))
-        return cuai_short_give(arena, region, link, 0);
+    if (CUAI_UNLIKELY(!heap->plain)) {
+        cuai_short_give(arena, region, link, 0);
+        return true;
+    }
     if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
         cuai_tag_free(arena, r);
     cuai_hot_give(heap, link);

@@ -51,7 +51,9 @@ struct cuai_counts {
 };
 
 typedef struct cuai_stream {
-    cuarena_stream_t handle; /* never NULL */
+    cuarena_stream_t handle;   /* never NULL */
+    cuarena_stream_t known_by; /* as callers passed it last, if the recent ones
+                                * have it, else what nobody passes */
     cuarena_stream_info_t info;
     uint32_t number;
     uint64_t thread;               /* whose default stream it is, or 0 */

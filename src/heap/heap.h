@@ -319,6 +319,11 @@ void cuai_range_relane(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane);
 cuarena_status_t cuai_heap_take(cuarena_heap_t *heap,
                                 const cuarena_heap_request_t *request,
                                 uint64_t size, cuai_slot_t *slot_out);
+/* The same from a lane for a block of a nature, with the granule as alignment
+ * and without a tag; 0: not to be had. */
+cuai_slot_t cuai_heap_take_nature(cuarena_heap_t *heap, uint32_t lane,
+                                  uint64_t size, uint64_t requested,
+                                  uint64_t nature);
 /* Ends a live block that no plan moves; its bytes join `lane`. */
 void cuai_heap_give(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane);
 /* A live id without bytes. */

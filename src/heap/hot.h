@@ -21,9 +21,6 @@
 #include "heap/heap.h"
 #include "heap/placement.h"
 
-/* No slot: the short path would have to mind a SPACER. */
-#define CUAI_HOT_DISTURBS UINT32_MAX
-
 /* ---- Allocation -------------------------------------------------------------
  */
 
@@ -87,15 +84,17 @@ static CUAI_INLINE bool cuai_hot_disturbs(const cuarena_heap_t *heap,
 }
 
 /* Both ends have their own copy of the code, in which `high` is a constant. */
-static CUAI_INLINE cuai_slot_t cuai_hot_take_from(
-    cuarena_heap_t *heap, cuai_index_t *index, uint32_t lane, cuai_slot_t slot,
-    uint64_t size, uint64_t nature, bool high, bool laned, uint64_t *offset_out)
+static CUAI_INLINE cuai_slot_t
+cuai_hot_take_from(cuarena_heap_t *heap, cuai_index_t *index, uint32_t lane,
+                   cuai_slot_t slot, uint64_t size, uint64_t nature, bool high,
+                   bool laned, bool *disturbs_out, uint64_t *offset_out)
 {
     cuai_slot_t owner = cuai_plain_place(heap, index, size, high);
     if (CUAI_UNLIKELY(owner == CUAI_NO_PLACE))
         return 0;
-    if (laned && CUAI_UNLIKELY(cuai_hot_disturbs(heap, owner, size, high)))
-        return CUAI_HOT_DISTURBS;
+    *disturbs_out = laned && cuai_hot_disturbs(heap, owner, size, high);
+    if (CUAI_UNLIKELY(*disturbs_out))
+        return 0;
     cuai_record_t *r = cuai_record(heap, slot);
     heap->spare = r->next;
     r->size = size;
@@ -105,22 +104,28 @@ static CUAI_INLINE cuai_slot_t cuai_hot_take_from(
     return owner;
 }
 
-/* From one lane. 0: it has no room, as far as the short path looks, or
- * CUAI_HOT_DISTURBS: it has, but a SPACER is in the way. The offset is handed
- * on: whoever loads it from the record waits for it to be stored there. */
+/* From one lane. 0: it has no room, as far as the short path looks. The offset
+ * is handed on: whoever loads it from the record waits for it to be stored
+ * there. */
 static CUAI_INLINE cuai_slot_t cuai_hot_take_at(
     cuarena_heap_t *heap, cuai_index_t *index, uint32_t lane, uint64_t size,
     uint64_t requested, uint64_t nature, bool laned, uint64_t *offset_out)
 {
     cuai_slot_t slot = heap->spare;
+    bool disturbs = false;
     bool high = cuai_goes_high(heap, index->free_bytes, size);
     cuai_slot_t owner =
         high ? cuai_hot_take_from(heap, index, lane, slot, size, nature, true,
-                                  laned, offset_out)
+                                  laned, &disturbs, offset_out)
              : cuai_hot_take_from(heap, index, lane, slot, size, nature, false,
-                                  laned, offset_out);
-    if (CUAI_UNLIKELY(owner == 0 || (laned && owner == CUAI_HOT_DISTURBS)))
-        return owner;
+                                  laned, &disturbs, offset_out);
+    if (CUAI_UNLIKELY(owner == 0) && disturbs) {
+        slot = cuai_heap_take_nature(heap, lane, size, requested, nature);
+        *offset_out = cuai_record(heap, slot)->offset;
+        return slot;
+    }
+    if (CUAI_UNLIKELY(owner == 0))
+        return 0;
     cuai_record_t *r = cuai_record(heap, slot);
     r->asked = cuai_asked(requested, 0);
     cuai_link_after(heap, owner, slot);

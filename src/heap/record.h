@@ -90,6 +90,10 @@ _Static_assert(sizeof(cuai_record_t) == 64, "one cache line");
     ((uint64_t)(pins) << 16 | (uint64_t)(kind) << 32 | (uint64_t)(flags) << 40)
 #define CUAI_ALIGN_NATURE(align_log2) ((uint64_t)(align_log2) << 48)
 #define CUAI_OWNER_NATURE(owner) ((uint64_t)(owner) << 56)
+#define CUAI_NATURE_PINS(nature) ((uint16_t)((nature) >> 16))
+#define CUAI_NATURE_FLAGS(nature) ((uint8_t)((nature) >> 40))
+#define CUAI_NATURE_OWNER(nature)                                              \
+    ((uint16_t)((nature) >> 56 & CUARENA_HEAP_MAX_OWNER))
 /* Of its upper half, what makes a block as its nature says, and still: neither
  * how it is aligned nor whose it is. */
 #define CUAI_NATURE_MASK UINT32_C(0x8000ffff)
