@@ -233,11 +233,17 @@ static inline void cuai_count_more(cuai_counts_t *counts, uint64_t size,
 }
 
 /* A block in the counts of its tag or stream: it began, it ends. */
-static inline void cuai_count_in(cuai_counts_t *counts, const cuai_record_t *r)
+static inline void cuai_count_one(cuai_counts_t *counts, uint64_t size,
+                                  uint64_t requested)
 {
     counts->allocs++;
     counts->live_blocks++;
-    cuai_count_more(counts, r->size, cuai_requested(r));
+    cuai_count_more(counts, size, requested);
+}
+
+static inline void cuai_count_in(cuai_counts_t *counts, const cuai_record_t *r)
+{
+    cuai_count_one(counts, r->size, cuai_requested(r));
 }
 
 static inline void cuai_count_out(cuai_counts_t *counts, const cuai_record_t *r)
@@ -273,7 +279,7 @@ void cuai_streams_recycle(cuarena_t *arena);
  * thread may have ended. 0: there is none. */
 uint32_t cuai_stream_left_idle(const cuarena_t *arena);
 /* Its handle does not lead to it any more. */
-void cuai_stream_unlearn(cuarena_t *arena, const cuai_stream_t *s);
+void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s);
 /* Ends a stream and its lanes, which are empty. */
 void cuai_stream_forget(cuarena_t *arena, uint32_t number);
 /* What contradicts the blocks and ranges in what is kept of streams and uses;
@@ -297,7 +303,7 @@ static inline cuarena_stream_t cuai_stream_normal(cuarena_stream_t stream)
 static inline uint32_t cuai_recent_place(cuarena_stream_t handle)
 {
     uint64_t address = (uint64_t)(uintptr_t)handle;
-    return (uint32_t)(address >> 4 ^ address >> 9) % CUAI_RECENT;
+    return (uint32_t)((address ^ address >> 5) >> 4) % CUAI_RECENT;
 }
 
 /* A stream that was found lately by this handle, neither released nor eager:
