@@ -90,6 +90,8 @@ struct cuarena {
     uint64_t reserve_bytes;
     uint64_t next_chunk; /* see chunks.c */
     uint64_t held;
+    uint64_t promised;    /* asked of the memory by threads without the lock:
+                           * the limit's rest is not theirs and others' too */
     uint64_t limits[2];   /* CUARENA_LIMIT_... */
     bool growing;         /* one thread is, without the lock */
     bool compacting;      /* likewise; excludes growing */
@@ -511,6 +513,14 @@ cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes);
 cuarena_status_t cuai_shorten_pool(cuarena_t *arena, uint64_t bytes);
 /* LIMIT, put into words, if so many bytes more may not be held. */
 cuarena_status_t cuai_check_held_limit(const cuarena_t *arena, uint64_t bytes);
+
+/* What the limit of held bytes leaves. */
+static inline uint64_t cuai_affordable(const cuarena_t *arena)
+{
+    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
+    uint64_t spent = arena->held + arena->promised;
+    return limit > spent ? limit - spent : 0;
+}
 
 static inline void cuai_count_held(cuarena_t *arena, uint64_t more)
 {

@@ -361,20 +361,20 @@ cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
         return status;
     bool zeroed = arena->config.zero == CUARENA_ZERO_CREATE;
     cuarena_memory_segment_t segment = {0};
-    cuai_count_held(arena, bytes);
+    arena->promised += bytes;
     cuai_unlock(&arena->lock);
     status = get_segment(arena, bytes, zeroed, &segment);
     cuai_lock(&arena->lock);
     if (status == CUARENA_OK)
         status = keep_dedicated(arena, want, &segment, found_out);
-    if (status == CUARENA_OK)
-        return status;
-    cuai_count_held(arena, 0 - bytes);
-    if (segment.address != 0) {
+    if (status == CUARENA_OK) {
+        cuai_count_held(arena, bytes);
+    } else if (segment.address != 0) {
         cuai_unlock(&arena->lock);
         arena->memory.ops.give_back(arena->memory.user, &segment);
         cuai_lock(&arena->lock);
     }
+    arena->promised -= bytes;
     return status;
 }
 
