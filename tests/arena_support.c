@@ -31,7 +31,9 @@ void expect_sound_at(const fixture_t *f, const char *file, int line)
 #define ALL_TRAITS                                                             \
     (KIND_READABLE | KIND_GIVES_BACK | KIND_RESIZES | KIND_DEDICATES)
 
-const arena_kind_t arena_kinds[ARENA_KIND_COUNT] = {
+#define CHUNKS (ALL_TRAITS & ~KIND_RESIZES) | KIND_GROWS
+
+const arena_kind_t arena_kinds[ARENA_KIND_COUNT + ARENA_CHUNKS_COUNT] = {
     {"pool-pageable", CUARENA_PRESET_POOL, CUARENA_MEMORY_PAGEABLE, ALL_TRAITS,
      0, 0},
     {"pool-none", CUARENA_PRESET_POOL, CUARENA_MEMORY_NONE,
@@ -48,6 +50,20 @@ const arena_kind_t arena_kinds[ARENA_KIND_COUNT] = {
      KIND_READABLE | KIND_GROWS, 0, 0},
     {"grow-custom", CUARENA_PRESET_GROW, CUARENA_MEMORY_CUSTOM,
      (ALL_TRAITS & ~KIND_RESIZES) | KIND_GROWS, 0, 0},
+    {"bfc-pageable", CUARENA_PRESET_BFC, CUARENA_MEMORY_PAGEABLE, CHUNKS, 0, 0},
+    {"bfc-none", CUARENA_PRESET_BFC, CUARENA_MEMORY_NONE,
+     KIND_GIVES_BACK | KIND_DEDICATES | KIND_GROWS, 0, 0},
+    {"bfc-bytes", CUARENA_PRESET_BFC, CUARENA_MEMORY_BYTES,
+     KIND_READABLE | KIND_GROWS, 0, 0},
+    {"bfc-custom", CUARENA_PRESET_BFC, CUARENA_MEMORY_CUSTOM, CHUNKS, 0, 0},
+    {"bfc-exact-pageable", CUARENA_PRESET_BFC, CUARENA_MEMORY_PAGEABLE,
+     CHUNKS | KIND_EXACT, 0, 0},
+    {"bfc-exact-none", CUARENA_PRESET_BFC, CUARENA_MEMORY_NONE,
+     KIND_GIVES_BACK | KIND_DEDICATES | KIND_GROWS | KIND_EXACT, 0, 0},
+    {"bfc-exact-bytes", CUARENA_PRESET_BFC, CUARENA_MEMORY_BYTES,
+     KIND_READABLE | KIND_GROWS | KIND_EXACT, 0, 0},
+    {"bfc-exact-custom", CUARENA_PRESET_BFC, CUARENA_MEMORY_CUSTOM,
+     CHUNKS | KIND_EXACT, 0, 0},
 };
 
 const arena_reach_t *arena_reach;
@@ -106,7 +122,9 @@ void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
     f->config.backing = kind->backing;
     f->config.zero = zero_at_first(kind);
     f->config.pool = amount_of_bytes(bytes);
-    if (kind->preset == CUARENA_PRESET_GROW)
+    if ((kind->traits & KIND_EXACT) != 0)
+        f->config.grow = CUARENA_GROW_EXACT;
+    if (kind->preset != CUARENA_PRESET_POOL)
         f->config.limit = amount_of_bytes(bytes);
     spare_addresses(f, bytes);
     if (kind->memory == CUARENA_MEMORY_BYTES)

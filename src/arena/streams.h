@@ -41,17 +41,19 @@ typedef struct cuai_counts cuai_counts_t;
 /* Counts of one tag, one stream, or the whole. */
 struct cuai_counts {
     uint64_t live_bytes;
-    uint64_t requested_bytes;
-    uint64_t live_blocks;
     uint64_t peak_live_bytes;
+    uint64_t requested_bytes;
     uint64_t peak_requested_bytes;
+    uint64_t live_blocks;
     uint64_t peak_live_blocks;
     uint64_t allocs;
     uint64_t frees;
 };
 
 typedef struct cuai_stream {
-    cuarena_stream_t handle; /* never NULL */
+    cuarena_stream_t handle;   /* never NULL */
+    cuarena_stream_t known_by; /* as callers passed it last, if the recent ones
+                                * have it, else what nobody passes */
     cuarena_stream_info_t info;
     uint32_t number;
     uint64_t thread;               /* whose default stream it is, or 0 */
@@ -67,6 +69,7 @@ typedef struct cuai_stream {
     uint64_t waits;    /* of blocks for it, freed or not */
     uint64_t saw_move; /* the last compaction it is ordered behind */
     cuai_counts_t counts;
+    struct cuai_scopes *scopes; /* of its peaks; NULL before the first */
     uint32_t touching; /* threads that use the handle without the lock */
     uint32_t member;   /* of this open session: nothing is given to it */
     struct cuarena_capture *capture; /* NULL: none */

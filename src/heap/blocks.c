@@ -172,6 +172,22 @@ cuarena_status_t cuai_heap_take(cuarena_heap_t *heap,
     return CUARENA_OK;
 }
 
+cuai_slot_t cuai_heap_take_nature(cuarena_heap_t *heap, uint32_t lane,
+                                  uint64_t size, uint64_t requested,
+                                  uint64_t nature)
+{
+    cuarena_heap_request_t request = {
+        .size = requested,
+        .lane = lane,
+        .pins = CUAI_NATURE_PINS(nature),
+        .flags = CUAI_NATURE_FLAGS(nature),
+        .owner = CUAI_NATURE_OWNER(nature),
+    };
+    cuai_slot_t slot = 0;
+    cuarena_status_t status = cuai_heap_take(heap, &request, size, &slot);
+    return status == CUARENA_OK ? slot : 0;
+}
+
 cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev,
                                      uint64_t size,
                                      const cuarena_heap_request_t *request,
@@ -324,6 +340,7 @@ bool cuai_heap_resize(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t size,
     if (!done)
         return false;
     cuai_count_bytes(heap, size - old_size, requested - cuai_requested(r));
+    cuai_raise(&heap->most_block_bytes, size);
     r->asked = cuai_asked(requested, cuai_tag_of(r));
     cuai_note_change(heap);
     return true;
@@ -446,7 +463,7 @@ void cuai_heap_clear(cuarena_heap_t *heap)
     for (uint32_t lane = 0; lane < CUAI_LANE_HELD; lane++)
         if (heap->lanes[lane] != NULL)
             memset(heap->lanes[lane], 0, sizeof(cuai_index_t));
-    memset(heap->table.heads, 0, heap->table.buckets * sizeof(cuai_slot_t));
+    cuai_table_clear(&heap->table);
     cuai_slot_t last = 0;
     cuai_record(heap, 0)->next = 0;
     cuai_record(heap, 0)->prev = 0;

@@ -33,17 +33,22 @@ struct cuarena_heap {
     cuai_slot_t spare;  /* FREE slots, last freed first */
     cuai_slot_t unused; /* slots from here on were never used */
     uint64_t committed; /* slots that have memory */
+    /* No two that one call changes are side by side: compilers join such
+     * stores, and what another call then loads of both, or of half of each,
+     * waits until they have reached the cache. */
     uint64_t live_blocks;
-    uint64_t live_bytes;
-    uint64_t requested_bytes;
     uint64_t peak_live_blocks;
+    uint64_t live_bytes;
     uint64_t peak_live_bytes;
+    uint64_t requested_bytes;
     uint64_t peak_requested_bytes;
+    uint64_t most_block_bytes; /* of the largest block ever */
     uint64_t allocs;
     uint64_t search_steps;
     bool smooth; /* no plan, every rest split off, no range of the last class:
                   * what the short path takes for granted */
     bool plain;  /* smooth, one lane, no SPACER: what the shortest does */
+    uint64_t plain_blocks; /* max_blocks, but 0 if it is not plain */
     uint64_t ready_blocks; /* while fewer live and a slot is spare, a smooth
                             * heap has slots for one more and all SPACERs that
                             * frees may need; 0 if it is not smooth */
@@ -72,7 +77,7 @@ struct cuarena_heap {
     size_t segment_count;
     size_t segment_room;
     cuai_host_region_t record_region;
-    cuai_host_kept_t *kept_moves; /* of the last plan */
+    cuai_host_kept_t *kept; /* two: moves and runs of the last plan */
 };
 
 static inline cuai_record_t *cuai_record(const cuarena_heap_t *heap,
@@ -144,6 +149,7 @@ static inline void cuai_count_alloc(cuarena_heap_t *heap, uint64_t size,
 {
     heap->allocs++;
     heap->live_blocks++;
+    cuai_raise(&heap->most_block_bytes, size);
     cuai_raise(&heap->peak_live_blocks, heap->live_blocks);
     cuai_count_bytes(heap, size, requested);
 }
@@ -254,13 +260,18 @@ static inline void cuai_range_set(cuarena_heap_t *heap, cuai_slot_t slot,
                       cuai_list_for(heap, cuai_end(r), bytes));
 }
 
-/* Takes the record's range, if it has one, out of its index. */
+/* Takes the record's range, if it has one, out of its index; the links of one
+ * that is HELD mean nothing. */
 static inline void cuai_range_drop(cuarena_heap_t *heap, cuai_slot_t slot)
 {
-    const cuai_record_t *r = cuai_record(heap, slot);
+    cuai_record_t *r = cuai_record(heap, slot);
     uint32_t lane = cuai_range_lane(r);
-    if (r->key == 0 || CUAI_UNLIKELY(lane == CUAI_LANE_HELD))
+    if (r->key == 0)
         return;
+    if (CUAI_UNLIKELY(lane == CUAI_LANE_HELD)) {
+        cuai_index_forget(r);
+        return;
+    }
     heap->lanes[lane]->ranges--;
     cuai_index_remove(heap->lanes[lane], heap->records, slot);
 }
@@ -315,7 +326,9 @@ void cuai_range_relane_part(cuarena_heap_t *heap, cuai_slot_t slot,
 
 /* Which SPACER beside a range would be in the way of a block of `size` that is
  * cut from its upper end, or its lower: one that would keep nothing apart.
- * 0: none; UINT32_MAX: one on both sides, or one whose ids are used up. */
+ * 0: none; CUAI_SPACERS_DISTURB: one on both sides, or one whose ids are used
+ * up. */
+#define CUAI_SPACERS_DISTURB UINT32_MAX
 cuai_slot_t cuai_spacer_beside(const cuarena_heap_t *heap, cuai_slot_t owner,
                                uint64_t size, bool high);
 /* That SPACER becomes the block, of that nature, and takes over its bytes from
@@ -332,6 +345,11 @@ cuai_slot_t cuai_spacer_take(cuarena_heap_t *heap, cuai_slot_t spacer,
 cuarena_status_t cuai_heap_take(cuarena_heap_t *heap,
                                 const cuarena_heap_request_t *request,
                                 uint64_t size, cuai_slot_t *slot_out);
+/* The same from a lane for a block of a nature, with the granule as alignment
+ * and without a tag; 0: not to be had. */
+cuai_slot_t cuai_heap_take_nature(cuarena_heap_t *heap, uint32_t lane,
+                                  uint64_t size, uint64_t requested,
+                                  uint64_t nature);
 /* Ends a live block that no plan moves; its bytes join `lane`. */
 void cuai_heap_give(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane);
 /* A live id without bytes. */
@@ -370,7 +388,7 @@ cuarena_status_t cuai_stretch_take(cuarena_heap_t *heap, uint32_t lane,
 cuarena_status_t cuai_stretch_settle(cuarena_heap_t *heap, uint32_t lane,
                                      uint64_t begin, uint64_t end);
 
-/* ---- Shifting all of it (plan.c) --------------------------------------------
+/* ---- Shifting all of it (held.c) --------------------------------------------
  */
 
 /* Every settled range serves nobody until release. OUT_OF_MEMORY, BUSY. */

@@ -66,9 +66,9 @@ typedef struct cuai_record {
     uint64_t size;       /* of the block; 0 without one */
     uint64_t key;        /* range: bytes << CUAI_LANE_BITS | lane; 0: none */
     cuai_slot_t prev;    /* address order */
-    cuai_slot_t next;    /* address order; of a FREE slot: the next free one */
     cuai_slot_t up;      /* the range's list in its index: towards the head */
     cuai_slot_t down;    /* ... and away from it */
+    cuai_slot_t next;    /* address order; of a FREE slot: the next free one */
     uint64_t asked;      /* bytes asked for << CUAI_TAG_BITS | tag */
     cuai_slot_t chain;   /* next block of the same look-up bucket */
     uint32_t generation; /* how often the slot was freed */
@@ -91,6 +91,10 @@ _Static_assert(sizeof(cuai_record_t) == 64, "one cache line");
     ((uint64_t)(pins) << 16 | (uint64_t)(kind) << 32 | (uint64_t)(flags) << 40)
 #define CUAI_ALIGN_NATURE(align_log2) ((uint64_t)(align_log2) << 48)
 #define CUAI_OWNER_NATURE(owner) ((uint64_t)(owner) << 56)
+#define CUAI_NATURE_PINS(nature) ((uint16_t)((nature) >> 16))
+#define CUAI_NATURE_FLAGS(nature) ((uint8_t)((nature) >> 40))
+#define CUAI_NATURE_OWNER(nature)                                              \
+    ((uint16_t)((nature) >> 56 & CUARENA_HEAP_MAX_OWNER))
 /* Of its upper half, what makes a block as its nature says, neither fixed nor
  * moving: not how it is aligned nor whose it is. */
 #define CUAI_NATURE_MASK UINT32_C(0x8080ffff)
@@ -110,6 +114,13 @@ static inline bool cuai_has_nature(const cuai_record_t *r, uint64_t nature)
     memcpy(&half, &r->kind, sizeof half);
     return (half & CUAI_NATURE_MASK) == nature >> 32 &&
            r->pins == (uint16_t)(nature >> 16);
+}
+
+static inline uint64_t cuai_nature(const cuai_record_t *r)
+{
+    uint64_t nature;
+    memcpy(&nature, &r->list, sizeof nature);
+    return nature;
 }
 
 /* Of a block that is in no list: its range gets one afterwards. */
@@ -157,6 +168,13 @@ static inline uint64_t cuai_range_key(uint64_t bytes, uint32_t lane)
     return bytes << CUAI_LANE_BITS | lane;
 }
 
+/* Whether the record has a range of lane 0 or of `lane`. */
+static inline bool cuai_range_is_open(const cuai_record_t *r, uint32_t lane)
+{
+    return r->key != 0 &&
+           (cuai_range_lane(r) == 0 || cuai_range_lane(r) == lane);
+}
+
 /* Whether the record's range could take in bytes of `lane`: it is absent, or
  * of that lane. */
 static inline bool cuai_range_joins(const cuai_record_t *r, uint32_t lane)
@@ -169,10 +187,18 @@ static inline bool cuai_is_live(const cuai_record_t *r)
     return r->kind == CUAI_BLOCK || r->kind == CUAI_EMPTY;
 }
 
-/* Whether compaction may move the record's block. */
+/* Whether compaction may move a block of that nature. */
+static inline bool cuai_nature_moves(uint64_t nature)
+{
+    const uint64_t mask = CUAI_NATURE(UINT16_MAX, UINT8_MAX, 0) |
+                          CUAI_ALIGN_NATURE(UINT64_C(1) << 7) |
+                          CUAI_OWNER_NATURE(UINT64_C(1) << 7);
+    return (nature & mask) == CUAI_NATURE(0, CUAI_BLOCK, 0);
+}
+
 static inline bool cuai_is_movable(const cuai_record_t *r)
 {
-    return r->kind == CUAI_BLOCK && r->pins == 0 && !r->moving && !r->fixed;
+    return cuai_nature_moves(cuai_nature(r));
 }
 
 #endif
