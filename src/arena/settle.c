@@ -142,8 +142,9 @@ static bool can_close(const cuarena_t *arena, const cuai_stream_t *s)
            lane_bytes(arena, s, s->turn) != 0;
 }
 
-/* Frees that come while the marker is recorded join the other lane. Nothing
- * comes of it for a stream that is being captured. Steps out. */
+/* Frees that come while the marker is recorded join the other lane. BUSY:
+ * the stream is being captured, and that it stays open is no fault. Steps out.
+ */
 static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
 {
     if (!can_close(arena, s))
@@ -161,7 +162,7 @@ static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
     cuai_event_wake(&arena->changed);
     if (status != CUARENA_OK) {
         reopen(arena, s);
-        return status == CUARENA_BUSY ? CUARENA_OK : status;
+        return status;
     }
     void *older = s->latest;
     s->marker = marker;
@@ -229,7 +230,7 @@ static cuarena_status_t drain(cuarena_t *arena, cuai_stream_t *s,
         if (i == 0)
             status = close_lane(arena, s);
     }
-    return status;
+    return status == CUARENA_BUSY ? CUARENA_OK : status;
 }
 
 void cuai_stream_tidy(cuarena_t *arena, uint32_t number)
@@ -279,7 +280,7 @@ static cuarena_status_t close_all(cuarena_t *arena, uint32_t except)
     cuai_stream_t *s;
     for (uint32_t n = 0; (s = next(arena, &n)) != NULL;) {
         cuarena_status_t one = n == except ? CUARENA_OK : close_lane(arena, s);
-        if (status == CUARENA_OK)
+        if (status == CUARENA_OK && one != CUARENA_BUSY)
             status = one;
     }
     return status;

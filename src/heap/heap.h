@@ -319,10 +319,11 @@ void cuai_range_append(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes,
 void cuai_range_spent(cuarena_heap_t *heap, cuai_slot_t slot);
 /* Moves the whole range to another lane, and merges what then may merge. */
 void cuai_range_relane(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane);
-/* The same for `bytes` of it, behind the first `front`. Takes up to two slots,
- * which are ready. */
-void cuai_range_relane_part(cuarena_heap_t *heap, cuai_slot_t slot,
-                            uint64_t front, uint64_t bytes, uint32_t lane);
+/* The same for `bytes` of it, behind the first `front`; whose range they are in
+ * then. Takes up to two slots, which are ready. */
+cuai_slot_t cuai_range_relane_part(cuarena_heap_t *heap, cuai_slot_t slot,
+                                   uint64_t front, uint64_t bytes,
+                                   uint32_t lane);
 
 /* Which SPACER beside a range would be in the way of a block of `size` that is
  * cut from its upper end, or its lower: one that would keep nothing apart.
