@@ -2,15 +2,17 @@
  * Obtaining: from a request to a block, the long way.
  *
  * The ladder, when what is held has no room:
- *   1  both lanes of the request's own stream together; bytes of streams'
+ *   1  both lanes of the request's own stream together
+ *   2  bytes of other streams' lanes, for which its stream waits; bytes of
  *      lanes that can be settled now
- *   2  growth, or waiting for another thread's
- *   3  waiting for bytes of streams' lanes
- *   4  where a limit or the memory stands in the way of growth: give back what
+ *   3  growth, or waiting for another thread's
+ *   4  waiting for bytes of streams' lanes
+ *   5  where a limit or the memory stands in the way of growth: give back what
  *      is free elsewhere, and grow again
- *   5  the caller's handler, as long as it says that it freed something
- *   6  compaction, if compact_on_oom is set and somebody hears of moves
- *   7  an error that says what was tried
+ *   6  the caller's handler, as long as it says that it freed something
+ *   7  compaction, if compact_on_oom is set and somebody hears of moves
+ *   8  an error that says what was tried
+ * How much of 2 and 4 there is, the option `steal` says.
  */
 #include <stdio.h>
 
@@ -127,6 +129,7 @@ typedef struct ladder {
     cuarena_status_t growth;  /* why there is no more */
     int32_t handler_calls;
     bool joined;
+    bool crossed;
     bool settled;
     bool waited;
     bool trimmed;
@@ -150,6 +153,24 @@ static bool try_joining(ladder_t *ladder)
     return cuai_settle_own(ladder->call->arena, own);
 }
 
+/* Bytes of other lanes whose last use may be under way, behind it. */
+static bool try_crossing(ladder_t *ladder)
+{
+    cuarena_t *arena = ladder->call->arena;
+    if (arena->config.steal != CUARENA_STEAL_WAIT || own_stream(ladder) == 0 ||
+        ladder->refusal == CUARENA_LIMIT)
+        return false;
+    ladder->crossed = true;
+    return cuai_cross(arena, ladder->want);
+}
+
+/* The stream whose lanes the request may use when they are settled, though
+ * those of others stay theirs; 0: none. */
+static uint32_t only_stream(const ladder_t *ladder)
+{
+    return ladder->call->arena->cpu_touches ? ladder->want->stream : 0;
+}
+
 /* Bytes of other lanes whose last use is over. */
 static bool try_settling(ladder_t *ladder)
 {
@@ -157,7 +178,9 @@ static bool try_settling(ladder_t *ladder)
     if (arena->stream_count == 0)
         return false;
     ladder->settled = true;
-    return cuai_settle_ready(arena, own_stream(ladder));
+    return arena->config.steal == CUARENA_STEAL_NEVER
+               ? cuai_settle_mine(arena, only_stream(ladder), false)
+               : cuai_settle_ready(arena, own_stream(ladder));
 }
 
 /* Bytes whose last use is still under way. */
@@ -167,7 +190,9 @@ static bool try_waiting(ladder_t *ladder)
     if (arena->stream_count == 0)
         return false;
     ladder->waited = true;
-    return cuai_settle_one(arena);
+    return arena->config.steal == CUARENA_STEAL_NEVER
+               ? cuai_settle_mine(arena, only_stream(ladder), true)
+               : cuai_settle_one(arena);
 }
 
 /* The regions' own bytes; dedicated blocks have nothing to grow. */
@@ -235,9 +260,9 @@ static bool try_compaction(ladder_t *ladder)
 
 static bool try_more(ladder_t *ladder)
 {
-    return try_joining(ladder) || try_settling(ladder) || try_growth(ladder) ||
-           try_waiting(ladder) || try_trim(ladder) || try_handler(ladder) ||
-           try_compaction(ladder);
+    return try_joining(ladder) || try_crossing(ladder) ||
+           try_settling(ladder) || try_growth(ladder) || try_waiting(ladder) ||
+           try_trim(ladder) || try_handler(ladder) || try_compaction(ladder);
 }
 
 /* ---- The error --------------------------------------------------------- */
@@ -310,10 +335,11 @@ static cuarena_status_t explain(const ladder_t *ladder)
         status, asked, met_limit(arena, status), arena->held, free_bytes,
         largest,
         "no room for %llu bytes in the %s region%s: %llu free, the largest "
-        "range has %llu, %llu held; tried: held bytes%s%s%s%s%s%s",
+        "range has %llu, %llu held; tried: held bytes%s%s%s%s%s%s%s",
         (unsigned long long)asked, stable ? "stable" : "dynamic", limit,
         (unsigned long long)free_bytes, (unsigned long long)largest,
-        (unsigned long long)arena->held, ladder->settled ? ", settling" : "",
+        (unsigned long long)arena->held, ladder->crossed ? ", crossing" : "",
+        ladder->settled ? ", settling" : "",
         ladder->growth != CUARENA_UNSUPPORTED ? ", growth" : "",
         ladder->waited ? ", waiting" : "", ladder->trimmed ? ", trim" : "",
         ladder->handler_calls != 0 ? ", the handler" : "",

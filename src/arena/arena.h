@@ -95,6 +95,9 @@ struct cuarena {
     uint64_t moves;
     uint64_t bytes_moved;
     uint64_t oom_handler_calls;
+    uint64_t crossings;
+    uint64_t stream_waits;
+    uint64_t host_waits;
 
     cuarena_export_t *exports; /* those that were not closed */
 
@@ -109,6 +112,7 @@ struct cuarena {
     bool settling;    /* one thread is, without the lock */
     cuai_uses_t uses;
     cuai_moved_t moved;
+    uint64_t mark_serial;       /* markers behind lanes so far */
     uint64_t ended_later;       /* blocks freed on their way elsewhere, ever */
     cuai_host_kept_t kept_list; /* of the last batch */
     cuai_host_kept_t kept_runs;
@@ -177,6 +181,13 @@ typedef struct cuai_want {
     bool zeroed;
     bool dedicated;
 } cuai_want_t;
+
+/* Where a stable request goes without a stable region: low, and pinned. */
+static inline int32_t cuai_region_for(const cuarena_t *arena, int32_t region)
+{
+    bool stable = region == CUAI_STABLE && arena->heaps[CUAI_STABLE] != NULL;
+    return stable ? CUAI_STABLE : CUAI_DYNAMIC;
+}
 
 /* From bytes that are held: the heap's answer, or LIMIT. */
 cuarena_status_t cuai_serve(cuarena_t *arena, const cuai_want_t *want,
@@ -322,6 +333,10 @@ bool cuai_settle_ready(cuarena_t *arena, uint32_t except);
 /* Waits for the marker behind most bytes, and settles those, or for blocks
  * that streams use. Whether anything came. Steps out. */
 bool cuai_settle_one(cuarena_t *arena);
+/* Where lanes serve nobody but their streams: blocks that streams use end if
+ * they can, and what was freed on one stream is settled (0: on none); with
+ * `wait` both are waited for. Whether anything came. Steps out. */
+bool cuai_settle_mine(cuarena_t *arena, uint32_t number, bool wait);
 /* Closes every open lane and, with `wait`, waits until all that was freed so
  * far is settled. Steps out. */
 cuarena_status_t cuai_settle_all(cuarena_t *arena, bool wait,
@@ -358,6 +373,18 @@ static inline bool cuai_is_lost(const cuarena_t *arena)
  * goes. Steps out. */
 void cuai_settle_begin(cuarena_t *arena);
 void cuai_settle_end(cuarena_t *arena);
+/* Takes what is complete, of all streams. The caller settles. Whether anything
+ * came. Steps out. */
+bool cuai_settle_complete(cuarena_t *arena);
+/* All that was freed on the stream so far is in its closed lane, with a marker
+ * behind it: what was open joins what was closed. The caller settles. Steps
+ * out. */
+cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s);
+/* Settles the closed lane, without asking: its work is known to be done. The
+ * caller settles. Steps out. */
+void cuai_stream_settle_closed(cuarena_t *arena, cuai_stream_t *s);
+/* The same if its marker is complete, else BUSY. */
+cuarena_status_t cuai_stream_poll(cuarena_t *arena, cuai_stream_t *s);
 /* A marker of the stream's work so far: of another thread's default stream,
  * which cannot be asked, of all work. Steps out. */
 cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s,
@@ -365,6 +392,25 @@ cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s,
 /* All that was freed on streams is settled, and nothing that they use is left:
  * their lanes and uses are to be forgotten. Steps out. */
 void cuai_streams_reset(cuarena_t *arena);
+
+/* ---- Crossing (cross.c) ------------------------------------------------ */
+
+/* Gives bytes of other streams' lanes, as many as the request needs, to its
+ * stream's, which waits for those streams; or settles what is complete now.
+ * False: there is nothing to be had so. Steps: ranges of these lanes. Steps
+ * out. */
+bool cuai_cross(cuarena_t *arena, const cuai_want_t *want);
+/* `waiter` is behind a marker of `producer` that has this serial. */
+void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer,
+                     uint64_t serial);
+/* A moment of the stream: what it frees until then can be told from what it
+ * frees later. Steps out. */
+cuarena_status_t cuai_moment(cuarena_t *arena, uint32_t number,
+                             uint64_t *serial_out);
+/* The caller made `waiter` wait for such a moment of `producer`, or with 0
+ * waited itself. Steps out. */
+void cuai_note_wait(cuarena_t *arena, uint32_t waiter, uint32_t producer,
+                    uint64_t serial);
 
 /* ---- Order among streams (order.c) ------------------------------------- */
 

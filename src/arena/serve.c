@@ -121,13 +121,6 @@ static cuarena_status_t check_live_limit(const cuarena_t *arena, uint64_t size,
                            (unsigned long long)live);
 }
 
-/* Where a stable request goes without a stable region: low, and pinned. */
-static int32_t region_for(const cuarena_t *arena, int32_t region)
-{
-    bool stable = region == CUAI_STABLE && arena->heaps[CUAI_STABLE] != NULL;
-    return stable ? CUAI_STABLE : CUAI_DYNAMIC;
-}
-
 static cuarena_status_t take(cuarena_heap_t *heap, const cuai_want_t *want,
                              uint32_t lane, cuai_slot_t *slot_out)
 {
@@ -192,7 +185,7 @@ cuarena_status_t cuai_serve(cuarena_t *arena, const cuai_want_t *want,
     cuarena_status_t status = check_live_limit(arena, want->size, want->credit);
     if (status != CUARENA_OK)
         return status;
-    int32_t region = region_for(arena, want->region);
+    int32_t region = cuai_region_for(arena, want->region);
     cuai_slot_t slot;
     status = take_any(arena, region, want, &slot);
     if (status != CUARENA_OK)

@@ -294,6 +294,7 @@ static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use,
         return CUARENA_OK;
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     void *user = arena->memory.user;
+    arena->host_waits += wait;
     cuai_unlock(&arena->lock);
     cuarena_status_t status =
         wait ? ops->wait(user, marker, CUARENA_NO_STREAM, 1)

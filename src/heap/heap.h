@@ -308,6 +308,10 @@ void cuai_range_append(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes,
 void cuai_range_spent(cuarena_heap_t *heap, cuai_slot_t slot);
 /* Moves the whole range to another lane, and merges what then may merge. */
 void cuai_range_relane(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane);
+/* The same for `bytes` of it, behind the first `front`. Takes up to two slots,
+ * which are ready. */
+void cuai_range_relane_part(cuarena_heap_t *heap, cuai_slot_t slot,
+                            uint64_t front, uint64_t bytes, uint32_t lane);
 
 /* ---- Blocks (blocks.c): what the public calls and the arena share ------ */
 
@@ -341,6 +345,11 @@ void cuai_heap_clear(cuarena_heap_t *heap);
 /* As cuarena_heap_lane_absorb, of a lane in use that is not 0; no error text
  * is set. */
 bool cuai_lane_absorb(cuarena_heap_t *heap, uint32_t lane, uint64_t bytes);
+/* Gives [begin, end) to a lane in use that is not 0: free bytes of any lanes
+ * but HELD, that end in the range of `last`. OUT_OF_MEMORY or LIMIT, with
+ * nothing changed. Steps: the ranges. */
+cuarena_status_t cuai_lane_gather(cuarena_heap_t *heap, cuai_slot_t last,
+                                  uint64_t begin, uint64_t end, uint32_t lane);
 
 /* ---- Shifting all of it (plan.c) --------------------------------------------
  */

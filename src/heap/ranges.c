@@ -96,3 +96,27 @@ void cuai_range_relane(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
     if (r->kind == CUAI_SPACER)
         cuai_range_absorb(heap, r->prev);
 }
+
+void cuai_range_relane_part(cuarena_heap_t *heap, cuai_slot_t slot,
+                            uint64_t front, uint64_t bytes, uint32_t lane)
+{
+    cuai_record_t *r = cuai_record(heap, slot);
+    uint64_t tail = cuai_range(r) - front - bytes;
+    uint32_t from = cuai_range_lane(r);
+    cuai_slot_t part = slot;
+    cuai_lane_count(heap, from, 0 - bytes);
+    cuai_lane_count(heap, lane, bytes);
+    cuai_range_drop(heap, slot);
+    cuai_range_set(heap, slot, front != 0 ? front : bytes,
+                   front != 0 ? from : lane);
+    if (front != 0) {
+        cuai_range_append(heap, slot, bytes, lane);
+        part = r->next;
+    }
+    if (tail != 0)
+        cuai_range_append(heap, part, tail, from);
+    else
+        cuai_range_absorb(heap, part);
+    if (front == 0 && r->kind == CUAI_SPACER)
+        cuai_range_absorb(heap, r->prev);
+}
