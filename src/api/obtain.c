@@ -2,9 +2,9 @@
  * Obtaining: from a request to a block, the long way.
  *
  * The ladder, when what is held has no room:
- *   1  both lanes of the request's own stream together
- *   2  bytes of other streams' lanes, for which its stream waits; bytes of
- *      lanes that can be settled now
+ *   1  bytes of several lanes together: of the request's own stream, of
+ *      settled ones, and of other streams for which its stream waits
+ *   2  bytes of other streams' lanes that can be settled now
  *   3  growth, or waiting for another thread's
  *   4  waiting for bytes of streams' lanes
  *   5  where a limit or the memory stands in the way of growth: give back what
@@ -12,7 +12,7 @@
  *   6  the caller's handler, as long as it says that it freed something
  *   7  compaction, if compact_on_oom is set and somebody hears of moves
  *   8  an error that says what was tried
- * How much of 2 and 4 there is, the option `steal` says.
+ * How much of 1, 2 and 4 there is, the option `steal` says.
  */
 #include <stdio.h>
 
@@ -124,12 +124,14 @@ static cuarena_status_t check_tag(const cuarena_t *arena, cuarena_tag_t tag)
 /* One request on its way down. */
 typedef struct ladder {
     cuai_call_t *call;
-    const cuai_want_t *want;
+    cuai_want_t *want;
+    cuai_found_t *found;
     cuarena_status_t refusal; /* what the heap says */
     cuarena_status_t growth;  /* why there is no more */
     int32_t handler_calls;
     bool joined;
     bool crossed;
+    bool served; /* by crossing: `found` */
     bool settled;
     bool waited;
     bool trimmed;
@@ -147,21 +149,43 @@ static uint32_t own_stream(const ladder_t *ladder)
 static bool try_joining(ladder_t *ladder)
 {
     uint32_t own = own_stream(ladder);
-    if (ladder->joined || own == 0 || ladder->refusal == CUARENA_LIMIT)
+    if (ladder->joined || own == 0 || ladder->refusal == CUARENA_LIMIT ||
+        ladder->call->arena->config.steal == CUARENA_STEAL_WAIT)
         return false;
     ladder->joined = true;
     return cuai_settle_own(ladder->call->arena, own);
 }
 
-/* Bytes of other lanes whose last use may be under way, behind it. */
+/* In all lanes of the request's region. */
+static uint64_t all_free(const ladder_t *ladder)
+{
+    const cuarena_t *arena = ladder->call->arena;
+    const cuarena_heap_t *heap =
+        arena->heaps[cuai_region_for(arena, ladder->want->region)];
+    return heap->capacity - heap->live_bytes;
+}
+
+/* Bytes of all lanes together, behind whatever use of them is under way. Where
+ * that cannot be had the stream's own lanes may still do, and growth that
+ * counted on others does not do so again. */
 static bool try_crossing(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
+    cuai_want_t *want = ladder->want;
     if (arena->config.steal != CUARENA_STEAL_WAIT || own_stream(ladder) == 0 ||
         ladder->refusal == CUARENA_LIMIT)
         return false;
+    cuai_crossed_t came = cuai_cross(arena, want, ladder->found);
+    bool vain = came == CUAI_CROSSED_NOTHING && ladder->growth == CUARENA_OK;
+    want->reach = vain ? CUAI_REACH_SETTLED : CUAI_REACH_LANES;
     ladder->crossed = true;
-    return cuai_cross(arena, ladder->want);
+    if (ladder->refusal == CUARENA_OUT_OF_MEMORY &&
+        all_free(ladder) >= want->size)
+        ladder->refusal = CUARENA_FRAGMENTED;
+    ladder->served = came == CUAI_CROSSED ||
+                     (came == CUAI_CROSSED_NOTHING &&
+                      cuai_serve(arena, want, ladder->found) == CUARENA_OK);
+    return ladder->served || came == CUAI_CROSSED_SETTLED;
 }
 
 /* The stream whose lanes the request may use when they are settled, though
@@ -330,7 +354,8 @@ static cuarena_status_t explain(const ladder_t *ladder)
     uint64_t largest = 0;
     cuarena_heap_largest(heap, 0, &largest);
     uint64_t asked = ladder->want->request.size;
-    uint64_t free_bytes = heap->lanes[0]->free_bytes;
+    uint64_t free_bytes =
+        ladder->crossed ? all_free(ladder) : heap->lanes[0]->free_bytes;
     return cuai_fail_bytes(
         status, asked, met_limit(arena, status), arena->held, free_bytes,
         largest,
@@ -348,12 +373,28 @@ static cuarena_status_t explain(const ladder_t *ladder)
 
 /* ---- Obtaining --------------------------------------------------------- */
 
-static cuarena_status_t serve_once(ladder_t *ladder, cuai_found_t *found_out)
+static bool goes_across(const ladder_t *ladder)
+{
+    const cuarena_t *arena = ladder->call->arena;
+    const cuai_want_t *want = ladder->want;
+    const cuarena_heap_t *heap =
+        arena->heaps[cuai_region_for(arena, want->region)];
+    return own_stream(ladder) != 0 && want->size != 0 &&
+           cuai_goes_across(arena, heap, want->size);
+}
+
+static cuarena_status_t serve_once(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    ladder->refusal = ladder->want->dedicated
-                          ? cuai_serve_dedicated(arena, ladder->want, found_out)
-                          : cuai_serve(arena, ladder->want, found_out);
+    if (ladder->served)
+        ladder->refusal = CUARENA_OK;
+    else if (ladder->want->dedicated)
+        ladder->refusal =
+            cuai_serve_dedicated(arena, ladder->want, ladder->found);
+    else if (goes_across(ladder))
+        ladder->refusal = cuai_serve_across(arena, ladder->want, ladder->found);
+    else
+        ladder->refusal = cuai_serve(arena, ladder->want, ladder->found);
     return ladder->refusal;
 }
 
@@ -408,21 +449,24 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
                              cuai_found_t *found_out)
 {
     cuarena_t *arena = call->arena;
-    ladder_t ladder = {
-        .call = call, .want = want, .growth = CUARENA_UNSUPPORTED};
+    cuai_want_t own = *want;
+    ladder_t ladder = {.call = call,
+                       .want = &own,
+                       .found = found_out,
+                       .growth = CUARENA_UNSUPPORTED};
     cuarena_status_t status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = check_tag(arena, want->request.tag);
     if (status != CUARENA_OK)
         return status;
-    status = serve_once(&ladder, found_out);
+    status = serve_once(&ladder);
     if (is_refusal(status)) {
         cuarena_status_t entry = cuai_check_entry(arena, "alloc", false);
         if (entry != CUARENA_OK)
             return entry;
     }
     while (is_refusal(status) && try_more(&ladder))
-        status = serve_once(&ladder, found_out);
+        status = serve_once(&ladder);
     if (is_refusal(status))
         status = explain(&ladder);
     if (status == CUARENA_OK)

@@ -12,7 +12,9 @@ static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena,
                                           uint64_t bytes, uint64_t nature)
 {
     cuai_stream_t *s = cuai_stream_recent(arena, stream);
-    if (CUAI_UNLIKELY(s == NULL || !cuai_short_serves(arena)))
+    if (CUAI_UNLIKELY(
+            s == NULL || !cuai_short_serves(arena) ||
+            cuai_goes_across(arena, arena->heaps[CUAI_DYNAMIC], bytes)))
         return 0;
     cuai_slot_t slot = 0;
     nature |= CUAI_OWNER_NATURE(s->number);

@@ -171,6 +171,12 @@ uint32_t cuai_block_pins(const cuai_record_t *r);
 /* ---- Serving (serve.c) -----------------------------------------------------
  */
 
+/* Which free bytes beside a hole count for a request. */
+typedef enum cuai_reach {
+    CUAI_REACH_SETTLED,
+    CUAI_REACH_LANES /* of all lanes: its stream can cross */
+} cuai_reach_t;
+
 /* A request that was checked, its size rounded. */
 typedef struct cuai_want {
     cuarena_heap_request_t request;
@@ -178,6 +184,7 @@ typedef struct cuai_want {
     uint64_t credit; /* live bytes that it takes the place of */
     int32_t region;
     uint32_t stream; /* number; 0: none */
+    cuai_reach_t reach;
     bool zeroed;
     bool dedicated;
 } cuai_want_t;
@@ -189,9 +196,16 @@ static inline int32_t cuai_region_for(const cuarena_t *arena, int32_t region)
     return stable ? CUAI_STABLE : CUAI_DYNAMIC;
 }
 
+/* LIMIT, put into words, if so many bytes more may not live. */
+cuarena_status_t cuai_check_live_limit(const cuarena_t *arena,
+                                       const cuai_want_t *want);
 /* From bytes that are held: the heap's answer, or LIMIT. */
 cuarena_status_t cuai_serve(cuarena_t *arena, const cuai_want_t *want,
                             cuai_found_t *found_out);
+/* The same at an address in the owner's range. */
+cuarena_status_t cuai_serve_at(cuarena_t *arena, const cuai_want_t *want,
+                               cuai_slot_t owner, uint64_t address,
+                               cuai_found_t *found_out);
 /* Ends a block that nothing moves and counts it; its bytes join the lane of a
  * stream. The caller gives a dedicated block's segment back. */
 void cuai_end_block(cuarena_t *arena, cuai_found_t found, uint32_t stream);
@@ -395,11 +409,38 @@ void cuai_streams_reset(cuarena_t *arena);
 
 /* ---- Crossing (cross.c) ------------------------------------------------ */
 
-/* Gives bytes of other streams' lanes, as many as the request needs, to its
- * stream's, which waits for those streams; or settles what is complete now.
- * False: there is nothing to be had so. Steps: ranges of these lanes. Steps
- * out. */
-bool cuai_cross(cuarena_t *arena, const cuai_want_t *want);
+/* What came of it. */
+typedef enum cuai_crossed {
+    CUAI_CROSSED_NOTHING,
+    CUAI_CROSSED_SETTLED, /* bytes were settled: look for them there */
+    CUAI_CROSSED          /* the request is served */
+} cuai_crossed_t;
+
+/* Requests of this share of their heap are large: they are placed across all
+ * lanes that their stream may use. The figure is a power of two. */
+#define CUAI_LARGE_SHIFT 10
+
+/* Whether requests of this size on a stream are placed across the lanes. */
+static inline bool cuai_goes_across(const cuarena_t *arena,
+                                    const cuarena_heap_t *heap, uint64_t size)
+{
+    return arena->stream_count > 1 &&
+           size >= heap->capacity >> CUAI_LARGE_SHIFT &&
+           arena->config.steal == CUARENA_STEAL_WAIT && !arena->cpu_touches;
+}
+
+/* Serves it if it can be placed so without a wait, else as the heap's answer:
+ * LIMIT, FRAGMENTED, OUT_OF_MEMORY. */
+cuarena_status_t cuai_serve_across(cuarena_t *arena, const cuai_want_t *want,
+                                   cuai_found_t *found_out);
+/* Serves a request on a stream from lanes together, and lets the stream wait
+ * for others; or settles what is complete now. Steps: ranges. Steps out. */
+cuai_crossed_t cuai_cross(cuarena_t *arena, const cuai_want_t *want,
+                          cuai_found_t *found_out);
+/* The stream waits for all others, and gets what their lanes have in the
+ * dynamic region: a compaction on it moves blocks into that too. Steps: these
+ * ranges. Steps out. */
+cuarena_status_t cuai_cross_all(cuarena_t *arena, uint32_t number);
 /* `waiter` is behind a marker of `producer` that has this serial. */
 void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer,
                      uint64_t serial);
@@ -527,7 +568,7 @@ static inline void cuai_count_held(cuarena_t *arena, uint64_t more)
 typedef struct cuai_hole {
     uint64_t begin;
     uint64_t bytes;
-    uint64_t below; /* settled free bytes that end where it begins */
+    uint64_t below; /* free bytes within reach that end where it begins */
     uint64_t above; /* ... that begin where it ends */
     bool at_end;    /* above the segment's usable bytes: only by growing */
 } cuai_hole_t;
@@ -535,7 +576,7 @@ typedef struct cuai_hole {
 /* The next hole of a segment at or above `from`; false: no more. */
 bool cuai_next_hole(const cuarena_t *arena,
                     const cuarena_memory_segment_t *segment, uint64_t from,
-                    cuai_hole_t *hole_out);
+                    cuai_reach_t reach, cuai_hole_t *hole_out);
 /* Puts bytes that the memory gave to use, joined to what they touch. */
 cuarena_status_t cuai_publish(cuarena_t *arena,
                               const cuarena_memory_segment_t *segment,

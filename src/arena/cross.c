@@ -4,21 +4,30 @@
  *   holder   of a range: the stream that a taker must wait for first; 0 if it
  *            need not: the range is settled, its own, or in the closed lane of
  *            a stream whose marker it has waited for.
- *   window   free bytes without a gap, in ranges of whatever lanes, that the
- *            request fits in. One range, if there is one that is large enough;
- *            else several that touch.
+ *   row      ranges of whatever lanes without a gap between them.
+ *   window   a row, or a part of one, that a request fits in.
  *
- * The taker waits for one holder of the window after the other, and looks again
- * after each: the lock was let go of. When no holder is left, exactly the bytes
- * of the request join its open lane, and what else the window had stays whose
- * it was: a holder that got its rest back later would have to wait in turn, and
- * the streams would run one after the other.
+ * Placement's order decides among windows, as if their lanes were one: the
+ * zone that is next to the request's end of the heap, and in it the tightest
+ * class. Rows for which nothing has to be waited come before all others. What
+ * of such others can be had without a wait comes next as long as there is
+ * plenty: in an arena that cannot grow while less than half of it lives. Else
+ * they are left whole, for pieces are what an arena grows or fails by.
+ * Exactly the bytes of the block join the taker's open lane, and what else the
+ * window had stays whose it was: a holder that took the rest back would have
+ * to wait in turn, and the streams would run one after the other.
  *
- * Which holder: one for which nothing has to be waited; then, after those whose
- * markers are complete were settled, the one whose marker is oldest, since it
- * is likely to be complete first; then those without one, by how long they have
- * been without. Among windows of several ranges, the fewest waits and then the
- * fewest bytes.
+ * Large requests look across the lanes before they look into their stream's.
+ * Were they served from there first, each stream would spread over the whole
+ * heap, and live blocks with it: an arena that grows then holds a third more.
+ * Small ones have the short path, and their own lanes.
+ *
+ * To cross, a marker is recorded on the holder, unless there is one behind the
+ * range, and the taker waits for it on the device. Meanwhile the lock is let
+ * go of; so the taker looks again until a window needs no wait.
+ *
+ * Cost: a large request that needs no wait sees ranges of an eighth of its size
+ * and above, so a bounded number; else all ranges are seen.
  */
 #include "arena/arena.h"
 #include "heap/placement.h"
@@ -35,49 +44,58 @@ typedef struct window {
     cuai_slot_t last; /* the range that it ends in; 0: there is no window */
     uint64_t begin;
     uint64_t end;
-    uint32_t waits;  /* holders */
-    uint32_t holder; /* one of them, or 0 */
-    bool open;       /* ... in whose open lane some of it is */
-    uint64_t age;    /* of its only range: less is older */
 } window_t;
 
 typedef struct search {
     cuarena_t *arena;
     cuarena_heap_t *heap;
     const cuai_want_t *want;
+    cuai_stream_t *taker;
     int32_t region;
     uint64_t alignment;
-    uint64_t need; /* bytes in which it fits wherever they begin */
+    uint64_t need;  /* bytes in which it fits wherever they begin */
+    uint64_t least; /* a row has a range of so many bytes */
+    bool in_parts;  /* parts of rows are taken before all is waited for */
+    bool high;      /* cut from the upper end, of the topmost zone */
     uint8_t holders[LANES];
     cuai_stream_set_t barred; /* streams that could not be waited for */
-    window_t best;
+    window_t free;            /* the best that needs no wait */
+    window_t held;            /* the best that does */
 } search_t;
+
+/* Whom to wait for before a window can be had. */
+typedef struct debt {
+    uint32_t holder; /* 0: nobody */
+    bool open;       /* some of it is in the holder's open lane */
+} debt_t;
 
 /* ---- Holders ----------------------------------------------------------- */
 
+/* Without a marker bytes of a closed lane are on their way out of it, or into
+ * it, or there are none. */
 static bool has_waited(const cuai_stream_t *taker, const cuai_stream_t *s)
 {
-    return taker->waited[s->number] >= s->serial;
+    return s->marker != NULL && taker->waited[s->number] >= s->serial;
 }
 
 static void note_holder(search_t *search, const cuai_stream_t *s)
 {
-    const cuai_stream_t *taker =
-        cuai_stream(search->arena, search->want->stream);
     const uint32_t *lanes = s->lanes[search->region];
     bool barred = cuai_set_has(&search->barred, s->number);
     uint8_t must = barred ? NOBODY : (uint8_t)s->number;
     search->holders[lanes[s->turn]] = must;
-    search->holders[lanes[!s->turn]] = has_waited(taker, s) ? 0 : must;
+    search->holders[lanes[!s->turn]] = has_waited(search->taker, s) ? 0 : must;
 }
 
 static void note_holders(search_t *search)
 {
     const cuarena_t *arena = search->arena;
     memset(search->holders, 0, sizeof search->holders);
-    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
+    for (uint32_t n = 1, seen = 0; seen < arena->stream_count; n++) {
+        seen += arena->streams[n] != NULL;
         if (arena->streams[n] != NULL && n != search->want->stream)
             note_holder(search, arena->streams[n]);
+    }
 }
 
 static uint32_t holder_of(const search_t *search, const cuai_record_t *r)
@@ -93,188 +111,211 @@ static bool is_open(const search_t *search, const cuai_record_t *r)
     return cuai_range_lane(r) == s->lanes[search->region][s->turn];
 }
 
-/* ---- One range --------------------------------------------------------- */
-
-/* Open lanes come after all closed ones. */
-static uint64_t age_of(const cuai_stream_t *s, bool open)
+static bool is_own(const search_t *search, const cuai_record_t *r)
 {
-    return s->serial | (uint64_t)open << 63;
+    const uint32_t *lanes = search->taker->lanes[search->region];
+    uint32_t lane = cuai_range_lane(r);
+    return lane == 0 || lane == lanes[0] || lane == lanes[1];
 }
 
-static void try_lane(search_t *search, const cuai_stream_t *s, bool open)
+/* ---- Rows -------------------------------------------------------------- */
+
+static uint64_t range_end(const cuai_record_t *r)
 {
-    uint32_t lane = s->lanes[search->region][open ? s->turn : !s->turn];
-    uint32_t holder = search->holders[lane];
-    uint64_t age = holder == 0 ? 0 : age_of(s, open);
-    bool tried = holder != NOBODY &&
-                 search->heap->lanes[lane]->free_bytes >= search->want->size &&
-                 (search->best.last == 0 || age < search->best.age);
-    cuai_place_t place = {search->want->size, search->alignment, lane,
-                          search->want->request.low != 0, false};
-    cuai_slot_t slot = tried ? cuai_place(search->heap, &place) : CUAI_NO_PLACE;
-    if (slot == CUAI_NO_PLACE)
-        return;
-    const cuai_record_t *r = cuai_record(search->heap, slot);
-    search->best = (window_t){
-        .last = slot,
-        .begin = cuai_end(r),
-        .end = cuai_end(r) + cuai_range(r),
-        .waits = holder != 0,
-        .holder = holder,
-        .open = open,
-        .age = age,
-    };
+    return cuai_end(r) + cuai_range(r);
 }
 
-static void find_range(search_t *search)
+/* Placement's order: the zone, then the class. */
+static bool is_better(const search_t *search, const window_t *a,
+                      const window_t *b)
 {
-    const cuarena_t *arena = search->arena;
-    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++) {
-        const cuai_stream_t *s = arena->streams[n];
-        if (s == NULL || n == search->want->stream)
-            continue;
-        try_lane(search, s, false);
-        try_lane(search, s, true);
-    }
+    const cuarena_heap_t *heap = search->heap;
+    if (b->last == 0)
+        return true;
+    uint32_t zone_a = cuai_zone_of(heap, a->begin);
+    uint32_t zone_b = cuai_zone_of(heap, b->begin);
+    if (zone_a != zone_b)
+        return (zone_a > zone_b) == search->high;
+    return cuai_class(heap, a->end - a->begin) <
+           cuai_class(heap, b->end - b->begin);
 }
 
-/* ---- Ranges that touch ------------------------------------------------- */
-
-/* Ranges without a gap between them, and the window of them looked at. */
-typedef struct row {
-    uint8_t held[NOBODY + 1]; /* ranges of each holder in the window */
-    uint32_t waits;
-    cuai_slot_t first;
-    uint64_t bytes;
-} row_t;
-
-static void put_in(const search_t *search, row_t *row, cuai_slot_t slot)
+static void offer(const search_t *search, window_t window, bool counts,
+                  window_t *best)
 {
-    const cuai_record_t *r = cuai_record(search->heap, slot);
-    uint32_t holder = holder_of(search, r);
-    row->bytes += cuai_range(r);
-    if (holder != 0)
-        row->waits += row->held[holder]++ == 0;
+    if (counts && window.end - window.begin >= search->need &&
+        is_better(search, &window, best))
+        *best = window;
 }
 
-static void leave_out(const search_t *search, row_t *row, cuai_slot_t slot)
+/* The row, and the parts of it without a holder. */
+static void look_at_row(search_t *search, cuai_slot_t first)
 {
-    const cuai_record_t *r = cuai_record(search->heap, slot);
-    uint32_t holder = holder_of(search, r);
-    row->bytes -= cuai_range(r);
-    if (holder != 0)
-        row->waits -= --row->held[holder] == 0;
-    row->first = r->next;
-}
-
-/* The ranges of a window, from its last one down, say whom to wait for. */
-static void name_holder(const search_t *search, window_t *window)
-{
-    for (cuai_slot_t slot = window->last;;) {
-        const cuai_record_t *r = cuai_record(search->heap, slot);
-        uint32_t holder = holder_of(search, r);
-        if (holder != 0 && window->holder == 0)
-            window->holder = holder;
-        if (holder != 0 && holder == window->holder)
-            window->open = window->open || is_open(search, r);
-        if (cuai_end(r) <= window->begin)
-            return;
-        slot = r->prev;
-    }
-}
-
-static void consider(search_t *search, const row_t *row, cuai_slot_t last)
-{
-    const cuai_record_t *r = cuai_record(search->heap, last);
-    uint64_t end = cuai_end(r) + cuai_range(r);
-    const window_t *best = &search->best;
-    bool better =
-        best->last == 0 || row->waits < best->waits ||
-        (row->waits == best->waits && row->bytes < best->end - best->begin);
-    if (row->bytes < search->need || !better)
-        return;
-    search->best = (window_t){.last = last,
-                              .begin = end - row->bytes,
-                              .end = end,
-                              .waits = row->waits};
-}
-
-static bool is_usable(const search_t *search, cuai_slot_t slot)
-{
-    return holder_of(search, cuai_record(search->heap, slot)) != NOBODY;
-}
-
-static bool goes_on(const search_t *search, cuai_slot_t slot)
-{
-    return cuai_record(search->heap, slot)->kind == CUAI_SPACER &&
-           is_usable(search, slot);
-}
-
-/* The window ends in one range after the other, and is as short as can be. */
-static void find_in_row(search_t *search, cuai_slot_t first)
-{
-    row_t row = {.first = first};
+    const cuai_record_t *r = cuai_record(search->heap, first);
+    window_t row = {first, cuai_end(r), 0};
+    window_t part = {0, 0, 0};
+    bool held = false;
     cuai_slot_t slot = first;
     do {
-        if (row.held[holder_of(search, cuai_record(search->heap, slot))] ==
-            UINT8_MAX)
-            return;
-        put_in(search, &row, slot);
-        while (row.bytes - cuai_range(cuai_record(search->heap, row.first)) >=
-               search->need)
-            leave_out(search, &row, row.first);
-        consider(search, &row, slot);
-        slot = cuai_record(search->heap, slot)->next;
-    } while (goes_on(search, slot));
+        bool holds = holder_of(search, r) != 0;
+        if (holds && part.last != 0)
+            offer(search, part, search->in_parts, &search->free);
+        if (holds || part.last == 0)
+            part.begin = cuai_end(r);
+        part.last = holds ? 0 : slot;
+        part.end = row.end = range_end(r);
+        row.last = slot;
+        held = held || holds;
+        slot = r->next;
+        r = cuai_record(search->heap, slot);
+    } while (r->kind == CUAI_SPACER && holder_of(search, r) != NOBODY);
+    offer(search, row, held, &search->held);
+    offer(search, part, part.last != 0 && (!held || search->in_parts),
+          &search->free);
 }
 
-/* The row's first range; 0 if one before has a holder too: then the row is
- * found from there. */
+/* The first range of the row around a slot; 0: an earlier one of them leads to
+ * the row too. */
 static cuai_slot_t row_of(const search_t *search, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(search->heap, slot);
-    while (r->kind == CUAI_SPACER && is_usable(search, r->prev)) {
-        slot = r->prev;
-        r = cuai_record(search->heap, slot);
-        if (holder_of(search, r) != 0)
+    while (r->kind == CUAI_SPACER) {
+        const cuai_record_t *before = cuai_record(search->heap, r->prev);
+        if (holder_of(search, before) == NOBODY)
+            break;
+        if (cuai_range(before) >= search->least)
             return 0;
+        slot = r->prev;
+        r = before;
     }
     return slot;
 }
 
-static void find_from(search_t *search, cuai_slot_t slot)
+static void look_at_list(search_t *search, cuai_slot_t slot)
 {
     for (; slot != 0; slot = cuai_record(search->heap, slot)->down) {
-        cuai_slot_t first = row_of(search, slot);
+        bool counts =
+            cuai_range(cuai_record(search->heap, slot)) >= search->least;
+        cuai_slot_t first = counts ? row_of(search, slot) : 0;
         if (first != 0)
-            find_in_row(search, first);
+            look_at_row(search, first);
     }
 }
 
-static void find_beside(search_t *search, uint32_t lane)
+static void look_at_lane(search_t *search, const cuai_index_t *index)
 {
-    const cuai_index_t *index = search->heap->lanes[lane];
-    for (uint32_t zone = 0; index->ranges != 0 && zone < CUAI_ZONES; zone++) {
-        uint32_t class = cuai_zone_first(index, zone, 0);
+    uint32_t least = cuai_class(search->heap, search->least);
+    cuai_zones_t zones = cuai_zones_from(index, least);
+    while (zones != 0) {
+        uint32_t zone = cuai_zones_end(zones, false);
+        uint32_t class = cuai_zone_first(index, zone, least);
         while (class != CUAI_NO_CLASS) {
-            find_from(search, index->heads[cuai_list_of(zone, class)]);
+            look_at_list(search, index->heads[cuai_list_of(zone, class)]);
             class = cuai_zone_first(index, zone, class + 1);
         }
+        zones = cuai_zones_without(zones, zone);
     }
 }
 
-static void find_row(search_t *search)
+/* Rows with a range of at least so many bytes. */
+static void look(search_t *search, uint64_t least)
 {
-    if (search->heap->spacers == 0)
-        return;
-    for (uint32_t lane = 1; lane < LANES; lane++)
-        if (search->holders[lane] != 0 && search->holders[lane] != NOBODY)
-            find_beside(search, lane);
-    if (search->best.last != 0)
-        name_holder(search, &search->best);
+    const cuarena_heap_t *heap = search->heap;
+    search->free = (window_t){0};
+    search->held = (window_t){0};
+    search->least = cuai_max(least, heap->granule_mask + 1);
+    note_holders(search);
+    for (uint32_t lane = 0, seen = 0; seen < heap->lane_count; lane++) {
+        const cuai_index_t *index = heap->lanes[lane];
+        seen += index != NULL;
+        if (index != NULL && index->ranges != 0 &&
+            search->holders[lane] != NOBODY)
+            look_at_lane(search, index);
+    }
 }
 
-/* ---- Waiting and taking ------------------------------------------------ */
+/* ---- Cutting ----------------------------------------------------------- */
+
+/* The part of a window that the block takes: all of it where the arena would
+ * not split the rest off. */
+static window_t cut(const search_t *search, const window_t *window)
+{
+    uint64_t size = search->want->size;
+    uint64_t rest = window->end - window->begin - size;
+    uint64_t least = search->heap->split_threshold;
+    bool splits = rest >= least || (rest >= size && least != UINT64_MAX);
+    window_t part = *window;
+    if (!splits)
+        return part;
+    part.begin = search->high ? (window->end - size) & ~(search->alignment - 1)
+                              : cuai_align_up(window->begin, search->alignment);
+    part.end = part.begin + size;
+    return part;
+}
+
+/* Whom the part's ranges have to be waited for. */
+static debt_t look_at_part(const search_t *search, const window_t *part,
+                           bool *crosses_out)
+{
+    debt_t debt = {0, false};
+    const cuai_record_t *r = cuai_record(search->heap, part->last);
+    *crosses_out = false;
+    for (;; r = cuai_record(search->heap, r->prev)) {
+        uint32_t holder = holder_of(search, r);
+        bool within = cuai_end(r) < part->end;
+        *crosses_out = *crosses_out || (within && !is_own(search, r));
+        if (within && holder != 0 && debt.holder == 0)
+            debt.holder = holder;
+        if (within && holder != 0 && holder == debt.holder)
+            debt.open = debt.open || is_open(search, r);
+        if (cuai_end(r) <= part->begin)
+            return debt;
+    }
+}
+
+/* A marker that an eager stream has may be older than what it waited for. */
+static void note_taken(cuai_stream_t *taker)
+{
+    taker->takes++;
+    taker->uncovered = taker->uncovered || taker->eager;
+}
+
+static cuarena_status_t take(const search_t *search, const window_t *part,
+                             bool crosses, cuai_found_t *found_out)
+{
+    cuai_stream_t *taker = search->taker;
+    cuai_slot_t owner;
+    cuarena_status_t status =
+        cuai_lane_gather(search->heap, part->last, part->begin, part->end,
+                         taker->lanes[search->region][taker->turn], &owner);
+    if (status != CUARENA_OK)
+        return status;
+    note_taken(taker);
+    uint64_t begin = cuai_align_up(part->begin, search->alignment);
+    status =
+        cuai_serve_at(search->arena, search->want, owner, begin, found_out);
+    if (status == CUARENA_OK)
+        search->arena->crossings += crosses;
+    return status;
+}
+
+/* The best window: served, if nothing has to be waited for; else, BUSY, whom to
+ * wait for. OUT_OF_MEMORY: there is none. */
+static cuarena_status_t try_best(const search_t *search, debt_t *debt_out,
+                                 cuai_found_t *found_out)
+{
+    const window_t *best =
+        search->free.last != 0 ? &search->free : &search->held;
+    if (best->last == 0)
+        return CUARENA_OUT_OF_MEMORY;
+    window_t part = cut(search, best);
+    bool crosses;
+    *debt_out = look_at_part(search, &part, &crosses);
+    return debt_out->holder != 0 ? CUARENA_BUSY
+                                 : take(search, &part, crosses, found_out);
+}
+
+/* ---- Waiting ----------------------------------------------------------- */
 
 void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer,
                      uint64_t serial)
@@ -287,113 +328,139 @@ void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer,
     cuai_raise(&taker->waited[producer], serial);
 }
 
-/* Makes the taker wait for what `s` freed so far, or less if that is known to
- * be enough. *settled_out: it was complete. Steps out. */
-static cuarena_status_t wait_for(const search_t *search, cuai_stream_t *s,
-                                 bool open, bool *settled_out)
+/* Makes the taker wait for what the holder freed so far. *settled_out: that
+ * was complete. Steps out. */
+static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *taker,
+                                 debt_t debt, bool *settled_out)
 {
-    cuarena_t *arena = search->arena;
+    cuai_stream_t *s = cuai_stream(arena, debt.holder);
     cuarena_status_t status = CUARENA_OK;
-    if (open) {
+    if (debt.open)
         status = cuai_stream_cover(arena, s);
-        if (status != CUARENA_OK || s->marker == NULL)
-            return status;
-        *settled_out = cuai_stream_poll(arena, s) == CUARENA_OK;
-    }
-    if (s->marker == NULL)
+    if (status != CUARENA_OK || s->marker == NULL)
         return status;
-    cuarena_stream_t handle = cuai_stream_handle(arena, search->want->stream);
+    *settled_out = debt.open && cuai_stream_poll(arena, s) == CUARENA_OK;
+    if (s->marker == NULL)
+        return CUARENA_OK;
     void *marker = s->marker;
     uint64_t serial = s->serial;
     arena->stream_waits++;
     cuai_unlock(&arena->lock);
-    status = arena->memory.ops.wait(arena->memory.user, marker, handle, 0);
+    status =
+        arena->memory.ops.wait(arena->memory.user, marker, taker->handle, 0);
     cuai_lock(&arena->lock);
     if (status == CUARENA_OK)
-        cuai_stream_saw(arena, search->want->stream, s->number, serial);
+        cuai_stream_saw(arena, taker->number, s->number, serial);
     return cuai_note_loss(arena, status);
 }
 
-/* From the end that placement would cut such a block from. A marker that an
- * eager stream has may be older than its wait. */
-static bool take(search_t *search)
-{
-    cuai_stream_t *s = cuai_stream(search->arena, search->want->stream);
-    const window_t *window = &search->best;
-    cuarena_heap_t *heap = search->heap;
-    uint64_t size = search->want->size;
-    uint64_t begin = cuai_align_up(window->begin, search->alignment);
-    bool high = search->want->request.low == 0 &&
-                cuai_goes_high(heap, heap->capacity - heap->live_bytes, size);
-    if (high)
-        begin = (window->end - size) & ~(search->alignment - 1);
-    if (cuai_lane_gather(heap, window->last, begin, begin + size,
-                         s->lanes[search->region][s->turn]) != CUARENA_OK)
-        return false;
-    s->uncovered = s->uncovered || s->eager;
-    search->arena->crossings++;
-    return true;
-}
+/* ---- Crossing ---------------------------------------------------------- */
 
-static void look(search_t *search)
-{
-    search->best = (window_t){0};
-    note_holders(search);
-    find_range(search);
-    if (search->best.last == 0)
-        find_row(search);
-}
-
-/* Whether bytes came: crossed, or settled on the way. Steps out. */
-static bool cross(search_t *search)
-{
-    bool settled = false;
-    look(search);
-    if (search->best.last != 0 && search->best.waits == 0)
-        return take(search);
-    if (cuai_settle_complete(search->arena))
-        return true;
-    for (int waits = 0; waits <= MOST_WAITS && !settled; waits++) {
-        look(search);
-        const window_t *best = &search->best;
-        if (best->last == 0 || cuai_is_lost(search->arena))
-            return false;
-        if (best->waits == 0)
-            return take(search);
-        uint32_t holder = best->holder;
-        if (wait_for(search, cuai_stream(search->arena, holder), best->open,
-                     &settled) != CUARENA_OK)
-            cuai_set_add(&search->barred, holder);
-    }
-    return settled;
-}
-
-static bool is_worth_looking(const search_t *search)
-{
-    const cuarena_t *arena = search->arena;
-    const cuai_stream_t *taker = cuai_stream(arena, search->want->stream);
-    const cuarena_heap_t *heap = search->heap;
-    return arena->stream_count > 1 && !taker->released &&
-           heap->capacity - heap->live_bytes >= search->want->size;
-}
-
-bool cuai_cross(cuarena_t *arena, const cuai_want_t *want)
+static search_t new_search(cuarena_t *arena, const cuai_want_t *want)
 {
     int32_t region = cuai_region_for(arena, want->region);
     cuarena_heap_t *heap = arena->heaps[region];
     uint64_t granule = cuai_granule(arena);
-    search_t search = {
+    uint64_t alignment = cuai_max(want->request.alignment, granule);
+    return (search_t){
         .arena = arena,
         .heap = heap,
         .want = want,
+        .taker = cuai_stream(arena, want->stream),
         .region = region,
-        .alignment = cuai_max(want->request.alignment, granule),
+        .in_parts = arena->config.grow == CUARENA_GROW_NONE &&
+                    heap->live_bytes < heap->capacity / 2,
+        .alignment = alignment,
+        .need = want->size + alignment - granule,
+        .high =
+            want->request.low == 0 &&
+            cuai_goes_high(heap, heap->capacity - heap->live_bytes, want->size),
     };
-    search.need = want->size + search.alignment - granule;
+}
+
+cuarena_status_t cuai_serve_across(cuarena_t *arena, const cuai_want_t *want,
+                                   cuai_found_t *found_out)
+{
+    search_t search = new_search(arena, want);
+    cuarena_status_t status = cuai_check_live_limit(arena, want);
+    debt_t debt;
+    if (status != CUARENA_OK)
+        return status;
+    look(&search, want->size / 8);
+    status = try_best(&search, &debt, found_out);
+    if (status != CUARENA_OUT_OF_MEMORY && status != CUARENA_BUSY)
+        return status;
+    return search.heap->capacity - search.heap->live_bytes < want->size
+               ? CUARENA_OUT_OF_MEMORY
+               : CUARENA_FRAGMENTED;
+}
+
+/* Steps out. */
+static cuai_crossed_t cross(search_t *search, cuai_found_t *found_out)
+{
+    bool settled = false;
+    for (int waits = 0; waits <= MOST_WAITS && !settled; waits++) {
+        debt_t debt;
+        look(search, 0);
+        cuarena_status_t status = try_best(search, &debt, found_out);
+        if (status == CUARENA_OK)
+            return CUAI_CROSSED;
+        if (waits == 0 && cuai_settle_complete(search->arena))
+            return CUAI_CROSSED_SETTLED;
+        if (status != CUARENA_BUSY || cuai_is_lost(search->arena))
+            return CUAI_CROSSED_NOTHING;
+        if (wait_for(search->arena, search->taker, debt, &settled) !=
+            CUARENA_OK)
+            cuai_set_add(&search->barred, debt.holder);
+    }
+    return settled ? CUAI_CROSSED_SETTLED : CUAI_CROSSED_NOTHING;
+}
+
+cuai_crossed_t cuai_cross(cuarena_t *arena, const cuai_want_t *want,
+                          cuai_found_t *found_out)
+{
+    cuai_crossed_t crossed = CUAI_CROSSED_NOTHING;
     cuai_settle_begin(arena);
-    bool came = is_worth_looking(&search) && cross(&search);
+    search_t search = new_search(arena, want);
+    if (!search.taker->released)
+        crossed = cross(&search, found_out);
     cuai_settle_end(arena);
-    return came;
+    return crossed;
+}
+
+/* ---- All of a stream's lanes ------------------------------------------- */
+
+/* The open lane counts if it has bytes; the closed one's marker is then
+ * recorded anew. */
+static cuarena_status_t take_lanes(cuarena_t *arena, cuai_stream_t *taker,
+                                   cuai_stream_t *s)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    const uint32_t *lanes = s->lanes[CUAI_DYNAMIC];
+    bool open = heap->lanes[lanes[s->turn]]->ranges != 0;
+    bool settled = false;
+    cuarena_status_t status = CUARENA_OK;
+    if (!open && heap->lanes[lanes[!s->turn]]->ranges == 0)
+        return status;
+    if (open || !has_waited(taker, s))
+        status = wait_for(arena, taker, (debt_t){s->number, open}, &settled);
+    if (status != CUARENA_OK || !has_waited(taker, s))
+        return status;
+    note_taken(taker);
+    return cuarena_heap_lane_merge(heap, lanes[!s->turn],
+                                   taker->lanes[CUAI_DYNAMIC][taker->turn]);
+}
+
+cuarena_status_t cuai_cross_all(cuarena_t *arena, uint32_t number)
+{
+    cuarena_status_t status = CUARENA_OK;
+    cuai_settle_begin(arena);
+    cuai_stream_t *taker = cuai_stream(arena, number);
+    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && !taker->released; n++)
+        if (arena->streams[n] != NULL && n != number && status == CUARENA_OK)
+            status = take_lanes(arena, taker, arena->streams[n]);
+    cuai_settle_end(arena);
+    return status;
 }
 
 /* ---- Waits of the program's own ---------------------------------------- */

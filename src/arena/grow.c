@@ -144,13 +144,13 @@ typedef struct steps {
 } steps_t;
 
 static void consider(const cuarena_t *arena, size_t at, uint64_t need,
-                     steps_t *steps)
+                     cuai_reach_t reach, steps_t *steps)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     cuai_hole_t hole;
     row_t row = {0};
     uint64_t from = 0;
-    while (cuai_next_hole(arena, segment, from, &hole)) {
+    while (cuai_next_hole(arena, segment, from, reach, &hole)) {
         extend_row(&row, &hole);
         prefer(&steps->row, row_step(arena, &row, &hole, need), at);
         if (hole.at_end)
@@ -163,11 +163,11 @@ static void consider(const cuarena_t *arena, size_t at, uint64_t need,
 
 /* Holes first, the cheapest; then the ends; then several holes; then a segment
  * more. */
-static step_t choose(const cuarena_t *arena, uint64_t need)
+static step_t choose(const cuarena_t *arena, uint64_t need, cuai_reach_t reach)
 {
     steps_t steps = {0};
     for (size_t i = 0; i < arena->segments.count; i++)
-        consider(arena, i, need, &steps);
+        consider(arena, i, need, reach, &steps);
     if (steps.fill.kind != STEP_NONE)
         return steps.fill;
     if (steps.extend.kind != STEP_NONE)
@@ -321,7 +321,7 @@ cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
         cuai_arena_wait(arena);
         return CUARENA_OK;
     }
-    step_t step = choose(arena, room_for(arena, want));
+    step_t step = choose(arena, room_for(arena, want), want->reach);
     if (step.kind == STEP_NONE)
         return CUARENA_UNSUPPORTED;
     cuarena_status_t status = cuai_check_held_limit(arena, step.bytes);

@@ -546,10 +546,11 @@ cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
         cuai_arena_wait(arena);
     if (s == NULL || !s->eager || s->released)
         return CUARENA_OK;
+    uint64_t takes = s->takes;
     s->marking = true;
     cuarena_status_t status = cuai_stream_mark(arena, s, &s->latest);
     s->marking = false;
-    if (status == CUARENA_OK)
+    if (status == CUARENA_OK && s->takes == takes)
         s->uncovered = false;
     cuai_event_wake(&arena->changed);
     return status;

@@ -73,6 +73,7 @@ typedef struct cuai_stream {
     cuai_counts_t counts;
     uint64_t serial; /* of the last `marker`, counted in the arena: what is in
                       * the closed lane was freed before */
+    uint64_t takes;  /* blocks that it has of lanes together */
     uint64_t born;   /* the arena's last one when the stream became known */
     /* By the numbers of other streams: which of their markers it waited for
      * last, and had waited for when `marker` was recorded. */

@@ -308,10 +308,11 @@ void cuai_range_append(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes,
 void cuai_range_spent(cuarena_heap_t *heap, cuai_slot_t slot);
 /* Moves the whole range to another lane, and merges what then may merge. */
 void cuai_range_relane(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane);
-/* The same for `bytes` of it, behind the first `front`. Takes up to two slots,
- * which are ready. */
-void cuai_range_relane_part(cuarena_heap_t *heap, cuai_slot_t slot,
-                            uint64_t front, uint64_t bytes, uint32_t lane);
+/* The same for `bytes` of it, behind the first `front`; whose range they are in
+ * then. Takes up to two slots, which are ready. */
+cuai_slot_t cuai_range_relane_part(cuarena_heap_t *heap, cuai_slot_t slot,
+                                   uint64_t front, uint64_t bytes,
+                                   uint32_t lane);
 
 /* ---- Blocks (blocks.c): what the public calls and the arena share ------ */
 
@@ -321,6 +322,12 @@ void cuai_range_relane_part(cuarena_heap_t *heap, cuai_slot_t slot,
 cuarena_status_t cuai_heap_take(cuarena_heap_t *heap,
                                 const cuarena_heap_request_t *request,
                                 uint64_t size, cuai_slot_t *slot_out);
+/* The same from the owner's range, of any lane, at an offset from which the
+ * block fits. LIMIT, OUT_OF_MEMORY. */
+cuarena_status_t cuai_heap_take_at(cuarena_heap_t *heap,
+                                   const cuarena_heap_request_t *request,
+                                   uint64_t size, cuai_slot_t owner,
+                                   uint64_t offset, cuai_slot_t *slot_out);
 /* Ends a live block that no plan moves; its bytes join `lane`. */
 void cuai_heap_give(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane);
 /* A live id without bytes. */
@@ -346,10 +353,12 @@ void cuai_heap_clear(cuarena_heap_t *heap);
  * is set. */
 bool cuai_lane_absorb(cuarena_heap_t *heap, uint32_t lane, uint64_t bytes);
 /* Gives [begin, end) to a lane in use that is not 0: free bytes of any lanes
- * but HELD, that end in the range of `last`. OUT_OF_MEMORY or LIMIT, with
- * nothing changed. Steps: the ranges. */
+ * but HELD, that end in the range of `last` or before. The record whose range
+ * has them now comes out. OUT_OF_MEMORY or LIMIT, with nothing changed. Steps:
+ * the ranges. */
 cuarena_status_t cuai_lane_gather(cuarena_heap_t *heap, cuai_slot_t last,
-                                  uint64_t begin, uint64_t end, uint32_t lane);
+                                  uint64_t begin, uint64_t end, uint32_t lane,
+                                  cuai_slot_t *owner_out);
 
 /* ---- Shifting all of it (plan.c) --------------------------------------------
  */

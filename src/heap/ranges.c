@@ -97,8 +97,9 @@ void cuai_range_relane(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
         cuai_range_absorb(heap, r->prev);
 }
 
-void cuai_range_relane_part(cuarena_heap_t *heap, cuai_slot_t slot,
-                            uint64_t front, uint64_t bytes, uint32_t lane)
+cuai_slot_t cuai_range_relane_part(cuarena_heap_t *heap, cuai_slot_t slot,
+                                   uint64_t front, uint64_t bytes,
+                                   uint32_t lane)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     uint64_t tail = cuai_range(r) - front - bytes;
@@ -117,6 +118,10 @@ void cuai_range_relane_part(cuarena_heap_t *heap, cuai_slot_t slot,
         cuai_range_append(heap, part, tail, from);
     else
         cuai_range_absorb(heap, part);
-    if (front == 0 && r->kind == CUAI_SPACER)
-        cuai_range_absorb(heap, r->prev);
+    if (front != 0 || r->kind != CUAI_SPACER)
+        return part;
+    cuai_slot_t before = r->prev;
+    bool joins = cuai_range_joins(cuai_record(heap, before), lane);
+    cuai_range_absorb(heap, before);
+    return joins ? before : part;
 }

@@ -227,6 +227,27 @@ static void replace_stream(model_t *m)
         replace_in(&m->live[k], i, heir);
 }
 
+/* A wait of the program's own, which it tells of, sometimes after one more
+ * free; or one of the host. */
+static void wait_and_tell(model_t *m)
+{
+    cuarena_stream_t of = m->streams[any(m, MODEL_STREAMS)];
+    cuarena_stream_t waiter = m->streams[any(m, MODEL_STREAMS)];
+    cuarena_mark_t mark;
+    if (!did(m, cuarena_stream_mark(m->arena, of, &mark), "stream_mark"))
+        return;
+    if (any(m, 4) == 0) {
+        waiter = CUARENA_NO_STREAM;
+        sim_sync(&m->sim, of);
+    } else {
+        sim_order(&m->sim, waiter, of);
+    }
+    live_t *l = &m->live[any(m, MODEL_LIVE)];
+    if (any(m, 2) == 0 && (l->pointer != NULL || l->block != 0))
+        release(m, l);
+    did(m, cuarena_stream_waited(m->arena, waiter, of, mark), "stream_waited");
+}
+
 static void fail_soon(model_t *m)
 {
     static const sim_op_t ops[] = {SIM_MARK, SIM_MARK_ALL,  SIM_QUERY,
@@ -239,7 +260,7 @@ static void fail_soon(model_t *m)
 
 static void step_whole(model_t *m)
 {
-    switch (any(m, 12)) {
+    switch (any(m, 14)) {
     case 0:
     case 1:
         compact(m);
@@ -255,6 +276,10 @@ static void step_whole(model_t *m)
         break;
     case 5:
         fail_soon(m);
+        break;
+    case 6:
+    case 7:
+        wait_and_tell(m);
         break;
     default:
         sim_run(&m->sim, any(m, 40));
@@ -305,6 +330,7 @@ static void configure(model_t *m, cuarena_config_t *config)
     else
         config->stable.value = any(m, 2) * (POOL / 8);
     config->marker = (int32_t)any(m, 2);
+    config->steal = any(m, 3) == 0 ? (int32_t)any(m, 3) : CUARENA_STEAL_WAIT;
     config->device_only = (int32_t)any(m, 2);
     config->zero = any(m, 3) == 0 ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
 }
