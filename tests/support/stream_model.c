@@ -5,6 +5,8 @@
 #include <string.h>
 
 #define POOL (UINT64_C(128) << 10)
+/* So much more, filled with one block, makes all requests small ones. */
+#define FILLED (UINT64_C(16) << 20)
 #define MOST_HANDLES 200u
 
 typedef stream_model_t model_t;
@@ -323,10 +325,11 @@ static void configure(model_t *m, cuarena_config_t *config)
     config->ops = &m->sim.ops;
     config->ops_user = &m->sim;
     config->preset = (int32_t)any(m, 2);
-    config->pool = (cuarena_amount_t){.value = POOL};
+    uint64_t pool = POOL + m->filled;
+    config->pool = (cuarena_amount_t){.value = pool};
     config->stable = (cuarena_amount_t){.value = 0};
     if (config->preset == CUARENA_PRESET_GROW)
-        config->limit = (cuarena_amount_t){.value = POOL};
+        config->limit = (cuarena_amount_t){.value = pool};
     else
         config->stable.value = any(m, 2) * (POOL / 8);
     config->marker = (int32_t)any(m, 2);
@@ -341,9 +344,11 @@ void stream_model_open(stream_model_t *m, const choice_t *choice, bool may_fail)
     m->choice = *choice;
     m->may_fail = may_fail;
     sim_open(&m->sim, 1 + any(m, 256), any(m, 4) == 0);
+    m->filled = any(m, 2) * FILLED;
     cuarena_config_t config;
     configure(m, &config);
     did(m, cuarena_create(&config, &m->arena), "create");
+    did(m, cuarena_alloc(m->arena, m->filled, &m->filler), "alloc");
     for (uint32_t i = 0; i < MODEL_STREAMS; i++)
         m->streams[i] = new_stream(m);
     if (any(m, 2) == 0)
@@ -357,6 +362,7 @@ void stream_model_close(stream_model_t *m)
         if (m->live[i].pointer != NULL || m->live[i].block != 0)
             release(m, &m->live[i]);
     sim_sync_all(&m->sim);
+    did(m, cuarena_free(m->arena, m->filler), "free");
     bool empty = !m->stop;
     cuarena_status_t status =
         empty ? cuarena_destroy(&m->arena) : cuarena_destroy_forced(&m->arena);
