@@ -59,7 +59,7 @@ void cuarena_config_init(cuarena_config_t *config)
 
 static cuarena_status_t fail_key(const char *key)
 {
-    char keys[224] = "";
+    char keys[256] = "";
     size_t length = 0;
     const cuai_option_t *option;
     for (size_t i = 0; (option = cuai_option_at(i)) != NULL; i++)
