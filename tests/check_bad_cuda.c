@@ -9,7 +9,6 @@
 #include "support/base_support.h"
 #include "support/cuda_kinds.h"
 #include "support/cuda_test.h"
-#include "support/slide_standin.h"
 
 #include <cuarena.h>
 #include <stdlib.h>
@@ -118,7 +117,6 @@ static cuarena_status_t made(const char *options)
 {
     cuarena_config_t config;
     cuarena_t *arena = NULL;
-    slide_standin_bind(); /* opens the stand-in: what it is told stays */
     cuarena_config_init(&config);
     cuarena_status_t status = cuarena_config_parse(&config, options);
     if (status == CUARENA_OK)
@@ -143,7 +141,7 @@ static void expect_nothing_left(void)
     static const char *const kinds[] = {"allocation", "reservation", "handle",
                                         "mapping",    "event",       "stream",
                                         "module"};
-    const cuda_control_t *control = cuda_control();
+    const standin_control_t *control = driver_standin();
     if (control == NULL)
         return;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
@@ -569,7 +567,7 @@ static void add_options(Suite *suite, bool on_standin)
             tcase_add_loop_test(tcase, test_bad_options, i, i + 1);
     tcase_add_loop_test(tcase, test_bad_members, 0, COUNT(bad_members));
     tcase_add_test(tcase, test_context_without_a_use);
-    if (on_standin || cuda_test_device_count() >= 2)
+    if (on_standin || driver_device_count() >= 2)
         tcase_add_test(tcase, test_context_of_another_device);
 }
 
@@ -584,19 +582,18 @@ static void add_per_kind(Suite *suite)
                   test_destroyed_arena, test_destroy_while_work_is_queued,
                   test_properties_of_nothing, test_export_without_descriptors);
     TCase *tcase = new_case(suite, "calls");
-    tcase_add_checked_fixture(tcase, slide_standin_bind, NULL);
     for (; *test != NULL; test++)
         tcase_add_loop_test(tcase, *test, 0, CUDA_KIND_COUNT);
 }
 
 int main(void)
 {
-    cuda_kind_t kind = cuda_test_kind();
+    driver_kind_t kind = driver_kind();
     Suite *suite = suite_create("bad input, CUDA");
     cuda_kinds_ready();
-    if (kind == CUDA_KIND_NONE)
-        return cuda_test_result(kind, EXIT_SUCCESS);
-    add_options(suite, kind == CUDA_KIND_STANDIN);
+    if (kind == DRIVER_NONE)
+        return driver_result(kind, EXIT_SUCCESS);
+    add_options(suite, kind == DRIVER_STANDIN);
     add_per_kind(suite);
-    return cuda_test_result(kind, suite_main(suite));
+    return driver_result(kind, suite_main(suite));
 }

@@ -404,34 +404,6 @@ static void open_with_peers(cuarena_t **arena, const char *options,
     expect_status(cuarena_create(&config, arena), want);
 }
 
-START_TEST(test_peers_reach_the_bytes)
-{
-    cuarena_t *arena = NULL;
-    cuarena_properties_t properties;
-    cuarena_stream_t stream = NULL;
-    cuarena_properties_init(&properties);
-    if (!standin_is_here())
-        return;
-    standin->standin_configure("DEVICES", "2");
-    open_with_peers(&arena, "memory=device,pool=4MiB,peers=require",
-                    CUARENA_OK);
-    expect_ok(cuarena_properties(arena, &properties));
-    ck_assert_int_eq(properties.peers, 1);
-    void *pointer = NULL, *copy = NULL;
-    expect_ok(cuarena_alloc(arena, MIB(1), &pointer));
-    const cuda_test_t *cuda = cuda_test();
-    (void)cuda_test_use_device(1);
-    expect_cu(cuda->cuStreamCreate(&stream, 1));
-    expect_cu(cuda->cuMemsetD32Async((cuai_cu_pointer_t)(uintptr_t)pointer, 7,
-                                     1024, stream));
-    expect_cu(cuda->cuStreamSynchronize(stream));
-    expect_cu(cuda->cuStreamDestroy(stream));
-    (void)copy;
-    expect_ok(cuarena_free(arena, pointer));
-    expect_ok(cuarena_destroy(&arena));
-}
-END_TEST
-
 START_TEST(test_devices_that_are_no_peers)
 {
     cuarena_t *arena = NULL;
@@ -474,9 +446,7 @@ static void add_failures(Suite *suite)
     add_rows(suite, "lacking", test_what_is_lacking_is_named,
              COUNT_OF(lack_cases));
     suite_add_list(suite, "old", TEST_LIST(test_an_old_driver));
-    suite_add_list(
-        suite, "peers",
-        TEST_LIST(test_peers_reach_the_bytes, test_devices_that_are_no_peers));
+    suite_add_list(suite, "peers", TEST_LIST(test_devices_that_are_no_peers));
 }
 
 int main(void)

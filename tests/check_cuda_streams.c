@@ -5,9 +5,9 @@
  */
 #include "support/base_support.h"
 #include "support/cuda_test.h"
+#include "support/each_failure.h"
 #include "support/expect.h"
 
-#include "base/host_test.h"
 #include "memory/cuda/markers.h"
 #include "memory/cuda/streams.h"
 #include "memory/memory.h"
@@ -397,10 +397,10 @@ START_TEST(test_marker_is_busy_until_it_is_waited_for)
     (void)cuda_test_use_device(0);
     work_t work = begin_work();
     expect_ok(cuai_streams_mark(&device, work.stream, &marker));
-    ck_assert_uint_gt(cuda_control()->standin_pending(), 0);
-    uint64_t syncs = cuda_control()->standin_syncs();
+    ck_assert_uint_gt(driver_standin()->standin_pending(), 0);
+    uint64_t syncs = driver_standin()->standin_syncs();
     expect_ok(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1));
-    expect_u64(cuda_control()->standin_syncs(), syncs + 1);
+    expect_u64(driver_standin()->standin_syncs(), syncs + 1);
     expect_ok(cuai_streams_query(&device, marker));
     cuai_streams_unmark(&device, marker);
     end_work(work);
@@ -693,17 +693,17 @@ START_TEST(test_own_device_lost)
     cuarena_stream_info_t info;
     open_both();
     expect_ok(cuai_streams_mark(&device, NULL, &marker));
-    cuda_control()->standin_lose_device(0, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS);
+    driver_standin()->standin_lose_device(0, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS);
     expect_status(cuai_streams_query(&device, marker), CUARENA_LOST);
     expect_message("CUDA_ERROR_ILLEGAL_ADDRESS");
     expect_status(cuai_streams_mark(&device, NULL, &marker), CUARENA_LOST);
     expect_status(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1),
                   CUARENA_LOST);
     expect_status(cuai_streams_identify(&device, NULL, &info), CUARENA_LOST);
-    uint64_t calls = cuda_control()->standin_calls(NULL);
+    uint64_t calls = driver_standin()->standin_calls(NULL);
     cuai_streams_unmark(&device, marker);
     end_both();
-    expect_u64(cuda_control()->standin_calls(NULL), calls);
+    expect_u64(driver_standin()->standin_calls(NULL), calls);
 }
 END_TEST
 
@@ -717,7 +717,7 @@ START_TEST(test_host_memory_outlives_a_device)
     cuarena_stream_t stream = new_stream();
     (void)info_of(&host, stream);
     expect_ok(cuai_streams_mark(&host, stream, &marker));
-    cuda_control()->standin_lose_device(0, CUAI_CUDA_ERROR_LAUNCH_FAILED);
+    driver_standin()->standin_lose_device(0, CUAI_CUDA_ERROR_LAUNCH_FAILED);
     expect_ok(cuai_streams_query(&host, marker));
     expect_ok(cuai_streams_wait(&host, marker, CUARENA_NO_STREAM, 1));
     expect_ok(cuai_streams_mark(&host, stream, &marker));
@@ -789,30 +789,19 @@ static cuarena_status_t use_a_stream(void)
     return status;
 }
 
+static bool is_of_the_driver(cuarena_status_t status, cuai_cu_result_t result)
+{
+    (void)result;
+    return status == CUARENA_DRIVER;
+}
+
 START_TEST(test_every_call_fails)
 {
-    const cuda_control_t *control = cuda_control();
     (void)cuda_test_use_device(0);
     failing_stream = new_stream();
-    expect_ok(use_a_stream());
-    uint64_t live = cuai_host_live();
-    int told = 0;
-    for (uint64_t nth = 1;; nth++) {
-        control->standin_fail_clear();
-        control->standin_fail_any(nth, CUAI_CUDA_ERROR_UNKNOWN, 0);
-        cuarena_status_t status = use_a_stream();
-        uint64_t failed = control->standin_failed();
-        control->standin_fail_clear();
-        expect_u64(cuai_host_live(), live);
-        if (failed == 0) {
-            expect_ok(status);
-            break;
-        }
-        told += status != CUARENA_OK;
-        ck_assert_msg(status == CUARENA_OK || status == CUARENA_DRIVER,
-                      "call %d: got %s", (int)nth, cuarena_status_name(status));
-    }
-    ck_assert_int_ge(told, 20);
+    ck_assert_int_ge(each_call_fails(use_a_stream, CUAI_CUDA_ERROR_UNKNOWN,
+                                     is_of_the_driver),
+                     20);
     end_stream(failing_stream);
 }
 END_TEST
@@ -821,18 +810,7 @@ START_TEST(test_every_refusal_of_the_host)
 {
     (void)cuda_test_use_device(0);
     failing_stream = new_stream();
-    expect_ok(use_a_stream());
-    uint64_t live = cuai_host_live();
-    for (uint64_t nth = 1;; nth++) {
-        cuai_host_fail_at(nth);
-        cuarena_status_t status = use_a_stream();
-        bool refused = cuai_host_calls() >= nth;
-        cuai_host_fail_at(0);
-        expect_u64(cuai_host_live(), live);
-        if (!refused)
-            break;
-        expect_status(status, CUARENA_OUT_OF_MEMORY);
-    }
+    each_allocation_fails(use_a_stream);
     end_stream(failing_stream);
 }
 END_TEST
@@ -842,8 +820,8 @@ START_TEST(test_dead_stream_is_refused)
     cuarena_stream_info_t info;
     open_both();
     ck_assert_int_eq(
-        cuda_control()->standin_fail("cuStreamGetCtx", 1,
-                                     CUAI_CUDA_ERROR_INVALID_HANDLE, 0),
+        driver_standin()->standin_fail("cuStreamGetCtx", 1,
+                                       CUAI_CUDA_ERROR_INVALID_HANDLE, 0),
         0);
     expect_status(cuai_streams_identify(
                       &device, (cuarena_stream_t)(uintptr_t)0x1234, &info),
@@ -858,7 +836,7 @@ END_TEST
 /* What the driver found wrong, and events that nobody ended. */
 static void look_after(void)
 {
-    const cuda_control_t *control = cuda_control();
+    const standin_control_t *control = driver_standin();
     if (control == NULL)
         return;
     ck_assert_msg(control->standin_report_count(0) == 0, "the stand-in: %s",
@@ -904,23 +882,23 @@ static void add_two_devices(Suite *suite)
 
 int main(void)
 {
-    cuda_kind_t kind = cuda_test_kind();
+    driver_kind_t kind = driver_kind();
     Suite *suite = suite_create("streams");
     (void)suite_add_list(
         suite, "none",
         TEST_LIST(test_streams_of_no_memory_are_labels,
                   test_default_streams_of_no_memory_are_by_thread,
                   test_markers_of_no_memory_are_done));
-    if (kind != CUDA_KIND_NONE)
+    if (kind != DRIVER_NONE)
         add_any(suite);
-    if (cuda_test_device_count() >= 2 || kind == CUDA_KIND_STANDIN)
+    if (driver_device_count() >= 2 || kind == DRIVER_STANDIN)
         add_two_devices(suite);
-    if (kind == CUDA_KIND_STANDIN)
+    if (kind == DRIVER_STANDIN)
         (void)suite_add_list(
             suite, "stand-in",
             TEST_LIST(test_marker_is_busy_until_it_is_waited_for,
                       test_own_device_lost, test_host_memory_outlives_a_device,
                       test_context_that_came_back, test_every_call_fails,
                       test_dead_stream_is_refused));
-    return cuda_test_result(kind, suite_main(suite));
+    return driver_result(kind, suite_main(suite));
 }

@@ -339,7 +339,7 @@ START_TEST(test_threads_open_it_once)
         ck_assert_int_eq(pthread_join(threads[i], &opened), 0);
         ck_assert_ptr_nonnull(opened);
     }
-    expect_u64(cuda_control()->standin_calls("cuInit"), 1);
+    expect_u64(driver_standin()->standin_calls("cuInit"), 1);
 }
 END_TEST
 
@@ -377,7 +377,7 @@ static int child_of_an_open_driver(void)
     cuarena_device_info_t info;
     cuarena_device_info_init(&info);
     uint64_t calls =
-        cuda_control() != NULL ? cuda_control()->standin_calls(NULL) : 0;
+        driver_standin() != NULL ? driver_standin()->standin_calls(NULL) : 0;
     if (cuai_cuda() != NULL || cuai_cuda_if_open() != NULL)
         return 1;
     if (strstr(last_error().message, "forked after CUDA was used") == NULL)
@@ -388,8 +388,8 @@ static int child_of_an_open_driver(void)
         return 4;
     cuai_place_close(place);
     use_host_arena();
-    return cuda_control() != NULL &&
-                   cuda_control()->standin_calls(NULL) != calls
+    return driver_standin() != NULL &&
+                   driver_standin()->standin_calls(NULL) != calls
                ? 5
                : 0;
 }
@@ -462,7 +462,7 @@ static int child_with_an_arena(void)
     cuarena_t *another = NULL;
     void *pointer = NULL;
     uint64_t calls =
-        cuda_control() != NULL ? cuda_control()->standin_calls(NULL) : 0;
+        driver_standin() != NULL ? driver_standin()->standin_calls(NULL) : 0;
     cuarena_config_init(&config);
     config.memory = CUARENA_MEMORY_DEVICE;
     if (cuarena_block_free(arena, blocks[0]) != CUARENA_OK)
@@ -479,8 +479,8 @@ static int child_with_an_arena(void)
         return 6;
     if (cuarena_destroy_forced(&arena) != CUARENA_OK || arena != NULL)
         return 7;
-    return cuda_control() != NULL &&
-                   cuda_control()->standin_calls(NULL) != calls
+    return driver_standin() != NULL &&
+                   driver_standin()->standin_calls(NULL) != calls
                ? 8
                : 0;
 }
@@ -513,7 +513,7 @@ static uint64_t calls_at_exit;
  * would have registered with it. */
 static void look_at_exit(void)
 {
-    if (cuda_control()->standin_calls(NULL) != calls_at_exit)
+    if (driver_standin()->standin_calls(NULL) != calls_at_exit)
         _exit(1);
 }
 
@@ -523,7 +523,7 @@ static int child_that_ends(void)
         return 2;
     if (cuai_place_open_ordinal(0, &place) != CUARENA_OK)
         return 3;
-    calls_at_exit = cuda_control()->standin_calls(NULL);
+    calls_at_exit = driver_standin()->standin_calls(NULL);
     return calls_at_exit > 0 ? 0 : 4;
 }
 
@@ -565,7 +565,7 @@ static void add_standin_tests(Suite *suite)
 
 int main(void)
 {
-    cuda_kind_t kind = cuda_test_kind();
+    driver_kind_t kind = driver_kind();
     Suite *suite = suite_create("driver");
     TCase *none = suite_add_list(
         suite, "none",
@@ -575,7 +575,7 @@ int main(void)
                   test_stream_without_a_driver, test_info_of_no_size));
     add_loop(none, test_arenas_without_a_driver_say_why, 0,
              COUNT(device_memories));
-    if (kind != CUDA_KIND_NONE) {
+    if (kind != DRIVER_NONE) {
         TCase *any = suite_add_list(suite, "any",
                                     TEST_LIST(test_devices_are_described,
                                               test_host_memory_opens_nothing,
@@ -583,7 +583,7 @@ int main(void)
                                               test_fork_before_opening));
         add_loop(any, test_fork_with_an_arena, 0, COUNT(fork_options));
     }
-    if (kind == CUDA_KIND_STANDIN)
+    if (kind == DRIVER_STANDIN)
         add_standin_tests(suite);
-    return cuda_test_result(kind, suite_main(suite));
+    return driver_result(kind, suite_main(suite));
 }

@@ -20,16 +20,34 @@
 
 static uint64_t short_allocs;
 static uint64_t short_frees;
+static uint64_t laned_allocs;
+static uint64_t laned_frees;
 
 /* ---- Standing in for the public calls ----------------------------------- */
 
 static bool is_ordinary(const cuarena_heap_t *heap,
                         const cuarena_heap_request_t *request)
 {
-    return request->lane == 0 && request->low == 0 && request->size != 0 &&
-           request->size < CUARENA_HEAP_MAX_SEGMENT / 2 &&
+    return request->lane < CUAI_LANE_HELD &&
+           heap->lanes[request->lane] != NULL && request->low == 0 &&
+           request->size != 0 && request->size < CUARENA_HEAP_MAX_SEGMENT / 2 &&
            request->alignment <= heap->granule_mask + 1 &&
            (request->alignment & (request->alignment - 1)) == 0;
+}
+
+/* 0: the long path. */
+static cuai_slot_t take_short(cuarena_heap_t *heap, uint64_t requested,
+                              uint32_t lane, uint64_t nature)
+{
+    uint64_t mask = heap->granule_mask;
+    uint64_t size = (requested + mask) & ~mask;
+    cuai_slot_t slot = 0;
+    if (heap->plain)
+        slot = cuai_hot_take(heap, size, requested, nature);
+    else if (cuai_hot_is_ready(heap) && heap->lanes[lane]->free_bytes >= size)
+        slot = cuai_hot_take_at(heap, heap->lanes[lane], lane, size, requested,
+                                nature, true);
+    return slot == CUAI_HOT_DISTURBS ? 0 : slot;
 }
 
 static cuarena_status_t short_alloc(cuarena_heap_t *heap,
@@ -37,16 +55,15 @@ static cuarena_status_t short_alloc(cuarena_heap_t *heap,
                                     cuarena_block_t *block_out,
                                     uint64_t *offset_out)
 {
+    bool laned = !heap->plain;
     cuai_slot_t slot = 0;
-    if (is_ordinary(heap, request)) {
-        uint64_t mask = heap->granule_mask;
-        slot = cuai_hot_take(
-            heap, (request->size + mask) & ~mask, request->size,
-            CUAI_NATURE(request->pins, CUAI_BLOCK, request->flags));
-    }
+    if (is_ordinary(heap, request))
+        slot =
+            take_short(heap, request->size, request->lane,
+                       CUAI_NATURE(request->pins, CUAI_BLOCK, request->flags));
     if (slot == 0)
         return cuarena_heap_alloc(heap, request, block_out, offset_out);
-    short_allocs++;
+    ++*(laned ? &laned_allocs : &short_allocs);
     heap->records[slot].asked = cuai_asked(request->size, request->tag);
     *block_out = cuai_id(heap, slot);
     *offset_out = heap->records[slot].offset;
@@ -58,11 +75,13 @@ static cuarena_status_t short_free(cuarena_heap_t *heap, cuarena_block_t block,
 {
     cuai_slot_t slot = cuai_slot_of(heap, block);
     const cuai_record_t *r = &heap->records[slot];
-    if (slot == 0 || !heap->plain || lane != 0 || r->kind != CUAI_BLOCK)
+    if (slot == 0 || !heap->smooth || r->kind != CUAI_BLOCK || r->moving ||
+        lane >= CUAI_LANE_HELD || heap->lanes[lane] == NULL ||
+        !cuai_hot_joins(heap, r, lane))
         return cuarena_heap_free(heap, block, lane);
-    short_frees++;
-    cuai_hot_give(heap,
-                  cuai_table_link(&heap->table, heap->records, r->offset));
+    ++*(heap->plain ? &short_frees : &laned_frees);
+    cuai_hot_give_to(heap, heap->lanes[lane], lane,
+                     cuai_table_link(&heap->table, heap->records, r->offset));
     return CUARENA_OK;
 }
 
@@ -89,11 +108,13 @@ START_TEST(test_hot_heap_is_what_the_reference_says)
         choice_t choice = {.random = {random_next(&seeds)}};
         run_episode(&choice, EPISODE, i % 2 == 0);
     }
-    printf("check_heap_hot: %" PRIu64 " calls, %" PRIu64 " short allocations, "
-           "%" PRIu64 " short frees\n",
-           steps, short_allocs, short_frees);
+    printf("check_heap_hot: %" PRIu64 " calls, short: %" PRIu64 " and %" PRIu64
+           " allocations, %" PRIu64 " and %" PRIu64 " frees\n",
+           steps, short_allocs, laned_allocs, short_frees, laned_frees);
     expect_between(short_allocs, steps / 50, steps);
     expect_between(short_frees, steps / 50, steps);
+    expect_between(laned_allocs, steps / 200, steps);
+    expect_between(laned_frees, steps / 200, steps);
 }
 END_TEST
 
@@ -181,6 +202,84 @@ START_TEST(test_hot_take_leaves_splitting_to_the_long_path)
 }
 END_TEST
 
+/* ---- Beside SPACERs ----------------------------------------------------- */
+
+typedef struct spacer_case {
+    const char *before;
+    uint64_t granules; /* of lane 1 */
+    bool high;         /* from the upper end */
+    const char *after; /* NULL: left to the long path */
+} spacer_case_t;
+
+/* What is cut has a SPACER before it, after it, or on both sides. */
+static const spacer_case_t spacer_cases[] = {
+    {"a1 1:4 -40", 4, false, "a1 ?4 -40"},
+    {"a1 1:4 -40", 4, true, "a1 ?4 -40"},
+    {"a1 1:8 -40", 3, true, "a1 1:5 ?3 -40"},
+    {"a1 -40 1:4 b1", 4, false, "a1 -40 ?4 b1"},
+    {"a1 -40 1:4 b1", 4, true, "a1 -40 ?4 b1"},
+    {"a1 -40 1:8 b1", 3, false, "a1 -40 ?3 1:5 b1"},
+    {"a1 -40 1:8 2:3 b1", 3, false, "a1 -40 ?3 1:5 2:3 b1"},
+    {"a1 -40 1:8 2:3 b1", 3, true, "a1 -40 1:5 ?3 2:3 b1"},
+    {"a1 -40 1:8 2:3 b1", 8, false, NULL},
+    {"a1 -40 1:8 2:3 b1", 8, true, NULL},
+};
+
+/* The SPACER's record is the block's then: none is taken or freed. */
+START_TEST(test_hot_take_in_the_place_of_a_spacer)
+{
+    const spacer_case_t *row = &spacer_cases[_i];
+    cuarena_heap_config_t config = map_config();
+    cuarena_heap_request_t nothing = {.size = 0};
+    cuai_slot_t ready;
+    if (row->high)
+        config.placement = CUARENA_PLACEMENT_DEFAULT; /* a giant goes there */
+    map_open_with(&map, &config, row->before);
+    uint64_t bytes = map_bytes(&map, row->granules);
+    uint32_t lane = map_lane(&map, 1);
+    expect_ok(cuai_slots_reserve(map.heap, 64));
+    expect_ok(cuai_heap_take_empty(map.heap, &nothing, &ready));
+    cuai_heap_give(map.heap, ready, 0);
+    uint64_t spacers = map.heap->spacers;
+    ck_assert(cuai_hot_is_ready(map.heap));
+    cuai_slot_t slot =
+        cuai_hot_take_at(map.heap, map.heap->lanes[lane], lane, bytes, bytes,
+                         CUAI_NATURE(0, CUAI_BLOCK, 0), true);
+    expect_valid(map.heap);
+    expect_map(&map, row->after != NULL ? row->after : row->before);
+    if (row->after == NULL) {
+        expect_u64(slot, CUAI_HOT_DISTURBS);
+        return;
+    }
+    expect_u64(map.heap->spare, ready);
+    expect_u64(map.heap->spacers, spacers - 1);
+    cuarena_block_t id = cuai_id(map.heap, slot);
+    expect_ok(cuarena_heap_free(map.heap, id, lane));
+    expect_valid(map.heap);
+    expect_map(&map, row->before);
+    expect_status(cuarena_heap_free(map.heap, id, lane), CUARENA_STALE);
+}
+END_TEST
+
+/* An id that was used up must not come back with the SPACER's record. */
+START_TEST(test_hot_take_leaves_spent_records_to_the_long_path)
+{
+    map_open(&map, "a1 1:4 -40");
+    uint32_t lane = map_lane(&map, 1);
+    cuai_slot_t spacer = map.heap->records[0].prev;
+    ck_assert_int_eq(map.heap->records[spacer].kind, CUAI_SPACER);
+    expect_u64(cuai_spacer_beside(map.heap, map.heap->records[spacer].prev,
+                                  map_bytes(&map, 4), false),
+               spacer);
+    map.heap->records[spacer].generation = CUAI_LAST_GENERATION;
+    expect_u64(cuai_spacer_beside(map.heap, map.heap->records[spacer].prev,
+                                  map_bytes(&map, 4), false),
+               CUAI_HOT_DISTURBS);
+    expect_ok(cuarena_heap_lane_settle(map.heap, lane));
+    expect_map(&map, "a1 -44");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("heap short path");
@@ -194,7 +293,13 @@ int main(void)
                   test_hot_take_leaves_a_refusal_to_the_long_path,
                   test_hot_take_leaves_lanes_to_the_long_path,
                   test_hot_take_leaves_plans_to_the_long_path,
-                  test_hot_take_leaves_splitting_to_the_long_path));
+                  test_hot_take_leaves_splitting_to_the_long_path,
+                  test_hot_take_leaves_spent_records_to_the_long_path));
     tcase_add_checked_fixture(tcase, NULL, close_map);
+    tcase = tcase_create("spacers");
+    tcase_add_loop_test(tcase, test_hot_take_in_the_place_of_a_spacer, 0,
+                        (int)(sizeof spacer_cases / sizeof spacer_cases[0]));
+    tcase_add_checked_fixture(tcase, NULL, close_map);
+    suite_add_tcase(suite, tcase);
     return suite_main(suite);
 }

@@ -5,9 +5,9 @@
  */
 #include "support/base_support.h"
 #include "support/cuda_test.h"
+#include "support/each_failure.h"
 #include "support/expect.h"
 
-#include "base/host_test.h"
 #include "memory/cuda/markers.h"
 #include "memory/cuda/place.h"
 
@@ -385,17 +385,17 @@ START_TEST(test_lost_place_calls_nothing)
     expect_status(cuai_place_fail(place, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS,
                                   "cuThis", "that"),
                   CUARENA_LOST);
-    uint64_t calls = cuda_control()->standin_calls(NULL);
+    uint64_t calls = driver_standin()->standin_calls(NULL);
     expect_status(cuai_place_enter(place, &visit), CUARENA_LOST);
     expect_message("device 0", "CUDA_ERROR_ILLEGAL_ADDRESS");
     expect_status(cuai_place_check(place), CUARENA_LOST);
-    expect_u64(cuda_control()->standin_calls(NULL), calls);
+    expect_u64(driver_standin()->standin_calls(NULL), calls);
     expect_ok(cuai_place_open_ordinal(0, &again));
     expect_status(cuai_place_check(again), CUARENA_LOST);
     cuai_place_close(again);
-    calls = cuda_control()->standin_calls(NULL);
+    calls = driver_standin()->standin_calls(NULL);
     cuai_place_close(place);
-    expect_u64(cuda_control()->standin_calls(NULL), calls);
+    expect_u64(driver_standin()->standin_calls(NULL), calls);
 }
 END_TEST
 
@@ -431,8 +431,8 @@ START_TEST(test_context_that_is_gone_is_lost)
     cuai_visit_t visit;
     cuai_place_t *place = opened(0);
     ck_assert_int_eq(
-        cuda_control()->standin_fail("cuCtxPushCurrent", 1,
-                                     CUAI_CUDA_ERROR_INVALID_CONTEXT, 0),
+        driver_standin()->standin_fail("cuCtxPushCurrent", 1,
+                                       CUAI_CUDA_ERROR_INVALID_CONTEXT, 0),
         0);
     expect_status(cuai_place_enter(place, &visit), CUARENA_LOST);
     expect_message("CUDA_ERROR_CONTEXT_IS_DESTROYED");
@@ -482,47 +482,17 @@ static const cuai_cu_result_t failures[] = {CUAI_CUDA_ERROR_OUT_OF_MEMORY,
 /* A failing leave or close is logged and not told, so some are survived. */
 START_TEST(test_every_call_fails)
 {
-    const cuda_control_t *control = cuda_control();
-    cuai_cu_result_t result = failures[_i];
     (void)cuda_test();
     expect_ok(live_a_life());
     remember_stack();
-    uint64_t live = cuai_host_live();
-    int told = 0;
-    for (uint64_t nth = 1;; nth++) {
-        control->standin_fail_clear();
-        control->standin_fail_any(nth, result, 0);
-        cuarena_status_t status = live_a_life();
-        uint64_t failed = control->standin_failed();
-        control->standin_fail_clear();
-        expect_u64(cuai_host_live(), live);
-        if (failed == 0) {
-            expect_ok(status);
-            break;
-        }
-        told += status != CUARENA_OK;
-        ck_assert_msg(status == CUARENA_OK || is_error_of(status, result),
-                      "call %d failed with %s: got %s", (int)nth,
-                      cuai_cuda_name(result), cuarena_status_name(status));
-    }
-    ck_assert_int_ge(told, 10);
+    ck_assert_int_ge(each_call_fails(live_a_life, failures[_i], is_error_of),
+                     10);
 }
 END_TEST
 
 START_TEST(test_every_refusal_of_the_host)
 {
-    expect_ok(live_a_life());
-    uint64_t live = cuai_host_live();
-    for (uint64_t nth = 1;; nth++) {
-        cuai_host_fail_at(nth);
-        cuarena_status_t status = live_a_life();
-        bool refused = cuai_host_calls() >= nth;
-        cuai_host_fail_at(0);
-        expect_u64(cuai_host_live(), live);
-        if (!refused)
-            break;
-        expect_status(status, CUARENA_OUT_OF_MEMORY);
-    }
+    each_allocation_fails(live_a_life);
     ck_assert(!is_active(0));
 }
 END_TEST
@@ -531,9 +501,9 @@ START_TEST(test_nothing_is_left)
 {
     (void)cuda_test();
     expect_ok(live_a_life());
-    expect_u64(cuda_control()->standin_live("event"), 0);
-    expect_u64(cuda_control()->standin_live("context"), 0);
-    expect_u64(cuda_control()->standin_report_count(0), 0);
+    expect_u64(driver_standin()->standin_live("event"), 0);
+    expect_u64(driver_standin()->standin_live("context"), 0);
+    expect_u64(driver_standin()->standin_report_count(0), 0);
 }
 END_TEST
 
@@ -574,16 +544,16 @@ static void add_standin(Suite *suite)
 
 int main(void)
 {
-    cuda_kind_t kind = cuda_test_kind();
+    driver_kind_t kind = driver_kind();
     Suite *suite = suite_create("place");
     TCase *none = suite_add_list(suite, "none", TEST_LIST(NULL));
     tcase_add_loop_test(none, test_results_have_a_status_and_a_name, 0,
                         COUNT(results));
-    if (kind != CUDA_KIND_NONE)
+    if (kind != DRIVER_NONE)
         add_any(suite);
-    if (cuda_test_device_count() >= 2 || kind == CUDA_KIND_STANDIN)
+    if (driver_device_count() >= 2 || kind == DRIVER_STANDIN)
         add_two_devices(suite);
-    if (kind == CUDA_KIND_STANDIN)
+    if (kind == DRIVER_STANDIN)
         add_standin(suite);
-    return cuda_test_result(kind, suite_main(suite));
+    return driver_result(kind, suite_main(suite));
 }

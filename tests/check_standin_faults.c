@@ -838,6 +838,7 @@ START_TEST(test_no_device)
 {
     int count;
     standin = driver_standin();
+    driver_open();
     standin->standin_configure("DEVICES", "0");
     expect_driver(CUDA_ERROR_NO_DEVICE, driver.cuInit(0));
     expect_driver(CUDA_ERROR_NOT_INITIALIZED, driver.cuDeviceGetCount(&count));

@@ -184,7 +184,8 @@ CUARENA_API cuarena_status_t cuarena_create(const cuarena_config_t *config,
  * cleared handle are OK.
  */
 CUARENA_API cuarena_status_t cuarena_destroy(cuarena_t **arena);
-/* As destroy, ending every block. */
+/* As destroy, ending every block. Waits for the work of its streams; the log
+ * tells what could not be waited for. */
 CUARENA_API cuarena_status_t cuarena_destroy_forced(cuarena_t **arena);
 /*
  * Ends every block, pointer and id at once, in both regions; keeps memory,

@@ -157,10 +157,12 @@ typedef struct cuarena_memory_ops {
      * these bytes. `mark` records the work of `stream` so far: in a new
      * marker if *marker is NULL, else in that one, which then means this
      * moment; with CUARENA_NO_STREAM the work of all streams that could use
-     * its bytes, in a new marker, or UNSUPPORTED. `query` says OK when that
-     * work is done, else BUSY; `wait` makes `stream` wait for it, or the caller
-     * with host = 1 (stream is CUARENA_NO_STREAM then). `unmark` ends a marker,
-     * done or not.
+     * its bytes, in a new marker, or UNSUPPORTED: the arena then marks each
+     * stream that it knows and that was not released, and refuses what would
+     * need a marker of another thread's default stream. `query` says OK when
+     * that work is done, else BUSY; `wait` makes `stream` wait for it, or the
+     * caller with host = 1 (stream is CUARENA_NO_STREAM then). `unmark` ends a
+     * marker, done or not.
      */
     cuarena_status_t (*identify)(void *user, cuarena_stream_t stream,
                                  cuarena_stream_info_t *info_out);

@@ -8,6 +8,7 @@
 #   --info        what runs here
 #   --suites      the test programs
 #   --examples    the examples; two are compiled here if there is an nvcc
+#   --frameworks  beside PyTorch and CuPy, where Python has them
 #   --sanitizer   the test programs that want a device, under compute-sanitizer
 #   --benches     the benchmarks
 #   (no part: all of them)
@@ -42,7 +43,7 @@ usage() {
 
 while [ $# -gt 0 ]; do
     case $1 in
-    --info | --suites | --examples | --sanitizer | --benches)
+    --info | --suites | --examples | --frameworks | --sanitizer | --benches)
         parts+=("${1#--}")
         ;;
     --quick) quick=yes ;;
@@ -69,8 +70,8 @@ while [ $# -gt 0 ]; do
     shift
 done
 if [ ${#parts[@]} -eq 0 ]; then
-    parts=(info suites examples sanitizer benches)
-    [ -z "$quick" ] || parts=(info suites examples benches)
+    parts=(info suites examples frameworks sanitizer benches)
+    [ -z "$quick" ] || parts=(info suites examples frameworks benches)
 fi
 mkdir -p "$out/logs" "$out/verdicts" "$out/results"
 out=$(cd "$out" && pwd)
@@ -184,6 +185,18 @@ part_examples() {
     done
     compile 12_device.c
     compile 13_kernel.cu -std=c++17
+}
+
+part_frameworks() {
+    local program
+    command -v python3 >/dev/null || {
+        verdict skip frameworks "(0 s): no python3"
+        return
+    }
+    for program in "$here"/frameworks/*.py; do
+        ! wanted "${program##*/}" ||
+            run "${program##*/}" python3 "$program" "$here/lib/libcuarena.so"
+    done
 }
 
 # Errors that the driver returns are the tests' own business. Checkers are

@@ -88,17 +88,15 @@ static cuarena_status_t destroy(cuarena_t **handle, bool forced)
         return status;
     cuai_lock(&arena->lock);
     cuai_begin_exclusive(arena);
-    if (forced)
-        cuai_wait_for_work(arena);
-    else
-        status = check_unused(arena);
+    status = forced ? cuai_wait_for_work(arena) : check_unused(arena);
     cuai_end_exclusive(arena);
     cuai_unlock(&arena->lock);
-    if (status != CUARENA_OK) {
-        cuai_log(CUARENA_LOG_WARN, "arena '%s': not destroyed: %s",
-                 arena->config.name, cuai_error_message());
+    if (status != CUARENA_OK)
+        cuai_log(CUARENA_LOG_WARN, "arena '%s': %s: %s", arena->config.name,
+                 forced ? "destroyed with work under way" : "not destroyed",
+                 cuai_error_message());
+    if (status != CUARENA_OK && !forced)
         return status;
-    }
     *handle = NULL;
     cuai_log(CUARENA_LOG_INFO, "arena '%s': destroyed", arena->config.name);
     cuai_arena_end(arena);

@@ -73,13 +73,16 @@ static CUAI_INLINE bool cuai_short_give(cuarena_t *arena, int32_t region,
 {
     cuarena_heap_t *heap = arena->heaps[region];
     const cuai_record_t *r = cuai_record(heap, *link);
-    if (CUAI_UNLIKELY(!heap->smooth || !cuai_hot_joins(heap, r, lane)))
+    if (CUAI_UNLIKELY(!heap->smooth))
         return false;
     if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
         cuai_tag_free(arena, r);
     if (r->owner != 0)
         cuai_count_out(&cuai_stream(arena, r->owner)->counts, r);
-    cuai_hot_give_to(heap, heap->lanes[lane], lane, link);
+    if (CUAI_LIKELY(cuai_hot_joins(heap, r, lane)))
+        cuai_hot_give_to(heap, heap->lanes[lane], lane, link);
+    else
+        cuai_heap_give(heap, *link, lane);
     return true;
 }
 

@@ -358,8 +358,8 @@ cuarena_status_t cuai_settle_all(cuarena_t *arena, bool wait,
 /* The stream's closed lane opens again, so that its ranges and those of the
  * open one are together; false: it was empty. Steps out. */
 bool cuai_settle_own(cuarena_t *arena, uint32_t number);
-/* BUSY, put into words, if work behind freed bytes is under way. No handle is
- * touched: streams may be gone. Steps out. */
+/* BUSY, put into words, if work behind freed bytes is under way. Handles are
+ * touched as by cuai_wait_for_work: streams may be gone. Steps out. */
 cuarena_status_t cuai_check_idle(cuarena_t *arena);
 /* Numbers that nothing needs are free again, also those of other threads'
  * default streams. Steps out. */
@@ -400,7 +400,7 @@ void cuai_stream_settle_closed(cuarena_t *arena, cuai_stream_t *s);
 /* The same if its marker is complete, else BUSY. */
 cuarena_status_t cuai_stream_poll(cuarena_t *arena, cuai_stream_t *s);
 /* A marker of the stream's work so far: of another thread's default stream,
- * which cannot be asked, of all work. Steps out. */
+ * which cannot be asked, of more (cuai_memory_mark_thread). Steps out. */
 cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s,
                                   void **marker);
 /* All that was freed on streams is settled, and nothing that they use is left:
@@ -501,7 +501,8 @@ cuarena_status_t cuai_see_moves(cuarena_t *arena, uint32_t number);
  * none. Steps out likewise. */
 uint32_t cuai_moving_stream(cuarena_t *arena);
 /* The caller waits for all work that could use the memory's bytes. No handle
- * is touched. Steps out. */
+ * is touched where a marker can stand for all streams; else those of streams
+ * that were not released. Steps out. */
 cuarena_status_t cuai_wait_for_work(cuarena_t *arena);
 
 /* ---- Uses (uses.c) ----------------------------------------------------- */

@@ -78,11 +78,24 @@ cuarena_status_t cuai_order_before(cuarena_t *arena,
     return status == CUARENA_OK ? cuai_see_moves(arena, number) : status;
 }
 
-cuarena_status_t cuai_wait_for_work(cuarena_t *arena)
+/* One after the other, and no fewer for one that failed. */
+static cuarena_status_t wait_for_each(cuarena_t *arena)
+{
+    cuarena_status_t status = CUARENA_OK;
+    cuai_settle_begin(arena);
+    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++) {
+        cuarena_status_t one = wait_for_stream(arena, n, 0);
+        if (one != CUARENA_OK)
+            status = one;
+    }
+    cuai_settle_end(arena);
+    return status;
+}
+
+/* Of all streams at once, where a marker can stand for that. */
+static cuarena_status_t wait_for_all(cuarena_t *arena)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    if (arena->stream_count == 0 || cuai_is_lost(arena))
-        return CUARENA_OK;
     void *marker = NULL;
     cuai_unlock(&arena->lock);
     cuarena_status_t status =
@@ -92,6 +105,16 @@ cuarena_status_t cuai_wait_for_work(cuarena_t *arena)
         return cuai_note_loss(arena, status);
     status = wait_for(arena, marker, 0);
     unmark(arena, marker);
+    return status;
+}
+
+cuarena_status_t cuai_wait_for_work(cuarena_t *arena)
+{
+    if (arena->stream_count == 0 || cuai_is_lost(arena))
+        return CUARENA_OK;
+    cuarena_status_t status = wait_for_all(arena);
+    if (status == CUARENA_UNSUPPORTED)
+        status = wait_for_each(arena);
     return status == CUARENA_OK ? cuai_see_moves(arena, 0) : status;
 }
 

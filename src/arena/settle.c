@@ -37,12 +37,14 @@ cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status)
 cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s,
                                   void **marker)
 {
-    cuarena_stream_t handle =
-        cuai_stream_is_mine(s) ? s->handle : CUARENA_NO_STREAM;
+    const cuai_memory_t *memory = &arena->memory;
+    cuarena_stream_t handle = s->handle;
+    bool mine = cuai_stream_is_mine(s);
     void *made = *marker;
     cuai_unlock(&arena->lock);
     cuarena_status_t status =
-        arena->memory.ops.mark(arena->memory.user, handle, &made);
+        mine ? memory->ops.mark(memory->user, handle, &made)
+             : cuai_memory_mark_thread(memory, handle, &made);
     cuai_lock(&arena->lock);
     if (status == CUARENA_OK)
         *marker = made;
@@ -476,14 +478,19 @@ static bool is_idle(cuarena_t *arena)
            arena->moved.marker == NULL;
 }
 
+/* A device takes some microseconds to pass a marker, also on an idle stream. */
+#define ASKED_OFTEN 32
+
 /* Where a memory cannot ask about all work at once, streams that were not
  * released have to be there. */
 static cuarena_status_t ask_each_stream(cuarena_t *arena)
 {
-    cuarena_status_t status = cuai_settle_all(arena, false, NULL);
-    if (status != CUARENA_OK)
-        return status;
-    return is_idle(arena) ? CUARENA_OK : CUARENA_BUSY;
+    for (int i = 0; i < ASKED_OFTEN; i++) {
+        cuarena_status_t status = cuai_settle_all(arena, false, NULL);
+        if (status != CUARENA_OK || is_idle(arena))
+            return status;
+    }
+    return CUARENA_BUSY;
 }
 
 /* If all work is done, uses are; blocks that waited for them end. */

@@ -314,6 +314,17 @@ cuai_slot_t cuai_range_relane_part(cuarena_heap_t *heap, cuai_slot_t slot,
                                    uint64_t front, uint64_t bytes,
                                    uint32_t lane);
 
+/* Which SPACER beside a range would be in the way of a block of `size` that is
+ * cut from its upper end, or its lower: one that would keep nothing apart.
+ * 0: none; UINT32_MAX: one on both sides, or one whose ids are used up. */
+cuai_slot_t cuai_spacer_beside(const cuarena_heap_t *heap, cuai_slot_t owner,
+                               uint64_t size, bool high);
+/* That SPACER becomes the block, of that nature, and takes over its bytes from
+ * the owner's range; gives its slot. The rest is the caller's, as of a fresh
+ * record that is in the list. */
+cuai_slot_t cuai_spacer_take(cuarena_heap_t *heap, cuai_slot_t spacer,
+                             cuai_slot_t owner, uint64_t size, uint64_t nature);
+
 /* ---- Blocks (blocks.c): what the public calls and the arena share ------ */
 
 /* As cuarena_heap_alloc, for checked arguments: size not 0, a multiple of the

@@ -10,10 +10,10 @@
  * same. About 250 instructions for an allocation and 210 for a free, with the
  * lock, in real programs.
  *
- * A heap that is only smooth, with several lanes, has a short path too, where
- * no SPACER comes or goes: one lane's range is cut, or a block meets no range
- * of another lane. `laned` says which of the two it is; the compiler makes two
- * functions of each.
+ * A heap that is only smooth, with several lanes, has a short path too. Where
+ * a SPACER is beside what is cut its record becomes the block's, unless there
+ * is one on both sides of a range that is used up. `laned` says which of the
+ * two it is; the compiler makes two functions of each.
  */
 #ifndef CUAI_HEAP_HOT_H
 #define CUAI_HEAP_HOT_H
@@ -21,7 +21,7 @@
 #include "heap/heap.h"
 #include "heap/placement.h"
 
-/* No slot: the short path would have to mind a SPACER. */
+/* No slot: the short path would have to mind two SPACERs. */
 #define CUAI_HOT_DISTURBS UINT32_MAX
 
 /* ---- Allocation -------------------------------------------------------------
@@ -67,22 +67,17 @@ static CUAI_INLINE void cuai_hot_cut_low(cuarena_heap_t *heap,
                                        cuai_plain_class(heap, rest)));
 }
 
-/* Whether a cut there would leave a SPACER without its range, or none before
- * one. */
-static CUAI_INLINE bool cuai_hot_disturbs(const cuarena_heap_t *heap,
-                                          cuai_slot_t owner, uint64_t size,
-                                          bool high)
+/* Whether a SPACER stands before the owner's range, or after it. */
+static CUAI_INLINE bool cuai_hot_meets_spacer(const cuarena_heap_t *heap,
+                                              cuai_slot_t owner)
 {
     const cuai_record_t *o = cuai_record(heap, owner);
-    bool before = o->kind == CUAI_SPACER;
-    bool after = cuai_record(heap, o->next)->kind == CUAI_SPACER;
-    if (CUAI_LIKELY(!before && !after))
-        return false;
-    bool whole = cuai_range(o) == size;
-    return high ? after || whole : before || whole;
+    return o->kind == CUAI_SPACER ||
+           cuai_record(heap, o->next)->kind == CUAI_SPACER;
 }
 
-/* Both ends have their own copy of the code, in which `high` is a constant. */
+/* The block's slot, or as cuai_hot_take_at. Both ends have their own copy of
+ * the code, in which `high` is a constant. */
 static CUAI_INLINE cuai_slot_t cuai_hot_take_from(
     cuarena_heap_t *heap, cuai_index_t *index, uint32_t lane, cuai_slot_t slot,
     uint64_t size, uint64_t nature, bool high, bool laned)
@@ -90,8 +85,14 @@ static CUAI_INLINE cuai_slot_t cuai_hot_take_from(
     cuai_slot_t owner = cuai_plain_place(heap, index, size, high);
     if (CUAI_UNLIKELY(owner == CUAI_NO_PLACE))
         return 0;
-    if (laned && CUAI_UNLIKELY(cuai_hot_disturbs(heap, owner, size, high)))
-        return CUAI_HOT_DISTURBS;
+    if (laned && CUAI_UNLIKELY(cuai_hot_meets_spacer(heap, owner))) {
+        cuai_slot_t spacer = cuai_spacer_beside(heap, owner, size, high);
+        if (spacer == CUAI_HOT_DISTURBS)
+            return spacer;
+        if (spacer != 0)
+            return cuai_spacer_take(heap, spacer, owner, size,
+                                    nature | heap->align_nature);
+    }
     cuai_record_t *r = cuai_record(heap, slot);
     heap->spare = r->next;
     r->size = size;
@@ -100,11 +101,12 @@ static CUAI_INLINE cuai_slot_t cuai_hot_take_from(
         cuai_hot_cut_high(heap, index, lane, owner, slot, size);
     else
         cuai_hot_cut_low(heap, index, lane, owner, slot, size);
-    return owner;
+    cuai_link_after(heap, owner, slot);
+    return slot;
 }
 
 /* From one lane. 0: it has no room, as far as the short path looks, or
- * CUAI_HOT_DISTURBS: it has, but a SPACER is in the way. */
+ * CUAI_HOT_DISTURBS: it has, but SPACERs are in the way. */
 static CUAI_INLINE cuai_slot_t cuai_hot_take_at(cuarena_heap_t *heap,
                                                 cuai_index_t *index,
                                                 uint32_t lane, uint64_t size,
@@ -113,15 +115,14 @@ static CUAI_INLINE cuai_slot_t cuai_hot_take_at(cuarena_heap_t *heap,
 {
     cuai_slot_t slot = heap->spare;
     bool high = cuai_goes_high(heap, index->free_bytes, size);
-    cuai_slot_t owner = high ? cuai_hot_take_from(heap, index, lane, slot, size,
-                                                  nature, true, laned)
-                             : cuai_hot_take_from(heap, index, lane, slot, size,
-                                                  nature, false, laned);
-    if (CUAI_UNLIKELY(owner == 0 || (laned && owner == CUAI_HOT_DISTURBS)))
-        return owner;
+    slot = high ? cuai_hot_take_from(heap, index, lane, slot, size, nature,
+                                     true, laned)
+                : cuai_hot_take_from(heap, index, lane, slot, size, nature,
+                                     false, laned);
+    if (CUAI_UNLIKELY(slot == 0 || (laned && slot == CUAI_HOT_DISTURBS)))
+        return slot;
     cuai_record_t *r = cuai_record(heap, slot);
     r->asked = cuai_asked(requested, 0);
-    cuai_link_after(heap, owner, slot);
     cuai_table_insert(&heap->table, heap->records, slot);
     index->free_bytes -= size;
     cuai_count_alloc(heap, size, requested);

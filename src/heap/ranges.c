@@ -125,3 +125,60 @@ cuai_slot_t cuai_range_relane_part(cuarena_heap_t *heap, cuai_slot_t slot,
     cuai_range_absorb(heap, before);
     return joins ? before : part;
 }
+
+/* ---- Blocks in the place of SPACERs ------------------------------------ */
+
+cuai_slot_t cuai_spacer_beside(const cuarena_heap_t *heap, cuai_slot_t owner,
+                               uint64_t size, bool high)
+{
+    const cuai_record_t *o = cuai_record(heap, owner);
+    bool whole = cuai_range(o) == size;
+    bool before = o->kind == CUAI_SPACER && (whole || !high);
+    bool after =
+        cuai_record(heap, o->next)->kind == CUAI_SPACER && (whole || high);
+    if (!before && !after)
+        return 0;
+    cuai_slot_t spacer = before ? owner : o->next;
+    bool used_up =
+        cuai_record(heap, spacer)->generation == CUAI_LAST_GENERATION;
+    return (before && after) || used_up ? UINT32_MAX : spacer;
+}
+
+/* Before its own range, of which it keeps the rest. */
+static void take_before(cuarena_heap_t *heap, cuai_slot_t spacer, uint64_t size,
+                        uint64_t nature)
+{
+    cuai_record_t *r = cuai_record(heap, spacer);
+    uint64_t rest = cuai_range(r) - size;
+    uint32_t lane = cuai_range_lane(r);
+    cuai_range_drop(heap, spacer);
+    r->size = size;
+    cuai_set_nature(r, nature);
+    cuai_range_set(heap, spacer, rest, lane);
+}
+
+/* At the end of the range before it. Its own stays in its list. */
+static void take_after(cuarena_heap_t *heap, cuai_slot_t spacer,
+                       cuai_slot_t owner, uint64_t size, uint64_t nature)
+{
+    cuai_record_t *r = cuai_record(heap, spacer);
+    const cuai_record_t *o = cuai_record(heap, owner);
+    uint16_t list = r->list;
+    r->offset -= size;
+    r->size = size;
+    cuai_set_nature(r, nature);
+    r->list = list;
+    cuai_range_change(heap, owner, cuai_range(o) - size, cuai_range_lane(o));
+}
+
+cuai_slot_t cuai_spacer_take(cuarena_heap_t *heap, cuai_slot_t spacer,
+                             cuai_slot_t owner, uint64_t size, uint64_t nature)
+{
+    if (spacer == owner)
+        take_before(heap, spacer, size, nature);
+    else
+        take_after(heap, spacer, owner, size, nature);
+    heap->spacers--;
+    cuai_note_plain(heap);
+    return spacer;
+}

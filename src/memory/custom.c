@@ -206,17 +206,19 @@ static cuarena_status_t identify(void *user, cuarena_stream_t stream,
                      (void *)stream, guest->ops.name);
 }
 
+/* That no marker stands for all streams is an answer, not a failure. */
 static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **marker)
 {
     const guest_t *guest = user;
     void *made = *marker;
     cuai_frame_t frame;
     enter(&frame, guest);
-    cuarena_status_t status =
-        leave(guest, "mark", 0, guest->ops.mark(guest->user, stream, &made));
-    if (status == CUARENA_OK)
+    cuarena_status_t status = guest->ops.mark(guest->user, stream, &made);
+    bool unknown = stream == CUARENA_NO_STREAM && status == CUARENA_UNSUPPORTED;
+    status = leave(guest, "mark", 0, unknown ? CUARENA_OK : status);
+    if (status == CUARENA_OK && !unknown)
         *marker = made;
-    return status;
+    return unknown ? CUARENA_UNSUPPORTED : status;
 }
 
 /* BUSY is an answer, not a failure. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "memory/cuda/streams.h"
 #include "memory/kinds.h"
 
 typedef cuarena_status_t (*opener_t)(const cuarena_config_t *config,
@@ -51,6 +52,25 @@ void cuai_memory_close(cuai_memory_t *memory)
     if (memory->ops.end != NULL)
         memory->ops.end(memory->user);
     *memory = (cuai_memory_t){0};
+}
+
+/* With a driver the legacy stream, which comes behind what the default streams
+ * of all threads were given, does where no marker stands for all streams. */
+cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory,
+                                         cuarena_stream_t stream, void **marker)
+{
+    const cuarena_memory_ops_t *ops = &memory->ops;
+    cuarena_status_t status =
+        ops->mark(memory->user, CUARENA_NO_STREAM, marker);
+    if (status != CUARENA_UNSUPPORTED)
+        return status;
+    if (ops->mark == cuai_streams_mark)
+        return ops->mark(memory->user, CUARENA_STREAM_LEGACY, marker);
+    return cuai_fail(CUARENA_UNSUPPORTED,
+                     "stream %p is the default stream of another thread, and "
+                     "memory '%s' cannot mark the work of all streams; streams "
+                     "of this thread, and those of no thread, are accepted",
+                     (void *)stream, ops->name);
 }
 
 void cuarena_memory_ops_init(cuarena_memory_ops_t *ops)

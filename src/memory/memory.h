@@ -4,7 +4,8 @@
  * A memory in use is a whole table of functions and the `user` that belongs to
  * it: members that a caller's table was too old to have are NULL or 0 here.
  * Every function sets the last error when it fails, also for a caller's table,
- * whose answers are checked on the way (memory/custom.c).
+ * whose answers are checked on the way (memory/custom.c). BUSY of a query, and
+ * UNSUPPORTED of a mark of all streams, are answers and leave it.
  */
 #ifndef CUAI_MEMORY_MEMORY_H
 #define CUAI_MEMORY_MEMORY_H
@@ -32,6 +33,13 @@ cuarena_status_t cuai_memory_open(const cuarena_config_t *config,
                                   cuai_memory_t *out);
 /* Every segment was given back. All 0 is fine, and is what it is then. */
 void cuai_memory_close(cuai_memory_t *memory);
+
+/* Marks the work of another thread's default stream, which is `stream`: no
+ * thread can record on that of another. UNSUPPORTED where the memory knows no
+ * marker that stands for it. */
+cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory,
+                                         cuarena_stream_t stream,
+                                         void **marker);
 
 /* Sets bytes that the memory has just given to 0, unless they come so.
  * UNSUPPORTED where the memory cannot. */

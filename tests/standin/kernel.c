@@ -13,31 +13,40 @@
 static standin_kernel_t registered[KERNELS_MAX];
 static size_t registered_count;
 
-static standin_kernel_t *find_registered(const char *name)
+static const standin_kernel_t *find(const standin_kernel_t *kernels,
+                                    size_t count, const char *name)
 {
-    for (size_t i = 0; i < registered_count; i++) {
-        if (strcmp(registered[i].name, name) == 0)
-            return &registered[i];
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(kernels[i].name, name) == 0)
+            return &kernels[i];
     }
     return NULL;
 }
 
 const standin_kernel_t *sd_kernel_find(const char *name)
 {
-    const standin_kernel_t *kernel = find_registered(name);
-    for (size_t i = 0; kernel == NULL && i < sd_test_kernel_count; i++) {
-        if (strcmp(sd_test_kernels[i].name, name) == 0)
-            kernel = &sd_test_kernels[i];
-    }
+    const standin_kernel_t *kernel = find(registered, registered_count, name);
+    if (kernel == NULL)
+        kernel = find(sd_test_kernels, sd_test_kernel_count, name);
+    if (kernel == NULL)
+        kernel = find(sd_slide_kernels, sd_slide_kernel_count, name);
     return kernel;
+}
+
+/* Where one of this name goes; NULL: there is no room. */
+static standin_kernel_t *place_for(const char *name)
+{
+    const standin_kernel_t *old = find(registered, registered_count, name);
+    if (old != NULL)
+        return &registered[old - registered];
+    return registered_count < KERNELS_MAX ? &registered[registered_count++]
+                                          : NULL;
 }
 
 int standin_register_kernel(const standin_kernel_t *kernel)
 {
     sd_lock();
-    standin_kernel_t *slot = find_registered(kernel->name);
-    if (slot == NULL && registered_count < KERNELS_MAX)
-        slot = &registered[registered_count++];
+    standin_kernel_t *slot = place_for(kernel->name);
     if (slot != NULL)
         *slot = *kernel;
     sd_unlock();

@@ -13,7 +13,7 @@
 
 #define SD_PARAMS_MAX 32
 
-/* The registered kernel of this name; NULL if there is none. */
+/* The kernel of this name, a registered one first; NULL if there is none. */
 const standin_kernel_t *sd_kernel_find(const char *name);
 /* A unit of work that runs it. The values are copied: `sizes` says how large
  * each is. */
@@ -24,5 +24,8 @@ sd_work_t *sd_kernel_work(const standin_kernel_t *kernel,
 /* The kernels of tests/support/test_kernels.cu. */
 extern const standin_kernel_t sd_test_kernels[];
 extern const size_t sd_test_kernel_count;
+/* The relocation kernels of the library. */
+extern const standin_kernel_t sd_slide_kernels[];
+extern const size_t sd_slide_kernel_count;
 
 #endif

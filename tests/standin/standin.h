@@ -5,7 +5,7 @@
  * waits allow, chosen from a seed; and it reports what a real driver would let
  * corrupt silently. A test program finds the functions below with dlsym() in
  * libcuda.so.1; where they are missing it runs on a real driver and skips them
- * (tests/support/driver_under_test.h does that). None of them is a driver call.
+ * (tests/support/driver_library.h does that). None of them is a driver call.
  *
  * Work moves on only inside driver calls: a few steps at random in any call,
  * more in a query, as much as is needed in a synchronisation. There is no

@@ -4,11 +4,11 @@
 
 #include "support/expect.h"
 
-const cuda_control_t *standin;
+const standin_control_t *standin;
 
 bool standin_is_here(void)
 {
-    standin = cuda_control();
+    standin = driver_standin();
     return standin != NULL;
 }
 

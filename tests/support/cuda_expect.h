@@ -11,7 +11,7 @@
 
 #include "support/cuda_test.h"
 
-extern const cuda_control_t *standin; /* NULL on a real driver */
+extern const standin_control_t *standin; /* NULL on a real driver */
 
 /* Finds it out; for tests that need its control. */
 bool standin_is_here(void);

@@ -1,7 +1,6 @@
 #include "support/cuda_kinds.h"
 
 #include "support/cuda_test.h"
-#include "support/slide_standin.h"
 
 #define WHOLE (KIND_READABLE | KIND_DEDICATES | KIND_GIVES_WHOLE)
 #define DEVICE CUARENA_MEMORY_DEVICE
@@ -113,10 +112,9 @@ void cuda_kinds_ready(void)
 
 int cuda_kinds_main(Suite *suite)
 {
-    cuda_kind_t kind = cuda_test_kind();
+    driver_kind_t kind = driver_kind();
     cuda_kinds_ready();
-    if (kind == CUDA_KIND_NONE)
-        return cuda_test_result(kind, 0);
-    slide_standin_bind();
-    return cuda_test_result(kind, suite_main(suite));
+    if (kind == DRIVER_NONE)
+        return driver_result(kind, 0);
+    return driver_result(kind, suite_main(suite));
 }

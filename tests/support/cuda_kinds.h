@@ -30,7 +30,7 @@ extern const arena_kind_t cuda_kinds[CUDA_KIND_COUNT];
  * nothing before it is needed. */
 void cuda_kinds_ready(void);
 
-/* What main returns: as suite_main, where there is a device (cuda_test_result
+/* What main returns: as suite_main, where there is a device (driver_result
  * says what it is where there is none). The driver is opened by the tests'
  * processes only. */
 int cuda_kinds_main(Suite *suite);

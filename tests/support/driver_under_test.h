@@ -1,24 +1,14 @@
 /*
- * The driver that a test program runs on: the stand-in or a real one. Programs
- * are the same for both; what only the stand-in can do is skipped on the real.
+ * The driver that a test program runs on, as the driver's own header declares
+ * it: for tests of the stand-in. See driver_library.h.
  *
- * A program's main begins with
- *
- *     int missing = driver_missing();
- *     if (missing != 0)
- *         return missing;
- *
- * and a test, or its fixture, with driver_start(). Nothing calls the driver
- * before that in the process itself, so tests may fork.
+ * A test, or its fixture, begins with driver_start().
  */
 #ifndef CUARENA_TEST_DRIVER_UNDER_TEST_H
 #define CUARENA_TEST_DRIVER_UNDER_TEST_H
 
 #include "standin/abi.h"
-#include "standin/standin.h"
-
-#include <stdbool.h>
-#include <stddef.h>
+#include "support/driver_library.h"
 
 /* Entry points by the name that programs use, and their symbols. One that the
  * driver lacks is NULL. */
@@ -138,70 +128,19 @@
     X(cuGraphExecDestroy, cuGraphExecDestroy)                                  \
     X(cuGraphDestroy, cuGraphDestroy)
 
-#define STANDIN_CALLS(X)                                                       \
-    X(standin_version)                                                         \
-    X(standin_report_count)                                                    \
-    X(standin_report_kind)                                                     \
-    X(standin_report_text)                                                     \
-    X(standin_reports_clear)                                                   \
-    X(standin_report_enable)                                                   \
-    X(standin_report_print)                                                    \
-    X(standin_configure)                                                       \
-    X(standin_seed)                                                            \
-    X(standin_bracket_begin)                                                   \
-    X(standin_bracket_end)                                                     \
-    X(standin_calls)                                                           \
-    X(standin_syncs)                                                           \
-    X(standin_counts_clear)                                                    \
-    X(standin_fail)                                                            \
-    X(standin_fail_any)                                                        \
-    X(standin_fail_clear)                                                      \
-    X(standin_failed)                                                          \
-    X(standin_delay)                                                           \
-    X(standin_lose_device)                                                     \
-    X(standin_run)                                                             \
-    X(standin_pending)                                                         \
-    X(standin_host_access)                                                     \
-    X(standin_check_leaks)                                                     \
-    X(standin_live)                                                            \
-    X(standin_device_used)                                                     \
-    X(standin_register_kernel)
-
 typedef struct driver {
 #define DRIVER_MEMBER(name, symbol) __typeof__(&symbol) name;
     DRIVER_CALLS(DRIVER_MEMBER)
 #undef DRIVER_MEMBER
 } driver_t;
 
-/* The control functions, by their names: standin->standin_fail(...). */
-typedef struct standin_control {
-#define STANDIN_MEMBER(name) __typeof__(&name) name;
-    STANDIN_CALLS(STANDIN_MEMBER)
-#undef STANDIN_MEMBER
-} standin_control_t;
-
-/* Good after driver_start. */
+/* Good after driver_open. */
 extern driver_t driver;
 
-/* 0 if there is a driver with a device. Else says what is missing and gives
- * what main returns: 77, "skipped"; a failure if CUARENA_REQUIRE_GPU is 1. */
-int driver_missing(void);
-/* The same for programs that need more of them. */
-int driver_missing_devices(int count);
-
-/* Opens the driver, if that was not done; calls nothing. Ends the process where
- * there is none. */
+/* Finds the entry points; calls none. */
 void driver_open(void);
-/* Opens it and calls cuInit. */
+/* The same, and cuInit. */
 void driver_start(void);
-/* The control functions; NULL on a real driver. Opens the driver. */
-const standin_control_t *driver_standin(void);
-
-/* Brackets and reports, which on a real driver do nothing and count 0. */
-void driver_bracket_begin(unsigned rules, const char *what);
-size_t driver_bracket_end(void);
-size_t driver_reports(standin_kind_t kind);
-void driver_reports_clear(void);
 
 /* The device's primary context, retained and made current; ends the process
  * where that fails. And the reverse. */

@@ -1,6 +1,6 @@
 /* See sim_streams.h. */
 #define _GNU_SOURCE
-#include "sim_streams.h"
+#include "sim_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 
 #define GRAIN UINT64_C(4096)
 #define RESERVE_MOST (UINT64_C(64) << 20)
-#define HOST 0u
 
 typedef enum item_kind {
     ITEM_WRITE,
@@ -31,14 +30,7 @@ struct sim_item {
     uint64_t version;
 };
 
-/* ---- Faults ------------------------------------------------------------ */
-
-static void fault(sim_t *sim, const char *what, uint64_t a, uint64_t b)
-{
-    if (sim->faults++ == 0)
-        snprintf(sim->fault, sizeof sim->fault, "%s (%#llx, %#llx)", what,
-                 (unsigned long long)a, (unsigned long long)b);
-}
+/* ---- Failing ------------------------------------------------------------ */
 
 static bool fails_now(sim_t *sim, sim_op_t op)
 {
@@ -93,98 +85,6 @@ uint64_t sim_calls(sim_t *sim)
     return calls;
 }
 
-/* ---- Clocks ------------------------------------------------------------ */
-
-static void join(sim_clock_t *into, const sim_clock_t *from)
-{
-    for (uint32_t i = 0; i < SIM_STREAMS; i++)
-        if (from->at[i] > into->at[i])
-            into->at[i] = from->at[i];
-}
-
-static sim_clock_t *host_clock(sim_t *sim)
-{
-    return &sim->streams[HOST]->clock;
-}
-
-/* Work is queued by the host: it comes behind what the host knows. */
-static void tick(sim_t *sim, uint32_t stream)
-{
-    sim_clock_t *clock = &sim->streams[stream]->clock;
-    if (stream != HOST)
-        join(clock, host_clock(sim));
-    clock->at[stream]++;
-}
-
-static sim_segment_t *segment_of(sim_t *sim, uint64_t address)
-{
-    for (uint32_t i = 0; i < SIM_SEGMENTS; i++) {
-        sim_segment_t *s = &sim->segments[i];
-        if (s->address != 0 && s->address <= address &&
-            address < s->address + s->bytes)
-            return s;
-    }
-    return NULL;
-}
-
-static void race(sim_t *sim, const char *what, uint64_t address, uint32_t a,
-                 uint32_t b)
-{
-    sim->races++;
-    fault(sim, what, address, (uint64_t)a << 16 | b);
-}
-
-static void note_read(sim_t *sim, sim_touch_t *touch, uint32_t stream,
-                      uint32_t at)
-{
-    uint32_t i = 0;
-    while (i < touch->read_count && touch->reads[i].reader != stream)
-        i++;
-    if (i == SIM_READERS) {
-        fault(sim, "more readers of a granule than are kept", stream, 0);
-        return;
-    }
-    touch->reads[i].reader = stream;
-    touch->reads[i].at = at;
-    if (i == touch->read_count)
-        touch->read_count++;
-}
-
-static void touch_one(sim_t *sim, sim_touch_t *touch, uint64_t address,
-                      uint32_t stream, bool writes)
-{
-    const sim_clock_t *clock = &sim->streams[stream]->clock;
-    if (touch->written > clock->at[touch->writer])
-        race(sim, writes ? "unordered writes" : "a read unordered with a write",
-             address, touch->writer, stream);
-    for (uint32_t i = 0; writes && i < touch->read_count; i++)
-        if (touch->reads[i].at > clock->at[touch->reads[i].reader])
-            race(sim, "a write unordered with a read", address,
-                 touch->reads[i].reader, stream);
-    if (!writes) {
-        note_read(sim, touch, stream, clock->at[stream]);
-        return;
-    }
-    touch->writer = stream;
-    touch->written = clock->at[stream];
-    touch->read_count = 0;
-}
-
-static void touch(sim_t *sim, uint32_t stream, const void *at, uint64_t bytes,
-                  bool writes)
-{
-    uint64_t begin = (uint64_t)(uintptr_t)at;
-    for (uint64_t a = begin; a < begin + bytes; a += SIM_GRANULE) {
-        sim_segment_t *s = segment_of(sim, a);
-        if (s == NULL) {
-            fault(sim, "an access outside of all segments", a, stream);
-            return;
-        }
-        touch_one(sim, &s->touches[(a - s->address) / SIM_GRANULE], a, stream,
-                  writes);
-    }
-}
-
 /* ---- Contents ---------------------------------------------------------- */
 
 static uint8_t pattern(uint64_t seed, uint64_t i)
@@ -206,8 +106,8 @@ static void check_pattern(sim_t *sim, const void *at, uint64_t bytes,
         uint8_t got = ((const uint8_t *)at)[i];
         if (got == want)
             continue;
-        fault(sim, "a read found other contents", (uint64_t)(uintptr_t)at + i,
-              (uint64_t)want << 8 | got);
+        sim_fault(sim, "a read found other contents",
+                  (uint64_t)(uintptr_t)at + i, (uint64_t)want << 8 | got);
         return;
     }
 }
@@ -251,7 +151,7 @@ static uint32_t use_handle(sim_t *sim, cuarena_stream_t handle,
     if (number == 0 && handle == CUARENA_STREAM_PER_THREAD)
         number = make(sim, handle);
     if (number == 0)
-        fault(sim, what, (uint64_t)(uintptr_t)handle, 0);
+        sim_fault(sim, what, (uint64_t)(uintptr_t)handle, 0);
     return number;
 }
 
@@ -292,10 +192,10 @@ static sim_item_t *queue(sim_t *sim, uint32_t stream, item_kind_t kind)
 static void queue_bytes(sim_t *sim, uint32_t stream, item_kind_t kind,
                         cuarena_relocation_t bytes, uint64_t seed)
 {
-    tick(sim, stream);
+    sim_tick(sim, stream);
     if (kind == ITEM_COPY)
-        touch(sim, stream, bytes.from, bytes.bytes, false);
-    touch(sim, stream, bytes.to, bytes.bytes, kind != ITEM_READ);
+        sim_touch(sim, stream, bytes.from, bytes.bytes, false);
+    sim_touch(sim, stream, bytes.to, bytes.bytes, kind != ITEM_READ);
     sim_item_t *item = queue(sim, stream, kind);
     item->bytes = bytes;
     item->seed = seed;
@@ -306,11 +206,11 @@ static void queue_bytes(sim_t *sim, uint32_t stream, item_kind_t kind,
 static void do_bytes(sim_t *sim, item_kind_t kind,
                      const cuarena_relocation_t *bytes, uint64_t seed)
 {
-    if (segment_of(sim, (uint64_t)(uintptr_t)bytes->to) == NULL ||
+    if (sim_segment_at(sim, (uint64_t)(uintptr_t)bytes->to) == NULL ||
         (bytes->from != NULL &&
-         segment_of(sim, (uint64_t)(uintptr_t)bytes->from) == NULL)) {
-        fault(sim, "work ran on bytes that were given back",
-              (uint64_t)(uintptr_t)bytes->to, kind);
+         sim_segment_at(sim, (uint64_t)(uintptr_t)bytes->from) == NULL)) {
+        sim_fault(sim, "work ran on bytes that were given back",
+                  (uint64_t)(uintptr_t)bytes->to, kind);
         return;
     }
     if (kind == ITEM_WRITE)
@@ -388,7 +288,7 @@ uint64_t sim_run_all(sim_t *sim)
 {
     uint64_t done = sim_run(sim, UINT64_MAX);
     if (sim_pending(sim) != 0)
-        fault(sim, "streams wait for each other for ever", 0, 0);
+        sim_fault(sim, "streams wait for each other for ever", 0, 0);
     return done;
 }
 
@@ -397,7 +297,7 @@ void sim_sync_all(sim_t *sim)
     sim_run_all(sim);
     pthread_mutex_lock(&sim->lock);
     for (uint32_t i = 1; i < sim->stream_count; i++)
-        join(host_clock(sim), &sim->streams[i]->clock);
+        sim_clock_join(sim_host_clock(sim), &sim->streams[i]->clock);
     pthread_mutex_unlock(&sim->lock);
 }
 
@@ -464,10 +364,10 @@ void sim_read_zero(sim_t *sim, cuarena_stream_t stream, const void *at,
 static void act_now(sim_t *sim, item_kind_t kind, cuarena_relocation_t bytes,
                     uint64_t seed)
 {
-    tick(sim, HOST);
+    sim_tick(sim, SIM_HOST);
     if (kind == ITEM_COPY)
-        touch(sim, HOST, bytes.from, bytes.bytes, false);
-    touch(sim, HOST, bytes.to, bytes.bytes, kind != ITEM_READ);
+        sim_touch(sim, SIM_HOST, bytes.from, bytes.bytes, false);
+    sim_touch(sim, SIM_HOST, bytes.to, bytes.bytes, kind != ITEM_READ);
     do_bytes(sim, kind, &bytes, seed);
 }
 
@@ -498,7 +398,7 @@ static sim_marker_t *make_marker(sim_t *sim)
 
 static void record(sim_t *sim, sim_marker_t *marker, uint32_t stream)
 {
-    tick(sim, stream);
+    sim_tick(sim, stream);
     marker->clock = sim->streams[stream]->clock;
     sim_item_t *item = queue(sim, stream, ITEM_MARK);
     item->marker = marker;
@@ -507,11 +407,11 @@ static void record(sim_t *sim, sim_marker_t *marker, uint32_t stream)
 
 static void record_all(sim_t *sim, sim_marker_t *marker)
 {
-    marker->clock = *host_clock(sim);
+    marker->clock = *sim_host_clock(sim);
     marker->version++;
     for (uint32_t i = 1; i < sim->stream_count; i++) {
         sim_stream_t *s = sim->streams[i];
-        join(&marker->clock, &s->clock);
+        sim_clock_join(&marker->clock, &s->clock);
         if (s->first == NULL)
             continue;
         sim_item_t *item = queue(sim, i, ITEM_MARK);
@@ -525,8 +425,8 @@ static void record_all(sim_t *sim, sim_marker_t *marker)
 
 static void wait_on(sim_t *sim, sim_marker_t *marker, uint32_t stream)
 {
-    tick(sim, stream);
-    join(&sim->streams[stream]->clock, &marker->clock);
+    sim_tick(sim, stream);
+    sim_clock_join(&sim->streams[stream]->clock, &marker->clock);
     sim_item_t *item = queue(sim, stream, ITEM_WAIT);
     item->marker = marker;
     item->version = marker->version;
@@ -538,10 +438,10 @@ static void wait_here(sim_t *sim, sim_marker_t *marker)
     uint64_t version = marker->version;
     while (!is_complete(marker, version))
         if (!run_any(sim)) {
-            fault(sim, "the host waits for ever", 0, 0);
+            sim_fault(sim, "the host waits for ever", 0, 0);
             return;
         }
-    join(host_clock(sim), &marker->clock);
+    sim_clock_join(sim_host_clock(sim), &marker->clock);
 }
 
 void sim_order(sim_t *sim, cuarena_stream_t waiter, cuarena_stream_t of)
@@ -617,9 +517,9 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve,
 /* Nothing that was queued may touch what goes, as far as the host knows. */
 static void check_idle(sim_t *sim, sim_segment_t *s, uint64_t from)
 {
-    tick(sim, HOST);
-    touch(sim, HOST, (void *)(uintptr_t)(s->address + from), s->bytes - from,
-          true);
+    sim_tick(sim, SIM_HOST);
+    sim_touch(sim, SIM_HOST, (void *)(uintptr_t)(s->address + from),
+              s->bytes - from, true);
     memset(s->touches + from / SIM_GRANULE, 0,
            (s->bytes - from) / SIM_GRANULE * sizeof *s->touches);
 }
@@ -726,7 +626,8 @@ static sim_marker_t *use_marker(sim_t *sim, void *handle)
 {
     sim_marker_t *marker = handle;
     if (marker == NULL || !marker->alive) {
-        fault(sim, "a marker that was ended", (uint64_t)(uintptr_t)marker, 0);
+        sim_fault(sim, "a marker that was ended", (uint64_t)(uintptr_t)marker,
+                  0);
         return NULL;
     }
     return marker;
@@ -761,7 +662,7 @@ static cuarena_status_t query(void *user, void *handle)
         return leave(sim, status);
     bool complete = is_complete(marker, marker->version);
     if (complete)
-        join(host_clock(sim), &marker->clock);
+        sim_clock_join(sim_host_clock(sim), &marker->clock);
     return leave(sim, complete || sim->lie ? CUARENA_OK : CUARENA_BUSY);
 }
 
@@ -777,7 +678,7 @@ static cuarena_status_t wait(void *user, void *handle, cuarena_stream_t stream,
     cuarena_status_t status = enter(sim, host ? SIM_WAIT_HOST : SIM_WAIT);
     sim_marker_t *marker = use_marker(sim, handle);
     if ((stream == CUARENA_NO_STREAM) != (host == 1))
-        fault(sim, "wait: host and stream contradict", (uint64_t)host, 0);
+        sim_fault(sim, "wait: host and stream contradict", (uint64_t)host, 0);
     if (status != CUARENA_OK || marker == NULL)
         return leave(sim, status);
     bool drop = drops(&sim->drop_wait);
@@ -833,8 +734,8 @@ void sim_open(sim_t *sim, uint64_t seed, bool host_readable)
     pthread_mutex_init(&sim->lock, NULL);
     sim->random.state = seed;
     fill_table(&sim->ops, host_readable);
-    make(sim, CUARENA_NO_STREAM);      /* the host */
-    sim->streams[HOST]->alive = false; /* nobody names it */
+    make(sim, CUARENA_NO_STREAM);          /* the host */
+    sim->streams[SIM_HOST]->alive = false; /* nobody names it */
     make(sim, CUARENA_STREAM_LEGACY);
 }
 
@@ -843,7 +744,8 @@ static void free_markers(sim_t *sim)
     for (sim_marker_t *m = sim->markers, *next; m != NULL; m = next) {
         next = m->next;
         if (m->alive)
-            fault(sim, "a marker was never ended", (uint64_t)(uintptr_t)m, 0);
+            sim_fault(sim, "a marker was never ended", (uint64_t)(uintptr_t)m,
+                      0);
         free(m);
     }
 }
@@ -860,8 +762,8 @@ void sim_close(sim_t *sim)
     }
     for (uint32_t i = 0; i < SIM_SEGMENTS; i++)
         if (sim->segments[i].address != 0)
-            fault(sim, "a segment was never given back",
-                  sim->segments[i].address, 0);
+            sim_fault(sim, "a segment was never given back",
+                      sim->segments[i].address, 0);
     free_markers(sim);
     pthread_mutex_destroy(&sim->lock);
 }

@@ -26,10 +26,6 @@ verdict() {
     fi
 }
 
-# The stand-in driver has the relocation kernel in C in test programs only: for
-# others it refuses the text, and they go without.
-export CUARENA_STANDIN_FAIL=cuModuleLoadDataEx:1+:221
-
 # call ARGUMENT...: runs the command; leaves $status, $folder/out, $folder/err.
 call() {
     "$cuarena" "$@" >"$folder/out" 2>"$folder/err" </dev/null

@@ -1,14 +1,13 @@
-#include "support/slide_standin.h"
+/*
+ * The relocation kernel, in steps, for every program: what the entries of the
+ * library's texts (src/memory/cuda/slide_ptx.c) run here is the model of
+ * support/slide_protocol.h.
+ */
+#include "kernel.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-
-#include "standin/standin.h"
-#include "support/cuda_test.h"
 #include "support/slide_protocol.h"
 
-/* The names in the library's texts (src/memory/cuda/slide_ptx.c). */
-static const char *const entries[] = {"cuarena_slide", "cuarena_slide_bulk"};
+#include <stdlib.h>
 
 /* One launch. A worker of the stand-in is a thread block, whose actors are on
  * the device together. */
@@ -79,14 +78,9 @@ static void end(void *state)
     free(self);
 }
 
-void slide_standin_bind(void)
-{
-    int (*bind)(const standin_kernel_t *);
-    if (!cuda_test_symbol("standin_register_kernel", &bind))
-        return;
-    for (size_t k = 0; k < sizeof entries / sizeof entries[0]; k++) {
-        const standin_kernel_t kernel = {
-            .name = entries[k], .begin = begin, .step = step, .end = end};
-        (void)bind(&kernel);
-    }
-}
+const standin_kernel_t sd_slide_kernels[] = {
+    {"cuarena_slide", begin, step, end},
+    {"cuarena_slide_bulk", begin, step, end},
+};
+const size_t sd_slide_kernel_count =
+    sizeof(sd_slide_kernels) / sizeof(sd_slide_kernels[0]);
