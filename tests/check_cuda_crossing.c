@@ -6,14 +6,15 @@
  * A block is written when it is allocated, read before it is freed, and used on
  * its own stream only, so all waits are the arena's, and each orders accesses.
  */
+#include "support/driver_library.h"
 #include "support/driver_under_test.h"
 #include "support/expect.h"
 #include "support/random.h"
 #include "support/scale.h"
-#include "support/slide_standin.h"
 
 #include <cuarena.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define STREAMS 4
@@ -72,7 +73,6 @@ static void open_program(uint64_t seed, const char *options)
 {
     cuarena_config_t config;
     program = (program_t){.random = {seed}};
-    slide_standin_bind();
     driver_start();
     program.context = driver_take_context(0);
     program.fill = driver_test_kernel(&program.module, "fill");
@@ -257,9 +257,9 @@ END_TEST
 
 int main(void)
 {
-    int missing = driver_missing();
-    if (missing != 0)
-        return missing;
+    driver_kind_t kind = driver_kind();
+    if (kind == DRIVER_NONE)
+        return driver_result(kind, EXIT_SUCCESS);
     Suite *suite = suite_create("cuda_crossing");
     TCase *loops = tcase_create("programs");
     tcase_add_loop_test(loops, no_reuse_is_ever_unordered, 0, KINDS);
@@ -270,5 +270,5 @@ int main(void)
                        TEST_LIST(every_wait_that_is_swallowed_is_caught,
                                  one_stream_costs_no_call));
     tcase_set_timeout(waits, 300);
-    return suite_main(suite);
+    return driver_result(kind, suite_main(suite));
 }
