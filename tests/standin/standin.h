@@ -103,8 +103,8 @@ void standin_report_print(int print);
 /* ---- Settings ---------------------------------------------------------- */
 
 /* Sets what the environment variable CUARENA_STANDIN_`key` sets; "SEED",
- * "PACE", "SWALLOW" and "PATIENCE" at any time, the others before cuInit. 0, or -1: no
- * such key. */
+ * "PACE", "SWALLOW" and "PATIENCE" at any time, the others before cuInit. 0, or
+ * -1: no such key. */
 int standin_configure(const char *key, const char *value);
 uint64_t standin_seed(void);
 
