@@ -1,7 +1,8 @@
 /*
  * What costs more than a bounded number of steps, but not much: the plan of a
- * full compaction, next to a bare walk of the same list; and making and ending
- * an arena over 64 GiB.
+ * full compaction, next to a bare walk of the same list; a compaction of small
+ * blocks behind which are no bytes, so that only the bookkeeping is left; and
+ * making and ending an arena over 64 GiB.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -93,6 +94,47 @@ static void print_plan(void)
     cuarena_heap_destroy(&heap);
 }
 
+/* ---- Moves --------------------------------------------------------------- */
+
+#define MOVES 10000
+
+static void make_holes(cuarena_t *arena)
+{
+    static cuarena_block_t holes[MOVES];
+    cuarena_block_t block;
+    must(cuarena_reset(arena));
+    for (int i = 0; i < MOVES; i++) {
+        must(cuarena_block_alloc(arena, 4 * KIB, &holes[i]));
+        must(cuarena_block_alloc(arena, 4 * KIB, &block));
+    }
+    for (int i = 0; i < MOVES; i++)
+        must(cuarena_block_free(arena, holes[i]));
+}
+
+/* Microseconds of a compaction of all. */
+static double time_moves(cuarena_t *arena)
+{
+    cuarena_compact_report_t report;
+    cuarena_compact_report_init(&report);
+    make_holes(arena);
+    uint64_t begin = now_ns();
+    must(cuarena_compact(arena, NULL, NULL, NULL, &report));
+    double time = (double)(now_ns() - begin) / 1e3;
+    expect(report.moves >= MOVES / 2, "at least every other block moves");
+    return time / (double)report.moves * MOVES;
+}
+
+static void print_moves(void)
+{
+    cuarena_t *arena = new_arena(2 * MOVES * 4 * KIB, 0);
+    double best = 0;
+    for (int i = 0; i < 8 * ROUNDS; i++)
+        keep_best(&best, time_moves(arena));
+    printf("bookkeeping of %d moves of 4 KiB: %.0f us, best of %d\n", MOVES,
+           best, 8 * ROUNDS);
+    must(cuarena_destroy_forced(&arena));
+}
+
 /* ---- Creation ------------------------------------------------------------ */
 
 static uint64_t page_faults(void)
@@ -170,6 +212,7 @@ static void print_life(void)
 int main(void)
 {
     print_life();
+    print_moves();
     print_plan();
     return EXIT_SUCCESS;
 }

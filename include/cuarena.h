@@ -9,6 +9,8 @@
  *   cuarena/arena.h   arenas: pointers and blocks of real memory
  *   cuarena/device.h  arenas on devices: what they got, exports
  *   cuarena/driver.h  the driver that was found, and its devices
+ *   cuarena/shared.h  arenas that a process shares by device and memory
+ *   cuarena/stats.h   more statistics: as text, in scopes, of running out
  *   cuarena/streams.h memory that streams of a device may still be using
  *
  * The header is the reference manual. It needs C11 or C++17 and nothing else.
@@ -22,6 +24,8 @@
 #include "cuarena/driver.h"
 #include "cuarena/heap.h"
 #include "cuarena/memory.h"
+#include "cuarena/shared.h"
+#include "cuarena/stats.h"
 #include "cuarena/streams.h"
 
 #endif

@@ -31,7 +31,9 @@ void expect_sound_at(const fixture_t *f, const char *file, int line)
 #define ALL_TRAITS                                                             \
     (KIND_READABLE | KIND_GIVES_BACK | KIND_RESIZES | KIND_DEDICATES)
 
-const arena_kind_t arena_kinds[ARENA_KIND_COUNT] = {
+#define CHUNKS (ALL_TRAITS & ~KIND_RESIZES) | KIND_GROWS
+
+const arena_kind_t arena_kinds[ARENA_KIND_COUNT + ARENA_CHUNKS_COUNT] = {
     {"pool-pageable", CUARENA_PRESET_POOL, CUARENA_MEMORY_PAGEABLE, ALL_TRAITS,
      0, 0},
     {"pool-none", CUARENA_PRESET_POOL, CUARENA_MEMORY_NONE,
@@ -48,6 +50,20 @@ const arena_kind_t arena_kinds[ARENA_KIND_COUNT] = {
      KIND_READABLE | KIND_GROWS, 0, 0},
     {"grow-custom", CUARENA_PRESET_GROW, CUARENA_MEMORY_CUSTOM,
      (ALL_TRAITS & ~KIND_RESIZES) | KIND_GROWS, 0, 0},
+    {"bfc-pageable", CUARENA_PRESET_BFC, CUARENA_MEMORY_PAGEABLE, CHUNKS, 0, 0},
+    {"bfc-none", CUARENA_PRESET_BFC, CUARENA_MEMORY_NONE,
+     KIND_GIVES_BACK | KIND_DEDICATES | KIND_GROWS, 0, 0},
+    {"bfc-bytes", CUARENA_PRESET_BFC, CUARENA_MEMORY_BYTES,
+     KIND_READABLE | KIND_GROWS, 0, 0},
+    {"bfc-custom", CUARENA_PRESET_BFC, CUARENA_MEMORY_CUSTOM, CHUNKS, 0, 0},
+    {"bfc-exact-pageable", CUARENA_PRESET_BFC, CUARENA_MEMORY_PAGEABLE,
+     CHUNKS | KIND_EXACT, 0, 0},
+    {"bfc-exact-none", CUARENA_PRESET_BFC, CUARENA_MEMORY_NONE,
+     KIND_GIVES_BACK | KIND_DEDICATES | KIND_GROWS | KIND_EXACT, 0, 0},
+    {"bfc-exact-bytes", CUARENA_PRESET_BFC, CUARENA_MEMORY_BYTES,
+     KIND_READABLE | KIND_GROWS | KIND_EXACT, 0, 0},
+    {"bfc-exact-custom", CUARENA_PRESET_BFC, CUARENA_MEMORY_CUSTOM,
+     CHUNKS | KIND_EXACT, 0, 0},
 };
 
 const arena_reach_t *arena_reach;
@@ -86,6 +102,16 @@ static void spare_addresses(fixture_t *f, uint64_t bytes)
         f->config.reserve_bytes = 16 * bytes;
 }
 
+/* For what takes unwritten bytes amiss: an arena moves blocks whole. */
+static int32_t zero_at_first(const arena_kind_t *kind)
+{
+    const char *wanted = getenv("CUARENA_TEST_ZERO");
+    if (!(kind->traits & KIND_READABLE))
+        return CUARENA_ZERO_NEVER;
+    return wanted != NULL && *wanted != '\0' ? CUARENA_ZERO_CREATE
+                                             : CUARENA_ZERO_NEVER;
+}
+
 void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
 {
     memset(f, 0, sizeof *f);
@@ -94,8 +120,11 @@ void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
     f->config.preset = kind->preset;
     f->config.memory = kind->memory;
     f->config.backing = kind->backing;
+    f->config.zero = zero_at_first(kind);
     f->config.pool = amount_of_bytes(bytes);
-    if (kind->preset == CUARENA_PRESET_GROW)
+    if ((kind->traits & KIND_EXACT) != 0)
+        f->config.grow = CUARENA_GROW_EXACT;
+    if (kind->preset != CUARENA_PRESET_POOL)
         f->config.limit = amount_of_bytes(bytes);
     spare_addresses(f, bytes);
     if (kind->memory == CUARENA_MEMORY_BYTES)

@@ -43,6 +43,7 @@ cuarena_error_info_t last_error(void);
 #define KIND_DEDICATES 16u   /* blocks with a segment of their own */
 #define KIND_GIVES_WHOLE 32u /* trim gives whole segments back, no less */
 #define KIND_DEVICE 64u      /* the CPU reaches contents by arena_reach only */
+#define KIND_EXACT 128u      /* a preset of chunks, without them */
 
 typedef struct arena_kind {
     const char *name;
@@ -62,9 +63,11 @@ typedef struct arena_reach {
 } arena_reach_t;
 extern const arena_reach_t *arena_reach;
 
-/* Every preset on every memory that there is. */
+/* The presets pool and grow on every memory that there is, and behind them
+ * ARENA_CHUNKS_COUNT rows of bfc, by chunks and without. */
 extern const arena_kind_t arena_kinds[];
 #define ARENA_KIND_COUNT 8
+#define ARENA_CHUNKS_COUNT 8
 /* The pool of cuArena's tests on each memory: a prefix of the same rows. */
 #define ARENA_MEMORY_COUNT 4
 /* The kind that tells most: pool on the test memory. */

@@ -19,7 +19,7 @@
 #define STEPS scale_pick(300, 800, 20000)
 #else
 #define KINDS arena_kinds
-#define KIND_ROWS ARENA_KIND_COUNT
+#define KIND_ROWS (ARENA_KIND_COUNT + ARENA_CHUNKS_COUNT)
 #define POOL KIB(512)
 #define SIZE_BITS 17
 #define STEPS scale_pick(1500, 5000, 100000)
@@ -230,8 +230,8 @@ static void with_odd_sizes(fixture_t *f)
 static void with_a_stable_region(fixture_t *f)
 {
     f->config.stable = amount_of_bytes(KIB(64));
-    f->config.zero = f->kind->traits & KIND_READABLE ? CUARENA_ZERO_FREE
-                                                     : CUARENA_ZERO_NEVER;
+    if (f->kind->traits & KIND_READABLE && f->config.zero == CUARENA_ZERO_NEVER)
+        f->config.zero = CUARENA_ZERO_FREE;
     f->memory.ops.grain_bytes = KIB(64);
     f->memory.ops.alignment = KIB(64);
 }

@@ -249,6 +249,7 @@ START_TEST(test_handler_helps_blocks_and_resizes)
     use_handler(&f, help, &helper);
     step_ok(&f, cuarena_block_resize(f.arena, block, 2 * EACH));
     expect_u64(helper.calls, 1);
+    step_ok(&f, cuarena_compact(f.arena, NULL, NULL, NULL, NULL));
     helper.spare = take(&f, POOL - 2 * EACH);
     cuarena_block_t other = take_block(&f, EACH);
     expect_u64(helper.calls, 2);

@@ -15,7 +15,7 @@
 #define EACH MIB(2)
 #else
 #define KINDS arena_kinds
-#define KIND_ROWS ARENA_KIND_COUNT
+#define KIND_ROWS (ARENA_KIND_COUNT + ARENA_CHUNKS_COUNT)
 #define EACH KIB(64)
 #endif
 
@@ -679,7 +679,7 @@ END_TEST
 /* ---- Options as text
  * -------------------------------------------------------------- */
 
-static const char *const preset_names[] = {"pool", "grow"};
+static const char *const preset_names[] = {"pool", "grow", "bfc"};
 static const char *const memory_names[] = {"pageable", "none"};
 
 START_TEST(test_options_as_text)
@@ -692,9 +692,10 @@ START_TEST(test_options_as_text)
     fixture_prepare(&f, &KINDS[_i], POOL);
     cuarena_config_init(&f.config);
     snprintf(text, sizeof text,
-             "preset=%s,memory=%s,pool=512KiB,limit=1M,alignment=512,name=x",
+             "preset=%s,memory=%s,pool=512KiB,limit=1M,alignment=512,name=x%s",
              preset_names[KINDS[_i].preset],
-             memory_names[memory - CUARENA_MEMORY_PAGEABLE]);
+             memory_names[memory - CUARENA_MEMORY_PAGEABLE],
+             (KINDS[_i].traits & KIND_EXACT) != 0 ? ",grow=exact" : "");
     expect_ok(cuarena_config_parse(&f.config, text));
     ck_assert_int_eq(f.config.preset, KINDS[_i].preset);
     ck_assert_int_eq(f.config.memory, memory);
@@ -703,6 +704,33 @@ START_TEST(test_options_as_text)
     cuarena_block_t block = take_block(&f, 1);
     expect_u64(info_of(&f, block).allocated, 512);
     drop_block(&f, block);
+    fixture_close(&f);
+}
+END_TEST
+
+/* ONNX Runtime's figures, and the requested and allocated size of a pointer. */
+START_TEST(test_figures_of_onnx_runtime)
+{
+    fixture_t f;
+    cuarena_ort_stats_t now;
+    cuarena_ort_stats_init(&now);
+    fixture_open(&f, &KINDS[_i], POOL);
+    void *pointer = take(&f, 1000);
+    uint64_t requested = 0, allocated = 0;
+    expect_ok(cuarena_size_of(f.arena, pointer, &requested, &allocated));
+    expect_u64(requested, 1000);
+    expect_u64(allocated, 1024);
+    expect_ok(cuarena_ort_stats(f.arena, &now));
+    expect_u64((uint64_t)now.num_allocs, 1);
+    expect_u64((uint64_t)now.bytes_in_use, allocated);
+    expect_u64((uint64_t)now.bytes_requested_in_use, requested);
+    expect_u64((uint64_t)now.max_alloc_size, allocated);
+    expect_u64((uint64_t)now.max_bytes_in_use, allocated);
+    expect_u64((uint64_t)now.num_arena_extensions, 1);
+    expect_u64((uint64_t)now.total_allocated_bytes,
+               stats_of(&f, CUARENA_REGION_ALL).held_bytes);
+    ck_assert_int_ge(now.bytes_limit, now.total_allocated_bytes);
+    drop(&f, pointer);
     fixture_close(&f);
 }
 END_TEST
@@ -747,11 +775,12 @@ int main(void)
     add_behaviours(suite, "compaction",
                    TEST_LIST(test_compact_keeps_contents,
                              test_compact_to_a_goal, test_callback_rules));
-    add_behaviours(
-        suite, "knowing",
-        TEST_LIST(test_tags_count_their_blocks, test_peaks_and_their_reset,
-                  test_events_agree_with_the_statistics,
-                  test_destroy_tells_the_leaks, test_options_as_text));
+    add_behaviours(suite, "knowing",
+                   TEST_LIST(test_tags_count_their_blocks,
+                             test_peaks_and_their_reset,
+                             test_events_agree_with_the_statistics,
+                             test_destroy_tells_the_leaks, test_options_as_text,
+                             test_figures_of_onnx_runtime));
     tcase_add_loop_test(new_case(suite, "zero modes"), test_zero_modes, 0,
                         4 * KIND_ROWS);
 #if defined(CUARENA_TEST_CUDA)

@@ -71,6 +71,8 @@ static const char *const failing_arenas[] = {
     "memory=managed,pool=8MiB,zero=free",
     "memory=pinned,preset=grow,limit=8MiB",
     "memory=pinned,write_combined=1,pool=8MiB",
+    "memory=device,backing=vmm,handle=2MiB,preset=bfc,take_first=1",
+    "memory=device,backing=malloc,preset=bfc,initial_chunk=4MiB,limit=8MiB",
 };
 
 /* A call that failed has said so in words, and the arena is sound. */

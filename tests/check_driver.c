@@ -576,12 +576,14 @@ int main(void)
     add_loop(none, test_arenas_without_a_driver_say_why, 0,
              COUNT(device_memories));
     if (kind != DRIVER_NONE) {
-        TCase *any = suite_add_list(suite, "any",
-                                    TEST_LIST(test_devices_are_described,
-                                              test_host_memory_opens_nothing,
-                                              test_fork_after_opening,
-                                              test_fork_before_opening));
-        add_loop(any, test_fork_with_an_arena, 0, COUNT(fork_options));
+        suite_add_list(suite, "any",
+                       TEST_LIST(test_devices_are_described,
+                                 test_fork_after_opening,
+                                 test_fork_before_opening));
+        TCase *process = suite_add_list(
+            suite, "process", TEST_LIST(test_host_memory_opens_nothing));
+        tcase_set_tags(process, "process");
+        add_loop(process, test_fork_with_an_arena, 0, COUNT(fork_options));
     }
     if (kind == DRIVER_STANDIN)
         add_standin_tests(suite);

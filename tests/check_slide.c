@@ -50,6 +50,7 @@ static const cuai_slide_device_t v100 = {
 typedef struct area {
     unsigned char *bytes;
     uint64_t size;
+    unsigned char *held; /* all that was allocated */
 } area_t;
 
 static area_t pool;
@@ -68,14 +69,25 @@ static uint64_t address_of(const area_t *area)
 
 static area_t area_of(uint64_t size)
 {
-    area_t area = {calloc(1, size), size};
-    ck_assert(area.bytes != NULL);
+    area_t area = {NULL, size, calloc(1, size)};
+    ck_assert(area.held != NULL);
+    area.bytes = area.held;
+    return area;
+}
+
+/* With a seam near the middle, where no unit begins. */
+static area_t area_over_seam(uint64_t size)
+{
+    area_t area = area_of(size + CUAI_SLIDE_SEAM);
+    uint64_t left = CUAI_SLIDE_SEAM - address_of(&area) % CUAI_SLIDE_SEAM;
+    area.size = size;
+    area.bytes += (left + CUAI_SLIDE_SEAM - size / 2 + 48) % CUAI_SLIDE_SEAM;
     return area;
 }
 
 static void open_device(void)
 {
-    pool = area_of(POOL_BYTES);
+    pool = area_over_seam(POOL_BYTES);
     scratch = area_of(cuai_slide_scratch_bytes(RUN_ROOM));
     staging = area_of(cuai_slide_staging_bytes(RUN_ROOM));
     wanted = malloc(POOL_BYTES);
@@ -88,9 +100,9 @@ static void open_device(void)
 
 static void close_device(void)
 {
-    free(pool.bytes);
-    free(scratch.bytes);
-    free(staging.bytes);
+    free(pool.held);
+    free(scratch.held);
+    free(staging.held);
     free(wanted);
 }
 
@@ -100,11 +112,15 @@ static bool within(const area_t *area, uint64_t address, uint64_t bytes)
     return offset < area->size && bytes <= area->size - offset;
 }
 
+/* What is moved goes over no seam, as on a device that is watched. */
 static void *access_bytes(void *user, uint64_t address, uint64_t bytes)
 {
     (void)user;
-    if (within(&pool, address, bytes) || within(&scratch, address, bytes) ||
-        within(&staging, address, bytes))
+    if (within(&pool, address, bytes))
+        return cuai_slide_to_seam(address, bytes) == bytes
+                   ? (void *)(uintptr_t)address
+                   : NULL;
+    if (within(&scratch, address, bytes) || within(&staging, address, bytes))
         return (void *)(uintptr_t)address;
     return NULL;
 }
@@ -273,6 +289,7 @@ static outcome_t run_launch(cuai_slide_launch_t *launch, const trial_t *trial)
 {
     launch->grid = trial->blocks; /* what the counter is advanced by */
     launch->params.published_mask = trial->ring - 1;
+    launch->params.fetch_ahead = 1 + (uint32_t)random_below(&dice, 4);
     slide_blocks_t *blocks = slide_blocks_begin(
         &launch->params, trial->blocks, trial->shape.stages, trial->defect);
     ck_assert(blocks != NULL);
@@ -448,6 +465,7 @@ static const broken_t broken[] = {
     {SLIDE_BACKWARDS, "tickets in the wrong order", CUAI_SLIDE_RING, 1},
     {SLIDE_NO_TABLE_WAIT, "does not wait for the table", CUAI_SLIDE_RING, 9},
     {SLIDE_OVERRUN, "overruns the ring", 4, 9},
+    {SLIDE_OVER_SEAMS, "copies over a seam", CUAI_SLIDE_RING, 9},
 };
 
 /* A list that slides by less than a tile, of more runs than a launch carries.
@@ -485,6 +503,12 @@ static size_t plan_list(void)
     return cuai_slide_plan(&slide, list, list_count, NULL, &planned);
 }
 
+static cuarena_relocation_t far_move(uint64_t from, uint64_t to, uint64_t bytes)
+{
+    return (cuarena_relocation_t){0, (void *)(uintptr_t)from,
+                                  (void *)(uintptr_t)to, bytes};
+}
+
 static void holes(size_t count, uint64_t bytes)
 {
     for (uint64_t k = 0; k < count; k++)
@@ -509,9 +533,37 @@ START_TEST(test_plan_more_runs_are_fetched_from_the_staging)
     expect_u64(planned.params.table, address_of(&staging));
     expect_u64(planned.params.fetch_count, 1);
     ck_assert(within(&scratch, planned.params.runs, CUAI_SLIDE_CHUNK));
-    const cuai_slide_run_t *runs = (const void *)staging.bytes;
-    expect_u64(runs[CUAI_SLIDE_INLINE].to,
-               address_of(&pool) + 256 * CUAI_SLIDE_INLINE);
+    const cuai_slide_packed_t *packed = (const void *)staging.bytes;
+    expect_u64(
+        cuai_slide_unpack(&planned.params, &packed[CUAI_SLIDE_INLINE], 0).to,
+        address_of(&pool) + 256 * CUAI_SLIDE_INLINE);
+}
+END_TEST
+
+/* It depends on where the last source ends; and all must move down. */
+START_TEST(test_plan_packs_the_table_if_it_can)
+{
+    static cuarena_relocation_t runs[CUAI_SLIDE_INLINE + 1];
+    const size_t last = CUAI_SLIDE_INLINE;
+    const uint64_t begin = UINT64_C(1) << 40;
+    const uint64_t most = 256 * (UINT64_C(1) << 32) - 256;
+    for (uint64_t i = 0; i <= last; i++)
+        runs[i] = far_move(begin + (2 * i + 1) * 512, begin + i * 512, 512);
+    cuai_slide_plan(&slide, runs, last + 1, NULL, &planned);
+    expect_u64(planned.params.pack_log2, 9);
+    expect_u64(planned.params.origin, begin);
+    expect_u64(planned.params.fetch_count, 1);
+    runs[last].from = (void *)(uintptr_t)(begin + most);
+    runs[last].bytes = 256;
+    cuai_slide_plan(&slide, runs, last + 1, NULL, &planned);
+    expect_u64(planned.params.pack_log2, 0);
+    runs[last].from = (void *)(uintptr_t)(begin + most - 256);
+    cuai_slide_plan(&slide, runs, last + 1, NULL, &planned);
+    expect_u64(planned.params.pack_log2, 8);
+    holes(last + 1, 256);
+    mirror_list();
+    plan_list();
+    expect_u64(planned.params.pack_log2, 0);
 }
 END_TEST
 
@@ -579,12 +631,6 @@ START_TEST(test_plan_up_and_down_in_one_launch)
 END_TEST
 
 /* Addresses only: nobody reads there. */
-static cuarena_relocation_t far_move(uint64_t from, uint64_t to, uint64_t bytes)
-{
-    return (cuarena_relocation_t){0, (void *)(uintptr_t)from,
-                                  (void *)(uintptr_t)to, bytes};
-}
-
 START_TEST(test_plan_units_of_many_tebibytes_can_be_counted)
 {
     for (uint64_t bytes = CUAI_GIB; bytes <= 32 * CUAI_TIB; bytes *= 2) {
@@ -733,6 +779,7 @@ int main(void)
         suite, "plan",
         TEST_LIST(test_plan_few_runs_travel_with_the_launch,
                   test_plan_more_runs_are_fetched_from_the_staging,
+                  test_plan_packs_the_table_if_it_can,
                   test_plan_what_does_not_move_is_passed_over,
                   test_plan_takes_no_more_runs_than_there_is_room_for,
                   test_plan_conflicts_end_a_launch,

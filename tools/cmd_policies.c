@@ -20,7 +20,7 @@ static const char help[] =
     "than 1.5; see --min-pool of 'cuarena replay'), and the mean nanoseconds\n"
     "per call. The last row has the geometric means of all traces.\n"
     "\n"
-    "  --preset NAME         pool (the default) or grow\n"
+    "  --preset NAME         pool (the default), grow, bfc\n"
     "  --memory NAME         for the times: none (the default) or another\n"
     "                        that 'cuarena info' tells\n"
     "  --pool SIZE           for the times: as for 'cuarena replay'\n"

@@ -23,7 +23,7 @@ static const char help[] =
     "                        failure', which is passed over\n"
     "\n"
     "The arena:\n"
-    "  --preset NAME         pool (the default) or grow\n"
+    "  --preset NAME         pool (the default), grow, bfc\n"
     "  --memory NAME         none (the default): addresses only, so that any\n"
     "                        size can be tried; or another that 'cuarena\n"
     "                        info' tells, such as pageable\n"

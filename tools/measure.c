@@ -11,7 +11,7 @@
 
 static uint64_t auto_bytes(const cuarena_config_t *config, uint64_t peak_bytes)
 {
-    bool grows = config->preset == CUARENA_PRESET_GROW;
+    bool grows = config->preset != CUARENA_PRESET_POOL;
     uint64_t least = grows ? LEAST_LIMIT : config->alignment;
     if (peak_bytes > UINT64_MAX / 2)
         return UINT64_MAX;

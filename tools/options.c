@@ -208,9 +208,9 @@ bool options_parse(int argc, char **argv, unsigned groups,
     }
     o->operands = argv + optind;
     o->operand_count = (size_t)(argc - optind);
-    if (o->limit_given && o->ask.setup.config.preset == CUARENA_PRESET_GROW)
+    if (o->limit_given && o->ask.setup.config.preset != CUARENA_PRESET_POOL)
         return fault_set(fault, "--option has 'limit', expected another key: "
-                                "--pool sets the limit of the preset grow");
+                                "--pool sets the limit of an arena that grows");
     return true;
 }
 

@@ -248,7 +248,7 @@ size_t player_clock(player_t *player, size_t from, size_t to,
 
 void player_set_pool(player_setup_t *setup, cuarena_amount_t pool)
 {
-    if (setup->config.preset == CUARENA_PRESET_GROW)
+    if (setup->config.preset != CUARENA_PRESET_POOL)
         setup->config.limit = pool;
     else
         setup->config.pool = pool;
@@ -288,7 +288,7 @@ player_tally_t player_tally(const player_t *player)
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     (void)cuarena_stats(player->arena, CUARENA_REGION_ALL, &stats);
-    bool grows = player->setup.config.preset == CUARENA_PRESET_GROW;
+    bool grows = player->setup.config.preset != CUARENA_PRESET_POOL;
     return (player_tally_t){
         .capacity_bytes = grows ? stats.peak_held_bytes : stats.capacity_bytes,
         .compactions = stats.compactions,

@@ -49,12 +49,28 @@ typedef struct cuarena_amount {
 } cuarena_amount_t;
 
 /* pool: of a fixed size, with a stable region if one is asked for.
- * grow: takes no more than requests need, in place, until its limit. */
+ * grow: takes no more than requests need, in place, until its limit.
+ * bfc: as ONNX Runtime's arena, whose keys it knows: takes ever larger chunks,
+ * splits one only if the rest is worth it, has no limit of its own. */
 #define CUARENA_PRESET_POOL 0
 #define CUARENA_PRESET_GROW 1
+#define CUARENA_PRESET_BFC 2
 
 #define CUARENA_GROW_NONE 0  /* fixed */
 #define CUARENA_GROW_EXACT 1 /* by what a request lacks, in grains */
+/* By chunks, each twice the one before: the first has `initial_chunk` bytes,
+ * or after a trim `growth_after_trim`. A request above the next chunk doubles
+ * it until it fits; else it grows to `max_doubling` at most. Chunks are cut to
+ * what the limit leaves; one that the memory does not have is asked for again
+ * a tenth smaller, until it is below the request or 8 KiB. In whole grains. */
+#define CUARENA_GROW_DOUBLING 2
+
+/* split_threshold: as the preset says. */
+#define CUARENA_SPLIT_PRESET (UINT64_MAX - 1)
+
+/* Keys that no option has: an error, or a warning in the log. */
+#define CUARENA_UNKNOWN_ERROR 0
+#define CUARENA_UNKNOWN_WARN 1
 
 /* Where device memory comes from. */
 #define CUARENA_BACKING_AUTO 0   /* vmm where the device has it, else malloc */
@@ -101,7 +117,8 @@ typedef struct cuarena_config {
     cuarena_amount_t limit;   /* most bytes held; auto */
     uint64_t reserve_bytes;   /* addresses set aside; 0: as the limit says */
     uint64_t alignment;       /* the granule: power of two from 8; 256 */
-    uint64_t split_threshold; /* see cuarena_heap_config_t; 0 */
+    uint64_t split_threshold; /* see cuarena_heap_config_t; as the preset says:
+                               * CUARENA_SPLIT_PRESET */
     uint64_t max_blocks;      /* most live blocks; 2^26 */
     int32_t grow;             /* CUARENA_GROW_...; as the preset says: -1 */
     int32_t zero;             /* CUARENA_ZERO_...; never */
@@ -134,20 +151,43 @@ typedef struct cuarena_config {
     void *ops_user;
     char name[32]; /* for logs and messages; may be empty */
     int32_t steal; /* CUARENA_STEAL_...; wait */
+    /* grow = doubling */
+    uint64_t initial_chunk;     /* the first chunk; 1 MiB */
+    uint64_t growth_after_trim; /* the next one after a trim; 2 MiB */
+    uint64_t max_doubling;      /* chunks double to this at most; 1 GiB */
+    int32_t take_first;         /* an arena that grows takes initial_chunk at
+                                 * once: 1; nothing before it must: 0 */
+    int32_t unknown_keys;       /* CUARENA_UNKNOWN_...; error */
 } cuarena_config_t;
 
 CUARENA_API void cuarena_config_init(cuarena_config_t *config);
-/* Sets one option from text. BAD_ARGUMENT for an unknown key or a value that
+/*
+ * Sets one option from text. BAD_ARGUMENT for an unknown key or a value that
  * does not parse or is out of range: the message names key, value and what
- * would be accepted; the config is as it was. */
+ * would be accepted; the config is as it was. With unknown_keys=warn unknown
+ * keys are logged and passed over.
+ *
+ * "arena." may stand before any key. ONNX Runtime's names for its arena are
+ * keys too: extend_strategy (also arena_extend_strategy),
+ * initial_chunk_size_bytes, max_dead_bytes_per_chunk,
+ * initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem.
+ * Their values are digits, in ONNX Runtime's ranges. use_cuda_mempool and the
+ * two cuda_mempool_ keys are UNSUPPORTED unless 0.
+ */
 CUARENA_API cuarena_status_t cuarena_config_set(cuarena_config_t *config,
                                                 const char *key,
                                                 const char *value);
 /* "key=value,key=value": all of them or, on an error, none. */
 CUARENA_API cuarena_status_t cuarena_config_parse(cuarena_config_t *config,
                                                   const char *text);
-/* The value of one option as text that cuarena_config_set accepts. UNSUPPORTED
- * for a value that has none: a memory of the caller's own. */
+/* The same with the text of the environment's CUARENA_CONF; OK where there is
+ * none. No other call reads it: a program that wants to be told by it calls
+ * this between init and create. Not beside changes of the environment. */
+CUARENA_API cuarena_status_t
+cuarena_config_environment(cuarena_config_t *config);
+/* The value of one option as text that cuarena_config_set accepts under the
+ * same key. UNSUPPORTED for a value that has none: a memory of the caller's
+ * own, or what ONNX Runtime has no number for. */
 CUARENA_API cuarena_status_t cuarena_config_get(const cuarena_config_t *config,
                                                 const char *key, char *text,
                                                 size_t text_size);
@@ -163,6 +203,8 @@ typedef struct cuarena_option_info {
     const char *accepted;     /* range or choices */
     const char *default_text; /* accepted by cuarena_config_set */
     const char *help;         /* one sentence */
+    const char *ort_names;    /* ONNX Runtime's; NULL: none */
+    const char *ort_accepted; /* range of the number behind these */
 } cuarena_option_info_t;
 CUARENA_API void cuarena_option_info_init(cuarena_option_info_t *info);
 CUARENA_API cuarena_status_t cuarena_option_info(size_t index,
@@ -171,7 +213,8 @@ CUARENA_API cuarena_status_t cuarena_option_info(size_t index,
 /* ---- Life -------------------------------------------------------------- */
 
 /*
- * Makes an arena. The preset `pool` takes its bytes now; `grow` takes none.
+ * Makes an arena. The preset `pool` takes its bytes now; `grow` and `bfc` take
+ * none, unless take_first says so.
  * BAD_ARGUMENT, OUT_OF_MEMORY (with what was available), LIMIT (the pool is
  * larger than the limit), DRIVER, UNSUPPORTED (the memory cannot do what the
  * options ask). Cost: the memory's, plus under 1 ms.
@@ -180,8 +223,9 @@ CUARENA_API cuarena_status_t cuarena_create(const cuarena_config_t *config,
                                             cuarena_t **arena_out);
 /*
  * Ends the arena and clears the handle. BUSY while blocks live: nothing
- * changes, and the log and the last error tell the leaks by tag. NULL and a
- * cleared handle are OK.
+ * changes, and the log and the last error tell the leaks by tag. BUSY too for
+ * one of the process's shared arenas (shared.h). NULL and a cleared handle are
+ * OK.
  */
 CUARENA_API cuarena_status_t cuarena_destroy(cuarena_t **arena);
 /* As destroy, ending every block. Waits for the work of its streams; the log
@@ -435,10 +479,15 @@ CUARENA_API cuarena_status_t cuarena_set_relocation_callback(
 
 /*
  * Asked when nothing else helps, before compact_on_oom: 1 says that something
- * was freed and the request is tried again, 0 that nothing was. Any call of
- * the arena is legal in it; it is not entered twice on a thread. It is given
- * up on when it says 1 sixteen times for one request without enough room
- * appearing.
+ * was freed and the request is tried again, 0 that nothing was, and then it is
+ * not asked again for this request. It is given up on when it says 1 sixteen
+ * times for one request without enough room appearing.
+ *
+ * Called with no lock held, so others go on meanwhile, and several threads may
+ * be in it at once; on one thread it is not entered twice: a request that is
+ * made in it and finds no room fails without it. Any call of the arena is legal
+ * in it but to destroy it (REENTERED). It must return. cuarena_step_stats
+ * counts every step of running out, and the log tells them (debug).
  */
 typedef int32_t (*cuarena_oom_fn)(void *user, cuarena_t *arena,
                                   uint64_t asked_bytes, int32_t attempt);
@@ -513,7 +562,8 @@ CUARENA_API cuarena_status_t cuarena_stats(cuarena_t *arena, int32_t region,
 CUARENA_API cuarena_status_t cuarena_tag_stats(cuarena_t *arena,
                                                cuarena_tag_t tag,
                                                cuarena_stats_t *stats);
-/* Sets every peak, of regions and tags, to what is now. */
+/* Sets every peak, of regions, tags and streams, to what is now. Scopes of
+ * peaks are in stats.h. Cost: the tags and streams. */
 CUARENA_API cuarena_status_t cuarena_reset_peaks(cuarena_t *arena);
 
 /* What a walk finds. Cost: blocks and ranges of the region, under the lock. */

@@ -21,7 +21,8 @@
  * the highest count so far for blocks and ranges, at most 32 B for the look-up
  * by offset, taken in slabs of 64 KiB and kept; an index per lane of 17 KiB,
  * touched as far as it is used. A free never takes memory. A plan takes 32 B
- * per move, of which up to 1 MiB are kept for the next one.
+ * per move and 2 B per block or range, of which up to 1 MiB are kept for the
+ * next one.
  */
 #ifndef CUARENA_HEAP_H
 #define CUARENA_HEAP_H

@@ -150,6 +150,18 @@ cuarena_status_t cuai_no_block(cuarena_block_t block)
                      (unsigned long long)block);
 }
 
+cuarena_status_t cuai_no_tag(cuarena_tag_t tag)
+{
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "tag %u; accepted: what cuarena_tag gave", (unsigned)tag);
+}
+
+cuarena_status_t cuai_no_stream(cuarena_stream_t stream)
+{
+    return cuai_fail(CUARENA_STALE, "stream %p is none that this arena knows",
+                     (void *)stream);
+}
+
 cuarena_status_t cuai_null(const char *what)
 {
     return cuai_fail(CUARENA_BAD_ARGUMENT, "%s: NULL", what);

@@ -55,7 +55,11 @@ cuarena_status_t cuai_check_entry(const cuarena_t *arena, const char *what,
 
 cuarena_status_t cuai_no_pointer(const void *pointer);
 cuarena_status_t cuai_no_block(cuarena_block_t block);
+cuarena_status_t cuai_no_tag(cuarena_tag_t tag);
+cuarena_status_t cuai_no_stream(cuarena_stream_t stream);
 cuarena_status_t cuai_null(const char *what);
+/* A region, or all. */
+cuarena_status_t cuai_check_region(int32_t region);
 
 /* ---- Obtaining (obtain.c) --------------------------------------------------
  */
@@ -86,6 +90,9 @@ bool cuai_settle_block(cuarena_t *arena, cuarena_block_t block,
  * did. STALE: it has ended. Steps out. */
 cuarena_status_t cuai_settle_behind(cuarena_t *arena, cuarena_block_t block,
                                     uint32_t stream, cuai_found_t *found_out);
+
+/* "growth" and the like: a step of running out. */
+const char *cuai_step_name(int32_t step);
 
 /* The request is on the call's stream. Steps out at the stream's first
  * sight. */

@@ -59,6 +59,7 @@ typedef struct progress {
     void *user;
     uint32_t stream;           /* number */
     cuai_stream_set_t streams; /* that the caller named */
+    bool reports;              /* the caller wants to know */
     cuarena_compact_report_t report;
 } progress_t;
 
@@ -98,9 +99,12 @@ static cuarena_status_t run_batch(progress_t *progress, bool *more_out)
     cuarena_t *arena = progress->call->arena;
     cuarena_heap_plan_options_t options = plan_options(progress);
     cuai_batch_t batch;
+    bool first = progress->report.batches == 0;
     *more_out = false;
-    cuarena_status_t status =
-        cuai_batch_begin(arena, &options, progress->stream, &batch);
+    cuarena_status_t status = cuai_batch_begin(
+        arena, &options, progress->stream,
+        progress->reports && first ? &progress->report.largest_before : NULL,
+        &batch);
     if (status != CUARENA_OK)
         return status;
     uint64_t planned = batch.count;
@@ -332,6 +336,7 @@ cuarena_status_t cuarena_compact(cuarena_t *arena,
         .options = options == NULL ? &all : options,
         .callback = callback,
         .user = user,
+        .reports = report != NULL,
     };
     status = check_relocates(arena);
     if (status == CUARENA_OK)
@@ -340,9 +345,9 @@ cuarena_status_t cuarena_compact(cuarena_t *arena,
         status = settle_first(&progress);
     if (status == CUARENA_OK) {
         cuai_begin_exclusive(arena);
-        progress.report.largest_before = largest_range(arena);
         status = run_and_report(&progress);
-        progress.report.largest_after = largest_range(arena);
+        if (progress.reports)
+            progress.report.largest_after = largest_range(arena);
         cuai_end_exclusive(arena);
     }
     leave_streams(&progress);

@@ -2,12 +2,13 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "api/options.h"
+#include "api/keys.h"
 #include "base/bits.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/sized.h"
 
 /* The sizes that the structs had in the first release. */
@@ -57,35 +58,61 @@ void cuarena_config_init(cuarena_config_t *config)
 
 /* ---- One option -------------------------------------------------------- */
 
-static cuarena_status_t fail_key(const char *key)
+static cuarena_status_t fail_key(const char *key, const char *value)
 {
-    char keys[256] = "";
-    size_t length = 0;
-    const cuai_option_t *option;
-    for (size_t i = 0; (option = cuai_option_at(i)) != NULL; i++)
-        length += (size_t)snprintf(keys + length, sizeof keys - length, "%s%s",
-                                   i == 0 ? "" : ",", option->key);
-    CUAI_ASSERT(length < sizeof keys);
-    return cuai_fail(CUARENA_BAD_ARGUMENT, "'%.16s' is no option; accepted: %s",
-                     key, keys);
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "'%.48s' is no option, its value '%.32s' not looked at; "
+                     "accepted: '%s' and others, see cuarena_option_info, or "
+                     "unknown_keys=warn",
+                     key, value, cuai_key_nearest(key));
 }
 
-static cuarena_status_t fail_value(const cuai_option_t *option,
-                                   const char *value, cuai_refusal_t refusal)
+static cuarena_status_t pass_over(const char *key, const char *value)
 {
-    return cuai_fail(CUARENA_BAD_ARGUMENT, "%s: '%.64s' %s; accepted: %s",
-                     option->key, value, refusal, option->accepted);
+    cuai_log(CUARENA_LOG_WARN,
+             "option '%.64s' is unknown, its value '%.64s' "
+             "is passed over",
+             key, value);
+    return CUARENA_OK;
+}
+
+static cuarena_status_t fail_value(const char *key, const char *value,
+                                   cuai_refusal_t refusal, const char *accepted)
+{
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "%.48s: '%.64s' %s; accepted: %s",
+                     key, value, refusal, accepted);
+}
+
+/* The driver's pools are no memory of ours yet. */
+static cuarena_status_t set_mempool(const char *key, const char *value)
+{
+    uint64_t number;
+    cuai_refusal_t refusal = cuai_count_read(value, &number);
+    if (refusal != NULL)
+        return fail_value(key, value, refusal, "0");
+    if (number == 0)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_UNSUPPORTED,
+                     "%.48s: '%.64s' asks for the driver's own pool, which no "
+                     "preset has yet; accepted: 0",
+                     key, value);
 }
 
 /* Into a whole config. */
-static cuarena_status_t set(cuarena_config_t *full, const char *key,
+static cuarena_status_t set(cuarena_config_t *full, const char *name,
                             const char *value)
 {
-    const cuai_option_t *option = cuai_option_find(key);
-    if (option == NULL)
-        return fail_key(key);
-    cuai_refusal_t refusal = cuai_option_read(option, value, full);
-    return refusal == NULL ? CUARENA_OK : fail_value(option, value, refusal);
+    cuai_key_t key = cuai_key_find(name);
+    if (key.option != NULL) {
+        cuai_refusal_t refusal = cuai_key_read(key, value, full);
+        return refusal == NULL
+                   ? CUARENA_OK
+                   : fail_value(name, value, refusal, cuai_key_accepted(key));
+    }
+    if (cuai_key_is_mempool(name))
+        return set_mempool(name, value);
+    return full->unknown_keys == CUARENA_UNKNOWN_WARN ? pass_over(name, value)
+                                                      : fail_key(name, value);
 }
 
 cuarena_status_t cuarena_config_set(cuarena_config_t *config, const char *key,
@@ -113,13 +140,13 @@ cuarena_status_t cuarena_config_get(const cuarena_config_t *config,
     if (key == NULL || text == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "option: the %s is NULL",
                          key == NULL ? "key" : "text");
-    const cuai_option_t *option = cuai_option_find(key);
-    if (option == NULL)
-        return fail_key(key);
+    cuai_key_t found = cuai_key_find(key);
+    if (found.option == NULL)
+        return fail_key(key, "");
     cuarena_config_t full;
     copy_whole(config, &full);
     char printed[CUAI_OPTION_TEXT_SIZE];
-    if (!cuai_option_print(option, &full, printed))
+    if (!cuai_key_print(found, &full, printed))
         return cuai_fail(CUARENA_UNSUPPORTED, "%s: no text stands for %s", key,
                          printed);
     if (strlen(printed) >= text_size)
@@ -191,6 +218,14 @@ cuarena_status_t cuarena_config_parse(cuarena_config_t *config,
     return CUARENA_OK;
 }
 
+cuarena_status_t cuarena_config_environment(cuarena_config_t *config)
+{
+    if (!is_config(config))
+        return fail_struct("config", config);
+    const char *text = getenv("CUARENA_CONF");
+    return text == NULL ? CUARENA_OK : cuarena_config_parse(config, text);
+}
+
 /* ---- The table, for others --------------------------------------------- */
 
 void cuarena_option_info_init(cuarena_option_info_t *info)
@@ -216,6 +251,8 @@ cuarena_status_t cuarena_option_info(size_t index, cuarena_option_info_t *info)
         .accepted = option->accepted,
         .default_text = option->fallback,
         .help = option->help,
+        .ort_names = option->ort.names,
+        .ort_accepted = option->ort.accepted,
     };
     cuai_sized_write(info, &known);
     return CUARENA_OK;
@@ -231,7 +268,7 @@ static cuarena_status_t check_option(const cuai_option_t *option,
         return CUARENA_OK;
     char text[CUAI_OPTION_TEXT_SIZE];
     (void)cuai_option_print(option, full, text);
-    return fail_value(option, text, refusal);
+    return fail_value(option->key, text, refusal, option->accepted);
 }
 
 cuarena_status_t cuai_config_check(const cuarena_config_t *config,

@@ -69,6 +69,5 @@ cuarena_status_t cuarena_tag_name(cuarena_t *arena, cuarena_tag_t tag,
     cuai_unlock(&arena->lock);
     if (known)
         return CUARENA_OK;
-    return cuai_fail(CUARENA_BAD_ARGUMENT,
-                     "tag %u; accepted: what cuarena_tag gave", (unsigned)tag);
+    return cuai_no_tag(tag);
 }

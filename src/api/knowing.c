@@ -57,25 +57,11 @@ static void add_region(const cuarena_t *arena, int region,
     stats->bookkeeping_bytes += one.bookkeeping_bytes;
 }
 
-static cuai_counts_t whole_counts(const cuarena_t *arena)
-{
-    cuai_counts_t now = cuai_whole_now(arena);
-    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    bool kept = arena->slow & CUAI_SLOW_WHOLE;
-    now.peak_live_bytes =
-        kept ? arena->whole.peak_live_bytes : heap->peak_live_bytes;
-    now.peak_requested_bytes =
-        kept ? arena->whole.peak_requested_bytes : heap->peak_requested_bytes;
-    now.peak_live_blocks =
-        kept ? arena->whole.peak_live_blocks : heap->peak_live_blocks;
-    return now;
-}
-
 static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
 {
     for (int region = 0; region < CUAI_HEAPS; region++)
         add_region(arena, region, stats);
-    cuai_counts_t counts = whole_counts(arena);
+    cuai_counts_t counts = cuai_whole_peaks(arena);
     from_counts(&counts, stats);
     const cuarena_heap_t *apart = arena->heaps[CUAI_APART];
     stats->dedicated_bytes = apart == NULL ? 0 : apart->live_bytes;
@@ -104,7 +90,7 @@ static cuarena_status_t check_stats(const cuarena_t *arena,
     return cuai_null("stats, or its struct_size");
 }
 
-static cuarena_status_t check_region(int32_t region)
+cuarena_status_t cuai_check_region(int32_t region)
 {
     if (region == CUARENA_REGION_ALL || region == CUARENA_REGION_DYNAMIC ||
         region == CUARENA_REGION_STABLE)
@@ -119,7 +105,7 @@ cuarena_status_t cuarena_stats(cuarena_t *arena, int32_t region,
 {
     cuarena_status_t status = check_stats(arena, stats);
     if (status == CUARENA_OK)
-        status = check_region(region);
+        status = cuai_check_region(region);
     if (status != CUARENA_OK)
         return status;
     cuarena_stats_t now = {0};
@@ -146,11 +132,14 @@ cuarena_status_t cuarena_tag_stats(cuarena_t *arena, cuarena_tag_t tag,
         from_counts(&arena->tags[tag].counts, &now);
     cuai_unlock(&arena->lock);
     if (!known)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "tag %u; accepted: what cuarena_tag gave",
-                         (unsigned)tag);
+        return cuai_no_tag(tag);
     cuai_sized_write(stats, &now);
     return CUARENA_OK;
+}
+
+static void reset_peaks(cuai_gauge_t gauge)
+{
+    cuai_peaks_reset(&gauge);
 }
 
 cuarena_status_t cuarena_reset_peaks(cuarena_t *arena)
@@ -158,14 +147,18 @@ cuarena_status_t cuarena_reset_peaks(cuarena_t *arena)
     if (arena == NULL)
         return cuai_null("arena");
     cuai_lock(&arena->lock);
-    for (int region = 0; region < CUAI_HEAPS; region++)
-        if (arena->heaps[region] != NULL)
-            cuarena_heap_reset_peaks(arena->heaps[region]);
-    arena->whole = cuai_whole_now(arena);
-    cuai_reset_counts_peaks(&arena->whole);
+    cuai_keep_most(arena);
+    reset_peaks(cuai_gauge_whole(arena));
+    for (int region = 0; region < CUARENA_REGION_COUNT; region++)
+        reset_peaks(cuai_gauge_region(arena, region));
+    cuai_end_whole(arena);
     for (size_t tag = 1; tag < arena->tag_count; tag++)
-        cuai_reset_counts_peaks(&arena->tags[tag].counts);
-    arena->peak_held = arena->held;
+        reset_peaks(cuai_gauge_counts(&arena->tags[tag].counts,
+                                      &arena->tags[tag].scopes));
+    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && arena->streams != NULL; n++)
+        if (arena->streams[n] != NULL)
+            reset_peaks(cuai_gauge_counts(&arena->streams[n]->counts,
+                                          &arena->streams[n]->scopes));
     cuai_unlock(&arena->lock);
     return CUARENA_OK;
 }
@@ -223,7 +216,7 @@ cuarena_status_t cuarena_inspect(cuarena_t *arena, int32_t region,
         return cuai_null("arena");
     if (!cuai_sized_ok(inspection, sizeof(size_t), sizeof *inspection))
         return cuai_null("inspection, or its struct_size");
-    cuarena_status_t status = check_region(region);
+    cuarena_status_t status = cuai_check_region(region);
     if (status != CUARENA_OK)
         return status;
     cuarena_inspection_t found = {0};
@@ -286,6 +279,7 @@ static const char *recount(const cuarena_t *arena)
 {
     uint64_t pins = 0;
     uint64_t tagged = 0;
+    uint64_t adopted = 0;
     for (int region = 0; region < CUAI_HEAPS; region++) {
         const cuarena_heap_t *heap = arena->heaps[region];
         for (cuai_slot_t s = 1; heap != NULL && s < heap->unused; s++) {
@@ -294,6 +288,7 @@ static const char *recount(const cuarena_t *arena)
                 continue;
             pins += cuai_block_pins(r);
             tagged += cuai_tag_of(r) != 0 ? r->size : 0;
+            adopted += r->flags & CUAI_BLOCK_ADOPTED ? r->size : 0;
         }
     }
     uint64_t counted = 0;
@@ -301,6 +296,8 @@ static const char *recount(const cuarena_t *arena)
         counted += arena->tags[tag].counts.live_bytes;
     if (tagged != counted)
         return "the tags' live bytes are not those of the blocks";
+    if (adopted != arena->adopted_bytes)
+        return "the adopted bytes are not those of the blocks";
     return arena->in_flight == 0 && pins != arena->block_pins
                ? "the count of pins is not that of the blocks"
                : NULL;

@@ -9,13 +9,35 @@
 
 /* ---- Creation ---------------------------------------------------------- */
 
-/* From here on nothing asks for the preset's name. */
-static void apply_preset(cuarena_config_t *config)
+/* What a preset makes of options that say "preset", and of a limit that
+ * nobody set. */
+typedef struct preset {
+    int32_t grow;
+    bool limited; /* by what the memory has */
+    uint64_t split_threshold;
+} preset_t;
+
+static const preset_t presets[] = {
+    [CUARENA_PRESET_POOL] = {CUARENA_GROW_NONE, true, 0},
+    [CUARENA_PRESET_GROW] = {CUARENA_GROW_EXACT, true, 0},
+    [CUARENA_PRESET_BFC] = {CUARENA_GROW_DOUBLING, false, 128 * CUAI_MIB},
+};
+
+static bool is_whole(cuarena_amount_t amount)
 {
+    return amount.unit == CUARENA_AMOUNT_AUTO && amount.value == 0;
+}
+
+/* From here on nothing asks for the preset's name. */
+void cuai_config_apply_preset(cuarena_config_t *config)
+{
+    const preset_t *preset = &presets[config->preset];
     if (config->grow == -1)
-        config->grow = config->preset == CUARENA_PRESET_GROW
-                           ? CUARENA_GROW_EXACT
-                           : CUARENA_GROW_NONE;
+        config->grow = preset->grow;
+    if (config->split_threshold == CUARENA_SPLIT_PRESET)
+        config->split_threshold = preset->split_threshold;
+    if (!preset->limited && is_whole(config->limit))
+        config->limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, UINT64_MAX};
     if (config->grow != CUARENA_GROW_NONE &&
         config->placement == CUARENA_PLACEMENT_DEFAULT)
         config->placement = CUARENA_PLACEMENT_LOW; /* the end is free to go */
@@ -30,7 +52,7 @@ cuarena_status_t cuarena_create(const cuarena_config_t *config,
     cuarena_status_t status = cuai_config_check(config, &full);
     if (status != CUARENA_OK)
         return status;
-    apply_preset(&full);
+    cuai_config_apply_preset(&full);
     status = cuai_arena_new(&full, arena_out);
     if (status == CUARENA_OK)
         cuai_log(CUARENA_LOG_INFO, "arena '%s': created, holds %llu bytes",
@@ -75,20 +97,41 @@ static cuarena_status_t check_unused(cuarena_t *arena)
     return status == CUARENA_OK ? check_no_leaks(arena) : status;
 }
 
+static cuarena_status_t check_destroy(const cuarena_t *arena)
+{
+    cuarena_status_t status = cuai_check_entry(arena, "destroy", true);
+    if (status == CUARENA_OK && cuai_frame_within(CUAI_FRAME_OOM, arena))
+        status = cuai_fail(CUARENA_REENTERED,
+                           "destroy was called from the arena's own handler");
+    return status;
+}
+
+/* With the lock. */
+static cuarena_status_t check_ours(const cuarena_t *arena)
+{
+    return arena->shared ? cuai_fail(CUARENA_BUSY,
+                                     "arena '%s' is shared; accepted: "
+                                     "cuarena_shared_release",
+                                     arena->config.name)
+                         : CUARENA_OK;
+}
+
 static cuarena_status_t destroy(cuarena_t **handle, bool forced)
 {
     if (handle == NULL || *handle == NULL)
         return CUARENA_OK;
     cuarena_t *arena = *handle;
-    cuarena_status_t status = cuai_check_entry(arena, "destroy", true);
-    if (status == CUARENA_OK && cuai_frame_within(CUAI_FRAME_OOM, arena))
-        status = cuai_fail(CUARENA_REENTERED,
-                           "destroy was called from the arena's own handler");
+    cuarena_status_t status = check_destroy(arena);
     if (status != CUARENA_OK)
         return status;
     cuai_lock(&arena->lock);
     cuai_begin_exclusive(arena);
-    status = forced ? cuai_wait_for_work(arena) : check_unused(arena);
+    status = check_ours(arena);
+    forced = forced && status == CUARENA_OK;
+    if (forced)
+        status = cuai_wait_for_work(arena);
+    else if (status == CUARENA_OK)
+        status = check_unused(arena);
     cuai_end_exclusive(arena);
     cuai_unlock(&arena->lock);
     if (status != CUARENA_OK)
@@ -139,6 +182,7 @@ static void clear_apart(cuarena_t *arena)
         cuai_segment_cut_range(heap, last->head, last->begin,
                                last->end - last->begin);
     }
+    arena->adopted_bytes = 0;
     while (arena->dedicated.count != 0)
         cuai_return_dedicated(
             arena, arena->dedicated.items[arena->dedicated.count - 1].address);
@@ -248,8 +292,10 @@ cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
     status = cuai_call_check(arena);
     if (status == CUARENA_OK && arena->stream_count != 0)
         status = cuai_settle_all(arena, false, NULL);
-    if (status == CUARENA_OK)
+    if (status == CUARENA_OK) {
         given = cuai_trim(arena, keep_bytes);
+        cuai_chunks_trimmed(arena);
+    }
     cuai_call_note(&call, CUARENA_EVENT_TRIM, given);
     if (status == CUARENA_OK && given_back_out != NULL)
         *given_back_out = given;

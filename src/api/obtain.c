@@ -2,17 +2,17 @@
  * Obtaining: from a request to a block, the long way.
  *
  * The ladder, when what is held has no room:
- *   1  bytes of several lanes together: of the request's own stream, of
- *      settled ones, and of other streams for which its stream waits
- *   2  bytes of other streams' lanes that can be settled now
- *   3  growth, or waiting for another thread's
- *   4  waiting for bytes of streams' lanes
- *   5  where a limit or the memory stands in the way of growth: give back what
+ *   1  bytes of several lanes together: of the request's own stream and,
+ *      crossing, of others, for which its stream waits; bytes of streams'
+ *      lanes that can be settled now
+ *   2  growth, or waiting for another thread's
+ *   3  waiting for bytes of streams' lanes
+ *   4  where a limit or the memory stands in the way of growth: give back what
  *      is free elsewhere, and grow again
- *   6  the caller's handler, as long as it says that it freed something
- *   7  compaction, if compact_on_oom is set and somebody hears of moves
- *   8  an error that says what was tried
- * How much of 1, 2 and 4 there is, the option `steal` says.
+ *   5  the caller's handler, as long as it says that it freed something
+ *   6  compaction, if compact_on_oom is set and somebody hears of moves
+ *   7  an error that says what was tried
+ * How much of 1 and 3 there is, the option `steal` says.
  */
 #include <stdio.h>
 
@@ -113,10 +113,7 @@ cuarena_status_t cuai_want_on(cuai_call_t *call, cuarena_stream_t stream,
 
 static cuarena_status_t check_tag(const cuarena_t *arena, cuarena_tag_t tag)
 {
-    if (cuai_tag_known(arena, tag))
-        return CUARENA_OK;
-    return cuai_fail(CUARENA_BAD_ARGUMENT,
-                     "tag %u; accepted: what cuarena_tag gave", (unsigned)tag);
+    return cuai_tag_known(arena, tag) ? CUARENA_OK : cuai_no_tag(tag);
 }
 
 /* ---- The ladder -------------------------------------------------------- */
@@ -126,17 +123,40 @@ typedef struct ladder {
     cuai_call_t *call;
     cuai_want_t *want;
     cuai_found_t *found;
-    cuarena_status_t refusal; /* what the heap says */
-    cuarena_status_t growth;  /* why there is no more */
+    bool served;                 /* by crossing */
+    cuarena_status_t refusal;    /* what the heap says */
+    cuarena_status_t growth;     /* why there is no more */
+    cuarena_error_info_t *words; /* of growth, if they must not get lost */
     int32_t handler_calls;
-    bool joined;
-    bool crossed;
-    bool served; /* by crossing: `found` */
-    bool settled;
-    bool waited;
-    bool trimmed;
-    bool compacted;
+    uint32_t tried;  /* bits: the steps that had something to do */
+    uint32_t spent;  /* ... that are not taken again for now */
+    int32_t deepest; /* of the steps that brought something; -1 */
+    bool handler_no; /* it said that it freed nothing */
 } ladder_t;
+
+typedef enum outcome {
+    STEP_SKIPPED, /* it does not apply */
+    STEP_NOTHING,
+    STEP_BROUGHT /* something: try to serve again */
+} outcome_t;
+
+static outcome_t outcome(bool brought)
+{
+    return brought ? STEP_BROUGHT : STEP_NOTHING;
+}
+
+static uint32_t step_bit(int32_t step)
+{
+    return UINT32_C(1) << step;
+}
+
+/* Whether the step may be taken, which is then over for now. */
+static bool spend(ladder_t *ladder, int32_t step)
+{
+    bool first = !(ladder->spent & step_bit(step));
+    ladder->spent |= step_bit(step);
+    return first;
+}
 
 /* The stream whose lanes the request can use at once; 0: none. */
 static uint32_t own_stream(const ladder_t *ladder)
@@ -145,47 +165,65 @@ static uint32_t own_stream(const ladder_t *ladder)
     return own ? ladder->want->stream : 0;
 }
 
-/* The stream's own two lanes may have together what neither has. */
-static bool try_joining(ladder_t *ladder)
+/* Whether the request may have what others freed, behind them. */
+static bool may_cross(const ladder_t *ladder)
 {
-    uint32_t own = own_stream(ladder);
-    if (ladder->joined || own == 0 || ladder->refusal == CUARENA_LIMIT ||
-        ladder->call->arena->config.steal == CUARENA_STEAL_WAIT)
-        return false;
-    ladder->joined = true;
-    return cuai_settle_own(ladder->call->arena, own);
+    return own_stream(ladder) != 0 && ladder->want->size != 0 &&
+           ladder->call->arena->config.steal == CUARENA_STEAL_WAIT;
 }
 
-/* In all lanes of the request's region. */
-static uint64_t all_free(const ladder_t *ladder)
+/* The stream's own two lanes may have together what neither has. Crossing sees
+ * to that too. */
+static outcome_t try_joining(ladder_t *ladder)
+{
+    uint32_t own = own_stream(ladder);
+    if (own == 0 || ladder->refusal == CUARENA_LIMIT || may_cross(ladder) ||
+        !spend(ladder, CUARENA_STEP_JOIN))
+        return STEP_SKIPPED;
+    return outcome(cuai_settle_own(ladder->call->arena, own));
+}
+
+/* The heap of the request's region. */
+static const cuarena_heap_t *heap_of(const ladder_t *ladder)
 {
     const cuarena_t *arena = ladder->call->arena;
-    const cuarena_heap_t *heap =
-        arena->heaps[cuai_region_for(arena, ladder->want->region)];
+    return arena->heaps[cuai_region_for(arena, ladder->want->region)];
+}
+
+/* In all its lanes. */
+static uint64_t all_free(const ladder_t *ladder)
+{
+    const cuarena_heap_t *heap = heap_of(ladder);
     return heap->capacity - heap->live_bytes;
 }
 
-/* Bytes of all lanes together, behind whatever use of them is under way. Where
- * that cannot be had the stream's own lanes may still do, and growth that
- * counted on others does not do so again. */
-static bool try_crossing(ladder_t *ladder)
+/* Nothing crosses. The stream's own lanes may do all the same; growth that
+ * counted on others does not do so again; and bytes that are apart may be
+ * brought together. */
+static bool serve_without(ladder_t *ladder)
 {
-    cuarena_t *arena = ladder->call->arena;
     cuai_want_t *want = ladder->want;
-    if (arena->config.steal != CUARENA_STEAL_WAIT || own_stream(ladder) == 0 ||
-        ladder->refusal == CUARENA_LIMIT)
-        return false;
-    cuai_crossed_t came = cuai_cross(arena, want, ladder->found);
-    bool vain = came == CUAI_CROSSED_NOTHING && ladder->growth == CUARENA_OK;
-    want->reach = vain ? CUAI_REACH_SETTLED : CUAI_REACH_LANES;
-    ladder->crossed = true;
+    want->reach =
+        ladder->growth == CUARENA_OK ? CUAI_REACH_SETTLED : CUAI_REACH_LANES;
+    if (cuai_serve(ladder->call->arena, want, ladder->found) == CUARENA_OK)
+        return true;
     if (ladder->refusal == CUARENA_OUT_OF_MEMORY &&
         all_free(ladder) >= want->size)
         ladder->refusal = CUARENA_FRAGMENTED;
+    return false;
+}
+
+/* Bytes of all lanes together, behind whatever use of them is under way. */
+static outcome_t try_crossing(ladder_t *ladder)
+{
+    if (!may_cross(ladder) || ladder->refusal == CUARENA_LIMIT)
+        return STEP_SKIPPED;
+    ladder->want->reach = CUAI_REACH_LANES;
+    cuai_crossed_t came =
+        cuai_cross(ladder->call->arena, ladder->want, ladder->found);
     ladder->served = came == CUAI_CROSSED ||
-                     (came == CUAI_CROSSED_NOTHING &&
-                      cuai_serve(arena, want, ladder->found) == CUARENA_OK);
-    return ladder->served || came == CUAI_CROSSED_SETTLED;
+                     (came == CUAI_CROSSED_NOTHING && serve_without(ladder));
+    return outcome(ladder->served || came == CUAI_CROSSED_SETTLED);
 }
 
 /* The stream whose lanes the request may use when they are settled, though
@@ -196,69 +234,93 @@ static uint32_t only_stream(const ladder_t *ladder)
 }
 
 /* Bytes of other lanes whose last use is over. */
-static bool try_settling(ladder_t *ladder)
+static outcome_t try_settling(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
     if (arena->stream_count == 0)
-        return false;
-    ladder->settled = true;
-    return arena->config.steal == CUARENA_STEAL_NEVER
-               ? cuai_settle_mine(arena, only_stream(ladder), false)
-               : cuai_settle_ready(arena, own_stream(ladder));
+        return STEP_SKIPPED;
+    if (arena->config.steal == CUARENA_STEAL_NEVER)
+        return outcome(cuai_settle_mine(arena, only_stream(ladder), false));
+    return outcome(cuai_settle_ready(arena, own_stream(ladder)));
 }
 
 /* Bytes whose last use is still under way. */
-static bool try_waiting(ladder_t *ladder)
+static outcome_t try_waiting(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
     if (arena->stream_count == 0)
-        return false;
-    ladder->waited = true;
-    return arena->config.steal == CUARENA_STEAL_NEVER
-               ? cuai_settle_mine(arena, only_stream(ladder), true)
-               : cuai_settle_one(arena);
+        return STEP_SKIPPED;
+    if (arena->config.steal == CUARENA_STEAL_NEVER)
+        return outcome(cuai_settle_mine(arena, only_stream(ladder), true));
+    return outcome(cuai_settle_one(arena));
+}
+
+/* The stable region has all the bytes that it will ever have. */
+static bool is_stable(const ladder_t *ladder)
+{
+    return ladder->want->region == CUARENA_REGION_STABLE &&
+           ladder->call->arena->heaps[CUAI_STABLE] != NULL;
 }
 
 /* The regions' own bytes; dedicated blocks have nothing to grow. */
 static bool may_grow(const ladder_t *ladder)
 {
-    const cuai_want_t *want = ladder->want;
-    bool stable = want->region == CUARENA_REGION_STABLE &&
-                  ladder->call->arena->heaps[CUAI_STABLE] != NULL;
-    return !want->dedicated && !stable && ladder->refusal != CUARENA_LIMIT;
+    return !ladder->want->dedicated && !is_stable(ladder) &&
+           ladder->refusal != CUARENA_LIMIT;
 }
 
-static bool try_growth(ladder_t *ladder)
+static bool is_final(cuarena_status_t growth)
+{
+    return growth == CUARENA_DRIVER || growth == CUARENA_LOST;
+}
+
+static outcome_t try_growth(ladder_t *ladder)
 {
     if (!may_grow(ladder))
-        return false;
+        return STEP_SKIPPED;
     uint64_t taken = 0;
     ladder->growth = cuai_grow(ladder->call->arena, ladder->want, &taken);
     cuai_call_note(ladder->call, CUARENA_EVENT_GROW, taken);
-    return ladder->growth == CUARENA_OK;
+    if (is_final(ladder->growth))
+        cuai_error_keep(ladder->words);
+    return ladder->growth == CUARENA_UNSUPPORTED
+               ? STEP_SKIPPED
+               : outcome(ladder->growth == CUARENA_OK);
+}
+
+/* Whether the memory or the limit of held bytes stands in the way, of a
+ * region's growth or of a segment for one block. */
+static bool lacks_bytes(const ladder_t *ladder)
+{
+    const cuarena_t *arena = ladder->call->arena;
+    bool apart = ladder->want->dedicated;
+    cuarena_status_t status = apart ? ladder->refusal : ladder->growth;
+    if (apart && status == CUARENA_LIMIT) /* or that of live bytes does */
+        return cuai_check_held_limit(arena, ladder->want->size) != CUARENA_OK;
+    return (apart || may_grow(ladder)) &&
+           (status == CUARENA_LIMIT || status == CUARENA_OUT_OF_MEMORY);
 }
 
 /* A pool has nothing to give back that it would not need again. */
-static bool try_trim(ladder_t *ladder)
+static outcome_t try_trim(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    bool refused = ladder->growth == CUARENA_LIMIT ||
-                   ladder->growth == CUARENA_OUT_OF_MEMORY;
-    if (ladder->trimmed || !refused || !may_grow(ladder) ||
-        arena->config.grow == CUARENA_GROW_NONE)
-        return false;
-    ladder->trimmed = true;
+    if (arena->config.grow == CUARENA_GROW_NONE || !lacks_bytes(ladder) ||
+        !spend(ladder, CUARENA_STEP_TRIM))
+        return STEP_SKIPPED;
     uint64_t given = cuai_trim(arena, 0);
     cuai_call_note(ladder->call, CUARENA_EVENT_TRIM, given);
-    return given != 0;
+    return outcome(given != 0);
 }
 
-static bool try_handler(ladder_t *ladder)
+/* What it freed may be of use to steps that were spent. */
+static outcome_t try_handler(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    if (arena->oom_fn == NULL || ladder->handler_calls == MOST_HANDLER_CALLS ||
+    if (arena->oom_fn == NULL || ladder->handler_no ||
+        ladder->handler_calls == MOST_HANDLER_CALLS ||
         cuai_frame_within(CUAI_FRAME_OOM, arena))
-        return false;
+        return STEP_SKIPPED;
     cuarena_oom_fn handler = arena->oom_fn;
     void *user = arena->oom_user;
     uint64_t bytes = ladder->want->request.size;
@@ -269,24 +331,79 @@ static bool try_handler(ladder_t *ladder)
     int32_t freed = handler(user, arena, bytes, ladder->handler_calls++);
     cuai_frame_pop();
     cuai_lock(&arena->lock);
-    return freed != 0;
+    ladder->handler_no = freed == 0;
+    if (freed != 0)
+        ladder->spent = 0;
+    return outcome(freed != 0);
 }
 
-static bool try_compaction(ladder_t *ladder)
+static outcome_t try_compaction(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    if (ladder->compacted || ladder->refusal != CUARENA_FRAGMENTED ||
-        !may_grow(ladder) || !cuai_may_compact(arena))
-        return false;
-    ladder->compacted = true;
-    return cuai_compact_for(ladder->call, ladder->want) == CUARENA_OK;
+    if (ladder->refusal != CUARENA_FRAGMENTED || !may_grow(ladder) ||
+        !cuai_may_compact(arena) || !spend(ladder, CUARENA_STEP_COMPACT))
+        return STEP_SKIPPED;
+    return outcome(cuai_compact_for(ladder->call, ladder->want) == CUARENA_OK);
 }
 
+/* The steps, in the order in which they are tried. */
+static const struct {
+    const char *name;
+    outcome_t (*take)(ladder_t *ladder);
+} steps[CUARENA_STEP_COUNT] = {
+    [CUARENA_STEP_JOIN] = {"joining", try_joining},
+    [CUARENA_STEP_CROSS] = {"crossing", try_crossing},
+    [CUARENA_STEP_SETTLE] = {"settling", try_settling},
+    [CUARENA_STEP_GROW] = {"growth", try_growth},
+    [CUARENA_STEP_WAIT] = {"waiting", try_waiting},
+    [CUARENA_STEP_TRIM] = {"trim", try_trim},
+    [CUARENA_STEP_HANDLER] = {"handler", try_handler},
+    [CUARENA_STEP_COMPACT] = {"compaction", try_compaction},
+};
+
+const char *cuai_step_name(int32_t step)
+{
+    return steps[step].name;
+}
+
+/* Steps out, if anybody reads it. */
+static void log_step(const ladder_t *ladder, const char *name,
+                     const char *result)
+{
+    cuarena_t *arena = ladder->call->arena;
+    if (!cuai_log_wants(CUARENA_LOG_DEBUG))
+        return;
+    cuai_unlock(&arena->lock);
+    cuai_log(CUARENA_LOG_DEBUG, "arena '%s': no room for %llu bytes: %s: %s",
+             arena->config.name, (unsigned long long)ladder->want->request.size,
+             name, result);
+    cuai_lock(&arena->lock);
+}
+
+static bool take_step(ladder_t *ladder, int32_t step)
+{
+    outcome_t came = steps[step].take(ladder);
+    if (came == STEP_SKIPPED)
+        return false;
+    ladder->tried |= step_bit(step);
+    ladder->call->arena->steps[step].tried++;
+    log_step(ladder, steps[step].name,
+             came == STEP_BROUGHT ? "try again" : "nothing");
+    if (came == STEP_BROUGHT && step > ladder->deepest)
+        ladder->deepest = step;
+    return came == STEP_BROUGHT;
+}
+
+/* Without its device an arena is past help. */
 static bool try_more(ladder_t *ladder)
 {
-    return try_joining(ladder) || try_crossing(ladder) ||
-           try_settling(ladder) || try_growth(ladder) || try_waiting(ladder) ||
-           try_trim(ladder) || try_handler(ladder) || try_compaction(ladder);
+    for (int32_t step = 0; step < CUARENA_STEP_COUNT; step++) {
+        if (take_step(ladder, step))
+            return true;
+        if (ladder->growth == CUARENA_LOST)
+            return false;
+    }
+    return false;
 }
 
 /* ---- The error --------------------------------------------------------- */
@@ -295,18 +412,13 @@ static bool try_more(ladder_t *ladder)
  * where it, and not the blocks' places, stands in the way. */
 static cuarena_status_t final_status(const ladder_t *ladder)
 {
-    const cuarena_t *arena = ladder->call->arena;
-    bool stable = ladder->want->region == CUARENA_REGION_STABLE &&
-                  arena->heaps[CUAI_STABLE] != NULL;
     if (ladder->want->dedicated || ladder->refusal == CUARENA_LIMIT)
         return ladder->refusal;
-    if (stable)
+    if (is_stable(ladder))
         return CUARENA_OUT_OF_MEMORY;
     if (ladder->refusal == CUARENA_FRAGMENTED && ladder->growth != CUARENA_LOST)
         return ladder->refusal;
-    bool named = ladder->growth == CUARENA_LIMIT ||
-                 ladder->growth == CUARENA_DRIVER ||
-                 ladder->growth == CUARENA_LOST;
+    bool named = ladder->growth == CUARENA_LIMIT || is_final(ladder->growth);
     return named ? ladder->growth : ladder->refusal;
 }
 
@@ -338,15 +450,26 @@ static void name_limit(const ladder_t *ladder, cuarena_status_t status,
                  (unsigned long long)arena->limits[CUARENA_LIMIT_LIVE]);
 }
 
-static cuarena_status_t explain(const ladder_t *ladder)
+/* ", settling, growth": the steps that were tried. */
+static void name_steps(const ladder_t *ladder, char *text, size_t room)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int32_t step = 0; step < CUARENA_STEP_COUNT; step++)
+        if (ladder->tried & step_bit(step))
+            used += (size_t)snprintf(text + used, room - used, ", %s",
+                                     steps[step].name);
+    if (ladder->handler_calls == MOST_HANDLER_CALLS)
+        snprintf(text + used, room - used, " (%d handler calls are the most)",
+                 MOST_HANDLER_CALLS);
+}
+
+static cuarena_status_t explain_figures(const ladder_t *ladder,
+                                        cuarena_status_t status,
+                                        const char *tried)
 {
     const cuarena_t *arena = ladder->call->arena;
-    cuarena_status_t status = final_status(ladder);
-    if (ladder->want->dedicated || status == CUARENA_DRIVER ||
-        status == CUARENA_LOST)
-        return status; /* was put into words where it was met */
-    bool stable = ladder->want->region == CUARENA_REGION_STABLE &&
-                  arena->heaps[CUAI_STABLE] != NULL;
+    bool stable = is_stable(ladder);
     const cuarena_heap_t *heap =
         arena->heaps[stable ? CUAI_STABLE : CUAI_DYNAMIC];
     char limit[64];
@@ -355,32 +478,40 @@ static cuarena_status_t explain(const ladder_t *ladder)
     cuarena_heap_largest(heap, 0, &largest);
     uint64_t asked = ladder->want->request.size;
     uint64_t free_bytes =
-        ladder->crossed ? all_free(ladder) : heap->lanes[0]->free_bytes;
+        may_cross(ladder) ? all_free(ladder) : heap->lanes[0]->free_bytes;
     return cuai_fail_bytes(
         status, asked, met_limit(arena, status), arena->held, free_bytes,
         largest,
         "no room for %llu bytes in the %s region%s: %llu free, the largest "
-        "range has %llu, %llu held; tried: held bytes%s%s%s%s%s%s%s",
+        "range has %llu, %llu held; tried: held bytes%s",
         (unsigned long long)asked, stable ? "stable" : "dynamic", limit,
         (unsigned long long)free_bytes, (unsigned long long)largest,
-        (unsigned long long)arena->held, ladder->crossed ? ", crossing" : "",
-        ladder->settled ? ", settling" : "",
-        ladder->growth != CUARENA_UNSUPPORTED ? ", growth" : "",
-        ladder->waited ? ", waiting" : "", ladder->trimmed ? ", trim" : "",
-        ladder->handler_calls != 0 ? ", the handler" : "",
-        ladder->compacted ? ", compaction" : "");
+        (unsigned long long)arena->held, tried);
+}
+
+/* Some failures were put into words where they were met. */
+static cuarena_status_t explain(const ladder_t *ladder)
+{
+    cuarena_status_t status = final_status(ladder);
+    char tried[128];
+    name_steps(ladder, tried, sizeof tried);
+    if (!ladder->want->dedicated && !is_final(status))
+        return explain_figures(ladder, status, tried);
+    if (is_final(status))
+        cuai_error_restore(ladder->words);
+    cuai_error_asked(ladder->want->request.size);
+    if (tried[0] != '\0')
+        cuai_error_add("; tried:%s", tried + 1);
+    return status;
 }
 
 /* ---- Obtaining --------------------------------------------------------- */
 
 static bool goes_across(const ladder_t *ladder)
 {
-    const cuarena_t *arena = ladder->call->arena;
-    const cuai_want_t *want = ladder->want;
-    const cuarena_heap_t *heap =
-        arena->heaps[cuai_region_for(arena, want->region)];
-    return own_stream(ladder) != 0 && want->size != 0 &&
-           cuai_goes_across(arena, heap, want->size);
+    return may_cross(ladder) &&
+           cuai_goes_across(ladder->call->arena, heap_of(ladder),
+                            ladder->want->size);
 }
 
 static cuarena_status_t serve_once(ladder_t *ladder)
@@ -440,8 +571,31 @@ static cuarena_status_t zero_new(cuarena_t *arena, const cuai_want_t *want,
         return CUARENA_OK;
     cuarena_status_t status = zero_block(arena, found, want->stream);
     bool ended = cuai_end_moving(arena, found, want->stream);
-    if (status != CUARENA_OK && !ended)
-        end_now(arena, found, want->stream);
+    if (status == CUARENA_OK || ended)
+        return status;
+    cuai_uncount_block(arena, found);
+    end_now(arena, found, want->stream);
+    return status;
+}
+
+/* What was refused goes down the ladder. */
+static cuarena_status_t descend(ladder_t *ladder)
+{
+    cuarena_t *arena = ladder->call->arena;
+    cuarena_status_t status = cuai_check_entry(arena, "alloc", false);
+    if (status != CUARENA_OK)
+        return status;
+    cuarena_error_info_t words;
+    ladder->words = &words;
+    status = ladder->refusal;
+    while (is_refusal(status) && try_more(ladder))
+        status = serve_once(ladder);
+    if (is_refusal(status))
+        return explain(ladder);
+    if (status == CUARENA_OK) {
+        arena->steps[ladder->deepest].served++;
+        log_step(ladder, steps[ladder->deepest].name, "served");
+    }
     return status;
 }
 
@@ -453,7 +607,8 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
     ladder_t ladder = {.call = call,
                        .want = &own,
                        .found = found_out,
-                       .growth = CUARENA_UNSUPPORTED};
+                       .growth = CUARENA_UNSUPPORTED,
+                       .deepest = -1};
     cuarena_status_t status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = check_tag(arena, want->request.tag);
@@ -461,14 +616,10 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
         return status;
     status = serve_once(&ladder);
     if (is_refusal(status)) {
-        cuarena_status_t entry = cuai_check_entry(arena, "alloc", false);
-        if (entry != CUARENA_OK)
-            return entry;
+        status = descend(&ladder);
+        if (status == CUARENA_REENTERED)
+            return status;
     }
-    while (is_refusal(status) && try_more(&ladder))
-        status = serve_once(&ladder);
-    if (is_refusal(status))
-        status = explain(&ladder);
     if (status == CUARENA_OK)
         status = zero_new(arena, want, *found_out);
     if (status != CUARENA_OK)

@@ -16,6 +16,9 @@
 #define MOST_BYTES (CUARENA_HEAP_MAX_SEGMENT - 1)
 #define AMOUNT_RANGE "bytes below 256TiB, 0.001% to 100%, auto, auto-BYTES"
 
+/* The range of ONNX Runtime's ints. */
+#define ORT_INT "1 to 2147483647", 1, INT32_MAX
+
 #define PROPERTY                                                               \
     .fallback = "off", .accepted = "off, try, require",                        \
     .first = CUARENA_PROPERTY_OFF
@@ -26,9 +29,10 @@ static const cuai_option_t options[] = {
         .type = CUAI_OPTION_CHOICE,
         MEMBER(preset),
         .fallback = "pool",
-        .accepted = "pool, grow",
+        .accepted = "pool, grow, bfc",
         .first = CUARENA_PRESET_POOL,
-        .help = "A pool of a fixed size, or one that takes what requests need.",
+        .help = "A pool of a fixed size, one that takes what requests need, or "
+                "one that grows as ONNX Runtime's.",
     },
     {
         .key = "memory",
@@ -68,6 +72,8 @@ static const cuai_option_t options[] = {
         .least = 1,
         .most = UINT64_MAX,
         .help = "The most bytes to hold from the memory.",
+        .ort = {"max_mem", "a whole number from 0 on; 0: no limit", 0,
+                UINT64_MAX, NULL},
     },
     {
         .key = "reserve",
@@ -94,11 +100,13 @@ static const cuai_option_t options[] = {
         .key = "split_threshold",
         .type = CUAI_OPTION_BYTES,
         MEMBER(split_threshold),
-        .fallback = "0",
-        .accepted = "bytes, never",
+        .fallback = "preset",
+        .accepted = "bytes, preset, never",
         .most = UINT64_MAX,
         .unlimited = "never",
+        .from_preset = "preset",
         .help = "The least rest of a free range that is split off a block.",
+        .ort = {"max_dead_bytes_per_chunk", ORT_INT, NULL},
     },
     {
         .key = "max_blocks",
@@ -115,10 +123,12 @@ static const cuai_option_t options[] = {
         .type = CUAI_OPTION_CHOICE,
         MEMBER(grow),
         .fallback = "preset",
-        .accepted = "preset, none, exact",
+        .accepted = "preset, none, exact, doubling",
         .first = -1,
-        .help = "By how much to grow: as the preset says, never, or by what a "
-                "request lacks.",
+        .help = "By how much to grow: as the preset says, never, by what a "
+                "request lacks, or by chunks that double.",
+        .ort = {"extend_strategy, arena_extend_strategy", "0, 1", 0, 1,
+                "doubling, exact"},
     },
     {
         .key = "zero",
@@ -203,7 +213,7 @@ static const cuai_option_t options[] = {
         .power_of_two = true,
         .or_zero = true,
         .help = "What backing=vmm takes and gives back at a time; 0: by the "
-                "arena's size.",
+                "arena's size. memory=none does the same.",
     },
     {
         .key = "mapped",
@@ -266,12 +276,67 @@ static const cuai_option_t options[] = {
         .accepted = "up to 31 bytes",
         .help = "What logs and messages call the arena.",
     },
+    {
+        .key = "initial_chunk",
+        .type = CUAI_OPTION_BYTES,
+        MEMBER(initial_chunk),
+        .fallback = "1MiB",
+        .accepted = "1 to below 256TiB",
+        .least = 1,
+        .most = MOST_BYTES,
+        .help = "The first chunk of grow=doubling, and of take_first.",
+        .ort = {"initial_chunk_size_bytes", ORT_INT, NULL},
+    },
+    {
+        .key = "growth_after_trim",
+        .type = CUAI_OPTION_BYTES,
+        MEMBER(growth_after_trim),
+        .fallback = "2MiB",
+        .accepted = "1 to below 256TiB",
+        .least = 1,
+        .most = MOST_BYTES,
+        .help = "The next chunk of grow=doubling after a trim.",
+        .ort = {"initial_growth_chunk_size_bytes", ORT_INT, NULL},
+    },
+    {
+        .key = "max_doubling",
+        .type = CUAI_OPTION_BYTES,
+        MEMBER(max_doubling),
+        .fallback = "1GiB",
+        .accepted = "bytes from 1 on, never",
+        .least = 1,
+        .most = UINT64_MAX,
+        .unlimited = "never",
+        .help = "What chunks of grow=doubling double to at most; never: no "
+                "such end.",
+        .ort = {"max_power_of_two_extend_bytes", "1 to 9223372036854775807", 1,
+                INT64_MAX, NULL},
+    },
+    {
+        .key = "take_first",
+        .type = CUAI_OPTION_FLAG,
+        MEMBER(take_first),
+        .fallback = "0",
+        .accepted = "0, 1",
+        .help = "Whether an arena that grows takes initial_chunk bytes when it "
+                "is made.",
+    },
+    {
+        .key = "unknown_keys",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(unknown_keys),
+        .fallback = "error",
+        .accepted = "error, warn",
+        .first = CUARENA_UNKNOWN_ERROR,
+        .help = "What a key that is none of these comes to, from then on.",
+    },
 };
 
 #define OPTION_COUNT (sizeof options / sizeof options[0])
 
 /* Words have consecutive values in the order of the table. */
 static_assert(CUARENA_PRESET_GROW == CUARENA_PRESET_POOL + 1, "preset");
+static_assert(CUARENA_PRESET_BFC == CUARENA_PRESET_POOL + 2, "preset");
 static_assert(CUARENA_MEMORY_NONE == CUARENA_MEMORY_PAGEABLE + 1, "memory");
 static_assert(CUARENA_MEMORY_DEVICE == CUARENA_MEMORY_PAGEABLE + 2, "memory");
 static_assert(CUARENA_MEMORY_MANAGED == CUARENA_MEMORY_PAGEABLE + 3, "memory");
@@ -279,6 +344,8 @@ static_assert(CUARENA_MEMORY_PINNED == CUARENA_MEMORY_PAGEABLE + 4, "memory");
 static_assert(CUARENA_MEMORY_BYTES == CUARENA_MEMORY_PAGEABLE + 5, "memory");
 static_assert(CUARENA_MEMORY_CUSTOM == CUARENA_MEMORY_PAGEABLE + 6, "memory");
 static_assert(CUARENA_GROW_NONE == 0 && CUARENA_GROW_EXACT == 1, "grow");
+static_assert(CUARENA_GROW_DOUBLING == 2, "grow");
+static_assert(CUARENA_UNKNOWN_WARN == CUARENA_UNKNOWN_ERROR + 1, "unknown");
 static_assert(CUARENA_ZERO_CREATE == CUARENA_ZERO_NEVER + 1, "zero");
 static_assert(CUARENA_ZERO_ALLOC == CUARENA_ZERO_NEVER + 2, "zero");
 static_assert(CUARENA_ZERO_FREE == CUARENA_ZERO_NEVER + 3, "zero");
@@ -370,8 +437,7 @@ static void store_number(const cuai_option_t *option, cuarena_config_t *config,
 
 /* ---- Words ------------------------------------------------------------- */
 
-/* Cuts the next word off a list, "a, b, c"; its length, 0 behind the last. */
-static size_t next_word(const char **list, const char **word)
+size_t cuai_next_word(const char **list, const char **word)
 {
     *word = *list;
     size_t length = strcspn(*list, ",");
@@ -384,7 +450,7 @@ static int32_t count_words(const char *list)
 {
     const char *word;
     int32_t count = 0;
-    while (next_word(&list, &word) != 0)
+    while (cuai_next_word(&list, &word) != 0)
         count++;
     return count;
 }
@@ -459,12 +525,19 @@ static cuai_refusal_t read_amount(const cuai_option_t *option, const char *text,
     return refusal;
 }
 
+static bool is_word(const char *text, const char *word)
+{
+    return word != NULL && strcmp(text, word) == 0;
+}
+
 static cuai_refusal_t read_number(const cuai_option_t *option, const char *text,
                                   cuarena_config_t *config)
 {
     uint64_t value = UINT64_MAX;
     cuai_refusal_t refusal = NULL;
-    if (option->unlimited == NULL || strcmp(text, option->unlimited) != 0)
+    if (is_word(text, option->from_preset))
+        value = CUARENA_SPLIT_PRESET;
+    else if (!is_word(text, option->unlimited))
         refusal = option->type == CUAI_OPTION_BYTES
                       ? cuai_bytes_read(text, &value)
                       : cuai_count_read(text, &value);
@@ -482,7 +555,7 @@ static cuai_refusal_t read_choice(const cuai_option_t *option, const char *text,
     const char *word;
     size_t length;
     int32_t value = option->first;
-    for (; (length = next_word(&list, &word)) != 0; value++) {
+    for (; (length = cuai_next_word(&list, &word)) != 0; value++) {
         if (strlen(text) != length || memcmp(text, word, length) != 0)
             continue;
         store(option, config, &value);
@@ -530,6 +603,8 @@ static void print_number(const cuai_option_t *option, uint64_t value,
 {
     if (option->unlimited != NULL && value == UINT64_MAX)
         strcpy(text, option->unlimited);
+    else if (option->from_preset != NULL && value == CUARENA_SPLIT_PRESET)
+        strcpy(text, option->from_preset);
     else if (option->type == CUAI_OPTION_BYTES)
         cuai_bytes_print(value, text);
     else if (option->size == sizeof(int32_t))
@@ -544,8 +619,8 @@ static bool print_choice(const cuai_option_t *option, int32_t value,
     const char *list = option->accepted;
     const char *word;
     size_t length;
-    for (int32_t at = option->first; (length = next_word(&list, &word)) != 0;
-         at++) {
+    for (int32_t at = option->first;
+         (length = cuai_next_word(&list, &word)) != 0; at++) {
         if (at != value)
             continue;
         memcpy(text, word, length);

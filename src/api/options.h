@@ -22,6 +22,15 @@ typedef enum cuai_option_type {
     CUAI_OPTION_TEXT    /* char[] */
 } cuai_option_type_t;
 
+/* What ONNX Runtime calls an option: names, with a number. */
+typedef struct cuai_ort {
+    const char *names;    /* "a, b"; NULL: it has none */
+    const char *accepted; /* the range in words */
+    uint64_t least;
+    uint64_t most;
+    const char *words; /* of a choice: what 0, 1, ... stand for */
+} cuai_ort_t;
+
 typedef struct cuai_option {
     const char *key;
     cuai_option_type_t type;
@@ -37,9 +46,11 @@ typedef struct cuai_option {
                        * for programs to set by hand */
     uint64_t least;   /* amount of bytes, bytes, count */
     uint64_t most;
-    bool power_of_two;     /* bytes */
-    bool or_zero;          /* a power of two, or 0 */
-    const char *unlimited; /* bytes: a word for UINT64_MAX; NULL: none */
+    bool power_of_two;       /* bytes */
+    bool or_zero;            /* a power of two, or 0 */
+    const char *unlimited;   /* bytes: a word for UINT64_MAX; NULL: none */
+    const char *from_preset; /* bytes: one for CUARENA_SPLIT_PRESET */
+    cuai_ort_t ort;
 } cuai_option_t;
 
 /* NULL past the last. */
@@ -64,5 +75,9 @@ cuai_refusal_t cuai_option_check(const cuai_option_t *option,
 bool cuai_option_print(const cuai_option_t *option,
                        const cuarena_config_t *config,
                        char text[CUAI_OPTION_TEXT_SIZE]);
+
+/* Words of a list, "a, b, c": cuts off the next one; its length, 0 behind the
+ * last. */
+size_t cuai_next_word(const char **list, const char **word);
 
 #endif

@@ -76,11 +76,11 @@ static cuarena_status_t clear_above(cuai_call_t *call, uint64_t bytes,
     cuarena_heap_plan_options_t options;
     cuarena_heap_plan_options_init(&options);
     cuai_batch_t batch;
-    cuarena_status_t status = cuai_batch_begin(arena, &options, 0, &batch);
+    cuarena_status_t status =
+        cuai_batch_begin(arena, &options, 0, NULL, &batch);
     if (status != CUARENA_OK)
         return status;
     if (last_end_after(heap, &batch) > end) {
-        cuai_batch_settle(arena, &batch);
         cuai_batch_end(arena, &batch);
         return blocks_in_the_way(bytes);
     }

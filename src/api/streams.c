@@ -378,9 +378,7 @@ cuarena_status_t cuarena_stream_stats(cuarena_t *arena, cuarena_stream_t stream,
         describe(arena, cuai_stream(arena, number), &full);
     cuai_unlock(&arena->lock);
     if (number == 0)
-        return cuai_fail(CUARENA_STALE,
-                         "stream %p is none that this arena knows",
-                         (void *)stream);
+        return cuai_no_stream(stream);
     cuai_sized_write(stats, &full);
     return CUARENA_OK;
 }

@@ -27,7 +27,7 @@ typedef struct rule {
 static const rule_t rules[] = {
     {"device", CUDA | OF(BYTES), "memory=device, managed, pinned, or bytes"},
     {"backing", OF(DEVICE), "memory=device"},
-    {"handle", OF(DEVICE), "memory=device"},
+    {"handle", OF(DEVICE) | OF(NONE), "memory=device, none"},
     {"mapped", OF(PINNED), "memory=pinned"},
     {"write_combined", OF(PINNED), "memory=pinned"},
     {"portable", OF(PINNED), "memory=pinned"},
@@ -159,9 +159,23 @@ static cuarena_status_t check_backing(const cuarena_config_t *full)
     return CUARENA_OK;
 }
 
+/* A pool takes all it has when it is made. */
+static cuarena_status_t check_growth(const cuarena_config_t *full)
+{
+    bool pool = full->grow == CUARENA_GROW_NONE ||
+                (full->grow == -1 && full->preset == CUARENA_PRESET_POOL);
+    if (!pool || full->take_first == 0)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "take_first: '1' with an arena that does not grow; "
+                     "accepted: 0, or preset=grow, bfc");
+}
+
 cuarena_status_t cuai_check_together(const cuarena_config_t *full)
 {
     cuarena_status_t status = check_members(full);
+    if (status == CUARENA_OK)
+        status = check_growth(full);
     if (status == CUARENA_OK)
         status = check_memory(full);
     return status == CUARENA_OK ? check_backing(full) : status;

@@ -12,9 +12,11 @@
 #ifndef CUAI_ARENA_ARENA_H
 #define CUAI_ARENA_ARENA_H
 
+#include "arena/peaks.h"
 #include "arena/streams.h"
 #include "base/lock.h"
 #include "cuarena/arena.h"
+#include "cuarena/stats.h"
 #include "heap/heap.h"
 #include "memory/memory.h"
 
@@ -61,7 +63,14 @@ bool cuai_segments_room(cuai_segments_t *segments);
 typedef struct cuai_tag {
     char *name;
     cuai_counts_t counts;
+    cuai_scopes_t *scopes;
 } cuai_tag_t;
+
+/* How often a step of running out was tried, and was the one that helped. */
+typedef struct cuai_step_count {
+    uint64_t tried;
+    uint64_t served;
+} cuai_step_count_t;
 
 struct cuarena {
     /* What every allocation and free touches. */
@@ -79,6 +88,7 @@ struct cuarena {
     uint64_t stable_bytes;
     uint64_t pool_bytes; /* of a fixed pool; UINT64_MAX if it grows */
     uint64_t reserve_bytes;
+    uint64_t next_chunk; /* see chunks.c */
     uint64_t held;
     uint64_t limits[2];   /* CUARENA_LIMIT_... */
     bool growing;         /* one thread is, without the lock */
@@ -98,6 +108,17 @@ struct cuarena {
     uint64_t crossings;
     uint64_t stream_waits;
     uint64_t host_waits;
+    cuai_step_count_t steps[CUARENA_STEP_COUNT];
+
+    /* What ONNX Runtime's figures need besides. */
+    uint64_t extensions;    /* growths that were not given back */
+    uint64_t shrinkages;    /* growths that were */
+    uint64_t adopted_bytes; /* of live blocks */
+    uint64_t most_live;     /* live bytes, up to the peaks that are kept */
+
+    cuai_scopes_t *whole_scopes;
+    cuai_scopes_t *region_scopes[CUARENA_REGION_COUNT];
+    bool shared; /* its life is the registry's */
 
     cuarena_export_t *exports; /* those that were not closed */
 
@@ -112,10 +133,8 @@ struct cuarena {
     bool settling;    /* one thread is, without the lock */
     cuai_uses_t uses;
     cuai_moved_t moved;
-    uint64_t mark_serial;       /* markers behind lanes so far */
-    uint64_t ended_later;       /* blocks freed on their way elsewhere, ever */
-    cuai_host_kept_t kept_list; /* of the last batch */
-    cuai_host_kept_t kept_runs;
+    uint64_t mark_serial; /* markers behind lanes so far */
+    uint64_t ended_later; /* blocks freed on their way elsewhere, ever */
 
     cuarena_relocation_fn relocation_fn;
     void *relocation_user;
@@ -218,6 +237,8 @@ void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
 /* Leaves a block out of the counts of allocations and frees: one without a tag
  * that a call made and ended for its own use. */
 void cuai_uncount(cuarena_heap_t *heap);
+/* The same for one that was never given out, just before it ends. */
+void cuai_uncount_block(cuarena_t *arena, cuai_found_t found);
 /* Sums of all heaps. */
 uint64_t cuai_live_bytes(const cuarena_t *arena);
 cuai_counts_t cuai_whole_now(const cuarena_t *arena);
@@ -251,8 +272,6 @@ static inline void cuai_count_out(cuai_counts_t *counts, const cuai_record_t *r)
     counts->live_bytes -= r->size;
     counts->requested_bytes -= cuai_requested(r);
 }
-
-void cuai_reset_counts_peaks(cuai_counts_t *counts);
 
 /* A segment for one block alone. Steps out. */
 cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
@@ -536,11 +555,27 @@ cuarena_status_t cuai_uses_settle(cuarena_t *arena, cuai_uses_how_t how,
  * out. */
 void cuai_uses_clear(cuarena_t *arena);
 
-/* ---- Growing and trimming (grow.c, holes.c, trim.c) -------------------------
- */
+/* ---- Growing and trimming (chunks.c, grow.c, holes.c, trim.c) ----------- */
 
-/* Takes the first segment: of a pool all, else the stable region's bytes. The
- * arena is not shared yet; no lock. */
+/* What growth by chunks takes at least, 0 without chunks, and the next chunk
+ * if it gets that. */
+typedef struct cuai_chunk {
+    uint64_t bytes;
+    uint64_t next;
+} cuai_chunk_t;
+
+/* The first chunk is next; the first after a trim is. */
+void cuai_chunks_start(cuarena_t *arena);
+void cuai_chunks_trimmed(cuarena_t *arena);
+/* For a request that needs so many bytes together. */
+cuai_chunk_t cuai_chunk_for(const cuarena_t *arena, uint64_t need);
+/* What to ask for when the memory did not have the grains of `*asked`, which
+ * goes down; 0: less than `least` is of no use. */
+uint64_t cuai_chunk_smaller(const cuarena_t *arena, uint64_t *asked,
+                            uint64_t least);
+
+/* Takes the first segment: of a pool all, else the stable region's bytes and
+ * perhaps the first chunk. The arena is not shared yet; no lock. */
 cuarena_status_t cuai_take_first(cuarena_t *arena);
 /*
  * Takes from the memory what a dynamic request lacks, or waits for another
@@ -563,6 +598,11 @@ static inline void cuai_count_held(cuarena_t *arena, uint64_t more)
     arena->held += more;
     arena->peak_held = cuai_max(arena->peak_held, arena->held);
 }
+
+/* A growth, and one piece or segment that was given back: for the counts of
+ * extensions and shrinkages. */
+void cuai_count_extension(cuarena_t *arena);
+void cuai_count_shrinkage(cuarena_t *arena);
 
 /* A stretch of addresses in the dynamic region that has no bytes, between
  * blocks or at the segment's end. */
@@ -594,11 +634,9 @@ static inline uint64_t cuai_dynamic_begin(
 
 /* A compaction of the dynamic region that was planned and begun. */
 typedef struct cuai_batch {
-    cuarena_heap_plan_t *plan;
+    cuarena_heap_plan_t *plan;  /* owns the lists; NULL: the batch does */
     cuarena_relocation_t *list; /* for the callback */
     cuarena_relocation_t *runs; /* for the memory: neighbours joined */
-    size_t list_room;           /* in bytes */
-    size_t runs_room;
     size_t count;
     size_t runs_count;
     uint64_t bytes;
@@ -608,10 +646,12 @@ typedef struct cuai_batch {
 } cuai_batch_t;
 
 /* Plans and begins, to be moved on a stream (0: done when executed); an empty
- * batch is OK and needs no end. */
+ * batch is OK. `largest_out`, unless NULL, gets the largest settled range that
+ * there was before. */
 cuarena_status_t cuai_batch_begin(cuarena_t *arena,
                                   const cuarena_heap_plan_options_t *options,
-                                  uint32_t stream, cuai_batch_t *batch);
+                                  uint32_t stream, uint64_t *largest_out,
+                                  cuai_batch_t *batch);
 /* Moves the bytes and commits. Blocks freed meanwhile end, and leave the list.
  * On an error nothing moved, or the arena is lost. Steps out. */
 cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch);
@@ -659,6 +699,24 @@ void cuai_exports_forget(cuarena_t *arena);
 /* The segment around a block of any heap. */
 const cuarena_memory_segment_t *cuai_segment_of(const cuarena_t *arena,
                                                 cuai_found_t found);
+
+/* ---- Peaks (peaks.c) --------------------------------------------------- */
+
+cuai_gauge_t cuai_gauge_whole(cuarena_t *arena);
+cuai_gauge_t cuai_gauge_region(cuarena_t *arena, int32_t region);
+cuai_gauge_t cuai_gauge_counts(cuai_counts_t *counts, cuai_scopes_t **scopes);
+/* Begins a scope of it, and ends the last one: LIMIT, OUT_OF_MEMORY of the
+ * host; BAD_ARGUMENT. */
+cuarena_status_t cuai_peaks_push(cuai_gauge_t *gauge);
+cuarena_status_t cuai_peaks_pop(cuai_gauge_t *gauge, cuarena_peaks_t *peaks);
+/* Sets its peaks to what is now, in all scopes. */
+void cuai_peaks_reset(cuai_gauge_t *gauge);
+/* Peaks of the whole, kept or derived. */
+cuai_counts_t cuai_whole_peaks(const cuarena_t *arena);
+/* Keeps the most live bytes ever, before the whole's peaks begin anew. */
+void cuai_keep_most(cuarena_t *arena);
+/* No scope needs the peaks of the whole kept apart from the only heap's. */
+void cuai_end_whole(cuarena_t *arena);
 
 /* ---- Tags (tags.c) ----------------------------------------------------- */
 

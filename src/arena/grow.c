@@ -3,7 +3,9 @@
  *
  * What a request lacks is taken in whole grains: by filling a hole, else by
  * lengthening a segment in place, else as a new segment. The free bytes on
- * both sides count, so no more is taken than that.
+ * both sides count, so no more is taken than that; or, where growth is by
+ * chunks, at least a chunk, but for holes. If the memory does not have it,
+ * chunks get smaller down to what is lacking.
  */
 #include "arena/arena.h"
 #include "base/log.h"
@@ -19,7 +21,9 @@ typedef struct step {
     size_t segment;   /* FILL, EXTEND: which */
     uint64_t address; /* FILL: from where */
     uint64_t bytes;   /* to take */
+    uint64_t least;   /* of those, what is lacking */
     uint64_t reserve; /* NEW: addresses to set aside */
+    uint64_t next_chunk;
 } step_t;
 
 static uint64_t grain_of(const cuarena_t *arena)
@@ -30,6 +34,11 @@ static uint64_t grain_of(const cuarena_t *arena)
 static uint64_t grains(const cuarena_t *arena, uint64_t bytes)
 {
     return cuai_align_up(bytes, grain_of(arena));
+}
+
+static bool is_pool(const cuarena_t *arena)
+{
+    return arena->config.grow == CUARENA_GROW_NONE;
 }
 
 /* ---- Choosing ---------------------------------------------------------- */
@@ -88,7 +97,7 @@ static step_t extend_step(const cuarena_t *arena, size_t at,
 static step_t new_step(const cuarena_t *arena, uint64_t need)
 {
     step_t step = {.kind = STEP_NONE};
-    bool pool = arena->config.grow == CUARENA_GROW_NONE;
+    bool pool = is_pool(arena);
     if (pool && (arena->segments.count != 0 || need > arena->pool_bytes))
         return step;
     step.kind = STEP_NEW;
@@ -163,16 +172,41 @@ static void consider(const cuarena_t *arena, size_t at, uint64_t need,
 
 /* Holes first, the cheapest; then the ends; then several holes; then a segment
  * more. */
-static step_t choose(const cuarena_t *arena, uint64_t need, cuai_reach_t reach)
+static step_t least_step(const cuarena_t *arena, uint64_t need,
+                         cuai_reach_t reach)
 {
     steps_t steps = {0};
-    for (size_t i = 0; i < arena->segments.count; i++)
+    bool in_place =
+        arena->memory.ops.grow != NULL || arena->memory.ops.fill != NULL;
+    for (size_t i = 0; in_place && i < arena->segments.count; i++)
         consider(arena, i, need, reach, &steps);
     if (steps.fill.kind != STEP_NONE)
         return steps.fill;
     if (steps.extend.kind != STEP_NONE)
         return steps.extend;
     return steps.row.kind != STEP_NONE ? steps.row : new_step(arena, need);
+}
+
+/* More than is lacking, as far as addresses go. Holes are filled as needed. */
+static step_t choose(const cuarena_t *arena, uint64_t need, cuai_reach_t reach)
+{
+    step_t step = least_step(arena, need, reach);
+    cuai_chunk_t chunk = cuai_chunk_for(arena, need);
+    step.least = step.bytes;
+    step.next_chunk = arena->next_chunk;
+    if (step.kind != STEP_EXTEND && step.kind != STEP_NEW)
+        return step;
+    uint64_t most = chunk.bytes;
+    if (step.kind == STEP_EXTEND) {
+        const cuarena_memory_segment_t *segment =
+            &arena->segments.items[step.segment];
+        uint64_t left = segment->reserved_bytes - segment->bytes;
+        most = cuai_min(most, cuai_align_down(left, grain_of(arena)));
+    }
+    step.bytes = cuai_max(step.bytes, most);
+    step.reserve = cuai_max(step.reserve, step.bytes);
+    step.next_chunk = chunk.next;
+    return step;
 }
 
 /* ---- Acting, without the lock ------------------------------------------ */
@@ -203,10 +237,9 @@ static void undo(cuarena_t *arena, const step_t *step,
         ops->shrink(user, segment, segment->bytes - step->bytes);
 }
 
-/* Takes the bytes; *address_out is where they begin. */
-static cuarena_status_t act(cuarena_t *arena, const step_t *step,
-                            cuarena_memory_segment_t *segment,
-                            uint64_t *address_out)
+static cuarena_status_t try_step(cuarena_t *arena, const step_t *step,
+                                 cuarena_memory_segment_t *segment,
+                                 uint64_t *address_out)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     void *user = arena->memory.user;
@@ -222,6 +255,36 @@ static cuarena_status_t act(cuarena_t *arena, const step_t *step,
         status = get_new(arena, step, segment);
         *address_out = segment->address;
     }
+    return status;
+}
+
+/* Less than a chunk, as long as it is not less than what is lacking. */
+static bool back_off(const cuarena_t *arena, step_t *step, uint64_t *asked)
+{
+    uint64_t refused = step->bytes;
+    uint64_t bytes = 0;
+    if (refused > step->least)
+        bytes = cuai_chunk_smaller(arena, asked, step->least);
+    if (bytes == 0)
+        return false;
+    step->bytes = bytes;
+    cuai_log(CUARENA_LOG_DEBUG,
+             "arena '%s': no chunk of %llu bytes, trying %llu",
+             arena->config.name, (unsigned long long)refused,
+             (unsigned long long)bytes);
+    return true;
+}
+
+/* Takes the bytes, of which there may be fewer in the end; *address_out is
+ * where they begin. */
+static cuarena_status_t act(cuarena_t *arena, step_t *step,
+                            cuarena_memory_segment_t *segment,
+                            uint64_t *address_out)
+{
+    uint64_t asked = step->bytes;
+    cuarena_status_t status = try_step(arena, step, segment, address_out);
+    while (status == CUARENA_OUT_OF_MEMORY && back_off(arena, step, &asked))
+        status = try_step(arena, step, segment, address_out);
     if (status != CUARENA_OK || arena->config.zero != CUARENA_ZERO_CREATE)
         return status;
     status = cuai_memory_zero_fresh(&arena->memory, *address_out, step->bytes);
@@ -237,7 +300,7 @@ static uint64_t published_bytes(const cuarena_t *arena,
                                 const cuarena_memory_segment_t *segment,
                                 uint64_t address, uint64_t bytes)
 {
-    if (arena->config.grow != CUARENA_GROW_NONE)
+    if (!is_pool(arena))
         return bytes;
     uint64_t end = segment->address + arena->pool_bytes;
     return cuai_min(address + bytes, end) - address;
@@ -270,15 +333,25 @@ static cuarena_status_t commit(cuarena_t *arena, const step_t *step,
     return status;
 }
 
+/* Counts what was taken and put to use. */
+static void count(cuarena_t *arena, const step_t *step)
+{
+    cuai_count_held(arena, step->bytes);
+    arena->next_chunk = step->next_chunk;
+    arena->grows++;
+    cuai_count_extension(arena);
+}
+
 /* The protocol: reserved under the lock, done without it, committed or given
  * back under it. */
-static cuarena_status_t take(cuarena_t *arena, const step_t *step)
+static cuarena_status_t take(cuarena_t *arena, step_t *step)
 {
     cuarena_memory_segment_t segment = {0};
     if (step->kind != STEP_NEW)
         segment = arena->segments.items[step->segment];
     arena->growing = true;
-    cuai_count_held(arena, step->bytes);
+    const uint64_t asked = step->bytes;
+    arena->held += asked; /* nobody else may use the limit's rest */
     cuai_unlock(&arena->lock);
     uint64_t address;
     cuarena_status_t status = act(arena, step, &segment, &address);
@@ -286,16 +359,16 @@ static cuarena_status_t take(cuarena_t *arena, const step_t *step)
              arena->config.name, (unsigned long long)step->bytes,
              cuarena_status_name(status));
     cuai_lock(&arena->lock);
+    arena->held -= asked;
     bool taken = status == CUARENA_OK;
     if (taken)
         status = commit(arena, step, &segment, address);
-    if (status != CUARENA_OK) {
-        arena->held -= step->bytes;
-        if (taken) {
-            cuai_unlock(&arena->lock);
-            undo(arena, step, &segment);
-            cuai_lock(&arena->lock);
-        }
+    if (status == CUARENA_OK)
+        count(arena, step);
+    if (taken && status != CUARENA_OK) {
+        cuai_unlock(&arena->lock);
+        undo(arena, step, &segment);
+        cuai_lock(&arena->lock);
     }
     arena->growing = false;
     cuai_event_wake(&arena->changed);
@@ -332,7 +405,6 @@ cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
         status = take(arena, &step);
     if (status != CUARENA_OK)
         return status;
-    arena->grows++;
     *taken_out += step.bytes;
     return CUARENA_OK;
 }
@@ -355,11 +427,23 @@ static cuarena_status_t publish_first(cuarena_t *arena)
     return status;
 }
 
+/* The first chunk, beside the stable region: what the limit leaves of it. */
+static uint64_t first_chunk(const cuarena_t *arena)
+{
+    if (is_pool(arena) || arena->config.take_first == 0)
+        return 0;
+    uint64_t left = arena->limits[CUARENA_LIMIT_HELD] - arena->stable_bytes;
+    return cuai_min(grains(arena, arena->next_chunk),
+                    cuai_align_down(left, grain_of(arena)));
+}
+
 cuarena_status_t cuai_take_first(cuarena_t *arena)
 {
-    bool pool = arena->config.grow == CUARENA_GROW_NONE;
+    cuai_chunks_start(arena);
+    uint64_t chunk = first_chunk(arena);
     uint64_t bytes =
-        grains(arena, pool ? arena->pool_bytes : arena->stable_bytes);
+        is_pool(arena) ? arena->pool_bytes : arena->stable_bytes + chunk;
+    bytes = grains(arena, bytes);
     if (bytes == 0)
         return CUARENA_OK;
     if (!cuai_segments_room(&arena->segments))
@@ -367,6 +451,7 @@ cuarena_status_t cuai_take_first(cuarena_t *arena)
                          "no host memory for a segment's record");
     step_t step = {.kind = STEP_NEW,
                    .bytes = bytes,
+                   .least = bytes,
                    .reserve = cuai_max(bytes, arena->reserve_bytes)};
     uint64_t address;
     cuarena_status_t status =
@@ -375,5 +460,8 @@ cuarena_status_t cuai_take_first(cuarena_t *arena)
         return status;
     arena->segments.count = 1;
     cuai_count_held(arena, bytes);
+    cuai_count_extension(arena);
+    if (chunk != 0)
+        arena->next_chunk = cuai_chunk_for(arena, 0).next;
     return publish_first(arena);
 }

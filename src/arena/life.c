@@ -89,10 +89,11 @@ static void choose_reserve(cuarena_t *arena)
 {
     uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
     uint64_t reserve = arena->config.reserve_bytes;
-    if (reserve == 0)
-        reserve = limit != UINT64_MAX
-                      ? limit
-                      : cuai_max(LEAST_RESERVE, arena->pool_bytes);
+    bool pool = arena->config.grow == CUARENA_GROW_NONE;
+    if (reserve == 0 && limit != UINT64_MAX)
+        reserve = limit;
+    else if (reserve == 0)
+        reserve = cuai_max(LEAST_RESERVE, pool ? arena->pool_bytes : 0);
     uint64_t most = CUARENA_HEAP_MAX_SEGMENT / 2;
     arena->reserve_bytes =
         cuai_align_down(cuai_min(reserve, most), arena->memory.ops.grain_bytes);
@@ -213,9 +214,10 @@ void cuai_arena_end(cuarena_t *arena)
     for (int i = 0; i < CUAI_HEAPS; i++)
         cuarena_heap_destroy(&arena->heaps[i]);
     cuai_exports_forget(arena);
-    cuai_host_free(arena->kept_list.bytes);
-    cuai_host_free(arena->kept_runs.bytes);
     cuai_tags_end(arena);
+    cuai_host_free(arena->whole_scopes);
+    for (int i = 0; i < CUARENA_REGION_COUNT; i++)
+        cuai_host_free(arena->region_scopes[i]);
     cuai_event_cleanup(&arena->changed);
     cuai_lock_cleanup(&arena->lock);
     cuai_host_free(arena);

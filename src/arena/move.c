@@ -6,6 +6,7 @@
  */
 #include "arena/arena.h"
 #include "base/log.h"
+#include "heap/plan.h"
 
 /* ---- Blocks on their way ----------------------------------------------- */
 
@@ -42,63 +43,52 @@ bool cuai_end_moving(cuarena_t *arena, cuai_found_t found, uint32_t stream)
 
 /* ---- A batch ----------------------------------------------------------- */
 
-static bool continues(const cuarena_relocation_t *run,
-                      const cuarena_heap_move_t *move)
+_Static_assert(
+    sizeof(cuai_move_t) == sizeof(cuarena_relocation_t) &&
+        offsetof(cuai_move_t, block) == offsetof(cuarena_relocation_t, block) &&
+        offsetof(cuai_move_t, from) == offsetof(cuarena_relocation_t, from) &&
+        offsetof(cuai_move_t, to) == offsetof(cuarena_relocation_t, to) &&
+        offsetof(cuai_move_t, bytes) == offsetof(cuarena_relocation_t, bytes) &&
+        sizeof(void *) == sizeof(uint64_t),
+    "a move is a relocation: offsets are addresses");
+
+static cuarena_relocation_t *relocations(cuai_move_t *moves)
 {
-    return cuai_address(run->from) + run->bytes == move->from &&
-           cuai_address(run->to) + run->bytes == move->to;
+    return (cuarena_relocation_t *)(void *)moves;
 }
 
-/* Neighbours that move by the same distance are one run. */
-static void add_to_runs(cuai_batch_t *batch, const cuarena_heap_move_t *move)
-{
-    cuarena_relocation_t *last =
-        batch->runs_count == 0 ? NULL : &batch->runs[batch->runs_count - 1];
-    if (last != NULL && continues(last, move)) {
-        last->bytes += move->bytes;
-        return;
-    }
-    batch->runs[batch->runs_count++] = (cuarena_relocation_t){
-        0, cuai_pointer(move->from), cuai_pointer(move->to), move->bytes};
-}
-
-/* The streams that the moved blocks name. */
-static void note_streams(const cuarena_t *arena, cuai_batch_t *batch)
+static void add_each(const cuarena_t *arena, cuai_batch_t *batch)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    for (size_t i = 0; arena->stream_count != 0 && i < batch->count; i++)
+    for (size_t i = 0; i < batch->count; i++)
         cuai_set_add_block(arena, &batch->streams, heap,
                            cuai_slot_of(heap, batch->list[i].block));
 }
 
-static bool take_lists(cuarena_t *arena, cuai_batch_t *batch, size_t most)
+/* The streams that the moved blocks name. They are looked at one by one only if
+ * they name several. */
+static void note_streams(const cuarena_t *arena, cuai_batch_t *batch)
 {
-    batch->list = cuai_host_kept_take(
-        &arena->kept_list, most * sizeof *batch->list, &batch->list_room);
-    batch->runs = cuai_host_kept_take(
-        &arena->kept_runs, most * sizeof *batch->runs, &batch->runs_room);
-    return batch->list != NULL && batch->runs != NULL;
+    const uint64_t owners = CUAI_OWNER_NATURE(CUARENA_HEAP_MAX_OWNER);
+    uint64_t some = batch->plan->some;
+    uint64_t owner = some & owners;
+    if ((some & CUAI_NATURE(0, 0, CUAI_BLOCK_USED)) != 0 ||
+        (batch->plan->every & owners) != owner)
+        add_each(arena, batch);
+    else if (owner != 0)
+        cuai_set_add(&batch->streams, (uint32_t)(owner >> 56));
 }
 
-static cuarena_status_t fill_lists(cuarena_t *arena, cuai_batch_t *batch)
+static void take_plan(const cuarena_t *arena, cuai_batch_t *batch)
 {
-    size_t count;
-    const cuarena_heap_move_t *moves =
-        cuarena_heap_plan_moves(batch->plan, &count);
-    if (!take_lists(arena, batch, count + 1))
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "no host memory for %zu relocations", count);
-    batch->count = count;
-    for (size_t i = 0; i < count; i++) {
-        const cuarena_heap_move_t *move = &moves[i];
-        batch->list[i] =
-            (cuarena_relocation_t){move->block, cuai_pointer(move->from),
-                                   cuai_pointer(move->to), move->bytes};
-        batch->bytes += move->bytes;
-        add_to_runs(batch, move);
-    }
-    note_streams(arena, batch);
-    return CUARENA_OK;
+    const cuarena_heap_plan_t *plan = batch->plan;
+    batch->list = relocations(plan->moves);
+    batch->runs = relocations(cuai_plan_runs(plan));
+    batch->count = plan->count;
+    batch->runs_count = plan->run_count;
+    batch->bytes = plan->bytes;
+    if (batch->count != 0)
+        note_streams(arena, batch);
 }
 
 /* The stream that what a batch vacates belongs to: where the CPU touches
@@ -122,30 +112,36 @@ static void open_lane(cuarena_t *arena, uint32_t lane)
 
 cuarena_status_t cuai_batch_begin(cuarena_t *arena,
                                   const cuarena_heap_plan_options_t *options,
-                                  uint32_t stream, cuai_batch_t *batch)
+                                  uint32_t stream, uint64_t *largest_out,
+                                  cuai_batch_t *batch)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     *batch =
         (cuai_batch_t){.stream = stream, .ended_later = arena->ended_later};
     cuarena_heap_plan_options_t own = *options;
     own.lane = lane_of(arena, batch);
+    bool one_pass = cuai_plan_is_one_pass(heap, &own);
+    if (largest_out != NULL && !one_pass)
+        cuarena_heap_largest(heap, 0, largest_out);
     open_lane(arena, own.lane);
+    bool runs_apart = arena->config.memory == CUARENA_MEMORY_CUSTOM;
     cuarena_status_t status =
-        cuarena_heap_plan_create(heap, &own, &batch->plan);
-    if (status == CUARENA_OK)
-        status = fill_lists(arena, batch);
-    if (status == CUARENA_OK && batch->count != 0)
-        status = cuarena_heap_plan_begin(heap, batch->plan);
+        cuai_plan_start(heap, &own, runs_apart, &batch->plan);
     if (status != CUARENA_OK)
-        cuai_batch_end(arena, batch);
-    return status;
+        return status;
+    take_plan(arena, batch);
+    if (largest_out != NULL && one_pass)
+        *largest_out = batch->plan->largest;
+    return CUARENA_OK;
 }
 
 void cuai_batch_end(cuarena_t *arena, cuai_batch_t *batch)
 {
+    if (batch->plan == NULL) {
+        cuai_host_free(batch->list);
+        cuai_host_free(batch->runs);
+    }
     cuarena_heap_plan_destroy(arena->heaps[CUAI_DYNAMIC], &batch->plan);
-    cuai_host_kept_give(&arena->kept_list, batch->list, batch->list_room);
-    cuai_host_kept_give(&arena->kept_runs, batch->runs, batch->runs_room);
     *batch = (cuai_batch_t){0};
 }
 
@@ -238,9 +234,12 @@ cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
 cuarena_status_t cuai_batch_all(cuarena_t *arena, cuai_batch_t *batch)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    *batch = (cuai_batch_t){0};
     size_t most = heap->live_blocks + 1;
-    if (!take_lists(arena, batch, most))
+    *batch = (cuai_batch_t){
+        .list = cuai_host_take(most * sizeof *batch->list),
+        .runs = cuai_host_take(most * sizeof *batch->runs),
+    };
+    if (batch->list == NULL || batch->runs == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY,
                          "no host memory for %zu relocations", most);
     cuai_slot_t slot = cuai_record(heap, 0)->next;
@@ -257,15 +256,30 @@ cuarena_status_t cuai_batch_all(cuarena_t *arena, cuai_batch_t *batch)
     return CUARENA_OK;
 }
 
+static bool continues(const cuarena_relocation_t *run,
+                      const cuarena_relocation_t *item)
+{
+    return cuai_address(run->from) + run->bytes == cuai_address(item->from) &&
+           cuai_address(run->to) + run->bytes == cuai_address(item->to);
+}
+
+static void add_to_runs(cuai_batch_t *batch, const cuarena_relocation_t *item)
+{
+    cuarena_relocation_t *last =
+        batch->runs_count == 0 ? NULL : &batch->runs[batch->runs_count - 1];
+    if (last != NULL && continues(last, item))
+        last->bytes += item->bytes;
+    else
+        batch->runs[batch->runs_count++] =
+            (cuarena_relocation_t){0, item->from, item->to, item->bytes};
+}
+
 void cuai_batch_shift(cuai_batch_t *batch, uint64_t distance)
 {
     for (size_t i = 0; i < batch->count; i++) {
         cuarena_relocation_t *item = &batch->list[i];
-        uint64_t from = cuai_address(item->from);
-        item->to = cuai_pointer(from + distance);
-        cuarena_heap_move_t move = {item->block, from, from + distance,
-                                    item->bytes};
-        add_to_runs(batch, &move);
+        item->to = cuai_pointer(cuai_address(item->from) + distance);
+        add_to_runs(batch, item);
     }
 }
 

@@ -4,13 +4,6 @@
 
 /* ---- Counting ---------------------------------------------------------- */
 
-void cuai_reset_counts_peaks(cuai_counts_t *counts)
-{
-    counts->peak_live_bytes = counts->live_bytes;
-    counts->peak_requested_bytes = counts->requested_bytes;
-    counts->peak_live_blocks = counts->live_blocks;
-}
-
 uint64_t cuai_live_bytes(const cuarena_t *arena)
 {
     uint64_t bytes = 0;
@@ -101,6 +94,41 @@ void cuai_uncount(cuarena_heap_t *heap)
 {
     heap->allocs--;
     heap->changes += 3; /* the version must not return to an earlier one */
+}
+
+static void uncount_in(cuai_counts_t *counts)
+{
+    counts->allocs--;
+    counts->frees--; /* it will be counted as freed */
+}
+
+void cuai_uncount_block(cuarena_t *arena, cuai_found_t found)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    cuai_uncount(found.heap);
+    if (cuai_tag_of(r) != 0)
+        uncount_in(&arena->tags[cuai_tag_of(r)].counts);
+    if (r->owner != 0)
+        uncount_in(&cuai_stream(arena, r->owner)->counts);
+}
+
+void cuai_count_extension(cuarena_t *arena)
+{
+    arena->extensions++;
+}
+
+/* Growths of one segment may go together: as long as bytes are left there was
+ * at least one more, and when none are, all have gone. */
+void cuai_count_shrinkage(cuarena_t *arena)
+{
+    bool none_left =
+        arena->heaps[CUAI_DYNAMIC]->capacity == 0 && arena->stable_bytes == 0;
+    uint64_t gone = none_left ? arena->extensions : 1;
+    arena->shrinkages += cuai_max(gone, 1);
+    if (none_left)
+        arena->extensions = 0;
+    else if (arena->extensions > 1)
+        arena->extensions--;
 }
 
 /* ---- From bytes that are held ------------------------------------------ */
@@ -233,6 +261,8 @@ void cuai_end_block(cuarena_t *arena, cuai_found_t found, uint32_t stream)
     const cuai_record_t *r = cuai_found_record(found);
     uint64_t address = r->offset;
     arena->block_pins -= cuai_block_pins(r);
+    if (r->flags & CUAI_BLOCK_ADOPTED)
+        arena->adopted_bytes -= r->size;
     count_free(arena, r);
     cuai_heap_give(found.heap, found.slot,
                    cuai_lane_for_free(arena, found.region, stream));
@@ -313,8 +343,10 @@ static cuarena_status_t keep_dedicated(cuarena_t *arena,
         status = cuai_use_add(arena, *found_out, 0);
     if (status == CUARENA_OK)
         arena->dedicated.items[arena->dedicated.count++] = *segment;
-    else
+    if (status != CUARENA_OK) {
+        cuai_uncount_block(arena, *found_out);
         cuai_end_block(arena, *found_out, 0);
+    }
     return status;
 }
 
@@ -395,7 +427,9 @@ cuarena_status_t cuai_adopt(cuarena_t *arena, const cuai_want_t *want,
                          "bytes",
                          (unsigned long long)want->size);
     status = ready_apart(arena);
-    return status == CUARENA_OK
-               ? add_apart(arena, want, address, want->size, found_out)
-               : status;
+    if (status == CUARENA_OK)
+        status = add_apart(arena, want, address, want->size, found_out);
+    if (status == CUARENA_OK)
+        arena->adopted_bytes += want->size;
+    return status;
 }

@@ -102,6 +102,7 @@ void cuai_stream_forget(cuarena_t *arena, uint32_t number)
 {
     cuai_stream_unlearn(arena, arena->streams[number]);
     end_lanes(arena, arena->streams[number]);
+    cuai_host_free(arena->streams[number]->scopes);
     cuai_host_free(arena->streams[number]);
     arena->streams[number] = NULL;
     arena->stream_count--;
@@ -281,6 +282,7 @@ void cuai_streams_forget(cuarena_t *arena)
             continue;
         unmark(arena, s->marker);
         unmark(arena, s->latest);
+        cuai_host_free(s->scopes);
         cuai_host_free(s);
     }
     unmark(arena, arena->moved.marker);

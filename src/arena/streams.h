@@ -79,6 +79,7 @@ typedef struct cuai_stream {
      * last, and had waited for when `marker` was recorded. */
     uint64_t waited[CUAI_STREAM_NUMBERS];
     uint64_t told[CUAI_STREAM_NUMBERS];
+    struct cuai_scopes *scopes; /* of its peaks; NULL before the first */
 } cuai_stream_t;
 
 /* A handle, as callers pass it, and the stream that it stands for. */

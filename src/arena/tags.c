@@ -55,7 +55,9 @@ cuarena_status_t cuai_tag_register(cuarena_t *arena, const char *name,
 
 void cuai_tags_end(cuarena_t *arena)
 {
-    for (size_t tag = 1; tag < arena->tag_count; tag++)
+    for (size_t tag = 1; tag < arena->tag_count; tag++) {
         cuai_host_free(arena->tags[tag].name);
+        cuai_host_free(arena->tags[tag].scopes);
+    }
     cuai_host_free(arena->tags);
 }

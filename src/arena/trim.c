@@ -158,6 +158,7 @@ static uint64_t give_back(cuarena_t *arena, const cut_t *cuts, size_t count)
         cuai_lock(&arena->lock);
         arena->segments.items[cuts[i].segment] = copy;
         arena->held -= cuts[i].bytes;
+        cuai_count_shrinkage(arena);
         bytes += cuts[i].bytes;
     }
     drop_given_back(arena, cuts, count);

@@ -11,6 +11,8 @@
 #define CUAI_INLINE inline __attribute__((always_inline))
 #define CUAI_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #define CUAI_NORETURN __attribute__((noreturn))
+/* Of a type: what is written as it may be read as another. */
+#define CUAI_MAY_ALIAS __attribute__((may_alias))
 #else
 #define CUAI_LIKELY(x) (x)
 #define CUAI_UNLIKELY(x) (x)
@@ -18,6 +20,7 @@
 #define CUAI_INLINE inline
 #define CUAI_PRINTF(text, first)
 #define CUAI_NORETURN
+#define CUAI_MAY_ALIAS
 #endif
 
 /* Says what failed to stderr and aborts. */

@@ -70,6 +70,26 @@ void cuai_error_code(int32_t driver_code)
     last.driver_code = driver_code;
 }
 
+void cuai_error_add(const char *format, ...)
+{
+    size_t length = strlen(last.message);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(last.message + length, sizeof last.message - length, format,
+                    arguments);
+    va_end(arguments);
+}
+
+void cuai_error_keep(cuarena_error_info_t *kept)
+{
+    *kept = last;
+}
+
+void cuai_error_restore(const cuarena_error_info_t *kept)
+{
+    last = *kept;
+}
+
 const char *cuai_error_message(void)
 {
     return last.message;

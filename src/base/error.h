@@ -32,6 +32,12 @@ void cuai_error_asked(uint64_t bytes);
 /* Adds to the last error the driver's code. */
 void cuai_error_code(int32_t driver_code);
 
+/* Adds text to the last error's message. */
+void cuai_error_add(const char *format, ...) CUAI_NOINLINE CUAI_PRINTF(1, 2);
+/* Sets the last error aside, whole, and makes it the last error again. */
+void cuai_error_keep(cuarena_error_info_t *kept);
+void cuai_error_restore(const cuarena_error_info_t *kept);
+
 /* The message of this thread's last error; "" if there was none. */
 const char *cuai_error_message(void);
 

@@ -349,6 +349,7 @@ bool cuai_heap_resize(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t size,
     if (!done)
         return false;
     cuai_count_bytes(heap, size - old_size, requested - cuai_requested(r));
+    cuai_raise(&heap->most_block_bytes, size);
     r->asked = cuai_asked(requested, cuai_tag_of(r));
     cuai_note_change(heap);
     return true;
@@ -471,7 +472,7 @@ void cuai_heap_clear(cuarena_heap_t *heap)
     for (uint32_t lane = 0; lane < CUAI_LANE_HELD; lane++)
         if (heap->lanes[lane] != NULL)
             memset(heap->lanes[lane], 0, sizeof(cuai_index_t));
-    memset(heap->table.heads, 0, heap->table.buckets * sizeof(cuai_slot_t));
+    cuai_table_clear(&heap->table);
     cuai_slot_t last = 0;
     cuai_record(heap, 0)->next = 0;
     cuai_record(heap, 0)->prev = 0;

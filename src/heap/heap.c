@@ -99,8 +99,8 @@ static bool make_settled_lane(cuarena_heap_t *heap)
         return false;
     heap->lanes[0] = cuai_host_alloc(sizeof(cuai_index_t));
     heap->settled = heap->lanes[0];
-    heap->kept_moves = cuai_host_alloc(sizeof *heap->kept_moves);
-    return heap->settled != NULL && heap->kept_moves != NULL;
+    heap->kept = cuai_host_alloc(2 * sizeof *heap->kept);
+    return heap->settled != NULL && heap->kept != NULL;
 }
 
 cuarena_status_t cuarena_heap_create(const cuarena_heap_config_t *config,
@@ -143,9 +143,9 @@ void cuarena_heap_destroy(cuarena_heap_t **heap)
     cuai_host_free(h->segments);
     cuai_table_end(&h->table);
     cuai_host_release(&h->record_region);
-    if (h->kept_moves != NULL)
-        cuai_host_free(h->kept_moves->bytes);
-    cuai_host_free(h->kept_moves);
+    for (int i = 0; h->kept != NULL && i < 2; i++)
+        cuai_host_free(h->kept[i].bytes);
+    cuai_host_free(h->kept);
     cuai_host_free(h);
 }
 

@@ -39,6 +39,7 @@ struct cuarena_heap {
     uint64_t peak_live_blocks;
     uint64_t peak_live_bytes;
     uint64_t peak_requested_bytes;
+    uint64_t most_block_bytes; /* of the largest block ever */
     uint64_t allocs;
     uint64_t search_steps;
     bool smooth; /* no plan, every rest split off, no range of the last class:
@@ -72,7 +73,7 @@ struct cuarena_heap {
     size_t segment_count;
     size_t segment_room;
     cuai_host_region_t record_region;
-    cuai_host_kept_t *kept_moves; /* of the last plan */
+    cuai_host_kept_t *kept; /* two: moves and runs of the last plan */
 };
 
 static inline cuai_record_t *cuai_record(const cuarena_heap_t *heap,
@@ -144,6 +145,7 @@ static inline void cuai_count_alloc(cuarena_heap_t *heap, uint64_t size,
 {
     heap->allocs++;
     heap->live_blocks++;
+    cuai_raise(&heap->most_block_bytes, size);
     cuai_raise(&heap->peak_live_blocks, heap->live_blocks);
     cuai_count_bytes(heap, size, requested);
 }
@@ -254,13 +256,18 @@ static inline void cuai_range_set(cuarena_heap_t *heap, cuai_slot_t slot,
                       cuai_list_for(heap, cuai_end(r), bytes));
 }
 
-/* Takes the record's range, if it has one, out of its index. */
+/* Takes the record's range, if it has one, out of its index; the links of one
+ * that is HELD mean nothing. */
 static inline void cuai_range_drop(cuarena_heap_t *heap, cuai_slot_t slot)
 {
-    const cuai_record_t *r = cuai_record(heap, slot);
+    cuai_record_t *r = cuai_record(heap, slot);
     uint32_t lane = cuai_range_lane(r);
-    if (r->key == 0 || CUAI_UNLIKELY(lane == CUAI_LANE_HELD))
+    if (r->key == 0)
         return;
+    if (CUAI_UNLIKELY(lane == CUAI_LANE_HELD)) {
+        cuai_index_forget(r);
+        return;
+    }
     heap->lanes[lane]->ranges--;
     cuai_index_remove(heap->lanes[lane], heap->records, slot);
 }
@@ -371,7 +378,7 @@ cuarena_status_t cuai_lane_gather(cuarena_heap_t *heap, cuai_slot_t last,
                                   uint64_t begin, uint64_t end, uint32_t lane,
                                   cuai_slot_t *owner_out);
 
-/* ---- Shifting all of it (plan.c) --------------------------------------------
+/* ---- Shifting all of it (held.c) --------------------------------------------
  */
 
 /* Every settled range serves nobody until release. OUT_OF_MEMORY, BUSY. */

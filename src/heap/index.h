@@ -15,8 +15,9 @@
  * bounded number of steps, and has no branch where none could be foretold: a
  * wrong guess costs more than fifty instructions.
  *
- * Invariant: a record that is in no list has links 0 and a list of class 0. So
- * it may be taken out of its list like any other, to no effect.
+ * Invariant: a record that is in no list has links 0 and a list of class 0,
+ * unless its range is HELD. So it may be taken out of its list like any other,
+ * to no effect.
  *
  * 9 KiB, touched as far as it is used.
  */

@@ -163,6 +163,8 @@ static cuai_slot_t find_in_lane(const cuarena_heap_t *heap, uint32_t lane,
 /* All of them: a record at a time in address order, since ranges merge. */
 static void absorb_all(cuarena_heap_t *heap, uint32_t lane)
 {
+    if (heap->spacers == 0) /* no range touches another */
+        return;
     cuai_slot_t slot = cuai_record(heap, 0)->next;
     for (; slot != 0; slot = cuai_record(heap, slot)->next) {
         const cuai_record_t *r = cuai_record(heap, slot);

@@ -22,17 +22,7 @@
 #include <string.h>
 
 #include "base/sized.h"
-#include "heap/heap.h"
-
-struct cuarena_heap_plan {
-    cuarena_heap_move_t *moves;
-    size_t count;
-    size_t room;      /* of the moves, in bytes */
-    uint64_t version; /* of the heap that it was made for */
-    uint32_t lane;    /* counts as free, besides lane 0 */
-    bool begun;
-    bool done; /* committed or aborted */
-};
+#include "heap/plan.h"
 
 void cuarena_heap_plan_options_init(cuarena_heap_plan_options_t *options)
 {
@@ -44,24 +34,6 @@ void cuarena_heap_plan_options_init(cuarena_heap_plan_options_t *options)
 }
 
 /* ---- Planning: all the way --------------------------------------------- */
-
-static bool is_open_lane(const cuai_record_t *r, uint32_t lane)
-{
-    return cuai_range_lane(r) == 0 || cuai_range_lane(r) == lane;
-}
-
-static bool has_open_range(const cuai_record_t *r, uint32_t lane)
-{
-    return r->key != 0 && is_open_lane(r, lane);
-}
-
-static void add_move(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
-                     cuai_slot_t slot, uint64_t to)
-{
-    const cuai_record_t *r = cuai_record(heap, slot);
-    plan->moves[plan->count++] =
-        (cuarena_heap_move_t){cuai_id(heap, slot), r->offset, to, r->size};
-}
 
 static uint64_t aligned_for(const cuai_record_t *r, uint64_t offset)
 {
@@ -83,30 +55,222 @@ static bool spend(budget_t *budget, uint64_t bytes)
     return true;
 }
 
-/* A block that would go beyond the budget stays, as if it were pinned. */
-static void plan_all(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
-                     budget_t budget)
+/* A pass over the list. It is always a local variable whose address stays in
+ * inline functions, so that it can be in registers. */
+typedef struct pass {
+    cuai_record_t *records;
+    uint64_t id_bits;
+    uint32_t granule_log2;
+    uint32_t lane;
+    bool begins; /* marks what it finds, and joins runs */
+    budget_t budget;
+
+    cuai_move_t *move;     /* where the next one goes */
+    uint64_t top;          /* where the next block of the window may go */
+    uint64_t join_at;      /* where it would be one run with the last move;
+                            * what follows a block that stays goes higher */
+    cuai_record_t *opener; /* of a window in which nothing moves yet */
+    bool open;             /* in a window */
+    bool joined;           /* some run has several blocks: there is `run` */
+    bool stays;            /* an open range does not become HELD */
+    cuai_move_t *moves;
+    cuai_move_t *runs;
+    cuai_move_t *run;      /* where the next one goes */
+    cuai_slot_t *rest_end; /* of the records in the second half */
+    uint64_t some;         /* bits of natures */
+    uint64_t every;
+    uint64_t bytes;
+    uint64_t largest; /* key of a settled range */
+} pass_t;
+
+/* From now on runs are not moves. */
+static CUAI_NOINLINE cuai_move_t *copy_runs(cuai_move_t *runs,
+                                            const cuai_move_t *moves,
+                                            const cuai_move_t *end)
 {
-    bool open = false; /* in a window */
-    uint64_t top = 0;  /* where the next block of the window may go */
-    cuai_slot_t slot = cuai_record(heap, 0)->next;
-    for (; slot != 0; slot = cuai_record(heap, slot)->next) {
-        const cuai_record_t *r = cuai_record(heap, slot);
-        bool movable = open && cuai_is_movable(r) &&
-                       (r->key == 0 || is_open_lane(r, plan->lane));
-        uint64_t to = movable ? aligned_for(r, top) : r->offset;
-        if (movable && to < r->offset && spend(&budget, r->size)) {
-            add_move(heap, plan, slot, to);
-            top = to + r->size;
-        } else {
-            open = false;
-            top = cuai_end(r);
-        }
-        if (has_open_range(r, plan->lane))
-            open = true;
-        else if (r->key != 0)
-            open = false;
+    for (; moves != end; moves++) {
+        *runs = *moves;
+        runs++->block = 0;
     }
+    return runs;
+}
+
+/* Of the move before `pass->move`. */
+static CUAI_INLINE void pass_run(pass_t *pass, bool joins)
+{
+    const cuai_move_t *move = pass->move - 1;
+    if (CUAI_LIKELY(!joins && !pass->joined))
+        return;
+    if (!pass->joined)
+        pass->run = copy_runs(pass->runs, pass->moves, move);
+    pass->joined = true;
+    if (joins)
+        pass->run[-1].bytes += move->bytes;
+    else
+        *pass->run++ = (cuai_move_t){0, move->from, move->to, move->bytes};
+}
+
+static CUAI_INLINE void hold(cuai_record_t *r, uint64_t key)
+{
+    if (key != 0)
+        r->key = key | CUAI_LANE_HELD; /* all bits of a lane */
+}
+
+static CUAI_INLINE void pass_mark(pass_t *pass, cuai_record_t *r, uint64_t key,
+                                  uint64_t nature)
+{
+    r->moving = 1;
+    hold(r, key);
+    pass->some |= nature;
+    pass->every &= nature;
+    if (CUAI_UNLIKELY(pass->opener != NULL))
+        hold(pass->opener, pass->opener->key);
+    pass->opener = NULL;
+}
+
+/* The block of `slot` moves. */
+static CUAI_INLINE void pass_move(pass_t *pass, cuai_slot_t slot, uint64_t key,
+                                  uint64_t nature, uint64_t to)
+{
+    cuai_record_t *r = &pass->records[slot];
+    uint64_t name = pass->id_bits | r->generation;
+    uint64_t size = r->size;
+    bool joins = to == pass->join_at;
+    *pass->move++ =
+        (cuai_move_t){name << CUAI_SLOT_BITS | slot, r->offset, to, size};
+    pass->top = to + size;
+    if (!pass->begins)
+        return;
+    pass->join_at = key == 0 ? to + size : UINT64_MAX;
+    pass->bytes += size;
+    pass_run(pass, joins);
+    pass_mark(pass, r, key, nature);
+}
+
+static CUAI_INLINE void pass_leave(pass_t *pass, cuai_record_t *r, bool opens)
+{
+    pass->top = cuai_end(r);
+    pass->open = opens;
+    if (!pass->begins)
+        return;
+    pass->stays = pass->stays || pass->opener != NULL;
+    pass->opener = opens ? r : NULL;
+}
+
+/* `top` is a multiple of the granule. */
+static CUAI_INLINE uint64_t place_of(const pass_t *pass, uint64_t nature)
+{
+    uint32_t log2 = nature >> 48 & UINT8_MAX;
+    return CUAI_LIKELY(log2 <= pass->granule_log2)
+               ? pass->top
+               : cuai_align_up(pass->top, UINT64_C(1) << log2);
+}
+
+/* A block that would go beyond the budget stays, as if it were pinned. */
+static CUAI_INLINE void pass_look(pass_t *pass, cuai_slot_t slot)
+{
+    cuai_record_t *r = &pass->records[slot];
+    uint64_t key = r->key;
+    uint64_t nature = cuai_nature(r);
+    uint32_t lane = (uint32_t)(key & CUAI_LANE_MASK);
+    bool is_open = lane == 0 || lane == pass->lane; /* or absent */
+    uint64_t to = place_of(pass, nature);
+    if (pass->begins && lane == 0 && key > pass->largest)
+        pass->largest = key;
+    if (pass->open && is_open && cuai_nature_moves(nature) && to < r->offset &&
+        (pass->begins || spend(&pass->budget, r->size)))
+        pass_move(pass, slot, key, nature, to);
+    else
+        pass_leave(pass, r, key != 0 && is_open);
+}
+
+/* The list from both ends, until they meet: the first half as it comes, the
+ * second from a list made meanwhile. To find the next record is what takes the
+ * time, so two are looked for at once. */
+static CUAI_INLINE void pass_all(pass_t *pass)
+{
+    cuai_record_t *records = pass->records;
+    cuai_slot_t *rest = pass->rest_end;
+    cuai_slot_t slot = records[0].next;
+    cuai_slot_t back = records[0].prev;
+    while (slot != back) {
+        cuai_slot_t next = records[slot].next;
+        cuai_slot_t before = records[back].prev;
+        *--rest = back;
+        pass_look(pass, slot);
+        if (next == back)
+            break;
+        slot = next;
+        back = before;
+    }
+    if (slot == back && slot != 0)
+        *--rest = slot;
+    for (; rest != pass->rest_end; rest++)
+        pass_look(pass, *rest);
+    pass_leave(pass, &records[0], false);
+}
+
+/* The room for them is the end of that for moves. */
+static size_t rest_bytes(const cuarena_heap_t *heap)
+{
+    uint64_t records = heap->live_blocks + heap->segment_count + heap->spacers;
+    return (records / 2 + 1) * sizeof(cuai_slot_t);
+}
+
+static cuai_slot_t *rest_end(const cuarena_heap_plan_t *plan)
+{
+    size_t bytes = cuai_align_down(plan->room, sizeof(cuai_slot_t));
+    return (cuai_slot_t *)(void *)((char *)plan->moves + bytes);
+}
+
+static CUAI_INLINE pass_t new_pass(const cuarena_heap_t *heap,
+                                   const cuarena_heap_plan_t *plan, bool begins)
+{
+    return (pass_t){
+        .records = heap->records,
+        .id_bits = heap->id_bits,
+        .granule_log2 = heap->granule_log2,
+        .lane = plan->lane,
+        .begins = begins,
+        .moves = plan->moves,
+        .move = plan->moves,
+        .runs = plan->runs,
+        .run = plan->runs,
+        .join_at = UINT64_MAX,
+        .rest_end = rest_end(plan),
+        .every = UINT64_MAX,
+    };
+}
+
+static void plan_all(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
+                     const cuarena_heap_plan_options_t *options)
+{
+    pass_t pass = new_pass(heap, plan, false);
+    pass.budget = (budget_t){options->max_bytes, options->max_moves};
+    pass_all(&pass);
+    plan->count = (size_t)(pass.move - plan->moves);
+}
+
+/* All the way, and begins it. */
+static void start_all(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
+{
+    pass_t pass = new_pass(heap, plan, true);
+    pass.joined = plan->runs_apart;
+    pass_all(&pass);
+    plan->count = (size_t)(pass.move - plan->moves);
+    plan->runs_apart = pass.joined;
+    plan->run_count =
+        pass.joined ? (size_t)(pass.run - plan->runs) : plan->count;
+    plan->bytes = pass.bytes;
+    plan->some = pass.some;
+    plan->every = pass.every;
+    plan->largest = pass.largest >> CUAI_LANE_BITS;
+    if (plan->count == 0)
+        return;
+    cuai_held_unlist(heap, 0, pass.stays);
+    if (plan->lane != 0)
+        cuai_held_unlist(heap, plan->lane, pass.stays);
+    cuai_plan_begun(heap, plan);
 }
 
 /* ---- Planning: the cheapest window for a goal -------------------------- */
@@ -191,7 +355,7 @@ static bool cheapest_window(const cuarena_heap_t *heap, uint64_t goal,
     cuai_slot_t slot = cuai_record(heap, 0)->next;
     for (; slot != 0; slot = cuai_record(heap, slot)->next) {
         const cuai_record_t *r = cuai_record(heap, slot);
-        if (r->key != 0 && !is_open_lane(r, options->lane)) {
+        if (r->key != 0 && !cuai_range_is_open(r, options->lane)) {
             open = false;
             continue;
         }
@@ -225,7 +389,8 @@ static void plan_window(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
         const cuai_record_t *r = cuai_record(heap, slot);
         uint64_t to = aligned_for(r, top);
         if (to < r->offset)
-            add_move(heap, plan, slot, to);
+            plan->moves[plan->count++] =
+                (cuai_move_t){cuai_id(heap, slot), r->offset, to, r->size};
         top = to < r->offset ? to + r->size : cuai_end(r);
     }
 }
@@ -274,27 +439,56 @@ static cuarena_status_t check_options(
                      (unsigned long long)alignment);
 }
 
+static void end_plan(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
+{
+    cuai_host_kept_give(&heap->kept[0], plan->moves, plan->room);
+    cuai_host_kept_give(&heap->kept[1], plan->runs, plan->runs_room);
+    cuai_host_free(plan);
+}
+
 static cuarena_heap_plan_t *new_plan(const cuarena_heap_t *heap,
-                                     uint64_t max_moves, uint32_t lane)
+                                     const cuarena_heap_plan_options_t *options,
+                                     bool runs)
 {
     cuarena_heap_plan_t *plan = cuai_host_alloc(sizeof *plan);
     if (plan == NULL)
         return NULL;
-    size_t room = cuai_min(heap->live_blocks, max_moves);
+    size_t most = cuai_min(heap->live_blocks, options->max_moves);
+    size_t bytes = most * sizeof(cuai_move_t);
     plan->version = cuai_version(heap);
-    plan->lane = lane;
-    plan->moves = cuai_host_kept_take(
-        heap->kept_moves, room * sizeof(*plan->moves) + 1, &plan->room);
-    if (plan->moves != NULL)
+    plan->lane = options->lane;
+    plan->moves = cuai_host_kept_take(&heap->kept[0], bytes + rest_bytes(heap),
+                                      &plan->room);
+    if (runs)
+        plan->runs =
+            cuai_host_kept_take(&heap->kept[1], bytes + 1, &plan->runs_room);
+    if (plan->moves != NULL && (plan->runs != NULL || !runs))
         return plan;
-    cuai_host_free(plan);
+    end_plan(heap, plan);
     return NULL;
 }
 
-static void end_plan(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
+static cuarena_status_t open_plan(const cuarena_heap_t *heap,
+                                  const cuarena_heap_plan_options_t *options,
+                                  bool runs, cuarena_heap_plan_t **plan_out)
 {
-    cuai_host_kept_give(heap->kept_moves, plan->moves, plan->room);
-    cuai_host_free(plan);
+    cuarena_status_t status = check_options(heap, options);
+    if (status != CUARENA_OK)
+        return status;
+    *plan_out = new_plan(heap, options, runs);
+    if (*plan_out == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
+    return CUARENA_OK;
+}
+
+static cuarena_status_t fill_plan(const cuarena_heap_t *heap,
+                                  const cuarena_heap_plan_options_t *options,
+                                  cuarena_heap_plan_t *plan)
+{
+    if (options->goal_bytes != 0)
+        return plan_goal(heap, plan, options);
+    plan_all(heap, plan, options);
+    return CUARENA_OK;
 }
 
 cuarena_status_t cuarena_heap_plan_create(
@@ -303,18 +497,11 @@ cuarena_status_t cuarena_heap_plan_create(
 {
     if (heap == NULL || plan_out == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
-    cuarena_status_t status = check_options(heap, options);
+    cuarena_heap_plan_t *plan;
+    cuarena_status_t status = open_plan(heap, options, false, &plan);
     if (status != CUARENA_OK)
         return status;
-    cuarena_heap_plan_t *plan =
-        new_plan(heap, options->max_moves, options->lane);
-    if (plan == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
-    if (options->goal_bytes == 0)
-        plan_all(heap, plan,
-                 (budget_t){options->max_bytes, options->max_moves});
-    else
-        status = plan_goal(heap, plan, options);
+    status = fill_plan(heap, options, plan);
     if (status != CUARENA_OK)
         end_plan(heap, plan);
     else
@@ -328,7 +515,7 @@ const cuarena_heap_move_t *cuarena_heap_plan_moves(
     if (plan == NULL || count_out == NULL)
         return NULL;
     *count_out = plan->count;
-    return plan->moves;
+    return (const cuarena_heap_move_t *)(const void *)plan->moves;
 }
 
 void cuarena_heap_plan_destroy(cuarena_heap_t *heap, cuarena_heap_plan_t **plan)
@@ -341,192 +528,76 @@ void cuarena_heap_plan_destroy(cuarena_heap_t *heap, cuarena_heap_plan_t **plan)
     *plan = NULL;
 }
 
-/* ---- Begin, commit, abort ---------------------------------------------- */
+/* ---- Planning and beginning at once ------------------------------------ */
 
-static cuai_slot_t moved_slot(const cuarena_heap_move_t *move)
+bool cuai_plan_is_one_pass(const cuarena_heap_t *heap,
+                           const cuarena_heap_plan_options_t *options)
 {
-    return (cuai_slot_t)(move->block & CUAI_SLOT_MASK);
+    return options->goal_bytes == 0 && heap->spacers == 0 &&
+           options->max_moves >= heap->live_blocks &&
+           options->max_bytes >= heap->live_bytes;
 }
 
-/* The range goes to the lane HELD; its key stays but for the lane. */
-static void hold_range(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
+/* What the one pass finds on its way. */
+static void look_again(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
 {
-    cuai_record_t *r = cuai_record(heap, slot);
-    if (!has_open_range(r, lane))
-        return;
-    if (CUAI_UNLIKELY(heap->spacers != 0)) {
-        cuai_range_relane(heap, slot, CUAI_LANE_HELD);
-        return;
-    }
-    uint64_t bytes = cuai_range(r);
-    cuai_lane_count(heap, cuai_range_lane(r), 0 - bytes);
-    cuai_range_drop(heap, slot);
-    r->key = cuai_range_key(bytes, CUAI_LANE_HELD);
-}
-
-static cuarena_status_t check_state(const cuarena_heap_t *heap,
-                                    const cuarena_heap_plan_t *plan, bool begun)
-{
-    if (heap == NULL || plan == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
-    if (plan->begun == begun && !plan->done)
-        return CUARENA_OK;
-    return cuai_fail(CUARENA_BAD_ARGUMENT, begun ? "the plan is not under way"
-                                                 : "the plan was begun before");
-}
-
-cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap,
-                                         cuarena_heap_plan_t *plan)
-{
-    cuarena_status_t status = check_state(heap, plan, false);
-    if (status != CUARENA_OK)
-        return status;
-    if (heap->plans != 0)
-        return cuai_fail(CUARENA_BUSY, "another plan is under way");
-    if (plan->version != cuai_version(heap))
-        return cuai_fail(CUARENA_BUSY,
-                         "the heap changed since the plan was made");
-    if (cuai_slots_reserve(heap, heap->live_blocks + 1) != CUARENA_OK)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
-    plan->begun = true;
-    heap->plans++;
-    cuai_note_plain(heap);
-    cuai_note_change(heap);
-    cuai_slot_t held = 0; /* whose range was seen to last */
+    const cuai_move_t *last = NULL;
+    plan->runs_apart = true;
+    plan->every = UINT64_MAX;
     for (size_t i = 0; i < plan->count; i++) {
-        cuai_slot_t slot = moved_slot(&plan->moves[i]);
-        cuai_record_t *r = cuai_record(heap, slot);
-        r->moving = 1;
-        if (heap->spacers != 0 || r->prev != held)
-            hold_range(heap, r->prev, plan->lane);
-        hold_range(heap, slot, plan->lane);
-        held = slot;
+        const cuai_move_t *move = &plan->moves[i];
+        uint64_t nature =
+            cuai_nature(cuai_record(heap, cuai_moved_slot(plan, i)));
+        bool joins = last != NULL && last->from + last->bytes == move->from &&
+                     last->to + last->bytes == move->to;
+        if (joins)
+            plan->runs[plan->run_count - 1].bytes += move->bytes;
+        else
+            plan->runs[plan->run_count++] =
+                (cuai_move_t){0, move->from, move->to, move->bytes};
+        plan->some |= nature;
+        plan->every &= nature;
+        plan->bytes += move->bytes;
+        last = move;
     }
-    return CUARENA_OK;
 }
 
-/* The block's new place. Since begin its neighbours may have been freed, but
- * the held range before it cannot have changed. Where none was after it, a
- * neighbour's bytes may be now: what the block leaves goes between, with the
- * neighbour's slot as a SPACER. */
-static void move_block(cuarena_heap_t *heap, const cuarena_heap_move_t *move)
+static cuarena_status_t start_in_steps(
+    cuarena_heap_t *heap, const cuarena_heap_plan_options_t *options,
+    cuarena_heap_plan_t *plan)
 {
-    cuai_slot_t slot = moved_slot(move);
-    cuai_record_t *r = cuai_record(heap, slot);
-    cuai_record_t *before = cuai_record(heap, r->prev);
-    uint64_t distance = move->from - move->to;
-    cuai_table_remove(&heap->table, heap->records, slot);
-    r->offset = move->to;
-    cuai_table_insert(&heap->table, heap->records, slot);
-    uint64_t rest = cuai_range(before) - distance;
-    before->key = rest == 0 ? 0 : cuai_range_key(rest, CUAI_LANE_HELD);
-    if (CUAI_LIKELY(heap->spacers == 0 && cuai_range_joins(r, CUAI_LANE_HELD)))
-        r->key = cuai_range_key(cuai_range(r) + distance, CUAI_LANE_HELD);
-    else
-        cuai_range_release(heap, slot, distance, CUAI_LANE_HELD);
-}
-
-/* A range that the plan held, or what is left of it, goes to `lane`. */
-static void let_go(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
-{
-    const cuai_record_t *r = cuai_record(heap, slot);
-    if (r->key != 0 && cuai_range_lane(r) == CUAI_LANE_HELD)
-        cuai_range_relane(heap, slot, lane);
-    else if (r->key == 0 && CUAI_UNLIKELY(heap->spacers != 0))
-        cuai_range_spent(heap, slot);
-}
-
-static void finish(cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
-                   uint32_t lane)
-{
-    cuai_slot_t last = 0; /* whose range was seen to */
-    for (size_t i = 0; i < plan->count; i++) {
-        cuai_slot_t slot = moved_slot(&plan->moves[i]);
-        cuai_record(heap, slot)->moving = 0;
-        if (heap->spacers != 0 || cuai_record(heap, slot)->prev != last)
-            let_go(heap, cuai_record(heap, slot)->prev, lane);
-        let_go(heap, slot, lane);
-        last = slot;
-    }
-    plan->done = true;
-    heap->plans--;
-    cuai_note_plain(heap);
-    cuai_note_change(heap);
-}
-
-cuarena_status_t cuarena_heap_plan_commit(cuarena_heap_t *heap,
-                                          cuarena_heap_plan_t *plan,
-                                          uint32_t lane)
-{
-    cuarena_status_t status = check_state(heap, plan, true);
-    if (status != CUARENA_OK)
+    cuarena_status_t status = fill_plan(heap, options, plan);
+    if (status != CUARENA_OK || plan->count == 0)
         return status;
-    if (lane >= CUAI_LANE_HELD || heap->lanes[lane] == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "lane %u is not in use",
-                         (unsigned)lane);
-    for (size_t i = 0; i < plan->count; i++)
-        move_block(heap, &plan->moves[i]);
-    finish(heap, plan, lane);
-    return CUARENA_OK;
+    look_again(heap, plan);
+    return cuarena_heap_plan_begin(heap, plan);
 }
 
-cuarena_status_t cuarena_heap_plan_abort(cuarena_heap_t *heap,
-                                         cuarena_heap_plan_t *plan)
+static cuarena_status_t start_in_one_pass(cuarena_heap_t *heap,
+                                          cuarena_heap_plan_t *plan)
 {
-    cuarena_status_t status = check_state(heap, plan, true);
+    cuarena_status_t status = cuai_plan_can_begin(heap);
     if (status == CUARENA_OK)
-        finish(heap, plan, plan->lane);
+        start_all(heap, plan);
     return status;
 }
 
-/* ---- Shifting all of it ------------------------------------------------ */
-
-static void relane_all(cuarena_heap_t *heap, uint32_t from, uint32_t to)
+cuarena_status_t cuai_plan_start(cuarena_heap_t *heap,
+                                 const cuarena_heap_plan_options_t *options,
+                                 bool runs_apart,
+                                 cuarena_heap_plan_t **plan_out)
 {
-    cuai_slot_t slot = cuai_record(heap, 0)->next;
-    for (; slot != 0; slot = cuai_record(heap, slot)->next) {
-        const cuai_record_t *r = cuai_record(heap, slot);
-        if (r->key != 0 && cuai_range_lane(r) == from)
-            cuai_range_relane(heap, slot, to);
-    }
-}
-
-cuarena_status_t cuai_heap_hold(cuarena_heap_t *heap)
-{
-    if (heap->plans != 0)
-        return cuai_fail(CUARENA_BUSY, "another plan is under way");
-    if (cuai_slots_reserve(heap, heap->live_blocks + 1) != CUARENA_OK)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
-    heap->plans++;
-    cuai_note_plain(heap);
-    cuai_note_change(heap);
-    relane_all(heap, 0, CUAI_LANE_HELD);
-    return CUARENA_OK;
-}
-
-void cuai_heap_release(cuarena_heap_t *heap)
-{
-    relane_all(heap, CUAI_LANE_HELD, 0);
-    heap->plans--;
-    cuai_note_plain(heap);
-    cuai_note_change(heap);
-}
-
-void cuai_heap_rebase(cuarena_heap_t *heap, uint64_t distance)
-{
-    memset(heap->table.heads, 0, heap->table.buckets * sizeof(cuai_slot_t));
-    cuai_slot_t slot = cuai_record(heap, 0)->next;
-    for (; slot != 0; slot = cuai_record(heap, slot)->next) {
-        cuai_record_t *r = cuai_record(heap, slot);
-        r->offset += distance;
-        if (r->kind == CUAI_BLOCK)
-            cuai_table_insert(&heap->table, heap->records, slot);
-    }
-    for (size_t i = 0; i < heap->segment_count; i++) {
-        heap->segments[i].begin += distance;
-        heap->segments[i].end += distance;
-    }
-    heap->zone_base += distance;
-    heap->zone_end += distance;
-    cuai_note_change(heap);
+    cuarena_heap_plan_t *plan;
+    cuarena_status_t status = open_plan(heap, options, true, &plan);
+    if (status != CUARENA_OK)
+        return status;
+    plan->runs_apart = runs_apart;
+    status = cuai_plan_is_one_pass(heap, options)
+                 ? start_in_one_pass(heap, plan)
+                 : start_in_steps(heap, options, plan);
+    if (status != CUARENA_OK)
+        end_plan(heap, plan);
+    else
+        *plan_out = plan;
+    return status;
 }

@@ -112,6 +112,13 @@ static inline bool cuai_has_nature(const cuai_record_t *r, uint64_t nature)
            r->pins == (uint16_t)(nature >> 16);
 }
 
+static inline uint64_t cuai_nature(const cuai_record_t *r)
+{
+    uint64_t nature;
+    memcpy(&nature, &r->list, sizeof nature);
+    return nature;
+}
+
 /* Of a block that is in no list: its range gets one afterwards. */
 static inline void cuai_set_nature(cuai_record_t *r, uint64_t nature)
 {
@@ -157,6 +164,13 @@ static inline uint64_t cuai_range_key(uint64_t bytes, uint32_t lane)
     return bytes << CUAI_LANE_BITS | lane;
 }
 
+/* Whether the record has a range of lane 0 or of `lane`. */
+static inline bool cuai_range_is_open(const cuai_record_t *r, uint32_t lane)
+{
+    return r->key != 0 &&
+           (cuai_range_lane(r) == 0 || cuai_range_lane(r) == lane);
+}
+
 /* Whether the record's range could take in bytes of `lane`: it is absent, or
  * of that lane. */
 static inline bool cuai_range_joins(const cuai_record_t *r, uint32_t lane)
@@ -169,10 +183,17 @@ static inline bool cuai_is_live(const cuai_record_t *r)
     return r->kind == CUAI_BLOCK || r->kind == CUAI_EMPTY;
 }
 
-/* Whether compaction may move the record's block. */
+/* Whether compaction may move a block of that nature. */
+static inline bool cuai_nature_moves(uint64_t nature)
+{
+    const uint64_t mask = CUAI_NATURE(UINT16_MAX, UINT8_MAX, 0) |
+                          CUAI_OWNER_NATURE(UINT64_C(1) << 7);
+    return (nature & mask) == CUAI_NATURE(0, CUAI_BLOCK, 0);
+}
+
 static inline bool cuai_is_movable(const cuai_record_t *r)
 {
-    return r->kind == CUAI_BLOCK && r->pins == 0 && !r->moving;
+    return cuai_nature_moves(cuai_nature(r));
 }
 
 #endif

@@ -88,6 +88,12 @@ static inline void cuai_table_remove(cuai_table_t *table,
         table->longest_probe = probe;
 }
 
+/* No block is there any more. */
+static inline void cuai_table_clear(cuai_table_t *table)
+{
+    memset(table->heads, 0, table->buckets * sizeof *table->heads);
+}
+
 cuarena_status_t cuai_table_init(cuai_table_t *table, uint64_t max_blocks);
 void cuai_table_end(cuai_table_t *table);
 /* Makes the table fit for `blocks` blocks, by at most two buckets per call. */

@@ -500,11 +500,12 @@ static void step(fuzz_t *fuzz)
 
 static void open_arena(fuzz_t *fuzz)
 {
-    static const uint64_t thresholds[] = {0, 4096, UINT64_MAX};
+    static const uint64_t thresholds[] = {0, 4096, CUARENA_SPLIT_PRESET,
+                                          UINT64_MAX};
     cuarena_config_t config;
     cuarena_config_init(&config);
     config.memory = CUARENA_MEMORY_NONE;
-    config.preset = (int32_t)choose(&fuzz->choice, 2);
+    config.preset = (int32_t)choose(&fuzz->choice, 3);
     config.pool = (cuarena_amount_t){.value = MIB};
     config.limit = (cuarena_amount_t){.value = 4 * MIB};
     if (config.preset == CUARENA_PRESET_POOL)
@@ -513,7 +514,7 @@ static void open_arena(fuzz_t *fuzz)
         config.stable.value = 0;
     config.stable.unit = CUARENA_AMOUNT_BYTES;
     config.placement = (int32_t)choose(&fuzz->choice, 3);
-    config.split_threshold = thresholds[choose(&fuzz->choice, 3)];
+    config.split_threshold = thresholds[choose(&fuzz->choice, 4)];
     config.compact_on_oom = (int32_t)choose(&fuzz->choice, 2);
     fuzz->call = "create";
     came_to(fuzz, cuarena_create(&config, &fuzz->arena), 0);

@@ -6,6 +6,7 @@
 #define DEVICE CUARENA_MEMORY_DEVICE
 #define POOL CUARENA_PRESET_POOL
 #define GROW CUARENA_PRESET_GROW
+#define BFC CUARENA_PRESET_BFC
 
 const arena_kind_t cuda_kinds[CUDA_KIND_COUNT] = {
     [CUDA_POOL_VMM] = {"pool-vmm", POOL, DEVICE,
@@ -41,6 +42,35 @@ const arena_kind_t cuda_kinds[CUDA_KIND_COUNT] = {
                            WHOLE | KIND_GROWS, 0, 0},
     [CUDA_GROW_PINNED] = {"grow-pinned", GROW, CUARENA_MEMORY_PINNED,
                           WHOLE | KIND_GROWS, 0, 0},
+    [CUDA_BFC_VMM] = {"bfc-vmm", BFC, DEVICE,
+                      KIND_READABLE | KIND_DEVICE | KIND_GIVES_BACK |
+                          KIND_GROWS | KIND_DEDICATES,
+                      CUARENA_BACKING_VMM, 0},
+    [CUDA_BFC_MALLOC] = {"bfc-malloc", BFC, DEVICE,
+                         WHOLE | KIND_DEVICE | KIND_GROWS,
+                         CUARENA_BACKING_MALLOC, 0},
+    [CUDA_BFC_ASYNC] = {"bfc-async", BFC, DEVICE,
+                        WHOLE | KIND_DEVICE | KIND_GROWS, CUARENA_BACKING_ASYNC,
+                        0},
+    [CUDA_BFC_MANAGED] = {"bfc-managed", BFC, CUARENA_MEMORY_MANAGED,
+                          WHOLE | KIND_GROWS, 0, 0},
+    [CUDA_BFC_PINNED] = {"bfc-pinned", BFC, CUARENA_MEMORY_PINNED,
+                         WHOLE | KIND_GROWS, 0, 0},
+    [CUDA_BFC_EXACT_VMM] = {"bfc-exact-vmm", BFC, DEVICE,
+                            KIND_READABLE | KIND_DEVICE | KIND_GIVES_BACK |
+                                KIND_GROWS | KIND_DEDICATES | KIND_EXACT,
+                            CUARENA_BACKING_VMM, 0},
+    [CUDA_BFC_EXACT_MALLOC] = {"bfc-exact-malloc", BFC, DEVICE,
+                               WHOLE | KIND_DEVICE | KIND_GROWS | KIND_EXACT,
+                               CUARENA_BACKING_MALLOC, 0},
+    [CUDA_BFC_EXACT_ASYNC] = {"bfc-exact-async", BFC, DEVICE,
+                              WHOLE | KIND_DEVICE | KIND_GROWS | KIND_EXACT,
+                              CUARENA_BACKING_ASYNC, 0},
+    [CUDA_BFC_EXACT_MANAGED] = {"bfc-exact-managed", BFC,
+                                CUARENA_MEMORY_MANAGED,
+                                WHOLE | KIND_GROWS | KIND_EXACT, 0, 0},
+    [CUDA_BFC_EXACT_PINNED] = {"bfc-exact-pinned", BFC, CUARENA_MEMORY_PINNED,
+                               WHOLE | KIND_GROWS | KIND_EXACT, 0, 0},
 };
 
 /* ---- Reaching device memory --------------------------------------------- */

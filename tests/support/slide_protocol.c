@@ -247,14 +247,45 @@ static slide_step_t draw(slide_blocks_t *s, reader_t *r)
     return SLIDE_PROGRESS;
 }
 
+static uint32_t runs_in(const cuai_slide_params_t *p, uint32_t chunk)
+{
+    uint32_t left = p->run_count - chunk * CUAI_SLIDE_CHUNK_RUNS;
+    return left < CUAI_SLIDE_CHUNK_RUNS ? left : CUAI_SLIDE_CHUNK_RUNS;
+}
+
+static void get_packed(slide_blocks_t *s, uint32_t chunk, unsigned char *out)
+{
+    const cuai_slide_params_t *p = &s->params;
+    cuai_slide_packed_t packed[CUAI_SLIDE_CHUNK_RUNS];
+    uint32_t count = runs_in(p, chunk);
+    uint32_t at = cuai_slide_chunk_at(p, chunk);
+    get(s, p->table + (uint64_t)chunk * sizeof packed, packed,
+        count * sizeof *packed);
+    for (uint32_t i = 0; i < count; i++) {
+        cuai_slide_run_t run = cuai_slide_unpack(p, &packed[i], at);
+        memcpy(out + i * sizeof run, &run, sizeof run);
+        at += cuai_slide_units(run.bytes, p->unit_log2);
+    }
+}
+
 static slide_step_t fetch(slide_blocks_t *s, reader_t *r)
 {
+    const cuai_slide_params_t *p = &s->params;
     uint64_t offset = (uint64_t)r->ticket * CUAI_SLIDE_CHUNK;
     if (r->state == FETCHING) {
-        get(s, s->params.table + offset, r->chunk, CUAI_SLIDE_CHUNK);
+        if (r->ticket >= p->fetch_ahead &&
+            !is_published(s, r->ticket - p->fetch_ahead))
+            return SLIDE_BLOCKED;
+        if (p->pack_log2 != 0)
+            get_packed(s, r->ticket, r->chunk);
+        else
+            get(s, p->table + offset, r->chunk, CUAI_SLIDE_CHUNK);
         r->state = STORING;
     } else if (r->state == STORING) {
-        put(s, s->params.runs + offset, r->chunk, CUAI_SLIDE_CHUNK);
+        uint64_t bytes = CUAI_SLIDE_CHUNK;
+        if (p->pack_log2 != 0)
+            bytes = runs_in(p, r->ticket) * sizeof(cuai_slide_run_t);
+        put(s, p->runs + offset, r->chunk, bytes);
         r->state = FETCHED;
     } else if (publish(s, r->ticket)) {
         r->state = DRAWING;
@@ -369,6 +400,8 @@ static bool move_some(slide_blocks_t *s, stage_t *stage, bool out)
     uint64_t bytes = piece.end - begin;
     if (bytes > tile_bytes(&s->params) / 4)
         bytes = tile_bytes(&s->params) / 4;
+    if (s->defect != SLIDE_OVER_SEAMS)
+        bytes = cuai_slide_to_seam((out ? run.to : run.from) + begin, bytes);
     unsigned char *here = place_of(s, stage, &run) + stage->done;
     if (out)
         put(s, run.to + begin, here, bytes);

@@ -39,7 +39,8 @@ typedef enum slide_defect {
     SLIDE_EARLY_PUBLISH, /* publishes before the bytes have arrived */
     SLIDE_BACKWARDS,     /* tickets stand for tiles from the last on */
     SLIDE_NO_TABLE_WAIT, /* reads the table before it has been fetched */
-    SLIDE_OVERRUN        /* publishes over a word of the ring still in use */
+    SLIDE_OVERRUN,       /* publishes over a word of the ring still in use */
+    SLIDE_OVER_SEAMS     /* copies on from one piece of memory to the next */
 } slide_defect_t;
 
 typedef struct slide_blocks slide_blocks_t;

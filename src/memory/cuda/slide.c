@@ -19,6 +19,8 @@
 #define BULK_OVERHEAD 8192
 #define ANY_OVERHEAD 1280
 #define FEW_RUNS 8
+/* Chunks of the table: what the bus has under way at a time, and no more. */
+#define FETCH_AHEAD 32
 #define MAX_UNITS (UINT32_C(1) << 31)
 
 /* ---- Scratch and staging ----------------------------------------------- */
@@ -287,22 +289,9 @@ static void settle_any(draft_t *draft)
     }
 }
 
-/* Nothing can conflict, and the order of sources is that of the list. */
-static void settle_ascending(draft_t *draft)
-{
-    uint32_t place = 0;
-    for (uint32_t i = 0; i < draft->count; i++) {
-        cuai_slide_run_t *run = &draft->runs[i];
-        while (draft->runs[place].from + draft->runs[place].bytes <= run->to)
-            place++;
-        run->reach = place;
-    }
-}
-
 /* ---- The draft --------------------------------------------------------- */
 
-static void add_run(draft_t *draft, const cuarena_relocation_t *move,
-                    uint32_t at)
+static cuai_slide_run_t run_of(const cuarena_relocation_t *move, uint32_t at)
 {
     cuai_slide_run_t run = {
         .from = (uint64_t)(uintptr_t)move->from,
@@ -311,14 +300,7 @@ static void add_run(draft_t *draft, const cuarena_relocation_t *move,
         .at = at,
     };
     CUAI_ASSERT((run.from | run.to | run.bytes) % 8 == 0);
-    bool down = run.to < run.from;
-    if (draft->count != 0) {
-        const cuai_slide_run_t *last = &draft->runs[draft->count - 1];
-        down = down && last->from + last->bytes <= run.from &&
-               last->to + last->bytes <= run.to;
-    }
-    draft->ascending = draft->ascending && down;
-    draft->runs[draft->count++] = run;
+    return run;
 }
 
 static bool moves_nothing(const cuarena_relocation_t *move)
@@ -327,21 +309,67 @@ static bool moves_nothing(const cuarena_relocation_t *move)
 }
 
 /* Takes what there is room for; returns how many of the list. */
-static size_t take(draft_t *draft, const cuarena_relocation_t *list,
-                   size_t count, uint32_t room, uint32_t unit_log2)
+static size_t take_any(draft_t *draft, const cuarena_relocation_t *list,
+                       size_t count, uint32_t room, uint32_t unit_log2)
 {
     uint64_t at = 0;
     size_t i = 0;
+    draft->count = 0;
     for (; i < count && draft->count < room; i++) {
         if (moves_nothing(&list[i]))
             continue;
         uint64_t units = cuai_slide_units(list[i].bytes, unit_log2);
         if (at + units > MAX_UNITS)
             break;
-        add_run(draft, &list[i], (uint32_t)at);
+        draft->runs[draft->count++] = run_of(&list[i], (uint32_t)at);
         at += units;
     }
     return i;
+}
+
+/* The same for runs that go down and ascend; what does not ends it. Nothing can
+ * conflict then, the order of sources is that of the list, and so `reach` only
+ * goes up. */
+static size_t take_ascending(draft_t *draft, const cuarena_relocation_t *list,
+                             size_t count, uint32_t room, uint32_t unit_log2)
+{
+    const cuarena_relocation_t *move = list;
+    const cuarena_relocation_t *end = list + count;
+    cuai_slide_run_t *run = draft->runs;
+    cuai_slide_run_t *run_end = run + room;
+    const cuai_slide_run_t *reached = run;
+    uint64_t reached_end = 0; /* of its source */
+    uint64_t from_end = 0;    /* of the run before */
+    uint64_t to_end = 0;
+    uint64_t at = 0;
+    for (; move != end && run != run_end; move++) {
+        *run = run_of(move, (uint32_t)at);
+        uint64_t from = run->from;
+        uint64_t to = run->to;
+        uint64_t bytes = run->bytes;
+        if (CUAI_UNLIKELY(bytes == 0 || to >= from || from < from_end ||
+                          to < to_end)) {
+            if (moves_nothing(move))
+                continue;
+            draft->ascending = false;
+            break;
+        }
+        at += cuai_slide_units(bytes, unit_log2);
+        if (CUAI_UNLIKELY(at > MAX_UNITS))
+            break;
+        if (run == reached)
+            reached_end = from + bytes;
+        while (reached_end <= to) {
+            reached++;
+            reached_end = reached->from + reached->bytes;
+        }
+        run->reach = (uint32_t)(reached - draft->runs);
+        run++;
+        from_end = from + bytes;
+        to_end = to + bytes;
+    }
+    draft->count = (uint32_t)(run - draft->runs);
+    return (size_t)(move - list);
 }
 
 /* How many of the list the first `runs` runs are, and what is skipped with
@@ -387,7 +415,10 @@ static void begin(const cuai_slide_t *slide, cuai_slide_launch_t *launch)
     cuai_slide_params_t *params = &launch->params;
     params->runs = 0;
     params->table = 0;
+    params->origin = 0;
+    params->pack_log2 = 0;
     params->fetch_count = 0;
+    params->fetch_ahead = 0;
     params->by_source = 0;
     params->published = slide->scratch + PUBLISHED_AT;
     params->ticket = slide->scratch + TICKET_AT;
@@ -428,8 +459,30 @@ static void write_index(const draft_t *draft, cuai_slide_params_t *params)
                &draft->runs[k].at, sizeof(uint32_t));
 }
 
+/* Of all: sources and destinations ascend, and the first is the lowest. */
+static bool packs(const draft_t *draft, uint32_t pack_log2)
+{
+    const cuai_slide_run_t *last = &draft->runs[draft->count - 1];
+    uint64_t span = last->from + last->bytes - draft->runs[0].to;
+    return draft->ascending && span >> pack_log2 <= UINT32_MAX;
+}
+
+/* In place: what is packed ends before what is not begins. */
+static void pack_table(const draft_t *draft, cuai_slide_params_t *params)
+{
+    unsigned char *out = (unsigned char *)draft->runs;
+    for (uint32_t k = 0; k < draft->count; k++) {
+        const cuai_slide_run_t *run = &draft->runs[k];
+        const cuai_slide_packed_t packed = {
+            (uint32_t)((run->from - params->origin) >> params->pack_log2),
+            (uint32_t)((run->to - params->origin) >> params->pack_log2),
+            (uint32_t)(run->bytes >> params->pack_log2), run->reach};
+        memcpy(out + k * sizeof packed, &packed, sizeof packed);
+    }
+}
+
 static void place_table(const cuai_slide_t *slide, const draft_t *draft,
-                        cuai_slide_launch_t *launch)
+                        uint64_t alignment, cuai_slide_launch_t *launch)
 {
     cuai_slide_params_t *params = &launch->params;
     if (draft->count <= CUAI_SLIDE_INLINE) {
@@ -439,8 +492,17 @@ static void place_table(const cuai_slide_t *slide, const draft_t *draft,
     }
     write_index(draft, params);
     params->table = slide->staging_address;
-    params->fetch_count = chunks(write_table(draft, draft->runs));
     params->runs = slide->scratch + TABLE_AT;
+    params->fetch_ahead = FETCH_AHEAD;
+    uint32_t pack_log2 = (uint32_t)cuai_log2_floor(alignment);
+    if (packs(draft, pack_log2)) {
+        params->origin = draft->runs[0].to;
+        params->pack_log2 = pack_log2;
+        params->fetch_count = cuai_slide_run_chunks(params);
+        pack_table(draft, params);
+        return;
+    }
+    params->fetch_count = chunks(write_table(draft, draft->runs));
     if (!draft->ascending)
         params->by_source = params->runs + draft->count * sizeof *draft->runs;
 }
@@ -497,10 +559,11 @@ size_t cuai_slide_plan(const cuai_slide_t *slide,
         shape = &chosen;
     enlarge_units(&chosen, bytes, count);
     draft_t draft = new_draft(slide);
-    size_t taken = take(&draft, list, count, slide->run_room, shape->unit_log2);
-    if (draft.ascending) {
-        settle_ascending(&draft);
-    } else {
+    const uint32_t unit_log2 = shape->unit_log2;
+    size_t taken =
+        take_ascending(&draft, list, count, slide->run_room, unit_log2);
+    if (!draft.ascending) {
+        taken = take_any(&draft, list, count, slide->run_room, unit_log2);
         uint32_t before = draft.count;
         settle_any(&draft);
         if (draft.count < before)
@@ -512,7 +575,7 @@ size_t cuai_slide_plan(const cuai_slide_t *slide,
         launch->params.unit_count =
             last->at + cuai_slide_units(last->bytes, shape->unit_log2);
     }
-    place_table(slide, &draft, launch);
+    place_table(slide, &draft, alignment, launch);
     cut(slide, shape, launch);
     return taken;
 }

@@ -24,10 +24,15 @@ DEVICE uint32_t shared_address(const void *object)
 
 DEVICE void arrival_init(uint32_t arrival, uint32_t count)
 {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n\t"
-                 "fence.proxy.async.shared::cta;" ::"r"(arrival),
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(arrival),
                  "r"(count)
                  : "memory");
+}
+
+/* Bulk copies know what was initialized. */
+DEVICE void arrivals_ready(void)
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 DEVICE void arrive(uint32_t arrival)
@@ -68,10 +73,34 @@ DEVICE void bulk_read(uint32_t to, uint64_t from, uint32_t bytes,
 
 DEVICE void bulk_write(uint64_t to, uint32_t from, uint32_t bytes)
 {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n"
-                 "\tcp.async.bulk.commit_group;" ::"l"(to),
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], "
+                 "%2;" ::"l"(to),
                  "r"(from), "r"(bytes)
                  : "memory");
+}
+
+DEVICE void bulk_commit(void)
+{
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+/* A piece is shorter than it is from seam to seam. */
+DEVICE void read_bytes(uint32_t to, uint64_t from, uint32_t bytes,
+                       uint32_t arrival)
+{
+    uint32_t first = (uint32_t)cuai_slide_to_seam(from, bytes);
+    bulk_read(to, from, first, arrival);
+    if (first < bytes)
+        bulk_read(to + first, from + first, bytes - first, arrival);
+}
+
+DEVICE void write_bytes(uint64_t to, uint32_t from, uint32_t bytes)
+{
+    uint32_t first = (uint32_t)cuai_slide_to_seam(to, bytes);
+    bulk_write(to, from, first);
+    if (first < bytes)
+        bulk_write(to + first, from + first, bytes - first);
+    bulk_commit();
 }
 
 /* Until what this thread wrote has left shared memory. */
@@ -89,15 +118,6 @@ DEVICE void bulk_wait(void)
 DEVICE void between_proxies(void)
 {
     asm volatile("fence.proxy.async;" ::: "memory");
-}
-
-DEVICE uint32_t from_lane_0(uint32_t value)
-{
-    uint32_t out;
-    asm volatile("shfl.sync.idx.b32 %0, %1, 0, 31, 0xffffffff;"
-                 : "=r"(out)
-                 : "r"(value));
-    return out;
 }
 
 DEVICE uint32_t sum_of_lanes(uint32_t value)
@@ -182,7 +202,7 @@ DEVICE share_t read_piece(const params_t &p, const tile_t &tile, uint32_t k,
     share.bytes = (uint32_t)(piece.end - piece.begin);
     if (run.at > tile.units.begin)
         share.buffer += (run.at - tile.units.begin) << p.unit_log2;
-    bulk_read(share.buffer, run.from + piece.begin, share.bytes, stage.full);
+    read_bytes(share.buffer, run.from + piece.begin, share.bytes, stage.full);
     share.gaps =
         !find_readers(p, k, run, piece, tile.ticket, false, share.readers);
     return share;
@@ -216,7 +236,7 @@ DEVICE uint32_t draw_for_warp(const params_t &p)
     uint32_t ticket = 0;
     if (lane_index() == 0)
         ticket = draw(p);
-    return from_lane_0(ticket);
+    return from_lane(ticket, 0);
 }
 
 DEVICE void wait_until_empty(const stage_t &stage)
@@ -251,21 +271,19 @@ DEVICE void end_stages(const params_t &p, stages_t &stages, stage_t &stage)
     }
 }
 
-DEVICE void reader(const params_t &p, stages_t &stages)
+DEVICE void reader(const params_t &p, stages_t &stages, uint32_t ticket)
 {
     uint32_t known_chunks = 0;
     stage_t stage = stage_of(p, stages, 0);
-    for (;;) {
-        wait_until_empty(stage);
-        uint32_t ticket = draw_for_warp(p);
-        if (ticket >= p.fetch_count + p.tile_count)
-            break;
+    while (ticket < p.fetch_count + p.tile_count) {
         if (ticket < p.fetch_count) {
             fetch_chunk(p, ticket);
-            continue;
+        } else {
+            read_tile(p, stages, stage, tile_of(p, ticket, known_chunks));
+            next_stage(p, stages, stage);
+            wait_until_empty(stage);
         }
-        read_tile(p, stages, stage, tile_of(p, ticket, known_chunks));
-        next_stage(p, stages, stage);
+        ticket = draw_for_warp(p);
     }
     end_stages(p, stages, stage);
 }
@@ -305,30 +323,40 @@ DEVICE void writer(const params_t &p, stages_t &stages, uint32_t index)
             break;
         share_t share = stages.shares[index][lane_index()];
         if (lane_index() == 0)
-            publish(p, ticket);
+            publish_arrived(p, ticket);
         wait_for_readers(p, share, ticket);
         between_proxies();
         warp_barrier();
         if (share.bytes != 0)
-            bulk_write(share.to, share.buffer, share.bytes);
+            write_bytes(share.to, share.buffer, share.bytes);
         bulk_wait_read();
         arrive(stage.empty);
     }
     bulk_wait();
 }
 
+DEVICE void begin_stages(const params_t &p, stages_t &stages)
+{
+    for (uint32_t i = 0; i < p.stages; i++) {
+        arrival_init(shared_address(&stages.full[i]), 33);
+        arrival_init(shared_address(&stages.empty[i]), 32);
+    }
+    arrivals_ready();
+}
+
+/* The first ticket is on its way meanwhile. */
 KERNEL(32 + 32 * CUAI_SLIDE_STAGES) void cuarena_slide_bulk(const params_t p)
 {
     static SHARED stages_t stages;
-    if (thread_index() == 0)
-        for (uint32_t i = 0; i < p.stages; i++) {
-            arrival_init(shared_address(&stages.full[i]), 33);
-            arrival_init(shared_address(&stages.empty[i]), 32);
-        }
-    block_barrier();
     uint32_t warp = thread_index() / 32;
+    uint32_t ticket = 0;
     if (warp == 0)
-        reader(p, stages);
+        ticket = draw_for_warp(p);
+    else if (thread_index() == 32)
+        begin_stages(p, stages);
+    block_barrier();
+    if (warp == 0)
+        reader(p, stages, ticket);
     else
         writer(p, stages, warp - 1);
 }

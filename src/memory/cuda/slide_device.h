@@ -2,9 +2,15 @@
  * What the kernels in slide.cu and slide_bulk.cu have in common: the machine,
  * tickets, looking up runs, the table. CUDA, without a header of CUDA's.
  *
- * Order between blocks. What a stage read has arrived in shared memory before
- * one thread publishes with release; who waits acquires, and writes after
- * that. Every byte is read once and written once.
+ * Order between blocks. A chunk is published with release and waited for with
+ * acquire: what was written is read. Of a tile, what was read is written, and a
+ * read that has happened cannot see what is written later; nothing else must be
+ * seen, for every byte is read once and written once. So who waits for a tile
+ * only has to issue the writes after it has seen the word. Who publishes one
+ * has to know that all reads have happened. Bytes that have arrived in shared
+ * memory, as its barrier tells, have been read: a relaxed store will do. Loads
+ * into registers may be on their way still when the block has met: that takes a
+ * release.
  */
 #ifndef CUAI_MEMORY_CUDA_SLIDE_DEVICE_H
 #define CUAI_MEMORY_CUDA_SLIDE_DEVICE_H
@@ -80,7 +86,8 @@ DEVICE uint32_t draw(const params_t &p)
     return found - p.ticket_base;
 }
 
-DEVICE bool is_published(const params_t &p, uint32_t ticket)
+/* What was written before the ticket was published can be read after that. */
+DEVICE bool is_written(const params_t &p, uint32_t ticket)
 {
     uint32_t wanted = p.published_base + ticket;
     uint32_t found;
@@ -91,9 +98,21 @@ DEVICE bool is_published(const params_t &p, uint32_t ticket)
     return cuai_slide_is_published(found, wanted);
 }
 
+/* What was read may be written. */
+DEVICE bool is_read(const params_t &p, uint32_t ticket)
+{
+    uint32_t wanted = p.published_base + ticket;
+    uint32_t found;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];"
+                 : "=r"(found)
+                 : "l"(cuai_slide_word(&p, wanted))
+                 : "memory");
+    return cuai_slide_is_published(found, wanted);
+}
+
 DEVICE void wait_for_one(const params_t &p, uint32_t ticket)
 {
-    while (!is_published(p, ticket))
+    while (!is_read(p, ticket))
         asm volatile("nanosleep.u32 200;");
 }
 
@@ -103,15 +122,32 @@ DEVICE void wait_for(const params_t &p, const range_t &tickets)
         wait_for_one(p, t);
 }
 
-/* One thread, after the reads of all others have arrived. A line of the ring
- * is not used again before the ticket that it stood for is published. */
+/* A line of the ring is not used again before the ticket that it stood for is
+ * published. */
+DEVICE void wait_for_line(const params_t &p, uint32_t ticket)
+{
+    if (ticket > p.published_mask)
+        wait_for_one(p, ticket - p.published_mask - 1);
+}
+
+/* One thread, when the block or warp has met after reading or writing. */
 DEVICE void publish(const params_t &p, uint32_t ticket)
 {
     uint32_t value = p.published_base + ticket;
-    if (ticket > p.published_mask)
-        wait_for_one(p, ticket - p.published_mask - 1);
+    wait_for_line(p, ticket);
     asm volatile(
         "st.release.gpu.global.u32 [%0], %1;" ::"l"(cuai_slide_word(&p, value)),
+        "r"(value)
+        : "memory");
+}
+
+/* One thread, after it has learnt that all that was read has arrived. */
+DEVICE void publish_arrived(const params_t &p, uint32_t ticket)
+{
+    uint32_t value = p.published_base + ticket;
+    wait_for_line(p, ticket);
+    asm volatile(
+        "st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(cuai_slide_word(&p, value)),
         "r"(value)
         : "memory");
 }
@@ -241,8 +277,37 @@ DEVICE void store_16(uint64_t address, const vector_t &v)
 
 /* ---- The table --------------------------------------------------------- */
 
-/* A chunk, by one warp; each lane has FETCH_WORDS of it in flight. */
-DEVICE void fetch_chunk(const params_t &p, uint32_t chunk)
+/* The value of the lane so far below, or 0. */
+DEVICE uint32_t from_below(uint32_t value, uint32_t lanes)
+{
+    uint32_t out;
+    asm volatile("{\n\t.reg .pred p;\n\t"
+                 "shfl.sync.up.b32 %0|p, %1, %2, 0, 0xffffffff;\n\t"
+                 "@!p mov.u32 %0, 0;\n\t}"
+                 : "=&r"(out)
+                 : "r"(value), "r"(lanes));
+    return out;
+}
+
+DEVICE uint32_t from_lane(uint32_t value, uint32_t lane)
+{
+    uint32_t out;
+    asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;"
+                 : "=r"(out)
+                 : "r"(value), "r"(lane));
+    return out;
+}
+
+/* Of this lane and those below. */
+DEVICE uint32_t sum_up_to_lane(uint32_t value)
+{
+    for (uint32_t lanes = 1; lanes < 32; lanes *= 2)
+        value += from_below(value, lanes);
+    return value;
+}
+
+/* By one warp; each lane has FETCH_WORDS of it in flight. */
+DEVICE void copy_chunk(const params_t &p, uint32_t chunk)
 {
     uint64_t offset = (uint64_t)chunk * CUAI_SLIDE_CHUNK + lane_index() * 16;
     uint64_t end = offset + CUAI_SLIDE_CHUNK;
@@ -255,6 +320,55 @@ DEVICE void fetch_chunk(const params_t &p, uint32_t chunk)
         for (uint32_t i = 0; i < FETCH_WORDS; i++)
             store_16(p.runs + offset + i * 512, data[i]);
     }
+}
+
+DEVICE void store_run(const params_t &p, uint32_t k, const run_t &run)
+{
+    uint64_t address = p.runs + (uint64_t)k * sizeof(run_t);
+    vector_t where = {run.from, run.to};
+    vector_t what = {run.bytes, run.at | (uint64_t)run.reach << 32};
+    store_16(address, where);
+    store_16(address + 16, what);
+}
+
+#define PACKED_WORDS (CUAI_SLIDE_CHUNK_RUNS / 32)
+
+/* Each lane has a word, which is a run, of each PACKED_WORDS-th of it. */
+DEVICE void unpack_chunk(const params_t &p, uint32_t chunk)
+{
+    uint32_t k = chunk * CUAI_SLIDE_CHUNK_RUNS + lane_index();
+    uint32_t at = cuai_slide_chunk_at(&p, chunk);
+    vector_t data[PACKED_WORDS];
+#pragma unroll
+    for (uint32_t i = 0; i < PACKED_WORDS; i++) {
+        data[i].low = data[i].high = 0;
+        if (k + i * 32 < p.run_count)
+            data[i] = load_16(p.table + (k + i * 32) * (uint64_t)16);
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < PACKED_WORDS; i++) {
+        cuai_slide_packed_t packed = {
+            (uint32_t)data[i].low, (uint32_t)(data[i].low >> 32),
+            (uint32_t)data[i].high, (uint32_t)(data[i].high >> 32)};
+        run_t run = cuai_slide_unpack(&p, &packed, at);
+        uint32_t units = cuai_slide_units(run.bytes, p.unit_log2);
+        uint32_t sum = sum_up_to_lane(units);
+        run.at += sum - units;
+        at += from_lane(sum, 31);
+        if (k + i * 32 < p.run_count)
+            store_run(p, k + i * 32, run);
+    }
+}
+
+/* A chunk, by one warp. */
+DEVICE void fetch_chunk(const params_t &p, uint32_t chunk)
+{
+    if (chunk >= p.fetch_ahead)
+        wait_for_one(p, chunk - p.fetch_ahead);
+    if (p.pack_log2 != 0)
+        unpack_chunk(p, chunk);
+    else
+        copy_chunk(p, chunk);
     warp_barrier();
     if (lane_index() == 0)
         publish(p, chunk);
@@ -266,7 +380,7 @@ DEVICE void wait_for_chunks(const params_t &p, uint32_t count, uint32_t &known)
 {
     while (known < count) {
         uint32_t chunk = known + lane_index();
-        known += lanes_before(chunk < p.fetch_count && is_published(p, chunk));
+        known += lanes_before(chunk < p.fetch_count && is_written(p, chunk));
     }
 }
 

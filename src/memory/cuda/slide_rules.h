@@ -12,13 +12,14 @@
  *   piece    what a tile has of one run: consecutive bytes
  *   stage    room for a tile in a thread block, and who writes the tile
  *   chunk    CUAI_SLIDE_CHUNK bytes of the table of runs, which lies on the
- *            host and is fetched by the launch itself
+ *            host, packed if it can be, and is fetched by the launch itself
  *   ticket   a number that blocks draw from a counter. Chunk c has ticket c,
  *            tile t has ticket fetch_count + t
  *
  * The protocol
  *   A block waits until it has an empty stage, and draws a ticket. A chunk it
- *   copies and publishes. A tile it reads into the stage, and draws again. The
+ *   copies, once the one fetch_ahead before it is published, and publishes. A
+ *   tile it reads into the stage, and draws again. The
  *   stage publishes the ticket when all bytes have arrived, waits until every
  *   tile whose source overlaps one of the destinations is published, writes,
  *   and is empty.
@@ -33,6 +34,9 @@
  * and who has drawn one has room for its tile, reads and publishes it without
  * waiting for anything but chunks, which have lower tickets. So all that is
  * drawn is published; so no wait is for ever; so stages become empty.
+ *
+ * Chunks come in order, because the first tiles want the first ones and the bus
+ * is what a long list waits for.
  *
  * A ticket is drawn no sooner than there is an empty stage also because a block
  * that sat on one would hold up whoever writes after it. And each published
@@ -56,6 +60,10 @@
 /* Bytes of a line of the ring. */
 #define CUAI_SLIDE_LINE 128u
 
+/* Memory may be mapped piece by piece, in pieces that begin and end at
+ * multiples of this. */
+#define CUAI_SLIDE_SEAM 0x200000u
+
 #define CUAI_SLIDE_CHUNK 4096u
 #define CUAI_SLIDE_CHUNK_RUNS 128u
 
@@ -67,6 +75,16 @@ typedef struct cuai_slide_run {
     uint32_t reach; /* of the runs ordered by source, the first whose source
                      * ends above `to`; run_count: none */
 } cuai_slide_run_t;
+
+/* The same in half the bytes, for the table of a launch whose sources and
+ * destinations ascend: addresses from `origin` on and lengths in units of
+ * 2^pack_log2 bytes. The first unit follows from the runs before. */
+typedef struct cuai_slide_packed {
+    uint32_t from;
+    uint32_t to;
+    uint32_t bytes;
+    uint32_t reach;
+} cuai_slide_packed_t;
 
 /* Room for that many runs in the parameter. Those of a short list are there,
  * and their order by source after them if that is another; for a longer list
@@ -84,7 +102,10 @@ typedef struct cuai_slide_params {
     uint64_t published;   /* address of a ring of published_mask + 1 lines */
     uint64_t ticket;      /* address of the uint32_t that tickets come from */
     uint64_t table;       /* address on the host of what goes to `runs` */
+    uint64_t origin;      /* of a packed table */
+    uint32_t pack_log2;   /* 0: the table is not packed */
     uint32_t fetch_count; /* chunks of the table */
+    uint32_t fetch_ahead; /* so many are asked for at a time */
     uint32_t tile_count;
     uint32_t tile_units;
     uint32_t unit_count;
@@ -147,6 +168,15 @@ cuai_slide_tile(const cuai_slide_params_t *params, uint32_t ticket)
     return units;
 }
 
+/* How many of these bytes one bulk copy may read, or write: they lie in one
+ * piece of memory. Checkers take a copy that begins in one and ends in the next
+ * for an access out of bounds. */
+CUAI_SLIDE_FN uint64_t cuai_slide_to_seam(uint64_t address, uint64_t bytes)
+{
+    uint64_t left = CUAI_SLIDE_SEAM - address % CUAI_SLIDE_SEAM;
+    return bytes < left ? bytes : left;
+}
+
 /* ---- Chunks ------------------------------------------------------------ */
 
 /* How many chunks must have been fetched for a tile whose last run is in
@@ -171,6 +201,17 @@ CUAI_SLIDE_FN uint32_t cuai_slide_chunk_at(const cuai_slide_params_t *params,
                                            uint32_t chunk)
 {
     return ((const uint32_t *)params->list)[chunk];
+}
+
+CUAI_SLIDE_FN cuai_slide_run_t
+cuai_slide_unpack(const cuai_slide_params_t *params,
+                  const cuai_slide_packed_t *packed, uint32_t at)
+{
+    cuai_slide_run_t run = {
+        params->origin + ((uint64_t)packed->from << params->pack_log2),
+        params->origin + ((uint64_t)packed->to << params->pack_log2),
+        (uint64_t)packed->bytes << params->pack_log2, at, packed->reach};
+    return run;
 }
 
 CUAI_SLIDE_FN uint32_t cuai_slide_run_chunks(const cuai_slide_params_t *params)

@@ -8,6 +8,7 @@
  */
 #include <assert.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +25,8 @@
 #define FIRST (UINT64_C(0x11) << 40)
 #define END (UINT64_C(0x55) << 40)
 
-/* The grain, or the arena's alignment where that is more. */
+/* The grain, unless the option `handle` says another; or the arena's alignment
+ * where that is more. */
 #define GRAIN (64 * CUAI_KIB)
 
 /* What it says it has; a few TiB more fit beside it. */
@@ -44,6 +46,40 @@ typedef struct stretch {
 
 static cuai_lock_t lock = CUAI_LOCK_INIT;
 static stretch_t *lowest; /* guarded by `lock` */
+static bool heeds_forks;  /* likewise */
+
+/* ---- Forks ------------------------------------------------------------- */
+
+/* A fork waits until the list is whole: the child has it too. */
+static void before_fork(void)
+{
+    cuai_lock(&lock);
+}
+
+static void after_fork(void)
+{
+    cuai_unlock(&lock);
+}
+
+static void after_fork_in_child(void)
+{
+    cuai_lock_reset(&lock);
+}
+
+static cuarena_status_t heed_forks(void)
+{
+    cuai_lock(&lock);
+    if (!heeds_forks)
+        heeds_forks =
+            pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
+    bool done = heeds_forks;
+    cuai_unlock(&lock);
+    return done ? CUARENA_OK
+                : cuai_fail(CUARENA_OUT_OF_MEMORY,
+                            "the host has no memory for a fork handler");
+}
+
+/* ---- Stretches --------------------------------------------------------- */
 
 /* Where the gap behind a stretch begins: a grain later, so that no stretch
  * ends where another begins. */
@@ -255,7 +291,8 @@ static void unmark(void *user, void *marker)
 cuarena_status_t cuai_none_open(const cuarena_config_t *config,
                                 cuai_memory_t *out)
 {
-    const uint64_t grain = cuai_max(GRAIN, config->alignment);
+    uint64_t handle = config->handle_bytes != 0 ? config->handle_bytes : GRAIN;
+    const uint64_t grain = cuai_max(handle, config->alignment);
     cuarena_memory_ops_t *ops = &out->ops;
     cuarena_memory_ops_init(ops);
     ops->name = "none";
@@ -275,5 +312,5 @@ cuarena_status_t cuai_none_open(const cuarena_config_t *config,
     ops->wait = wait_for;
     ops->unmark = unmark;
     out->user = (void *)(uintptr_t)grain;
-    return CUARENA_OK;
+    return heed_forks();
 }

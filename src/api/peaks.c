@@ -1,0 +1,136 @@
+/* Peaks in scopes: of the whole, a region, a tag, a stream. */
+#include "api/call.h"
+#include "base/sized.h"
+
+void cuarena_peaks_init(cuarena_peaks_t *peaks)
+{
+    *peaks = (cuarena_peaks_t){.struct_size = sizeof *peaks};
+}
+
+/* What a call is about; found with the lock. */
+typedef struct about {
+    enum {
+        ABOUT_REGION,
+        ABOUT_TAG,
+        ABOUT_STREAM
+    } kind;
+    int32_t region;
+    cuarena_tag_t tag;
+    cuarena_stream_t stream;
+} about_t;
+
+static cuarena_status_t gauge_tag(cuarena_t *arena, cuarena_tag_t tag,
+                                  cuai_gauge_t *gauge)
+{
+    if (tag == 0 || !cuai_tag_known(arena, tag))
+        return cuai_no_tag(tag);
+    cuai_tag_t *known = &arena->tags[tag];
+    *gauge = cuai_gauge_counts(&known->counts, &known->scopes);
+    return CUARENA_OK;
+}
+
+static cuarena_status_t gauge_stream(cuarena_t *arena, cuarena_stream_t stream,
+                                     cuai_gauge_t *gauge)
+{
+    uint32_t number = cuai_stream_known(arena, stream);
+    if (number == 0)
+        return cuai_no_stream(stream);
+    cuai_stream_t *s = cuai_stream(arena, number);
+    *gauge = cuai_gauge_counts(&s->counts, &s->scopes);
+    return CUARENA_OK;
+}
+
+static cuarena_status_t gauge_region(cuarena_t *arena, int32_t region,
+                                     cuai_gauge_t *gauge)
+{
+    cuarena_status_t status = cuai_check_region(region);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_keep_most(arena);
+    *gauge = region == CUARENA_REGION_ALL ? cuai_gauge_whole(arena)
+                                          : cuai_gauge_region(arena, region);
+    return CUARENA_OK;
+}
+
+static cuarena_status_t find(cuarena_t *arena, const about_t *about,
+                             cuai_gauge_t *gauge)
+{
+    switch (about->kind) {
+    case ABOUT_TAG:
+        return gauge_tag(arena, about->tag, gauge);
+    case ABOUT_STREAM:
+        return gauge_stream(arena, about->stream, gauge);
+    case ABOUT_REGION:
+        break;
+    }
+    return gauge_region(arena, about->region, gauge);
+}
+
+static cuarena_status_t push(cuarena_t *arena, about_t about)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    cuai_gauge_t gauge;
+    cuai_lock(&arena->lock);
+    cuarena_status_t status = find(arena, &about, &gauge);
+    if (status == CUARENA_OK)
+        status = cuai_peaks_push(&gauge);
+    cuai_end_whole(arena);
+    cuai_unlock(&arena->lock);
+    return status;
+}
+
+static cuarena_status_t pop(cuarena_t *arena, about_t about,
+                            cuarena_peaks_t *peaks)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    if (!cuai_sized_ok(peaks, sizeof(size_t), sizeof *peaks))
+        return cuai_null("peaks, or its struct_size");
+    cuarena_peaks_t since;
+    cuai_gauge_t gauge;
+    cuai_lock(&arena->lock);
+    cuarena_status_t status = find(arena, &about, &gauge);
+    if (status == CUARENA_OK)
+        status = cuai_peaks_pop(&gauge, &since);
+    cuai_end_whole(arena);
+    cuai_unlock(&arena->lock);
+    if (status == CUARENA_OK)
+        cuai_sized_write(peaks, &since);
+    return status;
+}
+
+cuarena_status_t cuarena_peaks_push(cuarena_t *arena, int32_t region)
+{
+    return push(arena, (about_t){.kind = ABOUT_REGION, .region = region});
+}
+
+cuarena_status_t cuarena_peaks_pop(cuarena_t *arena, int32_t region,
+                                   cuarena_peaks_t *peaks)
+{
+    return pop(arena, (about_t){.kind = ABOUT_REGION, .region = region}, peaks);
+}
+
+cuarena_status_t cuarena_tag_peaks_push(cuarena_t *arena, cuarena_tag_t tag)
+{
+    return push(arena, (about_t){.kind = ABOUT_TAG, .tag = tag});
+}
+
+cuarena_status_t cuarena_tag_peaks_pop(cuarena_t *arena, cuarena_tag_t tag,
+                                       cuarena_peaks_t *peaks)
+{
+    return pop(arena, (about_t){.kind = ABOUT_TAG, .tag = tag}, peaks);
+}
+
+cuarena_status_t cuarena_stream_peaks_push(cuarena_t *arena,
+                                           cuarena_stream_t stream)
+{
+    return push(arena, (about_t){.kind = ABOUT_STREAM, .stream = stream});
+}
+
+cuarena_status_t cuarena_stream_peaks_pop(cuarena_t *arena,
+                                          cuarena_stream_t stream,
+                                          cuarena_peaks_t *peaks)
+{
+    return pop(arena, (about_t){.kind = ABOUT_STREAM, .stream = stream}, peaks);
+}

@@ -1,0 +1,456 @@
+/*
+ * Shared arenas: a list of places, one for each device and memory.
+ *
+ *   key     what two configurations must agree on to mean one arena
+ *   place   an arena with its key, the configuration in force and how many
+ *           hold it; READY, or CHANGING while one thread makes or ends it
+ *
+ * The list has a lock, which is let go of while an arena is made or ended: the
+ * place is CHANGING then, and whoever wants it waits for `changed`. A place is
+ * in the list as long as somebody holds its arena, or makes or ends it.
+ *
+ * An arena is compared with those of the list by its address, without touching
+ * it: what a caller passes may be gone.
+ */
+#include "cuarena/shared.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "api/call.h"
+#include "api/config.h"
+#include "api/options.h"
+#include "base/log.h"
+#include "base/sized.h"
+
+typedef struct key {
+    int32_t memory;
+    int32_t device; /* -1: of none, or of the context */
+    const void *context;
+} share_key_t;
+
+typedef struct place {
+    struct place *next;
+    share_key_t key;
+    bool changing;
+    cuarena_t *arena;        /* while it is READY */
+    cuarena_config_t config; /* of its creator */
+    uint64_t holders;
+} place_t;
+
+static cuai_lock_t lock = CUAI_LOCK_INIT;
+static cuai_event_t changed; /* some place is READY, or gone */
+static place_t *places;      /* guarded by `lock` */
+static bool heeds_forks;     /* guarded by `lock` */
+
+void cuarena_shared_report_init(cuarena_shared_report_t *report)
+{
+    *report = (cuarena_shared_report_t){.struct_size = sizeof *report};
+}
+
+/* ---- Keys -------------------------------------------------------------- */
+
+static bool same_key(const share_key_t *a, const share_key_t *b)
+{
+    return a->memory == b->memory && a->device == b->device &&
+           a->context == b->context;
+}
+
+static share_key_t key_of(const cuarena_config_t *full)
+{
+    bool host = full->memory == CUARENA_MEMORY_PAGEABLE ||
+                full->memory == CUARENA_MEMORY_NONE;
+    bool ordinal = !host && full->context == NULL;
+    return (share_key_t){
+        .memory = full->memory,
+        .device = ordinal ? full->device : -1,
+        .context = host ? NULL : full->context,
+    };
+}
+
+static cuarena_status_t check_config(const cuarena_config_t *config,
+                                     cuarena_config_t *full)
+{
+    cuarena_status_t status = cuai_config_check(config, full);
+    if (status != CUARENA_OK)
+        return status;
+    if (full->memory == CUARENA_MEMORY_BYTES ||
+        full->memory == CUARENA_MEMORY_CUSTOM)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "memory: bytes and custom have an owner and are not "
+                         "shared; accepted: the other memories");
+    return CUARENA_OK;
+}
+
+static cuarena_status_t check_report(const cuarena_shared_report_t *report)
+{
+    bool fine =
+        report == NULL || cuai_sized_ok(report, sizeof *report, sizeof *report);
+    return fine ? CUARENA_OK : cuai_null("report's struct_size");
+}
+
+/* ---- The list ---------------------------------------------------------- */
+
+/* A fork waits until the list is whole. */
+static void before_fork(void)
+{
+    cuai_lock(&lock);
+}
+
+static void after_fork(void)
+{
+    cuai_unlock(&lock);
+}
+
+/* In the child: what other threads were about stays undone, and who waited is
+ * not here. */
+static void forget_others(void)
+{
+    cuai_lock_reset(&lock);
+    cuai_event_reset(&changed);
+    place_t **link = &places;
+    while (*link != NULL) {
+        if ((*link)->changing)
+            *link = (*link)->next;
+        else
+            link = &(*link)->next;
+    }
+}
+
+static void wake(void)
+{
+    cuai_event_wake(&changed);
+}
+
+static place_t *look_up(const share_key_t *key, const cuarena_t *arena)
+{
+    place_t *place = places;
+    while (place != NULL &&
+           (key != NULL ? !same_key(&place->key, key) : place->arena != arena))
+        place = place->next;
+    return place;
+}
+
+/* The place of a key or, with NULL, of an arena, when it is READY; NULL:
+ * none. With the lock, which is let go of meanwhile. */
+static place_t *find(const share_key_t *key, const cuarena_t *arena)
+{
+    place_t *place = look_up(key, arena);
+    while (place != NULL && place->changing) {
+        cuai_event_wait(&changed, &lock);
+        place = look_up(key, arena);
+    }
+    return place;
+}
+
+static place_t *add(const cuarena_config_t *full)
+{
+    if (!heeds_forks &&
+        pthread_atfork(before_fork, after_fork, forget_others) != 0)
+        return NULL;
+    heeds_forks = true;
+    place_t *place = cuai_host_alloc(sizeof *place);
+    if (place == NULL)
+        return NULL;
+    place->key = key_of(full);
+    place->changing = true;
+    place->next = places;
+    places = place;
+    return place;
+}
+
+static void take_out(place_t *place)
+{
+    place_t **link = &places;
+    while (*link != place)
+        link = &(*link)->next;
+    *link = place->next;
+    cuai_host_free(place);
+}
+
+/* ---- Making and ending, with the place CHANGING ------------------------ */
+
+static void set_shared(cuarena_t *arena, bool shared)
+{
+    cuai_lock(&arena->lock);
+    arena->shared = shared;
+    cuai_unlock(&arena->lock);
+}
+
+/* Takes the place out of the list on an error. Lets go of the lock meanwhile.
+ */
+static cuarena_status_t make(place_t *place, const cuarena_config_t *full)
+{
+    cuarena_t *arena = NULL;
+    cuai_unlock(&lock);
+    cuarena_status_t status = cuarena_create(full, &arena);
+    if (status == CUARENA_OK)
+        set_shared(arena, true);
+    cuai_lock(&lock);
+    if (status == CUARENA_OK) {
+        place->arena = arena;
+        place->config = *full;
+        place->holders = 1;
+        place->changing = false;
+    } else {
+        take_out(place);
+    }
+    wake();
+    return status;
+}
+
+/* On success the place is still CHANGING, without an arena. Likewise. */
+static cuarena_status_t end(place_t *place)
+{
+    cuarena_t *arena = place->arena;
+    place->changing = true;
+    cuai_unlock(&lock);
+    set_shared(arena, false);
+    cuarena_status_t status = cuarena_destroy(&arena);
+    if (status != CUARENA_OK)
+        set_shared(arena, true);
+    cuai_lock(&lock);
+    place->arena = arena;
+    if (status != CUARENA_OK) {
+        place->changing = false;
+        wake();
+    }
+    return status;
+}
+
+/* ---- Differences ------------------------------------------------------- */
+
+/* Adds one to the report, and to the log. */
+static void tell(cuarena_shared_report_t *report, const char *key,
+                 const char *in_force, const char *asked)
+{
+    size_t used = strlen(report->text);
+    (void)snprintf(report->text + used, sizeof report->text - used,
+                   "%s%s: '%s' in force, '%s' asked", used == 0 ? "" : "; ",
+                   key, in_force, asked);
+    report->differs++;
+    cuai_log(CUARENA_LOG_WARN,
+             "a shared arena exists: option ignored: %s: '%s' is in force, "
+             "'%s' was asked",
+             key, in_force, asked);
+}
+
+/* What the two come to; the preset's name alone is no difference. Without the
+ * lock. */
+static void compare(cuarena_config_t *in_force, cuarena_config_t *asked,
+                    cuarena_shared_report_t *report)
+{
+    cuai_config_apply_preset(in_force);
+    cuai_config_apply_preset(asked);
+    const cuai_option_t *option;
+    for (size_t i = 0; (option = cuai_option_at(i)) != NULL; i++) {
+        char a[CUAI_OPTION_TEXT_SIZE], b[CUAI_OPTION_TEXT_SIZE];
+        (void)cuai_option_print(option, in_force, a);
+        (void)cuai_option_print(option, asked, b);
+        if (strcmp(a, b) != 0 && strcmp(option->key, "name") != 0 &&
+            strcmp(option->key, "preset") != 0)
+            tell(report, option->key, a, b);
+    }
+}
+
+static void write_report(cuarena_shared_report_t *to,
+                         const cuarena_shared_report_t *from)
+{
+    if (to != NULL)
+        cuai_sized_write(to, from);
+}
+
+/* ---- Acquiring --------------------------------------------------------- */
+
+static cuarena_status_t no_room(void)
+{
+    return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                     "no host memory to share an arena with");
+}
+
+/* With the lock. */
+static cuarena_status_t make_new(const cuarena_config_t *full,
+                                 cuarena_t **arena_out)
+{
+    place_t *place = add(full);
+    if (place == NULL)
+        return no_room();
+    cuarena_status_t status = make(place, full);
+    if (status == CUARENA_OK)
+        *arena_out = place->arena;
+    return status;
+}
+
+cuarena_status_t cuarena_shared_acquire(const cuarena_config_t *config,
+                                        cuarena_t **arena_out,
+                                        cuarena_shared_report_t *report)
+{
+    if (arena_out == NULL)
+        return cuai_null("arena_out");
+    cuarena_config_t full, in_force;
+    cuarena_status_t status = check_report(report);
+    if (status == CUARENA_OK)
+        status = check_config(config, &full);
+    if (status != CUARENA_OK)
+        return status;
+    share_key_t key = key_of(&full);
+    cuarena_shared_report_t found = {.holders = 1};
+    cuai_lock(&lock);
+    place_t *place = find(&key, NULL);
+    if (place == NULL) {
+        status = make_new(&full, arena_out);
+        found.created = 1;
+        in_force = full;
+    } else {
+        found.holders = ++place->holders;
+        in_force = place->config;
+        *arena_out = place->arena;
+    }
+    cuai_unlock(&lock);
+    if (status != CUARENA_OK)
+        return status;
+    compare(&in_force, &full, &found);
+    write_report(report, &found);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_shared_find(const cuarena_config_t *config,
+                                     cuarena_t **arena_out)
+{
+    if (arena_out == NULL)
+        return cuai_null("arena_out");
+    cuarena_config_t full;
+    cuarena_status_t status = check_config(config, &full);
+    if (status != CUARENA_OK)
+        return status;
+    share_key_t key = key_of(&full);
+    cuai_lock(&lock);
+    place_t *place = find(&key, NULL);
+    if (place != NULL) {
+        place->holders++;
+        *arena_out = place->arena;
+    }
+    cuai_unlock(&lock);
+    return place != NULL
+               ? CUARENA_OK
+               : cuai_fail(CUARENA_STALE,
+                           "no arena is shared for this memory and device");
+}
+
+/* ---- Letting go -------------------------------------------------------- */
+
+static cuarena_status_t not_shared(const cuarena_t *arena)
+{
+    cuai_log(CUARENA_LOG_WARN, "%p was released once more than acquired",
+             (const void *)arena);
+    return cuai_fail(CUARENA_STALE,
+                     "%p is no arena that is shared: it never was, or was "
+                     "released as often as acquired",
+                     (const void *)arena);
+}
+
+/* With the lock; the caller holds it. */
+static cuarena_status_t let_go(place_t *place)
+{
+    if (place->holders > 1) {
+        place->holders--;
+        return CUARENA_OK;
+    }
+    cuarena_status_t status = end(place);
+    if (status != CUARENA_OK)
+        return status;
+    take_out(place);
+    wake();
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_shared_release(cuarena_t **arena)
+{
+    if (arena == NULL || *arena == NULL)
+        return CUARENA_OK;
+    cuarena_status_t status = CUARENA_OK;
+    cuai_lock(&lock);
+    place_t *place = find(NULL, *arena);
+    if (place != NULL)
+        status = let_go(place);
+    cuai_unlock(&lock);
+    if (place == NULL)
+        return not_shared(*arena);
+    if (status == CUARENA_OK)
+        *arena = NULL;
+    return status;
+}
+
+/* ---- Replacing --------------------------------------------------------- */
+
+static cuarena_status_t is_held(uint64_t others)
+{
+    return cuai_fail(CUARENA_BUSY,
+                     "%llu others hold the shared arena: its configuration "
+                     "stays in force",
+                     (unsigned long long)others);
+}
+
+/* Whether the arena of `place` (NULL: there is none) may go; `held` is what the
+ * caller says that it holds. */
+static cuarena_status_t check_replace(const place_t *place,
+                                      const cuarena_t *held)
+{
+    if (held == NULL)
+        return place == NULL ? CUARENA_OK : is_held(place->holders);
+    if (look_up(NULL, held) == NULL)
+        return CUARENA_STALE;
+    if (place == NULL || place->arena != held)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "%p is shared for another memory or device than the "
+                         "new configuration's",
+                         (const void *)held);
+    return place->holders == 1 ? CUARENA_OK : is_held(place->holders - 1);
+}
+
+/* With the lock. */
+static cuarena_status_t swap(place_t *place, const cuarena_config_t *full,
+                             cuarena_t **arena)
+{
+    if (place == NULL)
+        return make_new(full, arena);
+    cuarena_status_t status = end(place);
+    if (status != CUARENA_OK)
+        return status;
+    *arena = NULL;
+    status = make(place, full);
+    if (status == CUARENA_OK)
+        *arena = place->arena;
+    return status;
+}
+
+cuarena_status_t cuarena_shared_replace(cuarena_t **arena,
+                                        const cuarena_config_t *config,
+                                        cuarena_shared_report_t *report)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    cuarena_config_t full, in_force;
+    cuarena_shared_report_t found = {.created = 1, .holders = 1};
+    cuarena_status_t status = check_report(report);
+    if (status == CUARENA_OK)
+        status = check_config(config, &full);
+    if (status != CUARENA_OK)
+        return status;
+    share_key_t key = key_of(&full);
+    cuai_lock(&lock);
+    place_t *place = find(&key, NULL);
+    in_force = place == NULL ? full : place->config;
+    status = check_replace(place, *arena);
+    bool refused = status != CUARENA_OK;
+    if (!refused)
+        status = swap(place, &full, arena);
+    cuai_unlock(&lock);
+    if (status == CUARENA_STALE)
+        return not_shared(*arena);
+    if (refused && status == CUARENA_BUSY)
+        compare(&in_force, &full, &found); /* for the log */
+    if (status == CUARENA_OK)
+        write_report(report, &found);
+    return status;
+}

@@ -1,0 +1,99 @@
+/*
+ * Chunks: how much growth takes beyond what a request lacks.
+ *
+ *   next      what the next chunk has; begins at initial_chunk, but never
+ *             above the limit, and after a trim at growth_after_trim
+ *   raised    a request above it doubles it until it fits, whatever
+ *             max_doubling says, and it stays there
+ *   advanced  otherwise a chunk that was taken doubles it, to max_doubling at
+ *             most: from above that it falls back to it
+ *
+ * These are counted in granules, as ONNX Runtime's arena counts them. What is
+ * taken is rounded up to the memory's grain and cut to what the limit leaves,
+ * so it is the same as there, byte by byte, where grain and granule are.
+ */
+#include "arena/arena.h"
+
+/* Below this a chunk is not worth another try. */
+#define LEAST_RETRY 8192
+
+static uint64_t granules(const cuarena_t *arena, uint64_t bytes)
+{
+    return cuai_align_up(bytes, cuai_granule(arena));
+}
+
+static uint64_t twice(uint64_t bytes)
+{
+    return bytes > UINT64_MAX / 2 ? UINT64_MAX : bytes * 2;
+}
+
+static uint64_t raised(uint64_t bytes, uint64_t need)
+{
+    while (bytes < need)
+        bytes = twice(bytes);
+    return bytes;
+}
+
+static uint64_t advanced(const cuarena_t *arena, uint64_t bytes)
+{
+    return cuai_min(twice(bytes), arena->config.max_doubling);
+}
+
+void cuai_chunks_start(cuarena_t *arena)
+{
+    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
+    uint64_t bytes = cuai_min(limit, arena->config.initial_chunk);
+    arena->next_chunk = granules(arena, bytes);
+}
+
+void cuai_chunks_trimmed(cuarena_t *arena)
+{
+    arena->next_chunk = granules(arena, arena->config.growth_after_trim);
+}
+
+/* Whole grains that the limit leaves and a segment can have. */
+static uint64_t affordable(const cuarena_t *arena)
+{
+    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
+    uint64_t left = limit > arena->held ? limit - arena->held : 0;
+    return cuai_align_down(cuai_min(left, CUARENA_HEAP_MAX_SEGMENT - 1),
+                           arena->memory.ops.grain_bytes);
+}
+
+cuai_chunk_t cuai_chunk_for(const cuarena_t *arena, uint64_t need)
+{
+    if (arena->config.grow != CUARENA_GROW_DOUBLING)
+        return (cuai_chunk_t){.next = arena->next_chunk};
+    uint64_t bytes = raised(arena->next_chunk, need);
+    uint64_t most = affordable(arena);
+    cuai_chunk_t chunk = {.bytes = most};
+    if (bytes < most)
+        chunk.bytes = cuai_align_up(bytes, arena->memory.ops.grain_bytes);
+    chunk.bytes = cuai_min(chunk.bytes, most);
+    chunk.next = bytes > arena->next_chunk ? bytes : advanced(arena, bytes);
+    return chunk;
+}
+
+/* In single precision, as where the figures come from; at least a granule. */
+static uint64_t tenth_less(const cuarena_t *arena, uint64_t bytes)
+{
+    float less = (float)((float)bytes * 0.9f);
+    return cuai_min(granules(arena, (uint64_t)less),
+                    bytes - cuai_granule(arena));
+}
+
+uint64_t cuai_chunk_smaller(const cuarena_t *arena, uint64_t *asked,
+                            uint64_t least)
+{
+    uint64_t grain = arena->memory.ops.grain_bytes;
+    uint64_t before = cuai_align_up(*asked, grain);
+    uint64_t bytes = before;
+    while (bytes >= before) {
+        uint64_t less = tenth_less(arena, *asked);
+        if (less < least || less < LEAST_RETRY)
+            return 0;
+        *asked = less;
+        bytes = cuai_align_up(*asked, grain);
+    }
+    return bytes;
+}

@@ -1,0 +1,142 @@
+#include "arena/peaks.h"
+
+#include "arena/arena.h"
+
+/* ---- Gauges ------------------------------------------------------------ */
+
+cuai_gauge_t cuai_gauge_counts(cuai_counts_t *counts, cuai_scopes_t **scopes)
+{
+    return (cuai_gauge_t){
+        .peaks = {&counts->peak_live_bytes, &counts->peak_requested_bytes,
+                  &counts->peak_live_blocks},
+        .now = {counts->live_bytes, counts->requested_bytes,
+                counts->live_blocks},
+        .scopes = scopes,
+    };
+}
+
+/* The peaks of the whole are kept apart from those of its only heap from now
+ * on: a scope is of the one or of the other. */
+cuai_gauge_t cuai_gauge_whole(cuarena_t *arena)
+{
+    cuai_begin_whole(arena);
+    cuai_counts_t now = cuai_whole_now(arena);
+    cuai_gauge_t gauge = cuai_gauge_counts(&arena->whole, &arena->whole_scopes);
+    gauge.now[CUAI_PEAK_LIVE] = now.live_bytes;
+    gauge.now[CUAI_PEAK_REQUESTED] = now.requested_bytes;
+    gauge.now[CUAI_PEAK_BLOCKS] = now.live_blocks;
+    gauge.peaks[CUAI_PEAK_HELD] = &arena->peak_held;
+    gauge.now[CUAI_PEAK_HELD] = arena->held;
+    return gauge;
+}
+
+cuai_gauge_t cuai_gauge_region(cuarena_t *arena, int32_t region)
+{
+    cuarena_heap_t *heap = arena->heaps[region];
+    cuai_begin_whole(arena);
+    cuai_gauge_t gauge = {.scopes = &arena->region_scopes[region]};
+    if (heap == NULL)
+        return gauge;
+    gauge.peaks[CUAI_PEAK_LIVE] = &heap->peak_live_bytes;
+    gauge.now[CUAI_PEAK_LIVE] = heap->live_bytes;
+    gauge.peaks[CUAI_PEAK_REQUESTED] = &heap->peak_requested_bytes;
+    gauge.now[CUAI_PEAK_REQUESTED] = heap->requested_bytes;
+    gauge.peaks[CUAI_PEAK_BLOCKS] = &heap->peak_live_blocks;
+    gauge.now[CUAI_PEAK_BLOCKS] = heap->live_blocks;
+    return gauge;
+}
+
+/* ---- Scopes ------------------------------------------------------------ */
+
+static uint32_t depth_of(const cuai_scopes_t *scopes)
+{
+    return scopes == NULL ? 0 : scopes->depth;
+}
+
+cuarena_status_t cuai_peaks_push(cuai_gauge_t *gauge)
+{
+    if (*gauge->scopes == NULL)
+        *gauge->scopes = cuai_host_alloc(sizeof **gauge->scopes);
+    cuai_scopes_t *scopes = *gauge->scopes;
+    if (scopes == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "no host memory for scopes of peaks");
+    if (scopes->depth == CUARENA_MAX_PEAK_SCOPES)
+        return cuai_fail(CUARENA_LIMIT,
+                         "peaks: %d scopes are open; at most so many can be",
+                         CUARENA_MAX_PEAK_SCOPES);
+    uint64_t *outer = scopes->outer[scopes->depth++];
+    for (int i = 0; i < CUAI_PEAKS; i++) {
+        if (gauge->peaks[i] == NULL)
+            continue;
+        outer[i] = *gauge->peaks[i];
+        *gauge->peaks[i] = gauge->now[i];
+    }
+    return CUARENA_OK;
+}
+
+static uint64_t peak(const cuai_gauge_t *gauge, int which)
+{
+    return gauge->peaks[which] == NULL ? 0 : *gauge->peaks[which];
+}
+
+cuarena_status_t cuai_peaks_pop(cuai_gauge_t *gauge, cuarena_peaks_t *peaks)
+{
+    cuai_scopes_t *scopes = *gauge->scopes;
+    if (depth_of(scopes) == 0)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "peaks: no scope is open here; accepted: one pop for "
+                         "each push");
+    *peaks = (cuarena_peaks_t){
+        .live_bytes = peak(gauge, CUAI_PEAK_LIVE),
+        .requested_bytes = peak(gauge, CUAI_PEAK_REQUESTED),
+        .live_blocks = peak(gauge, CUAI_PEAK_BLOCKS),
+        .held_bytes = peak(gauge, CUAI_PEAK_HELD),
+    };
+    const uint64_t *outer = scopes->outer[--scopes->depth];
+    for (int i = 0; i < CUAI_PEAKS; i++)
+        if (gauge->peaks[i] != NULL)
+            cuai_raise(gauge->peaks[i], outer[i]);
+    return CUARENA_OK;
+}
+
+void cuai_peaks_reset(cuai_gauge_t *gauge)
+{
+    for (int i = 0; i < CUAI_PEAKS; i++)
+        if (gauge->peaks[i] != NULL)
+            *gauge->peaks[i] = gauge->now[i];
+    for (uint32_t depth = depth_of(*gauge->scopes); depth != 0; depth--)
+        memcpy((*gauge->scopes)->outer[depth - 1], gauge->now,
+               sizeof gauge->now);
+}
+
+/* ---- The whole --------------------------------------------------------- */
+
+cuai_counts_t cuai_whole_peaks(const cuarena_t *arena)
+{
+    cuai_counts_t now = cuai_whole_now(arena);
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    bool kept = arena->slow & CUAI_SLOW_WHOLE;
+    now.peak_live_bytes =
+        kept ? arena->whole.peak_live_bytes : heap->peak_live_bytes;
+    now.peak_requested_bytes =
+        kept ? arena->whole.peak_requested_bytes : heap->peak_requested_bytes;
+    now.peak_live_blocks =
+        kept ? arena->whole.peak_live_blocks : heap->peak_live_blocks;
+    return now;
+}
+
+void cuai_keep_most(cuarena_t *arena)
+{
+    cuai_raise(&arena->most_live, cuai_whole_peaks(arena).peak_live_bytes);
+}
+
+/* The peaks of the one are those of the other again when no scope is open. */
+void cuai_end_whole(cuarena_t *arena)
+{
+    bool several =
+        arena->heaps[CUAI_STABLE] != NULL || arena->heaps[CUAI_APART] != NULL;
+    if (!several && depth_of(arena->whole_scopes) == 0 &&
+        depth_of(arena->region_scopes[CUAI_DYNAMIC]) == 0)
+        arena->slow &= ~CUAI_SLOW_WHOLE;
+}

@@ -1,0 +1,37 @@
+/*
+ * Peaks, and the scopes in which they are counted.
+ *
+ *   gauge   one thing that has peaks: the whole arena, a region, a tag, a
+ *           stream; where its peaks are kept, and what is live now
+ *   scopes  what the peaks were when each open scope of it began
+ *
+ * The peaks that are kept are those of the innermost scope. To begin one is to
+ * set them aside and to begin anew; to end it is to raise those set aside to
+ * what came since. So no allocation knows of scopes, and both are a few steps.
+ */
+#ifndef CUAI_ARENA_PEAKS_H
+#define CUAI_ARENA_PEAKS_H
+
+#include "cuarena/stats.h"
+
+enum {
+    CUAI_PEAK_LIVE,
+    CUAI_PEAK_REQUESTED,
+    CUAI_PEAK_BLOCKS,
+    CUAI_PEAK_HELD, /* of the whole only */
+    CUAI_PEAKS
+};
+
+typedef struct cuai_scopes {
+    uint32_t depth;
+    uint64_t outer[CUARENA_MAX_PEAK_SCOPES][CUAI_PEAKS];
+} cuai_scopes_t;
+
+/* Good as long as the lock is held. */
+typedef struct cuai_gauge {
+    uint64_t *peaks[CUAI_PEAKS]; /* NULL: it has no such peak */
+    uint64_t now[CUAI_PEAKS];
+    cuai_scopes_t **scopes; /* NULL there before the first one */
+} cuai_gauge_t;
+
+#endif

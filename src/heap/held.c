@@ -1,0 +1,409 @@
+/*
+ * Plans under way: what they hold, and what becomes of it.
+ *
+ * Between begin and the end of a plan its ranges are in the lane HELD, which
+ * has no index. A pass that plans and begins at once does not take them out of
+ * theirs one by one: it marks them, and the lists of the index are gone
+ * through once, or forgotten where nothing else was in them. So the links of a
+ * HELD range mean nothing.
+ *
+ * Without SPACERs a commit is one pass over the moves. The range before a block
+ * has got all that it ever gets when the block is looked at, and gives what
+ * the block takes; what is left of it goes to its lane. As soon as bytes of
+ * another lane follow a block, the rest goes the long way: all blocks first,
+ * then all ranges, minding SPACERs.
+ *
+ * The look-up is made anew where most blocks move: to insert all costs less
+ * than to find and remove those that do.
+ */
+#include <string.h>
+
+#include "heap/plan.h"
+
+/* ---- Holding ----------------------------------------------------------- */
+
+/* The range goes to the lane HELD; its key stays but for the lane. */
+static void hold_range(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
+{
+    cuai_record_t *r = cuai_record(heap, slot);
+    if (!cuai_range_is_open(r, lane))
+        return;
+    if (CUAI_UNLIKELY(heap->spacers != 0)) {
+        cuai_range_relane(heap, slot, CUAI_LANE_HELD);
+        return;
+    }
+    uint64_t bytes = cuai_range(r);
+    cuai_lane_count(heap, cuai_range_lane(r), 0 - bytes);
+    cuai_range_drop(heap, slot);
+    r->key = cuai_range_key(bytes, CUAI_LANE_HELD);
+}
+
+/* Takes the HELD ranges out of a list; the rest keep their order. */
+static void unlist_from(cuarena_heap_t *heap, cuai_index_t *index,
+                        cuai_slot_t *link)
+{
+    cuai_slot_t up = 0;
+    for (cuai_slot_t slot = *link; slot != 0;) {
+        cuai_record_t *r = cuai_record(heap, slot);
+        cuai_slot_t down = r->down;
+        if (cuai_range_lane(r) == CUAI_LANE_HELD) {
+            index->ranges--;
+            index->free_bytes -= cuai_range(r);
+        } else {
+            *link = slot;
+            link = &r->down;
+            r->up = up;
+            up = slot;
+        }
+        slot = down;
+    }
+    *link = 0;
+}
+
+static void unlist_zone(cuarena_heap_t *heap, cuai_index_t *index,
+                        uint32_t zone)
+{
+    uint64_t bits = index->bits[zone];
+    for (uint64_t left = bits; left != 0; left &= left - 1) {
+        uint32_t class = cuai_ctz(left);
+        cuai_slot_t *head = &index->heads[cuai_list_of(zone, class)];
+        unlist_from(heap, index, head);
+        if (*head == 0)
+            bits &= ~(UINT64_C(1) << class);
+    }
+    index->bits[zone] = bits;
+    cuai_index_retop(index, zone);
+}
+
+void cuai_held_unlist(cuarena_heap_t *heap, uint32_t lane, bool some_stay)
+{
+    cuai_index_t *index = heap->lanes[lane];
+    if (!some_stay)
+        memset(index, 0, sizeof *index);
+    for (uint32_t zone = 0; some_stay && zone < CUAI_ZONES; zone++)
+        unlist_zone(heap, index, zone);
+}
+
+/* ---- Begin ------------------------------------------------------------- */
+
+static cuarena_status_t check_state(const cuarena_heap_t *heap,
+                                    const cuarena_heap_plan_t *plan, bool begun)
+{
+    if (heap == NULL || plan == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
+    if (plan->begun == begun && !plan->done)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BAD_ARGUMENT, begun ? "the plan is not under way"
+                                                 : "the plan was begun before");
+}
+
+cuarena_status_t cuai_plan_can_begin(cuarena_heap_t *heap)
+{
+    if (heap->plans != 0)
+        return cuai_fail(CUARENA_BUSY, "another plan is under way");
+    if (cuai_slots_reserve(heap, heap->live_blocks + 1) != CUARENA_OK)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
+    return CUARENA_OK;
+}
+
+void cuai_plan_begun(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
+{
+    plan->begun = true;
+    heap->plans++;
+    cuai_note_plain(heap);
+    cuai_note_change(heap);
+}
+
+cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap,
+                                         cuarena_heap_plan_t *plan)
+{
+    cuarena_status_t status = check_state(heap, plan, false);
+    if (status != CUARENA_OK)
+        return status;
+    if (heap->plans == 0 && plan->version != cuai_version(heap))
+        return cuai_fail(CUARENA_BUSY,
+                         "the heap changed since the plan was made");
+    status = cuai_plan_can_begin(heap);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_plan_begun(heap, plan);
+    cuai_slot_t held = 0; /* whose range was seen to last */
+    for (size_t i = 0; i < plan->count; i++) {
+        cuai_slot_t slot = cuai_moved_slot(plan, i);
+        cuai_record_t *r = cuai_record(heap, slot);
+        r->moving = 1;
+        if (heap->spacers != 0 || r->prev != held)
+            hold_range(heap, r->prev, plan->lane);
+        hold_range(heap, slot, plan->lane);
+        held = slot;
+    }
+    return CUARENA_OK;
+}
+
+/* ---- The look-up ------------------------------------------------------- */
+
+/* Whether that is cheaper, roughly: a block that stays costs an insertion, half
+ * of what a removal does, and emptying a bucket a fiftieth. */
+static bool is_made_anew(const cuarena_heap_t *heap, size_t moves)
+{
+    uint64_t stay = heap->live_blocks - moves;
+    return stay / 2 + heap->table.buckets / 50 < moves;
+}
+
+/* Blocks that do not move, from the last one that did up to `end`. */
+static void insert_between(cuarena_heap_t *heap, cuai_slot_t last,
+                           cuai_slot_t end)
+{
+    cuai_slot_t slot = cuai_record(heap, last)->next;
+    for (; slot != end; slot = cuai_record(heap, slot)->next)
+        if (cuai_record(heap, slot)->kind == CUAI_BLOCK)
+            cuai_table_insert(&heap->table, heap->records, slot);
+}
+
+/* A commit on its way. */
+typedef struct commit {
+    cuarena_heap_t *heap;
+    cuai_record_t *records;
+    cuai_table_t table;
+    uint32_t lane;    /* gets what is left */
+    bool anew;        /* the look-up is made anew, as far as `last` */
+    cuai_slot_t last; /* the last block that has moved, or the ROOT */
+    uint64_t rest;    /* bytes after it that are HELD, on the short way */
+} commit_t;
+
+static CUAI_INLINE void shift_block(commit_t *commit, cuai_slot_t slot,
+                                    uint64_t to)
+{
+    cuai_record_t *r = &commit->records[slot];
+    if (!commit->anew)
+        cuai_table_remove(&commit->heap->table, commit->records, slot);
+    else if (r->prev != commit->last)
+        insert_between(commit->heap, commit->last, slot);
+    r->offset = to;
+    cuai_table_insert(&commit->table, commit->records, slot);
+    commit->last = slot;
+}
+
+/* ---- The long way ------------------------------------------------------ */
+
+/* Sets what is left of a range that the plan holds. */
+static CUAI_INLINE void keep_rest(cuai_record_t *r, uint64_t rest)
+{
+    r->key = rest == 0 ? 0 : cuai_range_key(rest, CUAI_LANE_HELD);
+    if (CUAI_LIKELY(rest == 0))
+        cuai_index_forget(r);
+}
+
+/* The block's new place. Since begin its neighbours may have been freed, but
+ * the held range before it cannot have changed. Where none was after it, a
+ * neighbour's bytes may be now: what the block leaves goes between, with the
+ * neighbour's slot as a SPACER. */
+static void move_block(commit_t *commit, const cuai_move_t *move)
+{
+    cuarena_heap_t *heap = commit->heap;
+    cuai_slot_t slot = (cuai_slot_t)(move->block & CUAI_SLOT_MASK);
+    cuai_record_t *before = cuai_record(heap, cuai_record(heap, slot)->prev);
+    uint64_t distance = move->from - move->to;
+    shift_block(commit, slot, move->to);
+    keep_rest(before, cuai_range(before) - distance);
+    cuai_range_release(heap, slot, distance, CUAI_LANE_HELD);
+}
+
+/* A range that the plan held, or what is left of it, goes to `lane`. */
+static void let_go(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
+{
+    const cuai_record_t *r = cuai_record(heap, slot);
+    if (r->key != 0 && cuai_range_lane(r) == CUAI_LANE_HELD)
+        cuai_range_relane(heap, slot, lane);
+    else if (r->key == 0 && CUAI_UNLIKELY(heap->spacers != 0))
+        cuai_range_spent(heap, slot);
+}
+
+static void end_blocks(cuarena_heap_t *heap, const cuarena_heap_plan_t *plan,
+                       size_t from, uint32_t lane)
+{
+    cuai_slot_t last = 0; /* whose range was seen to */
+    for (size_t i = from; i < plan->count; i++) {
+        cuai_slot_t slot = cuai_moved_slot(plan, i);
+        cuai_record_t *r = cuai_record(heap, slot);
+        r->moving = 0;
+        if (heap->spacers != 0 || r->prev != last)
+            let_go(heap, r->prev, lane);
+        let_go(heap, slot, lane);
+        last = slot;
+    }
+}
+
+/* ---- The short way ----------------------------------------------------- */
+
+/* The range of `slot`, which is held, goes to `lane` with `bytes` of it. */
+static void settle_rest(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes,
+                        uint32_t lane)
+{
+    keep_rest(cuai_record(heap, slot), bytes);
+    let_go(heap, slot, lane);
+}
+
+/* Whether bytes of another lane have come to follow the block. */
+static CUAI_INLINE bool has_stranger(const cuai_record_t *r)
+{
+    return !cuai_range_joins(r, CUAI_LANE_HELD);
+}
+
+static CUAI_INLINE void land_block(commit_t *commit, cuai_slot_t slot,
+                                   uint64_t from, uint64_t to)
+{
+    cuai_record_t *r = &commit->records[slot];
+    cuai_slot_t prev = r->prev;
+    if (CUAI_UNLIKELY(prev != commit->last)) {
+        settle_rest(commit->heap, commit->last, commit->rest, commit->lane);
+        commit->rest = cuai_range(&commit->records[prev]);
+    }
+    uint64_t rest = commit->rest - (from - to);
+    if (CUAI_LIKELY(rest == 0))
+        keep_rest(&commit->records[prev], 0);
+    else
+        settle_rest(commit->heap, prev, rest, commit->lane);
+    shift_block(commit, slot, to);
+    r->moving = 0;
+    commit->rest = cuai_range(r) + (from - to);
+}
+
+/* How many blocks were moved, and the ranges before them let go. Not that after
+ * the last one: the next may begin there. */
+static size_t land_blocks(commit_t *commit, const cuai_move_t *moves,
+                          size_t count)
+{
+    commit_t now = *commit;
+    size_t i = 0;
+    for (; i < count; i++) {
+        cuai_slot_t slot = (cuai_slot_t)(moves[i].block & CUAI_SLOT_MASK);
+        if (CUAI_UNLIKELY(has_stranger(&now.records[slot])))
+            break;
+        land_block(&now, slot, moves[i].from, moves[i].to);
+    }
+    *commit = now;
+    return i;
+}
+
+/* None, while there are SPACERs. */
+static size_t go_short_way(commit_t *commit, const cuarena_heap_plan_t *plan)
+{
+    cuarena_heap_t *heap = commit->heap;
+    if (heap->spacers != 0)
+        return 0;
+    size_t landed = land_blocks(commit, plan->moves, plan->count);
+    keep_rest(cuai_record(heap, commit->last), commit->rest);
+    if (landed == plan->count ||
+        cuai_record(heap, cuai_moved_slot(plan, landed))->prev != commit->last)
+        let_go(heap, commit->last, commit->lane);
+    return landed;
+}
+
+/* ---- Ends -------------------------------------------------------------- */
+
+static void end_plan(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
+{
+    plan->done = true;
+    heap->plans--;
+    cuai_note_plain(heap);
+    cuai_note_change(heap);
+}
+
+static void commit_all(cuarena_heap_t *heap, const cuarena_heap_plan_t *plan,
+                       uint32_t lane)
+{
+    commit_t commit = {
+        .heap = heap,
+        .records = heap->records,
+        .table = heap->table,
+        .lane = lane,
+        .anew = is_made_anew(heap, plan->count),
+    };
+    if (commit.anew)
+        cuai_table_clear(&heap->table);
+    size_t landed = go_short_way(&commit, plan);
+    for (size_t i = landed; i < plan->count; i++)
+        move_block(&commit, &plan->moves[i]);
+    if (commit.anew)
+        insert_between(heap, commit.last, 0);
+    end_blocks(heap, plan, landed, lane);
+}
+
+cuarena_status_t cuarena_heap_plan_commit(cuarena_heap_t *heap,
+                                          cuarena_heap_plan_t *plan,
+                                          uint32_t lane)
+{
+    cuarena_status_t status = check_state(heap, plan, true);
+    if (status != CUARENA_OK)
+        return status;
+    if (lane >= CUAI_LANE_HELD || heap->lanes[lane] == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "lane %u is not in use",
+                         (unsigned)lane);
+    commit_all(heap, plan, lane);
+    end_plan(heap, plan);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_heap_plan_abort(cuarena_heap_t *heap,
+                                         cuarena_heap_plan_t *plan)
+{
+    cuarena_status_t status = check_state(heap, plan, true);
+    if (status != CUARENA_OK)
+        return status;
+    end_blocks(heap, plan, 0, plan->lane);
+    end_plan(heap, plan);
+    return CUARENA_OK;
+}
+
+/* ---- Shifting all of it ------------------------------------------------ */
+
+static void relane_all(cuarena_heap_t *heap, uint32_t from, uint32_t to)
+{
+    cuai_slot_t slot = cuai_record(heap, 0)->next;
+    for (; slot != 0; slot = cuai_record(heap, slot)->next) {
+        const cuai_record_t *r = cuai_record(heap, slot);
+        if (r->key != 0 && cuai_range_lane(r) == from)
+            cuai_range_relane(heap, slot, to);
+    }
+}
+
+cuarena_status_t cuai_heap_hold(cuarena_heap_t *heap)
+{
+    if (heap->plans != 0)
+        return cuai_fail(CUARENA_BUSY, "another plan is under way");
+    if (cuai_slots_reserve(heap, heap->live_blocks + 1) != CUARENA_OK)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
+    heap->plans++;
+    cuai_note_plain(heap);
+    cuai_note_change(heap);
+    relane_all(heap, 0, CUAI_LANE_HELD);
+    return CUARENA_OK;
+}
+
+void cuai_heap_release(cuarena_heap_t *heap)
+{
+    relane_all(heap, CUAI_LANE_HELD, 0);
+    heap->plans--;
+    cuai_note_plain(heap);
+    cuai_note_change(heap);
+}
+
+void cuai_heap_rebase(cuarena_heap_t *heap, uint64_t distance)
+{
+    cuai_table_clear(&heap->table);
+    cuai_slot_t slot = cuai_record(heap, 0)->next;
+    for (; slot != 0; slot = cuai_record(heap, slot)->next) {
+        cuai_record_t *r = cuai_record(heap, slot);
+        r->offset += distance;
+        if (r->kind == CUAI_BLOCK)
+            cuai_table_insert(&heap->table, heap->records, slot);
+    }
+    for (size_t i = 0; i < heap->segment_count; i++) {
+        heap->segments[i].begin += distance;
+        heap->segments[i].end += distance;
+    }
+    heap->zone_base += distance;
+    heap->zone_end += distance;
+    cuai_note_change(heap);
+}

@@ -1,0 +1,305 @@
+/*
+ * Keys: names that no option has, those that ONNX Runtime has for options of
+ * its arena, and the list in the environment.
+ */
+#include "support/base_support.h"
+#include "support/expect.h"
+
+#include "api/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static cuarena_config_t fresh(void)
+{
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    return config;
+}
+
+static void expect_value(const cuarena_config_t *config, const char *key,
+                         const char *want)
+{
+    char text[CUAI_OPTION_TEXT_SIZE] = "";
+    expect_ok(cuarena_config_get(config, key, text, sizeof(text)));
+    expect_text(text, want);
+}
+
+/* ---- Unknown keys -------------------------------------------------------- */
+
+static const char *const unknown_keys[][2] = {
+    {"", "'fd'"},
+    {"Pool", "'pool'"},
+    {"pool ", "'pool'"},
+    {"struct_size", "'stable'"},
+    {"bytes", "'peers'"},
+    {"ops", "'pool'"},
+    {"max_block", "'max_blocks'"},
+    {"arena.growth", "'grow'"},
+    {"arena.", "'fd'"},
+    {"arena.arena.max_mem", "'max_mem'"},
+    {"ARENA.max_mem", "'max_mem'"},
+    {"arena.max_memory", "'max_mem'"},
+    {"arena.enable_stream_sharing", "accepted"},
+    {"a key that is longer than any name of an option could ever be, by far",
+     "accepted"},
+};
+
+START_TEST(test_config_set_unknown_key_is_named_with_its_value_and_the_nearest)
+{
+    const char *const *row = unknown_keys[_i];
+    char begin[49];
+    snprintf(begin, sizeof(begin), "%s", row[0]);
+    cuarena_config_t config = fresh();
+    expect_status(cuarena_config_set(&config, row[0], "17"),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message(begin, "'17'", row[1], "accepted:");
+}
+END_TEST
+
+START_TEST(test_config_unknown_keys_may_be_passed_over)
+{
+    cuarena_config_t config = fresh();
+    expect_status(cuarena_config_parse(&config, "what=1,unknown_keys=warn"),
+                  CUARENA_BAD_ARGUMENT);
+    expect_ok(cuarena_config_parse(
+        &config, "unknown_keys=warn,what=1,arena.what=x,pool=1G"));
+    expect_value(&config, "pool", "1GiB");
+    expect_ok(cuarena_config_set(&config, "arena.enable_stream_sharing", "1"));
+    expect_status(cuarena_config_set(&config, "pool", "what"),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_parse(&config, "what"), CUARENA_BAD_ARGUMENT);
+    char text[64];
+    expect_status(cuarena_config_get(&config, "what", text, sizeof(text)),
+                  CUARENA_BAD_ARGUMENT);
+}
+END_TEST
+
+/* ---- ONNX Runtime's keys ------------------------------------------------- */
+
+/* A name of theirs and a value; the option of ours and what it has then; what
+ * their name reads as, NULL: as it was set. */
+static const char *const ort_values[][5] = {
+    {"extend_strategy", "0", "grow", "doubling", NULL},
+    {"extend_strategy", "1", "grow", "exact", NULL},
+    {"initial_chunk_size_bytes", "1", "initial_chunk", "1", NULL},
+    {"initial_chunk_size_bytes", "2147483647", "initial_chunk", "2147483647",
+     NULL},
+    {"initial_chunk_size_bytes", "0025600", "initial_chunk", "25KiB", "25600"},
+    {"max_dead_bytes_per_chunk", "1", "split_threshold", "1", NULL},
+    {"max_dead_bytes_per_chunk", "2147483647", "split_threshold", "2147483647",
+     NULL},
+    {"initial_growth_chunk_size_bytes", "4194304", "growth_after_trim", "4MiB",
+     NULL},
+    {"max_power_of_two_extend_bytes", "1", "max_doubling", "1", NULL},
+    {"max_power_of_two_extend_bytes", "9223372036854775807", "max_doubling",
+     "9223372036854775807", NULL},
+    {"max_mem", "1", "limit", "1", NULL},
+    {"max_mem", "0", "limit", "18446744073709551615", NULL},
+    {"max_mem", "18446744073709551615", "limit", "18446744073709551615", "0"},
+};
+
+START_TEST(test_ort_keys_with_and_without_prefix)
+{
+    const char *const *row = ort_values[_i];
+    const char *reads = row[4] != NULL ? row[4] : row[1];
+    char name[64];
+    snprintf(name, sizeof(name), "arena.%s", row[0]);
+    for (int prefixed = 0; prefixed < 2; prefixed++) {
+        const char *key = prefixed ? name : row[0];
+        cuarena_config_t config = fresh();
+        char text[128];
+        expect_ok(cuarena_config_set(&config, key, row[1]));
+        expect_value(&config, row[2], row[3]);
+        expect_value(&config, key, reads);
+        config = fresh();
+        snprintf(text, sizeof(text), "preset=bfc, %s = %s", key, row[1]);
+        expect_ok(cuarena_config_parse(&config, text));
+        expect_value(&config, row[2], row[3]);
+    }
+}
+END_TEST
+
+/* What their own parsers let pass, or refused without a name. */
+static const char *const ort_refused[][3] = {
+    {"extend_strategy", "-1", "accepted: 0, 1"},
+    {"extend_strategy", "2", "accepted: 0, 1"},
+    {"extend_strategy", "kNextPowerOfTwo", "accepted: 0, 1"},
+    {"extend_strategy", "doubling", "accepted: 0, 1"},
+    {"initial_chunk_size_bytes", "0", "accepted: 1 to 2147483647"},
+    {"initial_chunk_size_bytes", "-1", "is negative"},
+    {"initial_chunk_size_bytes", "2147483648", "is out of range"},
+    {"initial_chunk_size_bytes", "123abc", "accepted: 1 to 2147483647"},
+    {"initial_chunk_size_bytes", "1M", "accepted: 1 to 2147483647"},
+    {"initial_chunk_size_bytes", " 1", "accepted: 1 to 2147483647"},
+    {"initial_chunk_size_bytes", "1 ", "accepted: 1 to 2147483647"},
+    {"initial_chunk_size_bytes", "+1", "accepted: 1 to 2147483647"},
+    {"initial_chunk_size_bytes", "0x10", "accepted: 1 to 2147483647"},
+    {"initial_chunk_size_bytes", "1.0", "accepted: 1 to 2147483647"},
+    {"initial_chunk_size_bytes", "", "accepted: 1 to 2147483647"},
+    {"max_dead_bytes_per_chunk", "0", "accepted: 1 to 2147483647"},
+    {"max_dead_bytes_per_chunk", "never", "accepted: 1 to 2147483647"},
+    {"initial_growth_chunk_size_bytes", "0", "accepted: 1 to 2147483647"},
+    {"initial_growth_chunk_size_bytes", "-2097152", "is negative"},
+    {"max_power_of_two_extend_bytes", "0",
+     "accepted: 1 to 9223372036854775807"},
+    {"max_power_of_two_extend_bytes", "9223372036854775808", "is out of range"},
+    {"max_power_of_two_extend_bytes", "never",
+     "accepted: 1 to 9223372036854775807"},
+    {"max_mem", "-1", "is negative"},
+    {"max_mem", "1GB", "0: no limit"},
+    {"max_mem", "80%", "0: no limit"},
+    {"max_mem", "18446744073709551616", "0: no limit"},
+    {"max_mem", "99999999999999999999999", "0: no limit"},
+    {"use_cuda_mempool", "yes", "accepted: 0"},
+    {"cuda_mempool_release_threshold", "-1", "accepted: 0"},
+    {"cuda_mempool_bytes_to_keep_on_shrink", "1k", "accepted: 0"},
+};
+
+START_TEST(test_ort_values_refused_by_name)
+{
+    const char *const *row = ort_refused[_i];
+    char name[64];
+    snprintf(name, sizeof(name), "arena.%s", row[0]);
+    for (int prefixed = 0; prefixed < 2; prefixed++) {
+        cuarena_config_t config = fresh();
+        const cuarena_config_t before = config;
+        const char *key = prefixed ? name : row[0];
+        expect_status(cuarena_config_set(&config, key, row[1]),
+                      CUARENA_BAD_ARGUMENT);
+        expect_message(key, row[1], row[2], "accepted:");
+        ck_assert_msg(memcmp(&config, &before, sizeof(config)) == 0,
+                      "%s=%s changed the config", key, row[1]);
+    }
+}
+END_TEST
+
+START_TEST(test_ours_behind_the_same_prefix)
+{
+    cuarena_config_t config = fresh();
+    expect_ok(cuarena_config_parse(&config, "arena.grow=exact,arena.limit=1G"));
+    expect_value(&config, "grow", "exact");
+    expect_value(&config, "arena.limit", "1GiB");
+    expect_status(cuarena_config_set(&config, "arena.arena.limit", "1"),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, "arena.limit", "much"),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("arena.limit", "much", "accepted:");
+}
+END_TEST
+
+/* CreateArenaCfgV2 has this name besides. */
+START_TEST(test_ort_strategy_has_another_name)
+{
+    cuarena_config_t config = fresh();
+    expect_ok(cuarena_config_set(&config, "arena_extend_strategy", "1"));
+    expect_value(&config, "grow", "exact");
+    expect_value(&config, "arena_extend_strategy", "1");
+}
+END_TEST
+
+START_TEST(test_ort_mempool_keys_are_told_to_be_missing)
+{
+    static const char *const keys[] = {
+        "arena.use_cuda_mempool", "use_cuda_mempool",
+        "arena.cuda_mempool_release_threshold",
+        "arena.cuda_mempool_bytes_to_keep_on_shrink"};
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        cuarena_config_t config = fresh();
+        const cuarena_config_t before = config;
+        expect_ok(cuarena_config_set(&config, keys[i], "0"));
+        expect_status(cuarena_config_set(&config, keys[i], "1"),
+                      CUARENA_UNSUPPORTED);
+        expect_message(keys[i], "'1'", "driver's own pool", "accepted: 0");
+        ck_assert_int_eq(memcmp(&config, &before, sizeof(config)), 0);
+    }
+}
+END_TEST
+
+/* Values of ours that their keys have no number for. */
+START_TEST(test_ort_keys_of_what_they_cannot_say)
+{
+    static const char *const rows[][2] = {
+        {"grow=none", "extend_strategy"},
+        {"grow=preset", "arena.extend_strategy"},
+        {"limit=80%", "max_mem"},
+        {"limit=auto", "max_mem"},
+        {"split_threshold=0", "max_dead_bytes_per_chunk"},
+        {"split_threshold=preset", "max_dead_bytes_per_chunk"},
+        {"split_threshold=never", "max_dead_bytes_per_chunk"},
+        {"initial_chunk=2G", "initial_chunk_size_bytes"},
+        {"max_doubling=never", "max_power_of_two_extend_bytes"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        cuarena_config_t config = fresh();
+        char text[64];
+        expect_ok(cuarena_config_parse(&config, rows[i][0]));
+        expect_status(
+            cuarena_config_get(&config, rows[i][1], text, sizeof(text)),
+            CUARENA_UNSUPPORTED);
+        expect_message(rows[i][1]);
+    }
+}
+END_TEST
+
+/* ---- The environment ----------------------------------------------------- */
+
+START_TEST(test_config_environment)
+{
+    cuarena_config_t config = fresh();
+    const cuarena_config_t before = config;
+    unsetenv("CUARENA_CONF");
+    expect_ok(cuarena_config_environment(&config));
+    setenv("CUARENA_CONF", "", 1);
+    expect_ok(cuarena_config_environment(&config));
+    ck_assert_int_eq(memcmp(&config, &before, sizeof(config)), 0);
+    setenv("CUARENA_CONF", "preset=bfc,arena.max_mem=65536", 1);
+    expect_ok(cuarena_config_environment(&config));
+    expect_value(&config, "preset", "bfc");
+    expect_value(&config, "limit", "64KiB");
+    setenv("CUARENA_CONF", "preset=grow,arena.max_mem=1x", 1);
+    expect_status(cuarena_config_environment(&config), CUARENA_BAD_ARGUMENT);
+    expect_message("arena.max_mem", "1x", "accepted:");
+    expect_value(&config, "preset", "bfc");
+    expect_status(cuarena_config_environment(NULL), CUARENA_BAD_ARGUMENT);
+}
+END_TEST
+
+/* A test for each row of a table. */
+static void add_rows(Suite *suite, const char *name, const TTest *test,
+                     size_t rows)
+{
+    TCase *tcase = tcase_create(name);
+    tcase_add_loop_test(tcase, test, 0, (int)rows);
+    suite_add_tcase(suite, tcase);
+}
+
+static void add_keys(Suite *suite)
+{
+    add_rows(
+        suite, "unknown keys",
+        test_config_set_unknown_key_is_named_with_its_value_and_the_nearest,
+        COUNT_OF(unknown_keys));
+    add_rows(suite, "keys of ONNX Runtime",
+             test_ort_keys_with_and_without_prefix, COUNT_OF(ort_values));
+    add_rows(suite, "their values refused", test_ort_values_refused_by_name,
+             COUNT_OF(ort_refused));
+    suite_add_list(suite, "their other keys",
+                   TEST_LIST(test_ours_behind_the_same_prefix,
+                             test_ort_strategy_has_another_name,
+                             test_ort_mempool_keys_are_told_to_be_missing,
+                             test_ort_keys_of_what_they_cannot_say));
+    suite_add_list(suite, "passed over",
+                   TEST_LIST(test_config_unknown_keys_may_be_passed_over));
+    suite_add_list(suite, "environment", TEST_LIST(test_config_environment));
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("keys");
+    add_keys(suite);
+    return suite_main(suite);
+}

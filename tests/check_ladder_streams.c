@@ -1,0 +1,195 @@
+/*
+ * The steps of running out that are about streams, each alone, on streams that
+ * are simulated: joining, crossing, settling, waiting, and the error behind all
+ * of them.
+ */
+#include "support/stream_rig.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#define POOL KIB(64)
+
+static const char *steps_of(cuarena_t *arena)
+{
+    static char text[256];
+    cuarena_step_stats_t steps[CUARENA_STEP_COUNT];
+    size_t count = 0, used = 0;
+    text[0] = '\0';
+    expect_ok(cuarena_step_stats(arena, steps, CUARENA_STEP_COUNT, &count));
+    for (size_t i = 0; i < count; i++)
+        if (steps[i].tried != 0)
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, "%s%s %d/%d",
+                                 used == 0 ? "" : ", ", steps[i].name,
+                                 (int)steps[i].tried, (int)steps[i].served);
+    return text;
+}
+
+/* A's two lanes have a half each; its next request needs both. */
+START_TEST(joining_serves)
+{
+    rig_t rig;
+    cuarena_block_t row[2];
+    rig_prepare(&rig, POOL, false);
+    rig.config.steal = CUARENA_STEAL_SETTLED; /* crossing joins them too */
+    rig_create(&rig);
+    take_row_on(&rig, row, 2, A);
+    sim_write(&rig.sim, A, place_of(&rig, row[0]), POOL / 2, 7);
+    expect_ok(cuarena_block_free_on(rig.arena, row[0], A));
+    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    expect_ok(cuarena_block_free_on(rig.arena, row[1], A));
+    void *p = take_on(&rig, POOL, A);
+    expect_text(steps_of(rig.arena), "joining 1/1");
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+    free_on(&rig, p, A);
+    rig_close(&rig);
+}
+END_TEST
+
+/* B waits for A's work on the device. */
+START_TEST(crossing_serves)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_on(&rig, POOL, A);
+    sim_write(&rig.sim, A, p, POOL, 7);
+    free_on(&rig, p, A);
+    p = take_on(&rig, POOL, B);
+    expect_text(steps_of(rig.arena), "crossing 1/1");
+    sim_write(&rig.sim, B, p, POOL, 8);
+    free_on(&rig, p, B);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A's work is done; whoever asks without a stream finds that out. */
+START_TEST(settling_serves)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_on(&rig, POOL, A);
+    sim_write(&rig.sim, A, p, POOL, 7);
+    free_on(&rig, p, A);
+    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    sim_run_all(&rig.sim);
+    p = take_plain(&rig, POOL);
+    expect_text(steps_of(rig.arena), "settling 1/1");
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+    free_plain(&rig, p);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A's work is under way. */
+START_TEST(waiting_serves)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_on(&rig, POOL, A);
+    sim_write(&rig.sim, A, p, POOL, 7);
+    free_on(&rig, p, A);
+    p = take_plain(&rig, POOL);
+    expect_text(steps_of(rig.arena), "settling 1/0, waiting 1/1");
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
+    free_plain(&rig, p);
+    rig_close(&rig);
+}
+END_TEST
+
+/* With a stream known, but nothing on it. */
+START_TEST(a_refusal_names_the_steps_of_streams)
+{
+    rig_t rig;
+    void *p = NULL;
+    rig_open(&rig, POOL);
+    void *kept = take_on(&rig, POOL, A);
+    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &p),
+                  CUARENA_OUT_OF_MEMORY);
+    cuarena_error_info_t error;
+    cuarena_error_info_init(&error);
+    expect_ok(cuarena_last_error_info(&error));
+    const char *tried = strstr(error.message, "tried: ");
+    ck_assert_ptr_nonnull(tried);
+    expect_text(tried, "tried: held bytes, crossing, settling, waiting");
+    expect_text(steps_of(rig.arena), "crossing 1/0, settling 1/0, waiting 1/0");
+    free_on(&rig, kept, A);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A handler that frees on a stream whose work is under way: the request waits
+ * for it. */
+typedef struct helper {
+    rig_t *rig;
+    void *spare;
+} helper_t;
+
+static int32_t free_late(void *user, cuarena_t *arena, uint64_t asked_bytes,
+                         int32_t attempt)
+{
+    helper_t *helper = user;
+    (void)arena, (void)asked_bytes, (void)attempt;
+    if (helper->spare == NULL)
+        return 0;
+    sim_write(&helper->rig->sim, B, helper->spare, POOL, 9);
+    free_on(helper->rig, helper->spare, B);
+    helper->spare = NULL;
+    return 1;
+}
+
+START_TEST(a_handler_that_frees_on_a_stream_is_waited_for)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    helper_t helper = {&rig, take_on(&rig, POOL, B)};
+    expect_ok(cuarena_set_oom_handler(rig.arena, free_late, &helper));
+    void *p = take_plain(&rig, POOL);
+    expect_text(steps_of(rig.arena), "settling 2/0, waiting 2/0, handler 1/1");
+    sim_host_write(&rig.sim, p, POOL, 3);
+    expect_clean(&rig);
+    free_plain(&rig, p);
+    rig_close(&rig);
+}
+END_TEST
+
+/* One that releases the very stream that the request is on. */
+static int32_t release_it(void *user, cuarena_t *arena, uint64_t asked_bytes,
+                          int32_t attempt)
+{
+    helper_t *helper = user;
+    (void)asked_bytes, (void)attempt;
+    if (helper->spare == NULL)
+        return 0;
+    expect_ok(cuarena_free(arena, helper->spare));
+    helper->spare = NULL;
+    expect_ok(cuarena_release_stream(arena, A));
+    return 1;
+}
+
+START_TEST(a_handler_that_releases_the_stream_of_the_request)
+{
+    rig_t rig;
+    void *p = NULL;
+    rig_open(&rig, POOL);
+    helper_t helper = {&rig, take_on(&rig, POOL, A)};
+    expect_ok(cuarena_set_oom_handler(rig.arena, release_it, &helper));
+    expect_ok(cuarena_alloc_on(rig.arena, POOL, A, NULL, &p));
+    expect_clean(&rig);
+    free_plain(&rig, p);
+    rig_close(&rig);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ladder_streams");
+    suite_add_list(
+        suite, "steps",
+        TEST_LIST(joining_serves, crossing_serves, settling_serves,
+                  waiting_serves, a_refusal_names_the_steps_of_streams,
+                  a_handler_that_frees_on_a_stream_is_waited_for,
+                  a_handler_that_releases_the_stream_of_the_request));
+    return suite_main(suite);
+}
