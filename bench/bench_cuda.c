@@ -36,7 +36,7 @@
 #define BATCH 512
 #define MOST_CONTENDERS 16
 #define POOL_BYTES (4 * GIB)
-#define STABLE_BYTES (512 * MIB)
+#define STABLE_BYTES (POOL_BYTES / 2) /* so that both regions are alike */
 
 typedef union slot {
     void *pointer;

@@ -613,6 +613,24 @@ START_TEST(test_resize_pool_into_a_new_segment_moves_all)
 }
 END_TEST
 
+START_TEST(test_resize_pool_into_a_new_segment_beside_a_dedicated_block)
+{
+    fixture_t f;
+    void *apart = NULL;
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.dedicated = 1;
+    open_without_growth(&f);
+    step_ok(&f, cuarena_alloc_with(f.arena, 3 * GRAIN, &request, &apart));
+    step_ok(&f, cuarena_resize_pool(f.arena, 2 * POOL));
+    expect_u64(held(&f), 2 * POOL + 3 * GRAIN);
+    expect_u64(f.memory.held_bytes, 2 * POOL + 3 * GRAIN);
+    drop(&f, apart);
+    expect_held(&f, 2 * POOL);
+    fixture_close(&f);
+}
+END_TEST
+
 START_TEST(test_resize_pool_into_a_smaller_segment)
 {
     fixture_t f;
@@ -790,6 +808,7 @@ int main(void)
                   test_resize_pool_is_busy_with_pinned_blocks_in_the_way,
                   test_resize_pool_below_what_lives_changes_nothing,
                   test_resize_pool_into_a_new_segment_moves_all,
+                  test_resize_pool_into_a_new_segment_beside_a_dedicated_block,
                   test_resize_pool_into_a_smaller_segment,
                   test_resize_pool_to_an_odd_size_over_a_hole,
                   test_resize_pool_into_a_new_segment_is_busy_with_pins,

@@ -37,17 +37,17 @@ static bool is_ordinary(const cuarena_heap_t *heap,
 
 /* 0: the long path. */
 static cuai_slot_t take_short(cuarena_heap_t *heap, uint64_t requested,
-                              uint32_t lane, uint64_t nature)
+                              uint32_t lane, uint64_t nature,
+                              uint64_t *offset_out)
 {
     uint64_t mask = heap->granule_mask;
     uint64_t size = (requested + mask) & ~mask;
-    cuai_slot_t slot = 0;
     if (heap->plain)
-        slot = cuai_hot_take(heap, size, requested, nature);
-    else if (cuai_hot_is_ready(heap) && heap->lanes[lane]->free_bytes >= size)
-        slot = cuai_hot_take_at(heap, heap->lanes[lane], lane, size, requested,
-                                nature, true);
-    return slot == CUAI_HOT_DISTURBS ? 0 : slot;
+        return cuai_hot_take(heap, size, requested, nature, offset_out);
+    if (!cuai_hot_is_ready(heap))
+        return 0;
+    return cuai_hot_take_at(heap, heap->lanes[lane], lane, size, requested,
+                            nature, true, offset_out);
 }
 
 static cuarena_status_t short_alloc(cuarena_heap_t *heap,
@@ -58,15 +58,15 @@ static cuarena_status_t short_alloc(cuarena_heap_t *heap,
     bool laned = !heap->plain;
     cuai_slot_t slot = 0;
     if (is_ordinary(heap, request))
-        slot =
-            take_short(heap, request->size, request->lane,
-                       CUAI_NATURE(request->pins, CUAI_BLOCK, request->flags));
+        slot = take_short(
+            heap, request->size, request->lane,
+            CUAI_NATURE(request->pins, CUAI_BLOCK, request->flags), offset_out);
     if (slot == 0)
         return cuarena_heap_alloc(heap, request, block_out, offset_out);
+    expect_u64(*offset_out, heap->records[slot].offset);
     ++*(laned ? &laned_allocs : &short_allocs);
     heap->records[slot].asked = cuai_asked(request->size, request->tag);
     *block_out = cuai_id(heap, slot);
-    *offset_out = heap->records[slot].offset;
     return CUARENA_OK;
 }
 
@@ -130,8 +130,9 @@ static void close_map(void)
 static cuai_slot_t take(uint64_t granules)
 {
     uint64_t bytes = map_bytes(&map, granules);
-    cuai_slot_t slot =
-        cuai_hot_take(map.heap, bytes, bytes, CUAI_NATURE(0, CUAI_BLOCK, 0));
+    uint64_t offset;
+    cuai_slot_t slot = cuai_hot_take(map.heap, bytes, bytes,
+                                     CUAI_NATURE(0, CUAI_BLOCK, 0), &offset);
     expect_valid(map.heap);
     return slot;
 }
@@ -208,24 +209,26 @@ typedef struct spacer_case {
     const char *before;
     uint64_t granules; /* of lane 1 */
     bool high;         /* from the upper end */
-    const char *after; /* NULL: left to the long path */
+    const char *after;
+    bool both; /* a SPACER on both sides */
 } spacer_case_t;
 
 /* What is cut has a SPACER before it, after it, or on both sides. */
 static const spacer_case_t spacer_cases[] = {
-    {"a1 1:4 -40", 4, false, "a1 ?4 -40"},
-    {"a1 1:4 -40", 4, true, "a1 ?4 -40"},
-    {"a1 1:8 -40", 3, true, "a1 1:5 ?3 -40"},
-    {"a1 -40 1:4 b1", 4, false, "a1 -40 ?4 b1"},
-    {"a1 -40 1:4 b1", 4, true, "a1 -40 ?4 b1"},
-    {"a1 -40 1:8 b1", 3, false, "a1 -40 ?3 1:5 b1"},
-    {"a1 -40 1:8 2:3 b1", 3, false, "a1 -40 ?3 1:5 2:3 b1"},
-    {"a1 -40 1:8 2:3 b1", 3, true, "a1 -40 1:5 ?3 2:3 b1"},
-    {"a1 -40 1:8 2:3 b1", 8, false, NULL},
-    {"a1 -40 1:8 2:3 b1", 8, true, NULL},
+    {"a1 1:4 -40", 4, false, "a1 ?4 -40", false},
+    {"a1 1:4 -40", 4, true, "a1 ?4 -40", false},
+    {"a1 1:8 -40", 3, true, "a1 1:5 ?3 -40", false},
+    {"a1 -40 1:4 b1", 4, false, "a1 -40 ?4 b1", false},
+    {"a1 -40 1:4 b1", 4, true, "a1 -40 ?4 b1", false},
+    {"a1 -40 1:8 b1", 3, false, "a1 -40 ?3 1:5 b1", false},
+    {"a1 -40 1:8 2:3 b1", 3, false, "a1 -40 ?3 1:5 2:3 b1", false},
+    {"a1 -40 1:8 2:3 b1", 3, true, "a1 -40 1:5 ?3 2:3 b1", false},
+    {"a1 -40 1:8 2:3 b1", 8, false, "a1 -40 ?8 2:3 b1", true},
+    {"a1 -40 1:8 2:3 b1", 8, true, "a1 -40 ?8 2:3 b1", true},
 };
 
-/* The SPACER's record is the block's then: none is taken or freed. */
+/* The SPACER's record is the block's then: none is taken or freed. With one on
+ * both sides it goes the long way. */
 START_TEST(test_hot_take_in_the_place_of_a_spacer)
 {
     const spacer_case_t *row = &spacer_cases[_i];
@@ -242,17 +245,16 @@ START_TEST(test_hot_take_in_the_place_of_a_spacer)
     cuai_heap_give(map.heap, ready, 0);
     uint64_t spacers = map.heap->spacers;
     ck_assert(cuai_hot_is_ready(map.heap));
+    uint64_t offset = 0;
     cuai_slot_t slot =
         cuai_hot_take_at(map.heap, map.heap->lanes[lane], lane, bytes, bytes,
-                         CUAI_NATURE(0, CUAI_BLOCK, 0), true);
+                         CUAI_NATURE(0, CUAI_BLOCK, 0), true, &offset);
     expect_valid(map.heap);
-    expect_map(&map, row->after != NULL ? row->after : row->before);
-    if (row->after == NULL) {
-        expect_u64(slot, CUAI_HOT_DISTURBS);
-        return;
-    }
-    expect_u64(map.heap->spare, ready);
-    expect_u64(map.heap->spacers, spacers - 1);
+    expect_map(&map, row->after);
+    expect_u64(offset, map.heap->records[slot].offset);
+    expect_u64(map.heap->spacers, spacers - (row->both ? 2 : 1));
+    if (!row->both)
+        expect_u64(map.heap->spare, ready);
     cuarena_block_t id = cuai_id(map.heap, slot);
     expect_ok(cuarena_heap_free(map.heap, id, lane));
     expect_valid(map.heap);
@@ -274,7 +276,7 @@ START_TEST(test_hot_take_leaves_spent_records_to_the_long_path)
     map.heap->records[spacer].generation = CUAI_LAST_GENERATION;
     expect_u64(cuai_spacer_beside(map.heap, map.heap->records[spacer].prev,
                                   map_bytes(&map, 4), false),
-               CUAI_HOT_DISTURBS);
+               CUAI_SPACERS_DISTURB);
     expect_ok(cuarena_heap_lane_settle(map.heap, lane));
     expect_map(&map, "a1 -44");
 }

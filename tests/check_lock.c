@@ -60,18 +60,6 @@ START_TEST(test_lock_lets_one_in_at_a_time)
 }
 END_TEST
 
-START_TEST(test_lock_try_of_a_held_lock)
-{
-    cuai_lock_t lock = CUAI_LOCK_INIT;
-    ck_assert(cuai_lock_try(&lock));
-    ck_assert(!cuai_lock_try(&lock));
-    cuai_unlock(&lock);
-    ck_assert(cuai_lock_try(&lock));
-    cuai_unlock(&lock);
-    cuai_lock_cleanup(&lock);
-}
-END_TEST
-
 static int child_takes_reset_lock(cuai_lock_t *lock)
 {
     cuai_lock_reset(lock);
@@ -290,7 +278,6 @@ int main(void)
     Suite *suite = suite_create("lock");
     add_tests(suite, "lock",
               TEST_LIST(test_lock_lets_one_in_at_a_time,
-                        test_lock_try_of_a_held_lock,
                         test_lock_reset_in_a_forked_child));
     add_tests(suite, "event",
               TEST_LIST(test_event_wake_wakes_everybody,

@@ -41,25 +41,24 @@ cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes,
     if (CUAI_UNLIKELY(arena == NULL || block_out == NULL ||
                       bytes - 1 >= CUAI_SHORT_MOST))
         return alloc_long(arena, bytes, block_out);
-    uint64_t mask = arena->granule_mask;
     cuai_slot_t slot = 0;
+    uint64_t offset;
     cuai_lock(&arena->lock);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (CUAI_LIKELY(cuai_short_serves(arena)))
-        slot = cuai_hot_take(heap, (bytes + mask) & ~mask, bytes,
-                             CUAI_BLOCK_NATURE);
+        slot = cuai_hot_take(heap, cuai_short_size(arena, bytes), bytes,
+                             CUAI_BLOCK_NATURE, &offset);
     if (CUAI_UNLIKELY(slot == 0 && !heap->plain && cuai_short_serves(arena)))
         slot = cuai_short_take_settled(arena, CUAI_DYNAMIC, bytes,
                                        CUAI_BLOCK_NATURE);
-    bool taken = cuai_short_took(slot);
-    if (CUAI_LIKELY(taken)) {
+    if (CUAI_LIKELY(slot != 0)) {
         *block_out = cuai_id(heap, slot);
         if (CUAI_UNLIKELY(arena->slow != 0))
             cuai_note_whole(arena);
     }
     cuai_unlock(&arena->lock);
-    return CUAI_LIKELY(taken) ? CUARENA_OK
-                              : alloc_long(arena, bytes, block_out);
+    return CUAI_LIKELY(slot != 0) ? CUARENA_OK
+                                  : alloc_long(arena, bytes, block_out);
 }
 
 cuarena_status_t cuarena_block_alloc_with(cuarena_t *arena, uint64_t bytes,
@@ -103,15 +102,12 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
                         cuai_tag_of(r) == 0)) {
             cuai_slot_t *link =
                 cuai_table_link(&heap->table, heap->records, r->offset);
-            bool done = heap->plain;
-            if (CUAI_LIKELY(done))
+            if (CUAI_LIKELY(heap->plain))
                 cuai_hot_give(heap, link);
             else
-                done = cuai_short_give(arena, CUAI_DYNAMIC, link, 0);
+                cuai_short_give(arena, CUAI_DYNAMIC, link, 0);
             cuai_unlock(&arena->lock);
-            if (CUAI_LIKELY(done))
-                return CUARENA_OK;
-            return cuai_block_free(arena, block, CUARENA_NO_STREAM);
+            return CUARENA_OK;
         }
     }
     cuai_unlock(&arena->lock);

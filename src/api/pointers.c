@@ -46,33 +46,45 @@ static CUAI_NOINLINE cuarena_status_t alloc_long(cuarena_t *arena,
                               pointer_out);
 }
 
+/* From the settled lane of a heap, plain or not. */
+static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena, int32_t region,
+                                          uint64_t bytes, uint64_t nature,
+                                          uint64_t *offset_out)
+{
+    cuarena_heap_t *heap = arena->heaps[region];
+    cuai_slot_t slot = cuai_hot_take(heap, cuai_short_size(arena, bytes), bytes,
+                                     nature, offset_out);
+    if (CUAI_LIKELY(slot != 0) || heap->plain)
+        return slot;
+    slot = cuai_short_take_settled(arena, region, bytes, nature);
+    *offset_out = cuai_record(heap, slot)->offset;
+    return slot;
+}
+
 /* From one heap's held bytes; false: take the long path. */
 static CUAI_INLINE bool alloc_short(cuarena_t *arena, int32_t region,
                                     uint64_t bytes, cuarena_tag_t tag,
                                     uint64_t nature, void **pointer_out)
 {
-    uint64_t mask = arena->granule_mask;
+    cuai_slot_t slot = 0;
+    uint64_t offset = 0;
     cuai_lock(&arena->lock);
-    cuarena_heap_t *heap = arena->heaps[region];
-    if (CUAI_LIKELY(cuai_short_serves(arena)) && cuai_tag_known(arena, tag)) {
-        cuai_slot_t slot =
-            cuai_hot_take(heap, (bytes + mask) & ~mask, bytes, nature);
-        if (CUAI_UNLIKELY(slot == 0 && !heap->plain))
-            slot = cuai_short_take_settled(arena, region, bytes, nature);
-        if (CUAI_LIKELY(cuai_short_took(slot))) {
-            *pointer_out = cuai_pointer(cuai_record(heap, slot)->offset);
-            if (tag != 0) {
-                cuai_record(heap, slot)->asked = cuai_asked(bytes, tag);
-                cuai_tag_alloc(arena, cuai_record(heap, slot));
-            }
-            if (CUAI_UNLIKELY(arena->slow != 0))
-                cuai_note_whole(arena);
-            cuai_unlock(&arena->lock);
-            return true;
-        }
+    if (CUAI_LIKELY(cuai_short_serves(arena) && cuai_tag_known(arena, tag)))
+        slot = take_short(arena, region, bytes, nature, &offset);
+    if (CUAI_UNLIKELY(slot == 0)) {
+        cuai_unlock(&arena->lock);
+        return false;
     }
+    *pointer_out = cuai_pointer(offset);
+    if (tag != 0) {
+        cuai_record_t *r = cuai_record(arena->heaps[region], slot);
+        r->asked = cuai_asked(bytes, tag);
+        cuai_tag_alloc(arena, r);
+    }
+    if (CUAI_UNLIKELY(arena->slow != 0))
+        cuai_note_whole(arena);
     cuai_unlock(&arena->lock);
-    return false;
+    return true;
 }
 
 cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes,
@@ -103,14 +115,14 @@ static bool alloc_region_short(cuarena_t *arena, uint64_t bytes,
                                const cuarena_request_t *request,
                                void **pointer_out)
 {
-    if (request->region == CUARENA_REGION_DYNAMIC)
-        return alloc_short(arena, CUAI_DYNAMIC, bytes, request->tag,
-                           CUAI_POINTER_NATURE, pointer_out);
-    if (request->region == CUARENA_REGION_STABLE &&
-        arena->heaps[CUAI_STABLE] != NULL)
-        return alloc_short(arena, CUAI_STABLE, bytes, request->tag,
-                           CUAI_STABLE_NATURE, pointer_out);
-    return false;
+    int32_t region = request->region;
+    uint64_t nature = CUAI_POINTER_NATURE;
+    if (region == CUARENA_REGION_STABLE)
+        nature = CUAI_STABLE_NATURE;
+    else if (region != CUARENA_REGION_DYNAMIC)
+        return false;
+    return arena->heaps[region] != NULL &&
+           alloc_short(arena, region, bytes, request->tag, nature, pointer_out);
 }
 
 cuarena_status_t cuarena_alloc_with(cuarena_t *arena, uint64_t bytes,
@@ -161,61 +173,51 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_free(cuarena_t *arena,
 }
 
 /* Ends a block with which nothing is under way; false: take the long path. */
-static CUAI_INLINE bool free_short(cuarena_t *arena, cuarena_heap_t *heap,
+static CUAI_INLINE bool free_short(cuarena_t *arena, int32_t region,
                                    const void *pointer, uint64_t nature)
 {
-    if (CUAI_UNLIKELY(heap == NULL || !heap->plain))
-        return false;
+    cuarena_heap_t *heap = arena->heaps[region];
     cuai_slot_t *link =
         cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
     const cuai_record_t *r = cuai_record(heap, *link);
     if (CUAI_UNLIKELY(!cuai_has_nature(r, nature)))
         return false;
+    if (CUAI_UNLIKELY(!heap->plain)) {
+        cuai_short_give(arena, region, link, 0);
+        return true;
+    }
     if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
         cuai_tag_free(arena, r);
     cuai_hot_give(heap, link);
     return true;
 }
 
-/* The same where the heap has several lanes. */
-static bool free_laned(cuarena_t *arena, int32_t region, const void *pointer,
-                       uint64_t nature)
+/* The same where there are several regions, or the arena is slow for a reason
+ * that stands in the way. Two copies of the code: which of them runs is easily
+ * foretold, an address that says where to look would have to be waited for. */
+static CUAI_OUTLINE bool free_in_region(cuarena_t *arena, const void *pointer)
 {
-    cuarena_heap_t *heap = arena->heaps[region];
-    if (heap == NULL)
+    if (!cuai_short_path(arena))
         return false;
-    cuai_slot_t *link =
-        cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
-    return cuai_has_nature(cuai_record(heap, *link), nature) &&
-           cuai_short_give(arena, region, link, 0);
-}
-
-/* Not an ordinary block of a plain dynamic region: perhaps of one with lanes,
- * or of the stable one. With the lock, of which it lets go. */
-static CUAI_NOINLINE cuarena_status_t free_other(cuarena_t *arena,
-                                                 void *pointer)
-{
-    bool done =
-        cuai_short_path(arena) &&
-        (free_laned(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_NATURE) ||
-         free_laned(arena, CUAI_STABLE, pointer, CUAI_STABLE_NATURE));
-    cuai_unlock(&arena->lock);
-    return done ? CUARENA_OK
-                : cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
+    if (cuai_is_stable(arena, pointer))
+        return free_short(arena, CUAI_STABLE, pointer, CUAI_STABLE_NATURE);
+    return free_short(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_NATURE);
 }
 
 cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
 {
     if (CUAI_UNLIKELY(arena == NULL || pointer == NULL))
         return cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
+    bool done;
     cuai_lock(&arena->lock);
-    if (CUAI_LIKELY(cuai_short_path(arena)) &&
-        CUAI_LIKELY(free_short(arena, arena->heaps[CUAI_DYNAMIC], pointer,
-                               CUAI_POINTER_NATURE))) {
-        cuai_unlock(&arena->lock);
-        return CUARENA_OK;
-    }
-    return free_other(arena, pointer);
+    if (CUAI_LIKELY(arena->slow == 0))
+        done = free_short(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_NATURE);
+    else
+        done = free_in_region(arena, pointer);
+    cuai_unlock(&arena->lock);
+    return CUAI_LIKELY(done)
+               ? CUARENA_OK
+               : cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
 }
 
 /* ---- The rest ---------------------------------------------------------- */

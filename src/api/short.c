@@ -3,7 +3,9 @@
 cuai_slot_t cuai_short_take_settled(cuarena_t *arena, int32_t region,
                                     uint64_t bytes, uint64_t nature)
 {
-    return cuai_short_take_in(arena, region, 0, bytes, nature);
+    uint64_t offset;
+    return cuai_short_take_in(arena, region, 0, cuai_short_size(arena, bytes),
+                              bytes, nature, &offset);
 }
 
 /* The closed lane, unless the CPU touches memory. */
@@ -14,7 +16,10 @@ static CUAI_INLINE cuai_slot_t take_closed(cuarena_t *arena,
     uint32_t lane = s->lanes[CUAI_DYNAMIC][!s->turn];
     if (arena->cpu_touches)
         return 0;
-    return cuai_short_take_in(arena, CUAI_DYNAMIC, lane, bytes, nature);
+    uint64_t offset;
+    return cuai_short_take_in(arena, CUAI_DYNAMIC, lane,
+                              cuai_short_size(arena, bytes), bytes, nature,
+                              &offset);
 }
 
 cuai_slot_t cuai_short_take_other(cuarena_t *arena, const cuai_stream_t *s,

@@ -2,10 +2,9 @@
  * The short paths of allocations and frees in heaps with several lanes, and
  * what all short paths share.
  *
- * As heap/hot.h, which does the work, they take no step that could fail, wait
- * or call the memory: where one is needed nothing was done, and the long path
- * begins anew. With one stream in a steady state they cost a quarter more than
- * the short path of a plain heap.
+ * As heap/hot.h, which does the work, they take no step that could wait or call
+ * the memory: where one is needed nothing was done, and the long path begins
+ * anew. Where a SPACER comes or goes the heap's own functions do the work.
  */
 #ifndef CUAI_API_SHORT_H
 #define CUAI_API_SHORT_H
@@ -34,22 +33,28 @@ static inline bool cuai_short_serves(const cuarena_t *arena)
 static inline bool cuai_short_frees_on(const cuarena_t *arena,
                                        const cuai_stream_t *s)
 {
-    return cuai_short_serves(arena) && (!(arena->slow & CUAI_SLOW_MOVED) ||
-                                        s->saw_move == arena->moved.serial);
+    return CUAI_LIKELY(cuai_short_path(arena)) ||
+           (cuai_short_serves(arena) && s->saw_move == arena->moved.serial);
 }
 
-/* From a lane of a smooth heap; 0: it has no room, or CUAI_HOT_DISTURBS. */
+static inline uint64_t cuai_short_size(const cuarena_t *arena, uint64_t bytes)
+{
+    return (bytes + arena->granule_mask) & ~arena->granule_mask;
+}
+
+/* From a lane of a smooth heap; 0: it has no room. */
 static CUAI_INLINE cuai_slot_t cuai_short_take_in(cuarena_t *arena,
                                                   int32_t region, uint32_t lane,
-                                                  uint64_t bytes,
-                                                  uint64_t nature)
+                                                  uint64_t size, uint64_t bytes,
+                                                  uint64_t nature,
+                                                  uint64_t *offset_out)
 {
     cuarena_heap_t *heap = arena->heaps[region];
-    uint64_t size = (bytes + arena->granule_mask) & ~arena->granule_mask;
     cuai_index_t *index = heap->lanes[lane];
-    if (CUAI_UNLIKELY(!cuai_hot_is_ready(heap) || index->free_bytes < size))
+    if (CUAI_UNLIKELY(!cuai_hot_is_ready(heap)))
         return 0;
-    return cuai_hot_take_at(heap, index, lane, size, bytes, nature, true);
+    return cuai_hot_take_at(heap, index, lane, size, bytes, nature, true,
+                            offset_out);
 }
 
 /* The same from lane 0; and, for a stream, from all that serves it in the
@@ -61,29 +66,30 @@ cuai_slot_t cuai_short_take_other(cuarena_t *arena, const cuai_stream_t *s,
                                   uint64_t bytes,
                                   uint64_t nature) CUAI_NOINLINE;
 
-static inline bool cuai_short_took(cuai_slot_t slot)
+/* Whether an address is of the stable region: the front of the first segment.
+ * Only arenas with SLOW_WHOLE have one. */
+static inline bool cuai_is_stable(const cuarena_t *arena, const void *pointer)
 {
-    return slot != 0 && slot != CUAI_HOT_DISTURBS;
+    return arena->stable_bytes != 0 &&
+           cuai_address(pointer) - arena->segments.items[0].address <
+               arena->stable_bytes;
 }
 
 /* Ends the ordinary block that a link of the look-up names; its bytes join a
- * lane. False: take the long path. */
-static CUAI_INLINE bool cuai_short_give(cuarena_t *arena, int32_t region,
+ * lane. */
+static CUAI_INLINE void cuai_short_give(cuarena_t *arena, int32_t region,
                                         cuai_slot_t *link, uint32_t lane)
 {
     cuarena_heap_t *heap = arena->heaps[region];
     const cuai_record_t *r = cuai_record(heap, *link);
-    if (CUAI_UNLIKELY(!heap->smooth))
-        return false;
     if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
         cuai_tag_free(arena, r);
     if (r->owner != 0)
         cuai_count_out(&cuai_stream(arena, r->owner)->counts, r);
-    if (CUAI_LIKELY(cuai_hot_joins(heap, r, lane)))
+    if (CUAI_LIKELY(heap->smooth && cuai_hot_joins(heap, r, lane)))
         cuai_hot_give_to(heap, heap->lanes[lane], lane, link);
     else
         cuai_heap_give(heap, *link, lane);
-    return true;
 }
 
 #endif

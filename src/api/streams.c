@@ -9,24 +9,29 @@
  * the long path. With the lock. */
 static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena,
                                           cuarena_stream_t stream,
-                                          uint64_t bytes, uint64_t nature)
+                                          uint64_t bytes, uint64_t nature,
+                                          uint64_t *offset_out)
 {
     cuai_stream_t *s = cuai_stream_recent(arena, stream);
     if (CUAI_UNLIKELY(
             s == NULL || !cuai_short_serves(arena) ||
             cuai_goes_across(arena, arena->heaps[CUAI_DYNAMIC], bytes)))
         return 0;
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    uint32_t open = s->lanes[CUAI_DYNAMIC][s->turn];
+    uint64_t size = cuai_short_size(arena, bytes);
     cuai_slot_t slot = 0;
     nature |= CUAI_OWNER_NATURE(s->number);
     if (CUAI_LIKELY(!arena->cpu_touches))
-        slot =
-            cuai_short_take_in(arena, CUAI_DYNAMIC,
-                               s->lanes[CUAI_DYNAMIC][s->turn], bytes, nature);
-    if (CUAI_UNLIKELY(slot == 0))
+        slot = cuai_short_take_in(arena, CUAI_DYNAMIC, open, size, bytes,
+                                  nature, offset_out);
+    if (CUAI_UNLIKELY(slot == 0)) {
         slot = cuai_short_take_other(arena, s, bytes, nature);
-    if (CUAI_UNLIKELY(!cuai_short_took(slot)))
-        return 0;
-    cuai_count_in(&s->counts, cuai_record(arena->heaps[CUAI_DYNAMIC], slot));
+        if (slot == 0)
+            return 0;
+        *offset_out = cuai_record(heap, slot)->offset;
+    }
+    cuai_count_one(&s->counts, size, bytes);
     if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
         cuai_note_whole(arena);
     return slot;
@@ -35,11 +40,12 @@ static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena,
 static CUAI_INLINE bool alloc_short(cuarena_t *arena, uint64_t bytes,
                                     cuarena_stream_t stream, void **pointer_out)
 {
+    uint64_t offset;
     cuai_lock(&arena->lock);
-    cuai_slot_t slot = take_short(arena, stream, bytes, CUAI_POINTER_NATURE);
+    cuai_slot_t slot =
+        take_short(arena, stream, bytes, CUAI_POINTER_NATURE, &offset);
     if (CUAI_LIKELY(slot != 0))
-        *pointer_out =
-            cuai_pointer(cuai_record(arena->heaps[CUAI_DYNAMIC], slot)->offset);
+        *pointer_out = cuai_pointer(offset);
     cuai_unlock(&arena->lock);
     return slot != 0;
 }
@@ -49,25 +55,44 @@ cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
                                   const cuarena_request_t *request,
                                   void **pointer_out)
 {
-    bool ordinary = arena != NULL && pointer_out != NULL && request == NULL &&
-                    bytes - 1 < CUAI_SHORT_MOST;
-    if (CUAI_LIKELY(ordinary && alloc_short(arena, bytes, stream, pointer_out)))
+    if (CUAI_UNLIKELY(arena == NULL || bytes - 1 >= CUAI_SHORT_MOST))
+        return cuai_pointer_alloc(arena, bytes, stream, request, pointer_out);
+    if (CUAI_UNLIKELY(request != NULL || pointer_out == NULL))
+        return cuai_pointer_alloc(arena, bytes, stream, request, pointer_out);
+    if (CUAI_LIKELY(alloc_short(arena, bytes, stream, pointer_out)))
         return CUARENA_OK;
-    return cuai_pointer_alloc(arena, bytes, stream, request, pointer_out);
+    return cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
+}
+
+/* The lane that the block's bytes join when it is freed on the stream; 0: take
+ * the long path. Mostly it is freed on the stream that it was allocated on. */
+static CUAI_INLINE uint32_t lane_for(const cuarena_t *arena,
+                                     const cuai_record_t *r,
+                                     cuarena_stream_t stream)
+{
+    const cuai_stream_t *s =
+        r->owner != 0 ? cuai_stream(arena, r->owner) : NULL;
+    if (CUAI_UNLIKELY(s == NULL || s->known_by != stream))
+        s = cuai_stream_recent(arena, stream);
+    if (CUAI_UNLIKELY(s == NULL || !cuai_short_frees_on(arena, s)))
+        return 0;
+    return s->lanes[CUAI_DYNAMIC][s->turn];
 }
 
 static CUAI_INLINE bool free_short(cuarena_t *arena, const void *pointer,
                                    cuarena_stream_t stream)
 {
-    const cuai_stream_t *s = cuai_stream_recent(arena, stream);
-    if (CUAI_UNLIKELY(s == NULL || !cuai_short_frees_on(arena, s)))
-        return false;
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     cuai_slot_t *link =
         cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
-    return cuai_has_nature(cuai_record(heap, *link), CUAI_POINTER_NATURE) &&
-           cuai_short_give(arena, CUAI_DYNAMIC, link,
-                           s->lanes[CUAI_DYNAMIC][s->turn]);
+    const cuai_record_t *r = cuai_record(heap, *link);
+    if (CUAI_UNLIKELY(!cuai_has_nature(r, CUAI_POINTER_NATURE)))
+        return false;
+    uint32_t lane = lane_for(arena, r, stream);
+    if (CUAI_UNLIKELY(lane == 0))
+        return false;
+    cuai_short_give(arena, CUAI_DYNAMIC, link, lane);
+    return true;
 }
 
 cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
@@ -99,7 +124,9 @@ cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes,
                     bytes - 1 < CUAI_SHORT_MOST;
     if (CUAI_LIKELY(ordinary)) {
         cuai_lock(&arena->lock);
-        cuai_slot_t slot = take_short(arena, stream, bytes, CUAI_BLOCK_NATURE);
+        uint64_t offset;
+        cuai_slot_t slot =
+            take_short(arena, stream, bytes, CUAI_BLOCK_NATURE, &offset);
         if (CUAI_LIKELY(slot != 0))
             *block_out = cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
         cuai_unlock(&arena->lock);
@@ -113,16 +140,17 @@ static CUAI_INLINE bool block_free_short(cuarena_t *arena,
                                          cuarena_block_t block,
                                          cuarena_stream_t stream)
 {
-    const cuai_stream_t *s = cuai_stream_recent(arena, stream);
-    if (CUAI_UNLIKELY(s == NULL || !cuai_short_frees_on(arena, s)))
-        return false;
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const cuai_record_t *r = cuai_record(heap, cuai_slot_of(heap, block));
     if (CUAI_UNLIKELY(!cuai_has_nature(r, CUAI_BLOCK_NATURE)))
         return false;
-    cuai_slot_t *link = cuai_table_link(&heap->table, heap->records, r->offset);
-    return cuai_short_give(arena, CUAI_DYNAMIC, link,
-                           s->lanes[CUAI_DYNAMIC][s->turn]);
+    uint32_t lane = lane_for(arena, r, stream);
+    if (CUAI_UNLIKELY(lane == 0))
+        return false;
+    cuai_short_give(arena, CUAI_DYNAMIC,
+                    cuai_table_link(&heap->table, heap->records, r->offset),
+                    lane);
+    return true;
 }
 
 cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,

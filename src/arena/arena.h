@@ -90,6 +90,8 @@ struct cuarena {
     uint64_t reserve_bytes;
     uint64_t next_chunk; /* see chunks.c */
     uint64_t held;
+    uint64_t promised;    /* asked of the memory by threads without the lock:
+                           * the limit's rest is not theirs and others' too */
     uint64_t limits[2];   /* CUARENA_LIMIT_... */
     bool growing;         /* one thread is, without the lock */
     bool compacting;      /* likewise; excludes growing */
@@ -258,11 +260,17 @@ static inline void cuai_count_more(cuai_counts_t *counts, uint64_t size,
 }
 
 /* A block in the counts of its tag or stream: it began, it ends. */
-static inline void cuai_count_in(cuai_counts_t *counts, const cuai_record_t *r)
+static inline void cuai_count_one(cuai_counts_t *counts, uint64_t size,
+                                  uint64_t requested)
 {
     counts->allocs++;
     counts->live_blocks++;
-    cuai_count_more(counts, r->size, cuai_requested(r));
+    cuai_count_more(counts, size, requested);
+}
+
+static inline void cuai_count_in(cuai_counts_t *counts, const cuai_record_t *r)
+{
+    cuai_count_one(counts, r->size, cuai_requested(r));
 }
 
 static inline void cuai_count_out(cuai_counts_t *counts, const cuai_record_t *r)
@@ -298,7 +306,7 @@ void cuai_streams_recycle(cuarena_t *arena);
  * thread may have ended. 0: there is none. */
 uint32_t cuai_stream_left_idle(const cuarena_t *arena);
 /* Its handle does not lead to it any more. */
-void cuai_stream_unlearn(cuarena_t *arena, const cuai_stream_t *s);
+void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s);
 /* Ends a stream and its lanes, which are empty. */
 void cuai_stream_forget(cuarena_t *arena, uint32_t number);
 /* What contradicts the blocks and ranges in what is kept of streams and uses;
@@ -322,7 +330,7 @@ static inline cuarena_stream_t cuai_stream_normal(cuarena_stream_t stream)
 static inline uint32_t cuai_recent_place(cuarena_stream_t handle)
 {
     uint64_t address = (uint64_t)(uintptr_t)handle;
-    return (uint32_t)(address >> 4 ^ address >> 9) % CUAI_RECENT;
+    return (uint32_t)((address ^ address >> 5) >> 4) % CUAI_RECENT;
 }
 
 /* A stream that was found lately by this handle, neither released nor eager:
@@ -592,6 +600,14 @@ cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes);
 cuarena_status_t cuai_shorten_pool(cuarena_t *arena, uint64_t bytes);
 /* LIMIT, put into words, if so many bytes more may not be held. */
 cuarena_status_t cuai_check_held_limit(const cuarena_t *arena, uint64_t bytes);
+
+/* What the limit of held bytes leaves. */
+static inline uint64_t cuai_affordable(const cuarena_t *arena)
+{
+    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
+    uint64_t spent = arena->held + arena->promised;
+    return limit > spent ? limit - spent : 0;
+}
 
 static inline void cuai_count_held(cuarena_t *arena, uint64_t more)
 {

@@ -54,10 +54,9 @@ void cuai_chunks_trimmed(cuarena_t *arena)
 /* Whole grains that the limit leaves and a segment can have. */
 static uint64_t affordable(const cuarena_t *arena)
 {
-    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
-    uint64_t left = limit > arena->held ? limit - arena->held : 0;
-    return cuai_align_down(cuai_min(left, CUARENA_HEAP_MAX_SEGMENT - 1),
-                           arena->memory.ops.grain_bytes);
+    return cuai_align_down(
+        cuai_min(cuai_affordable(arena), CUARENA_HEAP_MAX_SEGMENT - 1),
+        arena->memory.ops.grain_bytes);
 }
 
 cuai_chunk_t cuai_chunk_for(const cuarena_t *arena, uint64_t need)

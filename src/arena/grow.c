@@ -351,7 +351,7 @@ static cuarena_status_t take(cuarena_t *arena, step_t *step)
         segment = arena->segments.items[step->segment];
     arena->growing = true;
     const uint64_t asked = step->bytes;
-    arena->held += asked; /* nobody else may use the limit's rest */
+    arena->promised += asked;
     cuai_unlock(&arena->lock);
     uint64_t address;
     cuarena_status_t status = act(arena, step, &segment, &address);
@@ -359,7 +359,6 @@ static cuarena_status_t take(cuarena_t *arena, step_t *step)
              arena->config.name, (unsigned long long)step->bytes,
              cuarena_status_name(status));
     cuai_lock(&arena->lock);
-    arena->held -= asked;
     bool taken = status == CUARENA_OK;
     if (taken)
         status = commit(arena, step, &segment, address);
@@ -370,6 +369,7 @@ static cuarena_status_t take(cuarena_t *arena, step_t *step)
         undo(arena, step, &segment);
         cuai_lock(&arena->lock);
     }
+    arena->promised -= asked;
     arena->growing = false;
     cuai_event_wake(&arena->changed);
     return status;
@@ -378,7 +378,7 @@ static cuarena_status_t take(cuarena_t *arena, step_t *step)
 cuarena_status_t cuai_check_held_limit(const cuarena_t *arena, uint64_t bytes)
 {
     uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
-    if (arena->held <= limit && bytes <= limit - arena->held)
+    if (bytes <= cuai_affordable(arena))
         return CUARENA_OK;
     return cuai_fail_bytes(CUARENA_LIMIT, bytes, limit, arena->held, 0, 0,
                            "%llu more bytes would exceed the limit of %llu: "

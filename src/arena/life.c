@@ -182,7 +182,7 @@ cuarena_status_t cuai_arena_new(const cuarena_config_t *config,
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for an arena");
     arena->config = *config;
     arena->granule_mask = config->alignment - 1;
-    cuai_lock_init(&arena->lock);
+    cuai_lock_init_owned(&arena->lock);
     cuai_event_init(&arena->changed);
     if (config->zero == CUARENA_ZERO_ALLOC || config->zero == CUARENA_ZERO_FREE)
         arena->slow |= CUAI_SLOW_ZERO;

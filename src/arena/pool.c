@@ -67,8 +67,7 @@ cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes)
     if (wanted > segment.reserved_bytes || arena->memory.ops.grow == NULL)
         return CUARENA_UNSUPPORTED;
     uint64_t more = wanted > segment.bytes ? wanted - segment.bytes : 0;
-    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
-    if (more != 0 && (arena->held > limit || more > limit - arena->held))
+    if (more > cuai_affordable(arena))
         return over_limit(arena, bytes);
     /* What was trimmed from the end stays so until a request needs it. */
     bool trimmed =
@@ -255,13 +254,21 @@ static cuarena_status_t settle_everything(cuarena_t *arena)
                      "bytes were freed on a stream while the pool was to move");
 }
 
+/* All but the dedicated blocks. */
+static uint64_t held_by_pool(const cuarena_t *arena)
+{
+    uint64_t bytes = arena->held;
+    for (size_t i = 0; i < arena->dedicated.count; i++)
+        bytes -= arena->dedicated.items[i].bytes;
+    return bytes;
+}
+
 cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes,
                                 cuai_batch_t *batch)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint64_t wanted = grains(arena, bytes);
-    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
-    if (arena->held > limit || wanted > limit - arena->held)
+    if (wanted > cuai_affordable(arena))
         return over_limit(arena, bytes + arena->held);
     cuarena_status_t status = settle_everything(arena);
     if (status == CUARENA_OK)
@@ -275,22 +282,23 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes,
     }
     cuarena_memory_segment_t old = arena->segments.items[0];
     cuarena_memory_segment_t segment = {0};
-    uint64_t old_held = arena->held;
-    cuai_count_held(arena, wanted);
+    uint64_t old_held = held_by_pool(arena);
+    arena->promised += wanted;
     cuai_unlock(&arena->lock);
     status = fill_other(arena, wanted, batch, &segment);
     cuai_lock(&arena->lock);
+    arena->promised -= wanted;
     cuai_heap_release(heap);
     if (status != CUARENA_OK) {
-        arena->held = old_held;
         cuai_batch_settle(arena, batch);
         return status;
     }
+    cuai_count_held(arena, wanted);
     status = settle_in(arena, bytes, &segment);
     cuai_batch_settle(arena, batch);
     cuai_unlock(&arena->lock);
     arena->memory.ops.give_back(arena->memory.user, &old);
     cuai_lock(&arena->lock);
-    arena->held = wanted;
+    arena->held -= old_held;
     return status;
 }

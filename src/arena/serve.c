@@ -45,10 +45,20 @@ void cuai_note_whole(cuarena_t *arena)
 {
     if (!(arena->slow & CUAI_SLOW_WHOLE))
         return;
-    cuai_counts_t now = cuai_whole_now(arena);
-    cuai_raise(&arena->whole.peak_live_bytes, now.live_bytes);
-    cuai_raise(&arena->whole.peak_requested_bytes, now.requested_bytes);
-    cuai_raise(&arena->whole.peak_live_blocks, now.live_blocks);
+    uint64_t live = 0;
+    uint64_t requested = 0;
+    uint64_t blocks = 0;
+    for (int i = 0; i < CUAI_HEAPS; i++) {
+        const cuarena_heap_t *heap = arena->heaps[i];
+        if (heap == NULL)
+            continue;
+        live += heap->live_bytes;
+        requested += heap->requested_bytes;
+        blocks += heap->live_blocks;
+    }
+    cuai_raise(&arena->whole.peak_live_bytes, live);
+    cuai_raise(&arena->whole.peak_requested_bytes, requested);
+    cuai_raise(&arena->whole.peak_live_blocks, blocks);
 }
 
 void cuai_tag_alloc(cuarena_t *arena, const cuai_record_t *r)
@@ -368,20 +378,20 @@ cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
         return status;
     bool zeroed = arena->config.zero == CUARENA_ZERO_CREATE;
     cuarena_memory_segment_t segment = {0};
-    cuai_count_held(arena, bytes);
+    arena->promised += bytes;
     cuai_unlock(&arena->lock);
     status = get_segment(arena, bytes, zeroed, &segment);
     cuai_lock(&arena->lock);
     if (status == CUARENA_OK)
         status = keep_dedicated(arena, want, &segment, found_out);
-    if (status == CUARENA_OK)
-        return status;
-    cuai_count_held(arena, 0 - bytes);
-    if (segment.address != 0) {
+    if (status == CUARENA_OK) {
+        cuai_count_held(arena, bytes);
+    } else if (segment.address != 0) {
         cuai_unlock(&arena->lock);
         arena->memory.ops.give_back(arena->memory.user, &segment);
         cuai_lock(&arena->lock);
     }
+    arena->promised -= bytes;
     return status;
 }
 

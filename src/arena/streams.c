@@ -83,14 +83,23 @@ static cuarena_status_t make_lanes(cuarena_t *arena, cuai_stream_t *s)
 
 /* ---- Found lately ------------------------------------------------------ */
 
-static void learn(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
+/* The arena's own memory is no handle of a stream. */
+static cuarena_stream_t nobodys(cuai_stream_t *s)
 {
-    if (!s->eager && !s->released)
-        arena->recent[cuai_recent_place(handle)] = (cuai_recent_t){handle, s};
+    return (cuarena_stream_t)(void *)s;
 }
 
-void cuai_stream_unlearn(cuarena_t *arena, const cuai_stream_t *s)
+static void learn(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
 {
+    if (s->eager || s->released)
+        return;
+    arena->recent[cuai_recent_place(handle)] = (cuai_recent_t){handle, s};
+    s->known_by = handle;
+}
+
+void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s)
+{
+    s->known_by = nobodys(s);
     for (uint32_t i = 0; i < CUAI_RECENT; i++)
         if (arena->recent[i].stream == s)
             arena->recent[i] = (cuai_recent_t){0};
@@ -183,6 +192,7 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a stream");
     s->handle = handle;
     s->born = arena->mark_serial;
+    s->known_by = nobodys(s);
     s->info = *info;
     s->thread = info->per_thread ? this_thread() : 0;
     s->eager = info->per_thread || arena->config.marker == CUARENA_MARKER_EAGER;

@@ -45,17 +45,19 @@ typedef struct cuai_counts cuai_counts_t;
 /* Counts of one tag, one stream, or the whole. */
 struct cuai_counts {
     uint64_t live_bytes;
-    uint64_t requested_bytes;
-    uint64_t live_blocks;
     uint64_t peak_live_bytes;
+    uint64_t requested_bytes;
     uint64_t peak_requested_bytes;
+    uint64_t live_blocks;
     uint64_t peak_live_blocks;
     uint64_t allocs;
     uint64_t frees;
 };
 
 typedef struct cuai_stream {
-    cuarena_stream_t handle; /* never NULL */
+    cuarena_stream_t handle;   /* never NULL */
+    cuarena_stream_t known_by; /* as callers passed it last, if the recent ones
+                                * have it, else what nobody passes */
     cuarena_stream_info_t info;
     uint32_t number;
     uint64_t thread;               /* whose default stream it is, or 0 */

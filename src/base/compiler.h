@@ -8,6 +8,7 @@
 #define CUAI_LIKELY(x) __builtin_expect(!!(x), 1)
 #define CUAI_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define CUAI_NOINLINE __attribute__((noinline, cold))
+#define CUAI_OUTLINE __attribute__((noinline)) /* though it is often called */
 #define CUAI_INLINE inline __attribute__((always_inline))
 #define CUAI_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #define CUAI_NORETURN __attribute__((noreturn))
@@ -17,6 +18,7 @@
 #define CUAI_LIKELY(x) (x)
 #define CUAI_UNLIKELY(x) (x)
 #define CUAI_NOINLINE
+#define CUAI_OUTLINE
 #define CUAI_INLINE inline
 #define CUAI_PRINTF(text, first)
 #define CUAI_NORETURN

@@ -8,67 +8,99 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* How often a taker looks before it sleeps: about as long as a holder needs
- * for a few bookkeeping calls, far less than a switch of threads costs. */
-#define SPIN_LIMIT 100
-
-static void futex_wait(_Atomic uint32_t *word, uint32_t expected)
+void cuai_futex_wait(_Atomic uint32_t *word, uint32_t expected)
 {
     (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
 }
 
-static void futex_wake(_Atomic uint32_t *word, int count)
+void cuai_futex_wake(_Atomic uint32_t *word, int count)
 {
     (void)syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
-static inline void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 static uint32_t look(cuai_lock_t *lock)
 {
-    return atomic_load_explicit(&lock->state, memory_order_relaxed);
+    return atomic_load_explicit(&lock->word, memory_order_relaxed);
+}
+
+static bool take_word(cuai_lock_t *lock)
+{
+    uint32_t expected = CUAI_LOCK_FREE;
+    return atomic_compare_exchange_strong_explicit(
+        &lock->word, &expected, CUAI_LOCK_HELD, memory_order_acquire,
+        memory_order_relaxed);
 }
 
 /* Stops early where others sleep already: they come first. */
 static bool take_by_spinning(cuai_lock_t *lock)
 {
-    for (int i = 0; i < SPIN_LIMIT; i++) {
-        uint32_t state = look(lock);
-        if (state == CUAI_LOCK_WAITED)
+    for (int i = 0; i < CUAI_LOCK_SPINS; i++) {
+        uint32_t word = look(lock);
+        if (word == CUAI_LOCK_WAITED)
             return false;
-        if (state == CUAI_LOCK_FREE && cuai_lock_try(lock))
+        if (word == CUAI_LOCK_FREE && take_word(lock))
             return true;
-        relax();
+        cuai_relax();
     }
     return false;
 }
 
 /* A taker that slept cannot know whether others still do, so it holds the lock
  * as WAITED: at worst one wake for nobody. */
-void cuai_lock_contended(cuai_lock_t *lock)
+static CUAI_NOINLINE void take_contended(cuai_lock_t *lock)
 {
     if (take_by_spinning(lock))
         return;
-    while (atomic_exchange_explicit(&lock->state, CUAI_LOCK_WAITED,
+    while (atomic_exchange_explicit(&lock->word, CUAI_LOCK_WAITED,
                                     memory_order_acquire) != CUAI_LOCK_FREE)
-        futex_wait(&lock->state, CUAI_LOCK_WAITED);
+        cuai_futex_wait(&lock->word, CUAI_LOCK_WAITED);
 }
 
-void cuai_lock_wake(cuai_lock_t *lock)
+/* Most turns only count. */
+void cuai_lock_by_word(cuai_lock_t *lock)
 {
-    futex_wake(&lock->state, 1);
+    if (CUAI_UNLIKELY(!take_word(lock)))
+        take_contended(lock);
+    if (lock->left > 1 && lock->last == cuai_lock_thread())
+        lock->left--;
+    else if (lock->patience != 0)
+        cuai_bias_arrive(lock);
+}
+
+void cuai_unlock_by_word(cuai_lock_t *lock)
+{
+    if (lock->bias != 0)
+        cuai_bias_leave(lock);
+    else if (CUAI_UNLIKELY(look(lock) == CUAI_LOCK_WAITED))
+        lock->left = lock->patience;
+    uint32_t was = atomic_exchange_explicit(&lock->word, CUAI_LOCK_FREE,
+                                            memory_order_release);
+    CUAI_ASSERT(was != CUAI_LOCK_FREE);
+    if (CUAI_UNLIKELY(was == CUAI_LOCK_WAITED))
+        cuai_futex_wake(&lock->word, 1);
+}
+
+void cuai_lock_retreat(cuai_lock_t *lock, uint64_t flag)
+{
+    atomic_store_explicit(&lock->flags[flag], 0, memory_order_release);
+    cuai_lock_wake_visitor(&lock->flags[flag]);
+}
+
+void cuai_lock_wake_visitor(_Atomic uint32_t *flag)
+{
+    cuai_futex_wake(flag, 1);
 }
 
 void cuai_lock_init(cuai_lock_t *lock)
 {
-    atomic_init(&lock->state, CUAI_LOCK_FREE);
+    atomic_init(&lock->word, CUAI_LOCK_FREE);
+    cuai_bias_init(lock, false);
+}
+
+void cuai_lock_init_owned(cuai_lock_t *lock)
+{
+    atomic_init(&lock->word, CUAI_LOCK_FREE);
+    cuai_bias_init(lock, true);
 }
 
 void cuai_lock_cleanup(cuai_lock_t *lock)
@@ -107,7 +139,7 @@ void cuai_event_wait(cuai_event_t *event, cuai_lock_t *lock)
         atomic_load_explicit(&event->sequence, memory_order_relaxed);
     event->sleepers++;
     cuai_unlock(lock);
-    futex_wait(&event->sequence, seen);
+    cuai_futex_wait(&event->sequence, seen);
     cuai_lock(lock);
     event->sleepers--;
 }
@@ -116,7 +148,7 @@ void cuai_event_wake(cuai_event_t *event)
 {
     atomic_fetch_add_explicit(&event->sequence, 1, memory_order_relaxed);
     if (event->sleepers != 0)
-        futex_wake(&event->sequence, INT_MAX);
+        cuai_futex_wake(&event->sequence, INT_MAX);
 }
 
 #else
@@ -135,6 +167,11 @@ void cuai_lock_init(cuai_lock_t *lock)
     must(pthread_mutex_init(&lock->mutex, NULL));
 }
 
+void cuai_lock_init_owned(cuai_lock_t *lock)
+{
+    cuai_lock_init(lock);
+}
+
 void cuai_lock_cleanup(cuai_lock_t *lock)
 {
     must(pthread_mutex_destroy(&lock->mutex));
@@ -143,11 +180,6 @@ void cuai_lock_cleanup(cuai_lock_t *lock)
 void cuai_lock_reset(cuai_lock_t *lock)
 {
     cuai_lock_init(lock);
-}
-
-bool cuai_lock_try(cuai_lock_t *lock)
-{
-    return pthread_mutex_trylock(&lock->mutex) == 0;
 }
 
 void cuai_lock(cuai_lock_t *lock)

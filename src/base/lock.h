@@ -1,19 +1,55 @@
 /*
  * The lock of an arena, and the event that waits until something is over.
  *
- * Cost: one compare-exchange to take a free lock, one exchange to let go of a
- * lock that nobody waits for; in a process of one thread a load and two stores.
- * All of that is inline. Everything else is in lock.c.
- *
- * On Linux a lock is one word that sleepers wait for by futex: free, held, or
+ * On Linux a lock is a word that sleepers wait for by futex: free, held, or
  * held with sleepers (perhaps). Elsewhere, and with CUARENA_NO_FUTEX, it is a
- * pthread mutex. Only C11 atomics order memory, so thread checkers follow it.
+ * pthread mutex, and nothing of the rest applies.
+ *
+ * A lock that was made for it can have an owner: a thread that takes it time
+ * and again, and need not touch the word.
+ *
+ *   flag    of a thread: 1 while it is in by right of being the owner. A lock
+ *           has a few; each is one thread's for good
+ *   bias    the thread that is the owner, and the number of its flag; 0: nobody
+ *   owner   the bias, but 0 while another thread has the word
+ *   visit   another thread takes the lock although there is an owner
+ *
+ *   the owner comes            a visitor comes
+ *     reads owner: itself        takes the word
+ *     flag = 1                   owner = 0
+ *     reads owner again:         fence of all threads
+ *       itself: in               waits until flag = 0: in
+ *       else flag = 0, and
+ *       comes by the word
+ *   the owner goes             it goes
+ *     flag = 0                   owner = bias
+ *     wakes who has the word     lets go of the word
+ *
+ * The two are never in at once. Whatever the owner does, the fence falls before
+ * or after its second look. If before, that look sees 0. If after, its flag was
+ * up before the fence, so the visitor sees it. Nor is a wake lost: the owner
+ * lowers its flag, then looks at the word; if that look came before the fence,
+ * the visitor sees the flag down, else the look sees the word taken.
+ *
+ * A thread that read `owner` long ago may raise and lower its flag at any time
+ * since. That is why flags are never handed on: it disturbs nobody, and its
+ * second look tells it that it is late. A thread is known by its thread
+ * pointer, which one that is made later may have again; the first has ended
+ * then, so its flag and its lock are the later one's by right.
+ *
+ * Who becomes the owner, and until when, is in bias.c.
+ *
+ * Cost: no atomic instruction for an owner, fifteen others for coming and
+ * going. By the word: a compare-exchange to take it, an exchange to let go.
+ * A visit is a fence more (fence.h). Only C11 atomics order memory, so thread
+ * checkers follow all of it.
  */
 #ifndef CUAI_BASE_LOCK_H
 #define CUAI_BASE_LOCK_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/compiler.h"
@@ -25,16 +61,12 @@
 #include <pthread.h>
 #endif
 
-/* Whether the C library knows that the process has this thread only. Then the
- * atomic instructions, most of a free lock's cost, are left out; a thread that
- * is made later sees all that was done before. */
-#if defined(__GLIBC__) &&                                                      \
-    (__GLIBC__ > 2 || (__GLIBC__ == 2 && __GLIBC_MINOR__ >= 32))
-#include <sys/single_threaded.h>
-#define CUAI_ALONE (__libc_single_threaded != 0)
-#endif
-#ifndef CUAI_ALONE
-#define CUAI_ALONE false
+/* Whether a thread's pointer can be had in an instruction. */
+#if CUAI_LOCK_FUTEX && defined(__GNUC__) && defined(__LP64__) &&               \
+    (defined(__x86_64__) || defined(__aarch64__))
+#define CUAI_LOCK_BIAS 1
+#else
+#define CUAI_LOCK_BIAS 0
 #endif
 
 #if CUAI_LOCK_FUTEX
@@ -43,8 +75,21 @@
 #define CUAI_LOCK_HELD 1u
 #define CUAI_LOCK_WAITED 2u /* held, and somebody may be asleep */
 
+/* How many threads can come to own a lock in its life. */
+#define CUAI_LOCK_FLAGS 4u
+
+/* What comes after `flags` is guarded by the lock. */
 typedef struct cuai_lock {
-    _Atomic uint32_t state; /* CUAI_LOCK_... */
+    _Atomic uint64_t owner;
+    _Atomic uint32_t word; /* CUAI_LOCK_... */
+    _Atomic uint32_t flags[CUAI_LOCK_FLAGS];
+    uint32_t patience;      /* turns in a row that make an owner; 0: never */
+    _Atomic uint32_t *flag; /* the holder's; NULL: it has the word */
+    uint64_t bias;
+    uint64_t last; /* the thread that had the word last */
+    uint32_t left; /* turns that it lacks */
+    uint64_t visit_ns;
+    uint64_t threads[CUAI_LOCK_FLAGS]; /* whose flags they are */
 } cuai_lock_t;
 
 /* `sleepers` is guarded by the lock that waiters pass. */
@@ -77,58 +122,108 @@ typedef struct cuai_event {
 #endif
 
 void cuai_lock_init(cuai_lock_t *lock);
+/* The same for a lock that may come to have an owner. */
+void cuai_lock_init_owned(cuai_lock_t *lock);
 /* Nobody holds it or waits for it. */
 void cuai_lock_cleanup(cuai_lock_t *lock);
-/* In a forked child: whoever held it does not exist here. */
+/* In a forked child: whoever held it does not exist here. It has no owner any
+ * more, and gets none. */
 void cuai_lock_reset(cuai_lock_t *lock);
 
 #if CUAI_LOCK_FUTEX
 
-void cuai_lock_contended(cuai_lock_t *lock) CUAI_NOINLINE;
-void cuai_lock_wake(cuai_lock_t *lock) CUAI_NOINLINE;
-
-static inline bool cuai_lock_try(cuai_lock_t *lock)
+/* The number of this thread, a multiple of CUAI_LOCK_FLAGS, not 0. */
+static inline uint64_t cuai_lock_thread(void)
 {
-    uint32_t expected = CUAI_LOCK_FREE;
-    return atomic_compare_exchange_strong_explicit(
-        &lock->state, &expected, CUAI_LOCK_HELD, memory_order_acquire,
-        memory_order_relaxed);
+    uint64_t thread = 0;
+#if CUAI_LOCK_BIAS && defined(__x86_64__)
+    __asm__("movq %%fs:0, %0" : "=r"(thread));
+#elif CUAI_LOCK_BIAS
+    __asm__("mrs %0, tpidr_el0" : "=r"(thread));
+#endif
+    return thread;
 }
 
-/* Without another thread a lock is only a mark. */
-static inline bool cuai_lock_alone(cuai_lock_t *lock)
+/* By the word, whoever the owner is. */
+void cuai_lock_by_word(cuai_lock_t *lock);
+void cuai_unlock_by_word(cuai_lock_t *lock);
+/* The owner came too late: another thread has the word. */
+void cuai_lock_retreat(cuai_lock_t *lock, uint64_t flag) CUAI_NOINLINE;
+/* Somebody has the word and may wait for the flag. */
+void cuai_lock_wake_visitor(_Atomic uint32_t *flag) CUAI_NOINLINE;
+
+/* The first look at a flag is for a thread that has the pointer of one that
+ * ended: it comes after what that one did last. */
+static CUAI_INLINE bool cuai_lock_as_owner(cuai_lock_t *lock)
 {
-    if (atomic_load_explicit(&lock->state, memory_order_relaxed) !=
-        CUAI_LOCK_FREE)
+    uint64_t owner = atomic_load_explicit(&lock->owner, memory_order_relaxed);
+    uint64_t flag = owner ^ cuai_lock_thread();
+    if (!CUAI_LOCK_BIAS || CUAI_UNLIKELY(flag >= CUAI_LOCK_FLAGS))
         return false;
-    atomic_store_explicit(&lock->state, CUAI_LOCK_HELD, memory_order_relaxed);
-    return true;
+    uint32_t was =
+        atomic_load_explicit(&lock->flags[flag], memory_order_acquire);
+    CUAI_ASSERT(was == 0);
+    (void)was;
+    atomic_store_explicit(&lock->flags[flag], 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst); /* see fence.h */
+    if (CUAI_LIKELY(atomic_load_explicit(&lock->owner, memory_order_acquire) ==
+                    owner))
+        return true;
+    cuai_lock_retreat(lock, flag);
+    return false;
 }
 
-static inline void cuai_lock(cuai_lock_t *lock)
+static CUAI_INLINE void cuai_lock(cuai_lock_t *lock)
 {
-    bool taken = CUAI_ALONE ? cuai_lock_alone(lock) : cuai_lock_try(lock);
-    if (CUAI_UNLIKELY(!taken))
-        cuai_lock_contended(lock);
+    if (CUAI_UNLIKELY(!cuai_lock_as_owner(lock)))
+        cuai_lock_by_word(lock);
 }
 
-static inline void cuai_unlock(cuai_lock_t *lock)
+static CUAI_INLINE void cuai_unlock(cuai_lock_t *lock)
 {
-    if (CUAI_ALONE) {
-        atomic_store_explicit(&lock->state, CUAI_LOCK_FREE,
-                              memory_order_relaxed);
+    _Atomic uint32_t *flag = lock->flag;
+    if (CUAI_UNLIKELY(flag == NULL)) {
+        cuai_unlock_by_word(lock);
         return;
     }
-    uint32_t was = atomic_exchange_explicit(&lock->state, CUAI_LOCK_FREE,
-                                            memory_order_release);
-    CUAI_ASSERT(was != CUAI_LOCK_FREE);
-    if (CUAI_UNLIKELY(was == CUAI_LOCK_WAITED))
-        cuai_lock_wake(lock);
+    atomic_store_explicit(flag, 0, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst); /* see fence.h */
+    if (CUAI_UNLIKELY(atomic_load_explicit(&lock->word, memory_order_relaxed) !=
+                      CUAI_LOCK_FREE))
+        cuai_lock_wake_visitor(flag);
+}
+
+/* ---- The owner (bias.c). With the word. -------------------------------- */
+
+/* After taking it: another thread that is the owner is out, or this one may
+ * become the owner. */
+void cuai_bias_arrive(cuai_lock_t *lock);
+/* Before letting go of it: the owner may come from here on. */
+void cuai_bias_leave(cuai_lock_t *lock);
+/* Nobody may use the lock. */
+void cuai_bias_init(cuai_lock_t *lock, bool owned);
+
+/* ---- For both ---------------------------------------------------------- */
+
+/* Waits while the word says `expected`, or less long. */
+void cuai_futex_wait(_Atomic uint32_t *word, uint32_t expected);
+void cuai_futex_wake(_Atomic uint32_t *word, int count);
+
+/* A taker looks so often before it sleeps: about as long as a holder needs for
+ * a few bookkeeping calls, far less than a switch of threads costs. */
+#define CUAI_LOCK_SPINS 100
+
+static inline void cuai_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
 }
 
 #else
 
-bool cuai_lock_try(cuai_lock_t *lock);
 void cuai_lock(cuai_lock_t *lock);
 void cuai_unlock(cuai_lock_t *lock);
 

@@ -197,6 +197,22 @@ cuarena_status_t cuai_heap_take_at(cuarena_heap_t *heap,
     return CUARENA_OK;
 }
 
+cuai_slot_t cuai_heap_take_nature(cuarena_heap_t *heap, uint32_t lane,
+                                  uint64_t size, uint64_t requested,
+                                  uint64_t nature)
+{
+    cuarena_heap_request_t request = {
+        .size = requested,
+        .lane = lane,
+        .pins = CUAI_NATURE_PINS(nature),
+        .flags = CUAI_NATURE_FLAGS(nature),
+        .owner = CUAI_NATURE_OWNER(nature),
+    };
+    cuai_slot_t slot = 0;
+    cuarena_status_t status = cuai_heap_take(heap, &request, size, &slot);
+    return status == CUARENA_OK ? slot : 0;
+}
+
 cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev,
                                      uint64_t size,
                                      const cuarena_heap_request_t *request,

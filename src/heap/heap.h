@@ -33,11 +33,14 @@ struct cuarena_heap {
     cuai_slot_t spare;  /* FREE slots, last freed first */
     cuai_slot_t unused; /* slots from here on were never used */
     uint64_t committed; /* slots that have memory */
+    /* No two that one call changes are side by side: compilers join such
+     * stores, and what another call then loads of both, or of half of each,
+     * waits until they have reached the cache. */
     uint64_t live_blocks;
-    uint64_t live_bytes;
-    uint64_t requested_bytes;
     uint64_t peak_live_blocks;
+    uint64_t live_bytes;
     uint64_t peak_live_bytes;
+    uint64_t requested_bytes;
     uint64_t peak_requested_bytes;
     uint64_t most_block_bytes; /* of the largest block ever */
     uint64_t allocs;
@@ -45,6 +48,7 @@ struct cuarena_heap {
     bool smooth; /* no plan, every rest split off, no range of the last class:
                   * what the short path takes for granted */
     bool plain;  /* smooth, one lane, no SPACER: what the shortest does */
+    uint64_t plain_blocks; /* max_blocks, but 0 if it is not plain */
     uint64_t ready_blocks; /* while fewer live and a slot is spare, a smooth
                             * heap has slots for one more and all SPACERs that
                             * frees may need; 0 if it is not smooth */
@@ -323,7 +327,9 @@ cuai_slot_t cuai_range_relane_part(cuarena_heap_t *heap, cuai_slot_t slot,
 
 /* Which SPACER beside a range would be in the way of a block of `size` that is
  * cut from its upper end, or its lower: one that would keep nothing apart.
- * 0: none; UINT32_MAX: one on both sides, or one whose ids are used up. */
+ * 0: none; CUAI_SPACERS_DISTURB: one on both sides, or one whose ids are used
+ * up. */
+#define CUAI_SPACERS_DISTURB UINT32_MAX
 cuai_slot_t cuai_spacer_beside(const cuarena_heap_t *heap, cuai_slot_t owner,
                                uint64_t size, bool high);
 /* That SPACER becomes the block, of that nature, and takes over its bytes from
@@ -346,6 +352,11 @@ cuarena_status_t cuai_heap_take_at(cuarena_heap_t *heap,
                                    const cuarena_heap_request_t *request,
                                    uint64_t size, cuai_slot_t owner,
                                    uint64_t offset, cuai_slot_t *slot_out);
+/* The same from a lane for a block of a nature, with the granule as alignment
+ * and without a tag; 0: not to be had. */
+cuai_slot_t cuai_heap_take_nature(cuarena_heap_t *heap, uint32_t lane,
+                                  uint64_t size, uint64_t requested,
+                                  uint64_t nature);
 /* Ends a live block that no plan moves; its bytes join `lane`. */
 void cuai_heap_give(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane);
 /* A live id without bytes. */

@@ -141,7 +141,7 @@ cuai_slot_t cuai_spacer_beside(const cuarena_heap_t *heap, cuai_slot_t owner,
     cuai_slot_t spacer = before ? owner : o->next;
     bool used_up =
         cuai_record(heap, spacer)->generation == CUAI_LAST_GENERATION;
-    return (before && after) || used_up ? UINT32_MAX : spacer;
+    return (before && after) || used_up ? CUAI_SPACERS_DISTURB : spacer;
 }
 
 /* Before its own range, of which it keeps the rest. */

@@ -66,9 +66,9 @@ typedef struct cuai_record {
     uint64_t size;       /* of the block; 0 without one */
     uint64_t key;        /* range: bytes << CUAI_LANE_BITS | lane; 0: none */
     cuai_slot_t prev;    /* address order */
-    cuai_slot_t next;    /* address order; of a FREE slot: the next free one */
     cuai_slot_t up;      /* the range's list in its index: towards the head */
     cuai_slot_t down;    /* ... and away from it */
+    cuai_slot_t next;    /* address order; of a FREE slot: the next free one */
     uint64_t asked;      /* bytes asked for << CUAI_TAG_BITS | tag */
     cuai_slot_t chain;   /* next block of the same look-up bucket */
     uint32_t generation; /* how often the slot was freed */
@@ -90,6 +90,10 @@ _Static_assert(sizeof(cuai_record_t) == 64, "one cache line");
     ((uint64_t)(pins) << 16 | (uint64_t)(kind) << 32 | (uint64_t)(flags) << 40)
 #define CUAI_ALIGN_NATURE(align_log2) ((uint64_t)(align_log2) << 48)
 #define CUAI_OWNER_NATURE(owner) ((uint64_t)(owner) << 56)
+#define CUAI_NATURE_PINS(nature) ((uint16_t)((nature) >> 16))
+#define CUAI_NATURE_FLAGS(nature) ((uint8_t)((nature) >> 40))
+#define CUAI_NATURE_OWNER(nature)                                              \
+    ((uint16_t)((nature) >> 56 & CUARENA_HEAP_MAX_OWNER))
 /* Of its upper half, what makes a block as its nature says, and still: neither
  * how it is aligned nor whose it is. */
 #define CUAI_NATURE_MASK UINT32_C(0x8000ffff)

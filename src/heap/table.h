@@ -36,8 +36,8 @@ static inline uint64_t cuai_table_bucket(const cuai_table_t *table,
 {
     uint64_t mask = table->mask;
     uint64_t bucket = cuai_hash(offset) & (mask << 1 | 1);
-    uint64_t beyond = -(uint64_t)(bucket >= table->buckets);
-    return bucket - (beyond & (mask + 1));
+    uint64_t there = -(uint64_t)(bucket < table->buckets);
+    return bucket & (mask | there);
 }
 
 /* The block that begins at `offset`, or 0. */
@@ -63,13 +63,21 @@ static inline cuai_slot_t *cuai_table_link(const cuai_table_t *table,
     return link;
 }
 
+/* Of a block that begins at `offset`: a caller that has just stored it need
+ * not load it. */
+static inline void cuai_table_insert_at(cuai_table_t *table,
+                                        cuai_record_t *records,
+                                        cuai_slot_t slot, uint64_t offset)
+{
+    cuai_slot_t *head = &table->heads[cuai_table_bucket(table, offset)];
+    records[slot].chain = *head;
+    *head = slot;
+}
+
 static inline void cuai_table_insert(cuai_table_t *table,
                                      cuai_record_t *records, cuai_slot_t slot)
 {
-    cuai_slot_t *head =
-        &table->heads[cuai_table_bucket(table, records[slot].offset)];
-    records[slot].chain = *head;
-    *head = slot;
+    cuai_table_insert_at(table, records, slot, records[slot].offset);
 }
 
 /* The block must be there. */

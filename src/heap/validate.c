@@ -334,6 +334,8 @@ static void audit_counts(audit_t *audit)
            "the heap is wrong about being plain");
     cuarena_heap_t again = *heap;
     cuai_note_plain(&again);
+    expect_equal(audit, "blocks of a plain heap", again.plain_blocks,
+                 heap->plain_blocks);
     expect_equal(audit, "blocks that are ready", again.ready_blocks,
                  heap->ready_blocks);
 }
