@@ -33,7 +33,7 @@ START_TEST(a_released_handle_is_never_touched)
     expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
     sim_order(&rig.sim, B, NULL); /* B is another; nothing knows A's end */
     void *r = take_on(&rig, POOL / 2, B); /* the orphan's lane is waited for */
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
+    expect_u64(rig.sim.counts[SIM_WAIT], 1);
     sim_write(&rig.sim, B, r, POOL / 2, 3);
     free_on(&rig, r, B);
     sim_run_all(&rig.sim);
@@ -58,7 +58,7 @@ START_TEST(a_handle_that_comes_back_is_a_new_stream)
     sim_calls(&rig.sim);
     void *q = take_all(&rig, A);
     expect_u64(rig.sim.counts[SIM_IDENTIFY], 1);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
+    expect_u64(rig.sim.counts[SIM_WAIT], 1);
     sim_write(&rig.sim, A, q, POOL, 2);
     expect_u64(rig_stream_stats(&rig, A).allocs, 1);
     free_on(&rig, q, A);

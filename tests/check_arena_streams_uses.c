@@ -277,7 +277,7 @@ START_TEST(shrinking_in_place_gives_to_the_stream)
     ck_assert_ptr_eq(p, q);
     sim_calls(&rig.sim);
     void *r = take_on(&rig, POOL / 2, B);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
+    expect_u64(rig.sim.counts[SIM_WAIT], 1);
     sim_write(&rig.sim, B, r, POOL / 2, 2);
     sim_read(&rig.sim, A, p, POOL / 2, 0);
     expect_clean(&rig);

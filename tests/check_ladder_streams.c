@@ -1,6 +1,7 @@
 /*
  * The steps of running out that are about streams, each alone, on streams that
- * are simulated: joining, settling, waiting, and the error behind all of them.
+ * are simulated: joining, crossing, settling, waiting, and the error behind all
+ * of them.
  */
 #include "support/stream_rig.h"
 
@@ -31,7 +32,9 @@ START_TEST(joining_serves)
 {
     rig_t rig;
     cuarena_block_t row[2];
-    rig_open(&rig, POOL);
+    rig_prepare(&rig, POOL, false);
+    rig.config.steal = CUARENA_STEAL_SETTLED; /* crossing joins them too */
+    rig_create(&rig);
     take_row_on(&rig, row, 2, A);
     sim_write(&rig.sim, A, place_of(&rig, row[0]), POOL / 2, 7);
     expect_ok(cuarena_block_free_on(rig.arena, row[0], A));
@@ -41,6 +44,22 @@ START_TEST(joining_serves)
     expect_text(steps_of(rig.arena), "joining 1/1");
     expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
     free_on(&rig, p, A);
+    rig_close(&rig);
+}
+END_TEST
+
+/* B waits for A's work on the device. */
+START_TEST(crossing_serves)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_on(&rig, POOL, A);
+    sim_write(&rig.sim, A, p, POOL, 7);
+    free_on(&rig, p, A);
+    p = take_on(&rig, POOL, B);
+    expect_text(steps_of(rig.arena), "crossing 1/1");
+    sim_write(&rig.sim, B, p, POOL, 8);
+    free_on(&rig, p, B);
     rig_close(&rig);
 }
 END_TEST
@@ -93,8 +112,8 @@ START_TEST(a_refusal_names_the_steps_of_streams)
     expect_ok(cuarena_last_error_info(&error));
     const char *tried = strstr(error.message, "tried: ");
     ck_assert_ptr_nonnull(tried);
-    expect_text(tried, "tried: held bytes, joining, settling, waiting");
-    expect_text(steps_of(rig.arena), "joining 1/0, settling 1/0, waiting 1/0");
+    expect_text(tried, "tried: held bytes, crossing, settling, waiting");
+    expect_text(steps_of(rig.arena), "crossing 1/0, settling 1/0, waiting 1/0");
     free_on(&rig, kept, A);
     rig_close(&rig);
 }
@@ -168,8 +187,8 @@ int main(void)
     Suite *suite = suite_create("ladder_streams");
     suite_add_list(
         suite, "steps",
-        TEST_LIST(joining_serves, settling_serves, waiting_serves,
-                  a_refusal_names_the_steps_of_streams,
+        TEST_LIST(joining_serves, crossing_serves, settling_serves,
+                  waiting_serves, a_refusal_names_the_steps_of_streams,
                   a_handler_that_frees_on_a_stream_is_waited_for,
                   a_handler_that_releases_the_stream_of_the_request));
     return suite_main(suite);

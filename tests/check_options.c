@@ -58,6 +58,7 @@ START_TEST(test_config_init_gives_the_documented_defaults)
     ck_assert_int_eq(config.portable, 1);
     ck_assert_int_eq(config.device_only, 0);
     ck_assert_int_eq(config.marker, CUARENA_MARKER_LATE);
+    ck_assert_int_eq(config.steal, CUARENA_STEAL_WAIT);
     ck_assert_int_eq(config.bytes_kind, CUARENA_BYTES_HOST);
     ck_assert_ptr_null(config.bytes);
     ck_assert_ptr_null(config.ops);
@@ -145,6 +146,8 @@ static const char *const accepted_values[][3] = {
     {"portable", "0", NULL},
     {"device_only", "1", NULL},
     {"marker", "eager", NULL},
+    {"steal", "settled", NULL},
+    {"steal", "never", NULL},
     {"name", "", NULL},
     {"name", "an arena, of = 31 bytes in all.", NULL},
     {"initial_chunk", "1", NULL},
@@ -216,6 +219,7 @@ static const char *const refused_values[][3] = {
     {"portable", "-", "0, 1"},
     {"device_only", "01", "0, 1"},
     {"marker", "never", "late, eager"},
+    {"steal", "late", "wait, settled, never"},
     {"name", "a name of thirty-two bytes, sure", "is too long"},
     {"initial_chunk", "0", "1 to below 256TiB"},
     {"initial_chunk", "never", "does not begin"},
@@ -378,7 +382,7 @@ START_TEST(test_option_info_defaults_are_accepted_and_are_the_defaults)
                       "%s: no sentence", info.key);
         ck_assert_ptr_nonnull(info.type);
     }
-    expect_u64(index, 31);
+    expect_u64(index, 32);
 }
 END_TEST
 
@@ -404,7 +408,7 @@ START_TEST(test_option_info_bad_arguments)
 {
     cuarena_option_info_t info;
     cuarena_option_info_init(&info);
-    expect_status(cuarena_option_info(31, &info), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_option_info(32, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(SIZE_MAX, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(0, NULL), CUARENA_BAD_ARGUMENT);
     info.struct_size = 3;
@@ -525,6 +529,11 @@ static void break_marker(cuarena_config_t *config)
     config->marker = 2;
 }
 
+static void break_steal(cuarena_config_t *config)
+{
+    config->steal = 3;
+}
+
 static void break_initial_chunk(cuarena_config_t *config)
 {
     config->initial_chunk = 0;
@@ -582,6 +591,7 @@ static const broken_case_t broken[] = {
     {break_handle, "handle", "'100'"},
     {break_mapped, "mapped", "'-1'"},
     {break_marker, "marker", "'2'"},
+    {break_steal, "steal", "'3'"},
     {break_name, "name", "xxx"},
     {break_initial_chunk, "initial_chunk", "'0'"},
     {break_growth_after_trim, "growth_after_trim", "18446744073709551615"},

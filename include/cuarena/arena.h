@@ -94,6 +94,11 @@ typedef struct cuarena_amount {
 #define CUARENA_MARKER_LATE 0
 #define CUARENA_MARKER_EAGER 1
 
+/* What a request gets of bytes that were freed on another stream. */
+#define CUARENA_STEAL_WAIT 0    /* all: its stream waits for that one */
+#define CUARENA_STEAL_SETTLED 1 /* those whose work is known to be done */
+#define CUARENA_STEAL_NEVER 2   /* none: until a call settles them */
+
 #define CUARENA_ZERO_NEVER 0
 #define CUARENA_ZERO_CREATE 1 /* all bytes, when the memory gives them */
 #define CUARENA_ZERO_ALLOC 2  /* each block, before it is handed out */
@@ -145,6 +150,7 @@ typedef struct cuarena_config {
     const cuarena_memory_ops_t *ops;
     void *ops_user;
     char name[32]; /* for logs and messages; may be empty */
+    int32_t steal; /* CUARENA_STEAL_...; wait */
     /* grow = doubling */
     uint64_t initial_chunk;     /* the first chunk; 1 MiB */
     uint64_t growth_after_trim; /* the next one after a trim; 2 MiB */
@@ -542,6 +548,10 @@ typedef struct cuarena_stats {
     uint64_t segments;
     uint64_t dedicated_bytes; /* dedicated and adopted, part of live_bytes */
     uint64_t bookkeeping_bytes;
+    /* Of streams; only for REGION_ALL. */
+    uint64_t crossings;    /* requests served from another stream's lane */
+    uint64_t stream_waits; /* waits of one stream for another, queued */
+    uint64_t host_waits;   /* waits of a calling thread for a stream */
     uint64_t captures;       /* capture sessions; only for REGION_ALL */
     uint64_t captured_bytes; /* private to them, live or free */
 } cuarena_stats_t;

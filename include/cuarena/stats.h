@@ -75,13 +75,14 @@ CUARENA_API cuarena_status_t cuarena_stats_text(cuarena_t *arena, int32_t form,
  * After a step that brought something the request is tried again, and the
  * steps begin anew. */
 #define CUARENA_STEP_JOIN 0    /* both lanes of its own stream together */
-#define CUARENA_STEP_SETTLE 1  /* bytes of streams whose last use is over */
-#define CUARENA_STEP_GROW 2    /* more from the memory */
-#define CUARENA_STEP_WAIT 3    /* ... whose last use is still under way */
-#define CUARENA_STEP_TRIM 4    /* giving back what is free, to grow again */
-#define CUARENA_STEP_HANDLER 5 /* the caller's handler */
-#define CUARENA_STEP_COMPACT 6 /* compaction, with compact_on_oom */
-#define CUARENA_STEP_COUNT 7
+#define CUARENA_STEP_CROSS 1   /* all lanes: its stream waits for others */
+#define CUARENA_STEP_SETTLE 2  /* bytes of streams whose last use is over */
+#define CUARENA_STEP_GROW 3    /* more from the memory */
+#define CUARENA_STEP_WAIT 4    /* ... whose last use is still under way */
+#define CUARENA_STEP_TRIM 5    /* giving back what is free, to grow again */
+#define CUARENA_STEP_HANDLER 6 /* the caller's handler */
+#define CUARENA_STEP_COMPACT 7 /* compaction, with compact_on_oom */
+#define CUARENA_STEP_COUNT 8
 
 /* One step, since the arena was made. Frozen. */
 typedef struct cuarena_step_stats {

@@ -20,13 +20,32 @@
  *   on A, used     settled         to A's lane when C's    to B's lane likewise
  *   on C as well                   marker is complete
  *
+ * To be allocated on A is a use of the block on A.
+ *
  * A request on A is served from A's lane, else from the settled lane, else
- * from where both touch. Bytes of other lanes come to the settled lane when a
- * marker behind their free is complete. A marker is recorded when a request
- * finds no room, before trim, by cuarena_settle and by
- * cuarena_release_stream; with the option marker=eager at each free, for
- * programs whose streams wait for each other through memory: a late marker
- * covers later work too.
+ * from where both touch. If that has no room, it crosses: A waits, on the
+ * device, for the stream whose lane has bytes, or for several whose ranges
+ * touch, and gets as many as it needs; the rest stays. What A has waited for
+ * once it need not wait for again. That is one marker recorded, one wait
+ * queued, and no wait of the host, and comes before the arena grows.
+ * Bytes of other lanes come to the settled lane when a marker behind their
+ * free is complete. The option steal says how far all this goes:
+ *
+ *   wait      as told here
+ *   settled   nothing crosses; a request gets what is settled, and before it
+ *             fails the caller waits for more to be
+ *   never     a lane serves its stream only, until a call settles it:
+ *             cuarena_settle, cuarena_release_stream, cuarena_trim,
+ *             cuarena_compact, cuarena_stream_waited
+ *
+ * A request without a stream, and on memory that the CPU touches, goes no
+ * farther than `settled`.
+ *
+ * A marker is recorded when a request finds no room, before trim, by
+ * cuarena_settle, cuarena_stream_mark and cuarena_release_stream; with the
+ * option marker=eager at each free, for programs whose streams wait for each
+ * other through memory: a late marker covers later work too. With marker=late
+ * such a program can come to a halt when bytes cross.
  *
  * On memory that the CPU touches (pageable, pinned, managed) even A gets bytes
  * back only when they are settled, since stream order does not order the CPU;
@@ -44,7 +63,8 @@
  * DRIVER, LIMIT for too many streams. Every call takes CUARENA_NO_STREAM too,
  * and is then the call without a stream.
  *
- * Cost: as without a stream, and no driver call, once the stream is known.
+ * Cost: as without a stream, and no driver call, once the stream is known;
+ * where bytes cross also the ranges of other streams' lanes.
  */
 #ifndef CUARENA_STREAMS_H
 #define CUARENA_STREAMS_H
@@ -118,6 +138,35 @@ CUARENA_API cuarena_status_t cuarena_release_stream(cuarena_t *arena,
  */
 CUARENA_API cuarena_status_t cuarena_settle(cuarena_t *arena, int32_t wait,
                                             uint64_t *settled_out);
+/*
+ * Waits of the program's own. A program that lets one stream wait for another,
+ * or waits for one itself, can tell the arena, which then need not do so again:
+ *
+ *   cuarena_stream_mark(arena, producer, &mark);
+ *   cudaEventRecord(event, producer);
+ *   cudaStreamWaitEvent(waiter, event);
+ *   cuarena_stream_waited(arena, waiter, producer, mark);
+ *
+ * What was freed on the producer before the mark may then serve the waiter at
+ * once and, with CUARENA_NO_STREAM as the waiter, which stands for the caller,
+ * everybody. A mark is a number that needs no end. Waits pass on: who waits for
+ * the waiter later has waited for the producer too.
+ */
+typedef uint64_t cuarena_mark_t;
+/* This moment of the stream. BAD_ARGUMENT for CUARENA_NO_STREAM. Records a
+ * marker, if something was freed on it since the last one. Steps: the lane's
+ * ranges. */
+CUARENA_API cuarena_status_t cuarena_stream_mark(cuarena_t *arena,
+                                                 cuarena_stream_t stream,
+                                                 cuarena_mark_t *mark_out);
+/* `waiter` was given a wait for work of `producer` up to `mark` at least.
+ * BAD_ARGUMENT for what is no mark of that stream; OK for one that was
+ * released since. No driver call. Steps: streams and, with
+ * CUARENA_NO_STREAM, the ranges settled. */
+CUARENA_API cuarena_status_t cuarena_stream_waited(cuarena_t *arena,
+                                                   cuarena_stream_t waiter,
+                                                   cuarena_stream_t producer,
+                                                   cuarena_mark_t mark);
 /* Live, requested, counts and peaks of blocks allocated on that stream, and
  * free_bytes: of its lane. STALE if the arena does not know the stream. */
 CUARENA_API cuarena_status_t cuarena_stream_stats(cuarena_t *arena,
@@ -169,6 +218,11 @@ static inline cuarena_status_t cuarena_compact_meant(
     (cuarena_block_record_use)(arena, block, cuarena_stream_meant(stream))
 #define cuarena_release_stream(arena, stream)                                  \
     (cuarena_release_stream)(arena, cuarena_stream_meant(stream))
+#define cuarena_stream_mark(arena, stream, mark)                               \
+    (cuarena_stream_mark)(arena, cuarena_stream_meant(stream), mark)
+#define cuarena_stream_waited(arena, waiter, producer, mark)                   \
+    (cuarena_stream_waited)(arena, cuarena_stream_meant(waiter),               \
+                            cuarena_stream_meant(producer), mark)
 #define cuarena_stream_stats(arena, stream, stats)                             \
     (cuarena_stream_stats)(arena, cuarena_stream_meant(stream), stats)
 #define cuarena_compact(arena, options, callback, user, report)                \

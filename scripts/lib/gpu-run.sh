@@ -251,6 +251,8 @@ part_benches() {
         wanted "bench_$name" || continue
         arguments=(${quick:+--quick} --json "$out/results/$name.json")
         [ "$name" != traces_cuda ] || arguments+=("$here"/traces/*.csv.gz)
+        [ "$name" != crossing ] ||
+            arguments+=("$here"/traces/multistream.csv.gz)
         run "bench_$name" "$program" "${arguments[@]}"
         sed 's/^/    /' "$out/logs/bench_$name.log"
     done

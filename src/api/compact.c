@@ -134,6 +134,26 @@ static cuarena_status_t run_batches(progress_t *progress)
     return status;
 }
 
+/* Whether the compaction's stream may wait for others and have what they
+ * freed. */
+static bool may_cross(const progress_t *progress)
+{
+    const cuarena_t *arena = progress->call->arena;
+    return progress->stream != 0 && !arena->cpu_touches &&
+           arena->config.steal == CUARENA_STEAL_WAIT;
+}
+
+/* A goal that cannot be reached with what needs no wait is tried with all that
+ * streams freed. */
+static cuarena_status_t reach_goal(progress_t *progress)
+{
+    cuarena_status_t status = run_batches(progress);
+    if (status != CUARENA_FRAGMENTED || !may_cross(progress))
+        return status;
+    status = cuai_cross_all(progress->call->arena, progress->stream);
+    return status == CUARENA_OK ? run_batches(progress) : status;
+}
+
 /* ---- What stayed ------------------------------------------------------- */
 
 static size_t list_unmoved(const cuarena_heap_t *heap,
@@ -191,7 +211,7 @@ static cuarena_status_t run_and_report(progress_t *progress)
     if (progress->options->report_unmoved)
         status = note_places(arena, &places);
     if (status == CUARENA_OK)
-        status = run_batches(progress);
+        status = reach_goal(progress);
     if (status == CUARENA_OK && !progress->report.stopped) {
         keep_unmoved(arena, &places);
         cuai_deliver(arena, progress->callback, progress->user, places.list,
@@ -255,7 +275,8 @@ static void leave_streams(const progress_t *progress)
 }
 
 /* What was freed on streams is to be moved into as well: waited for where the
- * compaction is to be done on return. The own stream's lanes can be. */
+ * compaction is to be done on return. The own stream's lanes can be, and, if
+ * all blocks are to be together, those that it waits for. */
 static cuarena_status_t settle_first(const progress_t *progress)
 {
     cuarena_t *arena = progress->call->arena;
@@ -265,7 +286,9 @@ static cuarena_status_t settle_first(const progress_t *progress)
         return cuai_settle_all(arena, progress->stream == 0, NULL);
     cuai_settle_ready(arena, progress->stream);
     cuai_settle_own(arena, progress->stream);
-    return CUARENA_OK;
+    return progress->options->goal_bytes == 0 && may_cross(progress)
+               ? cuai_cross_all(arena, progress->stream)
+               : CUARENA_OK;
 }
 
 /* ---- The call ---------------------------------------------------------- */
@@ -377,7 +400,7 @@ cuarena_status_t cuai_compact_for(cuai_call_t *call, const cuai_want_t *want)
         .stream = cuai_is_captured(arena, want->stream) ? 0 : want->stream,
     };
     cuai_begin_exclusive(arena);
-    cuarena_status_t status = run_batches(&progress);
+    cuarena_status_t status = reach_goal(&progress);
     cuai_end_exclusive(arena);
     return status;
 }

@@ -115,6 +115,9 @@ static const figure_t own_figures[] = {
     OWN(segments),
     OWN(dedicated_bytes),
     OWN(bookkeeping_bytes),
+    OWN(crossings),
+    OWN(stream_waits),
+    OWN(host_waits),
     OWN(captures),
     OWN(captured_bytes),
 };

@@ -76,6 +76,9 @@ static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
     stats->moves = arena->moves;
     stats->bytes_moved = arena->bytes_moved;
     stats->oom_handler_calls = arena->oom_handler_calls;
+    stats->crossings = arena->crossings;
+    stats->stream_waits = arena->stream_waits;
+    stats->host_waits = arena->host_waits;
     stats->captures = cuai_captures_count(arena);
     stats->captured_bytes = cuai_captures_bytes(arena);
 }

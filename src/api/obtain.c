@@ -2,7 +2,8 @@
  * Obtaining: from a request to a block, the long way.
  *
  * The ladder, when what is held has no room:
- *   1  both lanes of the request's own stream together; bytes of streams'
+ *   1  bytes of several lanes together: of the request's own stream and,
+ *      crossing, of others, for which its stream waits; bytes of streams'
  *      lanes that can be settled now
  *   2  growth, or waiting for another thread's
  *   3  waiting for bytes of streams' lanes
@@ -11,6 +12,7 @@
  *   5  the caller's handler, as long as it says that it freed something
  *   6  compaction, if compact_on_oom is set and somebody hears of moves
  *   7  an error that says what was tried
+ * How much of 1 and 3 there is, the option `steal` says.
  */
 #include <stdio.h>
 
@@ -128,8 +130,9 @@ static cuarena_status_t check_tag(const cuarena_t *arena, cuarena_tag_t tag)
 /* One request on its way down. */
 typedef struct ladder {
     cuai_call_t *call;
-    const cuai_want_t *want;
+    cuai_want_t *want;
     cuai_found_t *found;
+    bool served;                 /* by crossing */
     cuarena_status_t refusal;    /* what the heap says */
     cuarena_status_t growth;     /* why there is no more */
     cuarena_error_info_t *words; /* of growth, if they must not get lost */
@@ -173,14 +176,72 @@ static uint32_t own_stream(const ladder_t *ladder)
     return own ? ladder->want->stream : 0;
 }
 
-/* The stream's own two lanes may have together what neither has. */
+/* Whether the request may have what others freed, behind them. */
+static bool may_cross(const ladder_t *ladder)
+{
+    return own_stream(ladder) != 0 && ladder->want->size != 0 &&
+           ladder->call->arena->config.steal == CUARENA_STEAL_WAIT;
+}
+
+/* The stream's own two lanes may have together what neither has. Crossing sees
+ * to that too. */
 static outcome_t try_joining(ladder_t *ladder)
 {
     uint32_t own = own_stream(ladder);
-    if (own == 0 || ladder->refusal == CUARENA_LIMIT ||
+    if (own == 0 || ladder->refusal == CUARENA_LIMIT || may_cross(ladder) ||
         !spend(ladder, CUARENA_STEP_JOIN))
         return STEP_SKIPPED;
     return outcome(cuai_settle_own(ladder->call->arena, own));
+}
+
+/* The heap of the request's region. */
+static const cuarena_heap_t *heap_of(const ladder_t *ladder)
+{
+    const cuarena_t *arena = ladder->call->arena;
+    return arena->heaps[cuai_region_for(arena, ladder->want->region)];
+}
+
+/* In all its lanes. */
+static uint64_t all_free(const ladder_t *ladder)
+{
+    const cuarena_heap_t *heap = heap_of(ladder);
+    return heap->capacity - heap->live_bytes;
+}
+
+/* Nothing crosses. The stream's own lanes may do all the same; growth that
+ * counted on others does not do so again; and bytes that are apart may be
+ * brought together. */
+static bool serve_without(ladder_t *ladder)
+{
+    cuai_want_t *want = ladder->want;
+    want->reach =
+        ladder->growth == CUARENA_OK ? CUAI_REACH_SETTLED : CUAI_REACH_LANES;
+    if (cuai_serve(ladder->call->arena, want, ladder->found) == CUARENA_OK)
+        return true;
+    if (ladder->refusal == CUARENA_OUT_OF_MEMORY &&
+        all_free(ladder) >= want->size)
+        ladder->refusal = CUARENA_FRAGMENTED;
+    return false;
+}
+
+/* Bytes of all lanes together, behind whatever use of them is under way. */
+static outcome_t try_crossing(ladder_t *ladder)
+{
+    if (!may_cross(ladder) || ladder->refusal == CUARENA_LIMIT)
+        return STEP_SKIPPED;
+    ladder->want->reach = CUAI_REACH_LANES;
+    cuai_crossed_t came =
+        cuai_cross(ladder->call->arena, ladder->want, ladder->found);
+    ladder->served = came == CUAI_CROSSED ||
+                     (came == CUAI_CROSSED_NOTHING && serve_without(ladder));
+    return outcome(ladder->served || came == CUAI_CROSSED_SETTLED);
+}
+
+/* The stream whose lanes the request may use when they are settled, though
+ * those of others stay theirs; 0: none. */
+static uint32_t only_stream(const ladder_t *ladder)
+{
+    return ladder->call->arena->cpu_touches ? ladder->want->stream : 0;
 }
 
 /* Bytes of other lanes whose last use is over. */
@@ -189,8 +250,11 @@ static outcome_t try_settling(ladder_t *ladder)
     cuarena_t *arena = ladder->call->arena;
     if (arena->stream_count == 0)
         return STEP_SKIPPED;
-    return outcome(cuai_captures_reclaim(arena) != 0 ||
-                   cuai_settle_ready(arena, own_stream(ladder)));
+    if (cuai_captures_reclaim(arena) != 0)
+        return outcome(true);
+    if (arena->config.steal == CUARENA_STEAL_NEVER)
+        return outcome(cuai_settle_mine(arena, only_stream(ladder), false));
+    return outcome(cuai_settle_ready(arena, own_stream(ladder)));
 }
 
 /* Bytes whose last use is still under way. */
@@ -199,6 +263,8 @@ static outcome_t try_waiting(ladder_t *ladder)
     cuarena_t *arena = ladder->call->arena;
     if (arena->stream_count == 0)
         return STEP_SKIPPED;
+    if (arena->config.steal == CUARENA_STEAL_NEVER)
+        return outcome(cuai_settle_mine(arena, only_stream(ladder), true));
     return outcome(cuai_settle_one(arena));
 }
 
@@ -299,6 +365,7 @@ static const struct {
     outcome_t (*take)(ladder_t *ladder);
 } steps[CUARENA_STEP_COUNT] = {
     [CUARENA_STEP_JOIN] = {"joining", try_joining},
+    [CUARENA_STEP_CROSS] = {"crossing", try_crossing},
     [CUARENA_STEP_SETTLE] = {"settling", try_settling},
     [CUARENA_STEP_GROW] = {"growth", try_growth},
     [CUARENA_STEP_WAIT] = {"waiting", try_waiting},
@@ -423,7 +490,8 @@ static cuarena_status_t explain_figures(const ladder_t *ladder,
     uint64_t largest = 0;
     cuarena_heap_largest(heap, 0, &largest);
     uint64_t asked = ladder->want->request.size;
-    uint64_t free_bytes = heap->lanes[0]->free_bytes;
+    uint64_t free_bytes =
+        may_cross(ladder) ? all_free(ladder) : heap->lanes[0]->free_bytes;
     return cuai_fail_bytes(
         status, asked, met_limit(arena, status), arena->held, free_bytes,
         largest,
@@ -452,13 +520,25 @@ static cuarena_status_t explain(const ladder_t *ladder)
 
 /* ---- Obtaining --------------------------------------------------------- */
 
+static bool goes_across(const ladder_t *ladder)
+{
+    return may_cross(ladder) &&
+           cuai_goes_across(ladder->call->arena, heap_of(ladder),
+                            ladder->want->size);
+}
+
 static cuarena_status_t serve_once(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    ladder->refusal =
-        ladder->want->dedicated
-            ? cuai_serve_dedicated(arena, ladder->want, ladder->found)
-            : cuai_serve(arena, ladder->want, ladder->found);
+    if (ladder->served)
+        ladder->refusal = CUARENA_OK;
+    else if (ladder->want->dedicated)
+        ladder->refusal =
+            cuai_serve_dedicated(arena, ladder->want, ladder->found);
+    else if (goes_across(ladder))
+        ladder->refusal = cuai_serve_across(arena, ladder->want, ladder->found);
+    else
+        ladder->refusal = cuai_serve(arena, ladder->want, ladder->found);
     return ladder->refusal;
 }
 
@@ -536,8 +616,9 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
                              cuai_found_t *found_out)
 {
     cuarena_t *arena = call->arena;
+    cuai_want_t own = *want;
     ladder_t ladder = {.call = call,
-                       .want = want,
+                       .want = &own,
                        .found = found_out,
                        .growth = CUARENA_UNSUPPORTED,
                        .deepest = -1};

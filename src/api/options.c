@@ -259,6 +259,16 @@ static const cuai_option_t options[] = {
                 "at every free.",
     },
     {
+        .key = "steal",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(steal),
+        .fallback = "wait",
+        .accepted = "wait, settled, never",
+        .first = CUARENA_STEAL_WAIT,
+        .help = "What streams take of each other's freed bytes: all, waiting "
+                "for each other; those that are idle; or none.",
+    },
+    {
         .key = "name",
         .type = CUAI_OPTION_TEXT,
         MEMBER(name),
@@ -347,6 +357,8 @@ static_assert(CUARENA_BACKING_ASYNC == CUARENA_BACKING_AUTO + 3, "backing");
 static_assert(CUARENA_PROPERTY_TRY == CUARENA_PROPERTY_OFF + 1, "property");
 static_assert(CUARENA_PROPERTY_REQUIRE == CUARENA_PROPERTY_OFF + 2, "property");
 static_assert(CUARENA_MARKER_EAGER == CUARENA_MARKER_LATE + 1, "marker");
+static_assert(CUARENA_STEAL_SETTLED == CUARENA_STEAL_WAIT + 1, "steal");
+static_assert(CUARENA_STEAL_NEVER == CUARENA_STEAL_WAIT + 2, "steal");
 static_assert(CUARENA_HEAP_MAX_BLOCKS == 67108864, "the text of max_blocks");
 static_assert(CUARENA_HEAP_MAX_SEGMENT == 256 * CUAI_TIB, "the text of pool");
 static_assert(sizeof((cuarena_config_t *)0)->name == 32, "the text of name");

@@ -13,7 +13,9 @@ static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena,
                                           uint64_t *offset_out)
 {
     cuai_stream_t *s = cuai_stream_recent(arena, stream);
-    if (CUAI_UNLIKELY(s == NULL || !cuai_short_serves(arena)))
+    if (CUAI_UNLIKELY(
+            s == NULL || !cuai_short_serves(arena) ||
+            cuai_goes_across(arena, arena->heaps[CUAI_DYNAMIC], bytes)))
         return 0;
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint32_t open = s->lanes[CUAI_DYNAMIC][s->turn];
@@ -286,6 +288,87 @@ cuarena_status_t cuarena_settle(cuarena_t *arena, int32_t wait,
         *settled_out = bytes;
     return status;
 }
+
+/* ---- Waits of the program's own ---------------------------------------- */
+
+/* A mark is a serial, and the number of its stream. */
+#define MARK_BITS 7
+#define MARK_NUMBERS (1u << MARK_BITS)
+_Static_assert(CUAI_STREAM_NUMBERS <= MARK_NUMBERS, "marks");
+
+static uint32_t marked_number(cuarena_mark_t mark)
+{
+    return (uint32_t)(mark % MARK_NUMBERS);
+}
+
+cuarena_status_t cuarena_stream_mark(cuarena_t *arena, cuarena_stream_t stream,
+                                     cuarena_mark_t *mark_out)
+{
+    if (arena == NULL || mark_out == NULL)
+        return cuai_null("arena or mark_out");
+    if (stream == CUARENA_NO_STREAM)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "stream CUARENA_NO_STREAM; accepted: a stream");
+    cuarena_status_t status = cuai_check_entry(arena, "stream_mark", false);
+    if (status != CUARENA_OK)
+        return status;
+    uint32_t number = 0;
+    uint64_t serial = 0;
+    cuai_lock(&arena->lock);
+    status = cuai_call_check(arena);
+    if (status == CUARENA_OK)
+        status = cuai_stream_find(arena, stream, &number);
+    if (status == CUARENA_OK)
+        status = cuai_moment(arena, number, &serial);
+    cuai_stream_leave(arena, number);
+    cuai_unlock(&arena->lock);
+    if (status == CUARENA_OK)
+        *mark_out = serial << MARK_BITS | number;
+    return status;
+}
+
+static cuarena_status_t check_mark(const cuarena_t *arena,
+                                   cuarena_stream_t stream, cuarena_mark_t mark)
+{
+    uint64_t serial = mark >> MARK_BITS;
+    uint32_t number = marked_number(mark);
+    bool given = serial != 0 && serial <= arena->mark_serial && number != 0 &&
+                 number < CUAI_STREAM_NUMBERS && arena->streams != NULL;
+    const cuai_stream_t *s = given ? cuai_stream(arena, number) : NULL;
+    bool over = given && (s == NULL || serial <= s->born);
+    if (over || (given && s->handle == cuai_stream_normal(stream)))
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "mark %llu; accepted: what cuarena_stream_mark gave for "
+                     "stream %p",
+                     (unsigned long long)mark, (void *)stream);
+}
+
+cuarena_status_t cuarena_stream_waited(cuarena_t *arena,
+                                       cuarena_stream_t waiter,
+                                       cuarena_stream_t producer,
+                                       cuarena_mark_t mark)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    cuarena_status_t status = cuai_check_entry(arena, "stream_waited", false);
+    if (status != CUARENA_OK)
+        return status;
+    uint32_t number = 0;
+    cuai_lock(&arena->lock);
+    status = cuai_call_check(arena);
+    if (status == CUARENA_OK)
+        status = check_mark(arena, producer, mark);
+    if (status == CUARENA_OK)
+        status = cuai_stream_find(arena, waiter, &number);
+    if (status == CUARENA_OK)
+        cuai_note_wait(arena, number, marked_number(mark), mark >> MARK_BITS);
+    cuai_stream_leave(arena, number);
+    cuai_unlock(&arena->lock);
+    return status;
+}
+
+/* ---- Counts ------------------------------------------------------------ */
 
 static uint64_t free_bytes(const cuarena_t *arena, const cuai_stream_t *s)
 {

@@ -107,6 +107,9 @@ struct cuarena {
     uint64_t moves;
     uint64_t bytes_moved;
     uint64_t oom_handler_calls;
+    uint64_t crossings;
+    uint64_t stream_waits;
+    uint64_t host_waits;
     cuai_step_count_t steps[CUARENA_STEP_COUNT];
 
     /* What ONNX Runtime's figures need besides. */
@@ -134,6 +137,7 @@ struct cuarena {
     bool settling;    /* one thread is, without the lock */
     cuai_uses_t uses;
     cuai_moved_t moved;
+    uint64_t mark_serial; /* markers behind lanes so far */
     uint64_t ended_later; /* blocks freed on their way elsewhere, ever */
 
     cuarena_relocation_fn relocation_fn;
@@ -190,6 +194,12 @@ uint32_t cuai_block_pins(const cuai_record_t *r);
 /* ---- Serving (serve.c) -----------------------------------------------------
  */
 
+/* Which free bytes beside a hole count for a request. */
+typedef enum cuai_reach {
+    CUAI_REACH_SETTLED,
+    CUAI_REACH_LANES /* of all lanes: its stream can cross */
+} cuai_reach_t;
+
 /* A request that was checked, its size rounded. */
 typedef struct cuai_want {
     cuarena_heap_request_t request;
@@ -197,13 +207,28 @@ typedef struct cuai_want {
     uint64_t credit; /* live bytes that it takes the place of */
     int32_t region;
     uint32_t stream; /* number; 0: none */
+    cuai_reach_t reach;
     bool zeroed;
     bool dedicated;
 } cuai_want_t;
 
+/* Where a stable request goes without a stable region: low, and pinned. */
+static inline int32_t cuai_region_for(const cuarena_t *arena, int32_t region)
+{
+    bool stable = region == CUAI_STABLE && arena->heaps[CUAI_STABLE] != NULL;
+    return stable ? CUAI_STABLE : CUAI_DYNAMIC;
+}
+
+/* LIMIT, put into words, if so many bytes more may not live. */
+cuarena_status_t cuai_check_live_limit(const cuarena_t *arena,
+                                       const cuai_want_t *want);
 /* From bytes that are held: the heap's answer, or LIMIT. */
 cuarena_status_t cuai_serve(cuarena_t *arena, const cuai_want_t *want,
                             cuai_found_t *found_out);
+/* The same at an address in the owner's range. */
+cuarena_status_t cuai_serve_at(cuarena_t *arena, const cuai_want_t *want,
+                               cuai_slot_t owner, uint64_t address,
+                               cuai_found_t *found_out);
 /* Ends a block that nothing moves and counts it; its bytes join the lane of a
  * stream. The caller gives a dedicated block's segment back. */
 void cuai_end_block(cuarena_t *arena, cuai_found_t found, uint32_t stream);
@@ -372,6 +397,10 @@ bool cuai_settle_ready(cuarena_t *arena, uint32_t except);
 /* Waits for the marker behind most bytes, and settles those, or for blocks
  * that streams use. Whether anything came. Steps out. */
 bool cuai_settle_one(cuarena_t *arena);
+/* Where lanes serve nobody but their streams: blocks that streams use end if
+ * they can, and what was freed on one stream is settled (0: on none); with
+ * `wait` both are waited for. Whether anything came. Steps out. */
+bool cuai_settle_mine(cuarena_t *arena, uint32_t number, bool wait);
 /* Closes every open lane and, with `wait`, waits until all that was freed so
  * far is settled. Steps out. */
 cuarena_status_t cuai_settle_all(cuarena_t *arena, bool wait,
@@ -410,6 +439,18 @@ static inline bool cuai_is_lost(const cuarena_t *arena)
  * goes. Steps out. */
 void cuai_settle_begin(cuarena_t *arena);
 void cuai_settle_end(cuarena_t *arena);
+/* Takes what is complete, of all streams. The caller settles. Whether anything
+ * came. Steps out. */
+bool cuai_settle_complete(cuarena_t *arena);
+/* All that was freed on the stream so far is in its closed lane, with a marker
+ * behind it: what was open joins what was closed. The caller settles. Steps
+ * out. */
+cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s);
+/* Settles the closed lane, without asking: its work is known to be done. The
+ * caller settles. Steps out. */
+void cuai_stream_settle_closed(cuarena_t *arena, cuai_stream_t *s);
+/* The same if its marker is complete, else BUSY. */
+cuarena_status_t cuai_stream_poll(cuarena_t *arena, cuai_stream_t *s);
 /* A marker of the stream's work so far: of another thread's default stream,
  * which cannot be asked, of more (cuai_memory_mark_thread). BUSY: it is being
  * captured, or that would end a capture. Steps out. */
@@ -418,6 +459,52 @@ cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s,
 /* All that was freed on streams is settled, and nothing that they use is left:
  * their lanes and uses are to be forgotten. Steps out. */
 void cuai_streams_reset(cuarena_t *arena);
+
+/* ---- Crossing (cross.c) ------------------------------------------------ */
+
+/* What came of it. */
+typedef enum cuai_crossed {
+    CUAI_CROSSED_NOTHING,
+    CUAI_CROSSED_SETTLED, /* bytes were settled: look for them there */
+    CUAI_CROSSED          /* the request is served */
+} cuai_crossed_t;
+
+/* Requests of this share of their heap are large: they are placed across all
+ * lanes that their stream may use. The figure is a power of two. */
+#define CUAI_LARGE_SHIFT 10
+
+/* Whether requests of this size on a stream are placed across the lanes. */
+static inline bool cuai_goes_across(const cuarena_t *arena,
+                                    const cuarena_heap_t *heap, uint64_t size)
+{
+    return arena->stream_count > 1 &&
+           size >= heap->capacity >> CUAI_LARGE_SHIFT &&
+           arena->config.steal == CUARENA_STEAL_WAIT && !arena->cpu_touches;
+}
+
+/* Serves it if it can be placed so without a wait, else as the heap's answer:
+ * LIMIT, FRAGMENTED, OUT_OF_MEMORY. */
+cuarena_status_t cuai_serve_across(cuarena_t *arena, const cuai_want_t *want,
+                                   cuai_found_t *found_out);
+/* Serves a request on a stream from lanes together, and lets the stream wait
+ * for others; or settles what is complete now. Steps: ranges. Steps out. */
+cuai_crossed_t cuai_cross(cuarena_t *arena, const cuai_want_t *want,
+                          cuai_found_t *found_out);
+/* The stream waits for all others, and gets what their lanes have in the
+ * dynamic region: a compaction on it moves blocks into that too. Steps: these
+ * ranges. Steps out. */
+cuarena_status_t cuai_cross_all(cuarena_t *arena, uint32_t number);
+/* `waiter` is behind a marker of `producer` that has this serial. */
+void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer,
+                     uint64_t serial);
+/* A moment of the stream: what it frees until then can be told from what it
+ * frees later. Steps out. */
+cuarena_status_t cuai_moment(cuarena_t *arena, uint32_t number,
+                             uint64_t *serial_out);
+/* The caller made `waiter` wait for such a moment of `producer`, or with 0
+ * waited itself. Steps out. */
+void cuai_note_wait(cuarena_t *arena, uint32_t waiter, uint32_t producer,
+                    uint64_t serial);
 
 /* ---- Order among streams (order.c) ------------------------------------- */
 
@@ -565,7 +652,7 @@ void cuai_count_shrinkage(cuarena_t *arena);
 typedef struct cuai_hole {
     uint64_t begin;
     uint64_t bytes;
-    uint64_t below; /* settled free bytes that end where it begins */
+    uint64_t below; /* free bytes within reach that end where it begins */
     uint64_t above; /* ... that begin where it ends */
     bool at_end;    /* above the segment's usable bytes: only by growing */
 } cuai_hole_t;
@@ -573,7 +660,7 @@ typedef struct cuai_hole {
 /* The next hole of a segment at or above `from`; false: no more. */
 bool cuai_next_hole(const cuarena_t *arena,
                     const cuarena_memory_segment_t *segment, uint64_t from,
-                    cuai_hole_t *hole_out);
+                    cuai_reach_t reach, cuai_hole_t *hole_out);
 /* Puts bytes that the memory gave to use, joined to what they touch. */
 cuarena_status_t cuai_publish(cuarena_t *arena,
                               const cuarena_memory_segment_t *segment,

@@ -153,13 +153,13 @@ typedef struct steps {
 } steps_t;
 
 static void consider(const cuarena_t *arena, size_t at, uint64_t need,
-                     steps_t *steps)
+                     cuai_reach_t reach, steps_t *steps)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     cuai_hole_t hole;
     row_t row = {0};
     uint64_t from = 0;
-    while (cuai_next_hole(arena, segment, from, &hole)) {
+    while (cuai_next_hole(arena, segment, from, reach, &hole)) {
         extend_row(&row, &hole);
         prefer(&steps->row, row_step(arena, &row, &hole, need), at);
         if (hole.at_end)
@@ -172,13 +172,14 @@ static void consider(const cuarena_t *arena, size_t at, uint64_t need,
 
 /* Holes first, the cheapest; then the ends; then several holes; then a segment
  * more. */
-static step_t least_step(const cuarena_t *arena, uint64_t need)
+static step_t least_step(const cuarena_t *arena, uint64_t need,
+                         cuai_reach_t reach)
 {
     steps_t steps = {0};
     bool in_place =
         arena->memory.ops.grow != NULL || arena->memory.ops.fill != NULL;
     for (size_t i = 0; in_place && i < arena->segments.count; i++)
-        consider(arena, i, need, &steps);
+        consider(arena, i, need, reach, &steps);
     if (steps.fill.kind != STEP_NONE)
         return steps.fill;
     if (steps.extend.kind != STEP_NONE)
@@ -187,9 +188,9 @@ static step_t least_step(const cuarena_t *arena, uint64_t need)
 }
 
 /* More than is lacking, as far as addresses go. Holes are filled as needed. */
-static step_t choose(const cuarena_t *arena, uint64_t need)
+static step_t choose(const cuarena_t *arena, uint64_t need, cuai_reach_t reach)
 {
-    step_t step = least_step(arena, need);
+    step_t step = least_step(arena, need, reach);
     cuai_chunk_t chunk = cuai_chunk_for(arena, need);
     step.least = step.bytes;
     step.next_chunk = arena->next_chunk;
@@ -393,7 +394,7 @@ cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
         cuai_arena_wait(arena);
         return CUARENA_OK;
     }
-    step_t step = choose(arena, room_for(arena, want));
+    step_t step = choose(arena, room_for(arena, want), want->reach);
     if (step.kind == STEP_NONE)
         return CUARENA_UNSUPPORTED;
     cuarena_status_t status = cuai_check_held_limit(arena, step.bytes);

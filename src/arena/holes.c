@@ -25,20 +25,42 @@ bool cuai_segments_room(cuai_segments_t *segments)
     return true;
 }
 
-/* The settled range at the upper end of a stretch. */
+/* Whether a record's range is free for a request. */
+static bool counts(const cuai_record_t *r, cuai_reach_t reach)
+{
+    uint32_t lane = cuai_range_lane(r);
+    return r->key != 0 &&
+           (lane == 0 || (reach == CUAI_REACH_LANES && lane != CUAI_LANE_HELD));
+}
+
+/* The free bytes at the upper end of a stretch. */
 static uint64_t free_at_end(const cuarena_heap_t *heap,
-                            const cuai_segment_t *stretch)
+                            const cuai_segment_t *stretch, cuai_reach_t reach)
 {
     const cuai_record_t *r =
         cuai_record(heap, cuai_segment_last(heap, stretch));
-    return r->key != 0 && cuai_range_lane(r) == 0 ? cuai_range(r) : 0;
+    uint64_t bytes = 0;
+    for (; counts(r, reach); r = cuai_record(heap, r->prev)) {
+        bytes += cuai_range(r);
+        if (r->kind != CUAI_SPACER)
+            break;
+    }
+    return bytes;
 }
 
 static uint64_t free_at_begin(const cuarena_heap_t *heap,
-                              const cuai_segment_t *stretch)
+                              const cuai_segment_t *stretch, cuai_reach_t reach)
 {
     const cuai_record_t *r = cuai_record(heap, stretch->head);
-    return r->key != 0 && cuai_range_lane(r) == 0 ? cuai_range(r) : 0;
+    uint64_t bytes = 0;
+    do {
+        if (counts(r, reach))
+            bytes += cuai_range(r);
+        else
+            break;
+        r = cuai_record(heap, r->next);
+    } while (r->kind == CUAI_SPACER);
+    return bytes;
 }
 
 /* Where the usable addresses of a segment end: a pool's do at its size. */
@@ -65,7 +87,7 @@ static const cuai_segment_t *next_stretch(const cuarena_heap_t *heap,
 
 bool cuai_next_hole(const cuarena_t *arena,
                     const cuarena_memory_segment_t *segment, uint64_t from,
-                    cuai_hole_t *hole_out)
+                    cuai_reach_t reach, cuai_hole_t *hole_out)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint64_t end = usable_end(arena, segment);
@@ -74,7 +96,7 @@ bool cuai_next_hole(const cuarena_t *arena,
     const cuai_segment_t *stretch = next_stretch(heap, begin, end);
     while (stretch != NULL && stretch->begin <= begin) {
         begin = stretch->end;
-        below = free_at_end(heap, stretch);
+        below = free_at_end(heap, stretch, reach);
         stretch = next_stretch(heap, begin, end);
     }
     if (begin >= end)
@@ -89,7 +111,7 @@ bool cuai_next_hole(const cuarena_t *arena,
         .bytes = stop - begin,
         .below = below,
         .above = stretch != NULL && stop == stretch->begin
-                     ? free_at_begin(heap, stretch)
+                     ? free_at_begin(heap, stretch, reach)
                      : 0,
         .at_end = at_end,
     };

@@ -32,6 +32,7 @@ static cuarena_status_t wait_for(cuarena_t *arena, void *marker,
     if (status != CUARENA_OK)
         return status;
     cuai_stream_touch(arena, number);
+    *(host ? &arena->host_waits : &arena->stream_waits) += 1;
     cuai_unlock(&arena->lock);
     status = arena->memory.ops.wait(arena->memory.user, marker, handle, host);
     cuai_lock(&arena->lock);
@@ -53,14 +54,18 @@ static cuarena_status_t wait_for_stream(cuarena_t *arena, uint32_t of,
     const cuai_stream_t *s = cuai_stream(arena, of);
     if (s == NULL || (s->released && s->marker == NULL))
         return CUARENA_OK;
-    if (s->released)
-        return wait_for(arena, s->marker, number);
-    void *marker = NULL;
-    cuarena_status_t status = cuai_stream_mark(arena, s, &marker);
+    uint64_t serial = s->serial;
+    void *marker = s->released ? s->marker : NULL;
+    cuarena_status_t status = CUARENA_OK;
+    if (!s->released)
+        status = cuai_stream_mark(arena, s, &marker);
     if (status != CUARENA_OK)
         return status;
     status = wait_for(arena, marker, number);
-    unmark(arena, marker);
+    if (status == CUARENA_OK && number != 0)
+        cuai_stream_saw(arena, number, of, serial);
+    if (marker != s->marker)
+        unmark(arena, marker);
     return status;
 }
 
@@ -140,6 +145,7 @@ static void note_moved(cuarena_t *arena, void *done, uint32_t number)
     void *old = arena->moved.marker;
     arena->moved.marker = done;
     arena->moved.stream = number;
+    arena->moved.behind = cuai_stream(arena, number)->serial;
     arena->moved.serial++;
     arena->slow |= CUAI_SLOW_MOVED;
     cuai_stream(arena, number)->saw_move = arena->moved.serial;
@@ -150,11 +156,14 @@ static void note_moved(cuarena_t *arena, void *done, uint32_t number)
 /* The marker stays, and what it stands for, while threads use it. */
 static cuarena_status_t wait_for_moves(cuarena_t *arena, uint32_t number)
 {
+    const cuai_moved_t moved = arena->moved;
     arena->moved.users++;
-    cuarena_status_t status = wait_for(arena, arena->moved.marker, number);
+    cuarena_status_t status = wait_for(arena, moved.marker, number);
     arena->moved.users--;
-    if (status == CUARENA_OK && number != 0)
+    if (status == CUARENA_OK && number != 0) {
         cuai_stream(arena, number)->saw_move = arena->moved.serial;
+        cuai_stream_saw(arena, number, moved.stream, moved.behind);
+    }
     if (status == CUARENA_OK && number == 0) {
         arena->moved.host_saw = arena->moved.serial;
         if (arena->moved.users == 0)

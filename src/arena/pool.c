@@ -38,7 +38,7 @@ static bool ends_in_hole(const cuarena_t *arena,
     uint64_t end = segment->address + arena->pool_bytes;
     cuai_hole_t hole;
     uint64_t from = 0;
-    while (cuai_next_hole(arena, segment, from, &hole)) {
+    while (cuai_next_hole(arena, segment, from, CUAI_REACH_SETTLED, &hole)) {
         from = hole.begin + hole.bytes;
         if (from == end)
             return true;
@@ -129,7 +129,8 @@ static uint64_t backed_above(const cuarena_t *arena,
     uint64_t floor = segment->address + kept;
     cuai_hole_t hole;
     uint64_t from = 0;
-    while (cuai_next_hole(arena, segment, from, &hole) && !hole.at_end) {
+    while (cuai_next_hole(arena, segment, from, CUAI_REACH_SETTLED, &hole) &&
+           !hole.at_end) {
         from = hole.begin + hole.bytes;
         if (from > floor)
             bytes -= from - cuai_max(hole.begin, floor);
@@ -174,7 +175,8 @@ static cuarena_status_t publish_holes(cuarena_t *arena)
     cuai_hole_t hole;
     uint64_t from = 0;
     while (status == CUARENA_OK &&
-           cuai_next_hole(arena, segment, from, &hole) && !hole.at_end) {
+           cuai_next_hole(arena, segment, from, CUAI_REACH_SETTLED, &hole) &&
+           !hole.at_end) {
         status = cuai_publish(arena, segment, hole.begin, hole.bytes);
         from = hole.begin + hole.bytes;
     }

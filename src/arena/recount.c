@@ -44,6 +44,16 @@ static bool has_bytes(const cuarena_t *arena, const cuai_stream_t *s,
     return false;
 }
 
+/* Of a marker that is to come. */
+static bool has_waited_too_far(const cuarena_t *arena, const cuai_stream_t *s)
+{
+    bool far = s->serial > arena->mark_serial;
+    for (uint32_t n = 0; n < CUAI_STREAM_NUMBERS; n++)
+        far = far || s->waited[n] > arena->mark_serial ||
+              s->told[n] > s->waited[n];
+    return far;
+}
+
 static const char *wrong_with(const cuarena_t *arena, const cuai_stream_t *s,
                               const cuai_counts_t *counted, uint64_t waits)
 {
@@ -53,6 +63,8 @@ static const char *wrong_with(const cuarena_t *arena, const cuai_stream_t *s,
         return "a stream's counts are not those of its blocks";
     if (s->waits != waits)
         return "a stream has another number of uses than blocks say";
+    if (has_waited_too_far(arena, s))
+        return "a stream has waited for a marker that is not there yet";
     if (arena->settling || arena->compacting)
         return NULL;
     if (s->marker == NULL && has_bytes(arena, s, !s->turn))

@@ -145,8 +145,8 @@ void cuai_count_shrinkage(cuarena_t *arena)
 
 /* ---- From bytes that are held ------------------------------------------ */
 
-static cuarena_status_t check_live_limit(const cuarena_t *arena, uint64_t size,
-                                         uint64_t credit)
+static cuarena_status_t check_live(const cuarena_t *arena, uint64_t size,
+                                   uint64_t credit)
 {
     if (!(arena->slow & CUAI_SLOW_LIMIT))
         return CUARENA_OK;
@@ -161,11 +161,10 @@ static cuarena_status_t check_live_limit(const cuarena_t *arena, uint64_t size,
                            (unsigned long long)live);
 }
 
-/* Where a stable request goes without a stable region: low, and pinned. */
-static int32_t region_for(const cuarena_t *arena, int32_t region)
+cuarena_status_t cuai_check_live_limit(const cuarena_t *arena,
+                                       const cuai_want_t *want)
 {
-    bool stable = region == CUAI_STABLE && arena->heaps[CUAI_STABLE] != NULL;
-    return stable ? CUAI_STABLE : CUAI_DYNAMIC;
+    return check_live(arena, want->size, want->credit);
 }
 
 static cuarena_status_t take(cuarena_heap_t *heap, const cuai_want_t *want,
@@ -215,6 +214,24 @@ static cuarena_status_t take_on(const cuarena_t *arena, int32_t region,
     return status;
 }
 
+/* Where a block is to be, the heap has room. */
+cuarena_status_t cuai_serve_at(cuarena_t *arena, const cuai_want_t *want,
+                               cuai_slot_t owner, uint64_t address,
+                               cuai_found_t *found_out)
+{
+    int32_t region = cuai_region_for(arena, want->region);
+    cuarena_status_t status = check_live(arena, want->size, want->credit);
+    cuai_slot_t slot = 0;
+    if (status == CUARENA_OK)
+        status = cuai_heap_take_at(arena->heaps[region], &want->request,
+                                   want->size, owner, address, &slot);
+    if (status != CUARENA_OK)
+        return status;
+    *found_out = (cuai_found_t){arena->heaps[region], slot, region};
+    count_alloc(arena, cuai_found_record(*found_out));
+    return CUARENA_OK;
+}
+
 static cuarena_status_t take_any(cuarena_t *arena, int32_t region,
                                  const cuai_want_t *want, cuai_slot_t *slot_out)
 {
@@ -231,10 +248,10 @@ static cuarena_status_t take_any(cuarena_t *arena, int32_t region,
 cuarena_status_t cuai_serve(cuarena_t *arena, const cuai_want_t *want,
                             cuai_found_t *found_out)
 {
-    cuarena_status_t status = check_live_limit(arena, want->size, want->credit);
+    cuarena_status_t status = check_live(arena, want->size, want->credit);
     if (status != CUARENA_OK)
         return status;
-    int32_t region = region_for(arena, want->region);
+    int32_t region = cuai_region_for(arena, want->region);
     cuai_slot_t slot;
     status = take_any(arena, region, want, &slot);
     if (status != CUARENA_OK)
@@ -359,7 +376,7 @@ cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
     if (status == CUARENA_OK)
         status = cuai_check_held_limit(arena, bytes);
     if (status == CUARENA_OK)
-        status = check_live_limit(arena, bytes, 0);
+        status = check_live(arena, bytes, 0);
     if (status == CUARENA_OK)
         status = ready_apart(arena);
     if (status != CUARENA_OK)
@@ -418,7 +435,7 @@ cuarena_status_t cuai_adopt(cuarena_t *arena, const cuai_want_t *want,
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "[%#llx, %#llx) overlaps the arena's own bytes",
                          (unsigned long long)address, (unsigned long long)end);
-    cuarena_status_t status = check_live_limit(arena, want->size, 0);
+    cuarena_status_t status = check_live(arena, want->size, 0);
     if (status != CUARENA_OK)
         return cuai_fail(status,
                          "%llu adopted bytes exceed the limit of live "

@@ -87,6 +87,7 @@ static cuarena_status_t ask(cuarena_t *arena, void *marker)
 
 static cuarena_status_t await(cuarena_t *arena, void *marker)
 {
+    arena->host_waits++;
     cuai_unlock(&arena->lock);
     cuarena_status_t status = arena->memory.ops.wait(arena->memory.user, marker,
                                                      CUARENA_NO_STREAM, 1);
@@ -142,6 +143,16 @@ static bool can_close(const cuarena_t *arena, const cuai_stream_t *s)
            lane_bytes(arena, s, s->turn) != 0;
 }
 
+/* What the stream waited for is behind a marker that is recorded now; nobody
+ * knows when the last one of an eager stream was. */
+static void note_told(cuai_stream_t *s, bool now)
+{
+    if (now)
+        memcpy(s->told, s->waited, sizeof s->told);
+    else
+        memset(s->told, 0, sizeof s->told);
+}
+
 /* Frees that come while the marker is recorded join the other lane. BUSY:
  * the stream is being captured, and that it stays open is no fault. Steps out.
  */
@@ -153,9 +164,12 @@ static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
     if (s->eager && !s->uncovered) {
         s->marker = s->latest;
         s->latest = NULL;
+        s->serial = ++arena->mark_serial;
+        note_told(s, false);
         return CUARENA_OK;
     }
     void *marker = NULL;
+    note_told(s, true);
     s->marking = true;
     cuarena_status_t status = cuai_stream_mark(arena, s, &marker);
     s->marking = false;
@@ -166,6 +180,7 @@ static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
     }
     void *older = s->latest;
     s->marker = marker;
+    s->serial = ++arena->mark_serial;
     s->latest = NULL;
     s->uncovered = false;
     unmark(arena, older);
@@ -214,6 +229,33 @@ static cuarena_status_t poll(cuarena_t *arena, cuai_stream_t *s,
     cuarena_status_t status = ask(arena, s->marker);
     if (status == CUARENA_OK)
         settle_closed(arena, s, gain);
+    return status;
+}
+
+cuarena_status_t cuai_stream_poll(cuarena_t *arena, cuai_stream_t *s)
+{
+    cuai_gain_t gain = {0, 0};
+    return poll(arena, s, &gain);
+}
+
+void cuai_stream_settle_closed(cuarena_t *arena, cuai_stream_t *s)
+{
+    cuai_gain_t gain = {0, 0};
+    settle_closed(arena, s, &gain);
+}
+
+cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s)
+{
+    while (s->marking)
+        cuai_arena_wait(arena);
+    if (s->released || lane_bytes(arena, s, s->turn) == 0)
+        return CUARENA_OK;
+    void *older = s->marker;
+    if (older != NULL)
+        reopen(arena, s);
+    s->marker = NULL;
+    cuarena_status_t status = close_lane(arena, s);
+    unmark(arena, older);
     return status;
 }
 
@@ -274,6 +316,13 @@ static void poll_all(cuarena_t *arena, cuai_gain_t *gain)
     poll_streams(arena, gain);
 }
 
+bool cuai_settle_complete(cuarena_t *arena)
+{
+    cuai_gain_t gain = {0, 0};
+    poll_all(arena, &gain);
+    return has(&gain);
+}
+
 static cuarena_status_t close_all(cuarena_t *arena, uint32_t except)
 {
     cuarena_status_t status = CUARENA_OK;
@@ -324,6 +373,23 @@ bool cuai_settle_one(cuarena_t *arena)
         cuai_uses_settle(arena, CUAI_USES_WAIT, &gain);
     else if (await(arena, s->marker) == CUARENA_OK)
         settle_closed(arena, s, &gain);
+    cuai_settle_end(arena);
+    return has(&gain);
+}
+
+bool cuai_settle_mine(cuarena_t *arena, uint32_t number, bool wait)
+{
+    cuai_gain_t gain = {0, 0};
+    cuai_settle_begin(arena);
+    cuai_uses_settle(arena, wait ? CUAI_USES_WAIT : CUAI_USES_ASK, &gain);
+    cuai_stream_t *s = number == 0 ? NULL : cuai_stream(arena, number);
+    if (s != NULL && !has(&gain)) {
+        close_lane(arena, s);
+        if (wait)
+            drain(arena, s, &gain);
+        else
+            poll(arena, s, &gain);
+    }
     cuai_settle_end(arena);
     return has(&gain);
 }
@@ -528,11 +594,14 @@ cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
         cuai_arena_wait(arena);
     if (s == NULL || !s->eager || s->released)
         return CUARENA_OK;
+    uint64_t takes = s->takes;
     s->marking = true;
     cuarena_status_t status = cuai_stream_mark(arena, s, &s->latest);
     s->marking = false;
-    if (status == CUARENA_OK || status == CUARENA_BUSY)
-        s->uncovered = status == CUARENA_BUSY;
+    if (status == CUARENA_OK && s->takes == takes)
+        s->uncovered = false;
+    else if (status == CUARENA_BUSY)
+        s->uncovered = true;
     cuai_event_wake(&arena->changed);
     return status == CUARENA_BUSY ? CUARENA_OK : status;
 }
@@ -550,12 +619,16 @@ static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
     void *marker = NULL;
     while (s->marking)
         cuai_arena_wait(arena);
+    note_told(s, true);
     s->marking = true;
     cuarena_status_t status = cuai_stream_mark(arena, s, &marker);
     s->marking = false;
     cuai_event_wake(&arena->changed);
-    if (status != CUARENA_OK)
+    if (status != CUARENA_OK) {
+        note_told(s, false); /* an older marker may be there */
         return status;
+    }
+    s->serial = ++arena->mark_serial;
     void *old[2] = {s->marker, s->latest};
     reopen(arena, s);
     s->turn = !s->turn;

@@ -191,6 +191,7 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
     if (s == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a stream");
     s->handle = handle;
+    s->born = arena->mark_serial;
     s->known_by = nobodys(s);
     s->info = *info;
     s->thread = info->per_thread ? this_thread() : 0;

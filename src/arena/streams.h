@@ -17,6 +17,10 @@
  * the lane is closed, unless it could not be recorded once. The default stream
  * of a thread is always eager: no other thread can record on it.
  *
+ * Markers have serials, in the order in which they were recorded in the arena.
+ * A stream that waited for one of another stream, or for a later one, may use
+ * what is in that one's closed lane as if it were its own.
+ *
  * A number is given anew when its stream was released and neither a marker, a
  * block, a wait nor a call under way needs it.
  */
@@ -69,6 +73,14 @@ typedef struct cuai_stream {
     uint64_t waits;    /* of blocks for it, freed or not */
     uint64_t saw_move; /* the last compaction it is ordered behind */
     cuai_counts_t counts;
+    uint64_t serial; /* of the last `marker`, counted in the arena: what is in
+                      * the closed lane was freed before */
+    uint64_t takes;  /* blocks that it has of lanes together */
+    uint64_t born;   /* the arena's last one when the stream became known */
+    /* By the numbers of other streams: which of their markers it waited for
+     * last, and had waited for when `marker` was recorded. */
+    uint64_t waited[CUAI_STREAM_NUMBERS];
+    uint64_t told[CUAI_STREAM_NUMBERS];
     struct cuai_scopes *scopes; /* of its peaks; NULL before the first */
     uint32_t touching; /* threads that use the handle without the lock */
     uint32_t member;   /* of this open session: nothing is given to it */
@@ -114,6 +126,7 @@ typedef struct cuai_uses {
 typedef struct cuai_moved {
     void *marker;      /* behind the last one; NULL: all are done */
     uint32_t stream;   /* on which it ran */
+    uint64_t behind;   /* a marker of that stream that was recorded before */
     uint32_t users;    /* threads that use the marker without the lock */
     uint64_t serial;   /* counts compactions on streams */
     uint64_t host_saw; /* the last one that the caller waited for */

@@ -313,6 +313,7 @@ static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use,
         return CUARENA_OK;
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     void *user = arena->memory.user;
+    arena->host_waits += wait;
     cuai_unlock(&arena->lock);
     status = wait ? ops->wait(user, marker, CUARENA_NO_STREAM, 1)
                   : ops->query(user, marker);

@@ -140,6 +140,22 @@ static inline uint64_t wanted_alignment(const cuarena_heap_t *heap,
     return request->alignment > granule ? request->alignment : granule;
 }
 
+/* A slot is ready. */
+static inline cuai_slot_t put_block(cuarena_heap_t *heap,
+                                    const cuarena_heap_request_t *request,
+                                    cuai_slot_t owner, const cuai_cut_t *cut,
+                                    uint64_t alignment)
+{
+    cuai_slot_t slot = cuai_slot_take(heap);
+    carve(heap, owner, slot, cut, cuai_range_lane(cuai_record(heap, owner)));
+    cuai_record_t *r = cuai_record(heap, slot);
+    r->kind = CUAI_BLOCK;
+    fill_block(r, request, alignment);
+    cuai_table_insert(&heap->table, heap->records, slot);
+    cuai_count_alloc(heap, r->size, request->size);
+    return slot;
+}
+
 static cuarena_status_t refuse(const cuarena_heap_t *heap, uint64_t size,
                                uint32_t lane)
 {
@@ -161,14 +177,24 @@ cuarena_status_t cuai_heap_take(cuarena_heap_t *heap,
     if (CUAI_UNLIKELY(owner == CUAI_NO_PLACE))
         return refuse(heap, size, request->lane);
     cuai_cut_t cut = choose_cut(heap, cuai_record(heap, owner), &place);
-    cuai_slot_t slot = cuai_slot_take(heap);
-    carve(heap, owner, slot, &cut, request->lane);
-    cuai_record_t *r = cuai_record(heap, slot);
-    r->kind = CUAI_BLOCK;
-    fill_block(r, request, alignment);
-    cuai_table_insert(&heap->table, heap->records, slot);
-    cuai_count_alloc(heap, r->size, request->size);
-    *slot_out = slot;
+    *slot_out = put_block(heap, request, owner, &cut, alignment);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_heap_take_at(cuarena_heap_t *heap,
+                                   const cuarena_heap_request_t *request,
+                                   uint64_t size, cuai_slot_t owner,
+                                   uint64_t offset, cuai_slot_t *slot_out)
+{
+    cuarena_status_t status = ready_slot(heap);
+    if (status != CUARENA_OK)
+        return status;
+    const cuai_record_t *r = cuai_record(heap, owner);
+    uint64_t front = offset - cuai_end(r);
+    cuai_cut_t cut = {front, size, cuai_range(r) - front - size};
+    uint64_t alignment = wanted_alignment(heap, request);
+    keep_small_rest(heap, &cut, alignment);
+    *slot_out = put_block(heap, request, owner, &cut, alignment);
     return CUARENA_OK;
 }
 

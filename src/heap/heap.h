@@ -346,6 +346,12 @@ cuai_slot_t cuai_spacer_take(cuarena_heap_t *heap, cuai_slot_t spacer,
 cuarena_status_t cuai_heap_take(cuarena_heap_t *heap,
                                 const cuarena_heap_request_t *request,
                                 uint64_t size, cuai_slot_t *slot_out);
+/* The same from the owner's range, of any lane, at an offset from which the
+ * block fits. LIMIT, OUT_OF_MEMORY. */
+cuarena_status_t cuai_heap_take_at(cuarena_heap_t *heap,
+                                   const cuarena_heap_request_t *request,
+                                   uint64_t size, cuai_slot_t owner,
+                                   uint64_t offset, cuai_slot_t *slot_out);
 /* The same from a lane for a block of a nature, with the granule as alignment
  * and without a tag; 0: not to be had. */
 cuai_slot_t cuai_heap_take_nature(cuarena_heap_t *heap, uint32_t lane,
@@ -375,6 +381,13 @@ void cuai_heap_clear(cuarena_heap_t *heap);
 /* As cuarena_heap_lane_absorb, of a lane in use that is not 0; no error text
  * is set. */
 bool cuai_lane_absorb(cuarena_heap_t *heap, uint32_t lane, uint64_t bytes);
+/* Gives [begin, end) to a lane in use that is not 0: free bytes of any lanes
+ * but HELD, that end in the range of `last` or before. The record whose range
+ * has them now comes out. OUT_OF_MEMORY or LIMIT, with nothing changed. Steps:
+ * the ranges. */
+cuarena_status_t cuai_lane_gather(cuarena_heap_t *heap, cuai_slot_t last,
+                                  uint64_t begin, uint64_t end, uint32_t lane,
+                                  cuai_slot_t *owner_out);
 
 /* ---- Stretches: free bytes that change lanes (stretches.c) ------------- */
 

@@ -200,3 +200,36 @@ cuarena_status_t cuarena_heap_lane_absorb(cuarena_heap_t *heap, uint32_t lane,
                      "no range of lane %u would have %llu bytes",
                      (unsigned)lane, (unsigned long long)bytes);
 }
+
+/* ---- Gathering --------------------------------------------------------- */
+
+/* What of the record's range is in [begin, end); whose range it is in then. */
+static cuai_slot_t gather_part(cuarena_heap_t *heap, cuai_slot_t slot,
+                               uint64_t begin, uint64_t end, uint32_t lane)
+{
+    const cuai_record_t *r = cuai_record(heap, slot);
+    uint64_t start = cuai_end(r);
+    uint64_t from = cuai_max(start, begin);
+    uint64_t to = cuai_min(start + cuai_range(r), end);
+    if (cuai_range_lane(r) == lane || to <= from)
+        return slot;
+    return cuai_range_relane_part(heap, slot, from - start, to - from, lane);
+}
+
+/* From the last range down, since a part merges with what follows it. */
+cuarena_status_t cuai_lane_gather(cuarena_heap_t *heap, cuai_slot_t last,
+                                  uint64_t begin, uint64_t end, uint32_t lane,
+                                  cuai_slot_t *owner_out)
+{
+    cuarena_status_t status = cuai_slots_reserve(heap, heap->live_blocks + 3);
+    if (status != CUARENA_OK)
+        return status;
+    bool more = true;
+    for (cuai_slot_t slot = last, before; more; slot = before) {
+        before = cuai_record(heap, slot)->prev;
+        more = cuai_end(cuai_record(heap, slot)) > begin;
+        *owner_out = gather_part(heap, slot, begin, end, lane);
+    }
+    cuai_note_change(heap);
+    return CUARENA_OK;
+}

@@ -266,7 +266,7 @@ int standin_version(void)
 int standin_configure(const char *key, const char *value)
 {
     bool any_time = strcmp(key, "SEED") == 0 || strcmp(key, "PACE") == 0 ||
-                    strcmp(key, "PATIENCE") == 0;
+                    strcmp(key, "SWALLOW") == 0 || strcmp(key, "PATIENCE") == 0;
     sd_lock();
     bool ok = (any_time || !initialised) && sd_options_set(key, value);
     sd_unlock();

@@ -103,6 +103,8 @@ bool sd_options_set(const char *key, const char *value)
         return set_int(value, 10, 199, &o->capability);
     if (strcmp(key, "PATIENCE") == 0)
         return set_int(value, 1, 3600, &o->patience);
+    if (strcmp(key, "SWALLOW") == 0)
+        return set_int(value, 0, 1000000, &o->swallow);
     if (strcmp(key, "LACK") == 0)
         return set_lack(value);
     if (strcmp(key, "FAIL") == 0)
@@ -131,9 +133,9 @@ void sd_options_read(void)
 {
     static bool done;
     static const char *const keys[] = {
-        "DEVICES", "PEERS",      "MEMORY",  "VERSION", "LACK",
-        "FAIL",    "DELAY",      "STRICT",  "LEAKS",   "QUIET",
-        "PACE",    "CAPABILITY", "PATIENCE"};
+        "DEVICES", "PEERS",      "MEMORY",   "VERSION", "LACK",
+        "FAIL",    "DELAY",      "STRICT",   "LEAKS",   "QUIET",
+        "PACE",    "CAPABILITY", "PATIENCE", "SWALLOW"};
     if (done)
         return;
     done = true;

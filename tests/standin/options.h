@@ -21,6 +21,7 @@ typedef struct sd_options {
     uint64_t memory_bytes; /* of each device */
     int version;           /* of the driver, 13000 */
     int capability;        /* of the devices, 90 */
+    int swallow;           /* so many waits until one does nothing; 0: none */
     int patience;          /* seconds until a wait is called endless */
     char lack[512];        /* comma-separated */
     bool strict;

@@ -31,6 +31,8 @@
  *   CUARENA_STANDIN_CAPABILITY  of the devices: 90 (default) is 9.0
  *   CUARENA_STANDIN_PATIENCE  seconds until a wait for which nothing can run is
  *                             called a deadlock (30)
+ *   CUARENA_STANDIN_SWALLOW   N: the Nth cuStreamWaitEvent from then on does
+ *                             nothing, and says that it did
  *   CUARENA_STANDIN_LACK      comma-separated: vmm, pools, fd, managed, or
  * names that cuGetProcAddress is not to find CUARENA_STANDIN_FAIL
  * comma-separated ENTRY:NTH:CODE, NTH+ for "from then on":
@@ -101,8 +103,8 @@ void standin_report_print(int print);
 /* ---- Settings ---------------------------------------------------------- */
 
 /* Sets what the environment variable CUARENA_STANDIN_`key` sets; "SEED",
- * "PACE" and "PATIENCE" at any time, the others before cuInit. 0, or -1: no
- * such key. */
+ * "PACE", "SWALLOW" and "PATIENCE" at any time, the others before cuInit. 0, or
+ * -1: no such key. */
 int standin_configure(const char *key, const char *value);
 uint64_t standin_seed(void);
 

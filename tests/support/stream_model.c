@@ -5,6 +5,8 @@
 #include <string.h>
 
 #define POOL (UINT64_C(128) << 10)
+/* So much more, filled with one block, makes all requests small ones. */
+#define FILLED (UINT64_C(16) << 20)
 #define MOST_HANDLES 200u
 
 typedef stream_model_t model_t;
@@ -227,6 +229,27 @@ static void replace_stream(model_t *m)
         replace_in(&m->live[k], i, heir);
 }
 
+/* A wait of the program's own, which it tells of, sometimes after one more
+ * free; or one of the host. */
+static void wait_and_tell(model_t *m)
+{
+    cuarena_stream_t of = m->streams[any(m, MODEL_STREAMS)];
+    cuarena_stream_t waiter = m->streams[any(m, MODEL_STREAMS)];
+    cuarena_mark_t mark;
+    if (!did(m, cuarena_stream_mark(m->arena, of, &mark), "stream_mark"))
+        return;
+    if (any(m, 4) == 0) {
+        waiter = CUARENA_NO_STREAM;
+        sim_sync(&m->sim, of);
+    } else {
+        sim_order(&m->sim, waiter, of);
+    }
+    live_t *l = &m->live[any(m, MODEL_LIVE)];
+    if (any(m, 2) == 0 && (l->pointer != NULL || l->block != 0))
+        release(m, l);
+    did(m, cuarena_stream_waited(m->arena, waiter, of, mark), "stream_waited");
+}
+
 static void fail_soon(model_t *m)
 {
     static const sim_op_t ops[] = {SIM_MARK, SIM_MARK_ALL,  SIM_QUERY,
@@ -239,7 +262,7 @@ static void fail_soon(model_t *m)
 
 static void step_whole(model_t *m)
 {
-    switch (any(m, 12)) {
+    switch (any(m, 14)) {
     case 0:
     case 1:
         compact(m);
@@ -255,6 +278,10 @@ static void step_whole(model_t *m)
         break;
     case 5:
         fail_soon(m);
+        break;
+    case 6:
+    case 7:
+        wait_and_tell(m);
         break;
     default:
         sim_run(&m->sim, any(m, 40));
@@ -298,13 +325,15 @@ static void configure(model_t *m, cuarena_config_t *config)
     config->ops = &m->sim.ops;
     config->ops_user = &m->sim;
     config->preset = (int32_t)any(m, 2);
-    config->pool = (cuarena_amount_t){.value = POOL};
+    uint64_t pool = POOL + m->filled;
+    config->pool = (cuarena_amount_t){.value = pool};
     config->stable = (cuarena_amount_t){.value = 0};
     if (config->preset == CUARENA_PRESET_GROW)
-        config->limit = (cuarena_amount_t){.value = POOL};
+        config->limit = (cuarena_amount_t){.value = pool};
     else
         config->stable.value = any(m, 2) * (POOL / 8);
     config->marker = (int32_t)any(m, 2);
+    config->steal = any(m, 3) == 0 ? (int32_t)any(m, 3) : CUARENA_STEAL_WAIT;
     config->device_only = (int32_t)any(m, 2);
     config->zero = any(m, 3) == 0 ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
 }
@@ -315,9 +344,11 @@ void stream_model_open(stream_model_t *m, const choice_t *choice, bool may_fail)
     m->choice = *choice;
     m->may_fail = may_fail;
     sim_open(&m->sim, 1 + any(m, 256), any(m, 4) == 0);
+    m->filled = any(m, 2) * FILLED;
     cuarena_config_t config;
     configure(m, &config);
     did(m, cuarena_create(&config, &m->arena), "create");
+    did(m, cuarena_alloc(m->arena, m->filled, &m->filler), "alloc");
     for (uint32_t i = 0; i < MODEL_STREAMS; i++)
         m->streams[i] = new_stream(m);
     if (any(m, 2) == 0)
@@ -331,6 +362,7 @@ void stream_model_close(stream_model_t *m)
         if (m->live[i].pointer != NULL || m->live[i].block != 0)
             release(m, &m->live[i]);
     sim_sync_all(&m->sim);
+    did(m, cuarena_free(m->arena, m->filler), "free");
     bool empty = !m->stop;
     cuarena_status_t status =
         empty ? cuarena_destroy(&m->arena) : cuarena_destroy_forced(&m->arena);

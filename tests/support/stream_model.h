@@ -32,6 +32,8 @@ typedef struct stream_model {
     cuarena_stream_t streams[MODEL_STREAMS];
     uint32_t made; /* handles so far */
     uint64_t seeds;
+    uint64_t filled; /* bytes that are not for use, of this block */
+    void *filler;
     uint64_t served;
     bool may_fail; /* calls of the memory fail now and then */
     bool stop;     /* a fault was seen, or the arena is lost */

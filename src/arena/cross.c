@@ -1,0 +1,504 @@
+/*
+ * Crossing: a stream takes bytes that another one freed, by waiting for it.
+ *
+ *   holder   of a range: the stream that a taker must wait for first; 0 if it
+ *            need not: the range is settled, its own, or in the closed lane of
+ *            a stream whose marker it has waited for.
+ *   row      ranges of whatever lanes without a gap between them.
+ *   window   a row, or a part of one, that a request fits in.
+ *
+ * Placement's order decides among windows, as if their lanes were one: the
+ * zone that is next to the request's end of the heap, and in it the tightest
+ * class. Rows for which nothing has to be waited come before all others. What
+ * of such others can be had without a wait comes next as long as there is
+ * plenty: in an arena that cannot grow while less than half of it lives. Else
+ * they are left whole, for pieces are what an arena grows or fails by.
+ * Exactly the bytes of the block join the taker's open lane, and what else the
+ * window had stays whose it was: a holder that took the rest back would have
+ * to wait in turn, and the streams would run one after the other.
+ *
+ * Large requests look across the lanes before they look into their stream's.
+ * Were they served from there first, each stream would spread over the whole
+ * heap, and live blocks with it: an arena that grows then holds a third more.
+ * Small ones have the short path, and their own lanes.
+ *
+ * To cross, a marker is recorded on the holder, unless there is one behind the
+ * range, and the taker waits for it on the device. Meanwhile the lock is let
+ * go of; so the taker looks again until a window needs no wait.
+ *
+ * Cost: a large request that needs no wait sees ranges of an eighth of its size
+ * and above, so a bounded number; else all ranges are seen.
+ */
+#include "arena/arena.h"
+#include "heap/placement.h"
+
+/* Waits for one request: each ends one holder, or bars it. */
+#define MOST_WAITS 16
+/* The holder of ranges that nobody may take. */
+#define NOBODY UINT8_MAX
+/* Lanes of the streams and lane 0; above them there is HELD. */
+#define LANES (2 * CUAI_STREAM_NUMBERS + 1)
+_Static_assert(CUAI_STREAM_NUMBERS < NOBODY, "holders");
+
+typedef struct window {
+    cuai_slot_t last; /* the range that it ends in; 0: there is no window */
+    uint64_t begin;
+    uint64_t end;
+} window_t;
+
+typedef struct search {
+    cuarena_t *arena;
+    cuarena_heap_t *heap;
+    const cuai_want_t *want;
+    cuai_stream_t *taker;
+    int32_t region;
+    uint64_t alignment;
+    uint64_t need;  /* bytes in which it fits wherever they begin */
+    uint64_t least; /* a row has a range of so many bytes */
+    bool in_parts;  /* parts of rows are taken before all is waited for */
+    bool high;      /* cut from the upper end, of the topmost zone */
+    uint8_t holders[LANES];
+    cuai_stream_set_t barred; /* streams that could not be waited for */
+    window_t free;            /* the best that needs no wait */
+    window_t held;            /* the best that does */
+} search_t;
+
+/* Whom to wait for before a window can be had. */
+typedef struct debt {
+    uint32_t holder; /* 0: nobody */
+    bool open;       /* some of it is in the holder's open lane */
+} debt_t;
+
+/* ---- Holders ----------------------------------------------------------- */
+
+/* Without a marker bytes of a closed lane are on their way out of it, or into
+ * it, or there are none. */
+static bool has_waited(const cuai_stream_t *taker, const cuai_stream_t *s)
+{
+    return s->marker != NULL && taker->waited[s->number] >= s->serial;
+}
+
+static void note_holder(search_t *search, const cuai_stream_t *s)
+{
+    const uint32_t *lanes = s->lanes[search->region];
+    bool barred =
+        cuai_set_has(&search->barred, s->number) || s->capture != NULL;
+    uint8_t must = barred ? NOBODY : (uint8_t)s->number;
+    search->holders[lanes[s->turn]] = must;
+    search->holders[lanes[!s->turn]] = has_waited(search->taker, s) ? 0 : must;
+}
+
+static void note_holders(search_t *search)
+{
+    const cuarena_t *arena = search->arena;
+    memset(search->holders, NOBODY, sizeof search->holders);
+    const uint32_t *own = search->taker->lanes[search->region];
+    search->holders[0] = search->holders[own[0]] = search->holders[own[1]] = 0;
+    for (uint32_t n = 1, seen = 0; seen < arena->stream_count; n++) {
+        seen += arena->streams[n] != NULL;
+        if (arena->streams[n] != NULL && n != search->want->stream)
+            note_holder(search, arena->streams[n]);
+    }
+}
+
+static uint32_t holder_of(const search_t *search, const cuai_record_t *r)
+{
+    uint32_t lane = cuai_range_lane(r);
+    return r->key == 0 || lane >= LANES ? NOBODY : search->holders[lane];
+}
+
+static bool is_open(const search_t *search, const cuai_record_t *r)
+{
+    uint32_t holder = holder_of(search, r);
+    const cuai_stream_t *s = cuai_stream(search->arena, holder);
+    return cuai_range_lane(r) == s->lanes[search->region][s->turn];
+}
+
+static bool is_own(const search_t *search, const cuai_record_t *r)
+{
+    const uint32_t *lanes = search->taker->lanes[search->region];
+    uint32_t lane = cuai_range_lane(r);
+    return lane == 0 || lane == lanes[0] || lane == lanes[1];
+}
+
+/* ---- Rows -------------------------------------------------------------- */
+
+static uint64_t range_end(const cuai_record_t *r)
+{
+    return cuai_end(r) + cuai_range(r);
+}
+
+/* Placement's order: the zone, then the class. */
+static bool is_better(const search_t *search, const window_t *a,
+                      const window_t *b)
+{
+    const cuarena_heap_t *heap = search->heap;
+    if (b->last == 0)
+        return true;
+    uint32_t zone_a = cuai_zone_of(heap, a->begin);
+    uint32_t zone_b = cuai_zone_of(heap, b->begin);
+    if (zone_a != zone_b)
+        return (zone_a > zone_b) == search->high;
+    return cuai_class(heap, a->end - a->begin) <
+           cuai_class(heap, b->end - b->begin);
+}
+
+static void offer(const search_t *search, window_t window, bool counts,
+                  window_t *best)
+{
+    if (counts && window.end - window.begin >= search->need &&
+        is_better(search, &window, best))
+        *best = window;
+}
+
+/* The row, and the parts of it without a holder. */
+static void look_at_row(search_t *search, cuai_slot_t first)
+{
+    const cuai_record_t *r = cuai_record(search->heap, first);
+    window_t row = {first, cuai_end(r), 0};
+    window_t part = {0, 0, 0};
+    bool held = false;
+    cuai_slot_t slot = first;
+    do {
+        bool holds = holder_of(search, r) != 0;
+        if (holds && part.last != 0)
+            offer(search, part, search->in_parts, &search->free);
+        if (holds || part.last == 0)
+            part.begin = cuai_end(r);
+        part.last = holds ? 0 : slot;
+        part.end = row.end = range_end(r);
+        row.last = slot;
+        held = held || holds;
+        slot = r->next;
+        r = cuai_record(search->heap, slot);
+    } while (r->kind == CUAI_SPACER && holder_of(search, r) != NOBODY);
+    offer(search, row, held, &search->held);
+    offer(search, part, part.last != 0 && (!held || search->in_parts),
+          &search->free);
+}
+
+/* The first range of the row around a slot; 0: an earlier one of them leads to
+ * the row too. */
+static cuai_slot_t row_of(const search_t *search, cuai_slot_t slot)
+{
+    const cuai_record_t *r = cuai_record(search->heap, slot);
+    while (r->kind == CUAI_SPACER) {
+        const cuai_record_t *before = cuai_record(search->heap, r->prev);
+        if (holder_of(search, before) == NOBODY)
+            break;
+        if (cuai_range(before) >= search->least)
+            return 0;
+        slot = r->prev;
+        r = before;
+    }
+    return slot;
+}
+
+static void look_at_list(search_t *search, cuai_slot_t slot)
+{
+    for (; slot != 0; slot = cuai_record(search->heap, slot)->down) {
+        bool counts =
+            cuai_range(cuai_record(search->heap, slot)) >= search->least;
+        cuai_slot_t first = counts ? row_of(search, slot) : 0;
+        if (first != 0)
+            look_at_row(search, first);
+    }
+}
+
+static void look_at_lane(search_t *search, const cuai_index_t *index)
+{
+    uint32_t least = cuai_class(search->heap, search->least);
+    cuai_zones_t zones = cuai_zones_from(index, least);
+    while (zones != 0) {
+        uint32_t zone = cuai_zones_end(zones, false);
+        uint32_t class = cuai_zone_first(index, zone, least);
+        while (class != CUAI_NO_CLASS) {
+            look_at_list(search, index->heads[cuai_list_of(zone, class)]);
+            class = cuai_zone_first(index, zone, class + 1);
+        }
+        zones = cuai_zones_without(zones, zone);
+    }
+}
+
+/* Rows with a range of at least so many bytes. */
+static void look(search_t *search, uint64_t least)
+{
+    const cuarena_heap_t *heap = search->heap;
+    search->free = (window_t){0};
+    search->held = (window_t){0};
+    search->least = cuai_max(least, heap->granule_mask + 1);
+    note_holders(search);
+    for (uint32_t lane = 0, seen = 0; seen < heap->lane_count; lane++) {
+        const cuai_index_t *index = heap->lanes[lane];
+        seen += index != NULL;
+        if (index != NULL && index->ranges != 0 &&
+            search->holders[lane] != NOBODY)
+            look_at_lane(search, index);
+    }
+}
+
+/* ---- Cutting ----------------------------------------------------------- */
+
+/* The part of a window that the block takes: all of it where the arena would
+ * not split the rest off. */
+static window_t cut(const search_t *search, const window_t *window)
+{
+    uint64_t size = search->want->size;
+    uint64_t rest = window->end - window->begin - size;
+    uint64_t least = search->heap->split_threshold;
+    bool splits = rest >= least || (rest >= size && least != UINT64_MAX);
+    window_t part = *window;
+    if (!splits)
+        return part;
+    part.begin = search->high ? (window->end - size) & ~(search->alignment - 1)
+                              : cuai_align_up(window->begin, search->alignment);
+    part.end = part.begin + size;
+    return part;
+}
+
+/* Whom the part's ranges have to be waited for. */
+static debt_t look_at_part(const search_t *search, const window_t *part,
+                           bool *crosses_out)
+{
+    debt_t debt = {0, false};
+    const cuai_record_t *r = cuai_record(search->heap, part->last);
+    *crosses_out = false;
+    for (;; r = cuai_record(search->heap, r->prev)) {
+        uint32_t holder = holder_of(search, r);
+        bool within = cuai_end(r) < part->end;
+        *crosses_out = *crosses_out || (within && !is_own(search, r));
+        if (within && holder != 0 && debt.holder == 0)
+            debt.holder = holder;
+        if (within && holder != 0 && holder == debt.holder)
+            debt.open = debt.open || is_open(search, r);
+        if (cuai_end(r) <= part->begin)
+            return debt;
+    }
+}
+
+/* A marker that an eager stream has may be older than what it waited for. */
+static void note_taken(cuai_stream_t *taker)
+{
+    taker->takes++;
+    taker->uncovered = taker->uncovered || taker->eager;
+}
+
+static cuarena_status_t take(const search_t *search, const window_t *part,
+                             bool crosses, cuai_found_t *found_out)
+{
+    cuai_stream_t *taker = search->taker;
+    cuai_slot_t owner;
+    cuarena_status_t status =
+        cuai_lane_gather(search->heap, part->last, part->begin, part->end,
+                         taker->lanes[search->region][taker->turn], &owner);
+    if (status != CUARENA_OK)
+        return status;
+    note_taken(taker);
+    uint64_t begin = cuai_align_up(part->begin, search->alignment);
+    status =
+        cuai_serve_at(search->arena, search->want, owner, begin, found_out);
+    if (status == CUARENA_OK)
+        search->arena->crossings += crosses;
+    return status;
+}
+
+/* The best window: served, if nothing has to be waited for; else, BUSY, whom to
+ * wait for. OUT_OF_MEMORY: there is none. */
+static cuarena_status_t try_best(const search_t *search, debt_t *debt_out,
+                                 cuai_found_t *found_out)
+{
+    const window_t *best =
+        search->free.last != 0 ? &search->free : &search->held;
+    if (best->last == 0)
+        return CUARENA_OUT_OF_MEMORY;
+    window_t part = cut(search, best);
+    bool crosses;
+    *debt_out = look_at_part(search, &part, &crosses);
+    return debt_out->holder != 0 ? CUARENA_BUSY
+                                 : take(search, &part, crosses, found_out);
+}
+
+/* ---- Waiting ----------------------------------------------------------- */
+
+void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer,
+                     uint64_t serial)
+{
+    cuai_stream_t *taker = cuai_stream(arena, waiter);
+    const cuai_stream_t *s = cuai_stream(arena, producer);
+    bool last = serial == s->serial;
+    for (uint32_t n = 1; last && n < CUAI_STREAM_NUMBERS; n++)
+        cuai_raise(&taker->waited[n], s->told[n]);
+    cuai_raise(&taker->waited[producer], serial);
+}
+
+/* Makes the taker wait for what the holder freed so far. *settled_out: that
+ * was complete. Steps out. */
+static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *taker,
+                                 debt_t debt, bool *settled_out)
+{
+    cuai_stream_t *s = cuai_stream(arena, debt.holder);
+    cuarena_status_t status = CUARENA_OK;
+    if (debt.open)
+        status = cuai_stream_cover(arena, s);
+    if (status != CUARENA_OK || s->marker == NULL)
+        return status;
+    *settled_out = debt.open && cuai_stream_poll(arena, s) == CUARENA_OK;
+    if (s->marker == NULL)
+        return CUARENA_OK;
+    void *marker = s->marker;
+    uint64_t serial = s->serial;
+    arena->stream_waits++;
+    status = cuai_check_captured(arena, taker->number);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_stream_touch(arena, taker->number);
+    cuai_unlock(&arena->lock);
+    status =
+        arena->memory.ops.wait(arena->memory.user, marker, taker->handle, 0);
+    cuai_lock(&arena->lock);
+    cuai_stream_untouch(arena, taker->number);
+    if (status == CUARENA_OK)
+        cuai_stream_saw(arena, taker->number, s->number, serial);
+    return cuai_note_loss(arena, status);
+}
+
+/* ---- Crossing ---------------------------------------------------------- */
+
+static search_t new_search(cuarena_t *arena, const cuai_want_t *want)
+{
+    int32_t region = cuai_region_for(arena, want->region);
+    cuarena_heap_t *heap = arena->heaps[region];
+    uint64_t granule = cuai_granule(arena);
+    uint64_t alignment = cuai_max(want->request.alignment, granule);
+    return (search_t){
+        .arena = arena,
+        .heap = heap,
+        .want = want,
+        .taker = cuai_stream(arena, want->stream),
+        .region = region,
+        .in_parts = arena->config.grow == CUARENA_GROW_NONE &&
+                    heap->live_bytes < heap->capacity / 2,
+        .alignment = alignment,
+        .need = want->size + alignment - granule,
+        .high =
+            want->request.low == 0 &&
+            cuai_goes_high(heap, heap->capacity - heap->live_bytes, want->size),
+    };
+}
+
+cuarena_status_t cuai_serve_across(cuarena_t *arena, const cuai_want_t *want,
+                                   cuai_found_t *found_out)
+{
+    search_t search = new_search(arena, want);
+    cuarena_status_t status = cuai_check_live_limit(arena, want);
+    debt_t debt;
+    if (status != CUARENA_OK)
+        return status;
+    look(&search, want->size / 8);
+    status = try_best(&search, &debt, found_out);
+    if (status != CUARENA_OUT_OF_MEMORY && status != CUARENA_BUSY)
+        return status;
+    return search.heap->capacity - search.heap->live_bytes < want->size
+               ? CUARENA_OUT_OF_MEMORY
+               : CUARENA_FRAGMENTED;
+}
+
+/* Steps out. */
+static cuai_crossed_t cross(search_t *search, cuai_found_t *found_out)
+{
+    bool settled = false;
+    for (int waits = 0; waits <= MOST_WAITS && !settled; waits++) {
+        debt_t debt;
+        look(search, 0);
+        cuarena_status_t status = try_best(search, &debt, found_out);
+        if (status == CUARENA_OK)
+            return CUAI_CROSSED;
+        if (waits == 0 && cuai_settle_complete(search->arena))
+            return CUAI_CROSSED_SETTLED;
+        if (status != CUARENA_BUSY || cuai_is_lost(search->arena))
+            return CUAI_CROSSED_NOTHING;
+        if (wait_for(search->arena, search->taker, debt, &settled) !=
+            CUARENA_OK)
+            cuai_set_add(&search->barred, debt.holder);
+    }
+    return settled ? CUAI_CROSSED_SETTLED : CUAI_CROSSED_NOTHING;
+}
+
+cuai_crossed_t cuai_cross(cuarena_t *arena, const cuai_want_t *want,
+                          cuai_found_t *found_out)
+{
+    cuai_crossed_t crossed = CUAI_CROSSED_NOTHING;
+    cuai_settle_begin(arena);
+    search_t search = new_search(arena, want);
+    if (!search.taker->released)
+        crossed = cross(&search, found_out);
+    cuai_settle_end(arena);
+    return crossed;
+}
+
+/* ---- All of a stream's lanes ------------------------------------------- */
+
+/* The open lane counts if it has bytes; the closed one's marker is then
+ * recorded anew. */
+static cuarena_status_t take_lanes(cuarena_t *arena, cuai_stream_t *taker,
+                                   cuai_stream_t *s)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    const uint32_t *lanes = s->lanes[CUAI_DYNAMIC];
+    bool open = heap->lanes[lanes[s->turn]]->ranges != 0;
+    bool settled = false;
+    cuarena_status_t status = CUARENA_OK;
+    if (!open && heap->lanes[lanes[!s->turn]]->ranges == 0)
+        return status;
+    if (open || !has_waited(taker, s))
+        status = wait_for(arena, taker, (debt_t){s->number, open}, &settled);
+    if (status != CUARENA_OK || !has_waited(taker, s))
+        return status;
+    note_taken(taker);
+    return cuarena_heap_lane_merge(heap, lanes[!s->turn],
+                                   taker->lanes[CUAI_DYNAMIC][taker->turn]);
+}
+
+cuarena_status_t cuai_cross_all(cuarena_t *arena, uint32_t number)
+{
+    cuarena_status_t status = CUARENA_OK;
+    cuai_settle_begin(arena);
+    cuai_stream_t *taker = cuai_stream(arena, number);
+    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && !taker->released; n++)
+        if (arena->streams[n] != NULL && n != number && status == CUARENA_OK &&
+            arena->streams[n]->capture == NULL) {
+            status = take_lanes(arena, taker, arena->streams[n]);
+            if (status == CUARENA_BUSY) /* it is being captured */
+                status = CUARENA_OK;
+        }
+    cuai_settle_end(arena);
+    return status;
+}
+
+/* ---- Waits of the program's own ---------------------------------------- */
+
+cuarena_status_t cuai_moment(cuarena_t *arena, uint32_t number,
+                             uint64_t *serial_out)
+{
+    cuai_stream_t *s = cuai_stream(arena, number);
+    cuai_settle_begin(arena);
+    cuarena_status_t status = cuai_stream_cover(arena, s);
+    if (s->marker == NULL) /* nothing of it is free */
+        s->serial = ++arena->mark_serial;
+    *serial_out = s->serial;
+    cuai_settle_end(arena);
+    return status;
+}
+
+void cuai_note_wait(cuarena_t *arena, uint32_t waiter, uint32_t producer,
+                    uint64_t serial)
+{
+    cuai_settle_begin(arena);
+    cuai_stream_t *s = cuai_stream(arena, producer);
+    bool known = s != NULL && serial > s->born; /* else it is over */
+    if (known && waiter != 0 && waiter != producer)
+        cuai_stream_saw(arena, waiter, producer, serial);
+    if (known && waiter == 0 && s->marker != NULL && serial >= s->serial)
+        cuai_stream_settle_closed(arena, s);
+    cuai_settle_end(arena);
+}

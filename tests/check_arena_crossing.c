@@ -1,0 +1,772 @@
+/*
+ * Crossing: streams take bytes that others freed, and wait for them. What is
+ * taken, what it costs in markers and waits, what is remembered of waits, and
+ * how far the option `steal` lets it go.
+ */
+#include "support/expect.h"
+#include "support/random.h"
+#include "support/stream_rig.h"
+
+#include <string.h>
+
+#define POOL KIB(64)
+
+#define expect_bad_argument(call) expect_status(call, CUARENA_BAD_ARGUMENT)
+
+typedef struct costs {
+    uint64_t marks;
+    uint64_t waits;
+    uint64_t host_waits;
+} costs_t;
+
+/* Since the last time. */
+static costs_t costs(rig_t *rig)
+{
+    costs_t now = {rig->sim.counts[SIM_MARK] + rig->sim.counts[SIM_MARK_ALL],
+                   rig->sim.counts[SIM_WAIT], rig->sim.counts[SIM_WAIT_HOST]};
+    sim_calls(&rig->sim);
+    return now;
+}
+
+#define expect_costs(rig, m, w, h)                                             \
+    do {                                                                       \
+        costs_t now = costs(rig);                                              \
+        expect_u64(now.marks, m);                                              \
+        expect_u64(now.waits, w);                                              \
+        expect_u64(now.host_waits, h);                                         \
+    } while (0)
+
+/* A block with work on its stream, freed there. */
+static void use_and_free(rig_t *rig, void *p, uint64_t bytes,
+                         cuarena_stream_t stream)
+{
+    static uint64_t seed = 1;
+    sim_write(&rig->sim, stream, p, bytes, seed++);
+    free_on(rig, p, stream);
+}
+
+static void free_use(rig_t *rig, uint64_t bytes, cuarena_stream_t stream)
+{
+    use_and_free(rig, take_on(rig, bytes, stream), bytes, stream);
+}
+
+/* Quarters of the pool, in address order. */
+static void take_quarters(rig_t *rig, void **quarters, cuarena_stream_t stream)
+{
+    for (int i = 0; i < 4; i++) {
+        void *p = take_on(rig, POOL / 4, stream);
+        int at = i;
+        for (; at > 0 && quarters[at - 1] > p; at--)
+            quarters[at] = quarters[at - 1];
+        quarters[at] = p;
+    }
+}
+
+static void know_streams(rig_t *rig)
+{
+    cuarena_stream_t all[] = {A, B, C};
+    for (int i = 0; i < 3; i++)
+        free_plain(rig, take_on(rig, 256, all[i]));
+    sim_calls(&rig->sim);
+}
+
+static void open_rig(rig_t *rig)
+{
+    rig_open(rig, POOL);
+    know_streams(rig);
+}
+
+static void open_with(rig_t *rig, int32_t steal, int32_t preset)
+{
+    rig_prepare(rig, POOL, false);
+    rig->config.steal = steal;
+    rig->config.preset = preset;
+    if (preset == CUARENA_PRESET_GROW)
+        rig->config.limit = (cuarena_amount_t){.value = 4 * POOL};
+    rig_create(rig);
+    know_streams(rig);
+}
+
+/* ---- One crossing ------------------------------------------------------ */
+
+START_TEST(crossing_is_one_marker_and_one_wait)
+{
+    rig_t rig;
+    open_rig(&rig);
+    free_use(&rig, POOL, A);
+    costs(&rig);
+    free_use(&rig, POOL, B);
+    expect_costs(&rig, 1, 1, 0);
+    expect_u64(rig_stats(&rig).crossings, 1);
+    expect_u64(rig_stats(&rig).stream_waits, 1);
+    expect_u64(rig_stats(&rig).host_waits, 0);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(an_eager_marker_serves_the_crossing)
+{
+    rig_t rig;
+    rig_prepare(&rig, POOL, false);
+    rig.config.marker = CUARENA_MARKER_EAGER;
+    rig_create(&rig);
+    know_streams(&rig);
+    free_use(&rig, POOL, A);
+    costs(&rig);
+    void *p = take_on(&rig, POOL, B);
+    expect_costs(&rig, 0, 1, 0);
+    use_and_free(&rig, p, POOL, B);
+    rig_close(&rig);
+}
+END_TEST
+
+/* The rest is the producer's still, without a call. */
+START_TEST(no_more_crosses_than_is_asked_for)
+{
+    rig_t rig;
+    open_rig(&rig);
+    free_use(&rig, POOL, A);
+    void *p = take_on(&rig, POOL / 4, B);
+    costs(&rig);
+    void *q = take_on(&rig, POOL * 3 / 4, A);
+    expect_no_calls(&rig);
+    use_and_free(&rig, p, POOL / 4, B);
+    use_and_free(&rig, q, POOL * 3 / 4, A);
+    rig_close(&rig);
+}
+END_TEST
+
+static void finish_work(sim_t *sim, sim_op_t op)
+{
+    if (op == SIM_QUERY)
+        sim_run_all(sim);
+}
+
+/* The work is done before the marker is asked about: nobody waits. */
+START_TEST(a_marker_that_is_complete_settles_instead)
+{
+    rig_t rig;
+    open_rig(&rig);
+    free_use(&rig, POOL, A);
+    costs(&rig);
+    rig.sim.hook = finish_work;
+    void *q = take_on(&rig, POOL, B);
+    rig.sim.hook = NULL;
+    expect_costs(&rig, 1, 0, 0);
+    expect_u64(rig_stats(&rig).crossings, 0);
+    use_and_free(&rig, q, POOL, B);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_released_stream_is_waited_for_by_its_marker)
+{
+    rig_t rig;
+    open_rig(&rig);
+    free_use(&rig, POOL, A);
+    expect_ok(cuarena_release_stream(rig.arena, A));
+    sim_stream_kill(&rig.sim, A);
+    costs(&rig);
+    free_use(&rig, POOL, B);
+    expect_costs(&rig, 0, 1, 0);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Small requests cross as well, when their own lane has no room. */
+START_TEST(small_requests_cross_when_they_must)
+{
+    rig_t rig;
+    rig_open(&rig, KIB(1024));
+    know_streams(&rig);
+    void *filler = take_plain(&rig, KIB(1024) - KIB(4));
+    free_use(&rig, KIB(4), A);
+    costs(&rig);
+    void *p[8];
+    for (int i = 0; i < 8; i++)
+        p[i] = take_on(&rig, 512, B); /* below a 1024th of the pool */
+    expect_costs(&rig, 1, 1, 0);
+    for (int i = 0; i < 8; i++)
+        use_and_free(&rig, p[i], 512, B);
+    free_plain(&rig, filler);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- Several lanes ----------------------------------------------------- */
+
+/* Settled, of A, of B, and C's own. */
+START_TEST(ranges_of_all_kinds_that_touch_serve_together)
+{
+    rig_t rig;
+    void *q[4];
+    open_rig(&rig);
+    take_quarters(&rig, q, A);
+    sim_order(&rig.sim, B, A);
+    sim_order(&rig.sim, C, A);
+    free_plain(&rig, q[0]);
+    use_and_free(&rig, q[1], POOL / 4, A);
+    use_and_free(&rig, q[2], POOL / 4, B);
+    use_and_free(&rig, q[3], POOL / 4, C);
+    costs(&rig);
+    void *all = take_on(&rig, POOL, C);
+    expect_costs(&rig, 2, 2, 0);
+    use_and_free(&rig, all, POOL, C);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(each_of_several_streams_is_waited_for_once)
+{
+    rig_t rig;
+    void *q[4];
+    open_rig(&rig);
+    take_quarters(&rig, q, A);
+    sim_order(&rig.sim, B, A);
+    for (int i = 0; i < 4; i++)
+        use_and_free(&rig, q[i], POOL / 4, i % 2 ? B : A);
+    costs(&rig);
+    void *all = take_on(&rig, POOL, C);
+    expect_costs(&rig, 2, 2, 0);
+    use_and_free(&rig, all, POOL, C);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(foreign_and_settled_ranges_serve_together)
+{
+    rig_t rig;
+    void *q[4];
+    open_rig(&rig);
+    take_quarters(&rig, q, A);
+    use_and_free(&rig, q[1], POOL / 4, A);
+    free_plain(&rig, q[2]);
+    costs(&rig);
+    void *p = take_on(&rig, POOL / 2, B);
+    ck_assert_ptr_eq(p, q[1]);
+    expect_costs(&rig, 1, 1, 0);
+    use_and_free(&rig, p, POOL / 2, B);
+    free_plain(&rig, q[0]);
+    free_plain(&rig, q[3]);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Parts of ranges at both ends of a window: what is left stays whose it was. */
+START_TEST(the_ends_of_a_window_stay_whose_they_were)
+{
+    rig_t rig;
+    void *q[4];
+    open_rig(&rig);
+    take_quarters(&rig, q, A);
+    sim_order(&rig.sim, B, A);
+    use_and_free(&rig, q[0], POOL / 4, A);
+    use_and_free(&rig, q[1], POOL / 4, B);
+    void *p = take_on(&rig, POOL * 3 / 8, C);
+    costs(&rig);
+    cuarena_stream_t owner = p == q[0] ? B : A;
+    void *rest = take_on(&rig, POOL / 8, owner);
+    expect_no_calls(&rig);
+    use_and_free(&rig, rest, POOL / 8, owner);
+    use_and_free(&rig, p, POOL * 3 / 8, C);
+    free_plain(&rig, q[2]);
+    free_plain(&rig, q[3]);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- What is remembered ------------------------------------------------ */
+
+START_TEST(what_was_waited_for_needs_no_other_wait)
+{
+    rig_t rig;
+    open_rig(&rig);
+    free_use(&rig, POOL, A);
+    void *p = take_on(&rig, POOL / 4, B);
+    costs(&rig);
+    void *q = take_on(&rig, POOL / 4, B);
+    expect_no_calls(&rig);
+    use_and_free(&rig, p, POOL / 4, B);
+    use_and_free(&rig, q, POOL / 4, B);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Serials are of frees: a block that lived at the wait is not covered by it. */
+START_TEST(what_is_freed_after_a_wait_needs_another)
+{
+    rig_t rig;
+    open_rig(&rig);
+    void *kept = take_on(&rig, POOL / 2, A);
+    free_use(&rig, POOL / 2, A);
+    void *p = take_on(&rig, POOL / 2, B);
+    use_and_free(&rig, kept, POOL / 2, A); /* used after B's wait */
+    costs(&rig);
+    void *q = take_on(&rig, POOL / 2, B);
+    expect_costs(&rig, 1, 1, 0);
+    use_and_free(&rig, q, POOL / 2, B);
+    use_and_free(&rig, p, POOL / 2, B);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(waits_pass_on)
+{
+    rig_t rig;
+    void *q[4];
+    open_rig(&rig);
+    take_quarters(&rig, q, A);
+    use_and_free(&rig, q[0], POOL / 4, A);
+    use_and_free(&rig, q[2], POOL / 4, A);
+    void *p = take_on(&rig, POOL / 4, B); /* B waits for A */
+    void *other = p == q[0] ? q[2] : q[0];
+    use_and_free(&rig, p, POOL / 4, B);
+    cuarena_mark_t mark;
+    expect_ok(cuarena_stream_mark(rig.arena, B, &mark));
+    sim_order(&rig.sim, C, B);
+    expect_ok(cuarena_stream_waited(rig.arena, C, B, mark));
+    costs(&rig);
+    void *r = take_on(&rig, POOL / 4, C);
+    void *s = take_on(&rig, POOL / 4, C);
+    expect_no_calls(&rig);
+    ck_assert(r == other || s == other); /* A's */
+    use_and_free(&rig, r, POOL / 4, C);
+    use_and_free(&rig, s, POOL / 4, C);
+    free_plain(&rig, q[1]);
+    free_plain(&rig, q[3]);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A wait that a stream was given after its marker does not pass on. */
+START_TEST(waits_after_the_marker_do_not_pass_on)
+{
+    rig_t rig;
+    void *q[4];
+    open_rig(&rig);
+    take_quarters(&rig, q, A);
+    sim_order(&rig.sim, B, A);
+    use_and_free(&rig, q[0], POOL / 4, B);
+    cuarena_mark_t early;
+    expect_ok(cuarena_stream_mark(rig.arena, B, &early));
+    sim_order(&rig.sim, C, B);
+    sim_write(&rig.sim, A, q[1], POOL / 4, 77);
+    free_on(&rig, q[1], A);
+    cuarena_mark_t late;
+    expect_ok(cuarena_stream_mark(rig.arena, A, &late));
+    sim_order(&rig.sim, B, A);
+    expect_ok(cuarena_stream_waited(rig.arena, B, A, late));
+    expect_ok(cuarena_stream_waited(rig.arena, C, B, early));
+    costs(&rig);
+    void *p = take_on(&rig, POOL / 4, C);
+    void *r = take_on(&rig, POOL / 4, C);
+    expect_u64(rig.sim.counts[SIM_WAIT], 1); /* for A */
+    use_and_free(&rig, p, POOL / 4, C);
+    use_and_free(&rig, r, POOL / 4, C);
+    free_plain(&rig, q[2]);
+    free_plain(&rig, q[3]);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- Waits of the program's own ---------------------------------------- */
+
+START_TEST(a_wait_that_is_told_of_is_not_made_again)
+{
+    rig_t rig;
+    open_rig(&rig);
+    free_use(&rig, POOL, A);
+    cuarena_mark_t mark;
+    expect_ok(cuarena_stream_mark(rig.arena, A, &mark));
+    sim_order(&rig.sim, B, A);
+    expect_ok(cuarena_stream_waited(rig.arena, B, A, mark));
+    costs(&rig);
+    void *p = take_on(&rig, POOL, B);
+    expect_no_calls(&rig);
+    use_and_free(&rig, p, POOL, B);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_mark_is_of_what_was_freed_before_it)
+{
+    rig_t rig;
+    open_rig(&rig);
+    void *kept = take_on(&rig, POOL / 2, A);
+    free_use(&rig, POOL / 2, A);
+    cuarena_mark_t mark;
+    expect_ok(cuarena_stream_mark(rig.arena, A, &mark));
+    sim_order(&rig.sim, B, A);
+    use_and_free(&rig, kept, POOL / 2, A);
+    expect_ok(cuarena_stream_waited(rig.arena, B, A, mark));
+    costs(&rig);
+    void *p = take_on(&rig, POOL / 2, B);
+    expect_no_calls(&rig);
+    void *q = take_on(&rig, POOL / 2, B);
+    expect_u64(rig.sim.counts[SIM_WAIT], 1);
+    use_and_free(&rig, p, POOL / 2, B);
+    use_and_free(&rig, q, POOL / 2, B);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(a_wait_of_the_caller_settles_without_a_call)
+{
+    rig_t rig;
+    open_rig(&rig);
+    free_use(&rig, POOL, A);
+    cuarena_mark_t mark;
+    expect_ok(cuarena_stream_mark(rig.arena, A, &mark));
+    sim_sync(&rig.sim, A);
+    sim_calls(&rig.sim);
+    expect_ok(cuarena_stream_waited(rig.arena, CUARENA_NO_STREAM, A, mark));
+    expect_u64(rig.sim.counts[SIM_QUERY] + rig.sim.counts[SIM_WAIT_HOST], 0);
+    sim_calls(&rig.sim);
+    void *p = take_plain(&rig, POOL);
+    expect_no_calls(&rig);
+    sim_host_write(&rig.sim, p, POOL, 5);
+    free_plain(&rig, p);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(marks_are_checked)
+{
+    rig_t rig;
+    open_rig(&rig);
+    cuarena_mark_t mark = 0;
+    expect_ok(cuarena_stream_mark(rig.arena, A, &mark));
+    expect_no_calls(&rig); /* nothing was freed */
+    expect_ok(cuarena_stream_waited(rig.arena, B, A, mark));
+    expect_bad_argument(cuarena_stream_waited(rig.arena, B, C, mark));
+    expect_bad_argument(cuarena_stream_waited(rig.arena, B, A, 0));
+    expect_bad_argument(cuarena_stream_waited(rig.arena, B, A, mark + 128));
+    expect_bad_argument(cuarena_stream_waited(NULL, B, A, mark));
+    expect_bad_argument(
+        cuarena_stream_mark(rig.arena, CUARENA_NO_STREAM, &mark));
+    expect_bad_argument(cuarena_stream_mark(rig.arena, A, NULL));
+    expect_bad_argument(cuarena_stream_mark(NULL, A, &mark));
+    expect_ok(cuarena_release_stream(rig.arena, A));
+    expect_ok(cuarena_stream_waited(rig.arena, B, A, mark)); /* is over */
+    free_use(&rig, 256, C);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A stream whose number another had is not that other one. */
+START_TEST(a_mark_does_not_pass_to_the_heir_of_a_number)
+{
+    rig_t rig;
+    open_rig(&rig);
+    cuarena_mark_t mark;
+    expect_ok(cuarena_stream_mark(rig.arena, A, &mark));
+    expect_ok(cuarena_release_stream(rig.arena, A));
+    sim_stream_kill(&rig.sim, A);
+    sim_stream_make(&rig.sim, A);
+    free_use(&rig, POOL, A);
+    expect_ok(cuarena_stream_waited(rig.arena, B, A, mark));
+    costs(&rig);
+    void *p = take_on(&rig, POOL, B);
+    expect_u64(rig.sim.counts[SIM_WAIT], 1);
+    use_and_free(&rig, p, POOL, B);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- How far it goes --------------------------------------------------- */
+
+START_TEST(crossing_comes_before_growth)
+{
+    rig_t rig;
+    open_with(&rig, CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
+    free_use(&rig, POOL, A);
+    uint64_t held = rig_stats(&rig).held_bytes;
+    costs(&rig);
+    free_use(&rig, POOL, B);
+    expect_costs(&rig, 1, 1, 0);
+    expect_u64(rig_stats(&rig).held_bytes, held);
+    rig_close(&rig);
+}
+END_TEST
+
+/* The free end of the segment counts, whosever it is. */
+START_TEST(growth_takes_what_lanes_together_lack)
+{
+    rig_t rig;
+    open_with(&rig, CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
+    free_use(&rig, POOL / 2, A);
+    uint64_t held = rig_stats(&rig).held_bytes;
+    free_use(&rig, held + POOL, B);
+    expect_u64(rig_stats(&rig).held_bytes, held + POOL);
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(settled_means_that_nothing_crosses)
+{
+    rig_t rig;
+    open_with(&rig, CUARENA_STEAL_SETTLED, CUARENA_PRESET_POOL);
+    free_use(&rig, POOL, A);
+    costs(&rig);
+    free_use(&rig, POOL, B);
+    expect_costs(&rig, 1, 0, 1);
+    expect_u64(rig_stats(&rig).crossings, 0);
+    expect_u64(rig_stats(&rig).host_waits, 1);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(never_means_until_a_call_settles)
+{
+    rig_t rig;
+    void *p = NULL;
+    open_with(&rig, CUARENA_STEAL_NEVER, CUARENA_PRESET_POOL);
+    free_use(&rig, POOL, A);
+    sim_run_all(&rig.sim); /* that it is done is not asked */
+    costs(&rig);
+    expect_status(try_on(&rig, POOL, B, NULL), CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_alloc(rig.arena, 256, &p), CUARENA_OUT_OF_MEMORY);
+    expect_costs(&rig, 0, 0, 0);
+    free_use(&rig, POOL, A);
+    expect_costs(&rig, 0, 0, 0);
+    expect_ok(cuarena_settle(rig.arena, 1, NULL));
+    free_use(&rig, POOL, B);
+    expect_ok(cuarena_release_stream(rig.arena, B));
+    sim_run_all(&rig.sim);
+    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    free_use(&rig, POOL, A);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Uses of other streams end all the same, and a growing arena grows. */
+START_TEST(never_keeps_lanes_apart_and_not_uses)
+{
+    rig_t rig;
+    open_with(&rig, CUARENA_STEAL_NEVER, CUARENA_PRESET_POOL);
+    void *p = take_on(&rig, POOL, A);
+    sim_write(&rig.sim, A, p, POOL, 3);
+    sim_order(&rig.sim, B, A);
+    expect_ok(cuarena_record_use(rig.arena, p, B));
+    sim_read(&rig.sim, B, p, POOL, 3);
+    free_on(&rig, p, A);
+    expect_status(try_on(&rig, POOL, B, NULL), CUARENA_OUT_OF_MEMORY);
+    free_use(&rig, POOL, A);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(never_on_memory_of_the_host_settles_the_own_lane)
+{
+    rig_t rig;
+    rig_prepare(&rig, POOL, true);
+    rig.config.steal = CUARENA_STEAL_NEVER;
+    rig_create(&rig);
+    know_streams(&rig);
+    free_use(&rig, POOL, A);
+    expect_status(try_on(&rig, POOL, B, NULL), CUARENA_OUT_OF_MEMORY);
+    costs(&rig);
+    free_use(&rig, POOL, A);
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(calls_without_a_stream_do_not_cross)
+{
+    rig_t rig;
+    open_rig(&rig);
+    free_use(&rig, POOL, A);
+    costs(&rig);
+    void *p = take_plain(&rig, POOL);
+    expect_costs(&rig, 1, 0, 1);
+    sim_host_write(&rig.sim, p, POOL, 4);
+    free_plain(&rig, p);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(on_memory_of_the_host_nothing_crosses)
+{
+    rig_t rig;
+    rig_prepare(&rig, POOL, true);
+    rig_create(&rig);
+    know_streams(&rig);
+    free_use(&rig, POOL, A);
+    costs(&rig);
+    free_use(&rig, POOL, B);
+    expect_costs(&rig, 1, 0, 1);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- Compaction -------------------------------------------------------- */
+
+/* Lanes of other streams are no barrier to one on a stream, and nobody waits
+ * on the host. */
+START_TEST(a_compaction_crosses_lanes_that_are_in_its_way)
+{
+    rig_t rig;
+    cuarena_block_t row[16];
+    open_rig(&rig);
+    take_row_on(&rig, row, 16, A);
+    sim_order(&rig.sim, B, A);
+    for (int i = 0; i < 16; i += 2)
+        expect_ok(cuarena_block_free_on(rig.arena, row[i], i % 4 ? B : A));
+    costs(&rig);
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.stream = C;
+    cuarena_compact_report_t report;
+    cuarena_compact_report_init(&report);
+    expect_ok(cuarena_compact(rig.arena, &options, NULL, NULL, &report));
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+    ck_assert_uint_ge(report.moves, 7);
+    free_use(&rig, POOL / 2, C);
+    for (int i = 1; i < 16; i += 2)
+        expect_ok(cuarena_block_free_on(rig.arena, row[i], C));
+    rig_close(&rig);
+}
+END_TEST
+
+/* A goal that needs no other lane leaves them alone. */
+START_TEST(a_goal_within_reach_crosses_nothing)
+{
+    rig_t rig;
+    cuarena_block_t row[16];
+    open_rig(&rig);
+    take_row_on(&rig, row, 16, A);
+    sim_sync_all(&rig.sim);
+    expect_ok(cuarena_block_free(rig.arena, row[0]));
+    expect_ok(cuarena_block_free(rig.arena, row[2]));
+    void *at = NULL;
+    expect_ok(cuarena_block_pin_on(rig.arena, row[8], B, &at));
+    sim_write(&rig.sim, B, at, POOL / 16, 8);
+    expect_ok(cuarena_block_unpin_on(rig.arena, row[8], B));
+    expect_ok(cuarena_block_free_on(rig.arena, row[8], B));
+    uint64_t before = rig_stream_stats(&rig, B).free_bytes;
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.stream = C;
+    options.goal_bytes = POOL / 8;
+    expect_ok(cuarena_compact(rig.arena, &options, NULL, NULL, NULL));
+    expect_u64(rig_stream_stats(&rig, B).free_bytes, before);
+    sim_sync_all(&rig.sim);
+    for (int i = 1; i < 16; i++)
+        if (i != 2 && i != 8)
+            expect_ok(cuarena_block_free(rig.arena, row[i]));
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- One stream -------------------------------------------------------- */
+
+/* No call of the memory after the stream's first, whatever it does. */
+START_TEST(one_stream_costs_no_call)
+{
+    rig_t rig;
+    rig_open(&rig, KIB(1024));
+    void *live[64] = {0};
+    uint64_t bytes[64];
+    random_state_t random = {17};
+    free_on(&rig, take_on(&rig, 256, A), A);
+    sim_calls(&rig.sim);
+    for (int i = 0; i < 20000; i++) {
+        uint64_t at = random_below(&random, 64);
+        if (live[at] == NULL) {
+            bytes[at] = 256 * (1 + random_below(&random, 64));
+            expect_ok(
+                cuarena_alloc_on(rig.arena, bytes[at], A, NULL, &live[at]));
+        } else {
+            expect_ok(cuarena_free_on(rig.arena, live[at], A));
+            live[at] = NULL;
+        }
+        expect_no_calls(&rig);
+    }
+    for (int i = 0; i < 64; i++)
+        if (live[i] != NULL)
+            free_on(&rig, live[i], A);
+    expect_no_calls(&rig);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- When calls fail --------------------------------------------------- */
+
+/* A marker or wait that fails: another way is found, or the request fails, and
+ * nothing unordered is handed out. */
+START_TEST(crossings_that_fail_change_nothing)
+{
+    static const sim_op_t ops[] = {SIM_MARK, SIM_QUERY, SIM_WAIT,
+                                   SIM_WAIT_HOST};
+    for (size_t op = 0; op < sizeof ops / sizeof ops[0]; op++)
+        for (uint64_t in = 1; in < 6; in++)
+            for (int32_t marker = 0; marker < 2; marker++) {
+                rig_t rig;
+                void *q[4];
+                rig_prepare(&rig, POOL, false);
+                rig.config.marker = marker;
+                rig_create(&rig);
+                know_streams(&rig);
+                take_quarters(&rig, q, A);
+                sim_order(&rig.sim, B, A);
+                for (int i = 0; i < 4; i++)
+                    use_and_free(&rig, q[i], POOL / 4, i % 2 ? B : A);
+                sim_fail(&rig.sim, (int32_t)ops[op], in, CUARENA_DRIVER);
+                void *all = NULL;
+                cuarena_status_t status =
+                    cuarena_alloc_on(rig.arena, POOL, C, NULL, &all);
+                rig.sim.fail_in = 0;
+                expect_clean(&rig);
+                if (status == CUARENA_OK)
+                    use_and_free(&rig, all, POOL, C);
+                free_use(&rig, POOL, C);
+                rig_close(&rig);
+            }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("arena_crossing");
+    suite_add_list(suite, "one",
+                   TEST_LIST(crossing_is_one_marker_and_one_wait,
+                             an_eager_marker_serves_the_crossing,
+                             no_more_crosses_than_is_asked_for,
+                             a_marker_that_is_complete_settles_instead,
+                             a_released_stream_is_waited_for_by_its_marker,
+                             small_requests_cross_when_they_must));
+    suite_add_list(suite, "several",
+                   TEST_LIST(ranges_of_all_kinds_that_touch_serve_together,
+                             each_of_several_streams_is_waited_for_once,
+                             foreign_and_settled_ranges_serve_together,
+                             the_ends_of_a_window_stay_whose_they_were));
+    suite_add_list(suite, "remembered",
+                   TEST_LIST(what_was_waited_for_needs_no_other_wait,
+                             what_is_freed_after_a_wait_needs_another,
+                             waits_pass_on,
+                             waits_after_the_marker_do_not_pass_on));
+    suite_add_list(suite, "told",
+                   TEST_LIST(a_wait_that_is_told_of_is_not_made_again,
+                             a_mark_is_of_what_was_freed_before_it,
+                             a_wait_of_the_caller_settles_without_a_call,
+                             marks_are_checked,
+                             a_mark_does_not_pass_to_the_heir_of_a_number));
+    suite_add_list(suite, "steal",
+                   TEST_LIST(crossing_comes_before_growth,
+                             growth_takes_what_lanes_together_lack,
+                             settled_means_that_nothing_crosses,
+                             never_means_until_a_call_settles,
+                             never_keeps_lanes_apart_and_not_uses,
+                             never_on_memory_of_the_host_settles_the_own_lane,
+                             calls_without_a_stream_do_not_cross,
+                             on_memory_of_the_host_nothing_crosses));
+    suite_add_list(suite, "compaction",
+                   TEST_LIST(a_compaction_crosses_lanes_that_are_in_its_way,
+                             a_goal_within_reach_crosses_nothing));
+    suite_add_list(suite, "cost",
+                   TEST_LIST(one_stream_costs_no_call,
+                             crossings_that_fail_change_nothing));
+    return suite_main(suite);
+}

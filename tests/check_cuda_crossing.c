@@ -1,0 +1,274 @@
+/*
+ * Random programs on several streams of a device, whose kernels write and read
+ * blocks: no reuse is ever unordered, late and reordered as the stand-in runs
+ * them. The same programs with any one wait of the arena swallowed are caught.
+ *
+ * A block is written when it is allocated, read before it is freed, and used on
+ * its own stream only, so all waits are the arena's, and each orders accesses.
+ */
+#include "support/driver_library.h"
+#include "support/driver_under_test.h"
+#include "support/expect.h"
+#include "support/random.h"
+#include "support/scale.h"
+
+#include <cuarena.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STREAMS 4
+#define LIVE 24
+#define STEPS 300
+#define LEAST_BYTES (UINT64_C(4) << 10)
+
+typedef struct block {
+    void *pointer;
+    uint64_t bytes;
+    uint64_t seed;
+    uint32_t stream;
+} block_t;
+
+typedef struct program {
+    CUcontext context;
+    CUmodule module;
+    CUfunction fill;
+    CUfunction check;
+    CUstream streams[STREAMS];
+    CUdeviceptr counter; /* of bad words */
+    cuarena_t *arena;
+    random_state_t random;
+    block_t live[LIVE];
+    uint64_t seeds;
+} program_t;
+
+static program_t program;
+
+/* ---- Kernels ----------------------------------------------------------- */
+
+static void launch(CUfunction function, const block_t *b)
+{
+    uint64_t address = (uint64_t)(uintptr_t)b->pointer;
+    uint64_t bytes = b->bytes;
+    uint64_t seed = b->seed;
+    uint64_t first = 0;
+    uint64_t counter = program.counter + b->stream * sizeof(uint64_t);
+    void *params[] = {&address, &bytes, &seed, &first, &counter};
+    driver_launch(function, 4, 64, program.streams[b->stream], params);
+}
+
+static uint64_t bad_words(void)
+{
+    uint64_t words[STREAMS];
+    uint64_t sum = 0;
+    driver_ok(driver.cuMemcpyDtoH(words, program.counter, sizeof words));
+    for (int i = 0; i < STREAMS; i++)
+        sum += words[i];
+    return sum;
+}
+
+/* ---- A program --------------------------------------------------------- */
+
+static void open_program(uint64_t seed, const char *options)
+{
+    cuarena_config_t config;
+    program = (program_t){.random = {seed}};
+    driver_start();
+    program.context = driver_take_context(0);
+    program.fill = driver_test_kernel(&program.module, "fill");
+    program.check = driver_test_kernel(&program.module, "check");
+    for (int i = 0; i < STREAMS; i++)
+        program.streams[i] = driver_new_stream(CU_STREAM_NON_BLOCKING);
+    driver_ok(driver.cuMemAlloc(&program.counter, STREAMS * sizeof(uint64_t)));
+    driver_ok(
+        driver.cuMemsetD8(program.counter, 0, STREAMS * sizeof(uint64_t)));
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, options));
+    expect_ok(cuarena_create(&config, &program.arena));
+}
+
+static cuarena_stats_t stats(void)
+{
+    cuarena_stats_t now;
+    cuarena_stats_init(&now);
+    expect_ok(cuarena_stats(program.arena, CUARENA_REGION_ALL, &now));
+    return now;
+}
+
+static void begin(block_t *b)
+{
+    random_state_t *r = &program.random;
+    b->bytes = LEAST_BYTES * (1 + random_below(r, 16));
+    b->stream = (uint32_t)random_below(r, STREAMS);
+    b->seed = ++program.seeds;
+    if (cuarena_alloc_on(program.arena, b->bytes, program.streams[b->stream],
+                         NULL, &b->pointer) == CUARENA_OK)
+        launch(program.fill, b);
+    else
+        b->pointer = NULL;
+}
+
+static void end(block_t *b)
+{
+    if (b->pointer == NULL)
+        return;
+    launch(program.check, b);
+    expect_ok(
+        cuarena_free_on(program.arena, b->pointer, program.streams[b->stream]));
+    b->pointer = NULL;
+}
+
+static void run(void)
+{
+    for (int i = 0; i < STEPS; i++) {
+        block_t *b = &program.live[random_below(&program.random, LIVE)];
+        if (b->pointer == NULL)
+            begin(b);
+        else
+            end(b);
+    }
+    for (int i = 0; i < LIVE; i++)
+        end(&program.live[i]);
+}
+
+static void close_program(void)
+{
+    char text[160] = "";
+    if (cuarena_validate(program.arena, text, sizeof text) != CUARENA_OK)
+        ck_abort_msg("validate: %s", text);
+    driver_ok(driver.cuCtxSynchronize());
+    expect_ok(cuarena_destroy(&program.arena));
+    for (int i = 0; i < STREAMS; i++)
+        driver_ok(driver.cuStreamDestroy(program.streams[i]));
+    driver_ok(driver.cuMemFree(program.counter));
+    driver_ok(driver.cuModuleUnload(program.module));
+    driver_drop_context(0);
+}
+
+/* ---- No fault ---------------------------------------------------------- */
+
+static const char *const kinds[] = {
+    "memory=device,backing=malloc,pool=1MiB",
+    "memory=device,backing=vmm,preset=grow,limit=2MiB",
+    "memory=device,backing=malloc,pool=1MiB,marker=eager",
+    "memory=device,backing=malloc,pool=1MiB,steal=settled",
+    "memory=pinned,pool=1MiB,device_only=1",
+};
+#define KINDS ((int)(sizeof kinds / sizeof kinds[0]))
+
+START_TEST(no_reuse_is_ever_unordered)
+{
+    uint64_t seeds = scale_pick(3, 10, 60);
+    uint64_t crossings = 0;
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        open_program(seed, kinds[_i]);
+        run();
+        crossings += stats().crossings;
+        driver_ok(driver.cuCtxSynchronize());
+        expect_u64(bad_words(), 0);
+        expect_u64(driver_reports(STANDIN_ANY), 0);
+        close_program();
+    }
+    if (strstr(kinds[_i], "settled") == NULL)
+        ck_assert_uint_gt(crossings, seeds * 5);
+    else
+        expect_u64(crossings, 0);
+}
+END_TEST
+
+/* ---- A wait left out --------------------------------------------------- */
+
+/* With the `nth` wait swallowed (0: none): how many waits there were. */
+static uint64_t run_without(uint64_t seed, uint64_t nth)
+{
+    const standin_control_t *standin = driver_standin();
+    char text[24];
+    standin->standin_configure("SEED", "7");
+    standin->standin_configure("PACE", "0");
+    open_program(seed, kinds[0]);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)nth);
+    ck_assert_int_eq(standin->standin_configure("SWALLOW", text), 0);
+    standin->standin_report_print(0);
+    run();
+    uint64_t waits = stats().stream_waits;
+    standin->standin_configure("SWALLOW", "0");
+    close_program();
+    return waits;
+}
+
+/* Whether the program without that wait is caught. */
+static bool matters(uint64_t seed, uint64_t nth)
+{
+    run_without(seed, nth);
+    bool caught = driver_reports(STANDIN_MISSING_WAIT) != 0;
+    driver_reports_clear();
+    return caught;
+}
+
+/* One in ten may be for naught: what a stream has waited for need not be what
+ * it takes, if a better place came of the wait. */
+START_TEST(every_wait_that_is_swallowed_is_caught)
+{
+    if (driver_standin() == NULL)
+        return; /* a real driver does all waits */
+    uint64_t programs = scale_pick(2, 4, 16);
+    uint64_t all = 0;
+    uint64_t caught = 0;
+    for (uint64_t seed = 1; seed <= programs; seed++) {
+        uint64_t waits = run_without(seed, 0);
+        expect_u64(driver_reports(STANDIN_ANY), 0);
+        all += waits;
+        for (uint64_t nth = 1; nth <= waits; nth++)
+            caught += matters(seed, nth);
+    }
+    printf("%llu of %llu waits caught\n", (unsigned long long)caught,
+           (unsigned long long)all);
+    ck_assert_uint_gt(all, programs * 5);
+    ck_assert_uint_ge(caught * 10, all * 9);
+}
+END_TEST
+
+/* ---- One stream -------------------------------------------------------- */
+
+/* Not one call of the driver after the stream's first. */
+START_TEST(one_stream_costs_no_call)
+{
+    void *live[64] = {0};
+    open_program(3, "memory=device,backing=malloc,pool=64MiB");
+    CUstream stream = program.streams[0];
+    expect_ok(cuarena_alloc_on(program.arena, 256, stream, NULL, &live[0]));
+    driver_bracket_begin(STANDIN_NO_CALLS, "one stream");
+    for (int i = 0; i < 10000; i++) {
+        void **p = &live[random_below(&program.random, 64)];
+        uint64_t bytes = 256 + random_below(&program.random, 1 << 19);
+        if (*p == NULL) {
+            expect_ok(cuarena_alloc_on(program.arena, bytes, stream, NULL, p));
+        } else {
+            expect_ok(cuarena_free_on(program.arena, *p, stream));
+            *p = NULL;
+        }
+    }
+    for (int i = 0; i < 64; i++)
+        expect_ok(cuarena_free_on(program.arena, live[i], stream));
+    expect_u64(driver_bracket_end(), 0);
+    close_program();
+}
+END_TEST
+
+int main(void)
+{
+    driver_kind_t kind = driver_kind();
+    if (kind == DRIVER_NONE)
+        return driver_result(kind, EXIT_SUCCESS);
+    Suite *suite = suite_create("cuda_crossing");
+    TCase *loops = tcase_create("programs");
+    tcase_add_loop_test(loops, no_reuse_is_ever_unordered, 0, KINDS);
+    tcase_set_timeout(loops, 300);
+    suite_add_tcase(suite, loops);
+    TCase *waits =
+        suite_add_list(suite, "waits",
+                       TEST_LIST(every_wait_that_is_swallowed_is_caught,
+                                 one_stream_costs_no_call));
+    tcase_set_timeout(waits, 300);
+    return driver_result(kind, suite_main(suite));
+}
