@@ -256,7 +256,22 @@ static window_t cut(const search_t *search, const window_t *window)
     return part;
 }
 
-/* Whom the part's ranges have to be waited for. */
+/* A marker that is still to be recorded comes after all others. */
+static uint64_t moment_of(const cuarena_t *arena, debt_t debt)
+{
+    return debt.open ? UINT64_MAX : cuai_stream(arena, debt.holder)->serial;
+}
+
+/* Whose marker comes last. The holder may have waited for the others, and then
+ * who waits for it need not; the other way round that cannot be. */
+static debt_t later_of(const cuarena_t *arena, debt_t a, debt_t b)
+{
+    if (a.holder == 0 || b.holder == 0)
+        return a.holder != 0 ? a : b;
+    return moment_of(arena, a) >= moment_of(arena, b) ? a : b;
+}
+
+/* Whom the part's ranges have to be waited for first. */
 static debt_t look_at_part(const search_t *search, const window_t *part,
                            bool *crosses_out)
 {
@@ -267,10 +282,9 @@ static debt_t look_at_part(const search_t *search, const window_t *part,
         uint32_t holder = holder_of(search, r);
         bool within = cuai_end(r) < part->end;
         *crosses_out = *crosses_out || (within && !is_own(search, r));
-        if (within && holder != 0 && debt.holder == 0)
-            debt.holder = holder;
-        if (within && holder != 0 && holder == debt.holder)
-            debt.open = debt.open || is_open(search, r);
+        if (within && holder != 0)
+            debt = later_of(search->arena, debt,
+                            (debt_t){holder, is_open(search, r)});
         if (cuai_end(r) <= part->begin)
             return debt;
     }
