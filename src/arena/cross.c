@@ -24,7 +24,10 @@
  *
  * To cross, a marker is recorded on the holder, unless there is one behind the
  * range, and the taker waits for it on the device. Meanwhile the lock is let
- * go of; so the taker looks again until a window needs no wait.
+ * go of; so the taker looks again until a window needs no wait. It waits for
+ * the holders of the bytes that it will take, the latest marker first, and not
+ * for those that the holder had waited for. What was freed before two markers
+ * it waits for by the second, since lanes keep no more than one.
  *
  * Cost: a large request that needs no wait sees ranges of an eighth of its size
  * and above, so a bounded number; else all ranges are seen.
@@ -86,6 +89,31 @@ static void note_holder(search_t *search, const cuai_stream_t *s)
     uint8_t must = barred ? NOBODY : (uint8_t)s->number;
     search->holders[lanes[s->turn]] = must;
     search->holders[lanes[!s->turn]] = has_waited(search->taker, s) ? 0 : must;
+}
+
+/* Whether a wait for the holder of a debt, as it is now, is one for what is in
+ * the closed lane of `s` too. */
+static bool tells(const cuarena_t *arena, debt_t debt, const cuai_stream_t *s)
+{
+    const cuai_stream_t *holder = cuai_stream(arena, debt.holder);
+    bool now = debt.open && (!holder->eager || holder->uncovered);
+    uint64_t serial = now         ? holder->waited[s->number]
+                      : debt.open ? 0
+                                  : holder->told[s->number];
+    return s == holder || (s->marker != NULL && serial >= s->serial);
+}
+
+/* As if the debt's holder had been waited for. */
+static void pretend(search_t *search, debt_t debt)
+{
+    const cuai_stream_t *holder = cuai_stream(search->arena, debt.holder);
+    if (debt.open)
+        search->holders[holder->lanes[search->region][holder->turn]] = 0;
+    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++) {
+        const cuai_stream_t *s = search->arena->streams[n];
+        if (s != NULL && s->capture == NULL && tells(search->arena, debt, s))
+            search->holders[s->lanes[search->region][!s->turn]] = 0;
+    }
 }
 
 static void note_holders(search_t *search)
@@ -220,14 +248,11 @@ static void look_at_lane(search_t *search, const cuai_index_t *index)
     }
 }
 
-/* Rows with a range of at least so many bytes. */
-static void look(search_t *search, uint64_t least)
+static void look_at_lanes(search_t *search)
 {
     const cuarena_heap_t *heap = search->heap;
     search->free = (window_t){0};
     search->held = (window_t){0};
-    search->least = cuai_max(least, heap->granule_mask + 1);
-    note_holders(search);
     for (uint32_t lane = 0, seen = 0; seen < heap->lane_count; lane++) {
         const cuai_index_t *index = heap->lanes[lane];
         seen += index != NULL;
@@ -235,6 +260,14 @@ static void look(search_t *search, uint64_t least)
             search->holders[lane] != NOBODY)
             look_at_lane(search, index);
     }
+}
+
+/* Rows with a range of at least so many bytes. */
+static void look(search_t *search, uint64_t least)
+{
+    search->least = cuai_max(least, search->heap->granule_mask + 1);
+    note_holders(search);
+    look_at_lanes(search);
 }
 
 /* ---- Cutting ----------------------------------------------------------- */
@@ -297,6 +330,25 @@ static void note_taken(cuai_stream_t *taker)
     taker->uncovered = taker->uncovered || taker->eager;
 }
 
+/* The best window has holders to be waited for one after the other, and by the
+ * way another one may come to need none. Finds the window that it will come to,
+ * so that nobody is waited for but its own holders. */
+static window_t foresee(search_t *search)
+{
+    window_t part = cut(search, &search->held);
+    bool crosses;
+    debt_t debt = look_at_part(search, &part, &crosses);
+    while (debt.holder != 0) {
+        pretend(search, debt);
+        look_at_lanes(search);
+        if (search->free.last != 0)
+            part = cut(search, &search->free);
+        debt = look_at_part(search, &part, &crosses);
+    }
+    note_holders(search);
+    return part;
+}
+
 static cuarena_status_t take(const search_t *search, const window_t *part,
                              bool crosses, cuai_found_t *found_out)
 {
@@ -318,14 +370,13 @@ static cuarena_status_t take(const search_t *search, const window_t *part,
 
 /* The best window: served, if nothing has to be waited for; else, BUSY, whom to
  * wait for. OUT_OF_MEMORY: there is none. */
-static cuarena_status_t try_best(const search_t *search, debt_t *debt_out,
+static cuarena_status_t try_best(search_t *search, debt_t *debt_out,
                                  cuai_found_t *found_out)
 {
-    const window_t *best =
-        search->free.last != 0 ? &search->free : &search->held;
-    if (best->last == 0)
+    bool free = search->free.last != 0;
+    if (!free && search->held.last == 0)
         return CUARENA_OUT_OF_MEMORY;
-    window_t part = cut(search, best);
+    window_t part = free ? cut(search, &search->free) : foresee(search);
     bool crosses;
     *debt_out = look_at_part(search, &part, &crosses);
     return debt_out->holder != 0 ? CUARENA_BUSY
