@@ -75,6 +75,15 @@ extern const arena_kind_t arena_kinds[];
 #define KIND_NONE_POOL (&arena_kinds[1])
 #define KIND_CUSTOM_GROW (&arena_kinds[7])
 
+/* Calls on streams: see support/fixture_streams.h. */
+typedef struct stream_work stream_work_t;
+#define FIXTURE_STREAMS 4
+
+typedef struct fixture_owner {
+    cuarena_block_t block; /* 0: free */
+    uint32_t stream;
+} fixture_owner_t;
+
 typedef struct fixture {
     const arena_kind_t *kind;
     cuarena_t *arena;
@@ -82,6 +91,11 @@ typedef struct fixture {
     test_memory_t memory; /* used by kinds of a custom memory */
     void *bytes;          /* of kinds of the caller's bytes */
     uint64_t bytes_size;
+    const stream_work_t *work; /* NULL: calls without a stream */
+    uint32_t stream_count;
+    uint32_t turn;
+    uint32_t drops;
+    fixture_owner_t owners[64];
 } fixture_t;
 
 void expect_sound_at(const fixture_t *f, const char *file, int line);

@@ -223,9 +223,9 @@ CUARENA_API cuarena_status_t cuarena_create(const cuarena_config_t *config,
                                             cuarena_t **arena_out);
 /*
  * Ends the arena and clears the handle. BUSY while blocks live: nothing
- * changes, and the log and the last error tell the leaks by tag. BUSY too for
- * one of the process's shared arenas (shared.h). NULL and a cleared handle are
- * OK.
+ * changes, and the log and the last error tell the leaks by tag. BUSY too while
+ * work on what was freed on streams is under way, and for one of the process's
+ * shared arenas (shared.h). NULL and a cleared handle are OK.
  */
 CUARENA_API cuarena_status_t cuarena_destroy(cuarena_t **arena);
 /* As destroy, ending every block. Waits for the work of its streams; the log
@@ -530,7 +530,8 @@ typedef struct cuarena_stats {
     uint64_t live_bytes;      /* blocks, as taken */
     uint64_t requested_bytes; /* blocks, as asked for */
     uint64_t free_bytes;
-    uint64_t largest_bytes; /* free range, to within 1/32 below */
+    uint64_t largest_bytes; /* free range, to within 1/32 below; of what was
+                             * freed on streams, what is settled */
     uint64_t live_blocks;
     uint64_t peak_held_bytes; /* peaks: since creation or reset_peaks */
     uint64_t peak_live_bytes;

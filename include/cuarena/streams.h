@@ -39,7 +39,9 @@
  *             cuarena_compact, cuarena_stream_waited
  *
  * A request without a stream, and on memory that the CPU touches, goes no
- * farther than `settled`.
+ * farther than `settled`. Before a request fails where a limit or the memory
+ * stands in the way of growth, the caller waits for its own stream's lane too:
+ * only settled bytes can be given back, or joined to what is taken beside them.
  *
  * A marker is recorded when a request finds no room, before trim, by
  * cuarena_settle, cuarena_stream_mark and cuarena_release_stream; with the

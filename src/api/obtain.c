@@ -257,17 +257,6 @@ static outcome_t try_settling(ladder_t *ladder)
     return outcome(cuai_settle_ready(arena, own_stream(ladder)));
 }
 
-/* Bytes whose last use is still under way. */
-static outcome_t try_waiting(ladder_t *ladder)
-{
-    cuarena_t *arena = ladder->call->arena;
-    if (arena->stream_count == 0)
-        return STEP_SKIPPED;
-    if (arena->config.steal == CUARENA_STEAL_NEVER)
-        return outcome(cuai_settle_mine(arena, only_stream(ladder), true));
-    return outcome(cuai_settle_one(arena));
-}
-
 /* The stable region has all the bytes that it will ever have. */
 static bool is_stable(const ladder_t *ladder)
 {
@@ -280,6 +269,40 @@ static bool may_grow(const ladder_t *ladder)
 {
     return !ladder->want->dedicated && !is_stable(ladder) &&
            ladder->refusal != CUARENA_LIMIT;
+}
+
+/* Whether the memory or the limit of held bytes stands in the way, of a
+ * region's growth or of a segment for one block. */
+static bool lacks_bytes(const ladder_t *ladder)
+{
+    const cuarena_t *arena = ladder->call->arena;
+    bool apart = ladder->want->dedicated;
+    cuarena_status_t status = apart ? ladder->refusal : ladder->growth;
+    if (apart && status == CUARENA_LIMIT) /* or that of live bytes does */
+        return cuai_check_held_limit(arena, ladder->want->size) != CUARENA_OK;
+    return (apart || may_grow(ladder)) &&
+           (status == CUARENA_LIMIT || status == CUARENA_OUT_OF_MEMORY);
+}
+
+/* A pool that gave bytes back takes them again. */
+static bool has_holes(const cuarena_t *arena)
+{
+    return arena->config.grow == CUARENA_GROW_NONE &&
+           arena->held < arena->pool_bytes;
+}
+
+/* Bytes whose last use is still under way; of the request's own stream last,
+ * for only trim and growth beside them need those settled. */
+static outcome_t try_waiting(ladder_t *ladder)
+{
+    cuarena_t *arena = ladder->call->arena;
+    if (arena->stream_count == 0)
+        return STEP_SKIPPED;
+    if (arena->config.steal == CUARENA_STEAL_NEVER)
+        return outcome(cuai_settle_mine(arena, only_stream(ladder), true));
+    bool own = lacks_bytes(ladder) || has_holes(arena);
+    return outcome(cuai_settle_one(arena) ||
+                   (own && cuai_settle_mine(arena, own_stream(ladder), true)));
 }
 
 static bool is_final(cuarena_status_t growth)
@@ -299,19 +322,6 @@ static outcome_t try_growth(ladder_t *ladder)
     return ladder->growth == CUARENA_UNSUPPORTED
                ? STEP_SKIPPED
                : outcome(ladder->growth == CUARENA_OK);
-}
-
-/* Whether the memory or the limit of held bytes stands in the way, of a
- * region's growth or of a segment for one block. */
-static bool lacks_bytes(const ladder_t *ladder)
-{
-    const cuarena_t *arena = ladder->call->arena;
-    bool apart = ladder->want->dedicated;
-    cuarena_status_t status = apart ? ladder->refusal : ladder->growth;
-    if (apart && status == CUARENA_LIMIT) /* or that of live bytes does */
-        return cuai_check_held_limit(arena, ladder->want->size) != CUARENA_OK;
-    return (apart || may_grow(ladder)) &&
-           (status == CUARENA_LIMIT || status == CUARENA_OUT_OF_MEMORY);
 }
 
 /* A pool has nothing to give back that it would not need again. */
@@ -482,23 +492,21 @@ static cuarena_status_t explain_figures(const ladder_t *ladder,
                                         const char *tried)
 {
     const cuarena_t *arena = ladder->call->arena;
-    bool stable = is_stable(ladder);
-    const cuarena_heap_t *heap =
-        arena->heaps[stable ? CUAI_STABLE : CUAI_DYNAMIC];
+    int region = is_stable(ladder) ? CUAI_STABLE : CUAI_DYNAMIC;
     char limit[64];
     name_limit(ladder, status, limit, sizeof limit);
-    uint64_t largest = 0;
-    cuarena_heap_largest(heap, 0, &largest);
+    uint64_t largest = cuai_lanes_largest(arena, region, may_cross(ladder));
     uint64_t asked = ladder->want->request.size;
-    uint64_t free_bytes =
-        may_cross(ladder) ? all_free(ladder) : heap->lanes[0]->free_bytes;
+    uint64_t free_bytes = may_cross(ladder)
+                              ? all_free(ladder)
+                              : arena->heaps[region]->lanes[0]->free_bytes;
     return cuai_fail_bytes(
         status, asked, met_limit(arena, status), arena->held, free_bytes,
         largest,
         "no room for %llu bytes in the %s region%s: %llu free, the largest "
         "range has %llu, %llu held; tried: held bytes%s",
-        (unsigned long long)asked, stable ? "stable" : "dynamic", limit,
-        (unsigned long long)free_bytes, (unsigned long long)largest,
+        (unsigned long long)asked, region == CUAI_STABLE ? "stable" : "dynamic",
+        limit, (unsigned long long)free_bytes, (unsigned long long)largest,
         (unsigned long long)arena->held, tried);
 }
 

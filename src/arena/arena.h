@@ -315,6 +315,8 @@ uint32_t cuai_stream_left_idle(const cuarena_t *arena);
 void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s);
 /* Ends a stream and its lanes, which are empty. */
 void cuai_stream_forget(cuarena_t *arena, uint32_t number);
+/* The largest range that is settled or, if `streams`, in a stream's lane. */
+uint64_t cuai_lanes_largest(const cuarena_t *arena, int region, bool streams);
 /* What contradicts the blocks and ranges in what is kept of streams and uses;
  * NULL: nothing. Steps: records, and uses. */
 const char *cuai_streams_wrong(const cuarena_t *arena);

@@ -330,6 +330,28 @@ void cuai_stream_leave(cuarena_t *arena, uint32_t number)
         cuai_streams_recycle(arena);
 }
 
+/* ---- What they have ---------------------------------------------------- */
+
+static uint64_t lane_largest(const cuarena_heap_t *heap, uint32_t lane)
+{
+    uint64_t largest = 0;
+    cuarena_heap_largest(heap, lane, &largest);
+    return largest;
+}
+
+uint64_t cuai_lanes_largest(const cuarena_t *arena, int region, bool streams)
+{
+    const cuarena_heap_t *heap = arena->heaps[region];
+    uint64_t largest = lane_largest(heap, 0);
+    for (uint32_t n = 1; streams && n < CUAI_STREAM_NUMBERS; n++) {
+        const cuai_stream_t *s = arena->streams[n];
+        for (int i = 0; s != NULL && s->capture == NULL && i < 2; i++)
+            largest =
+                cuai_max(largest, lane_largest(heap, s->lanes[region][i]));
+    }
+    return largest;
+}
+
 /* ---- The end ----------------------------------------------------------- */
 
 static void unmark(const cuarena_t *arena, void *marker)

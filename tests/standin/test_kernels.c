@@ -80,6 +80,12 @@ static void *begin_fill(const standin_launch_t *launch, unsigned *workers)
     return sweep;
 }
 
+/* Pieces begin at whole words of the pattern. */
+static uint64_t piece_word(const sweep_t *sweep, uint64_t at)
+{
+    return pattern_word(sweep->seed, sweep->first + at / 8);
+}
+
 static standin_step_t step_fill(void *state, unsigned worker,
                                 standin_access_t *access)
 {
@@ -91,8 +97,10 @@ static standin_step_t step_fill(void *state, unsigned worker,
     unsigned char *to = access->write(access, sweep->address + at, bytes);
     if (to == NULL)
         return STANDIN_FAULT;
-    for (size_t i = 0; i < bytes; i++)
-        to[i] = pattern_byte(sweep->seed, sweep->first * 8 + at + i);
+    for (size_t i = 0; i < bytes; i += 8) {
+        uint64_t word = piece_word(sweep, at + i);
+        memcpy(to + i, &word, bytes - i < 8 ? bytes - i : 8);
+    }
     return STANDIN_PROGRESS;
 }
 
@@ -104,6 +112,17 @@ static void *begin_check(const standin_launch_t *launch, unsigned *workers)
     if (sweep != NULL)
         sweep->counter = param(launch, 4);
     return sweep;
+}
+
+static uint64_t wrong_bytes(const unsigned char *from, size_t bytes,
+                            uint64_t word)
+{
+    uint64_t got = word;
+    uint64_t count = 0;
+    memcpy(&got, from, bytes);
+    for (uint64_t wrong = got ^ word; wrong != 0; wrong >>= 8)
+        count += (wrong & 255) != 0;
+    return count;
 }
 
 static standin_step_t step_check(void *state, unsigned worker,
@@ -119,8 +138,9 @@ static standin_step_t step_check(void *state, unsigned worker,
         access->read(access, sweep->address + at, bytes);
     if (from == NULL)
         return STANDIN_FAULT;
-    for (size_t i = 0; i < bytes; i++)
-        bad += from[i] != pattern_byte(sweep->seed, sweep->first * 8 + at + i);
+    for (size_t i = 0; i < bytes; i += 8)
+        bad += wrong_bytes(from + i, bytes - i < 8 ? bytes - i : 8,
+                           piece_word(sweep, at + i));
     if (bad == 0)
         return STANDIN_PROGRESS;
     unsigned char *counter =
