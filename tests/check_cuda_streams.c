@@ -5,7 +5,6 @@
  */
 #include "support/base_support.h"
 #include "support/cuda_test.h"
-#include "support/each_failure.h"
 #include "support/expect.h"
 
 #include "memory/cuda/markers.h"
@@ -609,82 +608,6 @@ START_TEST(test_host_memory_waits_for_the_stream)
 }
 END_TEST
 
-/* ---- Labels ------------------------------------------------------------ */
-
-static cuai_memory_t none_opened(void)
-{
-    cuarena_config_t config;
-    cuai_memory_t memory = {0};
-    cuarena_config_init(&config);
-    config.memory = CUARENA_MEMORY_NONE;
-    expect_ok(cuai_memory_open(&config, &memory));
-    return memory;
-}
-
-static void *ask_label(void *id)
-{
-    cuarena_stream_info_t info;
-    cuai_memory_t memory = none_opened();
-    expect_ok(
-        memory.ops.identify(memory.user, CUARENA_STREAM_PER_THREAD, &info));
-    *(uint64_t *)id = info.id;
-    cuai_memory_close(&memory);
-    return NULL;
-}
-
-START_TEST(test_streams_of_no_memory_are_labels)
-{
-    cuarena_stream_info_t infos[4];
-    cuarena_stream_t handles[] = {NULL, CUARENA_STREAM_LEGACY,
-                                  (cuarena_stream_t)(uintptr_t)0x1000,
-                                  (cuarena_stream_t)(uintptr_t)0x2000};
-    cuai_memory_t memory = none_opened();
-    for (int i = 0; i < COUNT(handles); i++) {
-        expect_ok(memory.ops.identify(memory.user, handles[i], &infos[i]));
-        ck_assert_int_eq(infos[i].device, -1);
-        ck_assert_int_eq(infos[i].per_thread, 0);
-        ck_assert_int_eq(infos[i].capturing, 0);
-        ck_assert_ptr_null(infos[i].context);
-    }
-    expect_u64(infos[0].id, infos[1].id);
-    ck_assert(infos[1].id != infos[2].id && infos[2].id != infos[3].id);
-    expect_status(
-        memory.ops.identify(memory.user, CUARENA_NO_STREAM, &infos[0]),
-        CUARENA_BAD_ARGUMENT);
-    cuai_memory_close(&memory);
-}
-END_TEST
-
-START_TEST(test_default_streams_of_no_memory_are_by_thread)
-{
-    pthread_t thread;
-    uint64_t own = 0;
-    uint64_t again = 0;
-    uint64_t other = 0;
-    (void)ask_label(&own);
-    (void)ask_label(&again);
-    ck_assert_int_eq(pthread_create(&thread, NULL, ask_label, &other), 0);
-    ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    expect_u64(own, again);
-    ck_assert(own != other);
-}
-END_TEST
-
-START_TEST(test_markers_of_no_memory_are_done)
-{
-    void *marker = NULL;
-    cuai_memory_t memory = none_opened();
-    expect_ok(memory.ops.mark(memory.user, NULL, &marker));
-    ck_assert_ptr_nonnull(marker);
-    expect_ok(memory.ops.query(memory.user, marker));
-    expect_ok(memory.ops.wait(memory.user, marker, NULL, 0));
-    expect_ok(memory.ops.wait(memory.user, marker, CUARENA_NO_STREAM, 1));
-    memory.ops.unmark(memory.user, marker);
-    cuai_memory_close(&memory);
-    ck_assert_ptr_null(cuai_cuda_if_open());
-}
-END_TEST
-
 /* ---- Loss -------------------------------------------------------------- */
 
 START_TEST(test_own_device_lost)
@@ -758,63 +681,6 @@ START_TEST(test_context_that_came_back)
 }
 END_TEST
 
-/* ---- Every call failing ------------------------------------------------ */
-
-static cuarena_stream_t failing_stream;
-
-/* Opens host memory for the streams of a context, as if for the first time. */
-static cuarena_status_t use_a_stream(void)
-{
-    cuai_streams_t streams;
-    cuarena_stream_info_t info;
-    void *marker = NULL;
-    cuai_streams_open_host(&streams, "host");
-    cuarena_status_t status =
-        cuai_streams_identify(&streams, failing_stream, &info);
-    if (status == CUARENA_OK)
-        status = cuai_streams_identify(&streams, NULL, &info);
-    if (status == CUARENA_OK)
-        status = cuai_streams_mark(&streams, failing_stream, &marker);
-    if (status == CUARENA_OK)
-        status = cuai_streams_wait(&streams, marker, NULL, 0);
-    if (status == CUARENA_OK)
-        status = cuai_streams_wait(&streams, marker, CUARENA_NO_STREAM, 1);
-    if (status == CUARENA_OK)
-        status = cuai_streams_query(&streams, marker);
-    if (status == CUARENA_OK)
-        status = cuai_streams_drain(&streams, failing_stream);
-    if (marker != NULL)
-        cuai_streams_unmark(&streams, marker);
-    cuai_streams_end(&streams);
-    return status;
-}
-
-static bool is_of_the_driver(cuarena_status_t status, cuai_cu_result_t result)
-{
-    (void)result;
-    return status == CUARENA_DRIVER;
-}
-
-START_TEST(test_every_call_fails)
-{
-    (void)cuda_test_use_device(0);
-    failing_stream = new_stream();
-    ck_assert_int_ge(each_call_fails(use_a_stream, CUAI_CUDA_ERROR_UNKNOWN,
-                                     is_of_the_driver),
-                     20);
-    end_stream(failing_stream);
-}
-END_TEST
-
-START_TEST(test_every_refusal_of_the_host)
-{
-    (void)cuda_test_use_device(0);
-    failing_stream = new_stream();
-    each_allocation_fails(use_a_stream);
-    end_stream(failing_stream);
-}
-END_TEST
-
 START_TEST(test_dead_stream_is_refused)
 {
     cuarena_stream_info_t info;
@@ -864,8 +730,7 @@ static void add_any(Suite *suite)
             test_marker_moves_to_the_context_of_its_stream,
             test_stream_waits_for_a_marker, test_pending_marker_is_used_again,
             test_markers_keep_the_current_context, test_threads_share_markers,
-            test_host_memory_waits_for_the_stream,
-            test_every_refusal_of_the_host));
+            test_host_memory_waits_for_the_stream));
     tcase_add_loop_test(tcase, test_capturing_stream_is_told, 0, 3);
     tcase_add_loop_test(tcase, test_markers_beside_a_capture, 0, 3);
     tcase_add_checked_fixture(tcase, NULL, look_after);
@@ -884,11 +749,6 @@ int main(void)
 {
     driver_kind_t kind = driver_kind();
     Suite *suite = suite_create("streams");
-    (void)suite_add_list(
-        suite, "none",
-        TEST_LIST(test_streams_of_no_memory_are_labels,
-                  test_default_streams_of_no_memory_are_by_thread,
-                  test_markers_of_no_memory_are_done));
     if (kind != DRIVER_NONE)
         add_any(suite);
     if (driver_device_count() >= 2 || kind == DRIVER_STANDIN)
@@ -898,7 +758,7 @@ int main(void)
             suite, "stand-in",
             TEST_LIST(test_marker_is_busy_until_it_is_waited_for,
                       test_own_device_lost, test_host_memory_outlives_a_device,
-                      test_context_that_came_back, test_every_call_fails,
+                      test_context_that_came_back,
                       test_dead_stream_is_refused));
     return driver_result(kind, suite_main(suite));
 }

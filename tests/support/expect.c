@@ -70,6 +70,14 @@ TCase *suite_add_list(Suite *suite, const char *name, const TTest *const *tests)
     return tcase;
 }
 
+void suite_add_rows(Suite *suite, const char *name, const TTest *test,
+                    size_t rows)
+{
+    TCase *tcase = tcase_create(name);
+    tcase_add_loop_test(tcase, test, 0, (int)rows);
+    suite_add_tcase(suite, tcase);
+}
+
 int suite_main(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);

@@ -35,6 +35,9 @@ void expect_valid_at(const struct cuarena_heap *heap, const char *file,
 /* A case of these tests; gives it, to set a timeout or a fixture. */
 TCase *suite_add_list(Suite *suite, const char *name,
                       const TTest *const *tests);
+/* A case of one test for each row of a table: its _i. */
+void suite_add_rows(Suite *suite, const char *name, const TTest *test,
+                    size_t rows);
 /* Runs the suite; what main returns. Forks each test unless CK_FORK=no. */
 int suite_main(Suite *suite);
 

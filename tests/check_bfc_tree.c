@@ -1,0 +1,313 @@
+/*
+ * The preset bfc on each memory: what the tests in ONNX Runtime's tree show of
+ * its arena (support/bfc_kinds.h), with what we add where theirs leave
+ * something out.
+ */
+#include "support/bfc_kinds.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Names of the tests in the tree -------------------------------------- */
+
+/* Sizes 1 to 1023 once each. */
+START_TEST(NoDups)
+{
+    enum {
+        COUNT = 1023
+    };
+    static void *p[COUNT];
+    fixture_t *f = bfc_opened(_i, "");
+    uint64_t largest = 0;
+    for (uint64_t i = 0; i < COUNT; i++) {
+        expect_ok(cuarena_alloc(f->arena, i + 1, &p[i]));
+        largest = allocated(f, p[i]) > largest ? allocated(f, p[i]) : largest;
+        paint(f, p[i], i + 1, i);
+    }
+    expect_u64(live_bytes(f), 654336);
+    expect_u64((uint64_t)figures(f).bytes_in_use, 654336);
+    expect_u64((uint64_t)figures(f).max_alloc_size, 1024);
+    expect_u64(largest, 1024);
+    expect_u64(held(f), up(f, MIB(1)));
+    for (uint64_t i = 0; i < COUNT; i++)
+        expect_painted(f, p[i], i + 1, i);
+    for (uint64_t i = 0; i < COUNT; i++)
+        expect_ok(cuarena_free(f->arena, p[i]));
+    fixture_close(f);
+}
+END_TEST
+
+START_TEST(AllocationsAndDeallocations)
+{
+    enum {
+        COUNT = 256
+    };
+    static void *p[COUNT];
+    static uint64_t bytes[COUNT];
+    random_state_t random = {.state = 17 + (uint64_t)_i};
+    fixture_t *f = bfc_opened(_i, "");
+    memset(p, 0, sizeof p);
+    for (uint64_t round = 0; round < 4 * COUNT; round++) {
+        uint64_t at = random_below(&random, COUNT);
+        if (p[at] != NULL) {
+            expect_painted(f, p[at], bytes[at], at);
+            expect_ok(cuarena_free(f->arena, p[at]));
+        }
+        bytes[at] = 1 + random_below(&random, KIB(64));
+        expect_ok(cuarena_alloc(f->arena, bytes[at], &p[at]));
+        paint(f, p[at], bytes[at], at);
+        if (round % 64 == 0)
+            expect_sound(f);
+    }
+    for (size_t i = 0; i < COUNT; i++)
+        expect_ok(cuarena_free(f->arena, p[i]));
+    fixture_close(f);
+}
+END_TEST
+
+/* After any freeing the free ranges are as few as the segments. */
+START_TEST(ExerciseCoalescing)
+{
+    enum {
+        COUNT = 128
+    };
+    static void *p[COUNT];
+    fixture_t *f = bfc_opened(_i, "");
+    for (uint64_t stride = 1; stride < 8; stride++) {
+        for (uint64_t i = 0; i < COUNT; i++)
+            expect_ok(cuarena_alloc(f->arena, 4096 + i * 997, &p[i]));
+        for (uint64_t start = 0; start < stride; start++)
+            for (uint64_t i = start; i < COUNT; i += stride)
+                expect_ok(cuarena_free(f->arena, p[i]));
+        expect_sound(f);
+        cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
+        ck_assert_uint_le(inspection_of(f, CUARENA_REGION_DYNAMIC).ranges,
+                          stats.segments);
+        expect_u64(stats.free_bytes, stats.held_bytes);
+    }
+    fixture_close(f);
+}
+END_TEST
+
+START_TEST(AllocateZeroBufSize)
+{
+    fixture_t *f = bfc_opened(_i, "");
+    void *p = f;
+    step_ok(f, reserve(f, 0, &p));
+    ck_assert_ptr_null(p);
+    fixture_close(f);
+}
+END_TEST
+
+START_TEST(AllocatedVsRequested)
+{
+    fixture_t *f = bfc_opened(_i, "");
+    uint64_t requested = 0, taken = 0;
+    void *p = take(f, 4);
+    expect_ok(cuarena_size_of(f->arena, p, &requested, &taken));
+    expect_u64(requested, 4);
+    expect_u64(taken, 256);
+    drop(f, p);
+    fixture_close(f);
+}
+END_TEST
+
+START_TEST(TestCustomMemoryLimit)
+{
+    fixture_t *f = bfc_opened_with_budget(_i, MIB(64));
+    void *p = take(f, MIB(60));
+    expect_u64(held(f), MIB(64));
+    void *q = NULL;
+    step(f, cuarena_alloc(f->arena, MIB(10), &q), CUARENA_LIMIT);
+    ck_assert_ptr_null(q);
+    drop(f, p);
+    fixture_close(f);
+}
+END_TEST
+
+START_TEST(TestCustomMemoryLimitWithGrowth)
+{
+    fixture_t *f = bfc_opened(_i, "arena.max_mem=67108864");
+    void *p = take(f, MIB(30)); /* a chunk of 32 MiB */
+    void *q = take(f, MIB(32));
+    void *r = NULL;
+    expect_u64(held(f), MIB(64));
+    step(f, cuarena_alloc(f->arena, MIB(10), &r), CUARENA_LIMIT);
+    drop(f, p);
+    drop(f, q);
+    fixture_close(f);
+}
+END_TEST
+
+START_TEST(TestReserve)
+{
+    fixture_t *f = bfc_opened(_i, "");
+    void *p = take(f, 4096);
+    uint64_t chunk = held(f);
+    expect_u64(chunk, up(f, 1048576));
+    void *q = NULL;
+    step_ok(f, reserve(f, MIB(2), &q));
+    expect_u64(held(f), chunk + MIB(2));
+    expect_u64((uint64_t)figures(f).reserved_bytes, MIB(2));
+    expect_u64((uint64_t)figures(f).num_reserves, 1);
+    expect_u64(growths(f), 1);
+    drop(f, q);
+    expect_u64(held(f), chunk);
+    drop(f, p);
+    fixture_close(f);
+}
+END_TEST
+
+START_TEST(BytesRequestedInUse)
+{
+    fixture_t *f = bfc_opened(_i, "");
+    void *p = take(f, 100);
+    void *q = take(f, 1000);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).requested_bytes, 1100);
+    expect_u64(live_bytes(f), 256 + 1024);
+    drop(f, p);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).requested_bytes, 1000);
+    drop(f, q);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).requested_bytes, 0);
+    fixture_close(f);
+}
+END_TEST
+
+START_TEST(BytesRequestedInUseWithReserve)
+{
+    fixture_t *f = bfc_opened(_i, "");
+    void *p = take(f, 100);
+    void *q = NULL;
+    step_ok(f, reserve(f, MIB(2), &q));
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).requested_bytes, MIB(2) + 100);
+    expect_u64(live_bytes(f), MIB(2) + 256);
+    drop(f, q);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).requested_bytes, 100);
+    drop(f, p);
+    fixture_close(f);
+}
+END_TEST
+
+/* 1 KiB and 10 MiB, of which the first is freed: its segment goes. Where
+ * segments lengthen both are in one, and whole grains of the free part go. */
+START_TEST(TestShrink)
+{
+    fixture_t *f = bfc_opened(_i, "arena.extend_strategy=1");
+    bool segments = (bfc_kinds[_i].traits & KIND_GIVES_WHOLE) != 0;
+    void *p = take(f, KIB(1));
+    void *q = take(f, MIB(10));
+    if (segments)
+        expect_u64(stats_of(f, CUARENA_REGION_ALL).segments, 2);
+    drop(f, p);
+    uint64_t before = held(f);
+    uint64_t given = 0;
+    step_ok(f, cuarena_trim(f->arena, 0, &given));
+    expect_u64(held(f), before - given);
+    if (segments)
+        expect_u64(held(f), up(f, MIB(10)));
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).segments, 1);
+    if (segments) {
+        expect_u64((uint64_t)figures(f).num_arena_extensions, 1);
+        expect_u64((uint64_t)figures(f).num_arena_shrinkages, 1);
+    }
+    drop(f, q);
+    shrink(f);
+    expect_u64(held(f), 0);
+    expect_u64((uint64_t)figures(f).num_arena_extensions, 0);
+    expect_u64((uint64_t)figures(f).num_arena_shrinkages, 2);
+    fixture_close(f);
+}
+END_TEST
+
+/* More than there can be: an error, soon, and the arena is as it was. */
+START_TEST(TestBackoffDoesntHang)
+{
+    fixture_t *f = bfc_opened(_i, "arena.initial_chunk_size_bytes=2147483647,"
+                                  "max_doubling=never");
+    void *p = NULL;
+    if (bfc_kinds[_i].memory == CUARENA_MEMORY_CUSTOM)
+        f->memory.budget_bytes = MIB(64);
+    step(f, cuarena_alloc(f->arena, UINT64_C(200) << 40, &p),
+         CUARENA_OUT_OF_MEMORY);
+    ck_assert_ptr_null(p);
+    expect_u64(held(f), 0);
+    p = take(f, KIB(1));
+    drop(f, p);
+    fixture_close(f);
+}
+END_TEST
+
+START_TEST(TestExtendStrategy)
+{
+    static const uint64_t chunks[] = {1, 2, 4, 8, 8, 8};
+    fixture_t *f = bfc_opened(_i, "arena.max_power_of_two_extend_bytes=8388608,"
+                                  "arena.max_dead_bytes_per_chunk=1");
+    uint64_t want = 0;
+    for (size_t i = 0; i < COUNT_OF(chunks); i++) {
+        uint64_t before = growths(f);
+        void *p;
+        while (growths(f) == before)
+            expect_ok(cuarena_alloc(f->arena, MIB(1), &p));
+        want += up(f, MIB(chunks[i]));
+        expect_u64(held(f), want);
+    }
+    fixture_close_forced(f);
+}
+END_TEST
+
+#if !defined(CUARENA_TEST_CUDA)
+
+#define S1 ((cuarena_stream_t)(uintptr_t)0x1000)
+#define S2 ((cuarena_stream_t)(uintptr_t)0x2000)
+
+static void *take_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
+{
+    void *pointer = NULL;
+    step_ok(f, cuarena_alloc_on(f->arena, bytes, stream, NULL, &pointer));
+    return pointer;
+}
+
+/* What a stream freed it has again; what a released stream held is everybody's
+ * and coalesces. When others get it is for check_arena_streams.c. */
+START_TEST(TwoStreamAllocation)
+{
+    fixture_t *f = bfc_opened(1, "arena.initial_chunk_size_bytes=65536");
+    void *one = take_on(f, 4096, S1);
+    void *first = take_on(f, 4096, S2);
+    void *second = take_on(f, 4096, S2);
+    step_ok(f, cuarena_free_on(f->arena, one, S1));
+    expect_ptr(take_on(f, 4096, S1), one);
+    step_ok(f, cuarena_free_on(f->arena, first, S2));
+    step_ok(f, cuarena_free_on(f->arena, second, S2));
+    step_ok(f, cuarena_release_stream(f->arena, S2));
+    step_ok(f, cuarena_settle(f->arena, 1, NULL));
+    expect_ptr(take_on(f, 8192, S1), first);
+    fixture_close_forced(f);
+}
+END_TEST
+
+#endif
+
+/* ---- The list ------------------------------------------------------------ */
+
+int main(void)
+{
+    Suite *suite = suite_create("bfc_tree");
+    add_per_bfc_kind(suite, "in the tree: serving",
+                     TEST_LIST(NoDups, AllocationsAndDeallocations,
+                               ExerciseCoalescing, AllocateZeroBufSize,
+                               AllocatedVsRequested, BytesRequestedInUse,
+                               BytesRequestedInUseWithReserve));
+    add_per_bfc_kind(suite, "in the tree: growth",
+                     TEST_LIST(TestCustomMemoryLimit,
+                               TestCustomMemoryLimitWithGrowth, TestReserve,
+                               TestShrink, TestBackoffDoesntHang,
+                               TestExtendStrategy));
+#if defined(CUARENA_TEST_CUDA)
+    return cuda_kinds_main(suite);
+#else
+    suite_add_list(suite, "in the tree: streams",
+                   TEST_LIST(TwoStreamAllocation));
+    return suite_main(suite);
+#endif
+}

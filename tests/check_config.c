@@ -1,0 +1,359 @@
+/*
+ * Configurations as a whole: what is wrong by itself, and what is wrong beside
+ * other options. The table of options is in check_options.c.
+ */
+#include "support/base_support.h"
+#include "support/expect.h"
+
+#include "api/config.h"
+
+#include <string.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static cuarena_config_t fresh(void)
+{
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    return config;
+}
+
+/* ---- cuai_config_check ------------------------------------------------- */
+
+START_TEST(test_config_check_copies_a_good_one)
+{
+    cuarena_config_t config = fresh();
+    cuarena_config_t full;
+    config.bytes_size = 99;
+    expect_ok(cuai_config_check(&config, &full));
+    ck_assert_int_eq(memcmp(&config, &full, sizeof(full)), 0);
+}
+END_TEST
+
+static void break_preset(cuarena_config_t *config)
+{
+    config->preset = 3;
+}
+
+static void break_memory(cuarena_config_t *config)
+{
+    config->memory = 0;
+}
+
+static void break_memory_above(cuarena_config_t *config)
+{
+    config->memory = 8;
+}
+
+static void break_pool_unit(cuarena_config_t *config)
+{
+    config->pool.unit = 3;
+}
+
+static void break_pool_zero(cuarena_config_t *config)
+{
+    config->pool.zero = 1;
+}
+
+static void break_stable(cuarena_config_t *config)
+{
+    config->stable = (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, 100001};
+}
+
+static void break_limit(cuarena_config_t *config)
+{
+    config->limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, 0};
+}
+
+static void break_reserve(cuarena_config_t *config)
+{
+    config->reserve_bytes = CUARENA_HEAP_MAX_SEGMENT;
+}
+
+static void break_alignment(cuarena_config_t *config)
+{
+    config->alignment = 24;
+}
+
+static void break_max_blocks(cuarena_config_t *config)
+{
+    config->max_blocks = 0;
+}
+
+static void break_grow(cuarena_config_t *config)
+{
+    config->grow = -2;
+}
+
+static void break_zero(cuarena_config_t *config)
+{
+    config->zero = INT32_MAX;
+}
+
+static void break_placement(cuarena_config_t *config)
+{
+    config->placement = INT32_MIN;
+}
+
+static void break_compact_on_oom(cuarena_config_t *config)
+{
+    config->compact_on_oom = 2;
+}
+
+static void break_device(cuarena_config_t *config)
+{
+    config->device = -1;
+}
+
+static void break_backing(cuarena_config_t *config)
+{
+    config->backing = 4;
+}
+
+static void break_fd(cuarena_config_t *config)
+{
+    config->fd = 3;
+}
+
+static void break_handle(cuarena_config_t *config)
+{
+    config->handle_bytes = 100;
+}
+
+static void break_mapped(cuarena_config_t *config)
+{
+    config->mapped = -1;
+}
+
+static void break_marker(cuarena_config_t *config)
+{
+    config->marker = 2;
+}
+
+static void break_steal(cuarena_config_t *config)
+{
+    config->steal = 3;
+}
+
+static void break_initial_chunk(cuarena_config_t *config)
+{
+    config->initial_chunk = 0;
+}
+
+static void break_growth_after_trim(cuarena_config_t *config)
+{
+    config->growth_after_trim = UINT64_MAX;
+}
+
+static void break_max_doubling(cuarena_config_t *config)
+{
+    config->max_doubling = 0;
+}
+
+static void break_take_first(cuarena_config_t *config)
+{
+    config->take_first = -1;
+}
+
+static void break_unknown_keys(cuarena_config_t *config)
+{
+    config->unknown_keys = 2;
+}
+
+static void break_name(cuarena_config_t *config)
+{
+    memset(config->name, 'x', sizeof(config->name));
+}
+
+typedef struct broken_case {
+    void (*apply)(cuarena_config_t *config);
+    const char *key;
+    const char *value;
+} broken_case_t;
+
+static const broken_case_t broken[] = {
+    {break_preset, "preset", "'3'"},
+    {break_memory, "memory", "'0'"},
+    {break_memory_above, "memory", "'8'"},
+    {break_pool_unit, "pool", "unit 3"},
+    {break_pool_zero, "pool", "not 0"},
+    {break_stable, "stable", "100.001%"},
+    {break_limit, "limit", "'0'"},
+    {break_reserve, "reserve", "256TiB"},
+    {break_alignment, "alignment", "24"},
+    {break_max_blocks, "max_blocks", "'0'"},
+    {break_grow, "grow", "-2"},
+    {break_zero, "zero", "2147483647"},
+    {break_placement, "placement", "-2147483648"},
+    {break_compact_on_oom, "compact_on_oom", "'2'"},
+    {break_device, "device", "'-1'"},
+    {break_backing, "backing", "'4'"},
+    {break_fd, "fd", "'3'"},
+    {break_handle, "handle", "'100'"},
+    {break_mapped, "mapped", "'-1'"},
+    {break_marker, "marker", "'2'"},
+    {break_steal, "steal", "'3'"},
+    {break_name, "name", "xxx"},
+    {break_initial_chunk, "initial_chunk", "'0'"},
+    {break_growth_after_trim, "growth_after_trim", "18446744073709551615"},
+    {break_max_doubling, "max_doubling", "'0'"},
+    {break_take_first, "take_first", "'-1'"},
+    {break_unknown_keys, "unknown_keys", "'2'"},
+};
+
+START_TEST(test_config_check_names_what_is_wrong)
+{
+    cuarena_config_t config = fresh();
+    cuarena_config_t full = {.struct_size = 5};
+    broken[_i].apply(&config);
+    expect_status(cuai_config_check(&config, &full), CUARENA_BAD_ARGUMENT);
+    expect_message(broken[_i].key, broken[_i].value, "accepted:");
+    expect_u64(full.struct_size, 5);
+}
+END_TEST
+
+/* ---- Options beside each other ------------------------------------------ */
+
+/* What is legal by itself and not together: what is set, what it comes to,
+ * and what the message must name. */
+typedef struct together_case {
+    const char *set;
+    cuarena_status_t status; /* OK: all of it is legal */
+    const char *names[2];
+} together_case_t;
+
+static const together_case_t together[] = {
+    {"take_first=1", CUARENA_BAD_ARGUMENT, {"take_first", "preset=grow, bfc"}},
+    {"preset=bfc,grow=none,take_first=1",
+     CUARENA_BAD_ARGUMENT,
+     {"take_first", "'1'"}},
+    {"grow=exact,take_first=1,memory=none,handle=2M", CUARENA_OK, {NULL, NULL}},
+    {"memory=pageable,device=1", CUARENA_BAD_ARGUMENT, {"'1'", "pageable"}},
+    {"memory=none,backing=vmm", CUARENA_BAD_ARGUMENT, {"'vmm'", "none"}},
+    {"memory=managed,backing=malloc",
+     CUARENA_BAD_ARGUMENT,
+     {"'malloc'", "memory=device"}},
+    {"memory=pinned,handle=2MiB", CUARENA_BAD_ARGUMENT, {"2MiB", "pinned"}},
+    {"memory=device,mapped=0", CUARENA_BAD_ARGUMENT, {"mapped", "'0'"}},
+    {"memory=managed,write_combined=1",
+     CUARENA_BAD_ARGUMENT,
+     {"write_combined", "memory=pinned"}},
+    {"memory=pageable,portable=0",
+     CUARENA_BAD_ARGUMENT,
+     {"portable", "memory=pinned"}},
+    {"memory=device,device_only=1",
+     CUARENA_BAD_ARGUMENT,
+     {"device_only", "memory=pageable, managed"}},
+    {"memory=none,device_only=1", CUARENA_BAD_ARGUMENT, {"'1'", "none"}},
+    {"memory=pageable,fd=require", CUARENA_UNSUPPORTED, {"fd", "pageable"}},
+    {"memory=managed,rdma=require", CUARENA_UNSUPPORTED, {"rdma", "managed"}},
+    {"memory=pinned,fabric=require", CUARENA_UNSUPPORTED, {"fabric", "pinned"}},
+    {"memory=none,peers=require", CUARENA_UNSUPPORTED, {"peers", "none"}},
+    {"memory=device,backing=malloc,fd=require",
+     CUARENA_UNSUPPORTED,
+     {"fd", "backing=malloc"}},
+    {"memory=device,backing=async,rdma=require",
+     CUARENA_UNSUPPORTED,
+     {"rdma", "backing=async"}},
+    {"memory=device,backing=async,peers=require",
+     CUARENA_UNSUPPORTED,
+     {"peers", "backing=async"}},
+    {"memory=device,backing=malloc,handle=2MiB",
+     CUARENA_BAD_ARGUMENT,
+     {"2097152", "backing=malloc"}},
+    {"memory=device,handle=2MiB,alignment=4MiB",
+     CUARENA_BAD_ARGUMENT,
+     {"2097152", "4194304"}},
+    {"memory=pageable,fd=try,rdma=try,fabric=try,peers=try,marker=eager",
+     CUARENA_OK,
+     {NULL, NULL}},
+    {"memory=device,backing=malloc,rdma=require,fd=try,peers=try",
+     CUARENA_OK,
+     {NULL, NULL}},
+    {"memory=device,device=3,backing=vmm,fd=require,handle=64MiB",
+     CUARENA_OK,
+     {NULL, NULL}},
+    {"memory=pinned,mapped=0,write_combined=1,portable=1,device_only=1",
+     CUARENA_OK,
+     {NULL, NULL}},
+    {"memory=managed,device=1,device_only=1,peers=require",
+     CUARENA_OK,
+     {NULL, NULL}},
+};
+
+START_TEST(test_options_together)
+{
+    const together_case_t *row = &together[_i];
+    cuarena_config_t config = fresh();
+    cuarena_config_t full;
+    expect_ok(cuarena_config_parse(&config, row->set));
+    expect_status(cuai_config_check(&config, &full), row->status);
+    if (row->status != CUARENA_OK)
+        expect_message(row->names[0], row->names[1], "accepted:");
+}
+END_TEST
+
+static void expect_refused(const cuarena_config_t *config, const char *name)
+{
+    cuarena_config_t full;
+    expect_status(cuai_config_check(config, &full), CUARENA_BAD_ARGUMENT);
+    expect_message(name, "accepted:");
+}
+
+START_TEST(test_members_without_text_together)
+{
+    cuarena_config_t config = fresh();
+    cuarena_config_t full;
+    config.bytes_kind = CUARENA_BYTES_DEVICE;
+    expect_refused(&config, "bytes_kind: 1 with memory=pageable");
+    config.memory = CUARENA_MEMORY_BYTES;
+    expect_ok(cuai_config_check(&config, &full));
+    config.bytes_kind = 4;
+    expect_refused(&config, "bytes_kind: 4");
+    config.bytes_kind = CUARENA_BYTES_HOST;
+    config.context = &config;
+    expect_ok(cuai_config_check(&config, &full));
+    config.memory = CUARENA_MEMORY_PAGEABLE;
+    expect_refused(&config, "context");
+    config.memory = CUARENA_MEMORY_DEVICE;
+    config.device = 1;
+    expect_refused(&config, "beside a context");
+}
+END_TEST
+
+START_TEST(test_config_check_memories_without_words)
+{
+    cuarena_config_t config = fresh();
+    cuarena_config_t full;
+    config.memory = CUARENA_MEMORY_BYTES;
+    expect_ok(cuai_config_check(&config, &full));
+    config.memory = CUARENA_MEMORY_CUSTOM;
+    expect_ok(cuai_config_check(&config, &full));
+}
+END_TEST
+
+START_TEST(test_config_check_bad_struct)
+{
+    cuarena_config_t config = fresh();
+    cuarena_config_t full;
+    expect_status(cuai_config_check(NULL, &full), CUARENA_BAD_ARGUMENT);
+    config.struct_size = sizeof(config) + 8;
+    expect_status(cuai_config_check(&config, &full), CUARENA_BAD_ARGUMENT);
+    expect_message("struct_size");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("config");
+    suite_add_rows(suite, "together", test_options_together,
+                   COUNT_OF(together));
+    suite_add_rows(suite, "check refused",
+                   test_config_check_names_what_is_wrong, COUNT_OF(broken));
+    suite_add_list(suite, "check",
+                   TEST_LIST(test_config_check_copies_a_good_one,
+                             test_config_check_memories_without_words,
+                             test_members_without_text_together,
+                             test_config_check_bad_struct));
+    return suite_main(suite);
+}

@@ -1,0 +1,125 @@
+#include "support/bfc_kinds.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BFC CUARENA_PRESET_BFC
+#define WHOLE (KIND_READABLE | KIND_GROWS | KIND_DEDICATES | KIND_GIVES_WHOLE)
+#define INNER (KIND_READABLE | KIND_GROWS | KIND_DEDICATES | KIND_GIVES_BACK)
+
+const arena_kind_t bfc_kinds[BFC_KINDS] = {
+#if defined(CUARENA_TEST_CUDA)
+    {"bfc-vmm", BFC, CUARENA_MEMORY_DEVICE, INNER | KIND_DEVICE,
+     CUARENA_BACKING_VMM, 0},
+    {"bfc-malloc", BFC, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE,
+     CUARENA_BACKING_MALLOC, 0},
+    {"bfc-async", BFC, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE,
+     CUARENA_BACKING_ASYNC, 0},
+    {"bfc-managed", BFC, CUARENA_MEMORY_MANAGED, WHOLE, 0, 0},
+    {"bfc-pinned", BFC, CUARENA_MEMORY_PINNED, WHOLE, 0, 0},
+#else
+    {"bfc-pageable", BFC, CUARENA_MEMORY_PAGEABLE, INNER, 0, 0},
+    {"bfc-none", BFC, CUARENA_MEMORY_NONE, INNER & ~KIND_READABLE, 0, 0},
+    {"bfc-custom", BFC, CUARENA_MEMORY_CUSTOM, INNER, 0, 0},
+    {"bfc-custom-plain", BFC, CUARENA_MEMORY_CUSTOM, WHOLE, 0, 0},
+#endif
+};
+
+/* ---- Fixtures ---------------------------------------------------------- */
+
+fixture_t *bfc_opened(int kind, const char *options)
+{
+    static fixture_t f;
+    fixture_prepare(&f, &bfc_kinds[kind], MIB(64));
+    f.config.limit = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, 0};
+    if (bfc_kinds[kind].backing == CUARENA_BACKING_VMM)
+        f.config.handle_bytes = MIB(2);
+    if (bfc_kinds[kind].memory == CUARENA_MEMORY_CUSTOM &&
+        (bfc_kinds[kind].traits & KIND_GIVES_WHOLE) != 0)
+        test_memory_make_plain(&f.memory);
+    expect_ok(cuarena_config_parse(&f.config, options));
+    fixture_create(&f);
+    return &f;
+}
+
+/* In whole grains of the memory. */
+uint64_t up(const fixture_t *f, uint64_t bytes)
+{
+    cuarena_properties_t properties;
+    cuarena_properties_init(&properties);
+    expect_ok(cuarena_properties(f->arena, &properties));
+    return (bytes + properties.grain_bytes - 1) / properties.grain_bytes *
+           properties.grain_bytes;
+}
+
+uint64_t held(const fixture_t *f)
+{
+    return stats_of(f, CUARENA_REGION_ALL).held_bytes;
+}
+
+uint64_t growths(const fixture_t *f)
+{
+    return stats_of(f, CUARENA_REGION_ALL).grows;
+}
+
+cuarena_ort_stats_t figures(const fixture_t *f)
+{
+    cuarena_ort_stats_t figures;
+    cuarena_ort_stats_init(&figures);
+    expect_ok(cuarena_ort_stats(f->arena, &figures));
+    return figures;
+}
+
+uint64_t allocated(const fixture_t *f, const void *pointer)
+{
+    uint64_t bytes = 0;
+    expect_ok(cuarena_size_of(f->arena, pointer, NULL, &bytes));
+    return bytes;
+}
+
+cuarena_status_t reserve(fixture_t *f, uint64_t bytes, void **pointer)
+{
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.dedicated = 1;
+    return cuarena_alloc_with(f->arena, bytes, &request, pointer);
+}
+
+void shrink(fixture_t *f)
+{
+    step_ok(f, cuarena_trim(f->arena, 0, NULL));
+}
+
+/* Gives `limit` as max_mem and as the first chunk. */
+fixture_t *bfc_opened_with_budget(int kind, uint64_t limit)
+{
+    char options[128];
+    snprintf(options, sizeof options,
+             "arena.max_mem=%llu,arena.initial_chunk_size_bytes=%llu",
+             (unsigned long long)limit, (unsigned long long)limit);
+    return bfc_opened(kind, options);
+}
+
+void expect_refused_config(const char *key, const char *value,
+                           const char *accepted)
+{
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    expect_status(cuarena_config_set(&config, key, value),
+                  CUARENA_BAD_ARGUMENT);
+    const char *message = last_error().message;
+    ck_assert_msg(strstr(message, key) != NULL &&
+                      strstr(message, value) != NULL &&
+                      strstr(message, accepted) != NULL,
+                  "%s=%s: '%s' does not name key, value and '%s'", key, value,
+                  message, accepted);
+}
+
+/* ---- Cases ------------------------------------------------------------- */
+
+void add_per_bfc_kind(Suite *suite, const char *name, const TTest *const *tests)
+{
+    TCase *tcase = new_case(suite, name);
+    for (; *tests != NULL; tests++)
+        tcase_add_loop_test(tcase, *tests, 0, BFC_KINDS);
+}
