@@ -157,6 +157,104 @@ START_TEST(test_stats_bookkeeping_stays_within_its_bound)
 }
 END_TEST
 
+/* ---- Calls of the memory ------------------------------------------------- */
+
+/* What the memory itself was called for, but for what is not counted. */
+static uint64_t calls_seen(const fixture_t *f)
+{
+    uint64_t calls = 0;
+    for (int op = 0; op < OP_COUNT; op++)
+        if (op != OP_AVAILABLE && op != OP_END)
+            calls += f->memory.counts[op];
+    return calls;
+}
+
+static uint64_t calls_counted(const fixture_t *f)
+{
+    return stats_of(f, CUARENA_REGION_ALL).memory_calls;
+}
+
+static void expect_calls_as_seen(const fixture_t *f)
+{
+    expect_u64(calls_counted(f), calls_seen(f));
+}
+
+START_TEST(test_memory_calls_are_what_the_memory_saw)
+{
+    fixture_t f;
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.zeroed = 1;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    expect_u64(calls_counted(&f), 0);
+    void *zeroed = NULL;
+    step_ok(&f, cuarena_alloc_with(f.arena, EACH, &request, &zeroed));
+    expect_calls_as_seen(&f);
+    cuarena_block_t moves = take_above_a_hole(&f, EACH, EACH);
+    expect_calls_as_seen(&f);
+    step_ok(&f, cuarena_compact(f.arena, NULL, NULL, NULL, NULL));
+    expect_calls_as_seen(&f);
+    ck_assert_uint_ge(f.memory.counts[OP_GET], 1);
+    ck_assert_uint_ge(f.memory.counts[OP_ZERO], 1);
+    ck_assert_uint_ge(f.memory.counts[OP_RELOCATE], 1);
+    drop_block(&f, moves);
+    drop(&f, zeroed);
+    step_ok(&f, cuarena_trim(f.arena, 0, NULL));
+    expect_calls_as_seen(&f);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_memory_calls_that_fail_count)
+{
+    fixture_t f;
+    void *pointer = UNTOUCHED;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    f.memory.budget_bytes = 0;
+    expect_status(cuarena_alloc(f.arena, EACH, &pointer),
+                  CUARENA_OUT_OF_MEMORY);
+    ck_assert_uint_ge(calls_counted(&f), 1);
+    expect_calls_as_seen(&f);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_memory_calls_of_a_warm_arena_are_none)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    drop(&f, take(&f, EACH));
+    uint64_t before = calls_counted(&f);
+    for (int i = 0; i < 100; i++)
+        drop(&f, take(&f, EACH));
+    expect_u64(calls_counted(&f), before);
+    expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).memory_calls, 0);
+    fixture_close(&f);
+}
+END_TEST
+
+/* On memory without a driver too: it is as if there were one. */
+START_TEST(test_memory_calls_of_streams_are_those_of_markers)
+{
+    fixture_t f;
+    void *pointer = NULL;
+    cuarena_stream_t one = (cuarena_stream_t)(uintptr_t)4096;
+    cuarena_stream_t other = (cuarena_stream_t)(uintptr_t)8192;
+    fixture_open(&f, KIND_NONE_POOL, POOL);
+    uint64_t before = calls_counted(&f);
+    step_ok(&f, cuarena_alloc_on(f.arena, POOL, one, NULL, &pointer));
+    expect_u64(calls_counted(&f), before + 1); /* who it is */
+    step_ok(&f, cuarena_free_on(f.arena, pointer, one));
+    step_ok(&f, cuarena_alloc_on(f.arena, POOL, one, NULL, &pointer));
+    step_ok(&f, cuarena_free_on(f.arena, pointer, one));
+    expect_u64(calls_counted(&f), before + 1);
+    step_ok(&f, cuarena_alloc_on(f.arena, POOL, other, NULL, &pointer));
+    ck_assert_uint_ge(calls_counted(&f), before + 4); /* and mark, query */
+    step_ok(&f, cuarena_free(f.arena, pointer));
+    fixture_close(&f);
+}
+END_TEST
+
 /* ---- Peaks ------------------------------------------------------------- */
 
 START_TEST(test_peaks_are_of_the_same_moment_or_higher)
@@ -554,6 +652,12 @@ int main(void)
                              test_stats_of_resizes_are_no_allocs,
                              test_stats_largest_is_close_and_inspect_exact,
                              test_stats_bookkeeping_stays_within_its_bound));
+    suite_add_list(
+        suite, "calls of the memory",
+        TEST_LIST(test_memory_calls_are_what_the_memory_saw,
+                  test_memory_calls_that_fail_count,
+                  test_memory_calls_of_a_warm_arena_are_none,
+                  test_memory_calls_of_streams_are_those_of_markers));
     suite_add_list(suite, "peaks and tags",
                    TEST_LIST(test_peaks_are_of_the_same_moment_or_higher,
                              test_reset_peaks_sets_them_to_now,
