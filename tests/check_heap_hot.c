@@ -82,7 +82,7 @@ static cuarena_status_t short_free(cuarena_heap_t *heap, cuarena_block_t block,
         !cuai_hot_joins(heap, r, lane))
         return cuarena_heap_free(heap, block, lane);
     ++*(heap->plain ? &short_frees : &laned_frees);
-    cuai_hot_give_to(heap, heap->lanes[lane], lane,
+    cuai_hot_give_to(heap, heap->lanes[lane], lane, slot,
                      cuai_table_link(&heap->table, heap->records, r->offset));
     return CUARENA_OK;
 }

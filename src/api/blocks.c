@@ -103,9 +103,9 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
             cuai_slot_t *link =
                 cuai_table_link_to(&heap->table, heap->records, slot);
             if (CUAI_LIKELY(heap->plain))
-                cuai_hot_give(heap, link);
+                cuai_hot_give(heap, slot, link);
             else
-                cuai_short_give(arena, CUAI_DYNAMIC, link, 0);
+                cuai_short_give(arena, CUAI_DYNAMIC, slot, link, 0);
             cuai_unlock(&arena->lock);
             return CUARENA_OK;
         }

@@ -179,16 +179,17 @@ static CUAI_INLINE bool free_short(cuarena_t *arena, int32_t region,
     cuarena_heap_t *heap = arena->heaps[region];
     cuai_slot_t *link =
         cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
-    const cuai_record_t *r = cuai_record(heap, *link);
+    cuai_slot_t slot = *link;
+    const cuai_record_t *r = cuai_record(heap, slot);
     if (CUAI_UNLIKELY(!cuai_has_nature(r, nature)))
         return false;
     if (CUAI_UNLIKELY(!heap->plain)) {
-        cuai_short_give(arena, region, link, 0);
+        cuai_short_give(arena, region, slot, link, 0);
         return true;
     }
     if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
         cuai_tag_free(arena, r);
-    cuai_hot_give(heap, link);
+    cuai_hot_give(heap, slot, link);
     return true;
 }
 

@@ -75,21 +75,22 @@ static inline bool cuai_is_stable(const cuarena_t *arena, const void *pointer)
                arena->stable_bytes;
 }
 
-/* Ends the ordinary block that a link of the look-up names; its bytes join a
+/* Ends an ordinary block, which a link of the look-up names; its bytes join a
  * lane. */
 static CUAI_INLINE void cuai_short_give(cuarena_t *arena, int32_t region,
-                                        cuai_slot_t *link, uint32_t lane)
+                                        cuai_slot_t slot, cuai_slot_t *link,
+                                        uint32_t lane)
 {
     cuarena_heap_t *heap = arena->heaps[region];
-    const cuai_record_t *r = cuai_record(heap, *link);
+    const cuai_record_t *r = cuai_record(heap, slot);
     if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
         cuai_tag_free(arena, r);
     if (r->owner != 0)
         cuai_count_out(&cuai_stream(arena, r->owner)->counts, r);
     if (CUAI_LIKELY(heap->smooth && cuai_hot_joins(heap, r, lane)))
-        cuai_hot_give_to(heap, heap->lanes[lane], lane, link);
+        cuai_hot_give_to(heap, heap->lanes[lane], lane, slot, link);
     else
-        cuai_heap_give(heap, *link, lane);
+        cuai_heap_give(heap, slot, lane);
 }
 
 /* Resizes an ordinary block of the dynamic region in place, with bytes of a

@@ -83,13 +83,14 @@ static CUAI_INLINE bool free_short(cuarena_t *arena, const void *pointer,
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     cuai_slot_t *link =
         cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
-    const cuai_record_t *r = cuai_record(heap, *link);
+    cuai_slot_t slot = *link;
+    const cuai_record_t *r = cuai_record(heap, slot);
     if (CUAI_UNLIKELY(!cuai_has_nature(r, CUAI_POINTER_NATURE)))
         return false;
     uint32_t lane = lane_for(arena, r, stream);
     if (CUAI_UNLIKELY(lane == 0))
         return false;
-    cuai_short_give(arena, CUAI_DYNAMIC, link, lane);
+    cuai_short_give(arena, CUAI_DYNAMIC, slot, link, lane);
     return true;
 }
 
@@ -185,7 +186,7 @@ static CUAI_INLINE bool block_free_short(cuarena_t *arena,
     uint32_t lane = lane_for(arena, r, stream);
     if (CUAI_UNLIKELY(lane == 0))
         return false;
-    cuai_short_give(arena, CUAI_DYNAMIC,
+    cuai_short_give(arena, CUAI_DYNAMIC, slot,
                     cuai_table_link_to(&heap->table, heap->records, slot),
                     lane);
     return true;
