@@ -3,8 +3,11 @@
  * inspection, the validator, the last error and the events.
  */
 #include "arena_support.h"
+#include "support/random.h"
+#include "support/scale.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define COUNT 8
@@ -116,6 +119,108 @@ START_TEST(test_stats_of_resizes_are_no_allocs)
     expect_u64(stats.requested_bytes, 4 * EACH + 1);
     drop_pointer_row(&f, row, 4, EACH);
     fixture_close(&f);
+}
+END_TEST
+
+/* ---- Resizes with and without a short path ------------------------------ */
+
+#define TWIN_BLOCKS 12
+#define TWIN_STEPS 3000
+
+static void hear_nothing(void *user, const cuarena_event_t *event)
+{
+    (void)user;
+    (void)event;
+}
+
+typedef struct twin {
+    cuarena_t *arena;
+    cuarena_tag_t tag;
+    void *pointers[TWIN_BLOCKS];
+    cuarena_block_t blocks[TWIN_BLOCKS];
+} twin_t;
+
+/* Half of the blocks have a tag. A listener keeps calls off the short path. */
+static void open_twin(twin_t *t, uint64_t stable_bytes, bool listened)
+{
+    cuarena_config_t config;
+    cuarena_request_t request;
+    cuarena_config_init(&config);
+    config.memory = CUARENA_MEMORY_PAGEABLE;
+    config.pool = amount_of_bytes(POOL * 8);
+    config.stable = amount_of_bytes(stable_bytes);
+    expect_ok(cuarena_create(&config, &t->arena));
+    expect_ok(cuarena_tag(t->arena, "resized", &t->tag));
+    if (listened)
+        expect_ok(cuarena_set_event_listener(t->arena, hear_nothing, NULL));
+    for (int i = 0; i < TWIN_BLOCKS; i++) {
+        cuarena_request_init(&request);
+        request.tag = i % 2 == 0 ? t->tag : 0;
+        expect_ok(
+            cuarena_alloc_with(t->arena, EACH / 2, &request, &t->pointers[i]));
+        expect_ok(cuarena_block_alloc_with(t->arena, EACH / 2, &request,
+                                           &t->blocks[i]));
+    }
+}
+
+static cuarena_status_t resize_twin(twin_t *t, bool block, uint64_t which,
+                                    uint64_t bytes)
+{
+    return block ? cuarena_block_resize(t->arena, t->blocks[which], bytes)
+                 : cuarena_resize(t->arena, t->pointers[which], bytes,
+                                  &t->pointers[which]);
+}
+
+static void expect_stats_alike(const cuarena_stats_t *a,
+                               const cuarena_stats_t *b)
+{
+    expect_u64(a->live_bytes, b->live_bytes);
+    expect_u64(a->requested_bytes, b->requested_bytes);
+    expect_u64(a->free_bytes, b->free_bytes);
+    expect_u64(a->peak_live_bytes, b->peak_live_bytes);
+    expect_u64(a->peak_requested_bytes, b->peak_requested_bytes);
+    expect_u64(a->allocs, b->allocs);
+    expect_u64(a->frees, b->frees);
+}
+
+static void expect_twins(const twin_t *a, const twin_t *b)
+{
+    cuarena_stats_t of_a, of_b;
+    cuarena_stats_init(&of_a);
+    cuarena_stats_init(&of_b);
+    expect_ok(cuarena_stats(a->arena, CUARENA_REGION_ALL, &of_a));
+    expect_ok(cuarena_stats(b->arena, CUARENA_REGION_ALL, &of_b));
+    expect_stats_alike(&of_a, &of_b);
+    expect_ok(cuarena_stats(a->arena, CUARENA_REGION_DYNAMIC, &of_a));
+    expect_ok(cuarena_stats(b->arena, CUARENA_REGION_DYNAMIC, &of_b));
+    expect_stats_alike(&of_a, &of_b);
+    expect_ok(cuarena_tag_stats(a->arena, a->tag, &of_a));
+    expect_ok(cuarena_tag_stats(b->arena, b->tag, &of_b));
+    expect_stats_alike(&of_a, &of_b);
+}
+
+/* In place: what a block gave up is there when it grows. With one region, and
+ * with two: then the peaks of the whole are kept apart. */
+START_TEST(test_stats_of_resizes_are_the_same_on_both_paths)
+{
+    static twin_t brief, lengthy;
+    random_state_t random = {scale_seed("resizes on both paths")};
+    open_twin(&brief, _i == 0 ? 0 : POOL / 2, false);
+    open_twin(&lengthy, _i == 0 ? 0 : POOL / 2, true);
+    for (int i = 0; i < TWIN_STEPS; i++) {
+        bool block = random_below(&random, 2) == 0;
+        if (i % 20 == 0) { /* else the first are the highest */
+            expect_ok(cuarena_reset_peaks(brief.arena));
+            expect_ok(cuarena_reset_peaks(lengthy.arena));
+        }
+        uint64_t which = random_below(&random, TWIN_BLOCKS);
+        uint64_t bytes = 1 + random_below(&random, EACH / 2);
+        expect_ok(resize_twin(&brief, block, which, bytes));
+        expect_ok(resize_twin(&lengthy, block, which, bytes));
+        expect_twins(&brief, &lengthy);
+    }
+    expect_ok(cuarena_destroy_forced(&brief.arena));
+    expect_ok(cuarena_destroy_forced(&lengthy.arena));
 }
 END_TEST
 
@@ -652,6 +757,10 @@ int main(void)
                              test_stats_of_resizes_are_no_allocs,
                              test_stats_largest_is_close_and_inspect_exact,
                              test_stats_bookkeeping_stays_within_its_bound));
+    TCase *both = tcase_create("resizes on both paths");
+    tcase_add_loop_test(both, test_stats_of_resizes_are_the_same_on_both_paths,
+                        0, 2);
+    suite_add_tcase(suite, both);
     suite_add_list(
         suite, "calls of the memory",
         TEST_LIST(test_memory_calls_are_what_the_memory_saw,
