@@ -32,7 +32,7 @@
 #define MOST_STREAMS 32
 #define MOST_VISITED 256 /* blocks that one kernel visits */
 #define QUICK_VISITED 4
-#define STEP 4096        /* it touches a word in each so many bytes */
+#define STEP 4096 /* it touches a word in each so many bytes */
 #define QUICK_EVENTS 1500
 
 static gpu_t gpu;

@@ -1,13 +1,16 @@
 /*
  * The recorded traces on the memory of a device: what a call costs, and how
- * much memory is held, next to the driver's stream-ordered pool that gives
- * nothing back. Nobody touches the memory.
+ * much memory is held, by arenas of each preset next to the driver's
+ * stream-ordered pool that gives nothing back. Nobody touches the memory.
  *
  *   first   nanoseconds per call in the first pass, where memory is taken
  *   warm    ... in later ones, median of the passes
  *   p50 ... of single calls in a later pass, the clock's reading included
  *   held    the most that was taken from the driver, over the peak of live
  *           bytes; a pool's is what it was made with
+ *   calls   of the arena's memory in all passes, each one of the driver or
+ *           several; 0 of the driver's pool, where nobody counts them
+ *   pieces  segments that it was held in at the end
  *
  *   bench_traces_cuda [OPTION...] TRACE...
  */
@@ -32,7 +35,24 @@ typedef struct cost {
     double warm_ns;
     figures_t call_ns;
     uint64_t held_bytes;
+    uint64_t segments;
+    uint64_t driver_calls;
 } cost_t;
+
+/* An arena as the rows call it. */
+typedef struct contender {
+    const char *who;
+    int32_t preset;
+    int32_t grow; /* -1: as the preset says */
+} contender_t;
+
+static const contender_t contenders[] = {
+    {"cuarena device, pool", CUARENA_PRESET_POOL, -1},
+    {"cuarena device, grow", CUARENA_PRESET_GROW, -1},
+    {"cuarena device, bfc", CUARENA_PRESET_BFC, -1},
+    {"cuarena device, bfc, exact", CUARENA_PRESET_BFC, CUARENA_GROW_EXACT},
+};
+#define CONTENDERS (sizeof contenders / sizeof contenders[0])
 
 static size_t passes(void)
 {
@@ -65,7 +85,7 @@ static void clock_player(player_t *player, cost_t *cost)
     free(nanoseconds);
 }
 
-static cost_t replay(const trace_t *trace, int32_t preset)
+static cost_t replay(const trace_t *trace, const contender_t *contender)
 {
     fault_t fault = {""};
     cost_t cost;
@@ -73,8 +93,9 @@ static cost_t replay(const trace_t *trace, int32_t preset)
     player_setup_t setup = {.blocks = false};
     uint64_t peak = trace_peak(trace, GRANULE).bytes;
     setup.config = gpu_config(&gpu, CUARENA_MEMORY_DEVICE);
-    setup.config.preset = preset;
-    if (preset == CUARENA_PRESET_POOL)
+    setup.config.preset = contender->preset;
+    setup.config.grow = contender->grow;
+    if (contender->preset == CUARENA_PRESET_POOL)
         player_set_pool_bytes(&setup, peak / 1000 * POOL_THOUSANDTHS);
     expect(player_open(&player, &setup, trace, NULL, &fault), fault.text);
     double *samples = new_samples(passes());
@@ -84,7 +105,10 @@ static cost_t replay(const trace_t *trace, int32_t preset)
     cost.warm_ns = figures_of(samples, passes()).median;
     clock_player(&player, &cost);
     expect(player.refused == 0, player.first_refusal.text);
-    cost.held_bytes = player_tally(&player).capacity_bytes;
+    player_tally_t tally = player_tally(&player);
+    cost.held_bytes = tally.capacity_bytes;
+    cost.segments = tally.segments;
+    cost.driver_calls = tally.memory_calls;
     player_close(&player);
     free(samples);
     return cost;
@@ -139,7 +163,7 @@ static figures_t clock_pass(const trace_t *trace, void **slots)
 
 static cost_t replay_async(const trace_t *trace)
 {
-    cost_t cost;
+    cost_t cost = {.segments = 0};
     void **slots = calloc(trace->slot_count + 1, sizeof *slots);
     double *samples = new_samples(passes());
     expect(slots != NULL, "memory for slots");
@@ -164,9 +188,11 @@ static void tell(const trace_t *trace, const char *who, const cost_t *cost)
 {
     uint64_t peak = trace_peak(trace, GRANULE).bytes;
     double held = (double)cost->held_bytes / (double)peak;
-    printf("  %-34s %8.1f %8.1f %8.0f %8.0f %9.0f %9.3f\n", who, cost->warm_ns,
-           cost->first_ns, cost->call_ns.median, cost->call_ns.p99,
-           cost->call_ns.most, held);
+    printf("  %-34s %8.1f %8.1f %8.0f %8.0f %9.0f %7.3f %6" PRIu64 " %6" PRIu64
+           "\n",
+           who, cost->warm_ns, cost->first_ns, cost->call_ns.median,
+           cost->call_ns.p99, cost->call_ns.most, held, cost->driver_calls,
+           cost->segments);
     (void)fflush(stdout);
     record_begin("trace");
     record_text("case", trace_title(trace));
@@ -175,6 +201,8 @@ static void tell(const trace_t *trace, const char *who, const cost_t *cost)
     record_count("events", trace->event_count);
     record_count("peak_bytes", peak);
     record_count("held_bytes", cost->held_bytes);
+    record_count("segments", cost->segments);
+    record_count("driver_calls", cost->driver_calls);
     record_number("first", cost->first_ns);
     record_number("warm", cost->warm_ns);
     record_figures(&cost->call_ns);
@@ -187,14 +215,16 @@ static void measure(const char *path)
     fault_t fault = {""};
     cost_t cost;
     expect(trace_load(path, &trace, &fault), fault.text);
-    printf("\n%s, %zu calls, peak %.2f GiB\n%-36s %8s %8s %8s %8s %9s %9s\n",
+    printf("\n%s, %zu calls, peak %.2f GiB\n%-36s %8s %8s %8s %8s %9s %7s %6s "
+           "%6s\n",
            trace_title(&trace), trace.event_count,
            (double)trace_peak(&trace, GRANULE).bytes / (double)GIB,
-           "ns per call", "warm", "first", "p50", "p99", "most", "held");
-    cost = replay(&trace, CUARENA_PRESET_POOL);
-    tell(&trace, "cuarena device, pool", &cost);
-    cost = replay(&trace, CUARENA_PRESET_GROW);
-    tell(&trace, "cuarena device, grow", &cost);
+           "ns per call", "warm", "first", "p50", "p99", "most", "held",
+           "calls", "pieces");
+    for (size_t i = 0; i < CONTENDERS; i++) {
+        cost = replay(&trace, &contenders[i]);
+        tell(&trace, contenders[i].who, &cost);
+    }
     if (runtime.malloc_async != NULL) {
         cost = replay_async(&trace);
         tell(&trace, runtime.async_name, &cost);

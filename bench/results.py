@@ -20,6 +20,8 @@ NAMES = {
     "cuarena managed, blocks": "ours, managed, blocks",
     "cuarena device, pool": "ours, pool",
     "cuarena device, grow": "ours, grow",
+    "cuarena device, bfc": "ours, bfc",
+    "cuarena device, bfc, exact": "ours, bfc, exact",
     "cuarena device, stable": "ours, stable",
     "cuarena device, dynamic": "ours, dynamic",
 }

@@ -3,8 +3,11 @@
  * inspection, the validator, the last error and the events.
  */
 #include "arena_support.h"
+#include "support/random.h"
+#include "support/scale.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define COUNT 8
@@ -119,6 +122,108 @@ START_TEST(test_stats_of_resizes_are_no_allocs)
 }
 END_TEST
 
+/* ---- Resizes with and without a short path ------------------------------ */
+
+#define TWIN_BLOCKS 12
+#define TWIN_STEPS 3000
+
+static void hear_nothing(void *user, const cuarena_event_t *event)
+{
+    (void)user;
+    (void)event;
+}
+
+typedef struct twin {
+    cuarena_t *arena;
+    cuarena_tag_t tag;
+    void *pointers[TWIN_BLOCKS];
+    cuarena_block_t blocks[TWIN_BLOCKS];
+} twin_t;
+
+/* Half of the blocks have a tag. A listener keeps calls off the short path. */
+static void open_twin(twin_t *t, uint64_t stable_bytes, bool listened)
+{
+    cuarena_config_t config;
+    cuarena_request_t request;
+    cuarena_config_init(&config);
+    config.memory = CUARENA_MEMORY_PAGEABLE;
+    config.pool = amount_of_bytes(POOL * 8);
+    config.stable = amount_of_bytes(stable_bytes);
+    expect_ok(cuarena_create(&config, &t->arena));
+    expect_ok(cuarena_tag(t->arena, "resized", &t->tag));
+    if (listened)
+        expect_ok(cuarena_set_event_listener(t->arena, hear_nothing, NULL));
+    for (int i = 0; i < TWIN_BLOCKS; i++) {
+        cuarena_request_init(&request);
+        request.tag = i % 2 == 0 ? t->tag : 0;
+        expect_ok(
+            cuarena_alloc_with(t->arena, EACH / 2, &request, &t->pointers[i]));
+        expect_ok(cuarena_block_alloc_with(t->arena, EACH / 2, &request,
+                                           &t->blocks[i]));
+    }
+}
+
+static cuarena_status_t resize_twin(twin_t *t, bool block, uint64_t which,
+                                    uint64_t bytes)
+{
+    return block ? cuarena_block_resize(t->arena, t->blocks[which], bytes)
+                 : cuarena_resize(t->arena, t->pointers[which], bytes,
+                                  &t->pointers[which]);
+}
+
+static void expect_stats_alike(const cuarena_stats_t *a,
+                               const cuarena_stats_t *b)
+{
+    expect_u64(a->live_bytes, b->live_bytes);
+    expect_u64(a->requested_bytes, b->requested_bytes);
+    expect_u64(a->free_bytes, b->free_bytes);
+    expect_u64(a->peak_live_bytes, b->peak_live_bytes);
+    expect_u64(a->peak_requested_bytes, b->peak_requested_bytes);
+    expect_u64(a->allocs, b->allocs);
+    expect_u64(a->frees, b->frees);
+}
+
+static void expect_twins(const twin_t *a, const twin_t *b)
+{
+    cuarena_stats_t of_a, of_b;
+    cuarena_stats_init(&of_a);
+    cuarena_stats_init(&of_b);
+    expect_ok(cuarena_stats(a->arena, CUARENA_REGION_ALL, &of_a));
+    expect_ok(cuarena_stats(b->arena, CUARENA_REGION_ALL, &of_b));
+    expect_stats_alike(&of_a, &of_b);
+    expect_ok(cuarena_stats(a->arena, CUARENA_REGION_DYNAMIC, &of_a));
+    expect_ok(cuarena_stats(b->arena, CUARENA_REGION_DYNAMIC, &of_b));
+    expect_stats_alike(&of_a, &of_b);
+    expect_ok(cuarena_tag_stats(a->arena, a->tag, &of_a));
+    expect_ok(cuarena_tag_stats(b->arena, b->tag, &of_b));
+    expect_stats_alike(&of_a, &of_b);
+}
+
+/* In place: what a block gave up is there when it grows. With one region, and
+ * with two: then the peaks of the whole are kept apart. */
+START_TEST(test_stats_of_resizes_are_the_same_on_both_paths)
+{
+    static twin_t brief, lengthy;
+    random_state_t random = {scale_seed("resizes on both paths")};
+    open_twin(&brief, _i == 0 ? 0 : POOL / 2, false);
+    open_twin(&lengthy, _i == 0 ? 0 : POOL / 2, true);
+    for (int i = 0; i < TWIN_STEPS; i++) {
+        bool block = random_below(&random, 2) == 0;
+        if (i % 20 == 0) { /* else the first are the highest */
+            expect_ok(cuarena_reset_peaks(brief.arena));
+            expect_ok(cuarena_reset_peaks(lengthy.arena));
+        }
+        uint64_t which = random_below(&random, TWIN_BLOCKS);
+        uint64_t bytes = 1 + random_below(&random, EACH / 2);
+        expect_ok(resize_twin(&brief, block, which, bytes));
+        expect_ok(resize_twin(&lengthy, block, which, bytes));
+        expect_twins(&brief, &lengthy);
+    }
+    expect_ok(cuarena_destroy_forced(&brief.arena));
+    expect_ok(cuarena_destroy_forced(&lengthy.arena));
+}
+END_TEST
+
 START_TEST(test_stats_largest_is_close_and_inspect_exact)
 {
     fixture_t f;
@@ -153,6 +258,104 @@ START_TEST(test_stats_bookkeeping_stays_within_its_bound)
     ck_assert_uint_lt(stats.bookkeeping_bytes, MIB(2));
     for (size_t i = 0; i < MANY; i++)
         expect_ok(cuarena_free(f.arena, pointers[i]));
+    fixture_close(&f);
+}
+END_TEST
+
+/* ---- Calls of the memory ------------------------------------------------- */
+
+/* What the memory itself was called for, but for what is not counted. */
+static uint64_t calls_seen(const fixture_t *f)
+{
+    uint64_t calls = 0;
+    for (int op = 0; op < OP_COUNT; op++)
+        if (op != OP_AVAILABLE && op != OP_END)
+            calls += f->memory.counts[op];
+    return calls;
+}
+
+static uint64_t calls_counted(const fixture_t *f)
+{
+    return stats_of(f, CUARENA_REGION_ALL).memory_calls;
+}
+
+static void expect_calls_as_seen(const fixture_t *f)
+{
+    expect_u64(calls_counted(f), calls_seen(f));
+}
+
+START_TEST(test_memory_calls_are_what_the_memory_saw)
+{
+    fixture_t f;
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.zeroed = 1;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    expect_u64(calls_counted(&f), 0);
+    void *zeroed = NULL;
+    step_ok(&f, cuarena_alloc_with(f.arena, EACH, &request, &zeroed));
+    expect_calls_as_seen(&f);
+    cuarena_block_t moves = take_above_a_hole(&f, EACH, EACH);
+    expect_calls_as_seen(&f);
+    step_ok(&f, cuarena_compact(f.arena, NULL, NULL, NULL, NULL));
+    expect_calls_as_seen(&f);
+    ck_assert_uint_ge(f.memory.counts[OP_GET], 1);
+    ck_assert_uint_ge(f.memory.counts[OP_ZERO], 1);
+    ck_assert_uint_ge(f.memory.counts[OP_RELOCATE], 1);
+    drop_block(&f, moves);
+    drop(&f, zeroed);
+    step_ok(&f, cuarena_trim(f.arena, 0, NULL));
+    expect_calls_as_seen(&f);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_memory_calls_that_fail_count)
+{
+    fixture_t f;
+    void *pointer = UNTOUCHED;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    f.memory.budget_bytes = 0;
+    expect_status(cuarena_alloc(f.arena, EACH, &pointer),
+                  CUARENA_OUT_OF_MEMORY);
+    ck_assert_uint_ge(calls_counted(&f), 1);
+    expect_calls_as_seen(&f);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_memory_calls_of_a_warm_arena_are_none)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    drop(&f, take(&f, EACH));
+    uint64_t before = calls_counted(&f);
+    for (int i = 0; i < 100; i++)
+        drop(&f, take(&f, EACH));
+    expect_u64(calls_counted(&f), before);
+    expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).memory_calls, 0);
+    fixture_close(&f);
+}
+END_TEST
+
+/* On memory without a driver too: it is as if there were one. */
+START_TEST(test_memory_calls_of_streams_are_those_of_markers)
+{
+    fixture_t f;
+    void *pointer = NULL;
+    cuarena_stream_t one = (cuarena_stream_t)(uintptr_t)4096;
+    cuarena_stream_t other = (cuarena_stream_t)(uintptr_t)8192;
+    fixture_open(&f, KIND_NONE_POOL, POOL);
+    uint64_t before = calls_counted(&f);
+    step_ok(&f, cuarena_alloc_on(f.arena, POOL, one, NULL, &pointer));
+    expect_u64(calls_counted(&f), before + 1); /* who it is */
+    step_ok(&f, cuarena_free_on(f.arena, pointer, one));
+    step_ok(&f, cuarena_alloc_on(f.arena, POOL, one, NULL, &pointer));
+    step_ok(&f, cuarena_free_on(f.arena, pointer, one));
+    expect_u64(calls_counted(&f), before + 1);
+    step_ok(&f, cuarena_alloc_on(f.arena, POOL, other, NULL, &pointer));
+    ck_assert_uint_ge(calls_counted(&f), before + 4); /* and mark, query */
+    step_ok(&f, cuarena_free(f.arena, pointer));
     fixture_close(&f);
 }
 END_TEST
@@ -554,6 +757,16 @@ int main(void)
                              test_stats_of_resizes_are_no_allocs,
                              test_stats_largest_is_close_and_inspect_exact,
                              test_stats_bookkeeping_stays_within_its_bound));
+    TCase *both = tcase_create("resizes on both paths");
+    tcase_add_loop_test(both, test_stats_of_resizes_are_the_same_on_both_paths,
+                        0, 2);
+    suite_add_tcase(suite, both);
+    suite_add_list(
+        suite, "calls of the memory",
+        TEST_LIST(test_memory_calls_are_what_the_memory_saw,
+                  test_memory_calls_that_fail_count,
+                  test_memory_calls_of_a_warm_arena_are_none,
+                  test_memory_calls_of_streams_are_those_of_markers));
     suite_add_list(suite, "peaks and tags",
                    TEST_LIST(test_peaks_are_of_the_same_moment_or_higher,
                              test_reset_peaks_sets_them_to_now,

@@ -464,6 +464,43 @@ START_TEST(streams_have_counts)
 }
 END_TEST
 
+/* What a block gives up is for the stream that shortens it, and counts for the
+ * one that it was allocated on; that one may have its own back. */
+START_TEST(a_resize_in_place_costs_no_call)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_on(&rig, POOL, A);
+    void *q = NULL;
+    void *of_b = NULL;
+    sim_write(&rig.sim, A, p, POOL, 1);
+    (void)sim_calls(&rig.sim);
+    expect_ok(cuarena_resize_on(rig.arena, p, POOL / 4 - 1, A, &q));
+    ck_assert_ptr_eq(q, p);
+    expect_u64(rig_stream_stats(&rig, A).live_bytes, POOL / 4);
+    expect_u64(rig_stream_stats(&rig, A).requested_bytes, POOL / 4 - 1);
+    expect_u64(rig_stream_stats(&rig, A).free_bytes, POOL / 4 * 3);
+    expect_ok(cuarena_resize_on(rig.arena, p, POOL, A, &q));
+    ck_assert_ptr_eq(q, p);
+    expect_u64(rig_stream_stats(&rig, A).live_bytes, POOL);
+    expect_u64(rig_stream_stats(&rig, A).peak_live_bytes, POOL);
+    expect_u64(rig_stream_stats(&rig, A).free_bytes, 0);
+    expect_no_calls(&rig);
+    sim_sync_all(&rig.sim);
+    for (uint64_t i = 1; i <= 2; i++) { /* at first sight, and later */
+        expect_ok(cuarena_resize_on(rig.arena, p, POOL / 2 / i, B, &q));
+        ck_assert_ptr_eq(q, p);
+        expect_u64(rig_stream_stats(&rig, A).live_bytes, POOL / 2 / i);
+        expect_u64(rig_stream_stats(&rig, B).free_bytes, POOL - POOL / 2 / i);
+    }
+    expect_ok(cuarena_alloc_on(rig.arena, POOL / 4 * 3, B, NULL, &of_b));
+    expect_clean(&rig);
+    free_on(&rig, of_b, B);
+    free_on(&rig, p, B);
+    rig_close(&rig);
+}
+END_TEST
+
 /* Dedicated blocks are the stream's too, but their segments are no lane's. */
 START_TEST(dedicated_blocks_go_back_when_their_stream_is_done)
 {
@@ -723,6 +760,7 @@ int main(void)
                    TEST_LIST(memories_without_streams_say_so,
                              streams_that_cannot_be_used_are_named,
                              streams_have_counts,
+                             a_resize_in_place_costs_no_call,
                              dedicated_blocks_go_back_when_their_stream_is_done,
                              zeroed_blocks_are_zero_on_their_stream,
                              bytes_are_zero_before_others_have_them,

@@ -78,6 +78,7 @@ static void open_arena(fixture_t *f, int test)
 {
     cuai_cu_context_t popped;
     void *pointer = NULL;
+    second = NULL; /* that of the last test is gone */
     fixture_open(f, &cuda_kinds[test % KINDS], POOL);
     if (test < KINDS)
         return;

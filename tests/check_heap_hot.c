@@ -1,7 +1,7 @@
 /*
  * The short path of the arena's calls, heap/hot.h: the random calls of
- * check_heap_model, but allocations and frees take the short path wherever it
- * may be taken, as they do below an arena.
+ * check_heap_model, but allocations, frees and resizes take the short path
+ * wherever it may be taken, as they do below an arena.
  *
  * Workload: 4 * 10^5 calls (CUARENA_TEST_SCALE=long: 5 * 10^6; under a
  * sanitizer 10^5) in episodes of 2000.
@@ -22,6 +22,8 @@ static uint64_t short_allocs;
 static uint64_t short_frees;
 static uint64_t laned_allocs;
 static uint64_t laned_frees;
+static uint64_t short_resizes;
+static uint64_t laned_resizes;
 
 /* ---- Standing in for the public calls ----------------------------------- */
 
@@ -80,8 +82,32 @@ static cuarena_status_t short_free(cuarena_heap_t *heap, cuarena_block_t block,
         !cuai_hot_joins(heap, r, lane))
         return cuarena_heap_free(heap, block, lane);
     ++*(heap->plain ? &short_frees : &laned_frees);
-    cuai_hot_give_to(heap, heap->lanes[lane], lane,
+    cuai_hot_give_to(heap, heap->lanes[lane], lane, slot,
                      cuai_table_link(&heap->table, heap->records, r->offset));
+    return CUARENA_OK;
+}
+
+/* Whether the short path may look at the block at all. */
+static bool is_resizable(const cuarena_heap_t *heap, cuai_slot_t slot,
+                         uint64_t size, uint32_t lane)
+{
+    const cuai_record_t *r = &heap->records[slot];
+    return heap->smooth && r->kind == CUAI_BLOCK && !r->moving && size != 0 &&
+           size < CUARENA_HEAP_MAX_SEGMENT / 2 && lane < CUAI_LANE_HELD &&
+           heap->lanes[lane] != NULL && cuai_range_joins(r, lane);
+}
+
+static cuarena_status_t short_resize(cuarena_heap_t *heap,
+                                     cuarena_block_t block, uint64_t size,
+                                     uint32_t lane)
+{
+    uint64_t mask = heap->granule_mask;
+    cuai_slot_t slot = cuai_slot_named(heap, block);
+    if (!is_resizable(heap, slot, size, lane) ||
+        !cuai_hot_resize(heap, heap->lanes[lane], lane, slot,
+                         (size + mask) & ~mask, size))
+        return cuarena_heap_resize(heap, block, size, lane);
+    ++*(heap->plain ? &short_resizes : &laned_resizes);
     return CUARENA_OK;
 }
 
@@ -95,6 +121,7 @@ static void run_episode(choice_t *choice, uint64_t steps, bool plain)
     model.lane_most = plain ? 1 : model.lane_most;
     model.alloc = short_alloc;
     model.free = short_free;
+    model.resize = short_resize;
     while (steps-- != 0)
         model_step(&model);
     model_close(&model);
@@ -109,12 +136,16 @@ START_TEST(test_hot_heap_is_what_the_reference_says)
         run_episode(&choice, EPISODE, i % 2 == 0);
     }
     printf("check_heap_hot: %" PRIu64 " calls, short: %" PRIu64 " and %" PRIu64
-           " allocations, %" PRIu64 " and %" PRIu64 " frees\n",
-           steps, short_allocs, laned_allocs, short_frees, laned_frees);
+           " allocations, %" PRIu64 " and %" PRIu64 " frees, %" PRIu64
+           " and %" PRIu64 " resizes\n",
+           steps, short_allocs, laned_allocs, short_frees, laned_frees,
+           short_resizes, laned_resizes);
     expect_between(short_allocs, steps / 50, steps);
     expect_between(short_frees, steps / 50, steps);
     expect_between(laned_allocs, steps / 200, steps);
     expect_between(laned_frees, steps / 200, steps);
+    expect_between(short_resizes, steps / 200, steps);
+    expect_between(laned_resizes, steps / 1000, steps);
 }
 END_TEST
 
@@ -282,6 +313,57 @@ START_TEST(test_hot_take_leaves_spent_records_to_the_long_path)
 }
 END_TEST
 
+/* ---- Resizes ------------------------------------------------------------ */
+
+typedef struct resize_case {
+    const char *before; /* `a` is resized */
+    uint64_t granules;
+    uint32_t lane; /* as the picture numbers it */
+    const char *after;
+    bool done; /* else the long path is to */
+} resize_case_t;
+
+static const resize_case_t resize_cases[] = {
+    {"a4 -8 b1", 8, 0, "a8 -4 b1", true},
+    {"a4 -8 b1", 12, 0, "a12 b1", true},
+    {"a4 -8 b1", 13, 0, "a4 -8 b1", false},
+    {"a4 -8 b1", 4, 0, "a4 -8 b1", true},
+    {"a4 -8 b1", 1, 0, "a1 -11 b1", true},
+    {"a12 b1", 12, 0, "a12 b1", true},
+    {"a12 b1", 5, 0, "a5 -7 b1", true},
+    {"a12 b1", 13, 0, "a12 b1", false},
+    {"a4 -508 b1", 132, 0, "a132 -380 b1", true}, /* another zone */
+    {"a4 -508 b1", 5, 0, "a5 -507 b1", true},     /* the same class */
+    {"a132 -380 b1", 1, 0, "a1 -511 b1", true},
+    {"a512", 300, 0, "a300 -212", true},
+    {"a4 -508", 512, 0, "a512", true}, /* to where the last zone ends */
+    {"a4 1:8 b1", 8, 1, "a8 1:4 b1", true},
+    {"a4 1:8 b1", 2, 1, "a2 1:10 b1", true},
+    {"a4 1:8 2:3 b1", 8, 1, "a8 1:4 2:3 b1", true},
+    {"a4 1:8 2:3 b1", 1, 1, "a1 1:11 2:3 b1", true},
+    {"a4 1:8 2:3 b1", 12, 1, "a4 1:8 2:3 b1", false},
+};
+
+START_TEST(test_hot_resize_in_place)
+{
+    const resize_case_t *row = &resize_cases[_i];
+    cuarena_heap_config_t config = map_config();
+    config.placement = CUARENA_PLACEMENT_DEFAULT; /* which has zones */
+    map_open_with(&map, &config, row->before);
+    uint64_t bytes = map_bytes(&map, row->granules);
+    uint32_t lane = row->lane == 0 ? 0 : map_lane(&map, row->lane);
+    cuai_slot_t slot = cuai_slot_of(map.heap, map_id(&map, 'a'));
+    ck_assert(cuai_range_joins(&map.heap->records[slot], lane));
+    bool done = cuai_hot_resize(map.heap, map.heap->lanes[lane], lane, slot,
+                                bytes, bytes - 1);
+    expect_valid(map.heap);
+    expect_map(&map, row->after);
+    ck_assert_int_eq(done, row->done);
+    if (done)
+        expect_u64(cuai_requested(&map.heap->records[slot]), bytes - 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("heap short path");
@@ -301,6 +383,11 @@ int main(void)
     tcase = tcase_create("spacers");
     tcase_add_loop_test(tcase, test_hot_take_in_the_place_of_a_spacer, 0,
                         (int)(sizeof spacer_cases / sizeof spacer_cases[0]));
+    tcase_add_checked_fixture(tcase, NULL, close_map);
+    suite_add_tcase(suite, tcase);
+    tcase = tcase_create("resizes");
+    tcase_add_loop_test(tcase, test_hot_resize_in_place, 0,
+                        (int)(sizeof resize_cases / sizeof resize_cases[0]));
     tcase_add_checked_fixture(tcase, NULL, close_map);
     suite_add_tcase(suite, tcase);
     return suite_main(suite);

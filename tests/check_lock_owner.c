@@ -70,6 +70,12 @@ static void *turn_once(void *lock)
     return NULL;
 }
 
+static void *turn_twice(void *lock)
+{
+    turn(lock, 2);
+    return NULL;
+}
+
 static void *turn_often(void *lock)
 {
     turn(lock, 4 * ENOUGH);
@@ -214,20 +220,21 @@ START_TEST(test_visits_in_a_row_end_the_bias_and_make_another)
 }
 END_TEST
 
+/* A thread that is kept waiting between its visits ends no bias. */
 START_TEST(test_patience_has_an_end)
 {
     cuai_lock_t lock;
     cuai_lock_init_owned(&lock);
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 1000 && lock.patience < 1 << 20; i++) {
         turn(&lock, 2 * (uint64_t)lock.patience);
         ck_assert_uint_ne(lock.bias, 0);
-        in_a_thread(turn_once, &lock);
-        in_a_thread(turn_once, &lock);
-        if (lock.patience > 1 << 16)
-            break;
+        in_a_thread(turn_twice, &lock);
     }
-    ck_assert_uint_gt(lock.patience, 1 << 10);
-    ck_assert_uint_le(lock.patience, 1 << 20);
+    for (int i = 0; i < 3; i++) {
+        turn(&lock, 2 * (uint64_t)lock.patience);
+        in_a_thread(turn_twice, &lock);
+    }
+    expect_u64(lock.patience, 1 << 20);
 }
 END_TEST
 

@@ -90,6 +90,7 @@ static bool time_each(const player_setup_t *setup, const trace_t *trace,
         must_have(NULL, trace->event_count, sizeof *nanoseconds);
     size_t count = player_clock(&player, 0, peak_event + 1, nanoseconds);
     m->largest_free_bytes_at_peak = largest_free_bytes(&player);
+    m->segments_at_peak = player_tally(&player).segments;
     count += player_clock(&player, peak_event + 1, trace->event_count,
                           nanoseconds + count);
     sum_up(m, nanoseconds, count);

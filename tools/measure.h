@@ -30,6 +30,7 @@ typedef struct measure {
     uint64_t failed;
     player_tally_t tally;
     uint64_t largest_free_bytes_at_peak;
+    uint64_t segments_at_peak;
     minpool_t min_pool;
     /* Nanoseconds per event. */
     double ns_mean;

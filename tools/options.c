@@ -103,6 +103,12 @@ static bool set_min_pool(options_t *o, const char *value, fault_t *fault)
     return o->ask.min_pool = true;
 }
 
+static bool set_streams(options_t *o, const char *value, fault_t *fault)
+{
+    (void)value, (void)fault;
+    return o->ask.setup.streams = true;
+}
+
 static bool set_verify(options_t *o, const char *value, fault_t *fault)
 {
     (void)value, (void)fault;
@@ -148,6 +154,7 @@ static const option_row_t rows[] = {
     {"policy", OPTIONS_REPLAY, required_argument, set_policy},
     {"compact", OPTIONS_REPLAY, required_argument, set_compact},
     {"min-pool", OPTIONS_REPLAY, no_argument, set_min_pool},
+    {"streams", OPTIONS_REPLAY, no_argument, set_streams},
     {"verify", OPTIONS_REPLAY, no_argument, set_verify},
     {"options", OPTIONS_INFO, no_argument, set_list_options},
 };

@@ -15,7 +15,22 @@
 #define REFUSED_POINTER ((void *)UINTPTR_MAX)
 #define REFUSED_BLOCK UINT64_MAX
 
-/* ---- The way of one event: `blocks` and `tracked` are constants --------- */
+/* ---- The way of one event ------------------------------------------------ */
+
+/* How events are played: the flags are constants to the compiler, the rest is
+ * kept in registers. */
+typedef struct way {
+    bool blocks;
+    bool tracked;
+    bool streams;
+    cuarena_t *arena;
+    const cuarena_stream_t *handles; /* by stream */
+} way_t;
+
+INLINE way_t way_of(const player_t *p, bool blocks, bool tracked, bool streams)
+{
+    return (way_t){blocks, tracked, streams, p->arena, p->streams.handles};
+}
 
 INLINE bool is_refused(const player_slot_t *slot, bool blocks)
 {
@@ -23,11 +38,32 @@ INLINE bool is_refused(const player_slot_t *slot, bool blocks)
                   : slot->pointer == REFUSED_POINTER;
 }
 
-INLINE cuarena_status_t ask(cuarena_t *arena, uint64_t size,
-                            player_slot_t *slot, bool blocks)
+INLINE cuarena_status_t ask(const trace_event_t *event, player_slot_t *slot,
+                            way_t way)
 {
-    return blocks ? cuarena_block_alloc(arena, size, &slot->block)
-                  : cuarena_alloc(arena, size, &slot->pointer);
+    cuarena_t *arena = way.arena;
+    if (way.streams) {
+        cuarena_stream_t stream = way.handles[event->stream];
+        return way.blocks ? cuarena_block_alloc_on(arena, event->size, stream,
+                                                   NULL, &slot->block)
+                          : cuarena_alloc_on(arena, event->size, stream, NULL,
+                                             &slot->pointer);
+    }
+    return way.blocks ? cuarena_block_alloc(arena, event->size, &slot->block)
+                      : cuarena_alloc(arena, event->size, &slot->pointer);
+}
+
+INLINE cuarena_status_t give(const trace_event_t *event,
+                             const player_slot_t *slot, way_t way)
+{
+    cuarena_t *arena = way.arena;
+    if (way.streams) {
+        cuarena_stream_t stream = way.handles[event->stream];
+        return way.blocks ? cuarena_block_free_on(arena, slot->block, stream)
+                          : cuarena_free_on(arena, slot->pointer, stream);
+    }
+    return way.blocks ? cuarena_block_free(arena, slot->block)
+                      : cuarena_free(arena, slot->pointer);
 }
 
 INLINE void empty(player_slot_t *slot, bool blocks)
@@ -68,7 +104,8 @@ COLD cuarena_status_t rescue(player_t *p, const trace_event_t *event,
         empty(slot, blocks);
     if (status == CUARENA_FRAGMENTED && p->setup.compact &&
         make_room(p, event->size) == CUARENA_OK)
-        status = ask(p->arena, event->size, slot, blocks);
+        status =
+            ask(event, slot, way_of(p, blocks, p->tracked, p->setup.streams));
     if (status != CUARENA_OK && blocks)
         slot->block = REFUSED_BLOCK;
     else if (status != CUARENA_OK)
@@ -77,59 +114,65 @@ COLD cuarena_status_t rescue(player_t *p, const trace_event_t *event,
 }
 
 INLINE bool alloc(player_t *p, const trace_event_t *event, player_slot_t *slot,
-                  cuarena_t *arena, bool blocks, bool tracked)
+                  way_t way)
 {
-    cuarena_status_t status = ask(arena, event->size, slot, blocks);
+    cuarena_status_t status = ask(event, slot, way);
     if (UNLIKELY(status != CUARENA_OK) &&
         rescue(p, event, slot, status) != CUARENA_OK)
         return refuse(p, event, "allocation");
-    if (tracked && !blocks && p->setup.compact && slot->pointer != NULL &&
-        UNLIKELY(cuarena_unpin(arena, slot->pointer) != CUARENA_OK))
+    if (way.tracked && !way.blocks && p->setup.compact &&
+        slot->pointer != NULL &&
+        UNLIKELY(cuarena_unpin(way.arena, slot->pointer) != CUARENA_OK))
         return refuse(p, event, "unpin");
     return true;
 }
 
 INLINE bool release(player_t *p, const trace_event_t *event,
-                    player_slot_t *slot, cuarena_t *arena, bool blocks,
-                    bool tracked)
+                    player_slot_t *slot, way_t way)
 {
-    if (UNLIKELY(is_refused(slot, blocks))) {
+    if (UNLIKELY(is_refused(slot, way.blocks))) {
         p->skipped++;
         return true;
     }
-    cuarena_status_t status = blocks ? cuarena_block_free(arena, slot->block)
-                                     : cuarena_free(arena, slot->pointer);
-    if (tracked)
-        empty(slot, blocks);
+    cuarena_status_t status = give(event, slot, way);
+    if (way.tracked)
+        empty(slot, way.blocks);
     return !UNLIKELY(status != CUARENA_OK) || refuse(p, event, "free");
 }
 
 /* ---- Stretches of events ------------------------------------------------ */
 
 INLINE bool play_as(player_t *p, const trace_event_t *event,
-                    const trace_event_t *end, bool blocks, bool tracked)
+                    const trace_event_t *end, way_t way)
 {
-    cuarena_t *arena = p->arena;
     player_slot_t *slots = p->slots;
     for (; event != end; event++) {
         player_slot_t *slot = &slots[event->slot];
-        bool go_on = event->op == TRACE_ALLOC
-                         ? alloc(p, event, slot, arena, blocks, tracked)
-                         : release(p, event, slot, arena, blocks, tracked);
+        bool go_on = event->op == TRACE_ALLOC ? alloc(p, event, slot, way)
+                                              : release(p, event, slot, way);
         if (UNLIKELY(!go_on))
             return false;
     }
     return true;
 }
 
+INLINE bool play_by(player_t *p, const trace_event_t *event,
+                    const trace_event_t *end, bool blocks)
+{
+    if (p->setup.streams)
+        return p->tracked
+                   ? play_as(p, event, end, way_of(p, blocks, true, true))
+                   : play_as(p, event, end, way_of(p, blocks, false, true));
+    return p->tracked ? play_as(p, event, end, way_of(p, blocks, true, false))
+                      : play_as(p, event, end, way_of(p, blocks, false, false));
+}
+
 static bool play(player_t *p, const trace_event_t *event,
                  const trace_event_t *end)
 {
     if (p->setup.blocks)
-        return p->tracked ? play_as(p, event, end, true, true)
-                          : play_as(p, event, end, true, false);
-    return p->tracked ? play_as(p, event, end, false, true)
-                      : play_as(p, event, end, false, false);
+        return play_by(p, event, end, true);
+    return play_by(p, event, end, false);
 }
 
 /* ---- Stretches of events under a watch ----------------------------------- */
@@ -269,6 +312,11 @@ bool player_open(player_t *player, const player_setup_t *setup,
     if (cuarena_create(&setup->config, &player->arena) != CUARENA_OK)
         return fault_library(fault, "%s: the arena cannot be made",
                              trace->path);
+    if (setup->streams && !streams_open(&player->streams, &setup->config,
+                                        trace->stream_count, fault)) {
+        (void)cuarena_destroy_forced(&player->arena);
+        return false;
+    }
     player->slots = must_have(NULL, trace->slot_count, sizeof(player_slot_t));
     memset(player->slots, 0, trace->slot_count * sizeof(player_slot_t));
     if (player->tracked)
@@ -279,6 +327,7 @@ bool player_open(player_t *player, const player_setup_t *setup,
 void player_close(player_t *player)
 {
     (void)cuarena_destroy_forced(&player->arena);
+    streams_close(&player->streams);
     free(player->slots);
     player->slots = NULL;
 }
@@ -291,6 +340,12 @@ player_tally_t player_tally(const player_t *player)
     bool grows = player->setup.config.preset != CUARENA_PRESET_POOL;
     return (player_tally_t){
         .capacity_bytes = grows ? stats.peak_held_bytes : stats.capacity_bytes,
+        .reserved_peak_bytes = stats.peak_held_bytes,
+        .segments = stats.segments,
+        .memory_calls = stats.memory_calls,
+        .crossings = stats.crossings,
+        .stream_waits = stats.stream_waits,
+        .host_waits = stats.host_waits,
         .compactions = stats.compactions,
         .moves = stats.moves,
         .bytes_moved = stats.bytes_moved,

@@ -14,6 +14,7 @@
 
 #include "cuarena/arena.h"
 #include "fault.h"
+#include "streams.h"
 #include "trace.h"
 
 typedef struct player_setup {
@@ -21,6 +22,7 @@ typedef struct player_setup {
     bool blocks;  /* block ids rather than pointers */
     bool compact; /* answer CUARENA_FRAGMENTED by making room, once */
     bool stop;    /* end a pass at the first refusal */
+    bool streams; /* allocate and free on the trace's streams */
 } player_setup_t;
 
 /* How much the arena may serve from: the size of a pool, or the limit of an
@@ -49,6 +51,7 @@ typedef struct player {
     player_setup_t setup;
     cuarena_t *arena;
     player_slot_t *slots; /* of the trace; those not live are 0 if tracked */
+    streams_t streams;    /* none unless the setup says so */
     bool tracked;
     const player_watch_t *watch; /* may be NULL */
     bool watch_ended;            /* it said false */
@@ -61,14 +64,20 @@ typedef struct player {
 
 /* What the arena itself counted, and what it takes. */
 typedef struct player_tally {
-    uint64_t capacity_bytes; /* its pool; the most held if it grows */
+    uint64_t capacity_bytes;      /* its pool; the most held if it grows */
+    uint64_t reserved_peak_bytes; /* the most held */
+    uint64_t segments;            /* now */
+    uint64_t memory_calls;
+    uint64_t crossings;
+    uint64_t stream_waits;
+    uint64_t host_waits;
     uint64_t compactions;
     uint64_t moves;
     uint64_t bytes_moved;
 } player_tally_t;
 
 /* `setup` is copied; trace and watch must outlive the player. A fault if the
- * arena cannot be made. */
+ * arena, or its streams, cannot be made. */
 bool player_open(player_t *player, const player_setup_t *setup,
                  const trace_t *trace, const player_watch_t *watch,
                  fault_t *fault);

@@ -23,6 +23,8 @@ static void add_setting(json_t *object, const measure_ask_t *ask,
     json_add_text(object, "preset", report_option(config, "preset"));
     json_add_text(object, "memory", report_option(config, "memory"));
     json_add_text(object, "policy", report_option(config, "placement"));
+    json_add_count(object, "streams",
+                   ask->setup.streams ? trace->stream_count : 0);
 }
 
 static void add_min_pool(json_t *object, const minpool_t *min_pool)
@@ -34,6 +36,29 @@ static void add_min_pool(json_t *object, const minpool_t *min_pool)
         json_add_null(object, "min_pool_bytes");
         json_add_null(object, "min_pool_ratio");
     }
+}
+
+/* What was held at the highest, over the peak; 0 if there is none. */
+static double reserved_ratio(const measure_t *m)
+{
+    uint64_t peak = m->peak_live_bytes;
+    return peak > 0 ? (double)m->tally.reserved_peak_bytes / (double)peak : 0;
+}
+
+/* What was taken of the memory, and what was waited for. */
+static void add_memory(json_t *object, const measure_t *m)
+{
+    json_add_count(object, "reserved_peak_bytes", m->tally.reserved_peak_bytes);
+    if (m->peak_live_bytes > 0)
+        json_add_number(object, "reserved_ratio", reserved_ratio(m));
+    else
+        json_add_null(object, "reserved_ratio");
+    json_add_count(object, "segments", m->tally.segments);
+    json_add_count(object, "segments_at_peak", m->segments_at_peak);
+    json_add_count(object, "driver_calls", m->tally.memory_calls);
+    json_add_count(object, "crossings", m->tally.crossings);
+    json_add_count(object, "stream_waits", m->tally.stream_waits);
+    json_add_count(object, "host_waits", m->tally.host_waits);
 }
 
 static void add_counts(json_t *object, const measure_t *m)
@@ -50,6 +75,7 @@ static void add_counts(json_t *object, const measure_t *m)
     json_add_count(object, "bytes_moved", m->tally.bytes_moved);
     json_add_count(object, "largest_free_bytes_at_peak",
                    m->largest_free_bytes_at_peak);
+    add_memory(object, m);
 }
 
 static void add_times(json_t *object, const measure_t *m)
@@ -73,6 +99,11 @@ bool report_json(const measure_ask_t *ask, const trace_t *trace,
 
 /* ---- The table --------------------------------------------------------- */
 
+static bool grows(const measure_ask_t *ask)
+{
+    return ask->setup.config.preset != CUARENA_PRESET_POOL;
+}
+
 static void add_titles(table_t *table, const measure_ask_t *ask)
 {
     static const char *const always[] = {"trace", "events", "failed",
@@ -83,6 +114,17 @@ static void add_titles(table_t *table, const measure_ask_t *ask)
         table_add(table, "%s", always[i]);
     if (ask->min_pool)
         table_add(table, "smallest/peak");
+    if (grows(ask)) {
+        table_add(table, "held/peak");
+        table_add(table, "segments");
+        table_add(table, "driver calls");
+    }
+    if (ask->setup.streams) {
+        table_add(table, "streams");
+        table_add(table, "crossings");
+        table_add(table, "stream waits");
+        table_add(table, "host waits");
+    }
     if (ask->setup.compact) {
         table_add(table, "compactions");
         table_add(table, "moves");
@@ -106,6 +148,17 @@ static void add_row(table_t *table, const measure_ask_t *ask,
         table_add(table, "%.3f", m->min_pool.ratio);
     else if (ask->min_pool)
         table_add(table, "-");
+    if (grows(ask)) {
+        table_add(table, "%.3f", reserved_ratio(m));
+        table_add(table, "%" PRIu64, m->tally.segments);
+        table_add(table, "%" PRIu64, m->tally.memory_calls);
+    }
+    if (ask->setup.streams) {
+        table_add(table, "%" PRIu32, trace->stream_count);
+        table_add(table, "%" PRIu64, m->tally.crossings);
+        table_add(table, "%" PRIu64, m->tally.stream_waits);
+        table_add(table, "%" PRIu64, m->tally.host_waits);
+    }
     if (ask->setup.compact) {
         table_add(table, "%" PRIu64, m->tally.compactions);
         table_add(table, "%" PRIu64, m->tally.moves);

@@ -25,7 +25,7 @@ typedef struct dialect {
     const char *ops;      /* what may stand in COLUMN_OP, for messages */
     const char *names;    /* what may stand in COLUMN_NAME, for messages */
     bool names_addresses; /* and an address comes back after its free; the
-                           * stream is one too, and not read */
+                           * stream is one too, or a number */
 } dialect_t;
 
 static const dialect_t ids = {
@@ -56,6 +56,8 @@ typedef struct reader {
     size_t width;               /* fields of every line */
     size_t place[COLUMN_COUNT]; /* of those fields */
     names_t names;
+    names_t streams; /* `slot` is the stream's number */
+    uint16_t stream; /* of the line */
     uint32_t *spare; /* slots whose allocation was freed */
     size_t spare_count;
     size_t capacity; /* of events, and of spare */
@@ -125,7 +127,7 @@ static bool read_header(reader_t *r)
 
 /* ---- Events ------------------------------------------------------------ */
 
-static void add_event(reader_t *r, uint64_t size, uint32_t slot, uint32_t op)
+static void add_event(reader_t *r, trace_event_t event)
 {
     trace_t *trace = &r->trace;
     if (trace->event_count == r->capacity) {
@@ -134,7 +136,7 @@ static void add_event(reader_t *r, uint64_t size, uint32_t slot, uint32_t op)
             must_have(trace->events, r->capacity, sizeof(trace_event_t));
         r->spare = must_have(r->spare, r->capacity, sizeof *r->spare);
     }
-    trace->events[trace->event_count++] = (trace_event_t){size, slot, op};
+    trace->events[trace->event_count++] = event;
 }
 
 static bool take_slot(reader_t *r, uint32_t *slot_out)
@@ -159,7 +161,7 @@ static bool add_alloc(reader_t *r, name_t *name, uint64_t size)
         return false;
     *name = (name_t){name->key, size, r->csv.line, slot, NAME_LIVE};
     r->trace.allocs++;
-    add_event(r, size, slot, TRACE_ALLOC);
+    add_event(r, (trace_event_t){size, slot, TRACE_ALLOC, r->stream});
     return true;
 }
 
@@ -170,7 +172,8 @@ static bool add_free(reader_t *r, name_t *name)
     if (name->state == NAME_FREED)
         return wrong_name(r, "was not freed before", name->line);
     r->trace.frees++;
-    add_event(r, name->size, name->slot, TRACE_FREE);
+    add_event(r,
+              (trace_event_t){name->size, name->slot, TRACE_FREE, r->stream});
     r->spare[r->spare_count++] = name->slot;
     name->line = r->csv.line;
     name->state = NAME_FREED;
@@ -222,10 +225,30 @@ static bool read_free(reader_t *r)
     return true;
 }
 
-/* Streams are read and forgotten until arenas know them. */
+/* Numbers the stream of the line. */
+static bool read_stream(reader_t *r)
+{
+    uint64_t key = 0;
+    csv_field_t stream = field(r, COLUMN_STREAM);
+    if (r->dialect->names_addresses) {
+        if (!csv_address(stream, &key) &&
+            !csv_decimal(stream, UINT32_MAX, &key))
+            return wrong(r, COLUMN_STREAM, "an address such as 0x0");
+    } else if (!csv_decimal(stream, UINT32_MAX, &key)) {
+        return wrong(r, COLUMN_STREAM, "a small whole number");
+    }
+    name_t *name = names_at(&r->streams, key);
+    if (name->state == NAME_NEW && r->trace.stream_count == TRACE_MAX_STREAMS)
+        return wrong(r, COLUMN_STREAM, "one of 65536 streams at most");
+    if (name->state == NAME_NEW)
+        *name =
+            (name_t){key, 0, r->csv.line, r->trace.stream_count++, NAME_LIVE};
+    r->stream = (uint16_t)name->slot;
+    return true;
+}
+
 static bool check_line(const reader_t *r)
 {
-    uint64_t stream = 0;
     if (r->csv.field_count != r->width)
         return fault_set(r->fault,
                          "%s:%" PRIu64 ": %zu fields in '%s', expected %zu as "
@@ -233,9 +256,7 @@ static bool check_line(const reader_t *r)
                          r->path, r->csv.line, r->csv.field_count,
                          fault_quote(r->csv.whole.text, r->csv.whole.length),
                          r->width);
-    return r->dialect->names_addresses ||
-           csv_decimal(field(r, COLUMN_STREAM), UINT32_MAX, &stream) ||
-           wrong(r, COLUMN_STREAM, "a small whole number");
+    return true;
 }
 
 static bool read_event(reader_t *r)
@@ -244,14 +265,17 @@ static bool read_event(reader_t *r)
     csv_field_t op = field(r, COLUMN_OP);
     if (!check_line(r))
         return false;
+    if (dialect->failure != NULL && csv_is(op, dialect->failure)) {
+        r->trace.passed_over++;
+        return true;
+    }
+    if (!read_stream(r))
+        return false;
     if (csv_is(op, dialect->alloc))
         return read_alloc(r);
     if (csv_is(op, dialect->free))
         return read_free(r);
-    if (dialect->failure == NULL || !csv_is(op, dialect->failure))
-        return wrong(r, COLUMN_OP, dialect->ops);
-    r->trace.passed_over++;
-    return true;
+    return wrong(r, COLUMN_OP, dialect->ops);
 }
 
 /* ---- The whole --------------------------------------------------------- */
@@ -264,9 +288,13 @@ static void add_closing(reader_t *r)
     trace_event_t *last = must_have(NULL, trace->slot_count, sizeof *last);
     for (size_t i = 0; i < count; i++)
         last[trace->events[i].slot] = trace->events[i];
-    for (uint32_t slot = 0; slot < trace->slot_count; slot++)
-        if (last[slot].op == TRACE_ALLOC)
-            add_event(r, last[slot].size, slot, TRACE_FREE);
+    for (uint32_t slot = 0; slot < trace->slot_count; slot++) {
+        trace_event_t event = last[slot];
+        bool lives = event.op == TRACE_ALLOC;
+        event.op = TRACE_FREE;
+        if (lives)
+            add_event(r, event);
+    }
     trace->closing_count = trace->event_count - count;
     trace->event_count = count;
     free(last);
@@ -298,6 +326,7 @@ bool trace_load(const char *path, trace_t *trace_out, fault_t *fault)
                   .fault = fault};
     bool good = read_trace(&r);
     names_free(&r.names);
+    names_free(&r.streams);
     free(r.spare);
     source_free(&source);
     if (good) {

@@ -5,6 +5,7 @@
  *   event  one allocation or free, 16 bytes.
  *   slot   a small number that names an allocation while it lives; the next
  *          one takes it over. Slots are dense: as many as ever lived at once.
+ *   stream a small number, too: 0, 1, ... as the file first names them.
  *
  * trace.c with what it includes (source, csv, names, fault) and player.c make
  * up a replay engine that other programs, such as benchmarks, can link.
@@ -22,20 +23,24 @@
 #define TRACE_ALLOC 0u
 #define TRACE_FREE 1u
 
+#define TRACE_MAX_STREAMS 65536u
+
 typedef struct trace_event {
     uint64_t size; /* bytes asked for; of a free: what its allocation asked */
     uint32_t slot;
-    uint32_t op; /* TRACE_... */
+    uint16_t op; /* TRACE_... */
+    uint16_t stream;
 } trace_event_t;
 
 typedef struct trace {
     char *path; /* as it was given */
     /* The file's events, and behind them `closing_count` frees of what was
-     * still live at its end, by slot. */
+     * still live at its end, by slot, each on its allocation's stream. */
     trace_event_t *events;
     size_t event_count;
     size_t closing_count;
     uint32_t slot_count;
+    uint32_t stream_count; /* at least 1 */
     uint64_t allocs;
     uint64_t frees;
     uint64_t passed_over; /* lines of failed requests, and of NULL */

@@ -550,11 +550,15 @@ typedef struct cuarena_stats {
     uint64_t dedicated_bytes; /* dedicated and adopted, part of live_bytes */
     uint64_t bookkeeping_bytes;
     /* Of streams; only for REGION_ALL. */
-    uint64_t crossings;    /* requests served from another stream's lane */
-    uint64_t stream_waits; /* waits of one stream for another, queued */
-    uint64_t host_waits;   /* waits of a calling thread for a stream */
+    uint64_t crossings;      /* requests served from another stream's lane */
+    uint64_t stream_waits;   /* waits of one stream for another, queued */
+    uint64_t host_waits;     /* waits of a calling thread for a stream */
     uint64_t captures;       /* capture sessions; only for REGION_ALL */
     uint64_t captured_bytes; /* private to them, live or free */
+    uint64_t memory_calls;   /* of its functions that reach the driver, or
+                              * would where there is none: to take, give back,
+                              * move, zero and export bytes, to identify and
+                              * mark streams, to ask and to wait for marks */
 } cuarena_stats_t;
 CUARENA_API void cuarena_stats_init(cuarena_stats_t *stats);
 /* Constant time. For REGION_ALL the peaks are of the whole. A stable request

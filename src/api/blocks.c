@@ -96,16 +96,16 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
     cuai_lock(&arena->lock);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (CUAI_LIKELY(cuai_short_path(arena))) {
-        cuai_slot_t slot = cuai_slot_of(heap, block);
+        cuai_slot_t slot = cuai_slot_named(heap, block);
         const cuai_record_t *r = cuai_record(heap, slot);
         if (CUAI_LIKELY(cuai_has_nature(r, CUAI_BLOCK_NATURE) &&
                         cuai_tag_of(r) == 0)) {
             cuai_slot_t *link =
-                cuai_table_link(&heap->table, heap->records, r->offset);
+                cuai_table_link_to(&heap->table, heap->records, slot);
             if (CUAI_LIKELY(heap->plain))
-                cuai_hot_give(heap, link);
+                cuai_hot_give(heap, slot, link);
             else
-                cuai_short_give(arena, CUAI_DYNAMIC, link, 0);
+                cuai_short_give(arena, CUAI_DYNAMIC, slot, link, 0);
             cuai_unlock(&arena->lock);
             return CUARENA_OK;
         }
@@ -116,8 +116,10 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
 
 /* ---- Resize ------------------------------------------------------------ */
 
-cuarena_status_t cuai_block_resize(cuarena_t *arena, cuarena_block_t block,
-                                   uint64_t bytes, cuarena_stream_t stream)
+CUAI_NOINLINE cuarena_status_t cuai_block_resize(cuarena_t *arena,
+                                                 cuarena_block_t block,
+                                                 uint64_t bytes,
+                                                 cuarena_stream_t stream)
 {
     if (arena == NULL)
         return cuai_null("arena");
@@ -134,9 +136,28 @@ cuarena_status_t cuai_block_resize(cuarena_t *arena, cuarena_block_t block,
     return cuai_call_end(&call, status);
 }
 
+static CUAI_INLINE bool resize_short(cuarena_t *arena, cuarena_block_t block,
+                                     uint64_t bytes)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    if (CUAI_UNLIKELY(!cuai_short_path(arena)))
+        return false;
+    cuai_slot_t slot = cuai_slot_named(heap, block);
+    return CUAI_LIKELY(
+               cuai_has_nature(cuai_record(heap, slot), CUAI_BLOCK_NATURE)) &&
+           cuai_short_resize(arena, slot, 0, bytes);
+}
+
 cuarena_status_t cuarena_block_resize(cuarena_t *arena, cuarena_block_t block,
                                       uint64_t bytes)
 {
+    if (CUAI_LIKELY(arena != NULL && bytes - 1 < CUAI_SHORT_MOST)) {
+        cuai_lock(&arena->lock);
+        bool done = resize_short(arena, block, bytes);
+        cuai_unlock(&arena->lock);
+        if (CUAI_LIKELY(done))
+            return CUARENA_OK;
+    }
     return cuai_block_resize(arena, block, bytes, CUARENA_NO_STREAM);
 }
 

@@ -120,6 +120,7 @@ static const figure_t own_figures[] = {
     OWN(host_waits),
     OWN(captures),
     OWN(captured_bytes),
+    OWN(memory_calls),
 };
 
 #define ORT(key, member)                                                       \

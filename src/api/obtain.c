@@ -606,8 +606,6 @@ static cuarena_status_t descend(ladder_t *ladder)
     cuarena_status_t status = cuai_check_entry(arena, "alloc", false);
     if (status != CUARENA_OK)
         return status;
-    cuarena_error_info_t words;
-    ladder->words = &words;
     status = ladder->refusal;
     while (is_refusal(status) && try_more(ladder))
         status = serve_once(ladder);
@@ -625,7 +623,9 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
 {
     cuarena_t *arena = call->arena;
     cuai_want_t own = *want;
+    cuarena_error_info_t words;
     ladder_t ladder = {.call = call,
+                       .words = &words,
                        .want = &own,
                        .found = found_out,
                        .growth = CUARENA_UNSUPPORTED,

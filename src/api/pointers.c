@@ -1,7 +1,7 @@
 /*
  * The pointer calls.
  *
- * The short path of an allocation: arguments, lock, heap, unlock. Whatever is
+ * The short path of a call: arguments, lock, heap, unlock. Whatever is
  * out of the ordinary, a bit of `slow` or a refusal, begins again on the long
  * path, where everything is possible and nothing is fast.
  */
@@ -179,16 +179,17 @@ static CUAI_INLINE bool free_short(cuarena_t *arena, int32_t region,
     cuarena_heap_t *heap = arena->heaps[region];
     cuai_slot_t *link =
         cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
-    const cuai_record_t *r = cuai_record(heap, *link);
+    cuai_slot_t slot = *link;
+    const cuai_record_t *r = cuai_record(heap, slot);
     if (CUAI_UNLIKELY(!cuai_has_nature(r, nature)))
         return false;
     if (CUAI_UNLIKELY(!heap->plain)) {
-        cuai_short_give(arena, region, link, 0);
+        cuai_short_give(arena, region, slot, link, 0);
         return true;
     }
     if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
         cuai_tag_free(arena, r);
-    cuai_hot_give(heap, link);
+    cuai_hot_give(heap, slot, link);
     return true;
 }
 
@@ -252,9 +253,11 @@ static cuarena_status_t resize_found(cuai_call_t *call, cuai_found_t found,
     return status;
 }
 
-cuarena_status_t cuai_pointer_resize(cuarena_t *arena, void *pointer,
-                                     uint64_t bytes, cuarena_stream_t stream,
-                                     void **pointer_out)
+CUAI_NOINLINE cuarena_status_t cuai_pointer_resize(cuarena_t *arena,
+                                                   void *pointer,
+                                                   uint64_t bytes,
+                                                   cuarena_stream_t stream,
+                                                   void **pointer_out)
 {
     if (arena == NULL || pointer_out == NULL)
         return cuai_null("arena or pointer_out");
@@ -271,11 +274,34 @@ cuarena_status_t cuai_pointer_resize(cuarena_t *arena, void *pointer,
     return cuai_call_end(&call, status);
 }
 
+static CUAI_INLINE bool resize_short(cuarena_t *arena, const void *pointer,
+                                     uint64_t bytes)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    if (CUAI_UNLIKELY(!cuai_short_path(arena)))
+        return false;
+    cuai_slot_t slot =
+        cuai_table_find(&heap->table, heap->records, cuai_address(pointer));
+    return CUAI_LIKELY(
+               cuai_has_nature(cuai_record(heap, slot), CUAI_POINTER_NATURE)) &&
+           cuai_short_resize(arena, slot, 0, bytes);
+}
+
 cuarena_status_t cuarena_resize(cuarena_t *arena, void *pointer, uint64_t bytes,
                                 void **pointer_out)
 {
     if (arena != NULL && pointer_out != NULL && pointer == NULL)
         return cuarena_alloc(arena, bytes, pointer_out);
+    if (CUAI_LIKELY(arena != NULL && pointer_out != NULL &&
+                    bytes - 1 < CUAI_SHORT_MOST)) {
+        cuai_lock(&arena->lock);
+        bool done = resize_short(arena, pointer, bytes);
+        cuai_unlock(&arena->lock);
+        if (CUAI_LIKELY(done)) {
+            *pointer_out = pointer;
+            return CUARENA_OK;
+        }
+    }
     return cuai_pointer_resize(arena, pointer, bytes, CUARENA_NO_STREAM,
                                pointer_out);
 }

@@ -1,6 +1,6 @@
 /*
- * The short paths of allocations and frees in heaps with several lanes, and
- * what all short paths share.
+ * The short paths of allocations and frees in heaps with several lanes, that of
+ * resizes in place, and what all short paths share.
  *
  * As heap/hot.h, which does the work, they take no step that could wait or call
  * the memory: where one is needed nothing was done, and the long path begins
@@ -75,21 +75,41 @@ static inline bool cuai_is_stable(const cuarena_t *arena, const void *pointer)
                arena->stable_bytes;
 }
 
-/* Ends the ordinary block that a link of the look-up names; its bytes join a
+/* Ends an ordinary block, which a link of the look-up names; its bytes join a
  * lane. */
 static CUAI_INLINE void cuai_short_give(cuarena_t *arena, int32_t region,
-                                        cuai_slot_t *link, uint32_t lane)
+                                        cuai_slot_t slot, cuai_slot_t *link,
+                                        uint32_t lane)
 {
     cuarena_heap_t *heap = arena->heaps[region];
-    const cuai_record_t *r = cuai_record(heap, *link);
+    const cuai_record_t *r = cuai_record(heap, slot);
     if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
         cuai_tag_free(arena, r);
     if (r->owner != 0)
         cuai_count_out(&cuai_stream(arena, r->owner)->counts, r);
     if (CUAI_LIKELY(heap->smooth && cuai_hot_joins(heap, r, lane)))
-        cuai_hot_give_to(heap, heap->lanes[lane], lane, link);
+        cuai_hot_give_to(heap, heap->lanes[lane], lane, slot, link);
     else
-        cuai_heap_give(heap, *link, lane);
+        cuai_heap_give(heap, slot, lane);
+}
+
+/* Resizes an ordinary block of the dynamic region in place, with bytes of a
+ * lane; false: nothing was done. The arena is not slow but for SLOW_WHOLE. */
+static CUAI_INLINE bool cuai_short_resize(cuarena_t *arena, cuai_slot_t slot,
+                                          uint32_t lane, uint64_t bytes)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    const cuai_record_t *r = cuai_record(heap, slot);
+    if (CUAI_UNLIKELY(!heap->smooth || !cuai_range_joins(r, lane)))
+        return false;
+    uint64_t size = r->size;
+    uint64_t requested = cuai_requested(r);
+    if (CUAI_UNLIKELY(!cuai_hot_resize(heap, heap->lanes[lane], lane, slot,
+                                       cuai_short_size(arena, bytes), bytes)))
+        return false;
+    if (CUAI_UNLIKELY((arena->slow | cuai_tag_of(r) | r->owner) != 0))
+        cuai_count_resize(arena, r, r->size - size, bytes - requested);
+    return true;
 }
 
 #endif

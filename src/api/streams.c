@@ -85,13 +85,14 @@ static CUAI_INLINE bool free_short(cuarena_t *arena, const void *pointer,
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     cuai_slot_t *link =
         cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
-    const cuai_record_t *r = cuai_record(heap, *link);
+    cuai_slot_t slot = *link;
+    const cuai_record_t *r = cuai_record(heap, slot);
     if (CUAI_UNLIKELY(!cuai_has_nature(r, CUAI_POINTER_NATURE)))
         return false;
     uint32_t lane = lane_for(arena, r, stream);
     if (CUAI_UNLIKELY(lane == 0))
         return false;
-    cuai_short_give(arena, CUAI_DYNAMIC, link, lane);
+    cuai_short_give(arena, CUAI_DYNAMIC, slot, link, lane);
     return true;
 }
 
@@ -108,10 +109,49 @@ cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
     return cuai_pointer_free(arena, pointer, stream);
 }
 
+/* In place, on a stream that was found lately: into bytes that it could have
+ * been given, or out of its open lane, which gets them. */
+static CUAI_NOINLINE bool resize_short(cuarena_t *arena, cuai_slot_t slot,
+                                       uint64_t nature, uint64_t bytes,
+                                       cuarena_stream_t stream)
+{
+    const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
+    const cuai_stream_t *s = cuai_stream_recent(arena, stream);
+    if (CUAI_UNLIKELY(s == NULL || !cuai_short_frees_on(arena, s) ||
+                      !cuai_has_nature(r, nature)))
+        return false;
+    const uint32_t *lanes = s->lanes[CUAI_DYNAMIC];
+    uint32_t lane = cuai_range_lane(r);
+    if (cuai_short_size(arena, bytes) <= r->size)
+        lane = lanes[s->turn];
+    else if (lane != 0 &&
+             (arena->cpu_touches || (lane != lanes[0] && lane != lanes[1])))
+        return false;
+    return cuai_short_resize(arena, slot, lane, bytes);
+}
+
+static bool pointer_resize_short(cuarena_t *arena, const void *pointer,
+                                 uint64_t bytes, cuarena_stream_t stream)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    cuai_lock(&arena->lock);
+    cuai_slot_t slot =
+        cuai_table_find(&heap->table, heap->records, cuai_address(pointer));
+    bool done = resize_short(arena, slot, CUAI_POINTER_NATURE, bytes, stream);
+    cuai_unlock(&arena->lock);
+    return done;
+}
+
 cuarena_status_t cuarena_resize_on(cuarena_t *arena, void *pointer,
                                    uint64_t bytes, cuarena_stream_t stream,
                                    void **pointer_out)
 {
+    if (CUAI_LIKELY(arena != NULL && pointer_out != NULL &&
+                    bytes - 1 < CUAI_SHORT_MOST) &&
+        pointer_resize_short(arena, pointer, bytes, stream)) {
+        *pointer_out = pointer;
+        return CUARENA_OK;
+    }
     return cuai_pointer_resize(arena, pointer, bytes, stream, pointer_out);
 }
 
@@ -141,14 +181,15 @@ static CUAI_INLINE bool block_free_short(cuarena_t *arena,
                                          cuarena_stream_t stream)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    const cuai_record_t *r = cuai_record(heap, cuai_slot_of(heap, block));
+    cuai_slot_t slot = cuai_slot_named(heap, block);
+    const cuai_record_t *r = cuai_record(heap, slot);
     if (CUAI_UNLIKELY(!cuai_has_nature(r, CUAI_BLOCK_NATURE)))
         return false;
     uint32_t lane = lane_for(arena, r, stream);
     if (CUAI_UNLIKELY(lane == 0))
         return false;
-    cuai_short_give(arena, CUAI_DYNAMIC,
-                    cuai_table_link(&heap->table, heap->records, r->offset),
+    cuai_short_give(arena, CUAI_DYNAMIC, slot,
+                    cuai_table_link_to(&heap->table, heap->records, slot),
                     lane);
     return true;
 }
@@ -166,10 +207,23 @@ cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
     return cuai_block_free(arena, block, stream);
 }
 
+static bool block_resize_short(cuarena_t *arena, cuarena_block_t block,
+                               uint64_t bytes, cuarena_stream_t stream)
+{
+    cuai_lock(&arena->lock);
+    cuai_slot_t slot = cuai_slot_named(arena->heaps[CUAI_DYNAMIC], block);
+    bool done = resize_short(arena, slot, CUAI_BLOCK_NATURE, bytes, stream);
+    cuai_unlock(&arena->lock);
+    return done;
+}
+
 cuarena_status_t cuarena_block_resize_on(cuarena_t *arena,
                                          cuarena_block_t block, uint64_t bytes,
                                          cuarena_stream_t stream)
 {
+    if (CUAI_LIKELY(arena != NULL && bytes - 1 < CUAI_SHORT_MOST) &&
+        block_resize_short(arena, block, bytes, stream))
+        return CUARENA_OK;
     return cuai_block_resize(arena, block, bytes, stream);
 }
 

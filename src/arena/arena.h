@@ -18,6 +18,7 @@
 #include "cuarena/arena.h"
 #include "cuarena/stats.h"
 #include "heap/heap.h"
+#include "memory/counted.h"
 #include "memory/memory.h"
 
 /* Regions that have a heap of their own. APART holds dedicated and adopted
@@ -83,6 +84,7 @@ struct cuarena {
     /* The rest. */
     cuarena_config_t config;
     cuai_memory_t memory;
+    cuai_counted_t counted;    /* stands before the memory's own functions */
     cuai_segments_t segments;  /* what the regions are made of */
     cuai_segments_t dedicated; /* one for each dedicated block */
     uint64_t stable_bytes;

@@ -365,10 +365,7 @@ bool cuai_heap_resize(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t size,
                          : shrink_in_place(heap, slot, old_size - size, lane));
     if (!done)
         return false;
-    cuai_count_bytes(heap, size - old_size, requested - cuai_requested(r));
-    cuai_raise(&heap->most_block_bytes, size);
-    r->asked = cuai_asked(requested, cuai_tag_of(r));
-    cuai_note_change(heap);
+    cuai_count_anew(heap, r, size - old_size, requested);
     return true;
 }
 

@@ -98,16 +98,25 @@ static inline cuarena_block_t cuai_id(const cuarena_heap_t *heap,
     return name << CUAI_SLOT_BITS | slot;
 }
 
-/* The slot of a live block, or 0 for any other id. */
-static inline cuai_slot_t cuai_slot_of(const cuarena_heap_t *heap,
-                                       cuarena_block_t block)
+/* The slot of the record that has the id, live or not; 0, the ROOT's, if none
+ * has. */
+static inline cuai_slot_t cuai_slot_named(const cuarena_heap_t *heap,
+                                          cuarena_block_t block)
 {
     cuai_slot_t slot = (cuai_slot_t)(block & CUAI_SLOT_MASK);
     if (CUAI_UNLIKELY(slot >= heap->unused))
         return 0;
     const cuai_record_t *r = cuai_record(heap, slot);
     bool same = (heap->id_bits | r->generation) == block >> CUAI_SLOT_BITS;
-    return same && cuai_is_live(r) ? slot : 0;
+    return CUAI_LIKELY(same) ? slot : 0;
+}
+
+/* The slot of a live block, or 0 for any other id. */
+static inline cuai_slot_t cuai_slot_of(const cuarena_heap_t *heap,
+                                       cuarena_block_t block)
+{
+    cuai_slot_t slot = cuai_slot_named(heap, block);
+    return cuai_is_live(cuai_record(heap, slot)) ? slot : 0;
 }
 
 /* A change that neither count shows: of allocations, of live blocks. */
@@ -152,6 +161,16 @@ static inline void cuai_count_alloc(cuarena_heap_t *heap, uint64_t size,
     cuai_raise(&heap->most_block_bytes, size);
     cuai_raise(&heap->peak_live_blocks, heap->live_blocks);
     cuai_count_bytes(heap, size, requested);
+}
+
+/* A block that takes `more` bytes now, and was asked for anew. */
+static inline void cuai_count_anew(cuarena_heap_t *heap, cuai_record_t *r,
+                                   uint64_t more, uint64_t requested)
+{
+    cuai_count_bytes(heap, more, requested - cuai_requested(r));
+    cuai_raise(&heap->most_block_bytes, r->size);
+    r->asked = cuai_asked(requested, cuai_tag_of(r));
+    cuai_note_change(heap);
 }
 
 static inline void cuai_count_free(cuarena_heap_t *heap, const cuai_record_t *r)

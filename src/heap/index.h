@@ -237,20 +237,25 @@ static inline void cuai_index_remove(cuai_index_t *index,
 }
 
 /*
- * Takes a record of a list of the same zone, or of none, to another list.
- * Class 0 stands for no list: its head stays 0, and its bit is never set.
+ * Takes `old` out of its list, and puts `slot`, which is it or is in no list,
+ * into one of the same zone; `old` may be in no list. Class 0 stands for no
+ * list: its head stays 0, and its bit is never set.
  */
-static inline void cuai_index_move(cuai_index_t *index, cuai_record_t *records,
-                                   cuai_slot_t slot, uint32_t list)
+static inline void cuai_index_pass(cuai_index_t *index, cuai_record_t *records,
+                                   cuai_slot_t old, cuai_slot_t slot,
+                                   uint32_t list)
 {
+    cuai_record_t *o = &records[old];
     cuai_record_t *r = &records[slot];
     uint32_t zone = list / CUAI_CLASSES;
     uint32_t class = list % CUAI_CLASSES;
     cuai_slot_t listed = -(cuai_slot_t)(class != 0);
     uint64_t bits = index->bits[zone];
-    uint64_t empty = cuai_index_unlink(index, records, r);
-    bits &= ~(empty << r->list % CUAI_CLASSES);
+    uint64_t empty = cuai_index_unlink(index, records, o);
+    bits &= ~(empty << o->list % CUAI_CLASSES);
     cuai_slot_t head = index->heads[list];
+    if (o != r)
+        cuai_index_forget(o);
     r->list = (uint16_t)list;
     r->up = 0;
     r->down = head;
@@ -259,6 +264,39 @@ static inline void cuai_index_move(cuai_index_t *index, cuai_record_t *records,
     bits |= (uint64_t)(class != 0) << class;
     index->bits[zone] = bits;
     cuai_index_set_top(index, zone, cuai_log2_floor(bits | 1));
+}
+
+static inline void cuai_index_move(cuai_index_t *index, cuai_record_t *records,
+                                   cuai_slot_t slot, uint32_t list)
+{
+    cuai_index_pass(index, records, slot, slot, list);
+}
+
+/* The same to a list of any zone, for another record. */
+static inline void cuai_index_hand_on(cuai_index_t *index,
+                                      cuai_record_t *records, cuai_slot_t old,
+                                      cuai_slot_t slot, uint32_t list)
+{
+    if (CUAI_LIKELY(records[old].list / CUAI_CLASSES == list / CUAI_CLASSES)) {
+        cuai_index_pass(index, records, old, slot, list);
+        return;
+    }
+    cuai_index_remove(index, records, old);
+    if (list % CUAI_CLASSES != 0)
+        cuai_index_insert(index, records, slot, list);
+}
+
+/* ... for the same record; where it is in that already it keeps its place. */
+static inline void cuai_index_shift(cuai_index_t *index, cuai_record_t *records,
+                                    cuai_slot_t slot, uint32_t list)
+{
+    uint32_t old = records[slot].list;
+    if (list == old)
+        return;
+    if (CUAI_UNLIKELY(old % CUAI_CLASSES == 0))
+        cuai_index_move(index, records, slot, list);
+    else
+        cuai_index_hand_on(index, records, slot, slot, list);
 }
 
 #endif

@@ -160,7 +160,7 @@ static CUAI_INLINE void pass_leave(pass_t *pass, cuai_record_t *r, bool opens)
 /* `top` is a multiple of the granule. */
 static CUAI_INLINE uint64_t place_of(const pass_t *pass, uint64_t nature)
 {
-    uint32_t log2 = nature >> 48 & UINT8_MAX;
+    uint32_t log2 = CUAI_NATURE_ALIGN(nature);
     return CUAI_LIKELY(log2 <= pass->granule_log2)
                ? pass->top
                : cuai_align_up(pass->top, UINT64_C(1) << log2);

@@ -93,6 +93,7 @@ _Static_assert(sizeof(cuai_record_t) == 64, "one cache line");
 #define CUAI_OWNER_NATURE(owner) ((uint64_t)(owner) << 56)
 #define CUAI_NATURE_PINS(nature) ((uint16_t)((nature) >> 16))
 #define CUAI_NATURE_FLAGS(nature) ((uint8_t)((nature) >> 40))
+#define CUAI_NATURE_ALIGN(nature) ((uint32_t)((nature) >> 48 & 0x7f))
 #define CUAI_NATURE_OWNER(nature)                                              \
     ((uint16_t)((nature) >> 56 & CUARENA_HEAP_MAX_OWNER))
 /* Of its upper half, what makes a block as its nature says, neither fixed nor

@@ -63,6 +63,19 @@ static inline cuai_slot_t *cuai_table_link(const cuai_table_t *table,
     return link;
 }
 
+/* The link that names a block which is there: found without a look at it or
+ * at its chain's offsets. */
+static inline cuai_slot_t *cuai_table_link_to(const cuai_table_t *table,
+                                              cuai_record_t *records,
+                                              cuai_slot_t slot)
+{
+    cuai_slot_t *link =
+        &table->heads[cuai_table_bucket(table, records[slot].offset)];
+    while (*link != slot)
+        link = &records[*link].chain;
+    return link;
+}
+
 /* Of a block that begins at `offset`: a caller that has just stored it need
  * not load it. */
 static inline void cuai_table_insert_at(cuai_table_t *table,

@@ -38,6 +38,7 @@ cuarena_status_t cuai_memory_open(const cuarena_config_t *config,
     cuarena_status_t status = opener(config, &opened);
     if (status != CUARENA_OK)
         return status;
+    opened.driver_streams = opened.ops.mark == cuai_streams_mark;
     opened.facts.memory = config->memory;
     opened.facts.bytes_kind = config->bytes_kind;
     opened.facts.grain_bytes = opened.ops.grain_bytes;
@@ -64,7 +65,7 @@ cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory,
         ops->mark(memory->user, CUARENA_NO_STREAM, marker);
     if (status != CUARENA_UNSUPPORTED)
         return status;
-    if (ops->mark == cuai_streams_mark)
+    if (memory->driver_streams)
         return ops->mark(memory->user, CUARENA_STREAM_LEGACY, marker);
     return cuai_fail(CUARENA_UNSUPPORTED,
                      "stream %p is the default stream of another thread, and "

@@ -19,7 +19,8 @@
 
 typedef struct cuai_memory {
     cuarena_memory_ops_t ops;
-    void *user; /* the first argument of every function of `ops` */
+    void *user;          /* the first argument of every function of `ops` */
+    bool driver_streams; /* those of `ops` are the driver's own */
     /* What was got; filled by whoever opens a memory of a device. */
     cuarena_properties_t facts;
 } cuai_memory_t;

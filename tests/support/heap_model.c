@@ -203,6 +203,7 @@ void model_open(model_t *model, choice_t *choice)
     cuarena_heap_config_t config;
     *model = (model_t){.alloc = cuarena_heap_alloc,
                        .free = cuarena_heap_free,
+                       .resize = cuarena_heap_resize,
                        .choice = choice,
                        .lane_count = 1,
                        .pressure = 8};

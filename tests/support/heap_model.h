@@ -42,6 +42,8 @@ typedef struct model {
                               cuarena_block_t *block_out, uint64_t *offset_out);
     cuarena_status_t (*free)(cuarena_heap_t *heap, cuarena_block_t block,
                              uint32_t lane);
+    cuarena_status_t (*resize)(cuarena_heap_t *heap, cuarena_block_t block,
+                               uint64_t size, uint32_t lane);
     choice_t *choice;
     ref_t ref;
     uint64_t base;               /* where offsets are chosen from */

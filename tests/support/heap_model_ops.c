@@ -110,7 +110,7 @@ static void step_resize(model_t *model)
     model_note(model, "resize %#" PRIx64 " to %" PRIu64 " bytes, lane %" PRIu32,
                block, size, lane);
     cuarena_status_t want = ref_can_resize(&model->ref, i, size, lane);
-    cuarena_status_t got = cuarena_heap_resize(model->heap, block, size, lane);
+    cuarena_status_t got = model->resize(model->heap, block, size, lane);
     if (model_done(model, want, got))
         model_accept(model, ref_do_resize(&model->ref, i, size,
                                           taken_now(model, block), lane));

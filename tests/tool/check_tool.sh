@@ -246,6 +246,8 @@ test_bad_rmm_lines() {
         $rmm 1,2,allocate,0x10,1,0x0 1,2,allocate,0x10,1,0x0
     bad_trace "RMM: free of an unknown address" "2: Pointer is '0x10'" \
         $rmm 1,2,free,0x10,1,0x0
+    bad_trace "RMM: stream of no address" "2: Stream is 'x', expected an" \
+        $rmm 1,2,allocate,0x10,1,x
 }
 
 test_bad_arguments() {
@@ -277,15 +279,21 @@ test_bad_arguments() {
         replay --preset grow --option limit=1G "$good"
     bad "policies: option of replay" "unknown option '--verify'" \
         policies --verify "$good"
+    bad "policies: streams" "unknown option '--streams'" \
+        policies --streams "$good"
+    bad "value of --streams" "'--streams=2' has a value" \
+        replay --streams=2 "$good"
     bad "policies: no trace" "no trace is named" policies
     bad "info: operand" "info has 'x'" info x
 }
 
 #### Results ####
 
-keys="trace preset memory policy events allocs frees peak_live_bytes"
+keys="trace preset memory policy streams events allocs frees peak_live_bytes"
 keys="$keys pool_bytes min_pool_bytes min_pool_ratio failed compactions moves"
-keys="$keys bytes_moved largest_free_bytes_at_peak ns_per_op_mean"
+keys="$keys bytes_moved largest_free_bytes_at_peak reserved_peak_bytes"
+keys="$keys reserved_ratio segments segments_at_peak driver_calls crossings"
+keys="$keys stream_waits host_waits ns_per_op_mean"
 keys="$keys ns_per_op_p50 ns_per_op_p99 ns_per_op_p999 ns_per_op_max"
 
 test_json() {
@@ -319,6 +327,145 @@ test_table() {
         "$(head -n 1 "$folder/out")"
     verdict "table is aligned" 1 "$(tail -n +2 "$folder/out" |
         awk '{ print length }' | sort -u | wc -l)"
+}
+
+# What was held, in a pool and by an arena that grows.
+test_memory_taken() {
+    call replay --json "$folder/plain.csv"
+    verdict "what is held is of whole grains" "3584 65536 " \
+        "$(values pool_bytes reserved_peak_bytes)"
+    call replay --json --option handle=256 "$folder/plain.csv"
+    verdict "a pool is held, in one piece, by one call" "3584 2 1 1 1 " \
+        "$(values reserved_peak_bytes reserved_ratio segments \
+            segments_at_peak driver_calls | sed 's/2\.0 /2 /')"
+    call replay --json --preset grow --option handle=256 "$folder/plain.csv"
+    # The block of 512 bytes finds only half of what the one of 300 left.
+    verdict "an arena that grows holds what it needs" "2048 1.142 1 1 " \
+        "$(values reserved_peak_bytes reserved_ratio segments \
+            segments_at_peak | sed 's/\(\.142\)[0-9]*/\1/')"
+    verdict "and grew more than once" yes \
+        "$([ "$(value driver_calls)" -gt 1 ] && echo yes)"
+    call replay --json --preset grow --repeat 5 --option handle=256 \
+        "$folder/plain.csv"
+    verdict "which further passes need not" "2048" \
+        "$(value reserved_peak_bytes)"
+    printf '%s\n' "$header" a,0,0,0 >"$folder/zero.csv"
+    call replay --json --preset grow "$folder/zero.csv"
+    verdict "nothing is held for nothing" "0 null 0 0 0 " \
+        "$(values reserved_peak_bytes reserved_ratio segments \
+            segments_at_peak driver_calls)"
+    served "table of an arena that grows" replay --preset grow \
+        "$folder/plain.csv"
+    verdict "which tells what it held" 1 "$(sed -n 2p "$folder/out" |
+        grep -c 'held/peak  segments  driver calls')"
+    served "bfc, doubling" replay --preset bfc --option grow=doubling \
+        --verify "$traces/multistream.csv.gz"
+    served "bfc, exact" replay --preset bfc --option grow=exact --verify \
+        "$traces/multistream.csv.gz"
+}
+
+#### Streams ####
+
+# A pool of one block, which two streams have in turn; and one of them twice.
+turns() {
+    printf '%s\n' "$header" "a,0,256,$1" "f,0,256,$2" "a,1,256,$3"
+}
+
+test_streams() {
+    local file
+    call replay --json "$traces/multistream.csv.gz"
+    verdict "streams are not used unless asked for" "0 0 " \
+        "$status $(values streams)"
+    for file in plain.csv columns.csv rmm.log; do
+        served "streams of $file" replay --json --streams --verify \
+            "$folder/$file"
+        verdict "streams of $file are two, and serve it" "2 $expected" \
+            "$(values streams "${counted[@]}")"
+    done
+    turns 7 7 4294967295 >"$folder/sparse.csv"
+    call replay --json --streams "$folder/sparse.csv"
+    verdict "streams of any number are numbered" "0 2 " \
+        "$status $(values streams)"
+    printf '%s\n' Thread,Time,Action,Pointer,Size,Stream \
+        1,2,allocate,0x10,1,0 1,2,allocate,0x20,1,0x0 \
+        1,2,allocate,0x30,1,'(nil)' 1,2,allocate,0x40,1,0x7f00 \
+        >"$folder/names.log"
+    call replay --json --streams "$folder/names.log"
+    verdict "RMM: 0, 0x0 and (nil) are one stream" "0 2 " \
+        "$status $(values streams)"
+    { echo "$header" && for file in {1..127}; do
+        echo "a,$file,1,$file"
+    done; } >"$folder/127.csv"
+    head -n 127 "$folder/127.csv" >"$folder/126.csv"
+    served "126 streams" replay --json --streams "$folder/126.csv"
+    bad "127 streams" "127 streams, an arena knows at most 126" \
+        replay --streams "$folder/127.csv"
+    served "127 streams that are not used" replay "$folder/127.csv"
+}
+
+# never_steals NAME FAILED STREAM...: turns() in a pool of one block.
+never_steals() {
+    local name=$1 failed=$2
+    shift 2
+    turns "$@" >"$folder/turns.csv"
+    call replay --json --streams --pool 256 --option steal=never \
+        "$folder/turns.csv"
+    verdict "$name" "$failed" "$(value failed)"
+}
+
+test_streams_of_lines() {
+    never_steals "a free goes to the stream of its line" 0 0 1 1
+    never_steals "which is not that of the allocation" 1 0 1 0
+    never_steals "or it is" 0 0 0 0
+    printf '%s\n' "$header" a,0,256,5 >"$folder/left.csv"
+    call replay --json --streams --pool 256 --option steal=never --repeat 3 \
+        "$folder/left.csv"
+    verdict "what is left is freed on its own stream" "0 0 " \
+        "$status $(values failed)"
+    turns 0 0 1 >"$folder/turns.csv"
+    for api in pointers blocks; do
+        served "idle streams are settled, $api" replay --json --streams \
+            --pool 256 --api $api "$folder/turns.csv"
+        verdict "idle streams: nobody waits, $api" "0 0 0 yes" \
+            "$(values crossings stream_waits host_waits)$(
+                [ "$(value driver_calls)" -ge 4 ] && echo yes)"
+    done
+    served "table of streams" replay --streams "$folder/turns.csv"
+    verdict "which tells of crossings" 1 "$(sed -n 2p "$folder/out" |
+        grep -c 'streams  crossings  stream waits  host waits')"
+    served "streams, smallest pool" replay --streams --min-pool \
+        "$traces/multistream.csv.gz"
+    served "streams and compaction" replay --streams --compact on-fragmented \
+        --pool 802676992 --verify "$traces/multistream.csv.gz"
+}
+
+# On memory other than none streams are a driver's: on the stand-in, if it was
+# built here.
+test_streams_of_a_driver() {
+    local memory standin=$PWD/tests/standin/.libs/libcuda.so.1
+    export CUARENA_CUDA_LIBRARY=$folder/none.so
+    for memory in pageable pinned; do
+        bad "streams of $memory without a driver" "no device" \
+            replay --streams --memory $memory "$folder/plain.csv"
+    done
+    if [ -e "$standin" ]; then
+        export CUARENA_CUDA_LIBRARY=$standin
+        export CUARENA_STANDIN_STRICT=1 CUARENA_STANDIN_LEAKS=1
+        for memory in device managed pinned pageable; do
+            served "streams of $memory" replay --json --streams --verify \
+                --memory $memory --repeat 2 "$folder/plain.csv" \
+                "$traces/multistream.csv.gz"
+            verdict "streams of $memory are those of the trace" "2 0 " \
+                "$(values streams failed)"
+        done
+        turns 0 0 1 >"$folder/turns.csv"
+        sed -i s/256/2097152/ "$folder/turns.csv"
+        served "bytes cross on a device" replay --json --streams \
+            --memory device --pool 2MiB "$folder/turns.csv"
+        verdict "nothing fails, no host waits" "0 0 " \
+            "$(values failed host_waits)"
+    fi
+    unset CUARENA_CUDA_LIBRARY CUARENA_STANDIN_STRICT CUARENA_STANDIN_LEAKS
 }
 
 test_refusals() {
@@ -474,6 +621,10 @@ test_bad_rmm_lines
 test_bad_arguments
 test_json
 test_table
+test_memory_taken
+test_streams
+test_streams_of_lines
+test_streams_of_a_driver
 test_refusals
 test_settings
 test_compaction
