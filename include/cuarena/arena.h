@@ -287,7 +287,8 @@ typedef struct cuarena_request {
     int32_t region;    /* CUARENA_REGION_DYNAMIC or _STABLE */
     int32_t zeroed;    /* 1: the block's bytes read as 0 */
     int32_t dedicated; /* 1: a segment of its own, outside growth, given back
-                        * when it is freed; counts toward the limits */
+                        * when it is freed, in a capture session after its
+                        * release; counts toward the limits */
     cuarena_tag_t tag;
     uint64_t alignment; /* 0: the arena's; else a power of two */
 } cuarena_request_t;
