@@ -239,12 +239,12 @@ CUARENA_API cuarena_status_t cuarena_destroy(cuarena_t **arena);
 CUARENA_API cuarena_status_t cuarena_destroy_forced(cuarena_t **arena);
 /*
  * Ends every block, pointer and id at once, in both regions; keeps memory,
- * sizes, tags, limits. BUSY while pins taken by cuarena_block_pin exist, exports
- * are open or a capture session has bytes; DRIVER if free bytes are to read as
- * 0 and cannot be made so.
- * Peaks stay (cuarena_reset_peaks). Nothing may use the blocks any more; what
- * was freed on streams is waited for. REENTERED from a function of its memory
- * or its relocation callback. Cost: the live blocks.
+ * sizes, tags, limits. BUSY while pins taken by cuarena_block_pin exist,
+ * exports are open or a capture session has bytes; DRIVER if free bytes are to
+ * read as 0 and cannot be made so. Peaks stay (cuarena_reset_peaks). Nothing
+ * may use the blocks any more; what was freed on streams is waited for.
+ * REENTERED from a function of its memory or its relocation callback. Cost: the
+ * live blocks.
  */
 CUARENA_API cuarena_status_t cuarena_reset(cuarena_t *arena);
 /*
@@ -263,8 +263,8 @@ CUARENA_API cuarena_status_t cuarena_resize_pool(cuarena_t *arena,
  * the middle, until no more than `keep_bytes` are held or nothing more is
  * free. What a pool gave back it takes again when it needs it. A caller's own
  * bytes stay. What was freed on streams counts once it is settled: markers are
- * recorded and asked for, none is waited for; DRIVER if that fails. REENTERED as
- * reset. Cost: ranges, and the memory's.
+ * recorded and asked for, none is waited for; DRIVER if that fails. REENTERED
+ * as reset. Cost: ranges, and the memory's.
  */
 CUARENA_API cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
                                           uint64_t *given_back_out);
