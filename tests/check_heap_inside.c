@@ -77,7 +77,7 @@ DAMAGE(alignment, record_of('b')->align_log2 = 20)
 DAMAGE(kind_free, record_of('b')->kind = CUAI_FREE)
 DAMAGE(kind_spacer, record_of('b')->kind = CUAI_SPACER)
 DAMAGE(kind_head, record_of('b')->kind = CUAI_HEAD)
-DAMAGE(kind_none, record_of('b')->kind = 99)
+DAMAGE(kind_none, record_of('b')->kind = 63)
 DAMAGE(next_self, record_of('b')->next = record_of('a')->next)
 DAMAGE(next_wild, record_of('b')->next = WILD)
 DAMAGE(next_skips, record_of('a')->next = record_of('c')->prev)
@@ -230,8 +230,9 @@ START_TEST(test_zones_are_those_with_a_top_from_the_class_on)
     for (int round = 0; round < 200; round++) {
         cuai_index_t index = {.ranges = 0};
         for (uint32_t zone = 0; zone < CUAI_ZONES; zone++)
-            cuai_index_set_top(&index, zone,
-                               random_below(&random, CUAI_CLASSES));
+            cuai_index_set_bits(&index, zone, 0,
+                                UINT64_C(1)
+                                    << random_below(&random, CUAI_CLASSES));
         for (uint32_t class = 1; class <= CUAI_CLASSES; class ++) {
             cuai_zones_t expected = zones_one_by_one(&index, class);
             expect_u64(cuai_zones_from(&index, class), expected);

@@ -61,29 +61,46 @@ static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena, int32_t region,
     return slot;
 }
 
-/* From one heap's held bytes; false: take the long path. */
-static CUAI_INLINE bool alloc_short(cuarena_t *arena, int32_t region,
-                                    uint64_t bytes, cuarena_tag_t tag,
-                                    uint64_t nature, void **pointer_out)
+/* From one heap's held bytes, with the lock; false: take the long path. */
+static CUAI_INLINE bool alloc_held(cuarena_t *arena, int32_t region,
+                                   uint64_t bytes, cuarena_tag_t tag,
+                                   uint64_t nature, void **pointer_out)
 {
-    cuai_slot_t slot = 0;
-    uint64_t offset = 0;
-    cuai_lock(&arena->lock);
-    if (CUAI_LIKELY(cuai_short_serves(arena) && cuai_tag_known(arena, tag)))
-        slot = take_short(arena, region, bytes, nature, &offset);
-    if (CUAI_UNLIKELY(slot == 0)) {
-        cuai_unlock(&arena->lock);
+    uint64_t offset;
+    if (CUAI_UNLIKELY(!cuai_short_serves(arena) || !cuai_tag_known(arena, tag)))
         return false;
-    }
+    cuai_slot_t slot = take_short(arena, region, bytes, nature, &offset);
+    if (CUAI_UNLIKELY(slot == 0))
+        return false;
     *pointer_out = cuai_pointer(offset);
     if (tag != 0) {
         cuai_record_t *r = cuai_record(arena->heaps[region], slot);
         r->asked = cuai_asked(bytes, tag);
         cuai_tag_alloc(arena, r);
     }
-    if (CUAI_UNLIKELY(arena->slow != 0))
+    if (arena->slow != 0)
         cuai_note_whole(arena);
-    cuai_unlock(&arena->lock);
+    return true;
+}
+
+/* The same for a pointer of the dynamic region without a tag: where something
+ * makes the arena slow, and where nothing does. Two copies of the code, as of a
+ * free. */
+static CUAI_OUTLINE bool alloc_slow(cuarena_t *arena, uint64_t bytes,
+                                    void **pointer_out)
+{
+    return alloc_held(arena, CUAI_DYNAMIC, bytes, 0, CUAI_POINTER_NATURE,
+                      pointer_out);
+}
+
+static CUAI_INLINE bool alloc_short(cuarena_t *arena, uint64_t bytes,
+                                    void **pointer_out)
+{
+    uint64_t offset;
+    if (CUAI_UNLIKELY(take_short(arena, CUAI_DYNAMIC, bytes,
+                                 CUAI_POINTER_NATURE, &offset) == 0))
+        return false;
+    *pointer_out = cuai_pointer(offset);
     return true;
 }
 
@@ -93,10 +110,15 @@ cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes,
     if (CUAI_UNLIKELY(arena == NULL || pointer_out == NULL ||
                       bytes - 1 >= CUAI_SHORT_MOST))
         return alloc_long(arena, bytes, pointer_out);
-    if (CUAI_LIKELY(alloc_short(arena, CUAI_DYNAMIC, bytes, 0,
-                                CUAI_POINTER_NATURE, pointer_out)))
-        return CUARENA_OK;
-    return alloc_long(arena, bytes, pointer_out);
+    bool done;
+    cuai_lock(&arena->lock);
+    if (CUAI_LIKELY(arena->slow == 0))
+        done = alloc_short(arena, bytes, pointer_out);
+    else
+        done = alloc_slow(arena, bytes, pointer_out);
+    cuai_unlock(&arena->lock);
+    return CUAI_LIKELY(done) ? CUARENA_OK
+                             : alloc_long(arena, bytes, pointer_out);
 }
 
 void cuarena_request_init(cuarena_request_t *request)
@@ -121,8 +143,13 @@ static bool alloc_region_short(cuarena_t *arena, uint64_t bytes,
         nature = CUAI_STABLE_NATURE;
     else if (region != CUARENA_REGION_DYNAMIC)
         return false;
-    return arena->heaps[region] != NULL &&
-           alloc_short(arena, region, bytes, request->tag, nature, pointer_out);
+    if (arena->heaps[region] == NULL)
+        return false;
+    cuai_lock(&arena->lock);
+    bool done =
+        alloc_held(arena, region, bytes, request->tag, nature, pointer_out);
+    cuai_unlock(&arena->lock);
+    return done;
 }
 
 cuarena_status_t cuarena_alloc_with(cuarena_t *arena, uint64_t bytes,

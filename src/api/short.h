@@ -39,7 +39,7 @@ static inline bool cuai_short_frees_on(const cuarena_t *arena,
 
 static inline uint64_t cuai_short_size(const cuarena_t *arena, uint64_t bytes)
 {
-    return (bytes + arena->granule_mask) & ~arena->granule_mask;
+    return ((bytes - 1) | arena->granule_mask) + 1;
 }
 
 /* From a lane of a smooth heap; 0: it has no room. */

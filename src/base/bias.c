@@ -36,21 +36,21 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static _Atomic uint32_t *flag_of(cuai_lock_t *lock, uint64_t bias)
+static uint32_t flag_of(uint64_t bias)
 {
-    return &lock->flags[bias % CUAI_LOCK_FLAGS];
+    return (uint32_t)(bias % CUAI_LOCK_FLAGS) + 1;
 }
 
 void cuai_bias_init(cuai_lock_t *lock, bool owned)
 {
     atomic_init(&lock->owner, 0);
-    for (unsigned i = 0; i < CUAI_LOCK_FLAGS; i++) {
+    for (unsigned i = 0; i <= CUAI_LOCK_FLAGS; i++)
         atomic_init(&lock->flags[i], 0);
+    for (unsigned i = 0; i < CUAI_LOCK_FLAGS; i++)
         lock->threads[i] = 0;
-    }
     owned = owned && CUAI_LOCK_BIAS && cuai_fence_ready();
     lock->patience = owned ? LEAST_PATIENCE : 0;
-    lock->flag = NULL;
+    lock->raised = 0;
     lock->bias = 0;
     lock->last = 0;
     lock->left = lock->patience;
@@ -124,13 +124,13 @@ static void outwait(cuai_lock_t *lock)
 
 static void visit(cuai_lock_t *lock)
 {
-    _Atomic uint32_t *flag = flag_of(lock, lock->bias);
+    _Atomic uint32_t *flag = &lock->flags[flag_of(lock->bias)];
     atomic_store_explicit(&lock->owner, 0, memory_order_relaxed);
     bool fenced = cuai_fence_all();
     if (!fenced)
         outwait(lock);
     wait_until_down(flag);
-    lock->flag = NULL;
+    lock->raised = 0;
     uint64_t now = now_ns();
     if (!fenced || now - lock->visit_ns < SOON_NS)
         end_bias(lock);
@@ -145,12 +145,12 @@ void cuai_bias_arrive(cuai_lock_t *lock)
     else if ((lock->bias ^ cuai_lock_thread()) >= CUAI_LOCK_FLAGS)
         visit(lock);
     else
-        lock->flag = NULL;
+        lock->raised = 0;
 }
 
 void cuai_bias_leave(cuai_lock_t *lock)
 {
-    lock->flag = flag_of(lock, lock->bias);
+    lock->raised = flag_of(lock->bias);
     atomic_store_explicit(&lock->owner, lock->bias, memory_order_release);
 }
 

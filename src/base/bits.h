@@ -104,7 +104,7 @@ static inline uint32_t cuai_log2_floor(uint64_t v)
 {
     CUAI_ASSERT(v != 0);
 #if defined(__GNUC__)
-    return 63u - (uint32_t)__builtin_clzll(v);
+    return (uint32_t)(63 ^ __builtin_clzll(v));
 #else
     uint32_t n = 0;
     while ((v >>= 1) != 0)

@@ -67,7 +67,7 @@ void cuai_lock_by_word(cuai_lock_t *lock)
         cuai_bias_arrive(lock);
 }
 
-void cuai_unlock_by_word(cuai_lock_t *lock)
+static void let_go(cuai_lock_t *lock)
 {
     if (lock->bias != 0)
         cuai_bias_leave(lock);
@@ -80,14 +80,17 @@ void cuai_unlock_by_word(cuai_lock_t *lock)
         cuai_futex_wake(&lock->word, 1);
 }
 
-void cuai_lock_retreat(cuai_lock_t *lock, uint64_t flag)
+void cuai_unlock_taken(cuai_lock_t *lock, uint32_t raised)
 {
-    atomic_store_explicit(&lock->flags[flag], 0, memory_order_release);
-    cuai_lock_wake_visitor(&lock->flags[flag]);
+    if (raised == 0)
+        let_go(lock);
+    else
+        cuai_futex_wake(&lock->flags[raised], 1);
 }
 
-void cuai_lock_wake_visitor(_Atomic uint32_t *flag)
+void cuai_lock_retreat(_Atomic uint32_t *flag)
 {
+    atomic_store_explicit(flag, 0, memory_order_release);
     cuai_futex_wake(flag, 1);
 }
 

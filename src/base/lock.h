@@ -9,7 +9,8 @@
  * and again, and need not touch the word.
  *
  *   flag    of a thread: 1 while it is in by right of being the owner. A lock
- *           has a few; each is one thread's for good
+ *           has a few; each is one thread's for good. One more is nobody's: who
+ *           has the word lowers it, so that all go by the same steps
  *   bias    the thread that is the owner, and the number of its flag; 0: nobody
  *   owner   the bias, but 0 while another thread has the word
  *   visit   another thread takes the lock although there is an owner
@@ -78,13 +79,13 @@
 /* How many threads can come to own a lock in its life. */
 #define CUAI_LOCK_FLAGS 4u
 
-/* What comes after `flags` is guarded by the lock. */
+/* What comes after `owner` is guarded by the lock. */
 typedef struct cuai_lock {
+    _Atomic uint32_t flags[CUAI_LOCK_FLAGS + 1]; /* the first: nobody's */
+    _Atomic uint32_t word;                       /* CUAI_LOCK_... */
     _Atomic uint64_t owner;
-    _Atomic uint32_t word; /* CUAI_LOCK_... */
-    _Atomic uint32_t flags[CUAI_LOCK_FLAGS];
-    uint32_t patience;      /* turns in a row that make an owner; 0: never */
-    _Atomic uint32_t *flag; /* the holder's; NULL: it has the word */
+    uint32_t patience; /* turns in a row that make an owner; 0: never */
+    uint32_t raised;   /* which flag is the holder's; 0: it has the word */
     uint64_t bias;
     uint64_t last; /* the thread that had the word last */
     uint32_t left; /* turns that it lacks */
@@ -146,30 +147,30 @@ static inline uint64_t cuai_lock_thread(void)
 
 /* By the word, whoever the owner is. */
 void cuai_lock_by_word(cuai_lock_t *lock);
-void cuai_unlock_by_word(cuai_lock_t *lock);
 /* The owner came too late: another thread has the word. */
-void cuai_lock_retreat(cuai_lock_t *lock, uint64_t flag) CUAI_NOINLINE;
-/* Somebody has the word and may wait for the flag. */
-void cuai_lock_wake_visitor(_Atomic uint32_t *flag) CUAI_NOINLINE;
+void cuai_lock_retreat(_Atomic uint32_t *flag) CUAI_NOINLINE;
+/* Somebody has the word: the holder itself if it raised no flag, which is 0;
+ * else a visitor who may wait for the flag. */
+void cuai_unlock_taken(cuai_lock_t *lock, uint32_t raised);
 
 /* The first look at a flag is for a thread that has the pointer of one that
  * ended: it comes after what that one did last. */
 static CUAI_INLINE bool cuai_lock_as_owner(cuai_lock_t *lock)
 {
     uint64_t owner = atomic_load_explicit(&lock->owner, memory_order_relaxed);
-    uint64_t flag = owner ^ cuai_lock_thread();
-    if (!CUAI_LOCK_BIAS || CUAI_UNLIKELY(flag >= CUAI_LOCK_FLAGS))
+    uint64_t number = owner ^ cuai_lock_thread();
+    if (!CUAI_LOCK_BIAS || CUAI_UNLIKELY(number >= CUAI_LOCK_FLAGS))
         return false;
-    uint32_t was =
-        atomic_load_explicit(&lock->flags[flag], memory_order_acquire);
+    _Atomic uint32_t *flag = &lock->flags[number + 1];
+    uint32_t was = atomic_load_explicit(flag, memory_order_acquire);
     CUAI_ASSERT(was == 0);
     (void)was;
-    atomic_store_explicit(&lock->flags[flag], 1, memory_order_relaxed);
+    atomic_store_explicit(flag, 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst); /* see fence.h */
     if (CUAI_LIKELY(atomic_load_explicit(&lock->owner, memory_order_acquire) ==
                     owner))
         return true;
-    cuai_lock_retreat(lock, flag);
+    cuai_lock_retreat(flag);
     return false;
 }
 
@@ -181,16 +182,12 @@ static CUAI_INLINE void cuai_lock(cuai_lock_t *lock)
 
 static CUAI_INLINE void cuai_unlock(cuai_lock_t *lock)
 {
-    _Atomic uint32_t *flag = lock->flag;
-    if (CUAI_UNLIKELY(flag == NULL)) {
-        cuai_unlock_by_word(lock);
-        return;
-    }
-    atomic_store_explicit(flag, 0, memory_order_release);
+    uint32_t raised = lock->raised;
+    atomic_store_explicit(&lock->flags[raised], 0, memory_order_release);
     atomic_signal_fence(memory_order_seq_cst); /* see fence.h */
     if (CUAI_UNLIKELY(atomic_load_explicit(&lock->word, memory_order_relaxed) !=
                       CUAI_LOCK_FREE))
-        cuai_lock_wake_visitor(flag);
+        cuai_unlock_taken(lock, raised);
 }
 
 /* ---- The owner (bias.c). With the word. -------------------------------- */

@@ -403,8 +403,8 @@ static void set_down(cuarena_heap_t *heap, cuai_slot_t slot,
     r->offset = place->offset;
     r->size = place->size;
     r->asked = cuai_asked(place->requested, cuai_tag_of(r));
-    r->kind = place->kind;
-    r->align_log2 = place->align_log2 & 0x7fu;
+    r->kind = place->kind & CUAI_KIND_MASK;
+    r->align_log2 = place->align_log2;
     cuai_range_set(heap, slot, place->range, place->lane);
     if (r->kind == CUAI_BLOCK)
         cuai_table_insert(&heap->table, heap->records, slot);

@@ -56,6 +56,8 @@ static void set_up(cuarena_heap_t *heap, const cuarena_heap_config_t *config)
 {
     heap->granule_mask = config->granule - 1;
     heap->granule_log2 = cuai_ctz(config->granule);
+    heap->class_floor = config->granule << CUAI_CLASS_BITS;
+    heap->class_base = heap->granule_log2 << CUAI_CLASS_BITS;
     heap->split_threshold = config->split_threshold;
     heap->align_nature = CUAI_ALIGN_NATURE(heap->granule_log2);
     heap->placement = config->placement;

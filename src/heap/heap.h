@@ -29,10 +29,12 @@ struct cuarena_heap {
     cuai_index_t **lanes;  /* NULL where unused */
     uint64_t granule_mask; /* granule - 1 */
     uint32_t granule_log2;
-    uint64_t id_bits;   /* the heap's part of its ids, above a generation */
-    cuai_slot_t spare;  /* FREE slots, last freed first */
-    cuai_slot_t unused; /* slots from here on were never used */
-    uint64_t committed; /* slots that have memory */
+    uint32_t class_base;  /* by what a class counted in bytes is more */
+    uint64_t class_floor; /* two granules: see cuai_plain_class */
+    uint64_t id_bits;     /* the heap's part of its ids, above a generation */
+    cuai_slot_t spare;    /* FREE slots, last freed first */
+    cuai_slot_t unused;   /* slots from here on were never used */
+    uint64_t committed;   /* slots that have memory */
     /* No two that one call changes are side by side: compilers join such
      * stores, and what another call then loads of both, or of half of each,
      * waits until they have reached the cache. */
@@ -140,7 +142,7 @@ static inline uint64_t cuai_frees(const cuarena_heap_t *heap)
 
 static inline void cuai_raise(uint64_t *peak, uint64_t now)
 {
-    if (now > *peak)
+    if (CUAI_UNLIKELY(now > *peak))
         *peak = now;
 }
 
@@ -205,12 +207,12 @@ static inline cuai_slot_t cuai_slot_take(cuarena_heap_t *heap)
     return heap->unused++;
 }
 
-/* Ends every id of the slot and makes it free, or retires it. */
-static inline void cuai_slot_end(cuarena_heap_t *heap, cuai_slot_t slot)
+/* Ends every id of the slot, which is in no list, and makes it free, or retires
+ * it. */
+static inline void cuai_slot_free(cuarena_heap_t *heap, cuai_slot_t slot)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     r->kind = CUAI_FREE;
-    cuai_index_forget(r);
     if (CUAI_UNLIKELY(r->generation == CUAI_LAST_GENERATION)) {
         heap->retired++;
         cuai_note_plain(heap);
@@ -221,16 +223,29 @@ static inline void cuai_slot_end(cuarena_heap_t *heap, cuai_slot_t slot)
     heap->spare = slot;
 }
 
+/* The same whatever its links say. */
+static inline void cuai_slot_end(cuarena_heap_t *heap, cuai_slot_t slot)
+{
+    cuai_index_forget(cuai_record(heap, slot));
+    cuai_slot_free(heap, slot);
+}
+
 /* ---- The address list -------------------------------------------------- */
+
+static inline void cuai_join(cuai_record_t *records, cuai_slot_t prev,
+                             cuai_slot_t slot)
+{
+    cuai_slot_t next = records[prev].next;
+    records[slot].prev = prev;
+    records[slot].next = next;
+    records[prev].next = slot;
+    records[next].prev = slot;
+}
 
 static inline void cuai_link_after(cuarena_heap_t *heap, cuai_slot_t prev,
                                    cuai_slot_t slot)
 {
-    cuai_slot_t next = heap->records[prev].next;
-    heap->records[slot].prev = prev;
-    heap->records[slot].next = next;
-    heap->records[prev].next = slot;
-    heap->records[next].prev = slot;
+    cuai_join(heap->records, prev, slot);
 }
 
 static inline void cuai_unlink(cuarena_heap_t *heap, cuai_slot_t slot)

@@ -63,7 +63,8 @@ static void unlist_from(cuarena_heap_t *heap, cuai_index_t *index,
 static void unlist_zone(cuarena_heap_t *heap, cuai_index_t *index,
                         uint32_t zone)
 {
-    uint64_t bits = index->bits[zone];
+    uint64_t was = index->bits[zone];
+    uint64_t bits = was & ~UINT64_C(1);
     for (uint64_t left = bits; left != 0; left &= left - 1) {
         uint32_t class = cuai_ctz(left);
         cuai_slot_t *head = &index->heads[cuai_list_of(zone, class)];
@@ -71,8 +72,7 @@ static void unlist_zone(cuarena_heap_t *heap, cuai_index_t *index,
         if (*head == 0)
             bits &= ~(UINT64_C(1) << class);
     }
-    index->bits[zone] = bits;
-    cuai_index_retop(index, zone);
+    cuai_index_set_bits(index, zone, was, bits);
 }
 
 void cuai_held_unlist(cuarena_heap_t *heap, uint32_t lane, bool some_stay)

@@ -48,7 +48,8 @@ typedef struct cuai_index {
     uint64_t free_bytes;
     uint64_t ranges;               /* counted by the callers */
     uint64_t tops[CUAI_ZONES / 8]; /* zone z: byte z % 8 of word z / 8 */
-    uint64_t bits[CUAI_ZONES]; /* of a zone: bit c for its list of class c */
+    uint64_t bits[CUAI_ZONES];     /* of a zone: bit c for its list of class c;
+                                    * bit 0 says nothing */
     cuai_slot_t heads[CUAI_LISTS];
 } cuai_index_t;
 
@@ -77,8 +78,8 @@ static inline uint32_t cuai_class_of(uint64_t granules)
 
 /* ---- Zones ------------------------------------------------------------- */
 
-/* The classes from `class` on that have a range in a zone: bit c for class c.
- */
+/* The classes from `class`, 1 or above, on that have a range in a zone: bit c
+ * for class c. */
 static inline uint64_t cuai_zone_classes(const cuai_index_t *index,
                                          uint32_t zone, uint32_t class)
 {
@@ -107,18 +108,15 @@ static inline uint32_t cuai_zone_top(const cuai_index_t *index, uint32_t zone)
     return cuai_log2_floor(index->bits[zone] | 1);
 }
 
-static inline void cuai_index_set_top(cuai_index_t *index, uint32_t zone,
-                                      uint64_t top)
+/* The zone's lists that have a range are `bits` now. The top's byte changes by
+ * a difference: nothing needs to be masked out. */
+static CUAI_INLINE void cuai_index_set_bits(cuai_index_t *index, uint32_t zone,
+                                            uint64_t was, uint64_t bits)
 {
-    uint32_t shift = zone % 8 * 8;
-    uint64_t *word = &index->tops[zone / 8];
-    *word = (*word & ~(UINT64_C(0xff) << shift)) | top << shift;
-}
-
-/* After a list of the zone became empty, or the first of its class. */
-static inline void cuai_index_retop(cuai_index_t *index, uint32_t zone)
-{
-    cuai_index_set_top(index, zone, cuai_zone_top(index, zone));
+    int32_t more =
+        (int32_t)cuai_log2_floor(bits | 1) - (int32_t)cuai_log2_floor(was | 1);
+    index->bits[zone] = bits;
+    index->tops[zone / 8] += (uint64_t)more << zone * 8 % 64;
 }
 
 /* A set of zones: bit z for zone z. */
@@ -208,14 +206,16 @@ static inline void cuai_index_insert(cuai_index_t *index,
     r->down = head;
     index->heads[list] = slot;
     records[head].up = slot; /* of the ROOT, if there was no head */
-    index->bits[list / CUAI_CLASSES] |= UINT64_C(1) << list % CUAI_CLASSES;
-    cuai_index_retop(index, list / CUAI_CLASSES);
+    uint32_t zone = list / CUAI_CLASSES;
+    uint64_t bits = index->bits[zone];
+    cuai_index_set_bits(index, zone, bits,
+                        bits | UINT64_C(1) << list % CUAI_CLASSES);
 }
 
-/* Takes the record out of the links of its list. 1 if that is empty now. */
-static inline uint64_t cuai_index_unlink(cuai_index_t *index,
-                                         cuai_record_t *records,
-                                         const cuai_record_t *r)
+/* Takes the record out of the links of its list. Whether that is empty now. */
+static inline bool cuai_index_unlink(cuai_index_t *index,
+                                     cuai_record_t *records,
+                                     const cuai_record_t *r)
 {
     cuai_slot_t up = r->up;
     cuai_slot_t down = r->down;
@@ -231,59 +231,69 @@ static inline void cuai_index_remove(cuai_index_t *index,
     cuai_record_t *r = &records[slot];
     uint32_t zone = r->list / CUAI_CLASSES;
     uint64_t empty = cuai_index_unlink(index, records, r);
-    index->bits[zone] &= ~(empty << r->list % CUAI_CLASSES);
-    cuai_index_retop(index, zone);
+    uint64_t bits = index->bits[zone];
+    cuai_index_set_bits(index, zone, bits,
+                        bits ^ empty << r->list % CUAI_CLASSES);
     cuai_index_forget(r);
 }
 
 /*
  * Takes `old` out of its list, and puts `slot`, which is it or is in no list,
  * into one of the same zone; `old` may be in no list. Class 0 stands for no
- * list: its head stays 0, and its bit is never set.
+ * list: its head stays 0, and nobody looks at its bit. `same` says whether the
+ * two are one record.
  */
-static inline void cuai_index_pass(cuai_index_t *index, cuai_record_t *records,
-                                   cuai_slot_t old, cuai_slot_t slot,
-                                   uint32_t list)
+static CUAI_INLINE void cuai_index_pass(cuai_index_t *index,
+                                        cuai_record_t *records, cuai_slot_t old,
+                                        cuai_slot_t slot, uint32_t list,
+                                        bool same)
 {
     cuai_record_t *o = &records[old];
     cuai_record_t *r = &records[slot];
     uint32_t zone = list / CUAI_CLASSES;
-    uint32_t class = list % CUAI_CLASSES;
-    cuai_slot_t listed = -(cuai_slot_t)(class != 0);
-    uint64_t bits = index->bits[zone];
+    uint64_t was = index->bits[zone];
     uint64_t empty = cuai_index_unlink(index, records, o);
-    bits &= ~(empty << o->list % CUAI_CLASSES);
+    uint64_t bits = was ^ empty << o->list % CUAI_CLASSES;
     cuai_slot_t head = index->heads[list];
-    if (o != r)
+    if (!same)
         cuai_index_forget(o);
     r->list = (uint16_t)list;
     r->up = 0;
     r->down = head;
-    index->heads[list] = slot & listed;
+    index->heads[list] = list % CUAI_CLASSES != 0 ? slot : 0;
     records[head].up = slot;
-    bits |= (uint64_t)(class != 0) << class;
-    index->bits[zone] = bits;
-    cuai_index_set_top(index, zone, cuai_log2_floor(bits | 1));
+    bits |= UINT64_C(1) << list % CUAI_CLASSES;
+    cuai_index_set_bits(index, zone, was, bits);
 }
 
 static inline void cuai_index_move(cuai_index_t *index, cuai_record_t *records,
                                    cuai_slot_t slot, uint32_t list)
 {
-    cuai_index_pass(index, records, slot, slot, list);
+    cuai_index_pass(index, records, slot, slot, list, true);
 }
 
-/* The same to a list of any zone, for another record. */
-static inline void cuai_index_hand_on(cuai_index_t *index,
-                                      cuai_record_t *records, cuai_slot_t old,
-                                      cuai_slot_t slot, uint32_t list)
+/* The same to a list of another zone. Out of line: that is rare. */
+static CUAI_OUTLINE void cuai_index_carry(cuai_index_t *index,
+                                          cuai_record_t *records,
+                                          cuai_slot_t old, cuai_slot_t slot,
+                                          uint32_t list)
 {
-    if (CUAI_LIKELY(records[old].list / CUAI_CLASSES == list / CUAI_CLASSES)) {
-        cuai_index_pass(index, records, old, slot, list);
-        return;
-    }
     cuai_index_remove(index, records, old);
     if (list % CUAI_CLASSES != 0)
         cuai_index_insert(index, records, slot, list);
+}
+
+/* The same to a list of any zone, for another record. */
+static CUAI_INLINE void cuai_index_hand_on(cuai_index_t *index,
+                                           cuai_record_t *records,
+                                           cuai_slot_t old, cuai_slot_t slot,
+                                           uint32_t list)
+{
+    if (CUAI_LIKELY(records[old].list / CUAI_CLASSES == list / CUAI_CLASSES)) {
+        cuai_index_pass(index, records, old, slot, list, false);
+        return;
+    }
+    cuai_index_carry(index, records, old, slot, list);
 }
 
 /* ... for the same record; where it is in that already it keeps its place. */

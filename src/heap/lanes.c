@@ -41,7 +41,7 @@ static cuarena_status_t check_own_lane(const cuarena_heap_t *heap,
 static void relane_zone(cuarena_heap_t *heap, const cuai_index_t *index,
                         uint32_t zone, uint32_t to)
 {
-    uint32_t class = cuai_zone_first(index, zone, 0);
+    uint32_t class = cuai_zone_first(index, zone, 1);
     while (class != CUAI_NO_CLASS) {
         cuai_range_relane(heap, index->heads[cuai_list_of(zone, class)], to);
         class = cuai_zone_first(index, zone, class);
@@ -150,7 +150,7 @@ static cuai_slot_t find_in_lane(const cuarena_heap_t *heap, uint32_t lane,
     const cuai_index_t *index = heap->lanes[lane];
     cuai_slot_t found = 0;
     for (uint32_t zone = 0; found == 0 && zone < CUAI_ZONES; zone++) {
-        uint32_t class = cuai_zone_first(index, zone, 0);
+        uint32_t class = cuai_zone_first(index, zone, 1);
         while (found == 0 && class != CUAI_NO_CLASS) {
             found =
                 find_wide(heap, index->heads[cuai_list_of(zone, class)], bytes);

@@ -18,10 +18,21 @@
 #define CUAI_GIANT_NUMERATOR 7
 #define CUAI_GIANT_DIVISOR 32
 
+/* As cuai_class_small of its granules, of which there may be none. Counted in
+ * bytes, so that nothing is shifted twice. */
+static inline uint32_t cuai_plain_class(const cuarena_heap_t *heap,
+                                        uint64_t size)
+{
+    uint32_t top = cuai_log2_floor(size | heap->class_floor);
+    uint32_t shift = top - CUAI_CLASS_BITS;
+    return (shift << CUAI_CLASS_BITS) + (uint32_t)(size >> shift) -
+           heap->class_base;
+}
+
 /* The bit of a small request's class. */
 static inline uint64_t cuai_class_bit(const cuarena_heap_t *heap, uint64_t size)
 {
-    uint32_t class = cuai_class_small(size >> heap->granule_log2);
+    uint32_t class = cuai_plain_class(heap, size);
     return UINT64_C(1) << (class & CUAI_LAST_CLASS);
 }
 
@@ -30,8 +41,9 @@ static inline uint64_t cuai_class_bit(const cuarena_heap_t *heap, uint64_t size)
 static inline bool cuai_goes_high(const cuarena_heap_t *heap,
                                   uint64_t free_bytes, uint64_t size)
 {
-    bool cramped = (heap->cramped & cuai_class_bit(heap, size)) != 0;
-    return (size < heap->small_bytes && !cramped) ||
+    return (size < heap->small_bytes &&
+            (CUAI_LIKELY(heap->cramped == 0) ||
+             (heap->cramped & cuai_class_bit(heap, size)) == 0)) ||
            size * heap->giant_share > free_bytes * CUAI_GIANT_NUMERATOR;
 }
 
@@ -40,18 +52,12 @@ static inline bool cuai_goes_high(const cuarena_heap_t *heap,
 /* The same decisions where the heap is smooth and the alignment is the granule:
  * small enough to be inlined. */
 
-static inline uint32_t cuai_plain_class(const cuarena_heap_t *heap,
-                                        uint64_t size)
-{
-    return cuai_class_small(size >> heap->granule_log2);
-}
-
 /* A look into a zone that has a range of the class or above. Lane bits are the
  * lowest of a key: they do not count against a whole granule. */
-static CUAI_INLINE cuai_slot_t cuai_plain_look(const cuarena_heap_t *heap,
-                                               const cuai_index_t *index,
-                                               uint32_t zone, uint32_t class,
-                                               uint64_t size)
+static inline cuai_slot_t cuai_plain_look(const cuarena_heap_t *heap,
+                                          const cuai_index_t *index,
+                                          uint32_t zone, uint32_t class,
+                                          uint64_t size)
 {
     uint64_t classes = cuai_zone_classes(index, zone, class);
     cuai_slot_t slot = index->heads[cuai_list_of(zone, cuai_ctz(classes))];
@@ -68,21 +74,29 @@ cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap,
                               uint32_t class, cuai_zones_t zones, bool high);
 
 /* The owner of the range that serves a request, by the same steps as
- * cuai_place; 0: only a search of all may still find one. */
-static CUAI_INLINE cuai_slot_t cuai_plain_place(const cuarena_heap_t *heap,
-                                                const cuai_index_t *index,
-                                                uint64_t size, bool high)
+ * cuai_place; false: only a search of all may still find one. */
+static CUAI_INLINE bool cuai_plain_place(const cuarena_heap_t *heap,
+                                         const cuai_index_t *index,
+                                         uint64_t size, bool high,
+                                         cuai_slot_t *owner_out)
 {
     uint32_t class = cuai_plain_class(heap, size);
     cuai_zones_t zones = cuai_zones_from(index, class);
     if (CUAI_UNLIKELY(zones == 0))
-        return CUAI_NO_PLACE;
+        return false;
     uint32_t zone = cuai_zones_end(zones, high);
-    cuai_slot_t slot = cuai_plain_look(heap, index, zone, class, size);
-    if (CUAI_LIKELY(slot != CUAI_NO_PLACE))
-        return slot;
+    uint64_t classes = cuai_zone_classes(index, zone, class);
+    *owner_out = index->heads[cuai_list_of(zone, cuai_ctz(classes))];
+    if (CUAI_LIKELY(cuai_range(cuai_record(heap, *owner_out)) >= size))
+        return true;
+    classes &= classes - 1;
+    if (classes != 0) {
+        *owner_out = index->heads[cuai_list_of(zone, cuai_ctz(classes))];
+        return true;
+    }
     zones = cuai_zones_without(zones, zone);
-    return cuai_plain_search(heap, index, size, class, zones, high);
+    *owner_out = cuai_plain_search(heap, index, size, class, zones, high);
+    return *owner_out != CUAI_NO_PLACE;
 }
 
 /* ---- For all --------------------------------------------------------------

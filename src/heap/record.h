@@ -61,6 +61,9 @@ enum cuai_kind {
     CUAI_BLOCK
 };
 
+#define CUAI_KIND_BITS 6
+#define CUAI_KIND_MASK ((1u << CUAI_KIND_BITS) - 1)
+
 typedef struct cuai_record {
     uint64_t offset;
     uint64_t size;       /* of the block; 0 without one */
@@ -74,12 +77,12 @@ typedef struct cuai_record {
     uint32_t generation; /* how often the slot was freed */
     uint16_t list;       /* of the range, while an index has it */
     uint16_t pins;
-    uint8_t kind; /* enum cuai_kind */
+    uint8_t kind : CUAI_KIND_BITS; /* enum cuai_kind */
+    uint8_t fixed : 1;             /* 1: it stays where it is, pinned or not */
+    uint8_t moving : 1;            /* 1: it is on its way elsewhere */
     uint8_t flags;
-    uint8_t align_log2 : 7; /* of the block's alignment */
-    uint8_t fixed : 1;      /* 1: it stays where it is, pinned or not */
-    uint8_t owner : 7;  /* of a block: the caller's number for whose it is */
-    uint8_t moving : 1; /* 1: it is on its way elsewhere */
+    uint8_t align_log2; /* of the block's alignment */
+    uint8_t owner;      /* of a block: the caller's number for whose it is */
 } cuai_record_t;
 _Static_assert(sizeof(cuai_record_t) == 64, "one cache line");
 
@@ -93,28 +96,23 @@ _Static_assert(sizeof(cuai_record_t) == 64, "one cache line");
 #define CUAI_OWNER_NATURE(owner) ((uint64_t)(owner) << 56)
 #define CUAI_NATURE_PINS(nature) ((uint16_t)((nature) >> 16))
 #define CUAI_NATURE_FLAGS(nature) ((uint8_t)((nature) >> 40))
-#define CUAI_NATURE_ALIGN(nature) ((uint32_t)((nature) >> 48 & 0x7f))
+#define CUAI_NATURE_ALIGN(nature) ((uint32_t)((nature) >> 48 & 0xff))
 #define CUAI_NATURE_OWNER(nature)                                              \
     ((uint16_t)((nature) >> 56 & CUARENA_HEAP_MAX_OWNER))
-/* Of its upper half, what makes a block as its nature says, neither fixed nor
- * moving: not how it is aligned nor whose it is. */
-#define CUAI_NATURE_MASK UINT32_C(0x8080ffff)
 _Static_assert(offsetof(cuai_record_t, list) == 56 &&
                    offsetof(cuai_record_t, pins) == 58 &&
-                   offsetof(cuai_record_t, kind) == 60 &&
                    offsetof(cuai_record_t, flags) == 61,
                "the nature of a record is its last word");
 
-/* Whether the block is as its nature says, whatever its list, alignment and
- * owner.
- * The list is left out of the load: it is stored by itself, and a load that
- * spans two stores waits for both to reach the cache. */
+/* Whether the block is as its nature says, neither fixed nor moving; whatever
+ * its list, alignment and owner. The list is left out of the load: it is stored
+ * by itself, and a load that spans two stores waits for both to reach the
+ * cache. */
 static inline bool cuai_has_nature(const cuai_record_t *r, uint64_t nature)
 {
-    uint32_t half;
-    memcpy(&half, &r->kind, sizeof half);
-    return (half & CUAI_NATURE_MASK) == nature >> 32 &&
-           r->pins == (uint16_t)(nature >> 16);
+    uint32_t middle;
+    memcpy(&middle, &r->pins, sizeof middle);
+    return middle == (uint32_t)(nature >> 16);
 }
 
 static inline uint64_t cuai_nature(const cuai_record_t *r)
@@ -191,9 +189,7 @@ static inline bool cuai_is_live(const cuai_record_t *r)
 /* Whether compaction may move a block of that nature. */
 static inline bool cuai_nature_moves(uint64_t nature)
 {
-    const uint64_t mask = CUAI_NATURE(UINT16_MAX, UINT8_MAX, 0) |
-                          CUAI_ALIGN_NATURE(UINT64_C(1) << 7) |
-                          CUAI_OWNER_NATURE(UINT64_C(1) << 7);
+    const uint64_t mask = CUAI_NATURE(UINT16_MAX, UINT8_MAX, 0);
     return (nature & mask) == CUAI_NATURE(0, CUAI_BLOCK, 0);
 }
 

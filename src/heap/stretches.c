@@ -54,7 +54,7 @@ static cuai_slot_t find_around(const cuarena_heap_t *heap, uint32_t lane,
     const cuai_index_t *index = heap->lanes[lane];
     cuai_slot_t found = 0;
     for (uint32_t zone = 0; found == 0 && zone < CUAI_ZONES; zone++) {
-        uint32_t class = cuai_zone_first(index, zone, 0);
+        uint32_t class = cuai_zone_first(index, zone, 1);
         while (found == 0 && class != CUAI_NO_CLASS) {
             found = find_in_list(heap, index->heads[cuai_list_of(zone, class)],
                                  offset);

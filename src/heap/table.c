@@ -26,6 +26,7 @@ cuarena_status_t cuai_table_init(cuai_table_t *table, uint64_t max_blocks)
     table->heads = (cuai_slot_t *)(void *)table->region.base;
     table->buckets = FIRST_BUCKETS;
     table->mask = FIRST_BUCKETS - 1;
+    table->wide = FIRST_BUCKETS * 2 - 1;
     if (commit(table, FIRST_BUCKETS) == CUARENA_OK)
         return CUARENA_OK;
     cuai_table_end(table);
@@ -54,8 +55,10 @@ static void split_bucket(cuai_table_t *table, cuai_record_t *records)
     }
     if (probe > table->longest_probe)
         table->longest_probe = probe;
-    if (table->buckets == (table->mask + 1) * 2)
-        table->mask = table->mask << 1 | 1;
+    if (table->buckets <= table->wide)
+        return;
+    table->mask = table->wide;
+    table->wide = table->mask << 1 | 1;
 }
 
 cuarena_status_t cuai_table_grow(cuai_table_t *table, cuai_record_t *records,

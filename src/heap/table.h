@@ -18,26 +18,25 @@ typedef struct cuai_table {
     uint64_t buckets;
     uint64_t mask;      /* 2^k - 1 with 2^k <= buckets < 2^(k+1): the buckets
                          * from 2^k on were split off from those before */
+    uint64_t wide;      /* mask << 1 | 1 */
     uint64_t committed; /* buckets that have memory */
     cuai_host_region_t region;
     uint32_t longest_probe; /* ever */
 } cuai_table_t;
 
-/* Every bit of the offset counts for every bit of the result. */
+/* The upper half of a product. Its lowest bit depends on the offset's lowest
+ * 33, each bit above on one more: as many as blocks that are many differ in. */
 static inline uint64_t cuai_hash(uint64_t offset)
 {
-    __extension__ typedef unsigned __int128 wide;
-    wide product = (wide)offset * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
+    return offset * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 }
 
 static inline uint64_t cuai_table_bucket(const cuai_table_t *table,
                                          uint64_t offset)
 {
-    uint64_t mask = table->mask;
-    uint64_t bucket = cuai_hash(offset) & (mask << 1 | 1);
+    uint64_t bucket = cuai_hash(offset) & table->wide;
     uint64_t there = -(uint64_t)(bucket < table->buckets);
-    return bucket & (mask | there);
+    return bucket & (table->mask | there);
 }
 
 /* The block that begins at `offset`, or 0. */
@@ -46,7 +45,7 @@ static inline cuai_slot_t cuai_table_find(const cuai_table_t *table,
                                           uint64_t offset)
 {
     cuai_slot_t slot = table->heads[cuai_table_bucket(table, offset)];
-    while (slot != 0 && records[slot].offset != offset)
+    while (records[slot].offset != offset && slot != 0)
         slot = records[slot].chain;
     return slot;
 }
@@ -58,7 +57,7 @@ static inline cuai_slot_t *cuai_table_link(const cuai_table_t *table,
                                            uint64_t offset)
 {
     cuai_slot_t *link = &table->heads[cuai_table_bucket(table, offset)];
-    while (*link != 0 && records[*link].offset != offset)
+    while (CUAI_UNLIKELY(records[*link].offset != offset) && *link != 0)
         link = &records[*link].chain;
     return link;
 }

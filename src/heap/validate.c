@@ -223,7 +223,7 @@ static void audit_zone(audit_t *audit, uint32_t lane, uint32_t zone,
     for (uint32_t class = 0; class < CUAI_CLASSES && !audit->corrupt;
          class ++) {
         uint32_t list = cuai_list_of(zone, class);
-        bool bit = index->bits[list / 64] >> list % 64 & 1;
+        bool bit = class != 0 && (index->bits[zone] >> class & 1) != 0;
         EXPECT(audit, bit == (index->heads[list] != 0),
                "lane %u list %u: the bit is wrong", lane, list);
         audit_members(audit, lane, list, ranges);
