@@ -4,8 +4,9 @@ cuai_slot_t cuai_short_take_settled(cuarena_t *arena, int32_t region,
                                     uint64_t bytes, uint64_t nature)
 {
     uint64_t offset;
-    return cuai_short_take_in(arena, region, 0, cuai_short_size(arena, bytes),
-                              bytes, nature, &offset);
+    return cuai_short_take_in(arena, region, 0, arena->heaps[region]->settled,
+                              cuai_short_size(arena, bytes), bytes, nature,
+                              &offset);
 }
 
 /* The closed lane, unless the CPU touches memory. */
@@ -17,9 +18,9 @@ static CUAI_INLINE cuai_slot_t take_closed(cuarena_t *arena,
     if (arena->cpu_touches)
         return 0;
     uint64_t offset;
-    return cuai_short_take_in(arena, CUAI_DYNAMIC, lane,
-                              cuai_short_size(arena, bytes), bytes, nature,
-                              &offset);
+    return cuai_short_take_in(
+        arena, CUAI_DYNAMIC, lane, arena->heaps[CUAI_DYNAMIC]->lanes[lane],
+        cuai_short_size(arena, bytes), bytes, nature, &offset);
 }
 
 cuai_slot_t cuai_short_take_other(cuarena_t *arena, const cuai_stream_t *s,

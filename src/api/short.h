@@ -26,7 +26,8 @@
  * matter to bytes that are free. */
 static inline bool cuai_short_serves(const cuarena_t *arena)
 {
-    return (arena->slow & ~(CUAI_SLOW_WHOLE | CUAI_SLOW_MOVED)) == 0;
+    return (arena->slow &
+            ~(CUAI_SLOW_WHOLE | CUAI_SLOW_MOVED | CUAI_SLOW_LANES)) == 0;
 }
 
 /* Whether frees on a stream may: it is behind such copies. */
@@ -42,15 +43,12 @@ static inline uint64_t cuai_short_size(const cuarena_t *arena, uint64_t bytes)
     return (bytes + arena->granule_mask) & ~arena->granule_mask;
 }
 
-/* From a lane of a smooth heap; 0: it has no room. */
-static CUAI_INLINE cuai_slot_t cuai_short_take_in(cuarena_t *arena,
-                                                  int32_t region, uint32_t lane,
-                                                  uint64_t size, uint64_t bytes,
-                                                  uint64_t nature,
-                                                  uint64_t *offset_out)
+/* From a lane of a smooth heap, whose index this is; 0: it has no room. */
+static CUAI_INLINE cuai_slot_t cuai_short_take_in(
+    cuarena_t *arena, int32_t region, uint32_t lane, cuai_index_t *index,
+    uint64_t size, uint64_t bytes, uint64_t nature, uint64_t *offset_out)
 {
     cuarena_heap_t *heap = arena->heaps[region];
-    cuai_index_t *index = heap->lanes[lane];
     if (CUAI_UNLIKELY(!cuai_hot_is_ready(heap)))
         return 0;
     return cuai_hot_take_at(heap, index, lane, size, bytes, nature, true,
@@ -76,21 +74,40 @@ static inline bool cuai_is_stable(const cuarena_t *arena, const void *pointer)
 }
 
 /* Ends an ordinary block, which a link of the look-up names; its bytes join a
- * lane. */
+ * lane, whose index this is. Its owner has not counted it out, or has none. */
 static CUAI_INLINE void cuai_short_give(cuarena_t *arena, int32_t region,
                                         cuai_slot_t slot, cuai_slot_t *link,
-                                        uint32_t lane)
+                                        uint32_t lane, cuai_index_t *index,
+                                        cuai_stream_t *owner)
 {
     cuarena_heap_t *heap = arena->heaps[region];
     const cuai_record_t *r = cuai_record(heap, slot);
     if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
         cuai_tag_free(arena, r);
-    if (r->owner != 0)
-        cuai_count_out(&cuai_stream(arena, r->owner)->counts, r);
+    if (owner != NULL) /* which mostly is known here */
+        cuai_count_out(&owner->counts, r);
     if (CUAI_LIKELY(heap->smooth && cuai_hot_joins(heap, r, lane)))
-        cuai_hot_give_to(heap, heap->lanes[lane], lane, slot, link);
+        cuai_hot_give_to(heap, index, lane, slot, link);
     else
         cuai_heap_give(heap, slot, lane);
+}
+
+/* The stream whose block it is, or NULL. */
+static inline cuai_stream_t *cuai_short_owner(const cuarena_t *arena,
+                                              const cuai_record_t *r)
+{
+    return r->owner != 0 ? cuai_stream(arena, r->owner) : NULL;
+}
+
+/* The same to lane 0. */
+static CUAI_INLINE void cuai_short_give_settled(cuarena_t *arena,
+                                                int32_t region,
+                                                cuai_slot_t slot,
+                                                cuai_slot_t *link)
+{
+    const cuarena_heap_t *heap = arena->heaps[region];
+    cuai_short_give(arena, region, slot, link, 0, heap->settled,
+                    cuai_short_owner(arena, cuai_record(heap, slot)));
 }
 
 /* Resizes an ordinary block of the dynamic region in place, with bytes of a
@@ -107,7 +124,8 @@ static CUAI_INLINE bool cuai_short_resize(cuarena_t *arena, cuai_slot_t slot,
     if (CUAI_UNLIKELY(!cuai_hot_resize(heap, heap->lanes[lane], lane, slot,
                                        cuai_short_size(arena, bytes), bytes)))
         return false;
-    if (CUAI_UNLIKELY((arena->slow | cuai_tag_of(r) | r->owner) != 0))
+    if (CUAI_UNLIKELY(
+            ((arena->slow & CUAI_SLOW_WHOLE) | cuai_tag_of(r) | r->owner) != 0))
         cuai_count_resize(arena, r, r->size - size, bytes - requested);
     return true;
 }

@@ -5,6 +5,55 @@
 
 /* ---- Pointers and blocks ----------------------------------------------- */
 
+/* Counts a block that the stream was given, from wherever. */
+static CUAI_INLINE void count_short(cuarena_t *arena, cuai_stream_t *s,
+                                    uint64_t size, uint64_t bytes)
+{
+    cuai_count_one(&s->counts, size, bytes);
+    if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
+        cuai_note_whole(arena);
+}
+
+/* From all that serves the stream but its open lane. */
+static CUAI_OUTLINE cuai_slot_t take_other(cuarena_t *arena, cuai_stream_t *s,
+                                           uint64_t bytes, uint64_t nature,
+                                           uint64_t *offset_out)
+{
+    cuai_slot_t slot =
+        cuai_short_take_other(arena, s, bytes, nature | s->nature);
+    if (slot == 0)
+        return 0;
+    *offset_out = cuai_record(arena->heaps[CUAI_DYNAMIC], slot)->offset;
+    count_short(arena, s, cuai_short_size(arena, bytes), bytes);
+    return slot;
+}
+
+static CUAI_INLINE cuai_slot_t take_open(cuarena_t *arena,
+                                         const cuai_stream_t *s, uint64_t bytes,
+                                         uint64_t nature, uint64_t *offset_out)
+{
+    return cuai_short_take_in(arena, CUAI_DYNAMIC, s->open, s->open_index,
+                              cuai_short_size(arena, bytes), bytes,
+                              nature | s->nature, offset_out);
+}
+
+/* In an arena that is slow. */
+static CUAI_OUTLINE cuai_slot_t take_slow(cuarena_t *arena, cuai_stream_t *s,
+                                          uint64_t bytes, uint64_t nature,
+                                          uint64_t *offset_out)
+{
+    if (!cuai_short_serves(arena) ||
+        cuai_goes_across(arena, arena->heaps[CUAI_DYNAMIC], bytes))
+        return 0;
+    cuai_slot_t slot = 0;
+    if (!arena->cpu_touches)
+        slot = take_open(arena, s, bytes, nature, offset_out);
+    if (slot == 0)
+        return take_other(arena, s, bytes, nature, offset_out);
+    count_short(arena, s, cuai_short_size(arena, bytes), bytes);
+    return slot;
+}
+
 /* From held bytes that the stream, which was found lately, may have; 0: take
  * the long path. With the lock. */
 static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena,
@@ -12,28 +61,16 @@ static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena,
                                           uint64_t bytes, uint64_t nature,
                                           uint64_t *offset_out)
 {
-    cuai_stream_t *s = cuai_stream_recent(arena, stream);
-    if (CUAI_UNLIKELY(
-            s == NULL || !cuai_short_serves(arena) ||
-            cuai_goes_across(arena, arena->heaps[CUAI_DYNAMIC], bytes)))
+    const cuai_recent_t *recent = cuai_recent_for(arena, stream);
+    if (CUAI_UNLIKELY(recent->handle != stream))
         return 0;
-    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    uint32_t open = s->lanes[CUAI_DYNAMIC][s->turn];
-    uint64_t size = cuai_short_size(arena, bytes);
-    cuai_slot_t slot = 0;
-    nature |= CUAI_OWNER_NATURE(s->number);
-    if (CUAI_LIKELY(!arena->cpu_touches))
-        slot = cuai_short_take_in(arena, CUAI_DYNAMIC, open, size, bytes,
-                                  nature, offset_out);
-    if (CUAI_UNLIKELY(slot == 0)) {
-        slot = cuai_short_take_other(arena, s, bytes, nature);
-        if (slot == 0)
-            return 0;
-        *offset_out = cuai_record(heap, slot)->offset;
-    }
-    cuai_count_one(&s->counts, size, bytes);
-    if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
-        cuai_note_whole(arena);
+    cuai_stream_t *s = recent->stream;
+    if (CUAI_UNLIKELY((arena->slow & ~CUAI_SLOW_MOVED) != 0))
+        return take_slow(arena, s, bytes, nature, offset_out);
+    cuai_slot_t slot = take_open(arena, s, bytes, nature, offset_out);
+    if (CUAI_UNLIKELY(slot == 0))
+        return take_other(arena, s, bytes, nature, offset_out);
+    cuai_count_one(&s->counts, cuai_short_size(arena, bytes), bytes);
     return slot;
 }
 
@@ -64,19 +101,36 @@ cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
     return cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
 }
 
-/* The lane that the block's bytes join when it is freed on the stream; 0: take
- * the long path. Mostly it is freed on the stream that it was allocated on. */
-static CUAI_INLINE uint32_t lane_for(const cuarena_t *arena,
-                                     const cuai_record_t *r,
-                                     cuarena_stream_t stream)
+/* Ends an ordinary block, which a link of the look-up names, on another stream
+ * than it was allocated on, or on that by its other name; false: take the long
+ * path. */
+static CUAI_OUTLINE bool give_elsewhere(cuarena_t *arena, cuai_slot_t slot,
+                                        cuai_slot_t *link,
+                                        cuarena_stream_t stream)
 {
-    const cuai_stream_t *s =
-        r->owner != 0 ? cuai_stream(arena, r->owner) : NULL;
-    if (CUAI_UNLIKELY(s == NULL || s->known_by != stream))
-        s = cuai_stream_recent(arena, stream);
-    if (CUAI_UNLIKELY(s == NULL || !cuai_short_frees_on(arena, s)))
-        return 0;
-    return s->lanes[CUAI_DYNAMIC][s->turn];
+    const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
+    const cuai_stream_t *s = cuai_stream_recent(arena, stream);
+    if (s == NULL || !cuai_short_frees_on(arena, s))
+        return false;
+    cuai_short_give(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index,
+                    cuai_short_owner(arena, r));
+    return true;
+}
+
+/* On any. */
+static CUAI_INLINE bool give_short(cuarena_t *arena, cuai_slot_t slot,
+                                   cuai_slot_t *link, cuarena_stream_t stream)
+{
+    uint32_t owner = cuai_record(arena->heaps[CUAI_DYNAMIC], slot)->owner;
+    if (CUAI_UNLIKELY(owner == 0))
+        return give_elsewhere(arena, slot, link, stream);
+    cuai_stream_t *s = cuai_stream(arena, owner);
+    if (CUAI_UNLIKELY(s->known_by != stream))
+        return give_elsewhere(arena, slot, link, stream);
+    if (CUAI_UNLIKELY(!cuai_short_frees_on(arena, s)))
+        return false;
+    cuai_short_give(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index, s);
+    return true;
 }
 
 static CUAI_INLINE bool free_short(cuarena_t *arena, const void *pointer,
@@ -89,11 +143,7 @@ static CUAI_INLINE bool free_short(cuarena_t *arena, const void *pointer,
     const cuai_record_t *r = cuai_record(heap, slot);
     if (CUAI_UNLIKELY(!cuai_has_nature(r, CUAI_POINTER_NATURE)))
         return false;
-    uint32_t lane = lane_for(arena, r, stream);
-    if (CUAI_UNLIKELY(lane == 0))
-        return false;
-    cuai_short_give(arena, CUAI_DYNAMIC, slot, link, lane);
-    return true;
+    return give_short(arena, slot, link, stream);
 }
 
 cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
@@ -185,13 +235,9 @@ static CUAI_INLINE bool block_free_short(cuarena_t *arena,
     const cuai_record_t *r = cuai_record(heap, slot);
     if (CUAI_UNLIKELY(!cuai_has_nature(r, CUAI_BLOCK_NATURE)))
         return false;
-    uint32_t lane = lane_for(arena, r, stream);
-    if (CUAI_UNLIKELY(lane == 0))
-        return false;
-    cuai_short_give(arena, CUAI_DYNAMIC, slot,
-                    cuai_table_link_to(&heap->table, heap->records, slot),
-                    lane);
-    return true;
+    return give_short(arena, slot,
+                      cuai_table_link_to(&heap->table, heap->records, slot),
+                      stream);
 }
 
 cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,

@@ -50,6 +50,10 @@ _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
 #define CUAI_SLOW_WHOLE                                                        \
     0x10u /* several heaps: peaks of the whole are kept; the                   \
            * only one that the short path can do */
+#define CUAI_SLOW_LANES                                                        \
+    0x40u /* several streams, or the CPU touches bytes:                        \
+           * requests on a stream are not from its open lane as                \
+           * a matter of course; nothing to other calls */
 
 /* A list of segments that the memory gave. */
 typedef struct cuai_segments {
@@ -315,6 +319,8 @@ void cuai_streams_recycle(cuarena_t *arena);
 uint32_t cuai_stream_left_idle(const cuarena_t *arena);
 /* Its handle does not lead to it any more. */
 void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s);
+/* Nothing is found lately. No lock. */
+void cuai_streams_begin(cuarena_t *arena);
 /* Ends a stream and its lanes, which are empty. */
 void cuai_stream_forget(cuarena_t *arena, uint32_t number);
 /* The largest range that is settled or, if `streams`, in a stream's lane. */
@@ -337,20 +343,25 @@ static inline cuarena_stream_t cuai_stream_normal(cuarena_stream_t stream)
     return stream == NULL ? CUARENA_STREAM_LEGACY : stream;
 }
 
-static inline uint32_t cuai_recent_place(cuarena_stream_t handle)
+/* Where a stream would be that was found lately by this handle, neither
+ * released nor eager: what is freed on it needs no call. It is if the handle is
+ * the same. */
+static inline const cuai_recent_t *cuai_recent_for(const cuarena_t *arena,
+                                                   cuarena_stream_t stream)
 {
-    uint64_t address = (uint64_t)(uintptr_t)handle;
-    return (uint32_t)((address ^ address >> 5) >> 4) % CUAI_RECENT;
+    return &arena->recent[cuai_recent_place(stream)];
 }
 
-/* A stream that was found lately by this handle, neither released nor eager:
- * what is freed on it needs no call. NULL: look for it. */
+/* That stream. NULL: look for it. */
 static inline cuai_stream_t *cuai_stream_recent(const cuarena_t *arena,
                                                 cuarena_stream_t stream)
 {
-    const cuai_recent_t *recent = &arena->recent[cuai_recent_place(stream)];
+    const cuai_recent_t *recent = cuai_recent_for(arena, stream);
     return CUAI_LIKELY(recent->handle == stream) ? recent->stream : NULL;
 }
+
+/* The lane that is open has changed. */
+void cuai_stream_note_open(const cuarena_t *arena, cuai_stream_t *s);
 
 /* The handle that stands for a number; of a released one, no stream. */
 static inline cuarena_stream_t cuai_stream_handle(const cuarena_t *arena,

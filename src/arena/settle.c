@@ -161,6 +161,7 @@ static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
     if (!can_close(arena, s))
         return CUARENA_OK;
     s->turn = !s->turn;
+    cuai_stream_note_open(arena, s);
     if (s->eager && !s->uncovered) {
         s->marker = s->latest;
         s->latest = NULL;
@@ -632,6 +633,7 @@ static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
     void *old[2] = {s->marker, s->latest};
     reopen(arena, s);
     s->turn = !s->turn;
+    cuai_stream_note_open(arena, s);
     s->marker = marker;
     s->latest = NULL;
     s->released = true;

@@ -59,6 +59,12 @@ uint32_t cuai_lane_for_free(const cuarena_t *arena, int32_t region,
     return s->marker != NULL ? s->lanes[region][!s->turn] : 0;
 }
 
+void cuai_stream_note_open(const cuarena_t *arena, cuai_stream_t *s)
+{
+    s->open = s->lanes[CUAI_DYNAMIC][s->turn];
+    s->open_index = arena->heaps[CUAI_DYNAMIC]->lanes[s->open];
+}
+
 static void end_lanes(cuarena_t *arena, const cuai_stream_t *s)
 {
     for (int region = 0; region < CUAI_LANED; region++)
@@ -84,9 +90,29 @@ static cuarena_status_t make_lanes(cuarena_t *arena, cuai_stream_t *s)
 /* ---- Found lately ------------------------------------------------------ */
 
 /* The arena's own memory is no handle of a stream. */
-static cuarena_stream_t nobodys(cuai_stream_t *s)
+static cuarena_stream_t nobodys(void *memory)
 {
-    return (cuarena_stream_t)(void *)s;
+    return (cuarena_stream_t)memory;
+}
+
+static void forget_recent(cuai_recent_t *recent)
+{
+    *recent = (cuai_recent_t){nobodys(recent), NULL};
+}
+
+static void note_lanes(cuarena_t *arena)
+{
+    if (arena->stream_count > 1 || arena->cpu_touches)
+        arena->slow |= CUAI_SLOW_LANES;
+    else
+        arena->slow &= ~CUAI_SLOW_LANES;
+}
+
+void cuai_streams_begin(cuarena_t *arena)
+{
+    for (uint32_t i = 0; i < CUAI_RECENT; i++)
+        forget_recent(&arena->recent[i]);
+    note_lanes(arena);
 }
 
 static void learn(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
@@ -102,7 +128,7 @@ void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s)
     s->known_by = nobodys(s);
     for (uint32_t i = 0; i < CUAI_RECENT; i++)
         if (arena->recent[i].stream == s)
-            arena->recent[i] = (cuai_recent_t){0};
+            forget_recent(&arena->recent[i]);
 }
 
 /* ---- Numbers ----------------------------------------------------------- */
@@ -115,6 +141,7 @@ void cuai_stream_forget(cuarena_t *arena, uint32_t number)
     cuai_host_free(arena->streams[number]);
     arena->streams[number] = NULL;
     arena->stream_count--;
+    note_lanes(arena);
 }
 
 /* Whether no block, wait, marker or call needs the number. */
@@ -202,8 +229,11 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
         return status;
     }
     s->number = number;
+    s->nature = CUAI_OWNER_NATURE(number);
+    cuai_stream_note_open(arena, s);
     arena->streams[number] = s;
     arena->stream_count++;
+    note_lanes(arena);
     *number_out = number;
     return CUARENA_OK;
 }
@@ -376,4 +406,5 @@ void cuai_streams_forget(cuarena_t *arena)
     cuai_host_free(arena->streams);
     arena->streams = NULL;
     arena->stream_count = 0;
+    note_lanes(arena);
 }

@@ -63,6 +63,9 @@ typedef struct cuai_stream {
     uint64_t thread;               /* whose default stream it is, or 0 */
     uint32_t lanes[CUAI_LANED][2]; /* of each heap; [turn] is the open one */
     uint32_t turn;
+    uint32_t open;            /* the open one of the dynamic region's heap */
+    cuai_index_t *open_index; /* ... and its index */
+    uint64_t nature;          /* of its blocks: whose they are */
     bool released;  /* the handle must not be used; all is in the closed lane */
     bool eager;     /* `latest` is recorded at each free */
     bool marking;   /* a thread records a marker of its, without the lock */
@@ -90,8 +93,14 @@ typedef struct cuai_stream {
 /* A handle, as callers pass it, and the stream that it stands for. */
 typedef struct cuai_recent {
     cuarena_stream_t handle;
-    cuai_stream_t *stream; /* NULL: none */
+    cuai_stream_t *stream; /* none: the handle is what nobody passes */
 } cuai_recent_t;
+
+static inline uint32_t cuai_recent_place(cuarena_stream_t handle)
+{
+    uint64_t address = (uint64_t)(uintptr_t)handle;
+    return (uint32_t)((address ^ address >> 5) >> 4) % CUAI_RECENT;
+}
 
 /* A block's use of a stream; once it is freed, with the marker to wait for:
  * NULL if that is the stream's own, of a released one. */
