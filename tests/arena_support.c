@@ -103,14 +103,17 @@ static void spare_addresses(fixture_t *f, uint64_t bytes)
         f->config.reserve_bytes = 16 * bytes;
 }
 
-/* For what takes unwritten bytes amiss: an arena moves blocks whole. */
-static int32_t zero_at_first(const arena_kind_t *kind)
+int32_t zero_for_checkers(void)
 {
     const char *wanted = getenv("CUARENA_TEST_ZERO");
-    if (!(kind->traits & KIND_READABLE))
-        return CUARENA_ZERO_NEVER;
     return wanted != NULL && *wanted != '\0' ? CUARENA_ZERO_CREATE
                                              : CUARENA_ZERO_NEVER;
+}
+
+static int32_t zero_at_first(const arena_kind_t *kind)
+{
+    return kind->traits & KIND_READABLE ? zero_for_checkers()
+                                        : CUARENA_ZERO_NEVER;
 }
 
 void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)

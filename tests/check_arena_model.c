@@ -16,7 +16,7 @@
 #define KIND_ROWS CUDA_KIND_COUNT
 #define POOL MIB(16)
 #define SIZE_BITS 20
-#define STEPS scale_pick(300, 800, 20000)
+#define STEPS scale_pick(300, 800, 6000)
 #else
 #define KINDS arena_kinds
 #define KIND_ROWS (ARENA_KIND_COUNT + ARENA_CHUNKS_COUNT)

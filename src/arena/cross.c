@@ -412,10 +412,10 @@ static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *taker,
         return CUARENA_OK;
     void *marker = s->marker;
     uint64_t serial = s->serial;
-    arena->stream_waits++;
     status = cuai_check_captured(arena, taker->number);
     if (status != CUARENA_OK)
         return status;
+    arena->stream_waits++;
     cuai_stream_touch(arena, taker->number);
     cuai_unlock(&arena->lock);
     status =

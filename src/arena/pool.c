@@ -118,7 +118,8 @@ static bool is_free_above(const cuarena_heap_t *heap, uint64_t address)
     return slot == 0 || r->kind == CUAI_ROOT || cuai_end(r) <= address;
 }
 
-/* Bytes of the segment above its first `kept` that are no holes. */
+/* Bytes of the segment above its first `kept` that are no holes. One that ends
+ * at the pool's odd end lacks backing to its grain's end. */
 static uint64_t backed_above(const cuarena_t *arena,
                              const cuarena_memory_segment_t *segment,
                              uint64_t kept)
@@ -132,8 +133,10 @@ static uint64_t backed_above(const cuarena_t *arena,
     while (cuai_next_hole(arena, segment, from, CUAI_REACH_SETTLED, &hole) &&
            !hole.at_end) {
         from = hole.begin + hole.bytes;
-        if (from > floor)
-            bytes -= from - cuai_max(hole.begin, floor);
+        uint64_t end =
+            segment->address + grains(arena, from - segment->address);
+        if (end > floor)
+            bytes -= end - cuai_max(hole.begin, floor);
     }
     return bytes;
 }
