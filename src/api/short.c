@@ -4,9 +4,10 @@ cuai_slot_t cuai_short_take_settled(cuarena_t *arena, int32_t region,
                                     uint64_t bytes, uint64_t nature)
 {
     uint64_t offset;
-    return cuai_short_take_in(arena, region, 0, arena->heaps[region]->settled,
-                              cuai_short_size(arena, bytes), bytes, nature,
-                              &offset);
+    const cuarena_heap_t *heap = arena->heaps[region];
+    return cuai_short_take_in(arena, region, 0, heap->settled,
+                              cuai_short_size(arena, bytes), bytes,
+                              nature | heap->align_nature, &offset);
 }
 
 /* The closed lane, unless the CPU touches memory. */

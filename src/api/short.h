@@ -15,13 +15,6 @@
 /* One less than the sizes that a short path takes: 0 wraps and is out. */
 #define CUAI_SHORT_MOST (CUARENA_HEAP_MAX_SEGMENT / 2)
 
-/* What ordinary blocks are like. */
-#define CUAI_POINTER_FLAGS (CUAI_BLOCK_POINTER | CUAI_BLOCK_BORN_PIN)
-#define CUAI_POINTER_NATURE CUAI_NATURE(1, CUAI_BLOCK, CUAI_POINTER_FLAGS)
-#define CUAI_STABLE_NATURE                                                     \
-    CUAI_NATURE(1, CUAI_BLOCK, CUAI_POINTER_FLAGS | CUAI_BLOCK_STABLE)
-#define CUAI_BLOCK_NATURE CUAI_NATURE(0, CUAI_BLOCK, 0)
-
 /* Whether allocations may take a short path: copies of compactions are no
  * matter to bytes that are free. */
 static inline bool cuai_short_serves(const cuarena_t *arena)
@@ -43,7 +36,8 @@ static inline uint64_t cuai_short_size(const cuarena_t *arena, uint64_t bytes)
     return (bytes + arena->granule_mask) & ~arena->granule_mask;
 }
 
-/* From a lane of a smooth heap, whose index this is; 0: it has no room. */
+/* From a lane of a smooth heap, whose index this is, a block of a whole nature;
+ * 0: it has no room. */
 static CUAI_INLINE cuai_slot_t cuai_short_take_in(
     cuarena_t *arena, int32_t region, uint32_t lane, cuai_index_t *index,
     uint64_t size, uint64_t bytes, uint64_t nature, uint64_t *offset_out)
@@ -55,8 +49,8 @@ static CUAI_INLINE cuai_slot_t cuai_short_take_in(
                             offset_out);
 }
 
-/* The same from lane 0; and, for a stream, from all that serves it in the
- * dynamic region but its open lane. */
+/* The same from lane 0, of that nature and the granule's alignment; and, for a
+ * stream, from all that serves it in the dynamic region but its open lane. */
 cuai_slot_t cuai_short_take_settled(cuarena_t *arena, int32_t region,
                                     uint64_t bytes,
                                     uint64_t nature) CUAI_NOINLINE;
@@ -85,7 +79,7 @@ static CUAI_INLINE void cuai_short_give(cuarena_t *arena, int32_t region,
     if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
         cuai_tag_free(arena, r);
     if (owner != NULL) /* which mostly is known here */
-        cuai_count_out(&owner->counts, r);
+        cuai_meter_out(&owner->meter, r);
     if (CUAI_LIKELY(heap->smooth && cuai_hot_joins(heap, r, lane)))
         cuai_hot_give_to(heap, index, lane, slot, link);
     else

@@ -5,72 +5,71 @@
 
 /* ---- Pointers and blocks ----------------------------------------------- */
 
-/* Counts a block that the stream was given, from wherever. */
-static CUAI_INLINE void count_short(cuarena_t *arena, cuai_stream_t *s,
-                                    uint64_t size, uint64_t bytes)
-{
-    cuai_count_one(&s->counts, size, bytes);
-    if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
-        cuai_note_whole(arena);
-}
+/* The natures of ordinary blocks that a stream has. */
+#define BLOCK 0
+#define POINTER 1
 
 /* From all that serves the stream but its open lane. */
 static CUAI_OUTLINE cuai_slot_t take_other(cuarena_t *arena, cuai_stream_t *s,
-                                           uint64_t bytes, uint64_t nature,
+                                           uint64_t bytes, int what,
                                            uint64_t *offset_out)
 {
-    cuai_slot_t slot =
-        cuai_short_take_other(arena, s, bytes, nature | s->nature);
-    if (slot == 0)
-        return 0;
-    *offset_out = cuai_record(arena->heaps[CUAI_DYNAMIC], slot)->offset;
-    count_short(arena, s, cuai_short_size(arena, bytes), bytes);
+    cuai_slot_t slot = cuai_short_take_other(arena, s, bytes, s->natures[what]);
+    if (slot != 0)
+        *offset_out = cuai_record(arena->heaps[CUAI_DYNAMIC], slot)->offset;
     return slot;
 }
 
 static CUAI_INLINE cuai_slot_t take_open(cuarena_t *arena,
-                                         const cuai_stream_t *s, uint64_t bytes,
-                                         uint64_t nature, uint64_t *offset_out)
+                                         const cuai_stream_t *s, uint64_t size,
+                                         uint64_t bytes, int what,
+                                         uint64_t *offset_out)
 {
-    return cuai_short_take_in(arena, CUAI_DYNAMIC, s->open, s->open_index,
-                              cuai_short_size(arena, bytes), bytes,
-                              nature | s->nature, offset_out);
+    return cuai_short_take_in(arena, CUAI_DYNAMIC, s->open, s->open_index, size,
+                              bytes, s->natures[what], offset_out);
 }
 
-/* In an arena that is slow. */
-static CUAI_OUTLINE cuai_slot_t take_slow(cuarena_t *arena, cuai_stream_t *s,
-                                          uint64_t bytes, uint64_t nature,
-                                          uint64_t *offset_out)
+/* For a stream that is not at hand. */
+static CUAI_OUTLINE cuai_slot_t take_lately(cuarena_t *arena,
+                                            cuarena_stream_t stream,
+                                            uint64_t bytes, int what,
+                                            uint64_t *offset_out)
 {
-    if (!cuai_short_serves(arena) ||
+    cuai_stream_t *s = cuai_stream_recent(arena, stream);
+    if (s == NULL || !cuai_short_serves(arena) ||
         cuai_goes_across(arena, arena->heaps[CUAI_DYNAMIC], bytes))
         return 0;
+    cuai_stream_put_at_hand(arena, stream, s);
+    uint64_t size = cuai_short_size(arena, bytes);
     cuai_slot_t slot = 0;
     if (!arena->cpu_touches)
-        slot = take_open(arena, s, bytes, nature, offset_out);
+        slot = take_open(arena, s, size, bytes, what, offset_out);
     if (slot == 0)
-        return take_other(arena, s, bytes, nature, offset_out);
-    count_short(arena, s, cuai_short_size(arena, bytes), bytes);
+        slot = take_other(arena, s, bytes, what, offset_out);
+    if (slot == 0)
+        return 0;
+    cuai_meter_begin(&s->meter, size, bytes);
+    if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
+        cuai_note_whole(arena);
     return slot;
 }
 
-/* From held bytes that the stream, which was found lately, may have; 0: take
- * the long path. With the lock. */
+/* From held bytes that the stream may have; 0: take the long path. With the
+ * lock. */
 static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena,
                                           cuarena_stream_t stream,
-                                          uint64_t bytes, uint64_t nature,
+                                          uint64_t bytes, int what,
                                           uint64_t *offset_out)
 {
-    const cuai_recent_t *recent = cuai_recent_for(arena, stream);
-    if (CUAI_UNLIKELY(recent->handle != stream))
-        return 0;
-    cuai_stream_t *s = recent->stream;
-    if (CUAI_UNLIKELY((arena->slow & ~CUAI_SLOW_MOVED) != 0))
-        return take_slow(arena, s, bytes, nature, offset_out);
-    cuai_slot_t slot = take_open(arena, s, bytes, nature, offset_out);
+    if (CUAI_UNLIKELY(arena->at_hand.handle != stream))
+        return take_lately(arena, stream, bytes, what, offset_out);
+    cuai_stream_t *s = arena->at_hand.stream;
+    uint64_t size = cuai_short_size(arena, bytes);
+    cuai_slot_t slot = take_open(arena, s, size, bytes, what, offset_out);
     if (CUAI_UNLIKELY(slot == 0))
-        return take_other(arena, s, bytes, nature, offset_out);
-    cuai_count_one(&s->counts, cuai_short_size(arena, bytes), bytes);
+        slot = take_other(arena, s, bytes, what, offset_out);
+    if (CUAI_LIKELY(slot != 0))
+        cuai_meter_begin(&s->meter, size, bytes);
     return slot;
 }
 
@@ -79,8 +78,7 @@ static CUAI_INLINE bool alloc_short(cuarena_t *arena, uint64_t bytes,
 {
     uint64_t offset;
     cuai_lock(&arena->lock);
-    cuai_slot_t slot =
-        take_short(arena, stream, bytes, CUAI_POINTER_NATURE, &offset);
+    cuai_slot_t slot = take_short(arena, stream, bytes, POINTER, &offset);
     if (CUAI_LIKELY(slot != 0))
         *pointer_out = cuai_pointer(offset);
     cuai_unlock(&arena->lock);
@@ -102,48 +100,51 @@ cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
 }
 
 /* Ends an ordinary block, which a link of the look-up names, on another stream
- * than it was allocated on, or on that by its other name; false: take the long
- * path. */
+ * than it was allocated on; false: take the long path. */
 static CUAI_OUTLINE bool give_elsewhere(cuarena_t *arena, cuai_slot_t slot,
                                         cuai_slot_t *link,
-                                        cuarena_stream_t stream)
+                                        const cuai_stream_t *s, int what)
 {
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
-    const cuai_stream_t *s = cuai_stream_recent(arena, stream);
-    if (s == NULL || !cuai_short_frees_on(arena, s))
+    if (!cuai_has_nature(r, s->natures[what]))
         return false;
     cuai_short_give(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index,
                     cuai_short_owner(arena, r));
     return true;
 }
 
-/* On any. */
 static CUAI_INLINE bool give_short(cuarena_t *arena, cuai_slot_t slot,
-                                   cuai_slot_t *link, cuarena_stream_t stream)
+                                   cuai_slot_t *link, cuai_stream_t *s,
+                                   int what)
 {
-    uint32_t owner = cuai_record(arena->heaps[CUAI_DYNAMIC], slot)->owner;
-    if (CUAI_UNLIKELY(owner == 0))
-        return give_elsewhere(arena, slot, link, stream);
-    cuai_stream_t *s = cuai_stream(arena, owner);
-    if (CUAI_UNLIKELY(s->known_by != stream))
-        return give_elsewhere(arena, slot, link, stream);
-    if (CUAI_UNLIKELY(!cuai_short_frees_on(arena, s)))
-        return false;
+    const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
+    if (CUAI_UNLIKELY(!cuai_is_of_nature(r, s->natures[what])))
+        return give_elsewhere(arena, slot, link, s, what);
     cuai_short_give(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index, s);
     return true;
+}
+
+/* A stream that frees may take the short path on; NULL: there is none by this
+ * handle. */
+static CUAI_INLINE cuai_stream_t *stream_for_free(cuarena_t *arena,
+                                                  cuarena_stream_t stream)
+{
+    if (CUAI_LIKELY(arena->at_hand.handle == stream))
+        return arena->at_hand.stream;
+    cuai_stream_t *s = cuai_stream_recent(arena, stream);
+    return s != NULL && cuai_short_frees_on(arena, s) ? s : NULL;
 }
 
 static CUAI_INLINE bool free_short(cuarena_t *arena, const void *pointer,
                                    cuarena_stream_t stream)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    cuai_stream_t *s = stream_for_free(arena, stream);
+    if (CUAI_UNLIKELY(s == NULL))
+        return false;
     cuai_slot_t *link =
         cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
-    cuai_slot_t slot = *link;
-    const cuai_record_t *r = cuai_record(heap, slot);
-    if (CUAI_UNLIKELY(!cuai_has_nature(r, CUAI_POINTER_NATURE)))
-        return false;
-    return give_short(arena, slot, link, stream);
+    return give_short(arena, *link, link, s, POINTER);
 }
 
 cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
@@ -215,8 +216,7 @@ cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes,
     if (CUAI_LIKELY(ordinary)) {
         cuai_lock(&arena->lock);
         uint64_t offset;
-        cuai_slot_t slot =
-            take_short(arena, stream, bytes, CUAI_BLOCK_NATURE, &offset);
+        cuai_slot_t slot = take_short(arena, stream, bytes, BLOCK, &offset);
         if (CUAI_LIKELY(slot != 0))
             *block_out = cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
         cuai_unlock(&arena->lock);
@@ -231,13 +231,14 @@ static CUAI_INLINE bool block_free_short(cuarena_t *arena,
                                          cuarena_stream_t stream)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    cuai_stream_t *s = stream_for_free(arena, stream);
     cuai_slot_t slot = cuai_slot_named(heap, block);
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (CUAI_UNLIKELY(!cuai_has_nature(r, CUAI_BLOCK_NATURE)))
+    if (CUAI_UNLIKELY(s == NULL || !cuai_has_nature(r, s->natures[BLOCK])))
         return false;
     return give_short(arena, slot,
-                      cuai_table_link_to(&heap->table, heap->records, slot),
-                      stream);
+                      cuai_table_link_to(&heap->table, heap->records, slot), s,
+                      BLOCK);
 }
 
 cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
@@ -483,14 +484,15 @@ static uint64_t free_bytes(const cuarena_t *arena, const cuai_stream_t *s)
 static void describe(const cuarena_t *arena, const cuai_stream_t *s,
                      cuarena_stats_t *stats)
 {
-    stats->live_bytes = s->counts.live_bytes;
-    stats->requested_bytes = s->counts.requested_bytes;
-    stats->live_blocks = s->counts.live_blocks;
-    stats->peak_live_bytes = s->counts.peak_live_bytes;
-    stats->peak_requested_bytes = s->counts.peak_requested_bytes;
-    stats->peak_live_blocks = s->counts.peak_live_blocks;
-    stats->allocs = s->counts.allocs;
-    stats->frees = s->counts.frees;
+    cuai_counts_t counts = cuai_meter_read(&s->meter);
+    stats->live_bytes = counts.live_bytes;
+    stats->requested_bytes = counts.requested_bytes;
+    stats->live_blocks = counts.live_blocks;
+    stats->peak_live_bytes = counts.peak_live_bytes;
+    stats->peak_requested_bytes = counts.peak_requested_bytes;
+    stats->peak_live_blocks = counts.peak_live_blocks;
+    stats->allocs = counts.allocs;
+    stats->frees = counts.frees;
     stats->free_bytes = free_bytes(arena, s);
 }
 

@@ -155,7 +155,7 @@ cuarena_status_t cuai_capture_take(cuarena_t *arena, int32_t region,
     cuai_record_t *r = cuai_record(heap, *slot_out);
     r->fixed = 1;
     touch(arena->captures, r->offset, cuai_end(r));
-    cuai_count_in(&capture->counts, r);
+    cuai_meter_in(&capture->meter, r);
     return CUARENA_OK;
 }
 
@@ -217,7 +217,7 @@ uint32_t cuai_capture_free(cuarena_t *arena, cuai_found_t found,
 {
     const cuai_record_t *r = cuai_found_record(found);
     uint32_t lane = cuai_capture_heir(arena, found, stream);
-    cuai_count_out(&cuai_capture_around(arena, r->offset)->counts, r);
+    cuai_meter_out(&cuai_capture_around(arena, r->offset)->meter, r);
     cuai_use_drop(arena, found);
     return lane;
 }
@@ -236,7 +236,7 @@ void cuai_capture_resized(cuarena_t *arena, const cuai_record_t *r,
                           uint64_t more, uint64_t more_requested)
 {
     cuarena_capture_t *capture = cuai_capture_around(arena, r->offset);
-    cuai_count_more(&capture->counts, more, more_requested);
+    cuai_meter_add(&capture->meter, 0, more, more_requested);
     touch(arena->captures, r->offset, cuai_end(r));
 }
 

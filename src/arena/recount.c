@@ -57,9 +57,10 @@ static bool has_waited_too_far(const cuarena_t *arena, const cuai_stream_t *s)
 static const char *wrong_with(const cuarena_t *arena, const cuai_stream_t *s,
                               const cuai_counts_t *counted, uint64_t waits)
 {
-    if (s->counts.live_blocks != counted->live_blocks ||
-        s->counts.live_bytes != counted->live_bytes ||
-        s->counts.requested_bytes != counted->requested_bytes)
+    cuai_counts_t counts = cuai_meter_read(&s->meter);
+    if (counts.live_blocks != counted->live_blocks ||
+        counts.live_bytes != counted->live_bytes ||
+        counts.requested_bytes != counted->requested_bytes)
         return "a stream's counts are not those of its blocks";
     if (s->waits != waits)
         return "a stream has another number of uses than blocks say";

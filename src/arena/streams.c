@@ -100,12 +100,23 @@ static void forget_recent(cuai_recent_t *recent)
     *recent = (cuai_recent_t){nobodys(recent), NULL};
 }
 
+void cuai_slow_set(cuarena_t *arena, uint32_t bits, bool on)
+{
+    arena->slow = on ? arena->slow | bits : arena->slow & ~bits;
+    forget_recent(&arena->at_hand);
+}
+
 static void note_lanes(cuarena_t *arena)
 {
-    if (arena->stream_count > 1 || arena->cpu_touches)
-        arena->slow |= CUAI_SLOW_LANES;
-    else
-        arena->slow &= ~CUAI_SLOW_LANES;
+    cuai_slow_set(arena, CUAI_SLOW_LANES,
+                  arena->stream_count > 1 || arena->cpu_touches);
+}
+
+void cuai_stream_put_at_hand(cuarena_t *arena, cuarena_stream_t handle,
+                             cuai_stream_t *s)
+{
+    if (arena->slow == 0)
+        arena->at_hand = (cuai_recent_t){handle, s};
 }
 
 void cuai_streams_begin(cuarena_t *arena)
@@ -120,12 +131,11 @@ static void learn(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
     if (s->eager || s->released || s->capture != NULL)
         return;
     arena->recent[cuai_recent_place(handle)] = (cuai_recent_t){handle, s};
-    s->known_by = handle;
 }
 
 void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s)
 {
-    s->known_by = nobodys(s);
+    forget_recent(&arena->at_hand);
     for (uint32_t i = 0; i < CUAI_RECENT; i++)
         if (arena->recent[i].stream == s)
             forget_recent(&arena->recent[i]);
@@ -150,7 +160,7 @@ static bool is_unneeded(const cuarena_t *arena, uint32_t number)
     const cuai_stream_t *s = arena->streams[number];
     bool moved = arena->moved.marker != NULL && arena->moved.stream == number;
     return !moved && s->marker == NULL && s->waits == 0 && s->holders == 0 &&
-           s->counts.live_blocks == 0;
+           cuai_meter_blocks(&s->meter) == 0;
 }
 
 void cuai_streams_recycle(cuarena_t *arena)
@@ -219,7 +229,6 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a stream");
     s->handle = handle;
     s->born = arena->mark_serial;
-    s->known_by = nobodys(s);
     s->info = *info;
     s->thread = info->per_thread ? this_thread() : 0;
     s->eager = info->per_thread || arena->config.marker == CUARENA_MARKER_EAGER;
@@ -229,7 +238,10 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
         return status;
     }
     s->number = number;
-    s->nature = CUAI_OWNER_NATURE(number);
+    uint64_t own =
+        CUAI_OWNER_NATURE(number) | arena->heaps[CUAI_DYNAMIC]->align_nature;
+    s->natures[0] = CUAI_BLOCK_NATURE | own;
+    s->natures[1] = CUAI_POINTER_NATURE | own;
     cuai_stream_note_open(arena, s);
     arena->streams[number] = s;
     arena->stream_count++;

@@ -68,13 +68,18 @@ static CUAI_INLINE uint64_t cuai_hot_cut_low(cuarena_heap_t *heap,
     return offset;
 }
 
-/* Whether a SPACER stands before the owner's range, or after it. */
+/* Whether a SPACER stands where the cut is: before the owner's range, or after
+ * it; at the other end only if nothing of the range is left. */
 static CUAI_INLINE bool cuai_hot_meets_spacer(const cuarena_heap_t *heap,
-                                              cuai_slot_t owner)
+                                              cuai_slot_t owner, uint64_t size,
+                                              bool high)
 {
     const cuai_record_t *o = cuai_record(heap, owner);
-    return o->kind == CUAI_SPACER ||
-           cuai_record(heap, o->next)->kind == CUAI_SPACER;
+    bool whole = cuai_range(o) == size;
+    if (CUAI_UNLIKELY(o->kind == CUAI_SPACER) && (whole || !high))
+        return true;
+    return CUAI_UNLIKELY(cuai_record(heap, o->next)->kind == CUAI_SPACER) &&
+           (whole || high);
 }
 
 /* A SPACER that the cut disturbs becomes the block. 0: there is none, or two
@@ -87,8 +92,7 @@ static CUAI_INLINE cuai_slot_t cuai_hot_take_spacer(
     *disturbs_out = spacer == CUAI_SPACERS_DISTURB;
     if (spacer == 0 || *disturbs_out)
         return 0;
-    (void)cuai_spacer_take(heap, spacer, owner, size,
-                           nature | heap->align_nature);
+    (void)cuai_spacer_take(heap, spacer, owner, size, nature);
     *offset_out = cuai_record(heap, spacer)->offset;
     return spacer;
 }
@@ -103,7 +107,8 @@ cuai_hot_take_from(cuarena_heap_t *heap, cuai_index_t *index, uint32_t lane,
     cuai_slot_t owner = cuai_plain_place(heap, index, size, high);
     if (CUAI_UNLIKELY(owner == CUAI_NO_PLACE))
         return 0;
-    if (laned && CUAI_UNLIKELY(cuai_hot_meets_spacer(heap, owner))) {
+    if (laned &&
+        CUAI_UNLIKELY(cuai_hot_meets_spacer(heap, owner, size, high))) {
         cuai_slot_t spacer = cuai_hot_take_spacer(
             heap, owner, size, nature, high, disturbs_out, offset_out);
         if (spacer != 0 || *disturbs_out)
@@ -112,16 +117,16 @@ cuai_hot_take_from(cuarena_heap_t *heap, cuai_index_t *index, uint32_t lane,
     cuai_record_t *r = cuai_record(heap, slot);
     heap->spare = r->next;
     r->size = size;
-    cuai_set_nature(r, nature | heap->align_nature); /* before it has a list */
+    cuai_set_nature(r, nature); /* before it has a list */
     *offset_out = high ? cuai_hot_cut_high(heap, index, lane, owner, slot, size)
                        : cuai_hot_cut_low(heap, index, lane, owner, slot, size);
     cuai_link_after(heap, owner, slot);
     return slot;
 }
 
-/* From one lane. 0: it has no room, as far as the short path looks. The offset
- * is handed on: whoever loads it from the record waits for it to be stored
- * there. */
+/* From one lane, a block whose whole nature is known. 0: it has no room, as far
+ * as the short path looks. The offset is handed on: whoever loads it from the
+ * record waits for it to be stored there. */
 static CUAI_INLINE cuai_slot_t cuai_hot_take_at(
     cuarena_heap_t *heap, cuai_index_t *index, uint32_t lane, uint64_t size,
     uint64_t requested, uint64_t nature, bool laned, uint64_t *offset_out)
@@ -158,8 +163,8 @@ static CUAI_INLINE cuai_slot_t cuai_hot_take(cuarena_heap_t *heap,
     if (CUAI_UNLIKELY(heap->spare == 0 ||
                       heap->live_blocks >= heap->plain_blocks))
         return 0;
-    return cuai_hot_take_at(heap, heap->settled, 0, size, requested, nature,
-                            false, offset_out);
+    return cuai_hot_take_at(heap, heap->settled, 0, size, requested,
+                            nature | heap->align_nature, false, offset_out);
 }
 
 /* Whether the heap is smooth, with a slot for one more block and for the

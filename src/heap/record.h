@@ -117,6 +117,14 @@ static inline bool cuai_has_nature(const cuai_record_t *r, uint64_t nature)
            r->pins == (uint16_t)(nature >> 16);
 }
 
+/* Whether it is just as a whole nature says, but for its list. */
+static inline bool cuai_is_of_nature(const cuai_record_t *r, uint64_t nature)
+{
+    uint32_t half;
+    memcpy(&half, &r->kind, sizeof half);
+    return half == nature >> 32 && r->pins == CUAI_NATURE_PINS(nature);
+}
+
 static inline uint64_t cuai_nature(const cuai_record_t *r)
 {
     uint64_t nature;
