@@ -49,7 +49,8 @@ static cuai_slot_t take_short(cuarena_heap_t *heap, uint64_t requested,
     if (!cuai_hot_is_ready(heap))
         return 0;
     return cuai_hot_take_at(heap, heap->lanes[lane], lane, size, requested,
-                            nature | heap->align_nature, true, offset_out);
+                            nature | heap->align_nature, CUAI_HOT_LANED,
+                            offset_out);
 }
 
 static cuarena_status_t short_alloc(cuarena_heap_t *heap,

@@ -38,14 +38,15 @@ static inline uint64_t cuai_short_size(const cuarena_t *arena, uint64_t bytes)
 
 /* From a lane of a smooth heap, whose index this is, a block of a whole nature;
  * 0: it has no room. */
-static CUAI_INLINE cuai_slot_t cuai_short_take_in(
-    cuarena_t *arena, int32_t region, uint32_t lane, cuai_index_t *index,
-    uint64_t size, uint64_t bytes, uint64_t nature, uint64_t *offset_out)
+static CUAI_INLINE cuai_slot_t
+cuai_short_take_in(cuarena_t *arena, int32_t region, uint32_t lane,
+                   cuai_index_t *index, uint64_t size, uint64_t bytes,
+                   uint64_t nature, cuai_hot_way_t way, uint64_t *offset_out)
 {
     cuarena_heap_t *heap = arena->heaps[region];
     if (CUAI_UNLIKELY(!cuai_hot_is_ready(heap)))
         return 0;
-    return cuai_hot_take_at(heap, index, lane, size, bytes, nature, true,
+    return cuai_hot_take_at(heap, index, lane, size, bytes, nature, way,
                             offset_out);
 }
 
@@ -67,8 +68,12 @@ static inline bool cuai_is_stable(const cuarena_t *arena, const void *pointer)
                arena->stable_bytes;
 }
 
-/* Ends an ordinary block, which a link of the look-up names; its bytes join a
- * lane, whose index this is. Its owner has not counted it out, or has none. */
+/* Ends an ordinary block in any heap; its bytes join a lane. Its owner has not
+ * counted it out, or is NULL. */
+void cuai_short_give_apart(cuarena_t *arena, int32_t region, cuai_slot_t slot,
+                           uint32_t lane, cuai_stream_t *owner) CUAI_OUTLINE;
+
+/* The same of one which a link of the look-up names; `index` is the lane's. */
 static CUAI_INLINE void cuai_short_give(cuarena_t *arena, int32_t region,
                                         cuai_slot_t slot, cuai_slot_t *link,
                                         uint32_t lane, cuai_index_t *index,
@@ -76,14 +81,16 @@ static CUAI_INLINE void cuai_short_give(cuarena_t *arena, int32_t region,
 {
     cuarena_heap_t *heap = arena->heaps[region];
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
-        cuai_tag_free(arena, r);
+    if (CUAI_UNLIKELY(cuai_tag_of(r) != 0 || !heap->smooth ||
+                      !cuai_hot_joins(heap, r, lane))) {
+        cuai_short_give_apart(arena, region, slot, lane, owner);
+        return;
+    }
+    uint64_t size = r->size;
+    uint64_t requested = cuai_requested(r);
+    cuai_hot_give_to(heap, index, lane, slot, link);
     if (owner != NULL) /* which mostly is known here */
-        cuai_meter_out(&owner->meter, r);
-    if (CUAI_LIKELY(heap->smooth && cuai_hot_joins(heap, r, lane)))
-        cuai_hot_give_to(heap, index, lane, slot, link);
-    else
-        cuai_heap_give(heap, slot, lane);
+        cuai_meter_end(&owner->meter, size, requested);
 }
 
 /* The stream whose block it is, or NULL. */

@@ -242,6 +242,8 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
         CUAI_OWNER_NATURE(number) | arena->heaps[CUAI_DYNAMIC]->align_nature;
     s->natures[0] = CUAI_BLOCK_NATURE | own;
     s->natures[1] = CUAI_POINTER_NATURE | own;
+    for (int i = 0; i < 2; i++)
+        s->upper[i] = (uint32_t)(s->natures[i] >> 32);
     cuai_stream_note_open(arena, s);
     arena->streams[number] = s;
     arena->stream_count++;

@@ -52,6 +52,7 @@ typedef struct cuai_stream {
     cuai_index_t *open_index; /* ... and its index */
     uint64_t natures[2];      /* of its ordinary blocks there, and of those
                                * that are pointers */
+    uint32_t upper[2];        /* ... without pins */
     bool released;  /* the handle must not be used; all is in the closed lane */
     bool eager;     /* `latest` is recorded at each free */
     bool marking;   /* a thread records a marker of its, without the lock */

@@ -105,24 +105,23 @@ _Static_assert(offsetof(cuai_record_t, list) == 56 &&
                    offsetof(cuai_record_t, flags) == 61,
                "the nature of a record is its last word");
 
-/* Whether the block is as its nature says, whatever its list, alignment and
- * owner.
- * The list is left out of the load: it is stored by itself, and a load that
- * spans two stores waits for both to reach the cache. */
-static inline bool cuai_has_nature(const cuai_record_t *r, uint64_t nature)
+/* The upper half of a block's nature: all but its list and its pins. They are
+ * left out of the load: a list is stored by itself, and a load that spans two
+ * stores waits for both to reach the cache. */
+static inline uint32_t cuai_upper_nature(const cuai_record_t *r)
 {
     uint32_t half;
     memcpy(&half, &r->kind, sizeof half);
-    return (half & CUAI_NATURE_MASK) == nature >> 32 &&
-           r->pins == (uint16_t)(nature >> 16);
+    return half;
 }
 
-/* Whether it is just as a whole nature says, but for its list. */
-static inline bool cuai_is_of_nature(const cuai_record_t *r, uint64_t nature)
+/* Whether the block is as its nature says, whatever its list, alignment and
+ * owner. */
+static inline bool cuai_has_nature(const cuai_record_t *r, uint64_t nature)
 {
-    uint32_t half;
-    memcpy(&half, &r->kind, sizeof half);
-    return half == nature >> 32 && r->pins == CUAI_NATURE_PINS(nature);
+    return (cuai_upper_nature(r) & CUAI_NATURE_MASK) ==
+               (nature >> 32 & CUAI_NATURE_MASK) &&
+           r->pins == CUAI_NATURE_PINS(nature);
 }
 
 static inline uint64_t cuai_nature(const cuai_record_t *r)
