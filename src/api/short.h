@@ -86,11 +86,9 @@ static CUAI_INLINE void cuai_short_give(cuarena_t *arena, int32_t region,
         cuai_short_give_apart(arena, region, slot, lane, owner);
         return;
     }
-    uint64_t size = r->size;
-    uint64_t requested = cuai_requested(r);
-    cuai_hot_give_to(heap, index, lane, slot, link);
     if (owner != NULL) /* which mostly is known here */
-        cuai_meter_end(&owner->meter, size, requested);
+        cuai_meter_out(&owner->meter, r);
+    cuai_hot_give_to(heap, index, lane, slot, link);
 }
 
 /* The stream whose block it is, or NULL. */

@@ -10,13 +10,13 @@
 #define POINTER 1
 
 static CUAI_INLINE cuai_slot_t take_open(cuarena_t *arena,
-                                         const cuai_stream_t *s, uint64_t bytes,
-                                         int what, cuai_hot_way_t way,
+                                         const cuai_stream_t *s, uint64_t size,
+                                         uint64_t bytes, int what,
+                                         cuai_hot_way_t way,
                                          uint64_t *offset_out)
 {
-    return cuai_short_take_in(arena, CUAI_DYNAMIC, s->open, s->open_index,
-                              cuai_short_size(arena, bytes), bytes,
-                              s->natures[what], way, offset_out);
+    return cuai_short_take_in(arena, CUAI_DYNAMIC, s->open, s->open_index, size,
+                              bytes, s->natures[what], way, offset_out);
 }
 
 /* From held bytes that a stream may have which was found lately; 0: take the
@@ -30,15 +30,16 @@ static CUAI_OUTLINE cuai_slot_t take_lately(cuarena_t *arena,
         cuai_goes_across(arena, arena->heaps[CUAI_DYNAMIC], bytes))
         return 0;
     cuai_stream_put_at_hand(arena, stream, s);
+    uint64_t size = cuai_short_size(arena, bytes);
     cuai_slot_t slot = 0;
     uint64_t offset;
     if (!arena->cpu_touches)
-        slot = take_open(arena, s, bytes, what, CUAI_HOT_LANED, &offset);
+        slot = take_open(arena, s, size, bytes, what, CUAI_HOT_LANED, &offset);
     if (slot == 0)
         slot = cuai_short_take_other(arena, s, bytes, s->natures[what]);
     if (slot == 0)
         return 0;
-    cuai_meter_begin(&s->meter, cuai_short_size(arena, bytes), bytes);
+    cuai_meter_begin(&s->meter, size, bytes);
     if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
         cuai_note_whole(arena);
     return slot;
@@ -53,11 +54,11 @@ static CUAI_INLINE cuai_slot_t take_at_hand(cuarena_t *arena,
 {
     if (CUAI_UNLIKELY(arena->at_hand.handle != stream))
         return 0;
-    cuai_stream_t *s = arena->at_hand.stream;
-    cuai_slot_t slot =
-        take_open(arena, s, bytes, what, CUAI_HOT_CLEAR, offset_out);
+    uint64_t size = cuai_short_size(arena, bytes);
+    cuai_slot_t slot = take_open(arena, arena->at_hand.stream, size, bytes,
+                                 what, CUAI_HOT_CLEAR, offset_out);
     if (CUAI_LIKELY(slot != 0))
-        cuai_meter_begin(&s->meter, cuai_short_size(arena, bytes), bytes);
+        cuai_meter_begin(&arena->at_hand.stream->meter, size, bytes);
     return slot;
 }
 
