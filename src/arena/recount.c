@@ -90,6 +90,18 @@ static uint64_t count_waits(const cuarena_t *arena, uint64_t *waits)
     return uses;
 }
 
+/* What calls on it take for granted. */
+static bool may_be_at_hand(const cuarena_t *arena)
+{
+    const cuai_stream_t *s = arena->at_hand.stream;
+    if (s == NULL)
+        return true;
+    return arena->slow == 0 && arena->stream_count == 1 &&
+           !arena->cpu_touches && s == arena->streams[s->number] && !s->eager &&
+           !s->released && s->capture == NULL &&
+           s->handle == cuai_stream_normal(arena->at_hand.handle);
+}
+
 const char *cuai_streams_wrong(const cuarena_t *arena)
 {
     tally_t tally = {0};
@@ -110,5 +122,7 @@ const char *cuai_streams_wrong(const cuarena_t *arena)
     }
     if (known != arena->stream_count)
         return "the count of streams is wrong";
+    if (!may_be_at_hand(arena))
+        return "a stream is at hand that may not be";
     return wrong != NULL ? wrong : cuai_captures_wrong(arena);
 }
