@@ -97,8 +97,12 @@ START_TEST(a_handle_that_was_released_is_asked_about)
     expect_ok(cuarena_settle(rig.arena, 1, NULL));
     for (int i = 0; i < 4; i++)
         free_on(&rig, take_on(&rig, KIB(4), A), A);
+    void *late = take_on(&rig, KIB(4), A);
+    sim_write(&rig.sim, A, late, KIB(4), 3);
+    free_on(&rig, late, A);
     expect_clean(&rig);
-    expect_ok(cuarena_release_stream(rig.arena, A));
+    expect_ok(cuarena_release_stream(rig.arena, A)); /* keeps its number */
+    expect_clean(&rig);
     sim_stream_kill(&rig.sim, A);
     sim_stream_make(&rig.sim, A);
     sim_calls(&rig.sim);
