@@ -23,6 +23,8 @@
 typedef enum node_kind {
     NODE_WRITE,
     NODE_READ,
+    NODE_ZERO,
+    NODE_READ_ZERO,
     NODE_ORDER /* this lane waits for the other */
 } node_kind_t;
 
@@ -62,6 +64,8 @@ typedef struct model {
     uint64_t reused; /* private blocks at addresses that had one */
     uint64_t replays;
     uint64_t moves;
+    uint64_t zeroed;
+    uint64_t dedicated;
 } model_t;
 
 static uint64_t below(model_t *m, uint64_t bound)
@@ -130,6 +134,24 @@ static void write_block(model_t *m, block_t *b)
     }
 }
 
+/* Zeros that were asked for are read before the first write. */
+static void read_zeros(model_t *m, const block_t *b)
+{
+    void *at = place_of(&m->rig, b->id);
+    session_t *s = b->session >= 0 ? &m->sessions[b->session] : NULL;
+    m->zeroed++;
+    if (s == NULL) {
+        sim_read_zero(&m->rig.sim, handle_of(b->stream), at, b->bytes);
+        return;
+    }
+    const cuarena_relocation_t *zero = &m->rig.sim.graph_zero;
+    ck_assert_msg(zero->to == at && zero->bytes >= b->bytes,
+                  "the graph was not given the zeros of a block");
+    uint32_t lane = lane_of(s, b->stream);
+    add_node(s, NODE_ZERO, lane, at, zero->bytes, 0);
+    add_node(s, NODE_READ_ZERO, lane, at, b->bytes, 0);
+}
+
 static void take(model_t *m)
 {
     block_t *b = &m->blocks[below(m, BLOCKS)];
@@ -140,10 +162,18 @@ static void take(model_t *m)
     b->bytes = SIM_GRANULE * (1 + below(m, 16));
     if (b->session >= 0 && m->sessions[b->session].node_count >= NODES - 8)
         return;
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.zeroed = below(m, 4) == 0;
+    request.dedicated = below(m, 16) == 0;
     cuarena_status_t status = cuarena_block_alloc_on(
-        m->rig.arena, b->bytes, handle_of(b->stream), NULL, &b->id);
-    if (status == CUARENA_OK)
-        write_block(m, b);
+        m->rig.arena, b->bytes, handle_of(b->stream), &request, &b->id);
+    if (status != CUARENA_OK)
+        return;
+    m->dedicated += (uint64_t)request.dedicated;
+    if (request.zeroed)
+        read_zeros(m, b);
+    write_block(m, b);
 }
 
 /* On the stream that it belongs to, or where it was launched. */
@@ -272,6 +302,10 @@ static void run_node(model_t *m, const node_t *node, cuarena_stream_t own,
         sim_order(&m->rig.sim, own, other);
     else if (node->kind == NODE_WRITE)
         sim_write(&m->rig.sim, own, node->at, node->bytes, node->seed);
+    else if (node->kind == NODE_ZERO)
+        sim_zero(&m->rig.sim, own, node->at, node->bytes);
+    else if (node->kind == NODE_READ_ZERO)
+        sim_read_zero(&m->rig.sim, own, node->at, node->bytes);
     else
         sim_read(&m->rig.sim, own, node->at, node->bytes, node->seed);
 }
@@ -428,6 +462,8 @@ START_TEST(random_programs_show_no_fault)
     uint64_t reused = 0;
     uint64_t replays = 0;
     uint64_t moves = 0;
+    uint64_t zeroed = 0;
+    uint64_t dedicated = 0;
     for (uint64_t i = 0; i < programs; i++) {
         open_model(&model, first + i);
         for (int n = 0; n < 600; n++)
@@ -435,12 +471,16 @@ START_TEST(random_programs_show_no_fault)
         reused += model.reused;
         replays += model.replays;
         moves += model.moves;
+        zeroed += model.zeroed;
+        dedicated += model.dedicated;
         close_model(&model);
     }
     printf("%llu programs: %llu replays, %llu private addresses used again, "
-           "%llu moves\n",
+           "%llu moves, %llu zeroed, %llu dedicated\n",
            (unsigned long long)programs, (unsigned long long)replays,
-           (unsigned long long)reused, (unsigned long long)moves);
+           (unsigned long long)reused, (unsigned long long)moves,
+           (unsigned long long)zeroed, (unsigned long long)dedicated);
+    ck_assert(zeroed > programs && dedicated > programs);
     ck_assert(reused > programs && replays > programs && moves > programs);
 }
 END_TEST

@@ -10,15 +10,20 @@
 
 /* ---- Names of the plugin's tests ----------------------------------------- */
 
-START_TEST(IsArena)
+static void is_arena(int kind)
 {
-    fixture_t *f = bfc_opened(_i, "");
+    fixture_t *f = bfc_opened(kind, "");
     expect_u64(held(f), 0);
     void *p = take(f, 1);
     expect_u64(held(f), up(f, MIB(1)));
     drop(f, p);
     expect_u64(held(f), up(f, MIB(1)));
     fixture_close(f);
+}
+
+START_TEST(IsArena)
+{
+    is_arena(_i);
 }
 END_TEST
 
@@ -33,9 +38,9 @@ START_TEST(CudaMemoryIsValid)
 }
 END_TEST
 
-START_TEST(ArenaReusesMemory)
+static void reuses(int kind)
 {
-    fixture_t *f = bfc_opened(_i, "");
+    fixture_t *f = bfc_opened(kind, "");
     void *first = take(f, 1024);
     drop(f, first);
     void *again = take(f, 1024);
@@ -43,6 +48,11 @@ START_TEST(ArenaReusesMemory)
     expect_u64(growths(f), 1);
     drop(f, again);
     fixture_close(f);
+}
+
+START_TEST(ArenaReusesMemory)
+{
+    reuses(_i);
 }
 END_TEST
 
@@ -397,19 +407,24 @@ START_TEST(MaxMemExhaustion)
 }
 END_TEST
 
-START_TEST(PinnedAllocator_CustomConfig)
+static void custom_config(int kind)
 {
-    fixture_t *f = bfc_opened(_i, "arena.initial_chunk_size_bytes=16384");
+    fixture_t *f = bfc_opened(kind, "arena.initial_chunk_size_bytes=16384");
     void *p = take(f, 4096);
     expect_u64(held(f), up(f, 16384));
     drop(f, p);
     fixture_close(f);
 }
+
+START_TEST(CustomConfig)
+{
+    custom_config(_i);
+}
 END_TEST
 
-START_TEST(ShrinkFreesUnusedRegions)
+static void shrink_frees(int kind)
 {
-    fixture_t *f = bfc_opened(_i, "");
+    fixture_t *f = bfc_opened(kind, "");
     void *p = take(f, MIB(1));
     void *q = take(f, MIB(16));
     drop(f, p);
@@ -421,6 +436,11 @@ START_TEST(ShrinkFreesUnusedRegions)
     expect_u64(held(f), 0);
     expect_u64(stats_of(f, CUARENA_REGION_ALL).trims, 1);
     fixture_close(f);
+}
+
+START_TEST(ShrinkFreesUnusedRegions)
+{
+    shrink_frees(_i);
 }
 END_TEST
 
@@ -489,6 +509,42 @@ START_TEST(ShrinkToANumberOfBytes)
 }
 END_TEST
 
+/* ---- Of pinned memory by name ------------------------------------------- */
+
+#if defined(CUARENA_TEST_CUDA)
+static int pinned_kind(void)
+{
+    for (int i = 0; i < BFC_KINDS; i++)
+        if (bfc_kinds[i].memory == CUARENA_MEMORY_PINNED)
+            return i;
+    ck_abort_msg("no kind of pinned memory");
+}
+
+START_TEST(PinnedAllocator_IsArena)
+{
+    is_arena(pinned_kind());
+}
+END_TEST
+
+START_TEST(PinnedAllocator_CustomConfig)
+{
+    custom_config(pinned_kind());
+}
+END_TEST
+
+START_TEST(PinnedAllocator_Reuse)
+{
+    reuses(pinned_kind());
+}
+END_TEST
+
+START_TEST(PinnedAllocator_ShrinkFreesUnusedRegions)
+{
+    shrink_frees(pinned_kind());
+}
+END_TEST
+#endif
+
 /* ---- The list ------------------------------------------------------------ */
 
 int main(void)
@@ -505,7 +561,7 @@ int main(void)
         TEST_LIST(ReplaceWithCustomConfig, MaxMemZeroTreatedAsUnlimited,
                   SameAsRequestedStrategy, MaxDeadBytesConfig,
                   InitialGrowthChunkSizeConfig, MaxPowerOfTwoExtendConfig,
-                  CombinedConfig, PinnedAllocator_CustomConfig));
+                  CombinedConfig, CustomConfig));
     suite_add_list(suite, "plugin: refusals",
                    TEST_LIST(InvalidConfigIsRejected, NegativeConfigIsRejected,
                              InvalidMaxMemIsRejected));
@@ -515,6 +571,11 @@ int main(void)
                                ShrinkKeepsLiveRegions, ShrinkGivesTheMiddleBack,
                                ShrinkToANumberOfBytes));
 #if defined(CUARENA_TEST_CUDA)
+    suite_add_list(suite, "plugin: pinned",
+                   TEST_LIST(PinnedAllocator_IsArena,
+                             PinnedAllocator_CustomConfig,
+                             PinnedAllocator_Reuse,
+                             PinnedAllocator_ShrinkFreesUnusedRegions));
     return cuda_kinds_main(suite);
 #else
     return suite_main(suite);

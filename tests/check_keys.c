@@ -60,6 +60,35 @@ START_TEST(test_config_set_unknown_key_is_named_with_its_value_and_the_nearest)
 }
 END_TEST
 
+static void keep_warning(void *user, int32_t level, const char *line)
+{
+    char *lines = user;
+    ck_assert_int_eq(level, CUARENA_LOG_WARN);
+    strncat(lines, line, 511 - strlen(lines));
+    strncat(lines, "\n", 511 - strlen(lines));
+}
+
+/* A key that is passed over is told of, once and by its name. */
+START_TEST(test_config_unknown_keys_are_warned_of)
+{
+    cuarena_config_t config = fresh();
+    char lines[512] = "";
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_WARN));
+    cuarena_log_set_callback(keep_warning, lines);
+    expect_ok(
+        cuarena_config_parse(&config, "unknown_keys=warn,pool=1G,what=1"));
+    ck_assert_msg(strstr(lines, "'what'") != NULL, "expected what: %s", lines);
+    ck_assert_msg(strchr(lines, '\n') == strrchr(lines, '\n'),
+                  "expected one line: %s", lines);
+    lines[0] = '\0';
+    expect_ok(cuarena_config_set(&config, "arena.enable_sharing", "1"));
+    ck_assert_msg(strstr(lines, "'arena.enable_sharing'") != NULL,
+                  "expected arena.enable_sharing: %s", lines);
+    cuarena_log_set_callback(NULL, NULL);
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
+}
+END_TEST
+
 START_TEST(test_config_unknown_keys_may_be_passed_over)
 {
     cuarena_config_t config = fresh();
@@ -118,6 +147,22 @@ START_TEST(test_ort_keys_with_and_without_prefix)
         config = fresh();
         snprintf(text, sizeof(text), "preset=bfc, %s = %s", key, row[1]);
         expect_ok(cuarena_config_parse(&config, text));
+        expect_value(&config, row[2], row[3]);
+    }
+}
+END_TEST
+
+START_TEST(test_ort_keys_from_the_environment)
+{
+    const char *const *row = ort_values[_i];
+    for (int prefixed = 0; prefixed < 2; prefixed++) {
+        cuarena_config_t config = fresh();
+        char text[128];
+        snprintf(text, sizeof(text), "preset=bfc,%s%s=%s",
+                 prefixed ? "arena." : "", row[0], row[1]);
+        setenv("CUARENA_CONF", text, 1);
+        expect_ok(cuarena_config_environment(&config));
+        expect_value(&config, "preset", "bfc");
         expect_value(&config, row[2], row[3]);
     }
 }
@@ -285,6 +330,8 @@ static void add_keys(Suite *suite)
         COUNT_OF(unknown_keys));
     add_rows(suite, "keys of ONNX Runtime",
              test_ort_keys_with_and_without_prefix, COUNT_OF(ort_values));
+    add_rows(suite, "their keys in the environment",
+             test_ort_keys_from_the_environment, COUNT_OF(ort_values));
     add_rows(suite, "their values refused", test_ort_values_refused_by_name,
              COUNT_OF(ort_refused));
     suite_add_list(suite, "their other keys",
@@ -293,7 +340,8 @@ static void add_keys(Suite *suite)
                              test_ort_mempool_keys_are_told_to_be_missing,
                              test_ort_keys_of_what_they_cannot_say));
     suite_add_list(suite, "passed over",
-                   TEST_LIST(test_config_unknown_keys_may_be_passed_over));
+                   TEST_LIST(test_config_unknown_keys_may_be_passed_over,
+                             test_config_unknown_keys_are_warned_of));
     suite_add_list(suite, "environment", TEST_LIST(test_config_environment));
 }
 

@@ -3,6 +3,7 @@
  * counted and logged; what an error says was tried; handlers that misbehave.
  */
 #include "arena_support.h"
+#include "support/steps.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,24 +20,6 @@ static char untouched_byte;
 #define UNTOUCHED ((void *)&untouched_byte)
 
 /* ---- What the steps came to -------------------------------------------- */
-
-/* "growth 1/1, trim 2/0": tried and served of those that were tried. */
-static const char *steps_of(cuarena_t *arena)
-{
-    static char text[256];
-    cuarena_step_stats_t steps[CUARENA_STEP_COUNT];
-    size_t count = 0, used = 0;
-    text[0] = '\0';
-    expect_ok(cuarena_step_stats(arena, steps, CUARENA_STEP_COUNT, &count));
-    expect_u64(count, CUARENA_STEP_COUNT);
-    for (size_t i = 0; i < count; i++)
-        if (steps[i].tried != 0)
-            used +=
-                (size_t)snprintf(text + used, sizeof text - used, "%s%s %d/%d",
-                                 used == 0 ? "" : ", ", steps[i].name,
-                                 (int)steps[i].tried, (int)steps[i].served);
-    return text;
-}
 
 static void expect_tried(const char *what)
 {
@@ -204,7 +187,9 @@ START_TEST(test_step_compaction_serves)
     }
     expect_ok(
         cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    steps_listen();
     drop(&f, take(&f, 2 * EACH));
+    expect_text(steps_heard(), "compaction: try again, compaction: served");
     expect_text(steps_of(f.arena), "compaction 1/1");
     drop_row(&f, row, COUNT, EACH);
     fixture_close(&f);

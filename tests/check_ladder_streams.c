@@ -3,6 +3,7 @@
  * are simulated: joining, crossing, settling, waiting, and the error behind all
  * of them.
  */
+#include "support/steps.h"
 #include "support/stream_rig.h"
 
 #include <check.h>
@@ -10,22 +11,6 @@
 #include <string.h>
 
 #define POOL KIB(64)
-
-static const char *steps_of(cuarena_t *arena)
-{
-    static char text[256];
-    cuarena_step_stats_t steps[CUARENA_STEP_COUNT];
-    size_t count = 0, used = 0;
-    text[0] = '\0';
-    expect_ok(cuarena_step_stats(arena, steps, CUARENA_STEP_COUNT, &count));
-    for (size_t i = 0; i < count; i++)
-        if (steps[i].tried != 0)
-            used +=
-                (size_t)snprintf(text + used, sizeof text - used, "%s%s %d/%d",
-                                 used == 0 ? "" : ", ", steps[i].name,
-                                 (int)steps[i].tried, (int)steps[i].served);
-    return text;
-}
 
 /* A's two lanes have a half each; its next request needs both. */
 START_TEST(joining_serves)
@@ -40,7 +25,9 @@ START_TEST(joining_serves)
     expect_ok(cuarena_block_free_on(rig.arena, row[0], A));
     expect_ok(cuarena_settle(rig.arena, 0, NULL));
     expect_ok(cuarena_block_free_on(rig.arena, row[1], A));
+    steps_listen();
     void *p = take_on(&rig, POOL, A);
+    expect_text(steps_heard(), "joining: try again, joining: served");
     expect_text(steps_of(rig.arena), "joining 1/1");
     expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
     free_on(&rig, p, A);
@@ -56,7 +43,9 @@ START_TEST(crossing_serves)
     void *p = take_on(&rig, POOL, A);
     sim_write(&rig.sim, A, p, POOL, 7);
     free_on(&rig, p, A);
+    steps_listen();
     p = take_on(&rig, POOL, B);
+    expect_text(steps_heard(), "crossing: try again, crossing: served");
     expect_text(steps_of(rig.arena), "crossing 1/1");
     sim_write(&rig.sim, B, p, POOL, 8);
     free_on(&rig, p, B);
@@ -74,7 +63,9 @@ START_TEST(settling_serves)
     free_on(&rig, p, A);
     expect_ok(cuarena_settle(rig.arena, 0, NULL));
     sim_run_all(&rig.sim);
+    steps_listen();
     p = take_plain(&rig, POOL);
+    expect_text(steps_heard(), "settling: try again, settling: served");
     expect_text(steps_of(rig.arena), "settling 1/1");
     expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
     free_plain(&rig, p);
@@ -90,7 +81,10 @@ START_TEST(waiting_serves)
     void *p = take_on(&rig, POOL, A);
     sim_write(&rig.sim, A, p, POOL, 7);
     free_on(&rig, p, A);
+    steps_listen();
     p = take_plain(&rig, POOL);
+    expect_text(steps_heard(),
+                "settling: nothing, waiting: try again, waiting: served");
     expect_text(steps_of(rig.arena), "settling 1/0, waiting 1/1");
     expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
     free_plain(&rig, p);

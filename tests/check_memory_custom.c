@@ -71,6 +71,7 @@ START_TEST(test_custom_smallest_table)
     ck_assert(memory.ops.punch == NULL);
     ck_assert(memory.ops.available == NULL && memory.ops.relocate == NULL);
     ck_assert(memory.ops.zero_bytes == NULL && memory.ops.mark == NULL);
+    ck_assert(memory.ops.zero_captured == NULL);
     cuai_memory_close(&memory);
 }
 END_TEST
@@ -107,8 +108,27 @@ START_TEST(test_custom_failures_name_memory_and_function)
     expect_message("guest", "fill");
     expect_status(ops->zero_bytes(memory.user, guest_bytes, 256, NULL), want);
     expect_message("guest", "zero_bytes");
+    expect_status(ops->zero_captured(memory.user, guest_bytes, 256, NULL),
+                  want);
+    expect_message("guest", "zero_captured");
     guest.status = CUARENA_OK;
     memory_give_back(&memory, &s);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
+/* Of a stream whose capture has failed. */
+START_TEST(test_custom_zero_captured_may_say_busy)
+{
+    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_CUSTOM);
+    const cuarena_memory_ops_t *ops = &memory.ops;
+    expect_ok(ops->zero_captured(memory.user, guest_bytes, 256, NULL));
+    guest.status = CUARENA_BUSY;
+    expect_status(ops->zero_captured(memory.user, guest_bytes, 256, NULL),
+                  CUARENA_BUSY);
+    expect_message("guest", "zero_captured", "has failed");
+    expect_text(guest.calls, "zero_captured zero_captured ");
+    guest.status = CUARENA_OK;
     cuai_memory_close(&memory);
 }
 END_TEST
@@ -314,6 +334,7 @@ int main(void)
         suite, "custom",
         TEST_LIST(test_custom_passes_everything_on, test_custom_table_is_copied,
                   test_custom_smallest_table, test_custom_query_may_say_busy,
+                  test_custom_zero_captured_may_say_busy,
                   test_custom_export_is_passed_on_and_checked,
                   test_custom_relocate_counts_no_more_than_there_are,
                   test_custom_without_a_table)));

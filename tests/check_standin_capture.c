@@ -329,6 +329,21 @@ static CUresult allocate(void)
     return result;
 }
 
+/* What a graph names may be freed: only a launch uses it. */
+START_TEST(test_memory_of_a_graph_that_is_freed)
+{
+    CUdeviceptr bytes = new_memory(4096);
+    begin(CU_STREAM_CAPTURE_MODE_RELAXED);
+    driver_ok(driver.cuMemsetD32Async(bytes, 0, 1024, stream));
+    CUgraphExec exec = end_and_instantiate();
+    driver_ok(driver.cuGraphLaunch(exec, stream));
+    driver_ok(driver.cuStreamSynchronize(stream));
+    driver_ok(driver.cuMemFree(bytes));
+    expect_u64(driver_reports(STANDIN_ANY), 0);
+    driver_ok(driver.cuGraphExecDestroy(exec));
+}
+END_TEST
+
 static CUresult allocate_relaxed(void)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -405,22 +420,22 @@ int main(void)
     Suite *suite = suite_create("standin_capture");
     TCase *tcase = suite_add_list(
         suite, "capture",
-        TEST_LIST(test_captured_work_runs_when_the_graph_does,
-                  test_captured_kernels_keep_their_parameters,
-                  test_lanes_of_a_graph_wait_as_captured,
-                  test_lanes_of_a_graph_that_miss_a_wait,
-                  test_graph_is_ordered_by_the_stream_it_is_launched_in,
-                  test_leaks_of_graphs, test_query_of_a_capturing_stream,
-                  test_wait_for_a_capturing_stream,
-                  test_event_of_a_capture_is_not_asked,
-                  test_wait_for_what_is_not_captured,
-                  test_stream_that_never_came_back,
-                  test_legacy_stream_beside_a_blocking_capture,
-                  test_asking_the_legacy_stream_breaks_nothing,
-                  test_an_event_behind_all_work_ends_captures,
-                  test_end_without_begin,
-                  test_unsafe_calls_by_mode_of_the_capture,
-                  test_end_in_another_thread));
+        TEST_LIST(
+            test_captured_work_runs_when_the_graph_does,
+            test_captured_kernels_keep_their_parameters,
+            test_lanes_of_a_graph_wait_as_captured,
+            test_lanes_of_a_graph_that_miss_a_wait,
+            test_graph_is_ordered_by_the_stream_it_is_launched_in,
+            test_memory_of_a_graph_that_is_freed, test_leaks_of_graphs,
+            test_query_of_a_capturing_stream, test_wait_for_a_capturing_stream,
+            test_event_of_a_capture_is_not_asked,
+            test_wait_for_what_is_not_captured,
+            test_stream_that_never_came_back,
+            test_legacy_stream_beside_a_blocking_capture,
+            test_asking_the_legacy_stream_breaks_nothing,
+            test_an_event_behind_all_work_ends_captures, test_end_without_begin,
+            test_unsafe_calls_by_mode_of_the_capture,
+            test_end_in_another_thread));
     tcase_add_checked_fixture(tcase, open_streams, close_streams);
     return standin_main(suite);
 }

@@ -10,7 +10,10 @@
  * more says so. A free never allocates.
  *
  * Errors that any call may return: BAD_ARGUMENT (NULL arena or output, a value
- * out of range: the message of cuarena_last_error_info names it), LOST.
+ * out of range: the message of cuarena_last_error_info names it), LOST. Calls
+ * that take a pointer or a block: STALE if nothing live of this arena begins at
+ * it or has that id. Calls that wait for streams, which are those that say so:
+ * DRIVER if a wait fails.
  */
 #ifndef CUARENA_ARENA_H
 #define CUARENA_ARENA_H
@@ -224,18 +227,24 @@ CUARENA_API cuarena_status_t cuarena_create(const cuarena_config_t *config,
 /*
  * Ends the arena and clears the handle. BUSY while blocks live: nothing
  * changes, and the log and the last error tell the leaks by tag. BUSY too while
- * work on what was freed on streams is under way, and for one of the process's
- * shared arenas (shared.h). NULL and a cleared handle are OK.
+ * work on what was freed on streams is under way, while a capture session has
+ * bytes (capture.h), and for one of the process's shared arenas (shared.h).
+ * REENTERED from a function of its memory, its relocation callback or its
+ * handler of running out. NULL and a cleared handle are OK.
  */
 CUARENA_API cuarena_status_t cuarena_destroy(cuarena_t **arena);
 /* As destroy, ending every block. Waits for the work of its streams; the log
- * tells what could not be waited for. */
+ * tells what could not be waited for. BUSY for a shared arena; REENTERED as
+ * destroy. */
 CUARENA_API cuarena_status_t cuarena_destroy_forced(cuarena_t **arena);
 /*
  * Ends every block, pointer and id at once, in both regions; keeps memory,
- * sizes, tags, limits. BUSY while pins taken by cuarena_block_pin exist.
- * Peaks stay (cuarena_reset_peaks). Nothing may use the blocks any more; what
- * was freed on streams is waited for. Cost: the live blocks.
+ * sizes, tags, limits. BUSY while pins taken by cuarena_block_pin exist,
+ * exports are open or a capture session has bytes; DRIVER if free bytes are to
+ * read as 0 and cannot be made so. Peaks stay (cuarena_reset_peaks). Nothing
+ * may use the blocks any more; what was freed on streams is waited for.
+ * REENTERED from a function of its memory or its relocation callback. Cost: the
+ * live blocks.
  */
 CUARENA_API cuarena_status_t cuarena_reset(cuarena_t *arena);
 /*
@@ -245,7 +254,7 @@ CUARENA_API cuarena_status_t cuarena_reset(cuarena_t *arena);
  * pinned ones make it BUSY. BAD_ARGUMENT below the stable region's size;
  * UNSUPPORTED for a caller's own bytes. A failed call changed nothing. Waits
  * for what was freed on streams if the pool gets smaller, and for all work on
- * its bytes if they move. Cost: the bytes moved.
+ * its bytes if they move. REENTERED as reset. Cost: the bytes moved.
  */
 CUARENA_API cuarena_status_t cuarena_resize_pool(cuarena_t *arena,
                                                  uint64_t bytes);
@@ -253,7 +262,9 @@ CUARENA_API cuarena_status_t cuarena_resize_pool(cuarena_t *arena,
  * Gives unused bytes back to the memory, whole grains from the end and from
  * the middle, until no more than `keep_bytes` are held or nothing more is
  * free. What a pool gave back it takes again when it needs it. A caller's own
- * bytes stay. Cost: ranges, and the memory's.
+ * bytes stay. What was freed on streams counts once it is settled: markers are
+ * recorded and asked for, none is waited for; DRIVER if that fails. REENTERED
+ * as reset. Cost: ranges, and the memory's.
  */
 CUARENA_API cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
                                           uint64_t *given_back_out);
@@ -276,7 +287,8 @@ typedef struct cuarena_request {
     int32_t region;    /* CUARENA_REGION_DYNAMIC or _STABLE */
     int32_t zeroed;    /* 1: the block's bytes read as 0 */
     int32_t dedicated; /* 1: a segment of its own, outside growth, given back
-                        * when it is freed; counts toward the limits */
+                        * when it is freed, in a capture session after its
+                        * release; counts toward the limits */
     cuarena_tag_t tag;
     uint64_t alignment; /* 0: the arena's; else a power of two */
 } cuarena_request_t;
@@ -302,8 +314,8 @@ cuarena_alloc_with(cuarena_t *arena, uint64_t bytes,
 CUARENA_API cuarena_status_t
 cuarena_alloc_array(cuarena_t *arena, uint64_t count, uint64_t size,
                     const cuarena_request_t *request, void **pointer_out);
-/* The caller says that nothing uses the bytes any more. NULL is OK. STALE for
- * a pointer that no live block begins at. */
+/* The caller says that nothing uses the bytes any more. NULL is OK. Legal on a
+ * lost arena. */
 CUARENA_API cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer);
 /*
  * Grows or shrinks, in place if it can, else by moving the contents (the
@@ -315,16 +327,18 @@ CUARENA_API cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer);
  */
 CUARENA_API cuarena_status_t cuarena_resize(cuarena_t *arena, void *pointer,
                                             uint64_t bytes, void **pointer_out);
-/* Either output may be NULL. */
+/* Bytes asked for and bytes taken. Either output may be NULL. Legal on a lost
+ * arena. */
 CUARENA_API cuarena_status_t cuarena_size_of(cuarena_t *arena,
                                              const void *pointer,
                                              uint64_t *requested_out,
                                              uint64_t *allocated_out);
 /* Ends the pin that a pointer is born with: compaction may move it, and the
- * relocation callback tells the new address. STALE; BAD_ARGUMENT if it was
- * ended already, or the block is stable. */
+ * relocation callback tells the new address. BAD_ARGUMENT if it was ended
+ * already, or the block is stable. */
 CUARENA_API cuarena_status_t cuarena_unpin(cuarena_t *arena, void *pointer);
-/* Takes it again. Waits for a move under way. */
+/* Takes it again. Waits for a move under way. BAD_ARGUMENT if it is there;
+ * BUSY at CUARENA_HEAP_MAX_PINS. */
 CUARENA_API cuarena_status_t cuarena_pin(cuarena_t *arena, void *pointer);
 
 /* ---- Blocks: named by ids that survive moves --------------------------- */
@@ -337,7 +351,7 @@ CUARENA_API cuarena_status_t cuarena_block_alloc_with(
     cuarena_t *arena, uint64_t bytes, const cuarena_request_t *request,
     cuarena_block_t *block_out);
 /* Pinned or not. 0 is OK. A block that is being moved is freed when its move
- * is done. */
+ * is done. Legal on a lost arena. */
 CUARENA_API cuarena_status_t cuarena_block_free(cuarena_t *arena,
                                                 cuarena_block_t block);
 /* Keeps the id; as cuarena_resize otherwise. 0 bytes: the block is empty. */
@@ -345,11 +359,12 @@ CUARENA_API cuarena_status_t cuarena_block_resize(cuarena_t *arena,
                                                   cuarena_block_t block,
                                                   uint64_t bytes);
 /* Holds the block where it is and tells where. An address is good only while
- * the block is pinned. Pins count. Waits for a move under way. NULL for an
- * empty block. */
+ * the block is pinned. Pins count: BUSY at CUARENA_HEAP_MAX_PINS. Waits for a
+ * move under way. NULL for an empty block. */
 CUARENA_API cuarena_status_t cuarena_block_pin(cuarena_t *arena,
                                                cuarena_block_t block,
                                                void **pointer_out);
+/* Ends one pin. BAD_ARGUMENT if block_pin took none that is left. */
 CUARENA_API cuarena_status_t cuarena_block_unpin(cuarena_t *arena,
                                                  cuarena_block_t block);
 /* The id of the block that begins at `pointer`. */

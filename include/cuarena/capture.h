@@ -29,13 +29,26 @@
  *   on that stream; freed without a stream it serves the one that it was
  *   allocated on. Where cuarena_record_use named others, and on memory that
  *   the CPU touches, its bytes serve nobody before the release.
- *   The arena gives the streams nothing to do, and does not ask or wait for
- *   them. So ordinary blocks that are freed on them, or that they use, have
- *   bytes for nobody else before the end; a compaction leaves blocks alone that
- *   name them, and with one of them as its stream it is refused: BUSY. So are
- *   cuarena_release_stream, and a resize on them that would have to move a
+ *   The arena gives the streams nothing to do but zeros, and does not ask or
+ *   wait for them. So ordinary blocks that are freed on them, or that they use,
+ *   have bytes for nobody else before the end; a compaction leaves blocks alone
+ *   that name them, and with one of them as its stream it is refused: BUSY. So
+ *   are cuarena_release_stream, and a resize on them that would have to move a
  *   block. cuarena_block_pin_on waits on the host.
- *   `zeroed` and `dedicated` requests on them are refused: UNSUPPORTED.
+ *   A `zeroed` request, and each with the option zero=alloc, makes the graph
+ *   set the block's bytes to 0, at that point of the stream and at each launch:
+ *   one memset. Before the capture begins, and after it ends, they are set to 0
+ *   on the stream, once. On memory that the CPU touches they are 0 when the
+ *   call returns, and the graph does nothing: what the CPU writes before a
+ *   launch is there then. BUSY: the capture has failed. UNSUPPORTED
+ *   on memory that a graph cannot set to 0: with device_only pageable bytes,
+ *   the host's, and pinned ones that are not mapped; else a custom memory
+ *   without zero_captured.
+ *   A `dedicated` request gets a segment of its own, private as other bytes
+ *   are. When the block is freed, the segment serves nobody, counts toward the
+ *   limits and in live_bytes of the arena, and goes back after the release: at
+ *   once where that is told that all is done, else when something settles and
+ *   the stream of the release is done with what it was given.
  *
  * After the end the streams are ordinary. A private block that is freed, on
  * whatever stream, leaves its bytes to the session. Until the release private
@@ -81,8 +94,8 @@ typedef struct cuarena_capture cuarena_capture_t;
  * What is allocated on the stream is private from now on. BAD_ARGUMENT for
  * CUARENA_NO_STREAM and for the legacy default stream, which cannot be
  * captured. BUSY: the stream is in an open session, or its capture has failed.
- * UNSUPPORTED: the memory knows no streams; or the arena zeroes what it hands
- * out or gets back, which would be work on the stream. OUT_OF_MEMORY, LIMIT.
+ * UNSUPPORTED: the memory knows no streams; the arena zeroes what it gets
+ * back, or what it hands out where no graph can. OUT_OF_MEMORY, LIMIT.
  * Waits for what other threads' calls give the stream just now. Driver calls:
  * to ask whether the stream is captured and, if it is not, to record a marker
  * behind what was freed on it. So before the capture is the better moment:
@@ -101,7 +114,8 @@ CUARENA_API cuarena_status_t cuarena_capture_join(cuarena_t *arena,
 /*
  * The streams are ordinary again. Must come after cuStreamEndCapture, also
  * where the capture failed: else BUSY. The streams must not be destroyed
- * before. OK if it has ended. Steps: private ranges. Driver calls: to ask
+ * before. OK if it has ended. Waits for what other threads' calls give the
+ * streams just now. Steps: private ranges. Driver calls: to ask
  * whether the streams are captured, and a wait of those that blocks were moved
  * beside.
  */
@@ -119,15 +133,17 @@ CUARENA_API cuarena_status_t cuarena_capture_end(cuarena_t *arena,
  *
  * Ends a session that is open, and clears the handle; NULL and a cleared handle
  * are OK. On an error the session is as it was. BUSY: one of the streams is in
- * an open session, or being captured. Does not block. Steps: the blocks of the
+ * an open session, or being captured. Does not block, but for calls that give
+ * the session's streams something to do just now. Steps: the blocks of the
  * arena, private ranges. Driver calls: one marker and one wait for each stream
- * besides the one given.
+ * besides the one given; with CUARENA_NO_STREAM, to give the segments of
+ * dedicated blocks back that were freed.
  */
 CUARENA_API cuarena_status_t cuarena_capture_release(
     cuarena_t *arena, cuarena_capture_t **capture, cuarena_stream_t stream);
 /* Live, requested, counts and peaks of private blocks; capacity_bytes: what is
- * private; free_bytes: of that; largest_bytes: what is free and was never
- * handed out. The rest is 0. Steps: stretches. */
+ * private, dedicated blocks too; free_bytes: of that; largest_bytes: what is
+ * free and was never handed out. The rest is 0. Steps: stretches. */
 CUARENA_API cuarena_status_t cuarena_capture_stats(cuarena_t *arena,
                                                    cuarena_capture_t *capture,
                                                    cuarena_stats_t *stats);

@@ -9,8 +9,8 @@
  *   - It is called with no lock held, from any thread, but never twice at once
  *     for the same segment.
  *   - Sizes and offsets are multiples of `grain_bytes`; of a segment for a
- *     dedicated block, of `least_bytes`; in `relocate`, `zero_bytes` and
- *     `export_range`, of the arena's granule.
+ *     dedicated block, of `least_bytes`; in `relocate`, `zero_bytes`,
+ *     `zero_captured` and `export_range`, of the arena's granule.
  *   - It returns a cuarena_status_t: OUT_OF_MEMORY when there is no more to be
  *     had, DRIVER for any other refusal, LOST if nothing will work any more. A
  *     failing function changed nothing. give_back, shrink and punch must not
@@ -189,6 +189,14 @@ typedef struct cuarena_memory_ops {
 
     /* Called once, after the last segment was given back. May be NULL. */
     void (*end)(void *user);
+
+    /* As `zero_bytes`, on a stream of an open capture session: while it is
+     * being captured the graph sets the bytes to 0, at each launch; BUSY if its
+     * capture has failed. NULL: a `zeroed` request on such a stream is
+     * UNSUPPORTED, unless the CPU touches the memory: then it is `zero_bytes`
+     * without a stream. */
+    cuarena_status_t (*zero_captured)(void *user, void *address, uint64_t bytes,
+                                      cuarena_stream_t stream);
 } cuarena_memory_ops_t;
 
 /* All members 0 but struct_size, grain_bytes 4096 and alignment 256. */

@@ -117,7 +117,8 @@ CUARENA_API cuarena_status_t cuarena_block_unpin_on(cuarena_t *arena,
 
 /* The block is used on that stream too: when it is freed on a stream, its
  * bytes go to nobody before everything queued there until the free is done.
- * Once per block and stream is enough. Takes host memory. */
+ * Once per block and stream is enough. Takes host memory: OUT_OF_MEMORY if
+ * there is none. STALE if no such block lives. */
 CUARENA_API cuarena_status_t cuarena_record_use(cuarena_t *arena,
                                                 const void *pointer,
                                                 cuarena_stream_t stream);

@@ -109,15 +109,10 @@ cuarena_status_t cuai_want_on(cuai_call_t *call, cuarena_stream_t stream,
     cuarena_status_t status = cuai_call_on(call, stream);
     want->stream = call->stream;
     want->request.owner = (uint16_t)call->stream;
-    bool captured =
-        status == CUARENA_OK && cuai_is_captured(call->arena, call->stream);
-    if (captured && (want->dedicated || want->zeroed))
-        return cuai_fail(CUARENA_UNSUPPORTED,
-                         "%s 1 on stream %p, which is in a capture session; "
-                         "accepted: 0",
-                         want->dedicated ? "dedicated" : "zeroed",
-                         (void *)stream);
-    return status;
+    if (status != CUARENA_OK || !want->zeroed ||
+        !cuai_is_captured(call->arena, call->stream))
+        return status;
+    return cuai_check_zero_captured(call->arena, "zeroed 1");
 }
 
 static cuarena_status_t check_tag(const cuarena_t *arena, cuarena_tag_t tag)
@@ -556,31 +551,15 @@ static bool is_refusal(cuarena_status_t status)
            status == CUARENA_LIMIT;
 }
 
-/* Sets the block's bytes to 0, which must not move meanwhile. */
-static cuarena_status_t zero_block(cuarena_t *arena, cuai_found_t found,
-                                   uint32_t number)
-{
-    const cuai_record_t *r = cuai_found_record(found);
-    void *address = cuai_pointer(r->offset);
-    uint64_t size = r->size;
-    cuarena_stream_t stream = cuai_stream_handle(arena, number);
-    cuai_mark_moving(arena, found);
-    cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        arena->memory.ops.zero_bytes(arena->memory.user, address, size, stream);
-    cuai_lock(&arena->lock);
-    return cuai_note_loss(arena, status);
-}
-
 static void end_now(cuarena_t *arena, cuai_found_t found, uint32_t number)
 {
     const cuai_record_t *r = cuai_found_record(found);
-    bool dedicated = r->flags & CUAI_BLOCK_DEDICATED;
+    bool apart = (r->flags & CUAI_BLOCK_DEDICATED) && !r->fixed;
     uint64_t address = r->offset;
     if ((r->flags & CUAI_BLOCK_USED) && !r->fixed)
         cuai_use_drop(arena, found);
     cuai_end_block(arena, found, number);
-    if (dedicated)
+    if (apart) /* else its session has it */
         cuai_return_dedicated(arena, address);
 }
 
@@ -590,7 +569,8 @@ static cuarena_status_t zero_new(cuarena_t *arena, const cuai_want_t *want,
 {
     if (!want->zeroed || want->size == 0)
         return CUARENA_OK;
-    cuarena_status_t status = zero_block(arena, found, want->stream);
+    cuai_mark_moving(arena, found);
+    cuarena_status_t status = cuai_zero_block(arena, found, want->stream);
     bool ended = cuai_end_moving(arena, found, want->stream);
     if (status == CUARENA_OK || ended)
         return status;
@@ -666,7 +646,8 @@ static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_found_t found,
 {
     cuai_record_t *r = cuai_found_record(found);
     r->flags |= CUAI_BLOCK_ENDING;
-    cuarena_status_t status = zero_block(arena, found, number);
+    cuai_mark_moving(arena, found);
+    cuarena_status_t status = cuai_zero_block(arena, found, number);
     if (status != CUARENA_OK && !is_moot(status)) {
         r->flags &= (uint8_t)~CUAI_BLOCK_ENDING;
         cuai_clear_moving(arena, found);
@@ -680,10 +661,14 @@ static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_found_t found,
 
 /* It ends when its move does, into the lane of the compaction, or when its
  * last export is closed. */
-static cuarena_status_t end_later(cuarena_t *arena, cuai_found_t found)
+static cuarena_status_t end_later(cuarena_t *arena, cuai_found_t found,
+                                  uint32_t stream)
 {
-    cuai_found_record(found)->flags |= CUAI_BLOCK_ENDING;
-    if (!cuai_found_record(found)->fixed) /* its session minds them */
+    cuai_record_t *r = cuai_found_record(found);
+    r->flags |= CUAI_BLOCK_ENDING;
+    if (r->fixed) /* its session minds who used it */
+        cuai_capture_note(arena, cuai_capture_around(arena, r->offset), stream);
+    else
         cuai_use_drop(arena, found);
     arena->ended_later++;
     return CUARENA_OK;
@@ -752,7 +737,7 @@ static cuarena_status_t end_quickly(cuarena_t *arena, cuarena_block_t block,
         return cuai_no_block(block);
     const cuai_record_t *r = cuai_found_record(found);
     if (r->moving || (r->flags & CUAI_BLOCK_EXPORTED))
-        return end_later(arena, found);
+        return end_later(arena, found, stream);
     end_now(arena, found, stream);
     return CUARENA_OK;
 }

@@ -247,7 +247,8 @@ cuarena_status_t cuai_serve_at(cuarena_t *arena, const cuai_want_t *want,
                                cuai_slot_t owner, uint64_t address,
                                cuai_found_t *found_out);
 /* Ends a block that nothing moves and counts it; its bytes join the lane of a
- * stream. The caller gives a dedicated block's segment back. */
+ * stream. The caller gives a dedicated block's segment back, but for a private
+ * one, which its session keeps. */
 void cuai_end_block(cuarena_t *arena, cuai_found_t found, uint32_t stream);
 /* Counts a block of a tag, which is not 0: it began, it ends. */
 void cuai_tag_alloc(cuarena_t *arena, const cuai_record_t *r);
@@ -274,6 +275,13 @@ cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
 /* The segment of a dedicated block that was ended goes back. Steps out. Steps:
  * the dedicated blocks. */
 void cuai_return_dedicated(cuarena_t *arena, uint64_t address);
+/* Sets a block's bytes to 0, on a stream; the block is marked as moving. In an
+ * open session the stream's graph does it. Steps out. */
+cuarena_status_t cuai_zero_block(cuarena_t *arena, cuai_found_t found,
+                                 uint32_t number);
+/* UNSUPPORTED, put into words, if no graph can: `what` is refused. */
+cuarena_status_t cuai_check_zero_captured(const cuarena_t *arena,
+                                          const char *what);
 /* Counts the caller's bytes as a block. */
 cuarena_status_t cuai_adopt(cuarena_t *arena, const cuai_want_t *want,
                             uint64_t address, cuai_found_t *found_out);
@@ -570,6 +578,9 @@ void cuai_use_only(cuarena_t *arena, cuai_found_t found, uint32_t number);
  * stream: it ends when its uses do. Steps out. On an error it is as it was. */
 cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_found_t found,
                                      uint32_t number);
+/* The block, which has a cuai_use_t, ends when all that the stream was given so
+ * far is done; no stream needs to be asked for before. Calls nothing. */
+void cuai_end_behind(cuarena_t *arena, cuai_found_t found, uint32_t number);
 /* Whether bytes that the stream frees must wait for others. */
 bool cuai_use_matters(const cuarena_t *arena, cuai_found_t found,
                       uint32_t number);

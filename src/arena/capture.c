@@ -114,8 +114,8 @@ static cuarena_status_t take_stretch(cuarena_t *arena, int32_t region,
     }
     if (status != CUARENA_OK)
         return status;
-    cuai_stretch_t stretch = {begin,   begin + bytes, begin,
-                              capture, number,        region};
+    cuai_stretch_t stretch = {begin,  begin + bytes, begin, capture,
+                              number, region,        false};
     add_stretch(arena->captures, &stretch);
     member->bytes += bytes;
     capture->bytes += bytes;
@@ -220,6 +220,98 @@ uint32_t cuai_capture_free(cuarena_t *arena, cuai_found_t found,
     cuai_meter_out(&cuai_capture_around(arena, r->offset)->meter, r);
     cuai_use_drop(arena, found);
     return lane;
+}
+
+/* ---- Dedicated blocks --------------------------------------------------- */
+
+bool cuai_capture_ready(cuarena_t *arena, uint32_t number)
+{
+    return !cuai_is_captured(arena, number) || ready_stretch(arena->captures);
+}
+
+void cuai_capture_adopt(cuarena_t *arena, cuai_found_t found, uint32_t number)
+{
+    cuai_record_t *r = cuai_found_record(found);
+    if (!cuai_is_captured(arena, number))
+        return;
+    const cuai_stream_t *s = cuai_stream(arena, number);
+    cuai_stretch_t stretch = {.begin = r->offset,
+                              .end = cuai_end(r),
+                              .touched = cuai_end(r),
+                              .capture = s->capture,
+                              .member = s->member,
+                              .region = CUAI_APART};
+    add_stretch(arena->captures, &stretch);
+    s->capture->bytes += r->size;
+    arena->captures->bytes += r->size;
+    r->fixed = 1;
+    cuai_meter_in(&s->capture->meter, r);
+}
+
+/* Its segment is the session's no more. */
+static void disown(cuarena_t *arena, cuai_found_t found)
+{
+    cuai_captures_t *all = arena->captures;
+    cuai_record_t *r = cuai_found_record(found);
+    size_t at = stretch_above(all, r->offset);
+    all->stretches[at].capture->bytes -= r->size;
+    all->bytes -= r->size;
+    all->stretch_count--;
+    memmove(&all->stretches[at], &all->stretches[at + 1],
+            (all->stretch_count - at) * sizeof *all->stretches);
+    r->fixed = 0;
+}
+
+void cuai_capture_keep(cuarena_t *arena, cuai_found_t found, uint32_t stream)
+{
+    cuai_record_t *r = cuai_found_record(found);
+    cuai_captures_t *all = arena->captures;
+    cuai_stretch_t *stretch = &all->stretches[stretch_above(all, r->offset)];
+    cuai_capture_note(arena, stretch->capture, stream);
+    note_uses(arena, stretch->capture, found, 0);
+    cuai_meter_out(&stretch->capture->meter, r);
+    r->flags |= CUAI_BLOCK_ENDING;
+    stretch->over = true;
+}
+
+/* The block of a stretch that is over; heap NULL: there is none. */
+static cuai_found_t find_over(const cuarena_t *arena,
+                              const cuarena_capture_t *capture)
+{
+    const cuai_captures_t *all = arena->captures;
+    cuarena_heap_t *heap = arena->heaps[CUAI_APART];
+    for (size_t i = 0; i < all->stretch_count; i++) {
+        const cuai_stretch_t *s = &all->stretches[i];
+        if (s->capture == capture && s->over)
+            return (cuai_found_t){
+                heap, cuai_table_find(&heap->table, heap->records, s->begin),
+                CUAI_APART};
+    }
+    return (cuai_found_t){0};
+}
+
+bool cuai_capture_give_back(cuarena_t *arena, const cuarena_capture_t *capture)
+{
+    cuai_found_t found = find_over(arena, capture);
+    if (found.heap == NULL)
+        return false;
+    uint64_t address = cuai_found_record(found)->offset;
+    disown(arena, found);
+    cuai_use_drop(arena, found);
+    cuai_end_block(arena, found, 0);
+    cuai_return_dedicated(arena, address);
+    return true;
+}
+
+void cuai_capture_uncount(cuarena_t *arena, cuai_found_t found)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    cuai_meter_t *meter = &cuai_capture_around(arena, r->offset)->meter;
+    cuai_meter_uncount(meter);
+    if (found.region != CUAI_APART)
+        return;
+    cuai_meter_out(meter, r);
+    disown(arena, found);
 }
 
 /* ---- Resizing in place ------------------------------------------------- */

@@ -12,8 +12,13 @@
  * address. So a program without sessions, or one whose calls have to do with
  * none, pays nothing.
  *
- * A stream that is a member of an open session is given nothing: whoever wants
- * a marker of it, or lets it wait, hears BUSY, and does without until the end.
+ * A stream that is a member of an open session is given nothing but what a
+ * request on it asks its graph to do: whoever wants a marker of it, or lets it
+ * wait, hears BUSY, and does without until the end.
+ *
+ * A dedicated block's segment is a stretch as well. When the block is freed the
+ * graph goes on using it, so the segment goes back behind the release: until
+ * then the block is ENDING, and the stretch says that it is over.
  *
  * Invariants: stretches lie in address order and apart; what is in them is a
  * private block of their session or free in one of its lanes, and nothing else
@@ -51,7 +56,8 @@ typedef struct cuai_stretch {
     uint64_t touched;
     cuarena_capture_t *capture;
     uint32_t member; /* that took it */
-    int32_t region;
+    int32_t region;  /* APART: of a dedicated block */
+    bool over;       /* that was freed */
 } cuai_stretch_t;
 
 typedef struct cuai_captures {
@@ -69,6 +75,18 @@ typedef struct cuai_captures {
 cuarena_status_t cuai_capture_take(cuarena_t *arena, int32_t region,
                                    const cuai_want_t *want,
                                    cuai_slot_t *slot_out);
+/* Host memory for a dedicated block of a stream, which may be in an open
+ * session; and makes the block, whose segment was kept, private if it is. */
+bool cuai_capture_ready(cuarena_t *arena, uint32_t number);
+void cuai_capture_adopt(cuarena_t *arena, cuai_found_t found, uint32_t number);
+/* It was freed on a stream: nobody's but the session's from now on. */
+void cuai_capture_keep(cuarena_t *arena, cuai_found_t found, uint32_t stream);
+/* Gives the segment of one that is over back; false: there is none. Steps
+ * out. */
+bool cuai_capture_give_back(cuarena_t *arena, const cuarena_capture_t *capture);
+/* A private block that nobody was given ends next: it is left out of the
+ * session's counts and, if it is dedicated, of the session. */
+void cuai_capture_uncount(cuarena_t *arena, cuai_found_t found);
 /* A private block ends, freed on a stream: counts that, and forgets its uses.
  * The lane that its bytes join. Steps: log of the stretches. */
 uint32_t cuai_capture_free(cuarena_t *arena, cuai_found_t found,

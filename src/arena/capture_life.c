@@ -167,13 +167,14 @@ static cuarena_status_t find_stream(cuarena_t *arena, cuarena_stream_t stream,
 
 static cuarena_status_t check_zero(const cuarena_t *arena)
 {
-    int32_t zero = arena->config.zero;
-    if (zero != CUARENA_ZERO_ALLOC && zero != CUARENA_ZERO_FREE)
+    if (arena->config.zero == CUARENA_ZERO_ALLOC)
+        return cuai_check_zero_captured(arena, "zero=alloc");
+    if (arena->config.zero != CUARENA_ZERO_FREE)
         return CUARENA_OK;
     return cuai_fail(CUARENA_UNSUPPORTED,
-                     "zero=%s is work on streams, which must not be given any "
-                     "while they are captured; accepted: never, create",
-                     zero == CUARENA_ZERO_ALLOC ? "alloc" : "free");
+                     "zero=free is work on the stream of a free, which must "
+                     "not be given any while it is captured; accepted: never, "
+                     "create, alloc");
 }
 
 static cuarena_status_t ready_captures(cuarena_t *arena)
@@ -314,15 +315,39 @@ static cuarena_status_t see_moves(cuarena_t *arena, uint32_t number)
     return CUARENA_OK;
 }
 
-static cuarena_status_t end(cuarena_t *arena, cuarena_capture_t *capture)
+/* A call gives one of the streams something to do just now. */
+static bool is_touched(const cuarena_t *arena, const cuarena_capture_t *capture)
+{
+    bool touched = false;
+    for (uint32_t i = 0; i < capture->member_count; i++)
+        touched = touched ||
+                  cuai_stream(arena, capture->members[i].number)->touching != 0;
+    return touched;
+}
+
+/* Nothing is left that the streams should be given, or are given. Steps out. */
+static cuarena_status_t quiet(cuarena_t *arena,
+                              const cuarena_capture_t *capture)
 {
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t i = 0; i < capture->member_count; i++)
         if (status == CUARENA_OK)
             status = check_over(arena, capture->members[i].number);
-    uint32_t number;
-    while (status == CUARENA_OK && (number = behind_moves(arena, capture)) != 0)
-        status = see_moves(arena, number);
+    while (status == CUARENA_OK) {
+        uint32_t number = behind_moves(arena, capture);
+        if (number != 0)
+            status = see_moves(arena, number);
+        else if (is_touched(arena, capture))
+            cuai_arena_wait(arena);
+        else
+            break;
+    }
+    return status;
+}
+
+static cuarena_status_t end(cuarena_t *arena, cuarena_capture_t *capture)
+{
+    cuarena_status_t status = quiet(arena, capture);
     if (status != CUARENA_OK)
         return status;
     cuai_capture_reclaim(arena, capture);
@@ -378,6 +403,19 @@ static void change_owner(cuarena_t *arena, cuai_record_t *r, uint32_t number)
     r->owner = number & CUARENA_HEAP_MAX_OWNER;
 }
 
+/* A block that was freed already, and whose bytes could not go yet, ends behind
+ * what the heir was given or, without one, as soon as it may. */
+static void end_freed(cuarena_t *arena, cuai_found_t found, uint32_t number)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    if (!(r->flags & CUAI_BLOCK_ENDING) || !(r->flags & CUAI_BLOCK_USED))
+        return;
+    if (number != 0 && !cuai_is_lost(arena))
+        cuai_end_behind(arena, found, number);
+    else
+        cuai_use_drop(arena, found);
+}
+
 static void free_blocks(cuarena_t *arena, const cuarena_capture_t *capture,
                         int32_t region, uint32_t number)
 {
@@ -390,6 +428,7 @@ static void free_blocks(cuarena_t *arena, const cuarena_capture_t *capture,
             continue;
         r->fixed = 0;
         change_owner(arena, r, number);
+        end_freed(arena, (cuai_found_t){heap, slot, region}, number);
     }
     cuai_note_change(heap);
 }
@@ -422,11 +461,12 @@ static void free_capture(cuarena_capture_t *capture)
 static void finish(cuarena_t *arena, cuarena_capture_t *capture,
                    uint32_t number)
 {
-    for (int32_t region = 0; region < CUAI_LANED; region++) {
+    for (int32_t region = 0; region < CUAI_HEAPS; region++) {
         if (arena->heaps[region] == NULL)
             continue;
         free_blocks(arena, capture, region, number);
-        free_ranges(arena, capture, region, number);
+        if (region < CUAI_LANED)
+            free_ranges(arena, capture, region, number);
     }
     end_lanes(arena, capture->kept);
     cuai_capture_drop_stretches(arena, capture);
@@ -437,6 +477,16 @@ static void finish(cuarena_t *arena, cuarena_capture_t *capture,
     unlink_capture(arena->captures, capture);
     free_capture(capture);
     cuai_event_wake(&arena->changed);
+}
+
+/* The segments of dedicated blocks that were freed go back at once where no
+ * stream is to be waited for. Steps out. */
+static void give_back_over(cuarena_t *arena, const cuarena_capture_t *capture,
+                           uint32_t number)
+{
+    while ((number == 0 || cuai_is_lost(arena)) &&
+           cuai_capture_give_back(arena, capture))
+        ;
 }
 
 static cuarena_status_t release(cuarena_t *arena, cuarena_capture_t *capture,
@@ -467,6 +517,8 @@ cuarena_status_t cuai_capture_release(cuarena_t *arena,
         status = CUARENA_OK;
     if (status == CUARENA_OK)
         status = release(arena, capture, number);
+    if (status == CUARENA_OK)
+        give_back_over(arena, capture, number);
     if (status == CUARENA_OK)
         finish(arena, capture, number);
     else
@@ -536,6 +588,16 @@ static bool is_all_of(const cuarena_t *arena, const cuarena_capture_t *capture,
            cuai_capture_around(arena, end - 1) == capture;
 }
 
+/* Of a dedicated block that was freed. */
+static bool is_over(const cuarena_t *arena, uint64_t address)
+{
+    const cuai_captures_t *all = arena->captures;
+    size_t at = 0;
+    while (at < all->stretch_count && all->stretches[at].begin != address)
+        at++;
+    return at < all->stretch_count && all->stretches[at].over;
+}
+
 static const char *tally_record(const cuarena_t *arena, int32_t region,
                                 const cuai_record_t *r, tally_t *tally)
 {
@@ -545,17 +607,20 @@ static const char *tally_record(const cuarena_t *arena, int32_t region,
     if (block && r->fixed != (around != NULL))
         return "a block is fixed and not private, or private and not fixed";
     if (around != NULL && around == tally->capture) {
-        tally->live_blocks++;
-        tally->live_bytes += r->size;
+        bool over = is_over(arena, r->offset);
+        tally->live_blocks += !over;
+        *(over ? &tally->free_bytes : &tally->live_bytes) += r->size;
+        if (over && !(r->flags & CUAI_BLOCK_ENDING))
+            return "a session keeps a dedicated block that was not freed";
         if (!is_all_of(arena, around, r->offset, cuai_end(r)))
             return "a private block has bytes that are not its session's";
     }
     uint64_t begin = cuai_end(r);
     uint64_t bytes = cuai_range(r);
+    if (bytes == 0 || region == CUAI_APART)
+        return NULL;
     const cuarena_capture_t *owner =
         lane_owner(arena->captures, region, cuai_range_lane(r));
-    if (bytes == 0)
-        return NULL;
     if (owner == tally->capture && owner != NULL) {
         tally->free_bytes += bytes;
         if (!is_all_of(arena, owner, begin, begin + bytes))
@@ -582,7 +647,7 @@ static const char *capture_wrong(const cuarena_t *arena,
 {
     tally_t tally = {.capture = capture};
     const char *wrong = NULL;
-    for (int32_t region = 0; region < CUAI_LANED && wrong == NULL; region++)
+    for (int32_t region = 0; region < CUAI_HEAPS && wrong == NULL; region++)
         wrong = tally_heap(arena, region, &tally);
     if (wrong != NULL)
         return wrong;

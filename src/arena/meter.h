@@ -95,6 +95,14 @@ static CUAI_INLINE void cuai_meter_out(cuai_meter_t *meter,
     cuai_meter_end(meter, r->size, cuai_requested(r));
 }
 
+/* A block was never given out: neither it nor its end, which is to come, are
+ * counted. */
+static inline void cuai_meter_uncount(cuai_meter_t *meter)
+{
+    meter->allocs--;
+    meter->frees--;
+}
+
 static inline uint64_t cuai_meter_blocks(const cuai_meter_t *meter)
 {
     return cuai_level_now(&meter->levels[CUAI_PEAK_BLOCKS]);

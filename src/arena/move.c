@@ -26,10 +26,10 @@ void cuai_clear_moving(cuarena_t *arena, cuai_found_t found)
 /* One that waits for markers as well ends when they are complete. */
 static bool end_if_freed(cuarena_t *arena, cuai_found_t found, uint32_t stream)
 {
-    uint8_t flags = cuai_found_record(found)->flags;
-    if (!(flags & CUAI_BLOCK_ENDING))
+    const cuai_record_t *r = cuai_found_record(found);
+    if (!(r->flags & CUAI_BLOCK_ENDING))
         return false;
-    if (flags & CUAI_BLOCK_USED)
+    if ((r->flags & CUAI_BLOCK_USED) && !r->fixed)
         return true;
     cuai_end_block(arena, found, stream);
     return true;

@@ -108,20 +108,16 @@ void cuai_uncount(cuarena_heap_t *heap)
     heap->changes += 3; /* the version must not return to an earlier one */
 }
 
-static void uncount_in(cuai_meter_t *meter)
-{
-    meter->allocs--;
-    meter->frees--; /* it will be counted as freed */
-}
-
 void cuai_uncount_block(cuarena_t *arena, cuai_found_t found)
 {
     const cuai_record_t *r = cuai_found_record(found);
     cuai_uncount(found.heap);
+    if (r->fixed)
+        cuai_capture_uncount(arena, found);
     if (cuai_tag_of(r) != 0)
-        uncount_in(&arena->tags[cuai_tag_of(r)].meter);
+        cuai_meter_uncount(&arena->tags[cuai_tag_of(r)].meter);
     if (r->owner != 0)
-        uncount_in(&cuai_stream(arena, r->owner)->meter);
+        cuai_meter_uncount(&cuai_stream(arena, r->owner)->meter);
 }
 
 void cuai_count_extension(cuarena_t *arena)
@@ -274,6 +270,10 @@ void cuai_end_block(cuarena_t *arena, cuai_found_t found, uint32_t stream)
 {
     const cuai_record_t *r = cuai_found_record(found);
     uint64_t address = r->offset;
+    if (r->fixed && found.region == CUAI_APART) {
+        cuai_capture_keep(arena, found, stream);
+        return;
+    }
     uint32_t lane = r->fixed ? cuai_capture_free(arena, found, stream)
                              : cuai_lane_for_free(arena, found.region, stream);
     arena->block_pins -= cuai_block_pins(r);
@@ -347,7 +347,8 @@ static cuarena_status_t keep_dedicated(cuarena_t *arena,
                                        const cuarena_memory_segment_t *segment,
                                        cuai_found_t *found_out)
 {
-    if (!cuai_segments_room(&arena->dedicated))
+    if (!cuai_segments_room(&arena->dedicated) ||
+        !cuai_capture_ready(arena, want->stream))
         return cuai_fail(CUARENA_OUT_OF_MEMORY,
                          "no host memory for a dedicated segment");
     cuarena_status_t status =
@@ -356,12 +357,13 @@ static cuarena_status_t keep_dedicated(cuarena_t *arena,
         return status;
     if (arena->memory.ops.identify != NULL) /* may be freed on a stream */
         status = cuai_use_add(arena, *found_out, 0);
-    if (status == CUARENA_OK)
-        arena->dedicated.items[arena->dedicated.count++] = *segment;
     if (status != CUARENA_OK) {
         cuai_uncount_block(arena, *found_out);
         cuai_end_block(arena, *found_out, 0);
+        return status;
     }
+    arena->dedicated.items[arena->dedicated.count++] = *segment;
+    cuai_capture_adopt(arena, *found_out, want->stream);
     return status;
 }
 

@@ -292,6 +292,22 @@ cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_found_t found,
     return status;
 }
 
+/* The stream's marker is recorded when somebody settles. There is room for its
+ * wait: see ready_waits. */
+void cuai_end_behind(cuarena_t *arena, cuai_found_t found, uint32_t number)
+{
+    cuai_use_t *use = cuai_use_find(arena, cuai_id(found.heap, found.slot));
+    cuai_record_t *r = cuai_found_record(found);
+    for (; use->count != 0; use->count--)
+        cuai_stream(arena, use->waits[use->count - 1].number)->waits--;
+    keep_place(r);
+    r->flags |= CUAI_BLOCK_ENDING;
+    use->target = 0;
+    add_wait(arena, use, number);
+    use->waits[0].later = true;
+    enqueue(&arena->uses, use);
+}
+
 /* ---- Ending those freed ------------------------------------------------ */
 
 /* Whether the work behind one use is done, else BUSY; may wait for it. Steps
@@ -330,20 +346,6 @@ static cuarena_status_t ask_uses(cuarena_t *arena, const cuai_use_t *use,
         if (!cuai_is_lost(arena) && how != CUAI_USES_DONE)
             status = ask_use(arena, use, i, how == CUAI_USES_WAIT);
     return cuai_is_lost(arena) ? CUARENA_OK : status;
-}
-
-/* Nothing moves a block meanwhile that is marked. Steps out. */
-static cuarena_status_t zero(cuarena_t *arena, uint32_t number,
-                             const cuai_record_t *r)
-{
-    cuarena_stream_t stream = cuai_stream_handle(arena, number);
-    void *address = cuai_pointer(r->offset);
-    uint64_t size = r->size;
-    cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        arena->memory.ops.zero_bytes(arena->memory.user, address, size, stream);
-    cuai_lock(&arena->lock);
-    return cuai_note_loss(arena, status);
 }
 
 static cuai_found_t find_ending(const cuarena_t *arena, cuarena_block_t block)
@@ -407,8 +409,8 @@ static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link,
                   found.region != CUAI_APART && !cuai_is_lost(arena);
     cuai_mark_moving(arena, found); /* nobody else does */
     if (zeroes)
-        status = zero(arena, how == CUAI_USES_DONE ? 0 : use->target,
-                      cuai_found_record(found));
+        status = cuai_zero_block(arena, found,
+                                 how == CUAI_USES_DONE ? 0 : use->target);
     if (status == CUARENA_OK)
         unmark_all(arena, use);
     cuai_clear_moving(arena, found);

@@ -72,6 +72,13 @@ static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
     return own->ops.zero_bytes(own->user, address, bytes, stream);
 }
 
+static cuarena_status_t zero_captured(void *user, void *address, uint64_t bytes,
+                                      cuarena_stream_t stream)
+{
+    const cuai_counted_t *own = count(user);
+    return own->ops.zero_captured(own->user, address, bytes, stream);
+}
+
 static cuarena_status_t export_range(void *user,
                                      const cuarena_memory_segment_t *segment,
                                      uint64_t offset, uint64_t bytes,
@@ -143,6 +150,7 @@ void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted)
     COUNT(fill, fill);
     COUNT(relocate, relocate);
     COUNT(zero_bytes, zero_bytes);
+    COUNT(zero_captured, zero_captured);
     COUNT(export_range, export_range);
     COUNT(identify, identify);
     COUNT(mark, mark);

@@ -203,6 +203,25 @@ static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
                     guest->ops.zero_bytes(guest->user, address, bytes, stream));
 }
 
+/* BUSY says that the capture has failed. */
+static cuarena_status_t zero_captured(void *user, void *address, uint64_t bytes,
+                                      cuarena_stream_t stream)
+{
+    const guest_t *guest = user;
+    cuai_frame_t frame;
+    enter(&frame, guest);
+    cuarena_status_t status =
+        guest->ops.zero_captured(guest->user, address, bytes, stream);
+    bool failed = status == CUARENA_BUSY;
+    status = leave(guest, "zero_captured", bytes, failed ? CUARENA_OK : status);
+    if (!failed)
+        return status;
+    return cuai_fail(CUARENA_BUSY,
+                     "memory '%s': zero_captured: the capture of stream %p has "
+                     "failed",
+                     guest->ops.name, (void *)stream);
+}
+
 static cuarena_status_t identify(void *user, cuarena_stream_t stream,
                                  cuarena_stream_info_t *info_out)
 {
@@ -402,6 +421,7 @@ static void fill_table(const cuarena_memory_ops_t *theirs,
     PASS(fill);
     PASS(relocate);
     PASS(zero_bytes);
+    PASS(zero_captured);
     PASS(identify);
     PASS(mark);
     PASS(query);

@@ -171,6 +171,7 @@ static size_t add_node(sd_capture_t *capture, unsigned index, sd_work_t *work)
         (node_t){work, index, lane->last, lane->last_count};
     lane->last = NULL;
     lane->last_count = 0;
+    sd_work_make_pattern(work);
     await_node(lane, capture->node_count);
     return capture->node_count++;
 }
@@ -435,6 +436,7 @@ static node_t copy_node(const node_t *node)
 {
     node_t copy = *node;
     copy.work = sd_work_copy(node->work);
+    sd_work_make_pattern(copy.work);
     copy.after = calloc(node->after_count + 1, sizeof(size_t));
     if (copy.after == NULL)
         sd_die("the host is out of memory");

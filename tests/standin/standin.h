@@ -55,7 +55,7 @@ extern "C" {
 #endif
 
 /* Grows when this interface changes. */
-#define STANDIN_VERSION 1
+#define STANDIN_VERSION 2
 /* The exit status of a strict process with reports. */
 #define STANDIN_EXIT 70
 
@@ -151,6 +151,17 @@ void standin_lose_device(int device, int code);
 size_t standin_run(size_t steps);
 /* Units of work that are queued and not finished. */
 size_t standin_pending(void);
+struct CUstream_st; /* of the driver's header */
+
+/* The last thing that a stream was given; `at` 0: nothing. */
+typedef struct standin_moment {
+    uint32_t line;
+    uint64_t at;
+} standin_moment_t;
+standin_moment_t standin_moment(struct CUstream_st *stream);
+/* Whether what the stream is given next comes after it, by what the program has
+ * asked for so far. */
+int standin_is_after(struct CUstream_st *stream, standin_moment_t moment);
 /* The CPU reads or writes memory of the driver's here and now: an access like
  * any other, ordered after what the host has waited for. */
 void standin_host_access(const void *address, size_t bytes, int writes);

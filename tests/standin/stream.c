@@ -48,6 +48,28 @@ void sd_target_wait(const sd_target_t *target)
     sd_clock_free(&clock);
 }
 
+standin_moment_t standin_moment(struct CUstream_st *stream)
+{
+    sd_lock();
+    const sd_line_t *line = sd_target(stream).line;
+    standin_moment_t moment = {line->id, line->submitted};
+    sd_unlock();
+    return moment;
+}
+
+int standin_is_after(struct CUstream_st *stream, standin_moment_t moment)
+{
+    sd_tick_t tick = {moment.line, moment.at};
+    sd_lock();
+    const sd_target_t target = sd_target(stream);
+    sd_clock_t clock = {NULL, 0, 0};
+    sd_target_submitted(&target, &clock);
+    bool after = sd_observed(tick) || sd_clock_covers(&clock, tick);
+    sd_clock_free(&clock);
+    sd_unlock();
+    return after;
+}
+
 static standin_step_t do_nothing(sd_work_t *work)
 {
     (void)work;

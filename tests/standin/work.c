@@ -39,6 +39,7 @@ sd_work_t *sd_work_copy(const sd_work_t *work)
     memcpy(copy, work, work->class->bytes);
     copy->next = NULL;
     copy->line = NULL;
+    copy->pattern = false;
     copy->clock = (sd_clock_t){NULL, 0, 0};
     for (unsigned i = 0; i < copy->use_count; i++)
         sd_bytes_use(copy->uses[i]);
@@ -51,10 +52,23 @@ void sd_work_free(sd_work_t *work)
 {
     if (work->class->drop != NULL)
         work->class->drop(work);
-    for (unsigned i = 0; i < work->use_count; i++)
-        sd_bytes_unuse(work->uses[i]);
+    for (unsigned i = 0; i < work->use_count; i++) {
+        if (work->pattern)
+            sd_bytes_release(work->uses[i]);
+        else
+            sd_bytes_unuse(work->uses[i]);
+    }
     sd_clock_free(&work->clock);
     free(work);
+}
+
+void sd_work_make_pattern(sd_work_t *work)
+{
+    for (unsigned i = 0; i < work->use_count; i++) {
+        sd_bytes_hold(work->uses[i]);
+        sd_bytes_unuse(work->uses[i]);
+    }
+    work->pattern = true;
 }
 
 void sd_work_uses(sd_work_t *work, sd_bytes_t *bytes)

@@ -61,12 +61,16 @@ struct sd_work {
     bool running;     /* its step has given up the lock */
     struct sd_bytes *uses[SD_USES_MAX]; /* what it is known to touch */
     unsigned use_count;
+    bool pattern; /* of a graph, not queued: its bytes are not in use */
 };
 
 /* A zeroed unit of the class, of the call and context that are running. */
 void *sd_work_new(const sd_work_class_t *class, struct sd_context *context);
 /* A copy that can be submitted again. */
 sd_work_t *sd_work_copy(const sd_work_t *work);
+/* From now on it is what copies are made of: bytes may be freed that no copy
+ * is using. */
+void sd_work_make_pattern(sd_work_t *work);
 /* Frees one that was not submitted. */
 void sd_work_free(sd_work_t *work);
 /* Says that it touches these bytes: they are in use until it is done. */

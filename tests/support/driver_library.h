@@ -42,6 +42,8 @@
     X(standin_lose_device)                                                     \
     X(standin_run)                                                             \
     X(standin_pending)                                                         \
+    X(standin_moment)                                                          \
+    X(standin_is_after)                                                        \
     X(standin_host_access)                                                     \
     X(standin_check_leaks)                                                     \
     X(standin_live)                                                            \

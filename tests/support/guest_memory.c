@@ -109,6 +109,18 @@ static cuarena_status_t guest_zero(void *user, void *address, uint64_t bytes,
     return self->status;
 }
 
+static cuarena_status_t guest_zero_captured(void *user, void *address,
+                                            uint64_t bytes,
+                                            cuarena_stream_t stream)
+{
+    guest_t *self = user;
+    (void)address;
+    (void)bytes;
+    (void)stream;
+    note(user, "zero_captured");
+    return self->status;
+}
+
 static cuarena_status_t guest_identify(void *user, cuarena_stream_t stream,
                                        cuarena_stream_info_t *info_out)
 {
@@ -176,6 +188,7 @@ void guest_reset(void)
     ops->fill = guest_fill;
     ops->relocate = guest_relocate;
     ops->zero_bytes = guest_zero;
+    ops->zero_captured = guest_zero_captured;
     ops->identify = guest_identify;
     ops->mark = guest_mark;
     ops->query = guest_query;

@@ -361,6 +361,11 @@ void sim_read_zero(sim_t *sim, cuarena_stream_t stream, const void *at,
     launch(sim, stream, ITEM_READ, at, bytes, READ_ZERO);
 }
 
+void sim_zero(sim_t *sim, cuarena_stream_t stream, void *at, uint64_t bytes)
+{
+    launch(sim, stream, ITEM_ZERO, at, bytes, 0);
+}
+
 static void act_now(sim_t *sim, item_kind_t kind, cuarena_relocation_t bytes,
                     uint64_t seed)
 {
@@ -384,6 +389,15 @@ void sim_host_read(sim_t *sim, const void *at, uint64_t bytes, uint64_t seed)
     act_now(sim, ITEM_READ,
             (cuarena_relocation_t){0, NULL, (void *)(uintptr_t)at, bytes},
             seed);
+    pthread_mutex_unlock(&sim->lock);
+}
+
+void sim_host_read_zero(sim_t *sim, const void *at, uint64_t bytes)
+{
+    pthread_mutex_lock(&sim->lock);
+    act_now(sim, ITEM_READ,
+            (cuarena_relocation_t){0, NULL, (void *)(uintptr_t)at, bytes},
+            READ_ZERO);
     pthread_mutex_unlock(&sim->lock);
 }
 
@@ -617,6 +631,23 @@ static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
     return leave(sim, status);
 }
 
+/* The graph has it, if the stream is being captured. */
+static cuarena_status_t zero_captured(void *user, void *address, uint64_t bytes,
+                                      cuarena_stream_t stream)
+{
+    sim_t *sim = user;
+    cuarena_status_t status = enter(sim, SIM_ZERO_CAPTURED);
+    cuarena_relocation_t r = {0, NULL, address, bytes};
+    uint32_t number = number_of(sim, stream);
+    if (stream == CUARENA_NO_STREAM || number == 0)
+        sim_fault(sim, "zero_captured: no stream", number, bytes);
+    else if (status == CUARENA_OK && sim->streams[number]->capturing)
+        sim->graph_zero = r;
+    else if (status == CUARENA_OK)
+        work(sim, stream, ITEM_ZERO, r);
+    return leave(sim, status);
+}
+
 /* ---- The table: streams ------------------------------------------------ */
 
 static cuarena_status_t identify(void *user, cuarena_stream_t stream,
@@ -742,6 +773,7 @@ static void fill_table(cuarena_memory_ops_t *ops, bool host_readable)
     ops->shrink = shrink;
     ops->relocate = relocate;
     ops->zero_bytes = zero_bytes;
+    ops->zero_captured = zero_captured;
     ops->identify = identify;
     ops->mark = mark;
     ops->query = query;

@@ -32,6 +32,7 @@ typedef enum sim_op {
     SIM_SHRINK,
     SIM_RELOCATE,
     SIM_ZERO,
+    SIM_ZERO_CAPTURED,
     SIM_IDENTIFY,
     SIM_MARK,
     SIM_MARK_ALL, /* a mark of all streams */
@@ -97,7 +98,8 @@ typedef struct sim {
     sim_segment_t segments[SIM_SEGMENTS];
     uint64_t most_bytes; /* that it gives; 0: as asked */
     uint64_t given;
-    uint64_t captured_calls; /* for streams that were being captured */
+    uint64_t captured_calls;         /* for streams that were being captured */
+    cuarena_relocation_t graph_zero; /* set to 0 by a graph: `to`, the last */
 
     uint64_t counts[SIM_OPS];
     uint32_t faults;
@@ -143,9 +145,12 @@ void sim_read(sim_t *sim, cuarena_stream_t stream, const void *at,
 /* Reads and expects zeros. */
 void sim_read_zero(sim_t *sim, cuarena_stream_t stream, const void *at,
                    uint64_t bytes);
+/* Sets bytes to 0, as a graph does that is launched. */
+void sim_zero(sim_t *sim, cuarena_stream_t stream, void *at, uint64_t bytes);
 /* The same by the host, now. */
 void sim_host_write(sim_t *sim, void *at, uint64_t bytes, uint64_t seed);
 void sim_host_read(sim_t *sim, const void *at, uint64_t bytes, uint64_t seed);
+void sim_host_read_zero(sim_t *sim, const void *at, uint64_t bytes);
 /* The caller's own: `waiter` waits for what `of` was given so far. */
 void sim_order(sim_t *sim, cuarena_stream_t waiter, cuarena_stream_t of);
 /* ... the host does. */

@@ -146,6 +146,8 @@ static void fill_table(const bytes_t *bytes, const cuarena_config_t *config,
     ops->shrink = cuai_owned_shrink;
     if (pinned)
         ops->zero_bytes = cuai_move_zero;
+    if (pinned && !bytes->store.place->facts.host_same)
+        ops->zero_captured = NULL;
     out->user = (void *)(uintptr_t)bytes;
 }
 

@@ -439,13 +439,14 @@ cuarena_status_t cuai_pinned_open(const cuarena_config_t *config,
         status = lacks(plain, "way to map pinned memory: mapped=1; accepted: "
                               "mapped=0");
     reach_all(plain, out);
-    const bool moves =
-        config->write_combined && config->mapped && facts->host_same;
-    status = finish(plain, status, moves, out);
+    const bool reached = config->mapped && facts->host_same;
+    status = finish(plain, status, config->write_combined && reached, out);
     if (status != CUARENA_OK)
         return status;
     out->ops.properties |= CUARENA_MEMORY_HOST_READABLE;
     out->ops.available = host_available;
     out->ops.zero_bytes = cuai_move_zero;
+    if (!reached)
+        out->ops.zero_captured = NULL;
     return CUARENA_OK;
 }

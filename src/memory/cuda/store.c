@@ -234,19 +234,21 @@ cuarena_status_t cuai_store_relocate(void *user,
 }
 
 /* Of whole words: sizes and addresses are multiples of 8. */
-static cuarena_status_t set_to_zero(const work_t *work, const void *address,
-                                    uint64_t bytes)
+static cuarena_status_t set_to_zero(cuai_place_t *place,
+                                    cuai_cu_stream_t stream,
+                                    const void *address, uint64_t bytes)
 {
-    cuai_place_t *place = work->store->place;
     cuai_visit_t visit;
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
     cuai_cu_result_t result = place->cuda->cuMemsetD32Async(
-        (cuai_cu_pointer_t)(uintptr_t)address, 0, bytes / 4, work->stream);
+        (cuai_cu_pointer_t)(uintptr_t)address, 0, bytes / 4, stream);
     cuai_place_leave(&visit);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
+    if (result == CUAI_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+        return cuai_streams_fail_capture(stream);
     return cuai_place_fail(place, result, "cuMemsetD32Async",
                            "%" PRIu64 " bytes at %p set to 0", bytes, address);
 }
@@ -257,10 +259,24 @@ cuarena_status_t cuai_store_zero(void *user, void *address, uint64_t bytes,
     work_t work;
     cuarena_status_t status = begin_work(user, stream, &work);
     if (status == CUARENA_OK)
-        status = set_to_zero(&work, address, bytes);
+        status = set_to_zero(work.store->place, work.stream, address, bytes);
     if (status == CUARENA_OK)
         status = finish_work(&work);
     return status;
+}
+
+/* A captured stream of another context does it there, as it does its kernels:
+ * markers around work of the own stream would be part of the graph. */
+cuarena_status_t cuai_store_zero_captured(void *user, void *address,
+                                          uint64_t bytes,
+                                          cuarena_stream_t stream)
+{
+    cuai_store_t *store = user;
+    cuai_place_t *place = NULL;
+    cuarena_status_t status =
+        cuai_streams_place(&store->streams, stream, &place);
+    return status == CUARENA_OK ? set_to_zero(place, stream, address, bytes)
+                                : status;
 }
 
 /* ---- The table --------------------------------------------------------- */
@@ -275,6 +291,7 @@ void cuai_store_fill(const cuai_store_t *store, cuai_memory_t *out)
     ops->available = cuai_store_available;
     ops->relocate = store->has_mover ? cuai_store_relocate : cuai_move_relocate;
     ops->zero_bytes = cuai_store_zero;
+    ops->zero_captured = cuai_store_zero_captured;
     ops->end = cuai_store_end;
     cuai_streams_fill(ops);
     out->facts.device = store->place->device;

@@ -45,6 +45,9 @@ cuarena_status_t cuai_store_relocate(void *user,
                                      size_t *done_out);
 cuarena_status_t cuai_store_zero(void *user, void *address, uint64_t bytes,
                                  cuarena_stream_t stream);
+cuarena_status_t cuai_store_zero_captured(void *user, void *address,
+                                          uint64_t bytes,
+                                          cuarena_stream_t stream);
 /* The caller waits for what the own stream was given. */
 cuarena_status_t cuai_store_wait(cuai_store_t *store);
 /* Enters the place to end bytes: not before the own stream has done with them.

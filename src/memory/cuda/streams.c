@@ -140,6 +140,14 @@ static cuarena_status_t unknown(cuarena_stream_t stream,
     return status;
 }
 
+cuarena_status_t cuai_streams_fail_capture(cuarena_stream_t stream)
+{
+    return cuai_fail(CUARENA_BUSY,
+                     "stream %p: its capture into a graph has failed, and "
+                     "ends with cuStreamEndCapture",
+                     (void *)stream);
+}
+
 static cuarena_status_t ask_context(cuai_streams_t *streams,
                                     const cuai_cuda_t *cuda,
                                     cuarena_stream_t stream, cuai_place_t **out)
@@ -149,10 +157,7 @@ static cuarena_status_t ask_context(cuai_streams_t *streams,
     if (result == CUAI_CUDA_SUCCESS)
         return place_of_context(streams, cuda, context, out);
     if (result == CUAI_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
-        return cuai_fail(CUARENA_BUSY,
-                         "stream %p: its capture into a graph has failed, and "
-                         "ends with cuStreamEndCapture",
-                         (void *)stream);
+        return cuai_streams_fail_capture(stream);
     if (result == CUAI_CUDA_ERROR_INVALID_HANDLE ||
         result == CUAI_CUDA_ERROR_INVALID_VALUE ||
         result == CUAI_CUDA_ERROR_INVALID_CONTEXT)

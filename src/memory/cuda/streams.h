@@ -59,6 +59,8 @@ void cuai_streams_fill(cuarena_memory_ops_t *ops);
 cuarena_status_t cuai_streams_place(cuai_streams_t *streams,
                                     cuarena_stream_t stream,
                                     cuai_place_t **place_out);
+/* BUSY, put into words: the stream's capture has failed. */
+cuarena_status_t cuai_streams_fail_capture(cuarena_stream_t stream);
 /* The caller waits for the work of the stream so far; nothing to wait for with
  * CUARENA_NO_STREAM. Before the CPU touches the bytes. */
 cuarena_status_t cuai_streams_drain(cuai_streams_t *streams,

@@ -1,0 +1,40 @@
+/* See capture_rig.h. */
+#include "capture_rig.h"
+
+#include <check.h>
+
+cuarena_capture_t *begin_on(rig_t *rig, cuarena_stream_t stream)
+{
+    cuarena_capture_t *session = NULL;
+    expect_ok(cuarena_capture_begin(rig->arena, stream, &session));
+    ck_assert_ptr_nonnull(session);
+    expect_clean(rig);
+    return session;
+}
+
+void capture(rig_t *rig, cuarena_stream_t stream, bool on)
+{
+    sim_stream_of(&rig->sim, stream)->capturing = on;
+}
+
+void end_of(rig_t *rig, cuarena_capture_t *session)
+{
+    expect_ok(cuarena_capture_end(rig->arena, session));
+    expect_clean(rig);
+}
+
+void release_to(rig_t *rig, cuarena_capture_t **session,
+                cuarena_stream_t stream)
+{
+    expect_ok(cuarena_capture_release(rig->arena, session, stream));
+    ck_assert_ptr_null(*session);
+    expect_clean(rig);
+}
+
+cuarena_stats_t stats_of(rig_t *rig, cuarena_capture_t *session)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    expect_ok(cuarena_capture_stats(rig->arena, session, &stats));
+    return stats;
+}
