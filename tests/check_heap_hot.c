@@ -49,7 +49,8 @@ static cuai_slot_t take_short(cuarena_heap_t *heap, uint64_t requested,
     if (!cuai_hot_is_ready(heap))
         return 0;
     return cuai_hot_take_at(heap, heap->lanes[lane], lane, size, requested,
-                            nature, true, offset_out);
+                            nature | heap->align_nature, CUAI_HOT_LANED,
+                            offset_out);
 }
 
 static cuarena_status_t short_alloc(cuarena_heap_t *heap,
@@ -258,39 +259,78 @@ static const spacer_case_t spacer_cases[] = {
     {"a1 -40 1:8 2:3 b1", 8, true, "a1 -40 ?8 2:3 b1", true},
 };
 
-/* The SPACER's record is the block's then: none is taken or freed. With one on
- * both sides it goes the long way. */
-START_TEST(test_hot_take_in_the_place_of_a_spacer)
+/* A heap as a picture shows it, with a slot at hand, which comes out. */
+static cuai_slot_t open_laned(const char *picture, bool high)
 {
-    const spacer_case_t *row = &spacer_cases[_i];
     cuarena_heap_config_t config = map_config();
     cuarena_heap_request_t nothing = {.size = 0};
     cuai_slot_t ready;
-    if (row->high)
+    if (high)
         config.placement = CUARENA_PLACEMENT_DEFAULT; /* a giant goes there */
-    map_open_with(&map, &config, row->before);
-    uint64_t bytes = map_bytes(&map, row->granules);
-    uint32_t lane = map_lane(&map, 1);
+    map_open_with(&map, &config, picture);
     expect_ok(cuai_slots_reserve(map.heap, 64));
     expect_ok(cuai_heap_take_empty(map.heap, &nothing, &ready));
     cuai_heap_give(map.heap, ready, 0);
-    uint64_t spacers = map.heap->spacers;
     ck_assert(cuai_hot_is_ready(map.heap));
+    return ready;
+}
+
+static cuai_slot_t take_laned(uint64_t granules, cuai_hot_way_t way)
+{
+    uint64_t bytes = map_bytes(&map, granules);
+    uint32_t lane = map_lane(&map, 1);
+    uint64_t nature = CUAI_NATURE(0, CUAI_BLOCK, 0) | map.heap->align_nature;
     uint64_t offset = 0;
-    cuai_slot_t slot =
-        cuai_hot_take_at(map.heap, map.heap->lanes[lane], lane, bytes, bytes,
-                         CUAI_NATURE(0, CUAI_BLOCK, 0), true, &offset);
+    cuai_slot_t slot = cuai_hot_take_at(map.heap, map.heap->lanes[lane], lane,
+                                        bytes, bytes, nature, way, &offset);
     expect_valid(map.heap);
+    if (slot != 0)
+        expect_u64(offset, map.heap->records[slot].offset);
+    return slot;
+}
+
+/* The SPACER's record is the block's then: none is taken or freed. With one on
+ * both sides it goes the long way. Where none may be in the way nothing is
+ * done. */
+START_TEST(test_hot_take_in_the_place_of_a_spacer)
+{
+    const spacer_case_t *row = &spacer_cases[_i];
+    cuai_slot_t ready = open_laned(row->before, row->high);
+    uint64_t spacers = map.heap->spacers;
+    expect_u64(take_laned(row->granules, CUAI_HOT_CLEAR), 0);
+    expect_map(&map, row->before);
+    cuai_slot_t slot = take_laned(row->granules, CUAI_HOT_LANED);
     expect_map(&map, row->after);
-    expect_u64(offset, map.heap->records[slot].offset);
     expect_u64(map.heap->spacers, spacers - (row->both ? 2 : 1));
     if (!row->both)
         expect_u64(map.heap->spare, ready);
     cuarena_block_t id = cuai_id(map.heap, slot);
+    uint32_t lane = map_lane(&map, 1);
     expect_ok(cuarena_heap_free(map.heap, id, lane));
     expect_valid(map.heap);
     expect_map(&map, row->before);
     expect_status(cuarena_heap_free(map.heap, id, lane), CUARENA_STALE);
+}
+END_TEST
+
+/* At the other end of a range that is not used up a SPACER is in nobody's
+ * way. */
+static const spacer_case_t passed_cases[] = {
+    {"a1 1:8 -40", 3, false, "a1 ?3 1:5 -40", false},
+    {"a1 -40 1:8 b1", 3, true, "a1 -40 1:5 ?3 b1", false},
+    {"a1 1:8 b1 -40", 8, false, "a1 ?8 b1 -40", false},
+    {"a1 1:8 b1 -40", 3, true, "a1 1:5 ?3 b1 -40", false},
+};
+
+START_TEST(test_hot_take_passes_a_spacer_at_the_other_end)
+{
+    const spacer_case_t *row = &passed_cases[_i % 4];
+    cuai_hot_way_t way = _i < 4 ? CUAI_HOT_CLEAR : CUAI_HOT_LANED;
+    cuai_slot_t ready = open_laned(row->before, row->high);
+    uint64_t spacers = map.heap->spacers;
+    expect_u64(take_laned(row->granules, way), ready);
+    expect_map(&map, row->after);
+    expect_u64(map.heap->spacers, spacers);
 }
 END_TEST
 
@@ -383,6 +423,8 @@ int main(void)
     tcase = tcase_create("spacers");
     tcase_add_loop_test(tcase, test_hot_take_in_the_place_of_a_spacer, 0,
                         (int)(sizeof spacer_cases / sizeof spacer_cases[0]));
+    tcase_add_loop_test(tcase, test_hot_take_passes_a_spacer_at_the_other_end,
+                        0, 8);
     tcase_add_checked_fixture(tcase, NULL, close_map);
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("resizes");

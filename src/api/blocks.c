@@ -53,7 +53,7 @@ cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes,
                                        CUAI_BLOCK_NATURE);
     if (CUAI_LIKELY(slot != 0)) {
         *block_out = cuai_id(heap, slot);
-        if (CUAI_UNLIKELY(arena->slow != 0))
+        if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
             cuai_note_whole(arena);
     }
     cuai_unlock(&arena->lock);
@@ -105,7 +105,7 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
             if (CUAI_LIKELY(heap->plain))
                 cuai_hot_give(heap, slot, link);
             else
-                cuai_short_give(arena, CUAI_DYNAMIC, slot, link, 0);
+                cuai_short_give_settled(arena, CUAI_DYNAMIC, slot, link);
             cuai_unlock(&arena->lock);
             return CUARENA_OK;
         }

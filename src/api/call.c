@@ -32,7 +32,7 @@ static void deliver(cuai_call_t *call)
 cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
 {
     if (status == CUARENA_LOST)
-        call->arena->slow |= CUAI_SLOW_LOST;
+        cuai_slow_set(call->arena, CUAI_SLOW_LOST, true);
     cuai_stream_leave(call->arena, call->stream);
     cuai_unlock(&call->arena->lock);
     if (call->refused)

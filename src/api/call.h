@@ -25,7 +25,7 @@ typedef struct cuai_call {
 /* Whether calls may take the short path. With the lock. */
 static inline bool cuai_short_path(const cuarena_t *arena)
 {
-    return (arena->slow & ~CUAI_SLOW_WHOLE) == 0;
+    return (arena->slow & ~(CUAI_SLOW_WHOLE | CUAI_SLOW_LANES)) == 0;
 }
 
 /* Takes the lock. */

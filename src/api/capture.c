@@ -76,18 +76,18 @@ cuarena_status_t cuarena_capture_release(cuarena_t *arena,
 static void describe(const cuarena_t *arena, const cuarena_capture_t *capture,
                      cuarena_stats_t *stats)
 {
-    const cuai_counts_t *counts = &capture->counts;
+    cuai_counts_t counts = cuai_meter_read(&capture->meter);
     stats->capacity_bytes = capture->bytes;
-    stats->live_bytes = counts->live_bytes;
-    stats->requested_bytes = counts->requested_bytes;
-    stats->free_bytes = capture->bytes - counts->live_bytes;
+    stats->live_bytes = counts.live_bytes;
+    stats->requested_bytes = counts.requested_bytes;
+    stats->free_bytes = capture->bytes - counts.live_bytes;
     stats->largest_bytes = cuai_capture_untouched(arena, capture);
-    stats->live_blocks = counts->live_blocks;
-    stats->peak_live_bytes = counts->peak_live_bytes;
-    stats->peak_requested_bytes = counts->peak_requested_bytes;
-    stats->peak_live_blocks = counts->peak_live_blocks;
-    stats->allocs = counts->allocs;
-    stats->frees = counts->frees;
+    stats->live_blocks = counts.live_blocks;
+    stats->peak_live_bytes = counts.peak_live_bytes;
+    stats->peak_requested_bytes = counts.peak_requested_bytes;
+    stats->peak_live_blocks = counts.peak_live_blocks;
+    stats->allocs = counts.allocs;
+    stats->frees = counts.frees;
 }
 
 cuarena_status_t cuarena_capture_stats(cuarena_t *arena,

@@ -35,10 +35,7 @@ cuarena_status_t cuarena_set_event_listener(cuarena_t *arena,
     cuai_lock(&arena->lock);
     arena->event_fn = listener;
     arena->event_user = user;
-    if (listener != NULL)
-        arena->slow |= CUAI_SLOW_LISTENER;
-    else
-        arena->slow &= ~CUAI_SLOW_LISTENER;
+    cuai_slow_set(arena, CUAI_SLOW_LISTENER, listener != NULL);
     cuai_unlock(&arena->lock);
     return CUARENA_OK;
 }

@@ -12,16 +12,16 @@ void cuarena_stats_init(cuarena_stats_t *stats)
     *stats = (cuarena_stats_t){.struct_size = sizeof *stats};
 }
 
-static void from_counts(const cuai_counts_t *counts, cuarena_stats_t *stats)
+static void from_counts(cuai_counts_t counts, cuarena_stats_t *stats)
 {
-    stats->live_bytes = counts->live_bytes;
-    stats->requested_bytes = counts->requested_bytes;
-    stats->live_blocks = counts->live_blocks;
-    stats->peak_live_bytes = counts->peak_live_bytes;
-    stats->peak_requested_bytes = counts->peak_requested_bytes;
-    stats->peak_live_blocks = counts->peak_live_blocks;
-    stats->allocs = counts->allocs;
-    stats->frees = counts->frees;
+    stats->live_bytes = counts.live_bytes;
+    stats->requested_bytes = counts.requested_bytes;
+    stats->live_blocks = counts.live_blocks;
+    stats->peak_live_bytes = counts.peak_live_bytes;
+    stats->peak_requested_bytes = counts.peak_requested_bytes;
+    stats->peak_live_blocks = counts.peak_live_blocks;
+    stats->allocs = counts.allocs;
+    stats->frees = counts.frees;
 }
 
 /* One region's heap; its peaks are its own. */
@@ -62,8 +62,7 @@ static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
 {
     for (int region = 0; region < CUAI_HEAPS; region++)
         add_region(arena, region, stats);
-    cuai_counts_t counts = cuai_whole_peaks(arena);
-    from_counts(&counts, stats);
+    from_counts(cuai_whole_peaks(arena), stats);
     const cuarena_heap_t *apart = arena->heaps[CUAI_APART];
     stats->dedicated_bytes = apart == NULL ? 0 : apart->live_bytes;
     stats->bookkeeping_bytes += sizeof *arena;
@@ -133,7 +132,7 @@ cuarena_status_t cuarena_tag_stats(cuarena_t *arena, cuarena_tag_t tag,
     cuai_lock(&arena->lock);
     bool known = tag != 0 && cuai_tag_known(arena, tag);
     if (known)
-        from_counts(&arena->tags[tag].counts, &now);
+        from_counts(cuai_meter_read(&arena->tags[tag].meter), &now);
     cuai_unlock(&arena->lock);
     if (!known)
         return cuai_no_tag(tag);
@@ -157,12 +156,12 @@ cuarena_status_t cuarena_reset_peaks(cuarena_t *arena)
         reset_peaks(cuai_gauge_region(arena, region));
     cuai_end_whole(arena);
     for (size_t tag = 1; tag < arena->tag_count; tag++)
-        reset_peaks(cuai_gauge_counts(&arena->tags[tag].counts,
-                                      &arena->tags[tag].scopes));
+        reset_peaks(cuai_gauge_meter(&arena->tags[tag].meter,
+                                     &arena->tags[tag].scopes));
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && arena->streams != NULL; n++)
         if (arena->streams[n] != NULL)
-            reset_peaks(cuai_gauge_counts(&arena->streams[n]->counts,
-                                          &arena->streams[n]->scopes));
+            reset_peaks(cuai_gauge_meter(&arena->streams[n]->meter,
+                                         &arena->streams[n]->scopes));
     cuai_unlock(&arena->lock);
     return CUARENA_OK;
 }
@@ -268,8 +267,9 @@ static const char *wrong_with(const cuarena_t *arena)
         return "the peak of held bytes is below what is held";
     cuai_counts_t tagged = {0};
     for (size_t tag = 1; tag < arena->tag_count; tag++) {
-        tagged.live_bytes += arena->tags[tag].counts.live_bytes;
-        tagged.live_blocks += arena->tags[tag].counts.live_blocks;
+        cuai_counts_t counts = cuai_meter_read(&arena->tags[tag].meter);
+        tagged.live_bytes += counts.live_bytes;
+        tagged.live_blocks += counts.live_blocks;
     }
     cuai_counts_t all = cuai_whole_now(arena);
     if (tagged.live_bytes > all.live_bytes ||
@@ -297,7 +297,7 @@ static const char *recount(const cuarena_t *arena)
     }
     uint64_t counted = 0;
     for (size_t tag = 1; tag < arena->tag_count; tag++)
-        counted += arena->tags[tag].counts.live_bytes;
+        counted += cuai_meter_read(&arena->tags[tag].meter).live_bytes;
     if (tagged != counted)
         return "the tags' live bytes are not those of the blocks";
     if (adopted != arena->adopted_bytes)

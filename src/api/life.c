@@ -71,13 +71,13 @@ static void describe_leaks(const cuarena_t *arena, char *text, size_t room)
                                    (unsigned long long)all.live_blocks,
                                    (unsigned long long)all.requested_bytes);
     for (size_t tag = 1; tag < arena->tag_count && used < room; tag++) {
-        const cuai_counts_t *counts = &arena->tags[tag].counts;
-        if (counts->live_blocks == 0)
+        cuai_counts_t counts = cuai_meter_read(&arena->tags[tag].meter);
+        if (counts.live_blocks == 0)
             continue;
         used += (size_t)snprintf(
             text + used, room - used, "; '%.32s': %llu of %llu bytes",
-            arena->tags[tag].name, (unsigned long long)counts->live_blocks,
-            (unsigned long long)counts->requested_bytes);
+            arena->tags[tag].name, (unsigned long long)counts.live_blocks,
+            (unsigned long long)counts.requested_bytes);
     }
 }
 
@@ -163,13 +163,8 @@ cuarena_status_t cuarena_destroy_forced(cuarena_t **arena)
 
 static void clear_counts(cuarena_t *arena)
 {
-    for (size_t tag = 1; tag < arena->tag_count; tag++) {
-        cuai_counts_t *counts = &arena->tags[tag].counts;
-        counts->frees += counts->live_blocks;
-        counts->live_blocks = 0;
-        counts->live_bytes = 0;
-        counts->requested_bytes = 0;
-    }
+    for (size_t tag = 1; tag < arena->tag_count; tag++)
+        cuai_meter_clear(&arena->tags[tag].meter);
     arena->block_pins = 0;
 }
 
@@ -333,10 +328,8 @@ cuarena_status_t cuarena_set_limit(cuarena_t *arena, int32_t kind,
     cuai_lock(&arena->lock);
     uint64_t old = arena->limits[kind];
     arena->limits[kind] = bytes;
-    if (arena->limits[CUARENA_LIMIT_LIVE] != UINT64_MAX)
-        arena->slow |= CUAI_SLOW_LIMIT;
-    else
-        arena->slow &= ~CUAI_SLOW_LIMIT;
+    cuai_slow_set(arena, CUAI_SLOW_LIMIT,
+                  arena->limits[CUARENA_LIMIT_LIVE] != UINT64_MAX);
     cuai_unlock(&arena->lock);
     if (old_bytes_out != NULL)
         *old_bytes_out = old;

@@ -25,7 +25,7 @@ static cuarena_status_t gauge_tag(cuarena_t *arena, cuarena_tag_t tag,
     if (tag == 0 || !cuai_tag_known(arena, tag))
         return cuai_no_tag(tag);
     cuai_tag_t *known = &arena->tags[tag];
-    *gauge = cuai_gauge_counts(&known->counts, &known->scopes);
+    *gauge = cuai_gauge_meter(&known->meter, &known->scopes);
     return CUARENA_OK;
 }
 
@@ -36,7 +36,7 @@ static cuarena_status_t gauge_stream(cuarena_t *arena, cuarena_stream_t stream,
     if (number == 0)
         return cuai_no_stream(stream);
     cuai_stream_t *s = cuai_stream(arena, number);
-    *gauge = cuai_gauge_counts(&s->counts, &s->scopes);
+    *gauge = cuai_gauge_meter(&s->meter, &s->scopes);
     return CUARENA_OK;
 }
 

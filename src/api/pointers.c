@@ -78,7 +78,7 @@ static CUAI_INLINE bool alloc_held(cuarena_t *arena, int32_t region,
         r->asked = cuai_asked(bytes, tag);
         cuai_tag_alloc(arena, r);
     }
-    if (arena->slow != 0)
+    if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
         cuai_note_whole(arena);
     return true;
 }
@@ -211,7 +211,7 @@ static CUAI_INLINE bool free_short(cuarena_t *arena, int32_t region,
     if (CUAI_UNLIKELY(!cuai_has_nature(r, nature)))
         return false;
     if (CUAI_UNLIKELY(!heap->plain)) {
-        cuai_short_give(arena, region, slot, link, 0);
+        cuai_short_give_settled(arena, region, slot, link);
         return true;
     }
     if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
@@ -238,7 +238,7 @@ cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
         return cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
     bool done;
     cuai_lock(&arena->lock);
-    if (CUAI_LIKELY(arena->slow == 0))
+    if (CUAI_LIKELY((arena->slow & ~CUAI_SLOW_LANES) == 0))
         done = free_short(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_NATURE);
     else
         done = free_in_region(arena, pointer);

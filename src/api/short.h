@@ -15,18 +15,12 @@
 /* One less than the sizes that a short path takes: 0 wraps and is out. */
 #define CUAI_SHORT_MOST (CUARENA_HEAP_MAX_SEGMENT / 2)
 
-/* What ordinary blocks are like. */
-#define CUAI_POINTER_FLAGS (CUAI_BLOCK_POINTER | CUAI_BLOCK_BORN_PIN)
-#define CUAI_POINTER_NATURE CUAI_NATURE(1, CUAI_BLOCK, CUAI_POINTER_FLAGS)
-#define CUAI_STABLE_NATURE                                                     \
-    CUAI_NATURE(1, CUAI_BLOCK, CUAI_POINTER_FLAGS | CUAI_BLOCK_STABLE)
-#define CUAI_BLOCK_NATURE CUAI_NATURE(0, CUAI_BLOCK, 0)
-
 /* Whether allocations may take a short path: copies of compactions are no
  * matter to bytes that are free. */
 static inline bool cuai_short_serves(const cuarena_t *arena)
 {
-    return (arena->slow & ~(CUAI_SLOW_WHOLE | CUAI_SLOW_MOVED)) == 0;
+    return (arena->slow &
+            ~(CUAI_SLOW_WHOLE | CUAI_SLOW_MOVED | CUAI_SLOW_LANES)) == 0;
 }
 
 /* Whether frees on a stream may: it is behind such copies. */
@@ -42,23 +36,22 @@ static inline uint64_t cuai_short_size(const cuarena_t *arena, uint64_t bytes)
     return ((bytes - 1) | arena->granule_mask) + 1;
 }
 
-/* From a lane of a smooth heap; 0: it has no room. */
-static CUAI_INLINE cuai_slot_t cuai_short_take_in(cuarena_t *arena,
-                                                  int32_t region, uint32_t lane,
-                                                  uint64_t size, uint64_t bytes,
-                                                  uint64_t nature,
-                                                  uint64_t *offset_out)
+/* From a lane of a smooth heap, whose index this is, a block of a whole nature;
+ * 0: it has no room. */
+static CUAI_INLINE cuai_slot_t
+cuai_short_take_in(cuarena_t *arena, int32_t region, uint32_t lane,
+                   cuai_index_t *index, uint64_t size, uint64_t bytes,
+                   uint64_t nature, cuai_hot_way_t way, uint64_t *offset_out)
 {
     cuarena_heap_t *heap = arena->heaps[region];
-    cuai_index_t *index = heap->lanes[lane];
     if (CUAI_UNLIKELY(!cuai_hot_is_ready(heap)))
         return 0;
-    return cuai_hot_take_at(heap, index, lane, size, bytes, nature, true,
+    return cuai_hot_take_at(heap, index, lane, size, bytes, nature, way,
                             offset_out);
 }
 
-/* The same from lane 0; and, for a stream, from all that serves it in the
- * dynamic region but its open lane. */
+/* The same from lane 0, of that nature and the granule's alignment; and, for a
+ * stream, from all that serves it in the dynamic region but its open lane. */
 cuai_slot_t cuai_short_take_settled(cuarena_t *arena, int32_t region,
                                     uint64_t bytes,
                                     uint64_t nature) CUAI_NOINLINE;
@@ -75,22 +68,45 @@ static inline bool cuai_is_stable(const cuarena_t *arena, const void *pointer)
                arena->stable_bytes;
 }
 
-/* Ends an ordinary block, which a link of the look-up names; its bytes join a
- * lane. */
+/* Ends an ordinary block in any heap; its bytes join a lane. Its owner has not
+ * counted it out, or is NULL. */
+void cuai_short_give_apart(cuarena_t *arena, int32_t region, cuai_slot_t slot,
+                           uint32_t lane, cuai_stream_t *owner) CUAI_OUTLINE;
+
+/* The same of one which a link of the look-up names; `index` is the lane's. */
 static CUAI_INLINE void cuai_short_give(cuarena_t *arena, int32_t region,
                                         cuai_slot_t slot, cuai_slot_t *link,
-                                        uint32_t lane)
+                                        uint32_t lane, cuai_index_t *index,
+                                        cuai_stream_t *owner)
 {
     cuarena_heap_t *heap = arena->heaps[region];
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
-        cuai_tag_free(arena, r);
-    if (r->owner != 0)
-        cuai_count_out(&cuai_stream(arena, r->owner)->counts, r);
-    if (CUAI_LIKELY(heap->smooth && cuai_hot_joins(heap, r, lane)))
-        cuai_hot_give_to(heap, heap->lanes[lane], lane, slot, link);
-    else
-        cuai_heap_give(heap, slot, lane);
+    if (CUAI_UNLIKELY(cuai_tag_of(r) != 0 || !heap->smooth ||
+                      !cuai_hot_joins(heap, r, lane))) {
+        cuai_short_give_apart(arena, region, slot, lane, owner);
+        return;
+    }
+    if (owner != NULL) /* which mostly is known here */
+        cuai_meter_out(&owner->meter, r);
+    cuai_hot_give_to(heap, index, lane, slot, link);
+}
+
+/* The stream whose block it is, or NULL. */
+static inline cuai_stream_t *cuai_short_owner(const cuarena_t *arena,
+                                              const cuai_record_t *r)
+{
+    return r->owner != 0 ? cuai_stream(arena, r->owner) : NULL;
+}
+
+/* The same to lane 0. */
+static CUAI_INLINE void cuai_short_give_settled(cuarena_t *arena,
+                                                int32_t region,
+                                                cuai_slot_t slot,
+                                                cuai_slot_t *link)
+{
+    const cuarena_heap_t *heap = arena->heaps[region];
+    cuai_short_give(arena, region, slot, link, 0, heap->settled,
+                    cuai_short_owner(arena, cuai_record(heap, slot)));
 }
 
 /* Resizes an ordinary block of the dynamic region in place, with bytes of a
@@ -107,7 +123,8 @@ static CUAI_INLINE bool cuai_short_resize(cuarena_t *arena, cuai_slot_t slot,
     if (CUAI_UNLIKELY(!cuai_hot_resize(heap, heap->lanes[lane], lane, slot,
                                        cuai_short_size(arena, bytes), bytes)))
         return false;
-    if (CUAI_UNLIKELY((arena->slow | cuai_tag_of(r) | r->owner) != 0))
+    if (CUAI_UNLIKELY(
+            ((arena->slow & CUAI_SLOW_WHOLE) | cuai_tag_of(r) | r->owner) != 0))
         cuai_count_resize(arena, r, r->size - size, bytes - requested);
     return true;
 }

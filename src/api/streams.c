@@ -5,49 +5,77 @@
 
 /* ---- Pointers and blocks ----------------------------------------------- */
 
-/* From held bytes that the stream, which was found lately, may have; 0: take
- * the long path. With the lock. */
-static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena,
-                                          cuarena_stream_t stream,
-                                          uint64_t bytes, uint64_t nature,
-                                          uint64_t *offset_out)
+/* The natures of ordinary blocks that a stream has. */
+#define BLOCK 0
+#define POINTER 1
+
+static CUAI_INLINE cuai_slot_t take_open(cuarena_t *arena,
+                                         const cuai_stream_t *s, uint64_t size,
+                                         uint64_t bytes, int what,
+                                         cuai_hot_way_t way,
+                                         uint64_t *offset_out)
+{
+    return cuai_short_take_in(arena, CUAI_DYNAMIC, s->open, s->open_index, size,
+                              bytes, s->natures[what], way, offset_out);
+}
+
+/* From held bytes that a stream may have which was found lately; 0: take the
+ * long path. With the lock. */
+static CUAI_OUTLINE cuai_slot_t take_lately(cuarena_t *arena,
+                                            cuarena_stream_t stream,
+                                            uint64_t bytes, int what)
 {
     cuai_stream_t *s = cuai_stream_recent(arena, stream);
-    if (CUAI_UNLIKELY(
-            s == NULL || !cuai_short_serves(arena) ||
-            cuai_goes_across(arena, arena->heaps[CUAI_DYNAMIC], bytes)))
+    if (s == NULL || !cuai_short_serves(arena) ||
+        cuai_goes_across(arena, arena->heaps[CUAI_DYNAMIC], bytes))
         return 0;
-    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    uint32_t open = s->lanes[CUAI_DYNAMIC][s->turn];
+    cuai_stream_put_at_hand(arena, stream, s);
     uint64_t size = cuai_short_size(arena, bytes);
     cuai_slot_t slot = 0;
-    nature |= CUAI_OWNER_NATURE(s->number);
-    if (CUAI_LIKELY(!arena->cpu_touches))
-        slot = cuai_short_take_in(arena, CUAI_DYNAMIC, open, size, bytes,
-                                  nature, offset_out);
-    if (CUAI_UNLIKELY(slot == 0)) {
-        slot = cuai_short_take_other(arena, s, bytes, nature);
-        if (slot == 0)
-            return 0;
-        *offset_out = cuai_record(heap, slot)->offset;
-    }
-    cuai_count_one(&s->counts, size, bytes);
+    uint64_t offset;
+    if (!arena->cpu_touches)
+        slot = take_open(arena, s, size, bytes, what, CUAI_HOT_LANED, &offset);
+    if (slot == 0)
+        slot = cuai_short_take_other(arena, s, bytes, s->natures[what]);
+    if (slot == 0)
+        return 0;
+    cuai_meter_begin(&s->meter, size, bytes);
     if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
         cuai_note_whole(arena);
     return slot;
 }
 
-static CUAI_INLINE bool alloc_short(cuarena_t *arena, uint64_t bytes,
-                                    cuarena_stream_t stream, void **pointer_out)
+/* From the open lane of the stream at hand, where no SPACER is in the way; 0:
+ * nothing was done. With the lock. */
+static CUAI_INLINE cuai_slot_t take_at_hand(cuarena_t *arena,
+                                            cuarena_stream_t stream,
+                                            uint64_t bytes, int what,
+                                            uint64_t *offset_out)
 {
-    uint64_t offset;
-    cuai_lock(&arena->lock);
-    cuai_slot_t slot =
-        take_short(arena, stream, bytes, CUAI_POINTER_NATURE, &offset);
+    if (CUAI_UNLIKELY(arena->at_hand.handle != stream))
+        return 0;
+    uint64_t size = cuai_short_size(arena, bytes);
+    cuai_slot_t slot = take_open(arena, arena->at_hand.stream, size, bytes,
+                                 what, CUAI_HOT_CLEAR, offset_out);
     if (CUAI_LIKELY(slot != 0))
-        *pointer_out = cuai_pointer(offset);
+        cuai_meter_begin(&arena->at_hand.stream->meter, size, bytes);
+    return slot;
+}
+
+/* Lets go of the lock. */
+static CUAI_OUTLINE cuarena_status_t alloc_lately(cuarena_t *arena,
+                                                  uint64_t bytes,
+                                                  cuarena_stream_t stream,
+                                                  void **pointer_out)
+{
+    cuai_slot_t slot = take_lately(arena, stream, bytes, POINTER);
+    if (slot != 0)
+        *pointer_out =
+            cuai_pointer(cuai_record(arena->heaps[CUAI_DYNAMIC], slot)->offset);
     cuai_unlock(&arena->lock);
-    return slot != 0;
+    return slot != 0
+               ? CUARENA_OK
+               : cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
 }
 
 cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
@@ -59,41 +87,64 @@ cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
         return cuai_pointer_alloc(arena, bytes, stream, request, pointer_out);
     if (CUAI_UNLIKELY(request != NULL || pointer_out == NULL))
         return cuai_pointer_alloc(arena, bytes, stream, request, pointer_out);
-    if (CUAI_LIKELY(alloc_short(arena, bytes, stream, pointer_out)))
-        return CUARENA_OK;
-    return cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
+    uint64_t offset;
+    cuai_lock(&arena->lock);
+    cuai_slot_t slot = take_at_hand(arena, stream, bytes, POINTER, &offset);
+    if (CUAI_UNLIKELY(slot == 0))
+        return alloc_lately(arena, bytes, stream, pointer_out);
+    *pointer_out = cuai_pointer(offset);
+    cuai_unlock(&arena->lock);
+    return CUARENA_OK;
 }
 
-/* The lane that the block's bytes join when it is freed on the stream; 0: take
- * the long path. Mostly it is freed on the stream that it was allocated on. */
-static CUAI_INLINE uint32_t lane_for(const cuarena_t *arena,
-                                     const cuai_record_t *r,
-                                     cuarena_stream_t stream)
+/* Ends an ordinary block, which a link of the look-up names, on another stream
+ * than it was allocated on; false: take the long path. */
+static CUAI_OUTLINE bool give_elsewhere(cuarena_t *arena, cuai_slot_t slot,
+                                        cuai_slot_t *link,
+                                        const cuai_stream_t *s, int what)
 {
-    const cuai_stream_t *s =
-        r->owner != 0 ? cuai_stream(arena, r->owner) : NULL;
-    if (CUAI_UNLIKELY(s == NULL || s->known_by != stream))
-        s = cuai_stream_recent(arena, stream);
-    if (CUAI_UNLIKELY(s == NULL || !cuai_short_frees_on(arena, s)))
-        return 0;
-    return s->lanes[CUAI_DYNAMIC][s->turn];
+    const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
+    if (!cuai_has_nature(r, s->natures[what]))
+        return false;
+    cuai_short_give(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index,
+                    cuai_short_owner(arena, r));
+    return true;
+}
+
+static CUAI_INLINE bool give_short(cuarena_t *arena, cuai_slot_t slot,
+                                   cuai_slot_t *link, cuai_stream_t *s,
+                                   int what)
+{
+    const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
+    if (CUAI_UNLIKELY(cuai_upper_nature(r) != s->upper[what] ||
+                      r->pins != (what == POINTER)))
+        return give_elsewhere(arena, slot, link, s, what);
+    cuai_short_give(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index, s);
+    return true;
+}
+
+/* A stream that was found lately, and on which frees may take the short path;
+ * NULL: take the long one. */
+static CUAI_OUTLINE cuai_stream_t *lately_for_free(cuarena_t *arena,
+                                                   cuarena_stream_t stream)
+{
+    cuai_stream_t *s = cuai_stream_recent(arena, stream);
+    return s != NULL && cuai_short_frees_on(arena, s) ? s : NULL;
 }
 
 static CUAI_INLINE bool free_short(cuarena_t *arena, const void *pointer,
                                    cuarena_stream_t stream)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    cuai_stream_t *s = arena->at_hand.stream;
+    if (CUAI_UNLIKELY(arena->at_hand.handle != stream)) {
+        s = lately_for_free(arena, stream);
+        if (s == NULL)
+            return false;
+    }
     cuai_slot_t *link =
         cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
-    cuai_slot_t slot = *link;
-    const cuai_record_t *r = cuai_record(heap, slot);
-    if (CUAI_UNLIKELY(!cuai_has_nature(r, CUAI_POINTER_NATURE)))
-        return false;
-    uint32_t lane = lane_for(arena, r, stream);
-    if (CUAI_UNLIKELY(lane == 0))
-        return false;
-    cuai_short_give(arena, CUAI_DYNAMIC, slot, link, lane);
-    return true;
+    return give_short(arena, *link, link, s, POINTER);
 }
 
 cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
@@ -160,20 +211,20 @@ cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes,
                                         const cuarena_request_t *request,
                                         cuarena_block_t *block_out)
 {
-    bool ordinary = arena != NULL && block_out != NULL && request == NULL &&
-                    bytes - 1 < CUAI_SHORT_MOST;
-    if (CUAI_LIKELY(ordinary)) {
-        cuai_lock(&arena->lock);
-        uint64_t offset;
-        cuai_slot_t slot =
-            take_short(arena, stream, bytes, CUAI_BLOCK_NATURE, &offset);
-        if (CUAI_LIKELY(slot != 0))
-            *block_out = cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
-        cuai_unlock(&arena->lock);
-        if (CUAI_LIKELY(slot != 0))
-            return CUARENA_OK;
-    }
-    return cuai_block_alloc(arena, bytes, stream, request, block_out);
+    if (CUAI_UNLIKELY(arena == NULL || block_out == NULL || request != NULL ||
+                      bytes - 1 >= CUAI_SHORT_MOST))
+        return cuai_block_alloc(arena, bytes, stream, request, block_out);
+    uint64_t offset;
+    cuai_lock(&arena->lock);
+    cuai_slot_t slot = take_at_hand(arena, stream, bytes, BLOCK, &offset);
+    if (CUAI_UNLIKELY(slot == 0))
+        slot = take_lately(arena, stream, bytes, BLOCK);
+    if (CUAI_LIKELY(slot != 0))
+        *block_out = cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
+    cuai_unlock(&arena->lock);
+    return CUAI_LIKELY(slot != 0)
+               ? CUARENA_OK
+               : cuai_block_alloc(arena, bytes, stream, NULL, block_out);
 }
 
 static CUAI_INLINE bool block_free_short(cuarena_t *arena,
@@ -181,17 +232,19 @@ static CUAI_INLINE bool block_free_short(cuarena_t *arena,
                                          cuarena_stream_t stream)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    cuai_stream_t *s = arena->at_hand.stream;
+    if (CUAI_UNLIKELY(arena->at_hand.handle != stream)) {
+        s = lately_for_free(arena, stream);
+        if (s == NULL)
+            return false;
+    }
     cuai_slot_t slot = cuai_slot_named(heap, block);
     const cuai_record_t *r = cuai_record(heap, slot);
     if (CUAI_UNLIKELY(!cuai_has_nature(r, CUAI_BLOCK_NATURE)))
         return false;
-    uint32_t lane = lane_for(arena, r, stream);
-    if (CUAI_UNLIKELY(lane == 0))
-        return false;
-    cuai_short_give(arena, CUAI_DYNAMIC, slot,
-                    cuai_table_link_to(&heap->table, heap->records, slot),
-                    lane);
-    return true;
+    return give_short(arena, slot,
+                      cuai_table_link_to(&heap->table, heap->records, slot), s,
+                      BLOCK);
 }
 
 cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
@@ -437,14 +490,15 @@ static uint64_t free_bytes(const cuarena_t *arena, const cuai_stream_t *s)
 static void describe(const cuarena_t *arena, const cuai_stream_t *s,
                      cuarena_stats_t *stats)
 {
-    stats->live_bytes = s->counts.live_bytes;
-    stats->requested_bytes = s->counts.requested_bytes;
-    stats->live_blocks = s->counts.live_blocks;
-    stats->peak_live_bytes = s->counts.peak_live_bytes;
-    stats->peak_requested_bytes = s->counts.peak_requested_bytes;
-    stats->peak_live_blocks = s->counts.peak_live_blocks;
-    stats->allocs = s->counts.allocs;
-    stats->frees = s->counts.frees;
+    cuai_counts_t counts = cuai_meter_read(&s->meter);
+    stats->live_bytes = counts.live_bytes;
+    stats->requested_bytes = counts.requested_bytes;
+    stats->live_blocks = counts.live_blocks;
+    stats->peak_live_bytes = counts.peak_live_bytes;
+    stats->peak_requested_bytes = counts.peak_requested_bytes;
+    stats->peak_live_blocks = counts.peak_live_blocks;
+    stats->allocs = counts.allocs;
+    stats->frees = counts.frees;
     stats->free_bytes = free_bytes(arena, s);
 }
 

@@ -41,6 +41,13 @@ _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
                                    * too: it ends when its waits do */
 #define CUAI_BLOCK_EXPORTED 0x80u /* has exports, each with a pin */
 
+/* What ordinary blocks are like. */
+#define CUAI_POINTER_FLAGS (CUAI_BLOCK_POINTER | CUAI_BLOCK_BORN_PIN)
+#define CUAI_POINTER_NATURE CUAI_NATURE(1, CUAI_BLOCK, CUAI_POINTER_FLAGS)
+#define CUAI_STABLE_NATURE                                                     \
+    CUAI_NATURE(1, CUAI_BLOCK, CUAI_POINTER_FLAGS | CUAI_BLOCK_STABLE)
+#define CUAI_BLOCK_NATURE CUAI_NATURE(0, CUAI_BLOCK, 0)
+
 /* Why a call may not take the short path. */
 #define CUAI_SLOW_LOST 0x01u
 #define CUAI_SLOW_LISTENER 0x02u
@@ -50,6 +57,10 @@ _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
 #define CUAI_SLOW_WHOLE                                                        \
     0x10u /* several heaps: peaks of the whole are kept; the                   \
            * only one that the short path can do */
+#define CUAI_SLOW_LANES                                                        \
+    0x40u /* several streams, or the CPU touches bytes:                        \
+           * requests on a stream are not from its open lane as                \
+           * a matter of course; nothing to other calls */
 
 /* A list of segments that the memory gave. */
 typedef struct cuai_segments {
@@ -63,7 +74,7 @@ bool cuai_segments_room(cuai_segments_t *segments);
 
 typedef struct cuai_tag {
     char *name;
-    cuai_counts_t counts;
+    cuai_meter_t meter;
     cuai_scopes_t *scopes;
 } cuai_tag_t;
 
@@ -76,7 +87,8 @@ typedef struct cuai_step_count {
 struct cuarena {
     /* What every allocation and free touches. */
     cuai_lock_t lock;
-    uint32_t slow; /* CUAI_SLOW_... bits */
+    uint32_t slow;         /* CUAI_SLOW_... bits: see cuai_slow_set */
+    cuai_recent_t at_hand; /* the only stream, while nothing is slow */
     uint64_t granule_mask;
     cuarena_heap_t *heaps[CUAI_HEAPS]; /* NULL where there is none */
     uint64_t block_pins; /* pins that block_pin took and nobody ended */
@@ -149,6 +161,9 @@ struct cuarena {
     cuarena_event_fn event_fn;
     void *event_user;
 };
+
+/* Sets bits of `slow`, or clears them; no stream is at hand any more. */
+void cuai_slow_set(cuarena_t *arena, uint32_t bits, bool on);
 
 static inline uint64_t cuai_granule(const cuarena_t *arena)
 {
@@ -254,38 +269,6 @@ void cuai_begin_whole(cuarena_t *arena);
 /* Something began to live: raises the peaks of the whole, if they are kept. */
 void cuai_note_whole(cuarena_t *arena);
 
-static inline void cuai_count_more(cuai_counts_t *counts, uint64_t size,
-                                   uint64_t requested)
-{
-    counts->live_bytes += size;
-    counts->requested_bytes += requested;
-    cuai_raise(&counts->peak_live_bytes, counts->live_bytes);
-    cuai_raise(&counts->peak_requested_bytes, counts->requested_bytes);
-    cuai_raise(&counts->peak_live_blocks, counts->live_blocks);
-}
-
-/* A block in the counts of its tag or stream: it began, it ends. */
-static inline void cuai_count_one(cuai_counts_t *counts, uint64_t size,
-                                  uint64_t requested)
-{
-    counts->allocs++;
-    counts->live_blocks++;
-    cuai_count_more(counts, size, requested);
-}
-
-static inline void cuai_count_in(cuai_counts_t *counts, const cuai_record_t *r)
-{
-    cuai_count_one(counts, r->size, cuai_requested(r));
-}
-
-static inline void cuai_count_out(cuai_counts_t *counts, const cuai_record_t *r)
-{
-    counts->frees++;
-    counts->live_blocks--;
-    counts->live_bytes -= r->size;
-    counts->requested_bytes -= cuai_requested(r);
-}
-
 /* A segment for one block alone. Steps out. */
 cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
                                       cuai_found_t *found_out);
@@ -323,6 +306,11 @@ void cuai_streams_recycle(cuarena_t *arena);
 uint32_t cuai_stream_left_idle(const cuarena_t *arena);
 /* Its handle does not lead to it any more. */
 void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s);
+/* Nothing is found lately. No lock. */
+void cuai_streams_begin(cuarena_t *arena);
+/* A stream was found lately by a handle: it is at hand if it may be. */
+void cuai_stream_put_at_hand(cuarena_t *arena, cuarena_stream_t handle,
+                             cuai_stream_t *s);
 /* Ends a stream and its lanes, which are empty. */
 void cuai_stream_forget(cuarena_t *arena, uint32_t number);
 /* The largest range that is settled or, if `streams`, in a stream's lane. */
@@ -345,20 +333,25 @@ static inline cuarena_stream_t cuai_stream_normal(cuarena_stream_t stream)
     return stream == NULL ? CUARENA_STREAM_LEGACY : stream;
 }
 
-static inline uint32_t cuai_recent_place(cuarena_stream_t handle)
+/* Where a stream would be that was found lately by this handle, neither
+ * released nor eager: what is freed on it needs no call. It is if the handle is
+ * the same. */
+static inline const cuai_recent_t *cuai_recent_for(const cuarena_t *arena,
+                                                   cuarena_stream_t stream)
 {
-    uint64_t address = (uint64_t)(uintptr_t)handle;
-    return (uint32_t)((address ^ address >> 5) >> 4) % CUAI_RECENT;
+    return &arena->recent[cuai_recent_place(stream)];
 }
 
-/* A stream that was found lately by this handle, neither released nor eager:
- * what is freed on it needs no call. NULL: look for it. */
+/* That stream. NULL: look for it. */
 static inline cuai_stream_t *cuai_stream_recent(const cuarena_t *arena,
                                                 cuarena_stream_t stream)
 {
-    const cuai_recent_t *recent = &arena->recent[cuai_recent_place(stream)];
+    const cuai_recent_t *recent = cuai_recent_for(arena, stream);
     return CUAI_LIKELY(recent->handle == stream) ? recent->stream : NULL;
 }
+
+/* The lane that is open has changed. */
+void cuai_stream_note_open(const cuarena_t *arena, cuai_stream_t *s);
 
 /* The handle that stands for a number; of a released one, no stream. */
 static inline cuarena_stream_t cuai_stream_handle(const cuarena_t *arena,
@@ -762,7 +755,7 @@ const cuarena_memory_segment_t *cuai_segment_of(const cuarena_t *arena,
 
 cuai_gauge_t cuai_gauge_whole(cuarena_t *arena);
 cuai_gauge_t cuai_gauge_region(cuarena_t *arena, int32_t region);
-cuai_gauge_t cuai_gauge_counts(cuai_counts_t *counts, cuai_scopes_t **scopes);
+cuai_gauge_t cuai_gauge_meter(cuai_meter_t *meter, cuai_scopes_t **scopes);
 /* Begins a scope of it, and ends the last one: LIMIT, OUT_OF_MEMORY of the
  * host; BAD_ARGUMENT. */
 cuarena_status_t cuai_peaks_push(cuai_gauge_t *gauge);

@@ -155,7 +155,7 @@ cuarena_status_t cuai_capture_take(cuarena_t *arena, int32_t region,
     cuai_record_t *r = cuai_record(heap, *slot_out);
     r->fixed = 1;
     touch(arena->captures, r->offset, cuai_end(r));
-    cuai_count_in(&capture->counts, r);
+    cuai_meter_in(&capture->meter, r);
     return CUARENA_OK;
 }
 
@@ -217,7 +217,7 @@ uint32_t cuai_capture_free(cuarena_t *arena, cuai_found_t found,
 {
     const cuai_record_t *r = cuai_found_record(found);
     uint32_t lane = cuai_capture_heir(arena, found, stream);
-    cuai_count_out(&cuai_capture_around(arena, r->offset)->counts, r);
+    cuai_meter_out(&cuai_capture_around(arena, r->offset)->meter, r);
     cuai_use_drop(arena, found);
     return lane;
 }
@@ -245,7 +245,7 @@ void cuai_capture_adopt(cuarena_t *arena, cuai_found_t found, uint32_t number)
     s->capture->bytes += r->size;
     arena->captures->bytes += r->size;
     r->fixed = 1;
-    cuai_count_in(&s->capture->counts, r);
+    cuai_meter_in(&s->capture->meter, r);
 }
 
 /* Its segment is the session's no more. */
@@ -269,7 +269,7 @@ void cuai_capture_keep(cuarena_t *arena, cuai_found_t found, uint32_t stream)
     cuai_stretch_t *stretch = &all->stretches[stretch_above(all, r->offset)];
     cuai_capture_note(arena, stretch->capture, stream);
     note_uses(arena, stretch->capture, found, 0);
-    cuai_count_out(&stretch->capture->counts, r);
+    cuai_meter_out(&stretch->capture->meter, r);
     r->flags |= CUAI_BLOCK_ENDING;
     stretch->over = true;
 }
@@ -306,12 +306,11 @@ bool cuai_capture_give_back(cuarena_t *arena, const cuarena_capture_t *capture)
 void cuai_capture_uncount(cuarena_t *arena, cuai_found_t found)
 {
     const cuai_record_t *r = cuai_found_record(found);
-    cuai_counts_t *counts = &cuai_capture_around(arena, r->offset)->counts;
-    counts->allocs--;
-    counts->frees--; /* it will be counted as freed */
+    cuai_meter_t *meter = &cuai_capture_around(arena, r->offset)->meter;
+    cuai_meter_uncount(meter);
     if (found.region != CUAI_APART)
         return;
-    cuai_count_out(counts, r);
+    cuai_meter_out(meter, r);
     disown(arena, found);
 }
 
@@ -329,7 +328,7 @@ void cuai_capture_resized(cuarena_t *arena, const cuai_record_t *r,
                           uint64_t more, uint64_t more_requested)
 {
     cuarena_capture_t *capture = cuai_capture_around(arena, r->offset);
-    cuai_count_more(&capture->counts, more, more_requested);
+    cuai_meter_add(&capture->meter, 0, more, more_requested);
     touch(arena->captures, r->offset, cuai_end(r));
 }
 

@@ -47,7 +47,7 @@ struct cuarena_capture {
     cuai_stream_set_t streams; /* whose work private bytes may be in; each has
                                 * a wait for it */
     uint64_t bytes;            /* of its stretches */
-    cuai_counts_t counts;
+    cuai_meter_t meter;
 };
 
 typedef struct cuai_stretch {

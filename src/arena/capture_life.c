@@ -393,15 +393,12 @@ static cuarena_status_t order(cuarena_t *arena,
 static void change_owner(cuarena_t *arena, cuai_record_t *r, uint32_t number)
 {
     if (r->owner != 0) {
-        cuai_counts_t *counts = &cuai_stream(arena, r->owner)->counts;
-        counts->live_blocks--;
-        counts->live_bytes -= r->size;
-        counts->requested_bytes -= cuai_requested(r);
+        cuai_meter_t *meter = &cuai_stream(arena, r->owner)->meter;
+        cuai_meter_add(meter, UINT64_MAX, -r->size, -cuai_requested(r));
     }
     if (number != 0) {
-        cuai_counts_t *counts = &cuai_stream(arena, number)->counts;
-        counts->live_blocks++;
-        cuai_count_more(counts, r->size, cuai_requested(r));
+        cuai_meter_t *meter = &cuai_stream(arena, number)->meter;
+        cuai_meter_add(meter, 1, r->size, cuai_requested(r));
     }
     r->owner = number & CUARENA_HEAP_MAX_OWNER;
 }
@@ -654,8 +651,9 @@ static const char *capture_wrong(const cuarena_t *arena,
         wrong = tally_heap(arena, region, &tally);
     if (wrong != NULL)
         return wrong;
-    if (tally.live_blocks != capture->counts.live_blocks ||
-        tally.live_bytes != capture->counts.live_bytes)
+    cuai_counts_t counts = cuai_meter_read(&capture->meter);
+    if (tally.live_blocks != counts.live_blocks ||
+        tally.live_bytes != counts.live_bytes)
         return "a session's counts are not those of its blocks";
     if (tally.live_bytes + tally.free_bytes != capture->bytes)
         return "a session has another number of bytes than it says";

@@ -165,6 +165,7 @@ static cuarena_status_t fill_arena(cuarena_t *arena)
     arena->cpu_touches =
         (arena->memory.ops.properties & CUARENA_MEMORY_HOST_READABLE) != 0 &&
         !arena->config.device_only;
+    cuai_streams_begin(arena);
     if (status == CUARENA_OK) {
         cuai_count_calls(&arena->memory, &arena->counted);
         status = check_zero(arena);
@@ -187,7 +188,7 @@ cuarena_status_t cuai_arena_new(const cuarena_config_t *config,
     cuai_lock_init_owned(&arena->lock);
     cuai_event_init(&arena->changed);
     if (config->zero == CUARENA_ZERO_ALLOC || config->zero == CUARENA_ZERO_FREE)
-        arena->slow |= CUAI_SLOW_ZERO;
+        cuai_slow_set(arena, CUAI_SLOW_ZERO, true);
     cuarena_status_t status = fill_arena(arena);
     if (status != CUARENA_OK) {
         cuai_arena_end(arena);

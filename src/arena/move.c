@@ -222,7 +222,7 @@ cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
     size_t done = 0;
     cuarena_status_t status = queue_copies(arena, batch, &done);
     if (status != CUARENA_OK && done != 0) {
-        arena->slow |= CUAI_SLOW_LOST;
+        cuai_slow_set(arena, CUAI_SLOW_LOST, true);
         cuai_unlock(&arena->lock);
         log_loss(arena, batch, done);
         cuai_lock(&arena->lock);

@@ -131,7 +131,7 @@ static void all_moved(cuarena_t *arena)
 {
     void *marker = arena->moved.marker;
     arena->moved.marker = NULL;
-    arena->slow &= ~CUAI_SLOW_MOVED;
+    cuai_slow_set(arena, CUAI_SLOW_MOVED, false);
     if (marker != NULL)
         unmark(arena, marker);
 }
@@ -147,7 +147,7 @@ static void note_moved(cuarena_t *arena, void *done, uint32_t number)
     arena->moved.stream = number;
     arena->moved.behind = cuai_stream(arena, number)->serial;
     arena->moved.serial++;
-    arena->slow |= CUAI_SLOW_MOVED;
+    cuai_slow_set(arena, CUAI_SLOW_MOVED, true);
     cuai_stream(arena, number)->saw_move = arena->moved.serial;
     if (old != NULL)
         unmark(arena, old);

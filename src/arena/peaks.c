@@ -2,17 +2,25 @@
 
 #include "arena/arena.h"
 
+/* ---- Levels ------------------------------------------------------------ */
+
+void cuai_level_note_peak(cuai_level_t *level)
+{
+    level->peak -= (uint64_t)level->below;
+    level->below = 0;
+}
+
 /* ---- Gauges ------------------------------------------------------------ */
 
-cuai_gauge_t cuai_gauge_counts(cuai_counts_t *counts, cuai_scopes_t **scopes)
+cuai_gauge_t cuai_gauge_meter(cuai_meter_t *meter, cuai_scopes_t **scopes)
 {
-    return (cuai_gauge_t){
-        .peaks = {&counts->peak_live_bytes, &counts->peak_requested_bytes,
-                  &counts->peak_live_blocks},
-        .now = {counts->live_bytes, counts->requested_bytes,
-                counts->live_blocks},
-        .scopes = scopes,
-    };
+    cuai_gauge_t gauge = {.scopes = scopes};
+    for (int i = 0; i < CUAI_PEAK_HELD; i++) {
+        gauge.peaks[i] = &meter->levels[i].peak;
+        gauge.below[i] = &meter->levels[i].below;
+        gauge.now[i] = cuai_level_now(&meter->levels[i]);
+    }
+    return gauge;
 }
 
 /* The peaks of the whole are kept apart from those of its only heap from now
@@ -21,13 +29,14 @@ cuai_gauge_t cuai_gauge_whole(cuarena_t *arena)
 {
     cuai_begin_whole(arena);
     cuai_counts_t now = cuai_whole_now(arena);
-    cuai_gauge_t gauge = cuai_gauge_counts(&arena->whole, &arena->whole_scopes);
-    gauge.now[CUAI_PEAK_LIVE] = now.live_bytes;
-    gauge.now[CUAI_PEAK_REQUESTED] = now.requested_bytes;
-    gauge.now[CUAI_PEAK_BLOCKS] = now.live_blocks;
-    gauge.peaks[CUAI_PEAK_HELD] = &arena->peak_held;
-    gauge.now[CUAI_PEAK_HELD] = arena->held;
-    return gauge;
+    cuai_counts_t *kept = &arena->whole;
+    return (cuai_gauge_t){
+        .peaks = {&kept->peak_live_bytes, &kept->peak_requested_bytes,
+                  &kept->peak_live_blocks, &arena->peak_held},
+        .now = {now.live_bytes, now.requested_bytes, now.live_blocks,
+                arena->held},
+        .scopes = &arena->whole_scopes,
+    };
 }
 
 cuai_gauge_t cuai_gauge_region(cuarena_t *arena, int32_t region)
@@ -48,6 +57,19 @@ cuai_gauge_t cuai_gauge_region(cuarena_t *arena, int32_t region)
 
 /* ---- Scopes ------------------------------------------------------------ */
 
+static uint64_t peak(const cuai_gauge_t *gauge, int which)
+{
+    return gauge->peaks[which] == NULL ? 0 : *gauge->peaks[which];
+}
+
+static void set_peak(const cuai_gauge_t *gauge, int which, uint64_t peak)
+{
+    if (gauge->peaks[which] != NULL)
+        *gauge->peaks[which] = peak;
+    if (gauge->below[which] != NULL)
+        *gauge->below[which] = (int64_t)(peak - gauge->now[which]);
+}
+
 static uint32_t depth_of(const cuai_scopes_t *scopes)
 {
     return scopes == NULL ? 0 : scopes->depth;
@@ -67,17 +89,10 @@ cuarena_status_t cuai_peaks_push(cuai_gauge_t *gauge)
                          CUARENA_MAX_PEAK_SCOPES);
     uint64_t *outer = scopes->outer[scopes->depth++];
     for (int i = 0; i < CUAI_PEAKS; i++) {
-        if (gauge->peaks[i] == NULL)
-            continue;
-        outer[i] = *gauge->peaks[i];
-        *gauge->peaks[i] = gauge->now[i];
+        outer[i] = peak(gauge, i);
+        set_peak(gauge, i, gauge->now[i]);
     }
     return CUARENA_OK;
-}
-
-static uint64_t peak(const cuai_gauge_t *gauge, int which)
-{
-    return gauge->peaks[which] == NULL ? 0 : *gauge->peaks[which];
 }
 
 cuarena_status_t cuai_peaks_pop(cuai_gauge_t *gauge, cuarena_peaks_t *peaks)
@@ -95,16 +110,14 @@ cuarena_status_t cuai_peaks_pop(cuai_gauge_t *gauge, cuarena_peaks_t *peaks)
     };
     const uint64_t *outer = scopes->outer[--scopes->depth];
     for (int i = 0; i < CUAI_PEAKS; i++)
-        if (gauge->peaks[i] != NULL)
-            cuai_raise(gauge->peaks[i], outer[i]);
+        set_peak(gauge, i, cuai_max(peak(gauge, i), outer[i]));
     return CUARENA_OK;
 }
 
 void cuai_peaks_reset(cuai_gauge_t *gauge)
 {
     for (int i = 0; i < CUAI_PEAKS; i++)
-        if (gauge->peaks[i] != NULL)
-            *gauge->peaks[i] = gauge->now[i];
+        set_peak(gauge, i, gauge->now[i]);
     for (uint32_t depth = depth_of(*gauge->scopes); depth != 0; depth--)
         memcpy((*gauge->scopes)->outer[depth - 1], gauge->now,
                sizeof gauge->now);
@@ -138,5 +151,5 @@ void cuai_end_whole(cuarena_t *arena)
         arena->heaps[CUAI_STABLE] != NULL || arena->heaps[CUAI_APART] != NULL;
     if (!several && depth_of(arena->whole_scopes) == 0 &&
         depth_of(arena->region_scopes[CUAI_DYNAMIC]) == 0)
-        arena->slow &= ~CUAI_SLOW_WHOLE;
+        cuai_slow_set(arena, CUAI_SLOW_WHOLE, false);
 }

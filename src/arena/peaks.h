@@ -30,6 +30,7 @@ typedef struct cuai_scopes {
 /* Good as long as the lock is held. */
 typedef struct cuai_gauge {
     uint64_t *peaks[CUAI_PEAKS]; /* NULL: it has no such peak */
+    int64_t *below[CUAI_PEAKS];  /* of a level, else NULL */
     uint64_t now[CUAI_PEAKS];
     cuai_scopes_t **scopes; /* NULL there before the first one */
 } cuai_gauge_t;

@@ -57,9 +57,10 @@ static bool has_waited_too_far(const cuarena_t *arena, const cuai_stream_t *s)
 static const char *wrong_with(const cuarena_t *arena, const cuai_stream_t *s,
                               const cuai_counts_t *counted, uint64_t waits)
 {
-    if (s->counts.live_blocks != counted->live_blocks ||
-        s->counts.live_bytes != counted->live_bytes ||
-        s->counts.requested_bytes != counted->requested_bytes)
+    cuai_counts_t counts = cuai_meter_read(&s->meter);
+    if (counts.live_blocks != counted->live_blocks ||
+        counts.live_bytes != counted->live_bytes ||
+        counts.requested_bytes != counted->requested_bytes)
         return "a stream's counts are not those of its blocks";
     if (s->waits != waits)
         return "a stream has another number of uses than blocks say";
@@ -89,6 +90,18 @@ static uint64_t count_waits(const cuarena_t *arena, uint64_t *waits)
     return uses;
 }
 
+/* What calls on it take for granted. */
+static bool may_be_at_hand(const cuarena_t *arena)
+{
+    const cuai_stream_t *s = arena->at_hand.stream;
+    if (s == NULL)
+        return true;
+    return arena->slow == 0 && arena->stream_count == 1 &&
+           !arena->cpu_touches && s == arena->streams[s->number] && !s->eager &&
+           !s->released && s->capture == NULL &&
+           s->handle == cuai_stream_normal(arena->at_hand.handle);
+}
+
 const char *cuai_streams_wrong(const cuarena_t *arena)
 {
     tally_t tally = {0};
@@ -109,5 +122,7 @@ const char *cuai_streams_wrong(const cuarena_t *arena)
     }
     if (known != arena->stream_count)
         return "the count of streams is wrong";
+    if (!may_be_at_hand(arena))
+        return "a stream is at hand that may not be";
     return wrong != NULL ? wrong : cuai_captures_wrong(arena);
 }

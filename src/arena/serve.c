@@ -38,7 +38,7 @@ void cuai_begin_whole(cuarena_t *arena)
     arena->whole.peak_live_bytes = heap->peak_live_bytes;
     arena->whole.peak_requested_bytes = heap->peak_requested_bytes;
     arena->whole.peak_live_blocks = heap->peak_live_blocks;
-    arena->slow |= CUAI_SLOW_WHOLE;
+    cuai_slow_set(arena, CUAI_SLOW_WHOLE, true);
 }
 
 void cuai_note_whole(cuarena_t *arena)
@@ -63,12 +63,12 @@ void cuai_note_whole(cuarena_t *arena)
 
 void cuai_tag_alloc(cuarena_t *arena, const cuai_record_t *r)
 {
-    cuai_count_in(&arena->tags[cuai_tag_of(r)].counts, r);
+    cuai_meter_in(&arena->tags[cuai_tag_of(r)].meter, r);
 }
 
 void cuai_tag_free(cuarena_t *arena, const cuai_record_t *r)
 {
-    cuai_count_out(&arena->tags[cuai_tag_of(r)].counts, r);
+    cuai_meter_out(&arena->tags[cuai_tag_of(r)].meter, r);
 }
 
 static void count_alloc(cuarena_t *arena, const cuai_record_t *r)
@@ -77,7 +77,7 @@ static void count_alloc(cuarena_t *arena, const cuai_record_t *r)
     if (cuai_tag_of(r) != 0)
         cuai_tag_alloc(arena, r);
     if (r->owner != 0)
-        cuai_count_in(&cuai_stream(arena, r->owner)->counts, r);
+        cuai_meter_in(&cuai_stream(arena, r->owner)->meter, r);
 }
 
 static void count_free(cuarena_t *arena, const cuai_record_t *r)
@@ -85,7 +85,7 @@ static void count_free(cuarena_t *arena, const cuai_record_t *r)
     if (cuai_tag_of(r) != 0)
         cuai_tag_free(arena, r);
     if (r->owner != 0)
-        cuai_count_out(&cuai_stream(arena, r->owner)->counts, r);
+        cuai_meter_out(&cuai_stream(arena, r->owner)->meter, r);
 }
 
 void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
@@ -95,23 +95,17 @@ void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
     if (r->fixed)
         cuai_capture_resized(arena, r, more, more_requested);
     if (cuai_tag_of(r) != 0)
-        cuai_count_more(&arena->tags[cuai_tag_of(r)].counts, more,
-                        more_requested);
+        cuai_meter_add(&arena->tags[cuai_tag_of(r)].meter, 0, more,
+                       more_requested);
     if (r->owner != 0)
-        cuai_count_more(&cuai_stream(arena, r->owner)->counts, more,
-                        more_requested);
+        cuai_meter_add(&cuai_stream(arena, r->owner)->meter, 0, more,
+                       more_requested);
 }
 
 void cuai_uncount(cuarena_heap_t *heap)
 {
     heap->allocs--;
     heap->changes += 3; /* the version must not return to an earlier one */
-}
-
-static void uncount_in(cuai_counts_t *counts)
-{
-    counts->allocs--;
-    counts->frees--; /* it will be counted as freed */
 }
 
 void cuai_uncount_block(cuarena_t *arena, cuai_found_t found)
@@ -121,9 +115,9 @@ void cuai_uncount_block(cuarena_t *arena, cuai_found_t found)
     if (r->fixed)
         cuai_capture_uncount(arena, found);
     if (cuai_tag_of(r) != 0)
-        uncount_in(&arena->tags[cuai_tag_of(r)].counts);
+        cuai_meter_uncount(&arena->tags[cuai_tag_of(r)].meter);
     if (r->owner != 0)
-        uncount_in(&cuai_stream(arena, r->owner)->counts);
+        cuai_meter_uncount(&cuai_stream(arena, r->owner)->meter);
 }
 
 void cuai_count_extension(cuarena_t *arena)

@@ -28,7 +28,7 @@ void cuai_settle_end(cuarena_t *arena)
 cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status)
 {
     if (status == CUARENA_LOST)
-        arena->slow |= CUAI_SLOW_LOST;
+        cuai_slow_set(arena, CUAI_SLOW_LOST, true);
     return status;
 }
 
@@ -161,6 +161,7 @@ static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
     if (!can_close(arena, s))
         return CUARENA_OK;
     s->turn = !s->turn;
+    cuai_stream_note_open(arena, s);
     if (s->eager && !s->uncovered) {
         s->marker = s->latest;
         s->latest = NULL;
@@ -561,10 +562,7 @@ static void reset_stream(cuarena_t *arena, cuai_stream_t *s)
 {
     while (s->marking)
         cuai_arena_wait(arena);
-    s->counts.frees += s->counts.live_blocks;
-    s->counts.live_blocks = 0;
-    s->counts.live_bytes = 0;
-    s->counts.requested_bytes = 0;
+    cuai_meter_clear(&s->meter);
     void *old[2] = {s->marker, s->latest};
     settle_lane(arena, s, 0);
     settle_lane(arena, s, 1);
@@ -632,6 +630,7 @@ static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
     void *old[2] = {s->marker, s->latest};
     reopen(arena, s);
     s->turn = !s->turn;
+    cuai_stream_note_open(arena, s);
     s->marker = marker;
     s->latest = NULL;
     s->released = true;

@@ -59,6 +59,12 @@ uint32_t cuai_lane_for_free(const cuarena_t *arena, int32_t region,
     return s->marker != NULL ? s->lanes[region][!s->turn] : 0;
 }
 
+void cuai_stream_note_open(const cuarena_t *arena, cuai_stream_t *s)
+{
+    s->open = s->lanes[CUAI_DYNAMIC][s->turn];
+    s->open_index = arena->heaps[CUAI_DYNAMIC]->lanes[s->open];
+}
+
 static void end_lanes(cuarena_t *arena, const cuai_stream_t *s)
 {
     for (int region = 0; region < CUAI_LANED; region++)
@@ -84,9 +90,40 @@ static cuarena_status_t make_lanes(cuarena_t *arena, cuai_stream_t *s)
 /* ---- Found lately ------------------------------------------------------ */
 
 /* The arena's own memory is no handle of a stream. */
-static cuarena_stream_t nobodys(cuai_stream_t *s)
+static cuarena_stream_t nobodys(void *memory)
 {
-    return (cuarena_stream_t)(void *)s;
+    return (cuarena_stream_t)memory;
+}
+
+static void forget_recent(cuai_recent_t *recent)
+{
+    *recent = (cuai_recent_t){nobodys(recent), NULL};
+}
+
+void cuai_slow_set(cuarena_t *arena, uint32_t bits, bool on)
+{
+    arena->slow = on ? arena->slow | bits : arena->slow & ~bits;
+    forget_recent(&arena->at_hand);
+}
+
+static void note_lanes(cuarena_t *arena)
+{
+    cuai_slow_set(arena, CUAI_SLOW_LANES,
+                  arena->stream_count > 1 || arena->cpu_touches);
+}
+
+void cuai_stream_put_at_hand(cuarena_t *arena, cuarena_stream_t handle,
+                             cuai_stream_t *s)
+{
+    if (arena->slow == 0)
+        arena->at_hand = (cuai_recent_t){handle, s};
+}
+
+void cuai_streams_begin(cuarena_t *arena)
+{
+    for (uint32_t i = 0; i < CUAI_RECENT; i++)
+        forget_recent(&arena->recent[i]);
+    note_lanes(arena);
 }
 
 static void learn(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
@@ -94,15 +131,14 @@ static void learn(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
     if (s->eager || s->released || s->capture != NULL)
         return;
     arena->recent[cuai_recent_place(handle)] = (cuai_recent_t){handle, s};
-    s->known_by = handle;
 }
 
 void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s)
 {
-    s->known_by = nobodys(s);
+    forget_recent(&arena->at_hand);
     for (uint32_t i = 0; i < CUAI_RECENT; i++)
         if (arena->recent[i].stream == s)
-            arena->recent[i] = (cuai_recent_t){0};
+            forget_recent(&arena->recent[i]);
 }
 
 /* ---- Numbers ----------------------------------------------------------- */
@@ -115,6 +151,7 @@ void cuai_stream_forget(cuarena_t *arena, uint32_t number)
     cuai_host_free(arena->streams[number]);
     arena->streams[number] = NULL;
     arena->stream_count--;
+    note_lanes(arena);
 }
 
 /* Whether no block, wait, marker or call needs the number. */
@@ -123,7 +160,7 @@ static bool is_unneeded(const cuarena_t *arena, uint32_t number)
     const cuai_stream_t *s = arena->streams[number];
     bool moved = arena->moved.marker != NULL && arena->moved.stream == number;
     return !moved && s->marker == NULL && s->waits == 0 && s->holders == 0 &&
-           s->counts.live_blocks == 0;
+           cuai_meter_blocks(&s->meter) == 0;
 }
 
 void cuai_streams_recycle(cuarena_t *arena)
@@ -192,7 +229,6 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a stream");
     s->handle = handle;
     s->born = arena->mark_serial;
-    s->known_by = nobodys(s);
     s->info = *info;
     s->thread = info->per_thread ? this_thread() : 0;
     s->eager = info->per_thread || arena->config.marker == CUARENA_MARKER_EAGER;
@@ -202,8 +238,16 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
         return status;
     }
     s->number = number;
+    uint64_t own =
+        CUAI_OWNER_NATURE(number) | arena->heaps[CUAI_DYNAMIC]->align_nature;
+    s->natures[0] = CUAI_BLOCK_NATURE | own;
+    s->natures[1] = CUAI_POINTER_NATURE | own;
+    for (int i = 0; i < 2; i++)
+        s->upper[i] = (uint32_t)(s->natures[i] >> 32);
+    cuai_stream_note_open(arena, s);
     arena->streams[number] = s;
     arena->stream_count++;
+    note_lanes(arena);
     *number_out = number;
     return CUARENA_OK;
 }
@@ -376,4 +420,5 @@ void cuai_streams_forget(cuarena_t *arena)
     cuai_host_free(arena->streams);
     arena->streams = NULL;
     arena->stream_count = 0;
+    note_lanes(arena);
 }

@@ -29,6 +29,7 @@
 
 #include <stdbool.h>
 
+#include "arena/meter.h"
 #include "cuarena/streams.h"
 #include "heap/heap.h"
 
@@ -40,29 +41,18 @@
 #define CUAI_RECENT 16u
 _Static_assert(CUARENA_MAX_STREAMS < CUARENA_HEAP_MAX_OWNER, "owners");
 
-typedef struct cuai_counts cuai_counts_t;
-
-/* Counts of one tag, one stream, or the whole. */
-struct cuai_counts {
-    uint64_t live_bytes;
-    uint64_t peak_live_bytes;
-    uint64_t requested_bytes;
-    uint64_t peak_requested_bytes;
-    uint64_t live_blocks;
-    uint64_t peak_live_blocks;
-    uint64_t allocs;
-    uint64_t frees;
-};
-
 typedef struct cuai_stream {
-    cuarena_stream_t handle;   /* never NULL */
-    cuarena_stream_t known_by; /* as callers passed it last, if the recent ones
-                                * have it, else what nobody passes */
+    cuarena_stream_t handle; /* never NULL */
     cuarena_stream_info_t info;
     uint32_t number;
     uint64_t thread;               /* whose default stream it is, or 0 */
     uint32_t lanes[CUAI_LANED][2]; /* of each heap; [turn] is the open one */
     uint32_t turn;
+    uint32_t open;            /* the open one of the dynamic region's heap */
+    cuai_index_t *open_index; /* ... and its index */
+    uint64_t natures[2];      /* of its ordinary blocks there, and of those
+                               * that are pointers */
+    uint32_t upper[2];        /* ... without pins */
     bool released;  /* the handle must not be used; all is in the closed lane */
     bool eager;     /* `latest` is recorded at each free */
     bool marking;   /* a thread records a marker of its, without the lock */
@@ -72,7 +62,7 @@ typedef struct cuai_stream {
     uint32_t holders;  /* calls that work with its number */
     uint64_t waits;    /* of blocks for it, freed or not */
     uint64_t saw_move; /* the last compaction it is ordered behind */
-    cuai_counts_t counts;
+    cuai_meter_t meter;
     uint64_t serial; /* of the last `marker`, counted in the arena: what is in
                       * the closed lane was freed before */
     uint64_t takes;  /* blocks that it has of lanes together */
@@ -90,8 +80,14 @@ typedef struct cuai_stream {
 /* A handle, as callers pass it, and the stream that it stands for. */
 typedef struct cuai_recent {
     cuarena_stream_t handle;
-    cuai_stream_t *stream; /* NULL: none */
+    cuai_stream_t *stream; /* none: the handle is what nobody passes */
 } cuai_recent_t;
+
+static inline uint32_t cuai_recent_place(cuarena_stream_t handle)
+{
+    uint64_t address = (uint64_t)(uintptr_t)handle;
+    return (uint32_t)((address ^ address >> 5) >> 4) % CUAI_RECENT;
+}
 
 /* A block's use of a stream; once it is freed, with the marker to wait for:
  * NULL if that is the stream's own, of a released one. */

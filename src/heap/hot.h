@@ -14,8 +14,8 @@
  *
  * A heap that is only smooth, with several lanes, has a short path too. Where
  * a SPACER is beside what is cut its record becomes the block's, unless there
- * is one on both sides of a range that is used up. `laned` says which of the
- * two it is; the compiler makes two functions of each.
+ * is one on both sides of a range that is used up. What `way` says of this is a
+ * constant: the compiler makes a function for each.
  */
 #ifndef CUAI_HEAP_HOT_H
 #define CUAI_HEAP_HOT_H
@@ -66,13 +66,24 @@ static CUAI_INLINE void cuai_hot_hand(const cuarena_heap_t *heap,
     cuai_index_hand_on(index, heap->records, owner, slot, list);
 }
 
-/* Whether a SPACER stands before the owner's range, or after it. */
+/* What is known of SPACERs where a block is cut. */
+typedef enum cuai_hot_way {
+    CUAI_HOT_PLAIN, /* there are none in the heap */
+    CUAI_HOT_CLEAR, /* where one is in the way nothing is done */
+    CUAI_HOT_LANED
+} cuai_hot_way_t;
+
+/* Whether a SPACER is in the way of a cut: before the owner's range, or after
+ * it; at the other end only if nothing of the range is left. */
 static CUAI_INLINE bool cuai_hot_meets_spacer(const cuarena_heap_t *heap,
-                                              cuai_slot_t owner)
+                                              cuai_slot_t owner, uint64_t size,
+                                              bool high)
 {
     const cuai_record_t *o = cuai_record(heap, owner);
-    return o->kind == CUAI_SPACER ||
-           cuai_record(heap, o->next)->kind == CUAI_SPACER;
+    const cuai_record_t *next = cuai_record(heap, o->next);
+    if (CUAI_UNLIKELY(o->kind == CUAI_SPACER || next->kind == CUAI_SPACER))
+        return (high ? next : o)->kind == CUAI_SPACER || cuai_range(o) == size;
+    return false;
 }
 
 /* A SPACER that the cut disturbs becomes the block. 0: there is none, or two
@@ -85,8 +96,7 @@ static CUAI_INLINE cuai_slot_t cuai_hot_take_spacer(
     *disturbs_out = spacer == CUAI_SPACERS_DISTURB;
     if (spacer == 0 || *disturbs_out)
         return 0;
-    (void)cuai_spacer_take(heap, spacer, owner, size,
-                           nature | heap->align_nature);
+    (void)cuai_spacer_take(heap, spacer, owner, size, nature);
     *offset_out = cuai_record(heap, spacer)->offset;
     return spacer;
 }
@@ -125,13 +135,17 @@ static CUAI_INLINE void cuai_hot_cut(cuarena_heap_t *heap, cuai_index_t *index,
  * which `high` is a constant. */
 static CUAI_INLINE cuai_slot_t cuai_hot_take_from(
     cuarena_heap_t *heap, cuai_index_t *index, uint32_t lane, cuai_slot_t slot,
-    uint64_t size, uint64_t requested, uint64_t nature, bool high, bool laned,
-    bool *disturbs_out, uint64_t *offset_out)
+    uint64_t size, uint64_t requested, uint64_t nature, bool high,
+    cuai_hot_way_t way, bool *disturbs_out, uint64_t *offset_out)
 {
     cuai_slot_t owner;
     if (CUAI_UNLIKELY(!cuai_plain_place(heap, index, size, high, &owner)))
         return 0;
-    if (laned && CUAI_UNLIKELY(cuai_hot_meets_spacer(heap, owner))) {
+    bool meets =
+        way != CUAI_HOT_PLAIN && cuai_hot_meets_spacer(heap, owner, size, high);
+    if (way == CUAI_HOT_CLEAR && CUAI_UNLIKELY(meets))
+        return 0;
+    if (way == CUAI_HOT_LANED && CUAI_UNLIKELY(meets)) {
         cuai_slot_t spacer = cuai_hot_take_spacer(
             heap, owner, size, nature, high, disturbs_out, offset_out);
         if (spacer != 0)
@@ -145,21 +159,22 @@ static CUAI_INLINE cuai_slot_t cuai_hot_take_from(
     return slot;
 }
 
-/* From one lane. 0: it has no room, as far as the short path looks. The offset
- * is handed on: whoever loads it from the record waits for it to be stored
- * there. */
-static CUAI_INLINE cuai_slot_t cuai_hot_take_at(
-    cuarena_heap_t *heap, cuai_index_t *index, uint32_t lane, uint64_t size,
-    uint64_t requested, uint64_t nature, bool laned, uint64_t *offset_out)
+/* From one lane. The nature is whole, but in a plain heap the granule's
+ * alignment comes to it. 0: it has no room, as far as the short path looks. The
+ * offset is handed on: whoever loads it from the record waits for it to be
+ * stored there. */
+static CUAI_INLINE cuai_slot_t
+cuai_hot_take_at(cuarena_heap_t *heap, cuai_index_t *index, uint32_t lane,
+                 uint64_t size, uint64_t requested, uint64_t nature,
+                 cuai_hot_way_t way, uint64_t *offset_out)
 {
     cuai_slot_t slot = heap->spare;
     bool disturbs = false;
     bool high = cuai_goes_high(heap, index->free_bytes, size);
-    slot =
-        high ? cuai_hot_take_from(heap, index, lane, slot, size, requested,
-                                  nature, true, laned, &disturbs, offset_out)
-             : cuai_hot_take_from(heap, index, lane, slot, size, requested,
-                                  nature, false, laned, &disturbs, offset_out);
+    slot = high ? cuai_hot_take_from(heap, index, lane, slot, size, requested,
+                                     nature, true, way, &disturbs, offset_out)
+                : cuai_hot_take_from(heap, index, lane, slot, size, requested,
+                                     nature, false, way, &disturbs, offset_out);
     if (CUAI_UNLIKELY(slot == 0) && disturbs) {
         slot = cuai_heap_take_nature(heap, lane, size, requested, nature);
         *offset_out = cuai_record(heap, slot)->offset;
@@ -178,7 +193,7 @@ static CUAI_INLINE cuai_slot_t cuai_hot_take(cuarena_heap_t *heap,
                       heap->live_blocks >= heap->plain_blocks))
         return 0;
     return cuai_hot_take_at(heap, heap->settled, 0, size, requested, nature,
-                            false, offset_out);
+                            CUAI_HOT_PLAIN, offset_out);
 }
 
 /* Whether the heap is smooth, with a slot for one more block and for the

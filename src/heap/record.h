@@ -115,6 +115,14 @@ static inline bool cuai_has_nature(const cuai_record_t *r, uint64_t nature)
     return middle == (uint32_t)(nature >> 16);
 }
 
+/* The upper half of a block's nature: all but its list and its pins. */
+static inline uint32_t cuai_upper_nature(const cuai_record_t *r)
+{
+    uint32_t half;
+    memcpy(&half, &r->kind, sizeof half);
+    return half;
+}
+
 static inline uint64_t cuai_nature(const cuai_record_t *r)
 {
     uint64_t nature;
