@@ -119,7 +119,8 @@ static inline bool cuai_has_nature(const cuai_record_t *r, uint64_t nature)
 static inline uint32_t cuai_upper_nature(const cuai_record_t *r)
 {
     uint32_t half;
-    memcpy(&half, &r->kind, sizeof half);
+    memcpy(&half, (const char *)r + offsetof(cuai_record_t, flags) - 1,
+           sizeof half);
     return half;
 }
 
