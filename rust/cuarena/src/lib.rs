@@ -1,0 +1,3 @@
+//! Arenas of GPU and CPU memory.
+
+pub use cuarena_sys as ffi;
