@@ -1,4 +1,5 @@
 //! Nor beyond the end of the pin in a stream.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {

@@ -1,4 +1,5 @@
 //! And not kept beyond the pin.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {

@@ -1,4 +1,5 @@
 //! A block has one owner.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {

@@ -1,4 +1,5 @@
 //! A viewed block cannot be dropped in a closure.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {

@@ -1,4 +1,5 @@
 //! A viewed block cannot be freed.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {

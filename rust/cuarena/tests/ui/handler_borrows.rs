@@ -1,4 +1,5 @@
 //! A handler outlives the function that sets it.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {
@@ -8,5 +9,4 @@ fn main() {
         let _ = block.len();
         Retry::GiveUp
     });
-    let _ = &mut block;
 }

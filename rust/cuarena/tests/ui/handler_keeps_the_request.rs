@@ -1,4 +1,5 @@
 //! What a handler is asked about is not kept.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {
@@ -10,5 +11,4 @@ fn main() {
         *kept.lock().unwrap() = Some(oom.arena());
         Retry::GiveUp
     });
-    let _ = &mut block;
 }

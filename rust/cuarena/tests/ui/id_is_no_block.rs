@@ -1,4 +1,5 @@
 //! An id alone owns nothing.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {

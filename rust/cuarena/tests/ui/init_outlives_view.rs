@@ -1,4 +1,5 @@
 //! The same of bytes that were written.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {

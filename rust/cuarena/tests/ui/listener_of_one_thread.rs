@@ -1,4 +1,5 @@
 //! And is called on any thread.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {
@@ -6,5 +7,4 @@ fn main() {
     let mut block = arena.alloc(1000).unwrap();
     let seen = std::rc::Rc::new(std::cell::Cell::new(0));
     arena.on_event(move |_| seen.set(seen.get() + 1));
-    let _ = &mut block;
 }

@@ -1,4 +1,5 @@
 //! Nor be given away.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {

@@ -1,4 +1,5 @@
 //! Values of one thread stay on it.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {
@@ -6,5 +7,4 @@ fn main() {
     let mut block = arena.alloc(1000).unwrap();
     let typed = arena.alloc_typed::<*const u8>(1).unwrap();
     std::thread::spawn(move || drop(typed));
-    let _ = &mut block;
 }

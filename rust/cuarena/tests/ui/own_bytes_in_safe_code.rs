@@ -1,4 +1,5 @@
 //! Bytes of the program are served from in unsafe code only.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {
@@ -7,5 +8,4 @@ fn main() {
     let mut bytes = [0_u8; 4096];
     let _ = Arena::builder().bytes(bytes.as_mut_ptr().cast(), 4096, BytesKind::Host);
     let _ = arena.adopt(bytes.as_mut_ptr().cast(), 4096, Tag::NONE);
-    let _ = &mut block;
 }

@@ -1,4 +1,5 @@
 //! An address is had in unsafe code only.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {

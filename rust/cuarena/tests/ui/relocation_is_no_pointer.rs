@@ -1,4 +1,5 @@
 //! Their addresses are followed in unsafe code only.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {
@@ -10,5 +11,4 @@ fn main() {
             std::ops::ControlFlow::Continue(())
         })
         .unwrap();
-    let _ = &mut block;
 }

@@ -1,4 +1,5 @@
 //! Relocations are told during the closure only.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {
@@ -11,5 +12,5 @@ fn main() {
             std::ops::ControlFlow::Continue(())
         })
         .unwrap();
-    let _ = (kept.len(), &mut block);
+    let _ = kept.len();
 }

@@ -1,4 +1,5 @@
 //! Nor a pinned one.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {

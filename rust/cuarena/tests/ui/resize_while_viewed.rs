@@ -1,4 +1,5 @@
 //! A viewed block cannot be resized.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {

@@ -1,4 +1,5 @@
 //! Nor its slice the view, which holds the block in place.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {

@@ -1,4 +1,5 @@
 //! Two views that write to the same bytes.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {

@@ -1,4 +1,5 @@
 //! Views of values are as those of bytes.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {

@@ -1,4 +1,5 @@
 //! A freed block is gone.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {

@@ -1,4 +1,5 @@
 //! A view cannot outlive its block.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {

@@ -1,4 +1,5 @@
 //! One that writes beside one that reads.
+#![allow(unused)]
 use cuarena::*;
 
 fn main() {
