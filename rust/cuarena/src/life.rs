@@ -15,7 +15,7 @@
 //! path reads, the pointer and whether anything listens, lies together.
 
 use std::any::Any;
-use std::mem::ManuallyDrop;
+use std::mem::{self, ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -64,18 +64,31 @@ impl Tenure {
         }
     }
 
-    fn live_blocks(&self) -> u64 {
-        crate::stats::read(self.raw.as_ptr(), ffi::CUARENA_REGION_ALL)
-            .map_or(u64::MAX, |stats| stats.live_blocks)
+    /// Whether blocks live, other than those that were freed and wait for
+    /// streams.
+    fn has_blocks(&self) -> bool {
+        let mut info = MaybeUninit::<ffi::cuarena_block_info_t>::uninit();
+        let (mut cursor, mut count) = (0, 0);
+        // SAFETY: the arena lives; there is room for one block.
+        let status = unsafe {
+            ffi::cuarena_blocks(
+                self.raw.as_ptr(),
+                &mut cursor,
+                info.as_mut_ptr(),
+                1,
+                &mut count,
+            )
+        };
+        status != ffi::CUARENA_OK || count != 0
     }
 
     /// Ends the arena, sets it aside, or leaks it.
     fn end_or_set_aside(self) {
         let Err((tenure, _)) = self.end() else { return };
-        if tenure.live_blocks() == 0 {
-            aside().push(tenure);
+        if tenure.has_blocks() {
+            mem::forget(tenure);
         } else {
-            std::mem::forget(tenure);
+            aside().push(tenure);
         }
     }
 }
@@ -87,7 +100,7 @@ fn aside() -> std::sync::MutexGuard<'static, Vec<Tenure>> {
 
 /// Tries again to end what was set aside.
 pub(crate) fn end_what_was_set_aside() {
-    let waiting = std::mem::take(&mut *aside());
+    let waiting = mem::take(&mut *aside());
     for tenure in waiting {
         tenure.end_or_set_aside();
     }
@@ -213,7 +226,7 @@ fn still_shared() -> Error {
 }
 
 fn host_readable(raw: *mut ffi::cuarena_t) -> bool {
-    let mut properties = std::mem::MaybeUninit::<ffi::cuarena_properties_t>::zeroed();
+    let mut properties = MaybeUninit::<ffi::cuarena_properties_t>::zeroed();
     // SAFETY: all bits 0 are a value of the struct, which its function then
     // makes ready for the call; the arena lives.
     let properties = unsafe {
