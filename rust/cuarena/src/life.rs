@@ -40,7 +40,9 @@ pub(crate) struct Tenure {
     host_readable: bool,
     granule: u64,
     end: End,
-    hooks: Box<Hooks>,
+    /// Not a box, which would claim, when it is moved, that nobody else points
+    /// to them: the C arena does.
+    hooks: Arc<Hooks>,
     _kept: Vec<Kept>,
 }
 
@@ -129,7 +131,7 @@ impl Life {
             host_readable: host_readable(raw.as_ptr()),
             granule,
             end,
-            hooks: Box::default(),
+            hooks: Arc::default(),
             _kept: kept,
         })
     }
