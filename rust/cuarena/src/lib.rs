@@ -9,16 +9,31 @@ mod arena;
 mod block;
 mod blocks;
 mod builder;
+mod capture;
 mod choices;
 mod compact;
+mod device;
+mod driver;
 mod error;
+#[cfg(unix)]
+mod export;
+mod figures;
+pub mod heap;
+mod home;
 mod hooks;
 mod host;
 mod life;
 mod listen;
+pub mod log;
+pub mod memory;
+mod on_stream;
+mod options;
 mod panics;
+mod peaks;
 mod pinned;
 mod request;
+mod shared;
+mod sized;
 mod stats;
 mod stream;
 mod trampoline;
@@ -29,16 +44,25 @@ pub use arena::{Arena, CloseError, WeakArena};
 pub use block::{Block, BlockId};
 pub use blocks::{BlockInfo, Blocks};
 pub use builder::ArenaBuilder;
+pub use capture::CaptureSession;
 pub use choices::{
     Backing, BytesKind, Grow, LimitKind, Marker, MemoryKind, Placement, Preset, Property, Region,
     Split, Steal, Switch, UnknownKeys, Zero,
 };
 pub use compact::{Address, CompactOptions, CompactReport, Relocation};
+pub use device::{Properties, Source};
+pub use driver::{device_info, devices, driver_info, DeviceId, DeviceInfo, DriverInfo};
 pub use error::{Error, ErrorKind, Result};
+#[cfg(unix)]
+pub use export::{Export, ExportPiece, Sharing};
+pub use figures::{OrtStats, StatsForm, StepStats};
 pub use host::{HostView, HostViewMut};
 pub use listen::{Event, EventKind, OutOfMemory, Retry};
+pub use options::{options, OptionInfo, Scope};
+pub use peaks::{PeakScope, Peaks};
 pub use pinned::{DevicePtr, PinnedBlock, ReleaseError};
 pub use request::{Request, Tag};
+pub use shared::SharedReport;
 pub use stats::Stats;
-pub use stream::Stream;
+pub use stream::{Mark, RawStream, Stream, StreamOwner};
 pub use typed::TypedBlock;
