@@ -371,14 +371,13 @@ impl Arena {
     /// # }
     /// ```
     pub fn close(self) -> std::result::Result<(), CloseError> {
-        let arena = match self.settle_if_last() {
-            Ok(arena) => arena,
-            Err(error) => return Err(error),
-        };
-        arena.0.close().map_err(|(life, error)| CloseError {
-            error,
-            arena: Self(life),
-        })
+        self.settle_if_last()?
+            .0
+            .close()
+            .map_err(|(life, error)| CloseError {
+                error,
+                arena: Self(life),
+            })
     }
 
     /// Waits for what was freed on streams, unless others will free more.

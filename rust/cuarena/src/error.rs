@@ -100,7 +100,7 @@ impl ErrorKind {
     /// The status that the C library has for it.
     #[allow(dead_code)]
     pub(crate) fn status(self) -> ffi::cuarena_status_t {
-        let status = match self {
+        match self {
             Self::BadArgument => ffi::CUARENA_BAD_ARGUMENT,
             Self::OutOfMemory => ffi::CUARENA_OUT_OF_MEMORY,
             Self::Fragmented => ffi::CUARENA_FRAGMENTED,
@@ -113,9 +113,8 @@ impl ErrorKind {
             Self::Busy => ffi::CUARENA_BUSY,
             Self::Reentered => ffi::CUARENA_REENTERED,
             Self::Corrupt => ffi::CUARENA_CORRUPT,
-            Self::Unknown(status) => return status,
-        };
-        status
+            Self::Unknown(status) => status,
+        }
     }
 }
 
