@@ -2,6 +2,7 @@
 
 mod suite;
 
+use cuarena::Preset;
 use suite::harness::{run, Test};
 use suite::rig::{Bytes, Row, Uses, HOST_KINDS};
 use suite::{cases, scenarios, streams, traces};
@@ -23,14 +24,14 @@ fn suite_of(rows: &[Row]) -> Vec<Test> {
             });
         }
         for scenario in scenarios::scenarios() {
-            if row.kind.preset == cuarena::Preset::Pool {
+            if row.kind.preset == Preset::Pool {
                 tests.push(Test {
                     name: name(&scenario.name),
                     run: Box::new(move || scenarios::play(row, &scenario)),
                 });
             }
         }
-        let replays = matches!(row.kind.bytes, Bytes::Guest | Bytes::Of(_));
+        let replays = row.kind.preset != Preset::Bfc && row.kind.bytes != Bytes::Buffer;
         for trace in TRACES.iter().filter(|_| replays && row.uses != Uses::OneStream) {
             tests.push(Test {
                 name: name(trace),

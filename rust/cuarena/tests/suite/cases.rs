@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cuarena::{CompactOptions, ErrorKind, LimitKind, Preset, Region, Request, StatsForm};
 
-use super::rig::{place, Rig, Row, Uses};
+use super::rig::{place, Bytes, Rig, Row, Uses};
 
 pub type Case = (&'static str, fn(Row));
 
@@ -63,10 +63,13 @@ fn freed_bytes_are_reused(row: Row) {
     let all = 8 * row.kind.unit();
     drop(rig.try_take(all).unwrap());
     let held = rig.arena.stats().unwrap().held_bytes;
-    for i in 0..20 {
+    for i in 0..4 {
         let (block, seed) = rig.take(all - i * 256);
         rig.expect_painted(&block, 4096, seed);
         rig.give(block);
+    }
+    for i in 0..20 {
+        rig.give(rig.try_take(all - i * 256).unwrap());
     }
     assert_eq!(rig.arena.stats().unwrap().held_bytes, held);
     rig.close();
@@ -123,13 +126,17 @@ fn fragmentation_is_told_apart(row: Row) {
     let rig = Rig::small(row);
     let unit = row.kind.unit();
     let kept = with_holes(&rig);
-    let error = rig.try_take(2 * unit).unwrap_err();
-    assert!(error.is_out_of_memory(), "{error:?}");
-    if error.is_fragmented() {
-        assert_eq!((error.free(), error.largest()), (4 * unit, unit));
-    } else {
-        // An arena that grows met its limit.
-        assert_ne!(row.kind.preset, Preset::Pool, "{error:?}");
+    match rig.try_take(2 * unit) {
+        // An arena that grows gives holes back and takes bytes elsewhere.
+        Ok(block) => {
+            assert_ne!(row.kind.preset, Preset::Pool);
+            drop(block);
+        }
+        Err(error) if row.kind.preset == Preset::Pool => {
+            assert!(error.is_fragmented(), "{error:?}");
+            assert_eq!((error.free(), error.largest()), (4 * unit, unit));
+        }
+        Err(error) => assert!(error.is_out_of_memory(), "{error:?}"),
     }
     drop(kept);
     rig.close();
@@ -194,7 +201,7 @@ fn compaction_keeps_values(row: Row) {
     }
     rig.arena.check().unwrap();
     let (whole, _) = rig.take(4 * unit);
-    drop((whole, kept));
+    drop((whole, kept, options));
     rig.close();
 }
 
@@ -224,7 +231,7 @@ fn a_panic_in_compaction_stops_it(row: Row) {
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         rig.arena.compact_with(&options, |_| {
             batches += 1;
-            std::panic::panic_any("stop here");
+            std::panic::resume_unwind(Box::new("stop here"));
         })
     }))
     .unwrap_err();
@@ -247,6 +254,7 @@ fn blocks_are_dropped_in_the_callback(row: Row) {
             ControlFlow::Continue(())
         })
         .unwrap();
+    rig.settle();
     assert_eq!(rig.arena.stats().unwrap().live_blocks, 0);
     rig.close();
 }
@@ -255,7 +263,14 @@ fn zeroed_blocks_are_zero(row: Row) {
     let rig = Rig::small(row);
     let (dirty, _) = rig.take(8 * row.kind.unit());
     rig.give(dirty);
-    let block = rig.take_with(100_000, &Request::new().zeroed()).unwrap();
+    let block = match rig.take_with(100_000, &Request::new().zeroed()) {
+        Ok(block) => block,
+        Err(error) => {
+            assert!(!row.kind.has_contents(), "{error}");
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
+            return rig.close();
+        }
+    };
     if row.kind.has_contents() {
         assert!(rig.read(&block, 100_000).iter().all(|byte| *byte == 0));
     }
@@ -278,7 +293,7 @@ fn dedicated_blocks_go_back(row: Row) {
             rig.settle();
             assert_eq!(rig.arena.stats().unwrap().held_bytes, held);
         }
-        Err(error) => assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}"),
+        Err(error) => assert_eq!(row.kind.bytes, Bytes::Buffer, "{error}"),
     }
     rig.close();
 }
@@ -288,10 +303,11 @@ fn trim_gives_back(row: Row) {
     let (block, _) = rig.take(8 * row.kind.unit());
     assert_eq!(rig.arena.trim(0).unwrap(), 0);
     rig.give(block);
+    rig.settle();
     let given = rig.arena.trim(0).unwrap();
     let held = rig.arena.stats().unwrap().held_bytes;
     assert_eq!(given + held, 8 * row.kind.unit());
-    if row.kind.bytes != super::rig::Bytes::Buffer {
+    if row.kind.bytes != Bytes::Buffer {
         assert_eq!(held, 0);
     }
     let (again, seed) = rig.take(8 * row.kind.unit());

@@ -10,6 +10,8 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::Instant;
 
 pub const SKIPPED: i32 = 77;
+/// Tests that take so many seconds are named.
+const SLOW: u64 = 2;
 
 /// One thing to run.
 pub struct Test {
@@ -29,12 +31,16 @@ pub fn run(tests: Vec<Test>) -> i32 {
     let started = Instant::now();
     let (mut passed, mut failed) = (0, Vec::new());
     for test in tests.iter().filter(wanted) {
+        let begun = Instant::now();
         match catch_unwind(AssertUnwindSafe(|| (test.run)())) {
             Ok(()) => passed += 1,
             Err(_) => {
                 println!("FAILED {}", test.name);
                 failed.push(&test.name);
             }
+        }
+        if begun.elapsed().as_secs() >= SLOW {
+            println!("{:.1} s {}", begun.elapsed().as_secs_f64(), test.name);
         }
     }
     println!(

@@ -45,8 +45,10 @@ fn another_stream_waits_and_is_served(row: Row) {
     drop(rig.arena.alloc_on(all, &rig.streams[0]).unwrap());
     drop(rig.arena.alloc_on(all, &other).unwrap());
     let stats = rig.arena.stats().unwrap();
-    if !touched_by_cpu(row) {
-        assert_eq!((stats.crossings, stats.host_waits), (1, 0));
+    if row.kind.is_of_device() && !touched_by_cpu(row) {
+        // Or the work was done when it was asked for.
+        assert!(stats.crossings <= 1, "{stats:?}");
+        assert_eq!(stats.host_waits, 0);
     }
     drop(other);
     rig.close();
@@ -138,7 +140,7 @@ fn a_stream_of_another_arena_is_refused(row: Row) {
     // SAFETY: never followed.
     let none = unsafe { rig.arena.stream(RawStream::new(usize::MAX as *mut _)) };
     assert_eq!(none.unwrap_err().kind(), ErrorKind::BadArgument);
-    foreign.close();
+    drop(foreign);
     rig.close();
 }
 
