@@ -115,11 +115,13 @@ fn panics_about_streams_are_refusals() {
     assert_eq!(arena.alloc_on(100, &stream).unwrap_err().kind(), ErrorKind::Driver);
     told(&ledger, "");
     drop(arena.alloc_on(100, &stream).unwrap());
-    for function in ["mark", "query", "wait"] {
+    let refused = |function, settle: &dyn Fn() -> cuarena::Result<u64>| {
         told(&ledger, function);
-        let settled = arena.settle_and_wait();
-        assert_eq!(settled.unwrap_err().kind(), ErrorKind::Driver, "{function}");
-    }
+        assert_eq!(settle().unwrap_err().kind(), ErrorKind::Driver, "{function}");
+    };
+    refused("mark", &|| arena.settle());
+    refused("query", &|| arena.settle());
+    refused("wait", &|| arena.settle_and_wait());
     told(&ledger, "");
     arena.settle_and_wait().unwrap();
     drop((stream, foreign));
