@@ -8,8 +8,8 @@
 //! used after the end, and a call of it is the last. The last share ends it
 //! without waiting: if work on freed bytes is still under way on a stream, the
 //! tenure is set aside whole and tried again when the next arena is made or
-//! ends. If ids live that nobody owns (`Block::into_parts`, a leaked pin), it
-//! is leaked whole: nobody can say that those bytes are idle.
+//! ends. So is one in which ids live that nobody owns (`Block::into_raw`, a
+//! free that the driver refused): nobody can say that those bytes are idle.
 //!
 //! *Cost.* One atomic addition to share, one to end a share. What the short
 //! path reads, the pointer and whether anything listens, lies together.
@@ -40,10 +40,12 @@ pub(crate) struct Tenure {
     host_readable: bool,
     granule: u64,
     end: End,
+    /// Whether others may hold the C arena when this crate has let go.
+    others: bool,
     /// Not a box, which would claim, when it is moved, that nobody else points
     /// to them: the C arena does.
     hooks: Arc<Hooks>,
-    _kept: Vec<Kept>,
+    kept: Vec<Kept>,
 }
 
 // SAFETY: the C library lets any thread call anything at any time, and all
@@ -60,36 +62,29 @@ impl Tenure {
     fn end(self) -> std::result::Result<(), (Self, ffi::cuarena_status_t)> {
         let status = (self.end)(self.raw.as_ptr());
         if status == ffi::CUARENA_OK {
+            self.leave();
             Ok(())
         } else {
             Err((self, status))
         }
     }
 
-    /// Whether blocks live, other than those that were freed and wait for
-    /// streams.
-    fn has_blocks(&self) -> bool {
-        let mut info = MaybeUninit::<ffi::cuarena_block_info_t>::uninit();
-        let (mut cursor, mut count) = (0, 0);
-        // SAFETY: the arena lives; there is room for one block.
-        let status = unsafe {
-            ffi::cuarena_blocks(
-                self.raw.as_ptr(),
-                &mut cursor,
-                info.as_mut_ptr(),
-                1,
-                &mut count,
-            )
-        };
-        status != ffi::CUARENA_OK || count != 0
+    /// Leaves to the C arena what it may use yet, if others hold it.
+    fn leave(self) {
+        let Self { hooks, kept, .. } = self;
+        if self.others {
+            mem::forget(kept);
+            if hooks.are_used() {
+                mem::forget(hooks);
+            }
+        }
     }
 
-    /// Ends the arena, sets it aside, or leaks it.
+    /// Ends the arena, or sets it aside. Blocks that wait for a stream that
+    /// used them count as live, so whether anything will ever end them is not
+    /// to be told from figures.
     fn end_or_set_aside(self) {
-        let Err((tenure, _)) = self.end() else { return };
-        if tenure.has_blocks() {
-            mem::forget(tenure);
-        } else {
+        if let Err((tenure, _)) = self.end() {
             aside().push(tenure);
         }
     }
@@ -131,8 +126,29 @@ impl Life {
             host_readable: host_readable(raw.as_ptr()),
             granule,
             end,
+            others: false,
             hooks: Arc::default(),
-            _kept: kept,
+            kept,
+        })
+    }
+
+    /// Holds a C arena that others may hold too. Closures of theirs may run in
+    /// any call.
+    pub(crate) fn new_shared(
+        raw: NonNull<ffi::cuarena_t>,
+        granule: u64,
+        end: End,
+        kept: Vec<Kept>,
+    ) -> Arc<Self> {
+        Self::of(Tenure {
+            raw,
+            watched: AtomicBool::new(true),
+            host_readable: host_readable(raw.as_ptr()),
+            granule,
+            end,
+            others: true,
+            hooks: Arc::default(),
+            kept,
         })
     }
 
@@ -168,6 +184,7 @@ impl Life {
     /// of a closure: whoever then takes its lock sees this too.
     pub(crate) fn watch(&self) {
         self.0.watched.store(true, Ordering::Relaxed);
+        self.hooks().use_them();
     }
 
     #[inline]
@@ -197,6 +214,27 @@ impl Life {
         if let Some(payload) = panics::take() {
             self.hooks().keep_panic(payload);
         }
+    }
+
+    /// Has the C library put another arena in this one's place: what `replace`
+    /// leaves in its argument then. On an error the life comes back, unless the
+    /// arena has ended.
+    pub(crate) fn replace(
+        self: Arc<Self>,
+        replace: impl FnOnce(&mut *mut ffi::cuarena_t) -> ffi::cuarena_status_t,
+    ) -> std::result::Result<*mut ffi::cuarena_t, (Option<Arc<Self>>, Error)> {
+        let life = Arc::try_unwrap(self).map_err(|life| (Some(life), still_shared()))?;
+        let mut life = ManuallyDrop::new(life);
+        // SAFETY: `life` is not touched again, nor dropped.
+        let tenure = unsafe { ManuallyDrop::take(&mut life.0) };
+        let mut raw = tenure.raw.as_ptr();
+        let status = replace(&mut raw);
+        if status == ffi::CUARENA_OK {
+            return Ok(raw);
+        }
+        let error = Error::last(status);
+        let life = (!raw.is_null()).then(|| Self::of(tenure));
+        Err((life, error))
     }
 
     /// Ends the arena now, or says why not: not the last share, or busy.
