@@ -135,6 +135,15 @@ impl Block {
     /// # Errors
     ///
     /// [`ErrorKind::Stale`] if it was ended through the C library.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// let info = arena.alloc(1000)?.info()?;
+    /// assert_eq!((info.requested, info.allocated, info.pins), (1000, 1024, 0));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn info(&self) -> Result<BlockInfo> {
         let mut info = std::mem::MaybeUninit::zeroed();
         // SAFETY: the arena lives as long as the block, and the output as long
@@ -233,6 +242,18 @@ impl Block {
     /// # Safety
     ///
     /// All work that uses the block has ended, and no device pin of it exists.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// let block = arena.alloc(1000)?;
+    /// // ... work on a stream, and a wait of the program's for it ...
+    /// // SAFETY: nothing is at work.
+    /// unsafe { block.assume_idle() };
+    /// assert!(block.host().is_ok());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub unsafe fn assume_idle(&self) {
         self.named.store(false, Ordering::Relaxed);
     }
@@ -254,6 +275,16 @@ impl Block {
     ///
     /// [`ErrorKind::Busy`] if a device pin of it was leaked, and what the
     /// driver says where it is freed on a stream. The block is then leaked.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// let block = arena.alloc(1000)?;
+    /// block.try_free()?;
+    /// assert_eq!(arena.stats()?.frees, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn try_free(self) -> Result<()> {
         let mut block = ManuallyDrop::new(self);
         let status = block.end();
