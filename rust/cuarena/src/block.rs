@@ -388,6 +388,7 @@ impl Block {
     /// Ends a pin at this point of a stream, which the block names from now
     /// on.
     pub(crate) fn end_pin_on(&self, stream: &Stream) -> Result<()> {
+        self.arena.same_arena(stream)?;
         self.named.store(true, Ordering::Relaxed);
         // SAFETY: the arena lives as long as the block, and the stream too, as
         // its maker vouched.

@@ -3,7 +3,9 @@
 use std::mem::forget;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cuarena::{Arena, CompactOptions, ErrorKind, MemoryKind, Placement, RawStream, Stream};
+use cuarena::{
+    Arena, CompactOptions, ErrorKind, MemoryKind, Placement, RawStream, Stream, StreamOwner,
+};
 
 fn arena() -> Arena {
     let low = Arena::builder().placement(Placement::Low);
@@ -139,6 +141,20 @@ fn a_pin_that_is_not_released_comes_back() {
     drop(unsafe { block.pin().unwrap() }.release_on(&foreign));
     assert!(block.try_free().unwrap_err().is_busy());
     assert_eq!(arena.stats().unwrap().live_blocks, 1);
+}
+
+/// What names it could be freed on another thread, and so on another stream.
+#[test]
+fn the_default_stream_of_each_thread_has_no_owner() {
+    struct OfThread;
+    // SAFETY: these streams live as long as their threads.
+    unsafe impl StreamOwner for OfThread {
+        fn raw_stream(&self) -> RawStream {
+            RawStream::PER_THREAD
+        }
+    }
+    let error = arena().stream_of(OfThread).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BadArgument);
 }
 
 #[test]

@@ -443,7 +443,7 @@ fn tags_count_apart(row: Row) {
 fn threads_share_an_arena(row: Row) {
     const THREADS: u64 = 4;
     let rig = Rig::open(row, 32 * row.kind.unit());
-    let turns = if row.kind.is_of_device() { 12 } else { 120 };
+    let turns = if row.kind.is_of_device() { 12 } else { 40 };
     let served = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for thread in 0..THREADS {

@@ -8,7 +8,9 @@ use cuarena::{
 use super::driver::{cu, stream_for, Driver, Handle};
 use super::rig::place;
 
-pub const CASES: &[(&str, fn(&'static Driver))] = &[
+pub type Case = (&'static str, fn(&'static Driver));
+
+pub const CASES: &[Case] = &[
     ("driver_and_devices_are_told", driver_and_devices_are_told),
     ("properties_say_what_was_got", properties_say_what_was_got),
     (

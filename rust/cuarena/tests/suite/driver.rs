@@ -82,11 +82,14 @@ pub struct Driver {
     context: usize,
 }
 
-/// Every use of the driver goes through it.
+/// Every use of the driver goes through it: a test's own calls, whose arguments
+/// are the driver's own.
+#[allow(clippy::macro_metavars_in_unsafe)]
 #[macro_export]
 macro_rules! cu {
     ($driver:expr, $entry:ident($($argument:expr),*)) => {{
         // SAFETY: arguments as the driver wants them; handles are alive.
+        #[allow(clippy::macro_metavars_in_unsafe)]
         let code = unsafe { ($driver.cu.$entry)($($argument),*) };
         assert_eq!(code, 0, "the driver's {} gave {code}", stringify!($entry));
     }};
@@ -176,14 +179,12 @@ impl Driver {
         let Some(standin) = &self.standin else { return };
         // SAFETY: calls of the stand-in without conditions.
         let count = unsafe { (standin.reports)(0) };
-        let texts: Vec<String> = (0..count)
-            // SAFETY: likewise; texts end with zeros, and are copied.
-            .map(|i| {
-                unsafe { CStr::from_ptr((standin.text)(i)) }
-                    .to_string_lossy()
-                    .into_owned()
-            })
-            .collect();
+        let text = |i| {
+            // SAFETY: likewise; a text ends with a zero, and is copied.
+            let text = unsafe { CStr::from_ptr((standin.text)(i)) };
+            text.to_string_lossy().into_owned()
+        };
+        let texts: Vec<String> = (0..count).map(text).collect();
         assert!(
             texts.is_empty(),
             "the stand-in reports:\n{}",
