@@ -1,0 +1,2397 @@
+// Made of include/cuarena.h by the feature `buildtime-bindgen`.
+
+pub const CUARENA_VERSION_MAJOR: u32 = 0;
+pub const CUARENA_VERSION_MINOR: u32 = 1;
+pub const CUARENA_VERSION_PATCH: u32 = 0;
+pub const CUARENA_OK: i32 = 0;
+pub const CUARENA_BAD_ARGUMENT: i32 = 1;
+pub const CUARENA_OUT_OF_MEMORY: i32 = 2;
+pub const CUARENA_FRAGMENTED: i32 = 3;
+pub const CUARENA_LIMIT: i32 = 4;
+pub const CUARENA_NO_DEVICE: i32 = 5;
+pub const CUARENA_DRIVER: i32 = 6;
+pub const CUARENA_LOST: i32 = 7;
+pub const CUARENA_UNSUPPORTED: i32 = 8;
+pub const CUARENA_STALE: i32 = 9;
+pub const CUARENA_BUSY: i32 = 10;
+pub const CUARENA_REENTERED: i32 = 11;
+pub const CUARENA_CORRUPT: i32 = 12;
+pub const CUARENA_LOG_OFF: i32 = 0;
+pub const CUARENA_LOG_ERROR: i32 = 1;
+pub const CUARENA_LOG_WARN: i32 = 2;
+pub const CUARENA_LOG_INFO: i32 = 3;
+pub const CUARENA_LOG_DEBUG: i32 = 4;
+pub const CUARENA_HEAP_MAX_OFFSET: u64 = 4503599627370496;
+pub const CUARENA_HEAP_MAX_SEGMENT: u64 = 281474976710656;
+pub const CUARENA_HEAP_MAX_BLOCKS: u64 = 67108864;
+pub const CUARENA_HEAP_MAX_LANES: u32 = 4096;
+pub const CUARENA_HEAP_MAX_TAGS: u32 = 4096;
+pub const CUARENA_HEAP_MAX_PINS: u32 = 65535;
+pub const CUARENA_HEAP_MAX_OWNER: u32 = 127;
+pub const CUARENA_PLACEMENT_DEFAULT: i32 = 0;
+pub const CUARENA_PLACEMENT_BEST: i32 = 1;
+pub const CUARENA_PLACEMENT_LOW: i32 = 2;
+pub const CUARENA_HEAP_FLAGS: u32 = 255;
+pub const CUARENA_ENTRY_BLOCK: i32 = 1;
+pub const CUARENA_ENTRY_RANGE: i32 = 2;
+pub const CUARENA_ENTRY_GAP: i32 = 3;
+pub const CUARENA_MEMORY_PAGEABLE: i32 = 1;
+pub const CUARENA_MEMORY_NONE: i32 = 2;
+pub const CUARENA_MEMORY_DEVICE: i32 = 3;
+pub const CUARENA_MEMORY_MANAGED: i32 = 4;
+pub const CUARENA_MEMORY_PINNED: i32 = 5;
+pub const CUARENA_MEMORY_BYTES: i32 = 6;
+pub const CUARENA_MEMORY_CUSTOM: i32 = 7;
+pub const CUARENA_MEMORY_HOST_READABLE: u32 = 1;
+pub const CUARENA_MEMORY_TOUCHES: u32 = 2;
+pub const CUARENA_MEMORY_COMES_ZEROED: u32 = 4;
+pub const CUARENA_REGION_DYNAMIC: i32 = 0;
+pub const CUARENA_REGION_STABLE: i32 = 1;
+pub const CUARENA_REGION_COUNT: i32 = 2;
+pub const CUARENA_REGION_ALL: i32 = -1;
+pub const CUARENA_AMOUNT_BYTES: i32 = 0;
+pub const CUARENA_AMOUNT_PERCENT: i32 = 1;
+pub const CUARENA_AMOUNT_AUTO: i32 = 2;
+pub const CUARENA_PRESET_POOL: i32 = 0;
+pub const CUARENA_PRESET_GROW: i32 = 1;
+pub const CUARENA_PRESET_BFC: i32 = 2;
+pub const CUARENA_GROW_NONE: i32 = 0;
+pub const CUARENA_GROW_EXACT: i32 = 1;
+pub const CUARENA_GROW_DOUBLING: i32 = 2;
+pub const CUARENA_UNKNOWN_ERROR: i32 = 0;
+pub const CUARENA_UNKNOWN_WARN: i32 = 1;
+pub const CUARENA_BACKING_AUTO: i32 = 0;
+pub const CUARENA_BACKING_VMM: i32 = 1;
+pub const CUARENA_BACKING_MALLOC: i32 = 2;
+pub const CUARENA_BACKING_ASYNC: i32 = 3;
+pub const CUARENA_PROPERTY_OFF: i32 = 0;
+pub const CUARENA_PROPERTY_TRY: i32 = 1;
+pub const CUARENA_PROPERTY_REQUIRE: i32 = 2;
+pub const CUARENA_BYTES_HOST: i32 = 0;
+pub const CUARENA_BYTES_DEVICE: i32 = 1;
+pub const CUARENA_BYTES_MANAGED: i32 = 2;
+pub const CUARENA_BYTES_PINNED: i32 = 3;
+pub const CUARENA_MARKER_LATE: i32 = 0;
+pub const CUARENA_MARKER_EAGER: i32 = 1;
+pub const CUARENA_STEAL_WAIT: i32 = 0;
+pub const CUARENA_STEAL_SETTLED: i32 = 1;
+pub const CUARENA_STEAL_NEVER: i32 = 2;
+pub const CUARENA_ZERO_NEVER: i32 = 0;
+pub const CUARENA_ZERO_CREATE: i32 = 1;
+pub const CUARENA_ZERO_ALLOC: i32 = 2;
+pub const CUARENA_ZERO_FREE: i32 = 3;
+pub const CUARENA_LIMIT_HELD: i32 = 0;
+pub const CUARENA_LIMIT_LIVE: i32 = 1;
+pub const CUARENA_EVENT_ALLOC: i32 = 1;
+pub const CUARENA_EVENT_FREE: i32 = 2;
+pub const CUARENA_EVENT_RESIZE: i32 = 3;
+pub const CUARENA_EVENT_GROW: i32 = 4;
+pub const CUARENA_EVENT_TRIM: i32 = 5;
+pub const CUARENA_EVENT_COMPACT: i32 = 6;
+pub const CUARENA_EVENT_FAIL: i32 = 7;
+pub const CUARENA_EVENT_RESET: i32 = 8;
+pub const CUARENA_MAX_STREAMS: u32 = 126;
+pub const CUARENA_SCOPE_BARE: i32 = 0;
+pub const CUARENA_SCOPE_ENVIRONMENT: i32 = 1;
+pub const CUARENA_SCOPE_SESSION: i32 = 2;
+pub const CUARENA_TEXT_STATS: i32 = 0;
+pub const CUARENA_TEXT_ORT: i32 = 1;
+pub const CUARENA_STEP_JOIN: i32 = 0;
+pub const CUARENA_STEP_CROSS: i32 = 1;
+pub const CUARENA_STEP_SETTLE: i32 = 2;
+pub const CUARENA_STEP_GROW: i32 = 3;
+pub const CUARENA_STEP_WAIT: i32 = 4;
+pub const CUARENA_STEP_TRIM: i32 = 5;
+pub const CUARENA_STEP_HANDLER: i32 = 6;
+pub const CUARENA_STEP_COMPACT: i32 = 7;
+pub const CUARENA_STEP_COUNT: i32 = 8;
+pub const CUARENA_MAX_PEAK_SCOPES: u32 = 16;
+#[doc = " What a call came to, grouped by what the caller can do about it. Whatever\n the status, a failed call changed nothing but what it reports."]
+pub type cuarena_status_t = i32;
+#[doc = " Why the last failing call of this thread failed. Members that do not apply\n are 0. A successful call leaves it as it is."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_error_info {
+    pub struct_size: usize,
+    pub status: cuarena_status_t,
+    #[doc = " errno or the driver's code, 0 if none"]
+    pub driver_code: i32,
+    #[doc = " what the call asked for"]
+    pub asked_bytes: u64,
+    #[doc = " the limit or capacity that it met"]
+    pub limit_bytes: u64,
+    #[doc = " what the arena held from its memory"]
+    pub held_bytes: u64,
+    #[doc = " free in the region asked"]
+    pub free_bytes: u64,
+    #[doc = " the largest free range there, exact"]
+    pub largest_bytes: u64,
+    #[doc = " names the value and what would be accepted"]
+    pub message: [::core::ffi::c_char; 256usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_error_info"][::core::mem::size_of::<cuarena_error_info>() - 312usize];
+    ["Alignment of cuarena_error_info"][::core::mem::align_of::<cuarena_error_info>() - 8usize];
+    ["Offset of field: cuarena_error_info::struct_size"]
+        [::core::mem::offset_of!(cuarena_error_info, struct_size) - 0usize];
+    ["Offset of field: cuarena_error_info::status"]
+        [::core::mem::offset_of!(cuarena_error_info, status) - 8usize];
+    ["Offset of field: cuarena_error_info::driver_code"]
+        [::core::mem::offset_of!(cuarena_error_info, driver_code) - 12usize];
+    ["Offset of field: cuarena_error_info::asked_bytes"]
+        [::core::mem::offset_of!(cuarena_error_info, asked_bytes) - 16usize];
+    ["Offset of field: cuarena_error_info::limit_bytes"]
+        [::core::mem::offset_of!(cuarena_error_info, limit_bytes) - 24usize];
+    ["Offset of field: cuarena_error_info::held_bytes"]
+        [::core::mem::offset_of!(cuarena_error_info, held_bytes) - 32usize];
+    ["Offset of field: cuarena_error_info::free_bytes"]
+        [::core::mem::offset_of!(cuarena_error_info, free_bytes) - 40usize];
+    ["Offset of field: cuarena_error_info::largest_bytes"]
+        [::core::mem::offset_of!(cuarena_error_info, largest_bytes) - 48usize];
+    ["Offset of field: cuarena_error_info::message"]
+        [::core::mem::offset_of!(cuarena_error_info, message) - 56usize];
+};
+#[doc = " Why the last failing call of this thread failed. Members that do not apply\n are 0. A successful call leaves it as it is."]
+pub type cuarena_error_info_t = cuarena_error_info;
+#[doc = " Gets one line, without a newline, valid during the call only. Called with\n no lock held, from whichever thread logs. It must not log itself."]
+pub type cuarena_log_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        level: i32,
+        line: *const ::core::ffi::c_char,
+    ),
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_heap {
+    _unused: [u8; 0],
+}
+pub type cuarena_heap_t = cuarena_heap;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_heap_plan {
+    _unused: [u8; 0],
+}
+pub type cuarena_heap_plan_t = cuarena_heap_plan;
+#[doc = " Names a block for as long as it lives; 0 names none. Bits tell the heap, a\n slot and a generation, so a stale or foreign id is told from a live one."]
+pub type cuarena_block_t = u64;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_heap_config {
+    pub struct_size: usize,
+    #[doc = " power of two from 8; default 256"]
+    pub granule: u64,
+    #[doc = " 1 to CUARENA_HEAP_MAX_BLOCKS, the default"]
+    pub max_blocks: u64,
+    #[doc = " 0 (default): a rest is always split off;\n N: if it has N bytes or is as large as the\n request; UINT64_MAX: never"]
+    pub split_threshold: u64,
+    #[doc = " CUARENA_PLACEMENT_..."]
+    pub placement: i32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_heap_config"][::core::mem::size_of::<cuarena_heap_config>() - 40usize];
+    ["Alignment of cuarena_heap_config"][::core::mem::align_of::<cuarena_heap_config>() - 8usize];
+    ["Offset of field: cuarena_heap_config::struct_size"]
+        [::core::mem::offset_of!(cuarena_heap_config, struct_size) - 0usize];
+    ["Offset of field: cuarena_heap_config::granule"]
+        [::core::mem::offset_of!(cuarena_heap_config, granule) - 8usize];
+    ["Offset of field: cuarena_heap_config::max_blocks"]
+        [::core::mem::offset_of!(cuarena_heap_config, max_blocks) - 16usize];
+    ["Offset of field: cuarena_heap_config::split_threshold"]
+        [::core::mem::offset_of!(cuarena_heap_config, split_threshold) - 24usize];
+    ["Offset of field: cuarena_heap_config::placement"]
+        [::core::mem::offset_of!(cuarena_heap_config, placement) - 32usize];
+};
+pub type cuarena_heap_config_t = cuarena_heap_config;
+#[doc = " Gives the same stretch to the heap as one live block that fills it: for\n dedicated and adopted bytes. The block has the pins and tag of `request`,\n whose size says how much of it was asked for."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_heap_request {
+    #[doc = " rounded up to the granule; not 0"]
+    pub size: u64,
+    #[doc = " 0: the granule; else a power of two"]
+    pub alignment: u64,
+    #[doc = " served from this lane's ranges"]
+    pub lane: u32,
+    #[doc = " kept with the block"]
+    pub tag: u16,
+    #[doc = " the pins that it is born with"]
+    pub pins: u16,
+    #[doc = " bits of the caller's own, kept with the block:\n CUARENA_HEAP_FLAGS of them"]
+    pub flags: u16,
+    #[doc = " 1: as low as a bounded look finds"]
+    pub low: u16,
+    #[doc = " whose it is: a number of the caller's, kept with the\n block; at most CUARENA_HEAP_MAX_OWNER"]
+    pub owner: u16,
+    #[doc = " 0"]
+    pub zero: u16,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_heap_request"][::core::mem::size_of::<cuarena_heap_request>() - 32usize];
+    ["Alignment of cuarena_heap_request"][::core::mem::align_of::<cuarena_heap_request>() - 8usize];
+    ["Offset of field: cuarena_heap_request::size"]
+        [::core::mem::offset_of!(cuarena_heap_request, size) - 0usize];
+    ["Offset of field: cuarena_heap_request::alignment"]
+        [::core::mem::offset_of!(cuarena_heap_request, alignment) - 8usize];
+    ["Offset of field: cuarena_heap_request::lane"]
+        [::core::mem::offset_of!(cuarena_heap_request, lane) - 16usize];
+    ["Offset of field: cuarena_heap_request::tag"]
+        [::core::mem::offset_of!(cuarena_heap_request, tag) - 20usize];
+    ["Offset of field: cuarena_heap_request::pins"]
+        [::core::mem::offset_of!(cuarena_heap_request, pins) - 22usize];
+    ["Offset of field: cuarena_heap_request::flags"]
+        [::core::mem::offset_of!(cuarena_heap_request, flags) - 24usize];
+    ["Offset of field: cuarena_heap_request::low"]
+        [::core::mem::offset_of!(cuarena_heap_request, low) - 26usize];
+    ["Offset of field: cuarena_heap_request::owner"]
+        [::core::mem::offset_of!(cuarena_heap_request, owner) - 28usize];
+    ["Offset of field: cuarena_heap_request::zero"]
+        [::core::mem::offset_of!(cuarena_heap_request, zero) - 30usize];
+};
+#[doc = " What a request asks. Frozen: set all members, or begin with {0}."]
+pub type cuarena_heap_request_t = cuarena_heap_request;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_heap_entry {
+    #[doc = " CUARENA_ENTRY_..."]
+    pub kind: i32,
+    #[doc = " of a range; of a block its owner"]
+    pub lane: u32,
+    #[doc = " first byte"]
+    pub offset: u64,
+    #[doc = " bytes taken"]
+    pub size: u64,
+    #[doc = " its id, 0 for ranges and gaps"]
+    pub block: cuarena_block_t,
+    #[doc = " bytes asked for, 0 for ranges and gaps"]
+    pub requested: u64,
+    #[doc = " the block's, 0 for ranges and gaps"]
+    pub alignment: u64,
+    #[doc = " the block's"]
+    pub tag: u16,
+    #[doc = " the block's"]
+    pub pins: u16,
+    #[doc = " the caller's bits of the block"]
+    pub flags: u16,
+    #[doc = " 1 while a plan under way holds it"]
+    pub moving: u16,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_heap_entry"][::core::mem::size_of::<cuarena_heap_entry>() - 56usize];
+    ["Alignment of cuarena_heap_entry"][::core::mem::align_of::<cuarena_heap_entry>() - 8usize];
+    ["Offset of field: cuarena_heap_entry::kind"]
+        [::core::mem::offset_of!(cuarena_heap_entry, kind) - 0usize];
+    ["Offset of field: cuarena_heap_entry::lane"]
+        [::core::mem::offset_of!(cuarena_heap_entry, lane) - 4usize];
+    ["Offset of field: cuarena_heap_entry::offset"]
+        [::core::mem::offset_of!(cuarena_heap_entry, offset) - 8usize];
+    ["Offset of field: cuarena_heap_entry::size"]
+        [::core::mem::offset_of!(cuarena_heap_entry, size) - 16usize];
+    ["Offset of field: cuarena_heap_entry::block"]
+        [::core::mem::offset_of!(cuarena_heap_entry, block) - 24usize];
+    ["Offset of field: cuarena_heap_entry::requested"]
+        [::core::mem::offset_of!(cuarena_heap_entry, requested) - 32usize];
+    ["Offset of field: cuarena_heap_entry::alignment"]
+        [::core::mem::offset_of!(cuarena_heap_entry, alignment) - 40usize];
+    ["Offset of field: cuarena_heap_entry::tag"]
+        [::core::mem::offset_of!(cuarena_heap_entry, tag) - 48usize];
+    ["Offset of field: cuarena_heap_entry::pins"]
+        [::core::mem::offset_of!(cuarena_heap_entry, pins) - 50usize];
+    ["Offset of field: cuarena_heap_entry::flags"]
+        [::core::mem::offset_of!(cuarena_heap_entry, flags) - 52usize];
+    ["Offset of field: cuarena_heap_entry::moving"]
+        [::core::mem::offset_of!(cuarena_heap_entry, moving) - 54usize];
+};
+pub type cuarena_heap_entry_t = cuarena_heap_entry;
+#[doc = " ---- Knowing -----------------------------------------------------------"]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_heap_stats {
+    pub struct_size: usize,
+    #[doc = " all segments"]
+    pub capacity_bytes: u64,
+    #[doc = " blocks, as taken"]
+    pub live_bytes: u64,
+    #[doc = " blocks, as asked for"]
+    pub requested_bytes: u64,
+    #[doc = " ranges of every lane"]
+    pub free_bytes: u64,
+    #[doc = " at least this much is in one settled range;\n the largest is less than 1/32 above it"]
+    pub largest_bytes: u64,
+    pub live_blocks: u64,
+    pub ranges: u64,
+    pub segments: u64,
+    #[doc = " since creation or the last reset"]
+    pub peak_live_bytes: u64,
+    pub peak_requested_bytes: u64,
+    pub peak_live_blocks: u64,
+    pub allocs: u64,
+    pub frees: u64,
+    #[doc = " refusals that searched a class to its end"]
+    pub full_searches: u64,
+    #[doc = " ranges looked at for all requests so far"]
+    pub search_steps: u64,
+    #[doc = " of the look-up by offset, ever"]
+    pub longest_probe: u64,
+    #[doc = " taken for records, look-up, indexes"]
+    pub bookkeeping_bytes: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_heap_stats"][::core::mem::size_of::<cuarena_heap_stats>() - 144usize];
+    ["Alignment of cuarena_heap_stats"][::core::mem::align_of::<cuarena_heap_stats>() - 8usize];
+    ["Offset of field: cuarena_heap_stats::struct_size"]
+        [::core::mem::offset_of!(cuarena_heap_stats, struct_size) - 0usize];
+    ["Offset of field: cuarena_heap_stats::capacity_bytes"]
+        [::core::mem::offset_of!(cuarena_heap_stats, capacity_bytes) - 8usize];
+    ["Offset of field: cuarena_heap_stats::live_bytes"]
+        [::core::mem::offset_of!(cuarena_heap_stats, live_bytes) - 16usize];
+    ["Offset of field: cuarena_heap_stats::requested_bytes"]
+        [::core::mem::offset_of!(cuarena_heap_stats, requested_bytes) - 24usize];
+    ["Offset of field: cuarena_heap_stats::free_bytes"]
+        [::core::mem::offset_of!(cuarena_heap_stats, free_bytes) - 32usize];
+    ["Offset of field: cuarena_heap_stats::largest_bytes"]
+        [::core::mem::offset_of!(cuarena_heap_stats, largest_bytes) - 40usize];
+    ["Offset of field: cuarena_heap_stats::live_blocks"]
+        [::core::mem::offset_of!(cuarena_heap_stats, live_blocks) - 48usize];
+    ["Offset of field: cuarena_heap_stats::ranges"]
+        [::core::mem::offset_of!(cuarena_heap_stats, ranges) - 56usize];
+    ["Offset of field: cuarena_heap_stats::segments"]
+        [::core::mem::offset_of!(cuarena_heap_stats, segments) - 64usize];
+    ["Offset of field: cuarena_heap_stats::peak_live_bytes"]
+        [::core::mem::offset_of!(cuarena_heap_stats, peak_live_bytes) - 72usize];
+    ["Offset of field: cuarena_heap_stats::peak_requested_bytes"]
+        [::core::mem::offset_of!(cuarena_heap_stats, peak_requested_bytes) - 80usize];
+    ["Offset of field: cuarena_heap_stats::peak_live_blocks"]
+        [::core::mem::offset_of!(cuarena_heap_stats, peak_live_blocks) - 88usize];
+    ["Offset of field: cuarena_heap_stats::allocs"]
+        [::core::mem::offset_of!(cuarena_heap_stats, allocs) - 96usize];
+    ["Offset of field: cuarena_heap_stats::frees"]
+        [::core::mem::offset_of!(cuarena_heap_stats, frees) - 104usize];
+    ["Offset of field: cuarena_heap_stats::full_searches"]
+        [::core::mem::offset_of!(cuarena_heap_stats, full_searches) - 112usize];
+    ["Offset of field: cuarena_heap_stats::search_steps"]
+        [::core::mem::offset_of!(cuarena_heap_stats, search_steps) - 120usize];
+    ["Offset of field: cuarena_heap_stats::longest_probe"]
+        [::core::mem::offset_of!(cuarena_heap_stats, longest_probe) - 128usize];
+    ["Offset of field: cuarena_heap_stats::bookkeeping_bytes"]
+        [::core::mem::offset_of!(cuarena_heap_stats, bookkeeping_bytes) - 136usize];
+};
+#[doc = " ---- Knowing -----------------------------------------------------------"]
+pub type cuarena_heap_stats_t = cuarena_heap_stats;
+#[doc = " One move of one block, of `bytes`. Moves are listed so that none writes\n over the source of a later one; each may overlap itself. Frozen."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_heap_move {
+    pub block: cuarena_block_t,
+    pub from: u64,
+    pub to: u64,
+    pub bytes: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_heap_move"][::core::mem::size_of::<cuarena_heap_move>() - 32usize];
+    ["Alignment of cuarena_heap_move"][::core::mem::align_of::<cuarena_heap_move>() - 8usize];
+    ["Offset of field: cuarena_heap_move::block"]
+        [::core::mem::offset_of!(cuarena_heap_move, block) - 0usize];
+    ["Offset of field: cuarena_heap_move::from"]
+        [::core::mem::offset_of!(cuarena_heap_move, from) - 8usize];
+    ["Offset of field: cuarena_heap_move::to"]
+        [::core::mem::offset_of!(cuarena_heap_move, to) - 16usize];
+    ["Offset of field: cuarena_heap_move::bytes"]
+        [::core::mem::offset_of!(cuarena_heap_move, bytes) - 24usize];
+};
+#[doc = " One move of one block, of `bytes`. Moves are listed so that none writes\n over the source of a later one; each may overlap itself. Frozen."]
+pub type cuarena_heap_move_t = cuarena_heap_move;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_heap_plan_options {
+    pub struct_size: usize,
+    #[doc = " 0: all the way; N: until N bytes fit"]
+    pub goal_bytes: u64,
+    #[doc = " of those N bytes; 0: the granule"]
+    pub goal_alignment: u64,
+    #[doc = " most bytes to move; UINT64_MAX by default"]
+    pub max_bytes: u64,
+    #[doc = " most blocks to move; UINT64_MAX by default"]
+    pub max_moves: u64,
+    #[doc = " its ranges count as free, like those of lane\n 0: commit to it; 0 by default"]
+    pub lane: u32,
+    #[doc = " 0"]
+    pub zero: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_heap_plan_options"]
+        [::core::mem::size_of::<cuarena_heap_plan_options>() - 48usize];
+    ["Alignment of cuarena_heap_plan_options"]
+        [::core::mem::align_of::<cuarena_heap_plan_options>() - 8usize];
+    ["Offset of field: cuarena_heap_plan_options::struct_size"]
+        [::core::mem::offset_of!(cuarena_heap_plan_options, struct_size) - 0usize];
+    ["Offset of field: cuarena_heap_plan_options::goal_bytes"]
+        [::core::mem::offset_of!(cuarena_heap_plan_options, goal_bytes) - 8usize];
+    ["Offset of field: cuarena_heap_plan_options::goal_alignment"]
+        [::core::mem::offset_of!(cuarena_heap_plan_options, goal_alignment) - 16usize];
+    ["Offset of field: cuarena_heap_plan_options::max_bytes"]
+        [::core::mem::offset_of!(cuarena_heap_plan_options, max_bytes) - 24usize];
+    ["Offset of field: cuarena_heap_plan_options::max_moves"]
+        [::core::mem::offset_of!(cuarena_heap_plan_options, max_moves) - 32usize];
+    ["Offset of field: cuarena_heap_plan_options::lane"]
+        [::core::mem::offset_of!(cuarena_heap_plan_options, lane) - 40usize];
+    ["Offset of field: cuarena_heap_plan_options::zero"]
+        [::core::mem::offset_of!(cuarena_heap_plan_options, zero) - 44usize];
+};
+pub type cuarena_heap_plan_options_t = cuarena_heap_plan_options;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct CUstream_st {
+    _unused: [u8; 0],
+}
+#[doc = " A stream of the device: cudaStream_t and CUstream pass without a cast. NULL\n is the legacy default stream.\n\n The default streams are those of the arena's own context, whatever context is\n current; in host memory those of the context that is current when the first\n of them is passed, and of no other. The context of every stream that was\n passed outlives the arena: a primary one the arena holds, one that the\n caller created is the caller's."]
+pub type cuarena_stream_t = *mut CUstream_st;
+#[doc = " What is known of a stream. Frozen."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_stream_info {
+    #[doc = " no other stream ever has it, unlike the handle"]
+    pub id: u64,
+    #[doc = " CUcontext; NULL where there is none"]
+    pub context: *mut ::core::ffi::c_void,
+    #[doc = " ordinal; -1 where there is none"]
+    pub device: i32,
+    #[doc = " 1: the handle is another stream on each thread"]
+    pub per_thread: i32,
+    #[doc = " 1: into a graph, now"]
+    pub capturing: i32,
+    pub zero: i32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_stream_info"][::core::mem::size_of::<cuarena_stream_info>() - 32usize];
+    ["Alignment of cuarena_stream_info"][::core::mem::align_of::<cuarena_stream_info>() - 8usize];
+    ["Offset of field: cuarena_stream_info::id"]
+        [::core::mem::offset_of!(cuarena_stream_info, id) - 0usize];
+    ["Offset of field: cuarena_stream_info::context"]
+        [::core::mem::offset_of!(cuarena_stream_info, context) - 8usize];
+    ["Offset of field: cuarena_stream_info::device"]
+        [::core::mem::offset_of!(cuarena_stream_info, device) - 16usize];
+    ["Offset of field: cuarena_stream_info::per_thread"]
+        [::core::mem::offset_of!(cuarena_stream_info, per_thread) - 20usize];
+    ["Offset of field: cuarena_stream_info::capturing"]
+        [::core::mem::offset_of!(cuarena_stream_info, capturing) - 24usize];
+    ["Offset of field: cuarena_stream_info::zero"]
+        [::core::mem::offset_of!(cuarena_stream_info, zero) - 28usize];
+};
+#[doc = " What is known of a stream. Frozen."]
+pub type cuarena_stream_info_t = cuarena_stream_info;
+#[doc = " One stretch of addresses that a memory gave. The arena keeps it and hands\n it to every further call; the memory may change `cookie` at any time."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_memory_segment {
+    #[doc = " of the first byte; never 0"]
+    pub address: u64,
+    #[doc = " usable from there; holes count"]
+    pub bytes: u64,
+    #[doc = " addresses set aside, >= bytes: how far `grow`\n may go in place"]
+    pub reserved_bytes: u64,
+    #[doc = " the memory's own"]
+    pub cookie: *mut ::core::ffi::c_void,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_memory_segment"][::core::mem::size_of::<cuarena_memory_segment>() - 32usize];
+    ["Alignment of cuarena_memory_segment"]
+        [::core::mem::align_of::<cuarena_memory_segment>() - 8usize];
+    ["Offset of field: cuarena_memory_segment::address"]
+        [::core::mem::offset_of!(cuarena_memory_segment, address) - 0usize];
+    ["Offset of field: cuarena_memory_segment::bytes"]
+        [::core::mem::offset_of!(cuarena_memory_segment, bytes) - 8usize];
+    ["Offset of field: cuarena_memory_segment::reserved_bytes"]
+        [::core::mem::offset_of!(cuarena_memory_segment, reserved_bytes) - 16usize];
+    ["Offset of field: cuarena_memory_segment::cookie"]
+        [::core::mem::offset_of!(cuarena_memory_segment, cookie) - 24usize];
+};
+#[doc = " One stretch of addresses that a memory gave. The arena keeps it and hands\n it to every further call; the memory may change `cookie` at any time."]
+pub type cuarena_memory_segment_t = cuarena_memory_segment;
+#[doc = " One relocation of a list that `relocate` executes. Frozen."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_relocation {
+    #[doc = " 0 for memory functions: runs of blocks"]
+    pub block: cuarena_block_t,
+    pub from: *mut ::core::ffi::c_void,
+    pub to: *mut ::core::ffi::c_void,
+    pub bytes: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_relocation"][::core::mem::size_of::<cuarena_relocation>() - 32usize];
+    ["Alignment of cuarena_relocation"][::core::mem::align_of::<cuarena_relocation>() - 8usize];
+    ["Offset of field: cuarena_relocation::block"]
+        [::core::mem::offset_of!(cuarena_relocation, block) - 0usize];
+    ["Offset of field: cuarena_relocation::from"]
+        [::core::mem::offset_of!(cuarena_relocation, from) - 8usize];
+    ["Offset of field: cuarena_relocation::to"]
+        [::core::mem::offset_of!(cuarena_relocation, to) - 16usize];
+    ["Offset of field: cuarena_relocation::bytes"]
+        [::core::mem::offset_of!(cuarena_relocation, bytes) - 24usize];
+};
+#[doc = " One relocation of a list that `relocate` executes. Frozen."]
+pub type cuarena_relocation_t = cuarena_relocation;
+#[doc = " One handle behind a range of bytes, for another process. Frozen."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_export_piece {
+    #[doc = " the handle's descriptor: the caller's to close"]
+    pub fd: i32,
+    #[doc = " 0"]
+    pub zero: i32,
+    #[doc = " the whole handle, which is mapped at once"]
+    pub handle_bytes: u64,
+    #[doc = " of the piece in its handle"]
+    pub offset: u64,
+    #[doc = " of the piece"]
+    pub bytes: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_export_piece"][::core::mem::size_of::<cuarena_export_piece>() - 32usize];
+    ["Alignment of cuarena_export_piece"][::core::mem::align_of::<cuarena_export_piece>() - 8usize];
+    ["Offset of field: cuarena_export_piece::fd"]
+        [::core::mem::offset_of!(cuarena_export_piece, fd) - 0usize];
+    ["Offset of field: cuarena_export_piece::zero"]
+        [::core::mem::offset_of!(cuarena_export_piece, zero) - 4usize];
+    ["Offset of field: cuarena_export_piece::handle_bytes"]
+        [::core::mem::offset_of!(cuarena_export_piece, handle_bytes) - 8usize];
+    ["Offset of field: cuarena_export_piece::offset"]
+        [::core::mem::offset_of!(cuarena_export_piece, offset) - 16usize];
+    ["Offset of field: cuarena_export_piece::bytes"]
+        [::core::mem::offset_of!(cuarena_export_piece, bytes) - 24usize];
+};
+#[doc = " One handle behind a range of bytes, for another process. Frozen."]
+pub type cuarena_export_piece_t = cuarena_export_piece;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_memory_ops {
+    pub struct_size: usize,
+    #[doc = " for messages; static text"]
+    pub name: *const ::core::ffi::c_char,
+    #[doc = " CUARENA_MEMORY_... bits"]
+    pub properties: u32,
+    #[doc = " 0"]
+    pub zero: u32,
+    #[doc = " power of two: what segments are multiples of"]
+    pub grain_bytes: u64,
+    #[doc = " power of two: what every address it gives is a\n multiple of; at least the arena's granule"]
+    pub alignment: u64,
+    #[doc = " power of two from the granule to grain_bytes:\n what a segment may be a multiple of that keeps\n its length, with a dedicated block; 0: as\n grain_bytes"]
+    pub least_bytes: u64,
+    #[doc = " How many bytes could be had now (at most, as far as known); for sizes\n given as a percentage or \"auto\". NULL: such sizes are BAD_ARGUMENT."]
+    pub available: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            bytes_out: *mut u64,
+        ) -> cuarena_status_t,
+    >,
+    #[doc = " A new segment of `bytes`, with addresses for `reserve_bytes` (>= bytes)\n if the memory can set addresses aside, else reserved_bytes = bytes."]
+    pub get: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            bytes: u64,
+            reserve_bytes: u64,
+            segment_out: *mut cuarena_memory_segment_t,
+        ) -> cuarena_status_t,
+    >,
+    #[doc = " Ends a segment. Nothing in it is in use."]
+    pub give_back: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            segment: *mut cuarena_memory_segment_t,
+        ),
+    >,
+    #[doc = " Lengthens or shortens the usable part in place, within\n reserved_bytes. NULL: segments keep their length."]
+    pub grow: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            segment: *mut cuarena_memory_segment_t,
+            new_bytes: u64,
+        ) -> cuarena_status_t,
+    >,
+    pub shrink: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            segment: *mut cuarena_memory_segment_t,
+            new_bytes: u64,
+        ),
+    >,
+    #[doc = " Takes the backing of [offset, offset + bytes) away, leaving a hole of\n unusable addresses, and puts backing under it again. Both or neither;\n NULL: there are no holes."]
+    pub punch: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            segment: *mut cuarena_memory_segment_t,
+            offset: u64,
+            bytes: u64,
+        ),
+    >,
+    pub fill: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            segment: *mut cuarena_memory_segment_t,
+            offset: u64,
+            bytes: u64,
+        ) -> cuarena_status_t,
+    >,
+    #[doc = " Executes the list in order on `stream`, which is CUARENA_NO_STREAM if\n all is to be done on return; source and destination of one entry may\n overlap. `done_out` tells how many entries were queued or done when it\n fails (0: nothing was touched). NULL: nothing moves. Where the CPU does\n it (pageable, bytes of the host) the call waits for the work of `stream`\n so far, and all is done on return."]
+    pub relocate: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            list: *const cuarena_relocation_t,
+            count: usize,
+            stream: cuarena_stream_t,
+            done_out: *mut usize,
+        ) -> cuarena_status_t,
+    >,
+    #[doc = " Sets bytes to 0 on `stream`, likewise. NULL: zeroing is UNSUPPORTED."]
+    pub zero_bytes: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            address: *mut ::core::ffi::c_void,
+            bytes: u64,
+            stream: cuarena_stream_t,
+        ) -> cuarena_status_t,
+    >,
+    #[doc = " Streams. All NULL: everything the memory does is done when the call\n returns, and no stream uses it.\n\n `identify` tells what a handle that the caller has just passed stands\n for; BAD_ARGUMENT, put into words, for one whose work could not use\n these bytes. `mark` records the work of `stream` so far: in a new\n marker if *marker is NULL, else in that one, which then means this\n moment; with CUARENA_NO_STREAM the work of all streams that could use\n its bytes, in a new marker, or UNSUPPORTED: the arena then marks each\n stream that it knows and that was not released, and refuses what would\n need a marker of another thread's default stream. Of a stream that is\n being captured `mark` says BUSY, and so do `wait`, `relocate` and\n `zero_bytes` on it, with nothing recorded, queued or touched. `query`\n says OK when\n that work is done, else BUSY; `wait` makes `stream` wait for it, or the\n caller with host = 1 (stream is CUARENA_NO_STREAM then). `unmark` ends a\n marker, done or not."]
+    pub identify: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            stream: cuarena_stream_t,
+            info_out: *mut cuarena_stream_info_t,
+        ) -> cuarena_status_t,
+    >,
+    pub mark: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            stream: cuarena_stream_t,
+            marker: *mut *mut ::core::ffi::c_void,
+        ) -> cuarena_status_t,
+    >,
+    pub query: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            marker: *mut ::core::ffi::c_void,
+        ) -> cuarena_status_t,
+    >,
+    pub wait: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            marker: *mut ::core::ffi::c_void,
+            stream: cuarena_stream_t,
+            host: i32,
+        ) -> cuarena_status_t,
+    >,
+    pub unmark: ::core::option::Option<
+        unsafe extern "C" fn(user: *mut ::core::ffi::c_void, marker: *mut ::core::ffi::c_void),
+    >,
+    #[doc = " Tells the handles behind [offset, offset + bytes) of a segment, in order,\n each with a descriptor of its own that the caller will close; offset and\n bytes are multiples of the arena's granule. `pieces` NULL: only their\n count. More than `capacity`: BAD_ARGUMENT. May be called beside other\n functions for the segment. NULL: blocks cannot be exported."]
+    pub export_range: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            segment: *const cuarena_memory_segment_t,
+            offset: u64,
+            bytes: u64,
+            pieces: *mut cuarena_export_piece_t,
+            capacity: usize,
+            count_out: *mut usize,
+        ) -> cuarena_status_t,
+    >,
+    #[doc = " Called once, after the last segment was given back. May be NULL."]
+    pub end: ::core::option::Option<unsafe extern "C" fn(user: *mut ::core::ffi::c_void)>,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_memory_ops"][::core::mem::size_of::<cuarena_memory_ops>() - 176usize];
+    ["Alignment of cuarena_memory_ops"][::core::mem::align_of::<cuarena_memory_ops>() - 8usize];
+    ["Offset of field: cuarena_memory_ops::struct_size"]
+        [::core::mem::offset_of!(cuarena_memory_ops, struct_size) - 0usize];
+    ["Offset of field: cuarena_memory_ops::name"]
+        [::core::mem::offset_of!(cuarena_memory_ops, name) - 8usize];
+    ["Offset of field: cuarena_memory_ops::properties"]
+        [::core::mem::offset_of!(cuarena_memory_ops, properties) - 16usize];
+    ["Offset of field: cuarena_memory_ops::zero"]
+        [::core::mem::offset_of!(cuarena_memory_ops, zero) - 20usize];
+    ["Offset of field: cuarena_memory_ops::grain_bytes"]
+        [::core::mem::offset_of!(cuarena_memory_ops, grain_bytes) - 24usize];
+    ["Offset of field: cuarena_memory_ops::alignment"]
+        [::core::mem::offset_of!(cuarena_memory_ops, alignment) - 32usize];
+    ["Offset of field: cuarena_memory_ops::least_bytes"]
+        [::core::mem::offset_of!(cuarena_memory_ops, least_bytes) - 40usize];
+    ["Offset of field: cuarena_memory_ops::available"]
+        [::core::mem::offset_of!(cuarena_memory_ops, available) - 48usize];
+    ["Offset of field: cuarena_memory_ops::get"]
+        [::core::mem::offset_of!(cuarena_memory_ops, get) - 56usize];
+    ["Offset of field: cuarena_memory_ops::give_back"]
+        [::core::mem::offset_of!(cuarena_memory_ops, give_back) - 64usize];
+    ["Offset of field: cuarena_memory_ops::grow"]
+        [::core::mem::offset_of!(cuarena_memory_ops, grow) - 72usize];
+    ["Offset of field: cuarena_memory_ops::shrink"]
+        [::core::mem::offset_of!(cuarena_memory_ops, shrink) - 80usize];
+    ["Offset of field: cuarena_memory_ops::punch"]
+        [::core::mem::offset_of!(cuarena_memory_ops, punch) - 88usize];
+    ["Offset of field: cuarena_memory_ops::fill"]
+        [::core::mem::offset_of!(cuarena_memory_ops, fill) - 96usize];
+    ["Offset of field: cuarena_memory_ops::relocate"]
+        [::core::mem::offset_of!(cuarena_memory_ops, relocate) - 104usize];
+    ["Offset of field: cuarena_memory_ops::zero_bytes"]
+        [::core::mem::offset_of!(cuarena_memory_ops, zero_bytes) - 112usize];
+    ["Offset of field: cuarena_memory_ops::identify"]
+        [::core::mem::offset_of!(cuarena_memory_ops, identify) - 120usize];
+    ["Offset of field: cuarena_memory_ops::mark"]
+        [::core::mem::offset_of!(cuarena_memory_ops, mark) - 128usize];
+    ["Offset of field: cuarena_memory_ops::query"]
+        [::core::mem::offset_of!(cuarena_memory_ops, query) - 136usize];
+    ["Offset of field: cuarena_memory_ops::wait"]
+        [::core::mem::offset_of!(cuarena_memory_ops, wait) - 144usize];
+    ["Offset of field: cuarena_memory_ops::unmark"]
+        [::core::mem::offset_of!(cuarena_memory_ops, unmark) - 152usize];
+    ["Offset of field: cuarena_memory_ops::export_range"]
+        [::core::mem::offset_of!(cuarena_memory_ops, export_range) - 160usize];
+    ["Offset of field: cuarena_memory_ops::end"]
+        [::core::mem::offset_of!(cuarena_memory_ops, end) - 168usize];
+};
+pub type cuarena_memory_ops_t = cuarena_memory_ops;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena {
+    _unused: [u8; 0],
+}
+pub type cuarena_t = cuarena;
+#[doc = " Names the purpose of blocks; 0: none. Registered once per arena."]
+pub type cuarena_tag_t = u16;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_amount {
+    #[doc = " CUARENA_AMOUNT_..."]
+    pub unit: i32,
+    #[doc = " 0"]
+    pub zero: i32,
+    pub value: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_amount"][::core::mem::size_of::<cuarena_amount>() - 16usize];
+    ["Alignment of cuarena_amount"][::core::mem::align_of::<cuarena_amount>() - 8usize];
+    ["Offset of field: cuarena_amount::unit"]
+        [::core::mem::offset_of!(cuarena_amount, unit) - 0usize];
+    ["Offset of field: cuarena_amount::zero"]
+        [::core::mem::offset_of!(cuarena_amount, zero) - 4usize];
+    ["Offset of field: cuarena_amount::value"]
+        [::core::mem::offset_of!(cuarena_amount, value) - 8usize];
+};
+pub type cuarena_amount_t = cuarena_amount;
+#[doc = " Filled by cuarena_config_init, then by hand, by cuarena_config_set or by\n cuarena_config_parse. docs/options.md lists key, range and default of each."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_config {
+    pub struct_size: usize,
+    #[doc = " CUARENA_PRESET_..."]
+    pub preset: i32,
+    #[doc = " CUARENA_MEMORY_...; pageable by default"]
+    pub memory: i32,
+    #[doc = " size of a fixed pool; auto-512MiB"]
+    pub pool: cuarena_amount_t,
+    #[doc = " of those, the stable region; 0 bytes"]
+    pub stable: cuarena_amount_t,
+    #[doc = " most bytes held; auto"]
+    pub limit: cuarena_amount_t,
+    #[doc = " addresses set aside; 0: as the limit says"]
+    pub reserve_bytes: u64,
+    #[doc = " the granule: power of two from 8; 256"]
+    pub alignment: u64,
+    #[doc = " see cuarena_heap_config_t; as the preset says:\n CUARENA_SPLIT_PRESET"]
+    pub split_threshold: u64,
+    #[doc = " most live blocks; 2^26"]
+    pub max_blocks: u64,
+    #[doc = " CUARENA_GROW_...; as the preset says: -1"]
+    pub grow: i32,
+    #[doc = " CUARENA_ZERO_...; never"]
+    pub zero: i32,
+    #[doc = " CUARENA_PLACEMENT_...; default"]
+    pub placement: i32,
+    #[doc = " 1: a step of running out; 0"]
+    pub compact_on_oom: i32,
+    #[doc = " memory = bytes: what the caller owns, at least until destroy. The arena\n may give out every byte from the first multiple of `alignment`."]
+    pub bytes: *mut ::core::ffi::c_void,
+    pub bytes_size: u64,
+    #[doc = " CUARENA_BYTES_...; host"]
+    pub bytes_kind: i32,
+    #[doc = " ordinal; 0"]
+    pub device: i32,
+    #[doc = " CUcontext, instead of the ordinal's primary one"]
+    pub context: *mut ::core::ffi::c_void,
+    #[doc = " CUARENA_BACKING_... of device memory; auto"]
+    pub backing: i32,
+    #[doc = " CUARENA_PROPERTY_...: blocks can be exported"]
+    pub fd: i32,
+    #[doc = " ... network cards can reach them"]
+    pub rdma: i32,
+    #[doc = " ... they can be exported to other hosts"]
+    pub fabric: i32,
+    #[doc = " ... the other devices can reach them"]
+    pub peers: i32,
+    #[doc = " of a vmm handle; 0: as the arena thinks best"]
+    pub handle_bytes: u64,
+    #[doc = " pinned: the device can reach it; 1"]
+    pub mapped: i32,
+    #[doc = " pinned: fast to write, slow to read; 0"]
+    pub write_combined: i32,
+    #[doc = " pinned: for every context; 1"]
+    pub portable: i32,
+    #[doc = " pinned, managed, pageable: the CPU does not touch\n blocks that streams use; 0"]
+    pub device_only: i32,
+    #[doc = " CUARENA_MARKER_...; late"]
+    pub marker: i32,
+    #[doc = " memory = custom: copied at creation; `ops_user` stays the caller's."]
+    pub ops: *const cuarena_memory_ops_t,
+    pub ops_user: *mut ::core::ffi::c_void,
+    #[doc = " for logs and messages; may be empty"]
+    pub name: [::core::ffi::c_char; 32usize],
+    #[doc = " CUARENA_STEAL_...; wait"]
+    pub steal: i32,
+    #[doc = " the first chunk; 1 MiB"]
+    pub initial_chunk: u64,
+    #[doc = " the next one after a trim; 2 MiB"]
+    pub growth_after_trim: u64,
+    #[doc = " chunks double to this at most; 1 GiB"]
+    pub max_doubling: u64,
+    #[doc = " an arena that grows takes initial_chunk at\n once: 1; nothing before it must: 0"]
+    pub take_first: i32,
+    #[doc = " CUARENA_UNKNOWN_...; error"]
+    pub unknown_keys: i32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_config"][::core::mem::size_of::<cuarena_config>() - 288usize];
+    ["Alignment of cuarena_config"][::core::mem::align_of::<cuarena_config>() - 8usize];
+    ["Offset of field: cuarena_config::struct_size"]
+        [::core::mem::offset_of!(cuarena_config, struct_size) - 0usize];
+    ["Offset of field: cuarena_config::preset"]
+        [::core::mem::offset_of!(cuarena_config, preset) - 8usize];
+    ["Offset of field: cuarena_config::memory"]
+        [::core::mem::offset_of!(cuarena_config, memory) - 12usize];
+    ["Offset of field: cuarena_config::pool"]
+        [::core::mem::offset_of!(cuarena_config, pool) - 16usize];
+    ["Offset of field: cuarena_config::stable"]
+        [::core::mem::offset_of!(cuarena_config, stable) - 32usize];
+    ["Offset of field: cuarena_config::limit"]
+        [::core::mem::offset_of!(cuarena_config, limit) - 48usize];
+    ["Offset of field: cuarena_config::reserve_bytes"]
+        [::core::mem::offset_of!(cuarena_config, reserve_bytes) - 64usize];
+    ["Offset of field: cuarena_config::alignment"]
+        [::core::mem::offset_of!(cuarena_config, alignment) - 72usize];
+    ["Offset of field: cuarena_config::split_threshold"]
+        [::core::mem::offset_of!(cuarena_config, split_threshold) - 80usize];
+    ["Offset of field: cuarena_config::max_blocks"]
+        [::core::mem::offset_of!(cuarena_config, max_blocks) - 88usize];
+    ["Offset of field: cuarena_config::grow"]
+        [::core::mem::offset_of!(cuarena_config, grow) - 96usize];
+    ["Offset of field: cuarena_config::zero"]
+        [::core::mem::offset_of!(cuarena_config, zero) - 100usize];
+    ["Offset of field: cuarena_config::placement"]
+        [::core::mem::offset_of!(cuarena_config, placement) - 104usize];
+    ["Offset of field: cuarena_config::compact_on_oom"]
+        [::core::mem::offset_of!(cuarena_config, compact_on_oom) - 108usize];
+    ["Offset of field: cuarena_config::bytes"]
+        [::core::mem::offset_of!(cuarena_config, bytes) - 112usize];
+    ["Offset of field: cuarena_config::bytes_size"]
+        [::core::mem::offset_of!(cuarena_config, bytes_size) - 120usize];
+    ["Offset of field: cuarena_config::bytes_kind"]
+        [::core::mem::offset_of!(cuarena_config, bytes_kind) - 128usize];
+    ["Offset of field: cuarena_config::device"]
+        [::core::mem::offset_of!(cuarena_config, device) - 132usize];
+    ["Offset of field: cuarena_config::context"]
+        [::core::mem::offset_of!(cuarena_config, context) - 136usize];
+    ["Offset of field: cuarena_config::backing"]
+        [::core::mem::offset_of!(cuarena_config, backing) - 144usize];
+    ["Offset of field: cuarena_config::fd"][::core::mem::offset_of!(cuarena_config, fd) - 148usize];
+    ["Offset of field: cuarena_config::rdma"]
+        [::core::mem::offset_of!(cuarena_config, rdma) - 152usize];
+    ["Offset of field: cuarena_config::fabric"]
+        [::core::mem::offset_of!(cuarena_config, fabric) - 156usize];
+    ["Offset of field: cuarena_config::peers"]
+        [::core::mem::offset_of!(cuarena_config, peers) - 160usize];
+    ["Offset of field: cuarena_config::handle_bytes"]
+        [::core::mem::offset_of!(cuarena_config, handle_bytes) - 168usize];
+    ["Offset of field: cuarena_config::mapped"]
+        [::core::mem::offset_of!(cuarena_config, mapped) - 176usize];
+    ["Offset of field: cuarena_config::write_combined"]
+        [::core::mem::offset_of!(cuarena_config, write_combined) - 180usize];
+    ["Offset of field: cuarena_config::portable"]
+        [::core::mem::offset_of!(cuarena_config, portable) - 184usize];
+    ["Offset of field: cuarena_config::device_only"]
+        [::core::mem::offset_of!(cuarena_config, device_only) - 188usize];
+    ["Offset of field: cuarena_config::marker"]
+        [::core::mem::offset_of!(cuarena_config, marker) - 192usize];
+    ["Offset of field: cuarena_config::ops"]
+        [::core::mem::offset_of!(cuarena_config, ops) - 200usize];
+    ["Offset of field: cuarena_config::ops_user"]
+        [::core::mem::offset_of!(cuarena_config, ops_user) - 208usize];
+    ["Offset of field: cuarena_config::name"]
+        [::core::mem::offset_of!(cuarena_config, name) - 216usize];
+    ["Offset of field: cuarena_config::steal"]
+        [::core::mem::offset_of!(cuarena_config, steal) - 248usize];
+    ["Offset of field: cuarena_config::initial_chunk"]
+        [::core::mem::offset_of!(cuarena_config, initial_chunk) - 256usize];
+    ["Offset of field: cuarena_config::growth_after_trim"]
+        [::core::mem::offset_of!(cuarena_config, growth_after_trim) - 264usize];
+    ["Offset of field: cuarena_config::max_doubling"]
+        [::core::mem::offset_of!(cuarena_config, max_doubling) - 272usize];
+    ["Offset of field: cuarena_config::take_first"]
+        [::core::mem::offset_of!(cuarena_config, take_first) - 280usize];
+    ["Offset of field: cuarena_config::unknown_keys"]
+        [::core::mem::offset_of!(cuarena_config, unknown_keys) - 284usize];
+};
+#[doc = " Filled by cuarena_config_init, then by hand, by cuarena_config_set or by\n cuarena_config_parse. docs/options.md lists key, range and default of each."]
+pub type cuarena_config_t = cuarena_config;
+#[doc = " One row of the options table; BAD_ARGUMENT past the last. Static text."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_option_info {
+    pub struct_size: usize,
+    pub key: *const ::core::ffi::c_char,
+    #[doc = " amount, bytes, count, choice, flag, text"]
+    pub type_: *const ::core::ffi::c_char,
+    #[doc = " range or choices"]
+    pub accepted: *const ::core::ffi::c_char,
+    #[doc = " accepted by cuarena_config_set"]
+    pub default_text: *const ::core::ffi::c_char,
+    #[doc = " one sentence"]
+    pub help: *const ::core::ffi::c_char,
+    #[doc = " ONNX Runtime's; NULL: none"]
+    pub ort_names: *const ::core::ffi::c_char,
+    #[doc = " range of the number behind these"]
+    pub ort_accepted: *const ::core::ffi::c_char,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_option_info"][::core::mem::size_of::<cuarena_option_info>() - 64usize];
+    ["Alignment of cuarena_option_info"][::core::mem::align_of::<cuarena_option_info>() - 8usize];
+    ["Offset of field: cuarena_option_info::struct_size"]
+        [::core::mem::offset_of!(cuarena_option_info, struct_size) - 0usize];
+    ["Offset of field: cuarena_option_info::key"]
+        [::core::mem::offset_of!(cuarena_option_info, key) - 8usize];
+    ["Offset of field: cuarena_option_info::type_"]
+        [::core::mem::offset_of!(cuarena_option_info, type_) - 16usize];
+    ["Offset of field: cuarena_option_info::accepted"]
+        [::core::mem::offset_of!(cuarena_option_info, accepted) - 24usize];
+    ["Offset of field: cuarena_option_info::default_text"]
+        [::core::mem::offset_of!(cuarena_option_info, default_text) - 32usize];
+    ["Offset of field: cuarena_option_info::help"]
+        [::core::mem::offset_of!(cuarena_option_info, help) - 40usize];
+    ["Offset of field: cuarena_option_info::ort_names"]
+        [::core::mem::offset_of!(cuarena_option_info, ort_names) - 48usize];
+    ["Offset of field: cuarena_option_info::ort_accepted"]
+        [::core::mem::offset_of!(cuarena_option_info, ort_accepted) - 56usize];
+};
+#[doc = " One row of the options table; BAD_ARGUMENT past the last. Static text."]
+pub type cuarena_option_info_t = cuarena_option_info;
+#[doc = " ---- Requests ----------------------------------------------------------"]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_request {
+    pub struct_size: usize,
+    #[doc = " CUARENA_REGION_DYNAMIC or _STABLE"]
+    pub region: i32,
+    #[doc = " 1: the block's bytes read as 0"]
+    pub zeroed: i32,
+    #[doc = " 1: a segment of its own, outside growth, given back\n when it is freed; counts toward the limits"]
+    pub dedicated: i32,
+    pub tag: cuarena_tag_t,
+    #[doc = " 0: the arena's; else a power of two"]
+    pub alignment: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_request"][::core::mem::size_of::<cuarena_request>() - 32usize];
+    ["Alignment of cuarena_request"][::core::mem::align_of::<cuarena_request>() - 8usize];
+    ["Offset of field: cuarena_request::struct_size"]
+        [::core::mem::offset_of!(cuarena_request, struct_size) - 0usize];
+    ["Offset of field: cuarena_request::region"]
+        [::core::mem::offset_of!(cuarena_request, region) - 8usize];
+    ["Offset of field: cuarena_request::zeroed"]
+        [::core::mem::offset_of!(cuarena_request, zeroed) - 12usize];
+    ["Offset of field: cuarena_request::dedicated"]
+        [::core::mem::offset_of!(cuarena_request, dedicated) - 16usize];
+    ["Offset of field: cuarena_request::tag"]
+        [::core::mem::offset_of!(cuarena_request, tag) - 20usize];
+    ["Offset of field: cuarena_request::alignment"]
+        [::core::mem::offset_of!(cuarena_request, alignment) - 24usize];
+};
+#[doc = " ---- Requests ----------------------------------------------------------"]
+pub type cuarena_request_t = cuarena_request;
+#[doc = " What is known of a block. Frozen."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_block_info {
+    pub block: cuarena_block_t,
+    #[doc = " NULL if empty; good while pinned"]
+    pub address: *mut ::core::ffi::c_void,
+    #[doc = " bytes asked for"]
+    pub requested: u64,
+    #[doc = " bytes taken"]
+    pub allocated: u64,
+    pub alignment: u64,
+    pub region: i32,
+    pub tag: cuarena_tag_t,
+    pub pins: u16,
+    #[doc = " 1: made by the pointer calls"]
+    pub pointer: u8,
+    pub dedicated: u8,
+    pub adopted: u8,
+    pub moving: u8,
+    pub zero: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_block_info"][::core::mem::size_of::<cuarena_block_info>() - 56usize];
+    ["Alignment of cuarena_block_info"][::core::mem::align_of::<cuarena_block_info>() - 8usize];
+    ["Offset of field: cuarena_block_info::block"]
+        [::core::mem::offset_of!(cuarena_block_info, block) - 0usize];
+    ["Offset of field: cuarena_block_info::address"]
+        [::core::mem::offset_of!(cuarena_block_info, address) - 8usize];
+    ["Offset of field: cuarena_block_info::requested"]
+        [::core::mem::offset_of!(cuarena_block_info, requested) - 16usize];
+    ["Offset of field: cuarena_block_info::allocated"]
+        [::core::mem::offset_of!(cuarena_block_info, allocated) - 24usize];
+    ["Offset of field: cuarena_block_info::alignment"]
+        [::core::mem::offset_of!(cuarena_block_info, alignment) - 32usize];
+    ["Offset of field: cuarena_block_info::region"]
+        [::core::mem::offset_of!(cuarena_block_info, region) - 40usize];
+    ["Offset of field: cuarena_block_info::tag"]
+        [::core::mem::offset_of!(cuarena_block_info, tag) - 44usize];
+    ["Offset of field: cuarena_block_info::pins"]
+        [::core::mem::offset_of!(cuarena_block_info, pins) - 46usize];
+    ["Offset of field: cuarena_block_info::pointer"]
+        [::core::mem::offset_of!(cuarena_block_info, pointer) - 48usize];
+    ["Offset of field: cuarena_block_info::dedicated"]
+        [::core::mem::offset_of!(cuarena_block_info, dedicated) - 49usize];
+    ["Offset of field: cuarena_block_info::adopted"]
+        [::core::mem::offset_of!(cuarena_block_info, adopted) - 50usize];
+    ["Offset of field: cuarena_block_info::moving"]
+        [::core::mem::offset_of!(cuarena_block_info, moving) - 51usize];
+    ["Offset of field: cuarena_block_info::zero"]
+        [::core::mem::offset_of!(cuarena_block_info, zero) - 52usize];
+};
+#[doc = " What is known of a block. Frozen."]
+pub type cuarena_block_info_t = cuarena_block_info;
+#[doc = " Gets a batch of relocations once, after their copies were queued (on host\n memory: done) and the blocks have their new addresses. Ordered so that no\n new range overlaps the old range of a later one. Legal in it: everything\n but compact, reset, resize_pool, trim and destroy of the same arena\n (REENTERED). Non-zero: no further batch; the one reported is done."]
+pub type cuarena_relocation_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        list: *const cuarena_relocation_t,
+        count: usize,
+    ) -> i32,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_compact_options {
+    pub struct_size: usize,
+    #[doc = " 0: all the way; N: until N bytes fit"]
+    pub goal_bytes: u64,
+    #[doc = " of those; 0: the arena's"]
+    pub goal_alignment: u64,
+    #[doc = " most bytes moved; UINT64_MAX"]
+    pub max_bytes: u64,
+    #[doc = " most blocks moved; UINT64_MAX"]
+    pub max_moves: u64,
+    #[doc = " most blocks per batch, of those without a\n goal; UINT64_MAX"]
+    pub batch_moves: u64,
+    #[doc = " 1: the callback also gets, in a last batch,\n every block without pins that stayed, with\n from = to"]
+    pub report_unmoved: i32,
+    #[doc = " 0"]
+    pub zero: i32,
+    #[doc = " the copies are queued on it; NO_STREAM: they\n are done on return"]
+    pub stream: cuarena_stream_t,
+    #[doc = " others that use blocks which were"]
+    pub streams: *const cuarena_stream_t,
+    #[doc = " allocated without a stream"]
+    pub stream_count: usize,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_compact_options"]
+        [::core::mem::size_of::<cuarena_compact_options>() - 80usize];
+    ["Alignment of cuarena_compact_options"]
+        [::core::mem::align_of::<cuarena_compact_options>() - 8usize];
+    ["Offset of field: cuarena_compact_options::struct_size"]
+        [::core::mem::offset_of!(cuarena_compact_options, struct_size) - 0usize];
+    ["Offset of field: cuarena_compact_options::goal_bytes"]
+        [::core::mem::offset_of!(cuarena_compact_options, goal_bytes) - 8usize];
+    ["Offset of field: cuarena_compact_options::goal_alignment"]
+        [::core::mem::offset_of!(cuarena_compact_options, goal_alignment) - 16usize];
+    ["Offset of field: cuarena_compact_options::max_bytes"]
+        [::core::mem::offset_of!(cuarena_compact_options, max_bytes) - 24usize];
+    ["Offset of field: cuarena_compact_options::max_moves"]
+        [::core::mem::offset_of!(cuarena_compact_options, max_moves) - 32usize];
+    ["Offset of field: cuarena_compact_options::batch_moves"]
+        [::core::mem::offset_of!(cuarena_compact_options, batch_moves) - 40usize];
+    ["Offset of field: cuarena_compact_options::report_unmoved"]
+        [::core::mem::offset_of!(cuarena_compact_options, report_unmoved) - 48usize];
+    ["Offset of field: cuarena_compact_options::zero"]
+        [::core::mem::offset_of!(cuarena_compact_options, zero) - 52usize];
+    ["Offset of field: cuarena_compact_options::stream"]
+        [::core::mem::offset_of!(cuarena_compact_options, stream) - 56usize];
+    ["Offset of field: cuarena_compact_options::streams"]
+        [::core::mem::offset_of!(cuarena_compact_options, streams) - 64usize];
+    ["Offset of field: cuarena_compact_options::stream_count"]
+        [::core::mem::offset_of!(cuarena_compact_options, stream_count) - 72usize];
+};
+pub type cuarena_compact_options_t = cuarena_compact_options;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_compact_report {
+    pub struct_size: usize,
+    #[doc = " blocks moved"]
+    pub moves: u64,
+    #[doc = " copies made of them"]
+    pub runs: u64,
+    pub bytes_moved: u64,
+    pub batches: u64,
+    #[doc = " free range, exact"]
+    pub largest_before: u64,
+    pub largest_after: u64,
+    #[doc = " 1: the callback stopped it"]
+    pub stopped: i32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_compact_report"][::core::mem::size_of::<cuarena_compact_report>() - 64usize];
+    ["Alignment of cuarena_compact_report"]
+        [::core::mem::align_of::<cuarena_compact_report>() - 8usize];
+    ["Offset of field: cuarena_compact_report::struct_size"]
+        [::core::mem::offset_of!(cuarena_compact_report, struct_size) - 0usize];
+    ["Offset of field: cuarena_compact_report::moves"]
+        [::core::mem::offset_of!(cuarena_compact_report, moves) - 8usize];
+    ["Offset of field: cuarena_compact_report::runs"]
+        [::core::mem::offset_of!(cuarena_compact_report, runs) - 16usize];
+    ["Offset of field: cuarena_compact_report::bytes_moved"]
+        [::core::mem::offset_of!(cuarena_compact_report, bytes_moved) - 24usize];
+    ["Offset of field: cuarena_compact_report::batches"]
+        [::core::mem::offset_of!(cuarena_compact_report, batches) - 32usize];
+    ["Offset of field: cuarena_compact_report::largest_before"]
+        [::core::mem::offset_of!(cuarena_compact_report, largest_before) - 40usize];
+    ["Offset of field: cuarena_compact_report::largest_after"]
+        [::core::mem::offset_of!(cuarena_compact_report, largest_after) - 48usize];
+    ["Offset of field: cuarena_compact_report::stopped"]
+        [::core::mem::offset_of!(cuarena_compact_report, stopped) - 56usize];
+};
+pub type cuarena_compact_report_t = cuarena_compact_report;
+#[doc = " Asked when nothing else helps, before compact_on_oom: 1 says that something\n was freed and the request is tried again, 0 that nothing was, and then it is\n not asked again for this request. It is given up on when it says 1 sixteen\n times for one request without enough room appearing.\n\n Called with no lock held, so others go on meanwhile, and several threads may\n be in it at once; on one thread it is not entered twice: a request that is\n made in it and finds no room fails without it. Any call of the arena is legal\n in it but to destroy it (REENTERED). It must return. cuarena_step_stats\n counts every step of running out, and the log tells them (debug)."]
+pub type cuarena_oom_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        arena: *mut cuarena_t,
+        asked_bytes: u64,
+        attempt: i32,
+    ) -> i32,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_event {
+    pub struct_size: usize,
+    pub kind: i32,
+    #[doc = " of FAIL"]
+    pub status: cuarena_status_t,
+    #[doc = " 0 where none"]
+    pub block: cuarena_block_t,
+    #[doc = " NULL where none"]
+    pub address: *mut ::core::ffi::c_void,
+    #[doc = " requested; or taken, given back, moved"]
+    pub bytes: u64,
+    pub tag: cuarena_tag_t,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_event"][::core::mem::size_of::<cuarena_event>() - 48usize];
+    ["Alignment of cuarena_event"][::core::mem::align_of::<cuarena_event>() - 8usize];
+    ["Offset of field: cuarena_event::struct_size"]
+        [::core::mem::offset_of!(cuarena_event, struct_size) - 0usize];
+    ["Offset of field: cuarena_event::kind"][::core::mem::offset_of!(cuarena_event, kind) - 8usize];
+    ["Offset of field: cuarena_event::status"]
+        [::core::mem::offset_of!(cuarena_event, status) - 12usize];
+    ["Offset of field: cuarena_event::block"]
+        [::core::mem::offset_of!(cuarena_event, block) - 16usize];
+    ["Offset of field: cuarena_event::address"]
+        [::core::mem::offset_of!(cuarena_event, address) - 24usize];
+    ["Offset of field: cuarena_event::bytes"]
+        [::core::mem::offset_of!(cuarena_event, bytes) - 32usize];
+    ["Offset of field: cuarena_event::tag"][::core::mem::offset_of!(cuarena_event, tag) - 40usize];
+};
+pub type cuarena_event_t = cuarena_event;
+#[doc = " Called after the fact with no lock held; everything is legal in it, and the\n events of its own calls reach it too. In that of a compaction's batch what is\n not legal in a relocation callback is not either. Events of different threads\n may come in another order than they happened."]
+pub type cuarena_event_fn = ::core::option::Option<
+    unsafe extern "C" fn(user: *mut ::core::ffi::c_void, event: *const cuarena_event_t),
+>;
+#[doc = " ---- Knowing -----------------------------------------------------------"]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_stats {
+    pub struct_size: usize,
+    #[doc = " from the memory; only for REGION_ALL"]
+    pub held_bytes: u64,
+    #[doc = " blocks and ranges together"]
+    pub capacity_bytes: u64,
+    #[doc = " blocks, as taken"]
+    pub live_bytes: u64,
+    #[doc = " blocks, as asked for"]
+    pub requested_bytes: u64,
+    pub free_bytes: u64,
+    #[doc = " free range, to within 1/32 below; of what was\n freed on streams, what is settled"]
+    pub largest_bytes: u64,
+    pub live_blocks: u64,
+    #[doc = " peaks: since creation or reset_peaks"]
+    pub peak_held_bytes: u64,
+    pub peak_live_bytes: u64,
+    pub peak_requested_bytes: u64,
+    pub peak_live_blocks: u64,
+    pub allocs: u64,
+    pub frees: u64,
+    #[doc = " requests refused; only for REGION_ALL, and the"]
+    pub failed: u64,
+    #[doc = " counts below too"]
+    pub grows: u64,
+    pub trims: u64,
+    pub compactions: u64,
+    pub moves: u64,
+    pub bytes_moved: u64,
+    pub oom_handler_calls: u64,
+    pub segments: u64,
+    #[doc = " dedicated and adopted, part of live_bytes"]
+    pub dedicated_bytes: u64,
+    pub bookkeeping_bytes: u64,
+    #[doc = " requests served from another stream's lane"]
+    pub crossings: u64,
+    #[doc = " waits of one stream for another, queued"]
+    pub stream_waits: u64,
+    #[doc = " waits of a calling thread for a stream"]
+    pub host_waits: u64,
+    #[doc = " capture sessions; only for REGION_ALL"]
+    pub captures: u64,
+    #[doc = " private to them, live or free"]
+    pub captured_bytes: u64,
+    #[doc = " of its functions that reach the driver, or\n would where there is none: to take, give back,\n move, zero and export bytes, to identify and\n mark streams, to ask and to wait for marks"]
+    pub memory_calls: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_stats"][::core::mem::size_of::<cuarena_stats>() - 240usize];
+    ["Alignment of cuarena_stats"][::core::mem::align_of::<cuarena_stats>() - 8usize];
+    ["Offset of field: cuarena_stats::struct_size"]
+        [::core::mem::offset_of!(cuarena_stats, struct_size) - 0usize];
+    ["Offset of field: cuarena_stats::held_bytes"]
+        [::core::mem::offset_of!(cuarena_stats, held_bytes) - 8usize];
+    ["Offset of field: cuarena_stats::capacity_bytes"]
+        [::core::mem::offset_of!(cuarena_stats, capacity_bytes) - 16usize];
+    ["Offset of field: cuarena_stats::live_bytes"]
+        [::core::mem::offset_of!(cuarena_stats, live_bytes) - 24usize];
+    ["Offset of field: cuarena_stats::requested_bytes"]
+        [::core::mem::offset_of!(cuarena_stats, requested_bytes) - 32usize];
+    ["Offset of field: cuarena_stats::free_bytes"]
+        [::core::mem::offset_of!(cuarena_stats, free_bytes) - 40usize];
+    ["Offset of field: cuarena_stats::largest_bytes"]
+        [::core::mem::offset_of!(cuarena_stats, largest_bytes) - 48usize];
+    ["Offset of field: cuarena_stats::live_blocks"]
+        [::core::mem::offset_of!(cuarena_stats, live_blocks) - 56usize];
+    ["Offset of field: cuarena_stats::peak_held_bytes"]
+        [::core::mem::offset_of!(cuarena_stats, peak_held_bytes) - 64usize];
+    ["Offset of field: cuarena_stats::peak_live_bytes"]
+        [::core::mem::offset_of!(cuarena_stats, peak_live_bytes) - 72usize];
+    ["Offset of field: cuarena_stats::peak_requested_bytes"]
+        [::core::mem::offset_of!(cuarena_stats, peak_requested_bytes) - 80usize];
+    ["Offset of field: cuarena_stats::peak_live_blocks"]
+        [::core::mem::offset_of!(cuarena_stats, peak_live_blocks) - 88usize];
+    ["Offset of field: cuarena_stats::allocs"]
+        [::core::mem::offset_of!(cuarena_stats, allocs) - 96usize];
+    ["Offset of field: cuarena_stats::frees"]
+        [::core::mem::offset_of!(cuarena_stats, frees) - 104usize];
+    ["Offset of field: cuarena_stats::failed"]
+        [::core::mem::offset_of!(cuarena_stats, failed) - 112usize];
+    ["Offset of field: cuarena_stats::grows"]
+        [::core::mem::offset_of!(cuarena_stats, grows) - 120usize];
+    ["Offset of field: cuarena_stats::trims"]
+        [::core::mem::offset_of!(cuarena_stats, trims) - 128usize];
+    ["Offset of field: cuarena_stats::compactions"]
+        [::core::mem::offset_of!(cuarena_stats, compactions) - 136usize];
+    ["Offset of field: cuarena_stats::moves"]
+        [::core::mem::offset_of!(cuarena_stats, moves) - 144usize];
+    ["Offset of field: cuarena_stats::bytes_moved"]
+        [::core::mem::offset_of!(cuarena_stats, bytes_moved) - 152usize];
+    ["Offset of field: cuarena_stats::oom_handler_calls"]
+        [::core::mem::offset_of!(cuarena_stats, oom_handler_calls) - 160usize];
+    ["Offset of field: cuarena_stats::segments"]
+        [::core::mem::offset_of!(cuarena_stats, segments) - 168usize];
+    ["Offset of field: cuarena_stats::dedicated_bytes"]
+        [::core::mem::offset_of!(cuarena_stats, dedicated_bytes) - 176usize];
+    ["Offset of field: cuarena_stats::bookkeeping_bytes"]
+        [::core::mem::offset_of!(cuarena_stats, bookkeeping_bytes) - 184usize];
+    ["Offset of field: cuarena_stats::crossings"]
+        [::core::mem::offset_of!(cuarena_stats, crossings) - 192usize];
+    ["Offset of field: cuarena_stats::stream_waits"]
+        [::core::mem::offset_of!(cuarena_stats, stream_waits) - 200usize];
+    ["Offset of field: cuarena_stats::host_waits"]
+        [::core::mem::offset_of!(cuarena_stats, host_waits) - 208usize];
+    ["Offset of field: cuarena_stats::captures"]
+        [::core::mem::offset_of!(cuarena_stats, captures) - 216usize];
+    ["Offset of field: cuarena_stats::captured_bytes"]
+        [::core::mem::offset_of!(cuarena_stats, captured_bytes) - 224usize];
+    ["Offset of field: cuarena_stats::memory_calls"]
+        [::core::mem::offset_of!(cuarena_stats, memory_calls) - 232usize];
+};
+#[doc = " ---- Knowing -----------------------------------------------------------"]
+pub type cuarena_stats_t = cuarena_stats;
+#[doc = " What a walk finds. Cost: blocks and ranges of the region, under the lock."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_inspection {
+    pub struct_size: usize,
+    pub free_bytes: u64,
+    #[doc = " free range, exact"]
+    pub largest_bytes: u64,
+    pub ranges: u64,
+    pub pinned_blocks: u64,
+    pub pinned_bytes: u64,
+    pub movable_blocks: u64,
+    pub movable_bytes: u64,
+    #[doc = " 1 - largest / free; 0 if nothing is free"]
+    pub fragmentation: f64,
+    #[doc = " ranges of [2^i, 2^(i+1)) bytes"]
+    pub range_counts: [u64; 64usize],
+    pub range_bytes: [u64; 64usize],
+    #[doc = " blocks likewise, by bytes taken"]
+    pub block_counts: [u64; 64usize],
+    pub block_bytes: [u64; 64usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_inspection"][::core::mem::size_of::<cuarena_inspection>() - 2120usize];
+    ["Alignment of cuarena_inspection"][::core::mem::align_of::<cuarena_inspection>() - 8usize];
+    ["Offset of field: cuarena_inspection::struct_size"]
+        [::core::mem::offset_of!(cuarena_inspection, struct_size) - 0usize];
+    ["Offset of field: cuarena_inspection::free_bytes"]
+        [::core::mem::offset_of!(cuarena_inspection, free_bytes) - 8usize];
+    ["Offset of field: cuarena_inspection::largest_bytes"]
+        [::core::mem::offset_of!(cuarena_inspection, largest_bytes) - 16usize];
+    ["Offset of field: cuarena_inspection::ranges"]
+        [::core::mem::offset_of!(cuarena_inspection, ranges) - 24usize];
+    ["Offset of field: cuarena_inspection::pinned_blocks"]
+        [::core::mem::offset_of!(cuarena_inspection, pinned_blocks) - 32usize];
+    ["Offset of field: cuarena_inspection::pinned_bytes"]
+        [::core::mem::offset_of!(cuarena_inspection, pinned_bytes) - 40usize];
+    ["Offset of field: cuarena_inspection::movable_blocks"]
+        [::core::mem::offset_of!(cuarena_inspection, movable_blocks) - 48usize];
+    ["Offset of field: cuarena_inspection::movable_bytes"]
+        [::core::mem::offset_of!(cuarena_inspection, movable_bytes) - 56usize];
+    ["Offset of field: cuarena_inspection::fragmentation"]
+        [::core::mem::offset_of!(cuarena_inspection, fragmentation) - 64usize];
+    ["Offset of field: cuarena_inspection::range_counts"]
+        [::core::mem::offset_of!(cuarena_inspection, range_counts) - 72usize];
+    ["Offset of field: cuarena_inspection::range_bytes"]
+        [::core::mem::offset_of!(cuarena_inspection, range_bytes) - 584usize];
+    ["Offset of field: cuarena_inspection::block_counts"]
+        [::core::mem::offset_of!(cuarena_inspection, block_counts) - 1096usize];
+    ["Offset of field: cuarena_inspection::block_bytes"]
+        [::core::mem::offset_of!(cuarena_inspection, block_bytes) - 1608usize];
+};
+#[doc = " What a walk finds. Cost: blocks and ranges of the region, under the lock."]
+pub type cuarena_inspection_t = cuarena_inspection;
+#[doc = " Waits of the program's own. A program that lets one stream wait for another,\n or waits for one itself, can tell the arena, which then need not do so again:\n\n   cuarena_stream_mark(arena, producer, &mark);\n   cudaEventRecord(event, producer);\n   cudaStreamWaitEvent(waiter, event);\n   cuarena_stream_waited(arena, waiter, producer, mark);\n\n What was freed on the producer before the mark may then serve the waiter at\n once and, with CUARENA_NO_STREAM as the waiter, which stands for the caller,\n everybody. A mark is a number that needs no end. Waits pass on: who waits for\n the waiter later has waited for the producer too."]
+pub type cuarena_mark_t = u64;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_capture {
+    _unused: [u8; 0],
+}
+#[doc = " A session that was not released. Any thread may pass it."]
+pub type cuarena_capture_t = cuarena_capture;
+#[doc = " Of an arena's memory, from its creation on. Members about a device are 0,\n NULL or -1 where there is none."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_properties {
+    pub struct_size: usize,
+    #[doc = " CUARENA_MEMORY_..."]
+    pub memory: i32,
+    #[doc = " CUARENA_BYTES_..., of memory = bytes"]
+    pub bytes_kind: i32,
+    #[doc = " CUARENA_BACKING_..., never AUTO; 0: none"]
+    pub backing: i32,
+    #[doc = " ordinal; -1"]
+    pub device: i32,
+    #[doc = " 1: blocks can be exported"]
+    pub fd: i32,
+    #[doc = " 1: network cards can reach the bytes"]
+    pub rdma: i32,
+    #[doc = " 1: handles can go to other hosts"]
+    pub fabric: i32,
+    #[doc = " how many other devices reach the bytes"]
+    pub peers: i32,
+    #[doc = " 1: the CPU does"]
+    pub host_readable: i32,
+    #[doc = " 1: one kernel moves a whole list"]
+    pub relocation_kernel: i32,
+    #[doc = " compute capability"]
+    pub compute_major: i32,
+    pub compute_minor: i32,
+    #[doc = " what it gives and takes back in multiples of"]
+    pub grain_bytes: u64,
+    #[doc = " of a vmm handle; 0 without"]
+    pub handle_bytes: u64,
+    #[doc = " CUcontext"]
+    pub context: *mut ::core::ffi::c_void,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_properties"][::core::mem::size_of::<cuarena_properties>() - 80usize];
+    ["Alignment of cuarena_properties"][::core::mem::align_of::<cuarena_properties>() - 8usize];
+    ["Offset of field: cuarena_properties::struct_size"]
+        [::core::mem::offset_of!(cuarena_properties, struct_size) - 0usize];
+    ["Offset of field: cuarena_properties::memory"]
+        [::core::mem::offset_of!(cuarena_properties, memory) - 8usize];
+    ["Offset of field: cuarena_properties::bytes_kind"]
+        [::core::mem::offset_of!(cuarena_properties, bytes_kind) - 12usize];
+    ["Offset of field: cuarena_properties::backing"]
+        [::core::mem::offset_of!(cuarena_properties, backing) - 16usize];
+    ["Offset of field: cuarena_properties::device"]
+        [::core::mem::offset_of!(cuarena_properties, device) - 20usize];
+    ["Offset of field: cuarena_properties::fd"]
+        [::core::mem::offset_of!(cuarena_properties, fd) - 24usize];
+    ["Offset of field: cuarena_properties::rdma"]
+        [::core::mem::offset_of!(cuarena_properties, rdma) - 28usize];
+    ["Offset of field: cuarena_properties::fabric"]
+        [::core::mem::offset_of!(cuarena_properties, fabric) - 32usize];
+    ["Offset of field: cuarena_properties::peers"]
+        [::core::mem::offset_of!(cuarena_properties, peers) - 36usize];
+    ["Offset of field: cuarena_properties::host_readable"]
+        [::core::mem::offset_of!(cuarena_properties, host_readable) - 40usize];
+    ["Offset of field: cuarena_properties::relocation_kernel"]
+        [::core::mem::offset_of!(cuarena_properties, relocation_kernel) - 44usize];
+    ["Offset of field: cuarena_properties::compute_major"]
+        [::core::mem::offset_of!(cuarena_properties, compute_major) - 48usize];
+    ["Offset of field: cuarena_properties::compute_minor"]
+        [::core::mem::offset_of!(cuarena_properties, compute_minor) - 52usize];
+    ["Offset of field: cuarena_properties::grain_bytes"]
+        [::core::mem::offset_of!(cuarena_properties, grain_bytes) - 56usize];
+    ["Offset of field: cuarena_properties::handle_bytes"]
+        [::core::mem::offset_of!(cuarena_properties, handle_bytes) - 64usize];
+    ["Offset of field: cuarena_properties::context"]
+        [::core::mem::offset_of!(cuarena_properties, context) - 72usize];
+};
+#[doc = " Of an arena's memory, from its creation on. Members about a device are 0,\n NULL or -1 where there is none."]
+pub type cuarena_properties_t = cuarena_properties;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_export {
+    _unused: [u8; 0],
+}
+#[doc = " An export that was not closed."]
+pub type cuarena_export_t = cuarena_export;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_export_options {
+    pub struct_size: usize,
+    #[doc = " 1: other blocks may have bytes in the same\n handles, which the importer then reaches too"]
+    pub share_handles: i32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_export_options"][::core::mem::size_of::<cuarena_export_options>() - 16usize];
+    ["Alignment of cuarena_export_options"]
+        [::core::mem::align_of::<cuarena_export_options>() - 8usize];
+    ["Offset of field: cuarena_export_options::struct_size"]
+        [::core::mem::offset_of!(cuarena_export_options, struct_size) - 0usize];
+    ["Offset of field: cuarena_export_options::share_handles"]
+        [::core::mem::offset_of!(cuarena_export_options, share_handles) - 8usize];
+};
+pub type cuarena_export_options_t = cuarena_export_options;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_driver_info {
+    pub struct_size: usize,
+    #[doc = " of CUDA: 12040 is 12.4"]
+    pub version: i32,
+    #[doc = " at least 1"]
+    pub device_count: i32,
+    #[doc = " the file that was opened, cut if it is longer"]
+    pub library: [::core::ffi::c_char; 256usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_driver_info"][::core::mem::size_of::<cuarena_driver_info>() - 272usize];
+    ["Alignment of cuarena_driver_info"][::core::mem::align_of::<cuarena_driver_info>() - 8usize];
+    ["Offset of field: cuarena_driver_info::struct_size"]
+        [::core::mem::offset_of!(cuarena_driver_info, struct_size) - 0usize];
+    ["Offset of field: cuarena_driver_info::version"]
+        [::core::mem::offset_of!(cuarena_driver_info, version) - 8usize];
+    ["Offset of field: cuarena_driver_info::device_count"]
+        [::core::mem::offset_of!(cuarena_driver_info, device_count) - 12usize];
+    ["Offset of field: cuarena_driver_info::library"]
+        [::core::mem::offset_of!(cuarena_driver_info, library) - 16usize];
+};
+pub type cuarena_driver_info_t = cuarena_driver_info;
+#[doc = " Flags are 0 or 1."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_device_info {
+    pub struct_size: usize,
+    pub name: [::core::ffi::c_char; 96usize],
+    #[doc = " compute capability"]
+    pub compute_major: i32,
+    pub compute_minor: i32,
+    pub multiprocessors: i32,
+    #[doc = " backing vmm can be had"]
+    pub vmm: i32,
+    #[doc = " ... with blocks that can be exported"]
+    pub fd: i32,
+    #[doc = " ... that network cards reach"]
+    pub rdma: i32,
+    #[doc = " ... to other hosts, if the system lets it"]
+    pub fabric: i32,
+    #[doc = " backing async can be had"]
+    pub pools: i32,
+    #[doc = " managed memory can be had"]
+    pub managed: i32,
+    #[doc = " ... and touched by the CPU while the device runs"]
+    pub concurrent: i32,
+    pub total_bytes: u64,
+    #[doc = " now, in all processes"]
+    pub free_bytes: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_device_info"][::core::mem::size_of::<cuarena_device_info>() - 160usize];
+    ["Alignment of cuarena_device_info"][::core::mem::align_of::<cuarena_device_info>() - 8usize];
+    ["Offset of field: cuarena_device_info::struct_size"]
+        [::core::mem::offset_of!(cuarena_device_info, struct_size) - 0usize];
+    ["Offset of field: cuarena_device_info::name"]
+        [::core::mem::offset_of!(cuarena_device_info, name) - 8usize];
+    ["Offset of field: cuarena_device_info::compute_major"]
+        [::core::mem::offset_of!(cuarena_device_info, compute_major) - 104usize];
+    ["Offset of field: cuarena_device_info::compute_minor"]
+        [::core::mem::offset_of!(cuarena_device_info, compute_minor) - 108usize];
+    ["Offset of field: cuarena_device_info::multiprocessors"]
+        [::core::mem::offset_of!(cuarena_device_info, multiprocessors) - 112usize];
+    ["Offset of field: cuarena_device_info::vmm"]
+        [::core::mem::offset_of!(cuarena_device_info, vmm) - 116usize];
+    ["Offset of field: cuarena_device_info::fd"]
+        [::core::mem::offset_of!(cuarena_device_info, fd) - 120usize];
+    ["Offset of field: cuarena_device_info::rdma"]
+        [::core::mem::offset_of!(cuarena_device_info, rdma) - 124usize];
+    ["Offset of field: cuarena_device_info::fabric"]
+        [::core::mem::offset_of!(cuarena_device_info, fabric) - 128usize];
+    ["Offset of field: cuarena_device_info::pools"]
+        [::core::mem::offset_of!(cuarena_device_info, pools) - 132usize];
+    ["Offset of field: cuarena_device_info::managed"]
+        [::core::mem::offset_of!(cuarena_device_info, managed) - 136usize];
+    ["Offset of field: cuarena_device_info::concurrent"]
+        [::core::mem::offset_of!(cuarena_device_info, concurrent) - 140usize];
+    ["Offset of field: cuarena_device_info::total_bytes"]
+        [::core::mem::offset_of!(cuarena_device_info, total_bytes) - 144usize];
+    ["Offset of field: cuarena_device_info::free_bytes"]
+        [::core::mem::offset_of!(cuarena_device_info, free_bytes) - 152usize];
+};
+#[doc = " Flags are 0 or 1."]
+pub type cuarena_device_info_t = cuarena_device_info;
+#[doc = " What a call found."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_shared_report {
+    pub struct_size: usize,
+    #[doc = " 1: this call made the arena"]
+    pub created: i32,
+    #[doc = " options that are in force with another value"]
+    pub differs: i32,
+    #[doc = " of the arena now, the caller among them"]
+    pub holders: u64,
+    #[doc = " \"limit: '4GiB' in force, '8GiB' asked; ...\" of as many\n of those as there is room for"]
+    pub text: [::core::ffi::c_char; 256usize],
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_shared_report"][::core::mem::size_of::<cuarena_shared_report>() - 280usize];
+    ["Alignment of cuarena_shared_report"]
+        [::core::mem::align_of::<cuarena_shared_report>() - 8usize];
+    ["Offset of field: cuarena_shared_report::struct_size"]
+        [::core::mem::offset_of!(cuarena_shared_report, struct_size) - 0usize];
+    ["Offset of field: cuarena_shared_report::created"]
+        [::core::mem::offset_of!(cuarena_shared_report, created) - 8usize];
+    ["Offset of field: cuarena_shared_report::differs"]
+        [::core::mem::offset_of!(cuarena_shared_report, differs) - 12usize];
+    ["Offset of field: cuarena_shared_report::holders"]
+        [::core::mem::offset_of!(cuarena_shared_report, holders) - 16usize];
+    ["Offset of field: cuarena_shared_report::text"]
+        [::core::mem::offset_of!(cuarena_shared_report, text) - 24usize];
+};
+#[doc = " What a call found."]
+pub type cuarena_shared_report_t = cuarena_shared_report;
+#[doc = " The figures of ONNX Runtime's arenas, each moved by the same things. Reserve\n is there what `dedicated` is here; bytes that were adopted count as a Reserve\n too. What is above INT64_MAX is INT64_MAX, such as a limit of none.\n\n A region of theirs is what one growth took. Where a memory grows in place,\n trim may give several growths back as one piece, which counts as one, or as\n all that there were when nothing is left."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_ort_stats {
+    pub struct_size: usize,
+    #[doc = " blocks ever, Reserves too"]
+    pub num_allocs: i64,
+    #[doc = " ... those alone"]
+    pub num_reserves: i64,
+    #[doc = " growths less those given back"]
+    pub num_arena_extensions: i64,
+    #[doc = " growths given back"]
+    pub num_arena_shrinkages: i64,
+    #[doc = " of blocks, as taken"]
+    pub bytes_in_use: i64,
+    #[doc = " of blocks, as asked for"]
+    pub bytes_requested_in_use: i64,
+    #[doc = " held, and adopted"]
+    pub total_allocated_bytes: i64,
+    #[doc = " of live Reserves, as taken"]
+    pub reserved_bytes: i64,
+    #[doc = " ever, whatever scopes and resets"]
+    pub max_bytes_in_use: i64,
+    #[doc = " the largest block ever, as taken"]
+    pub max_alloc_size: i64,
+    #[doc = " most bytes held: the limit or the pool"]
+    pub bytes_limit: i64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_ort_stats"][::core::mem::size_of::<cuarena_ort_stats>() - 96usize];
+    ["Alignment of cuarena_ort_stats"][::core::mem::align_of::<cuarena_ort_stats>() - 8usize];
+    ["Offset of field: cuarena_ort_stats::struct_size"]
+        [::core::mem::offset_of!(cuarena_ort_stats, struct_size) - 0usize];
+    ["Offset of field: cuarena_ort_stats::num_allocs"]
+        [::core::mem::offset_of!(cuarena_ort_stats, num_allocs) - 8usize];
+    ["Offset of field: cuarena_ort_stats::num_reserves"]
+        [::core::mem::offset_of!(cuarena_ort_stats, num_reserves) - 16usize];
+    ["Offset of field: cuarena_ort_stats::num_arena_extensions"]
+        [::core::mem::offset_of!(cuarena_ort_stats, num_arena_extensions) - 24usize];
+    ["Offset of field: cuarena_ort_stats::num_arena_shrinkages"]
+        [::core::mem::offset_of!(cuarena_ort_stats, num_arena_shrinkages) - 32usize];
+    ["Offset of field: cuarena_ort_stats::bytes_in_use"]
+        [::core::mem::offset_of!(cuarena_ort_stats, bytes_in_use) - 40usize];
+    ["Offset of field: cuarena_ort_stats::bytes_requested_in_use"]
+        [::core::mem::offset_of!(cuarena_ort_stats, bytes_requested_in_use) - 48usize];
+    ["Offset of field: cuarena_ort_stats::total_allocated_bytes"]
+        [::core::mem::offset_of!(cuarena_ort_stats, total_allocated_bytes) - 56usize];
+    ["Offset of field: cuarena_ort_stats::reserved_bytes"]
+        [::core::mem::offset_of!(cuarena_ort_stats, reserved_bytes) - 64usize];
+    ["Offset of field: cuarena_ort_stats::max_bytes_in_use"]
+        [::core::mem::offset_of!(cuarena_ort_stats, max_bytes_in_use) - 72usize];
+    ["Offset of field: cuarena_ort_stats::max_alloc_size"]
+        [::core::mem::offset_of!(cuarena_ort_stats, max_alloc_size) - 80usize];
+    ["Offset of field: cuarena_ort_stats::bytes_limit"]
+        [::core::mem::offset_of!(cuarena_ort_stats, bytes_limit) - 88usize];
+};
+#[doc = " The figures of ONNX Runtime's arenas, each moved by the same things. Reserve\n is there what `dedicated` is here; bytes that were adopted count as a Reserve\n too. What is above INT64_MAX is INT64_MAX, such as a limit of none.\n\n A region of theirs is what one growth took. Where a memory grows in place,\n trim may give several growths back as one piece, which counts as one, or as\n all that there were when nothing is left."]
+pub type cuarena_ort_stats_t = cuarena_ort_stats;
+#[doc = " Gets one figure; both texts are valid during the call only."]
+pub type cuarena_pair_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        key: *const ::core::ffi::c_char,
+        value: *const ::core::ffi::c_char,
+    ),
+>;
+#[doc = " One step, since the arena was made. Frozen."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_step_stats {
+    #[doc = " as errors and the log call it; static text"]
+    pub name: *const ::core::ffi::c_char,
+    #[doc = " it had something to do"]
+    pub tried: u64,
+    #[doc = " requests that had room then, and went no further"]
+    pub served: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_step_stats"][::core::mem::size_of::<cuarena_step_stats>() - 24usize];
+    ["Alignment of cuarena_step_stats"][::core::mem::align_of::<cuarena_step_stats>() - 8usize];
+    ["Offset of field: cuarena_step_stats::name"]
+        [::core::mem::offset_of!(cuarena_step_stats, name) - 0usize];
+    ["Offset of field: cuarena_step_stats::tried"]
+        [::core::mem::offset_of!(cuarena_step_stats, tried) - 8usize];
+    ["Offset of field: cuarena_step_stats::served"]
+        [::core::mem::offset_of!(cuarena_step_stats, served) - 16usize];
+};
+#[doc = " One step, since the arena was made. Frozen."]
+pub type cuarena_step_stats_t = cuarena_step_stats;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_peaks {
+    pub struct_size: usize,
+    #[doc = " only of the whole"]
+    pub held_bytes: u64,
+    pub live_bytes: u64,
+    pub requested_bytes: u64,
+    pub live_blocks: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_peaks"][::core::mem::size_of::<cuarena_peaks>() - 40usize];
+    ["Alignment of cuarena_peaks"][::core::mem::align_of::<cuarena_peaks>() - 8usize];
+    ["Offset of field: cuarena_peaks::struct_size"]
+        [::core::mem::offset_of!(cuarena_peaks, struct_size) - 0usize];
+    ["Offset of field: cuarena_peaks::held_bytes"]
+        [::core::mem::offset_of!(cuarena_peaks, held_bytes) - 8usize];
+    ["Offset of field: cuarena_peaks::live_bytes"]
+        [::core::mem::offset_of!(cuarena_peaks, live_bytes) - 16usize];
+    ["Offset of field: cuarena_peaks::requested_bytes"]
+        [::core::mem::offset_of!(cuarena_peaks, requested_bytes) - 24usize];
+    ["Offset of field: cuarena_peaks::live_blocks"]
+        [::core::mem::offset_of!(cuarena_peaks, live_blocks) - 32usize];
+};
+pub type cuarena_peaks_t = cuarena_peaks;
+extern "C" {
+    #[doc = " \"0.1.0\": the version of the library that runs, which may be newer than the\n header that was compiled. Never fails; static text."]
+    pub fn cuarena_version_string() -> *const ::core::ffi::c_char;
+    #[doc = " \"CUARENA_FRAGMENTED\" and the like, or \"CUARENA_UNKNOWN\". Static text."]
+    pub fn cuarena_status_name(status: cuarena_status_t) -> *const ::core::ffi::c_char;
+    #[doc = " One sentence that says what the status means. Static text."]
+    pub fn cuarena_status_text(status: cuarena_status_t) -> *const ::core::ffi::c_char;
+    pub fn cuarena_error_info_init(info: *mut cuarena_error_info_t);
+    #[doc = " Copies this thread's last error; BAD_ARGUMENT for NULL or a struct_size\n that no version of the library has had."]
+    pub fn cuarena_last_error_info(info: *mut cuarena_error_info_t) -> cuarena_status_t;
+    #[doc = " The process-wide log level, CUARENA_LOG_OFF by default (or what the\n environment's CUARENA_LOG says at first use: off, error, warn, info,\n debug). An error is logged once, where it is first seen. Any thread."]
+    pub fn cuarena_log_set_level(level: i32) -> cuarena_status_t;
+    pub fn cuarena_log_level() -> i32;
+    #[doc = " NULL: back to the default, which writes to stderr. Set it before other\n threads log; a line being delivered may still reach the old function."]
+    pub fn cuarena_log_set_callback(callback: cuarena_log_fn, user: *mut ::core::ffi::c_void);
+    pub fn cuarena_heap_config_init(config: *mut cuarena_heap_config_t);
+    #[doc = " BAD_ARGUMENT, or OUT_OF_MEMORY if the bookkeeping cannot be had."]
+    pub fn cuarena_heap_create(
+        config: *const cuarena_heap_config_t,
+        heap_out: *mut *mut cuarena_heap_t,
+    ) -> cuarena_status_t;
+    #[doc = " Ends the heap whatever lives in it and clears the handle. NULL is fine."]
+    pub fn cuarena_heap_destroy(heap: *mut *mut cuarena_heap_t);
+    #[doc = " Gives [offset, offset + size) to the heap as one settled range. Both are\n multiples of the granule. BAD_ARGUMENT if it overlaps a segment."]
+    pub fn cuarena_heap_segment_add(
+        heap: *mut cuarena_heap_t,
+        offset: u64,
+        size: u64,
+    ) -> cuarena_status_t;
+    pub fn cuarena_heap_segment_add_block(
+        heap: *mut cuarena_heap_t,
+        offset: u64,
+        size: u64,
+        request: *const cuarena_heap_request,
+        block_out: *mut cuarena_block_t,
+    ) -> cuarena_status_t;
+    #[doc = " Lengthens the segment that begins at `offset` by `bytes` at its end."]
+    pub fn cuarena_heap_segment_extend(
+        heap: *mut cuarena_heap_t,
+        offset: u64,
+        bytes: u64,
+    ) -> cuarena_status_t;
+    #[doc = " Takes [offset, offset + bytes) out of the segment around it: the whole, an\n end, or the middle, which leaves two segments. BUSY unless all of it is one\n settled range."]
+    pub fn cuarena_heap_segment_cut(
+        heap: *mut cuarena_heap_t,
+        offset: u64,
+        bytes: u64,
+    ) -> cuarena_status_t;
+    #[doc = " Makes one segment of two that touch at `offset`."]
+    pub fn cuarena_heap_segment_join(heap: *mut cuarena_heap_t, offset: u64) -> cuarena_status_t;
+    #[doc = " OUT_OF_MEMORY: fewer bytes are free in the lane than asked for. FRAGMENTED:\n enough are free, but no range fits; only then is the request's own size\n class searched to its end. LIMIT: max_blocks live already; or blocks,\n segments and places where ranges of two lanes meet are more than the records\n that were reserved (four times max_blocks and some thousands, at most 2^27)."]
+    pub fn cuarena_heap_alloc(
+        heap: *mut cuarena_heap_t,
+        request: *const cuarena_heap_request_t,
+        block_out: *mut cuarena_block_t,
+        offset_out: *mut u64,
+    ) -> cuarena_status_t;
+    #[doc = " The bytes join `lane`. STALE for an id that names nothing live; BUSY while\n the block belongs to a plan under way. Pins do not keep a block alive."]
+    pub fn cuarena_heap_free(
+        heap: *mut cuarena_heap_t,
+        block: cuarena_block_t,
+        lane: u32,
+    ) -> cuarena_status_t;
+    #[doc = " Grows or shrinks the block where it stands, into or out of the range after\n it (of `lane`). FRAGMENTED if it cannot: nothing changed."]
+    pub fn cuarena_heap_resize(
+        heap: *mut cuarena_heap_t,
+        block: cuarena_block_t,
+        size: u64,
+        lane: u32,
+    ) -> cuarena_status_t;
+    #[doc = " Lets two blocks change places: ids, pins and tags stay, offsets and sizes\n swap. With it a moving resize keeps its id."]
+    pub fn cuarena_heap_exchange(
+        heap: *mut cuarena_heap_t,
+        a: cuarena_block_t,
+        b: cuarena_block_t,
+    ) -> cuarena_status_t;
+    #[doc = " The block that begins at `offset`; STALE if none does. Expected constant."]
+    pub fn cuarena_heap_find(
+        heap: *const cuarena_heap_t,
+        offset: u64,
+        block_out: *mut cuarena_block_t,
+    ) -> cuarena_status_t;
+    #[doc = " Only a block without pins moves. BUSY if its count would overflow; or\n BAD_ARGUMENT if there is no pin to end."]
+    pub fn cuarena_heap_pin(heap: *mut cuarena_heap_t, block: cuarena_block_t) -> cuarena_status_t;
+    pub fn cuarena_heap_unpin(
+        heap: *mut cuarena_heap_t,
+        block: cuarena_block_t,
+    ) -> cuarena_status_t;
+    pub fn cuarena_heap_block_info(
+        heap: *const cuarena_heap_t,
+        block: cuarena_block_t,
+        entry_out: *mut cuarena_heap_entry_t,
+    ) -> cuarena_status_t;
+    #[doc = " Copies up to `capacity` entries in address order and moves `cursor` on; a\n cursor begins at 0 and the walk ended when fewer than `capacity` came. A\n cursor is good until the heap changes."]
+    pub fn cuarena_heap_walk(
+        heap: *const cuarena_heap_t,
+        cursor: *mut u64,
+        entries: *mut cuarena_heap_entry_t,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> cuarena_status_t;
+    #[doc = " OUT_OF_MEMORY, or LIMIT with CUARENA_HEAP_MAX_LANES in use."]
+    pub fn cuarena_heap_lane_create(
+        heap: *mut cuarena_heap_t,
+        lane_out: *mut u32,
+    ) -> cuarena_status_t;
+    #[doc = " Gives every range of the lane to lane 0. Steps: its ranges."]
+    pub fn cuarena_heap_lane_settle(heap: *mut cuarena_heap_t, lane: u32) -> cuarena_status_t;
+    #[doc = " Gives every range of `from` to `to`, of which neither is lane 0. Steps: the\n ranges of `from`."]
+    pub fn cuarena_heap_lane_merge(
+        heap: *mut cuarena_heap_t,
+        from: u32,
+        to: u32,
+    ) -> cuarena_status_t;
+    #[doc = " Gives ranges of lane 0 that touch ranges of `lane` to that lane, until one\n of its ranges has `bytes`; with UINT64_MAX all of them. FRAGMENTED if none\n gets so many: nothing changed then. Steps: the ranges of `lane`."]
+    pub fn cuarena_heap_lane_absorb(
+        heap: *mut cuarena_heap_t,
+        lane: u32,
+        bytes: u64,
+    ) -> cuarena_status_t;
+    #[doc = " Settles the lane and ends it. Lane 0 stays."]
+    pub fn cuarena_heap_lane_destroy(heap: *mut cuarena_heap_t, lane: u32) -> cuarena_status_t;
+    pub fn cuarena_heap_stats_init(stats: *mut cuarena_heap_stats_t);
+    pub fn cuarena_heap_stats(
+        heap: *const cuarena_heap_t,
+        stats: *mut cuarena_heap_stats_t,
+    ) -> cuarena_status_t;
+    #[doc = " Sets the peaks to what is now."]
+    pub fn cuarena_heap_reset_peaks(heap: *mut cuarena_heap_t);
+    #[doc = " The largest range of a lane, exact. Steps: the ranges of its class."]
+    pub fn cuarena_heap_largest(
+        heap: *const cuarena_heap_t,
+        lane: u32,
+        bytes_out: *mut u64,
+    ) -> cuarena_status_t;
+    #[doc = " Recomputes every counter and link from scratch. CORRUPT if anything\n disagrees; `text` (may be NULL) then says what, in `text_size` bytes.\n Steps: everything there is."]
+    pub fn cuarena_heap_validate(
+        heap: *const cuarena_heap_t,
+        text: *mut ::core::ffi::c_char,
+        text_size: usize,
+    ) -> cuarena_status_t;
+    pub fn cuarena_heap_plan_options_init(options: *mut cuarena_heap_plan_options_t);
+    #[doc = " Works out which blocks without pins would slide down, and where to. The heap\n does not change. With a goal it finds the cheapest window (fewest bytes\n moved) in one pass over the address list; FRAGMENTED if no window within\n the limits makes room. A plan may be empty. Steps: blocks and ranges."]
+    pub fn cuarena_heap_plan_create(
+        heap: *const cuarena_heap_t,
+        options: *const cuarena_heap_plan_options_t,
+        plan_out: *mut *mut cuarena_heap_plan_t,
+    ) -> cuarena_status_t;
+    #[doc = " The moves, in the order in which they must be done."]
+    pub fn cuarena_heap_plan_moves(
+        plan: *const cuarena_heap_plan_t,
+        count_out: *mut usize,
+    ) -> *const cuarena_heap_move_t;
+    #[doc = " Holds the plan's bytes: until commit or abort its blocks can be neither\n freed, pinned nor resized (BUSY), and its ranges serve nobody. The rest of\n the heap works on. BUSY if the heap changed since the plan was made, or\n while another plan is under way."]
+    pub fn cuarena_heap_plan_begin(
+        heap: *mut cuarena_heap_t,
+        plan: *mut cuarena_heap_plan_t,
+    ) -> cuarena_status_t;
+    #[doc = " The bytes were moved: blocks get their new offsets, what they left joins\n `lane`. Cannot fail after a successful begin."]
+    pub fn cuarena_heap_plan_commit(
+        heap: *mut cuarena_heap_t,
+        plan: *mut cuarena_heap_plan_t,
+        lane: u32,
+    ) -> cuarena_status_t;
+    #[doc = " Nothing was moved: blocks are as before begin, and so are ranges, but that\n those of the plan belong to the lane of its options."]
+    pub fn cuarena_heap_plan_abort(
+        heap: *mut cuarena_heap_t,
+        plan: *mut cuarena_heap_plan_t,
+    ) -> cuarena_status_t;
+    #[doc = " Ends the plan, aborting it if it is under way. NULL is fine."]
+    pub fn cuarena_heap_plan_destroy(
+        heap: *mut cuarena_heap_t,
+        plan: *mut *mut cuarena_heap_plan_t,
+    );
+    #[doc = " All members 0 but struct_size, grain_bytes 4096 and alignment 256."]
+    pub fn cuarena_memory_ops_init(ops: *mut cuarena_memory_ops_t);
+    pub fn cuarena_config_init(config: *mut cuarena_config_t);
+    #[doc = " Sets one option from text. BAD_ARGUMENT for an unknown key or a value that\n does not parse or is out of range: the message names key, value and what\n would be accepted; the config is as it was. With unknown_keys=warn unknown\n keys are logged and passed over.\n\n \"arena.\" may stand before any key. ONNX Runtime's names for its arena are\n keys too: extend_strategy (also arena_extend_strategy),\n initial_chunk_size_bytes, max_dead_bytes_per_chunk,\n initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem.\n Their values are digits, in ONNX Runtime's ranges. use_cuda_mempool and the\n two cuda_mempool_ keys are UNSUPPORTED unless 0."]
+    pub fn cuarena_config_set(
+        config: *mut cuarena_config_t,
+        key: *const ::core::ffi::c_char,
+        value: *const ::core::ffi::c_char,
+    ) -> cuarena_status_t;
+    #[doc = " \"key=value,key=value\": all of them or, on an error, none."]
+    pub fn cuarena_config_parse(
+        config: *mut cuarena_config_t,
+        text: *const ::core::ffi::c_char,
+    ) -> cuarena_status_t;
+    #[doc = " The same with the text of the environment's CUARENA_CONF; OK where there is\n none. No other call reads it: a program that wants to be told by it calls\n this between init and create. Not beside changes of the environment."]
+    pub fn cuarena_config_environment(config: *mut cuarena_config_t) -> cuarena_status_t;
+    #[doc = " The value of one option as text that cuarena_config_set accepts under the\n same key. UNSUPPORTED for a value that has none: a memory of the caller's\n own, or what ONNX Runtime has no number for."]
+    pub fn cuarena_config_get(
+        config: *const cuarena_config_t,
+        key: *const ::core::ffi::c_char,
+        text: *mut ::core::ffi::c_char,
+        text_size: usize,
+    ) -> cuarena_status_t;
+    #[doc = " Parses an amount as above; BAD_ARGUMENT with the text named."]
+    pub fn cuarena_amount_parse(
+        text: *const ::core::ffi::c_char,
+        amount_out: *mut cuarena_amount_t,
+    ) -> cuarena_status_t;
+    pub fn cuarena_option_info_init(info: *mut cuarena_option_info_t);
+    pub fn cuarena_option_info(index: usize, info: *mut cuarena_option_info_t) -> cuarena_status_t;
+    #[doc = " Makes an arena. The preset `pool` takes its bytes now; `grow` and `bfc` take\n none, unless take_first says so.\n BAD_ARGUMENT, OUT_OF_MEMORY (with what was available), LIMIT (the pool is\n larger than the limit), DRIVER, UNSUPPORTED (the memory cannot do what the\n options ask). Cost: the memory's, plus under 1 ms."]
+    pub fn cuarena_create(
+        config: *const cuarena_config_t,
+        arena_out: *mut *mut cuarena_t,
+    ) -> cuarena_status_t;
+    #[doc = " Ends the arena and clears the handle. BUSY while blocks live: nothing\n changes, and the log and the last error tell the leaks by tag. BUSY too while\n work on what was freed on streams is under way, and for one of the process's\n shared arenas (shared.h). NULL and a cleared handle are OK."]
+    pub fn cuarena_destroy(arena: *mut *mut cuarena_t) -> cuarena_status_t;
+    #[doc = " As destroy, ending every block. Waits for the work of its streams; the log\n tells what could not be waited for."]
+    pub fn cuarena_destroy_forced(arena: *mut *mut cuarena_t) -> cuarena_status_t;
+    #[doc = " Ends every block, pointer and id at once, in both regions; keeps memory,\n sizes, tags, limits. BUSY while pins taken by cuarena_block_pin exist.\n Peaks stay (cuarena_reset_peaks). Nothing may use the blocks any more; what\n was freed on streams is waited for. Cost: the live blocks."]
+    pub fn cuarena_reset(arena: *mut cuarena_t) -> cuarena_status_t;
+    #[doc = " Makes the pool `bytes` large, its stable region as it is. Contents stay, in\n place where the memory can. Otherwise, or if blocks stand in the part that\n goes, blocks without pins move (reported to the relocation callback) and\n pinned ones make it BUSY. BAD_ARGUMENT below the stable region's size;\n UNSUPPORTED for a caller's own bytes. A failed call changed nothing. Waits\n for what was freed on streams if the pool gets smaller, and for all work on\n its bytes if they move. Cost: the bytes moved."]
+    pub fn cuarena_resize_pool(arena: *mut cuarena_t, bytes: u64) -> cuarena_status_t;
+    #[doc = " Gives unused bytes back to the memory, whole grains from the end and from\n the middle, until no more than `keep_bytes` are held or nothing more is\n free. What a pool gave back it takes again when it needs it. A caller's own\n bytes stay. Cost: ranges, and the memory's."]
+    pub fn cuarena_trim(
+        arena: *mut cuarena_t,
+        keep_bytes: u64,
+        given_back_out: *mut u64,
+    ) -> cuarena_status_t;
+    #[doc = " Bytes, or percent and auto of what the memory has available. Below what is\n held or live now is legal: it bounds what comes. `old_bytes_out` may be\n NULL; UINT64_MAX is \"none\"."]
+    pub fn cuarena_set_limit(
+        arena: *mut cuarena_t,
+        kind: i32,
+        limit: cuarena_amount_t,
+        old_bytes_out: *mut u64,
+    ) -> cuarena_status_t;
+    pub fn cuarena_get_limit(
+        arena: *mut cuarena_t,
+        kind: i32,
+        bytes_out: *mut u64,
+    ) -> cuarena_status_t;
+    pub fn cuarena_request_init(request: *mut cuarena_request_t);
+    #[doc = " `bytes` of the dynamic region, pinned. 0 bytes: OK, NULL, not counted."]
+    pub fn cuarena_alloc(
+        arena: *mut cuarena_t,
+        bytes: u64,
+        pointer_out: *mut *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " NULL request: as cuarena_alloc."]
+    pub fn cuarena_alloc_with(
+        arena: *mut cuarena_t,
+        bytes: u64,
+        request: *const cuarena_request_t,
+        pointer_out: *mut *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " count * size bytes; BAD_ARGUMENT if that overflows."]
+    pub fn cuarena_alloc_array(
+        arena: *mut cuarena_t,
+        count: u64,
+        size: u64,
+        request: *const cuarena_request_t,
+        pointer_out: *mut *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " The caller says that nothing uses the bytes any more. NULL is OK. STALE for\n a pointer that no live block begins at."]
+    pub fn cuarena_free(
+        arena: *mut cuarena_t,
+        pointer: *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " Grows or shrinks, in place if it can, else by moving the contents (the\n caller says that nothing uses them now). 0 bytes frees and gives NULL; a\n NULL pointer allocates. BUSY if it would have to move and was pinned by\n cuarena_block_pin; a stable block never moves: FRAGMENTED or OUT_OF_MEMORY.\n Dedicated and adopted blocks keep their size: UNSUPPORTED.\n On failure block and contents are as they were. Cost: the bytes moved."]
+    pub fn cuarena_resize(
+        arena: *mut cuarena_t,
+        pointer: *mut ::core::ffi::c_void,
+        bytes: u64,
+        pointer_out: *mut *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " Either output may be NULL."]
+    pub fn cuarena_size_of(
+        arena: *mut cuarena_t,
+        pointer: *const ::core::ffi::c_void,
+        requested_out: *mut u64,
+        allocated_out: *mut u64,
+    ) -> cuarena_status_t;
+    #[doc = " Ends the pin that a pointer is born with: compaction may move it, and the\n relocation callback tells the new address. STALE; BAD_ARGUMENT if it was\n ended already, or the block is stable."]
+    pub fn cuarena_unpin(
+        arena: *mut cuarena_t,
+        pointer: *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " Takes it again. Waits for a move under way."]
+    pub fn cuarena_pin(
+        arena: *mut cuarena_t,
+        pointer: *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " Born without a pin. 0 bytes: a live, empty block."]
+    pub fn cuarena_block_alloc(
+        arena: *mut cuarena_t,
+        bytes: u64,
+        block_out: *mut cuarena_block_t,
+    ) -> cuarena_status_t;
+    pub fn cuarena_block_alloc_with(
+        arena: *mut cuarena_t,
+        bytes: u64,
+        request: *const cuarena_request_t,
+        block_out: *mut cuarena_block_t,
+    ) -> cuarena_status_t;
+    #[doc = " Pinned or not. 0 is OK. A block that is being moved is freed when its move\n is done."]
+    pub fn cuarena_block_free(arena: *mut cuarena_t, block: cuarena_block_t) -> cuarena_status_t;
+    #[doc = " Keeps the id; as cuarena_resize otherwise. 0 bytes: the block is empty."]
+    pub fn cuarena_block_resize(
+        arena: *mut cuarena_t,
+        block: cuarena_block_t,
+        bytes: u64,
+    ) -> cuarena_status_t;
+    #[doc = " Holds the block where it is and tells where. An address is good only while\n the block is pinned. Pins count. Waits for a move under way. NULL for an\n empty block."]
+    pub fn cuarena_block_pin(
+        arena: *mut cuarena_t,
+        block: cuarena_block_t,
+        pointer_out: *mut *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    pub fn cuarena_block_unpin(arena: *mut cuarena_t, block: cuarena_block_t) -> cuarena_status_t;
+    #[doc = " The id of the block that begins at `pointer`."]
+    pub fn cuarena_block_of(
+        arena: *mut cuarena_t,
+        pointer: *const ::core::ffi::c_void,
+        block_out: *mut cuarena_block_t,
+    ) -> cuarena_status_t;
+    pub fn cuarena_block_info(
+        arena: *mut cuarena_t,
+        block: cuarena_block_t,
+        info_out: *mut cuarena_block_info_t,
+    ) -> cuarena_status_t;
+    #[doc = " Copies up to `capacity` live blocks, in no particular order. `cursor`\n begins at 0; the enumeration ended when fewer than `capacity` came. Blocks\n made or freed meanwhile may or may not be seen; no other is missed or seen\n twice. Cost: the slots passed over."]
+    pub fn cuarena_blocks(
+        arena: *mut cuarena_t,
+        cursor: *mut u64,
+        infos: *mut cuarena_block_info_t,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> cuarena_status_t;
+    #[doc = " Counts foreign bytes as a block of this arena: it appears in statistics,\n limits and enumeration, is pinned, and is forgotten, not returned, when it\n is freed. BAD_ARGUMENT if the bytes overlap the arena's or are not aligned\n to its granule."]
+    pub fn cuarena_adopt(
+        arena: *mut cuarena_t,
+        bytes: *mut ::core::ffi::c_void,
+        size: u64,
+        tag: cuarena_tag_t,
+        block_out: *mut cuarena_block_t,
+    ) -> cuarena_status_t;
+    #[doc = " The tag of that name, registered at first use; the name is copied. LIMIT\n past CUARENA_HEAP_MAX_TAGS - 1 of them. Cost: the tags."]
+    pub fn cuarena_tag(
+        arena: *mut cuarena_t,
+        name: *const ::core::ffi::c_char,
+        tag_out: *mut cuarena_tag_t,
+    ) -> cuarena_status_t;
+    #[doc = " Valid until the arena is destroyed."]
+    pub fn cuarena_tag_name(
+        arena: *mut cuarena_t,
+        tag: cuarena_tag_t,
+        name_out: *mut *const ::core::ffi::c_char,
+    ) -> cuarena_status_t;
+    pub fn cuarena_compact_options_init(options: *mut cuarena_compact_options_t);
+    pub fn cuarena_compact_report_init(report: *mut cuarena_compact_report_t);
+    #[doc = " Slides blocks without pins of the dynamic region together. NULL options: all\n the way; callback and report may be NULL. One compaction runs at a time:\n another thread's waits. FRAGMENTED: a goal that no window within the limits\n reaches; nothing moved. UNSUPPORTED: the memory cannot relocate. Cost:\n blocks and ranges to plan, under the lock; then the bytes moved, without it.\n\n With a stream the call does not wait, but on memory that the CPU touches:\n the stream waits for every stream that a moved block was allocated on or is\n used by (cuarena_record_use), moves the bytes, and those streams wait for\n it. Bytes that it vacates are the stream's. For blocks allocated without a\n stream the caller vouches, or names the streams that use them. Without one\n the call waits for all of these, and for what was freed on streams."]
+    pub fn cuarena_compact(
+        arena: *mut cuarena_t,
+        options: *const cuarena_compact_options_t,
+        callback: cuarena_relocation_fn,
+        user: *mut ::core::ffi::c_void,
+        report: *mut cuarena_compact_report_t,
+    ) -> cuarena_status_t;
+    #[doc = " Who hears of moves that no compact call reports: resize_pool, and the\n compaction step of running out (compact_on_oom). NULL: nobody, and then\n that step is left out."]
+    pub fn cuarena_set_relocation_callback(
+        arena: *mut cuarena_t,
+        callback: cuarena_relocation_fn,
+        user: *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    pub fn cuarena_set_oom_handler(
+        arena: *mut cuarena_t,
+        handler: cuarena_oom_fn,
+        user: *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    pub fn cuarena_set_event_listener(
+        arena: *mut cuarena_t,
+        listener: cuarena_event_fn,
+        user: *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    pub fn cuarena_stats_init(stats: *mut cuarena_stats_t);
+    #[doc = " Constant time. For REGION_ALL the peaks are of the whole. A stable request\n that was served without a stable region counts as dynamic."]
+    pub fn cuarena_stats(
+        arena: *mut cuarena_t,
+        region: i32,
+        stats: *mut cuarena_stats_t,
+    ) -> cuarena_status_t;
+    #[doc = " Live, requested, counts and peaks of one tag; the rest is 0."]
+    pub fn cuarena_tag_stats(
+        arena: *mut cuarena_t,
+        tag: cuarena_tag_t,
+        stats: *mut cuarena_stats_t,
+    ) -> cuarena_status_t;
+    #[doc = " Sets every peak, of regions, tags and streams, to what is now. Scopes of\n peaks are in stats.h. Cost: the tags and streams."]
+    pub fn cuarena_reset_peaks(arena: *mut cuarena_t) -> cuarena_status_t;
+    pub fn cuarena_inspection_init(inspection: *mut cuarena_inspection_t);
+    pub fn cuarena_inspect(
+        arena: *mut cuarena_t,
+        region: i32,
+        inspection: *mut cuarena_inspection_t,
+    ) -> cuarena_status_t;
+    #[doc = " Recomputes everything; CORRUPT with the reason in `text` (may be NULL)."]
+    pub fn cuarena_validate(
+        arena: *mut cuarena_t,
+        text: *mut ::core::ffi::c_char,
+        text_size: usize,
+    ) -> cuarena_status_t;
+    #[doc = " Where the arena's bytes are: the first segment's base and length."]
+    pub fn cuarena_base(
+        arena: *mut cuarena_t,
+        base_out: *mut *mut ::core::ffi::c_void,
+        bytes_out: *mut u64,
+    ) -> cuarena_status_t;
+    #[doc = " As cuarena_alloc_with; `request` may be NULL. Zeroing is queued on the\n stream."]
+    pub fn cuarena_alloc_on(
+        arena: *mut cuarena_t,
+        bytes: u64,
+        stream: cuarena_stream_t,
+        request: *const cuarena_request_t,
+        pointer_out: *mut *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " See the table above. On an error the block is as it was."]
+    pub fn cuarena_free_on(
+        arena: *mut cuarena_t,
+        pointer: *mut ::core::ffi::c_void,
+        stream: cuarena_stream_t,
+    ) -> cuarena_status_t;
+    #[doc = " As cuarena_resize: where the contents must move, the copy is queued on the\n stream, and the old bytes are freed on it."]
+    pub fn cuarena_resize_on(
+        arena: *mut cuarena_t,
+        pointer: *mut ::core::ffi::c_void,
+        bytes: u64,
+        stream: cuarena_stream_t,
+        pointer_out: *mut *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    pub fn cuarena_block_alloc_on(
+        arena: *mut cuarena_t,
+        bytes: u64,
+        stream: cuarena_stream_t,
+        request: *const cuarena_request_t,
+        block_out: *mut cuarena_block_t,
+    ) -> cuarena_status_t;
+    pub fn cuarena_block_free_on(
+        arena: *mut cuarena_t,
+        block: cuarena_block_t,
+        stream: cuarena_stream_t,
+    ) -> cuarena_status_t;
+    pub fn cuarena_block_resize_on(
+        arena: *mut cuarena_t,
+        block: cuarena_block_t,
+        bytes: u64,
+        stream: cuarena_stream_t,
+    ) -> cuarena_status_t;
+    #[doc = " As cuarena_block_pin; the stream then waits for the block's last move."]
+    pub fn cuarena_block_pin_on(
+        arena: *mut cuarena_t,
+        block: cuarena_block_t,
+        stream: cuarena_stream_t,
+        pointer_out: *mut *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " The pin ends at this point of the stream: as cuarena_block_unpin and\n cuarena_block_record_use."]
+    pub fn cuarena_block_unpin_on(
+        arena: *mut cuarena_t,
+        block: cuarena_block_t,
+        stream: cuarena_stream_t,
+    ) -> cuarena_status_t;
+    #[doc = " The block is used on that stream too: when it is freed on a stream, its\n bytes go to nobody before everything queued there until the free is done.\n Once per block and stream is enough. Takes host memory."]
+    pub fn cuarena_record_use(
+        arena: *mut cuarena_t,
+        pointer: *const ::core::ffi::c_void,
+        stream: cuarena_stream_t,
+    ) -> cuarena_status_t;
+    pub fn cuarena_block_record_use(
+        arena: *mut cuarena_t,
+        block: cuarena_block_t,
+        stream: cuarena_stream_t,
+    ) -> cuarena_status_t;
+    #[doc = " The stream is about to be destroyed: records a marker behind all its work,\n and never touches the handle again. Does not wait. Blocks allocated on it\n live on; free them without a stream, or on another. OK for a stream that\n the arena does not know. Steps: the lane's ranges."]
+    pub fn cuarena_release_stream(
+        arena: *mut cuarena_t,
+        stream: cuarena_stream_t,
+    ) -> cuarena_status_t;
+    #[doc = " Settles all that can be: records markers on streams whose lanes have bytes\n without one, and takes what is complete; with `wait` = 1 waits until\n everything freed so far is settled. `settled_out` (may be NULL) gets the\n bytes that came to the settled lane. Steps: streams, and the ranges settled."]
+    pub fn cuarena_settle(
+        arena: *mut cuarena_t,
+        wait: i32,
+        settled_out: *mut u64,
+    ) -> cuarena_status_t;
+    #[doc = " This moment of the stream. BAD_ARGUMENT for CUARENA_NO_STREAM. Records a\n marker, if something was freed on it since the last one. Steps: the lane's\n ranges."]
+    pub fn cuarena_stream_mark(
+        arena: *mut cuarena_t,
+        stream: cuarena_stream_t,
+        mark_out: *mut cuarena_mark_t,
+    ) -> cuarena_status_t;
+    #[doc = " `waiter` was given a wait for work of `producer` up to `mark` at least.\n BAD_ARGUMENT for what is no mark of that stream; OK for one that was\n released since. No driver call. Steps: streams and, with\n CUARENA_NO_STREAM, the ranges settled."]
+    pub fn cuarena_stream_waited(
+        arena: *mut cuarena_t,
+        waiter: cuarena_stream_t,
+        producer: cuarena_stream_t,
+        mark: cuarena_mark_t,
+    ) -> cuarena_status_t;
+    #[doc = " Live, requested, counts and peaks of blocks allocated on that stream, and\n free_bytes: of its lane. STALE if the arena does not know the stream."]
+    pub fn cuarena_stream_stats(
+        arena: *mut cuarena_t,
+        stream: cuarena_stream_t,
+        stats: *mut cuarena_stats_t,
+    ) -> cuarena_status_t;
+    #[doc = " What is allocated on the stream is private from now on. BAD_ARGUMENT for\n CUARENA_NO_STREAM and for the legacy default stream, which cannot be\n captured. BUSY: the stream is in an open session, or its capture has failed.\n UNSUPPORTED: the memory knows no streams; or the arena zeroes what it hands\n out or gets back, which would be work on the stream. OUT_OF_MEMORY, LIMIT.\n Waits for what other threads' calls give the stream just now. Driver calls:\n to ask whether the stream is captured and, if it is not, to record a marker\n behind what was freed on it. So before the capture is the better moment:\n those bytes can serve the session then. Steps: the lane's ranges."]
+    pub fn cuarena_capture_begin(
+        arena: *mut cuarena_t,
+        stream: cuarena_stream_t,
+        capture_out: *mut *mut cuarena_capture_t,
+    ) -> cuarena_status_t;
+    #[doc = " The same for one more stream, which was or will be forked into the capture by\n an event; OK if it is in the session. BAD_ARGUMENT for a session that has\n ended, and as cuarena_capture_begin."]
+    pub fn cuarena_capture_join(
+        arena: *mut cuarena_t,
+        capture: *mut cuarena_capture_t,
+        stream: cuarena_stream_t,
+    ) -> cuarena_status_t;
+    #[doc = " The streams are ordinary again. Must come after cuStreamEndCapture, also\n where the capture failed: else BUSY. The streams must not be destroyed\n before. OK if it has ended. Steps: private ranges. Driver calls: to ask\n whether the streams are captured, and a wait of those that blocks were moved\n beside."]
+    pub fn cuarena_capture_end(
+        arena: *mut cuarena_t,
+        capture: *mut cuarena_capture_t,
+    ) -> cuarena_status_t;
+    #[doc = " The caller's word that the graph is not launched again, and that all its\n launches were queued on the stream or come before what is queued there. The\n private bytes that are free join the stream's lane, and the blocks that live\n become ordinary blocks of that stream: those that the block calls made may\n move. The stream waits for the session's streams and for those on which\n private blocks were freed or, as recorded, used. With CUARENA_NO_STREAM it is\n the caller's word that all work with private blocks is done: the bytes are\n settled, and the blocks that live are those of no stream.\n\n Ends a session that is open, and clears the handle; NULL and a cleared handle\n are OK. On an error the session is as it was. BUSY: one of the streams is in\n an open session, or being captured. Does not block. Steps: the blocks of the\n arena, private ranges. Driver calls: one marker and one wait for each stream\n besides the one given."]
+    pub fn cuarena_capture_release(
+        arena: *mut cuarena_t,
+        capture: *mut *mut cuarena_capture_t,
+        stream: cuarena_stream_t,
+    ) -> cuarena_status_t;
+    #[doc = " Live, requested, counts and peaks of private blocks; capacity_bytes: what is\n private; free_bytes: of that; largest_bytes: what is free and was never\n handed out. The rest is 0. Steps: stretches."]
+    pub fn cuarena_capture_stats(
+        arena: *mut cuarena_t,
+        capture: *mut cuarena_capture_t,
+        stats: *mut cuarena_stats_t,
+    ) -> cuarena_status_t;
+    pub fn cuarena_properties_init(properties: *mut cuarena_properties_t);
+    pub fn cuarena_properties(
+        arena: *mut cuarena_t,
+        properties: *mut cuarena_properties_t,
+    ) -> cuarena_status_t;
+    pub fn cuarena_export_options_init(options: *mut cuarena_export_options_t);
+    #[doc = " Tells which handles are behind a block, so that another process of this host\n can map it: cuMemImportFromShareableHandle on each descriptor, then\n cuMemMap of the whole handle; the block's bytes are those at `offset`.\n\n Pieces come in the block's order. Their descriptors belong to the caller:\n send them (SCM_RIGHTS) and close them. `pieces` NULL and `capacity` 0: only\n the count comes back, and nothing is exported.\n\n From now on until cuarena_export_close the block stays where it is and its\n handles stay mapped, also if it is freed meanwhile: its bytes count as live\n until then. What the importer maps stays valid however long it likes; the\n close says that it no longer minds what becomes of the bytes.\n\n NULL options: the block must be dedicated. BAD_ARGUMENT: it shares its\n handles, it is empty, or there are more pieces than `capacity` (the message\n has the count). UNSUPPORTED: cuarena_properties says fd = 0, or the bytes\n are adopted. STALE. Cost: two driver calls a piece."]
+    pub fn cuarena_export(
+        arena: *mut cuarena_t,
+        block: cuarena_block_t,
+        options: *const cuarena_export_options_t,
+        pieces: *mut cuarena_export_piece_t,
+        capacity: usize,
+        count_out: *mut usize,
+        export_out: *mut *mut cuarena_export_t,
+    ) -> cuarena_status_t;
+    #[doc = " Ends an export and clears the handle. NULL and a cleared handle are OK;\n STALE for one of another arena."]
+    pub fn cuarena_export_close(
+        arena: *mut cuarena_t,
+        exported: *mut *mut cuarena_export_t,
+    ) -> cuarena_status_t;
+    pub fn cuarena_driver_info_init(info: *mut cuarena_driver_info_t);
+    #[doc = " NO_DEVICE with the reason in words. Cost: the first time what the driver\n takes to start."]
+    pub fn cuarena_driver_info(info: *mut cuarena_driver_info_t) -> cuarena_status_t;
+    pub fn cuarena_device_info_init(info: *mut cuarena_device_info_t);
+    #[doc = " BAD_ARGUMENT for an ordinal that the driver does not have; NO_DEVICE,\n OUT_OF_MEMORY, DRIVER, LOST. Cost: the device's primary context, which is\n created for the call if nobody has it."]
+    pub fn cuarena_device_info(device: i32, info: *mut cuarena_device_info_t) -> cuarena_status_t;
+    pub fn cuarena_shared_report_init(report: *mut cuarena_shared_report_t);
+    #[doc = " Holds the arena of the configuration's device and memory, which is made if\n there is none. Each acquire needs a release. `report` may be NULL; each\n difference is also logged as a warning.\n\n Errors: those of cuarena_create; BAD_ARGUMENT for memory=bytes and custom."]
+    pub fn cuarena_shared_acquire(
+        config: *const cuarena_config_t,
+        arena_out: *mut *mut cuarena_t,
+        report: *mut cuarena_shared_report_t,
+    ) -> cuarena_status_t;
+    #[doc = " The same for whoever takes it as it is: no option but memory, device and\n context is looked at. STALE if there is none."]
+    pub fn cuarena_shared_find(
+        config: *const cuarena_config_t,
+        arena_out: *mut *mut cuarena_t,
+    ) -> cuarena_status_t;
+    #[doc = " Lets go of it and clears the handle; NULL and a cleared handle are OK. The\n last holder's release is a cuarena_destroy, with its errors: BUSY while\n blocks live, and then the caller still holds the arena. STALE for an arena\n that is not shared or was released by all, with a warning in the log: one\n release too many.\n\n cuarena_destroy and cuarena_destroy_forced of a shared arena are BUSY."]
+    pub fn cuarena_shared_release(arena: *mut *mut cuarena_t) -> cuarena_status_t;
+    #[doc = " Puts an arena with another configuration, of the same device and memory, in\n the place of the one that the caller alone holds. A handle that is NULL: the\n caller holds none.\n\n BUSY: others hold the arena (the message says how many, and the log what they\n keep from being changed) or blocks live in it; the caller still holds it.\n BAD_ARGUMENT: it is of another device or memory. STALE as for release. The\n old arena is ended before the new one is made, since they may want the same\n bytes: where the new one cannot be made, there is none, and the handle is\n cleared."]
+    pub fn cuarena_shared_replace(
+        arena: *mut *mut cuarena_t,
+        config: *const cuarena_config_t,
+        report: *mut cuarena_shared_report_t,
+    ) -> cuarena_status_t;
+    #[doc = " Sets the options that are the scope's among `count` keys, passing over all\n others: all of them or, on an error, none. Factories are told apart by case,\n but for sessions, whose keys have the name in lower case (ASCII letters).\n `factory` is not looked at for BARE; `taken_out` (may be NULL) gets how many\n keys were the scope's.\n\n The environment goes before a session because its arena is made first, when\n the library is registered: a session acquires that and is told what it\n cannot have.\n\n BAD_ARGUMENT as of cuarena_config_set, with the whole key named."]
+    pub fn cuarena_config_from_scope(
+        config: *mut cuarena_config_t,
+        scope: i32,
+        factory: *const ::core::ffi::c_char,
+        keys: *const *const ::core::ffi::c_char,
+        values: *const *const ::core::ffi::c_char,
+        count: usize,
+        taken_out: *mut usize,
+    ) -> cuarena_status_t;
+    pub fn cuarena_ort_stats_init(stats: *mut cuarena_ort_stats_t);
+    pub fn cuarena_ort_stats(
+        arena: *mut cuarena_t,
+        stats: *mut cuarena_ort_stats_t,
+    ) -> cuarena_status_t;
+    #[doc = " Hands every figure of one moment over, in decimal. No lock is held: any call\n is legal in the function. BAD_ARGUMENT for another `form`."]
+    pub fn cuarena_stats_pairs(
+        arena: *mut cuarena_t,
+        form: i32,
+        write: cuarena_pair_fn,
+        user: *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " The same as \"key=value\", each with a newline at its end. `needed_out` (may be\n NULL) gets the bytes that this takes, with the zero at its end, also when\n they are too many: BAD_ARGUMENT then, and `text` is as it was. `text` NULL\n with text_size 0 only asks."]
+    pub fn cuarena_stats_text(
+        arena: *mut cuarena_t,
+        form: i32,
+        text: *mut ::core::ffi::c_char,
+        text_size: usize,
+        needed_out: *mut usize,
+    ) -> cuarena_status_t;
+    #[doc = " Copies up to `capacity` of them, by their numbers; `count_out` gets how many\n there are. `steps` NULL with capacity 0 only asks."]
+    pub fn cuarena_step_stats(
+        arena: *mut cuarena_t,
+        steps: *mut cuarena_step_stats_t,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> cuarena_status_t;
+    pub fn cuarena_peaks_init(peaks: *mut cuarena_peaks_t);
+    #[doc = " Of a region, or with CUARENA_REGION_ALL of the whole arena."]
+    pub fn cuarena_peaks_push(arena: *mut cuarena_t, region: i32) -> cuarena_status_t;
+    pub fn cuarena_peaks_pop(
+        arena: *mut cuarena_t,
+        region: i32,
+        peaks: *mut cuarena_peaks_t,
+    ) -> cuarena_status_t;
+    pub fn cuarena_tag_peaks_push(arena: *mut cuarena_t, tag: cuarena_tag_t) -> cuarena_status_t;
+    pub fn cuarena_tag_peaks_pop(
+        arena: *mut cuarena_t,
+        tag: cuarena_tag_t,
+        peaks: *mut cuarena_peaks_t,
+    ) -> cuarena_status_t;
+    #[doc = " STALE if the arena does not know the stream (any more)."]
+    pub fn cuarena_stream_peaks_push(
+        arena: *mut cuarena_t,
+        stream: cuarena_stream_t,
+    ) -> cuarena_status_t;
+    pub fn cuarena_stream_peaks_pop(
+        arena: *mut cuarena_t,
+        stream: cuarena_stream_t,
+        peaks: *mut cuarena_peaks_t,
+    ) -> cuarena_status_t;
+}

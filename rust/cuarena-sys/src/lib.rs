@@ -1,0 +1,47 @@
+//! The C interface of libcuarena as it is, for crates that build on it.
+//!
+//! The names, and what each does, are those of the header: see its comments
+//! here, and the header itself in the folder that a build script gets as
+//! `DEP_CUARENA_INCLUDE`. A program wants the crate `cuarena` instead, which is
+//! the same without `unsafe`.
+//!
+//! # What is here
+//!
+//! - `bindings`, made of the header by bindgen and committed, so that a
+//!   build needs no libclang. Kinds and statuses are `i32` with constants, as
+//!   in C: a newer library may answer one that is not known here.
+//! - The constants that bindgen cannot make, by hand, below.
+//!
+//! # Rules that hold for all of it
+//!
+//! - Structs that begin with `struct_size` are set by their `_init` function
+//!   before anything else; [`core::mem::MaybeUninit`] takes them until then.
+//! - Every function but those that say otherwise may be called from any thread.
+//! - A panic must not leave a callback: it would end the process.
+//!
+//! # Costs
+//!
+//! A call is a call of a C function in another object: nothing is inlined
+//! across, unless the program is linked with LTO by a clang of the same
+//! version.
+#![no_std]
+
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("cuarena-sys: addresses of 64 bits are wanted: the driver has no other");
+
+mod constants;
+
+#[cfg(not(feature = "buildtime-bindgen"))]
+#[rustfmt::skip]
+#[allow(missing_docs, non_camel_case_types, clippy::all, rustdoc::all)]
+mod bindings;
+
+/// Made by the build of the header that it found.
+#[cfg(feature = "buildtime-bindgen")]
+#[allow(missing_docs, non_camel_case_types, clippy::all, rustdoc::all)]
+mod bindings {
+    include!(concat!(env!("OUT_DIR"), "/bindings.rs"));
+}
+
+pub use bindings::*;
+pub use constants::*;

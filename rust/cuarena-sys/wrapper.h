@@ -1,0 +1,2 @@
+/* What the bindings are made of. */
+#include "cuarena.h"
