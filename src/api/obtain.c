@@ -216,6 +216,7 @@ static bool serve_without(ladder_t *ladder)
     cuai_want_t *want = ladder->want;
     want->reach =
         ladder->growth == CUARENA_OK ? CUAI_REACH_SETTLED : CUAI_REACH_LANES;
+    want->soon = false;
     if (cuai_serve(ladder->call->arena, want, ladder->found) == CUARENA_OK)
         return true;
     if (ladder->refusal == CUARENA_OUT_OF_MEMORY &&
@@ -545,8 +546,10 @@ static cuarena_status_t serve_once(ladder_t *ladder)
             cuai_serve_dedicated(arena, ladder->want, ladder->found);
     else if (goes_across(ladder))
         ladder->refusal = cuai_serve_across(arena, ladder->want, ladder->found);
-    else
+    else {
+        ladder->want->soon = may_cross(ladder);
         ladder->refusal = cuai_serve(arena, ladder->want, ladder->found);
+    }
     return ladder->refusal;
 }
 

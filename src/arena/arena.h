@@ -212,6 +212,8 @@ typedef struct cuai_want {
     cuai_reach_t reach;
     bool zeroed;
     bool dedicated;
+    bool soon; /* bytes that are found in a bounded number of steps: others are
+                * looked for by crossing */
 } cuai_want_t;
 
 /* Where a stable request goes without a stable region: low, and pinned. */
