@@ -234,6 +234,28 @@ START_TEST(ranges_of_two_streams_together_are_found_soon)
 }
 END_TEST
 
+/* Rows begin with a range of C's, for which B has not waited: the rest, A's and
+ * its own, serves it without a wait. */
+START_TEST(the_part_of_a_row_that_needs_no_wait_is_seen)
+{
+    for_each_size(log2)
+    {
+        load_t load;
+        steps_t steps;
+        cuarena_mark_t mark;
+        open_load(&load, "cab-", UINT64_C(1) << log2, CUARENA_PRESET_POOL);
+        expect_ok(cuarena_stream_mark(load.rig.arena, A, &mark));
+        expect_ok(cuarena_stream_waited(load.rig.arena, B, A, mark));
+        count_many(&load, 2, B, &steps);
+        expect_u64(steps.crossings, TAKEN);
+        expect_u64(steps.waits, 0);
+        expect_u64(steps.full_searches, 0);
+        expect_at_most(steps.most, MOST_STEPS);
+        close_load(&load);
+    }
+}
+END_TEST
+
 /* One row of all that there is. */
 START_TEST(a_row_is_not_followed_to_its_end)
 {
@@ -277,7 +299,7 @@ START_TEST(ranges_of_its_class_that_are_too_small_are_passed_over)
     {
         load_t load;
         steps_t steps;
-        open_load(&load, "bbbb-aaaa-cccccc-", UINT64_C(1) << log2,
+        open_load(&load, "bbbb-aaaa-cccccc-", UINT64_C(1) << (log2 - 2),
                   CUARENA_PRESET_POOL);
         count_many(&load, 5, B, &steps);
         expect_u64(steps.crossings, TAKEN);
@@ -384,6 +406,7 @@ int main(void)
         TEST_LIST(bytes_of_a_stream_that_was_waited_for_are_found_by_class,
                   one_range_at_a_time_is_found_by_class,
                   ranges_of_two_streams_together_are_found_soon,
+                  the_part_of_a_row_that_needs_no_wait_is_seen,
                   a_row_is_not_followed_to_its_end,
                   small_ranges_of_its_own_do_not_delay_a_stream,
                   ranges_of_its_class_that_are_too_small_are_passed_over,

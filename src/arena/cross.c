@@ -76,6 +76,7 @@ typedef struct search {
     effort_t effort;
     uint64_t least;           /* a row has a range of so many bytes */
     uint32_t steps;           /* that are left */
+    bool at_held;             /* lanes with a holder are looked at */
     cuai_stream_set_t barred; /* streams that could not be waited for */
     window_t free;            /* the best that needs no wait */
     window_t held;            /* the best that does */
@@ -245,7 +246,7 @@ static void look_at_row(search_t *search, cuai_slot_t first)
 }
 
 /* The first range of the row around a slot, within reach; 0: an earlier one of
- * them leads to the row too. */
+ * them leads to the row in the same look. */
 static cuai_slot_t row_of(search_t *search, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(search->heap, slot);
@@ -254,7 +255,8 @@ static cuai_slot_t row_of(search_t *search, cuai_slot_t slot)
         const cuai_record_t *before = cuai_record(search->heap, r->prev);
         if (holder_of(search, before) == NOBODY || !step(search))
             break;
-        if (cuai_range(before) >= search->least)
+        if (cuai_range(before) >= search->least &&
+            (holder_of(search, before) != 0) == search->at_held)
             return 0;
         slot = r->prev;
         r = before;
@@ -275,7 +277,17 @@ static void look_at_list(search_t *search, cuai_slot_t slot)
     }
 }
 
-/* Windows of the zone that are as tight as the best or tighter. */
+/* Whether the window is in a zone that comes before `zone`, or in that. */
+static bool is_before(const search_t *search, const window_t *window,
+                      uint32_t zone, bool or_in)
+{
+    if (window->last == 0)
+        return false;
+    uint32_t its = cuai_zone_of(search->heap, window->begin);
+    return its == zone ? or_in : (its > zone) == search->high;
+}
+
+/* Windows of the zone that may be better than the best. */
 static void look_at_zone(search_t *search, const cuai_index_t *index,
                          uint32_t zone, const window_t *best)
 {
@@ -283,7 +295,7 @@ static void look_at_zone(search_t *search, const cuai_index_t *index,
     uint32_t class =
         cuai_zone_first(index, zone, cuai_class(heap, search->least));
     while (class != CUAI_NO_CLASS) {
-        if (best->last != 0 &&
+        if (is_before(search, best, zone, true) &&
             class > cuai_class(heap, best->end - best->begin))
             return;
         look_at_list(search, index->heads[cuai_list_of(zone, class)]);
@@ -291,32 +303,33 @@ static void look_at_zone(search_t *search, const cuai_index_t *index,
     }
 }
 
-/* The index of a lane, if it has ranges and a holder, or if it has none; else
- * NULL. */
-static const cuai_index_t *lane_of(const search_t *search, uint32_t lane,
-                                   bool held)
+/* The index of a lane that is looked at now, if it has ranges; else NULL. */
+static const cuai_index_t *lane_of(const search_t *search, uint32_t lane)
 {
     const cuai_index_t *index = search->heap->lanes[lane];
     uint32_t holder = search->holders[lane];
     bool counts = index != NULL && index->ranges != 0 && holder != NOBODY &&
-                  (holder != 0) == held;
+                  (holder != 0) == search->at_held;
     return counts ? index : NULL;
 }
 
-/* From the request's end on until a zone has a window. */
+/* From the request's end on to the zone of the best window. */
 static void look_at_lanes_of(search_t *search, bool held, const window_t *best)
 {
+    search->at_held = held;
     cuai_zones_t zones = 0;
     uint32_t least = cuai_class(search->heap, search->least);
     search->steps = search->effort.steps;
     for (uint32_t lane = 0; lane < search->lanes; lane++) {
-        const cuai_index_t *index = lane_of(search, lane, held);
+        const cuai_index_t *index = lane_of(search, lane);
         zones |= index != NULL ? cuai_zones_from(index, least) : 0;
     }
-    while (zones != 0 && best->last == 0 && search->steps != 0) {
+    while (zones != 0 && search->steps != 0) {
         uint32_t zone = cuai_zones_end(zones, search->high);
+        if (is_before(search, best, zone, false))
+            return;
         for (uint32_t lane = 0; lane < search->lanes; lane++) {
-            const cuai_index_t *index = lane_of(search, lane, held);
+            const cuai_index_t *index = lane_of(search, lane);
             if (index != NULL)
                 look_at_zone(search, index, zone, best);
         }
@@ -356,6 +369,25 @@ static void look(search_t *search, effort_t effort)
 static bool has_window(const search_t *search)
 {
     return search->free.last != 0 || search->held.last != 0;
+}
+
+/* As far as it takes: what needs no wait first, then what is found soon, then
+ * what there is. */
+static void look_for(search_t *search)
+{
+    window_t held = {0};
+    if (!search->is_large) {
+        look(search, narrow);
+        held = search->held;
+    }
+    if (search->is_large || search->free.last == 0)
+        look(search, wide);
+    if (!has_window(search))
+        search->held = held;
+    if (!has_window(search)) {
+        search->heap->full_searches++;
+        look(search, whole);
+    }
 }
 
 /* ---- Cutting ----------------------------------------------------------- */
@@ -428,7 +460,7 @@ static window_t foresee(search_t *search)
     debt_t debt = look_at_part(search, &part, &crosses);
     while (debt.holder != 0) {
         pretend(search, debt);
-        look_at_lanes(search);
+        look_for(search);
         if (search->free.last != 0)
             part = cut(search, &search->free);
         debt = look_at_part(search, &part, &crosses);
@@ -557,31 +589,13 @@ cuarena_status_t cuai_serve_across(cuarena_t *arena, const cuai_want_t *want,
                : CUARENA_FRAGMENTED;
 }
 
-/* What needs no wait first, then what is found soon, then what there is. */
-static void look_for(search_t *search)
-{
-    window_t held = {0};
-    note_holders(search);
-    if (!search->is_large) {
-        look(search, narrow);
-        held = search->held;
-    }
-    if (search->is_large || search->free.last == 0)
-        look(search, wide);
-    if (!has_window(search))
-        search->held = held;
-    if (!has_window(search)) {
-        search->heap->full_searches++;
-        look(search, whole);
-    }
-}
-
 /* Steps out. */
 static cuai_crossed_t cross(search_t *search, cuai_found_t *found_out)
 {
     bool settled = false;
     for (int waits = 0; waits <= MOST_WAITS && !settled; waits++) {
         debt_t debt;
+        note_holders(search);
         look_for(search);
         cuarena_status_t status = try_best(search, &debt, found_out);
         if (status == CUARENA_OK)
