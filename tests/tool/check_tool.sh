@@ -364,6 +364,36 @@ test_memory_taken() {
         "$traces/multistream.csv.gz"
 }
 
+# bounded TRACE BOUND WHAT ARGUMENT...: an arena that grows holds less than
+# BOUND at its highest, over the peak.
+bounded() {
+    local trace=$1 bound=$2 what=$3 ratio
+    shift 3
+    call replay --json --preset grow --pool 1T "$@" "$traces/$trace.csv.gz"
+    ratio=$(value reserved_ratio)
+    verdict "$trace, $what, is held in less than $bound" yes \
+        "$(awk -v a="$ratio" -v b="$bound" \
+            'BEGIN { print ((a != "" && a >= 1 && a < b) ? "yes" : a) }')"
+}
+
+# What PyTorch held with expandable segments in the one pass that was recorded;
+# of cupy_analytics, what CuPy's pool did.
+test_memory_of_traces() {
+    local trace bound
+    while read -r trace bound; do
+        bounded "$trace" "$bound" "one pass" --option handle=16M
+        bounded "$trace" "$bound" "two passes, small handles" \
+            --option handle=2M --repeat 2
+    done <<'END'
+bert_dynamic 1.013
+cupy_analytics 2.052
+gpt2_train 1.074
+moe_train 1.017
+multistream 2.229
+resnet_multiscale 1.023
+END
+}
+
 #### Streams ####
 
 # A pool of one block, which two streams have in turn; and one of them twice.
@@ -622,6 +652,7 @@ test_bad_arguments
 test_json
 test_table
 test_memory_taken
+test_memory_of_traces
 test_streams
 test_streams_of_lines
 test_streams_of_a_driver
