@@ -3,9 +3,14 @@
  * lanes cost in memory, and waits in time.
  *
  * Each event of the trace is on its stream, and is followed by a kernel there
- * that reads and writes that stream's live blocks and lasts 50 times as long as
- * the host takes for an event. So the device is far behind the host, and what
- * one stream frees another can only have by waiting for it on the device.
+ * that reads and writes that stream's live blocks, every one of them, and lasts
+ * 50 times as long as the host takes for an event. So the device is far behind
+ * the host, and what one stream frees another can only have by waiting for it
+ * on the device.
+ *
+ *   stamp   what a kernel finds in each word that it visits of a block, and
+ *           leaves there, one more; another value is counted by the kernel,
+ *           and the benchmark fails: two blocks had the same bytes at once
  *
  *   held    the most that was taken from the driver, over the peak of live
  *           bytes of all streams together
@@ -30,59 +35,73 @@
 #define GAPS 50
 #define PASSES 3
 #define MOST_STREAMS 32
-#define MOST_VISITED 256 /* blocks that one kernel visits */
-#define QUICK_VISITED 4
-#define STEP 4096 /* it touches a word in each so many bytes */
+#define STEP UINT64_C(4096) /* a kernel visits a word in each so many bytes */
+#define QUICK_STEP (UINT64_C(1) << 20)
 #define QUICK_EVENTS 1500
+#define STAMPS_APART 0x9e3779b1u /* between blocks */
 
 static gpu_t gpu;
 static runtime_t runtime;
 
 /* ---- The kernel -------------------------------------------------------- */
 
-/* Adds 1 to words of the blocks of a table of addresses and sizes, and ends
- * when so many nanoseconds are over: visit(table, count, nanoseconds). */
+/* Visits the blocks of a table, and ends when so many nanoseconds are over;
+ * words with another stamp than the block's are added to `wrong`:
+ * visit(table, count, nanoseconds, step, wrong). */
 static const char visit_text[] = ".version 7.0\n"
                                  ".target sm_70\n"
                                  ".address_size 64\n"
                                  ".visible .entry visit(\n"
                                  "\t.param .u64 visit_param_0,\n"
                                  "\t.param .u64 visit_param_1,\n"
-                                 "\t.param .u64 visit_param_2\n"
+                                 "\t.param .u64 visit_param_2,\n"
+                                 "\t.param .u64 visit_param_3,\n"
+                                 "\t.param .u64 visit_param_4\n"
                                  ")\n"
                                  "{\n"
-                                 "\t.reg .pred %p<4>;\n"
-                                 "\t.reg .b32 %r<6>;\n"
-                                 "\t.reg .b64 %rd<18>;\n"
+                                 "\t.reg .pred %p<6>;\n"
+                                 "\t.reg .b32 %r<9>;\n"
+                                 "\t.reg .b64 %rd<21>;\n"
                                  "\tmov.u64 %rd1, %globaltimer;\n"
                                  "\tld.param.u64 %rd2, [visit_param_0];\n"
                                  "\tld.param.u64 %rd3, [visit_param_1];\n"
                                  "\tld.param.u64 %rd4, [visit_param_2];\n"
+                                 "\tld.param.u64 %rd18, [visit_param_3];\n"
+                                 "\tld.param.u64 %rd19, [visit_param_4];\n"
                                  "\tcvta.to.global.u64 %rd2, %rd2;\n"
+                                 "\tcvta.to.global.u64 %rd19, %rd19;\n"
                                  "\tadd.s64 %rd5, %rd1, %rd4;\n"
+                                 "\tmov.u64 %rd20, 1;\n"
                                  "\tmov.u32 %r1, %ctaid.x;\n"
                                  "\tcvt.u64.u32 %rd6, %r1;\n"
                                  "\tmov.u32 %r2, %nctaid.x;\n"
                                  "\tcvt.u64.u32 %rd7, %r2;\n"
                                  "\tmov.u32 %r3, %tid.x;\n"
-                                 "\tmul.wide.u32 %rd8, %r3, 4096;\n"
+                                 "\tcvt.u64.u32 %rd8, %r3;\n"
+                                 "\tmul.lo.s64 %rd8, %rd8, %rd18;\n"
                                  "\tmov.u32 %r4, %ntid.x;\n"
-                                 "\tmul.wide.u32 %rd9, %r4, 4096;\n"
+                                 "\tcvt.u64.u32 %rd9, %r4;\n"
+                                 "\tmul.lo.s64 %rd9, %rd9, %rd18;\n"
                                  "BLOCK:\n"
                                  "\tsetp.ge.u64 %p1, %rd6, %rd3;\n"
                                  "\t@%p1 bra LAST;\n"
-                                 "\tshl.b64 %rd10, %rd6, 4;\n"
+                                 "\tmul.lo.s64 %rd10, %rd6, 24;\n"
                                  "\tadd.s64 %rd11, %rd2, %rd10;\n"
                                  "\tld.global.u64 %rd12, [%rd11];\n"
                                  "\tld.global.u64 %rd13, [%rd11+8];\n"
+                                 "\tld.global.u32 %r5, [%rd11+16];\n"
+                                 "\tld.global.u32 %r6, [%rd11+20];\n"
+                                 "\tadd.s32 %r7, %r5, 1;\n"
+                                 "\tsetp.ne.u32 %p3, %r6, 0;\n"
                                  "\tmov.u64 %rd14, %rd8;\n"
                                  "WORD:\n"
                                  "\tsetp.ge.u64 %p2, %rd14, %rd13;\n"
                                  "\t@%p2 bra NEXT;\n"
                                  "\tadd.s64 %rd15, %rd12, %rd14;\n"
-                                 "\tld.global.u32 %r5, [%rd15];\n"
-                                 "\tadd.s32 %r5, %r5, 1;\n"
-                                 "\tst.global.u32 [%rd15], %r5;\n"
+                                 "\tld.global.u32 %r8, [%rd15];\n"
+                                 "\tsetp.ne.and.u32 %p4, %r8, %r5, %p3;\n"
+                                 "\t@%p4 red.global.add.u64 [%rd19], %rd20;\n"
+                                 "\tst.global.u32 [%rd15], %r7;\n"
                                  "\tadd.s64 %rd14, %rd14, %rd9;\n"
                                  "\tbra.uni WORD;\n"
                                  "NEXT:\n"
@@ -90,18 +109,20 @@ static const char visit_text[] = ".version 7.0\n"
                                  "\tbra.uni BLOCK;\n"
                                  "LAST:\n"
                                  "\tmov.u64 %rd16, %globaltimer;\n"
-                                 "\tsetp.lt.u64 %p3, %rd16, %rd5;\n"
-                                 "\t@%p3 bra LAST;\n"
+                                 "\tsetp.lt.u64 %p5, %rd16, %rd5;\n"
+                                 "\t@%p5 bra LAST;\n"
                                  "\tret;\n"
                                  "}\n";
 
-#define VISIT_BLOCKS 4
-#define VISIT_THREADS 128
+#define VISIT_BLOCKS 8
+#define VISIT_THREADS 256
 
 /* A block as the kernel finds it. */
 typedef struct visited {
     uint64_t address;
     uint64_t bytes;
+    uint32_t stamp;
+    uint32_t stamped; /* 0: nobody has visited it yet */
 } visited_t;
 
 /* ---- ... on the stand-in, which needs no time -------------------------- */
@@ -109,6 +130,8 @@ typedef struct visited {
 typedef struct visit {
     uint64_t table;
     uint64_t count;
+    uint64_t step;
+    uint64_t wrong;
     uint64_t next;
 } visit_t;
 
@@ -120,7 +143,42 @@ static void *begin_visit(const standin_launch_t *launch, unsigned *workers)
         return NULL;
     memcpy(&visit->table, launch->params[0], sizeof visit->table);
     memcpy(&visit->count, launch->params[1], sizeof visit->count);
+    memcpy(&visit->step, launch->params[3], sizeof visit->step);
+    memcpy(&visit->wrong, launch->params[4], sizeof visit->wrong);
     return visit;
+}
+
+static bool add_wrong(const visit_t *visit, standin_access_t *access)
+{
+    uint64_t count;
+    const void *found = access->read(access, visit->wrong, sizeof count);
+    if (found == NULL)
+        return false;
+    memcpy(&count, found, sizeof count);
+    count++;
+    void *place = access->write(access, visit->wrong, sizeof count);
+    if (place != NULL)
+        memcpy(place, &count, sizeof count);
+    return place != NULL;
+}
+
+static bool visit_word(const visit_t *visit, const visited_t *block,
+                       uint64_t at, standin_access_t *access)
+{
+    uint32_t stamp;
+    if (block->stamped) {
+        const void *found = access->read(access, at, sizeof stamp);
+        if (found == NULL)
+            return false;
+        memcpy(&stamp, found, sizeof stamp);
+        if (stamp != block->stamp && !add_wrong(visit, access))
+            return false;
+    }
+    stamp = block->stamp + 1;
+    void *place = access->write(access, at, sizeof stamp);
+    if (place != NULL)
+        memcpy(place, &stamp, sizeof stamp);
+    return place != NULL;
 }
 
 static standin_step_t step_visit(void *state, unsigned worker,
@@ -136,12 +194,9 @@ static standin_step_t step_visit(void *state, unsigned worker,
     if (entry == NULL)
         return STANDIN_FAULT;
     memcpy(&block, entry, sizeof block);
-    for (uint64_t i = 0; i < block.bytes; i += STEP) {
-        unsigned char *word = access->write(access, block.address + i, 4);
-        if (word == NULL)
+    for (uint64_t i = 0; i < block.bytes; i += visit->step)
+        if (!visit_word(visit, &block, block.address + i, access))
             return STANDIN_FAULT;
-        word[0]++;
-    }
     return STANDIN_PROGRESS;
 }
 
@@ -259,7 +314,9 @@ typedef struct replay {
     cuai_cu_module_t module;
     cuai_cu_function_t visit;
     cuai_cu_stream_t streams[MOST_STREAMS];
+    cuai_cu_pointer_t wrong;      /* words with another stamp */
     void **pointers;              /* by id */
+    uint32_t *visits;             /* likewise: of the block in this pass */
     uint32_t *live[MOST_STREAMS]; /* ids */
     size_t live_count[MOST_STREAMS];
     visited_t *tables; /* pinned: one part for each event */
@@ -305,23 +362,31 @@ static void forget(replay_t *r, const event_t *e)
         }
 }
 
-/* The kernel behind an event: the last allocated blocks of its stream. */
+/* What the block's words have after so many visits. */
+static visited_t visited_of(const replay_t *r, const uint64_t *sizes,
+                            uint32_t id)
+{
+    return (visited_t){.address = (uint64_t)(uintptr_t)r->pointers[id],
+                       .bytes = sizes[id],
+                       .stamp = id * STAMPS_APART + r->visits[id],
+                       .stamped = r->visits[id] != 0};
+}
+
+/* The kernel behind an event. */
 static void visit(replay_t *r, const uint64_t *sizes, unsigned stream)
 {
     visited_t *table = &r->tables[r->table_used];
-    const uint32_t *ids = r->live[stream];
-    size_t live = r->live_count[stream];
-    size_t most = gpu.quick ? QUICK_VISITED : MOST_VISITED;
-    size_t count = live < most ? live : most;
+    uint64_t count = r->live_count[stream];
     expect(r->table_used + count <= r->table_room, "room for tables");
     for (size_t i = 0; i < count; i++) {
-        uint32_t id = ids[live - 1 - i];
-        table[i] = (visited_t){(uint64_t)(uintptr_t)r->pointers[id], sizes[id]};
+        uint32_t id = r->live[stream][i];
+        table[i] = visited_of(r, sizes, id);
+        r->visits[id]++;
     }
     r->table_used += count;
     uint64_t address = (uint64_t)(uintptr_t)table;
-    uint64_t counted = count;
-    void *parameters[] = {&address, &counted, &r->lasts_ns};
+    uint64_t step = gpu.quick ? QUICK_STEP : STEP;
+    void *parameters[] = {&address, &count, &r->lasts_ns, &step, &r->wrong};
     must_cu(&gpu,
             gpu.cuLaunchKernel(r->visit, VISIT_BLOCKS, 1, 1, VISIT_THREADS, 1,
                                1, 0, r->streams[stream], parameters, NULL));
@@ -344,6 +409,7 @@ static void play(replay_t *r, uint64_t *sizes, const event_t *e)
         forget(r, e);
     } else {
         sizes[e->id] = e->bytes;
+        r->visits[e->id] = 0;
         r->live[e->stream][r->live_count[e->stream]++] = e->id;
     }
     visit(r, sizes, e->stream);
@@ -353,6 +419,18 @@ static void wait_for_all(const replay_t *r)
 {
     for (unsigned i = 0; i < r->program->streams; i++)
         must_cu(&gpu, gpu.cuStreamSynchronize(r->streams[i]));
+}
+
+static void check_stamps(const replay_t *r)
+{
+    uint64_t wrong = 0;
+    char text[96];
+    must_cu(&gpu, gpu.cuMemcpyDtoH(&wrong, r->wrong, sizeof wrong));
+    (void)snprintf(text, sizeof text,
+                   "blocks with their own bytes; %" PRIu64
+                   " words had another block's",
+                   wrong);
+    expect(wrong == 0, text);
 }
 
 /* Milliseconds, with what was live at the end freed on its stream after. */
@@ -368,6 +446,7 @@ static double pass(replay_t *r)
         play(r, sizes, &program->events[i]);
     wait_for_all(r);
     double ms = (double)(now_ns() - begin) / 1e6;
+    check_stamps(r);
     for (unsigned s = 0; s < program->streams; s++)
         while (r->live_count[s] != 0) {
             event_t e = {.id = r->live[s][--r->live_count[s]],
@@ -386,7 +465,7 @@ static size_t tables_needed(const program_t *program)
     for (size_t i = 0; i < program->count; i++) {
         size_t *now = &live[program->events[i].stream];
         *now += program->events[i].frees ? (size_t)-1 : 1;
-        sum += *now + 1 < MOST_VISITED ? *now + 1 : MOST_VISITED;
+        sum += *now + 1;
     }
     return sum;
 }
@@ -402,8 +481,12 @@ static void open_replay(replay_t *r, const program_t *program)
     must_cu(&gpu,
             gpu.cuModuleLoadDataEx(&r->module, visit_text, 0, NULL, NULL));
     must_cu(&gpu, gpu.cuModuleGetFunction(&r->visit, r->module, "visit"));
+    must_cu(&gpu, gpu.cuMemAlloc(&r->wrong, sizeof(uint64_t)));
+    must_cu(&gpu, gpu.cuMemsetD8(r->wrong, 0, sizeof(uint64_t)));
+    gpu_wait(&gpu);
     r->pointers = calloc(program->ids, sizeof *r->pointers);
-    expect(r->pointers != NULL, "memory for pointers");
+    r->visits = calloc(program->ids, sizeof *r->visits);
+    expect(r->pointers != NULL && r->visits != NULL, "memory for pointers");
     for (unsigned i = 0; i < program->streams; i++) {
         must_cu(&gpu, gpu.cuStreamCreate(&r->streams[i],
                                          CUAI_CU_STREAM_NON_BLOCKING));
@@ -419,6 +502,8 @@ static void close_replay(replay_t *r)
         free(r->live[i]);
     }
     free(r->pointers);
+    free(r->visits);
+    must_cu(&gpu, gpu.cuMemFree(r->wrong));
     must_cu(&gpu, gpu.cuModuleUnload(r->module));
     must_cu(&gpu, gpu.cuMemFreeHost(r->tables));
 }

@@ -36,6 +36,7 @@ typedef struct cost {
     figures_t call_ns;
     uint64_t held_bytes;
     uint64_t segments;
+    uint64_t memory_calls;
     uint64_t driver_calls;
 } cost_t;
 
@@ -108,7 +109,8 @@ static cost_t replay(const trace_t *trace, const contender_t *contender)
     player_tally_t tally = player_tally(&player);
     cost.held_bytes = tally.capacity_bytes;
     cost.segments = tally.segments;
-    cost.driver_calls = tally.memory_calls;
+    cost.memory_calls = tally.memory_calls;
+    cost.driver_calls = tally.driver_calls;
     player_close(&player);
     free(samples);
     return cost;
@@ -202,6 +204,7 @@ static void tell(const trace_t *trace, const char *who, const cost_t *cost)
     record_count("peak_bytes", peak);
     record_count("held_bytes", cost->held_bytes);
     record_count("segments", cost->segments);
+    record_count("memory_calls", cost->memory_calls);
     record_count("driver_calls", cost->driver_calls);
     record_number("first", cost->first_ns);
     record_number("warm", cost->warm_ns);

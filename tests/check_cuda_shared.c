@@ -33,6 +33,14 @@ static void release(cuarena_t *arena)
     expect_ok(cuarena_shared_release(&arena));
 }
 
+static uint64_t held_bytes(cuarena_t *arena)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
+    return stats.held_bytes;
+}
+
 /* As a session and another one would: device memory and pinned memory of one
  * device are two arenas, each held by both. */
 START_TEST(test_each_memory_of_a_device_has_its_arena)
@@ -100,6 +108,35 @@ START_TEST(test_each_device_has_its_own)
 }
 END_TEST
 
+/* Of several memories of one device the list means the device's own. */
+START_TEST(test_shrink_by_a_list_of_devices)
+{
+    static const char *const texts[] = {
+        TEXT "memory=device", TEXT "memory=pageable", TEXT "memory=pinned",
+        TEXT "memory=managed"};
+    cuarena_t *arenas[4];
+    uint64_t held[4], given = 0;
+    int32_t created = 0;
+    for (int i = 0; i < 4; i++) {
+        void *pointer = NULL;
+        cuarena_config_t config = config_of(texts[i]);
+        arenas[i] = acquire(&config, &created);
+        expect_ok(cuarena_alloc(arenas[i], 1000, &pointer));
+        expect_ok(cuarena_free(arenas[i], pointer));
+        held[i] = held_bytes(arenas[i]);
+    }
+    expect_status(cuarena_shared_shrink("gpu:0;cpu:0;gpu:1000", &given),
+                  CUARENA_BAD_ARGUMENT);
+    expect_u64(held_bytes(arenas[0]), held[0]);
+    expect_ok(cuarena_shared_shrink("cpu:0;gpu:0", &given));
+    expect_u64(given, held[0] + held[1]);
+    for (int i = 0; i < 4; i++) {
+        expect_u64(held_bytes(arenas[i]), i < 2 ? 0 : held[i]);
+        release(arenas[i]);
+    }
+}
+END_TEST
+
 START_TEST(test_a_device_that_is_not_there)
 {
     cuarena_t *arena = NULL;
@@ -158,6 +195,7 @@ int main(void)
         suite, "places",
         TEST_LIST(test_each_memory_of_a_device_has_its_arena,
                   test_a_context_has_its_own, test_each_device_has_its_own,
+                  test_shrink_by_a_list_of_devices,
                   test_a_device_that_is_not_there, test_threads_on_one_device));
     return cuda_kinds_main(suite);
 }

@@ -1,6 +1,6 @@
 /*
  * Shared arenas: who makes one, who is told what, letting go, replacing;
- * options from the keys of several scopes; threads; forks.
+ * threads; forks.
  */
 #include "arena_support.h"
 #include "base/host_test.h"
@@ -493,142 +493,6 @@ START_TEST(test_replace_by_a_bad_configuration)
 }
 END_TEST
 
-/* ---- Scopes of keys ---------------------------------------------------- */
-
-#define FACTORY "CudaPluginExecutionProvider"
-
-static const char *const keys[] = {
-    "ep_factory." FACTORY ".arena.limit",
-    "ep_factory.cudapluginexecutionprovider.arena.alignment",
-    "ep.cudapluginexecutionprovider.arena.limit",
-    "ep." FACTORY ".arena.alignment",
-    "ep.cudapluginexecutionprovider.enable_cuda_graph",
-    "ep_factory." FACTORY "2.arena.limit",
-    "arena.limit",
-    "session.use_env_allocators",
-};
-static const char *const values[] = {
-    "4MiB", "1024", "8MiB", "2048", "1", "7MiB", "16MiB", "1",
-};
-
-static cuarena_config_t scoped(int32_t scope, size_t expected)
-{
-    size_t taken = 0;
-    cuarena_config_t config = config_of("");
-    expect_ok(cuarena_config_from_scope(&config, scope, FACTORY, keys, values,
-                                        COUNT_OF(keys), &taken));
-    expect_u64(taken, expected);
-    expect_u64(config.alignment, 256);
-    return config;
-}
-
-START_TEST(test_scopes_take_their_own_keys)
-{
-    expect_u64(scoped(CUARENA_SCOPE_ENVIRONMENT, 1).limit.value, MIB(4));
-    expect_u64(scoped(CUARENA_SCOPE_SESSION, 1).limit.value, MIB(8));
-    expect_u64(scoped(CUARENA_SCOPE_BARE, 1).limit.value, MIB(16));
-}
-END_TEST
-
-/* The environment's arena comes first, and the session is told. */
-START_TEST(test_environment_goes_before_a_session)
-{
-    cuarena_shared_report_t report;
-    cuarena_t *registered = NULL, *session = NULL;
-    cuarena_config_t config = scoped(CUARENA_SCOPE_ENVIRONMENT, 1);
-    expect_ok(cuarena_shared_acquire(&config, &registered, NULL));
-    config = scoped(CUARENA_SCOPE_SESSION, 1);
-    cuarena_shared_report_init(&report);
-    expect_ok(cuarena_shared_acquire(&config, &session, &report));
-    expect_ptr(session, registered);
-    expect_text(report.text, "limit: '4MiB' in force, '8MiB' asked");
-    config = scoped(CUARENA_SCOPE_BARE, 1);
-    expect_status(cuarena_shared_replace(&registered, &config, NULL),
-                  CUARENA_BUSY);
-    release(session);
-    expect_ok(cuarena_shared_replace(&registered, &config, NULL));
-    uint64_t limit = 0;
-    expect_ok(cuarena_get_limit(registered, CUARENA_LIMIT_HELD, &limit));
-    expect_u64(limit, MIB(16));
-    release(registered);
-}
-END_TEST
-
-/* Without an environment's arena a session's keys count. */
-START_TEST(test_session_alone_makes_the_arena)
-{
-    uint64_t limit = 0;
-    cuarena_t *session = NULL;
-    cuarena_config_t config = scoped(CUARENA_SCOPE_SESSION, 1);
-    expect_ok(cuarena_shared_acquire(&config, &session, NULL));
-    expect_ok(cuarena_get_limit(session, CUARENA_LIMIT_HELD, &limit));
-    expect_u64(limit, MIB(8));
-    release(session);
-}
-END_TEST
-
-START_TEST(test_scope_errors_name_the_whole_key_and_set_nothing)
-{
-    static const char *const wrong[] = {"ep.f.arena.limit",
-                                        "ep.f.arena.alignment"};
-    static const char *const what[] = {"2MiB", "three"};
-    size_t taken = 77;
-    cuarena_config_t config = config_of("");
-    expect_status(cuarena_config_from_scope(&config, CUARENA_SCOPE_SESSION, "F",
-                                            wrong, what, 2, &taken),
-                  CUARENA_BAD_ARGUMENT);
-    ck_assert_ptr_nonnull(strstr(last_error().message, "'three'"));
-    ck_assert_ptr_nonnull(
-        strstr(last_error().message, "'ep.f.arena.alignment'"));
-    expect_u64(config.limit.value, MIB(1));
-    expect_u64(taken, 77);
-}
-END_TEST
-
-START_TEST(test_scope_of_an_unknown_option)
-{
-    static const char *const wrong[] = {"arena.limitt"};
-    static const char *const what[] = {"2MiB"};
-    cuarena_config_t config = config_of("");
-    expect_status(cuarena_config_from_scope(&config, CUARENA_SCOPE_BARE, NULL,
-                                            wrong, what, 1, NULL),
-                  CUARENA_BAD_ARGUMENT);
-    ck_assert_ptr_nonnull(strstr(last_error().message, "limitt"));
-}
-END_TEST
-
-START_TEST(test_scope_bad_arguments)
-{
-    static const char *const none[] = {NULL};
-    static const char *const some[] = {"arena.limit"};
-    cuarena_config_t config = config_of("");
-    expect_status(
-        cuarena_config_from_scope(&config, 3, "F", some, some, 1, NULL),
-        CUARENA_BAD_ARGUMENT);
-    ck_assert_ptr_nonnull(strstr(last_error().message, "scope 3"));
-    for (int32_t scope = 1; scope < 3; scope++) {
-        expect_status(cuarena_config_from_scope(&config, scope, NULL, some,
-                                                some, 1, NULL),
-                      CUARENA_BAD_ARGUMENT);
-        expect_status(
-            cuarena_config_from_scope(&config, scope, "", some, some, 1, NULL),
-            CUARENA_BAD_ARGUMENT);
-    }
-    expect_status(
-        cuarena_config_from_scope(&config, 0, NULL, none, some, 1, NULL),
-        CUARENA_BAD_ARGUMENT);
-    expect_status(
-        cuarena_config_from_scope(&config, 0, NULL, some, none, 1, NULL),
-        CUARENA_BAD_ARGUMENT);
-    expect_status(
-        cuarena_config_from_scope(&config, 0, NULL, NULL, some, 1, NULL),
-        CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_config_from_scope(NULL, 0, NULL, NULL, NULL, 0, NULL),
-                  CUARENA_BAD_ARGUMENT);
-    expect_ok(cuarena_config_from_scope(&config, 0, NULL, NULL, NULL, 0, NULL));
-}
-END_TEST
-
 /* ---- Threads ----------------------------------------------------------- */
 
 #define THREADS 6
@@ -815,13 +679,6 @@ int main(void)
                              test_replace_of_what_is_not_shared,
                              test_replace_that_cannot_make_the_new_one,
                              test_replace_by_a_bad_configuration));
-    suite_add_list(
-        suite, "scopes of keys",
-        TEST_LIST(test_scopes_take_their_own_keys,
-                  test_environment_goes_before_a_session,
-                  test_session_alone_makes_the_arena,
-                  test_scope_errors_name_the_whole_key_and_set_nothing,
-                  test_scope_of_an_unknown_option, test_scope_bad_arguments));
     suite_add_list(suite, "threads and forks",
                    TEST_LIST(test_threads_acquire_replace_and_release,
                              test_threads_that_ask_at_once_get_one_arena,

@@ -343,6 +343,7 @@ player_tally_t player_tally(const player_t *player)
         .reserved_peak_bytes = stats.peak_held_bytes,
         .segments = stats.segments,
         .memory_calls = stats.memory_calls,
+        .driver_calls = stats.driver_calls,
         .crossings = stats.crossings,
         .stream_waits = stats.stream_waits,
         .host_waits = stats.host_waits,

@@ -68,6 +68,7 @@ typedef struct player_tally {
     uint64_t reserved_peak_bytes; /* the most held */
     uint64_t segments;            /* now */
     uint64_t memory_calls;
+    uint64_t driver_calls;
     uint64_t crossings;
     uint64_t stream_waits;
     uint64_t host_waits;

@@ -55,7 +55,8 @@ static void add_memory(json_t *object, const measure_t *m)
         json_add_null(object, "reserved_ratio");
     json_add_count(object, "segments", m->tally.segments);
     json_add_count(object, "segments_at_peak", m->segments_at_peak);
-    json_add_count(object, "driver_calls", m->tally.memory_calls);
+    json_add_count(object, "memory_calls", m->tally.memory_calls);
+    json_add_count(object, "driver_calls", m->tally.driver_calls);
     json_add_count(object, "crossings", m->tally.crossings);
     json_add_count(object, "stream_waits", m->tally.stream_waits);
     json_add_count(object, "host_waits", m->tally.host_waits);
@@ -117,6 +118,7 @@ static void add_titles(table_t *table, const measure_ask_t *ask)
     if (grows(ask)) {
         table_add(table, "held/peak");
         table_add(table, "segments");
+        table_add(table, "memory calls");
         table_add(table, "driver calls");
     }
     if (ask->setup.streams) {
@@ -152,6 +154,7 @@ static void add_row(table_t *table, const measure_ask_t *ask,
         table_add(table, "%.3f", reserved_ratio(m));
         table_add(table, "%" PRIu64, m->tally.segments);
         table_add(table, "%" PRIu64, m->tally.memory_calls);
+        table_add(table, "%" PRIu64, m->tally.driver_calls);
     }
     if (ask->setup.streams) {
         table_add(table, "%" PRIu32, trace->stream_count);

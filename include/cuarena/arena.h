@@ -575,6 +575,8 @@ typedef struct cuarena_stats {
                               * would where there is none: to take, give back,
                               * move, zero and export bytes, to identify and
                               * mark streams, to ask and to wait for marks */
+    uint64_t driver_calls;   /* what the driver was called for by the memory
+                              * since it was opened; 0 without a driver */
 } cuarena_stats_t;
 CUARENA_API void cuarena_stats_init(cuarena_stats_t *stats);
 /* Constant time. For REGION_ALL the peaks are of the whole. A stable request

@@ -75,6 +75,31 @@ CUARENA_API cuarena_status_t
 cuarena_shared_replace(cuarena_t **arena, const cuarena_config_t *config,
                        cuarena_shared_report_t *report);
 
+/*
+ * Trims the shared arenas of a list of devices to what lives in them, as
+ * cuarena_trim with 0 does: what the value of ONNX Runtime's run option
+ * memory.enable_memory_arena_shrinkage asks for at the end of a run.
+ *
+ *   cpu:0    the shared arena of pageable memory
+ *   gpu:ID   that of memory=device on the device with this ordinal
+ *
+ * Items have ; between them and no blanks, as in "cpu:0;gpu:0"; an empty list
+ * is OK. Arenas that were made for a context, and those of pinned and managed
+ * memory, have no item: cuarena_shared_find and cuarena_trim do for them.
+ * `given_back_out` (may be NULL) gets the bytes of all together. The caller
+ * need not hold the arenas, and does not come to; who would end or replace one
+ * of them meanwhile waits.
+ *
+ * BAD_ARGUMENT, before anything is trimmed, for a word that is neither cpu nor
+ * gpu, for what is no number of a device and for a device without a shared
+ * arena; the item is named. Otherwise the first error of cuarena_trim, after
+ * all were tried. An arena that another thread ends meanwhile is passed over.
+ * Within a callback of an arena that this call trims, its last release and its
+ * replacement are BUSY.
+ */
+CUARENA_API cuarena_status_t cuarena_shared_shrink(const char *devices,
+                                                   uint64_t *given_back_out);
+
 /* ---- Options from keys of several scopes ------------------------------- */
 
 /*

@@ -65,8 +65,13 @@
  * DRIVER, LIMIT for too many streams. Every call takes CUARENA_NO_STREAM too,
  * and is then the call without a stream.
  *
- * Cost: as without a stream, and no driver call, once the stream is known;
- * where bytes cross also the ranges of other streams' lanes.
+ * Cost: as without a stream, and no driver call, once the stream is known. A
+ * request that neither its stream's lane nor the settled one serves at once
+ * looks at a bounded number of ranges for each stream that it waits for, and
+ * only before the arena grows, or the request is refused, at all of them. Where
+ * nothing crosses it looks at those of its own stream's lane instead. A marker
+ * costs the ranges that were freed on its stream since the last one, if that
+ * one is not complete.
  */
 #ifndef CUARENA_STREAMS_H
 #define CUARENA_STREAMS_H

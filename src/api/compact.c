@@ -1,6 +1,7 @@
 /* Compaction: batches planned and begun under the lock, moved without it,
  * committed under it, and reported without it. */
 #include "api/call.h"
+#include "arena/move.h"
 #include "base/frame.h"
 #include "base/sized.h"
 

@@ -121,6 +121,7 @@ static const figure_t own_figures[] = {
     OWN(captures),
     OWN(captured_bytes),
     OWN(memory_calls),
+    OWN(driver_calls),
 };
 
 #define ORT(key, member)                                                       \

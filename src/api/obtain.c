@@ -18,6 +18,7 @@
 
 #include "api/call.h"
 #include "arena/capture.h"
+#include "arena/move.h"
 #include "base/frame.h"
 #include "base/log.h"
 #include "base/sized.h"
@@ -178,8 +179,7 @@ static bool may_cross(const ladder_t *ladder)
            ladder->call->arena->config.steal == CUARENA_STEAL_WAIT;
 }
 
-/* The stream's own two lanes may have together what neither has. Crossing sees
- * to that too. */
+/* What the stream's own two lanes have together. Crossing sees to that too. */
 static outcome_t try_joining(ladder_t *ladder)
 {
     uint32_t own = own_stream(ladder);
@@ -203,14 +203,14 @@ static uint64_t all_free(const ladder_t *ladder)
     return heap->capacity - heap->live_bytes;
 }
 
-/* Nothing crosses. The stream's own lanes may do all the same; growth that
- * counted on others does not do so again; and bytes that are apart may be
- * brought together. */
+/* Nothing crosses. Its own lanes may do, if all is looked at; growth does not
+ * count on others again; and bytes that are apart may be brought together. */
 static bool serve_without(ladder_t *ladder)
 {
     cuai_want_t *want = ladder->want;
     want->reach =
         ladder->growth == CUARENA_OK ? CUAI_REACH_SETTLED : CUAI_REACH_LANES;
+    want->soon = false;
     if (cuai_serve(ladder->call->arena, want, ladder->found) == CUARENA_OK)
         return true;
     if (ladder->refusal == CUARENA_OUT_OF_MEMORY &&
@@ -533,6 +533,7 @@ static bool goes_across(const ladder_t *ladder)
 static cuarena_status_t serve_once(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
+    ladder->want->soon = may_cross(ladder);
     if (ladder->served)
         ladder->refusal = CUARENA_OK;
     else if (ladder->want->dedicated)

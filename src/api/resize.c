@@ -2,6 +2,7 @@
  * block's id then takes over. */
 #include "api/call.h"
 #include "arena/capture.h"
+#include "arena/move.h"
 #include "heap/placement.h"
 
 static cuarena_status_t cannot_move(cuarena_status_t status, const char *why,

@@ -1,6 +1,7 @@
 /* Another size for a pool: in place, after a compaction, or by moving. */
 #include "api/call.h"
 #include "arena/capture.h"
+#include "arena/move.h"
 
 static cuarena_status_t check_pool(const cuarena_t *arena, uint64_t bytes)
 {

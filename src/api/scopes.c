@@ -4,7 +4,9 @@
  *   key      ep_factory.CUDAExecutionProvider.arena.max_mem
  *   scope    ^^^^^^^^^^
  *   factory             ^^^^^^^^^^^^^^^^^^^^^
- *   option                                          ^^^^^^^
+ *   option                                    ^^^^^^^^^^^^^
+ *
+ * The option keeps its prefix, which cuarena_config_set takes off: once.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -38,13 +40,17 @@ static const char *behind_lower(const char *key, const char *text)
 static const char *option_of(const char *key, int32_t scope,
                              const char *factory)
 {
-    if (scope == CUARENA_SCOPE_BARE)
-        return behind(key, "arena.");
-    bool session = scope == CUARENA_SCOPE_SESSION;
-    const char *rest = behind(key, session ? "ep." : "ep_factory.");
-    if (rest != NULL)
-        rest = session ? behind_lower(rest, factory) : behind(rest, factory);
-    return rest == NULL ? NULL : behind(rest, ".arena.");
+    const char *option = key;
+    if (scope == CUARENA_SCOPE_SESSION) {
+        option = behind(key, "ep.");
+        option = option == NULL ? NULL : behind_lower(option, factory);
+    } else if (scope == CUARENA_SCOPE_ENVIRONMENT) {
+        option = behind(key, "ep_factory.");
+        option = option == NULL ? NULL : behind(option, factory);
+    }
+    if (option != NULL && scope != CUARENA_SCOPE_BARE)
+        option = behind(option, ".");
+    return option != NULL && behind(option, "arena.") != NULL ? option : NULL;
 }
 
 static cuarena_status_t check(int32_t scope, const char *factory,

@@ -9,10 +9,13 @@
  * place is CHANGING then, and whoever wants it waits for `changed`. A place is
  * in the list as long as somebody holds its arena, or makes or ends it.
  *
+ * Visits are calls that use an arena without holding it: who would end it waits
+ * until they are over.
+ *
  * An arena is compared with those of the list by its address, without touching
  * it: what a caller passes may be gone.
  */
-#include "cuarena/shared.h"
+#include "api/shared.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -36,12 +39,14 @@ typedef struct place {
     cuarena_t *arena;        /* while it is READY */
     cuarena_config_t config; /* of its creator */
     uint64_t holders;
+    uint64_t visits; /* under way */
 } place_t;
 
 static cuai_lock_t lock = CUAI_LOCK_INIT;
-static cuai_event_t changed; /* some place is READY, or gone */
-static place_t *places;      /* guarded by `lock` */
-static bool heeds_forks;     /* guarded by `lock` */
+static cuai_event_t changed;                 /* some place is READY, or gone */
+static place_t *places;                      /* guarded by `lock` */
+static bool heeds_forks;                     /* guarded by `lock` */
+static _Thread_local const place_t *visited; /* by this thread; NULL: none */
 
 void cuarena_shared_report_init(cuarena_shared_report_t *report)
 {
@@ -110,6 +115,7 @@ static void forget_others(void)
     cuai_event_reset(&changed);
     place_t **link = &places;
     while (*link != NULL) {
+        (*link)->visits = *link == visited ? 1 : 0;
         if ((*link)->changing)
             *link = (*link)->next;
         else
@@ -139,6 +145,18 @@ static place_t *find(const share_key_t *key, const cuarena_t *arena)
     while (place != NULL && place->changing) {
         cuai_event_wait(&changed, &lock);
         place = look_up(key, arena);
+    }
+    return place;
+}
+
+/* The same, when its only holder may end it as far as others go. */
+static place_t *find_idle(const share_key_t *key, const cuarena_t *arena)
+{
+    place_t *place = find(key, arena);
+    while (place != NULL && place->holders == 1 && place->visits != 0 &&
+           place != visited) {
+        cuai_event_wait(&changed, &lock);
+        place = find(key, arena);
     }
     return place;
 }
@@ -203,6 +221,10 @@ static cuarena_status_t make(place_t *place, const cuarena_config_t *full)
 static cuarena_status_t end(place_t *place)
 {
     cuarena_t *arena = place->arena;
+    if (place->visits != 0)
+        return cuai_fail(CUARENA_BUSY,
+                         "the call that this one was made within is trimming "
+                         "the arena");
     place->changing = true;
     cuai_unlock(&lock);
     set_shared(arena, false);
@@ -370,7 +392,7 @@ cuarena_status_t cuarena_shared_release(cuarena_t **arena)
         return CUARENA_OK;
     cuarena_status_t status = CUARENA_OK;
     cuai_lock(&lock);
-    place_t *place = find(NULL, *arena);
+    place_t *place = find_idle(NULL, *arena);
     if (place != NULL)
         status = let_go(place);
     cuai_unlock(&lock);
@@ -439,7 +461,7 @@ cuarena_status_t cuarena_shared_replace(cuarena_t **arena,
         return status;
     share_key_t key = key_of(&full);
     cuai_lock(&lock);
-    place_t *place = find(&key, NULL);
+    place_t *place = find_idle(&key, NULL);
     in_force = place == NULL ? full : place->config;
     status = check_replace(place, *arena);
     bool refused = status != CUARENA_OK;
@@ -452,5 +474,51 @@ cuarena_status_t cuarena_shared_replace(cuarena_t **arena,
         compare(&in_force, &full, &found); /* for the log */
     if (status == CUARENA_OK)
         write_report(report, &found);
+    return status;
+}
+
+/* ---- Visits ------------------------------------------------------------ */
+
+static share_key_t key_by_ordinal(int32_t memory, int32_t device)
+{
+    return (share_key_t){.memory = memory, .device = device};
+}
+
+bool cuai_shared_is_there(int32_t memory, int32_t device)
+{
+    share_key_t key = key_by_ordinal(memory, device);
+    cuai_lock(&lock);
+    bool there = find(&key, NULL) != NULL;
+    cuai_unlock(&lock);
+    return there;
+}
+
+/* With the lock, which is let go of meanwhile. */
+static cuarena_status_t visit(place_t *place, uint64_t *given_back)
+{
+    const place_t *outer = visited;
+    uint64_t given = 0;
+    place->visits++;
+    visited = place;
+    cuai_unlock(&lock);
+    cuarena_status_t status = cuarena_trim(place->arena, 0, &given);
+    cuai_lock(&lock);
+    visited = outer;
+    place->visits--;
+    wake();
+    *given_back += given;
+    return status;
+}
+
+cuarena_status_t cuai_shared_trim(int32_t memory, int32_t device,
+                                  uint64_t *given_back)
+{
+    share_key_t key = key_by_ordinal(memory, device);
+    cuarena_status_t status = CUARENA_OK;
+    cuai_lock(&lock);
+    place_t *place = find(&key, NULL);
+    if (place != NULL)
+        status = visit(place, given_back);
+    cuai_unlock(&lock);
     return status;
 }

@@ -29,8 +29,10 @@
  * for those that the holder had waited for. What was freed before two markers
  * it waits for by the second, since lanes keep no more than one.
  *
- * Cost: a large request that needs no wait sees ranges of an eighth of its size
- * and above, so a bounded number; else all ranges are seen.
+ * Cost: a bounded number of ranges is seen, those of the request's class and
+ * above first, then, together with their neighbours, those of an eighth of its
+ * size. All are seen before the request is refused here: only then may it have
+ * bytes that this look passed over, and the arena grows if it has not.
  */
 #include "arena/arena.h"
 #include "heap/placement.h"
@@ -39,9 +41,20 @@
 #define MOST_WAITS 16
 /* The holder of ranges that nobody may take. */
 #define NOBODY UINT8_MAX
-/* Lanes of the streams and lane 0; above them there is HELD. */
-#define LANES (2 * CUAI_STREAM_NUMBERS + 1)
 _Static_assert(CUAI_STREAM_NUMBERS < NOBODY, "holders");
+
+/* How far a search goes. */
+typedef struct effort {
+    uint64_t share; /* ranges of this share of the request start a row; 0: all
+                     * do */
+    uint32_t tries; /* ranges of one list that do */
+    uint32_t reach; /* ranges of a row, on either side of the first */
+    uint32_t steps; /* ranges in all, of lanes with a holder and without */
+} effort_t;
+
+static const effort_t narrow = {1, 2, 0, 256};
+static const effort_t wide = {8, 8, 64, 1024};
+static const effort_t whole = {0, UINT32_MAX, UINT32_MAX, UINT32_MAX};
 
 typedef struct window {
     cuai_slot_t last; /* the range that it ends in; 0: there is no window */
@@ -56,14 +69,19 @@ typedef struct search {
     cuai_stream_t *taker;
     int32_t region;
     uint64_t alignment;
-    uint64_t need;  /* bytes in which it fits wherever they begin */
-    uint64_t least; /* a row has a range of so many bytes */
-    bool in_parts;  /* parts of rows are taken before all is waited for */
-    bool high;      /* cut from the upper end, of the topmost zone */
-    uint8_t holders[LANES];
+    uint64_t need; /* bytes in which it fits wherever they begin */
+    bool is_large;
+    bool in_parts; /* parts of rows are taken before all is waited for */
+    bool high;     /* cut from the upper end, of the topmost zone */
+    effort_t effort;
+    uint64_t least;           /* a row has a range of so many bytes */
+    uint32_t steps;           /* that are left */
+    bool at_held;             /* lanes with a holder are looked at */
     cuai_stream_set_t barred; /* streams that could not be waited for */
     window_t free;            /* the best that needs no wait */
     window_t held;            /* the best that does */
+    uint32_t lanes;           /* the numbers in use are below */
+    uint8_t holders[CUARENA_HEAP_MAX_LANES]; /* of those lanes */
 } search_t;
 
 /* Whom to wait for before a window can be had. */
@@ -116,10 +134,19 @@ static void pretend(search_t *search, debt_t debt)
     }
 }
 
+static void count_lanes(search_t *search)
+{
+    const cuarena_heap_t *heap = search->heap;
+    search->lanes = 0;
+    for (uint32_t seen = 0; seen < heap->lane_count; search->lanes++)
+        seen += heap->lanes[search->lanes] != NULL;
+}
+
 static void note_holders(search_t *search)
 {
     const cuarena_t *arena = search->arena;
-    memset(search->holders, NOBODY, sizeof search->holders);
+    count_lanes(search);
+    memset(search->holders, NOBODY, search->lanes);
     const uint32_t *own = search->taker->lanes[search->region];
     search->holders[0] = search->holders[own[0]] = search->holders[own[1]] = 0;
     for (uint32_t n = 1, seen = 0; seen < arena->stream_count; n++) {
@@ -132,7 +159,8 @@ static void note_holders(search_t *search)
 static uint32_t holder_of(const search_t *search, const cuai_record_t *r)
 {
     uint32_t lane = cuai_range_lane(r);
-    return r->key == 0 || lane >= LANES ? NOBODY : search->holders[lane];
+    return r->key == 0 || lane >= search->lanes ? NOBODY
+                                                : search->holders[lane];
 }
 
 static bool is_open(const search_t *search, const cuai_record_t *r)
@@ -179,6 +207,16 @@ static void offer(const search_t *search, window_t window, bool counts,
         *best = window;
 }
 
+/* One more range is looked at; false: these were all. */
+static bool step(search_t *search)
+{
+    if (search->steps == 0)
+        return false;
+    search->steps--;
+    search->heap->search_steps++;
+    return true;
+}
+
 /* The row, and the parts of it without a holder. */
 static void look_at_row(search_t *search, cuai_slot_t first)
 {
@@ -187,6 +225,7 @@ static void look_at_row(search_t *search, cuai_slot_t first)
     window_t part = {0, 0, 0};
     bool held = false;
     cuai_slot_t slot = first;
+    uint64_t left = 2 * (uint64_t)search->effort.reach + 1;
     do {
         bool holds = holder_of(search, r) != 0;
         if (holds && part.last != 0)
@@ -199,22 +238,25 @@ static void look_at_row(search_t *search, cuai_slot_t first)
         held = held || holds;
         slot = r->next;
         r = cuai_record(search->heap, slot);
-    } while (r->kind == CUAI_SPACER && holder_of(search, r) != NOBODY);
+    } while (--left != 0 && r->kind == CUAI_SPACER &&
+             holder_of(search, r) != NOBODY && step(search));
     offer(search, row, held, &search->held);
     offer(search, part, part.last != 0 && (!held || search->in_parts),
           &search->free);
 }
 
-/* The first range of the row around a slot; 0: an earlier one of them leads to
- * the row too. */
-static cuai_slot_t row_of(const search_t *search, cuai_slot_t slot)
+/* The first range of the row around a slot, within reach; 0: an earlier one of
+ * them leads to the row in the same look. */
+static cuai_slot_t row_of(search_t *search, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(search->heap, slot);
-    while (r->kind == CUAI_SPACER) {
+    uint32_t left = search->effort.reach;
+    while (r->kind == CUAI_SPACER && left-- != 0) {
         const cuai_record_t *before = cuai_record(search->heap, r->prev);
-        if (holder_of(search, before) == NOBODY)
+        if (holder_of(search, before) == NOBODY || !step(search))
             break;
-        if (cuai_range(before) >= search->least)
+        if (cuai_range(before) >= search->least &&
+            (holder_of(search, before) != 0) == search->at_held)
             return 0;
         slot = r->prev;
         r = before;
@@ -224,50 +266,128 @@ static cuai_slot_t row_of(const search_t *search, cuai_slot_t slot)
 
 static void look_at_list(search_t *search, cuai_slot_t slot)
 {
-    for (; slot != 0; slot = cuai_record(search->heap, slot)->down) {
-        bool counts =
-            cuai_range(cuai_record(search->heap, slot)) >= search->least;
+    uint32_t left = search->effort.tries;
+    while (slot != 0 && left-- != 0 && step(search)) {
+        const cuai_record_t *r = cuai_record(search->heap, slot);
+        bool counts = cuai_range(r) >= search->least;
         cuai_slot_t first = counts ? row_of(search, slot) : 0;
         if (first != 0)
             look_at_row(search, first);
+        slot = r->down;
     }
 }
 
-static void look_at_lane(search_t *search, const cuai_index_t *index)
+/* Whether the window is in a zone that comes before `zone`, or in that. */
+static bool is_before(const search_t *search, const window_t *window,
+                      uint32_t zone, bool or_in)
 {
+    if (window->last == 0)
+        return false;
+    uint32_t its = cuai_zone_of(search->heap, window->begin);
+    return its == zone ? or_in : (its > zone) == search->high;
+}
+
+/* Windows of the zone that may be better than the best. */
+static void look_at_zone(search_t *search, const cuai_index_t *index,
+                         uint32_t zone, const window_t *best)
+{
+    const cuarena_heap_t *heap = search->heap;
+    uint32_t class =
+        cuai_zone_first(index, zone, cuai_class(heap, search->least));
+    while (class != CUAI_NO_CLASS) {
+        if (is_before(search, best, zone, true) &&
+            class > cuai_class(heap, best->end - best->begin))
+            return;
+        look_at_list(search, index->heads[cuai_list_of(zone, class)]);
+        class = cuai_zone_first(index, zone, class + 1);
+    }
+}
+
+/* The index of a lane that is looked at now, if it has ranges; else NULL. */
+static const cuai_index_t *lane_of(const search_t *search, uint32_t lane)
+{
+    const cuai_index_t *index = search->heap->lanes[lane];
+    uint32_t holder = search->holders[lane];
+    bool counts = index != NULL && index->ranges != 0 && holder != NOBODY &&
+                  (holder != 0) == search->at_held;
+    return counts ? index : NULL;
+}
+
+/* From the request's end on to the zone of the best window. */
+static void look_at_lanes_of(search_t *search, bool held, const window_t *best)
+{
+    search->at_held = held;
+    cuai_zones_t zones = 0;
     uint32_t least = cuai_class(search->heap, search->least);
-    cuai_zones_t zones = cuai_zones_from(index, least);
-    while (zones != 0) {
-        uint32_t zone = cuai_zones_end(zones, false);
-        uint32_t class = cuai_zone_first(index, zone, least);
-        while (class != CUAI_NO_CLASS) {
-            look_at_list(search, index->heads[cuai_list_of(zone, class)]);
-            class = cuai_zone_first(index, zone, class + 1);
+    search->steps = search->effort.steps;
+    for (uint32_t lane = 0; lane < search->lanes; lane++) {
+        const cuai_index_t *index = lane_of(search, lane);
+        zones |= index != NULL ? cuai_zones_from(index, least) : 0;
+    }
+    while (zones != 0 && search->steps != 0) {
+        uint32_t zone = cuai_zones_end(zones, search->high);
+        if (is_before(search, best, zone, false))
+            return;
+        for (uint32_t lane = 0; lane < search->lanes; lane++) {
+            const cuai_index_t *index = lane_of(search, lane);
+            if (index != NULL)
+                look_at_zone(search, index, zone, best);
         }
         zones = cuai_zones_without(zones, zone);
     }
 }
 
-static void look_at_lanes(search_t *search)
+/* Every row without a holder has a range in a lane without. */
+static void look_at_free(search_t *search)
 {
-    const cuarena_heap_t *heap = search->heap;
     search->free = (window_t){0};
     search->held = (window_t){0};
-    for (uint32_t lane = 0, seen = 0; seen < heap->lane_count; lane++) {
-        const cuai_index_t *index = heap->lanes[lane];
-        seen += index != NULL;
-        if (index != NULL && index->ranges != 0 &&
-            search->holders[lane] != NOBODY)
-            look_at_lane(search, index);
-    }
+    look_at_lanes_of(search, false, &search->free);
 }
 
-/* Rows with a range of at least so many bytes. */
-static void look(search_t *search, uint64_t least)
+static void look_at_lanes(search_t *search)
 {
-    search->least = cuai_max(least, search->heap->granule_mask + 1);
-    note_holders(search);
+    look_at_free(search);
+    if (search->free.last == 0)
+        look_at_lanes_of(search, true, &search->held);
+}
+
+static void set_effort(search_t *search, effort_t effort)
+{
+    uint64_t granule = search->heap->granule_mask + 1;
+    uint64_t least = effort.share == 0 ? 0 : search->want->size / effort.share;
+    search->effort = effort;
+    search->least = cuai_max(least, granule);
+}
+
+static void look(search_t *search, effort_t effort)
+{
+    set_effort(search, effort);
     look_at_lanes(search);
+}
+
+static bool has_window(const search_t *search)
+{
+    return search->free.last != 0 || search->held.last != 0;
+}
+
+/* As far as it takes: what needs no wait first, then what is found soon, then
+ * what there is. */
+static void look_for(search_t *search)
+{
+    window_t held = {0};
+    if (!search->is_large) {
+        look(search, narrow);
+        held = search->held;
+    }
+    if (search->is_large || search->free.last == 0)
+        look(search, wide);
+    if (!has_window(search))
+        search->held = held;
+    if (!has_window(search)) {
+        search->heap->full_searches++;
+        look(search, whole);
+    }
 }
 
 /* ---- Cutting ----------------------------------------------------------- */
@@ -340,7 +460,7 @@ static window_t foresee(search_t *search)
     debt_t debt = look_at_part(search, &part, &crosses);
     while (debt.holder != 0) {
         pretend(search, debt);
-        look_at_lanes(search);
+        look_for(search);
         if (search->free.last != 0)
             part = cut(search, &search->free);
         debt = look_at_part(search, &part, &crosses);
@@ -429,40 +549,41 @@ static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *taker,
 
 /* ---- Crossing ---------------------------------------------------------- */
 
-static search_t new_search(cuarena_t *arena, const cuai_want_t *want)
+static void begin_search(search_t *search, cuarena_t *arena,
+                         const cuai_want_t *want)
 {
-    int32_t region = cuai_region_for(arena, want->region);
-    cuarena_heap_t *heap = arena->heaps[region];
+    cuarena_heap_t *heap = arena->heaps[cuai_region_for(arena, want->region)];
+    uint64_t free_bytes = heap->capacity - heap->live_bytes;
     uint64_t granule = cuai_granule(arena);
-    uint64_t alignment = cuai_max(want->request.alignment, granule);
-    return (search_t){
-        .arena = arena,
-        .heap = heap,
-        .want = want,
-        .taker = cuai_stream(arena, want->stream),
-        .region = region,
-        .in_parts = arena->config.grow == CUARENA_GROW_NONE &&
-                    heap->live_bytes < heap->capacity / 2,
-        .alignment = alignment,
-        .need = want->size + alignment - granule,
-        .high =
-            want->request.low == 0 &&
-            cuai_goes_high(heap, heap->capacity - heap->live_bytes, want->size),
-    };
+    search->arena = arena;
+    search->heap = heap;
+    search->want = want;
+    search->taker = cuai_stream(arena, want->stream);
+    search->region = cuai_region_for(arena, want->region);
+    search->alignment = cuai_max(want->request.alignment, granule);
+    search->need = want->size + search->alignment - granule;
+    search->is_large = want->size >= heap->capacity >> CUAI_LARGE_SHIFT;
+    search->in_parts = arena->config.grow == CUARENA_GROW_NONE &&
+                       heap->live_bytes < heap->capacity / 2;
+    search->high =
+        want->request.low == 0 && cuai_goes_high(heap, free_bytes, want->size);
+    search->barred = (cuai_stream_set_t){{0, 0}};
 }
 
 cuarena_status_t cuai_serve_across(cuarena_t *arena, const cuai_want_t *want,
                                    cuai_found_t *found_out)
 {
-    search_t search = new_search(arena, want);
+    search_t search;
     cuarena_status_t status = cuai_check_live_limit(arena, want);
     debt_t debt;
     if (status != CUARENA_OK)
         return status;
-    look(&search, want->size / 8);
-    status = try_best(&search, &debt, found_out);
-    if (status != CUARENA_OUT_OF_MEMORY && status != CUARENA_BUSY)
-        return status;
+    begin_search(&search, arena, want);
+    note_holders(&search);
+    set_effort(&search, wide);
+    look_at_free(&search);
+    if (search.free.last != 0)
+        return try_best(&search, &debt, found_out);
     return search.heap->capacity - search.heap->live_bytes < want->size
                ? CUARENA_OUT_OF_MEMORY
                : CUARENA_FRAGMENTED;
@@ -474,7 +595,8 @@ static cuai_crossed_t cross(search_t *search, cuai_found_t *found_out)
     bool settled = false;
     for (int waits = 0; waits <= MOST_WAITS && !settled; waits++) {
         debt_t debt;
-        look(search, 0);
+        note_holders(search);
+        look_for(search);
         cuarena_status_t status = try_best(search, &debt, found_out);
         if (status == CUARENA_OK)
             return CUAI_CROSSED;
@@ -493,8 +615,9 @@ cuai_crossed_t cuai_cross(cuarena_t *arena, const cuai_want_t *want,
                           cuai_found_t *found_out)
 {
     cuai_crossed_t crossed = CUAI_CROSSED_NOTHING;
+    search_t search;
     cuai_settle_begin(arena);
-    search_t search = new_search(arena, want);
+    begin_search(&search, arena, want);
     if (!search.taker->released)
         crossed = cross(&search, found_out);
     cuai_settle_end(arena);

@@ -4,6 +4,7 @@
  * A batch: planned and begun under the lock, which holds its blocks and ranges;
  * bytes moved without it; committed under it.
  */
+#include "arena/move.h"
 #include "arena/capture.h"
 #include "base/log.h"
 #include "heap/plan.h"

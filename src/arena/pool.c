@@ -1,5 +1,6 @@
 /* The size of a pool: in place where that can be, else in a new segment. */
 #include "arena/arena.h"
+#include "arena/move.h"
 
 static uint64_t grains(const cuarena_t *arena, uint64_t bytes)
 {

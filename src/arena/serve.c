@@ -168,7 +168,9 @@ static cuarena_status_t take(cuarena_heap_t *heap, const cuai_want_t *want,
 {
     cuarena_heap_request_t request = want->request;
     request.lane = lane;
-    return cuai_heap_take(heap, &request, want->size, slot_out);
+    return want->soon
+               ? cuai_heap_take_soon(heap, &request, want->size, slot_out)
+               : cuai_heap_take(heap, &request, want->size, slot_out);
 }
 
 /* What a range of the lane and settled ranges beside it have together. */
@@ -186,7 +188,7 @@ static cuarena_status_t take_where_both_touch(cuarena_heap_t *heap,
 }
 
 /* From the stream's own lanes, the open one first, then from what is settled,
- * then from where they touch. */
+ * then, unless others look there, from where they touch. */
 static cuarena_status_t take_on(const cuarena_t *arena, int32_t region,
                                 const cuai_want_t *want, cuai_slot_t *slot_out)
 {
@@ -201,7 +203,7 @@ static cuarena_status_t take_on(const cuarena_t *arena, int32_t region,
     }
     cuarena_status_t status = take(heap, want, 0, slot_out);
     uint32_t open = s->lanes[region][s->turn];
-    bool both = own && heap->lanes[open]->free_bytes != 0 &&
+    bool both = own && !want->soon && heap->lanes[open]->free_bytes != 0 &&
                 heap->lanes[open]->free_bytes + heap->lanes[0]->free_bytes >=
                     want->size;
     if (both &&

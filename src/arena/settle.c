@@ -129,8 +129,28 @@ static void merge_lane(cuarena_t *arena, const cuai_stream_t *s, uint32_t which)
                                     s->lanes[region][!which]);
 }
 
-static void reopen(cuarena_t *arena, const cuai_stream_t *s)
+static uint64_t lane_ranges(const cuarena_t *arena, const cuai_stream_t *s,
+                            uint32_t which)
 {
+    uint64_t ranges = 0;
+    for (int region = 0; region < CUAI_LANED; region++)
+        if (arena->heaps[region] != NULL)
+            ranges +=
+                arena->heaps[region]->lanes[s->lanes[region][which]]->ranges;
+    return ranges;
+}
+
+static void take_turns(cuarena_t *arena, cuai_stream_t *s)
+{
+    s->turn = !s->turn;
+    cuai_stream_note_open(arena, s);
+}
+
+/* What is closed is open again: the lane with fewer ranges joins the other. */
+static void reopen(cuarena_t *arena, cuai_stream_t *s)
+{
+    if (lane_ranges(arena, s, !s->turn) > lane_ranges(arena, s, s->turn))
+        take_turns(arena, s);
     merge_lane(arena, s, !s->turn);
 }
 
@@ -160,8 +180,7 @@ static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
 {
     if (!can_close(arena, s))
         return CUARENA_OK;
-    s->turn = !s->turn;
-    cuai_stream_note_open(arena, s);
+    take_turns(arena, s);
     if (s->eager && !s->uncovered) {
         s->marker = s->latest;
         s->latest = NULL;
@@ -629,8 +648,7 @@ static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
     s->serial = ++arena->mark_serial;
     void *old[2] = {s->marker, s->latest};
     reopen(arena, s);
-    s->turn = !s->turn;
-    cuai_stream_note_open(arena, s);
+    take_turns(arena, s);
     s->marker = marker;
     s->latest = NULL;
     s->released = true;

@@ -4,6 +4,7 @@
  * their free records are complete.
  */
 #include "arena/arena.h"
+#include "arena/move.h"
 
 /* ---- The table --------------------------------------------------------- */
 

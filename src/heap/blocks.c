@@ -163,9 +163,10 @@ static cuarena_status_t refuse(const cuarena_heap_t *heap, uint64_t size,
                                                 : CUARENA_FRAGMENTED;
 }
 
-cuarena_status_t cuai_heap_take(cuarena_heap_t *heap,
-                                const cuarena_heap_request_t *request,
-                                uint64_t size, cuai_slot_t *slot_out)
+static inline cuarena_status_t take(cuarena_heap_t *heap,
+                                    const cuarena_heap_request_t *request,
+                                    uint64_t size, bool soon,
+                                    cuai_slot_t *slot_out)
 {
     cuarena_status_t status = ready_slot(heap);
     if (CUAI_UNLIKELY(status != CUARENA_OK))
@@ -173,12 +174,27 @@ cuarena_status_t cuai_heap_take(cuarena_heap_t *heap,
     uint64_t alignment = wanted_alignment(heap, request);
     cuai_place_t place = {size, alignment, request->lane, request->low != 0,
                           false};
-    cuai_slot_t owner = cuai_place(heap, &place);
+    cuai_slot_t owner =
+        soon ? cuai_place_soon(heap, &place) : cuai_place(heap, &place);
     if (CUAI_UNLIKELY(owner == CUAI_NO_PLACE))
         return refuse(heap, size, request->lane);
     cuai_cut_t cut = choose_cut(heap, cuai_record(heap, owner), &place);
     *slot_out = put_block(heap, request, owner, &cut, alignment);
     return CUARENA_OK;
+}
+
+cuarena_status_t cuai_heap_take(cuarena_heap_t *heap,
+                                const cuarena_heap_request_t *request,
+                                uint64_t size, cuai_slot_t *slot_out)
+{
+    return take(heap, request, size, false, slot_out);
+}
+
+cuarena_status_t cuai_heap_take_soon(cuarena_heap_t *heap,
+                                     const cuarena_heap_request_t *request,
+                                     uint64_t size, cuai_slot_t *slot_out)
+{
+    return take(heap, request, size, true, slot_out);
 }
 
 cuarena_status_t cuai_heap_take_at(cuarena_heap_t *heap,

@@ -380,8 +380,12 @@ cuai_slot_t cuai_spacer_take(cuarena_heap_t *heap, cuai_slot_t spacer,
 cuarena_status_t cuai_heap_take(cuarena_heap_t *heap,
                                 const cuarena_heap_request_t *request,
                                 uint64_t size, cuai_slot_t *slot_out);
-/* The same from the owner's range, of any lane, at an offset from which the
- * block fits. LIMIT, OUT_OF_MEMORY. */
+/* The same in a bounded number of steps, see cuai_place_soon. */
+cuarena_status_t cuai_heap_take_soon(cuarena_heap_t *heap,
+                                     const cuarena_heap_request_t *request,
+                                     uint64_t size, cuai_slot_t *slot_out);
+/* As cuai_heap_take from the owner's range, of any lane, at an offset from
+ * which the block fits. LIMIT, OUT_OF_MEMORY. */
 cuarena_status_t cuai_heap_take_at(cuarena_heap_t *heap,
                                    const cuarena_heap_request_t *request,
                                    uint64_t size, cuai_slot_t owner,

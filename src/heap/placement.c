@@ -108,7 +108,7 @@ static CUAI_NOINLINE cuai_slot_t search_all(cuarena_heap_t *heap,
  * a few whose ranges were all too small, only zones that have one of a class
  * above, which fits.
  */
-cuai_slot_t cuai_place(cuarena_heap_t *heap, cuai_place_t *place)
+cuai_slot_t cuai_place_soon(cuarena_heap_t *heap, cuai_place_t *place)
 {
     const cuai_index_t *index = heap->lanes[place->lane];
     uint64_t sure = place->size + place->alignment - 1 - heap->granule_mask;
@@ -126,7 +126,15 @@ cuai_slot_t cuai_place(cuarena_heap_t *heap, cuai_place_t *place)
         if (tries == CUAI_ZONE_TRIES) /* passed over none of those above */
             zones = cuai_zones_from(index, class + 1);
     }
-    return search_all(heap, index, place);
+    return CUAI_NO_PLACE;
+}
+
+cuai_slot_t cuai_place(cuarena_heap_t *heap, cuai_place_t *place)
+{
+    cuai_slot_t slot = cuai_place_soon(heap, place);
+    return CUAI_LIKELY(slot != CUAI_NO_PLACE)
+               ? slot
+               : search_all(heap, heap->lanes[place->lane], place);
 }
 
 /* ---- The short path ---------------------------------------------------- */

@@ -113,6 +113,9 @@ typedef struct cuai_place {
 
 /* The record whose range serves the request, or CUAI_NO_PLACE if none fits. */
 cuai_slot_t cuai_place(cuarena_heap_t *heap, cuai_place_t *place);
+/* The same in a bounded number of steps: one that is found only if every range
+ * of the lane is looked at counts as none. */
+cuai_slot_t cuai_place_soon(cuarena_heap_t *heap, cuai_place_t *place);
 
 /* Whether the heap's policy looks at zones; else all is one zone. */
 bool cuai_placement_zones(const cuarena_heap_t *heap);

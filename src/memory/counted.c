@@ -1,82 +1,120 @@
 #include "memory/counted.h"
 
-/* The memory behind the first argument of a function, one call later. */
-static const cuai_counted_t *count(void *user)
+#include "memory/cuda/driver.h"
+
+/* A call that is under way. */
+typedef struct counting {
+    cuai_counted_t *memory;
+    uint64_t begun_with; /* calls of the driver by this thread */
+} counting_t;
+
+/* One that reaches no memory as a rule. */
+static counting_t pass(void *user)
+{
+    return (counting_t){user, cuai_cuda_calls};
+}
+
+static counting_t begin(void *user)
 {
     cuai_counted_t *counted = user;
     (void)atomic_fetch_add_explicit(&counted->calls, 1, memory_order_relaxed);
-    return counted;
+    return pass(user);
+}
+
+static void over(const counting_t *call)
+{
+    (void)atomic_fetch_add_explicit(&call->memory->driver_calls,
+                                    cuai_cuda_calls - call->begun_with,
+                                    memory_order_relaxed);
+}
+
+static cuarena_status_t over_with(const counting_t *call,
+                                  cuarena_status_t status)
+{
+    over(call);
+    return status;
 }
 
 /* ---- Bytes ------------------------------------------------------------- */
 
 static cuarena_status_t available(void *user, uint64_t *bytes_out)
 {
-    const cuai_counted_t *own = user;
-    return own->ops.available(own->user, bytes_out);
+    counting_t call = pass(user);
+    return over_with(&call,
+                     call.memory->ops.available(call.memory->user, bytes_out));
 }
 
 static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
-    const cuai_counted_t *own = count(user);
-    return own->ops.get(own->user, bytes, reserve_bytes, segment_out);
+    counting_t call = begin(user);
+    return over_with(&call, call.memory->ops.get(call.memory->user, bytes,
+                                                 reserve_bytes, segment_out));
 }
 
 static void give_back(void *user, cuarena_memory_segment_t *segment)
 {
-    const cuai_counted_t *own = count(user);
-    own->ops.give_back(own->user, segment);
+    counting_t call = begin(user);
+    call.memory->ops.give_back(call.memory->user, segment);
+    over(&call);
 }
 
 static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
                              uint64_t new_bytes)
 {
-    const cuai_counted_t *own = count(user);
-    return own->ops.grow(own->user, segment, new_bytes);
+    counting_t call = begin(user);
+    return over_with(
+        &call, call.memory->ops.grow(call.memory->user, segment, new_bytes));
 }
 
 static void shrink(void *user, cuarena_memory_segment_t *segment,
                    uint64_t new_bytes)
 {
-    const cuai_counted_t *own = count(user);
-    own->ops.shrink(own->user, segment, new_bytes);
+    counting_t call = begin(user);
+    call.memory->ops.shrink(call.memory->user, segment, new_bytes);
+    over(&call);
 }
 
 static void punch(void *user, cuarena_memory_segment_t *segment,
                   uint64_t offset, uint64_t bytes)
 {
-    const cuai_counted_t *own = count(user);
-    own->ops.punch(own->user, segment, offset, bytes);
+    counting_t call = begin(user);
+    call.memory->ops.punch(call.memory->user, segment, offset, bytes);
+    over(&call);
 }
 
 static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment,
                              uint64_t offset, uint64_t bytes)
 {
-    const cuai_counted_t *own = count(user);
-    return own->ops.fill(own->user, segment, offset, bytes);
+    counting_t call = begin(user);
+    return over_with(&call, call.memory->ops.fill(call.memory->user, segment,
+                                                  offset, bytes));
 }
 
 static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list,
                                  size_t list_count, cuarena_stream_t stream,
                                  size_t *done_out)
 {
-    const cuai_counted_t *own = count(user);
-    return own->ops.relocate(own->user, list, list_count, stream, done_out);
+    counting_t call = begin(user);
+    return over_with(&call,
+                     call.memory->ops.relocate(call.memory->user, list,
+                                               list_count, stream, done_out));
 }
 
 static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
                                    cuarena_stream_t stream)
 {
-    const cuai_counted_t *own = count(user);
-    return own->ops.zero_bytes(own->user, address, bytes, stream);
+    counting_t call = begin(user);
+    return over_with(&call, call.memory->ops.zero_bytes(
+                                call.memory->user, address, bytes, stream));
 }
 
 static cuarena_status_t zero_captured(void *user, void *address, uint64_t bytes,
                                       cuarena_stream_t stream)
 {
-    const cuai_counted_t *own = count(user);
-    return own->ops.zero_captured(own->user, address, bytes, stream);
+    counting_t call = begin(user);
+    return over_with(&call, call.memory->ops.zero_captured(
+                                call.memory->user, address, bytes, stream));
 }
 
 static cuarena_status_t export_range(void *user,
@@ -85,9 +123,10 @@ static cuarena_status_t export_range(void *user,
                                      cuarena_export_piece_t *pieces,
                                      size_t capacity, size_t *count_out)
 {
-    const cuai_counted_t *own = count(user);
-    return own->ops.export_range(own->user, segment, offset, bytes, pieces,
-                                 capacity, count_out);
+    counting_t call = begin(user);
+    return over_with(&call, call.memory->ops.export_range(
+                                call.memory->user, segment, offset, bytes,
+                                pieces, capacity, count_out));
 }
 
 /* ---- Streams ----------------------------------------------------------- */
@@ -95,39 +134,44 @@ static cuarena_status_t export_range(void *user,
 static cuarena_status_t identify(void *user, cuarena_stream_t stream,
                                  cuarena_stream_info_t *info_out)
 {
-    const cuai_counted_t *own = count(user);
-    return own->ops.identify(own->user, stream, info_out);
+    counting_t call = begin(user);
+    return over_with(
+        &call, call.memory->ops.identify(call.memory->user, stream, info_out));
 }
 
 static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **marker)
 {
-    const cuai_counted_t *own = count(user);
-    return own->ops.mark(own->user, stream, marker);
+    counting_t call = begin(user);
+    return over_with(&call,
+                     call.memory->ops.mark(call.memory->user, stream, marker));
 }
 
 static cuarena_status_t query(void *user, void *marker)
 {
-    const cuai_counted_t *own = count(user);
-    return own->ops.query(own->user, marker);
+    counting_t call = begin(user);
+    return over_with(&call, call.memory->ops.query(call.memory->user, marker));
 }
 
 static cuarena_status_t wait_for(void *user, void *marker,
                                  cuarena_stream_t stream, int32_t host)
 {
-    const cuai_counted_t *own = count(user);
-    return own->ops.wait(own->user, marker, stream, host);
+    counting_t call = begin(user);
+    return over_with(
+        &call, call.memory->ops.wait(call.memory->user, marker, stream, host));
 }
 
 static void unmark(void *user, void *marker)
 {
-    const cuai_counted_t *own = user;
-    own->ops.unmark(own->user, marker);
+    counting_t call = pass(user);
+    call.memory->ops.unmark(call.memory->user, marker);
+    over(&call);
 }
 
 static void end(void *user)
 {
-    const cuai_counted_t *own = user;
-    own->ops.end(own->user);
+    counting_t call = pass(user);
+    call.memory->ops.end(call.memory->user);
+    over(&call);
 }
 
 /* ---- The table --------------------------------------------------------- */
@@ -138,6 +182,7 @@ void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted)
     counted->ops = memory->ops;
     counted->user = memory->user;
     atomic_init(&counted->calls, 0);
+    atomic_init(&counted->driver_calls, 0);
     memory->user = counted;
 #define COUNT(member, function)                                                \
     ops->member = ops->member != NULL ? (function) : NULL

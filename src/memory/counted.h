@@ -4,12 +4,15 @@
  *
  * Counted is what takes, gives back, moves and zeroes bytes, what shows them to
  * other processes, and what identifies, marks, asks and lets wait a stream.
- * One such call is one or more of the driver; on memory without one it is
- * counted as if there were. Not counted: what is available, which is asked
- * once; the end of a marker, which is kept for the next; the memory's own end.
+ * On memory without a driver it is counted as if there were one. Not counted:
+ * what is available, which is asked once; the end of a marker, which is kept
+ * for the next; the memory's own end.
+ *
+ * What the driver was called for in any function of the table is counted
+ * besides: one call of the memory is none of the driver's, or some thousands.
  *
  * The table of a counted memory has the functions that the memory's own has,
- * and its `user` is the counter. Cost: an atomic addition a call, and none
+ * and its `user` is the counter. Cost: two atomic additions a call, and none
  * where no memory is reached.
  */
 #ifndef CUAI_MEMORY_COUNTED_H
@@ -23,6 +26,7 @@ typedef struct cuai_counted {
     cuarena_memory_ops_t ops; /* the memory's own */
     void *user;
     _Atomic uint64_t calls;
+    _Atomic uint64_t driver_calls;
 } cuai_counted_t;
 
 /* Puts `counted`, which outlives it and stays where it is, before an open
@@ -32,6 +36,11 @@ void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted);
 static inline uint64_t cuai_counted_calls(const cuai_counted_t *counted)
 {
     return atomic_load_explicit(&counted->calls, memory_order_relaxed);
+}
+
+static inline uint64_t cuai_counted_driver_calls(const cuai_counted_t *counted)
+{
+    return atomic_load_explicit(&counted->driver_calls, memory_order_relaxed);
 }
 
 #endif

@@ -38,15 +38,15 @@ static cuai_cu_result_t ask(const cuai_place_t *place, uint64_t address,
     unsigned type = 0;
     unsigned managed = 0;
     *kind_out = CUARENA_BYTES_HOST;
-    cuai_cu_result_t result = cuda->cuPointerGetAttribute(
+    cuai_cu_result_t result = cuai_cu(cuda)->cuPointerGetAttribute(
         &type, CUAI_CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
     if (result == CUAI_CUDA_ERROR_INVALID_VALUE)
         return CUAI_CUDA_SUCCESS;
     if (result == CUAI_CUDA_SUCCESS)
-        result = cuda->cuPointerGetAttribute(
+        result = cuai_cu(cuda)->cuPointerGetAttribute(
             &managed, CUAI_CU_POINTER_ATTRIBUTE_IS_MANAGED, address);
     if (result == CUAI_CUDA_SUCCESS)
-        result = cuda->cuPointerGetAttribute(
+        result = cuai_cu(cuda)->cuPointerGetAttribute(
             device_out, CUAI_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
     if (managed)
         *kind_out = CUARENA_BYTES_MANAGED;

@@ -42,7 +42,8 @@ static cuarena_status_t copy(slide_t *slide, cuai_cu_pointer_t to,
                              cuai_cu_pointer_t from, uint64_t bytes)
 {
     cuai_cu_result_t result =
-        slide->place->cuda->cuMemcpyDtoDAsync(to, from, bytes, slide->stream);
+        cuai_cu(slide->place->cuda)
+            ->cuMemcpyDtoDAsync(to, from, bytes, slide->stream);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(slide->place, result, "cuMemcpyDtoDAsync",
                                "%" PRIu64 " bytes from 0x%llx to 0x%llx", bytes,

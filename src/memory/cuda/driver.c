@@ -28,6 +28,7 @@ static cuai_lock_t lock = CUAI_LOCK_INIT;
 static _Atomic(driver_state_t) state = STATE_UNTRIED;
 static cuai_cuda_t driver; /* read-only once it is open */
 static char reason[224];   /* read-only once it is absent */
+_Thread_local uint64_t cuai_cuda_calls;
 
 /* ---- Forks ------------------------------------------------------------- */
 
@@ -253,7 +254,7 @@ const char *cuai_cuda_name(cuai_cu_result_t result)
     const cuai_cuda_t *cuda = cuai_cuda_if_open();
     const char *name = known_name(result);
     if (name == NULL && cuda != NULL)
-        (void)cuda->cuGetErrorName(result, &name);
+        (void)cuai_cu(cuda)->cuGetErrorName(result, &name);
     return name != NULL ? name : "an unknown error";
 }
 
@@ -262,7 +263,7 @@ static const char *text_of(cuai_cu_result_t result)
     const cuai_cuda_t *cuda = cuai_cuda_if_open();
     const char *text = NULL;
     if (cuda != NULL)
-        (void)cuda->cuGetErrorString(result, &text);
+        (void)cuai_cu(cuda)->cuGetErrorString(result, &text);
     return text != NULL ? text : "no text";
 }
 

@@ -18,6 +18,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/compiler.h"
 #include "cuarena/base.h"
@@ -44,6 +45,17 @@ const cuai_cuda_t *cuai_cuda(void);
 /* NULL if it is not open, or not to be called any more. Opens nothing and
  * leaves the last error as it is. */
 const cuai_cuda_t *cuai_cuda_if_open(void);
+
+/* How many calls of the driver this thread has made so far. */
+extern _Thread_local uint64_t cuai_cuda_calls;
+
+/* The driver for one call of a function of it, which is counted: all calls go
+ * this way but those that open it and those that put errors into words. */
+static inline const cuai_cuda_t *cuai_cu(const cuai_cuda_t *cuda)
+{
+    cuai_cuda_calls++;
+    return cuda;
+}
 
 /*
  * What a result that is no success comes to: OUT_OF_MEMORY, LOST for one that

@@ -13,14 +13,14 @@ static cuarena_status_t descriptor_of(cuai_place_t *place, uint64_t address,
 {
     const cuai_cuda_t *cuda = place->cuda;
     cuai_cu_handle_t handle;
-    cuai_cu_result_t result =
-        cuda->cuMemRetainAllocationHandle(&handle, cuai_store_pointer(address));
+    cuai_cu_result_t result = cuai_cu(cuda)->cuMemRetainAllocationHandle(
+        &handle, cuai_store_pointer(address));
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuMemRetainAllocationHandle",
                                "the handle at 0x%" PRIx64, address);
-    result = cuda->cuMemExportToShareableHandle(
+    result = cuai_cu(cuda)->cuMemExportToShareableHandle(
         fd_out, handle, CUAI_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-    cuai_place_note(place, cuda->cuMemRelease(handle), "cuMemRelease");
+    cuai_place_note(place, cuai_cu(cuda)->cuMemRelease(handle), "cuMemRelease");
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     return cuai_place_fail(place, result, "cuMemExportToShareableHandle",

@@ -24,7 +24,8 @@ static int attribute(inquiry_t *inquiry, cuai_cu_device_attribute_t which)
 {
     int value = 0;
     cuai_cu_result_t result =
-        inquiry->cuda->cuDeviceGetAttribute(&value, which, inquiry->device);
+        cuai_cu(inquiry->cuda)
+            ->cuDeviceGetAttribute(&value, which, inquiry->device);
     if (result == CUAI_CUDA_ERROR_INVALID_VALUE)
         return 0;
     note(inquiry, result, "cuDeviceGetAttribute");
@@ -63,10 +64,10 @@ static void ask_identity(inquiry_t *inquiry, cuai_facts_t *facts)
     const cuai_cuda_t *cuda = inquiry->cuda;
     size_t total = 0;
     note(inquiry,
-         cuda->cuDeviceGetName(facts->name, (int)sizeof facts->name - 1,
-                               inquiry->device),
+         cuai_cu(cuda)->cuDeviceGetName(
+             facts->name, (int)sizeof facts->name - 1, inquiry->device),
          "cuDeviceGetName");
-    note(inquiry, cuda->cuDeviceTotalMem(&total, inquiry->device),
+    note(inquiry, cuai_cu(cuda)->cuDeviceTotalMem(&total, inquiry->device),
          "cuDeviceTotalMem");
     facts->total_bytes = total;
     facts->major =

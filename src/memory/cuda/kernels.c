@@ -16,7 +16,8 @@ static cuai_kernels_t *all;  /* guarded by `lock` */
 static uint32_t attribute(const cuai_place_t *place, int which)
 {
     int value = 0;
-    if (place->cuda->cuDeviceGetAttribute(&value, which, place->device) !=
+    if (cuai_cu(place->cuda)
+            ->cuDeviceGetAttribute(&value, which, place->device) !=
         CUAI_CUDA_SUCCESS)
         return 0;
     return value > 0 ? (uint32_t)value : 0;
@@ -47,7 +48,8 @@ static cuai_cu_result_t load_text(const cuai_place_t *place, const char *ptx,
                                       CUAI_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {text, (void *)(uintptr_t)sizeof text};
     cuai_cu_result_t result =
-        place->cuda->cuModuleLoadDataEx(module_out, ptx, 2, options, values);
+        cuai_cu(place->cuda)
+            ->cuModuleLoadDataEx(module_out, ptx, 2, options, values);
     if (result != CUAI_CUDA_SUCCESS) {
         *module_out = NULL;
         cuai_log(CUARENA_LOG_INFO, "device %d: no relocation kernel: %s: %s",
@@ -61,9 +63,10 @@ static cuai_cu_result_t allow_shared(const cuai_kernels_t *kernels, uint32_t k)
     uint32_t bytes = cuai_slide_shared_bytes(&kernels->device);
     if (k != CUAI_SLIDE_BULK || bytes == 0)
         return CUAI_CUDA_SUCCESS;
-    return kernels->place->cuda->cuFuncSetAttribute(
-        kernels->functions[k],
-        CUAI_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
+    return cuai_cu(kernels->place->cuda)
+        ->cuFuncSetAttribute(
+            kernels->functions[k],
+            CUAI_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
 }
 
 static cuai_cu_result_t load_kernel(cuai_kernels_t *kernels, uint32_t k)
@@ -73,8 +76,8 @@ static cuai_cu_result_t load_kernel(cuai_kernels_t *kernels, uint32_t k)
     cuai_cu_result_t result =
         load_text(kernels->place, text->ptx, &kernels->modules[k]);
     if (result == CUAI_CUDA_SUCCESS)
-        result = cuda->cuModuleGetFunction(&kernels->functions[k],
-                                           kernels->modules[k], text->entry);
+        result = cuai_cu(cuda)->cuModuleGetFunction(
+            &kernels->functions[k], kernels->modules[k], text->entry);
     if (result == CUAI_CUDA_SUCCESS)
         result = allow_shared(kernels, k);
     if (result != CUAI_CUDA_SUCCESS)
@@ -97,9 +100,10 @@ static void unload(cuai_kernels_t *kernels)
         return;
     for (uint32_t k = 0; k < CUAI_SLIDE_KERNELS; k++)
         if (kernels->modules[k] != NULL)
-            cuai_place_note(place,
-                            place->cuda->cuModuleUnload(kernels->modules[k]),
-                            "cuModuleUnload");
+            cuai_place_note(
+                place,
+                cuai_cu(place->cuda)->cuModuleUnload(kernels->modules[k]),
+                "cuModuleUnload");
     cuai_place_leave(&visit);
 }
 

@@ -38,8 +38,9 @@ static cuarena_status_t make(cuai_place_t *place, cuai_marker_t **out)
     if (marker == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY,
                          "the host has no memory for a marker");
-    cuai_cu_result_t result = place->cuda->cuEventCreate(
-        &marker->event, CUAI_CU_EVENT_DISABLE_TIMING);
+    cuai_cu_result_t result =
+        cuai_cu(place->cuda)
+            ->cuEventCreate(&marker->event, CUAI_CU_EVENT_DISABLE_TIMING);
     if (result != CUAI_CUDA_SUCCESS) {
         cuai_host_free(marker);
         return cuai_place_fail(place, result, "cuEventCreate",
@@ -67,7 +68,8 @@ cuai_cu_result_t cuai_marker_ask_capture(const cuai_place_t *place,
                                          int32_t *capturing_out)
 {
     cuai_cu_capture_status_t status = CUAI_CU_STREAM_CAPTURE_STATUS_NONE;
-    cuai_cu_result_t result = place->cuda->cuStreamIsCapturing(stream, &status);
+    cuai_cu_result_t result =
+        cuai_cu(place->cuda)->cuStreamIsCapturing(stream, &status);
     *capturing_out = status != CUAI_CU_STREAM_CAPTURE_STATUS_NONE ||
                      result == CUAI_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     return *capturing_out ? CUAI_CUDA_SUCCESS : result;
@@ -101,7 +103,8 @@ static cuarena_status_t record(cuai_place_t *place, cuai_cu_stream_t stream,
         status = obtain(place, &used);
     if (status != CUARENA_OK)
         return status;
-    cuai_cu_result_t result = place->cuda->cuEventRecord(used->event, stream);
+    cuai_cu_result_t result =
+        cuai_cu(place->cuda)->cuEventRecord(used->event, stream);
     if (result != CUAI_CUDA_SUCCESS) {
         if (used != old)
             put_idle(used);
@@ -141,7 +144,8 @@ cuarena_status_t cuai_marker_record_all(cuai_place_t *place,
     status = obtain(place, &made);
     cuai_cu_result_t result = CUAI_CUDA_SUCCESS;
     if (status == CUARENA_OK)
-        result = place->cuda->cuCtxRecordEvent(place->context, made->event);
+        result =
+            cuai_cu(place->cuda)->cuCtxRecordEvent(place->context, made->event);
     cuai_place_leave(&visit);
     if (result == CUAI_CUDA_SUCCESS) {
         if (status == CUARENA_OK)
@@ -161,7 +165,7 @@ cuarena_status_t cuai_marker_query(cuai_marker_t *marker)
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
-    cuai_cu_result_t result = place->cuda->cuEventQuery(marker->event);
+    cuai_cu_result_t result = cuai_cu(place->cuda)->cuEventQuery(marker->event);
     cuai_place_leave(&visit);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
@@ -181,8 +185,9 @@ cuarena_status_t cuai_marker_wait(cuai_marker_t *marker, cuai_place_t *place,
     status = cuai_marker_check_capture(place, stream);
     cuai_cu_result_t result = CUAI_CUDA_SUCCESS;
     if (status == CUARENA_OK)
-        result = place->cuda->cuStreamWaitEvent(stream, marker->event,
-                                                CUAI_CU_EVENT_WAIT_DEFAULT);
+        result = cuai_cu(place->cuda)
+                     ->cuStreamWaitEvent(stream, marker->event,
+                                         CUAI_CU_EVENT_WAIT_DEFAULT);
     cuai_place_leave(&visit);
     if (status != CUARENA_OK)
         return status;
@@ -201,7 +206,8 @@ cuarena_status_t cuai_marker_wait_host(cuai_marker_t *marker)
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
-    cuai_cu_result_t result = place->cuda->cuEventSynchronize(marker->event);
+    cuai_cu_result_t result =
+        cuai_cu(place->cuda)->cuEventSynchronize(marker->event);
     cuai_place_leave(&visit);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
@@ -226,7 +232,8 @@ void cuai_markers_end(cuai_place_t *place, bool forget)
     cuai_marker_t *marker;
     while ((marker = take_idle(place)) != NULL) {
         if (!forget)
-            cuai_place_note(place, place->cuda->cuEventDestroy(marker->event),
+            cuai_place_note(place,
+                            cuai_cu(place->cuda)->cuEventDestroy(marker->event),
                             "cuEventDestroy");
         cuai_host_free(marker);
         place->marker_count--;

@@ -14,7 +14,8 @@
 static cuarena_status_t take_device(cuai_place_t *place, size_t bytes,
                                     cuai_cu_pointer_t *pointer_out)
 {
-    cuai_cu_result_t result = place->cuda->cuMemAlloc(pointer_out, bytes);
+    cuai_cu_result_t result =
+        cuai_cu(place->cuda)->cuMemAlloc(pointer_out, bytes);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     *pointer_out = 0;
@@ -28,7 +29,7 @@ static cuarena_status_t take_staging(cuai_place_t *place, size_t bytes,
                                      cuai_cu_pointer_t *address_out)
 {
     const cuai_cuda_t *cuda = place->cuda;
-    cuai_cu_result_t result = cuda->cuMemHostAlloc(
+    cuai_cu_result_t result = cuai_cu(cuda)->cuMemHostAlloc(
         pointer_out, bytes, CUAI_CU_MEMHOSTALLOC_DEVICEMAP);
     if (result != CUAI_CUDA_SUCCESS) {
         *pointer_out = NULL;
@@ -36,7 +37,8 @@ static cuarena_status_t take_staging(cuai_place_t *place, size_t bytes,
                                "%zu bytes of staging to move blocks with",
                                bytes);
     }
-    result = cuda->cuMemHostGetDevicePointer(address_out, *pointer_out, 0);
+    result =
+        cuai_cu(cuda)->cuMemHostGetDevicePointer(address_out, *pointer_out, 0);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     return cuai_place_fail(place, result, "cuMemHostGetDevicePointer",
@@ -49,9 +51,11 @@ static cuarena_status_t launch_once(cuai_mover_t *mover,
                                     cuai_cu_stream_t stream)
 {
     void *parameters[] = {&launch->params};
-    cuai_cu_result_t result = mover->place->cuda->cuLaunchKernel(
-        mover->kernels->functions[launch->kernel], launch->grid, 1, 1,
-        launch->block, 1, 1, launch->shared_bytes, stream, parameters, NULL);
+    cuai_cu_result_t result =
+        cuai_cu(mover->place->cuda)
+            ->cuLaunchKernel(mover->kernels->functions[launch->kernel],
+                             launch->grid, 1, 1, launch->block, 1, 1,
+                             launch->shared_bytes, stream, parameters, NULL);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     if (result == CUAI_CUDA_ERROR_NOT_SUPPORTED)
@@ -67,8 +71,10 @@ static cuarena_status_t launch_once(cuai_mover_t *mover,
 static cuarena_status_t clear_scratch(const cuai_mover_t *mover,
                                       cuai_cu_stream_t stream)
 {
-    cuai_cu_result_t result = mover->place->cuda->cuMemsetD32Async(
-        mover->scratch, 0, CUAI_SLIDE_SCRATCH_ZEROED / 4, stream);
+    cuai_cu_result_t result =
+        cuai_cu(mover->place->cuda)
+            ->cuMemsetD32Async(mover->scratch, 0, CUAI_SLIDE_SCRATCH_ZEROED / 4,
+                               stream);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     return cuai_place_fail(mover->place, result, "cuMemsetD32Async",
@@ -122,10 +128,11 @@ static void give_scratch_back(cuai_mover_t *mover)
 {
     cuai_place_t *place = mover->place;
     if (mover->scratch != 0)
-        cuai_place_note(place, place->cuda->cuMemFree(mover->scratch),
+        cuai_place_note(place, cuai_cu(place->cuda)->cuMemFree(mover->scratch),
                         "cuMemFree");
     if (mover->staging != NULL)
-        cuai_place_note(place, place->cuda->cuMemFreeHost(mover->staging),
+        cuai_place_note(place,
+                        cuai_cu(place->cuda)->cuMemFreeHost(mover->staging),
                         "cuMemFreeHost");
     mover->scratch = 0;
     mover->staging = NULL;
@@ -184,7 +191,8 @@ void cuai_mover_end(cuai_mover_t *mover)
     if (cuai_place_enter(place, &visit) == CUARENA_OK) {
         give_scratch_back(mover);
         if (mover->bounce != 0)
-            cuai_place_note(place, cuda->cuMemFree(mover->bounce), "cuMemFree");
+            cuai_place_note(place, cuai_cu(cuda)->cuMemFree(mover->bounce),
+                            "cuMemFree");
         cuai_place_leave(&visit);
     }
     cuai_kernels_close(mover->kernels);

@@ -77,10 +77,10 @@ static cuai_cu_result_t make_current(cuai_place_t *place, bool *pushed_out)
 {
     cuai_cu_context_t current = NULL;
     *pushed_out = false;
-    cuai_cu_result_t result = place->cuda->cuCtxGetCurrent(&current);
+    cuai_cu_result_t result = cuai_cu(place->cuda)->cuCtxGetCurrent(&current);
     if (result != CUAI_CUDA_SUCCESS || current == place->context)
         return result;
-    result = place->cuda->cuCtxPushCurrent(place->context);
+    result = cuai_cu(place->cuda)->cuCtxPushCurrent(place->context);
     *pushed_out = result == CUAI_CUDA_SUCCESS;
     return result;
 }
@@ -99,12 +99,13 @@ cuarena_status_t cuai_place_enter(cuai_place_t *place, cuai_visit_t *visit)
         return cuai_place_fail(place, result, "cuCtxPushCurrent",
                                "making the context of device %d current",
                                place->device);
-    result = place->cuda->cuThreadExchangeStreamCaptureMode(&visit->mode);
+    result =
+        cuai_cu(place->cuda)->cuThreadExchangeStreamCaptureMode(&visit->mode);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     cuai_cu_context_t popped;
     if (visit->pushed)
-        cuai_place_note(place, place->cuda->cuCtxPopCurrent(&popped),
+        cuai_place_note(place, cuai_cu(place->cuda)->cuCtxPopCurrent(&popped),
                         "cuCtxPopCurrent");
     return cuai_place_fail(place, result, "cuThreadExchangeStreamCaptureMode",
                            "entering device %d", place->device);
@@ -114,12 +115,12 @@ void cuai_place_leave(cuai_visit_t *visit)
 {
     cuai_place_t *place = visit->place;
     const cuai_cuda_t *cuda = place->cuda;
-    cuai_place_note(place,
-                    cuda->cuThreadExchangeStreamCaptureMode(&visit->mode),
-                    "cuThreadExchangeStreamCaptureMode");
+    cuai_place_note(
+        place, cuai_cu(cuda)->cuThreadExchangeStreamCaptureMode(&visit->mode),
+        "cuThreadExchangeStreamCaptureMode");
     cuai_cu_context_t popped;
     if (visit->pushed)
-        cuai_place_note(place, cuda->cuCtxPopCurrent(&popped),
+        cuai_place_note(place, cuai_cu(cuda)->cuCtxPopCurrent(&popped),
                         "cuCtxPopCurrent");
 }
 
@@ -175,7 +176,7 @@ typedef struct candidate {
 
 static void let_go(const cuai_cuda_t *cuda, cuai_cu_device_t device)
 {
-    cuai_cu_result_t result = cuda->cuDevicePrimaryCtxRelease(device);
+    cuai_cu_result_t result = cuai_cu(cuda)->cuDevicePrimaryCtxRelease(device);
     if (result != CUAI_CUDA_SUCCESS)
         cuai_log(CUARENA_LOG_WARN, "cuDevicePrimaryCtxRelease answered %s",
                  cuai_cuda_name(result));
@@ -234,14 +235,16 @@ static cuarena_status_t open_ordinal(const cuai_cuda_t *cuda, int32_t ordinal,
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "device: %d, 0 to %d are accepted", (int)ordinal,
                          cuda->device_count - 1);
-    cuai_cu_result_t result = cuda->cuDeviceGet(&found.device, ordinal);
+    cuai_cu_result_t result =
+        cuai_cu(cuda)->cuDeviceGet(&found.device, ordinal);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_cuda_fail(result, "cuDeviceGet", "device %d", (int)ordinal);
-    result = cuda->cuDevicePrimaryCtxRetain(&found.context, found.device);
+    result =
+        cuai_cu(cuda)->cuDevicePrimaryCtxRetain(&found.context, found.device);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_cuda_fail(result, "cuDevicePrimaryCtxRetain",
                               "the context of device %d", (int)ordinal);
-    result = cuda->cuCtxGetId(found.context, &found.context_id);
+    result = cuai_cu(cuda)->cuCtxGetId(found.context, &found.context_id);
     if (result == CUAI_CUDA_SUCCESS)
         return settle(&found, out);
     let_go(cuda, found.device);
@@ -255,11 +258,11 @@ static cuai_cu_result_t device_of(const cuai_cuda_t *cuda,
                                   cuai_cu_device_t *device_out)
 {
     cuai_cu_context_t popped;
-    cuai_cu_result_t result = cuda->cuCtxPushCurrent(context);
+    cuai_cu_result_t result = cuai_cu(cuda)->cuCtxPushCurrent(context);
     if (result != CUAI_CUDA_SUCCESS)
         return result;
-    result = cuda->cuCtxGetDevice(device_out);
-    cuai_cu_result_t after = cuda->cuCtxPopCurrent(&popped);
+    result = cuai_cu(cuda)->cuCtxGetDevice(device_out);
+    cuai_cu_result_t after = cuai_cu(cuda)->cuCtxPopCurrent(&popped);
     return result != CUAI_CUDA_SUCCESS ? result : after;
 }
 
@@ -271,11 +274,11 @@ static cuai_cu_result_t retain_if_primary(candidate_t *found)
     cuai_cu_context_t primary = NULL;
     unsigned flags = 0;
     int active = 0;
-    cuai_cu_result_t result =
-        cuda->cuDevicePrimaryCtxGetState(found->device, &flags, &active);
+    cuai_cu_result_t result = cuai_cu(cuda)->cuDevicePrimaryCtxGetState(
+        found->device, &flags, &active);
     if (result != CUAI_CUDA_SUCCESS || !active)
         return result;
-    result = cuda->cuDevicePrimaryCtxRetain(&primary, found->device);
+    result = cuai_cu(cuda)->cuDevicePrimaryCtxRetain(&primary, found->device);
     if (result != CUAI_CUDA_SUCCESS)
         return result;
     found->primary = primary == found->context;
@@ -297,7 +300,7 @@ static cuarena_status_t open_context(const cuai_cuda_t *cuda,
                          "CUcontext is accepted",
                          (void *)context);
     if (result == CUAI_CUDA_SUCCESS)
-        result = cuda->cuCtxGetId(context, &found.context_id);
+        result = cuai_cu(cuda)->cuCtxGetId(context, &found.context_id);
     if (result == CUAI_CUDA_SUCCESS)
         result = retain_if_primary(&found);
     if (result != CUAI_CUDA_SUCCESS)
@@ -312,14 +315,15 @@ static cuarena_status_t open_relaxed(const cuai_cuda_t *cuda, int32_t ordinal,
                                      cuai_place_t **out)
 {
     cuai_cu_capture_mode_t mode = CUAI_CU_STREAM_CAPTURE_MODE_RELAXED;
-    cuai_cu_result_t result = cuda->cuThreadExchangeStreamCaptureMode(&mode);
+    cuai_cu_result_t result =
+        cuai_cu(cuda)->cuThreadExchangeStreamCaptureMode(&mode);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_cuda_fail(result, "cuThreadExchangeStreamCaptureMode",
                               "opening a device");
     cuarena_status_t status = context != NULL
                                   ? open_context(cuda, context, out)
                                   : open_ordinal(cuda, ordinal, out);
-    result = cuda->cuThreadExchangeStreamCaptureMode(&mode);
+    result = cuai_cu(cuda)->cuThreadExchangeStreamCaptureMode(&mode);
     if (result != CUAI_CUDA_SUCCESS)
         cuai_log(CUARENA_LOG_WARN,
                  "cuThreadExchangeStreamCaptureMode answered %s",

@@ -53,14 +53,15 @@ static cuai_cu_result_t take_malloc(const plain_t *plain, uint64_t bytes,
                                     uint64_t *address_out)
 {
     cuai_cu_pointer_t pointer = 0;
-    cuai_cu_result_t result = cuda_of(plain)->cuMemAlloc(&pointer, bytes);
+    cuai_cu_result_t result =
+        cuai_cu(cuda_of(plain))->cuMemAlloc(&pointer, bytes);
     *address_out = pointer;
     return result;
 }
 
 static cuai_cu_result_t give_malloc(const plain_t *plain, uint64_t address)
 {
-    return cuda_of(plain)->cuMemFree(address);
+    return cuai_cu(cuda_of(plain))->cuMemFree(address);
 }
 
 static cuai_cu_result_t take_async(const plain_t *plain, uint64_t bytes,
@@ -68,22 +69,24 @@ static cuai_cu_result_t take_async(const plain_t *plain, uint64_t bytes,
 {
     cuai_cu_pointer_t pointer = 0;
     cuai_cu_result_t result =
-        cuda_of(plain)->cuMemAllocAsync(&pointer, bytes, plain->store.own);
+        cuai_cu(cuda_of(plain))
+            ->cuMemAllocAsync(&pointer, bytes, plain->store.own);
     *address_out = pointer;
     return result;
 }
 
 static cuai_cu_result_t give_async(const plain_t *plain, uint64_t address)
 {
-    return cuda_of(plain)->cuMemFreeAsync(address, plain->store.own);
+    return cuai_cu(cuda_of(plain))->cuMemFreeAsync(address, plain->store.own);
 }
 
 static cuai_cu_result_t take_managed(const plain_t *plain, uint64_t bytes,
                                      uint64_t *address_out)
 {
     cuai_cu_pointer_t pointer = 0;
-    cuai_cu_result_t result = cuda_of(plain)->cuMemAllocManaged(
-        &pointer, bytes, CUAI_CU_MEM_ATTACH_GLOBAL);
+    cuai_cu_result_t result =
+        cuai_cu(cuda_of(plain))
+            ->cuMemAllocManaged(&pointer, bytes, CUAI_CU_MEM_ATTACH_GLOBAL);
     *address_out = pointer;
     return result;
 }
@@ -93,14 +96,14 @@ static cuai_cu_result_t take_pinned(const plain_t *plain, uint64_t bytes,
 {
     void *pointer = NULL;
     cuai_cu_result_t result =
-        cuda_of(plain)->cuMemHostAlloc(&pointer, bytes, plain->flags);
+        cuai_cu(cuda_of(plain))->cuMemHostAlloc(&pointer, bytes, plain->flags);
     *address_out = (uint64_t)(uintptr_t)pointer;
     return result;
 }
 
 static cuai_cu_result_t give_pinned(const plain_t *plain, uint64_t address)
 {
-    return cuda_of(plain)->cuMemFreeHost(cuai_store_pointer(address));
+    return cuai_cu(cuda_of(plain))->cuMemFreeHost(cuai_store_pointer(address));
 }
 
 static const plain_kind_t malloc_kind = {"device (malloc)", "cuMemAlloc",

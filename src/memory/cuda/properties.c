@@ -91,8 +91,10 @@ static cuarena_status_t least_handle(cuai_place_t *place,
                                      uint64_t *bytes_out)
 {
     size_t bytes = 0;
-    cuai_cu_result_t result = place->cuda->cuMemGetAllocationGranularity(
-        &bytes, wanted, CUAI_CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    cuai_cu_result_t result =
+        cuai_cu(place->cuda)
+            ->cuMemGetAllocationGranularity(
+                &bytes, wanted, CUAI_CU_MEM_ALLOC_GRANULARITY_MINIMUM);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuMemGetAllocationGranularity",
                                "handles of device %d", place->device);
@@ -113,10 +115,10 @@ static cuarena_status_t try_handle(cuai_place_t *place,
 {
     cuai_cu_handle_t handle;
     cuai_cu_result_t result =
-        place->cuda->cuMemCreate(&handle, bytes, wanted, 0);
+        cuai_cu(place->cuda)->cuMemCreate(&handle, bytes, wanted, 0);
     *made_out = result == CUAI_CUDA_SUCCESS;
     if (*made_out) {
-        cuai_place_note(place, place->cuda->cuMemRelease(handle),
+        cuai_place_note(place, cuai_cu(place->cuda)->cuMemRelease(handle),
                         "cuMemRelease");
         return CUARENA_OK;
     }
@@ -188,7 +190,8 @@ static cuarena_status_t add_peer(cuai_vmm_t *vmm, int ordinal, bool required)
     cuai_place_t *place = vmm->store.place;
     int can = 0;
     cuai_cu_result_t result =
-        place->cuda->cuDeviceCanAccessPeer(&can, ordinal, place->device);
+        cuai_cu(place->cuda)
+            ->cuDeviceCanAccessPeer(&can, ordinal, place->device);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuDeviceCanAccessPeer",
                                "device %d to device %d", ordinal,

@@ -17,7 +17,8 @@ static cuarena_status_t make_own_stream(cuai_store_t *store)
     if (status != CUARENA_OK)
         return status;
     cuai_cu_result_t result =
-        place->cuda->cuStreamCreate(&store->own, CUAI_CU_STREAM_NON_BLOCKING);
+        cuai_cu(place->cuda)
+            ->cuStreamCreate(&store->own, CUAI_CU_STREAM_NON_BLOCKING);
     cuai_place_leave(&visit);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
@@ -55,7 +56,7 @@ static void end_own_stream(cuai_store_t *store)
     cuai_visit_t visit;
     if (cuai_place_enter(place, &visit) != CUARENA_OK)
         return;
-    cuai_cu_result_t result = place->cuda->cuStreamDestroy(store->own);
+    cuai_cu_result_t result = cuai_cu(place->cuda)->cuStreamDestroy(store->own);
     cuai_place_leave(&visit);
     cuai_place_note(place, result, "cuStreamDestroy");
 }
@@ -83,7 +84,7 @@ cuarena_status_t cuai_store_info(cuai_store_t *store, uint64_t *free_out,
     if (status != CUARENA_OK)
         return status;
     cuai_cu_result_t result =
-        place->cuda->cuMemGetInfo(&free_bytes, &total_bytes);
+        cuai_cu(place->cuda)->cuMemGetInfo(&free_bytes, &total_bytes);
     cuai_place_leave(&visit);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuMemGetInfo",
@@ -242,8 +243,10 @@ static cuarena_status_t set_to_zero(cuai_place_t *place,
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
-    cuai_cu_result_t result = place->cuda->cuMemsetD32Async(
-        (cuai_cu_pointer_t)(uintptr_t)address, 0, bytes / 4, stream);
+    cuai_cu_result_t result =
+        cuai_cu(place->cuda)
+            ->cuMemsetD32Async((cuai_cu_pointer_t)(uintptr_t)address, 0,
+                               bytes / 4, stream);
     cuai_place_leave(&visit);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;

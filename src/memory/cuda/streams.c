@@ -120,7 +120,7 @@ static cuarena_status_t place_of_context(cuai_streams_t *streams,
                                          cuai_place_t **out)
 {
     unsigned long long id;
-    cuai_cu_result_t result = cuda->cuCtxGetId(context, &id);
+    cuai_cu_result_t result = cuai_cu(cuda)->cuCtxGetId(context, &id);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_cuda_fail(result, "cuCtxGetId", "the context of a stream");
     *out = find_seen(streams, context, id);
@@ -153,7 +153,7 @@ static cuarena_status_t ask_context(cuai_streams_t *streams,
                                     cuarena_stream_t stream, cuai_place_t **out)
 {
     cuai_cu_context_t context = NULL;
-    cuai_cu_result_t result = cuda->cuStreamGetCtx(stream, &context);
+    cuai_cu_result_t result = cuai_cu(cuda)->cuStreamGetCtx(stream, &context);
     if (result == CUAI_CUDA_SUCCESS)
         return place_of_context(streams, cuda, context, out);
     if (result == CUAI_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
@@ -225,7 +225,7 @@ static cuarena_status_t place_of_current(cuai_streams_t *streams,
                                          cuai_place_t **out)
 {
     cuai_cu_context_t context = NULL;
-    cuai_cu_result_t result = cuda->cuCtxGetCurrent(&context);
+    cuai_cu_result_t result = cuai_cu(cuda)->cuCtxGetCurrent(&context);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_cuda_fail(result, "cuCtxGetCurrent", "a default stream");
     if (context == NULL)
@@ -277,7 +277,7 @@ static cuarena_status_t describe(cuai_place_t *place, cuarena_stream_t stream,
     info->per_thread = stream == CUARENA_STREAM_PER_THREAD;
     if (info->capturing) /* the driver does not tell the id of such a one */
         return CUARENA_OK;
-    result = place->cuda->cuStreamGetId(stream, &id);
+    result = cuai_cu(place->cuda)->cuStreamGetId(stream, &id);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuStreamGetId", "stream %p",
                                (void *)stream);

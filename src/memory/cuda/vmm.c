@@ -60,8 +60,8 @@ static uint64_t reserve(const cuai_vmm_t *vmm, uint64_t bytes,
     const cuai_cuda_t *cuda = vmm->store.place->cuda;
     uint64_t asked = reserve_bytes;
     for (;;) {
-        *result_out = cuda->cuMemAddressReserve(address_out, asked,
-                                                vmm->least_bytes, 0, 0);
+        *result_out = cuai_cu(cuda)->cuMemAddressReserve(
+            address_out, asked, vmm->least_bytes, 0, 0);
         if (*result_out == CUAI_CUDA_SUCCESS)
             return asked;
         if (asked == bytes || cuai_cuda_is_sticky(*result_out))
@@ -74,7 +74,8 @@ static void free_addresses(const cuai_vmm_t *vmm, uint64_t address,
                            uint64_t bytes)
 {
     cuai_place_t *place = vmm->store.place;
-    cuai_place_note(place, place->cuda->cuMemAddressFree(address, bytes),
+    cuai_place_note(place,
+                    cuai_cu(place->cuda)->cuMemAddressFree(address, bytes),
                     "cuMemAddressFree");
 }
 
@@ -84,7 +85,7 @@ static void unmap(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes)
 {
     cuai_place_t *place = vmm->store.place;
     if (bytes != 0)
-        cuai_place_note(place, place->cuda->cuMemUnmap(address, bytes),
+        cuai_place_note(place, cuai_cu(place->cuda)->cuMemUnmap(address, bytes),
                         "cuMemUnmap");
 }
 
@@ -95,14 +96,14 @@ static cuarena_status_t map_one(const cuai_vmm_t *vmm, uint64_t address,
     const cuai_cuda_t *cuda = place->cuda;
     cuai_cu_handle_t handle;
     cuai_cu_result_t result =
-        cuda->cuMemCreate(&handle, bytes, &vmm->wanted, 0);
+        cuai_cu(cuda)->cuMemCreate(&handle, bytes, &vmm->wanted, 0);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuMemCreate",
                                "a handle of %" PRIu64 " bytes on device %d",
                                bytes, place->device);
-    result = cuda->cuMemMap(address, bytes, 0, handle, 0);
+    result = cuai_cu(cuda)->cuMemMap(address, bytes, 0, handle, 0);
     /* a mapping holds what it maps */
-    cuai_place_note(place, cuda->cuMemRelease(handle), "cuMemRelease");
+    cuai_place_note(place, cuai_cu(cuda)->cuMemRelease(handle), "cuMemRelease");
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     return cuai_place_fail(place, result, "cuMemMap",
@@ -114,8 +115,9 @@ static cuarena_status_t allow_access(const cuai_vmm_t *vmm, uint64_t address,
                                      uint64_t bytes)
 {
     cuai_place_t *place = vmm->store.place;
-    cuai_cu_result_t result = place->cuda->cuMemSetAccess(
-        address, bytes, vmm->access, vmm->access_count);
+    cuai_cu_result_t result =
+        cuai_cu(place->cuda)
+            ->cuMemSetAccess(address, bytes, vmm->access, vmm->access_count);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     return cuai_place_fail(place, result, "cuMemSetAccess",

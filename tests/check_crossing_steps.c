@@ -1,0 +1,419 @@
+/*
+ * How many ranges a request looks at that is served from other streams' lanes,
+ * while these have 2^10 to 2^16 (CUARENA_TEST_SCALE=long: 2^18; under a
+ * sanitizer 2^12). Nothing here looks at a clock.
+ *
+ * Layouts are strings of blocks of one granule, again and again: each is then
+ * freed on the stream of its letter, and lives on if that is '-'.
+ */
+#include "support/expect.h"
+#include "support/scale.h"
+#include "support/stream_rig.h"
+
+#include "arena/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GRANULE UINT64_C(256)
+#define LEAST_LOG2 10
+/* Ranges that one request looks at, whatever there is. */
+#define MOST_STEPS UINT64_C(4096)
+/* ... where some of the request's own class fit. */
+#define FEW_STEPS UINT64_C(64)
+#define TAKEN 64
+#define MANY 8 /* sessions */
+
+typedef struct load {
+    rig_t rig;
+    uint64_t granules;
+    void **blocks;
+} load_t;
+
+static uint64_t most_log2(void)
+{
+    return scale_pick(12, 16, 18);
+}
+
+/* ---- Layouts ----------------------------------------------------------- */
+
+static void alloc(load_t *load, uint64_t granules, cuarena_stream_t stream,
+                  void **pointer_out)
+{
+    expect_ok(cuarena_alloc_on(load->rig.arena, granules * GRANULE, stream,
+                               NULL, pointer_out));
+}
+
+static void release(load_t *load, void *pointer, cuarena_stream_t stream)
+{
+    expect_ok(cuarena_free_on(load->rig.arena, pointer, stream));
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const char *const *p = a;
+    const char *const *q = b;
+    return (*p > *q) - (*p < *q);
+}
+
+static void take_all(load_t *load)
+{
+    load->blocks = calloc(load->granules, sizeof(load->blocks[0]));
+    ck_assert_ptr_nonnull(load->blocks);
+    for (uint64_t i = 0; i < load->granules; i++)
+        alloc(load, 1, A, &load->blocks[i]);
+    qsort(load->blocks, load->granules, sizeof(load->blocks[0]), by_address);
+}
+
+/* Frees what has that letter in the layout, in the order of addresses. */
+static void free_letter(load_t *load, const char *layout, char letter,
+                        cuarena_stream_t stream)
+{
+    size_t length = strlen(layout);
+    for (uint64_t i = 0; i < load->granules; i++)
+        if (layout[i % length] == letter) {
+            release(load, load->blocks[i], stream);
+            load->blocks[i] = NULL;
+        }
+}
+
+/* About `ranges` copies of the layout fill a pool, or what grew. */
+static void open_load(load_t *load, const char *layout, uint64_t copies,
+                      int32_t preset)
+{
+    *load = (load_t){.granules = copies * strlen(layout)};
+    uint64_t bytes = load->granules * GRANULE;
+    bool grows = preset == CUARENA_PRESET_GROW;
+    rig_prepare(&load->rig, grows ? 4 * bytes : bytes, false);
+    load->rig.config.preset = preset;
+    rig_create(&load->rig);
+    take_all(load);
+    free_letter(load, layout, 'a', A);
+    free_letter(load, layout, 'b', B);
+    free_letter(load, layout, 'c', C);
+}
+
+static void close_load(load_t *load)
+{
+    rig_close_forced(&load->rig);
+    free(load->blocks);
+}
+
+/* ---- Steps ------------------------------------------------------------- */
+
+typedef struct steps {
+    uint64_t most; /* of one request */
+    uint64_t sum;
+    uint64_t full_searches;
+    uint64_t crossings;
+    uint64_t waits;
+    uint64_t grows;
+} steps_t;
+
+static const cuarena_heap_t *heap_of(const load_t *load)
+{
+    return load->rig.arena->heaps[CUAI_DYNAMIC];
+}
+
+static void begin_count(load_t *load, steps_t *steps)
+{
+    cuarena_stats_t now = rig_stats(&load->rig);
+    *steps = (steps_t){.full_searches = heap_of(load)->full_searches,
+                       .crossings = now.crossings,
+                       .waits = now.stream_waits,
+                       .grows = now.grows};
+}
+
+static void end_count(load_t *load, steps_t *steps)
+{
+    cuarena_stats_t now = rig_stats(&load->rig);
+    steps->full_searches = heap_of(load)->full_searches - steps->full_searches;
+    steps->crossings = now.crossings - steps->crossings;
+    steps->waits = now.stream_waits - steps->waits;
+    steps->grows = now.grows - steps->grows;
+}
+
+static void *count_one(load_t *load, uint64_t granules, cuarena_stream_t stream,
+                       steps_t *steps)
+{
+    void *pointer;
+    uint64_t before = heap_of(load)->search_steps;
+    alloc(load, granules, stream, &pointer);
+    uint64_t one = heap_of(load)->search_steps - before;
+    steps->sum += one;
+    steps->most = one > steps->most ? one : steps->most;
+    return pointer;
+}
+
+static void count_many(load_t *load, uint64_t granules, cuarena_stream_t stream,
+                       steps_t *steps)
+{
+    begin_count(load, steps);
+    for (int i = 0; i < TAKEN; i++)
+        (void)count_one(load, granules, stream, steps);
+    end_count(load, steps);
+}
+
+#define expect_at_most(value, most)                                            \
+    do {                                                                       \
+        uint64_t value_ = (value);                                             \
+        if (value_ > (most))                                                   \
+            ck_abort_msg("2^%d copies: %s is %llu, expected at most %llu",     \
+                         log2, #value, (unsigned long long)value_,             \
+                         (unsigned long long)(most));                          \
+    } while (0)
+
+#define for_each_size(log2)                                                    \
+    for (int log2 = LEAST_LOG2; log2 <= (int)most_log2(); log2 += 2)
+
+/* ---- Small requests ---------------------------------------------------- */
+
+/* B has waited for A, and needs not do so again: nor look at all of A's. */
+START_TEST(bytes_of_a_stream_that_was_waited_for_are_found_by_class)
+{
+    for_each_size(log2)
+    {
+        load_t load;
+        steps_t steps;
+        open_load(&load, "a-", UINT64_C(1) << log2, CUARENA_PRESET_POOL);
+        count_many(&load, 1, B, &steps);
+        expect_u64(steps.crossings, TAKEN);
+        expect_u64(steps.waits, 1);
+        expect_u64(steps.full_searches, 0);
+        expect_at_most(steps.most, FEW_STEPS);
+        close_load(&load);
+    }
+}
+END_TEST
+
+/* One range of A's is large enough, all others are not: each time a wait. */
+START_TEST(one_range_at_a_time_is_found_by_class)
+{
+    for_each_size(log2)
+    {
+        load_t load;
+        steps_t steps;
+        void *large[TAKEN];
+        open_load(&load, "-", (UINT64_C(1) << log2) + 4 * TAKEN + 1,
+                  CUARENA_PRESET_POOL);
+        for (uint64_t i = 0; i < 4 * TAKEN; i++)
+            release(&load, load.blocks[i], A);
+        for (int i = 0; i < TAKEN; i++)
+            alloc(&load, 4, A, &large[i]);
+        for (uint64_t i = 4 * TAKEN + 1; i < load.granules; i += 2)
+            release(&load, load.blocks[i], A);
+        begin_count(&load, &steps);
+        for (int i = 0; i < TAKEN; i += 2) {
+            release(&load, large[i], A);
+            ck_assert_ptr_eq(count_one(&load, 4, B, &steps), large[i]);
+        }
+        end_count(&load, &steps);
+        expect_u64(steps.waits, TAKEN / 2);
+        expect_u64(steps.full_searches, 0);
+        expect_at_most(steps.most, MOST_STEPS);
+        close_load(&load);
+    }
+}
+END_TEST
+
+/* No range of one lane is large enough, but two that touch are. */
+START_TEST(ranges_of_two_streams_together_are_found_soon)
+{
+    for_each_size(log2)
+    {
+        load_t load;
+        steps_t steps;
+        open_load(&load, "ac-", UINT64_C(1) << log2, CUARENA_PRESET_POOL);
+        count_many(&load, 2, B, &steps);
+        expect_u64(steps.crossings, TAKEN);
+        expect_u64(steps.waits, 2);
+        expect_u64(steps.full_searches, 0);
+        expect_at_most(steps.most, MOST_STEPS);
+        close_load(&load);
+    }
+}
+END_TEST
+
+/* Rows begin with a range of C's, for which B has not waited: the rest, A's and
+ * its own, serves it without a wait. */
+START_TEST(the_part_of_a_row_that_needs_no_wait_is_seen)
+{
+    for_each_size(log2)
+    {
+        load_t load;
+        steps_t steps;
+        cuarena_mark_t mark;
+        open_load(&load, "cab-", UINT64_C(1) << log2, CUARENA_PRESET_POOL);
+        expect_ok(cuarena_stream_mark(load.rig.arena, A, &mark));
+        expect_ok(cuarena_stream_waited(load.rig.arena, B, A, mark));
+        count_many(&load, 2, B, &steps);
+        expect_u64(steps.crossings, TAKEN);
+        expect_u64(steps.waits, 0);
+        expect_u64(steps.full_searches, 0);
+        expect_at_most(steps.most, MOST_STEPS);
+        close_load(&load);
+    }
+}
+END_TEST
+
+/* One row of all that there is. */
+START_TEST(a_row_is_not_followed_to_its_end)
+{
+    for_each_size(log2)
+    {
+        load_t load;
+        steps_t steps;
+        open_load(&load, "aac", UINT64_C(1) << log2, CUARENA_PRESET_POOL);
+        count_many(&load, 2, B, &steps);
+        expect_u64(steps.crossings, TAKEN);
+        expect_u64(steps.full_searches, 0);
+        expect_at_most(steps.most, MOST_STEPS);
+        close_load(&load);
+    }
+}
+END_TEST
+
+/* B's own ranges are too small, and so are those beside them. */
+START_TEST(small_ranges_of_its_own_do_not_delay_a_stream)
+{
+    for_each_size(log2)
+    {
+        load_t load;
+        steps_t steps;
+        open_load(&load, "b-aa-", UINT64_C(1) << log2, CUARENA_PRESET_POOL);
+        count_many(&load, 2, B, &steps);
+        expect_u64(steps.crossings, TAKEN);
+        expect_u64(steps.waits, 1);
+        expect_u64(steps.full_searches, 0);
+        expect_at_most(steps.sum, MOST_STEPS);
+        close_load(&load);
+    }
+}
+END_TEST
+
+/* Ranges of the request's class that it does not fit in: three granules of
+ * class 3, five and six of one class. */
+START_TEST(ranges_of_its_class_that_are_too_small_are_passed_over)
+{
+    for_each_size(log2)
+    {
+        load_t load;
+        steps_t steps;
+        open_load(&load, "bbbb-aaaa-cccccc-", UINT64_C(1) << (log2 - 2),
+                  CUARENA_PRESET_POOL);
+        count_many(&load, 5, B, &steps);
+        expect_u64(steps.crossings, TAKEN);
+        expect_u64(steps.full_searches, 0);
+        expect_at_most(steps.most, MOST_STEPS);
+        close_load(&load);
+    }
+}
+END_TEST
+
+/* Before the arena grows everything is looked at, and not again before that
+ * growth is used up. */
+START_TEST(all_is_looked_at_before_growth_only)
+{
+    for_each_size(log2)
+    {
+        load_t load;
+        steps_t steps;
+        open_load(&load, "a-", UINT64_C(1) << log2, CUARENA_PRESET_GROW);
+        count_many(&load, 2, B, &steps);
+        ck_assert_uint_ge(steps.grows, 1);
+        expect_at_most(steps.full_searches, 2 * steps.grows);
+        expect_at_most(steps.sum,
+                       (steps.full_searches << log2) * 3 + TAKEN * MOST_STEPS);
+        close_load(&load);
+    }
+}
+END_TEST
+
+/* ---- Large requests ---------------------------------------------------- */
+
+/* Above the only ranges that are large enough, A has many that are not, though
+ * most of them have an eighth of the request and more. */
+START_TEST(a_large_request_sees_a_bounded_number_of_ranges)
+{
+    for_each_size(log2)
+    {
+        load_t load;
+        steps_t steps;
+        uint64_t size = UINT64_C(8) << (log2 - LEAST_LOG2);
+        open_load(&load, "--------", UINT64_C(1) << log2, CUARENA_PRESET_POOL);
+        for (uint64_t i = 0; i < load.granules; i++)
+            if (i < load.granules / 4)
+                release(&load, load.blocks[i], C);
+            else if (i % 8 != 0)
+                release(&load, load.blocks[i], A);
+        count_many(&load, size, B, &steps);
+        expect_u64(steps.crossings, TAKEN);
+        expect_u64(steps.waits, 1);
+        expect_u64(steps.full_searches, 0);
+        expect_at_most(steps.most, MOST_STEPS / 2);
+        close_load(&load);
+    }
+}
+END_TEST
+
+/* ---- Many lanes -------------------------------------------------------- */
+
+/* Fills the pool; one of the blocks that do. */
+static void *fill(rig_t *rig)
+{
+    void *one = NULL;
+    void *pointer;
+    while (cuarena_alloc(rig->arena, KIB(4), &pointer) == CUARENA_OK)
+        one = pointer;
+    ck_assert_ptr_nonnull(one);
+    return one;
+}
+
+/* Sessions have lanes too, so those of streams may have any number. */
+START_TEST(streams_cross_whatever_numbers_their_lanes_have)
+{
+    rig_t rig;
+    cuarena_capture_t *sessions[MANY];
+    cuarena_stream_t last = sim_handle(CUARENA_MAX_STREAMS - 1);
+    rig_open(&rig, KIB(1024));
+    for (int i = 0; i < MANY; i++) {
+        expect_ok(cuarena_capture_begin(rig.arena, A, &sessions[i]));
+        expect_ok(cuarena_capture_end(rig.arena, sessions[i]));
+    }
+    for (uint64_t i = 2; i < CUARENA_MAX_STREAMS; i++) {
+        if (i > 3)
+            sim_stream_make(&rig.sim, sim_handle(i));
+        free_plain(&rig, take_on(&rig, 256, sim_handle(i)));
+    }
+    uint32_t number = cuai_stream_known(rig.arena, last);
+    ck_assert_uint_gt(cuai_stream(rig.arena, number)->lanes[CUAI_DYNAMIC][1],
+                      2 * (CUARENA_MAX_STREAMS + 1));
+    void *one = fill(&rig);
+    free_on(&rig, one, last);
+    ck_assert_ptr_eq(take_on(&rig, KIB(4), B), one);
+    expect_u64(rig_stats(&rig).crossings, 1);
+    for (int i = 0; i < MANY; i++)
+        expect_ok(cuarena_capture_release(rig.arena, &sessions[i], A));
+    rig_close_forced(&rig);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("crossing_steps");
+    suite_add_list(
+        suite, "small",
+        TEST_LIST(bytes_of_a_stream_that_was_waited_for_are_found_by_class,
+                  one_range_at_a_time_is_found_by_class,
+                  ranges_of_two_streams_together_are_found_soon,
+                  the_part_of_a_row_that_needs_no_wait_is_seen,
+                  a_row_is_not_followed_to_its_end,
+                  small_ranges_of_its_own_do_not_delay_a_stream,
+                  ranges_of_its_class_that_are_too_small_are_passed_over,
+                  all_is_looked_at_before_growth_only));
+    suite_add_list(suite, "large",
+                   TEST_LIST(a_large_request_sees_a_bounded_number_of_ranges));
+    suite_add_list(suite, "lanes",
+                   TEST_LIST(streams_cross_whatever_numbers_their_lanes_have));
+    return suite_main(suite);
+}

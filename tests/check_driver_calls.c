@@ -1,0 +1,230 @@
+/*
+ * What the library calls the driver for is counted, by arena: as often as the
+ * stand-in was called, whatever an arena does, and on a device as often as
+ * handles need at least.
+ */
+#include "support/cuda_kinds.h"
+#include "support/cuda_test.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#define HANDLES 1024
+#define HANDLE MIB(2)
+
+static const char *const memories[] = {
+    "memory=device,backing=vmm,handle=2MiB",
+    "memory=device,backing=malloc",
+    "memory=device,backing=async",
+    "memory=managed",
+    "memory=pinned",
+};
+#define MEMORIES ((int)(sizeof memories / sizeof memories[0]))
+
+static cuarena_t *open_arena(const char *memory, const char *options)
+{
+    cuarena_t *arena = NULL;
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, memory));
+    expect_ok(cuarena_config_parse(&config, options));
+    expect_ok(cuarena_create(&config, &arena));
+    return arena;
+}
+
+static cuarena_stats_t stats_now(cuarena_t *arena)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
+    return stats;
+}
+
+/* The stand-in's count; 0 on a device. */
+static uint64_t seen(void)
+{
+    const standin_control_t *standin = driver_standin();
+    return standin != NULL ? standin->standin_calls(NULL) : 0;
+}
+
+typedef struct span {
+    cuarena_t *arena;
+    uint64_t counted;
+    uint64_t seen;
+} span_t;
+
+static span_t begin(cuarena_t *arena)
+{
+    return (span_t){arena, stats_now(arena).driver_calls, seen()};
+}
+
+/* How many calls there were since. */
+static uint64_t end(const span_t *span, const char *what)
+{
+    uint64_t counted = stats_now(span->arena).driver_calls - span->counted;
+    uint64_t made = seen() - span->seen;
+    if (driver_standin() != NULL && counted != made)
+        ck_abort_msg("%s: %llu calls counted, expected %llu", what,
+                     (unsigned long long)counted, (unsigned long long)made);
+    return counted;
+}
+
+/* Each handle is made, mapped and let go of. */
+START_TEST(a_pool_of_handles_is_thousands_of_calls)
+{
+    cuarena_t *arena = open_arena(memories[0], "preset=grow,limit=4GiB");
+    void *pointer = NULL;
+    uint64_t before = stats_now(arena).memory_calls;
+    span_t span = begin(arena);
+    expect_ok(cuarena_alloc(arena, HANDLES * HANDLE, &pointer));
+    uint64_t calls = end(&span, "growth");
+    ck_assert_msg(calls >= 3 * HANDLES, "%llu calls, expected at least %d",
+                  (unsigned long long)calls, 3 * HANDLES);
+    ck_assert_uint_le(stats_now(arena).memory_calls - before, 2);
+    span = begin(arena);
+    expect_ok(cuarena_free(arena, pointer));
+    expect_u64(end(&span, "a free"), 0);
+    expect_ok(cuarena_trim(arena, 0, NULL));
+    ck_assert_uint_ge(end(&span, "trim"), 1);
+    expect_ok(cuarena_destroy(&arena));
+}
+END_TEST
+
+/* Two streams that take turns, and waits for both. */
+static void work_on_streams(cuarena_t *arena)
+{
+    cuai_cu_stream_t streams[2];
+    void *pointers[2];
+    for (int i = 0; i < 2; i++)
+        expect_cu(cuda_test()->cuStreamCreate(&streams[i], 1));
+    span_t span = begin(arena);
+    for (int i = 0; i < 8; i++) {
+        expect_ok(cuarena_alloc_on(arena, MIB(3), streams[i % 2], NULL,
+                                   &pointers[0]));
+        expect_ok(cuarena_alloc_on(arena, MIB(1), streams[i % 2], NULL,
+                                   &pointers[1]));
+        expect_ok(cuarena_record_use(arena, pointers[1], streams[!(i % 2)]));
+        for (int k = 0; k < 2; k++)
+            expect_ok(cuarena_free_on(arena, pointers[k], streams[i % 2]));
+    }
+    expect_ok(cuarena_settle(arena, 1, NULL));
+    for (int i = 0; i < 2; i++)
+        expect_ok(cuarena_release_stream(arena, streams[i]));
+    ck_assert_uint_ge(end(&span, "streams"), 4);
+    for (int i = 0; i < 2; i++)
+        expect_cu(cuda_test()->cuStreamDestroy(streams[i]));
+}
+
+static void compact(cuarena_t *arena)
+{
+    cuarena_block_t blocks[3];
+    span_t span = begin(arena);
+    for (int i = 0; i < 3; i++)
+        expect_ok(cuarena_block_alloc(arena, MIB(1), &blocks[i]));
+    expect_ok(cuarena_block_free(arena, blocks[1]));
+    expect_ok(cuarena_compact(arena, NULL, NULL, NULL, NULL));
+    expect_ok(cuarena_block_free(arena, blocks[0]));
+    expect_ok(cuarena_block_free(arena, blocks[2]));
+    (void)end(&span, "compaction");
+}
+
+START_TEST(every_call_of_an_arena_is_counted)
+{
+    cuarena_t *arena = open_arena(memories[_i], "preset=grow,limit=64MiB");
+    void *pointer = NULL;
+    (void)cuda_test_use_device(0);
+    span_t span = begin(arena);
+    expect_ok(cuarena_alloc(arena, MIB(3), &pointer));
+    expect_ok(cuarena_free(arena, pointer));
+    ck_assert_uint_ge(end(&span, "growth"), 1);
+    work_on_streams(arena);
+    compact(arena);
+    span = begin(arena);
+    expect_ok(cuarena_trim(arena, 0, NULL));
+    ck_assert_uint_ge(end(&span, "trim"), 1);
+    expect_ok(cuarena_destroy(&arena));
+}
+END_TEST
+
+START_TEST(a_call_that_fails_counts)
+{
+    const standin_control_t *standin = driver_standin();
+    if (standin == NULL)
+        return;
+    cuarena_t *arena = open_arena(memories[1], "preset=grow,limit=64MiB");
+    void *pointer = NULL;
+    span_t span = begin(arena);
+    standin->standin_fail("cuMemAlloc", 1, 2, 1);
+    expect_status(cuarena_alloc(arena, MIB(1), &pointer),
+                  CUARENA_OUT_OF_MEMORY);
+    standin->standin_fail_clear();
+    ck_assert_uint_ge(end(&span, "failure"), 1);
+    expect_ok(cuarena_destroy(&arena));
+}
+END_TEST
+
+START_TEST(without_a_driver_there_are_none)
+{
+    cuarena_t *arena = open_arena("memory=none", "preset=grow,limit=64MiB");
+    void *pointer = NULL;
+    expect_ok(cuarena_alloc(arena, MIB(1), &pointer));
+    expect_ok(cuarena_free(arena, pointer));
+    ck_assert_uint_ge(stats_now(arena).memory_calls, 1);
+    expect_u64(stats_now(arena).driver_calls, 0);
+    expect_ok(cuarena_destroy(&arena));
+}
+END_TEST
+
+/* ---- Threads ----------------------------------------------------------- */
+
+#define THREADS 4
+
+static void *grow_and_trim(void *user)
+{
+    cuarena_t *arena = *(cuarena_t **)user;
+    for (uint64_t i = 0; i < scale_pick(5, 30, 300); i++) {
+        void *pointer = NULL;
+        expect_ok(cuarena_alloc(arena, MIB(1), &pointer));
+        expect_ok(cuarena_free(arena, pointer));
+        expect_ok(cuarena_trim(arena, 0, NULL));
+    }
+    return NULL;
+}
+
+/* Each arena has what its own thread called for. */
+START_TEST(calls_of_other_threads_are_not_counted)
+{
+    pthread_t threads[THREADS];
+    cuarena_t *arenas[THREADS];
+    uint64_t counted = 0;
+    for (int i = 0; i < THREADS; i++)
+        arenas[i] = open_arena(memories[0], "preset=grow,limit=64MiB");
+    for (int i = 0; i < THREADS; i++)
+        counted -= stats_now(arenas[i]).driver_calls;
+    uint64_t before = seen();
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(
+            pthread_create(&threads[i], NULL, grow_and_trim, &arenas[i]), 0);
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    uint64_t made = seen() - before;
+    for (int i = 0; i < THREADS; i++)
+        counted += stats_now(arenas[i]).driver_calls;
+    if (driver_standin() != NULL)
+        expect_u64(counted, made);
+    for (int i = 0; i < THREADS; i++)
+        expect_ok(cuarena_destroy(&arenas[i]));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("driver calls");
+    TCase *tcase = suite_add_list(
+        suite, "counts",
+        TEST_LIST(a_pool_of_handles_is_thousands_of_calls,
+                  a_call_that_fails_counts, without_a_driver_there_are_none,
+                  calls_of_other_threads_are_not_counted));
+    tcase_add_loop_test(tcase, every_call_of_an_arena_is_counted, 0, MEMORIES);
+    return cuda_kinds_main(suite);
+}
