@@ -273,14 +273,46 @@ static inline void cuai_index_move(cuai_index_t *index, cuai_record_t *records,
 }
 
 /* The same to a list of another zone. Out of line: that is rare. */
+static CUAI_OUTLINE void cuai_index_carry_any(cuai_index_t *index,
+                                              cuai_record_t *records,
+                                              cuai_slot_t old, cuai_slot_t slot,
+                                              uint32_t list)
+{
+    cuai_index_remove(index, records, old);
+    if (list % CUAI_CLASSES != 0)
+        cuai_index_insert(index, records, slot, list);
+}
+
+static inline void cuai_index_flip(cuai_index_t *index, uint32_t list)
+{
+    uint64_t bits = index->bits[list / CUAI_CLASSES];
+    cuai_index_set_bits(index, list / CUAI_CLASSES, bits,
+                        bits ^ UINT64_C(1) << list % CUAI_CLASSES);
+}
+
+/* ... which is quick from a list of its own to an empty one, as a large range
+ * has as a rule. */
 static CUAI_OUTLINE void cuai_index_carry(cuai_index_t *index,
                                           cuai_record_t *records,
                                           cuai_slot_t old, cuai_slot_t slot,
                                           uint32_t list)
 {
-    cuai_index_remove(index, records, old);
-    if (list % CUAI_CLASSES != 0)
-        cuai_index_insert(index, records, slot, list);
+    cuai_record_t *o = &records[old];
+    cuai_record_t *r = &records[slot];
+    uint32_t from = o->list;
+    if (CUAI_UNLIKELY((o->up | o->down | index->heads[list]) != 0 ||
+                      list % CUAI_CLASSES == 0)) {
+        cuai_index_carry_any(index, records, old, slot, list);
+        return;
+    }
+    o->list = 0;
+    r->list = (uint16_t)list;
+    r->up = 0;
+    r->down = 0;
+    index->heads[from] = 0;
+    index->heads[list] = slot;
+    cuai_index_flip(index, from);
+    cuai_index_flip(index, list);
 }
 
 /* The same to a list of any zone, for another record. */
