@@ -2,9 +2,9 @@
  * Growth by chunks and by what is lacking, byte by byte: ONNX Runtime's figures
  * where the memory's grain is the granule, whole grains where it is coarser.
  *
- * Each fact is a row: options, what is asked for, and the chunks that must be
- * taken from a memory that keeps a ledger. It runs on four memories: of grain
- * 256 B and 2 MiB, of segments that keep their length and that lengthen.
+ * A fact is a row: options, what is asked for, and the chunks that must be
+ * taken from a memory that keeps a ledger. It runs on four: of grain 256 B and
+ * 2 MiB, of segments that keep their length and that lengthen.
  *
  * What is asked for, words with blanks between:
  *   aSIZE     allocate so much; SIZE as options have it: 256, 5M
@@ -19,7 +19,7 @@
  *   =SIZE     so much is held
  *   uSIZE     allocate 1, 2, ... up to so much
  *   ?KEY=SIZE so much is ONNX Runtime's figure of that key
- * Behind any but these: *TIMES.
+ * Behind most: *TIMES.
  */
 #include "arena_support.h"
 
@@ -35,7 +35,6 @@
 
 #define LEDGER_MAX 512
 #define LIVE_MAX 65536
-
 /* ---- A memory that keeps a ledger --------------------------------------- */
 
 typedef struct ledger {
