@@ -43,6 +43,8 @@ typedef struct program {
     random_state_t random;
     block_t live[LIVE];
     uint64_t seeds;
+    bool wanders; /* blocks are used and freed on other streams too, and the
+                   * arena compacts and trims */
     uint64_t swallowed; /* the wait of this number; 0: none */
     bool needless;      /* it was made for bytes that were ordered without it */
     uint64_t base;      /* the address of the first place */
@@ -158,10 +160,48 @@ static void begin(block_t *b)
     launch(program.fill, b);
 }
 
+/* The program's own order: `later` waits for all on `earlier`. */
+static void order(uint32_t earlier, uint32_t later)
+{
+    CUevent event;
+    driver_ok(driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    driver_ok(driver.cuEventRecord(event, program.streams[earlier]));
+    driver_ok(driver.cuStreamWaitEvent(program.streams[later], event, 0));
+    driver_ok(driver.cuEventDestroy(event));
+}
+
+/* Another stream reads it. Its free there is behind that; its free on its own
+ * stream is not, and the arena is told. */
+static void wander(block_t *b)
+{
+    block_t there = *b;
+    there.stream = (uint32_t)random_below(&program.random, STREAMS);
+    order(b->stream, there.stream);
+    launch(program.check, &there);
+    if (random_below(&program.random, 2) == 0)
+        b->stream = there.stream;
+    else
+        expect_ok(cuarena_record_use(program.arena, b->pointer,
+                                     program.streams[there.stream]));
+}
+
+static void tidy(void)
+{
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.stream = program.streams[random_below(&program.random, STREAMS)];
+    if (random_below(&program.random, 2) == 0)
+        expect_ok(cuarena_compact(program.arena, &options, NULL, NULL, NULL));
+    else
+        expect_ok(cuarena_trim(program.arena, 0, NULL));
+}
+
 static void end(block_t *b)
 {
     if (b->pointer == NULL)
         return;
+    if (program.wanders && random_below(&program.random, 3) == 0)
+        wander(b);
     launch(program.check, b);
     if (program.swallowed != 0)
         note_use(b);
@@ -178,6 +218,8 @@ static void run(void)
             begin(b);
         else
             end(b);
+        if (program.wanders && random_below(&program.random, 24) == 0)
+            tidy();
     }
     for (int i = 0; i < LIVE; i++)
         end(&program.live[i]);
@@ -218,6 +260,7 @@ START_TEST(no_reuse_is_ever_unordered)
     uint64_t crossings = 0;
     for (uint64_t seed = 1; seed <= seeds; seed++) {
         open_program(seed, kinds[_i]);
+        program.wanders = seed % 2 == 0;
         run();
         crossings += stats().crossings;
         driver_ok(driver.cuCtxSynchronize());
