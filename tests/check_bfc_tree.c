@@ -4,6 +4,11 @@
  * something out.
  */
 #include "support/bfc_kinds.h"
+#if defined(CUARENA_TEST_CUDA)
+#include "support/cuda_work.h"
+#else
+#include "support/fixture_streams.h"
+#endif
 
 #include <stdio.h>
 #include <string.h>
@@ -255,10 +260,26 @@ START_TEST(TestExtendStrategy)
 }
 END_TEST
 
-#if !defined(CUARENA_TEST_CUDA)
+#if defined(CUARENA_TEST_CUDA)
+#define WORK cuda_work
+#define FIRST_KIND 0
+#define LAST_KIND BFC_KINDS
+#else /* addresses, that nothing stands behind */
+#define WORK no_work
+#define FIRST_KIND 1
+#define LAST_KIND 2
+#endif
+#define S1 (WORK.stream(0))
+#define S2 (WORK.stream(1))
 
-#define S1 ((cuarena_stream_t)(uintptr_t)0x1000)
-#define S2 ((cuarena_stream_t)(uintptr_t)0x2000)
+/* The CPU does not touch what streams use. */
+static fixture_t *opened_for_streams(int kind, const char *options)
+{
+    char text[160];
+    bool asks = FIRST_KIND == 0 && !(bfc_kinds[kind].traits & KIND_DEVICE);
+    snprintf(text, sizeof text, "%s%s", options, asks ? ",device_only=1" : "");
+    return bfc_opened(kind, text);
+}
 
 static void *take_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
 {
@@ -267,22 +288,59 @@ static void *take_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
     return pointer;
 }
 
-/* What a stream freed it has again; what a released stream held is everybody's
- * and coalesces. When others get it is for check_arena_streams.c. */
+/* What a stream freed it has again, and as long as there is other room nobody
+ * else; what a released stream held is everybody's and coalesces. */
 START_TEST(TwoStreamAllocation)
 {
-    fixture_t *f = bfc_opened(1, "arena.initial_chunk_size_bytes=65536");
+    fixture_t *f =
+        opened_for_streams(_i, "arena.initial_chunk_size_bytes=65536");
     void *one = take_on(f, 4096, S1);
     void *first = take_on(f, 4096, S2);
     void *second = take_on(f, 4096, S2);
     step_ok(f, cuarena_free_on(f->arena, one, S1));
+    ck_assert_ptr_ne(take_on(f, 4096, S2), one);
     expect_ptr(take_on(f, 4096, S1), one);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).crossings, 0);
     step_ok(f, cuarena_free_on(f->arena, first, S2));
     step_ok(f, cuarena_free_on(f->arena, second, S2));
     step_ok(f, cuarena_release_stream(f->arena, S2));
     step_ok(f, cuarena_settle(f->arena, 1, NULL));
     expect_ptr(take_on(f, 8192, S1), first);
     fixture_close_forced(f);
+}
+END_TEST
+
+#if defined(CUARENA_TEST_CUDA)
+
+#define FULL "arena.max_mem=4194304,initial_chunk=4194304,"
+
+/* Where there is no other room, what one stream freed behind work is the
+ * other's behind one wait, or not at all. */
+START_TEST(TwoStreamAllocationWithoutOtherRoom)
+{
+    for (int crosses = 0; crosses < 2; crosses++) {
+        void *taken = NULL;
+        fixture_t *f = opened_for_streams(_i, crosses ? FULL "steal=wait"
+                                                      : FULL "steal=never");
+        void *one = take_on(f, 4096, S1);
+        void *rest = take_on(f, MIB(4) - 4096, S2);
+        WORK.hold(0);
+        step_ok(f, cuarena_free_on(f->arena, one, S1));
+        cuarena_status_t status =
+            cuarena_alloc_on(f->arena, 4096, S2, NULL, &taken);
+        cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
+        WORK.let_go();
+        ck_assert_int_eq(status == CUARENA_OK, crosses);
+        expect_ptr(taken, crosses ? one : NULL);
+        expect_u64(stats.crossings, (uint64_t)crosses);
+        expect_u64(stats.stream_waits, (uint64_t)crosses);
+        expect_u64(stats.host_waits, 0);
+        step_ok(f, cuarena_free_on(f->arena, rest, S2));
+        if (crosses)
+            step_ok(f, cuarena_free_on(f->arena, taken, S2));
+        step_ok(f, cuarena_settle(f->arena, 1, NULL));
+        fixture_close(f);
+    }
 }
 END_TEST
 
@@ -303,11 +361,13 @@ int main(void)
                                TestCustomMemoryLimitWithGrowth, TestReserve,
                                TestShrink, TestBackoffDoesntHang,
                                TestExtendStrategy));
+    TCase *streams = new_case(suite, "in the tree: streams");
+    tcase_add_loop_test(streams, TwoStreamAllocation, FIRST_KIND, LAST_KIND);
 #if defined(CUARENA_TEST_CUDA)
+    tcase_add_loop_test(streams, TwoStreamAllocationWithoutOtherRoom,
+                        FIRST_KIND, LAST_KIND);
     return cuda_kinds_main(suite);
 #else
-    suite_add_list(suite, "in the tree: streams",
-                   TEST_LIST(TwoStreamAllocation));
     return suite_main(suite);
 #endif
 }

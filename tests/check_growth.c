@@ -2,24 +2,29 @@
  * Growth by chunks and by what is lacking, byte by byte: ONNX Runtime's figures
  * where the memory's grain is the granule, whole grains where it is coarser.
  *
- * Each fact is a row: options, what is asked for, and the chunks that must be
- * taken from a memory that keeps a ledger. It runs on four memories: of grain
- * 256 B and 2 MiB, of segments that keep their length and that lengthen.
+ * A fact is a row: options, what is asked for, and the chunks that must be
+ * taken from a memory that keeps a ledger. It runs on four: of grain 256 B and
+ * 2 MiB, of segments that keep their length and that lengthen.
  *
  * What is asked for, words with blanks between:
  *   aSIZE     allocate so much; SIZE as options have it: 256, 5M
  *   nSIZE     allocate so much again and again until a chunk more was taken
  *   rSIZE     a dedicated block, which takes no chunk
- *   LSIZE     is refused by the limit, and the memory is not asked
+ *   LSIZE     is refused by the limit, and the memory is not asked; the error
+ *             says how much was asked for and is held
  *   xSIZE     is refused by the memory
  *   f, fN     free all that lives; the Nth
  *   t, tSIZE  trim, and keep so much
  *   bSIZE     the memory has so much from now on
  *   =SIZE     so much is held
- * Behind any but these: *TIMES.
+ *   uSIZE     allocate 1, 2, ... up to so much
+ *   ?KEY=SIZE so much is ONNX Runtime's figure of that key
+ * Behind most: *TIMES.
  */
 #include "arena_support.h"
 
+#include <cuarena/stats.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +35,6 @@
 
 #define LEDGER_MAX 512
 #define LIVE_MAX 65536
-
 /* ---- A memory that keeps a ledger --------------------------------------- */
 
 typedef struct ledger {
@@ -185,13 +189,25 @@ static void rig_dedicate(rig_t *rig, uint64_t bytes)
     rig->ledger.apart = false;
 }
 
+#define expect_in_message(format, number)                                      \
+    do {                                                                       \
+        char text_[64];                                                        \
+        snprintf(text_, sizeof text_, format, number);                         \
+        ck_assert_msg(strstr(last_error().message, text_) != NULL,             \
+                      "'%s' is not in '%s'", text_, last_error().message);     \
+    } while (0)
+
 static void rig_refuse(rig_t *rig, uint64_t bytes, cuarena_status_t want)
 {
     void *pointer = NULL;
     size_t asked = rig->ledger.asked_count;
     expect_status(cuarena_alloc(rig->arena, bytes, &pointer), want);
-    if (want == CUARENA_LIMIT)
-        expect_u64(rig->ledger.asked_count, asked);
+    if (want != CUARENA_LIMIT)
+        return;
+    expect_u64(rig->ledger.asked_count, asked);
+    expect_in_message("no room for %" PRIu64 " bytes",
+                      (bytes + 255) / 256 * 256);
+    expect_in_message(" %" PRIu64 " held;", rig_stats(rig).held_bytes);
 }
 
 static void rig_free(rig_t *rig, size_t at)
@@ -211,6 +227,23 @@ static void rig_free_some(rig_t *rig, const char *which)
     rig->count = 0;
 }
 
+typedef struct sought {
+    const char *key;
+    size_t length; /* of the key */
+    uint64_t value;
+    bool found;
+} sought_t;
+
+static void compare_key(void *user, const char *key, const char *value)
+{
+    sought_t *sought = user;
+    if (strlen(key) != sought->length ||
+        strncmp(key, sought->key, sought->length) != 0)
+        return;
+    sought->found = true;
+    sought->value = strtoull(value, NULL, 10);
+}
+
 /* ---- Scripts ------------------------------------------------------------- */
 
 static uint64_t size_in(const char *text)
@@ -219,6 +252,18 @@ static uint64_t size_in(const char *text)
     if (*text != '\0')
         expect_ok(cuarena_amount_parse(text, &amount));
     return amount.value;
+}
+
+/* KEY=SIZE */
+static void expect_figure(rig_t *rig, const char *text)
+{
+    size_t length = strcspn(text, "=");
+    sought_t sought = {text, length, 0, false};
+    uint64_t want = size_in(text + length + 1);
+    expect_ok(cuarena_stats_pairs(rig->arena, CUARENA_TEXT_ORT, compare_key,
+                                  &sought));
+    ck_assert_msg(sought.found && sought.value == want, "%s: got %" PRIu64 "%s",
+                  text, sought.value, sought.found ? "" : ", no such key");
 }
 
 static void play_word(rig_t *rig, const char *word)
@@ -248,6 +293,13 @@ static void play_word(rig_t *rig, const char *word)
         break;
     case 'b':
         rig->ledger.budget = size_in(rest);
+        break;
+    case 'u':
+        for (uint64_t i = 1; i <= size_in(rest); i++)
+            rig_alloc(rig, i);
+        break;
+    case '?':
+        expect_figure(rig, rest);
         break;
     case '=':
         expect_u64(rig_stats(rig).held_bytes, size_in(rest));
@@ -492,6 +544,39 @@ static const fact_t facts[] = {
      .script = "b0 x256 x255T",
      .fine = "",
      .coarse = ""},
+    {.name = "a chunk of another size, and what is told of it",
+     .options = "initial_chunk_size_bytes=25600",
+     .script = "a16 ?TotalAllocated=25600 ?NumArenaExtensions=1 ?NumAllocs=1",
+     .fine = "25600"},
+    {.name = "1 to 1023 bytes, once each",
+     .options = "",
+     .script = "u1023 ?InUse=654336 ?MaxAllocSize=1024",
+     .fine = "1M",
+     .coarse = "2M"},
+    {.name = "4 bytes take 256",
+     .options = "",
+     .script = "a4 ?RequestedInUse=4 ?InUse=256",
+     .fine = "1M",
+     .coarse = "2M"},
+    {.name = "what was dedicated leaves the chunk",
+     .options = "",
+     .script = "a4K r2M ?ReservedBytes=2M ?NumReserves=1 ?TotalAllocated=3M f1 "
+               "?ReservedBytes=0 ?TotalAllocated=1048576",
+     .fine = "1M"},
+    {.name = "a trim is told of by segments",
+     .options = "arena.extend_strategy=1",
+     .script = "a1K a10M f0 t ?NumArenaExtensions=1 ?NumArenaShrinkages=1 "
+               "?TotalAllocated=10M",
+     .fine = "1K 10M",
+     .coarse = "2M 10M",
+     .fine_in_place = NOT_THERE,
+     .coarse_in_place = NOT_THERE},
+    {.name = "no segment is kept for having been first, or in its place",
+     .options = "",
+     .script = "a1M a2M f0 t =2M a3M f2 t =2M f t =0 ?NumArenaShrinkages=3 "
+               "?NumArenaExtensions=0",
+     .fine = "1M 2M 4M",
+     .fine_in_place = NOT_THERE},
 };
 
 #define FACT_COUNT ((int)COUNT_OF(facts))
@@ -666,6 +751,30 @@ START_TEST(test_grain_of_addresses)
 }
 END_TEST
 
+/* In a struct that nobody filled further. */
+START_TEST(test_a_strategy_left_open_doubles)
+{
+    cuarena_config_t config;
+    cuarena_t *arena = NULL;
+    cuarena_stats_t stats;
+    void *pointer = NULL;
+    cuarena_stats_init(&stats);
+    cuarena_config_init(&config);
+    ck_assert_int_eq(config.grow, -1);
+    config.preset = CUARENA_PRESET_BFC;
+    config.memory = CUARENA_MEMORY_NONE;
+    expect_ok(cuarena_create(&config, &arena));
+    for (uint64_t held = 1; held <= 15; held = held * 2 + 1) {
+        do {
+            expect_ok(cuarena_alloc(arena, MIB(1), &pointer));
+            expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
+        } while (stats.free_bytes != 0);
+        expect_u64(stats.held_bytes, MIB(held));
+    }
+    expect_ok(cuarena_destroy_forced(&arena));
+}
+END_TEST
+
 static void add_facts(Suite *suite, const char *name, const TTest *test)
 {
     tcase_add_loop_test(new_case(suite, name), test, 0, FACT_COUNT);
@@ -683,7 +792,8 @@ int main(void)
                              test_exact_growth_asks_once));
     suite_add_list(suite, "splitting", TEST_LIST(test_split_rule_at_its_edges));
     suite_add_list(suite, "options",
-                   TEST_LIST(test_a_pool_has_no_first_chunk,
+                   TEST_LIST(test_a_strategy_left_open_doubles,
+                             test_a_pool_has_no_first_chunk,
                              test_first_chunk_beside_a_stable_region,
                              test_grain_of_addresses));
     return suite_main(suite);

@@ -181,7 +181,7 @@ START_TEST(a_release_does_not_settle_blocks_that_live)
 END_TEST
 
 /* Theirs walks all chunks at each release; here it is the lane's ranges, and
- * what other streams have is not looked at. */
+ * what other streams have is not looked at (check_bounded.c counts that). */
 START_TEST(a_release_takes_what_the_stream_freed)
 {
     rig_t rig;

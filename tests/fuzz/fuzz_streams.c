@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static stream_model_t model;
     choice_t choice = {.bytes = data, .left = size};
-    stream_model_open(&model, &choice, true);
+    stream_model_open(&model, &choice, MODEL_MAY_FAIL);
     while (!choice_done(&model.choice) && !model.stop) {
         stream_model_step(&model);
         stream_model_check(&model);

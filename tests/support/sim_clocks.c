@@ -29,6 +29,16 @@ sim_clock_t *sim_host_clock(sim_t *sim)
     return &sim->streams[SIM_HOST]->clock;
 }
 
+bool sim_knows(sim_t *sim, uint32_t stream, const sim_clock_t *clock)
+{
+    const sim_clock_t *host = sim_host_clock(sim);
+    const sim_clock_t *own = &sim->streams[stream]->clock;
+    bool knows = true;
+    for (uint32_t i = 0; knows && i < SIM_STREAMS; i++)
+        knows = clock->at[i] <= own->at[i] || clock->at[i] <= host->at[i];
+    return knows;
+}
+
 /* Work is queued by the host: it comes behind what the host knows. */
 void sim_tick(sim_t *sim, uint32_t stream)
 {

@@ -14,6 +14,8 @@ void sim_fault(sim_t *sim, const char *what, uint64_t a, uint64_t b);
 /* What comes before `from` comes before `into` too. */
 void sim_clock_join(sim_clock_t *into, const sim_clock_t *from);
 sim_clock_t *sim_host_clock(sim_t *sim);
+/* Whether what the stream, or the host, does next comes behind that anyway. */
+bool sim_knows(sim_t *sim, uint32_t stream, const sim_clock_t *clock);
 /* The stream's next moment; what the host knows comes before it. */
 void sim_tick(sim_t *sim, uint32_t stream);
 /* The segment around an address, or NULL. */

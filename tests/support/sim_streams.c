@@ -735,14 +735,13 @@ static cuarena_status_t wait(void *user, void *handle, cuarena_stream_t stream,
         return leave(sim, status);
     bool drop = drops(&sim->drop_wait);
     drop = (!host && drops(&sim->drop_order)) || drop;
+    uint32_t number =
+        host ? SIM_HOST : use_handle(sim, stream, "wait: a dead handle");
     if (drop)
-        return leave(sim, CUARENA_OK);
-    if (host) {
+        sim->needless = sim_knows(sim, number, &marker->clock);
+    else if (host)
         wait_here(sim, marker);
-        return leave(sim, CUARENA_OK);
-    }
-    uint32_t number = use_handle(sim, stream, "wait: a dead handle");
-    if (number != 0)
+    else if (number != 0)
         wait_on(sim, marker, number);
     return leave(sim, CUARENA_OK);
 }

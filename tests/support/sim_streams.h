@@ -113,6 +113,7 @@ typedef struct sim {
     size_t fail_done;    /* relocations that were queued before it fails */
     uint64_t drop_wait;  /* the so many-th wait from now does nothing */
     uint64_t drop_order; /* the so many-th wait of a stream likewise */
+    bool needless;       /* the one that did nothing had nothing new to order */
     bool lie;            /* query says that all is complete */
 
     /* Called in each function of the table, without the sim's lock. */

@@ -69,10 +69,22 @@ static void kernel(model_t *m, live_t *l, void *at, uint32_t on)
     }
 }
 
+/* A stream for what is done to a block now. */
+static uint32_t any_stream_for(model_t *m, const live_t *l)
+{
+    return m->apart ? l->last : (uint32_t)any(m, MODEL_STREAMS);
+}
+
+/* Whether the host has waited for all that uses it. */
+static bool by_host(model_t *m)
+{
+    return !m->apart && any(m, 4) == 0;
+}
+
 /* On a stream, and recorded; else the host waits for it. */
 static void use(model_t *m, live_t *l)
 {
-    uint32_t on = any(m, 2) == 0 ? l->last : (uint32_t)any(m, MODEL_STREAMS);
+    uint32_t on = any(m, 2) == 0 ? l->last : any_stream_for(m, l);
     void *at = l->pointer;
     cuarena_stream_t s = m->streams[on];
     if (l->pointer == NULL &&
@@ -109,7 +121,7 @@ static const cuarena_request_t *any_request(model_t *m,
                                             cuarena_request_t *request)
 {
     cuarena_request_init(request);
-    if (any(m, 2) == 0)
+    if (m->apart || any(m, 2) == 0)
         return NULL;
     request->zeroed = any(m, 4) == 0;
     request->region = any(m, 3) == 0;
@@ -146,10 +158,10 @@ static void sync(model_t *m, const live_t *l)
 static void release(model_t *m, live_t *l)
 {
     cuarena_stream_t s = CUARENA_NO_STREAM;
-    if (any(m, 4) == 0) {
+    if (by_host(m)) {
         sync(m, l);
     } else {
-        uint32_t on = (uint32_t)any(m, MODEL_STREAMS);
+        uint32_t on = any_stream_for(m, l);
         follow(m, l, on); /* behind its last use; all uses are recorded */
         s = m->streams[on];
     }
@@ -164,9 +176,9 @@ static void release(model_t *m, live_t *l)
 
 static void resize(model_t *m, live_t *l)
 {
-    uint32_t on = (uint32_t)any(m, MODEL_STREAMS);
+    uint32_t on = any_stream_for(m, l);
     uint64_t bytes = (1 + any(m, 40)) * SIM_GRANULE;
-    bool host = any(m, 4) == 0;
+    bool host = by_host(m);
     if (host)
         sync(m, l);
     else
@@ -262,7 +274,10 @@ static void fail_soon(model_t *m)
 
 static void step_whole(model_t *m)
 {
-    switch (any(m, 14)) {
+    uint64_t what = any(m, 14);
+    if (m->apart)
+        what = 8;
+    switch (what) {
     case 0:
     case 1:
         compact(m);
@@ -299,7 +314,7 @@ void stream_model_step(stream_model_t *m)
         obtain(m, l);
     else if (what < 9)
         use(m, l);
-    else if (what < 12)
+    else if (what < 12 && !m->apart)
         resize(m, l);
     else
         release(m, l);
@@ -318,31 +333,49 @@ void stream_model_check(stream_model_t *m)
 
 /* ---- Life -------------------------------------------------------------- */
 
+/* Both strategies, and chunks of which the pool has several. */
+static void configure_chunks(model_t *m, cuarena_config_t *config)
+{
+    config->grow = any(m, 2) == 0 ? CUARENA_GROW_EXACT : CUARENA_GROW_DOUBLING;
+    config->initial_chunk = POOL >> (2 + any(m, 4));
+    config->growth_after_trim = POOL >> (2 + any(m, 4));
+    config->max_doubling = POOL / 4;
+    config->take_first = (int32_t)any(m, 2);
+    if (any(m, 2) == 0) /* by segments */
+        m->sim.ops.grow = NULL;
+    if (m->sim.ops.grow == NULL)
+        m->sim.ops.shrink = NULL;
+}
+
 static void configure(model_t *m, cuarena_config_t *config)
 {
     cuarena_config_init(config);
     config->memory = CUARENA_MEMORY_CUSTOM;
     config->ops = &m->sim.ops;
     config->ops_user = &m->sim;
-    config->preset = (int32_t)any(m, 2);
+    config->preset = (int32_t)any(m, 3);
     uint64_t pool = POOL + m->filled;
     config->pool = (cuarena_amount_t){.value = pool};
     config->stable = (cuarena_amount_t){.value = 0};
-    if (config->preset == CUARENA_PRESET_GROW)
-        config->limit = (cuarena_amount_t){.value = pool};
-    else
+    if (config->preset == CUARENA_PRESET_POOL)
         config->stable.value = any(m, 2) * (POOL / 8);
+    else
+        config->limit = (cuarena_amount_t){.value = pool};
+    if (config->preset == CUARENA_PRESET_BFC)
+        configure_chunks(m, config);
     config->marker = (int32_t)any(m, 2);
     config->steal = any(m, 3) == 0 ? (int32_t)any(m, 3) : CUARENA_STEAL_WAIT;
     config->device_only = (int32_t)any(m, 2);
     config->zero = any(m, 3) == 0 ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
 }
 
-void stream_model_open(stream_model_t *m, const choice_t *choice, bool may_fail)
+void stream_model_open(stream_model_t *m, const choice_t *choice,
+                       model_ways_t ways)
 {
     memset(m, 0, sizeof *m);
     m->choice = *choice;
-    m->may_fail = may_fail;
+    m->may_fail = ways == MODEL_MAY_FAIL;
+    m->apart = ways == MODEL_APART;
     sim_open(&m->sim, 1 + any(m, 256), any(m, 4) == 0);
     m->filled = any(m, 2) * FILLED;
     cuarena_config_t config;

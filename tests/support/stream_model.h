@@ -36,13 +36,22 @@ typedef struct stream_model {
     void *filler;
     uint64_t served;
     bool may_fail; /* calls of the memory fail now and then */
+    bool apart;    /* a block is used on its own stream only, and nothing else
+                    * is done: all waits are the arena's */
     bool stop;     /* a fault was seen, or the arena is lost */
     char wrong[200];
 } stream_model_t;
 
+/* What a program may do. */
+typedef enum model_ways {
+    MODEL_ORDERS,   /* orders its streams, and nothing fails */
+    MODEL_MAY_FAIL, /* ... and calls of the memory fail */
+    MODEL_APART     /* see stream_model_t */
+} model_ways_t;
+
 /* An arena of any kind. `choice` says what, and all that follows. */
 void stream_model_open(stream_model_t *model, const choice_t *choice,
-                       bool may_fail);
+                       model_ways_t ways);
 void stream_model_step(stream_model_t *model);
 /* The validator; what is wrong goes to model->wrong. */
 void stream_model_check(stream_model_t *model);

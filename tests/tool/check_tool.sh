@@ -469,6 +469,26 @@ test_streams_of_lines() {
         --pool 802676992 --verify "$traces/multistream.csv.gz"
 }
 
+# With work that is done only when it must be: bytes cross with at most one wait
+# each; where none may cross, the host has to wait.
+test_counts_of_waits() {
+    local crossings waits
+    export CUARENA_STANDIN_PACE=0
+    served "bytes of a trace cross" replay --json --streams --preset grow \
+        --memory device "$traces/multistream.csv.gz"
+    crossings=$(value crossings) waits=$(value stream_waits)
+    verdict "crossings ($crossings) by no more waits ($waits) of streams" yes \
+        "$([ "$waits" -gt 0 ] && [ "$waits" -le "$crossings" ] && echo yes)"
+    verdict "and by none of the host" "0 0 " "$(values failed host_waits)"
+    served "bytes of a trace are settled" replay --json --streams \
+        --memory device --pool 1100MiB --option steal=settled \
+        "$traces/multistream.csv.gz"
+    verdict "none crosses" "0 0 0 " "$(values failed crossings stream_waits)"
+    verdict "and the host waits" yes \
+        "$([ "$(value host_waits)" -gt 0 ] && echo yes)"
+    unset CUARENA_STANDIN_PACE
+}
+
 # On memory other than none streams are a driver's: on the stand-in, if it was
 # built here.
 test_streams_of_a_driver() {
@@ -494,6 +514,7 @@ test_streams_of_a_driver() {
             --memory device --pool 2MiB "$folder/turns.csv"
         verdict "nothing fails, no host waits" "0 0 " \
             "$(values failed host_waits)"
+        test_counts_of_waits
     fi
     unset CUARENA_CUDA_LIBRARY CUARENA_STANDIN_STRICT CUARENA_STANDIN_LEAKS
 }
