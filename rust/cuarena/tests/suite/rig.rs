@@ -399,7 +399,7 @@ pub fn pattern(seed: u64, bytes: u64) -> Vec<u8> {
     static TABLE: OnceLock<Vec<u8>> = OnceLock::new();
     let table = TABLE.get_or_init(|| random(64 * PIECE));
     let mut all = Vec::with_capacity(bytes as usize + PIECE);
-    let mut at = seed as usize;
+    let mut at = (seed % 1_000_003) as usize;
     while (all.len() as u64) < bytes {
         at = (at * 31 + 7919) % (table.len() - PIECE);
         all.extend_from_slice(&table[at..at + PIECE]);
