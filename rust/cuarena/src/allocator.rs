@@ -73,7 +73,7 @@ impl Arena {
     /// # }
     /// ```
     pub fn host_allocator(&self) -> Result<HostAllocator> {
-        if !self.life().host_readable {
+        if !self.is_host_readable() {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 "the CPU does not reach the arena's memory: \

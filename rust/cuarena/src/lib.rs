@@ -4,6 +4,8 @@
 
 pub use cuarena_sys as ffi;
 
+#[cfg(feature = "allocator-api2")]
+mod allocator;
 mod amount;
 mod arena;
 mod block;
@@ -14,6 +16,7 @@ mod compact;
 mod error;
 mod hooks;
 mod host;
+pub mod interop;
 mod life;
 mod listen;
 mod panics;
@@ -24,6 +27,9 @@ mod stream;
 mod trampoline;
 mod typed;
 
+#[cfg(feature = "allocator-api2")]
+#[cfg_attr(docsrs, doc(cfg(feature = "allocator-api2")))]
+pub use allocator::HostAllocator;
 pub use amount::Amount;
 pub use arena::{Arena, CloseError, WeakArena};
 pub use block::{Block, BlockId};
