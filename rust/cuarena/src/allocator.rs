@@ -94,7 +94,9 @@ impl HostAllocator {
     fn take(&self, layout: Layout, zeroed: bool) -> std::result::Result<NonNull<[u8]>, AllocError> {
         let mut pointer = ptr::null_mut::<c_void>();
         let request = request_for(layout.align(), zeroed);
-        let request = request.as_ref().map_or(ptr::null(), |r| ptr::from_ref(r.raw()));
+        let request = request
+            .as_ref()
+            .map_or(ptr::null(), |r| ptr::from_ref(r.raw()));
         // SAFETY: the arena lives; request and output live as long as the call.
         let status = unsafe {
             ffi::cuarena_alloc_with(

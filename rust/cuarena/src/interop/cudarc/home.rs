@@ -85,7 +85,12 @@ impl Home {
     }
 
     /// The same, with more asked for.
-    pub(super) fn alloc_with(&self, bytes: u64, alignment: usize, request: &Request) -> Result<u64> {
+    pub(super) fn alloc_with(
+        &self,
+        bytes: u64,
+        alignment: usize,
+        request: &Request,
+    ) -> Result<u64> {
         self.alloc_raw(bytes, request.aligned_to(alignment as u64).raw())
     }
 
@@ -110,9 +115,8 @@ impl Home {
     pub(super) unsafe fn free(&self, address: u64) {
         // SAFETY: the arena and the stream live as long as this home; the
         // caller says the rest.
-        let status = unsafe {
-            ffi::cuarena_free_on(self.arena.raw(), address as *mut c_void, self.raw())
-        };
+        let status =
+            unsafe { ffi::cuarena_free_on(self.arena.raw(), address as *mut c_void, self.raw()) };
         debug_assert_eq!(status, ffi::CUARENA_OK);
         self.arena.life().finish_quietly();
     }

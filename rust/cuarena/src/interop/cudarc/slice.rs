@@ -198,14 +198,15 @@ impl<T> ArenaSlice<T> {
         let shared = self.shared();
         shared.uses.wait(self.stream(), Intent::Read);
         let view = self.view(shared);
-        view.follow_home(self.stream());
+        view.follow_home(self.stream(), Intent::Read);
         view.slice()
     }
 
     fn view_mut(&mut self) -> &mut CudaSlice<T> {
         let shared = self.shared();
         shared.uses.wait(self.stream(), Intent::Write);
-        self.view(shared).follow_home(self.home.stream());
+        self.view(shared)
+            .follow_home(self.home.stream(), Intent::Write);
         let shared = self.shared.get_mut().expect("shared() has made it");
         let view = shared.view.get_mut().expect("view() has made it");
         view.slice_mut()

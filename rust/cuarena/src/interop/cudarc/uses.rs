@@ -182,7 +182,11 @@ impl<'a> ForeignUse<'a> {
         Self { mark: None, stream }
     }
 
-    pub(super) fn begin(uses: &'a Uses, home: &Home, stream: &'a Arc<CudaStream>) -> crate::Result<Self> {
+    pub(super) fn begin(
+        uses: &'a Uses,
+        home: &Home,
+        stream: &'a Arc<CudaStream>,
+    ) -> crate::Result<Self> {
         uses.wait(stream, Intent::Launch);
         let mark = uses.follow(home, stream).map_err(super::stream::refused)?;
         Ok(Self {

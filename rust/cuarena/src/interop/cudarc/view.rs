@@ -59,7 +59,10 @@ impl<T> View<T> {
     }
 
     /// What is done through the slice from now on comes after the home's work.
-    pub(super) fn follow_home(&self, home: &CudaStream) {
+    /// The event takes a new meaning by that, so the home waits for what it
+    /// meant before.
+    pub(super) fn follow_home(&self, home: &CudaStream, intent: Intent) {
+        self.wait(home, intent);
         if let Some(written) = self.event(self.written) {
             let recorded = bound(home, |stream| {
                 // SAFETY: both live; the context is current.
@@ -120,7 +123,9 @@ fn wait(stream: &CudaStream, event: sys::CUevent) {
     if waits.is_err() {
         stream.context().record_err(waits);
         // SAFETY: the event lives.
-        stream.context().record_err(unsafe { result::event::synchronize(event) });
+        stream
+            .context()
+            .record_err(unsafe { result::event::synchronize(event) });
     }
 }
 

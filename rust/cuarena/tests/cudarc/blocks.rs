@@ -1,0 +1,1 @@
+//! Slices that become blocks which may move.
