@@ -32,7 +32,10 @@ impl RawArena {
         // value; the outputs live as long as the calls.
         unsafe {
             ffi::cuarena_config_init(config.as_mut_ptr());
-            must(ffi::cuarena_config_parse(config.as_mut_ptr(), text.as_ptr()));
+            must(ffi::cuarena_config_parse(
+                config.as_mut_ptr(),
+                text.as_ptr(),
+            ));
             must(ffi::cuarena_create(config.as_ptr(), &mut arena));
         }
         Arc::new(Self(arena))
@@ -156,9 +159,7 @@ unsafe fn take<const BLOCKS: bool>(
                 ffi::cuarena_block_alloc_on(arena, bytes, stream, ptr::null(), &mut block)
             }
             (true, false) => ffi::cuarena_block_alloc(arena, bytes, &mut block),
-            (false, true) => {
-                ffi::cuarena_alloc_on(arena, bytes, stream, ptr::null(), &mut pointer)
-            }
+            (false, true) => ffi::cuarena_alloc_on(arena, bytes, stream, ptr::null(), &mut pointer),
             (false, false) => ffi::cuarena_alloc(arena, bytes, &mut pointer),
         });
     }

@@ -56,7 +56,9 @@ fn measured(folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 fn record(folder: &Path) -> io::Result<Value> {
     let read = |name: &str| -> io::Result<Value> {
-        Ok(serde_json::from_str(&fs::read_to_string(folder.join(name))?)?)
+        Ok(serde_json::from_str(&fs::read_to_string(
+            folder.join(name),
+        )?)?)
     };
     let (of, estimates) = (read("benchmark.json")?, read("estimates.json")?);
     let median = &estimates["median"];
@@ -79,5 +81,10 @@ fn place(record: &Value, order: &[String]) -> (String, usize, u64, String) {
     let who = text("who");
     let at = order.iter().position(|name| *name == who);
     let of = text("of");
-    (text("case"), at.unwrap_or(usize::MAX), of.parse().unwrap_or(0), of)
+    (
+        text("case"),
+        at.unwrap_or(usize::MAX),
+        of.parse().unwrap_or(0),
+        of,
+    )
 }

@@ -10,6 +10,7 @@ mod pairs;
 mod programs;
 mod threads;
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use criterion::{Bencher, BenchmarkGroup, BenchmarkId, Criterion};
@@ -26,19 +27,16 @@ pub struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn run<S: Side>(
-        &mut self,
-        side: &S,
-        of: &dyn std::fmt::Display,
-        routine: impl FnMut(&mut Bencher<'_>),
-    ) {
-        let name = side.name().to_owned();
-        if !self.order.contains(&name) {
-            self.order.push(name.clone());
+    fn run<S: Side>(&mut self, side: &S, of: &dyn Display, routine: impl FnMut(&mut Bencher<'_>)) {
+        self.named(side.name(), of, routine);
+    }
+
+    fn named(&mut self, name: &str, of: &dyn Display, routine: impl FnMut(&mut Bencher<'_>)) {
+        if !self.order.iter().any(|known| known == name) {
+            self.order.push(name.to_owned());
         }
-        let mut routine = routine;
-        self.group
-            .bench_function(BenchmarkId::new(name, of), |bencher| routine(bencher));
+        let id = BenchmarkId::new(name, of);
+        self.group.bench_function(id, routine);
     }
 }
 

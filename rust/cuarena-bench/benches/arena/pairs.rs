@@ -3,7 +3,7 @@
 use cuarena::interop::cudarc::BuilderExt;
 use cuarena::{Arena, MemoryKind};
 use cuarena_bench::arenas::{Blocks, Slices, Typed};
-use cuarena_bench::cuda::{self, Call, Managed, MallocAsync, MallocSync, Pinned};
+use cuarena_bench::cuda::{self, Call, MallocAsync, MallocSync, Managed, Pinned};
 use cuarena_bench::gpu::Gpu;
 use cuarena_bench::raw::{Raw, RawArena};
 use cuarena_bench::side::{time_pairs, Side};
