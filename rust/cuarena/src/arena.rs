@@ -1,0 +1,427 @@
+//! Arenas: what a program holds to get blocks from.
+//!
+//! *Threads.* Any thread may call anything at any time. Handles are shares of
+//! one arena; it ends when the last handle and the last block are gone.
+//!
+//! *Cost.* Allocation, and every statistic, takes a bounded number of steps and
+//! calls no driver while the arena holds room. What costs more says so.
+
+use std::ffi::{c_void, CStr};
+use std::fmt;
+use std::ptr;
+use std::sync::{Arc, Weak};
+
+use crate::amount::c_text;
+use crate::choices::{LimitKind, Region};
+use crate::life::Life;
+use crate::{ffi, stats};
+use crate::{Address, Amount, ArenaBuilder, Block, Error, ErrorKind, Request, Result, Stats, Tag};
+
+/// One memory, one policy, one lock, and its statistics.
+///
+/// A clone is another handle of the same arena. When the last handle and the
+/// last block are gone, the arena gives its memory back, without waiting for
+/// anything: if a stream is still at work on what was freed there, that happens
+/// when a later arena is made or ends. [`close`](Self::close) tells.
+///
+/// ```
+/// # fn main() -> Result<(), cuarena::Error> {
+/// let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+/// let block = arena.alloc(1000)?;
+/// assert_eq!(arena.stats()?.live_bytes, 1024);
+/// drop(block);
+/// assert_eq!(arena.stats()?.live_bytes, 0);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Arena(Arc<Life>);
+
+/// A handle that does not keep the arena alive, by [`Arena::downgrade`].
+#[derive(Clone)]
+pub struct WeakArena(Weak<Life>);
+
+impl WeakArena {
+    /// The arena, unless it has ended.
+    pub fn upgrade(&self) -> Option<Arena> {
+        self.0.upgrade().map(Arena)
+    }
+}
+
+impl fmt::Debug for WeakArena {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WeakArena")
+    }
+}
+
+impl Arena {
+    /// The options of an arena that is to be made. Pageable host memory and a
+    /// pool of all that is available but 512 MiB, unless they say otherwise.
+    pub fn builder() -> ArenaBuilder {
+        ArenaBuilder::new()
+    }
+
+    pub(crate) fn of(life: Arc<Life>) -> Self {
+        Self(life)
+    }
+
+    #[inline]
+    pub(crate) fn life(&self) -> &Life {
+        &self.0
+    }
+
+    #[inline]
+    pub(crate) fn raw(&self) -> *mut ffi::cuarena_t {
+        self.0.raw()
+    }
+
+    /// What addresses and sizes are multiples of, in bytes.
+    #[inline]
+    pub fn granule(&self) -> u64 {
+        self.0.granule()
+    }
+
+    /// Whether the CPU can reach the bytes, so that blocks can be viewed.
+    #[inline]
+    pub fn is_host_readable(&self) -> bool {
+        self.0.is_host_readable()
+    }
+
+    /// A handle that does not keep the arena alive.
+    pub fn downgrade(&self) -> WeakArena {
+        WeakArena(Arc::downgrade(&self.0))
+    }
+
+    // ---- Requests ---------------------------------------------------------
+
+    /// A block of so many bytes, of the dynamic region, of any contents. One of
+    /// 0 bytes lives and is empty.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OutOfMemory`] if fewer bytes are free and no more can be
+    /// had, [`ErrorKind::Fragmented`] if compaction would serve it,
+    /// [`ErrorKind::Limit`], [`ErrorKind::Driver`], [`ErrorKind::Lost`]. The
+    /// error has what was asked, the limit, and what is free.
+    #[inline]
+    pub fn alloc(&self, bytes: u64) -> Result<Block> {
+        let mut id = 0;
+        // SAFETY: the arena lives, and the output as long as the call.
+        let status = unsafe { ffi::cuarena_block_alloc(self.raw(), bytes, &mut id) };
+        self.own(status, id, bytes)
+    }
+
+    /// A block of which more is asked.
+    ///
+    /// # Errors
+    ///
+    /// As [`alloc`](Self::alloc); [`ErrorKind::Unsupported`] to zero a memory
+    /// that cannot.
+    pub fn alloc_with(&self, bytes: u64, request: &Request) -> Result<Block> {
+        let mut id = 0;
+        // SAFETY: the arena lives, and the output as long as the call.
+        let status =
+            unsafe { ffi::cuarena_block_alloc_with(self.raw(), bytes, request.raw(), &mut id) };
+        self.own(status, id, bytes)
+    }
+
+    /// Owns what a request without a stream came to.
+    #[inline]
+    fn own(&self, status: ffi::cuarena_status_t, id: u64, bytes: u64) -> Result<Block> {
+        if status != ffi::CUARENA_OK {
+            return Err(self.refusal(status));
+        }
+        let block = Block::new(self.clone(), id, bytes, ffi::CUARENA_NO_STREAM);
+        // The block is freed if a closure's panic goes on here.
+        self.0.finish(status)?;
+        Ok(block)
+    }
+
+    #[cold]
+    fn refusal(&self, status: ffi::cuarena_status_t) -> Error {
+        match self.0.finish(status) {
+            Err(error) => error,
+            Ok(()) => Error::new(ErrorKind::Corrupt, "a refusal without a status"),
+        }
+    }
+
+    /// Counts foreign bytes as a block of this arena. They are pinned, and
+    /// forgotten, not given back, when the block is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadArgument`] if they overlap the arena's, or are not
+    /// aligned to its [`granule`](Self::granule); [`ErrorKind::Limit`].
+    ///
+    /// # Safety
+    ///
+    /// They are of the same memory as the arena's, and valid to read and write,
+    /// for nobody else, until the block was dropped.
+    pub unsafe fn adopt(&self, start: *mut c_void, bytes: u64, tag: Tag) -> Result<Block> {
+        let mut id = 0;
+        // SAFETY: the arena lives; the caller vouches for the bytes.
+        let status = unsafe { ffi::cuarena_adopt(self.raw(), start, bytes, tag.0, &mut id) };
+        self.own(status, id, bytes)
+    }
+
+    // ---- Tags -------------------------------------------------------------
+
+    /// The tag of that name, registered at first use.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadArgument`] for an empty name, [`ErrorKind::Limit`] past
+    /// 4095 of them. Cost: the tags.
+    pub fn tag(&self, name: &str) -> Result<Tag> {
+        let name = c_text(name)?;
+        let mut tag = 0;
+        // SAFETY: the arena lives, the rest as long as the call.
+        let status = unsafe { ffi::cuarena_tag(self.raw(), name.as_ptr(), &mut tag) };
+        self.0.finish(status)?;
+        Ok(Tag(tag))
+    }
+
+    /// The name of a tag.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadArgument`] or [`ErrorKind::Stale`] for a tag that is
+    /// none of this arena's.
+    pub fn tag_name(&self, tag: Tag) -> Result<&str> {
+        let mut name = ptr::null();
+        // SAFETY: the arena lives, the output as long as the call.
+        let status = unsafe { ffi::cuarena_tag_name(self.raw(), tag.0, &mut name) };
+        self.0.finish(status)?;
+        // SAFETY: names live as long as the arena, and end with a zero.
+        let name = unsafe { CStr::from_ptr(name) };
+        name.to_str().map_err(|_| {
+            let message = "the tag's name, which C registered, is not UTF-8";
+            Error::new(ErrorKind::Unsupported, message)
+        })
+    }
+
+    // ---- Size -------------------------------------------------------------
+
+    /// Makes the pool so many bytes large, its stable region as it is. Contents
+    /// stay; blocks without pins may move, which the
+    /// [relocation listener](Self::on_relocation) hears.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Busy`] if pinned blocks are in the way,
+    /// [`ErrorKind::BadArgument`] below the stable region's size,
+    /// [`ErrorKind::Unsupported`] for bytes of the program's own,
+    /// [`ErrorKind::Reentered`] in a relocation closure, and what
+    /// [`alloc`](Self::alloc) may return. Cost: the bytes moved; waits for work
+    /// on them.
+    pub fn resize_pool(&self, bytes: u64) -> Result<()> {
+        // SAFETY: the arena lives.
+        let status = unsafe { ffi::cuarena_resize_pool(self.raw(), bytes) };
+        self.0.finish(status)
+    }
+
+    /// Gives unused bytes back to the memory until no more than `keep` are held
+    /// or nothing more is free; how many that were.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Reentered`] in a relocation closure, [`ErrorKind::Lost`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// assert_eq!(arena.trim(0)?, 1 << 20);
+    /// assert_eq!(arena.stats()?.held_bytes, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn trim(&self, keep: u64) -> Result<u64> {
+        let mut given = 0;
+        // SAFETY: the arena lives, the output as long as the call.
+        let status = unsafe { ffi::cuarena_trim(self.raw(), keep, &mut given) };
+        self.0.finish(status)?;
+        Ok(given)
+    }
+
+    /// Bounds what comes; the limit before, in bytes, if there was one. Below
+    /// what is held or live now is legal.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadArgument`] for a part of what is available, where the
+    /// memory cannot tell that.
+    pub fn set_limit(&self, kind: LimitKind, limit: impl Into<Amount>) -> Result<Option<u64>> {
+        let mut old = 0;
+        let limit = limit.into().raw();
+        // SAFETY: the arena lives, the output as long as the call.
+        let status = unsafe { ffi::cuarena_set_limit(self.raw(), kind.code(), limit, &mut old) };
+        self.0.finish(status)?;
+        Ok(bounded(old))
+    }
+
+    /// Takes a limit away; the one before, in bytes, if there was one.
+    ///
+    /// # Errors
+    ///
+    /// None is known.
+    pub fn clear_limit(&self, kind: LimitKind) -> Result<Option<u64>> {
+        self.set_limit(kind, Amount::bytes(u64::MAX))
+    }
+
+    /// A limit, in bytes, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// None is known.
+    pub fn limit(&self, kind: LimitKind) -> Result<Option<u64>> {
+        let mut bytes = 0;
+        // SAFETY: the arena lives, the output as long as the call.
+        let status = unsafe { ffi::cuarena_get_limit(self.raw(), kind.code(), &mut bytes) };
+        self.0.finish(status)?;
+        Ok(bounded(bytes))
+    }
+
+    // ---- Knowing ----------------------------------------------------------
+
+    /// The figures of the whole arena. Constant time.
+    ///
+    /// # Errors
+    ///
+    /// None is known.
+    pub fn stats(&self) -> Result<Stats> {
+        stats::read(self.raw(), ffi::CUARENA_REGION_ALL)
+    }
+
+    /// The figures of one region. Constant time.
+    ///
+    /// # Errors
+    ///
+    /// None is known.
+    pub fn region_stats(&self, region: Region) -> Result<Stats> {
+        stats::read(self.raw(), region.code())
+    }
+
+    /// Recomputes every counter and link of the bookkeeping.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Corrupt`] with what is wrong. Cost: the blocks and ranges,
+    /// under the lock.
+    pub fn check(&self) -> Result<()> {
+        // SAFETY: the arena lives; no text is asked for.
+        let status = unsafe { ffi::cuarena_validate(self.raw(), ptr::null_mut(), 0) };
+        self.0.finish(status)
+    }
+
+    /// Where the first segment is, and its bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Stale`] if the arena holds none.
+    pub fn base(&self) -> Result<(Address, u64)> {
+        let (mut base, mut bytes) = (ptr::null_mut(), 0);
+        // SAFETY: the arena lives, the outputs as long as the call.
+        let status = unsafe { ffi::cuarena_base(self.raw(), &mut base, &mut bytes) };
+        self.0.finish(status)?;
+        Ok((Address::of(base), bytes))
+    }
+
+    // ---- The end ----------------------------------------------------------
+
+    /// The C arena, for calls that this crate has not. It lives as long as this
+    /// handle. To end its blocks, or it, behind the back of this crate is the
+    /// caller's risk, as every call through a raw pointer is.
+    pub fn as_raw(&self) -> *mut ffi::cuarena_t {
+        self.raw()
+    }
+
+    /// Ends the arena now, and waits for the work of streams on what was freed.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Busy`] while blocks or other handles live; the handle comes
+    /// back in the error.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// let block = arena.alloc(1000)?;
+    /// let error = arena.close().unwrap_err();
+    /// assert!(error.error().is_busy());
+    /// drop(block);
+    /// error.into_parts().1.close()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn close(self) -> std::result::Result<(), CloseError> {
+        self.settle_if_last()?
+            .0
+            .close()
+            .map_err(|(life, error)| CloseError {
+                error,
+                arena: Self(life),
+            })
+    }
+
+    /// Waits for what was freed on streams, unless others will free more.
+    fn settle_if_last(self) -> std::result::Result<Self, CloseError> {
+        if Arc::strong_count(&self.0) > 1 {
+            return Ok(self); // and `Life::close` tells
+        }
+        // SAFETY: the arena lives; the count is not asked for.
+        let status = unsafe { ffi::cuarena_settle(self.raw(), 1, ptr::null_mut()) };
+        match self.0.finish(status) {
+            Err(error) if !error.is_lost() => Err(CloseError { error, arena: self }),
+            _ => Ok(self),
+        }
+    }
+}
+
+fn bounded(bytes: u64) -> Option<u64> {
+    (bytes != u64::MAX).then_some(bytes)
+}
+
+impl fmt::Debug for Arena {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stats = self.stats().unwrap_or_default();
+        f.debug_struct("Arena")
+            .field("address", &self.raw())
+            .field("held_bytes", &stats.held_bytes)
+            .field("live_blocks", &stats.live_blocks)
+            .field("live_bytes", &stats.live_bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why an arena could not be closed, and the arena.
+#[derive(Debug)]
+pub struct CloseError {
+    error: Error,
+    arena: Arena,
+}
+
+impl CloseError {
+    /// Why.
+    pub fn error(&self) -> &Error {
+        &self.error
+    }
+
+    /// Why, and the arena.
+    pub fn into_parts(self) -> (Error, Arena) {
+        (self.error, self.arena)
+    }
+}
+
+impl From<CloseError> for Error {
+    fn from(error: CloseError) -> Self {
+        error.error
+    }
+}
+
+impl fmt::Display for CloseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for CloseError {}

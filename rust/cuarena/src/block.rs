@@ -1,0 +1,423 @@
+//! Blocks: live allocations that free themselves.
+//!
+//! *Vocabulary.* A block **names** a stream when it was allocated, resized or
+//! released on it: work of that stream may be using its bytes. The first of
+//! them is its **home**. A **device pin** is a [`PinnedBlock`].
+//!
+//! *Invariants.* A block is a handle: its bytes may move whenever nothing pins
+//! them, so no address is kept here, and none comes out but through a pin.
+//! While a block names a stream, or a device pin of it has not ended, the safe
+//! views of [`host`](Block::host) are refused. A block with a home is freed
+//! there, so its bytes go to nobody before that work is done. A block with a
+//! device pin that was leaked is leaked too, for nobody has said that the
+//! device is done with it.
+//!
+//! *Order.* Whoever takes a pin notes it here, and whoever names a stream notes
+//! that, before it takes the lock of the C arena; a view looks at both after
+//! it had that lock. So a view that comes later sees them, without a fence of
+//! its own.
+//!
+//! *Cost.* To allocate and drop: the C call, and one atomic addition each to
+//! share the arena's life. No host memory is allocated.
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+
+use crate::ffi;
+use crate::{Arena, BlockInfo, Error, ErrorKind, PinnedBlock, Result, Stream};
+
+type RawStream = ffi::CUstream_st;
+
+/// Names a block of an arena for as long as it lives, wherever it moves.
+///
+/// Numbers of blocks that have ended are not used again soon, and of two arenas
+/// they differ as a rule.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockId(pub(crate) ffi::cuarena_block_t);
+
+impl BlockId {
+    /// The number, which the C library calls `cuarena_block_t`; 0 names none.
+    pub const fn as_raw(self) -> u64 {
+        self.0
+    }
+
+    /// The id with that number.
+    pub const fn from_raw(raw: u64) -> Self {
+        Self(raw)
+    }
+}
+
+impl fmt::Debug for BlockId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BlockId({:#x})", self.0)
+    }
+}
+
+/// One live allocation, freed when it is dropped.
+///
+/// It may be sent to and dropped on any thread, and outlives every other handle
+/// of its arena. It has no address: [`Arena::compact`] may move it whenever
+/// nothing pins it. [`host`](Self::host) and [`host_mut`](Self::host_mut) give
+/// the bytes to the CPU, where it can reach them; [`pin`](Self::pin) gives
+/// their address to a device.
+///
+/// ```
+/// # fn main() -> Result<(), cuarena::Error> {
+/// let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+/// let mut block = arena.alloc(3)?;
+/// block.host_mut()?.write(0, b"abc");
+/// arena.compact()?;
+/// let view = block.host()?;
+/// // SAFETY: all three bytes were written.
+/// assert_eq!(unsafe { view.assume_init() }, b"abc");
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a block is freed when it is dropped"]
+pub struct Block {
+    arena: Arena,
+    id: ffi::cuarena_block_t,
+    bytes: u64,
+    home: AtomicPtr<RawStream>,
+    device_pins: AtomicU32,
+    named: AtomicBool,
+}
+
+impl Block {
+    /// Owns a block from now on.
+    #[inline]
+    pub(crate) fn new(
+        arena: Arena,
+        id: ffi::cuarena_block_t,
+        bytes: u64,
+        home: ffi::cuarena_stream_t,
+    ) -> Self {
+        Self {
+            arena,
+            id,
+            bytes,
+            home: AtomicPtr::new(home),
+            device_pins: AtomicU32::new(0),
+            named: AtomicBool::new(home != ffi::CUARENA_NO_STREAM),
+        }
+    }
+
+    /// The bytes that were asked for.
+    #[inline]
+    pub fn len(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether it has no bytes.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// Its name, which a [`Relocation`](crate::Relocation) has.
+    #[inline]
+    pub fn id(&self) -> BlockId {
+        BlockId(self.id)
+    }
+
+    /// Whose block it is.
+    #[inline]
+    pub fn arena(&self) -> &Arena {
+        &self.arena
+    }
+
+    /// What its address is a multiple of, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`info`](Self::info).
+    pub fn alignment(&self) -> Result<u64> {
+        Ok(self.info()?.alignment)
+    }
+
+    /// What the arena knows of it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Stale`] if it was ended through the C library.
+    pub fn info(&self) -> Result<BlockInfo> {
+        let mut info = std::mem::MaybeUninit::zeroed();
+        // SAFETY: the arena lives as long as the block, and the output as long
+        // as the call.
+        let status =
+            unsafe { ffi::cuarena_block_info(self.arena.raw(), self.id, info.as_mut_ptr()) };
+        self.arena.life().finish(status)?;
+        // SAFETY: all bits 0 are a value too.
+        Ok(BlockInfo::from_raw(unsafe { info.assume_init_ref() }))
+    }
+
+    /// Makes the block `bytes` large. Contents stay, as far as there is room;
+    /// bytes that are new have any value. In place if it can be, else the
+    /// contents are copied: on the block's home, if it names a stream.
+    ///
+    /// On an error the block is as it was. 0 bytes make it empty.
+    ///
+    /// # Errors
+    ///
+    /// What [`Arena::alloc`] may return; [`ErrorKind::Busy`] if a device pin of
+    /// it was leaked; [`ErrorKind::Unsupported`] for dedicated and adopted
+    /// blocks, which keep their size.
+    ///
+    /// # Panics
+    ///
+    /// Resumes the panic of a closure that the arena called meanwhile. The same
+    /// holds for every other call that can fail.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// let mut block = arena.alloc(1000)?;
+    /// block.resize(100_000)?;
+    /// assert_eq!(block.len(), 100_000);
+    /// assert!(block.resize(2 << 20).unwrap_err().is_out_of_memory());
+    /// assert_eq!(block.len(), 100_000);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn resize(&mut self, bytes: u64) -> Result<()> {
+        if *self.device_pins.get_mut() != 0 {
+            return Err(leaked_pin());
+        }
+        let home = *self.home.get_mut();
+        // The copy, if there is one, is work of that stream.
+        *self.named.get_mut() |= home != ffi::CUARENA_NO_STREAM;
+        // SAFETY: the arena lives as long as the block, which is borrowed
+        // mutably, so nobody has its address.
+        let status = unsafe {
+            if home == ffi::CUARENA_NO_STREAM {
+                ffi::cuarena_block_resize(self.arena.raw(), self.id, bytes)
+            } else {
+                ffi::cuarena_block_resize_on(self.arena.raw(), self.id, bytes, home)
+            }
+        };
+        if status == ffi::CUARENA_OK {
+            self.bytes = bytes;
+        }
+        self.arena.life().finish(status)
+    }
+
+    /// Pins the block for use by a device: it stays where it is until the guard
+    /// ends, and the guard has its address.
+    ///
+    /// To drop the guard says that the device is done with the block;
+    /// [`PinnedBlock::release_on`] says that work on it has been queued on a
+    /// stream. Waits for a move that is under way.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Busy`] with 65,535 pins, [`ErrorKind::Lost`].
+    ///
+    /// # Safety
+    ///
+    /// Work of a device that uses the address has ended when the guard is
+    /// dropped, or is on the stream that the guard is released on, before that.
+    /// Work that writes to the block does not run while a host view of it that
+    /// was taken before is used, and work that reads from it not while one is
+    /// written through. A guard may be leaked: then so is the block.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// let block = arena.alloc(1000)?;
+    /// // SAFETY: no device uses the address.
+    /// let pinned = unsafe { block.pin()? };
+    /// assert_eq!(pinned.device_ptr().as_raw() % 256, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub unsafe fn pin(&self) -> Result<PinnedBlock<'_>> {
+        PinnedBlock::new(self)
+    }
+
+    /// The caller says that streams are done with the block, so that it can be
+    /// viewed again.
+    ///
+    /// # Safety
+    ///
+    /// All work that uses the block has ended, and no device pin of it exists.
+    pub unsafe fn assume_idle(&self) {
+        self.named.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether streams may be using the block, or a device pin of it has not
+    /// ended, so that it cannot be viewed.
+    pub fn is_in_use(&self) -> bool {
+        self.named.load(Ordering::Relaxed) || self.device_pins.load(Ordering::Relaxed) != 0
+    }
+
+    /// The stream that it will be freed on.
+    pub fn home(&self) -> Option<Stream> {
+        let home = self.home.load(Ordering::Relaxed);
+        // SAFETY: a home was made of a `Stream`, whose maker vouched that it
+        // lives as long as blocks that name it.
+        (home != ffi::CUARENA_NO_STREAM).then(|| unsafe { Stream::from_raw(home) })
+    }
+
+    /// Frees the block, as a drop does, and tells how that went.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Busy`] if a device pin of it was leaked, and what the
+    /// driver says where it is freed on a stream. The block is then leaked.
+    pub fn try_free(self) -> Result<()> {
+        let mut block = ManuallyDrop::new(self);
+        // SAFETY: `block` is neither used nor dropped after that.
+        let arena = unsafe { std::ptr::read(&block.arena) };
+        let status = block.end();
+        match status {
+            Some(status) => arena.life().finish(status),
+            None => {
+                std::mem::forget(arena);
+                Err(leaked_pin())
+            }
+        }
+    }
+
+    /// Takes the block apart: the arena, and an id that nobody frees. It is
+    /// made whole by [`from_raw`](Self::from_raw).
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// let (arena, id) = arena.alloc(1000)?.into_raw();
+    /// // SAFETY: the id is live, and nobody else owns it.
+    /// let block = unsafe { cuarena::Block::from_raw(arena, id)? };
+    /// assert_eq!(block.len(), 1000);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn into_raw(self) -> (Arena, BlockId) {
+        let block = ManuallyDrop::new(self);
+        // SAFETY: `block` is neither used nor dropped after that.
+        (unsafe { std::ptr::read(&block.arena) }, block.id())
+    }
+
+    /// Owns a block that was taken apart, or made through the C library.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Stale`] if the arena has no such block.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else will free it or has its address. Work of devices that uses
+    /// it has ended.
+    pub unsafe fn from_raw(arena: Arena, id: BlockId) -> Result<Self> {
+        let block = ManuallyDrop::new(Self::new(arena, id.0, 0, ffi::CUARENA_NO_STREAM));
+        let info = block.info();
+        let mut block = ManuallyDrop::into_inner(block);
+        match info {
+            Ok(info) => {
+                block.bytes = info.requested;
+                Ok(block)
+            }
+            Err(error) => {
+                drop(block.into_raw());
+                Err(error)
+            }
+        }
+    }
+
+    // ---- For the guards -------------------------------------------------
+
+    /// Takes a pin of the C library. NULL for an empty block.
+    pub(crate) fn take_pin(&self) -> Result<*mut std::ffi::c_void> {
+        let mut address = std::ptr::null_mut();
+        // SAFETY: the arena lives as long as the block.
+        let status = unsafe { ffi::cuarena_block_pin(self.arena.raw(), self.id, &mut address) };
+        self.arena.life().finish(status)?;
+        Ok(address)
+    }
+
+    /// Ends a pin that `take_pin` took.
+    pub(crate) fn end_pin(&self) {
+        // SAFETY: the arena lives as long as the block.
+        let status = unsafe { ffi::cuarena_block_unpin(self.arena.raw(), self.id) };
+        debug_assert_eq!(status, ffi::CUARENA_OK);
+    }
+
+    pub(crate) fn add_device_pin(&self) {
+        self.device_pins.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn drop_device_pin(&self) {
+        self.device_pins.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Ends a pin at this point of a stream, which the block names from now
+    /// on.
+    pub(crate) fn end_pin_on(&self, stream: Stream) -> Result<()> {
+        self.named.store(true, Ordering::Relaxed);
+        // SAFETY: the arena lives as long as the block, and the stream too, as
+        // its maker vouched.
+        let status =
+            unsafe { ffi::cuarena_block_unpin_on(self.arena.raw(), self.id, stream.as_raw()) };
+        if status == ffi::CUARENA_OK {
+            self.adopt_home(stream);
+        }
+        self.arena.life().finish(status)
+    }
+
+    /// The stream becomes the home, unless there is one.
+    fn adopt_home(&self, stream: Stream) {
+        let _ = self.home.compare_exchange(
+            ffi::CUARENA_NO_STREAM,
+            stream.as_raw(),
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
+    }
+
+    // ---- The end ----------------------------------------------------------
+
+    /// Frees it; None if a device pin of it was leaked.
+    #[inline]
+    fn end(&mut self) -> Option<ffi::cuarena_status_t> {
+        let home = *self.home.get_mut();
+        if *self.device_pins.get_mut() != 0 {
+            return None;
+        }
+        // SAFETY: the arena lives as long as the block, which is not used after
+        // this. Work that uses it is on its home, or is waited for before its
+        // bytes are reused, as the C library knows it by name.
+        Some(unsafe {
+            if home == ffi::CUARENA_NO_STREAM {
+                ffi::cuarena_block_free(self.arena.raw(), self.id)
+            } else {
+                ffi::cuarena_block_free_on(self.arena.raw(), self.id, home)
+            }
+        })
+    }
+}
+
+#[cold]
+fn leaked_pin() -> Error {
+    Error::new(ErrorKind::Busy, "a device pin of the block was leaked")
+}
+
+impl Drop for Block {
+    #[inline]
+    fn drop(&mut self) {
+        match self.end() {
+            Some(_) => self.arena.life().finish_quietly(),
+            // The arena is leaked with it.
+            None => std::mem::forget(self.arena.clone()),
+        }
+    }
+}
+
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Block")
+            .field("id", &self.id())
+            .field("bytes", &self.bytes)
+            .field("home", &self.home())
+            .finish_non_exhaustive()
+    }
+}

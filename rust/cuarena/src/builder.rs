@@ -1,0 +1,385 @@
+//! How an arena is configured.
+//!
+//! Every row of the C library's options table has a setter here, and
+//! [`option`](ArenaBuilder::option) and [`parse`](ArenaBuilder::parse) take the
+//! same as text. Later settings replace earlier ones. Nothing is checked
+//! against each other before [`build`](ArenaBuilder::build).
+
+use std::any::Any;
+use std::ffi::{c_char, c_void, CStr};
+use std::fmt;
+use std::mem::MaybeUninit;
+use std::ptr::{self, NonNull};
+
+use crate::amount::c_text;
+use crate::choices::*;
+use crate::error::check;
+use crate::ffi;
+use crate::life::{self, Kept, Life};
+use crate::{Amount, Arena, Error, ErrorKind, Result};
+
+/// The options of an arena that is to be made.
+///
+/// ```
+/// use cuarena::{Amount, Arena, Preset};
+/// # fn main() -> Result<(), cuarena::Error> {
+/// let arena = Arena::builder()
+///     .preset(Preset::Grow)
+///     .limit(Amount::bytes(64 << 20))
+///     .name("scratch")
+///     .option("alignment", "512")?
+///     .build()?;
+/// let block = arena.alloc(1000)?;
+/// assert_eq!(block.info()?.allocated, 1024);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "an arena is made by `build`"]
+pub struct ArenaBuilder {
+    config: ffi::cuarena_config_t,
+    kept: Vec<Kept>,
+}
+
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($value:ident: $type:ty) => $member:ident = $as:expr;)*) => {
+        impl ArenaBuilder {
+            $($(#[$doc])*
+            pub fn $name(mut self, $value: $type) -> Self {
+                self.config.$member = $as;
+                self
+            })*
+        }
+    };
+}
+
+setters! {
+    /// The rules to begin with; [`Preset::Pool`].
+    preset(preset: Preset) => preset = preset.code();
+    /// Where bytes come from; [`MemoryKind::Pageable`].
+    memory(memory: MemoryKind) => memory = memory.code();
+    /// The size of a pool, its stable region included; all that is available
+    /// but 512 MiB.
+    pool(amount: impl Into<Amount>) => pool = amount.into().raw();
+    /// How much of a pool is the stable region, which never moves; nothing.
+    stable(amount: impl Into<Amount>) => stable = amount.into().raw();
+    /// The most bytes to hold from the memory; all that is available.
+    limit(amount: impl Into<Amount>) => limit = amount.into().raw();
+    /// Addresses, in bytes, set aside for growing in place; 0, the default:
+    /// as the limit says.
+    reserve(bytes: u64) => reserve_bytes = bytes;
+    /// What addresses and sizes are multiples of: a power of two from 8 bytes;
+    /// 256.
+    alignment(bytes: u64) => alignment = bytes;
+    /// The least rest of a free range that is split off a block; as the preset
+    /// says.
+    split(split: Split) => split_threshold = split.code();
+    /// The most blocks that live at once; 2^26.
+    max_blocks(blocks: u64) => max_blocks = blocks;
+    /// By how much to grow; as the preset says.
+    grow(grow: Grow) => grow = grow.code();
+    /// When bytes are set to 0; never.
+    zero(zero: Zero) => zero = zero.code();
+    /// How a free range is chosen.
+    placement(placement: Placement) => placement = placement.code();
+    /// Whether running out compacts before it fails. Takes a
+    /// [relocation listener](Arena::on_relocation); off.
+    compact_on_oom(switch: Switch) => compact_on_oom = switch.code();
+    /// The device's number; 0.
+    device(ordinal: u32) => device = i32::try_from(ordinal).unwrap_or(i32::MAX);
+    /// How [`MemoryKind::Device`] gets its bytes.
+    backing(backing: Backing) => backing = backing.code();
+    /// Whether blocks can be exported to other processes.
+    fd(property: Property) => fd = property.code();
+    /// Whether network cards can reach the bytes.
+    rdma(property: Property) => rdma = property.code();
+    /// Whether handles can be exported to other hosts.
+    fabric(property: Property) => fabric = property.code();
+    /// Whether the other devices can reach the bytes.
+    peers(property: Property) => peers = property.code();
+    /// What [`Backing::Vmm`] takes and gives back at a time: a power of two of
+    /// bytes; 0, the default: by the arena's size.
+    handle_bytes(bytes: u64) => handle_bytes = bytes;
+    /// Whether devices can reach pinned memory; on.
+    mapped(switch: Switch) => mapped = switch.code();
+    /// Whether pinned memory is fast to write and slow to read; off.
+    write_combined(switch: Switch) => write_combined = switch.code();
+    /// Whether pinned memory is so for every context; on.
+    portable(switch: Switch) => portable = switch.code();
+    /// Whether the CPU leaves alone what streams use, though it could reach
+    /// it; off.
+    device_only(switch: Switch) => device_only = switch.code();
+    /// When a stream's progress is recorded; late.
+    marker(marker: Marker) => marker = marker.code();
+    /// What streams take of each other's freed bytes; all, waiting for each
+    /// other.
+    steal(steal: Steal) => steal = steal.code();
+    /// The first chunk of [`Grow::Doubling`], and of
+    /// [`take_first`](Self::take_first); 1 MiB.
+    initial_chunk(bytes: u64) => initial_chunk = bytes;
+    /// The next chunk of [`Grow::Doubling`] after a trim; 2 MiB.
+    growth_after_trim(bytes: u64) => growth_after_trim = bytes;
+    /// What chunks of [`Grow::Doubling`] double to at most; 1 GiB.
+    max_doubling(bytes: u64) => max_doubling = bytes;
+    /// Whether an arena that grows takes a chunk when it is made; off.
+    take_first(switch: Switch) => take_first = switch.code();
+    /// What a key that no option has comes to in
+    /// [`option`](Self::option) and [`parse`](Self::parse) from now on.
+    unknown_keys(unknown: UnknownKeys) => unknown_keys = unknown.code();
+}
+
+impl ArenaBuilder {
+    pub(crate) fn new() -> Self {
+        let mut config = MaybeUninit::<ffi::cuarena_config_t>::zeroed();
+        // SAFETY: all bits 0 are a value of the struct, which its function
+        // then fills.
+        let config = unsafe {
+            ffi::cuarena_config_init(config.as_mut_ptr());
+            config.assume_init()
+        };
+        let kept = Vec::new();
+        Self { config, kept }
+    }
+
+    /// What logs and messages call the arena. Cut to 31 bytes, at a character.
+    pub fn name(mut self, name: &str) -> Self {
+        let room = self.config.name.len() - 1;
+        let mut end = name.len().min(room);
+        while !name.is_char_boundary(end) {
+            end -= 1;
+        }
+        self.config.name = [0; 32];
+        for (to, from) in self.config.name.iter_mut().zip(name[..end].bytes()) {
+            *to = from as c_char;
+        }
+        self
+    }
+
+    /// Sets one option from text: keys and values of docs/options.md, and ONNX
+    /// Runtime's names for its arena.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadArgument`] names key, value and what would be accepted.
+    ///
+    /// ```
+    /// let error = cuarena::Arena::builder().option("alignment", "100").unwrap_err();
+    /// assert!(error.message().contains("alignment"));
+    /// ```
+    pub fn option(mut self, key: &str, value: &str) -> Result<Self> {
+        let (key, value) = (c_text(key)?, c_text(value)?);
+        // SAFETY: all three live until the call returns.
+        check(unsafe { ffi::cuarena_config_set(&mut self.config, key.as_ptr(), value.as_ptr()) })?;
+        Ok(self)
+    }
+
+    /// Sets options from text: `key=value,key=value`.
+    ///
+    /// # Errors
+    ///
+    /// As [`option`](Self::option).
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// let arena = cuarena::Arena::builder()
+    ///     .parse("preset=grow, limit=16MiB, name=weights")?
+    ///     .build()?;
+    /// assert_eq!(arena.limit(cuarena::LimitKind::Held)?, Some(16 << 20));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn parse(mut self, text: &str) -> Result<Self> {
+        let text = c_text(text)?;
+        // SAFETY: both live until the call returns.
+        check(unsafe { ffi::cuarena_config_parse(&mut self.config, text.as_ptr()) })?;
+        Ok(self)
+    }
+
+    /// Sets options from the text in the environment's `CUARENA_CONF`, if there
+    /// is one. Nothing else reads it.
+    ///
+    /// # Errors
+    ///
+    /// As [`option`](Self::option).
+    pub fn environment(mut self) -> Result<Self> {
+        // SAFETY: the config is a valid one.
+        check(unsafe { ffi::cuarena_config_environment(&mut self.config) })?;
+        Ok(self)
+    }
+
+    /// The value of one option, as text that [`option`](Self::option) accepts.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadArgument`] for an unknown key,
+    /// [`ErrorKind::Unsupported`] for a value that has no text.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// let builder = cuarena::Arena::builder().alignment(4096);
+    /// assert_eq!(builder.get("alignment")?, "4KiB");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn get(&self, key: &str) -> Result<String> {
+        let key = c_text(key)?;
+        let mut text = [0 as c_char; 256];
+        // SAFETY: all live until the call returns, and the size is the text's.
+        check(unsafe {
+            ffi::cuarena_config_get(&self.config, key.as_ptr(), text.as_mut_ptr(), text.len())
+        })?;
+        Ok(crate::error::text_of(&text))
+    }
+
+    /// Serves from bytes that are handed over and live as long as the arena.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// let arena = cuarena::Arena::builder()
+    ///     .buffer(vec![0_u8; 1 << 16].into_boxed_slice())
+    ///     .build()?;
+    /// assert_eq!(arena.alloc(1000)?.len(), 1000);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn buffer(self, bytes: impl Into<Box<[u8]>>) -> Self {
+        let bytes = Buffer::new(bytes.into());
+        let (start, size) = (bytes.start(), bytes.size());
+        let mut builder = self.own_bytes(start.as_ptr().cast(), size, BytesKind::Host);
+        builder.kept.push(Box::new(bytes));
+        builder
+    }
+
+    /// Serves from bytes that the program owns.
+    ///
+    /// # Safety
+    ///
+    /// They are what `kind` says, and valid to read and write until the arena
+    /// has ended, which may be after its last handle is dropped: only
+    /// [`Arena::close`] tells. Nothing else uses them meanwhile.
+    pub unsafe fn bytes(self, start: *mut c_void, size: u64, kind: BytesKind) -> Self {
+        self.own_bytes(start, size, kind)
+    }
+
+    fn own_bytes(mut self, start: *mut c_void, size: u64, kind: BytesKind) -> Self {
+        self.config.memory = ffi::CUARENA_MEMORY_BYTES;
+        self.config.bytes = start;
+        self.config.bytes_size = size;
+        self.config.bytes_kind = kind.code();
+        self
+    }
+
+    /// Uses a context (`CUcontext`) instead of the device's primary one; null:
+    /// the primary one.
+    ///
+    /// # Safety
+    ///
+    /// It is a live context until the arena has ended.
+    pub unsafe fn context(mut self, context: *mut c_void) -> Self {
+        self.config.context = context;
+        self
+    }
+
+    /// The configuration, for what has no setter here.
+    #[allow(dead_code)]
+    pub(crate) fn config_mut(&mut self) -> &mut ffi::cuarena_config_t {
+        &mut self.config
+    }
+
+    /// Keeps something alive as long as the arena that will be made.
+    #[allow(dead_code)]
+    pub(crate) fn keep(&mut self, kept: Box<dyn Any + Send + Sync>) {
+        self.kept.push(kept);
+    }
+
+    /// Makes the arena. A pool takes its bytes now.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadArgument`], [`ErrorKind::OutOfMemory`] with what was
+    /// available, [`ErrorKind::Limit`] if the pool is larger than the limit,
+    /// [`ErrorKind::NoDevice`], [`ErrorKind::Driver`],
+    /// [`ErrorKind::Unsupported`] if the memory cannot do what the options ask.
+    ///
+    /// ```
+    /// use cuarena::{Arena, MemoryKind};
+    /// match Arena::builder().memory(MemoryKind::Device).pool(1 << 20).build() {
+    ///     Ok(arena) => println!("{arena:?}"),
+    ///     Err(error) if error.is_no_device() => println!("{error}"),
+    ///     Err(error) => panic!("{error}"),
+    /// }
+    /// ```
+    pub fn build(self) -> Result<Arena> {
+        life::end_what_was_set_aside();
+        let mut raw = ptr::null_mut();
+        // SAFETY: the config is a valid one; what it points to is kept, or
+        // vouched for by who set it.
+        check(unsafe { ffi::cuarena_create(&self.config, &mut raw) })?;
+        let Some(raw) = NonNull::new(raw) else {
+            return Err(Error::new(ErrorKind::Corrupt, "an arena at no address"));
+        };
+        let granule = self.config.alignment;
+        Ok(Arena::of(Life::new(raw, granule, life::destroy, self.kept)))
+    }
+}
+
+impl Default for ArenaBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for ArenaBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut map = f.debug_map();
+        for index in 0.. {
+            let Some(key) = option_key(index) else { break };
+            let value = self.get(key).unwrap_or_else(|_| "(no text)".into());
+            map.entry(&key, &value);
+        }
+        map.finish()
+    }
+}
+
+/// The key of a row of the options table.
+fn option_key(index: usize) -> Option<&'static str> {
+    let mut info = MaybeUninit::<ffi::cuarena_option_info_t>::zeroed();
+    // SAFETY: all bits 0 are a value of the struct, which its function makes
+    // ready for the call; a key is static text.
+    unsafe {
+        ffi::cuarena_option_info_init(info.as_mut_ptr());
+        if ffi::cuarena_option_info(index, info.as_mut_ptr()) != ffi::CUARENA_OK {
+            return None;
+        }
+        CStr::from_ptr(info.assume_init().key).to_str().ok()
+    }
+}
+
+/// Bytes that an arena was handed. They are used through the arena only: a box
+/// would claim, whenever it is moved, that nothing else points to them.
+struct Buffer(NonNull<[u8]>);
+
+// SAFETY: the bytes belong to it.
+unsafe impl Send for Buffer {}
+// SAFETY: a shared buffer gives nothing but its address.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    fn new(bytes: Box<[u8]>) -> Self {
+        Self(NonNull::from(Box::leak(bytes)))
+    }
+
+    fn start(&self) -> NonNull<u8> {
+        self.0.cast()
+    }
+
+    fn size(&self) -> u64 {
+        self.0.len() as u64
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: it came of a box, and the arena has ended.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}

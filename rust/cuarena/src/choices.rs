@@ -1,0 +1,232 @@
+//! The words of the options table, as types.
+//!
+//! Each type is one option; docs/options.md of the C library tells the same in
+//! text. A value that a newer library has and this crate does not is set with
+//! [`ArenaBuilder::option`](crate::ArenaBuilder::option).
+
+use crate::ffi;
+
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $variant:ident = $code:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$of])* $variant,)*
+        }
+
+        impl $name {
+            pub(crate) fn code(self) -> i32 {
+                match self {
+                    $(Self::$variant => ffi::$code,)*
+                }
+            }
+        }
+    };
+}
+
+choice! {
+    /// The rules that an arena begins with.
+    Preset {
+        /// A fixed size, with a stable region if one is asked for.
+        Pool = CUARENA_PRESET_POOL,
+        /// No more than requests need, in place, until the limit.
+        Grow = CUARENA_PRESET_GROW,
+        /// As ONNX Runtime's arena, whose keys it knows.
+        Bfc = CUARENA_PRESET_BFC,
+    }
+}
+
+choice! {
+    /// Where bytes come from. Bytes and functions of the program's own have
+    /// builder methods of their own.
+    MemoryKind {
+        /// Host pages, committed as needed. The default; needs no GPU.
+        Pageable = CUARENA_MEMORY_PAGEABLE,
+        /// Addresses without bytes, for simulations.
+        None = CUARENA_MEMORY_NONE,
+        /// A GPU's.
+        Device = CUARENA_MEMORY_DEVICE,
+        /// A GPU's and the CPU's, by migration.
+        Managed = CUARENA_MEMORY_MANAGED,
+        /// Host pages that a GPU can reach.
+        Pinned = CUARENA_MEMORY_PINNED,
+    }
+}
+
+choice! {
+    /// By how much an arena grows.
+    Grow {
+        /// Not at all.
+        None = CUARENA_GROW_NONE,
+        /// By what a request lacks.
+        Exact = CUARENA_GROW_EXACT,
+        /// By chunks that double.
+        Doubling = CUARENA_GROW_DOUBLING,
+    }
+}
+
+choice! {
+    /// When bytes are set to 0.
+    Zero {
+        /// Only where a request asks for it.
+        Never = CUARENA_ZERO_NEVER,
+        /// All bytes, when the memory gives them.
+        Create = CUARENA_ZERO_CREATE,
+        /// Each block, before it is handed out.
+        Alloc = CUARENA_ZERO_ALLOC,
+        /// Each block, before its bytes are reused. A drop takes that long.
+        Free = CUARENA_ZERO_FREE,
+    }
+}
+
+choice! {
+    /// How a free range is chosen for a request.
+    Placement {
+        /// Small and giant blocks from the top end, others from the bottom.
+        Default = CUARENA_PLACEMENT_DEFAULT,
+        /// The smallest size class with room, wherever it lies.
+        Best = CUARENA_PLACEMENT_BEST,
+        /// The lowest part with room: for what grows and shrinks.
+        Low = CUARENA_PLACEMENT_LOW,
+    }
+}
+
+choice! {
+    /// How [`MemoryKind::Device`] gets its bytes.
+    Backing {
+        /// `Vmm` where the device has it, else `Malloc`.
+        Auto = CUARENA_BACKING_AUTO,
+        /// Handles mapped into reserved addresses.
+        Vmm = CUARENA_BACKING_VMM,
+        /// One allocation of the driver a segment.
+        Malloc = CUARENA_BACKING_MALLOC,
+        /// Likewise, stream-ordered.
+        Async = CUARENA_BACKING_ASYNC,
+    }
+}
+
+choice! {
+    /// A property that memory may have.
+    Property {
+        /// Not asked for.
+        Off = CUARENA_PROPERTY_OFF,
+        /// Had if it can be.
+        Try = CUARENA_PROPERTY_TRY,
+        /// An error if it cannot be had.
+        Require = CUARENA_PROPERTY_REQUIRE,
+    }
+}
+
+choice! {
+    /// When a stream's progress is recorded.
+    Marker {
+        /// When it is needed.
+        Late = CUARENA_MARKER_LATE,
+        /// At every free: for programs whose streams wait for each other
+        /// through memory.
+        Eager = CUARENA_MARKER_EAGER,
+    }
+}
+
+choice! {
+    /// What streams take of each other's freed bytes.
+    Steal {
+        /// All: the taker waits, on the device, for the other stream.
+        Wait = CUARENA_STEAL_WAIT,
+        /// What is known to be idle.
+        Settled = CUARENA_STEAL_SETTLED,
+        /// Nothing, until a call settles it.
+        Never = CUARENA_STEAL_NEVER,
+    }
+}
+
+choice! {
+    /// What a key that no option has comes to.
+    UnknownKeys {
+        /// An error.
+        Error = CUARENA_UNKNOWN_ERROR,
+        /// A warning in the log.
+        Warn = CUARENA_UNKNOWN_WARN,
+    }
+}
+
+choice! {
+    /// What bytes of the program's own are.
+    BytesKind {
+        /// The host's.
+        Host = CUARENA_BYTES_HOST,
+        /// A device's.
+        Device = CUARENA_BYTES_DEVICE,
+        /// A device's and the host's, by migration.
+        Managed = CUARENA_BYTES_MANAGED,
+        /// The host's, and reached by a device.
+        Pinned = CUARENA_BYTES_PINNED,
+    }
+}
+
+choice! {
+    /// A part of an arena with rules of its own.
+    Region {
+        /// All but the stable region; blocks in it may move.
+        Dynamic = CUARENA_REGION_DYNAMIC,
+        /// The front of a pool; never moves, and neither lends nor borrows.
+        Stable = CUARENA_REGION_STABLE,
+    }
+}
+
+choice! {
+    /// What a limit bounds.
+    LimitKind {
+        /// Bytes held from the memory.
+        Held = CUARENA_LIMIT_HELD,
+        /// Bytes of live blocks, as taken.
+        Live = CUARENA_LIMIT_LIVE,
+    }
+}
+
+impl Region {
+    pub(crate) fn from_code(code: i32) -> Self {
+        if code == ffi::CUARENA_REGION_STABLE {
+            Self::Stable
+        } else {
+            Self::Dynamic
+        }
+    }
+}
+
+/// A choice that is on or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Switch {
+    /// It is not so.
+    Off,
+    /// It is so.
+    On,
+}
+
+impl Switch {
+    pub(crate) fn code(self) -> i32 {
+        i32::from(self == Self::On)
+    }
+}
+
+/// The least rest of a free range that is split off a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Split {
+    /// As the preset says.
+    Preset,
+    /// A rest of so many bytes, or as large as the request. 0: any.
+    AtLeast(u64),
+    /// No rest.
+    Never,
+}
+
+impl Split {
+    pub(crate) fn code(self) -> u64 {
+        match self {
+            Self::Preset => ffi::CUARENA_SPLIT_PRESET,
+            Self::AtLeast(bytes) => bytes,
+            Self::Never => u64::MAX,
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The life of a C arena behind the handles of this crate.
+//!
+//! *Vocabulary.* A **tenure** is the C arena with all that must outlive it:
+//! closures that it may call, memory that it gives out. A **life** is what
+//! every [`Arena`](crate::Arena) and [`Block`](crate::Block) has a share of.
+//!
+//! *Invariants.* The C arena lives as long as any share, so no handle is ever
+//! used after the end, and a call of it is the last. The last share ends it
+//! without waiting: if work on freed bytes is still under way on a stream, the
+//! tenure is set aside whole and tried again when the next arena is made or
+//! ends. If ids live that nobody owns (`Block::into_parts`, a leaked pin), it
+//! is leaked whole: nobody can say that those bytes are idle.
+//!
+//! *Cost.* One atomic addition to share, one to end a share. What the short
+//! path reads, the pointer and whether anything listens, lies together.
+
+use std::any::Any;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::error::{check, Error, ErrorKind, Result};
+use crate::ffi;
+use crate::hooks::Hooks;
+use crate::panics;
+
+/// How a tenure ends.
+pub(crate) type End = fn(*mut ffi::cuarena_t) -> ffi::cuarena_status_t;
+
+/// What the program handed over to the arena: memory, or functions for it.
+pub(crate) type Kept = Box<dyn Any + Send + Sync>;
+
+/// A C arena and all that must outlive it.
+#[repr(C)]
+pub(crate) struct Tenure {
+    raw: NonNull<ffi::cuarena_t>,
+    /// Whether closures may have run in a call, and so have panicked.
+    watched: AtomicBool,
+    host_readable: bool,
+    granule: u64,
+    end: End,
+    hooks: Box<Hooks>,
+    _kept: Vec<Kept>,
+}
+
+// SAFETY: the C library lets any thread call anything at any time, and all
+// else in it is Send and Sync itself.
+unsafe impl Send for Tenure {}
+// SAFETY: as above.
+unsafe impl Sync for Tenure {}
+
+/// Tenures whose streams were still at work when the last share ended.
+static ASIDE: Mutex<Vec<Tenure>> = Mutex::new(Vec::new());
+
+impl Tenure {
+    /// Ends the arena; it comes back if it is busy.
+    fn end(self) -> std::result::Result<(), (Self, ffi::cuarena_status_t)> {
+        let status = (self.end)(self.raw.as_ptr());
+        if status == ffi::CUARENA_OK {
+            Ok(())
+        } else {
+            Err((self, status))
+        }
+    }
+
+    fn live_blocks(&self) -> u64 {
+        crate::stats::read(self.raw.as_ptr(), ffi::CUARENA_REGION_ALL)
+            .map_or(u64::MAX, |stats| stats.live_blocks)
+    }
+
+    /// Ends the arena, sets it aside, or leaks it.
+    fn end_or_set_aside(self) {
+        let Err((tenure, _)) = self.end() else { return };
+        if tenure.live_blocks() == 0 {
+            aside().push(tenure);
+        } else {
+            std::mem::forget(tenure);
+        }
+    }
+}
+
+/// Nothing of C and nothing of the program's is called while it is held.
+fn aside() -> std::sync::MutexGuard<'static, Vec<Tenure>> {
+    ASIDE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Tries again to end what was set aside.
+pub(crate) fn end_what_was_set_aside() {
+    let waiting = std::mem::take(&mut *aside());
+    for tenure in waiting {
+        tenure.end_or_set_aside();
+    }
+}
+
+/// Ends an arena that this crate made.
+pub(crate) fn destroy(mut raw: *mut ffi::cuarena_t) -> ffi::cuarena_status_t {
+    // SAFETY: called for the last share only, or again after BUSY.
+    unsafe { ffi::cuarena_destroy(&mut raw) }
+}
+
+/// What every handle has a share of.
+pub(crate) struct Life(ManuallyDrop<Tenure>);
+
+impl Life {
+    /// Takes a C arena over.
+    pub(crate) fn new(
+        raw: NonNull<ffi::cuarena_t>,
+        granule: u64,
+        end: End,
+        kept: Vec<Kept>,
+    ) -> Arc<Self> {
+        Self::of(Tenure {
+            raw,
+            watched: AtomicBool::new(false),
+            host_readable: host_readable(raw.as_ptr()),
+            granule,
+            end,
+            hooks: Box::default(),
+            _kept: kept,
+        })
+    }
+
+    fn of(tenure: Tenure) -> Arc<Self> {
+        let life = Arc::new(Self(ManuallyDrop::new(tenure)));
+        life.hooks().belong_to(&life);
+        life
+    }
+
+    /// The C arena; it lives as long as this share.
+    #[inline]
+    pub(crate) fn raw(&self) -> *mut ffi::cuarena_t {
+        self.0.raw.as_ptr()
+    }
+
+    /// Whether the CPU can read and write the bytes.
+    #[inline]
+    pub(crate) fn is_host_readable(&self) -> bool {
+        self.0.host_readable
+    }
+
+    /// What addresses and sizes are multiples of.
+    #[inline]
+    pub(crate) fn granule(&self) -> u64 {
+        self.0.granule
+    }
+
+    pub(crate) fn hooks(&self) -> &Hooks {
+        &self.0.hooks
+    }
+
+    /// From now on closures may run in any call. Before the C library is told
+    /// of a closure: whoever then takes its lock sees this too.
+    pub(crate) fn watch(&self) {
+        self.0.watched.store(true, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn is_watched(&self) -> bool {
+        self.0.watched.load(Ordering::Relaxed)
+    }
+
+    /// What a call came to, after the panic of a closure that ran in it.
+    #[inline]
+    pub(crate) fn finish(&self, status: ffi::cuarena_status_t) -> Result<()> {
+        if self.is_watched() {
+            return finish_watched(status);
+        }
+        check(status)
+    }
+
+    /// Where no panic may leave: keeps it.
+    #[inline]
+    pub(crate) fn finish_quietly(&self) {
+        if self.is_watched() {
+            self.keep_panic();
+        }
+    }
+
+    #[cold]
+    fn keep_panic(&self) {
+        if let Some(payload) = panics::take() {
+            self.hooks().keep_panic(payload);
+        }
+    }
+
+    /// Ends the arena now, or says why not: not the last share, or busy.
+    pub(crate) fn close(self: Arc<Self>) -> std::result::Result<(), (Arc<Self>, Error)> {
+        let life = Arc::try_unwrap(self).map_err(|life| (life, still_shared()))?;
+        let mut life = ManuallyDrop::new(life);
+        // SAFETY: `life` is not touched again, nor dropped.
+        let tenure = unsafe { ManuallyDrop::take(&mut life.0) };
+        match tenure.end() {
+            Ok(()) => Ok(()),
+            Err((tenure, status)) => {
+                let error = Error::last(status);
+                Err((Self::of(tenure), error))
+            }
+        }
+    }
+}
+
+#[cold]
+fn finish_watched(status: ffi::cuarena_status_t) -> Result<()> {
+    let result = check(status);
+    panics::resume();
+    result
+}
+
+fn still_shared() -> Error {
+    let message = "blocks of the arena, or other handles of it, live";
+    Error::new(ErrorKind::Busy, message)
+}
+
+fn host_readable(raw: *mut ffi::cuarena_t) -> bool {
+    let mut properties = std::mem::MaybeUninit::<ffi::cuarena_properties_t>::zeroed();
+    // SAFETY: all bits 0 are a value of the struct, which its function then
+    // makes ready for the call; the arena lives.
+    let properties = unsafe {
+        ffi::cuarena_properties_init(properties.as_mut_ptr());
+        ffi::cuarena_properties(raw, properties.as_mut_ptr());
+        properties.assume_init()
+    };
+    properties.host_readable != 0
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        // SAFETY: nothing uses it after this.
+        let tenure = unsafe { ManuallyDrop::take(&mut self.0) };
+        tenure.end_or_set_aside();
+        end_what_was_set_aside();
+    }
+}

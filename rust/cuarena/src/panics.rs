@@ -1,0 +1,103 @@
+//! Panics of the program's own closures, which must not unwind through C.
+//!
+//! *Vocabulary.* A panic that leaves a closure is **parked**, on its thread,
+//! while the C call returns, and **resumed** after it. Where it may not be
+//! resumed, in a drop, it is **kept** by the arena instead.
+//!
+//! *Invariants.* No panic crosses a C frame. The first of several in one call
+//! is the one that is resumed. A payload whose own drop panics is leaked.
+//!
+//! *Cost.* Nothing where nothing listens: who calls C looks for a parked panic
+//! only if the arena has a closure.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
+
+/// What a panic carries.
+pub(crate) type Payload = Box<dyn Any + Send>;
+
+thread_local! {
+    static PARKED: Cell<Option<Payload>> = const { Cell::new(None) };
+}
+
+/// Runs a closure of the program's; if it panics, parks that and answers
+/// `otherwise`. Calls of the closure's own do not see what was parked before.
+pub(crate) fn guard<R>(otherwise: R, closure: impl FnOnce() -> R) -> R {
+    let first = take();
+    // Whatever state the closure leaves behind is seen by its owner only after
+    // the panic is resumed, as if it had been called without C in between.
+    let (answer, second) = match panic::catch_unwind(AssertUnwindSafe(closure)) {
+        Ok(answer) => (answer, None),
+        Err(payload) => (otherwise, Some(payload)),
+    };
+    match (first, second) {
+        (Some(first), second) => {
+            park(first);
+            if let Some(second) = second {
+                discard(second);
+            }
+        }
+        (None, Some(second)) => park(second),
+        (None, None) => {}
+    }
+    answer
+}
+
+/// Nothing is parked. A thread that is ending has no place for it.
+fn park(payload: Payload) {
+    let mut payload = Some(payload);
+    let _ = PARKED.try_with(|parked| parked.set(payload.take()));
+    if let Some(payload) = payload {
+        discard(payload);
+    }
+}
+
+/// What is parked on this thread, if anything.
+pub(crate) fn take() -> Option<Payload> {
+    PARKED.try_with(Cell::take).ok().flatten()
+}
+
+/// Goes on with the panic that is parked on this thread, if any.
+pub(crate) fn resume() {
+    if let Some(payload) = take() {
+        panic::resume_unwind(payload);
+    }
+}
+
+/// Drops a payload, whatever its drop does.
+pub(crate) fn discard(payload: Payload) {
+    if let Err(worse) = panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(worse);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct PanicsWhenDropped;
+
+    impl Drop for PanicsWhenDropped {
+        fn drop(&mut self) {
+            panic!("from a payload");
+        }
+    }
+
+    #[test]
+    fn first_of_two_is_resumed() {
+        assert_eq!(guard(1, || panic!("first")), 1);
+        assert_eq!(guard(2, || panic!("second")), 2);
+        let payload = panic::catch_unwind(resume).unwrap_err();
+        assert_eq!(*payload.downcast::<&str>().unwrap(), "first");
+        resume();
+    }
+
+    #[test]
+    fn a_payload_whose_drop_panics_is_leaked() {
+        guard((), || panic!("kept"));
+        guard((), || panic::panic_any(PanicsWhenDropped));
+        assert!(take().is_some());
+        assert!(take().is_none());
+    }
+}

@@ -1,0 +1,104 @@
+//! Figures of an arena.
+
+use std::mem::MaybeUninit;
+
+use crate::error::{check, Result};
+use crate::ffi;
+
+/// A struct of figures that are a C struct's members of the same names.
+macro_rules! figures {
+    ($(#[$doc:meta])* $name:ident of $raw:ident { $($(#[$of:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        #[non_exhaustive]
+        pub struct $name {
+            $($(#[$of])* pub $field: $type,)*
+        }
+
+        impl $name {
+            pub(crate) fn from_raw(raw: &$crate::ffi::$raw) -> Self {
+                Self { $($field: raw.$field,)* }
+            }
+        }
+    };
+}
+
+figures! {
+    /// What an arena, or a part of it, holds and has done. Sizes are bytes.
+    ///
+    /// Counts of the whole arena are 0 in the statistics of a part.
+    Stats of cuarena_stats_t {
+        /// Held from the memory; of the whole arena.
+        held_bytes: u64,
+        /// Blocks and free ranges together.
+        capacity_bytes: u64,
+        /// Blocks, as taken.
+        live_bytes: u64,
+        /// Blocks, as asked for.
+        requested_bytes: u64,
+        /// Not in blocks.
+        free_bytes: u64,
+        /// The largest free range, to within 1/32 below.
+        largest_bytes: u64,
+        /// Blocks that live.
+        live_blocks: u64,
+        /// The most that was held since creation or `reset_peaks`.
+        peak_held_bytes: u64,
+        /// The most in blocks, as taken.
+        peak_live_bytes: u64,
+        /// The most in blocks, as asked for.
+        peak_requested_bytes: u64,
+        /// The most blocks.
+        peak_live_blocks: u64,
+        /// Blocks ever made.
+        allocs: u64,
+        /// Blocks ever freed.
+        frees: u64,
+        /// Requests refused; this and what follows of the whole arena.
+        failed: u64,
+        /// Times that more was taken from the memory.
+        grows: u64,
+        /// Times that something was given back.
+        trims: u64,
+        /// Compactions.
+        compactions: u64,
+        /// Blocks moved.
+        moves: u64,
+        /// Bytes moved.
+        bytes_moved: u64,
+        /// Times that the out-of-memory handler was asked.
+        oom_handler_calls: u64,
+        /// Segments held.
+        segments: u64,
+        /// Dedicated and adopted blocks, part of `live_bytes`.
+        dedicated_bytes: u64,
+        /// Host memory of the arena's own records.
+        bookkeeping_bytes: u64,
+        /// Requests served from what another stream freed.
+        crossings: u64,
+        /// Waits of one stream for another that were queued.
+        stream_waits: u64,
+        /// Waits of a calling thread for a stream.
+        host_waits: u64,
+        /// Capture sessions.
+        captures: u64,
+        /// Private to capture sessions, live or free.
+        captured_bytes: u64,
+        /// Calls of the memory that reach the driver, where there is one.
+        memory_calls: u64,
+    }
+}
+
+/// The statistics of a C arena that lives: of a region, or of all.
+pub(crate) fn read(raw: *mut ffi::cuarena_t, region: i32) -> Result<Stats> {
+    let mut stats = MaybeUninit::<ffi::cuarena_stats_t>::zeroed();
+    // SAFETY: all bits 0 are a value of the struct, which its function makes
+    // ready for the call; the caller vouches for the arena.
+    let (status, stats) = unsafe {
+        ffi::cuarena_stats_init(stats.as_mut_ptr());
+        let status = ffi::cuarena_stats(raw, region, stats.as_mut_ptr());
+        (status, stats.assume_init())
+    };
+    check(status)?;
+    Ok(Stats::from_raw(&stats))
+}
