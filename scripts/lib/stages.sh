@@ -35,13 +35,14 @@ stage_spelling() {
     local files
     has codespell
     files=$(find . \( -path ./build -o -path ./.git -o -path ./autom4te.cache \
-        -o -path ./build-aux -o -path ./tests/fuzz/corpus -o -path ./rust/target \) -prune -o \
+        -o -path ./build-aux -o -path ./tests/fuzz/corpus \
+        -o -path ./rust/target \) -prune -o \
         \( -name '*.[ch]' -o -name '*.inl' -o -name '*.md' -o -name '*.inc' \
         -o -name '*.rs' -o -name '*.sh' -o -name '*.1' -o -name '*.am' \
         -o -name 'cuarena*.m4' -o -name configure.ac \) -print)
-    # Nd is a macro of manual pages.
+    # Nd is a macro of manual pages, AtLeast a name.
     # shellcheck disable=SC2046,SC2086
-    codespell -L nd $files scripts/check scripts/demo tests/check_* \
+    codespell -L nd,crate,atleast $files scripts/check scripts/demo tests/check_* \
         $(rust_scripts)
 }
 
