@@ -15,6 +15,8 @@ pub fn make(settings: &Settings, include: &[PathBuf]) -> Result<(), String> {
     let out = &settings.out;
     let wrapper = settings.package.join("wrapper.h");
     println!("cargo::rerun-if-changed={}", wrapper.display());
+    println!("cargo::rerun-if-env-changed=LIBCLANG_PATH");
+    println!("cargo::rerun-if-env-changed=BINDGEN_EXTRA_CLANG_ARGS");
     bindgen::Builder::default()
         .header(wrapper.to_string_lossy())
         .clang_args(include.iter().map(|path| format!("-I{}", path.display())))
@@ -28,7 +30,7 @@ pub fn make(settings: &Settings, include: &[PathBuf]) -> Result<(), String> {
         .clang_macro_fallback_build_dir(out)
         .layout_tests(true)
         .disable_header_comment()
-        .raw_line("// Made of include/cuarena.h by the feature `buildtime-bindgen`.")
+        .raw_line("// Made of include/cuarena.h by rust/scripts/bindings: do not edit.")
         .parse_callbacks(Box::new(Types))
         .generate()
         .map_err(|error| format!("buildtime-bindgen: {error}"))?

@@ -34,8 +34,8 @@ fn compare_layout(bindings: &Path, include: &[PathBuf]) {
     // Handles: neither side knows what is behind them.
     test.skip_struct(|handle| is_handle(handle.ident()));
     test.skip_alias(|alias| is_handle(alias.ident().trim_end_matches("_t")));
-    // Of another name it is not known which bytes are padding; the struct itself
-    // is passed to and fro.
+    // Of another name it is not known which bytes are padding; the struct
+    // itself is passed there and back.
     test.skip_roundtrip(|name| name.ends_with("_t"));
     test.rename_struct_field(|_, field| (field.ident() == "type_").then(|| "type".to_owned()));
     ctest::generate_test(&mut test, bindings, "compare.rs").expect("the comparison can be made");
