@@ -9,6 +9,7 @@
 //! and one subtraction; what foreign uses and views need is allocated at the
 //! first of them.
 
+use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
@@ -19,7 +20,7 @@ use ::cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, SyncOnDrop}
 use super::home::Home;
 use super::uses::{self, ForeignUse, Intent, Uses};
 use super::view::View;
-use crate::Result;
+use crate::{ffi, Arena, Block, Result};
 
 /// `[T]` in device memory of an arena, in the order of a stream.
 ///
@@ -87,7 +88,41 @@ impl<T> ArenaSlice<T> {
 
     /// The stream it was allocated on and will be freed on.
     pub fn stream(&self) -> &Arc<CudaStream> {
-        self.home.stream()
+        self.home.cuda()
+    }
+
+    /// The bytes as a block, which compaction may move from now on. It is freed
+    /// on the slice's stream, and work that is queued there comes before
+    /// whatever becomes of it.
+    ///
+    /// The block is [in use](Block::is_in_use): what the stream does to it may
+    /// not be over. [`ArenaStream::slice_of`](super::ArenaStream::slice_of)
+    /// makes a slice of it again.
+    ///
+    /// Cost: two short calls of C; after foreign uses, what a drop costs.
+    ///
+    /// # Errors
+    ///
+    /// [`Lost`](crate::ErrorKind::Lost), and out of memory for an empty slice
+    /// where there are too many blocks. The slice is dropped then.
+    pub fn into_block(mut self) -> Result<Block> {
+        self.come_home();
+        let arena = self.home.arena();
+        let (mut id, bytes) = (0, self.num_bytes() as u64);
+        // SAFETY: the arena lives; the address is that of a live block, which
+        // is this slice's.
+        let status = unsafe {
+            if self.address == 0 {
+                ffi::cuarena_block_alloc(arena.raw(), 0, &mut id)
+            } else {
+                release(arena, self.address, &mut id)
+            }
+        };
+        arena.life().finish(status)?;
+        let home = crate::home::Home::of(self.home.stream());
+        let block = Block::new(arena.clone(), id, bytes, home);
+        self.address = 0; // the block's from now on
+        Ok(block)
     }
 
     /// Brackets work that cudarc cannot see on a stream that is not the
@@ -206,7 +241,7 @@ impl<T> ArenaSlice<T> {
         let shared = self.shared();
         shared.uses.wait(self.stream(), Intent::Write);
         self.view(shared)
-            .follow_home(self.home.stream(), Intent::Write);
+            .follow_home(self.home.cuda(), Intent::Write);
         let shared = self.shared.get_mut().expect("shared() has made it");
         let view = shared.view.get_mut().expect("view() has made it");
         view.slice_mut()
@@ -276,6 +311,31 @@ impl<T> ArenaSlice<T> {
         if let Some(view) = shared.view.into_inner() {
             view.end();
         }
+    }
+}
+
+/// Names the block at an address, and ends the pin that it has as a pointer. One
+/// that never moves has none to end.
+///
+/// # Safety
+///
+/// The address is that of a live block.
+unsafe fn release(arena: &Arena, address: u64, id: &mut u64) -> ffi::cuarena_status_t {
+    let pointer = address as *mut c_void;
+    // SAFETY: the arena lives; the caller says the rest.
+    unsafe {
+        match ffi::cuarena_block_of(arena.raw(), pointer, id) {
+            ffi::CUARENA_OK => unless_stable(ffi::cuarena_unpin(arena.raw(), pointer)),
+            refused => refused,
+        }
+    }
+}
+
+/// That a block which never moves has such a pin for ever is no error.
+pub(super) fn unless_stable(status: ffi::cuarena_status_t) -> ffi::cuarena_status_t {
+    match status {
+        ffi::CUARENA_BAD_ARGUMENT => ffi::CUARENA_OK,
+        status => status,
     }
 }
 

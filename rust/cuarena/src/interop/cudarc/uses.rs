@@ -108,11 +108,11 @@ impl Uses {
         let behind = match self.home.get() {
             Some(event) => event,
             None => {
-                let event = home.stream().context().new_event(None)?;
+                let event = home.cuda().context().new_event(None)?;
                 self.home.get_or_init(|| event)
             }
         };
-        behind.record(home.stream())?;
+        behind.record(home.cuda())?;
         stream.wait(behind)?;
         stream.wait(&mark.event)?;
         Ok(mark)
@@ -151,7 +151,7 @@ pub(super) fn begin<'a>(
         Ok(_) => SyncOnDrop::Sync(Some(stream)),
         Err(error) => {
             stream.context().record_err::<()>(Err(error));
-            stream.context().record_err(home.stream().synchronize());
+            stream.context().record_err(home.cuda().synchronize());
             SyncOnDrop::Sync(Some(stream))
         }
     }
