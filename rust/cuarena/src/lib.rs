@@ -24,6 +24,7 @@ pub mod heap;
 mod home;
 mod hooks;
 mod host;
+mod inspect;
 pub mod interop;
 mod life;
 mod listen;
@@ -63,6 +64,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use export::{Export, ExportPiece, Sharing};
 pub use figures::{OrtStats, StatsForm, StepStats};
 pub use host::{HostView, HostViewMut};
+pub use inspect::Inspection;
 pub use listen::{Event, EventKind, OutOfMemory, Retry};
 pub use options::{options, OptionInfo, Scope};
 pub use peaks::{PeakScope, Peaks};
@@ -72,3 +74,15 @@ pub use shared::SharedReport;
 pub use stats::Stats;
 pub use stream::{Mark, RawStream, Stream, StreamOwner};
 pub use typed::TypedBlock;
+
+/// The version of the C library that runs, such as "0.1.0", which may be newer
+/// than the one that this crate was written for.
+///
+/// ```
+/// assert!(cuarena::version().starts_with("0."));
+/// ```
+pub fn version() -> &'static str {
+    // SAFETY: static text.
+    let text = unsafe { std::ffi::CStr::from_ptr(ffi::cuarena_version_string()) };
+    text.to_str().unwrap_or("")
+}
