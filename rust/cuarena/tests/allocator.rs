@@ -19,10 +19,15 @@ fn live(arena: &Arena) -> u64 {
     arena.stats().unwrap().live_bytes
 }
 
-/// Nothing stands behind the vector, so it never moves.
+/// Served from the lower end, so that what is behind the first block is free.
+fn low_arena() -> Arena {
+    let builder = Arena::builder().pool(4 << 20);
+    builder.placement(cuarena::Placement::Low).build().unwrap()
+}
+
 #[test]
 fn a_vector_grows_where_it_stands() {
-    let arena = arena();
+    let arena = low_arena();
     let mut numbers: Vec<u64, _> = Vec::with_capacity_in(1000, arena.host_allocator().unwrap());
     let first = numbers.as_ptr();
     let allocs = arena.stats().unwrap().allocs;
@@ -39,11 +44,7 @@ fn a_vector_grows_where_it_stands() {
 /// Another block is in the way.
 #[test]
 fn a_vector_that_cannot_grow_where_it_stands_is_copied() {
-    let arena = Arena::builder()
-        .pool(4 << 20)
-        .placement(cuarena::Placement::Low)
-        .build()
-        .unwrap();
+    let arena = low_arena();
     let mut numbers: Vec<u32, _> = Vec::with_capacity_in(64, arena.host_allocator().unwrap());
     let wall = arena.alloc(100).unwrap();
     let first = numbers.as_ptr();

@@ -23,7 +23,9 @@ fn suite_on(driver: &'static Driver) -> Vec<Test> {
     }
     for row in DEVICE_KINDS.iter().flat_map(|kind| kind.rows()) {
         let name = |case: &str| format!("{case} ({}, {:?})", row.kind.name, row.uses);
-        let streams = streams::CASES.iter().filter(|_| row.uses == Uses::OneStream);
+        let streams = streams::CASES
+            .iter()
+            .filter(|_| row.uses == Uses::OneStream);
         for (case, function) in cases::CASES.iter().chain(streams) {
             tests.push(Test {
                 name: name(case),

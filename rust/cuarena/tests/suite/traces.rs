@@ -87,7 +87,9 @@ fn serve(rig: &Rig, event: &Event) -> Result<Block, Error> {
     let bytes = event.size.div_ceil(DIVIDE);
     match rig.streams.len() {
         0 => rig.arena.alloc(bytes),
-        count => rig.arena.alloc_on(bytes, &rig.streams[event.stream % count]),
+        count => rig
+            .arena
+            .alloc_on(bytes, &rig.streams[event.stream % count]),
     }
 }
 
@@ -131,7 +133,10 @@ pub fn replay(row: Row, name: &str, most: usize) {
         let block = block.unwrap_or_else(|error| panic!("{name}: {error:?}"));
         blocks.insert(event.id, Painted::new(&rig, block));
     }
-    assert_eq!(rig.arena.stats().unwrap().live_blocks as usize, blocks.len());
+    assert_eq!(
+        rig.arena.stats().unwrap().live_blocks as usize,
+        blocks.len()
+    );
     blocks.values().for_each(|painted| painted.expect(&rig));
     drop(blocks);
     rig.close();
