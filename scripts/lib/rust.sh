@@ -85,9 +85,18 @@ stage_rust_fmt() {
     done
 }
 
+# The application is built where there is a registry to build it from.
 stage_rust_clippy() {
+    local manifest
     rust_begin_building
     cargo clippy --version >/dev/null 2>&1 || skip "clippy not found"
+    for manifest in $(rust_workspaces); do
+        case $manifest in
+        rust/Cargo.toml | rust/example-app/*) continue ;;
+        esac
+        cargo clippy --quiet --all-targets --manifest-path "$manifest" -- \
+            -D warnings
+    done
     cd rust
     cargo clippy --quiet --workspace --all-targets -- -D warnings
     cargo clippy --quiet -p cuarena --no-default-features -- -D warnings
@@ -147,11 +156,13 @@ stage_rust_find() {
 
 # What would be published, used the way a stranger does it.
 stage_rust_package() {
+    local applications=()
     rust_begin_building
     rm -rf build/crates build/registry
+    [ ! -d rust/example-app ] || applications=(rust/example-app)
     rust/scripts/package --allow-dirty build/crates
-    rust/scripts/registry build/crates build/registry
-    rust/scripts/try-packages build/registry
+    rust/scripts/registry build/crates build/registry "${applications[@]}"
+    rust/scripts/try-packages build/registry "${applications[@]}"
 }
 
 # rust_has_toolchain NAME: rustup has one whose name begins so. It is asked
