@@ -85,7 +85,7 @@ stage_rust_fmt() {
     done
 }
 
-# The application is built where there is a registry to build it from.
+# The application is built where there are packages to build it from.
 stage_rust_clippy() {
     local manifest
     rust_begin_building
@@ -156,13 +156,11 @@ stage_rust_find() {
 
 # What would be published, used the way a stranger does it.
 stage_rust_package() {
-    local applications=()
     rust_begin_building
     rm -rf build/crates build/registry
-    [ ! -d rust/example-app ] || applications=(rust/example-app)
     rust/scripts/package --allow-dirty build/crates
-    rust/scripts/registry build/crates build/registry "${applications[@]}"
-    rust/scripts/try-packages build/registry "${applications[@]}"
+    rust/scripts/registry build/crates build/registry
+    rust/scripts/try-packages build/registry
 }
 
 # rust_has_toolchain NAME: rustup has one whose name begins so. It is asked
