@@ -9,7 +9,7 @@
 
 rust_stages=(
     rust-fmt rust-clippy rust-test rust-doc rust-bindings rust-find
-    rust-package rust-msrv rust-semver
+    rust-package rust-app rust-msrv rust-semver
 )
 
 # The oldest compiler that the published crates want.
@@ -71,6 +71,7 @@ print(",".join(sorted(features)))'
 rust_workspaces() {
     local manifest
     echo rust/Cargo.toml
+    echo rust/example-app/Cargo.toml
     for manifest in rust/*/Cargo.toml; do
         ! grep -q '^\[workspace\]' "$manifest" || echo "$manifest"
     done
@@ -104,18 +105,23 @@ stage_rust_clippy() {
         --features "$(cd .. && rust_features)" -- -D warnings
 }
 
+# The driver that tests run on, for who looks where libraries are looked for.
+rust_standin() {
+    (
+        unset PKG_CONFIG_LIBDIR
+        configured gcc "${gcc_arguments[@]}"
+        make_in gcc tests/standin/libcuda.la
+    ) >&2
+    echo "$root/build/gcc/tests/standin/.libs"
+}
+
 # The bindings beside the header, and all tests, on the stand-in driver unless
 # CUARENA_CUDA_LIBRARY names another. cudarc looks where libraries are looked
 # for.
 stage_rust_test() {
     local features folder
     rust_begin_building
-    (
-        unset PKG_CONFIG_LIBDIR
-        configured gcc "${gcc_arguments[@]}"
-        make_in gcc tests/standin/libcuda.la
-    )
-    folder=$root/build/gcc/tests/standin/.libs
+    folder=$(rust_standin)
     export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     features=$(rust_features)
     cd rust
@@ -161,6 +167,17 @@ stage_rust_package() {
     rust/scripts/package --allow-dirty build/crates
     rust/scripts/registry build/crates build/registry
     rust/scripts/try-packages build/registry
+}
+
+# An application of what would be published, without a device and with one.
+stage_rust_app() {
+    local folder
+    rust_begin_building
+    rust_is_at_least 1.88 || skip "cudarc wants Rust 1.88"
+    folder=$(rust_standin)
+    rm -rf build/crates
+    rust/scripts/package --allow-dirty build/crates
+    rust/scripts/try-app build/crates "$folder"
 }
 
 # rust_has_toolchain NAME: rustup has one whose name begins so. It is asked

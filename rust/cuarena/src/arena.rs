@@ -13,6 +13,7 @@ use std::sync::{Arc, Weak};
 
 use crate::amount::c_text;
 use crate::choices::{LimitKind, Region};
+use crate::home::Home;
 use crate::life::Life;
 use crate::{ffi, stats};
 use crate::{Address, Amount, ArenaBuilder, Block, Error, ErrorKind, Request, Result, Stats, Tag};
@@ -63,6 +64,10 @@ impl Arena {
 
     pub(crate) fn of(life: Arc<Life>) -> Self {
         Self(life)
+    }
+
+    pub(crate) fn into_life(self) -> Arc<Life> {
+        self.0
     }
 
     #[inline]
@@ -128,10 +133,22 @@ impl Arena {
     /// Owns what a request without a stream came to.
     #[inline]
     fn own(&self, status: ffi::cuarena_status_t, id: u64, bytes: u64) -> Result<Block> {
+        self.own_at(status, id, bytes, Home::none)
+    }
+
+    /// The same of one that has a home.
+    #[inline]
+    pub(crate) fn own_at(
+        &self,
+        status: ffi::cuarena_status_t,
+        id: u64,
+        bytes: u64,
+        home: impl FnOnce() -> Home,
+    ) -> Result<Block> {
         if status != ffi::CUARENA_OK {
             return Err(self.refusal(status));
         }
-        let block = Block::new(self.clone(), id, bytes, ffi::CUARENA_NO_STREAM);
+        let block = Block::new(self.clone(), id, bytes, home());
         // The block is freed if a closure's panic goes on here.
         self.0.finish(status)?;
         Ok(block)

@@ -22,12 +22,11 @@
 
 use std::fmt;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::ffi;
+use crate::home::Home;
 use crate::{Arena, BlockInfo, Error, ErrorKind, PinnedBlock, Result, Stream};
-
-type RawStream = ffi::CUstream_st;
 
 /// Names a block of an arena for as long as it lives, wherever it moves.
 ///
@@ -79,7 +78,7 @@ pub struct Block {
     arena: Arena,
     id: ffi::cuarena_block_t,
     bytes: u64,
-    home: AtomicPtr<RawStream>,
+    pub(crate) home: Home,
     device_pins: AtomicU32,
     named: AtomicBool,
 }
@@ -87,19 +86,14 @@ pub struct Block {
 impl Block {
     /// Owns a block from now on.
     #[inline]
-    pub(crate) fn new(
-        arena: Arena,
-        id: ffi::cuarena_block_t,
-        bytes: u64,
-        home: ffi::cuarena_stream_t,
-    ) -> Self {
+    pub(crate) fn new(arena: Arena, id: ffi::cuarena_block_t, bytes: u64, home: Home) -> Self {
         Self {
             arena,
             id,
             bytes,
-            home: AtomicPtr::new(home),
+            named: AtomicBool::new(!home.is_none()),
+            home,
             device_pins: AtomicU32::new(0),
-            named: AtomicBool::new(home != ffi::CUARENA_NO_STREAM),
         }
     }
 
@@ -181,10 +175,8 @@ impl Block {
     /// # }
     /// ```
     pub fn resize(&mut self, bytes: u64) -> Result<()> {
-        if *self.device_pins.get_mut() != 0 {
-            return Err(leaked_pin());
-        }
-        let home = *self.home.get_mut();
+        self.check_no_pins()?;
+        let home = self.home.handle();
         // The copy, if there is one, is work of that stream.
         *self.named.get_mut() |= home != ffi::CUARENA_NO_STREAM;
         // SAFETY: the arena lives as long as the block, which is borrowed
@@ -253,10 +245,7 @@ impl Block {
 
     /// The stream that it will be freed on.
     pub fn home(&self) -> Option<Stream> {
-        let home = self.home.load(Ordering::Relaxed);
-        // SAFETY: a home was made of a `Stream`, whose maker vouched that it
-        // lives as long as blocks that name it.
-        (home != ffi::CUARENA_NO_STREAM).then(|| unsafe { Stream::from_raw(home) })
+        self.home.stream()
     }
 
     /// Frees the block, as a drop does, and tells how that went.
@@ -267,9 +256,8 @@ impl Block {
     /// driver says where it is freed on a stream. The block is then leaked.
     pub fn try_free(self) -> Result<()> {
         let mut block = ManuallyDrop::new(self);
-        // SAFETY: `block` is neither used nor dropped after that.
-        let arena = unsafe { std::ptr::read(&block.arena) };
         let status = block.end();
+        let (arena, _home) = Self::parts(block);
         match status {
             Some(status) => arena.life().finish(status),
             None => {
@@ -280,7 +268,7 @@ impl Block {
     }
 
     /// Takes the block apart: the arena, and an id that nobody frees. It is
-    /// made whole by [`from_raw`](Self::from_raw).
+    /// made whole by [`from_raw`](Self::from_raw), but has no home then.
     ///
     /// ```
     /// # fn main() -> Result<(), cuarena::Error> {
@@ -293,9 +281,14 @@ impl Block {
     /// # }
     /// ```
     pub fn into_raw(self) -> (Arena, BlockId) {
-        let block = ManuallyDrop::new(self);
+        let id = self.id();
+        (Self::parts(ManuallyDrop::new(self)).0, id)
+    }
+
+    /// What it owns besides the bytes.
+    pub(crate) fn parts(block: ManuallyDrop<Self>) -> (Arena, Home) {
         // SAFETY: `block` is neither used nor dropped after that.
-        (unsafe { std::ptr::read(&block.arena) }, block.id())
+        unsafe { (std::ptr::read(&block.arena), std::ptr::read(&block.home)) }
     }
 
     /// Owns a block that was taken apart, or made through the C library.
@@ -309,7 +302,7 @@ impl Block {
     /// Nobody else will free it or has its address. Work of devices that uses
     /// it has ended.
     pub unsafe fn from_raw(arena: Arena, id: BlockId) -> Result<Self> {
-        let block = ManuallyDrop::new(Self::new(arena, id.0, 0, ffi::CUARENA_NO_STREAM));
+        let block = ManuallyDrop::new(Self::new(arena, id.0, 0, Home::none()));
         let info = block.info();
         let mut block = ManuallyDrop::into_inner(block);
         match info {
@@ -335,6 +328,17 @@ impl Block {
         Ok(address)
     }
 
+    /// The same for a stream, which waits for the last move.
+    pub(crate) fn take_pin_on(&self, stream: &Stream) -> Result<*mut std::ffi::c_void> {
+        let mut address = std::ptr::null_mut();
+        // SAFETY: arena and stream live.
+        let status = unsafe {
+            ffi::cuarena_block_pin_on(self.arena.raw(), self.id, stream.handle(), &mut address)
+        };
+        self.arena.life().finish(status)?;
+        Ok(address)
+    }
+
     /// Ends a pin that `take_pin` took.
     pub(crate) fn end_pin(&self) {
         // SAFETY: the arena lives as long as the block.
@@ -352,26 +356,35 @@ impl Block {
 
     /// Ends a pin at this point of a stream, which the block names from now
     /// on.
-    pub(crate) fn end_pin_on(&self, stream: Stream) -> Result<()> {
+    pub(crate) fn end_pin_on(&self, stream: &Stream) -> Result<()> {
         self.named.store(true, Ordering::Relaxed);
         // SAFETY: the arena lives as long as the block, and the stream too, as
         // its maker vouched.
         let status =
-            unsafe { ffi::cuarena_block_unpin_on(self.arena.raw(), self.id, stream.as_raw()) };
+            unsafe { ffi::cuarena_block_unpin_on(self.arena.raw(), self.id, stream.handle()) };
         if status == ffi::CUARENA_OK {
-            self.adopt_home(stream);
+            self.home.settle(stream);
         }
         self.arena.life().finish(status)
     }
 
-    /// The stream becomes the home, unless there is one.
-    fn adopt_home(&self, stream: Stream) {
-        let _ = self.home.compare_exchange(
-            ffi::CUARENA_NO_STREAM,
-            stream.as_raw(),
-            Ordering::Relaxed,
-            Ordering::Relaxed,
-        );
+    /// The streams may be using the block from now on. Before the C library is
+    /// told.
+    pub(crate) fn name_streams(&self) {
+        self.named.store(true, Ordering::Relaxed);
+    }
+
+    /// An error if a device pin was leaked.
+    pub(crate) fn check_no_pins(&mut self) -> Result<()> {
+        if *self.device_pins.get_mut() == 0 {
+            return Ok(());
+        }
+        Err(leaked_pin())
+    }
+
+    /// The block is that large now.
+    pub(crate) fn note_size(&mut self, bytes: u64) {
+        self.bytes = bytes;
     }
 
     // ---- The end ----------------------------------------------------------
@@ -379,7 +392,7 @@ impl Block {
     /// Frees it; None if a device pin of it was leaked.
     #[inline]
     fn end(&mut self) -> Option<ffi::cuarena_status_t> {
-        let home = *self.home.get_mut();
+        let home = self.home.handle();
         if *self.device_pins.get_mut() != 0 {
             return None;
         }

@@ -5,17 +5,18 @@
 //! same as text. Later settings replace earlier ones. Nothing is checked
 //! against each other before [`build`](ArenaBuilder::build).
 
-use std::any::Any;
-use std::ffi::{c_char, c_void, CStr};
+use std::ffi::{c_char, c_void};
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 
 use crate::amount::c_text;
 use crate::choices::*;
 use crate::error::check;
 use crate::ffi;
 use crate::life::{self, Kept, Life};
+use crate::memory::{Guest, Hosted, Memory};
 use crate::{Amount, Arena, Error, ErrorKind, Result};
 
 /// The options of an arena that is to be made.
@@ -38,6 +39,7 @@ use crate::{Amount, Arena, Error, ErrorKind, Result};
 pub struct ArenaBuilder {
     config: ffi::cuarena_config_t,
     kept: Vec<Kept>,
+    custom: Option<Arc<dyn Memory>>,
 }
 
 macro_rules! setters {
@@ -136,8 +138,11 @@ impl ArenaBuilder {
             ffi::cuarena_config_init(config.as_mut_ptr());
             config.assume_init()
         };
-        let kept = Vec::new();
-        Self { config, kept }
+        Self {
+            config,
+            kept: Vec::new(),
+            custom: None,
+        }
     }
 
     /// What logs and messages call the arena. Cut to 31 bytes, at a character.
@@ -280,15 +285,62 @@ impl ArenaBuilder {
     }
 
     /// The configuration, for what has no setter here.
-    #[allow(dead_code)]
     pub(crate) fn config_mut(&mut self) -> &mut ffi::cuarena_config_t {
         &mut self.config
     }
 
     /// Keeps something alive as long as the arena that will be made.
-    #[allow(dead_code)]
-    pub(crate) fn keep(&mut self, kept: Box<dyn Any + Send + Sync>) {
+    #[cfg(feature = "cudarc")]
+    pub(crate) fn keep(&mut self, kept: Kept) {
         self.kept.push(kept);
+    }
+
+    /// What is to live as long as the arena.
+    pub(crate) fn into_kept(self) -> Vec<Kept> {
+        self.kept
+    }
+
+    /// Serves from what functions of the program's own give.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// use cuarena::memory::{Memory, MemoryDescription, MemoryResult, Segment};
+    ///
+    /// /// Numbers from 1 MiB on, for something that is addressed by number.
+    /// struct Shelf;
+    ///
+    /// // SAFETY: one segment at a time is got here, and nothing is touched.
+    /// unsafe impl Memory for Shelf {
+    ///     fn describe(&self) -> MemoryDescription {
+    ///         MemoryDescription::new("shelf")
+    ///     }
+    ///
+    ///     fn get(&self, bytes: u64, _reserve: u64) -> MemoryResult<Segment> {
+    ///         Ok(Segment { address: 1 << 20, bytes, reserved_bytes: bytes, cookie: 0 })
+    ///     }
+    ///
+    ///     fn give_back(&self, _segment: Segment) {}
+    /// }
+    ///
+    /// let arena = cuarena::Arena::builder().custom(Shelf).pool(1 << 16).build()?;
+    /// let block = arena.alloc(1000)?;
+    /// assert!(!arena.is_host_readable());
+    /// # drop(block);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn custom<M: Memory>(mut self, memory: M) -> Self {
+        self.config.memory = ffi::CUARENA_MEMORY_CUSTOM;
+        self.custom = Some(Arc::new(memory));
+        self
+    }
+
+    /// The memory of the program's own, if it is that which is to serve.
+    fn hosted(&mut self) -> Option<Hosted> {
+        if self.config.memory != ffi::CUARENA_MEMORY_CUSTOM {
+            return None;
+        }
+        self.custom.take().map(Guest::host)
     }
 
     /// Makes the arena. A pool takes its bytes now.
@@ -308,12 +360,21 @@ impl ArenaBuilder {
     ///     Err(error) => panic!("{error}"),
     /// }
     /// ```
-    pub fn build(self) -> Result<Arena> {
+    pub fn build(mut self) -> Result<Arena> {
         life::end_what_was_set_aside();
         let mut raw = ptr::null_mut();
+        let hosted = self.hosted();
+        if let Some(hosted) = &hosted {
+            self.config.ops = &hosted.ops;
+            self.config.ops_user = hosted.user();
+        }
         // SAFETY: the config is a valid one; what it points to is kept, or
         // vouched for by who set it.
-        check(unsafe { ffi::cuarena_create(&self.config, &mut raw) })?;
+        let made = check(unsafe { ffi::cuarena_create(&self.config, &mut raw) });
+        if let Some(hosted) = hosted {
+            hosted.settle(made.is_ok());
+        }
+        made?;
         let Some(raw) = NonNull::new(raw) else {
             return Err(Error::new(ErrorKind::Corrupt, "an arena at no address"));
         };
@@ -331,26 +392,11 @@ impl Default for ArenaBuilder {
 impl fmt::Debug for ArenaBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut map = f.debug_map();
-        for index in 0.. {
-            let Some(key) = option_key(index) else { break };
-            let value = self.get(key).unwrap_or_else(|_| "(no text)".into());
-            map.entry(&key, &value);
+        for option in crate::options() {
+            let value = self.get(option.key);
+            map.entry(&option.key, &value.unwrap_or_else(|_| "(no text)".into()));
         }
         map.finish()
-    }
-}
-
-/// The key of a row of the options table.
-fn option_key(index: usize) -> Option<&'static str> {
-    let mut info = MaybeUninit::<ffi::cuarena_option_info_t>::zeroed();
-    // SAFETY: all bits 0 are a value of the struct, which its function makes
-    // ready for the call; a key is static text.
-    unsafe {
-        ffi::cuarena_option_info_init(info.as_mut_ptr());
-        if ffi::cuarena_option_info(index, info.as_mut_ptr()) != ffi::CUARENA_OK {
-            return None;
-        }
-        CStr::from_ptr(info.assume_init().key).to_str().ok()
     }
 }
 

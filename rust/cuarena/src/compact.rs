@@ -8,7 +8,6 @@
 //! program that keeps addresses of its own, in tables on a device.
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::ControlFlow;
 use std::ptr;
@@ -109,19 +108,20 @@ impl fmt::Debug for Relocation {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Copy, Debug)]
-pub struct CompactOptions<'s> {
+#[derive(Clone, Debug)]
+pub struct CompactOptions {
     raw: ffi::cuarena_compact_options_t,
-    _streams: PhantomData<&'s [Stream]>,
+    on: Option<Stream>,
+    others: Vec<Stream>,
 }
 
-impl Default for CompactOptions<'_> {
+impl Default for CompactOptions {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<'s> CompactOptions<'s> {
+impl CompactOptions {
     /// All the way, done on return.
     pub fn new() -> Self {
         let mut raw = MaybeUninit::<ffi::cuarena_compact_options_t>::zeroed();
@@ -131,8 +131,11 @@ impl<'s> CompactOptions<'s> {
             ffi::cuarena_compact_options_init(raw.as_mut_ptr());
             raw.assume_init()
         };
-        let _streams = PhantomData;
-        Self { raw, _streams }
+        Self {
+            raw,
+            on: None,
+            others: Vec::new(),
+        }
     }
 
     /// No farther than until so many bytes fit.
@@ -181,15 +184,15 @@ impl<'s> CompactOptions<'s> {
     /// the CPU touches is waited for all the same.
     #[must_use]
     pub fn stream(mut self, stream: &Stream) -> Self {
-        self.raw.stream = stream.as_raw();
+        self.on = Some(stream.clone());
         self
     }
 
-    /// Streams that use blocks which were allocated without one.
+    /// Streams that use blocks which were allocated without one, and that the
+    /// arena was not told of.
     #[must_use]
-    pub fn streams(mut self, streams: &'s [Stream]) -> Self {
-        self.raw.streams = streams.as_ptr().cast();
-        self.raw.stream_count = streams.len();
+    pub fn streams(mut self, streams: &[Stream]) -> Self {
+        self.others = streams.to_vec();
         self
     }
 }
@@ -255,7 +258,7 @@ impl Arena {
     /// As [`compact`](Self::compact), and
     /// [`ErrorKind::Fragmented`](crate::ErrorKind::Fragmented) for a goal that
     /// cannot be reached within the limits: nothing has moved then.
-    pub fn compact_to(&self, options: &CompactOptions<'_>) -> Result<CompactReport> {
+    pub fn compact_to(&self, options: &CompactOptions) -> Result<CompactReport> {
         self.compact_raw(options, None, ptr::null_mut())
     }
 
@@ -293,11 +296,7 @@ impl Arena {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn compact_with<F>(
-        &self,
-        options: &CompactOptions<'_>,
-        mut closure: F,
-    ) -> Result<CompactReport>
+    pub fn compact_with<F>(&self, options: &CompactOptions, mut closure: F) -> Result<CompactReport>
     where
         F: FnMut(&[Relocation]) -> ControlFlow<()>,
     {
@@ -307,19 +306,26 @@ impl Arena {
 
     fn compact_raw(
         &self,
-        options: &CompactOptions<'_>,
+        options: &CompactOptions,
         callback: ffi::cuarena_relocation_fn,
         user: *mut std::ffi::c_void,
     ) -> Result<CompactReport> {
+        for stream in options.on.iter().chain(&options.others) {
+            self.same_arena(stream)?;
+        }
+        let others: Vec<_> = options.others.iter().map(Stream::handle).collect();
+        let mut raw = options.raw;
+        raw.stream = options.on.as_ref().map_or(raw.stream, Stream::handle);
+        raw.streams = others.as_ptr();
+        raw.stream_count = others.len();
         let mut report = MaybeUninit::<ffi::cuarena_compact_report_t>::zeroed();
         // SAFETY: all bits 0 are a value of the struct, which its function
-        // makes ready; the options' streams are borrowed, and live as their
-        // makers vouched; the callback is of the type of `user`, which lives
+        // makes ready; the options hold the streams; the callback is of the type of `user`, which lives
         // and is used by nobody else until the call returns.
         let (status, report) = unsafe {
             ffi::cuarena_compact_report_init(report.as_mut_ptr());
             let report_out = report.as_mut_ptr();
-            let status = ffi::cuarena_compact(self.raw(), &options.raw, callback, user, report_out);
+            let status = ffi::cuarena_compact(self.raw(), &raw, callback, user, report_out);
             (status, report.assume_init())
         };
         let result = self.life().finish(status);

@@ -10,10 +10,11 @@
 //! *Cost.* Two atomic additions a callback; nothing where there is none.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use crate::compact::Relocation;
-use crate::life::Life;
+use crate::life::{Kept, Life};
 use crate::listen::{Event, OutOfMemory, Retry};
 use crate::panics::{discard, Payload};
 
@@ -52,6 +53,8 @@ pub(crate) struct Hooks {
     pub(crate) relocations: Slot<RelocationListener>,
     life: Mutex<Option<Weak<Life>>>,
     panic: Mutex<Option<Payload>>,
+    kept: Mutex<Vec<Kept>>,
+    used: AtomicBool,
 }
 
 impl Hooks {
@@ -64,6 +67,23 @@ impl Hooks {
     pub(crate) fn life(&self) -> Option<Arc<Life>> {
         let life = self.life.lock().unwrap_or_else(PoisonError::into_inner);
         life.as_ref().and_then(Weak::upgrade)
+    }
+
+    /// The C library may know of them from now on.
+    pub(crate) fn use_them(&self) {
+        self.used.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the C library may know of them, or something is kept here.
+    pub(crate) fn are_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Keeps something as long as the C arena.
+    pub(crate) fn keep(&self, kept: Kept) {
+        self.use_them();
+        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(kept);
     }
 
     /// Keeps the first panic that could not be resumed.

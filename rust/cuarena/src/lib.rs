@@ -4,41 +4,85 @@
 
 pub use cuarena_sys as ffi;
 
+#[cfg(feature = "allocator-api2")]
+mod allocator;
 mod amount;
 mod arena;
 mod block;
 mod blocks;
 mod builder;
+mod capture;
 mod choices;
 mod compact;
+mod device;
+mod driver;
 mod error;
+#[cfg(unix)]
+mod export;
+mod figures;
+pub mod heap;
+mod home;
 mod hooks;
 mod host;
+mod inspect;
+pub mod interop;
 mod life;
 mod listen;
+pub mod log;
+pub mod memory;
+mod on_stream;
+mod options;
 mod panics;
+mod peaks;
 mod pinned;
 mod request;
+mod shared;
+mod sized;
 mod stats;
 mod stream;
 mod trampoline;
 mod typed;
 
+#[cfg(feature = "allocator-api2")]
+#[cfg_attr(docsrs, doc(cfg(feature = "allocator-api2")))]
+pub use allocator::HostAllocator;
 pub use amount::Amount;
 pub use arena::{Arena, CloseError, WeakArena};
 pub use block::{Block, BlockId};
 pub use blocks::{BlockInfo, Blocks};
 pub use builder::ArenaBuilder;
+pub use capture::CaptureSession;
 pub use choices::{
     Backing, BytesKind, Grow, LimitKind, Marker, MemoryKind, Placement, Preset, Property, Region,
     Split, Steal, Switch, UnknownKeys, Zero,
 };
 pub use compact::{Address, CompactOptions, CompactReport, Relocation};
+pub use device::{Properties, Source};
+pub use driver::{device_info, devices, driver_info, DeviceId, DeviceInfo, DriverInfo};
 pub use error::{Error, ErrorKind, Result};
+#[cfg(unix)]
+pub use export::{Export, ExportPiece, Sharing};
+pub use figures::{OrtStats, StatsForm, StepStats};
 pub use host::{HostView, HostViewMut};
+pub use inspect::Inspection;
 pub use listen::{Event, EventKind, OutOfMemory, Retry};
+pub use options::{options, OptionInfo, Scope};
+pub use peaks::{PeakScope, Peaks};
 pub use pinned::{DevicePtr, PinnedBlock, ReleaseError};
 pub use request::{Request, Tag};
+pub use shared::SharedReport;
 pub use stats::Stats;
-pub use stream::Stream;
+pub use stream::{Mark, RawStream, Stream, StreamOwner};
 pub use typed::TypedBlock;
+
+/// The version of the C library that runs, such as "0.1.0", which may be newer
+/// than the one that this crate was written for.
+///
+/// ```
+/// assert!(cuarena::version().starts_with("0."));
+/// ```
+pub fn version() -> &'static str {
+    // SAFETY: static text.
+    let text = unsafe { std::ffi::CStr::from_ptr(ffi::cuarena_version_string()) };
+    text.to_str().unwrap_or("")
+}

@@ -40,8 +40,10 @@ pub(crate) struct Tenure {
     host_readable: bool,
     granule: u64,
     end: End,
+    /// Whether others may hold the C arena when this crate has let go.
+    others: bool,
     hooks: Box<Hooks>,
-    _kept: Vec<Kept>,
+    kept: Vec<Kept>,
 }
 
 // SAFETY: the C library lets any thread call anything at any time, and all
@@ -58,9 +60,21 @@ impl Tenure {
     fn end(self) -> std::result::Result<(), (Self, ffi::cuarena_status_t)> {
         let status = (self.end)(self.raw.as_ptr());
         if status == ffi::CUARENA_OK {
+            self.leave();
             Ok(())
         } else {
             Err((self, status))
+        }
+    }
+
+    /// Leaves to the C arena what it may use yet, if others hold it.
+    fn leave(self) {
+        let Self { hooks, kept, .. } = self;
+        if self.others {
+            std::mem::forget(kept);
+            if hooks.are_used() {
+                Box::leak(hooks);
+            }
         }
     }
 
@@ -116,8 +130,29 @@ impl Life {
             host_readable: host_readable(raw.as_ptr()),
             granule,
             end,
+            others: false,
             hooks: Box::default(),
-            _kept: kept,
+            kept,
+        })
+    }
+
+    /// Holds a C arena that others may hold too. Closures of theirs may run in
+    /// any call.
+    pub(crate) fn new_shared(
+        raw: NonNull<ffi::cuarena_t>,
+        granule: u64,
+        end: End,
+        kept: Vec<Kept>,
+    ) -> Arc<Self> {
+        Self::of(Tenure {
+            raw,
+            watched: AtomicBool::new(true),
+            host_readable: host_readable(raw.as_ptr()),
+            granule,
+            end,
+            others: true,
+            hooks: Box::default(),
+            kept,
         })
     }
 
@@ -153,6 +188,7 @@ impl Life {
     /// of a closure: whoever then takes its lock sees this too.
     pub(crate) fn watch(&self) {
         self.0.watched.store(true, Ordering::Relaxed);
+        self.hooks().use_them();
     }
 
     #[inline]
@@ -182,6 +218,27 @@ impl Life {
         if let Some(payload) = panics::take() {
             self.hooks().keep_panic(payload);
         }
+    }
+
+    /// Has the C library put another arena in this one's place: what `replace`
+    /// leaves in its argument then. On an error the life comes back, unless the
+    /// arena has ended.
+    pub(crate) fn replace(
+        self: Arc<Self>,
+        replace: impl FnOnce(&mut *mut ffi::cuarena_t) -> ffi::cuarena_status_t,
+    ) -> std::result::Result<*mut ffi::cuarena_t, (Option<Arc<Self>>, Error)> {
+        let life = Arc::try_unwrap(self).map_err(|life| (Some(life), still_shared()))?;
+        let mut life = ManuallyDrop::new(life);
+        // SAFETY: `life` is not touched again, nor dropped.
+        let tenure = unsafe { ManuallyDrop::take(&mut life.0) };
+        let mut raw = tenure.raw.as_ptr();
+        let status = replace(&mut raw);
+        if status == ffi::CUARENA_OK {
+            return Ok(raw);
+        }
+        let error = Error::last(status);
+        let life = (!raw.is_null()).then(|| Self::of(tenure));
+        Err((life, error))
     }
 
     /// Ends the arena now, or says why not: not the last share, or busy.

@@ -45,6 +45,18 @@ pub(crate) fn guard<R>(otherwise: R, closure: impl FnOnce() -> R) -> R {
 }
 
 /// Nothing is parked. A thread that is ending has no place for it.
+/// The same of what is not the program's business: `None` where it panicked,
+/// and the panic is over.
+pub(crate) fn caught<R>(closure: impl FnOnce() -> R) -> Option<R> {
+    match panic::catch_unwind(AssertUnwindSafe(closure)) {
+        Ok(answer) => Some(answer),
+        Err(payload) => {
+            discard(payload);
+            None
+        }
+    }
+}
+
 fn park(payload: Payload) {
     let mut payload = Some(payload);
     let _ = PARKED.try_with(|parked| parked.set(payload.take()));

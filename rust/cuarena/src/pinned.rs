@@ -67,6 +67,14 @@ impl<'b> PinnedBlock<'b> {
         Ok(Self { block, address })
     }
 
+    /// The stream waits for the block's last move.
+    pub(crate) fn new_on(block: &'b Block, stream: &Stream) -> Result<Self> {
+        block.add_device_pin();
+        let taken = block.take_pin_on(stream);
+        let address = taken.inspect_err(|_| block.drop_device_pin())?;
+        Ok(Self { block, address })
+    }
+
     /// Where the block is, until the guard ends.
     pub fn device_ptr(&self) -> DevicePtr<'_> {
         DevicePtr {
@@ -105,7 +113,7 @@ impl<'b> PinnedBlock<'b> {
     /// guard comes back in the error.
     pub fn release_on(self, stream: &Stream) -> std::result::Result<(), ReleaseError<'b>> {
         let pinned = ManuallyDrop::new(self);
-        match pinned.block.end_pin_on(*stream) {
+        match pinned.block.end_pin_on(stream) {
             Ok(()) => {
                 pinned.block.drop_device_pin();
                 Ok(())

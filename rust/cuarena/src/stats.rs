@@ -4,24 +4,7 @@ use std::mem::MaybeUninit;
 
 use crate::error::{check, Result};
 use crate::ffi;
-
-/// A struct of figures that are a C struct's members of the same names.
-macro_rules! figures {
-    ($(#[$doc:meta])* $name:ident of $raw:ident { $($(#[$of:meta])* $field:ident: $type:ty,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq)]
-        #[non_exhaustive]
-        pub struct $name {
-            $($(#[$of])* pub $field: $type,)*
-        }
-
-        impl $name {
-            pub(crate) fn from_raw(raw: &$crate::ffi::$raw) -> Self {
-                Self { $($field: raw.$field,)* }
-            }
-        }
-    };
-}
+use crate::sized::figures;
 
 figures! {
     /// What an arena, or a part of it, holds and has done. Sizes are bytes.

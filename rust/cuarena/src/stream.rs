@@ -1,48 +1,363 @@
-//! Streams of a device, by their handles.
+//! Streams: memory that a device may still be using when it is freed.
+//!
+//! Vocabulary
+//!
+//! - *lane*: the free bytes that one stream may reuse at once; bytes of the
+//!   settled lane are idle, and everybody's.
+//! - *marker*: an event on a stream; when it is complete, everything that was
+//!   freed on that stream before is settled.
+//! - *home*: the stream whose lane a block's bytes join when it is dropped.
+//!
+//! A stream is an argument, never a mode: a program that names none has no
+//! lanes, no markers, and pays for none.
+//!
+//! Who keeps what alive
+//!
+//! The arena may record on a stream, or let it wait, from its first use until
+//! it is released. A handle that is dead then is undefined behaviour of the
+//! driver, so handles come in two ways:
+//!
+//! - [`Arena::stream_of`] takes what *owns* the stream, a [`StreamOwner`], and
+//!   is safe. The owner is dropped when the stream was released.
+//! - [`Arena::stream`] takes the bare handle and is `unsafe`.
+//!
+//! Both give a [`Stream`], of which each block that was allocated on it, or
+//! given back to it, holds a share. The last share releases the stream, which
+//! does not wait. Where the arena cannot release it, which it says of a stream
+//! that is being captured, the owner is leaked rather than dropped.
+//!
+//! What is promised where
+//!
+//! To hand an address to a device is `unsafe` where the address is had: the
+//! device is done with it when the pin ends, or the pin ends in the order of a
+//! stream ([`PinnedBlock::release_on`](crate::PinnedBlock::release_on)). From
+//! then on the arena knows what the bytes wait for, and freeing, resizing and
+//! compacting are safe, on whatever stream. What takes the program's word for
+//! more than that, [`Stream::waited_for`] and the like, is `unsafe`.
 
-use std::fmt;
+use core::ffi::c_void;
+use core::fmt;
+use std::sync::Arc;
 
-use crate::ffi;
+use crate::error::check;
+use crate::life::Kept;
+use crate::{ffi, Arena, Error, ErrorKind, Result};
 
-/// A stream of a device: `cudaStream_t` or `CUstream`, by its handle.
-///
-/// It is no more than the handle; nothing is destroyed with it. Two that
-/// compare equal are the same stream.
+/// A stream's handle, as the driver has it: a `CUstream` or a `cudaStream_t`.
+/// It owns nothing and may be dead; only what takes one is `unsafe`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(transparent)]
-pub struct Stream(ffi::cuarena_stream_t);
+pub struct RawStream(*mut c_void);
 
-// SAFETY: it is a number; any thread may pass it to the driver.
-unsafe impl Send for Stream {}
+// SAFETY: a number, until somebody hands it to the driver.
+unsafe impl Send for RawStream {}
 // SAFETY: as above.
-unsafe impl Sync for Stream {}
+unsafe impl Sync for RawStream {}
 
-impl Stream {
-    /// The legacy default stream of the arena's context.
-    pub const LEGACY: Self = Self(ffi::CUARENA_STREAM_LEGACY);
+impl RawStream {
+    /// The legacy default stream of the arena's context. A NULL handle is
+    /// another name of it.
+    pub const LEGACY: Self = Self(1 as *mut c_void);
+    /// The default stream of the calling thread: another one on each.
+    pub const PER_THREAD: Self = Self(2 as *mut c_void);
+    /// No stream. No call takes it: what has no stream is a call of its own.
+    pub(crate) const NONE: Self = Self(usize::MAX as *mut c_void);
 
-    /// A stream of the program's own.
-    ///
-    /// # Safety
-    ///
-    /// The stream lives until every block that names it has been dropped (that
-    /// was allocated, resized, released or freed on it), and every arena that
-    /// has seen it has ended or been told of its end by
-    /// `Arena::release_stream`. It is not `CUARENA_NO_STREAM`. Blocks that name
-    /// the default stream of a thread, `CUARENA_STREAM_PER_THREAD`, are resized
-    /// and dropped on that thread.
-    pub const unsafe fn from_raw(handle: ffi::cuarena_stream_t) -> Self {
+    /// The handle that the driver gave.
+    pub const fn new(handle: *mut c_void) -> Self {
         Self(handle)
     }
 
-    /// The handle.
-    pub const fn as_raw(self) -> ffi::cuarena_stream_t {
+    /// The same as a pointer.
+    pub const fn as_ptr(self) -> *mut c_void {
         self.0
+    }
+
+    pub(crate) fn handle(self) -> ffi::cuarena_stream_t {
+        self.0.cast()
     }
 }
 
+impl fmt::Debug for RawStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::LEGACY => f.write_str("RawStream(legacy)"),
+            Self::PER_THREAD => f.write_str("RawStream(per thread)"),
+            Self(handle) => write!(f, "RawStream({handle:p})"),
+        }
+    }
+}
+
+/// What owns a stream, so that an arena can keep it alive.
+///
+/// # Safety
+///
+/// Until the value is dropped, the handle is always the same and the stream is
+/// alive; dropping the value is sound on any thread. The driver's context of
+/// the stream outlives what [`StreamOwner::context_owner`] returns or, where
+/// that is `None`, the process.
+pub unsafe trait StreamOwner: Send + Sync + 'static {
+    /// The stream's handle.
+    fn raw_stream(&self) -> RawStream;
+
+    /// What keeps the stream's context alive. The arena has events in it, so
+    /// this is dropped after the arena.
+    fn context_owner(&self) -> Option<Box<dyn core::any::Any + Send + Sync>> {
+        None
+    }
+}
+
+/// A stream that one arena knows, with what keeps it alive. Cloning shares it.
+///
+/// ```
+/// # fn main() -> cuarena::Result<()> {
+/// use cuarena::{Arena, MemoryKind, RawStream};
+/// // Addresses alone have streams too, so that programs can be tried out
+/// // without a device: their handles are numbers.
+/// let arena = Arena::builder().memory(MemoryKind::None).pool(1 << 20).build()?;
+/// // SAFETY: nobody follows the handle.
+/// let stream = unsafe { arena.stream(RawStream::new(0x10 as *mut _))? };
+/// let block = arena.alloc_on(4096, &stream)?;
+/// drop(block); // in the order of the stream
+/// assert_eq!(stream.stats()?.live_blocks, 0);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Stream(Arc<Shared>);
+
+/// A stream of one arena, released by the last share.
+pub(crate) struct Shared {
+    arena: Arena,
+    raw: RawStream,
+    owner: Option<Kept>,
+}
+
+impl Shared {
+    #[inline]
+    pub(crate) fn handle(&self) -> ffi::cuarena_stream_t {
+        self.raw.handle()
+    }
+
+    fn release(&self) -> Result<()> {
+        // SAFETY: arena and stream live.
+        check(unsafe { ffi::cuarena_release_stream(self.arena.raw(), self.handle()) })
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if self.release().is_err() {
+            // The arena may use the handle yet.
+            core::mem::forget(self.owner.take());
+        }
+    }
+}
+
+/// A moment of a stream, from [`Stream::mark`]. It needs no end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Mark(ffi::cuarena_mark_t);
+
+impl Stream {
+    pub(crate) fn of(shared: Arc<Shared>) -> Self {
+        Self(shared)
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.0
+    }
+
+    /// The handle.
+    pub fn raw(&self) -> RawStream {
+        self.0.raw
+    }
+
+    /// Whose it is.
+    pub fn arena(&self) -> &Arena {
+        &self.0.arena
+    }
+
+    pub(crate) fn handle(&self) -> ffi::cuarena_stream_t {
+        self.0.handle()
+    }
+
+    /// This moment of the stream, to be named later by who waited for it.
+    /// Records a marker if something was freed on the stream since the last
+    /// one; does not wait.
+    ///
+    /// # Errors
+    ///
+    /// What the driver refuses; busy while the stream is being captured.
+    pub fn mark(&self) -> Result<Mark> {
+        let mut mark = 0;
+        let arena = self.0.arena.raw();
+        // SAFETY: arena and stream live.
+        check(unsafe { ffi::cuarena_stream_mark(arena, self.handle(), &mut mark) })?;
+        Ok(Mark(mark))
+    }
+
+    /// Tells the arena that this stream was made to wait for the work of
+    /// `producer` up to `mark` at least: what was freed there before may serve
+    /// this stream at once, without another wait. No driver call.
+    ///
+    /// # Errors
+    ///
+    /// A bad argument for what is no mark of that stream, or for a stream of
+    /// another arena.
+    ///
+    /// # Safety
+    ///
+    /// The wait was queued on this stream before anything else that this
+    /// stream is given from now on.
+    pub unsafe fn waited_for(&self, producer: &Stream, mark: Mark) -> Result<()> {
+        self.0.arena.same_arena(producer)?;
+        // SAFETY: arena and streams live; the rest is the caller's word.
+        check(unsafe {
+            ffi::cuarena_stream_waited(self.0.arena.raw(), self.handle(), producer.handle(), mark.0)
+        })
+    }
+
+    /// Lets the arena forget the stream now: it records a marker behind all
+    /// its work and does not touch the handle again, unless the stream is
+    /// passed again. Does not wait. The last share does the same, but has
+    /// nobody to tell of an error.
+    ///
+    /// # Errors
+    ///
+    /// Busy while the stream is in an open capture session; what the driver
+    /// refuses.
+    pub fn release(&self) -> Result<()> {
+        self.0.release()
+    }
+}
+
+impl PartialEq for Stream {
+    /// The same handle in the same arena.
+    fn eq(&self, other: &Self) -> bool {
+        self.raw() == other.raw() && self.0.arena.raw() == other.0.arena.raw()
+    }
+}
+
+impl Eq for Stream {}
+
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Stream({:p})", self.0)
+        f.debug_tuple("Stream").field(&self.raw()).finish()
+    }
+}
+
+impl Arena {
+    /// An error for a stream of another arena.
+    #[inline]
+    pub(crate) fn same_arena(&self, stream: &Stream) -> Result<()> {
+        if stream.0.arena.raw() == self.raw() {
+            return Ok(());
+        }
+        Err(foreign(stream))
+    }
+}
+
+#[cold]
+fn foreign(stream: &Stream) -> Error {
+    Error::new(
+        ErrorKind::BadArgument,
+        format!("{stream:?} belongs to another arena; a stream that this arena gave is accepted"),
+    )
+}
+
+impl Arena {
+    /// A stream that something owns, for calls of this arena. The owner is kept
+    /// until the last share of the stream has ended and it was released.
+    ///
+    /// Several for the same handle do no harm, but each is released by itself:
+    /// the arena may have to learn the stream anew.
+    ///
+    /// # Errors
+    ///
+    /// A bad argument for a handle that stands for no stream.
+    pub fn stream_of<S: StreamOwner>(&self, owner: S) -> Result<Stream> {
+        if let Some(context) = owner.context_owner() {
+            self.life().hooks().keep(context);
+        }
+        self.new_stream(owner.raw_stream(), Some(Box::new(owner)))
+    }
+
+    /// A stream by its bare handle, for calls of this arena.
+    ///
+    /// # Errors
+    ///
+    /// A bad argument for a handle that stands for no stream.
+    ///
+    /// # Safety
+    ///
+    /// The stream is alive until it was released: until the last share of what
+    /// this returns has ended, those that blocks hold too, and the last one's
+    /// [`Stream::release`] did not fail. Its context outlives the arena, unless
+    /// it is the primary one of the device that the arena is on.
+    pub unsafe fn stream(&self, raw: RawStream) -> Result<Stream> {
+        self.new_stream(raw, None)
+    }
+
+    /// The owner keeps the stream alive, whose context outlives the arena.
+    pub(crate) fn new_stream(&self, raw: RawStream, owner: Option<Kept>) -> Result<Stream> {
+        if raw == RawStream::NONE {
+            return Err(Error::new(
+                ErrorKind::BadArgument,
+                "stream: the handle of no stream; a call without a stream is meant",
+            ));
+        }
+        let arena = self.clone();
+        Ok(Stream(Arc::new(Shared { arena, raw, owner })))
+    }
+
+    /// Settles what can be: records markers on streams that have freed bytes
+    /// without one, and takes what is complete. Returns the bytes that came to
+    /// the settled lane. Does not wait.
+    ///
+    /// # Errors
+    ///
+    /// What the driver refuses.
+    pub fn settle(&self) -> Result<u64> {
+        self.settle_by(false)
+    }
+
+    /// The same, and waits until everything that was freed so far is settled.
+    ///
+    /// # Errors
+    ///
+    /// What the driver refuses; busy for bytes that a capture withholds.
+    pub fn settle_and_wait(&self) -> Result<u64> {
+        self.settle_by(true)
+    }
+
+    fn settle_by(&self, wait: bool) -> Result<u64> {
+        let mut settled = 0;
+        // SAFETY: the arena lives, and so do the streams that it knows.
+        let status = unsafe { ffi::cuarena_settle(self.raw(), i32::from(wait), &mut settled) };
+        self.life().finish(status)?;
+        Ok(settled)
+    }
+
+    /// Tells the arena that the program has waited for the work of `producer`
+    /// up to `mark` at least: what was freed there before is settled, and
+    /// everybody's.
+    ///
+    /// # Errors
+    ///
+    /// As [`Stream::waited_for`].
+    ///
+    /// # Safety
+    ///
+    /// The work was waited for.
+    pub unsafe fn waited_for(&self, producer: &Stream, mark: Mark) -> Result<()> {
+        self.same_arena(producer)?;
+        // SAFETY: arena and stream live; the rest is the caller's word.
+        check(unsafe {
+            ffi::cuarena_stream_waited(
+                self.raw(),
+                RawStream::NONE.handle(),
+                producer.handle(),
+                mark.0,
+            )
+        })
     }
 }

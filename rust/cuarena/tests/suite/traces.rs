@@ -1,0 +1,143 @@
+//! Recorded programs, replayed with their contents looked after: each block is
+//! painted where it begins and where it ends, and looked at when it is freed
+//! and after every compaction. Sizes are divided, so that a test has room.
+//!
+//! The folder is that of the C suites and of the `cuarena` command:
+//! `CUARENA_TRACES`, or `traces` of the repository. Without it there is nothing
+//! to replay, which is said.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::PathBuf;
+
+use cuarena::{Block, Error};
+
+use super::rig::{Rig, Row};
+
+const DIVIDE: u64 = 64;
+const EDGE: u64 = 64;
+
+struct Event {
+    alloc: bool,
+    id: u64,
+    size: u64,
+    stream: usize,
+}
+
+fn folder() -> Option<PathBuf> {
+    let folder = std::env::var_os("CUARENA_TRACES").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../traces")),
+        PathBuf::from,
+    );
+    folder.is_dir().then_some(folder)
+}
+
+/// The first so many events of a trace; columns are found by name.
+fn events(name: &str, most: usize) -> Option<Vec<Event>> {
+    let file = std::fs::File::open(folder()?.join(name)).ok()?;
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(file)
+        .read_to_string(&mut text)
+        .expect("a trace");
+    let mut lines = text.lines();
+    let columns: Vec<&str> = lines.next().expect("a line of names").split(',').collect();
+    let place = |name: &str| {
+        let at = columns.iter().position(|column| *column == name);
+        at.unwrap_or_else(|| panic!("no column {name}"))
+    };
+    let (op, id, size, stream) = (place("op"), place("id"), place("size"), place("stream"));
+    let event = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        let number = |at: usize| fields[at].parse::<u64>().unwrap_or(0);
+        Event {
+            alloc: fields[op] == "a",
+            id: number(id),
+            size: number(size),
+            stream: number(stream) as usize,
+        }
+    };
+    Some(lines.take(most).map(event).collect())
+}
+
+/// A block with painted edges.
+struct Painted {
+    block: Block,
+    seed: u64,
+}
+
+impl Painted {
+    fn new(rig: &Rig, block: Block) -> Self {
+        let seed = paint_edges(rig, &block);
+        Self { block, seed }
+    }
+
+    fn expect(&self, rig: &Rig) {
+        rig.expect_painted(&self.block, self.block.len().min(EDGE), self.seed);
+    }
+}
+
+/// Only the beginning: whole blocks would take most of the time.
+fn paint_edges(rig: &Rig, block: &Block) -> u64 {
+    let seed = block.id().as_raw();
+    rig.write(block, &super::rig::pattern(seed, block.len().min(EDGE)));
+    seed
+}
+
+fn serve(rig: &Rig, event: &Event) -> Result<Block, Error> {
+    let bytes = event.size.div_ceil(DIVIDE);
+    match rig.streams.len() {
+        0 => rig.arena.alloc(bytes),
+        count => rig
+            .arena
+            .alloc_on(bytes, &rig.streams[event.stream % count]),
+    }
+}
+
+pub fn replay(row: Row, name: &str, most: usize) {
+    let Some(events) = events(name, most) else {
+        println!("passed over: no {name}");
+        return;
+    };
+    let mut live: HashMap<u64, u64> = HashMap::new();
+    let (mut now, mut peak) = (0, 0);
+    for event in &events {
+        if event.alloc {
+            let bytes = event.size.div_ceil(DIVIDE).next_multiple_of(256);
+            live.insert(event.id, bytes);
+            now += bytes;
+            peak = peak.max(now);
+        } else {
+            now -= live.remove(&event.id).expect("a free of what lives");
+        }
+    }
+    // Tight, so that compaction has to help.
+    let unit = row.kind.unit();
+    let rig = Rig::open(row, (peak + peak / 50).next_multiple_of(unit));
+    let mut blocks: HashMap<u64, Painted> = HashMap::new();
+    let mut compactions = 0;
+    for event in &events {
+        if !event.alloc {
+            let painted = blocks.remove(&event.id).expect("a live block");
+            painted.expect(&rig);
+            rig.give(painted.block);
+            continue;
+        }
+        let block = serve(&rig, event).or_else(|error| {
+            assert!(error.is_out_of_memory(), "{error:?}");
+            rig.settle();
+            rig.arena.compact()?;
+            compactions += 1;
+            blocks.values().for_each(|painted| painted.expect(&rig));
+            serve(&rig, event)
+        });
+        let block = block.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        blocks.insert(event.id, Painted::new(&rig, block));
+    }
+    assert_eq!(
+        rig.arena.stats().unwrap().live_blocks as usize,
+        blocks.len()
+    );
+    blocks.values().for_each(|painted| painted.expect(&rig));
+    drop(blocks);
+    rig.close();
+}
