@@ -65,9 +65,18 @@ stage_rust_fmt() {
     done
 }
 
+# The application is built where there are packages to build it from.
 stage_rust_clippy() {
+    local manifest
     rust_begin_building
     cargo clippy --version >/dev/null 2>&1 || skip "clippy not found"
+    for manifest in $(rust_workspaces); do
+        case $manifest in
+        rust/Cargo.toml | rust/example-app/*) continue ;;
+        esac
+        cargo clippy --quiet --all-targets --manifest-path "$manifest" -- \
+            -D warnings
+    done
     cd rust
     cargo clippy --quiet --workspace --all-targets -- -D warnings
     cargo clippy --quiet -p cuarena --no-default-features -- -D warnings
