@@ -82,6 +82,10 @@ stage_rust_clippy() {
     cargo clippy --quiet -p cuarena --no-default-features -- -D warnings
     cargo clippy --quiet -p cuarena --all-targets \
         --features "$(cd .. && rust_features)" -- -D warnings
+    ! rust_is_at_least 1.88 || (
+        cd cuarena-bench
+        cargo clippy --quiet --all-targets -- -D warnings
+    )
 }
 
 # The driver that tests run on, for who looks where libraries are looked for.
