@@ -15,7 +15,7 @@ use cudarc::nvrtc::Ptx;
 
 /// `y[i] = a * x[i] + y[i]`, one number a thread.
 const KERNEL: &str = "
-.version 6.0
+.version 6.3
 .target sm_70
 .address_size 64
 

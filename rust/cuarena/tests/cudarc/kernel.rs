@@ -8,8 +8,8 @@ use cudarc::nvrtc::Ptx;
 /// `touch(address, bytes)`: thread t of n does the words t, t + n, ... The
 /// stand-in has one of this name that does the same.
 const TEXT: &str = "
-.version 6.0
-.target sm_50
+.version 6.3
+.target sm_70
 .address_size 64
 
 .visible .entry touch(

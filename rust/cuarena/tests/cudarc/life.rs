@@ -82,3 +82,28 @@ fn large_alignments_are_kept() {
     drop((small, wide));
     device.settle();
 }
+
+/// Collections in memory that the device reaches too.
+#[cfg(feature = "allocator-api2")]
+#[test]
+fn a_vector_of_pinned_memory_is_copied_from_and_to() {
+    let Some(device) = Device::get() else { return };
+    let arena = device.arena();
+    let stream = device.served(&arena);
+    let pinned = Arena::builder()
+        .cuda(&device.context)
+        .memory(cuarena::MemoryKind::Pinned)
+        .pool(1 << 20);
+    let allocator = pinned.build().unwrap().host_allocator().unwrap();
+    let mut words = allocator_api2::vec::Vec::new_in(allocator.clone());
+    words.extend(0..10_000_u32);
+    let slice = stream.clone_htod(&words[..]).unwrap();
+    let mut back = allocator_api2::vec::Vec::with_capacity_in(10_000, allocator);
+    back.resize(10_000, 0_u32);
+    stream.cuda().memcpy_dtoh(&slice, &mut back[..]).unwrap();
+    stream.cuda().synchronize().unwrap();
+    assert_eq!(words, back);
+    assert!(device.arena().host_allocator().is_err());
+    drop((words, back, slice));
+    device.settle();
+}

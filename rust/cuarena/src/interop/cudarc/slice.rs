@@ -178,9 +178,31 @@ impl<T> ArenaSlice<T> {
     /// home wait for the others yourself ([`CudaStream::join`]) before they are
     /// written or dropped.
     ///
-    /// Cost: the first view makes two events, each later one records one; with
-    /// tracking off, none. From the first view on, uses on the home wait for
-    /// these.
+    /// Cost: the first view makes two events, each one lets the home wait for
+    /// them and records one; with tracking off, nothing. From the first view
+    /// on, uses on the home wait for these.
+    ///
+    /// A view does not outlive the slice:
+    ///
+    /// ```compile_fail,E0505
+    /// # use cuarena::interop::cudarc::ArenaSlice;
+    /// fn too_late(slice: ArenaSlice<f32>) -> usize {
+    ///     let view = slice.as_view();
+    ///     drop(slice);
+    ///     view.len()
+    /// }
+    /// ```
+    ///
+    /// and while one is there the bytes do not become a block that may move:
+    ///
+    /// ```compile_fail,E0505
+    /// # use cuarena::interop::cudarc::ArenaSlice;
+    /// fn moved_away(slice: ArenaSlice<f32>) -> usize {
+    ///     let view = slice.slice(1..);
+    ///     let block = slice.into_block();
+    ///     view.len()
+    /// }
+    /// ```
     ///
     /// # Panics
     ///
@@ -225,6 +247,14 @@ impl<T> ArenaSlice<T> {
     ///
     /// There is no `&mut` of it: whoever had that could keep the slice, and
     /// cudarc would free it with the driver.
+    ///
+    /// ```compile_fail,E0308
+    /// # use cuarena::interop::cudarc::ArenaSlice;
+    /// # use cudarc::driver::CudaSlice;
+    /// fn take(slice: &mut ArenaSlice<f32>, other: CudaSlice<f32>) -> CudaSlice<f32> {
+    ///     std::mem::replace(slice.as_cuda_slice(), other)
+    /// }
+    /// ```
     ///
     /// # Panics
     ///
