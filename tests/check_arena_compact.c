@@ -503,6 +503,68 @@ static int32_t try_everything(void *user, const cuarena_relocation_t *list,
     return 0;
 }
 
+/* A request that only growth can serve, and one that only a trim before growth
+ * can. */
+static int32_t outgrow(void *user, const cuarena_relocation_t *list,
+                       size_t count)
+{
+    fixture_t *f = user;
+    (void)list;
+    (void)count;
+    cuarena_block_t block = 0;
+    step_ok(f, cuarena_block_alloc(f->arena, 4 * POOL, &block));
+    step_ok(f, cuarena_block_free(f->arena, block));
+    return 0;
+}
+
+static void compact_in_listener(void *user, const cuarena_event_t *event)
+{
+    fixture_t *f = user;
+    if (event->kind != CUARENA_EVENT_COMPACT)
+        return;
+    expect_status(cuarena_compact(f->arena, NULL, NULL, NULL, NULL),
+                  CUARENA_REENTERED);
+    expect_status(cuarena_trim(f->arena, 0, NULL), CUARENA_REENTERED);
+    outgrow(f, NULL, 0);
+}
+
+/* A full row without every second block, in an arena that grows. */
+static void growing_row(fixture_t *f, cuarena_block_t *row)
+{
+    fixture_open(f, KIND_CUSTOM_GROW, 16 * POOL);
+    take_row(f, row, COUNT, EACH);
+    for (size_t i = 0; i < COUNT; i += 2) {
+        drop_block(f, row[i]);
+        row[i] = 0;
+    }
+}
+
+START_TEST(test_compact_callback_may_need_growth)
+{
+    fixture_t f;
+    cuarena_block_t row[COUNT];
+    growing_row(&f, row);
+    expect_ok(cuarena_compact(f.arena, NULL, outgrow, &f, NULL));
+    expect_recount(&f);
+    drop_row(&f, row, COUNT, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
+START_TEST(test_compact_listener_may_need_growth)
+{
+    fixture_t f;
+    cuarena_block_t row[COUNT];
+    growing_row(&f, row);
+    expect_ok(cuarena_set_event_listener(f.arena, compact_in_listener, &f));
+    expect_ok(cuarena_compact(f.arena, NULL, NULL, NULL, NULL));
+    expect_ok(cuarena_set_event_listener(f.arena, NULL, NULL));
+    expect_recount(&f);
+    drop_row(&f, row, COUNT, EACH);
+    fixture_close(&f);
+}
+END_TEST
+
 START_TEST(test_compact_callback_may_call_all_but_some)
 {
     scene_t s;
@@ -656,6 +718,8 @@ int main(void)
                              test_compact_counts_in_the_statistics,
                              test_compact_does_not_call_the_relocation_callback,
                              test_compact_callback_may_call_all_but_some,
+                             test_compact_callback_may_need_growth,
+                             test_compact_listener_may_need_growth,
                              test_compact_callback_may_free_what_moved,
                              test_compact_callback_may_compact_another_arena));
     suite_add_list(

@@ -17,13 +17,6 @@ rust_oldest() {
     sed -n 's/^rust-version = "\(.*\)"/\1/p' rust/Cargo.toml
 }
 
-# rust_is_at_least VERSION: the compiler that is used.
-rust_is_at_least() {
-    local version
-    version=$(rustc --version 2>/dev/null | cut -d' ' -f2)
-    [ "$(printf '%s\n%s\n' "$1" "${version:-0}" | sort -V | head -n 1)" = "$1" ]
-}
-
 # Scripts of the crates; none in the tarball.
 rust_scripts() {
     find rust/scripts -type f 2>/dev/null || true
@@ -51,20 +44,6 @@ rust_begin_building() {
     rust_begin
     (cd rust && cargo fetch --quiet) ||
         skip "what the crates depend on could not be had"
-}
-
-# Every feature of cuarena at once, but for where the library comes from. Those
-# of cudarc are left to applications, so they are chosen here.
-rust_features() {
-    cargo metadata --format-version 1 --no-deps --offline \
-        --manifest-path rust/cuarena/Cargo.toml |
-        python3 -c '
-import json, sys
-packages = {p["name"]: p for p in json.load(sys.stdin)["packages"]}
-features = set(packages["cuarena"]["features"]) - {"default", "vendored"}
-if "cudarc" in features:
-    features |= {"cudarc/dynamic-loading", "cudarc/cuda-12000"}
-print(",".join(sorted(features)))'
 }
 
 # The workspaces: the crates, and what needs newer compilers than they do.
@@ -103,6 +82,10 @@ stage_rust_clippy() {
     cargo clippy --quiet -p cuarena --no-default-features -- -D warnings
     cargo clippy --quiet -p cuarena --all-targets \
         --features "$(cd .. && rust_features)" -- -D warnings
+    ! rust_is_at_least 1.88 || (
+        cd cuarena-bench
+        cargo clippy --quiet --all-targets -- -D warnings
+    )
 }
 
 # The driver that tests run on, for who looks where libraries are looked for.

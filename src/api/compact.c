@@ -82,6 +82,16 @@ static cuarena_heap_plan_options_t plan_options(const progress_t *progress)
     return plan;
 }
 
+/* The listener is in the place of a relocation callback: it would wait for
+ * itself if it compacted. */
+static void tell_listener(cuai_call_t *call)
+{
+    cuai_frame_t frame;
+    cuai_frame_push(&frame, CUAI_FRAME_RELOCATION, call->arena);
+    cuai_call_flush(call);
+    cuai_frame_pop();
+}
+
 static void count_batch(progress_t *progress, const cuai_batch_t *batch)
 {
     cuarena_compact_report_t *report = &progress->report;
@@ -90,7 +100,7 @@ static void count_batch(progress_t *progress, const cuai_batch_t *batch)
     report->runs += batch->runs_count;
     report->bytes_moved += batch->bytes;
     cuai_call_note(progress->call, CUARENA_EVENT_COMPACT, batch->bytes);
-    cuai_call_flush(progress->call); /* one event a batch */
+    tell_listener(progress->call); /* one event a batch */
 }
 
 /* One batch; *more_out: another may find something left to move. */

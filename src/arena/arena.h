@@ -14,6 +14,7 @@
 
 #include "arena/peaks.h"
 #include "arena/streams.h"
+#include "base/frame.h"
 #include "base/lock.h"
 #include "cuarena/arena.h"
 #include "cuarena/stats.h"
@@ -169,6 +170,15 @@ static inline void *cuai_pointer(uint64_t address)
 static inline void cuai_arena_wait(cuarena_t *arena)
 {
     cuai_event_wait(&arena->changed, &arena->lock);
+}
+
+/* Whether growth and trim wait for a thread that grows, trims or compacts. One
+ * whose relocations are being heard by this thread's function is not at work
+ * meanwhile, and would wait for that. */
+static inline bool cuai_arena_is_taken(const cuarena_t *arena)
+{
+    return arena->growing || (arena->compacting &&
+                              !cuai_frame_within(CUAI_FRAME_RELOCATION, arena));
 }
 
 /* ---- Finding blocks (find.c) ------------------------------------------- */

@@ -390,7 +390,7 @@ cuarena_status_t cuai_check_held_limit(const cuarena_t *arena, uint64_t bytes)
 cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
                            uint64_t *taken_out)
 {
-    if (arena->growing || arena->compacting) {
+    if (cuai_arena_is_taken(arena)) {
         cuai_arena_wait(arena);
         return CUARENA_OK;
     }

@@ -169,7 +169,7 @@ uint64_t cuai_trim(cuarena_t *arena, uint64_t keep_bytes)
 {
     if (arena->config.memory == CUARENA_MEMORY_BYTES)
         return 0; /* the caller's own stay */
-    while (arena->growing || arena->compacting)
+    while (cuai_arena_is_taken(arena))
         cuai_arena_wait(arena);
     arena->growing = true;
     uint64_t given = 0;

@@ -1231,7 +1231,7 @@ const _: () = {
     ["Offset of field: cuarena_event::tag"][::core::mem::offset_of!(cuarena_event, tag) - 40usize];
 };
 pub type cuarena_event_t = cuarena_event;
-#[doc = " Called after the fact with no lock held; everything is legal in it, and the\n events of its own calls reach it too. Events of different threads may come\n in another order than they happened."]
+#[doc = " Called after the fact with no lock held; everything is legal in it, and the\n events of its own calls reach it too. In that of a compaction's batch what is\n not legal in a relocation callback is not either. Events of different threads\n may come in another order than they happened."]
 pub type cuarena_event_fn = ::core::option::Option<
     unsafe extern "C" fn(user: *mut ::core::ffi::c_void, event: *const cuarena_event_t),
 >;

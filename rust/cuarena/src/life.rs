@@ -8,8 +8,8 @@
 //! used after the end, and a call of it is the last. The last share ends it
 //! without waiting: if work on freed bytes is still under way on a stream, the
 //! tenure is set aside whole and tried again when the next arena is made or
-//! ends. If ids live that nobody owns (`Block::into_parts`, a leaked pin), it
-//! is leaked whole: nobody can say that those bytes are idle.
+//! ends. So is one in which ids live that nobody owns (`Block::into_raw`, a
+//! free that the driver refused): nobody can say that those bytes are idle.
 //!
 //! *Cost.* One atomic addition to share, one to end a share. What the short
 //! path reads, the pointer and whether anything listens, lies together.
@@ -78,18 +78,12 @@ impl Tenure {
         }
     }
 
-    fn live_blocks(&self) -> u64 {
-        crate::stats::read(self.raw.as_ptr(), ffi::CUARENA_REGION_ALL)
-            .map_or(u64::MAX, |stats| stats.live_blocks)
-    }
-
-    /// Ends the arena, sets it aside, or leaks it.
+    /// Ends the arena, or sets it aside. Blocks that wait for a stream that
+    /// used them count as live, so whether anything will ever end them is not
+    /// to be told from figures.
     fn end_or_set_aside(self) {
-        let Err((tenure, _)) = self.end() else { return };
-        if tenure.live_blocks() == 0 {
+        if let Err((tenure, _)) = self.end() {
             aside().push(tenure);
-        } else {
-            std::mem::forget(tenure);
         }
     }
 }

@@ -23,10 +23,11 @@ fn suite_on(driver: &'static Driver) -> Vec<Test> {
     }
     for row in DEVICE_KINDS.iter().flat_map(|kind| kind.rows()) {
         let name = |case: &str| format!("{case} ({}, {:?})", row.kind.name, row.uses);
-        let streams = streams::CASES
-            .iter()
-            .filter(|_| row.uses == Uses::OneStream);
-        for (case, function) in cases::CASES.iter().chain(streams) {
+        let cases = match row.uses {
+            Uses::OneStream => streams::CASES,
+            _ => cases::CASES,
+        };
+        for (case, function) in cases {
             tests.push(Test {
                 name: name(case),
                 run: Box::new(move || function(row)),

@@ -3,7 +3,7 @@
 //!
 //! Without a device only the host's part is measured. `CRITERION_HOME` is where
 //! criterion's reports go; `CUARENA_BENCH_JSON` a file for `bench/tables`;
-//! `CUARENA_BENCH_TRACES` the folder of recorded programs.
+//! `CUARENA_TRACES` the folder of recorded programs.
 
 mod compact;
 mod pairs;

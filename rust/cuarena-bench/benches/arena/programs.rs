@@ -32,7 +32,7 @@ fn each_program<S: Side>(bench: &mut Bench<'_>, traces: &[Trace], side: &S) {
 }
 
 fn traces() -> Vec<Trace> {
-    let folder = std::env::var_os("CUARENA_BENCH_TRACES").map_or_else(
+    let folder = std::env::var_os("CUARENA_TRACES").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../traces")),
         PathBuf::from,
     );

@@ -1,6 +1,7 @@
 //! The driver that the tests run on, and what the stand-in tells of it.
 
 use std::ffi::{c_char, c_int, c_void, CStr, CString};
+use std::mem::size_of;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cuarena::interop::cudarc::{ArenaExt, ArenaStream, BuilderExt};
@@ -132,32 +133,26 @@ impl Standin {
             // and nothing in any other library.
             unsafe {
                 Some(Self {
-                    report_count: std::mem::transmute::<*mut c_void, _>(find(
-                        library,
-                        c"standin_report_count",
-                    )?),
-                    report_text: std::mem::transmute::<*mut c_void, _>(find(
-                        library,
-                        c"standin_report_text",
-                    )?),
-                    reports_clear: std::mem::transmute::<*mut c_void, _>(find(
-                        library,
-                        c"standin_reports_clear",
-                    )?),
-                    report_print: std::mem::transmute::<*mut c_void, _>(find(
-                        library,
-                        c"standin_report_print",
-                    )?),
-                    calls: std::mem::transmute::<*mut c_void, _>(find(library, c"standin_calls")?),
+                    report_count: find(library, c"standin_report_count")?,
+                    report_text: find(library, c"standin_report_text")?,
+                    reports_clear: find(library, c"standin_reports_clear")?,
+                    report_print: find(library, c"standin_report_print")?,
+                    calls: find(library, c"standin_calls")?,
                 })
             }
         })
     }
 
+    /// Any number: 0 counts all kinds.
+    fn report_count(&self) -> usize {
+        // SAFETY: takes any number.
+        unsafe { (self.report_count)(0) }
+    }
+
     fn reports(&self) -> String {
         // SAFETY: any number is taken; a text is good until the next report.
         let text = |index| unsafe { CStr::from_ptr((self.report_text)(index)) };
-        let count = count_of(self);
+        let count = self.report_count();
         let texts = (0..count).map(|index| text(index).to_string_lossy());
         texts.collect::<Vec<_>>().join("\n")
     }
@@ -180,13 +175,13 @@ impl Standin {
     }
 }
 
-fn count_of(standin: &Standin) -> usize {
-    // SAFETY: takes any number; 0 counts all kinds.
-    unsafe { (standin.report_count)(0) }
-}
-
-fn find(library: *mut c_void, name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: the library is loaded.
+/// # Safety
+///
+/// The library is loaded, and the name, if it has it, is a function of the type.
+unsafe fn find<F: Copy>(library: *mut c_void, name: &CStr) -> Option<F> {
+    assert_eq!(size_of::<F>(), size_of::<*mut c_void>());
+    // SAFETY: the caller says that the library is loaded.
     let found = unsafe { dlsym(library, name.as_ptr()) };
-    (!found.is_null()).then_some(found)
+    // SAFETY: a function is an address, and the caller says of which type.
+    (!found.is_null()).then(|| unsafe { std::mem::transmute_copy(&found) })
 }

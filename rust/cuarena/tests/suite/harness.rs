@@ -10,6 +10,8 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::Instant;
 
 pub const SKIPPED: i32 = 77;
+/// Tests that take so many seconds are named.
+const SLOW: u64 = 2;
 
 /// One thing to run.
 pub struct Test {
@@ -23,21 +25,22 @@ pub fn run(tests: Vec<Test>) -> i32 {
     let words: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
     let wanted = |test: &&Test| words.iter().all(|word| test.name.contains(word.as_str()));
     if arguments.iter().any(|a| a == "--list") {
-        tests
-            .iter()
-            .filter(wanted)
-            .for_each(|test| println!("{}: test", test.name));
+        tests.iter().filter(wanted).for_each(|test| println!("{}: test", test.name));
         return 0;
     }
     let started = Instant::now();
     let (mut passed, mut failed) = (0, Vec::new());
     for test in tests.iter().filter(wanted) {
+        let begun = Instant::now();
         match catch_unwind(AssertUnwindSafe(|| (test.run)())) {
             Ok(()) => passed += 1,
             Err(_) => {
                 println!("FAILED {}", test.name);
                 failed.push(&test.name);
             }
+        }
+        if begun.elapsed().as_secs() >= SLOW {
+            println!("{:.1} s {}", begun.elapsed().as_secs_f64(), test.name);
         }
     }
     println!(
@@ -48,11 +51,7 @@ pub fn run(tests: Vec<Test>) -> i32 {
     for name in &failed {
         println!("    {name}");
     }
-    if failed.is_empty() {
-        0
-    } else {
-        101
-    }
+    if failed.is_empty() { 0 } else { 101 }
 }
 
 /// What a program without a device comes to.

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::PathBuf;
 
-use cuarena::{Block, Error};
+use cuarena::{Block, Error, Preset};
 
 use super::rig::{Rig, Row};
 
@@ -87,9 +87,7 @@ fn serve(rig: &Rig, event: &Event) -> Result<Block, Error> {
     let bytes = event.size.div_ceil(DIVIDE);
     match rig.streams.len() {
         0 => rig.arena.alloc(bytes),
-        count => rig
-            .arena
-            .alloc_on(bytes, &rig.streams[event.stream % count]),
+        count => rig.arena.alloc_on(bytes, &rig.streams[event.stream % count]),
     }
 }
 
@@ -110,9 +108,10 @@ pub fn replay(row: Row, name: &str, most: usize) {
             now -= live.remove(&event.id).expect("a free of what lives");
         }
     }
-    // Tight, so that compaction has to help.
-    let unit = row.kind.unit();
-    let rig = Rig::open(row, (peak + peak / 50).next_multiple_of(unit));
+    // Tight, so that compaction has to help; it does less where holes in the
+    // addresses keep blocks apart.
+    let spare = if row.kind.preset == Preset::Pool { peak / 50 } else { peak / 4 };
+    let rig = Rig::open(row, (peak + spare).next_multiple_of(row.kind.unit()));
     let mut blocks: HashMap<u64, Painted> = HashMap::new();
     let mut compactions = 0;
     for event in &events {
@@ -133,10 +132,8 @@ pub fn replay(row: Row, name: &str, most: usize) {
         let block = block.unwrap_or_else(|error| panic!("{name}: {error:?}"));
         blocks.insert(event.id, Painted::new(&rig, block));
     }
-    assert_eq!(
-        rig.arena.stats().unwrap().live_blocks as usize,
-        blocks.len()
-    );
+    rig.settle();
+    assert_eq!(rig.arena.stats().unwrap().live_blocks as usize, blocks.len());
     blocks.values().for_each(|painted| painted.expect(&rig));
     drop(blocks);
     rig.close();

@@ -1,0 +1,10 @@
+//! A block has one owner.
+#![allow(unused)]
+use cuarena::*;
+
+fn main() {
+    let arena = Arena::builder().pool(1 << 20).build().unwrap();
+    let mut block = arena.alloc(1000).unwrap();
+    let second = block.clone();
+    drop((block, second));
+}

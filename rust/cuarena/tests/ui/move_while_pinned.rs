@@ -1,0 +1,12 @@
+//! Nor be given away.
+#![allow(unused)]
+use cuarena::*;
+
+fn main() {
+    let arena = Arena::builder().pool(1 << 20).build().unwrap();
+    let mut block = arena.alloc(1000).unwrap();
+    // SAFETY: not the point.
+    let pinned = unsafe { block.pin().unwrap() };
+    std::thread::spawn(move || drop(block));
+    let _ = pinned.device_ptr();
+}
