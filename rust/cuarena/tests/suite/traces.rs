@@ -87,7 +87,9 @@ fn serve(rig: &Rig, event: &Event) -> Result<Block, Error> {
     let bytes = event.size.div_ceil(DIVIDE);
     match rig.streams.len() {
         0 => rig.arena.alloc(bytes),
-        count => rig.arena.alloc_on(bytes, &rig.streams[event.stream % count]),
+        count => rig
+            .arena
+            .alloc_on(bytes, &rig.streams[event.stream % count]),
     }
 }
 
@@ -110,7 +112,11 @@ pub fn replay(row: Row, name: &str, most: usize) {
     }
     // Tight, so that compaction has to help; it does less where holes in the
     // addresses keep blocks apart.
-    let spare = if row.kind.preset == Preset::Pool { peak / 50 } else { peak / 4 };
+    let spare = if row.kind.preset == Preset::Pool {
+        peak / 50
+    } else {
+        peak / 4
+    };
     let rig = Rig::open(row, (peak + spare).next_multiple_of(row.kind.unit()));
     let mut blocks: HashMap<u64, Painted> = HashMap::new();
     let mut compactions = 0;
@@ -133,7 +139,10 @@ pub fn replay(row: Row, name: &str, most: usize) {
         blocks.insert(event.id, Painted::new(&rig, block));
     }
     rig.settle();
-    assert_eq!(rig.arena.stats().unwrap().live_blocks as usize, blocks.len());
+    assert_eq!(
+        rig.arena.stats().unwrap().live_blocks as usize,
+        blocks.len()
+    );
     blocks.values().for_each(|painted| painted.expect(&rig));
     drop(blocks);
     rig.close();
