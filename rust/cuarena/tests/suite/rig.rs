@@ -1,7 +1,7 @@
 //! Kinds of arenas, and what a case gets of one.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cuarena::{
     Arena, ArenaBuilder, Backing, Block, Error, MemoryKind, Preset, RawStream, Request, Stream,
@@ -293,7 +293,8 @@ impl Rig {
         }
         let got = self.read(block, bytes);
         let want = pattern(seed, bytes);
-        if let Some(at) = (0..got.len()).find(|at| got[*at] != want[*at]) {
+        if got != want {
+            let at = (0..got.len()).find(|at| got[*at] != want[*at]).unwrap_or(0);
             panic!(
                 "{block:?}: byte {at} is {:#x}, expected {:#x}",
                 got[at], want[at]
@@ -391,16 +392,29 @@ pub fn new_stream(kind: &Kind, arena: &Arena, number: usize) -> Stream {
     stream_for(arena)
 }
 
-/// Bytes that differ from place to place, and from seed to seed.
+/// Bytes that differ from place to place, and from seed to seed. Pieces of one
+/// table, since tests paint a great deal.
 pub fn pattern(seed: u64, bytes: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut all = Vec::with_capacity(bytes as usize + 8);
+    const PIECE: usize = 4096;
+    static TABLE: OnceLock<Vec<u8>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| random(64 * PIECE));
+    let mut all = Vec::with_capacity(bytes as usize + PIECE);
+    let mut at = (seed % 1_000_003) as usize;
     while (all.len() as u64) < bytes {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        all.extend_from_slice(&state.to_le_bytes());
+        at = (at * 31 + 7919) % (table.len() - PIECE);
+        all.extend_from_slice(&table[at..at + PIECE]);
     }
     all.truncate(bytes as usize);
     all
+}
+
+fn random(bytes: usize) -> Vec<u8> {
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    (0..bytes).map(|_| next()).collect()
 }

@@ -1,6 +1,6 @@
 //! Scenarios that the C suites play too: `tests/scenarios/*.txt` of the
-//! repository, or `CUARENA_SCENARIOS`. The first lines of such a file say what
-//! its words mean.
+//! repository, or of the folder that `srcdir` names. The first lines of such a
+//! file say what its words mean.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,15 +10,11 @@ use cuarena::{Block, ErrorKind, LimitKind, Region, Request};
 use super::rig::{place, Rig, Row};
 
 fn folder() -> Option<PathBuf> {
-    let folder = std::env::var_os("CUARENA_SCENARIOS").map_or_else(
-        || {
-            PathBuf::from(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/../../tests/scenarios"
-            ))
-        },
+    let top = std::env::var_os("srcdir").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")),
         PathBuf::from,
     );
+    let folder = top.join("tests/scenarios");
     folder.is_dir().then_some(folder)
 }
 

@@ -3,8 +3,8 @@
 //! and after every compaction. Sizes are divided, so that a test has room.
 //!
 //! The folder is that of the C suites and of the `cuarena` command:
-//! `CUARENA_TRACES`, or `traces` of the repository. Without it there is nothing
-//! to replay, which is said.
+//! `traces` of the repository, or of the folder that `srcdir` names. Without it
+//! there is nothing to replay, which is said.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -25,10 +25,11 @@ struct Event {
 }
 
 fn folder() -> Option<PathBuf> {
-    let folder = std::env::var_os("CUARENA_TRACES").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../traces")),
+    let top = std::env::var_os("srcdir").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")),
         PathBuf::from,
     );
+    let folder = top.join("traces");
     folder.is_dir().then_some(folder)
 }
 
