@@ -40,9 +40,9 @@ stage_spelling() {
         \( -name '*.[ch]' -o -name '*.inl' -o -name '*.md' -o -name '*.inc' \
         -o -name '*.rs' -o -name '*.sh' -o -name '*.1' -o -name '*.am' \
         -o -name 'cuarena*.m4' -o -name configure.ac \) -print)
-    # Nd is a macro of manual pages, AtLeast a name.
+    # Nd is a macro of manual pages, AtLeast and CollectIn are names.
     # shellcheck disable=SC2046,SC2086
-    codespell -L nd,crate,atleast $files scripts/check scripts/demo tests/check_* \
+    codespell -L nd,crate,atleast,collectin $files scripts/check scripts/demo tests/check_* \
         $(rust_scripts)
 }
 

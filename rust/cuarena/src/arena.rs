@@ -93,6 +93,17 @@ impl Arena {
     }
 
     /// A handle that does not keep the arena alive.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// let weak = arena.downgrade();
+    /// assert!(weak.upgrade().is_some());
+    /// drop(arena);
+    /// assert!(weak.upgrade().is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn downgrade(&self) -> WeakArena {
         WeakArena(Arc::downgrade(&self.0))
     }
@@ -109,6 +120,16 @@ impl Arena {
     /// [`ErrorKind::Limit`], [`ErrorKind::Driver`], [`ErrorKind::Lost`]. The
     /// error has what was asked, the limit, and what is free.
     #[inline]
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// let block = arena.alloc(1000)?;
+    /// std::thread::spawn(move || drop(block)).join().unwrap();
+    /// assert_eq!(arena.stats()?.live_blocks, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn alloc(&self, bytes: u64) -> Result<Block> {
         let mut id = 0;
         // SAFETY: the arena lives, and the output as long as the call.
@@ -174,6 +195,24 @@ impl Arena {
     ///
     /// They are of the same memory as the arena's, and valid to read and write,
     /// for nobody else, until the block was dropped.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// use cuarena::Tag;
+    ///
+    /// #[repr(align(256))]
+    /// struct Foreign([u8; 4096]);
+    /// let mut foreign = Box::new(Foreign([7; 4096]));
+    /// let start = foreign.0.as_mut_ptr().cast();
+    /// // SAFETY: the bytes are the host's, as the arena's, and outlive the block.
+    /// let block = unsafe { arena.adopt(start, 4096, Tag::NONE)? };
+    /// assert_eq!(arena.stats()?.dedicated_bytes, 4096);
+    /// drop(block);
+    /// assert_eq!(foreign.0[0], 7);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub unsafe fn adopt(&self, start: *mut c_void, bytes: u64, tag: Tag) -> Result<Block> {
         let mut id = 0;
         // SAFETY: the arena lives; the caller vouches for the bytes.
@@ -189,6 +228,16 @@ impl Arena {
     ///
     /// [`ErrorKind::BadArgument`] for an empty name, [`ErrorKind::Limit`] past
     /// 4095 of them. Cost: the tags.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// let tag = arena.tag("activations")?;
+    /// assert_eq!(arena.tag("activations")?, tag);
+    /// assert_eq!(arena.tag_name(tag)?, "activations");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn tag(&self, name: &str) -> Result<Tag> {
         let name = c_text(name)?;
         let mut tag = 0;
@@ -231,6 +280,16 @@ impl Arena {
     /// [`ErrorKind::Reentered`] in a relocation closure, and what
     /// [`alloc`](Self::alloc) may return. Cost: the bytes moved; waits for work
     /// on them.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// assert!(arena.alloc(2 << 20).is_err());
+    /// arena.resize_pool(4 << 20)?;
+    /// assert!(arena.alloc(2 << 20).is_ok());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn resize_pool(&self, bytes: u64) -> Result<()> {
         // SAFETY: the arena lives.
         let status = unsafe { ffi::cuarena_resize_pool(self.raw(), bytes) };
@@ -267,6 +326,17 @@ impl Arena {
     ///
     /// [`ErrorKind::BadArgument`] for a part of what is available, where the
     /// memory cannot tell that.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// use cuarena::LimitKind;
+    /// assert_eq!(arena.set_limit(LimitKind::Live, 1000)?, None);
+    /// assert!(arena.alloc(2000).unwrap_err().is_limit());
+    /// assert_eq!(arena.clear_limit(LimitKind::Live)?, Some(1000));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn set_limit(&self, kind: LimitKind, limit: impl Into<Amount>) -> Result<Option<u64>> {
         let mut old = 0;
         let limit = limit.into().raw();

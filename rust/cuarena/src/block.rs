@@ -135,6 +135,15 @@ impl Block {
     /// # Errors
     ///
     /// [`ErrorKind::Stale`] if it was ended through the C library.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// let info = arena.alloc(1000)?.info()?;
+    /// assert_eq!((info.requested, info.allocated, info.pins), (1000, 1024, 0));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn info(&self) -> Result<BlockInfo> {
         let mut info = std::mem::MaybeUninit::zeroed();
         // SAFETY: the arena lives as long as the block, and the output as long
@@ -233,6 +242,18 @@ impl Block {
     /// # Safety
     ///
     /// All work that uses the block has ended, and no device pin of it exists.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// let block = arena.alloc(1000)?;
+    /// // ... work on a stream, and a wait of the program's for it ...
+    /// // SAFETY: nothing is at work.
+    /// unsafe { block.assume_idle() };
+    /// assert!(block.host().is_ok());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub unsafe fn assume_idle(&self) {
         self.named.store(false, Ordering::Relaxed);
     }
@@ -254,6 +275,16 @@ impl Block {
     ///
     /// [`ErrorKind::Busy`] if a device pin of it was leaked, and what the
     /// driver says where it is freed on a stream. The block is then leaked.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// let block = arena.alloc(1000)?;
+    /// block.try_free()?;
+    /// assert_eq!(arena.stats()?.frees, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn try_free(self) -> Result<()> {
         let mut block = ManuallyDrop::new(self);
         let status = block.end();
@@ -341,9 +372,9 @@ impl Block {
 
     /// Ends a pin that `take_pin` took.
     pub(crate) fn end_pin(&self) {
-        // SAFETY: the arena lives as long as the block.
-        let status = unsafe { ffi::cuarena_block_unpin(self.arena.raw(), self.id) };
-        debug_assert_eq!(status, ffi::CUARENA_OK);
+        // SAFETY: the arena lives as long as the block. It refuses only if the
+        // block was ended behind the back of this crate.
+        let _ = unsafe { ffi::cuarena_block_unpin(self.arena.raw(), self.id) };
     }
 
     pub(crate) fn add_device_pin(&self) {
@@ -357,6 +388,7 @@ impl Block {
     /// Ends a pin at this point of a stream, which the block names from now
     /// on.
     pub(crate) fn end_pin_on(&self, stream: &Stream) -> Result<()> {
+        self.arena.same_arena(stream)?;
         self.named.store(true, Ordering::Relaxed);
         // SAFETY: the arena lives as long as the block, and the stream too, as
         // its maker vouched.

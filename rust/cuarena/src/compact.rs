@@ -247,6 +247,18 @@ impl Arena {
     /// [`ErrorKind::Reentered`]: crate::ErrorKind::Reentered
     /// [`ErrorKind::Driver`]: crate::ErrorKind::Driver
     /// [`ErrorKind::Lost`]: crate::ErrorKind::Lost
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// let blocks: Vec<_> = (0..256).map(|_| arena.alloc(4096)).collect::<Result<_, _>>()?;
+    /// let kept: Vec<_> = blocks.into_iter().step_by(2).collect();
+    /// let report = arena.compact()?;
+    /// assert_eq!(report.largest_after, arena.stats()?.free_bytes);
+    /// # drop(kept);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn compact(&self) -> Result<CompactReport> {
         self.compact_to(&CompactOptions::new())
     }

@@ -293,10 +293,14 @@ pub(crate) fn check(status: ffi::cuarena_status_t) -> Result<()> {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.message.is_empty() {
-            return self.0.kind.fmt(f);
+        let (kind, message) = (self.0.kind.to_string(), self.message());
+        if message.is_empty() {
+            return f.write_str(&kind);
         }
-        write!(f, "{}: {}", self.0.kind, self.0.message)
+        if message.starts_with(&kind) {
+            return f.write_str(message);
+        }
+        write!(f, "{kind}: {message}")
     }
 }
 
@@ -326,3 +330,29 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_names_the_kind_once() {
+        let text = |message: &str| Error::new(ErrorKind::NoDevice, message).to_string();
+        assert_eq!(text(""), "no device");
+        assert_eq!(text("no device: why"), "no device: why");
+        assert_eq!(text("why"), "no device: why");
+    }
+
+    #[test]
+    fn every_status_is_a_kind_and_back() {
+        for status in ffi::CUARENA_BAD_ARGUMENT..=ffi::CUARENA_CORRUPT {
+            let kind = ErrorKind::from_status(status);
+            assert!(!matches!(kind, ErrorKind::Unknown(_)), "status {status}");
+            assert_eq!(kind.status(), status);
+            let text = kind.to_string();
+            assert!(!text.ends_with('.') && text.to_lowercase() == text);
+        }
+        let next = ErrorKind::from_status(ffi::CUARENA_CORRUPT + 1);
+        assert_eq!(next, ErrorKind::Unknown(ffi::CUARENA_CORRUPT + 1));
+    }
+}

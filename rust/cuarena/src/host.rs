@@ -179,6 +179,18 @@ impl Block {
     /// [`ErrorKind::Busy`] if streams may be using the block, or a device pin
     /// of it exists ([`assume_idle`](Self::assume_idle) ends the former), or it
     /// has 65,535 pins; [`ErrorKind::Lost`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// let block = arena.alloc_with(100, &cuarena::Request::new().zeroed())?;
+    /// let (view, second) = (block.host()?, block.host()?);
+    /// // SAFETY: all bytes were set to 0.
+    /// assert!(unsafe { view.assume_init() }.iter().all(|&byte| byte == 0));
+    /// assert_eq!(view.as_ptr(), second.as_ptr());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn host(&self) -> Result<HostView<'_>> {
         HostView::new(self, len_of(self)?)
     }
@@ -188,6 +200,20 @@ impl Block {
     /// # Errors
     ///
     /// As [`host`](Self::host).
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// let mut block = arena.alloc(100)?;
+    /// let mut view = block.host_mut()?;
+    /// view.fill(0);
+    /// view.write(10, b"ten");
+    /// view[20].write(b'x');
+    /// // SAFETY: all bytes were written.
+    /// assert_eq!(unsafe { &view.assume_init()[9..13] }, b"\0ten");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn host_mut(&mut self) -> Result<HostViewMut<'_>> {
         let len = len_of(self)?;
         HostViewMut::new(self, len)

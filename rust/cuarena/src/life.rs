@@ -15,7 +15,7 @@
 //! path reads, the pointer and whether anything listens, lies together.
 
 use std::any::Any;
-use std::mem::ManuallyDrop;
+use std::mem::{self, ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,7 +42,9 @@ pub(crate) struct Tenure {
     end: End,
     /// Whether others may hold the C arena when this crate has let go.
     others: bool,
-    hooks: Box<Hooks>,
+    /// Not a box, which would claim, when it is moved, that nobody else points
+    /// to them: the C arena does.
+    hooks: Arc<Hooks>,
     kept: Vec<Kept>,
 }
 
@@ -71,9 +73,9 @@ impl Tenure {
     fn leave(self) {
         let Self { hooks, kept, .. } = self;
         if self.others {
-            std::mem::forget(kept);
+            mem::forget(kept);
             if hooks.are_used() {
-                Box::leak(hooks);
+                mem::forget(hooks);
             }
         }
     }
@@ -95,7 +97,7 @@ fn aside() -> std::sync::MutexGuard<'static, Vec<Tenure>> {
 
 /// Tries again to end what was set aside.
 pub(crate) fn end_what_was_set_aside() {
-    let waiting = std::mem::take(&mut *aside());
+    let waiting = mem::take(&mut *aside());
     for tenure in waiting {
         tenure.end_or_set_aside();
     }
@@ -125,7 +127,7 @@ impl Life {
             granule,
             end,
             others: false,
-            hooks: Box::default(),
+            hooks: Arc::default(),
             kept,
         })
     }
@@ -145,7 +147,7 @@ impl Life {
             granule,
             end,
             others: true,
-            hooks: Box::default(),
+            hooks: Arc::default(),
             kept,
         })
     }
@@ -264,7 +266,7 @@ fn still_shared() -> Error {
 }
 
 fn host_readable(raw: *mut ffi::cuarena_t) -> bool {
-    let mut properties = std::mem::MaybeUninit::<ffi::cuarena_properties_t>::zeroed();
+    let mut properties = MaybeUninit::<ffi::cuarena_properties_t>::zeroed();
     // SAFETY: all bits 0 are a value of the struct, which its function then
     // makes ready for the call; the arena lives.
     let properties = unsafe {

@@ -214,6 +214,28 @@ impl Arena {
     /// ([`compact_on_oom`](crate::ArenaBuilder::compact_on_oom)), which is left
     /// out where nobody listens. The rules are those of the closure of
     /// [`compact_with`](Self::compact_with).
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// use cuarena::{Arena, Switch};
+    /// use std::ops::ControlFlow;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// use std::sync::Arc;
+    /// let arena = Arena::builder().pool(1 << 20).compact_on_oom(Switch::On).build()?;
+    /// let moved = Arc::new(AtomicUsize::new(0));
+    /// let counted = moved.clone();
+    /// arena.on_relocation(move |batch| {
+    ///     counted.fetch_add(batch.len(), Ordering::Relaxed);
+    ///     ControlFlow::Continue(())
+    /// });
+    /// let blocks: Vec<_> = (0..256).map(|_| arena.alloc(4096)).collect::<Result<_, _>>()?;
+    /// let kept: Vec<_> = blocks.into_iter().step_by(2).collect();
+    /// let block = arena.alloc(100_000)?;
+    /// assert!(moved.load(Ordering::Relaxed) > 0);
+    /// # drop((kept, block));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn on_relocation<F>(&self, listener: F)
     where
         F: Fn(&[Relocation]) -> ControlFlow<()> + Send + Sync + 'static,
@@ -228,6 +250,18 @@ impl Arena {
 
     /// The first panic of a closure that was called from a drop, where it could
     /// not go on.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// let block = arena.alloc(1000)?;
+    /// arena.on_event(|_| panic!("heard of a free"));
+    /// drop(block); // does not panic
+    /// let payload = arena.take_panic().unwrap();
+    /// assert_eq!(*payload.downcast::<&str>().unwrap(), "heard of a free");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn take_panic(&self) -> Option<Box<dyn Any + Send>> {
         self.life().hooks().take_panic()
     }

@@ -111,6 +111,23 @@ impl<'b> PinnedBlock<'b> {
     /// that cannot use the arena's bytes, `Unsupported` for a memory without
     /// streams, `Limit` for too many streams, `Driver`, `NoDevice`, `Lost`. The
     /// guard comes back in the error.
+    ///
+    /// ```
+    /// use cuarena::{Arena, MemoryKind, RawStream};
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// // Addresses alone have streams too, whose handles are numbers.
+    /// let arena = Arena::builder().memory(MemoryKind::None).pool(1 << 20).build()?;
+    /// // SAFETY: nobody follows the handle.
+    /// let stream = unsafe { arena.stream(RawStream::new(0x10 as *mut _))? };
+    /// let block = arena.alloc(1000)?;
+    /// // SAFETY: what uses the address is queued on the stream.
+    /// let pinned = unsafe { block.pin()? };
+    /// // ... launch on the stream with `pinned.device_ptr()` ...
+    /// pinned.release_on(&stream)?;
+    /// drop(block); // in the order of the stream
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn release_on(self, stream: &Stream) -> std::result::Result<(), ReleaseError<'b>> {
         let pinned = ManuallyDrop::new(self);
         match pinned.block.end_pin_on(stream) {

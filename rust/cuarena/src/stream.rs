@@ -257,6 +257,14 @@ impl Arena {
 }
 
 #[cold]
+fn of_a_thread() -> Error {
+    Error::new(
+        ErrorKind::BadArgument,
+        "stream: the default one of each thread; one that is the same on all is accepted",
+    )
+}
+
+#[cold]
 fn foreign(stream: &Stream) -> Error {
     Error::new(
         ErrorKind::BadArgument,
@@ -273,8 +281,13 @@ impl Arena {
     ///
     /// # Errors
     ///
-    /// A bad argument for a handle that stands for no stream.
+    /// A bad argument for a handle that stands for no stream, and for
+    /// [`RawStream::PER_THREAD`], which stands for another one on each thread:
+    /// what names it could be dropped on any.
     pub fn stream_of<S: StreamOwner>(&self, owner: S) -> Result<Stream> {
+        if owner.raw_stream() == RawStream::PER_THREAD {
+            return Err(of_a_thread());
+        }
         if let Some(context) = owner.context_owner() {
             self.life().hooks().keep(context);
         }
@@ -292,7 +305,9 @@ impl Arena {
     /// The stream is alive until it was released: until the last share of what
     /// this returns has ended, those that blocks hold too, and the last one's
     /// [`Stream::release`] did not fail. Its context outlives the arena, unless
-    /// it is the primary one of the device that the arena is on.
+    /// it is the primary one of the device that the arena is on. Of
+    /// [`RawStream::PER_THREAD`] all shares, and all blocks that name it, stay
+    /// on this thread.
     pub unsafe fn stream(&self, raw: RawStream) -> Result<Stream> {
         self.new_stream(raw, None)
     }

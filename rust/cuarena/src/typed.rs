@@ -60,6 +60,18 @@ impl<T: Copy> TypedBlock<T> {
     ///
     /// The block comes back with [`ErrorKind::BadArgument`] if it is not
     /// aligned for them.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+    /// use cuarena::TypedBlock;
+    /// let block = arena.alloc(1001)?;
+    /// let words = TypedBlock::<u32>::from_block(block).unwrap();
+    /// assert_eq!(words.len(), 250);
+    /// assert_eq!(words.into_block().len(), 1001);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn from_block(block: Block) -> std::result::Result<Self, (Block, Error)> {
         let alignment = match block.info() {
             Ok(info) => info.alignment.max(block.arena().granule()),

@@ -3,7 +3,9 @@
 use std::mem::forget;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cuarena::{Arena, CompactOptions, ErrorKind, Placement};
+use cuarena::{
+    Arena, CompactOptions, ErrorKind, MemoryKind, Placement, RawStream, Stream, StreamOwner,
+};
 
 fn arena() -> Arena {
     let low = Arena::builder().placement(Placement::Low);
@@ -110,6 +112,68 @@ fn so_many_pins_and_no_more() {
     let error = unsafe { block.pin() }.unwrap_err();
     assert!(error.is_busy());
     assert!(!block.is_in_use(), "a refused pin is none");
+}
+
+fn stream_of(arena: &Arena, handle: usize) -> Stream {
+    // SAFETY: memory that is only addresses does not follow handles.
+    unsafe { arena.stream(RawStream::new(handle as *mut _)).unwrap() }
+}
+
+#[test]
+fn a_pin_that_is_not_released_comes_back() {
+    let none = || Arena::builder().memory(MemoryKind::None).pool(1 << 20);
+    let (arena, other) = (none().build().unwrap(), none().build().unwrap());
+    let foreign = stream_of(&other, 0x10);
+    let block = arena.alloc(1000).unwrap();
+    // SAFETY: no device uses the address.
+    let error = unsafe { block.pin().unwrap() }
+        .release_on(&foreign)
+        .unwrap_err();
+    let (error, pinned) = error.into_parts();
+    assert_eq!(error.kind(), ErrorKind::BadArgument);
+    assert_eq!(block.info().unwrap().pins, 1);
+    drop(pinned);
+    assert_eq!(block.info().unwrap().pins, 0);
+    block.try_free().unwrap();
+    // Nor does its error say, when it is dropped, that the device is done.
+    let block = arena.alloc(1000).unwrap();
+    // SAFETY: as above.
+    drop(unsafe { block.pin().unwrap() }.release_on(&foreign));
+    assert!(block.try_free().unwrap_err().is_busy());
+    assert_eq!(arena.stats().unwrap().live_blocks, 1);
+}
+
+/// What names it could be freed on another thread, and so on another stream.
+#[test]
+fn the_default_stream_of_each_thread_has_no_owner() {
+    struct OfThread;
+    // SAFETY: these streams live as long as their threads.
+    unsafe impl StreamOwner for OfThread {
+        fn raw_stream(&self) -> RawStream {
+            RawStream::PER_THREAD
+        }
+    }
+    let error = arena().stream_of(OfThread).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BadArgument);
+}
+
+#[test]
+fn a_released_block_goes_to_its_home_and_comes_back() {
+    let none = Arena::builder().memory(MemoryKind::None).pool(1 << 20);
+    let arena = none.build().unwrap();
+    let (first, second) = (stream_of(&arena, 0x10), stream_of(&arena, 0x20));
+    let mut block = arena.alloc(1 << 20).unwrap();
+    for stream in [&first, &second] {
+        // SAFETY: no device uses the address.
+        unsafe { block.pin().unwrap() }.release_on(stream).unwrap();
+        assert_eq!(block.home().as_ref(), Some(&first), "the first is home");
+    }
+    assert!(block.is_in_use());
+    block.resize(1 << 19).unwrap();
+    drop(block);
+    drop(arena.alloc(1 << 20).unwrap());
+    drop((first, second));
+    arena.close().unwrap();
 }
 
 /// Threads compact without end; views stay true, and blocks keep their bytes.

@@ -16,7 +16,9 @@ fn suite_of(rows: &[Row]) -> Vec<Test> {
     let mut tests = Vec::new();
     for row in rows.iter().copied() {
         let name = |case: &str| format!("{case} ({}, {:?})", row.kind.name, row.uses);
-        let streams = streams::CASES.iter().filter(|_| row.uses == Uses::OneStream);
+        let streams = streams::CASES
+            .iter()
+            .filter(|_| row.uses == Uses::OneStream);
         for (case, function) in cases::CASES.iter().chain(streams) {
             tests.push(Test {
                 name: name(case),
@@ -32,7 +34,10 @@ fn suite_of(rows: &[Row]) -> Vec<Test> {
             }
         }
         let replays = row.kind.preset != Preset::Bfc && row.kind.bytes != Bytes::Buffer;
-        for trace in TRACES.iter().filter(|_| replays && row.uses != Uses::OneStream) {
+        for trace in TRACES
+            .iter()
+            .filter(|_| replays && row.uses != Uses::OneStream)
+        {
             tests.push(Test {
                 name: name(trace),
                 run: Box::new(move || traces::replay(row, trace, 4000)),

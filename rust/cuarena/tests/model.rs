@@ -12,6 +12,7 @@ const POOL: u64 = 1 << 18;
 struct Modelled {
     block: Block,
     bytes: u64,
+    align: u64,
     tag: Tag,
     seed: u8,
 }
@@ -42,6 +43,8 @@ impl Modelled {
         assert_eq!(self.block.len(), self.bytes);
         assert_eq!((info.requested, info.tag), (self.bytes, self.tag));
         assert_eq!(info.pins, 0);
+        let address = self.block.host().unwrap().as_ptr() as u64;
+        assert_eq!(self.bytes * (address % self.align.max(256)), 0);
         self.assert_kept(self.bytes);
     }
 }
@@ -109,6 +112,7 @@ impl Model {
                 let mut new = Modelled {
                     block,
                     bytes,
+                    align,
                     tag,
                     seed,
                 };

@@ -9,9 +9,9 @@ use crate::{ffi, BlockId, Result};
 #[non_exhaustive]
 pub enum EntryKind {
     /// A live block.
-    Block,
+    Live,
     /// A free range.
-    Range,
+    Free,
     /// What lies between two segments, and belongs to nobody.
     Gap,
 }
@@ -49,11 +49,11 @@ pub struct Entry {
 impl Entry {
     fn from_raw(raw: &ffi::cuarena_heap_entry_t) -> Self {
         let kind = match raw.kind {
-            ffi::CUARENA_ENTRY_BLOCK => EntryKind::Block,
-            ffi::CUARENA_ENTRY_RANGE => EntryKind::Range,
+            ffi::CUARENA_ENTRY_BLOCK => EntryKind::Live,
+            ffi::CUARENA_ENTRY_RANGE => EntryKind::Free,
             _ => EntryKind::Gap,
         };
-        let is_block = kind == EntryKind::Block;
+        let is_block = kind == EntryKind::Live;
         Self {
             kind,
             offset: raw.offset,

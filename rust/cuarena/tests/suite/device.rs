@@ -8,14 +8,31 @@ use cuarena::{
 use super::driver::{cu, stream_for, Driver, Handle};
 use super::rig::place;
 
-pub const CASES: &[(&str, fn(&'static Driver))] = &[
+pub type Case = (&'static str, fn(&'static Driver));
+
+pub const CASES: &[Case] = &[
     ("driver_and_devices_are_told", driver_and_devices_are_told),
     ("properties_say_what_was_got", properties_say_what_was_got),
-    ("a_dedicated_block_is_exported", a_dedicated_block_is_exported),
-    ("handles_are_shared_only_if_asked", handles_are_shared_only_if_asked),
-    ("a_session_keeps_what_a_graph_uses", a_session_keeps_what_a_graph_uses),
-    ("a_session_is_left_behind_by_a_capture_under_way", a_session_under_way),
-    ("arenas_of_a_device_are_shared", arenas_of_a_device_are_shared),
+    (
+        "a_dedicated_block_is_exported",
+        a_dedicated_block_is_exported,
+    ),
+    (
+        "handles_are_shared_only_if_asked",
+        handles_are_shared_only_if_asked,
+    ),
+    (
+        "a_session_keeps_what_a_graph_uses",
+        a_session_keeps_what_a_graph_uses,
+    ),
+    (
+        "a_session_is_left_behind_by_a_capture_under_way",
+        a_session_under_way,
+    ),
+    (
+        "arenas_of_a_device_are_shared",
+        arenas_of_a_device_are_shared,
+    ),
     ("a_device_that_is_not_there", a_device_that_is_not_there),
 ];
 
@@ -24,7 +41,10 @@ fn driver_and_devices_are_told(driver: &'static Driver) {
     assert!(info.version >= 12000, "{info:?}");
     assert_eq!(devices().unwrap().len(), info.device_count as usize);
     let device = device_info(DeviceId(0)).unwrap();
-    assert!(device.total_bytes > 0 && device.free_bytes <= device.total_bytes, "{device:?}");
+    assert!(
+        device.total_bytes > 0 && device.free_bytes <= device.total_bytes,
+        "{device:?}"
+    );
     assert!(!device.name.is_empty());
     driver.expect_clean();
 }
@@ -58,16 +78,24 @@ fn exporting() -> Arena {
 
 fn a_dedicated_block_is_exported(driver: &'static Driver) {
     let arena = exporting();
-    let block = arena.alloc_with(4 << 20, &Request::new().dedicated()).unwrap();
+    let block = arena
+        .alloc_with(4 << 20, &Request::new().dedicated())
+        .unwrap();
     let count = block.export_pieces(Sharing::OwnHandles).unwrap();
     let mut export = block.export(Sharing::OwnHandles).unwrap();
     assert_eq!(export.pieces().len(), count);
     let bytes: u64 = export.pieces().iter().map(|piece| piece.bytes).sum();
     assert_eq!(bytes, 4 << 20);
     let pieces = export.take_pieces();
-    assert!(pieces.iter().all(|piece| piece.offset + piece.bytes <= piece.handle_bytes));
+    assert!(pieces
+        .iter()
+        .all(|piece| piece.offset + piece.bytes <= piece.handle_bytes));
     drop(block);
-    assert_eq!(arena.stats().unwrap().live_blocks, 1, "the export keeps its bytes");
+    assert_eq!(
+        arena.stats().unwrap().live_blocks,
+        1,
+        "the export keeps its bytes"
+    );
     drop((export, pieces));
     assert_eq!(arena.stats().unwrap().live_blocks, 0);
     arena.close().unwrap();
@@ -164,7 +192,10 @@ fn arenas_of_a_device_are_shared(driver: &'static Driver) {
     let (first, report) = builder().pool(4 << 20).share().unwrap();
     assert!(report.created);
     let (second, report) = builder().pool(8 << 20).share().unwrap();
-    assert_eq!((report.created, report.differs, report.holders), (false, 1, 2));
+    assert_eq!(
+        (report.created, report.differs, report.holders),
+        (false, 1, 2)
+    );
     assert!(report.text.contains("pool"), "{}", report.text);
     let block = second.alloc(1000).unwrap();
     drop(second);
@@ -184,6 +215,9 @@ fn arenas_of_a_device_are_shared(driver: &'static Driver) {
 fn a_device_that_is_not_there(_driver: &'static Driver) {
     let error = device_info(DeviceId(99)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BadArgument, "{error}");
-    let made = Arena::builder().memory(MemoryKind::Device).device(99).build();
+    let made = Arena::builder()
+        .memory(MemoryKind::Device)
+        .device(99)
+        .build();
     assert_eq!(made.unwrap_err().kind(), ErrorKind::BadArgument);
 }

@@ -82,11 +82,14 @@ pub struct Driver {
     context: usize,
 }
 
-/// Every use of the driver goes through it.
+/// Every use of the driver goes through it: a test's own calls, whose arguments
+/// are the driver's own.
+#[allow(clippy::macro_metavars_in_unsafe)]
 #[macro_export]
 macro_rules! cu {
     ($driver:expr, $entry:ident($($argument:expr),*)) => {{
         // SAFETY: arguments as the driver wants them; handles are alive.
+        #[allow(clippy::macro_metavars_in_unsafe)]
         let code = unsafe { ($driver.cu.$entry)($($argument),*) };
         assert_eq!(code, 0, "the driver's {} gave {code}", stringify!($entry));
     }};
@@ -103,7 +106,11 @@ pub fn driver() -> Option<&'static Driver> {
 fn open() -> Option<Driver> {
     const NOW: c_int = 2;
     let name = std::env::var("CUARENA_CUDA_LIBRARY").unwrap_or_default();
-    let name = if name.is_empty() { "libcuda.so.1".into() } else { name };
+    let name = if name.is_empty() {
+        "libcuda.so.1".into()
+    } else {
+        name
+    };
     let name = CString::new(name).ok()?;
     // SAFETY: the name ends with a zero; what a library does when it is opened
     // is its own.
@@ -142,7 +149,10 @@ unsafe fn standin(library: *mut c_void) -> Option<Standin> {
         let symbol = unsafe { dlsym(library, name.as_ptr()) };
         (!symbol.is_null()).then_some(symbol)
     };
-    let (reports, text) = (find(c"standin_report_count")?, find(c"standin_report_text")?);
+    let (reports, text) = (
+        find(c"standin_report_count")?,
+        find(c"standin_report_text")?,
+    );
     let used = find(c"standin_device_used")?;
     // SAFETY: the stand-in's own types of them.
     unsafe {
@@ -150,10 +160,9 @@ unsafe fn standin(library: *mut c_void) -> Option<Standin> {
             reports: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> usize>(
                 reports,
             ),
-            text: std::mem::transmute::<
-                *mut c_void,
-                unsafe extern "C" fn(usize) -> *const c_char,
-            >(text),
+            text: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(usize) -> *const c_char>(
+                text,
+            ),
             used: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> u64>(used),
         })
     }
@@ -170,11 +179,17 @@ impl Driver {
         let Some(standin) = &self.standin else { return };
         // SAFETY: calls of the stand-in without conditions.
         let count = unsafe { (standin.reports)(0) };
-        let texts: Vec<String> = (0..count)
-            // SAFETY: likewise; texts end with zeros, and are copied.
-            .map(|i| unsafe { CStr::from_ptr((standin.text)(i)) }.to_string_lossy().into_owned())
-            .collect();
-        assert!(texts.is_empty(), "the stand-in reports:\n{}", texts.join("\n"));
+        let text = |i| {
+            // SAFETY: likewise; a text ends with a zero, and is copied.
+            let text = unsafe { CStr::from_ptr((standin.text)(i)) };
+            text.to_string_lossy().into_owned()
+        };
+        let texts: Vec<String> = (0..count).map(text).collect();
+        assert!(
+            texts.is_empty(),
+            "the stand-in reports:\n{}",
+            texts.join("\n")
+        );
     }
 
     /// Bytes of the device that are taken, where the driver can tell.
@@ -221,7 +236,8 @@ impl Drop for OwnStream {
         let driver = driver().expect("a driver");
         driver.use_here();
         cu!(driver, stream_destroy(self.handle as Handle));
-        self.destroyed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.destroyed
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
 }
 

@@ -25,7 +25,10 @@ pub fn run(tests: Vec<Test>) -> i32 {
     let words: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
     let wanted = |test: &&Test| words.iter().all(|word| test.name.contains(word.as_str()));
     if arguments.iter().any(|a| a == "--list") {
-        tests.iter().filter(wanted).for_each(|test| println!("{}: test", test.name));
+        tests
+            .iter()
+            .filter(wanted)
+            .for_each(|test| println!("{}: test", test.name));
         return 0;
     }
     let started = Instant::now();
@@ -51,7 +54,11 @@ pub fn run(tests: Vec<Test>) -> i32 {
     for name in &failed {
         println!("    {name}");
     }
-    if failed.is_empty() { 0 } else { 101 }
+    if failed.is_empty() {
+        0
+    } else {
+        101
+    }
 }
 
 /// What a program without a device comes to.

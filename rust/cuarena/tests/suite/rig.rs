@@ -1,7 +1,7 @@
 //! Kinds of arenas, and what a case gets of one.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cuarena::{
     Arena, ArenaBuilder, Backing, Block, Error, MemoryKind, Preset, RawStream, Request, Stream,
@@ -49,11 +49,19 @@ const fn kind(name: &'static str, preset: Preset, bytes: Bytes) -> Kind {
 }
 
 pub const HOST_KINDS: &[Kind] = &[
-    kind("pool-pageable", Preset::Pool, Bytes::Of(MemoryKind::Pageable)),
+    kind(
+        "pool-pageable",
+        Preset::Pool,
+        Bytes::Of(MemoryKind::Pageable),
+    ),
     kind("pool-none", Preset::Pool, Bytes::Of(MemoryKind::None)),
     kind("pool-bytes", Preset::Pool, Bytes::Buffer),
     kind("pool-custom", Preset::Pool, Bytes::Guest),
-    kind("grow-pageable", Preset::Grow, Bytes::Of(MemoryKind::Pageable)),
+    kind(
+        "grow-pageable",
+        Preset::Grow,
+        Bytes::Of(MemoryKind::Pageable),
+    ),
     kind("grow-none", Preset::Grow, Bytes::Of(MemoryKind::None)),
     kind("grow-custom", Preset::Grow, Bytes::Guest),
     kind("bfc-pageable", Preset::Bfc, Bytes::Of(MemoryKind::Pageable)),
@@ -152,13 +160,17 @@ impl Rig {
             d.used()
         });
         let ledger = Arc::new(Ledger::default());
-        let arena = more(row.kind.builder(bytes, &ledger)).build().expect("an arena");
+        let arena = more(row.kind.builder(bytes, &ledger))
+            .build()
+            .expect("an arena");
         let count = match row.uses {
             Uses::NoStream => 0,
             Uses::OneStream => 1,
             Uses::ManyStreams => 4,
         };
-        let streams = (1..=count).map(|i| new_stream(&row.kind, &arena, i)).collect();
+        let streams = (1..=count)
+            .map(|i| new_stream(&row.kind, &arena, i))
+            .collect();
         Self {
             row,
             arena,
@@ -192,7 +204,11 @@ impl Rig {
         drop(streams);
         assert_eq!(arena.stats().unwrap().live_blocks, 0, "blocks live");
         arena.close().expect("an arena that can end");
-        assert_eq!(ledger.held.load(Ordering::Relaxed), 0, "held by the custom memory");
+        assert_eq!(
+            ledger.held.load(Ordering::Relaxed),
+            0,
+            "held by the custom memory"
+        );
         let Some(driver) = driver().filter(|_| row.kind.is_of_device()) else {
             return;
         };
@@ -200,7 +216,10 @@ impl Rig {
         // The default pool of the device keeps what it has been given back.
         if row.kind.bytes != Bytes::Device(Backing::Async) {
             let (after, before) = (driver.used(), used_before);
-            assert!(after <= before, "bytes of the device: {before:?} before, now {after:?}");
+            assert!(
+                after <= before,
+                "bytes of the device: {before:?} before, now {after:?}"
+            );
         }
     }
 
@@ -215,7 +234,9 @@ impl Rig {
 
     /// A block, painted with a seed that is returned.
     pub fn take(&self, bytes: u64) -> (Block, u64) {
-        let block = self.try_take(bytes).unwrap_or_else(|e| panic!("{bytes} bytes: {e:?}"));
+        let block = self
+            .try_take(bytes)
+            .unwrap_or_else(|e| panic!("{bytes} bytes: {e:?}"));
         let seed = self.paint(&block);
         (block, seed)
     }
@@ -272,8 +293,12 @@ impl Rig {
         }
         let got = self.read(block, bytes);
         let want = pattern(seed, bytes);
-        if let Some(at) = (0..got.len()).find(|at| got[*at] != want[*at]) {
-            panic!("{block:?}: byte {at} is {:#x}, expected {:#x}", got[at], want[at]);
+        if got != want {
+            let at = (0..got.len()).find(|at| got[*at] != want[*at]).unwrap_or(0);
+            panic!(
+                "{block:?}: byte {at} is {:#x}, expected {:#x}",
+                got[at], want[at]
+            );
         }
     }
 
@@ -296,7 +321,10 @@ impl Rig {
         // SAFETY: the copy is waited for before the pin ends.
         let pinned = unsafe { pin(block, block.home().as_ref()) };
         let to = pinned.device_ptr().as_raw();
-        cu!(driver, to_device(to, bytes.as_ptr().cast(), bytes.len(), stream));
+        cu!(
+            driver,
+            to_device(to, bytes.as_ptr().cast(), bytes.len(), stream)
+        );
         cu!(driver, stream_synchronize(stream));
     }
 
@@ -319,13 +347,18 @@ impl Rig {
         // SAFETY: the copy is waited for before the pin ends.
         let pinned = unsafe { pin(block, block.home().as_ref()) };
         let from = pinned.device_ptr().as_raw();
-        cu!(driver, to_host(got.as_mut_ptr().cast(), from, got.len(), stream));
+        cu!(
+            driver,
+            to_host(got.as_mut_ptr().cast(), from, got.len(), stream)
+        );
         cu!(driver, stream_synchronize(stream));
         got
     }
 
     fn home(&self, block: &Block) -> Handle {
-        block.home().map_or(std::ptr::null_mut(), |stream| stream.raw().as_ptr())
+        block
+            .home()
+            .map_or(std::ptr::null_mut(), |stream| stream.raw().as_ptr())
     }
 }
 
@@ -359,16 +392,29 @@ pub fn new_stream(kind: &Kind, arena: &Arena, number: usize) -> Stream {
     stream_for(arena)
 }
 
-/// Bytes that differ from place to place, and from seed to seed.
+/// Bytes that differ from place to place, and from seed to seed. Pieces of one
+/// table, since tests paint a great deal.
 pub fn pattern(seed: u64, bytes: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut all = Vec::with_capacity(bytes as usize + 8);
+    const PIECE: usize = 4096;
+    static TABLE: OnceLock<Vec<u8>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| random(64 * PIECE));
+    let mut all = Vec::with_capacity(bytes as usize + PIECE);
+    let mut at = (seed % 1_000_003) as usize;
     while (all.len() as u64) < bytes {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        all.extend_from_slice(&state.to_le_bytes());
+        at = (at * 31 + 7919) % (table.len() - PIECE);
+        all.extend_from_slice(&table[at..at + PIECE]);
     }
     all.truncate(bytes as usize);
     all
+}
+
+fn random(bytes: usize) -> Vec<u8> {
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    (0..bytes).map(|_| next()).collect()
 }

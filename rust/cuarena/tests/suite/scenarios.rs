@@ -1,6 +1,6 @@
 //! Scenarios that the C suites play too: `tests/scenarios/*.txt` of the
-//! repository, or `CUARENA_SCENARIOS`. The first lines of such a file say what
-//! its words mean.
+//! repository, or of the folder that `srcdir` names. The first lines of such a
+//! file say what its words mean.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,10 +10,11 @@ use cuarena::{Block, ErrorKind, LimitKind, Region, Request};
 use super::rig::{place, Rig, Row};
 
 fn folder() -> Option<PathBuf> {
-    let folder = std::env::var_os("CUARENA_SCENARIOS").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/scenarios")),
+    let top = std::env::var_os("srcdir").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")),
         PathBuf::from,
     );
+    let folder = top.join("tests/scenarios");
     folder.is_dir().then_some(folder)
 }
 
@@ -65,7 +66,10 @@ fn bytes_of(word: &str) -> u64 {
         Some(b'M') => (&word[..word.len() - 1], 20),
         _ => (word, 0),
     };
-    digits.parse::<u64>().unwrap_or_else(|_| panic!("{word}: a number")) << shift
+    digits
+        .parse::<u64>()
+        .unwrap_or_else(|_| panic!("{word}: a number"))
+        << shift
 }
 
 fn region_of(word: Option<&String>) -> Region {
@@ -114,9 +118,16 @@ pub fn play(row: Row, scenario: &Scenario) {
     for (at, words) in rest {
         let line = format!("{} line {at}: {}", scenario.name, words.join(" "));
         play.line(&line, words);
-        play.rig.arena.check().unwrap_or_else(|error| panic!("{line}: {error}"));
+        play.rig
+            .arena
+            .check()
+            .unwrap_or_else(|error| panic!("{line}: {error}"));
     }
-    assert!(play.blocks.is_empty(), "{}: blocks live at its end", scenario.name);
+    assert!(
+        play.blocks.is_empty(),
+        "{}: blocks live at its end",
+        scenario.name
+    );
     play.rig.close();
 }
 
@@ -150,7 +161,8 @@ impl Play {
                 }
             }
             "note" => {
-                self.places.insert(word(1).into(), self.place(line, word(1)));
+                self.places
+                    .insert(word(1).into(), self.place(line, word(1)));
             }
             "stayed" => assert_eq!(self.place(line, word(1)), self.places[word(1)], "{line}"),
             "moved" => assert_ne!(self.place(line, word(1)), self.places[word(1)], "{line}"),
@@ -176,12 +188,18 @@ impl Play {
             }
             "limit" => {
                 let limit = bytes_of(word(1));
-                self.rig.arena.set_limit(LimitKind::Live, limit).expect(line);
+                self.rig
+                    .arena
+                    .set_limit(LimitKind::Live, limit)
+                    .expect(line);
             }
             other => panic!("{line}: no word {other}"),
         }
         for (name, (block, seed)) in &self.blocks {
-            assert!(self.rig.arena.blocks().any(|info| info.block == block.id()), "{name}");
+            assert!(
+                self.rig.arena.blocks().any(|info| info.block == block.id()),
+                "{name}"
+            );
             self.rig.expect_painted(block, block.len().min(256), *seed);
         }
     }
@@ -190,7 +208,10 @@ impl Play {
         let request = Request::new().region(region_of(region));
         let block = self.rig.take_with(bytes, &request).expect(line);
         let seed = self.rig.paint(&block);
-        assert!(self.blocks.insert(name.into(), (block, seed)).is_none(), "{line}");
+        assert!(
+            self.blocks.insert(name.into(), (block, seed)).is_none(),
+            "{line}"
+        );
     }
 
     fn resize(&mut self, line: &str, name: &str, bytes: u64) {

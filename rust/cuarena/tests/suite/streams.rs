@@ -9,13 +9,31 @@ use super::driver::{driver, OwnStream};
 use super::rig::{new_stream, Bytes, Rig, Row};
 
 pub const CASES: &[Case] = &[
-    ("what_a_stream_freed_serves_it_at_once", what_a_stream_freed_serves_it_at_once),
-    ("another_stream_waits_and_is_served", another_stream_waits_and_is_served),
-    ("a_wait_of_the_program_need_not_be_made_again", a_wait_of_the_program_need_not_be_made_again),
-    ("settle_brings_bytes_to_everybody", settle_brings_bytes_to_everybody),
-    ("a_use_on_another_stream_is_waited_for", a_use_on_another_stream_is_waited_for),
+    (
+        "what_a_stream_freed_serves_it_at_once",
+        what_a_stream_freed_serves_it_at_once,
+    ),
+    (
+        "another_stream_waits_and_is_served",
+        another_stream_waits_and_is_served,
+    ),
+    (
+        "a_wait_of_the_program_need_not_be_made_again",
+        a_wait_of_the_program_need_not_be_made_again,
+    ),
+    (
+        "settle_brings_bytes_to_everybody",
+        settle_brings_bytes_to_everybody,
+    ),
+    (
+        "a_use_on_another_stream_is_waited_for",
+        a_use_on_another_stream_is_waited_for,
+    ),
     ("a_released_pin_makes_a_home", a_released_pin_makes_a_home),
-    ("a_stream_of_another_arena_is_refused", a_stream_of_another_arena_is_refused),
+    (
+        "a_stream_of_another_arena_is_refused",
+        a_stream_of_another_arena_is_refused,
+    ),
     ("blocks_hold_their_stream", blocks_hold_their_stream),
     ("frees_say_what_they_know", frees_say_what_they_know),
     ("a_stream_counts_its_blocks", a_stream_counts_its_blocks),
@@ -61,7 +79,9 @@ fn a_wait_of_the_program_need_not_be_made_again(row: Row) {
     drop(rig.arena.alloc_on(all, producer).unwrap());
     let mark = producer.mark().unwrap();
     if row.kind.is_of_device() {
-        driver().unwrap().order(producer.raw().as_ptr(), waiter.raw().as_ptr());
+        driver()
+            .unwrap()
+            .order(producer.raw().as_ptr(), waiter.raw().as_ptr());
     }
     // SAFETY: the wait was queued; other memories have no work.
     unsafe { waiter.waited_for(producer, mark).unwrap() };
@@ -134,9 +154,19 @@ fn a_stream_of_another_arena_is_refused(row: Row) {
     let error = rig.arena.alloc_on(100, stream).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BadArgument);
     let block = rig.arena.alloc(100).unwrap();
-    assert_eq!(block.record_use(stream).unwrap_err().kind(), ErrorKind::BadArgument);
-    assert_eq!(block.free_on(stream).unwrap_err().kind(), ErrorKind::BadArgument);
-    assert_eq!(rig.arena.stats().unwrap().live_blocks, 0, "freed all the same");
+    assert_eq!(
+        block.record_use(stream).unwrap_err().kind(),
+        ErrorKind::BadArgument
+    );
+    assert_eq!(
+        block.free_on(stream).unwrap_err().kind(),
+        ErrorKind::BadArgument
+    );
+    assert_eq!(
+        rig.arena.stats().unwrap().live_blocks,
+        0,
+        "freed all the same"
+    );
     // SAFETY: never followed.
     let none = unsafe { rig.arena.stream(RawStream::new(usize::MAX as *mut _)) };
     assert_eq!(none.unwrap_err().kind(), ErrorKind::BadArgument);
@@ -168,7 +198,11 @@ fn frees_say_what_they_know(row: Row) {
     let rig = Rig::small(row);
     let other = new_stream(&row.kind, &rig.arena, 9);
     let (stream, all) = (&rig.streams[0], 8 * row.kind.unit());
-    rig.arena.alloc_on(all, stream).unwrap().free_on(&other).unwrap();
+    rig.arena
+        .alloc_on(all, stream)
+        .unwrap()
+        .free_on(&other)
+        .unwrap();
     drop(rig.arena.alloc_on(all, &other).unwrap());
     rig.settle();
     let block = rig.arena.alloc_on(all, stream).unwrap();

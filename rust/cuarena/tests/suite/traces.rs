@@ -3,8 +3,8 @@
 //! and after every compaction. Sizes are divided, so that a test has room.
 //!
 //! The folder is that of the C suites and of the `cuarena` command:
-//! `CUARENA_TRACES`, or `traces` of the repository. Without it there is nothing
-//! to replay, which is said.
+//! `traces` of the repository, or of the folder that `srcdir` names. Without it
+//! there is nothing to replay, which is said.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -25,10 +25,11 @@ struct Event {
 }
 
 fn folder() -> Option<PathBuf> {
-    let folder = std::env::var_os("CUARENA_TRACES").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../traces")),
+    let top = std::env::var_os("srcdir").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")),
         PathBuf::from,
     );
+    let folder = top.join("traces");
     folder.is_dir().then_some(folder)
 }
 
@@ -87,7 +88,9 @@ fn serve(rig: &Rig, event: &Event) -> Result<Block, Error> {
     let bytes = event.size.div_ceil(DIVIDE);
     match rig.streams.len() {
         0 => rig.arena.alloc(bytes),
-        count => rig.arena.alloc_on(bytes, &rig.streams[event.stream % count]),
+        count => rig
+            .arena
+            .alloc_on(bytes, &rig.streams[event.stream % count]),
     }
 }
 
@@ -110,7 +113,11 @@ pub fn replay(row: Row, name: &str, most: usize) {
     }
     // Tight, so that compaction has to help; it does less where holes in the
     // addresses keep blocks apart.
-    let spare = if row.kind.preset == Preset::Pool { peak / 50 } else { peak / 4 };
+    let spare = if row.kind.preset == Preset::Pool {
+        peak / 50
+    } else {
+        peak / 4
+    };
     let rig = Rig::open(row, (peak + spare).next_multiple_of(row.kind.unit()));
     let mut blocks: HashMap<u64, Painted> = HashMap::new();
     let mut compactions = 0;
@@ -133,7 +140,10 @@ pub fn replay(row: Row, name: &str, most: usize) {
         blocks.insert(event.id, Painted::new(&rig, block));
     }
     rig.settle();
-    assert_eq!(rig.arena.stats().unwrap().live_blocks as usize, blocks.len());
+    assert_eq!(
+        rig.arena.stats().unwrap().live_blocks as usize,
+        blocks.len()
+    );
     blocks.values().for_each(|painted| painted.expect(&rig));
     drop(blocks);
     rig.close();

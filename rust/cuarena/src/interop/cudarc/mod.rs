@@ -1,4 +1,4 @@
-//! Arena memory for programs that use [cudarc](::cudarc).
+//! Arena memory for programs that use [cudarc].
 //!
 //! *Vocabulary.* The **home** of a slice is the stream it was allocated on. A
 //! **foreign** use of it is one on any other stream. **Tracking** is what
