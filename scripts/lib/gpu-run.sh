@@ -29,6 +29,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 : "${CUARENA_REQUIRE_GPU:=1}"
 : "${CK_DEFAULT_TIMEOUT:=120}"
 export CUARENA_REQUIRE_GPU CK_DEFAULT_TIMEOUT srcdir=$here
+# For programs in Rust, which know no srcdir.
+export CUARENA_TRACES=$here/traces CUARENA_SCENARIOS=$here/scenarios
 
 parts=()
 only=()
@@ -188,6 +190,10 @@ part_suites() {
         ! wanted "$name" || CK_FORK=${CK_FORK:-$(fork_of "$name")} \
             run "$name" "$program"
     done
+    for program in "$here"/suites/rust/*; do
+        [ ! -e "$program" ] || ! wanted "${program##*/}" ||
+            run "${program##*/}" "$program"
+    done
     wait
 }
 
@@ -279,6 +285,7 @@ part_benches() {
     for program in "$here"/bench/*; do
         name=${program##*/bench_}
         wanted "bench_$name" || continue
+        [ "$name" != rust ] || continue
         arguments=(${quick:+--quick} --json "$out/results/$name.json")
         [ "$name" != traces_cuda ] || arguments+=("$here"/traces/*.csv.gz)
         [ "$name" != crossing ] ||
@@ -286,6 +293,17 @@ part_benches() {
         run "bench_$name" "$program" "${arguments[@]}"
         sed 's/^/    /' "$out/logs/bench_$name.log"
     done
+    bench_rust
+}
+
+# By criterion, whose reports are below criterion/. It measures a few hundred
+# things, each for less than a second.
+bench_rust() {
+    local limit=900
+    [ -x "$here/bench/bench_rust" ] && wanted bench_rust || return 0
+    CRITERION_HOME=$out/criterion CUARENA_BENCH_JSON=$out/results/rust.json \
+        run bench_rust "$here/bench/bench_rust" --bench ${quick:+--quick}
+    grep -E '^[a-z].*/|time:' "$out/logs/bench_rust.log" | sed 's/^/    /'
 }
 
 #### All of it ####

@@ -35,6 +35,10 @@ extra | command setarch | util-linux | util-linux | util-linux
 extra | command aarch64-linux-gnu-gcc | gcc-aarch64-linux-gnu | gcc-aarch64-linux-gnu | aarch64-linux-gnu-gcc
 extra | have_libc_aarch64 | libc6-dev-arm64-cross | sysroot-aarch64-fc41-glibc | aarch64-linux-gnu-glibc
 extra | command qemu-aarch64 | qemu-user | qemu-user | qemu-user
+extra | command python3 | python3 | python3 | python
+extra | command cargo | cargo | cargo | rust
+extra | command rustfmt | rustfmt | rustfmt | rust
+extra | command cargo-clippy | rust-clippy | clippy | rust
 TABLE
 }
 

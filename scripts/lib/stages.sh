@@ -7,6 +7,7 @@ all_stages=(
     plain-gcc plain-clang header header-nvcc cuda-abi
     gcc clang asan tsan valgrind fuzz
     tool demo readme installcheck distcheck aarch64 aarch64-tests
+    "${rust_stages[@]}"
 )
 
 has() {
@@ -34,20 +35,23 @@ stage_spelling() {
     local files
     has codespell
     files=$(find . \( -path ./build -o -path ./.git -o -path ./autom4te.cache \
-        -o -path ./build-aux -o -path ./tests/fuzz/corpus \) -prune -o \
+        -o -path ./build-aux -o -path ./tests/fuzz/corpus \
+        -o -path ./rust/target \) -prune -o \
         \( -name '*.[ch]' -o -name '*.inl' -o -name '*.md' -o -name '*.inc' \
         -o -name '*.rs' -o -name '*.sh' -o -name '*.1' -o -name '*.am' \
         -o -name 'cuarena*.m4' -o -name configure.ac \) -print)
-    # Nd is a macro of manual pages.
-    # shellcheck disable=SC2086
-    codespell -L nd $files scripts/check scripts/demo tests/check_*
+    # Nd is a macro of manual pages, AtLeast and CollectIn are names.
+    # shellcheck disable=SC2046,SC2086
+    codespell -L nd,crate,atleast,collectin $files scripts/check scripts/demo tests/check_* \
+        $(rust_scripts)
 }
 
 stage_shellcheck() {
     local files
     has shellcheck
+    # shellcheck disable=SC2046
     files=$(grep -lE -d skip '^#!(/bin/sh|/usr/bin/env bash)' bootstrap .ci/run \
-        build-aux/version.sh scripts/* tests/*)
+        build-aux/version.sh scripts/* tests/* $(rust_scripts))
     # shellcheck disable=SC2086
     shellcheck -x -a -P SCRIPTDIR $files
     if [ -f tools/completion/cuarena.bash ]; then

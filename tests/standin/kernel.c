@@ -30,6 +30,8 @@ const standin_kernel_t *sd_kernel_find(const char *name)
         kernel = find(sd_test_kernels, sd_test_kernel_count, name);
     if (kernel == NULL)
         kernel = find(sd_slide_kernels, sd_slide_kernel_count, name);
+    if (kernel == NULL)
+        kernel = find(sd_example_kernels, sd_example_kernel_count, name);
     return kernel;
 }
 

@@ -27,5 +27,8 @@ extern const size_t sd_test_kernel_count;
 /* The relocation kernels of the library. */
 extern const standin_kernel_t sd_slide_kernels[];
 extern const size_t sd_slide_kernel_count;
+/* Those of the examples in Rust. */
+extern const standin_kernel_t sd_example_kernels[];
+extern const size_t sd_example_kernel_count;
 
 #endif

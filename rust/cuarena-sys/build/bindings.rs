@@ -1,17 +1,22 @@
 //! The bindings: the committed ones, or with `buildtime-bindgen` those made of
-//! the header that was found. Both are used from `<OUT_DIR>/bindings.rs`.
+//! the header that was found, which `src/lib.rs` takes from `<OUT_DIR>/bindings.rs`.
 //!
 //! A comment of the header becomes the documentation of what it stands at.
 //! Constants get the type of the members and parameters that take them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bindgen::callbacks::{IntKind, ParseCallbacks};
 
+use crate::settings::Settings;
+
 /// Writes the bindings of the header in one of the folders.
-pub fn make(package: &Path, include: &[PathBuf], out: &Path) -> Result<(), String> {
-    let wrapper = package.join("wrapper.h");
+pub fn make(settings: &Settings, include: &[PathBuf]) -> Result<(), String> {
+    let out = &settings.out;
+    let wrapper = settings.package.join("wrapper.h");
     println!("cargo::rerun-if-changed={}", wrapper.display());
+    println!("cargo::rerun-if-env-changed=LIBCLANG_PATH");
+    println!("cargo::rerun-if-env-changed=BINDGEN_EXTRA_CLANG_ARGS");
     bindgen::Builder::default()
         .header(wrapper.to_string_lossy())
         .clang_args(include.iter().map(|path| format!("-I{}", path.display())))
@@ -25,7 +30,7 @@ pub fn make(package: &Path, include: &[PathBuf], out: &Path) -> Result<(), Strin
         .clang_macro_fallback_build_dir(out)
         .layout_tests(true)
         .disable_header_comment()
-        .raw_line("// Made of include/cuarena.h by the feature `buildtime-bindgen`.")
+        .raw_line("// Made of include/cuarena.h by rust/scripts/bindings: do not edit.")
         .parse_callbacks(Box::new(Types))
         .generate()
         .map_err(|error| format!("buildtime-bindgen: {error}"))?

@@ -4,25 +4,27 @@
 //! the headers, so that C code of dependents can be compiled against it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::found::Found;
+use crate::found::{link_system, Found};
+use crate::settings::Settings;
 use crate::sources::SOURCES;
+use crate::version;
 
 /// Builds the library, or says what is missing.
-pub fn build(package: &Path, out: &Path) -> Result<Found, String> {
-    let vendor = package.join("vendor");
-    let root = out.join("cuarena");
+pub fn build(settings: &Settings) -> Result<Found, String> {
+    let vendor = settings.package.join("vendor");
+    let root = settings.out.join("cuarena");
     let include = root.join("include");
+    let lib_dir = root.join("lib");
     check_tree(&vendor)?;
     copy_headers(&vendor.join("include"), &include)?;
-    compile(&vendor, &root.join("lib"));
-    link_system();
+    compile(&vendor, &lib_dir)?;
     Ok(Found {
-        lib_dir: Some(root.join("lib")),
-        root: Some(root),
+        root,
+        lib_dir,
+        version: version::of_header(&include)?,
         include: vec![include],
-        version: env!("CARGO_PKG_VERSION").to_owned(),
         vendored: true,
     })
 }
@@ -33,8 +35,8 @@ fn check_tree(vendor: &Path) -> Result<(), String> {
         let folder = vendor.join(name);
         if !folder.is_dir() {
             return Err(format!(
-                "{} is not a folder: in a checkout it is a symbolic link to \
-                 the folder of the C library; check out again with symbolic \
+                "{} is not a folder; expected: in a checkout, a symbolic link \
+                 to the folder of the C library, so check out with symbolic \
                  links, or depend on the published crate",
                 folder.display()
             ));
@@ -44,7 +46,7 @@ fn check_tree(vendor: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn compile(vendor: &Path, lib_dir: &Path) {
+fn compile(vendor: &Path, lib_dir: &Path) -> Result<(), String> {
     let mut build = cc::Build::new();
     build
         .std("c11")
@@ -60,16 +62,11 @@ fn compile(vendor: &Path, lib_dir: &Path) {
     for source in SOURCES {
         build.file(vendor.join("src").join(source));
     }
-    build.compile("cuarena");
-}
-
-// Part of the C library of the system where that is new; glibc before 2.34
-// has them apart.
-fn link_system() {
-    if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
-        println!("cargo::rustc-link-lib=dl");
-        println!("cargo::rustc-link-lib=pthread");
-    }
+    build
+        .try_compile("cuarena")
+        .map_err(|error| format!("{error}\nExpected: a compiler of C11, in CC if not cc"))?;
+    link_system();
+    Ok(())
 }
 
 fn copy_headers(from: &Path, to: &Path) -> Result<(), String> {
@@ -77,7 +74,7 @@ fn copy_headers(from: &Path, to: &Path) -> Result<(), String> {
     fs::create_dir_all(to).map_err(|error| failed(to, error))?;
     for entry in fs::read_dir(from).map_err(|error| failed(from, error))? {
         let path = entry.map_err(|error| failed(from, error))?.path();
-        let target: PathBuf = to.join(path.file_name().unwrap_or_default());
+        let target = to.join(path.file_name().unwrap_or_default());
         if path.is_dir() {
             copy_headers(&path, &target)?;
         } else {

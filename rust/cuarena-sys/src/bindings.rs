@@ -1,4 +1,4 @@
-// Made of include/cuarena.h by the feature `buildtime-bindgen`.
+// Made of include/cuarena.h by rust/scripts/bindings: do not edit.
 
 pub const CUARENA_VERSION_MAJOR: u32 = 0;
 pub const CUARENA_VERSION_MINOR: u32 = 1;

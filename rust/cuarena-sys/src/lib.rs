@@ -1,21 +1,18 @@
-//! The C interface of libcuarena as it is, for crates that build on it.
-//!
-//! The names, and what each does, are those of the header: see its comments
-//! here, and the header itself in the folder that a build script gets as
-//! `DEP_CUARENA_INCLUDE`. A program wants the crate `cuarena` instead, which is
-//! the same without `unsafe`.
-//!
+#![doc = include_str!("../README.md")]
 //! # What is here
 //!
-//! - `bindings`, made of the header by bindgen and committed, so that a
-//!   build needs no libclang. Kinds and statuses are `i32` with constants, as
-//!   in C: a newer library may answer one that is not known here.
-//! - The constants that bindgen cannot make, by hand, below.
+//! - `bindings`, made of the header by bindgen and committed. Kinds and statuses
+//!   are `i32` with constants, as in C: a newer library may answer one that is
+//!   not known here.
+//! - The constants that bindgen cannot make, by hand.
+//!
+//! All of it is at the top of the crate, under the names of C; what each does
+//! is what the header says of it.
 //!
 //! # Rules that hold for all of it
 //!
 //! - Structs that begin with `struct_size` are set by their `_init` function
-//!   before anything else; [`core::mem::MaybeUninit`] takes them until then.
+//!   before anything else.
 //! - Every function but those that say otherwise may be called from any thread.
 //! - A panic must not leave a callback: it would end the process.
 //!

@@ -289,6 +289,12 @@ impl ArenaBuilder {
         &mut self.config
     }
 
+    /// Keeps something alive as long as the arena that will be made.
+    #[cfg(feature = "cudarc")]
+    pub(crate) fn keep(&mut self, kept: Kept) {
+        self.kept.push(kept);
+    }
+
     /// What is to live as long as the arena.
     pub(crate) fn into_kept(self) -> Vec<Kept> {
         self.kept

@@ -4,6 +4,8 @@
 
 pub use cuarena_sys as ffi;
 
+#[cfg(feature = "allocator-api2")]
+mod allocator;
 mod amount;
 mod arena;
 mod block;
@@ -23,6 +25,7 @@ mod home;
 mod hooks;
 mod host;
 mod inspect;
+pub mod interop;
 mod life;
 mod listen;
 pub mod log;
@@ -40,6 +43,9 @@ mod stream;
 mod trampoline;
 mod typed;
 
+#[cfg(feature = "allocator-api2")]
+#[cfg_attr(docsrs, doc(cfg(feature = "allocator-api2")))]
+pub use allocator::HostAllocator;
 pub use amount::Amount;
 pub use arena::{Arena, CloseError, WeakArena};
 pub use block::{Block, BlockId};

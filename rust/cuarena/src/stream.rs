@@ -312,7 +312,8 @@ impl Arena {
         self.new_stream(raw, None)
     }
 
-    fn new_stream(&self, raw: RawStream, owner: Option<Kept>) -> Result<Stream> {
+    /// The owner keeps the stream alive, whose context outlives the arena.
+    pub(crate) fn new_stream(&self, raw: RawStream, owner: Option<Kept>) -> Result<Stream> {
         if raw == RawStream::NONE {
             return Err(Error::new(
                 ErrorKind::BadArgument,

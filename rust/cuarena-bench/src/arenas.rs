@@ -1,0 +1,113 @@
+//! The crate `cuarena`.
+
+use std::sync::Arc;
+
+use cuarena::interop::cudarc::{ArenaExt, ArenaSlice, ArenaStream};
+use cuarena::{Arena, Block, TypedBlock};
+use cudarc::driver::CudaContext;
+
+use crate::side::{Hand, Side};
+
+/// `Arena::alloc`.
+pub struct Blocks {
+    pub arena: Arena,
+    pub name: &'static str,
+}
+
+impl Side for Blocks {
+    type Hand = BlocksHand;
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn hand(&self) -> BlocksHand {
+        BlocksHand(self.arena.clone())
+    }
+}
+
+pub struct BlocksHand(Arena);
+
+impl Hand for BlocksHand {
+    type Held = Block;
+
+    #[inline]
+    fn take(&self, bytes: usize) -> Block {
+        self.0.alloc(bytes as u64).expect("bytes")
+    }
+}
+
+/// `Arena::alloc_typed`.
+pub struct Typed {
+    pub arena: Arena,
+    pub name: &'static str,
+}
+
+impl Side for Typed {
+    type Hand = TypedHand;
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn hand(&self) -> TypedHand {
+        TypedHand(self.arena.clone())
+    }
+}
+
+pub struct TypedHand(Arena);
+
+impl Hand for TypedHand {
+    type Held = TypedBlock<u8>;
+
+    #[inline]
+    fn take(&self, bytes: usize) -> TypedBlock<u8> {
+        self.0.alloc_typed(bytes).expect("bytes")
+    }
+}
+
+/// `ArenaStream::alloc`, or `alloc_zeros`.
+pub struct Slices {
+    pub arena: Arena,
+    pub context: Arc<CudaContext>,
+    pub zeros: bool,
+    pub name: &'static str,
+}
+
+impl Side for Slices {
+    type Hand = SlicesHand;
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn hand(&self) -> SlicesHand {
+        let stream = self.context.new_stream().expect("a stream");
+        SlicesHand {
+            stream: self.arena.cuda_stream(&stream).expect("a stream"),
+            zeros: self.zeros,
+        }
+    }
+}
+
+pub struct SlicesHand {
+    stream: ArenaStream,
+    zeros: bool,
+}
+
+impl Hand for SlicesHand {
+    type Held = ArenaSlice<u8>;
+
+    #[inline]
+    fn take(&self, bytes: usize) -> ArenaSlice<u8> {
+        if self.zeros {
+            return self.stream.alloc_zeros(bytes).expect("bytes");
+        }
+        // SAFETY: nobody reads it.
+        unsafe { self.stream.alloc(bytes) }.expect("bytes")
+    }
+
+    fn wait(&self) {
+        self.stream.cuda().synchronize().expect("a wait");
+    }
+}

@@ -1,0 +1,56 @@
+//! A way of getting memory, and one thread's share of it.
+
+use std::time::{Duration, Instant};
+
+/// A way of getting memory.
+pub trait Side: Sync {
+    /// One thread's share.
+    type Hand: Hand;
+
+    /// What tables call it.
+    fn name(&self) -> &str;
+    /// For the calling thread.
+    fn hand(&self) -> Self::Hand;
+}
+
+/// One thread's share of a side.
+pub trait Hand {
+    /// Bytes; dropping it gives them back.
+    type Held;
+
+    /// At least one byte.
+    fn take(&self, bytes: usize) -> Self::Held;
+    /// Waits for what was queued.
+    fn wait(&self) {}
+}
+
+/// The time that so many rounds of take and give take, and what they queued.
+pub fn time_pairs<H: Hand>(hand: &H, rounds: u64, bytes: usize) -> Duration {
+    let begin = Instant::now();
+    for _ in 0..rounds {
+        drop(std::hint::black_box(hand.take(bytes)));
+    }
+    hand.wait();
+    begin.elapsed()
+}
+
+/// The same on several threads at once, until the last of them is done.
+pub fn time_threads<S: Side>(side: &S, threads: usize, rounds: u64, bytes: usize) -> Duration {
+    let begin = std::sync::Barrier::new(threads + 1);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let hand = side.hand();
+                drop(hand.take(bytes)); // what the first call makes is made
+                hand.wait();
+                begin.wait();
+                time_pairs(&hand, rounds, bytes);
+                begin.wait();
+            });
+        }
+        begin.wait();
+        let started = Instant::now();
+        begin.wait();
+        started.elapsed()
+    })
+}

@@ -1,0 +1,109 @@
+//! Who outlives whom.
+
+use cuarena::interop::cudarc::{ArenaExt, ArenaSlice, ArenaStream, BuilderExt};
+use cuarena::Arena;
+use cudarc::driver::CudaContext;
+
+use crate::driver::Device;
+
+#[test]
+fn slices_and_streams_go_from_thread_to_thread() {
+    fn both<T: Send + Sync>() {}
+    both::<ArenaSlice<f32>>();
+    both::<ArenaStream>();
+}
+
+/// A slice keeps its stream, its arena and the context.
+#[test]
+fn a_slice_outlives_every_handle() {
+    let Some(device) = Device::get() else { return };
+    let slice = {
+        let arena = device.arena();
+        let stream = device.served(&arena);
+        stream.clone_htod(&[1_u32, 2, 3]).unwrap()
+    };
+    assert_eq!(slice.stream().clone_dtoh(&slice).unwrap(), [1, 2, 3]);
+    drop(slice);
+    device.settle();
+}
+
+/// The stand-in aborts when a stream is used that was destroyed.
+#[test]
+fn the_arena_forgets_a_stream_before_it_is_destroyed() {
+    let Some(device) = Device::get() else { return };
+    let arena = device.arena();
+    for round in 0..300_u32 {
+        let stream = device.served(&arena);
+        let slice = stream.clone_htod(&[round; 1000]).unwrap();
+        let again = arena.cuda_stream(stream.cuda()).unwrap();
+        drop((stream, slice));
+        drop(again.clone_htod(&[round; 1000]).unwrap());
+    }
+    arena.compact().unwrap();
+    arena.trim(0).unwrap();
+    assert_eq!(arena.stats().unwrap().live_blocks, 0);
+    device.settle();
+}
+
+#[test]
+fn a_context_of_the_programs_own_lives_as_long_as_the_arena() {
+    let Some(device) = Device::get() else { return };
+    let (arena, block) = {
+        let own = CudaContext::new_non_primary(0, 0).unwrap();
+        let arena = Arena::builder().cuda(&own).pool(1 << 20).build().unwrap();
+        let stream = arena.cuda_stream(&own.new_stream().unwrap()).unwrap();
+        let slice = stream.clone_htod(&[5_u32; 100]).unwrap();
+        assert_eq!(stream.cuda().clone_dtoh(&slice).unwrap(), [5; 100]);
+        drop(slice);
+        let block = arena.alloc(1000).unwrap();
+        (arena, block)
+    };
+    arena.compact().unwrap();
+    drop(block);
+    drop(arena);
+    device.settle();
+}
+
+#[test]
+fn large_alignments_are_kept() {
+    #[derive(Clone, Copy)]
+    #[repr(C, align(1024))]
+    struct Wide([u8; 1024]);
+    // SAFETY: bytes are all it has.
+    unsafe impl cudarc::driver::DeviceRepr for Wide {}
+    let Some(device) = Device::get() else { return };
+    let arena = device.arena();
+    let stream = device.served(&arena);
+    let small = stream.alloc_zeros::<u8>(1).unwrap();
+    let wide = stream.clone_htod(&[Wide([7; 1024]); 2]).unwrap();
+    use cudarc::driver::DevicePtr;
+    assert_eq!(wide.device_ptr(stream.cuda()).0 % 1024, 0);
+    assert_eq!(stream.cuda().clone_dtoh(&wide).unwrap()[1].0, [7; 1024]);
+    drop((small, wide));
+    device.settle();
+}
+
+/// Collections in memory that the device reaches too.
+#[cfg(feature = "allocator-api2")]
+#[test]
+fn a_vector_of_pinned_memory_is_copied_from_and_to() {
+    let Some(device) = Device::get() else { return };
+    let arena = device.arena();
+    let stream = device.served(&arena);
+    let pinned = Arena::builder()
+        .cuda(&device.context)
+        .memory(cuarena::MemoryKind::Pinned)
+        .pool(1 << 20);
+    let allocator = pinned.build().unwrap().host_allocator().unwrap();
+    let mut words = allocator_api2::vec::Vec::new_in(allocator.clone());
+    words.extend(0..10_000_u32);
+    let slice = stream.clone_htod(&words[..]).unwrap();
+    let mut back = allocator_api2::vec::Vec::with_capacity_in(10_000, allocator);
+    back.resize(10_000, 0_u32);
+    stream.cuda().memcpy_dtoh(&slice, &mut back[..]).unwrap();
+    stream.cuda().synchronize().unwrap();
+    assert_eq!(words, back);
+    assert!(device.arena().host_allocator().is_err());
+    drop((words, back, slice));
+    device.settle();
+}

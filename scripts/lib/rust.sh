@@ -1,0 +1,200 @@
+# shellcheck shell=bash
+# The stages of the Rust crates. Sourced, not run; each runs in the top of the
+# tree, in a shell of its own, with `set -e'.
+#
+# All share one folder of results, build/rust. A set of features of cuarena-sys,
+# like a toolchain, has the C sources built once more there, so few are used:
+# none, `vendored' where packages and bindings are made, and what rust-find
+# goes through.
+
+rust_stages=(
+    rust-fmt rust-clippy rust-test rust-doc rust-bindings rust-find
+    rust-package rust-app rust-msrv rust-semver
+)
+
+# The oldest compiler that the published crates want.
+rust_oldest() {
+    sed -n 's/^rust-version = "\(.*\)"/\1/p' rust/Cargo.toml
+}
+
+# Scripts of the crates; none in the tarball.
+rust_scripts() {
+    find rust/scripts -type f 2>/dev/null || true
+}
+
+# What every stage begins with. Debug information is what most of the time of a
+# build goes into.
+rust_begin() {
+    [ -d rust ] || skip "the crates are not part of the tarball"
+    has cargo
+    has rustc
+    rust_is_at_least "$(rust_oldest)" ||
+        skip "$(rustc --version) is older than $(rust_oldest)"
+    export CARGO_TARGET_DIR=$root/build/rust CARGO_TERM_COLOR=never
+    export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=line-tables-only
+    unset CUARENA_LIB_DIR CUARENA_INCLUDE_DIR CUARENA_STATIC CUARENA_NO_VENDOR
+    # Not what happens to be installed.
+    mkdir -p build/none
+    export PKG_CONFIG_LIBDIR=$root/build/none
+    unset PKG_CONFIG_PATH
+}
+
+# ... and those that build something of others.
+rust_begin_building() {
+    rust_begin
+    (cd rust && cargo fetch --quiet) ||
+        skip "what the crates depend on could not be had"
+}
+
+# The workspaces: the crates, and what needs newer compilers than they do.
+rust_workspaces() {
+    local manifest
+    echo rust/Cargo.toml
+    echo rust/example-app/Cargo.toml
+    for manifest in rust/*/Cargo.toml; do
+        ! grep -q '^\[workspace\]' "$manifest" || echo "$manifest"
+    done
+}
+
+stage_rust_fmt() {
+    local manifest
+    rust_begin
+    cargo fmt --version >/dev/null 2>&1 || skip "rustfmt not found"
+    for manifest in $(rust_workspaces); do
+        cargo fmt --all --check --manifest-path "$manifest"
+    done
+}
+
+# The application is built where there are packages to build it from.
+stage_rust_clippy() {
+    local manifest
+    rust_begin_building
+    cargo clippy --version >/dev/null 2>&1 || skip "clippy not found"
+    for manifest in $(rust_workspaces); do
+        case $manifest in
+        rust/Cargo.toml | rust/example-app/*) continue ;;
+        esac
+        cargo clippy --quiet --all-targets --manifest-path "$manifest" -- \
+            -D warnings
+    done
+    cd rust
+    cargo clippy --quiet --workspace --all-targets -- -D warnings
+    cargo clippy --quiet -p cuarena --no-default-features -- -D warnings
+    cargo clippy --quiet -p cuarena --all-targets \
+        --features "$(cd .. && rust_features)" -- -D warnings
+    ! rust_is_at_least 1.88 || (
+        cd cuarena-bench
+        cargo clippy --quiet --all-targets -- -D warnings
+    )
+}
+
+# The driver that tests run on, for who looks where libraries are looked for.
+rust_standin() {
+    (
+        unset PKG_CONFIG_LIBDIR
+        configured gcc "${gcc_arguments[@]}"
+        make_in gcc tests/standin/libcuda.la
+    ) >&2
+    echo "$root/build/gcc/tests/standin/.libs"
+}
+
+# The bindings beside the header, and all tests, on the stand-in driver unless
+# CUARENA_CUDA_LIBRARY names another. cudarc looks where libraries are looked
+# for.
+stage_rust_test() {
+    local features folder
+    rust_begin_building
+    folder=$(rust_standin)
+    export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    features=$(rust_features)
+    cd rust
+    cargo test --quiet -p cuarena-sys -p cuarena --features "$features"
+    ! rust_is_at_least 1.88 || cargo run --quiet -p systest
+}
+
+# As users read it; where there is a nightly compiler, also as docs.rs makes it.
+stage_rust_doc() {
+    local features
+    rust_begin_building
+    features=$(rust_features)
+    cd rust
+    RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps -p cuarena-sys \
+        -p cuarena --features "$features"
+    ! rust_has_toolchain nightly ||
+        DOCS_RS=1 RUSTDOCFLAGS="-D warnings --cfg docsrs" cargo +nightly doc \
+            --quiet --no-deps -p cuarena-sys -p cuarena --features "$features"
+}
+
+# The committed bindings are those of the header.
+stage_rust_bindings() {
+    rust_begin_building
+    has clang
+    rust/scripts/bindings --check
+}
+
+# Each way to find the library.
+stage_rust_find() {
+    rust_begin_building
+    (
+        unset PKG_CONFIG_LIBDIR
+        configured gcc "${gcc_arguments[@]}"
+        make_in gcc install >/dev/null
+    )
+    rust/scripts/selection build/installed
+}
+
+# What would be published, used the way a stranger does it.
+stage_rust_package() {
+    rust_begin_building
+    rm -rf build/crates build/registry
+    rust/scripts/package --allow-dirty build/crates
+    rust/scripts/registry build/crates build/registry
+    rust/scripts/try-packages build/registry
+}
+
+# An application of what would be published, without a device and with one.
+stage_rust_app() {
+    local folder
+    rust_begin_building
+    rust_is_at_least 1.88 || skip "cudarc wants Rust 1.88"
+    folder=$(rust_standin)
+    rm -rf build/crates
+    rust/scripts/package --allow-dirty build/crates
+    rust/scripts/try-app build/crates "$folder"
+}
+
+# rust_has_toolchain NAME: rustup has one whose name begins so. It is asked
+# for nothing, since it would install what is not there.
+rust_has_toolchain() {
+    command -v rustup >/dev/null &&
+        rustup toolchain list 2>/dev/null | grep -q "^$1\([.-]\|$\)"
+}
+
+# The oldest compiler, with what was current then as far as the crates say so.
+stage_rust_msrv() {
+    local oldest
+    rust_begin_building
+    oldest=$(rust_oldest)
+    rust_has_toolchain "$oldest" || skip "no toolchain $oldest"
+    rm -rf build/msrv
+    mkdir -p build/msrv
+    cp -RL rust/Cargo.toml rust/cuarena rust/cuarena-sys build/msrv/
+    sed -i '/^members/s/, "systest"//' build/msrv/Cargo.toml
+    cd build/msrv
+    CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS=fallback \
+        cargo generate-lockfile --quiet
+    cargo "+$oldest" check --quiet -p cuarena-sys -p cuarena
+}
+
+# Against the last release: what was tagged last.
+stage_rust_semver() {
+    local released
+    rust_begin_building
+    cargo semver-checks --version >/dev/null 2>&1 ||
+        skip "cargo-semver-checks not found"
+    has git
+    released=$(git tag --list 'v[0-9]*' --sort=-version:refname | head -n 1)
+    [ -n "$released" ] || skip "nothing is released yet"
+    cd rust
+    cargo semver-checks -p cuarena-sys -p cuarena --baseline-rev "$released"
+}
