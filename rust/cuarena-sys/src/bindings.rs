@@ -710,10 +710,19 @@ pub struct cuarena_memory_ops {
     >,
     #[doc = " Called once, after the last segment was given back. May be NULL."]
     pub end: ::core::option::Option<unsafe extern "C" fn(user: *mut ::core::ffi::c_void)>,
+    #[doc = " As `zero_bytes`, on a stream of an open capture session: while it is\n being captured the graph sets the bytes to 0, at each launch; BUSY if its\n capture has failed. NULL: a `zeroed` request on such a stream is\n UNSUPPORTED, unless the CPU touches the memory: then it is `zero_bytes`\n without a stream."]
+    pub zero_captured: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            address: *mut ::core::ffi::c_void,
+            bytes: u64,
+            stream: cuarena_stream_t,
+        ) -> cuarena_status_t,
+    >,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_memory_ops"][::core::mem::size_of::<cuarena_memory_ops>() - 176usize];
+    ["Size of cuarena_memory_ops"][::core::mem::size_of::<cuarena_memory_ops>() - 184usize];
     ["Alignment of cuarena_memory_ops"][::core::mem::align_of::<cuarena_memory_ops>() - 8usize];
     ["Offset of field: cuarena_memory_ops::struct_size"]
         [::core::mem::offset_of!(cuarena_memory_ops, struct_size) - 0usize];
@@ -761,6 +770,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_memory_ops, export_range) - 160usize];
     ["Offset of field: cuarena_memory_ops::end"]
         [::core::mem::offset_of!(cuarena_memory_ops, end) - 168usize];
+    ["Offset of field: cuarena_memory_ops::zero_captured"]
+        [::core::mem::offset_of!(cuarena_memory_ops, zero_captured) - 176usize];
 };
 pub type cuarena_memory_ops_t = cuarena_memory_ops;
 #[repr(C)]
@@ -1007,7 +1018,7 @@ pub struct cuarena_request {
     pub region: i32,
     #[doc = " 1: the block's bytes read as 0"]
     pub zeroed: i32,
-    #[doc = " 1: a segment of its own, outside growth, given back\n when it is freed; counts toward the limits"]
+    #[doc = " 1: a segment of its own, outside growth, given back\n when it is freed, in a capture session after its\n release; counts toward the limits"]
     pub dedicated: i32,
     pub tag: cuarena_tag_t,
     #[doc = " 0: the arena's; else a power of two"]
@@ -1284,10 +1295,12 @@ pub struct cuarena_stats {
     pub captured_bytes: u64,
     #[doc = " of its functions that reach the driver, or\n would where there is none: to take, give back,\n move, zero and export bytes, to identify and\n mark streams, to ask and to wait for marks"]
     pub memory_calls: u64,
+    #[doc = " what the driver was called for by the memory\n since it was opened; 0 without a driver"]
+    pub driver_calls: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_stats"][::core::mem::size_of::<cuarena_stats>() - 240usize];
+    ["Size of cuarena_stats"][::core::mem::size_of::<cuarena_stats>() - 248usize];
     ["Alignment of cuarena_stats"][::core::mem::align_of::<cuarena_stats>() - 8usize];
     ["Offset of field: cuarena_stats::struct_size"]
         [::core::mem::offset_of!(cuarena_stats, struct_size) - 0usize];
@@ -1349,6 +1362,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_stats, captured_bytes) - 224usize];
     ["Offset of field: cuarena_stats::memory_calls"]
         [::core::mem::offset_of!(cuarena_stats, memory_calls) - 232usize];
+    ["Offset of field: cuarena_stats::driver_calls"]
+        [::core::mem::offset_of!(cuarena_stats, driver_calls) - 240usize];
 };
 #[doc = " ---- Knowing -----------------------------------------------------------"]
 pub type cuarena_stats_t = cuarena_stats;
@@ -1961,15 +1976,15 @@ extern "C" {
         config: *const cuarena_config_t,
         arena_out: *mut *mut cuarena_t,
     ) -> cuarena_status_t;
-    #[doc = " Ends the arena and clears the handle. BUSY while blocks live: nothing\n changes, and the log and the last error tell the leaks by tag. BUSY too while\n work on what was freed on streams is under way, and for one of the process's\n shared arenas (shared.h). NULL and a cleared handle are OK."]
+    #[doc = " Ends the arena and clears the handle. BUSY while blocks live: nothing\n changes, and the log and the last error tell the leaks by tag. BUSY too while\n work on what was freed on streams is under way, while a capture session has\n bytes (capture.h), and for one of the process's shared arenas (shared.h).\n REENTERED from a function of its memory, its relocation callback or its\n handler of running out. NULL and a cleared handle are OK."]
     pub fn cuarena_destroy(arena: *mut *mut cuarena_t) -> cuarena_status_t;
-    #[doc = " As destroy, ending every block. Waits for the work of its streams; the log\n tells what could not be waited for."]
+    #[doc = " As destroy, ending every block. Waits for the work of its streams; the log\n tells what could not be waited for. BUSY for a shared arena; REENTERED as\n destroy."]
     pub fn cuarena_destroy_forced(arena: *mut *mut cuarena_t) -> cuarena_status_t;
-    #[doc = " Ends every block, pointer and id at once, in both regions; keeps memory,\n sizes, tags, limits. BUSY while pins taken by cuarena_block_pin exist.\n Peaks stay (cuarena_reset_peaks). Nothing may use the blocks any more; what\n was freed on streams is waited for. Cost: the live blocks."]
+    #[doc = " Ends every block, pointer and id at once, in both regions; keeps memory,\n sizes, tags, limits. BUSY while pins taken by cuarena_block_pin exist,\n exports are open or a capture session has bytes; DRIVER if free bytes are to\n read as 0 and cannot be made so. Peaks stay (cuarena_reset_peaks). Nothing\n may use the blocks any more; what was freed on streams is waited for.\n REENTERED from a function of its memory or its relocation callback. Cost: the\n live blocks."]
     pub fn cuarena_reset(arena: *mut cuarena_t) -> cuarena_status_t;
-    #[doc = " Makes the pool `bytes` large, its stable region as it is. Contents stay, in\n place where the memory can. Otherwise, or if blocks stand in the part that\n goes, blocks without pins move (reported to the relocation callback) and\n pinned ones make it BUSY. BAD_ARGUMENT below the stable region's size;\n UNSUPPORTED for a caller's own bytes. A failed call changed nothing. Waits\n for what was freed on streams if the pool gets smaller, and for all work on\n its bytes if they move. Cost: the bytes moved."]
+    #[doc = " Makes the pool `bytes` large, its stable region as it is. Contents stay, in\n place where the memory can. Otherwise, or if blocks stand in the part that\n goes, blocks without pins move (reported to the relocation callback) and\n pinned ones make it BUSY. BAD_ARGUMENT below the stable region's size;\n UNSUPPORTED for a caller's own bytes. A failed call changed nothing. Waits\n for what was freed on streams if the pool gets smaller, and for all work on\n its bytes if they move. REENTERED as reset. Cost: the bytes moved."]
     pub fn cuarena_resize_pool(arena: *mut cuarena_t, bytes: u64) -> cuarena_status_t;
-    #[doc = " Gives unused bytes back to the memory, whole grains from the end and from\n the middle, until no more than `keep_bytes` are held or nothing more is\n free. What a pool gave back it takes again when it needs it. A caller's own\n bytes stay. Cost: ranges, and the memory's."]
+    #[doc = " Gives unused bytes back to the memory, whole grains from the end and from\n the middle, until no more than `keep_bytes` are held or nothing more is\n free. What a pool gave back it takes again when it needs it. A caller's own\n bytes stay. What was freed on streams counts once it is settled: markers are\n recorded and asked for, none is waited for; DRIVER if that fails. REENTERED\n as reset. Cost: ranges, and the memory's."]
     pub fn cuarena_trim(
         arena: *mut cuarena_t,
         keep_bytes: u64,
@@ -2009,7 +2024,7 @@ extern "C" {
         request: *const cuarena_request_t,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " The caller says that nothing uses the bytes any more. NULL is OK. STALE for\n a pointer that no live block begins at."]
+    #[doc = " The caller says that nothing uses the bytes any more. NULL is OK. Legal on a\n lost arena."]
     pub fn cuarena_free(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
@@ -2021,19 +2036,19 @@ extern "C" {
         bytes: u64,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " Either output may be NULL."]
+    #[doc = " Bytes asked for and bytes taken. Either output may be NULL. Legal on a lost\n arena."]
     pub fn cuarena_size_of(
         arena: *mut cuarena_t,
         pointer: *const ::core::ffi::c_void,
         requested_out: *mut u64,
         allocated_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Ends the pin that a pointer is born with: compaction may move it, and the\n relocation callback tells the new address. STALE; BAD_ARGUMENT if it was\n ended already, or the block is stable."]
+    #[doc = " Ends the pin that a pointer is born with: compaction may move it, and the\n relocation callback tells the new address. BAD_ARGUMENT if it was ended\n already, or the block is stable."]
     pub fn cuarena_unpin(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " Takes it again. Waits for a move under way."]
+    #[doc = " Takes it again. Waits for a move under way. BAD_ARGUMENT if it is there;\n BUSY at CUARENA_HEAP_MAX_PINS."]
     pub fn cuarena_pin(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
@@ -2050,7 +2065,7 @@ extern "C" {
         request: *const cuarena_request_t,
         block_out: *mut cuarena_block_t,
     ) -> cuarena_status_t;
-    #[doc = " Pinned or not. 0 is OK. A block that is being moved is freed when its move\n is done."]
+    #[doc = " Pinned or not. 0 is OK. A block that is being moved is freed when its move\n is done. Legal on a lost arena."]
     pub fn cuarena_block_free(arena: *mut cuarena_t, block: cuarena_block_t) -> cuarena_status_t;
     #[doc = " Keeps the id; as cuarena_resize otherwise. 0 bytes: the block is empty."]
     pub fn cuarena_block_resize(
@@ -2058,12 +2073,13 @@ extern "C" {
         block: cuarena_block_t,
         bytes: u64,
     ) -> cuarena_status_t;
-    #[doc = " Holds the block where it is and tells where. An address is good only while\n the block is pinned. Pins count. Waits for a move under way. NULL for an\n empty block."]
+    #[doc = " Holds the block where it is and tells where. An address is good only while\n the block is pinned. Pins count: BUSY at CUARENA_HEAP_MAX_PINS. Waits for a\n move under way. NULL for an empty block."]
     pub fn cuarena_block_pin(
         arena: *mut cuarena_t,
         block: cuarena_block_t,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
+    #[doc = " Ends one pin. BAD_ARGUMENT if block_pin took none that is left."]
     pub fn cuarena_block_unpin(arena: *mut cuarena_t, block: cuarena_block_t) -> cuarena_status_t;
     #[doc = " The id of the block that begins at `pointer`."]
     pub fn cuarena_block_of(
@@ -2216,7 +2232,7 @@ extern "C" {
         block: cuarena_block_t,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " The block is used on that stream too: when it is freed on a stream, its\n bytes go to nobody before everything queued there until the free is done.\n Once per block and stream is enough. Takes host memory."]
+    #[doc = " The block is used on that stream too: when it is freed on a stream, its\n bytes go to nobody before everything queued there until the free is done.\n Once per block and stream is enough. Takes host memory: OUT_OF_MEMORY if\n there is none. STALE if no such block lives."]
     pub fn cuarena_record_use(
         arena: *mut cuarena_t,
         pointer: *const ::core::ffi::c_void,
@@ -2257,7 +2273,7 @@ extern "C" {
         stream: cuarena_stream_t,
         stats: *mut cuarena_stats_t,
     ) -> cuarena_status_t;
-    #[doc = " What is allocated on the stream is private from now on. BAD_ARGUMENT for\n CUARENA_NO_STREAM and for the legacy default stream, which cannot be\n captured. BUSY: the stream is in an open session, or its capture has failed.\n UNSUPPORTED: the memory knows no streams; or the arena zeroes what it hands\n out or gets back, which would be work on the stream. OUT_OF_MEMORY, LIMIT.\n Waits for what other threads' calls give the stream just now. Driver calls:\n to ask whether the stream is captured and, if it is not, to record a marker\n behind what was freed on it. So before the capture is the better moment:\n those bytes can serve the session then. Steps: the lane's ranges."]
+    #[doc = " What is allocated on the stream is private from now on. BAD_ARGUMENT for\n CUARENA_NO_STREAM and for the legacy default stream, which cannot be\n captured. BUSY: the stream is in an open session, or its capture has failed.\n UNSUPPORTED: the memory knows no streams; the arena zeroes what it gets\n back, or what it hands out where no graph can. OUT_OF_MEMORY, LIMIT.\n Waits for what other threads' calls give the stream just now. Driver calls:\n to ask whether the stream is captured and, if it is not, to record a marker\n behind what was freed on it. So before the capture is the better moment:\n those bytes can serve the session then. Steps: the lane's ranges."]
     pub fn cuarena_capture_begin(
         arena: *mut cuarena_t,
         stream: cuarena_stream_t,
@@ -2269,18 +2285,18 @@ extern "C" {
         capture: *mut cuarena_capture_t,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " The streams are ordinary again. Must come after cuStreamEndCapture, also\n where the capture failed: else BUSY. The streams must not be destroyed\n before. OK if it has ended. Steps: private ranges. Driver calls: to ask\n whether the streams are captured, and a wait of those that blocks were moved\n beside."]
+    #[doc = " The streams are ordinary again. Must come after cuStreamEndCapture, also\n where the capture failed: else BUSY. The streams must not be destroyed\n before. OK if it has ended. Waits for what other threads' calls give the\n streams just now. Steps: private ranges. Driver calls: to ask\n whether the streams are captured, and a wait of those that blocks were moved\n beside."]
     pub fn cuarena_capture_end(
         arena: *mut cuarena_t,
         capture: *mut cuarena_capture_t,
     ) -> cuarena_status_t;
-    #[doc = " The caller's word that the graph is not launched again, and that all its\n launches were queued on the stream or come before what is queued there. The\n private bytes that are free join the stream's lane, and the blocks that live\n become ordinary blocks of that stream: those that the block calls made may\n move. The stream waits for the session's streams and for those on which\n private blocks were freed or, as recorded, used. With CUARENA_NO_STREAM it is\n the caller's word that all work with private blocks is done: the bytes are\n settled, and the blocks that live are those of no stream.\n\n Ends a session that is open, and clears the handle; NULL and a cleared handle\n are OK. On an error the session is as it was. BUSY: one of the streams is in\n an open session, or being captured. Does not block. Steps: the blocks of the\n arena, private ranges. Driver calls: one marker and one wait for each stream\n besides the one given."]
+    #[doc = " The caller's word that the graph is not launched again, and that all its\n launches were queued on the stream or come before what is queued there. The\n private bytes that are free join the stream's lane, and the blocks that live\n become ordinary blocks of that stream: those that the block calls made may\n move. The stream waits for the session's streams and for those on which\n private blocks were freed or, as recorded, used. With CUARENA_NO_STREAM it is\n the caller's word that all work with private blocks is done: the bytes are\n settled, and the blocks that live are those of no stream.\n\n Ends a session that is open, and clears the handle; NULL and a cleared handle\n are OK. On an error the session is as it was. BUSY: one of the streams is in\n an open session, or being captured. Does not block, but for calls that give\n the session's streams something to do just now. Steps: the blocks of the\n arena, private ranges. Driver calls: one marker and one wait for each stream\n besides the one given; with CUARENA_NO_STREAM, to give the segments of\n dedicated blocks back that were freed."]
     pub fn cuarena_capture_release(
         arena: *mut cuarena_t,
         capture: *mut *mut cuarena_capture_t,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " Live, requested, counts and peaks of private blocks; capacity_bytes: what is\n private; free_bytes: of that; largest_bytes: what is free and was never\n handed out. The rest is 0. Steps: stretches."]
+    #[doc = " Live, requested, counts and peaks of private blocks; capacity_bytes: what is\n private, dedicated blocks too; free_bytes: of that; largest_bytes: what is\n free and was never handed out. The rest is 0. Steps: stretches."]
     pub fn cuarena_capture_stats(
         arena: *mut cuarena_t,
         capture: *mut cuarena_capture_t,
@@ -2332,6 +2348,11 @@ extern "C" {
         arena: *mut *mut cuarena_t,
         config: *const cuarena_config_t,
         report: *mut cuarena_shared_report_t,
+    ) -> cuarena_status_t;
+    #[doc = " Trims the shared arenas of a list of devices to what lives in them, as\n cuarena_trim with 0 does: what the value of ONNX Runtime's run option\n memory.enable_memory_arena_shrinkage asks for at the end of a run.\n\n   cpu:0    the shared arena of pageable memory\n   gpu:ID   that of memory=device on the device with this ordinal\n\n Items have ; between them and no blanks, as in \"cpu:0;gpu:0\"; an empty list\n is OK. Arenas that were made for a context, and those of pinned and managed\n memory, have no item: cuarena_shared_find and cuarena_trim do for them.\n `given_back_out` (may be NULL) gets the bytes of all together. The caller\n need not hold the arenas, and does not come to; who would end or replace one\n of them meanwhile waits.\n\n BAD_ARGUMENT, before anything is trimmed, for a word that is neither cpu nor\n gpu, for what is no number of a device and for a device without a shared\n arena; the item is named. Otherwise the first error of cuarena_trim, after\n all were tried. An arena that another thread ends meanwhile is passed over.\n Within a callback of an arena that this call trims, its last release and its\n replacement are BUSY."]
+    pub fn cuarena_shared_shrink(
+        devices: *const ::core::ffi::c_char,
+        given_back_out: *mut u64,
     ) -> cuarena_status_t;
     #[doc = " Sets the options that are the scope's among `count` keys, passing over all\n others: all of them or, on an error, none. Factories are told apart by case,\n but for sessions, whose keys have the name in lower case (ASCII letters).\n `factory` is not looked at for BARE; `taken_out` (may be NULL) gets how many\n keys were the scope's.\n\n The environment goes before a session because its arena is made first, when\n the library is registered: a session acquires that and is told what it\n cannot have.\n\n BAD_ARGUMENT as of cuarena_config_set, with the whole key named."]
     pub fn cuarena_config_from_scope(

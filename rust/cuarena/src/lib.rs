@@ -70,7 +70,7 @@ pub use options::{options, OptionInfo, Scope};
 pub use peaks::{PeakScope, Peaks};
 pub use pinned::{DevicePtr, PinnedBlock, ReleaseError};
 pub use request::{Request, Tag};
-pub use shared::SharedReport;
+pub use shared::{shrink_shared, SharedReport};
 pub use stats::Stats;
 pub use stream::{Mark, RawStream, Stream, StreamOwner};
 pub use typed::TypedBlock;

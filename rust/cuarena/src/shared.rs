@@ -15,6 +15,7 @@
 //! set them has let go, so what a holder sets is never dropped.
 
 use core::ptr::{self, NonNull};
+use std::ffi::CString;
 
 use crate::error::{check, text_of};
 use crate::life::{self, Life};
@@ -148,4 +149,38 @@ impl Arena {
             Err((life, error)) => Err((life.map(Arena::of), error)),
         }
     }
+}
+
+/// Trims the shared arenas of a list of devices to what lives in them, and
+/// tells the bytes given back: what ONNX Runtime's run option
+/// `memory.enable_memory_arena_shrinkage` asks for at the end of a run.
+///
+/// Items are `cpu:0`, the shared arena of pageable memory, and `gpu:ID`, that
+/// of device memory, with `;` between them. The caller need not hold the
+/// arenas. An empty list is fine. Cost: that of [`Arena::trim`] for each.
+///
+/// # Errors
+///
+/// A bad argument, before anything is trimmed, for another word than `cpu` and
+/// `gpu`, for what is no number of a device, and for a device without a shared
+/// arena: the message names the item. Otherwise the first error of a trim.
+///
+/// ```
+/// # fn main() -> cuarena::Result<()> {
+/// use cuarena::{shrink_shared, Arena, Preset};
+/// let (arena, _) = Arena::builder().preset(Preset::Grow).share()?;
+/// drop(arena.alloc(100_000)?);
+/// assert!(shrink_shared("cpu:0")? >= 100_000);
+/// assert_eq!(arena.stats()?.held_bytes, 0);
+/// assert!(shrink_shared("cpu:0;tpu:0").is_err());
+/// # Ok(())
+/// # }
+/// ```
+pub fn shrink_shared(devices: &str) -> Result<u64> {
+    let devices = CString::new(devices)
+        .map_err(|_| Error::new(ErrorKind::BadArgument, "a list of devices with a NUL in it"))?;
+    let mut given = 0;
+    // SAFETY: the text and the output live as long as the call.
+    check(unsafe { ffi::cuarena_shared_shrink(devices.as_ptr(), &mut given) })?;
+    Ok(given)
 }

@@ -67,8 +67,11 @@ figures! {
         captures: u64,
         /// Private to capture sessions, live or free.
         captured_bytes: u64,
-        /// Calls of the memory that reach the driver, where there is one.
+        /// Calls of the memory's functions that reach the driver, where there
+        /// is one.
         memory_calls: u64,
+        /// Calls of the driver that were made for the arena.
+        driver_calls: u64,
     }
 }
 
