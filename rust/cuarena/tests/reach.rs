@@ -17,20 +17,9 @@ const POINTERS: &str =
 const NOT_REACHED: &[(&str, &str)] = &[
     ("cuarena_alloc", POINTERS),
     ("cuarena_alloc_array", POINTERS),
-    ("cuarena_alloc_on", POINTERS),
-    ("cuarena_alloc_with", POINTERS),
-    ("cuarena_free", POINTERS),
-    ("cuarena_free_on", POINTERS),
-    ("cuarena_pin", POINTERS),
     ("cuarena_record_use", POINTERS),
-    ("cuarena_resize", POINTERS),
     ("cuarena_resize_on", POINTERS),
     ("cuarena_size_of", POINTERS),
-    ("cuarena_unpin", POINTERS),
-    (
-        "cuarena_block_of",
-        "a block that Rust made is known by its handle, and there is no address to ask with",
-    ),
     (
         "cuarena_reset",
         "it ends every block at once, and so handles that safe code still has",
