@@ -111,12 +111,12 @@ pub fn replay(row: Row, name: &str, most: usize) {
             now -= live.remove(&event.id).expect("a free of what lives");
         }
     }
-    // Tight, so that compaction has to help; it does less where holes in the
-    // addresses keep blocks apart.
+    // Tight, so that compaction has to help; it does less where segments or
+    // holes in the addresses keep blocks apart.
     let spare = if row.kind.preset == Preset::Pool {
         peak / 50
     } else {
-        peak / 4
+        peak / 2
     };
     let rig = Rig::open(row, (peak + spare).next_multiple_of(row.kind.unit()));
     let mut blocks: HashMap<u64, Painted> = HashMap::new();
