@@ -6,6 +6,8 @@
 #include "support/stream_rig.h"
 
 #include <check.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -86,6 +88,66 @@ START_TEST(numbers_are_recycled)
         }
         sim_stream_kill(&rig.sim, s);
     }
+    rig_close(&rig);
+}
+END_TEST
+
+/* A thread that introduces a stream while another stream is asked about. */
+typedef struct overtaker {
+    rig_t *rig;
+    cuarena_status_t (*identify)(void *user, cuarena_stream_t stream,
+                                 cuarena_stream_info_t *info_out);
+    bool armed;
+    void *pointer;
+} overtaker_t;
+
+static overtaker_t overtaker;
+
+static void *introduce_b(void *user)
+{
+    overtaker_t *o = user;
+    o->pointer = take_on(o->rig, 256, B);
+    return NULL;
+}
+
+static cuarena_status_t identify_late(void *user, cuarena_stream_t stream,
+                                      cuarena_stream_info_t *info_out)
+{
+    if (overtaker.armed) {
+        pthread_t thread;
+        overtaker.armed = false;
+        ck_assert_int_eq(pthread_create(&thread, NULL, introduce_b, &overtaker),
+                         0);
+        ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    }
+    return overtaker.identify(user, stream, info_out);
+}
+
+/* All numbers but one are of released streams whose work is done; the last one
+ * goes to another thread while A is asked about. */
+START_TEST(a_number_taken_meanwhile_makes_room_again)
+{
+    rig_t rig;
+    rig_prepare(&rig, POOL, false);
+    cuarena_memory_ops_t ops = *rig.config.ops;
+    overtaker = (overtaker_t){.rig = &rig, .identify = ops.identify};
+    ops.identify = identify_late;
+    rig.config.ops = &ops;
+    rig_create(&rig);
+    for (uint32_t i = 1; i < CUARENA_MAX_STREAMS; i++) {
+        cuarena_stream_t s = sim_handle(10 + i);
+        sim_stream_make(&rig.sim, s);
+        void *p = take_on(&rig, 256, s);
+        sim_write(&rig.sim, s, p, 256, i);
+        free_on(&rig, p, s);
+        expect_ok(cuarena_release_stream(rig.arena, s));
+        sim_sync(&rig.sim, s);
+    }
+    overtaker.armed = true;
+    void *p = take_on(&rig, 256, A);
+    ck_assert_ptr_nonnull(overtaker.pointer);
+    free_on(&rig, p, A);
+    free_on(&rig, overtaker.pointer, B);
     rig_close(&rig);
 }
 END_TEST
@@ -534,6 +596,7 @@ int main(void)
                    TEST_LIST(a_released_handle_is_never_touched,
                              a_handle_that_comes_back_is_a_new_stream,
                              numbers_are_recycled,
+                             a_number_taken_meanwhile_makes_room_again,
                              release_records_and_does_not_wait));
     suite_add_list(
         suite, "settling",

@@ -266,6 +266,18 @@ static cuarena_status_t check_identity(cuarena_stream_t handle,
     return CUARENA_OK;
 }
 
+/* The stream's number, if another thread introduced it meanwhile; else 0, and
+ * one is free if it can be. With the lock: who steps out looks again, for what
+ * got free may be taken. */
+static uint32_t find_or_make_room(cuarena_t *arena, cuarena_stream_t handle)
+{
+    uint32_t number = find_known(arena, handle);
+    if (number != 0 || arena->stream_count != CUARENA_MAX_STREAMS)
+        return number;
+    cuai_streams_make_room(arena);
+    return find_known(arena, handle);
+}
+
 static cuarena_status_t introduce(cuarena_t *arena, cuarena_stream_t handle,
                                   bool captured, uint32_t *number_out)
 {
@@ -274,8 +286,6 @@ static cuarena_status_t introduce(cuarena_t *arena, cuarena_stream_t handle,
         return cuai_fail(CUARENA_UNSUPPORTED,
                          "stream %p: memory '%s' knows no streams",
                          (void *)handle, ops->name);
-    if (arena->stream_count == CUARENA_MAX_STREAMS)
-        cuai_streams_make_room(arena);
     cuarena_stream_info_t info = {0};
     cuai_unlock(&arena->lock);
     cuarena_status_t status = ops->identify(arena->memory.user, handle, &info);
@@ -284,7 +294,7 @@ static cuarena_status_t introduce(cuarena_t *arena, cuarena_stream_t handle,
     cuai_lock(&arena->lock);
     if (status != CUARENA_OK)
         return cuai_note_loss(arena, status);
-    *number_out = find_known(arena, handle); /* another thread's doing */
+    *number_out = find_or_make_room(arena, handle);
     return *number_out != 0 ? CUARENA_OK
                             : add(arena, handle, &info, number_out);
 }

@@ -80,17 +80,6 @@ pub struct RawHand<const BLOCKS: bool> {
     stream: Option<Arc<CudaStream>>,
 }
 
-impl<const BLOCKS: bool> Drop for RawHand<BLOCKS> {
-    /// The arena must not know a stream that is gone.
-    fn drop(&mut self) {
-        if self.stream.is_some() {
-            let (arena, stream) = (self.arena.as_ptr(), handle_of(&self.stream));
-            // SAFETY: arena and stream live.
-            must(unsafe { ffi::cuarena_release_stream(arena, stream) });
-        }
-    }
-}
-
 /// `cuarena_alloc` and `cuarena_free`, or, with BLOCKS, `cuarena_block_alloc`
 /// and `cuarena_block_free`; on a stream where a context is given.
 pub struct Raw<const BLOCKS: bool> {
