@@ -300,8 +300,9 @@ static CUAI_OUTLINE void cuai_index_carry(cuai_index_t *index,
     cuai_record_t *o = &records[old];
     cuai_record_t *r = &records[slot];
     uint32_t from = o->list;
-    if (CUAI_UNLIKELY((o->up | o->down | index->heads[list]) != 0 ||
-                      list % CUAI_CLASSES == 0)) {
+    /* No list stands for bytes behind the last zone: it has no head. */
+    if (CUAI_UNLIKELY(list % CUAI_CLASSES == 0 ||
+                      (o->up | o->down | index->heads[list]) != 0)) {
         cuai_index_carry_any(index, records, old, slot, list);
         return;
     }
