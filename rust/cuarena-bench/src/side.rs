@@ -25,6 +25,7 @@ pub trait Hand {
 }
 
 /// The time that so many rounds of take and give take, and what they queued.
+/// What was taken is looked at where it is: a move of it would be measured too.
 pub fn time_pairs<H: Hand>(hand: &H, rounds: u64, bytes: usize) -> Duration {
     let begin = Instant::now();
     for _ in 0..rounds {
