@@ -5,6 +5,7 @@
 #include "arena_support.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #define COUNT 8
 #define EACH KIB(64)
@@ -105,6 +106,31 @@ START_TEST(test_growth_past_the_reserved_addresses)
     drop(&f, first);
     drop(&f, second);
     fixture_close(&f);
+}
+END_TEST
+
+/* A limit of the process on its addresses: fewer are set aside, and growth is
+ * in place as far as they go. Sanitizers take addresses without number. */
+START_TEST(test_growth_where_addresses_are_limited)
+{
+    fixture_t f;
+    struct rlimit before, less;
+    if (scale_pick(1, 0, 0) != 0)
+        return;
+    ck_assert_int_eq(getrlimit(RLIMIT_AS, &before), 0);
+    less = before;
+    less.rlim_cur = 8 * UINT64_C(1024) * MIB(1);
+    fixture_prepare(&f, &arena_kinds[4], MIB(64));
+    expect_ok(cuarena_config_parse(&f.config, "limit=64GiB"));
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &less), 0);
+    fixture_create(&f);
+    void *p = take(&f, MIB(1));
+    void *q = take(&f, MIB(16));
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).segments, 1);
+    drop(&f, p);
+    drop(&f, q);
+    fixture_close(&f);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &before), 0);
 }
 END_TEST
 
@@ -801,6 +827,7 @@ int main(void)
                   test_growth_keeps_addresses,
                   test_growth_by_segments_where_none_can_grow,
                   test_growth_past_the_reserved_addresses,
+                  test_growth_where_addresses_are_limited,
                   test_growth_stops_at_the_limit,
                   test_growth_refused_by_the_memory_changes_nothing,
                   test_growth_of_a_block_in_place,

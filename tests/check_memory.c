@@ -209,7 +209,7 @@ static bool is_zero(const unsigned char *bytes, uint64_t count)
     return true;
 }
 
-#define RESERVED (64 * CUAI_GIB)
+#define RESERVED (16 * CUAI_GIB)
 
 START_TEST(test_pageable_reserves_more_than_it_commits)
 {
@@ -306,14 +306,31 @@ START_TEST(test_pageable_refused_grow_and_fill_change_nothing)
 }
 END_TEST
 
+/* Half as many addresses, and so on, down to those of the bytes. */
+START_TEST(test_pageable_reservation_that_cannot_be_had_whole)
+{
+    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
+    cuarena_memory_segment_t s = {0};
+    expect_ok(memory.ops.get(memory.user, GRAIN, UINT64_C(1) << 60, &s));
+    expect_u64(s.bytes, GRAIN);
+    ck_assert_uint_ge(s.reserved_bytes, GRAIN);
+    ck_assert_uint_lt(s.reserved_bytes, UINT64_C(1) << 60);
+    expect_u64(s.reserved_bytes % GRAIN, 0);
+    memory_give_back(&memory, &s);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
 START_TEST(test_pageable_reservation_that_cannot_be_had)
 {
     cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
     cuarena_memory_segment_t s = {0};
-    expect_status(memory.ops.get(memory.user, GRAIN, UINT64_C(1) << 60, &s),
+    uint64_t most = UINT64_C(1) << 60;
+    expect_status(memory.ops.get(memory.user, most, most, &s),
                   CUARENA_OUT_OF_MEMORY);
     expect_message("1152921504606846976", "set aside");
-    expect_status(memory.ops.get(memory.user, GRAIN, 0 - GRAIN, &s),
+    most = 0 - GRAIN;
+    expect_status(memory.ops.get(memory.user, most, most, &s),
                   CUARENA_OUT_OF_MEMORY);
     expect_u64(s.address, 0);
     cuai_memory_close(&memory);
@@ -531,6 +548,7 @@ int main(void)
                   test_pageable_hole_and_fill,
                   test_pageable_refused_grow_and_fill_change_nothing,
                   test_pageable_reservation_that_cannot_be_had,
+                  test_pageable_reservation_that_cannot_be_had_whole,
                   test_pageable_and_none_follow_a_large_alignment)));
     fresh(suite_add_list(
         suite, "none",

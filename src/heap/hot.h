@@ -81,7 +81,7 @@ static CUAI_INLINE bool cuai_hot_meets_spacer(const cuarena_heap_t *heap,
 {
     const cuai_record_t *o = cuai_record(heap, owner);
     const cuai_record_t *next = cuai_record(heap, o->next);
-    if (CUAI_UNLIKELY(o->kind == CUAI_SPACER || next->kind == CUAI_SPACER))
+    if (CUAI_UNLIKELY((o->kind | next->kind) & CUAI_SPACER))
         return (high ? next : o)->kind == CUAI_SPACER || cuai_range(o) == size;
     return false;
 }

@@ -52,13 +52,14 @@ _Static_assert(CUARENA_HEAP_MAX_SEGMENT <= UINT64_C(1) << (64 - CUAI_LANE_BITS),
 /* The lane of ranges that a plan under way holds: it has no index. */
 #define CUAI_LANE_HELD (CUARENA_HEAP_MAX_LANES - 1u)
 
+/* A SPACER has a bit of its own, so that two records are tested at once. */
 enum cuai_kind {
     CUAI_FREE, /* an unused slot */
     CUAI_EMPTY,
     CUAI_HEAD,
-    CUAI_SPACER,
     CUAI_ROOT,
-    CUAI_BLOCK
+    CUAI_BLOCK,
+    CUAI_SPACER = 1 << 3
 };
 
 #define CUAI_KIND_BITS 6

@@ -68,10 +68,10 @@ static void unmap(uint64_t address, uint64_t bytes)
 
 /* Asks for a grain more than needed and lets go of what is not aligned. 0 if
  * the system refuses. */
-static uint64_t reserve(uint64_t bytes, uint64_t grain)
+static uint64_t map_aligned(uint64_t bytes, uint64_t grain)
 {
     uint64_t padded;
-    if (!cuai_add_checked(bytes, grain, &padded) || !cuai_host_allow())
+    if (!cuai_add_checked(bytes, grain, &padded))
         return 0;
     void *mapped = map_inaccessible(NULL, padded, 0);
     if (mapped == MAP_FAILED)
@@ -81,6 +81,21 @@ static uint64_t reserve(uint64_t bytes, uint64_t grain)
     unmap(begin, aligned - begin);
     unmap(aligned + bytes, begin + padded - (aligned + bytes));
     return aligned;
+}
+
+/* As many addresses as asked for or, where a limit of the process stands in
+ * the way, half as many, and so on, down to `least`. 0 if there are not even
+ * these. */
+static uint64_t reserve(uint64_t least, uint64_t *bytes, uint64_t grain)
+{
+    if (!cuai_host_allow())
+        return 0;
+    uint64_t address = map_aligned(*bytes, grain);
+    while (address == 0 && *bytes > least) {
+        *bytes = cuai_max(least, cuai_align_down(*bytes / 2, grain));
+        address = map_aligned(*bytes, grain);
+    }
+    return address;
 }
 
 /* ---- Pages ------------------------------------------------------------- */
@@ -136,7 +151,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
     const pageable_t *pageable = user;
-    uint64_t address = reserve(reserve_bytes, pageable->grain);
+    uint64_t address = reserve(bytes, &reserve_bytes, pageable->grain);
     if (address == 0)
         return refused(ENOMEM, "set aside", reserve_bytes);
     cuarena_status_t status = commit(address, bytes);
