@@ -8,14 +8,16 @@
 //! built.
 //!
 //! *Cost.* An allocation and a free add to the C call one atomic operation
-//! each.
+//! each. What the call is given lies in the home itself, so that it waits for
+//! no load behind another.
 
 use std::ffi::c_void;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use ::cudarc::driver::{CudaEvent, CudaStream};
 
+use crate::life::Life;
 use crate::{ffi, Arena, Error, ErrorKind, RawStream, Request, Result, Stream};
 
 /// The handle that means another stream on each thread.
@@ -26,6 +28,10 @@ const LEAST_GRANULE: usize = 8;
 
 /// A stream and the arena that knows it.
 pub(super) struct Home {
+    /// This and the next two are the stream's, and live as long as it does.
+    raw: NonNull<ffi::cuarena_t>,
+    handle: RawStream,
+    life: NonNull<Life>,
     stream: Stream,
     cuda: Arc<CudaStream>,
 }
@@ -40,10 +46,22 @@ impl Home {
                  and slices go from thread to thread: make one with new_stream",
             ));
         }
-        let raw = RawStream::new(cuda.cu_stream().cast());
-        let stream = arena.new_stream(raw, Some(Box::new(cuda.clone())))?;
-        let cuda = cuda.clone();
-        Ok(Self { stream, cuda })
+        let handle = RawStream::new(cuda.cu_stream().cast());
+        let stream = arena.new_stream(handle, Some(Box::new(cuda.clone())))?;
+        Ok(Self {
+            raw: NonNull::new(arena.raw()).expect("an arena that lives"),
+            handle,
+            life: NonNull::from(stream.arena().life()),
+            stream,
+            cuda: cuda.clone(),
+        })
+    }
+
+    /// Of the arena.
+    #[inline]
+    fn life(&self) -> &Life {
+        // SAFETY: the stream has a share of it.
+        unsafe { self.life.as_ref() }
     }
 
     pub(super) fn arena(&self) -> &Arena {
@@ -95,13 +113,12 @@ impl Home {
 
     #[inline]
     fn alloc_raw(&self, bytes: u64, request: *const ffi::cuarena_request_t) -> Result<u64> {
-        let (arena, stream) = (self.arena(), self.stream.handle());
+        let (arena, stream) = (self.raw.as_ptr(), self.handle.handle());
         let mut pointer = ptr::null_mut::<c_void>();
         // SAFETY: the arena and the stream live as long as this home; request
         // and output as long as the call.
-        let status =
-            unsafe { ffi::cuarena_alloc_on(arena.raw(), bytes, stream, request, &mut pointer) };
-        arena.life().finish(status)?;
+        let status = unsafe { ffi::cuarena_alloc_on(arena, bytes, stream, request, &mut pointer) };
+        self.life().finish(status)?;
         Ok(pointer as u64)
     }
 
@@ -112,14 +129,20 @@ impl Home {
     /// Nothing uses the bytes but work that the stream comes after.
     #[inline]
     pub(super) unsafe fn free(&self, address: u64) {
-        let (arena, stream) = (self.arena(), self.stream.handle());
+        let (arena, stream) = (self.raw.as_ptr(), self.handle.handle());
         // SAFETY: the arena and the stream live as long as this home; the
         // caller says the rest.
-        let status = unsafe { ffi::cuarena_free_on(arena.raw(), address as *mut c_void, stream) };
+        let status = unsafe { ffi::cuarena_free_on(arena, address as *mut c_void, stream) };
         debug_assert_eq!(status, ffi::CUARENA_OK);
-        arena.life().finish_quietly();
+        self.life().finish_quietly();
     }
 }
+
+// SAFETY: the pointers are to what the stream shares, and any thread may use
+// that; all else in it is Send and Sync itself.
+unsafe impl Send for Home {}
+// SAFETY: as above.
+unsafe impl Sync for Home {}
 
 /// Lets the stream wait for the event; if that cannot be, waits for it here.
 pub(super) fn wait(stream: &CudaStream, event: &CudaEvent) {

@@ -5,14 +5,16 @@
 //! foreign uses: whoever gets them next on that stream comes after, and the
 //! library sees to everybody else.
 //!
-//! *Cost.* 56 bytes. To make and drop one is the C calls, one atomic addition
-//! and one subtraction; what foreign uses and views need is allocated at the
-//! first of them.
+//! *Cost.* 32 bytes. To make and drop one is the C calls, one atomic addition
+//! and one subtraction, those of its only share; what foreign uses and views
+//! need is allocated at the first of them, and NULL before.
 
 use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use ::cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, SyncOnDrop};
@@ -45,8 +47,12 @@ pub struct ArenaSlice<T> {
     pub(super) address: u64,
     len: usize,
     pub(super) home: Arc<Home>,
-    shared: OnceLock<Box<Shared<T>>>,
-    marker: PhantomData<T>,
+    /// A box of it, which the slice owns; NULL until the first such use. Set
+    /// once, and taken back by who has the slice to itself.
+    shared: AtomicPtr<Shared<T>>,
+    /// What it is to the compiler: threads may share it where they may share
+    /// these.
+    marker: PhantomData<(T, OnceLock<Box<Shared<T>>>)>,
 }
 
 /// What only slices that leave their home have.
@@ -66,7 +72,7 @@ impl<T> ArenaSlice<T> {
             address,
             len,
             home,
-            shared: OnceLock::new(),
+            shared: AtomicPtr::new(ptr::null_mut()),
             marker: PhantomData,
         }
     }
@@ -272,7 +278,8 @@ impl<T> ArenaSlice<T> {
         shared.uses.wait(self.stream(), Intent::Write);
         self.view(shared)
             .follow_home(self.home.cuda(), Intent::Write);
-        let shared = self.shared.get_mut().expect("shared() has made it");
+        // SAFETY: shared() has made the box, and the slice is borrowed mutably.
+        let shared = unsafe { &mut **self.shared.get_mut() };
         let view = shared.view.get_mut().expect("view() has made it");
         view.slice_mut()
     }
@@ -284,19 +291,42 @@ impl<T> ArenaSlice<T> {
         shared.view.get_or_init(make)
     }
 
+    /// The box, if there is one.
+    #[inline]
+    fn made(&self) -> Option<&Shared<T>> {
+        // SAFETY: it is given back only by who has the slice to itself.
+        unsafe { self.shared.load(Ordering::Acquire).as_ref() }
+    }
+
     fn shared(&self) -> &Shared<T> {
-        self.shared.get_or_init(|| {
-            Box::new(Shared {
-                uses: Uses::default(),
-                view: OnceLock::new(),
-            })
-        })
+        self.made().unwrap_or_else(|| self.make())
+    }
+
+    /// The first of several that come at once makes it for all of them.
+    #[cold]
+    fn make(&self) -> &Shared<T> {
+        let new = Box::into_raw(Box::new(Shared {
+            uses: Uses::default(),
+            view: OnceLock::new(),
+        }));
+        let (none, order) = (ptr::null_mut(), Ordering::AcqRel);
+        let place = &self.shared;
+        match place.compare_exchange(none, new, order, Ordering::Acquire) {
+            // SAFETY: the slice owns it from now on, and keeps it that long.
+            Ok(_) => unsafe { &*new },
+            Err(first) => {
+                // SAFETY: made just now, and given to nobody.
+                drop(unsafe { Box::from_raw(new) });
+                // SAFETY: as above.
+                unsafe { &*first }
+            }
+        }
     }
 
     /// Lets a stream wait for what streams other than the home have done.
     #[inline]
     fn wait_shared(&self, stream: &CudaStream, intent: Intent) {
-        if let Some(shared) = self.shared.get() {
+        if let Some(shared) = self.made() {
             shared.wait_view(stream, intent);
             shared.uses.wait(stream, intent);
         }
@@ -305,7 +335,7 @@ impl<T> ArenaSlice<T> {
     /// Before work on the home; what others did is waited for.
     #[inline]
     pub(super) fn order_home(&self, intent: Intent) {
-        if self.shared.get().is_some() && self.home.is_tracking() {
+        if self.made().is_some() && self.home.is_tracking() {
             self.wait_shared(self.stream(), intent);
         }
     }
@@ -331,10 +361,17 @@ impl<T> ArenaSlice<T> {
     }
 
     /// Gives up views and lets the home wait for all other streams.
+    #[inline]
     fn come_home(&mut self) {
-        let Some(shared) = self.shared.take() else {
-            return;
-        };
+        let shared = std::mem::replace(self.shared.get_mut(), ptr::null_mut());
+        if !shared.is_null() {
+            // SAFETY: the slice owned it, and does so no longer.
+            self.give_up(*unsafe { Box::from_raw(shared) });
+        }
+    }
+
+    #[cold]
+    fn give_up(&self, shared: Shared<T>) {
         if self.home.is_tracking() {
             shared.uses.wait(self.stream(), Intent::Write);
         }
@@ -380,9 +417,7 @@ impl<T> Shared<T> {
 impl<T> Drop for ArenaSlice<T> {
     #[inline]
     fn drop(&mut self) {
-        if self.shared.get().is_some() {
-            self.come_home();
-        }
+        self.come_home();
         if self.address != 0 {
             // SAFETY: the home gave it, comes after all uses on other streams,
             // and nobody can name the slice any more.
