@@ -267,8 +267,8 @@ static cuarena_status_t check_identity(cuarena_stream_t handle,
 }
 
 /* The stream's number, if another thread introduced it meanwhile; else 0, and
- * one is free if it can be. With the lock: who steps out looks again, for what
- * got free may be taken. */
+ * one is free if it can be. To make room steps out, so the stream is looked for
+ * again. */
 static uint32_t find_or_make_room(cuarena_t *arena, cuarena_stream_t handle)
 {
     uint32_t number = find_known(arena, handle);
