@@ -79,6 +79,8 @@ def size_of(count):
 
 def number(value):
     """Three digits, as long as that is sensible."""
+    if value < 0:
+        return "-" + number(-value)
     if value >= 100:
         return f"{value:.0f}"
     if value >= 10:

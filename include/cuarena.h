@@ -7,6 +7,7 @@
  *   cuarena/heap.h    the offsets-only heap, usable on its own
  *   cuarena/memory.h  the contract for bytes: where segments come from
  *   cuarena/arena.h   arenas: pointers and blocks of real memory
+ *   cuarena/cache.h   the cache of freed blocks that an arena may have
  *   cuarena/device.h  arenas on devices: what they got, exports
  *   cuarena/driver.h  the driver that was found, and its devices
  *   cuarena/shared.h  arenas that a process shares by device and memory
@@ -21,6 +22,7 @@
 
 #include "cuarena/arena.h"
 #include "cuarena/base.h"
+#include "cuarena/cache.h"
 #include "cuarena/capture.h"
 #include "cuarena/device.h"
 #include "cuarena/driver.h"

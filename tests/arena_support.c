@@ -32,6 +32,7 @@ void expect_sound_at(const fixture_t *f, const char *file, int line)
 #define ALL_TRAITS                                                             \
     (KIND_READABLE | KIND_GIVES_BACK | KIND_RESIZES | KIND_DEDICATES)
 
+#define WHOLE_CHUNKS (KIND_GROWS | KIND_DEDICATES | KIND_GIVES_WHOLE)
 #define CHUNKS (ALL_TRAITS & ~KIND_RESIZES) | KIND_GROWS
 
 const arena_kind_t arena_kinds[ARENA_KIND_COUNT + ARENA_CHUNKS_COUNT] = {
@@ -65,6 +66,12 @@ const arena_kind_t arena_kinds[ARENA_KIND_COUNT + ARENA_CHUNKS_COUNT] = {
      KIND_READABLE | KIND_GROWS | KIND_EXACT, 0, 0},
     {"bfc-exact-custom", CUARENA_PRESET_BFC, CUARENA_MEMORY_CUSTOM,
      CHUNKS | KIND_EXACT, 0, 0},
+    {"cupy-pageable", CUARENA_PRESET_CUPY_POOL, CUARENA_MEMORY_PAGEABLE,
+     WHOLE_CHUNKS | KIND_READABLE, 0, 0},
+    {"cupy-none", CUARENA_PRESET_CUPY_POOL, CUARENA_MEMORY_NONE, WHOLE_CHUNKS,
+     0, 0},
+    {"cupy-custom", CUARENA_PRESET_CUPY_POOL, CUARENA_MEMORY_CUSTOM,
+     WHOLE_CHUNKS | KIND_READABLE, 0, 0},
 };
 
 const arena_reach_t *arena_reach;

@@ -64,10 +64,10 @@ typedef struct arena_reach {
 extern const arena_reach_t *arena_reach;
 
 /* The presets pool and grow on every memory that there is, and behind them
- * ARENA_CHUNKS_COUNT rows of bfc, by chunks and without. */
+ * ARENA_CHUNKS_COUNT rows of bfc, by chunks and without, and of cupy-pool. */
 extern const arena_kind_t arena_kinds[];
 #define ARENA_KIND_COUNT 8
-#define ARENA_CHUNKS_COUNT 8
+#define ARENA_CHUNKS_COUNT 11
 /* The pool of cuArena's tests on each memory: a prefix of the same rows. */
 #define ARENA_MEMORY_COUNT 4
 /* The kind that tells most: pool on the test memory. */

@@ -63,7 +63,7 @@ static void break_preset(cuarena_config_t *config)
 
 static void break_memory(cuarena_config_t *config)
 {
-    config->memory = 0;
+    config->memory = -1;
 }
 
 static void break_alignment(cuarena_config_t *config)
@@ -83,7 +83,7 @@ static void break_zero(cuarena_config_t *config)
 
 static void break_placement(cuarena_config_t *config)
 {
-    config->placement = -1;
+    config->placement = -2;
 }
 
 static void break_grow(cuarena_config_t *config)
@@ -137,7 +137,7 @@ static const struct {
 } broken_configs[] = {
     {"struct_size 0", break_struct_size},
     {"an unknown preset", break_preset},
-    {"memory 0", break_memory},
+    {"memory -1", break_memory},
     {"an alignment that is no power of two", break_alignment},
     {"an alignment below 8", break_small_alignment},
     {"an unknown zero mode", break_zero},

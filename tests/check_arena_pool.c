@@ -481,7 +481,7 @@ START_TEST(test_limit_bad_arguments)
     cuarena_amount_t unit = {7, 0, 1}, zero = {CUARENA_AMOUNT_BYTES, 1, 1};
     cuarena_amount_t percent = {CUARENA_AMOUNT_PERCENT, 0, 100001};
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_status(cuarena_set_limit(f.arena, 2, amount_of_bytes(1), &bytes),
+    expect_status(cuarena_set_limit(f.arena, 5, amount_of_bytes(1), &bytes),
                   CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_set_limit(f.arena, 0, unit, &bytes),
                   CUARENA_BAD_ARGUMENT);

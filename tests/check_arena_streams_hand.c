@@ -1,6 +1,7 @@
 /*
  * The only stream of an arena is at hand: its calls look for nothing and ask
- * nothing. What ends that, while blocks of it live and bytes of it are free;
+ * nothing; while all blocks that there ever were are its, they count nothing
+ * either. What ends that, while blocks of it live and bytes of it are free;
  * what it must not be given or free the short way; and its counts, against a
  * model that keeps every moment.
  */
@@ -9,6 +10,7 @@
 #include "support/stream_rig.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 
 #define POOL KIB(64)
@@ -275,6 +277,35 @@ static void shorten(rig_t *rig, held_t *h, int i, uint64_t bytes, counted_t *c)
     h->bytes[i] = bytes;
 }
 
+static void play(rig_t *rig, held_t *held, counted_t *counted,
+                 random_state_t *random, bool resets)
+{
+    for (int step = 0; step < STEPS; step++) {
+        int slot = (int)random_below(random, SLOTS);
+        uint64_t bytes = 1 + random_below(random, 2000);
+        uint64_t what = random_below(random, 100);
+        if (what < 90)
+            take_or_drop(rig, held, slot, bytes, counted);
+        else if (what < 99)
+            shorten(rig, held, slot, bytes, counted);
+        else if (resets) {
+            expect_ok(cuarena_reset_peaks(rig->arena));
+            memcpy(counted->peak, counted->now, sizeof counted->peak);
+        }
+        if (counted->allocs != 0)
+            expect_counts(rig, counted);
+    }
+    expect_clean(rig);
+}
+
+static void drop_all(rig_t *rig, held_t *held, counted_t *counted)
+{
+    for (int i = 0; i < SLOTS; i++)
+        if (held->at[i] != NULL)
+            take_or_drop(rig, held, i, 1, counted);
+    expect_counts(rig, counted);
+}
+
 START_TEST(counts_are_exact)
 {
     rig_t rig;
@@ -282,26 +313,120 @@ START_TEST(counts_are_exact)
     counted_t counted = {.allocs = 0};
     random_state_t random = {scale_seed("counts") + (uint64_t)_i};
     rig_open(&rig, POOL);
-    for (int step = 0; step < STEPS; step++) {
-        int slot = (int)random_below(&random, SLOTS);
-        uint64_t bytes = 1 + random_below(&random, 2000);
-        uint64_t what = random_below(&random, 100);
-        if (what < 90)
-            take_or_drop(&rig, &held, slot, bytes, &counted);
-        else if (what < 99)
-            shorten(&rig, &held, slot, bytes, &counted);
-        else {
-            expect_ok(cuarena_reset_peaks(rig.arena));
-            memcpy(counted.peak, counted.now, sizeof counted.peak);
-        }
-        if (counted.allocs != 0)
-            expect_counts(&rig, &counted);
-    }
+    play(&rig, &held, &counted, &random, _i % 2 != 0);
+    drop_all(&rig, &held, &counted);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- What else comes to what its heap counts --------------------------- */
+
+static void alloc_plain(rig_t *rig)
+{
+    free_plain(rig, take_plain(rig, KIB(1)));
+}
+
+static void block_plain(rig_t *rig)
+{
+    cuarena_block_t block = 0;
+    expect_ok(cuarena_block_alloc(rig->arena, 300, &block));
+    expect_ok(cuarena_block_free(rig->arena, block));
+    expect_ok(cuarena_block_alloc(rig->arena, 0, &block));
+    expect_ok(cuarena_block_free(rig->arena, block));
+}
+
+static void tagged_plain(rig_t *rig)
+{
+    void *p = NULL;
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    expect_ok(cuarena_tag(rig->arena, "others", &request.tag));
+    expect_ok(cuarena_alloc_with(rig->arena, 700, &request, &p));
+    expect_ok(cuarena_free(rig->arena, p));
+}
+
+static void adopt(rig_t *rig)
+{
+    static _Alignas(256) char bytes[512];
+    cuarena_block_t block = 0;
+    expect_ok(cuarena_adopt(rig->arena, bytes, sizeof bytes, 0, &block));
+    expect_ok(cuarena_block_free(rig->arena, block));
+}
+
+static void use_other(rig_t *rig)
+{
+    free_on(rig, take_on(rig, KIB(2), B), B);
+}
+
+static void scope(rig_t *rig)
+{
+    cuarena_peaks_t peaks;
+    cuarena_peaks_init(&peaks);
+    expect_ok(cuarena_stream_peaks_push(rig->arena, A));
+    expect_ok(cuarena_stream_peaks_pop(rig->arena, A, &peaks));
+    expect_ok(cuarena_peaks_push(rig->arena, CUARENA_REGION_DYNAMIC));
+    expect_ok(cuarena_peaks_pop(rig->arena, CUARENA_REGION_DYNAMIC, &peaks));
+}
+
+static void session(rig_t *rig)
+{
+    cuarena_capture_t *capture = NULL;
+    expect_ok(cuarena_capture_begin(rig->arena, A, &capture));
+    expect_ok(cuarena_capture_end(rig->arena, capture));
+    expect_ok(cuarena_capture_release(rig->arena, &capture, A));
+}
+
+/* Each is made while blocks of A live; its counts do not know of it. */
+static const struct {
+    const char *name;
+    void (*happen)(rig_t *rig);
+} others[] = {
+    {"a pointer without a stream", alloc_plain},
+    {"blocks without a stream", block_plain},
+    {"a tagged pointer without a stream", tagged_plain},
+    {"an adopted block", adopt},
+    {"a block of another stream", use_other},
+    {"scopes of peaks", scope},
+    {"a capture session", session},
+};
+
+START_TEST(counts_know_nothing_of_others)
+{
+    rig_t rig;
+    held_t held = {{NULL}, {0}};
+    counted_t counted = {.allocs = 0};
+    random_state_t random = {scale_seed("others") + (uint64_t)_i};
+    rig_open(&rig, POOL);
+    play(&rig, &held, &counted, &random, false);
+    printf("%s\n", others[_i].name);
+    others[_i].happen(&rig);
     expect_clean(&rig);
-    for (int i = 0; i < SLOTS; i++)
-        if (held.at[i] != NULL)
-            take_or_drop(&rig, &held, i, 1, &counted);
     expect_counts(&rig, &counted);
+    play(&rig, &held, &counted, &random, false);
+    drop_all(&rig, &held, &counted);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A block that cannot grow where it is, for which the heap has two for a
+ * while. */
+START_TEST(counts_know_nothing_of_the_other_place_of_a_move)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *first = take_on(&rig, KIB(1), A);
+    void *wall = take_on(&rig, KIB(1), A);
+    void *low = (char *)first < (char *)wall ? first : wall;
+    void *moved = NULL;
+    expect_ok(cuarena_resize_on(rig.arena, low, KIB(8), A, &moved));
+    cuarena_stats_t stats = rig_stream_stats(&rig, A);
+    expect_u64(stats.allocs, 2);
+    expect_u64(stats.frees, 0);
+    expect_u64(stats.live_bytes, KIB(9));
+    expect_u64(stats.peak_live_bytes, KIB(9));
+    expect_clean(&rig);
+    free_on(&rig, moved, A);
+    free_on(&rig, low == first ? wall : first, A);
     rig_close(&rig);
 }
 END_TEST
@@ -320,6 +445,9 @@ int main(void)
                              blocks_that_are_out_of_the_ordinary));
     TCase *counts = tcase_create("counts");
     tcase_add_loop_test(counts, counts_are_exact, 0, 4);
+    tcase_add_loop_test(counts, counts_know_nothing_of_others, 0,
+                        (int)(sizeof others / sizeof others[0]));
+    tcase_add_test(counts, counts_know_nothing_of_the_other_place_of_a_move);
     suite_add_tcase(suite, counts);
     return suite_main(suite);
 }

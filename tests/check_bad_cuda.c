@@ -71,7 +71,7 @@ static const bad_options_t bad_options[] = {
      CANNOT,
      {"fabric", "malloc"},
      NULL},
-    {DEVICE "backing=async,peers=require", CANNOT, {"peers", "async"}, NULL},
+    {DEVICE "backing=malloc,peers=require", CANNOT, {"peers", "malloc"}, NULL},
     {"memory=managed,pool=64MiB,fd=require", CANNOT, {"fd", "managed"}, NULL},
     {"memory=pageable,fd=require", CANNOT, {"fd", "pageable"}, NULL},
     /* Flags. */

@@ -7,6 +7,8 @@
 
 #include "api/config.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -26,18 +28,134 @@ START_TEST(test_config_check_copies_a_good_one)
     cuarena_config_t full;
     config.bytes_size = 99;
     expect_ok(cuai_config_check(&config, &full));
+    expect_ok(cuarena_config_resolve(&config));
     ck_assert_int_eq(memcmp(&config, &full, sizeof(full)), 0);
+    expect_u64(full.bytes_size, 99);
+}
+END_TEST
+
+/* What each preset makes of a config that leaves all to it. */
+static const struct {
+    int32_t preset;
+    int32_t memory;
+    uint64_t alignment;
+    int32_t grow;
+    int32_t placement;
+    int32_t steal;
+    int32_t in_place;
+    int32_t keep;
+} resolved[] = {
+    {CUARENA_PRESET_POOL, CUARENA_MEMORY_PAGEABLE, 256, CUARENA_GROW_NONE,
+     CUARENA_PLACEMENT_DEFAULT, CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_ALL},
+    {CUARENA_PRESET_GROW, CUARENA_MEMORY_PAGEABLE, 256, CUARENA_GROW_EXACT,
+     CUARENA_PLACEMENT_LOW, CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_ALL},
+    {CUARENA_PRESET_BFC, CUARENA_MEMORY_PAGEABLE, 256, CUARENA_GROW_DOUBLING,
+     CUARENA_PLACEMENT_LOW, CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_ALL},
+    {CUARENA_PRESET_MLX_CPU, CUARENA_MEMORY_PAGEABLE, 16, CUARENA_GROW_EXACT,
+     CUARENA_PLACEMENT_LOW, CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_CACHE},
+    {CUARENA_PRESET_MLX_CUDA, CUARENA_MEMORY_DEVICE, 8, CUARENA_GROW_EXACT,
+     CUARENA_PLACEMENT_LOW, CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_CACHE},
+    {CUARENA_PRESET_CUPY_POOL, CUARENA_MEMORY_PAGEABLE, 512, CUARENA_GROW_EXACT,
+     CUARENA_PLACEMENT_BEST, CUARENA_STEAL_NEVER, 0, CUARENA_KEEP_ALL},
+    {CUARENA_PRESET_DRIVER_POOL, CUARENA_MEMORY_DEVICE, 512, CUARENA_GROW_EXACT,
+     CUARENA_PLACEMENT_LOW, CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_ALL},
+};
+
+START_TEST(test_config_resolve_gives_what_the_preset_says)
+{
+    cuarena_config_t config = fresh();
+    config.preset = resolved[_i].preset;
+    expect_ok(cuarena_config_resolve(&config));
+    ck_assert_int_eq(config.memory, resolved[_i].memory);
+    expect_u64(config.alignment, resolved[_i].alignment);
+    ck_assert_int_eq(config.grow, resolved[_i].grow);
+    ck_assert_int_eq(config.placement, resolved[_i].placement);
+    ck_assert_int_eq(config.steal, resolved[_i].steal);
+    ck_assert_int_eq(config.in_place, resolved[_i].in_place);
+    ck_assert_int_eq(config.keep, resolved[_i].keep);
+}
+END_TEST
+
+/* What the presets of MLX make of a cache's options, and what others do. */
+static const struct {
+    const char *config;
+    const char *key;
+    const char *value;
+} cache_values[] = {
+    {"preset=mlx-cpu", "cache_limit", "32MiB"},
+    {"preset=mlx-cpu", "cache_bound", "strict"},
+    {"preset=mlx-cpu", "cache_page", "4KiB"},
+    {"preset=mlx-cpu", "soft_limit", "80%"},
+    {"preset=mlx-cpu", "soft_limit_rule", "store"},
+    {"preset=mlx-cpu", "round_to", "0"},
+    {"preset=mlx-cpu", "natural", "0"},
+    {"preset=mlx-cuda", "cache_limit", "auto"},
+    {"preset=mlx-cuda", "cache_bound", "late"},
+    {"preset=mlx-cuda", "cache_page", "16KiB"},
+    {"preset=mlx-cuda", "soft_limit", "95%"},
+    {"preset=mlx-cuda", "soft_limit_rule", "enforce"},
+    {"preset=mlx-cuda", "round_powers", "16KiB"},
+    {"preset=mlx-cuda", "round_to", "16KiB"},
+    {"preset=mlx-cuda", "natural", "256"},
+    {"preset=mlx-cpu,keep=all", "cache_limit", "auto"},
+    {"preset=grow,keep=cache", "cache_limit", "auto"},
+    {"preset=grow,keep=cache", "cache_page", "4KiB"},
+    {"preset=grow", "round_powers", "0"},
+};
+
+START_TEST(test_config_resolve_gives_the_values_of_a_cache)
+{
+    char text[64];
+    cuarena_config_t config = fresh();
+    expect_ok(cuarena_config_parse(&config, cache_values[_i].config));
+    expect_ok(cuarena_config_resolve(&config));
+    expect_ok(cuarena_config_resolve(&config)); /* and they stay */
+    expect_ok(
+        cuarena_config_get(&config, cache_values[_i].key, text, sizeof text));
+    expect_text(text, cache_values[_i].value);
+}
+END_TEST
+
+START_TEST(test_config_resolve_keeps_what_was_set)
+{
+    cuarena_config_t config = fresh();
+    config.preset = CUARENA_PRESET_CUPY_POOL;
+    config.memory = CUARENA_MEMORY_NONE;
+    config.alignment = 64;
+    config.grow = CUARENA_GROW_NONE;
+    config.placement = CUARENA_PLACEMENT_DEFAULT;
+    config.steal = CUARENA_STEAL_SETTLED;
+    config.in_place = 1;
+    expect_ok(cuarena_config_resolve(&config));
+    ck_assert_int_eq(config.memory, CUARENA_MEMORY_NONE);
+    expect_u64(config.alignment, 64);
+    ck_assert_int_eq(config.grow, CUARENA_GROW_NONE);
+    ck_assert_int_eq(config.placement, CUARENA_PLACEMENT_DEFAULT);
+    ck_assert_int_eq(config.steal, CUARENA_STEAL_SETTLED);
+    ck_assert_int_eq(config.in_place, 1);
+}
+END_TEST
+
+START_TEST(test_config_resolve_refuses_and_changes_nothing)
+{
+    cuarena_config_t config = fresh();
+    config.preset = CUARENA_PRESET_POOL;
+    config.take_first = 1;
+    const cuarena_config_t before = config;
+    expect_status(cuarena_config_resolve(&config), CUARENA_BAD_ARGUMENT);
+    expect_message("take_first", "accepted:", "");
+    ck_assert_int_eq(memcmp(&config, &before, sizeof(config)), 0);
 }
 END_TEST
 
 static void break_preset(cuarena_config_t *config)
 {
-    config->preset = 3;
+    config->preset = 7;
 }
 
 static void break_memory(cuarena_config_t *config)
 {
-    config->memory = 0;
+    config->memory = -1;
 }
 
 static void break_memory_above(cuarena_config_t *config)
@@ -172,8 +290,8 @@ typedef struct broken_case {
 } broken_case_t;
 
 static const broken_case_t broken[] = {
-    {break_preset, "preset", "'3'"},
-    {break_memory, "memory", "'0'"},
+    {break_preset, "preset", "'7'"},
+    {break_memory, "memory", "'-1'"},
     {break_memory_above, "memory", "'8'"},
     {break_pool_unit, "pool", "unit 3"},
     {break_pool_zero, "pool", "not 0"},
@@ -255,9 +373,9 @@ static const together_case_t together[] = {
     {"memory=device,backing=async,rdma=require",
      CUARENA_UNSUPPORTED,
      {"rdma", "backing=async"}},
-    {"memory=device,backing=async,peers=require",
+    {"memory=device,backing=malloc,peers=require",
      CUARENA_UNSUPPORTED,
-     {"peers", "backing=async"}},
+     {"peers", "backing=malloc"}},
     {"memory=device,backing=malloc,handle=2MiB",
      CUARENA_BAD_ARGUMENT,
      {"2097152", "backing=malloc"}},
@@ -343,6 +461,112 @@ START_TEST(test_config_check_bad_struct)
 }
 END_TEST
 
+/* ---- The limit from the environment -------------------------------------- */
+
+#define NO_LIMIT                                                               \
+    {                                                                          \
+        CUARENA_AMOUNT_BYTES, 0, UINT64_MAX                                    \
+    }
+
+static const struct {
+    const char *text;
+    cuarena_amount_t limit;
+} environments[] = {
+    {"0", NO_LIMIT},
+    {"1073741824", {CUARENA_AMOUNT_BYTES, 0, 1073741824}},
+    {"0%", NO_LIMIT},
+    {"0.0%", NO_LIMIT},
+    {"40%", {CUARENA_AMOUNT_PERCENT, 0, 40000}},
+    {"70.5%", {CUARENA_AMOUNT_PERCENT, 0, 70500}},
+    {"100%", {CUARENA_AMOUNT_PERCENT, 0, 100000}},
+    {"18446744073709551615", NO_LIMIT},
+};
+
+static void expect_limit(const cuarena_config_t *config, cuarena_amount_t want)
+{
+    ck_assert_int_eq(config->limit.unit, want.unit);
+    expect_u64(config->limit.value, want.value);
+    ck_assert_int_eq(config->limit.zero, 0);
+}
+
+START_TEST(test_limit_environment_of_cupys)
+{
+    cuarena_config_t config = fresh();
+    setenv("CUPY_GPU_MEMORY_LIMIT", environments[_i].text, 1);
+    expect_ok(cuarena_config_limit_environment(&config, NULL));
+    expect_limit(&config, environments[_i].limit);
+    expect_ok(cuarena_config_resolve(&config));
+}
+END_TEST
+
+START_TEST(test_limit_environment_of_another_name)
+{
+    cuarena_config_t config = fresh();
+    setenv("CUPY_GPU_MEMORY_LIMIT", "junk", 1);
+    setenv("MY_LIMIT", "4096", 1);
+    expect_ok(cuarena_config_limit_environment(&config, "MY_LIMIT"));
+    expect_limit(&config, (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, 4096});
+}
+END_TEST
+
+START_TEST(test_limit_environment_that_is_not_there)
+{
+    cuarena_config_t config = fresh();
+    unsetenv("CUPY_GPU_MEMORY_LIMIT");
+    expect_ok(cuarena_config_set(&config, "limit", "3MiB"));
+    expect_ok(cuarena_config_limit_environment(&config, NULL));
+    expect_limit(&config, (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, 3 << 20});
+}
+END_TEST
+
+static const char *const no_limits[] = {"",
+                                        "%",
+                                        "-1",
+                                        "1GiB",
+                                        "1.5",
+                                        "101%",
+                                        "-1%",
+                                        "auto",
+                                        "auto%",
+                                        "5 %",
+                                        "0x10",
+                                        "1e3",
+                                        "nan%",
+                                        "40%%",
+                                        " 4",
+                                        "4 ",
+                                        "100.001%",
+                                        "70.5005%",
+                                        "18446744073709551616",
+                                        "abc",
+                                        "40%1"};
+
+START_TEST(test_limit_environment_that_is_none)
+{
+    cuarena_config_t config = fresh();
+    const cuarena_config_t before = config;
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "'%s'", no_limits[_i]);
+    setenv("CUPY_GPU_MEMORY_LIMIT", no_limits[_i], 1);
+    expect_status(cuarena_config_limit_environment(&config, NULL),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("CUPY_GPU_MEMORY_LIMIT", quoted,
+                   "a whole number of bytes, or 0% to 100%");
+    ck_assert_int_eq(memcmp(&config, &before, sizeof config), 0);
+}
+END_TEST
+
+START_TEST(test_limit_environment_bad_struct)
+{
+    cuarena_config_t config = fresh();
+    expect_status(cuarena_config_limit_environment(NULL, NULL),
+                  CUARENA_BAD_ARGUMENT);
+    config.struct_size = 3;
+    expect_status(cuarena_config_limit_environment(&config, NULL),
+                  CUARENA_BAD_ARGUMENT);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("config");
@@ -350,10 +574,26 @@ int main(void)
                    COUNT_OF(together));
     suite_add_rows(suite, "check refused",
                    test_config_check_names_what_is_wrong, COUNT_OF(broken));
+    suite_add_rows(suite, "resolve presets",
+                   test_config_resolve_gives_what_the_preset_says,
+                   COUNT_OF(resolved));
+    suite_add_rows(suite, "resolve caches",
+                   test_config_resolve_gives_the_values_of_a_cache,
+                   COUNT_OF(cache_values));
     suite_add_list(suite, "check",
                    TEST_LIST(test_config_check_copies_a_good_one,
+                             test_config_resolve_keeps_what_was_set,
+                             test_config_resolve_refuses_and_changes_nothing,
                              test_config_check_memories_without_words,
                              test_members_without_text_together,
                              test_config_check_bad_struct));
+    suite_add_rows(suite, "limit environment", test_limit_environment_of_cupys,
+                   COUNT_OF(environments));
+    suite_add_rows(suite, "limit environment refused",
+                   test_limit_environment_that_is_none, COUNT_OF(no_limits));
+    suite_add_list(suite, "limit environment else",
+                   TEST_LIST(test_limit_environment_of_another_name,
+                             test_limit_environment_that_is_not_there,
+                             test_limit_environment_bad_struct));
     return suite_main(suite);
 }

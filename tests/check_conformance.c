@@ -661,7 +661,11 @@ END_TEST
 
 /* ---- Options as text ----------------------------------------------------- */
 
-static const char *const preset_names[] = {"pool", "grow", "bfc"};
+static const char *const preset_names[] = {[CUARENA_PRESET_POOL] = "pool",
+                                           [CUARENA_PRESET_GROW] = "grow",
+                                           [CUARENA_PRESET_BFC] = "bfc",
+                                           [CUARENA_PRESET_CUPY_POOL] =
+                                               "cupy-pool"};
 static const char *const memory_names[] = {"pageable", "none"};
 
 START_TEST(test_options_as_text)

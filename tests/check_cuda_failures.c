@@ -30,7 +30,7 @@ static const char *const takers[] = {
     "cuMemMap",
     "cuMemSetAccess",
     "cuMemAlloc",
-    "cuMemAllocAsync",
+    "cuMemAllocFromPoolAsync",
     "cuMemAllocManaged",
     "cuMemHostAlloc",
     "cuMemcpyDtoDAsync",

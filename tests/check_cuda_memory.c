@@ -33,6 +33,9 @@ static cuarena_config_t config_of(const char *options)
     cuarena_config_init(&config);
     expect_ok(cuarena_config_parse(&config, options));
     config.grow = CUARENA_GROW_NONE;
+    if (config.alignment == CUARENA_BYTES_PRESET)
+        config.alignment = 256;
+    config.in_place = 1;
     return config;
 }
 

@@ -589,6 +589,7 @@ START_TEST(test_host_memory_waits_for_the_stream)
     set("CUARENA_STANDIN_PACE", "0");
     (void)cuda_test_use_device(0);
     work_t work = begin_work();
+    expect_ok(cuarena_config_resolve(&config));
     expect_ok(cuai_memory_open(&config, &memory));
     streams = memory.user;
     expect_ok(memory.ops.get(memory.user, BYTES, BYTES, &segment));

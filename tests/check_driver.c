@@ -153,6 +153,7 @@ START_TEST(test_stream_without_a_driver)
     cuarena_stream_info_t info;
     set(VARIABLE, "/nowhere/libcuda.so.1");
     cuarena_config_init(&config);
+    expect_ok(cuarena_config_resolve(&config));
     expect_ok(cuai_memory_open(&config, &memory));
     expect_status(memory.ops.identify(memory.user, NULL, &info),
                   CUARENA_NO_DEVICE);
@@ -259,7 +260,8 @@ static const struct {
 } facilities[] = {
     {"vmm", "cuMemCreate", offsetof(cuarena_device_info_t, vmm)},
     {"fd", "cuMemExportToShareableHandle", offsetof(cuarena_device_info_t, fd)},
-    {"pools", "cuMemAllocAsync", offsetof(cuarena_device_info_t, pools)},
+    {"pools", "cuMemAllocFromPoolAsync",
+     offsetof(cuarena_device_info_t, pools)},
     {"managed", "cuMemAllocManaged", offsetof(cuarena_device_info_t, managed)},
 };
 

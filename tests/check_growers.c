@@ -42,7 +42,7 @@ static const struct {
 } rows[] = {
     {"memory=device,backing=vmm,handle=2MiB", "cuMemCreate"},
     {"memory=device,backing=malloc", "cuMemAlloc"},
-    {"memory=device,backing=async", "cuMemAllocAsync"},
+    {"memory=device,backing=async", "cuMemAllocFromPoolAsync"},
     {"memory=managed", "cuMemAllocManaged"},
     {"memory=pinned", "cuMemHostAlloc"},
 };
@@ -104,6 +104,7 @@ static void slow_open(slow_t *slow, int row)
 {
     fixture_prepare(&slow->f, KIND_CUSTOM_GROW, MIB(64));
     slow->config = slow->f.config;
+    atomic_store(&slow->let_go, false); /* rows share it without forks */
     if (!rows[row])
         test_memory_make_plain(&slow->f.memory);
 }

@@ -200,8 +200,11 @@ static const char *const ort_refused[][3] = {
     {"max_mem", "18446744073709551616", "0: no limit"},
     {"max_mem", "99999999999999999999999", "0: no limit"},
     {"use_cuda_mempool", "yes", "accepted: 0"},
-    {"cuda_mempool_release_threshold", "-1", "accepted: 0"},
-    {"cuda_mempool_bytes_to_keep_on_shrink", "1k", "accepted: 0"},
+    {"use_cuda_mempool", "-1", "accepted: 0, 1"},
+    {"use_cuda_mempool", "2", "accepted: 0, 1"},
+    {"cuda_mempool_release_threshold", "-1", "is negative"},
+    {"cuda_mempool_release_threshold", "1MiB", "is no whole number"},
+    {"cuda_mempool_bytes_to_keep_on_shrink", "1k", "is no whole number"},
 };
 
 START_TEST(test_ort_values_refused_by_name)
@@ -246,20 +249,37 @@ START_TEST(test_ort_strategy_has_another_name)
 }
 END_TEST
 
-START_TEST(test_ort_mempool_keys_are_told_to_be_missing)
+START_TEST(test_ort_mempool_is_a_preset_and_a_pool)
 {
-    static const char *const keys[] = {
-        "arena.use_cuda_mempool", "use_cuda_mempool",
-        "arena.cuda_mempool_release_threshold",
-        "arena.cuda_mempool_bytes_to_keep_on_shrink"};
+    static const char *const keys[] = {"arena.use_cuda_mempool",
+                                       "use_cuda_mempool"};
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         cuarena_config_t config = fresh();
         const cuarena_config_t before = config;
         expect_ok(cuarena_config_set(&config, keys[i], "0"));
-        expect_status(cuarena_config_set(&config, keys[i], "1"),
-                      CUARENA_UNSUPPORTED);
-        expect_message(keys[i], "'1'", "driver's own pool", "accepted: 0");
         ck_assert_int_eq(memcmp(&config, &before, sizeof(config)), 0);
+        expect_ok(cuarena_config_set(&config, keys[i], "1"));
+        expect_value(&config, "preset", "driver-pool");
+        expect_value(&config, "driver_pool", "own");
+    }
+}
+END_TEST
+
+/* Where 0 leaves the driver's own threshold alone. */
+START_TEST(test_ort_mempool_sizes)
+{
+    static const char *const rows[][2] = {{"0", "unchanged"},
+                                          {"1048576", "1MiB"},
+                                          {"18446744073709551615", "never"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        cuarena_config_t config = fresh();
+        expect_ok(cuarena_config_set(
+            &config, "arena.cuda_mempool_release_threshold", rows[i][0]));
+        expect_value(&config, "release_threshold", rows[i][1]);
+        expect_value(&config, "cuda_mempool_release_threshold", rows[i][0]);
+        expect_ok(cuarena_config_set(
+            &config, "cuda_mempool_bytes_to_keep_on_shrink", "4096"));
+        expect_value(&config, "keep_on_trim", "4KiB");
     }
 }
 END_TEST
@@ -337,7 +357,8 @@ static void add_keys(Suite *suite)
     suite_add_list(suite, "their other keys",
                    TEST_LIST(test_ours_behind_the_same_prefix,
                              test_ort_strategy_has_another_name,
-                             test_ort_mempool_keys_are_told_to_be_missing,
+                             test_ort_mempool_is_a_preset_and_a_pool,
+                             test_ort_mempool_sizes,
                              test_ort_keys_of_what_they_cannot_say));
     suite_add_list(suite, "passed over",
                    TEST_LIST(test_config_unknown_keys_may_be_passed_over,

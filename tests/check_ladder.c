@@ -312,11 +312,46 @@ START_TEST(test_error_names_growth_trim_and_the_handler)
     fixture_t f;
     void *pointer = UNTOUCHED;
     fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    void *kept = take(&f, EACH);
     helper_t helper = {.f = &f};
     use_handler(&f, help, &helper);
-    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_LIMIT);
+    step(&f, cuarena_alloc(f.arena, POOL, &pointer), CUARENA_LIMIT);
     expect_tried("held bytes, growth, trim, handler");
-    expect_text(steps_of(f.arena), "growth 1/0, trim 1/0, handler 1/0");
+    expect_text(steps_of(f.arena), "growth 2/1, trim 1/0, handler 1/0");
+    drop(&f, kept);
+    fixture_close(&f);
+}
+END_TEST
+
+/* More than the limit and all that is held: nothing that frees bytes helps. */
+START_TEST(test_error_above_the_limit_comes_at_once)
+{
+    fixture_t f;
+    void *pointer = UNTOUCHED;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    helper_t helper = {.f = &f, .spare = {take(&f, EACH)}};
+    use_handler(&f, help, &helper);
+    step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_LIMIT);
+    expect_tried("held bytes");
+    step(&f, take_dedicated(&f, POOL + 1, &pointer), CUARENA_LIMIT);
+    expect_text(steps_of(f.arena), "growth 1/1");
+    drop(&f, helper.spare[0]);
+    fixture_close(&f);
+}
+END_TEST
+
+/* A limit below what is held says nothing of bytes that the handler frees. */
+START_TEST(test_handler_is_asked_above_a_limit_below_what_is_held)
+{
+    fixture_t f;
+    fixture_open(&f, KIND_CUSTOM_GROW, POOL);
+    helper_t helper = {.f = &f, .spare = {take(&f, 2 * EACH)}};
+    use_handler(&f, help, &helper);
+    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_HELD,
+                                amount_of_bytes(EACH), NULL));
+    void *pointer = take(&f, 2 * EACH);
+    expect_text(steps_of(f.arena), "growth 2/1, handler 1/1");
+    drop(&f, pointer);
     fixture_close(&f);
 }
 END_TEST
@@ -327,11 +362,13 @@ START_TEST(test_error_of_a_dedicated_block_says_what_was_tried)
     void *pointer = UNTOUCHED;
     open_plain(&f, 2 * EACH);
     helper_t helper = {.f = &f};
+    void *kept = take(&f, EACH);
     use_handler(&f, help, &helper);
-    step(&f, take_dedicated(&f, 3 * EACH, &pointer), CUARENA_LIMIT);
+    step(&f, take_dedicated(&f, 2 * EACH, &pointer), CUARENA_LIMIT);
     ck_assert_ptr_nonnull(strstr(last_error().message, "limit of 131072"));
-    expect_u64(last_error().asked_bytes, 3 * EACH);
+    expect_u64(last_error().asked_bytes, 2 * EACH);
     expect_tried("trim, handler");
+    drop(&f, kept);
     fixture_close(&f);
 }
 END_TEST
@@ -695,6 +732,8 @@ int main(void)
         suite, "errors",
         TEST_LIST(test_error_of_a_pool_names_held_bytes,
                   test_error_names_growth_trim_and_the_handler,
+                  test_error_above_the_limit_comes_at_once,
+                  test_handler_is_asked_above_a_limit_below_what_is_held,
                   test_error_of_a_dedicated_block_says_what_was_tried,
                   test_error_of_the_driver_outlives_the_handler,
                   test_error_of_a_lost_device_asks_nobody));

@@ -17,6 +17,7 @@ static cuai_memory_t none_opened(void)
     cuai_memory_t memory = {0};
     cuarena_config_init(&config);
     config.memory = CUARENA_MEMORY_NONE;
+    expect_ok(cuarena_config_resolve(&config));
     expect_ok(cuai_memory_open(&config, &memory));
     return memory;
 }

@@ -31,7 +31,7 @@ START_TEST(test_config_init_gives_the_documented_defaults)
     cuarena_config_init(&config);
     expect_u64(config.struct_size, sizeof(config));
     ck_assert_int_eq(config.preset, CUARENA_PRESET_POOL);
-    ck_assert_int_eq(config.memory, CUARENA_MEMORY_PAGEABLE);
+    ck_assert_int_eq(config.memory, CUARENA_MEMORY_PRESET);
     ck_assert_int_eq(config.pool.unit, AUTO);
     expect_u64(config.pool.value, 512 * CUAI_MIB);
     ck_assert_int_eq(config.stable.unit, BYTES);
@@ -39,12 +39,12 @@ START_TEST(test_config_init_gives_the_documented_defaults)
     ck_assert_int_eq(config.limit.unit, AUTO);
     expect_u64(config.limit.value, 0);
     expect_u64(config.reserve_bytes, 0);
-    expect_u64(config.alignment, 256);
-    expect_u64(config.split_threshold, CUARENA_SPLIT_PRESET);
+    expect_u64(config.alignment, CUARENA_BYTES_PRESET);
+    expect_u64(config.split_threshold, CUARENA_BYTES_PRESET);
     expect_u64(config.max_blocks, CUARENA_HEAP_MAX_BLOCKS);
     ck_assert_int_eq(config.grow, -1);
     ck_assert_int_eq(config.zero, CUARENA_ZERO_NEVER);
-    ck_assert_int_eq(config.placement, CUARENA_PLACEMENT_DEFAULT);
+    ck_assert_int_eq(config.placement, -1);
     ck_assert_int_eq(config.compact_on_oom, 0);
     ck_assert_int_eq(config.device, 0);
     ck_assert_ptr_null(config.context);
@@ -59,7 +59,7 @@ START_TEST(test_config_init_gives_the_documented_defaults)
     ck_assert_int_eq(config.portable, 1);
     ck_assert_int_eq(config.device_only, 0);
     ck_assert_int_eq(config.marker, CUARENA_MARKER_LATE);
-    ck_assert_int_eq(config.steal, CUARENA_STEAL_WAIT);
+    ck_assert_int_eq(config.steal, -1);
     ck_assert_int_eq(config.bytes_kind, CUARENA_BYTES_HOST);
     ck_assert_ptr_null(config.bytes);
     ck_assert_ptr_null(config.ops);
@@ -383,7 +383,7 @@ START_TEST(test_option_info_defaults_are_accepted_and_are_the_defaults)
                       "%s: no sentence", info.key);
         ck_assert_ptr_nonnull(info.type);
     }
-    expect_u64(index, 32);
+    expect_u64(index, 50);
 }
 END_TEST
 
@@ -409,7 +409,7 @@ START_TEST(test_option_info_bad_arguments)
 {
     cuarena_option_info_t info;
     cuarena_option_info_init(&info);
-    expect_status(cuarena_option_info(32, &info), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_option_info(50, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(SIZE_MAX, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(0, NULL), CUARENA_BAD_ARGUMENT);
     info.struct_size = 3;
@@ -469,9 +469,9 @@ static const char docs_ort[] =
 
 static const char docs_mempool[] =
     "\n"
-    "Of `use_cuda_mempool`, `cuda_mempool_release_threshold` and\n"
-    "`cuda_mempool_bytes_to_keep_on_shrink` 0 is accepted, which sets "
-    "nothing.\n";
+    "`use_cuda_mempool` is 0, which sets nothing, or 1: "
+    "`preset=driver-pool`\n"
+    "and `driver_pool=own`.\n";
 
 static void write_docs(FILE *file)
 {

@@ -50,7 +50,7 @@ static cuarena_config_t scoped(int32_t scope, size_t expected)
     expect_ok(cuarena_config_from_scope(&config, scope, FACTORY, keys, values,
                                         COUNT_OF(keys), &taken));
     expect_u64(taken, expected);
-    expect_u64(config.alignment, 256);
+    expect_u64(config.alignment, CUARENA_BYTES_PRESET);
     return config;
 }
 

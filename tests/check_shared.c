@@ -347,9 +347,12 @@ START_TEST(test_release_in_the_arenas_handler)
     void *pointer = NULL;
     cuarena_shared_report_t report;
     cuarena_t *arena = acquire("", &report);
+    void *first = NULL;
     expect_ok(cuarena_set_oom_handler(arena, let_go, &calls));
-    expect_status(cuarena_alloc(arena, MIB(2), &pointer), CUARENA_LIMIT);
+    expect_ok(cuarena_alloc(arena, KIB(512), &first));
+    expect_status(cuarena_alloc(arena, MIB(1), &pointer), CUARENA_LIMIT);
     expect_u64(calls, 1);
+    expect_ok(cuarena_free(arena, first));
     release(arena);
     expect_none("");
 }

@@ -218,6 +218,8 @@ bool options_parse(int argc, char **argv, unsigned groups,
     if (o->limit_given && o->ask.setup.config.preset != CUARENA_PRESET_POOL)
         return fault_set(fault, "--option has 'limit', expected another key: "
                                 "--pool sets the limit of an arena that grows");
+    if (cuarena_config_resolve(&o->ask.setup.config) != CUARENA_OK)
+        return fault_library(fault, "options");
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cuarena/cache.h"
 #include "follow.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -337,6 +338,9 @@ player_tally_t player_tally(const player_t *player)
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     (void)cuarena_stats(player->arena, CUARENA_REGION_ALL, &stats);
+    cuarena_cache_stats_t cache;
+    cuarena_cache_stats_init(&cache);
+    (void)cuarena_cache_stats(player->arena, &cache);
     bool grows = player->setup.config.preset != CUARENA_PRESET_POOL;
     return (player_tally_t){
         .capacity_bytes = grows ? stats.peak_held_bytes : stats.capacity_bytes,
@@ -347,6 +351,10 @@ player_tally_t player_tally(const player_t *player)
         .crossings = stats.crossings,
         .stream_waits = stats.stream_waits,
         .host_waits = stats.host_waits,
+        .caches = player->setup.config.keep == CUARENA_KEEP_CACHE,
+        .hits = cache.hits,
+        .misses = cache.misses,
+        .cached_peak_bytes = cache.peak_cached_bytes,
         .compactions = stats.compactions,
         .moves = stats.moves,
         .bytes_moved = stats.bytes_moved,

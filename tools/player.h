@@ -72,6 +72,10 @@ typedef struct player_tally {
     uint64_t crossings;
     uint64_t stream_waits;
     uint64_t host_waits;
+    bool caches; /* it has a cache; else the three are 0 */
+    uint64_t hits;
+    uint64_t misses;
+    uint64_t cached_peak_bytes;
     uint64_t compactions;
     uint64_t moves;
     uint64_t bytes_moved;

@@ -62,6 +62,23 @@ static void add_memory(json_t *object, const measure_t *m)
     json_add_count(object, "host_waits", m->tally.host_waits);
 }
 
+static void add_or_null(json_t *object, const char *key, bool there,
+                        uint64_t value)
+{
+    if (there)
+        json_add_count(object, key, value);
+    else
+        json_add_null(object, key);
+}
+
+static void add_cache(json_t *object, const player_tally_t *tally)
+{
+    add_or_null(object, "hits", tally->caches, tally->hits);
+    add_or_null(object, "misses", tally->caches, tally->misses);
+    add_or_null(object, "cached_peak_bytes", tally->caches,
+                tally->cached_peak_bytes);
+}
+
 static void add_counts(json_t *object, const measure_t *m)
 {
     json_add_count(object, "events", m->events);
@@ -77,6 +94,7 @@ static void add_counts(json_t *object, const measure_t *m)
     json_add_count(object, "largest_free_bytes_at_peak",
                    m->largest_free_bytes_at_peak);
     add_memory(object, m);
+    add_cache(object, &m->tally);
 }
 
 static void add_times(json_t *object, const measure_t *m)
@@ -105,6 +123,11 @@ static bool grows(const measure_ask_t *ask)
     return ask->setup.config.preset != CUARENA_PRESET_POOL;
 }
 
+static bool caches(const measure_ask_t *ask)
+{
+    return ask->setup.config.keep == CUARENA_KEEP_CACHE;
+}
+
 static void add_titles(table_t *table, const measure_ask_t *ask)
 {
     static const char *const always[] = {"trace", "events", "failed",
@@ -120,6 +143,11 @@ static void add_titles(table_t *table, const measure_ask_t *ask)
         table_add(table, "segments");
         table_add(table, "memory calls");
         table_add(table, "driver calls");
+    }
+    if (caches(ask)) {
+        table_add(table, "hits");
+        table_add(table, "misses");
+        table_add(table, "most cached");
     }
     if (ask->setup.streams) {
         table_add(table, "streams");
@@ -155,6 +183,11 @@ static void add_row(table_t *table, const measure_ask_t *ask,
         table_add(table, "%" PRIu64, m->tally.segments);
         table_add(table, "%" PRIu64, m->tally.memory_calls);
         table_add(table, "%" PRIu64, m->tally.driver_calls);
+    }
+    if (caches(ask)) {
+        table_add(table, "%" PRIu64, m->tally.hits);
+        table_add(table, "%" PRIu64, m->tally.misses);
+        table_add_bytes(table, m->tally.cached_peak_bytes);
     }
     if (ask->setup.streams) {
         table_add(table, "%" PRIu32, trace->stream_count);

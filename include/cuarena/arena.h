@@ -54,10 +54,17 @@ typedef struct cuarena_amount {
 /* pool: of a fixed size, with a stable region if one is asked for.
  * grow: takes no more than requests need, in place, until its limit.
  * bfc: as ONNX Runtime's arena, whose keys it knows: takes ever larger chunks,
- * splits one only if the rest is worth it, has no limit of its own. */
+ * splits one only if the rest is worth it, has no limit of its own.
+ * mlx-cpu, mlx-cuda: as MLX's allocators: keep freed blocks whole in a cache.
+ * cupy-pool: as CuPy's MemoryPool: chunks of what requests need, each stream's
+ * own. driver-pool: as CuPy's MemoryAsyncPool: each block is the driver's. */
 #define CUARENA_PRESET_POOL 0
 #define CUARENA_PRESET_GROW 1
 #define CUARENA_PRESET_BFC 2
+#define CUARENA_PRESET_MLX_CPU 3
+#define CUARENA_PRESET_MLX_CUDA 4
+#define CUARENA_PRESET_CUPY_POOL 5
+#define CUARENA_PRESET_DRIVER_POOL 6
 
 #define CUARENA_GROW_NONE 0  /* fixed */
 #define CUARENA_GROW_EXACT 1 /* by what a request lacks, in grains */
@@ -68,18 +75,32 @@ typedef struct cuarena_amount {
  * a tenth smaller, until it is below the request or 8 KiB. In whole grains. */
 #define CUARENA_GROW_DOUBLING 2
 
-/* split_threshold: as the preset says. */
-#define CUARENA_SPLIT_PRESET (UINT64_MAX - 1)
+/* Of numbers of bytes: as the preset says. */
+#define CUARENA_BYTES_PRESET (UINT64_MAX - 1)
 
 /* Keys that no option has: an error, or a warning in the log. */
 #define CUARENA_UNKNOWN_ERROR 0
 #define CUARENA_UNKNOWN_WARN 1
 
 /* Where device memory comes from. */
-#define CUARENA_BACKING_AUTO 0   /* vmm where the device has it, else malloc */
+#define CUARENA_BACKING_AUTO                                                   \
+    0                            /* as the preset says; in most vmm where the  \
+                                  * device has it, else malloc */
 #define CUARENA_BACKING_VMM 1    /* handles mapped into reserved addresses */
 #define CUARENA_BACKING_MALLOC 2 /* one driver allocation a segment */
 #define CUARENA_BACKING_ASYNC 3  /* likewise, stream-ordered */
+
+/* What a block is cut from. */
+#define CUARENA_SEGMENTS_SHARED 0 /* a segment, with other blocks */
+#define CUARENA_SEGMENTS_EACH                                                  \
+    1 /* nothing: each block is a segment of its own, as a dedicated one, and  \
+       * keeps its size */
+
+/* Which of the driver's pools backing=async takes its bytes from. */
+#define CUARENA_DRIVER_POOL_CURRENT 0  /* the device's current one, now */
+#define CUARENA_DRIVER_POOL_DEFAULT 1  /* the device's default one */
+#define CUARENA_DRIVER_POOL_OWN 2      /* one that the arena makes and ends */
+#define CUARENA_DRIVER_POOL_EXTERNAL 3 /* the caller's: driver_pool_handle */
 
 /* A property that memory may have: not asked for, had if it can be (then
  * cuarena_properties tells), or an error if it cannot. */
@@ -102,6 +123,21 @@ typedef struct cuarena_amount {
 #define CUARENA_STEAL_SETTLED 1 /* those whose work is known to be done */
 #define CUARENA_STEAL_NEVER 2   /* none: until a call settles them */
 
+/* What a free leaves behind. */
+#define CUARENA_KEEP_ALL 0   /* free bytes, until they are trimmed */
+#define CUARENA_KEEP_CACHE 1 /* the block, whole, in a cache: see cache.h */
+#define CUARENA_KEEP_NONE 2  /* nothing: whole grains go back at once */
+
+/* What a free does with a block that the cache has no room for. */
+#define CUARENA_CACHE_STRICT 0 /* the block is not cached */
+#define CUARENA_CACHE_LATE                                                     \
+    1 /* it is, if the cache is not full before it;                            \
+       * the next allocation trims the cache */
+
+/* What a soft limit is for. */
+#define CUARENA_SOFT_STORE 0   /* for programs to ask about */
+#define CUARENA_SOFT_ENFORCE 1 /* cached blocks go before it is passed */
+
 #define CUARENA_ZERO_NEVER 0
 #define CUARENA_ZERO_CREATE 1 /* all bytes, when the memory gives them */
 #define CUARENA_ZERO_ALLOC 2  /* each block, before it is handed out */
@@ -114,19 +150,20 @@ typedef struct cuarena_amount {
 typedef struct cuarena_config {
     size_t struct_size;
     int32_t preset;           /* CUARENA_PRESET_... */
-    int32_t memory;           /* CUARENA_MEMORY_...; pageable by default */
+    int32_t memory;           /* CUARENA_MEMORY_...; as the preset says */
     cuarena_amount_t pool;    /* size of a fixed pool; auto-512MiB */
     cuarena_amount_t stable;  /* of those, the stable region; 0 bytes */
     cuarena_amount_t limit;   /* most bytes held; auto */
     uint64_t reserve_bytes;   /* addresses set aside; 0: as the limit says */
-    uint64_t alignment;       /* the granule: power of two from 8; 256 */
+    uint64_t alignment;       /* the granule: power of two from 8; as the preset
+                               * says, mostly 256 */
     uint64_t split_threshold; /* see cuarena_heap_config_t; as the preset says:
-                               * CUARENA_SPLIT_PRESET */
+                               * CUARENA_BYTES_PRESET */
     uint64_t max_blocks;      /* most live blocks; 2^26 */
     int32_t grow;             /* CUARENA_GROW_...; as the preset says: -1 */
     int32_t zero;             /* CUARENA_ZERO_...; never */
-    int32_t placement;        /* CUARENA_PLACEMENT_...; default */
-    int32_t compact_on_oom;   /* 1: a step of running out; 0 */
+    int32_t placement;      /* CUARENA_PLACEMENT_...; as the preset says: -1 */
+    int32_t compact_on_oom; /* 1: a step of running out; 0 */
 
     /* memory = bytes: what the caller owns, at least until destroy. The arena
      * may give out every byte from the first multiple of `alignment`. */
@@ -153,7 +190,7 @@ typedef struct cuarena_config {
     const cuarena_memory_ops_t *ops;
     void *ops_user;
     char name[32]; /* for logs and messages; may be empty */
-    int32_t steal; /* CUARENA_STEAL_...; wait */
+    int32_t steal; /* CUARENA_STEAL_...; as the preset says: -1 */
     /* grow = doubling */
     uint64_t initial_chunk;     /* the first chunk; 1 MiB */
     uint64_t growth_after_trim; /* the next one after a trim; 2 MiB */
@@ -161,6 +198,35 @@ typedef struct cuarena_config {
     int32_t take_first;         /* an arena that grows takes initial_chunk at
                                  * once: 1; nothing before it must: 0 */
     int32_t unknown_keys;       /* CUARENA_UNKNOWN_...; error */
+    int32_t in_place; /* 1: segments are lengthened, shortened and punched
+                       * where the memory can; 0: each keeps its length, and
+                       * goes back whole; as the preset says: -1 */
+    int32_t segments; /* CUARENA_SEGMENTS_...; as the preset says: -1 */
+    /* backing = async */
+    int32_t driver_pool;         /* CUARENA_DRIVER_POOL_...; current */
+    uint64_t driver_pool_handle; /* a CUmemoryPool, as a number; 0 */
+    uint64_t driver_pool_max;    /* most bytes of an own one; 0: no end */
+    uint64_t release_threshold;  /* what the pool keeps when it gives back;
+                                  * CUARENA_BYTES_PRESET: stays as it is */
+    int32_t make_current;        /* 1: the pool becomes the device's current
+                                  * one, for the whole process; 0 */
+    int32_t threshold_limits;    /* 1: the pool's threshold is a limit too, see
+                                  * CUARENA_LIMIT_THRESHOLD; 0 */
+    uint64_t keep_on_trim; /* what cuarena_shared_shrink leaves; 0 bytes */
+    int32_t keep;          /* CUARENA_KEEP_...; as the preset says: -1 */
+    /* keep = cache */
+    int32_t cache_bound; /* CUARENA_CACHE_...; as the preset says: -1 */
+    cuarena_amount_t cache_limit; /* most bytes cached; auto: as the preset
+                                   * says, or else the soft limit */
+    uint64_t cache_page;          /* a cached block serves requests that are
+                                   * smaller by less than two of these */
+    cuarena_amount_t soft_limit;  /* auto: as the preset says, or else none */
+    int32_t soft_limit_rule;      /* CUARENA_SOFT_...; as the preset says: -1 */
+    /* What sizes are rounded up to, and then to the granule; 0: to nothing. */
+    uint64_t round_powers; /* sizes below it: to a power of two */
+    uint64_t round_to;     /* the others: to a multiple of it */
+    uint64_t natural;      /* blocks are aligned to the least power of two that
+                            * they fit in, of this at most; 0: the granule */
 } cuarena_config_t;
 
 CUARENA_API void cuarena_config_init(cuarena_config_t *config);
@@ -173,9 +239,10 @@ CUARENA_API void cuarena_config_init(cuarena_config_t *config);
  * "arena." may stand before any key. ONNX Runtime's names for its arena are
  * keys too: extend_strategy (also arena_extend_strategy),
  * initial_chunk_size_bytes, max_dead_bytes_per_chunk,
- * initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem.
- * Their values are digits, in ONNX Runtime's ranges. use_cuda_mempool and the
- * two cuda_mempool_ keys are UNSUPPORTED unless 0.
+ * initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem,
+ * cuda_mempool_release_threshold, cuda_mempool_bytes_to_keep_on_shrink. Their
+ * values are digits, in ONNX Runtime's ranges. use_cuda_mempool is 0, which
+ * changes nothing, or 1: preset=driver-pool and driver_pool=own.
  */
 CUARENA_API cuarena_status_t cuarena_config_set(cuarena_config_t *config,
                                                 const char *key,
@@ -188,12 +255,27 @@ CUARENA_API cuarena_status_t cuarena_config_parse(cuarena_config_t *config,
  * this between init and create. Not beside changes of the environment. */
 CUARENA_API cuarena_status_t
 cuarena_config_environment(cuarena_config_t *config);
+/*
+ * The limit from a variable of the environment, NULL: CUPY_GPU_MEMORY_LIMIT,
+ * as CuPy reads it: digits are bytes; a number of at most three decimals and %
+ * are that part of what the memory has available when the arena is made (CuPy:
+ * of all that the device has); 0 and 0% are no limit. OK, and nothing changed,
+ * where there is no such variable. BAD_ARGUMENT for any other text: the
+ * message names variable, text and what is accepted; the config is as it was.
+ * Only this call reads the variable. Not beside changes of the environment.
+ */
+CUARENA_API cuarena_status_t cuarena_config_limit_environment(
+    cuarena_config_t *config, const char *variable);
 /* The value of one option as text that cuarena_config_set accepts under the
  * same key. UNSUPPORTED for a value that has none: a memory of the caller's
  * own, or what ONNX Runtime has no number for. */
 CUARENA_API cuarena_status_t cuarena_config_get(const cuarena_config_t *config,
                                                 const char *key, char *text,
                                                 size_t text_size);
+/* Gives what says "as the preset says" its value, and the limit of a preset
+ * without one: all that cuarena_create would do. BAD_ARGUMENT as there; the
+ * config is as it was then. */
+CUARENA_API cuarena_status_t cuarena_config_resolve(cuarena_config_t *config);
 /* Parses an amount as above; BAD_ARGUMENT with the text named. */
 CUARENA_API cuarena_status_t cuarena_amount_parse(const char *text,
                                                   cuarena_amount_t *amount_out);
@@ -269,11 +351,25 @@ CUARENA_API cuarena_status_t cuarena_resize_pool(cuarena_t *arena,
 CUARENA_API cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
                                           uint64_t *given_back_out);
 
-#define CUARENA_LIMIT_HELD 0 /* bytes held from the memory */
-#define CUARENA_LIMIT_LIVE 1 /* bytes of live blocks, as taken */
-/* Bytes, or percent and auto of what the memory has available. Below what is
- * held or live now is legal: it bounds what comes. `old_bytes_out` may be
- * NULL; UINT64_MAX is "none". */
+#define CUARENA_LIMIT_HELD 0   /* bytes held from the memory */
+#define CUARENA_LIMIT_LIVE 1   /* bytes of live blocks, as taken */
+#define CUARENA_LIMIT_CACHED 2 /* bytes of cached blocks: see cache.h */
+#define CUARENA_LIMIT_SOFT 3   /* bytes of live and cached blocks, likewise */
+/* What the driver's pool of an arena keeps of what it has free when somebody
+ * waits for the device: its release threshold, for everybody who uses it. 0 is
+ * nothing, as the driver has it. With the option threshold_limits=1 the pool
+ * refuses, as LIMIT, to grow above it. Percent and auto are of all that the
+ * device has. UNSUPPORTED for an arena without such a pool; DRIVER. Asks the
+ * driver. */
+#define CUARENA_LIMIT_THRESHOLD 4
+/*
+ * Bytes, or percent and auto of what the memory has available: either, by the
+ * type, and BAD_ARGUMENT above 100 %. Below what is held or live now is legal:
+ * it bounds what comes. `old_bytes_out` may be NULL; UINT64_MAX is "none". A
+ * lower limit of cached bytes ends cached blocks at once, the least recently
+ * recycled first, unless the cache is bounded late (cost: those blocks, and the
+ * memory's; REENTERED as trim).
+ */
 CUARENA_API cuarena_status_t cuarena_set_limit(cuarena_t *arena, int32_t kind,
                                                cuarena_amount_t limit,
                                                uint64_t *old_bytes_out);
@@ -288,7 +384,8 @@ typedef struct cuarena_request {
     int32_t zeroed;    /* 1: the block's bytes read as 0 */
     int32_t dedicated; /* 1: a segment of its own, outside growth, given back
                         * when it is freed, in a capture session after its
-                        * release; counts toward the limits */
+                        * release; counts toward the limits. All blocks are
+                        * with segments=each */
     cuarena_tag_t tag;
     uint64_t alignment; /* 0: the arena's; else a power of two */
 } cuarena_request_t;
@@ -493,7 +590,8 @@ CUARENA_API cuarena_status_t cuarena_set_relocation_callback(
 /* ---- Running out ------------------------------------------------------- */
 
 /*
- * Asked when nothing else helps, before compact_on_oom: 1 says that something
+ * Asked when nothing else helps, before compact_on_oom, but not for more bytes
+ * than the limit of held ones and all that is held: 1 says that something
  * was freed and the request is tried again, 0 that nothing was, and then it is
  * not asked again for this request. It is given up on when it says 1 sixteen
  * times for one request without enough room appearing.
@@ -577,6 +675,9 @@ typedef struct cuarena_stats {
                               * mark streams, to ask and to wait for marks */
     uint64_t driver_calls;   /* what the driver was called for by the memory
                               * since it was opened; 0 without a driver */
+    uint64_t free_ranges;    /* free stretches, of all lanes: two that touch
+                              * are one if they are of the same lane; also of a
+                              * region */
 } cuarena_stats_t;
 CUARENA_API void cuarena_stats_init(cuarena_stats_t *stats);
 /* Constant time. For REGION_ALL the peaks are of the whole. A stable request

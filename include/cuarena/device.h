@@ -10,10 +10,12 @@
  *   device, malloc   One driver allocation a segment. Giving back waits until
  *                    the kernels that run on the device have ended: the driver
  *                    does.
- *   device, async    One stream-ordered allocation a segment, from the device's
- *                    default pool, which keeps what it is given back as long as
- *                    its threshold says. Taking waits for a stream of the
- *                    arena's own.
+ *   device, async    One stream-ordered allocation a segment, from one of the
+ *                    driver's pools, which keeps what it is given back as long
+ *                    as its threshold says. Taking waits for a stream of the
+ *                    arena's own. A block that is a segment of its own is taken
+ *                    and given back at points of the streams that its calls
+ *                    name, and nothing waits.
  *   managed          One allocation a segment; never more in all arenas than
  *                    the device has, and never more at once than it has free.
  *                    Giving back waits as malloc does. The device moves and
@@ -68,6 +70,74 @@ typedef struct cuarena_properties {
 CUARENA_API void cuarena_properties_init(cuarena_properties_t *properties);
 CUARENA_API cuarena_status_t
 cuarena_properties(cuarena_t *arena, cuarena_properties_t *properties);
+
+/* ---- The driver's own pools --------------------------------------------- */
+
+/*
+ * With backing=async bytes come from a pool of the driver's: the device's
+ * current one when the arena is made, its default one, one of the caller's, or
+ * one that the arena makes (option driver_pool). preset=driver-pool makes each
+ * block such a piece, rounded up to 512 bytes, as CuPy's MemoryAsyncPool and
+ * ONNX Runtime's allocator for CUDA pools do:
+ *
+ *   cuarena_alloc_on(A)   the driver's allocation at this point of A; nothing
+ *                         waits
+ *   cuarena_alloc         ... on a stream of the arena's own, which the caller
+ *                         waits for: good for everybody
+ *   cuarena_free_on(B)    freed at this point of B, which need not be A; where
+ *                         other streams were recorded as using the block, when
+ *                         they are done
+ *   cuarena_free          freed now: the block is idle
+ *   cuarena_trim          gives back what the pool has free, until `keep_bytes`
+ *                         are left; waits for nothing
+ *
+ * On a stream that is being captured, outside a capture session, a free is
+ * BUSY. Such blocks keep their size: a resize is UNSUPPORTED, and they are not
+ * moved. When the driver has no more the request's stream is waited for, or
+ * without one all work, twice at most, and it is asked again; what it says of
+ * other things is not. Bytes held, by which CUARENA_LIMIT_HELD goes, are those
+ * of the arena's blocks; what the pool has is told here.
+ *
+ * All of this is UNSUPPORTED where the device has no pools, with the version of
+ * the driver that was found, and for arenas that use none.
+ */
+typedef struct cuarena_driver_pool_stats {
+    size_t struct_size;
+    uint64_t used_bytes;        /* of live pieces, whoever has them */
+    uint64_t total_bytes;       /* that the pool has of its device */
+    uint64_t free_bytes;        /* total less used */
+    uint64_t peak_used_bytes;   /* since the pool was made, or a reset */
+    uint64_t peak_total_bytes;  /* likewise */
+    uint64_t release_threshold; /* UINT64_MAX: nothing is given back */
+    uint64_t handle;            /* the CUmemoryPool, as a number */
+    int32_t device;             /* ordinal */
+    int32_t own;                /* 1: it ends with the arena */
+} cuarena_driver_pool_stats_t;
+CUARENA_API void cuarena_driver_pool_stats_init(
+    cuarena_driver_pool_stats_t *stats);
+/* Asks the driver, for one figure after the other. DRIVER, LOST. */
+CUARENA_API cuarena_status_t
+cuarena_driver_pool_stats(cuarena_t *arena, cuarena_driver_pool_stats_t *stats);
+/* The two peaks begin anew from what is now, for everybody who uses the pool.
+ * DRIVER, LOST. */
+CUARENA_API cuarena_status_t cuarena_driver_pool_reset_peaks(cuarena_t *arena);
+
+/* One of the driver's pools. Frozen. */
+typedef struct cuarena_driver_pool_choice {
+    int32_t kind;    /* CUARENA_DRIVER_POOL_... */
+    int32_t zero;    /* 0 */
+    uint64_t handle; /* of CUARENA_DRIVER_POOL_EXTERNAL; else 0 */
+} cuarena_driver_pool_choice_t;
+/*
+ * Makes an arena on each device that the driver shows, by its number, from one
+ * configuration and a choice for each: `pools` and `arenas_out` have `count`
+ * members. All or, on an error, none. BAD_ARGUMENT unless `count` is the number
+ * of devices, with both in the message, and for a configuration that names a
+ * device or a context; otherwise as cuarena_create.
+ */
+CUARENA_API cuarena_status_t cuarena_create_per_device(
+    const cuarena_config_t *config, const cuarena_driver_pool_choice_t *pools,
+    size_t count, cuarena_t **arenas_out);
 
 /* ---- Export ------------------------------------------------------------ */
 

@@ -172,7 +172,8 @@ CUARENA_API cuarena_status_t cuarena_heap_unpin(cuarena_heap_t *heap,
 /* One entry of a walk, or what is known of one block. Frozen. */
 #define CUARENA_ENTRY_BLOCK 1
 #define CUARENA_ENTRY_RANGE 2
-#define CUARENA_ENTRY_GAP 3 /* between segments: belongs to nobody */
+#define CUARENA_ENTRY_GAP 3    /* between segments: belongs to nobody */
+#define CUARENA_ENTRY_CACHED 4 /* a freed block that an arena's cache keeps */
 typedef struct cuarena_heap_entry {
     int32_t kind;          /* CUARENA_ENTRY_... */
     uint32_t lane;         /* of a range; of a block its owner */

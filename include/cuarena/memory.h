@@ -8,8 +8,9 @@
  * Rules for every function of the table
  *   - It is called with no lock held, from any thread, but never twice at once
  *     for the same segment.
- *   - Sizes and offsets are multiples of `grain_bytes`; of a segment for a
- *     dedicated block, of `least_bytes`; in `relocate`, `zero_bytes`,
+ *   - Sizes and offsets are multiples of `grain_bytes`; of a segment that will
+ *     keep its length, which is for a dedicated block or in an arena with
+ *     in_place=0, of `least_bytes`; in `relocate`, `zero_bytes`,
  *     `zero_captured` and `export_range`, of the arena's granule.
  *   - It returns a cuarena_status_t: OUT_OF_MEMORY when there is no more to be
  *     had, DRIVER for any other refusal, LOST if nothing will work any more. A
@@ -56,6 +57,7 @@ typedef struct cuarena_stream_info {
 } cuarena_stream_info_t;
 
 /* Which memory an arena has. */
+#define CUARENA_MEMORY_PRESET 0   /* as the preset says */
 #define CUARENA_MEMORY_PAGEABLE 1 /* host pages, committed as needed */
 #define CUARENA_MEMORY_NONE 2     /* addresses only; never touched */
 #define CUARENA_MEMORY_DEVICE 3   /* of a GPU; see CUARENA_BACKING_... */
@@ -107,8 +109,7 @@ typedef struct cuarena_memory_ops {
                            * multiple of; at least the arena's granule */
     uint64_t least_bytes; /* power of two from the granule to grain_bytes:
                            * what a segment may be a multiple of that keeps
-                           * its length, with a dedicated block; 0: as
-                           * grain_bytes */
+                           * its length; 0: as grain_bytes */
 
     /* How many bytes could be had now (at most, as far as known); for sizes
      * given as a percentage or "auto". NULL: such sizes are BAD_ARGUMENT. */
@@ -197,6 +198,21 @@ typedef struct cuarena_memory_ops {
      * without a stream. */
     cuarena_status_t (*zero_captured)(void *user, void *address, uint64_t bytes,
                                       cuarena_stream_t stream);
+
+    /* As `get` with reserve_bytes = bytes and `give_back`, at a point of
+     * `stream`, which is never CUARENA_NO_STREAM: the bytes are good for what
+     * the stream is given from here on, and go back behind what it was given
+     * so far, without a wait of the caller. A segment of either kind of get may
+     * go back either way. Of a stream that is being captured get_on says BUSY,
+     * and the arena calls `get`; give_on is `give_back` then, and the arena
+     * asks `identify` before. Like that, it must not fail. Both or neither;
+     * NULL: the bytes have no order, and a dedicated block that is freed on a
+     * stream waits for a marker. */
+    cuarena_status_t (*get_on)(void *user, uint64_t bytes,
+                               cuarena_stream_t stream,
+                               cuarena_memory_segment_t *segment_out);
+    void (*give_on)(void *user, cuarena_memory_segment_t *segment,
+                    cuarena_stream_t stream);
 } cuarena_memory_ops_t;
 
 /* All members 0 but struct_size, grain_bytes 4096 and alignment 256. */

@@ -26,6 +26,11 @@ extern "C" {
  * A region of theirs is what one growth took. Where a memory grows in place,
  * trim may give several growths back as one piece, which counts as one, or as
  * all that there were when nothing is left.
+ *
+ * Where blocks are pieces of a driver's pool they count as its allocator there
+ * does: in use is what was asked for, total_allocated_bytes what the pool has
+ * of its device, which the driver is asked for (DRIVER), shrinkages are trims,
+ * and there are neither extensions nor Reserves.
  */
 typedef struct cuarena_ort_stats {
     size_t struct_size;
@@ -78,11 +83,12 @@ CUARENA_API cuarena_status_t cuarena_stats_text(cuarena_t *arena, int32_t form,
 #define CUARENA_STEP_CROSS 1   /* all lanes: its stream waits for others */
 #define CUARENA_STEP_SETTLE 2  /* bytes of streams whose last use is over */
 #define CUARENA_STEP_GROW 3    /* more from the memory */
-#define CUARENA_STEP_WAIT 4    /* ... whose last use is still under way */
-#define CUARENA_STEP_TRIM 5    /* giving back what is free, to grow again */
-#define CUARENA_STEP_HANDLER 6 /* the caller's handler */
-#define CUARENA_STEP_COMPACT 7 /* compaction, with compact_on_oom */
-#define CUARENA_STEP_COUNT 8
+#define CUARENA_STEP_CACHE 4   /* ending cached blocks: see cache.h */
+#define CUARENA_STEP_WAIT 5    /* bytes whose last use is still under way */
+#define CUARENA_STEP_TRIM 6    /* giving back what is free, to grow again */
+#define CUARENA_STEP_HANDLER 7 /* the caller's handler */
+#define CUARENA_STEP_COMPACT 8 /* compaction, with compact_on_oom */
+#define CUARENA_STEP_COUNT 9
 
 /* One step, since the arena was made. Frozen. */
 typedef struct cuarena_step_stats {

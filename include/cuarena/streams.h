@@ -42,6 +42,8 @@
  * farther than `settled`. Before a request fails where a limit or the memory
  * stands in the way of growth, the caller waits for its own stream's lane too:
  * only settled bytes can be given back, or joined to what is taken beside them.
+ * With `never` it waits for all streams, and what can be given back of their
+ * lanes goes; the rest stays theirs.
  *
  * A marker is recorded when a request finds no room, before trim, by
  * cuarena_settle, cuarena_stream_mark and cuarena_release_stream; with the
@@ -147,6 +149,28 @@ CUARENA_API cuarena_status_t cuarena_release_stream(cuarena_t *arena,
 CUARENA_API cuarena_status_t cuarena_settle(cuarena_t *arena, int32_t wait,
                                             uint64_t *settled_out);
 /*
+ * Gives bytes that were freed on the stream back to the memory, whole grains
+ * or, where segments keep their length, whole segments, until no more than
+ * `keep_bytes` are held or no more of them are free; nothing of other
+ * streams, and nothing that is settled. CUARENA_NO_STREAM: of all streams, and
+ * what is settled. Waits for the stream, or for each of them, as far as it
+ * freed something (host_waits counts one for each), and for blocks that other
+ * streams use besides. What stays is settled or, with steal=never, the
+ * stream's as before.
+ *
+ * OK for a stream that the arena does not know; BUSY for one of an open capture
+ * session; DRIVER if a wait fails; REENTERED as reset. A caller's own bytes
+ * stay. Cost: ranges, and the memory's.
+ *
+ * Where blocks are pieces of a driver's pool, it is the pool that keeps
+ * `keep_bytes`, once what the stream was given so far is done; with
+ * CUARENA_NO_STREAM, all work of the device.
+ */
+CUARENA_API cuarena_status_t cuarena_trim_on(cuarena_t *arena,
+                                             cuarena_stream_t stream,
+                                             uint64_t keep_bytes,
+                                             uint64_t *given_back_out);
+/*
  * Waits of the program's own. A program that lets one stream wait for another,
  * or waits for one itself, can tell the arena, which then need not do so again:
  *
@@ -226,6 +250,8 @@ static inline cuarena_status_t cuarena_compact_meant(
     (cuarena_block_record_use)(arena, block, cuarena_stream_meant(stream))
 #define cuarena_release_stream(arena, stream)                                  \
     (cuarena_release_stream)(arena, cuarena_stream_meant(stream))
+#define cuarena_trim_on(arena, stream, keep, given)                            \
+    (cuarena_trim_on)(arena, cuarena_stream_meant(stream), keep, given)
 #define cuarena_stream_mark(arena, stream, mark)                               \
     (cuarena_stream_mark)(arena, cuarena_stream_meant(stream), mark)
 #define cuarena_stream_waited(arena, waiter, producer, mark)                   \

@@ -61,10 +61,8 @@ bundle_rust_suites() {
 
 # The application as it is in the tree, with the crates beside it.
 bundle_rust_app() {
-    local crate name path arguments=()
-    for crate in cuarena cuarena-sys; do
-        arguments+=(--config "patch.crates-io.$crate.path=\"$root/rust/$crate\"")
-    done
+    local name path arguments
+    mapfile -t arguments < <(rust_patches)
     bundle_build build --quiet "${arguments[@]}" | while read -r name path; do
         bundle_put examples "rust_$name" "$path"
     done

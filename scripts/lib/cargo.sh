@@ -9,6 +9,16 @@ rust_is_at_least() {
     [ "$(printf '%s\n%s\n' "$1" "${version:-0}" | sort -V | head -n 1)" = "$1" ]
 }
 
+# Arguments that put the crates of this tree in the place of published ones, a
+# line each: for what depends on these as a stranger does.
+rust_patches() {
+    local crate
+    for crate in cuarena cuarena-sys; do
+        printf '%s\n' --config \
+            "patch.crates-io.$crate.path=\"$root/rust/$crate\""
+    done
+}
+
 # Every feature of cuarena at once, but for where the library comes from. Those
 # of cudarc are left to applications, so they are chosen here.
 rust_features() {

@@ -362,7 +362,7 @@ stage_aarch64_tests() {
     on_debian || skip "the check library for aarch64 is taken from Debian's archive"
     fetch_aarch64_check "$libs" || skip "no check library for aarch64"
     export PKG_CONFIG_SYSROOT_DIR=$libs CK_TIMEOUT_MULTIPLIER=20
-    export CUARENA_TEST_SLOW=1
+    export CUARENA_TEST_SLOW=1 CUARENA_TEST_EMULATED=1
     export PKG_CONFIG_LIBDIR=$libs/usr/lib/aarch64-linux-gnu/pkgconfig
     configured aarch64-tests "${aarch64_arguments[@]}"
     # shellcheck disable=SC2016

@@ -43,11 +43,14 @@ cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes,
         return alloc_long(arena, bytes, block_out);
     cuai_slot_t slot = 0;
     uint64_t offset;
+    void *pointer;
     cuai_lock(&arena->lock);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (CUAI_LIKELY(cuai_short_serves(arena)))
         slot = cuai_hot_take(heap, cuai_short_size(arena, bytes), bytes,
                              CUAI_BLOCK_NATURE, &offset);
+    else if (arena->slow & CUAI_SLOW_CACHE)
+        slot = cuai_short_hit(arena, NULL, bytes, CUAI_BLOCK_NATURE, &pointer);
     if (CUAI_UNLIKELY(slot == 0 && !heap->plain && cuai_short_serves(arena)))
         slot = cuai_short_take_settled(arena, CUAI_DYNAMIC, bytes,
                                        CUAI_BLOCK_NATURE);
@@ -110,8 +113,12 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
             return CUARENA_OK;
         }
     }
+    bool parked = (arena->slow & CUAI_SLOW_CACHE) != 0 &&
+                  cuai_short_park(arena, cuai_slot_named(heap, block),
+                                  CUAI_BLOCK_NATURE, NULL);
     cuai_unlock(&arena->lock);
-    return cuai_block_free(arena, block, CUARENA_NO_STREAM);
+    return parked ? CUARENA_OK
+                  : cuai_block_free(arena, block, CUARENA_NO_STREAM);
 }
 
 /* ---- Resize ------------------------------------------------------------ */

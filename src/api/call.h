@@ -7,7 +7,7 @@
 #ifndef CUAI_API_CALL_H
 #define CUAI_API_CALL_H
 
-#include "arena/arena.h"
+#include "arena/cache.h"
 
 /* A call causes a few events; growing twice is one. */
 #define CUAI_CALL_EVENTS 6
@@ -22,10 +22,11 @@ typedef struct cuai_call {
     cuarena_event_t events[CUAI_CALL_EVENTS];
 } cuai_call_t;
 
-/* Whether calls may take the short path. With the lock. */
+/* Whether frees and resizes may take the short path. With the lock. */
 static inline bool cuai_short_path(const cuarena_t *arena)
 {
-    return (arena->slow & ~(CUAI_SLOW_WHOLE | CUAI_SLOW_LANES)) == 0;
+    return (arena->slow &
+            ~(CUAI_SLOW_WHOLE | CUAI_SLOW_LANES | CUAI_SLOW_SOLE)) == 0;
 }
 
 /* Takes the lock. */
@@ -72,11 +73,16 @@ cuarena_status_t cuai_want(const cuarena_t *arena, uint64_t bytes,
  * the last error is set and the failure noted. */
 cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
                              cuai_found_t *found_out);
+/* ---- Releasing (release.c) --------------------------------------------- */
+
 /* Ends a block as its memory and the arena's zero rule ask, on a stream; one
  * that moves ends when its move does, one that other streams use when they are
  * done. On an error it is as it was. Steps out. */
 cuarena_status_t cuai_release(cuai_call_t *call, cuai_found_t found,
                               uint32_t stream);
+/* Ends a block now, on a stream, whatever its flags; it is not cached. Steps
+ * out. */
+void cuai_end_now(cuarena_t *arena, cuai_found_t found, uint32_t number);
 /* The part of it that comes when nothing needs the block's bytes any more. */
 void cuai_end_released(cuarena_t *arena, cuai_found_t found);
 /* Size of a live block changed, contents kept, id kept; on a stream. Steps

@@ -372,6 +372,8 @@ cuarena_status_t cuarena_compact(cuarena_t *arena,
     status = check_relocates(arena);
     if (status == CUARENA_OK)
         status = find_streams(&progress);
+    if (status == CUARENA_OK && progress.options->goal_bytes == 0)
+        cuai_cache_drop(arena);
     if (status == CUARENA_OK)
         status = settle_first(&progress);
     if (status == CUARENA_OK) {

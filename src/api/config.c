@@ -83,19 +83,17 @@ static cuarena_status_t fail_value(const char *key, const char *value,
                      key, value, refusal, accepted);
 }
 
-/* The driver's pools are no memory of ours yet. */
-static cuarena_status_t set_mempool(const char *key, const char *value)
+/* ONNX Runtime's allocator for the driver's pools has one of its own. */
+static cuarena_status_t set_mempool(cuarena_config_t *full, const char *key,
+                                    const char *value)
 {
-    uint64_t number;
-    cuai_refusal_t refusal = cuai_count_read(value, &number);
-    if (refusal != NULL)
-        return fail_value(key, value, refusal, "0");
-    if (number == 0)
+    if (strcmp(value, "0") == 0)
         return CUARENA_OK;
-    return cuai_fail(CUARENA_UNSUPPORTED,
-                     "%.48s: '%.64s' asks for the driver's own pool, which no "
-                     "preset has yet; accepted: 0",
-                     key, value);
+    if (strcmp(value, "1") != 0)
+        return fail_value(key, value, "is neither", "0, 1");
+    full->preset = CUARENA_PRESET_DRIVER_POOL;
+    full->driver_pool = CUARENA_DRIVER_POOL_OWN;
+    return CUARENA_OK;
 }
 
 /* Into a whole config. */
@@ -110,7 +108,7 @@ static cuarena_status_t set(cuarena_config_t *full, const char *name,
                    : fail_value(name, value, refusal, cuai_key_accepted(key));
     }
     if (cuai_key_is_mempool(name))
-        return set_mempool(name, value);
+        return set_mempool(full, name, value);
     return full->unknown_keys == CUARENA_UNKNOWN_WARN ? pass_over(name, value)
                                                       : fail_key(name, value);
 }
@@ -226,6 +224,40 @@ cuarena_status_t cuarena_config_environment(cuarena_config_t *config)
     return text == NULL ? CUARENA_OK : cuarena_config_parse(config, text);
 }
 
+/* Digits, or a percentage; 0 of either is no limit. */
+static cuai_refusal_t read_limit(const char *text, cuarena_amount_t *limit)
+{
+    static const cuarena_amount_t none = {CUARENA_AMOUNT_BYTES, 0, UINT64_MAX};
+    size_t length = strlen(text);
+    bool percent = length != 0 && text[length - 1] == '%';
+    *limit = (cuarena_amount_t){.unit = CUARENA_AMOUNT_BYTES};
+    cuai_refusal_t refusal = percent ? cuai_amount_read(text, limit)
+                                     : cuai_count_read(text, &limit->value);
+    if (refusal == NULL && limit->value == 0)
+        *limit = none;
+    return refusal;
+}
+
+cuarena_status_t cuarena_config_limit_environment(cuarena_config_t *config,
+                                                  const char *variable)
+{
+    if (!is_config(config))
+        return fail_struct("config", config);
+    const char *name = variable != NULL ? variable : "CUPY_GPU_MEMORY_LIMIT";
+    const char *text = getenv(name);
+    if (text == NULL)
+        return CUARENA_OK;
+    cuarena_config_t full;
+    copy_whole(config, &full);
+    cuai_refusal_t refusal = read_limit(text, &full.limit);
+    if (refusal != NULL)
+        return fail_value(name, text, refusal,
+                          "a whole number of bytes, or 0% to 100%; 0 of "
+                          "either: no limit");
+    cuai_sized_write(config, &full);
+    return CUARENA_OK;
+}
+
 /* ---- The table, for others --------------------------------------------- */
 
 void cuarena_option_info_init(cuarena_option_info_t *info)
@@ -284,8 +316,18 @@ cuarena_status_t cuai_config_check(const cuarena_config_t *config,
         if (status != CUARENA_OK)
             return status;
     }
+    cuai_config_apply_preset(&full);
     cuarena_status_t status = cuai_check_together(&full);
     if (status == CUARENA_OK)
         *full_out = full;
+    return status;
+}
+
+cuarena_status_t cuarena_config_resolve(cuarena_config_t *config)
+{
+    cuarena_config_t full;
+    cuarena_status_t status = cuai_config_check(config, &full);
+    if (status == CUARENA_OK)
+        cuai_sized_write(config, &full);
     return status;
 }

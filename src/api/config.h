@@ -15,7 +15,8 @@
  */
 cuarena_status_t cuai_config_check(const cuarena_config_t *config,
                                    cuarena_config_t *full_out);
-/* Fills in what is left to the preset (life.c). */
+/* Fills in what is left to the preset: from there on nothing asks for its name
+ * (presets.c). */
 void cuai_config_apply_preset(cuarena_config_t *config);
 /* The part about several options, of a whole config (together.c). */
 cuarena_status_t cuai_check_together(const cuarena_config_t *full);

@@ -134,7 +134,7 @@ static cuarena_status_t export_block(sharing_t *sharing,
         status = cuai_export_begin(arena, found, &one);
     if (status != CUARENA_OK)
         return status;
-    cuarena_memory_segment_t segment = *cuai_segment_of(arena, found);
+    cuarena_memory_segment_t segment = cuai_segment_of(arena, found);
     const cuai_record_t *r = cuai_found_record(found);
     uint64_t offset = r->offset - segment.address;
     uint64_t bytes = r->size;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "api/call.h"
+#include "api/driver_pool.h"
 #include "base/sized.h"
 
 /* ---- ONNX Runtime's ---------------------------------------------------- */
@@ -20,7 +21,7 @@ static int64_t clamp(uint64_t value)
     return (int64_t)cuai_min(value, INT64_MAX);
 }
 
-/* In blocks that are segments of their own. */
+/* In blocks that are segments of their own among others that are not. */
 static void from_apart(const cuarena_heap_t *heap, cuarena_ort_stats_t *now)
 {
     if (heap == NULL)
@@ -62,8 +63,23 @@ static cuarena_ort_stats_t ort_stats(const cuarena_t *arena)
         .bytes_limit = clamp(
             cuai_min(arena->limits[CUARENA_LIMIT_HELD], arena->pool_bytes)),
     };
-    from_apart(arena->heaps[CUAI_APART], &now);
+    if (arena->config.segments == CUARENA_SEGMENTS_SHARED)
+        from_apart(arena->heaps[CUAI_APART], &now);
     return now;
+}
+
+/* What a driver's pool has is more than its blocks, and these count as they
+ * were asked for: how it rounds is its own affair. */
+static void of_pool(const cuarena_t *arena, uint64_t pool_bytes,
+                    cuarena_ort_stats_t *now)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_APART];
+    now->num_arena_extensions = 0;
+    now->bytes_in_use = now->bytes_requested_in_use;
+    now->total_allocated_bytes = clamp(pool_bytes + arena->adopted_bytes);
+    now->max_bytes_in_use = clamp(cuai_max(
+        arena->most_requested, cuai_whole_peaks(arena).peak_requested_bytes));
+    now->max_alloc_size = clamp(heap == NULL ? 0 : heap->lone_most_asked);
 }
 
 cuarena_status_t cuarena_ort_stats(cuarena_t *arena, cuarena_ort_stats_t *stats)
@@ -72,8 +88,17 @@ cuarena_status_t cuarena_ort_stats(cuarena_t *arena, cuarena_ort_stats_t *stats)
         return cuai_null("arena");
     if (!cuai_sized_ok(stats, sizeof(size_t), sizeof *stats))
         return cuai_null("stats, or its struct_size");
+    bool pooled = cuai_pool_has_the_rest(arena);
+    uint64_t pool_bytes = 0;
+    if (pooled) {
+        cuarena_status_t status = cuai_driver_pool_total(arena, &pool_bytes);
+        if (status != CUARENA_OK)
+            return status;
+    }
     cuai_lock(&arena->lock);
     cuarena_ort_stats_t now = ort_stats(arena);
+    if (pooled)
+        of_pool(arena, pool_bytes, &now);
     cuai_unlock(&arena->lock);
     cuai_sized_write(stats, &now);
     return CUARENA_OK;
@@ -122,6 +147,7 @@ static const figure_t own_figures[] = {
     OWN(captured_bytes),
     OWN(memory_calls),
     OWN(driver_calls),
+    OWN(free_ranges),
 };
 
 #define ORT(key, member)                                                       \

@@ -49,9 +49,7 @@ cuai_key_t cuai_key_find(const char *name)
 
 bool cuai_key_is_mempool(const char *name)
 {
-    return is_in(without_prefix(name),
-                 "use_cuda_mempool, cuda_mempool_release_threshold, "
-                 "cuda_mempool_bytes_to_keep_on_shrink");
+    return strcmp(without_prefix(name), "use_cuda_mempool") == 0;
 }
 
 /* ---- The nearest ------------------------------------------------------- */
@@ -147,6 +145,8 @@ static void translate(const cuai_option_t *option, uint64_t number,
     bool unlimited = option->type == CUAI_OPTION_AMOUNT && number == 0;
     if (option->ort.words != NULL)
         nth_word(option->ort.words, number, text);
+    else if (number == 0 && option->ort.zero != NULL)
+        (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%s", option->ort.zero);
     else
         (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%" PRIu64,
                        unlimited ? UINT64_MAX : number);
@@ -171,6 +171,20 @@ cuai_refusal_t cuai_key_read(cuai_key_t key, const char *value,
     return cuai_option_read(key.option, text, config);
 }
 
+/* The number that stands for a text of bytes. */
+static bool number_of_bytes(const cuai_option_t *option, const char *text,
+                            uint64_t *number_out)
+{
+    const char *zero = option->ort.zero;
+    if (zero != NULL && strcmp(text, zero) == 0)
+        *number_out = 0;
+    else if (option->unlimited != NULL && strcmp(text, option->unlimited) == 0)
+        *number_out = UINT64_MAX;
+    else
+        return cuai_bytes_read(text, number_out) == NULL;
+    return true;
+}
+
 /* Which of the words it is; UINT64_MAX: none. */
 static uint64_t number_of_word(const char *list, const char *text)
 {
@@ -192,7 +206,7 @@ bool cuai_key_print(cuai_key_t key, const cuarena_config_t *config,
     uint64_t number;
     if (ort->words != NULL)
         number = number_of_word(ort->words, text);
-    else if (cuai_bytes_read(text, &number) != NULL)
+    else if (!number_of_bytes(key.option, text, &number))
         return false;
     if (key.option->type == CUAI_OPTION_AMOUNT && number == UINT64_MAX)
         number = 0;

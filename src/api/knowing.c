@@ -43,6 +43,7 @@ static void from_heap(const cuarena_heap_t *heap, cuarena_stats_t *stats)
     stats->allocs = now.allocs;
     stats->frees = now.frees;
     stats->segments = now.segments;
+    stats->free_ranges = now.ranges;
     stats->bookkeeping_bytes = now.bookkeeping_bytes;
 }
 
@@ -55,6 +56,7 @@ static void add_region(const cuarena_t *arena, int region,
     stats->free_bytes += one.free_bytes;
     stats->largest_bytes = cuai_max(stats->largest_bytes, one.largest_bytes);
     stats->segments += one.segments;
+    stats->free_ranges += one.free_ranges;
     stats->bookkeeping_bytes += one.bookkeeping_bytes;
 }
 
@@ -151,11 +153,13 @@ cuarena_status_t cuarena_reset_peaks(cuarena_t *arena)
     if (arena == NULL)
         return cuai_null("arena");
     cuai_lock(&arena->lock);
+    cuai_end_sole(arena);
     cuai_keep_most(arena);
     reset_peaks(cuai_gauge_whole(arena));
     for (int region = 0; region < CUARENA_REGION_COUNT; region++)
         reset_peaks(cuai_gauge_region(arena, region));
     cuai_end_whole(arena);
+    arena->cache.peak_bytes = arena->heaps[CUAI_DYNAMIC]->cached_bytes;
     for (size_t tag = 1; tag < arena->tag_count; tag++)
         reset_peaks(cuai_gauge_meter(&arena->tags[tag].meter,
                                      &arena->tags[tag].scopes));
@@ -190,7 +194,7 @@ static void inspect_range(const cuai_record_t *r, cuarena_inspection_t *found)
 static void inspect_block(const cuai_record_t *r, bool fixed,
                           cuarena_inspection_t *found)
 {
-    if (r->kind != CUAI_BLOCK)
+    if (!cuai_has_bytes(r))
         return;
     uint32_t bin = cuai_log2_floor(r->size);
     bool pinned = fixed || r->fixed || r->pins != 0;
@@ -211,6 +215,9 @@ static void inspect_heap(const cuarena_t *arena, int region,
         inspect_range(cuai_record(heap, slot), found);
         inspect_block(cuai_record(heap, slot), region != CUAI_DYNAMIC, found);
     }
+    slot = cuai_heap_next_lone(heap, 1);
+    for (; slot != 0; slot = cuai_heap_next_lone(heap, slot + 1))
+        inspect_block(cuai_record(heap, slot), true, found);
 }
 
 cuarena_status_t cuarena_inspect(cuarena_t *arena, int32_t region,
@@ -259,8 +266,8 @@ static const char *wrong_with(const cuarena_t *arena)
     uint64_t most = 0;
     for (size_t i = 0; i < arena->segments.count; i++)
         most += arena->segments.items[i].bytes;
-    for (size_t i = 0; i < arena->dedicated.count; i++)
-        most += arena->dedicated.items[i].bytes;
+    if (arena->heaps[CUAI_APART] != NULL)
+        most += arena->heaps[CUAI_APART]->lone_bytes;
     bool idle = !arena->growing && !arena->compacting;
     if (idle && arena->held > most)
         return "more is held than the segments have";

@@ -3,46 +3,13 @@
 
 #include "api/call.h"
 #include "api/config.h"
+#include "api/driver_pool.h"
 #include "arena/capture.h"
 #include "base/amount.h"
 #include "base/frame.h"
 #include "base/log.h"
 
 /* ---- Creation ---------------------------------------------------------- */
-
-/* What a preset makes of options that say "preset", and of a limit that
- * nobody set. */
-typedef struct preset {
-    int32_t grow;
-    bool limited; /* by what the memory has */
-    uint64_t split_threshold;
-} preset_t;
-
-static const preset_t presets[] = {
-    [CUARENA_PRESET_POOL] = {CUARENA_GROW_NONE, true, 0},
-    [CUARENA_PRESET_GROW] = {CUARENA_GROW_EXACT, true, 0},
-    [CUARENA_PRESET_BFC] = {CUARENA_GROW_DOUBLING, false, 128 * CUAI_MIB},
-};
-
-static bool is_whole(cuarena_amount_t amount)
-{
-    return amount.unit == CUARENA_AMOUNT_AUTO && amount.value == 0;
-}
-
-/* From here on nothing asks for the preset's name. */
-void cuai_config_apply_preset(cuarena_config_t *config)
-{
-    const preset_t *preset = &presets[config->preset];
-    if (config->grow == -1)
-        config->grow = preset->grow;
-    if (config->split_threshold == CUARENA_SPLIT_PRESET)
-        config->split_threshold = preset->split_threshold;
-    if (!preset->limited && is_whole(config->limit))
-        config->limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, UINT64_MAX};
-    if (config->grow != CUARENA_GROW_NONE &&
-        config->placement == CUARENA_PLACEMENT_DEFAULT)
-        config->placement = CUARENA_PLACEMENT_LOW; /* the end is free to go */
-}
 
 cuarena_status_t cuarena_create(const cuarena_config_t *config,
                                 cuarena_t **arena_out)
@@ -53,7 +20,6 @@ cuarena_status_t cuarena_create(const cuarena_config_t *config,
     cuarena_status_t status = cuai_config_check(config, &full);
     if (status != CUARENA_OK)
         return status;
-    cuai_config_apply_preset(&full);
     status = cuai_arena_new(&full, arena_out);
     if (status == CUARENA_OK)
         cuai_log(CUARENA_LOG_INFO, "arena '%s': created, holds %llu bytes",
@@ -168,12 +134,31 @@ static void clear_counts(cuarena_t *arena)
     arena->block_pins = 0;
 }
 
+/* One of them; false: there is none. Steps out. */
+static bool return_dedicated(cuarena_t *arena, cuai_slot_t *from)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_APART];
+    cuai_slot_t slot = cuai_heap_next_lone(heap, *from);
+    if (slot == 0)
+        return false;
+    cuarena_memory_segment_t segment =
+        cuai_dedicated_segment(cuai_record(heap, slot));
+    cuai_heap_give(heap, slot, 0);
+    *from = slot + 1;
+    cuai_return_segment(arena, segment, 0);
+    return true;
+}
+
 /* Adopted bytes are forgotten, dedicated ones go back. */
 static void clear_apart(cuarena_t *arena)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
+    cuai_slot_t from = 1;
     if (heap == NULL)
         return;
+    while (heap->lone_blocks != 0)
+        if (!return_dedicated(arena, &from))
+            from = 1;
     cuai_heap_clear(heap);
     while (heap->segment_count != 0) {
         cuai_segment_t *last = &heap->segments[heap->segment_count - 1];
@@ -181,9 +166,6 @@ static void clear_apart(cuarena_t *arena)
                                last->end - last->begin);
     }
     arena->adopted_bytes = 0;
-    while (arena->dedicated.count != 0)
-        cuai_return_dedicated(
-            arena, arena->dedicated.items[arena->dedicated.count - 1].address);
 }
 
 /* Without the lock; nobody else changes a heap's segments meanwhile. */
@@ -246,6 +228,7 @@ static cuarena_status_t finish_freed(cuarena_t *arena)
 static void clear(cuarena_t *arena)
 {
     cuai_streams_reset(arena);
+    cuai_cache_drop(arena); /* what others parked meanwhile */
     cuai_heap_clear(arena->heaps[CUAI_DYNAMIC]);
     if (arena->heaps[CUAI_STABLE] != NULL)
         cuai_heap_clear(arena->heaps[CUAI_STABLE]);
@@ -264,8 +247,10 @@ cuarena_status_t cuarena_reset(cuarena_t *arena)
     cuai_call_begin(&call, arena);
     cuai_begin_exclusive(arena);
     status = check_reset(arena);
-    if (status == CUARENA_OK)
+    if (status == CUARENA_OK) {
+        cuai_cache_drop(arena);
         status = finish_freed(arena);
+    }
     if (status == CUARENA_OK)
         status = zero_all(arena);
     if (status == CUARENA_OK) {
@@ -277,6 +262,26 @@ cuarena_status_t cuarena_reset(cuarena_t *arena)
 }
 
 /* ---- Size -------------------------------------------------------------- */
+
+/* What a trim comes to. */
+static cuarena_status_t end_trim(cuai_call_t *call, cuarena_status_t status,
+                                 uint64_t given, uint64_t *given_back_out)
+{
+    if (status == CUARENA_OK)
+        cuai_chunks_trimmed(call->arena);
+    cuai_call_note(call, CUARENA_EVENT_TRIM, given);
+    if (status == CUARENA_OK && given_back_out != NULL)
+        *given_back_out = given;
+    return cuai_call_end(call, status);
+}
+
+/* What cached blocks left that did not go with them. */
+static uint64_t trim_rest(cuarena_t *arena, uint64_t keep_bytes)
+{
+    if (arena->stream_count != 0)
+        cuai_settle_all(arena, false, NULL);
+    return arena->held > keep_bytes ? cuai_trim(arena, keep_bytes) : 0;
+}
 
 cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
                               uint64_t *given_back_out)
@@ -292,24 +297,76 @@ cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
     status = cuai_call_check(arena);
     if (status == CUARENA_OK && arena->stream_count != 0)
         status = cuai_settle_all(arena, false, NULL);
-    if (status == CUARENA_OK) {
+    if (status == CUARENA_OK)
         given = cuai_trim(arena, keep_bytes);
-        cuai_chunks_trimmed(arena);
-    }
-    cuai_call_note(&call, CUARENA_EVENT_TRIM, given);
-    if (status == CUARENA_OK && given_back_out != NULL)
-        *given_back_out = given;
-    return cuai_call_end(&call, status);
+    while (status == CUARENA_OK &&
+           arena->config.memory != CUARENA_MEMORY_BYTES &&
+           arena->held > keep_bytes &&
+           cuai_cache_evict(arena, arena->held - keep_bytes, &given) != 0)
+        given += trim_rest(arena, keep_bytes);
+    if (status == CUARENA_OK && cuai_pool_has_the_rest(arena))
+        status = cuai_driver_pool_trim(arena, keep_bytes, &given);
+    return end_trim(&call, status, given, given_back_out);
+}
+
+/* A stream that the arena does not know has freed nothing. */
+static cuarena_status_t trim_on(cuai_call_t *call, cuarena_stream_t stream,
+                                uint64_t keep_bytes, uint64_t *given_out)
+{
+    cuarena_t *arena = call->arena;
+    if (cuai_pool_has_the_rest(arena))
+        return cuai_driver_pool_trim_on(call, stream, keep_bytes, given_out);
+    cuarena_status_t status = cuai_call_check(arena);
+    bool all = stream == CUARENA_NO_STREAM;
+    if (status != CUARENA_OK || (!all && cuai_stream_known(arena, stream) == 0))
+        return status;
+    status = cuai_call_on(call, stream);
+    if (status == CUARENA_OK && !all)
+        status = cuai_check_captured(arena, call->stream);
+    if (status != CUARENA_OK)
+        return status;
+    return cuai_trim_lanes(arena, call->stream, keep_bytes, given_out);
+}
+
+cuarena_status_t cuarena_trim_on(cuarena_t *arena, cuarena_stream_t stream,
+                                 uint64_t keep_bytes, uint64_t *given_back_out)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    cuarena_status_t status = cuai_check_entry(arena, "trim_on", true);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_call_t call;
+    cuai_call_begin(&call, arena);
+    uint64_t given = 0;
+    status = trim_on(&call, stream, keep_bytes, &given);
+    return end_trim(&call, status, given, given_back_out);
 }
 
 /* ---- Limits ------------------------------------------------------------ */
 
 static cuarena_status_t check_limit_kind(int32_t kind)
 {
-    if (kind == CUARENA_LIMIT_HELD || kind == CUARENA_LIMIT_LIVE)
+    if (kind >= CUARENA_LIMIT_HELD && kind <= CUARENA_LIMIT_SOFT)
         return CUARENA_OK;
     return cuai_fail(CUARENA_BAD_ARGUMENT,
-                     "limit kind %d; accepted: 0 (held), 1 (live)", (int)kind);
+                     "limit kind %d; accepted: 0 (held), 1 (live), 2 (cached), "
+                     "3 (soft), 4 (the driver's pool's threshold)",
+                     (int)kind);
+}
+
+/* What the cache has above its limit goes now, unless that is bounded late. */
+static void keep_cache_limit(cuai_call_t *call)
+{
+    cuarena_t *arena = call->arena;
+    uint64_t cached = arena->heaps[CUAI_DYNAMIC]->cached_bytes;
+    uint64_t limit = arena->limits[CUARENA_LIMIT_CACHED];
+    uint64_t given = 0;
+    if (cached <= limit || arena->config.cache_bound == CUARENA_CACHE_LATE)
+        return;
+    cuai_cache_release(arena, cached - limit, &given);
+    cuai_cache_settle(arena, &given);
+    cuai_call_note(call, CUARENA_EVENT_TRIM, given);
 }
 
 cuarena_status_t cuarena_set_limit(cuarena_t *arena, int32_t kind,
@@ -318,22 +375,28 @@ cuarena_status_t cuarena_set_limit(cuarena_t *arena, int32_t kind,
 {
     if (arena == NULL)
         return cuai_null("arena");
+    if (kind == CUARENA_LIMIT_THRESHOLD)
+        return cuai_threshold_set(arena, limit, old_bytes_out);
     uint64_t bytes;
     cuarena_status_t status = check_limit_kind(kind);
+    if (status == CUARENA_OK && kind == CUARENA_LIMIT_CACHED)
+        status = cuai_check_entry(arena, "set_limit", true);
     if (status == CUARENA_OK)
         status = cuai_amount_resolve(limit, &arena->memory.ops,
                                      arena->memory.user, &bytes);
     if (status != CUARENA_OK)
         return status;
-    cuai_lock(&arena->lock);
+    cuai_call_t call;
+    cuai_call_begin(&call, arena);
     uint64_t old = arena->limits[kind];
     arena->limits[kind] = bytes;
     cuai_slow_set(arena, CUAI_SLOW_LIMIT,
                   arena->limits[CUARENA_LIMIT_LIVE] != UINT64_MAX);
-    cuai_unlock(&arena->lock);
+    if (kind == CUARENA_LIMIT_CACHED)
+        keep_cache_limit(&call);
     if (old_bytes_out != NULL)
         *old_bytes_out = old;
-    return CUARENA_OK;
+    return cuai_call_end(&call, CUARENA_OK);
 }
 
 cuarena_status_t cuarena_get_limit(cuarena_t *arena, int32_t kind,
@@ -341,6 +404,8 @@ cuarena_status_t cuarena_get_limit(cuarena_t *arena, int32_t kind,
 {
     if (arena == NULL || bytes_out == NULL)
         return cuai_null("arena or bytes_out");
+    if (kind == CUARENA_LIMIT_THRESHOLD)
+        return cuai_threshold_get(arena, bytes_out);
     cuarena_status_t status = check_limit_kind(kind);
     if (status != CUARENA_OK)
         return status;

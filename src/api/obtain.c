@@ -6,13 +6,15 @@
  *      crossing, of others, for which its stream waits; bytes of streams'
  *      lanes that can be settled now
  *   2  growth, or waiting for another thread's
- *   3  waiting for bytes of streams' lanes
- *   4  where a limit or the memory stands in the way of growth: give back what
+ *   3  ending cached blocks, the least recently cached first
+ *   4  waiting for bytes of streams' lanes
+ *   5  where a limit or the memory stands in the way of growth: give back what
  *      is free elsewhere, and grow again
- *   5  the caller's handler, as long as it says that it freed something
- *   6  compaction, if compact_on_oom is set and somebody hears of moves
- *   7  an error that says what was tried
- * How much of 1 and 3 there is, the option `steal` says.
+ *   6  the caller's handler, as long as it says that it freed something
+ *   7  compaction, if compact_on_oom is set and somebody hears of moves
+ *   8  an error that says what was tried
+ * How much of 1 and 4 there is, the option `steal` says. Before all of it comes
+ * the cache, if the arena has one.
  */
 #include <stdio.h>
 
@@ -26,12 +28,6 @@
 #define MOST_HANDLER_CALLS 16
 
 /* ---- What is asked ----------------------------------------------------- */
-
-static const cuarena_request_t *plain_request(void)
-{
-    static const cuarena_request_t plain = {.struct_size = sizeof plain};
-    return &plain;
-}
 
 static cuarena_status_t check_request(const cuarena_t *arena,
                                       const cuarena_request_t *request)
@@ -68,8 +64,10 @@ static cuarena_status_t check_request(const cuarena_t *arena,
 static cuarena_status_t round_size(const cuarena_t *arena, uint64_t bytes,
                                    uint64_t *size_out)
 {
-    if (cuai_align_up_checked(bytes, cuai_granule(arena), size_out) &&
-        *size_out < CUARENA_HEAP_MAX_SEGMENT)
+    *size_out = bytes;
+    if (bytes != 0 && bytes < CUARENA_HEAP_MAX_SEGMENT)
+        *size_out = cuai_rounded(arena, bytes);
+    if (*size_out < CUARENA_HEAP_MAX_SEGMENT)
         return CUARENA_OK;
     return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, bytes, arena->pool_bytes,
                            arena->held, 0, 0,
@@ -81,8 +79,9 @@ cuarena_status_t cuai_want(const cuarena_t *arena, uint64_t bytes,
                            const cuarena_request_t *request,
                            cuai_want_t *want_out)
 {
+    static const cuarena_request_t plain = {.struct_size = sizeof plain};
     if (request == NULL)
-        request = plain_request();
+        request = &plain;
     cuarena_status_t status = check_request(arena, request);
     if (status != CUARENA_OK)
         return status;
@@ -93,9 +92,13 @@ cuarena_status_t cuai_want(const cuarena_t *arena, uint64_t bytes,
         .region = request->region,
         .zeroed =
             request->zeroed != 0 || arena->config.zero == CUARENA_ZERO_ALLOC,
-        .dedicated = request->dedicated != 0,
+        .dedicated = request->dedicated != 0 ||
+                     arena->config.segments == CUARENA_SEGMENTS_EACH,
     };
     status = round_size(arena, bytes, &want_out->size);
+    if (status == CUARENA_OK && bytes != 0 && !want_out->dedicated)
+        want_out->request.alignment = cuai_max(
+            request->alignment, cuai_natural_alignment(arena, want_out->size));
     if (status != CUARENA_OK || request->region != CUARENA_REGION_STABLE)
         return status;
     want_out->request.low = 1;
@@ -129,10 +132,12 @@ typedef struct ladder {
     cuai_want_t *want;
     cuai_found_t *found;
     bool served;                 /* by crossing */
+    bool missed;                 /* the cache had none that fits */
     cuarena_status_t refusal;    /* what the heap says */
     cuarena_status_t growth;     /* why there is no more */
     cuarena_error_info_t *words; /* of growth, if they must not get lost */
     int32_t handler_calls;
+    int32_t memory_waits;
     uint32_t tried;  /* bits: the steps that had something to do */
     uint32_t spent;  /* ... that are not taken again for now */
     int32_t deepest; /* of the steps that brought something; -1 */
@@ -199,8 +204,7 @@ static const cuarena_heap_t *heap_of(const ladder_t *ladder)
 /* In all its lanes. */
 static uint64_t all_free(const ladder_t *ladder)
 {
-    const cuarena_heap_t *heap = heap_of(ladder);
-    return heap->capacity - heap->live_bytes;
+    return cuai_free_bytes(heap_of(ladder));
 }
 
 /* Nothing crosses. Its own lanes may do, if all is looked at; growth does not
@@ -286,18 +290,39 @@ static bool has_holes(const cuarena_t *arena)
            arena->held < arena->pool_bytes;
 }
 
+#define MOST_MEMORY_WAITS 2
+
+/* What was freed on streams of a memory with an order is the memory's, which
+ * may be able to give it when the request's stream is idle or, without one, all
+ * are. It says nothing of that, so it is asked twice; on drivers that have no
+ * marker of all streams, when none is known, without a wait. */
+static bool wait_for_memory(ladder_t *ladder)
+{
+    cuarena_t *arena = ladder->call->arena;
+    uint32_t stream = ladder->want->stream;
+    if (arena->memory.ops.get_on == NULL || !ladder->want->dedicated ||
+        ladder->refusal != CUARENA_OUT_OF_MEMORY ||
+        ladder->memory_waits == MOST_MEMORY_WAITS)
+        return false;
+    ladder->memory_waits++;
+    cuarena_status_t status = cuai_wait_for_stream(arena, stream);
+    return status == CUARENA_OK || status == CUARENA_UNSUPPORTED;
+}
+
 /* Bytes whose last use is still under way; of the request's own stream last,
  * for only trim and growth beside them need those settled. */
 static outcome_t try_waiting(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
     if (arena->stream_count == 0)
-        return STEP_SKIPPED;
+        return wait_for_memory(ladder) ? STEP_BROUGHT : STEP_SKIPPED;
     if (arena->config.steal == CUARENA_STEAL_NEVER)
-        return outcome(cuai_settle_mine(arena, only_stream(ladder), true));
+        return outcome(cuai_settle_mine(arena, only_stream(ladder), true) ||
+                       wait_for_memory(ladder));
     bool own = lacks_bytes(ladder) || has_holes(arena);
     return outcome(cuai_settle_one(arena) ||
-                   (own && cuai_settle_mine(arena, own_stream(ladder), true)));
+                   (own && cuai_settle_mine(arena, own_stream(ladder), true)) ||
+                   wait_for_memory(ladder));
 }
 
 static bool is_final(cuarena_status_t growth)
@@ -319,14 +344,49 @@ static outcome_t try_growth(ladder_t *ladder)
                : outcome(ladder->growth == CUARENA_OK);
 }
 
+/* Alone, whatever else is held. */
+static bool exceeds_limit(const ladder_t *ladder)
+{
+    return ladder->want->size > ladder->call->arena->limits[CUARENA_LIMIT_HELD];
+}
+
+/* Whether the refusal is one that fewer cached blocks may change: not that of
+ * a limit of live bytes or blocks. */
+static bool is_for_room(const ladder_t *ladder)
+{
+    const cuarena_heap_t *heap = heap_of(ladder);
+    if (ladder->want->dedicated)
+        return lacks_bytes(ladder);
+    if (ladder->refusal != CUARENA_LIMIT)
+        return true;
+    return heap->live_blocks < heap->max_blocks &&
+           cuai_check_live_limit(ladder->call->arena, ladder->want) ==
+               CUARENA_OK;
+}
+
+/* Growth has failed, or is not to be had. */
+static outcome_t try_cache(ladder_t *ladder)
+{
+    cuarena_t *arena = ladder->call->arena;
+    if (arena->heaps[CUAI_DYNAMIC]->cached_blocks == 0 || is_stable(ladder) ||
+        !is_for_room(ladder))
+        return STEP_SKIPPED;
+    uint64_t given = 0;
+    cuai_cache_evict(arena, cuai_max(ladder->want->size, 1), &given);
+    cuai_call_note(ladder->call, CUARENA_EVENT_TRIM, given);
+    ladder->spent &=
+        ~(step_bit(CUARENA_STEP_JOIN) | step_bit(CUARENA_STEP_TRIM));
+    return outcome(true);
+}
+
 /* A pool has nothing to give back that it would not need again. */
 static outcome_t try_trim(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    if (arena->config.grow == CUARENA_GROW_NONE || !lacks_bytes(ladder) ||
-        !spend(ladder, CUARENA_STEP_TRIM))
+    if (arena->config.grow == CUARENA_GROW_NONE || exceeds_limit(ladder) ||
+        !lacks_bytes(ladder) || !spend(ladder, CUARENA_STEP_TRIM))
         return STEP_SKIPPED;
-    uint64_t given = cuai_trim(arena, 0);
+    uint64_t given = cuai_trim_all(arena);
     cuai_call_note(ladder->call, CUARENA_EVENT_TRIM, given);
     return outcome(given != 0);
 }
@@ -373,6 +433,7 @@ static const struct {
     [CUARENA_STEP_CROSS] = {"crossing", try_crossing},
     [CUARENA_STEP_SETTLE] = {"settling", try_settling},
     [CUARENA_STEP_GROW] = {"growth", try_growth},
+    [CUARENA_STEP_CACHE] = {"cache", try_cache},
     [CUARENA_STEP_WAIT] = {"waiting", try_waiting},
     [CUARENA_STEP_TRIM] = {"trim", try_trim},
     [CUARENA_STEP_HANDLER] = {"handler", try_handler},
@@ -552,18 +613,6 @@ static bool is_refusal(cuarena_status_t status)
            status == CUARENA_LIMIT;
 }
 
-static void end_now(cuarena_t *arena, cuai_found_t found, uint32_t number)
-{
-    const cuai_record_t *r = cuai_found_record(found);
-    bool apart = (r->flags & CUAI_BLOCK_DEDICATED) && !r->fixed;
-    uint64_t address = r->offset;
-    if ((r->flags & CUAI_BLOCK_USED) && !r->fixed)
-        cuai_use_drop(arena, found);
-    cuai_end_block(arena, found, number);
-    if (apart) /* else its session has it */
-        cuai_return_dedicated(arena, address);
-}
-
 /* A block that nobody has been given yet. */
 static cuarena_status_t zero_new(cuarena_t *arena, const cuai_want_t *want,
                                  cuai_found_t found)
@@ -576,8 +625,17 @@ static cuarena_status_t zero_new(cuarena_t *arena, const cuai_want_t *want,
     if (status == CUARENA_OK || ended)
         return status;
     cuai_uncount_block(arena, found);
-    end_now(arena, found, want->stream);
+    cuai_end_now(arena, found, want->stream);
     return status;
+}
+
+/* All that is held, and all that may ever be, is less. */
+static bool is_hopeless(const ladder_t *ladder)
+{
+    const cuarena_t *arena = ladder->call->arena;
+    bool grows = arena->config.grow != CUARENA_GROW_NONE && may_grow(ladder);
+    bool lacks = grows && ladder->want->size > arena->held;
+    return exceeds_limit(ladder) && (lacks || ladder->want->dedicated);
 }
 
 /* What was refused goes down the ladder. */
@@ -588,6 +646,10 @@ static cuarena_status_t descend(ladder_t *ladder)
     if (status != CUARENA_OK)
         return status;
     status = ladder->refusal;
+    if (is_hopeless(ladder)) {
+        ladder->growth = CUARENA_LIMIT;
+        return explain(ladder);
+    }
     while (is_refusal(status) && try_more(ladder))
         status = serve_once(ladder);
     if (is_refusal(status))
@@ -597,6 +659,41 @@ static cuarena_status_t descend(ladder_t *ladder)
         log_step(ladder, steps[ladder->deepest].name, "served");
     }
     return status;
+}
+
+static cuarena_status_t serve_uncached(ladder_t *ladder)
+{
+    cuarena_status_t status = serve_once(ladder);
+    return is_refusal(status) ? descend(ladder) : status;
+}
+
+/* From the cache, if it has one that fits; else as ever. */
+static cuarena_status_t serve(ladder_t *ladder)
+{
+    cuarena_t *arena = ladder->call->arena;
+    const cuai_want_t *want = ladder->want;
+    if (!cuai_cache_serves(arena, want))
+        return serve_uncached(ladder);
+    if (cuai_cache_serve(arena, want, ladder->found))
+        return CUARENA_OK;
+    uint64_t given = 0;
+    ladder->missed = true;
+    cuai_cache_before_miss(arena, want->size, &given);
+    cuai_call_note(ladder->call, CUARENA_EVENT_TRIM, given);
+    return serve_uncached(ladder);
+}
+
+/* The request has its block. Steps out. */
+static void keep_limits(const ladder_t *ladder)
+{
+    cuarena_t *arena = ladder->call->arena;
+    uint64_t given = 0;
+    if (arena->config.keep == CUARENA_KEEP_ALL)
+        return;
+    cuai_segments_ready_cuts(arena->heaps[CUAI_DYNAMIC]);
+    cuai_cache_after(arena, ladder->missed, &given);
+    cuai_return_rest(arena, &given);
+    cuai_call_note(ladder->call, CUARENA_EVENT_TRIM, given);
 }
 
 cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
@@ -616,12 +713,9 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
         status = check_tag(arena, want->request.tag);
     if (status != CUARENA_OK)
         return status;
-    status = serve_once(&ladder);
-    if (is_refusal(status)) {
-        status = descend(&ladder);
-        if (status == CUARENA_REENTERED)
-            return status;
-    }
+    status = serve(&ladder);
+    if (status == CUARENA_REENTERED)
+        return status;
     if (status == CUARENA_OK)
         status = zero_new(arena, want, *found_out);
     if (status != CUARENA_OK)
@@ -629,158 +723,7 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
                                want->request.tag);
     else
         cuai_call_note_block(call, CUARENA_EVENT_ALLOC, *found_out);
+    if (status == CUARENA_OK)
+        keep_limits(&ladder);
     return status;
-}
-
-/* ---- Releasing --------------------------------------------------------- */
-
-/* Nobody will read the bytes again: the device is gone, or stayed with the
- * process that this one was forked from. */
-static bool is_moot(cuarena_status_t status)
-{
-    return status == CUARENA_LOST || status == CUARENA_NO_DEVICE;
-}
-
-/* The block must not be handed out again before its bytes are 0. */
-static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_found_t found,
-                                      uint32_t number)
-{
-    cuai_record_t *r = cuai_found_record(found);
-    r->flags |= CUAI_BLOCK_ENDING;
-    cuai_mark_moving(arena, found);
-    cuarena_status_t status = cuai_zero_block(arena, found, number);
-    if (status != CUARENA_OK && !is_moot(status)) {
-        r->flags &= (uint8_t)~CUAI_BLOCK_ENDING;
-        cuai_clear_moving(arena, found);
-        return status;
-    }
-    cuai_stream_note_work(arena, number);
-    cuai_clear_moving(arena, found);
-    end_now(arena, found, number);
-    return CUARENA_OK;
-}
-
-/* It ends when its move does, into the lane of the compaction, or when its
- * last export is closed. */
-static cuarena_status_t end_later(cuarena_t *arena, cuai_found_t found,
-                                  uint32_t stream)
-{
-    cuai_record_t *r = cuai_found_record(found);
-    r->flags |= CUAI_BLOCK_ENDING;
-    if (r->fixed) /* its session minds who used it */
-        cuai_capture_note(arena, cuai_capture_around(arena, r->offset), stream);
-    else
-        cuai_use_drop(arena, found);
-    arena->ended_later++;
-    return CUARENA_OK;
-}
-
-/* Zeroing, and waiting for uses, begin when the block's move has ended, and
- * are behind it. */
-static cuarena_status_t end_slowly(cuarena_t *arena, cuarena_block_t block,
-                                   uint32_t stream)
-{
-    cuai_found_t found;
-    cuarena_status_t status = cuai_settle_behind(arena, block, stream, &found);
-    if (status != CUARENA_OK)
-        return status;
-    if (cuai_use_matters(arena, found, stream))
-        return cuai_end_after_uses(arena, found, stream);
-    return zero_then_end(arena, found, stream);
-}
-
-static bool zeroes(const cuarena_t *arena, cuai_found_t found)
-{
-    return arena->config.zero == CUARENA_ZERO_FREE &&
-           cuai_found_record(found)->size != 0 && found.region != CUAI_APART;
-}
-
-/* A block that waits for streams as well ends with them. */
-void cuai_end_released(cuarena_t *arena, cuai_found_t found)
-{
-    const cuai_record_t *r = cuai_found_record(found);
-    if ((r->flags & CUAI_BLOCK_USED) && !r->fixed)
-        return;
-    if (!zeroes(arena, found) || cuai_is_lost(arena) ||
-        zero_then_end(arena, found, 0) != CUARENA_OK)
-        end_now(arena, found, 0);
-}
-
-/* Without a stream the bytes are idle, but for copies of compactions that may
- * be under way: then they are for the stream of these. On a stream they come
- * behind such copies and, if it is eager, before a marker. */
-static cuarena_status_t order_free(cuarena_t *arena, uint32_t *stream)
-{
-    if (*stream == 0) {
-        *stream = cuai_moving_stream(arena);
-        return CUARENA_OK;
-    }
-    cuarena_status_t status;
-    do {
-        status = cuai_see_moves(arena, *stream);
-        if (status == CUARENA_OK)
-            status = cuai_stream_note_free(arena, *stream);
-    } while (status == CUARENA_OK && cuai_has_unseen_moves(arena, *stream));
-    return status;
-}
-
-static cuarena_status_t end_quickly(cuarena_t *arena, cuarena_block_t block,
-                                    uint32_t stream)
-{
-    cuarena_status_t status = CUARENA_OK;
-    cuai_found_t found = cuai_find_block(arena, block);
-    if (!cuai_is_lost(arena) && !cuai_found_record(found)->fixed)
-        status = order_free(arena, &stream);
-    if (status != CUARENA_OK)
-        return status;
-    found = cuai_find_block(arena, block);
-    if (found.heap == NULL)
-        return cuai_no_block(block);
-    const cuai_record_t *r = cuai_found_record(found);
-    if (r->moving || (r->flags & CUAI_BLOCK_EXPORTED))
-        return end_later(arena, found, stream);
-    end_now(arena, found, stream);
-    return CUARENA_OK;
-}
-
-cuarena_status_t cuai_release(cuai_call_t *call, cuai_found_t found,
-                              uint32_t stream)
-{
-    cuarena_t *arena = call->arena;
-    cuarena_block_t block = cuai_id(found.heap, found.slot);
-    uint8_t flags = cuai_found_record(found)->flags;
-    bool fixed = cuai_found_record(found)->fixed;
-    bool used = !fixed && cuai_use_matters(arena, found, stream);
-    bool zeroed = zeroes(arena, found) && !(flags & CUAI_BLOCK_EXPORTED);
-    bool slowly = !cuai_is_lost(arena) && (used || zeroed);
-    cuai_call_note_block(call, CUARENA_EVENT_FREE, found);
-    cuarena_status_t status = slowly ? end_slowly(arena, block, stream)
-                                     : end_quickly(arena, block, stream);
-    if (status != CUARENA_OK)
-        cuai_call_forget(call, CUARENA_EVENT_FREE);
-    return status;
-}
-
-bool cuai_settle_block(cuarena_t *arena, cuarena_block_t block,
-                       cuai_found_t *found_out)
-{
-    *found_out = cuai_find_block(arena, block);
-    while (found_out->heap != NULL && cuai_found_record(*found_out)->moving) {
-        cuai_arena_wait(arena);
-        *found_out = cuai_find_block(arena, block);
-    }
-    return found_out->heap != NULL;
-}
-
-cuarena_status_t cuai_settle_behind(cuarena_t *arena, cuarena_block_t block,
-                                    uint32_t stream, cuai_found_t *found_out)
-{
-    while (cuai_settle_block(arena, block, found_out)) {
-        if (!cuai_has_unseen_moves(arena, stream))
-            return CUARENA_OK;
-        cuarena_status_t status = cuai_see_moves(arena, stream);
-        if (status != CUARENA_OK)
-            return status;
-    }
-    return cuai_no_block(block);
 }

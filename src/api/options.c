@@ -29,20 +29,22 @@ static const cuai_option_t options[] = {
         .type = CUAI_OPTION_CHOICE,
         MEMBER(preset),
         .fallback = "pool",
-        .accepted = "pool, grow, bfc",
+        .accepted = "pool, grow, bfc, mlx-cpu, mlx-cuda, cupy-pool, "
+                    "driver-pool",
         .first = CUARENA_PRESET_POOL,
         .help = "A pool of a fixed size, one that takes what requests need, or "
-                "one that grows as ONNX Runtime's.",
+                "one that behaves as ONNX Runtime's, MLX's or CuPy's.",
     },
     {
         .key = "memory",
         .type = CUAI_OPTION_CHOICE,
         MEMBER(memory),
-        .fallback = "pageable",
-        .accepted = "pageable, none, device, managed, pinned",
-        .first = CUARENA_MEMORY_PAGEABLE,
+        .fallback = "preset",
+        .accepted = "preset, pageable, none, device, managed, pinned",
+        .first = CUARENA_MEMORY_PRESET,
         .wordless = 2,
-        .help = "Where bytes come from; none: addresses without bytes.",
+        .help = "Where bytes come from; none: addresses without bytes. The "
+                "presets say pageable, but mlx-cuda and driver-pool device.",
     },
     {
         .key = "pool",
@@ -73,7 +75,7 @@ static const cuai_option_t options[] = {
         .most = UINT64_MAX,
         .help = "The most bytes to hold from the memory.",
         .ort = {"max_mem", "a whole number from 0 on; 0: no limit", 0,
-                UINT64_MAX, NULL},
+                UINT64_MAX, NULL, NULL},
     },
     {
         .key = "reserve",
@@ -89,12 +91,14 @@ static const cuai_option_t options[] = {
         .key = "alignment",
         .type = CUAI_OPTION_BYTES,
         MEMBER(alignment),
-        .fallback = "256",
-        .accepted = "a power of two from 8 to 1GiB",
+        .fallback = "preset",
+        .accepted = "a power of two from 8 to 1GiB, preset",
         .least = 8,
         .most = CUAI_GIB,
         .power_of_two = true,
-        .help = "The granule: what addresses and sizes are multiples of.",
+        .from_preset = "preset",
+        .help = "The granule: what addresses and sizes are multiples of; 256 "
+                "in most presets.",
     },
     {
         .key = "split_threshold",
@@ -106,7 +110,7 @@ static const cuai_option_t options[] = {
         .unlimited = "never",
         .from_preset = "preset",
         .help = "The least rest of a free range that is split off a block.",
-        .ort = {"max_dead_bytes_per_chunk", ORT_INT, NULL},
+        .ort = {"max_dead_bytes_per_chunk", ORT_INT, NULL, NULL},
     },
     {
         .key = "max_blocks",
@@ -128,7 +132,7 @@ static const cuai_option_t options[] = {
         .help = "By how much to grow: as the preset says, never, by what a "
                 "request lacks, or by chunks that double.",
         .ort = {"extend_strategy, arena_extend_strategy", "0, 1", 0, 1,
-                "doubling, exact"},
+                "doubling, exact", NULL},
     },
     {
         .key = "zero",
@@ -143,9 +147,9 @@ static const cuai_option_t options[] = {
         .key = "placement",
         .type = CUAI_OPTION_CHOICE,
         MEMBER(placement),
-        .fallback = "default",
-        .accepted = "default, best, low",
-        .first = CUARENA_PLACEMENT_DEFAULT,
+        .fallback = "preset",
+        .accepted = "preset, default, best, low",
+        .first = -1,
         .help = "How a free range is chosen for a request.",
     },
     {
@@ -172,8 +176,8 @@ static const cuai_option_t options[] = {
         .fallback = "auto",
         .accepted = "auto, vmm, malloc, async",
         .first = CUARENA_BACKING_AUTO,
-        .help = "How memory=device gets its bytes; auto: vmm where there is "
-                "such, else malloc.",
+        .help = "How memory=device gets its bytes; auto: as the preset says, "
+                "in most vmm where there is such, else malloc.",
     },
     {
         .key = "fd",
@@ -262,9 +266,9 @@ static const cuai_option_t options[] = {
         .key = "steal",
         .type = CUAI_OPTION_CHOICE,
         MEMBER(steal),
-        .fallback = "wait",
-        .accepted = "wait, settled, never",
-        .first = CUARENA_STEAL_WAIT,
+        .fallback = "preset",
+        .accepted = "preset, wait, settled, never",
+        .first = -1,
         .help = "What streams take of each other's freed bytes: all, waiting "
                 "for each other; those that are idle; or none.",
     },
@@ -285,7 +289,7 @@ static const cuai_option_t options[] = {
         .least = 1,
         .most = MOST_BYTES,
         .help = "The first chunk of grow=doubling, and of take_first.",
-        .ort = {"initial_chunk_size_bytes", ORT_INT, NULL},
+        .ort = {"initial_chunk_size_bytes", ORT_INT, NULL, NULL},
     },
     {
         .key = "growth_after_trim",
@@ -296,7 +300,7 @@ static const cuai_option_t options[] = {
         .least = 1,
         .most = MOST_BYTES,
         .help = "The next chunk of grow=doubling after a trim.",
-        .ort = {"initial_growth_chunk_size_bytes", ORT_INT, NULL},
+        .ort = {"initial_growth_chunk_size_bytes", ORT_INT, NULL, NULL},
     },
     {
         .key = "max_doubling",
@@ -310,7 +314,7 @@ static const cuai_option_t options[] = {
         .help = "What chunks of grow=doubling double to at most; never: no "
                 "such end.",
         .ort = {"max_power_of_two_extend_bytes", "1 to 9223372036854775807", 1,
-                INT64_MAX, NULL},
+                INT64_MAX, NULL, NULL},
     },
     {
         .key = "take_first",
@@ -330,6 +334,198 @@ static const cuai_option_t options[] = {
         .first = CUARENA_UNKNOWN_ERROR,
         .help = "What a key that is none of these comes to, from then on.",
     },
+    {
+        .key = "in_place",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(in_place),
+        .fallback = "preset",
+        .accepted = "preset, 0, 1",
+        .first = -1,
+        .help = "Whether segments are lengthened, shortened and punched where "
+                "the memory can; else each keeps its length and goes back "
+                "whole.",
+    },
+    {
+        .key = "segments",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(segments),
+        .fallback = "preset",
+        .accepted = "preset, shared, each",
+        .first = -1,
+        .help = "Whether blocks are cut from segments, or each is one; each in "
+                "driver-pool, shared in other presets.",
+    },
+    {
+        .key = "driver_pool",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(driver_pool),
+        .fallback = "current",
+        .accepted = "current, default, own, external",
+        .first = CUARENA_DRIVER_POOL_CURRENT,
+        .help = "Which of the driver's pools backing=async takes from.",
+    },
+    {
+        .key = "driver_pool_handle",
+        .type = CUAI_OPTION_COUNT,
+        MEMBER(driver_pool_handle),
+        .fallback = "0",
+        .accepted = "0 to 18446744073709551615",
+        .most = UINT64_MAX,
+        .help = "The CUmemoryPool of driver_pool=external, as a number.",
+    },
+    {
+        .key = "driver_pool_max",
+        .type = CUAI_OPTION_BYTES,
+        MEMBER(driver_pool_max),
+        .fallback = "0",
+        .accepted = "0 to below 256TiB",
+        .most = MOST_BYTES,
+        .help = "The most bytes that driver_pool=own takes of its device; 0: "
+                "no end. Needs a driver of 12.2.",
+    },
+    {
+        .key = "release_threshold",
+        .type = CUAI_OPTION_BYTES,
+        MEMBER(release_threshold),
+        .fallback = "unchanged",
+        .accepted = "bytes, never, unchanged",
+        .most = UINT64_MAX,
+        .unlimited = "never",
+        .from_preset = "unchanged",
+        .help = "What a driver's pool keeps of what it has free when somebody "
+                "waits for the device; never: it gives nothing back.",
+        .ort = {"cuda_mempool_release_threshold",
+                "a whole number from 0 on; 0: unchanged", 0, UINT64_MAX, NULL,
+                "unchanged"},
+    },
+    {
+        .key = "make_current",
+        .type = CUAI_OPTION_FLAG,
+        MEMBER(make_current),
+        .fallback = "0",
+        .accepted = "0, 1",
+        .help = "Whether the arena makes its pool the device's current one.",
+    },
+    {
+        .key = "threshold_limits",
+        .type = CUAI_OPTION_FLAG,
+        MEMBER(threshold_limits),
+        .fallback = "0",
+        .accepted = "0, 1",
+        .help = "Whether a driver's pool that would grow above its release "
+                "threshold refuses instead, as CuPy has it.",
+    },
+    {
+        .key = "keep_on_trim",
+        .type = CUAI_OPTION_BYTES,
+        MEMBER(keep_on_trim),
+        .fallback = "0",
+        .accepted = "bytes",
+        .most = UINT64_MAX,
+        .help = "How many bytes a host's call to shrink a shared arena leaves.",
+        .ort = {"cuda_mempool_bytes_to_keep_on_shrink",
+                "a whole number from 0 on", 0, UINT64_MAX, NULL, NULL},
+    },
+    {
+        .key = "keep",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(keep),
+        .fallback = "preset",
+        .accepted = "preset, all, cache, none",
+        .first = -1,
+        .help = "What a free leaves behind: free bytes until they are trimmed, "
+                "the block itself in a cache, or nothing.",
+    },
+    {
+        .key = "cache_bound",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(cache_bound),
+        .fallback = "preset",
+        .accepted = "preset, strict, late",
+        .first = -1,
+        .help = "Whether keep=cache never holds more than its limit, or one "
+                "block more until the next allocation.",
+    },
+    {
+        .key = "cache_limit",
+        .type = CUAI_OPTION_AMOUNT,
+        MEMBER(cache_limit),
+        .fallback = "auto",
+        .accepted = "bytes, 0% to 100%, auto, auto-BYTES",
+        .most = UINT64_MAX,
+        .help = "The most bytes that keep=cache has in its cache; auto: as the "
+                "preset says, else the soft limit.",
+    },
+    {
+        .key = "cache_page",
+        .type = CUAI_OPTION_BYTES,
+        MEMBER(cache_page),
+        .fallback = "preset",
+        .accepted = "1 to below 256TiB, preset",
+        .least = 1,
+        .most = MOST_BYTES,
+        .from_preset = "preset",
+        .help = "A cached block serves requests that it exceeds by less than "
+                "themselves and than two of these.",
+    },
+    {
+        .key = "soft_limit",
+        .type = CUAI_OPTION_AMOUNT,
+        MEMBER(soft_limit),
+        .fallback = "auto",
+        .accepted = "bytes, 0% to 100%, auto, auto-BYTES",
+        .most = UINT64_MAX,
+        .help = "A limit of live and cached bytes that refuses nothing; auto: "
+                "as the preset says, else none.",
+    },
+    {
+        .key = "soft_limit_rule",
+        .type = CUAI_OPTION_CHOICE,
+        MEMBER(soft_limit_rule),
+        .fallback = "preset",
+        .accepted = "preset, store, enforce",
+        .first = -1,
+        .help = "Whether the soft limit is only kept for programs to ask "
+                "about, or cached blocks go to stay below it.",
+    },
+    {
+        .key = "round_powers",
+        .type = CUAI_OPTION_BYTES,
+        MEMBER(round_powers),
+        .fallback = "preset",
+        .accepted = "0, a power of two to 1GiB, preset",
+        .most = CUAI_GIB,
+        .power_of_two = true,
+        .or_zero = true,
+        .from_preset = "preset",
+        .help = "Sizes below it are rounded up to a power of two.",
+    },
+    {
+        .key = "round_to",
+        .type = CUAI_OPTION_BYTES,
+        MEMBER(round_to),
+        .fallback = "preset",
+        .accepted = "0, a power of two to 1GiB, preset",
+        .most = CUAI_GIB,
+        .power_of_two = true,
+        .or_zero = true,
+        .from_preset = "preset",
+        .help = "Sizes from round_powers on are rounded up to a multiple of "
+                "it.",
+    },
+    {
+        .key = "natural",
+        .type = CUAI_OPTION_BYTES,
+        MEMBER(natural),
+        .fallback = "preset",
+        .accepted = "0, a power of two to 1GiB, preset",
+        .most = CUAI_GIB,
+        .power_of_two = true,
+        .or_zero = true,
+        .from_preset = "preset",
+        .help = "Blocks are aligned to the least power of two that they fit "
+                "in, of this at most.",
+    },
 };
 
 #define OPTION_COUNT (sizeof options / sizeof options[0])
@@ -337,6 +533,13 @@ static const cuai_option_t options[] = {
 /* Words have consecutive values in the order of the table. */
 static_assert(CUARENA_PRESET_GROW == CUARENA_PRESET_POOL + 1, "preset");
 static_assert(CUARENA_PRESET_BFC == CUARENA_PRESET_POOL + 2, "preset");
+static_assert(CUARENA_PRESET_MLX_CPU == CUARENA_PRESET_POOL + 3, "preset");
+static_assert(CUARENA_PRESET_MLX_CUDA == CUARENA_PRESET_POOL + 4, "preset");
+static_assert(CUARENA_PRESET_CUPY_POOL == CUARENA_PRESET_POOL + 5, "preset");
+static_assert(CUARENA_PRESET_DRIVER_POOL == CUARENA_PRESET_POOL + 6, "preset");
+static_assert(CUARENA_MEMORY_PAGEABLE == CUARENA_MEMORY_PRESET + 1, "memory");
+static_assert(CUARENA_PLACEMENT_DEFAULT == 0, "placement");
+static_assert(CUARENA_STEAL_WAIT == 0, "steal");
 static_assert(CUARENA_MEMORY_NONE == CUARENA_MEMORY_PAGEABLE + 1, "memory");
 static_assert(CUARENA_MEMORY_DEVICE == CUARENA_MEMORY_PAGEABLE + 2, "memory");
 static_assert(CUARENA_MEMORY_MANAGED == CUARENA_MEMORY_PAGEABLE + 3, "memory");
@@ -359,6 +562,18 @@ static_assert(CUARENA_PROPERTY_REQUIRE == CUARENA_PROPERTY_OFF + 2, "property");
 static_assert(CUARENA_MARKER_EAGER == CUARENA_MARKER_LATE + 1, "marker");
 static_assert(CUARENA_STEAL_SETTLED == CUARENA_STEAL_WAIT + 1, "steal");
 static_assert(CUARENA_STEAL_NEVER == CUARENA_STEAL_WAIT + 2, "steal");
+static_assert(CUARENA_SEGMENTS_SHARED == 0 && CUARENA_SEGMENTS_EACH == 1,
+              "segments");
+static_assert(CUARENA_DRIVER_POOL_DEFAULT == CUARENA_DRIVER_POOL_CURRENT + 1,
+              "pool");
+static_assert(CUARENA_DRIVER_POOL_OWN == CUARENA_DRIVER_POOL_CURRENT + 2,
+              "pool");
+static_assert(CUARENA_DRIVER_POOL_EXTERNAL == CUARENA_DRIVER_POOL_CURRENT + 3,
+              "pool");
+static_assert(CUARENA_KEEP_ALL == 0 && CUARENA_KEEP_CACHE == 1, "keep");
+static_assert(CUARENA_KEEP_NONE == 2, "keep");
+static_assert(CUARENA_CACHE_STRICT == 0 && CUARENA_CACHE_LATE == 1, "bound");
+static_assert(CUARENA_SOFT_STORE == 0 && CUARENA_SOFT_ENFORCE == 1, "soft");
 static_assert(CUARENA_HEAP_MAX_BLOCKS == 67108864, "the text of max_blocks");
 static_assert(CUARENA_HEAP_MAX_SEGMENT == 256 * CUAI_TIB, "the text of pool");
 static_assert(sizeof((cuarena_config_t *)0)->name == 32, "the text of name");
@@ -384,273 +599,4 @@ const char *cuai_option_type_name(cuai_option_type_t type)
         [CUAI_OPTION_FLAG] = "flag",     [CUAI_OPTION_TEXT] = "text",
     };
     return names[type];
-}
-
-/* ---- Members ----------------------------------------------------------- */
-
-static const void *member(const cuai_option_t *option,
-                          const cuarena_config_t *config)
-{
-    return (const char *)config + option->offset;
-}
-
-static void store(const cuai_option_t *option, cuarena_config_t *config,
-                  const void *value)
-{
-    memcpy((char *)config + option->offset, value, option->size);
-}
-
-static cuarena_amount_t amount_in(const cuai_option_t *option,
-                                  const cuarena_config_t *config)
-{
-    cuarena_amount_t amount;
-    memcpy(&amount, member(option, config), sizeof amount);
-    return amount;
-}
-
-static int32_t choice_in(const cuai_option_t *option,
-                         const cuarena_config_t *config)
-{
-    int32_t choice;
-    memcpy(&choice, member(option, config), sizeof choice);
-    return choice;
-}
-
-/* Counts may have 32 bits; a negative one is out of every range. */
-static uint64_t number_in(const cuai_option_t *option,
-                          const cuarena_config_t *config)
-{
-    uint64_t number;
-    if (option->size == sizeof(int32_t))
-        return (uint64_t)choice_in(option, config);
-    memcpy(&number, member(option, config), sizeof number);
-    return number;
-}
-
-static void store_number(const cuai_option_t *option, cuarena_config_t *config,
-                         uint64_t value)
-{
-    int32_t narrow = (int32_t)value; /* it is in range */
-    bool wide = option->size == sizeof value;
-    store(option, config, wide ? (const void *)&value : &narrow);
-}
-
-/* ---- Words ------------------------------------------------------------- */
-
-size_t cuai_next_word(const char **list, const char **word)
-{
-    *word = *list;
-    size_t length = strcspn(*list, ",");
-    *list += length;
-    *list += strspn(*list, ", ");
-    return length;
-}
-
-static int32_t count_words(const char *list)
-{
-    const char *word;
-    int32_t count = 0;
-    while (cuai_next_word(&list, &word) != 0)
-        count++;
-    return count;
-}
-
-/* ---- Ranges ------------------------------------------------------------ */
-
-static const char out_of_range[] = "is out of range";
-
-static cuai_refusal_t check_number(const cuai_option_t *option, uint64_t value)
-{
-    if (value < option->least || value > option->most)
-        return out_of_range;
-    if (option->or_zero && value == 0)
-        return NULL;
-    if (option->power_of_two && !cuai_is_power_of_two(value))
-        return "is no power of two";
-    return NULL;
-}
-
-static cuai_refusal_t check_amount(const cuai_option_t *option,
-                                   cuarena_amount_t amount)
-{
-    if (amount.zero != 0)
-        return "has a member `zero` that is not 0";
-    if (amount.unit == CUARENA_AMOUNT_AUTO)
-        return NULL;
-    if (amount.unit == CUARENA_AMOUNT_BYTES)
-        return check_number(option, amount.value);
-    if (amount.unit != CUARENA_AMOUNT_PERCENT)
-        return "has an unknown unit";
-    bool none = option->least != 0 && amount.value == 0;
-    return none || amount.value > 100000 ? out_of_range : NULL;
-}
-
-static cuai_refusal_t check_choice(const cuai_option_t *option, int32_t value)
-{
-    int32_t count = count_words(option->accepted) + option->wordless;
-    int64_t place = (int64_t)value - option->first;
-    return place >= 0 && place < count ? NULL : out_of_range;
-}
-
-cuai_refusal_t cuai_option_check(const cuai_option_t *option,
-                                 const cuarena_config_t *config)
-{
-    switch (option->type) {
-    case CUAI_OPTION_AMOUNT:
-        return check_amount(option, amount_in(option, config));
-    case CUAI_OPTION_BYTES:
-    case CUAI_OPTION_COUNT:
-        return check_number(option, number_in(option, config));
-    case CUAI_OPTION_CHOICE:
-    case CUAI_OPTION_FLAG:
-        return check_choice(option, choice_in(option, config));
-    case CUAI_OPTION_TEXT:
-        break;
-    }
-    bool ends = memchr(member(option, config), '\0', option->size) != NULL;
-    return ends ? NULL : "has no zero at its end";
-}
-
-/* ---- Reading ----------------------------------------------------------- */
-
-static cuai_refusal_t read_amount(const cuai_option_t *option, const char *text,
-                                  cuarena_config_t *config)
-{
-    cuarena_amount_t amount;
-    cuai_refusal_t refusal = cuai_amount_read(text, &amount);
-    if (refusal == NULL)
-        refusal = check_amount(option, amount);
-    if (refusal == NULL)
-        store(option, config, &amount);
-    return refusal;
-}
-
-static bool is_word(const char *text, const char *word)
-{
-    return word != NULL && strcmp(text, word) == 0;
-}
-
-static cuai_refusal_t read_number(const cuai_option_t *option, const char *text,
-                                  cuarena_config_t *config)
-{
-    uint64_t value = UINT64_MAX;
-    cuai_refusal_t refusal = NULL;
-    if (is_word(text, option->from_preset))
-        value = CUARENA_SPLIT_PRESET;
-    else if (!is_word(text, option->unlimited))
-        refusal = option->type == CUAI_OPTION_BYTES
-                      ? cuai_bytes_read(text, &value)
-                      : cuai_count_read(text, &value);
-    if (refusal == NULL)
-        refusal = check_number(option, value);
-    if (refusal == NULL)
-        store_number(option, config, value);
-    return refusal;
-}
-
-static cuai_refusal_t read_choice(const cuai_option_t *option, const char *text,
-                                  cuarena_config_t *config)
-{
-    const char *list = option->accepted;
-    const char *word;
-    size_t length;
-    int32_t value = option->first;
-    for (; (length = cuai_next_word(&list, &word)) != 0; value++) {
-        if (strlen(text) != length || memcmp(text, word, length) != 0)
-            continue;
-        store(option, config, &value);
-        return NULL;
-    }
-    return "is none of the words";
-}
-
-static cuai_refusal_t read_text(const cuai_option_t *option, const char *text,
-                                cuarena_config_t *config)
-{
-    if (strlen(text) >= option->size)
-        return "is too long";
-    memset((char *)config + option->offset, 0, option->size);
-    memcpy((char *)config + option->offset, text, strlen(text));
-    return NULL;
-}
-
-cuai_refusal_t cuai_option_read(const cuai_option_t *option, const char *value,
-                                cuarena_config_t *config)
-{
-    switch (option->type) {
-    case CUAI_OPTION_AMOUNT:
-        return read_amount(option, value, config);
-    case CUAI_OPTION_BYTES:
-    case CUAI_OPTION_COUNT:
-        return read_number(option, value, config);
-    case CUAI_OPTION_CHOICE:
-    case CUAI_OPTION_FLAG:
-        return read_choice(option, value, config);
-    case CUAI_OPTION_TEXT:
-        break;
-    }
-    return read_text(option, value, config);
-}
-
-/* ---- Printing ---------------------------------------------------------- */
-
-static_assert(CUAI_NUMBER_TEXT <= CUAI_OPTION_TEXT_SIZE, "numbers fit");
-static_assert(sizeof((cuarena_config_t *)0)->name <= CUAI_OPTION_TEXT_SIZE,
-              "names fit");
-
-static void print_number(const cuai_option_t *option, uint64_t value,
-                         char text[CUAI_OPTION_TEXT_SIZE])
-{
-    if (option->unlimited != NULL && value == UINT64_MAX)
-        strcpy(text, option->unlimited);
-    else if (option->from_preset != NULL && value == CUARENA_SPLIT_PRESET)
-        strcpy(text, option->from_preset);
-    else if (option->type == CUAI_OPTION_BYTES)
-        cuai_bytes_print(value, text);
-    else if (option->size == sizeof(int32_t))
-        (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%" PRId64, (int64_t)value);
-    else
-        (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%" PRIu64, value);
-}
-
-static bool print_choice(const cuai_option_t *option, int32_t value,
-                         char text[CUAI_OPTION_TEXT_SIZE])
-{
-    const char *list = option->accepted;
-    const char *word;
-    size_t length;
-    for (int32_t at = option->first;
-         (length = cuai_next_word(&list, &word)) != 0; at++) {
-        if (at != value)
-            continue;
-        memcpy(text, word, length);
-        text[length] = '\0';
-        return true;
-    }
-    (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%" PRId32, value);
-    return false;
-}
-
-bool cuai_option_print(const cuai_option_t *option,
-                       const cuarena_config_t *config,
-                       char text[CUAI_OPTION_TEXT_SIZE])
-{
-    switch (option->type) {
-    case CUAI_OPTION_AMOUNT:
-        cuai_amount_print(amount_in(option, config), text);
-        break;
-    case CUAI_OPTION_BYTES:
-    case CUAI_OPTION_COUNT:
-        print_number(option, number_in(option, config), text);
-        break;
-    case CUAI_OPTION_CHOICE:
-    case CUAI_OPTION_FLAG:
-        return print_choice(option, choice_in(option, config), text);
-    case CUAI_OPTION_TEXT:
-        (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%.*s",
-                       (int)option->size - 1,
-                       (const char *)member(option, config));
-        break;
-    }
-    return cuai_option_check(option, config) == NULL;
 }

@@ -29,6 +29,7 @@ typedef struct cuai_ort {
     uint64_t least;
     uint64_t most;
     const char *words; /* of a choice: what 0, 1, ... stand for */
+    const char *zero;  /* the word that 0 stands for; NULL: 0 */
 } cuai_ort_t;
 
 typedef struct cuai_option {
@@ -49,7 +50,7 @@ typedef struct cuai_option {
     bool power_of_two;       /* bytes */
     bool or_zero;            /* a power of two, or 0 */
     const char *unlimited;   /* bytes: a word for UINT64_MAX; NULL: none */
-    const char *from_preset; /* bytes: one for CUARENA_SPLIT_PRESET */
+    const char *from_preset; /* bytes: one for CUARENA_BYTES_PRESET */
     cuai_ort_t ort;
 } cuai_option_t;
 

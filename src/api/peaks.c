@@ -72,6 +72,7 @@ static cuarena_status_t push(cuarena_t *arena, about_t about)
         return cuai_null("arena");
     cuai_gauge_t gauge;
     cuai_lock(&arena->lock);
+    cuai_end_sole(arena);
     cuarena_status_t status = find(arena, &about, &gauge);
     if (status == CUARENA_OK)
         status = cuai_peaks_push(&gauge);

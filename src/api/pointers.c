@@ -114,6 +114,9 @@ cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes,
     cuai_lock(&arena->lock);
     if (CUAI_LIKELY(arena->slow == 0))
         done = alloc_short(arena, bytes, pointer_out);
+    else if (arena->slow & CUAI_SLOW_CACHE)
+        done = cuai_short_hit(arena, NULL, bytes, CUAI_POINTER_NATURE,
+                              pointer_out) != 0;
     else
         done = alloc_slow(arena, bytes, pointer_out);
     cuai_unlock(&arena->lock);
@@ -225,6 +228,12 @@ static CUAI_INLINE bool free_short(cuarena_t *arena, int32_t region,
  * foretold, an address that says where to look would have to be waited for. */
 static CUAI_OUTLINE bool free_in_region(cuarena_t *arena, const void *pointer)
 {
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    if (arena->slow & CUAI_SLOW_CACHE)
+        return cuai_short_park(
+            arena,
+            cuai_table_find(&heap->table, heap->records, cuai_address(pointer)),
+            CUAI_POINTER_NATURE, NULL);
     if (!cuai_short_path(arena))
         return false;
     if (cuai_is_stable(arena, pointer))
@@ -238,7 +247,7 @@ cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
         return cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
     bool done;
     cuai_lock(&arena->lock);
-    if (CUAI_LIKELY((arena->slow & ~CUAI_SLOW_LANES) == 0))
+    if (CUAI_LIKELY((arena->slow & ~(CUAI_SLOW_LANES | CUAI_SLOW_SOLE)) == 0))
         done = free_short(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_NATURE);
     else
         done = free_in_region(arena, pointer);

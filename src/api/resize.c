@@ -104,6 +104,7 @@ static bool resize_in_place(cuarena_t *arena, cuai_found_t found,
                           : !shorten(arena, found, want, heir))
         return false;
     cuai_count_resize(arena, r, r->size - size, cuai_requested(r) - requested);
+    arena->unreturned = arena->unreturned || r->size < size;
     return true;
 }
 

@@ -262,8 +262,6 @@ static void tell(cuarena_shared_report_t *report, const char *key,
 static void compare(cuarena_config_t *in_force, cuarena_config_t *asked,
                     cuarena_shared_report_t *report)
 {
-    cuai_config_apply_preset(in_force);
-    cuai_config_apply_preset(asked);
     const cuai_option_t *option;
     for (size_t i = 0; (option = cuai_option_at(i)) != NULL; i++) {
         char a[CUAI_OPTION_TEXT_SIZE], b[CUAI_OPTION_TEXT_SIZE];
@@ -501,7 +499,8 @@ static cuarena_status_t visit(place_t *place, uint64_t *given_back)
     place->visits++;
     visited = place;
     cuai_unlock(&lock);
-    cuarena_status_t status = cuarena_trim(place->arena, 0, &given);
+    cuarena_status_t status =
+        cuarena_trim(place->arena, place->config.keep_on_trim, &given);
     cuai_lock(&lock);
     visited = outer;
     place->visits--;

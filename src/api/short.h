@@ -23,12 +23,19 @@ static inline bool cuai_short_serves(const cuarena_t *arena)
             ~(CUAI_SLOW_WHOLE | CUAI_SLOW_MOVED | CUAI_SLOW_LANES)) == 0;
 }
 
+/* The same of those on a stream. */
+static inline bool cuai_short_serves_on(const cuarena_t *arena)
+{
+    return (arena->slow & ~(CUAI_SLOW_WHOLE | CUAI_SLOW_MOVED |
+                            CUAI_SLOW_LANES | CUAI_SLOW_SOLE)) == 0;
+}
+
 /* Whether frees on a stream may: it is behind such copies. */
 static inline bool cuai_short_frees_on(const cuarena_t *arena,
                                        const cuai_stream_t *s)
 {
     return CUAI_LIKELY(cuai_short_path(arena)) ||
-           (cuai_short_serves(arena) && s->saw_move == arena->moved.serial);
+           (cuai_short_serves_on(arena) && s->saw_move == arena->moved.serial);
 }
 
 static inline uint64_t cuai_short_size(const cuarena_t *arena, uint64_t bytes)
@@ -58,6 +65,16 @@ cuai_slot_t cuai_short_take_settled(cuarena_t *arena, int32_t region,
 cuai_slot_t cuai_short_take_other(cuarena_t *arena, const cuai_stream_t *s,
                                   uint64_t bytes,
                                   uint64_t nature) CUAI_NOINLINE;
+
+/* From the cache (short_cache.c), for a stream that was found lately or NULL, a
+ * block of a nature without owner and alignment, and where it is; 0: nothing
+ * was done. */
+cuai_slot_t cuai_short_hit(cuarena_t *arena, cuai_stream_t *s, uint64_t bytes,
+                           uint64_t nature, void **pointer_out) CUAI_NOINLINE;
+/* Parks a block of that nature, whosever it is, that is freed on such a stream
+ * or, NULL, on none; false: nothing was done. */
+bool cuai_short_park(cuarena_t *arena, cuai_slot_t slot, uint64_t nature,
+                     cuai_stream_t *s) CUAI_NOINLINE;
 
 /* Whether an address is of the stable region: the front of the first segment.
  * Only arenas with SLOW_WHOLE have one. */
@@ -91,11 +108,11 @@ static CUAI_INLINE void cuai_short_give(cuarena_t *arena, int32_t region,
     cuai_hot_give_to(heap, index, lane, slot, link);
 }
 
-/* The stream whose block it is, or NULL. */
+/* The stream whose meter has counted it, or NULL. */
 static inline cuai_stream_t *cuai_short_owner(const cuarena_t *arena,
                                               const cuai_record_t *r)
 {
-    return r->owner != 0 ? cuai_stream(arena, r->owner) : NULL;
+    return r->owner != 0 ? cuai_metered(arena, r) : NULL;
 }
 
 /* The same to lane 0. */

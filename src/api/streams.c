@@ -9,6 +9,10 @@
 #define BLOCK 0
 #define POINTER 1
 
+/* ... without owner and alignment. */
+static const uint64_t plain_natures[] = {CUAI_BLOCK_NATURE,
+                                         CUAI_POINTER_NATURE};
+
 static CUAI_INLINE cuai_slot_t take_open(cuarena_t *arena,
                                          const cuai_stream_t *s, uint64_t size,
                                          uint64_t bytes, int what,
@@ -19,6 +23,14 @@ static CUAI_INLINE cuai_slot_t take_open(cuarena_t *arena,
                               bytes, s->natures[what], way, offset_out);
 }
 
+/* A block of the stream is served: where its meter counts. */
+static CUAI_INLINE void note_alloc(const cuarena_t *arena, cuai_stream_t *s,
+                                   uint64_t size, uint64_t bytes)
+{
+    if (s != arena->sole)
+        cuai_meter_begin(&s->meter, size, bytes);
+}
+
 /* From held bytes that a stream may have which was found lately; 0: take the
  * long path. With the lock. */
 static CUAI_OUTLINE cuai_slot_t take_lately(cuarena_t *arena,
@@ -26,7 +38,10 @@ static CUAI_OUTLINE cuai_slot_t take_lately(cuarena_t *arena,
                                             uint64_t bytes, int what)
 {
     cuai_stream_t *s = cuai_stream_recent(arena, stream);
-    if (s == NULL || !cuai_short_serves(arena) ||
+    void *pointer;
+    if (s != NULL && (arena->slow & CUAI_SLOW_CACHE))
+        return cuai_short_hit(arena, s, bytes, plain_natures[what], &pointer);
+    if (s == NULL || !cuai_short_serves_on(arena) ||
         cuai_goes_across(arena, arena->heaps[CUAI_DYNAMIC], bytes))
         return 0;
     cuai_stream_put_at_hand(arena, stream, s);
@@ -39,7 +54,7 @@ static CUAI_OUTLINE cuai_slot_t take_lately(cuarena_t *arena,
         slot = cuai_short_take_other(arena, s, bytes, s->natures[what]);
     if (slot == 0)
         return 0;
-    cuai_meter_begin(&s->meter, size, bytes);
+    note_alloc(arena, s, size, bytes);
     if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
         cuai_note_whole(arena);
     return slot;
@@ -54,11 +69,30 @@ static CUAI_INLINE cuai_slot_t take_at_hand(cuarena_t *arena,
 {
     if (CUAI_UNLIKELY(arena->at_hand.handle != stream))
         return 0;
+    return take_open(arena, arena->at_hand.stream,
+                     cuai_short_size(arena, bytes), bytes, what, CUAI_HOT_CLEAR,
+                     offset_out);
+}
+
+/* The same of the stream beside, which has a meter of its own; else as was
+ * found lately. Another copy of the code, as of frees. */
+static CUAI_INLINE cuai_slot_t take_beside(cuarena_t *arena,
+                                           cuarena_stream_t stream,
+                                           uint64_t bytes, int what,
+                                           uint64_t *offset_out)
+{
+    cuai_stream_t *s = arena->beside.stream;
     uint64_t size = cuai_short_size(arena, bytes);
-    cuai_slot_t slot = take_open(arena, arena->at_hand.stream, size, bytes,
-                                 what, CUAI_HOT_CLEAR, offset_out);
-    if (CUAI_LIKELY(slot != 0))
-        cuai_meter_begin(&arena->at_hand.stream->meter, size, bytes);
+    cuai_slot_t slot = 0;
+    if (CUAI_LIKELY(arena->beside.handle == stream))
+        slot =
+            take_open(arena, s, size, bytes, what, CUAI_HOT_CLEAR, offset_out);
+    if (CUAI_LIKELY(slot != 0)) {
+        cuai_meter_begin(&s->meter, size, bytes);
+        return slot;
+    }
+    slot = take_lately(arena, stream, bytes, what);
+    *offset_out = cuai_record(arena->heaps[CUAI_DYNAMIC], slot)->offset;
     return slot;
 }
 
@@ -68,12 +102,12 @@ static CUAI_OUTLINE cuarena_status_t alloc_lately(cuarena_t *arena,
                                                   cuarena_stream_t stream,
                                                   void **pointer_out)
 {
-    cuai_slot_t slot = take_lately(arena, stream, bytes, POINTER);
-    if (slot != 0)
-        *pointer_out =
-            cuai_pointer(cuai_record(arena->heaps[CUAI_DYNAMIC], slot)->offset);
+    uint64_t offset;
+    cuai_slot_t slot = take_beside(arena, stream, bytes, POINTER, &offset);
+    if (CUAI_LIKELY(slot != 0))
+        *pointer_out = cuai_pointer(offset);
     cuai_unlock(&arena->lock);
-    return slot != 0
+    return CUAI_LIKELY(slot != 0)
                ? CUARENA_OK
                : cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
 }
@@ -83,9 +117,8 @@ cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
                                   const cuarena_request_t *request,
                                   void **pointer_out)
 {
-    if (CUAI_UNLIKELY(arena == NULL || bytes - 1 >= CUAI_SHORT_MOST))
-        return cuai_pointer_alloc(arena, bytes, stream, request, pointer_out);
-    if (CUAI_UNLIKELY(request != NULL || pointer_out == NULL))
+    uint64_t special = (bytes - 1) / CUAI_SHORT_MOST | cuai_address(request);
+    if (CUAI_UNLIKELY(arena == NULL || pointer_out == NULL || special != 0))
         return cuai_pointer_alloc(arena, bytes, stream, request, pointer_out);
     uint64_t offset;
     cuai_lock(&arena->lock);
@@ -111,15 +144,17 @@ static CUAI_OUTLINE bool give_elsewhere(cuarena_t *arena, cuai_slot_t slot,
     return true;
 }
 
+/* `meter`: the stream if its own counts, or NULL. */
 static CUAI_INLINE bool give_short(cuarena_t *arena, cuai_slot_t slot,
-                                   cuai_slot_t *link, cuai_stream_t *s,
-                                   int what)
+                                   cuai_slot_t *link, const cuai_stream_t *s,
+                                   cuai_stream_t *meter, int what)
 {
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
     if (CUAI_UNLIKELY(cuai_upper_nature(r) != s->upper[what] ||
                       r->pins != (what == POINTER)))
         return give_elsewhere(arena, slot, link, s, what);
-    cuai_short_give(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index, s);
+    cuai_short_give(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index,
+                    meter);
     return true;
 }
 
@@ -132,19 +167,45 @@ static CUAI_OUTLINE cuai_stream_t *lately_for_free(cuarena_t *arena,
     return s != NULL && cuai_short_frees_on(arena, s) ? s : NULL;
 }
 
+/* The stream, if it is not that at hand. */
+static CUAI_INLINE cuai_stream_t *for_free(cuarena_t *arena,
+                                           cuarena_stream_t stream)
+{
+    return CUAI_LIKELY(arena->beside.handle == stream)
+               ? arena->beside.stream
+               : lately_for_free(arena, stream);
+}
+
+/* Whose meter counts what the stream frees of its own. */
+static CUAI_INLINE cuai_stream_t *meter_of(const cuarena_t *arena,
+                                           cuai_stream_t *s)
+{
+    return s != arena->sole ? s : NULL;
+}
+
+/* Into the cache, on a stream that was found lately; false: nothing was done.
+ */
+static CUAI_OUTLINE bool park_lately(cuarena_t *arena, cuai_slot_t slot,
+                                     cuarena_stream_t stream, int what)
+{
+    cuai_stream_t *s = cuai_stream_recent(arena, stream);
+    return s != NULL && (arena->slow & CUAI_SLOW_CACHE) &&
+           cuai_short_park(arena, slot, plain_natures[what], s);
+}
+
 static CUAI_INLINE bool free_short(cuarena_t *arena, const void *pointer,
                                    cuarena_stream_t stream)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    cuai_stream_t *s = arena->at_hand.stream;
-    if (CUAI_UNLIKELY(arena->at_hand.handle != stream)) {
-        s = lately_for_free(arena, stream);
-        if (s == NULL)
-            return false;
-    }
     cuai_slot_t *link =
         cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
-    return give_short(arena, *link, link, s, POINTER);
+    if (CUAI_LIKELY(arena->at_hand.handle == stream))
+        return give_short(arena, *link, link, arena->at_hand.stream, NULL,
+                          POINTER);
+    cuai_stream_t *s = for_free(arena, stream);
+    return s == NULL
+               ? park_lately(arena, *link, stream, POINTER)
+               : give_short(arena, *link, link, s, meter_of(arena, s), POINTER);
 }
 
 cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
@@ -218,7 +279,7 @@ cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes,
     cuai_lock(&arena->lock);
     cuai_slot_t slot = take_at_hand(arena, stream, bytes, BLOCK, &offset);
     if (CUAI_UNLIKELY(slot == 0))
-        slot = take_lately(arena, stream, bytes, BLOCK);
+        slot = take_beside(arena, stream, bytes, BLOCK, &offset);
     if (CUAI_LIKELY(slot != 0))
         *block_out = cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
     cuai_unlock(&arena->lock);
@@ -232,19 +293,18 @@ static CUAI_INLINE bool block_free_short(cuarena_t *arena,
                                          cuarena_stream_t stream)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    cuai_stream_t *s = arena->at_hand.stream;
-    if (CUAI_UNLIKELY(arena->at_hand.handle != stream)) {
-        s = lately_for_free(arena, stream);
-        if (s == NULL)
-            return false;
-    }
     cuai_slot_t slot = cuai_slot_named(heap, block);
     const cuai_record_t *r = cuai_record(heap, slot);
     if (CUAI_UNLIKELY(!cuai_has_nature(r, CUAI_BLOCK_NATURE)))
         return false;
-    return give_short(arena, slot,
-                      cuai_table_link_to(&heap->table, heap->records, slot), s,
-                      BLOCK);
+    cuai_slot_t *link = cuai_table_link_to(&heap->table, heap->records, slot);
+    if (CUAI_LIKELY(arena->at_hand.handle == stream))
+        return give_short(arena, slot, link, arena->at_hand.stream, NULL,
+                          BLOCK);
+    cuai_stream_t *s = for_free(arena, stream);
+    return s == NULL
+               ? park_lately(arena, slot, stream, BLOCK)
+               : give_short(arena, slot, link, s, meter_of(arena, s), BLOCK);
 }
 
 cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
@@ -490,7 +550,7 @@ static uint64_t free_bytes(const cuarena_t *arena, const cuai_stream_t *s)
 static void describe(const cuarena_t *arena, const cuai_stream_t *s,
                      cuarena_stats_t *stats)
 {
-    cuai_counts_t counts = cuai_meter_read(&s->meter);
+    cuai_counts_t counts = cuai_stream_counts(arena, s);
     stats->live_bytes = counts.live_bytes;
     stats->requested_bytes = counts.requested_bytes;
     stats->live_blocks = counts.live_blocks;

@@ -138,8 +138,9 @@ static cuarena_status_t check_backing(const cuarena_config_t *full)
         full->backing == CUARENA_BACKING_ASYNC ? "async" : "malloc";
     static const char *const keys[] = {"fd", "fabric", "peers", "rdma"};
     for (size_t i = 0; plain && i < COUNT_OF(keys); i++) {
-        bool can = strcmp(keys[i], "rdma") == 0 &&
-                   full->backing == CUARENA_BACKING_MALLOC;
+        bool can = strcmp(keys[i], full->backing == CUARENA_BACKING_MALLOC
+                                       ? "rdma"
+                                       : "peers") == 0;
         if (!can && is_required(keys[i], full))
             return cuai_fail(CUARENA_UNSUPPORTED,
                              "%s: 'require' with backing=%s; accepted: with "
@@ -159,16 +160,89 @@ static cuarena_status_t check_backing(const cuarena_config_t *full)
     return CUARENA_OK;
 }
 
+/* Of a driver's pool, which only one backing has. */
+static cuarena_status_t check_pool_options(const cuarena_config_t *full)
+{
+    static const char *const keys[] = {"driver_pool",     "driver_pool_handle",
+                                       "driver_pool_max", "release_threshold",
+                                       "make_current",    "threshold_limits"};
+    bool pooled =
+        is_of(OF(DEVICE), full) && full->backing == CUARENA_BACKING_ASYNC;
+    for (size_t i = 0; !pooled && i < COUNT_OF(keys); i++) {
+        char text[CUAI_OPTION_TEXT_SIZE];
+        if (is_default(keys[i], full))
+            continue;
+        (void)cuai_option_print(cuai_option_find(keys[i]), full, text);
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "%s: '%s' without a driver's pool; accepted: with "
+                         "memory=device and backing=async, which "
+                         "preset=driver-pool sets",
+                         keys[i], text);
+    }
+    return CUARENA_OK;
+}
+
+static cuarena_status_t check_pool(const cuarena_config_t *full)
+{
+    bool external = full->driver_pool == CUARENA_DRIVER_POOL_EXTERNAL;
+    if (external != (full->driver_pool_handle != 0))
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "driver_pool_handle: %" PRIu64
+                         "; accepted: a CUmemoryPool with "
+                         "driver_pool=external, 0 without",
+                         full->driver_pool_handle);
+    if (full->driver_pool_max != 0 &&
+        full->driver_pool != CUARENA_DRIVER_POOL_OWN)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "driver_pool_max: %" PRIu64
+                         " of a pool that others made; accepted: with "
+                         "driver_pool=own",
+                         full->driver_pool_max);
+    return check_pool_options(full);
+}
+
+/* Blocks that are segments of their own leave nothing for the regions. */
+static cuarena_status_t check_segments(const cuarena_config_t *full)
+{
+    if (full->segments != CUARENA_SEGMENTS_EACH)
+        return CUARENA_OK;
+    if (full->grow == CUARENA_GROW_NONE)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "segments: 'each' with an arena that does not grow; "
+                         "accepted: with grow=exact, doubling");
+    const cuarena_amount_t *stable = &full->stable;
+    if (stable->unit != CUARENA_AMOUNT_BYTES || stable->value != 0)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "segments: 'each' with a stable region; accepted: "
+                         "with stable=0");
+    if (full->take_first != 0)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "segments: 'each' with take_first=1; accepted: with "
+                         "take_first=0");
+    return CUARENA_OK;
+}
+
 /* A pool takes all it has when it is made. */
 static cuarena_status_t check_growth(const cuarena_config_t *full)
 {
-    bool pool = full->grow == CUARENA_GROW_NONE ||
-                (full->grow == -1 && full->preset == CUARENA_PRESET_POOL);
-    if (!pool || full->take_first == 0)
+    if (full->grow != CUARENA_GROW_NONE || full->take_first == 0)
         return CUARENA_OK;
     return cuai_fail(CUARENA_BAD_ARGUMENT,
                      "take_first: '1' with an arena that does not grow; "
                      "accepted: 0, or preset=grow, bfc");
+}
+
+/* A pool gives nothing back on its own. */
+static cuarena_status_t check_keep(const cuarena_config_t *full)
+{
+    if (full->keep == CUARENA_KEEP_NONE && full->grow == CUARENA_GROW_NONE)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "keep: 'none' with an arena that does not grow; "
+                         "accepted: all, cache, or grow=exact, doubling");
+    if (full->keep == CUARENA_KEEP_CACHE || is_default("cache_limit", full))
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "cache_limit: without a cache; accepted: with keep=cache");
 }
 
 cuarena_status_t cuai_check_together(const cuarena_config_t *full)
@@ -177,6 +251,12 @@ cuarena_status_t cuai_check_together(const cuarena_config_t *full)
     if (status == CUARENA_OK)
         status = check_growth(full);
     if (status == CUARENA_OK)
+        status = check_segments(full);
+    if (status == CUARENA_OK)
+        status = check_keep(full);
+    if (status == CUARENA_OK)
         status = check_memory(full);
+    if (status == CUARENA_OK)
+        status = check_pool(full);
     return status == CUARENA_OK ? check_backing(full) : status;
 }

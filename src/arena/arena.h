@@ -22,8 +22,9 @@
 #include "memory/counted.h"
 #include "memory/memory.h"
 
-/* Regions that have a heap of their own. APART holds dedicated and adopted
- * blocks, each a segment; its heap is made when the first one is. */
+/* Regions that have a heap of their own. APART holds dedicated blocks, which
+ * are LONE there, and adopted ones, each a segment; its heap is made when the
+ * first of them is. */
 #define CUAI_DYNAMIC CUARENA_REGION_DYNAMIC
 #define CUAI_STABLE CUARENA_REGION_STABLE
 #define CUAI_APART 2
@@ -58,10 +59,18 @@ _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
 #define CUAI_SLOW_WHOLE                                                        \
     0x10u /* several heaps: peaks of the whole are kept; the                   \
            * only one that the short path can do */
+#define CUAI_SLOW_SOLE                                                         \
+    0x100u /* there is a sole stream: requests that are not                    \
+            * on it end that */
 #define CUAI_SLOW_LANES                                                        \
     0x40u /* several streams, or the CPU touches bytes:                        \
            * requests on a stream are not from its open lane as                \
            * a matter of course; nothing to other calls */
+
+#define CUAI_SLOW_CACHE                                                        \
+    0x80u /* what is freed is not kept as free bytes, or sizes                 \
+           * are rounded by rules of their own: other short paths do           \
+           * neither */
 
 /* A list of segments that the memory gave. */
 typedef struct cuai_segments {
@@ -85,31 +94,46 @@ typedef struct cuai_step_count {
     uint64_t served;
 } cuai_step_count_t;
 
+/* What became of requests and frees that the cache could have had. */
+typedef struct cuai_cache_counts {
+    uint64_t peak_bytes;
+    uint64_t hits;
+    uint64_t misses;
+    uint64_t evicted; /* blocks */
+} cuai_cache_counts_t;
+
 struct cuarena {
     /* What every allocation and free touches. */
     cuai_lock_t lock;
     uint32_t slow;         /* CUAI_SLOW_... bits: see cuai_slow_set */
-    cuai_recent_t at_hand; /* the only stream, while nothing is slow */
+    cuai_recent_t at_hand; /* the sole stream, while nothing is slow */
     uint64_t granule_mask;
     cuarena_heap_t *heaps[CUAI_HEAPS]; /* NULL where there is none */
-    uint64_t block_pins; /* pins that block_pin took and nobody ended */
+    uint64_t block_pins;   /* pins that block_pin took and nobody ended */
+    uint64_t cache_window; /* by how much less than this a hit exceeds */
+    uint64_t round_powers; /* the options of these names */
+    uint64_t round_mask;   /* round_to - 1, or 0 */
+    uint64_t natural;
+    cuai_cache_counts_t cache;
 
     /* The rest. */
     cuarena_config_t config;
     cuai_memory_t memory;
-    cuai_counted_t counted;    /* stands before the memory's own functions */
-    cuai_segments_t segments;  /* what the regions are made of */
-    cuai_segments_t dedicated; /* one for each dedicated block */
+    cuai_counted_t counted;   /* stands before the memory's own functions */
+    cuai_segments_t segments; /* what the regions are made of */
     uint64_t stable_bytes;
     uint64_t pool_bytes; /* of a fixed pool; UINT64_MAX if it grows */
     uint64_t reserve_bytes;
     uint64_t next_chunk; /* see chunks.c */
     uint64_t held;
-    uint64_t promised;    /* asked of the memory by threads without the lock:
-                           * the limit's rest is not theirs and others' too */
-    uint64_t limits[2];   /* CUARENA_LIMIT_... */
-    bool growing;         /* one thread is, without the lock */
-    bool compacting;      /* likewise; excludes growing */
+    uint64_t promised;     /* asked of the memory by threads without the lock:
+                            * the limit's rest is not theirs and others' too */
+    uint64_t limits[4];    /* CUARENA_LIMIT_... */
+    uint64_t memory_bytes; /* what the memory had when the arena was made */
+    bool unreturned; /* free bytes may be held that KEEP would have given back
+                      */
+    bool growing;    /* one thread is, without the lock */
+    bool compacting; /* likewise; excludes growing */
     uint64_t in_flight;   /* blocks marked as moving by single copies */
     cuai_event_t changed; /* growing, compacting or a block's move ended */
 
@@ -128,10 +152,11 @@ struct cuarena {
     cuai_step_count_t steps[CUARENA_STEP_COUNT];
 
     /* What ONNX Runtime's figures need besides. */
-    uint64_t extensions;    /* growths that were not given back */
-    uint64_t shrinkages;    /* growths that were */
-    uint64_t adopted_bytes; /* of live blocks */
-    uint64_t most_live;     /* live bytes, up to the peaks that are kept */
+    uint64_t extensions;     /* growths that were not given back */
+    uint64_t shrinkages;     /* growths that were */
+    uint64_t adopted_bytes;  /* of live blocks */
+    uint64_t most_live;      /* live bytes, up to the peaks that are kept */
+    uint64_t most_requested; /* likewise, as asked for */
 
     cuai_scopes_t *whole_scopes;
     cuai_scopes_t *region_scopes[CUARENA_REGION_COUNT];
@@ -148,8 +173,12 @@ struct cuarena {
     uint32_t stream_count;             /* numbers in use */
     struct cuai_captures *captures;    /* NULL before the first session */
     uint32_t capturing;                /* sessions that are open */
-    bool cpu_touches; /* stream order is not enough to reuse bytes */
-    bool settling;    /* one thread is, without the lock */
+    cuai_recent_t beside; /* the only stream, likewise, that is not sole */
+    cuai_stream_t *sole;  /* all blocks that there ever were are its: what the
+                           * dynamic heap counts is what its meter would, which
+                           * stands still; NULL: none */
+    bool cpu_touches;     /* stream order is not enough to reuse bytes */
+    bool settling;        /* one thread is, without the lock */
     cuai_uses_t uses;
     cuai_moved_t moved;
     uint64_t mark_serial; /* markers behind lanes so far */
@@ -284,9 +313,15 @@ void cuai_note_whole(cuarena_t *arena);
 /* A segment for one block alone. Steps out. */
 cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
                                       cuai_found_t *found_out);
-/* The segment of a dedicated block that was ended goes back. Steps out. Steps:
- * the dedicated blocks. */
-void cuai_return_dedicated(cuarena_t *arena, uint64_t address);
+/* The segment of a dedicated block, which is all in the block's record. */
+cuarena_memory_segment_t cuai_dedicated_segment(const cuai_record_t *r);
+/* That segment goes back, now that the block has ended: behind the work of a
+ * stream where the memory has an order, else at once (0). Steps out. */
+void cuai_return_segment(cuarena_t *arena, cuarena_memory_segment_t segment,
+                         uint32_t number);
+/* Whether a block's free on a stream gives its segment back on that. */
+bool cuai_goes_back_on(const cuarena_t *arena, cuai_found_t found,
+                       uint32_t number);
 /* Sets a block's bytes to 0, on a stream; the block is marked as moving. In an
  * open session the stream's graph does it. Steps out. */
 cuarena_status_t cuai_zero_block(cuarena_t *arena, cuai_found_t found,
@@ -297,6 +332,11 @@ cuarena_status_t cuai_check_zero_captured(const cuarena_t *arena,
 /* Counts the caller's bytes as a block. */
 cuarena_status_t cuai_adopt(cuarena_t *arena, const cuai_want_t *want,
                             uint64_t address, cuai_found_t *found_out);
+
+/* What is counted of a block besides by its heap: it begins to live, it ends.
+ */
+void cuai_count_in(cuarena_t *arena, const cuai_record_t *r);
+void cuai_count_out(cuarena_t *arena, const cuai_record_t *r);
 
 /* ---- Streams (streams.c) ----------------------------------------------- */
 
@@ -320,9 +360,23 @@ uint32_t cuai_stream_left_idle(const cuarena_t *arena);
 void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s);
 /* Nothing is found lately. No lock. */
 void cuai_streams_begin(cuarena_t *arena);
-/* A stream was found lately by a handle: it is at hand if it may be. */
+/* A stream was found lately by a handle: it is at hand, or beside, if it may
+ * be. */
 void cuai_stream_put_at_hand(cuarena_t *arena, cuarena_stream_t handle,
                              cuai_stream_t *s);
+/* What is counted of a stream's blocks. */
+cuai_counts_t cuai_stream_counts(const cuarena_t *arena,
+                                 const cuai_stream_t *s);
+/* Its meter counts from now on: something else than its ordinary calls comes
+ * to the dynamic heap's counts, or is to be told apart from them. */
+void cuai_end_sole(cuarena_t *arena);
+/* Whose meter counts a block, which has an owner; NULL: nobody's. */
+static inline cuai_stream_t *cuai_metered(const cuarena_t *arena,
+                                          const cuai_record_t *r)
+{
+    cuai_stream_t *s = arena->streams[r->owner];
+    return s != arena->sole ? s : NULL;
+}
 /* Ends a stream and its lanes, which are empty. */
 void cuai_stream_forget(cuarena_t *arena, uint32_t number);
 /* The largest range that is settled or, if `streams`, in a stream's lane. */
@@ -468,6 +522,17 @@ cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s);
 void cuai_stream_settle_closed(cuarena_t *arena, cuai_stream_t *s);
 /* The same if its marker is complete, else BUSY. */
 cuarena_status_t cuai_stream_poll(cuarena_t *arena, cuai_stream_t *s);
+/* Waits for what was freed so far on a stream, or with 0 on each, and for
+ * blocks that streams use; the bytes stay in their lanes, closed. A stream that
+ * is captured is passed over. Steps out. */
+cuarena_status_t cuai_await_freed(cuarena_t *arena, uint32_t number);
+/* Whether the bytes of its closed lane are known to be idle. The caller
+ * settles. Steps out. */
+bool cuai_stream_is_idle(cuarena_t *arena, const cuai_stream_t *s);
+/* What is left of a closed lane that may be idle is settled if it is; or,
+ * where lanes serve nobody but their streams, its stream's as before. The
+ * caller settles. Steps out. */
+void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s);
 /* A marker of the stream's work so far: of another thread's default stream,
  * which cannot be asked, of more (cuai_memory_mark_thread). BUSY: it is being
  * captured, or that would end a capture. Steps out. */
@@ -523,59 +588,6 @@ cuarena_status_t cuai_moment(cuarena_t *arena, uint32_t number,
 void cuai_note_wait(cuarena_t *arena, uint32_t waiter, uint32_t producer,
                     uint64_t serial);
 
-/* ---- Order among streams (order.c) ------------------------------------- */
-
-/* Numbers of streams. */
-typedef struct cuai_stream_set {
-    uint64_t bits[2];
-} cuai_stream_set_t;
-
-static inline void cuai_set_add(cuai_stream_set_t *set, uint32_t number)
-{
-    set->bits[number / 64] |= UINT64_C(1) << number % 64;
-}
-
-static inline bool cuai_set_has(const cuai_stream_set_t *set, uint32_t number)
-{
-    return set->bits[number / 64] >> number % 64 & 1;
-}
-
-/* The streams that a block names: its own and those that use it. */
-void cuai_set_add_block(const cuarena_t *arena, cuai_stream_set_t *set,
-                        const cuarena_heap_t *heap, cuai_slot_t slot);
-/* `number` (0: the caller) waits for what the streams of the set have been
- * given so far. Steps out. */
-cuarena_status_t cuai_order_before(cuarena_t *arena,
-                                   const cuai_stream_set_t *set,
-                                   uint32_t number);
-/* Copies were queued on `number`: the streams of the set wait for them, and
- * whoever else comes will. Steps out. */
-cuarena_status_t cuai_order_after(cuarena_t *arena,
-                                  const cuai_stream_set_t *set,
-                                  uint32_t number);
-/* Whether `number`, or with 0 the caller, may be ahead of copies. A stream of
- * an open session waits for them when that ends. */
-static inline bool cuai_has_unseen_moves(const cuarena_t *arena,
-                                         uint32_t number)
-{
-    if (arena->moved.marker == NULL || cuai_is_captured(arena, number))
-        return false;
-    uint64_t saw = number == 0 ? arena->moved.host_saw
-                               : cuai_stream(arena, number)->saw_move;
-    return saw != arena->moved.serial;
-}
-
-/* `number` is, or with 0 the caller is, ordered behind all copies of
- * compactions. Steps out if any may be under way. */
-cuarena_status_t cuai_see_moves(cuarena_t *arena, uint32_t number);
-/* Whose lane bytes join that are idle but for such copies: 0 if there are
- * none. Steps out likewise. */
-uint32_t cuai_moving_stream(cuarena_t *arena);
-/* The caller waits for all work that could use the memory's bytes. No handle
- * is touched where a marker can stand for all streams; else those of streams
- * that were not released. Steps out. */
-cuarena_status_t cuai_wait_for_work(cuarena_t *arena);
-
 /* ---- Uses (uses.c) ----------------------------------------------------- */
 
 /* Keeps what the block's free will need. `number` 0: no stream uses it yet. */
@@ -610,6 +622,12 @@ cuarena_status_t cuai_uses_settle(cuarena_t *arena, cuai_uses_how_t how,
  * out. */
 void cuai_uses_clear(cuarena_t *arena);
 
+/* Makes a stream wait for what another one has done of the work behind cached
+ * blocks with a stamp, or, with number 0 or where the CPU touches bytes, only
+ * asks. BUSY: it is not done, or cannot be waited for. Steps out. */
+cuarena_status_t cuai_stream_await(cuarena_t *arena, uint32_t number,
+                                   uint32_t holder, uint64_t stamp);
+
 /* ---- Growing and trimming (chunks.c, grow.c, holes.c, trim.c) ----------- */
 
 /* What growth by chunks takes at least, 0 without chunks, and the next chunk
@@ -642,6 +660,14 @@ cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
                            uint64_t *taken_out);
 /* Gives free bytes back until `keep_bytes` are held; how many. Steps out. */
 uint64_t cuai_trim(cuarena_t *arena, uint64_t keep_bytes);
+/* The same of what was freed on a stream, or with 0 on each and what is
+ * settled, after waiting for it: nothing that does not go changes its stream
+ * where lanes serve nobody else. Steps out. */
+cuarena_status_t cuai_trim_lanes(cuarena_t *arena, uint32_t number,
+                                 uint64_t keep_bytes, uint64_t *given_out);
+/* Gives back all that is free and settled; where lanes serve nobody but their
+ * streams, what these freed, after waiting for it; how much. Steps out. */
+uint64_t cuai_trim_all(cuarena_t *arena);
 /* The pool's new size, where no block has to move. Steps out. */
 cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes);
 cuarena_status_t cuai_shorten_pool(cuarena_t *arena, uint64_t bytes);
@@ -710,8 +736,8 @@ uint32_t cuai_exports_of(const cuarena_t *arena, cuai_found_t found);
 void cuai_exports_forget(cuarena_t *arena);
 
 /* The segment around a block of any heap. */
-const cuarena_memory_segment_t *cuai_segment_of(const cuarena_t *arena,
-                                                cuai_found_t found);
+cuarena_memory_segment_t cuai_segment_of(const cuarena_t *arena,
+                                         cuai_found_t found);
 
 /* ---- Peaks (peaks.c) --------------------------------------------------- */
 
@@ -751,5 +777,7 @@ cuarena_status_t cuai_arena_new(const cuarena_config_t *config,
 void cuai_arena_end(cuarena_t *arena);
 cuarena_status_t cuai_heap_for(const cuarena_t *arena, uint64_t most_bytes,
                                cuarena_heap_t **heap_out);
+
+#include "arena/order.h" /* the verbs that need all of the above */
 
 #endif

@@ -295,11 +295,12 @@ bool cuai_capture_give_back(cuarena_t *arena, const cuarena_capture_t *capture)
     cuai_found_t found = find_over(arena, capture);
     if (found.heap == NULL)
         return false;
-    uint64_t address = cuai_found_record(found)->offset;
+    cuarena_memory_segment_t segment =
+        cuai_dedicated_segment(cuai_found_record(found));
     disown(arena, found);
     cuai_use_drop(arena, found);
     cuai_end_block(arena, found, 0);
-    cuai_return_dedicated(arena, address);
+    cuai_return_segment(arena, segment, 0);
     return true;
 }
 

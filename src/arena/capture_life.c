@@ -119,6 +119,7 @@ static cuarena_status_t add_member(cuarena_t *arena, cuarena_capture_t *capture,
     if (status != CUARENA_OK)
         return status;
     cuai_capture_note(arena, capture, number);
+    cuai_end_sole(arena);
     s->capture = capture;
     s->member = capture->member_count++;
     cuai_stream_unlearn(arena, s);
@@ -422,7 +423,7 @@ static void free_blocks(cuarena_t *arena, const cuarena_capture_t *capture,
     cuarena_heap_t *heap = arena->heaps[region];
     for (cuai_slot_t slot = 1; slot < heap->unused; slot++) {
         cuai_record_t *r = cuai_record(heap, slot);
-        bool its = r->kind == CUAI_BLOCK && r->fixed &&
+        bool its = cuai_has_bytes(r) && r->fixed &&
                    cuai_capture_around(arena, r->offset) == capture;
         if (!its)
             continue;
@@ -601,7 +602,7 @@ static bool is_over(const cuarena_t *arena, uint64_t address)
 static const char *tally_record(const cuarena_t *arena, int32_t region,
                                 const cuai_record_t *r, tally_t *tally)
 {
-    bool block = r->kind == CUAI_BLOCK;
+    bool block = cuai_has_bytes(r);
     const cuarena_capture_t *around =
         block ? cuai_capture_around(arena, r->offset) : NULL;
     if (block && r->fixed != (around != NULL))
@@ -638,6 +639,10 @@ static const char *tally_heap(const cuarena_t *arena, int32_t region,
     cuai_slot_t slot = heap == NULL ? 0 : cuai_record(heap, 0)->next;
     const char *wrong = NULL;
     for (; slot != 0 && wrong == NULL; slot = cuai_record(heap, slot)->next)
+        wrong = tally_record(arena, region, cuai_record(heap, slot), tally);
+    slot = heap == NULL ? 0 : cuai_heap_next_lone(heap, 1);
+    for (; slot != 0 && wrong == NULL;
+         slot = cuai_heap_next_lone(heap, slot + 1))
         wrong = tally_record(arena, region, cuai_record(heap, slot), tally);
     return wrong;
 }

@@ -547,13 +547,41 @@ static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *taker,
     return cuai_note_loss(arena, status);
 }
 
+/* The holder is asked where nobody can wait on the device. */
+static cuarena_status_t ask_holder(cuarena_t *arena, cuai_stream_t *s,
+                                   uint64_t stamp)
+{
+    cuarena_status_t status = CUARENA_OK;
+    if (s->marker == NULL || s->serial <= stamp)
+        status = cuai_stream_cover(arena, s);
+    return status == CUARENA_OK ? cuai_stream_poll(arena, s) : status;
+}
+
+cuarena_status_t cuai_stream_await(cuarena_t *arena, uint32_t number,
+                                   uint32_t holder, uint64_t stamp)
+{
+    cuarena_status_t status = CUARENA_OK;
+    cuai_settle_begin(arena);
+    cuai_stream_t *s = arena->streams[holder]; /* it may have gone meanwhile */
+    if (s != NULL && s->done <= stamp && number != 0 && !arena->cpu_touches) {
+        bool open = s->marker == NULL || s->serial <= stamp;
+        bool settled = false;
+        status = wait_for(arena, cuai_stream(arena, number),
+                          (debt_t){holder, open}, &settled);
+    } else if (s != NULL && s->done <= stamp) {
+        status = ask_holder(arena, s, stamp);
+    }
+    cuai_settle_end(arena);
+    return status;
+}
+
 /* ---- Crossing ---------------------------------------------------------- */
 
 static void begin_search(search_t *search, cuarena_t *arena,
                          const cuai_want_t *want)
 {
     cuarena_heap_t *heap = arena->heaps[cuai_region_for(arena, want->region)];
-    uint64_t free_bytes = heap->capacity - heap->live_bytes;
+    uint64_t free_bytes = cuai_free_bytes(heap);
     uint64_t granule = cuai_granule(arena);
     search->arena = arena;
     search->heap = heap;
@@ -584,9 +612,8 @@ cuarena_status_t cuai_serve_across(cuarena_t *arena, const cuai_want_t *want,
     look_at_free(&search);
     if (search.free.last != 0)
         return try_best(&search, &debt, found_out);
-    return search.heap->capacity - search.heap->live_bytes < want->size
-               ? CUARENA_OUT_OF_MEMORY
-               : CUARENA_FRAGMENTED;
+    return cuai_free_bytes(search.heap) < want->size ? CUARENA_OUT_OF_MEMORY
+                                                     : CUARENA_FRAGMENTED;
 }
 
 /* Steps out. */

@@ -89,22 +89,14 @@ void cuai_exports_forget(cuarena_t *arena)
     }
 }
 
-static const cuarena_memory_segment_t *around(const cuai_segments_t *segments,
-                                              uint64_t address)
+cuarena_memory_segment_t cuai_segment_of(const cuarena_t *arena,
+                                         cuai_found_t found)
 {
-    for (size_t i = 0; i < segments->count; i++) {
-        const cuarena_memory_segment_t *s = &segments->items[i];
-        if (s->address <= address && address - s->address < s->bytes)
-            return s;
-    }
-    return NULL;
-}
-
-const cuarena_memory_segment_t *cuai_segment_of(const cuarena_t *arena,
-                                                cuai_found_t found)
-{
-    uint64_t address = cuai_found_record(found)->offset;
-    return around(found.region == CUAI_APART ? &arena->dedicated
-                                             : &arena->segments,
-                  address);
+    const cuai_record_t *r = cuai_found_record(found);
+    if (found.region == CUAI_APART)
+        return cuai_dedicated_segment(r);
+    const cuarena_memory_segment_t *s = arena->segments.items;
+    while (r->offset < s->address || r->offset - s->address >= s->bytes)
+        s++;
+    return *s;
 }

@@ -13,6 +13,12 @@ static bool is_ending(cuai_found_t found)
     return cuai_found_record(found)->flags & CUAI_BLOCK_ENDING;
 }
 
+/* Cached blocks stand in the look-up too. */
+static bool is_live(cuai_found_t found)
+{
+    return cuai_has_bytes(cuai_found_record(found)) && !is_ending(found);
+}
+
 cuai_found_t cuai_find_address(const cuarena_t *arena, uint64_t address)
 {
     for (int32_t region = 0; region < CUAI_HEAPS; region++) {
@@ -22,7 +28,7 @@ cuai_found_t cuai_find_address(const cuarena_t *arena, uint64_t address)
         cuai_slot_t slot =
             cuai_table_find(&heap->table, heap->records, address);
         cuai_found_t found = found_in(arena, region, slot);
-        if (slot != 0 && !is_ending(found))
+        if (slot != 0 && is_live(found))
             return found;
     }
     return (cuai_found_t){0};

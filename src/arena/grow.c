@@ -94,6 +94,14 @@ static step_t extend_step(const cuarena_t *arena, size_t at,
     return step;
 }
 
+/* What it needs in free bytes that begin at an address. */
+static uint64_t room_at(const cuarena_t *arena, const cuai_want_t *want,
+                        uint64_t address)
+{
+    uint64_t alignment = cuai_max(want->request.alignment, cuai_granule(arena));
+    return cuai_align_up(address, alignment) - address + want->size;
+}
+
 static step_t new_step(const cuarena_t *arena, uint64_t need)
 {
     step_t step = {.kind = STEP_NONE};
@@ -152,18 +160,22 @@ typedef struct steps {
     step_t row;
 } steps_t;
 
-static void consider(const cuarena_t *arena, size_t at, uint64_t need,
-                     cuai_reach_t reach, steps_t *steps)
+static void consider(const cuarena_t *arena, size_t at, const cuai_want_t *want,
+                     steps_t *steps)
 {
+    uint64_t need = room_for(arena, want);
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     cuai_hole_t hole;
     row_t row = {0};
     uint64_t from = 0;
-    while (cuai_next_hole(arena, segment, from, reach, &hole)) {
+    while (cuai_next_hole(arena, segment, from, want->reach, &hole)) {
         extend_row(&row, &hole);
         prefer(&steps->row, row_step(arena, &row, &hole, need), at);
         if (hole.at_end)
-            prefer(&steps->extend, extend_step(arena, at, &hole, need), at);
+            prefer(&steps->extend,
+                   extend_step(arena, at, &hole,
+                               room_at(arena, want, hole.begin - hole.below)),
+                   at);
         else
             prefer(&steps->fill, fill_step(arena, &hole, need), at);
         from = hole.begin + hole.bytes;
@@ -172,26 +184,28 @@ static void consider(const cuarena_t *arena, size_t at, uint64_t need,
 
 /* Holes first, the cheapest; then the ends; then several holes; then a segment
  * more. */
-static step_t least_step(const cuarena_t *arena, uint64_t need,
-                         cuai_reach_t reach)
+static step_t least_step(const cuarena_t *arena, const cuai_want_t *want)
 {
     steps_t steps = {0};
     bool in_place =
         arena->memory.ops.grow != NULL || arena->memory.ops.fill != NULL;
     for (size_t i = 0; in_place && i < arena->segments.count; i++)
-        consider(arena, i, need, reach, &steps);
+        consider(arena, i, want, &steps);
     if (steps.fill.kind != STEP_NONE)
         return steps.fill;
     if (steps.extend.kind != STEP_NONE)
         return steps.extend;
-    return steps.row.kind != STEP_NONE ? steps.row : new_step(arena, need);
+    if (steps.row.kind != STEP_NONE)
+        return steps.row;
+    bool aligned = want->request.alignment <= arena->memory.ops.alignment;
+    return new_step(arena, aligned ? want->size : room_for(arena, want));
 }
 
 /* More than is lacking, as far as addresses go. Holes are filled as needed. */
-static step_t choose(const cuarena_t *arena, uint64_t need, cuai_reach_t reach)
+static step_t choose(const cuarena_t *arena, const cuai_want_t *want)
 {
-    step_t step = least_step(arena, need, reach);
-    cuai_chunk_t chunk = cuai_chunk_for(arena, need);
+    step_t step = least_step(arena, want);
+    cuai_chunk_t chunk = cuai_chunk_for(arena, room_for(arena, want));
     step.least = step.bytes;
     step.next_chunk = arena->next_chunk;
     if (step.kind != STEP_EXTEND && step.kind != STEP_NEW)
@@ -287,7 +301,8 @@ static cuarena_status_t act(cuarena_t *arena, step_t *step,
         status = try_step(arena, step, segment, address_out);
     if (status != CUARENA_OK || arena->config.zero != CUARENA_ZERO_CREATE)
         return status;
-    status = cuai_memory_zero_fresh(&arena->memory, *address_out, step->bytes);
+    status = cuai_memory_zero_fresh(&arena->memory, *address_out, step->bytes,
+                                    CUARENA_NO_STREAM);
     if (status != CUARENA_OK)
         undo(arena, step, segment);
     return status;
@@ -394,7 +409,7 @@ cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
         cuai_arena_wait(arena);
         return CUARENA_OK;
     }
-    step_t step = choose(arena, room_for(arena, want), want->reach);
+    step_t step = choose(arena, want);
     if (step.kind == STEP_NONE)
         return CUARENA_UNSUPPORTED;
     cuarena_status_t status = cuai_check_held_limit(arena, step.bytes);

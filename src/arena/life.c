@@ -1,6 +1,7 @@
 /* An arena's life: from a checked configuration to the memory given back. */
 #include <string.h>
 
+#include "arena/cache.h"
 #include "arena/capture.h"
 #include "base/amount.h"
 
@@ -101,6 +102,25 @@ static void choose_reserve(cuarena_t *arena)
         arena->reserve_bytes = 0;
 }
 
+/* A limit of cached bytes that nobody named is the soft one. */
+static cuarena_status_t resolve_cache(cuarena_t *arena)
+{
+    uint64_t *limits = arena->limits;
+    cuarena_amount_t cached = arena->config.cache_limit;
+    bool is_default = cached.unit == CUARENA_AMOUNT_AUTO && cached.value == 0;
+    cuarena_status_t status =
+        resolve(arena, arena->config.soft_limit, &limits[CUARENA_LIMIT_SOFT]);
+    limits[CUARENA_LIMIT_CACHED] = limits[CUARENA_LIMIT_SOFT];
+    if (status == CUARENA_OK && !is_default)
+        status = resolve(arena, cached, &limits[CUARENA_LIMIT_CACHED]);
+    bool counted = arena->config.soft_limit_rule == CUARENA_SOFT_ENFORCE &&
+                   arena->memory.ops.available != NULL;
+    if (status != CUARENA_OK || !counted)
+        return status;
+    cuarena_amount_t all = {CUARENA_AMOUNT_PERCENT, 0, 100000};
+    return resolve(arena, all, &arena->memory_bytes);
+}
+
 static cuarena_status_t resolve_sizes(cuarena_t *arena)
 {
     cuarena_status_t status = resolve_limit(arena);
@@ -110,6 +130,8 @@ static cuarena_status_t resolve_sizes(cuarena_t *arena)
         status = resolve_stable(arena);
     if (status == CUARENA_OK)
         status = check_against_limit(arena);
+    if (status == CUARENA_OK)
+        status = resolve_cache(arena);
     choose_reserve(arena);
     return status;
 }
@@ -148,6 +170,8 @@ static cuarena_status_t make_heaps(cuarena_t *arena)
 {
     cuarena_status_t status =
         cuai_heap_for(arena, UINT64_MAX, &arena->heaps[CUAI_DYNAMIC]);
+    if (status == CUARENA_OK && cuai_caches(arena))
+        status = cuai_heap_begin_cache(arena->heaps[CUAI_DYNAMIC]);
     if (status != CUARENA_OK || arena->stable_bytes == 0)
         return status;
     status =
@@ -177,6 +201,20 @@ static cuarena_status_t fill_arena(cuarena_t *arena)
     return status == CUARENA_OK ? cuai_take_first(arena) : status;
 }
 
+/* What calls need of the rules of rounding and keeping. */
+static void begin_rules(cuarena_t *arena)
+{
+    const cuarena_config_t *config = &arena->config;
+    arena->cache_window = 2 * config->cache_page;
+    arena->round_powers = config->round_powers;
+    arena->round_mask = config->round_to == 0 ? 0 : config->round_to - 1;
+    arena->natural = config->natural;
+    bool plain = config->keep == CUARENA_KEEP_ALL && config->natural == 0 &&
+                 config->round_powers == 0 && config->round_to == 0;
+    if (!plain)
+        cuai_slow_set(arena, CUAI_SLOW_CACHE, true);
+}
+
 cuarena_status_t cuai_arena_new(const cuarena_config_t *config,
                                 cuarena_t **arena_out)
 {
@@ -189,6 +227,7 @@ cuarena_status_t cuai_arena_new(const cuarena_config_t *config,
     cuai_event_init(&arena->changed);
     if (config->zero == CUARENA_ZERO_ALLOC || config->zero == CUARENA_ZERO_FREE)
         cuai_slow_set(arena, CUAI_SLOW_ZERO, true);
+    begin_rules(arena);
     cuarena_status_t status = fill_arena(arena);
     if (status != CUARENA_OK) {
         cuai_arena_end(arena);
@@ -205,6 +244,17 @@ static void give_back_all(cuarena_t *arena, cuai_segments_t *segments)
     cuai_host_free(segments->items);
 }
 
+static void give_back_dedicated(cuarena_t *arena)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_APART];
+    cuai_slot_t slot = heap == NULL ? 0 : cuai_heap_next_lone(heap, 1);
+    for (; slot != 0; slot = cuai_heap_next_lone(heap, slot + 1)) {
+        cuarena_memory_segment_t segment =
+            cuai_dedicated_segment(cuai_record(heap, slot));
+        arena->memory.ops.give_back(arena->memory.user, &segment);
+    }
+}
+
 void cuai_arena_end(cuarena_t *arena)
 {
     cuai_lock(&arena->lock);
@@ -213,7 +263,7 @@ void cuai_arena_end(cuarena_t *arena)
     cuai_captures_forget(arena);
     cuai_streams_forget(arena);
     give_back_all(arena, &arena->segments);
-    give_back_all(arena, &arena->dedicated);
+    give_back_dedicated(arena);
     cuai_memory_close(&arena->memory);
     for (int i = 0; i < CUAI_HEAPS; i++)
         cuarena_heap_destroy(&arena->heaps[i]);

@@ -124,6 +124,21 @@ static inline cuai_counts_t cuai_meter_read(const cuai_meter_t *meter)
     };
 }
 
+/* From now on it says so. */
+static inline void cuai_meter_set(cuai_meter_t *meter, cuai_counts_t counts)
+{
+    *meter = (cuai_meter_t){.allocs = counts.allocs, .frees = counts.frees};
+    meter->levels[CUAI_PEAK_LIVE] =
+        (cuai_level_t){counts.peak_live_bytes,
+                       (int64_t)(counts.peak_live_bytes - counts.live_bytes)};
+    meter->levels[CUAI_PEAK_REQUESTED] = (cuai_level_t){
+        counts.peak_requested_bytes,
+        (int64_t)(counts.peak_requested_bytes - counts.requested_bytes)};
+    meter->levels[CUAI_PEAK_BLOCKS] =
+        (cuai_level_t){counts.peak_live_blocks,
+                       (int64_t)(counts.peak_live_blocks - counts.live_blocks)};
+}
+
 /* All of its blocks have ended. */
 static inline void cuai_meter_clear(cuai_meter_t *meter)
 {

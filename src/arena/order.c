@@ -125,6 +125,23 @@ cuarena_status_t cuai_wait_for_work(cuarena_t *arena)
     return status == CUARENA_OK ? cuai_see_moves(arena, 0) : status;
 }
 
+cuarena_status_t cuai_wait_for_stream(cuarena_t *arena, uint32_t number)
+{
+    if (cuai_is_lost(arena))
+        return CUARENA_OK;
+    if (number == 0) { /* a pool of the driver's sees what a stream freed when
+                        * that is waited for, not by a marker of all */
+        cuarena_status_t status = wait_for_all(arena);
+        bool waited = status == CUARENA_OK || status == CUARENA_UNSUPPORTED;
+        return waited && arena->stream_count != 0 ? wait_for_each(arena)
+                                                  : status;
+    }
+    cuai_settle_begin(arena);
+    cuarena_status_t status = wait_for_stream(arena, number, 0);
+    cuai_settle_end(arena);
+    return status;
+}
+
 /* ---- Copies under way -------------------------------------------------- */
 
 static void all_moved(cuarena_t *arena)

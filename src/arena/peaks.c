@@ -141,7 +141,9 @@ cuai_counts_t cuai_whole_peaks(const cuarena_t *arena)
 
 void cuai_keep_most(cuarena_t *arena)
 {
-    cuai_raise(&arena->most_live, cuai_whole_peaks(arena).peak_live_bytes);
+    cuai_counts_t peaks = cuai_whole_peaks(arena);
+    cuai_raise(&arena->most_live, peaks.peak_live_bytes);
+    cuai_raise(&arena->most_requested, peaks.peak_requested_bytes);
 }
 
 /* The peaks of the one are those of the other again when no scope is open. */

@@ -27,7 +27,8 @@ static cuarena_status_t grow_first(cuarena_t *arena,
     cuai_unlock(&arena->lock);
     cuarena_status_t status = ops->grow(arena->memory.user, segment, bytes);
     if (status == CUARENA_OK && arena->config.zero == CUARENA_ZERO_CREATE)
-        status = cuai_memory_zero_fresh(&arena->memory, end, more);
+        status = cuai_memory_zero_fresh(&arena->memory, end, more,
+                                        CUARENA_NO_STREAM);
     cuai_lock(&arena->lock);
     return status;
 }
@@ -198,7 +199,8 @@ static cuarena_status_t get_other(cuarena_t *arena, uint64_t bytes,
         status = ops->get(user, bytes, bytes, segment);
     if (status != CUARENA_OK || arena->config.zero != CUARENA_ZERO_CREATE)
         return status;
-    status = cuai_memory_zero_fresh(&arena->memory, segment->address, bytes);
+    status = cuai_memory_zero_fresh(&arena->memory, segment->address, bytes,
+                                    CUARENA_NO_STREAM);
     if (status != CUARENA_OK)
         ops->give_back(user, segment);
     return status;
@@ -252,7 +254,7 @@ static cuarena_status_t settle_everything(cuarena_t *arena)
         return status;
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint64_t idle = heap->lanes[0]->free_bytes;
-    if (heap->capacity - heap->live_bytes == idle)
+    if (cuai_free_bytes(heap) == idle)
         return CUARENA_OK;
     return cuai_fail(CUARENA_BUSY,
                      "bytes were freed on a stream while the pool was to move");
@@ -261,10 +263,8 @@ static cuarena_status_t settle_everything(cuarena_t *arena)
 /* All but the dedicated blocks. */
 static uint64_t held_by_pool(const cuarena_t *arena)
 {
-    uint64_t bytes = arena->held;
-    for (size_t i = 0; i < arena->dedicated.count; i++)
-        bytes -= arena->dedicated.items[i].bytes;
-    return bytes;
+    const cuarena_heap_t *apart = arena->heaps[CUAI_APART];
+    return arena->held - (apart == NULL ? 0 : apart->lone_bytes);
 }
 
 cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes,

@@ -4,6 +4,7 @@
 /* What the blocks say. */
 typedef struct tally {
     cuai_counts_t streams[CUAI_STREAM_NUMBERS];
+    uint64_t cached[CUAI_STREAM_NUMBERS];
     uint64_t used; /* blocks that say that they have a cuai_use_t */
     bool unknown;  /* an owner that is no stream, or a use that is none */
 } tally_t;
@@ -24,6 +25,16 @@ static void count_block(const cuarena_t *arena, const cuarena_heap_t *heap,
         tally->unknown = true;
 }
 
+static void count_cached(const cuarena_t *arena, const cuai_record_t *r,
+                         tally_t *tally)
+{
+    tally->cached[r->owner]++;
+    if (r->owner != 0 &&
+        (arena->streams == NULL || arena->streams[r->owner] == NULL ||
+         cuai_requested(r) > arena->mark_serial))
+        tally->unknown = true;
+}
+
 static void count_blocks(const cuarena_t *arena, tally_t *tally)
 {
     for (int region = 0; region < CUAI_HEAPS; region++) {
@@ -31,6 +42,8 @@ static void count_blocks(const cuarena_t *arena, tally_t *tally)
         for (cuai_slot_t s = 1; heap != NULL && s < heap->unused; s++)
             if (cuai_is_live(cuai_record(heap, s)))
                 count_block(arena, heap, s, tally);
+            else if (cuai_record(heap, s)->kind == CUAI_CACHED)
+                count_cached(arena, cuai_record(heap, s), tally);
     }
 }
 
@@ -57,7 +70,7 @@ static bool has_waited_too_far(const cuarena_t *arena, const cuai_stream_t *s)
 static const char *wrong_with(const cuarena_t *arena, const cuai_stream_t *s,
                               const cuai_counts_t *counted, uint64_t waits)
 {
-    cuai_counts_t counts = cuai_meter_read(&s->meter);
+    cuai_counts_t counts = cuai_stream_counts(arena, s);
     if (counts.live_blocks != counted->live_blocks ||
         counts.live_bytes != counted->live_bytes ||
         counts.requested_bytes != counted->requested_bytes)
@@ -91,15 +104,29 @@ static uint64_t count_waits(const cuarena_t *arena, uint64_t *waits)
 }
 
 /* What calls on it take for granted. */
-static bool may_be_at_hand(const cuarena_t *arena)
+static bool may_be_near(const cuarena_t *arena, const cuai_recent_t *near)
 {
-    const cuai_stream_t *s = arena->at_hand.stream;
+    const cuai_stream_t *s = near->stream;
     if (s == NULL)
         return true;
-    return arena->slow == 0 && arena->stream_count == 1 &&
+    return (arena->slow & ~CUAI_SLOW_SOLE) == 0 && arena->stream_count == 1 &&
            !arena->cpu_touches && s == arena->streams[s->number] && !s->eager &&
            !s->released && s->capture == NULL &&
-           s->handle == cuai_stream_normal(arena->at_hand.handle);
+           s->handle == cuai_stream_normal(near->handle) &&
+           (s == arena->sole) == (near == &arena->at_hand);
+}
+
+/* No other heap has counted a block, nor has a second stream. */
+static bool may_be_sole(const cuarena_t *arena)
+{
+    bool slow = (arena->slow & CUAI_SLOW_SOLE) != 0;
+    if (arena->sole == NULL || !slow)
+        return arena->sole == NULL && !slow;
+    uint64_t others = 0;
+    for (int i = CUAI_DYNAMIC + 1; i < CUAI_HEAPS; i++)
+        others += arena->heaps[i] == NULL ? 0 : arena->heaps[i]->allocs;
+    return arena->stream_count == 1 && others == 0 &&
+           arena->sole == arena->streams[arena->sole->number];
 }
 
 const char *cuai_streams_wrong(const cuarena_t *arena)
@@ -117,12 +144,17 @@ const char *cuai_streams_wrong(const cuarena_t *arena)
          n++) {
         const cuai_stream_t *s = arena->streams[n];
         known += s != NULL;
+        if (s != NULL && s->cached != tally.cached[n])
+            wrong = "a stream has another number of cached blocks than is kept";
         if (s != NULL && wrong == NULL)
             wrong = wrong_with(arena, s, &tally.streams[n], waits[n]);
     }
     if (known != arena->stream_count)
         return "the count of streams is wrong";
-    if (!may_be_at_hand(arena))
+    if (!may_be_near(arena, &arena->at_hand) ||
+        !may_be_near(arena, &arena->beside))
         return "a stream is at hand that may not be";
+    if (!may_be_sole(arena))
+        return "a stream is sole that may not be";
     return wrong != NULL ? wrong : cuai_captures_wrong(arena);
 }

@@ -71,21 +71,38 @@ void cuai_tag_free(cuarena_t *arena, const cuai_record_t *r)
     cuai_meter_out(&arena->tags[cuai_tag_of(r)].meter, r);
 }
 
-static void count_alloc(cuarena_t *arena, const cuai_record_t *r)
+/* The stream whose meter counts the block, or NULL. */
+static cuai_stream_t *meter_of(const cuarena_t *arena, const cuai_record_t *r)
+{
+    return r->owner != 0 ? cuai_metered(arena, r) : NULL;
+}
+
+/* Before a request is served: the sole stream's own, in the dynamic heap, are
+ * what it stays sole with. */
+static void mind_sole(cuarena_t *arena, const cuai_want_t *want, int32_t region)
+{
+    if (arena->sole != NULL &&
+        (want->request.owner != arena->sole->number || region != CUAI_DYNAMIC))
+        cuai_end_sole(arena);
+}
+
+void cuai_count_in(cuarena_t *arena, const cuai_record_t *r)
 {
     cuai_note_whole(arena);
     if (cuai_tag_of(r) != 0)
         cuai_tag_alloc(arena, r);
-    if (r->owner != 0)
-        cuai_meter_in(&cuai_stream(arena, r->owner)->meter, r);
+    cuai_stream_t *s = meter_of(arena, r);
+    if (s != NULL)
+        cuai_meter_in(&s->meter, r);
 }
 
-static void count_free(cuarena_t *arena, const cuai_record_t *r)
+void cuai_count_out(cuarena_t *arena, const cuai_record_t *r)
 {
     if (cuai_tag_of(r) != 0)
         cuai_tag_free(arena, r);
-    if (r->owner != 0)
-        cuai_meter_out(&cuai_stream(arena, r->owner)->meter, r);
+    cuai_stream_t *s = meter_of(arena, r);
+    if (s != NULL)
+        cuai_meter_out(&s->meter, r);
 }
 
 void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
@@ -97,9 +114,9 @@ void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
     if (cuai_tag_of(r) != 0)
         cuai_meter_add(&arena->tags[cuai_tag_of(r)].meter, 0, more,
                        more_requested);
-    if (r->owner != 0)
-        cuai_meter_add(&cuai_stream(arena, r->owner)->meter, 0, more,
-                       more_requested);
+    cuai_stream_t *s = meter_of(arena, r);
+    if (s != NULL)
+        cuai_meter_add(&s->meter, 0, more, more_requested);
 }
 
 void cuai_uncount(cuarena_heap_t *heap)
@@ -116,8 +133,9 @@ void cuai_uncount_block(cuarena_t *arena, cuai_found_t found)
         cuai_capture_uncount(arena, found);
     if (cuai_tag_of(r) != 0)
         cuai_meter_uncount(&arena->tags[cuai_tag_of(r)].meter);
-    if (r->owner != 0)
-        cuai_meter_uncount(&cuai_stream(arena, r->owner)->meter);
+    cuai_stream_t *s = meter_of(arena, r);
+    if (s != NULL)
+        cuai_meter_uncount(&s->meter);
 }
 
 void cuai_count_extension(cuarena_t *arena)
@@ -220,13 +238,14 @@ cuarena_status_t cuai_serve_at(cuarena_t *arena, const cuai_want_t *want,
     int32_t region = cuai_region_for(arena, want->region);
     cuarena_status_t status = check_live(arena, want->size, want->credit);
     cuai_slot_t slot = 0;
+    mind_sole(arena, want, region);
     if (status == CUARENA_OK)
         status = cuai_heap_take_at(arena->heaps[region], &want->request,
                                    want->size, owner, address, &slot);
     if (status != CUARENA_OK)
         return status;
     *found_out = (cuai_found_t){arena->heaps[region], slot, region};
-    count_alloc(arena, cuai_found_record(*found_out));
+    cuai_count_in(arena, cuai_found_record(*found_out));
     return CUARENA_OK;
 }
 
@@ -251,15 +270,16 @@ cuarena_status_t cuai_serve(cuarena_t *arena, const cuai_want_t *want,
         return status;
     int32_t region = cuai_region_for(arena, want->region);
     cuai_slot_t slot;
+    mind_sole(arena, want, region);
     status = take_any(arena, region, want, &slot);
     if (status != CUARENA_OK)
         return status;
     *found_out = (cuai_found_t){arena->heaps[region], slot, region};
-    count_alloc(arena, cuai_found_record(*found_out));
+    cuai_count_in(arena, cuai_found_record(*found_out));
     return CUARENA_OK;
 }
 
-/* The segment of an APART block leaves its heap with the block. */
+/* The segment of an adopted block leaves its heap with the block. */
 static void forget_segment(cuai_found_t found, uint64_t address)
 {
     const cuai_segment_t *segment = cuai_segment_around(found.heap, address);
@@ -272,6 +292,7 @@ void cuai_end_block(cuarena_t *arena, cuai_found_t found, uint32_t stream)
 {
     const cuai_record_t *r = cuai_found_record(found);
     uint64_t address = r->offset;
+    bool adopted = r->flags & CUAI_BLOCK_ADOPTED;
     if (r->fixed && found.region == CUAI_APART) {
         cuai_capture_keep(arena, found, stream);
         return;
@@ -279,11 +300,13 @@ void cuai_end_block(cuarena_t *arena, cuai_found_t found, uint32_t stream)
     uint32_t lane = r->fixed ? cuai_capture_free(arena, found, stream)
                              : cuai_lane_for_free(arena, found.region, stream);
     arena->block_pins -= cuai_block_pins(r);
-    if (r->flags & CUAI_BLOCK_ADOPTED)
+    if (adopted)
         arena->adopted_bytes -= r->size;
-    count_free(arena, r);
+    cuai_count_out(arena, r);
     cuai_heap_give(found.heap, found.slot, lane);
-    if (found.region == CUAI_APART)
+    arena->unreturned =
+        arena->unreturned || (lane == 0 && found.region == CUAI_DYNAMIC);
+    if (adopted)
         forget_segment(found, address);
 }
 
@@ -301,19 +324,28 @@ static cuarena_status_t ready_apart(cuarena_t *arena)
     return status;
 }
 
-static cuarena_status_t add_apart(cuarena_t *arena, const cuai_want_t *want,
-                                  uint64_t address, uint64_t bytes,
-                                  cuai_found_t *found_out)
+static cuai_found_t found_apart(const cuarena_t *arena, cuai_slot_t slot)
 {
-    cuarena_heap_t *heap = arena->heaps[CUAI_APART];
-    cuarena_block_t block;
-    cuarena_status_t status = cuarena_heap_segment_add_block(
-        heap, address, bytes, &want->request, &block);
-    if (status != CUARENA_OK)
-        return status;
-    *found_out = (cuai_found_t){heap, cuai_slot_of(heap, block), CUAI_APART};
-    count_alloc(arena, cuai_found_record(*found_out));
-    return CUARENA_OK;
+    return (cuai_found_t){arena->heaps[CUAI_APART], slot, CUAI_APART};
+}
+
+/* What a dedicated block's record keeps of its segment beside place and size.
+ */
+static cuai_note_t note_of(const cuarena_memory_segment_t *segment)
+{
+    return (cuai_note_t){
+        {segment->reserved_bytes, cuai_address(segment->cookie)}};
+}
+
+cuarena_memory_segment_t cuai_dedicated_segment(const cuai_record_t *r)
+{
+    cuai_note_t note = cuai_note_of(r);
+    return (cuarena_memory_segment_t){
+        .address = r->offset,
+        .bytes = r->size,
+        .reserved_bytes = note.words[0],
+        .cookie = cuai_pointer(note.words[1]),
+    };
 }
 
 static cuarena_status_t check_dedicated(const cuarena_t *arena,
@@ -329,19 +361,64 @@ static cuarena_status_t check_dedicated(const cuarena_t *arena,
                      (unsigned long long)arena->memory.ops.alignment);
 }
 
+/* Where a request's segment comes from: a point of its stream or, with
+ * CUARENA_NO_STREAM, anywhere, and is good for everybody then. */
+static cuarena_stream_t stream_for(const cuarena_t *arena, uint32_t number)
+{
+    bool ordered = arena->memory.ops.get_on != NULL && number != 0 &&
+                   !cuai_is_captured(arena, number);
+    return ordered ? cuai_stream_handle(arena, number) : CUARENA_NO_STREAM;
+}
+
+/* *stream is NO_STREAM then if it turned out to be captured. */
+static cuarena_status_t get_bytes(const cuarena_t *arena, uint64_t bytes,
+                                  cuarena_stream_t *stream,
+                                  cuarena_memory_segment_t *segment)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    void *user = arena->memory.user;
+    cuarena_status_t status = CUARENA_BUSY;
+    if (*stream != CUARENA_NO_STREAM)
+        status = ops->get_on(user, bytes, *stream, segment);
+    if (status != CUARENA_BUSY)
+        return status;
+    *stream = CUARENA_NO_STREAM;
+    return ops->get(user, bytes, bytes, segment);
+}
+
+static void give_bytes(const cuarena_t *arena, cuarena_stream_t stream,
+                       cuarena_memory_segment_t *segment)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    if (stream == CUARENA_NO_STREAM)
+        ops->give_back(arena->memory.user, segment);
+    else
+        ops->give_on(arena->memory.user, segment, stream);
+}
+
 /* Without the lock. */
-static cuarena_status_t get_segment(cuarena_t *arena, uint64_t bytes,
-                                    bool zeroed,
+static cuarena_status_t get_segment(const cuarena_t *arena, uint64_t bytes,
+                                    cuarena_stream_t *stream,
                                     cuarena_memory_segment_t *segment)
 {
-    cuarena_status_t status =
-        arena->memory.ops.get(arena->memory.user, bytes, bytes, segment);
-    if (status != CUARENA_OK || !zeroed)
+    cuarena_status_t status = get_bytes(arena, bytes, stream, segment);
+    if (status != CUARENA_OK || arena->config.zero != CUARENA_ZERO_CREATE)
         return status;
-    status = cuai_memory_zero_fresh(&arena->memory, segment->address, bytes);
+    status = cuai_memory_zero_fresh(&arena->memory, segment->address, bytes,
+                                    *stream);
     if (status != CUARENA_OK)
-        arena->memory.ops.give_back(arena->memory.user, segment);
+        give_bytes(arena, *stream, segment);
     return status;
+}
+
+/* Room for its free on a stream, where its segment cannot go back at once. */
+static cuarena_status_t ready_for_free(cuarena_t *arena, cuai_found_t found,
+                                       uint32_t number)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    bool waits = ops->identify != NULL &&
+                 (ops->give_on == NULL || cuai_is_captured(arena, number));
+    return waits ? cuai_use_add(arena, found, 0) : CUARENA_OK;
 }
 
 static cuarena_status_t keep_dedicated(cuarena_t *arena,
@@ -349,93 +426,149 @@ static cuarena_status_t keep_dedicated(cuarena_t *arena,
                                        const cuarena_memory_segment_t *segment,
                                        cuai_found_t *found_out)
 {
-    if (!cuai_segments_room(&arena->dedicated) ||
-        !cuai_capture_ready(arena, want->stream))
+    if (!cuai_capture_ready(arena, want->stream))
         return cuai_fail(CUARENA_OUT_OF_MEMORY,
                          "no host memory for a dedicated segment");
-    cuarena_status_t status =
-        add_apart(arena, want, segment->address, segment->bytes, found_out);
+    cuai_slot_t slot;
+    mind_sole(arena, want, CUAI_APART);
+    cuarena_status_t status = cuai_heap_add_lone(
+        arena->heaps[CUAI_APART], segment->address, segment->bytes,
+        &want->request, note_of(segment), &slot);
     if (status != CUARENA_OK)
         return status;
-    if (arena->memory.ops.identify != NULL) /* may be freed on a stream */
-        status = cuai_use_add(arena, *found_out, 0);
+    *found_out = found_apart(arena, slot);
+    cuai_count_in(arena, cuai_found_record(*found_out));
+    status = ready_for_free(arena, *found_out, want->stream);
     if (status != CUARENA_OK) {
         cuai_uncount_block(arena, *found_out);
         cuai_end_block(arena, *found_out, 0);
         return status;
     }
-    arena->dedicated.items[arena->dedicated.count++] = *segment;
     cuai_capture_adopt(arena, *found_out, want->stream);
     return status;
 }
 
-cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
-                                      cuai_found_t *found_out)
+/* What it takes of the memory. */
+static uint64_t dedicated_bytes(const cuarena_t *arena, uint64_t size)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    uint64_t bytes =
-        cuai_align_up(want->size, ops->least_bytes != 0 ? ops->least_bytes
-                                                        : ops->grain_bytes);
+    return cuai_align_up(size, ops->least_bytes != 0 ? ops->least_bytes
+                                                     : ops->grain_bytes);
+}
+
+static cuarena_status_t may_serve_dedicated(cuarena_t *arena,
+                                            const cuai_want_t *want,
+                                            uint64_t bytes)
+{
     cuarena_status_t status = check_dedicated(arena, want);
     if (status == CUARENA_OK)
         status = cuai_check_held_limit(arena, bytes);
     if (status == CUARENA_OK)
         status = check_live(arena, bytes, 0);
-    if (status == CUARENA_OK)
-        status = ready_apart(arena);
+    return status == CUARENA_OK ? ready_apart(arena) : status;
+}
+
+cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
+                                      cuai_found_t *found_out)
+{
+    uint64_t bytes = dedicated_bytes(arena, want->size);
+    cuarena_status_t status = may_serve_dedicated(arena, want, bytes);
     if (status != CUARENA_OK)
         return status;
-    bool zeroed = arena->config.zero == CUARENA_ZERO_CREATE;
     cuarena_memory_segment_t segment = {0};
+    cuarena_stream_t stream = stream_for(arena, want->stream);
+    uint32_t touched = stream == CUARENA_NO_STREAM ? 0 : want->stream;
     arena->promised += bytes;
+    cuai_stream_touch(arena, touched);
     cuai_unlock(&arena->lock);
-    status = get_segment(arena, bytes, zeroed, &segment);
+    status = get_segment(arena, bytes, &stream, &segment);
     cuai_lock(&arena->lock);
-    if (status == CUARENA_OK)
+    bool got = status == CUARENA_OK;
+    if (got)
         status = keep_dedicated(arena, want, &segment, found_out);
     if (status == CUARENA_OK) {
         cuai_count_held(arena, bytes);
-    } else if (segment.address != 0) {
+    } else if (got) {
         cuai_unlock(&arena->lock);
-        arena->memory.ops.give_back(arena->memory.user, &segment);
+        give_bytes(arena, stream, &segment);
         cuai_lock(&arena->lock);
     }
+    cuai_stream_untouch(arena, touched);
     arena->promised -= bytes;
     return status;
 }
 
-void cuai_return_dedicated(cuarena_t *arena, uint64_t address)
+void cuai_return_segment(cuarena_t *arena, cuarena_memory_segment_t segment,
+                         uint32_t number)
 {
-    cuai_segments_t *dedicated = &arena->dedicated;
-    size_t at = dedicated->count;
-    while (at != 0 && dedicated->items[at - 1].address != address)
-        at--;
-    CUAI_ASSERT(at != 0);
-    cuarena_memory_segment_t segment = dedicated->items[at - 1];
-    dedicated->items[at - 1] = dedicated->items[--dedicated->count];
+    bool ordered = number != 0 && arena->memory.ops.give_on != NULL &&
+                   !cuai_is_lost(arena);
+    cuarena_stream_t stream =
+        ordered ? cuai_stream_handle(arena, number) : CUARENA_NO_STREAM;
+    uint32_t touched = stream == CUARENA_NO_STREAM ? 0 : number;
     cuai_count_held(arena, 0 - segment.bytes);
+    cuai_stream_touch(arena, touched);
     cuai_unlock(&arena->lock);
-    arena->memory.ops.give_back(arena->memory.user, &segment);
+    give_bytes(arena, stream, &segment);
     cuai_lock(&arena->lock);
+    cuai_stream_untouch(arena, touched);
 }
 
-static bool overlaps(const cuai_segments_t *segments, uint64_t begin,
+bool cuai_goes_back_on(const cuarena_t *arena, cuai_found_t found,
+                       uint32_t number)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    return number != 0 && (r->flags & CUAI_BLOCK_DEDICATED) && !r->fixed &&
+           arena->memory.ops.give_on != NULL && !cuai_is_lost(arena);
+}
+
+static bool overlaps(const cuarena_memory_segment_t *segment, uint64_t begin,
                      uint64_t end)
 {
-    for (size_t i = 0; i < segments->count; i++) {
-        const cuarena_memory_segment_t *s = &segments->items[i];
-        if (begin < s->address + s->reserved_bytes && s->address < end)
+    return begin < segment->address + segment->reserved_bytes &&
+           segment->address < end;
+}
+
+/* Whether the arena got some of these bytes from its memory. Steps: segments,
+ * and dedicated blocks. */
+static bool is_ours(const cuarena_t *arena, uint64_t begin, uint64_t end)
+{
+    for (size_t i = 0; i < arena->segments.count; i++)
+        if (overlaps(&arena->segments.items[i], begin, end))
+            return true;
+    const cuarena_heap_t *apart = arena->heaps[CUAI_APART];
+    cuai_slot_t slot = apart == NULL ? 0 : cuai_heap_next_lone(apart, 1);
+    for (; slot != 0; slot = cuai_heap_next_lone(apart, slot + 1)) {
+        cuarena_memory_segment_t segment =
+            cuai_dedicated_segment(cuai_record(apart, slot));
+        if (overlaps(&segment, begin, end))
             return true;
     }
     return false;
+}
+
+/* A segment of its own, which the block fills. */
+static cuarena_status_t add_adopted(cuarena_t *arena, const cuai_want_t *want,
+                                    uint64_t address, cuai_found_t *found_out)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_APART];
+    cuarena_block_t block;
+    mind_sole(arena, want, CUAI_APART);
+    cuarena_status_t status = cuarena_heap_segment_add_block(
+        heap, address, want->size, &want->request, &block);
+    if (status != CUARENA_OK)
+        return status;
+    *found_out = found_apart(arena, cuai_slot_of(heap, block));
+    cuai_count_in(arena, cuai_found_record(*found_out));
+    arena->adopted_bytes += want->size;
+    return CUARENA_OK;
 }
 
 cuarena_status_t cuai_adopt(cuarena_t *arena, const cuai_want_t *want,
                             uint64_t address, cuai_found_t *found_out)
 {
     uint64_t end = address + want->size;
-    if (overlaps(&arena->segments, address, end) ||
-        overlaps(&arena->dedicated, address, end))
+    if (is_ours(arena, address, end))
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "[%#llx, %#llx) overlaps the arena's own bytes",
                          (unsigned long long)address, (unsigned long long)end);
@@ -447,8 +580,6 @@ cuarena_status_t cuai_adopt(cuarena_t *arena, const cuai_want_t *want,
                          (unsigned long long)want->size);
     status = ready_apart(arena);
     if (status == CUARENA_OK)
-        status = add_apart(arena, want, address, want->size, found_out);
-    if (status == CUARENA_OK)
-        arena->adopted_bytes += want->size;
+        status = add_adopted(arena, want, address, found_out);
     return status;
 }

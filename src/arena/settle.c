@@ -140,6 +140,21 @@ static uint64_t lane_ranges(const cuarena_t *arena, const cuai_stream_t *s,
     return ranges;
 }
 
+/* Whether a marker is wanted behind what was freed since the last one. */
+static bool has_open(const cuarena_t *arena, const cuai_stream_t *s)
+{
+    return (s->parked && s->cached != 0) || lane_bytes(arena, s, s->turn) != 0;
+}
+
+/* Its marker goes before it is complete: cached blocks need another one. */
+static void *forget_marker(cuai_stream_t *s)
+{
+    void *marker = s->marker;
+    s->marker = NULL;
+    s->parked = s->parked || s->cached != 0;
+    return marker;
+}
+
 static void take_turns(cuarena_t *arena, cuai_stream_t *s)
 {
     s->turn = !s->turn;
@@ -160,7 +175,7 @@ static bool can_close(const cuarena_t *arena, const cuai_stream_t *s)
     return s->marker == NULL && !s->released && !s->marking &&
            !cuai_is_lost(arena) &&
            (marks ? s->capture == NULL : s->latest != NULL) &&
-           lane_bytes(arena, s, s->turn) != 0;
+           has_open(arena, s);
 }
 
 /* What the stream waited for is behind a marker that is recorded now; nobody
@@ -181,6 +196,7 @@ static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
     if (!can_close(arena, s))
         return CUARENA_OK;
     take_turns(arena, s);
+    s->parked = false;
     if (s->eager && !s->uncovered) {
         s->marker = s->latest;
         s->latest = NULL;
@@ -196,6 +212,7 @@ static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
     cuai_event_wake(&arena->changed);
     if (status != CUARENA_OK) {
         reopen(arena, s);
+        s->parked = s->cached != 0;
         return status;
     }
     void *older = s->latest;
@@ -210,12 +227,11 @@ static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
 /* What the closed lane has joins the open one, for a marker behind both. */
 static void close_both(cuarena_t *arena, cuai_stream_t *s)
 {
-    void *older = s->marker;
-    if (s->released || lane_bytes(arena, s, s->turn) == 0)
+    if (s->released || !has_open(arena, s))
         return;
-    if (older != NULL)
+    if (s->marker != NULL)
         reopen(arena, s);
-    s->marker = NULL;
+    void *older = forget_marker(s);
     close_lane(arena, s);
     unmark(arena, older);
 }
@@ -237,6 +253,7 @@ static void settle_closed(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
     gain->settled += lane_bytes(arena, s, !s->turn);
     settle_lane(arena, s, !s->turn);
     s->marker = NULL;
+    s->done = s->serial;
     unmark(arena, marker);
 }
 
@@ -268,12 +285,11 @@ cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s)
 {
     while (s->marking)
         cuai_arena_wait(arena);
-    if (s->released || lane_bytes(arena, s, s->turn) == 0)
+    if (s->released || !has_open(arena, s))
         return CUARENA_OK;
-    void *older = s->marker;
-    if (older != NULL)
+    if (s->marker != NULL)
         reopen(arena, s);
-    s->marker = NULL;
+    void *older = forget_marker(s);
     cuarena_status_t status = close_lane(arena, s);
     unmark(arena, older);
     return status;
@@ -451,9 +467,8 @@ static bool settle_own(cuarena_t *arena, cuai_stream_t *s)
 {
     if (s->released || lane_bytes(arena, s, !s->turn) == 0)
         return false;
-    void *marker = s->marker;
     reopen(arena, s);
-    s->marker = NULL;
+    void *marker = forget_marker(s);
     if (s->eager && s->latest == NULL && !s->marking) {
         s->latest = marker;
         marker = NULL;
@@ -470,6 +485,45 @@ bool cuai_settle_own(cuarena_t *arena, uint32_t number)
     bool any = settle_own(arena, cuai_stream(arena, number));
     cuai_settle_end(arena);
     return any;
+}
+
+/* ---- Idle bytes that stay where they are ------------------------------- */
+
+static cuarena_status_t await_freed(cuarena_t *arena, cuai_stream_t *s)
+{
+    cuarena_status_t status = cuai_stream_cover(arena, s);
+    bool any = s->marker != NULL && lane_bytes(arena, s, !s->turn) != 0;
+    if (status == CUARENA_OK && any)
+        status = await(arena, s->marker);
+    return status == CUARENA_BUSY ? CUARENA_OK : status;
+}
+
+cuarena_status_t cuai_await_freed(cuarena_t *arena, uint32_t number)
+{
+    cuai_gain_t gain = {0, 0};
+    cuai_stream_t *s;
+    cuai_settle_begin(arena);
+    cuarena_status_t status = cuai_uses_settle(arena, CUAI_USES_WAIT, &gain);
+    for (uint32_t n = 0; (s = next(arena, &n)) != NULL;)
+        if (status == CUARENA_OK && (number == 0 || n == number))
+            status = await_freed(arena, s);
+    cuai_settle_end(arena);
+    return status;
+}
+
+bool cuai_stream_is_idle(cuarena_t *arena, const cuai_stream_t *s)
+{
+    return s->marker != NULL && !cuai_is_lost(arena) &&
+           ask(arena, s->marker) == CUARENA_OK;
+}
+
+void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s)
+{
+    while (s->marking)
+        cuai_arena_wait(arena);
+    bool stays = arena->config.steal == CUARENA_STEAL_NEVER && !s->released;
+    if (!stays || !settle_own(arena, s))
+        cuai_stream_poll(arena, s);
 }
 
 void cuai_streams_make_room(cuarena_t *arena)
@@ -495,7 +549,7 @@ static const cuai_stream_t *unsettled(const cuarena_t *arena)
 {
     const cuai_stream_t *s;
     for (uint32_t n = 0; (s = next(arena, &n)) != NULL;)
-        if (s->marker != NULL || lane_bytes(arena, s, s->turn) != 0)
+        if (s->marker != NULL || has_open(arena, s))
             return s;
     return NULL;
 }
@@ -581,6 +635,7 @@ static void reset_stream(cuarena_t *arena, cuai_stream_t *s)
 {
     while (s->marking)
         cuai_arena_wait(arena);
+    cuai_end_sole(arena);
     cuai_meter_clear(&s->meter);
     void *old[2] = {s->marker, s->latest};
     settle_lane(arena, s, 0);
@@ -588,6 +643,7 @@ static void reset_stream(cuarena_t *arena, cuai_stream_t *s)
     s->marker = NULL;
     s->latest = NULL;
     s->uncovered = false;
+    s->parked = false;
     unmark(arena, old[0]);
     unmark(arena, old[1]);
 }
@@ -651,6 +707,7 @@ static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
     take_turns(arena, s);
     s->marker = marker;
     s->latest = NULL;
+    s->parked = false;
     s->released = true;
     cuai_stream_unlearn(arena, s);
     unmark(arena, old[0]);

@@ -104,6 +104,7 @@ void cuai_slow_set(cuarena_t *arena, uint32_t bits, bool on)
 {
     arena->slow = on ? arena->slow | bits : arena->slow & ~bits;
     forget_recent(&arena->at_hand);
+    forget_recent(&arena->beside);
 }
 
 static void note_lanes(cuarena_t *arena)
@@ -115,8 +116,55 @@ static void note_lanes(cuarena_t *arena)
 void cuai_stream_put_at_hand(cuarena_t *arena, cuarena_stream_t handle,
                              cuai_stream_t *s)
 {
-    if (arena->slow == 0)
-        arena->at_hand = (cuai_recent_t){handle, s};
+    if ((arena->slow & ~CUAI_SLOW_SOLE) != 0)
+        return;
+    cuai_recent_t *near = s == arena->sole ? &arena->at_hand : &arena->beside;
+    *near = (cuai_recent_t){handle, s};
+}
+
+/* ---- The sole stream --------------------------------------------------- */
+
+/* The first stream of an arena in which nothing was allocated yet, if it may be
+ * at hand. */
+static void begin_sole(cuarena_t *arena, cuai_stream_t *s)
+{
+    uint64_t allocs = 0;
+    for (int i = 0; i < CUAI_HEAPS; i++)
+        allocs += arena->heaps[i] == NULL ? 0 : arena->heaps[i]->allocs;
+    if (allocs != 0 || arena->stream_count != 1 || s->eager ||
+        arena->cpu_touches || (arena->slow & CUAI_SLOW_CACHE))
+        return;
+    arena->sole = s;
+    cuai_slow_set(arena, CUAI_SLOW_SOLE, true);
+}
+
+static cuai_counts_t sole_counts(const cuarena_t *arena)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    return (cuai_counts_t){
+        .live_bytes = heap->live_bytes,
+        .peak_live_bytes = heap->peak_live_bytes,
+        .requested_bytes = heap->requested_bytes,
+        .peak_requested_bytes = heap->peak_requested_bytes,
+        .live_blocks = heap->live_blocks,
+        .peak_live_blocks = heap->peak_live_blocks,
+        .allocs = heap->allocs,
+        .frees = cuai_frees(heap),
+    };
+}
+
+cuai_counts_t cuai_stream_counts(const cuarena_t *arena, const cuai_stream_t *s)
+{
+    return s == arena->sole ? sole_counts(arena) : cuai_meter_read(&s->meter);
+}
+
+void cuai_end_sole(cuarena_t *arena)
+{
+    if (arena->sole == NULL)
+        return;
+    cuai_meter_set(&arena->sole->meter, sole_counts(arena));
+    arena->sole = NULL;
+    cuai_slow_set(arena, CUAI_SLOW_SOLE, false);
 }
 
 void cuai_streams_begin(cuarena_t *arena)
@@ -136,6 +184,7 @@ static void learn(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
 void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s)
 {
     forget_recent(&arena->at_hand);
+    forget_recent(&arena->beside);
     for (uint32_t i = 0; i < CUAI_RECENT; i++)
         if (arena->recent[i].stream == s)
             forget_recent(&arena->recent[i]);
@@ -145,6 +194,7 @@ void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s)
 
 void cuai_stream_forget(cuarena_t *arena, uint32_t number)
 {
+    cuai_end_sole(arena);
     cuai_stream_unlearn(arena, arena->streams[number]);
     end_lanes(arena, arena->streams[number]);
     cuai_host_free(arena->streams[number]->scopes);
@@ -160,7 +210,7 @@ static bool is_unneeded(const cuarena_t *arena, uint32_t number)
     const cuai_stream_t *s = arena->streams[number];
     bool moved = arena->moved.marker != NULL && arena->moved.stream == number;
     return !moved && s->marker == NULL && s->waits == 0 && s->holders == 0 &&
-           cuai_meter_blocks(&s->meter) == 0;
+           s->cached == 0 && cuai_stream_counts(arena, s).live_blocks == 0;
 }
 
 void cuai_streams_recycle(cuarena_t *arena)
@@ -245,9 +295,11 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
     for (int i = 0; i < 2; i++)
         s->upper[i] = (uint32_t)(s->natures[i] >> 32);
     cuai_stream_note_open(arena, s);
+    cuai_end_sole(arena);
     arena->streams[number] = s;
     arena->stream_count++;
     note_lanes(arena);
+    begin_sole(arena, s);
     *number_out = number;
     return CUARENA_OK;
 }
@@ -429,6 +481,7 @@ void cuai_streams_forget(cuarena_t *arena)
     unmark(arena, arena->moved.marker);
     cuai_host_free(arena->streams);
     arena->streams = NULL;
+    arena->sole = NULL;
     arena->stream_count = 0;
     note_lanes(arena);
 }

@@ -73,6 +73,9 @@ typedef struct cuai_stream {
     uint64_t told[CUAI_STREAM_NUMBERS];
     struct cuai_scopes *scopes; /* of its peaks; NULL before the first */
     uint32_t touching; /* threads that use the handle without the lock */
+    bool parked;       /* cached blocks may wait for a marker still to come */
+    uint64_t cached;   /* blocks that were freed on it and are cached */
+    uint64_t done;     /* of its markers that are complete, the last serial */
     uint32_t member;   /* of this open session: nothing is given to it */
     struct cuarena_capture *capture; /* NULL: none */
 } cuai_stream_t;

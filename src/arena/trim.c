@@ -1,26 +1,23 @@
 /*
- * Trimming: giving whole grains of settled ranges back to the memory, from the
- * highest address down.
+ * Trimming: giving whole grains of free ranges back to the memory, from the
+ * highest address down: of settled ones or, where they are known to be idle, of
+ * those of streams' lanes.
  *
  * The bytes leave the heap under the lock, so nobody is handed them; then the
  * memory takes them without it. Meanwhile the arena counts as growing: the
  * segments are this thread's.
  */
-#include "arena/arena.h"
+#include "arena/trim.h"
 
-/* How many cuts are made before the lock is let go of. */
-#define CUTS_PER_BATCH 64
+/* A set of lanes: those whose ranges may go. */
+typedef struct lanes {
+    uint64_t bits[CUARENA_HEAP_MAX_LANES / 64];
+} lanes_t;
 
-typedef struct cut {
-    enum {
-        CUT_SHRINK,
-        CUT_PUNCH,
-        CUT_WHOLE
-    } kind;
-    size_t segment;
-    uint64_t address;
-    uint64_t bytes; /* as the memory counts them */
-} cut_t;
+static void add_lane(lanes_t *lanes, uint32_t lane)
+{
+    lanes->bits[lane / 64] |= UINT64_C(1) << lane % 64;
+}
 
 /* ---- Which bytes ------------------------------------------------------- */
 
@@ -54,10 +51,10 @@ static uint64_t pool_end(const cuarena_t *arena,
                : UINT64_MAX;
 }
 
-/* What of [begin, end), a settled range, can go; at most about `most` bytes.
+/* What of [begin, end), a free range, can go; at most about `most` bytes.
  * A pool's odd end goes with the grain that it is in. */
 static bool choose_cut(const cuarena_t *arena, uint64_t begin, uint64_t end,
-                       uint64_t most, cut_t *cut)
+                       uint64_t most, cuai_cut_t *cut)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     size_t at = segment_around(arena, begin);
@@ -71,19 +68,19 @@ static bool choose_cut(const cuarena_t *arena, uint64_t begin, uint64_t end,
                         : s->address + cuai_align_down(end - s->address, grain);
     cut->segment = at;
     if (begin == s->address && to_end && ops->shrink == NULL) {
-        *cut = (cut_t){CUT_WHOLE, at, begin, s->bytes};
+        *cut = (cuai_cut_t){CUAI_CUT_WHOLE, at, begin, s->bytes};
         return true;
     }
     if (first >= last || (to_end ? ops->shrink == NULL : ops->punch == NULL))
         return false;
-    cut->kind = to_end ? CUT_SHRINK : CUT_PUNCH;
+    cut->kind = to_end ? CUAI_CUT_SHRINK : CUAI_CUT_PUNCH;
     cut->bytes = min_grains(arena, last - first, most);
     cut->address = last - cut->bytes;
     return cut->bytes != 0;
 }
 
 /* Takes the cut out of the heap, where it ends at `end` at the latest. */
-static bool cut_heap(cuarena_t *arena, cuai_slot_t slot, const cut_t *cut,
+static bool cut_heap(cuarena_t *arena, cuai_slot_t slot, const cuai_cut_t *cut,
                      uint64_t end)
 {
     uint64_t stop = cuai_min(cut->address + cut->bytes, end);
@@ -92,54 +89,72 @@ static bool cut_heap(cuarena_t *arena, cuai_slot_t slot, const cut_t *cut,
                                   stop - cut->address) == CUARENA_OK;
 }
 
-static bool owns_settled(const cuai_record_t *r)
+static bool may_go(const cuai_record_t *r, const lanes_t *lanes)
 {
-    return r->key != 0 && cuai_range_lane(r) == 0;
+    uint32_t lane = cuai_range_lane(r);
+    return r->key != 0 && (lanes->bits[lane / 64] >> lane % 64 & 1) != 0;
 }
 
-/* Fills `cuts` from the top of the heap down, until `most` bytes are cut. */
-static size_t collect(cuarena_t *arena, cut_t *cuts, uint64_t most)
+/* Cuts what may go of a range, at most about `most` bytes; how many. */
+static uint64_t take(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot,
+                     uint64_t most)
+{
+    const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
+    cuai_cut_t *cut = &cuts->items[cuts->count];
+    uint64_t begin = cuai_end(r);
+    uint64_t end = begin + cuai_range(r);
+    if (!choose_cut(arena, begin, end, most, cut) ||
+        !cut_heap(arena, slot, cut, end))
+        return 0;
+    cuts->count++;
+    return cut->bytes;
+}
+
+uint64_t cuai_cuts_take(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot,
+                        uint64_t most)
+{
+    const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
+    bool settled = r->key != 0 && cuai_range_lane(r) == 0;
+    return settled ? take(arena, cuts, slot, most) : 0;
+}
+
+/* From the top of the heap down, until `most` bytes are cut. */
+static void collect(cuarena_t *arena, const lanes_t *lanes, cuai_cuts_t *cuts,
+                    uint64_t most)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    size_t count = 0;
     cuai_slot_t slot = cuai_record(heap, 0)->prev;
-    while (slot != 0 && count < CUTS_PER_BATCH && most != 0) {
+    while (slot != 0 && cuts->count < CUAI_CUTS_PER_BATCH && most != 0) {
         const cuai_record_t *r = cuai_record(heap, slot);
         cuai_slot_t below = r->prev;
-        cut_t *cut = &cuts[count];
-        uint64_t begin = cuai_end(r);
-        uint64_t end = begin + cuai_range(r);
-        if (owns_settled(r) && choose_cut(arena, begin, end, most, cut) &&
-            cut_heap(arena, slot, cut, end)) {
-            most -= cuai_min(most, cut->bytes);
-            count++;
-        }
+        if (may_go(r, lanes))
+            most -= cuai_min(most, take(arena, cuts, slot, most));
         slot = below;
     }
-    return count;
 }
 
 /* ---- Giving back ------------------------------------------------------- */
 
 static void execute(const cuarena_t *arena, cuarena_memory_segment_t *segment,
-                    const cut_t *cut)
+                    const cuai_cut_t *cut)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     void *user = arena->memory.user;
-    if (cut->kind == CUT_SHRINK)
+    if (cut->kind == CUAI_CUT_SHRINK)
         ops->shrink(user, segment, cut->address - segment->address);
-    else if (cut->kind == CUT_PUNCH)
+    else if (cut->kind == CUAI_CUT_PUNCH)
         ops->punch(user, segment, cut->address - segment->address, cut->bytes);
     else
         ops->give_back(user, segment);
 }
 
 /* Segments that were given back whole leave the list. */
-static void drop_given_back(cuarena_t *arena, const cut_t *cuts, size_t count)
+static void drop_given_back(cuarena_t *arena, const cuai_cut_t *cuts,
+                            size_t count)
 {
     cuai_segments_t *segments = &arena->segments;
     for (size_t i = 0; i < count; i++)
-        if (cuts[i].kind == CUT_WHOLE)
+        if (cuts[i].kind == CUAI_CUT_WHOLE)
             segments->items[cuts[i].segment].bytes = 0;
     size_t kept = 0;
     for (size_t i = 0; i < segments->count; i++)
@@ -148,41 +163,163 @@ static void drop_given_back(cuarena_t *arena, const cut_t *cuts, size_t count)
     segments->count = kept;
 }
 
-static uint64_t give_back(cuarena_t *arena, const cut_t *cuts, size_t count)
+uint64_t cuai_cuts_give(cuarena_t *arena, cuai_cuts_t *cuts)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; i < count; i++) {
-        cuarena_memory_segment_t copy = arena->segments.items[cuts[i].segment];
+    for (size_t i = 0; i < cuts->count; i++) {
+        const cuai_cut_t *cut = &cuts->items[i];
+        cuarena_memory_segment_t copy = arena->segments.items[cut->segment];
         cuai_unlock(&arena->lock);
-        execute(arena, &copy, &cuts[i]);
+        execute(arena, &copy, cut);
         cuai_lock(&arena->lock);
-        arena->segments.items[cuts[i].segment] = copy;
-        arena->held -= cuts[i].bytes;
+        arena->segments.items[cut->segment] = copy;
+        arena->held -= cut->bytes;
         cuai_count_shrinkage(arena);
-        bytes += cuts[i].bytes;
+        bytes += cut->bytes;
     }
-    drop_given_back(arena, cuts, count);
+    drop_given_back(arena, cuts->items, cuts->count);
+    cuts->count = 0;
     return bytes;
+}
+
+void cuai_cuts_begin(cuarena_t *arena, cuai_cuts_t *cuts)
+{
+    cuts->count = 0;
+    arena->growing = true;
+}
+
+void cuai_cuts_end(cuarena_t *arena)
+{
+    arena->growing = false;
+    cuai_event_wake(&arena->changed);
+}
+
+static void begin(cuarena_t *arena, cuai_cuts_t *cuts)
+{
+    while (cuai_arena_is_taken(arena))
+        cuai_arena_wait(arena);
+    cuai_cuts_begin(arena, cuts);
+}
+
+static void end(cuarena_t *arena, uint64_t given)
+{
+    cuai_cuts_end(arena);
+    if (given != 0)
+        arena->trims++;
+}
+
+static uint64_t trim(cuarena_t *arena, const lanes_t *lanes, cuai_cuts_t *cuts,
+                     uint64_t keep_bytes)
+{
+    uint64_t given = 0;
+    size_t count;
+    do {
+        uint64_t most = arena->held > keep_bytes ? arena->held - keep_bytes : 0;
+        collect(arena, lanes, cuts, most);
+        count = cuts->count;
+        given += cuai_cuts_give(arena, cuts);
+    } while (count == CUAI_CUTS_PER_BATCH);
+    return given;
+}
+
+static bool is_callers(const cuarena_t *arena)
+{
+    return arena->config.memory == CUARENA_MEMORY_BYTES;
 }
 
 uint64_t cuai_trim(cuarena_t *arena, uint64_t keep_bytes)
 {
-    if (arena->config.memory == CUARENA_MEMORY_BYTES)
+    lanes_t settled = {{0}};
+    add_lane(&settled, 0);
+    if (is_callers(arena))
         return 0; /* the caller's own stay */
-    while (cuai_arena_is_taken(arena))
-        cuai_arena_wait(arena);
-    arena->growing = true;
+    cuai_cuts_t cuts;
+    begin(arena, &cuts);
+    uint64_t given = trim(arena, &settled, &cuts, keep_bytes);
+    end(arena, given);
+    return given;
+}
+
+/* ---- What streams freed ------------------------------------------------ */
+
+/* The next stream of those that are meant; NULL: no more. */
+static cuai_stream_t *next(const cuarena_t *arena, uint32_t number, uint32_t *n)
+{
+    while (arena->streams != NULL && ++*n < CUAI_STREAM_NUMBERS)
+        if (arena->streams[*n] != NULL && (number == 0 || *n == number))
+            return arena->streams[*n];
+    return NULL;
+}
+
+/* Behind a complete marker bytes are idle, and stay so in the closed lane as
+ * long as nobody else settles. */
+static lanes_t idle_lanes(cuarena_t *arena, uint32_t number)
+{
+    lanes_t lanes = {{0}};
+    cuai_stream_t *s;
+    if (number == 0)
+        add_lane(&lanes, 0);
+    for (uint32_t n = 0; (s = next(arena, number, &n)) != NULL;)
+        if (cuai_stream_is_idle(arena, s))
+            add_lane(&lanes, s->lanes[CUAI_DYNAMIC][!s->turn]);
+    return lanes;
+}
+
+static uint64_t trim_idle(cuarena_t *arena, uint32_t number, cuai_cuts_t *cuts,
+                          uint64_t keep_bytes)
+{
+    cuai_stream_t *s;
+    cuai_settle_begin(arena);
+    lanes_t lanes = idle_lanes(arena, number);
+    uint64_t given = trim(arena, &lanes, cuts, keep_bytes);
+    for (uint32_t n = 0; (s = next(arena, number, &n)) != NULL;)
+        cuai_stream_return_idle(arena, s);
+    cuai_settle_end(arena);
+    return given;
+}
+
+cuarena_status_t cuai_trim_lanes(cuarena_t *arena, uint32_t number,
+                                 uint64_t keep_bytes, uint64_t *given_out)
+{
+    cuarena_status_t status = CUARENA_OK;
+    *given_out = 0;
+    if (!is_callers(arena))
+        status = cuai_await_freed(arena, number);
+    if (is_callers(arena) || status != CUARENA_OK)
+        return status;
+    cuai_cuts_t cuts;
+    begin(arena, &cuts);
+    *given_out = trim_idle(arena, number, &cuts, keep_bytes);
+    end(arena, *given_out);
+    return CUARENA_OK;
+}
+
+/* Whether something of what streams freed could go once they are idle: without
+ * that nobody waits for them. */
+static bool is_worth_waiting(const cuarena_t *arena)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    cuai_slot_t slot = cuai_record(heap, 0)->prev;
+    bool worth = arena->uses.first != NULL;
+    cuai_cut_t cut;
+    for (; slot != 0 && !worth; slot = cuai_record(heap, slot)->prev) {
+        const cuai_record_t *r = cuai_record(heap, slot);
+        uint64_t begin = cuai_end(r);
+        worth =
+            r->key != 0 && cuai_range_lane(r) != 0 &&
+            choose_cut(arena, begin, begin + cuai_range(r), UINT64_MAX, &cut);
+    }
+    return worth;
+}
+
+uint64_t cuai_trim_all(cuarena_t *arena)
+{
     uint64_t given = 0;
-    size_t count;
-    do {
-        cut_t cuts[CUTS_PER_BATCH];
-        uint64_t most = arena->held > keep_bytes ? arena->held - keep_bytes : 0;
-        count = collect(arena, cuts, most);
-        given += give_back(arena, cuts, count);
-    } while (count == CUTS_PER_BATCH);
-    arena->growing = false;
-    cuai_event_wake(&arena->changed);
-    if (given != 0)
-        arena->trims++;
+    if (arena->config.steal != CUARENA_STEAL_NEVER ||
+        arena->stream_count == 0 || is_callers(arena) ||
+        !is_worth_waiting(arena))
+        given = cuai_trim(arena, 0);
+    else
+        (void)cuai_trim_lanes(arena, 0, 0, &given);
     return given;
 }

@@ -365,14 +365,14 @@ static void end_block(cuarena_t *arena, cuai_use_t *use, cuai_found_t found,
                       cuai_gain_t *gain)
 {
     const cuai_record_t *r = cuai_found_record(found);
-    uint64_t address = r->offset;
     bool dedicated = r->flags & CUAI_BLOCK_DEDICATED;
+    cuarena_memory_segment_t segment = cuai_dedicated_segment(r);
     bool joins = cuai_lane_for_free(arena, found.region, use->target) != 0;
     *(joins || dedicated ? &gain->freed : &gain->settled) += r->size;
     cuai_end_block(arena, found, use->target);
     end_use(arena, use);
     if (dedicated)
-        cuai_return_dedicated(arena, address);
+        cuai_return_segment(arena, segment, 0);
 }
 
 static void dequeue(cuai_uses_t *uses, cuai_use_t **link)

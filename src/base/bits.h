@@ -113,4 +113,10 @@ static inline uint32_t cuai_log2_floor(uint64_t v)
 #endif
 }
 
+/* One less than the least power of two that is not below v: from 1 to 2^63. */
+static inline uint64_t cuai_power_of_two_mask(uint64_t v)
+{
+    return (UINT64_C(1) << cuai_log2_floor(2 * v - 1)) - 1;
+}
+
 #endif

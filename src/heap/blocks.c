@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "heap/heap.h"
+#include "heap/cached.h"
 #include "heap/placement.h"
 
 /* ---- Allocation -------------------------------------------------------- */
@@ -25,7 +25,7 @@ static CUAI_NOINLINE cuarena_status_t prepare_slot(cuarena_heap_t *heap)
 {
     if (heap->live_blocks >= heap->max_blocks)
         return CUARENA_LIMIT;
-    uint64_t spacers = needs_spacers(heap) ? heap->live_blocks + 1 : 0;
+    uint64_t spacers = needs_spacers(heap) ? cuai_block_records(heap) + 1 : 0;
     uint64_t fresh = heap->spare == 0 ? 1 : 0;
     cuarena_status_t status = cuai_slots_reserve(heap, spacers + 1);
     if (status != CUARENA_OK)
@@ -322,14 +322,11 @@ static inline void give_merged(cuarena_heap_t *heap, cuai_slot_t slot,
         cuai_range_absorb(heap, prev);
 }
 
-void cuai_heap_give(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
+/* The record is counted out. */
+static inline void give_bytes(cuarena_heap_t *heap, cuai_slot_t slot,
+                              uint32_t lane)
 {
-    cuai_record_t *r = cuai_record(heap, slot);
-    cuai_count_free(heap, r);
-    if (CUAI_UNLIKELY(r->kind == CUAI_EMPTY)) {
-        cuai_slot_end(heap, slot);
-        return;
-    }
+    const cuai_record_t *r = cuai_record(heap, slot);
     cuai_table_remove(&heap->table, heap->records, slot);
     heap->lanes[lane]->free_bytes += r->size;
     if (CUAI_LIKELY(cuai_range_joins(cuai_record(heap, r->prev), lane) &&
@@ -337,6 +334,26 @@ void cuai_heap_give(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
         give_merged(heap, slot, lane);
     else
         give_apart(heap, slot, lane);
+}
+
+void cuai_heap_give(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
+{
+    const cuai_record_t *r = cuai_record(heap, slot);
+    cuai_count_free(heap, r);
+    if (CUAI_UNLIKELY(r->kind == CUAI_EMPTY))
+        cuai_slot_end(heap, slot);
+    else if (CUAI_UNLIKELY(r->kind == CUAI_LONE))
+        cuai_lone_end(heap, slot);
+    else
+        give_bytes(heap, slot, lane);
+}
+
+void cuai_heap_evict(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
+{
+    cuai_cache_remove(heap->cache, heap->records, slot);
+    cuai_count_cached(heap, slot, false);
+    cuai_note_change(heap);
+    give_bytes(heap, slot, lane);
 }
 
 /* ---- Resize ------------------------------------------------------------ */
@@ -493,6 +510,8 @@ static void end_all_blocks(cuarena_heap_t *heap)
     heap->requested_bytes = 0;
     heap->spacers = 0;
     heap->cramped = 0;
+    heap->lone_blocks = 0;
+    heap->lone_bytes = 0;
     cuai_note_plain(heap);
 }
 

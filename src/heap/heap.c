@@ -145,6 +145,7 @@ void cuarena_heap_destroy(cuarena_heap_t **heap)
     cuai_host_free(h->segments);
     cuai_table_end(&h->table);
     cuai_host_release(&h->record_region);
+    cuai_cache_destroy(h->cache);
     for (int i = 0; h->kept != NULL && i < 2; i++)
         cuai_host_free(h->kept[i].bytes);
     cuai_host_free(h->kept);

@@ -11,6 +11,7 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/host.h"
+#include "heap/cache.h"
 #include "heap/index.h"
 #include "heap/record.h"
 #include "heap/table.h"
@@ -47,8 +48,8 @@ struct cuarena_heap {
     uint64_t most_block_bytes; /* of the largest block ever */
     uint64_t allocs;
     uint64_t search_steps;
-    bool smooth; /* no plan, every rest split off, no range of the last class:
-                  * what the short path takes for granted */
+    bool smooth; /* no plan, every rest split off, no range of the last class,
+                  * nothing cached: what the short path takes for granted */
     bool plain;  /* smooth, one lane, no SPACER: what the shortest does */
     uint64_t plain_blocks; /* max_blocks, but 0 if it is not plain */
     uint64_t ready_blocks; /* while fewer live and a slot is spare, a smooth
@@ -67,14 +68,20 @@ struct cuarena_heap {
     /* The rest. */
     uint32_t lane_count; /* in use, the settled one included */
     uint64_t spacers;    /* SPACER records */
-    uint64_t plans;      /* under way */
-    uint64_t changes;    /* other than allocations and frees */
-    uint64_t zone_end;   /* where the last zone ends, at least */
+    uint64_t cached_blocks;
+    uint64_t cached_bytes; /* of what is neither live nor in a lane */
+    cuai_cache_t *cache;   /* NULL: the heap parks nothing */
+    uint64_t plans;        /* under way */
+    uint64_t changes;      /* other than allocations and frees */
+    uint64_t zone_end;     /* where the last zone ends, at least */
     uint64_t full_searches;
     uint64_t capacity;
     uint64_t max_blocks;
     uint64_t max_slots;
-    uint64_t retired;         /* slots whose generations are used up */
+    uint64_t retired; /* slots whose generations are used up */
+    uint64_t lone_blocks;
+    uint64_t lone_bytes;      /* of these; not in `capacity` */
+    uint64_t lone_most_asked; /* by the largest request for one, ever */
     cuai_segment_t *segments; /* by address */
     size_t segment_count;
     size_t segment_room;
@@ -130,6 +137,19 @@ static inline void cuai_note_change(cuarena_heap_t *heap)
 static inline uint64_t cuai_version(const cuarena_heap_t *heap)
 {
     return heap->allocs * 2 - heap->live_blocks + heap->changes;
+}
+
+/* In all lanes. */
+static inline uint64_t cuai_free_bytes(const cuarena_heap_t *heap)
+{
+    return heap->capacity + heap->lone_bytes - heap->live_bytes -
+           heap->cached_bytes;
+}
+
+/* Records that may need a SPACER when they end. */
+static inline uint64_t cuai_block_records(const cuarena_heap_t *heap)
+{
+    return heap->live_blocks + heap->cached_blocks;
 }
 
 static inline uint64_t cuai_frees(const cuarena_heap_t *heap)
@@ -397,6 +417,15 @@ cuai_slot_t cuai_heap_take_nature(cuarena_heap_t *heap, uint32_t lane,
                                   uint64_t nature);
 /* Ends a live block that no plan moves; its bytes join `lane`. */
 void cuai_heap_give(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane);
+/* Likewise a block that was parked, from which nobody is served again. */
+void cuai_heap_evict(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane);
+/* Whose range a block's bytes are in once they have joined `lane`. */
+static inline cuai_slot_t cuai_heap_heir(const cuarena_heap_t *heap,
+                                         cuai_slot_t slot, uint32_t lane)
+{
+    cuai_slot_t prev = cuai_record(heap, slot)->prev;
+    return cuai_range_joins(cuai_record(heap, prev), lane) ? prev : slot;
+}
 /* A live id without bytes. */
 cuarena_status_t cuai_heap_take_empty(cuarena_heap_t *heap,
                                       const cuarena_heap_request_t *request,
@@ -411,8 +440,25 @@ cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev,
                                      uint64_t size,
                                      const cuarena_heap_request_t *request,
                                      cuarena_block_t *block_out);
-/* Every block ends; segments stay, each one settled range. */
+/* A LONE block at `offset`, of `size` bytes that are in no segment. That no
+ * other block has any of them is the caller's to know. LIMIT or OUT_OF_MEMORY,
+ * put into words. cuai_heap_give ends it. */
+cuarena_status_t cuai_heap_add_lone(cuarena_heap_t *heap, uint64_t offset,
+                                    uint64_t size,
+                                    const cuarena_heap_request_t *request,
+                                    cuai_note_t note, cuai_slot_t *slot_out);
+/* The part of cuai_heap_give for one. */
+void cuai_lone_end(cuarena_heap_t *heap, cuai_slot_t slot);
+/* The first LONE block from a slot on, 0: no more. Steps: slots. */
+cuai_slot_t cuai_heap_next_lone(const cuarena_heap_t *heap, cuai_slot_t from);
+/* Every block ends, LONE ones too; segments stay, each one settled range.
+ * Nothing is cached. */
 void cuai_heap_clear(cuarena_heap_t *heap);
+
+/* ---- Cached blocks (cached.h has the verbs) ---------------------------- */
+
+/* The heap may park blocks from now on. OUT_OF_MEMORY. */
+cuarena_status_t cuai_heap_begin_cache(cuarena_heap_t *heap);
 
 /* ---- Lanes (lanes.c) --------------------------------------------------- */
 
@@ -462,7 +508,15 @@ cuarena_status_t cuai_segment_lengthen(cuarena_heap_t *heap,
                                        cuai_segment_t *segment, uint64_t bytes);
 /* Forgets the segment at `offset`, in which nothing lives or is free. */
 void cuai_segment_remove_at(cuarena_heap_t *heap, uint64_t offset);
-/* Cuts bytes out of the settled range of `slot`, which contains them. */
+/* Takes host memory, if there is any, so that each block that ends can leave a
+ * gap: one segment more. */
+void cuai_segments_ready_cuts(cuarena_heap_t *heap);
+/* Whether one more can be had without host memory. */
+static inline bool cuai_segment_is_ready(const cuarena_heap_t *heap)
+{
+    return heap->segment_count < heap->segment_room && cuai_slots_ready(heap);
+}
+/* Cuts bytes out of the range of `slot`, which contains them. */
 cuarena_status_t cuai_segment_cut_range(cuarena_heap_t *heap, cuai_slot_t slot,
                                         uint64_t offset, uint64_t bytes);
 

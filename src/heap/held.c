@@ -101,7 +101,7 @@ cuarena_status_t cuai_plan_can_begin(cuarena_heap_t *heap)
 {
     if (heap->plans != 0)
         return cuai_fail(CUARENA_BUSY, "another plan is under way");
-    if (cuai_slots_reserve(heap, heap->live_blocks + 1) != CUARENA_OK)
+    if (cuai_slots_reserve(heap, cuai_block_records(heap) + 1) != CUARENA_OK)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
     return CUARENA_OK;
 }
@@ -146,7 +146,7 @@ cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap,
  * of what a removal does, and emptying a bucket a fiftieth. */
 static bool is_made_anew(const cuarena_heap_t *heap, size_t moves)
 {
-    uint64_t stay = heap->live_blocks - moves;
+    uint64_t stay = cuai_block_records(heap) - moves;
     return stay / 2 + heap->table.buckets / 50 < moves;
 }
 
@@ -156,7 +156,7 @@ static void insert_between(cuarena_heap_t *heap, cuai_slot_t last,
 {
     cuai_slot_t slot = cuai_record(heap, last)->next;
     for (; slot != end; slot = cuai_record(heap, slot)->next)
-        if (cuai_record(heap, slot)->kind == CUAI_BLOCK)
+        if (cuai_is_listed(cuai_record(heap, slot)))
             cuai_table_insert(&heap->table, heap->records, slot);
 }
 
@@ -372,7 +372,7 @@ cuarena_status_t cuai_heap_hold(cuarena_heap_t *heap)
 {
     if (heap->plans != 0)
         return cuai_fail(CUARENA_BUSY, "another plan is under way");
-    if (cuai_slots_reserve(heap, heap->live_blocks + 1) != CUARENA_OK)
+    if (cuai_slots_reserve(heap, cuai_block_records(heap) + 1) != CUARENA_OK)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a plan");
     heap->plans++;
     cuai_note_plain(heap);
@@ -396,7 +396,7 @@ void cuai_heap_rebase(cuarena_heap_t *heap, uint64_t distance)
     for (; slot != 0; slot = cuai_record(heap, slot)->next) {
         cuai_record_t *r = cuai_record(heap, slot);
         r->offset += distance;
-        if (r->kind == CUAI_BLOCK)
+        if (cuai_is_listed(r))
             cuai_table_insert(&heap->table, heap->records, slot);
     }
     for (size_t i = 0; i < heap->segment_count; i++) {

@@ -13,7 +13,8 @@ cuarena_status_t cuarena_heap_lane_create(cuarena_heap_t *heap,
         return cuai_fail(CUARENA_LIMIT, "%u lanes are in use, the most",
                          (unsigned)CUAI_LANE_HELD);
     /* From now on a free may need a SPACER, which it must not have to get. */
-    cuarena_status_t status = cuai_slots_reserve(heap, heap->live_blocks + 1);
+    cuarena_status_t status =
+        cuai_slots_reserve(heap, cuai_block_records(heap) + 1);
     cuai_index_t *index = NULL;
     if (status == CUARENA_OK)
         index = cuai_host_alloc(sizeof *index);
@@ -221,7 +222,8 @@ cuarena_status_t cuai_lane_gather(cuarena_heap_t *heap, cuai_slot_t last,
                                   uint64_t begin, uint64_t end, uint32_t lane,
                                   cuai_slot_t *owner_out)
 {
-    cuarena_status_t status = cuai_slots_reserve(heap, heap->live_blocks + 3);
+    cuarena_status_t status =
+        cuai_slots_reserve(heap, cuai_block_records(heap) + 3);
     if (status != CUARENA_OK)
         return status;
     bool more = true;

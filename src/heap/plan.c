@@ -213,7 +213,8 @@ static CUAI_INLINE void pass_all(pass_t *pass)
 /* The room for them is the end of that for moves. */
 static size_t rest_bytes(const cuarena_heap_t *heap)
 {
-    uint64_t records = heap->live_blocks + heap->segment_count + heap->spacers;
+    uint64_t records =
+        cuai_block_records(heap) + heap->segment_count + heap->spacers;
     return (records / 2 + 1) * sizeof(cuai_slot_t);
 }
 

@@ -6,15 +6,17 @@
  *   ... | range | BLOCK offset .. offset+size | range | BLOCK ...
  *
  * Every record stands in one list in address order, so a range needs no record
- * of its own: it belongs to the record before it. Three kinds of record own a
- * range without having a block:
+ * of its own: it belongs to the record before it. A CACHED record is that of a
+ * block which was freed and stays whole (see heap/cache.h). Three kinds of
+ * record own a range without having a block:
  *
  *   HEAD    the start of a segment; what lies before it is a gap
  *   SPACER  keeps a range of one lane apart from a range of another lane
  *   ROOT    record 0, closes the list; owns nothing
  *
- * Two kinds are not in the list: FREE slots, and EMPTY blocks, which are live
- * ids of 0 bytes.
+ * Three kinds are not in the list: FREE slots; EMPTY blocks, which are live ids
+ * of 0 bytes; and LONE blocks, each a segment by itself. A LONE block has no
+ * neighbours and no range, so its record has room for a note of the caller's.
  *
  * Invariants
  *   end(r) = r.offset + r.size;  the range is [end(r), end(r) + range(r))
@@ -52,14 +54,17 @@ _Static_assert(CUARENA_HEAP_MAX_SEGMENT <= UINT64_C(1) << (64 - CUAI_LANE_BITS),
 /* The lane of ranges that a plan under way holds: it has no index. */
 #define CUAI_LANE_HELD (CUARENA_HEAP_MAX_LANES - 1u)
 
-/* A SPACER has a bit of its own, so that two records are tested at once. */
+/* A SPACER has a bit of its own, so that two records are tested at once; a
+ * CACHED record differs from a block in one. */
 enum cuai_kind {
     CUAI_FREE, /* an unused slot */
     CUAI_EMPTY,
     CUAI_HEAD,
     CUAI_ROOT,
     CUAI_BLOCK,
-    CUAI_SPACER = 1 << 3
+    CUAI_LONE,
+    CUAI_SPACER = 1 << 3,
+    CUAI_CACHED = 1 << 4
 };
 
 #define CUAI_KIND_BITS 6
@@ -191,9 +196,47 @@ static inline bool cuai_range_joins(const cuai_record_t *r, uint32_t lane)
     return r->key == 0 || cuai_range_lane(r) == lane;
 }
 
+/* Whether the record has bytes that are no range's, and stands in the look-up.
+ */
+static inline bool cuai_is_listed(const cuai_record_t *r)
+{
+    return r->kind == CUAI_BLOCK || r->kind == CUAI_CACHED;
+}
+
 static inline bool cuai_is_live(const cuai_record_t *r)
 {
-    return r->kind == CUAI_BLOCK || r->kind == CUAI_EMPTY;
+    return r->kind == CUAI_BLOCK || r->kind == CUAI_EMPTY ||
+           r->kind == CUAI_LONE;
+}
+
+/* Whether the block has bytes. */
+static inline bool cuai_has_bytes(const cuai_record_t *r)
+{
+    return r->kind == CUAI_BLOCK || r->kind == CUAI_LONE;
+}
+
+/* What the caller wants to know of a LONE block's bytes. */
+typedef struct cuai_note {
+    uint64_t words[2];
+} cuai_note_t;
+
+/* A note takes the place of the four links, which LONE blocks do not have. */
+_Static_assert(offsetof(cuai_record_t, prev) % sizeof(uint64_t) == 0 &&
+                   offsetof(cuai_record_t, next) + sizeof(cuai_slot_t) -
+                           offsetof(cuai_record_t, prev) ==
+                       sizeof(cuai_note_t),
+               "a note has the size of the links");
+
+static inline void cuai_set_note(cuai_record_t *r, cuai_note_t note)
+{
+    memcpy((char *)r + offsetof(cuai_record_t, prev), &note, sizeof note);
+}
+
+static inline cuai_note_t cuai_note_of(const cuai_record_t *r)
+{
+    cuai_note_t note;
+    memcpy(&note, (const char *)r + offsetof(cuai_record_t, prev), sizeof note);
+    return note;
 }
 
 /* Whether compaction may move a block of that nature. */

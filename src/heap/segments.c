@@ -96,11 +96,13 @@ static cuarena_status_t no_bookkeeping(cuarena_status_t status)
 /* ---- The table of segments -------------------------------------------------
  */
 
-static bool make_room(cuarena_heap_t *heap)
+static bool make_room_for(cuarena_heap_t *heap, uint64_t count)
 {
-    if (heap->segment_count < heap->segment_room)
+    size_t room = heap->segment_room == 0 ? 8 : heap->segment_room;
+    while (room < count)
+        room *= 2;
+    if (room == heap->segment_room)
         return true;
-    size_t room = heap->segment_room == 0 ? 8 : heap->segment_room * 2;
     cuai_segment_t *grown = cuai_host_alloc(room * sizeof(*grown));
     if (grown == NULL)
         return false;
@@ -110,6 +112,17 @@ static bool make_room(cuarena_heap_t *heap)
     heap->segments = grown;
     heap->segment_room = room;
     return true;
+}
+
+static bool make_room(cuarena_heap_t *heap)
+{
+    return make_room_for(heap, heap->segment_count + 1);
+}
+
+void cuai_segments_ready_cuts(cuarena_heap_t *heap)
+{
+    (void)make_room_for(heap,
+                        heap->segment_count + cuai_block_records(heap) + 1);
 }
 
 static void table_insert(cuarena_heap_t *heap, const cuai_segment_t *segment)
@@ -258,9 +271,10 @@ static cuarena_status_t split_segment(cuarena_heap_t *heap, cuai_slot_t slot,
     if (status != CUARENA_OK)
         return status;
     const cuai_record_t *r = cuai_record(heap, slot);
+    uint32_t lane = cuai_range_lane(r);
     uint64_t range_end = cuai_end(r) + cuai_range(r);
     uint64_t above = range_end - (offset + bytes);
-    cuai_range_change(heap, slot, offset - cuai_end(r), 0);
+    cuai_range_change(heap, slot, offset - cuai_end(r), lane);
     cuai_segment_t *segment = cuai_segment_around(heap, offset);
     cuai_slot_t head = cuai_slot_take(heap);
     cuai_record_t *h = cuai_record(heap, head);
@@ -268,7 +282,7 @@ static cuarena_status_t split_segment(cuarena_heap_t *heap, cuai_slot_t slot,
     h->offset = offset + bytes;
     h->size = 0;
     h->moving = 0;
-    cuai_range_set(heap, head, above, 0);
+    cuai_range_set(heap, head, above, lane);
     cuai_link_after(heap, slot, head);
     cuai_segment_t upper = {offset + bytes, segment->end, head};
     segment->end = offset;
@@ -285,10 +299,11 @@ static void raise_begin(cuarena_heap_t *heap, cuai_segment_t *segment,
 {
     cuai_record_t *head = cuai_record(heap, segment->head);
     uint64_t rest = cuai_range(head) - bytes;
+    uint32_t lane = cuai_range_lane(head);
     cuai_range_drop(heap, segment->head);
     head->offset += bytes;
     segment->begin += bytes;
-    cuai_range_set(heap, segment->head, rest, 0);
+    cuai_range_set(heap, segment->head, rest, lane);
     cuai_range_absorb(heap, segment->head);
 }
 
@@ -296,8 +311,8 @@ static void raise_begin(cuarena_heap_t *heap, cuai_segment_t *segment,
 static void lower_end(cuarena_heap_t *heap, cuai_slot_t slot,
                       cuai_segment_t *segment, uint64_t offset)
 {
-    cuai_range_change(heap, slot, offset - cuai_end(cuai_record(heap, slot)),
-                      0);
+    const cuai_record_t *r = cuai_record(heap, slot);
+    cuai_range_change(heap, slot, offset - cuai_end(r), cuai_range_lane(r));
     segment->end = offset;
     if (cuai_record(heap, slot)->key == 0)
         cuai_range_spent(heap, slot);
@@ -324,6 +339,7 @@ cuarena_status_t cuai_segment_cut_range(cuarena_heap_t *heap, cuai_slot_t slot,
                                         uint64_t offset, uint64_t bytes)
 {
     cuai_segment_t *segment = cuai_segment_around(heap, offset);
+    uint32_t lane = cuai_range_lane(cuai_record(heap, slot));
     cuarena_status_t status = CUARENA_OK;
     if (segment->begin == offset && segment->end == offset + bytes) {
         remove_segment(heap, segment);
@@ -338,7 +354,7 @@ cuarena_status_t cuai_segment_cut_range(cuarena_heap_t *heap, cuai_slot_t slot,
         return status;
     heap->capacity -= bytes;
     cuai_zones_fit(heap);
-    cuai_lane_count(heap, 0, 0 - bytes);
+    cuai_lane_count(heap, lane, 0 - bytes);
     cuai_note_change(heap);
     return CUARENA_OK;
 }

@@ -2,14 +2,15 @@
  * addresses that gets memory a slab at a time, and never move. */
 #include "heap/heap.h"
 
-/* 512 records: with the table's slab, an allocation takes under 64 KiB. */
+/* 512 records: with the table's slab, an allocation takes under 64 KiB; where
+ * blocks are cached, under 96. */
 #define SLAB_BYTES (UINT64_C(32) << 10)
 
 /* Slots on the list of free ones: what is neither a block, a HEAD, a SPACER,
  * the ROOT nor retired. */
 static uint64_t spare_slots(const cuarena_heap_t *heap)
 {
-    return heap->unused - 1 - heap->live_blocks - heap->segment_count -
+    return heap->unused - 1 - cuai_block_records(heap) - heap->segment_count -
            heap->spacers - heap->retired;
 }
 
@@ -25,6 +26,7 @@ static uint64_t ready_blocks(const cuarena_heap_t *heap)
 void cuai_note_plain(cuarena_heap_t *heap)
 {
     heap->smooth = heap->plans == 0 && heap->split_threshold == 0 &&
+                   heap->cached_blocks == 0 &&
                    heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES;
     heap->plain = heap->smooth && heap->lane_count == 1 && heap->spacers == 0;
     heap->plain_blocks = heap->plain ? heap->max_blocks : 0;
@@ -43,9 +45,24 @@ cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count)
     uint64_t bytes = cuai_align_up(wanted * sizeof(cuai_record_t), SLAB_BYTES);
     uint64_t most = heap->max_slots * sizeof(cuai_record_t);
     bytes = bytes < most ? bytes : most;
+    if (heap->cache != NULL &&
+        !cuai_cache_commit(heap->cache, bytes / sizeof(cuai_record_t)))
+        return CUARENA_OUT_OF_MEMORY;
     if (!cuai_host_commit(&heap->record_region, bytes))
         return CUARENA_OUT_OF_MEMORY;
     heap->committed = bytes / sizeof(cuai_record_t);
     cuai_note_plain(heap);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_heap_begin_cache(cuarena_heap_t *heap)
+{
+    cuai_cache_t *cache = cuai_cache_create(heap->max_slots);
+    if (cache == NULL || !cuai_cache_commit(cache, heap->committed)) {
+        cuai_cache_destroy(cache);
+        return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                         "no host memory, or no addresses, for a cache");
+    }
+    heap->cache = cache;
     return CUARENA_OK;
 }

@@ -6,7 +6,7 @@
 /* Slots for what frees may need, and for both ends of a stretch. */
 static cuarena_status_t ready_ends(cuarena_heap_t *heap)
 {
-    return cuai_slots_reserve(heap, heap->live_blocks + 3);
+    return cuai_slots_reserve(heap, cuai_block_records(heap) + 3);
 }
 
 cuarena_status_t cuai_stretch_take(cuarena_heap_t *heap, uint32_t lane,

@@ -15,10 +15,14 @@ typedef struct audit {
     uint64_t live_bytes;
     uint64_t requested_bytes;
     uint64_t spacers;
+    uint64_t cached;
+    uint64_t cached_bytes;
     uint64_t heads;
     uint64_t capacity;
     uint64_t free_bytes[2]; /* of lane 0; of all others */
     uint64_t ranges;        /* in some index */
+    uint64_t lone_blocks;
+    uint64_t lone_bytes;
 } audit_t;
 
 /* Keeps the first finding. */
@@ -82,16 +86,10 @@ static void audit_range(audit_t *audit, cuai_slot_t slot)
     audit->ranges++;
 }
 
-static void audit_block(audit_t *audit, cuai_slot_t slot)
+static void audit_place(audit_t *audit, cuai_slot_t slot)
 {
     const cuarena_heap_t *heap = audit->heap;
     const cuai_record_t *r = cuai_record(heap, slot);
-    audit->blocks++;
-    audit->live_bytes += r->size;
-    audit->requested_bytes += cuai_requested(r);
-    EXPECT(audit, r->size != 0 && cuai_requested(r) <= r->size,
-           "slot %u: %llu bytes asked for, %llu taken", slot,
-           (unsigned long long)cuai_requested(r), (unsigned long long)r->size);
     EXPECT(audit, ((r->offset | r->size) & heap->granule_mask) == 0,
            "slot %u: offset or size is no multiple of the granule", slot);
     EXPECT(audit,
@@ -101,6 +99,28 @@ static void audit_block(audit_t *audit, cuai_slot_t slot)
     EXPECT(audit,
            cuai_table_find(&heap->table, heap->records, r->offset) == slot,
            "slot %u: the look-up does not find it", slot);
+}
+
+static void audit_block(audit_t *audit, cuai_slot_t slot)
+{
+    const cuai_record_t *r = cuai_record(audit->heap, slot);
+    audit->blocks++;
+    audit->live_bytes += r->size;
+    audit->requested_bytes += cuai_requested(r);
+    EXPECT(audit, r->size != 0 && cuai_requested(r) <= r->size,
+           "slot %u: %llu bytes asked for, %llu taken", slot,
+           (unsigned long long)cuai_requested(r), (unsigned long long)r->size);
+    audit_place(audit, slot);
+}
+
+static void audit_cached(audit_t *audit, cuai_slot_t slot)
+{
+    const cuai_record_t *r = cuai_record(audit->heap, slot);
+    audit->cached++;
+    audit->cached_bytes += r->size;
+    EXPECT(audit, r->size != 0 && r->pins == 0 && !r->fixed && !r->moving,
+           "slot %u: a cached block is pinned, moves, or has no bytes", slot);
+    audit_place(audit, slot);
 }
 
 static void audit_spacer(audit_t *audit, cuai_slot_t slot)
@@ -153,6 +173,9 @@ static void audit_record(audit_t *audit, cuai_slot_t slot)
     switch (cuai_record(audit->heap, slot)->kind) {
     case CUAI_BLOCK:
         audit_block(audit, slot);
+        break;
+    case CUAI_CACHED:
+        audit_cached(audit, slot);
         break;
     case CUAI_HEAD:
         audit_head(audit, slot);
@@ -259,6 +282,16 @@ static void audit_lanes(audit_t *audit)
 
 /* ---- The slots --------------------------------------------------------- */
 
+static void audit_lone(audit_t *audit, cuai_slot_t slot)
+{
+    const cuai_record_t *r = cuai_record(audit->heap, slot);
+    audit_block(audit, slot);
+    audit->lone_blocks++;
+    audit->lone_bytes += r->size;
+    EXPECT(audit, r->key == 0 && r->list == 0, "lone block %u has a range",
+           slot);
+}
+
 static void audit_slots(audit_t *audit)
 {
     const cuarena_heap_t *heap = audit->heap;
@@ -268,6 +301,8 @@ static void audit_slots(audit_t *audit)
         uint8_t kind = cuai_record(heap, slot)->kind;
         free_slots += kind == CUAI_FREE;
         empty += kind == CUAI_EMPTY;
+        if (kind == CUAI_LONE)
+            audit_lone(audit, slot);
         if (kind == CUAI_FREE || kind == CUAI_EMPTY)
             audit_unlisted(audit, slot);
     }
@@ -283,8 +318,8 @@ static void audit_slots(audit_t *audit)
     expect_equal(audit, "live blocks", audit->blocks + empty,
                  heap->live_blocks);
     expect_equal(audit, "records in use",
-                 audit->blocks + empty + audit->heads + audit->spacers +
-                     free_slots + 1,
+                 audit->blocks + audit->cached + empty + audit->heads +
+                     audit->spacers + free_slots + 1,
                  heap->unused);
 }
 
@@ -308,8 +343,14 @@ static void audit_look_up(audit_t *audit)
 static void audit_counts(audit_t *audit)
 {
     const cuarena_heap_t *heap = audit->heap;
-    expect_equal(audit, "blocks in the look-up", audit->chained, audit->blocks);
+    expect_equal(audit, "blocks in the look-up", audit->chained,
+                 audit->blocks + audit->cached);
+    expect_equal(audit, "cached blocks", audit->cached, heap->cached_blocks);
+    expect_equal(audit, "cached bytes", audit->cached_bytes,
+                 heap->cached_bytes);
     expect_equal(audit, "segments", audit->heads, heap->segment_count);
+    expect_equal(audit, "lone blocks", audit->lone_blocks, heap->lone_blocks);
+    expect_equal(audit, "lone bytes", audit->lone_bytes, heap->lone_bytes);
     expect_equal(audit, "spacers", audit->spacers, heap->spacers);
     expect_equal(audit, "live bytes", audit->live_bytes, heap->live_bytes);
     expect_equal(audit, "requested bytes", audit->requested_bytes,
@@ -326,6 +367,7 @@ static void audit_counts(audit_t *audit)
     EXPECT(audit,
            heap->smooth ==
                (heap->plans == 0 && heap->split_threshold == 0 &&
+                heap->cached_blocks == 0 &&
                 heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES),
            "the heap is wrong about being smooth");
     EXPECT(audit,
@@ -338,6 +380,18 @@ static void audit_counts(audit_t *audit)
                  heap->plain_blocks);
     expect_equal(audit, "blocks that are ready", again.ready_blocks,
                  heap->ready_blocks);
+}
+
+static void audit_cache(audit_t *audit)
+{
+    const cuarena_heap_t *heap = audit->heap;
+    if (heap->cache == NULL) {
+        expect_equal(audit, "blocks of no cache", heap->cached_blocks, 0);
+        return;
+    }
+    const char *wrong =
+        cuai_cache_wrong(heap->cache, heap->records, heap->cached_blocks);
+    EXPECT(audit, wrong == NULL, "%s", wrong);
 }
 
 cuarena_status_t cuarena_heap_validate(const cuarena_heap_t *heap, char *text,
@@ -359,6 +413,8 @@ cuarena_status_t cuarena_heap_validate(const cuarena_heap_t *heap, char *text,
         audit_slots(&audit);
     if (!audit.corrupt)
         audit_counts(&audit);
+    if (!audit.corrupt)
+        audit_cache(&audit);
     if (!audit.corrupt)
         return CUARENA_OK;
     return cuai_fail(CUARENA_CORRUPT, "the heap is damaged: %s", audit.text);

@@ -38,6 +38,17 @@ cuarena_status_t cuarena_heap_block_info(const cuarena_heap_t *heap,
     return CUARENA_OK;
 }
 
+static void describe_cached(const cuai_record_t *r, cuarena_heap_entry_t *entry)
+{
+    *entry = (cuarena_heap_entry_t){
+        .kind = CUARENA_ENTRY_CACHED,
+        .lane = r->owner,
+        .offset = r->offset,
+        .size = r->size,
+        .alignment = UINT64_C(1) << r->align_log2,
+    };
+}
+
 /* ---- Walk -------------------------------------------------------------- */
 
 /*
@@ -83,9 +94,12 @@ static bool describe(const cuarena_heap_t *heap, uint64_t half,
     const cuai_record_t *r = cuai_record(heap, slot);
     if (half % 2 == 1)
         return describe_range(r, entry);
-    if (r->kind != CUAI_BLOCK)
+    if (!cuai_is_listed(r))
         return describe_gap(heap, r, entry);
-    describe_block(heap, slot, entry);
+    if (r->kind == CUAI_CACHED)
+        describe_cached(r, entry);
+    else
+        describe_block(heap, slot, entry);
     return true;
 }
 
@@ -161,7 +175,8 @@ static uint64_t bookkeeping(const cuarena_heap_t *heap)
            heap->table.committed * sizeof(cuai_slot_t) +
            (uint64_t)heap->lane_count * sizeof(cuai_index_t) +
            heap->segment_room * sizeof(cuai_segment_t) +
-           CUARENA_HEAP_MAX_LANES * sizeof(*heap->lanes);
+           CUARENA_HEAP_MAX_LANES * sizeof(*heap->lanes) +
+           (heap->cache == NULL ? 0 : cuai_cache_host_bytes(heap->cache));
 }
 
 static void add_lanes(const cuarena_heap_t *heap, cuarena_heap_stats_t *stats)
@@ -184,13 +199,13 @@ cuarena_status_t cuarena_heap_stats(const cuarena_heap_t *heap,
                          "heap is NULL, or stats was not made by "
                          "cuarena_heap_stats_init");
     cuarena_heap_stats_t now = {
-        .capacity_bytes = heap->capacity,
+        .capacity_bytes = heap->capacity + heap->lone_bytes,
         .live_bytes = heap->live_bytes,
         .requested_bytes = heap->requested_bytes,
-        .free_bytes = heap->capacity - heap->live_bytes,
+        .free_bytes = cuai_free_bytes(heap),
         .largest_bytes = largest_of(heap, heap->lanes[0], CHEAP_LOOK),
         .live_blocks = heap->live_blocks,
-        .segments = heap->segment_count,
+        .segments = heap->segment_count + heap->lone_blocks,
         .peak_live_bytes = heap->peak_live_bytes,
         .peak_requested_bytes = heap->peak_requested_bytes,
         .peak_live_blocks = heap->peak_live_blocks,

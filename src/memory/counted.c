@@ -59,6 +59,23 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
     over(&call);
 }
 
+static cuarena_status_t get_on(void *user, uint64_t bytes,
+                               cuarena_stream_t stream,
+                               cuarena_memory_segment_t *segment_out)
+{
+    counting_t call = begin(user);
+    return over_with(&call, call.memory->ops.get_on(call.memory->user, bytes,
+                                                    stream, segment_out));
+}
+
+static void give_on(void *user, cuarena_memory_segment_t *segment,
+                    cuarena_stream_t stream)
+{
+    counting_t call = begin(user);
+    call.memory->ops.give_on(call.memory->user, segment, stream);
+    over(&call);
+}
+
 static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
                              uint64_t new_bytes)
 {
@@ -189,6 +206,8 @@ void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted)
     COUNT(available, available);
     COUNT(get, get);
     COUNT(give_back, give_back);
+    COUNT(get_on, get_on);
+    COUNT(give_on, give_on);
     COUNT(grow, grow);
     COUNT(shrink, shrink);
     COUNT(punch, punch);

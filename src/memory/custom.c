@@ -93,15 +93,16 @@ static cuarena_status_t available(void *user, uint64_t *bytes_out)
     return leave(guest, "available", 0, status);
 }
 
-static cuarena_status_t refuse_segment(const guest_t *guest, uint64_t bytes,
+static cuarena_status_t refuse_segment(const guest_t *guest,
+                                       const char *function, uint64_t bytes,
                                        cuarena_memory_segment_t *segment)
 {
     guest->ops.give_back(guest->user, segment);
     return cuai_fail_driver(
         CUARENA_BAD_ARGUMENT,
-        "memory '%s': get gave %" PRIu64 " of %" PRIu64 " bytes at 0x%" PRIx64
+        "memory '%s': %s gave %" PRIu64 " of %" PRIu64 " bytes at 0x%" PRIx64
         ", %" PRIu64 " at a multiple of %" PRIu64 " are accepted",
-        guest->ops.name, segment->bytes, segment->reserved_bytes,
+        guest->ops.name, function, segment->bytes, segment->reserved_bytes,
         segment->address, bytes, guest->ops.alignment);
 }
 
@@ -118,9 +119,38 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
     if (status != CUARENA_OK)
         return status;
     if (!is_usable(&guest->ops, &segment, bytes))
-        return refuse_segment(guest, bytes, &segment);
+        return refuse_segment(guest, "get", bytes, &segment);
     *segment_out = segment;
     return CUARENA_OK;
+}
+
+static cuarena_status_t get_on(void *user, uint64_t bytes,
+                               cuarena_stream_t stream,
+                               cuarena_memory_segment_t *segment_out)
+{
+    const guest_t *guest = user;
+    cuarena_memory_segment_t segment = {0};
+    cuai_frame_t frame;
+    enter(&frame, guest);
+    cuarena_status_t status =
+        guest->ops.get_on(guest->user, bytes, stream, &segment);
+    status = leave_on(guest, "get_on", bytes, stream, status);
+    if (status != CUARENA_OK)
+        return status;
+    if (!is_usable(&guest->ops, &segment, bytes))
+        return refuse_segment(guest, "get_on", bytes, &segment);
+    *segment_out = segment;
+    return CUARENA_OK;
+}
+
+static void give_on(void *user, cuarena_memory_segment_t *segment,
+                    cuarena_stream_t stream)
+{
+    const guest_t *guest = user;
+    cuai_frame_t frame;
+    enter(&frame, guest);
+    guest->ops.give_on(guest->user, segment, stream);
+    cuai_frame_pop();
 }
 
 static void give_back(void *user, cuarena_memory_segment_t *segment)
@@ -341,6 +371,10 @@ static const char *contradiction(const cuarena_memory_ops_t *ops)
     if (streams != 0 && streams != 5)
         return "has some of identify, mark, query, wait and unmark, all or "
                "none is accepted";
+    if ((ops->get_on == NULL) != (ops->give_on == NULL))
+        return "has one of get_on and give_on, both or neither is accepted";
+    if (ops->get_on != NULL && streams == 0)
+        return "has get_on without streams";
     if ((ops->properties & CUARENA_MEMORY_TOUCHES) == 0 &&
         (ops->properties & CUARENA_MEMORY_HOST_READABLE) != 0)
         return "is HOST_READABLE without TOUCHES";
@@ -415,6 +449,8 @@ static void fill_table(const cuarena_memory_ops_t *theirs,
     PASS(available);
     PASS(get);
     PASS(give_back);
+    PASS(get_on);
+    PASS(give_on);
     PASS(grow);
     PASS(shrink);
     PASS(punch);

@@ -22,6 +22,9 @@ cuarena_status_t cuai_device_bytes_open(const cuarena_config_t *config,
 /* Memory of a device, by the backing that is asked for. */
 cuarena_status_t cuai_device_open(const cuarena_config_t *config,
                                   cuai_memory_t *out);
+/* ... from one of the driver's pools. */
+cuarena_status_t cuai_pooled_open(const cuarena_config_t *config,
+                                  cuai_memory_t *out);
 /* Memory that device and CPU share by migration. */
 cuarena_status_t cuai_managed_open(const cuarena_config_t *config,
                                    cuai_memory_t *out);

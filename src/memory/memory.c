@@ -26,6 +26,17 @@ static opener_t opener_of(int32_t kind)
     return kind > 0 && kind < OPENER_COUNT ? openers[kind] : NULL;
 }
 
+/* Segments keep their length. */
+static void keep_lengths(cuarena_memory_ops_t *ops)
+{
+    ops->grow = NULL;
+    ops->shrink = NULL;
+    ops->punch = NULL;
+    ops->fill = NULL;
+    if (ops->least_bytes != 0)
+        ops->grain_bytes = ops->least_bytes;
+}
+
 cuarena_status_t cuai_memory_open(const cuarena_config_t *config,
                                   cuai_memory_t *out)
 {
@@ -38,6 +49,8 @@ cuarena_status_t cuai_memory_open(const cuarena_config_t *config,
     cuarena_status_t status = opener(config, &opened);
     if (status != CUARENA_OK)
         return status;
+    if (config->in_place == 0)
+        keep_lengths(&opened.ops);
     opened.driver_streams = opened.ops.mark == cuai_streams_mark;
     opened.facts.memory = config->memory;
     opened.facts.bytes_kind = config->bytes_kind;

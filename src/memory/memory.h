@@ -23,6 +23,7 @@ typedef struct cuai_memory {
     bool driver_streams; /* those of `ops` are the driver's own */
     /* What was got; filled by whoever opens a memory of a device. */
     cuarena_properties_t facts;
+    struct cuai_pool *pool; /* of the driver, that it takes from; NULL: none */
 } cuai_memory_t;
 
 /*
@@ -42,10 +43,12 @@ cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory,
                                          cuarena_stream_t stream,
                                          void **marker);
 
-/* Sets bytes that the memory has just given to 0, unless they come so.
- * UNSUPPORTED where the memory cannot. */
+/* Sets bytes that the memory has just given to 0, unless they come so; on the
+ * stream that they are good for, if only that. UNSUPPORTED where the memory
+ * cannot. */
 static inline cuarena_status_t cuai_memory_zero_fresh(
-    const cuai_memory_t *memory, uint64_t address, uint64_t bytes)
+    const cuai_memory_t *memory, uint64_t address, uint64_t bytes,
+    cuarena_stream_t stream)
 {
     if (memory->ops.properties & CUARENA_MEMORY_COMES_ZEROED)
         return CUARENA_OK;
@@ -54,7 +57,7 @@ static inline cuarena_status_t cuai_memory_zero_fresh(
                          "zero: memory '%s' cannot set bytes to 0",
                          memory->ops.name);
     return memory->ops.zero_bytes(memory->user, (void *)(uintptr_t)address,
-                                  bytes, CUARENA_NO_STREAM);
+                                  bytes, stream);
 }
 
 #endif

@@ -500,7 +500,7 @@ static void step(fuzz_t *fuzz)
 
 static void open_arena(fuzz_t *fuzz)
 {
-    static const uint64_t thresholds[] = {0, 4096, CUARENA_SPLIT_PRESET,
+    static const uint64_t thresholds[] = {0, 4096, CUARENA_BYTES_PRESET,
                                           UINT64_MAX};
     cuarena_config_t config;
     cuarena_config_init(&config);

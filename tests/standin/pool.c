@@ -14,6 +14,7 @@
 typedef struct chunk {
     sd_area_t *area;
     bool free;
+    uint64_t used;    /* what was given of it, while it is not free */
     sd_clock_t freed; /* of the unit that frees it */
     struct chunk *next;
 } chunk_t;
@@ -180,6 +181,19 @@ static chunk_t *find_free(const sd_pool_t *pool, uint64_t size,
     return NULL;
 }
 
+/* Before it refuses, a pool makes room of what it has free and idle. */
+static chunk_t *find_or_make(sd_pool_t *pool, uint64_t size,
+                             const sd_target_t *target)
+{
+    chunk_t *chunk = find_free(pool, size, target);
+    if (chunk == NULL)
+        chunk = new_chunk(pool, size);
+    if (chunk != NULL)
+        return chunk;
+    trim(pool, 0);
+    return new_chunk(pool, size);
+}
+
 /* ---- At points of streams ---------------------------------------------- */
 
 typedef struct chunk_work {
@@ -228,9 +242,7 @@ static CUresult allocate(CUdeviceptr *address, size_t asked, sd_pool_t *pool,
         return result;
     if (address == NULL || asked == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    chunk_t *chunk = size >= asked ? find_free(pool, size, &target) : NULL;
-    if (chunk == NULL && size >= asked)
-        chunk = new_chunk(pool, size);
+    chunk_t *chunk = size >= asked ? find_or_make(pool, size, &target) : NULL;
     if (chunk == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     sd_area_t *area = chunk->area;
@@ -244,7 +256,8 @@ static CUresult allocate(CUdeviceptr *address, size_t asked, sd_pool_t *pool,
     area->context = target.context;
     area->asked = asked;
     area->readers = area->writers = pool->masks;
-    raise(&pool->used, &pool->used_high, area->size);
+    chunk->used = size;
+    raise(&pool->used, &pool->used_high, size);
     *address = area->address;
     return CUDA_SUCCESS;
 }
@@ -261,7 +274,7 @@ static void mark_free(sd_area_t *area, const sd_clock_t *freed)
 {
     chunk_t *chunk = chunk_of(area);
     area->granted = false;
-    area->pool->used -= area->size;
+    area->pool->used -= chunk->used;
     chunk->free = true;
     sd_clock_set(&chunk->freed, freed);
 }

@@ -27,19 +27,24 @@
  *   CUARENA_STANDIN_PEERS     1 (default): the two devices can be peers; 0: not
  *   CUARENA_STANDIN_MEMORY    bytes of each device, K, M or G may follow (144G)
  *   CUARENA_STANDIN_VERSION   what cuDriverGetVersion says (13000); before
- * 12000 cuGetProcAddress_v2 is missing, before 11030 cuGetProcAddress too
+ *                             12000 cuGetProcAddress_v2 is missing, before
+ *                             11030 cuGetProcAddress too
  *   CUARENA_STANDIN_CAPABILITY  of the devices: 90 (default) is 9.0
  *   CUARENA_STANDIN_PATIENCE  seconds until a wait for which nothing can run is
  *                             called a deadlock (30)
  *   CUARENA_STANDIN_SWALLOW   N: the Nth cuStreamWaitEvent from then on does
  *                             nothing, and says that it did
- *   CUARENA_STANDIN_LACK      comma-separated: vmm, pools, fd, managed, or
- * names that cuGetProcAddress is not to find CUARENA_STANDIN_FAIL
- * comma-separated ENTRY:NTH:CODE, NTH+ for "from then on":
- * cuMemMap:3:2,cuMemCreate:1+:2 CUARENA_STANDIN_DELAY     comma-separated
- * ENTRY:MICROSECONDS CUARENA_STANDIN_STRICT    1: exit with STANDIN_EXIT if
- * there are reports that nobody cleared CUARENA_STANDIN_LEAKS     1: look for
- * leaks at exit as well CUARENA_STANDIN_QUIET     1: reports are not printed
+ *   CUARENA_STANDIN_LACK      comma-separated: vmm, pools, fd, rdma, managed,
+ *                             concurrent (the CPU may touch managed memory only
+ *                             while nothing runs), or names that
+ *                             cuGetProcAddress is not to find
+ *   CUARENA_STANDIN_FAIL      comma-separated ENTRY:NTH:CODE, NTH+ for "from
+ *                             then on": cuMemMap:3:2,cuMemCreate:1+:2
+ *   CUARENA_STANDIN_DELAY     comma-separated ENTRY:MICROSECONDS
+ *   CUARENA_STANDIN_STRICT    1: exit with STANDIN_EXIT if there are reports
+ *                             that nobody cleared
+ *   CUARENA_STANDIN_LEAKS     1: look for leaks at exit as well
+ *   CUARENA_STANDIN_QUIET     1: reports are not printed
  *
  * ENTRY is the name without a version, "cuMemAlloc", as cuGetProcAddress takes
  * it; all versions and both kinds of default stream share it.

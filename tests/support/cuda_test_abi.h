@@ -36,7 +36,6 @@ typedef void (*cuai_cu_host_fn_t)(void *);
     E(cuMemsetD8, 3020, (cuai_cu_pointer_t, unsigned char, size_t))            \
     E(cuEventElapsedTime, 2000, (float *, cuai_cu_event_t, cuai_cu_event_t))   \
     E(cuMemGetAccess, 10020,                                                   \
-      (unsigned long long *, const cuai_cu_location_t *, cuai_cu_pointer_t))   \
-    E(cuDeviceSetMemPool, 11020, (cuai_cu_device_t, cuai_cu_pool_t))
+      (unsigned long long *, const cuai_cu_location_t *, cuai_cu_pointer_t))
 
 #endif

@@ -206,6 +206,8 @@ cuarena_config_t memory_config(int32_t memory)
     cuarena_config_t config;
     cuarena_config_init(&config);
     config.memory = memory;
+    config.alignment = 256; /* what presets say */
+    config.in_place = 1;
     config.bytes = callers_bytes;
     config.bytes_size = sizeof(callers_bytes);
     config.ops = &guest_table;

@@ -272,8 +272,47 @@ static void fail_soon(model_t *m)
         sim_fail(&m->sim, (int32_t)ops[op], 1 + any(m, 4), CUARENA_DRIVER);
 }
 
+static void trim(model_t *m)
+{
+    uint64_t keep = any(m, POOL);
+    uint64_t of = any(m, MODEL_STREAMS + 2);
+    if (of < MODEL_STREAMS)
+        did(m, cuarena_trim_on(m->arena, m->streams[of], keep, NULL),
+            "trim_on");
+    else if (of == MODEL_STREAMS)
+        did(m, cuarena_trim_on(m->arena, CUARENA_NO_STREAM, keep, NULL),
+            "trim_on");
+    else
+        did(m, cuarena_trim(m->arena, keep, NULL), "trim");
+}
+
+/* Limits of the cache change, or it is emptied, in part or behind a wait. */
+static void step_cache(model_t *m)
+{
+    cuarena_amount_t limit = {.value = any(m, POOL)};
+    switch (any(m, 4)) {
+    case 0:
+        did(m, cuarena_cache_release(m->arena, any(m, POOL), NULL), "release");
+        break;
+    case 1:
+        did(m, cuarena_cache_clear(m->arena, NULL), "clear");
+        break;
+    case 2:
+        did(m, cuarena_set_limit(m->arena, CUARENA_LIMIT_SOFT, limit, NULL),
+            "set_limit");
+        break;
+    default:
+        did(m, cuarena_set_limit(m->arena, CUARENA_LIMIT_CACHED, limit, NULL),
+            "set_limit");
+    }
+}
+
 static void step_whole(model_t *m)
 {
+    if (m->caches && any(m, 8) == 0) {
+        step_cache(m);
+        return;
+    }
     uint64_t what = any(m, 14);
     if (m->apart)
         what = 8;
@@ -286,7 +325,7 @@ static void step_whole(model_t *m)
         did(m, cuarena_settle(m->arena, (int32_t)any(m, 2), NULL), "settle");
         break;
     case 3:
-        did(m, cuarena_trim(m->arena, any(m, POOL), NULL), "trim");
+        trim(m);
         break;
     case 4:
         replace_stream(m);
@@ -347,13 +386,36 @@ static void configure_chunks(model_t *m, cuarena_config_t *config)
         m->sim.ops.shrink = NULL;
 }
 
+/* Pages by which many sizes fit, and at times sizes in classes. */
+static void configure_cache(model_t *m, cuarena_config_t *config)
+{
+    config->keep = CUARENA_KEEP_CACHE;
+    config->cache_bound = (int32_t)any(m, 2);
+    config->cache_limit = (cuarena_amount_t){.value = POOL >> any(m, 4)};
+    config->cache_page = SIM_GRANULE << (1 + any(m, 4));
+    config->soft_limit_rule = (int32_t)any(m, 2);
+    config->soft_limit = (cuarena_amount_t){.value = POOL + m->filled};
+    if (any(m, 3) == 0)
+        config->round_to = 4 * SIM_GRANULE;
+    if (any(m, 3) == 0)
+        config->round_powers = 8 * SIM_GRANULE;
+    if (any(m, 3) == 0)
+        config->natural = 4 * SIM_GRANULE;
+    config->zero = any(m, 8) == 0 ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
+}
+
 static void configure(model_t *m, cuarena_config_t *config)
 {
     cuarena_config_init(config);
     config->memory = CUARENA_MEMORY_CUSTOM;
     config->ops = &m->sim.ops;
     config->ops_user = &m->sim;
-    config->preset = (int32_t)any(m, 3);
+    static const int32_t presets[] = {
+        CUARENA_PRESET_POOL,     CUARENA_PRESET_POOL, CUARENA_PRESET_GROW,
+        CUARENA_PRESET_GROW,     CUARENA_PRESET_BFC,  CUARENA_PRESET_BFC,
+        CUARENA_PRESET_CUPY_POOL}; /* where little crosses */
+    config->preset = presets[any(m, 7)];
+    config->in_place = config->preset != CUARENA_PRESET_CUPY_POOL;
     uint64_t pool = POOL + m->filled;
     config->pool = (cuarena_amount_t){.value = pool};
     config->stable = (cuarena_amount_t){.value = 0};
@@ -365,8 +427,12 @@ static void configure(model_t *m, cuarena_config_t *config)
         configure_chunks(m, config);
     config->marker = (int32_t)any(m, 2);
     config->steal = any(m, 3) == 0 ? (int32_t)any(m, 3) : CUARENA_STEAL_WAIT;
+    if (config->preset == CUARENA_PRESET_CUPY_POOL && any(m, 2) == 0)
+        config->steal = CUARENA_STEAL_NEVER;
     config->device_only = (int32_t)any(m, 2);
     config->zero = any(m, 3) == 0 ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
+    if (m->caches)
+        configure_cache(m, config);
 }
 
 void stream_model_open(stream_model_t *m, const choice_t *choice,
@@ -374,8 +440,9 @@ void stream_model_open(stream_model_t *m, const choice_t *choice,
 {
     memset(m, 0, sizeof *m);
     m->choice = *choice;
-    m->may_fail = ways == MODEL_MAY_FAIL;
-    m->apart = ways == MODEL_APART;
+    m->may_fail = ways == MODEL_MAY_FAIL || ways == MODEL_CACHES_FAIL;
+    m->apart = ways == MODEL_APART || ways == MODEL_CACHES_APART;
+    m->caches = ways >= MODEL_CACHES;
     sim_open(&m->sim, 1 + any(m, 256), any(m, 4) == 0);
     m->filled = any(m, 2) * FILLED;
     cuarena_config_t config;

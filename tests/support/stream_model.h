@@ -38,6 +38,7 @@ typedef struct stream_model {
     bool may_fail; /* calls of the memory fail now and then */
     bool apart;    /* a block is used on its own stream only, and nothing else
                     * is done: all waits are the arena's */
+    bool caches;   /* keep=cache */
     bool stop;     /* a fault was seen, or the arena is lost */
     char wrong[200];
 } stream_model_t;
@@ -46,7 +47,10 @@ typedef struct stream_model {
 typedef enum model_ways {
     MODEL_ORDERS,   /* orders its streams, and nothing fails */
     MODEL_MAY_FAIL, /* ... and calls of the memory fail */
-    MODEL_APART     /* see stream_model_t */
+    MODEL_APART,    /* see stream_model_t */
+    MODEL_CACHES,   /* orders its streams; what is freed is cached */
+    MODEL_CACHES_APART,
+    MODEL_CACHES_FAIL
 } model_ways_t;
 
 /* An arena of any kind. `choice` says what, and all that follows. */

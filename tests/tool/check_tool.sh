@@ -293,7 +293,8 @@ keys="trace preset memory policy streams events allocs frees peak_live_bytes"
 keys="$keys pool_bytes min_pool_bytes min_pool_ratio failed compactions moves"
 keys="$keys bytes_moved largest_free_bytes_at_peak reserved_peak_bytes"
 keys="$keys reserved_ratio segments segments_at_peak memory_calls driver_calls"
-keys="$keys crossings stream_waits host_waits ns_per_op_mean"
+keys="$keys crossings stream_waits host_waits hits misses cached_peak_bytes"
+keys="$keys ns_per_op_mean"
 keys="$keys ns_per_op_p50 ns_per_op_p99 ns_per_op_p999 ns_per_op_max"
 
 test_json() {
@@ -362,6 +363,35 @@ test_memory_taken() {
         --verify "$traces/multistream.csv.gz"
     served "bfc, exact" replay --preset bfc --option grow=exact --verify \
         "$traces/multistream.csv.gz"
+}
+
+# What is freed is kept whole: 8192 bytes serve 6000, less than twice and two
+# pages as many, and not 4000.
+test_cache() {
+    printf '%s\n' "$header" a,0,8192,0 f,0,8192,0 a,1,6000,0 a,2,4000,0 f,1,6000,0 \
+        f,2,4000,0 >"$folder/cache.csv"
+    call replay --json --preset mlx-cpu --option alignment=8 "$folder/cache.csv"
+    verdict "a cache hits, misses and is at its largest" "1 2 12192 " \
+        "$(values hits misses cached_peak_bytes)"
+    call replay --json --preset mlx-cpu --option alignment=8 --repeat 2 \
+        "$folder/cache.csv"
+    verdict "which a further pass finds full" "4 2 12192 " \
+        "$(values hits misses cached_peak_bytes)"
+    call replay --json --preset mlx-cpu --option cache_limit=0 \
+        "$folder/cache.csv"
+    verdict "without room it never hits" "0 3 0 " \
+        "$(values hits misses cached_peak_bytes)"
+    call replay --json --preset grow "$folder/cache.csv"
+    verdict "other arenas have none" "null null null " \
+        "$(values hits misses cached_peak_bytes)"
+    served "table of an arena with a cache" replay --preset mlx-cpu \
+        "$folder/cache.csv"
+    verdict "which tells of it" 1 "$(sed -n 2p "$folder/out" |
+        grep -c 'hits  misses  most cached')"
+    for preset in mlx-cpu mlx-cuda cupy-pool; do
+        served "$preset" replay --preset "$preset" --streams --verify \
+            --pool 1T "$traces/multistream.csv.gz"
+    done
 }
 
 # bounded TRACE BOUND WHAT ARGUMENT...: an arena that grows holds less than
@@ -673,6 +703,7 @@ test_bad_arguments
 test_json
 test_table
 test_memory_taken
+test_cache
 test_memory_of_traces
 test_streams
 test_streams_of_lines

@@ -37,6 +37,42 @@ impl Hand for BlocksHand {
     }
 }
 
+/// `Arena::alloc_on`.
+pub struct BlocksOn {
+    pub arena: Arena,
+    pub context: Arc<CudaContext>,
+    pub name: &'static str,
+}
+
+impl Side for BlocksOn {
+    type Hand = BlocksOnHand;
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn hand(&self) -> BlocksOnHand {
+        let stream = self.context.new_stream().expect("a stream");
+        BlocksOnHand(self.arena.cuda_stream(&stream).expect("a stream"))
+    }
+}
+
+pub struct BlocksOnHand(ArenaStream);
+
+impl Hand for BlocksOnHand {
+    type Held = Block;
+
+    #[inline]
+    fn take(&self, bytes: usize) -> Block {
+        let (arena, stream) = (self.0.arena(), self.0.stream());
+        arena.alloc_on(bytes as u64, stream).expect("bytes")
+    }
+
+    fn wait(&self) {
+        self.0.cuda().synchronize().expect("a wait");
+    }
+}
+
 /// `Arena::alloc_typed`.
 pub struct Typed {
     pub arena: Arena,

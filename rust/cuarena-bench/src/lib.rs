@@ -6,6 +6,7 @@
 //! back when it is dropped.
 
 pub mod arenas;
+pub mod beside;
 pub mod cuda;
 pub mod gpu;
 pub mod machine;

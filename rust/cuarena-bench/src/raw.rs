@@ -5,13 +5,18 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;
 
+use cuarena::Arena;
 use cuarena_sys as ffi;
 use cudarc::driver::{CudaContext, CudaStream};
 
 use crate::side::{Hand, Side};
 
-/// An arena, ended with all that is in it.
-pub struct RawArena(*mut ffi::cuarena_t);
+/// An arena of its own, ended with all that is in it, or one of the crate's,
+/// through the back door.
+pub struct RawArena {
+    raw: *mut ffi::cuarena_t,
+    owner: Option<Arena>,
+}
 
 // SAFETY: any thread may call anything.
 unsafe impl Send for RawArena {}
@@ -38,18 +43,31 @@ impl RawArena {
             ));
             must(ffi::cuarena_create(config.as_ptr(), &mut arena));
         }
-        Arc::new(Self(arena))
+        Arc::new(Self {
+            raw: arena,
+            owner: None,
+        })
+    }
+
+    /// The same arena that others have through the crate.
+    pub fn of(arena: &Arena) -> Arc<Self> {
+        Arc::new(Self {
+            raw: arena.as_raw(),
+            owner: Some(arena.clone()),
+        })
     }
 
     pub fn as_ptr(&self) -> *mut ffi::cuarena_t {
-        self.0
+        self.raw
     }
 }
 
 impl Drop for RawArena {
     fn drop(&mut self) {
-        // SAFETY: hands keep the arena alive, and are gone.
-        must(unsafe { ffi::cuarena_destroy_forced(&mut self.0) });
+        if self.owner.is_none() {
+            // SAFETY: hands keep the arena alive, and are gone.
+            must(unsafe { ffi::cuarena_destroy_forced(&mut self.raw) });
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What criterion found, in the form of the other benchmarks: one JSON object a
+//! What was found, in the form of the other benchmarks: one JSON object a
 //! line, for `bench/tables`.
 
 use std::fs;
@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{json, Value};
 
-/// Writes what is below criterion's folder to the file that
+/// Writes what is below criterion's folder, and `more`, to the file that
 /// `CUARENA_BENCH_JSON` names; nothing where it names none.
-pub fn write(order: &[String]) -> io::Result<()> {
+pub fn write(order: &[String], more: &[Value]) -> io::Result<()> {
     let Some(path) = std::env::var_os("CUARENA_BENCH_JSON") else {
         return Ok(());
     };
@@ -20,7 +20,7 @@ pub fn write(order: &[String]) -> io::Result<()> {
     records.sort_by_key(|record| place(record, order));
     let mut file = io::BufWriter::new(fs::File::create(path)?);
     writeln!(file, "{}", crate::machine::describe())?;
-    for record in records {
+    for record in records.iter().chain(more) {
         writeln!(file, "{record}")?;
     }
     file.flush()

@@ -35,6 +35,8 @@ pub const CUARENA_HEAP_FLAGS: u32 = 255;
 pub const CUARENA_ENTRY_BLOCK: i32 = 1;
 pub const CUARENA_ENTRY_RANGE: i32 = 2;
 pub const CUARENA_ENTRY_GAP: i32 = 3;
+pub const CUARENA_ENTRY_CACHED: i32 = 4;
+pub const CUARENA_MEMORY_PRESET: i32 = 0;
 pub const CUARENA_MEMORY_PAGEABLE: i32 = 1;
 pub const CUARENA_MEMORY_NONE: i32 = 2;
 pub const CUARENA_MEMORY_DEVICE: i32 = 3;
@@ -55,6 +57,10 @@ pub const CUARENA_AMOUNT_AUTO: i32 = 2;
 pub const CUARENA_PRESET_POOL: i32 = 0;
 pub const CUARENA_PRESET_GROW: i32 = 1;
 pub const CUARENA_PRESET_BFC: i32 = 2;
+pub const CUARENA_PRESET_MLX_CPU: i32 = 3;
+pub const CUARENA_PRESET_MLX_CUDA: i32 = 4;
+pub const CUARENA_PRESET_CUPY_POOL: i32 = 5;
+pub const CUARENA_PRESET_DRIVER_POOL: i32 = 6;
 pub const CUARENA_GROW_NONE: i32 = 0;
 pub const CUARENA_GROW_EXACT: i32 = 1;
 pub const CUARENA_GROW_DOUBLING: i32 = 2;
@@ -64,6 +70,12 @@ pub const CUARENA_BACKING_AUTO: i32 = 0;
 pub const CUARENA_BACKING_VMM: i32 = 1;
 pub const CUARENA_BACKING_MALLOC: i32 = 2;
 pub const CUARENA_BACKING_ASYNC: i32 = 3;
+pub const CUARENA_SEGMENTS_SHARED: i32 = 0;
+pub const CUARENA_SEGMENTS_EACH: i32 = 1;
+pub const CUARENA_DRIVER_POOL_CURRENT: i32 = 0;
+pub const CUARENA_DRIVER_POOL_DEFAULT: i32 = 1;
+pub const CUARENA_DRIVER_POOL_OWN: i32 = 2;
+pub const CUARENA_DRIVER_POOL_EXTERNAL: i32 = 3;
 pub const CUARENA_PROPERTY_OFF: i32 = 0;
 pub const CUARENA_PROPERTY_TRY: i32 = 1;
 pub const CUARENA_PROPERTY_REQUIRE: i32 = 2;
@@ -76,12 +88,22 @@ pub const CUARENA_MARKER_EAGER: i32 = 1;
 pub const CUARENA_STEAL_WAIT: i32 = 0;
 pub const CUARENA_STEAL_SETTLED: i32 = 1;
 pub const CUARENA_STEAL_NEVER: i32 = 2;
+pub const CUARENA_KEEP_ALL: i32 = 0;
+pub const CUARENA_KEEP_CACHE: i32 = 1;
+pub const CUARENA_KEEP_NONE: i32 = 2;
+pub const CUARENA_CACHE_STRICT: i32 = 0;
+pub const CUARENA_CACHE_LATE: i32 = 1;
+pub const CUARENA_SOFT_STORE: i32 = 0;
+pub const CUARENA_SOFT_ENFORCE: i32 = 1;
 pub const CUARENA_ZERO_NEVER: i32 = 0;
 pub const CUARENA_ZERO_CREATE: i32 = 1;
 pub const CUARENA_ZERO_ALLOC: i32 = 2;
 pub const CUARENA_ZERO_FREE: i32 = 3;
 pub const CUARENA_LIMIT_HELD: i32 = 0;
 pub const CUARENA_LIMIT_LIVE: i32 = 1;
+pub const CUARENA_LIMIT_CACHED: i32 = 2;
+pub const CUARENA_LIMIT_SOFT: i32 = 3;
+pub const CUARENA_LIMIT_THRESHOLD: i32 = 4;
 pub const CUARENA_EVENT_ALLOC: i32 = 1;
 pub const CUARENA_EVENT_FREE: i32 = 2;
 pub const CUARENA_EVENT_RESIZE: i32 = 3;
@@ -100,11 +122,12 @@ pub const CUARENA_STEP_JOIN: i32 = 0;
 pub const CUARENA_STEP_CROSS: i32 = 1;
 pub const CUARENA_STEP_SETTLE: i32 = 2;
 pub const CUARENA_STEP_GROW: i32 = 3;
-pub const CUARENA_STEP_WAIT: i32 = 4;
-pub const CUARENA_STEP_TRIM: i32 = 5;
-pub const CUARENA_STEP_HANDLER: i32 = 6;
-pub const CUARENA_STEP_COMPACT: i32 = 7;
-pub const CUARENA_STEP_COUNT: i32 = 8;
+pub const CUARENA_STEP_CACHE: i32 = 4;
+pub const CUARENA_STEP_WAIT: i32 = 5;
+pub const CUARENA_STEP_TRIM: i32 = 6;
+pub const CUARENA_STEP_HANDLER: i32 = 7;
+pub const CUARENA_STEP_COMPACT: i32 = 8;
+pub const CUARENA_STEP_COUNT: i32 = 9;
 pub const CUARENA_MAX_PEAK_SCOPES: u32 = 16;
 #[doc = " What a call came to, grouped by what the caller can do about it. Whatever\n the status, a failed call changed nothing but what it reports."]
 pub type cuarena_status_t = i32;
@@ -588,7 +611,7 @@ pub struct cuarena_memory_ops {
     pub grain_bytes: u64,
     #[doc = " power of two: what every address it gives is a\n multiple of; at least the arena's granule"]
     pub alignment: u64,
-    #[doc = " power of two from the granule to grain_bytes:\n what a segment may be a multiple of that keeps\n its length, with a dedicated block; 0: as\n grain_bytes"]
+    #[doc = " power of two from the granule to grain_bytes:\n what a segment may be a multiple of that keeps\n its length; 0: as grain_bytes"]
     pub least_bytes: u64,
     #[doc = " How many bytes could be had now (at most, as far as known); for sizes\n given as a percentage or \"auto\". NULL: such sizes are BAD_ARGUMENT."]
     pub available: ::core::option::Option<
@@ -719,10 +742,26 @@ pub struct cuarena_memory_ops {
             stream: cuarena_stream_t,
         ) -> cuarena_status_t,
     >,
+    #[doc = " As `get` with reserve_bytes = bytes and `give_back`, at a point of\n `stream`, which is never CUARENA_NO_STREAM: the bytes are good for what\n the stream is given from here on, and go back behind what it was given\n so far, without a wait of the caller. A segment of either kind of get may\n go back either way. Of a stream that is being captured get_on says BUSY,\n and the arena calls `get`; give_on is `give_back` then, and the arena\n asks `identify` before. Like that, it must not fail. Both or neither;\n NULL: the bytes have no order, and a dedicated block that is freed on a\n stream waits for a marker."]
+    pub get_on: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            bytes: u64,
+            stream: cuarena_stream_t,
+            segment_out: *mut cuarena_memory_segment_t,
+        ) -> cuarena_status_t,
+    >,
+    pub give_on: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            segment: *mut cuarena_memory_segment_t,
+            stream: cuarena_stream_t,
+        ),
+    >,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_memory_ops"][::core::mem::size_of::<cuarena_memory_ops>() - 184usize];
+    ["Size of cuarena_memory_ops"][::core::mem::size_of::<cuarena_memory_ops>() - 200usize];
     ["Alignment of cuarena_memory_ops"][::core::mem::align_of::<cuarena_memory_ops>() - 8usize];
     ["Offset of field: cuarena_memory_ops::struct_size"]
         [::core::mem::offset_of!(cuarena_memory_ops, struct_size) - 0usize];
@@ -772,6 +811,10 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_memory_ops, end) - 168usize];
     ["Offset of field: cuarena_memory_ops::zero_captured"]
         [::core::mem::offset_of!(cuarena_memory_ops, zero_captured) - 176usize];
+    ["Offset of field: cuarena_memory_ops::get_on"]
+        [::core::mem::offset_of!(cuarena_memory_ops, get_on) - 184usize];
+    ["Offset of field: cuarena_memory_ops::give_on"]
+        [::core::mem::offset_of!(cuarena_memory_ops, give_on) - 192usize];
 };
 pub type cuarena_memory_ops_t = cuarena_memory_ops;
 #[repr(C)]
@@ -810,7 +853,7 @@ pub struct cuarena_config {
     pub struct_size: usize,
     #[doc = " CUARENA_PRESET_..."]
     pub preset: i32,
-    #[doc = " CUARENA_MEMORY_...; pageable by default"]
+    #[doc = " CUARENA_MEMORY_...; as the preset says"]
     pub memory: i32,
     #[doc = " size of a fixed pool; auto-512MiB"]
     pub pool: cuarena_amount_t,
@@ -820,9 +863,9 @@ pub struct cuarena_config {
     pub limit: cuarena_amount_t,
     #[doc = " addresses set aside; 0: as the limit says"]
     pub reserve_bytes: u64,
-    #[doc = " the granule: power of two from 8; 256"]
+    #[doc = " the granule: power of two from 8; as the preset\n says, mostly 256"]
     pub alignment: u64,
-    #[doc = " see cuarena_heap_config_t; as the preset says:\n CUARENA_SPLIT_PRESET"]
+    #[doc = " see cuarena_heap_config_t; as the preset says:\n CUARENA_BYTES_PRESET"]
     pub split_threshold: u64,
     #[doc = " most live blocks; 2^26"]
     pub max_blocks: u64,
@@ -830,7 +873,7 @@ pub struct cuarena_config {
     pub grow: i32,
     #[doc = " CUARENA_ZERO_...; never"]
     pub zero: i32,
-    #[doc = " CUARENA_PLACEMENT_...; default"]
+    #[doc = " CUARENA_PLACEMENT_...; as the preset says: -1"]
     pub placement: i32,
     #[doc = " 1: a step of running out; 0"]
     pub compact_on_oom: i32,
@@ -870,7 +913,7 @@ pub struct cuarena_config {
     pub ops_user: *mut ::core::ffi::c_void,
     #[doc = " for logs and messages; may be empty"]
     pub name: [::core::ffi::c_char; 32usize],
-    #[doc = " CUARENA_STEAL_...; wait"]
+    #[doc = " CUARENA_STEAL_...; as the preset says: -1"]
     pub steal: i32,
     #[doc = " the first chunk; 1 MiB"]
     pub initial_chunk: u64,
@@ -882,10 +925,46 @@ pub struct cuarena_config {
     pub take_first: i32,
     #[doc = " CUARENA_UNKNOWN_...; error"]
     pub unknown_keys: i32,
+    #[doc = " 1: segments are lengthened, shortened and punched\n where the memory can; 0: each keeps its length, and\n goes back whole; as the preset says: -1"]
+    pub in_place: i32,
+    #[doc = " CUARENA_SEGMENTS_...; as the preset says: -1"]
+    pub segments: i32,
+    #[doc = " CUARENA_DRIVER_POOL_...; current"]
+    pub driver_pool: i32,
+    #[doc = " a CUmemoryPool, as a number; 0"]
+    pub driver_pool_handle: u64,
+    #[doc = " most bytes of an own one; 0: no end"]
+    pub driver_pool_max: u64,
+    #[doc = " what the pool keeps when it gives back;\n CUARENA_BYTES_PRESET: stays as it is"]
+    pub release_threshold: u64,
+    #[doc = " 1: the pool becomes the device's current\n one, for the whole process; 0"]
+    pub make_current: i32,
+    #[doc = " 1: the pool's threshold is a limit too, see\n CUARENA_LIMIT_THRESHOLD; 0"]
+    pub threshold_limits: i32,
+    #[doc = " what cuarena_shared_shrink leaves; 0 bytes"]
+    pub keep_on_trim: u64,
+    #[doc = " CUARENA_KEEP_...; as the preset says: -1"]
+    pub keep: i32,
+    #[doc = " CUARENA_CACHE_...; as the preset says: -1"]
+    pub cache_bound: i32,
+    #[doc = " most bytes cached; auto: as the preset\n says, or else the soft limit"]
+    pub cache_limit: cuarena_amount_t,
+    #[doc = " a cached block serves requests that are\n smaller by less than two of these"]
+    pub cache_page: u64,
+    #[doc = " auto: as the preset says, or else none"]
+    pub soft_limit: cuarena_amount_t,
+    #[doc = " CUARENA_SOFT_...; as the preset says: -1"]
+    pub soft_limit_rule: i32,
+    #[doc = " sizes below it: to a power of two"]
+    pub round_powers: u64,
+    #[doc = " the others: to a multiple of it"]
+    pub round_to: u64,
+    #[doc = " blocks are aligned to the least power of two that\n they fit in, of this at most; 0: the granule"]
+    pub natural: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_config"][::core::mem::size_of::<cuarena_config>() - 288usize];
+    ["Size of cuarena_config"][::core::mem::size_of::<cuarena_config>() - 424usize];
     ["Alignment of cuarena_config"][::core::mem::align_of::<cuarena_config>() - 8usize];
     ["Offset of field: cuarena_config::struct_size"]
         [::core::mem::offset_of!(cuarena_config, struct_size) - 0usize];
@@ -964,6 +1043,42 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_config, take_first) - 280usize];
     ["Offset of field: cuarena_config::unknown_keys"]
         [::core::mem::offset_of!(cuarena_config, unknown_keys) - 284usize];
+    ["Offset of field: cuarena_config::in_place"]
+        [::core::mem::offset_of!(cuarena_config, in_place) - 288usize];
+    ["Offset of field: cuarena_config::segments"]
+        [::core::mem::offset_of!(cuarena_config, segments) - 292usize];
+    ["Offset of field: cuarena_config::driver_pool"]
+        [::core::mem::offset_of!(cuarena_config, driver_pool) - 296usize];
+    ["Offset of field: cuarena_config::driver_pool_handle"]
+        [::core::mem::offset_of!(cuarena_config, driver_pool_handle) - 304usize];
+    ["Offset of field: cuarena_config::driver_pool_max"]
+        [::core::mem::offset_of!(cuarena_config, driver_pool_max) - 312usize];
+    ["Offset of field: cuarena_config::release_threshold"]
+        [::core::mem::offset_of!(cuarena_config, release_threshold) - 320usize];
+    ["Offset of field: cuarena_config::make_current"]
+        [::core::mem::offset_of!(cuarena_config, make_current) - 328usize];
+    ["Offset of field: cuarena_config::threshold_limits"]
+        [::core::mem::offset_of!(cuarena_config, threshold_limits) - 332usize];
+    ["Offset of field: cuarena_config::keep_on_trim"]
+        [::core::mem::offset_of!(cuarena_config, keep_on_trim) - 336usize];
+    ["Offset of field: cuarena_config::keep"]
+        [::core::mem::offset_of!(cuarena_config, keep) - 344usize];
+    ["Offset of field: cuarena_config::cache_bound"]
+        [::core::mem::offset_of!(cuarena_config, cache_bound) - 348usize];
+    ["Offset of field: cuarena_config::cache_limit"]
+        [::core::mem::offset_of!(cuarena_config, cache_limit) - 352usize];
+    ["Offset of field: cuarena_config::cache_page"]
+        [::core::mem::offset_of!(cuarena_config, cache_page) - 368usize];
+    ["Offset of field: cuarena_config::soft_limit"]
+        [::core::mem::offset_of!(cuarena_config, soft_limit) - 376usize];
+    ["Offset of field: cuarena_config::soft_limit_rule"]
+        [::core::mem::offset_of!(cuarena_config, soft_limit_rule) - 392usize];
+    ["Offset of field: cuarena_config::round_powers"]
+        [::core::mem::offset_of!(cuarena_config, round_powers) - 400usize];
+    ["Offset of field: cuarena_config::round_to"]
+        [::core::mem::offset_of!(cuarena_config, round_to) - 408usize];
+    ["Offset of field: cuarena_config::natural"]
+        [::core::mem::offset_of!(cuarena_config, natural) - 416usize];
 };
 #[doc = " Filled by cuarena_config_init, then by hand, by cuarena_config_set or by\n cuarena_config_parse. docs/options.md lists key, range and default of each."]
 pub type cuarena_config_t = cuarena_config;
@@ -1018,7 +1133,7 @@ pub struct cuarena_request {
     pub region: i32,
     #[doc = " 1: the block's bytes read as 0"]
     pub zeroed: i32,
-    #[doc = " 1: a segment of its own, outside growth, given back\n when it is freed, in a capture session after its\n release; counts toward the limits"]
+    #[doc = " 1: a segment of its own, outside growth, given back\n when it is freed, in a capture session after its\n release; counts toward the limits. All blocks are\n with segments=each"]
     pub dedicated: i32,
     pub tag: cuarena_tag_t,
     #[doc = " 0: the arena's; else a power of two"]
@@ -1200,7 +1315,7 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_compact_report, stopped) - 56usize];
 };
 pub type cuarena_compact_report_t = cuarena_compact_report;
-#[doc = " Asked when nothing else helps, before compact_on_oom: 1 says that something\n was freed and the request is tried again, 0 that nothing was, and then it is\n not asked again for this request. It is given up on when it says 1 sixteen\n times for one request without enough room appearing.\n\n Called with no lock held, so others go on meanwhile, and several threads may\n be in it at once; on one thread it is not entered twice: a request that is\n made in it and finds no room fails without it. Any call of the arena is legal\n in it but to destroy it (REENTERED). It must return. cuarena_step_stats\n counts every step of running out, and the log tells them (debug)."]
+#[doc = " Asked when nothing else helps, before compact_on_oom, but not for more bytes\n than the limit of held ones and all that is held: 1 says that something\n was freed and the request is tried again, 0 that nothing was, and then it is\n not asked again for this request. It is given up on when it says 1 sixteen\n times for one request without enough room appearing.\n\n Called with no lock held, so others go on meanwhile, and several threads may\n be in it at once; on one thread it is not entered twice: a request that is\n made in it and finds no room fails without it. Any call of the arena is legal\n in it but to destroy it (REENTERED). It must return. cuarena_step_stats\n counts every step of running out, and the log tells them (debug)."]
 pub type cuarena_oom_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -1297,10 +1412,12 @@ pub struct cuarena_stats {
     pub memory_calls: u64,
     #[doc = " what the driver was called for by the memory\n since it was opened; 0 without a driver"]
     pub driver_calls: u64,
+    #[doc = " free stretches, of all lanes: two that touch\n are one if they are of the same lane; also of a\n region"]
+    pub free_ranges: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_stats"][::core::mem::size_of::<cuarena_stats>() - 248usize];
+    ["Size of cuarena_stats"][::core::mem::size_of::<cuarena_stats>() - 256usize];
     ["Alignment of cuarena_stats"][::core::mem::align_of::<cuarena_stats>() - 8usize];
     ["Offset of field: cuarena_stats::struct_size"]
         [::core::mem::offset_of!(cuarena_stats, struct_size) - 0usize];
@@ -1364,6 +1481,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_stats, memory_calls) - 232usize];
     ["Offset of field: cuarena_stats::driver_calls"]
         [::core::mem::offset_of!(cuarena_stats, driver_calls) - 240usize];
+    ["Offset of field: cuarena_stats::free_ranges"]
+        [::core::mem::offset_of!(cuarena_stats, free_ranges) - 248usize];
 };
 #[doc = " ---- Knowing -----------------------------------------------------------"]
 pub type cuarena_stats_t = cuarena_stats;
@@ -1422,6 +1541,51 @@ const _: () = {
 };
 #[doc = " What a walk finds. Cost: blocks and ranges of the region, under the lock."]
 pub type cuarena_inspection_t = cuarena_inspection;
+#[doc = " Figures of the cache; of an arena without one the cached ones are 0."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_cache_stats {
+    pub struct_size: usize,
+    #[doc = " of live blocks, as taken"]
+    pub active_bytes: u64,
+    pub cached_bytes: u64,
+    pub cached_blocks: u64,
+    #[doc = " since creation or cuarena_reset_peaks"]
+    pub peak_active_bytes: u64,
+    #[doc = " likewise"]
+    pub peak_cached_bytes: u64,
+    #[doc = " requests served from the cache, ever"]
+    pub hits: u64,
+    #[doc = " ... that could have been"]
+    pub misses: u64,
+    #[doc = " cached blocks that ended, ever"]
+    pub evicted_blocks: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_cache_stats"][::core::mem::size_of::<cuarena_cache_stats>() - 72usize];
+    ["Alignment of cuarena_cache_stats"][::core::mem::align_of::<cuarena_cache_stats>() - 8usize];
+    ["Offset of field: cuarena_cache_stats::struct_size"]
+        [::core::mem::offset_of!(cuarena_cache_stats, struct_size) - 0usize];
+    ["Offset of field: cuarena_cache_stats::active_bytes"]
+        [::core::mem::offset_of!(cuarena_cache_stats, active_bytes) - 8usize];
+    ["Offset of field: cuarena_cache_stats::cached_bytes"]
+        [::core::mem::offset_of!(cuarena_cache_stats, cached_bytes) - 16usize];
+    ["Offset of field: cuarena_cache_stats::cached_blocks"]
+        [::core::mem::offset_of!(cuarena_cache_stats, cached_blocks) - 24usize];
+    ["Offset of field: cuarena_cache_stats::peak_active_bytes"]
+        [::core::mem::offset_of!(cuarena_cache_stats, peak_active_bytes) - 32usize];
+    ["Offset of field: cuarena_cache_stats::peak_cached_bytes"]
+        [::core::mem::offset_of!(cuarena_cache_stats, peak_cached_bytes) - 40usize];
+    ["Offset of field: cuarena_cache_stats::hits"]
+        [::core::mem::offset_of!(cuarena_cache_stats, hits) - 48usize];
+    ["Offset of field: cuarena_cache_stats::misses"]
+        [::core::mem::offset_of!(cuarena_cache_stats, misses) - 56usize];
+    ["Offset of field: cuarena_cache_stats::evicted_blocks"]
+        [::core::mem::offset_of!(cuarena_cache_stats, evicted_blocks) - 64usize];
+};
+#[doc = " Figures of the cache; of an arena without one the cached ones are 0."]
+pub type cuarena_cache_stats_t = cuarena_cache_stats;
 #[doc = " Waits of the program's own. A program that lets one stream wait for another,\n or waits for one itself, can tell the arena, which then need not do so again:\n\n   cuarena_stream_mark(arena, producer, &mark);\n   cudaEventRecord(event, producer);\n   cudaStreamWaitEvent(waiter, event);\n   cuarena_stream_waited(arena, waiter, producer, mark);\n\n What was freed on the producer before the mark may then serve the waiter at\n once and, with CUARENA_NO_STREAM as the waiter, which stands for the caller,\n everybody. A mark is a number that needs no end. Waits pass on: who waits for\n the waiter later has waited for the producer too."]
 pub type cuarena_mark_t = u64;
 #[repr(C)]
@@ -1505,6 +1669,85 @@ const _: () = {
 };
 #[doc = " Of an arena's memory, from its creation on. Members about a device are 0,\n NULL or -1 where there is none."]
 pub type cuarena_properties_t = cuarena_properties;
+#[doc = " With backing=async bytes come from a pool of the driver's: the device's\n current one when the arena is made, its default one, one of the caller's, or\n one that the arena makes (option driver_pool). preset=driver-pool makes each\n block such a piece, rounded up to 512 bytes, as CuPy's MemoryAsyncPool and\n ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver's allocation at this point of A; nothing\n                         waits\n   cuarena_alloc         ... on a stream of the arena's own, which the caller\n                         waits for: good for everybody\n   cuarena_free_on(B)    freed at this point of B, which need not be A; where\n                         other streams were recorded as using the block, when\n                         they are done\n   cuarena_free          freed now: the block is idle\n   cuarena_trim          gives back what the pool has free, until `keep_bytes`\n                         are left; waits for nothing\n\n On a stream that is being captured, outside a capture session, a free is\n BUSY. Such blocks keep their size: a resize is UNSUPPORTED, and they are not\n moved. When the driver has no more the request's stream is waited for, or\n without one all work, twice at most, and it is asked again; what it says of\n other things is not. Bytes held, by which CUARENA_LIMIT_HELD goes, are those\n of the arena's blocks; what the pool has is told here.\n\n All of this is UNSUPPORTED where the device has no pools, with the version of\n the driver that was found, and for arenas that use none."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_driver_pool_stats {
+    pub struct_size: usize,
+    #[doc = " of live pieces, whoever has them"]
+    pub used_bytes: u64,
+    #[doc = " that the pool has of its device"]
+    pub total_bytes: u64,
+    #[doc = " total less used"]
+    pub free_bytes: u64,
+    #[doc = " since the pool was made, or a reset"]
+    pub peak_used_bytes: u64,
+    #[doc = " likewise"]
+    pub peak_total_bytes: u64,
+    #[doc = " UINT64_MAX: nothing is given back"]
+    pub release_threshold: u64,
+    #[doc = " the CUmemoryPool, as a number"]
+    pub handle: u64,
+    #[doc = " ordinal"]
+    pub device: i32,
+    #[doc = " 1: it ends with the arena"]
+    pub own: i32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_driver_pool_stats"]
+        [::core::mem::size_of::<cuarena_driver_pool_stats>() - 72usize];
+    ["Alignment of cuarena_driver_pool_stats"]
+        [::core::mem::align_of::<cuarena_driver_pool_stats>() - 8usize];
+    ["Offset of field: cuarena_driver_pool_stats::struct_size"]
+        [::core::mem::offset_of!(cuarena_driver_pool_stats, struct_size) - 0usize];
+    ["Offset of field: cuarena_driver_pool_stats::used_bytes"]
+        [::core::mem::offset_of!(cuarena_driver_pool_stats, used_bytes) - 8usize];
+    ["Offset of field: cuarena_driver_pool_stats::total_bytes"]
+        [::core::mem::offset_of!(cuarena_driver_pool_stats, total_bytes) - 16usize];
+    ["Offset of field: cuarena_driver_pool_stats::free_bytes"]
+        [::core::mem::offset_of!(cuarena_driver_pool_stats, free_bytes) - 24usize];
+    ["Offset of field: cuarena_driver_pool_stats::peak_used_bytes"]
+        [::core::mem::offset_of!(cuarena_driver_pool_stats, peak_used_bytes) - 32usize];
+    ["Offset of field: cuarena_driver_pool_stats::peak_total_bytes"]
+        [::core::mem::offset_of!(cuarena_driver_pool_stats, peak_total_bytes) - 40usize];
+    ["Offset of field: cuarena_driver_pool_stats::release_threshold"]
+        [::core::mem::offset_of!(cuarena_driver_pool_stats, release_threshold) - 48usize];
+    ["Offset of field: cuarena_driver_pool_stats::handle"]
+        [::core::mem::offset_of!(cuarena_driver_pool_stats, handle) - 56usize];
+    ["Offset of field: cuarena_driver_pool_stats::device"]
+        [::core::mem::offset_of!(cuarena_driver_pool_stats, device) - 64usize];
+    ["Offset of field: cuarena_driver_pool_stats::own"]
+        [::core::mem::offset_of!(cuarena_driver_pool_stats, own) - 68usize];
+};
+#[doc = " With backing=async bytes come from a pool of the driver's: the device's\n current one when the arena is made, its default one, one of the caller's, or\n one that the arena makes (option driver_pool). preset=driver-pool makes each\n block such a piece, rounded up to 512 bytes, as CuPy's MemoryAsyncPool and\n ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver's allocation at this point of A; nothing\n                         waits\n   cuarena_alloc         ... on a stream of the arena's own, which the caller\n                         waits for: good for everybody\n   cuarena_free_on(B)    freed at this point of B, which need not be A; where\n                         other streams were recorded as using the block, when\n                         they are done\n   cuarena_free          freed now: the block is idle\n   cuarena_trim          gives back what the pool has free, until `keep_bytes`\n                         are left; waits for nothing\n\n On a stream that is being captured, outside a capture session, a free is\n BUSY. Such blocks keep their size: a resize is UNSUPPORTED, and they are not\n moved. When the driver has no more the request's stream is waited for, or\n without one all work, twice at most, and it is asked again; what it says of\n other things is not. Bytes held, by which CUARENA_LIMIT_HELD goes, are those\n of the arena's blocks; what the pool has is told here.\n\n All of this is UNSUPPORTED where the device has no pools, with the version of\n the driver that was found, and for arenas that use none."]
+pub type cuarena_driver_pool_stats_t = cuarena_driver_pool_stats;
+#[doc = " One of the driver's pools. Frozen."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_driver_pool_choice {
+    #[doc = " CUARENA_DRIVER_POOL_..."]
+    pub kind: i32,
+    #[doc = " 0"]
+    pub zero: i32,
+    #[doc = " of CUARENA_DRIVER_POOL_EXTERNAL; else 0"]
+    pub handle: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_driver_pool_choice"]
+        [::core::mem::size_of::<cuarena_driver_pool_choice>() - 16usize];
+    ["Alignment of cuarena_driver_pool_choice"]
+        [::core::mem::align_of::<cuarena_driver_pool_choice>() - 8usize];
+    ["Offset of field: cuarena_driver_pool_choice::kind"]
+        [::core::mem::offset_of!(cuarena_driver_pool_choice, kind) - 0usize];
+    ["Offset of field: cuarena_driver_pool_choice::zero"]
+        [::core::mem::offset_of!(cuarena_driver_pool_choice, zero) - 4usize];
+    ["Offset of field: cuarena_driver_pool_choice::handle"]
+        [::core::mem::offset_of!(cuarena_driver_pool_choice, handle) - 8usize];
+};
+#[doc = " One of the driver's pools. Frozen."]
+pub type cuarena_driver_pool_choice_t = cuarena_driver_pool_choice;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_export {
@@ -1650,7 +1893,7 @@ const _: () = {
 };
 #[doc = " What a call found."]
 pub type cuarena_shared_report_t = cuarena_shared_report;
-#[doc = " The figures of ONNX Runtime's arenas, each moved by the same things. Reserve\n is there what `dedicated` is here; bytes that were adopted count as a Reserve\n too. What is above INT64_MAX is INT64_MAX, such as a limit of none.\n\n A region of theirs is what one growth took. Where a memory grows in place,\n trim may give several growths back as one piece, which counts as one, or as\n all that there were when nothing is left."]
+#[doc = " The figures of ONNX Runtime's arenas, each moved by the same things. Reserve\n is there what `dedicated` is here; bytes that were adopted count as a Reserve\n too. What is above INT64_MAX is INT64_MAX, such as a limit of none.\n\n A region of theirs is what one growth took. Where a memory grows in place,\n trim may give several growths back as one piece, which counts as one, or as\n all that there were when nothing is left.\n\n Where blocks are pieces of a driver's pool they count as its allocator there\n does: in use is what was asked for, total_allocated_bytes what the pool has\n of its device, which the driver is asked for (DRIVER), shrinkages are trims,\n and there are neither extensions nor Reserves."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_ort_stats {
@@ -1707,7 +1950,7 @@ const _: () = {
     ["Offset of field: cuarena_ort_stats::bytes_limit"]
         [::core::mem::offset_of!(cuarena_ort_stats, bytes_limit) - 88usize];
 };
-#[doc = " The figures of ONNX Runtime's arenas, each moved by the same things. Reserve\n is there what `dedicated` is here; bytes that were adopted count as a Reserve\n too. What is above INT64_MAX is INT64_MAX, such as a limit of none.\n\n A region of theirs is what one growth took. Where a memory grows in place,\n trim may give several growths back as one piece, which counts as one, or as\n all that there were when nothing is left."]
+#[doc = " The figures of ONNX Runtime's arenas, each moved by the same things. Reserve\n is there what `dedicated` is here; bytes that were adopted count as a Reserve\n too. What is above INT64_MAX is INT64_MAX, such as a limit of none.\n\n A region of theirs is what one growth took. Where a memory grows in place,\n trim may give several growths back as one piece, which counts as one, or as\n all that there were when nothing is left.\n\n Where blocks are pieces of a driver's pool they count as its allocator there\n does: in use is what was asked for, total_allocated_bytes what the pool has\n of its device, which the driver is asked for (DRIVER), shrinkages are trims,\n and there are neither extensions nor Reserves."]
 pub type cuarena_ort_stats_t = cuarena_ort_stats;
 #[doc = " Gets one figure; both texts are valid during the call only."]
 pub type cuarena_pair_fn = ::core::option::Option<
@@ -1944,7 +2187,7 @@ extern "C" {
     #[doc = " All members 0 but struct_size, grain_bytes 4096 and alignment 256."]
     pub fn cuarena_memory_ops_init(ops: *mut cuarena_memory_ops_t);
     pub fn cuarena_config_init(config: *mut cuarena_config_t);
-    #[doc = " Sets one option from text. BAD_ARGUMENT for an unknown key or a value that\n does not parse or is out of range: the message names key, value and what\n would be accepted; the config is as it was. With unknown_keys=warn unknown\n keys are logged and passed over.\n\n \"arena.\" may stand before any key. ONNX Runtime's names for its arena are\n keys too: extend_strategy (also arena_extend_strategy),\n initial_chunk_size_bytes, max_dead_bytes_per_chunk,\n initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem.\n Their values are digits, in ONNX Runtime's ranges. use_cuda_mempool and the\n two cuda_mempool_ keys are UNSUPPORTED unless 0."]
+    #[doc = " Sets one option from text. BAD_ARGUMENT for an unknown key or a value that\n does not parse or is out of range: the message names key, value and what\n would be accepted; the config is as it was. With unknown_keys=warn unknown\n keys are logged and passed over.\n\n \"arena.\" may stand before any key. ONNX Runtime's names for its arena are\n keys too: extend_strategy (also arena_extend_strategy),\n initial_chunk_size_bytes, max_dead_bytes_per_chunk,\n initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem,\n cuda_mempool_release_threshold, cuda_mempool_bytes_to_keep_on_shrink. Their\n values are digits, in ONNX Runtime's ranges. use_cuda_mempool is 0, which\n changes nothing, or 1: preset=driver-pool and driver_pool=own."]
     pub fn cuarena_config_set(
         config: *mut cuarena_config_t,
         key: *const ::core::ffi::c_char,
@@ -1957,6 +2200,11 @@ extern "C" {
     ) -> cuarena_status_t;
     #[doc = " The same with the text of the environment's CUARENA_CONF; OK where there is\n none. No other call reads it: a program that wants to be told by it calls\n this between init and create. Not beside changes of the environment."]
     pub fn cuarena_config_environment(config: *mut cuarena_config_t) -> cuarena_status_t;
+    #[doc = " The limit from a variable of the environment, NULL: CUPY_GPU_MEMORY_LIMIT,\n as CuPy reads it: digits are bytes; a number of at most three decimals and %\n are that part of what the memory has available when the arena is made (CuPy:\n of all that the device has); 0 and 0% are no limit. OK, and nothing changed,\n where there is no such variable. BAD_ARGUMENT for any other text: the\n message names variable, text and what is accepted; the config is as it was.\n Only this call reads the variable. Not beside changes of the environment."]
+    pub fn cuarena_config_limit_environment(
+        config: *mut cuarena_config_t,
+        variable: *const ::core::ffi::c_char,
+    ) -> cuarena_status_t;
     #[doc = " The value of one option as text that cuarena_config_set accepts under the\n same key. UNSUPPORTED for a value that has none: a memory of the caller's\n own, or what ONNX Runtime has no number for."]
     pub fn cuarena_config_get(
         config: *const cuarena_config_t,
@@ -1964,6 +2212,8 @@ extern "C" {
         text: *mut ::core::ffi::c_char,
         text_size: usize,
     ) -> cuarena_status_t;
+    #[doc = " Gives what says \"as the preset says\" its value, and the limit of a preset\n without one: all that cuarena_create would do. BAD_ARGUMENT as there; the\n config is as it was then."]
+    pub fn cuarena_config_resolve(config: *mut cuarena_config_t) -> cuarena_status_t;
     #[doc = " Parses an amount as above; BAD_ARGUMENT with the text named."]
     pub fn cuarena_amount_parse(
         text: *const ::core::ffi::c_char,
@@ -1990,7 +2240,7 @@ extern "C" {
         keep_bytes: u64,
         given_back_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Bytes, or percent and auto of what the memory has available. Below what is\n held or live now is legal: it bounds what comes. `old_bytes_out` may be\n NULL; UINT64_MAX is \"none\"."]
+    #[doc = " Bytes, or percent and auto of what the memory has available: either, by the\n type, and BAD_ARGUMENT above 100 %. Below what is held or live now is legal:\n it bounds what comes. `old_bytes_out` may be NULL; UINT64_MAX is \"none\". A\n lower limit of cached bytes ends cached blocks at once, the least recently\n recycled first, unless the cache is bounded late (cost: those blocks, and the\n memory's; REENTERED as trim)."]
     pub fn cuarena_set_limit(
         arena: *mut cuarena_t,
         kind: i32,
@@ -2179,6 +2429,20 @@ extern "C" {
         base_out: *mut *mut ::core::ffi::c_void,
         bytes_out: *mut u64,
     ) -> cuarena_status_t;
+    #[doc = " Ends cached blocks, those that were cached first, until at least `bytes` of\n them are gone; all of them if `bytes` is nine tenths of the cache or more.\n Their whole grains go back to the memory; `blocks_out` (may be NULL) gets\n their number. REENTERED from a function of the arena's memory or its\n relocation callback; LOST. Any thread. Cost: these blocks, and the memory's;\n with streams, also the ranges."]
+    pub fn cuarena_cache_release(
+        arena: *mut cuarena_t,
+        bytes: u64,
+        blocks_out: *mut u64,
+    ) -> cuarena_status_t;
+    #[doc = " Ends all cached blocks, and gives their grains back. If any was freed on a\n stream the call waits until what streams freed so far is settled; nothing\n happens where nothing is cached. DRIVER, BUSY: that cannot be waited for, and\n the cache is as it was. Otherwise as release."]
+    pub fn cuarena_cache_clear(arena: *mut cuarena_t, blocks_out: *mut u64) -> cuarena_status_t;
+    pub fn cuarena_cache_stats_init(stats: *mut cuarena_cache_stats_t);
+    #[doc = " Of one moment. BAD_ARGUMENT for NULL or a struct without its size. Cost:\n constant."]
+    pub fn cuarena_cache_stats(
+        arena: *mut cuarena_t,
+        stats: *mut cuarena_cache_stats_t,
+    ) -> cuarena_status_t;
     #[doc = " As cuarena_alloc_with; `request` may be NULL. Zeroing is queued on the\n stream."]
     pub fn cuarena_alloc_on(
         arena: *mut cuarena_t,
@@ -2254,6 +2518,13 @@ extern "C" {
         wait: i32,
         settled_out: *mut u64,
     ) -> cuarena_status_t;
+    #[doc = " Gives bytes that were freed on the stream back to the memory, whole grains\n or, where segments keep their length, whole segments, until no more than\n `keep_bytes` are held or no more of them are free; nothing of other\n streams, and nothing that is settled. CUARENA_NO_STREAM: of all streams, and\n what is settled. Waits for the stream, or for each of them, as far as it\n freed something (host_waits counts one for each), and for blocks that other\n streams use besides. What stays is settled or, with steal=never, the\n stream's as before.\n\n OK for a stream that the arena does not know; BUSY for one of an open capture\n session; DRIVER if a wait fails; REENTERED as reset. A caller's own bytes\n stay. Cost: ranges, and the memory's.\n\n Where blocks are pieces of a driver's pool, it is the pool that keeps\n `keep_bytes`, once what the stream was given so far is done; with\n CUARENA_NO_STREAM, all work of the device."]
+    pub fn cuarena_trim_on(
+        arena: *mut cuarena_t,
+        stream: cuarena_stream_t,
+        keep_bytes: u64,
+        given_back_out: *mut u64,
+    ) -> cuarena_status_t;
     #[doc = " This moment of the stream. BAD_ARGUMENT for CUARENA_NO_STREAM. Records a\n marker, if something was freed on it since the last one. Steps: the lane's\n ranges."]
     pub fn cuarena_stream_mark(
         arena: *mut cuarena_t,
@@ -2306,6 +2577,21 @@ extern "C" {
     pub fn cuarena_properties(
         arena: *mut cuarena_t,
         properties: *mut cuarena_properties_t,
+    ) -> cuarena_status_t;
+    pub fn cuarena_driver_pool_stats_init(stats: *mut cuarena_driver_pool_stats_t);
+    #[doc = " Asks the driver, for one figure after the other. DRIVER, LOST."]
+    pub fn cuarena_driver_pool_stats(
+        arena: *mut cuarena_t,
+        stats: *mut cuarena_driver_pool_stats_t,
+    ) -> cuarena_status_t;
+    #[doc = " The two peaks begin anew from what is now, for everybody who uses the pool.\n DRIVER, LOST."]
+    pub fn cuarena_driver_pool_reset_peaks(arena: *mut cuarena_t) -> cuarena_status_t;
+    #[doc = " Makes an arena on each device that the driver shows, by its number, from one\n configuration and a choice for each: `pools` and `arenas_out` have `count`\n members. All or, on an error, none. BAD_ARGUMENT unless `count` is the number\n of devices, with both in the message, and for a configuration that names a\n device or a context; otherwise as cuarena_create."]
+    pub fn cuarena_create_per_device(
+        config: *const cuarena_config_t,
+        pools: *const cuarena_driver_pool_choice_t,
+        count: usize,
+        arenas_out: *mut *mut cuarena_t,
     ) -> cuarena_status_t;
     pub fn cuarena_export_options_init(options: *mut cuarena_export_options_t);
     #[doc = " Tells which handles are behind a block, so that another process of this host\n can map it: cuMemImportFromShareableHandle on each descriptor, then\n cuMemMap of the whole handle; the block's bytes are those at `offset`.\n\n Pieces come in the block's order. Their descriptors belong to the caller:\n send them (SCM_RIGHTS) and close them. `pieces` NULL and `capacity` 0: only\n the count comes back, and nothing is exported.\n\n From now on until cuarena_export_close the block stays where it is and its\n handles stay mapped, also if it is freed meanwhile: its bytes count as live\n until then. What the importer maps stays valid however long it likes; the\n close says that it no longer minds what becomes of the bytes.\n\n NULL options: the block must be dedicated. BAD_ARGUMENT: it shares its\n handles, it is empty, or there are more pieces than `capacity` (the message\n has the count). UNSUPPORTED: cuarena_properties says fd = 0, or the bytes\n are adopted. STALE. Cost: two driver calls a piece."]

@@ -14,5 +14,5 @@ pub const CUARENA_STREAM_PER_THREAD: cuarena_stream_t = 2 as cuarena_stream_t;
 /// bytes is done when it returns.
 pub const CUARENA_NO_STREAM: cuarena_stream_t = usize::MAX as cuarena_stream_t;
 
-/// `split_threshold`: as the preset says.
-pub const CUARENA_SPLIT_PRESET: u64 = u64::MAX - 1;
+/// Numbers of bytes: as the preset says; of `release_threshold`: as it is.
+pub const CUARENA_BYTES_PRESET: u64 = u64::MAX - 1;

@@ -80,13 +80,16 @@ impl Arena {
         self.0.raw()
     }
 
-    /// What addresses and sizes are multiples of, in bytes.
+    /// What addresses and sizes are multiples of, in bytes. Of a shared arena
+    /// that others made otherwise than was asked for, 8: the least there is.
     #[inline]
     pub fn granule(&self) -> u64 {
         self.0.granule()
     }
 
-    /// Whether the CPU can reach the bytes, so that blocks can be viewed.
+    /// Whether the CPU can reach the bytes at any time, so that blocks can be
+    /// viewed. Of managed memory it can where
+    /// [`DeviceInfo::concurrent`](crate::DeviceInfo::concurrent) is so.
     #[inline]
     pub fn is_host_readable(&self) -> bool {
         self.0.is_host_readable()
@@ -119,7 +122,6 @@ impl Arena {
     /// had, [`ErrorKind::Fragmented`] if compaction would serve it,
     /// [`ErrorKind::Limit`], [`ErrorKind::Driver`], [`ErrorKind::Lost`]. The
     /// error has what was asked, the limit, and what is free.
-    #[inline]
     ///
     /// ```
     /// # fn main() -> Result<(), cuarena::Error> {
@@ -130,6 +132,7 @@ impl Arena {
     /// # Ok(())
     /// # }
     /// ```
+    #[inline]
     pub fn alloc(&self, bytes: u64) -> Result<Block> {
         let mut id = 0;
         // SAFETY: the arena lives, and the output as long as the call.
@@ -325,7 +328,11 @@ impl Arena {
     /// # Errors
     ///
     /// [`ErrorKind::BadArgument`] for a part of what is available, where the
-    /// memory cannot tell that.
+    /// memory cannot tell that, and for more than 100 %;
+    /// [`ErrorKind::Reentered`] in a relocation closure, of
+    /// [`LimitKind::Cached`]; [`ErrorKind::Unsupported`] of
+    /// [`LimitKind::Threshold`] without a driver's pool, and what the driver
+    /// refuses.
     ///
     /// ```
     /// # fn main() -> Result<(), cuarena::Error> {
@@ -350,7 +357,7 @@ impl Arena {
     ///
     /// # Errors
     ///
-    /// None is known.
+    /// As [`set_limit`](Self::set_limit).
     pub fn clear_limit(&self, kind: LimitKind) -> Result<Option<u64>> {
         self.set_limit(kind, Amount::bytes(u64::MAX))
     }
@@ -359,7 +366,8 @@ impl Arena {
     ///
     /// # Errors
     ///
-    /// None is known.
+    /// None is known but for [`LimitKind::Threshold`], as
+    /// [`set_limit`](Self::set_limit).
     pub fn limit(&self, kind: LimitKind) -> Result<Option<u64>> {
         let mut bytes = 0;
         // SAFETY: the arena lives, the output as long as the call.

@@ -15,7 +15,7 @@ use crate::amount::c_text;
 use crate::choices::*;
 use crate::error::check;
 use crate::ffi;
-use crate::life::{self, Kept, Life};
+use crate::life::{self, Hold, Kept, Life};
 use crate::memory::{Guest, Hosted, Memory};
 use crate::{Amount, Arena, Error, ErrorKind, Result};
 
@@ -40,7 +40,16 @@ pub struct ArenaBuilder {
     config: ffi::cuarena_config_t,
     kept: Vec<Kept>,
     custom: Option<Arc<dyn Memory>>,
+    /// The driver's pool that a caller has vouched for; 0: none.
+    vouched_pool: u64,
 }
+
+// SAFETY: its pointers are to what is kept beside them, which is Send and Sync,
+// or to what the caller of `bytes` or `context` has vouched for; nothing follows
+// them before the arena is made.
+unsafe impl Send for ArenaBuilder {}
+// SAFETY: as above.
+unsafe impl Sync for ArenaBuilder {}
 
 macro_rules! setters {
     ($($(#[$doc:meta])* $name:ident($value:ident: $type:ty) => $member:ident = $as:expr;)*) => {
@@ -57,7 +66,8 @@ macro_rules! setters {
 setters! {
     /// The rules to begin with; [`Preset::Pool`].
     preset(preset: Preset) => preset = preset.code();
-    /// Where bytes come from; [`MemoryKind::Pageable`].
+    /// Where bytes come from; as the preset says, in most
+    /// [`MemoryKind::Pageable`].
     memory(memory: MemoryKind) => memory = memory.code();
     /// The size of a pool, its stable region included; all that is available
     /// but 512 MiB.
@@ -70,7 +80,7 @@ setters! {
     /// as the limit says.
     reserve(bytes: u64) => reserve_bytes = bytes;
     /// What addresses and sizes are multiples of: a power of two from 8 bytes;
-    /// 256.
+    /// as the preset says, mostly 256.
     alignment(bytes: u64) => alignment = bytes;
     /// The least rest of a free range that is split off a block; as the preset
     /// says.
@@ -81,14 +91,14 @@ setters! {
     grow(grow: Grow) => grow = grow.code();
     /// When bytes are set to 0; never.
     zero(zero: Zero) => zero = zero.code();
-    /// How a free range is chosen.
+    /// How a free range is chosen; as the preset says.
     placement(placement: Placement) => placement = placement.code();
     /// Whether running out compacts before it fails. Takes a
     /// [relocation listener](Arena::on_relocation); off.
     compact_on_oom(switch: Switch) => compact_on_oom = switch.code();
     /// The device's number; 0.
     device(ordinal: u32) => device = i32::try_from(ordinal).unwrap_or(i32::MAX);
-    /// How [`MemoryKind::Device`] gets its bytes.
+    /// How [`MemoryKind::Device`] gets its bytes; as the preset says.
     backing(backing: Backing) => backing = backing.code();
     /// Whether blocks can be exported to other processes.
     fd(property: Property) => fd = property.code();
@@ -112,8 +122,8 @@ setters! {
     device_only(switch: Switch) => device_only = switch.code();
     /// When a stream's progress is recorded; late.
     marker(marker: Marker) => marker = marker.code();
-    /// What streams take of each other's freed bytes; all, waiting for each
-    /// other.
+    /// What streams take of each other's freed bytes; as the preset says, in
+    /// most all, waiting for each other.
     steal(steal: Steal) => steal = steal.code();
     /// The first chunk of [`Grow::Doubling`], and of
     /// [`take_first`](Self::take_first); 1 MiB.
@@ -127,6 +137,54 @@ setters! {
     /// What a key that no option has comes to in
     /// [`option`](Self::option) and [`parse`](Self::parse) from now on.
     unknown_keys(unknown: UnknownKeys) => unknown_keys = unknown.code();
+    /// Whether segments are lengthened, shortened and punched where the memory
+    /// can; else each keeps its length and goes back whole. As the preset says.
+    in_place(switch: Switch) => in_place = switch.code();
+    /// Whether blocks are cut from segments, or each is one; as the preset
+    /// says.
+    segments(segments: Segments) => segments = segments.code();
+    /// Which of the driver's pools [`Backing::Async`] takes from; the current
+    /// one.
+    driver_pool(pool: DriverPool) => driver_pool = pool.code();
+    /// The most bytes that [`DriverPool::Own`] takes of its device; 0, the
+    /// default: no end. Needs a driver of 12.2.
+    driver_pool_max(bytes: u64) => driver_pool_max = bytes;
+    /// What a driver's pool keeps of what it has free when somebody waits for
+    /// the device; what it did before.
+    release_threshold(threshold: ReleaseThreshold) => release_threshold = threshold.code();
+    /// Whether the arena makes its pool the device's current one, for the whole
+    /// process; off.
+    make_current(switch: Switch) => make_current = switch.code();
+    /// Whether a driver's pool that would grow above its release threshold
+    /// refuses instead; off.
+    threshold_limits(switch: Switch) => threshold_limits = switch.code();
+    /// What [`shrink_shared`](crate::shrink_shared) leaves; 0 bytes.
+    keep_on_trim(bytes: u64) => keep_on_trim = bytes;
+    /// What a free leaves behind; as the preset says.
+    keep(keep: Keep) => keep = keep.code();
+    /// Whether the cache never holds more than its limit; as the preset says.
+    cache_bound(bound: CacheBound) => cache_bound = bound.code();
+    /// The most bytes in the cache; [`Amount::ALL`]: as the preset says, else
+    /// the soft limit.
+    cache_limit(amount: impl Into<Amount>) => cache_limit = amount.into().raw();
+    /// A cached block serves requests that it exceeds by less than themselves
+    /// and than two of these, in bytes; as the preset says.
+    cache_page(bytes: u64) => cache_page = bytes;
+    /// A limit of live and cached bytes that refuses nothing;
+    /// [`Amount::ALL`]: as the preset says, else none.
+    soft_limit(amount: impl Into<Amount>) => soft_limit = amount.into().raw();
+    /// Whether the soft limit is only kept, or cached blocks go to stay below
+    /// it; as the preset says.
+    soft_limit_rule(rule: SoftLimit) => soft_limit_rule = rule.code();
+    /// Sizes below it are rounded up to a power of two. A power of two of
+    /// bytes, or 0: none; as the preset says.
+    round_powers(bytes: u64) => round_powers = bytes;
+    /// Sizes from [`round_powers`](Self::round_powers) on are rounded up to a
+    /// multiple of it, likewise.
+    round_to(bytes: u64) => round_to = bytes;
+    /// Blocks are aligned to the least power of two that they fit in, of this
+    /// at most, likewise.
+    natural(bytes: u64) => natural = bytes;
 }
 
 impl ArenaBuilder {
@@ -142,6 +200,7 @@ impl ArenaBuilder {
             config,
             kept: Vec::new(),
             custom: None,
+            vouched_pool: 0,
         }
     }
 
@@ -209,6 +268,83 @@ impl ArenaBuilder {
         // SAFETY: the config is a valid one.
         check(unsafe { ffi::cuarena_config_environment(&mut self.config) })?;
         Ok(self)
+    }
+
+    /// Sets the limit from a variable of the environment, `None`:
+    /// `CUPY_GPU_MEMORY_LIMIT`, as CuPy reads it: digits are bytes; a number of
+    /// at most three decimals and `%` are that part of what the memory has
+    /// available when the arena is made; `0` and `0%` are no limit. Without
+    /// such a variable nothing changes. Nothing else reads it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadArgument`] for any other text: the message names
+    /// variable, text and what is accepted.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// let builder = cuarena::Arena::builder().limit_environment(Some("NO_SUCH_LIMIT"))?;
+    /// assert_eq!(builder.get("limit")?, "auto");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn limit_environment(mut self, variable: Option<&str>) -> Result<Self> {
+        let variable = variable.map(c_text).transpose()?;
+        let name = variable.as_ref().map_or(ptr::null(), |name| name.as_ptr());
+        // SAFETY: the config is a valid one; the name lives until the return.
+        check(unsafe { ffi::cuarena_config_limit_environment(&mut self.config, name) })?;
+        Ok(self)
+    }
+
+    /// Gives what says "as the preset says" its value: all that
+    /// [`build`](Self::build) would do. A memory of the program's own is
+    /// [described](Memory::describe) for it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadArgument`] for options that do not go together.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), cuarena::Error> {
+    /// use cuarena::{Arena, Preset};
+    /// let builder = Arena::builder().preset(Preset::CupyPool);
+    /// assert_eq!(builder.get("alignment")?, "preset");
+    /// assert_eq!(builder.resolve()?.get("alignment")?, "512");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn resolve(mut self) -> Result<Self> {
+        let hosted = self.host();
+        let full = self.resolved();
+        if let Some(hosted) = hosted {
+            hosted.settle(false);
+        }
+        self.config = full?;
+        self.config.ops = ptr::null();
+        self.config.ops_user = ptr::null_mut();
+        Ok(self)
+    }
+
+    /// The configuration as an arena would be made of it.
+    pub(crate) fn resolved(&self) -> Result<ffi::cuarena_config_t> {
+        self.check_pool()?;
+        let mut full = self.config;
+        // SAFETY: the config is a valid one, and copied.
+        check(unsafe { ffi::cuarena_config_resolve(&mut full) })?;
+        Ok(full)
+    }
+
+    /// Options as text may name a pool, but nobody vouches for it there.
+    fn check_pool(&self) -> Result<()> {
+        let (pool, handle) = (self.config.driver_pool, self.config.driver_pool_handle);
+        if pool != ffi::CUARENA_DRIVER_POOL_EXTERNAL || handle == self.vouched_pool {
+            return Ok(());
+        }
+        let message = format!(
+            "driver_pool_handle: {handle}, for which nobody vouches; accepted: one that \
+             ArenaBuilder::driver_pool_handle was given"
+        );
+        Err(Error::new(ErrorKind::BadArgument, message))
     }
 
     /// The value of one option, as text that [`option`](Self::option) accepts.
@@ -284,6 +420,19 @@ impl ArenaBuilder {
         self
     }
 
+    /// Takes the bytes of [`Backing::Async`] from a pool of the program's own,
+    /// a `CUmemoryPool` as a number.
+    ///
+    /// # Safety
+    ///
+    /// It is a live pool, of the arena's device, until the arena has ended.
+    pub unsafe fn driver_pool_handle(mut self, handle: u64) -> Self {
+        self.config.driver_pool = ffi::CUARENA_DRIVER_POOL_EXTERNAL;
+        self.config.driver_pool_handle = handle;
+        self.vouched_pool = handle;
+        self
+    }
+
     /// The configuration, for what has no setter here.
     pub(crate) fn config_mut(&mut self) -> &mut ffi::cuarena_config_t {
         &mut self.config
@@ -291,7 +440,7 @@ impl ArenaBuilder {
 
     /// Keeps something alive as long as the arena that will be made.
     #[cfg(feature = "cudarc")]
-    pub(crate) fn keep(&mut self, kept: Kept) {
+    pub(crate) fn keep_alive(&mut self, kept: Kept) {
         self.kept.push(kept);
     }
 
@@ -335,12 +484,29 @@ impl ArenaBuilder {
         self
     }
 
-    /// The memory of the program's own, if it is that which is to serve.
-    fn hosted(&mut self) -> Option<Hosted> {
+    /// Puts the memory of the program's own, if it is that which is to serve,
+    /// into the configuration.
+    fn host(&mut self) -> Option<Box<Hosted>> {
         if self.config.memory != ffi::CUARENA_MEMORY_CUSTOM {
             return None;
         }
-        self.custom.take().map(Guest::host)
+        let hosted = Box::new(Guest::host(self.custom.clone()?));
+        self.config.ops = &hosted.ops;
+        self.config.ops_user = hosted.user();
+        Some(hosted)
+    }
+
+    /// The arena, and its granule.
+    fn create(&self) -> Result<(NonNull<ffi::cuarena_t>, u64)> {
+        let granule = self.resolved()?.alignment;
+        let mut raw = ptr::null_mut();
+        // SAFETY: the config is a valid one; what it points to is kept, or
+        // vouched for by who set it.
+        check(unsafe { ffi::cuarena_create(&self.config, &mut raw) })?;
+        match NonNull::new(raw) {
+            Some(raw) => Ok((raw, granule)),
+            None => Err(Error::new(ErrorKind::Corrupt, "an arena at no address")),
+        }
     }
 
     /// Makes the arena. A pool takes its bytes now.
@@ -362,24 +528,13 @@ impl ArenaBuilder {
     /// ```
     pub fn build(mut self) -> Result<Arena> {
         life::end_what_was_set_aside();
-        let mut raw = ptr::null_mut();
-        let hosted = self.hosted();
-        if let Some(hosted) = &hosted {
-            self.config.ops = &hosted.ops;
-            self.config.ops_user = hosted.user();
-        }
-        // SAFETY: the config is a valid one; what it points to is kept, or
-        // vouched for by who set it.
-        let made = check(unsafe { ffi::cuarena_create(&self.config, &mut raw) });
+        let hosted = self.host();
+        let made = self.create();
         if let Some(hosted) = hosted {
             hosted.settle(made.is_ok());
         }
-        made?;
-        let Some(raw) = NonNull::new(raw) else {
-            return Err(Error::new(ErrorKind::Corrupt, "an arena at no address"));
-        };
-        let granule = self.config.alignment;
-        Ok(Arena::of(Life::new(raw, granule, life::destroy, self.kept)))
+        let (raw, granule) = made?;
+        Ok(Arena::of(Life::new(raw, Hold::Alone, granule, self.kept)))
     }
 }
 

@@ -34,6 +34,15 @@ choice! {
         Grow = CUARENA_PRESET_GROW,
         /// As ONNX Runtime's arena, whose keys it knows.
         Bfc = CUARENA_PRESET_BFC,
+        /// As MLX's allocator for the CPU: freed blocks stay whole in a cache.
+        MlxCpu = CUARENA_PRESET_MLX_CPU,
+        /// As MLX's allocator for GPUs, likewise.
+        MlxCuda = CUARENA_PRESET_MLX_CUDA,
+        /// As CuPy's `MemoryPool`: chunks of what requests need, each stream's
+        /// own.
+        CupyPool = CUARENA_PRESET_CUPY_POOL,
+        /// As CuPy's `MemoryAsyncPool`: each block is the driver's.
+        DriverPool = CUARENA_PRESET_DRIVER_POOL,
     }
 }
 
@@ -41,7 +50,8 @@ choice! {
     /// Where bytes come from. Bytes and functions of the program's own have
     /// builder methods of their own.
     MemoryKind {
-        /// Host pages, committed as needed. The default; needs no GPU.
+        /// Host pages, committed as needed; needs no GPU. The default of most
+        /// presets.
         Pageable = CUARENA_MEMORY_PAGEABLE,
         /// Addresses without bytes, for simulations.
         None = CUARENA_MEMORY_NONE,
@@ -95,7 +105,8 @@ choice! {
 choice! {
     /// How [`MemoryKind::Device`] gets its bytes.
     Backing {
-        /// `Vmm` where the device has it, else `Malloc`.
+        /// As the preset says; in most `Vmm` where the device has it, else
+        /// `Malloc`.
         Auto = CUARENA_BACKING_AUTO,
         /// Handles mapped into reserved addresses.
         Vmm = CUARENA_BACKING_VMM,
@@ -103,6 +114,63 @@ choice! {
         Malloc = CUARENA_BACKING_MALLOC,
         /// Likewise, stream-ordered.
         Async = CUARENA_BACKING_ASYNC,
+    }
+}
+
+choice! {
+    /// What a block is cut from.
+    Segments {
+        /// A segment, with other blocks.
+        Shared = CUARENA_SEGMENTS_SHARED,
+        /// Nothing: each block is a segment of its own, and keeps its size.
+        Each = CUARENA_SEGMENTS_EACH,
+    }
+}
+
+choice! {
+    /// Which of the driver's pools [`Backing::Async`] takes its bytes from. One
+    /// of the program's own is named by
+    /// [`driver_pool_handle`](crate::ArenaBuilder::driver_pool_handle).
+    DriverPool {
+        /// The device's current one, when the arena is made.
+        Current = CUARENA_DRIVER_POOL_CURRENT,
+        /// The device's default one.
+        Default = CUARENA_DRIVER_POOL_DEFAULT,
+        /// One that the arena makes and ends.
+        Own = CUARENA_DRIVER_POOL_OWN,
+    }
+}
+
+choice! {
+    /// What a free leaves behind.
+    Keep {
+        /// Free bytes, until they are trimmed.
+        All = CUARENA_KEEP_ALL,
+        /// The block, whole, in a cache.
+        Cache = CUARENA_KEEP_CACHE,
+        /// Nothing: whole grains go back at once.
+        None = CUARENA_KEEP_NONE,
+    }
+}
+
+choice! {
+    /// What a free does with a block that the cache has no room for.
+    CacheBound {
+        /// The block is not cached.
+        Strict = CUARENA_CACHE_STRICT,
+        /// It is, if the cache is not full before it; the next allocation trims
+        /// the cache.
+        Late = CUARENA_CACHE_LATE,
+    }
+}
+
+choice! {
+    /// What a soft limit is for.
+    SoftLimit {
+        /// For programs to ask about.
+        Store = CUARENA_SOFT_STORE,
+        /// Cached blocks go before it is passed.
+        Enforce = CUARENA_SOFT_ENFORCE,
     }
 }
 
@@ -182,6 +250,14 @@ choice! {
         Held = CUARENA_LIMIT_HELD,
         /// Bytes of live blocks, as taken.
         Live = CUARENA_LIMIT_LIVE,
+        /// Bytes of cached blocks.
+        Cached = CUARENA_LIMIT_CACHED,
+        /// Bytes of live and cached blocks; refuses nothing.
+        Soft = CUARENA_LIMIT_SOFT,
+        /// What the driver's pool of the arena keeps of what it has free when
+        /// somebody waits for the device: its release threshold, for everybody
+        /// who uses the pool. No limit: it gives nothing back.
+        Threshold = CUARENA_LIMIT_THRESHOLD,
     }
 }
 
@@ -224,8 +300,30 @@ pub enum Split {
 impl Split {
     pub(crate) fn code(self) -> u64 {
         match self {
-            Self::Preset => ffi::CUARENA_SPLIT_PRESET,
+            Self::Preset => ffi::CUARENA_BYTES_PRESET,
             Self::AtLeast(bytes) => bytes,
+            Self::Never => u64::MAX,
+        }
+    }
+}
+
+/// What a pool of the driver's keeps of what it has free when somebody waits
+/// for the device, for everybody who uses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReleaseThreshold {
+    /// What it kept before.
+    Unchanged,
+    /// So many bytes.
+    Bytes(u64),
+    /// All: it gives nothing back.
+    Never,
+}
+
+impl ReleaseThreshold {
+    pub(crate) fn code(self) -> u64 {
+        match self {
+            Self::Unchanged => ffi::CUARENA_BYTES_PRESET,
+            Self::Bytes(bytes) => bytes,
             Self::Never => u64::MAX,
         }
     }

@@ -115,6 +115,11 @@ pub struct CompactOptions {
     others: Vec<Stream>,
 }
 
+// SAFETY: its pointers are set for a call only; the streams are Send and Sync.
+unsafe impl Send for CompactOptions {}
+// SAFETY: as above.
+unsafe impl Sync for CompactOptions {}
+
 impl Default for CompactOptions {
     fn default() -> Self {
         Self::new()
@@ -199,6 +204,7 @@ impl CompactOptions {
 
 /// What a compaction did. Sizes are bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct CompactReport {
     /// Blocks moved.

@@ -96,9 +96,9 @@ impl Export {
 impl Drop for Export {
     fn drop(&mut self) {
         let mut raw = self.raw.as_ptr();
-        // SAFETY: the arena lives and the export was not closed.
-        let status = unsafe { ffi::cuarena_export_close(self.arena.raw(), &mut raw) };
-        debug_assert!(check(status).is_ok(), "an open export of this arena closes");
+        // SAFETY: the arena lives and the export was not closed, so it is not
+        // refused.
+        let _ = unsafe { ffi::cuarena_export_close(self.arena.raw(), &mut raw) };
     }
 }
 

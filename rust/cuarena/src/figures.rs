@@ -67,6 +67,7 @@ impl StatsForm {
 /// One step of what an arena does for a request that nothing held has room
 /// for, and how often it was taken since the arena was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct StepStats {
     /// The step as errors and the log call it.

@@ -103,3 +103,15 @@ impl Hooks {
         place.take()
     }
 }
+
+impl Drop for Hooks {
+    /// Each by itself: panics of what the program left here are over.
+    fn drop(&mut self) {
+        discard(self.oom.replace(None));
+        discard(self.events.replace(None));
+        discard(self.relocations.replace(None));
+        discard(self.take_panic());
+        let kept = self.kept.get_mut().unwrap_or_else(PoisonError::into_inner);
+        kept.drain(..).for_each(discard);
+    }
+}

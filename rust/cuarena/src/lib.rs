@@ -11,11 +11,13 @@ mod arena;
 mod block;
 mod blocks;
 mod builder;
+mod cache;
 mod capture;
 mod choices;
 mod compact;
 mod device;
 mod driver;
+mod driver_pool;
 mod error;
 #[cfg(unix)]
 mod export;
@@ -51,14 +53,17 @@ pub use arena::{Arena, CloseError, WeakArena};
 pub use block::{Block, BlockId};
 pub use blocks::{BlockInfo, Blocks};
 pub use builder::ArenaBuilder;
+pub use cache::CacheStats;
 pub use capture::CaptureSession;
 pub use choices::{
-    Backing, BytesKind, Grow, LimitKind, Marker, MemoryKind, Placement, Preset, Property, Region,
-    Split, Steal, Switch, UnknownKeys, Zero,
+    Backing, BytesKind, CacheBound, DriverPool, Grow, Keep, LimitKind, Marker, MemoryKind,
+    Placement, Preset, Property, Region, ReleaseThreshold, Segments, SoftLimit, Split, Steal,
+    Switch, UnknownKeys, Zero,
 };
 pub use compact::{Address, CompactOptions, CompactReport, Relocation};
 pub use device::{Properties, Source};
 pub use driver::{device_info, devices, driver_info, DeviceId, DeviceInfo, DriverInfo};
+pub use driver_pool::{DriverPoolStats, PoolChoice};
 pub use error::{Error, ErrorKind, Result};
 #[cfg(unix)]
 pub use export::{Export, ExportPiece, Sharing};

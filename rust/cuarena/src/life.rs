@@ -21,12 +21,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{check, Error, ErrorKind, Result};
-use crate::ffi;
 use crate::hooks::Hooks;
-use crate::panics;
+use crate::{device_info, ffi, panics, DeviceId};
 
-/// How a tenure ends.
-pub(crate) type End = fn(*mut ffi::cuarena_t) -> ffi::cuarena_status_t;
+/// Who holds a C arena besides this crate.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// Nobody: this crate made it.
+    Alone,
+    /// Others may. Closures of theirs may run in any call, and the arena may
+    /// call this crate's when it has let go.
+    Shared,
+}
+
+impl Hold {
+    /// Ends a C arena, or lets go of it.
+    fn end(self, mut raw: *mut ffi::cuarena_t) -> ffi::cuarena_status_t {
+        // SAFETY: called for the last share only, or again after BUSY.
+        unsafe {
+            match self {
+                Self::Alone => ffi::cuarena_destroy(&mut raw),
+                Self::Shared => ffi::cuarena_shared_release(&mut raw),
+            }
+        }
+    }
+}
 
 /// What the program handed over to the arena: memory, or functions for it.
 pub(crate) type Kept = Box<dyn Any + Send + Sync>;
@@ -39,9 +58,7 @@ pub(crate) struct Tenure {
     watched: AtomicBool,
     host_readable: bool,
     granule: u64,
-    end: End,
-    /// Whether others may hold the C arena when this crate has let go.
-    others: bool,
+    hold: Hold,
     /// Not a box, which would claim, when it is moved, that nobody else points
     /// to them: the C arena does.
     hooks: Arc<Hooks>,
@@ -60,7 +77,7 @@ static ASIDE: Mutex<Vec<Tenure>> = Mutex::new(Vec::new());
 impl Tenure {
     /// Ends the arena; it comes back if it is busy.
     fn end(self) -> std::result::Result<(), (Self, ffi::cuarena_status_t)> {
-        let status = (self.end)(self.raw.as_ptr());
+        let status = self.hold.end(self.raw.as_ptr());
         if status == ffi::CUARENA_OK {
             self.leave();
             Ok(())
@@ -69,14 +86,21 @@ impl Tenure {
         }
     }
 
-    /// Leaves to the C arena what it may use yet, if others hold it.
+    /// Leaves to the C arena what it may use yet, if others hold it, and drops
+    /// the rest. A panic of what the program left here is over: nobody can be
+    /// told where the last share is a block's, or ends in an unwinding.
     fn leave(self) {
-        let Self { hooks, kept, .. } = self;
-        if self.others {
-            mem::forget(kept);
-            if hooks.are_used() {
-                mem::forget(hooks);
-            }
+        let Self {
+            hold, hooks, kept, ..
+        } = self;
+        if hold == Hold::Alone {
+            drop(hooks);
+            kept.into_iter().for_each(panics::discard);
+            return;
+        }
+        mem::forget(kept);
+        if hooks.are_used() {
+            mem::forget(hooks);
         }
     }
 
@@ -103,12 +127,6 @@ pub(crate) fn end_what_was_set_aside() {
     }
 }
 
-/// Ends an arena that this crate made.
-pub(crate) fn destroy(mut raw: *mut ffi::cuarena_t) -> ffi::cuarena_status_t {
-    // SAFETY: called for the last share only, or again after BUSY.
-    unsafe { ffi::cuarena_destroy(&mut raw) }
-}
-
 /// What every handle has a share of.
 pub(crate) struct Life(ManuallyDrop<Tenure>);
 
@@ -116,37 +134,16 @@ impl Life {
     /// Takes a C arena over.
     pub(crate) fn new(
         raw: NonNull<ffi::cuarena_t>,
+        hold: Hold,
         granule: u64,
-        end: End,
         kept: Vec<Kept>,
     ) -> Arc<Self> {
         Self::of(Tenure {
             raw,
-            watched: AtomicBool::new(false),
+            watched: AtomicBool::new(hold == Hold::Shared),
             host_readable: host_readable(raw.as_ptr()),
             granule,
-            end,
-            others: false,
-            hooks: Arc::default(),
-            kept,
-        })
-    }
-
-    /// Holds a C arena that others may hold too. Closures of theirs may run in
-    /// any call.
-    pub(crate) fn new_shared(
-        raw: NonNull<ffi::cuarena_t>,
-        granule: u64,
-        end: End,
-        kept: Vec<Kept>,
-    ) -> Arc<Self> {
-        Self::of(Tenure {
-            raw,
-            watched: AtomicBool::new(true),
-            host_readable: host_readable(raw.as_ptr()),
-            granule,
-            end,
-            others: true,
+            hold,
             hooks: Arc::default(),
             kept,
         })
@@ -265,6 +262,8 @@ fn still_shared() -> Error {
     Error::new(ErrorKind::Busy, message)
 }
 
+/// Whether the CPU may touch the bytes at any time: managed ones may be a fault
+/// while the device runs, whatever it does.
 fn host_readable(raw: *mut ffi::cuarena_t) -> bool {
     let mut properties = MaybeUninit::<ffi::cuarena_properties_t>::zeroed();
     // SAFETY: all bits 0 are a value of the struct, which its function then
@@ -275,6 +274,16 @@ fn host_readable(raw: *mut ffi::cuarena_t) -> bool {
         properties.assume_init()
     };
     properties.host_readable != 0
+        && (!is_managed(&properties)
+            || device_info(DeviceId(properties.device)).is_ok_and(|device| device.concurrent))
+}
+
+fn is_managed(properties: &ffi::cuarena_properties_t) -> bool {
+    match properties.memory {
+        ffi::CUARENA_MEMORY_MANAGED => true,
+        ffi::CUARENA_MEMORY_BYTES => properties.bytes_kind == ffi::CUARENA_BYTES_MANAGED,
+        _ => false,
+    }
 }
 
 impl Drop for Life {

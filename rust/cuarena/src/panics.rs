@@ -44,9 +44,8 @@ pub(crate) fn guard<R>(otherwise: R, closure: impl FnOnce() -> R) -> R {
     answer
 }
 
-/// Nothing is parked. A thread that is ending has no place for it.
-/// The same of what is not the program's business: `None` where it panicked,
-/// and the panic is over.
+/// The same of what has nobody to tell: `None` where it panicked, and the panic
+/// is over.
 pub(crate) fn caught<R>(closure: impl FnOnce() -> R) -> Option<R> {
     match panic::catch_unwind(AssertUnwindSafe(closure)) {
         Ok(answer) => Some(answer),
@@ -57,6 +56,7 @@ pub(crate) fn caught<R>(closure: impl FnOnce() -> R) -> Option<R> {
     }
 }
 
+/// A thread that is ending has no place for it: then it is over.
 fn park(payload: Payload) {
     let mut payload = Some(payload);
     let _ = PARKED.try_with(|parked| parked.set(payload.take()));
@@ -77,8 +77,8 @@ pub(crate) fn resume() {
     }
 }
 
-/// Drops a payload, whatever its drop does.
-pub(crate) fn discard(payload: Payload) {
+/// Drops a payload, or anything else of the program's, whatever its drop does.
+pub(crate) fn discard<T>(payload: T) {
     if let Err(worse) = panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(worse);
     }

@@ -18,12 +18,17 @@ use core::ptr::{self, NonNull};
 use std::ffi::CString;
 
 use crate::error::{check, text_of};
-use crate::life::{self, Life};
+use crate::life::{self, Hold, Life};
 use crate::sized::sized;
-use crate::{ffi, Arena, ArenaBuilder, Error, ErrorKind, Result};
+use crate::{ffi, panics, Arena, ArenaBuilder, Error, ErrorKind, Result};
+
+/// What every granule is a multiple of. That of an arena which others made is
+/// not to be had.
+const LEAST_GRANULE: u64 = 8;
 
 /// What asking for a shared arena came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct SharedReport {
     /// This call made the arena.
@@ -37,6 +42,15 @@ pub struct SharedReport {
 }
 
 impl SharedReport {
+    /// The arena's granule, of the one that was asked for.
+    fn granule(&self, asked: u64) -> u64 {
+        if self.created || self.differs == 0 {
+            asked
+        } else {
+            LEAST_GRANULE
+        }
+    }
+
     fn from_raw(raw: &ffi::cuarena_shared_report_t) -> Self {
         Self {
             created: raw.created != 0,
@@ -50,13 +64,6 @@ impl SharedReport {
 fn report() -> ffi::cuarena_shared_report_t {
     // SAFETY: an init function of the library.
     unsafe { sized(ffi::cuarena_shared_report_init) }
-}
-
-/// Lets go of a shared arena.
-fn release(mut raw: *mut ffi::cuarena_t) -> ffi::cuarena_status_t {
-    // SAFETY: called for the last share of this holder only, or again after
-    // BUSY.
-    unsafe { ffi::cuarena_shared_release(&mut raw) }
 }
 
 impl ArenaBuilder {
@@ -83,10 +90,13 @@ impl ArenaBuilder {
     /// ```
     pub fn share(mut self) -> Result<(Arena, SharedReport)> {
         life::end_what_was_set_aside();
+        let granule = self.resolved()?.alignment;
         let (mut raw, mut report) = (ptr::null_mut(), report());
         // SAFETY: the config is a valid one; what it points to is kept.
         check(unsafe { ffi::cuarena_shared_acquire(self.config_mut(), &mut raw, &mut report) })?;
-        Ok((self.holding(raw)?, SharedReport::from_raw(&report)))
+        let report = SharedReport::from_raw(&report);
+        let arena = self.holding(raw, report.granule(granule))?;
+        Ok((arena, report))
     }
 
     /// Holds the process's arena of this memory and device as it is, whatever
@@ -103,16 +113,15 @@ impl ArenaBuilder {
             return Ok(None);
         }
         check(status)?;
-        self.holding(raw).map(Some)
+        self.holding(raw, LEAST_GRANULE).map(Some)
     }
 
-    fn holding(mut self, raw: *mut ffi::cuarena_t) -> Result<Arena> {
+    fn holding(self, raw: *mut ffi::cuarena_t, granule: u64) -> Result<Arena> {
         let Some(raw) = NonNull::new(raw) else {
             return Err(Error::new(ErrorKind::Corrupt, "an arena at no address"));
         };
-        let granule = self.config_mut().alignment;
         let kept = self.into_kept();
-        Ok(Arena::of(Life::new_shared(raw, granule, release, kept)))
+        Ok(Arena::of(Life::new(raw, Hold::Shared, granule, kept)))
     }
 }
 
@@ -135,6 +144,10 @@ impl Arena {
         mut builder: ArenaBuilder,
     ) -> core::result::Result<(Arena, SharedReport), (Option<Arena>, Error)> {
         let mut report = report();
+        let granule = match builder.resolved() {
+            Ok(full) => full.alignment,
+            Err(error) => return Err((Some(self), error)),
+        };
         let config: *const ffi::cuarena_config_t = builder.config_mut();
         let replaced = self.into_life().replace(|raw| {
             // SAFETY: nobody else has this holder's handle; the config is a
@@ -142,7 +155,7 @@ impl Arena {
             unsafe { ffi::cuarena_shared_replace(raw, config, &mut report) }
         });
         match replaced {
-            Ok(raw) => match builder.holding(raw) {
+            Ok(raw) => match builder.holding(raw, granule) {
                 Ok(arena) => Ok((arena, SharedReport::from_raw(&report))),
                 Err(error) => Err((None, error)),
             },
@@ -165,6 +178,10 @@ impl Arena {
 /// `gpu`, for what is no number of a device, and for a device without a shared
 /// arena: the message names the item. Otherwise the first error of a trim.
 ///
+/// # Panics
+///
+/// Resumes the panic of an event listener of the arenas.
+///
 /// ```
 /// # fn main() -> cuarena::Result<()> {
 /// use cuarena::{shrink_shared, Arena, Preset};
@@ -181,6 +198,7 @@ pub fn shrink_shared(devices: &str) -> Result<u64> {
         .map_err(|_| Error::new(ErrorKind::BadArgument, "a list of devices with a NUL in it"))?;
     let mut given = 0;
     // SAFETY: the text and the output live as long as the call.
-    check(unsafe { ffi::cuarena_shared_shrink(devices.as_ptr(), &mut given) })?;
-    Ok(given)
+    let result = check(unsafe { ffi::cuarena_shared_shrink(devices.as_ptr(), &mut given) });
+    panics::resume(); // of a listener that heard of it
+    result.map(|()| given)
 }

@@ -28,6 +28,7 @@ macro_rules! figures {
     }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize))]
         #[non_exhaustive]
         pub struct $name {
             $($(#[$of])* pub $field: $type,)*

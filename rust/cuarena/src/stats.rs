@@ -72,6 +72,9 @@ figures! {
         memory_calls: u64,
         /// Calls of the driver that were made for the arena.
         driver_calls: u64,
+        /// Free stretches, also of a part: two that touch are one if they are
+        /// of the same lane.
+        free_ranges: u64,
     }
 }
 

@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 use crate::error::check;
 use crate::life::Kept;
-use crate::{ffi, Arena, Error, ErrorKind, Result};
+use crate::{ffi, panics, Arena, Error, ErrorKind, Result};
 
 /// A stream's handle, as the driver has it: a `CUstream` or a `cudaStream_t`.
 /// It owns nothing and may be dead; only what takes one is `unsafe`.
@@ -146,9 +146,12 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if self.release().is_err() {
+        let owner = self.owner.take();
+        if self.release().is_ok() {
+            panics::discard(owner);
+        } else {
             // The arena may use the handle yet.
-            core::mem::forget(self.owner.take());
+            core::mem::forget(owner);
         }
     }
 }
@@ -350,6 +353,44 @@ impl Arena {
         let status = unsafe { ffi::cuarena_settle(self.raw(), i32::from(wait), &mut settled) };
         self.life().finish(status)?;
         Ok(settled)
+    }
+
+    /// Gives bytes that were freed on the stream back to the memory until no
+    /// more than `keep` are held or no more of them are free; how many that
+    /// were. Nothing of other streams, and nothing that is settled. Waits for
+    /// the stream if it freed something, and for blocks that others use
+    /// besides. What stays is settled or, with
+    /// [`Steal::Never`](crate::Steal::Never), the stream's as before.
+    ///
+    /// Where blocks are pieces of a driver's pool, it is the pool that keeps
+    /// `keep` bytes.
+    ///
+    /// # Errors
+    ///
+    /// Busy for a stream of an open capture session; what the driver refuses;
+    /// re-entered in a relocation closure; a bad argument for a stream of
+    /// another arena. Cost: ranges, and the memory's.
+    pub fn trim_on(&self, stream: &Stream, keep: u64) -> Result<u64> {
+        self.same_arena(stream)?;
+        self.trim_by(stream.handle(), keep)
+    }
+
+    /// The same of all streams, and of what is settled: waits for every stream
+    /// that freed something.
+    ///
+    /// # Errors
+    ///
+    /// As [`Arena::trim_on`].
+    pub fn trim_and_wait(&self, keep: u64) -> Result<u64> {
+        self.trim_by(RawStream::NONE.handle(), keep)
+    }
+
+    fn trim_by(&self, stream: ffi::cuarena_stream_t, keep: u64) -> Result<u64> {
+        let mut given = 0;
+        // SAFETY: the arena lives, and so do the streams that it knows.
+        let status = unsafe { ffi::cuarena_trim_on(self.raw(), stream, keep, &mut given) };
+        self.life().finish(status)?;
+        Ok(given)
     }
 
     /// Tells the arena that the program has waited for the work of `producer`

@@ -54,7 +54,13 @@ fn everything(preset: Preset) {
 
 #[test]
 fn program() {
-    for preset in [Preset::Pool, Preset::Grow, Preset::Bfc] {
+    for preset in [
+        Preset::Pool,
+        Preset::Grow,
+        Preset::Bfc,
+        Preset::MlxCpu,
+        Preset::CupyPool,
+    ] {
         everything(preset);
     }
 }

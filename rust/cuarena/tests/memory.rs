@@ -7,10 +7,11 @@ mod guest;
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use cuarena::memory::{Marker, StreamInfo};
 use cuarena::memory::{Memory, MemoryDescription, MemoryError, MemoryResult, Segment};
-use cuarena::{Arena, Block, ErrorKind, Preset, RawStream, Request, Zero};
+use cuarena::{Arena, Block, ErrorKind, Preset, RawStream, Request, Segments, Zero};
 use guest::{HeapMemory, Ledger};
 
 /// Panics of memories are expected here: they are not to be printed.
@@ -278,4 +279,129 @@ fn a_memory_that_calls_its_arena_is_refused() {
     let block = panic::catch_unwind(AssertUnwindSafe(|| arena.alloc(100).unwrap()));
     assert!(block.is_ok());
     slot.lock().unwrap().take();
+}
+
+/// The collection is gone; its bytes stay taken, and nothing reads them.
+#[cfg(feature = "allocator-api2")]
+#[test]
+fn a_collection_whose_bytes_are_refused_to_be_zeroed_is_dropped() {
+    quietly();
+    let ledger = Arc::new(Ledger::default());
+    let builder = Arena::builder().pool(1 << 20).zero(Zero::Free);
+    let arena = builder.custom(HeapMemory::of(&ledger)).build().unwrap();
+    let allocator = arena.host_allocator().unwrap();
+    let mut numbers = allocator_api2::vec::Vec::new_in(allocator);
+    numbers.extend(0..1000_u32);
+    let live = arena.stats().unwrap().live_blocks;
+    told(&ledger, "zero");
+    drop(numbers);
+    assert_eq!(arena.stats().unwrap().live_blocks, live);
+    let block = arena.alloc(1000).unwrap();
+    assert_eq!(block.try_free().unwrap_err().kind(), ErrorKind::Driver);
+    told(&ledger, "");
+    arena.check().unwrap();
+}
+
+type Calls = Arc<Mutex<Vec<(&'static str, u64)>>>;
+
+/// The heap, with points of streams, which it notes.
+struct Ordered {
+    heap: HeapMemory,
+    calls: Calls,
+}
+
+impl Ordered {
+    fn note(&self, call: &'static str, number: u64) {
+        self.calls.lock().unwrap().push((call, number));
+    }
+}
+
+// SAFETY: that of the heap, whose streams have no work: any point will do.
+unsafe impl Memory for Ordered {
+    fn describe(&self) -> MemoryDescription {
+        MemoryDescription::new("heap with points")
+            .grain_bytes(4096)
+            .has_streams()
+            .orders()
+    }
+
+    fn get(&self, bytes: u64, reserve_bytes: u64) -> MemoryResult<Segment> {
+        self.note("get", bytes);
+        self.heap.get(bytes, reserve_bytes)
+    }
+
+    fn give_back(&self, segment: Segment) {
+        self.note("give_back", segment.bytes);
+        self.heap.give_back(segment);
+    }
+
+    fn get_on(&self, bytes: u64, stream: RawStream) -> MemoryResult<Segment> {
+        self.note("get_on", stream.as_ptr() as u64);
+        self.heap.get(bytes, bytes)
+    }
+
+    fn give_on(&self, segment: Segment, stream: RawStream) {
+        self.note("give_on", stream.as_ptr() as u64);
+        self.heap.give_back(segment);
+    }
+
+    fn identify(&self, stream: RawStream) -> MemoryResult<StreamInfo> {
+        self.heap.identify(stream)
+    }
+
+    fn mark(&self, stream: Option<RawStream>, marker: Option<Marker>) -> MemoryResult<Marker> {
+        self.heap.mark(stream, marker)
+    }
+
+    fn query(&self, marker: Marker) -> MemoryResult<bool> {
+        self.heap.query(marker)
+    }
+
+    fn wait(&self, marker: Marker, stream: Option<RawStream>) -> MemoryResult<()> {
+        self.heap.wait(marker, stream)
+    }
+
+    fn unmark(&self, marker: Marker) {
+        self.heap.unmark(marker);
+    }
+}
+
+#[test]
+fn blocks_of_a_memory_with_order_come_and_go_at_points_of_streams() {
+    let (ledger, calls) = (Arc::new(Ledger::default()), Calls::default());
+    let memory = Ordered {
+        heap: HeapMemory::of(&ledger),
+        calls: calls.clone(),
+    };
+    let builder = Arena::builder().preset(Preset::Grow).limit(1 << 20);
+    let builder = builder.segments(Segments::Each).custom(memory);
+    let arena = builder.build().unwrap();
+    let said = || std::mem::take(&mut *calls.lock().unwrap());
+    // SAFETY: nobody follows the handles of this memory.
+    let stream = |number: usize| unsafe { arena.stream(RawStream::new(number as *mut _)) };
+    let (one, two) = (stream(0x10).unwrap(), stream(0x20).unwrap());
+    drop(arena.alloc(5000).unwrap());
+    assert_eq!(said(), [("get", 8192), ("give_back", 8192)]);
+    drop(arena.alloc_on(5000, &one).unwrap());
+    assert_eq!(said(), [("get_on", 0x10), ("give_on", 0x10)]);
+    let block = arena.alloc_on(5000, &one).unwrap();
+    // SAFETY: the streams have no work.
+    unsafe { block.free_ordered_on(&two) }.unwrap();
+    assert_eq!(said(), [("get_on", 0x10), ("give_on", 0x20)]);
+    drop((one, two));
+    arena.check().unwrap();
+    arena.close().unwrap();
+    assert_eq!(ledger.held.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_memory_of_ones_own_resolves_without_an_arena() {
+    let ledger = Arc::new(Ledger::default());
+    let builder = Arena::builder().preset(Preset::Grow).limit(1 << 20);
+    let builder = builder.custom(HeapMemory::of(&ledger)).resolve().unwrap();
+    assert_eq!(builder.get("grow").unwrap(), "exact");
+    let arena = builder.build().unwrap();
+    drop(arena.alloc(1000).unwrap());
+    arena.close().unwrap();
+    assert_eq!(ledger.held.load(Ordering::Relaxed), 0);
 }

@@ -7,7 +7,10 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 
-use cuarena::{Arena, Block, CompactOptions, EventKind, Placement, Retry, Switch};
+use cuarena::{
+    shrink_shared, Arena, Block, CompactOptions, EventKind, MemoryKind, Placement, Preset,
+    RawStream, Retry, StreamOwner, Switch,
+};
 
 const KIB: u64 = 1 << 10;
 
@@ -247,5 +250,68 @@ fn a_handler_that_panics_once_serves_later() {
     });
     assert_eq!(caught(|| arena.alloc(2 << 20)), "once");
     assert!(arena.alloc(2 << 20).unwrap_err().is_out_of_memory());
+    assert_good(&arena);
+}
+
+#[test]
+fn in_the_event_listener_of_shared_arenas_that_are_trimmed() {
+    let (arena, _) = Arena::builder().preset(Preset::Grow).share().unwrap();
+    drop(arena.alloc(KIB).unwrap());
+    arena.on_event(|event| panic!("{:?}", event.kind));
+    assert_eq!(caught(|| shrink_shared("cpu:0")), "Trim");
+    arena.clear_events();
+    assert_eq!(arena.stats().unwrap().held_bytes, 0);
+    assert_good(&arena);
+}
+
+struct PanicsWhenDropped(Arc<AtomicU32>);
+
+impl Drop for PanicsWhenDropped {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        panic!("from a drop");
+    }
+}
+
+/// The end of an arena, which a block's drop may be, panics for nobody.
+#[test]
+fn in_the_drops_of_what_an_arena_keeps() {
+    let drops = Arc::new(AtomicU32::new(0));
+    let arena = arena();
+    let kept = PanicsWhenDropped(drops.clone());
+    arena.on_event(move |_| {
+        let _ = &kept;
+    });
+    let kept = PanicsWhenDropped(drops.clone());
+    arena.on_out_of_memory(move |_| {
+        let _ = &kept;
+        Retry::GiveUp
+    });
+    let block = arena.alloc(KIB).unwrap();
+    let weak = arena.downgrade();
+    drop(arena);
+    drop(block);
+    assert!(weak.upgrade().is_none());
+    assert_eq!(drops.load(Ordering::Relaxed), 2);
+}
+
+// SAFETY: memory that is only addresses does not follow handles.
+unsafe impl StreamOwner for PanicsWhenDropped {
+    fn raw_stream(&self) -> RawStream {
+        RawStream::new(0x10 as *mut _)
+    }
+}
+
+#[test]
+fn in_the_drop_of_what_owns_a_stream() {
+    let none = Arena::builder().memory(MemoryKind::None).pool(1 << 20);
+    let arena = none.build().unwrap();
+    let drops = Arc::new(AtomicU32::new(0));
+    let stream = arena.stream_of(PanicsWhenDropped(drops.clone())).unwrap();
+    let block = arena.alloc_on(KIB, &stream).unwrap();
+    drop(stream);
+    drop(block);
+    assert_eq!(drops.load(Ordering::Relaxed), 1);
+    arena.settle_and_wait().unwrap();
     assert_good(&arena);
 }

@@ -1,6 +1,7 @@
 //! Every function of the C library is reached by this crate, or is in the table
-//! below with the reason why it is not. A function that the library gains, or a
-//! row that is no longer true, fails here.
+//! below with the reason why it is not, and every option has a setter. A function
+//! or an option that the library gains, or a row that is no longer true, fails
+//! here.
 //!
 //! Reads the bindings and the sources: outside the repository it has neither,
 //! and passes over.
@@ -33,6 +34,9 @@ const NOT_REACHED: &[(&str, &str)] = &[
         "a status is an ErrorKind, whose Debug is its name",
     ),
 ];
+
+/// Options whose setter has another name.
+const SETTERS: &[(&str, &str)] = &[("handle", "handle_bytes"), ("split_threshold", "split")];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_path_buf()
@@ -90,4 +94,16 @@ fn every_function_is_reached_or_has_a_reason() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_option_has_a_setter() {
+    let builder = root().join("src/builder.rs");
+    let text = fs::read_to_string(builder).expect("the builder's source");
+    let renamed: BTreeMap<&str, &str> = SETTERS.iter().copied().collect();
+    let lacking: Vec<&str> = cuarena::options()
+        .map(|option| *renamed.get(option.key).unwrap_or(&option.key))
+        .filter(|name| !text.contains(&format!(" {name}(")))
+        .collect();
+    assert!(lacking.is_empty(), "no setter: {}", lacking.join(", "));
 }

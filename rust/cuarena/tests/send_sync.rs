@@ -20,11 +20,14 @@ fn handles_and_guards_cross_threads() {
 #[test]
 fn values_cross_threads() {
     shared::<Address>();
+    shared::<ArenaBuilder>();
     shared::<BlockId>();
     shared::<BlockInfo>();
+    shared::<CompactOptions>();
     shared::<CompactReport>();
     shared::<Event>();
     shared::<Relocation>();
+    shared::<Request>();
     shared::<Stats>();
     shared::<Tag>();
 }

@@ -30,7 +30,7 @@ impl Vectors for Host {
     ) -> Result<TypedBlock<f32>, Box<dyn Error>> {
         let mut view = vector.host_mut()?;
         // SAFETY: all of it was written.
-        for number in unsafe { view.assume_init_mut() } {
+        for number in unsafe { view.assume_init() } {
             *number += amount;
         }
         drop(view);

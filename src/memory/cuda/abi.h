@@ -387,7 +387,8 @@ enum {
     E(cuMemPoolSetAccess, 11020,                                               \
       (cuai_cu_pool_t, const cuai_cu_access_t *, size_t))                      \
     E(cuDeviceGetDefaultMemPool, 11020, (cuai_cu_pool_t *, cuai_cu_device_t))  \
-    E(cuDeviceGetMemPool, 11020, (cuai_cu_pool_t *, cuai_cu_device_t))
+    E(cuDeviceGetMemPool, 11020, (cuai_cu_pool_t *, cuai_cu_device_t))         \
+    E(cuDeviceSetMemPool, 11020, (cuai_cu_device_t, cuai_cu_pool_t))
 
 /* Entry points that came after the oldest driver that is accepted: no driver
  * of 12.0 has them. */

@@ -50,7 +50,10 @@ static bool maps_handles(const cuai_cuda_t *cuda)
 
 static bool orders_by_stream(const cuai_cuda_t *cuda)
 {
-    return cuda->cuMemAllocAsync != NULL && cuda->cuMemFreeAsync != NULL &&
+    return cuda->cuDeviceGetDefaultMemPool != NULL &&
+           cuda->cuDeviceGetMemPool != NULL &&
+           cuda->cuDeviceSetMemPool != NULL &&
+           cuda->cuMemPoolSetAccess != NULL && cuda->cuMemFreeAsync != NULL &&
            cuda->cuMemAllocFromPoolAsync != NULL &&
            cuda->cuMemPoolCreate != NULL && cuda->cuMemPoolDestroy != NULL &&
            cuda->cuMemPoolSetAttribute != NULL &&

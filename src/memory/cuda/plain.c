@@ -1,10 +1,12 @@
 /*
  * Memory that the driver gives in one piece and takes back whole: of a device
- * (malloc, async), managed, and pinned. A segment keeps its length.
+ * (malloc), managed, and pinned. A segment keeps its length.
  *
  * What is taken is a multiple of the size that the driver itself works in, so
- * what is held is what it gave. An address less aligned than the arena wants
- * is replaced by one in a piece that is longer by that alignment.
+ * what is held is what it gave. Smaller pieces, which dedicated blocks and
+ * arenas with in_place=0 get, it cuts from such. An address less aligned than
+ * the arena wants is replaced by one in a piece that is longer by that
+ * alignment.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -19,6 +21,9 @@
 #include "memory/kinds.h"
 
 #define GRAIN (2 * CUAI_MIB)
+
+/* What it gives at least: it shares the size that it works in among pieces. */
+#define LEAST 512
 
 /* What is so of every address that the driver gives. */
 #define NATURAL_ALIGNMENT 256
@@ -64,22 +69,6 @@ static cuai_cu_result_t give_malloc(const plain_t *plain, uint64_t address)
     return cuai_cu(cuda_of(plain))->cuMemFree(address);
 }
 
-static cuai_cu_result_t take_async(const plain_t *plain, uint64_t bytes,
-                                   uint64_t *address_out)
-{
-    cuai_cu_pointer_t pointer = 0;
-    cuai_cu_result_t result =
-        cuai_cu(cuda_of(plain))
-            ->cuMemAllocAsync(&pointer, bytes, plain->store.own);
-    *address_out = pointer;
-    return result;
-}
-
-static cuai_cu_result_t give_async(const plain_t *plain, uint64_t address)
-{
-    return cuai_cu(cuda_of(plain))->cuMemFreeAsync(address, plain->store.own);
-}
-
 static cuai_cu_result_t take_managed(const plain_t *plain, uint64_t bytes,
                                      uint64_t *address_out)
 {
@@ -108,9 +97,6 @@ static cuai_cu_result_t give_pinned(const plain_t *plain, uint64_t address)
 
 static const plain_kind_t malloc_kind = {"device (malloc)", "cuMemAlloc",
                                          take_malloc, give_malloc, "cuMemFree"};
-static const plain_kind_t async_kind = {"device (async)", "cuMemAllocAsync",
-                                        take_async, give_async,
-                                        "cuMemFreeAsync"};
 static const plain_kind_t managed_kind = {
     "managed", "cuMemAllocManaged", take_managed, give_malloc, "cuMemFree"};
 static const plain_kind_t pinned_kind = {
@@ -160,17 +146,6 @@ static cuarena_status_t take_aligned(plain_t *plain, uint64_t bytes,
     return take(plain, bytes + plain->alignment, taken_out);
 }
 
-/* Bytes that were asked of a stream are everybody's once it has them. */
-static cuarena_status_t settle(plain_t *plain, uint64_t taken)
-{
-    if (plain->kind != &async_kind)
-        return CUARENA_OK;
-    cuarena_status_t status = cuai_store_wait(&plain->store);
-    if (status != CUARENA_OK)
-        give(plain, taken);
-    return status;
-}
-
 static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
@@ -178,8 +153,6 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
     plain_t *plain = user;
     uint64_t taken = 0;
     cuarena_status_t status = take_aligned(plain, bytes, &taken);
-    if (status == CUARENA_OK)
-        status = settle(plain, taken);
     if (status != CUARENA_OK)
         return status;
     *segment_out = (cuarena_memory_segment_t){
@@ -270,6 +243,7 @@ static void fill_table(const plain_t *plain, cuai_memory_t *out)
     cuai_store_fill(&plain->store, out);
     ops->grain_bytes = cuai_max(GRAIN, plain->alignment);
     ops->alignment = plain->alignment;
+    ops->least_bytes = cuai_max(LEAST, plain->alignment);
     ops->get = get;
     ops->give_back = give_back;
     out->user = (void *)(uintptr_t)plain;
@@ -316,25 +290,19 @@ static cuarena_status_t finish(plain_t *plain, cuarena_status_t status,
     return status;
 }
 
-static cuarena_status_t open_device(const cuarena_config_t *config,
-                                    const plain_kind_t *kind,
+static cuarena_status_t open_malloc(const cuarena_config_t *config,
                                     cuai_memory_t *out)
 {
     plain_t *plain;
-    cuarena_status_t status = open_kind(config, kind, &plain);
+    cuarena_status_t status = open_kind(config, &malloc_kind, &plain);
     if (status != CUARENA_OK)
         return status;
-    const cuai_facts_t *facts = &plain->store.place->facts;
-    bool async = kind == &async_kind;
-    if (async && !facts->pools)
-        status = lacks(plain, "stream-ordered allocation; accepted: "
-                              "backing=auto, vmm, malloc");
     out->facts.rdma =
-        !async && config->rdma != CUARENA_PROPERTY_OFF && facts->rdma;
+        config->rdma != CUARENA_PROPERTY_OFF && plain->store.place->facts.rdma;
     if (config->rdma == CUARENA_PROPERTY_REQUIRE && !out->facts.rdma)
         status = lacks(plain, "memory that network cards reach: rdma=require; "
                               "accepted: off, try");
-    out->facts.backing = async ? CUARENA_BACKING_ASYNC : CUARENA_BACKING_MALLOC;
+    out->facts.backing = CUARENA_BACKING_MALLOC;
     return finish(plain, status, true, out);
 }
 
@@ -368,8 +336,7 @@ static cuarena_status_t open_best(const cuarena_config_t *config,
                            key != NULL ? key : "backing 'vmm'", place->device,
                            place->facts.name);
     if (status == CUARENA_OK)
-        status = vmm ? cuai_vmm_open(config, out)
-                     : open_device(config, &malloc_kind, out);
+        status = vmm ? cuai_vmm_open(config, out) : open_malloc(config, out);
     cuai_place_close(place);
     return status;
 }
@@ -378,9 +345,9 @@ cuarena_status_t cuai_device_open(const cuarena_config_t *config,
                                   cuai_memory_t *out)
 {
     if (config->backing == CUARENA_BACKING_MALLOC)
-        return open_device(config, &malloc_kind, out);
+        return open_malloc(config, out);
     if (config->backing == CUARENA_BACKING_ASYNC)
-        return open_device(config, &async_kind, out);
+        return cuai_pooled_open(config, out);
     return open_best(config, out);
 }
 

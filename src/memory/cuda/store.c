@@ -102,14 +102,6 @@ cuarena_status_t cuai_store_available(void *user, uint64_t *bytes_out)
 
 /* ---- Work on a stream -------------------------------------------------- */
 
-/* From begin to done: where the device does what the caller's stream asked. */
-typedef struct work {
-    cuai_store_t *store;
-    cuai_cu_stream_t stream; /* of the store's context */
-    cuarena_stream_t asked;
-    cuai_place_t *elsewhere; /* of the stream that asked; NULL: it is ours */
-} work_t;
-
 /* What `stream` of `place` was given so far comes before what the other gets
  * from now on. */
 static cuarena_status_t order(cuai_place_t *place, cuai_cu_stream_t stream,
@@ -137,10 +129,11 @@ static cuarena_status_t check_capture(cuai_place_t *place,
     return status;
 }
 
-static cuarena_status_t begin_work(cuai_store_t *store, cuarena_stream_t stream,
-                                   work_t *work)
+cuarena_status_t cuai_store_begin(cuai_store_t *store, cuarena_stream_t stream,
+                                  cuai_work_t *work)
 {
-    *work = (work_t){.store = store, .stream = store->own, .asked = stream};
+    *work =
+        (cuai_work_t){.store = store, .stream = store->own, .asked = stream};
     if (stream == CUARENA_NO_STREAM)
         return CUARENA_OK;
     cuai_place_t *place;
@@ -204,14 +197,18 @@ cuarena_status_t cuai_store_enter_to_end(cuai_store_t *store,
     return cuai_place_enter(store->place, visit);
 }
 
-static cuarena_status_t finish_work(const work_t *work)
+cuarena_status_t cuai_store_pass_on(const cuai_work_t *work)
 {
-    if (work->asked == CUARENA_NO_STREAM)
-        return wait_at_last(work->store);
     if (work->elsewhere == NULL)
         return CUARENA_OK;
     return order(work->store->place, work->stream, work->elsewhere,
                  work->asked);
+}
+
+static cuarena_status_t finish_work(const cuai_work_t *work)
+{
+    return work->asked == CUARENA_NO_STREAM ? wait_at_last(work->store)
+                                            : cuai_store_pass_on(work);
 }
 
 /* A list that was queued in part is waited for like a whole one. */
@@ -221,9 +218,9 @@ cuarena_status_t cuai_store_relocate(void *user,
                                      size_t *done_out)
 {
     cuai_store_t *store = user;
-    work_t work;
+    cuai_work_t work;
     *done_out = 0;
-    cuarena_status_t status = begin_work(store, stream, &work);
+    cuarena_status_t status = cuai_store_begin(store, stream, &work);
     if (status != CUARENA_OK)
         return status;
     status =
@@ -259,8 +256,8 @@ static cuarena_status_t set_to_zero(cuai_place_t *place,
 cuarena_status_t cuai_store_zero(void *user, void *address, uint64_t bytes,
                                  cuarena_stream_t stream)
 {
-    work_t work;
-    cuarena_status_t status = begin_work(user, stream, &work);
+    cuai_work_t work;
+    cuarena_status_t status = cuai_store_begin(user, stream, &work);
     if (status == CUARENA_OK)
         status = set_to_zero(work.store->place, work.stream, address, bytes);
     if (status == CUARENA_OK)

@@ -23,6 +23,14 @@ typedef struct cuai_store {
     atomic_bool unfinished; /* the own stream could not be waited for */
 } cuai_store_t;
 
+/* Where the device does what was asked for on a stream. */
+typedef struct cuai_work {
+    cuai_store_t *store;
+    cuai_cu_stream_t stream; /* of the store's context */
+    cuarena_stream_t asked;
+    cuai_place_t *elsewhere; /* of the stream that asked; NULL: it is ours */
+} cuai_work_t;
+
 /* Opens the configuration's place and what comes with it; `store` is all 0. On
  * an error nothing is left to end. */
 cuarena_status_t cuai_store_open(cuai_store_t *store, const char *name,
@@ -54,6 +62,13 @@ cuarena_status_t cuai_store_wait(cuai_store_t *store);
  * Where that cannot be known, the bytes stay the driver's for good. */
 cuarena_status_t cuai_store_enter_to_end(cuai_store_t *store,
                                          cuai_visit_t *visit);
+
+/* Finds the stream for some work, which comes behind what `stream` was given so
+ * far; with CUARENA_NO_STREAM the own one. BUSY: it is being captured. */
+cuarena_status_t cuai_store_begin(cuai_store_t *store, cuarena_stream_t stream,
+                                  cuai_work_t *work);
+/* The work was queued: what the asking stream is given next comes behind it. */
+cuarena_status_t cuai_store_pass_on(const cuai_work_t *work);
 
 /* Free and whole bytes of the device, as the driver counts them. */
 cuarena_status_t cuai_store_info(cuai_store_t *store, uint64_t *free_out,

@@ -1,5 +1,6 @@
 //! cuarena beside cudarc: pairs of calls by size, several threads, recorded
-//! programs, compaction with a closure.
+//! programs, compaction with a closure; and, in turns instead of by criterion,
+//! what the crate adds to C and saves over cudarc.
 //!
 //! Without a device only the host's part is measured. `CRITERION_HOME` is where
 //! criterion's reports go; `CUARENA_BENCH_JSON` a file for `bench/tables`;
@@ -9,11 +10,13 @@ mod compact;
 mod pairs;
 mod programs;
 mod threads;
+mod turns;
 
 use std::fmt::Display;
 use std::time::Duration;
 
 use criterion::{Bencher, BenchmarkGroup, BenchmarkId, Criterion};
+use cuarena_bench::beside::Sheet;
 use cuarena_bench::gpu::Gpu;
 use cuarena_bench::results;
 use cuarena_bench::side::Side;
@@ -63,7 +66,10 @@ fn main() {
     };
     part("host pair", &pairs::host);
     part("host compaction", &compact::host);
+    let mut sheet = Sheet::new(std::env::args().skip(1));
+    turns::host(&mut sheet);
     if let Some(gpu) = Gpu::find() {
+        turns::device(&mut sheet, &gpu);
         part("pair", &|bench| pairs::device(bench, &gpu));
         part("pair, host memory", &|bench| pairs::reachable(bench, &gpu));
         part("threads", &|bench| threads::device(bench, &gpu));
@@ -71,5 +77,5 @@ fn main() {
         part("compaction", &|bench| compact::device(bench, &gpu));
     }
     criterion.final_summary();
-    results::write(&order).expect("the file that CUARENA_BENCH_JSON names");
+    results::write(&order, &sheet.records).expect("the file that CUARENA_BENCH_JSON names");
 }

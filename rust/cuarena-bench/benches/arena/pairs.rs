@@ -11,7 +11,7 @@ use cuarena_bench::side::{time_pairs, Side};
 use crate::Bench;
 
 /// 256 B to 64 MiB.
-const SIZES: [usize; 6] = [256, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20];
+pub const SIZES: [usize; 6] = [256, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20];
 
 /// Large enough for all of it, on several threads too.
 pub const POOL: u64 = 2 << 30;

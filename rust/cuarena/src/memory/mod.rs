@@ -92,6 +92,7 @@ const OFFERS_RELOCATION: u32 = 8;
 const OFFERS_ZEROS: u32 = 16;
 const OFFERS_STREAMS: u32 = 32;
 const OFFERS_EXPORT: u32 = 64;
+const OFFERS_ORDER: u32 = 128;
 
 impl MemoryDescription {
     /// Addresses that nothing touches, in grains of 4096 bytes that are
@@ -129,8 +130,8 @@ impl MemoryDescription {
         Self { alignment, ..self }
     }
 
-    /// What a segment for one dedicated block, which keeps its length, may be a
-    /// multiple of: a power of two from the granule to the grain.
+    /// What a segment that keeps its length, as that of a dedicated block does,
+    /// may be a multiple of: a power of two from the granule to the grain.
     pub fn least_bytes(self, least_bytes: u64) -> Self {
         Self {
             least_bytes,
@@ -192,6 +193,13 @@ impl MemoryDescription {
     /// [`Memory::export`] may be called. Without it no block can be exported.
     pub fn exports(self) -> Self {
         self.offering(OFFERS_EXPORT)
+    }
+
+    /// [`Memory::get_on`] and [`Memory::give_on`] may be called. Without them
+    /// bytes have no order, and a dedicated block that is freed on a stream
+    /// waits for a marker.
+    pub fn orders(self) -> Self {
+        self.offering(OFFERS_ORDER)
     }
 
     fn with_property(mut self, property: u32) -> Self {
@@ -271,6 +279,9 @@ pub struct Marker(pub NonZeroUsize);
 ///   the segment lives, also from other threads than the one that got it;
 /// - bytes that are said to come zeroed do, and [`Memory::zero`] and
 ///   [`Memory::relocate`] do what they are named for, in the order of the list;
+/// - what [`Memory::get_on`] gave is so for what its stream is given from there
+///   on, and what [`Memory::give_on`] was given stays so for what that stream
+///   was given before;
 /// - of streams, [`Memory::query`] says `true`, and [`Memory::wait`] with the
 ///   host returns, only when the work before the marker is done.
 pub unsafe trait Memory: Send + Sync + 'static {
@@ -419,6 +430,28 @@ pub unsafe trait Memory: Send + Sync + 'static {
     /// Ends a marker, done or not.
     fn unmark(&self, marker: Marker) {
         let _ = marker;
+    }
+
+    /// As [`Memory::get`] with nothing set aside, at a point of `stream`: the
+    /// bytes are good for what the stream is given from here on. A segment of
+    /// either kind of get may go back either way.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::Exhausted`] where no more is to be had;
+    /// [`MemoryError::Capturing`] of a stream that is being captured: the arena
+    /// calls [`Memory::get`] then.
+    fn get_on(&self, bytes: u64, stream: RawStream) -> MemoryResult<Segment> {
+        let _ = (bytes, stream);
+        Err(MemoryError::Refused)
+    }
+
+    /// As [`Memory::give_back`], at a point of `stream`: the bytes go behind
+    /// what it was given so far, and the caller does not wait. Of a stream that
+    /// is being captured, [`Memory::give_back`].
+    fn give_on(&self, segment: Segment, stream: RawStream) {
+        let _ = stream;
+        self.give_back(segment);
     }
 
     /// The handles behind a range of offsets, in order, each with a descriptor

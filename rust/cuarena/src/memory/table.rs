@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::{
     Marker, Memory, MemoryDescription, MemoryError, MemoryResult, Segment, StreamInfo,
-    OFFERS_AVAILABLE, OFFERS_EXPORT, OFFERS_GROWTH, OFFERS_HOLES, OFFERS_RELOCATION,
+    OFFERS_AVAILABLE, OFFERS_EXPORT, OFFERS_GROWTH, OFFERS_HOLES, OFFERS_ORDER, OFFERS_RELOCATION,
     OFFERS_STREAMS, OFFERS_ZEROS,
 };
 use crate::ffi;
@@ -106,6 +106,10 @@ fn table(description: &MemoryDescription, name: &CStr) -> ffi::cuarena_memory_op
         ops.query = Some(query);
         ops.wait = Some(wait);
         ops.unmark = Some(unmark);
+    }
+    if description.offers(OFFERS_ORDER) {
+        ops.get_on = Some(get_on);
+        ops.give_on = Some(give_on);
     }
     #[cfg(unix)]
     if description.offers(OFFERS_EXPORT) {
@@ -395,6 +399,33 @@ unsafe extern "C" fn unmark(user: *mut c_void, marker: *mut c_void) {
     if let Some(marker) = marker_in(marker) {
         // SAFETY: see above.
         unsafe { quietly(user, |memory| memory.unmark(marker)) };
+    }
+}
+
+unsafe extern "C" fn get_on(
+    user: *mut c_void,
+    bytes: u64,
+    stream: ffi::cuarena_stream_t,
+    out: *mut ffi::cuarena_memory_segment_t,
+) -> ffi::cuarena_status_t {
+    // SAFETY: see above.
+    unsafe {
+        let stream = RawStream::new(stream.cast());
+        let got = answer(user, |memory| memory.get_on(bytes, stream));
+        give(got.map(segment_out), out)
+    }
+}
+
+unsafe extern "C" fn give_on(
+    user: *mut c_void,
+    segment: *mut ffi::cuarena_memory_segment_t,
+    stream: ffi::cuarena_stream_t,
+) {
+    // SAFETY: see above.
+    unsafe {
+        let segment = segment_in(&*segment);
+        let stream = RawStream::new(stream.cast());
+        quietly(user, |memory| memory.give_on(segment, stream));
     }
 }
 

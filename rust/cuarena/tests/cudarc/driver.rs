@@ -91,6 +91,21 @@ impl Device {
         Some(any)
     }
 
+    /// Every call of the entry point fails while a program runs. None on a real
+    /// device.
+    pub fn failing<R>(&self, entry: &str, program: impl FnOnce() -> R) -> Option<R> {
+        const INVALID_VALUE: c_int = 1;
+        let standin = self.standin.as_ref()?;
+        let name = CString::new(entry).expect("no zero");
+        // SAFETY: takes a name, and any numbers; the other nothing.
+        let known = unsafe { (standin.fail)(name.as_ptr(), 1, INVALID_VALUE, 1) };
+        assert_eq!(known, 0, "{entry} is no entry point");
+        let result = program();
+        // SAFETY: as above.
+        unsafe { (standin.fail_clear)() };
+        Some(result)
+    }
+
     /// Reports are expected: they are not printed meanwhile.
     pub fn quietly<R>(&self, program: impl FnOnce() -> R) -> R {
         self.standin.iter().for_each(|s| s.print(false));
@@ -117,6 +132,8 @@ struct Standin {
     reports_clear: unsafe extern "C" fn(),
     report_print: unsafe extern "C" fn(c_int),
     calls: unsafe extern "C" fn(*const c_char) -> u64,
+    fail: unsafe extern "C" fn(*const c_char, u64, c_int, c_int) -> c_int,
+    fail_clear: unsafe extern "C" fn(),
 }
 
 impl Standin {
@@ -138,6 +155,8 @@ impl Standin {
                     reports_clear: find(library, c"standin_reports_clear")?,
                     report_print: find(library, c"standin_report_print")?,
                     calls: find(library, c"standin_calls")?,
+                    fail: find(library, c"standin_fail")?,
+                    fail_clear: find(library, c"standin_fail_clear")?,
                 })
             }
         })

@@ -1,7 +1,7 @@
 //! Who outlives whom.
 
 use cuarena::interop::cudarc::{ArenaExt, ArenaSlice, ArenaStream, BuilderExt};
-use cuarena::Arena;
+use cuarena::{Arena, EventKind, Marker};
 use cudarc::driver::CudaContext;
 
 use crate::driver::Device;
@@ -105,5 +105,43 @@ fn a_vector_of_pinned_memory_is_copied_from_and_to() {
     assert_eq!(words, back);
     assert!(device.arena().host_allocator().is_err());
     drop((words, back, slice));
+    device.settle();
+}
+
+/// The driver refuses the marker that a free is to have: the bytes stay taken.
+#[test]
+fn a_slice_that_cannot_be_freed_is_dropped() {
+    let Some(device) = Device::get() else { return };
+    let builder = Arena::builder().cuda(&device.context).pool(1 << 20);
+    let arena = builder.marker(Marker::Eager).build().unwrap();
+    let stream = device.served(&arena);
+    let slice = stream.clone_htod(&[1_u32, 2, 3]).unwrap();
+    let dropped = device.failing("cuEventRecord", || drop(slice));
+    let live = arena.stats().unwrap().live_blocks;
+    assert_eq!(live, u64::from(dropped.is_some()));
+    arena.check().unwrap();
+    device.settle();
+}
+
+/// What a closure of the arena's panics with comes out, and nothing is lost.
+#[test]
+fn a_slice_of_an_allocation_that_panics_is_freed() {
+    let Some(device) = Device::get() else { return };
+    let arena = device.arena();
+    let stream = device.served(&arena);
+    let empty = stream.alloc_zeros::<u32>(0).unwrap();
+    arena.on_event(|event| assert_ne!(event.kind, EventKind::Alloc));
+    let caught = |program: &dyn Fn()| {
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(program));
+        assert!(result.is_err(), "no panic came out");
+    };
+    caught(&|| drop(stream.alloc_zeros::<u32>(100)));
+    let empty = std::cell::Cell::new(Some(empty));
+    caught(&|| drop(empty.take().unwrap().into_block()));
+    arena.clear_events();
+    assert_eq!(arena.stats().unwrap().live_blocks, 0);
+    assert!(arena.take_panic().is_none());
+    drop(stream);
+    arena.close().unwrap();
     device.settle();
 }

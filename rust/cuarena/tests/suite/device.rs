@@ -1,8 +1,11 @@
 //! What only a device has: facts, exports, captures.
 
+use std::process::Command;
+
 use cuarena::{
-    device_info, devices, driver_info, Arena, Backing, DeviceId, ErrorKind, MemoryKind, Property,
-    Request, Sharing, Source,
+    device_info, devices, driver_info, Arena, Backing, Block, CompactOptions, DeviceId, DriverPool,
+    ErrorKind, LimitKind, MemoryKind, Placement, PoolChoice, Preset, Property, ReleaseThreshold,
+    Request, Sharing, Source, Stream, Switch,
 };
 
 use super::driver::{cu, stream_for, Driver, Handle};
@@ -33,7 +36,22 @@ pub const CASES: &[Case] = &[
         "arenas_of_a_device_are_shared",
         arenas_of_a_device_are_shared,
     ),
+    (
+        "views_come_behind_copies_on_a_stream",
+        views_come_behind_copies_on_a_stream,
+    ),
+    (
+        "bytes_come_back_behind_copies_on_a_stream",
+        bytes_come_back_behind_copies_on_a_stream,
+    ),
+    (
+        "managed_memory_is_viewed_where_the_device_lets_the_cpu_in",
+        managed_memory_is_viewed,
+    ),
     ("a_device_that_is_not_there", a_device_that_is_not_there),
+    ("a_driver_pool_tells_its_figures", a_driver_pool_tells),
+    ("an_external_pool_serves", an_external_pool_serves),
+    ("an_arena_on_each_device", an_arena_on_each_device),
 ];
 
 fn driver_and_devices_are_told(driver: &'static Driver) {
@@ -212,6 +230,100 @@ fn arenas_of_a_device_are_shared(driver: &'static Driver) {
     driver.expect_clean();
 }
 
+/// Memory that the CPU reaches, whose copies are queued for the device: it
+/// moves both of these itself, and is not waited for.
+fn device_only_arenas() -> impl Iterator<Item = Arena> {
+    let builder = || {
+        let builder = Arena::builder().device_only(Switch::On).pool(4 * PIECE);
+        builder.placement(Placement::Low)
+    };
+    let managed = builder().memory(MemoryKind::Managed);
+    let pinned = builder().memory(MemoryKind::Pinned);
+    [managed, pinned.write_combined(Switch::On)]
+        .into_iter()
+        .map(|builder| builder.build().unwrap())
+}
+
+const PIECE: u64 = 64 << 10;
+
+/// A block behind a hole, painted by the CPU, that a stream was given to move.
+fn moved_on(arena: &Arena, stream: &Stream, paint: u8) -> Block {
+    let hole = arena.alloc(PIECE).unwrap();
+    let mut block = arena.alloc(PIECE).unwrap();
+    block.host_mut().unwrap().fill(paint);
+    drop(hole);
+    let options = CompactOptions::new().stream(stream);
+    assert_eq!(arena.compact_to(&options).unwrap().moves, 1);
+    block
+}
+
+fn assert_painted(block: &Block, paint: u8) {
+    let view = block.host().unwrap();
+    // SAFETY: all bytes were written.
+    let bytes = unsafe { view.assume_init() };
+    assert!(bytes.iter().all(|byte| *byte == paint), "{paint}");
+}
+
+fn views_come_behind_copies_on_a_stream(driver: &'static Driver) {
+    driver.use_here();
+    for arena in device_only_arenas() {
+        let stream = stream_for(&arena);
+        for paint in 1..=20 {
+            assert_painted(&moved_on(&arena, &stream, paint), paint);
+        }
+        drop(stream);
+        arena.settle_and_wait().unwrap();
+        arena.close().unwrap();
+    }
+    driver.expect_clean();
+}
+
+/// What is dropped while it is copied serves the CPU only when that is done.
+fn bytes_come_back_behind_copies_on_a_stream(driver: &'static Driver) {
+    driver.use_here();
+    for arena in device_only_arenas() {
+        let stream = stream_for(&arena);
+        for paint in 1..=20 {
+            drop(moved_on(&arena, &stream, paint));
+            let mut all: Vec<_> = (0..4).map_while(|_| arena.alloc(PIECE).ok()).collect();
+            for block in &mut all {
+                block.host_mut().unwrap().fill(100 + paint);
+            }
+            arena.settle_and_wait().unwrap();
+            assert!(!all.is_empty());
+            all.iter()
+                .for_each(|block| assert_painted(block, 100 + paint));
+        }
+        drop(stream);
+        arena.close().unwrap();
+    }
+    driver.expect_clean();
+}
+
+/// The stand-in is asked to be a device where the CPU may touch managed memory
+/// only while nothing runs, in a process of its own.
+fn managed_memory_is_viewed(driver: &'static Driver) {
+    const LACK: &str = "CUARENA_STANDIN_LACK";
+    let lacks = std::env::var(LACK).is_ok_and(|lack| lack == "concurrent");
+    let builder = Arena::builder().memory(MemoryKind::Managed);
+    let arena = builder.pool(1 << 20).build().unwrap();
+    let viewed = arena.alloc(100).unwrap().host().map(|view| view.len());
+    if !device_info(DeviceId(0)).unwrap().concurrent {
+        assert!(!arena.is_host_readable());
+        assert_eq!(viewed.unwrap_err().kind(), ErrorKind::Unsupported);
+        return;
+    }
+    assert!(!lacks, "the stand-in was asked to lack that");
+    assert_eq!(viewed.unwrap(), 100);
+    if driver.standin.is_some() {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child
+            .arg("managed_memory_is_viewed")
+            .env(LACK, "concurrent");
+        assert!(child.status().unwrap().success());
+    }
+}
+
 fn a_device_that_is_not_there(_driver: &'static Driver) {
     let error = device_info(DeviceId(99)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BadArgument, "{error}");
@@ -220,4 +332,76 @@ fn a_device_that_is_not_there(_driver: &'static Driver) {
         .device(99)
         .build();
     assert_eq!(made.unwrap_err().kind(), ErrorKind::BadArgument);
+}
+
+fn of_own_pool() -> Arena {
+    let builder = Arena::builder().preset(Preset::DriverPool);
+    let builder = builder.driver_pool(DriverPool::Own);
+    let builder = builder.release_threshold(ReleaseThreshold::Never);
+    builder.build().unwrap()
+}
+
+fn a_driver_pool_tells(driver: &'static Driver) {
+    let arena = of_own_pool();
+    let stream = stream_for(&arena);
+    let block = arena.alloc_on(3 << 20, &stream).unwrap();
+    let stats = arena.driver_pool_stats().unwrap();
+    assert!(
+        stats.own && stats.handle != 0 && stats.device == 0,
+        "{stats:?}"
+    );
+    assert_eq!(
+        (stats.used_bytes, stats.peak_used_bytes),
+        (3 << 20, 3 << 20)
+    );
+    assert_eq!(stats.release_threshold, None);
+    assert_eq!(stats.free_bytes, stats.total_bytes - stats.used_bytes);
+    drop(block);
+    arena.trim_on(&stream, 0).unwrap();
+    let stats = arena.driver_pool_stats().unwrap();
+    assert_eq!((stats.used_bytes, stats.total_bytes), (0, 0), "{stats:?}");
+    arena.driver_pool_reset_peaks().unwrap();
+    assert_eq!(arena.driver_pool_stats().unwrap().peak_used_bytes, 0);
+    assert_eq!(arena.set_limit(LimitKind::Threshold, 4096).unwrap(), None);
+    assert_eq!(arena.limit(LimitKind::Threshold).unwrap(), Some(4096));
+    drop(stream);
+    arena.close().unwrap();
+    driver.expect_clean();
+}
+
+fn an_external_pool_serves(driver: &'static Driver) {
+    let owner = of_own_pool();
+    let handle = owner.driver_pool_stats().unwrap().handle;
+    let builder = Arena::builder().preset(Preset::DriverPool);
+    // SAFETY: the pool's owner is closed after the arena.
+    let arena = unsafe { builder.driver_pool_handle(handle) }
+        .build()
+        .unwrap();
+    let block = arena.alloc(1000).unwrap();
+    assert_eq!(owner.driver_pool_stats().unwrap().used_bytes, 1024);
+    assert!(!arena.driver_pool_stats().unwrap().own);
+    drop(block);
+    arena.close().unwrap();
+    owner.close().unwrap();
+    driver.expect_clean();
+}
+
+fn an_arena_on_each_device(driver: &'static Driver) {
+    let count = devices().unwrap().len();
+    let each = |pools: &[PoolChoice]| {
+        let builder = Arena::builder().preset(Preset::DriverPool);
+        builder.per_device(pools)
+    };
+    let arenas = each(&vec![DriverPool::Own.into(); count]).unwrap();
+    for (device, arena) in arenas.iter().enumerate() {
+        let stats = arena.driver_pool_stats().unwrap();
+        assert_eq!((stats.device as usize, stats.own), (device, true));
+        assert_eq!(arena.granule(), 512);
+    }
+    let error = each(&vec![DriverPool::Default.into(); count + 1]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BadArgument, "{error}");
+    for arena in arenas {
+        arena.close().unwrap();
+    }
+    driver.expect_clean();
 }

@@ -109,21 +109,18 @@ impl<T> ArenaSlice<T> {
     ///
     /// # Errors
     ///
-    /// [`Lost`](crate::ErrorKind::Lost), and out of memory for an empty slice
-    /// where there are too many blocks. The slice is dropped then.
+    /// [`Lost`](crate::ErrorKind::Lost), and those of [`Arena::alloc_on`] for an
+    /// empty slice. The slice is dropped then.
     pub fn into_block(mut self) -> Result<Block> {
         self.come_home();
         let arena = self.home.arena();
+        if self.address == 0 {
+            return arena.alloc_on(0, self.home.stream());
+        }
         let (mut id, bytes) = (0, self.num_bytes() as u64);
         // SAFETY: the arena lives; the address is that of a live block, which
         // is this slice's.
-        let status = unsafe {
-            if self.address == 0 {
-                ffi::cuarena_block_alloc(arena.raw(), 0, &mut id)
-            } else {
-                release(arena, self.address, &mut id)
-            }
-        };
+        let status = unsafe { release(arena, self.address, &mut id) };
         arena.life().finish(status)?;
         let home = crate::home::Home::of(self.home.stream());
         let block = Block::new(arena.clone(), id, bytes, home);

@@ -66,7 +66,20 @@ impl ArenaStream {
     pub unsafe fn alloc<T: DeviceRepr>(&self, len: usize) -> Result<ArenaSlice<T>> {
         let address = self.home.alloc(bytes_of::<T>(len)?, align_of::<T>())?;
         // SAFETY: the home gave these bytes.
-        Ok(unsafe { ArenaSlice::new(address, len, self.home.clone()) })
+        unsafe { self.own(address, len) }
+    }
+
+    /// Owns what the home gave. It is freed if a closure's panic goes on here.
+    ///
+    /// # Safety
+    ///
+    /// The home gave `len` of `T` at the address.
+    #[inline]
+    unsafe fn own<T>(&self, address: u64, len: usize) -> Result<ArenaSlice<T>> {
+        // SAFETY: as the caller says.
+        let slice = unsafe { ArenaSlice::new(address, len, self.home.clone()) };
+        self.home.finish()?;
+        Ok(slice)
     }
 
     /// The same, with more asked for: a tag, a region, bytes of its own.
@@ -86,7 +99,7 @@ impl ArenaStream {
         let bytes = bytes_of::<T>(len)?;
         let address = self.home.alloc_with(bytes, align_of::<T>(), request)?;
         // SAFETY: the home gave these bytes.
-        Ok(unsafe { ArenaSlice::new(address, len, self.home.clone()) })
+        unsafe { self.own(address, len) }
     }
 
     /// A block as a slice again, pinned from now on; what is left at its end is

@@ -1,0 +1,99 @@
+//! The cache of freed blocks, as MLX's allocators have it: [`Keep::Cache`], which
+//! [`Preset::MlxCpu`] and [`Preset::MlxCuda`] say.
+//!
+//! A block that is dropped then stays whole in the cache, and serves a later
+//! request that it is not much larger than. No handle names it: its id is stale,
+//! and its bytes are neither live nor free. [`LimitKind::Cached`] bounds them.
+//!
+//! [`Keep::Cache`]: crate::Keep::Cache
+//! [`Preset::MlxCpu`]: crate::Preset::MlxCpu
+//! [`Preset::MlxCuda`]: crate::Preset::MlxCuda
+//! [`LimitKind::Cached`]: crate::LimitKind::Cached
+
+use crate::error::check;
+use crate::sized::{figures, sized};
+use crate::{ffi, Arena, Result};
+
+figures! {
+    /// What the cache of an arena holds and has done. Without a cache what is
+    /// about cached blocks is 0.
+    CacheStats of cuarena_cache_stats_t {
+        /// Bytes of live blocks, as taken.
+        active_bytes: u64,
+        /// Bytes of cached blocks.
+        cached_bytes: u64,
+        /// Cached blocks.
+        cached_blocks: u64,
+        /// The most `active_bytes` since creation or `reset_peaks`.
+        peak_active_bytes: u64,
+        /// The most `cached_bytes`, likewise.
+        peak_cached_bytes: u64,
+        /// Requests served from the cache, ever.
+        hits: u64,
+        /// Requests that could have been, ever.
+        misses: u64,
+        /// Cached blocks that ended, ever.
+        evicted_blocks: u64,
+    }
+}
+
+impl Arena {
+    /// Ends cached blocks, those that were cached first, until at least `bytes`
+    /// of them are gone; all of them if `bytes` is nine tenths of the cache or
+    /// more. Their whole grains go back to the memory. How many blocks ended.
+    ///
+    /// # Errors
+    ///
+    /// Re-entered in a relocation closure; lost. Cost: these blocks, and the
+    /// memory's; with streams, also the ranges.
+    ///
+    /// ```
+    /// # fn main() -> cuarena::Result<()> {
+    /// use cuarena::{Arena, Preset};
+    /// let arena = Arena::builder().preset(Preset::MlxCpu).build()?;
+    /// drop(arena.alloc(100_000)?);
+    /// assert_eq!(arena.cache_stats()?.cached_blocks, 1);
+    /// let again = arena.alloc(100_000)?;
+    /// assert_eq!(arena.cache_stats()?.hits, 1);
+    /// drop(again);
+    /// assert_eq!(arena.cache_release(1)?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn cache_release(&self, bytes: u64) -> Result<u64> {
+        let mut blocks = 0;
+        // SAFETY: the arena lives, the output as long as the call.
+        let status = unsafe { ffi::cuarena_cache_release(self.raw(), bytes, &mut blocks) };
+        self.life().finish(status)?;
+        Ok(blocks)
+    }
+
+    /// Ends all cached blocks, and gives their grains back; how many they were.
+    /// If any was freed on a stream this waits until what streams freed so far
+    /// is settled.
+    ///
+    /// # Errors
+    ///
+    /// What the driver refuses, and busy, if that cannot be waited for: the
+    /// cache is as it was. Otherwise as [`Arena::cache_release`].
+    pub fn cache_clear(&self) -> Result<u64> {
+        let mut blocks = 0;
+        // SAFETY: the arena lives, the output as long as the call.
+        let status = unsafe { ffi::cuarena_cache_clear(self.raw(), &mut blocks) };
+        self.life().finish(status)?;
+        Ok(blocks)
+    }
+
+    /// The figures of the cache, of one moment. Constant time.
+    ///
+    /// # Errors
+    ///
+    /// None but for an arena that cannot be asked at all.
+    pub fn cache_stats(&self) -> Result<CacheStats> {
+        // SAFETY: an init function of the library.
+        let mut raw = unsafe { sized(ffi::cuarena_cache_stats_init) };
+        // SAFETY: the arena lives; the struct was made by its init function.
+        check(unsafe { ffi::cuarena_cache_stats(self.raw(), &mut raw) })?;
+        Ok(CacheStats::from_raw(&raw))
+    }
+}

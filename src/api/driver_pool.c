@@ -1,0 +1,204 @@
+/* The driver's own pools: figures, trim, threshold, and an arena for each
+ * device. */
+#include "api/driver_pool.h"
+
+#include "api/call.h"
+#include "base/amount.h"
+#include "base/sized.h"
+#include "cuarena/device.h"
+#include "memory/cuda/pools.h"
+
+/* ---- Which arenas have one --------------------------------------------- */
+
+static cuarena_status_t check_pool(const cuarena_t *arena)
+{
+    if (arena->memory.pool != NULL)
+        return cuai_call_check(arena);
+    return cuai_fail(CUARENA_UNSUPPORTED,
+                     "arena '%s' takes nothing from a pool of the driver's: "
+                     "memory '%s'; accepted: memory=device with backing=async",
+                     arena->config.name, arena->memory.ops.name);
+}
+
+/* ---- Figures ----------------------------------------------------------- */
+
+void cuarena_driver_pool_stats_init(cuarena_driver_pool_stats_t *stats)
+{
+    *stats = (cuarena_driver_pool_stats_t){.struct_size = sizeof *stats};
+}
+
+cuarena_status_t cuarena_driver_pool_stats(cuarena_t *arena,
+                                           cuarena_driver_pool_stats_t *stats)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    if (!cuai_sized_ok(stats, sizeof(size_t), sizeof *stats))
+        return cuai_null("stats, or its struct_size");
+    cuarena_driver_pool_stats_t now = {0};
+    cuarena_status_t status = check_pool(arena);
+    if (status == CUARENA_OK)
+        status = cuai_pool_stats(arena->memory.pool, &now);
+    if (status == CUARENA_OK)
+        cuai_sized_write(stats, &now);
+    return status;
+}
+
+cuarena_status_t cuarena_driver_pool_reset_peaks(cuarena_t *arena)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    cuarena_status_t status = check_pool(arena);
+    return status == CUARENA_OK ? cuai_pool_reset_peaks(arena->memory.pool)
+                                : status;
+}
+
+cuarena_status_t cuai_driver_pool_total(cuarena_t *arena, uint64_t *bytes_out)
+{
+    cuarena_driver_pool_stats_t now = {0};
+    cuarena_status_t status = cuai_pool_stats(arena->memory.pool, &now);
+    bool gone = status == CUARENA_LOST || status == CUARENA_NO_DEVICE;
+    if (status == CUARENA_OK || gone)
+        *bytes_out = now.total_bytes;
+    return gone ? CUARENA_OK : status;
+}
+
+/* ---- Trim -------------------------------------------------------------- */
+
+cuarena_status_t cuai_driver_pool_trim(cuarena_t *arena, uint64_t keep_bytes,
+                                       uint64_t *given)
+{
+    uint64_t bytes = 0;
+    cuai_unlock(&arena->lock);
+    cuarena_status_t status =
+        cuai_pool_trim(arena->memory.pool, keep_bytes, &bytes);
+    cuai_lock(&arena->lock);
+    if (status != CUARENA_OK)
+        return cuai_note_loss(arena, status);
+    arena->trims += bytes != 0;
+    arena->shrinkages++;
+    *given += bytes;
+    return CUARENA_OK;
+}
+
+/* What was freed on a stream that the arena does not know is nothing of its
+ * own. Blocks that other streams use go back if these are done. */
+static cuarena_status_t wait_to_trim(cuai_call_t *call, cuarena_stream_t stream)
+{
+    cuarena_t *arena = call->arena;
+    bool all = stream == CUARENA_NO_STREAM;
+    cuarena_status_t status = cuai_call_check(arena);
+    if (status == CUARENA_OK && (all || cuai_stream_known(arena, stream) != 0))
+        status = cuai_call_on(call, stream);
+    if (status == CUARENA_OK)
+        status = cuai_check_captured(arena, call->stream);
+    if (status == CUARENA_OK && (all || call->stream != 0))
+        status = cuai_wait_for_stream(arena, call->stream);
+    if (status == CUARENA_OK && arena->stream_count != 0)
+        status = cuai_settle_all(arena, false, NULL);
+    return status;
+}
+
+cuarena_status_t cuai_driver_pool_trim_on(cuai_call_t *call,
+                                          cuarena_stream_t stream,
+                                          uint64_t keep_bytes, uint64_t *given)
+{
+    cuarena_status_t status = wait_to_trim(call, stream);
+    return status == CUARENA_OK
+               ? cuai_driver_pool_trim(call->arena, keep_bytes, given)
+               : status;
+}
+
+/* ---- Threshold --------------------------------------------------------- */
+
+static cuarena_status_t whole_device(void *user, uint64_t *bytes_out)
+{
+    const struct cuai_pool *pool = user;
+    *bytes_out = pool->place->facts.total_bytes;
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_threshold_get(cuarena_t *arena, uint64_t *bytes_out)
+{
+    cuarena_status_t status = check_pool(arena);
+    return status == CUARENA_OK
+               ? cuai_pool_get_threshold(arena->memory.pool, bytes_out)
+               : status;
+}
+
+cuarena_status_t cuai_threshold_set(cuarena_t *arena, cuarena_amount_t limit,
+                                    uint64_t *old_bytes_out)
+{
+    const cuarena_memory_ops_t device = {.name = arena->memory.ops.name,
+                                         .available = whole_device};
+    uint64_t old = 0;
+    uint64_t bytes = 0;
+    cuarena_status_t status = cuai_threshold_get(arena, &old);
+    if (status == CUARENA_OK)
+        status =
+            cuai_amount_resolve(limit, &device, arena->memory.pool, &bytes);
+    if (status == CUARENA_OK)
+        status = cuai_pool_set_threshold(arena->memory.pool, bytes);
+    if (status == CUARENA_OK && old_bytes_out != NULL)
+        *old_bytes_out = old;
+    return status;
+}
+
+/* ---- An arena for each device ------------------------------------------ */
+
+static cuarena_status_t check_list(const cuarena_config_t *config, size_t count)
+{
+    const cuai_cuda_t *cuda = cuai_cuda();
+    if (cuda == NULL)
+        return CUARENA_NO_DEVICE;
+    if (count != (size_t)cuda->device_count)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "count: %zu pools for %d devices; accepted: one for "
+                         "each",
+                         count, cuda->device_count);
+    if (config->device != 0 || config->context != NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "device: %d, context: %p of a configuration for all "
+                         "devices; accepted: 0, NULL",
+                         (int)config->device, config->context);
+    return CUARENA_OK;
+}
+
+static cuarena_status_t create_on(const cuarena_config_t *config,
+                                  const cuarena_driver_pool_choice_t *choice,
+                                  size_t device, cuarena_t **arena_out)
+{
+    cuarena_config_t one = *config;
+    one.device = (int32_t)device;
+    one.driver_pool = choice->kind;
+    one.driver_pool_handle = choice->handle;
+    return cuarena_create(&one, arena_out);
+}
+
+cuarena_status_t cuarena_create_per_device(
+    const cuarena_config_t *config, const cuarena_driver_pool_choice_t *pools,
+    size_t count, cuarena_t **arenas_out)
+{
+    if (pools == NULL || arenas_out == NULL)
+        return cuai_null("pools or arenas_out");
+    if (!cuai_sized_ok(config, sizeof(size_t), sizeof *config))
+        return cuai_null("config, or its struct_size");
+    cuarena_config_t full;
+    cuarena_config_init(&full);
+    cuai_sized_read(&full, config);
+    cuarena_status_t status = check_list(&full, count);
+    if (status != CUARENA_OK)
+        return status;
+    size_t made = 0;
+    while (made < count && status == CUARENA_OK) {
+        status = create_on(&full, &pools[made], made, &arenas_out[made]);
+        made += status == CUARENA_OK;
+    }
+    if (status == CUARENA_OK)
+        return status;
+    cuarena_error_info_t words;
+    cuai_error_keep(&words);
+    while (made != 0)
+        (void)cuarena_destroy_forced(&arenas_out[--made]);
+    cuai_error_restore(&words);
+    return status;
+}

@@ -1,0 +1,285 @@
+/* Values of options: reading, checking and printing what a member of a config
+ * is. options.c has the table. */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/options.h"
+#include "base/bits.h"
+
+/* ---- Members -----------------------------------------------------------
+ */
+
+static const void *member(const cuai_option_t *option,
+                          const cuarena_config_t *config)
+{
+    return (const char *)config + option->offset;
+}
+
+static void store(const cuai_option_t *option, cuarena_config_t *config,
+                  const void *value)
+{
+    memcpy((char *)config + option->offset, value, option->size);
+}
+
+static cuarena_amount_t amount_in(const cuai_option_t *option,
+                                  const cuarena_config_t *config)
+{
+    cuarena_amount_t amount;
+    memcpy(&amount, member(option, config), sizeof amount);
+    return amount;
+}
+
+static int32_t choice_in(const cuai_option_t *option,
+                         const cuarena_config_t *config)
+{
+    int32_t choice;
+    memcpy(&choice, member(option, config), sizeof choice);
+    return choice;
+}
+
+/* Counts may have 32 bits; a negative one is out of every range. */
+static uint64_t number_in(const cuai_option_t *option,
+                          const cuarena_config_t *config)
+{
+    uint64_t number;
+    if (option->size == sizeof(int32_t))
+        return (uint64_t)choice_in(option, config);
+    memcpy(&number, member(option, config), sizeof number);
+    return number;
+}
+
+static void store_number(const cuai_option_t *option, cuarena_config_t *config,
+                         uint64_t value)
+{
+    int32_t narrow = (int32_t)value; /* it is in range */
+    bool wide = option->size == sizeof value;
+    store(option, config, wide ? (const void *)&value : &narrow);
+}
+
+/* ---- Words -------------------------------------------------------------
+ */
+
+size_t cuai_next_word(const char **list, const char **word)
+{
+    *word = *list;
+    size_t length = strcspn(*list, ",");
+    *list += length;
+    *list += strspn(*list, ", ");
+    return length;
+}
+
+static int32_t count_words(const char *list)
+{
+    const char *word;
+    int32_t count = 0;
+    while (cuai_next_word(&list, &word) != 0)
+        count++;
+    return count;
+}
+
+/* ---- Ranges ------------------------------------------------------------
+ */
+
+static const char out_of_range[] = "is out of range";
+
+static cuai_refusal_t check_number(const cuai_option_t *option, uint64_t value)
+{
+    if (option->from_preset != NULL && value == CUARENA_BYTES_PRESET)
+        return NULL;
+    if (value < option->least || value > option->most)
+        return out_of_range;
+    if (option->or_zero && value == 0)
+        return NULL;
+    if (option->power_of_two && !cuai_is_power_of_two(value))
+        return "is no power of two";
+    return NULL;
+}
+
+static cuai_refusal_t check_amount(const cuai_option_t *option,
+                                   cuarena_amount_t amount)
+{
+    if (amount.zero != 0)
+        return "has a member `zero` that is not 0";
+    if (amount.unit == CUARENA_AMOUNT_AUTO)
+        return NULL;
+    if (amount.unit == CUARENA_AMOUNT_BYTES)
+        return check_number(option, amount.value);
+    if (amount.unit != CUARENA_AMOUNT_PERCENT)
+        return "has an unknown unit";
+    bool none = option->least != 0 && amount.value == 0;
+    return none || amount.value > 100000 ? out_of_range : NULL;
+}
+
+static cuai_refusal_t check_choice(const cuai_option_t *option, int32_t value)
+{
+    int32_t count = count_words(option->accepted) + option->wordless;
+    int64_t place = (int64_t)value - option->first;
+    return place >= 0 && place < count ? NULL : out_of_range;
+}
+
+cuai_refusal_t cuai_option_check(const cuai_option_t *option,
+                                 const cuarena_config_t *config)
+{
+    switch (option->type) {
+    case CUAI_OPTION_AMOUNT:
+        return check_amount(option, amount_in(option, config));
+    case CUAI_OPTION_BYTES:
+    case CUAI_OPTION_COUNT:
+        return check_number(option, number_in(option, config));
+    case CUAI_OPTION_CHOICE:
+    case CUAI_OPTION_FLAG:
+        return check_choice(option, choice_in(option, config));
+    case CUAI_OPTION_TEXT:
+        break;
+    }
+    bool ends = memchr(member(option, config), '\0', option->size) != NULL;
+    return ends ? NULL : "has no zero at its end";
+}
+
+/* ---- Reading -----------------------------------------------------------
+ */
+
+static cuai_refusal_t read_amount(const cuai_option_t *option, const char *text,
+                                  cuarena_config_t *config)
+{
+    cuarena_amount_t amount;
+    cuai_refusal_t refusal = cuai_amount_read(text, &amount);
+    if (refusal == NULL)
+        refusal = check_amount(option, amount);
+    if (refusal == NULL)
+        store(option, config, &amount);
+    return refusal;
+}
+
+static bool is_word(const char *text, const char *word)
+{
+    return word != NULL && strcmp(text, word) == 0;
+}
+
+static cuai_refusal_t read_number(const cuai_option_t *option, const char *text,
+                                  cuarena_config_t *config)
+{
+    uint64_t value = UINT64_MAX;
+    cuai_refusal_t refusal = NULL;
+    if (is_word(text, option->from_preset))
+        value = CUARENA_BYTES_PRESET;
+    else if (!is_word(text, option->unlimited))
+        refusal = option->type == CUAI_OPTION_BYTES
+                      ? cuai_bytes_read(text, &value)
+                      : cuai_count_read(text, &value);
+    if (refusal == NULL)
+        refusal = check_number(option, value);
+    if (refusal == NULL)
+        store_number(option, config, value);
+    return refusal;
+}
+
+static cuai_refusal_t read_choice(const cuai_option_t *option, const char *text,
+                                  cuarena_config_t *config)
+{
+    const char *list = option->accepted;
+    const char *word;
+    size_t length;
+    int32_t value = option->first;
+    for (; (length = cuai_next_word(&list, &word)) != 0; value++) {
+        if (strlen(text) != length || memcmp(text, word, length) != 0)
+            continue;
+        store(option, config, &value);
+        return NULL;
+    }
+    return "is none of the words";
+}
+
+static cuai_refusal_t read_text(const cuai_option_t *option, const char *text,
+                                cuarena_config_t *config)
+{
+    if (strlen(text) >= option->size)
+        return "is too long";
+    memset((char *)config + option->offset, 0, option->size);
+    memcpy((char *)config + option->offset, text, strlen(text));
+    return NULL;
+}
+
+cuai_refusal_t cuai_option_read(const cuai_option_t *option, const char *value,
+                                cuarena_config_t *config)
+{
+    switch (option->type) {
+    case CUAI_OPTION_AMOUNT:
+        return read_amount(option, value, config);
+    case CUAI_OPTION_BYTES:
+    case CUAI_OPTION_COUNT:
+        return read_number(option, value, config);
+    case CUAI_OPTION_CHOICE:
+    case CUAI_OPTION_FLAG:
+        return read_choice(option, value, config);
+    case CUAI_OPTION_TEXT:
+        break;
+    }
+    return read_text(option, value, config);
+}
+
+/* ---- Printing ----------------------------------------------------------
+ */
+
+static_assert(CUAI_NUMBER_TEXT <= CUAI_OPTION_TEXT_SIZE, "numbers fit");
+static_assert(sizeof((cuarena_config_t *)0)->name <= CUAI_OPTION_TEXT_SIZE,
+              "names fit");
+
+static void print_number(const cuai_option_t *option, uint64_t value,
+                         char text[CUAI_OPTION_TEXT_SIZE])
+{
+    if (option->unlimited != NULL && value == UINT64_MAX)
+        strcpy(text, option->unlimited);
+    else if (option->from_preset != NULL && value == CUARENA_BYTES_PRESET)
+        strcpy(text, option->from_preset);
+    else if (option->type == CUAI_OPTION_BYTES)
+        cuai_bytes_print(value, text);
+    else if (option->size == sizeof(int32_t))
+        (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%" PRId64, (int64_t)value);
+    else
+        (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%" PRIu64, value);
+}
+
+static bool print_choice(const cuai_option_t *option, int32_t value,
+                         char text[CUAI_OPTION_TEXT_SIZE])
+{
+    const char *list = option->accepted;
+    const char *word;
+    size_t length;
+    for (int32_t at = option->first;
+         (length = cuai_next_word(&list, &word)) != 0; at++) {
+        if (at != value)
+            continue;
+        memcpy(text, word, length);
+        text[length] = '\0';
+        return true;
+    }
+    (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%" PRId32, value);
+    return false;
+}
+
+bool cuai_option_print(const cuai_option_t *option,
+                       const cuarena_config_t *config,
+                       char text[CUAI_OPTION_TEXT_SIZE])
+{
+    switch (option->type) {
+    case CUAI_OPTION_AMOUNT:
+        cuai_amount_print(amount_in(option, config), text);
+        break;
+    case CUAI_OPTION_BYTES:
+    case CUAI_OPTION_COUNT:
+        print_number(option, number_in(option, config), text);
+        break;
+    case CUAI_OPTION_CHOICE:
+    case CUAI_OPTION_FLAG:
+        return print_choice(option, choice_in(option, config), text);
+    case CUAI_OPTION_TEXT:
+        (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%.*s",
+                       (int)option->size - 1,
+                       (const char *)member(option, config));
+        break;
+    }
+    return cuai_option_check(option, config) == NULL;
+}

@@ -1,0 +1,333 @@
+/*
+ * The cache of an arena: which blocks are parked when they are freed, who is
+ * served from them, and when they end.
+ *
+ * A cached block is free bytes that keep their shape. What its last use may
+ * still be is kept as of free bytes in lanes, with the number of the stream on
+ * which it was freed in place of a lane, and in place of the lane's marker a
+ * stamp: a marker of that stream with a higher serial was recorded after the
+ * free. When the block ends its bytes join that stream's lane: they were free
+ * before that moment of it.
+ */
+#include "arena/cache.h"
+#include "arena/trim.h"
+#include "base/frame.h"
+#include "heap/cached.h"
+
+/* How many of the same capacity are looked at for one that is ready. */
+#define MOST_EQUALS 8
+/* How many others a request waits for before it goes without. */
+#define MOST_WAITS 4
+
+static cuarena_heap_t *heap_of(const cuarena_t *arena)
+{
+    return arena->heaps[CUAI_DYNAMIC];
+}
+
+/* ---- Parking ----------------------------------------------------------- */
+
+/* Neither used by other streams, nor stable, exported or the like, nor pinned
+ * but for the pin that a pointer is born with. */
+static bool is_ordinary(const cuai_record_t *r)
+{
+    bool born = r->flags & CUAI_BLOCK_BORN_PIN;
+    return r->kind == CUAI_BLOCK && !r->fixed && !r->moving &&
+           (r->flags & ~CUAI_POINTER_FLAGS) == 0 && r->pins == born;
+}
+
+bool cuai_cache_takes(const cuarena_t *arena, cuai_found_t found,
+                      uint32_t stream)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    return cuai_caches(arena) && found.region == CUAI_DYNAMIC &&
+           is_ordinary(r) && cuai_can_park(r) && !cuai_is_lost(arena) &&
+           arena->config.zero != CUARENA_ZERO_FREE &&
+           !cuai_is_captured(arena, stream) &&
+           cuai_cache_has_room(arena, r->size);
+}
+
+void cuai_cache_park(cuarena_t *arena, cuai_found_t found, uint32_t stream)
+{
+    cuai_count_out(arena, cuai_found_record(found));
+    cuai_heap_park(found.heap, found.slot, stream, arena->mark_serial);
+    cuai_raise(&arena->cache.peak_bytes, found.heap->cached_bytes);
+    if (stream == 0)
+        return;
+    cuai_stream_t *s = cuai_stream(arena, stream);
+    s->cached++;
+    s->parked = true;
+}
+
+/* ---- Serving ----------------------------------------------------------- */
+
+bool cuai_cache_serves(const cuarena_t *arena, const cuai_want_t *want)
+{
+    return cuai_caches(arena) && want->size != 0 && !want->dedicated &&
+           want->region == CUAI_DYNAMIC &&
+           !cuai_is_captured(arena, want->stream);
+}
+
+static bool is_aligned(const cuai_record_t *r, const cuai_want_t *want)
+{
+    uint64_t alignment = cuai_max(want->request.alignment, 1);
+    return (r->offset & (alignment - 1)) == 0;
+}
+
+/* The first of the least capacity that fits and is ready; 0: none. Then
+ * *waits_for is one that will be, or 0. */
+static cuai_slot_t find_ready(const cuarena_t *arena, const cuai_want_t *want,
+                              cuai_slot_t *waits_for)
+{
+    const cuarena_heap_t *heap = heap_of(arena);
+    cuai_slot_t first = cuai_cache_find(heap->cache, heap->records, want->size);
+    cuai_slot_t slot = first;
+    *waits_for = 0;
+    if (first == 0 ||
+        !cuai_cached_fits(arena, cuai_record(heap, first)->size, want->size))
+        return 0;
+    for (int i = 0; i < MOST_EQUALS; i++) {
+        const cuai_record_t *r = cuai_record(heap, slot);
+        bool fits = is_aligned(r, want);
+        if (fits && cuai_cached_is_ready(arena, r, want->stream))
+            return slot;
+        if (fits && *waits_for == 0)
+            *waits_for = slot;
+        slot = cuai_cache_equal(heap->cache, slot);
+        if (slot == first)
+            break;
+    }
+    return 0;
+}
+
+/* It leaves the cache: its stream need not be known for it any more. */
+static void forget_owner(const cuarena_t *arena, const cuai_record_t *r)
+{
+    if (r->owner != 0)
+        cuai_stream(arena, r->owner)->cached--;
+}
+
+static void take(cuarena_t *arena, const cuai_want_t *want, cuai_slot_t slot,
+                 cuai_found_t *found_out)
+{
+    cuarena_heap_t *heap = heap_of(arena);
+    cuai_record_t *r = cuai_record(heap, slot);
+    const cuarena_heap_request_t *request = &want->request;
+    arena->crossings += r->owner != 0 && r->owner != want->stream &&
+                        cuai_stream(arena, r->owner)->done <= cuai_stamp(r);
+    forget_owner(arena, r);
+    uint64_t alignment = cuai_max(request->alignment, 1);
+    if (alignment >> r->align_log2 > 1)
+        r->align_log2 = cuai_ctz(alignment) & 0x7f;
+    cuai_heap_unpark(heap, slot, request->size, request->tag,
+                     CUAI_NATURE(request->pins, CUAI_BLOCK, request->flags) |
+                         CUAI_OWNER_NATURE((uint64_t)request->owner));
+    *found_out = (cuai_found_t){heap, slot, CUAI_DYNAMIC};
+    cuai_count_in(arena, r);
+    arena->cache.hits++;
+}
+
+/* As `steal` says: the stream waits, or the block's is asked. */
+static bool await(cuarena_t *arena, const cuai_want_t *want, cuai_slot_t slot)
+{
+    const cuai_record_t *r = cuai_record(heap_of(arena), slot);
+    int32_t steal = arena->config.steal;
+    if (steal == CUARENA_STEAL_NEVER || cuai_is_lost(arena))
+        return false;
+    uint32_t number = steal == CUARENA_STEAL_WAIT ? want->stream : 0;
+    return cuai_stream_await(arena, number, r->owner, cuai_stamp(r)) ==
+           CUARENA_OK;
+}
+
+static bool may_live(const cuarena_t *arena, const cuai_want_t *want,
+                     cuai_slot_t slot)
+{
+    cuai_want_t whole = *want;
+    whole.size = cuai_record(heap_of(arena), slot)->size;
+    return cuai_check_live_limit(arena, &whole) == CUARENA_OK;
+}
+
+bool cuai_cache_serve(cuarena_t *arena, const cuai_want_t *want,
+                      cuai_found_t *found_out)
+{
+    cuai_slot_t slot = 0;
+    cuai_slot_t waits_for = 0;
+    for (int i = 0; i <= MOST_WAITS && slot == 0; i++) {
+        slot = find_ready(arena, want, &waits_for);
+        if (slot == 0 && (waits_for == 0 || !await(arena, want, waits_for)))
+            break;
+    }
+    if (slot == 0 || !may_live(arena, want, slot)) {
+        arena->cache.misses++;
+        return false;
+    }
+    take(arena, want, slot, found_out);
+    return true;
+}
+
+/* ---- Ending ------------------------------------------------------------ */
+
+/* Whether whole grains can go back now: a free waits for nobody, not even for
+ * one who is asking the memory for bytes. */
+static bool may_return(const cuarena_t *arena)
+{
+    return arena->config.keep != CUARENA_KEEP_ALL &&
+           arena->config.grow != CUARENA_GROW_NONE &&
+           arena->config.memory != CUARENA_MEMORY_BYTES &&
+           !cuai_is_lost(arena) && !cuai_arena_is_taken(arena) &&
+           !cuai_frame_within(CUAI_FRAME_MEMORY, arena->counted.user);
+}
+
+/* The lane of what is behind a stamp of a stream. */
+static uint32_t lane_behind(const cuarena_t *arena, const cuai_record_t *r)
+{
+    if (r->owner == 0 || cuai_stream(arena, r->owner)->done > cuai_stamp(r))
+        return 0;
+    return cuai_lane_for_free(arena, CUAI_DYNAMIC, r->owner);
+}
+
+/* Whose range its bytes are in then. */
+static cuai_slot_t evict(cuarena_t *arena, cuai_slot_t slot)
+{
+    cuarena_heap_t *heap = heap_of(arena);
+    const cuai_record_t *r = cuai_record(heap, slot);
+    uint32_t lane = lane_behind(arena, r);
+    cuai_slot_t heir = cuai_heap_heir(heap, slot, lane);
+    forget_owner(arena, r);
+    cuai_heap_evict(heap, slot, lane);
+    arena->cache.evicted++;
+    return heir;
+}
+
+/* One batch of them, until `bytes` are gone; how many blocks. Steps out. */
+static uint64_t evict_batch(cuarena_t *arena, uint64_t bytes,
+                            uint64_t *gone_out, uint64_t *given)
+{
+    cuarena_heap_t *heap = heap_of(arena);
+    bool returns = may_return(arena);
+    uint64_t before = heap->cached_bytes;
+    uint64_t blocks = 0;
+    cuai_cuts_t cuts;
+    if (returns)
+        cuai_cuts_begin(arena, &cuts);
+    for (; blocks < CUAI_CUTS_PER_BATCH && heap->cached_blocks != 0 &&
+           before - heap->cached_bytes < bytes;
+         blocks++) {
+        cuai_slot_t heir = evict(arena, cuai_cache_oldest(heap->cache));
+        if (returns)
+            cuai_cuts_take(arena, &cuts, heir, UINT64_MAX);
+    }
+    *gone_out = before - heap->cached_bytes;
+    arena->unreturned = arena->unreturned || !returns;
+    if (!returns)
+        return blocks;
+    uint64_t back = cuai_cuts_give(arena, &cuts);
+    cuai_cuts_end(arena);
+    arena->trims += back != 0;
+    if (given != NULL)
+        *given += back;
+    return blocks;
+}
+
+uint64_t cuai_cache_evict(cuarena_t *arena, uint64_t bytes, uint64_t *given)
+{
+    const cuarena_heap_t *heap = heap_of(arena);
+    uint64_t blocks = 0;
+    uint64_t gone = 0;
+    while (bytes != 0 && heap->cached_blocks != 0) {
+        blocks += evict_batch(arena, bytes, &gone, given);
+        bytes -= cuai_min(bytes, gone);
+    }
+    return blocks;
+}
+
+uint64_t cuai_cache_release(cuarena_t *arena, uint64_t bytes, uint64_t *given)
+{
+    uint64_t cached = heap_of(arena)->cached_bytes;
+    bool all = bytes >= cached - cached / 10; /* of whole granules */
+    return cuai_cache_evict(arena, all ? UINT64_MAX : bytes, given);
+}
+
+void cuai_cache_drop(cuarena_t *arena)
+{
+    const cuarena_heap_t *heap = heap_of(arena);
+    arena->unreturned = arena->unreturned || heap->cached_blocks != 0;
+    while (heap->cached_blocks != 0)
+        (void)evict(arena, cuai_cache_oldest(heap->cache));
+}
+
+/* ---- Limits ------------------------------------------------------------ */
+
+static bool enforces(const cuarena_t *arena)
+{
+    return arena->config.soft_limit_rule == CUARENA_SOFT_ENFORCE;
+}
+
+void cuai_cache_before_miss(cuarena_t *arena, uint64_t size, uint64_t *given)
+{
+    const cuarena_heap_t *heap = heap_of(arena);
+    uint64_t limit = arena->limits[CUARENA_LIMIT_SOFT];
+    uint64_t sum = cuai_live_bytes(arena) + heap->cached_bytes + size;
+    if (enforces(arena) && sum > limit)
+        cuai_cache_release(arena, sum - limit, given);
+}
+
+/* What the memory has beyond the soft limit is what goes, as a reserve. */
+static uint64_t reserve_of(const cuarena_t *arena)
+{
+    uint64_t limit = arena->limits[CUARENA_LIMIT_SOFT];
+    return cuai_max(arena->memory_bytes, arena->held) - limit;
+}
+
+void cuai_cache_after(cuarena_t *arena, bool missed, uint64_t *given)
+{
+    const cuarena_heap_t *heap = heap_of(arena);
+    if (missed && enforces(arena) &&
+        arena->held > arena->limits[CUARENA_LIMIT_SOFT])
+        cuai_cache_release(arena, reserve_of(arena), given);
+    uint64_t limit = arena->limits[CUARENA_LIMIT_CACHED];
+    if (heap->cached_bytes > limit)
+        cuai_cache_release(arena, heap->cached_bytes - limit, given);
+}
+
+/* ---- What is not kept -------------------------------------------------- */
+
+/* Where a free would have to take host memory, or to wait, the bytes go with
+ * the next request that the cache does not serve. */
+void cuai_end_unkept(cuarena_t *arena, cuai_found_t found, uint32_t stream)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    bool returns = found.region == CUAI_DYNAMIC && !r->fixed &&
+                   may_return(arena) && cuai_segment_is_ready(found.heap);
+    uint32_t lane = r->kind == CUAI_BLOCK && returns
+                        ? cuai_lane_for_free(arena, CUAI_DYNAMIC, stream)
+                        : 1;
+    if (lane != 0) {
+        cuai_end_block(arena, found, stream);
+        return;
+    }
+    bool was = arena->unreturned;
+    cuai_slot_t heir = cuai_heap_heir(found.heap, found.slot, lane);
+    cuai_cuts_t cuts;
+    cuai_cuts_begin(arena, &cuts);
+    cuai_end_block(arena, found, stream);
+    cuai_cuts_take(arena, &cuts, heir, UINT64_MAX);
+    arena->unreturned = was;
+    arena->trims += cuai_cuts_give(arena, &cuts) != 0;
+    cuai_cuts_end(arena);
+}
+
+void cuai_return_rest(cuarena_t *arena, uint64_t *given)
+{
+    if (!arena->unreturned || !may_return(arena))
+        return;
+    arena->unreturned = false;
+    *given += cuai_trim(arena, 0);
+}
+
+void cuai_cache_settle(cuarena_t *arena, uint64_t *given)
+{
+    if (arena->stream_count != 0 && !cuai_is_lost(arena) &&
+        cuai_settle_all(arena, false, NULL) == CUARENA_OK)
+        arena->unreturned = true;
+    cuai_return_rest(arena, given);
+}

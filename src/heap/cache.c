@@ -1,0 +1,126 @@
+#include "heap/cache_hot.h"
+
+/* ---- Nodes ------------------------------------------------------------- */
+
+cuai_cache_t *cuai_cache_create(uint64_t max_slots)
+{
+    cuai_cache_t *cache = cuai_host_alloc(sizeof *cache);
+    if (cache == NULL)
+        return NULL;
+    uint64_t bytes = max_slots * sizeof(cuai_cache_node_t);
+    if (!cuai_host_reserve(&cache->region, bytes)) {
+        cuai_host_free(cache);
+        return NULL;
+    }
+    cache->nodes = (cuai_cache_node_t *)(void *)cache->region.base;
+    return cache;
+}
+
+void cuai_cache_destroy(cuai_cache_t *cache)
+{
+    if (cache == NULL)
+        return;
+    cuai_host_release(&cache->region);
+    cuai_host_free(cache);
+}
+
+bool cuai_cache_commit(cuai_cache_t *cache, uint64_t slots)
+{
+    return cuai_host_commit(&cache->region, slots * sizeof(cuai_cache_node_t));
+}
+
+/* ---- In and out -------------------------------------------------------- */
+
+void cuai_cache_insert(cuai_cache_t *cache, const cuai_record_t *records,
+                       cuai_slot_t slot)
+{
+    cuai_cache_put(cache, records, slot, records[slot].size);
+}
+
+void cuai_cache_remove(cuai_cache_t *cache, const cuai_record_t *records,
+                       cuai_slot_t slot)
+{
+    cuai_cache_take(cache, slot, records[slot].size);
+}
+
+cuai_slot_t cuai_cache_find(cuai_cache_t *cache, const cuai_record_t *records,
+                            uint64_t size)
+{
+    return cuai_cache_seek(cache, records, size);
+}
+
+/* ---- Audit ------------------------------------------------------------- */
+
+/* The highest digits of a capacity that the nodes above it stand for. */
+static bool is_on_its_way(const cuai_cache_t *cache,
+                          const cuai_record_t *records, cuai_slot_t slot)
+{
+    uint64_t size = records[slot].size;
+    uint32_t bin = cuai_cache_bin(size);
+    uint64_t digits = size << (63 - bin) << 1;
+    cuai_slot_t at = cache->roots[bin];
+    cuai_slot_t parent = 0;
+    for (uint32_t steps = 0; at != slot; steps++, digits <<= 1) {
+        if (at == 0 || steps > bin || records[at].size == size)
+            return false;
+        parent = at;
+        at = cache->nodes[at].child[digits >> 63];
+    }
+    return cache->nodes[slot].parent == parent;
+}
+
+static const char *wrong_in_ring(const cuai_cache_t *cache,
+                                 const cuai_record_t *records, cuai_slot_t slot)
+{
+    const cuai_cache_node_t *node = &cache->nodes[slot];
+    if (cache->nodes[node->after].before != slot ||
+        cache->nodes[node->before].after != slot)
+        return "cached blocks: a ring of equals is broken";
+    if (records[node->after].size != records[slot].size)
+        return "cached blocks: a ring has two capacities";
+    if (!node->in_tree)
+        return NULL;
+    return is_on_its_way(cache, records, slot)
+               ? NULL
+               : "cached blocks: a tree does not lead to its node";
+}
+
+/* Every ring has one node in the tree if as many are as there are rings: each
+ * other one is reached from it. */
+static uint64_t ring_length(const cuai_cache_t *cache, cuai_slot_t first,
+                            uint64_t most)
+{
+    uint64_t length = 1;
+    cuai_slot_t slot = cache->nodes[first].after;
+    for (; slot != first && length <= most; length++)
+        slot = cache->nodes[slot].after;
+    return length;
+}
+
+const char *cuai_cache_wrong(const cuai_cache_t *cache,
+                             const cuai_record_t *records, uint64_t count)
+{
+    uint64_t seen = 0;
+    uint64_t in_rings = 0;
+    uint64_t bins = 0;
+    cuai_slot_t older = 0;
+    const char *wrong = NULL;
+    cuai_slot_t slot = cuai_cache_oldest(cache);
+    for (; slot != 0 && seen <= count && wrong == NULL; seen++) {
+        if (records[slot].kind != CUAI_CACHED)
+            return "cached blocks: a slot of another kind is among them";
+        if (cache->nodes[slot].older != older)
+            return "cached blocks: the order of their ages is broken";
+        wrong = wrong_in_ring(cache, records, slot);
+        if (cache->nodes[slot].in_tree && wrong == NULL)
+            in_rings += ring_length(cache, slot, count);
+        bins |= UINT64_C(1) << cuai_cache_bin(records[slot].size);
+        older = slot;
+        slot = cache->nodes[slot].newer;
+    }
+    if (wrong != NULL)
+        return wrong;
+    if (seen != count || in_rings != count || cache->nodes[0].older != older)
+        return "cached blocks: another number than is counted";
+    return bins == cache->bins ? NULL : "cached blocks: a bin's bit is wrong";
+}

@@ -1,0 +1,235 @@
+/*
+ * What a block's way into the cache and out of it takes, inlined in the short
+ * paths: heap/cache.h has the words.
+ */
+#ifndef CUAI_HEAP_CACHE_HOT_H
+#define CUAI_HEAP_CACHE_HOT_H
+
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "heap/cache.h"
+
+/* ---- The tree ---------------------------------------------------------- */
+
+static CUAI_INLINE uint32_t cuai_cache_bin(uint64_t size)
+{
+    return cuai_log2_floor(size);
+}
+
+/* The link that names a node of the tree. */
+static CUAI_INLINE cuai_slot_t *cuai_cache_link(cuai_cache_t *cache,
+                                                cuai_slot_t slot, uint64_t size)
+{
+    cuai_slot_t parent = cache->nodes[slot].parent;
+    if (parent == 0)
+        return &cache->roots[cuai_cache_bin(size)];
+    cuai_slot_t *child = cache->nodes[parent].child;
+    return &child[child[1] == slot];
+}
+
+/* Where a capacity is in its bin's tree, or would be: the link that names it or
+ * nobody, and the node that has the link. */
+static CUAI_INLINE cuai_slot_t *cuai_cache_descend(cuai_cache_t *cache,
+                                                   const cuai_record_t *records,
+                                                   uint64_t size,
+                                                   cuai_slot_t *parent_out)
+{
+    uint32_t bin = cuai_cache_bin(size);
+    uint64_t digits = size << (63 - bin) << 1; /* those below the highest */
+    cuai_slot_t *link = &cache->roots[bin];
+    cuai_slot_t parent = 0;
+    while (*link != 0 && records[*link].size != size) {
+        parent = *link;
+        link = &cache->nodes[parent].child[digits >> 63];
+        digits <<= 1;
+    }
+    *parent_out = parent;
+    return link;
+}
+
+static CUAI_INLINE void cuai_cache_plant(cuai_cache_t *cache, uint64_t size,
+                                         cuai_slot_t *link, cuai_slot_t parent,
+                                         cuai_slot_t slot)
+{
+    cuai_cache_node_t *node = &cache->nodes[slot];
+    *link = slot;
+    node->parent = parent;
+    node->child[0] = 0;
+    node->child[1] = 0;
+    node->before = slot;
+    node->after = slot;
+    node->in_tree = 1;
+    cache->bins |= UINT64_C(1) << cuai_cache_bin(size);
+}
+
+/* As the last of the first one's ring. */
+static CUAI_INLINE void cuai_cache_join_ring(cuai_cache_t *cache,
+                                             cuai_slot_t first,
+                                             cuai_slot_t slot)
+{
+    cuai_cache_node_t *node = &cache->nodes[slot];
+    cuai_slot_t last = cache->nodes[first].before;
+    node->in_tree = 0;
+    node->before = last;
+    node->after = first;
+    cache->nodes[last].after = slot;
+    cache->nodes[first].before = slot;
+}
+
+/* A leaf below the node, which leaves its parent; 0: the node is one. */
+static CUAI_INLINE cuai_slot_t cuai_cache_leaf(cuai_cache_t *cache,
+                                               cuai_slot_t slot)
+{
+    cuai_cache_node_t *nodes = cache->nodes;
+    cuai_slot_t leaf = 0;
+    cuai_slot_t *link = NULL;
+    if ((nodes[slot].child[0] | nodes[slot].child[1]) == 0)
+        return 0;
+    for (;;) {
+        cuai_slot_t *child = nodes[leaf != 0 ? leaf : slot].child;
+        cuai_slot_t *down = &child[child[1] != 0];
+        if (*down == 0)
+            break;
+        link = down;
+        leaf = *down;
+    }
+    if (leaf != 0)
+        *link = 0;
+    return leaf;
+}
+
+/* `heir` stands where `slot` stood, which the link names; 0: nobody does. */
+static CUAI_INLINE void cuai_cache_replace(cuai_cache_t *cache,
+                                           cuai_slot_t slot, cuai_slot_t *link,
+                                           uint64_t size, cuai_slot_t heir)
+{
+    cuai_cache_node_t *nodes = cache->nodes;
+    const cuai_cache_node_t *node = &nodes[slot];
+    *link = heir;
+    if (heir == 0) {
+        if (node->parent == 0)
+            cache->bins &= ~(UINT64_C(1) << cuai_cache_bin(size));
+        return;
+    }
+    cuai_cache_node_t *h = &nodes[heir];
+    h->in_tree = 1;
+    h->parent = node->parent;
+    for (int i = 0; i < 2; i++) {
+        h->child[i] = node->child[i];
+        if (h->child[i] != 0)
+            nodes[h->child[i]].parent = heir;
+    }
+}
+
+/* ---- In and out -------------------------------------------------------- */
+
+static CUAI_INLINE void cuai_cache_put(cuai_cache_t *cache,
+                                       const cuai_record_t *records,
+                                       cuai_slot_t slot, uint64_t size)
+{
+    cuai_cache_node_t *nodes = cache->nodes;
+    cuai_slot_t parent;
+    cuai_slot_t *link = cuai_cache_descend(cache, records, size, &parent);
+    if (*link == 0)
+        cuai_cache_plant(cache, size, link, parent, slot);
+    else
+        cuai_cache_join_ring(cache, *link, slot);
+    cuai_slot_t newest = nodes[0].older;
+    nodes[slot].older = newest;
+    nodes[slot].newer = 0;
+    nodes[newest].newer = slot;
+    nodes[0].older = slot;
+}
+
+/* Of one that a link of the tree names. */
+static CUAI_INLINE void cuai_cache_take_at(cuai_cache_t *cache,
+                                           cuai_slot_t slot, cuai_slot_t *link,
+                                           uint64_t size)
+{
+    cuai_cache_node_t *nodes = cache->nodes;
+    const cuai_cache_node_t *node = &nodes[slot];
+    cuai_slot_t next = node->after;
+    nodes[node->older].newer = node->newer;
+    nodes[node->newer].older = node->older;
+    if (next != slot) {
+        nodes[node->before].after = next;
+        nodes[next].before = node->before;
+    } else {
+        next = cuai_cache_leaf(cache, slot);
+    }
+    cuai_cache_replace(cache, slot, link, size, next);
+}
+
+/* Of any. */
+static CUAI_INLINE void cuai_cache_take(cuai_cache_t *cache, cuai_slot_t slot,
+                                        uint64_t size)
+{
+    cuai_cache_node_t *nodes = cache->nodes;
+    const cuai_cache_node_t *node = &nodes[slot];
+    if (node->in_tree) {
+        cuai_cache_take_at(cache, slot, cuai_cache_link(cache, slot, size),
+                           size);
+        return;
+    }
+    nodes[node->older].newer = node->newer;
+    nodes[node->newer].older = node->older;
+    nodes[node->before].after = node->after;
+    nodes[node->after].before = node->before;
+}
+
+/* ---- Finding ----------------------------------------------------------- */
+
+/* The one of least capacity that is at or below a node; `best` may be less. */
+static CUAI_INLINE cuai_slot_t cuai_cache_least(cuai_cache_t *cache,
+                                                const cuai_record_t *records,
+                                                cuai_slot_t slot,
+                                                cuai_slot_t best)
+{
+    while (slot != 0) {
+        const cuai_slot_t *child = cache->nodes[slot].child;
+        if (best == 0 || records[slot].size < records[best].size)
+            best = slot;
+        slot = child[child[0] == 0];
+        cache->steps++;
+    }
+    return best;
+}
+
+/* In the bin of the size itself. */
+static CUAI_INLINE cuai_slot_t cuai_cache_in_bin(cuai_cache_t *cache,
+                                                 const cuai_record_t *records,
+                                                 uint64_t size)
+{
+    uint32_t bin = cuai_cache_bin(size);
+    uint64_t digits = size << (63 - bin) << 1;
+    cuai_slot_t best = 0;
+    cuai_slot_t above = 0; /* the last branch of larger ones that was passed */
+    for (cuai_slot_t slot = cache->roots[bin]; slot != 0; digits <<= 1) {
+        uint64_t capacity = records[slot].size;
+        const cuai_slot_t *child = cache->nodes[slot].child;
+        cache->steps++;
+        if (capacity == size)
+            return slot;
+        if (capacity > size && (best == 0 || capacity < records[best].size))
+            best = slot;
+        if (digits >> 63 == 0 && child[1] != 0)
+            above = child[1];
+        slot = child[digits >> 63];
+    }
+    return cuai_cache_least(cache, records, above, best);
+}
+
+static CUAI_INLINE cuai_slot_t cuai_cache_seek(cuai_cache_t *cache,
+                                               const cuai_record_t *records,
+                                               uint64_t size)
+{
+    uint32_t bin = cuai_cache_bin(size);
+    cuai_slot_t found = cuai_cache_in_bin(cache, records, size);
+    uint64_t higher = cache->bins >> bin >> 1;
+    if (found != 0 || higher == 0)
+        return found;
+    uint32_t next = bin + 1 + cuai_ctz(higher);
+    return cuai_cache_least(cache, records, cache->roots[next], 0);
+}
+
+#endif

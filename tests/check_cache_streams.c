@@ -1,0 +1,341 @@
+/*
+ * Cached blocks and streams: who gets at once what a stream freed, who waits,
+ * and who goes without. On simulated streams, so that an order that is missing
+ * shows.
+ */
+#include "support/stream_rig.h"
+
+static rig_t rig;
+
+#define BYTES KIB(4)
+
+static void prepare_cache(bool host_readable)
+{
+    rig_prepare(&rig, KIB(256), host_readable);
+    rig.config.keep = CUARENA_KEEP_CACHE;
+}
+
+static void open_cache(int32_t steal)
+{
+    prepare_cache(false);
+    rig.config.steal = steal;
+    rig_create(&rig);
+}
+
+static cuarena_cache_stats_t figures(void)
+{
+    cuarena_cache_stats_t now;
+    cuarena_cache_stats_init(&now);
+    expect_ok(cuarena_cache_stats(rig.arena, &now));
+    return now;
+}
+
+/* A block in the cache whose last use, a kernel of `stream`, is queued. */
+static void *cache_one(cuarena_stream_t stream)
+{
+    void *at = take_on(&rig, BYTES, stream);
+    sim_write(&rig.sim, stream, at, BYTES, 7);
+    free_on(&rig, at, stream);
+    expect_u64(figures().cached_bytes, BYTES);
+    return at;
+}
+
+/* A kernel of the new owner: a race if it is not behind the old one. */
+static void use(void *at, cuarena_stream_t stream)
+{
+    sim_write(&rig.sim, stream, at, BYTES, 9);
+    sim_run_stream(&rig.sim, stream);
+    expect_clean(&rig);
+}
+
+static void end(void *at, cuarena_stream_t stream)
+{
+    free_on(&rig, at, stream);
+    rig_close(&rig);
+}
+
+START_TEST(a_stream_gets_what_it_freed_at_once)
+{
+    open_cache(CUARENA_STEAL_WAIT);
+    void *at = cache_one(A);
+    sim_calls(&rig.sim);
+    void *again = take_on(&rig, BYTES, A);
+    ck_assert_ptr_eq(again, at);
+    expect_no_calls(&rig);
+    use(again, A);
+    end(again, A);
+}
+END_TEST
+
+START_TEST(another_stream_waits_for_it)
+{
+    open_cache(CUARENA_STEAL_WAIT);
+    void *at = cache_one(A);
+    void *again = take_on(&rig, BYTES, B);
+    ck_assert_ptr_eq(again, at);
+    expect_u64(rig.sim.counts[SIM_WAIT], 1);
+    expect_u64(rig_stats(&rig).crossings, 1);
+    use(again, B);
+    end(again, B);
+}
+END_TEST
+
+/* One wait is for all that was freed before it. */
+START_TEST(what_was_freed_before_a_wait_needs_no_other)
+{
+    open_cache(CUARENA_STEAL_WAIT);
+    void *a = take_on(&rig, BYTES, A);
+    void *b = take_on(&rig, BYTES, A);
+    free_on(&rig, a, A);
+    free_on(&rig, b, A);
+    void *c = take_on(&rig, BYTES, B);
+    sim_calls(&rig.sim);
+    void *d = take_on(&rig, BYTES, B);
+    expect_no_calls(&rig);
+    expect_u64(figures().hits, 2);
+    free_on(&rig, c, B);
+    end(d, B);
+}
+END_TEST
+
+START_TEST(what_is_freed_after_a_wait_needs_another)
+{
+    open_cache(CUARENA_STEAL_WAIT);
+    void *at = cache_one(A);
+    void *kept = take_on(&rig, BYTES, A);
+    sim_write(&rig.sim, A, kept, BYTES, 3);
+    (void)at;
+    free_on(&rig, kept, A);
+    void *first = take_on(&rig, BYTES, B);
+    use(first, B);
+    void *later = take_on(&rig, BYTES, A);
+    sim_write(&rig.sim, A, later, BYTES, 5);
+    free_on(&rig, later, A);
+    void *second = take_on(&rig, BYTES, B);
+    ck_assert_ptr_eq(second, later);
+    expect_u64(rig.sim.counts[SIM_WAIT], 2);
+    use(second, B);
+    free_on(&rig, first, B);
+    end(second, B);
+}
+END_TEST
+
+START_TEST(of_equals_one_that_need_not_be_waited_for_is_taken)
+{
+    open_cache(CUARENA_STEAL_WAIT);
+    void *a = take_on(&rig, BYTES, A);
+    void *b = take_on(&rig, BYTES, B);
+    sim_write(&rig.sim, A, a, BYTES, 1);
+    free_on(&rig, a, A);
+    free_on(&rig, b, B);
+    void *again = take_on(&rig, BYTES, B);
+    ck_assert_ptr_eq(again, b);
+    expect_u64(rig.sim.counts[SIM_WAIT], 0);
+    end(again, B);
+}
+END_TEST
+
+START_TEST(with_settled_a_stream_gets_what_is_complete)
+{
+    open_cache(CUARENA_STEAL_SETTLED);
+    void *at = cache_one(A);
+    void *other = take_on(&rig, BYTES, B); /* A's marker is on its way */
+    ck_assert_ptr_ne(other, at);
+    expect_u64(figures().misses, 2);
+    sim_run_all(&rig.sim);
+    void *again = take_on(&rig, BYTES, B);
+    ck_assert_ptr_eq(again, at);
+    expect_u64(rig.sim.counts[SIM_WAIT], 0);
+    free_on(&rig, other, B);
+    end(again, B);
+}
+END_TEST
+
+START_TEST(with_never_a_stream_gets_only_its_own)
+{
+    open_cache(CUARENA_STEAL_NEVER);
+    void *at = cache_one(A);
+    sim_run_all(&rig.sim);
+    void *other = take_on(&rig, BYTES, B);
+    ck_assert_ptr_ne(other, at);
+    void *again = take_on(&rig, BYTES, A);
+    ck_assert_ptr_eq(again, at);
+    free_on(&rig, other, B);
+    end(again, A);
+}
+END_TEST
+
+START_TEST(without_a_stream_a_block_is_had_once_its_work_is_done)
+{
+    open_cache(CUARENA_STEAL_WAIT);
+    void *at = cache_one(A);
+    void *other = take_plain(&rig, BYTES);
+    ck_assert_ptr_ne(other, at);
+    sim_run_all(&rig.sim);
+    void *again = take_plain(&rig, BYTES);
+    ck_assert_ptr_eq(again, at);
+    free_plain(&rig, other);
+    free_plain(&rig, again);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(where_the_cpu_touches_bytes_its_own_stream_waits_too)
+{
+    prepare_cache(true);
+    rig_create(&rig);
+    void *at = cache_one(A);
+    void *other = take_on(&rig, BYTES, A);
+    ck_assert_ptr_ne(other, at);
+    sim_run_all(&rig.sim);
+    void *again = take_on(&rig, BYTES, A);
+    ck_assert_ptr_eq(again, at);
+    sim_host_write(&rig.sim, again, BYTES, 4);
+    free_on(&rig, other, A);
+    end(again, A);
+}
+END_TEST
+
+START_TEST(a_released_stream_leaves_blocks_that_others_wait_for)
+{
+    open_cache(CUARENA_STEAL_WAIT);
+    void *at = cache_one(A);
+    expect_ok(cuarena_release_stream(rig.arena, A));
+    expect_clean(&rig);
+    sim_stream_kill(&rig.sim, A);
+    void *again = take_on(&rig, BYTES, B);
+    ck_assert_ptr_eq(again, at);
+    use(again, B);
+    end(again, B);
+}
+END_TEST
+
+START_TEST(a_released_streams_blocks_may_be_evicted)
+{
+    open_cache(CUARENA_STEAL_WAIT);
+    cache_one(A);
+    expect_ok(cuarena_release_stream(rig.arena, A));
+    sim_stream_kill(&rig.sim, A);
+    expect_ok(cuarena_cache_release(rig.arena, BYTES, NULL));
+    expect_clean(&rig);
+    sim_sync_all(&rig.sim);
+    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    expect_u64(rig_stats(&rig).free_bytes, KIB(256));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(an_eager_stream_has_a_marker_behind_what_it_freed)
+{
+    prepare_cache(false);
+    rig.config.marker = CUARENA_MARKER_EAGER;
+    rig_create(&rig);
+    void *at = cache_one(A);
+    uint64_t marks = rig.sim.counts[SIM_MARK];
+    expect_u64(marks, 1);
+    void *again = take_on(&rig, BYTES, B);
+    ck_assert_ptr_eq(again, at);
+    expect_u64(rig.sim.counts[SIM_MARK], marks);
+    use(again, B);
+    end(again, B);
+}
+END_TEST
+
+START_TEST(a_block_that_others_use_is_not_cached)
+{
+    open_cache(CUARENA_STEAL_WAIT);
+    void *at = take_on(&rig, BYTES, A);
+    expect_ok(cuarena_record_use(rig.arena, at, B));
+    sim_write(&rig.sim, B, at, BYTES, 7);
+    free_on(&rig, at, A);
+    expect_u64(figures().cached_bytes, 0);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(clear_waits_for_the_streams_of_cached_blocks)
+{
+    open_cache(CUARENA_STEAL_WAIT);
+    cache_one(A);
+    uint64_t blocks = 0;
+    expect_ok(cuarena_cache_clear(rig.arena, &blocks));
+    expect_clean(&rig);
+    expect_u64(blocks, 1);
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
+    expect_u64(rig_stats(&rig).free_bytes, KIB(256));
+    sim_calls(&rig.sim);
+    expect_ok(cuarena_cache_clear(rig.arena, &blocks));
+    expect_u64(blocks, 0);
+    expect_no_calls(&rig);
+    rig_close(&rig);
+}
+END_TEST
+
+/* What ends goes to the stream on which it was freed, behind its work. */
+START_TEST(an_evicted_block_is_free_to_its_stream_first)
+{
+    open_cache(CUARENA_STEAL_NEVER);
+    cache_one(A);
+    expect_ok(cuarena_cache_release(rig.arena, UINT64_MAX, NULL));
+    expect_clean(&rig);
+    expect_u64(rig_stream_stats(&rig, A).free_bytes, BYTES);
+    void *whole = take_on(&rig, BYTES, A);
+    use(whole, A);
+    end(whole, A);
+}
+END_TEST
+
+START_TEST(destroy_is_busy_while_work_behind_cached_blocks_is)
+{
+    open_cache(CUARENA_STEAL_WAIT);
+    cache_one(A);
+    expect_status(cuarena_destroy(&rig.arena), CUARENA_BUSY);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Cached blocks serve what fits in none of them. */
+START_TEST(a_request_that_only_all_cached_bytes_serve_waits_for_them)
+{
+    open_cache(CUARENA_STEAL_WAIT);
+    void *at[4];
+    for (int i = 0; i < 4; i++)
+        at[i] = take_on(&rig, KIB(64), i % 2 == 0 ? A : B);
+    for (int i = 0; i < 4; i++) {
+        sim_write(&rig.sim, i % 2 == 0 ? A : B, at[i], KIB(64), 3);
+        free_on(&rig, at[i], i % 2 == 0 ? A : B);
+    }
+    expect_u64(figures().cached_bytes, KIB(256));
+    void *whole = take_on(&rig, KIB(256), C);
+    sim_write(&rig.sim, C, whole, KIB(256), 4);
+    sim_run_stream(&rig.sim, C);
+    expect_clean(&rig);
+    free_on(&rig, whole, C);
+    rig_close(&rig);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cache_streams");
+    suite_add_list(
+        suite, "streams",
+        TEST_LIST(a_stream_gets_what_it_freed_at_once,
+                  another_stream_waits_for_it,
+                  what_was_freed_before_a_wait_needs_no_other,
+                  what_is_freed_after_a_wait_needs_another,
+                  of_equals_one_that_need_not_be_waited_for_is_taken,
+                  with_settled_a_stream_gets_what_is_complete,
+                  with_never_a_stream_gets_only_its_own,
+                  without_a_stream_a_block_is_had_once_its_work_is_done,
+                  where_the_cpu_touches_bytes_its_own_stream_waits_too,
+                  a_released_stream_leaves_blocks_that_others_wait_for,
+                  a_released_streams_blocks_may_be_evicted,
+                  an_eager_stream_has_a_marker_behind_what_it_freed,
+                  a_block_that_others_use_is_not_cached,
+                  clear_waits_for_the_streams_of_cached_blocks,
+                  an_evicted_block_is_free_to_its_stream_first,
+                  destroy_is_busy_while_work_behind_cached_blocks_is,
+                  a_request_that_only_all_cached_bytes_serve_waits_for_them));
+    return suite_main(suite);
+}

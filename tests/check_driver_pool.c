@@ -1,0 +1,758 @@
+/*
+ * Arenas on the driver's own pools: what CuPy tests of its MemoryAsyncPool, and
+ * which pool it is. Sizes come from the device, so that the program runs on the
+ * stand-in driver and on a real one alike.
+ */
+#include <string.h>
+
+#include "support/base_support.h"
+#include "support/cuda_expect.h"
+#include "support/cuda_kinds.h"
+#include "support/cuda_test.h"
+
+#define UNIT 512
+#define OWN "preset=driver-pool,driver_pool=own"
+#define KEEPS ",release_threshold=never"
+
+/* ---- An arena ---------------------------------------------------------- */
+
+static cuarena_t *new_arena(const char *options)
+{
+    cuarena_config_t config;
+    cuarena_t *arena = NULL;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, options));
+    expect_ok(cuarena_create(&config, &arena));
+    return arena;
+}
+
+static void expect_valid_arena(cuarena_t *arena)
+{
+    char text[256] = "";
+    cuarena_status_t status = cuarena_validate(arena, text, sizeof text);
+    ck_assert_msg(status == CUARENA_OK, "%s", text);
+}
+
+/* All work is done, as it must be. */
+static void end_arena(cuarena_t *arena)
+{
+    expect_cu(cuda_test()->cuCtxSynchronize());
+    expect_valid_arena(arena);
+    expect_ok(cuarena_destroy(&arena));
+    expect_no_report();
+}
+
+static void *take_from(cuarena_t *arena, uint64_t bytes)
+{
+    void *pointer = NULL;
+    expect_ok(cuarena_alloc(arena, bytes, &pointer));
+    expect_valid_arena(arena);
+    return pointer;
+}
+
+static void *take_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream)
+{
+    void *pointer = NULL;
+    expect_ok(cuarena_alloc_on(arena, bytes, stream, NULL, &pointer));
+    expect_valid_arena(arena);
+    return pointer;
+}
+
+static void give_to(cuarena_t *arena, void *pointer)
+{
+    expect_ok(cuarena_free(arena, pointer));
+    expect_valid_arena(arena);
+}
+
+static void give_on(cuarena_t *arena, void *pointer, cuarena_stream_t stream)
+{
+    expect_ok(cuarena_free_on(arena, pointer, stream));
+    expect_valid_arena(arena);
+}
+
+static cuarena_driver_pool_stats_t pool_of(cuarena_t *arena)
+{
+    cuarena_driver_pool_stats_t stats;
+    cuarena_driver_pool_stats_init(&stats);
+    expect_ok(cuarena_driver_pool_stats(arena, &stats));
+    expect_u64(stats.free_bytes, stats.total_bytes - stats.used_bytes);
+    return stats;
+}
+
+static uint64_t used(cuarena_t *arena)
+{
+    return pool_of(arena).used_bytes;
+}
+
+static cuarena_stats_t counts_of(cuarena_t *arena)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
+    return stats;
+}
+
+/* ---- The driver beside it ---------------------------------------------- */
+
+static cuai_cu_stream_t new_stream(void)
+{
+    cuai_cu_stream_t stream = NULL;
+    expect_cu(
+        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
+    return stream;
+}
+
+static void end_stream(cuarena_t *arena, cuai_cu_stream_t stream)
+{
+    expect_ok(cuarena_release_stream(arena, stream));
+    expect_cu(cuda_test()->cuStreamDestroy(stream));
+}
+
+static void wait_for(cuai_cu_stream_t stream)
+{
+    expect_cu(cuda_test()->cuStreamSynchronize(stream));
+}
+
+/* Work of the stream on the bytes. */
+static void use(void *pointer, uint64_t bytes, cuai_cu_stream_t stream)
+{
+    expect_cu(cuda_test()->cuMemsetD8Async(
+        (cuai_cu_pointer_t)(uintptr_t)pointer, 0x5a, bytes, stream));
+}
+
+/* A share of what the device has free, in whole grains. */
+static uint64_t share(unsigned percent)
+{
+    size_t free_bytes = 0;
+    size_t total = 0;
+    expect_cu(cuda_test()->cuMemGetInfo(&free_bytes, &total));
+    return free_bytes / 100 * percent / MIB(32) * MIB(32);
+}
+
+static bool driver_has(uint64_t bytes)
+{
+    cuai_cu_pointer_t pointer = 0;
+    cuai_cu_result_t result = cuda_test()->cuMemAlloc(&pointer, bytes);
+    if (result == CUAI_CUDA_SUCCESS)
+        expect_cu(cuda_test()->cuMemFree(pointer));
+    else
+        ck_assert_int_eq(result, CUAI_CUDA_ERROR_OUT_OF_MEMORY);
+    return result == CUAI_CUDA_SUCCESS;
+}
+
+static cuai_cu_context_t context;
+
+static void on_device(void)
+{
+    context = cuda_test_use_device(0);
+}
+
+static void off_device(void)
+{
+    expect_cu(cuda_test()->cuDevicePrimaryCtxRelease(0));
+}
+
+/* ---- CuPy's tests ------------------------------------------------------ */
+
+START_TEST(test_zero_bytes_are_no_block)
+{
+    cuarena_t *arena = new_arena(OWN);
+    ck_assert_ptr_null(take_from(arena, 0));
+    ck_assert_ptr_null(take_on(arena, 0, NULL));
+    expect_u64(used(arena), 0);
+    expect_u64(counts_of(arena).allocs, 0);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_blocks_are_rounded_to_512)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    static const uint64_t sizes[][2] = {
+        {1, UNIT}, {511, UNIT}, {512, UNIT}, {513, 2 * UNIT}};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        void *pointer = take_from(arena, sizes[i][0]);
+        expect_u64(counts_of(arena).live_bytes, sizes[i][1]);
+        expect_u64(counts_of(arena).held_bytes, sizes[i][1]);
+        expect_u64(counts_of(arena).requested_bytes, sizes[i][0]);
+        expect_u64(used(arena), sizes[i][1]);
+        give_to(arena, pointer);
+    }
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_most_of_the_device_then_less)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    uint64_t most = share(70);
+    uint64_t less = share(30);
+    give_to(arena, take_from(arena, most));
+    give_to(arena, take_from(arena, less));
+    expect_u64(used(arena), 0);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_what_the_pool_keeps_the_driver_lacks_until_trim)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    uint64_t given = 0;
+    uint64_t most = share(70);
+    give_to(arena, take_from(arena, most));
+    ck_assert(!driver_has(most));
+    ck_assert_uint_ge(pool_of(arena).total_bytes, most);
+    expect_cu(cuda_test()->cuCtxSynchronize());
+    expect_ok(cuarena_trim(arena, 0, &given));
+    ck_assert_uint_ge(given, most);
+    expect_u64(pool_of(arena).total_bytes, 0);
+    ck_assert(driver_has(most));
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_what_the_driver_gave_the_pool_lacks)
+{
+    cuarena_t *arena = new_arena(OWN);
+    cuai_cu_pointer_t other = 0;
+    void *pointer = NULL;
+    uint64_t most = share(70);
+    expect_cu(cuda_test()->cuMemAlloc(&other, most));
+    expect_status(cuarena_alloc(arena, most, &pointer), CUARENA_OUT_OF_MEMORY);
+    expect_valid_arena(arena);
+    expect_u64(counts_of(arena).held_bytes, 0);
+    expect_cu(cuda_test()->cuMemFree(other));
+    give_to(arena, take_from(arena, most));
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_used_bytes_of_2_4_and_1_units)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    void *a = take_from(arena, 2 * UNIT);
+    expect_u64(used(arena), 2 * UNIT);
+    void *b = take_from(arena, 4 * UNIT);
+    expect_u64(used(arena), 6 * UNIT);
+    give_to(arena, b);
+    expect_u64(used(arena), 2 * UNIT);
+    give_to(arena, a);
+    expect_u64(used(arena), 0);
+    void *c = take_from(arena, UNIT);
+    expect_u64(used(arena), UNIT);
+    give_to(arena, c);
+    expect_u64(used(arena), 0);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_used_bytes_with_another_stream)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuai_cu_stream_t a = new_stream();
+    cuai_cu_stream_t b = new_stream();
+    void *first = take_on(arena, 2 * UNIT, a);
+    void *second = take_on(arena, 4 * UNIT, b);
+    use(first, 2 * UNIT, a);
+    use(second, 4 * UNIT, b);
+    expect_u64(used(arena), 6 * UNIT);
+    give_on(arena, second, b);
+    expect_u64(used(arena), 2 * UNIT);
+    give_on(arena, first, a);
+    expect_u64(used(arena), 0);
+    end_stream(arena, a);
+    end_stream(arena, b);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_total_stays_until_trim)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuai_cu_stream_t stream = new_stream();
+    uint64_t given = 0;
+    void *a = take_on(arena, 2 * UNIT, stream);
+    void *b = take_on(arena, 4 * UNIT, stream);
+    uint64_t total = pool_of(arena).total_bytes;
+    give_on(arena, a, stream);
+    expect_u64(pool_of(arena).total_bytes, total);
+    give_on(arena, b, stream);
+    wait_for(stream);
+    expect_u64(pool_of(arena).total_bytes, total);
+    expect_u64(pool_of(arena).free_bytes, total);
+    expect_ok(cuarena_trim(arena, 0, &given));
+    expect_u64(given, total);
+    expect_u64(pool_of(arena).total_bytes, 0);
+    end_stream(arena, stream);
+    end_arena(arena);
+}
+END_TEST
+
+/* CuPy's free_all_blocks. */
+START_TEST(test_trim_on_a_stream_waits_for_it)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuai_cu_stream_t stream = new_stream();
+    uint64_t given = 0;
+    const cuarena_stream_t waited[] = {stream, CUARENA_NO_STREAM};
+    for (size_t i = 0; i < COUNT_OF(waited); i++) {
+        void *block = take_on(arena, MIB(64), stream);
+        use(block, MIB(64), stream);
+        give_on(arena, block, stream);
+        uint64_t waits = counts_of(arena).host_waits;
+        uint64_t before = pool_of(arena).total_bytes;
+        expect_ok(cuarena_trim_on(arena, waited[i], 0, &given));
+        uint64_t after = pool_of(arena).total_bytes;
+        ck_assert_msg(given == before - after && after == 0,
+                      "wait %zu: %llu before, %llu given, %llu after", i,
+                      (unsigned long long)before, (unsigned long long)given,
+                      (unsigned long long)after);
+        ck_assert_uint_gt(counts_of(arena).host_waits, waits);
+    }
+    expect_ok(cuarena_trim_on(arena, CUARENA_STREAM_PER_THREAD, 0, &given));
+    expect_u64(given, 0);
+    end_stream(arena, stream);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_threshold_by_bytes)
+{
+    static const uint64_t limits[] = {1024, UINT64_C(1) << 33, 0, UINT64_MAX};
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    uint64_t before = UINT64_MAX;
+    uint64_t now = 0;
+    expect_ok(cuarena_get_limit(arena, CUARENA_LIMIT_THRESHOLD, &now));
+    expect_u64(now, UINT64_MAX);
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
+        uint64_t old = 0;
+        cuarena_amount_t amount = {CUARENA_AMOUNT_BYTES, 0, limits[i]};
+        expect_ok(
+            cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, amount, &old));
+        expect_u64(old, before);
+        expect_ok(cuarena_get_limit(arena, CUARENA_LIMIT_THRESHOLD, &now));
+        expect_u64(now, limits[i]);
+        expect_u64(pool_of(arena).release_threshold, limits[i]);
+        before = limits[i];
+    }
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_threshold_by_share)
+{
+    cuarena_t *arena = new_arena(OWN);
+    size_t total = 0;
+    uint64_t now = 0;
+    expect_cu(cuda_test()->cuDeviceTotalMem(&total, 0));
+    static const unsigned percents[] = {0, 50, 100};
+    for (size_t i = 0; i < COUNT_OF(percents); i++) {
+        cuarena_amount_t amount = {CUARENA_AMOUNT_PERCENT, 0,
+                                   percents[i] * 1000};
+        expect_ok(
+            cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, amount, NULL));
+        expect_ok(cuarena_get_limit(arena, CUARENA_LIMIT_THRESHOLD, &now));
+        expect_u64(now,
+                   total / 100 * percents[i] + total % 100 * percents[i] / 100);
+    }
+    cuarena_amount_t above = {CUARENA_AMOUNT_PERCENT, 0, 110000};
+    expect_status(
+        cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, above, NULL),
+        CUARENA_BAD_ARGUMENT);
+    expect_message("110000");
+    expect_ok(cuarena_get_limit(arena, CUARENA_LIMIT_THRESHOLD, &now));
+    expect_u64(now, total);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_negative_amounts_do_not_parse)
+{
+    cuarena_amount_t amount;
+    expect_status(cuarena_amount_parse("-1", &amount), CUARENA_BAD_ARGUMENT);
+    expect_message("-1");
+    expect_status(cuarena_amount_parse("-1%", &amount), CUARENA_BAD_ARGUMENT);
+    expect_message("-1%");
+}
+END_TEST
+
+START_TEST(test_a_pool_with_a_threshold_limits_refuses_to_grow_above_it)
+{
+    cuarena_t *arena =
+        new_arena(OWN ",threshold_limits=1,release_threshold=64MiB");
+    void *pointer = NULL;
+    void *first = take_from(arena, MIB(32));
+    expect_status(cuarena_alloc(arena, MIB(96), &pointer), CUARENA_LIMIT);
+    expect_message("soft limit", "67108864");
+    expect_valid_arena(arena);
+    give_to(arena, first);
+    cuarena_amount_t more = {CUARENA_AMOUNT_BYTES, 0, MIB(256)};
+    expect_ok(cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, more, NULL));
+    give_to(arena, take_from(arena, MIB(96)));
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_the_hard_limit_is_of_the_blocks)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS ",limit=6K");
+    void *pointer = NULL;
+    void *five = take_from(arena, 5 * 1024);
+    void *one = take_from(arena, 1024);
+    expect_status(cuarena_alloc(arena, 1, &pointer), CUARENA_LIMIT);
+    give_to(arena, five);
+    give_to(arena, one);
+    give_to(arena, take_from(arena, 6 * 1024));
+    expect_status(cuarena_alloc(arena, 7 * 1024, &pointer), CUARENA_LIMIT);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_peaks_of_the_pool_can_be_reset)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    give_to(arena, take_from(arena, 4 * UNIT));
+    expect_u64(pool_of(arena).peak_used_bytes, 4 * UNIT);
+    ck_assert_uint_ge(pool_of(arena).peak_total_bytes, 4 * UNIT);
+    void *one = take_from(arena, UNIT);
+    expect_ok(cuarena_driver_pool_reset_peaks(arena));
+    expect_u64(pool_of(arena).peak_used_bytes, UNIT);
+    expect_u64(pool_of(arena).peak_total_bytes, pool_of(arena).total_bytes);
+    give_to(arena, one);
+    end_arena(arena);
+}
+END_TEST
+
+/* ---- Streams ----------------------------------------------------------- */
+
+START_TEST(test_a_free_is_behind_the_work_of_its_stream)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuai_cu_stream_t a = new_stream();
+    cuai_cu_stream_t b = new_stream();
+    for (int round = 0; round < 20; round++) {
+        void *first = take_on(arena, MIB(1), a);
+        use(first, MIB(1), a);
+        give_on(arena, first, a);
+        void *second = take_on(arena, MIB(1), b);
+        use(second, MIB(1), b);
+        give_on(arena, second, b);
+    }
+    expect_no_report();
+    end_stream(arena, a);
+    end_stream(arena, b);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_without_a_stream_a_block_is_everybodys)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuai_cu_stream_t a = new_stream();
+    cuai_cu_stream_t b = new_stream();
+    void *first = take_on(arena, MIB(1), a);
+    use(first, MIB(1), a);
+    give_on(arena, first, a);
+    void *second = take_from(arena, MIB(1));
+    use(second, MIB(1), b);
+    wait_for(b);
+    give_to(arena, second);
+    expect_no_report();
+    end_stream(arena, a);
+    end_stream(arena, b);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_a_block_used_elsewhere_is_freed_when_that_is_done)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuai_cu_stream_t a = new_stream();
+    cuai_cu_stream_t b = new_stream();
+    void *block = take_from(arena, MIB(1));
+    use(block, MIB(1), a);
+    wait_for(a);
+    use(block, MIB(1), b);
+    expect_ok(cuarena_record_use(arena, block, b));
+    give_on(arena, block, a);
+    void *other = take_on(arena, MIB(1), a);
+    use(other, MIB(1), a);
+    give_on(arena, other, a);
+    expect_ok(cuarena_settle(arena, 1, NULL));
+    expect_u64(used(arena), 0);
+    expect_no_report();
+    end_stream(arena, a);
+    end_stream(arena, b);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_a_block_is_freed_on_another_stream_after_a_release)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuai_cu_stream_t a = new_stream();
+    cuai_cu_stream_t b = new_stream();
+    void *block = take_on(arena, MIB(1), a);
+    use(block, MIB(1), a);
+    wait_for(a);
+    end_stream(arena, a);
+    use(block, MIB(1), b);
+    give_on(arena, block, b);
+    expect_u64(used(arena), 0);
+    end_stream(arena, b);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_default_streams)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    const cuarena_stream_t streams[] = {NULL, CUARENA_STREAM_LEGACY,
+                                        CUARENA_STREAM_PER_THREAD};
+    for (size_t i = 0; i < COUNT_OF(streams); i++) {
+        void *block = take_on(arena, MIB(1), streams[i]);
+        use(block, MIB(1), streams[i]);
+        give_on(arena, block, streams[i]);
+    }
+    expect_u64(used(arena), 0);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_no_call_on_a_stream_waits)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuai_cu_stream_t stream = new_stream();
+    give_on(arena, take_on(arena, UNIT, stream), stream); /* it is known */
+    if (standin_is_here())
+        standin->standin_bracket_begin(STANDIN_NO_SYNC | STANDIN_SAME_CONTEXT,
+                                       "on a stream");
+    void *block = NULL;
+    for (int i = 0; i < 10; i++) {
+        expect_ok(cuarena_alloc_on(arena, MIB(1), stream, NULL, &block));
+        use(block, MIB(1), stream);
+        expect_ok(cuarena_free_on(arena, block, stream));
+    }
+    if (standin_is_here())
+        expect_u64(standin->standin_bracket_end(), 0);
+    end_stream(arena, stream);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_a_free_on_a_captured_stream_is_refused)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    const cuda_test_t *cuda = cuda_test();
+    cuai_cu_stream_t stream = new_stream();
+    cuai_cu_graph_t graph = NULL;
+    void *block = take_on(arena, MIB(1), stream);
+    expect_cu(cuda->cuStreamBeginCapture(stream,
+                                         CUAI_CU_STREAM_CAPTURE_MODE_RELAXED));
+    expect_status(cuarena_free_on(arena, block, stream), CUARENA_BUSY);
+    expect_message("captured");
+    void *other = take_on(arena, MIB(1), stream); /* everybody's, then */
+    expect_cu(cuda->cuStreamEndCapture(stream, &graph));
+    expect_cu(cuda->cuGraphDestroy(graph));
+    give_on(arena, block, stream);
+    give_on(arena, other, stream);
+    expect_u64(used(arena), 0);
+    end_stream(arena, stream);
+    end_arena(arena);
+}
+END_TEST
+
+/* ---- Which pool -------------------------------------------------------- */
+
+static uint64_t current_pool(void)
+{
+    cuai_cu_pool_t pool = NULL;
+    expect_cu(cuda_test()->cuDeviceGetMemPool(&pool, 0));
+    return (uintptr_t)pool;
+}
+
+static uint64_t default_pool(void)
+{
+    cuai_cu_pool_t pool = NULL;
+    expect_cu(cuda_test()->cuDeviceGetDefaultMemPool(&pool, 0));
+    return (uintptr_t)pool;
+}
+
+static cuai_cu_pool_t new_pool(void)
+{
+    const cuai_cu_pool_props_t props = {
+        .type = CUAI_CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {CUAI_CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    cuai_cu_pool_t pool = NULL;
+    expect_cu(cuda_test()->cuMemPoolCreate(&pool, &props));
+    return pool;
+}
+
+static cuarena_t *new_external(cuai_cu_pool_t pool, const char *options)
+{
+    cuarena_config_t config;
+    cuarena_t *arena = NULL;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, options));
+    config.driver_pool = CUARENA_DRIVER_POOL_EXTERNAL;
+    config.driver_pool_handle = (uintptr_t)pool;
+    expect_ok(cuarena_create(&config, &arena));
+    return arena;
+}
+
+START_TEST(test_current_is_the_default)
+{
+    uint64_t current = current_pool();
+    cuarena_t *arena = new_arena("preset=driver-pool");
+    expect_u64(pool_of(arena).handle, current);
+    ck_assert_int_eq(pool_of(arena).own, 0);
+    ck_assert_int_eq(pool_of(arena).device, 0);
+    give_to(arena, take_from(arena, UNIT));
+    expect_u64(current_pool(), current);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_each_kind_of_pool_and_none_made_current)
+{
+    const cuda_test_t *cuda = cuda_test();
+    cuai_cu_pool_t pool = new_pool();
+    cuai_cu_pool_t current = new_pool();
+    expect_cu(cuda->cuDeviceSetMemPool(0, current));
+    cuarena_t *arenas[] = {
+        new_arena("preset=driver-pool,driver_pool=current"),
+        new_arena("preset=driver-pool,driver_pool=default"),
+        new_arena(OWN),
+        new_external(pool, "preset=driver-pool"),
+    };
+    expect_u64(pool_of(arenas[0]).handle, (uintptr_t)current);
+    expect_u64(pool_of(arenas[1]).handle, default_pool());
+    expect_u64(pool_of(arenas[3]).handle, (uintptr_t)pool);
+    ck_assert_int_eq(pool_of(arenas[2]).own, 1);
+    expect_u64(current_pool(), (uintptr_t)current);
+    for (size_t i = 0; i < COUNT_OF(arenas); i++) {
+        void *block = take_from(arenas[i], 3 * UNIT);
+        for (size_t j = 0; j < COUNT_OF(arenas); j++)
+            expect_u64(used(arenas[j]), i == j ? 3 * UNIT : 0);
+        give_to(arenas[i], block);
+    }
+    for (size_t i = 0; i < COUNT_OF(arenas); i++)
+        end_arena(arenas[i]);
+    expect_cu(cuda->cuMemPoolDestroy(current));
+    expect_cu(cuda->cuMemPoolDestroy(pool));
+}
+END_TEST
+
+START_TEST(test_the_pool_stays_when_another_becomes_current)
+{
+    const cuda_test_t *cuda = cuda_test();
+    cuai_cu_pool_t other = new_pool();
+    uint64_t before = current_pool();
+    cuarena_t *arena = new_arena("preset=driver-pool");
+    expect_cu(cuda->cuDeviceSetMemPool(0, other));
+    uint64_t was = used(arena);
+    void *block = take_from(arena, 2 * UNIT);
+    expect_u64(pool_of(arena).handle, before);
+    expect_u64(used(arena), was + 2 * UNIT);
+    give_to(arena, block);
+    end_arena(arena);
+    expect_cu(cuda->cuMemPoolDestroy(other));
+}
+END_TEST
+
+START_TEST(test_made_current_if_asked)
+{
+    uint64_t before = current_pool();
+    cuarena_t *arena = new_arena(OWN ",make_current=1");
+    ck_assert(current_pool() != before);
+    expect_u64(current_pool(), pool_of(arena).handle);
+    end_arena(arena);
+    expect_u64(current_pool(), default_pool());
+}
+END_TEST
+
+START_TEST(test_threshold_of_others_pools_stays_unless_asked)
+{
+    cuai_cu_pool_t pool = new_pool();
+    cuarena_t *arena = new_external(pool, "preset=driver-pool");
+    expect_u64(pool_of(arena).release_threshold, 0);
+    end_arena(arena);
+    arena = new_external(pool, "preset=driver-pool,release_threshold=1MiB");
+    expect_u64(pool_of(arena).release_threshold, MIB(1));
+    end_arena(arena);
+    expect_cu(cuda_test()->cuMemPoolDestroy(pool));
+}
+END_TEST
+
+/* Older drivers know no such size; check_driver_pool_ways has their answer. */
+START_TEST(test_an_own_pool_has_a_largest_size)
+{
+    cuarena_driver_info_t driver;
+    cuarena_driver_info_init(&driver);
+    expect_ok(cuarena_driver_info(&driver));
+    if (driver.version < 12020)
+        return;
+    cuarena_t *arena = new_arena(OWN ",driver_pool_max=64MiB");
+    void *pointer = NULL;
+    void *first = take_from(arena, MIB(32));
+    expect_status(cuarena_alloc(arena, MIB(1024), &pointer),
+                  CUARENA_OUT_OF_MEMORY);
+    give_to(arena, first);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_segments_of_a_shared_arena_come_from_the_pool_too)
+{
+    cuarena_t *arena = new_arena(
+        "preset=grow,memory=device,backing=async,driver_pool=own,limit=64MiB");
+    void *block = take_from(arena, 1000);
+    expect_u64(used(arena), MIB(2));
+    expect_u64(counts_of(arena).held_bytes, MIB(2));
+    give_to(arena, block);
+    expect_ok(cuarena_trim(arena, 0, NULL));
+    expect_u64(used(arena), 0);
+    end_arena(arena);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("driver pool");
+    cuda_kinds_ready();
+    TCase *cupy = suite_add_list(
+        suite, "CuPy's",
+        TEST_LIST(test_zero_bytes_are_no_block, test_blocks_are_rounded_to_512,
+                  test_most_of_the_device_then_less,
+                  test_what_the_pool_keeps_the_driver_lacks_until_trim,
+                  test_what_the_driver_gave_the_pool_lacks,
+                  test_used_bytes_of_2_4_and_1_units,
+                  test_used_bytes_with_another_stream,
+                  test_total_stays_until_trim,
+                  test_trim_on_a_stream_waits_for_it, test_threshold_by_bytes,
+                  test_threshold_by_share, test_negative_amounts_do_not_parse,
+                  test_a_pool_with_a_threshold_limits_refuses_to_grow_above_it,
+                  test_the_hard_limit_is_of_the_blocks,
+                  test_peaks_of_the_pool_can_be_reset));
+    TCase *streams = suite_add_list(
+        suite, "streams",
+        TEST_LIST(test_a_free_is_behind_the_work_of_its_stream,
+                  test_without_a_stream_a_block_is_everybodys,
+                  test_a_block_used_elsewhere_is_freed_when_that_is_done,
+                  test_a_block_is_freed_on_another_stream_after_a_release,
+                  test_default_streams, test_no_call_on_a_stream_waits,
+                  test_a_free_on_a_captured_stream_is_refused));
+    TCase *which = suite_add_list(
+        suite, "which pool",
+        TEST_LIST(test_current_is_the_default,
+                  test_each_kind_of_pool_and_none_made_current,
+                  test_the_pool_stays_when_another_becomes_current,
+                  test_made_current_if_asked,
+                  test_threshold_of_others_pools_stays_unless_asked,
+                  test_an_own_pool_has_a_largest_size,
+                  test_segments_of_a_shared_arena_come_from_the_pool_too));
+    tcase_add_checked_fixture(cupy, on_device, off_device);
+    tcase_add_checked_fixture(streams, on_device, off_device);
+    tcase_add_checked_fixture(which, on_device, off_device);
+    return cuda_kinds_main(suite);
+}

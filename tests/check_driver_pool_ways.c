@@ -1,0 +1,783 @@
+/*
+ * Arenas on the driver's own pools, the other ways: what ONNX Runtime tests of
+ * its allocators for such pools, a list of pools for the devices, running out,
+ * and a driver that lacks something or fails.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/base_support.h"
+#include "support/cuda_expect.h"
+#include "support/cuda_kinds.h"
+#include "support/cuda_test.h"
+
+#define OWN "preset=driver-pool,driver_pool=own"
+#define KEEPS ",release_threshold=never"
+
+/* ---- An arena ---------------------------------------------------------- */
+
+static cuarena_config_t config_of(const char *options)
+{
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, options));
+    return config;
+}
+
+static cuarena_t *new_arena(const char *options)
+{
+    cuarena_config_t config = config_of(options);
+    cuarena_t *arena = NULL;
+    expect_ok(cuarena_create(&config, &arena));
+    return arena;
+}
+
+static void expect_valid_arena(cuarena_t *arena)
+{
+    char text[256] = "";
+    cuarena_status_t status = cuarena_validate(arena, text, sizeof text);
+    ck_assert_msg(status == CUARENA_OK, "%s", text);
+}
+
+/* All work is done, as it must be. */
+static void end_arena(cuarena_t *arena)
+{
+    if (cuda_test_current() != NULL)
+        expect_cu(cuda_test()->cuCtxSynchronize());
+    expect_valid_arena(arena);
+    expect_ok(cuarena_destroy(&arena));
+    expect_no_report();
+}
+
+static void *take_from(cuarena_t *arena, uint64_t bytes)
+{
+    void *pointer = NULL;
+    expect_ok(cuarena_alloc(arena, bytes, &pointer));
+    expect_valid_arena(arena);
+    return pointer;
+}
+
+static void *take_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream)
+{
+    void *pointer = NULL;
+    expect_ok(cuarena_alloc_on(arena, bytes, stream, NULL, &pointer));
+    expect_valid_arena(arena);
+    return pointer;
+}
+
+static void give_to(cuarena_t *arena, void *pointer)
+{
+    expect_ok(cuarena_free(arena, pointer));
+    expect_valid_arena(arena);
+}
+
+static cuarena_driver_pool_stats_t pool_of(cuarena_t *arena)
+{
+    cuarena_driver_pool_stats_t stats;
+    cuarena_driver_pool_stats_init(&stats);
+    expect_ok(cuarena_driver_pool_stats(arena, &stats));
+    return stats;
+}
+
+static cuarena_ort_stats_t ort_of(cuarena_t *arena)
+{
+    cuarena_ort_stats_t stats;
+    cuarena_ort_stats_init(&stats);
+    expect_ok(cuarena_ort_stats(arena, &stats));
+    return stats;
+}
+
+static cuarena_stats_t counts_of(cuarena_t *arena)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
+    return stats;
+}
+
+static cuai_cu_stream_t new_stream(void)
+{
+    cuai_cu_stream_t stream = NULL;
+    expect_cu(
+        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
+    return stream;
+}
+
+static void use(void *pointer, uint64_t bytes, cuai_cu_stream_t stream)
+{
+    cuai_cu_pointer_t address = (cuai_cu_pointer_t)(uintptr_t)pointer;
+    expect_cu(cuda_test()->cuMemsetD8Async(address, 0x5a, bytes, stream));
+}
+
+static void on_device(void)
+{
+    (void)cuda_test_use_device(0);
+}
+
+static void off_device(void)
+{
+    expect_cu(cuda_test()->cuDevicePrimaryCtxRelease(0));
+}
+
+/* ---- ONNX Runtime's ---------------------------------------------------- */
+
+/* As a host sets it: the keys and their values. */
+static cuarena_t *new_mempool(const char *threshold, const char *keep)
+{
+    cuarena_config_t config;
+    cuarena_t *arena = NULL;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_set(&config, "arena.use_cuda_mempool", "1"));
+    if (threshold != NULL)
+        expect_ok(cuarena_config_set(
+            &config, "arena.cuda_mempool_release_threshold", threshold));
+    if (keep != NULL)
+        expect_ok(cuarena_config_set(
+            &config, "arena.cuda_mempool_bytes_to_keep_on_shrink", keep));
+    expect_ok(cuarena_create(&config, &arena));
+    ck_assert_int_eq(pool_of(arena).own, 1);
+    return arena;
+}
+
+START_TEST(test_mempool_basic_alloc_free)
+{
+    cuarena_t *arena = new_mempool(NULL, NULL);
+    void *pointer = take_from(arena, 1024);
+    use(pointer, 1024, NULL);
+    expect_cu(cuda_test()->cuCtxSynchronize());
+    give_to(arena, pointer);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_mempool_multiple_allocations)
+{
+    enum {
+        COUNT = 32
+    };
+    cuarena_t *arena = new_mempool(NULL, NULL);
+    void *pointers[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        pointers[i] = take_from(arena, 1024 * (i + 1));
+        for (size_t j = 0; j < i; j++)
+            ck_assert_ptr_ne(pointers[i], pointers[j]);
+    }
+    expect_u64((uint64_t)ort_of(arena).num_allocs, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        give_to(arena, pointers[i]);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_mempool_stats_are_reported)
+{
+    cuarena_t *arena = new_mempool("18446744073709551615", NULL);
+    void *small = take_from(arena, 1000);
+    void *large = take_from(arena, 5000);
+    cuarena_ort_stats_t now = ort_of(arena);
+    expect_u64((uint64_t)now.num_allocs, 2);
+    expect_u64((uint64_t)now.bytes_in_use, 6000);
+    expect_u64((uint64_t)now.bytes_requested_in_use, 6000);
+    expect_u64((uint64_t)now.max_bytes_in_use, 6000);
+    expect_u64((uint64_t)now.max_alloc_size, 5000);
+    expect_u64((uint64_t)now.num_reserves, 0);
+    expect_u64((uint64_t)now.reserved_bytes, 0);
+    expect_u64((uint64_t)now.num_arena_extensions, 0);
+    expect_u64((uint64_t)now.total_allocated_bytes, pool_of(arena).total_bytes);
+    give_to(arena, large);
+    cuarena_reset_peaks(arena);
+    now = ort_of(arena);
+    expect_u64((uint64_t)now.bytes_in_use, 1000);
+    expect_u64((uint64_t)now.max_bytes_in_use, 6000);
+    give_to(arena, small);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_mempool_zero_size_alloc_returns_null)
+{
+    cuarena_t *arena = new_mempool(NULL, NULL);
+    ck_assert_ptr_null(take_from(arena, 0));
+    expect_u64((uint64_t)ort_of(arena).num_allocs, 0);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_mempool_large_allocation)
+{
+    cuarena_t *arena = new_mempool(NULL, NULL);
+    give_to(arena, take_from(arena, MIB(64)));
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_mempool_custom_release_threshold)
+{
+    cuarena_t *arena = new_mempool("1048576", NULL);
+    expect_u64(pool_of(arena).release_threshold, 1048576);
+    end_arena(arena);
+    arena = new_mempool("0", NULL); /* leaves it as the driver made it */
+    expect_u64(pool_of(arena).release_threshold, 0);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_mempool_free_nullptr_is_safe)
+{
+    cuarena_t *arena = new_mempool(NULL, NULL);
+    give_to(arena, NULL);
+    end_arena(arena);
+}
+END_TEST
+
+static void count_pair(void *user, const char *key, const char *value)
+{
+    (void)key;
+    ck_assert_int_ne(value[0], '\0');
+    ++*(int *)user;
+}
+
+START_TEST(test_mempool_all_stats_keys_present)
+{
+    cuarena_t *arena = new_mempool(NULL, NULL);
+    int count = 0;
+    expect_ok(cuarena_stats_pairs(arena, CUARENA_TEXT_ORT, count_pair, &count));
+    ck_assert_int_eq(count, 11);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_mempool_shrink_trims_pool)
+{
+    cuarena_t *arena = new_mempool("18446744073709551615", NULL);
+    uint64_t given = 0;
+    give_to(arena, take_from(arena, MIB(64)));
+    ck_assert_uint_ge(pool_of(arena).total_bytes, MIB(64));
+    expect_cu(cuda_test()->cuCtxSynchronize());
+    expect_ok(cuarena_trim(arena, 0, &given));
+    ck_assert_uint_ge(given, MIB(64));
+    expect_u64(pool_of(arena).total_bytes, 0);
+    expect_u64((uint64_t)ort_of(arena).num_arena_shrinkages, 1);
+    end_arena(arena);
+}
+END_TEST
+
+/* Through the call that a host's run option makes. */
+START_TEST(test_mempool_bytes_to_keep_on_shrink_config)
+{
+    cuarena_config_t config = config_of(
+        "use_cuda_mempool=1,cuda_mempool_release_threshold=1099511627776,"
+        "cuda_mempool_bytes_to_keep_on_shrink=67108864");
+    cuarena_t *arena = NULL;
+    expect_ok(cuarena_shared_acquire(&config, &arena, NULL));
+    void *first = take_from(arena, MIB(64));
+    give_to(arena, take_from(arena, MIB(64)));
+    give_to(arena, first);
+    expect_cu(cuda_test()->cuCtxSynchronize());
+    expect_ok(cuarena_shared_shrink("gpu:0", NULL));
+    expect_u64(pool_of(arena).total_bytes, MIB(64));
+    expect_ok(cuarena_trim(arena, 0, NULL));
+    expect_u64(pool_of(arena).total_bytes, 0);
+    expect_cu(cuda_test()->cuCtxSynchronize());
+    expect_ok(cuarena_shared_release(&arena));
+}
+END_TEST
+
+START_TEST(test_in_tree_two_streams)
+{
+    cuarena_t *arena = new_mempool("18446744073709551615", NULL);
+    cuai_cu_stream_t a = new_stream();
+    cuai_cu_stream_t b = new_stream();
+    void *first = take_on(arena, 4096, a);
+    void *second = take_on(arena, 8192, b);
+    use(first, 4096, a);
+    use(second, 8192, b);
+    ck_assert_ptr_ne(first, second);
+    expect_ok(cuarena_free_on(arena, first, a));
+    expect_ok(cuarena_free_on(arena, second, b));
+    expect_u64(pool_of(arena).used_bytes, 0);
+    expect_ok(cuarena_release_stream(arena, a));
+    expect_ok(cuarena_release_stream(arena, b));
+    expect_cu(cuda_test()->cuStreamDestroy(a));
+    expect_cu(cuda_test()->cuStreamDestroy(b));
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_in_tree_reserve)
+{
+    cuarena_t *arena = new_mempool(NULL, NULL);
+    cuarena_request_t request;
+    void *pointer = NULL;
+    cuarena_request_init(&request);
+    request.dedicated = 1;
+    expect_ok(cuarena_alloc_with(arena, 1 << 20, &request, &pointer));
+    expect_u64((uint64_t)ort_of(arena).num_reserves, 0);
+    expect_u64((uint64_t)ort_of(arena).bytes_in_use, 1 << 20);
+    give_to(arena, pointer);
+    end_arena(arena);
+}
+END_TEST
+
+/* The stream was released, as it must be, and its block was left. */
+START_TEST(test_in_tree_end_after_its_stream)
+{
+    cuarena_t *arena = new_mempool(NULL, NULL);
+    cuai_cu_stream_t stream = new_stream();
+    void *block = take_on(arena, MIB(1), stream);
+    use(block, MIB(1), stream);
+    expect_ok(cuarena_release_stream(arena, stream));
+    expect_cu(cuda_test()->cuStreamDestroy(stream));
+    cuarena_t *kept = arena;
+    expect_status(cuarena_destroy(&arena), CUARENA_BUSY);
+    ck_assert_ptr_eq(arena, kept);
+    expect_ok(cuarena_destroy_forced(&arena));
+    expect_no_report();
+}
+END_TEST
+
+/* ---- Keys -------------------------------------------------------------- */
+
+static const struct bad_pair {
+    const char *key;
+    const char *value;
+} bad_pairs[] = {
+    {"use_cuda_mempool", "-1"},
+    {"use_cuda_mempool", "2"},
+    {"use_cuda_mempool", "true"},
+    {"use_cuda_mempool", ""},
+    {"use_cuda_mempool", "01"},
+    {"cuda_mempool_release_threshold", "-1"},
+    {"cuda_mempool_release_threshold", "many"},
+    {"cuda_mempool_release_threshold", "1 "},
+    {"cuda_mempool_release_threshold", "1MiB"},
+    {"cuda_mempool_release_threshold", "18446744073709551616"},
+    {"cuda_mempool_bytes_to_keep_on_shrink", "-4096"},
+    {"cuda_mempool_bytes_to_keep_on_shrink", "12ab"},
+};
+
+START_TEST(test_a_bad_value_names_key_and_value)
+{
+    const struct bad_pair *bad = &bad_pairs[_i];
+    cuarena_config_t config;
+    cuarena_config_t before;
+    cuarena_config_init(&config);
+    before = config;
+    expect_status(cuarena_config_set(&config, bad->key, bad->value),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message(bad->key, bad->value);
+    ck_assert_int_eq(memcmp(&config, &before, sizeof config), 0);
+}
+END_TEST
+
+START_TEST(test_a_threshold_needs_a_pool)
+{
+    static const char *const texts[] = {
+        "preset=grow,release_threshold=1MiB",
+        "preset=grow,memory=device,driver_pool=own",
+        "preset=grow,memory=device,backing=vmm,threshold_limits=1",
+        "preset=driver-pool,memory=managed,make_current=1",
+    };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        cuarena_config_t config = config_of(texts[i]);
+        cuarena_t *arena = NULL;
+        expect_status(cuarena_create(&config, &arena), CUARENA_BAD_ARGUMENT);
+        expect_message("backing=async");
+    }
+}
+END_TEST
+
+START_TEST(test_options_that_do_not_go_together)
+{
+    static const char *const texts[][2] = {
+        {"preset=driver-pool,driver_pool=external", "driver_pool_handle"},
+        {"preset=driver-pool,driver_pool_handle=7", "driver_pool_handle"},
+        {"preset=driver-pool,driver_pool_max=1MiB", "driver_pool_max"},
+        {"preset=driver-pool,stable=1MiB", "segments"},
+        {"preset=driver-pool,take_first=1", "segments"},
+        {"preset=pool,segments=each", "segments"},
+    };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        cuarena_config_t config = config_of(texts[i][0]);
+        cuarena_t *arena = NULL;
+        expect_status(cuarena_create(&config, &arena), CUARENA_BAD_ARGUMENT);
+        expect_message(texts[i][1]);
+    }
+}
+END_TEST
+
+/* ---- Blocks apart, on other memory ------------------------------------- */
+
+START_TEST(test_each_block_a_segment_on_any_memory)
+{
+    static const char *const memories[] = {"pageable", "none", "device",
+                                           "managed", "pinned"};
+    for (size_t i = 0; i < COUNT_OF(memories); i++) {
+        char text[96];
+        (void)snprintf(text, sizeof text,
+                       "preset=grow,segments=each,limit=64MiB,memory=%s",
+                       memories[i]);
+        cuarena_t *arena = new_arena(text);
+        void *a = take_from(arena, 1000);
+        void *b = take_from(arena, 100000);
+        expect_u64(counts_of(arena).segments, 2);
+        expect_u64(counts_of(arena).dedicated_bytes,
+                   counts_of(arena).held_bytes);
+        give_to(arena, a);
+        expect_u64(counts_of(arena).segments, 1);
+        give_to(arena, b);
+        expect_u64(counts_of(arena).held_bytes, 0);
+        end_arena(arena);
+    }
+}
+END_TEST
+
+START_TEST(test_blocks_apart_keep_their_size)
+{
+    cuarena_t *arena = new_arena(OWN);
+    void *pointer = take_from(arena, 1000);
+    expect_status(cuarena_resize(arena, pointer, 2000, &pointer),
+                  CUARENA_UNSUPPORTED);
+    expect_valid_arena(arena);
+    give_to(arena, pointer);
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_a_reset_gives_all_back)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    for (int i = 0; i < 10; i++)
+        (void)take_from(arena, 1000);
+    expect_ok(cuarena_reset(arena));
+    expect_u64(counts_of(arena).held_bytes, 0);
+    expect_u64(pool_of(arena).used_bytes, 0);
+    give_to(arena, take_from(arena, 1000));
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_zeroed_blocks_read_as_0)
+{
+    static const char *const options[] = {OWN KEEPS ",zero=create",
+                                          OWN KEEPS ",zero=alloc"};
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
+        cuarena_t *arena = new_arena(options[i]);
+        cuai_cu_stream_t stream = new_stream();
+        for (int round = 0; round < 4; round++) {
+            char bytes[64];
+            void *block = take_on(arena, 4096, stream);
+            expect_cu(cuda_test()->cuStreamSynchronize(stream));
+            expect_cu(cuda_test()->cuMemcpyDtoH(
+                bytes, (cuai_cu_pointer_t)(uintptr_t)block, sizeof bytes));
+            for (size_t at = 0; at < sizeof bytes; at++)
+                ck_assert_int_eq(bytes[at], 0);
+            use(block, 4096, stream);
+            expect_ok(cuarena_free_on(arena, block, stream));
+        }
+        expect_ok(cuarena_release_stream(arena, stream));
+        expect_cu(cuda_test()->cuStreamDestroy(stream));
+        end_arena(arena);
+    }
+}
+END_TEST
+
+/* ---- Running out ------------------------------------------------------- */
+
+static uint64_t waits_of(cuarena_t *arena)
+{
+    return counts_of(arena).host_waits;
+}
+
+/* The bytes are there when the stream is idle: it is waited for. */
+START_TEST(test_out_of_memory_waits_for_the_stream)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuai_cu_stream_t stream = new_stream();
+    size_t free_bytes = 0;
+    size_t total = 0;
+    expect_cu(cuda_test()->cuMemGetInfo(&free_bytes, &total));
+    uint64_t most = free_bytes / 100 * 70 / MIB(32) * MIB(32);
+    void *block = take_on(arena, most, stream);
+    use(block, MIB(1), stream);
+    expect_ok(cuarena_free_on(arena, block, stream));
+    block = take_on(arena, most / 3, stream);
+    expect_ok(cuarena_free_on(arena, block, stream));
+    expect_ok(cuarena_release_stream(arena, stream));
+    expect_cu(cuda_test()->cuStreamDestroy(stream));
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_out_of_memory_waits_twice_and_tells)
+{
+    cuarena_t *arena = new_arena(OWN);
+    cuai_cu_stream_t stream = new_stream();
+    void *pointer = NULL;
+    expect_ok(cuarena_free_on(arena, take_on(arena, 512, stream), stream));
+    uint64_t before = waits_of(arena);
+    expect_status(
+        cuarena_alloc_on(arena, UINT64_C(1) << 46, stream, NULL, &pointer),
+        CUARENA_OUT_OF_MEMORY);
+    expect_message("tried:", "waiting");
+    expect_u64(waits_of(arena), before + 2);
+    before = waits_of(arena);
+    expect_status(cuarena_alloc(arena, UINT64_C(1) << 46, &pointer),
+                  CUARENA_OUT_OF_MEMORY);
+    ck_assert_uint_ge(waits_of(arena), before + 2);
+    expect_valid_arena(arena);
+    expect_ok(cuarena_release_stream(arena, stream));
+    expect_cu(cuda_test()->cuStreamDestroy(stream));
+    end_arena(arena);
+}
+END_TEST
+
+START_TEST(test_other_failures_are_told_at_once)
+{
+    cuarena_t *arena = new_arena(OWN);
+    void *pointer = NULL;
+    if (standin_is_here()) {
+        uint64_t before = waits_of(arena);
+        (void)standin->standin_fail("cuMemAllocFromPoolAsync", 1,
+                                    CUAI_CUDA_ERROR_INVALID_VALUE, 0);
+        expect_status(cuarena_alloc(arena, 512, &pointer), CUARENA_DRIVER);
+        expect_u64(waits_of(arena), before);
+        expect_message("cuMemAllocFromPoolAsync");
+        standin->standin_fail_clear();
+        (void)standin->standin_fail("cuMemAllocFromPoolAsync", 1,
+                                    CUAI_CUDA_ERROR_OUT_OF_MEMORY, 0);
+        expect_ok(cuarena_alloc(arena, 512, &pointer));
+        standin->standin_fail_clear();
+        give_to(arena, pointer);
+    }
+    end_arena(arena);
+}
+END_TEST
+
+/* ---- A pool for each device -------------------------------------------- */
+
+START_TEST(test_a_list_of_pools)
+{
+    enum {
+        MOST = 16
+    };
+    cuarena_driver_pool_choice_t pools[MOST] = {{0}};
+    cuarena_t *arenas[MOST] = {NULL};
+    cuarena_config_t config = config_of("preset=driver-pool");
+    size_t count = (size_t)cuda_test()->device_count;
+    for (size_t i = 0; i < count; i++)
+        pools[i].kind =
+            i == 0 ? CUARENA_DRIVER_POOL_OWN : CUARENA_DRIVER_POOL_DEFAULT;
+    expect_ok(cuarena_create_per_device(&config, pools, count, arenas));
+    for (size_t i = 0; i < count; i++) {
+        expect_u64((uint64_t)pool_of(arenas[i]).device, i);
+        ck_assert_int_eq(pool_of(arenas[i]).own, i == 0);
+        give_to(arenas[i], take_from(arenas[i], 512));
+        end_arena(arenas[i]);
+    }
+    const size_t wrong[] = {0, count - 1, count + 1};
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        expect_status(
+            cuarena_create_per_device(&config, pools, wrong[i], arenas),
+            CUARENA_BAD_ARGUMENT);
+        expect_message("count", "devices");
+    }
+    pools[count - 1].kind = CUARENA_DRIVER_POOL_EXTERNAL;
+    memset(arenas, 0, sizeof arenas);
+    expect_status(cuarena_create_per_device(&config, pools, count, arenas),
+                  CUARENA_BAD_ARGUMENT);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_ptr_null(arenas[i]);
+}
+END_TEST
+
+/* ---- A driver that lacks something, or fails --------------------------- */
+
+/* In a process whose driver is set up before it is opened. */
+static bool set_up(const char *key, const char *value)
+{
+    if (!standin_is_here())
+        return false;
+    return standin->standin_configure(key, value) == 0;
+}
+
+START_TEST(test_a_device_without_pools)
+{
+    if (!set_up("LACK", "pools"))
+        return;
+    cuarena_config_t config = config_of("preset=driver-pool");
+    cuarena_t *arena = NULL;
+    expect_status(cuarena_create(&config, &arena), CUARENA_UNSUPPORTED);
+    expect_message("11.3", "11.3");
+    config = config_of("use_cuda_mempool=1");
+    expect_status(cuarena_create(&config, &arena), CUARENA_UNSUPPORTED);
+    expect_nothing_left();
+}
+END_TEST
+
+START_TEST(test_a_driver_before_largest_sizes)
+{
+    if (!set_up("VERSION", "12010"))
+        return;
+    cuarena_config_t config = config_of(OWN ",driver_pool_max=64MiB");
+    cuarena_t *arena = NULL;
+    expect_status(cuarena_create(&config, &arena), CUARENA_UNSUPPORTED);
+    expect_message("12.2", "12.1");
+    expect_nothing_left();
+}
+END_TEST
+
+START_TEST(test_an_arena_without_such_a_pool)
+{
+    cuarena_driver_pool_stats_t stats;
+    cuarena_t *arena = new_arena("preset=grow,memory=none,limit=64MiB");
+    cuarena_amount_t amount = {CUARENA_AMOUNT_BYTES, 0, 0};
+    uint64_t bytes = 0;
+    cuarena_driver_pool_stats_init(&stats);
+    expect_status(cuarena_driver_pool_stats(arena, &stats),
+                  CUARENA_UNSUPPORTED);
+    expect_status(cuarena_driver_pool_reset_peaks(arena), CUARENA_UNSUPPORTED);
+    expect_status(
+        cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, amount, NULL),
+        CUARENA_UNSUPPORTED);
+    expect_status(cuarena_get_limit(arena, CUARENA_LIMIT_THRESHOLD, &bytes),
+                  CUARENA_UNSUPPORTED);
+    expect_ok(cuarena_destroy(&arena));
+}
+END_TEST
+
+static const char *const entries[] = {
+    "cuDeviceGetMemPool",      "cuDeviceGetDefaultMemPool",
+    "cuMemPoolCreate",         "cuMemPoolSetAttribute",
+    "cuMemPoolGetAttribute",   "cuMemPoolTrimTo",
+    "cuMemAllocFromPoolAsync", "cuStreamCreate",
+    "cuEventCreate",           "cuEventRecord",
+    "cuEventSynchronize",      "cuStreamIsCapturing",
+    "cuStreamGetCtx",          "cuStreamGetId",
+    "cuDeviceSetMemPool",      "cuMemPoolSetAccess",
+};
+
+static const char *const lives[] = {
+    "preset=driver-pool,release_threshold=1MiB",
+    "preset=driver-pool,driver_pool=default,threshold_limits=1,"
+    "release_threshold=never",
+    OWN ",make_current=1,zero=alloc,peers=try",
+};
+
+static bool survived(cuarena_t *arena, cuarena_status_t status)
+{
+    if (arena != NULL)
+        expect_valid_arena(arena);
+    ck_assert_msg(status == CUARENA_OK || status == CUARENA_DRIVER ||
+                      status == CUARENA_OUT_OF_MEMORY ||
+                      status == CUARENA_BAD_ARGUMENT,
+                  "an unexpected %s: %s", cuarena_status_name(status),
+                  last_error_message());
+    return status == CUARENA_OK;
+}
+
+/* A block that could not be freed is freed when it is idle. */
+static void free_somehow(cuarena_t *arena, void *block, cuarena_stream_t stream)
+{
+    if (block == NULL)
+        return;
+    if (survived(arena, cuarena_free_on(arena, block, stream)))
+        return;
+    expect_cu(cuda_test()->cuStreamSynchronize(stream));
+    (void)survived(arena, cuarena_free(arena, block));
+}
+
+static void live(const char *options, cuarena_stream_t stream)
+{
+    cuarena_config_t config = config_of(options);
+    cuarena_t *arena = NULL;
+    void *a = NULL;
+    void *b = NULL;
+    cuarena_driver_pool_stats_t stats;
+    if (!survived(NULL, cuarena_create(&config, &arena)))
+        return;
+    (void)survived(arena, cuarena_alloc(arena, 4096, &a));
+    (void)survived(arena, cuarena_alloc_on(arena, 8192, stream, NULL, &b));
+    cuarena_driver_pool_stats_init(&stats);
+    (void)survived(arena, cuarena_driver_pool_stats(arena, &stats));
+    free_somehow(arena, b, stream);
+    if (a != NULL)
+        (void)survived(arena, cuarena_free(arena, a));
+    (void)survived(arena, cuarena_trim(arena, 0, NULL));
+    expect_ok(cuarena_destroy_forced(&arena));
+}
+
+/* Each call of the entry point fails once, and nothing is lost. */
+START_TEST(test_each_call_fails)
+{
+    const char *entry = entries[_i];
+    if (!standin_is_here())
+        return;
+    cuai_cu_stream_t stream = new_stream();
+    for (size_t i = 0; i < COUNT_OF(lives); i++) {
+        bool failed = true;
+        for (uint64_t nth = 1; failed && nth < 200; nth++) {
+            ck_assert_int_eq(standin->standin_fail(
+                                 entry, nth, CUAI_CUDA_ERROR_INVALID_VALUE, 0),
+                             0);
+            live(lives[i], stream);
+            failed = standin->standin_failed() != 0;
+            standin->standin_fail_clear();
+            expect_no_report();
+        }
+        ck_assert(!failed);
+    }
+    expect_cu(cuda_test()->cuCtxSynchronize());
+    expect_cu(cuda_test()->cuStreamDestroy(stream));
+    expect_u64(standin->standin_live("allocation"), 0);
+    expect_u64(standin->standin_live("pool"), 0);
+    expect_u64(standin->standin_live("stream"), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("driver pool, other ways");
+    cuda_kinds_ready();
+    TCase *cases[] = {
+        suite_add_list(suite, "ONNX Runtime's",
+                       TEST_LIST(test_mempool_basic_alloc_free,
+                                 test_mempool_multiple_allocations,
+                                 test_mempool_stats_are_reported,
+                                 test_mempool_zero_size_alloc_returns_null,
+                                 test_mempool_large_allocation,
+                                 test_mempool_custom_release_threshold,
+                                 test_mempool_free_nullptr_is_safe,
+                                 test_mempool_all_stats_keys_present,
+                                 test_mempool_shrink_trims_pool,
+                                 test_mempool_bytes_to_keep_on_shrink_config,
+                                 test_in_tree_two_streams, test_in_tree_reserve,
+                                 test_in_tree_end_after_its_stream)),
+        suite_add_list(suite, "apart",
+                       TEST_LIST(test_each_block_a_segment_on_any_memory,
+                                 test_blocks_apart_keep_their_size,
+                                 test_a_reset_gives_all_back,
+                                 test_zeroed_blocks_read_as_0)),
+        suite_add_list(suite, "running out",
+                       TEST_LIST(test_out_of_memory_waits_for_the_stream,
+                                 test_out_of_memory_waits_twice_and_tells,
+                                 test_other_failures_are_told_at_once)),
+        suite_add_list(suite, "lists", TEST_LIST(test_a_list_of_pools)),
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        tcase_add_checked_fixture(cases[i], on_device, off_device);
+    suite_add_rows(suite, "bad values", test_a_bad_value_names_key_and_value,
+                   COUNT_OF(bad_pairs));
+    suite_add_list(suite, "options",
+                   TEST_LIST(test_a_threshold_needs_a_pool,
+                             test_options_that_do_not_go_together,
+                             test_an_arena_without_such_a_pool));
+    suite_add_list(suite, "lacks",
+                   TEST_LIST(test_a_device_without_pools,
+                             test_a_driver_before_largest_sizes));
+    TCase *failing = tcase_create("failures");
+    tcase_add_checked_fixture(failing, on_device, off_device);
+    tcase_add_loop_test(failing, test_each_call_fails, 0, COUNT_OF(entries));
+    suite_add_tcase(suite, failing);
+    return cuda_kinds_main(suite);
+}

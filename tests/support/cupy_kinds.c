@@ -1,0 +1,240 @@
+#include "support/cupy_kinds.h"
+
+#include <string.h>
+
+#define CUPY CUARENA_PRESET_CUPY_POOL
+#define WHOLE (KIND_READABLE | KIND_GROWS | KIND_DEDICATES | KIND_GIVES_WHOLE)
+
+#if defined(CUARENA_TEST_CUDA)
+
+#include "support/cuda_expect.h"
+#include "support/cuda_kinds.h"
+#include "support/cuda_work.h"
+
+static const arena_kind_t kinds[CUPY_KINDS] = {
+    {"cupy-malloc", CUPY, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE, 0, 0},
+    {"cupy-async", CUPY, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE,
+     CUARENA_BACKING_ASYNC, 0},
+    {"cupy-vmm", CUPY, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE,
+     CUARENA_BACKING_VMM, 0},
+    {"cupy-managed", CUPY, CUARENA_MEMORY_MANAGED, WHOLE, 0, 0},
+    {"cupy-pinned", CUPY, CUARENA_MEMORY_PINNED, WHOLE, 0, 0},
+};
+
+static void prepare(cupy_pool_t *p)
+{
+    p->f.config.device_only = p->f.kind->memory != CUARENA_MEMORY_DEVICE;
+}
+
+cuarena_stream_t cupy_stream(const cupy_pool_t *p, uint32_t number)
+{
+    (void)p;
+    return cuda_work.stream(number);
+}
+
+static void write_on(cupy_pool_t *p, uint32_t number, void *at, uint64_t bytes)
+{
+    cuda_work.fill(&p->f, number, at, bytes, number + 1);
+}
+
+void cupy_finish(cupy_pool_t *p)
+{
+    (void)p;
+    expect_u64(cuda_work.finish(), 0);
+}
+
+bool cupy_has(cupy_pool_t *p, uint64_t units)
+{
+    (void)p, (void)units;
+    return false;
+}
+
+static void end(cupy_pool_t *p)
+{
+    (void)p;
+    expect_no_report();
+}
+
+int cupy_main(Suite *suite)
+{
+    return cuda_kinds_main(suite);
+}
+
+#else
+
+#include "support/sim_streams.h"
+
+static const arena_kind_t kinds[CUPY_KINDS] = {
+    {"cupy-none", CUPY, CUARENA_MEMORY_NONE, WHOLE & ~KIND_READABLE, 0, 0},
+    {"cupy-simulated", CUPY, CUARENA_MEMORY_CUSTOM, WHOLE, 0, 0},
+};
+
+static sim_t sim;
+
+static bool is_sim(const cupy_pool_t *p)
+{
+    return p->f.kind->memory == CUARENA_MEMORY_CUSTOM;
+}
+
+static void prepare(cupy_pool_t *p)
+{
+    p->f.config.handle_bytes = is_sim(p) ? 0 : 512;
+    if (!is_sim(p))
+        return;
+    sim_open(&sim, 1, false);
+    for (uint32_t i = 0; i < FIXTURE_STREAMS; i++)
+        sim_stream_make(&sim, sim_handle(i + 1));
+    p->f.config.ops = &sim.ops;
+    p->f.config.ops_user = &sim;
+}
+
+cuarena_stream_t cupy_stream(const cupy_pool_t *p, uint32_t number)
+{
+    (void)p;
+    return sim_handle(number + 1);
+}
+
+static void write_on(cupy_pool_t *p, uint32_t number, void *at, uint64_t bytes)
+{
+    if (is_sim(p))
+        sim_write(&sim, cupy_stream(p, number), at, bytes, number + 1);
+}
+
+void cupy_finish(cupy_pool_t *p)
+{
+    if (is_sim(p))
+        sim_sync_all(&sim);
+}
+
+bool cupy_has(cupy_pool_t *p, uint64_t units)
+{
+    sim.most_bytes = units * p->unit;
+    return is_sim(p);
+}
+
+static void end(cupy_pool_t *p)
+{
+    if (!is_sim(p))
+        return;
+    sim_close(&sim);
+    ck_assert_msg(sim.faults == 0, "%u faults; the first: %s", sim.faults,
+                  sim.fault);
+}
+
+int cupy_main(Suite *suite)
+{
+    return suite_main(suite);
+}
+
+#endif
+
+/* ---- Life -------------------------------------------------------------- */
+
+cupy_pool_t *cupy_opened(int kind, const char *options)
+{
+    static cupy_pool_t p;
+    cuarena_properties_t properties;
+    cuarena_properties_init(&properties);
+    fixture_prepare(&p.f, &kinds[kind], MIB(64));
+    p.f.config.limit = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, 0};
+    prepare(&p);
+    expect_ok(cuarena_config_parse(&p.f.config, options));
+    fixture_create(&p.f);
+    expect_ok(cuarena_properties(p.f.arena, &properties));
+    p.unit = properties.grain_bytes;
+    return &p;
+}
+
+void cupy_close(cupy_pool_t *p)
+{
+    expect_sound(&p->f);
+    expect_u64(live_blocks(&p->f), 0);
+    cupy_finish(p);
+    expect_ok(cuarena_destroy(&p->f.arena));
+    end(p);
+}
+
+/* ---- Calls ------------------------------------------------------------- */
+
+cuarena_status_t cupy_try(cupy_pool_t *p, uint64_t units, uint32_t number,
+                          void **pointer_out)
+{
+    uint64_t bytes = units * p->unit;
+    cuarena_status_t status = cuarena_alloc_on(
+        p->f.arena, bytes, cupy_stream(p, number), NULL, pointer_out);
+    expect_sound(&p->f);
+    if (status == CUARENA_OK && bytes != 0)
+        write_on(p, number, *pointer_out, bytes);
+    return status;
+}
+
+void *cupy_malloc(cupy_pool_t *p, uint64_t units, uint32_t number)
+{
+    void *pointer = NULL;
+    expect_ok(cupy_try(p, units, number, &pointer));
+    return pointer;
+}
+
+void cupy_free(cupy_pool_t *p, void *pointer, uint32_t number)
+{
+    step_ok(&p->f,
+            cuarena_free_on(p->f.arena, pointer, cupy_stream(p, number)));
+}
+
+static uint64_t trim(cupy_pool_t *p, cuarena_stream_t stream)
+{
+    uint64_t given = UINT64_MAX;
+    step_ok(&p->f, cuarena_trim_on(p->f.arena, stream, 0, &given));
+    return given;
+}
+
+uint64_t cupy_free_all(cupy_pool_t *p)
+{
+    return trim(p, CUARENA_NO_STREAM);
+}
+
+uint64_t cupy_free_all_on(cupy_pool_t *p, uint32_t number)
+{
+    return trim(p, cupy_stream(p, number));
+}
+
+void cupy_set_limit(cupy_pool_t *p, uint64_t units)
+{
+    step_ok(&p->f, cuarena_set_limit(p->f.arena, CUARENA_LIMIT_HELD,
+                                     amount_of_bytes(units * p->unit), NULL));
+}
+
+/* ---- Figures ----------------------------------------------------------- */
+
+static void expect_at(const char *what, uint64_t got, uint64_t want,
+                      const char *file, int line)
+{
+    if (got != want)
+        _ck_assert_failed(file, line, what, "%s: got %llu, expected %llu", what,
+                          (unsigned long long)got, (unsigned long long)want);
+    mark_point();
+}
+
+void expect_figures_at(const cupy_pool_t *p, uint64_t used, uint64_t total,
+                       uint64_t blocks, const char *file, int line)
+{
+    cuarena_stats_t stats = stats_of(&p->f, CUARENA_REGION_ALL);
+    expect_at("used_bytes", stats.live_bytes, used * p->unit, file, line);
+    expect_at("total_bytes", stats.held_bytes, total * p->unit, file, line);
+    expect_at("free_bytes", stats.free_bytes, (total - used) * p->unit, file,
+              line);
+    expect_at("n_free_blocks", stats.free_ranges, blocks, file, line);
+    expect_at("ranges of a walk",
+              inspection_of(&p->f, CUARENA_REGION_ALL).ranges, blocks, file,
+              line);
+}
+
+/* ---- Cases ------------------------------------------------------------- */
+
+void add_per_cupy_kind(Suite *suite, const char *name,
+                       const TTest *const *tests)
+{
+    TCase *tcase = new_case(suite, name);
+    for (; *tests != NULL; tests++)
+        tcase_add_loop_test(tcase, *tests, 0, CUPY_KINDS);
+}
