@@ -19,7 +19,8 @@ from check_frameworks import Library, expect
 MIB = 1 << 20
 NONE = 2 ** 64 - 1
 NO_STREAM = NONE  # CUARENA_NO_STREAM
-LIMIT_THRESHOLD = 2
+LIMIT_THRESHOLD = 4
+BYTES, PERCENT = 0, 1  # units of amounts
 
 cupy = None
 driver = None
@@ -132,10 +133,10 @@ class Ours:
         return {"used": stats.used_bytes, "free": stats.free_bytes,
                 "total": stats.total_bytes}
 
-    def set_threshold(self, value):
+    def set_threshold(self, value, unit=BYTES):
         set_limit = library.calls.cuarena_set_limit
         set_limit.argtypes = [c_void_p, c_int32, Amount, c_void_p]
-        expect(set_limit(self.arena, LIMIT_THRESHOLD, Amount(0, 0, value),
+        expect(set_limit(self.arena, LIMIT_THRESHOLD, Amount(unit, 0, value),
                          None), 0, "the status of set_limit")
 
     def threshold(self):
@@ -276,6 +277,23 @@ def check_zero_bytes(streams, device, own):
     beside.close()
 
 
+def driver_threshold(handle):
+    value = c_uint64()
+    call("cuMemPoolGetAttribute", c_void_p(handle), 4, byref(value))
+    return value.value
+
+
+def compare_limits(beside, what):
+    """The limits told, and those that the driver has of both pools."""
+    theirs, ours = beside.pools
+    limit = theirs.pool.get_limit()
+    stats = ours.stats()
+    expect(driver_threshold(theirs.handle), limit, f"CuPy's limit, {what}")
+    expect(ours.threshold(), limit, f"the limit, {what}")
+    expect(stats.release_threshold, limit, f"the figure, {what}")
+    expect(driver_threshold(stats.handle), limit, f"the driver's, {what}")
+
+
 def check_limits(streams, device, own):
     """CuPy's limit is the pool's release threshold."""
     beside = Beside(streams, device, own)
@@ -283,10 +301,14 @@ def check_limits(streams, device, own):
     for size in 1024, 2 ** 33:
         theirs.pool.set_limit(size=size)
         ours.set_threshold(size)
-        expect(ours.threshold(), theirs.pool.get_limit(), "the limit")
+        compare_limits(beside, f"size {size}")
+    for percent in 50, 100:
+        theirs.pool.set_limit(fraction=percent / 100)
+        ours.set_threshold(percent * 1000, PERCENT)
+        compare_limits(beside, f"{percent} %")
     theirs.pool.set_limit(size=0)
-    ours.set_threshold(theirs.pool.get_limit())
-    expect(ours.threshold(), theirs.pool.get_limit(), "the limit for 0")
+    ours.set_threshold(NONE)
+    compare_limits(beside, "size 0")
     beside.close()
 
 
