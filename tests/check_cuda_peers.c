@@ -195,11 +195,17 @@ static void use_all(int device, uint64_t seed)
 
 #define WITH_PEERS "memory=device,pool=32MiB,stable=0,peers=require"
 
+#define OWN_POOL                                                               \
+    "preset=driver-pool,memory=device,driver_pool=own,peers=require"
+
 /* Memories of which both devices reach every byte. */
 static const char *const shared[] = {
     WITH_PEERS,
     "memory=managed,pool=32MiB,stable=0,device_only=1",
     "memory=pinned,pool=32MiB,stable=0,device_only=1",
+    OWN_POOL,
+    "memory=device,backing=async,pool=32MiB,stable=0,driver_pool=own,"
+    "peers=require",
 };
 #define SHARED ((int)(sizeof shared / sizeof shared[0]))
 
@@ -208,7 +214,7 @@ static const char *const shared[] = {
 START_TEST(test_peers_are_told)
 {
     cuarena_properties_t properties;
-    open_pool(WITH_PEERS);
+    open_pool(_i == 0 ? WITH_PEERS : OWN_POOL);
     cuarena_properties_init(&properties);
     expect_ok(cuarena_properties(arena, &properties));
     ck_assert_int_eq(properties.device, 0);
@@ -427,12 +433,12 @@ static void add_per_memory(TCase *tcase, const TTest *const *test)
 static void add_all(Suite *suite)
 {
     suite_add_list(suite, "one memory",
-                   TEST_LIST(test_peers_are_told,
-                             test_copies_between_arenas_of_two_devices,
+                   TEST_LIST(test_copies_between_arenas_of_two_devices,
                              test_what_grows_is_reached_too,
                              test_streams_of_a_device_that_does_not_reach));
     TCase *each = tcase_create("each memory");
     suite_add_tcase(suite, each);
+    tcase_add_loop_test(each, test_peers_are_told, 0, 2);
     add_per_memory(each, TEST_LIST(test_kernels_of_both_devices,
                                    test_bytes_go_from_device_to_device,
                                    test_bytes_wait_for_uses_of_the_other_device,
