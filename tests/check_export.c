@@ -392,6 +392,7 @@ START_TEST(test_properties_of_memories_without_a_device)
     ck_assert_int_eq(properties.relocation_kernel, 0);
     ck_assert_ptr_null(properties.context);
     ck_assert_uint_ge(properties.grain_bytes, 256);
+    expect_u64(properties.granule_bytes, 256);
     expect_status(cuarena_properties(f.arena, NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_properties(NULL, &properties), CUARENA_BAD_ARGUMENT);
     properties.struct_size = 1000;

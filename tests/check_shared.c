@@ -105,7 +105,9 @@ START_TEST(test_acquire_tells_what_is_in_force)
 {
     lines_t lines;
     uint64_t limit = 0;
+    cuarena_properties_t properties;
     cuarena_shared_report_t report;
+    cuarena_properties_init(&properties);
     cuarena_t *first = acquire("name=mine", &report);
     listen(&lines);
     cuarena_t *second = acquire("limit=8MiB,alignment=512,name=yours", &report);
@@ -122,6 +124,8 @@ START_TEST(test_acquire_tells_what_is_in_force)
                 "force, '512' was asked\n");
     expect_ok(cuarena_get_limit(second, CUARENA_LIMIT_HELD, &limit));
     expect_u64(limit, MIB(1));
+    expect_ok(cuarena_properties(second, &properties));
+    expect_u64(properties.granule_bytes, 256);
     release(second);
     release(first);
 }

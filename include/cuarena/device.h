@@ -63,9 +63,11 @@ typedef struct cuarena_properties {
     int32_t relocation_kernel; /* 1: one kernel moves a whole list */
     int32_t compute_major;     /* compute capability */
     int32_t compute_minor;
-    uint64_t grain_bytes;  /* what it gives and takes back in multiples of */
-    uint64_t handle_bytes; /* of a vmm handle; 0 without */
-    void *context;         /* CUcontext */
+    uint64_t grain_bytes;   /* what it gives and takes back in multiples of */
+    uint64_t handle_bytes;  /* of a vmm handle; 0 without */
+    void *context;          /* CUcontext */
+    uint64_t granule_bytes; /* what addresses and sizes of blocks are multiples
+                             * of, whoever configured the arena */
 } cuarena_properties_t;
 CUARENA_API void cuarena_properties_init(cuarena_properties_t *properties);
 CUARENA_API cuarena_status_t

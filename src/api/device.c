@@ -16,7 +16,9 @@ cuarena_status_t cuarena_properties(cuarena_t *arena,
         return cuai_null("arena");
     if (!cuai_sized_ok(properties, sizeof(size_t), sizeof *properties))
         return cuai_null("properties, or its struct_size");
-    cuai_sized_write(properties, &arena->memory.facts); /* never changes */
+    cuarena_properties_t facts = arena->memory.facts; /* never changes */
+    facts.granule_bytes = cuai_granule(arena);
+    cuai_sized_write(properties, &facts);
     return CUARENA_OK;
 }
 

@@ -1629,10 +1629,12 @@ pub struct cuarena_properties {
     pub handle_bytes: u64,
     #[doc = " CUcontext"]
     pub context: *mut ::core::ffi::c_void,
+    #[doc = " what addresses and sizes of blocks are multiples\n of, whoever configured the arena"]
+    pub granule_bytes: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_properties"][::core::mem::size_of::<cuarena_properties>() - 80usize];
+    ["Size of cuarena_properties"][::core::mem::size_of::<cuarena_properties>() - 88usize];
     ["Alignment of cuarena_properties"][::core::mem::align_of::<cuarena_properties>() - 8usize];
     ["Offset of field: cuarena_properties::struct_size"]
         [::core::mem::offset_of!(cuarena_properties, struct_size) - 0usize];
@@ -1666,6 +1668,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_properties, handle_bytes) - 64usize];
     ["Offset of field: cuarena_properties::context"]
         [::core::mem::offset_of!(cuarena_properties, context) - 72usize];
+    ["Offset of field: cuarena_properties::granule_bytes"]
+        [::core::mem::offset_of!(cuarena_properties, granule_bytes) - 80usize];
 };
 #[doc = " Of an arena's memory, from its creation on. Members about a device are 0,\n NULL or -1 where there is none."]
 pub type cuarena_properties_t = cuarena_properties;

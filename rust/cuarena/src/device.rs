@@ -91,6 +91,9 @@ pub struct Properties {
     pub grain_bytes: u64,
     /// Of a handle of the backing `vmm`; 0 without.
     pub handle_bytes: u64,
+    /// What addresses and sizes of blocks are multiples of, whoever configured
+    /// the arena.
+    pub granule_bytes: u64,
     /// The driver's context, a `CUcontext`; NULL where there is none.
     pub context: *mut core::ffi::c_void,
 }
@@ -134,6 +137,7 @@ impl Arena {
             compute: (raw.compute_major, raw.compute_minor),
             grain_bytes: raw.grain_bytes,
             handle_bytes: raw.handle_bytes,
+            granule_bytes: raw.granule_bytes,
             context: raw.context,
         })
     }
