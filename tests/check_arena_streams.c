@@ -86,6 +86,27 @@ START_TEST(other_lanes_get_bytes_when_the_marker_is_complete)
 }
 END_TEST
 
+/* What its bytes were is another stream's now, and what came later is still
+ * without one. */
+START_TEST(a_marker_that_nothing_is_behind_keeps_nobody_from_the_rest)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_on(&rig, POOL / 2, A);
+    void *q = take_on(&rig, POOL / 2, A);
+    sim_write(&rig.sim, A, q, POOL / 2, 7);
+    free_on(&rig, p, A);
+    p = take_on(&rig, POOL / 2, B);
+    free_on(&rig, q, A);
+    q = take_plain(&rig, POOL / 2);
+    sim_host_write(&rig.sim, q, POOL / 2, 8);
+    expect_clean(&rig);
+    free_plain(&rig, q);
+    free_on(&rig, p, B);
+    rig_close(&rig);
+}
+END_TEST
+
 /* A marker that is complete is found by asking: nobody waits. */
 START_TEST(complete_markers_cost_no_wait)
 {
@@ -743,6 +764,7 @@ int main(void)
         suite, "frees",
         TEST_LIST(a_free_means_what_the_table_says,
                   other_lanes_get_bytes_when_the_marker_is_complete,
+                  a_marker_that_nothing_is_behind_keeps_nobody_from_the_rest,
                   complete_markers_cost_no_wait,
                   late_markers_cover_later_work_and_eager_ones_do_not,
                   each_eager_free_has_its_marker, a_known_stream_costs_no_call,

@@ -315,6 +315,52 @@ START_TEST(a_request_that_only_all_cached_bytes_serve_waits_for_them)
 }
 END_TEST
 
+static uint64_t queries_left;
+
+/* All work is done when a marker is asked about for the so many-th time. */
+static void run_at_query(sim_t *sim, sim_op_t op)
+{
+    if (op == SIM_QUERY && queries_left != 0 && --queries_left == 0)
+        sim_run_all(sim);
+}
+
+START_TEST(a_part_of_an_evicted_block_whose_marker_completes_late)
+{
+    for (uint64_t queries = 1; queries < 8; queries++) {
+        prepare_cache(true);
+        rig.config.grow = CUARENA_GROW_EXACT;
+        rig.config.limit = (cuarena_amount_t){.value = KIB(256)};
+        rig_create(&rig);
+        void *whole = take_on(&rig, KIB(256), A);
+        sim_write(&rig.sim, A, whole, KIB(256), 3);
+        free_on(&rig, whole, A);
+        queries_left = queries;
+        rig.sim.hook = run_at_query;
+        void *part = take_on(&rig, KIB(100), A);
+        sim_host_write(&rig.sim, part, KIB(100), 4);
+        expect_clean(&rig);
+        rig.sim.hook = NULL;
+        end(part, A);
+    }
+}
+END_TEST
+
+/* A marker that was recorded before the block ended is not behind its bytes. */
+START_TEST(a_part_of_an_evicted_block_waits_for_its_own_stream)
+{
+    prepare_cache(true);
+    rig_create(&rig);
+    void *whole = take_on(&rig, KIB(256), A);
+    sim_write(&rig.sim, A, whole, KIB(256), 3);
+    free_on(&rig, whole, A);
+    expect_u64(figures().cached_bytes, KIB(256));
+    void *part = take_on(&rig, KIB(100), A);
+    sim_host_write(&rig.sim, part, KIB(100), 4);
+    expect_clean(&rig);
+    end(part, A);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cache_streams");
@@ -336,6 +382,8 @@ int main(void)
                   clear_waits_for_the_streams_of_cached_blocks,
                   an_evicted_block_is_free_to_its_stream_first,
                   destroy_is_busy_while_work_behind_cached_blocks_is,
-                  a_request_that_only_all_cached_bytes_serve_waits_for_them));
+                  a_request_that_only_all_cached_bytes_serve_waits_for_them,
+                  a_part_of_an_evicted_block_waits_for_its_own_stream,
+                  a_part_of_an_evicted_block_whose_marker_completes_late));
     return suite_main(suite);
 }

@@ -320,7 +320,7 @@ static outcome_t try_waiting(ladder_t *ladder)
         return outcome(cuai_settle_mine(arena, only_stream(ladder), true) ||
                        wait_for_memory(ladder));
     bool own = lacks_bytes(ladder) || has_holes(arena);
-    return outcome(cuai_settle_one(arena) ||
+    return outcome(cuai_settle_one(arena, own_stream(ladder)) ||
                    (own && cuai_settle_mine(arena, own_stream(ladder), true)) ||
                    wait_for_memory(ladder));
 }

@@ -465,9 +465,10 @@ uint32_t cuai_lane_for_free(const cuarena_t *arena, int32_t region,
  * is complete; if that is nothing, closes the open lanes but its own, and looks
  * again. Whether anything came. Steps out. */
 bool cuai_settle_ready(cuarena_t *arena, uint32_t except);
-/* Waits for the marker behind most bytes, and settles those, or for blocks
- * that streams use. Whether anything came. Steps out. */
-bool cuai_settle_one(cuarena_t *arena);
+/* Waits for the marker behind most bytes, and settles those; if there is none
+ * for blocks that streams use, or what else another stream than `except` freed.
+ * Whether anything came. Steps out. */
+bool cuai_settle_one(cuarena_t *arena, uint32_t except);
 /* Where lanes serve nobody but their streams: blocks that streams use end if
  * they can, and what was freed on one stream is settled (0: on none); with
  * `wait` both are waited for. Whether anything came. Steps out. */

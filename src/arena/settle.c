@@ -295,19 +295,29 @@ cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s)
     return status;
 }
 
+/* What is closed, if anything is. Steps out. */
+static cuarena_status_t await_closed(cuarena_t *arena, cuai_stream_t *s,
+                                     cuai_gain_t *gain)
+{
+    if (s->marker == NULL)
+        return CUARENA_OK;
+    cuarena_status_t status = await(arena, s->marker);
+    if (status == CUARENA_OK)
+        settle_closed(arena, s, gain);
+    return status;
+}
+
 /* What is closed now and, if it is closed then, what is open. */
 static cuarena_status_t drain(cuarena_t *arena, cuai_stream_t *s,
                               cuai_gain_t *gain)
 {
-    cuarena_status_t status = CUARENA_OK;
-    for (int i = 0; i < 2 && s->marker != NULL; i++) {
-        status = await(arena, s->marker);
-        if (status != CUARENA_OK)
-            break;
-        settle_closed(arena, s, gain);
-        if (i == 0)
-            status = close_lane(arena, s);
-    }
+    if (s->marker == NULL)
+        return CUARENA_OK;
+    cuarena_status_t status = await_closed(arena, s, gain);
+    if (status == CUARENA_OK)
+        status = close_lane(arena, s);
+    if (status == CUARENA_OK)
+        status = await_closed(arena, s, gain);
     return status == CUARENA_BUSY ? CUARENA_OK : status;
 }
 
@@ -400,15 +410,29 @@ static cuai_stream_t *fullest(const cuarena_t *arena)
     return best;
 }
 
-bool cuai_settle_one(cuarena_t *arena)
+/* A marker may be left with nothing behind it, because others crossed or only
+ * cached blocks were: it kept the open lane from having one. */
+static void await_open(cuarena_t *arena, uint32_t except, cuai_gain_t *gain)
+{
+    cuai_stream_t *s;
+    for (uint32_t n = 0; !has(gain) && (s = next(arena, &n)) != NULL;)
+        if (n != except && lane_bytes(arena, s, s->turn) != 0 &&
+            await_closed(arena, s, gain) == CUARENA_OK && !has(gain) &&
+            close_lane(arena, s) == CUARENA_OK)
+            await_closed(arena, s, gain);
+}
+
+bool cuai_settle_one(cuarena_t *arena, uint32_t except)
 {
     cuai_gain_t gain = {0, 0};
     cuai_settle_begin(arena);
     cuai_stream_t *s = fullest(arena);
     if (s == NULL)
         cuai_uses_settle(arena, CUAI_USES_WAIT, &gain);
-    else if (await(arena, s->marker) == CUARENA_OK)
-        settle_closed(arena, s, &gain);
+    else
+        await_closed(arena, s, &gain);
+    if (s == NULL)
+        await_open(arena, except, &gain);
     cuai_settle_end(arena);
     return has(&gain);
 }

@@ -89,6 +89,7 @@ fn at(address: u64) -> *mut u8 {
 unsafe impl Memory for HeapMemory {
     fn describe(&self) -> MemoryDescription {
         MemoryDescription::new("heap of the tests")
+            .alignment(512)
             .grain_bytes(GRAIN)
             .host_readable()
             .tells_available()

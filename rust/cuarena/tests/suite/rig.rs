@@ -65,6 +65,7 @@ pub const HOST_KINDS: &[Kind] = &[
     kind("grow-none", Preset::Grow, Bytes::Of(MemoryKind::None)),
     kind("grow-custom", Preset::Grow, Bytes::Guest),
     kind("bfc-pageable", Preset::Bfc, Bytes::Of(MemoryKind::Pageable)),
+    kind("cupy-custom", Preset::CupyPool, Bytes::Guest),
 ];
 
 pub const DEVICE_KINDS: &[Kind] = &[
@@ -77,6 +78,11 @@ pub const DEVICE_KINDS: &[Kind] = &[
     kind("grow-malloc", Preset::Grow, Bytes::Device(Backing::Malloc)),
     kind("grow-pinned", Preset::Grow, Bytes::Of(MemoryKind::Pinned)),
     kind("bfc-vmm", Preset::Bfc, Bytes::Device(Backing::Vmm)),
+    kind(
+        "cupy-malloc",
+        Preset::CupyPool,
+        Bytes::Device(Backing::Malloc),
+    ),
 ];
 
 impl Kind {
@@ -87,6 +93,11 @@ impl Kind {
     /// Without a driver: those whose streams are numbers.
     fn has_streams(&self) -> bool {
         self.is_of_device() || self.has_numbers_for_streams()
+    }
+
+    /// What a stream freed is never another's before it is trimmed or settled.
+    pub fn keeps_streams_apart(&self) -> bool {
+        self.preset == Preset::CupyPool
     }
 
     fn has_numbers_for_streams(&self) -> bool {
@@ -112,7 +123,11 @@ impl Kind {
     pub fn rows(&'static self) -> impl Iterator<Item = Row> {
         [Uses::NoStream, Uses::OneStream, Uses::ManyStreams]
             .into_iter()
-            .filter(|uses| *uses == Uses::NoStream || self.has_streams())
+            .filter(|uses| match uses {
+                Uses::NoStream => true,
+                Uses::OneStream => self.has_streams(),
+                Uses::ManyStreams => self.has_streams() && !self.keeps_streams_apart(),
+            })
             .map(|uses| Row { kind: *self, uses })
     }
 
