@@ -221,6 +221,24 @@ START_TEST(own_and_settled_bytes_serve_together)
 }
 END_TEST
 
+/* Its marker has nothing free behind it any more; the open lane has. */
+START_TEST(what_was_freed_behind_an_emptied_lane_is_waited_for)
+{
+    rig_t rig;
+    prepare(&rig)->steal = CUARENA_STEAL_SETTLED;
+    rig_create(&rig);
+    void *p = take_all(&rig, A);
+    sim_write(&rig.sim, A, p, POOL, 1);
+    free_on(&rig, p, A);
+    expect_ok(cuarena_settle(rig.arena, 0, NULL)); /* the marker */
+    free_on(&rig, take_all(&rig, A), A);
+    void *q = take_all(&rig, B);
+    sim_write(&rig.sim, B, q, POOL, 2);
+    free_on(&rig, q, B);
+    rig_close(&rig);
+}
+END_TEST
+
 /* A growing arena takes more rather than waits. */
 START_TEST(growth_comes_before_waiting)
 {
@@ -748,6 +766,7 @@ int main(void)
                   each_eager_free_has_its_marker, a_known_stream_costs_no_call,
                   both_own_lanes_serve_together,
                   own_and_settled_bytes_serve_together,
+                  what_was_freed_behind_an_emptied_lane_is_waited_for,
                   growth_comes_before_waiting,
                   on_memory_of_the_host_even_the_own_stream_waits));
     suite_add_list(

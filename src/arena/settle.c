@@ -384,14 +384,23 @@ bool cuai_settle_ready(cuarena_t *arena, uint32_t except)
     return has(&gain);
 }
 
-/* The stream whose closed lane has most; NULL: none has any. */
-static cuai_stream_t *fullest(const cuarena_t *arena)
+/* What a wait for its marker brings now, or, if that is nothing, another one
+ * behind it. */
+static uint64_t awaited_bytes(const cuarena_t *arena, const cuai_stream_t *s,
+                              bool later)
+{
+    return s->marker == NULL ? 0
+                             : lane_bytes(arena, s, later ? s->turn : !s->turn);
+}
+
+/* The stream with most of that; NULL: none has any. */
+static cuai_stream_t *fullest(const cuarena_t *arena, bool later)
 {
     cuai_stream_t *best = NULL;
     uint64_t most = 0;
     cuai_stream_t *s;
     for (uint32_t n = 0; (s = next(arena, &n)) != NULL;) {
-        uint64_t bytes = s->marker == NULL ? 0 : lane_bytes(arena, s, !s->turn);
+        uint64_t bytes = awaited_bytes(arena, s, later);
         if (bytes > most) {
             most = bytes;
             best = s;
@@ -400,15 +409,19 @@ static cuai_stream_t *fullest(const cuarena_t *arena)
     return best;
 }
 
+/* A closed lane may be empty, its bytes taken, while its marker keeps the open
+ * one from being closed. */
 bool cuai_settle_one(cuarena_t *arena)
 {
     cuai_gain_t gain = {0, 0};
     cuai_settle_begin(arena);
-    cuai_stream_t *s = fullest(arena);
+    cuai_stream_t *s = fullest(arena, false);
+    if (s != NULL && await(arena, s->marker) == CUARENA_OK)
+        settle_closed(arena, s, &gain);
     if (s == NULL)
         cuai_uses_settle(arena, CUAI_USES_WAIT, &gain);
-    else if (await(arena, s->marker) == CUARENA_OK)
-        settle_closed(arena, s, &gain);
+    if (s == NULL && !has(&gain) && (s = fullest(arena, true)) != NULL)
+        drain(arena, s, &gain);
     cuai_settle_end(arena);
     return has(&gain);
 }
