@@ -44,6 +44,8 @@ cuarena_error_info_t last_error(void);
 #define KIND_GIVES_WHOLE 32u /* trim gives whole segments back, no less */
 #define KIND_DEVICE 64u      /* the CPU reaches contents by arena_reach only */
 #define KIND_EXACT 128u      /* a preset of chunks, without them */
+#define KIND_CACHES 256u     /* a free leaves the block, in a cache */
+#define KIND_EACH 512u       /* each block is a segment */
 
 typedef struct arena_kind {
     const char *name;

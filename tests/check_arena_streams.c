@@ -86,27 +86,6 @@ START_TEST(other_lanes_get_bytes_when_the_marker_is_complete)
 }
 END_TEST
 
-/* What its bytes were is another stream's now, and what came later is still
- * without one. */
-START_TEST(a_marker_that_nothing_is_behind_keeps_nobody_from_the_rest)
-{
-    rig_t rig;
-    rig_open(&rig, POOL);
-    void *p = take_on(&rig, POOL / 2, A);
-    void *q = take_on(&rig, POOL / 2, A);
-    sim_write(&rig.sim, A, q, POOL / 2, 7);
-    free_on(&rig, p, A);
-    p = take_on(&rig, POOL / 2, B);
-    free_on(&rig, q, A);
-    q = take_plain(&rig, POOL / 2);
-    sim_host_write(&rig.sim, q, POOL / 2, 8);
-    expect_clean(&rig);
-    free_plain(&rig, q);
-    free_on(&rig, p, B);
-    rig_close(&rig);
-}
-END_TEST
-
 /* A marker that is complete is found by asking: nobody waits. */
 START_TEST(complete_markers_cost_no_wait)
 {
@@ -238,6 +217,24 @@ START_TEST(own_and_settled_bytes_serve_together)
     void *all = take_on(&rig, POOL, A);
     expect_no_calls(&rig);
     free_on(&rig, all, A);
+    rig_close(&rig);
+}
+END_TEST
+
+/* Its marker has nothing free behind it any more; the open lane has. */
+START_TEST(what_was_freed_behind_an_emptied_lane_is_waited_for)
+{
+    rig_t rig;
+    prepare(&rig)->steal = CUARENA_STEAL_SETTLED;
+    rig_create(&rig);
+    void *p = take_all(&rig, A);
+    sim_write(&rig.sim, A, p, POOL, 1);
+    free_on(&rig, p, A);
+    expect_ok(cuarena_settle(rig.arena, 0, NULL)); /* the marker */
+    free_on(&rig, take_all(&rig, A), A);
+    void *q = take_all(&rig, B);
+    sim_write(&rig.sim, B, q, POOL, 2);
+    free_on(&rig, q, B);
     rig_close(&rig);
 }
 END_TEST
@@ -764,12 +761,12 @@ int main(void)
         suite, "frees",
         TEST_LIST(a_free_means_what_the_table_says,
                   other_lanes_get_bytes_when_the_marker_is_complete,
-                  a_marker_that_nothing_is_behind_keeps_nobody_from_the_rest,
                   complete_markers_cost_no_wait,
                   late_markers_cover_later_work_and_eager_ones_do_not,
                   each_eager_free_has_its_marker, a_known_stream_costs_no_call,
                   both_own_lanes_serve_together,
                   own_and_settled_bytes_serve_together,
+                  what_was_freed_behind_an_emptied_lane_is_waited_for,
                   growth_comes_before_waiting,
                   on_memory_of_the_host_even_the_own_stream_waits));
     suite_add_list(

@@ -361,6 +361,42 @@ START_TEST(a_part_of_an_evicted_block_waits_for_its_own_stream)
 }
 END_TEST
 
+/* A marker was recorded while nothing was free: what ends then is behind it. */
+START_TEST(a_request_waits_for_cached_bytes_that_the_cpu_touches)
+{
+    prepare_cache(true);
+    rig_create(&rig);
+    void *at = take_on(&rig, KIB(256), A);
+    sim_write(&rig.sim, A, at, KIB(256), 7);
+    free_on(&rig, at, A);
+    expect_u64(figures().cached_bytes, KIB(256));
+    void *whole = take_on(&rig, KIB(256), A);
+    sim_host_write(&rig.sim, whole, KIB(256), 4);
+    end(whole, A);
+}
+END_TEST
+
+/* What was cached after the marker, which has nothing free behind it, ends on
+ * the other side of it. */
+START_TEST(a_request_waits_for_bytes_cached_behind_a_marker)
+{
+    open_cache(CUARENA_STEAL_SETTLED);
+    void *first = take_on(&rig, KIB(128), A);
+    void *second = take_on(&rig, KIB(128), A);
+    sim_write(&rig.sim, A, first, KIB(128), 7);
+    free_on(&rig, first, A);
+    expect_ok(cuarena_settle(rig.arena, 0, NULL)); /* the marker */
+    sim_write(&rig.sim, A, second, KIB(128), 7);
+    free_on(&rig, second, A);
+    expect_u64(figures().cached_bytes, KIB(256));
+    void *whole = take_on(&rig, KIB(256), B);
+    sim_write(&rig.sim, B, whole, KIB(256), 4);
+    sim_run_stream(&rig.sim, B);
+    expect_clean(&rig);
+    end(whole, B);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cache_streams");
@@ -384,6 +420,8 @@ int main(void)
                   destroy_is_busy_while_work_behind_cached_blocks_is,
                   a_request_that_only_all_cached_bytes_serve_waits_for_them,
                   a_part_of_an_evicted_block_waits_for_its_own_stream,
-                  a_part_of_an_evicted_block_whose_marker_completes_late));
+                  a_part_of_an_evicted_block_whose_marker_completes_late,
+                  a_request_waits_for_cached_bytes_that_the_cpu_touches,
+                  a_request_waits_for_bytes_cached_behind_a_marker));
     return suite_main(suite);
 }

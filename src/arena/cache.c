@@ -177,11 +177,16 @@ static bool may_return(const cuarena_t *arena)
            !cuai_frame_within(CUAI_FRAME_MEMORY, arena->counted.user);
 }
 
-/* The lane of what is behind a stamp of a stream. */
+/* The lane of what is behind a stamp of a stream: the closed one, if its marker
+ * came after the stamp. */
 static uint32_t lane_behind(const cuarena_t *arena, const cuai_record_t *r)
 {
-    if (r->owner == 0 || cuai_stream(arena, r->owner)->done > cuai_stamp(r))
+    const cuai_stream_t *s =
+        r->owner == 0 ? NULL : cuai_stream(arena, r->owner);
+    if (s == NULL || s->done > cuai_stamp(r))
         return 0;
+    if (s->marker != NULL && s->serial > cuai_stamp(r))
+        return s->lanes[CUAI_DYNAMIC][!s->turn];
     return cuai_lane_for_free(arena, CUAI_DYNAMIC, r->owner);
 }
 

@@ -51,16 +51,34 @@ static uint64_t room_for(const cuarena_t *arena, const cuai_want_t *want)
     return want->size + (alignment > granule ? alignment - granule : 0);
 }
 
-/* The least that has to be filled in for `need` bytes together: from the
- * hole's lower end, from its upper end, or all of it. STEP_NONE: it will not
- * do. A hole that ends at a pool's odd end has backing to its grain's end. */
+/* What it needs in free bytes that begin at an address. */
+static uint64_t room_at(const cuarena_t *arena, const cuai_want_t *want,
+                        uint64_t address)
+{
+    uint64_t alignment = cuai_max(want->request.alignment, cuai_granule(arena));
+    return cuai_align_up(address, alignment) - address + want->size;
+}
+
+/* ... that begin at some grain. */
+static uint64_t room_at_grain(const cuarena_t *arena, const cuai_want_t *want)
+{
+    uint64_t known = cuai_min(arena->memory.ops.alignment, grain_of(arena));
+    return want->request.alignment <= known ? want->size
+                                            : room_for(arena, want);
+}
+
+/* The least that has to be filled in for a request: from the hole's lower end,
+ * from its upper end, or all of it. STEP_NONE: it will not do. A hole that ends
+ * at a pool's odd end has backing to its grain's end. */
 static step_t fill_step(const cuarena_t *arena, const cuai_hole_t *hole,
-                        uint64_t need)
+                        const cuai_want_t *want)
 {
     step_t step = {.kind = STEP_FILL, .address = hole->begin};
     uint64_t whole = grains(arena, hole->bytes);
+    uint64_t need = room_at(arena, want, hole->begin - hole->below);
+    uint64_t top = room_at_grain(arena, want);
     uint64_t low = need > hole->below ? grains(arena, need - hole->below) : 0;
-    uint64_t high = need > hole->above ? grains(arena, need - hole->above) : 0;
+    uint64_t high = top > hole->above ? grains(arena, top - hole->above) : 0;
     if (low <= hole->bytes && (low <= high || high > hole->bytes)) {
         step.bytes = low;
     } else if (high <= hole->bytes && whole == hole->bytes) {
@@ -92,14 +110,6 @@ static step_t extend_step(const cuarena_t *arena, size_t at,
     step.segment = at;
     step.bytes = end - taken_end;
     return step;
-}
-
-/* What it needs in free bytes that begin at an address. */
-static uint64_t room_at(const cuarena_t *arena, const cuai_want_t *want,
-                        uint64_t address)
-{
-    uint64_t alignment = cuai_max(want->request.alignment, cuai_granule(arena));
-    return cuai_align_up(address, alignment) - address + want->size;
 }
 
 static step_t new_step(const cuarena_t *arena, uint64_t need)
@@ -143,9 +153,10 @@ static void extend_row(row_t *row, const cuai_hole_t *hole)
 /* Filling the first hole of a row that together has room is a beginning; the
  * next step fills the next. */
 static step_t row_step(const cuarena_t *arena, const row_t *row,
-                       const cuai_hole_t *last, uint64_t need)
+                       const cuai_hole_t *last, const cuai_want_t *want)
 {
     step_t step = {.kind = STEP_NONE};
+    uint64_t need = room_at(arena, want, row->first.begin - row->first.below);
     if (row->bytes + last->above < need || row->first.at_end)
         return step;
     return (step_t){.kind = STEP_FILL,
@@ -163,21 +174,20 @@ typedef struct steps {
 static void consider(const cuarena_t *arena, size_t at, const cuai_want_t *want,
                      steps_t *steps)
 {
-    uint64_t need = room_for(arena, want);
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     cuai_hole_t hole;
     row_t row = {0};
     uint64_t from = 0;
     while (cuai_next_hole(arena, segment, from, want->reach, &hole)) {
         extend_row(&row, &hole);
-        prefer(&steps->row, row_step(arena, &row, &hole, need), at);
+        prefer(&steps->row, row_step(arena, &row, &hole, want), at);
         if (hole.at_end)
             prefer(&steps->extend,
                    extend_step(arena, at, &hole,
                                room_at(arena, want, hole.begin - hole.below)),
                    at);
         else
-            prefer(&steps->fill, fill_step(arena, &hole, need), at);
+            prefer(&steps->fill, fill_step(arena, &hole, want), at);
         from = hole.begin + hole.bytes;
     }
 }

@@ -14,7 +14,7 @@
 #define WORK (&cuda_work)
 
 /* The first kind of each preset in arena_kinds is pageable. */
-static const arena_kind_t *kind_at(int kind)
+static const arena_kind_t *common_kind(int kind)
 {
     if (kind >= CUDA_KIND_COUNT)
         return &arena_kinds[(kind - CUDA_KIND_COUNT) * ARENA_MEMORY_COUNT];
@@ -41,7 +41,7 @@ int rows_main(Suite *suite)
 
 #define WORK (&no_work)
 
-static const arena_kind_t *kind_at(int kind)
+static const arena_kind_t *common_kind(int kind)
 {
     return &arena_kinds[kind];
 }
@@ -63,6 +63,12 @@ int rows_main(Suite *suite)
 #endif
 
 /* ---- Rows -------------------------------------------------------------- */
+
+static const arena_kind_t *kind_at(int kind)
+{
+    return kind < COMMON_ROWS ? common_kind(kind)
+                              : &kept_kinds[kind - COMMON_ROWS];
+}
 
 const arena_kind_t *row_kind(int row)
 {
@@ -93,7 +99,7 @@ uint64_t row_block_bytes(const arena_kind_t *kind)
         kind->memory != CUARENA_MEMORY_PINNED &&
         kind->memory != CUARENA_MEMORY_MANAGED)
         return KIB(64);
-    return kind->traits & KIND_GIVES_BACK ? MIB(2) : KIB(512);
+    return kind->traits & (KIND_GIVES_BACK | KIND_CACHES) ? MIB(2) : KIB(512);
 }
 
 void prepare_row(fixture_t *f, int row)
@@ -120,4 +126,93 @@ void close_row_forced(fixture_t *f)
 {
     fixture_close_forced(f);
     expect_clean_driver();
+}
+
+/* ---- What differs between rows ------------------------------------------ */
+
+bool has(const fixture_t *f, uint32_t trait)
+{
+    return (f->kind->traits & trait) != 0;
+}
+
+static uint64_t power_above(uint64_t bytes)
+{
+    uint64_t power = 1;
+    while (power < bytes)
+        power *= 2;
+    return power;
+}
+
+static uint64_t multiple(uint64_t bytes, uint64_t of)
+{
+    return (bytes + of - 1) / of * of;
+}
+
+uint64_t rounded(const fixture_t *f, uint64_t bytes)
+{
+    switch (f->kind->preset) {
+    case CUARENA_PRESET_MLX_CPU:
+        return multiple(bytes, 16);
+    case CUARENA_PRESET_MLX_CUDA:
+        return bytes < KIB(16) ? power_above(bytes) : multiple(bytes, KIB(16));
+    case CUARENA_PRESET_CUPY_POOL:
+    case CUARENA_PRESET_DRIVER_POOL:
+        return multiple(bytes, 512);
+    default:
+        return multiple(bytes, 256);
+    }
+}
+
+uint64_t least_alignment(const fixture_t *f, uint64_t bytes)
+{
+    uint64_t power = power_above(bytes);
+    switch (f->kind->preset) {
+    case CUARENA_PRESET_MLX_CPU:
+        return 16;
+    case CUARENA_PRESET_MLX_CUDA:
+        return power < 8 ? 8 : power > 256 ? 256 : power;
+    default:
+        return 256;
+    }
+}
+
+uint64_t held_bytes(const fixture_t *f)
+{
+    return stats_of(f, CUARENA_REGION_ALL).held_bytes;
+}
+
+uint64_t cached_blocks(const fixture_t *f)
+{
+    cuarena_cache_stats_t stats;
+    cuarena_cache_stats_init(&stats);
+    expect_ok(cuarena_cache_stats(f->arena, &stats));
+    return stats.cached_blocks;
+}
+
+bool serves_apart(const fixture_t *f)
+{
+    return has(f, KIND_GROWS) &&
+           has(f, KIND_GIVES_BACK | KIND_CACHES | KIND_EACH);
+}
+
+bool gives_at_once(const fixture_t *f)
+{
+    return has(f, KIND_EACH) || (has(f, KIND_CACHES) && f->work == NULL);
+}
+
+void expect_three_free(fixture_t *f, uint64_t each)
+{
+    bool apart = has(f, KIND_CACHES | KIND_EACH);
+    settle(f);
+    expect_u64(inspection_of(f, CUARENA_REGION_DYNAMIC).ranges, apart ? 0 : 1);
+    expect_u64(cached_blocks(f), has(f, KIND_CACHES) ? 3 : 0);
+    if (has(f, KIND_EACH))
+        expect_u64(held_bytes(f), (ROW_BLOCKS - 3) * each);
+}
+
+bool is_offered(const fixture_t *f, cuarena_status_t status)
+{
+    expect_sound(f);
+    expect_status(status, has(f, KIND_EACH) ? CUARENA_UNSUPPORTED : CUARENA_OK);
+    return status == CUARENA_OK;
 }

@@ -7,19 +7,23 @@
 #define CUARENA_TEST_CONFORMANCE_ROWS_H
 
 #include "support/fixture_streams.h"
+#include "support/kept_kinds.h"
 
 #if defined(CUARENA_TEST_CUDA)
 #include "support/cuda_kinds.h"
 /* Pageable memory too: its streams are a device's. */
 #define PAGEABLE_ROWS 4
-#define KIND_ROWS (CUDA_KIND_COUNT + PAGEABLE_ROWS)
+#define COMMON_ROWS (CUDA_KIND_COUNT + PAGEABLE_ROWS)
 #else
-#define KIND_ROWS (ARENA_KIND_COUNT + ARENA_CHUNKS_COUNT)
+#define COMMON_ROWS (ARENA_KIND_COUNT + ARENA_CHUNKS_COUNT)
 #endif
+/* Behind them the presets with rules of their own (kept_kinds.h). */
+#define KIND_ROWS (COMMON_ROWS + KEPT_KIND_COUNT)
 #define ROWS (KIND_ROWS * STREAM_USES)
 
 /* What a row's arena may hold: so many blocks of so many bytes. Half of them
- * are whole grains and, where holes can go back, each is. */
+ * are whole grains and, where holes can go back, or blocks that were cached do,
+ * each is. */
 #define ROW_BLOCKS 8
 uint64_t row_block_bytes(const arena_kind_t *kind);
 
@@ -37,6 +41,27 @@ void open_row(fixture_t *f, int row);
  * order, for one. */
 void close_row(fixture_t *f);
 void close_row_forced(fixture_t *f);
+
+/* ---- What differs between rows ------------------------------------------ */
+
+bool has(const fixture_t *f, uint32_t trait);
+/* What a request of so many bytes takes, and what its place is a multiple of.
+ */
+uint64_t rounded(const fixture_t *f, uint64_t bytes);
+uint64_t least_alignment(const fixture_t *f, uint64_t bytes);
+uint64_t held_bytes(const fixture_t *f);
+uint64_t cached_blocks(const fixture_t *f);
+/* Whether a request finds room though the free bytes are apart: what is cached
+ * or free goes back, and the arena grows elsewhere. */
+bool serves_apart(const fixture_t *f);
+/* Whether bytes that are not kept went back by the end of a free. */
+bool gives_at_once(const fixture_t *f);
+/* Three blocks beside each other were freed, and all others live: they are one
+ * range; or three cached blocks; or gone. */
+void expect_three_free(fixture_t *f, uint64_t each);
+/* `status` is OK; UNSUPPORTED where each block is a segment, and then false. */
+bool is_offered(const fixture_t *f, cuarena_status_t status);
+
 /* What main returns. */
 int rows_main(Suite *suite);
 
