@@ -241,6 +241,7 @@ stage_valgrind() {
     local program programs
     has valgrind
     export CK_FORK=no CK_TIMEOUT_MULTIPLIER=30 CUARENA_TEST_SLOW=1
+    export srcdir=$root
     configured gcc "${gcc_arguments[@]}"
     programs=$(list_in gcc example_programs)
     [ "$CUARENA_TEST_SCALE" = short ] ||
