@@ -77,12 +77,8 @@ static uint64_t usable_end(const cuarena_t *arena,
 static const cuai_segment_t *next_stretch(const cuarena_heap_t *heap,
                                           uint64_t from, uint64_t end)
 {
-    for (size_t i = 0; i < heap->segment_count; i++) {
-        const cuai_segment_t *stretch = &heap->segments[i];
-        if (stretch->end > from)
-            return stretch->begin < end ? stretch : NULL;
-    }
-    return NULL;
+    const cuai_segment_t *stretch = cuai_segment_from(heap, from);
+    return stretch != NULL && stretch->begin < end ? stretch : NULL;
 }
 
 bool cuai_next_hole(const cuarena_t *arena,

@@ -95,8 +95,10 @@ cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes)
 static cuarena_status_t cut_end(cuarena_t *arena, uint64_t begin, uint64_t end)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    for (size_t i = heap->segment_count; i != 0; i--) {
-        const cuai_segment_t *stretch = &heap->segments[i - 1];
+    uint32_t below;
+    for (const cuai_segment_t *stretch = cuai_segment_top(heap);
+         stretch != NULL; stretch = cuai_segment_numbered(heap, below)) {
+        below = stretch->below;
         if (stretch->begin >= end || stretch->end <= begin)
             continue;
         uint64_t from = cuai_max(stretch->begin, begin);

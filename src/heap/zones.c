@@ -64,8 +64,8 @@ void cuai_zones_fit(cuarena_heap_t *heap)
     cuai_note_plain(heap);
     if (heap->segment_count == 0)
         return;
-    uint64_t base = heap->segments[0].begin;
-    uint64_t end = heap->segments[heap->segment_count - 1].end;
+    uint64_t base = cuai_segment_first(heap)->begin;
+    uint64_t end = cuai_segment_top(heap)->end;
     bool none_yet = heap->zone_end == heap->zone_base;
     if (!none_yet && base >= heap->zone_base && end <= heap->zone_end)
         return;
