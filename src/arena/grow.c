@@ -208,8 +208,8 @@ static void consider_wide(const cuarena_t *arena, size_t at,
         if (s == NULL || s->source != at)
             break;
         from = s->end;
-        if (cuai_next_hole(arena, segment, s->begin - s->gap, want->reach,
-                           &hole))
+        const cuai_segment_t *below = cuai_segment_numbered(heap, s->below);
+        if (cuai_next_hole(arena, segment, below->begin, want->reach, &hole))
             weigh(arena, at, want, &hole, steps);
     }
 }
