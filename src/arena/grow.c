@@ -43,7 +43,7 @@ static bool is_pool(const cuarena_t *arena)
 
 /* Where there are many stretches, and so holes, few of a kind are looked at. */
 #define MANY_STRETCHES 32
-#define FEW_HOLES 8
+#define FEW_HOLES 4
 
 /* ---- Choosing ---------------------------------------------------------- */
 
@@ -194,7 +194,18 @@ static void consider_from(const cuarena_t *arena, size_t at,
     }
 }
 
-/* The lowest few holes between stretches of at least so many bytes. */
+/* Whether no hole would take much less: a grain at most for what is beside it.
+ */
+static bool is_cheap(const cuarena_t *arena, const steps_t *steps,
+                     uint64_t need)
+{
+    uint64_t grain = grain_of(arena);
+    return steps->fill.kind != STEP_NONE &&
+           steps->fill.bytes <= cuai_max(grains(arena, need) - grain, grain);
+}
+
+/* The lowest few holes between stretches of at least so many bytes, until one
+ * is cheap. */
 static void consider_wide(const cuarena_t *arena, size_t at,
                           const cuai_want_t *want, uint64_t bytes,
                           steps_t *steps)
@@ -202,7 +213,8 @@ static void consider_wide(const cuarena_t *arena, size_t at,
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint64_t from = segment->address;
-    for (int i = 0; i < FEW_HOLES; i++) {
+    uint64_t need = room_for(arena, want);
+    for (int i = 0; i < FEW_HOLES && !is_cheap(arena, steps, need); i++) {
         const cuai_segment_t *s = cuai_segment_above_gap(heap, from, bytes);
         cuai_hole_t hole;
         if (s == NULL || s->source != at)
