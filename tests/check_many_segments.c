@@ -221,14 +221,14 @@ START_TEST(test_growth_fills_the_hole_that_free_bytes_make_cheaper)
 }
 END_TEST
 
-/* What few holes cannot do a row of two can: 1 + 3 + 1 grains, of which the
- * limit leaves 2. */
+/* Few holes are looked at, none with room, and the limit leaves 2 grains of 5
+ * that the end would take; but beside one hole 4 are free. */
 START_TEST(test_growth_looks_at_every_hole_before_it_refuses)
 {
-    open_holes("preset=grow,memory=none", BLOCKS + 1, 3);
+    open_holes("preset=grow,memory=none", BLOCKS + 1, 4);
     expect_ok(cuarena_free(arena, blocks[BLOCKS + 1]));
-    expect_u64(stats().held_bytes, (BLOCKS + 2) * GRAIN);
-    cuarena_amount_t limit = {CUARENA_AMOUNT_BYTES, 0, (BLOCKS + 4) * GRAIN};
+    expect_u64(stats().held_bytes, (BLOCKS + 3) * GRAIN);
+    cuarena_amount_t limit = {CUARENA_AMOUNT_BYTES, 0, (BLOCKS + 5) * GRAIN};
     expect_ok(cuarena_set_limit(arena, CUARENA_LIMIT_HELD, limit, NULL));
     uint64_t trims = stats().trims;
     ck_assert_ptr_eq(take(5 * GRAIN), (char *)blocks[BLOCKS + 1] - GRAIN);
