@@ -25,7 +25,7 @@ static cuai_record_t *record_of(char tag)
 /* Nothing free follows it in what open_damaged makes. */
 static cuai_record_t *first_head(void)
 {
-    return &map.heap->records[map.heap->segments[0].head];
+    return &map.heap->records[cuai_segment_first(map.heap)->head];
 }
 
 /* ---- Damage ------------------------------------------------------------- */
@@ -111,10 +111,19 @@ DAMAGE(lane_head, map.heap->lanes[0]->heads[CUAI_LISTS - 1] = 1)
 DAMAGE(look_up_empty,
        memset(map.heap->table.heads, 0,
               map.heap->table.buckets * sizeof(map.heap->table.heads[0])))
-DAMAGE(segment_begin, map.heap->segments[1].begin += 256)
-DAMAGE(segment_end, map.heap->segments[0].end += 256)
-DAMAGE(segment_head, map.heap->segments[0].head = map.heap->segments[1].head)
+DAMAGE(segment_begin, map.heap->segments[2].begin += 256)
+DAMAGE(segment_end, map.heap->segments[1].end += 256)
+DAMAGE(segment_head, map.heap->segments[1].head = map.heap->segments[2].head)
 DAMAGE(segment_count, map.heap->segment_count -= 1)
+DAMAGE(segment_above, map.heap->segments[0].above = 2)
+DAMAGE(segment_below, map.heap->segments[2].below = 0)
+DAMAGE(segment_root, map.heap->segment_root = 0)
+DAMAGE(segment_tree_ring, map.heap->segments[1].low = 1)
+DAMAGE(segment_tree_wild, map.heap->segments[1].high = WILD)
+DAMAGE(segment_gap, map.heap->segments[2].gap += 256)
+DAMAGE(segment_most_gap,
+       map.heap->segments[map.heap->segment_root].most_gap += 256)
+DAMAGE(segment_source, map.heap->segments[2].source = 1)
 
 #define NAMED(name)                                                            \
     {                                                                          \
@@ -179,6 +188,14 @@ static const damage_t damages[] = {
     NAMED(segment_end),
     NAMED(segment_head),
     NAMED(segment_count),
+    NAMED(segment_above),
+    NAMED(segment_below),
+    NAMED(segment_root),
+    NAMED(segment_tree_ring),
+    NAMED(segment_tree_wild),
+    NAMED(segment_gap),
+    NAMED(segment_most_gap),
+    NAMED(segment_source),
 };
 #define DAMAGES ((int)(sizeof(damages) / sizeof(damages[0])))
 

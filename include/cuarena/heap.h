@@ -77,7 +77,7 @@ CUARENA_API cuarena_status_t cuarena_heap_create(
 /* Ends the heap whatever lives in it and clears the handle. NULL is fine. */
 CUARENA_API void cuarena_heap_destroy(cuarena_heap_t **heap);
 
-/* ---- Segments: a number of steps that grows with the count of segments - */
+/* ---- Segments: steps as the logarithm of their count, but for a cut ----- */
 
 /*
  * Gives [offset, offset + size) to the heap as one settled range. Both are
@@ -103,6 +103,7 @@ CUARENA_API cuarena_status_t cuarena_heap_segment_extend(cuarena_heap_t *heap,
  * Takes [offset, offset + bytes) out of the segment around it: the whole, an
  * end, or the middle, which leaves two segments. BUSY unless all of it is one
  * settled range.
+ * Steps: the records of the segment above it.
  */
 CUARENA_API cuarena_status_t cuarena_heap_segment_cut(cuarena_heap_t *heap,
                                                       uint64_t offset,

@@ -260,6 +260,41 @@ cuarena_status_t cuarena_base(cuarena_t *arena, void **base_out,
 
 /* ---- Validation -------------------------------------------------------- */
 
+/* Whether the stretches that the heap knows of the segment at that place are
+ * within it, and there is one if it must have one. */
+static bool is_known(const cuarena_t *arena, size_t at)
+{
+    const cuarena_memory_segment_t *segment = &arena->segments.items[at];
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    uint64_t begin = cuai_dynamic_begin(arena, segment);
+    uint64_t end = segment->address + segment->bytes;
+    uint64_t room_end = segment->address + segment->reserved_bytes;
+    bool may_lack = arena->memory.ops.shrink != NULL ||
+                    arena->memory.ops.punch != NULL || arena->stable_bytes != 0;
+    const cuai_segment_t *s = cuai_segment_from(heap, segment->address);
+    bool ok = may_lack || (s != NULL && s->begin < room_end);
+    for (; s != NULL && s->begin < room_end; s = cuai_segment_next(heap, s))
+        ok = ok && s->source == at && s->begin >= begin && s->end <= end;
+    return ok;
+}
+
+/* The list of segments, while nobody grows or trims. */
+static const char *wrong_segments(const cuarena_t *arena)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    for (size_t at = 0; at < arena->segments.count; at++)
+        if (!is_known(arena, at))
+            return "the heap and the list of segments differ";
+    for (const cuai_segment_t *s = cuai_segment_first(heap); s != NULL;
+         s = cuai_segment_next(heap, s)) {
+        const cuarena_memory_segment_t *of = &arena->segments.items[s->source];
+        if (s->source >= arena->segments.count || s->begin < of->address ||
+            s->begin - of->address >= of->reserved_bytes)
+            return "the heap has a segment that the memory did not give";
+    }
+    return NULL;
+}
+
 /* What the arena keeps besides its heaps. */
 static const char *wrong_with(const cuarena_t *arena)
 {
@@ -271,6 +306,9 @@ static const char *wrong_with(const cuarena_t *arena)
     bool idle = !arena->growing && !arena->compacting;
     if (idle && arena->held > most)
         return "more is held than the segments have";
+    const char *wrong = idle ? wrong_segments(arena) : NULL;
+    if (wrong != NULL)
+        return wrong;
     if (arena->peak_held < arena->held)
         return "the peak of held bytes is below what is held";
     cuai_counts_t tagged = {0};

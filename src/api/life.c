@@ -160,11 +160,10 @@ static void clear_apart(cuarena_t *arena)
         if (!return_dedicated(arena, &from))
             from = 1;
     cuai_heap_clear(heap);
-    while (heap->segment_count != 0) {
-        cuai_segment_t *last = &heap->segments[heap->segment_count - 1];
-        cuai_segment_cut_range(heap, last->head, last->begin,
-                               last->end - last->begin);
-    }
+    const cuai_segment_t *top;
+    while ((top = cuai_segment_top(heap)) != NULL)
+        cuai_segment_cut_range(heap, top->head, top->begin,
+                               top->end - top->begin);
     arena->adopted_bytes = 0;
 }
 
@@ -174,11 +173,10 @@ static cuarena_status_t zero_segments(cuarena_t *arena,
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     cuarena_status_t status = CUARENA_OK;
-    for (size_t i = 0; i < heap->segment_count && status == CUARENA_OK; i++) {
-        const cuai_segment_t *s = &heap->segments[i];
+    const cuai_segment_t *s = cuai_segment_first(heap);
+    for (; s != NULL && status == CUARENA_OK; s = cuai_segment_next(heap, s))
         status = ops->zero_bytes(arena->memory.user, cuai_pointer(s->begin),
                                  s->end - s->begin, CUARENA_NO_STREAM);
-    }
     return status;
 }
 

@@ -72,7 +72,9 @@ _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
            * are rounded by rules of their own: other short paths do           \
            * neither */
 
-/* A list of segments that the memory gave. */
+/* The segments that the memory gave, in no order. The stretches of one that the
+ * heap knows have its place here as their source. The stable region is of the
+ * one at place 0, which stays there. */
 typedef struct cuai_segments {
     cuarena_memory_segment_t *items;
     size_t count;
@@ -708,10 +710,12 @@ typedef struct cuai_hole {
 bool cuai_next_hole(const cuarena_t *arena,
                     const cuarena_memory_segment_t *segment, uint64_t from,
                     cuai_reach_t reach, cuai_hole_t *hole_out);
-/* Puts bytes that the memory gave to use, joined to what they touch. */
-cuarena_status_t cuai_publish(cuarena_t *arena,
-                              const cuarena_memory_segment_t *segment,
-                              uint64_t address, uint64_t bytes);
+/* Puts bytes that the memory gave to use, joined to what they touch, in the
+ * segment at that place. */
+cuarena_status_t cuai_publish(cuarena_t *arena, size_t at, uint64_t address,
+                              uint64_t bytes);
+/* Another segment is at that place now. Steps: its stretches. */
+void cuai_segments_number(cuarena_t *arena, size_t at);
 /* Where the dynamic region begins in a segment. */
 static inline uint64_t cuai_dynamic_begin(
     const cuarena_t *arena, const cuarena_memory_segment_t *segment)

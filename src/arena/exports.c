@@ -95,8 +95,6 @@ cuarena_memory_segment_t cuai_segment_of(const cuarena_t *arena,
     const cuai_record_t *r = cuai_found_record(found);
     if (found.region == CUAI_APART)
         return cuai_dedicated_segment(r);
-    const cuarena_memory_segment_t *s = arena->segments.items;
-    while (r->offset < s->address || r->offset - s->address >= s->bytes)
-        s++;
-    return *s;
+    uint32_t at = cuai_segment_around(found.heap, r->offset)->source;
+    return arena->segments.items[at];
 }

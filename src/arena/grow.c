@@ -41,6 +41,10 @@ static bool is_pool(const cuarena_t *arena)
     return arena->config.grow == CUARENA_GROW_NONE;
 }
 
+/* Where there are many stretches, and so holes, few of a kind are looked at. */
+#define MANY_STRETCHES 32
+#define FEW_HOLES 4
+
 /* ---- Choosing ---------------------------------------------------------- */
 
 /* Bytes that a place for the request must have, wherever it begins. */
@@ -171,36 +175,122 @@ typedef struct steps {
     step_t row;
 } steps_t;
 
-static void consider(const cuarena_t *arena, size_t at, const cuai_want_t *want,
-                     steps_t *steps)
+/* One hole. */
+static void weigh(const cuarena_t *arena, size_t at, const cuai_want_t *want,
+                  const cuai_hole_t *hole, steps_t *steps)
+{
+    if (hole->at_end)
+        prefer(&steps->extend,
+               extend_step(arena, at, hole,
+                           room_at(arena, want, hole->begin - hole->below)),
+               at);
+    else
+        prefer(&steps->fill, fill_step(arena, hole, want), at);
+}
+
+/* All holes at or above an address. */
+static void consider_from(const cuarena_t *arena, size_t at,
+                          const cuai_want_t *want, uint64_t from,
+                          steps_t *steps)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     cuai_hole_t hole;
     row_t row = {0};
-    uint64_t from = 0;
     while (cuai_next_hole(arena, segment, from, want->reach, &hole)) {
         extend_row(&row, &hole);
         prefer(&steps->row, row_step(arena, &row, &hole, want), at);
-        if (hole.at_end)
-            prefer(&steps->extend,
-                   extend_step(arena, at, &hole,
-                               room_at(arena, want, hole.begin - hole.below)),
-                   at);
-        else
-            prefer(&steps->fill, fill_step(arena, &hole, want), at);
+        weigh(arena, at, want, &hole, steps);
         from = hole.begin + hole.bytes;
     }
 }
 
-/* Holes first, the cheapest; then the ends; then several holes; then a segment
- * more. */
-static step_t least_step(const cuarena_t *arena, const cuai_want_t *want)
+/* Whether no hole would take much less: a grain at most for what is beside it.
+ */
+static bool is_cheap(const cuarena_t *arena, const steps_t *steps,
+                     uint64_t need)
+{
+    uint64_t grain = grain_of(arena);
+    return steps->fill.kind != STEP_NONE &&
+           steps->fill.bytes <= cuai_max(grains(arena, need) - grain, grain);
+}
+
+/* The lowest few holes between stretches of at least so many bytes, until one
+ * is cheap. */
+static void consider_wide(const cuarena_t *arena, size_t at,
+                          const cuai_want_t *want, uint64_t bytes,
+                          steps_t *steps)
+{
+    const cuarena_memory_segment_t *segment = &arena->segments.items[at];
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    uint64_t from = segment->address;
+    uint64_t need = room_for(arena, want);
+    for (int i = 0; i < FEW_HOLES && !is_cheap(arena, steps, need); i++) {
+        const cuai_segment_t *s = cuai_segment_above_gap(heap, from, bytes);
+        cuai_hole_t hole;
+        if (s == NULL || s->source != at)
+            break;
+        from = s->end;
+        const cuai_segment_t *below = cuai_segment_numbered(heap, s->below);
+        if (cuai_next_hole(arena, segment, below->begin, want->reach, &hole))
+            weigh(arena, at, want, &hole, steps);
+    }
+}
+
+/* Where there are many holes, those which have room by themselves, or lack a
+ * grain of it that the bytes beside them may have; the lowest one; and what is
+ * above the last stretch. */
+static void consider_few(const cuarena_t *arena, size_t at,
+                         const cuai_want_t *want, steps_t *steps)
+{
+    const cuarena_memory_segment_t *segment = &arena->segments.items[at];
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    uint64_t need = grains(arena, room_for(arena, want));
+    cuai_hole_t hole;
+    if (cuai_next_hole(arena, segment, 0, want->reach, &hole))
+        weigh(arena, at, want, &hole, steps);
+    if (need > grain_of(arena))
+        consider_wide(arena, at, want, need - grain_of(arena), steps);
+    consider_wide(arena, at, want, need, steps);
+    const cuai_segment_t *next =
+        cuai_segment_from(heap, segment->address + segment->reserved_bytes);
+    const cuai_segment_t *last = next == NULL
+                                     ? cuai_segment_top(heap)
+                                     : cuai_segment_numbered(heap, next->below);
+    consider_from(arena, at, want, last == NULL ? 0 : last->begin, steps);
+}
+
+static bool has_many_holes(const cuarena_t *arena)
+{
+    return arena->heaps[CUAI_DYNAMIC]->segment_count > MANY_STRETCHES;
+}
+
+static steps_t look_around(const cuarena_t *arena, const cuai_want_t *want,
+                           bool at_all)
 {
     steps_t steps = {0};
     bool in_place =
         arena->memory.ops.grow != NULL || arena->memory.ops.fill != NULL;
     for (size_t i = 0; in_place && i < arena->segments.count; i++)
-        consider(arena, i, want, &steps);
+        if (at_all)
+            consider_from(arena, i, want, 0, &steps);
+        else
+            consider_few(arena, i, want, &steps);
+    return steps;
+}
+
+/* Holes first, the cheapest; then the ends; then several holes; then a segment
+ * more. A few holes are looked at and, if neither they nor the ends will do,
+ * or *at_all says so, all: *at_all says then that they were. */
+static step_t least_step(const cuarena_t *arena, const cuai_want_t *want,
+                         bool *at_all)
+{
+    *at_all = *at_all || !has_many_holes(arena);
+    steps_t steps = look_around(arena, want, *at_all);
+    if (!*at_all && steps.fill.kind == STEP_NONE &&
+        steps.extend.kind == STEP_NONE) {
+        *at_all = true;
+        steps = look_around(arena, want, true);
+    }
     if (steps.fill.kind != STEP_NONE)
         return steps.fill;
     if (steps.extend.kind != STEP_NONE)
@@ -212,9 +302,10 @@ static step_t least_step(const cuarena_t *arena, const cuai_want_t *want)
 }
 
 /* More than is lacking, as far as addresses go. Holes are filled as needed. */
-static step_t choose(const cuarena_t *arena, const cuai_want_t *want)
+static step_t choose(const cuarena_t *arena, const cuai_want_t *want,
+                     bool *at_all)
 {
-    step_t step = least_step(arena, want);
+    step_t step = least_step(arena, want, at_all);
     cuai_chunk_t chunk = cuai_chunk_for(arena, room_for(arena, want));
     step.least = step.bytes;
     step.next_chunk = arena->next_chunk;
@@ -347,8 +438,7 @@ static cuarena_status_t commit(cuarena_t *arena, const step_t *step,
         begin = cuai_max(cuai_dynamic_begin(arena, segment), address);
     uint64_t bytes =
         published_bytes(arena, segment, begin, address + step->bytes - begin);
-    cuarena_status_t status =
-        cuai_publish(arena, &arena->segments.items[at], begin, bytes);
+    cuarena_status_t status = cuai_publish(arena, at, begin, bytes);
     if (status == CUARENA_OK)
         return status;
     if (step->kind == STEP_NEW)
@@ -412,6 +502,19 @@ cuarena_status_t cuai_check_held_limit(const cuarena_t *arena, uint64_t bytes)
                            (unsigned long long)arena->held);
 }
 
+static cuarena_status_t try_choice(cuarena_t *arena, const cuai_want_t *want,
+                                   bool *at_all, step_t *step)
+{
+    *step = choose(arena, want, at_all);
+    if (step->kind == STEP_NONE)
+        return CUARENA_UNSUPPORTED;
+    cuarena_status_t status = cuai_check_held_limit(arena, step->bytes);
+    if (status == CUARENA_OK && !cuai_segments_room(&arena->segments))
+        status = cuai_fail(CUARENA_OUT_OF_MEMORY,
+                           "no host memory for a segment's record");
+    return status == CUARENA_OK ? take(arena, step) : status;
+}
+
 cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
                            uint64_t *taken_out)
 {
@@ -419,19 +522,17 @@ cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
         cuai_arena_wait(arena);
         return CUARENA_OK;
     }
-    step_t step = choose(arena, want);
-    if (step.kind == STEP_NONE)
-        return CUARENA_UNSUPPORTED;
-    cuarena_status_t status = cuai_check_held_limit(arena, step.bytes);
-    if (status == CUARENA_OK && !cuai_segments_room(&arena->segments))
-        status = cuai_fail(CUARENA_OUT_OF_MEMORY,
-                           "no host memory for a segment's record");
+    bool at_all = false;
+    step_t step;
+    cuarena_status_t status = try_choice(arena, want, &at_all, &step);
+    bool lacks = status == CUARENA_LIMIT || status == CUARENA_OUT_OF_MEMORY;
+    if (lacks && !at_all && !cuai_arena_is_taken(arena)) {
+        at_all = true; /* another may want less */
+        status = try_choice(arena, want, &at_all, &step);
+    }
     if (status == CUARENA_OK)
-        status = take(arena, &step);
-    if (status != CUARENA_OK)
-        return status;
-    *taken_out += step.bytes;
-    return CUARENA_OK;
+        *taken_out += step.bytes;
+    return status;
 }
 
 /* ---- The first segment ------------------------------------------------- */

@@ -77,12 +77,8 @@ static uint64_t usable_end(const cuarena_t *arena,
 static const cuai_segment_t *next_stretch(const cuarena_heap_t *heap,
                                           uint64_t from, uint64_t end)
 {
-    for (size_t i = 0; i < heap->segment_count; i++) {
-        const cuai_segment_t *stretch = &heap->segments[i];
-        if (stretch->end > from)
-            return stretch->begin < end ? stretch : NULL;
-    }
-    return NULL;
+    const cuai_segment_t *stretch = cuai_segment_from(heap, from);
+    return stretch != NULL && stretch->begin < end ? stretch : NULL;
 }
 
 bool cuai_next_hole(const cuarena_t *arena,
@@ -97,7 +93,9 @@ bool cuai_next_hole(const cuarena_t *arena,
     while (stretch != NULL && stretch->begin <= begin) {
         begin = stretch->end;
         below = free_at_end(heap, stretch, reach);
-        stretch = next_stretch(heap, begin, end);
+        stretch = cuai_segment_next(heap, stretch);
+        if (stretch != NULL && stretch->begin >= end)
+            stretch = NULL;
     }
     if (begin >= end)
         return false;
@@ -118,6 +116,16 @@ bool cuai_next_hole(const cuarena_t *arena,
     return true;
 }
 
+void cuai_segments_number(cuarena_t *arena, size_t at)
+{
+    const cuarena_memory_segment_t *segment = &arena->segments.items[at];
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    uint64_t end = segment->address + segment->reserved_bytes;
+    cuai_segment_t *s = cuai_segment_from(heap, segment->address);
+    for (; s != NULL && s->begin < end; s = cuai_segment_next(heap, s))
+        s->source = (uint32_t)at;
+}
+
 /* Makes one stretch of two that meet at an address within the segment. */
 static void join_at(cuarena_heap_t *heap, uint64_t address)
 {
@@ -127,14 +135,16 @@ static void join_at(cuarena_heap_t *heap, uint64_t address)
         cuarena_heap_segment_join(heap, address);
 }
 
-cuarena_status_t cuai_publish(cuarena_t *arena,
-                              const cuarena_memory_segment_t *segment,
-                              uint64_t address, uint64_t bytes)
+cuarena_status_t cuai_publish(cuarena_t *arena, size_t at, uint64_t address,
+                              uint64_t bytes)
 {
+    const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     cuarena_status_t status = cuarena_heap_segment_add(heap, address, bytes);
     if (status != CUARENA_OK)
         return status;
+    cuai_segment_set_source(heap, cuai_segment_around(heap, address),
+                            (uint32_t)at);
     if (address > cuai_dynamic_begin(arena, segment))
         join_at(heap, address);
     if (address + bytes < segment->address + segment->bytes)

@@ -58,7 +58,7 @@ static cuarena_status_t publish_more(cuarena_t *arena, uint64_t bytes,
         from_hole ? grains(arena, arena->pool_bytes) : arena->pool_bytes;
     uint64_t begin = segment->address + first;
     uint64_t end = segment->address + cuai_min(bytes, segment->bytes);
-    return end > begin ? cuai_publish(arena, segment, begin, end - begin)
+    return end > begin ? cuai_publish(arena, 0, begin, end - begin)
                        : CUARENA_OK;
 }
 
@@ -95,8 +95,10 @@ cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes)
 static cuarena_status_t cut_end(cuarena_t *arena, uint64_t begin, uint64_t end)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    for (size_t i = heap->segment_count; i != 0; i--) {
-        const cuai_segment_t *stretch = &heap->segments[i - 1];
+    uint32_t below;
+    for (const cuai_segment_t *stretch = cuai_segment_top(heap);
+         stretch != NULL; stretch = cuai_segment_numbered(heap, below)) {
+        below = stretch->below;
         if (stretch->begin >= end || stretch->end <= begin)
             continue;
         uint64_t from = cuai_max(stretch->begin, begin);
@@ -182,7 +184,7 @@ static cuarena_status_t publish_holes(cuarena_t *arena)
     while (status == CUARENA_OK &&
            cuai_next_hole(arena, segment, from, CUAI_REACH_SETTLED, &hole) &&
            !hole.at_end) {
-        status = cuai_publish(arena, segment, hole.begin, hole.bytes);
+        status = cuai_publish(arena, 0, hole.begin, hole.bytes);
         from = hole.begin + hole.bytes;
     }
     return status;

@@ -293,6 +293,7 @@ void cuai_end_block(cuarena_t *arena, cuai_found_t found, uint32_t stream)
     const cuai_record_t *r = cuai_found_record(found);
     uint64_t address = r->offset;
     bool adopted = r->flags & CUAI_BLOCK_ADOPTED;
+    bool has_bytes = r->size != 0;
     if (r->fixed && found.region == CUAI_APART) {
         cuai_capture_keep(arena, found, stream);
         return;
@@ -305,7 +306,8 @@ void cuai_end_block(cuarena_t *arena, cuai_found_t found, uint32_t stream)
     cuai_count_out(arena, r);
     cuai_heap_give(found.heap, found.slot, lane);
     arena->unreturned =
-        arena->unreturned || (lane == 0 && found.region == CUAI_DYNAMIC);
+        arena->unreturned ||
+        (lane == 0 && found.region == CUAI_DYNAMIC && has_bytes);
     if (adopted)
         forget_segment(found, address);
 }

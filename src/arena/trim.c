@@ -21,18 +21,6 @@ static void add_lane(lanes_t *lanes, uint32_t lane)
 
 /* ---- Which bytes ------------------------------------------------------- */
 
-static size_t segment_around(const cuarena_t *arena, uint64_t address)
-{
-    size_t at = 0;
-    while (at < arena->segments.count) {
-        const cuarena_memory_segment_t *s = &arena->segments.items[at];
-        if (s->address <= address && address - s->address < s->bytes)
-            break;
-        at++;
-    }
-    return at;
-}
-
 static uint64_t min_grains(const cuarena_t *arena, uint64_t bytes,
                            uint64_t most)
 {
@@ -57,7 +45,7 @@ static bool choose_cut(const cuarena_t *arena, uint64_t begin, uint64_t end,
                        uint64_t most, cuai_cut_t *cut)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    size_t at = segment_around(arena, begin);
+    size_t at = cuai_segment_around(arena->heaps[CUAI_DYNAMIC], begin)->source;
     const cuarena_memory_segment_t *s = &arena->segments.items[at];
     uint64_t taken_end = s->address + s->bytes;
     bool to_end = end == cuai_min(taken_end, pool_end(arena, s));
@@ -148,19 +136,25 @@ static void execute(const cuarena_t *arena, cuarena_memory_segment_t *segment,
         ops->give_back(user, segment);
 }
 
-/* Segments that were given back whole leave the list. */
+/* Segments that were given back whole leave the list: the last ones take their
+ * places. */
 static void drop_given_back(cuarena_t *arena, const cuai_cut_t *cuts,
                             size_t count)
 {
-    cuai_segments_t *segments = &arena->segments;
+    cuai_segments_t *list = &arena->segments;
+    cuarena_memory_segment_t *items = list->items;
     for (size_t i = 0; i < count; i++)
         if (cuts[i].kind == CUAI_CUT_WHOLE)
-            segments->items[cuts[i].segment].bytes = 0;
-    size_t kept = 0;
-    for (size_t i = 0; i < segments->count; i++)
-        if (segments->items[i].bytes != 0 || arena->memory.ops.shrink != NULL)
-            segments->items[kept++] = segments->items[i];
-    segments->count = kept;
+            items[cuts[i].segment].reserved_bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        while (list->count != 0 && items[list->count - 1].reserved_bytes == 0)
+            list->count--;
+        size_t at = cuts[i].segment;
+        if (cuts[i].kind == CUAI_CUT_WHOLE && at < list->count) {
+            items[at] = items[--list->count];
+            cuai_segments_number(arena, at);
+        }
+    }
 }
 
 uint64_t cuai_cuts_give(cuarena_t *arena, cuai_cuts_t *cuts)

@@ -525,8 +525,8 @@ void cuai_heap_clear(cuarena_heap_t *heap)
     cuai_slot_t last = 0;
     cuai_record(heap, 0)->next = 0;
     cuai_record(heap, 0)->prev = 0;
-    for (size_t i = 0; i < heap->segment_count; i++) {
-        const cuai_segment_t *segment = &heap->segments[i];
+    for (const cuai_segment_t *segment = cuai_segment_first(heap);
+         segment != NULL; segment = cuai_segment_next(heap, segment)) {
         cuai_link_after(heap, last, segment->head);
         last = segment->head;
         cuai_range_set(heap, last, segment->end - segment->begin, 0);

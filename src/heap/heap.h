@@ -16,10 +16,20 @@
 #include "heap/record.h"
 #include "heap/table.h"
 
+/* A segment's number is its place in the heap's array, 0: none. The list is by
+ * address, and item 0 is on both ends of it. */
 typedef struct cuai_segment {
     uint64_t begin;
     uint64_t end;
-    cuai_slot_t head; /* its HEAD record */
+    uint64_t gap;      /* addresses between it and the one below, if both are of
+                        * one source */
+    uint64_t most_gap; /* of it and all below it in the tree */
+    cuai_slot_t head;  /* its HEAD record */
+    uint32_t source;   /* the caller's number for what it is a part of */
+    uint32_t low;      /* in the tree */
+    uint32_t high;
+    uint32_t below; /* in the list */
+    uint32_t above; /* ... where a number without a use has the next such */
 } cuai_segment_t;
 
 struct cuarena_heap {
@@ -82,9 +92,12 @@ struct cuarena_heap {
     uint64_t lone_blocks;
     uint64_t lone_bytes;      /* of these; not in `capacity` */
     uint64_t lone_most_asked; /* by the largest request for one, ever */
-    cuai_segment_t *segments; /* by address */
+    cuai_segment_t *segments; /* by number; see tree.c */
     size_t segment_count;
-    size_t segment_room;
+    size_t segment_room;     /* numbers, with 0 */
+    uint32_t segment_root;   /* of the tree */
+    uint32_t segment_spare;  /* numbers without a use, last dropped first */
+    uint32_t segment_unused; /* from here on they were never used */
     cuai_host_region_t record_region;
     cuai_host_kept_t *kept; /* two: moves and runs of the last plan */
 };
@@ -497,9 +510,6 @@ void cuai_heap_rebase(cuarena_heap_t *heap, uint64_t distance);
 
 /* ---- Segments (segments.c) --------------------------------------------- */
 
-/* The segment around an offset, or NULL. */
-cuai_segment_t *cuai_segment_around(const cuarena_heap_t *heap,
-                                    uint64_t offset);
 /* The last record of a segment. */
 cuai_slot_t cuai_segment_last(const cuarena_heap_t *heap,
                               const cuai_segment_t *segment);
@@ -514,10 +524,63 @@ void cuai_segments_ready_cuts(cuarena_heap_t *heap);
 /* Whether one more can be had without host memory. */
 static inline bool cuai_segment_is_ready(const cuarena_heap_t *heap)
 {
-    return heap->segment_count < heap->segment_room && cuai_slots_ready(heap);
+    return heap->segment_count + 1 < heap->segment_room &&
+           cuai_slots_ready(heap);
 }
 /* Cuts bytes out of the range of `slot`, which contains them. */
 cuarena_status_t cuai_segment_cut_range(cuarena_heap_t *heap, cuai_slot_t slot,
                                         uint64_t offset, uint64_t bytes);
+/* Says what the segment is a part of: 0 until then. What is cut off it is of
+ * the same. */
+void cuai_segment_set_source(cuarena_heap_t *heap, cuai_segment_t *segment,
+                             uint32_t source);
+
+/* ---- The table of segments (tree.c) ------------------------------------ */
+
+/* NULL for 0. Pointers are good until a segment is added. */
+static inline cuai_segment_t *cuai_segment_numbered(const cuarena_heap_t *heap,
+                                                    uint32_t n)
+{
+    return n == 0 ? NULL : &heap->segments[n];
+}
+
+/* The lowest and the highest one, and the one above another; or NULL. */
+static inline cuai_segment_t *cuai_segment_first(const cuarena_heap_t *heap)
+{
+    return heap->segment_count == 0 ? NULL
+                                    : &heap->segments[heap->segments[0].above];
+}
+
+static inline cuai_segment_t *cuai_segment_top(const cuarena_heap_t *heap)
+{
+    return heap->segment_count == 0 ? NULL
+                                    : &heap->segments[heap->segments[0].below];
+}
+
+static inline cuai_segment_t *cuai_segment_next(const cuarena_heap_t *heap,
+                                                const cuai_segment_t *segment)
+{
+    return cuai_segment_numbered(heap, segment->above);
+}
+
+/* Steps of the rest: the logarithm of their count. The segment around an
+ * offset, or NULL. */
+cuai_segment_t *cuai_segment_around(const cuarena_heap_t *heap,
+                                    uint64_t offset);
+/* The lowest one that ends above an offset, or NULL. */
+cuai_segment_t *cuai_segment_from(const cuarena_heap_t *heap, uint64_t offset);
+/* The lowest one that begins at `from` or above and has a gap of that many
+ * bytes below it, or NULL. */
+cuai_segment_t *cuai_segment_above_gap(const cuarena_heap_t *heap,
+                                       uint64_t from, uint64_t bytes);
+/* Room for that many; false: the host has no memory. */
+bool cuai_segments_make_room(cuarena_heap_t *heap, uint64_t count);
+/* There is room, and it overlaps none. */
+cuai_segment_t *cuai_segment_put(cuarena_heap_t *heap, cuai_segment_t segment);
+void cuai_segment_drop(cuarena_heap_t *heap, cuai_segment_t *segment);
+/* Its begin, end or source has changed, and with it gaps. */
+void cuai_segment_fit(cuarena_heap_t *heap, const cuai_segment_t *segment);
+/* Whether tree, list and gaps fit each other. Steps: the segments. */
+bool cuai_segments_agree(const cuarena_heap_t *heap);
 
 #endif

@@ -399,9 +399,10 @@ void cuai_heap_rebase(cuarena_heap_t *heap, uint64_t distance)
         if (cuai_is_listed(r))
             cuai_table_insert(&heap->table, heap->records, slot);
     }
-    for (size_t i = 0; i < heap->segment_count; i++) {
-        heap->segments[i].begin += distance;
-        heap->segments[i].end += distance;
+    for (cuai_segment_t *s = cuai_segment_first(heap); s != NULL;
+         s = cuai_segment_next(heap, s)) {
+        s->begin += distance;
+        s->end += distance;
     }
     heap->zone_base += distance;
     heap->zone_end += distance;

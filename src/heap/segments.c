@@ -1,38 +1,11 @@
 /* Segments: the stretches that were given to the heap, by address. */
-#include <string.h>
-
 #include "heap/heap.h"
-
-/* The position of the first segment that ends after `offset`. */
-static size_t position(const cuarena_heap_t *heap, uint64_t offset)
-{
-    size_t low = 0;
-    size_t high = heap->segment_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (heap->segments[middle].end <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-cuai_segment_t *cuai_segment_around(const cuarena_heap_t *heap, uint64_t offset)
-{
-    size_t at = position(heap, offset);
-    bool inside =
-        at < heap->segment_count && heap->segments[at].begin <= offset;
-    return inside ? &heap->segments[at] : NULL;
-}
 
 cuai_slot_t cuai_segment_last(const cuarena_heap_t *heap,
                               const cuai_segment_t *segment)
 {
-    size_t next = (size_t)(segment - heap->segments) + 1;
-    cuai_slot_t head =
-        next < heap->segment_count ? heap->segments[next].head : 0;
-    return cuai_record(heap, head)->prev;
+    const cuai_segment_t *next = cuai_segment_next(heap, segment);
+    return cuai_record(heap, next == NULL ? 0 : next->head)->prev;
 }
 
 /* ---- Arguments ------------------------------------------------------------
@@ -71,13 +44,13 @@ static cuarena_status_t check_extent(const cuarena_heap_t *heap,
 static cuarena_status_t check_free_of_segments(const cuarena_heap_t *heap,
                                                uint64_t offset, uint64_t size)
 {
-    size_t at = position(heap, offset);
-    if (at == heap->segment_count || heap->segments[at].begin >= offset + size)
+    const cuai_segment_t *next = cuai_segment_from(heap, offset);
+    if (next == NULL || next->begin >= offset + size)
         return CUARENA_OK;
     return cuai_fail(
         CUARENA_BAD_ARGUMENT, "[%llu, %llu) overlaps the segment at %llu",
         (unsigned long long)offset, (unsigned long long)(offset + size),
-        (unsigned long long)heap->segments[at].begin);
+        (unsigned long long)next->begin);
 }
 
 static cuarena_status_t no_segment(uint64_t offset)
@@ -93,54 +66,12 @@ static cuarena_status_t no_bookkeeping(cuarena_status_t status)
                                  : "no host memory for the bookkeeping");
 }
 
-/* ---- The table of segments -------------------------------------------------
- */
-
-static bool make_room_for(cuarena_heap_t *heap, uint64_t count)
-{
-    size_t room = heap->segment_room == 0 ? 8 : heap->segment_room;
-    while (room < count)
-        room *= 2;
-    if (room == heap->segment_room)
-        return true;
-    cuai_segment_t *grown = cuai_host_alloc(room * sizeof(*grown));
-    if (grown == NULL)
-        return false;
-    if (heap->segment_count != 0)
-        memcpy(grown, heap->segments, heap->segment_count * sizeof(*grown));
-    cuai_host_free(heap->segments);
-    heap->segments = grown;
-    heap->segment_room = room;
-    return true;
-}
-
-static bool make_room(cuarena_heap_t *heap)
-{
-    return make_room_for(heap, heap->segment_count + 1);
-}
+/* ---- Room --------------------------------------------------------------- */
 
 void cuai_segments_ready_cuts(cuarena_heap_t *heap)
 {
-    (void)make_room_for(heap,
-                        heap->segment_count + cuai_block_records(heap) + 1);
-}
-
-static void table_insert(cuarena_heap_t *heap, const cuai_segment_t *segment)
-{
-    size_t at = position(heap, segment->begin);
-    memmove(&heap->segments[at + 1], &heap->segments[at],
-            (heap->segment_count - at) * sizeof(*segment));
-    heap->segments[at] = *segment;
-    heap->segment_count++;
-    cuai_note_plain(heap);
-}
-
-static void table_remove(cuarena_heap_t *heap, size_t at)
-{
-    heap->segment_count--;
-    memmove(&heap->segments[at], &heap->segments[at + 1],
-            (heap->segment_count - at) * sizeof(*heap->segments));
-    cuai_note_plain(heap);
+    (void)cuai_segments_make_room(heap, heap->segment_count +
+                                            cuai_block_records(heap) + 1);
 }
 
 /* ---- Adding ----------------------------------------------------------------
@@ -148,7 +79,7 @@ static void table_remove(cuarena_heap_t *heap, size_t at)
 
 static cuarena_status_t ready_for_segment(cuarena_heap_t *heap, uint64_t slots)
 {
-    if (!make_room(heap))
+    if (!cuai_segments_make_room(heap, heap->segment_count + 1))
         return no_bookkeeping(CUARENA_OUT_OF_MEMORY);
     cuarena_status_t status = cuai_slots_reserve(heap, slots);
     return status == CUARENA_OK ? status : no_bookkeeping(status);
@@ -158,8 +89,8 @@ static cuarena_status_t ready_for_segment(cuarena_heap_t *heap, uint64_t slots)
 static cuai_slot_t add_head(cuarena_heap_t *heap, uint64_t offset,
                             uint64_t size)
 {
-    size_t at = position(heap, offset);
-    cuai_slot_t next = at < heap->segment_count ? heap->segments[at].head : 0;
+    const cuai_segment_t *above = cuai_segment_from(heap, offset);
+    cuai_slot_t next = above == NULL ? 0 : above->head;
     cuai_slot_t slot = cuai_slot_take(heap);
     cuai_record_t *r = cuai_record(heap, slot);
     r->kind = CUAI_HEAD;
@@ -168,7 +99,9 @@ static cuai_slot_t add_head(cuarena_heap_t *heap, uint64_t offset,
     r->key = 0;
     r->moving = 0;
     cuai_link_after(heap, cuai_record(heap, next)->prev, slot);
-    table_insert(heap, &(cuai_segment_t){offset, offset + size, slot});
+    cuai_segment_put(
+        heap,
+        (cuai_segment_t){.begin = offset, .end = offset + size, .head = slot});
     heap->capacity += size;
     cuai_zones_fit(heap);
     cuai_note_change(heap);
@@ -248,6 +181,7 @@ cuarena_status_t cuai_segment_lengthen(cuarena_heap_t *heap,
     if (status != CUARENA_OK)
         return no_bookkeeping(status);
     segment->end += bytes;
+    cuai_segment_fit(heap, segment);
     heap->capacity += bytes;
     cuai_zones_fit(heap);
     cuai_lane_count(heap, 0, bytes);
@@ -284,9 +218,12 @@ static cuarena_status_t split_segment(cuarena_heap_t *heap, cuai_slot_t slot,
     h->moving = 0;
     cuai_range_set(heap, head, above, lane);
     cuai_link_after(heap, slot, head);
-    cuai_segment_t upper = {offset + bytes, segment->end, head};
+    cuai_segment_t upper = {.begin = offset + bytes,
+                            .end = segment->end,
+                            .head = head,
+                            .source = segment->source};
     segment->end = offset;
-    table_insert(heap, &upper);
+    cuai_segment_put(heap, upper);
     cuai_range_absorb(heap, head);
     if (cuai_record(heap, slot)->key == 0)
         cuai_range_spent(heap, slot);
@@ -303,6 +240,7 @@ static void raise_begin(cuarena_heap_t *heap, cuai_segment_t *segment,
     cuai_range_drop(heap, segment->head);
     head->offset += bytes;
     segment->begin += bytes;
+    cuai_segment_fit(heap, segment);
     cuai_range_set(heap, segment->head, rest, lane);
     cuai_range_absorb(heap, segment->head);
 }
@@ -314,6 +252,7 @@ static void lower_end(cuarena_heap_t *heap, cuai_slot_t slot,
     const cuai_record_t *r = cuai_record(heap, slot);
     cuai_range_change(heap, slot, offset - cuai_end(r), cuai_range_lane(r));
     segment->end = offset;
+    cuai_segment_fit(heap, segment);
     if (cuai_record(heap, slot)->key == 0)
         cuai_range_spent(heap, slot);
 }
@@ -323,7 +262,7 @@ static void remove_segment(cuarena_heap_t *heap, cuai_segment_t *segment)
     cuai_range_drop(heap, segment->head);
     cuai_unlink(heap, segment->head);
     cuai_slot_end(heap, segment->head);
-    table_remove(heap, (size_t)(segment - heap->segments));
+    cuai_segment_drop(heap, segment);
 }
 
 void cuai_segment_remove_at(cuarena_heap_t *heap, uint64_t offset)
@@ -419,21 +358,27 @@ cuarena_status_t cuarena_heap_segment_join(cuarena_heap_t *heap,
 {
     if (heap == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
-    size_t at = position(heap, offset);
-    bool touches = at > 0 && at < heap->segment_count &&
-                   heap->segments[at].begin == offset &&
-                   heap->segments[at - 1].end == offset;
-    if (!touches)
+    cuai_segment_t *upper = cuai_segment_around(heap, offset);
+    cuai_segment_t *lower =
+        upper == NULL ? NULL : cuai_segment_numbered(heap, upper->below);
+    if (lower == NULL || upper->begin != offset || lower->end != offset)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "no two segments touch at %llu",
                          (unsigned long long)offset);
-    cuai_segment_t *lower = &heap->segments[at - 1];
-    const cuai_segment_t *upper = &heap->segments[at];
     if (upper->end - lower->begin >= CUARENA_HEAP_MAX_SEGMENT)
         return check_extent(heap, lower->begin, CUARENA_HEAP_MAX_SEGMENT);
     cuai_slot_t head = upper->head;
-    lower->end = upper->end;
-    table_remove(heap, at);
+    uint64_t end = upper->end;
+    cuai_segment_drop(heap, upper);
+    lower->end = end;
+    cuai_segment_fit(heap, lower);
     dissolve_head(heap, head);
     cuai_note_change(heap);
     return CUARENA_OK;
+}
+
+void cuai_segment_set_source(cuarena_heap_t *heap, cuai_segment_t *segment,
+                             uint32_t source)
+{
+    segment->source = source;
+    cuai_segment_fit(heap, segment);
 }

@@ -18,6 +18,7 @@ typedef struct audit {
     uint64_t cached;
     uint64_t cached_bytes;
     uint64_t heads;
+    uint32_t segment; /* the one that was seen last */
     uint64_t capacity;
     uint64_t free_bytes[2]; /* of lane 0; of all others */
     uint64_t ranges;        /* in some index */
@@ -137,11 +138,16 @@ static void audit_spacer(audit_t *audit, cuai_slot_t slot)
 static void audit_head(audit_t *audit, cuai_slot_t slot)
 {
     const cuarena_heap_t *heap = audit->heap;
-    uint64_t at = audit->heads++;
-    EXPECT(audit, cuai_record(heap, slot)->size == 0, "head %u has a size",
-           slot);
-    EXPECT(audit, at < heap->segment_count && heap->segments[at].head == slot,
+    const cuai_record_t *r = cuai_record(heap, slot);
+    audit->heads++;
+    EXPECT(audit, r->size == 0, "head %u has a size", slot);
+    uint32_t n =
+        heap->segment_count == 0 ? 0 : heap->segments[audit->segment].above;
+    EXPECT(audit, n != 0 && heap->segments[n].head == slot,
            "head %u is not in the table of segments", slot);
+    EXPECT(audit, n == 0 || heap->segments[n].begin == r->offset,
+           "head %u is not where its segment begins", slot);
+    audit->segment = n;
 }
 
 /* The record ends where the next one begins, or where its segment ends. */
@@ -162,8 +168,8 @@ static void audit_end(audit_t *audit, cuai_slot_t slot)
         EXPECT(audit, end == next->offset,
                "slot %u ends at %llu, the next begins at %llu", slot,
                (unsigned long long)end, (unsigned long long)next->offset);
-    else if (audit->heads != 0 && audit->heads <= heap->segment_count)
-        EXPECT(audit, end == heap->segments[audit->heads - 1].end,
+    else if (audit->segment != 0)
+        EXPECT(audit, end == heap->segments[audit->segment].end,
                "slot %u, the last of its segment, ends at %llu", slot,
                (unsigned long long)end);
 }
@@ -361,8 +367,9 @@ static void audit_counts(audit_t *audit)
                heap->peak_live_blocks >= heap->live_blocks,
            "a peak is below what is live");
     uint64_t capacity = 0;
-    for (size_t i = 0; i < heap->segment_count; i++)
-        capacity += heap->segments[i].end - heap->segments[i].begin;
+    for (const cuai_segment_t *s = cuai_segment_first(heap); s != NULL;
+         s = cuai_segment_next(heap, s))
+        capacity += s->end - s->begin;
     expect_equal(audit, "capacity", capacity, heap->capacity);
     EXPECT(audit,
            heap->smooth ==
@@ -404,7 +411,10 @@ cuarena_status_t cuarena_heap_validate(const cuarena_heap_t *heap, char *text,
     audit_t audit = {.heap = heap,
                      .text = given ? text : own,
                      .text_size = given ? text_size : sizeof own};
-    audit_look_up(&audit);
+    EXPECT(&audit, cuai_segments_agree(heap),
+           "the table of segments is wrong about their order or gaps");
+    if (!audit.corrupt)
+        audit_look_up(&audit);
     if (!audit.corrupt)
         audit_list(&audit);
     if (!audit.corrupt)

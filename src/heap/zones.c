@@ -2,9 +2,9 @@
  * Zones: 32 equal parts of the span from the first segment to the last.
  *
  * When the span grows, the zones must grow too, and every range is sorted into
- * its new zone. They then grow by a quarter at least, so that a heap that
- * grows in small steps does not sort at each. A pool that is given in one
- * piece has zones of exactly its span.
+ * its new zone. They then grow by a quarter at least to that side, so that a
+ * heap that grows in small steps does not sort at each. A pool that is given in
+ * one piece has zones of exactly its span.
  */
 #include "heap/heap.h"
 #include "heap/placement.h"
@@ -58,17 +58,27 @@ static void set_zones(cuarena_heap_t *heap, uint64_t base, uint64_t end)
     sort_again(heap);
 }
 
+/* Spare addresses are below a span that grew downwards; and stay there while it
+ * grows upwards, as long as they are not more. */
+static uint64_t lower_bound(const cuarena_heap_t *heap, uint64_t base,
+                            uint64_t spare)
+{
+    uint64_t least = base - cuai_min(base, spare & ~heap->granule_mask);
+    return base < heap->zone_base ? least : cuai_max(least, heap->zone_base);
+}
+
 void cuai_zones_fit(cuarena_heap_t *heap)
 {
     cuai_placement_fit(heap);
     cuai_note_plain(heap);
     if (heap->segment_count == 0)
         return;
-    uint64_t base = heap->segments[0].begin;
-    uint64_t end = heap->segments[heap->segment_count - 1].end;
+    uint64_t base = cuai_segment_first(heap)->begin;
+    uint64_t end = cuai_segment_top(heap)->end;
     bool none_yet = heap->zone_end == heap->zone_base;
     if (!none_yet && base >= heap->zone_base && end <= heap->zone_end)
         return;
     uint64_t spare = none_yet ? 0 : (end - base) / SPARE_DIVISOR;
-    set_zones(heap, base, end + spare);
+    set_zones(heap, none_yet ? base : lower_bound(heap, base, spare),
+              end + spare);
 }

@@ -82,6 +82,7 @@ pub const SOURCES: &[&str] = &[
     "heap/slots.c",
     "heap/stretches.c",
     "heap/table.c",
+    "heap/tree.c",
     "heap/validate.c",
     "heap/walk.c",
     "heap/zones.c",

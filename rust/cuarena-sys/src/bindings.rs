@@ -2056,7 +2056,7 @@ extern "C" {
         offset: u64,
         bytes: u64,
     ) -> cuarena_status_t;
-    #[doc = " Takes [offset, offset + bytes) out of the segment around it: the whole, an\n end, or the middle, which leaves two segments. BUSY unless all of it is one\n settled range."]
+    #[doc = " Takes [offset, offset + bytes) out of the segment around it: the whole, an\n end, or the middle, which leaves two segments. BUSY unless all of it is one\n settled range.\n Steps: the records of the segment above it."]
     pub fn cuarena_heap_segment_cut(
         heap: *mut cuarena_heap_t,
         offset: u64,

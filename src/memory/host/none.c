@@ -4,7 +4,8 @@
  *
  * They are distinct in the whole process while they are in use. The stretches
  * in use stand in one list by address; a new one goes into the first gap that
- * has room. Cost of get: the segments in use.
+ * has room. Cost of get: the segments in use, but for those below the lowest
+ * gap of its power of two, which is kept.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -38,15 +39,21 @@ static_assert(FIRST + AVAILABLE + 2 * GRAIN <= END, "what it has fits");
  * part of a gap, so that many arenas fit beside each other. */
 #define GAP_SHARE 64
 
+/* Powers of two that a gap may have. */
+#define CLASSES 48
+static_assert(END < UINT64_C(1) << CLASSES, "any gap has one");
+
 typedef struct stretch {
     uint64_t address;
     uint64_t bytes;
+    struct stretch *prev;
     struct stretch *next; /* the next higher one */
 } stretch_t;
 
 static cuai_lock_t lock = CUAI_LOCK_INIT;
-static stretch_t *lowest; /* guarded by `lock` */
-static bool heeds_forks;  /* likewise */
+static stretch_t *lowest;          /* guarded by `lock`, like what follows */
+static stretch_t *starts[CLASSES]; /* every gap below it is less than 2^i */
+static bool heeds_forks;
 
 /* ---- Forks ------------------------------------------------------------- */
 
@@ -101,33 +108,66 @@ static uint64_t share_of(uint64_t gap, uint64_t bytes, uint64_t reserve_bytes,
     return cuai_max(bytes, cuai_min(reserve_bytes, share));
 }
 
+static stretch_t **link_behind(stretch_t *before)
+{
+    return before != NULL ? &before->next : &lowest;
+}
+
+static void link_stretch(stretch_t *stretch, stretch_t *before)
+{
+    stretch_t **link = link_behind(before);
+    stretch->prev = before;
+    stretch->next = *link;
+    if (stretch->next != NULL)
+        stretch->next->prev = stretch;
+    *link = stretch;
+}
+
+/* Of the gap behind a stretch; NULL: of the first one. */
+static uint64_t room_behind(stretch_t *before, uint64_t grain)
+{
+    uint64_t begin = gap_begin(before, grain);
+    uint64_t end = gap_end(*link_behind(before));
+    return begin < end ? end - begin : 0;
+}
+
 /* Puts the stretch into the first gap for `bytes`; false if there is none. */
 static bool insert(stretch_t *stretch, uint64_t bytes, uint64_t reserve_bytes,
                    uint64_t grain)
 {
-    const stretch_t *before = NULL;
-    for (stretch_t **link = &lowest;; link = &(*link)->next) {
-        uint64_t begin = gap_begin(before, grain);
-        uint64_t end = gap_end(*link);
-        if (begin < end && end - begin >= bytes) {
-            stretch->address = begin;
-            stretch->bytes = share_of(end - begin, bytes, reserve_bytes, grain);
-            stretch->next = *link;
-            *link = stretch;
-            return true;
-        }
-        if (*link == NULL)
+    uint32_t class = cuai_log2_floor(cuai_max(bytes, 1));
+    if (class >= CLASSES)
+        return false;
+    uint64_t class_bytes = UINT64_C(1) << class;
+    stretch_t *before = starts[class];
+    while (room_behind(before, 1) < class_bytes && *link_behind(before) != NULL)
+        before = *link_behind(before);
+    starts[class] = before;
+    while (room_behind(before, grain) < bytes) {
+        before = *link_behind(before);
+        if (before == NULL)
             return false;
-        before = *link;
     }
+    uint64_t begin = gap_begin(before, grain);
+    uint64_t end = gap_end(*link_behind(before));
+    stretch->address = begin;
+    stretch->bytes = share_of(end - begin, bytes, reserve_bytes, grain);
+    link_stretch(stretch, before);
+    return true;
 }
 
 static void unlink_stretch(stretch_t *stretch)
 {
-    stretch_t **link = &lowest;
-    while (*link != stretch)
-        link = &(*link)->next;
-    *link = stretch->next;
+    stretch_t *before = stretch->prev;
+    *link_behind(before) = stretch->next;
+    if (stretch->next != NULL)
+        stretch->next->prev = before;
+    uint64_t room = room_behind(before, 1);
+    for (int i = 0; i < CLASSES; i++) {
+        bool above = starts[i] != NULL && stretch->address < starts[i]->address;
+        if (starts[i] == stretch || (above && room >> i != 0))
+            starts[i] = before;
+    }
 }
 
 /* ---- The table: `user` is the grain ------------------------------------ */

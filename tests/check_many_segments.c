@@ -1,0 +1,259 @@
+/*
+ * Many segments, and many holes: the table of a heap's segments against a walk
+ * over all of them, the list of an arena's after removals in the middle, and
+ * growth where there are too many holes to look at each.
+ */
+#include "support/expect.h"
+#include "support/random.h"
+
+#include "heap/heap.h"
+
+#include <cuarena.h>
+#include <stdint.h>
+
+#define GRAIN (UINT64_C(64) << 10)
+
+/* ---- The heap's table --------------------------------------------------- */
+
+#define PLACES 600u
+#define STEPS 4000u
+
+/* The lowest segment at or above `from` with such a gap, by looking at all. */
+static const cuai_segment_t *gap_by_walk(const cuarena_heap_t *heap,
+                                         uint64_t from, uint64_t bytes)
+{
+    const cuai_segment_t *s = cuai_segment_first(heap);
+    for (; s != NULL; s = cuai_segment_next(heap, s))
+        if (s->begin >= from && s->gap >= bytes)
+            return s;
+    return NULL;
+}
+
+static const cuai_segment_t *around_by_walk(const cuarena_heap_t *heap,
+                                            uint64_t offset)
+{
+    const cuai_segment_t *s = cuai_segment_first(heap);
+    for (; s != NULL; s = cuai_segment_next(heap, s))
+        if (s->begin <= offset && offset < s->end)
+            return s;
+    return NULL;
+}
+
+/* Adds, cuts or joins at some place; whether it may be done the heap knows. */
+static void change(cuarena_heap_t *heap, random_state_t *random)
+{
+    uint64_t at = random_below(random, PLACES) * 256;
+    switch (random_below(random, 5)) {
+    case 0:
+        (void)cuarena_heap_segment_join(heap, at);
+        break;
+    case 1:
+    case 2: {
+        uint64_t bytes = (random_below(random, 4) + 1) * 256;
+        (void)cuarena_heap_segment_cut(heap, at, bytes);
+        break;
+    }
+    default:
+        (void)cuarena_heap_segment_add(heap, at, 256);
+        cuai_segment_t *s = cuai_segment_around(heap, at);
+        if (s != NULL && random_below(random, 8) == 0)
+            cuai_segment_set_source(heap, s, (uint32_t)(at / 256 / 200));
+    }
+}
+
+START_TEST(test_segments_are_found_as_a_walk_finds_them)
+{
+    random_state_t random = {(uint64_t)_i + 1};
+    cuarena_heap_config_t config;
+    cuarena_heap_t *heap;
+    uint64_t most = 0;
+    cuarena_heap_config_init(&config);
+    config.granule = 256;
+    expect_ok(cuarena_heap_create(&config, &heap));
+    for (uint32_t i = 0; i < STEPS; i++) {
+        change(heap, &random);
+        uint64_t offset = random_below(&random, PLACES * 256);
+        uint64_t bytes = (random_below(&random, 6) + 1) * 256;
+        ck_assert_ptr_eq(cuai_segment_around(heap, offset),
+                         around_by_walk(heap, offset));
+        ck_assert_ptr_eq(cuai_segment_above_gap(heap, offset, bytes),
+                         gap_by_walk(heap, offset, bytes));
+        if (i % 16 == 0)
+            expect_valid(heap);
+        most = heap->segment_count > most ? heap->segment_count : most;
+    }
+    expect_valid(heap);
+    expect_between(most, 50, PLACES);
+    cuarena_heap_destroy(&heap);
+}
+END_TEST
+
+/* ---- Arenas ------------------------------------------------------------- */
+
+#define BLOCKS 300u
+
+static cuarena_t *arena;
+static void *blocks[2 * BLOCKS];
+
+static void open_arena(const char *options)
+{
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, options));
+    expect_ok(cuarena_create(&config, &arena));
+}
+
+static void close_arena(void)
+{
+    expect_ok(cuarena_destroy_forced(&arena));
+}
+
+static cuarena_stats_t stats(void)
+{
+    cuarena_stats_t now;
+    cuarena_stats_init(&now);
+    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &now));
+    return now;
+}
+
+static void expect_sound_arena(void)
+{
+    char text[256] = "";
+    cuarena_status_t status = cuarena_validate(arena, text, sizeof text);
+    ck_assert_msg(status == CUARENA_OK, "expected a sound arena: %s", text);
+}
+
+static void *take(uint64_t bytes)
+{
+    void *pointer;
+    expect_ok(cuarena_alloc(arena, bytes, &pointer));
+    return pointer;
+}
+
+static const char *const keepers[] = {
+    "preset=grow,memory=none,keep=none,in_place=0",
+    "preset=grow,memory=pageable,keep=none,in_place=0",
+    "preset=grow,memory=none,keep=none",
+    "preset=grow,memory=pageable,keep=none",
+    "preset=mlx-cpu,memory=none,in_place=0,cache_limit=1",
+    "preset=mlx-cpu,memory=none,cache_limit=4MiB,cache_bound=late",
+};
+#define KEEPERS (sizeof keepers / sizeof *keepers)
+
+/* Segments or holes come and go in the middle; nothing is held but blocks. */
+START_TEST(test_many_segments_stay_right_after_removals_in_the_middle)
+{
+    random_state_t random = {7};
+    open_arena(keepers[_i]);
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        blocks[i] = take((random_below(&random, 3) + 1) * GRAIN);
+    for (uint32_t i = 0; i < 4 * BLOCKS; i++) {
+        uint64_t at = random_below(&random, BLOCKS);
+        if (blocks[at] != NULL) {
+            expect_ok(cuarena_free(arena, blocks[at]));
+            blocks[at] = NULL;
+        } else {
+            blocks[at] = take((random_below(&random, 3) + 1) * GRAIN);
+        }
+        expect_sound_arena();
+        if (_i < 5)
+            expect_u64(stats().held_bytes, stats().live_bytes);
+    }
+    close_arena();
+}
+END_TEST
+
+/* A batch of cuts takes the last segments of the list, and others. */
+START_TEST(test_many_segments_stay_right_after_a_trim_of_every_third)
+{
+    open_arena("preset=grow,memory=none,in_place=0");
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        blocks[i] = take(GRAIN);
+    for (uint32_t i = 0; i < BLOCKS; i += 3)
+        expect_ok(cuarena_free(arena, blocks[i]));
+    expect_ok(cuarena_free(arena, blocks[BLOCKS - 1]));
+    uint64_t given;
+    expect_ok(cuarena_trim(arena, 0, &given));
+    expect_u64(given, (BLOCKS / 3 + 1) * GRAIN);
+    expect_u64(stats().segments, BLOCKS - BLOCKS / 3 - 1);
+    expect_sound_arena();
+    close_arena();
+}
+END_TEST
+
+/* Blocks of a grain with holes of a grain between; one hole is of `grains`. */
+static void *open_holes(const char *options, uint32_t wide, uint64_t grains)
+{
+    void *widest = NULL;
+    open_arena(options);
+    for (uint32_t i = 0; i < 2 * BLOCKS; i++) {
+        blocks[i] = take(i == wide ? grains * GRAIN : GRAIN);
+        if (i == wide)
+            widest = blocks[i];
+    }
+    for (uint32_t i = 0; i < 2 * BLOCKS; i += 2)
+        expect_ok(cuarena_free(arena, blocks[i]));
+    expect_ok(cuarena_trim(arena, 0, NULL));
+    expect_sound_arena();
+    return widest;
+}
+
+START_TEST(test_growth_fills_the_hole_with_room_of_many_without)
+{
+    void *hole = open_holes("preset=grow,memory=none", BLOCKS, 5);
+    uint64_t held = stats().held_bytes;
+    ck_assert_ptr_eq(take(5 * GRAIN), hole);
+    expect_u64(stats().held_bytes, held + 5 * GRAIN);
+    expect_sound_arena();
+    close_arena();
+}
+END_TEST
+
+START_TEST(test_growth_fills_the_hole_that_free_bytes_make_cheaper)
+{
+    void *hole = open_holes("preset=grow,memory=none", BLOCKS, 4);
+    expect_ok(cuarena_free(arena, blocks[BLOCKS - 1]));
+    uint64_t held = stats().held_bytes;
+    ck_assert_ptr_eq(take(5 * GRAIN), (char *)hole - GRAIN);
+    expect_u64(stats().held_bytes, held + 4 * GRAIN);
+    expect_sound_arena();
+    close_arena();
+}
+END_TEST
+
+/* Few holes are looked at, none with room, and the limit leaves 2 grains of 5
+ * that the end would take; but beside one hole 4 are free. */
+START_TEST(test_growth_looks_at_every_hole_before_it_refuses)
+{
+    open_holes("preset=grow,memory=none", BLOCKS + 1, 4);
+    expect_ok(cuarena_free(arena, blocks[BLOCKS + 1]));
+    expect_u64(stats().held_bytes, (BLOCKS + 3) * GRAIN);
+    cuarena_amount_t limit = {CUARENA_AMOUNT_BYTES, 0, (BLOCKS + 5) * GRAIN};
+    expect_ok(cuarena_set_limit(arena, CUARENA_LIMIT_HELD, limit, NULL));
+    uint64_t trims = stats().trims;
+    ck_assert_ptr_eq(take(5 * GRAIN), (char *)blocks[BLOCKS + 1] - GRAIN);
+    expect_u64(stats().trims, trims); /* which would have helped too */
+    expect_u64(stats().held_bytes, (BLOCKS + 4) * GRAIN);
+    expect_sound_arena();
+    close_arena();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("many segments");
+    TCase *tcase = tcase_create("table");
+    tcase_add_loop_test(tcase, test_segments_are_found_as_a_walk_finds_them, 0,
+                        4);
+    suite_add_tcase(suite, tcase);
+    suite_add_rows(suite, "list",
+                   test_many_segments_stay_right_after_removals_in_the_middle,
+                   KEEPERS);
+    suite_add_list(
+        suite, "holes",
+        TEST_LIST(test_many_segments_stay_right_after_a_trim_of_every_third,
+                  test_growth_fills_the_hole_with_room_of_many_without,
+                  test_growth_fills_the_hole_that_free_bytes_make_cheaper,
+                  test_growth_looks_at_every_hole_before_it_refuses));
+    return suite_main(suite);
+}
