@@ -3,16 +3,17 @@
  * is asked for, and a free that gives bytes back, as there are more segments,
  * or more holes in one. Prints nanoseconds; with a case, a memory and a number
  * it runs that case alone, for bench/report to count the instructions of
- * steady(), or of take_all() and free_all().
+ * steady(), or of the calls of take_all() and free_all().
  *
- *   hole MEMORY N   keep=none, N holes of 64 KiB between N blocks: one of these
- *                   is freed, which makes a hole, and allocated, which fills
- * one over MEMORY N   the same with requests that no hole has room for each
- * MEMORY N   keep=none, in_place=0: N blocks, each in its own segment evict
- * MEMORY N  mlx-cpu, N holes: each request misses the cache, and what was
- * cached before is evicted whole MEMORY N  the same with in_place=0 and N
- * segments cpu, cuda MEMORY N   a cache hit, and a free into the cache, of N
- *                   capacities with the rules of mlx-cpu or mlx-cuda
+ * - hole MEMORY N: keep=none, N holes of 64 KiB between N blocks; one of these
+ *   is freed, which makes a hole, and allocated, which fills one
+ * - over MEMORY N: the same with requests that no hole has room for
+ * - each MEMORY N: keep=none, in_place=0; N blocks, each in its own segment
+ * - evict MEMORY N: mlx-cpu, N holes; each request misses the cache, and what
+ *   was cached before is evicted
+ * - whole MEMORY N: the same with in_place=0 and N segments
+ * - cpu, cuda MEMORY N: a cache hit, and a free into the cache, of N capacities
+ *   with the rules of mlx-cpu or mlx-cuda
  *
  * Holes and blocks count as instructions of the library; what the system does
  * for a memory does not.
