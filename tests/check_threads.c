@@ -310,11 +310,20 @@ static void part(crew_t *crew, size_t first, size_t last)
     }
 }
 
+/* With a driver that this thread has opened. */
+static void open_shared(fixture_t *f, const arena_kind_t *kind)
+{
+    fixture_open(f, kind, POOL);
+    void *first = take(f, 64);
+    paint(f, first, 64, 1);
+    drop(f, first);
+}
+
 static void share(const arena_kind_t *kind)
 {
     fixture_t f;
     crew_t crew = {.count = 0};
-    fixture_open(&f, kind, POOL);
+    open_shared(&f, kind);
     atomic_store(&stopping, 0);
     for (size_t i = 0; i < WORKERS; i++)
         hire(&crew, &f, work);
@@ -351,7 +360,7 @@ START_TEST(test_threads_work_while_the_pool_is_resized)
 {
     fixture_t f;
     crew_t crew = {.count = 0};
-    fixture_open(&f, RESIZED, POOL);
+    open_shared(&f, RESIZED);
     atomic_store(&stopping, 0);
     for (size_t i = 0; i < WORKERS; i++)
         hire(&crew, &f, work);
@@ -373,7 +382,7 @@ START_TEST(test_compactions_of_two_threads_take_turns)
 {
     fixture_t f;
     crew_t crew = {.count = 0};
-    fixture_open(&f, RESIZED, POOL);
+    open_shared(&f, RESIZED);
     atomic_store(&stopping, 0);
     hire(&crew, &f, work);
     hire(&crew, &f, keep_compacting);
