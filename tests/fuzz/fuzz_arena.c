@@ -35,6 +35,7 @@ typedef struct fuzz {
     slot_t slots[SLOTS];
     cuarena_block_t stale[STALE];
     const char *call; /* the last one */
+    bool each;        /* block is a segment, and keeps its size */
 } fuzz_t;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -213,11 +214,11 @@ static cuarena_request_t any_request(fuzz_t *fuzz)
 }
 
 /* What a resize may come to. */
-static uint32_t may_resize(const slot_t *slot)
+static uint32_t may_resize(const fuzz_t *fuzz, const slot_t *slot)
 {
     return MAY_REFUSE | MAY(CUARENA_BAD_ARGUMENT) |
            (slot->pins != 0 ? MAY(CUARENA_BUSY) : 0) |
-           (slot->is_dedicated ? MAY(CUARENA_UNSUPPORTED) : 0);
+           (slot->is_dedicated || fuzz->each ? MAY(CUARENA_UNSUPPORTED) : 0);
 }
 
 #define MAY_ALLOC                                                              \
@@ -269,7 +270,7 @@ static void resize_pointer(fuzz_t *fuzz, slot_t *slot, uint64_t bytes)
     void *pointer = NULL;
     if (!came_to(fuzz,
                  cuarena_resize(fuzz->arena, slot->address, bytes, &pointer),
-                 may_resize(slot)))
+                 may_resize(fuzz, slot)))
         return;
     if (bytes == 0) {
         expect(fuzz, pointer == NULL, "a pointer to nothing");
@@ -289,7 +290,7 @@ static void resize_block(fuzz_t *fuzz, slot_t *slot, uint64_t bytes)
 {
     void *before = slot->address;
     if (!came_to(fuzz, cuarena_block_resize(fuzz->arena, slot->block, bytes),
-                 may_resize(slot)))
+                 may_resize(fuzz, slot)))
         return;
     slot->bytes = bytes;
     learn_kind(fuzz, slot);
@@ -419,7 +420,8 @@ static void step_compact(fuzz_t *fuzz, slot_t *slot)
     options.batch_moves = 1 + choose(&fuzz->choice, 8);
     options.report_unmoved = choose_one_in(&fuzz->choice, 8) ? 1 : 0;
     came_to(fuzz, cuarena_compact(fuzz->arena, &options, hear, fuzz, NULL),
-            MAY(CUARENA_FRAGMENTED) | MAY(CUARENA_UNSUPPORTED));
+            MAY(CUARENA_FRAGMENTED) |
+                (fuzz->each ? MAY(CUARENA_UNSUPPORTED) : 0));
 }
 
 static void step_trim(fuzz_t *fuzz, slot_t *slot)
@@ -577,6 +579,7 @@ static void open_arena(fuzz_t *fuzz)
     config.preset = row->preset;
     config.keep = row->keep;
     config.segments = row->segments;
+    fuzz->each = row->segments == CUARENA_SEGMENTS_EACH;
     config.pool = (cuarena_amount_t){.value = MIB};
     config.limit = (cuarena_amount_t){.value = 4 * MIB};
     if (config.preset == CUARENA_PRESET_POOL)
