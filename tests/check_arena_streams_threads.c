@@ -94,8 +94,13 @@ static void *compact_on_and_on(void *user)
 static void *settle_on_and_on(void *user)
 {
     (void)user;
-    for (int32_t i = 0; !atomic_load(&stop); i++)
+    for (int32_t i = 0; !atomic_load(&stop); i++) {
         cuarena_settle(rig.arena, i % 8 == 0, NULL);
+        if (i % 4 == 0)
+            cuarena_cache_release(rig.arena, KIB(8), NULL);
+        if (i % 64 == 1)
+            cuarena_cache_clear(rig.arena, NULL);
+    }
     return NULL;
 }
 
@@ -125,14 +130,20 @@ static void *run_on_and_on(void *user)
     return NULL;
 }
 
-static void open_rig(int variant)
+/* The second four are the first with a cache. */
+#define VARIANTS 4
+
+static void open_rig(int variant, bool caches)
 {
     rig_prepare(&rig, POOL, variant == 3);
     rig.config.preset = variant % 2;
     if (variant % 2)
         rig.config.limit = (cuarena_amount_t){.value = POOL};
     rig.config.marker = variant / 2 % 2;
-    rig.config.zero = variant == 2 ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
+    rig.config.zero =
+        variant == 2 && !caches ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
+    if (caches)
+        rig.config.keep = CUARENA_KEEP_CACHE;
     rig_create(&rig);
     atomic_store(&stop, false);
 }
@@ -147,7 +158,8 @@ static cuarena_stream_t stream_for(uint32_t index, int variant)
 
 START_TEST(threads_share_an_arena)
 {
-    open_rig(_i);
+    int variant = _i % VARIANTS;
+    open_rig(variant, _i >= VARIANTS);
     worker_t workers[WORKERS];
     pthread_t threads[WORKERS + 4];
     cuarena_stream_t movers[1] = {sim_handle(60)};
@@ -155,7 +167,7 @@ START_TEST(threads_share_an_arena)
     for (uint32_t i = 0; i < WORKERS; i++)
         sim_stream_make(&rig.sim, sim_handle(20 + i));
     for (uint32_t i = 0; i < WORKERS; i++) {
-        workers[i] = (worker_t){i, stream_for(i, _i), {i + 77}, 0};
+        workers[i] = (worker_t){i, stream_for(i, variant), {i + 77}, 0};
         pthread_create(&threads[i], NULL, work, &workers[i]);
     }
     pthread_create(&threads[WORKERS], NULL, compact_on_and_on, movers);
@@ -183,7 +195,7 @@ int main(void)
     Suite *suite = suite_create("arena_streams_threads");
     TCase *cases = tcase_create("threads");
     tcase_set_timeout(cases, 300);
-    tcase_add_loop_test(cases, threads_share_an_arena, 0, 4);
+    tcase_add_loop_test(cases, threads_share_an_arena, 0, 2 * VARIANTS);
     suite_add_tcase(suite, cases);
     return suite_main(suite);
 }

@@ -73,6 +73,10 @@ static const char *const failing_arenas[] = {
     "memory=pinned,write_combined=1,pool=8MiB",
     "memory=device,backing=vmm,handle=2MiB,preset=bfc,take_first=1",
     "memory=device,backing=malloc,preset=bfc,initial_chunk=4MiB,limit=8MiB",
+    "preset=mlx-cuda,limit=8MiB",
+    "memory=device,backing=vmm,handle=2MiB,preset=mlx-cpu,limit=8MiB",
+    "memory=managed,preset=mlx-cuda,limit=8MiB",
+    "memory=device,preset=cupy-pool,limit=8MiB",
 };
 
 /* A call that failed has said so in words, and the arena is sound. */

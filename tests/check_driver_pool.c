@@ -9,60 +9,11 @@
 #include "support/cuda_expect.h"
 #include "support/cuda_kinds.h"
 #include "support/cuda_test.h"
+#include "support/driver_pools.h"
 
 #define UNIT 512
-#define OWN "preset=driver-pool,driver_pool=own"
-#define KEEPS ",release_threshold=never"
 
 /* ---- An arena ---------------------------------------------------------- */
-
-static cuarena_t *new_arena(const char *options)
-{
-    cuarena_config_t config;
-    cuarena_t *arena = NULL;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, options));
-    expect_ok(cuarena_create(&config, &arena));
-    return arena;
-}
-
-static void expect_valid_arena(cuarena_t *arena)
-{
-    char text[256] = "";
-    cuarena_status_t status = cuarena_validate(arena, text, sizeof text);
-    ck_assert_msg(status == CUARENA_OK, "%s", text);
-}
-
-/* All work is done, as it must be. */
-static void end_arena(cuarena_t *arena)
-{
-    expect_cu(cuda_test()->cuCtxSynchronize());
-    expect_valid_arena(arena);
-    expect_ok(cuarena_destroy(&arena));
-    expect_no_report();
-}
-
-static void *take_from(cuarena_t *arena, uint64_t bytes)
-{
-    void *pointer = NULL;
-    expect_ok(cuarena_alloc(arena, bytes, &pointer));
-    expect_valid_arena(arena);
-    return pointer;
-}
-
-static void *take_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream)
-{
-    void *pointer = NULL;
-    expect_ok(cuarena_alloc_on(arena, bytes, stream, NULL, &pointer));
-    expect_valid_arena(arena);
-    return pointer;
-}
-
-static void give_to(cuarena_t *arena, void *pointer)
-{
-    expect_ok(cuarena_free(arena, pointer));
-    expect_valid_arena(arena);
-}
 
 static void give_on(cuarena_t *arena, void *pointer, cuarena_stream_t stream)
 {
@@ -70,37 +21,12 @@ static void give_on(cuarena_t *arena, void *pointer, cuarena_stream_t stream)
     expect_valid_arena(arena);
 }
 
-static cuarena_driver_pool_stats_t pool_of(cuarena_t *arena)
-{
-    cuarena_driver_pool_stats_t stats;
-    cuarena_driver_pool_stats_init(&stats);
-    expect_ok(cuarena_driver_pool_stats(arena, &stats));
-    expect_u64(stats.free_bytes, stats.total_bytes - stats.used_bytes);
-    return stats;
-}
-
 static uint64_t used(cuarena_t *arena)
 {
     return pool_of(arena).used_bytes;
 }
 
-static cuarena_stats_t counts_of(cuarena_t *arena)
-{
-    cuarena_stats_t stats;
-    cuarena_stats_init(&stats);
-    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    return stats;
-}
-
 /* ---- The driver beside it ---------------------------------------------- */
-
-static cuai_cu_stream_t new_stream(void)
-{
-    cuai_cu_stream_t stream = NULL;
-    expect_cu(
-        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
-    return stream;
-}
 
 static void end_stream(cuarena_t *arena, cuai_cu_stream_t stream)
 {
@@ -111,13 +37,6 @@ static void end_stream(cuarena_t *arena, cuai_cu_stream_t stream)
 static void wait_for(cuai_cu_stream_t stream)
 {
     expect_cu(cuda_test()->cuStreamSynchronize(stream));
-}
-
-/* Work of the stream on the bytes. */
-static void use(void *pointer, uint64_t bytes, cuai_cu_stream_t stream)
-{
-    expect_cu(cuda_test()->cuMemsetD8Async(
-        (cuai_cu_pointer_t)(uintptr_t)pointer, 0x5a, bytes, stream));
 }
 
 /* A share of what the device has free, in whole grains. */

@@ -10,74 +10,9 @@
 #include "support/cuda_expect.h"
 #include "support/cuda_kinds.h"
 #include "support/cuda_test.h"
-
-#define OWN "preset=driver-pool,driver_pool=own"
-#define KEEPS ",release_threshold=never"
+#include "support/driver_pools.h"
 
 /* ---- An arena ---------------------------------------------------------- */
-
-static cuarena_config_t config_of(const char *options)
-{
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, options));
-    return config;
-}
-
-static cuarena_t *new_arena(const char *options)
-{
-    cuarena_config_t config = config_of(options);
-    cuarena_t *arena = NULL;
-    expect_ok(cuarena_create(&config, &arena));
-    return arena;
-}
-
-static void expect_valid_arena(cuarena_t *arena)
-{
-    char text[256] = "";
-    cuarena_status_t status = cuarena_validate(arena, text, sizeof text);
-    ck_assert_msg(status == CUARENA_OK, "%s", text);
-}
-
-/* All work is done, as it must be. */
-static void end_arena(cuarena_t *arena)
-{
-    if (cuda_test_current() != NULL)
-        expect_cu(cuda_test()->cuCtxSynchronize());
-    expect_valid_arena(arena);
-    expect_ok(cuarena_destroy(&arena));
-    expect_no_report();
-}
-
-static void *take_from(cuarena_t *arena, uint64_t bytes)
-{
-    void *pointer = NULL;
-    expect_ok(cuarena_alloc(arena, bytes, &pointer));
-    expect_valid_arena(arena);
-    return pointer;
-}
-
-static void *take_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream)
-{
-    void *pointer = NULL;
-    expect_ok(cuarena_alloc_on(arena, bytes, stream, NULL, &pointer));
-    expect_valid_arena(arena);
-    return pointer;
-}
-
-static void give_to(cuarena_t *arena, void *pointer)
-{
-    expect_ok(cuarena_free(arena, pointer));
-    expect_valid_arena(arena);
-}
-
-static cuarena_driver_pool_stats_t pool_of(cuarena_t *arena)
-{
-    cuarena_driver_pool_stats_t stats;
-    cuarena_driver_pool_stats_init(&stats);
-    expect_ok(cuarena_driver_pool_stats(arena, &stats));
-    return stats;
-}
 
 static cuarena_ort_stats_t ort_of(cuarena_t *arena)
 {
@@ -85,28 +20,6 @@ static cuarena_ort_stats_t ort_of(cuarena_t *arena)
     cuarena_ort_stats_init(&stats);
     expect_ok(cuarena_ort_stats(arena, &stats));
     return stats;
-}
-
-static cuarena_stats_t counts_of(cuarena_t *arena)
-{
-    cuarena_stats_t stats;
-    cuarena_stats_init(&stats);
-    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    return stats;
-}
-
-static cuai_cu_stream_t new_stream(void)
-{
-    cuai_cu_stream_t stream = NULL;
-    expect_cu(
-        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
-    return stream;
-}
-
-static void use(void *pointer, uint64_t bytes, cuai_cu_stream_t stream)
-{
-    cuai_cu_pointer_t address = (cuai_cu_pointer_t)(uintptr_t)pointer;
-    expect_cu(cuda_test()->cuMemsetD8Async(address, 0x5a, bytes, stream));
 }
 
 static void on_device(void)

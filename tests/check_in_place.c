@@ -153,6 +153,26 @@ START_TEST(test_segments_are_as_small_as_the_memory_gives)
 }
 END_TEST
 
+/* Where each block is a segment all keep their size, those of no bytes too. */
+START_TEST(test_empty_blocks_keep_their_size_where_each_is_a_segment)
+{
+    fixture_t f;
+    fixture_prepare(&f, &kinds[_i], ROOM);
+    f.config.segments = CUARENA_SEGMENTS_EACH;
+    fixture_create(&f);
+    cuarena_block_t empty = take_block(&f, 0);
+    cuarena_block_t full = take_block(&f, EACH);
+    step(&f, cuarena_block_resize(f.arena, empty, EACH), CUARENA_UNSUPPORTED);
+    step(&f, cuarena_block_resize(f.arena, full, 2 * EACH),
+         CUARENA_UNSUPPORTED);
+    step_ok(&f, cuarena_block_resize(f.arena, empty, 0));
+    expect_u64(info_of(&f, empty).allocated, 0);
+    drop_block(&f, empty);
+    drop_block(&f, full);
+    fixture_close(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("in_place");
@@ -163,6 +183,9 @@ int main(void)
     suite_add_rows(suite, "trim", test_trim_gives_whole_segments_back,
                    COUNT_OF(kinds));
     suite_add_rows(suite, "pools", test_a_pool_moves_to_another_size,
+                   COUNT_OF(kinds));
+    suite_add_rows(suite, "each",
+                   test_empty_blocks_keep_their_size_where_each_is_a_segment,
                    COUNT_OF(kinds));
     suite_add_list(suite, "memory",
                    TEST_LIST(test_the_memory_is_asked_for_segments_only,

@@ -10,6 +10,7 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -17,20 +18,25 @@
 #define WORKERS 4
 #define SLOTS 16
 
+#include "support/kept_kinds.h"
+
 /* The kinds whose contents can be looked at, and one whose pool changes. */
 #if defined(CUARENA_TEST_CUDA)
 #include "support/cuda_kinds.h"
-#define KINDS cuda_kinds
 #define POOL MIB(8)
 #define RESIZED (&cuda_kinds[CUDA_POOL_VMM])
-static const int readable_kinds[] = {
-    CUDA_POOL_VMM, CUDA_POOL_MALLOC, CUDA_POOL_MANAGED, CUDA_POOL_BYTES,
-    CUDA_GROW_VMM, CUDA_GROW_ASYNC,  CUDA_GROW_PINNED};
+#define CUDA(kind) (&cuda_kinds[CUDA_##kind])
+static const arena_kind_t *const kinds[] = {
+    CUDA(POOL_VMM), CUDA(POOL_MALLOC), CUDA(POOL_MANAGED), CUDA(POOL_BYTES),
+    CUDA(GROW_VMM), CUDA(GROW_ASYNC),  CUDA(GROW_PINNED),
+};
 #else
-#define KINDS arena_kinds
 #define POOL MIB(2)
 #define RESIZED KIND_CUSTOM_POOL
-static const int readable_kinds[] = {0, 2, 3, 4, 6, 7};
+static const arena_kind_t *const kinds[] = {
+    &arena_kinds[0], &arena_kinds[2], &arena_kinds[3],  &arena_kinds[4],
+    &arena_kinds[6], &arena_kinds[7], &arena_kinds[16], &arena_kinds[18],
+};
 #endif
 
 /* ---- What threads keep ----------------------------------------------------
@@ -233,7 +239,9 @@ static void *keep_looking(void *user)
     cuarena_inspection_init(&inspection);
     while (!atomic_load(&stopping) && w->wrong[0] == '\0') {
         must(w, "stats", cuarena_stats(w->arena, CUARENA_REGION_ALL, &stats));
-        if (stats.live_bytes + stats.free_bytes != stats.capacity_bytes)
+        uint64_t sum = stats.live_bytes + stats.free_bytes;
+        bool caches = (w->f->kind->traits & KIND_CACHES) != 0;
+        if (caches ? sum > stats.capacity_bytes : sum != stats.capacity_bytes)
             complain(w, "live and free are not the capacity", CUARENA_OK);
         must(w, "inspect",
              cuarena_inspect(w->arena, CUARENA_REGION_ALL, &inspection));
@@ -245,12 +253,37 @@ static void *keep_looking(void *user)
     return NULL;
 }
 
+/* Of what others make of the cache each call finds something else. */
+static void *keep_the_cache(void *user)
+{
+    worker_t *w = user;
+    cuarena_cache_stats_t stats;
+    cuarena_cache_stats_init(&stats);
+    while (!atomic_load(&stopping) && w->wrong[0] == '\0') {
+        uint64_t bytes = random_below(&w->random, POOL);
+        must(w, "set_limit",
+             cuarena_set_limit(w->arena, CUARENA_LIMIT_CACHED,
+                               amount_of_bytes(bytes), NULL));
+        must(w, "release", cuarena_cache_release(w->arena, bytes / 4, NULL));
+        if (bytes % 4 == 0)
+            must(w, "clear", cuarena_cache_clear(w->arena, NULL));
+        must(w, "set_limit",
+             cuarena_set_limit(w->arena, CUARENA_LIMIT_SOFT,
+                               amount_of_bytes(bytes), NULL));
+        must(w, "figures", cuarena_cache_stats(w->arena, &stats));
+        if ((stats.cached_bytes == 0) != (stats.cached_blocks == 0))
+            complain(w, "cached blocks without bytes", CUARENA_OK);
+        let_others_in();
+    }
+    return NULL;
+}
+
 /* ---- Everybody at once
  * ------------------------------------------------------------ */
 
 typedef struct crew {
-    worker_t workers[WORKERS + 3];
-    pthread_t threads[WORKERS + 3];
+    worker_t workers[WORKERS + 4];
+    pthread_t threads[WORKERS + 4];
     size_t count;
 } crew_t;
 
@@ -277,22 +310,49 @@ static void part(crew_t *crew, size_t first, size_t last)
     }
 }
 
-START_TEST(test_threads_share_an_arena)
+/* With a driver that this thread has opened. */
+static void open_shared(fixture_t *f, const arena_kind_t *kind)
+{
+    fixture_open(f, kind, POOL);
+    void *first = take(f, 64);
+    paint(f, first, 64, 1);
+    drop(f, first);
+}
+
+static void share(const arena_kind_t *kind)
 {
     fixture_t f;
     crew_t crew = {.count = 0};
-    fixture_open(&f, &KINDS[readable_kinds[_i]], POOL);
+    open_shared(&f, kind);
     atomic_store(&stopping, 0);
     for (size_t i = 0; i < WORKERS; i++)
         hire(&crew, &f, work);
     hire(&crew, &f, keep_compacting);
     hire(&crew, &f, keep_trimming);
     hire(&crew, &f, keep_looking);
+    if (kind->traits & KIND_CACHES)
+        hire(&crew, &f, keep_the_cache);
     part(&crew, 0, WORKERS);
     atomic_store(&stopping, 1);
     part(&crew, WORKERS, crew.count);
     expect_recount(&f);
     fixture_close(&f);
+}
+
+START_TEST(test_threads_share_an_arena)
+{
+    share(kinds[_i]);
+}
+END_TEST
+
+/* The presets of MLX, and CuPy's on a device. */
+START_TEST(test_threads_share_a_cache)
+{
+    const arena_kind_t *kind = &kept_kinds[_i];
+    bool each =
+        (kind->traits & KIND_EACH) != 0; /* it neither moves nor resizes */
+    if ((kind->traits & KIND_READABLE) != 0 && !each)
+        share(kind);
 }
 END_TEST
 
@@ -300,7 +360,7 @@ START_TEST(test_threads_work_while_the_pool_is_resized)
 {
     fixture_t f;
     crew_t crew = {.count = 0};
-    fixture_open(&f, RESIZED, POOL);
+    open_shared(&f, RESIZED);
     atomic_store(&stopping, 0);
     for (size_t i = 0; i < WORKERS; i++)
         hire(&crew, &f, work);
@@ -322,7 +382,7 @@ START_TEST(test_compactions_of_two_threads_take_turns)
 {
     fixture_t f;
     crew_t crew = {.count = 0};
-    fixture_open(&f, RESIZED, POOL);
+    open_shared(&f, RESIZED);
     atomic_store(&stopping, 0);
     hire(&crew, &f, work);
     hire(&crew, &f, keep_compacting);
@@ -487,8 +547,9 @@ END_TEST
 static void add_shared(Suite *suite)
 {
     TCase *tcase = new_case(suite, "every readable kind");
-    tcase_add_loop_test(tcase, test_threads_share_an_arena, 0,
-                        COUNT_OF(readable_kinds));
+    tcase_add_loop_test(tcase, test_threads_share_an_arena, 0, COUNT_OF(kinds));
+    tcase_add_loop_test(new_case(suite, "what is kept"),
+                        test_threads_share_a_cache, 0, KEPT_KIND_COUNT);
     tcase =
         suite_add_list(suite, "at once",
                        TEST_LIST(test_threads_work_while_the_pool_is_resized,

@@ -259,6 +259,13 @@ static cuarena_status_t order_shortening(cuarena_t *arena,
     return cuai_no_block(block);
 }
 
+/* Where each block is a segment one without bytes has no other place. */
+static bool stays_empty(cuai_found_t found, const cuai_want_t *want)
+{
+    return want->dedicated && want->size == 0 &&
+           cuai_found_record(found)->size == 0;
+}
+
 cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_found_t found,
                                    uint64_t bytes, uint32_t stream)
 {
@@ -279,11 +286,12 @@ cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_found_t found,
         status = order_shortening(arena, block, &heir, &found);
     if (status != CUARENA_OK)
         return status;
-    if (!resize_in_place(arena, found, &want, heir)) {
+    if (!stays_empty(found, &want) &&
+        !resize_in_place(arena, found, &want, heir)) {
         status = cuai_check_captured(arena, stream);
         if (status != CUARENA_OK)
             return status;
-        if (found.region == CUAI_APART)
+        if (found.region == CUAI_APART || want.dedicated)
             return cannot_move(CUARENA_UNSUPPORTED,
                                "dedicated and adopted blocks keep their size",
                                bytes);

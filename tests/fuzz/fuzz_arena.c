@@ -35,6 +35,7 @@ typedef struct fuzz {
     slot_t slots[SLOTS];
     cuarena_block_t stale[STALE];
     const char *call; /* the last one */
+    bool each;        /* block is a segment, and keeps its size */
 } fuzz_t;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -213,11 +214,11 @@ static cuarena_request_t any_request(fuzz_t *fuzz)
 }
 
 /* What a resize may come to. */
-static uint32_t may_resize(const slot_t *slot)
+static uint32_t may_resize(const fuzz_t *fuzz, const slot_t *slot)
 {
     return MAY_REFUSE | MAY(CUARENA_BAD_ARGUMENT) |
            (slot->pins != 0 ? MAY(CUARENA_BUSY) : 0) |
-           (slot->is_dedicated ? MAY(CUARENA_UNSUPPORTED) : 0);
+           (slot->is_dedicated || fuzz->each ? MAY(CUARENA_UNSUPPORTED) : 0);
 }
 
 #define MAY_ALLOC                                                              \
@@ -269,7 +270,7 @@ static void resize_pointer(fuzz_t *fuzz, slot_t *slot, uint64_t bytes)
     void *pointer = NULL;
     if (!came_to(fuzz,
                  cuarena_resize(fuzz->arena, slot->address, bytes, &pointer),
-                 may_resize(slot)))
+                 may_resize(fuzz, slot)))
         return;
     if (bytes == 0) {
         expect(fuzz, pointer == NULL, "a pointer to nothing");
@@ -289,7 +290,7 @@ static void resize_block(fuzz_t *fuzz, slot_t *slot, uint64_t bytes)
 {
     void *before = slot->address;
     if (!came_to(fuzz, cuarena_block_resize(fuzz->arena, slot->block, bytes),
-                 may_resize(slot)))
+                 may_resize(fuzz, slot)))
         return;
     slot->bytes = bytes;
     learn_kind(fuzz, slot);
@@ -419,7 +420,8 @@ static void step_compact(fuzz_t *fuzz, slot_t *slot)
     options.batch_moves = 1 + choose(&fuzz->choice, 8);
     options.report_unmoved = choose_one_in(&fuzz->choice, 8) ? 1 : 0;
     came_to(fuzz, cuarena_compact(fuzz->arena, &options, hear, fuzz, NULL),
-            MAY(CUARENA_FRAGMENTED));
+            MAY(CUARENA_FRAGMENTED) |
+                (fuzz->each ? MAY(CUARENA_UNSUPPORTED) : 0));
 }
 
 static void step_trim(fuzz_t *fuzz, slot_t *slot)
@@ -478,6 +480,53 @@ static void step_limit(fuzz_t *fuzz, slot_t *slot)
     came_to(fuzz, cuarena_set_limit(fuzz->arena, kind, limit, NULL), 0);
 }
 
+static cuarena_cache_stats_t cache_of(const fuzz_t *fuzz)
+{
+    cuarena_cache_stats_t stats;
+    cuarena_cache_stats_init(&stats);
+    cuarena_status_t status = cuarena_cache_stats(fuzz->arena, &stats);
+    expect(fuzz, status == CUARENA_OK, "figures of the cache failed");
+    return stats;
+}
+
+static void release_cached(fuzz_t *fuzz, uint64_t bytes)
+{
+    cuarena_cache_stats_t before = cache_of(fuzz);
+    uint64_t blocks = 0;
+    came_to(fuzz, cuarena_cache_release(fuzz->arena, bytes, &blocks), 0);
+    cuarena_cache_stats_t after = cache_of(fuzz);
+    uint64_t gone = before.cached_bytes - after.cached_bytes;
+    expect(fuzz, before.cached_blocks - after.cached_blocks == blocks,
+           "another count of blocks ended");
+    expect(fuzz, gone >= bytes || after.cached_bytes == 0, "too little ended");
+}
+
+static void step_cache(fuzz_t *fuzz, slot_t *slot)
+{
+    cuarena_amount_t limit = {.value = choose(&fuzz->choice, 2 * MIB)};
+    (void)slot;
+    fuzz->call = "a call about the cache";
+    switch (choose(&fuzz->choice, 4)) {
+    case 0:
+        release_cached(fuzz, limit.value);
+        break;
+    case 1:
+        came_to(fuzz, cuarena_cache_clear(fuzz->arena, NULL), 0);
+        expect(fuzz, cache_of(fuzz).cached_bytes == 0, "some are cached still");
+        break;
+    case 2:
+        came_to(
+            fuzz,
+            cuarena_set_limit(fuzz->arena, CUARENA_LIMIT_CACHED, limit, NULL),
+            0);
+        break;
+    default:
+        came_to(fuzz,
+                cuarena_set_limit(fuzz->arena, CUARENA_LIMIT_SOFT, limit, NULL),
+                0);
+    }
+}
+
 /* ---- Running ------------------------------------------------------------ */
 
 static void step(fuzz_t *fuzz)
@@ -491,12 +540,33 @@ static void step(fuzz_t *fuzz)
         step_pin_pointer, step_unpin_pointer, step_adopt,
         step_stale,       step_compact,       step_trim,
         step_reset,       step_resize_pool,   step_limit,
+        step_cache,       step_cache,
     };
     uint64_t count = sizeof(steps) / sizeof(steps[0]);
     slot_t *slot = any_slot(fuzz);
     steps[choose(&fuzz->choice, count)](fuzz, slot);
     check(fuzz);
 }
+
+/* The presets, and what else may be left by a free. */
+static const struct row {
+    int32_t preset;
+    int32_t keep;
+    int32_t segments;
+} rows[] = {
+    {CUARENA_PRESET_POOL, -1, -1},
+    {CUARENA_PRESET_GROW, -1, -1},
+    {CUARENA_PRESET_BFC, -1, -1},
+    {CUARENA_PRESET_MLX_CPU, -1, -1},
+    {CUARENA_PRESET_MLX_CUDA, -1, -1},
+    {CUARENA_PRESET_CUPY_POOL, -1, -1},
+    {CUARENA_PRESET_POOL, CUARENA_KEEP_CACHE, -1},
+    {CUARENA_PRESET_BFC, CUARENA_KEEP_CACHE, -1},
+    {CUARENA_PRESET_GROW, CUARENA_KEEP_NONE, -1},
+    {CUARENA_PRESET_CUPY_POOL, CUARENA_KEEP_NONE, -1},
+    {CUARENA_PRESET_GROW, -1, CUARENA_SEGMENTS_EACH},
+};
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
 
 static void open_arena(fuzz_t *fuzz)
 {
@@ -505,7 +575,11 @@ static void open_arena(fuzz_t *fuzz)
     cuarena_config_t config;
     cuarena_config_init(&config);
     config.memory = CUARENA_MEMORY_NONE;
-    config.preset = (int32_t)choose(&fuzz->choice, 3);
+    const struct row *row = &rows[choose(&fuzz->choice, ROWS)];
+    config.preset = row->preset;
+    config.keep = row->keep;
+    config.segments = row->segments;
+    fuzz->each = row->segments == CUARENA_SEGMENTS_EACH;
     config.pool = (cuarena_amount_t){.value = MIB};
     config.limit = (cuarena_amount_t){.value = 4 * MIB};
     if (config.preset == CUARENA_PRESET_POOL)

@@ -1,0 +1,91 @@
+#include "support/driver_pools.h"
+
+#include <check.h>
+
+#include "support/cuda_expect.h"
+#include "support/expect.h"
+
+cuarena_config_t config_of(const char *options)
+{
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, options));
+    return config;
+}
+
+cuarena_t *new_arena(const char *options)
+{
+    cuarena_config_t config = config_of(options);
+    cuarena_t *arena = NULL;
+    expect_ok(cuarena_create(&config, &arena));
+    return arena;
+}
+
+void expect_valid_arena(cuarena_t *arena)
+{
+    char text[256] = "";
+    cuarena_status_t status = cuarena_validate(arena, text, sizeof text);
+    ck_assert_msg(status == CUARENA_OK, "%s", text);
+}
+
+void end_arena(cuarena_t *arena)
+{
+    if (cuda_test_current() != NULL)
+        expect_cu(cuda_test()->cuCtxSynchronize());
+    expect_valid_arena(arena);
+    expect_ok(cuarena_destroy(&arena));
+    expect_no_report();
+}
+
+void *take_from(cuarena_t *arena, uint64_t bytes)
+{
+    void *pointer = NULL;
+    expect_ok(cuarena_alloc(arena, bytes, &pointer));
+    expect_valid_arena(arena);
+    return pointer;
+}
+
+void *take_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream)
+{
+    void *pointer = NULL;
+    expect_ok(cuarena_alloc_on(arena, bytes, stream, NULL, &pointer));
+    expect_valid_arena(arena);
+    return pointer;
+}
+
+void give_to(cuarena_t *arena, void *pointer)
+{
+    expect_ok(cuarena_free(arena, pointer));
+    expect_valid_arena(arena);
+}
+
+cuarena_driver_pool_stats_t pool_of(cuarena_t *arena)
+{
+    cuarena_driver_pool_stats_t stats;
+    cuarena_driver_pool_stats_init(&stats);
+    expect_ok(cuarena_driver_pool_stats(arena, &stats));
+    expect_u64(stats.free_bytes, stats.total_bytes - stats.used_bytes);
+    return stats;
+}
+
+cuarena_stats_t counts_of(cuarena_t *arena)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
+    return stats;
+}
+
+cuai_cu_stream_t new_stream(void)
+{
+    cuai_cu_stream_t stream = NULL;
+    expect_cu(
+        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
+    return stream;
+}
+
+void use(void *pointer, uint64_t bytes, cuai_cu_stream_t stream)
+{
+    cuai_cu_pointer_t address = (cuai_cu_pointer_t)(uintptr_t)pointer;
+    expect_cu(cuda_test()->cuMemsetD8Async(address, 0x5a, bytes, stream));
+}

@@ -1,0 +1,32 @@
+/* Arenas on the driver's own pools, and work of the driver beside them. */
+#ifndef CUARENA_TEST_DRIVER_POOLS_H
+#define CUARENA_TEST_DRIVER_POOLS_H
+
+#include <cuarena.h>
+
+#include "support/cuda_test.h"
+
+#define OWN "preset=driver-pool,driver_pool=own"
+#define KEEPS ",release_threshold=never"
+
+cuarena_config_t config_of(const char *options);
+cuarena_t *new_arena(const char *options);
+void expect_valid_arena(cuarena_t *arena);
+/* All work is done, as it must be. */
+void end_arena(cuarena_t *arena);
+
+/* Each with the validator after it. */
+void *take_from(cuarena_t *arena, uint64_t bytes);
+void *take_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream);
+void give_to(cuarena_t *arena, void *pointer);
+
+/* Free is what is not used. */
+cuarena_driver_pool_stats_t pool_of(cuarena_t *arena);
+cuarena_stats_t counts_of(cuarena_t *arena);
+
+/* No other stream waits for it. */
+cuai_cu_stream_t new_stream(void);
+/* Work of the stream on the bytes. */
+void use(void *pointer, uint64_t bytes, cuai_cu_stream_t stream);
+
+#endif
