@@ -319,6 +319,31 @@ CUARENA_API cuarena_status_t cuarena_destroy(cuarena_t **arena);
  * tells what could not be waited for. BUSY for a shared arena; REENTERED as
  * destroy. */
 CUARENA_API cuarena_status_t cuarena_destroy_forced(cuarena_t **arena);
+
+/* The arena may be destroyed in it. `arena` is that which was retired. */
+typedef void (*cuarena_retired_fn)(void *user, cuarena_t *arena);
+/*
+ * The arena is to end with its last block: calls `done` once, at the end of the
+ * call that frees it or resets the arena, with no lock held and when no other
+ * such call is inside the arena. That of a listener's or a handler's own comes
+ * at the end of the call that it is heard in. For owners that the blocks
+ * outlive, and that would count these a second time. Retired anew: the last
+ * `done` counts. NULL takes it back.
+ *
+ * What was freed does not live, though its bytes may wait for a stream, a move
+ * or an export: then the destruction in `done` is BUSY, and `done` has to keep
+ * the arena for later. Cached blocks do not live. Calls that end no block must
+ * have returned before the last one is freed, as before a destruction.
+ *
+ * STALE: no block lives and nothing is inside, so `done` is not called, and the
+ * caller may do at once what it would; for NULL, `done` is on its way, or the
+ * arena is not retired. BUSY: it is shared. `done` is never called by this
+ * call itself, which may be made under a lock that `done` takes. Cost: constant
+ * time; while an arena is retired no call has a short path.
+ */
+CUARENA_API cuarena_status_t cuarena_retire(cuarena_t *arena,
+                                            cuarena_retired_fn done,
+                                            void *user);
 /*
  * Ends every block, pointer and id at once, in both regions; keeps memory,
  * sizes, tags, limits. BUSY while pins taken by cuarena_block_pin exist,

@@ -132,6 +132,7 @@ static void clear_counts(cuarena_t *arena)
     for (size_t tag = 1; tag < arena->tag_count; tag++)
         cuai_meter_clear(&arena->tags[tag].meter);
     arena->block_pins = 0;
+    arena->ending = 0;
 }
 
 /* One of them; false: there is none. Steps out. */
