@@ -98,11 +98,17 @@ impl Arena {
     }
 
     /// For a block of this arena.
-    #[inline]
     pub(crate) fn lend(&self) -> Lent {
-        Lent(ManuallyDrop::new(Self(ManuallyDrop::into_inner(
-            self.0.lend(),
-        ))))
+        if self.life().counts_blocks() {
+            return Lent(ManuallyDrop::new(self.clone()));
+        }
+        self.lend_plainly()
+    }
+
+    /// The same where nothing is watched, and so nobody else holds the arena.
+    #[inline]
+    fn lend_plainly(&self) -> Lent {
+        Lent(ManuallyDrop::new(Self(self.0.uncounted())))
     }
 
     #[inline]
@@ -207,9 +213,17 @@ impl Arena {
         if status != ffi::CUARENA_OK {
             return Err(self.refusal(status));
         }
-        let block = Block::new(self, id, bytes, home());
-        // The block is freed if a closure's panic goes on here.
-        self.life().finish(status)?;
+        if self.life().is_watched() {
+            return self.own_watched(id, bytes, home());
+        }
+        Ok(Block::of(self.lend_plainly(), id, bytes, home()))
+    }
+
+    /// The block is freed if a closure's panic goes on here.
+    #[cold]
+    fn own_watched(&self, id: u64, bytes: u64, home: Home) -> Result<Block> {
+        let block = Block::new(self, id, bytes, home);
+        self.life().finish(ffi::CUARENA_OK)?;
         Ok(block)
     }
 

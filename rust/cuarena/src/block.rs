@@ -88,10 +88,14 @@ pub struct Block {
 
 impl Block {
     /// Owns a block from now on.
-    #[inline]
     pub(crate) fn new(arena: &Arena, id: ffi::cuarena_block_t, bytes: u64, home: Home) -> Self {
+        Self::of(arena.lend(), id, bytes, home)
+    }
+
+    #[inline]
+    pub(crate) fn of(arena: Lent, id: ffi::cuarena_block_t, bytes: u64, home: Home) -> Self {
         Self {
-            arena: arena.lend(),
+            arena,
             id,
             bytes,
             named: AtomicBool::new(!home.is_none()),

@@ -348,14 +348,11 @@ impl Handle {
         }))
     }
 
-    /// The same handle for a block of the arena, which must have one as long as
-    /// C says that it lives, and not use it after.
+    /// The same handle, not to be dropped: for a block of the arena, which may
+    /// use it as long as C says that it lives.
     #[inline]
-    pub(crate) fn lend(&self) -> ManuallyDrop<Self> {
-        if self.life().counts_blocks() {
-            return ManuallyDrop::new(self.clone());
-        }
-        ManuallyDrop::new(Self(self.0))
+    pub(crate) fn uncounted(&self) -> Self {
+        Self(self.0)
     }
 
     #[cold]
