@@ -311,14 +311,39 @@ CUARENA_API cuarena_status_t cuarena_create(const cuarena_config_t *config,
  * changes, and the log and the last error tell the leaks by tag. BUSY too while
  * work on what was freed on streams is under way, while a capture session has
  * bytes (capture.h), and for one of the process's shared arenas (shared.h).
- * REENTERED from a function of its memory, its relocation callback or its
- * handler of running out. NULL and a cleared handle are OK.
+ * REENTERED from a function of its memory, its relocation callback, its handler
+ * of running out or its event listener. NULL and a cleared handle are OK.
  */
 CUARENA_API cuarena_status_t cuarena_destroy(cuarena_t **arena);
 /* As destroy, ending every block. Waits for the work of its streams; the log
  * tells what could not be waited for. BUSY for a shared arena; REENTERED as
  * destroy. */
 CUARENA_API cuarena_status_t cuarena_destroy_forced(cuarena_t **arena);
+
+/* The arena may be destroyed in it. `arena` is that which was retired. */
+typedef void (*cuarena_retired_fn)(void *user, cuarena_t *arena);
+/*
+ * The arena is to end with its last block: calls `done` once, at the end of the
+ * call that frees it or resets the arena, with no lock held and when no other
+ * such call is inside the arena. That of a listener's or a handler's own comes
+ * at the end of the call that it is heard in. For owners that the blocks
+ * outlive, and that would count these a second time. Retired anew: the last
+ * `done` counts. NULL takes it back.
+ *
+ * What was freed does not live, though its bytes may wait for a stream, a move
+ * or an export: then the destruction in `done` is BUSY, and `done` has to keep
+ * the arena for later. Cached blocks do not live. Calls that end no block must
+ * have returned before the last one is freed, as before a destruction.
+ *
+ * STALE: no block lives and nothing is inside, so `done` is not called, and the
+ * caller may do at once what it would; for NULL, `done` is on its way, or the
+ * arena is not retired. BUSY: it is shared. `done` is never called by this
+ * call itself, which may be made under a lock that `done` takes. Cost: constant
+ * time; while an arena is retired no call has a short path.
+ */
+CUARENA_API cuarena_status_t cuarena_retire(cuarena_t *arena,
+                                            cuarena_retired_fn done,
+                                            void *user);
 /*
  * Ends every block, pointer and id at once, in both regions; keeps memory,
  * sizes, tags, limits. BUSY while pins taken by cuarena_block_pin exist,
@@ -627,8 +652,8 @@ typedef struct cuarena_event {
     uint64_t bytes;          /* requested; or taken, given back, moved */
     cuarena_tag_t tag;
 } cuarena_event_t;
-/* Called after the fact with no lock held; everything is legal in it, and the
- * events of its own calls reach it too. In that of a compaction's batch what is
+/* Called after the fact with no lock held; everything is legal in it but to
+ * destroy the arena (REENTERED), and the events of its own calls reach it too. In that of a compaction's batch what is
  * not legal in a relocation callback is not either. Events of different threads
  * may come in another order than they happened. */
 typedef void (*cuarena_event_fn)(void *user, const cuarena_event_t *event);

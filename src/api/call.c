@@ -12,6 +12,7 @@ void cuai_call_begin(cuai_call_t *call, cuarena_t *arena)
     call->refused = false;
     call->stream = 0;
     cuai_lock(&arena->lock);
+    arena->inside++;
     call->event_fn = arena->event_fn;
     call->event_user = arena->event_user;
 }
@@ -23,9 +24,35 @@ cuarena_status_t cuai_call_on(cuai_call_t *call, cuarena_stream_t stream)
 
 static void deliver(cuai_call_t *call)
 {
+    cuai_frame_t frame;
+    cuai_frame_push(&frame, CUAI_FRAME_EVENT, call->arena);
     for (int i = 0; i < call->count; i++)
         call->event_fn(call->event_user, &call->events[i]);
+    cuai_frame_pop();
     call->count = 0;
+}
+
+/* What is left to tell. Steps out. */
+static void tell(cuai_call_t *call)
+{
+    cuai_unlock(&call->arena->lock);
+    if (call->refused)
+        cuai_log(CUARENA_LOG_INFO, "arena '%s': %s", call->arena->config.name,
+                 cuai_error_message());
+    deliver(call);
+    cuai_lock(&call->arena->lock);
+}
+
+/* Lets go of the lock; the arena may have ended then. */
+static void leave(cuarena_t *arena)
+{
+    cuai_retired_t retired = {NULL, NULL};
+    arena->inside--;
+    if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_RETIRED))
+        retired = cuai_take_retired(arena);
+    cuai_unlock(&arena->lock);
+    if (retired.done != NULL)
+        retired.done(retired.user, arena);
 }
 
 /* A memory that says LOST has told of the first such failure. */
@@ -34,11 +61,9 @@ cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
     if (status == CUARENA_LOST)
         cuai_slow_set(call->arena, CUAI_SLOW_LOST, true);
     cuai_stream_leave(call->arena, call->stream);
-    cuai_unlock(&call->arena->lock);
-    if (call->refused)
-        cuai_log(CUARENA_LOG_INFO, "arena '%s': %s", call->arena->config.name,
-                 cuai_error_message());
-    deliver(call);
+    if (call->refused || call->count != 0)
+        tell(call);
+    leave(call->arena);
     return status;
 }
 

@@ -29,11 +29,12 @@ static inline bool cuai_short_path(const cuarena_t *arena)
             ~(CUAI_SLOW_WHOLE | CUAI_SLOW_LANES | CUAI_SLOW_SOLE)) == 0;
 }
 
-/* Takes the lock. */
+/* Takes the lock, and counts the call in. */
 void cuai_call_begin(cuai_call_t *call, cuarena_t *arena);
 /* The call is on a stream: call->stream. Steps out at its first sight. */
 cuarena_status_t cuai_call_on(cuai_call_t *call, cuarena_stream_t stream);
-/* Lets go of it, delivers the events and returns `status`. */
+/* Lets go of it, delivers the events, counts the call out and returns `status`.
+ * The arena may have ended then. */
 cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status);
 /* Notes an event with bytes; 0 bytes: none happened. */
 void cuai_call_note(cuai_call_t *call, int32_t kind, uint64_t bytes);
@@ -46,6 +47,10 @@ void cuai_call_flush(cuai_call_t *call);
 /* Notes a request that was refused, and counts it. */
 void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status,
                             uint64_t bytes, cuarena_tag_t tag);
+
+/* Who is to be told now that no block lives and no call is inside: once, and
+ * without the lock. NULL: nobody, or it is too early. */
+cuai_retired_t cuai_take_retired(cuarena_t *arena); /* retire.c */
 
 /* LOST, or OK. */
 cuarena_status_t cuai_call_check(const cuarena_t *arena);

@@ -69,9 +69,12 @@ static cuarena_status_t check_unused(cuarena_t *arena)
 static cuarena_status_t check_destroy(const cuarena_t *arena)
 {
     cuarena_status_t status = cuai_check_entry(arena, "destroy", true);
-    if (status == CUARENA_OK && cuai_frame_within(CUAI_FRAME_OOM, arena))
+    bool within = cuai_frame_within(CUAI_FRAME_OOM, arena) ||
+                  cuai_frame_within(CUAI_FRAME_EVENT, arena);
+    if (status == CUARENA_OK && within)
         status = cuai_fail(CUARENA_REENTERED,
-                           "destroy was called from the arena's own handler");
+                           "destroy was called from the arena's own handler or "
+                           "listener");
     return status;
 }
 
@@ -132,6 +135,7 @@ static void clear_counts(cuarena_t *arena)
     for (size_t tag = 1; tag < arena->tag_count; tag++)
         cuai_meter_clear(&arena->tags[tag].meter);
     arena->block_pins = 0;
+    arena->ending = 0;
 }
 
 /* One of them; false: there is none. Steps out. */

@@ -39,11 +39,11 @@ static cuarena_status_t zero_then_end(cuarena_t *arena, cuai_found_t found,
                                       uint32_t number)
 {
     cuai_record_t *r = cuai_found_record(found);
-    r->flags |= CUAI_BLOCK_ENDING;
+    cuai_mark_ending(arena, r);
     cuai_mark_moving(arena, found);
     cuarena_status_t status = cuai_zero_block(arena, found, number);
     if (status != CUARENA_OK && !is_moot(status)) {
-        r->flags &= (uint8_t)~CUAI_BLOCK_ENDING;
+        cuai_clear_ending(arena, r);
         cuai_clear_moving(arena, found);
         return status;
     }
@@ -59,7 +59,7 @@ static cuarena_status_t end_later(cuarena_t *arena, cuai_found_t found,
                                   uint32_t stream)
 {
     cuai_record_t *r = cuai_found_record(found);
-    r->flags |= CUAI_BLOCK_ENDING;
+    cuai_mark_ending(arena, r);
     if (r->fixed) /* its session minds who used it */
         cuai_capture_note(arena, cuai_capture_around(arena, r->offset), stream);
     else

@@ -66,11 +66,13 @@ _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
     0x40u /* several streams, or the CPU touches bytes:                        \
            * requests on a stream are not from its open lane as                \
            * a matter of course; nothing to other calls */
-
 #define CUAI_SLOW_CACHE                                                        \
     0x80u /* what is freed is not kept as free bytes, or sizes                 \
            * are rounded by rules of their own: other short paths do           \
            * neither */
+#define CUAI_SLOW_RETIRED                                                      \
+    0x200u /* who ends the last block tells: frees have                        \
+            * an end of their own */
 
 /* The segments that the memory gave, in no order. The stretches of one that the
  * heap knows have its place here as their source. The stable region is of the
@@ -103,6 +105,12 @@ typedef struct cuai_cache_counts {
     uint64_t misses;
     uint64_t evicted; /* blocks */
 } cuai_cache_counts_t;
+
+/* Who is told that no block lives; NULL: nobody. */
+typedef struct cuai_retired {
+    cuarena_retired_fn done;
+    void *user;
+} cuai_retired_t;
 
 struct cuarena {
     /* What every allocation and free touches. */
@@ -183,8 +191,11 @@ struct cuarena {
     bool settling;        /* one thread is, without the lock */
     cuai_uses_t uses;
     cuai_moved_t moved;
-    uint64_t mark_serial; /* markers behind lanes so far */
-    uint64_t ended_later; /* blocks freed on their way elsewhere, ever */
+    uint64_t mark_serial;   /* markers behind lanes so far */
+    uint64_t ended_later;   /* blocks freed on their way elsewhere, ever */
+    uint64_t ending;        /* blocks that are ENDING */
+    uint64_t inside;        /* long calls that have not come to their end */
+    cuai_retired_t retired; /* while SLOW_RETIRED */
 
     cuarena_relocation_fn relocation_fn;
     void *relocation_user;

@@ -270,7 +270,7 @@ void cuai_capture_keep(cuarena_t *arena, cuai_found_t found, uint32_t stream)
     cuai_capture_note(arena, stretch->capture, stream);
     note_uses(arena, stretch->capture, found, 0);
     cuai_meter_out(&stretch->capture->meter, r);
-    r->flags |= CUAI_BLOCK_ENDING;
+    cuai_mark_ending(arena, r);
     stretch->over = true;
 }
 

@@ -61,4 +61,19 @@ cuarena_status_t cuai_wait_for_work(cuarena_t *arena);
  * with 0 for all work. Counted. Steps out. */
 cuarena_status_t cuai_wait_for_stream(cuarena_t *arena, uint32_t number);
 
+/* ---- Ending later ------------------------------------------------------ */
+
+/* The block is freed for its owner, and ends later; or lives on after all. */
+static inline void cuai_mark_ending(cuarena_t *arena, cuai_record_t *r)
+{
+    arena->ending += (r->flags & CUAI_BLOCK_ENDING) == 0;
+    r->flags |= CUAI_BLOCK_ENDING;
+}
+
+static inline void cuai_clear_ending(cuarena_t *arena, cuai_record_t *r)
+{
+    arena->ending--;
+    r->flags &= (uint8_t)~CUAI_BLOCK_ENDING;
+}
+
 #endif

@@ -6,7 +6,8 @@ typedef struct tally {
     cuai_counts_t streams[CUAI_STREAM_NUMBERS];
     uint64_t cached[CUAI_STREAM_NUMBERS];
     uint64_t used; /* blocks that say that they have a cuai_use_t */
-    bool unknown;  /* an owner that is no stream, or a use that is none */
+    uint64_t ending;
+    bool unknown; /* an owner that is no stream, or a use that is none */
 } tally_t;
 
 static void count_block(const cuarena_t *arena, const cuarena_heap_t *heap,
@@ -21,6 +22,7 @@ static void count_block(const cuarena_t *arena, const cuarena_heap_t *heap,
         owner == 0 || (arena->streams != NULL && arena->streams[owner] != NULL);
     bool used = r->flags & CUAI_BLOCK_USED;
     tally->used += used;
+    tally->ending += (r->flags & CUAI_BLOCK_ENDING) != 0;
     if (!known || used != (cuai_use_find(arena, cuai_id(heap, slot)) != NULL))
         tally->unknown = true;
 }
@@ -138,6 +140,8 @@ const char *cuai_streams_wrong(const cuarena_t *arena)
     cuai_captures_count_waits(arena, waits);
     if (tally.unknown || uses != tally.used || uses != arena->uses.count)
         return "a block's stream or its uses are not known";
+    if (tally.ending != arena->ending)
+        return "the count of blocks that are ending is wrong";
     uint32_t known = 0;
     const char *wrong = NULL;
     for (uint32_t n = 1; arena->streams != NULL && n < CUAI_STREAM_NUMBERS;

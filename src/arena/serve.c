@@ -301,6 +301,7 @@ void cuai_end_block(cuarena_t *arena, cuai_found_t found, uint32_t stream)
     uint32_t lane = r->fixed ? cuai_capture_free(arena, found, stream)
                              : cuai_lane_for_free(arena, found.region, stream);
     arena->block_pins -= cuai_block_pins(r);
+    arena->ending -= (r->flags & CUAI_BLOCK_ENDING) != 0;
     if (adopted)
         arena->adopted_bytes -= r->size;
     cuai_count_out(arena, r);

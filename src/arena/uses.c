@@ -262,7 +262,7 @@ static void take_back(cuarena_t *arena, cuai_record_t *r, cuai_use_t *use,
                       uint32_t count, bool pinned)
 {
     unmark_all(arena, use);
-    r->flags &= (uint8_t)~CUAI_BLOCK_ENDING;
+    cuai_clear_ending(arena, r);
     if (pinned) {
         r->pins--;
         r->flags &= (uint8_t)~CUAI_BLOCK_BORN_PIN;
@@ -279,7 +279,7 @@ cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_found_t found,
     cuai_record_t *r = cuai_found_record(found);
     uint32_t count = use->count;
     bool pinned = keep_place(r);
-    r->flags |= CUAI_BLOCK_ENDING;
+    cuai_mark_ending(arena, r);
     use->target = choose_target(arena, found, number);
     if (!has_stream(use, number))
         add_wait(arena, use, number);
@@ -302,7 +302,7 @@ void cuai_end_behind(cuarena_t *arena, cuai_found_t found, uint32_t number)
     for (; use->count != 0; use->count--)
         cuai_stream(arena, use->waits[use->count - 1].number)->waits--;
     keep_place(r);
-    r->flags |= CUAI_BLOCK_ENDING;
+    cuai_mark_ending(arena, r);
     use->target = 0;
     add_wait(arena, use, number);
     use->waits[0].later = true;

@@ -110,7 +110,7 @@ static void wait_until_down(_Atomic uint32_t *flag)
         cuai_relax();
     }
     while (atomic_load_explicit(flag, memory_order_acquire) != 0)
-        cuai_futex_wait(flag, 1);
+        cuai_futex_nap(flag, 1); /* a wake may be lost: see lock.h */
 }
 
 /* A fence that was to be had is refused: a filter was set up since. No store

@@ -13,7 +13,8 @@
 typedef enum cuai_frame_kind {
     CUAI_FRAME_MEMORY,     /* a function of a memory; owner: its user */
     CUAI_FRAME_RELOCATION, /* a relocation callback; owner: the arena */
-    CUAI_FRAME_OOM         /* an out-of-memory handler; owner: the arena */
+    CUAI_FRAME_OOM,        /* an out-of-memory handler; owner: the arena */
+    CUAI_FRAME_EVENT       /* an event listener; owner: the arena */
 } cuai_frame_kind_t;
 
 typedef struct cuai_frame {

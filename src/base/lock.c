@@ -6,11 +6,19 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 void cuai_futex_wait(_Atomic uint32_t *word, uint32_t expected)
 {
     (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
+}
+
+void cuai_futex_nap(_Atomic uint32_t *word, uint32_t expected)
+{
+    const struct timespec moment = {0, 1000000};
+    (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, &moment, NULL,
+                  0);
 }
 
 void cuai_futex_wake(_Atomic uint32_t *word, int count)

@@ -23,14 +23,20 @@
  *       else flag = 0, and
  *       comes by the word
  *   the owner goes             it goes
- *     flag = 0                   owner = bias
- *     wakes who has the word     lets go of the word
+ *     looks at the word          owner = bias
+ *     flag = 0                   lets go of the word
+ *     wakes who has the word
  *
  * The two are never in at once. Whatever the owner does, the fence falls before
  * or after its second look. If before, that look sees 0. If after, its flag was
- * up before the fence, so the visitor sees it. Nor is a wake lost: the owner
- * lowers its flag, then looks at the word; if that look came before the fence,
- * the visitor sees the flag down, else the look sees the word taken.
+ * up before the fence, so the visitor sees it.
+ *
+ * To let go is the last that a holder does with a lock: the owner lowers its
+ * flag, any other exchanges the word, and what is woken then is an address. So
+ * who comes next may end the lock at once, which an arena that was retired does
+ * (api/retire.c). The price is a wake: one that looks at the word just before
+ * it is taken, and lowers its flag just after the visitor looked, wakes nobody.
+ * So a visitor sleeps a millisecond at a time.
  *
  * A thread that read `owner` long ago may raise and lower its flag at any time
  * since. That is why flags are never handed on: it disturbs nobody, and its
@@ -150,7 +156,7 @@ void cuai_lock_by_word(cuai_lock_t *lock);
 /* The owner came too late: another thread has the word. */
 void cuai_lock_retreat(_Atomic uint32_t *flag) CUAI_NOINLINE;
 /* Somebody has the word: the holder itself if it raised no flag, which is 0;
- * else a visitor who may wait for the flag. */
+ * else a visitor who may wait for the flag. The lock may have ended then. */
 void cuai_unlock_taken(cuai_lock_t *lock, uint32_t raised);
 
 /* The first look at a flag is for a thread that has the pointer of one that
@@ -183,10 +189,9 @@ static CUAI_INLINE void cuai_lock(cuai_lock_t *lock)
 static CUAI_INLINE void cuai_unlock(cuai_lock_t *lock)
 {
     uint32_t raised = lock->raised;
+    uint32_t word = atomic_load_explicit(&lock->word, memory_order_relaxed);
     atomic_store_explicit(&lock->flags[raised], 0, memory_order_release);
-    atomic_signal_fence(memory_order_seq_cst); /* see fence.h */
-    if (CUAI_UNLIKELY(atomic_load_explicit(&lock->word, memory_order_relaxed) !=
-                      CUAI_LOCK_FREE))
+    if (CUAI_UNLIKELY(word != CUAI_LOCK_FREE))
         cuai_unlock_taken(lock, raised);
 }
 
@@ -204,6 +209,9 @@ void cuai_bias_init(cuai_lock_t *lock, bool owned);
 
 /* Waits while the word says `expected`, or less long. */
 void cuai_futex_wait(_Atomic uint32_t *word, uint32_t expected);
+/* The same for a millisecond at most. */
+void cuai_futex_nap(_Atomic uint32_t *word, uint32_t expected);
+/* The word itself need not be there any more. */
 void cuai_futex_wake(_Atomic uint32_t *word, int count);
 
 /* A taker looks so often before it sleeps: about as long as a holder needs for

@@ -28,6 +28,7 @@ pub const SOURCES: &[&str] = &[
     "api/release.c",
     "api/resize.c",
     "api/resize_pool.c",
+    "api/retire.c",
     "api/scopes.c",
     "api/shared.c",
     "api/short.c",

@@ -1124,6 +1124,10 @@ const _: () = {
 };
 #[doc = " One row of the options table; BAD_ARGUMENT past the last. Static text."]
 pub type cuarena_option_info_t = cuarena_option_info;
+#[doc = " The arena may be destroyed in it. `arena` is that which was retired."]
+pub type cuarena_retired_fn = ::core::option::Option<
+    unsafe extern "C" fn(user: *mut ::core::ffi::c_void, arena: *mut cuarena_t),
+>;
 #[doc = " ---- Requests ----------------------------------------------------------"]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1357,7 +1361,7 @@ const _: () = {
     ["Offset of field: cuarena_event::tag"][::core::mem::offset_of!(cuarena_event, tag) - 40usize];
 };
 pub type cuarena_event_t = cuarena_event;
-#[doc = " Called after the fact with no lock held; everything is legal in it, and the\n events of its own calls reach it too. In that of a compaction's batch what is\n not legal in a relocation callback is not either. Events of different threads\n may come in another order than they happened."]
+#[doc = " Called after the fact with no lock held; everything is legal in it but to\n destroy the arena (REENTERED), and the events of its own calls reach it too. In that of a compaction's batch what is\n not legal in a relocation callback is not either. Events of different threads\n may come in another order than they happened."]
 pub type cuarena_event_fn = ::core::option::Option<
     unsafe extern "C" fn(user: *mut ::core::ffi::c_void, event: *const cuarena_event_t),
 >;
@@ -2230,10 +2234,16 @@ extern "C" {
         config: *const cuarena_config_t,
         arena_out: *mut *mut cuarena_t,
     ) -> cuarena_status_t;
-    #[doc = " Ends the arena and clears the handle. BUSY while blocks live: nothing\n changes, and the log and the last error tell the leaks by tag. BUSY too while\n work on what was freed on streams is under way, while a capture session has\n bytes (capture.h), and for one of the process's shared arenas (shared.h).\n REENTERED from a function of its memory, its relocation callback or its\n handler of running out. NULL and a cleared handle are OK."]
+    #[doc = " Ends the arena and clears the handle. BUSY while blocks live: nothing\n changes, and the log and the last error tell the leaks by tag. BUSY too while\n work on what was freed on streams is under way, while a capture session has\n bytes (capture.h), and for one of the process's shared arenas (shared.h).\n REENTERED from a function of its memory, its relocation callback, its handler\n of running out or its event listener. NULL and a cleared handle are OK."]
     pub fn cuarena_destroy(arena: *mut *mut cuarena_t) -> cuarena_status_t;
     #[doc = " As destroy, ending every block. Waits for the work of its streams; the log\n tells what could not be waited for. BUSY for a shared arena; REENTERED as\n destroy."]
     pub fn cuarena_destroy_forced(arena: *mut *mut cuarena_t) -> cuarena_status_t;
+    #[doc = " The arena is to end with its last block: calls `done` once, at the end of the\n call that frees it or resets the arena, with no lock held and when no other\n such call is inside the arena. That of a listener's or a handler's own comes\n at the end of the call that it is heard in. For owners that the blocks\n outlive, and that would count these a second time. Retired anew: the last\n `done` counts. NULL takes it back.\n\n What was freed does not live, though its bytes may wait for a stream, a move\n or an export: then the destruction in `done` is BUSY, and `done` has to keep\n the arena for later. Cached blocks do not live. Calls that end no block must\n have returned before the last one is freed, as before a destruction.\n\n STALE: no block lives and nothing is inside, so `done` is not called, and the\n caller may do at once what it would; for NULL, `done` is on its way, or the\n arena is not retired. BUSY: it is shared. `done` is never called by this\n call itself, which may be made under a lock that `done` takes. Cost: constant\n time; while an arena is retired no call has a short path."]
+    pub fn cuarena_retire(
+        arena: *mut cuarena_t,
+        done: cuarena_retired_fn,
+        user: *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
     #[doc = " Ends every block, pointer and id at once, in both regions; keeps memory,\n sizes, tags, limits. BUSY while pins taken by cuarena_block_pin exist,\n exports are open or a capture session has bytes; DRIVER if free bytes are to\n read as 0 and cannot be made so. Peaks stay (cuarena_reset_peaks). Nothing\n may use the blocks any more; what was freed on streams is waited for.\n REENTERED from a function of its memory or its relocation callback. Cost: the\n live blocks."]
     pub fn cuarena_reset(arena: *mut cuarena_t) -> cuarena_status_t;
     #[doc = " Makes the pool `bytes` large, its stable region as it is. Contents stay, in\n place where the memory can. Otherwise, or if blocks stand in the part that\n goes, blocks without pins move (reported to the relocation callback) and\n pinned ones make it BUSY. BAD_ARGUMENT below the stable region's size;\n UNSUPPORTED for a caller's own bytes. A failed call changed nothing. Waits\n for what was freed on streams if the pool gets smaller, and for all work on\n its bytes if they move. REENTERED as reset. Cost: the bytes moved."]

@@ -1,20 +1,23 @@
 //! Arenas: what a program holds to get blocks from.
 //!
 //! *Threads.* Any thread may call anything at any time. Handles are shares of
-//! one arena; it ends when the last handle and the last block are gone.
+//! one arena; it ends when the last handle and the last block are gone
+//! (`life.rs`).
 //!
 //! *Cost.* Allocation, and every statistic, takes a bounded number of steps and
 //! calls no driver while the arena holds room. What costs more says so.
 
 use std::ffi::{c_void, CStr};
 use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
 use std::ptr;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 
 use crate::amount::c_text;
 use crate::choices::{LimitKind, Region};
 use crate::home::Home;
-use crate::life::Life;
+use crate::life::{Handle, Life};
 use crate::{ffi, stats};
 use crate::{Address, Amount, ArenaBuilder, Block, Error, ErrorKind, Request, Result, Stats, Tag};
 
@@ -36,7 +39,31 @@ use crate::{Address, Amount, ArenaBuilder, Block, Error, ErrorKind, Request, Res
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Arena(Arc<Life>);
+pub struct Arena(Handle);
+
+/// The handle of a block, while C says that the block lives. As a rule it is not
+/// counted.
+pub(crate) struct Lent(ManuallyDrop<Arena>);
+
+impl Lent {
+    /// The block is about to be forgotten, or was freed while another handle
+    /// lives. It must not be used again.
+    pub(crate) fn give_back(&mut self) {
+        if self.life().counts_blocks() {
+            // SAFETY: it was counted.
+            unsafe { ManuallyDrop::drop(&mut self.0) };
+        }
+    }
+}
+
+impl Deref for Lent {
+    type Target = Arena;
+
+    #[inline]
+    fn deref(&self) -> &Arena {
+        &self.0
+    }
+}
 
 /// A handle that does not keep the arena alive, by [`Arena::downgrade`].
 #[derive(Clone)]
@@ -45,7 +72,7 @@ pub struct WeakArena(Weak<Life>);
 impl WeakArena {
     /// The arena, unless it has ended.
     pub fn upgrade(&self) -> Option<Arena> {
-        self.0.upgrade().map(Arena)
+        Handle::upgrade(&self.0).map(Arena)
     }
 }
 
@@ -62,29 +89,43 @@ impl Arena {
         ArenaBuilder::new()
     }
 
-    pub(crate) fn of(life: Arc<Life>) -> Self {
-        Self(life)
+    pub(crate) fn of(handle: Handle) -> Self {
+        Self(handle)
     }
 
-    pub(crate) fn into_life(self) -> Arc<Life> {
+    pub(crate) fn into_handle(self) -> Handle {
         self.0
+    }
+
+    /// For a block of this arena.
+    pub(crate) fn lend(&self) -> Lent {
+        if self.life().counts_blocks() {
+            return Lent(ManuallyDrop::new(self.clone()));
+        }
+        self.lend_plainly()
+    }
+
+    /// The same where nothing is watched, and so nobody else holds the arena.
+    #[inline]
+    fn lend_plainly(&self) -> Lent {
+        Lent(ManuallyDrop::new(Self(self.0.uncounted())))
     }
 
     #[inline]
     pub(crate) fn life(&self) -> &Life {
-        &self.0
+        self.0.life()
     }
 
     #[inline]
     pub(crate) fn raw(&self) -> *mut ffi::cuarena_t {
-        self.0.raw()
+        self.life().raw()
     }
 
     /// What addresses and sizes are multiples of, in bytes. Of a shared arena
     /// that others made otherwise than was asked for, 8: the least there is.
     #[inline]
     pub fn granule(&self) -> u64 {
-        self.0.granule()
+        self.life().granule()
     }
 
     /// Whether the CPU can reach the bytes at any time, so that blocks can be
@@ -92,7 +133,7 @@ impl Arena {
     /// [`DeviceInfo::concurrent`](crate::DeviceInfo::concurrent) is so.
     #[inline]
     pub fn is_host_readable(&self) -> bool {
-        self.0.is_host_readable()
+        self.life().is_host_readable()
     }
 
     /// A handle that does not keep the arena alive.
@@ -108,7 +149,7 @@ impl Arena {
     /// # }
     /// ```
     pub fn downgrade(&self) -> WeakArena {
-        WeakArena(Arc::downgrade(&self.0))
+        WeakArena(self.0.downgrade())
     }
 
     // ---- Requests ---------------------------------------------------------
@@ -172,15 +213,23 @@ impl Arena {
         if status != ffi::CUARENA_OK {
             return Err(self.refusal(status));
         }
-        let block = Block::new(self.clone(), id, bytes, home());
-        // The block is freed if a closure's panic goes on here.
-        self.0.finish(status)?;
+        if self.life().is_watched() {
+            return self.own_watched(id, bytes, home());
+        }
+        Ok(Block::of(self.lend_plainly(), id, bytes, home()))
+    }
+
+    /// The block is freed if a closure's panic goes on here.
+    #[cold]
+    fn own_watched(&self, id: u64, bytes: u64, home: Home) -> Result<Block> {
+        let block = Block::new(self, id, bytes, home);
+        self.life().finish(ffi::CUARENA_OK)?;
         Ok(block)
     }
 
     #[cold]
     fn refusal(&self, status: ffi::cuarena_status_t) -> Error {
-        match self.0.finish(status) {
+        match self.life().finish(status) {
             Err(error) => error,
             Ok(()) => Error::new(ErrorKind::Corrupt, "a refusal without a status"),
         }
@@ -246,7 +295,7 @@ impl Arena {
         let mut tag = 0;
         // SAFETY: the arena lives, the rest as long as the call.
         let status = unsafe { ffi::cuarena_tag(self.raw(), name.as_ptr(), &mut tag) };
-        self.0.finish(status)?;
+        self.life().finish(status)?;
         Ok(Tag(tag))
     }
 
@@ -260,7 +309,7 @@ impl Arena {
         let mut name = ptr::null();
         // SAFETY: the arena lives, the output as long as the call.
         let status = unsafe { ffi::cuarena_tag_name(self.raw(), tag.0, &mut name) };
-        self.0.finish(status)?;
+        self.life().finish(status)?;
         // SAFETY: names live as long as the arena, and end with a zero.
         let name = unsafe { CStr::from_ptr(name) };
         name.to_str().map_err(|_| {
@@ -296,7 +345,7 @@ impl Arena {
     pub fn resize_pool(&self, bytes: u64) -> Result<()> {
         // SAFETY: the arena lives.
         let status = unsafe { ffi::cuarena_resize_pool(self.raw(), bytes) };
-        self.0.finish(status)
+        self.life().finish(status)
     }
 
     /// Gives unused bytes back to the memory until no more than `keep` are held
@@ -318,7 +367,7 @@ impl Arena {
         let mut given = 0;
         // SAFETY: the arena lives, the output as long as the call.
         let status = unsafe { ffi::cuarena_trim(self.raw(), keep, &mut given) };
-        self.0.finish(status)?;
+        self.life().finish(status)?;
         Ok(given)
     }
 
@@ -349,7 +398,7 @@ impl Arena {
         let limit = limit.into().raw();
         // SAFETY: the arena lives, the output as long as the call.
         let status = unsafe { ffi::cuarena_set_limit(self.raw(), kind.code(), limit, &mut old) };
-        self.0.finish(status)?;
+        self.life().finish(status)?;
         Ok(bounded(old))
     }
 
@@ -372,7 +421,7 @@ impl Arena {
         let mut bytes = 0;
         // SAFETY: the arena lives, the output as long as the call.
         let status = unsafe { ffi::cuarena_get_limit(self.raw(), kind.code(), &mut bytes) };
-        self.0.finish(status)?;
+        self.life().finish(status)?;
         Ok(bounded(bytes))
     }
 
@@ -405,7 +454,7 @@ impl Arena {
     pub fn check(&self) -> Result<()> {
         // SAFETY: the arena lives; no text is asked for.
         let status = unsafe { ffi::cuarena_validate(self.raw(), ptr::null_mut(), 0) };
-        self.0.finish(status)
+        self.life().finish(status)
     }
 
     /// Where the first segment is, and its bytes.
@@ -417,7 +466,7 @@ impl Arena {
         let (mut base, mut bytes) = (ptr::null_mut(), 0);
         // SAFETY: the arena lives, the outputs as long as the call.
         let status = unsafe { ffi::cuarena_base(self.raw(), &mut base, &mut bytes) };
-        self.0.finish(status)?;
+        self.life().finish(status)?;
         Ok((Address::of(base), bytes))
     }
 
@@ -452,20 +501,20 @@ impl Arena {
         self.settle_if_last()?
             .0
             .close()
-            .map_err(|(life, error)| CloseError {
+            .map_err(|(handle, error)| CloseError {
                 error,
-                arena: Self(life),
+                arena: Self(handle),
             })
     }
 
     /// Waits for what was freed on streams, unless others will free more.
     fn settle_if_last(self) -> std::result::Result<Self, CloseError> {
-        if Arc::strong_count(&self.0) > 1 {
-            return Ok(self); // and `Life::close` tells
+        if !self.0.is_last() {
+            return Ok(self); // and `Handle::close` tells
         }
         // SAFETY: the arena lives; the count is not asked for.
         let status = unsafe { ffi::cuarena_settle(self.raw(), 1, ptr::null_mut()) };
-        match self.0.finish(status) {
+        match self.life().finish(status) {
             Err(error) if !error.is_lost() => Err(CloseError { error, arena: self }),
             _ => Ok(self),
         }

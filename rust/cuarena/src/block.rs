@@ -17,16 +17,19 @@
 //! it had that lock. So a view that comes later sees them, without a fence of
 //! its own.
 //!
-//! *Cost.* To allocate and drop: the C call, and one atomic addition each to
-//! share the arena's life. No host memory is allocated.
+//! *Life.* A block's handle is lent (`life.rs`): where the block was freed,
+//! neither it nor the arena is touched again, unless a handle is there for the
+//! call. One is where a closure may run in it.
+//!
+//! *Cost.* To allocate and drop: the C call. No host memory is allocated.
 
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::ffi;
+use crate::arena::Lent;
 use crate::home::Home;
-use crate::{Arena, BlockInfo, Error, ErrorKind, PinnedBlock, Result, Stream};
+use crate::{ffi, panics, Arena, BlockInfo, Error, ErrorKind, PinnedBlock, Result, Stream};
 
 /// Names a block of an arena for as long as it lives, wherever it moves.
 ///
@@ -75,7 +78,7 @@ impl fmt::Debug for BlockId {
 /// ```
 #[must_use = "a block is freed when it is dropped"]
 pub struct Block {
-    arena: Arena,
+    arena: Lent,
     id: ffi::cuarena_block_t,
     bytes: u64,
     pub(crate) home: Home,
@@ -85,8 +88,12 @@ pub struct Block {
 
 impl Block {
     /// Owns a block from now on.
+    pub(crate) fn new(arena: &Arena, id: ffi::cuarena_block_t, bytes: u64, home: Home) -> Self {
+        Self::of(arena.lend(), id, bytes, home)
+    }
+
     #[inline]
-    pub(crate) fn new(arena: Arena, id: ffi::cuarena_block_t, bytes: u64, home: Home) -> Self {
+    pub(crate) fn of(arena: Lent, id: ffi::cuarena_block_t, bytes: u64, home: Home) -> Self {
         Self {
             arena,
             id,
@@ -286,16 +293,15 @@ impl Block {
     /// # }
     /// ```
     pub fn try_free(self) -> Result<()> {
+        let arena = self.arena().clone();
         let mut block = ManuallyDrop::new(self);
         let status = block.end();
-        let (arena, _home) = Self::parts(block);
-        match status {
-            Some(status) => arena.life().finish(status),
-            None => {
-                std::mem::forget(arena);
-                Err(leaked_pin())
-            }
-        }
+        drop(Self::home_of(&mut block));
+        let Some(status) = status else {
+            return Err(leaked_pin());
+        };
+        block.arena.give_back();
+        arena.life().finish(status)
     }
 
     /// Takes the block apart: the arena, and an id that nobody frees. It is
@@ -312,14 +318,22 @@ impl Block {
     /// # }
     /// ```
     pub fn into_raw(self) -> (Arena, BlockId) {
-        let id = self.id();
-        (Self::parts(ManuallyDrop::new(self)).0, id)
+        let (arena, id) = (self.arena().clone(), self.id());
+        self.disown();
+        (arena, id)
+    }
+
+    /// Whoever has a handle forgets the block: it was freed, or has no owner
+    /// now.
+    pub(crate) fn disown(self) {
+        let mut block = ManuallyDrop::new(self);
+        block.arena.give_back();
+        drop(Self::home_of(&mut block));
     }
 
     /// What it owns besides the bytes.
-    pub(crate) fn parts(block: ManuallyDrop<Self>) -> (Arena, Home) {
-        // SAFETY: `block` is neither used nor dropped after that.
-        unsafe { (std::ptr::read(&block.arena), std::ptr::read(&block.home)) }
+    fn home_of(block: &mut ManuallyDrop<Self>) -> Home {
+        std::mem::replace(&mut block.home, Home::none())
     }
 
     /// Owns a block that was taken apart, or made through the C library.
@@ -333,7 +347,7 @@ impl Block {
     /// Nobody else will free it or has its address. Work of devices that uses
     /// it has ended.
     pub unsafe fn from_raw(arena: Arena, id: BlockId) -> Result<Self> {
-        let block = ManuallyDrop::new(Self::new(arena, id.0, 0, Home::none()));
+        let block = ManuallyDrop::new(Self::new(&arena, id.0, 0, Home::none()));
         let info = block.info();
         let mut block = ManuallyDrop::into_inner(block);
         match info {
@@ -342,7 +356,7 @@ impl Block {
                 Ok(block)
             }
             Err(error) => {
-                drop(block.into_raw());
+                block.disown();
                 Err(error)
             }
         }
@@ -446,14 +460,31 @@ fn leaked_pin() -> Error {
     Error::new(ErrorKind::Busy, "a device pin of the block was leaked")
 }
 
+impl Block {
+    /// The end where closures may run, or others hold the arena.
+    #[cold]
+    fn end_watched(&mut self) {
+        let arena = self.arena().clone();
+        // What is leaked keeps what it has of the arena.
+        if self.end().is_some() {
+            self.arena.give_back();
+        }
+        arena.life().finish_quietly();
+    }
+}
+
 impl Drop for Block {
     #[inline]
     fn drop(&mut self) {
-        match self.end() {
-            Some(_) => self.arena.life().finish_quietly(),
-            // The arena is leaked with it.
-            None => std::mem::forget(self.arena.clone()),
+        if self.arena.life().is_watched() {
+            self.end_watched();
+            return;
         }
+        // What is leaked keeps the arena, for C says that it lives.
+        self.end();
+        // Of a closure that came meanwhile: whether its arena lives is not
+        // known here.
+        panics::forget();
     }
 }
 

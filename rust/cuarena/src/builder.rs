@@ -15,7 +15,7 @@ use crate::amount::c_text;
 use crate::choices::*;
 use crate::error::check;
 use crate::ffi;
-use crate::life::{self, Hold, Kept, Life};
+use crate::life::{self, Handle, Hold, Kept};
 use crate::memory::{Guest, Hosted, Memory};
 use crate::{Amount, Arena, Error, ErrorKind, Result};
 
@@ -534,7 +534,7 @@ impl ArenaBuilder {
             hosted.settle(made.is_ok());
         }
         let (raw, granule) = made?;
-        Ok(Arena::of(Life::new(raw, Hold::Alone, granule, self.kept)))
+        Ok(Arena::of(Handle::new(raw, Hold::Alone, granule, self.kept)))
     }
 }
 

@@ -4,7 +4,7 @@
 use std::ptr::{self, NonNull};
 
 use crate::error::check;
-use crate::life::{self, Hold, Life};
+use crate::life::{self, Handle, Hold};
 use crate::sized::sized;
 use crate::{ffi, Arena, ArenaBuilder, DriverPool, Error, ErrorKind, Result};
 
@@ -144,7 +144,7 @@ impl ArenaBuilder {
         })?;
         let arenas = raw.into_iter().filter_map(NonNull::new);
         Ok(arenas
-            .map(|raw| Arena::of(Life::new(raw, Hold::Alone, granule, Vec::new())))
+            .map(|raw| Arena::of(Handle::new(raw, Hold::Alone, granule, Vec::new())))
             .collect())
     }
 

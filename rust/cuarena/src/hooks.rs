@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use crate::compact::Relocation;
-use crate::life::{Kept, Life};
+use crate::life::{Handle, Kept, Life};
 use crate::listen::{Event, OutOfMemory, Retry};
 use crate::panics::{discard, Payload};
 
@@ -63,10 +63,10 @@ impl Hooks {
         *self.life.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::downgrade(life));
     }
 
-    /// The arena's life, unless the last share has ended.
-    pub(crate) fn life(&self) -> Option<Arc<Life>> {
+    /// A handle of the arena, unless that has ended.
+    pub(crate) fn arena(&self) -> Option<Handle> {
         let life = self.life.lock().unwrap_or_else(PoisonError::into_inner);
-        life.as_ref().and_then(Weak::upgrade)
+        life.as_ref().and_then(Handle::upgrade)
     }
 
     /// The C library may know of them from now on.

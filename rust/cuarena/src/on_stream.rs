@@ -13,8 +13,6 @@
 //!
 //! None of them waits, and none calls the driver, as a rule.
 
-use std::mem::ManuallyDrop;
-
 use crate::home::Home;
 use crate::{ffi, Arena, Block, PinnedBlock, Request, Result, Stream};
 
@@ -177,14 +175,14 @@ impl Block {
 
     /// On an error the block is as it was, and is dropped.
     fn end_on(self, stream: ffi::cuarena_stream_t) -> Result<()> {
-        let arena = self.arena();
+        let arena = self.arena().clone();
         // SAFETY: arena and stream live; the block is not used after it was
         // freed. Work that uses it is known by name, or the caller vouches.
         let status = unsafe { ffi::cuarena_block_free_on(arena.raw(), self.id().as_raw(), stream) };
         if status != ffi::CUARENA_OK {
             return arena.life().finish(status);
         }
-        let (arena, _home) = Self::parts(ManuallyDrop::new(self));
+        self.disown();
         arena.life().finish(status)
     }
 

@@ -19,6 +19,8 @@ pub(crate) type Payload = Box<dyn Any + Send>;
 
 thread_local! {
     static PARKED: Cell<Option<Payload>> = const { Cell::new(None) };
+    /// Whether one is, for who looks often.
+    static IS_PARKED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Runs a closure of the program's; if it panics, parks that and answers
@@ -60,6 +62,7 @@ pub(crate) fn caught<R>(closure: impl FnOnce() -> R) -> Option<R> {
 fn park(payload: Payload) {
     let mut payload = Some(payload);
     let _ = PARKED.try_with(|parked| parked.set(payload.take()));
+    IS_PARKED.set(payload.is_none());
     if let Some(payload) = payload {
         discard(payload);
     }
@@ -67,6 +70,7 @@ fn park(payload: Payload) {
 
 /// What is parked on this thread, if anything.
 pub(crate) fn take() -> Option<Payload> {
+    IS_PARKED.set(false);
     PARKED.try_with(Cell::take).ok().flatten()
 }
 
@@ -74,6 +78,14 @@ pub(crate) fn take() -> Option<Payload> {
 pub(crate) fn resume() {
     if let Some(payload) = take() {
         panic::resume_unwind(payload);
+    }
+}
+
+/// What is parked on this thread is over.
+#[inline]
+pub(crate) fn forget() {
+    if IS_PARKED.get() {
+        discard(take());
     }
 }
 

@@ -18,7 +18,7 @@ use core::ptr::{self, NonNull};
 use std::ffi::CString;
 
 use crate::error::{check, text_of};
-use crate::life::{self, Hold, Life};
+use crate::life::{self, Handle, Hold};
 use crate::sized::sized;
 use crate::{ffi, panics, Arena, ArenaBuilder, Error, ErrorKind, Result};
 
@@ -121,7 +121,7 @@ impl ArenaBuilder {
             return Err(Error::new(ErrorKind::Corrupt, "an arena at no address"));
         };
         let kept = self.into_kept();
-        Ok(Arena::of(Life::new(raw, Hold::Shared, granule, kept)))
+        Ok(Arena::of(Handle::new(raw, Hold::Shared, granule, kept)))
     }
 }
 
@@ -149,7 +149,7 @@ impl Arena {
             Err(error) => return Err((Some(self), error)),
         };
         let config: *const ffi::cuarena_config_t = builder.config_mut();
-        let replaced = self.into_life().replace(|raw| {
+        let replaced = self.into_handle().replace(|raw| {
             // SAFETY: nobody else has this holder's handle; the config is a
             // valid one, and lives.
             unsafe { ffi::cuarena_shared_replace(raw, config, &mut report) }
@@ -159,7 +159,7 @@ impl Arena {
                 Ok(arena) => Ok((arena, SharedReport::from_raw(&report))),
                 Err(error) => Err((None, error)),
             },
-            Err((life, error)) => Err((life.map(Arena::of), error)),
+            Err((handle, error)) => Err((handle.map(Arena::of), error)),
         }
     }
 }

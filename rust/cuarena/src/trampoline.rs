@@ -81,10 +81,10 @@ pub(crate) unsafe extern "C" fn out_of_memory(
     panics::guard(0, || {
         // SAFETY: the hooks outlive the C arena.
         let hooks = unsafe { &*user.cast::<Hooks>() };
-        let (Some(closure), Some(life)) = (hooks.oom.share(), hooks.life()) else {
+        let (Some(closure), Some(handle)) = (hooks.oom.share(), hooks.arena()) else {
             return 0;
         };
-        let arena = Arena::of(life);
+        let arena = Arena::of(handle);
         let retry = closure(&OutOfMemory::new(&arena, asked, attempt));
         i32::from(retry == Retry::Again)
     })

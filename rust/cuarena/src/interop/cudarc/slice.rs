@@ -123,7 +123,7 @@ impl<T> ArenaSlice<T> {
         let status = unsafe { release(arena, self.address, &mut id) };
         arena.life().finish(status)?;
         let home = crate::home::Home::of(self.home.stream());
-        let block = Block::new(arena.clone(), id, bytes, home);
+        let block = Block::new(arena, id, bytes, home);
         self.address = 0; // the block's from now on
         Ok(block)
     }

@@ -1,0 +1,71 @@
+/*
+ * Arenas that end with their last block.
+ *
+ * To be retired is a bit of `slow`, so no free takes a short path from then on,
+ * and who takes one pays nothing for it. On the long path each call counts
+ * itself in under the lock (`inside`, call.c), and out when nothing but to let
+ * go of the lock is left to do: after its events, after what the memory is
+ * called for. The last one out tells, if no block lives that was not freed.
+ *
+ * So nobody touches the arena when `done` is called:
+ *
+ *   who freed by a short path before the arena was retired did so under the
+ *   lock, which was taken since, and to let go of it is the last that a short
+ *   path does with the arena (base/lock.h);
+ *   who frees after is inside, before its block ends, until it let go of the
+ *   lock for the last time; and who tells had the lock after that.
+ *
+ * Cost: an addition and a subtraction to each call on the long path; to those
+ * with events one more turn of the lock.
+ */
+#include "api/call.h"
+
+/* Somebody may still have to end a block, or is at it. */
+static bool is_needed(const cuarena_t *arena)
+{
+    return arena->inside != 0 ||
+           cuai_whole_now(arena).live_blocks != arena->ending;
+}
+
+static void set_retired(cuarena_t *arena, cuai_retired_t retired)
+{
+    arena->retired = retired;
+    cuai_slow_set(arena, CUAI_SLOW_RETIRED, retired.done != NULL);
+}
+
+cuai_retired_t cuai_take_retired(cuarena_t *arena)
+{
+    cuai_retired_t retired = {NULL, NULL};
+    if (!is_needed(arena)) {
+        retired = arena->retired;
+        set_retired(arena, (cuai_retired_t){NULL, NULL});
+    }
+    return retired;
+}
+
+static cuarena_status_t retire(cuarena_t *arena, cuai_retired_t retired)
+{
+    if (arena->shared)
+        return cuai_fail(CUARENA_BUSY,
+                         "arena '%s' is shared: it ends with its holders",
+                         arena->config.name);
+    bool revoked = retired.done == NULL;
+    if (revoked ? arena->retired.done == NULL : !is_needed(arena))
+        return cuai_fail(CUARENA_STALE,
+                         revoked ? "arena '%s' is not retired, or no more"
+                                 : "no block of arena '%s' lives",
+                         arena->config.name);
+    set_retired(arena, retired);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_retire(cuarena_t *arena, cuarena_retired_fn done,
+                                void *user)
+{
+    if (arena == NULL)
+        return cuai_null("arena");
+    cuai_lock(&arena->lock);
+    cuarena_status_t status = retire(arena, (cuai_retired_t){done, user});
+    cuai_unlock(&arena->lock);
+    return status;
+}
