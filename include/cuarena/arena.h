@@ -653,9 +653,10 @@ typedef struct cuarena_event {
     cuarena_tag_t tag;
 } cuarena_event_t;
 /* Called after the fact with no lock held; everything is legal in it but to
- * destroy the arena (REENTERED), and the events of its own calls reach it too. In that of a compaction's batch what is
- * not legal in a relocation callback is not either. Events of different threads
- * may come in another order than they happened. */
+ * destroy the arena (REENTERED), and the events of its own calls reach it too.
+ * In that of a compaction's batch what is not legal in a relocation callback is
+ * not either. Events of different threads may come in another order than they
+ * happened. */
 typedef void (*cuarena_event_fn)(void *user, const cuarena_event_t *event);
 CUARENA_API cuarena_status_t cuarena_set_event_listener(
     cuarena_t *arena, cuarena_event_fn listener, void *user);

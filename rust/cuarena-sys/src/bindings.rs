@@ -1361,7 +1361,7 @@ const _: () = {
     ["Offset of field: cuarena_event::tag"][::core::mem::offset_of!(cuarena_event, tag) - 40usize];
 };
 pub type cuarena_event_t = cuarena_event;
-#[doc = " Called after the fact with no lock held; everything is legal in it but to\n destroy the arena (REENTERED), and the events of its own calls reach it too. In that of a compaction's batch what is\n not legal in a relocation callback is not either. Events of different threads\n may come in another order than they happened."]
+#[doc = " Called after the fact with no lock held; everything is legal in it but to\n destroy the arena (REENTERED), and the events of its own calls reach it too.\n In that of a compaction's batch what is not legal in a relocation callback is\n not either. Events of different threads may come in another order than they\n happened."]
 pub type cuarena_event_fn = ::core::option::Option<
     unsafe extern "C" fn(user: *mut ::core::ffi::c_void, event: *const cuarena_event_t),
 >;
