@@ -121,8 +121,8 @@ impl Arena {
         self.life().raw()
     }
 
-    /// What addresses and sizes are multiples of, in bytes. Of a shared arena
-    /// that others made otherwise than was asked for, 8: the least there is.
+    /// What addresses and sizes are multiples of, in bytes, whoever configured
+    /// the arena.
     #[inline]
     pub fn granule(&self) -> u64 {
         self.life().granule()

@@ -335,7 +335,7 @@ impl ArenaBuilder {
     }
 
     /// Options as text may name a pool, but nobody vouches for it there.
-    fn check_pool(&self) -> Result<()> {
+    pub(crate) fn check_pool(&self) -> Result<()> {
         let (pool, handle) = (self.config.driver_pool, self.config.driver_pool_handle);
         if pool != ffi::CUARENA_DRIVER_POOL_EXTERNAL || handle == self.vouched_pool {
             return Ok(());
@@ -496,17 +496,13 @@ impl ArenaBuilder {
         Some(hosted)
     }
 
-    /// The arena, and its granule.
-    fn create(&self) -> Result<(NonNull<ffi::cuarena_t>, u64)> {
-        let granule = self.resolved()?.alignment;
+    fn create(&self) -> Result<NonNull<ffi::cuarena_t>> {
+        self.check_pool()?;
         let mut raw = ptr::null_mut();
         // SAFETY: the config is a valid one; what it points to is kept, or
         // vouched for by who set it.
         check(unsafe { ffi::cuarena_create(&self.config, &mut raw) })?;
-        match NonNull::new(raw) {
-            Some(raw) => Ok((raw, granule)),
-            None => Err(Error::new(ErrorKind::Corrupt, "an arena at no address")),
-        }
+        NonNull::new(raw).ok_or_else(|| Error::new(ErrorKind::Corrupt, "an arena at no address"))
     }
 
     /// Makes the arena. A pool takes its bytes now.
@@ -533,8 +529,7 @@ impl ArenaBuilder {
         if let Some(hosted) = hosted {
             hosted.settle(made.is_ok());
         }
-        let (raw, granule) = made?;
-        Ok(Arena::of(Handle::new(raw, Hold::Alone, granule, self.kept)))
+        Ok(Arena::of(Handle::new(made?, Hold::Alone, self.kept)))
     }
 }
 

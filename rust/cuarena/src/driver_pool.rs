@@ -129,7 +129,7 @@ impl ArenaBuilder {
     /// ```
     pub fn per_device(mut self, pools: &[PoolChoice]) -> Result<Vec<Arena>> {
         life::end_what_was_set_aside();
-        let granule = self.granule_of_many()?;
+        self.prepare_for_many()?;
         let choices: Vec<_> = pools.iter().map(|pool| pool.raw()).collect();
         let mut raw = vec![ptr::null_mut(); choices.len()];
         // SAFETY: the config is a valid one, and points to nothing; both lists
@@ -144,13 +144,12 @@ impl ArenaBuilder {
         })?;
         let arenas = raw.into_iter().filter_map(NonNull::new);
         Ok(arenas
-            .map(|raw| Arena::of(Handle::new(raw, Hold::Alone, granule, Vec::new())))
+            .map(|raw| Arena::of(Handle::new(raw, Hold::Alone, Vec::new())))
             .collect())
     }
 
-    /// The granule of each of several arenas, for which the choices say which
-    /// pool.
-    fn granule_of_many(&mut self) -> Result<u64> {
+    /// For several arenas, for which the choices say which pool.
+    fn prepare_for_many(&mut self) -> Result<()> {
         let config = self.config_mut();
         if [ffi::CUARENA_MEMORY_BYTES, ffi::CUARENA_MEMORY_CUSTOM].contains(&config.memory) {
             let message = "memory: the program's own, for an arena on each device; accepted: \
@@ -159,6 +158,6 @@ impl ArenaBuilder {
         }
         config.driver_pool = DriverPool::Current.code();
         config.driver_pool_handle = 0;
-        Ok(self.resolved()?.alignment)
+        Ok(())
     }
 }

@@ -286,17 +286,13 @@ unsafe impl Sync for Handle {}
 
 impl Handle {
     /// Takes a C arena over.
-    pub(crate) fn new(
-        raw: NonNull<ffi::cuarena_t>,
-        hold: Hold,
-        granule: u64,
-        kept: Vec<Kept>,
-    ) -> Self {
+    pub(crate) fn new(raw: NonNull<ffi::cuarena_t>, hold: Hold, kept: Vec<Kept>) -> Self {
+        let properties = properties(raw.as_ptr());
         Self::of(Tenure {
             raw,
             watched: AtomicBool::new(hold == Hold::Shared),
-            host_readable: host_readable(raw.as_ptr()),
-            granule,
+            host_readable: host_readable(&properties),
+            granule: properties.granule_bytes,
             hold,
             hooks: Arc::default(),
             kept,
@@ -555,19 +551,22 @@ fn still_shared() -> Error {
     Error::new(ErrorKind::Busy, message)
 }
 
-/// Whether the CPU may touch the bytes at any time: managed ones may be a fault
-/// while the device runs, whatever it does.
-fn host_readable(raw: *mut ffi::cuarena_t) -> bool {
+fn properties(raw: *mut ffi::cuarena_t) -> ffi::cuarena_properties_t {
     let mut properties = MaybeUninit::<ffi::cuarena_properties_t>::zeroed();
     // SAFETY: all bits 0 are a value of the struct, which its function then
     // makes ready for the call; the arena lives.
-    let properties = unsafe {
+    unsafe {
         ffi::cuarena_properties_init(properties.as_mut_ptr());
         ffi::cuarena_properties(raw, properties.as_mut_ptr());
         properties.assume_init()
-    };
+    }
+}
+
+/// Whether the CPU may touch the bytes at any time: managed ones may be a fault
+/// while the device runs, whatever it does.
+fn host_readable(properties: &ffi::cuarena_properties_t) -> bool {
     properties.host_readable != 0
-        && (!is_managed(&properties)
+        && (!is_managed(properties)
             || device_info(DeviceId(properties.device)).is_ok_and(|device| device.concurrent))
 }
 

@@ -22,10 +22,6 @@ use crate::life::{self, Handle, Hold};
 use crate::sized::sized;
 use crate::{ffi, panics, Arena, ArenaBuilder, Error, ErrorKind, Result};
 
-/// What every granule is a multiple of. That of an arena which others made is
-/// not to be had.
-const LEAST_GRANULE: u64 = 8;
-
 /// What asking for a shared arena came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -42,15 +38,6 @@ pub struct SharedReport {
 }
 
 impl SharedReport {
-    /// The arena's granule, of the one that was asked for.
-    fn granule(&self, asked: u64) -> u64 {
-        if self.created || self.differs == 0 {
-            asked
-        } else {
-            LEAST_GRANULE
-        }
-    }
-
     fn from_raw(raw: &ffi::cuarena_shared_report_t) -> Self {
         Self {
             created: raw.created != 0,
@@ -90,13 +77,12 @@ impl ArenaBuilder {
     /// ```
     pub fn share(mut self) -> Result<(Arena, SharedReport)> {
         life::end_what_was_set_aside();
-        let granule = self.resolved()?.alignment;
+        self.check_pool()?;
         let (mut raw, mut report) = (ptr::null_mut(), report());
         // SAFETY: the config is a valid one; what it points to is kept.
         check(unsafe { ffi::cuarena_shared_acquire(self.config_mut(), &mut raw, &mut report) })?;
-        let report = SharedReport::from_raw(&report);
-        let arena = self.holding(raw, report.granule(granule))?;
-        Ok((arena, report))
+        let arena = self.holding(raw)?;
+        Ok((arena, SharedReport::from_raw(&report)))
     }
 
     /// Holds the process's arena of this memory and device as it is, whatever
@@ -113,15 +99,15 @@ impl ArenaBuilder {
             return Ok(None);
         }
         check(status)?;
-        self.holding(raw, LEAST_GRANULE).map(Some)
+        self.holding(raw).map(Some)
     }
 
-    fn holding(self, raw: *mut ffi::cuarena_t, granule: u64) -> Result<Arena> {
+    fn holding(self, raw: *mut ffi::cuarena_t) -> Result<Arena> {
         let Some(raw) = NonNull::new(raw) else {
             return Err(Error::new(ErrorKind::Corrupt, "an arena at no address"));
         };
         let kept = self.into_kept();
-        Ok(Arena::of(Handle::new(raw, Hold::Shared, granule, kept)))
+        Ok(Arena::of(Handle::new(raw, Hold::Shared, kept)))
     }
 }
 
@@ -144,10 +130,9 @@ impl Arena {
         mut builder: ArenaBuilder,
     ) -> core::result::Result<(Arena, SharedReport), (Option<Arena>, Error)> {
         let mut report = report();
-        let granule = match builder.resolved() {
-            Ok(full) => full.alignment,
-            Err(error) => return Err((Some(self), error)),
-        };
+        if let Err(error) = builder.check_pool() {
+            return Err((Some(self), error));
+        }
         let config: *const ffi::cuarena_config_t = builder.config_mut();
         let replaced = self.into_handle().replace(|raw| {
             // SAFETY: nobody else has this holder's handle; the config is a
@@ -155,7 +140,7 @@ impl Arena {
             unsafe { ffi::cuarena_shared_replace(raw, config, &mut report) }
         });
         match replaced {
-            Ok(raw) => match builder.holding(raw, granule) {
+            Ok(raw) => match builder.holding(raw) {
                 Ok(arena) => Ok((arena, SharedReport::from_raw(&report))),
                 Err(error) => Err((None, error)),
             },

@@ -285,7 +285,7 @@ fn granules_are_those_of_the_presets() {
 
 /// One that was made with another granule than was asked for.
 #[test]
-fn a_shared_arena_of_others_has_the_least_granule() {
+fn a_shared_arena_has_the_granule_that_it_was_made_with() {
     let shared = || {
         Arena::builder()
             .preset(Preset::Grow)
@@ -297,8 +297,8 @@ fn a_shared_arena_of_others_has_the_least_granule() {
     let (same, report) = shared().alignment(64).share().unwrap();
     assert_eq!((report.differs, same.granule()), (0, 64));
     let (other, report) = shared().share().unwrap();
-    assert_eq!((report.differs, other.granule()), (1, 8), "{report:?}");
-    assert_eq!(shared().find_shared().unwrap().unwrap().granule(), 8);
+    assert_eq!((report.differs, other.granule()), (1, 64), "{report:?}");
+    assert_eq!(shared().find_shared().unwrap().unwrap().granule(), 64);
 }
 
 #[test]
