@@ -759,8 +759,11 @@ START_TEST(test_figures_of_onnx_runtime)
     expect_u64((uint64_t)now.max_alloc_size, allocated);
     expect_u64((uint64_t)now.max_bytes_in_use, allocated);
     expect_u64((uint64_t)now.num_arena_extensions, !has(&f, KIND_EACH));
-    expect_u64((uint64_t)now.total_allocated_bytes,
-               stats_of(&f, CUARENA_REGION_ALL).held_bytes);
+    uint64_t held = stats_of(&f, CUARENA_REGION_ALL).held_bytes;
+    if (has(&f, KIND_EACH)) /* the driver's pool may have more */
+        ck_assert_int_ge(now.total_allocated_bytes, (int64_t)held);
+    else
+        expect_u64((uint64_t)now.total_allocated_bytes, held);
     ck_assert_int_ge(now.bytes_limit, now.total_allocated_bytes);
     drop(&f, pointer);
     close_row(&f);

@@ -198,14 +198,15 @@ static void use_all(int device, uint64_t seed)
 #define OWN_POOL                                                               \
     "preset=driver-pool,memory=device,driver_pool=own,peers=require"
 
+#define POOL_IN_OWN_POOL WITH_PEERS ",backing=async,driver_pool=own"
+
 /* Memories of which both devices reach every byte. */
 static const char *const shared[] = {
     WITH_PEERS,
     "memory=managed,pool=32MiB,stable=0,device_only=1",
     "memory=pinned,pool=32MiB,stable=0,device_only=1",
     OWN_POOL,
-    "memory=device,backing=async,pool=32MiB,stable=0,driver_pool=own,"
-    "peers=require",
+    POOL_IN_OWN_POOL,
 };
 #define SHARED ((int)(sizeof shared / sizeof shared[0]))
 
