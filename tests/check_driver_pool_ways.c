@@ -370,6 +370,22 @@ START_TEST(test_a_reset_gives_all_back)
 }
 END_TEST
 
+/* That a block was allocated at a point of its stream is work too. */
+START_TEST(test_a_reset_waits_for_allocations)
+{
+    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuai_cu_stream_t streams[] = {new_stream(), new_stream()};
+    for (int i = 0; i < 10; i++)
+        (void)take_on(arena, 1000, streams[i % 2]);
+    expect_ok(cuarena_reset(arena));
+    expect_u64(counts_of(arena).held_bytes, 0);
+    expect_u64(pool_of(arena).used_bytes, 0);
+    end_arena(arena);
+    for (int i = 0; i < 2; i++)
+        expect_cu(cuda_test()->cuStreamDestroy(streams[i]));
+}
+END_TEST
+
 START_TEST(test_zeroed_blocks_read_as_0)
 {
     static const char *const options[] = {OWN KEEPS ",zero=create",
@@ -670,6 +686,7 @@ int main(void)
                        TEST_LIST(test_each_block_a_segment_on_any_memory,
                                  test_blocks_apart_keep_their_size,
                                  test_a_reset_gives_all_back,
+                                 test_a_reset_waits_for_allocations,
                                  test_zeroed_blocks_read_as_0)),
         suite_add_list(suite, "running out",
                        TEST_LIST(test_out_of_memory_waits_for_the_stream,

@@ -349,7 +349,8 @@ CUARENA_API cuarena_status_t cuarena_retire(cuarena_t *arena,
  * sizes, tags, limits. BUSY while pins taken by cuarena_block_pin exist,
  * exports are open or a capture session has bytes; DRIVER if free bytes are to
  * read as 0 and cannot be made so. Peaks stay (cuarena_reset_peaks). Nothing
- * may use the blocks any more; what was freed on streams is waited for.
+ * may use the blocks any more; what was freed on streams is waited for, and all
+ * work where allocations are such (segments=each).
  * REENTERED from a function of its memory or its relocation callback. Cost: the
  * live blocks.
  */

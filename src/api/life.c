@@ -218,11 +218,17 @@ static cuarena_status_t check_reset(const cuarena_t *arena)
 }
 
 /* The caller vouches for blocks that live, and not for what was freed on
- * streams, nor for copies of compactions. */
+ * streams, nor for copies of compactions; nor for allocations, where these are
+ * work of a stream. */
 static cuarena_status_t finish_freed(cuarena_t *arena)
 {
     if (arena->stream_count == 0)
         return CUARENA_OK;
+    if (arena->memory.ops.get_on != NULL) {
+        cuarena_status_t status = cuai_wait_for_work(arena);
+        if (status != CUARENA_OK)
+            return status;
+    }
     cuarena_status_t status = cuai_settle_all(arena, true, NULL);
     return status == CUARENA_OK ? cuai_see_moves(arena, 0) : status;
 }
