@@ -642,9 +642,6 @@ int main(void)
     TCase *cupy = suite_add_list(
         suite, "CuPy's",
         TEST_LIST(test_zero_bytes_are_no_block, test_blocks_are_rounded_to_512,
-                  test_most_of_the_device_then_less,
-                  test_what_the_pool_keeps_the_driver_lacks_until_trim,
-                  test_what_the_driver_gave_the_pool_lacks,
                   test_used_bytes_of_2_4_and_1_units,
                   test_used_bytes_with_another_stream,
                   test_total_stays_until_trim,
@@ -653,6 +650,11 @@ int main(void)
                   test_a_pool_with_a_threshold_limits_refuses_to_grow_above_it,
                   test_the_hard_limit_is_of_the_blocks,
                   test_peaks_of_the_pool_can_be_reset));
+    TCase *most = suite_add_list(
+        suite, "CuPy's, with most of the device",
+        TEST_LIST(test_most_of_the_device_then_less,
+                  test_what_the_pool_keeps_the_driver_lacks_until_trim,
+                  test_what_the_driver_gave_the_pool_lacks));
     TCase *streams = suite_add_list(
         suite, "streams",
         TEST_LIST(test_a_free_is_behind_the_work_of_its_stream,
@@ -670,7 +672,9 @@ int main(void)
                   test_threshold_of_others_pools_stays_unless_asked,
                   test_an_own_pool_has_a_largest_size,
                   test_segments_of_a_shared_arena_come_from_the_pool_too));
+    tcase_set_tags(most, "alone");
     tcase_add_checked_fixture(cupy, on_device, off_device);
+    tcase_add_checked_fixture(most, on_device, off_device);
     tcase_add_checked_fixture(streams, on_device, off_device);
     tcase_add_checked_fixture(which, on_device, off_device);
     return cuda_kinds_main(suite);

@@ -240,7 +240,8 @@ part_frameworks() {
 # slow, so sizes are those of a slow machine. Blocks are moved whole, whatever
 # of them was written: to initcheck all of an arena is written from the start.
 # A checker opens the driver itself, and hangs where a process with an arena
-# forks, so tests of these are left out.
+# forks, so tests of these are left out; so are those that want most of the
+# device, as several programs run at once.
 #
 # initcheck of version 2025.3.1, with driver 580.159, can lose the device of a
 # program that maps handles (backing=vmm): a copy answers
@@ -268,7 +269,7 @@ part_sanitizer() {
             case $name in check_standin*) continue ;; esac
             ! wanted "$name" || CUARENA_TEST_SLOW=1 CUARENA_TEST_ZERO=$zero \
                 CK_FORK=${CK_FORK:-$(fork_of "$name")} CK_TIMEOUT_MULTIPLIER=20 \
-                CK_EXCLUDE_TAGS=process \
+                CK_EXCLUDE_TAGS="process alone" \
                 later "${device_jobs:-$jobs}" "$tool-$name" "$sanitizer" \
                 --tool "$tool" --target-processes all --report-api-errors no \
                 --error-exitcode 99 "$program"
