@@ -201,10 +201,10 @@ stage_gcc() {
     tested gcc "${gcc_arguments[@]}"
 }
 
-# The long lengths are gone through once, under gcc.
+# The long lengths, and the old driver, are gone through once, under gcc.
 stage_clang() {
     has clang
-    export CUARENA_TEST_SCALE=short
+    export CUARENA_TEST_SCALE=short CUARENA_TEST_OLD=no
     tested clang CC=clang --enable-werror --enable-debug \
         CPPFLAGS=-DCUARENA_NO_FUTEX
 }
@@ -212,6 +212,7 @@ stage_clang() {
 stage_asan() {
     export CK_TIMEOUT_MULTIPLIER=5 UBSAN_OPTIONS=print_stacktrace=1
     export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+    [ "$CUARENA_TEST_SCALE" = long ] || export CUARENA_TEST_OLD=no
     tested asan CC=gcc --enable-werror --enable-debug \
         --enable-sanitizers=address,undefined
 }
