@@ -85,6 +85,7 @@ static void open_load(load_t *load, const char *layout, uint64_t copies,
     uint64_t bytes = load->granules * GRANULE;
     bool grows = preset == CUARENA_PRESET_GROW;
     rig_prepare(&load->rig, grows ? 4 * bytes : bytes, false);
+    load->rig.config.max_blocks = CUARENA_HEAP_MAX_BLOCKS;
     load->rig.config.preset = preset;
     rig_create(&load->rig);
     take_all(load);
