@@ -704,7 +704,8 @@ typedef struct cuarena_stats {
                               * since it was opened; 0 without a driver */
     uint64_t free_ranges;    /* free stretches, of all lanes: two that touch
                               * are one if they are of the same lane; also of a
-                              * region */
+                              * region; 0 with segments=each, whose free bytes
+                              * are the memory's, which does not tell */
 } cuarena_stats_t;
 CUARENA_API void cuarena_stats_init(cuarena_stats_t *stats);
 /* Constant time. For REGION_ALL the peaks are of the whole. A stable request

@@ -29,13 +29,7 @@ bool cuai_cache_commit(cuai_cache_t *cache, uint64_t slots)
     return cuai_host_commit(&cache->region, slots * sizeof(cuai_cache_node_t));
 }
 
-/* ---- In and out -------------------------------------------------------- */
-
-void cuai_cache_insert(cuai_cache_t *cache, const cuai_record_t *records,
-                       cuai_slot_t slot)
-{
-    cuai_cache_put(cache, records, slot, records[slot].size);
-}
+/* ---- Out, and finding -------------------------------------------------- */
 
 void cuai_cache_remove(cuai_cache_t *cache, const cuai_record_t *records,
                        cuai_slot_t slot)

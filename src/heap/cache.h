@@ -59,9 +59,6 @@ static inline uint64_t cuai_cache_host_bytes(const cuai_cache_t *cache)
     return sizeof *cache + cache->region.committed;
 }
 
-/* Puts the record's block in, as the one that was parked last. */
-void cuai_cache_insert(cuai_cache_t *cache, const cuai_record_t *records,
-                       cuai_slot_t slot);
 void cuai_cache_remove(cuai_cache_t *cache, const cuai_record_t *records,
                        cuai_slot_t slot);
 /* The one of least capacity that has at least `size`, which is not 0; of equals
@@ -76,13 +73,6 @@ const char *cuai_cache_wrong(const cuai_cache_t *cache,
 static inline cuai_slot_t cuai_cache_oldest(const cuai_cache_t *cache)
 {
     return cache->nodes[0].newer;
-}
-
-/* The next one, 0 behind the last. */
-static inline cuai_slot_t cuai_cache_newer(const cuai_cache_t *cache,
-                                           cuai_slot_t slot)
-{
-    return cache->nodes[slot].newer;
 }
 
 /* The next of the same capacity; the first again behind the last. */

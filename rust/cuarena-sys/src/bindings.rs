@@ -1416,7 +1416,7 @@ pub struct cuarena_stats {
     pub memory_calls: u64,
     #[doc = " what the driver was called for by the memory\n since it was opened; 0 without a driver"]
     pub driver_calls: u64,
-    #[doc = " free stretches, of all lanes: two that touch\n are one if they are of the same lane; also of a\n region"]
+    #[doc = " free stretches, of all lanes: two that touch\n are one if they are of the same lane; also of a\n region; 0 with segments=each, whose free bytes\n are the memory's, which does not tell"]
     pub free_ranges: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
