@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-typedef struct cuarena cuarena_t;
+typedef struct cuarena_arena cuarena_t;
 
 /* Names the purpose of blocks; 0: none. Registered once per arena. */
 typedef uint16_t cuarena_tag_t;

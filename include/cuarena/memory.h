@@ -40,11 +40,18 @@ typedef struct CUstream_st *cuarena_stream_t;
 
 /* Another name of NULL, and the default stream of the calling thread: the
  * values of cudaStreamLegacy and cudaStreamPerThread. */
-#define CUARENA_STREAM_LEGACY ((cuarena_stream_t)(uintptr_t)1)
-#define CUARENA_STREAM_PER_THREAD ((cuarena_stream_t)(uintptr_t)2)
+#define CUARENA_STREAM_LEGACY CUARENA_STREAM_NUMBER(1)
+#define CUARENA_STREAM_PER_THREAD CUARENA_STREAM_NUMBER(2)
 /* No stream: bytes are idle when they are freed, and what a call does to
  * bytes is done when it returns. */
-#define CUARENA_NO_STREAM ((cuarena_stream_t)UINTPTR_MAX)
+#define CUARENA_NO_STREAM CUARENA_STREAM_NUMBER(UINTPTR_MAX)
+/* A stream that is a number rather than a handle. */
+#ifdef __cplusplus
+#define CUARENA_STREAM_NUMBER(number)                                          \
+    reinterpret_cast<cuarena_stream_t>(static_cast<uintptr_t>(number))
+#else
+#define CUARENA_STREAM_NUMBER(number) ((cuarena_stream_t)(uintptr_t)(number))
+#endif
 
 /* What is known of a stream. Frozen. */
 typedef struct cuarena_stream_info {

@@ -14,10 +14,11 @@ has() {
     command -v "$1" >/dev/null || skip "$1 not found"
 }
 
-# Our own files of C: all of them, and those of the library.
+# Our own files of C and C++: all of them, and those of the library.
 c_files() {
     find include src tools tests examples bench \
-        \( -name '*.c' -o -name '*.h' -o -name '*.inl' \) 2>/dev/null | sort
+        \( -name '*.c' -o -name '*.h' -o -name '*.inl' \
+        -o -name '*.hpp' -o -name '*.cc' \) 2>/dev/null | sort
 }
 
 library_files() {
@@ -37,7 +38,7 @@ stage_spelling() {
     files=$(find . \( -path ./build -o -path ./.git -o -path ./autom4te.cache \
         -o -path ./build-aux -o -path ./tests/fuzz/corpus \
         -o -path ./rust/target \) -prune -o \
-        \( -name '*.[ch]' -o -name '*.inl' -o -name '*.md' -o -name '*.inc' \
+        \( -name '*.[ch]' -o -name '*.hpp' -o -name '*.cc' -o -name '*.inl' -o -name '*.md' -o -name '*.inc' \
         -o -name '*.rs' -o -name '*.sh' -o -name '*.1' -o -name '*.am' \
         -o -name 'cuarena*.m4' -o -name configure.ac \) -print)
     # Nd is a macro of manual pages, AtLeast and CollectIn are names.

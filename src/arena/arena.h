@@ -112,7 +112,7 @@ typedef struct cuai_retired {
     void *user;
 } cuai_retired_t;
 
-struct cuarena {
+struct cuarena_arena {
     /* What every allocation and free touches. */
     cuai_lock_t lock;
     uint32_t slow;         /* CUAI_SLOW_... bits: see cuai_slow_set */

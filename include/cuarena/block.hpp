@@ -1,0 +1,183 @@
+/*
+ * Blocks that may move, and what holds them in place.
+ */
+#ifndef CUARENA_BLOCK_HPP
+#define CUARENA_BLOCK_HPP
+
+#include "config.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace cuarena
+{
+inline namespace CUARENA_CXX_VARIANT
+{
+
+/* A block's address as so many T, for as long as this lives: see
+ * cuarena_block_pin. Ends before its block. Who touches the values is the
+ * caller's business: the CPU or, in memory of a device, kernels. */
+template <typename T = std::byte> class pinned
+{
+  public:
+    pinned() noexcept = default;
+
+    pinned(cuarena_t *arena, cuarena_block_t block, cuarena_stream_t stream,
+           T *data, std::size_t size) noexcept
+        : arena_(arena), block_(block), stream_(stream), data_(data),
+          size_(size)
+    {
+    }
+
+    pinned(pinned &&other) noexcept { swap(other); }
+
+    pinned &operator=(pinned &&other) noexcept
+    {
+        pinned(std::move(other)).swap(*this);
+        return *this;
+    }
+
+    ~pinned()
+    {
+        if (arena_)
+            (void)cuarena_block_unpin_on(arena_, block_, stream_);
+    }
+
+    T *data() const noexcept { return data_; }
+
+    std::size_t size() const noexcept { return size_; }
+
+    T *begin() const noexcept { return data_; }
+
+    T *end() const noexcept { return data_ + size_; }
+
+    T &operator[](std::size_t index) const noexcept { return data_[index]; }
+
+    void swap(pinned &other) noexcept
+    {
+        std::swap(arena_, other.arena_);
+        std::swap(block_, other.block_);
+        std::swap(stream_, other.stream_);
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+    }
+
+  private:
+    cuarena_t *arena_ = nullptr;
+    cuarena_block_t block_ = 0;
+    cuarena_stream_t stream_ = CUARENA_NO_STREAM;
+    T *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/* Bytes named by an id, which may move while they are not pinned. */
+class block
+{
+  public:
+    block() noexcept = default;
+
+    /* Takes over a block of the arena, of so many bytes as asked for. */
+    block(cuarena_t *arena, cuarena_block_t id, std::uint64_t size_bytes,
+          cuarena_stream_t stream = CUARENA_NO_STREAM) noexcept
+        : arena_(arena), id_(id), size_bytes_(size_bytes), stream_(stream)
+    {
+    }
+
+    block(block &&other) noexcept { swap(other); }
+
+    block &operator=(block &&other) noexcept
+    {
+        block(std::move(other)).swap(*this);
+        return *this;
+    }
+
+    ~block() { (void)try_free(); }
+
+    /* Whether there is one. */
+    explicit operator bool() const noexcept { return id_ != 0; }
+
+    cuarena_block_t id() const noexcept { return id_; }
+
+    std::uint64_t size_bytes() const noexcept { return size_bytes_; }
+
+    cuarena_stream_t stream() const noexcept { return stream_; }
+
+    /* The stream that the block is resized and freed on. */
+    void set_stream(cuarena_stream_t stream) noexcept { stream_ = stream; }
+
+    /* The block is the caller's to free. */
+    [[nodiscard]] cuarena_block_t release() noexcept
+    {
+        size_bytes_ = 0;
+        return std::exchange(id_, 0);
+    }
+
+    status try_free() noexcept
+    {
+        const status code = to_status(
+            id_ ? cuarena_block_free_on(arena_, id_, stream_) : CUARENA_OK);
+        if (code == status::ok)
+            (void)release();
+        return code;
+    }
+
+    void free() { check(try_free()); }
+
+    status try_resize(std::uint64_t bytes) noexcept
+    {
+        const status code =
+            to_status(cuarena_block_resize_on(arena_, id_, bytes, stream_));
+        if (code == status::ok)
+            size_bytes_ = bytes;
+        return code;
+    }
+
+    void resize(std::uint64_t bytes) { check(try_resize(bytes)); }
+
+    /* The address, as so many T as the block has room for. On a stream: the
+     * stream waits for the block's last move, and the pin ends at the point
+     * where the stream is when the object goes. Status bad_argument for an
+     * address that is not aligned for a T: see request::align. */
+    template <typename T = std::byte>
+    result<pinned<T>> try_pin(
+        cuarena_stream_t stream = CUARENA_NO_STREAM) const noexcept
+    {
+        void *address = nullptr;
+        const status code =
+            to_status(cuarena_block_pin_on(arena_, id_, stream, &address));
+        if (code != status::ok)
+            return code;
+        pinned<T> held(arena_, id_, stream, static_cast<T *>(address),
+                       static_cast<std::size_t>(size_bytes_ / sizeof(T)));
+        if (reinterpret_cast<std::uintptr_t>(address) % alignof(T) != 0)
+            return {status::bad_argument,
+                    "the block was not allocated with the type's alignment"};
+        return held;
+    }
+
+    template <typename T = std::byte>
+    pinned<T> pin(cuarena_stream_t stream = CUARENA_NO_STREAM) const
+    {
+        return try_pin<T>(stream).value();
+    }
+
+    void swap(block &other) noexcept
+    {
+        std::swap(arena_, other.arena_);
+        std::swap(id_, other.id_);
+        std::swap(size_bytes_, other.size_bytes_);
+        std::swap(stream_, other.stream_);
+    }
+
+  private:
+    cuarena_t *arena_ = nullptr;
+    cuarena_block_t id_ = 0;
+    std::uint64_t size_bytes_ = 0;
+    cuarena_stream_t stream_ = CUARENA_NO_STREAM;
+};
+
+} // namespace CUARENA_CXX_VARIANT
+} // namespace cuarena
+
+#endif

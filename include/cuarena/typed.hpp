@@ -1,0 +1,147 @@
+/*
+ * Allocations of values, which stay where they are.
+ */
+#ifndef CUARENA_TYPED_HPP
+#define CUARENA_TYPED_HPP
+
+#include "config.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace cuarena
+{
+inline namespace CUARENA_CXX_VARIANT
+{
+
+/* Ends the objects of a unique_ptr and frees their bytes. */
+template <typename T> class deleter
+{
+  public:
+    deleter() noexcept = default;
+
+    deleter(cuarena_t *arena, std::size_t count) noexcept
+        : arena_(arena), count_(count)
+    {
+    }
+
+    void operator()(T *objects) const noexcept
+    {
+        std::destroy_n(objects, count_);
+        (void)cuarena_free_on(arena_, objects, stream_);
+    }
+
+    /* How many objects there are. */
+    std::size_t count() const noexcept { return count_; }
+
+    /* The stream that the bytes are freed on, as by copies from them. */
+    void set_stream(cuarena_stream_t stream) noexcept { stream_ = stream; }
+
+  private:
+    cuarena_t *arena_ = nullptr;
+    std::size_t count_ = 0;
+    cuarena_stream_t stream_ = CUARENA_NO_STREAM;
+};
+
+/* An object, or with T[] an array, in memory that the CPU reaches. */
+template <typename T>
+using unique_ptr = std::unique_ptr<T, deleter<std::remove_extent_t<T>>>;
+
+/* A plain allocation of `size()` values that nobody made: of whichever memory,
+ * so this class does not touch them. The address stays. */
+template <typename T> class buffer
+{
+    static_assert(std::is_trivially_copyable_v<T>,
+                  "a buffer has values that can be copied as bytes");
+
+  public:
+    buffer() noexcept = default;
+
+    /* Takes over a pointer that the arena gave. */
+    buffer(cuarena_t *arena, T *data, std::size_t size,
+           cuarena_stream_t stream = CUARENA_NO_STREAM) noexcept
+        : arena_(arena), data_(data), size_(size), stream_(stream)
+    {
+    }
+
+    buffer(buffer &&other) noexcept { swap(other); }
+
+    buffer &operator=(buffer &&other) noexcept
+    {
+        buffer(std::move(other)).swap(*this);
+        return *this;
+    }
+
+    ~buffer() { (void)try_free(); }
+
+    T *data() const noexcept { return data_; }
+
+    std::size_t size() const noexcept { return size_; }
+
+    cuarena_stream_t stream() const noexcept { return stream_; }
+
+    void set_stream(cuarena_stream_t stream) noexcept { stream_ = stream; }
+
+    /* The values are the caller's to free. */
+    [[nodiscard]] T *release() noexcept
+    {
+        return buffer(std::move(*this)).forget();
+    }
+
+    status try_free() noexcept
+    {
+        const status code = to_status(
+            data_ ? cuarena_free_on(arena_, data_, stream_) : CUARENA_OK);
+        if (code == status::ok)
+            (void)forget();
+        return code;
+    }
+
+    void free() { check(try_free()); }
+
+    /* As cuarena_resize_on: contents stay, the address may not. */
+    status try_resize(std::size_t size) noexcept
+    {
+        void *data = nullptr;
+        std::uint64_t bytes = 0;
+        status code = detail::bytes_of<T>(size, &bytes);
+        if (code == status::ok)
+            code = to_status(
+                cuarena_resize_on(arena_, data_, bytes, stream_, &data));
+        if (code == status::ok) {
+            data_ = static_cast<T *>(data);
+            size_ = size;
+        }
+        return code;
+    }
+
+    void resize(std::size_t size) { check(try_resize(size)); }
+
+    void swap(buffer &other) noexcept
+    {
+        std::swap(arena_, other.arena_);
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        std::swap(stream_, other.stream_);
+    }
+
+  private:
+    T *forget() noexcept
+    {
+        size_ = 0;
+        return std::exchange(data_, nullptr);
+    }
+
+    cuarena_t *arena_ = nullptr;
+    T *data_ = nullptr;
+    std::size_t size_ = 0;
+    cuarena_stream_t stream_ = CUARENA_NO_STREAM;
+};
+
+} // namespace CUARENA_CXX_VARIANT
+} // namespace cuarena
+
+#endif
