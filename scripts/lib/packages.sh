@@ -23,6 +23,7 @@ test | command xz | xz-utils | xz | xz
 test | command g++ | g++ | gcc-c++ | gcc
 extra | command git | git | git | git
 extra | command clang | clang | clang | clang
+extra | command cmake | cmake | cmake | cmake
 extra | have_libfuzzer | libclang-rt-@clang@-dev | compiler-rt | compiler-rt
 extra | have_clang_format | clang-format-14 | clang-tools-extra | clang
 extra | command codespell | codespell | codespell | codespell
