@@ -4,14 +4,6 @@
 
 jobs=$(nproc 2>/dev/null || echo 2)
 
-# Nothing can be built beside a tree that was configured in place.
-refuse_in_place() {
-    [ ! -f "$root/config.status" ] || {
-        echo "This tree was configured in place: run 'make distclean' first." >&2
-        return 1
-    }
-}
-
 # Make ./configure, if it is not there or older than what it is made from.
 bootstrap_if_needed() {
     local version newer
@@ -26,15 +18,31 @@ bootstrap_if_needed() {
     "$root/bootstrap"
 }
 
+# sources: the folder of the sources, as builds below build/ see it. Beside a
+# tree that was configured in place nothing can be built, so then they take a
+# copy: what a tarball would hold now, each file with its time.
+sources() {
+    if [ -f "$root/config.status" ]; then
+        make -s -C "$root" --no-print-directory distdir \
+            distdir=build/source >&2 || return
+        echo ../source
+    else
+        echo ../..
+    fi
+}
+
 # configured NAME ARGUMENT...: build/NAME, configured with the arguments.
 configured() {
-    local dir=$root/build/$1
+    local dir=$root/build/$1 sources
     shift
     bootstrap_if_needed || return
+    sources=$(sources) || return
+    [ "$sources" = "$(cat "$dir/.sources" 2>/dev/null)" ] || rm -rf "$dir"
     mkdir -p "$dir"
+    echo "$sources" >"$dir/.sources"
     if [ ! -f "$dir/Makefile" ] || [ ! -f "$dir/config.status" ] ||
         [ "$*" != "$(cat "$dir/.arguments" 2>/dev/null)" ]; then
-        (cd "$dir" && ../../configure --quiet "$@") || return
+        (cd "$dir" && "$sources/configure" --quiet "$@") || return
         echo "$*" >"$dir/.arguments"
     fi
     make -s -C "$dir" --no-print-directory Makefile # if it is out of date

@@ -6,7 +6,7 @@ all_stages=(
     format spelling shellcheck cppcheck function-lengths man
     plain-gcc plain-clang header header-nvcc cuda-abi
     gcc clang asan tsan valgrind fuzz
-    tool demo readme installcheck distcheck aarch64 aarch64-tests
+    tool demo in-place readme installcheck distcheck aarch64 aarch64-tests
     "${rust_stages[@]}"
 )
 
@@ -292,6 +292,23 @@ stage_tool() {
 
 stage_demo() {
     scripts/demo
+}
+
+# README's order: the scripts after ./configure in place, and what a build in
+# place leaves. In a copy, so that this tree stays as it is.
+stage_in_place() {
+    local copy=$root/build/in-place
+    configured dist
+    chmod -R u+w "$copy" 2>/dev/null || true
+    make_in dist -s distdir distdir=../in-place
+    (
+        export CFLAGS=-O0
+        cd "$copy"
+        ./configure --quiet --disable-tools --disable-static
+        make -s -j"$jobs"
+        scripts/demo traces/multistream.csv.gz
+        scripts/check function-lengths
+    )
 }
 
 stage_readme() {
