@@ -506,6 +506,31 @@ void what_was_allocated_on_a_stream_is_freed_on_it()
     EXPECT_VALID(arena);
 }
 
+/* On the stand-in driver, where make check runs this. */
+void a_device_serves_blocks_and_buffers_but_no_objects()
+{
+    auto made = cuarena::arena::try_create("memory=device,pool=16MiB");
+    if (made.code() == status::no_device) {
+        std::cout << "  skipped: no device" << std::endl;
+        return;
+    }
+    cuarena::arena arena = made.value();
+    EXPECT(!arena.host_readable());
+    EXPECT_EQ(arena.try_make_unique<int>(1).code(), status::unsupported);
+    const cuarena::request on_default = cuarena::request().on(nullptr);
+    std::vector<cuarena::block> blocks;
+    for (int i = 0; i < 4; i++)
+        blocks.push_back(arena.make_block(mib, on_default));
+    blocks.erase(blocks.begin());
+    EXPECT(blocks[0].pin(nullptr).data() != nullptr);
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.stream = nullptr;
+    EXPECT_EQ(arena.compact(&options).moves, 3u);
+    EXPECT_EQ(arena.make_buffer<float>(1000, on_default).size(), 1000u);
+    EXPECT_VALID(arena);
+}
+
 /* ---- Containers -------------------------------------------------------- */
 
 void containers_live_in_an_arena()
@@ -642,6 +667,7 @@ const test tests[] = {
     TEST(a_buffer_keeps_its_contents_when_it_grows),
     TEST(objects_want_memory_that_the_cpu_reaches),
     TEST(what_was_allocated_on_a_stream_is_freed_on_it),
+    TEST(a_device_serves_blocks_and_buffers_but_no_objects),
     TEST(containers_live_in_an_arena),
     TEST(a_resource_honours_alignment_and_gives_an_address_for_nothing),
     TEST(resources_of_one_arena_are_equal),
