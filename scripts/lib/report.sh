@@ -19,10 +19,10 @@ skip() {
     return 77
 }
 
-# Seconds of processor time that children of this shell took so far.
+# cpu_seconds FILE: seconds of processor time, of what `times' wrote there: on
+# the second line, of the children of a shell.
 cpu_seconds() {
-    { times; } | sed -n '2s/[ms]/ /gp' |
-        awk '{ print int($1 * 60 + $2 + $3 * 60 + $4) }'
+    sed -n '2s/[ms]/ /gp' "$1" | awk '{ print int($1 * 60 + $2 + $3 * 60 + $4) }'
 }
 
 # result_of STATUS REASON: pass, skip or fail.
@@ -38,7 +38,8 @@ result_of() {
 run_stage() {
     local name=$1 limit=$2 log=$root/build/logs/$1.log
     local began=$SECONDS cpu running status reason result took
-    cpu=$(cpu_seconds)
+    times >"$log.cpu" # not in a subshell, whose children are others
+    cpu=$(cpu_seconds "$log.cpu")
     timeout --kill-after=20 "$limit" "$root/scripts/check" --stage "$name" \
         >"$log" 2>&1 </dev/null &
     running=$!
@@ -50,7 +51,8 @@ run_stage() {
     reason=$(tail -n 1 "$log" | sed -n 's/^\(skip\|note\): //p')
     result=$(result_of "$status" "$reason")
     took=$((SECONDS - began))
-    cpu=$(($(cpu_seconds) - cpu))
+    times >"$log.cpu"
+    cpu=$(($(cpu_seconds "$log.cpu") - cpu))
     echo "$result $took $cpu $name" >>"$results"
     say_result "$result" "$name" "($took s, $cpu s of processors)" "$reason"
 }
