@@ -43,15 +43,18 @@ typedef struct cost {
 /* An arena as the rows call it. */
 typedef struct contender {
     const char *who;
-    int32_t preset;
-    int32_t grow; /* -1: as the preset says */
+    const char *options;
 } contender_t;
 
 static const contender_t contenders[] = {
-    {"cuarena device, pool", CUARENA_PRESET_POOL, -1},
-    {"cuarena device, grow", CUARENA_PRESET_GROW, -1},
-    {"cuarena device, bfc", CUARENA_PRESET_BFC, -1},
-    {"cuarena device, bfc, exact", CUARENA_PRESET_BFC, CUARENA_GROW_EXACT},
+    {"cuarena device, pool", "memory=device,preset=pool"},
+    {"cuarena device, grow", "memory=device,preset=grow"},
+    {"cuarena device, bfc", "memory=device,preset=bfc"},
+    {"cuarena device, bfc, exact", "memory=device,preset=bfc,grow=exact"},
+    {"cuarena device, mlx-cuda", "memory=device,preset=mlx-cuda"},
+    {"cuarena device, cupy-pool", "memory=device,preset=cupy-pool"},
+    {"cuarena device, driver-pool", "memory=device,preset=driver-pool"},
+    {"cuarena host, mlx-cpu", "memory=pageable,preset=mlx-cpu"},
 };
 #define CONTENDERS (sizeof contenders / sizeof contenders[0])
 
@@ -94,9 +97,8 @@ static cost_t replay(const trace_t *trace, const contender_t *contender)
     player_setup_t setup = {.blocks = false};
     uint64_t peak = trace_peak(trace, GRANULE).bytes;
     setup.config = gpu_config(&gpu, CUARENA_MEMORY_DEVICE);
-    setup.config.preset = contender->preset;
-    setup.config.grow = contender->grow;
-    if (contender->preset == CUARENA_PRESET_POOL)
+    must(cuarena_config_parse(&setup.config, contender->options));
+    if (setup.config.preset == CUARENA_PRESET_POOL)
         player_set_pool_bytes(&setup, peak / 1000 * POOL_THOUSANDTHS);
     expect(player_open(&player, &setup, trace, NULL, &fault), fault.text);
     double *samples = new_samples(passes());

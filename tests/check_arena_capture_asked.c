@@ -6,6 +6,7 @@
 #include "support/base_support.h"
 #include "support/capture_rig.h"
 #include "support/scale.h"
+#include "support/waits.h"
 
 #include "base/host_test.h"
 
@@ -268,18 +269,18 @@ typedef struct ender {
     rig_t *rig;
     cuarena_capture_t *session;
     pthread_t thread;
+    waiter_t waiter;
     cuarena_status_t status;
     bool began;
-    bool ended;
 } ender_t;
 
 static void *end_it(void *user)
 {
     ender_t *ender = user;
-    cuarena_status_t status =
+    waiter_begin(&ender->waiter);
+    ender->status =
         cuarena_capture_release(ender->rig->arena, &ender->session, B);
-    ender->status = status;
-    __atomic_store_n(&ender->ended, true, __ATOMIC_SEQ_CST);
+    waiter_end(&ender->waiter);
     return NULL;
 }
 
@@ -290,9 +291,8 @@ static void end_meanwhile(sim_t *sim, sim_op_t op)
         return;
     ender->began = true;
     ck_assert_int_eq(pthread_create(&ender->thread, NULL, end_it, ender), 0);
-    usleep(20000);
-    ck_assert_msg(!__atomic_load_n(&ender->ended, __ATOMIC_SEQ_CST),
-                  "the session ended before its stream was left alone");
+    expect_asleep(&ender->waiter, "the end of a session, until its stream is "
+                                  "left alone");
 }
 
 START_TEST(a_session_ends_when_its_streams_are_left_alone)

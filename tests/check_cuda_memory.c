@@ -158,8 +158,7 @@ END_TEST
 START_TEST(test_vmm_works_in_rows)
 {
     bench_t b;
-    if (!standin_is_here())
-        return;
+    ck_assert(standin_is_here());
     open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB");
     standin->standin_counts_clear();
     get(&b, 8 * GRAIN, 8 * GRAIN);
@@ -176,8 +175,7 @@ END_TEST
 START_TEST(test_vmm_sets_fewer_addresses_aside_when_refused)
 {
     bench_t b;
-    if (!standin_is_here())
-        return;
+    ck_assert(standin_is_here());
     open_memory(&b,
                 "memory=device,backing=vmm,handle=2MiB,pool=16MiB,limit=1T");
     for (int refusals = 1; refusals <= 3; refusals++) {
@@ -608,8 +606,7 @@ START_TEST(test_bytes_of_another_device)
 {
     cuarena_config_t config = config_of("preset=pool,device=1");
     cuarena_t *arena = NULL;
-    if (!standin_is_here())
-        return;
+    ck_assert(standin_is_here());
     standin->standin_configure("DEVICES", "2");
     void *bytes = bytes_of(CUARENA_BYTES_DEVICE); /* of device 0 */
     config.memory = CUARENA_MEMORY_BYTES;
@@ -633,12 +630,13 @@ static void add_rows(Suite *suite, const char *name, const TTest *test,
 
 static void add_memories(Suite *suite)
 {
-    suite_add_list(suite, "vmm",
-                   TEST_LIST(test_vmm_grows_and_shrinks_in_place,
-                             test_vmm_holes_in_the_middle,
-                             test_vmm_works_in_rows,
-                             test_vmm_dedicated_blocks_take_no_whole_grain,
-                             test_vmm_sets_fewer_addresses_aside_when_refused));
+    TCase *vmm = suite_add_list(
+        suite, "vmm",
+        TEST_LIST(test_vmm_grows_and_shrinks_in_place,
+                  test_vmm_holes_in_the_middle,
+                  test_vmm_dedicated_blocks_take_no_whole_grain));
+    add_standin_test(vmm, test_vmm_works_in_rows, 1);
+    add_standin_test(vmm, test_vmm_sets_fewer_addresses_aside_when_refused, 1);
     add_rows(suite, "handles", test_vmm_chooses_handles_by_the_size,
              COUNT_OF(handle_cases));
     add_rows(suite, "whole", test_whole_segments, COUNT_OF(whole_memories));
@@ -663,8 +661,8 @@ int main(void)
     add_memories(suite);
     add_rows(suite, "bytes", test_bytes_of_another_kind_are_refused,
              COUNT_OF(bytes_cases));
-    suite_add_list(suite, "more bytes",
-                   TEST_LIST(test_bytes_longer_than_they_are,
-                             test_bytes_of_another_device));
+    TCase *more = suite_add_list(suite, "more bytes",
+                                 TEST_LIST(test_bytes_longer_than_they_are));
+    add_standin_test(more, test_bytes_of_another_device, 1);
     return cuda_kinds_main(suite);
 }

@@ -13,6 +13,7 @@
 
 #include <cuarena.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -420,19 +421,17 @@ START_TEST(test_fork_before_opening)
 }
 END_TEST
 
-static void *open_slowly(void *argument)
-{
-    return open_it(argument);
-}
-
 /* The child has a lock that nobody holds, and half a driver. */
 START_TEST(test_fork_while_another_thread_opens)
 {
     pthread_t thread;
-    set("CUARENA_STANDIN_DELAY", "cuInit:200000");
-    ck_assert_int_eq(pthread_create(&thread, NULL, open_slowly, NULL), 0);
-    (void)usleep(100000);
+    const standin_control_t *standin = driver_standin();
+    ck_assert_int_eq(standin->standin_hold("cuInit", 1), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, open_it, NULL), 0);
+    while (standin->standin_held("cuInit") == 0)
+        sched_yield();
     ck_assert_int_eq(status_of_child(child_of_no_driver), 1);
+    ck_assert_int_eq(standin->standin_hold("cuInit", 0), 0);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
     ck_assert_ptr_nonnull(cuai_cuda());
 }

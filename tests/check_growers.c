@@ -3,9 +3,8 @@
  * others allocate and free what is held without waiting, and those that need
  * more wait for it and try again.
  *
- * The call of the tests' own memory lasts until it is let go of. With
- * CUARENA_TEST_CUDA this is another program, for the stand-in driver, whose
- * calls are made slow: what is asserted has a second to happen in.
+ * The call lasts until it is let go of: that of the tests' own memory, or, with
+ * CUARENA_TEST_CUDA, which makes another program, one of the stand-in driver.
  */
 #include "arena_support.h"
 
@@ -47,10 +46,9 @@ static const struct {
     {"memory=pinned", "cuMemHostAlloc"},
 };
 
-#define SECOND 1000000
-
 static void slow_open(slow_t *slow, int row)
 {
+    ck_assert(standin_is_here());
     cuarena_config_init(&slow->config);
     expect_ok(cuarena_config_parse(&slow->config, rows[row].options));
 }
@@ -58,21 +56,20 @@ static void slow_open(slow_t *slow, int row)
 static void slow_begin(slow_t *slow, int row)
 {
     (void)slow;
-    standin->standin_counts_clear();
-    standin->standin_delay(rows[row].entry, SECOND);
+    expect_u64((uint64_t)standin->standin_hold(rows[row].entry, 1), 0);
 }
 
 static void slow_wait(const slow_t *slow, int row)
 {
     (void)slow;
-    while (standin->standin_calls(rows[row].entry) == 0)
+    while (standin->standin_held(rows[row].entry) == 0)
         sched_yield();
-    standin->standin_delay(rows[row].entry, 0); /* the next one is quick */
 }
 
-static void slow_end(slow_t *slow)
+static void slow_end(slow_t *slow, int row)
 {
     (void)slow;
+    standin->standin_hold(rows[row].entry, 0);
 }
 
 static void slow_close(slow_t *slow)
@@ -123,8 +120,9 @@ static void slow_wait(const slow_t *slow, int row)
         sched_yield();
 }
 
-static void slow_end(slow_t *slow)
+static void slow_end(slow_t *slow, int row)
 {
+    (void)row;
     atomic_store(&slow->let_go, true);
 }
 
@@ -202,7 +200,7 @@ static void run(slow_t *slow, int row)
     serve_beside(arena, &grower);
     ask_beside(&waiter, arena, MORE);
     serve_beside(arena, &waiter);
-    slow_end(slow);
+    slow_end(slow, row);
     expect_served(&grower);
     expect_served(&waiter);
     expect_u64(growths(arena) - before, 1);
@@ -214,10 +212,6 @@ static void run(slow_t *slow, int row)
 START_TEST(test_others_are_served_while_one_grows)
 {
     static slow_t slow;
-#if defined(CUARENA_TEST_CUDA)
-    if (!standin_is_here())
-        return;
-#endif
     slow_open(&slow, _i);
     expect_ok(cuarena_config_parse(&slow.config,
                                    "preset=bfc,split_threshold=0,limit=64MiB"));
@@ -228,12 +222,14 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("growers");
-    tcase_add_loop_test(new_case(suite, "one at a time"),
-                        test_others_are_served_while_one_grows, 0,
-                        (int)COUNT_OF(rows));
+    TCase *tcase = new_case(suite, "one at a time");
 #if defined(CUARENA_TEST_CUDA)
+    add_standin_test(tcase, test_others_are_served_while_one_grows,
+                     (int)COUNT_OF(rows));
     return cuda_kinds_main(suite);
 #else
+    tcase_add_loop_test(tcase, test_others_are_served_while_one_grows, 0,
+                        (int)COUNT_OF(rows));
     return suite_main(suite);
 #endif
 }

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "support/base_support.h"
 #include "support/expect.h"
+#include "support/waits.h"
 
 #include "base/error.h"
 #include "base/lock.h"
@@ -92,6 +93,7 @@ typedef struct gate {
     int waiting;
     int passed;
     int open;
+    waiter_t waiter;
 } gate_t;
 
 static void gate_init(gate_t *gate)
@@ -148,13 +150,32 @@ START_TEST(test_event_wake_wakes_everybody)
 }
 END_TEST
 
+static void *wait_once(void *argument)
+{
+    gate_t *gate = argument;
+    cuai_lock(&gate->lock);
+    waiter_begin(&gate->waiter);
+    cuai_event_wait(&gate->event, &gate->lock);
+    waiter_end(&gate->waiter);
+    cuai_unlock(&gate->lock);
+    return NULL;
+}
+
 START_TEST(test_event_wake_without_sleepers_is_not_kept)
 {
     gate_t gate;
+    pthread_t thread;
     gate_init(&gate);
     cuai_lock(&gate.lock);
     cuai_event_wake(&gate.event);
     cuai_unlock(&gate.lock);
+    ck_assert_int_eq(pthread_create(&thread, NULL, wait_once, &gate), 0);
+    expect_asleep(&gate.waiter, "who comes after the wake");
+    cuai_lock(&gate.lock);
+    cuai_event_wake(&gate.event);
+    cuai_unlock(&gate.lock);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert(atomic_load(&gate.waiter.over));
     gate_cleanup(&gate);
 }
 END_TEST

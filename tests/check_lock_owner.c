@@ -8,6 +8,7 @@
 #include "support/expect.h"
 #include "support/random.h"
 #include "support/scale.h"
+#include "support/waits.h"
 
 #include "base/fence.h"
 #include "base/lock.h"
@@ -317,7 +318,7 @@ END_TEST
 
 typedef struct visitor {
     cuai_lock_t *lock;
-    _Atomic int coming;
+    waiter_t waiter;
     _Atomic int in;
     _Atomic int go;
 } visitor_t;
@@ -325,8 +326,9 @@ typedef struct visitor {
 static void *visit(void *argument)
 {
     visitor_t *v = argument;
-    v->coming = 1;
+    waiter_begin(&v->waiter);
     cuai_lock(v->lock);
+    waiter_end(&v->waiter);
     v->in = 1;
     while (!v->go)
         sched_yield();
@@ -343,9 +345,7 @@ START_TEST(test_a_visitor_waits_until_the_owner_is_out)
     cuai_lock(&lock);
     ck_assert_uint_ne(lock.raised, 0);
     pthread_create(&thread, NULL, visit, &v);
-    while (!v.coming)
-        sched_yield();
-    usleep(50000); /* it falls asleep */
+    expect_asleep(&v.waiter, "a visitor, while the owner is in");
     ck_assert_int_eq(v.in, 0);
     cuai_unlock(&lock); /* and is woken */
     while (!v.in)
@@ -355,27 +355,35 @@ START_TEST(test_a_visitor_waits_until_the_owner_is_out)
 }
 END_TEST
 
-static void *let_go_later(void *argument)
+/* The owner comes while the visitor is in. */
+typedef struct returning {
+    visitor_t visitor;
+    waiter_t owner;
+} returning_t;
+
+static void *let_go_then(void *argument)
 {
-    visitor_t *v = argument;
-    usleep(50000);
-    v->go = 1;
+    returning_t *r = argument;
+    expect_asleep(&r->owner, "the owner, while a visitor is in");
+    r->visitor.go = 1;
     return NULL;
 }
 
 START_TEST(test_the_owner_waits_until_a_visitor_is_out)
 {
     cuai_lock_t lock;
-    visitor_t v = {.lock = &lock};
+    returning_t r = {.visitor = {.lock = &lock}};
     pthread_t thread;
     pthread_t other;
     open_owned(&lock);
-    pthread_create(&thread, NULL, visit, &v);
-    while (!v.in)
+    pthread_create(&thread, NULL, visit, &r.visitor);
+    while (!r.visitor.in)
         sched_yield();
-    pthread_create(&other, NULL, let_go_later, &v);
+    pthread_create(&other, NULL, let_go_then, &r);
+    waiter_begin(&r.owner);
     cuai_lock(&lock);
-    ck_assert_int_eq(v.go, 1);
+    waiter_end(&r.owner);
+    ck_assert_int_eq(r.visitor.go, 1);
     ck_assert_uint_eq(lock.raised, 0);
     cuai_unlock(&lock);
     pthread_join(thread, NULL);

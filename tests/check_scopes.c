@@ -3,6 +3,7 @@
  * of several scopes, and the list of devices whose arenas are to be trimmed.
  */
 #include "arena_support.h"
+#include "support/waits.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -308,8 +309,7 @@ typedef struct visit {
     cuarena_t *arena;
     uint64_t calls;
     pthread_t thread;
-    atomic_bool begun;
-    atomic_bool over;
+    waiter_t waiter;
 } visit_t;
 
 /* This thread cannot wait for itself. */
@@ -339,26 +339,22 @@ END_TEST
 static void *release_aside(void *user)
 {
     visit_t *visit = user;
-    atomic_store(&visit->begun, true);
+    waiter_begin(&visit->waiter);
     release(visit->arena);
-    atomic_store(&visit->over, true);
+    waiter_end(&visit->waiter);
     return NULL;
 }
 
 static void begin_release(void *user, const cuarena_event_t *event)
 {
     visit_t *visit = user;
-    struct timespec a_while = {0, 20000000};
     if (event->kind != CUARENA_EVENT_TRIM)
         return;
     visit->calls++;
     ck_assert_int_eq(pthread_create(&visit->thread, NULL, release_aside, visit),
                      0);
-    while (!atomic_load(&visit->begun))
-        (void)nanosleep(&a_while, NULL);
-    (void)nanosleep(&a_while, NULL);
-    ck_assert_msg(!atomic_load(&visit->over),
-                  "the arena ended while it was trimmed");
+    expect_asleep(&visit->waiter,
+                  "the last release, while the arena is trimmed");
 }
 
 START_TEST(test_the_last_release_waits_for_a_shrink)
@@ -370,7 +366,7 @@ START_TEST(test_the_last_release_waits_for_a_shrink)
     expect_ok(cuarena_shared_shrink("cpu:0", NULL));
     expect_u64(visit.calls, 1);
     ck_assert_int_eq(pthread_join(visit.thread, NULL), 0);
-    ck_assert(atomic_load(&visit.over));
+    ck_assert(atomic_load(&visit.waiter.over));
     expect_status(cuarena_shared_shrink("cpu:0", NULL), CUARENA_BAD_ARGUMENT);
 }
 END_TEST

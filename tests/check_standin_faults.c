@@ -6,12 +6,12 @@
 #include "support/standin_fixture.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Sanitizers would turn the crash that a test waits for into an exit. */
@@ -735,35 +735,41 @@ START_TEST(test_work_fails_late)
 }
 END_TEST
 
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static void *allocate_slowly(void *user)
+static void *allocate_beside(void *user)
 {
     driver_ok(driver.cuCtxSetCurrent(context));
     *(CUdeviceptr *)user = new_memory(16);
     return NULL;
 }
 
-START_TEST(test_slow_calls_let_others_go_on)
+START_TEST(test_a_held_call_lets_others_go_on)
 {
     pthread_t thread;
-    CUdeviceptr at;
+    CUdeviceptr at = 0;
     size_t a;
     size_t b;
-    ck_assert_int_eq(standin->standin_delay("cuNothing", 1), -1);
-    ck_assert_int_eq(standin->standin_delay("cuMemAlloc", 500000), 0);
-    double begin = seconds();
-    ck_assert_int_eq(pthread_create(&thread, NULL, allocate_slowly, &at), 0);
-    driver_ok(driver.cuMemGetInfo(&a, &b));
-    ck_assert(seconds() - begin < 0.4);
+    ck_assert_int_eq(standin->standin_hold("cuNothing", 1), -1);
+    ck_assert_int_eq(standin->standin_hold("cuMemAlloc", 1), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, allocate_beside, &at), 0);
+    while (standin->standin_held("cuMemAlloc") == 0)
+        sched_yield();
+    driver_ok(driver.cuMemGetInfo(&a, &b)); /* returns, or the test ends here */
+    ck_assert_uint_eq(standin->standin_held("cuMemAlloc"), 1);
+    ck_assert_uint_eq(at, 0);
+    ck_assert_int_eq(standin->standin_hold("cuMemAlloc", 0), 0);
     pthread_join(thread, NULL);
-    ck_assert(seconds() - begin >= 0.5);
-    standin->standin_delay("cuMemAlloc", 0);
+    ck_assert_uint_ne(at, 0);
+    driver_ok(driver.cuMemFree(at));
+}
+END_TEST
+
+START_TEST(test_a_delayed_call_does_its_work)
+{
+    ck_assert_int_eq(standin->standin_delay("cuNothing", 1), -1);
+    ck_assert_int_eq(standin->standin_delay("cuMemAlloc", 10), 0);
+    CUdeviceptr at = new_memory(16);
+    ck_assert_uint_ne(at, 0);
+    ck_assert_int_eq(standin->standin_delay("cuMemAlloc", 0), 0);
     driver_ok(driver.cuMemFree(at));
 }
 END_TEST
@@ -1006,7 +1012,8 @@ static void add_faults(Suite *suite)
                   test_leaks_of_virtual_memory, test_context_left_changed,
                   test_unasked_waits, test_unasked_calls, test_calls_after_fork,
                   test_calls_from_host_functions, test_the_nth_call_fails,
-                  test_any_call_fails, test_slow_calls_let_others_go_on));
+                  test_any_call_fails, test_a_held_call_lets_others_go_on,
+                  test_a_delayed_call_does_its_work));
     tcase_add_checked_fixture(tcase, one_device, nothing_left);
 }
 

@@ -28,6 +28,7 @@ extra | have_libfuzzer | libclang-rt-@clang@-dev | compiler-rt | compiler-rt
 extra | have_clang_format | clang-format-14 | clang-tools-extra | clang
 extra | command codespell | codespell | codespell | codespell
 extra | command cppcheck | cppcheck | cppcheck | cppcheck
+extra | command gcovr | gcovr | gcovr | gcovr
 extra | command ctags | universal-ctags | ctags | ctags
 extra | command shellcheck | shellcheck | ShellCheck | shellcheck
 extra | command mandoc | mandoc | mandoc | mandoc

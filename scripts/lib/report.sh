@@ -4,10 +4,14 @@
 # A stage is a function stage_NAME. Its output goes to build/logs/NAME.log. It
 # passes by returning 0, skips by `skip REASON', which returns 77, and fails
 # otherwise; 77 from elsewhere (libFuzzer has it for a finding) is a failure.
+#
+# The last line of its output says more where it begins so: "skip: ", why; and
+# "note: ", what is told of a stage that passed.
+#
+# Stages may run beside each other, in shells of their own: what became of each
+# is a line of build/logs/results, RESULT SECONDS CPU NAME.
 
-passed=0
-failed=0
-skipped=0
+results=$root/build/logs/results
 
 # skip REASON: the last thing that a skipped stage says.
 skip() {
@@ -15,11 +19,27 @@ skip() {
     return 77
 }
 
+# cpu_seconds FILE: seconds of processor time, of what `times' wrote there: on
+# the second line, of the children of a shell.
+cpu_seconds() {
+    sed -n '2s/[ms]/ /gp' "$1" | awk '{ print int($1 * 60 + $2 + $3 * 60 + $4) }'
+}
+
+# result_of STATUS REASON: pass, skip or fail.
+result_of() {
+    case $1 in
+    0) echo pass ;;
+    77) [ -n "$2" ] && echo skip || echo fail ;;
+    *) echo fail ;;
+    esac
+}
+
 # run_stage NAME SECONDS: the stage, ended if it takes longer.
 run_stage() {
     local name=$1 limit=$2 log=$root/build/logs/$1.log
-    local started=$SECONDS running status reason took
-
+    local began=$SECONDS cpu running status reason result took
+    times >"$log.cpu" # not in a subshell, whose children are others
+    cpu=$(cpu_seconds "$log.cpu")
     timeout --kill-after=20 "$limit" "$root/scripts/check" --stage "$name" \
         >"$log" 2>&1 </dev/null &
     running=$!
@@ -27,29 +47,65 @@ run_stage() {
     wait $running && status=0 || status=$?
     trap - INT TERM
 
-    reason=$(tail -n 1 "$log" | sed -n 's/^skip: //p')
-    [ "$status" -ne 77 ] || [ -n "$reason" ] || status=1
     [ "$status" -ne 124 ] || echo "ended after $limit s" >>"$log"
-    took="($((SECONDS - started)) s)"
-    case $status in
-    0)
-        passed=$((passed + 1))
-        echo "pass $name $took"
-        ;;
-    77)
-        skipped=$((skipped + 1))
-        echo "skip $name $took: $reason"
-        ;;
-    *)
-        failed=$((failed + 1))
-        echo "FAIL $name $took, log: ${log#"$root"/}"
-        tail -n 40 "$log" | sed 's/^/    /'
-        ;;
+    reason=$(tail -n 1 "$log" | sed -n 's/^\(skip\|note\): //p')
+    result=$(result_of "$status" "$reason")
+    took=$((SECONDS - began))
+    times >"$log.cpu"
+    cpu=$(($(cpu_seconds "$log.cpu") - cpu))
+    echo "$result $took $cpu $name" >>"$results"
+    say_result "$result" "$name" "($took s, $cpu s of processors)" "$reason"
+}
+
+# run_stages SECONDS NAME...: in their order. Where all that others build on is
+# among them, the stages of Rust, which leave processors idle as often as the
+# rest does, run beside the rest from then on.
+run_stages() {
+    local limit=$1 name beside=()
+    shift
+    if [[ " $* " == *" gcc "* && " $* " == *" $last_alone "* ]]; then
+        for name; do
+            [[ $name != rust-* ]] || beside+=("$name")
+        done
+    fi
+    for name; do
+        [[ " ${beside[*]} " != *" $name "* ]] || continue
+        run_stage "$name" "$limit"
+        [ "$name" != "$last_alone" ] || run_each "$limit" "${beside[@]}" &
+    done
+    wait
+}
+
+run_each() {
+    local limit=$1 name
+    shift
+    for name; do
+        run_stage "$name" "$limit"
+    done
+}
+
+# say_result RESULT NAME TIME REASON: at once, for others may be saying theirs.
+say_result() {
+    local log=$root/build/logs/$2.log
+    case $1 in
+    pass) echo "pass $2 $3${4:+: $4}" ;;
+    skip) echo "skip $2 $3: $4" ;;
+    fail) printf '%s\n' "FAIL $2 $3, log: ${log#"$root"/}
+$(tail -n 40 "$log" | sed 's/^/    /')" ;;
     esac
 }
 
-# The closing line, and the exit status of it all.
+count_of() {
+    grep -c "^$1 " "$results"
+}
+
+# The time it all took, the stages that took most of it, the closing line, and
+# the exit status.
 report_total() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+    echo "$((SECONDS / 60)) min $((SECONDS % 60)) s; the slowest: $(
+        sort -k2,2nr "$results" | head -n 6 |
+            awk '{ printf "%s%s %s s", sep, $4, $2; sep = ", " }'
+    )"
+    echo "$(count_of pass) passed, $(count_of fail) failed, $(count_of skip) skipped"
+    [ "$(count_of fail)" -eq 0 ] && [ "$(count_of pass)" -gt 0 ]
 }

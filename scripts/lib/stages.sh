@@ -1,14 +1,24 @@
 # shellcheck shell=bash
 # The stages of scripts/check, in the order they run. Sourced, not run; each
 # runs in the top of the tree, in a shell of its own, with `set -e'.
+#
+# At short length every test runs once, under gcc. What runs again elsewhere is
+# what depends on it: `core_tests' of tests/Makefile.inc under another compiler,
+# checker and for coverage, the threaded ones under ThreadSanitizer, examples
+# under valgrind, a few programs from the tarball. With --long everything runs
+# everywhere.
 
 all_stages=(
     format spelling shellcheck cppcheck function-lengths man
     plain-gcc plain-clang header header-nvcc cuda-abi
-    gcc clang asan tsan valgrind fuzz
-    tool demo in-place readme installcheck distcheck aarch64 aarch64-tests
+    gcc tool readme installcheck
+    coverage clang asan tsan valgrind fuzz
+    demo in-place distcheck aarch64 aarch64-tests
     "${rust_stages[@]}"
 )
+
+# Stages after it build nothing that another one uses.
+last_alone=installcheck
 
 has() {
     command -v "$1" >/dev/null || skip "$1 not found"
@@ -60,11 +70,14 @@ stage_shellcheck() {
     fi
 }
 
+# As it is compiled here; with --long in every configuration.
 stage_cppcheck() {
+    local here=(-D__linux__ -D__x86_64__ -D__LP64__ -D__GNUC__=12)
     has cppcheck
+    [ "$CUARENA_TEST_SCALE" = short ] || here=()
     cppcheck --std=c11 --enable=warning,performance,portability \
         --error-exitcode=1 --inline-suppr --quiet -j "$jobs" \
-        -Iinclude -Isrc src tools examples
+        "${here[@]}" -Iinclude -Isrc src tools examples
 }
 
 stage_function_lengths() {
@@ -79,20 +92,21 @@ stage_man() {
 
 #### Nothing but a compiler ####
 
-# plain COMPILER: each source of the library by itself, no generated file.
+# plain COMPILER: each source of the library by itself, no generated file. The
+# builds have the warnings that only optimizing brings.
 plain() {
-    local compiler=$1 out=build/plain-$1 source object
+    local compiler=$1 out=build/plain-$1 source
     has "$compiler"
     rm -rf "$out"
     mkdir -p "$out"
-    for source in $(library_files); do
-        object=$out/${source//\//-}.o
-        echo "$compiler $source"
-        "$compiler" -std=c11 -O2 -Wall -Wextra -Wpedantic -Wundef -Wshadow \
-            -Wconversion -Wsign-conversion -Wmissing-prototypes \
-            -Wstrict-prototypes -Wvla -Wformat=2 -Wpointer-arith \
-            -Wcast-align -Werror -Iinclude -Isrc -c "$source" -o "$object"
-    done
+    # The words in single quotes are for the shell that is started.
+    # shellcheck disable=SC2016
+    library_files | while read -r source; do
+        echo "$source" "$out/${source//\//-}.o"
+    done | xargs -P "$jobs" -n 2 sh -c '"$0" -std=c11 -Wall -Wextra -Wpedantic \
+        -Wundef -Wshadow -Wconversion -Wsign-conversion -Wmissing-prototypes \
+        -Wstrict-prototypes -Wvla -Wformat=2 -Wpointer-arith -Wcast-align \
+        -Werror -Iinclude -Isrc -c "$1" -o "$2"' "$compiler"
     ar rcs "$out/libcuarena.a" "$out"/*.o
     # Those that include the driver's header want more than a compiler.
     for source in examples/*.c; do
@@ -196,25 +210,50 @@ tested() {
     make_in "$name" check VERBOSE=1
 }
 
+# tested_core NAME ARGUMENT...: the same, at short length of the core tests only.
+tested_core() {
+    local name=$1
+    configured "$@"
+    make_in "$name"
+    if [ "$CUARENA_TEST_SCALE" = long ]; then
+        CUARENA_TEST_SCALE=short make_in "$name" check VERBOSE=1
+    else
+        # The words in single quotes are for make.
+        # shellcheck disable=SC2016
+        make_in "$name" check VERBOSE=1 \
+            check_PROGRAMS='$(core_tests)' TESTS='$(core_tests)'
+    fi
+}
+
 gcc_arguments=(CC=gcc --enable-werror --prefix="$root/build/installed")
 
 stage_gcc() {
     tested gcc "${gcc_arguments[@]}"
 }
 
-# The long lengths, and the old driver, are gone through once, under gcc.
+# What the core tests reach. Threads may lose counts of each other, which does
+# not matter to whether there is one; a branch whose count comes out below 0 for
+# that is passed over.
+stage_coverage() {
+    has gcovr
+    has python3
+    tested_core coverage CC=gcc --disable-static --disable-tools \
+        CFLAGS="-O1 -g --coverage -fprofile-update=single"
+    gcovr -j "$jobs" -r . build/coverage/src -f src/ --gcov-ignore-parse-errors \
+        --json-summary build/coverage/summary.json
+    scripts/coverage-table build/coverage/summary.json
+}
+
 stage_clang() {
     has clang
-    export CUARENA_TEST_SCALE=short CUARENA_TEST_OLD=no
-    tested clang CC=clang --enable-werror --enable-debug \
+    tested_core clang CC=clang --enable-werror --enable-debug --disable-static \
         CPPFLAGS=-DCUARENA_NO_FUTEX
 }
 
 stage_asan() {
     export CK_TIMEOUT_MULTIPLIER=5 UBSAN_OPTIONS=print_stacktrace=1
     export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
-    [ "$CUARENA_TEST_SCALE" = long ] || export CUARENA_TEST_OLD=no
-    tested asan CC=gcc --enable-werror --enable-debug \
+    tested_core asan CC=gcc --enable-werror --enable-debug --disable-static \
         --enable-sanitizers=address,undefined
 }
 
@@ -224,7 +263,7 @@ stage_tsan() {
     local fixed=()
     export CK_TIMEOUT_MULTIPLIER=10 TSAN_OPTIONS=halt_on_error=1
     configured tsan CC=gcc --enable-debug --enable-sanitizers=thread \
-        --disable-tools
+        --disable-tools --disable-static
     [ -n "$(list_in tsan thread_tests)" ] || skip "no test runs threads"
     if setarch "$(uname -m)" -R true 2>/dev/null; then
         fixed=(setarch "$(uname -m)" -R)
@@ -259,24 +298,27 @@ stage_valgrind() {
 }
 
 stage_fuzz() {
-    local program programs name seconds=30 count
+    local program programs name seconds=10 running=()
     has clang
     have_libfuzzer || skip "libFuzzer not found"
-    [ "$CUARENA_TEST_SCALE" = short ] || seconds=600
+    [ "$CUARENA_TEST_SCALE" = short ] || seconds=200
     configured fuzz CC=clang --enable-fuzzing --disable-tools --disable-shared \
         --enable-debug --enable-sanitizers=address,undefined
     programs=$(list_in fuzz fuzz_programs)
     [ -n "$programs" ] || skip "no fuzz target"
     # shellcheck disable=SC2086
     make_in fuzz $programs
-    count=$(wc -w <<<"$programs")
     for program in $programs; do
         name=${program##*/fuzz_}
         mkdir -p "build/fuzz/corpus/$name" "build/fuzz/found"
-        "build/fuzz/$program" -max_total_time=$((seconds / count)) -timeout=20 \
+        "build/fuzz/$program" -max_total_time=$seconds -timeout=20 \
             -print_final_stats=1 -verbosity=0 -error_exitcode=1 \
             -artifact_prefix=build/fuzz/found/ \
-            "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name"
+            "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" &
+        running+=($!)
+    done
+    for program in "${running[@]}"; do
+        wait "$program"
     done
 }
 
@@ -325,15 +367,21 @@ stage_installcheck() {
 }
 
 # The tarball builds, passes, installs and uninstalls; holds every file of the
-# tree; and comes out the same twice.
+# tree; and comes out the same twice. At short length few of its tests run: the
+# programs ran already, in a tree of the same files.
 stage_distcheck() {
-    local tarball version
+    local tarball version few=()
     has xz
+    # The words in single quotes are for make.
+    # shellcheck disable=SC2016
+    [ "$CUARENA_TEST_SCALE" = long ] ||
+        few=(check_PROGRAMS='$(smoke_tests)'
+            TESTS='$(smoke_tests) $(tool_tests) $(script_tests)')
     export CUARENA_TEST_SCALE=short
     version=$(build-aux/version.sh)
     tarball=libcuarena-$version.tar.xz
     configured dist
-    make_in dist distcheck
+    make_in dist distcheck "${few[@]}"
     mv "build/dist/$tarball" "build/dist/first-$tarball"
     make_in dist dist
     cmp "build/dist/first-$tarball" "build/dist/$tarball"

@@ -174,6 +174,7 @@ static CUresult take_fault(const sd_entry_t *entry)
 static void be_slow(const char *name)
 {
     uint64_t delay = sd_fault_delay(name);
+    sd_fault_hold(name);
     if (delay == 0)
         return;
     sd_unlock();

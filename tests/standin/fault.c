@@ -17,9 +17,12 @@ typedef struct rule {
     bool stays;
 } rule_t;
 
+/* How long calls of an entry point wait before they do anything. */
 typedef struct delay {
     char entry[64];
     uint64_t microseconds;
+    bool holds;       /* until it is let go of */
+    uint64_t waiting; /* threads that are held */
 } delay_t;
 
 static rule_t rules[RULES_MAX];
@@ -52,13 +55,29 @@ CUresult sd_fault_take(const char *entry, bool countable)
     return code;
 }
 
+static delay_t *find_delay(const char *entry)
+{
+    for (size_t i = 0; i < delay_count; i++)
+        if (strcmp(delays[i].entry, entry) == 0)
+            return &delays[i];
+    return NULL;
+}
+
 uint64_t sd_fault_delay(const char *entry)
 {
-    for (size_t i = 0; i < delay_count; i++) {
-        if (strcmp(delays[i].entry, entry) == 0)
-            return delays[i].microseconds;
-    }
-    return 0;
+    const delay_t *delay = find_delay(entry);
+    return delay != NULL ? delay->microseconds : 0;
+}
+
+void sd_fault_hold(const char *entry)
+{
+    delay_t *delay = find_delay(entry);
+    if (delay == NULL)
+        return;
+    delay->waiting++;
+    while (delay->holds)
+        sd_pause();
+    delay->waiting--;
 }
 
 bool sd_error_sticks(CUresult error)
@@ -93,14 +112,24 @@ static bool add_rule(const char *entry, uint64_t nth, int code, bool stays)
     return true;
 }
 
-static bool add_delay(const char *entry, uint64_t microseconds)
+/* The entry point's row, made if there is none; NULL if nothing is called so.
+ * Rows stay where they are: threads wait beside them. */
+static delay_t *delay_of(const char *entry)
 {
-    if (delay_count == RULES_MAX || !sd_entry_known(entry))
-        return false;
-    delay_t *delay = &delays[delay_count++];
+    delay_t *delay = find_delay(entry);
+    if (delay != NULL || delay_count == RULES_MAX || !sd_entry_known(entry))
+        return delay;
+    delay = &delays[delay_count++];
     snprintf(delay->entry, sizeof(delay->entry), "%s", entry);
-    delay->microseconds = microseconds;
-    return true;
+    return delay;
+}
+
+static bool set_delay(const char *entry, uint64_t microseconds)
+{
+    delay_t *delay = delay_of(entry);
+    if (delay != NULL)
+        delay->microseconds = microseconds;
+    return delay != NULL;
 }
 
 static bool parse_rule(const char *item)
@@ -131,7 +160,7 @@ bool sd_delay_parse(const char *list)
     unsigned long long microseconds;
     while (sd_list_next(&list, item, sizeof(item))) {
         if (sscanf(item, "%63[^:]:%llu", entry, &microseconds) != 2 ||
-            !add_delay(entry, microseconds))
+            !set_delay(entry, microseconds))
             return false;
     }
     return true;
@@ -173,16 +202,28 @@ uint64_t standin_failed(void)
 int standin_delay(const char *entry, uint64_t microseconds)
 {
     sd_lock();
-    delay_t *delay = NULL;
-    for (size_t i = 0; i < delay_count; i++) {
-        if (strcmp(delays[i].entry, entry) == 0)
-            delay = &delays[i];
-    }
-    bool ok = delay != NULL || add_delay(entry, microseconds);
-    if (delay != NULL)
-        delay->microseconds = microseconds;
+    bool ok = set_delay(entry, microseconds);
     sd_unlock();
     return ok ? 0 : -1;
+}
+
+int standin_hold(const char *entry, int hold)
+{
+    sd_lock();
+    delay_t *delay = delay_of(entry);
+    if (delay != NULL)
+        delay->holds = hold != 0;
+    sd_unlock();
+    return delay != NULL ? 0 : -1;
+}
+
+uint64_t standin_held(const char *entry)
+{
+    sd_lock();
+    const delay_t *delay = find_delay(entry);
+    uint64_t waiting = delay != NULL && delay->holds ? delay->waiting : 0;
+    sd_unlock();
+    return waiting;
 }
 
 void standin_lose_device(int device, int code)

@@ -147,6 +147,11 @@ void standin_fail_clear(void);
 uint64_t standin_failed(void);
 /* Every call of the entry point takes this much longer. -1: no such entry. */
 int standin_delay(const char *entry, uint64_t microseconds);
+/* Calls of the entry point wait at their beginning, beside all others, until
+ * this is called with 0. -1: no such entry. */
+int standin_hold(const char *entry, int hold);
+/* How many threads wait so. */
+uint64_t standin_held(const char *entry);
 /* Every context of the device gives this sticky error from now on. */
 void standin_lose_device(int device, int code);
 

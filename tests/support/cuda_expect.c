@@ -1,6 +1,6 @@
 #include "support/cuda_expect.h"
 
-#include <check.h>
+#include <stdio.h>
 
 #include "support/expect.h"
 
@@ -10,6 +10,14 @@ bool standin_is_here(void)
 {
     standin = driver_standin();
     return standin != NULL;
+}
+
+void add_standin_test(TCase *tcase, const TTest *test, int count)
+{
+    if (driver_kind() == DRIVER_STANDIN)
+        tcase_add_loop_test(tcase, test, 0, count);
+    else
+        printf("skipped: %s: it is about the stand-in\n", test->name);
 }
 
 void standin_quiet(bool quiet)

@@ -6,6 +6,7 @@
 #ifndef CUARENA_TEST_CUDA_EXPECT_H
 #define CUARENA_TEST_CUDA_EXPECT_H
 
+#include <check.h>
 #include <cuarena.h>
 #include <stdbool.h>
 
@@ -15,6 +16,9 @@ extern const standin_control_t *standin; /* NULL on a real driver */
 
 /* Finds it out; for tests that need its control. */
 bool standin_is_here(void);
+/* Adds a test that is about the stand-in, `count` times; where there is none it
+ * says that the test is left out. */
+void add_standin_test(TCase *tcase, const TTest *test, int count);
 /* Reports are expected, and not printed; then forgotten. */
 void standin_quiet(bool quiet);
 

@@ -99,7 +99,7 @@ static int look(void)
     return count << KIND_BITS | kind;
 }
 
-driver_kind_t driver_kind(void)
+static driver_kind_t look_elsewhere(void)
 {
     int status = 0;
     (void)fflush(NULL);
@@ -113,8 +113,19 @@ driver_kind_t driver_kind(void)
     return (driver_kind_t)(seen & ((1 << KIND_BITS) - 1));
 }
 
+driver_kind_t driver_kind(void)
+{
+    static driver_kind_t kind;
+    static bool looked;
+    if (!looked)
+        kind = look_elsewhere();
+    looked = true;
+    return kind;
+}
+
 int driver_device_count(void)
 {
+    (void)driver_kind();
     return devices_seen;
 }
 

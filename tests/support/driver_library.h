@@ -39,6 +39,8 @@
     X(standin_fail_clear)                                                      \
     X(standin_failed)                                                          \
     X(standin_delay)                                                           \
+    X(standin_hold)                                                            \
+    X(standin_held)                                                            \
     X(standin_lose_device)                                                     \
     X(standin_run)                                                             \
     X(standin_pending)                                                         \
@@ -67,7 +69,7 @@ typedef enum driver_kind {
 
 /* Found out in a process of its own, so that this one has opened nothing. */
 driver_kind_t driver_kind(void);
-/* How many devices that driver had. Call it after. */
+/* How many devices that driver had. */
 int driver_device_count(void);
 /* What main returns: `result` of what was run, or, where a driver was wanted
  * and there is none, 77, "skipped"; with CUARENA_REQUIRE_GPU=1 a failure. */
