@@ -7,7 +7,15 @@
  *
  * Cost: alloc, free, resize in place, pin, and every statistic take a bounded
  * number of steps and call no memory while the arena holds room. What costs
- * more says so. A free never allocates.
+ * more says so. The system is called for the arena's own records when more
+ * blocks live than ever before, 31 times for the first 10^5; see heap.h.
+ *
+ * Bookkeeping on the host: 72 B for each block of the highest count, 104 B with
+ * a cache, where cached blocks count too. Where streams free beside each other
+ * about 92 B, and 132 B if all blocks are then freed at once; see streams.h.
+ * With keep=none 128 B more for each hole.
+ *
+ * A free never allocates.
  *
  * Errors that any call may return: BAD_ARGUMENT (NULL arena or output, a value
  * out of range: the message of cuarena_last_error_info names it), LOST. Calls
@@ -689,8 +697,9 @@ typedef struct cuarena_stats {
     uint64_t bytes_moved;
     uint64_t oom_handler_calls;
     uint64_t segments;
-    uint64_t dedicated_bytes; /* dedicated and adopted, part of live_bytes */
-    uint64_t bookkeeping_bytes;
+    uint64_t dedicated_bytes;   /* dedicated and adopted, part of live_bytes */
+    uint64_t bookkeeping_bytes; /* of the host: see heap.h; ALL also counts
+                                 * the arena and its streams */
     /* Of streams; only for REGION_ALL. */
     uint64_t crossings;      /* requests served from another stream's lane */
     uint64_t stream_waits;   /* waits of one stream for another, queued */

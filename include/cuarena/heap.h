@@ -16,13 +16,24 @@
  * Threads: none may be in a heap twice; the caller locks. Cost: every call is
  * a bounded number of steps unless its comment says otherwise.
  *
- * Memory of the bookkeeping: addresses for `max_blocks` are reserved at
- * creation (144 to 288 B each, not touched); then at most 64 B per block of
- * the highest count so far for blocks and ranges, at most 32 B for the look-up
- * by offset, taken in slabs of 64 KiB and kept; an index per lane of 17 KiB,
- * touched as far as it is used. A free never takes memory. A plan takes 32 B
- * per move and 2 B per block or range, of which up to 1 MiB are kept for the
- * next one.
+ * Memory of the bookkeeping: at creation addresses are set aside, not touched,
+ * 72 B for each of four times `max_blocks` and 4096 more records, but at least
+ * 2^17 and at most 2^27 records. Where the system refuses them, half as many
+ * will do, down to 2^17. Of these are used
+ *   72 B  for each block of the highest count so far: 64 B for a record of it
+ *         and of the range behind it, 8 B for the look-up by offset
+ *  128 B  for each segment of the highest count so far
+ *   72 B  for each place where ranges of two lanes touch, unless the record of
+ *         a block that ended serves
+ *  8.5 kB for each lane, touched as far as it is used
+ *   50 kB for the heap itself
+ * which is `bookkeeping_bytes` of the statistics. It is kept. While there are
+ * several lanes, or a plan is under way, a record for each live block is made
+ * ready besides, not touched: so a free never takes memory. The system is
+ * called when more blocks live than ever before, once for each 32 KiB or
+ * quarter of what is there, whichever is more: 31 times for 10^5 blocks. A plan
+ * takes 32 B for each live block, or each of `max_moves` if these are fewer,
+ * and 2 B for each record, of which up to 1 MiB are kept for the next one.
  */
 #ifndef CUARENA_HEAP_H
 #define CUARENA_HEAP_H
@@ -146,8 +157,8 @@ typedef struct cuarena_heap_request {
  * OUT_OF_MEMORY: fewer bytes are free in the lane than asked for. FRAGMENTED:
  * enough are free, but no range fits; only then is the request's own size
  * class searched to its end. LIMIT: max_blocks live already; or blocks,
- * segments and places where ranges of two lanes meet are more than the records
- * that were reserved (four times max_blocks and some thousands, at most 2^27).
+ * segments, places where ranges of two lanes meet, and slots whose ids are used
+ * up are more than the records that addresses were set aside for.
  */
 CUARENA_API cuarena_status_t
 cuarena_heap_alloc(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
@@ -259,7 +270,8 @@ typedef struct cuarena_heap_stats {
     uint64_t full_searches;     /* refusals that searched a class to its end */
     uint64_t search_steps;      /* ranges looked at for all requests so far */
     uint64_t longest_probe;     /* of the look-up by offset, ever */
-    uint64_t bookkeeping_bytes; /* taken for records, look-up, indexes */
+    uint64_t bookkeeping_bytes; /* of the host, that records, look-up and
+                                 * indexes use or have used */
 } cuarena_heap_stats_t;
 
 CUARENA_API void cuarena_heap_stats_init(cuarena_heap_stats_t *stats);

@@ -53,7 +53,7 @@ static void set_up(cuarena_heap_t *heap, const cuarena_heap_config_t *config)
     heap->placement = config->placement;
     heap->max_blocks = config->max_blocks;
     heap->lane_count = 1;
-    cuai_note_plain(heap);
+    cuai_heap_allow_spacers(heap);
 }
 
 /* ---- Ids -------------------------------------------------------------------

@@ -85,8 +85,9 @@ struct cuarena_heap {
     int32_t placement;
 
     /* The rest. */
-    uint32_t lane_count; /* in use, the settled one included */
-    uint64_t spacers;    /* SPACER records */
+    uint32_t lane_count;   /* in use, the settled one included */
+    uint64_t spacers;      /* SPACER records */
+    uint64_t spacer_limit; /* more than these are looked into */
     uint64_t cached_blocks;
     uint64_t cached_bytes; /* of what is neither live nor in a lane */
     cuai_cache_t *cache;   /* NULL: the heap parks nothing */
@@ -248,6 +249,19 @@ void cuai_heap_number_give(uint32_t number, uint32_t slot_bits,
 
 /* Something has changed that `smooth`, `plain` or `ready_blocks` depend on. */
 void cuai_note_plain(cuarena_heap_t *heap);
+
+/*
+ * SPACERs are bounded by those who allocate. Where there are more than the
+ * limit the heap is split up: it has no short path, and its owner settles lanes
+ * if there are many for its blocks, and sets the limit anew. What is left then
+ * may grow by an eighth before that is tried again.
+ */
+static inline bool cuai_heap_is_split_up(const cuarena_heap_t *heap)
+{
+    return heap->spacers > heap->spacer_limit;
+}
+bool cuai_heap_has_many_spacers(const cuarena_heap_t *heap);
+void cuai_heap_allow_spacers(cuarena_heap_t *heap);
 
 /* Makes sure that `count` more slots can be taken. OUT_OF_MEMORY, LIMIT. */
 cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count);
