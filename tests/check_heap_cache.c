@@ -157,9 +157,9 @@ START_TEST(a_slot_whose_ids_are_used_up_is_not_parked)
 {
     open_heap(1024, 100);
     cuai_slot_t slot = make(64);
-    ck_assert(cuai_can_park(cuai_record(heap, slot)));
-    cuai_record(heap, slot)->generation = CUAI_LAST_GENERATION;
-    ck_assert(!cuai_can_park(cuai_record(heap, slot)));
+    ck_assert(cuai_can_park(heap, cuai_record(heap, slot)));
+    cuai_record(heap, slot)->generation = heap->last_generation;
+    ck_assert(!cuai_can_park(heap, cuai_record(heap, slot)));
     cuai_record(heap, slot)->generation = 0;
     close_heap();
 }

@@ -344,7 +344,7 @@ START_TEST(test_hot_take_leaves_spent_records_to_the_long_path)
     expect_u64(cuai_spacer_beside(map.heap, map.heap->records[spacer].prev,
                                   map_bytes(&map, 4), false),
                spacer);
-    map.heap->records[spacer].generation = CUAI_LAST_GENERATION;
+    map.heap->records[spacer].generation = map.heap->last_generation;
     expect_u64(cuai_spacer_beside(map.heap, map.heap->records[spacer].prev,
                                   map_bytes(&map, 4), false),
                CUAI_SPACERS_DISTURB);

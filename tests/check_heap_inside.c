@@ -8,6 +8,7 @@
 
 #include "heap/heap.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static map_t map;
@@ -19,7 +20,7 @@ static void close_map(void)
 
 static cuai_record_t *record_of(char tag)
 {
-    return &map.heap->records[map_id(&map, tag) & CUAI_SLOT_MASK];
+    return &map.heap->records[cuai_slot_in(map.heap, map_id(&map, tag))];
 }
 
 /* Nothing free follows it in what open_damaged makes. */
@@ -83,7 +84,8 @@ DAMAGE(next_wild, record_of('b')->next = WILD)
 DAMAGE(next_skips, record_of('a')->next = record_of('c')->prev)
 DAMAGE(prev, record_of('b')->prev = record_of('c')->prev)
 DAMAGE(prev_wild, record_of('b')->prev = WILD)
-DAMAGE(chain_ring, record_of('b')->chain = map_id(&map, 'b') & CUAI_SLOT_MASK)
+DAMAGE(chain_ring,
+       record_of('b')->chain = cuai_slot_in(map.heap, map_id(&map, 'b')))
 DAMAGE(chain_wild, record_of('d')->chain = WILD)
 
 DAMAGE(range_bytes, record_of('a')->key += cuai_range_key(256, 0))
@@ -264,24 +266,24 @@ END_TEST
 START_TEST(test_id_slot_retires_after_its_last_generation)
 {
     map_open(&map, "a2 b1");
-    cuarena_block_t slot = map_id(&map, 'a') & CUAI_SLOT_MASK;
+    cuarena_block_t slot = cuai_slot_in(map.heap, map_id(&map, 'a'));
     expect_ok(map_free(&map, 'a'));
-    map.heap->records[slot].generation = CUAI_LAST_GENERATION;
+    map.heap->records[slot].generation = map.heap->last_generation;
     expect_ok(map_alloc(&map, 'a', 2));
-    expect_u64(map_id(&map, 'a') & CUAI_SLOT_MASK, slot);
+    expect_u64(cuai_slot_in(map.heap, map_id(&map, 'a')), slot);
     expect_ok(map_free(&map, 'a'));
     expect_status(map_free(&map, 'a'), CUARENA_STALE);
     expect_u64(map.heap->retired, 1);
     expect_ok(map_alloc(&map, 'c', 2));
-    ck_assert_uint_ne(map_id(&map, 'c') & CUAI_SLOT_MASK, slot);
+    ck_assert_uint_ne(cuai_slot_in(map.heap, map_id(&map, 'c')), slot);
 }
 END_TEST
 
 START_TEST(test_id_slot_retires_when_it_ends_as_a_spacer)
 {
     map_open(&map, "1:1 a2 2:1 b1");
-    cuarena_block_t slot = map_id(&map, 'a') & CUAI_SLOT_MASK;
-    map.heap->records[slot].generation = CUAI_LAST_GENERATION;
+    cuarena_block_t slot = cuai_slot_in(map.heap, map_id(&map, 'a'));
+    map.heap->records[slot].generation = map.heap->last_generation;
     cuarena_block_t id = cuai_id(map.heap, (cuai_slot_t)slot);
     expect_ok(cuarena_heap_free(map.heap, id, 0));
     expect_map(&map, "1:1 -2 2:1 b1");
@@ -312,8 +314,8 @@ START_TEST(test_id_slots_retired_are_not_counted_on)
     expect_ok(map_segment(&map, 0, 5 * MANY));
     take_many(blocks, MANY);
     for (int i = 0; i < MANY; i++) {
-        cuai_slot_t slot = (cuai_slot_t)(blocks[i] & CUAI_SLOT_MASK);
-        map.heap->records[slot].generation = CUAI_LAST_GENERATION;
+        cuai_slot_t slot = cuai_slot_in(map.heap, blocks[i]);
+        map.heap->records[slot].generation = map.heap->last_generation;
         expect_ok(cuarena_heap_free(map.heap, cuai_id(map.heap, slot), 0));
     }
     expect_u64(map.heap->retired, MANY);
@@ -322,6 +324,80 @@ START_TEST(test_id_slots_retired_are_not_counted_on)
     for (int i = 0; i < 5 * MANY; i++)
         expect_ok(cuarena_heap_free(map.heap, blocks[i],
                                     map_lane(&map, i % 2 == 0 ? 1 : 2)));
+}
+END_TEST
+
+/* ---- Numbers of heaps --------------------------------------------------- */
+
+START_TEST(numbers_of_heaps_come_in_turn_and_run_out)
+{
+    cuarena_heap_t *heap = NULL;
+    cuarena_heap_config_t config = map_config();
+    bool *seen = calloc(CUARENA_HEAP_MAX_HEAPS + 1, sizeof(*seen));
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < CUARENA_HEAP_MAX_HEAPS; i++) {
+        number = cuai_heap_number_take();
+        expect_between(number, 1, CUARENA_HEAP_MAX_HEAPS);
+        ck_assert(!seen[number]);
+        seen[number] = true;
+    }
+    expect_u64(cuai_heap_number_take(), 0);
+    expect_status(cuarena_heap_create(&config, &heap), CUARENA_LIMIT);
+    ck_assert_ptr_null(heap);
+    cuai_heap_number_give(number, CUAI_LEAST_SLOT_BITS, 0);
+    expect_ok(cuarena_heap_create(&config, &heap));
+    expect_u64(heap->number, number);
+    cuarena_heap_destroy(&heap);
+    for (uint32_t n = 1; n <= CUARENA_HEAP_MAX_HEAPS; n++)
+        if (n != number)
+            cuai_heap_number_give(n, CUAI_LEAST_SLOT_BITS, 0);
+    expect_u64(cuai_heap_number_take(), number % CUARENA_HEAP_MAX_HEAPS + 1);
+    free(seen);
+}
+END_TEST
+
+/* Whatever the slots of the one before and of the one after. */
+START_TEST(generations_go_on_where_the_last_heap_of_a_number_ended)
+{
+    for (uint32_t before = CUAI_LEAST_SLOT_BITS; before <= CUAI_MOST_SLOT_BITS;
+         before++)
+        for (uint32_t after = CUAI_LEAST_SLOT_BITS;
+             after <= CUAI_MOST_SLOT_BITS; after++) {
+            cuai_heap_number_give(7, before, 12345);
+            uint64_t used = (UINT64_C(12345) + 1) << before;
+            uint64_t first = cuai_heap_first_generation(7, after);
+            expect_between(first << after, used,
+                           used + (UINT64_C(1) << CUAI_MOST_SLOT_BITS));
+        }
+}
+END_TEST
+
+START_TEST(generations_begin_anew_when_half_of_them_are_used)
+{
+    uint32_t half = 1u << (CUAI_IDS_LOG2 - CUAI_MOST_SLOT_BITS - 1);
+    cuai_heap_number_give(7, CUAI_MOST_SLOT_BITS, half - 1);
+    expect_u64(cuai_heap_first_generation(7, CUAI_MOST_SLOT_BITS), half);
+    cuai_heap_number_give(7, CUAI_MOST_SLOT_BITS, half);
+    expect_u64(cuai_heap_first_generation(7, CUAI_MOST_SLOT_BITS), 0);
+    cuai_heap_number_give(7, CUAI_LEAST_SLOT_BITS, UINT32_MAX);
+    expect_u64(cuai_heap_first_generation(7, CUAI_LEAST_SLOT_BITS), 0);
+}
+END_TEST
+
+/* The number, the generation and the slot share 64 bits, however many slots. */
+START_TEST(ids_hold_the_last_generation_of_the_last_slot)
+{
+    static const uint64_t max_blocks[] = {1, 40000, 1 << 20,
+                                          CUARENA_HEAP_MAX_BLOCKS};
+    cuarena_heap_config_t config = map_config();
+    config.max_blocks = max_blocks[_i];
+    map_open_with(&map, &config, "a1");
+    const cuarena_heap_t *heap = map.heap;
+    uint64_t last = heap->last_generation * heap->id_step + heap->slot_mask;
+    expect_u64(last, (UINT64_C(1) << CUAI_IDS_LOG2) - 1);
+    ck_assert_uint_le(heap->max_slots - 1, heap->slot_mask);
+    expect_u64(heap->id_base + last,
+               (heap->number + UINT64_C(1)) * (last + 1) - 1);
 }
 END_TEST
 
@@ -593,6 +669,19 @@ static void add_zones(Suite *suite)
         TEST_LIST(test_zones_are_those_with_a_top_from_the_class_on));
 }
 
+static void add_numbers(Suite *suite)
+{
+    add(suite, "numbers",
+        TEST_LIST(numbers_of_heaps_come_in_turn_and_run_out,
+                  generations_go_on_where_the_last_heap_of_a_number_ended,
+                  generations_begin_anew_when_half_of_them_are_used));
+    TCase *ids = tcase_create("ids");
+    tcase_add_checked_fixture(ids, NULL, close_map);
+    tcase_add_loop_test(ids, ids_hold_the_last_generation_of_the_last_slot, 0,
+                        4);
+    suite_add_tcase(suite, ids);
+}
+
 static void add_generations(Suite *suite)
 {
     add(suite, "generations",
@@ -639,6 +728,7 @@ int main(void)
     Suite *suite = suite_create("heap inside");
     add_damage(suite);
     add_zones(suite);
+    add_numbers(suite);
     add_generations(suite);
     add_look_up(suite);
     add_empty(suite);

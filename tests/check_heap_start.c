@@ -428,7 +428,8 @@ static void expect_same_block(cuarena_block_t a, cuarena_block_t b)
     if (a == 0 || b == 0) /* the ids differ by the heaps' names */
         expect_u64(a == 0, b == 0);
     else
-        expect_u64(a & CUAI_SLOT_MASK, b & CUAI_SLOT_MASK);
+        expect_u64(cuai_slot_in(twins[0].heap, a),
+                   cuai_slot_in(twins[1].heap, b));
 }
 
 static void expect_same_entry(const cuarena_heap_entry_t *a,

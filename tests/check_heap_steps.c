@@ -186,11 +186,11 @@ END_TEST
 
 /* ---- Bytes -------------------------------------------------------------- */
 
-/* 64 B and 32 B for each block of the highest count, slabs of 64 KiB for
- * both, and what a heap has however small. */
+/* 64 B and 8 B for each block of the highest count, for the record of the
+ * segment, and what a heap has however small. */
 static uint64_t most_bookkeeping(uint64_t blocks, uint64_t empty)
 {
-    return empty + (64 + 32) * blocks + 2 * (UINT64_C(64) << 10);
+    return empty + (64 + 8) * (blocks + 2) + 56;
 }
 
 START_TEST(test_bookkeeping_bytes_are_bounded_by_the_peak)
@@ -207,14 +207,14 @@ START_TEST(test_bookkeeping_bytes_are_bounded_by_the_peak)
 }
 END_TEST
 
-START_TEST(test_bookkeeping_bytes_of_an_allocation_are_a_slab_at_most)
+START_TEST(test_bookkeeping_bytes_of_an_allocation_are_a_record_at_most)
 {
     open_load(UINT64_C(1) << 14, CUARENA_PLACEMENT_DEFAULT);
     uint64_t before = stats_now().bookkeeping_bytes;
     for (uint64_t i = 0; i < load.count; i++) {
         make_block(i);
         uint64_t after = stats_now().bookkeeping_bytes;
-        expect_between(after - before, 0, UINT64_C(64) << 10);
+        expect_between(after - before, 0, 64 + 8);
         before = after;
     }
     close_load();
@@ -226,8 +226,9 @@ int main(void)
     Suite *suite = suite_create("heap steps");
     TCase *tcase = suite_add_list(
         suite, "steps",
-        TEST_LIST(test_bookkeeping_bytes_are_bounded_by_the_peak,
-                  test_bookkeeping_bytes_of_an_allocation_are_a_slab_at_most));
+        TEST_LIST(
+            test_bookkeeping_bytes_are_bounded_by_the_peak,
+            test_bookkeeping_bytes_of_an_allocation_are_a_record_at_most));
     tcase_add_loop_test(tcase, test_steps_stay_flat_from_2_to_the_10_blocks_up,
                         0, 3);
     tcase_add_loop_test(tcase, test_steps_stay_bounded_in_a_crowded_class, 0,

@@ -4,7 +4,10 @@
  *
  * Conventions of the whole API
  *   - A call that can fail returns a cuarena_status_t. Outputs come last and
- *     are written only on success.
+ *     are written only on success. Where one is written by a call that fails
+ * its comment says so: the size that a text needs, what is wrong with a heap.
+ *     Of an array that is too short, or whose call fails, any part may be
+ *     written; its count is not.
  *   - Sizes and addresses are bytes in 64 bits. Nothing is rounded, capped or
  *     replaced silently: what cannot be had as asked is an error.
  *   - A struct, in or out, begins with `struct_size`, set by its _init

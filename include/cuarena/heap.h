@@ -16,13 +16,24 @@
  * Threads: none may be in a heap twice; the caller locks. Cost: every call is
  * a bounded number of steps unless its comment says otherwise.
  *
- * Memory of the bookkeeping: addresses for `max_blocks` are reserved at
- * creation (144 to 288 B each, not touched); then at most 64 B per block of
- * the highest count so far for blocks and ranges, at most 32 B for the look-up
- * by offset, taken in slabs of 64 KiB and kept; an index per lane of 17 KiB,
- * touched as far as it is used. A free never takes memory. A plan takes 32 B
- * per move and 2 B per block or range, of which up to 1 MiB are kept for the
- * next one.
+ * Memory of the bookkeeping: at creation addresses are set aside, not touched,
+ * 72 B for each of four times `max_blocks` and 4096 more records, but at least
+ * 2^17 and at most 2^27 records. Where the system refuses them, half as many
+ * will do, down to 2^17. Of these are used
+ *   72 B  for each block of the highest count so far: 64 B for a record of it
+ *         and of the range behind it, 8 B for the look-up by offset
+ *  128 B  for each segment of the highest count so far
+ *   72 B  for each place where ranges of two lanes touch, unless the record of
+ *         a block that ended serves
+ *  8.5 kB for each lane, touched as far as it is used
+ *   50 kB for the heap itself
+ * which is `bookkeeping_bytes` of the statistics. It is kept. While there are
+ * several lanes, or a plan is under way, a record for each live block is made
+ * ready besides, not touched: so a free never takes memory. The system is
+ * called when more blocks live than ever before, once for each 32 KiB or
+ * quarter of what is there, whichever is more: 31 times for 10^5 blocks. A plan
+ * takes 32 B for each live block, or each of `max_moves` if these are fewer,
+ * and 2 B for each record, of which up to 1 MiB are kept for the next one.
  */
 #ifndef CUARENA_HEAP_H
 #define CUARENA_HEAP_H
@@ -36,8 +47,13 @@ extern "C" {
 typedef struct cuarena_heap cuarena_heap_t;
 typedef struct cuarena_heap_plan cuarena_heap_plan_t;
 
-/* Names a block for as long as it lives; 0 names none. Bits tell the heap, a
- * slot and a generation, so a stale or foreign id is told from a live one. */
+/*
+ * Names a block for as long as it lives; 0 names none. It tells a heap, a slot
+ * and how often the slot was used, so a stale id and one of another heap are
+ * told from a live one: for certain if both heaps live, whatever their number.
+ * Of a heap that has ended too, until its bits are used up: 2^48 ids of heaps
+ * that had the same one of 32767 numbers, which are given in turn.
+ */
 typedef uint64_t cuarena_block_t;
 
 /* Offsets end below 2^52 and a segment is smaller than 2^48 bytes. */
@@ -45,6 +61,9 @@ typedef uint64_t cuarena_block_t;
 #define CUARENA_HEAP_MAX_SEGMENT (UINT64_C(1) << 48)
 /* The most blocks that can live in one heap at once, and the default. */
 #define CUARENA_HEAP_MAX_BLOCKS (UINT64_C(1) << 26)
+/* The most heaps that live in one process; an arena has one, one more for a
+ * stable region and one more for dedicated and adopted blocks. */
+#define CUARENA_HEAP_MAX_HEAPS 32767u
 #define CUARENA_HEAP_MAX_LANES 4096u
 #define CUARENA_HEAP_MAX_TAGS 4096u
 #define CUARENA_HEAP_MAX_PINS 65535u
@@ -71,10 +90,12 @@ typedef struct cuarena_heap_config {
 
 CUARENA_API void cuarena_heap_config_init(cuarena_heap_config_t *config);
 
-/* BAD_ARGUMENT, or OUT_OF_MEMORY if the bookkeeping cannot be had. */
+/* BAD_ARGUMENT; OUT_OF_MEMORY if the bookkeeping cannot be had; LIMIT if
+ * CUARENA_HEAP_MAX_HEAPS live. */
 CUARENA_API cuarena_status_t cuarena_heap_create(
     const cuarena_heap_config_t *config, cuarena_heap_t **heap_out);
-/* Ends the heap whatever lives in it and clears the handle. NULL is fine. */
+/* Ends the heap whatever lives in it and clears the handle. Plans made of it
+ * are good for cuarena_heap_plan_destroy only. NULL is fine. */
 CUARENA_API void cuarena_heap_destroy(cuarena_heap_t **heap);
 
 /* ---- Segments: steps as the logarithm of their count, but for a cut ----- */
@@ -136,8 +157,8 @@ typedef struct cuarena_heap_request {
  * OUT_OF_MEMORY: fewer bytes are free in the lane than asked for. FRAGMENTED:
  * enough are free, but no range fits; only then is the request's own size
  * class searched to its end. LIMIT: max_blocks live already; or blocks,
- * segments and places where ranges of two lanes meet are more than the records
- * that were reserved (four times max_blocks and some thousands, at most 2^27).
+ * segments, places where ranges of two lanes meet, and slots whose ids are used
+ * up are more than the records that addresses were set aside for.
  */
 CUARENA_API cuarena_status_t
 cuarena_heap_alloc(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
@@ -249,7 +270,8 @@ typedef struct cuarena_heap_stats {
     uint64_t full_searches;     /* refusals that searched a class to its end */
     uint64_t search_steps;      /* ranges looked at for all requests so far */
     uint64_t longest_probe;     /* of the look-up by offset, ever */
-    uint64_t bookkeeping_bytes; /* taken for records, look-up, indexes */
+    uint64_t bookkeeping_bytes; /* of the host, that records, look-up and
+                                 * indexes use or have used */
 } cuarena_heap_stats_t;
 
 CUARENA_API void cuarena_heap_stats_init(cuarena_heap_stats_t *stats);
@@ -303,19 +325,23 @@ CUARENA_API void cuarena_heap_plan_options_init(
 CUARENA_API cuarena_status_t cuarena_heap_plan_create(
     const cuarena_heap_t *heap, const cuarena_heap_plan_options_t *options,
     cuarena_heap_plan_t **plan_out);
-/* The moves, in the order in which they must be done. */
+/* The moves, in the order in which they must be done. They stay until the plan
+ * is destroyed. */
 CUARENA_API const cuarena_heap_move_t *cuarena_heap_plan_moves(
     const cuarena_heap_plan_t *plan, size_t *count_out);
 /*
  * Holds the plan's bytes: until commit or abort its blocks can be neither
  * freed, pinned nor resized (BUSY), and its ranges serve nobody. The rest of
  * the heap works on. BUSY if the heap changed since the plan was made, or
- * while another plan is under way.
+ * while another plan is under way. BAD_ARGUMENT, here and for commit and abort,
+ * if the plan was made of another heap or of one that has ended, or is not at
+ * that point of its life: nothing changed.
  */
 CUARENA_API cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap,
                                                      cuarena_heap_plan_t *plan);
 /* The bytes were moved: blocks get their new offsets, what they left joins
- * `lane`. Cannot fail after a successful begin. */
+ * `lane`. After a successful begin nothing can fail but a lane that is not in
+ * use: BAD_ARGUMENT, and the plan is still under way. */
 CUARENA_API cuarena_status_t cuarena_heap_plan_commit(cuarena_heap_t *heap,
                                                       cuarena_heap_plan_t *plan,
                                                       uint32_t lane);
@@ -323,7 +349,9 @@ CUARENA_API cuarena_status_t cuarena_heap_plan_commit(cuarena_heap_t *heap,
  * those of the plan belong to the lane of its options. */
 CUARENA_API cuarena_status_t cuarena_heap_plan_abort(cuarena_heap_t *heap,
                                                      cuarena_heap_plan_t *plan);
-/* Ends the plan, aborting it if it is under way. NULL is fine. */
+/* Ends the plan and clears the handle; aborts it on the heap that it was made
+ * of if it is under way there, whichever heap is named: NULL will do. The heap
+ * may have ended before. NULL is fine. */
 CUARENA_API void cuarena_heap_plan_destroy(cuarena_heap_t *heap,
                                            cuarena_heap_plan_t **plan);
 

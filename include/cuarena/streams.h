@@ -51,6 +51,13 @@
  * other through memory: a late marker covers later work too. With marker=late
  * such a program can come to a halt when bytes cross.
  *
+ * Ranges of different streams that touch stay apart, with 72 B of bookkeeping
+ * for each. When there are more of them than 1024 and one for each eight
+ * blocks, an allocation records markers and settles what is complete, as
+ * cuarena_settle without a wait, and again whenever there are an eighth more.
+ * So they stay bounded, but for bytes behind which work is still under way and,
+ * with steal=never, for what the streams keep.
+ *
  * On memory that the CPU touches (pageable, pinned, managed) even A gets bytes
  * back only when they are settled, since stream order does not order the CPU;
  * the option device_only says that the CPU does not touch such blocks.

@@ -67,7 +67,8 @@ static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
     from_counts(cuai_whole_peaks(arena), stats);
     const cuarena_heap_t *apart = arena->heaps[CUAI_APART];
     stats->dedicated_bytes = apart == NULL ? 0 : apart->live_bytes;
-    stats->bookkeeping_bytes += sizeof *arena;
+    stats->bookkeeping_bytes +=
+        sizeof *arena + arena->stream_count * sizeof(cuai_stream_t);
     stats->held_bytes = arena->held;
     stats->peak_held_bytes = arena->peak_held;
     stats->failed = arena->failed;

@@ -661,8 +661,20 @@ static cuarena_status_t descend(ladder_t *ladder)
     return status;
 }
 
+/* Where frees on many streams have split the free bytes into more pieces than
+ * the bookkeeping should have records for. Steps out then. */
+static void join_pieces(const ladder_t *ladder)
+{
+    cuarena_t *arena = ladder->call->arena;
+    int region = cuai_region_for(arena, ladder->want->region);
+    if (CUAI_UNLIKELY(cuai_heap_is_split_up(arena->heaps[region])) &&
+        !cuai_frame_within(CUAI_FRAME_MEMORY, arena->counted.user))
+        cuai_settle_split_up(arena, arena->heaps[region]);
+}
+
 static cuarena_status_t serve_uncached(ladder_t *ladder)
 {
+    join_pieces(ladder);
     cuarena_status_t status = serve_once(ladder);
     return is_refusal(status) ? descend(ladder) : status;
 }

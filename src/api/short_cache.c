@@ -67,7 +67,7 @@ bool cuai_short_park(cuarena_t *arena, cuai_slot_t slot, uint64_t nature,
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const cuai_record_t *r = cuai_record(heap, slot);
     if (!may_serve(arena) || !cuai_has_nature(r, nature) ||
-        cuai_tag_of(r) != 0 || !cuai_can_park(r) ||
+        cuai_tag_of(r) != 0 || !cuai_can_park(heap, r) ||
         !cuai_cache_has_room(arena, r->size) || (s != NULL && s->marking))
         return false;
     if (r->owner != 0)

@@ -486,10 +486,11 @@ bool cuai_settle_one(cuarena_t *arena, uint32_t except);
  * they can, and what was freed on one stream is settled (0: on none); with
  * `wait` both are waited for. Whether anything came. Steps out. */
 bool cuai_settle_mine(cuarena_t *arena, uint32_t number, bool wait);
-/* Closes every open lane and, with `wait`, waits until all that was freed so
- * far is settled. Steps out. */
+/* Closes every open lane; with `wait`, until all is settled. Steps out. */
 cuarena_status_t cuai_settle_all(cuarena_t *arena, bool wait,
                                  uint64_t *settled_out);
+/* Sets the heap's limit of SPACERs anew; if it has many, lanes settle first. */
+void cuai_settle_split_up(cuarena_t *arena, cuarena_heap_t *heap);
 /* The stream's closed lane opens again, so that its ranges and those of the
  * open one are together; false: it was empty. Steps out. */
 bool cuai_settle_own(cuarena_t *arena, uint32_t number);

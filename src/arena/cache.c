@@ -40,8 +40,8 @@ bool cuai_cache_takes(const cuarena_t *arena, cuai_found_t found,
 {
     const cuai_record_t *r = cuai_found_record(found);
     return cuai_caches(arena) && found.region == CUAI_DYNAMIC &&
-           is_ordinary(r) && cuai_can_park(r) && !cuai_is_lost(arena) &&
-           arena->config.zero != CUARENA_ZERO_FREE &&
+           is_ordinary(r) && cuai_can_park(found.heap, r) &&
+           !cuai_is_lost(arena) && arena->config.zero != CUARENA_ZERO_FREE &&
            !cuai_is_captured(arena, stream) &&
            cuai_cache_has_room(arena, r->size);
 }

@@ -511,6 +511,15 @@ bool cuai_settle_own(cuarena_t *arena, uint32_t number)
     return any;
 }
 
+/* What is whose stays so where nothing may be settled unasked. */
+void cuai_settle_split_up(cuarena_t *arena, cuarena_heap_t *heap)
+{
+    if (cuai_heap_has_many_spacers(heap) &&
+        arena->config.steal != CUARENA_STEAL_NEVER)
+        (void)cuai_settle_all(arena, false, NULL);
+    cuai_heap_allow_spacers(heap);
+}
+
 /* ---- Idle bytes that stay where they are ------------------------------- */
 
 static cuarena_status_t await_freed(cuarena_t *arena, cuai_stream_t *s)

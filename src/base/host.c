@@ -141,20 +141,29 @@ bool cuai_host_reserve(cuai_host_region_t *region, size_t bytes)
     return true;
 }
 
+static bool commit_to(cuai_host_region_t *region, size_t bytes)
+{
+    size_t more = bytes - region->committed;
+    if (mprotect(region->base + region->committed, more,
+                 PROT_READ | PROT_WRITE) != 0)
+        return false;
+    region->committed = bytes;
+    count_in(more);
+    return true;
+}
+
+/* Where the system does not give a whole share it may give what is needed. */
 bool cuai_host_commit(cuai_host_region_t *region, size_t bytes)
 {
     if (bytes <= region->committed)
         return true;
     if (bytes > region->reserved || !cuai_host_allow())
         return false;
-    size_t target = cuai_align_up(bytes, step());
-    size_t more = target - region->committed;
-    if (mprotect(region->base + region->committed, more,
-                 PROT_READ | PROT_WRITE) != 0)
-        return false;
-    region->committed = target;
-    count_in(more);
-    return true;
+    size_t share = region->committed + region->committed / CUAI_HOST_SHARE;
+    size_t least = cuai_align_up(bytes, step());
+    size_t most = cuai_min(cuai_align_up(share, step()), region->reserved);
+    return (most > least && commit_to(region, most)) ||
+           commit_to(region, least);
 }
 
 void cuai_host_release(cuai_host_region_t *region)

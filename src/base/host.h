@@ -36,9 +36,11 @@ void *cuai_host_kept_take(cuai_host_kept_t *kept, size_t bytes,
                           size_t *room_out);
 void cuai_host_kept_give(cuai_host_kept_t *kept, void *pointer, size_t room);
 
-/* What a commit is rounded up to, or a page where that is more. Two commits,
- * all that one allocation of a heap needs, are 64 KiB. */
+/* What a commit is rounded up to, or a page where that is more. */
 #define CUAI_HOST_STEP ((size_t)1 << 15)
+/* It takes at least one part in so many of what is there besides, so that who
+ * grows little by little comes to the system rarely. */
+#define CUAI_HOST_SHARE 4
 
 /*
  * Addresses set aside, of which the first `committed` bytes can be used:
@@ -56,8 +58,9 @@ typedef struct cuai_host_region {
 
 /* false if the system refuses, and then the region is all 0: ask for less. */
 bool cuai_host_reserve(cuai_host_region_t *region, size_t bytes);
-/* Makes at least the first `bytes` usable; what is new reads as 0. false past
- * the reserved bytes or if the system refuses: nothing changed. */
+/* Makes at least the first `bytes` usable; what is new reads as 0, and costs
+ * nothing until it is touched. false past the reserved bytes or if the system
+ * refuses: nothing changed. One call of the system; none if they are. */
 bool cuai_host_commit(cuai_host_region_t *region, size_t bytes);
 /* Ends the region, which is all 0 then. No region is fine. */
 void cuai_host_release(cuai_host_region_t *region);

@@ -283,7 +283,7 @@ static void become_spacer(cuarena_heap_t *heap, cuai_record_t *r,
     r->offset = offset;
     r->size = 0;
     r->pins = 0;
-    if (r->generation != CUAI_LAST_GENERATION)
+    if (r->generation != heap->last_generation)
         r->generation++;
     heap->spacers++;
     cuai_note_plain(heap);

@@ -53,10 +53,11 @@ void cuai_cache_destroy(cuai_cache_t *cache);
 /* Makes nodes for so many slots; false: the host has no memory. */
 bool cuai_cache_commit(cuai_cache_t *cache, uint64_t slots);
 
-/* Of the host, that it takes. */
-static inline uint64_t cuai_cache_host_bytes(const cuai_cache_t *cache)
+/* Of the host, that it uses for so many slots. */
+static inline uint64_t cuai_cache_host_bytes(const cuai_cache_t *cache,
+                                             uint64_t slots)
 {
-    return sizeof *cache + cache->region.committed;
+    return sizeof *cache + slots * sizeof(cuai_cache_node_t);
 }
 
 void cuai_cache_remove(cuai_cache_t *cache, const cuai_record_t *records,

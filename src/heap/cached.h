@@ -21,9 +21,10 @@ static inline void cuai_count_cached(cuarena_heap_t *heap, cuai_slot_t slot,
 }
 
 /* Whether the block can be parked: its slot has ids left. */
-static inline bool cuai_can_park(const cuai_record_t *r)
+static inline bool cuai_can_park(const cuarena_heap_t *heap,
+                                 const cuai_record_t *r)
 {
-    return r->generation != CUAI_LAST_GENERATION;
+    return r->generation != heap->last_generation;
 }
 
 /* Parks a block that can be, and that nothing pins or moves. Whose it was and

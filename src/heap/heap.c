@@ -3,13 +3,12 @@
 #include "heap/heap.h"
 #include "heap/placement.h"
 
-#include <stdatomic.h>
-
 #include "base/sized.h"
 
 #define MAX_GRANULE (UINT64_C(1) << 30)
-/* Fewer slots than this are not worth having when addresses are refused. */
-#define FEWEST_SLOTS (UINT64_C(1) << 16)
+/* Fewer slots than this take too few addresses to be refused, and would leave
+ * a heap fewer ids. */
+#define FEWEST_SLOTS (UINT64_C(1) << CUAI_LEAST_SLOT_BITS)
 
 /* ---- Life ------------------------------------------------------------------
  */
@@ -43,15 +42,6 @@ static cuarena_status_t check_config(const cuarena_heap_config_t *config)
     return CUARENA_OK;
 }
 
-/* Ids of different heaps differ in these bits, until 1023 more were made. */
-static uint32_t next_id_bits(void)
-{
-    static _Atomic uint32_t made;
-    uint32_t number = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
-    uint32_t id = number % ((1u << CUAI_HEAP_ID_BITS) - 1) + 1;
-    return id;
-}
-
 static void set_up(cuarena_heap_t *heap, const cuarena_heap_config_t *config)
 {
     heap->granule_mask = config->granule - 1;
@@ -62,19 +52,58 @@ static void set_up(cuarena_heap_t *heap, const cuarena_heap_config_t *config)
     heap->align_nature = CUAI_ALIGN_NATURE(heap->granule_log2);
     heap->placement = config->placement;
     heap->max_blocks = config->max_blocks;
-    heap->id_bits = (uint64_t)next_id_bits() << CUAI_GENERATION_BITS;
     heap->lane_count = 1;
-    cuai_note_plain(heap);
+    cuai_heap_allow_spacers(heap);
 }
 
-/* Slots beyond the blocks' are for HEADs and SPACERs. Where the system refuses
- * the addresses, half as many will do. */
+/* ---- Ids -------------------------------------------------------------------
+ */
+
+/* The slots are known. */
+static bool name_heap(cuarena_heap_t *heap)
+{
+    uint32_t bits = CUAI_LEAST_SLOT_BITS;
+    while (heap->max_slots > UINT64_C(1) << bits)
+        bits++;
+    heap->number = cuai_heap_number_take();
+    heap->id_base = (uint64_t)heap->number << CUAI_IDS_LOG2;
+    heap->id_step = UINT64_C(1) << bits;
+    heap->slot_mask = heap->id_step - 1;
+    heap->slot_bits = bits;
+    heap->first_generation = cuai_heap_first_generation(heap->number, bits);
+    heap->last_generation =
+        (uint32_t)((UINT64_C(1) << (CUAI_IDS_LOG2 - bits)) - 1);
+    return heap->number != 0;
+}
+
+static uint32_t highest_generation(const cuarena_heap_t *heap)
+{
+    uint32_t highest = heap->first_generation;
+    for (cuai_slot_t slot = 1; slot < heap->unused; slot++)
+        if (cuai_record(heap, slot)->generation > highest)
+            highest = cuai_record(heap, slot)->generation;
+    return highest;
+}
+
+static void unname_heap(const cuarena_heap_t *heap)
+{
+    if (heap->number != 0)
+        cuai_heap_number_give(heap->number, heap->slot_bits,
+                              highest_generation(heap));
+}
+
+/* ---- Making a heap ---------------------------------------------------------
+ */
+
+/* Slots beyond the blocks' are for HEADs, SPACERs and what ids are used up of.
+ * Where the system refuses the addresses, half as many will do. */
 static bool reserve_records(cuarena_heap_t *heap)
 {
     uint64_t slots = cuai_min(heap->max_blocks * 4 + 4096, CUAI_MAX_SLOTS);
+    slots = cuai_max(slots, FEWEST_SLOTS);
     while (!cuai_host_reserve(&heap->record_region,
                               slots * sizeof(cuai_record_t))) {
-        if (slots < FEWEST_SLOTS)
+        if (slots / 2 < FEWEST_SLOTS)
             return false;
         slots /= 2;
     }
@@ -101,8 +130,10 @@ static bool make_settled_lane(cuarena_heap_t *heap)
         return false;
     heap->lanes[0] = cuai_host_alloc(sizeof(cuai_index_t));
     heap->settled = heap->lanes[0];
-    heap->kept = cuai_host_alloc(2 * sizeof *heap->kept);
-    return heap->settled != NULL && heap->kept != NULL;
+    heap->planning = cuai_host_alloc(sizeof *heap->planning);
+    if (heap->planning != NULL)
+        heap->planning->heap = heap;
+    return heap->settled != NULL && heap->planning != NULL;
 }
 
 cuarena_status_t cuarena_heap_create(const cuarena_heap_config_t *config,
@@ -129,6 +160,13 @@ cuarena_status_t cuarena_heap_create(const cuarena_heap_config_t *config,
                          "blocks; a smaller max_blocks needs less",
                          (unsigned long long)config->max_blocks);
     }
+    if (!name_heap(heap)) {
+        cuarena_heap_destroy(&heap);
+        return cuai_fail(CUARENA_LIMIT,
+                         "%u heaps live in this process, the most: an arena "
+                         "has up to three",
+                         CUARENA_HEAP_MAX_HEAPS);
+    }
     *heap_out = heap;
     return CUARENA_OK;
 }
@@ -139,6 +177,7 @@ void cuarena_heap_destroy(cuarena_heap_t **heap)
         return;
     cuarena_heap_t *h = *heap;
     *heap = NULL;
+    unname_heap(h);
     for (uint32_t lane = 0; h->lanes != NULL && lane < CUAI_LANE_HELD; lane++)
         cuai_host_free(h->lanes[lane]);
     cuai_host_free(h->lanes);
@@ -146,9 +185,7 @@ void cuarena_heap_destroy(cuarena_heap_t **heap)
     cuai_table_end(&h->table);
     cuai_host_release(&h->record_region);
     cuai_cache_destroy(h->cache);
-    for (int i = 0; h->kept != NULL && i < 2; i++)
-        cuai_host_free(h->kept[i].bytes);
-    cuai_host_free(h->kept);
+    cuai_planning_end(h->planning);
     cuai_host_free(h);
 }
 

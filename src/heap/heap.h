@@ -32,6 +32,13 @@ typedef struct cuai_segment {
     uint32_t above; /* ... where a number without a use has the next such */
 } cuai_segment_t;
 
+/* What making a plan changes, though it leaves the heap as it is. */
+typedef struct cuai_planning {
+    cuarena_heap_t *heap;
+    cuai_host_kept_t kept[2];        /* moves and runs of the last plan */
+    struct cuarena_heap_plan *plans; /* all that were made for the heap */
+} cuai_planning_t;
+
 struct cuarena_heap {
     /* What every allocation and free touches. */
     cuai_record_t *records;
@@ -42,7 +49,9 @@ struct cuarena_heap {
     uint32_t granule_log2;
     uint32_t class_base;  /* by what a class counted in bytes is more */
     uint64_t class_floor; /* two granules: see cuai_plain_class */
-    uint64_t id_bits;     /* the heap's part of its ids, above a generation */
+    uint64_t id_base;     /* the heap's number, where its ids have it */
+    uint64_t id_step;     /* from a slot's id to that of its next generation */
+    uint64_t slot_mask;   /* where an id has its slot */
     cuai_slot_t spare;    /* FREE slots, last freed first */
     cuai_slot_t unused;   /* slots from here on were never used */
     uint64_t committed;   /* slots that have memory */
@@ -76,8 +85,9 @@ struct cuarena_heap {
     int32_t placement;
 
     /* The rest. */
-    uint32_t lane_count; /* in use, the settled one included */
-    uint64_t spacers;    /* SPACER records */
+    uint32_t lane_count;   /* in use, the settled one included */
+    uint64_t spacers;      /* SPACER records */
+    uint64_t spacer_limit; /* more than these are looked into */
     uint64_t cached_blocks;
     uint64_t cached_bytes; /* of what is neither live nor in a lane */
     cuai_cache_t *cache;   /* NULL: the heap parks nothing */
@@ -89,6 +99,10 @@ struct cuarena_heap {
     uint64_t max_blocks;
     uint64_t max_slots;
     uint64_t retired; /* slots whose generations are used up */
+    uint32_t number;  /* no other heap that lives has it; 0: none yet */
+    uint32_t slot_bits;
+    uint32_t first_generation; /* of slots that were never used */
+    uint32_t last_generation;
     uint64_t lone_blocks;
     uint64_t lone_bytes;      /* of these; not in `capacity` */
     uint64_t lone_most_asked; /* by the largest request for one, ever */
@@ -99,7 +113,7 @@ struct cuarena_heap {
     uint32_t segment_spare;  /* numbers without a use, last dropped first */
     uint32_t segment_unused; /* from here on they were never used */
     cuai_host_region_t record_region;
-    cuai_host_kept_t *kept; /* two: moves and runs of the last plan */
+    cuai_planning_t *planning;
 };
 
 static inline cuai_record_t *cuai_record(const cuarena_heap_t *heap,
@@ -116,8 +130,15 @@ static inline uint32_t cuai_class(const cuarena_heap_t *heap, uint64_t bytes)
 static inline cuarena_block_t cuai_id(const cuarena_heap_t *heap,
                                       cuai_slot_t slot)
 {
-    uint64_t name = heap->id_bits | heap->records[slot].generation;
-    return name << CUAI_SLOT_BITS | slot;
+    return heap->id_base + heap->records[slot].generation * heap->id_step +
+           slot;
+}
+
+/* Where an id of the heap has its slot. */
+static inline cuai_slot_t cuai_slot_in(const cuarena_heap_t *heap,
+                                       cuarena_block_t block)
+{
+    return (cuai_slot_t)(block & heap->slot_mask);
 }
 
 /* The slot of the record that has the id, live or not; 0, the ROOT's, if none
@@ -125,12 +146,10 @@ static inline cuarena_block_t cuai_id(const cuarena_heap_t *heap,
 static inline cuai_slot_t cuai_slot_named(const cuarena_heap_t *heap,
                                           cuarena_block_t block)
 {
-    cuai_slot_t slot = (cuai_slot_t)(block & CUAI_SLOT_MASK);
+    cuai_slot_t slot = cuai_slot_in(heap, block);
     if (CUAI_UNLIKELY(slot >= heap->unused))
         return 0;
-    const cuai_record_t *r = cuai_record(heap, slot);
-    bool same = (heap->id_bits | r->generation) == block >> CUAI_SLOT_BITS;
-    return CUAI_LIKELY(same) ? slot : 0;
+    return CUAI_LIKELY(cuai_id(heap, slot) == block) ? slot : 0;
 }
 
 /* The slot of a live block, or 0 for any other id. */
@@ -215,10 +234,34 @@ static inline void cuai_count_free(cuarena_heap_t *heap, const cuai_record_t *r)
     heap->requested_bytes -= cuai_requested(r);
 }
 
+/* ---- Numbers (numbers.c) ----------------------------------------------- */
+
+/* A number that no heap has which lives; 0: all are in use. */
+uint32_t cuai_heap_number_take(void);
+/* The first generation that no earlier heap of that number has reached, or 0
+ * where too few are left. */
+uint32_t cuai_heap_first_generation(uint32_t number, uint32_t slot_bits);
+/* The heap that has it ends; no slot of it went beyond that generation. */
+void cuai_heap_number_give(uint32_t number, uint32_t slot_bits,
+                           uint32_t last_generation);
+
 /* ---- Slots (slots.c) --------------------------------------------------- */
 
 /* Something has changed that `smooth`, `plain` or `ready_blocks` depend on. */
 void cuai_note_plain(cuarena_heap_t *heap);
+
+/*
+ * SPACERs are bounded by those who allocate. Where there are more than the
+ * limit the heap is split up: it has no short path, and its owner settles lanes
+ * if there are many for its blocks, and sets the limit anew. What is left then
+ * may grow by an eighth before that is tried again.
+ */
+static inline bool cuai_heap_is_split_up(const cuarena_heap_t *heap)
+{
+    return heap->spacers > heap->spacer_limit;
+}
+bool cuai_heap_has_many_spacers(const cuarena_heap_t *heap);
+void cuai_heap_allow_spacers(cuarena_heap_t *heap);
 
 /* Makes sure that `count` more slots can be taken. OUT_OF_MEMORY, LIMIT. */
 cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count);
@@ -229,7 +272,7 @@ static inline bool cuai_slots_ready(const cuarena_heap_t *heap)
     return heap->spare != 0 || heap->unused < heap->committed;
 }
 
-/* Takes a slot that is ready. Its generation is kept. */
+/* Takes a slot that is ready. Its generation is kept, or the first one. */
 static inline cuai_slot_t cuai_slot_take(cuarena_heap_t *heap)
 {
     cuai_slot_t slot = heap->spare;
@@ -237,7 +280,9 @@ static inline cuai_slot_t cuai_slot_take(cuarena_heap_t *heap)
         heap->spare = heap->records[slot].next;
         return slot;
     }
-    return heap->unused++;
+    slot = heap->unused++;
+    heap->records[slot].generation = heap->first_generation;
+    return slot;
 }
 
 /* Ends every id of the slot, which is in no list, and makes it free, or retires
@@ -246,7 +291,7 @@ static inline void cuai_slot_free(cuarena_heap_t *heap, cuai_slot_t slot)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     r->kind = CUAI_FREE;
-    if (CUAI_UNLIKELY(r->generation == CUAI_LAST_GENERATION)) {
+    if (CUAI_UNLIKELY(r->generation == heap->last_generation)) {
         heap->retired++;
         cuai_note_plain(heap);
         return;
@@ -507,6 +552,12 @@ cuarena_status_t cuai_heap_hold(cuarena_heap_t *heap);
 void cuai_heap_release(cuarena_heap_t *heap);
 /* Everything is `distance` (modulo 2^64) higher than it was. Steps: records. */
 void cuai_heap_rebase(cuarena_heap_t *heap, uint64_t distance);
+
+/* ---- Plans (plan.c) ---------------------------------------------------- */
+
+/* The heap ends: its plans, which the caller still has, know no heap any more.
+ * NULL is fine. */
+void cuai_planning_end(cuai_planning_t *planning);
 
 /* ---- Segments (segments.c) --------------------------------------------- */
 

@@ -91,6 +91,14 @@ static cuarena_status_t check_state(const cuarena_heap_t *heap,
 {
     if (heap == NULL || plan == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
+    if (plan->planning != heap->planning)
+        return cuai_fail(
+            CUARENA_BAD_ARGUMENT,
+            plan->planning == NULL
+                ? "the plan's heap was destroyed; accepted: "
+                  "cuarena_heap_plan_destroy"
+                : "the plan is of another heap; accepted: plans "
+                  "that cuarena_heap_plan_create made of this one");
     if (plan->begun == begun && !plan->done)
         return CUARENA_OK;
     return cuai_fail(CUARENA_BAD_ARGUMENT, begun ? "the plan is not under way"
@@ -129,7 +137,7 @@ cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap,
     cuai_plan_begun(heap, plan);
     cuai_slot_t held = 0; /* whose range was seen to last */
     for (size_t i = 0; i < plan->count; i++) {
-        cuai_slot_t slot = cuai_moved_slot(plan, i);
+        cuai_slot_t slot = cuai_moved_slot(heap, plan, i);
         cuai_record_t *r = cuai_record(heap, slot);
         r->moving = 1;
         if (heap->spacers != 0 || r->prev != held)
@@ -201,7 +209,7 @@ static CUAI_INLINE void keep_rest(cuai_record_t *r, uint64_t rest)
 static void move_block(commit_t *commit, const cuai_move_t *move)
 {
     cuarena_heap_t *heap = commit->heap;
-    cuai_slot_t slot = (cuai_slot_t)(move->block & CUAI_SLOT_MASK);
+    cuai_slot_t slot = cuai_slot_in(heap, move->block);
     cuai_record_t *before = cuai_record(heap, cuai_record(heap, slot)->prev);
     uint64_t distance = move->from - move->to;
     shift_block(commit, slot, move->to);
@@ -224,7 +232,7 @@ static void end_blocks(cuarena_heap_t *heap, const cuarena_heap_plan_t *plan,
 {
     cuai_slot_t last = 0; /* whose range was seen to */
     for (size_t i = from; i < plan->count; i++) {
-        cuai_slot_t slot = cuai_moved_slot(plan, i);
+        cuai_slot_t slot = cuai_moved_slot(heap, plan, i);
         cuai_record_t *r = cuai_record(heap, slot);
         r->moving = 0;
         if (heap->spacers != 0 || r->prev != last)
@@ -275,9 +283,10 @@ static size_t land_blocks(commit_t *commit, const cuai_move_t *moves,
                           size_t count)
 {
     commit_t now = *commit;
+    uint64_t mask = now.heap->slot_mask;
     size_t i = 0;
     for (; i < count; i++) {
-        cuai_slot_t slot = (cuai_slot_t)(moves[i].block & CUAI_SLOT_MASK);
+        cuai_slot_t slot = (cuai_slot_t)(moves[i].block & mask);
         if (CUAI_UNLIKELY(has_stranger(&now.records[slot])))
             break;
         land_block(&now, slot, moves[i].from, moves[i].to);
@@ -295,7 +304,8 @@ static size_t go_short_way(commit_t *commit, const cuarena_heap_plan_t *plan)
     size_t landed = land_blocks(commit, plan->moves, plan->count);
     keep_rest(cuai_record(heap, commit->last), commit->rest);
     if (landed == plan->count ||
-        cuai_record(heap, cuai_moved_slot(plan, landed))->prev != commit->last)
+        cuai_record(heap, cuai_moved_slot(heap, plan, landed))->prev !=
+            commit->last)
         let_go(heap, commit->last, commit->lane);
     return landed;
 }

@@ -19,7 +19,7 @@
  * unless its range is HELD. So it may be taken out of its list like any other,
  * to no effect.
  *
- * 9 KiB, touched as far as it is used.
+ * 8.5 kB, touched as far as it is used.
  */
 #ifndef CUAI_HEAP_INDEX_H
 #define CUAI_HEAP_INDEX_H

@@ -59,7 +59,8 @@ static bool spend(budget_t *budget, uint64_t bytes)
  * inline functions, so that it can be in registers. */
 typedef struct pass {
     cuai_record_t *records;
-    uint64_t id_bits;
+    uint64_t id_base;
+    uint64_t id_step;
     uint32_t granule_log2;
     uint32_t lane;
     bool begins; /* marks what it finds, and joins runs */
@@ -133,11 +134,10 @@ static CUAI_INLINE void pass_move(pass_t *pass, cuai_slot_t slot, uint64_t key,
                                   uint64_t nature, uint64_t to)
 {
     cuai_record_t *r = &pass->records[slot];
-    uint64_t name = pass->id_bits | r->generation;
+    uint64_t id = pass->id_base + r->generation * pass->id_step + slot;
     uint64_t size = r->size;
     bool joins = to == pass->join_at;
-    *pass->move++ =
-        (cuai_move_t){name << CUAI_SLOT_BITS | slot, r->offset, to, size};
+    *pass->move++ = (cuai_move_t){id, r->offset, to, size};
     pass->top = to + size;
     if (!pass->begins)
         return;
@@ -229,7 +229,8 @@ static CUAI_INLINE pass_t new_pass(const cuarena_heap_t *heap,
 {
     return (pass_t){
         .records = heap->records,
-        .id_bits = heap->id_bits,
+        .id_base = heap->id_base,
+        .id_step = heap->id_step,
         .granule_log2 = heap->granule_log2,
         .lane = plan->lane,
         .begins = begins,
@@ -440,11 +441,53 @@ static cuarena_status_t check_options(
                      (unsigned long long)alignment);
 }
 
-static void end_plan(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
+/* The heap's list of plans has it from now on. */
+static void enlist(cuai_planning_t *planning, cuarena_heap_plan_t *plan)
 {
-    cuai_host_kept_give(&heap->kept[0], plan->moves, plan->room);
-    cuai_host_kept_give(&heap->kept[1], plan->runs, plan->runs_room);
+    cuarena_heap_plan_t **first = &planning->plans;
+    plan->planning = planning;
+    plan->link = first;
+    plan->next = *first;
+    if (plan->next != NULL)
+        plan->next->link = &plan->next;
+    *first = plan;
+}
+
+static void delist(cuarena_heap_plan_t *plan)
+{
+    *plan->link = plan->next;
+    if (plan->next != NULL)
+        plan->next->link = plan->link;
+    plan->planning = NULL;
+}
+
+static void give_buffers(cuarena_heap_plan_t *plan, cuai_host_kept_t *kept)
+{
+    cuai_host_kept_give(&kept[0], plan->moves, plan->room);
+    cuai_host_kept_give(&kept[1], plan->runs, plan->runs_room);
+}
+
+static void end_plan(cuarena_heap_plan_t *plan)
+{
+    if (plan->planning != NULL) {
+        give_buffers(plan, plan->planning->kept);
+        delist(plan);
+    } else {
+        cuai_host_free(plan->moves);
+        cuai_host_free(plan->runs);
+    }
     cuai_host_free(plan);
+}
+
+void cuai_planning_end(cuai_planning_t *planning)
+{
+    if (planning == NULL)
+        return;
+    while (planning->plans != NULL)
+        delist(planning->plans);
+    for (int i = 0; i < 2; i++)
+        cuai_host_free(planning->kept[i].bytes);
+    cuai_host_free(planning);
 }
 
 static cuarena_heap_plan_t *new_plan(const cuarena_heap_t *heap,
@@ -456,16 +499,17 @@ static cuarena_heap_plan_t *new_plan(const cuarena_heap_t *heap,
         return NULL;
     size_t most = cuai_min(heap->live_blocks, options->max_moves);
     size_t bytes = most * sizeof(cuai_move_t);
+    cuai_host_kept_t *kept = heap->planning->kept;
     plan->version = cuai_version(heap);
     plan->lane = options->lane;
-    plan->moves = cuai_host_kept_take(&heap->kept[0], bytes + rest_bytes(heap),
-                                      &plan->room);
+    plan->moves =
+        cuai_host_kept_take(&kept[0], bytes + rest_bytes(heap), &plan->room);
     if (runs)
-        plan->runs =
-            cuai_host_kept_take(&heap->kept[1], bytes + 1, &plan->runs_room);
+        plan->runs = cuai_host_kept_take(&kept[1], bytes + 1, &plan->runs_room);
+    enlist(heap->planning, plan);
     if (plan->moves != NULL && (plan->runs != NULL || !runs))
         return plan;
-    end_plan(heap, plan);
+    end_plan(plan);
     return NULL;
 }
 
@@ -504,7 +548,7 @@ cuarena_status_t cuarena_heap_plan_create(
         return status;
     status = fill_plan(heap, options, plan);
     if (status != CUARENA_OK)
-        end_plan(heap, plan);
+        end_plan(plan);
     else
         *plan_out = plan;
     return status;
@@ -519,13 +563,16 @@ const cuarena_heap_move_t *cuarena_heap_plan_moves(
     return (const cuarena_heap_move_t *)(const void *)plan->moves;
 }
 
+/* The plan knows its heap, so that a wrong one harms nothing. */
 void cuarena_heap_plan_destroy(cuarena_heap_t *heap, cuarena_heap_plan_t **plan)
 {
+    (void)heap;
     if (plan == NULL || *plan == NULL)
         return;
-    if ((*plan)->begun && !(*plan)->done)
-        cuarena_heap_plan_abort(heap, *plan);
-    end_plan(heap, *plan);
+    const cuai_planning_t *planning = (*plan)->planning;
+    if (planning != NULL && (*plan)->begun && !(*plan)->done)
+        cuarena_heap_plan_abort(planning->heap, *plan);
+    end_plan(*plan);
     *plan = NULL;
 }
 
@@ -548,7 +595,7 @@ static void look_again(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
     for (size_t i = 0; i < plan->count; i++) {
         const cuai_move_t *move = &plan->moves[i];
         uint64_t nature =
-            cuai_nature(cuai_record(heap, cuai_moved_slot(plan, i)));
+            cuai_nature(cuai_record(heap, cuai_moved_slot(heap, plan, i)));
         bool joins = last != NULL && last->from + last->bytes == move->from &&
                      last->to + last->bytes == move->to;
         if (joins)
@@ -597,7 +644,7 @@ cuarena_status_t cuai_plan_start(cuarena_heap_t *heap,
                  ? start_in_one_pass(heap, plan)
                  : start_in_steps(heap, options, plan);
     if (status != CUARENA_OK)
-        end_plan(heap, plan);
+        end_plan(plan);
     else
         *plan_out = plan;
     return status;

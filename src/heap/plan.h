@@ -30,8 +30,11 @@ struct cuarena_heap_plan {
     size_t run_count;
     size_t room; /* of the moves, in bytes */
     size_t runs_room;
-    uint64_t version; /* of the heap that it was made for */
-    uint32_t lane;    /* counts as free, besides lane 0 */
+    cuai_planning_t *planning;  /* of its heap; NULL: that has ended */
+    cuarena_heap_plan_t *next;  /* of the heap's plans */
+    cuarena_heap_plan_t **link; /* the pointer that leads here */
+    uint64_t version;           /* of the heap when it was made */
+    uint32_t lane;              /* counts as free, besides lane 0 */
     bool begun;
     bool done;       /* committed or aborted */
     bool runs_apart; /* false: each move is a run, and `runs` is empty */
@@ -49,10 +52,11 @@ static inline cuai_move_t *cuai_plan_runs(const cuarena_heap_plan_t *plan)
     return plan->runs_apart ? plan->runs : plan->moves;
 }
 
-static inline cuai_slot_t cuai_moved_slot(const cuarena_heap_plan_t *plan,
+static inline cuai_slot_t cuai_moved_slot(const cuarena_heap_t *heap,
+                                          const cuarena_heap_plan_t *plan,
                                           size_t i)
 {
-    return (cuai_slot_t)(plan->moves[i].block & CUAI_SLOT_MASK);
+    return cuai_slot_in(heap, plan->moves[i].block);
 }
 
 /*

@@ -140,7 +140,7 @@ cuai_slot_t cuai_spacer_beside(const cuarena_heap_t *heap, cuai_slot_t owner,
         return 0;
     cuai_slot_t spacer = before ? owner : o->next;
     bool used_up =
-        cuai_record(heap, spacer)->generation == CUAI_LAST_GENERATION;
+        cuai_record(heap, spacer)->generation == heap->last_generation;
     return (before && after) || used_up ? CUAI_SPACERS_DISTURB : spacer;
 }
 

@@ -36,14 +36,18 @@
 /* The index of a record; 0, the ROOT, also means "none". */
 typedef uint32_t cuai_slot_t;
 
-#define CUAI_SLOT_BITS 27
-#define CUAI_GENERATION_BITS 27
-#define CUAI_HEAP_ID_BITS 10
-#define CUAI_MAX_SLOTS (UINT64_C(1) << CUAI_SLOT_BITS)
-#define CUAI_SLOT_MASK ((cuai_slot_t)(CUAI_MAX_SLOTS - 1))
-#define CUAI_LAST_GENERATION ((UINT32_C(1) << CUAI_GENERATION_BITS) - 1)
-_Static_assert(CUAI_SLOT_BITS + CUAI_GENERATION_BITS + CUAI_HEAP_ID_BITS == 64,
-               "an id is 64 bits");
+/*
+ * An id, from its highest bits: the heap's number, a generation, the slot. The
+ * slot has as many bits as the heap has slots for, the generation the rest: so
+ * every heap has 2^49 ids, few slots for many blocks each or many for fewer.
+ */
+#define CUAI_HEAP_ID_BITS 15
+#define CUAI_IDS_LOG2 (64 - CUAI_HEAP_ID_BITS)
+#define CUAI_LEAST_SLOT_BITS 17
+#define CUAI_MOST_SLOT_BITS 27
+#define CUAI_MAX_SLOTS (UINT64_C(1) << CUAI_MOST_SLOT_BITS)
+_Static_assert(CUAI_IDS_LOG2 - CUAI_LEAST_SLOT_BITS == 32,
+               "a record has 32 bits for a generation");
 
 #define CUAI_LANE_BITS 12
 #define CUAI_LANE_MASK ((UINT64_C(1) << CUAI_LANE_BITS) - 1)

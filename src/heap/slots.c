@@ -2,9 +2,10 @@
  * addresses that gets memory a slab at a time, and never move. */
 #include "heap/heap.h"
 
-/* 512 records: with the table's slab, an allocation takes under 64 KiB; where
- * blocks are cached, under 96. */
-#define SLAB_BYTES (UINT64_C(32) << 10)
+/* So many SPACERs, and one for each eight blocks, are no reason to settle what
+ * keeps them apart. */
+#define FEW_SPACERS 1024
+#define BLOCKS_PER_SPACER 8
 
 /* Slots on the list of free ones: what is neither a block, a HEAD, a SPACER,
  * the ROOT nor retired. */
@@ -18,7 +19,8 @@ static uint64_t spare_slots(const cuarena_heap_t *heap)
 static uint64_t ready_blocks(const cuarena_heap_t *heap)
 {
     uint64_t others = heap->segment_count + heap->spacers + heap->retired + 3;
-    if (!heap->smooth || heap->committed < others)
+    if (!heap->smooth || cuai_heap_is_split_up(heap) ||
+        heap->committed < others)
         return 0;
     return cuai_min((heap->committed - others) / 2 + 1, heap->max_blocks);
 }
@@ -42,17 +44,32 @@ cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count)
         return CUARENA_OK;
     if (wanted > heap->max_slots)
         return CUARENA_LIMIT;
-    uint64_t bytes = cuai_align_up(wanted * sizeof(cuai_record_t), SLAB_BYTES);
-    uint64_t most = heap->max_slots * sizeof(cuai_record_t);
-    bytes = bytes < most ? bytes : most;
-    if (heap->cache != NULL &&
-        !cuai_cache_commit(heap->cache, bytes / sizeof(cuai_record_t)))
+    if (!cuai_host_commit(&heap->record_region, wanted * sizeof(cuai_record_t)))
         return CUARENA_OUT_OF_MEMORY;
-    if (!cuai_host_commit(&heap->record_region, bytes))
+    uint64_t slots = cuai_min(
+        heap->record_region.committed / sizeof(cuai_record_t), heap->max_slots);
+    if (heap->cache != NULL && !cuai_cache_commit(heap->cache, slots))
         return CUARENA_OUT_OF_MEMORY;
-    heap->committed = bytes / sizeof(cuai_record_t);
+    heap->committed = slots;
     cuai_note_plain(heap);
     return CUARENA_OK;
+}
+
+static uint64_t spacers_due(const cuarena_heap_t *heap)
+{
+    return FEW_SPACERS + cuai_block_records(heap) / BLOCKS_PER_SPACER;
+}
+
+bool cuai_heap_has_many_spacers(const cuarena_heap_t *heap)
+{
+    return heap->spacers > spacers_due(heap);
+}
+
+void cuai_heap_allow_spacers(cuarena_heap_t *heap)
+{
+    heap->spacer_limit =
+        cuai_max(spacers_due(heap), heap->spacers + heap->spacers / 8);
+    cuai_note_plain(heap);
 }
 
 cuarena_status_t cuai_heap_begin_cache(cuarena_heap_t *heap)

@@ -1,8 +1,6 @@
 /* The look-up from offset to block: what is not on the fast path. */
 #include "heap/table.h"
 
-#define SLAB_BYTES (UINT64_C(16) << 10)
-#define SLAB_BUCKETS (SLAB_BYTES / sizeof(cuai_slot_t))
 #define BUCKETS_PER_BLOCK 2
 #define FIRST_BUCKETS 64
 
@@ -10,18 +8,16 @@ static cuarena_status_t commit(cuai_table_t *table, uint64_t buckets)
 {
     if (buckets <= table->committed)
         return CUARENA_OK;
-    uint64_t bytes = cuai_align_up(buckets * sizeof(cuai_slot_t), SLAB_BYTES);
-    if (!cuai_host_commit(&table->region, bytes))
+    if (!cuai_host_commit(&table->region, buckets * sizeof(cuai_slot_t)))
         return CUARENA_OUT_OF_MEMORY;
-    table->committed = bytes / sizeof(cuai_slot_t);
+    table->committed = table->region.committed / sizeof(cuai_slot_t);
     return CUARENA_OK;
 }
 
 cuarena_status_t cuai_table_init(cuai_table_t *table, uint64_t max_blocks)
 {
     uint64_t most = max_blocks * BUCKETS_PER_BLOCK + FIRST_BUCKETS;
-    uint64_t bytes = cuai_align_up(most * sizeof(cuai_slot_t), SLAB_BYTES);
-    if (!cuai_host_reserve(&table->region, bytes))
+    if (!cuai_host_reserve(&table->region, most * sizeof(cuai_slot_t)))
         return CUARENA_OUT_OF_MEMORY;
     table->heads = (cuai_slot_t *)(void *)table->region.base;
     table->buckets = FIRST_BUCKETS;

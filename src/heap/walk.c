@@ -169,14 +169,19 @@ static uint64_t largest_of(const cuarena_heap_t *heap,
     return largest;
 }
 
+/* Of what is set aside what was ever used: the rest was not touched. */
 static uint64_t bookkeeping(const cuarena_heap_t *heap)
 {
-    return sizeof *heap + heap->committed * sizeof(cuai_record_t) +
-           heap->table.committed * sizeof(cuai_slot_t) +
+    const cuai_planning_t *planning = heap->planning;
+    return sizeof *heap + heap->unused * sizeof(cuai_record_t) +
+           heap->table.buckets * sizeof(cuai_slot_t) +
            (uint64_t)heap->lane_count * sizeof(cuai_index_t) +
-           heap->segment_room * sizeof(cuai_segment_t) +
-           CUARENA_HEAP_MAX_LANES * sizeof(*heap->lanes) +
-           (heap->cache == NULL ? 0 : cuai_cache_host_bytes(heap->cache));
+           heap->segment_unused * sizeof(cuai_segment_t) +
+           CUARENA_HEAP_MAX_LANES * sizeof(*heap->lanes) + sizeof *planning +
+           planning->kept[0].room + planning->kept[1].room +
+           (heap->cache == NULL
+                ? 0
+                : cuai_cache_host_bytes(heap->cache, heap->unused));
 }
 
 static void add_lanes(const cuarena_heap_t *heap, cuarena_heap_stats_t *stats)

@@ -76,6 +76,7 @@ pub const SOURCES: &[&str] = &[
     "heap/held.c",
     "heap/lanes.c",
     "heap/lone.c",
+    "heap/numbers.c",
     "heap/placement.c",
     "heap/plan.c",
     "heap/ranges.c",
