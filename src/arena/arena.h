@@ -403,6 +403,7 @@ void cuai_streams_forget(cuarena_t *arena);
 static inline cuai_stream_t *cuai_stream(const cuarena_t *arena,
                                          uint32_t number)
 {
+    CUAI_ASSERT(arena->streams != NULL && number < CUAI_STREAM_NUMBERS);
     return arena->streams[number];
 }
 

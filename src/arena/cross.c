@@ -121,7 +121,10 @@ static bool tells(const cuarena_t *arena, debt_t debt, const cuai_stream_t *s)
     return s == holder || (s->marker != NULL && serial >= s->serial);
 }
 
-/* As if the debt's holder had been waited for. */
+/* As if the debt's holder had been waited for. What nobody may take stays so,
+ * although that wait may tell of it: the window that is found like this is
+ * looked at again with the holders as they are, each of whom can be waited for.
+ */
 static void pretend(search_t *search, debt_t debt)
 {
     const cuai_stream_t *holder = cuai_stream(search->arena, debt.holder);
@@ -129,8 +132,11 @@ static void pretend(search_t *search, debt_t debt)
         search->holders[holder->lanes[search->region][holder->turn]] = 0;
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++) {
         const cuai_stream_t *s = search->arena->streams[n];
-        if (s != NULL && s->capture == NULL && tells(search->arena, debt, s))
-            search->holders[s->lanes[search->region][!s->turn]] = 0;
+        if (s == NULL || s->capture != NULL)
+            continue;
+        uint8_t *closed = &search->holders[s->lanes[search->region][!s->turn]];
+        if (*closed != NOBODY && tells(search->arena, debt, s))
+            *closed = 0;
     }
 }
 

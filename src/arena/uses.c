@@ -199,7 +199,7 @@ static cuarena_status_t mark_use(cuarena_t *arena, cuai_wait_t *wait)
     void *marker = NULL;
     cuarena_status_t status = cuai_stream_mark(arena, s, &marker);
     wait->marker = marker;
-    wait->later = status == CUARENA_BUSY;
+    wait->later = status != CUARENA_OK;
     return status;
 }
 
