@@ -133,10 +133,14 @@ CUARENA_API cuarena_status_t cuarena_block_record_use(cuarena_t *arena,
                                                       cuarena_block_t block,
                                                       cuarena_stream_t stream);
 /*
- * The stream is about to be destroyed: records a marker behind all its work,
- * and never touches the handle again. Does not wait. Blocks allocated on it
- * live on; free them without a stream, or on another. OK for a stream that
- * the arena does not know. Steps: the lane's ranges.
+ * The stream is about to be destroyed: records a marker behind all its work.
+ * Once this has returned OK no call touches the handle: calls of other threads
+ * that use it now, a compaction that lets it wait for instance, are waited for
+ * until they have handed it to the driver; the stream's work is not. Blocks
+ * allocated on it live on; free them without a stream, or on another. OK for a
+ * stream that the arena does not know; BUSY for one of an open capture session,
+ * or one that is being captured; DRIVER if the marker cannot be recorded: the
+ * stream is still known then. Steps: the lane's ranges.
  */
 CUARENA_API cuarena_status_t cuarena_release_stream(cuarena_t *arena,
                                                     cuarena_stream_t stream);

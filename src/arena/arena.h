@@ -189,6 +189,7 @@ struct cuarena_arena {
                            * stands still; NULL: none */
     bool cpu_touches;     /* stream order is not enough to reuse bytes */
     bool settling;        /* one thread is, without the lock */
+    cuai_introduction_t *introductions; /* under way */
     cuai_uses_t uses;
     cuai_moved_t moved;
     uint64_t mark_serial;   /* markers behind lanes so far */
@@ -362,6 +363,8 @@ cuarena_status_t cuai_stream_find_captured(cuarena_t *arena,
                                            cuarena_stream_t stream,
                                            uint32_t *number_out);
 void cuai_stream_leave(cuarena_t *arena, uint32_t number);
+/* No call asks what the handle stands for: it may go. Steps out. */
+void cuai_stream_await_introductions(cuarena_t *arena, cuarena_stream_t stream);
 /* The number of one that is known, else 0. */
 uint32_t cuai_stream_known(const cuarena_t *arena, cuarena_stream_t stream);
 /* Numbers of released streams that nothing needs are free again. */
@@ -458,9 +461,13 @@ cuarena_status_t cuai_check_captured(const cuarena_t *arena, uint32_t number);
  * BUSY: its capture has failed. Steps out. */
 cuarena_status_t cuai_stream_ask_captured(cuarena_t *arena, uint32_t number,
                                           bool *captured_out);
-/* From here to the end no session begins on it (0: nothing to do): a call of
- * the memory uses its handle. */
-void cuai_stream_touch(cuarena_t *arena, uint32_t number);
+/* The handle for a call of the memory, without the lock; 0 and a stream that
+ * was released: no stream. From here to the end neither a session begins on it
+ * nor a release returns. Every call that is given a handle is between the two,
+ * and what it depends on besides is looked up after the first: that waits
+ * while another thread records a marker of the stream. Who touches may wait to
+ * settle, and not the other way round: a release waits first. Steps out. */
+cuarena_stream_t cuai_stream_touch(cuarena_t *arena, uint32_t number);
 void cuai_stream_untouch(cuarena_t *arena, uint32_t number);
 
 /* The lane that bytes join which are idle but for what a stream was given so
@@ -550,7 +557,8 @@ bool cuai_stream_is_idle(cuarena_t *arena, const cuai_stream_t *s);
 void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s);
 /* A marker of the stream's work so far: of another thread's default stream,
  * which cannot be asked, of more (cuai_memory_mark_thread). BUSY: it is being
- * captured, or that would end a capture. Steps out. */
+ * captured, or that would end a capture. OK with `*marker` as it was: it was
+ * released, and has its last one. Steps out. */
 cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s,
                                   void **marker);
 /* All that was freed on streams is settled, and nothing that they use is left:

@@ -522,6 +522,24 @@ void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer,
     cuai_raise(&taker->waited[producer], serial);
 }
 
+/* BUSY: the stream is being captured, or was released. Steps out. */
+static cuarena_status_t wait_on_device(cuarena_t *arena, uint32_t number,
+                                       void *marker)
+{
+    cuarena_stream_t handle = cuai_stream_touch(arena, number);
+    cuarena_status_t status = cuai_check_captured(arena, number);
+    if (status == CUARENA_OK && handle == CUARENA_NO_STREAM)
+        status = CUARENA_BUSY;
+    if (status == CUARENA_OK) {
+        arena->stream_waits++;
+        cuai_unlock(&arena->lock);
+        status = arena->memory.ops.wait(arena->memory.user, marker, handle, 0);
+        cuai_lock(&arena->lock);
+    }
+    cuai_stream_untouch(arena, number);
+    return cuai_note_loss(arena, status);
+}
+
 /* Makes the taker wait for what the holder freed so far. *settled_out: that
  * was complete. Steps out. */
 static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *taker,
@@ -538,19 +556,10 @@ static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *taker,
         return CUARENA_OK;
     void *marker = s->marker;
     uint64_t serial = s->serial;
-    status = cuai_check_captured(arena, taker->number);
-    if (status != CUARENA_OK)
-        return status;
-    arena->stream_waits++;
-    cuai_stream_touch(arena, taker->number);
-    cuai_unlock(&arena->lock);
-    status =
-        arena->memory.ops.wait(arena->memory.user, marker, taker->handle, 0);
-    cuai_lock(&arena->lock);
-    cuai_stream_untouch(arena, taker->number);
+    status = wait_on_device(arena, taker->number, marker);
     if (status == CUARENA_OK)
         cuai_stream_saw(arena, taker->number, s->number, serial);
-    return cuai_note_loss(arena, status);
+    return status;
 }
 
 /* The holder is asked where nobody can wait on the device. */

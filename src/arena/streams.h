@@ -80,6 +80,13 @@ typedef struct cuai_stream {
     struct cuarena_capture *capture; /* NULL: none */
 } cuai_stream_t;
 
+/* A handle that the memory is being asked about, by a thread that has it on its
+ * stack. */
+typedef struct cuai_introduction {
+    cuarena_stream_t handle;
+    struct cuai_introduction *next;
+} cuai_introduction_t;
+
 /* A handle, as callers pass it, and the stream that it stands for. */
 typedef struct cuai_recent {
     cuarena_stream_t handle;

@@ -211,8 +211,7 @@ static cuarena_status_t mark_uses(cuarena_t *arena, cuai_use_t *use,
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t i = 0; i < use->count && status == CUARENA_OK; i++) {
         cuai_wait_t *wait = &use->waits[i];
-        const cuai_stream_t *s = cuai_stream(arena, wait->number);
-        if (wait->number != target && !s->released)
+        if (wait->number != target)
             status = mark_use(arena, wait);
         if (status == CUARENA_BUSY)
             status = CUARENA_OK;
