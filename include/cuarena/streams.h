@@ -64,8 +64,9 @@
  * Errors besides those of the call without a stream: BAD_ARGUMENT for a stream
  * whose work cannot use the arena's bytes, UNSUPPORTED for a memory without
  * streams and for one that is being captured and was not known, NO_DEVICE,
- * DRIVER, LIMIT for too many streams. Every call takes CUARENA_NO_STREAM too,
- * and is then the call without a stream.
+ * DRIVER, OUT_OF_MEMORY if the host has none for a stream that was not known,
+ * LIMIT for too many streams. Every call takes CUARENA_NO_STREAM too, and is
+ * then the call without a stream.
  *
  * Cost: as without a stream, and no driver call, once the stream is known. A
  * request that neither its stream's lane nor the settled one serves at once
@@ -92,7 +93,10 @@ CUARENA_API cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
                                               cuarena_stream_t stream,
                                               const cuarena_request_t *request,
                                               void **pointer_out);
-/* See the table above. On an error the block is as it was. */
+/* See the table above. On an error the block is as it was. Neither
+ * OUT_OF_MEMORY nor LIMIT: a stream that was not known and cannot be made so is
+ * waited for by the caller (host_waits counts that, and the log says so at
+ * level info), and the bytes are idle then. BUSY if it is being captured. */
 CUARENA_API cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
                                              cuarena_stream_t stream);
 /* As cuarena_resize: where the contents must move, the copy is queued on the

@@ -715,11 +715,12 @@ cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
         return CUARENA_OK;
     uint64_t takes = s->takes;
     cuarena_status_t status = record_alone(arena, s, &s->latest);
+    bool later = status == CUARENA_BUSY || status == CUARENA_OUT_OF_MEMORY;
     if (status == CUARENA_OK && s->takes == takes)
         s->uncovered = false;
-    else if (status == CUARENA_BUSY)
+    else if (later)
         s->uncovered = true;
-    return status == CUARENA_BUSY ? CUARENA_OK : status;
+    return later ? CUARENA_OK : status;
 }
 
 void cuai_stream_note_work(cuarena_t *arena, uint32_t number)
