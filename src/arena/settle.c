@@ -706,6 +706,14 @@ void cuai_streams_reset(cuarena_t *arena)
 
 /* ---- One stream's frees and end ---------------------------------------- */
 
+/* There is no other stream that a marker could be for, and one of all work can
+ * stand in for it. */
+static bool is_alone(const cuarena_t *arena)
+{
+    return arena->stream_count == 1 && arena->memory.driver_streams &&
+           arena->config.marker != CUARENA_MARKER_EAGER;
+}
+
 cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
 {
     cuai_stream_t *s = number == 0 ? NULL : cuai_stream(arena, number);
@@ -713,6 +721,10 @@ cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
         cuai_arena_wait(arena);
     if (s == NULL || !s->eager || s->released)
         return CUARENA_OK;
+    if (is_alone(arena)) {
+        s->uncovered = true;
+        return CUARENA_OK;
+    }
     uint64_t takes = s->takes;
     cuarena_status_t status = record_alone(arena, s, &s->latest);
     bool later = status == CUARENA_BUSY || status == CUARENA_OUT_OF_MEMORY;
