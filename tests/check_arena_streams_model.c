@@ -65,6 +65,14 @@ START_TEST(failures_leave_no_reuse_unordered)
 }
 END_TEST
 
+/* Nor when, besides, streams are captured without a session. */
+START_TEST(captures_outside_sessions_leave_no_reuse_unordered)
+{
+    run_seeds(scale_seed("streams that are captured"),
+              scale_pick(60, 200, 2500), MODEL_CAPTURES);
+}
+END_TEST
+
 static uint64_t waits_so_far(void)
 {
     return model.sim.counts[SIM_WAIT] + model.sim.counts[SIM_WAIT_HOST];
@@ -158,6 +166,7 @@ int main(void)
         suite, "model",
         TEST_LIST(programs_that_order_nothing_need_not,
                   no_reuse_is_ever_unordered, failures_leave_no_reuse_unordered,
+                  captures_outside_sessions_leave_no_reuse_unordered,
                   a_wait_left_out_is_caught, most_waits_left_out_are_caught,
                   a_marker_believed_too_early_is_caught));
     tcase_set_timeout(cases, 600);

@@ -76,6 +76,33 @@ START_TEST(bytes_are_the_freeing_streams_when_users_are_done)
 }
 END_TEST
 
+/* A use by a stream that was being captured at the free gets its marker later.
+ * Where that fails once, the bytes wait for the next one. */
+START_TEST(a_later_marker_that_fails_once_is_recorded_again)
+{
+    rig_t rig;
+    open_with(&rig, MARKER);
+    void *p = take_on(&rig, POOL, A);
+    use_on(&rig, p, POOL, B, 1);
+    sim_order(&rig.sim, A, B);
+    sim_stream_of(&rig.sim, B)->capturing = true;
+    free_on(&rig, p, A);
+    sim_stream_of(&rig.sim, B)->capturing = false;
+    for (int i = 0; i < 3; i++) {
+        sim_fail(&rig.sim, SIM_MARK, 1, CUARENA_DRIVER);
+        cuarena_settle(rig.arena, 0, NULL);
+        rig.sim.fail_in = 0;
+        cuarena_settle(rig.arena, 0, NULL);
+        expect_u64(rig_stats(&rig).live_blocks, 1); /* B has not run */
+    }
+    void *q = take_on(&rig, POOL, C);
+    sim_write(&rig.sim, C, q, POOL, 2);
+    expect_clean(&rig);
+    free_on(&rig, q, C);
+    rig_close(&rig);
+}
+END_TEST
+
 /* Twice is once; the stream that it was allocated on may be named too. */
 START_TEST(recording_again_changes_nothing)
 {
@@ -450,6 +477,7 @@ int main(void)
         a_free_without_a_stream_asks_no_user, users_may_be_released,
         users_may_be_default_streams_of_other_threads,
         blocks_apart_have_users_too, a_block_that_waits_is_stale,
+        a_later_marker_that_fails_once_is_recorded_again,
         a_free_that_fails_leaves_the_block,
         shrinking_in_place_gives_to_the_stream,
         shrinking_a_used_block_gives_nothing_yet,

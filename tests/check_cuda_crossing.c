@@ -17,6 +17,7 @@
 #include "support/scale.h"
 
 #include <cuarena.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,6 +288,7 @@ static const char *const kinds[] = {
     "memory=device,backing=malloc,preset=bfc,limit=2MiB,steal=settled",
 };
 #define KINDS ((int)(sizeof kinds / sizeof kinds[0]))
+#define NEVER 7 /* the one with steal=never */
 
 START_TEST(no_reuse_is_ever_unordered)
 {
@@ -311,6 +313,46 @@ START_TEST(no_reuse_is_ever_unordered)
         ck_assert_uint_gt(crossings, least);
     else
         expect_u64(crossings, 0);
+}
+END_TEST
+
+/* ---- Default streams of threads ---------------------------------------- */
+
+/* All of a pool, on the default stream of this thread: written, read, and freed
+ * there. */
+static void *use_all(void *user)
+{
+    block_t b = {.bytes = UINT64_C(1) << 20, .seed = 1 + *(uint64_t *)user};
+    driver_ok(driver.cuCtxSetCurrent(program.context));
+    expect_ok(cuarena_alloc_on(program.arena, b.bytes, program.streams[0], NULL,
+                               &b.pointer));
+    launch(program.fill, &b);
+    launch(program.check, &b);
+    expect_ok(cuarena_free_on(program.arena, b.pointer, program.streams[0]));
+    return NULL;
+}
+
+/* The first records no markers while it is the only stream; who takes its bytes
+ * waits for all work, also of a thread that has ended. */
+START_TEST(bytes_cross_between_default_streams_of_threads)
+{
+    for (uint64_t seed = 1; seed <= scale_pick(3, 10, 60); seed++) {
+        open_program(seed, kinds[_i]);
+        CUstream made = program.streams[0];
+        program.streams[0] = CU_STREAM_PER_THREAD;
+        for (uint64_t turn = 0; turn < 6; turn++) {
+            pthread_t thread;
+            pthread_create(&thread, NULL, use_all, &turn);
+            pthread_join(thread, NULL);
+            use_all(&turn);
+        }
+        driver_ok(driver.cuCtxSynchronize());
+        program.streams[0] = made;
+        expect_u64(bad_words(), 0);
+        expect_u64(driver_reports(STANDIN_ANY), 0);
+        expect_ok(cuarena_settle(program.arena, 1, NULL));
+        close_program();
+    }
 }
 END_TEST
 
@@ -415,6 +457,8 @@ int main(void)
     Suite *suite = suite_create("cuda_crossing");
     TCase *loops = tcase_create("programs");
     tcase_add_loop_test(loops, no_reuse_is_ever_unordered, 0, KINDS);
+    tcase_add_loop_test(loops, bytes_cross_between_default_streams_of_threads,
+                        0, NEVER);
     tcase_set_timeout(loops, 300);
     suite_add_tcase(suite, loops);
     TCase *waits = suite_add_list(

@@ -5,6 +5,7 @@
  */
 #include "support/cuda_kinds.h"
 #include "support/cuda_test.h"
+#include "support/random.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -175,6 +176,117 @@ START_TEST(without_a_driver_there_are_none)
 }
 END_TEST
 
+/* ---- From bytes that are held ------------------------------------------ */
+
+#define OPERATIONS 2000
+#define LIVE 24
+
+/* Where the CPU reaches the bytes it is said not to use them. */
+static cuarena_t *open_pool(int memory)
+{
+    bool reaches = memory >= MEMORIES - 2;
+    return open_arena(memories[memory],
+                      reaches ? "pool=8MiB,device_only=1" : "pool=8MiB");
+}
+
+static cuarena_stream_t own_stream(void)
+{
+    cuai_cu_stream_t stream = NULL;
+    expect_cu(
+        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
+    return stream;
+}
+
+/* Random sizes in random order, on one stream or none; all are freed. */
+static void take_and_free(cuarena_t *arena, cuarena_stream_t stream)
+{
+    random_state_t random = {7};
+    void *live[LIVE] = {NULL};
+    for (int i = 0; i < OPERATIONS; i++) {
+        void **p = &live[random_below(&random, LIVE)];
+        uint64_t bytes = 1 + random_below(&random, KIB(64));
+        if (*p == NULL) {
+            expect_ok(cuarena_alloc_on(arena, bytes, stream, NULL, p));
+        } else {
+            expect_ok(cuarena_free_on(arena, *p, stream));
+            *p = NULL;
+        }
+    }
+    for (int i = 0; i < LIVE; i++)
+        expect_ok(cuarena_free_on(arena, live[i], stream));
+}
+
+static void expect_few(const span_t *span, const char *what, uint64_t most)
+{
+    uint64_t calls = end(span, what);
+    ck_assert_msg(calls <= most, "%s: %llu calls of the driver, expected %llu",
+                  what, (unsigned long long)calls, (unsigned long long)most);
+}
+
+/* A stream is asked about when it is first seen; nothing else is. The default
+ * stream of a thread is the only one, since frees on it are recorded else. */
+static void expect_none(int memory, cuarena_stream_t stream)
+{
+    cuarena_t *arena = open_pool(memory);
+    void *p = NULL;
+    span_t span = begin(arena);
+    expect_ok(cuarena_alloc_on(arena, 1, stream, NULL, &p));
+    expect_ok(cuarena_free_on(arena, p, stream));
+    expect_few(&span, "first sight", 10);
+    span = begin(arena);
+    take_and_free(arena, stream);
+    expect_u64(end(&span, "alloc and free"), 0);
+    expect_ok(cuarena_release_stream(
+        arena, stream == CUARENA_NO_STREAM ? CUARENA_STREAM_LEGACY : stream));
+    expect_ok(cuarena_settle(arena, 1, NULL));
+    expect_ok(cuarena_destroy(&arena));
+}
+
+START_TEST(what_is_held_is_served_without_the_driver)
+{
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t own = own_stream();
+    expect_none(_i, CUARENA_NO_STREAM);
+    expect_none(_i, own);
+    expect_none(_i, CUARENA_STREAM_LEGACY);
+    expect_none(_i, CUARENA_STREAM_PER_THREAD);
+    expect_cu(cuda_test()->cuStreamDestroy(own));
+}
+END_TEST
+
+/* What cuarena_stats_t says of the rest; the first time each stream is asked
+ * about besides. */
+START_TEST(what_costs_calls_of_the_driver_costs_few)
+{
+    cuarena_t *arena = open_pool(_i);
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t one = own_stream();
+    cuarena_stream_t other = own_stream();
+    cuarena_request_t zeroed;
+    void *p = NULL;
+    cuarena_request_init(&zeroed);
+    zeroed.zeroed = 1;
+    for (int i = 0; i < 3; i++) {
+        span_t span = begin(arena);
+        expect_ok(cuarena_alloc_on(arena, MIB(5), one, &zeroed, &p));
+        expect_few(&span, "zeroed on a stream", i == 0 ? 30 : 20);
+        expect_ok(cuarena_free_on(arena, p, one));
+        span = begin(arena);
+        expect_ok(cuarena_alloc_on(arena, MIB(5), other, NULL, &p));
+        expect_few(&span, "bytes of another stream", i == 0 ? 40 : 30);
+        expect_ok(cuarena_free_on(arena, p, other));
+        expect_ok(cuarena_settle(arena, 1, NULL));
+        span = begin(arena);
+        expect_ok(cuarena_alloc_with(arena, MIB(5), &zeroed, &p));
+        expect_few(&span, "zeroed", 20);
+        expect_ok(cuarena_free(arena, p));
+    }
+    expect_ok(cuarena_release_stream(arena, one));
+    expect_ok(cuarena_release_stream(arena, other));
+    expect_ok(cuarena_destroy(&arena));
+}
+END_TEST
+
 /* ---- Threads ----------------------------------------------------------- */
 
 #define THREADS 4
@@ -226,5 +338,9 @@ int main(void)
                   a_call_that_fails_counts, without_a_driver_there_are_none,
                   calls_of_other_threads_are_not_counted));
     tcase_add_loop_test(tcase, every_call_of_an_arena_is_counted, 0, MEMORIES);
+    tcase_add_loop_test(tcase, what_is_held_is_served_without_the_driver, 0,
+                        MEMORIES);
+    tcase_add_loop_test(tcase, what_costs_calls_of_the_driver_costs_few, 0,
+                        MEMORIES);
     return cuda_kinds_main(suite);
 }

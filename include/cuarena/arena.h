@@ -711,7 +711,16 @@ typedef struct cuarena_stats {
                               * move, zero and export bytes, to identify and
                               * mark streams, to ask and to wait for marks */
     uint64_t driver_calls;   /* what the driver was called for by the memory
-                              * since it was opened; 0 without a driver */
+                              * since it was opened; 0 without a driver. None
+                              * to allocate from bytes that are held or to free,
+                              * but: some 10 at the first sight of a stream, at
+                              * most 20 for a zeroed request, at most 30 for
+                              * bytes of another stream (record, ask, wait),
+                              * some 10 for a free with marker=eager, or on the
+                              * default stream of a thread if other streams are
+                              * known, for each stream that was recorded to use
+                              * the block, and for the first free after a
+                              * compaction */
     uint64_t free_ranges;    /* free stretches, of all lanes: two that touch
                               * are one if they are of the same lane; also of a
                               * region; 0 with segments=each, whose free bytes

@@ -71,8 +71,9 @@
  * Errors besides those of the call without a stream: BAD_ARGUMENT for a stream
  * whose work cannot use the arena's bytes, UNSUPPORTED for a memory without
  * streams and for one that is being captured and was not known, NO_DEVICE,
- * DRIVER, LIMIT for too many streams. Every call takes CUARENA_NO_STREAM too,
- * and is then the call without a stream.
+ * DRIVER, OUT_OF_MEMORY if the host has none for a stream that was not known,
+ * LIMIT for too many streams. Every call takes CUARENA_NO_STREAM too, and is
+ * then the call without a stream.
  *
  * Cost: as without a stream, and no driver call, once the stream is known. A
  * request that neither its stream's lane nor the settled one serves at once
@@ -99,7 +100,10 @@ CUARENA_API cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
                                               cuarena_stream_t stream,
                                               const cuarena_request_t *request,
                                               void **pointer_out);
-/* See the table above. On an error the block is as it was. */
+/* See the table above. On an error the block is as it was. Neither
+ * OUT_OF_MEMORY nor LIMIT: a stream that was not known and cannot be made so is
+ * waited for by the caller (host_waits counts that, and the log says so at
+ * level info), and the bytes are idle then. BUSY if it is being captured. */
 CUARENA_API cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
                                              cuarena_stream_t stream);
 /* As cuarena_resize: where the contents must move, the copy is queued on the
@@ -140,10 +144,14 @@ CUARENA_API cuarena_status_t cuarena_block_record_use(cuarena_t *arena,
                                                       cuarena_block_t block,
                                                       cuarena_stream_t stream);
 /*
- * The stream is about to be destroyed: records a marker behind all its work,
- * and never touches the handle again. Does not wait. Blocks allocated on it
- * live on; free them without a stream, or on another. OK for a stream that
- * the arena does not know. Steps: the lane's ranges.
+ * The stream is about to be destroyed: records a marker behind all its work.
+ * Once this has returned OK no call touches the handle: calls of other threads
+ * that use it now, a compaction that lets it wait for instance, are waited for
+ * until they have handed it to the driver; the stream's work is not. Blocks
+ * allocated on it live on; free them without a stream, or on another. OK for a
+ * stream that the arena does not know; BUSY for one of an open capture session,
+ * or one that is being captured; DRIVER if the marker cannot be recorded: the
+ * stream is still known then. Steps: the lane's ranges.
  */
 CUARENA_API cuarena_status_t cuarena_release_stream(cuarena_t *arena,
                                                     cuarena_stream_t stream);

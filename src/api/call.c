@@ -10,6 +10,7 @@ void cuai_call_begin(cuai_call_t *call, cuarena_t *arena)
     call->arena = arena;
     call->count = 0;
     call->refused = false;
+    call->waited = false;
     call->stream = 0;
     cuai_lock(&arena->lock);
     arena->inside++;
@@ -20,6 +21,22 @@ void cuai_call_begin(cuai_call_t *call, cuarena_t *arena)
 cuarena_status_t cuai_call_on(cuai_call_t *call, cuarena_stream_t stream)
 {
     return cuai_stream_find(call->arena, stream, &call->stream);
+}
+
+cuarena_status_t cuai_call_on_free(cuai_call_t *call, cuarena_stream_t stream)
+{
+    cuarena_t *arena = call->arena;
+    cuarena_status_t status = cuai_call_on(call, stream);
+    if (status != CUARENA_OUT_OF_MEMORY && status != CUARENA_LIMIT)
+        return status;
+    arena->host_waits++;
+    cuai_unlock(&arena->lock);
+    cuai_log(CUARENA_LOG_INFO, "arena '%s': a free waits for stream %p: %s",
+             arena->config.name, (void *)stream, cuai_error_message());
+    status = cuai_memory_synchronize(&arena->memory, stream);
+    cuai_lock(&arena->lock);
+    call->waited = status == CUARENA_OK;
+    return cuai_note_loss(arena, status);
 }
 
 static void deliver(cuai_call_t *call)

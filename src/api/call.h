@@ -16,6 +16,7 @@ typedef struct cuai_call {
     cuarena_t *arena;
     int count;
     bool refused;              /* a request was; the log is told */
+    bool waited;               /* for the stream, which is not known */
     uint32_t stream;           /* number, held until the end; 0: none */
     cuarena_event_fn event_fn; /* NULL: nobody listens */
     void *event_user;
@@ -33,6 +34,10 @@ static inline bool cuai_short_path(const cuarena_t *arena)
 void cuai_call_begin(cuai_call_t *call, cuarena_t *arena);
 /* The call is on a stream: call->stream. Steps out at its first sight. */
 cuarena_status_t cuai_call_on(cuai_call_t *call, cuarena_stream_t stream);
+/* The same of a free, which takes no host memory: a stream that was not known
+ * and cannot be made so, for lack of that or of a number, is waited for here,
+ * and the block's bytes are idle but for what others do with it. */
+cuarena_status_t cuai_call_on_free(cuai_call_t *call, cuarena_stream_t stream);
 /* Lets go of it, delivers the events, counts the call out and returns `status`.
  * The arena may have ended then. */
 cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status);

@@ -194,7 +194,7 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_free(cuarena_t *arena,
         return CUARENA_OK;
     cuai_call_t call;
     cuai_call_begin(&call, arena);
-    cuarena_status_t status = cuai_call_on(&call, stream);
+    cuarena_status_t status = cuai_call_on_free(&call, stream);
     cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
     if (status == CUARENA_OK)
         status = found.heap == NULL ? cuai_no_pointer(pointer)

@@ -160,10 +160,30 @@ static cuarena_status_t end_quickly(cuarena_t *arena, cuarena_block_t block,
     return CUARENA_OK;
 }
 
+/* The stream of the free was waited for and has no number: one of those that
+ * use the block besides stands for it, so that the bytes wait for the others,
+ * and are that one's then. */
+static void choose_stream(cuai_call_t *call, cuai_found_t found)
+{
+    cuarena_t *arena = call->arena;
+    const cuai_record_t *r = cuai_found_record(found);
+    const cuai_use_t *use = NULL;
+    if ((r->flags & CUAI_BLOCK_USED) && !r->fixed)
+        use = cuai_use_find(arena, cuai_id(found.heap, found.slot));
+    if (use == NULL || use->count == 0)
+        return;
+    call->stream = use->waits[0].number;
+    cuai_stream(arena, call->stream)->holders++;
+}
+
 cuarena_status_t cuai_release(cuai_call_t *call, cuai_found_t found,
                               uint32_t stream)
 {
     cuarena_t *arena = call->arena;
+    if (call->waited) {
+        choose_stream(call, found);
+        stream = call->stream;
+    }
     cuarena_block_t block = cuai_id(found.heap, found.slot);
     uint8_t flags = cuai_found_record(found)->flags;
     bool fixed = cuai_found_record(found)->fixed;

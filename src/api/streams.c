@@ -423,6 +423,7 @@ cuarena_status_t cuarena_release_stream(cuarena_t *arena,
         return status;
     cuai_lock(&arena->lock);
     uint32_t number = 0;
+    cuai_stream_await_introductions(arena, stream);
     if (cuai_stream_known(arena, stream) != 0 && !cuai_is_lost(arena))
         status = cuai_stream_find(arena, stream, &number);
     if (number != 0)

@@ -189,6 +189,7 @@ struct cuarena_arena {
                            * stands still; NULL: none */
     bool cpu_touches;     /* stream order is not enough to reuse bytes */
     bool settling;        /* one thread is, without the lock */
+    cuai_introduction_t *introductions; /* under way */
     cuai_uses_t uses;
     cuai_moved_t moved;
     uint64_t mark_serial;   /* markers behind lanes so far */
@@ -362,6 +363,8 @@ cuarena_status_t cuai_stream_find_captured(cuarena_t *arena,
                                            cuarena_stream_t stream,
                                            uint32_t *number_out);
 void cuai_stream_leave(cuarena_t *arena, uint32_t number);
+/* No call asks what the handle stands for: it may go. Steps out. */
+void cuai_stream_await_introductions(cuarena_t *arena, cuarena_stream_t stream);
 /* The number of one that is known, else 0. */
 uint32_t cuai_stream_known(const cuarena_t *arena, cuarena_stream_t stream);
 /* Numbers of released streams that nothing needs are free again. */
@@ -403,6 +406,7 @@ void cuai_streams_forget(cuarena_t *arena);
 static inline cuai_stream_t *cuai_stream(const cuarena_t *arena,
                                          uint32_t number)
 {
+    CUAI_ASSERT(arena->streams != NULL && number < CUAI_STREAM_NUMBERS);
     return arena->streams[number];
 }
 
@@ -457,9 +461,13 @@ cuarena_status_t cuai_check_captured(const cuarena_t *arena, uint32_t number);
  * BUSY: its capture has failed. Steps out. */
 cuarena_status_t cuai_stream_ask_captured(cuarena_t *arena, uint32_t number,
                                           bool *captured_out);
-/* From here to the end no session begins on it (0: nothing to do): a call of
- * the memory uses its handle. */
-void cuai_stream_touch(cuarena_t *arena, uint32_t number);
+/* The handle for a call of the memory, without the lock; 0 and a stream that
+ * was released: no stream. From here to the end neither a session begins on it
+ * nor a release returns. Every call that is given a handle is between the two,
+ * and what it depends on besides is looked up after the first: that waits
+ * while another thread records a marker of the stream. Who touches may wait to
+ * settle, and not the other way round: a release waits first. Steps out. */
+cuarena_stream_t cuai_stream_touch(cuarena_t *arena, uint32_t number);
 void cuai_stream_untouch(cuarena_t *arena, uint32_t number);
 
 /* The lane that bytes join which are idle but for what a stream was given so
@@ -550,58 +558,13 @@ bool cuai_stream_is_idle(cuarena_t *arena, const cuai_stream_t *s);
 void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s);
 /* A marker of the stream's work so far: of another thread's default stream,
  * which cannot be asked, of more (cuai_memory_mark_thread). BUSY: it is being
- * captured, or that would end a capture. Steps out. */
+ * captured, or that would end a capture. OK with `*marker` as it was: it was
+ * released, and has its last one. Steps out. */
 cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s,
                                   void **marker);
 /* All that was freed on streams is settled, and nothing that they use is left:
  * their lanes and uses are to be forgotten. Steps out. */
 void cuai_streams_reset(cuarena_t *arena);
-
-/* ---- Crossing (cross.c) ------------------------------------------------ */
-
-/* What came of it. */
-typedef enum cuai_crossed {
-    CUAI_CROSSED_NOTHING,
-    CUAI_CROSSED_SETTLED, /* bytes were settled: look for them there */
-    CUAI_CROSSED          /* the request is served */
-} cuai_crossed_t;
-
-/* Requests of this share of their heap are large: they are placed across all
- * lanes that their stream may use. The figure is a power of two. */
-#define CUAI_LARGE_SHIFT 10
-
-/* Whether requests of this size on a stream are placed across the lanes. */
-static inline bool cuai_goes_across(const cuarena_t *arena,
-                                    const cuarena_heap_t *heap, uint64_t size)
-{
-    return arena->stream_count > 1 &&
-           size >= heap->capacity >> CUAI_LARGE_SHIFT &&
-           arena->config.steal == CUARENA_STEAL_WAIT && !arena->cpu_touches;
-}
-
-/* Serves it if it can be placed so without a wait, else as the heap's answer:
- * LIMIT, FRAGMENTED, OUT_OF_MEMORY. */
-cuarena_status_t cuai_serve_across(cuarena_t *arena, const cuai_want_t *want,
-                                   cuai_found_t *found_out);
-/* Serves a request on a stream from lanes together, and lets the stream wait
- * for others; or settles what is complete now. Steps: ranges. Steps out. */
-cuai_crossed_t cuai_cross(cuarena_t *arena, const cuai_want_t *want,
-                          cuai_found_t *found_out);
-/* The stream waits for all others, and gets what their lanes have in the
- * dynamic region: a compaction on it moves blocks into that too. Steps: these
- * ranges. Steps out. */
-cuarena_status_t cuai_cross_all(cuarena_t *arena, uint32_t number);
-/* `waiter` is behind a marker of `producer` that has this serial. */
-void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer,
-                     uint64_t serial);
-/* A moment of the stream: what it frees until then can be told from what it
- * frees later. Steps out. */
-cuarena_status_t cuai_moment(cuarena_t *arena, uint32_t number,
-                             uint64_t *serial_out);
-/* The caller made `waiter` wait for such a moment of `producer`, or with 0
- * waited itself. Steps out. */
-void cuai_note_wait(cuarena_t *arena, uint32_t waiter, uint32_t producer,
-                    uint64_t serial);
 
 /* ---- Uses (uses.c) ----------------------------------------------------- */
 
@@ -795,6 +758,7 @@ void cuai_arena_end(cuarena_t *arena);
 cuarena_status_t cuai_heap_for(const cuarena_t *arena, uint64_t most_bytes,
                                cuarena_heap_t **heap_out);
 
-#include "arena/order.h" /* the verbs that need all of the above */
+#include "arena/cross.h" /* the verbs that need all of the above */
+#include "arena/order.h"
 
 #endif

@@ -121,7 +121,10 @@ static bool tells(const cuarena_t *arena, debt_t debt, const cuai_stream_t *s)
     return s == holder || (s->marker != NULL && serial >= s->serial);
 }
 
-/* As if the debt's holder had been waited for. */
+/* As if the debt's holder had been waited for. What nobody may take stays so,
+ * although that wait may tell of it: the window that is found like this is
+ * looked at again with the holders as they are, each of whom can be waited for.
+ */
 static void pretend(search_t *search, debt_t debt)
 {
     const cuai_stream_t *holder = cuai_stream(search->arena, debt.holder);
@@ -129,8 +132,11 @@ static void pretend(search_t *search, debt_t debt)
         search->holders[holder->lanes[search->region][holder->turn]] = 0;
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++) {
         const cuai_stream_t *s = search->arena->streams[n];
-        if (s != NULL && s->capture == NULL && tells(search->arena, debt, s))
-            search->holders[s->lanes[search->region][!s->turn]] = 0;
+        if (s == NULL || s->capture != NULL)
+            continue;
+        uint8_t *closed = &search->holders[s->lanes[search->region][!s->turn]];
+        if (*closed != NOBODY && tells(search->arena, debt, s))
+            *closed = 0;
     }
 }
 
@@ -516,6 +522,24 @@ void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer,
     cuai_raise(&taker->waited[producer], serial);
 }
 
+/* BUSY: the stream is being captured, or was released. Steps out. */
+static cuarena_status_t wait_on_device(cuarena_t *arena, uint32_t number,
+                                       void *marker)
+{
+    cuarena_stream_t handle = cuai_stream_touch(arena, number);
+    cuarena_status_t status = cuai_check_captured(arena, number);
+    if (status == CUARENA_OK && handle == CUARENA_NO_STREAM)
+        status = CUARENA_BUSY;
+    if (status == CUARENA_OK) {
+        arena->stream_waits++;
+        cuai_unlock(&arena->lock);
+        status = arena->memory.ops.wait(arena->memory.user, marker, handle, 0);
+        cuai_lock(&arena->lock);
+    }
+    cuai_stream_untouch(arena, number);
+    return cuai_note_loss(arena, status);
+}
+
 /* Makes the taker wait for what the holder freed so far. *settled_out: that
  * was complete. Steps out. */
 static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *taker,
@@ -532,19 +556,10 @@ static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *taker,
         return CUARENA_OK;
     void *marker = s->marker;
     uint64_t serial = s->serial;
-    status = cuai_check_captured(arena, taker->number);
-    if (status != CUARENA_OK)
-        return status;
-    arena->stream_waits++;
-    cuai_stream_touch(arena, taker->number);
-    cuai_unlock(&arena->lock);
-    status =
-        arena->memory.ops.wait(arena->memory.user, marker, taker->handle, 0);
-    cuai_lock(&arena->lock);
-    cuai_stream_untouch(arena, taker->number);
+    status = wait_on_device(arena, taker->number, marker);
     if (status == CUARENA_OK)
         cuai_stream_saw(arena, taker->number, s->number, serial);
-    return cuai_note_loss(arena, status);
+    return status;
 }
 
 /* The holder is asked where nobody can wait on the device. */

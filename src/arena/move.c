@@ -178,19 +178,20 @@ static void log_loss(const cuarena_t *arena, const cuai_batch_t *batch,
              batch->runs[done < batch->runs_count ? done : 0].from);
 }
 
+/* `stream` stays what it is until the end: the caller touches it. */
 static cuarena_status_t queue_between(cuarena_t *arena,
-                                      const cuai_batch_t *batch, size_t *done)
+                                      const cuai_batch_t *batch,
+                                      cuarena_stream_t stream, size_t *done)
 {
     cuarena_status_t status =
         cuai_order_before(arena, &batch->streams, batch->stream);
     if (status != CUARENA_OK)
         return status;
-    cuarena_stream_t stream = cuai_stream_handle(arena, batch->stream);
     cuai_unlock(&arena->lock);
     status = arena->memory.ops.relocate(arena->memory.user, batch->runs,
                                         batch->runs_count, stream, done);
     cuai_lock(&arena->lock);
-    if (status != CUARENA_OK || batch->stream == 0)
+    if (status != CUARENA_OK || stream == CUARENA_NO_STREAM)
         return cuai_note_loss(arena, status);
     return cuai_order_after(arena, &batch->streams, batch->stream);
 }
@@ -199,11 +200,10 @@ static cuarena_status_t queue_between(cuarena_t *arena,
 static cuarena_status_t queue_copies(cuarena_t *arena,
                                      const cuai_batch_t *batch, size_t *done)
 {
+    cuarena_stream_t stream = cuai_stream_touch(arena, batch->stream);
     cuarena_status_t status = cuai_check_captured(arena, batch->stream);
-    if (status != CUARENA_OK)
-        return status;
-    cuai_stream_touch(arena, batch->stream);
-    status = queue_between(arena, batch, done);
+    if (status == CUARENA_OK)
+        status = queue_between(arena, batch, stream, done);
     cuai_stream_untouch(arena, batch->stream);
     return status;
 }
@@ -307,16 +307,15 @@ cuarena_status_t cuai_copy(cuarena_t *arena, uint64_t to, uint64_t from,
     cuarena_status_t status = cuai_see_moves(arena, stream);
     if (status != CUARENA_OK)
         return status;
-    status = cuai_check_captured(arena, stream);
-    if (status != CUARENA_OK)
-        return status;
-    cuarena_stream_t handle = cuai_stream_handle(arena, stream);
+    cuarena_stream_t handle = cuai_stream_touch(arena, stream);
     size_t done = 0;
-    cuai_stream_touch(arena, stream);
-    cuai_unlock(&arena->lock);
-    status =
-        arena->memory.ops.relocate(arena->memory.user, &one, 1, handle, &done);
-    cuai_lock(&arena->lock);
+    status = cuai_check_captured(arena, stream);
+    if (status == CUARENA_OK) {
+        cuai_unlock(&arena->lock);
+        status = arena->memory.ops.relocate(arena->memory.user, &one, 1, handle,
+                                            &done);
+        cuai_lock(&arena->lock);
+    }
     cuai_stream_untouch(arena, stream);
     return cuai_note_loss(arena, status);
 }

@@ -26,16 +26,16 @@ void cuai_set_add_block(const cuarena_t *arena, cuai_stream_set_t *set,
 static cuarena_status_t wait_for(cuarena_t *arena, void *marker,
                                  uint32_t number)
 {
-    cuarena_stream_t handle = cuai_stream_handle(arena, number);
+    cuarena_stream_t handle = cuai_stream_touch(arena, number);
     bool host = handle == CUARENA_NO_STREAM;
     cuarena_status_t status = cuai_check_captured(arena, number);
-    if (status != CUARENA_OK)
-        return status;
-    cuai_stream_touch(arena, number);
-    *(host ? &arena->host_waits : &arena->stream_waits) += 1;
-    cuai_unlock(&arena->lock);
-    status = arena->memory.ops.wait(arena->memory.user, marker, handle, host);
-    cuai_lock(&arena->lock);
+    if (status == CUARENA_OK) {
+        *(host ? &arena->host_waits : &arena->stream_waits) += 1;
+        cuai_unlock(&arena->lock);
+        status =
+            arena->memory.ops.wait(arena->memory.user, marker, handle, host);
+        cuai_lock(&arena->lock);
+    }
     cuai_stream_untouch(arena, number);
     return cuai_note_loss(arena, status);
 }

@@ -14,11 +14,13 @@ typedef struct cuai_stream_set {
 
 static inline void cuai_set_add(cuai_stream_set_t *set, uint32_t number)
 {
+    CUAI_ASSERT(number < CUAI_STREAM_NUMBERS);
     set->bits[number / 64] |= UINT64_C(1) << number % 64;
 }
 
 static inline bool cuai_set_has(const cuai_stream_set_t *set, uint32_t number)
 {
+    CUAI_ASSERT(number < CUAI_STREAM_NUMBERS);
     return set->bits[number / 64] >> number % 64 & 1;
 }
 

@@ -364,13 +364,15 @@ static cuarena_status_t check_dedicated(const cuarena_t *arena,
                      (unsigned long long)arena->memory.ops.alignment);
 }
 
-/* Where a request's segment comes from: a point of its stream or, with
- * CUARENA_NO_STREAM, anywhere, and is good for everybody then. */
-static cuarena_stream_t stream_for(const cuarena_t *arena, uint32_t number)
+/* Where a request's segment comes from: a point of its stream, which is
+ * `handle`, or, with CUARENA_NO_STREAM, anywhere, and is good for everybody
+ * then. */
+static cuarena_stream_t stream_for(const cuarena_t *arena, uint32_t number,
+                                   cuarena_stream_t handle)
 {
     bool ordered = arena->memory.ops.get_on != NULL && number != 0 &&
                    !cuai_is_captured(arena, number);
-    return ordered ? cuai_stream_handle(arena, number) : CUARENA_NO_STREAM;
+    return ordered ? handle : CUARENA_NO_STREAM;
 }
 
 /* *stream is NO_STREAM then if it turned out to be captured. */
@@ -471,18 +473,19 @@ static cuarena_status_t may_serve_dedicated(cuarena_t *arena,
     return status == CUARENA_OK ? ready_apart(arena) : status;
 }
 
-cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
-                                      cuai_found_t *found_out)
+/* On the request's stream, which the caller touches. */
+static cuarena_status_t serve_dedicated(cuarena_t *arena,
+                                        const cuai_want_t *want,
+                                        cuarena_stream_t handle,
+                                        cuai_found_t *found_out)
 {
     uint64_t bytes = dedicated_bytes(arena, want->size);
     cuarena_status_t status = may_serve_dedicated(arena, want, bytes);
     if (status != CUARENA_OK)
         return status;
     cuarena_memory_segment_t segment = {0};
-    cuarena_stream_t stream = stream_for(arena, want->stream);
-    uint32_t touched = stream == CUARENA_NO_STREAM ? 0 : want->stream;
+    cuarena_stream_t stream = stream_for(arena, want->stream, handle);
     arena->promised += bytes;
-    cuai_stream_touch(arena, touched);
     cuai_unlock(&arena->lock);
     status = get_segment(arena, bytes, &stream, &segment);
     cuai_lock(&arena->lock);
@@ -496,21 +499,26 @@ cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
         give_bytes(arena, stream, &segment);
         cuai_lock(&arena->lock);
     }
-    cuai_stream_untouch(arena, touched);
     arena->promised -= bytes;
+    return status;
+}
+
+cuarena_status_t cuai_serve_dedicated(cuarena_t *arena, const cuai_want_t *want,
+                                      cuai_found_t *found_out)
+{
+    cuarena_stream_t handle = cuai_stream_touch(arena, want->stream);
+    cuarena_status_t status = serve_dedicated(arena, want, handle, found_out);
+    cuai_stream_untouch(arena, want->stream);
     return status;
 }
 
 void cuai_return_segment(cuarena_t *arena, cuarena_memory_segment_t segment,
                          uint32_t number)
 {
-    bool ordered = number != 0 && arena->memory.ops.give_on != NULL &&
-                   !cuai_is_lost(arena);
-    cuarena_stream_t stream =
-        ordered ? cuai_stream_handle(arena, number) : CUARENA_NO_STREAM;
-    uint32_t touched = stream == CUARENA_NO_STREAM ? 0 : number;
+    bool ordered = arena->memory.ops.give_on != NULL && !cuai_is_lost(arena);
+    uint32_t touched = ordered ? number : 0;
     cuai_count_held(arena, 0 - segment.bytes);
-    cuai_stream_touch(arena, touched);
+    cuarena_stream_t stream = cuai_stream_touch(arena, touched);
     cuai_unlock(&arena->lock);
     give_bytes(arena, stream, &segment);
     cuai_lock(&arena->lock);

@@ -45,26 +45,51 @@ static cuarena_status_t check_may_mark(const cuarena_t *arena,
                      "waited for before open capture sessions end");
 }
 
-cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s,
-                                  void **marker)
+/* The caller touches the stream, which was not released. */
+static cuarena_status_t record(cuarena_t *arena, const cuai_stream_t *s,
+                               void **marker)
 {
     const cuai_memory_t *memory = &arena->memory;
-    uint32_t number = s->number;
     cuarena_stream_t handle = s->handle;
     bool mine = cuai_stream_is_mine(s);
     void *made = *marker;
+    CUAI_ASSERT(s->touching != 0 && !s->released);
     cuarena_status_t status = check_may_mark(arena, s);
     if (status != CUARENA_OK)
         return status;
-    cuai_stream_touch(arena, number);
     cuai_unlock(&arena->lock);
     status = mine ? memory->ops.mark(memory->user, handle, &made)
                   : cuai_memory_mark_thread(memory, handle, &made);
     cuai_lock(&arena->lock);
-    cuai_stream_untouch(arena, number);
     if (status == CUARENA_OK)
         *marker = made;
     return cuai_note_loss(arena, status);
+}
+
+cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s,
+                                  void **marker)
+{
+    uint32_t number = s->number;
+    cuarena_status_t status = CUARENA_OK;
+    if (cuai_stream_touch(arena, number) != CUARENA_NO_STREAM)
+        status = record(arena, s, marker);
+    cuai_stream_untouch(arena, number);
+    return status;
+}
+
+/* The same as the only thread that records on the stream: others that are to
+ * touch it come before, or wait. */
+static cuarena_status_t record_alone(cuarena_t *arena, cuai_stream_t *s,
+                                     void **marker)
+{
+    CUAI_ASSERT(!s->marking);
+    s->marking = true;
+    s->touching++;
+    cuarena_status_t status = record(arena, s, marker);
+    s->touching--;
+    s->marking = false;
+    cuai_event_wake(&arena->changed);
+    return status;
 }
 
 static void unmark(cuarena_t *arena, void *marker)
@@ -206,10 +231,7 @@ static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
     }
     void *marker = NULL;
     note_told(s, true);
-    s->marking = true;
-    cuarena_status_t status = cuai_stream_mark(arena, s, &marker);
-    s->marking = false;
-    cuai_event_wake(&arena->changed);
+    cuarena_status_t status = record_alone(arena, s, &marker);
     if (status != CUARENA_OK) {
         reopen(arena, s);
         s->parked = s->cached != 0;
@@ -693,6 +715,14 @@ void cuai_streams_reset(cuarena_t *arena)
 
 /* ---- One stream's frees and end ---------------------------------------- */
 
+/* There is no other stream that a marker could be for, and one of all work can
+ * stand in for it. */
+static bool is_alone(const cuarena_t *arena)
+{
+    return arena->stream_count == 1 && arena->memory.driver_streams &&
+           arena->config.marker != CUARENA_MARKER_EAGER;
+}
+
 cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
 {
     cuai_stream_t *s = number == 0 ? NULL : cuai_stream(arena, number);
@@ -700,16 +730,18 @@ cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
         cuai_arena_wait(arena);
     if (s == NULL || !s->eager || s->released)
         return CUARENA_OK;
+    if (is_alone(arena)) {
+        s->uncovered = true;
+        return CUARENA_OK;
+    }
     uint64_t takes = s->takes;
-    s->marking = true;
-    cuarena_status_t status = cuai_stream_mark(arena, s, &s->latest);
-    s->marking = false;
+    cuarena_status_t status = record_alone(arena, s, &s->latest);
+    bool later = status == CUARENA_BUSY || status == CUARENA_OUT_OF_MEMORY;
     if (status == CUARENA_OK && s->takes == takes)
         s->uncovered = false;
-    else if (status == CUARENA_BUSY)
+    else if (later)
         s->uncovered = true;
-    cuai_event_wake(&arena->changed);
-    return status == CUARENA_BUSY ? CUARENA_OK : status;
+    return later ? CUARENA_OK : status;
 }
 
 void cuai_stream_note_work(cuarena_t *arena, uint32_t number)
@@ -719,17 +751,12 @@ void cuai_stream_note_work(cuarena_t *arena, uint32_t number)
         cuai_stream(arena, number)->uncovered = true;
 }
 
-/* The marker covers what earlier ones covered. */
+/* The marker covers what earlier ones covered. No call uses the handle. */
 static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
 {
     void *marker = NULL;
-    while (s->marking)
-        cuai_arena_wait(arena);
     note_told(s, true);
-    s->marking = true;
-    cuarena_status_t status = cuai_stream_mark(arena, s, &marker);
-    s->marking = false;
-    cuai_event_wake(&arena->changed);
+    cuarena_status_t status = record_alone(arena, s, &marker);
     if (status != CUARENA_OK) {
         note_told(s, false); /* an older marker may be there */
         return status;
@@ -748,10 +775,19 @@ static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
     return CUARENA_OK;
 }
 
+/* The caller settles then, and no call uses the handle: those that come wait
+ * for the marker, and find the stream released. */
+static void settle_untouched(cuarena_t *arena, const cuai_stream_t *s)
+{
+    while (arena->settling || s->touching != 0)
+        cuai_arena_wait(arena);
+    arena->settling = true;
+}
+
 cuarena_status_t cuai_stream_release(cuarena_t *arena, uint32_t number)
 {
-    cuai_settle_begin(arena);
     cuai_stream_t *s = cuai_stream(arena, number);
+    settle_untouched(arena, s);
     cuarena_status_t status = CUARENA_OK;
     if (!s->released)
         status = close_for_good(arena, s);

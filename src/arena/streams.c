@@ -210,7 +210,8 @@ static bool is_unneeded(const cuarena_t *arena, uint32_t number)
     const cuai_stream_t *s = arena->streams[number];
     bool moved = arena->moved.marker != NULL && arena->moved.stream == number;
     return !moved && s->marker == NULL && s->waits == 0 && s->holders == 0 &&
-           s->cached == 0 && cuai_stream_counts(arena, s).live_blocks == 0;
+           s->touching == 0 && s->cached == 0 &&
+           cuai_stream_counts(arena, s).live_blocks == 0;
 }
 
 void cuai_streams_recycle(cuarena_t *arena)
@@ -330,22 +331,56 @@ static uint32_t find_or_make_room(cuarena_t *arena, cuarena_stream_t handle)
     return find_known(arena, handle);
 }
 
+static void end_introduction(cuarena_t *arena, const cuai_introduction_t *ended)
+{
+    cuai_introduction_t **link = &arena->introductions;
+    while (*link != ended)
+        link = &(*link)->next;
+    *link = ended->next;
+    cuai_event_wake(&arena->changed);
+}
+
+static bool is_introduced(const cuarena_t *arena, cuarena_stream_t handle)
+{
+    const cuai_introduction_t *one = arena->introductions;
+    while (one != NULL && one->handle != handle)
+        one = one->next;
+    return one != NULL;
+}
+
+void cuai_stream_await_introductions(cuarena_t *arena, cuarena_stream_t stream)
+{
+    while (is_introduced(arena, cuai_stream_normal(stream)))
+        cuai_arena_wait(arena);
+}
+
+/* A release of the handle waits meanwhile. Steps out. */
+static cuarena_status_t identify(cuarena_t *arena, cuarena_stream_t handle,
+                                 cuarena_stream_info_t *info)
+{
+    cuai_introduction_t one = {handle, arena->introductions};
+    arena->introductions = &one;
+    cuai_unlock(&arena->lock);
+    cuarena_status_t status =
+        arena->memory.ops.identify(arena->memory.user, handle, info);
+    cuai_lock(&arena->lock);
+    end_introduction(arena, &one);
+    return cuai_note_loss(arena, status);
+}
+
 static cuarena_status_t introduce(cuarena_t *arena, cuarena_stream_t handle,
                                   bool captured, uint32_t *number_out)
 {
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    if (ops->identify == NULL)
+    if (arena->memory.ops.identify == NULL)
         return cuai_fail(CUARENA_UNSUPPORTED,
                          "stream %p: memory '%s' knows no streams",
-                         (void *)handle, ops->name);
+                         (void *)handle, arena->memory.ops.name);
     cuarena_stream_info_t info = {0};
-    cuai_unlock(&arena->lock);
-    cuarena_status_t status = ops->identify(arena->memory.user, handle, &info);
+    cuarena_status_t status = identify(arena, handle, &info);
     if (status == CUARENA_OK)
         status = check_identity(handle, &info, captured);
-    cuai_lock(&arena->lock);
     if (status != CUARENA_OK)
-        return cuai_note_loss(arena, status);
+        return status;
     *number_out = find_or_make_room(arena, handle);
     return *number_out != 0 ? CUARENA_OK
                             : add(arena, handle, &info, number_out);
@@ -398,30 +433,39 @@ cuarena_status_t cuai_check_captured(const cuarena_t *arena, uint32_t number)
 cuarena_status_t cuai_stream_ask_captured(cuarena_t *arena, uint32_t number,
                                           bool *captured_out)
 {
-    cuarena_stream_t handle = cuai_stream_handle(arena, number);
     cuarena_stream_info_t info = {0};
-    *captured_out = false;
-    if (handle == CUARENA_NO_STREAM || cuai_is_lost(arena) ||
-        !cuai_stream_is_mine(cuai_stream(arena, number)))
-        return CUARENA_OK;
-    cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        arena->memory.ops.identify(arena->memory.user, handle, &info);
-    cuai_lock(&arena->lock);
+    cuarena_status_t status = CUARENA_OK;
+    cuarena_stream_t handle = cuai_stream_touch(arena, number);
+    bool asks = handle != CUARENA_NO_STREAM && !cuai_is_lost(arena) &&
+                cuai_stream_is_mine(cuai_stream(arena, number));
+    if (asks) {
+        cuai_unlock(&arena->lock);
+        status = arena->memory.ops.identify(arena->memory.user, handle, &info);
+        cuai_lock(&arena->lock);
+    }
+    cuai_stream_untouch(arena, number);
     *captured_out = info.capturing;
     return cuai_note_loss(arena, status);
 }
 
-void cuai_stream_touch(cuarena_t *arena, uint32_t number)
+cuarena_stream_t cuai_stream_touch(cuarena_t *arena, uint32_t number)
 {
-    if (number != 0)
-        cuai_stream(arena, number)->touching++;
+    if (number == 0)
+        return CUARENA_NO_STREAM;
+    cuai_stream_t *s = cuai_stream(arena, number);
+    s->holders++; /* its number stays meanwhile */
+    while (s->marking)
+        cuai_arena_wait(arena);
+    s->holders--;
+    s->touching++;
+    return cuai_stream_handle(arena, number);
 }
 
 void cuai_stream_untouch(cuarena_t *arena, uint32_t number)
 {
     if (number == 0)
         return;
+    CUAI_ASSERT(cuai_stream(arena, number)->touching != 0);
     cuai_stream(arena, number)->touching--;
     cuai_event_wake(&arena->changed);
 }

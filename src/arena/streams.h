@@ -15,7 +15,8 @@
  *
  * On an eager stream `latest` is recorded at each free, and is the marker when
  * the lane is closed, unless it could not be recorded once. The default stream
- * of a thread is always eager: no other thread can record on it.
+ * of a thread is eager: no other thread can record on it. While it is the only
+ * stream there is nobody to record for: its open lane is uncovered.
  *
  * Markers have serials, in the order in which they were recorded in the arena.
  * A stream that waited for one of another stream, or for a later one, may use
@@ -79,6 +80,13 @@ typedef struct cuai_stream {
     uint32_t member;   /* of this open session: nothing is given to it */
     struct cuarena_capture *capture; /* NULL: none */
 } cuai_stream_t;
+
+/* A handle that the memory is being asked about, by a thread that has it on its
+ * stack. */
+typedef struct cuai_introduction {
+    cuarena_stream_t handle;
+    struct cuai_introduction *next;
+} cuai_introduction_t;
 
 /* A handle, as callers pass it, and the stream that it stands for. */
 typedef struct cuai_recent {

@@ -192,29 +192,30 @@ static void unmark_all(cuarena_t *arena, cuai_use_t *use)
     cuai_lock(&arena->lock);
 }
 
-/* BUSY: it is being captured, and gets its marker later. Steps out. */
+/* On an error it gets its marker later, as one that is being captured does.
+ * Steps out. */
 static cuarena_status_t mark_use(cuarena_t *arena, cuai_wait_t *wait)
 {
     const cuai_stream_t *s = cuai_stream(arena, wait->number);
     void *marker = NULL;
     cuarena_status_t status = cuai_stream_mark(arena, s, &marker);
     wait->marker = marker;
-    wait->later = status == CUARENA_BUSY;
+    wait->later = status != CUARENA_OK;
     return status;
 }
 
 /* A released stream has a marker behind everything, which is not the use's;
- * the others get one now, or when they are captured no more. Steps out. */
+ * the others get one now, or later: when they are captured no more, when the
+ * host has memory. Steps out. */
 static cuarena_status_t mark_uses(cuarena_t *arena, cuai_use_t *use,
                                   uint32_t target)
 {
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t i = 0; i < use->count && status == CUARENA_OK; i++) {
         cuai_wait_t *wait = &use->waits[i];
-        const cuai_stream_t *s = cuai_stream(arena, wait->number);
-        if (wait->number != target && !s->released)
+        if (wait->number != target)
             status = mark_use(arena, wait);
-        if (status == CUARENA_BUSY)
+        if (status == CUARENA_BUSY || status == CUARENA_OUT_OF_MEMORY)
             status = CUARENA_OK;
     }
     return status;

@@ -27,12 +27,11 @@ cuarena_status_t cuai_zero_block(cuarena_t *arena, cuai_found_t found,
     const cuai_record_t *r = cuai_found_record(found);
     void *address = cuai_pointer(r->offset);
     uint64_t size = r->size;
-    cuarena_stream_t stream = cuai_stream_handle(arena, number);
+    cuarena_stream_t stream = cuai_stream_touch(arena, number);
     bool captured = cuai_is_captured(arena, number);
     bool in_graph = captured && !arena->cpu_touches;
     if (captured && !in_graph)
         stream = CUARENA_NO_STREAM;
-    cuai_stream_touch(arena, number);
     cuai_unlock(&arena->lock);
     cuarena_status_t status =
         in_graph ? ops->zero_captured(arena->memory.user, address, size, stream)

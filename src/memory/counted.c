@@ -177,6 +177,13 @@ static cuarena_status_t wait_for(void *user, void *marker,
         &call, call.memory->ops.wait(call.memory->user, marker, stream, host));
 }
 
+static cuarena_status_t synchronize(void *user, cuarena_stream_t stream)
+{
+    counting_t call = begin(user);
+    return over_with(&call,
+                     call.memory->synchronize(call.memory->user, stream));
+}
+
 static void unmark(void *user, void *marker)
 {
     counting_t call = pass(user);
@@ -201,6 +208,8 @@ void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted)
     atomic_init(&counted->calls, 0);
     atomic_init(&counted->driver_calls, 0);
     memory->user = counted;
+    counted->synchronize = memory->synchronize;
+    memory->synchronize = memory->synchronize != NULL ? synchronize : NULL;
 #define COUNT(member, function)                                                \
     ops->member = ops->member != NULL ? (function) : NULL
     COUNT(available, available);

@@ -25,6 +25,7 @@
 typedef struct cuai_counted {
     cuarena_memory_ops_t ops; /* the memory's own */
     void *user;
+    cuarena_status_t (*synchronize)(void *user, cuarena_stream_t stream);
     _Atomic uint64_t calls;
     _Atomic uint64_t driver_calls;
 } cuai_counted_t;

@@ -52,6 +52,8 @@ cuarena_status_t cuai_memory_open(const cuarena_config_t *config,
     if (config->in_place == 0)
         keep_lengths(&opened.ops);
     opened.driver_streams = opened.ops.mark == cuai_streams_mark;
+    if (opened.driver_streams)
+        opened.synchronize = cuai_streams_synchronize;
     opened.facts.memory = config->memory;
     opened.facts.bytes_kind = config->bytes_kind;
     opened.facts.grain_bytes = opened.ops.grain_bytes;
@@ -85,6 +87,21 @@ cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory,
                      "memory '%s' cannot mark the work of all streams; streams "
                      "of this thread, and those of no thread, are accepted",
                      (void *)stream, ops->name);
+}
+
+cuarena_status_t cuai_memory_synchronize(const cuai_memory_t *memory,
+                                         cuarena_stream_t stream)
+{
+    const cuarena_memory_ops_t *ops = &memory->ops;
+    void *marker = NULL;
+    if (memory->synchronize != NULL)
+        return memory->synchronize(memory->user, stream);
+    cuarena_status_t status = ops->mark(memory->user, stream, &marker);
+    if (status != CUARENA_OK)
+        return status;
+    status = ops->wait(memory->user, marker, CUARENA_NO_STREAM, 1);
+    ops->unmark(memory->user, marker);
+    return status;
 }
 
 void cuarena_memory_ops_init(cuarena_memory_ops_t *ops)

@@ -21,6 +21,9 @@ typedef struct cuai_memory {
     cuarena_memory_ops_t ops;
     void *user;          /* the first argument of every function of `ops` */
     bool driver_streams; /* those of `ops` are the driver's own */
+    /* The caller waits for a stream that it has just passed: see
+     * cuai_streams_synchronize. NULL: by a marker. */
+    cuarena_status_t (*synchronize)(void *user, cuarena_stream_t stream);
     /* What was got; filled by whoever opens a memory of a device. */
     cuarena_properties_t facts;
     struct cuai_pool *pool; /* of the driver, that it takes from; NULL: none */
@@ -42,6 +45,11 @@ void cuai_memory_close(cuai_memory_t *memory);
 cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory,
                                          cuarena_stream_t stream,
                                          void **marker);
+
+/* The caller waits for what a stream that it has just passed was given so far;
+ * of the driver's streams without host memory. */
+cuarena_status_t cuai_memory_synchronize(const cuai_memory_t *memory,
+                                         cuarena_stream_t stream);
 
 /* Sets bytes that the memory has just given to 0, unless they come so; on the
  * stream that they are good for, if only that. UNSUPPORTED where the memory

@@ -19,7 +19,6 @@ typedef void (*cuai_cu_host_fn_t)(void *);
     E(cuCtxSynchronize, 2000, (void))                                          \
     E(cuDevicePrimaryCtxReset, 11000, (cuai_cu_device_t))                      \
     E(cuStreamCreateWithPriority, 5050, (cuai_cu_stream_t *, unsigned, int))   \
-    E(cuStreamSynchronize, 2000, (cuai_cu_stream_t))                           \
     E(cuStreamQuery, 2000, (cuai_cu_stream_t))                                 \
     E(cuStreamBeginCapture, 10010, (cuai_cu_stream_t, cuai_cu_capture_mode_t)) \
     E(cuStreamEndCapture, 10000, (cuai_cu_stream_t, cuai_cu_graph_t *))        \

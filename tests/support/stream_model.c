@@ -26,11 +26,16 @@ static void note_wrong(model_t *m, const char *what, const char *text)
     m->stop = true;
 }
 
-/* Whether a call that must succeed did; one of the memory's may have failed. */
+/* Whether a call that must succeed did; one of the memory's may have failed,
+ * or come to a stream that is being captured, perhaps one that was not known.
+ */
 static bool did(model_t *m, cuarena_status_t status, const char *what)
 {
     if (status == CUARENA_OK)
         return true;
+    if (m->captured != 0 &&
+        (status == CUARENA_BUSY || status == CUARENA_UNSUPPORTED))
+        return false;
     if (m->may_fail && (status == CUARENA_DRIVER || status == CUARENA_LOST))
         m->stop = m->stop || status == CUARENA_LOST;
     else
@@ -43,6 +48,32 @@ static cuarena_stream_t new_stream(model_t *m)
     cuarena_stream_t s = sim_handle(100 + m->made++);
     sim_stream_make(&m->sim, s);
     return s;
+}
+
+/* ---- Captures ---------------------------------------------------------- */
+
+/* Such a stream is given no work, and no waits, by the program either. */
+static bool is_captured(const model_t *m, uint32_t stream)
+{
+    return m->captured >> stream & 1;
+}
+
+/* One begins to be captured, or stops. The legacy stream cannot be. */
+static void capture(model_t *m)
+{
+    uint32_t i = (uint32_t)any(m, MODEL_STREAMS);
+    if (!m->captures || m->streams[i] == NULL)
+        return;
+    m->captured ^= 1u << i;
+    sim_stream_of(&m->sim, m->streams[i])->capturing = is_captured(m, i);
+}
+
+static void end_captures(model_t *m)
+{
+    for (uint32_t i = 0; i < MODEL_STREAMS; i++)
+        if (is_captured(m, i))
+            sim_stream_of(&m->sim, m->streams[i])->capturing = false;
+    m->captured = 0;
 }
 
 /* ---- Uses -------------------------------------------------------------- */
@@ -69,16 +100,19 @@ static void kernel(model_t *m, live_t *l, void *at, uint32_t on)
     }
 }
 
-/* A stream for what is done to a block now. */
+/* A stream for what is done to a block now: its last one, unless that can be
+ * waited for. */
 static uint32_t any_stream_for(model_t *m, const live_t *l)
 {
-    return m->apart ? l->last : (uint32_t)any(m, MODEL_STREAMS);
+    uint32_t on = m->apart ? l->last : (uint32_t)any(m, MODEL_STREAMS);
+    bool waits = !is_captured(m, on) && !is_captured(m, l->last);
+    return waits ? on : l->last;
 }
 
-/* Whether the host has waited for all that uses it. */
-static bool by_host(model_t *m)
+/* Whether the host waits for all that uses it. */
+static bool by_host(model_t *m, const live_t *l)
 {
-    return !m->apart && any(m, 4) == 0;
+    return !m->apart && any(m, 4) == 0 && (l->used & m->captured) == 0;
 }
 
 /* On a stream, and recorded; else the host waits for it. */
@@ -87,6 +121,8 @@ static void use(model_t *m, live_t *l)
     uint32_t on = any(m, 2) == 0 ? l->last : any_stream_for(m, l);
     void *at = l->pointer;
     cuarena_stream_t s = m->streams[on];
+    if (is_captured(m, on))
+        return;
     if (l->pointer == NULL &&
         !did(m, cuarena_block_pin_on(m->arena, l->block, s, &at), "pin_on"))
         return;
@@ -106,6 +142,8 @@ static void begin(model_t *m, live_t *l, const cuarena_request_t *request)
     void *at = l->pointer;
     cuarena_stream_t s = m->streams[l->last];
     m->served++;
+    if (is_captured(m, l->last))
+        return;
     if (at == NULL &&
         !did(m, cuarena_block_pin_on(m->arena, l->block, s, &at), "pin_on"))
         return;
@@ -137,6 +175,9 @@ static void obtain(model_t *m, live_t *l)
     uint64_t bytes = (1 + any(m, 40)) * SIM_GRANULE;
     cuarena_stream_t s = m->streams[on];
     *l = (live_t){.bytes = bytes, .last = on, .used = 1u << on};
+    if (m->captures && any(m, 3) == 0)
+        sim_fail(&m->sim, any(m, 2) == 0 ? SIM_MARK : SIM_WAIT, 1,
+                 CUARENA_DRIVER);
     cuarena_status_t status =
         any(m, 2) == 0
             ? cuarena_alloc_on(m->arena, bytes, s, asked, &l->pointer)
@@ -158,7 +199,7 @@ static void sync(model_t *m, const live_t *l)
 static void release(model_t *m, live_t *l)
 {
     cuarena_stream_t s = CUARENA_NO_STREAM;
-    if (by_host(m)) {
+    if (by_host(m, l)) {
         sync(m, l);
     } else {
         uint32_t on = any_stream_for(m, l);
@@ -178,7 +219,7 @@ static void resize(model_t *m, live_t *l)
 {
     uint32_t on = any_stream_for(m, l);
     uint64_t bytes = (1 + any(m, 40)) * SIM_GRANULE;
-    bool host = by_host(m);
+    bool host = by_host(m, l);
     if (host)
         sync(m, l);
     else
@@ -226,7 +267,8 @@ static void replace_stream(model_t *m)
     uint32_t i = (uint32_t)any(m, MODEL_STREAMS);
     cuarena_stream_t old = m->streams[i];
     uint32_t heir = (i + 1) % MODEL_STREAMS;
-    if (old == NULL || m->made == MOST_HANDLES)
+    if (old == NULL || m->made == MOST_HANDLES || is_captured(m, i) ||
+        is_captured(m, heir))
         return;
     if (!did(m, cuarena_release_stream(m->arena, old), "release_stream"))
         return;
@@ -245,9 +287,13 @@ static void replace_stream(model_t *m)
  * free; or one of the host. */
 static void wait_and_tell(model_t *m)
 {
-    cuarena_stream_t of = m->streams[any(m, MODEL_STREAMS)];
-    cuarena_stream_t waiter = m->streams[any(m, MODEL_STREAMS)];
+    uint32_t earlier = (uint32_t)any(m, MODEL_STREAMS);
+    uint32_t later = (uint32_t)any(m, MODEL_STREAMS);
+    cuarena_stream_t of = m->streams[earlier];
+    cuarena_stream_t waiter = m->streams[later];
     cuarena_mark_t mark;
+    if (is_captured(m, earlier) || is_captured(m, later))
+        return;
     if (!did(m, cuarena_stream_mark(m->arena, of, &mark), "stream_mark"))
         return;
     if (any(m, 4) == 0) {
@@ -311,6 +357,10 @@ static void step_whole(model_t *m)
 {
     if (m->caches && any(m, 8) == 0) {
         step_cache(m);
+        return;
+    }
+    if (m->captures && any(m, 3) == 0) {
+        capture(m);
         return;
     }
     uint64_t what = any(m, 14);
@@ -440,7 +490,9 @@ void stream_model_open(stream_model_t *m, const choice_t *choice,
 {
     memset(m, 0, sizeof *m);
     m->choice = *choice;
-    m->may_fail = ways == MODEL_MAY_FAIL || ways == MODEL_CACHES_FAIL;
+    m->captures = ways == MODEL_CAPTURES;
+    m->may_fail =
+        m->captures || ways == MODEL_MAY_FAIL || ways == MODEL_CACHES_FAIL;
     m->apart = ways == MODEL_APART || ways == MODEL_CACHES_APART;
     m->caches = ways >= MODEL_CACHES;
     sim_open(&m->sim, 1 + any(m, 256), any(m, 4) == 0);
@@ -458,6 +510,7 @@ void stream_model_open(stream_model_t *m, const choice_t *choice,
 void stream_model_close(stream_model_t *m)
 {
     m->sim.fail_in = 0;
+    end_captures(m);
     for (int i = 0; i < MODEL_LIVE && !m->stop; i++)
         if (m->live[i].pointer != NULL || m->live[i].block != 0)
             release(m, &m->live[i]);

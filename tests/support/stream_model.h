@@ -35,11 +35,13 @@ typedef struct stream_model {
     uint64_t filled; /* bytes that are not for use, of this block */
     void *filler;
     uint64_t served;
-    bool may_fail; /* calls of the memory fail now and then */
-    bool apart;    /* a block is used on its own stream only, and nothing else
-                    * is done: all waits are the arena's */
-    bool caches;   /* keep=cache */
-    bool stop;     /* a fault was seen, or the arena is lost */
+    bool may_fail;     /* calls of the memory fail now and then */
+    bool captures;     /* streams are captured, outside of sessions */
+    uint32_t captured; /* those that are: bits */
+    bool apart;  /* a block is used on its own stream only, and nothing else
+                  * is done: all waits are the arena's */
+    bool caches; /* keep=cache */
+    bool stop;   /* a fault was seen, or the arena is lost */
     char wrong[200];
 } stream_model_t;
 
@@ -48,6 +50,8 @@ typedef enum model_ways {
     MODEL_ORDERS,   /* orders its streams, and nothing fails */
     MODEL_MAY_FAIL, /* ... and calls of the memory fail */
     MODEL_APART,    /* see stream_model_t */
+    MODEL_CAPTURES, /* as MODEL_MAY_FAIL, and streams are captured outside of
+                     * sessions */
     MODEL_CACHES,   /* orders its streams; what is freed is cached */
     MODEL_CACHES_APART,
     MODEL_CACHES_FAIL

@@ -318,6 +318,7 @@ enum {
     E(cuStreamGetId, 12000, (cuai_cu_stream_t, unsigned long long *))          \
     E(cuStreamIsCapturing, 10000,                                              \
       (cuai_cu_stream_t, cuai_cu_capture_status_t *))                          \
+    E(cuStreamSynchronize, 2000, (cuai_cu_stream_t))                           \
     E(cuStreamWaitEvent, 3020, (cuai_cu_stream_t, cuai_cu_event_t, unsigned))  \
     E(cuThreadExchangeStreamCaptureMode, 10010, (cuai_cu_capture_mode_t *))    \
     E(cuEventCreate, 2000, (cuai_cu_event_t *, unsigned))                      \

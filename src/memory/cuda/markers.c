@@ -63,24 +63,24 @@ static cuarena_status_t obtain(cuai_place_t *place, cuai_marker_t **out)
 
 /* ---- Captures ---------------------------------------------------------- */
 
-cuai_cu_result_t cuai_marker_ask_capture(const cuai_place_t *place,
+cuai_cu_result_t cuai_marker_ask_capture(const cuai_cuda_t *cuda,
                                          cuai_cu_stream_t stream,
                                          int32_t *capturing_out)
 {
     cuai_cu_capture_status_t status = CUAI_CU_STREAM_CAPTURE_STATUS_NONE;
     cuai_cu_result_t result =
-        cuai_cu(place->cuda)->cuStreamIsCapturing(stream, &status);
+        cuai_cu(cuda)->cuStreamIsCapturing(stream, &status);
     *capturing_out = status != CUAI_CU_STREAM_CAPTURE_STATUS_NONE ||
                      result == CUAI_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     return *capturing_out ? CUAI_CUDA_SUCCESS : result;
 }
 
 /* Where the driver does not tell, what comes next says why. */
-cuarena_status_t cuai_marker_check_capture(const cuai_place_t *place,
+cuarena_status_t cuai_marker_check_capture(const cuai_cuda_t *cuda,
                                            cuai_cu_stream_t stream)
 {
     int32_t capturing = 0;
-    cuai_marker_ask_capture(place, stream, &capturing);
+    cuai_marker_ask_capture(cuda, stream, &capturing);
     if (!capturing)
         return CUARENA_OK;
     return cuai_fail(CUARENA_BUSY,
@@ -98,7 +98,7 @@ static cuarena_status_t record(cuai_place_t *place, cuai_cu_stream_t stream,
 {
     cuai_marker_t *old = *marker;
     cuai_marker_t *used = old != NULL && old->place == place ? old : NULL;
-    cuarena_status_t status = cuai_marker_check_capture(place, stream);
+    cuarena_status_t status = cuai_marker_check_capture(place->cuda, stream);
     if (status == CUARENA_OK && used == NULL)
         status = obtain(place, &used);
     if (status != CUARENA_OK)
@@ -182,7 +182,7 @@ cuarena_status_t cuai_marker_wait(cuai_marker_t *marker, cuai_place_t *place,
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
-    status = cuai_marker_check_capture(place, stream);
+    status = cuai_marker_check_capture(place->cuda, stream);
     cuai_cu_result_t result = CUAI_CUDA_SUCCESS;
     if (status == CUARENA_OK)
         result = cuai_cu(place->cuda)

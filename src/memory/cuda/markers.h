@@ -21,11 +21,11 @@ typedef struct cuai_marker {
  * recorded on it, nor may it be made to wait. While a stream of the context is,
  * the legacy stream can be used for nothing: as good as capturing itself. In a
  * visit. */
-cuai_cu_result_t cuai_marker_ask_capture(const cuai_place_t *place,
+cuai_cu_result_t cuai_marker_ask_capture(const cuai_cuda_t *cuda,
                                          cuai_cu_stream_t stream,
                                          int32_t *capturing_out);
 /* BUSY, put into words, if it is; no error otherwise. In a visit. */
-cuarena_status_t cuai_marker_check_capture(const cuai_place_t *place,
+cuarena_status_t cuai_marker_check_capture(const cuai_cuda_t *cuda,
                                            cuai_cu_stream_t stream);
 /* Marks the work of `stream`, one of the place's context, so far: in *marker
  * if that is one of this place, else in another that takes its place. NULL: a

@@ -124,7 +124,7 @@ static cuarena_status_t check_capture(cuai_place_t *place,
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
-    status = cuai_marker_check_capture(place, stream);
+    status = cuai_marker_check_capture(place->cuda, stream);
     cuai_place_leave(&visit);
     return status;
 }

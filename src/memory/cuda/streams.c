@@ -268,7 +268,7 @@ static cuarena_status_t describe(cuai_place_t *place, cuarena_stream_t stream,
 {
     unsigned long long id = 0;
     cuai_cu_result_t result =
-        cuai_marker_ask_capture(place, stream, &info->capturing);
+        cuai_marker_ask_capture(place->cuda, stream, &info->capturing);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuStreamIsCapturing",
                                "stream %p", (void *)stream);
@@ -472,5 +472,39 @@ cuarena_status_t cuai_streams_drain(cuai_streams_t *streams,
         return status;
     status = cuai_streams_wait(streams, marker, CUARENA_NO_STREAM, 1);
     cuai_streams_unmark(streams, marker);
+    return status;
+}
+
+static cuarena_status_t synchronize(const cuai_cuda_t *cuda,
+                                    cuarena_stream_t stream)
+{
+    cuarena_status_t status = cuai_marker_check_capture(cuda, stream);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_cu_result_t result = cuai_cu(cuda)->cuStreamSynchronize(stream);
+    if (result == CUAI_CUDA_SUCCESS)
+        return CUARENA_OK;
+    return cuai_cuda_fail(result, "cuStreamSynchronize",
+                          "waiting for stream %p", (void *)stream);
+}
+
+/* In the memory's own place, so that the default streams are those of that; a
+ * handle tells its context by itself. */
+cuarena_status_t cuai_streams_synchronize(void *user, cuarena_stream_t stream)
+{
+    cuai_streams_t *streams = user;
+    const cuai_cuda_t *cuda = cuai_cuda();
+    cuai_visit_t visit;
+    if (cuda == NULL)
+        return CUARENA_NO_DEVICE;
+    cuai_place_t *place =
+        is_default(stream) ? default_place(streams) : any_place(streams);
+    if (place == NULL)
+        return synchronize(cuda, stream);
+    cuarena_status_t status = cuai_place_enter(place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    status = synchronize(cuda, stream);
+    cuai_place_leave(&visit);
     return status;
 }

@@ -61,6 +61,10 @@ cuarena_status_t cuai_streams_place(cuai_streams_t *streams,
                                     cuai_place_t **place_out);
 /* BUSY, put into words: the stream's capture has failed. */
 cuarena_status_t cuai_streams_fail_capture(cuarena_stream_t stream);
+/* The caller waits for the work of a stream that it has just passed and that
+ * perhaps was not identified. Takes no host memory. BUSY: it is being captured.
+ */
+cuarena_status_t cuai_streams_synchronize(void *user, cuarena_stream_t stream);
 /* The caller waits for the work of the stream so far; nothing to wait for with
  * CUARENA_NO_STREAM. Before the CPU touches the bytes. */
 cuarena_status_t cuai_streams_drain(cuai_streams_t *streams,

@@ -1,0 +1,208 @@
+/*
+ * A free takes no host memory that it could lack: on a stream that was not seen
+ * before, of a block that other streams use, on an eager stream. Each refusal
+ * of the host comes in turn; the free succeeds, and the bytes go to nobody
+ * before the work on them is done.
+ */
+#include "support/cuda_test.h"
+#include "support/stream_rig.h"
+
+#include "base/host_test.h"
+
+#include <check.h>
+
+#define POOL KIB(64)
+#define MOST 40 /* more than a free has steps that could be refused */
+
+/* ---- Simulated streams ------------------------------------------------- */
+
+static void write_on(rig_t *rig, void *p, cuarena_stream_t stream)
+{
+    sim_write(&rig->sim, stream, p, POOL, 1);
+}
+
+/* How a block is allocated and used, and which stream it is freed on. */
+static cuarena_stream_t of_none_on_b(rig_t *rig, void **pointer_out)
+{
+    *pointer_out = take_plain(rig, POOL);
+    write_on(rig, *pointer_out, B);
+    return B;
+}
+
+static cuarena_stream_t of_a_on_b(rig_t *rig, void **pointer_out)
+{
+    *pointer_out = take_on(rig, POOL, A);
+    write_on(rig, *pointer_out, A);
+    sim_order(&rig->sim, B, A);
+    return B;
+}
+
+/* C is not done when A and B are. */
+static cuarena_stream_t used_by_c_on_b(rig_t *rig, void **pointer_out)
+{
+    *pointer_out = take_on(rig, POOL, A);
+    sim_read(&rig->sim, A, *pointer_out, POOL, 0);
+    sim_order(&rig->sim, B, A);
+    sim_read(&rig->sim, C, *pointer_out, POOL, 0);
+    expect_ok(cuarena_record_use(rig->arena, *pointer_out, C));
+    return B;
+}
+
+static cuarena_stream_t used_by_c_on_a(rig_t *rig, void **pointer_out)
+{
+    used_by_c_on_b(rig, pointer_out);
+    return A;
+}
+
+static cuarena_stream_t of_a_on_a(rig_t *rig, void **pointer_out)
+{
+    *pointer_out = take_on(rig, POOL, A);
+    write_on(rig, *pointer_out, A);
+    return A;
+}
+
+static cuarena_stream_t (*const ways[])(rig_t *, void **) = {
+    of_none_on_b, of_a_on_b, used_by_c_on_b, used_by_c_on_a, of_a_on_a};
+#define WAYS ((int)(sizeof ways / sizeof ways[0]))
+
+static void refuse_nth(uint64_t nth, int way, int32_t marker)
+{
+    rig_t rig;
+    void *p = NULL;
+    rig_prepare(&rig, POOL, false);
+    rig.config.marker = marker;
+    rig_create(&rig);
+    cuarena_stream_t stream = ways[way](&rig, &p);
+    cuai_host_fail_at(nth);
+    expect_ok(cuarena_free_on(rig.arena, p, stream));
+    cuai_host_fail_at(0);
+    expect_clean(&rig);
+    void *q = take_plain(&rig, POOL); /* of idle bytes */
+    sim_host_write(&rig.sim, q, POOL, 3);
+    free_plain(&rig, q);
+    rig_close(&rig);
+}
+
+/* Half of the loop with late markers. */
+START_TEST(a_free_survives_each_refusal_of_the_host)
+{
+    for (uint64_t nth = 0; nth < MOST; nth++)
+        refuse_nth(nth, _i / 2, _i % 2);
+}
+END_TEST
+
+/* More streams than can be known at once: likewise. */
+START_TEST(a_free_on_one_stream_too_many_waits_for_it)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    for (uint32_t i = 0; i < CUARENA_MAX_STREAMS; i++) {
+        cuarena_stream_t s = sim_handle(10 + i);
+        sim_stream_make(&rig.sim, s);
+        void *p = take_on(&rig, 256, s);
+        sim_write(&rig.sim, s, p, 256, 1);
+        free_on(&rig, p, s);
+    }
+    void *p = take_plain(&rig, 256);
+    sim_write(&rig.sim, B, p, 256, 1);
+    uint64_t waits = rig_stats(&rig).host_waits;
+    expect_ok(cuarena_free_on(rig.arena, p, B));
+    expect_u64(rig_stats(&rig).host_waits, waits + 1);
+    void *q = take_plain(&rig, 256);
+    ck_assert_ptr_eq(p, q);
+    sim_host_write(&rig.sim, q, 256, 3);
+    free_plain(&rig, q);
+    rig_close(&rig);
+}
+END_TEST
+
+/* A memory that cannot record on the stream either refuses the free, and the
+ * block lives. */
+START_TEST(where_the_stream_cannot_be_waited_for_the_block_lives)
+{
+    rig_t rig;
+    void *p = NULL;
+    rig_open(&rig, POOL);
+    cuarena_stream_t stream = of_none_on_b(&rig, &p);
+    cuai_host_fail_at(1);
+    sim_fail(&rig.sim, SIM_MARK, 1, CUARENA_DRIVER);
+    expect_status(cuarena_free_on(rig.arena, p, stream), CUARENA_DRIVER);
+    cuai_host_fail_at(0);
+    expect_u64(rig_stats(&rig).live_blocks, 1);
+    expect_clean(&rig);
+    free_on(&rig, p, stream);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- Streams of the driver --------------------------------------------- */
+
+static const char *const memories[] = {
+    "memory=device,pool=1MiB",
+    "memory=device,pool=1MiB,marker=eager",
+    "memory=pinned,pool=1MiB",
+    "memory=pageable,pool=1MiB",
+    "preset=driver-pool",
+    "memory=device,preset=grow,keep=none,limit=64MiB",
+};
+#define MEMORIES ((int)(sizeof memories / sizeof memories[0]))
+
+static cuarena_stream_t new_stream(void)
+{
+    cuarena_stream_t stream = NULL;
+    expect_cu(
+        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
+    return stream;
+}
+
+/* On a stream of another context, on one of this, and on default streams. */
+static void refuse_nth_free(const char *options, uint64_t nth,
+                            cuarena_stream_t stream)
+{
+    cuarena_config_t config;
+    cuarena_t *arena = NULL;
+    cuarena_block_t block = 0;
+    char text[160] = "";
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(&config, options));
+    expect_ok(cuarena_create(&config, &arena));
+    expect_ok(cuarena_block_alloc(arena, KIB(64), &block));
+    cuai_host_fail_at(nth);
+    expect_ok(cuarena_block_free_on(arena, block, stream));
+    cuai_host_fail_at(0);
+    ck_assert_msg(cuarena_validate(arena, text, sizeof text) == CUARENA_OK,
+                  "%s", text);
+    expect_ok(cuarena_settle(arena, 1, NULL));
+    expect_ok(cuarena_destroy(&arena));
+}
+
+START_TEST(a_free_on_a_device_survives_each_refusal_of_the_host)
+{
+    (void)cuda_test_use_device(0);
+    cuarena_stream_t own = new_stream();
+    for (uint64_t nth = 0; nth < MOST; nth++) {
+        refuse_nth_free(memories[_i], nth, own);
+        refuse_nth_free(memories[_i], nth, CUARENA_STREAM_LEGACY);
+        refuse_nth_free(memories[_i], nth, CUARENA_STREAM_PER_THREAD);
+    }
+    expect_cu(cuda_test()->cuStreamDestroy(own));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("free_takes_nothing");
+    TCase *cases = suite_add_list(
+        suite, "simulated",
+        TEST_LIST(a_free_on_one_stream_too_many_waits_for_it,
+                  where_the_stream_cannot_be_waited_for_the_block_lives));
+    tcase_add_loop_test(cases, a_free_survives_each_refusal_of_the_host, 0,
+                        2 * WAYS);
+    TCase *device = tcase_create("device");
+    if (driver_kind() != DRIVER_NONE)
+        tcase_add_loop_test(
+            device, a_free_on_a_device_survives_each_refusal_of_the_host, 0,
+            MEMORIES);
+    suite_add_tcase(suite, device);
+    return suite_main(suite);
+}

@@ -1,0 +1,233 @@
+/*
+ * cuarena_release_stream beside a call of another thread that has just given
+ * the memory the stream's handle: it returns when that call of the memory has,
+ * and not before, whichever it is. Each call is met in the middle, so nothing
+ * depends on time.
+ */
+#include "support/stream_rig.h"
+
+#include "arena/arena.h"
+
+#include <check.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#define POOL KIB(64)
+#define PART (POOL / 4)
+
+/* The call of the memory that is met, and the release of B meanwhile. */
+typedef struct meeting {
+    rig_t rig;
+    sim_op_t op;
+    uint64_t nth; /* of these calls from now on; 0: it was met */
+    pthread_t releaser;
+    atomic_bool returned;
+    bool early; /* it returned while the call was under way */
+    cuarena_block_t row[4];
+    void *pointer;
+} meeting_t;
+
+/* ---- The release ------------------------------------------------------- */
+
+static void *release_b(void *user)
+{
+    meeting_t *m = user;
+    expect_ok(cuarena_release_stream(m->rig.arena, B));
+    atomic_store(&m->returned, true);
+    sim_stream_kill(&m->rig.sim, B);
+    return NULL;
+}
+
+/* It sleeps until something is over. */
+static bool waits(meeting_t *m)
+{
+    bool asleep = true;
+    cuai_lock(&m->rig.arena->lock);
+#if CUAI_LOCK_FUTEX
+    asleep = m->rig.arena->changed.sleepers != 0;
+#endif
+    cuai_unlock(&m->rig.arena->lock);
+    return asleep;
+}
+
+static void meet(sim_t *sim, sim_op_t op)
+{
+    meeting_t *m = sim->hook_user;
+    if (op != m->op || m->nth == 0 || --m->nth != 0)
+        return;
+    pthread_create(&m->releaser, NULL, release_b, m);
+    while (!waits(m) && !atomic_load(&m->returned))
+        sched_yield();
+    m->early = atomic_load(&m->returned);
+}
+
+/* ---- The calls --------------------------------------------------------- */
+
+static void see_it_first(meeting_t *m)
+{
+    cuarena_alloc_on(m->rig.arena, PART, B, NULL, &m->pointer);
+}
+
+static void take_on_b(meeting_t *m)
+{
+    m->pointer = take_on(&m->rig, PART, B);
+}
+
+static void use_on_b(meeting_t *m)
+{
+    m->pointer = take_on(&m->rig, PART, A);
+    sim_write(&m->rig.sim, B, m->pointer, PART, 1);
+    expect_ok(cuarena_record_use(m->rig.arena, m->pointer, B));
+}
+
+static void free_on_a(meeting_t *m)
+{
+    free_on(&m->rig, m->pointer, A);
+}
+
+static void free_on_b(meeting_t *m)
+{
+    free_on(&m->rig, m->pointer, B);
+}
+
+static void fill_and_free(meeting_t *m, cuarena_stream_t stream)
+{
+    take_row_on(&m->rig, m->row, 4, stream);
+    for (int i = 0; i < 4; i++)
+        expect_ok(cuarena_block_free_on(m->rig.arena, m->row[i], stream));
+}
+
+static void fill_by_a(meeting_t *m)
+{
+    fill_and_free(m, A);
+    expect_ok(cuarena_free_on(m->rig.arena, take_on(&m->rig, PART, A), A));
+}
+
+static void fill_by_b(meeting_t *m)
+{
+    fill_and_free(m, B);
+}
+
+static void take_across_on_a(meeting_t *m)
+{
+    cuarena_alloc_on(m->rig.arena, PART, A, NULL, &m->pointer);
+}
+
+/* A hole of A before blocks of B. */
+static void leave_a_hole(meeting_t *m)
+{
+    void *p = NULL;
+    take_row_on(&m->rig, m->row, 4, B);
+    for (int i = 1; i < 4; i++) {
+        expect_ok(cuarena_block_pin_on(m->rig.arena, m->row[i], B, &p));
+        sim_write(&m->rig.sim, B, p, PART, 1);
+        expect_ok(cuarena_block_unpin_on(m->rig.arena, m->row[i], B));
+    }
+    expect_ok(cuarena_block_free_on(m->rig.arena, m->row[0], A));
+}
+
+static void compact_on(meeting_t *m, cuarena_stream_t stream)
+{
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.stream = stream;
+    expect_ok(cuarena_compact(m->rig.arena, &options, NULL, NULL, NULL));
+}
+
+static void compact_on_a(meeting_t *m)
+{
+    compact_on(m, A);
+}
+
+static void compact_on_b(meeting_t *m)
+{
+    compact_on(m, B);
+}
+
+static void settle_all(meeting_t *m)
+{
+    expect_ok(cuarena_settle(m->rig.arena, 0, NULL));
+}
+
+static void ask_for_zeros_on_b(meeting_t *m)
+{
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.zeroed = 1;
+    expect_ok(cuarena_alloc_on(m->rig.arena, PART, B, &request, &m->pointer));
+}
+
+static void take_two_on_b(meeting_t *m)
+{
+    m->pointer = take_on(&m->rig, PART, B);
+    take_on(&m->rig, 256, B);
+}
+
+static void resize_on_b(meeting_t *m)
+{
+    expect_ok(
+        cuarena_resize_on(m->rig.arena, m->pointer, 2 * PART, B, &m->pointer));
+}
+
+static void mark_b(meeting_t *m)
+{
+    cuarena_mark_t mark;
+    expect_ok(cuarena_stream_mark(m->rig.arena, B, &mark));
+}
+
+static const struct {
+    const char *name;
+    void (*before)(meeting_t *m);
+    void (*call)(meeting_t *m);
+    sim_op_t op;
+    uint64_t nth;
+    int32_t marker;
+} rows[] = {
+    {"first sight", NULL, see_it_first, SIM_IDENTIFY, 1, 0},
+    {"zeroing", take_on_b, ask_for_zeros_on_b, SIM_ZERO, 1, 0},
+    {"a resize's copy", take_two_on_b, resize_on_b, SIM_RELOCATE, 1, 0},
+    {"an eager free", take_on_b, free_on_b, SIM_MARK, 1, 1},
+    {"the free of a block it uses", use_on_b, free_on_a, SIM_MARK, 1, 0},
+    {"settling", fill_by_b, settle_all, SIM_MARK, 1, 0},
+    {"a mark", fill_by_b, mark_b, SIM_MARK, 1, 0},
+    {"another takes its bytes", fill_by_b, take_across_on_a, SIM_MARK, 1, 0},
+    {"it takes another's bytes", fill_by_a, see_it_first, SIM_WAIT, 1, 0},
+    {"a compaction marks it", leave_a_hole, compact_on_a, SIM_MARK, 1, 0},
+    {"it waits for a compaction", leave_a_hole, compact_on_a, SIM_WAIT, 2, 0},
+    {"its compaction", leave_a_hole, compact_on_b, SIM_RELOCATE, 1, 0},
+    {"its compaction's wait", leave_a_hole, compact_on_b, SIM_WAIT, 1, 0},
+    {"its compaction's marker", leave_a_hole, compact_on_b, SIM_MARK, 2, 0},
+};
+#define ROWS ((int)(sizeof rows / sizeof rows[0]))
+
+START_TEST(a_release_waits_for_calls_that_use_the_handle)
+{
+    meeting_t m = {.op = rows[_i].op, .nth = rows[_i].nth};
+    rig_prepare(&m.rig, POOL, false);
+    m.rig.config.marker = rows[_i].marker;
+    rig_create(&m.rig);
+    if (rows[_i].before != NULL)
+        rows[_i].before(&m);
+    m.rig.sim.hook_user = &m;
+    m.rig.sim.hook = meet;
+    rows[_i].call(&m);
+    ck_assert_msg(m.nth == 0, "%s: no such call of the memory", rows[_i].name);
+    pthread_join(m.releaser, NULL);
+    m.rig.sim.hook = NULL;
+    ck_assert_msg(!m.early, "%s: the release returned meanwhile",
+                  rows[_i].name);
+    expect_clean(&m.rig);
+    rig_close_forced(&m.rig);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("release_stream");
+    TCase *cases = tcase_create("meetings");
+    tcase_add_loop_test(cases, a_release_waits_for_calls_that_use_the_handle, 0,
+                        ROWS);
+    suite_add_tcase(suite, cases);
+    return suite_main(suite);
+}
