@@ -308,10 +308,11 @@ CUARENA_API cuarena_status_t cuarena_option_info(size_t index,
 /*
  * Makes an arena. The preset `pool` takes its bytes now; `grow` and `bfc` take
  * none, unless take_first says so.
- * BAD_ARGUMENT, OUT_OF_MEMORY (with what was available), LIMIT (the pool is
- * larger than the limit, or CUARENA_HEAP_MAX_HEAPS heaps live), DRIVER,
- * UNSUPPORTED (the memory cannot do what the options ask). Cost: the memory's,
- * plus under 1 ms.
+ * BAD_ARGUMENT, OUT_OF_MEMORY, LIMIT (the pool is larger than the limit, or
+ * CUARENA_HEAP_MAX_HEAPS heaps live; of both the last error has what was asked,
+ * the limit if there is one, what was held, and as free_bytes what the memory
+ * had available), DRIVER, UNSUPPORTED (the memory cannot do what the options
+ * ask). Cost: the memory's, plus under 1 ms.
  */
 CUARENA_API cuarena_status_t cuarena_create(const cuarena_config_t *config,
                                             cuarena_t **arena_out);

@@ -89,11 +89,14 @@ CUARENA_API const char *cuarena_status_text(cuarena_status_t status);
 typedef struct cuarena_error_info {
     size_t struct_size;
     cuarena_status_t status;
-    int32_t driver_code;    /* errno or the driver's code, 0 if none */
+    int32_t driver_code;    /* errno, the driver's code, or what a caller's own
+                             * memory answered; 0 if none */
     uint64_t asked_bytes;   /* what the call asked for */
     uint64_t limit_bytes;   /* the limit or capacity that it met */
     uint64_t held_bytes;    /* what the arena held from its memory */
-    uint64_t free_bytes;    /* free in the region asked */
+    uint64_t free_bytes;    /* free in the region asked, and what a trimmed pool
+                             * may take again; of create, what the memory had
+                             * available */
     uint64_t largest_bytes; /* the largest free range there, exact */
     char message[256];      /* names the value and what would be accepted */
 } cuarena_error_info_t;

@@ -141,11 +141,11 @@ cuarena_status_t cuai_block_unpin(cuarena_t *arena, cuarena_block_t block,
 
 /* ---- Compaction (compact.c) -------------------------------------------- */
 
-/* Whether a step of running out may compact on this thread now. */
-bool cuai_may_compact(const cuarena_t *arena);
-/* Moves what it takes to make room; reports to the relocation callback. Steps
- * out. */
-cuarena_status_t cuai_compact_for(cuai_call_t *call, const cuai_want_t *want);
+/* Moves what it takes to make room, and reports to the relocation callback; if
+ * there is none, only blocks. On an error *why_out says why there is no room:
+ * static text. Steps out. */
+cuarena_status_t cuai_compact_for(cuai_call_t *call, const cuai_want_t *want,
+                                  const char **why_out);
 /* Hands a batch to a callback, without the lock; its answer. */
 int32_t cuai_deliver(cuarena_t *arena, cuarena_relocation_fn callback,
                      void *user, const cuarena_relocation_t *list,

@@ -1,6 +1,7 @@
 /* Compaction: batches planned and begun under the lock, moved without it,
  * committed under it, and reported without it. */
 #include "api/call.h"
+#include "arena/capture.h"
 #include "arena/move.h"
 #include "base/frame.h"
 #include "base/sized.h"
@@ -61,6 +62,7 @@ typedef struct progress {
     uint32_t stream;           /* number */
     cuai_stream_set_t streams; /* that the caller named */
     bool reports;              /* the caller wants to know */
+    bool keeps_pointers;       /* only blocks move */
     cuarena_compact_report_t report;
 } progress_t;
 
@@ -104,18 +106,49 @@ static void count_batch(progress_t *progress, const cuai_batch_t *batch)
     tell_listener(progress->call); /* one event a batch */
 }
 
+/* While a plan is made, pointers without a pin are as if they had one. What is
+ * fixed and not private was so by this. */
+static void hold_pointers(const cuarena_t *arena, bool held)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    cuai_slot_t slot = cuai_record(heap, 0)->next;
+    for (; slot != 0; slot = cuai_record(heap, slot)->next) {
+        cuai_record_t *r = cuai_record(heap, slot);
+        if (r->kind != CUAI_BLOCK || r->pins != 0 ||
+            !(r->flags & CUAI_BLOCK_POINTER))
+            continue;
+        if (held)
+            r->fixed = 1;
+        else if (cuai_capture_around(arena, r->offset) == NULL)
+            r->fixed = 0;
+    }
+}
+
+static cuarena_status_t begin_batch(progress_t *progress,
+                                    const cuarena_heap_plan_options_t *options,
+                                    cuai_batch_t *batch)
+{
+    cuarena_t *arena = progress->call->arena;
+    bool first = progress->report.batches == 0;
+    if (progress->keeps_pointers)
+        hold_pointers(arena, true);
+    cuarena_status_t status = cuai_batch_begin(
+        arena, options, progress->stream,
+        progress->reports && first ? &progress->report.largest_before : NULL,
+        batch);
+    if (progress->keeps_pointers)
+        hold_pointers(arena, false);
+    return status;
+}
+
 /* One batch; *more_out: another may find something left to move. */
 static cuarena_status_t run_batch(progress_t *progress, bool *more_out)
 {
     cuarena_t *arena = progress->call->arena;
     cuarena_heap_plan_options_t options = plan_options(progress);
     cuai_batch_t batch;
-    bool first = progress->report.batches == 0;
     *more_out = false;
-    cuarena_status_t status = cuai_batch_begin(
-        arena, &options, progress->stream,
-        progress->reports && first ? &progress->report.largest_before : NULL,
-        &batch);
+    cuarena_status_t status = begin_batch(progress, &options, &batch);
     if (status != CUARENA_OK)
         return status;
     uint64_t planned = batch.count;
@@ -154,14 +187,38 @@ static bool may_cross(const progress_t *progress)
            arena->config.steal == CUARENA_STEAL_WAIT;
 }
 
+/* Whether what a pool gave back is what it lacks for the goal. */
+static bool lacks_given_back(const progress_t *progress)
+{
+    const cuarena_t *arena = progress->call->arena;
+    uint64_t goal = progress->options->goal_bytes;
+    uint64_t untaken = cuai_pool_untaken(arena);
+    uint64_t free_bytes = cuai_free_bytes(arena->heaps[CUAI_DYNAMIC]);
+    return untaken != 0 && goal <= free_bytes + untaken;
+}
+
+/* Blocks are not moved across what is not there. */
+static cuarena_status_t fill_pool(const progress_t *progress)
+{
+    uint64_t taken = 0;
+    cuarena_status_t status = cuai_fill_pool(progress->call->arena, &taken);
+    cuai_call_note(progress->call, CUARENA_EVENT_GROW, taken);
+    return status;
+}
+
 /* A goal that cannot be reached with what needs no wait is tried with all that
- * streams freed. */
+ * streams freed, and then with what a pool gave back. */
 static cuarena_status_t reach_goal(progress_t *progress)
 {
     cuarena_status_t status = run_batches(progress);
-    if (status != CUARENA_FRAGMENTED || !may_cross(progress))
+    if (status == CUARENA_FRAGMENTED && may_cross(progress)) {
+        status = cuai_cross_all(progress->call->arena, progress->stream);
+        if (status == CUARENA_OK)
+            status = run_batches(progress);
+    }
+    if (status != CUARENA_FRAGMENTED || !lacks_given_back(progress))
         return status;
-    status = cuai_cross_all(progress->call->arena, progress->stream);
+    status = fill_pool(progress);
     return status == CUARENA_OK ? run_batches(progress) : status;
 }
 
@@ -391,14 +448,24 @@ cuarena_status_t cuarena_compact(cuarena_t *arena,
 
 /* ---- Running out ------------------------------------------------------- */
 
-bool cuai_may_compact(const cuarena_t *arena)
+/* Nobody can be told where a pointer has gone to. */
+static bool keeps_pointers(const cuarena_t *arena)
 {
-    return arena->config.compact_on_oom && arena->relocation_fn != NULL &&
-           arena->memory.ops.relocate != NULL &&
-           !cuai_frame_within(CUAI_FRAME_RELOCATION, arena);
+    return arena->relocation_fn == NULL;
 }
 
-cuarena_status_t cuai_compact_for(cuai_call_t *call, const cuai_want_t *want)
+static const char *why_not(const cuarena_t *arena, cuarena_status_t status)
+{
+    if (status != CUARENA_FRAGMENTED)
+        return cuarena_status_name(status);
+    return keeps_pointers(arena)
+               ? "pins, and pointers without a relocation callback, are in the "
+                 "way"
+               : "pins are in the way";
+}
+
+cuarena_status_t cuai_compact_for(cuai_call_t *call, const cuai_want_t *want,
+                                  const char **why_out)
 {
     cuarena_t *arena = call->arena;
     cuarena_compact_options_t options;
@@ -411,9 +478,22 @@ cuarena_status_t cuai_compact_for(cuai_call_t *call, const cuai_want_t *want)
         .callback = arena->relocation_fn,
         .user = arena->relocation_user,
         .stream = cuai_is_captured(arena, want->stream) ? 0 : want->stream,
+        .keeps_pointers = keeps_pointers(arena),
     };
+    cuarena_status_t status = CUARENA_REENTERED;
+    if (cuai_frame_within(CUAI_FRAME_RELOCATION, arena)) {
+        *why_out = "not from a relocation callback";
+        return status;
+    }
+    status = check_relocates(arena);
+    if (status != CUARENA_OK) {
+        *why_out = "the memory cannot move bytes";
+        return status;
+    }
     cuai_begin_exclusive(arena);
-    cuarena_status_t status = reach_goal(&progress);
+    status = reach_goal(&progress);
     cuai_end_exclusive(arena);
+    if (status != CUARENA_OK)
+        *why_out = why_not(arena, status);
     return status;
 }

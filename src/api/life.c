@@ -5,6 +5,7 @@
 #include "api/config.h"
 #include "api/driver_pool.h"
 #include "arena/capture.h"
+#include "arena/move.h"
 #include "base/amount.h"
 #include "base/frame.h"
 #include "base/log.h"
@@ -184,6 +185,25 @@ static cuarena_status_t zero_segments(cuarena_t *arena,
     return status;
 }
 
+/* Dedicated blocks, whose bytes go back to the memory. Steps out. */
+static cuarena_status_t zero_apart(cuarena_t *arena)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_APART];
+    cuarena_status_t status = CUARENA_OK;
+    cuai_slot_t slot = heap == NULL ? 0 : cuai_heap_next_lone(heap, 1);
+    for (; slot != 0 && status == CUARENA_OK;
+         slot = cuai_heap_next_lone(heap, slot + 1)) {
+        cuai_found_t found = {heap, slot, CUAI_APART};
+        if (!cuai_zeroes_freed(arena, found) ||
+            cuai_found_record(found)->moving)
+            continue; /* whoever frees it does that */
+        cuai_mark_moving(arena, found);
+        status = cuai_zero_block(arena, found, 0);
+        cuai_clear_moving(arena, found);
+    }
+    return status;
+}
+
 /* With ZERO_FREE the bytes of all blocks must read as 0 from now on. Requests
  * wait meanwhile: nobody is to write to what was set to 0. Steps out. */
 static cuarena_status_t zero_all(cuarena_t *arena)
@@ -203,7 +223,7 @@ static cuarena_status_t zero_all(cuarena_t *arena)
         cuai_lock(&arena->lock);
         cuai_heap_release(heap);
     }
-    return status;
+    return status == CUARENA_OK ? zero_apart(arena) : status;
 }
 
 static cuarena_status_t check_reset(const cuarena_t *arena)

@@ -11,11 +11,12 @@
  *   5  where a limit or the memory stands in the way of growth: give back what
  *      is free elsewhere, and grow again
  *   6  the caller's handler, as long as it says that it freed something
- *   7  compaction, if compact_on_oom is set and somebody hears of moves
+ *   7  compaction, if compact_on_oom is set
  *   8  an error that says what was tried
  * How much of 1 and 4 there is, the option `steal` says. Before all of it comes
  * the cache, if the arena has one.
  */
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "api/call.h"
@@ -61,18 +62,23 @@ static cuarena_status_t check_request(const cuarena_t *arena,
     return CUARENA_OK;
 }
 
-static cuarena_status_t round_size(const cuarena_t *arena, uint64_t bytes,
-                                   uint64_t *size_out)
+/* What no arena can hold stays as it is, and is refused as a request. */
+static uint64_t round_size(const cuarena_t *arena, uint64_t bytes)
 {
-    *size_out = bytes;
-    if (bytes != 0 && bytes < CUARENA_HEAP_MAX_SEGMENT)
-        *size_out = cuai_rounded(arena, bytes);
-    if (*size_out < CUARENA_HEAP_MAX_SEGMENT)
+    return bytes != 0 && bytes < CUARENA_HEAP_MAX_SEGMENT
+               ? cuai_rounded(arena, bytes)
+               : bytes;
+}
+
+static cuarena_status_t check_size(const cuarena_t *arena,
+                                   const cuai_want_t *want)
+{
+    if (want->size < CUARENA_HEAP_MAX_SEGMENT)
         return CUARENA_OK;
-    return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, bytes, arena->pool_bytes,
-                           arena->held, 0, 0,
+    return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, want->request.size,
+                           arena->pool_bytes, arena->held, 0, 0,
                            "%llu bytes are more than any arena can hold",
-                           (unsigned long long)bytes);
+                           (unsigned long long)want->request.size);
 }
 
 cuarena_status_t cuai_want(const cuarena_t *arena, uint64_t bytes,
@@ -95,12 +101,13 @@ cuarena_status_t cuai_want(const cuarena_t *arena, uint64_t bytes,
         .dedicated = request->dedicated != 0 ||
                      arena->config.segments == CUARENA_SEGMENTS_EACH,
     };
-    status = round_size(arena, bytes, &want_out->size);
-    if (status == CUARENA_OK && bytes != 0 && !want_out->dedicated)
+    want_out->size = round_size(arena, bytes);
+    if (bytes != 0 && want_out->size < CUARENA_HEAP_MAX_SEGMENT &&
+        !want_out->dedicated)
         want_out->request.alignment = cuai_max(
             request->alignment, cuai_natural_alignment(arena, want_out->size));
-    if (status != CUARENA_OK || request->region != CUARENA_REGION_STABLE)
-        return status;
+    if (request->region != CUARENA_REGION_STABLE)
+        return CUARENA_OK;
     want_out->request.low = 1;
     want_out->request.pins = 1;
     want_out->request.flags = CUAI_BLOCK_STABLE | CUAI_BLOCK_BORN_PIN;
@@ -135,7 +142,10 @@ typedef struct ladder {
     bool missed;                 /* the cache had none that fits */
     cuarena_status_t refusal;    /* what the heap says */
     cuarena_status_t growth;     /* why there is no more */
-    cuarena_error_info_t *words; /* of growth, if they must not get lost */
+    cuarena_error_info_t *words; /* of the memory, when growth or a block's own
+                                  * segment failed: later steps have others */
+    const char *no_compaction;   /* why that brought nothing; NULL: it was not
+                                  * tried */
     int32_t handler_calls;
     int32_t memory_waits;
     uint32_t tried;  /* bits: the steps that had something to do */
@@ -337,7 +347,7 @@ static outcome_t try_growth(ladder_t *ladder)
     uint64_t taken = 0;
     ladder->growth = cuai_grow(ladder->call->arena, ladder->want, &taken);
     cuai_call_note(ladder->call, CUARENA_EVENT_GROW, taken);
-    if (is_final(ladder->growth))
+    if (is_final(ladder->growth) || ladder->growth == CUARENA_OUT_OF_MEMORY)
         cuai_error_keep(ladder->words);
     return ladder->growth == CUARENA_UNSUPPORTED
                ? STEP_SKIPPED
@@ -415,13 +425,32 @@ static outcome_t try_handler(ladder_t *ladder)
     return outcome(freed != 0);
 }
 
+/* Whether there are enough bytes, but apart. What a pool gave back counts as
+ * long as the memory has not refused it. */
+static bool is_apart(const ladder_t *ladder)
+{
+    if (ladder->refusal == CUARENA_FRAGMENTED)
+        return true;
+    uint64_t untaken = cuai_pool_untaken(ladder->call->arena);
+    return ladder->refusal == CUARENA_OUT_OF_MEMORY && may_grow(ladder) &&
+           ladder->growth == CUARENA_UNSUPPORTED && untaken != 0 &&
+           ladder->want->size <= all_free(ladder) + untaken;
+}
+
 static outcome_t try_compaction(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    if (ladder->refusal != CUARENA_FRAGMENTED || !may_grow(ladder) ||
-        !cuai_may_compact(arena) || !spend(ladder, CUARENA_STEP_COMPACT))
+    if (!arena->config.compact_on_oom || !is_apart(ladder) ||
+        !may_grow(ladder) || !spend(ladder, CUARENA_STEP_COMPACT))
         return STEP_SKIPPED;
-    return outcome(cuai_compact_for(ladder->call, ladder->want) == CUARENA_OK);
+    cuarena_status_t status =
+        cuai_compact_for(ladder->call, ladder->want, &ladder->no_compaction);
+    if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT ||
+        is_final(status)) {
+        ladder->growth = status;
+        cuai_error_keep(ladder->words);
+    }
+    return outcome(status == CUARENA_OK);
 }
 
 /* The steps, in the order in which they are tried. */
@@ -495,8 +524,8 @@ static cuarena_status_t final_status(const ladder_t *ladder)
         return ladder->refusal;
     if (is_stable(ladder))
         return CUARENA_OUT_OF_MEMORY;
-    if (ladder->refusal == CUARENA_FRAGMENTED && ladder->growth != CUARENA_LOST)
-        return ladder->refusal;
+    if (is_apart(ladder) && ladder->growth != CUARENA_LOST)
+        return CUARENA_FRAGMENTED;
     bool named = ladder->growth == CUARENA_LIMIT || is_final(ladder->growth);
     return named ? ladder->growth : ladder->refusal;
 }
@@ -507,6 +536,13 @@ static uint64_t met_limit(const cuarena_t *arena, cuarena_status_t status)
         return cuai_min(arena->pool_bytes, arena->limits[CUARENA_LIMIT_HELD]);
     return cuai_min(arena->limits[CUARENA_LIMIT_HELD],
                     arena->limits[CUARENA_LIMIT_LIVE]);
+}
+
+/* Bytes of the host's own memory, for bookkeeping, are what is short. */
+static bool lacks_record(const ladder_t *ladder, cuarena_status_t status,
+                         uint64_t largest)
+{
+    return status == CUARENA_OUT_OF_MEMORY && largest >= ladder->want->size;
 }
 
 /* " while ... is the limit", where a limit stands in the way. */
@@ -529,18 +565,51 @@ static void name_limit(const ladder_t *ladder, cuarena_status_t status,
                  (unsigned long long)arena->limits[CUARENA_LIMIT_LIVE]);
 }
 
-/* ", settling, growth": the steps that were tried. */
-static void name_steps(const ladder_t *ladder, char *text, size_t room)
+/* A text that is put together, and cut where there is no more room. */
+typedef struct text {
+    char *at;
+    size_t room;
+} text_t;
+
+CUAI_PRINTF(2, 3) static void add(text_t *text, const char *format, ...)
 {
-    size_t used = 0;
-    text[0] = '\0';
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(text->at, text->room, format, arguments);
+    va_end(arguments);
+    size_t used = length < 0 ? 0 : cuai_min((size_t)length, text->room - 1);
+    text->at += used;
+    text->room -= used;
+}
+
+/* ", settling, growth": the steps that were tried, and why compaction brought
+ * nothing. */
+static void name_steps(const ladder_t *ladder, char *chars, size_t room)
+{
+    text_t text = {chars, room};
+    chars[0] = '\0';
     for (int32_t step = 0; step < CUARENA_STEP_COUNT; step++)
         if (ladder->tried & step_bit(step))
-            used += (size_t)snprintf(text + used, room - used, ", %s",
-                                     steps[step].name);
+            add(&text, ", %s", steps[step].name);
+    if (ladder->no_compaction != NULL)
+        add(&text, " (%s)", ladder->no_compaction);
     if (ladder->handler_calls == MOST_HANDLER_CALLS)
-        snprintf(text + used, room - used, " (%d handler calls are the most)",
-                 MOST_HANDLER_CALLS);
+        add(&text, " (%d handler calls are the most)", MOST_HANDLER_CALLS);
+}
+
+/* "; memory 'device' answered 2", where the memory had no more; or, where what
+ * it lacks has no number, its words. */
+static void name_cause(const ladder_t *ladder, char *text, size_t room)
+{
+    const cuarena_error_info_t *words = ladder->words;
+    text[0] = '\0';
+    if (ladder->growth != CUARENA_OUT_OF_MEMORY)
+        return;
+    if (words->driver_code != 0)
+        snprintf(text, room, "; memory '%s' answered %d",
+                 ladder->call->arena->memory.ops.name, (int)words->driver_code);
+    else
+        snprintf(text, room, "; %.60s", words->message);
 }
 
 static cuarena_status_t explain_figures(const ladder_t *ladder,
@@ -550,20 +619,29 @@ static cuarena_status_t explain_figures(const ladder_t *ladder,
     const cuarena_t *arena = ladder->call->arena;
     int region = is_stable(ladder) ? CUAI_STABLE : CUAI_DYNAMIC;
     char limit[64];
-    name_limit(ladder, status, limit, sizeof limit);
+    char cause[64];
     uint64_t largest = cuai_lanes_largest(arena, region, may_cross(ladder));
+    name_limit(ladder, status, limit, sizeof limit);
+    name_cause(ladder, cause, sizeof cause);
+    if (lacks_record(ladder, status, largest))
+        snprintf(limit, sizeof limit, ", but no host memory for its record");
     uint64_t asked = ladder->want->request.size;
     uint64_t free_bytes = may_cross(ladder)
                               ? all_free(ladder)
                               : arena->heaps[region]->lanes[0]->free_bytes;
-    return cuai_fail_bytes(
+    if (region == CUAI_DYNAMIC)
+        free_bytes += cuai_pool_untaken(arena);
+    cuai_fail_bytes(
         status, asked, met_limit(arena, status), arena->held, free_bytes,
         largest,
         "no room for %llu bytes in the %s region%s: %llu free, the largest "
-        "range has %llu, %llu held; tried: held bytes%s",
+        "range has %llu, %llu held%s; tried: held bytes%s",
         (unsigned long long)asked, region == CUAI_STABLE ? "stable" : "dynamic",
         limit, (unsigned long long)free_bytes, (unsigned long long)largest,
-        (unsigned long long)arena->held, tried);
+        (unsigned long long)arena->held, cause, tried);
+    if (cause[0] != '\0')
+        cuai_error_code(ladder->words->driver_code);
+    return status;
 }
 
 /* Some failures were put into words where they were met. */
@@ -574,7 +652,7 @@ static cuarena_status_t explain(const ladder_t *ladder)
     name_steps(ladder, tried, sizeof tried);
     if (!ladder->want->dedicated && !is_final(status))
         return explain_figures(ladder, status, tried);
-    if (is_final(status))
+    if (is_final(status) || ladder->want->dedicated)
         cuai_error_restore(ladder->words);
     cuai_error_asked(ladder->want->request.size);
     if (tried[0] != '\0')
@@ -604,6 +682,8 @@ static cuarena_status_t serve_once(ladder_t *ladder)
         ladder->refusal = cuai_serve_across(arena, ladder->want, ladder->found);
     else
         ladder->refusal = cuai_serve(arena, ladder->want, ladder->found);
+    if (ladder->want->dedicated && ladder->refusal != CUARENA_OK)
+        cuai_error_keep(ladder->words);
     return ladder->refusal;
 }
 
@@ -619,6 +699,10 @@ static cuarena_status_t zero_new(cuarena_t *arena, const cuai_want_t *want,
 {
     if (!want->zeroed || want->size == 0)
         return CUARENA_OK;
+    cuai_counted_in_t where = {found.region, want->request.owner,
+                               want->request.tag};
+    cuai_peaks_kept_t with;
+    cuai_peaks_keep(arena, &where, &with);
     cuai_mark_moving(arena, found);
     cuarena_status_t status = cuai_zero_block(arena, found, want->stream);
     bool ended = cuai_end_moving(arena, found, want->stream);
@@ -626,6 +710,7 @@ static cuarena_status_t zero_new(cuarena_t *arena, const cuai_want_t *want,
         return status;
     cuai_uncount_block(arena, found);
     cuai_end_now(arena, found, want->stream);
+    cuai_peaks_restore(arena, &where, want->before, &with);
     return status;
 }
 
@@ -714,6 +799,8 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
     cuarena_t *arena = call->arena;
     cuai_want_t own = *want;
     cuarena_error_info_t words;
+    cuai_peaks_kept_t before;
+    own.before = want->zeroed ? &before : NULL;
     ladder_t ladder = {.call = call,
                        .words = &words,
                        .want = &own,
@@ -725,11 +812,13 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
         status = check_tag(arena, want->request.tag);
     if (status != CUARENA_OK)
         return status;
-    status = serve(&ladder);
+    status = check_size(arena, want);
+    if (status == CUARENA_OK)
+        status = serve(&ladder);
     if (status == CUARENA_REENTERED)
         return status;
     if (status == CUARENA_OK)
-        status = zero_new(arena, want, *found_out);
+        status = zero_new(arena, &own, *found_out);
     if (status != CUARENA_OK)
         cuai_call_note_failure(call, status, want->request.size,
                                want->request.tag);

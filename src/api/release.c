@@ -82,21 +82,20 @@ static cuarena_status_t end_slowly(cuarena_t *arena, cuarena_block_t block,
     return zero_then_end(arena, found, stream);
 }
 
-static bool zeroes(const cuarena_t *arena, cuai_found_t found)
-{
-    return arena->config.zero == CUARENA_ZERO_FREE &&
-           cuai_found_record(found)->size != 0 && found.region != CUAI_APART;
-}
-
-/* A block that waits for streams as well ends with them. */
+/* A block that waits for streams as well ends with them. It is too late to
+ * refuse its end: with contents that must be 0 and are not the arena is lost.
+ */
 void cuai_end_released(cuarena_t *arena, cuai_found_t found)
 {
     const cuai_record_t *r = cuai_found_record(found);
     if ((r->flags & CUAI_BLOCK_USED) && !r->fixed)
         return;
-    if (!zeroes(arena, found) || cuai_is_lost(arena) ||
-        zero_then_end(arena, found, 0) != CUARENA_OK)
-        cuai_end_now(arena, found, 0);
+    if (cuai_zeroes_freed(arena, found) && !cuai_is_lost(arena)) {
+        if (zero_then_end(arena, found, 0) == CUARENA_OK)
+            return;
+        cuai_lose(arena);
+    }
+    cuai_end_now(arena, found, 0);
 }
 
 /* Without a stream the bytes are idle, but for copies of compactions that may
@@ -188,7 +187,8 @@ cuarena_status_t cuai_release(cuai_call_t *call, cuai_found_t found,
     uint8_t flags = cuai_found_record(found)->flags;
     bool fixed = cuai_found_record(found)->fixed;
     bool used = !fixed && cuai_use_matters(arena, found, stream);
-    bool zeroed = zeroes(arena, found) && !(flags & CUAI_BLOCK_EXPORTED);
+    bool zeroed =
+        cuai_zeroes_freed(arena, found) && !(flags & CUAI_BLOCK_EXPORTED);
     bool slowly = !cuai_is_lost(arena) && (used || zeroed);
     cuai_call_note_block(call, CUARENA_EVENT_FREE, found);
     cuarena_status_t status = slowly ? end_slowly(arena, block, stream)

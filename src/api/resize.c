@@ -74,7 +74,8 @@ static bool lengthen(const cuarena_t *arena, cuai_found_t found,
     return false;
 }
 
-/* What others may still use goes with the block. */
+/* What others may still use stays with the block, and so does what a SPACER,
+ * for which the host has no memory, would have to keep apart. */
 static bool shorten(cuarena_t *arena, cuai_found_t found,
                     const cuai_want_t *want, uint32_t heir)
 {
@@ -83,8 +84,9 @@ static bool shorten(cuarena_t *arena, cuai_found_t found,
         return into(found, want->size, want,
                     cuai_capture_heir(arena, found, want->stream));
     bool used = cuai_use_matters(arena, found, want->stream);
-    return into(found, used ? r->size : want->size, want,
-                cuai_lane_for_free(arena, found.region, heir));
+    uint32_t lane = cuai_lane_for_free(arena, found.region, heir);
+    return (!used && into(found, want->size, want, lane)) ||
+           into(found, r->size, want, lane);
 }
 
 /* In place, with the counts that are not the heap's. What it gives up is for
@@ -155,6 +157,20 @@ static cuarena_status_t copy(cuarena_t *arena, cuai_found_t from,
     return cuai_copy(arena, target->offset, source->offset, bytes, stream);
 }
 
+/* With ZERO_FREE the old place is set to 0 before anybody else has it. Where
+ * that fails the block stays there, and the copy must go. */
+static cuarena_status_t zero_left(cuarena_t *arena, cuai_found_t from,
+                                  cuai_found_t to, uint32_t stream)
+{
+    if (!cuai_zeroes_freed(arena, from) || cuai_is_lost(arena))
+        return CUARENA_OK;
+    cuarena_status_t status = cuai_zero_block(arena, from, stream);
+    if (status != CUARENA_OK && cuai_found_record(to)->size != 0 &&
+        cuai_zero_block(arena, to, stream) != CUARENA_OK)
+        cuai_lose(arena);
+    return status;
+}
+
 /* The old place may join the stream's lane then. */
 static cuarena_status_t copy_contents(cuarena_t *arena, cuai_found_t from,
                                       cuai_found_t to, uint32_t stream)
@@ -164,6 +180,8 @@ static cuarena_status_t copy_contents(cuarena_t *arena, cuai_found_t from,
     cuarena_status_t status = order_copy(arena, from, stream);
     if (status == CUARENA_OK)
         status = copy(arena, from, to, stream);
+    if (status == CUARENA_OK)
+        status = zero_left(arena, from, to, stream);
     if (status == CUARENA_OK)
         cuai_stream_note_work(arena, stream);
     cuai_end_moving(arena, to, stream);
@@ -259,6 +277,47 @@ static cuarena_status_t order_shortening(cuarena_t *arena,
     return cuai_no_block(block);
 }
 
+/* Whether what a block gives up in place is to be set to 0. */
+static bool zeroes_tail(const cuarena_t *arena, cuai_found_t found,
+                        const cuai_want_t *want)
+{
+    return want->size != 0 && found.region != CUAI_APART &&
+           cuai_found_record(found)->kind == CUAI_BLOCK &&
+           cuai_zeroes_freed(arena, found) &&
+           !cuai_use_matters(arena, found, want->stream);
+}
+
+/* It is set to 0 behind the moves of the block and the stream's work so far.
+ * Steps out. */
+static cuarena_status_t zero_tail(cuarena_t *arena, cuarena_block_t block,
+                                  const cuai_want_t *want, cuai_found_t *found)
+{
+    uint32_t stream = want->stream;
+    cuarena_status_t status = cuai_settle_behind(arena, block, stream, found);
+    if (status != CUARENA_OK || !zeroes_tail(arena, *found, want) ||
+        cuai_found_record(*found)->size <= want->size)
+        return status;
+    cuai_mark_moving(arena, *found);
+    status = cuai_zero_tail(arena, *found, want->size, stream);
+    if (status == CUARENA_OK)
+        cuai_stream_note_work(arena, stream);
+    if (cuai_end_moving(arena, *found, stream) && status == CUARENA_OK)
+        status = cuai_no_block(block);
+    return status;
+}
+
+/* The block gets shorter: what it gives up may join a lane of *heir. Steps
+ * out. */
+static cuarena_status_t begin_shortening(cuarena_t *arena,
+                                         cuarena_block_t block,
+                                         const cuai_want_t *want,
+                                         uint32_t *heir, cuai_found_t *found)
+{
+    return zeroes_tail(arena, *found, want)
+               ? zero_tail(arena, block, want, found)
+               : order_shortening(arena, block, heir, found);
+}
+
 /* Where each block is a segment one without bytes has no other place. */
 static bool stays_empty(cuai_found_t found, const cuai_want_t *want)
 {
@@ -283,7 +342,7 @@ cuarena_status_t cuai_resize_block(cuai_call_t *call, cuai_found_t found,
     want.stream = stream;
     uint32_t heir = stream;
     if (want.size < cuai_found_record(found)->size)
-        status = order_shortening(arena, block, &heir, &found);
+        status = begin_shortening(arena, block, &want, &heir, &found);
     if (status != CUARENA_OK)
         return status;
     if (!stays_empty(found, &want) &&

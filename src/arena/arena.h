@@ -278,6 +278,8 @@ typedef struct cuai_want {
     int32_t region;
     uint32_t stream; /* number; 0: none */
     cuai_reach_t reach;
+    cuai_peaks_kept_t *before; /* gets the peaks before it is served; NULL:
+                                * they do not matter */
     bool zeroed;
     bool dedicated;
     bool soon; /* bytes that are found in a bounded number of steps: others are
@@ -291,6 +293,8 @@ static inline int32_t cuai_region_for(const cuarena_t *arena, int32_t region)
     return stable ? CUAI_STABLE : CUAI_DYNAMIC;
 }
 
+/* What the limit of live bytes leaves when `credit` of them go. */
+uint64_t cuai_live_left(const cuarena_t *arena, uint64_t credit);
 /* LIMIT, put into words, if so many bytes more may not live. */
 cuarena_status_t cuai_check_live_limit(const cuarena_t *arena,
                                        const cuai_want_t *want);
@@ -340,6 +344,17 @@ bool cuai_goes_back_on(const cuarena_t *arena, cuai_found_t found,
  * open session the stream's graph does it. Steps out. */
 cuarena_status_t cuai_zero_block(cuarena_t *arena, cuai_found_t found,
                                  uint32_t number);
+/* The same of its bytes but the first `kept`. */
+cuarena_status_t cuai_zero_tail(cuarena_t *arena, cuai_found_t found,
+                                uint64_t kept, uint32_t number);
+/* Whether a block's bytes are set to 0 before they leave it: with ZERO_FREE,
+ * but not the caller's own. */
+bool cuai_zeroes_freed(const cuarena_t *arena, cuai_found_t found);
+/* The same of bytes that go back to the memory. */
+bool cuai_zeroes_returned(const cuarena_t *arena);
+/* Contents that must be 0 are not, and it is too late to refuse: nobody may be
+ * served again. Steps out. */
+void cuai_lose(cuarena_t *arena);
 /* UNSUPPORTED, put into words, if no graph can: `what` is refused. */
 cuarena_status_t cuai_check_zero_captured(const cuarena_t *arena,
                                           const char *what);
@@ -636,6 +651,12 @@ cuarena_status_t cuai_take_first(cuarena_t *arena);
  */
 cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
                            uint64_t *taken_out);
+/* What a pool gave back of its dynamic region. */
+uint64_t cuai_pool_untaken(const cuarena_t *arena);
+/* Takes all of that again, so that blocks can be moved across it. Nobody else
+ * grows: see cuai_begin_exclusive. As cuai_grow, UNSUPPORTED where the memory
+ * cannot. Steps out. */
+cuarena_status_t cuai_fill_pool(cuarena_t *arena, uint64_t *taken_out);
 /* Gives free bytes back until `keep_bytes` are held; how many. Steps out. */
 uint64_t cuai_trim(cuarena_t *arena, uint64_t keep_bytes);
 /* The same of what was freed on a stream, or with 0 on each and what is
@@ -728,6 +749,21 @@ cuai_gauge_t cuai_gauge_meter(cuai_meter_t *meter, cuai_scopes_t **scopes);
  * host; BAD_ARGUMENT. */
 cuarena_status_t cuai_peaks_push(cuai_gauge_t *gauge);
 cuarena_status_t cuai_peaks_pop(cuai_gauge_t *gauge, cuarena_peaks_t *peaks);
+/* What counts a block. */
+typedef struct cuai_counted_in {
+    int32_t region;
+    uint32_t stream; /* that owns it; 0: none */
+    cuarena_tag_t tag;
+} cuai_counted_in_t;
+
+/* Peaks before a block, or with it. */
+void cuai_peaks_keep(cuarena_t *arena, const cuai_counted_in_t *where,
+                     cuai_peaks_kept_t *kept);
+/* The block was never given out, and has ended: peaks that it raised, and
+ * nothing has raised since, are as before. */
+void cuai_peaks_restore(cuarena_t *arena, const cuai_counted_in_t *where,
+                        const cuai_peaks_kept_t *before,
+                        const cuai_peaks_kept_t *with);
 /* Sets its peaks to what is now, in all scopes. */
 void cuai_peaks_reset(cuai_gauge_t *gauge);
 /* Peaks of the whole, kept or derived. */

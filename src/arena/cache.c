@@ -112,6 +112,9 @@ static void take(cuarena_t *arena, const cuai_want_t *want, cuai_slot_t slot,
     cuarena_heap_t *heap = heap_of(arena);
     cuai_record_t *r = cuai_record(heap, slot);
     const cuarena_heap_request_t *request = &want->request;
+    cuai_counted_in_t where = {CUAI_DYNAMIC, request->owner, request->tag};
+    if (want->before != NULL)
+        cuai_peaks_keep(arena, &where, want->before);
     arena->crossings += r->owner != 0 && r->owner != want->stream &&
                         cuai_stream(arena, r->owner)->done <= cuai_stamp(r);
     forget_owner(arena, r);

@@ -124,8 +124,8 @@ static cuarena_status_t take_stretch(cuarena_t *arena, int32_t region,
 }
 
 /* From the lower end: what was never handed out stays together above. */
-static cuarena_status_t take_from(cuarena_heap_t *heap, uint32_t lane,
-                                  const cuai_want_t *want,
+static cuarena_status_t take_from(const cuarena_t *arena, cuarena_heap_t *heap,
+                                  uint32_t lane, const cuai_want_t *want,
                                   cuai_slot_t *slot_out)
 {
     cuarena_heap_request_t request = want->request;
@@ -133,7 +133,8 @@ static cuarena_status_t take_from(cuarena_heap_t *heap, uint32_t lane,
     request.low = 1;
     if (heap->lanes[lane]->free_bytes < want->size)
         return CUARENA_OUT_OF_MEMORY;
-    return cuai_heap_take(heap, &request, want->size, slot_out);
+    return cuai_heap_take(heap, &request, want->size,
+                          cuai_live_left(arena, want->credit), slot_out);
 }
 
 cuarena_status_t cuai_capture_take(cuarena_t *arena, int32_t region,
@@ -144,11 +145,11 @@ cuarena_status_t cuai_capture_take(cuarena_t *arena, int32_t region,
     const cuai_stream_t *s = cuai_stream(arena, want->stream);
     cuarena_capture_t *capture = s->capture;
     uint32_t lane = capture->members[s->member].lanes[region];
-    cuarena_status_t status = take_from(heap, lane, want, slot_out);
+    cuarena_status_t status = take_from(arena, heap, lane, want, slot_out);
     if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_FRAGMENTED) {
         status = take_stretch(arena, region, want, capture, s->member);
         if (status == CUARENA_OK)
-            status = take_from(heap, lane, want, slot_out);
+            status = take_from(arena, heap, lane, want, slot_out);
     }
     if (status != CUARENA_OK)
         return status;

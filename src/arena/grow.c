@@ -122,9 +122,12 @@ static step_t new_step(const cuarena_t *arena, uint64_t need)
     bool pool = is_pool(arena);
     if (pool && (arena->segments.count != 0 || need > arena->pool_bytes))
         return step;
+    bool whole = pool && arena->memory.ops.grow == NULL;
     step.kind = STEP_NEW;
-    step.bytes = grains(arena, pool ? arena->pool_bytes : need);
+    step.bytes = grains(arena, whole ? arena->pool_bytes : need);
     step.reserve = cuai_max(step.bytes, arena->reserve_bytes);
+    if (pool)
+        step.reserve = cuai_max(step.reserve, grains(arena, arena->pool_bytes));
     return step;
 }
 
@@ -457,8 +460,16 @@ static void count(cuarena_t *arena, const step_t *step)
     cuai_count_extension(arena);
 }
 
+/* Whether a pool's segment could not become all of it. */
+static bool is_short(const cuarena_t *arena, const step_t *step,
+                     const cuarena_memory_segment_t *segment)
+{
+    return step->kind == STEP_NEW && is_pool(arena) &&
+           segment->reserved_bytes < grains(arena, arena->pool_bytes);
+}
+
 /* The protocol: reserved under the lock, done without it, committed or given
- * back under it. */
+ * back under it. BUSY: a pool must be taken whole. */
 static cuarena_status_t take(cuarena_t *arena, step_t *step)
 {
     cuarena_memory_segment_t segment = {0};
@@ -475,7 +486,9 @@ static cuarena_status_t take(cuarena_t *arena, step_t *step)
              cuarena_status_name(status));
     cuai_lock(&arena->lock);
     bool taken = status == CUARENA_OK;
-    if (taken)
+    if (taken && is_short(arena, step, &segment))
+        status = CUARENA_BUSY;
+    else if (taken)
         status = commit(arena, step, &segment, address);
     if (status == CUARENA_OK)
         count(arena, step);
@@ -512,6 +525,12 @@ static cuarena_status_t try_choice(cuarena_t *arena, const cuai_want_t *want,
     if (status == CUARENA_OK && !cuai_segments_room(&arena->segments))
         status = cuai_fail(CUARENA_OUT_OF_MEMORY,
                            "no host memory for a segment's record");
+    if (status == CUARENA_OK)
+        status = take(arena, step);
+    if (status != CUARENA_BUSY)
+        return status;
+    step->bytes = step->least = grains(arena, arena->pool_bytes);
+    status = cuai_check_held_limit(arena, step->bytes);
     return status == CUARENA_OK ? take(arena, step) : status;
 }
 
@@ -532,6 +551,53 @@ cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
     }
     if (status == CUARENA_OK)
         *taken_out += step.bytes;
+    return status;
+}
+
+/* ---- All that a pool gave back ----------------------------------------- */
+
+uint64_t cuai_pool_untaken(const cuarena_t *arena)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    return is_pool(arena)
+               ? arena->pool_bytes - arena->stable_bytes - heap->capacity
+               : 0;
+}
+
+/* Its lowest hole. STEP_NONE: it has none, or the memory cannot. */
+static step_t lowest_hole(const cuarena_t *arena)
+{
+    const cuarena_memory_segment_t *segment = &arena->segments.items[0];
+    step_t step = {.kind = STEP_NONE, .next_chunk = arena->next_chunk};
+    cuai_hole_t hole;
+    if (arena->segments.count == 0 ||
+        !cuai_next_hole(arena, segment, 0, CUAI_REACH_SETTLED, &hole))
+        return step;
+    step.address = hole.begin;
+    if (!hole.at_end) {
+        step.kind = STEP_FILL;
+        step.bytes = grains(arena, hole.bytes);
+    } else if (arena->memory.ops.grow != NULL) {
+        step.kind = STEP_EXTEND;
+        step.bytes = grains(arena, arena->pool_bytes) - segment->bytes;
+    }
+    step.least = step.bytes;
+    return step;
+}
+
+cuarena_status_t cuai_fill_pool(cuarena_t *arena, uint64_t *taken_out)
+{
+    cuarena_status_t status = CUARENA_OK;
+    while (status == CUARENA_OK && cuai_pool_untaken(arena) != 0) {
+        step_t step = lowest_hole(arena);
+        if (step.kind == STEP_NONE)
+            return CUARENA_UNSUPPORTED;
+        status = cuai_check_held_limit(arena, step.bytes);
+        if (status == CUARENA_OK)
+            status = take(arena, &step);
+        if (status == CUARENA_OK)
+            *taken_out += step.bytes;
+    }
     return status;
 }
 

@@ -215,6 +215,30 @@ static void begin_rules(cuarena_t *arena)
         cuai_slow_set(arena, CUAI_SLOW_CACHE, true);
 }
 
+/* What the memory has is asked once more: the amounts may have been bytes. */
+static void tell_refusal(const cuarena_t *arena)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
+    uint64_t available = 0;
+    cuarena_error_info_t words;
+    if (ops->get == NULL) /* the memory itself was refused */
+        return;
+    cuai_error_keep(&words);
+    bool known = ops->available != NULL &&
+                 ops->available(arena->memory.user, &available) == CUARENA_OK;
+    bool limited = limit != UINT64_MAX;
+    words.limit_bytes = limited ? limit : words.limit_bytes;
+    words.held_bytes = arena->held;
+    words.free_bytes = available;
+    cuai_error_restore(&words);
+    if (limited)
+        cuai_error_add("; the limit is %llu", (unsigned long long)limit);
+    cuai_error_add("; %llu are held", (unsigned long long)arena->held);
+    if (known)
+        cuai_error_add(", %llu available", (unsigned long long)available);
+}
+
 cuarena_status_t cuai_arena_new(const cuarena_config_t *config,
                                 cuarena_t **arena_out)
 {
@@ -229,6 +253,8 @@ cuarena_status_t cuai_arena_new(const cuarena_config_t *config,
         cuai_slow_set(arena, CUAI_SLOW_ZERO, true);
     begin_rules(arena);
     cuarena_status_t status = fill_arena(arena);
+    if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT)
+        tell_refusal(arena);
     if (status != CUARENA_OK) {
         cuai_arena_end(arena);
         return status;

@@ -172,10 +172,58 @@ static void log_loss(const cuarena_t *arena, const cuai_batch_t *batch,
                      size_t done)
 {
     cuai_log(CUARENA_LOG_ERROR,
-             "arena '%s' is lost: a copy failed after %zu of %zu; contents "
-             "from %p on are gone",
+             "arena '%s' is lost: a copy, or setting to 0 what it left, failed "
+             "after %zu of %zu; contents from %p on may be gone: %s",
              arena->config.name, done, batch->runs_count,
-             batch->runs[done < batch->runs_count ? done : 0].from);
+             batch->runs[done < batch->runs_count ? done : 0].from,
+             cuai_error_message());
+}
+
+/* Where the bytes end that are free once a run has moved down and were a
+ * block's before: at the next run's new place, if that is in them, or where the
+ * run ended. Runs come in the order of their addresses. */
+static uint64_t vacated_end(const cuai_batch_t *batch, size_t i)
+{
+    const cuarena_relocation_t *run = &batch->runs[i];
+    uint64_t begin = cuai_address(run->to) + run->bytes;
+    uint64_t end = cuai_address(run->from) + run->bytes;
+    if (i + 1 == batch->runs_count)
+        return end;
+    uint64_t next = cuai_address(batch->runs[i + 1].to);
+    return next >= begin && next < end ? next : end;
+}
+
+/* Without the lock: with ZERO_FREE what the batch has vacated becomes 0. */
+static cuarena_status_t zero_vacated(const cuarena_t *arena,
+                                     const cuai_batch_t *batch,
+                                     cuarena_stream_t stream)
+{
+    cuarena_status_t status = CUARENA_OK;
+    if (arena->config.zero != CUARENA_ZERO_FREE)
+        return status;
+    for (size_t i = 0; i < batch->runs_count && status == CUARENA_OK; i++) {
+        const cuarena_relocation_t *run = &batch->runs[i];
+        uint64_t begin = cuai_address(run->to) + run->bytes;
+        uint64_t bytes = vacated_end(batch, i) - begin;
+        if (bytes != 0)
+            status = arena->memory.ops.zero_bytes(
+                arena->memory.user, cuai_pointer(begin), bytes, stream);
+    }
+    return status;
+}
+
+/* Without the lock. `done` is how many runs moved: all, where what they left
+ * cannot be set to 0. */
+static cuarena_status_t move_runs(const cuarena_t *arena,
+                                  const cuai_batch_t *batch,
+                                  cuarena_stream_t stream, size_t *done)
+{
+    cuarena_status_t status = arena->memory.ops.relocate(
+        arena->memory.user, batch->runs, batch->runs_count, stream, done);
+    if (status != CUARENA_OK)
+        return status;
+    *done = batch->runs_count;
+    return zero_vacated(arena, batch, stream);
 }
 
 /* `stream` stays what it is until the end: the caller touches it. */
@@ -188,8 +236,7 @@ static cuarena_status_t queue_between(cuarena_t *arena,
     if (status != CUARENA_OK)
         return status;
     cuai_unlock(&arena->lock);
-    status = arena->memory.ops.relocate(arena->memory.user, batch->runs,
-                                        batch->runs_count, stream, done);
+    status = move_runs(arena, batch, stream, done);
     cuai_lock(&arena->lock);
     if (status != CUARENA_OK || stream == CUARENA_NO_STREAM)
         return cuai_note_loss(arena, status);

@@ -23,11 +23,8 @@ cuai_gauge_t cuai_gauge_meter(cuai_meter_t *meter, cuai_scopes_t **scopes)
     return gauge;
 }
 
-/* The peaks of the whole are kept apart from those of its only heap from now
- * on: a scope is of the one or of the other. */
-cuai_gauge_t cuai_gauge_whole(cuarena_t *arena)
+static cuai_gauge_t gauge_whole(cuarena_t *arena)
 {
-    cuai_begin_whole(arena);
     cuai_counts_t now = cuai_whole_now(arena);
     cuai_counts_t *kept = &arena->whole;
     return (cuai_gauge_t){
@@ -39,19 +36,31 @@ cuai_gauge_t cuai_gauge_whole(cuarena_t *arena)
     };
 }
 
+/* The peaks of the whole are kept apart from those of its only heap from now
+ * on: a scope is of the one or of the other. */
+cuai_gauge_t cuai_gauge_whole(cuarena_t *arena)
+{
+    cuai_begin_whole(arena);
+    return gauge_whole(arena);
+}
+
+static cuai_gauge_t gauge_heap(cuarena_heap_t *heap)
+{
+    return (cuai_gauge_t){
+        .peaks = {&heap->peak_live_bytes, &heap->peak_requested_bytes,
+                  &heap->peak_live_blocks},
+        .now = {heap->live_bytes, heap->requested_bytes, heap->live_blocks},
+    };
+}
+
 cuai_gauge_t cuai_gauge_region(cuarena_t *arena, int32_t region)
 {
     cuarena_heap_t *heap = arena->heaps[region];
+    cuai_gauge_t gauge = {0};
     cuai_begin_whole(arena);
-    cuai_gauge_t gauge = {.scopes = &arena->region_scopes[region]};
-    if (heap == NULL)
-        return gauge;
-    gauge.peaks[CUAI_PEAK_LIVE] = &heap->peak_live_bytes;
-    gauge.now[CUAI_PEAK_LIVE] = heap->live_bytes;
-    gauge.peaks[CUAI_PEAK_REQUESTED] = &heap->peak_requested_bytes;
-    gauge.now[CUAI_PEAK_REQUESTED] = heap->requested_bytes;
-    gauge.peaks[CUAI_PEAK_BLOCKS] = &heap->peak_live_blocks;
-    gauge.now[CUAI_PEAK_BLOCKS] = heap->live_blocks;
+    if (heap != NULL)
+        gauge = gauge_heap(heap);
+    gauge.scopes = &arena->region_scopes[region];
     return gauge;
 }
 
@@ -121,6 +130,55 @@ void cuai_peaks_reset(cuai_gauge_t *gauge)
     for (uint32_t depth = depth_of(*gauge->scopes); depth != 0; depth--)
         memcpy((*gauge->scopes)->outer[depth - 1], gauge->now,
                sizeof gauge->now);
+}
+
+/* ---- Of one block ------------------------------------------------------ */
+
+/* Everything that counts a block. */
+static void gauge_block(cuarena_t *arena, const cuai_counted_in_t *where,
+                        cuai_gauge_t gauges[CUAI_PEAKS_COUNT])
+{
+    cuarena_heap_t *heap = arena->heaps[where->region];
+    cuai_stream_t *s =
+        where->stream == 0 ? NULL : arena->streams[where->stream];
+    memset(gauges, 0, CUAI_PEAKS_COUNT * sizeof *gauges);
+    if (heap != NULL) {
+        gauges[CUAI_PEAKS_OF_HEAP] = gauge_heap(heap);
+        gauges[CUAI_PEAKS_OF_HEAP].peaks[CUAI_PEAK_HELD] =
+            &heap->most_block_bytes;
+    }
+    if (arena->slow & CUAI_SLOW_WHOLE)
+        gauges[CUAI_PEAKS_OF_WHOLE] = gauge_whole(arena);
+    gauges[CUAI_PEAKS_OF_WHOLE].peaks[CUAI_PEAK_HELD] = NULL;
+    if (where->tag != 0)
+        gauges[CUAI_PEAKS_OF_TAG] =
+            cuai_gauge_meter(&arena->tags[where->tag].meter, NULL);
+    if (s != NULL && s != arena->sole)
+        gauges[CUAI_PEAKS_OF_STREAM] = cuai_gauge_meter(&s->meter, NULL);
+}
+
+void cuai_peaks_keep(cuarena_t *arena, const cuai_counted_in_t *where,
+                     cuai_peaks_kept_t *kept)
+{
+    cuai_gauge_t gauges[CUAI_PEAKS_COUNT];
+    gauge_block(arena, where, gauges);
+    for (int g = 0; g < CUAI_PEAKS_COUNT; g++)
+        for (int i = 0; i < CUAI_PEAKS; i++)
+            kept->peaks[g][i] =
+                gauges[g].peaks[i] == NULL ? UINT64_MAX : *gauges[g].peaks[i];
+}
+
+void cuai_peaks_restore(cuarena_t *arena, const cuai_counted_in_t *where,
+                        const cuai_peaks_kept_t *before,
+                        const cuai_peaks_kept_t *with)
+{
+    cuai_gauge_t gauges[CUAI_PEAKS_COUNT];
+    gauge_block(arena, where, gauges);
+    for (int g = 0; g < CUAI_PEAKS_COUNT; g++)
+        for (int i = 0; i < CUAI_PEAKS; i++)
+            if (before->peaks[g][i] < with->peaks[g][i] &&
+                peak(&gauges[g], i) == with->peaks[g][i])
+                set_peak(&gauges[g], i, before->peaks[g][i]);
 }
 
 /* ---- The whole --------------------------------------------------------- */

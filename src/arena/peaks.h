@@ -35,4 +35,18 @@ typedef struct cuai_gauge {
     cuai_scopes_t **scopes; /* NULL there before the first one */
 } cuai_gauge_t;
 
+/* The peaks of all that counts one block, and its size among the largest: of
+ * its heap, the whole, its tag and its stream. UINT64_MAX: there is none. */
+enum {
+    CUAI_PEAKS_OF_HEAP, /* in the place of CUAI_PEAK_HELD: the largest block */
+    CUAI_PEAKS_OF_WHOLE,
+    CUAI_PEAKS_OF_TAG,
+    CUAI_PEAKS_OF_STREAM,
+    CUAI_PEAKS_COUNT
+};
+
+typedef struct cuai_peaks_kept {
+    uint64_t peaks[CUAI_PEAKS_COUNT][CUAI_PEAKS];
+} cuai_peaks_kept_t;
+
 #endif

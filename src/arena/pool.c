@@ -208,10 +208,26 @@ static cuarena_status_t get_other(cuarena_t *arena, uint64_t bytes,
     return status;
 }
 
-/* Without the lock: the new segment, and everything that lives in it. */
+/* Without the lock: what moved leaves no contents in bytes that go back. */
+static cuarena_status_t zero_old(const cuarena_t *arena,
+                                 const cuai_batch_t *batch)
+{
+    cuarena_status_t status = CUARENA_OK;
+    if (!cuai_zeroes_returned(arena))
+        return status;
+    for (size_t i = 0; i < batch->runs_count && status == CUARENA_OK; i++)
+        status = arena->memory.ops.zero_bytes(
+            arena->memory.user, batch->runs[i].from, batch->runs[i].bytes,
+            CUARENA_NO_STREAM);
+    return status;
+}
+
+/* Without the lock: the new segment, and everything that lives in it.
+ * *gone_out: it failed when some of the old contents were gone. */
 static cuarena_status_t fill_other(cuarena_t *arena, uint64_t bytes,
                                    cuai_batch_t *batch,
-                                   cuarena_memory_segment_t *segment)
+                                   cuarena_memory_segment_t *segment,
+                                   bool *gone_out)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     cuarena_status_t status = get_other(arena, bytes, segment);
@@ -223,6 +239,10 @@ static cuarena_status_t fill_other(cuarena_t *arena, uint64_t bytes,
     if (batch->runs_count != 0)
         status = ops->relocate(arena->memory.user, batch->runs,
                                batch->runs_count, CUARENA_NO_STREAM, &done);
+    bool copied = status == CUARENA_OK;
+    if (copied)
+        status = zero_old(arena, batch);
+    *gone_out = copied && status != CUARENA_OK;
     if (status != CUARENA_OK)
         ops->give_back(arena->memory.user, segment);
     return status;
@@ -289,12 +309,15 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes,
     cuarena_memory_segment_t old = arena->segments.items[0];
     cuarena_memory_segment_t segment = {0};
     uint64_t old_held = held_by_pool(arena);
+    bool gone = false;
     arena->promised += wanted;
     cuai_unlock(&arena->lock);
-    status = fill_other(arena, wanted, batch, &segment);
+    status = fill_other(arena, wanted, batch, &segment, &gone);
     cuai_lock(&arena->lock);
     arena->promised -= wanted;
     cuai_heap_release(heap);
+    if (gone)
+        cuai_lose(arena);
     if (status != CUARENA_OK) {
         cuai_batch_settle(arena, batch);
         return status;

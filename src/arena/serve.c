@@ -86,6 +86,16 @@ static void mind_sole(cuarena_t *arena, const cuai_want_t *want, int32_t region)
         cuai_end_sole(arena);
 }
 
+/* Before a block comes to any count. */
+static void prepare_counts(cuarena_t *arena, const cuai_want_t *want,
+                           int32_t region)
+{
+    cuai_counted_in_t where = {region, want->request.owner, want->request.tag};
+    mind_sole(arena, want, region);
+    if (want->before != NULL)
+        cuai_peaks_keep(arena, &where, want->before);
+}
+
 void cuai_count_in(cuarena_t *arena, const cuai_record_t *r)
 {
     cuai_note_whole(arena);
@@ -159,15 +169,22 @@ void cuai_count_shrinkage(cuarena_t *arena)
 
 /* ---- From bytes that are held ------------------------------------------ */
 
+uint64_t cuai_live_left(const cuarena_t *arena, uint64_t credit)
+{
+    if (!(arena->slow & CUAI_SLOW_LIMIT))
+        return UINT64_MAX;
+    uint64_t limit = arena->limits[CUARENA_LIMIT_LIVE];
+    uint64_t live = cuai_live_bytes(arena) - credit;
+    return limit > live ? limit - live : 0;
+}
+
 static cuarena_status_t check_live(const cuarena_t *arena, uint64_t size,
                                    uint64_t credit)
 {
-    if (!(arena->slow & CUAI_SLOW_LIMIT))
+    if (size <= cuai_live_left(arena, credit))
         return CUARENA_OK;
     uint64_t limit = arena->limits[CUARENA_LIMIT_LIVE];
     uint64_t live = cuai_live_bytes(arena) - credit;
-    if (live <= limit && size <= limit - live)
-        return CUARENA_OK;
     return cuai_fail_bytes(CUARENA_LIMIT, size, limit, arena->held, 0, 0,
                            "%llu more bytes would exceed the limit of %llu: "
                            "%llu are live",
@@ -181,18 +198,21 @@ cuarena_status_t cuai_check_live_limit(const cuarena_t *arena,
     return check_live(arena, want->size, want->credit);
 }
 
-static cuarena_status_t take(cuarena_heap_t *heap, const cuai_want_t *want,
-                             uint32_t lane, cuai_slot_t *slot_out)
+static cuarena_status_t take(const cuarena_t *arena, cuarena_heap_t *heap,
+                             const cuai_want_t *want, uint32_t lane,
+                             cuai_slot_t *slot_out)
 {
     cuarena_heap_request_t request = want->request;
+    uint64_t most = cuai_live_left(arena, want->credit);
     request.lane = lane;
     return want->soon
-               ? cuai_heap_take_soon(heap, &request, want->size, slot_out)
-               : cuai_heap_take(heap, &request, want->size, slot_out);
+               ? cuai_heap_take_soon(heap, &request, want->size, most, slot_out)
+               : cuai_heap_take(heap, &request, want->size, most, slot_out);
 }
 
 /* What a range of the lane and settled ranges beside it have together. */
-static cuarena_status_t take_where_both_touch(cuarena_heap_t *heap,
+static cuarena_status_t take_where_both_touch(const cuarena_t *arena,
+                                              cuarena_heap_t *heap,
                                               const cuai_want_t *want,
                                               uint32_t lane,
                                               cuai_slot_t *slot_out)
@@ -202,7 +222,7 @@ static cuarena_status_t take_where_both_touch(cuarena_heap_t *heap,
         cuai_max(want->request.alignment, granule) - granule + want->size;
     if (!cuai_lane_absorb(heap, lane, slack))
         return CUARENA_FRAGMENTED;
-    return take(heap, want, lane, slot_out);
+    return take(arena, heap, want, lane, slot_out);
 }
 
 /* From the stream's own lanes, the open one first, then from what is settled,
@@ -216,17 +236,17 @@ static cuarena_status_t take_on(const cuarena_t *arena, int32_t region,
     for (uint32_t i = 0; own && i < 2; i++) {
         uint32_t lane = s->lanes[region][i == 0 ? s->turn : !s->turn];
         if (heap->lanes[lane]->free_bytes >= want->size &&
-            take(heap, want, lane, slot_out) == CUARENA_OK)
+            take(arena, heap, want, lane, slot_out) == CUARENA_OK)
             return CUARENA_OK;
     }
-    cuarena_status_t status = take(heap, want, 0, slot_out);
+    cuarena_status_t status = take(arena, heap, want, 0, slot_out);
     uint32_t open = s->lanes[region][s->turn];
     bool both = own && !want->soon && heap->lanes[open]->free_bytes != 0 &&
                 heap->lanes[open]->free_bytes + heap->lanes[0]->free_bytes >=
                     want->size;
     if (both &&
         (status == CUARENA_FRAGMENTED || status == CUARENA_OUT_OF_MEMORY))
-        status = take_where_both_touch(heap, want, open, slot_out);
+        status = take_where_both_touch(arena, heap, want, open, slot_out);
     return status;
 }
 
@@ -238,10 +258,11 @@ cuarena_status_t cuai_serve_at(cuarena_t *arena, const cuai_want_t *want,
     int32_t region = cuai_region_for(arena, want->region);
     cuarena_status_t status = check_live(arena, want->size, want->credit);
     cuai_slot_t slot = 0;
-    mind_sole(arena, want, region);
+    prepare_counts(arena, want, region);
     if (status == CUARENA_OK)
-        status = cuai_heap_take_at(arena->heaps[region], &want->request,
-                                   want->size, owner, address, &slot);
+        status = cuai_heap_take_at(
+            arena->heaps[region], &want->request, want->size,
+            cuai_live_left(arena, want->credit), owner, address, &slot);
     if (status != CUARENA_OK)
         return status;
     *found_out = (cuai_found_t){arena->heaps[region], slot, region};
@@ -256,7 +277,7 @@ static cuarena_status_t take_any(cuarena_t *arena, int32_t region,
     if (want->size == 0)
         return cuai_heap_take_empty(heap, &want->request, slot_out);
     if (want->stream == 0)
-        return cuai_heap_take(heap, &want->request, want->size, slot_out);
+        return take(arena, heap, want, want->request.lane, slot_out);
     if (cuai_is_captured(arena, want->stream))
         return cuai_capture_take(arena, region, want, slot_out);
     return take_on(arena, region, want, slot_out);
@@ -270,7 +291,7 @@ cuarena_status_t cuai_serve(cuarena_t *arena, const cuai_want_t *want,
         return status;
     int32_t region = cuai_region_for(arena, want->region);
     cuai_slot_t slot;
-    mind_sole(arena, want, region);
+    prepare_counts(arena, want, region);
     status = take_any(arena, region, want, &slot);
     if (status != CUARENA_OK)
         return status;
@@ -435,7 +456,7 @@ static cuarena_status_t keep_dedicated(cuarena_t *arena,
         return cuai_fail(CUARENA_OUT_OF_MEMORY,
                          "no host memory for a dedicated segment");
     cuai_slot_t slot;
-    mind_sole(arena, want, CUAI_APART);
+    prepare_counts(arena, want, CUAI_APART);
     cuarena_status_t status = cuai_heap_add_lone(
         arena->heaps[CUAI_APART], segment->address, segment->bytes,
         &want->request, note_of(segment), &slot);
@@ -564,7 +585,7 @@ static cuarena_status_t add_adopted(cuarena_t *arena, const cuai_want_t *want,
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
     cuarena_block_t block;
-    mind_sole(arena, want, CUAI_APART);
+    prepare_counts(arena, want, CUAI_APART);
     cuarena_status_t status = cuarena_heap_segment_add_block(
         heap, address, want->size, &want->request, &block);
     if (status != CUARENA_OK)

@@ -64,6 +64,8 @@ static bool choose_cut(const cuarena_t *arena, uint64_t begin, uint64_t end,
     cut->kind = to_end ? CUAI_CUT_SHRINK : CUAI_CUT_PUNCH;
     cut->bytes = min_grains(arena, last - first, most);
     cut->address = last - cut->bytes;
+    if (to_end && cut->address == s->address)
+        cut->kind = CUAI_CUT_WHOLE; /* no segment is left with 0 bytes */
     return cut->bytes != 0;
 }
 

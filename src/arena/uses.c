@@ -407,8 +407,7 @@ static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link,
     bool stays = r->moving || (r->flags & CUAI_BLOCK_EXPORTED);
     if (status != CUARENA_OK || stays)
         return status == CUARENA_OK ? CUARENA_BUSY : status;
-    bool zeroes = arena->config.zero == CUARENA_ZERO_FREE &&
-                  found.region != CUAI_APART && !cuai_is_lost(arena);
+    bool zeroes = cuai_zeroes_freed(arena, found) && !cuai_is_lost(arena);
     cuai_mark_moving(arena, found); /* nobody else does */
     if (zeroes)
         status = cuai_zero_block(arena, found,

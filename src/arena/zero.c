@@ -1,5 +1,6 @@
 /*
- * Setting a block's bytes to 0: on a stream, at once, or in a graph.
+ * Setting bytes to 0: of a block, on a stream, at once, or in a graph; and with
+ * ZERO_FREE of what leaves a block, before it is anybody else's.
  *
  * On a stream of an open session the graph does it, at each launch: the bytes
  * of a private block are used anew by each, and by other blocks of the graph
@@ -8,6 +9,7 @@
  * it ahead of a launch must still be there then.
  */
 #include "arena/arena.h"
+#include "base/log.h"
 
 cuarena_status_t cuai_check_zero_captured(const cuarena_t *arena,
                                           const char *what)
@@ -20,13 +22,46 @@ cuarena_status_t cuai_check_zero_captured(const cuarena_t *arena,
                      what, arena->memory.ops.name);
 }
 
+/* A memory whose bytes come zeroed minds by itself what goes back to it. */
+bool cuai_zeroes_returned(const cuarena_t *arena)
+{
+    return arena->config.zero == CUARENA_ZERO_FREE &&
+           (arena->memory.ops.properties & CUARENA_MEMORY_COMES_ZEROED) == 0;
+}
+
+bool cuai_zeroes_freed(const cuarena_t *arena, cuai_found_t found)
+{
+    const cuai_record_t *r = cuai_found_record(found);
+    if (arena->config.zero != CUARENA_ZERO_FREE || r->size == 0 ||
+        (r->flags & CUAI_BLOCK_ADOPTED))
+        return false;
+    return found.region != CUAI_APART || cuai_zeroes_returned(arena);
+}
+
+void cuai_lose(cuarena_t *arena)
+{
+    cuai_slow_set(arena, CUAI_SLOW_LOST, true);
+    cuai_unlock(&arena->lock);
+    cuai_log(CUARENA_LOG_ERROR,
+             "arena '%s' is lost: what blocks left could not be set to 0: %s",
+             arena->config.name, cuai_error_message());
+    cuai_lock(&arena->lock);
+}
+
 cuarena_status_t cuai_zero_block(cuarena_t *arena, cuai_found_t found,
                                  uint32_t number)
 {
+    return cuai_zero_tail(arena, found, 0, number);
+}
+
+cuarena_status_t cuai_zero_tail(cuarena_t *arena, cuai_found_t found,
+                                uint64_t kept, uint32_t number)
+{
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     const cuai_record_t *r = cuai_found_record(found);
-    void *address = cuai_pointer(r->offset);
-    uint64_t size = r->size;
+    CUAI_ASSERT(r->moving && kept < r->size);
+    void *address = cuai_pointer(r->offset + kept);
+    uint64_t size = r->size - kept;
     cuarena_stream_t stream = cuai_stream_touch(arena, number);
     bool captured = cuai_is_captured(arena, number);
     bool in_graph = captured && !arena->cpu_touches;

@@ -165,7 +165,7 @@ static cuarena_status_t refuse(const cuarena_heap_t *heap, uint64_t size,
 
 static inline cuarena_status_t take(cuarena_heap_t *heap,
                                     const cuarena_heap_request_t *request,
-                                    uint64_t size, bool soon,
+                                    uint64_t size, uint64_t most, bool soon,
                                     cuai_slot_t *slot_out)
 {
     cuarena_status_t status = ready_slot(heap);
@@ -179,28 +179,33 @@ static inline cuarena_status_t take(cuarena_heap_t *heap,
     if (CUAI_UNLIKELY(owner == CUAI_NO_PLACE))
         return refuse(heap, size, request->lane);
     cuai_cut_t cut = choose_cut(heap, cuai_record(heap, owner), &place);
+    if (CUAI_UNLIKELY(cut.size > most))
+        return CUARENA_LIMIT;
     *slot_out = put_block(heap, request, owner, &cut, alignment);
     return CUARENA_OK;
 }
 
 cuarena_status_t cuai_heap_take(cuarena_heap_t *heap,
                                 const cuarena_heap_request_t *request,
-                                uint64_t size, cuai_slot_t *slot_out)
+                                uint64_t size, uint64_t most,
+                                cuai_slot_t *slot_out)
 {
-    return take(heap, request, size, false, slot_out);
+    return take(heap, request, size, most, false, slot_out);
 }
 
 cuarena_status_t cuai_heap_take_soon(cuarena_heap_t *heap,
                                      const cuarena_heap_request_t *request,
-                                     uint64_t size, cuai_slot_t *slot_out)
+                                     uint64_t size, uint64_t most,
+                                     cuai_slot_t *slot_out)
 {
-    return take(heap, request, size, true, slot_out);
+    return take(heap, request, size, most, true, slot_out);
 }
 
 cuarena_status_t cuai_heap_take_at(cuarena_heap_t *heap,
                                    const cuarena_heap_request_t *request,
-                                   uint64_t size, cuai_slot_t owner,
-                                   uint64_t offset, cuai_slot_t *slot_out)
+                                   uint64_t size, uint64_t most,
+                                   cuai_slot_t owner, uint64_t offset,
+                                   cuai_slot_t *slot_out)
 {
     cuarena_status_t status = ready_slot(heap);
     if (status != CUARENA_OK)
@@ -210,6 +215,8 @@ cuarena_status_t cuai_heap_take_at(cuarena_heap_t *heap,
     cuai_cut_t cut = {front, size, cuai_range(r) - front - size};
     uint64_t alignment = wanted_alignment(heap, request);
     keep_small_rest(heap, &cut, alignment);
+    if (cut.size > most)
+        return CUARENA_LIMIT;
     *slot_out = put_block(heap, request, owner, &cut, alignment);
     return CUARENA_OK;
 }
@@ -226,7 +233,8 @@ cuai_slot_t cuai_heap_take_nature(cuarena_heap_t *heap, uint32_t lane,
         .owner = CUAI_NATURE_OWNER(nature),
     };
     cuai_slot_t slot = 0;
-    cuarena_status_t status = cuai_heap_take(heap, &request, size, &slot);
+    cuarena_status_t status =
+        cuai_heap_take(heap, &request, size, UINT64_MAX, &slot);
     return status == CUARENA_OK ? slot : 0;
 }
 

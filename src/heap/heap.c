@@ -308,7 +308,7 @@ cuarena_status_t cuarena_heap_alloc(cuarena_heap_t *heap,
     if (status != CUARENA_OK)
         return status;
     cuai_slot_t slot;
-    status = cuai_heap_take(heap, request, size, &slot);
+    status = cuai_heap_take(heap, request, size, UINT64_MAX, &slot);
     if (status != CUARENA_OK)
         return refused(status, heap, request);
     *block_out = cuai_id(heap, slot);

@@ -454,20 +454,24 @@ cuai_slot_t cuai_spacer_take(cuarena_heap_t *heap, cuai_slot_t spacer,
 
 /* As cuarena_heap_alloc, for checked arguments: size not 0, a multiple of the
  * granule; alignment a power of two >= granule; lane in use. Gives the slot.
- * No error text is set. */
+ * LIMIT too if the block would have more than `most` bytes with the rest that
+ * is not split off. No error text is set. */
 cuarena_status_t cuai_heap_take(cuarena_heap_t *heap,
                                 const cuarena_heap_request_t *request,
-                                uint64_t size, cuai_slot_t *slot_out);
+                                uint64_t size, uint64_t most,
+                                cuai_slot_t *slot_out);
 /* The same in a bounded number of steps, see cuai_place_soon. */
 cuarena_status_t cuai_heap_take_soon(cuarena_heap_t *heap,
                                      const cuarena_heap_request_t *request,
-                                     uint64_t size, cuai_slot_t *slot_out);
+                                     uint64_t size, uint64_t most,
+                                     cuai_slot_t *slot_out);
 /* As cuai_heap_take from the owner's range, of any lane, at an offset from
  * which the block fits. LIMIT, OUT_OF_MEMORY. */
 cuarena_status_t cuai_heap_take_at(cuarena_heap_t *heap,
                                    const cuarena_heap_request_t *request,
-                                   uint64_t size, cuai_slot_t owner,
-                                   uint64_t offset, cuai_slot_t *slot_out);
+                                   uint64_t size, uint64_t most,
+                                   cuai_slot_t owner, uint64_t offset,
+                                   cuai_slot_t *slot_out);
 /* The same from a lane for a block of a nature, with the granule as alignment
  * and without a tag; 0: not to be had. */
 cuai_slot_t cuai_heap_take_nature(cuarena_heap_t *heap, uint32_t lane,

@@ -3,7 +3,9 @@
  * which call the caller's and check what they answer: an arena never works
  * with an address, a length or a status that the contract does not allow.
  */
+#define _XOPEN_SOURCE 700 /* tsearch */
 #include <inttypes.h>
+#include <search.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -11,6 +13,7 @@
 #include "base/error.h"
 #include "base/frame.h"
 #include "base/host.h"
+#include "base/lock.h"
 #include "base/sized.h"
 #include "memory/kinds.h"
 
@@ -25,7 +28,68 @@
 typedef struct guest {
     cuarena_memory_ops_t ops;
     void *user;
+    cuai_lock_t lock;
+    void *given; /* tsearch's tree of given_t */
 } guest_t;
+
+/* ---- What was given ---------------------------------------------------- */
+
+/* Addresses of a segment that did not go back. */
+typedef struct given {
+    uint64_t begin;
+    uint64_t end;
+} given_t;
+
+/* Those that overlap are equal, so that one is found by the other. */
+static int compare(const void *a, const void *b)
+{
+    const given_t *one = a;
+    const given_t *other = b;
+    if (one->end <= other->begin)
+        return -1;
+    return other->end <= one->begin;
+}
+
+/* What is found by its address. */
+static given_t *entry_of(void *node)
+{
+    return *(given_t **)node;
+}
+
+/* *overlaps: some of these bytes are the arena's already. False: that, or the
+ * host has no memory. Steps: the logarithm of the segments. */
+static bool note_given(guest_t *guest, const cuarena_memory_segment_t *segment,
+                       bool *overlaps)
+{
+    given_t *given = cuai_host_alloc(sizeof *given);
+    *overlaps = false;
+    if (given == NULL)
+        return false;
+    given->begin = segment->address;
+    given->end = segment->address + segment->reserved_bytes;
+    cuai_lock(&guest->lock);
+    void *node = tsearch(given, &guest->given, compare);
+    *overlaps = node != NULL && entry_of(node) != given;
+    cuai_unlock(&guest->lock);
+    if (node != NULL && !*overlaps)
+        return true;
+    cuai_host_free(given);
+    return false;
+}
+
+/* Before the caller has it, who may give it anew at once. */
+static void forget_given(guest_t *guest,
+                         const cuarena_memory_segment_t *segment)
+{
+    given_t key = {segment->address, segment->address + 1};
+    cuai_lock(&guest->lock);
+    void *node = tfind(&key, &guest->given, compare);
+    given_t *given = node == NULL ? NULL : entry_of(node);
+    if (given != NULL)
+        (void)tdelete(given, &guest->given, compare);
+    cuai_unlock(&guest->lock);
+    cuai_host_free(given);
+}
 
 /* ---- The way in and out ------------------------------------------------ */
 
@@ -43,12 +107,16 @@ static cuarena_status_t leave(const guest_t *guest, const char *function,
     if (status == CUARENA_OK)
         return status;
     if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LOST)
-        cuai_fail(status, "memory '%s': %s %s", guest->ops.name, function,
-                  status == CUARENA_LOST ? "has lost all" : "has no more");
+        cuai_fail(status, "memory '%s': %s %s (it answered %d)",
+                  guest->ops.name, function,
+                  status == CUARENA_LOST ? "has lost all" : "has no more",
+                  (int)status);
     else
-        status = cuai_fail_driver(status, "memory '%s': %s answered %s",
+        status = cuai_fail_driver(status, "memory '%s': %s answered %s (%d)",
                                   guest->ops.name, function,
-                                  cuarena_status_name(status));
+                                  cuarena_status_name(status), (int)status);
+    if (status != CUARENA_DRIVER)
+        cuai_error_code(status);
     cuai_error_asked(asked);
     return status;
 }
@@ -106,48 +174,78 @@ static cuarena_status_t refuse_segment(const guest_t *guest,
         segment->address, bytes, guest->ops.alignment);
 }
 
+/* Which of two segments with the same bytes the caller would end is unknown, so
+ * the second does not go back. */
+static cuarena_status_t refuse_overlap(const guest_t *guest,
+                                       const char *function,
+                                       const cuarena_memory_segment_t *segment)
+{
+    return cuai_fail_driver(
+        CUARENA_BAD_ARGUMENT,
+        "memory '%s': %s gave 0x%" PRIx64 " to 0x%" PRIx64
+        ", some of which it had given before; bytes that are nobody's are "
+        "accepted",
+        guest->ops.name, function, segment->address,
+        segment->address + segment->reserved_bytes);
+}
+
+/* A segment that the caller's function answered. */
+static cuarena_status_t take_segment(guest_t *guest, const char *function,
+                                     uint64_t bytes,
+                                     cuarena_memory_segment_t *segment,
+                                     cuarena_memory_segment_t *segment_out)
+{
+    bool overlaps;
+    if (!is_usable(&guest->ops, segment, bytes))
+        return refuse_segment(guest, function, bytes, segment);
+    if (note_given(guest, segment, &overlaps)) {
+        *segment_out = *segment;
+        return CUARENA_OK;
+    }
+    if (overlaps)
+        return refuse_overlap(guest, function, segment);
+    guest->ops.give_back(guest->user, segment);
+    return cuai_fail(CUARENA_OUT_OF_MEMORY,
+                     "the host has no memory for a segment's record");
+}
+
 static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
-    const guest_t *guest = user;
+    guest_t *guest = user;
     cuarena_memory_segment_t segment = {0};
     cuai_frame_t frame;
     enter(&frame, guest);
     cuarena_status_t status =
         guest->ops.get(guest->user, bytes, reserve_bytes, &segment);
     status = leave(guest, "get", bytes, status);
-    if (status != CUARENA_OK)
-        return status;
-    if (!is_usable(&guest->ops, &segment, bytes))
-        return refuse_segment(guest, "get", bytes, &segment);
-    *segment_out = segment;
-    return CUARENA_OK;
+    return status == CUARENA_OK
+               ? take_segment(guest, "get", bytes, &segment, segment_out)
+               : status;
 }
 
 static cuarena_status_t get_on(void *user, uint64_t bytes,
                                cuarena_stream_t stream,
                                cuarena_memory_segment_t *segment_out)
 {
-    const guest_t *guest = user;
+    guest_t *guest = user;
     cuarena_memory_segment_t segment = {0};
     cuai_frame_t frame;
     enter(&frame, guest);
     cuarena_status_t status =
         guest->ops.get_on(guest->user, bytes, stream, &segment);
     status = leave_on(guest, "get_on", bytes, stream, status);
-    if (status != CUARENA_OK)
-        return status;
-    if (!is_usable(&guest->ops, &segment, bytes))
-        return refuse_segment(guest, "get_on", bytes, &segment);
-    *segment_out = segment;
-    return CUARENA_OK;
+    return status == CUARENA_OK
+               ? take_segment(guest, "get_on", bytes, &segment, segment_out)
+               : status;
 }
 
 static void give_on(void *user, cuarena_memory_segment_t *segment,
                     cuarena_stream_t stream)
 {
-    const guest_t *guest = user;
+    guest_t *guest = user;
     cuai_frame_t frame;
+    forget_given(guest, segment);
     enter(&frame, guest);
     guest->ops.give_on(guest->user, segment, stream);
     cuai_frame_pop();
@@ -155,8 +253,9 @@ static void give_on(void *user, cuarena_memory_segment_t *segment,
 
 static void give_back(void *user, cuarena_memory_segment_t *segment)
 {
-    const guest_t *guest = user;
+    guest_t *guest = user;
     cuai_frame_t frame;
+    forget_given(guest, segment);
     enter(&frame, guest);
     guest->ops.give_back(guest->user, segment);
     cuai_frame_pop();
@@ -347,6 +446,8 @@ static void end(void *user)
     guest_t *guest = user;
     if (guest->ops.end != NULL)
         guest->ops.end(guest->user);
+    CUAI_ASSERT(guest->given == NULL);
+    cuai_lock_cleanup(&guest->lock);
     cuai_host_free(guest);
 }
 
@@ -481,6 +582,7 @@ cuarena_status_t cuai_custom_open(const cuarena_config_t *config,
                          "the host has no memory for a memory's record");
     guest->ops = ops;
     guest->user = config->ops_user;
+    cuai_lock_init(&guest->lock);
     fill_table(&ops, &out->ops);
     out->user = guest;
     return CUARENA_OK;

@@ -42,10 +42,13 @@ static uint64_t address_of(const void *pointer)
 
 static cuarena_status_t refused(int error, const char *what, uint64_t bytes)
 {
-    if (error == ENOMEM || error == EAGAIN)
-        return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, bytes, 0, 0, 0, 0,
-                               "the system has no %" PRIu64 " bytes to %s",
-                               bytes, what);
+    if (error == ENOMEM || error == EAGAIN) {
+        cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, bytes, 0, 0, 0, 0,
+                        "the system has no %" PRIu64 " bytes to %s: %s", bytes,
+                        what, strerror(error));
+        cuai_error_code(error);
+        return CUARENA_OUT_OF_MEMORY;
+    }
     return cuai_fail_driver(error,
                             "the system refused to %s %" PRIu64 " bytes: %s",
                             what, bytes, strerror(error));
