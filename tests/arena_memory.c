@@ -127,9 +127,24 @@ static void back(test_memory_t *memory, memory_record_t *record,
                bytes);
 }
 
+static void check_zeros(test_memory_t *memory, const memory_record_t *record,
+                        uint64_t offset, uint64_t bytes)
+{
+    uint64_t grain = memory->ops.grain_bytes;
+    const unsigned char *base = (unsigned char *)(uintptr_t)record->address;
+    for (uint64_t at = offset; memory->wants_zeros && at < offset + bytes; at++)
+        if (grain_map(record)[at / grain] == GRAIN_UNBACKED)
+            at += grain - 1 - at % grain;
+        else if (base[at] != 0) {
+            fault(memory, "bytes went back that were not set to 0");
+            return;
+        }
+}
+
 static void unback(test_memory_t *memory, memory_record_t *record,
                    uint64_t offset, uint64_t bytes)
 {
+    check_zeros(memory, record, offset, bytes);
     memory->held_bytes -= count_backed(memory, record, offset, bytes);
     set_grains(memory, record, offset, bytes, GRAIN_UNBACKED);
     protect(record, offset, bytes, PROT_NONE);

@@ -231,7 +231,7 @@ static void with_a_stable_region(fixture_t *f)
 {
     f->config.stable = amount_of_bytes(KIB(64));
     if (f->kind->traits & KIND_READABLE && f->config.zero == CUARENA_ZERO_NEVER)
-        f->config.zero = CUARENA_ZERO_FREE;
+        fixture_zero_free(f);
     f->memory.ops.grain_bytes = KIB(64);
     f->memory.ops.alignment = KIB(64);
 }
@@ -241,6 +241,8 @@ static void without_growth_in_place(fixture_t *f)
     f->memory.ops.grow = NULL;
     f->memory.ops.shrink = NULL;
     f->config.placement = CUARENA_PLACEMENT_LOW;
+    if (f->kind->traits & KIND_READABLE && f->config.zero == CUARENA_ZERO_NEVER)
+        fixture_zero_free(f);
 }
 
 static void without_holes(fixture_t *f)
@@ -275,6 +277,7 @@ START_TEST(test_anything_agrees_with_a_model)
     for (uint64_t i = 0; i < steps; i++) {
         play_once(&m);
         expect_sound(&m.f);
+        expect_free_is_zero(&m.f);
         if (i % 64 == 0)
             check_all(&m);
     }

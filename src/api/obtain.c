@@ -374,12 +374,23 @@ static bool is_for_room(const ladder_t *ladder)
                CUARENA_OK;
 }
 
+/* Whether it would fit beside the live blocks if nothing else were held. If not
+ * nothing is ended or given back for it. */
+static bool would_fit(const ladder_t *ladder)
+{
+    const cuarena_t *arena = ladder->call->arena;
+    uint64_t live = cuai_live_bytes(arena) - arena->adopted_bytes;
+    uint64_t most =
+        cuai_min(arena->pool_bytes, arena->limits[CUARENA_LIMIT_HELD]);
+    return live + ladder->want->size <= most;
+}
+
 /* Growth has failed, or is not to be had. */
 static outcome_t try_cache(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
     if (arena->heaps[CUAI_DYNAMIC]->cached_blocks == 0 || is_stable(ladder) ||
-        !is_for_room(ladder))
+        !would_fit(ladder) || !is_for_room(ladder))
         return STEP_SKIPPED;
     uint64_t given = 0;
     cuai_cache_evict(arena, cuai_max(ladder->want->size, 1), &given);
@@ -393,7 +404,7 @@ static outcome_t try_cache(ladder_t *ladder)
 static outcome_t try_trim(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    if (arena->config.grow == CUARENA_GROW_NONE || exceeds_limit(ladder) ||
+    if (arena->config.grow == CUARENA_GROW_NONE || !would_fit(ladder) ||
         !lacks_bytes(ladder) || !spend(ladder, CUARENA_STEP_TRIM))
         return STEP_SKIPPED;
     uint64_t given = cuai_trim_all(arena);

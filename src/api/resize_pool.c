@@ -185,10 +185,11 @@ cuarena_status_t cuarena_resize_pool(cuarena_t *arena, uint64_t bytes)
     cuai_call_t call;
     cuai_call_begin(&call, arena);
     cuai_begin_exclusive(arena);
-    cuai_cache_drop(arena);
     status = check_pool(arena, rounded);
-    if (status == CUARENA_OK)
+    if (status == CUARENA_OK) {
+        cuai_cache_drop(arena);
         status = resize(&call, rounded);
+    }
     cuai_end_exclusive(arena);
     return cuai_call_end(&call, status);
 }
