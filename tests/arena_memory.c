@@ -236,7 +236,7 @@ static cuarena_status_t get_segment(test_memory_t *memory, uint64_t bytes,
     check_grain(memory, bytes, reserve);
     if (bytes == 0 || reserve < bytes)
         fault(memory, "get of no bytes, or more bytes than addresses");
-    if (memory->ops.grow == NULL || reserve < bytes)
+    if (memory->ops.grow == NULL || memory->reserves_none || reserve < bytes)
         reserve = bytes;
     else if (reserve > RESERVE_MOST)
         reserve = bytes > RESERVE_MOST ? bytes : RESERVE_MOST;
@@ -342,6 +342,8 @@ static void memory_shrink(void *user, cuarena_memory_segment_t *segment,
                                   .bytes = new_bytes});
     memory_record_t *record = record_of(memory, segment);
     check_grain(memory, new_bytes, 0);
+    if (new_bytes == 0)
+        fault(memory, "a segment that shrinks to nothing");
     if (record != NULL && new_bytes < record->bytes) {
         unback(memory, record, new_bytes, record->bytes - new_bytes);
         record->bytes = segment->bytes = new_bytes;

@@ -61,6 +61,7 @@ typedef struct test_memory {
     uint64_t budget_bytes;    /* most bytes that it gives */
     int32_t quiet;            /* 1: fresh bytes are not written */
     int32_t wants_zeros;      /* 1: what goes back must read as 0 */
+    int32_t reserves_none;    /* 1: it sets no further addresses aside */
     int32_t fail_in;          /* the call that fails counted from now, from 1;
                                * 0: none */
     int32_t fail_again;       /* how many after it fail too */

@@ -236,6 +236,27 @@ START_TEST(test_custom_get_that_answers_nonsense)
 }
 END_TEST
 
+/* Bytes that the arena has already; not so once they went back. */
+START_TEST(test_custom_get_that_answers_the_same_bytes_again)
+{
+    cuai_memory_t memory = memory_opened(CUARENA_MEMORY_CUSTOM);
+    cuarena_memory_segment_t first = memory_got(&memory, 4096, 8192);
+    cuarena_memory_segment_t s = {.bytes = 5};
+    guest.answers = true;
+    guest.answer = first;
+    guest.answer.address += 4096; /* within what is reserved */
+    guest.answer.reserved_bytes = guest.answer.bytes;
+    expect_status(memory.ops.get(memory.user, 4096, 4096, &s), CUARENA_DRIVER);
+    expect_message("guest", "get", "given before");
+    expect_u64(s.bytes, 5);
+    ck_assert_int_eq(guest.give_backs, 0);
+    memory_give_back(&memory, &first);
+    expect_ok(memory.ops.get(memory.user, 4096, 4096, &s));
+    memory_give_back(&memory, &s);
+    cuai_memory_close(&memory);
+}
+END_TEST
+
 /* ---- Tables that cannot serve ------------------------------------------ */
 
 /* One member set to one value. */
@@ -337,6 +358,7 @@ int main(void)
                   test_custom_zero_captured_may_say_busy,
                   test_custom_export_is_passed_on_and_checked,
                   test_custom_relocate_counts_no_more_than_there_are,
+                  test_custom_get_that_answers_the_same_bytes_again,
                   test_custom_without_a_table)));
     add_rows(suite, "failures", test_custom_failures_name_memory_and_function,
              COUNT_OF(answers));

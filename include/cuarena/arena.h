@@ -149,7 +149,17 @@ typedef struct cuarena_amount {
 #define CUARENA_ZERO_NEVER 0
 #define CUARENA_ZERO_CREATE 1 /* all bytes, when the memory gives them */
 #define CUARENA_ZERO_ALLOC 2  /* each block, before it is handed out */
-#define CUARENA_ZERO_FREE 3   /* each block, before its bytes are reused */
+#define CUARENA_ZERO_FREE 3   /* all bytes that leave a block: see below */
+
+/*
+ * CUARENA_ZERO_FREE: bytes that leave a block are set to 0 before they are
+ * anybody else's: by a free, a resize (the tail, or the old place), a
+ * compaction, a reset. Bytes that go back to the memory, as of dedicated
+ * blocks, are too, unless its bytes come zeroed. Adopted bytes stay as they
+ * are, and so do those of blocks that cuarena_destroy_forced ends. Freed blocks
+ * are not cached. Where the memory cannot do it the call is DRIVER and leaves
+ * the block as it was; where contents have moved already the arena is LOST.
+ */
 
 /*
  * Filled by cuarena_config_init, then by hand, by cuarena_config_set or by
@@ -358,7 +368,8 @@ CUARENA_API cuarena_status_t cuarena_retire(cuarena_t *arena,
  * Ends every block, pointer and id at once, in both regions; keeps memory,
  * sizes, tags, limits. BUSY while pins taken by cuarena_block_pin exist,
  * exports are open or a capture session has bytes; DRIVER if free bytes are to
- * read as 0 and cannot be made so. Peaks stay (cuarena_reset_peaks). Nothing
+ * read as 0 and cannot be made so: blocks live on, but their contents may be
+ * gone. Peaks stay (cuarena_reset_peaks). Nothing
  * may use the blocks any more; what was freed on streams is waited for, and all
  * work where allocations are such (segments=each).
  * REENTERED from a function of its memory or its relocation callback. Cost: the
@@ -370,7 +381,8 @@ CUARENA_API cuarena_status_t cuarena_reset(cuarena_t *arena);
  * place where the memory can. Otherwise, or if blocks stand in the part that
  * goes, blocks without pins move (reported to the relocation callback) and
  * pinned ones make it BUSY. BAD_ARGUMENT below the stable region's size;
- * UNSUPPORTED for a caller's own bytes. A failed call changed nothing. Waits
+ * UNSUPPORTED for a caller's own bytes. A failed call leaves the size; cached
+ * blocks have ended, and blocks may have moved, which was reported. Waits
  * for what was freed on streams if the pool gets smaller, and for all work on
  * its bytes if they move. REENTERED as reset. Cost: the bytes moved.
  */
@@ -388,7 +400,7 @@ CUARENA_API cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
                                           uint64_t *given_back_out);
 
 #define CUARENA_LIMIT_HELD 0   /* bytes held from the memory */
-#define CUARENA_LIMIT_LIVE 1   /* bytes of live blocks, as taken */
+#define CUARENA_LIMIT_LIVE 1   /* of live blocks, as taken: with their rests */
 #define CUARENA_LIMIT_CACHED 2 /* bytes of cached blocks: see cache.h */
 #define CUARENA_LIMIT_SOFT 3   /* bytes of live and cached blocks, likewise */
 /* What the driver's pool of an arena keeps of what it has free when somebody
@@ -603,8 +615,10 @@ CUARENA_API void cuarena_compact_report_init(cuarena_compact_report_t *report);
  * Slides blocks without pins of the dynamic region together. NULL options: all
  * the way; callback and report may be NULL. One compaction runs at a time:
  * another thread's waits. FRAGMENTED: a goal that no window within the limits
- * reaches; nothing moved. UNSUPPORTED: the memory cannot relocate. Cost:
- * blocks and ranges to plan, under the lock; then the bytes moved, without it.
+ * reaches; nothing moved. What a trimmed pool gave back it takes again if a
+ * goal needs that; else blocks do not move across it. UNSUPPORTED: the memory
+ * cannot relocate. Cost: blocks and ranges to plan, under the lock; then the
+ * bytes moved, without it.
  *
  * With a stream the call does not wait, but on memory that the CPU touches:
  * the stream waits for every stream that a moved block was allocated on or is
@@ -619,18 +633,27 @@ cuarena_compact(cuarena_t *arena, const cuarena_compact_options_t *options,
                 cuarena_compact_report_t *report);
 /* Who hears of moves that no compact call reports: resize_pool, and the
  * compaction step of running out (compact_on_oom). NULL: nobody, and then
- * that step is left out. */
+ * that step moves no pointers, pinned or not: only blocks, whose ids stay
+ * good. */
 CUARENA_API cuarena_status_t cuarena_set_relocation_callback(
     cuarena_t *arena, cuarena_relocation_fn callback, void *user);
 
 /* ---- Running out ------------------------------------------------------- */
 
 /*
- * Asked when nothing else helps, before compact_on_oom, but not for more bytes
- * than the limit of held ones and all that is held: 1 says that something
- * was freed and the request is tried again, 0 that nothing was, and then it is
- * not asked again for this request. It is given up on when it says 1 sixteen
- * times for one request without enough room appearing.
+ * What was tried for a request that is refused stays done: free bytes given
+ * back to the memory, cached blocks ended, waits of streams, what the handler
+ * did, and moves, which were reported. Nothing is given back or ended for one
+ * that would not fit beside the blocks that live. The steps are in stats.h; the
+ * error lists those that were tried, names the memory that had no more with its
+ * code (errno, the driver's, or what a caller's own function answered), and
+ * says why compaction brought nothing.
+ *
+ * The handler: asked when nothing else helps, before compact_on_oom, but not
+ * for more bytes than the limit of held ones and all that is held: 1 says that
+ * something was freed and the request is tried again, 0 that nothing was, and
+ * then it is not asked again for this request. It is given up on when it says 1
+ * sixteen times for one request without enough room appearing.
  *
  * Called with no lock held, so others go on meanwhile, and several threads may
  * be in it at once; on one thread it is not entered twice: a request that is

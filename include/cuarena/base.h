@@ -43,8 +43,10 @@ CUARENA_API const char *cuarena_version_string(void);
 /* ---- Status ------------------------------------------------------------ */
 
 /*
- * What a call came to, grouped by what the caller can do about it. Whatever
- * the status, a failed call changed nothing but what it reports.
+ * What a call came to, grouped by what the caller can do about it. A failed
+ * call leaves every block as it was, with its contents, place and size, and
+ * every output. What it leaves besides, its description says: a request that is
+ * refused, what was tried for it (arena.h, "Running out").
  */
 typedef int32_t cuarena_status_t;
 

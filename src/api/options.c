@@ -158,7 +158,7 @@ static const cuai_option_t options[] = {
         MEMBER(compact_on_oom),
         .fallback = "0",
         .accepted = "0, 1",
-        .help = "Whether running out compacts before it fails.",
+        .help = "Whether running out moves blocks together before it fails.",
     },
     {
         .key = "device",

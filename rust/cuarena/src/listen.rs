@@ -211,8 +211,8 @@ impl Arena {
 
     /// Who hears of moves that no compaction of the program's reports: those of
     /// a pool that is resized, and of compaction as a step of running out
-    /// ([`compact_on_oom`](crate::ArenaBuilder::compact_on_oom)), which is left
-    /// out where nobody listens. The rules are those of the closure of
+    /// ([`compact_on_oom`](crate::ArenaBuilder::compact_on_oom)), which moves
+    /// blocks where nobody listens as well. The rules are those of the closure of
     /// [`compact_with`](Self::compact_with).
     ///
     /// ```

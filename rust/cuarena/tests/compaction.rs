@@ -232,14 +232,10 @@ fn the_listener_hears_of_a_pool_that_is_resized() {
 }
 
 #[test]
-fn running_out_compacts_where_somebody_listens() {
+fn running_out_compacts_whether_or_not_somebody_listens() {
     let arena = builder().compact_on_oom(Switch::On).build().unwrap();
     let blocks = holes(&arena, 1024);
-    assert!(arena.alloc(8 * KIB).unwrap_err().is_fragmented());
-    arena.on_relocation(|_| ControlFlow::Continue(()));
     let block = arena.alloc(8 * KIB).unwrap();
-    arena.clear_relocation();
-    assert!(arena.alloc(64 * KIB).is_err());
     drop(block);
     assert_eq!(arena.stats().unwrap().compactions, 1);
     drop(blocks);
