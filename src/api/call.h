@@ -72,13 +72,16 @@ cuarena_status_t cuai_null(const char *what);
 /* A region, or all. */
 cuarena_status_t cuai_check_region(int32_t region);
 
-/* ---- Obtaining (obtain.c) --------------------------------------------------
- */
+/* ---- Obtaining (want.c, obtain.c) --------------------------------------- */
 
 /* Checks what is asked for and rounds it. `request` may be NULL. */
 cuarena_status_t cuai_want(const cuarena_t *arena, uint64_t bytes,
                            const cuarena_request_t *request,
                            cuai_want_t *want_out);
+/* The request is on the call's stream. Steps out at the stream's first
+ * sight. */
+cuarena_status_t cuai_want_on(cuai_call_t *call, cuarena_stream_t stream,
+                              cuai_want_t *want);
 /* Serves it, if need be by the ladder of running out; steps out. On an error
  * the last error is set and the failure noted. */
 cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
@@ -109,11 +112,6 @@ cuarena_status_t cuai_settle_behind(cuarena_t *arena, cuarena_block_t block,
 
 /* "growth" and the like: a step of running out. */
 const char *cuai_step_name(int32_t step);
-
-/* The request is on the call's stream. Steps out at the stream's first
- * sight. */
-cuarena_status_t cuai_want_on(cuai_call_t *call, cuarena_stream_t stream,
-                              cuai_want_t *want);
 
 /* ---- Calls with and without a stream (pointers.c, blocks.c) ------------ */
 

@@ -37,6 +37,7 @@ pub const SOURCES: &[&str] = &[
     "api/streams.c",
     "api/together.c",
     "api/values.c",
+    "api/want.c",
     "arena/cache.c",
     "arena/capture.c",
     "arena/capture_life.c",

@@ -4,7 +4,7 @@
 //! them. The **figures** say how short the arena was: bytes asked, the limit
 //! that was met, bytes held, free, and in the largest free range.
 //!
-//! *Invariants.* A failed call changed nothing but what it reports.
+//! *Invariants.* A failed call leaves every block as it was.
 //!
 //! *Cost.* An `Error` is one pointer, so a `Result<Block, Error>` is no larger
 //! than a `Block`. Making one allocates host memory; that is off every path
