@@ -596,11 +596,11 @@ START_TEST(a_limit_in_the_way_asks_the_handler_and_gives_back_again)
     garbage.pointer = cupy_malloc(p, 5, 1);
     void *p1 = cupy_malloc(p, 2, 0);
     ck_assert_int_eq(garbage.calls, 1);
-    expect_steps(p, 2, 1, 1);
+    expect_steps(p, 1, 1, 1);
     expect_figures(p, 2, 2, 0);
     expect_refused(p, 5, 0);
     ck_assert_int_eq(garbage.calls, 2);
-    expect_steps(p, 3, 2, 1);
+    expect_steps(p, 1, 2, 1);
     cupy_free(p, p1, 0);
     cupy_close(p);
 }

@@ -280,6 +280,34 @@ START_TEST(test_refusal_that_nothing_helps_gives_nothing_back)
 }
 END_TEST
 
+/* ... nor does the cache end, unless that can help. */
+START_TEST(test_refusal_that_nothing_helps_keeps_the_cache)
+{
+    cuarena_config_t config;
+    cuarena_t *arena = NULL;
+    cuarena_cache_stats_t cache;
+    void *kept, *freed, *pointer = UNTOUCHED;
+    cuarena_config_init(&config);
+    cuarena_cache_stats_init(&cache);
+    expect_ok(cuarena_config_parse(
+        &config, "preset=mlx-cuda,memory=none,limit=1MiB,cache_limit=1MiB,"
+                 "soft_limit_rule=store"));
+    expect_ok(cuarena_create(&config, &arena));
+    expect_ok(cuarena_alloc(arena, KIB(512), &kept));
+    expect_ok(cuarena_alloc(arena, KIB(256), &freed));
+    expect_ok(cuarena_free(arena, freed));
+    expect_status(cuarena_alloc(arena, KIB(768), &pointer), CUARENA_LIMIT);
+    expect_ok(cuarena_cache_stats(arena, &cache));
+    expect_u64(cache.cached_bytes, KIB(256));
+    expect_ok(cuarena_alloc(arena, KIB(512), &pointer));
+    expect_ok(cuarena_cache_stats(arena, &cache));
+    expect_u64(cache.cached_bytes, 0);
+    expect_ok(cuarena_free(arena, kept));
+    expect_ok(cuarena_free(arena, pointer));
+    expect_ok(cuarena_destroy(&arena));
+}
+END_TEST
+
 START_TEST(test_create_says_what_was_available)
 {
     fixture_t f;
@@ -343,6 +371,7 @@ int main(void)
                   test_refusal_near_the_largest_size_counts,
                   test_limit_of_live_bytes_counts_rests,
                   test_refusal_that_nothing_helps_gives_nothing_back,
+                  test_refusal_that_nothing_helps_keeps_the_cache,
                   test_create_says_what_was_available,
                   test_create_above_the_limit_says_what_was_available,
                   test_create_of_host_memory_has_errno));

@@ -293,10 +293,13 @@ static bool is_for_room(const ladder_t *ladder)
 static bool would_fit(const ladder_t *ladder)
 {
     const cuarena_t *arena = ladder->call->arena;
+    uint64_t size = ladder->want->size;
     uint64_t live = cuai_live_bytes(arena) - arena->adopted_bytes;
-    uint64_t most =
-        cuai_min(arena->pool_bytes, arena->limits[CUARENA_LIMIT_HELD]);
-    return live + ladder->want->size <= most;
+    uint64_t in_pool = arena->heaps[CUAI_DYNAMIC]->live_bytes;
+    if (live + size > arena->limits[CUARENA_LIMIT_HELD])
+        return false;
+    return ladder->want->dedicated ||
+           in_pool + size <= arena->pool_bytes - arena->stable_bytes;
 }
 
 /* Growth has failed, or is not to be had. */

@@ -340,24 +340,6 @@ void cuai_return_segment(cuarena_t *arena, cuarena_memory_segment_t segment,
 /* Whether a block's free on a stream gives its segment back on that. */
 bool cuai_goes_back_on(const cuarena_t *arena, cuai_found_t found,
                        uint32_t number);
-/* Sets a block's bytes to 0, on a stream; the block is marked as moving. In an
- * open session the stream's graph does it. Steps out. */
-cuarena_status_t cuai_zero_block(cuarena_t *arena, cuai_found_t found,
-                                 uint32_t number);
-/* The same of its bytes but the first `kept`. */
-cuarena_status_t cuai_zero_tail(cuarena_t *arena, cuai_found_t found,
-                                uint64_t kept, uint32_t number);
-/* Whether a block's bytes are set to 0 before they leave it: with ZERO_FREE,
- * but not the caller's own. */
-bool cuai_zeroes_freed(const cuarena_t *arena, cuai_found_t found);
-/* The same of bytes that go back to the memory. */
-bool cuai_zeroes_returned(const cuarena_t *arena);
-/* Contents that must be 0 are not, and it is too late to refuse: nobody may be
- * served again. Steps out. */
-void cuai_lose(cuarena_t *arena);
-/* UNSUPPORTED, put into words, if no graph can: `what` is refused. */
-cuarena_status_t cuai_check_zero_captured(const cuarena_t *arena,
-                                          const char *what);
 /* Counts the caller's bytes as a block. */
 cuarena_status_t cuai_adopt(cuarena_t *arena, const cuai_want_t *want,
                             uint64_t address, cuai_found_t *found_out);
@@ -742,30 +724,6 @@ cuarena_memory_segment_t cuai_segment_of(const cuarena_t *arena,
 
 /* ---- Peaks (peaks.c) --------------------------------------------------- */
 
-cuai_gauge_t cuai_gauge_whole(cuarena_t *arena);
-cuai_gauge_t cuai_gauge_region(cuarena_t *arena, int32_t region);
-cuai_gauge_t cuai_gauge_meter(cuai_meter_t *meter, cuai_scopes_t **scopes);
-/* Begins a scope of it, and ends the last one: LIMIT, OUT_OF_MEMORY of the
- * host; BAD_ARGUMENT. */
-cuarena_status_t cuai_peaks_push(cuai_gauge_t *gauge);
-cuarena_status_t cuai_peaks_pop(cuai_gauge_t *gauge, cuarena_peaks_t *peaks);
-/* What counts a block. */
-typedef struct cuai_counted_in {
-    int32_t region;
-    uint32_t stream; /* that owns it; 0: none */
-    cuarena_tag_t tag;
-} cuai_counted_in_t;
-
-/* Peaks before a block, or with it. */
-void cuai_peaks_keep(cuarena_t *arena, const cuai_counted_in_t *where,
-                     cuai_peaks_kept_t *kept);
-/* The block was never given out, and has ended: peaks that it raised, and
- * nothing has raised since, are as before. */
-void cuai_peaks_restore(cuarena_t *arena, const cuai_counted_in_t *where,
-                        const cuai_peaks_kept_t *before,
-                        const cuai_peaks_kept_t *with);
-/* Sets its peaks to what is now, in all scopes. */
-void cuai_peaks_reset(cuai_gauge_t *gauge);
 /* Peaks of the whole, kept or derived. */
 cuai_counts_t cuai_whole_peaks(const cuarena_t *arena);
 /* Keeps the most live bytes ever, before the whole's peaks begin anew. */
@@ -796,5 +754,6 @@ cuarena_status_t cuai_heap_for(const cuarena_t *arena, uint64_t most_bytes,
 
 #include "arena/cross.h" /* the verbs that need all of the above */
 #include "arena/order.h"
+#include "arena/zero.h"
 
 #endif

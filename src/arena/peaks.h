@@ -49,4 +49,32 @@ typedef struct cuai_peaks_kept {
     uint64_t peaks[CUAI_PEAKS_COUNT][CUAI_PEAKS];
 } cuai_peaks_kept_t;
 
+struct cuai_meter;
+
+cuai_gauge_t cuai_gauge_whole(cuarena_t *arena);
+cuai_gauge_t cuai_gauge_region(cuarena_t *arena, int32_t region);
+cuai_gauge_t cuai_gauge_meter(struct cuai_meter *meter, cuai_scopes_t **scopes);
+/* Begins a scope of it, and ends the last one: LIMIT, OUT_OF_MEMORY of the
+ * host; BAD_ARGUMENT. */
+cuarena_status_t cuai_peaks_push(cuai_gauge_t *gauge);
+cuarena_status_t cuai_peaks_pop(cuai_gauge_t *gauge, cuarena_peaks_t *peaks);
+/* Sets its peaks to what is now, in all scopes. */
+void cuai_peaks_reset(cuai_gauge_t *gauge);
+
+/* What counts a block. */
+typedef struct cuai_counted_in {
+    int32_t region;
+    uint32_t stream; /* that owns it; 0: none */
+    cuarena_tag_t tag;
+} cuai_counted_in_t;
+
+/* Peaks before a block, or with it. */
+void cuai_peaks_keep(cuarena_t *arena, const cuai_counted_in_t *where,
+                     cuai_peaks_kept_t *kept);
+/* The block was never given out, and has ended: peaks that it raised, and
+ * nothing has raised since, are as before. */
+void cuai_peaks_restore(cuarena_t *arena, const cuai_counted_in_t *where,
+                        const cuai_peaks_kept_t *before,
+                        const cuai_peaks_kept_t *with);
+
 #endif
