@@ -718,13 +718,17 @@ void expect_free_is_zero(fixture_t *f)
     uint64_t cursor = 0, bytes = 0;
     size_t count = 0;
     void *base = NULL;
-    if (f->config.zero != CUARENA_ZERO_FREE ||
-        !(f->kind->traits & KIND_READABLE) || (f->kind->traits & KIND_DEVICE))
+    int32_t memory = f->kind->memory;
+    bool begins_as_zero = memory == CUARENA_MEMORY_PAGEABLE ||
+                          memory == CUARENA_MEMORY_BYTES ||
+                          memory == CUARENA_MEMORY_CUSTOM;
+    if (f->config.zero != CUARENA_ZERO_FREE || !begins_as_zero ||
+        (f->kind->traits & KIND_DEVICE))
         return;
     expect_ok(cuarena_blocks(f->arena, &cursor, infos, BLOCKS_MOST, &count));
     ck_assert_uint_lt(count, BLOCKS_MOST);
     qsort(infos, count, sizeof *infos, by_address);
-    if (f->kind->memory != CUARENA_MEMORY_CUSTOM &&
+    if (memory != CUARENA_MEMORY_CUSTOM &&
         cuarena_base(f->arena, &base, &bytes) == CUARENA_OK)
         expect_span_is_zero(f, infos, count, (uint64_t)(uintptr_t)base, bytes);
     for (size_t i = 0; i < MEMORY_SEGMENTS_MAX; i++)

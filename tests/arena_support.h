@@ -193,8 +193,9 @@ void expect_painted(const fixture_t *f, const void *address, uint64_t bytes,
                     uint64_t seed);
 void expect_zero(const fixture_t *f, const void *address, uint64_t bytes);
 /* Config and memory of a fixture that is prepared: zero=free, and bytes that
- * read as 0 before anybody had them. Then every byte of the arena that no block
- * has, and that can be read, reads as 0 at any time. */
+ * read as 0 before anybody had them, unless a driver gives them. Then every
+ * byte of the arena that no block has, and that can be read, is 0 at any time.
+ */
 void fixture_zero_free(fixture_t *f);
 void expect_free_is_zero(fixture_t *f);
 /* All bytes the same. */

@@ -616,7 +616,8 @@ CUARENA_API void cuarena_compact_report_init(cuarena_compact_report_t *report);
  * the way; callback and report may be NULL. One compaction runs at a time:
  * another thread's waits. FRAGMENTED: a goal that no window within the limits
  * reaches; nothing moved. What a trimmed pool gave back it takes again if a
- * goal needs that; else blocks do not move across it. UNSUPPORTED: the memory
+ * goal needs that (LIMIT, OUT_OF_MEMORY or DRIVER if that cannot be had); else
+ * blocks do not move across it. UNSUPPORTED: the memory
  * cannot relocate. Cost: blocks and ranges to plan, under the lock; then the
  * bytes moved, without it.
  *

@@ -194,7 +194,8 @@ static bool lacks_given_back(const progress_t *progress)
     uint64_t goal = progress->options->goal_bytes;
     uint64_t untaken = cuai_pool_untaken(arena);
     uint64_t free_bytes = cuai_free_bytes(arena->heaps[CUAI_DYNAMIC]);
-    return untaken != 0 && goal <= free_bytes + untaken;
+    return arena->segments.count != 0 && untaken != 0 &&
+           goal <= free_bytes + untaken;
 }
 
 /* Blocks are not moved across what is not there. */
@@ -218,8 +219,10 @@ static cuarena_status_t reach_goal(progress_t *progress)
     }
     if (status != CUARENA_FRAGMENTED || !lacks_given_back(progress))
         return status;
-    status = fill_pool(progress);
-    return status == CUARENA_OK ? run_batches(progress) : status;
+    cuarena_status_t filled = fill_pool(progress);
+    if (filled == CUARENA_OK)
+        return run_batches(progress);
+    return filled == CUARENA_UNSUPPORTED ? status : filled;
 }
 
 /* ---- What stayed ------------------------------------------------------- */

@@ -587,7 +587,8 @@ static step_t lowest_hole(const cuarena_t *arena)
 
 cuarena_status_t cuai_fill_pool(cuarena_t *arena, uint64_t *taken_out)
 {
-    cuarena_status_t status = CUARENA_OK;
+    cuarena_status_t status =
+        cuai_check_held_limit(arena, cuai_pool_untaken(arena));
     while (status == CUARENA_OK && cuai_pool_untaken(arena) != 0) {
         step_t step = lowest_hole(arena);
         if (step.kind == STEP_NONE)

@@ -420,8 +420,7 @@ static void step_compact(fuzz_t *fuzz, slot_t *slot)
     options.batch_moves = 1 + choose(&fuzz->choice, 8);
     options.report_unmoved = choose_one_in(&fuzz->choice, 8) ? 1 : 0;
     came_to(fuzz, cuarena_compact(fuzz->arena, &options, hear, fuzz, NULL),
-            MAY(CUARENA_FRAGMENTED) |
-                (fuzz->each ? MAY(CUARENA_UNSUPPORTED) : 0));
+            MAY_REFUSE | (fuzz->each ? MAY(CUARENA_UNSUPPORTED) : 0));
 }
 
 static void step_trim(fuzz_t *fuzz, slot_t *slot)
