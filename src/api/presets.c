@@ -54,6 +54,7 @@ static const preset_t presets[] = {
             .split_threshold = 128 * CUAI_MIB,
             .memory = CUARENA_MEMORY_PAGEABLE,
             .alignment = 256,
+            .steal = CUARENA_STEAL_SETTLED,
         },
     [CUARENA_PRESET_MLX_CPU] =
         {
