@@ -47,9 +47,11 @@ typedef uint16_t cuarena_tag_t;
 
 /* ---- Configuration ----------------------------------------------------- */
 
-/* An amount of memory: bytes, thousandths of a percent of what is available,
- * or all that is available but so many bytes. As text: 512MiB, 4G, 80%,
- * auto-256MiB, auto. KiB, MiB, GiB, TiB and K, M, G, T all count in 1024. */
+/* An amount of memory: bytes, thousandths of a percent of all that the memory
+ * has, whoever has it now, or what is available now but so many bytes. As text:
+ * 512MiB, 4G, 80%, auto-256MiB, auto. KiB, MiB, GiB, TiB and K, M, G, T all
+ * count in 1024. What a memory of the host has in all is that of the machine,
+ * or of the control group around the process where that is less. */
 #define CUARENA_AMOUNT_BYTES 0
 #define CUARENA_AMOUNT_PERCENT 1 /* value 100000 = 100 % */
 #define CUARENA_AMOUNT_AUTO 2    /* available minus value */
@@ -393,13 +395,14 @@ CUARENA_API cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
 /* What the driver's pool of an arena keeps of what it has free when somebody
  * waits for the device: its release threshold, for everybody who uses it. 0 is
  * nothing, as the driver has it. With the option threshold_limits=1 the pool
- * refuses, as LIMIT, to grow above it. Percent and auto are of all that the
- * device has. UNSUPPORTED for an arena without such a pool; DRIVER. Asks the
- * driver. */
+ * refuses, as LIMIT, to grow above it. Auto is all that the device has here,
+ * as 100 percent are. UNSUPPORTED for an arena without such a pool; DRIVER.
+ * Asks the driver. */
 #define CUARENA_LIMIT_THRESHOLD 4
 /*
- * Bytes, or percent and auto of what the memory has available: either, by the
- * type, and BAD_ARGUMENT above 100 %. Below what is held or live now is legal:
+ * Bytes, percent of all that the memory has, this arena's bytes among them, or
+ * auto, what is available now: one of them, by the type, and BAD_ARGUMENT above
+ * 100 %. Below what is held or live now is legal:
  * it bounds what comes. `old_bytes_out` may be NULL; UINT64_MAX is "none". A
  * lower limit of cached bytes ends cached blocks at once, the least recently
  * recycled first, unless the cache is bounded late (cost: those blocks, and the

@@ -142,11 +142,11 @@ static void apply_bytes(uint64_t *bytes, uint64_t value)
         *bytes = value;
 }
 
-/* Whether the memory may say what it has. */
+/* Whether the memory may say what it has in all. */
 static bool is_counted(const cuarena_config_t *config)
 {
     return config->memory != CUARENA_MEMORY_CUSTOM || config->ops == NULL ||
-           config->ops->available != NULL;
+           config->ops->total != NULL;
 }
 
 static cuarena_amount_t soft_limit_of(const cuarena_config_t *config,
