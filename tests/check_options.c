@@ -383,7 +383,7 @@ START_TEST(test_option_info_defaults_are_accepted_and_are_the_defaults)
                       "%s: no sentence", info.key);
         ck_assert_ptr_nonnull(info.type);
     }
-    expect_u64(index, 50);
+    expect_u64(index, 51);
 }
 END_TEST
 
@@ -409,7 +409,7 @@ START_TEST(test_option_info_bad_arguments)
 {
     cuarena_option_info_t info;
     cuarena_option_info_init(&info);
-    expect_status(cuarena_option_info(50, &info), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_option_info(51, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(SIZE_MAX, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(0, NULL), CUARENA_BAD_ARGUMENT);
     info.struct_size = 3;
@@ -467,12 +467,6 @@ static const char docs_ort[] =
     "| keys | accepted | sets |\n"
     "|---|---|---|\n";
 
-static const char docs_mempool[] =
-    "\n"
-    "`use_cuda_mempool` is 0, which sets nothing, or 1: "
-    "`preset=driver-pool`\n"
-    "and `driver_pool=own`.\n";
-
 static void write_docs(FILE *file)
 {
     fputs(docs_head, file);
@@ -488,7 +482,6 @@ static void write_docs(FILE *file)
         if (info.ort_names != NULL)
             fprintf(file, "| %s | %s | `%s` |\n", info.ort_names,
                     info.ort_accepted, info.key);
-    fputs(docs_mempool, file);
 }
 
 static size_t read_file(const char *path, char *text, size_t size)

@@ -87,6 +87,8 @@ typedef struct cuarena_amount {
 
 /* Of numbers of bytes: as the preset says. */
 #define CUARENA_BYTES_PRESET (UINT64_MAX - 1)
+/* Of what a driver's pool has: it stays as it is. */
+#define CUARENA_BYTES_UNCHANGED (UINT64_MAX - 2)
 
 /* Keys that no option has: an error, or a warning in the log. */
 #define CUARENA_UNKNOWN_ERROR 0
@@ -217,7 +219,8 @@ typedef struct cuarena_config {
     uint64_t driver_pool_handle; /* a CUmemoryPool, as a number; 0 */
     uint64_t driver_pool_max;    /* most bytes of an own one; 0: no end */
     uint64_t release_threshold;  /* what the pool keeps when it gives back;
-                                  * CUARENA_BYTES_PRESET: stays as it is */
+                                  * CUARENA_BYTES_UNCHANGED: stays as it is;
+                                  * as the preset says: CUARENA_BYTES_PRESET */
     int32_t make_current;        /* 1: the pool becomes the device's current
                                   * one, for the whole process; 0 */
     int32_t threshold_limits;    /* 1: the pool's threshold is a limit too, see
@@ -237,6 +240,8 @@ typedef struct cuarena_config {
     uint64_t round_to;     /* the others: to a multiple of it */
     uint64_t natural;      /* blocks are aligned to the least power of two that
                             * they fit in, of this at most; 0: the granule */
+    int32_t use_cuda_mempool; /* 1: of device memory an arena with a pool of
+                               * the driver's of its own; 0 */
 } cuarena_config_t;
 
 CUARENA_API void cuarena_config_init(cuarena_config_t *config);
@@ -251,8 +256,11 @@ CUARENA_API void cuarena_config_init(cuarena_config_t *config);
  * initial_chunk_size_bytes, max_dead_bytes_per_chunk,
  * initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem,
  * cuda_mempool_release_threshold, cuda_mempool_bytes_to_keep_on_shrink. Their
- * values are digits, in ONNX Runtime's ranges. use_cuda_mempool is 0, which
- * changes nothing, or 1: preset=driver-pool and driver_pool=own.
+ * values are digits, in ONNX Runtime's ranges. With use_cuda_mempool=1, which
+ * is an option of its own, device memory is that of preset=driver-pool and
+ * driver_pool=own whatever preset is named, and its threshold stays as the
+ * driver made it; pinned memory passes over it and the two keys before, as ONNX
+ * Runtime's arena of pinned memory does. Other memories refuse it.
  */
 CUARENA_API cuarena_status_t cuarena_config_set(cuarena_config_t *config,
                                                 const char *key,
@@ -268,11 +276,11 @@ cuarena_config_environment(cuarena_config_t *config);
 /*
  * The limit from a variable of the environment, NULL: CUPY_GPU_MEMORY_LIMIT,
  * as CuPy reads it: digits are bytes; a number of at most three decimals and %
- * are that part of what the memory has available when the arena is made (CuPy:
- * of all that the device has); 0 and 0% are no limit. OK, and nothing changed,
- * where there is no such variable. BAD_ARGUMENT for any other text: the
- * message names variable, text and what is accepted; the config is as it was.
- * Only this call reads the variable. Not beside changes of the environment.
+ * are that part of all that the memory has; 0 and 0% are no limit. OK, and
+ * nothing changed, where there is no such variable. BAD_ARGUMENT for any other
+ * text: the message names variable, text and what is accepted; the config is as
+ * it was. Only this call reads the variable. Not beside changes of the
+ * environment.
  */
 CUARENA_API cuarena_status_t cuarena_config_limit_environment(
     cuarena_config_t *config, const char *variable);

@@ -22,6 +22,7 @@ typedef struct preset {
     uint64_t round_powers;
     uint64_t round_to;
     uint64_t natural;
+    uint64_t threshold; /* of a driver's pool; 0: it stays as it is */
 } preset_t;
 
 /* What is not named below. */
@@ -99,12 +100,31 @@ static const preset_t presets[] = {
             .alignment = 512,
             .backing = CUARENA_BACKING_ASYNC,
             .segments = CUARENA_SEGMENTS_EACH,
+            .threshold = UINT64_MAX,
         },
 };
 
 static bool is_whole(cuarena_amount_t amount)
 {
     return amount.unit == CUARENA_AMOUNT_AUTO && amount.value == 0;
+}
+
+/* ONNX Runtime gives its arena of pinned memory the keys of that of the device,
+ * and it passes over what they say of the driver's pools. */
+static void apply_mempool(cuarena_config_t *config)
+{
+    if (config->use_cuda_mempool == 0)
+        return;
+    config->use_cuda_mempool = 0;
+    if (config->memory == CUARENA_MEMORY_PINNED) {
+        config->release_threshold = CUARENA_BYTES_UNCHANGED;
+        config->keep_on_trim = 0;
+        return;
+    }
+    config->preset = CUARENA_PRESET_DRIVER_POOL;
+    config->driver_pool = CUARENA_DRIVER_POOL_OWN;
+    if (config->release_threshold == CUARENA_BYTES_PRESET)
+        config->release_threshold = CUARENA_BYTES_UNCHANGED;
 }
 
 /* Where the bytes come from, and how. */
@@ -128,6 +148,19 @@ static void apply_placement(cuarena_config_t *config, const preset_t *preset)
         config->placement = preset->placement;
     if (grows && config->placement == CUARENA_PLACEMENT_DEFAULT)
         config->placement = CUARENA_PLACEMENT_LOW;
+}
+
+/* To leave a pool unchanged that is not there asks for nothing. */
+static void apply_threshold(cuarena_config_t *config, const preset_t *preset)
+{
+    uint64_t *threshold = &config->release_threshold;
+    bool pooled = config->memory == CUARENA_MEMORY_DEVICE &&
+                  config->backing == CUARENA_BACKING_ASYNC;
+    if (pooled && *threshold == CUARENA_BYTES_PRESET)
+        *threshold = preset->threshold != 0 ? preset->threshold
+                                            : CUARENA_BYTES_UNCHANGED;
+    if (!pooled && *threshold == CUARENA_BYTES_UNCHANGED)
+        *threshold = CUARENA_BYTES_PRESET;
 }
 
 static void apply_choice(int32_t *choice, int32_t value)
@@ -183,8 +216,10 @@ static void apply_keep(cuarena_config_t *config, const preset_t *preset)
 
 void cuai_config_apply_preset(cuarena_config_t *config)
 {
+    apply_mempool(config);
     const preset_t *preset = &presets[config->preset];
     apply_memory(config, preset);
+    apply_threshold(config, preset);
     if (config->grow == -1)
         config->grow = preset->grow;
     if (config->split_threshold == CUARENA_BYTES_PRESET)
