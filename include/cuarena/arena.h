@@ -376,12 +376,18 @@ CUARENA_API cuarena_status_t cuarena_retire(cuarena_t *arena,
 CUARENA_API cuarena_status_t cuarena_reset(cuarena_t *arena);
 /*
  * Makes the pool `bytes` large, its stable region as it is. Contents stay, in
- * place where the memory can. Otherwise, or if blocks stand in the part that
- * goes, blocks without pins move (reported to the relocation callback) and
- * pinned ones make it BUSY. BAD_ARGUMENT below the stable region's size;
- * UNSUPPORTED for a caller's own bytes. A failed call changed nothing. Waits
- * for what was freed on streams if the pool gets smaller, and for all work on
- * its bytes if they move. REENTERED as reset. Cost: the bytes moved.
+ * place where the memory lengthens and shortens what it gave: pageable, none,
+ * device with backing=vmm, and a caller's own that has `grow`. The others
+ * (device with backing=malloc and async, managed, pinned) give a pool of the
+ * new size, to which all blocks move: without pins, reported to the relocation
+ * callback; while a pointer, a pinned block or a stable one lives it is BUSY.
+ * In place a pool that gets smaller moves what stands in the part that goes,
+ * and is BUSY if that is pinned. So a program that is to work alike on all
+ * memories has blocks, or unpinned pointers, alone. BAD_ARGUMENT below the
+ * stable region's size; UNSUPPORTED for a caller's own bytes. A failed call
+ * changed nothing. Waits for what was freed on streams if the pool gets
+ * smaller, and for all work on its bytes if they move. REENTERED as reset.
+ * Cost: the bytes moved.
  */
 CUARENA_API cuarena_status_t cuarena_resize_pool(cuarena_t *arena,
                                                  uint64_t bytes);
