@@ -440,8 +440,8 @@ static void measure_compaction(void)
              (size_t)samples);
     tell_row("compact-alloc", "cuarena device, blocks", 64 * MIB, 1, takes[0],
              (size_t)samples);
-    tell_row("compact-alloc", "cuarena device, blocks, on its stream", 64 * MIB,
-             1, takes[1], (size_t)samples);
+    tell_row("compact-alloc", "cuarena device, blocks on a stream", 64 * MIB, 1,
+             takes[1], (size_t)samples);
     must(cuarena_destroy(&arena));
 }
 
