@@ -131,9 +131,11 @@ typedef struct cuarena_amount {
 #define CUARENA_MARKER_EAGER 1
 
 /* What a request gets of bytes that were freed on another stream. */
-#define CUARENA_STEAL_WAIT 0    /* all: its stream waits for that one */
-#define CUARENA_STEAL_SETTLED 1 /* those whose work is known to be done */
-#define CUARENA_STEAL_NEVER 2   /* none: until a call settles them */
+#define CUARENA_STEAL_WAIT 0 /* all: its stream waits for that one */
+#define CUARENA_STEAL_SETTLED                                                  \
+    1                         /* those whose work is known to be done, or for  \
+                               * which its stream has waited */
+#define CUARENA_STEAL_NEVER 2 /* none: until a call settles them */
 
 /* What a free leaves behind. */
 #define CUARENA_KEEP_ALL 0   /* free bytes, until they are trimmed */
@@ -552,8 +554,8 @@ CUARENA_API cuarena_status_t cuarena_blocks(cuarena_t *arena, uint64_t *cursor,
 /*
  * Counts foreign bytes as a block of this arena: it appears in statistics,
  * limits and enumeration, is pinned, and is forgotten, not returned, when it
- * is freed. BAD_ARGUMENT if the bytes overlap the arena's or are not aligned
- * to its granule.
+ * is freed. BAD_ARGUMENT if there are none, address or size is no multiple of
+ * the granule, or they overlap the arena's own or what is adopted already.
  */
 CUARENA_API cuarena_status_t cuarena_adopt(cuarena_t *arena, void *bytes,
                                            uint64_t size, cuarena_tag_t tag,

@@ -270,7 +270,8 @@ static const cuai_option_t options[] = {
         .accepted = "preset, wait, settled, never",
         .first = -1,
         .help = "What streams take of each other's freed bytes: all, waiting "
-                "for each other; those that are idle; or none.",
+                "for each other; those that are idle or waited for already, "
+                "as bfc has it; or none.",
     },
     {
         .key = "name",
