@@ -91,8 +91,8 @@ void test_memory_make_plain(test_memory_t *memory);
 size_t test_memory_segments(const test_memory_t *memory);
 /* Forgets the record; held bytes and segments stay. */
 void test_memory_forget_calls(test_memory_t *memory);
-/* "get shrink give_back" in the order of the calls, `available` and `total` left
- * out. */
+/* "get shrink give_back" in the order of the calls, `available` and `total`
+ * left out. */
 const char *test_memory_sequence(const test_memory_t *memory);
 /* No rule of the contract was broken, and everything came back. */
 void expect_memory_clean(test_memory_t *memory);

@@ -280,6 +280,8 @@ static const struct {
 START_TEST(test_ort_mempool_is_of_device_memory_alone)
 {
     cuarena_config_t config = fresh();
+    expect_ok(cuarena_config_parse(
+        &config, "initial_chunk_size_bytes=4096,extend_strategy=0"));
     expect_ok(cuarena_config_parse(&config, mempools[_i].text));
     for (int times = 0; times < 2; times++) {
         expect_ok(cuarena_config_resolve(&config));
@@ -287,6 +289,9 @@ START_TEST(test_ort_mempool_is_of_device_memory_alone)
         expect_value(&config, "driver_pool", mempools[_i].pool);
         expect_value(&config, "release_threshold", mempools[_i].threshold);
         expect_value(&config, "keep_on_trim", mempools[_i].keep);
+        bool chunks = strcmp(mempools[_i].preset, "bfc") == 0;
+        expect_value(&config, "initial_chunk", chunks ? "4KiB" : "1MiB");
+        expect_value(&config, "grow", chunks ? "doubling" : "exact");
     }
 }
 END_TEST

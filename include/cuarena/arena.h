@@ -260,9 +260,10 @@ CUARENA_API void cuarena_config_init(cuarena_config_t *config);
  * cuda_mempool_release_threshold, cuda_mempool_bytes_to_keep_on_shrink. Their
  * values are digits, in ONNX Runtime's ranges. With use_cuda_mempool=1, which
  * is an option of its own, device memory is that of preset=driver-pool and
- * driver_pool=own whatever preset is named, and its threshold stays as the
- * driver made it; pinned memory passes over it and the two keys before, as ONNX
- * Runtime's arena of pinned memory does. Other memories refuse it.
+ * driver_pool=own whatever preset is named; its threshold stays as the driver
+ * made it, and what is said of chunks is passed over. Pinned memory passes over
+ * it and the two keys before, as ONNX Runtime's arena of pinned memory does.
+ * Other memories refuse it.
  */
 CUARENA_API cuarena_status_t cuarena_config_set(cuarena_config_t *config,
                                                 const char *key,

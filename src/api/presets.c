@@ -109,8 +109,21 @@ static bool is_whole(cuarena_amount_t amount)
     return amount.unit == CUARENA_AMOUNT_AUTO && amount.value == 0;
 }
 
+/* What says of chunks what a driver's pool has no use for. */
+static void forget_chunks(cuarena_config_t *config)
+{
+    cuarena_config_t fresh;
+    cuarena_config_init(&fresh);
+    config->grow = fresh.grow;
+    config->split_threshold = fresh.split_threshold;
+    config->initial_chunk = fresh.initial_chunk;
+    config->growth_after_trim = fresh.growth_after_trim;
+    config->max_doubling = fresh.max_doubling;
+}
+
 /* ONNX Runtime gives its arena of pinned memory the keys of that of the device,
- * and it passes over what they say of the driver's pools. */
+ * and it passes over what they say of the driver's pools, as these do over what
+ * they say of chunks. */
 static void apply_mempool(cuarena_config_t *config)
 {
     if (config->use_cuda_mempool == 0)
@@ -121,6 +134,7 @@ static void apply_mempool(cuarena_config_t *config)
         config->keep_on_trim = 0;
         return;
     }
+    forget_chunks(config);
     config->preset = CUARENA_PRESET_DRIVER_POOL;
     config->driver_pool = CUARENA_DRIVER_POOL_OWN;
     if (config->release_threshold == CUARENA_BYTES_PRESET)
