@@ -10,7 +10,8 @@
  *   resize      1 MiB resized to 2, 4, ... 128 MiB, then freed; the driver's
  *               memory is freed and allocated instead, and contents are lost
  *   compact     every other one of 8 blocks of 32 MiB freed, the other four
- *               packed, waited for; then 64 MiB allocated
+ *               packed, waited for; then 64 MiB allocated, without a stream
+ *               and on that of the compaction
  *   region      a pair of calls in the stable region, and in the rest
  *   pair        by size
  *
@@ -406,31 +407,41 @@ static void make_holes(cuarena_t *arena)
         must(cuarena_block_free(arena, eight[i]));
 }
 
+/* Microseconds of a compaction and of an allocation after it. */
+static void pack_and_take(cuarena_t *arena, cuarena_stream_t stream,
+                          double *pack, double *take)
+{
+    cuarena_block_t block;
+    make_holes(arena);
+    uint64_t begin = now_ns();
+    compact_and_wait(arena);
+    uint64_t packed = now_ns();
+    must(cuarena_block_alloc_on(arena, 64 * MIB, stream, NULL, &block));
+    *take = (double)(now_ns() - packed) / 1e3;
+    *pack = (double)(packed - begin) / 1e3;
+    must(cuarena_reset(arena));
+}
+
 static void measure_compaction(void)
 {
     static double packs[SAMPLES];
-    static double allocs[SAMPLES];
+    static double takes[2][SAMPLES];
     cuarena_t *arena = gpu_packed_pool(&gpu, POOL_BYTES);
     int warm_up = gpu.quick ? 1 : WARM_UP;
     int samples = gpu.quick ? 5 : SAMPLES;
     for (int i = -warm_up; i < samples; i++) {
-        cuarena_block_t block;
         int at = i < 0 ? 0 : i;
-        make_holes(arena);
-        uint64_t begin = now_ns();
-        compact_and_wait(arena);
-        uint64_t packed = now_ns();
-        must(cuarena_block_alloc(arena, 64 * MIB, &block));
-        allocs[at] = (double)(now_ns() - packed) / 1e3;
-        packs[at] = (double)(packed - begin) / 1e3;
-        must(cuarena_reset(arena));
+        pack_and_take(arena, gpu.stream, &packs[at], &takes[1][at]);
+        pack_and_take(arena, CUARENA_NO_STREAM, &packs[at], &takes[0][at]);
     }
     print_head("compact: 128 MiB of 256 MiB packed, then 64 MiB allocated",
                "us");
     tell_row("compact", "cuarena device, compact and wait", 0, 1, packs,
              (size_t)samples);
-    tell_row("compact-alloc", "cuarena device, blocks", 64 * MIB, 1, allocs,
+    tell_row("compact-alloc", "cuarena device, blocks", 64 * MIB, 1, takes[0],
              (size_t)samples);
+    tell_row("compact-alloc", "cuarena device, blocks on a stream", 64 * MIB, 1,
+             takes[1], (size_t)samples);
     must(cuarena_destroy(&arena));
 }
 

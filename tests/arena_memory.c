@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 
 static const char *const op_names[OP_COUNT] = {
-    "available", "get",  "give_back", "grow", "shrink",
-    "punch",     "fill", "relocate",  "zero", "end"};
+    "available", "total", "get",      "give_back", "grow", "shrink",
+    "punch",     "fill",  "relocate", "zero",      "end"};
 
 /* Addresses that it sets aside for one segment: tools that watch memory have
  * little to spare. */
@@ -36,8 +36,8 @@ static void record_call(test_memory_t *memory, memory_call_t call)
 
 static int may_fail(memory_op_t op)
 {
-    return op == OP_AVAILABLE || op == OP_GET || op == OP_GROW ||
-           op == OP_FILL || op == OP_RELOCATE || op == OP_ZERO;
+    return op == OP_AVAILABLE || op == OP_TOTAL || op == OP_GET ||
+           op == OP_GROW || op == OP_FILL || op == OP_RELOCATE || op == OP_ZERO;
 }
 
 static int fails_now(test_memory_t *memory, memory_op_t op)
@@ -212,6 +212,16 @@ static cuarena_status_t memory_available(void *user, uint64_t *bytes_out)
         enter(memory, (memory_call_t){.op = OP_AVAILABLE});
     if (status == CUARENA_OK)
         *bytes_out = memory->available_bytes;
+    return leave(memory, status);
+}
+
+static cuarena_status_t memory_total(void *user, uint64_t *bytes_out)
+{
+    test_memory_t *memory = user;
+    call_hook(memory, OP_TOTAL);
+    cuarena_status_t status = enter(memory, (memory_call_t){.op = OP_TOTAL});
+    if (status == CUARENA_OK)
+        *bytes_out = memory->total_bytes;
     return leave(memory, status);
 }
 
@@ -473,6 +483,7 @@ void test_memory_init(test_memory_t *memory)
     memset(memory, 0, sizeof *memory);
     pthread_mutex_init(&memory->lock, NULL);
     memory->available_bytes = GIB(1);
+    memory->total_bytes = GIB(1);
     memory->budget_bytes = UINT64_MAX;
     memory->fail_op = -1;
     memory->fail_with = CUARENA_DRIVER;
@@ -482,6 +493,7 @@ void test_memory_init(test_memory_t *memory)
     ops->properties = CUARENA_MEMORY_HOST_READABLE | CUARENA_MEMORY_TOUCHES;
     ops->alignment = 4096;
     ops->available = memory_available;
+    ops->total = memory_total;
     ops->get = memory_get;
     ops->give_back = memory_give_back;
     ops->grow = memory_grow;
@@ -525,7 +537,7 @@ const char *test_memory_sequence(const test_memory_t *memory)
         kept = MEMORY_CALLS_MAX;
     text[0] = '\0';
     for (size_t i = 0; i < kept && used < sizeof text - 16; i++) {
-        if (memory->calls[i].op == OP_AVAILABLE)
+        if (memory->calls[i].op <= OP_TOTAL)
             continue;
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
                                  used == 0 ? "" : " ",

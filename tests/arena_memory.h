@@ -18,6 +18,7 @@
 /* The functions of a memory, as its record names them. */
 typedef enum memory_op {
     OP_AVAILABLE,
+    OP_TOTAL,
     OP_GET,
     OP_GIVE_BACK,
     OP_GROW,
@@ -58,6 +59,7 @@ typedef struct memory_record {
 typedef struct test_memory {
     cuarena_memory_ops_t ops;
     uint64_t available_bytes; /* what `available` answers */
+    uint64_t total_bytes;     /* what `total` answers */
     uint64_t budget_bytes;    /* most bytes that it gives */
     int32_t quiet;            /* 1: fresh bytes are not written */
     int32_t wants_zeros;      /* 1: what goes back must read as 0 */
@@ -91,7 +93,8 @@ void test_memory_make_plain(test_memory_t *memory);
 size_t test_memory_segments(const test_memory_t *memory);
 /* Forgets the record; held bytes and segments stay. */
 void test_memory_forget_calls(test_memory_t *memory);
-/* "get shrink give_back" in the order of the calls, `available` left out. */
+/* "get shrink give_back" in the order of the calls, `available` and `total`
+ * left out. */
 const char *test_memory_sequence(const test_memory_t *memory);
 /* No rule of the contract was broken, and everything came back. */
 void expect_memory_clean(test_memory_t *memory);

@@ -176,7 +176,7 @@ END_TEST
 
 /* ---- cuai_amount_resolve ----------------------------------------------- */
 
-/* `user` is what is available. */
+/* `user` is what there is: in all with a percentage, else available. */
 static cuarena_status_t tell(void *user, uint64_t *bytes_out)
 {
     *bytes_out = *(uint64_t *)user;
@@ -192,13 +192,16 @@ static cuarena_status_t cannot_tell(void *user, uint64_t *bytes_out)
 
 static const cuarena_memory_ops_t telling = {.name = "tells",
                                              .available = tell};
+static const cuarena_memory_ops_t knowing = {.name = "knows", .total = tell};
 
-static uint64_t resolved(const char *text, uint64_t available)
+static uint64_t resolved(const char *text, uint64_t there_is)
 {
     cuarena_amount_t amount;
     uint64_t bytes = 0;
     expect_ok(cuarena_amount_parse(text, &amount));
-    expect_ok(cuai_amount_resolve(amount, &telling, &available, &bytes));
+    expect_ok(cuai_amount_resolve(amount,
+                                  amount.unit == PERCENT ? &knowing : &telling,
+                                  &there_is, &bytes));
     return bytes;
 }
 
@@ -246,14 +249,16 @@ END_TEST
 
 START_TEST(test_amount_resolve_of_a_memory_that_does_not_know)
 {
-    const cuarena_memory_ops_t silent = {.name = "silent"};
-    const cuarena_memory_ops_t failing = {.name = "f",
-                                          .available = cannot_tell};
+    const cuarena_memory_ops_t failing = {.name = "f", .total = cannot_tell};
     const cuarena_amount_t amount = {PERCENT, 0, 50000};
+    const cuarena_amount_t rest = {AUTO, 0, 0};
     uint64_t bytes = 7;
-    expect_status(cuai_amount_resolve(amount, &silent, NULL, &bytes),
+    expect_status(cuai_amount_resolve(amount, &telling, &bytes, &bytes),
                   CUARENA_BAD_ARGUMENT);
-    expect_message("50%", "silent");
+    expect_message("50%", "tells", "in all");
+    expect_status(cuai_amount_resolve(rest, &knowing, &bytes, &bytes),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("auto", "knows", "available");
     expect_status(cuai_amount_resolve(amount, &failing, NULL, &bytes),
                   CUARENA_DRIVER);
     expect_u64(bytes, 7);

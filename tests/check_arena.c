@@ -213,11 +213,12 @@ START_TEST(test_create_passes_on_what_the_memory_says)
 }
 END_TEST
 
-START_TEST(test_create_percent_of_what_is_available)
+START_TEST(test_create_percent_of_all_that_there_is)
 {
     fixture_t f;
     fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.memory.available_bytes = MIB(16);
+    f.memory.total_bytes = MIB(16);
+    f.memory.available_bytes = MIB(6);
     f.config.pool = (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, 25000};
     fixture_create(&f);
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).capacity_bytes, MIB(4));
@@ -252,7 +253,7 @@ START_TEST(test_create_percent_of_a_memory_that_cannot_tell)
 {
     fixture_t f;
     fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.memory.ops.available = NULL;
+    f.memory.ops.total = NULL;
     f.config.pool = (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, 25000};
     f.config.limit = amount_of_bytes(POOL);
     expect_status(cuarena_create(&f.config, &f.arena), CUARENA_BAD_ARGUMENT);
@@ -260,13 +261,13 @@ START_TEST(test_create_percent_of_a_memory_that_cannot_tell)
 }
 END_TEST
 
-START_TEST(test_create_when_available_fails)
+START_TEST(test_create_when_total_fails)
 {
     fixture_t f;
     fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
     f.config.pool = (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, 25000};
     f.memory.fail_in = 1;
-    f.memory.fail_op = OP_AVAILABLE;
+    f.memory.fail_op = OP_TOTAL;
     expect_status(cuarena_create(&f.config, &f.arena), CUARENA_DRIVER);
     expect_u64(f.memory.counts[OP_GET], 0);
     fixture_release(&f);
@@ -479,11 +480,11 @@ int main(void)
                              test_create_null_arguments,
                              test_create_refuses_a_memory_without_get,
                              test_create_pool_above_the_limit,
-                             test_create_percent_of_what_is_available,
+                             test_create_percent_of_all_that_there_is,
                              test_create_auto_minus_a_margin,
                              test_create_auto_with_less_than_the_margin,
                              test_create_percent_of_a_memory_that_cannot_tell,
-                             test_create_when_available_fails,
+                             test_create_when_total_fails,
                              test_create_copies_the_table_of_functions,
                              test_create_a_pool_of_a_tebibyte,
                              test_create_two_arenas_share_nothing,

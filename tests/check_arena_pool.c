@@ -4,6 +4,7 @@
  */
 #include "arena_support.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -455,22 +456,64 @@ START_TEST(test_limit_held_below_what_is_held_still_serves)
 }
 END_TEST
 
-START_TEST(test_limit_as_a_share_of_what_is_available)
+static uint64_t limit_now(fixture_t *f, int32_t kind)
+{
+    uint64_t bytes = 0;
+    expect_ok(cuarena_get_limit(f->arena, kind, &bytes));
+    return bytes;
+}
+
+/* Whatever is held, by this arena and by others. */
+START_TEST(test_limit_as_a_share_of_all_that_there_is)
 {
     fixture_t f;
-    uint64_t bytes = 0;
+    void *pointer = NULL;
     cuarena_amount_t half = {CUARENA_AMOUNT_PERCENT, 0, 50000};
     cuarena_amount_t rest = {CUARENA_AMOUNT_AUTO, 0, MIB(1)};
     fixture_prepare(&f, KIND_CUSTOM_GROW, POOL);
-    f.memory.available_bytes = MIB(8);
     fixture_create(&f);
+    expect_ok(cuarena_alloc(f.arena, EACH, &pointer));
+    f.memory.total_bytes = MIB(64);
+    f.memory.available_bytes = MIB(8);
     expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_HELD, half, NULL));
-    expect_ok(cuarena_get_limit(f.arena, CUARENA_LIMIT_HELD, &bytes));
-    expect_u64(bytes, MIB(4));
+    expect_u64(limit_now(&f, CUARENA_LIMIT_HELD), MIB(32));
     expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_HELD, rest, NULL));
-    expect_ok(cuarena_get_limit(f.arena, CUARENA_LIMIT_HELD, &bytes));
-    expect_u64(bytes, MIB(7));
+    expect_u64(limit_now(&f, CUARENA_LIMIT_HELD), MIB(7));
+    expect_ok(cuarena_free(f.arena, pointer));
     fixture_close(&f);
+}
+END_TEST
+
+/* 0.8 and 0.95, as MLX has them, and CuPy's variable. */
+START_TEST(test_shares_of_presets_are_of_all_that_there_is)
+{
+    static const struct {
+        int32_t preset;
+        const char *variable; /* its text */
+        int32_t limit;
+        uint64_t thousandths;
+    } rows[] = {
+        {CUARENA_PRESET_MLX_CPU, NULL, CUARENA_LIMIT_SOFT, 800},
+        {CUARENA_PRESET_MLX_CUDA, NULL, CUARENA_LIMIT_SOFT, 950},
+        {CUARENA_PRESET_MLX_CUDA, NULL, CUARENA_LIMIT_CACHED, 950},
+        {CUARENA_PRESET_CUPY_POOL, "40%", CUARENA_LIMIT_HELD, 400},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        fixture_t f;
+        fixture_prepare(&f, KIND_CUSTOM_GROW, POOL);
+        f.config.preset = rows[i].preset;
+        f.config.limit = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, 0};
+        f.memory.total_bytes = 1000 * MIB(1);
+        f.memory.available_bytes = MIB(7);
+        if (rows[i].variable != NULL) {
+            setenv("CUARENA_TEST_SHARE", rows[i].variable, 1);
+            expect_ok(cuarena_config_limit_environment(&f.config,
+                                                       "CUARENA_TEST_SHARE"));
+        }
+        fixture_create(&f);
+        expect_u64(limit_now(&f, rows[i].limit), rows[i].thousandths * MIB(1));
+        fixture_close(&f);
+    }
 }
 END_TEST
 
@@ -742,7 +785,6 @@ START_TEST(test_resize_pool_refused_by_the_memory_changes_nothing)
     expect_ok(
         cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
     f.memory.fail_in = 1;
-    f.memory.fail_again = failing_resizes[_i].op == OP_GET;
     f.memory.fail_op = (int32_t)failing_resizes[_i].op;
     step(&f, cuarena_resize_pool(f.arena, failing_resizes[_i].bytes),
          CUARENA_DRIVER);
@@ -848,7 +890,8 @@ int main(void)
                              test_limit_live_bounds_growth_of_a_block,
                              test_limit_below_what_lives_bounds_what_comes,
                              test_limit_held_below_what_is_held_still_serves,
-                             test_limit_as_a_share_of_what_is_available,
+                             test_limit_as_a_share_of_all_that_there_is,
+                             test_shares_of_presets_are_of_all_that_there_is,
                              test_limit_bad_arguments));
     suite_add_list(
         suite, "resize_pool",

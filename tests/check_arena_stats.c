@@ -269,7 +269,7 @@ static uint64_t calls_seen(const fixture_t *f)
 {
     uint64_t calls = 0;
     for (int op = 0; op < OP_COUNT; op++)
-        if (op != OP_AVAILABLE && op != OP_END)
+        if (op > OP_TOTAL && op != OP_END)
             calls += f->memory.counts[op];
     return calls;
 }

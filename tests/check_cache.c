@@ -659,6 +659,46 @@ START_TEST(test_pinned_dedicated_and_adopted_blocks_are_not_cached)
 }
 END_TEST
 
+/* Whole pages at a page, which is all that MLX's make_buffer takes, where it
+ * takes any; and what adopt takes and refuses besides. */
+START_TEST(test_adopted_bytes_are_whole_granules_once)
+{
+    static char bytes[3 * 16384] __attribute__((aligned(16384)));
+    static const char *const presets[] = {CPU, CUDA};
+    static const uint64_t granules[] = {16, 8};
+    for (size_t i = 0; i < COUNT_OF(presets); i++) {
+        cuarena_block_t page;
+        cuarena_block_t rest;
+        cuarena_block_t none = 0;
+        uint64_t granule = granules[i];
+        open_cache(presets[i]);
+        expect_ok(cuarena_adopt(cached.arena, bytes, 16384, 0, &page));
+        expect_ok(cuarena_adopt(cached.arena, bytes + 16384 + granule, granule,
+                                0, &rest));
+        expect_bytes(16384 + granule, 0);
+        const struct {
+            void *address;
+            uint64_t size;
+        } refused[] = {
+            {bytes, 16384},                         /* twice */
+            {bytes + 16384 - granule, 2 * granule}, /* the end of it */
+            {bytes + 32768 + 1, 16384},
+            {bytes + 32768, granule - 1},
+            {bytes + 32768, 0},
+            {NULL, 4096},
+        };
+        for (size_t j = 0; j < COUNT_OF(refused); j++)
+            expect_status(cuarena_adopt(cached.arena, refused[j].address,
+                                        refused[j].size, 0, &none),
+                          CUARENA_BAD_ARGUMENT);
+        expect_bytes(16384 + granule, 0);
+        expect_ok(cuarena_block_free(cached.arena, page));
+        expect_ok(cuarena_block_free(cached.arena, rest));
+        close_cache();
+    }
+}
+END_TEST
+
 /* At an address that is no multiple of it the block does not serve. */
 START_TEST(test_an_alignment_above_the_block_is_a_miss)
 {
@@ -1026,6 +1066,7 @@ static Suite *cache_suite(void)
         suite, "ends",
         TEST_LIST(test_what_is_cached_is_nothing_to_callers,
                   test_pinned_dedicated_and_adopted_blocks_are_not_cached,
+                  test_adopted_bytes_are_whole_granules_once,
                   test_an_alignment_above_the_block_is_a_miss,
                   test_a_zeroed_request_gets_zeros_of_a_cached_block,
                   test_nothing_is_cached_where_free_bytes_are_zeroed,

@@ -185,9 +185,10 @@ START_TEST(test_used_bytes_with_another_stream)
 }
 END_TEST
 
+/* CuPy's pools keep what they have, whoever waits, without being told so. */
 START_TEST(test_total_stays_until_trim)
 {
-    cuarena_t *arena = new_arena(OWN KEEPS);
+    cuarena_t *arena = new_arena(OWN);
     cuai_cu_stream_t stream = new_stream();
     uint64_t given = 0;
     void *a = take_on(arena, 2 * UNIT, stream);
@@ -591,15 +592,24 @@ START_TEST(test_made_current_if_asked)
 }
 END_TEST
 
-START_TEST(test_threshold_of_others_pools_stays_unless_asked)
+START_TEST(test_a_pool_keeps_everything_unless_something_else_is_said)
 {
+    static const struct {
+        const char *options;
+        uint64_t threshold;
+    } rows[] = {
+        {"preset=driver-pool,release_threshold=unchanged", 0},
+        {"preset=grow,memory=device,backing=async", 0},
+        {"preset=driver-pool,release_threshold=1MiB", MIB(1)},
+        {"preset=driver-pool,release_threshold=unchanged", MIB(1)},
+        {"preset=driver-pool", UINT64_MAX},
+    };
     cuai_cu_pool_t pool = new_pool();
-    cuarena_t *arena = new_external(pool, "preset=driver-pool");
-    expect_u64(pool_of(arena).release_threshold, 0);
-    end_arena(arena);
-    arena = new_external(pool, "preset=driver-pool,release_threshold=1MiB");
-    expect_u64(pool_of(arena).release_threshold, MIB(1));
-    end_arena(arena);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        cuarena_t *arena = new_external(pool, rows[i].options);
+        expect_u64(pool_of(arena).release_threshold, rows[i].threshold);
+        end_arena(arena);
+    }
     expect_cu(cuda_test()->cuMemPoolDestroy(pool));
 }
 END_TEST
@@ -670,7 +680,7 @@ int main(void)
                   test_each_kind_of_pool_and_none_made_current,
                   test_the_pool_stays_when_another_becomes_current,
                   test_made_current_if_asked,
-                  test_threshold_of_others_pools_stays_unless_asked,
+                  test_a_pool_keeps_everything_unless_something_else_is_said,
                   test_an_own_pool_has_a_largest_size,
                   test_segments_of_a_shared_arena_come_from_the_pool_too));
     tcase_set_tags(most, "alone");

@@ -249,18 +249,62 @@ START_TEST(test_ort_strategy_has_another_name)
 }
 END_TEST
 
-START_TEST(test_ort_mempool_is_a_preset_and_a_pool)
+/* Whatever comes first, the last word of each key counts. */
+static const struct {
+    const char *text;
+    const char *preset;
+    const char *pool;
+    const char *threshold;
+    const char *keep;
+} mempools[] = {
+    {"use_cuda_mempool=1", "driver-pool", "own", "unchanged", "0"},
+    {"preset=bfc,arena.use_cuda_mempool=1", "driver-pool", "own", "unchanged",
+     "0"},
+    {"arena.use_cuda_mempool=1,preset=bfc", "driver-pool", "own", "unchanged",
+     "0"},
+    {"preset=bfc,memory=device,use_cuda_mempool=1,"
+     "cuda_mempool_release_threshold=4096,"
+     "cuda_mempool_bytes_to_keep_on_shrink=8192",
+     "driver-pool", "own", "4KiB", "8KiB"},
+    {"preset=bfc,use_cuda_mempool=0", "bfc", "current", "preset", "0"},
+    {"preset=bfc,use_cuda_mempool=1,use_cuda_mempool=0", "bfc", "current",
+     "preset", "0"},
+    {"preset=bfc,memory=pinned,use_cuda_mempool=1,"
+     "cuda_mempool_release_threshold=4096,"
+     "cuda_mempool_bytes_to_keep_on_shrink=8192",
+     "bfc", "current", "preset", "0"},
+    {"preset=bfc,use_cuda_mempool=1,memory=pinned", "bfc", "current", "preset",
+     "0"},
+};
+
+START_TEST(test_ort_mempool_is_of_device_memory_alone)
 {
-    static const char *const keys[] = {"arena.use_cuda_mempool",
-                                       "use_cuda_mempool"};
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+    cuarena_config_t config = fresh();
+    expect_ok(cuarena_config_parse(
+        &config, "initial_chunk_size_bytes=4096,extend_strategy=0"));
+    expect_ok(cuarena_config_parse(&config, mempools[_i].text));
+    for (int times = 0; times < 2; times++) {
+        expect_ok(cuarena_config_resolve(&config));
+        expect_value(&config, "preset", mempools[_i].preset);
+        expect_value(&config, "driver_pool", mempools[_i].pool);
+        expect_value(&config, "release_threshold", mempools[_i].threshold);
+        expect_value(&config, "keep_on_trim", mempools[_i].keep);
+        bool chunks = strcmp(mempools[_i].preset, "bfc") == 0;
+        expect_value(&config, "initial_chunk", chunks ? "4KiB" : "1MiB");
+        expect_value(&config, "grow", chunks ? "doubling" : "exact");
+    }
+}
+END_TEST
+
+START_TEST(test_ort_mempool_of_other_memory_is_refused)
+{
+    static const char *const memories[] = {"pageable", "managed", "none"};
+    for (size_t i = 0; i < COUNT_OF(memories); i++) {
         cuarena_config_t config = fresh();
-        const cuarena_config_t before = config;
-        expect_ok(cuarena_config_set(&config, keys[i], "0"));
-        ck_assert_int_eq(memcmp(&config, &before, sizeof(config)), 0);
-        expect_ok(cuarena_config_set(&config, keys[i], "1"));
-        expect_value(&config, "preset", "driver-pool");
-        expect_value(&config, "driver_pool", "own");
+        expect_ok(cuarena_config_parse(&config, "use_cuda_mempool=1"));
+        expect_ok(cuarena_config_set(&config, "memory", memories[i]));
+        expect_status(cuarena_config_resolve(&config), CUARENA_BAD_ARGUMENT);
+        expect_message("driver_pool", "memory=device");
     }
 }
 END_TEST
@@ -357,9 +401,13 @@ static void add_keys(Suite *suite)
     suite_add_list(suite, "their other keys",
                    TEST_LIST(test_ours_behind_the_same_prefix,
                              test_ort_strategy_has_another_name,
-                             test_ort_mempool_is_a_preset_and_a_pool,
+                             test_ort_mempool_of_other_memory_is_refused,
                              test_ort_mempool_sizes,
                              test_ort_keys_of_what_they_cannot_say));
+    TCase *pool = tcase_create("their pool");
+    tcase_add_loop_test(pool, test_ort_mempool_is_of_device_memory_alone, 0,
+                        COUNT_OF(mempools));
+    suite_add_tcase(suite, pool);
     suite_add_list(suite, "passed over",
                    TEST_LIST(test_config_unknown_keys_may_be_passed_over,
                              test_config_unknown_keys_are_warned_of));

@@ -69,7 +69,8 @@ START_TEST(test_custom_smallest_table)
     cuai_memory_t memory = memory_opened(CUARENA_MEMORY_CUSTOM);
     ck_assert(memory.ops.grow == NULL);
     ck_assert(memory.ops.punch == NULL);
-    ck_assert(memory.ops.available == NULL && memory.ops.relocate == NULL);
+    ck_assert(memory.ops.available == NULL && memory.ops.total == NULL);
+    ck_assert(memory.ops.relocate == NULL);
     ck_assert(memory.ops.zero_bytes == NULL && memory.ops.mark == NULL);
     ck_assert(memory.ops.zero_captured == NULL);
     cuai_memory_close(&memory);
@@ -98,6 +99,8 @@ START_TEST(test_custom_failures_name_memory_and_function)
     uint64_t bytes = 7;
     expect_status(ops->available(memory.user, &bytes), want);
     expect_message("guest", "available");
+    expect_status(ops->total(memory.user, &bytes), want);
+    expect_message("guest", "total");
     expect_u64(bytes, 7);
     expect_status(ops->get(memory.user, 4096, 4096, &s), want);
     expect_message("guest", "get");

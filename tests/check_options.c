@@ -383,7 +383,7 @@ START_TEST(test_option_info_defaults_are_accepted_and_are_the_defaults)
                       "%s: no sentence", info.key);
         ck_assert_ptr_nonnull(info.type);
     }
-    expect_u64(index, 50);
+    expect_u64(index, 51);
 }
 END_TEST
 
@@ -409,7 +409,7 @@ START_TEST(test_option_info_bad_arguments)
 {
     cuarena_option_info_t info;
     cuarena_option_info_init(&info);
-    expect_status(cuarena_option_info(50, &info), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_option_info(51, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(SIZE_MAX, &info), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_option_info(0, NULL), CUARENA_BAD_ARGUMENT);
     info.struct_size = 3;
@@ -438,11 +438,11 @@ static const char docs_tail[] =
     "- **bytes**: `4096`, `64KiB`, `512MiB`, `1.5G`. KiB, MiB, GiB, TiB and\n"
     "  K, M, G, T, in either case, all count in 1024. KB, MB and the like are\n"
     "  refused: people mean different things by them.\n"
-    "- **amount**: bytes; or a percentage of what the memory has available, "
-    "as\n"
-    "  in `80%` and `12.5%`; or `auto`, all of it; or `auto-256MiB`, all but "
-    "so\n"
-    "  much.\n"
+    "- **amount**: bytes; or a percentage of all that the memory has, "
+    "whoever has\n"
+    "  it now, as in `80%` and `12.5%`; or `auto`, all that is available now; "
+    "or\n"
+    "  `auto-256MiB`, all but so much.\n"
     "- **count**: digits.\n"
     "- **choice**, **flag**: one of the words.\n"
     "\n"
@@ -467,12 +467,6 @@ static const char docs_ort[] =
     "| keys | accepted | sets |\n"
     "|---|---|---|\n";
 
-static const char docs_mempool[] =
-    "\n"
-    "`use_cuda_mempool` is 0, which sets nothing, or 1: "
-    "`preset=driver-pool`\n"
-    "and `driver_pool=own`.\n";
-
 static void write_docs(FILE *file)
 {
     fputs(docs_head, file);
@@ -488,7 +482,6 @@ static void write_docs(FILE *file)
         if (info.ort_names != NULL)
             fprintf(file, "| %s | %s | `%s` |\n", info.ort_names,
                     info.ort_accepted, info.key);
-    fputs(docs_mempool, file);
 }
 
 static size_t read_file(const char *path, char *text, size_t size)

@@ -60,16 +60,80 @@ START_TEST(released_buffers_merge_for_the_other_stream)
 }
 END_TEST
 
+static void bfc_open(rig_t *rig, int32_t steal)
+{
+    rig_prepare(rig, POOL, false);
+    rig->config.preset = CUARENA_PRESET_BFC;
+    rig->config.steal = steal;
+    rig->config.initial_chunk = SMALL;
+    rig->config.max_doubling = SMALL;
+    rig->config.limit = (cuarena_amount_t){.value = KIB(1024)};
+    rig_create(rig);
+}
+
+/* The arena grows instead, unless waiting is asked for; what is done is
+ * everybody's. */
+START_TEST(no_stream_gets_unfinished_bytes_of_another_unless_asked)
+{
+    for (int asked = 0; asked < 2; asked++) {
+        rig_t rig;
+        bfc_open(&rig, asked ? CUARENA_STEAL_WAIT : -1);
+        void *p = take_on(&rig, SMALL, A);
+        write_and_free(&rig, p, SMALL, A, 1);
+        sim_calls(&rig.sim);
+        void *q = take_on(&rig, SMALL, B);
+        expect_u64(rig.sim.counts[SIM_WAIT], (uint64_t)asked);
+        expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+        expect_u64(rig_stats(&rig).held_bytes, asked ? SMALL : 2 * SMALL);
+        ck_assert_int_eq(q == p, asked);
+        write_and_free(&rig, q, SMALL, B, 2);
+        sim_sync_all(&rig.sim);
+        void *r = take_on(&rig, SMALL, C);
+        expect_u64(rig_stats(&rig).held_bytes, asked ? SMALL : 2 * SMALL);
+        write_and_free(&rig, r, SMALL, C, 3);
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+/* In the preset too: after a wait stream 2 has what stream 1 freed before, and
+ * the arena grows for more. */
+START_TEST(bfc_gives_what_a_stream_has_waited_for)
+{
+    rig_t rig;
+    cuarena_mark_t mark;
+    bfc_open(&rig, -1);
+    void *p = take_on(&rig, SMALL, A);
+    void *q = take_on(&rig, SMALL, A);
+    write_and_free(&rig, p, SMALL, A, 1);
+    expect_ok(cuarena_stream_mark(rig.arena, A, &mark));
+    sim_order(&rig.sim, B, A);
+    write_and_free(&rig, q, SMALL, A, 2);
+    expect_ok(cuarena_stream_waited(rig.arena, B, A, mark));
+    sim_calls(&rig.sim);
+    void *r = take_on(&rig, SMALL, B);
+    ck_assert_ptr_eq(r, p);
+    void *s = take_on(&rig, SMALL, B);
+    ck_assert_ptr_ne(s, q);
+    expect_u64(rig.sim.counts[SIM_WAIT] + rig.sim.counts[SIM_WAIT_HOST], 0);
+    expect_u64(rig_stats(&rig).held_bytes, 3 * SMALL);
+    write_and_free(&rig, r, SMALL, B, 3);
+    write_and_free(&rig, s, SMALL, B, 4);
+    rig_close(&rig);
+}
+END_TEST
+
 /* After a wait stream 2 may take what stream 1 freed before its marker, and not
- * what it freed later; ours lets it have that too, behind another wait. */
+ * what it freed later; with steal=wait it has that too, behind another wait. */
 START_TEST(a_wait_gives_what_was_freed_before_the_marker)
 {
-    for (int crosses = 0; crosses < 2; crosses++) {
+    for (int32_t steal = 0; steal < 3; steal++) {
         rig_t rig;
         void *other = NULL;
         cuarena_mark_t mark;
+        bool crosses = steal != CUARENA_STEAL_NEVER;
         rig_prepare(&rig, POOL, false);
-        rig.config.steal = crosses ? CUARENA_STEAL_WAIT : CUARENA_STEAL_NEVER;
+        rig.config.steal = steal;
         rig_create(&rig);
         void *p = take_on(&rig, SMALL, A);
         void *q = take_on(&rig, SMALL, A);
@@ -81,10 +145,10 @@ START_TEST(a_wait_gives_what_was_freed_before_the_marker)
         if (!crosses) /* waits are of no use where lanes serve one stream */
             expect_ok(cuarena_settle(rig.arena, 1, NULL));
         void *r = take_on(&rig, SMALL, B);
-        ck_assert(crosses == 0 || r == p);
+        ck_assert(!crosses || r == p);
         sim_calls(&rig.sim);
         expect_ok(cuarena_alloc_on(rig.arena, SMALL, B, NULL, &other));
-        expect_u64(rig.sim.counts[SIM_WAIT], (uint64_t)crosses);
+        expect_u64(rig.sim.counts[SIM_WAIT], steal == CUARENA_STEAL_WAIT);
         write_and_free(&rig, r, SMALL, B, 3);
         write_and_free(&rig, other, SMALL, B, 4);
         rig_close(&rig);
@@ -202,10 +266,13 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("ort_streams");
-    suite_add_list(suite, "walk",
-                   TEST_LIST(a_freed_chunk_goes_to_its_stream_only,
-                             released_buffers_merge_for_the_other_stream,
-                             a_wait_gives_what_was_freed_before_the_marker));
+    suite_add_list(
+        suite, "walk",
+        TEST_LIST(a_freed_chunk_goes_to_its_stream_only,
+                  released_buffers_merge_for_the_other_stream,
+                  no_stream_gets_unfinished_bytes_of_another_unless_asked,
+                  bfc_gives_what_a_stream_has_waited_for,
+                  a_wait_gives_what_was_freed_before_the_marker));
     suite_add_list(
         suite, "flaws",
         TEST_LIST(what_counts_is_when_bytes_were_freed,

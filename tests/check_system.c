@@ -39,13 +39,22 @@ static uint64_t available(void)
     return bytes;
 }
 
+static uint64_t total(void)
+{
+    uint64_t bytes = 0;
+    expect_ok(cuai_system_total_at(tree.root, &bytes));
+    return bytes;
+}
+
 #define KERNEL_SAYS (1000 * CUAI_KIB)
+#define KERNEL_HAS (4000 * CUAI_KIB)
 
 /* ---- The kernel -------------------------------------------------------- */
 
 START_TEST(test_available_without_groups)
 {
     expect_u64(available(), KERNEL_SAYS);
+    expect_u64(total(), KERNEL_HAS);
 }
 END_TEST
 
@@ -85,8 +94,11 @@ END_TEST
 START_TEST(test_available_of_this_machine)
 {
     uint64_t bytes = 0;
+    uint64_t all = 0;
     expect_ok(cuai_system_available(&bytes));
-    expect_between(bytes, 1, UINT64_C(1) << 50);
+    expect_ok(cuai_system_total(&all));
+    expect_between(bytes, 1, all);
+    expect_between(all, 1, UINT64_C(1) << 50);
     ck_assert(cuai_is_power_of_two(cuai_system_page()));
 }
 END_TEST
@@ -101,6 +113,7 @@ START_TEST(test_group_leaves_less)
     put(V2 "/a/memory.max", "500000\n");
     put(V2 "/a/memory.current", "200000\n");
     expect_u64(available(), 300000);
+    expect_u64(total(), 500000);
 }
 END_TEST
 
@@ -189,6 +202,7 @@ START_TEST(test_legacy_group_leaves_less)
     put(V1 "/a/memory.usage_in_bytes", "300000\n");
     put(V1 "/a/memory.stat", "inactive_file 7\ntotal_inactive_file 50000\n");
     expect_u64(available(), 150000);
+    expect_u64(total(), 400000);
 }
 END_TEST
 
@@ -207,6 +221,7 @@ START_TEST(test_hybrid_group)
     put("/sys/fs/cgroup/unified/a/memory.max", "30000\n");
     put("/sys/fs/cgroup/unified/a/memory.current", "10000\n");
     expect_u64(available(), 20000);
+    expect_u64(total(), 30000);
 }
 END_TEST
 

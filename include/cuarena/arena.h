@@ -47,9 +47,11 @@ typedef uint16_t cuarena_tag_t;
 
 /* ---- Configuration ----------------------------------------------------- */
 
-/* An amount of memory: bytes, thousandths of a percent of what is available,
- * or all that is available but so many bytes. As text: 512MiB, 4G, 80%,
- * auto-256MiB, auto. KiB, MiB, GiB, TiB and K, M, G, T all count in 1024. */
+/* An amount of memory: bytes, thousandths of a percent of all that the memory
+ * has, whoever has it now, or what is available now but so many bytes. As text:
+ * 512MiB, 4G, 80%, auto-256MiB, auto. KiB, MiB, GiB, TiB and K, M, G, T all
+ * count in 1024. What a memory of the host has in all is that of the machine,
+ * or of the control group around the process where that is less. */
 #define CUARENA_AMOUNT_BYTES 0
 #define CUARENA_AMOUNT_PERCENT 1 /* value 100000 = 100 % */
 #define CUARENA_AMOUNT_AUTO 2    /* available minus value */
@@ -85,6 +87,8 @@ typedef struct cuarena_amount {
 
 /* Of numbers of bytes: as the preset says. */
 #define CUARENA_BYTES_PRESET (UINT64_MAX - 1)
+/* Of what a driver's pool has: it stays as it is. */
+#define CUARENA_BYTES_UNCHANGED (UINT64_MAX - 2)
 
 /* Keys that no option has: an error, or a warning in the log. */
 #define CUARENA_UNKNOWN_ERROR 0
@@ -127,9 +131,11 @@ typedef struct cuarena_amount {
 #define CUARENA_MARKER_EAGER 1
 
 /* What a request gets of bytes that were freed on another stream. */
-#define CUARENA_STEAL_WAIT 0    /* all: its stream waits for that one */
-#define CUARENA_STEAL_SETTLED 1 /* those whose work is known to be done */
-#define CUARENA_STEAL_NEVER 2   /* none: until a call settles them */
+#define CUARENA_STEAL_WAIT 0 /* all: its stream waits for that one */
+#define CUARENA_STEAL_SETTLED                                                  \
+    1                         /* those whose work is known to be done, or for  \
+                               * which its stream has waited */
+#define CUARENA_STEAL_NEVER 2 /* none: until a call settles them */
 
 /* What a free leaves behind. */
 #define CUARENA_KEEP_ALL 0   /* free bytes, until they are trimmed */
@@ -225,7 +231,8 @@ typedef struct cuarena_config {
     uint64_t driver_pool_handle; /* a CUmemoryPool, as a number; 0 */
     uint64_t driver_pool_max;    /* most bytes of an own one; 0: no end */
     uint64_t release_threshold;  /* what the pool keeps when it gives back;
-                                  * CUARENA_BYTES_PRESET: stays as it is */
+                                  * CUARENA_BYTES_UNCHANGED: stays as it is;
+                                  * as the preset says: CUARENA_BYTES_PRESET */
     int32_t make_current;        /* 1: the pool becomes the device's current
                                   * one, for the whole process; 0 */
     int32_t threshold_limits;    /* 1: the pool's threshold is a limit too, see
@@ -245,6 +252,8 @@ typedef struct cuarena_config {
     uint64_t round_to;     /* the others: to a multiple of it */
     uint64_t natural;      /* blocks are aligned to the least power of two that
                             * they fit in, of this at most; 0: the granule */
+    int32_t use_cuda_mempool; /* 1: of device memory an arena with a pool of
+                               * the driver's of its own; 0 */
 } cuarena_config_t;
 
 CUARENA_API void cuarena_config_init(cuarena_config_t *config);
@@ -259,8 +268,12 @@ CUARENA_API void cuarena_config_init(cuarena_config_t *config);
  * initial_chunk_size_bytes, max_dead_bytes_per_chunk,
  * initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem,
  * cuda_mempool_release_threshold, cuda_mempool_bytes_to_keep_on_shrink. Their
- * values are digits, in ONNX Runtime's ranges. use_cuda_mempool is 0, which
- * changes nothing, or 1: preset=driver-pool and driver_pool=own.
+ * values are digits, in ONNX Runtime's ranges. With use_cuda_mempool=1, which
+ * is an option of its own, device memory is that of preset=driver-pool and
+ * driver_pool=own whatever preset is named; its threshold stays as the driver
+ * made it, and what is said of chunks is passed over. Pinned memory passes over
+ * it and the two keys before, as ONNX Runtime's arena of pinned memory does.
+ * Other memories refuse it.
  */
 CUARENA_API cuarena_status_t cuarena_config_set(cuarena_config_t *config,
                                                 const char *key,
@@ -276,11 +289,11 @@ cuarena_config_environment(cuarena_config_t *config);
 /*
  * The limit from a variable of the environment, NULL: CUPY_GPU_MEMORY_LIMIT,
  * as CuPy reads it: digits are bytes; a number of at most three decimals and %
- * are that part of what the memory has available when the arena is made (CuPy:
- * of all that the device has); 0 and 0% are no limit. OK, and nothing changed,
- * where there is no such variable. BAD_ARGUMENT for any other text: the
- * message names variable, text and what is accepted; the config is as it was.
- * Only this call reads the variable. Not beside changes of the environment.
+ * are that part of all that the memory has; 0 and 0% are no limit. OK, and
+ * nothing changed, where there is no such variable. BAD_ARGUMENT for any other
+ * text: the message names variable, text and what is accepted; the config is as
+ * it was. Only this call reads the variable. Not beside changes of the
+ * environment.
  */
 CUARENA_API cuarena_status_t cuarena_config_limit_environment(
     cuarena_config_t *config, const char *variable);
@@ -378,13 +391,19 @@ CUARENA_API cuarena_status_t cuarena_retire(cuarena_t *arena,
 CUARENA_API cuarena_status_t cuarena_reset(cuarena_t *arena);
 /*
  * Makes the pool `bytes` large, its stable region as it is. Contents stay, in
- * place where the memory can. Otherwise, or if blocks stand in the part that
- * goes, blocks without pins move (reported to the relocation callback) and
- * pinned ones make it BUSY. BAD_ARGUMENT below the stable region's size;
- * UNSUPPORTED for a caller's own bytes. A failed call leaves the size; cached
- * blocks have ended, and blocks may have moved, which was reported. Waits
- * for what was freed on streams if the pool gets smaller, and for all work on
- * its bytes if they move. REENTERED as reset. Cost: the bytes moved.
+ * place where the memory lengthens and shortens what it gave: pageable, none,
+ * device with backing=vmm, and a caller's own that has `grow`. The others
+ * (device with backing=malloc and async, managed, pinned) give a pool of the
+ * new size, to which all blocks move: without pins, reported to the relocation
+ * callback; while a pointer, a pinned block or a stable one lives it is BUSY.
+ * In place a pool that gets smaller moves what stands in the part that goes,
+ * and is BUSY if that is pinned. So a program that is to work alike on all
+ * memories has blocks, or unpinned pointers, alone. BAD_ARGUMENT below the
+ * stable region's size; UNSUPPORTED for a caller's own bytes. A failed call
+ * leaves the size; cached blocks have ended, and blocks may have moved, which
+ * was reported. Waits for what was freed on streams if the pool gets
+ * smaller, and for all work on its bytes if they move. REENTERED as reset.
+ * Cost: the bytes moved.
  */
 CUARENA_API cuarena_status_t cuarena_resize_pool(cuarena_t *arena,
                                                  uint64_t bytes);
@@ -406,13 +425,14 @@ CUARENA_API cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
 /* What the driver's pool of an arena keeps of what it has free when somebody
  * waits for the device: its release threshold, for everybody who uses it. 0 is
  * nothing, as the driver has it. With the option threshold_limits=1 the pool
- * refuses, as LIMIT, to grow above it. Percent and auto are of all that the
- * device has. UNSUPPORTED for an arena without such a pool; DRIVER. Asks the
- * driver. */
+ * refuses, as LIMIT, to grow above it. Auto is all that the device has here,
+ * as 100 percent are. UNSUPPORTED for an arena without such a pool; DRIVER.
+ * Asks the driver. */
 #define CUARENA_LIMIT_THRESHOLD 4
 /*
- * Bytes, or percent and auto of what the memory has available: either, by the
- * type, and BAD_ARGUMENT above 100 %. Below what is held or live now is legal:
+ * Bytes, percent of all that the memory has, this arena's bytes among them, or
+ * auto, what is available now: one of them, by the type, and BAD_ARGUMENT above
+ * 100 %. Below what is held or live now is legal:
  * it bounds what comes. `old_bytes_out` may be NULL; UINT64_MAX is "none". A
  * lower limit of cached bytes ends cached blocks at once, the least recently
  * recycled first, unless the cache is bounded late (cost: those blocks, and the
@@ -548,8 +568,8 @@ CUARENA_API cuarena_status_t cuarena_blocks(cuarena_t *arena, uint64_t *cursor,
 /*
  * Counts foreign bytes as a block of this arena: it appears in statistics,
  * limits and enumeration, is pinned, and is forgotten, not returned, when it
- * is freed. BAD_ARGUMENT if the bytes overlap the arena's or are not aligned
- * to its granule.
+ * is freed. BAD_ARGUMENT if there are none, address or size is no multiple of
+ * the granule, or they overlap the arena's own or what is adopted already.
  */
 CUARENA_API cuarena_status_t cuarena_adopt(cuarena_t *arena, void *bytes,
                                            uint64_t size, cuarena_tag_t tag,

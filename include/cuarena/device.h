@@ -12,10 +12,10 @@
  *                    does.
  *   device, async    One stream-ordered allocation a segment, from one of the
  *                    driver's pools, which keeps what it is given back as long
- *                    as its threshold says. Taking waits for a stream of the
- *                    arena's own. A block that is a segment of its own is taken
- *                    and given back at points of the streams that its calls
- *                    name, and nothing waits.
+ *                    as its threshold says; preset=driver-pool raises that to
+ *                    the most, for all that use the pool. Taking waits for a
+ * stream of the arena's own. A block that is a segment of its own is taken and
+ * given back at points of the streams that its calls name, and nothing waits.
  *   managed          One allocation a segment; never more in all arenas than
  *                    the device has, and never more at once than it has free.
  *                    Giving back waits as malloc does. The device moves and
@@ -100,8 +100,8 @@ cuarena_properties(cuarena_t *arena, cuarena_properties_t *properties);
  * other things is not. Bytes held, by which CUARENA_LIMIT_HELD goes, are those
  * of the arena's blocks; what the pool has is told here.
  *
- * All of this is UNSUPPORTED where the device has no pools, with the version of
- * the driver that was found, and for arenas that use none.
+ * All of this is UNSUPPORTED where the device has no pools, which take a driver
+ * of 11.3, with the version that was found, and for arenas that use none.
  */
 typedef struct cuarena_driver_pool_stats {
     size_t struct_size;

@@ -119,11 +119,12 @@ typedef struct cuarena_memory_ops {
                            * its length; 0: as grain_bytes */
 
     /* How many bytes could be had now (at most, as far as known); for sizes
-     * given as a percentage or "auto". NULL: such sizes are BAD_ARGUMENT. */
+     * given as "auto". NULL: such sizes are BAD_ARGUMENT. */
     cuarena_status_t (*available)(void *user, uint64_t *bytes_out);
 
-    /* A new segment of `bytes`, with addresses for `reserve_bytes` (>= bytes)
-     * if the memory can set addresses aside, else reserved_bytes = bytes. */
+    /* A new segment of `bytes`. The caller would like addresses to be set aside
+     * for `reserve_bytes` (>= bytes): a memory that has not so many sets fewer
+     * aside, down to `bytes`, and does not fail for want of the rest. */
     cuarena_status_t (*get)(void *user, uint64_t bytes, uint64_t reserve_bytes,
                             cuarena_memory_segment_t *segment_out);
     /* Ends a segment. Nothing in it is in use. */
@@ -220,6 +221,10 @@ typedef struct cuarena_memory_ops {
                                cuarena_memory_segment_t *segment_out);
     void (*give_on)(void *user, cuarena_memory_segment_t *segment,
                     cuarena_stream_t stream);
+
+    /* How many bytes there are in all, whoever has them now; for sizes given as
+     * a percentage. NULL: such sizes are BAD_ARGUMENT. */
+    cuarena_status_t (*total)(void *user, uint64_t *bytes_out);
 } cuarena_memory_ops_t;
 
 /* All members 0 but struct_size, grain_bytes 4096 and alignment 256. */

@@ -32,8 +32,9 @@
  * free is complete. The option steal says how far all this goes:
  *
  *   wait      as told here
- *   settled   nothing crosses; a request gets what is settled, and before it
- *             fails the caller waits for more to be
+ *   settled   no stream is made to wait: a request gets what is settled, and
+ *             what its stream has waited for (cuarena_stream_waited), and
+ *             before it fails the caller waits for more to be settled
  *   never     a lane serves its stream only, until a call settles it:
  *             cuarena_settle, cuarena_release_stream, cuarena_trim,
  *             cuarena_compact, cuarena_stream_waited

@@ -83,19 +83,6 @@ static cuarena_status_t fail_value(const char *key, const char *value,
                      key, value, refusal, accepted);
 }
 
-/* ONNX Runtime's allocator for the driver's pools has one of its own. */
-static cuarena_status_t set_mempool(cuarena_config_t *full, const char *key,
-                                    const char *value)
-{
-    if (strcmp(value, "0") == 0)
-        return CUARENA_OK;
-    if (strcmp(value, "1") != 0)
-        return fail_value(key, value, "is neither", "0, 1");
-    full->preset = CUARENA_PRESET_DRIVER_POOL;
-    full->driver_pool = CUARENA_DRIVER_POOL_OWN;
-    return CUARENA_OK;
-}
-
 /* Into a whole config. */
 static cuarena_status_t set(cuarena_config_t *full, const char *name,
                             const char *value)
@@ -107,8 +94,6 @@ static cuarena_status_t set(cuarena_config_t *full, const char *name,
                    ? CUARENA_OK
                    : fail_value(name, value, refusal, cuai_key_accepted(key));
     }
-    if (cuai_key_is_mempool(name))
-        return set_mempool(full, name, value);
     return full->unknown_keys == CUARENA_UNKNOWN_WARN ? pass_over(name, value)
                                                       : fail_key(name, value);
 }

@@ -129,7 +129,8 @@ cuarena_status_t cuai_threshold_set(cuarena_t *arena, cuarena_amount_t limit,
                                     uint64_t *old_bytes_out)
 {
     const cuarena_memory_ops_t device = {.name = arena->memory.ops.name,
-                                         .available = whole_device};
+                                         .available = whole_device,
+                                         .total = whole_device};
     uint64_t old = 0;
     uint64_t bytes = 0;
     cuarena_status_t status = cuai_threshold_get(arena, &old);

@@ -47,11 +47,6 @@ cuai_key_t cuai_key_find(const char *name)
     return (cuai_key_t){find_ort(bare), true};
 }
 
-bool cuai_key_is_mempool(const char *name)
-{
-    return strcmp(without_prefix(name), "use_cuda_mempool") == 0;
-}
-
 /* ---- The nearest ------------------------------------------------------- */
 
 static size_t least_of(size_t a, size_t b, size_t c)

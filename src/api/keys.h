@@ -16,9 +16,6 @@ typedef struct cuai_key {
 cuai_key_t cuai_key_find(const char *name);
 /* The name of an option, ours or ONNX Runtime's, that is most like `name`. */
 const char *cuai_key_nearest(const char *name);
-/* One of ONNX Runtime's for the driver's pools: known, and good for nothing
- * but 0. */
-bool cuai_key_is_mempool(const char *name);
 
 /* The range of values, in words. */
 const char *cuai_key_accepted(cuai_key_t key);

@@ -105,14 +105,22 @@ static uint32_t own_stream(const ladder_t *ladder)
 static bool may_cross(const ladder_t *ladder)
 {
     return own_stream(ladder) != 0 && ladder->want->size != 0 &&
+           ladder->call->arena->config.steal != CUARENA_STEAL_NEVER;
+}
+
+/* ... and its stream may be made to wait for them. */
+static bool may_wait(const ladder_t *ladder)
+{
+    return may_cross(ladder) &&
            ladder->call->arena->config.steal == CUARENA_STEAL_WAIT;
 }
 
-/* What the stream's own two lanes have together. Crossing sees to that too. */
+/* What the stream's own two lanes have together. Where the stream may wait,
+ * crossing sees to that too. */
 static outcome_t try_joining(ladder_t *ladder)
 {
     uint32_t own = own_stream(ladder);
-    if (own == 0 || ladder->refusal == CUARENA_LIMIT || may_cross(ladder) ||
+    if (own == 0 || ladder->refusal == CUARENA_LIMIT || may_wait(ladder) ||
         !spend(ladder, CUARENA_STEP_JOIN))
         return STEP_SKIPPED;
     return outcome(cuai_settle_own(ladder->call->arena, own));
@@ -147,16 +155,22 @@ static bool serve_without(ladder_t *ladder)
     return false;
 }
 
-/* Bytes of all lanes together, behind whatever use of them is under way. */
+/* Bytes of all lanes together, behind whatever use of them is under way; where
+ * its stream may not be made to wait, those that it is behind already. */
 static outcome_t try_crossing(ladder_t *ladder)
 {
+    cuarena_t *arena = ladder->call->arena;
+    bool waits = may_wait(ladder);
     if (!may_cross(ladder) || ladder->refusal == CUARENA_LIMIT)
         return STEP_SKIPPED;
-    ladder->want->reach = CUAI_REACH_LANES;
-    cuai_crossed_t came =
-        cuai_cross(ladder->call->arena, ladder->want, ladder->found);
-    ladder->served = came == CUAI_CROSSED ||
-                     (came == CUAI_CROSSED_NOTHING && serve_without(ladder));
+    if (waits)
+        ladder->want->reach = CUAI_REACH_LANES;
+    cuai_crossed_t came = cuai_cross(arena, ladder->want, ladder->found);
+    if (came == CUAI_CROSSED_NOWHERE)
+        return STEP_SKIPPED;
+    bool nothing = came == CUAI_CROSSED_NOTHING;
+    ladder->served =
+        came == CUAI_CROSSED || (waits && nothing && serve_without(ladder));
     return outcome(ladder->served || came == CUAI_CROSSED_SETTLED);
 }
 
@@ -548,13 +562,13 @@ static cuarena_status_t explain_figures(const ladder_t *ladder,
     int region = is_stable(ladder) ? CUAI_STABLE : CUAI_DYNAMIC;
     char limit[64];
     char cause[64];
-    uint64_t largest = cuai_lanes_largest(arena, region, may_cross(ladder));
+    uint64_t largest = cuai_lanes_largest(arena, region, may_wait(ladder));
     name_limit(ladder, status, limit, sizeof limit);
     name_cause(ladder, cause, sizeof cause);
     if (lacks_record(ladder, status, largest))
         snprintf(limit, sizeof limit, ", but no host memory for its record");
     uint64_t asked = ladder->want->request.size;
-    uint64_t free_bytes = may_cross(ladder)
+    uint64_t free_bytes = may_wait(ladder)
                               ? all_free(ladder)
                               : arena->heaps[region]->lanes[0]->free_bytes;
     if (region == CUAI_DYNAMIC)
@@ -592,7 +606,7 @@ static cuarena_status_t explain(const ladder_t *ladder)
 
 static bool goes_across(const ladder_t *ladder)
 {
-    return may_cross(ladder) &&
+    return may_wait(ladder) &&
            cuai_goes_across(ladder->call->arena, heap_of(ladder),
                             ladder->want->size);
 }
@@ -600,7 +614,7 @@ static bool goes_across(const ladder_t *ladder)
 static cuarena_status_t serve_once(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    ladder->want->soon = may_cross(ladder);
+    ladder->want->soon = may_wait(ladder);
     if (ladder->served)
         ladder->refusal = CUARENA_OK;
     else if (ladder->want->dedicated)

@@ -270,7 +270,8 @@ static const cuai_option_t options[] = {
         .accepted = "preset, wait, settled, never",
         .first = -1,
         .help = "What streams take of each other's freed bytes: all, waiting "
-                "for each other; those that are idle; or none.",
+                "for each other; those that are idle or waited for already, "
+                "as bfc has it; or none.",
     },
     {
         .key = "name",
@@ -387,13 +388,15 @@ static const cuai_option_t options[] = {
         .key = "release_threshold",
         .type = CUAI_OPTION_BYTES,
         MEMBER(release_threshold),
-        .fallback = "unchanged",
-        .accepted = "bytes, never, unchanged",
+        .fallback = "preset",
+        .accepted = "bytes, preset, never, unchanged",
         .most = UINT64_MAX,
         .unlimited = "never",
-        .from_preset = "unchanged",
+        .from_preset = "preset",
+        .unchanged = "unchanged",
         .help = "What a driver's pool keeps of what it has free when somebody "
-                "waits for the device; never: it gives nothing back.",
+                "waits for the device; never: it gives nothing back, as "
+                "driver-pool has it; other presets leave it unchanged.",
         .ort = {"cuda_mempool_release_threshold",
                 "a whole number from 0 on; 0: unchanged", 0, UINT64_MAX, NULL,
                 "unchanged"},
@@ -425,6 +428,16 @@ static const cuai_option_t options[] = {
         .help = "How many bytes a host's call to shrink a shared arena leaves.",
         .ort = {"cuda_mempool_bytes_to_keep_on_shrink",
                 "a whole number from 0 on", 0, UINT64_MAX, NULL, NULL},
+    },
+    {
+        .key = "use_cuda_mempool",
+        .type = CUAI_OPTION_FLAG,
+        MEMBER(use_cuda_mempool),
+        .fallback = "0",
+        .accepted = "0, 1",
+        .help = "Whether an arena of device memory is one of "
+                "preset=driver-pool and driver_pool=own instead; pinned "
+                "memory passes this over, and what it says of that pool.",
     },
     {
         .key = "keep",

@@ -51,6 +51,7 @@ typedef struct cuai_option {
     bool or_zero;            /* a power of two, or 0 */
     const char *unlimited;   /* bytes: a word for UINT64_MAX; NULL: none */
     const char *from_preset; /* bytes: one for CUARENA_BYTES_PRESET */
+    const char *unchanged;   /* bytes: one for CUARENA_BYTES_UNCHANGED */
     cuai_ort_t ort;
 } cuai_option_t;
 

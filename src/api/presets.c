@@ -22,6 +22,7 @@ typedef struct preset {
     uint64_t round_powers;
     uint64_t round_to;
     uint64_t natural;
+    uint64_t threshold; /* of a driver's pool; 0: it stays as it is */
 } preset_t;
 
 /* What is not named below. */
@@ -54,6 +55,7 @@ static const preset_t presets[] = {
             .split_threshold = 128 * CUAI_MIB,
             .memory = CUARENA_MEMORY_PAGEABLE,
             .alignment = 256,
+            .steal = CUARENA_STEAL_SETTLED,
         },
     [CUARENA_PRESET_MLX_CPU] =
         {
@@ -98,12 +100,45 @@ static const preset_t presets[] = {
             .alignment = 512,
             .backing = CUARENA_BACKING_ASYNC,
             .segments = CUARENA_SEGMENTS_EACH,
+            .threshold = UINT64_MAX,
         },
 };
 
 static bool is_whole(cuarena_amount_t amount)
 {
     return amount.unit == CUARENA_AMOUNT_AUTO && amount.value == 0;
+}
+
+/* What says of chunks what a driver's pool has no use for. */
+static void forget_chunks(cuarena_config_t *config)
+{
+    cuarena_config_t fresh;
+    cuarena_config_init(&fresh);
+    config->grow = fresh.grow;
+    config->split_threshold = fresh.split_threshold;
+    config->initial_chunk = fresh.initial_chunk;
+    config->growth_after_trim = fresh.growth_after_trim;
+    config->max_doubling = fresh.max_doubling;
+}
+
+/* ONNX Runtime gives its arena of pinned memory the keys of that of the device,
+ * and it passes over what they say of the driver's pools, as these do over what
+ * they say of chunks. */
+static void apply_mempool(cuarena_config_t *config)
+{
+    if (config->use_cuda_mempool == 0)
+        return;
+    config->use_cuda_mempool = 0;
+    if (config->memory == CUARENA_MEMORY_PINNED) {
+        config->release_threshold = CUARENA_BYTES_UNCHANGED;
+        config->keep_on_trim = 0;
+        return;
+    }
+    forget_chunks(config);
+    config->preset = CUARENA_PRESET_DRIVER_POOL;
+    config->driver_pool = CUARENA_DRIVER_POOL_OWN;
+    if (config->release_threshold == CUARENA_BYTES_PRESET)
+        config->release_threshold = CUARENA_BYTES_UNCHANGED;
 }
 
 /* Where the bytes come from, and how. */
@@ -129,6 +164,19 @@ static void apply_placement(cuarena_config_t *config, const preset_t *preset)
         config->placement = CUARENA_PLACEMENT_LOW;
 }
 
+/* To leave a pool unchanged that is not there asks for nothing. */
+static void apply_threshold(cuarena_config_t *config, const preset_t *preset)
+{
+    uint64_t *threshold = &config->release_threshold;
+    bool pooled = config->memory == CUARENA_MEMORY_DEVICE &&
+                  config->backing == CUARENA_BACKING_ASYNC;
+    if (pooled && *threshold == CUARENA_BYTES_PRESET)
+        *threshold = preset->threshold != 0 ? preset->threshold
+                                            : CUARENA_BYTES_UNCHANGED;
+    if (!pooled && *threshold == CUARENA_BYTES_UNCHANGED)
+        *threshold = CUARENA_BYTES_PRESET;
+}
+
 static void apply_choice(int32_t *choice, int32_t value)
 {
     if (*choice == -1)
@@ -141,11 +189,11 @@ static void apply_bytes(uint64_t *bytes, uint64_t value)
         *bytes = value;
 }
 
-/* Whether the memory may say what it has. */
+/* Whether the memory may say what it has in all. */
 static bool is_counted(const cuarena_config_t *config)
 {
     return config->memory != CUARENA_MEMORY_CUSTOM || config->ops == NULL ||
-           config->ops->available != NULL;
+           config->ops->total != NULL;
 }
 
 static cuarena_amount_t soft_limit_of(const cuarena_config_t *config,
@@ -182,8 +230,10 @@ static void apply_keep(cuarena_config_t *config, const preset_t *preset)
 
 void cuai_config_apply_preset(cuarena_config_t *config)
 {
+    apply_mempool(config);
     const preset_t *preset = &presets[config->preset];
     apply_memory(config, preset);
+    apply_threshold(config, preset);
     if (config->grow == -1)
         config->grow = preset->grow;
     if (config->split_threshold == CUARENA_BYTES_PRESET)

@@ -88,6 +88,8 @@ static cuai_refusal_t check_number(const cuai_option_t *option, uint64_t value)
 {
     if (option->from_preset != NULL && value == CUARENA_BYTES_PRESET)
         return NULL;
+    if (option->unchanged != NULL && value == CUARENA_BYTES_UNCHANGED)
+        return NULL;
     if (value < option->least || value > option->most)
         return out_of_range;
     if (option->or_zero && value == 0)
@@ -165,6 +167,8 @@ static cuai_refusal_t read_number(const cuai_option_t *option, const char *text,
     cuai_refusal_t refusal = NULL;
     if (is_word(text, option->from_preset))
         value = CUARENA_BYTES_PRESET;
+    else if (is_word(text, option->unchanged))
+        value = CUARENA_BYTES_UNCHANGED;
     else if (!is_word(text, option->unlimited))
         refusal = option->type == CUAI_OPTION_BYTES
                       ? cuai_bytes_read(text, &value)
@@ -234,6 +238,8 @@ static void print_number(const cuai_option_t *option, uint64_t value,
         strcpy(text, option->unlimited);
     else if (option->from_preset != NULL && value == CUARENA_BYTES_PRESET)
         strcpy(text, option->from_preset);
+    else if (option->unchanged != NULL && value == CUARENA_BYTES_UNCHANGED)
+        strcpy(text, option->unchanged);
     else if (option->type == CUAI_OPTION_BYTES)
         cuai_bytes_print(value, text);
     else if (option->size == sizeof(int32_t))

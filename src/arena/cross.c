@@ -22,6 +22,9 @@
  * heap, and live blocks with it: an arena that grows then holds a third more.
  * Small ones have the short path, and their own lanes.
  *
+ * With steal=settled nobody is waited for here: a stream gets what needs no
+ * wait, which is what the program made it wait for, wherever that is.
+ *
  * To cross, a marker is recorded on the holder, unless there is one behind the
  * range, and the taker waits for it on the device. Meanwhile the lock is let
  * go of; so the taker looks again until a window needs no wait. It waits for
@@ -71,6 +74,7 @@ typedef struct search {
     uint64_t alignment;
     uint64_t need; /* bytes in which it fits wherever they begin */
     bool is_large;
+    bool waits;    /* a stream that has not been waited for can be */
     bool in_parts; /* parts of rows are taken before all is waited for */
     bool high;     /* cut from the upper end, of the topmost zone */
     effort_t effort;
@@ -246,7 +250,7 @@ static void look_at_row(search_t *search, cuai_slot_t first)
         r = cuai_record(search->heap, slot);
     } while (--left != 0 && r->kind == CUAI_SPACER &&
              holder_of(search, r) != NOBODY && step(search));
-    offer(search, row, held, &search->held);
+    offer(search, row, held && search->waits, &search->held);
     offer(search, part, part.last != 0 && (!held || search->in_parts),
           &search->free);
 }
@@ -354,7 +358,7 @@ static void look_at_free(search_t *search)
 static void look_at_lanes(search_t *search)
 {
     look_at_free(search);
-    if (search->free.last == 0)
+    if (search->free.last == 0 && search->waits)
         look_at_lanes_of(search, true, &search->held);
 }
 
@@ -606,8 +610,10 @@ static void begin_search(search_t *search, cuarena_t *arena,
     search->alignment = cuai_max(want->request.alignment, granule);
     search->need = want->size + search->alignment - granule;
     search->is_large = want->size >= heap->capacity >> CUAI_LARGE_SHIFT;
-    search->in_parts = arena->config.grow == CUARENA_GROW_NONE &&
-                       heap->live_bytes < heap->capacity / 2;
+    search->waits = arena->config.steal == CUARENA_STEAL_WAIT;
+    search->in_parts =
+        !search->waits || (arena->config.grow == CUARENA_GROW_NONE &&
+                           heap->live_bytes < heap->capacity / 2);
     search->high =
         want->request.low == 0 && cuai_goes_high(heap, free_bytes, want->size);
     search->barred = (cuai_stream_set_t){{0, 0}};
@@ -653,11 +659,25 @@ static cuai_crossed_t cross(search_t *search, cuai_found_t *found_out)
     return settled ? CUAI_CROSSED_SETTLED : CUAI_CROSSED_NOTHING;
 }
 
+/* Whether it is behind anything that another stream freed. */
+static bool is_behind_any(const cuarena_t *arena, const cuai_stream_t *taker)
+{
+    bool behind = false;
+    for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && !behind; n++) {
+        const cuai_stream_t *s = arena->streams[n];
+        behind = s != NULL && s != taker && has_waited(taker, s);
+    }
+    return behind;
+}
+
 cuai_crossed_t cuai_cross(cuarena_t *arena, const cuai_want_t *want,
                           cuai_found_t *found_out)
 {
     cuai_crossed_t crossed = CUAI_CROSSED_NOTHING;
     search_t search;
+    if (arena->config.steal != CUARENA_STEAL_WAIT &&
+        !is_behind_any(arena, cuai_stream(arena, want->stream)))
+        return CUAI_CROSSED_NOWHERE;
     cuai_settle_begin(arena);
     begin_search(&search, arena, want);
     if (!search.taker->released)

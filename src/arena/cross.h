@@ -9,6 +9,7 @@
 
 /* What came of it. */
 typedef enum cuai_crossed {
+    CUAI_CROSSED_NOWHERE, /* it is behind nobody, and may not wait */
     CUAI_CROSSED_NOTHING,
     CUAI_CROSSED_SETTLED, /* bytes were settled: look for them there */
     CUAI_CROSSED          /* the request is served */

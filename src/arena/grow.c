@@ -329,18 +329,6 @@ static step_t choose(const cuarena_t *arena, const cuai_want_t *want,
 
 /* ---- Acting, without the lock ------------------------------------------ */
 
-static cuarena_status_t get_new(cuarena_t *arena, const step_t *step,
-                                cuarena_memory_segment_t *segment)
-{
-    const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    void *user = arena->memory.user;
-    cuarena_status_t status =
-        ops->get(user, step->bytes, step->reserve, segment);
-    if (status != CUARENA_OK && step->reserve > step->bytes)
-        status = ops->get(user, step->bytes, step->bytes, segment);
-    return status;
-}
-
 static void undo(cuarena_t *arena, const step_t *step,
                  cuarena_memory_segment_t *segment)
 {
@@ -370,7 +358,7 @@ static cuarena_status_t try_step(cuarena_t *arena, const step_t *step,
         *address_out = segment->address + segment->bytes;
         status = ops->grow(user, segment, segment->bytes + step->bytes);
     } else {
-        status = get_new(arena, step, segment);
+        status = ops->get(user, step->bytes, step->reserve, segment);
         *address_out = segment->address;
     }
     return status;

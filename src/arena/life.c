@@ -114,7 +114,7 @@ static cuarena_status_t resolve_cache(cuarena_t *arena)
     if (status == CUARENA_OK && !is_default)
         status = resolve(arena, cached, &limits[CUARENA_LIMIT_CACHED]);
     bool counted = arena->config.soft_limit_rule == CUARENA_SOFT_ENFORCE &&
-                   arena->memory.ops.available != NULL;
+                   arena->memory.ops.total != NULL;
     if (status != CUARENA_OK || !counted)
         return status;
     cuarena_amount_t all = {CUARENA_AMOUNT_PERCENT, 0, 100000};

@@ -197,8 +197,6 @@ static cuarena_status_t get_other(cuarena_t *arena, uint64_t bytes,
     void *user = arena->memory.user;
     cuarena_status_t status =
         ops->get(user, bytes, cuai_max(bytes, arena->reserve_bytes), segment);
-    if (status != CUARENA_OK)
-        status = ops->get(user, bytes, bytes, segment);
     if (status != CUARENA_OK || arena->config.zero != CUARENA_ZERO_CREATE)
         return status;
     status = cuai_memory_zero_fresh(&arena->memory, segment->address, bytes,

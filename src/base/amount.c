@@ -292,10 +292,10 @@ void cuai_amount_print(cuarena_amount_t amount, char text[CUAI_NUMBER_TEXT])
 /* ---- What they come to ------------------------------------------------- */
 
 /* Rounded down; exact although the product may not fit 64 bits. */
-static uint64_t share_of(uint64_t available, uint64_t percent)
+static uint64_t share_of(uint64_t total, uint64_t percent)
 {
-    return available / ALL_PERCENT * percent +
-           available % ALL_PERCENT * percent / ALL_PERCENT;
+    return total / ALL_PERCENT * percent +
+           total % ALL_PERCENT * percent / ALL_PERCENT;
 }
 
 static cuarena_status_t check_amount(cuarena_amount_t amount)
@@ -314,32 +314,32 @@ static cuarena_status_t check_amount(cuarena_amount_t amount)
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_amount_resolve(cuarena_amount_t amount,
+/* What the memory says that it has: in all, or available. */
+static cuarena_status_t ask(cuarena_amount_t amount, bool all,
+                            const cuarena_memory_ops_t *ops, void *user,
+                            uint64_t *bytes_out)
+{
+    cuarena_status_t (*has)(void *, uint64_t *) =
+        all ? ops->total : ops->available;
+    if (has != NULL)
+        return has(user, bytes_out);
+    char text[CUAI_NUMBER_TEXT];
+    cuai_amount_print(amount, text);
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "%s: memory '%s' does not know what %s; accepted: bytes",
+                     text, ops->name, all ? "it has in all" : "is available");
+}
+
+static cuarena_status_t resolve_auto(cuarena_amount_t amount,
                                      const cuarena_memory_ops_t *ops,
                                      void *user, uint64_t *bytes_out)
 {
-    cuarena_status_t status = check_amount(amount);
+    uint64_t available = 0;
+    cuarena_status_t status = ask(amount, false, ops, user, &available);
     if (status != CUARENA_OK)
         return status;
-    if (amount.unit == CUARENA_AMOUNT_BYTES) {
-        *bytes_out = amount.value;
-        return CUARENA_OK;
-    }
     char text[CUAI_NUMBER_TEXT];
     cuai_amount_print(amount, text);
-    if (ops->available == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "%s: memory '%s' does not know what is available; "
-                         "accepted: bytes",
-                         text, ops->name);
-    uint64_t available = 0;
-    status = ops->available(user, &available);
-    if (status != CUARENA_OK)
-        return status;
-    if (amount.unit == CUARENA_AMOUNT_PERCENT) {
-        *bytes_out = share_of(available, amount.value);
-        return CUARENA_OK;
-    }
     if (available < amount.value)
         return cuai_fail_bytes(
             CUARENA_OUT_OF_MEMORY, amount.value, available, 0, 0, 0,
@@ -347,4 +347,22 @@ cuarena_status_t cuai_amount_resolve(cuarena_amount_t amount,
             available);
     *bytes_out = available - amount.value;
     return CUARENA_OK;
+}
+
+cuarena_status_t cuai_amount_resolve(cuarena_amount_t amount,
+                                     const cuarena_memory_ops_t *ops,
+                                     void *user, uint64_t *bytes_out)
+{
+    uint64_t total = 0;
+    cuarena_status_t status = check_amount(amount);
+    if (status != CUARENA_OK)
+        return status;
+    if (amount.unit == CUARENA_AMOUNT_AUTO)
+        return resolve_auto(amount, ops, user, bytes_out);
+    bool bytes = amount.unit == CUARENA_AMOUNT_BYTES;
+    if (!bytes)
+        status = ask(amount, true, ops, user, &total);
+    if (status == CUARENA_OK)
+        *bytes_out = bytes ? amount.value : share_of(total, amount.value);
+    return status;
 }

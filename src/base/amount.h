@@ -32,9 +32,9 @@ void cuai_amount_print(cuarena_amount_t amount, char text[CUAI_NUMBER_TEXT]);
 void cuai_bytes_print(uint64_t bytes, char text[CUAI_NUMBER_TEXT]);
 
 /*
- * The bytes that an amount comes to, given what the memory has available now.
- * Bytes are not held against it. BAD_ARGUMENT for percent and auto where the
- * memory does not know, OUT_OF_MEMORY where auto leaves nothing.
+ * The bytes that an amount comes to, given what the memory has: in all for
+ * percent, available now for auto. Bytes are not held against it. BAD_ARGUMENT
+ * where the memory does not know, OUT_OF_MEMORY where auto leaves nothing.
  */
 cuarena_status_t cuai_amount_resolve(cuarena_amount_t amount,
                                      const cuarena_memory_ops_t *ops,

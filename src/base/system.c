@@ -134,13 +134,25 @@ static uint64_t left_in(const group_layout_t *layout, const char *folder)
     return limit - cuai_min(limit, stuck);
 }
 
+/* What one group has in all, likewise. */
+static uint64_t limit_of(const group_layout_t *layout, const char *folder)
+{
+    uint64_t limit;
+    return read_u64(folder, layout->limit, &limit) ? limit : UINT64_MAX;
+}
+
+/* What is asked of each group: one of the two above. */
+typedef uint64_t (*measure_fn)(const group_layout_t *layout,
+                               const char *folder);
+
 /*
- * The least that is left from the group `name` up to the root. A container may
+ * The least of a measure from the group `name` up to the root. A container may
  * see its name as the outside knows it and only its own part of the hierarchy:
  * folders that are not there set no limit.
  */
-static uint64_t left_from(const char *root, const group_layout_t *layout,
-                          const char *name, size_t name_length)
+static uint64_t least_from(const char *root, const group_layout_t *layout,
+                           const char *name, size_t name_length,
+                           measure_fn measure)
 {
     char folder[PATH_MAX];
     int length = snprintf(folder, sizeof folder, "%s%s", root, layout->mount);
@@ -150,15 +162,15 @@ static uint64_t left_from(const char *root, const group_layout_t *layout,
     memcpy(folder + top, name, name_length);
     folder[top + name_length] = '\0';
 
-    uint64_t left = left_in(layout, folder);
+    uint64_t least = measure(layout, folder);
     for (size_t end = top + name_length; end > top;) {
         end--;
         if (folder[end] != '/')
             continue;
         folder[end] = '\0';
-        left = cuai_min(left, left_in(layout, folder));
+        least = cuai_min(least, measure(layout, folder));
     }
-    return left;
+    return least;
 }
 
 /* One line of /proc/self/cgroup: "number:controllers:name". */
@@ -200,38 +212,43 @@ static bool controls_memory(const membership_t *group)
     return false;
 }
 
-static uint64_t left_for(const char *root, const membership_t *group)
+static uint64_t least_for(const char *root, const membership_t *group,
+                          measure_fn measure)
 {
+    const char *name = group->name;
+    size_t length = group->name_length;
     if (controls_memory(group))
-        return left_from(root, &legacy, group->name, group->name_length);
+        return least_from(root, &legacy, name, length, measure);
     if (group->controllers_length != 0)
         return UINT64_MAX;
-    return cuai_min(left_from(root, &unified, group->name, group->name_length),
-                    left_from(root, &hybrid, group->name, group->name_length));
+    return cuai_min(least_from(root, &unified, name, length, measure),
+                    least_from(root, &hybrid, name, length, measure));
 }
 
 /* UINT64_MAX where there are no control groups. */
-static uint64_t groups_leave(const char *root)
+static uint64_t least_of_groups(const char *root, measure_fn measure)
 {
     char path[PATH_MAX];
     char text[TEXT_SIZE];
     int length = snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
     if (length < 0 || (size_t)length >= sizeof path || !read_text(path, text))
         return UINT64_MAX;
-    uint64_t left = UINT64_MAX;
+    uint64_t least = UINT64_MAX;
     for (const char *line = text; *line != '\0';) {
         membership_t group;
         if (parse_membership(line, &group))
-            left = cuai_min(left, left_for(root, &group));
+            least = cuai_min(least, least_for(root, &group, measure));
         line += strcspn(line, "\n");
         line += *line == '\n';
     }
-    return left;
+    return least;
 }
 
 /* ---- The whole --------------------------------------------------------- */
 
-static cuarena_status_t kernel_has(const char *root, uint64_t *bytes_out)
+/* A line of the kernel's, as "MemTotal:". */
+static cuarena_status_t kernel_has(const char *root, const char *key,
+                                   uint64_t *bytes_out)
 {
     char path[PATH_MAX];
     char text[TEXT_SIZE];
@@ -240,29 +257,44 @@ static cuarena_status_t kernel_has(const char *root, uint64_t *bytes_out)
         return cuai_fail_driver(ENAMETOOLONG,
                                 "the path of meminfo is too long");
     if (!read_text(path, text))
-        return cuai_fail_driver(errno, "available memory is not known: %s: %s",
+        return cuai_fail_driver(errno, "the host's memory is not known: %s: %s",
                                 path, strerror(errno));
-    const char *rest = after_key(text, "MemAvailable:");
+    const char *rest = after_key(text, key);
     uint64_t kib;
     if (rest == NULL || !parse_u64(rest, &kib) ||
         !cuai_mul_checked(kib, CUAI_KIB, bytes_out))
         return cuai_fail_driver(
-            ENODATA, "available memory is not known: %s has no MemAvailable",
-            path);
+            ENODATA, "the host's memory is not known: %s has no %.*s", path,
+            (int)strcspn(key, ":"), key);
     return CUARENA_OK;
+}
+
+static cuarena_status_t least(const char *root, const char *key,
+                              measure_fn measure, uint64_t *bytes_out)
+{
+    uint64_t bytes;
+    cuarena_status_t status = kernel_has(root, key, &bytes);
+    if (status == CUARENA_OK)
+        *bytes_out = cuai_min(bytes, least_of_groups(root, measure));
+    return status;
 }
 
 cuarena_status_t cuai_system_available_at(const char *root, uint64_t *bytes_out)
 {
-    uint64_t bytes;
-    cuarena_status_t status = kernel_has(root, &bytes);
-    if (status != CUARENA_OK)
-        return status;
-    *bytes_out = cuai_min(bytes, groups_leave(root));
-    return CUARENA_OK;
+    return least(root, "MemAvailable:", left_in, bytes_out);
 }
 
 cuarena_status_t cuai_system_available(uint64_t *bytes_out)
 {
     return cuai_system_available_at("", bytes_out);
+}
+
+cuarena_status_t cuai_system_total_at(const char *root, uint64_t *bytes_out)
+{
+    return least(root, "MemTotal:", limit_of, bytes_out);
+}
+
+cuarena_status_t cuai_system_total(uint64_t *bytes_out)
+{
+    return cuai_system_total_at("", bytes_out);
 }

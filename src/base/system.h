@@ -17,8 +17,15 @@ size_t cuai_system_page(void);
  */
 cuarena_status_t cuai_system_available(uint64_t *bytes_out);
 
+/*
+ * How many bytes the machine has in all, or less where the limit of a control
+ * group around the process is less. DRIVER and cost as above.
+ */
+cuarena_status_t cuai_system_total(uint64_t *bytes_out);
+
 /* The same with `root` (no slash at its end) before every path. */
 cuarena_status_t cuai_system_available_at(const char *root,
                                           uint64_t *bytes_out);
+cuarena_status_t cuai_system_total_at(const char *root, uint64_t *bytes_out);
 
 #endif

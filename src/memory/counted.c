@@ -44,6 +44,13 @@ static cuarena_status_t available(void *user, uint64_t *bytes_out)
                      call.memory->ops.available(call.memory->user, bytes_out));
 }
 
+static cuarena_status_t total(void *user, uint64_t *bytes_out)
+{
+    counting_t call = pass(user);
+    return over_with(&call,
+                     call.memory->ops.total(call.memory->user, bytes_out));
+}
+
 static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
@@ -213,6 +220,7 @@ void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted)
 #define COUNT(member, function)                                                \
     ops->member = ops->member != NULL ? (function) : NULL
     COUNT(available, available);
+    COUNT(total, total);
     COUNT(get, get);
     COUNT(give_back, give_back);
     COUNT(get_on, get_on);

@@ -5,7 +5,7 @@
  * Counted is what takes, gives back, moves and zeroes bytes, what shows them to
  * other processes, and what identifies, marks, asks and lets wait a stream.
  * On memory without a driver it is counted as if there were one. Not counted:
- * what is available, which is asked once; the end of a marker, which is kept
+ * what is available and in all, for amounts; the end of a marker, which is kept
  * for the next; the memory's own end.
  *
  * What the driver was called for in any function of the table is counted

@@ -149,16 +149,30 @@ static bool is_usable(const cuarena_memory_ops_t *ops,
 
 /* ---- The table --------------------------------------------------------- */
 
-static cuarena_status_t available(void *user, uint64_t *bytes_out)
+typedef cuarena_status_t (*bytes_fn)(void *user, uint64_t *bytes_out);
+
+static cuarena_status_t ask(const guest_t *guest, const char *name,
+                            bytes_fn function, uint64_t *bytes_out)
 {
-    const guest_t *guest = user;
     uint64_t bytes = 0;
     cuai_frame_t frame;
     enter(&frame, guest);
-    cuarena_status_t status = guest->ops.available(guest->user, &bytes);
+    cuarena_status_t status = function(guest->user, &bytes);
     if (status == CUARENA_OK)
         *bytes_out = bytes;
-    return leave(guest, "available", 0, status);
+    return leave(guest, name, 0, status);
+}
+
+static cuarena_status_t available(void *user, uint64_t *bytes_out)
+{
+    const guest_t *guest = user;
+    return ask(guest, "available", guest->ops.available, bytes_out);
+}
+
+static cuarena_status_t total(void *user, uint64_t *bytes_out)
+{
+    const guest_t *guest = user;
+    return ask(guest, "total", guest->ops.total, bytes_out);
 }
 
 static cuarena_status_t refuse_segment(const guest_t *guest,
@@ -548,6 +562,7 @@ static void fill_table(const cuarena_memory_ops_t *theirs,
 #define PASS(function) ours->function = theirs->function ? function : NULL
     *ours = *theirs;
     PASS(available);
+    PASS(total);
     PASS(get);
     PASS(give_back);
     PASS(get_on);

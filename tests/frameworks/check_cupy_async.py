@@ -96,8 +96,7 @@ class Theirs:
 class Ours:
     def __init__(self, pool_options):
         self.arena = library.new_arena(
-            f"preset=driver-pool,memory=device,release_threshold=never,"
-            f"{pool_options}")
+            f"preset=driver-pool,memory=device,{pool_options}")
 
     def malloc(self, size, stream):
         pointer = c_void_p()

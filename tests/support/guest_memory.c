@@ -180,6 +180,7 @@ void guest_reset(void)
     ops->name = "guest";
     ops->properties = CUARENA_MEMORY_HOST_READABLE | CUARENA_MEMORY_TOUCHES;
     ops->available = guest_available;
+    ops->total = guest_available;
     ops->get = guest_get;
     ops->give_back = guest_give_back;
     ops->grow = guest_grow;

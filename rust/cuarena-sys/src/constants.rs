@@ -14,5 +14,7 @@ pub const CUARENA_STREAM_PER_THREAD: cuarena_stream_t = 2 as cuarena_stream_t;
 /// bytes is done when it returns.
 pub const CUARENA_NO_STREAM: cuarena_stream_t = usize::MAX as cuarena_stream_t;
 
-/// Numbers of bytes: as the preset says; of `release_threshold`: as it is.
+/// Numbers of bytes: as the preset says.
 pub const CUARENA_BYTES_PRESET: u64 = u64::MAX - 1;
+/// Of what a pool of the driver's has: it stays as it is.
+pub const CUARENA_BYTES_UNCHANGED: u64 = u64::MAX - 2;

@@ -1,4 +1,4 @@
-//! Amounts of memory: bytes, or a part of what is available.
+//! Amounts of memory: bytes, a part of all, or what is available.
 
 use std::ffi::CString;
 use std::fmt;
@@ -7,8 +7,8 @@ use std::str::FromStr;
 use crate::error::{check, Error, ErrorKind};
 use crate::ffi;
 
-/// An amount of memory: bytes, thousandths of a percent of what is available,
-/// or all that is available but so many bytes.
+/// An amount of memory: bytes, thousandths of a percent of all that the memory
+/// has, whoever has it now, or all that is available now but so many bytes.
 ///
 /// As text `512MiB`, `4G`, `80%`, `auto`, `auto-256MiB`; all units count in
 /// 1024.
@@ -40,8 +40,8 @@ impl Amount {
         }
     }
 
-    /// A whole percentage of what is available; finer ones are parsed from
-    /// text.
+    /// A whole percentage of all that the memory has; finer ones are parsed
+    /// from text.
     pub const fn percent(percent: u32) -> Self {
         Self {
             unit: ffi::CUARENA_AMOUNT_PERCENT,

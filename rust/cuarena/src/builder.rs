@@ -150,7 +150,7 @@ setters! {
     /// default: no end. Needs a driver of 12.2.
     driver_pool_max(bytes: u64) => driver_pool_max = bytes;
     /// What a driver's pool keeps of what it has free when somebody waits for
-    /// the device; what it did before.
+    /// the device; as the preset says.
     release_threshold(threshold: ReleaseThreshold) => release_threshold = threshold.code();
     /// Whether the arena makes its pool the device's current one, for the whole
     /// process; off.
@@ -272,9 +272,9 @@ impl ArenaBuilder {
 
     /// Sets the limit from a variable of the environment, `None`:
     /// `CUPY_GPU_MEMORY_LIMIT`, as CuPy reads it: digits are bytes; a number of
-    /// at most three decimals and `%` are that part of what the memory has
-    /// available when the arena is made; `0` and `0%` are no limit. Without
-    /// such a variable nothing changes. Nothing else reads it.
+    /// at most three decimals and `%` are that part of all that the memory has;
+    /// `0` and `0%` are no limit. Without such a variable nothing changes.
+    /// Nothing else reads it.
     ///
     /// # Errors
     ///

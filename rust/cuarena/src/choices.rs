@@ -311,6 +311,9 @@ impl Split {
 /// for the device, for everybody who uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReleaseThreshold {
+    /// As the preset says: all in [`Preset::DriverPool`], in others what it
+    /// kept before.
+    Preset,
     /// What it kept before.
     Unchanged,
     /// So many bytes.
@@ -322,7 +325,8 @@ pub enum ReleaseThreshold {
 impl ReleaseThreshold {
     pub(crate) fn code(self) -> u64 {
         match self {
-            Self::Unchanged => ffi::CUARENA_BYTES_PRESET,
+            Self::Preset => ffi::CUARENA_BYTES_PRESET,
+            Self::Unchanged => ffi::CUARENA_BYTES_UNCHANGED,
             Self::Bytes(bytes) => bytes,
             Self::Never => u64::MAX,
         }

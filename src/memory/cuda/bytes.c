@@ -114,6 +114,13 @@ static cuarena_status_t available(void *user, uint64_t *bytes_out)
     return CUARENA_OK;
 }
 
+static cuarena_status_t total(void *user, uint64_t *bytes_out)
+{
+    const bytes_t *bytes = user;
+    *bytes_out = bytes->owned.bytes;
+    return CUARENA_OK;
+}
+
 static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
@@ -140,6 +147,7 @@ static void fill_table(const bytes_t *bytes, const cuarena_config_t *config,
     ops->grain_bytes = config->alignment;
     ops->alignment = config->alignment;
     ops->available = available;
+    ops->total = total;
     ops->get = get;
     ops->give_back = give_back;
     ops->grow = cuai_owned_grow;

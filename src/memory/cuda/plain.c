@@ -384,6 +384,12 @@ static cuarena_status_t host_available(void *user, uint64_t *bytes_out)
     return cuai_system_available(bytes_out);
 }
 
+static cuarena_status_t host_total(void *user, uint64_t *bytes_out)
+{
+    (void)user;
+    return cuai_system_total(bytes_out);
+}
+
 static unsigned pinned_flags(const cuarena_config_t *config)
 {
     return (config->portable ? (unsigned)CUAI_CU_MEMHOSTALLOC_PORTABLE : 0u) |
@@ -415,6 +421,7 @@ cuarena_status_t cuai_pinned_open(const cuarena_config_t *config,
         return status;
     out->ops.properties |= CUARENA_MEMORY_HOST_READABLE;
     out->ops.available = host_available;
+    out->ops.total = host_total;
     out->ops.zero_bytes = cuai_move_zero;
     if (!reached)
         out->ops.zero_captured = NULL;

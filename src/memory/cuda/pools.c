@@ -199,7 +199,7 @@ static cuarena_status_t set_up(cuai_pool_t *pool,
     cuarena_status_t status =
         ask(pool, CUAI_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
     if (status == CUARENA_OK &&
-        config->release_threshold != CUARENA_BYTES_PRESET)
+        config->release_threshold != CUARENA_BYTES_UNCHANGED)
         status = set(pool, CUAI_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
                      config->release_threshold);
     if (status == CUARENA_OK)

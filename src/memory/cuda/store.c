@@ -100,6 +100,13 @@ cuarena_status_t cuai_store_available(void *user, uint64_t *bytes_out)
     return cuai_store_info(user, bytes_out, &total);
 }
 
+cuarena_status_t cuai_store_total(void *user, uint64_t *bytes_out)
+{
+    const cuai_store_t *store = user;
+    *bytes_out = store->place->facts.total_bytes;
+    return CUARENA_OK;
+}
+
 /* ---- Work on a stream -------------------------------------------------- */
 
 /* What `stream` of `place` was given so far comes before what the other gets
@@ -289,6 +296,7 @@ void cuai_store_fill(const cuai_store_t *store, cuai_memory_t *out)
     ops->name = store->streams.name;
     ops->properties = CUARENA_MEMORY_TOUCHES;
     ops->available = cuai_store_available;
+    ops->total = cuai_store_total;
     ops->relocate = store->has_mover ? cuai_store_relocate : cuai_move_relocate;
     ops->zero_bytes = cuai_store_zero;
     ops->zero_captured = cuai_store_zero_captured;

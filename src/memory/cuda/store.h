@@ -40,13 +40,14 @@ cuarena_status_t cuai_store_add_mover(cuai_store_t *store);
 /* Nothing of it is in use. Frees the store too, which the host allocated. */
 void cuai_store_end(void *user);
 
-/* The part of the table that all have: name, streams, available, relocate,
- * zero_bytes and end; and what a place tells of itself. */
+/* The part of the table that all have: name, streams, available, total,
+ * relocate, zero_bytes and end; and what a place tells of itself. */
 void cuai_store_fill(const cuai_store_t *store, cuai_memory_t *out);
 
 /* The functions for tables. Without a mover, and for bytes that the CPU
  * reaches, those of memory/host/move.h serve as well. */
 cuarena_status_t cuai_store_available(void *user, uint64_t *bytes_out);
+cuarena_status_t cuai_store_total(void *user, uint64_t *bytes_out);
 cuarena_status_t cuai_store_relocate(void *user,
                                      const cuarena_relocation_t *list,
                                      size_t count, cuarena_stream_t stream,

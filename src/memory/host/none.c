@@ -339,6 +339,7 @@ cuarena_status_t cuai_none_open(const cuarena_config_t *config,
     ops->grain_bytes = grain;
     ops->alignment = grain;
     ops->available = available;
+    ops->total = available;
     ops->get = get;
     ops->give_back = give_back;
     ops->grow = grow;

@@ -150,6 +150,12 @@ static cuarena_status_t available(void *user, uint64_t *bytes_out)
     return cuai_system_available(bytes_out);
 }
 
+static cuarena_status_t total(void *user, uint64_t *bytes_out)
+{
+    (void)user;
+    return cuai_system_total(bytes_out);
+}
+
 static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
@@ -239,6 +245,7 @@ cuarena_status_t cuai_pageable_open(const cuarena_config_t *config,
     ops->grain_bytes = grain;
     ops->alignment = grain;
     ops->available = available;
+    ops->total = total;
     ops->get = get;
     ops->give_back = give_back;
     ops->grow = grow;
