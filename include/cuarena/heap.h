@@ -16,10 +16,13 @@
  * Threads: none may be in a heap twice; the caller locks. Cost: every call is
  * a bounded number of steps unless its comment says otherwise.
  *
- * Memory of the bookkeeping: addresses for `max_blocks` are reserved at
- * creation (144 to 288 B each, not touched); then at most 64 B per block of
+ * Memory of the bookkeeping: at most 64 B per block of
  * the highest count so far for blocks and ranges, at most 32 B for the look-up
- * by offset, taken in slabs of 64 KiB and kept; an index per lane of 17 KiB,
+ * by offset, taken in slabs of 64 KiB and kept; addresses for at most four
+ * times as much, so a heap of few blocks takes few whatever max_blocks is. A
+ * table that outgrows its addresses gets others, by pages and without a copy:
+ * some ten calls in the life of a heap, each up to 20 us per MiB of tables. An
+ * index per lane of 17 KiB,
  * touched as far as it is used. A free never takes memory. A plan takes 32 B
  * per move and 2 B per block or range, of which up to 1 MiB are kept for the
  * next one.
@@ -137,7 +140,7 @@ typedef struct cuarena_heap_request {
  * enough are free, but no range fits; only then is the request's own size
  * class searched to its end. LIMIT: max_blocks live already; or blocks,
  * segments and places where ranges of two lanes meet are more than the records
- * that were reserved (four times max_blocks and some thousands, at most 2^27).
+ * that a heap has (four times max_blocks and some thousands, at most 2^27).
  */
 CUARENA_API cuarena_status_t
 cuarena_heap_alloc(cuarena_heap_t *heap, const cuarena_heap_request_t *request,

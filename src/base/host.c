@@ -4,6 +4,7 @@
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/bits.h"
@@ -119,25 +120,70 @@ void cuai_host_kept_give(cuai_host_kept_t *kept, void *pointer, size_t room)
 #define MAP_NORESERVE 0
 #endif
 
+/* How many times as large as before a region becomes that has to move. With
+ * internal assertions it moves at every step, so that whoever keeps an address
+ * of what it had is found out. */
+#if defined(CUARENA_DEBUG)
+#define GROWTH 1
+#else
+#define GROWTH 4
+#endif
+
 static size_t step(void)
 {
     size_t page = cuai_system_page();
     return page > CUAI_HOST_STEP ? page : CUAI_HOST_STEP;
 }
 
-bool cuai_host_reserve(cuai_host_region_t *region, size_t bytes)
+bool cuai_host_region_begin(cuai_host_region_t *region, size_t most_bytes)
 {
     *region = (cuai_host_region_t){0};
-    uint64_t rounded;
-    if (bytes == 0 || !cuai_align_up_checked(bytes, step(), &rounded) ||
-        !cuai_host_allow())
+    uint64_t most;
+    if (!cuai_align_up_checked(most_bytes, step(), &most) || most > SIZE_MAX)
         return false;
-    void *base = mmap(NULL, rounded, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED)
+    region->most = most;
+    return true;
+}
+
+/* `wanted` bytes or, where the system has not so many, fewer, but at least
+ * `least`. NULL: not even these. */
+static unsigned char *map_between(size_t least, size_t wanted, size_t *room_out)
+{
+    for (size_t room = wanted;; room = cuai_max(least, room / 2)) {
+        *room_out = cuai_align_up(room, step());
+        void *base = mmap(NULL, *room_out, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (base != MAP_FAILED)
+            return base;
+        if (room == least)
+            return NULL;
+    }
+}
+
+/* Page by page without a copy, where the system can. */
+static void move_bytes(unsigned char *to, unsigned char *from, size_t bytes)
+{
+#if defined(MREMAP_FIXED)
+    if (mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) !=
+        MAP_FAILED)
+        return;
+#endif
+    memcpy(to, from, bytes);
+    (void)munmap(from, bytes);
+}
+
+static bool make_room(cuai_host_region_t *region, size_t bytes)
+{
+    size_t wanted =
+        cuai_min(cuai_max(bytes, region->room * GROWTH), region->most);
+    size_t room;
+    unsigned char *base = map_between(bytes, wanted, &room);
+    if (base == NULL)
         return false;
+    if (region->base != NULL)
+        move_bytes(base, region->base, region->room);
     region->base = base;
-    region->reserved = rounded;
+    region->room = room;
     return true;
 }
 
@@ -145,23 +191,20 @@ bool cuai_host_commit(cuai_host_region_t *region, size_t bytes)
 {
     if (bytes <= region->committed)
         return true;
-    if (bytes > region->reserved || !cuai_host_allow())
+    if (bytes > region->most || !cuai_host_allow())
         return false;
     size_t target = cuai_align_up(bytes, step());
-    size_t more = target - region->committed;
-    if (mprotect(region->base + region->committed, more,
-                 PROT_READ | PROT_WRITE) != 0)
+    if (target > region->room && !make_room(region, target))
         return false;
+    count_in(target - region->committed);
     region->committed = target;
-    count_in(more);
     return true;
 }
 
 void cuai_host_release(cuai_host_region_t *region)
 {
-    if (region->base == NULL)
-        return;
     count_out(region->committed);
-    (void)munmap(region->base, region->reserved);
+    if (region->base != NULL)
+        (void)munmap(region->base, region->room);
     *region = (cuai_host_region_t){0};
 }

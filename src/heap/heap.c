@@ -8,8 +8,6 @@
 #include "base/sized.h"
 
 #define MAX_GRANULE (UINT64_C(1) << 30)
-/* Fewer slots than this are not worth having when addresses are refused. */
-#define FEWEST_SLOTS (UINT64_C(1) << 16)
 
 /* ---- Life ------------------------------------------------------------------
  */
@@ -67,20 +65,12 @@ static void set_up(cuarena_heap_t *heap, const cuarena_heap_config_t *config)
     cuai_note_plain(heap);
 }
 
-/* Slots beyond the blocks' are for HEADs and SPACERs. Where the system refuses
- * the addresses, half as many will do. */
-static bool reserve_records(cuarena_heap_t *heap)
+/* Slots beyond the blocks' are for HEADs and SPACERs. */
+static bool begin_records(cuarena_heap_t *heap)
 {
-    uint64_t slots = cuai_min(heap->max_blocks * 4 + 4096, CUAI_MAX_SLOTS);
-    while (!cuai_host_reserve(&heap->record_region,
-                              slots * sizeof(cuai_record_t))) {
-        if (slots < FEWEST_SLOTS)
-            return false;
-        slots /= 2;
-    }
-    heap->records = (cuai_record_t *)(void *)heap->record_region.base;
-    heap->max_slots = slots;
-    return true;
+    heap->max_slots = cuai_min(heap->max_blocks * 4 + 4096, CUAI_MAX_SLOTS);
+    return cuai_host_region_begin(&heap->record_region,
+                                  heap->max_slots * sizeof(cuai_record_t));
 }
 
 static bool make_root(cuarena_heap_t *heap)
@@ -120,14 +110,11 @@ cuarena_status_t cuarena_heap_create(const cuarena_heap_config_t *config,
     if (heap == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a heap");
     set_up(heap, config);
-    if (!reserve_records(heap) || !make_root(heap) ||
+    if (!begin_records(heap) || !make_root(heap) ||
         cuai_table_init(&heap->table, heap->max_slots) != CUARENA_OK ||
         !make_settled_lane(heap)) {
         cuarena_heap_destroy(&heap);
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "no host memory, or no addresses, for a heap of %llu "
-                         "blocks; a smaller max_blocks needs less",
-                         (unsigned long long)config->max_blocks);
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a heap");
     }
     *heap_out = heap;
     return CUARENA_OK;

@@ -1,5 +1,6 @@
-/* Slots: records without a use. They are taken from a reserved stretch of
- * addresses that gets memory a slab at a time, and never move. */
+/* Slots: records without a use. They are taken from an array that gets memory
+ * a slab at a time, and has another place now and then: whoever reserves slots
+ * looks records up again. */
 #include "heap/heap.h"
 
 /* 512 records: with the table's slab, an allocation takes under 64 KiB; where
@@ -50,6 +51,7 @@ cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count)
         return CUARENA_OUT_OF_MEMORY;
     if (!cuai_host_commit(&heap->record_region, bytes))
         return CUARENA_OUT_OF_MEMORY;
+    heap->records = (cuai_record_t *)(void *)heap->record_region.base;
     heap->committed = bytes / sizeof(cuai_record_t);
     cuai_note_plain(heap);
     return CUARENA_OK;

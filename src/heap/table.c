@@ -13,6 +13,7 @@ static cuarena_status_t commit(cuai_table_t *table, uint64_t buckets)
     uint64_t bytes = cuai_align_up(buckets * sizeof(cuai_slot_t), SLAB_BYTES);
     if (!cuai_host_commit(&table->region, bytes))
         return CUARENA_OUT_OF_MEMORY;
+    table->heads = (cuai_slot_t *)(void *)table->region.base;
     table->committed = bytes / sizeof(cuai_slot_t);
     return CUARENA_OK;
 }
@@ -21,9 +22,8 @@ cuarena_status_t cuai_table_init(cuai_table_t *table, uint64_t max_blocks)
 {
     uint64_t most = max_blocks * BUCKETS_PER_BLOCK + FIRST_BUCKETS;
     uint64_t bytes = cuai_align_up(most * sizeof(cuai_slot_t), SLAB_BYTES);
-    if (!cuai_host_reserve(&table->region, bytes))
+    if (!cuai_host_region_begin(&table->region, bytes))
         return CUARENA_OUT_OF_MEMORY;
-    table->heads = (cuai_slot_t *)(void *)table->region.base;
     table->buckets = FIRST_BUCKETS;
     table->mask = FIRST_BUCKETS - 1;
     table->wide = FIRST_BUCKETS * 2 - 1;
