@@ -154,7 +154,9 @@ typedef struct cuarena_config {
     cuarena_amount_t pool;    /* size of a fixed pool; auto-512MiB */
     cuarena_amount_t stable;  /* of those, the stable region; 0 bytes */
     cuarena_amount_t limit;   /* most bytes held; auto */
-    uint64_t reserve_bytes;   /* addresses set aside; 0: as the limit says */
+    uint64_t reserve_bytes;   /* addresses set aside for growing in place, fewer
+                               * where the process has few; 0: the limit, or
+                               * else a pool's size, or all of the memory */
     uint64_t alignment;       /* the granule: power of two from 8; as the preset
                                * says, mostly 256 */
     uint64_t split_threshold; /* see cuarena_heap_config_t; as the preset says:
@@ -356,10 +358,12 @@ CUARENA_API cuarena_status_t cuarena_retire(cuarena_t *arena,
  */
 CUARENA_API cuarena_status_t cuarena_reset(cuarena_t *arena);
 /*
- * Makes the pool `bytes` large, its stable region as it is. Contents stay, in
- * place where the memory can. Otherwise, or if blocks stand in the part that
- * goes, blocks without pins move (reported to the relocation callback) and
- * pinned ones make it BUSY. BAD_ARGUMENT below the stable region's size;
+ * Makes the pool `bytes` large, its stable region as it is. Contents stay: in
+ * place where the memory can (pageable, none, device memory of handles), up to
+ * what the option `reserve`, or a limit, set aside when the pool was taken.
+ * Otherwise, or if blocks stand in the part that goes, blocks without pins move
+ * (reported to the relocation callback), and pinned ones, as pointers are, make
+ * it BUSY. BAD_ARGUMENT below the stable region's size;
  * UNSUPPORTED for a caller's own bytes. A failed call changed nothing. Waits
  * for what was freed on streams if the pool gets smaller, and for all work on
  * its bytes if they move. REENTERED as reset. Cost: the bytes moved.

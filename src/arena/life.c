@@ -5,8 +5,9 @@
 #include "arena/capture.h"
 #include "base/amount.h"
 
-/* Addresses are cheap, and let a pool grow in place: at least this many. */
-#define LEAST_RESERVE (64 * CUAI_GIB)
+/* Addresses for an arena that grows without a limit, where nobody knows what
+ * its memory has. */
+#define UNKNOWN_RESERVE (64 * CUAI_GIB)
 
 /* ---- Sizes ------------------------------------------------------------- */
 
@@ -86,20 +87,38 @@ static cuarena_status_t check_against_limit(const cuarena_t *arena)
                            (unsigned long long)limit);
 }
 
-static void choose_reserve(cuarena_t *arena)
+/* What the memory has available; a memory that cannot say it, or fails to, is
+ * no error here. */
+static uint64_t memory_has(const cuarena_t *arena)
+{
+    uint64_t bytes = 0;
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    bool known = ops->available != NULL &&
+                 ops->available(arena->memory.user, &bytes) == CUARENA_OK;
+    return known ? bytes : UNKNOWN_RESERVE;
+}
+
+/* What the arena can become in place: as `reserve` says, else its limit; else a
+ * pool its size, what grows all of the memory. */
+static uint64_t wanted_reserve(const cuarena_t *arena)
 {
     uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
-    uint64_t reserve = arena->config.reserve_bytes;
+    if (arena->config.reserve_bytes != 0)
+        return arena->config.reserve_bytes;
+    if (limit != UINT64_MAX)
+        return limit;
     bool pool = arena->config.grow == CUARENA_GROW_NONE;
-    if (reserve == 0 && limit != UINT64_MAX)
-        reserve = limit;
-    else if (reserve == 0)
-        reserve = cuai_max(LEAST_RESERVE, pool ? arena->pool_bytes : 0);
+    return pool ? arena->pool_bytes : memory_has(arena);
+}
+
+static void choose_reserve(cuarena_t *arena)
+{
     uint64_t most = CUARENA_HEAP_MAX_SEGMENT / 2;
-    arena->reserve_bytes =
-        cuai_align_down(cuai_min(reserve, most), arena->memory.ops.grain_bytes);
-    if (arena->memory.ops.grow == NULL)
-        arena->reserve_bytes = 0;
+    arena->reserve_bytes = 0;
+    if (arena->memory.ops.grow != NULL)
+        arena->reserve_bytes =
+            cuai_align_down(cuai_min(wanted_reserve(arena), most),
+                            arena->memory.ops.grain_bytes);
 }
 
 /* A limit of cached bytes that nobody named is the soft one. */

@@ -59,6 +59,7 @@ pub const SOURCES: &[&str] = &[
     "arena/trim.c",
     "arena/uses.c",
     "arena/zero.c",
+    "base/addresses.c",
     "base/amount.c",
     "base/bias.c",
     "base/compiler.c",
