@@ -186,7 +186,9 @@ cuarena_status_t cuarena_resize_pool(cuarena_t *arena, uint64_t bytes)
     if (status != CUARENA_OK)
         return status;
     cuai_call_t call;
-    cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
     cuai_begin_exclusive(arena);
     cuai_cache_drop(arena);
     status = check_pool(arena, rounded);

@@ -70,6 +70,9 @@ _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
     0x80u /* what is freed is not kept as free bytes, or sizes                 \
            * are rounded by rules of their own: other short paths do           \
            * neither */
+#define CUAI_SLOW_LEFT                                                         \
+    0x400u /* a forked child's, in which another thread was at                 \
+            * the fork: see forks.h */
 #define CUAI_SLOW_RETIRED                                                      \
     0x200u /* who ends the last block tells: frees have                        \
             * an end of their own */
@@ -105,6 +108,13 @@ typedef struct cuai_cache_counts {
     uint64_t misses;
     uint64_t evicted; /* blocks */
 } cuai_cache_counts_t;
+
+/* Where it is among all arenas, and whether the fork under way has its lock. */
+typedef struct cuai_fork_link {
+    cuarena_t *next;
+    cuarena_t **link; /* to this one; NULL: it is not among them */
+    bool locked;
+} cuai_fork_link_t;
 
 /* Who is told that no block lives; NULL: nobody. */
 typedef struct cuai_retired {
@@ -196,6 +206,7 @@ struct cuarena_arena {
     uint64_t ending;        /* blocks that are ENDING */
     uint64_t inside;        /* long calls that have not come to their end */
     cuai_retired_t retired; /* while SLOW_RETIRED */
+    cuai_fork_link_t fork;
 
     cuarena_relocation_fn relocation_fn;
     void *relocation_user;

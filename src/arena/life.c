@@ -3,6 +3,7 @@
 
 #include "arena/cache.h"
 #include "arena/capture.h"
+#include "arena/forks.h"
 #include "base/amount.h"
 
 /* Addresses for an arena that grows without a limit, where nobody knows what
@@ -248,6 +249,8 @@ cuarena_status_t cuai_arena_new(const cuarena_config_t *config,
         cuai_slow_set(arena, CUAI_SLOW_ZERO, true);
     begin_rules(arena);
     cuarena_status_t status = fill_arena(arena);
+    if (status == CUARENA_OK)
+        status = cuai_forks_heed(arena);
     if (status != CUARENA_OK) {
         cuai_arena_end(arena);
         return status;
@@ -276,6 +279,7 @@ static void give_back_dedicated(cuarena_t *arena)
 
 void cuai_arena_end(cuarena_t *arena)
 {
+    cuai_forks_forget(arena);
     cuai_lock(&arena->lock);
     cuai_uses_clear(arena);
     cuai_unlock(&arena->lock);

@@ -44,6 +44,7 @@ pub const SOURCES: &[&str] = &[
     "arena/cross.c",
     "arena/exports.c",
     "arena/find.c",
+    "arena/forks.c",
     "arena/grow.c",
     "arena/holes.c",
     "arena/life.c",
