@@ -131,6 +131,7 @@ struct cuarena_arena {
     cuarena_heap_t *heaps[CUAI_HEAPS]; /* NULL where there is none */
     uint64_t block_pins;   /* pins that block_pin took and nobody ended */
     uint64_t cache_window; /* by how much less than this a hit exceeds */
+    uint64_t cache_spare;  /* see cuai_cache_spares */
     uint64_t round_powers; /* the options of these names */
     uint64_t round_mask;   /* round_to - 1, or 0 */
     uint64_t natural;

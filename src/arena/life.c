@@ -10,6 +10,12 @@
  * its memory has. */
 #define UNKNOWN_RESERVE (64 * CUAI_GIB)
 
+/* A cache leaves so many bytes free beside it, as malloc does. */
+#define SPARE_GRAINS 16
+#define MOST_SPARE CUAI_MIB
+#define LEAST_SPARING                                                          \
+    (4 * CUAI_KIB) /* the grain of a memory for which it does */
+
 /* ---- Sizes ------------------------------------------------------------- */
 
 static cuarena_status_t resolve(const cuarena_t *arena, cuarena_amount_t amount,
@@ -122,6 +128,18 @@ static void choose_reserve(cuarena_t *arena)
                             arena->memory.ops.grain_bytes);
 }
 
+/* What small blocks outside the cache come from, where the memory gives and
+ * takes back far more than they ask for. */
+static uint64_t spare_bytes(const cuarena_t *arena)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    bool grains = ops->shrink != NULL && ops->punch != NULL &&
+                  ops->grain_bytes >= LEAST_SPARING;
+    if (!cuai_caches(arena) || !grains)
+        return 0;
+    return cuai_min(SPARE_GRAINS * ops->grain_bytes, MOST_SPARE);
+}
+
 /* A limit of cached bytes that nobody named is the soft one. */
 static cuarena_status_t resolve_cache(cuarena_t *arena)
 {
@@ -153,6 +171,7 @@ static cuarena_status_t resolve_sizes(cuarena_t *arena)
     if (status == CUARENA_OK)
         status = resolve_cache(arena);
     choose_reserve(arena);
+    arena->cache_spare = spare_bytes(arena);
     return status;
 }
 

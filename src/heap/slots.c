@@ -26,10 +26,11 @@ static uint64_t ready_blocks(const cuarena_heap_t *heap)
 
 void cuai_note_plain(cuarena_heap_t *heap)
 {
-    heap->smooth = heap->plans == 0 && heap->split_threshold == 0 &&
-                   heap->cached_blocks == 0 &&
-                   heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES;
-    heap->plain = heap->smooth && heap->lane_count == 1 && heap->spacers == 0;
+    bool calm = heap->plans == 0 && heap->split_threshold == 0 &&
+                heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES;
+    heap->nearly = calm && heap->lane_count == 1 && heap->spacers == 0;
+    heap->smooth = calm && heap->cached_blocks == 0;
+    heap->plain = heap->nearly && heap->smooth;
     heap->plain_blocks = heap->plain ? heap->max_blocks : 0;
     heap->ready_blocks = ready_blocks(heap);
 }
