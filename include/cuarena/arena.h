@@ -5,6 +5,17 @@
  * call. An arena has one lock, held for a bounded time, never across a call of
  * the memory or of the caller's functions.
  *
+ * Signal handlers: a call is REENTERED where the handler interrupted this
+ * thread in a call that it would have to wait for, and does its work otherwise.
+ * Calls take host memory when they need some, which a handler that interrupted
+ * malloc must not do.
+ *
+ * Forks: the child has every arena as it was, and its own copy of host memory.
+ * Where another thread was in a long call at the fork (not a short allocation
+ * or free), or in a callback of one, calls on the child's copy are LOST but for
+ * queries: what that thread began would never end. A child that was forked in a
+ * callback must not return from it.
+ *
  * Cost: alloc, free, resize in place, pin, and every statistic take a bounded
  * number of steps and call no memory while the arena holds room. What costs
  * more says so. A free never allocates.
@@ -322,7 +333,8 @@ CUARENA_API cuarena_status_t cuarena_destroy(cuarena_t **arena);
  * destroy. */
 CUARENA_API cuarena_status_t cuarena_destroy_forced(cuarena_t **arena);
 
-/* The arena may be destroyed in it. `arena` is that which was retired. */
+/* The arena may be destroyed in it. `arena` is that which was retired. It must
+ * return: not by longjmp, nor by an exception. */
 typedef void (*cuarena_retired_fn)(void *user, cuarena_t *arena);
 /*
  * The arena is to end with its last block: calls `done` once, at the end of the
@@ -555,7 +567,9 @@ CUARENA_API cuarena_status_t cuarena_tag_name(cuarena_t *arena,
  * memory: done) and the blocks have their new addresses. Ordered so that no
  * new range overlaps the old range of a later one. Legal in it: everything
  * but compact, reset, resize_pool, trim and destroy of the same arena
- * (REENTERED). Non-zero: no further batch; the one reported is done.
+ * (REENTERED). Non-zero: no further batch; the one reported is done. It must
+ * return: not by longjmp, nor by an exception, after which the arena would be
+ * compacting for ever.
  */
 typedef int32_t (*cuarena_relocation_fn)(void *user,
                                          const cuarena_relocation_t *list,
@@ -629,8 +643,9 @@ CUARENA_API cuarena_status_t cuarena_set_relocation_callback(
  * Called with no lock held, so others go on meanwhile, and several threads may
  * be in it at once; on one thread it is not entered twice: a request that is
  * made in it and finds no room fails without it. Any call of the arena is legal
- * in it but to destroy it (REENTERED). It must return. cuarena_step_stats
- * counts every step of running out, and the log tells them (debug).
+ * in it but to destroy it (REENTERED). It must return: not by longjmp, nor by
+ * an exception. cuarena_step_stats counts every step of running out, and the
+ * log tells them (debug).
  */
 typedef int32_t (*cuarena_oom_fn)(void *user, cuarena_t *arena,
                                   uint64_t asked_bytes, int32_t attempt);
@@ -661,7 +676,7 @@ typedef struct cuarena_event {
  * destroy the arena (REENTERED), and the events of its own calls reach it too.
  * In that of a compaction's batch what is not legal in a relocation callback is
  * not either. Events of different threads may come in another order than they
- * happened. */
+ * happened. It must return: not by longjmp, nor by an exception. */
 typedef void (*cuarena_event_fn)(void *user, const cuarena_event_t *event);
 CUARENA_API cuarena_status_t cuarena_set_event_listener(
     cuarena_t *arena, cuarena_event_fn listener, void *user);

@@ -70,9 +70,7 @@ _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
     0x80u /* what is freed is not kept as free bytes, or sizes                 \
            * are rounded by rules of their own: other short paths do           \
            * neither */
-#define CUAI_SLOW_LEFT                                                         \
-    0x400u /* a forked child's, in which another thread was at                 \
-            * the fork: see forks.h */
+#define CUAI_SLOW_LEFT 0x400u /* a forked child's copy: see forks.h */
 #define CUAI_SLOW_RETIRED                                                      \
     0x200u /* who ends the last block tells: frees have                        \
             * an end of their own */
