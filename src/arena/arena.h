@@ -12,6 +12,7 @@
 #ifndef CUAI_ARENA_ARENA_H
 #define CUAI_ARENA_ARENA_H
 
+#include "arena/forks.h"
 #include "arena/peaks.h"
 #include "arena/streams.h"
 #include "base/frame.h"
@@ -59,9 +60,8 @@ _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
 #define CUAI_SLOW_WHOLE                                                        \
     0x10u /* several heaps: peaks of the whole are kept; the                   \
            * only one that the short path can do */
-#define CUAI_SLOW_SOLE                                                         \
-    0x100u /* there is a sole stream: requests that are not                    \
-            * on it end that */
+/* There is a sole stream: requests that are not on it end that. */
+#define CUAI_SLOW_SOLE 0x100u
 #define CUAI_SLOW_LANES                                                        \
     0x40u /* several streams, or the CPU touches bytes:                        \
            * requests on a stream are not from its open lane as                \
@@ -70,10 +70,8 @@ _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
     0x80u /* what is freed is not kept as free bytes, or sizes                 \
            * are rounded by rules of their own: other short paths do           \
            * neither */
-#define CUAI_SLOW_LEFT 0x400u /* a forked child's copy: see forks.h */
-#define CUAI_SLOW_RETIRED                                                      \
-    0x200u /* who ends the last block tells: frees have                        \
-            * an end of their own */
+#define CUAI_SLOW_LEFT 0x400u    /* a forked child's copy: see forks.h */
+#define CUAI_SLOW_RETIRED 0x200u /* who ends the last block tells */
 
 /* The segments that the memory gave, in no order. The stretches of one that the
  * heap knows have its place here as their source. The stable region is of the
@@ -106,13 +104,6 @@ typedef struct cuai_cache_counts {
     uint64_t misses;
     uint64_t evicted; /* blocks */
 } cuai_cache_counts_t;
-
-/* Where it is among all arenas, and whether the fork under way has its lock. */
-typedef struct cuai_fork_link {
-    cuarena_t *next;
-    cuarena_t **link; /* to this one; NULL: it is not among them */
-    bool locked;
-} cuai_fork_link_t;
 
 /* Who is told that no block lives; NULL: nobody. */
 typedef struct cuai_retired {

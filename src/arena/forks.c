@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "arena/arena.h"
 #include "base/frame.h"
 
 static cuai_lock_t lock = CUAI_LOCK_INIT;

@@ -13,7 +13,16 @@
 #ifndef CUAI_ARENA_FORKS_H
 #define CUAI_ARENA_FORKS_H
 
-#include "arena/arena.h"
+#include <stdbool.h>
+
+#include "cuarena/arena.h"
+
+/* Where it is among all arenas, and whether the fork under way has its lock. */
+typedef struct cuai_fork_link {
+    cuarena_t *next;
+    cuarena_t **link; /* to this one; NULL: it is not among them */
+    bool locked;
+} cuai_fork_link_t;
 
 /* From now on forks heed it. OUT_OF_MEMORY: there is no room for a handler. */
 cuarena_status_t cuai_forks_heed(cuarena_t *arena);
