@@ -135,7 +135,8 @@ static uint64_t spare_bytes(const cuarena_t *arena)
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     bool grains = ops->shrink != NULL && ops->punch != NULL &&
                   ops->grain_bytes >= LEAST_SPARING;
-    if (!cuai_caches(arena) || !grains)
+    bool caches = cuai_caches(arena) && arena->config.zero != CUARENA_ZERO_FREE;
+    if (!caches || !grains)
         return 0;
     return cuai_min(SPARE_GRAINS * ops->grain_bytes, MOST_SPARE);
 }
