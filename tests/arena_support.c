@@ -103,15 +103,6 @@ static void prepare_custom(fixture_t *f, uint64_t bytes)
     f->config.ops_user = &f->memory;
 }
 
-/* Setting addresses aside costs an emulated processor time per page. */
-static void spare_addresses(fixture_t *f, uint64_t bytes)
-{
-    const uint64_t most = CUARENA_HEAP_MAX_BLOCKS;
-    f->config.max_blocks = scale_pick(UINT64_C(1) << 16, most, most);
-    if (f->config.max_blocks != most && f->config.preset == CUARENA_PRESET_POOL)
-        f->config.reserve_bytes = 16 * bytes;
-}
-
 int32_t zero_for_checkers(void)
 {
     const char *wanted = getenv("CUARENA_TEST_ZERO");
@@ -139,7 +130,8 @@ void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
         f->config.grow = CUARENA_GROW_EXACT;
     if (kind->preset != CUARENA_PRESET_POOL)
         f->config.limit = amount_of_bytes(bytes);
-    spare_addresses(f, bytes);
+    else
+        f->config.reserve_bytes = 16 * bytes; /* for resize_pool */
     if (kind->memory == CUARENA_MEMORY_BYTES)
         prepare_bytes(f, bytes);
     if (kind->memory == CUARENA_MEMORY_CUSTOM)

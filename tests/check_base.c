@@ -165,8 +165,8 @@ START_TEST(test_host_region_commits_in_steps)
 {
     uint64_t before = cuai_host_live();
     cuai_host_region_t region;
-    ck_assert(cuai_host_reserve(&region, 10 * CUAI_HOST_STEP - 1));
-    expect_u64(region.reserved, 10 * CUAI_HOST_STEP);
+    ck_assert(cuai_host_region_begin(&region, 10 * CUAI_HOST_STEP - 1));
+    expect_u64(region.most, 10 * CUAI_HOST_STEP);
     expect_u64(region.committed, 0);
     ck_assert(cuai_host_commit(&region, 1));
     expect_u64(region.committed, CUAI_HOST_STEP);
@@ -174,10 +174,13 @@ START_TEST(test_host_region_commits_in_steps)
     expect_u64(region.committed, 2 * CUAI_HOST_STEP);
     ck_assert(is_zero(region.base, region.committed));
     memset(region.base, 0xff, region.committed);
-    ck_assert(cuai_host_commit(&region, region.reserved));
-    expect_u64(region.committed, region.reserved);
-    ck_assert(!cuai_host_commit(&region, region.reserved + 1));
-    expect_u64(cuai_host_live(), before + region.reserved);
+    ck_assert(cuai_host_commit(&region, region.most));
+    for (size_t i = 0; i < 2 * CUAI_HOST_STEP; i++)
+        ck_assert_uint_eq(region.base[i], 0xff);
+    ck_assert(is_zero(region.base + 2 * CUAI_HOST_STEP, 8 * CUAI_HOST_STEP));
+    expect_u64(region.committed, region.most);
+    ck_assert(!cuai_host_commit(&region, region.most + 1));
+    expect_u64(cuai_host_live(), before + region.most);
     cuai_host_release(&region);
     ck_assert_ptr_null(region.base);
     cuai_host_release(&region);
@@ -188,7 +191,7 @@ END_TEST
 START_TEST(test_host_region_commit_of_what_is_committed_takes_nothing)
 {
     cuai_host_region_t region;
-    ck_assert(cuai_host_reserve(&region, CUAI_HOST_STEP));
+    ck_assert(cuai_host_region_begin(&region, CUAI_HOST_STEP));
     ck_assert(cuai_host_commit(&region, 1));
     cuai_host_fail_at(1);
     ck_assert(cuai_host_commit(&region, CUAI_HOST_STEP));
@@ -198,14 +201,34 @@ START_TEST(test_host_region_commit_of_what_is_committed_takes_nothing)
 }
 END_TEST
 
-START_TEST(test_host_reserve_reports_what_cannot_be_had)
+/* A table that may become huge takes no addresses before it does. */
+START_TEST(test_host_region_has_what_is_asked_and_no_more_than_it_may)
 {
     cuai_host_region_t region;
-    ck_assert(!cuai_host_reserve(&region, 0));
-    ck_assert(!cuai_host_reserve(&region, SIZE_MAX));
-    ck_assert(!cuai_host_reserve(&region, (size_t)1 << 60));
+    ck_assert(!cuai_host_region_begin(&region, SIZE_MAX));
     ck_assert_ptr_null(region.base);
-    ck_assert(cuai_host_reserve(&region, (size_t)1 << 38));
+    ck_assert(cuai_host_region_begin(&region, (size_t)1 << 60));
+    ck_assert(!cuai_host_commit(&region, (size_t)1 << 59));
+    ck_assert_ptr_null(region.base);
+    ck_assert(cuai_host_commit(&region, 1));
+    expect_u64(region.room, CUAI_HOST_STEP);
+    cuai_host_release(&region);
+}
+END_TEST
+
+/* Whoever keeps an address into a table that grew would be found out. */
+START_TEST(test_host_region_moves_and_keeps_what_it_has)
+{
+    cuai_host_region_t region;
+    ck_assert(cuai_host_region_begin(&region, (size_t)64 << 20));
+    for (size_t bytes = 1; bytes <= (size_t)8 << 20; bytes += 100000) {
+        size_t had = region.committed;
+        ck_assert(cuai_host_commit(&region, bytes));
+        ck_assert(is_zero(region.base + had, region.committed - had));
+        memset(region.base + had, 0x5a, region.committed - had);
+        ck_assert_uint_eq(region.base[0], 0x5a);
+        ck_assert_uint_eq(region.base[had / 2], 0x5a);
+    }
     cuai_host_release(&region);
 }
 END_TEST
@@ -216,13 +239,11 @@ START_TEST(test_host_fail_at_refuses_the_nth_call_only)
     cuai_host_fail_at(2);
     void *first = cuai_host_alloc(1);
     ck_assert_ptr_nonnull(first);
-    ck_assert(!cuai_host_reserve(&region, 1));
-    ck_assert(cuai_host_reserve(&region, 1));
-    expect_u64(cuai_host_calls(), 3);
-    cuai_host_fail_at(1);
+    ck_assert(cuai_host_region_begin(&region, 1));
     ck_assert(!cuai_host_commit(&region, 1));
     expect_u64(region.committed, 0);
     ck_assert(cuai_host_commit(&region, 1));
+    expect_u64(cuai_host_calls(), 3);
     cuai_host_fail_at(1);
     ck_assert_ptr_null(cuai_host_alloc(1));
     cuai_host_fail_at(0);
@@ -490,7 +511,8 @@ int main(void)
                   test_host_alloc_refuses_what_overflows,
                   test_host_region_commits_in_steps,
                   test_host_region_commit_of_what_is_committed_takes_nothing,
-                  test_host_reserve_reports_what_cannot_be_had,
+                  test_host_region_has_what_is_asked_and_no_more_than_it_may,
+                  test_host_region_moves_and_keeps_what_it_has,
                   test_host_fail_at_refuses_the_nth_call_only));
     suite_add_list(suite, "status",
                    TEST_LIST(test_status_name_and_text_of_every_status,

@@ -965,6 +965,65 @@ START_TEST(test_held_is_live_and_cached_where_segments_keep_their_length)
 }
 END_TEST
 
+/* Sizes of small blocks, and what is cached beside them. */
+static const struct outside {
+    const char *limit;
+    uint64_t beside; /* fills the cache */
+    uint64_t bytes;
+} outside[] = {
+    {"0", 0, 1},     {"0", 0, 16},         {"0", 0, 4096},
+    {"0", 0, 32768}, {"1MiB", MIB(1), 64}, {"1MiB", MIB(1), 16384},
+};
+
+static uint64_t calls_of_memory(void)
+{
+    return all_stats().memory_calls;
+}
+
+/* As malloc, which is what MLX asks where its cache has none: the next one is
+ * cut from what the last one left. */
+START_TEST(test_small_blocks_outside_the_cache_take_no_call)
+{
+    const struct outside *row = &outside[_i];
+    open_cache("preset=mlx-cpu,memory=pageable");
+    expect_ok(cuarena_set_limit(cached.arena, CUARENA_LIMIT_CACHED,
+                                amount_of_bytes(row->beside), NULL));
+    if (row->beside != 0)
+        give(get(row->beside));
+    give(get(row->bytes)); /* what is free from now on */
+    uint64_t calls = calls_of_memory();
+    for (int i = 0; i < 100; i++) {
+        void *pointer = get(row->bytes);
+        uint64_t active = capacity(pointer);
+        expect_bytes(active, row->beside);
+        give(pointer);
+        expect_bytes(0, row->beside);
+    }
+    expect_u64(calls_of_memory(), calls);
+    ck_assert_uint_le(all_stats().free_bytes, MIB(1));
+    expect_ok(cuarena_trim(cached.arena, 0, NULL));
+    expect_u64(all_stats().held_bytes, 0);
+    expect_ok(cuarena_destroy(&cached.arena));
+}
+END_TEST
+
+/* What stays free is bounded: more goes back with the free. */
+START_TEST(test_large_blocks_outside_the_cache_go_back_at_once)
+{
+    open_cache("preset=mlx-cpu,memory=pageable,cache_limit=1");
+    void *blocks[64];
+    for (size_t i = 0; i < COUNT_OF(blocks); i++)
+        blocks[i] = get(KIB(256));
+    for (size_t i = 0; i < COUNT_OF(blocks); i++) {
+        give(blocks[i]);
+        ck_assert_uint_le(all_stats().free_bytes, MIB(1) + KIB(256));
+    }
+    give(get(MIB(8)));
+    ck_assert_uint_le(all_stats().held_bytes, MIB(1) + KIB(64));
+    expect_ok(cuarena_destroy(&cached.arena));
+}
+END_TEST
+
 START_TEST(test_keep_none_gives_bytes_back_at_once)
 {
     open_fixture("none");
@@ -1084,9 +1143,13 @@ static Suite *cache_suite(void)
         TEST_LIST(test_a_limit_of_live_bytes_leaves_the_cache_alone,
                   test_a_refused_request_changes_no_figure,
                   test_held_is_live_and_cached_where_segments_keep_their_length,
+                  test_large_blocks_outside_the_cache_go_back_at_once,
                   test_keep_none_gives_bytes_back_at_once,
                   test_keep_all_keeps_free_bytes,
                   test_arguments_of_the_cache_are_checked));
+    suite_add_rows(suite, "outside",
+                   test_small_blocks_outside_the_cache_take_no_call,
+                   COUNT_OF(outside));
     suite_add_rows(suite, "options", test_options_that_need_others_are_refused,
                    COUNT_OF(refused));
     return suite;

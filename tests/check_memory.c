@@ -333,7 +333,7 @@ START_TEST(test_pageable_reservation_that_cannot_be_had)
     uint64_t most = UINT64_C(1) << 60;
     expect_status(memory.ops.get(memory.user, most, most, &s),
                   CUARENA_OUT_OF_MEMORY);
-    expect_message("1152921504606846976", "set aside");
+    expect_message("1152921504606846976", "addresses");
     most = 0 - GRAIN;
     expect_status(memory.ops.get(memory.user, most, most, &s),
                   CUARENA_OUT_OF_MEMORY);

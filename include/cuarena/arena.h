@@ -5,10 +5,21 @@
  * call. An arena has one lock, held for a bounded time, never across a call of
  * the memory or of the caller's functions.
  *
+ * Signal handlers: a call is REENTERED where the handler interrupted this
+ * thread in a call that it would have to wait for, and does its work otherwise.
+ * Calls take host memory when they need some, which a handler that interrupted
+ * malloc must not do.
+ *
+ * Forks: the child has every arena as it was, and its own copy of host memory.
+ * Where another thread was in a long call at the fork (not a short allocation
+ * or free), or in a callback of one, calls on the child's copy are LOST but for
+ * queries: what that thread began would never end. A child that was forked in a
+ * callback must not return from it.
+ *
  * Cost: alloc, free, resize in place, pin, and every statistic take a bounded
  * number of steps and call no memory while the arena holds room. What costs
  * more says so. The system is called for the arena's own records when more
- * blocks live than ever before, 31 times for the first 10^5; see heap.h.
+ * blocks live than ever before, 7 times for the first 10^5; see heap.h.
  *
  * Bookkeeping on the host: 72 B for each block of the highest count, 104 B with
  * a cache, where cached blocks count too. Where streams free beside each other
@@ -178,7 +189,9 @@ typedef struct cuarena_config {
     cuarena_amount_t pool;    /* size of a fixed pool; auto-512MiB */
     cuarena_amount_t stable;  /* of those, the stable region; 0 bytes */
     cuarena_amount_t limit;   /* most bytes held; auto */
-    uint64_t reserve_bytes;   /* addresses set aside; 0: as the limit says */
+    uint64_t reserve_bytes;   /* addresses set aside for growing in place, fewer
+                               * where the process has few; 0: the limit, or
+                               * else a pool's size, or all of the memory */
     uint64_t alignment;       /* the granule: power of two from 8; as the preset
                                * says, mostly 256 */
     uint64_t split_threshold; /* see cuarena_heap_config_t; as the preset says:
@@ -353,7 +366,8 @@ CUARENA_API cuarena_status_t cuarena_destroy(cuarena_t **arena);
  * destroy. */
 CUARENA_API cuarena_status_t cuarena_destroy_forced(cuarena_t **arena);
 
-/* The arena may be destroyed in it. `arena` is that which was retired. */
+/* The arena may be destroyed in it. `arena` is that which was retired. It must
+ * return: not by longjmp, nor by an exception. */
 typedef void (*cuarena_retired_fn)(void *user, cuarena_t *arena);
 /*
  * The arena is to end with its last block: calls `done` once, at the end of the
@@ -391,19 +405,19 @@ CUARENA_API cuarena_status_t cuarena_retire(cuarena_t *arena,
 CUARENA_API cuarena_status_t cuarena_reset(cuarena_t *arena);
 /*
  * Makes the pool `bytes` large, its stable region as it is. Contents stay, in
- * place where the memory lengthens and shortens what it gave: pageable, none,
- * device with backing=vmm, and a caller's own that has `grow`. The others
- * (device with backing=malloc and async, managed, pinned) give a pool of the
- * new size, to which all blocks move: without pins, reported to the relocation
- * callback; while a pointer, a pinned block or a stable one lives it is BUSY.
- * In place a pool that gets smaller moves what stands in the part that goes,
- * and is BUSY if that is pinned. So a program that is to work alike on all
- * memories has blocks, or unpinned pointers, alone. BAD_ARGUMENT below the
- * stable region's size; UNSUPPORTED for a caller's own bytes. A failed call
- * leaves the size; cached blocks have ended, and blocks may have moved, which
- * was reported. Waits for what was freed on streams if the pool gets
- * smaller, and for all work on its bytes if they move. REENTERED as reset.
- * Cost: the bytes moved.
+ * place where the memory lengthens and shortens what it gave (pageable, none,
+ * device with backing=vmm, a caller's own that has `grow`), up to what the
+ * option `reserve`, or a limit, set addresses aside for. Otherwise the memory
+ * gives a pool of the new size, to which all blocks move: those without pins,
+ * reported to the relocation callback; while a pointer, a pinned block or a
+ * stable one lives it is BUSY. In place a pool that gets smaller moves what
+ * stands in the part that goes, and is BUSY if that is pinned. So a program that
+ * is to work alike on all memories has blocks, or unpinned pointers, alone.
+ * BAD_ARGUMENT below the stable region's size; UNSUPPORTED for a caller's own
+ * bytes. A failed call leaves the size; cached blocks have ended, and blocks may
+ * have moved, which was reported. Waits for what was freed on streams if the
+ * pool gets smaller, and for all work on its bytes if they move. REENTERED as
+ * reset. Cost: the bytes moved.
  */
 CUARENA_API cuarena_status_t cuarena_resize_pool(cuarena_t *arena,
                                                  uint64_t bytes);
@@ -593,7 +607,9 @@ CUARENA_API cuarena_status_t cuarena_tag_name(cuarena_t *arena,
  * memory: done) and the blocks have their new addresses. Ordered so that no
  * new range overlaps the old range of a later one. Legal in it: everything
  * but compact, reset, resize_pool, trim and destroy of the same arena
- * (REENTERED). Non-zero: no further batch; the one reported is done.
+ * (REENTERED). Non-zero: no further batch; the one reported is done. It must
+ * return: not by longjmp, nor by an exception, after which the arena would be
+ * compacting for ever.
  */
 typedef int32_t (*cuarena_relocation_fn)(void *user,
                                          const cuarena_relocation_t *list,
@@ -679,8 +695,9 @@ CUARENA_API cuarena_status_t cuarena_set_relocation_callback(
  * Called with no lock held, so others go on meanwhile, and several threads may
  * be in it at once; on one thread it is not entered twice: a request that is
  * made in it and finds no room fails without it. Any call of the arena is legal
- * in it but to destroy it (REENTERED). It must return. cuarena_step_stats
- * counts every step of running out, and the log tells them (debug).
+ * in it but to destroy it (REENTERED). It must return: not by longjmp, nor by
+ * an exception. cuarena_step_stats counts every step of running out, and the
+ * log tells them (debug).
  */
 typedef int32_t (*cuarena_oom_fn)(void *user, cuarena_t *arena,
                                   uint64_t asked_bytes, int32_t attempt);
@@ -711,7 +728,7 @@ typedef struct cuarena_event {
  * destroy the arena (REENTERED), and the events of its own calls reach it too.
  * In that of a compaction's batch what is not legal in a relocation callback is
  * not either. Events of different threads may come in another order than they
- * happened. */
+ * happened. It must return: not by longjmp, nor by an exception. */
 typedef void (*cuarena_event_fn)(void *user, const cuarena_event_t *event);
 CUARENA_API cuarena_status_t cuarena_set_event_listener(
     cuarena_t *arena, cuarena_event_fn listener, void *user);

@@ -72,7 +72,8 @@ typedef int32_t cuarena_status_t;
 #define CUARENA_STALE 9
 /* Something is still in use; end that use and try again. */
 #define CUARENA_BUSY 10
-/* Called from a callback in which this call is not legal. */
+/* Called from a callback in which this call is not legal, or from a signal
+ * handler that interrupted this thread in a call. */
 #define CUARENA_REENTERED 11
 /* The bookkeeping is damaged (validators only): a bug, or a stray write. */
 #define CUARENA_CORRUPT 12
@@ -118,7 +119,8 @@ cuarena_last_error_info(cuarena_error_info_t *info);
 #define CUARENA_LOG_DEBUG 4
 
 /* Gets one line, without a newline, valid during the call only. Called with
- * no lock held, from whichever thread logs. It must not log itself. */
+ * no lock held, from whichever thread logs. It must not log itself.
+ * It must return: not by longjmp, nor by an exception. */
 typedef void (*cuarena_log_fn)(void *user, int32_t level, const char *line);
 
 /*

@@ -16,10 +16,7 @@
  * Threads: none may be in a heap twice; the caller locks. Cost: every call is
  * a bounded number of steps unless its comment says otherwise.
  *
- * Memory of the bookkeeping: at creation addresses are set aside, not touched,
- * 72 B for each of four times `max_blocks` and 4096 more records, but at least
- * 2^17 and at most 2^27 records. Where the system refuses them, half as many
- * will do, down to 2^17. Of these are used
+ * Memory of the bookkeeping, kept once it is used:
  *   72 B  for each block of the highest count so far: 64 B for a record of it
  *         and of the range behind it, 8 B for the look-up by offset
  *  128 B  for each segment of the highest count so far
@@ -27,13 +24,15 @@
  *         a block that ended serves
  *  8.5 kB for each lane, touched as far as it is used
  *   50 kB for the heap itself
- * which is `bookkeeping_bytes` of the statistics. It is kept. While there are
- * several lanes, or a plan is under way, a record for each live block is made
- * ready besides, not touched: so a free never takes memory. The system is
- * called when more blocks live than ever before, once for each 32 KiB or
- * quarter of what is there, whichever is more: 31 times for 10^5 blocks. A plan
- * takes 32 B for each live block, or each of `max_moves` if these are fewer,
- * and 2 B for each record, of which up to 1 MiB are kept for the next one.
+ * which is `bookkeeping_bytes` of the statistics. Addresses for at most four
+ * times as much are set aside, so a heap of few blocks takes few whatever
+ * max_blocks is. A table that outgrows its addresses gets others, by pages and
+ * without a copy: some ten calls of the system in the life of a heap, each up to
+ * 20 us per MiB of tables. While there are several lanes, or a plan is under
+ * way, a record for each live block is made ready besides, not touched: so a
+ * free never takes memory. A plan takes 32 B for each live block, or each of
+ * `max_moves` if these are fewer, and 2 B for each record, of which up to 1 MiB
+ * are kept for the next one.
  */
 #ifndef CUARENA_HEAP_H
 #define CUARENA_HEAP_H
@@ -158,7 +157,8 @@ typedef struct cuarena_heap_request {
  * enough are free, but no range fits; only then is the request's own size
  * class searched to its end. LIMIT: max_blocks live already; or blocks,
  * segments, places where ranges of two lanes meet, and slots whose ids are used
- * up are more than the records that addresses were set aside for.
+ * up are more than the records that a heap has (four times max_blocks and some
+ * thousands, at least 2^17 and at most 2^27).
  */
 CUARENA_API cuarena_status_t
 cuarena_heap_alloc(cuarena_heap_t *heap, const cuarena_heap_request_t *request,

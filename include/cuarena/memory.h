@@ -17,6 +17,7 @@
  *     failing function changed nothing. give_back, shrink and punch must not
  *     fail, also after LOST.
  *   - It must not call the arena that it serves (REENTERED).
+ *   - It must return: not by longjmp, nor by an exception.
  */
 #ifndef CUARENA_MEMORY_H
 #define CUARENA_MEMORY_H

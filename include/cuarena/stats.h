@@ -57,7 +57,8 @@ CUARENA_API cuarena_status_t cuarena_ort_stats(cuarena_t *arena,
 #define CUARENA_TEXT_STATS 0
 #define CUARENA_TEXT_ORT 1
 
-/* Gets one figure; both texts are valid during the call only. */
+/* Gets one figure; both texts are valid during the call only. It may be left by
+ * longjmp or an exception: nothing is under way. */
 typedef void (*cuarena_pair_fn)(void *user, const char *key, const char *value);
 /* Hands every figure of one moment over, in decimal. No lock is held: any call
  * is legal in the function. BAD_ARGUMENT for another `form`. */

@@ -19,7 +19,9 @@ cuai_block_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
         want.request.flags |= CUAI_BLOCK_DEDICATED;
     cuai_call_t call;
     cuai_found_t found;
-    cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
     status = cuai_want_on(&call, stream, &want);
     if (status == CUARENA_OK)
         status = cuai_obtain(&call, &want, &found);
@@ -44,7 +46,8 @@ cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes,
     cuai_slot_t slot = 0;
     uint64_t offset;
     void *pointer;
-    cuai_lock(&arena->lock);
+    if (CUAI_UNLIKELY(!cuai_lock_enter(&arena->lock)))
+        return alloc_long(arena, bytes, block_out);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (CUAI_LIKELY(cuai_short_serves(arena)))
         slot = cuai_hot_take(heap, cuai_short_size(arena, bytes), bytes,
@@ -83,8 +86,10 @@ CUAI_NOINLINE cuarena_status_t cuai_block_free(cuarena_t *arena,
     if (block == 0)
         return CUARENA_OK;
     cuai_call_t call;
-    cuai_call_begin(&call, arena);
-    cuarena_status_t status = cuai_call_on_free(&call, stream);
+    cuarena_status_t status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
+    status = cuai_call_on_free(&call, stream);
     cuai_found_t found = cuai_find_block(arena, block);
     if (status == CUARENA_OK)
         status = found.heap == NULL ? cuai_no_block(block)
@@ -94,9 +99,8 @@ CUAI_NOINLINE cuarena_status_t cuai_block_free(cuarena_t *arena,
 
 cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
 {
-    if (CUAI_UNLIKELY(arena == NULL))
+    if (CUAI_UNLIKELY(arena == NULL || !cuai_lock_enter(&arena->lock)))
         return cuai_block_free(arena, block, CUARENA_NO_STREAM);
-    cuai_lock(&arena->lock);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (CUAI_LIKELY(cuai_short_path(arena))) {
         cuai_slot_t slot = cuai_slot_named(heap, block);
@@ -131,8 +135,10 @@ CUAI_NOINLINE cuarena_status_t cuai_block_resize(cuarena_t *arena,
     if (arena == NULL)
         return cuai_null("arena");
     cuai_call_t call;
-    cuai_call_begin(&call, arena);
-    cuarena_status_t status = cuai_call_check(arena);
+    cuarena_status_t status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
+    status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = cuai_call_on(&call, stream);
     cuai_found_t found;
@@ -158,8 +164,8 @@ static CUAI_INLINE bool resize_short(cuarena_t *arena, cuarena_block_t block,
 cuarena_status_t cuarena_block_resize(cuarena_t *arena, cuarena_block_t block,
                                       uint64_t bytes)
 {
-    if (CUAI_LIKELY(arena != NULL && bytes - 1 < CUAI_SHORT_MOST)) {
-        cuai_lock(&arena->lock);
+    if (CUAI_LIKELY(arena != NULL && bytes - 1 < CUAI_SHORT_MOST &&
+                    cuai_lock_enter(&arena->lock))) {
         bool done = resize_short(arena, block, bytes);
         cuai_unlock(&arena->lock);
         if (CUAI_LIKELY(done))
@@ -198,13 +204,16 @@ cuarena_status_t cuai_block_pin(cuarena_t *arena, cuarena_block_t block,
         return cuai_null("arena or pointer_out");
     uint32_t number = 0;
     void *pointer = NULL;
-    cuai_lock(&arena->lock);
-    cuarena_status_t status = cuai_stream_find(arena, stream, &number);
+    cuai_frame_t frame;
+    cuarena_status_t status = cuai_enter(arena, &frame);
+    if (status != CUARENA_OK)
+        return status;
+    status = cuai_stream_find(arena, stream, &number);
     uint32_t waiter = cuai_is_captured(arena, number) ? 0 : number;
     if (status == CUARENA_OK)
         status = take_pin(arena, block, waiter, &pointer);
     cuai_stream_leave(arena, number);
-    cuai_unlock(&arena->lock);
+    cuai_leave(arena);
     if (status == CUARENA_OK)
         *pointer_out = pointer;
     return status;
@@ -244,12 +253,15 @@ cuarena_status_t cuai_block_unpin(cuarena_t *arena, cuarena_block_t block,
     if (arena == NULL)
         return cuai_null("arena");
     uint32_t number = 0;
-    cuai_lock(&arena->lock);
-    cuarena_status_t status = cuai_stream_find(arena, stream, &number);
+    cuai_frame_t frame;
+    cuarena_status_t status = cuai_enter(arena, &frame);
+    if (status != CUARENA_OK)
+        return status;
+    status = cuai_stream_find(arena, stream, &number);
     if (status == CUARENA_OK)
         status = end_pin(arena, block, number);
     cuai_stream_leave(arena, number);
-    cuai_unlock(&arena->lock);
+    cuai_leave(arena);
     return status;
 }
 
@@ -265,7 +277,8 @@ cuarena_status_t cuarena_block_of(cuarena_t *arena, const void *pointer,
 {
     if (arena == NULL || block_out == NULL)
         return cuai_null("arena or block_out");
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
     if (found.heap != NULL)
         *block_out = cuai_id(found.heap, found.slot);
@@ -297,7 +310,8 @@ cuarena_status_t cuarena_block_info(cuarena_t *arena, cuarena_block_t block,
 {
     if (arena == NULL || info_out == NULL)
         return cuai_null("arena or info_out");
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     cuai_found_t found = cuai_find_block(arena, block);
     if (found.heap != NULL)
         describe(found, info_out);
@@ -333,7 +347,8 @@ cuarena_status_t cuarena_blocks(cuarena_t *arena, uint64_t *cursor,
         return cuai_null("arena, cursor, infos or count_out");
     size_t count = 0;
     cuai_found_t found;
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     while (count < capacity && next_live(arena, cursor, &found))
         describe(found, &infos[count++]);
     cuai_unlock(&arena->lock);
@@ -363,8 +378,10 @@ cuarena_status_t cuarena_adopt(cuarena_t *arena, void *bytes, uint64_t size,
         .size = size};
     cuai_call_t call;
     cuai_found_t found;
-    cuai_call_begin(&call, arena);
-    cuarena_status_t status = cuai_call_check(arena);
+    cuarena_status_t status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
+    status = cuai_call_check(arena);
     if (status == CUARENA_OK && !cuai_tag_known(arena, tag))
         status =
             cuai_fail(CUARENA_BAD_ARGUMENT,

@@ -40,7 +40,9 @@ cuarena_status_t cuarena_cache_release(cuarena_t *arena, uint64_t bytes,
         return status;
     uint64_t blocks = 0;
     cuai_call_t call;
-    cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         blocks = release(&call, bytes);
@@ -61,7 +63,9 @@ cuarena_status_t cuarena_cache_clear(cuarena_t *arena, uint64_t *blocks_out)
         return status;
     uint64_t blocks = 0;
     cuai_call_t call;
-    cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = settle(arena);
@@ -84,7 +88,8 @@ cuarena_status_t cuarena_cache_stats(cuarena_t *arena,
         return cuai_null("arena");
     if (!cuai_sized_ok(stats, sizeof(size_t), sizeof *stats))
         return cuai_null("stats, or its struct_size");
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     cuarena_cache_stats_t now = {
         .active_bytes = cuai_live_bytes(arena),

@@ -5,17 +5,67 @@
 
 /* ---- The lock and the events ------------------------------------------- */
 
-void cuai_call_begin(cuai_call_t *call, cuarena_t *arena)
+cuarena_status_t cuai_reentered(void)
+{
+    return cuai_fail(CUARENA_REENTERED,
+                     "this thread is in a call already: a signal handler "
+                     "interrupted it");
+}
+
+static cuarena_status_t left_behind(void)
+{
+    return cuai_fail(CUARENA_LOST,
+                     "another thread was in a call of the arena when this "
+                     "process was forked: here nobody ends what it began");
+}
+
+/* Known to the thread before it is in, until after it is out. */
+cuarena_status_t cuai_enter(cuarena_t *arena, cuai_frame_t *frame)
+{
+    if (cuai_frame_in_call())
+        return cuai_reentered();
+    cuarena_status_t status = cuai_check_entry(arena, "it", false);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_frame_push(frame, CUAI_FRAME_CALL, arena);
+    if (!cuai_lock_enter(&arena->lock)) {
+        status = cuai_reentered();
+    } else if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_LEFT)) {
+        cuai_unlock(&arena->lock);
+        status = left_behind();
+    }
+    if (CUAI_UNLIKELY(status != CUARENA_OK))
+        cuai_frame_pop();
+    else
+        arena->inside++;
+    return status;
+}
+
+void cuai_leave(cuarena_t *arena)
+{
+    cuai_retired_t retired = {NULL, NULL};
+    arena->inside--;
+    if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_RETIRED))
+        retired = cuai_take_retired(arena);
+    cuai_unlock(&arena->lock);
+    cuai_frame_pop();
+    if (retired.done != NULL)
+        retired.done(retired.user, arena);
+}
+
+cuarena_status_t cuai_call_begin(cuai_call_t *call, cuarena_t *arena)
 {
     call->arena = arena;
     call->count = 0;
     call->refused = false;
     call->waited = false;
     call->stream = 0;
-    cuai_lock(&arena->lock);
-    arena->inside++;
+    cuarena_status_t status = cuai_enter(arena, &call->frame);
+    if (status != CUARENA_OK)
+        return status;
     call->event_fn = arena->event_fn;
     call->event_user = arena->event_user;
+    return CUARENA_OK;
 }
 
 cuarena_status_t cuai_call_on(cuai_call_t *call, cuarena_stream_t stream)
@@ -60,18 +110,6 @@ static void tell(cuai_call_t *call)
     cuai_lock(&call->arena->lock);
 }
 
-/* Lets go of the lock; the arena may have ended then. */
-static void leave(cuarena_t *arena)
-{
-    cuai_retired_t retired = {NULL, NULL};
-    arena->inside--;
-    if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_RETIRED))
-        retired = cuai_take_retired(arena);
-    cuai_unlock(&arena->lock);
-    if (retired.done != NULL)
-        retired.done(retired.user, arena);
-}
-
 /* A memory that says LOST has told of the first such failure. */
 cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
 {
@@ -80,7 +118,7 @@ cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
     cuai_stream_leave(call->arena, call->stream);
     if (call->refused || call->count != 0)
         tell(call);
-    leave(call->arena);
+    cuai_leave(call->arena);
     return status;
 }
 

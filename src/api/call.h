@@ -8,11 +8,13 @@
 #define CUAI_API_CALL_H
 
 #include "arena/cache.h"
+#include "base/frame.h"
 
 /* A call causes a few events; growing twice is one. */
 #define CUAI_CALL_EVENTS 6
 
 typedef struct cuai_call {
+    cuai_frame_t frame;
     cuarena_t *arena;
     int count;
     bool refused;              /* a request was; the log is told */
@@ -30,8 +32,20 @@ static inline bool cuai_short_path(const cuarena_t *arena)
             ~(CUAI_SLOW_WHOLE | CUAI_SLOW_LANES | CUAI_SLOW_SOLE)) == 0;
 }
 
-/* Takes the lock, and counts the call in. */
-void cuai_call_begin(cuai_call_t *call, cuarena_t *arena);
+/*
+ * Who may step out, or wait, enters: the lock is taken, and the call counted in
+ * and known to its thread, until it leaves. REENTERED in a signal handler that
+ * interrupted this thread in a call; LOST in a forked child where the arena was
+ * left behind (arena/forks.c). What does neither takes the lock, by
+ * cuai_lock_enter, and is REENTERED only where its own thread has it.
+ */
+cuarena_status_t cuai_enter(cuarena_t *arena, cuai_frame_t *frame);
+/* Lets go of the lock; the arena may have ended then. */
+void cuai_leave(cuarena_t *arena);
+cuarena_status_t cuai_reentered(void);
+
+/* Enters. */
+cuarena_status_t cuai_call_begin(cuai_call_t *call, cuarena_t *arena);
 /* The call is on a stream: call->stream. Steps out at its first sight. */
 cuarena_status_t cuai_call_on(cuai_call_t *call, cuarena_stream_t stream);
 /* The same of a free, which takes no host memory: a stream that was not known

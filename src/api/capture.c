@@ -13,11 +13,14 @@ cuarena_status_t cuarena_capture_begin(cuarena_t *arena,
     if (status != CUARENA_OK)
         return status;
     cuarena_capture_t *made = NULL;
-    cuai_lock(&arena->lock);
+    cuai_frame_t frame;
+    status = cuai_enter(arena, &frame);
+    if (status != CUARENA_OK)
+        return status;
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = cuai_capture_begin(arena, stream, &made);
-    cuai_unlock(&arena->lock);
+    cuai_leave(arena);
     if (status == CUARENA_OK)
         *capture_out = made;
     return status;
@@ -32,11 +35,14 @@ cuarena_status_t cuarena_capture_join(cuarena_t *arena,
     cuarena_status_t status = cuai_check_entry(arena, "capture_join", false);
     if (status != CUARENA_OK)
         return status;
-    cuai_lock(&arena->lock);
+    cuai_frame_t frame;
+    status = cuai_enter(arena, &frame);
+    if (status != CUARENA_OK)
+        return status;
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = cuai_capture_join(arena, capture, stream);
-    cuai_unlock(&arena->lock);
+    cuai_leave(arena);
     return status;
 }
 
@@ -48,9 +54,12 @@ cuarena_status_t cuarena_capture_end(cuarena_t *arena,
     cuarena_status_t status = cuai_check_entry(arena, "capture_end", false);
     if (status != CUARENA_OK)
         return status;
-    cuai_lock(&arena->lock);
+    cuai_frame_t frame;
+    status = cuai_enter(arena, &frame);
+    if (status != CUARENA_OK)
+        return status;
     status = cuai_capture_end(arena, capture);
-    cuai_unlock(&arena->lock);
+    cuai_leave(arena);
     return status;
 }
 
@@ -65,9 +74,12 @@ cuarena_status_t cuarena_capture_release(cuarena_t *arena,
     cuarena_status_t status = cuai_check_entry(arena, "capture_release", false);
     if (status != CUARENA_OK)
         return status;
-    cuai_lock(&arena->lock);
+    cuai_frame_t frame;
+    status = cuai_enter(arena, &frame);
+    if (status != CUARENA_OK)
+        return status;
     status = cuai_capture_release(arena, *capture, stream);
-    cuai_unlock(&arena->lock);
+    cuai_leave(arena);
     if (status == CUARENA_OK)
         *capture = NULL;
     return status;
@@ -99,7 +111,8 @@ cuarena_status_t cuarena_capture_stats(cuarena_t *arena,
     if (!cuai_sized_ok(stats, sizeof(size_t), sizeof *stats))
         return cuai_null("stats, or its struct_size");
     cuarena_stats_t full = {0};
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     cuarena_status_t status = cuai_capture_check(arena, capture);
     if (status == CUARENA_OK)
         describe(arena, capture, &full);

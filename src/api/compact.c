@@ -421,7 +421,9 @@ cuarena_status_t cuarena_compact(cuarena_t *arena,
     if (status != CUARENA_OK)
         return status;
     cuai_call_t call;
-    cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
     progress_t progress = {
         .call = &call,
         .options = options == NULL ? &all : options,

@@ -171,7 +171,9 @@ cuarena_status_t cuarena_export(cuarena_t *arena, cuarena_block_t block,
                          .pieces = pieces,
                          .capacity = capacity};
     cuai_call_t call;
-    cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = export_block(&sharing, export_out);
@@ -188,7 +190,9 @@ cuarena_status_t cuarena_export_close(cuarena_t *arena,
     if (exported == NULL || *exported == NULL)
         return CUARENA_OK;
     cuai_call_t call;
-    cuai_call_begin(&call, arena);
+    cuarena_status_t status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
     if (!cuai_export_known(arena, *exported))
         return cuai_call_end(
             &call, cuai_fail(CUARENA_STALE,

@@ -95,7 +95,8 @@ cuarena_status_t cuarena_ort_stats(cuarena_t *arena, cuarena_ort_stats_t *stats)
         if (status != CUARENA_OK)
             return status;
     }
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     cuarena_ort_stats_t now = ort_stats(arena);
     if (pooled)
         of_pool(arena, pool_bytes, &now);
@@ -281,7 +282,8 @@ cuarena_status_t cuarena_step_stats(cuarena_t *arena,
                          "ask, neither",
                          (void *)steps, capacity);
     size_t count = cuai_min(capacity, CUARENA_STEP_COUNT);
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     for (size_t i = 0; i < count; i++)
         steps[i] = (cuarena_step_stats_t){
             .name = cuai_step_name((int32_t)i),

@@ -7,7 +7,8 @@ cuarena_status_t cuarena_set_relocation_callback(cuarena_t *arena,
 {
     if (arena == NULL)
         return cuai_null("arena");
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     arena->relocation_fn = callback;
     arena->relocation_user = user;
     cuai_unlock(&arena->lock);
@@ -19,7 +20,8 @@ cuarena_status_t cuarena_set_oom_handler(cuarena_t *arena,
 {
     if (arena == NULL)
         return cuai_null("arena");
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     arena->oom_fn = handler;
     arena->oom_user = user;
     cuai_unlock(&arena->lock);
@@ -32,7 +34,8 @@ cuarena_status_t cuarena_set_event_listener(cuarena_t *arena,
 {
     if (arena == NULL)
         return cuai_null("arena");
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     arena->event_fn = listener;
     arena->event_user = user;
     cuai_slow_set(arena, CUAI_SLOW_LISTENER, listener != NULL);
@@ -48,7 +51,8 @@ cuarena_status_t cuarena_tag(cuarena_t *arena, const char *name,
     if (name[0] == '\0')
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "tag '': a name of one character or more is accepted");
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     cuarena_status_t status = cuai_tag_register(arena, name, tag_out);
     cuai_unlock(&arena->lock);
     return status;
@@ -59,7 +63,8 @@ cuarena_status_t cuarena_tag_name(cuarena_t *arena, cuarena_tag_t tag,
 {
     if (arena == NULL || name_out == NULL)
         return cuai_null("arena or name_out");
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     bool known = tag != 0 && cuai_tag_known(arena, tag);
     if (known)
         *name_out = arena->tags[tag].name;

@@ -116,7 +116,8 @@ cuarena_status_t cuarena_stats(cuarena_t *arena, int32_t region,
     if (status != CUARENA_OK)
         return status;
     cuarena_stats_t now = {0};
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     if (region == CUARENA_REGION_ALL)
         from_arena(arena, &now);
     else
@@ -133,7 +134,8 @@ cuarena_status_t cuarena_tag_stats(cuarena_t *arena, cuarena_tag_t tag,
     if (status != CUARENA_OK)
         return status;
     cuarena_stats_t now = {0};
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     bool known = tag != 0 && cuai_tag_known(arena, tag);
     if (known)
         from_counts(cuai_meter_read(&arena->tags[tag].meter), &now);
@@ -153,7 +155,8 @@ cuarena_status_t cuarena_reset_peaks(cuarena_t *arena)
 {
     if (arena == NULL)
         return cuai_null("arena");
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     cuai_end_sole(arena);
     cuai_keep_most(arena);
     reset_peaks(cuai_gauge_whole(arena));
@@ -232,7 +235,8 @@ cuarena_status_t cuarena_inspect(cuarena_t *arena, int32_t region,
     if (status != CUARENA_OK)
         return status;
     cuarena_inspection_t found = {0};
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     for (int i = 0; i < CUAI_HEAPS; i++)
         if (region == CUARENA_REGION_ALL || region == i)
             inspect_heap(arena, i, &found);
@@ -250,7 +254,8 @@ cuarena_status_t cuarena_base(cuarena_t *arena, void **base_out,
     if (arena == NULL || base_out == NULL || bytes_out == NULL)
         return cuai_null("arena, base_out or bytes_out");
     cuarena_memory_segment_t first = {0};
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     if (arena->segments.count != 0)
         first = arena->segments.items[0];
     cuai_unlock(&arena->lock);
@@ -382,7 +387,8 @@ cuarena_status_t cuarena_validate(cuarena_t *arena, char *text,
 {
     if (arena == NULL)
         return cuai_null("arena");
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     cuarena_status_t status = validate_all(arena, text, text_size);
     cuai_unlock(&arena->lock);
     return status;

@@ -97,7 +97,10 @@ static cuarena_status_t destroy(cuarena_t **handle, bool forced)
     cuarena_status_t status = check_destroy(arena);
     if (status != CUARENA_OK)
         return status;
-    cuai_lock(&arena->lock);
+    cuai_frame_t frame;
+    status = cuai_enter(arena, &frame);
+    if (status != CUARENA_OK)
+        return status;
     cuai_begin_exclusive(arena);
     status = check_ours(arena);
     forced = forced && status == CUARENA_OK;
@@ -106,7 +109,7 @@ static cuarena_status_t destroy(cuarena_t **handle, bool forced)
     else if (status == CUARENA_OK)
         status = check_unused(arena);
     cuai_end_exclusive(arena);
-    cuai_unlock(&arena->lock);
+    cuai_leave(arena);
     if (status != CUARENA_OK)
         cuai_log(CUARENA_LOG_WARN, "arena '%s': %s: %s", arena->config.name,
                  forced ? "destroyed with work under way" : "not destroyed",
@@ -272,7 +275,9 @@ cuarena_status_t cuarena_reset(cuarena_t *arena)
     if (status != CUARENA_OK)
         return status;
     cuai_call_t call;
-    cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
     cuai_begin_exclusive(arena);
     status = check_reset(arena);
     if (status == CUARENA_OK) {
@@ -320,7 +325,9 @@ cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
     if (status != CUARENA_OK)
         return status;
     cuai_call_t call;
-    cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
     uint64_t given = 0;
     status = cuai_call_check(arena);
     if (status == CUARENA_OK && arena->stream_count != 0)
@@ -365,7 +372,9 @@ cuarena_status_t cuarena_trim_on(cuarena_t *arena, cuarena_stream_t stream,
     if (status != CUARENA_OK)
         return status;
     cuai_call_t call;
-    cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
     uint64_t given = 0;
     status = trim_on(&call, stream, keep_bytes, &given);
     return end_trim(&call, status, given, given_back_out);
@@ -415,7 +424,9 @@ cuarena_status_t cuarena_set_limit(cuarena_t *arena, int32_t kind,
     if (status != CUARENA_OK)
         return status;
     cuai_call_t call;
-    cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
     uint64_t old = arena->limits[kind];
     arena->limits[kind] = bytes;
     cuai_slow_set(arena, CUAI_SLOW_LIMIT,
@@ -437,7 +448,8 @@ cuarena_status_t cuarena_get_limit(cuarena_t *arena, int32_t kind,
     cuarena_status_t status = check_limit_kind(kind);
     if (status != CUARENA_OK)
         return status;
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     *bytes_out = arena->limits[kind];
     cuai_unlock(&arena->lock);
     return CUARENA_OK;

@@ -84,8 +84,9 @@ static const cuai_option_t options[] = {
         .fallback = "0",
         .accepted = "0 to below 256TiB",
         .most = MOST_BYTES,
-        .help = "Addresses set aside for growing in place; 0: as the limit "
-                "says.",
+        .help = "Addresses set aside for growing in place, resize_pool's too; "
+                "0: as the limit says, or else a pool its size and what grows "
+                "all of its memory.",
     },
     {
         .key = "alignment",

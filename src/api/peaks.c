@@ -71,7 +71,8 @@ static cuarena_status_t push(cuarena_t *arena, about_t about)
     if (arena == NULL)
         return cuai_null("arena");
     cuai_gauge_t gauge;
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     cuai_end_sole(arena);
     cuarena_status_t status = find(arena, &about, &gauge);
     if (status == CUARENA_OK)
@@ -90,7 +91,8 @@ static cuarena_status_t pop(cuarena_t *arena, about_t about,
         return cuai_null("peaks, or its struct_size");
     cuarena_peaks_t since;
     cuai_gauge_t gauge;
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     cuarena_status_t status = find(arena, &about, &gauge);
     if (status == CUARENA_OK)
         status = cuai_peaks_pop(&gauge, &since);

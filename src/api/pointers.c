@@ -29,7 +29,9 @@ cuai_pointer_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
         want.request.flags |= CUAI_BLOCK_DEDICATED;
     cuai_call_t call;
     cuai_found_t found;
-    cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
     status = cuai_want_on(&call, stream, &want);
     if (status == CUARENA_OK)
         status = cuai_obtain(&call, &want, &found);
@@ -111,7 +113,8 @@ cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes,
                       bytes - 1 >= CUAI_SHORT_MOST))
         return alloc_long(arena, bytes, pointer_out);
     bool done;
-    cuai_lock(&arena->lock);
+    if (CUAI_UNLIKELY(!cuai_lock_enter(&arena->lock)))
+        return alloc_long(arena, bytes, pointer_out);
     if (CUAI_LIKELY(arena->slow == 0))
         done = alloc_short(arena, bytes, pointer_out);
     else if (arena->slow & CUAI_SLOW_CACHE)
@@ -146,9 +149,8 @@ static bool alloc_region_short(cuarena_t *arena, uint64_t bytes,
         nature = CUAI_STABLE_NATURE;
     else if (region != CUARENA_REGION_DYNAMIC)
         return false;
-    if (arena->heaps[region] == NULL)
+    if (arena->heaps[region] == NULL || !cuai_lock_enter(&arena->lock))
         return false;
-    cuai_lock(&arena->lock);
     bool done =
         alloc_held(arena, region, bytes, request->tag, nature, pointer_out);
     cuai_unlock(&arena->lock);
@@ -193,8 +195,10 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_free(cuarena_t *arena,
     if (pointer == NULL)
         return CUARENA_OK;
     cuai_call_t call;
-    cuai_call_begin(&call, arena);
-    cuarena_status_t status = cuai_call_on_free(&call, stream);
+    cuarena_status_t status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
+    status = cuai_call_on_free(&call, stream);
     cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
     if (status == CUARENA_OK)
         status = found.heap == NULL ? cuai_no_pointer(pointer)
@@ -246,7 +250,8 @@ cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
     if (CUAI_UNLIKELY(arena == NULL || pointer == NULL))
         return cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
     bool done;
-    cuai_lock(&arena->lock);
+    if (CUAI_UNLIKELY(!cuai_lock_enter(&arena->lock)))
+        return cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
     if (CUAI_LIKELY((arena->slow & ~(CUAI_SLOW_LANES | CUAI_SLOW_SOLE)) == 0))
         done = free_short(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_NATURE);
     else
@@ -300,8 +305,10 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_resize(cuarena_t *arena,
     if (pointer == NULL)
         return cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
     cuai_call_t call;
-    cuai_call_begin(&call, arena);
-    cuarena_status_t status = cuai_call_on(&call, stream);
+    cuarena_status_t status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
+    status = cuai_call_on(&call, stream);
     cuai_found_t found = settle_pointer(arena, pointer);
     if (status == CUARENA_OK)
         status = found.heap == NULL ? cuai_no_pointer(pointer)
@@ -329,8 +336,8 @@ cuarena_status_t cuarena_resize(cuarena_t *arena, void *pointer, uint64_t bytes,
     if (arena != NULL && pointer_out != NULL && pointer == NULL)
         return cuarena_alloc(arena, bytes, pointer_out);
     if (CUAI_LIKELY(arena != NULL && pointer_out != NULL &&
-                    bytes - 1 < CUAI_SHORT_MOST)) {
-        cuai_lock(&arena->lock);
+                    bytes - 1 < CUAI_SHORT_MOST &&
+                    cuai_lock_enter(&arena->lock))) {
         bool done = resize_short(arena, pointer, bytes);
         cuai_unlock(&arena->lock);
         if (CUAI_LIKELY(done)) {
@@ -348,7 +355,8 @@ cuarena_status_t cuarena_size_of(cuarena_t *arena, const void *pointer,
 {
     if (arena == NULL)
         return cuai_null("arena");
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
     if (found.heap != NULL && requested_out != NULL)
         *requested_out = cuai_requested(cuai_found_record(found));
@@ -383,9 +391,12 @@ static cuarena_status_t change_pin(cuarena_t *arena, void *pointer, bool pinned)
 {
     if (arena == NULL)
         return cuai_null("arena");
-    cuai_lock(&arena->lock);
+    cuai_frame_t frame;
+    cuarena_status_t status = cuai_enter(arena, &frame);
+    if (status != CUARENA_OK)
+        return status;
     cuai_found_t found = settle_pointer(arena, pointer);
-    cuarena_status_t status = cuai_no_pointer(pointer);
+    status = cuai_no_pointer(pointer);
     cuarena_status_t seen = CUARENA_OK;
     if (found.heap != NULL && pinned)
         seen = cuai_settle_behind(arena, cuai_id(found.heap, found.slot), 0,
@@ -400,7 +411,7 @@ static cuarena_status_t change_pin(cuarena_t *arena, void *pointer, bool pinned)
         status = set_born_pin(cuai_found_record(found), pointer, pinned);
     if (status == CUARENA_OK)
         cuai_note_change(found.heap);
-    cuai_unlock(&arena->lock);
+    cuai_leave(arena);
     return status;
 }
 

@@ -114,10 +114,13 @@ static cuarena_status_t check_movable(const cuarena_t *arena)
     bool fixed = has_pins(arena->heaps[CUAI_DYNAMIC]) ||
                  (stable != NULL && stable->live_bytes != 0);
     if (fixed)
-        return cuai_fail(CUARENA_BUSY,
-                         "memory '%s' cannot resize in place, and pinned or "
-                         "stable blocks live",
-                         arena->memory.ops.name);
+        return cuai_fail(
+            CUARENA_BUSY,
+            "pinned or stable blocks live, and the pool cannot be "
+            "resized in place: memory '%s' set addresses for %llu "
+            "bytes aside, which the option reserve says",
+            arena->memory.ops.name,
+            (unsigned long long)arena->segments.items[0].reserved_bytes);
     if (arena->memory.ops.relocate == NULL &&
         arena->heaps[CUAI_DYNAMIC]->live_bytes != 0)
         return cuai_fail(CUARENA_UNSUPPORTED, "memory '%s' cannot move bytes",
@@ -183,7 +186,9 @@ cuarena_status_t cuarena_resize_pool(cuarena_t *arena, uint64_t bytes)
     if (status != CUARENA_OK)
         return status;
     cuai_call_t call;
-    cuai_call_begin(&call, arena);
+    status = cuai_call_begin(&call, arena);
+    if (status != CUARENA_OK)
+        return status;
     cuai_begin_exclusive(arena);
     status = check_pool(arena, rounded);
     if (status == CUARENA_OK) {

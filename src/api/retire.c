@@ -64,7 +64,8 @@ cuarena_status_t cuarena_retire(cuarena_t *arena, cuarena_retired_fn done,
 {
     if (arena == NULL)
         return cuai_null("arena");
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     cuarena_status_t status = retire(arena, (cuai_retired_t){done, user});
     cuai_unlock(&arena->lock);
     return status;

@@ -188,11 +188,14 @@ static void take_out(place_t *place)
 
 /* ---- Making and ending, with the place CHANGING ------------------------ */
 
-static void set_shared(cuarena_t *arena, bool shared)
+/* REENTERED in a signal handler that interrupted a call of the arena. */
+static cuarena_status_t set_shared(cuarena_t *arena, bool shared)
 {
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     arena->shared = shared;
     cuai_unlock(&arena->lock);
+    return CUARENA_OK;
 }
 
 /* Takes the place out of the list on an error. Lets go of the lock meanwhile.
@@ -203,7 +206,7 @@ static cuarena_status_t make(place_t *place, const cuarena_config_t *full)
     cuai_unlock(&lock);
     cuarena_status_t status = cuarena_create(full, &arena);
     if (status == CUARENA_OK)
-        set_shared(arena, true);
+        (void)set_shared(arena, true);
     cuai_lock(&lock);
     if (status == CUARENA_OK) {
         place->arena = arena;
@@ -227,10 +230,12 @@ static cuarena_status_t end(place_t *place)
                          "the arena");
     place->changing = true;
     cuai_unlock(&lock);
-    set_shared(arena, false);
-    cuarena_status_t status = cuarena_destroy(&arena);
-    if (status != CUARENA_OK)
-        set_shared(arena, true);
+    cuarena_status_t status = set_shared(arena, false);
+    if (status == CUARENA_OK) {
+        status = cuarena_destroy(&arena);
+        if (status != CUARENA_OK)
+            (void)set_shared(arena, true);
+    }
     cuai_lock(&lock);
     place->arena = arena;
     if (status != CUARENA_OK) {

@@ -70,11 +70,11 @@ cuai_slot_t cuai_short_take_other(cuarena_t *arena, const cuai_stream_t *s,
  * block of a nature without owner and alignment, and where it is; 0: nothing
  * was done. */
 cuai_slot_t cuai_short_hit(cuarena_t *arena, cuai_stream_t *s, uint64_t bytes,
-                           uint64_t nature, void **pointer_out) CUAI_NOINLINE;
+                           uint64_t nature, void **pointer_out) CUAI_OUTLINE;
 /* Parks a block of that nature, whosever it is, that is freed on such a stream
  * or, NULL, on none; false: nothing was done. */
 bool cuai_short_park(cuarena_t *arena, cuai_slot_t slot, uint64_t nature,
-                     cuai_stream_t *s) CUAI_NOINLINE;
+                     cuai_stream_t *s) CUAI_OUTLINE;
 
 /* Whether an address is of the stable region: the front of the first segment.
  * Only arenas with SLOW_WHOLE have one. */

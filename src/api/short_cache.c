@@ -1,6 +1,8 @@
 /* The short paths of arenas with a cache: a request that a cached block of the
  * same stream serves, and a free into the cache. 250 instructions at most with
- * the call and its lock, as long as few capacities share a power of two. */
+ * the call and its lock, as long as few capacities share a power of two. And,
+ * without streams, what the cache does not have or take, from and to the spare
+ * bytes beside it. */
 #include "api/short.h"
 #include "heap/cached.h"
 
@@ -26,6 +28,65 @@ static inline bool is_natural(const cuarena_t *arena, const cuai_record_t *r,
     return cuai_natural_alignment(arena, size) >> r->align_log2 <= 1;
 }
 
+/* ---- The spare bytes --------------------------------------------------- */
+
+/* Whether a request that misses has nothing to do but to take a block: no limit
+ * is near, and a block that ends has all that it needs. */
+static inline bool may_cut(const cuarena_t *arena)
+{
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    return arena->config.soft_limit_rule == CUARENA_SOFT_STORE &&
+           arena->natural == 0 && heap->spare != 0 &&
+           heap->live_blocks < heap->max_blocks && heap->nearly &&
+           heap->segment_count + cuai_block_records(heap) + 1 <
+               heap->segment_room &&
+           heap->cached_bytes <= arena->limits[CUARENA_LIMIT_CACHED] &&
+           cuai_cache_spares(arena, 0);
+}
+
+/* A miss, without a stream. */
+static CUAI_OUTLINE cuai_slot_t cut_spare(cuarena_t *arena, uint64_t size,
+                                          uint64_t bytes, uint64_t nature,
+                                          void **pointer_out)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    uint64_t offset;
+    if (!may_cut(arena))
+        return 0;
+    cuai_slot_t slot = cuai_hot_take_at(heap, heap->settled, 0, size, bytes,
+                                        nature, CUAI_HOT_PLAIN, &offset);
+    if (slot == 0)
+        return 0;
+    arena->cache.misses++;
+    *pointer_out = cuai_pointer(offset);
+    return slot;
+}
+
+/* What the cache has no room for; false: nothing was done. */
+static CUAI_OUTLINE bool spare(cuarena_t *arena, cuai_slot_t slot,
+                               const cuai_stream_t *s)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    const cuai_record_t *r = cuai_record(heap, slot);
+    if (s != NULL || r->owner != 0 || !heap->nearly ||
+        !cuai_cache_spares(arena, r->size))
+        return false;
+    cuai_hot_give(heap, slot,
+                  cuai_table_link_to(&heap->table, heap->records, slot));
+    arena->unreturned = true;
+    return true;
+}
+
+/* ---- The calls --------------------------------------------------------- */
+
+/* Nobody waits for any of them, and none of these is a hit. */
+static inline bool is_miss(const cuarena_t *arena, const cuarena_heap_t *heap,
+                           cuai_slot_t slot, uint64_t size)
+{
+    return slot == 0 ||
+           !cuai_cached_fits(arena, cuai_record(heap, slot)->size, size);
+}
+
 cuai_slot_t cuai_short_hit(cuarena_t *arena, cuai_stream_t *s, uint64_t bytes,
                            uint64_t nature, void **pointer_out)
 {
@@ -38,12 +99,15 @@ cuai_slot_t cuai_short_hit(cuarena_t *arena, cuai_stream_t *s, uint64_t bytes,
         cuai_cache_descend(heap->cache, heap->records, size, &above);
     cuai_slot_t slot = *link;
     if (CUAI_UNLIKELY(slot == 0)) { /* there is none of that capacity */
-        slot = cuai_cache_find(heap->cache, heap->records, size);
+        if (heap->cached_blocks != 0)
+            slot = cuai_cache_find(heap->cache, heap->records, size);
         link = NULL;
     }
+    if (CUAI_UNLIKELY(is_miss(arena, heap, slot, size)))
+        return s == NULL ? cut_spare(arena, size, bytes, nature, pointer_out)
+                         : 0;
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (slot == 0 || !cuai_cached_fits(arena, r->size, size) ||
-        !is_at_hand(arena, r, s) || !is_natural(arena, r, size) ||
+    if (!is_at_hand(arena, r, s) || !is_natural(arena, r, size) ||
         heap->cached_bytes - r->size > arena->limits[CUARENA_LIMIT_CACHED])
         return 0;
     if (r->owner != 0)
@@ -68,8 +132,10 @@ bool cuai_short_park(cuarena_t *arena, cuai_slot_t slot, uint64_t nature,
     const cuai_record_t *r = cuai_record(heap, slot);
     if (!may_serve(arena) || !cuai_has_nature(r, nature) ||
         cuai_tag_of(r) != 0 || !cuai_can_park(heap, r) ||
-        !cuai_cache_has_room(arena, r->size) || (s != NULL && s->marking))
+        (s != NULL && s->marking))
         return false;
+    if (CUAI_UNLIKELY(!cuai_cache_has_room(arena, r->size)))
+        return spare(arena, slot, s);
     if (r->owner != 0)
         cuai_meter_out(&cuai_stream(arena, r->owner)->meter, r);
     cuai_heap_park(heap, slot, s == NULL ? 0 : s->number, arena->mark_serial);

@@ -121,7 +121,8 @@ cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
     if (CUAI_UNLIKELY(arena == NULL || pointer_out == NULL || special != 0))
         return cuai_pointer_alloc(arena, bytes, stream, request, pointer_out);
     uint64_t offset;
-    cuai_lock(&arena->lock);
+    if (CUAI_UNLIKELY(!cuai_lock_enter(&arena->lock)))
+        return cuai_pointer_alloc(arena, bytes, stream, request, pointer_out);
     cuai_slot_t slot = take_at_hand(arena, stream, bytes, POINTER, &offset);
     if (CUAI_UNLIKELY(slot == 0))
         return alloc_lately(arena, bytes, stream, pointer_out);
@@ -211,8 +212,8 @@ static CUAI_INLINE bool free_short(cuarena_t *arena, const void *pointer,
 cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
                                  cuarena_stream_t stream)
 {
-    if (CUAI_LIKELY(arena != NULL && pointer != NULL)) {
-        cuai_lock(&arena->lock);
+    if (CUAI_LIKELY(arena != NULL && pointer != NULL &&
+                    cuai_lock_enter(&arena->lock))) {
         bool done = free_short(arena, pointer, stream);
         cuai_unlock(&arena->lock);
         if (CUAI_LIKELY(done))
@@ -246,7 +247,8 @@ static bool pointer_resize_short(cuarena_t *arena, const void *pointer,
                                  uint64_t bytes, cuarena_stream_t stream)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return false;
     cuai_slot_t slot =
         cuai_table_find(&heap->table, heap->records, cuai_address(pointer));
     bool done = resize_short(arena, slot, CUAI_POINTER_NATURE, bytes, stream);
@@ -276,7 +278,8 @@ cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes,
                       bytes - 1 >= CUAI_SHORT_MOST))
         return cuai_block_alloc(arena, bytes, stream, request, block_out);
     uint64_t offset;
-    cuai_lock(&arena->lock);
+    if (CUAI_UNLIKELY(!cuai_lock_enter(&arena->lock)))
+        return cuai_block_alloc(arena, bytes, stream, request, block_out);
     cuai_slot_t slot = take_at_hand(arena, stream, bytes, BLOCK, &offset);
     if (CUAI_UNLIKELY(slot == 0))
         slot = take_beside(arena, stream, bytes, BLOCK, &offset);
@@ -310,8 +313,8 @@ static CUAI_INLINE bool block_free_short(cuarena_t *arena,
 cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
                                        cuarena_stream_t stream)
 {
-    if (CUAI_LIKELY(arena != NULL && block != 0)) {
-        cuai_lock(&arena->lock);
+    if (CUAI_LIKELY(arena != NULL && block != 0 &&
+                    cuai_lock_enter(&arena->lock))) {
         bool done = block_free_short(arena, block, stream);
         cuai_unlock(&arena->lock);
         if (CUAI_LIKELY(done))
@@ -323,7 +326,8 @@ cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
 static bool block_resize_short(cuarena_t *arena, cuarena_block_t block,
                                uint64_t bytes, cuarena_stream_t stream)
 {
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return false;
     cuai_slot_t slot = cuai_slot_named(arena->heaps[CUAI_DYNAMIC], block);
     bool done = resize_short(arena, slot, CUAI_BLOCK_NATURE, bytes, stream);
     cuai_unlock(&arena->lock);
@@ -380,15 +384,18 @@ cuarena_status_t cuarena_record_use(cuarena_t *arena, const void *pointer,
     if (arena == NULL || pointer == NULL)
         return cuai_null("arena or pointer");
     uint32_t number = 0;
-    cuai_lock(&arena->lock);
-    cuarena_status_t status = cuai_stream_find(arena, stream, &number);
+    cuai_frame_t frame;
+    cuarena_status_t status = cuai_enter(arena, &frame);
+    if (status != CUARENA_OK)
+        return status;
+    status = cuai_stream_find(arena, stream, &number);
     cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
     if (status == CUARENA_OK)
         status = found.heap == NULL
                      ? cuai_no_pointer(pointer)
                      : note_use(arena, cuai_id(found.heap, found.slot), number);
     cuai_stream_leave(arena, number);
-    cuai_unlock(&arena->lock);
+    cuai_leave(arena);
     return status;
 }
 
@@ -399,12 +406,15 @@ cuarena_status_t cuarena_block_record_use(cuarena_t *arena,
     if (arena == NULL)
         return cuai_null("arena");
     uint32_t number = 0;
-    cuai_lock(&arena->lock);
-    cuarena_status_t status = cuai_stream_find(arena, stream, &number);
+    cuai_frame_t frame;
+    cuarena_status_t status = cuai_enter(arena, &frame);
+    if (status != CUARENA_OK)
+        return status;
+    status = cuai_stream_find(arena, stream, &number);
     if (status == CUARENA_OK)
         status = note_use(arena, block, number);
     cuai_stream_leave(arena, number);
-    cuai_unlock(&arena->lock);
+    cuai_leave(arena);
     return status;
 }
 
@@ -421,7 +431,10 @@ cuarena_status_t cuarena_release_stream(cuarena_t *arena,
     cuarena_status_t status = cuai_check_entry(arena, "release_stream", false);
     if (status != CUARENA_OK)
         return status;
-    cuai_lock(&arena->lock);
+    cuai_frame_t frame;
+    status = cuai_enter(arena, &frame);
+    if (status != CUARENA_OK)
+        return status;
     uint32_t number = 0;
     cuai_stream_await_introductions(arena, stream);
     if (cuai_stream_known(arena, stream) != 0 && !cuai_is_lost(arena))
@@ -431,7 +444,7 @@ cuarena_status_t cuarena_release_stream(cuarena_t *arena,
     if (number != 0 && status == CUARENA_OK)
         status = cuai_stream_release(arena, number);
     cuai_stream_leave(arena, number);
-    cuai_unlock(&arena->lock);
+    cuai_leave(arena);
     return status;
 }
 
@@ -447,11 +460,14 @@ cuarena_status_t cuarena_settle(cuarena_t *arena, int32_t wait,
     if (status != CUARENA_OK)
         return status;
     uint64_t bytes = 0;
-    cuai_lock(&arena->lock);
+    cuai_frame_t frame;
+    status = cuai_enter(arena, &frame);
+    if (status != CUARENA_OK)
+        return status;
     status = cuai_call_check(arena);
     if (status == CUARENA_OK && arena->stream_count != 0)
         status = cuai_settle_all(arena, wait, &bytes);
-    cuai_unlock(&arena->lock);
+    cuai_leave(arena);
     if (status == CUARENA_OK && settled_out != NULL)
         *settled_out = bytes;
     return status;
@@ -482,14 +498,17 @@ cuarena_status_t cuarena_stream_mark(cuarena_t *arena, cuarena_stream_t stream,
         return status;
     uint32_t number = 0;
     uint64_t serial = 0;
-    cuai_lock(&arena->lock);
+    cuai_frame_t frame;
+    status = cuai_enter(arena, &frame);
+    if (status != CUARENA_OK)
+        return status;
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = cuai_stream_find(arena, stream, &number);
     if (status == CUARENA_OK)
         status = cuai_moment(arena, number, &serial);
     cuai_stream_leave(arena, number);
-    cuai_unlock(&arena->lock);
+    cuai_leave(arena);
     if (status == CUARENA_OK)
         *mark_out = serial << MARK_BITS | number;
     return status;
@@ -523,7 +542,10 @@ cuarena_status_t cuarena_stream_waited(cuarena_t *arena,
     if (status != CUARENA_OK)
         return status;
     uint32_t number = 0;
-    cuai_lock(&arena->lock);
+    cuai_frame_t frame;
+    status = cuai_enter(arena, &frame);
+    if (status != CUARENA_OK)
+        return status;
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = check_mark(arena, producer, mark);
@@ -532,7 +554,7 @@ cuarena_status_t cuarena_stream_waited(cuarena_t *arena,
     if (status == CUARENA_OK)
         cuai_note_wait(arena, number, marked_number(mark), mark >> MARK_BITS);
     cuai_stream_leave(arena, number);
-    cuai_unlock(&arena->lock);
+    cuai_leave(arena);
     return status;
 }
 
@@ -571,7 +593,8 @@ cuarena_status_t cuarena_stream_stats(cuarena_t *arena, cuarena_stream_t stream,
     if (!cuai_sized_ok(stats, sizeof(size_t), sizeof *stats))
         return cuai_null("stats, or its struct_size");
     cuarena_stats_t full = {0};
-    cuai_lock(&arena->lock);
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
     uint32_t number = cuai_stream_known(arena, stream);
     if (number != 0)
         describe(arena, cuai_stream(arena, number), &full);

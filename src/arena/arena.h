@@ -12,6 +12,7 @@
 #ifndef CUAI_ARENA_ARENA_H
 #define CUAI_ARENA_ARENA_H
 
+#include "arena/forks.h"
 #include "arena/peaks.h"
 #include "arena/streams.h"
 #include "base/frame.h"
@@ -59,9 +60,8 @@ _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
 #define CUAI_SLOW_WHOLE                                                        \
     0x10u /* several heaps: peaks of the whole are kept; the                   \
            * only one that the short path can do */
-#define CUAI_SLOW_SOLE                                                         \
-    0x100u /* there is a sole stream: requests that are not                    \
-            * on it end that */
+/* There is a sole stream: requests that are not on it end that. */
+#define CUAI_SLOW_SOLE 0x100u
 #define CUAI_SLOW_LANES                                                        \
     0x40u /* several streams, or the CPU touches bytes:                        \
            * requests on a stream are not from its open lane as                \
@@ -70,9 +70,8 @@ _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
     0x80u /* what is freed is not kept as free bytes, or sizes                 \
            * are rounded by rules of their own: other short paths do           \
            * neither */
-#define CUAI_SLOW_RETIRED                                                      \
-    0x200u /* who ends the last block tells: frees have                        \
-            * an end of their own */
+#define CUAI_SLOW_LEFT 0x400u    /* a forked child's copy: see forks.h */
+#define CUAI_SLOW_RETIRED 0x200u /* who ends the last block tells */
 
 /* The segments that the memory gave, in no order. The stretches of one that the
  * heap knows have its place here as their source. The stable region is of the
@@ -121,6 +120,7 @@ struct cuarena_arena {
     cuarena_heap_t *heaps[CUAI_HEAPS]; /* NULL where there is none */
     uint64_t block_pins;   /* pins that block_pin took and nobody ended */
     uint64_t cache_window; /* by how much less than this a hit exceeds */
+    uint64_t cache_spare;  /* see cuai_cache_spares */
     uint64_t round_powers; /* the options of these names */
     uint64_t round_mask;   /* round_to - 1, or 0 */
     uint64_t natural;
@@ -197,6 +197,7 @@ struct cuarena_arena {
     uint64_t ending;        /* blocks that are ENDING */
     uint64_t inside;        /* long calls that have not come to their end */
     cuai_retired_t retired; /* while SLOW_RETIRED */
+    cuai_fork_link_t fork;
 
     cuarena_relocation_fn relocation_fn;
     void *relocation_user;

@@ -305,7 +305,8 @@ void cuai_end_unkept(cuarena_t *arena, cuai_found_t found, uint32_t stream)
 {
     const cuai_record_t *r = cuai_found_record(found);
     bool returns = found.region == CUAI_DYNAMIC && !r->fixed &&
-                   may_return(arena) && cuai_segment_is_ready(found.heap);
+                   !cuai_cache_spares(arena, r->size) && may_return(arena) &&
+                   cuai_segment_is_ready(found.heap);
     uint32_t lane = r->kind == CUAI_BLOCK && returns
                         ? cuai_lane_for_free(arena, CUAI_DYNAMIC, stream)
                         : 1;
@@ -324,7 +325,7 @@ void cuai_end_unkept(cuarena_t *arena, cuai_found_t found, uint32_t stream)
     cuai_cuts_end(arena);
 }
 
-void cuai_return_rest(cuarena_t *arena, uint64_t *given)
+static void return_all(cuarena_t *arena, uint64_t *given)
 {
     if (!arena->unreturned || !may_return(arena))
         return;
@@ -332,10 +333,16 @@ void cuai_return_rest(cuarena_t *arena, uint64_t *given)
     *given += cuai_trim(arena, 0);
 }
 
+void cuai_return_rest(cuarena_t *arena, uint64_t *given)
+{
+    if (!cuai_cache_spares(arena, 0))
+        return_all(arena, given);
+}
+
 void cuai_cache_settle(cuarena_t *arena, uint64_t *given)
 {
     if (arena->stream_count != 0 && !cuai_is_lost(arena) &&
         cuai_settle_all(arena, false, NULL) == CUARENA_OK)
         arena->unreturned = true;
-    cuai_return_rest(arena, given);
+    return_all(arena, given);
 }

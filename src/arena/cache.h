@@ -61,7 +61,8 @@ void cuai_cache_after(cuarena_t *arena, bool missed, uint64_t *given);
 /* Ends a block as cuai_end_block, and gives its whole grains back if nothing is
  * kept. Steps out. */
 void cuai_end_unkept(cuarena_t *arena, cuai_found_t found, uint32_t stream);
-/* Gives back what should have gone before, if any. Steps out. */
+/* Gives back what should have gone before, if any; the spare bytes stay if they
+ * are no more than may. Steps out. */
 void cuai_return_rest(cuarena_t *arena, uint64_t *given);
 
 /* What streams freed is settled if it can be, and what should go goes. */
@@ -94,6 +95,18 @@ static inline bool cuai_cached_fits(const cuarena_t *arena, uint64_t capacity,
                                     uint64_t size)
 {
     return capacity - size < cuai_min(size, arena->cache_window);
+}
+
+/*
+ * Whether settled bytes with so many more may stay free, though only cached
+ * blocks are kept: small blocks that the cache does not have are cut from them
+ * and freed to them, without a call of the memory. Where segments keep their
+ * length there are none.
+ */
+static inline bool cuai_cache_spares(const cuarena_t *arena, uint64_t more)
+{
+    uint64_t idle = arena->heaps[CUAI_DYNAMIC]->lanes[0]->free_bytes;
+    return idle + more <= arena->cache_spare;
 }
 
 /* Whether the cache may have so many bytes more. */

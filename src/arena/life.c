@@ -3,10 +3,18 @@
 
 #include "arena/cache.h"
 #include "arena/capture.h"
+#include "arena/forks.h"
 #include "base/amount.h"
 
-/* Addresses are cheap, and let a pool grow in place: at least this many. */
-#define LEAST_RESERVE (64 * CUAI_GIB)
+/* Addresses for an arena that grows without a limit, where nobody knows what
+ * its memory has. */
+#define UNKNOWN_RESERVE (64 * CUAI_GIB)
+
+/* A cache leaves so many bytes free beside it, as malloc does. */
+#define SPARE_GRAINS 16
+#define MOST_SPARE CUAI_MIB
+#define LEAST_SPARING                                                          \
+    (4 * CUAI_KIB) /* the grain of a memory for which it does */
 
 /* ---- Sizes ------------------------------------------------------------- */
 
@@ -86,20 +94,51 @@ static cuarena_status_t check_against_limit(const cuarena_t *arena)
                            (unsigned long long)limit);
 }
 
-static void choose_reserve(cuarena_t *arena)
+/* What the memory has available; a memory that cannot say it, or fails to, is
+ * no error here. */
+static uint64_t memory_has(const cuarena_t *arena)
+{
+    uint64_t bytes = 0;
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    bool known = ops->available != NULL &&
+                 ops->available(arena->memory.user, &bytes) == CUARENA_OK;
+    return known ? bytes : UNKNOWN_RESERVE;
+}
+
+/* What the arena can become in place: as `reserve` says, else its limit; else a
+ * pool its size, what grows all of the memory. */
+static uint64_t wanted_reserve(const cuarena_t *arena)
 {
     uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
-    uint64_t reserve = arena->config.reserve_bytes;
+    if (arena->config.reserve_bytes != 0)
+        return arena->config.reserve_bytes;
+    if (limit != UINT64_MAX)
+        return limit;
     bool pool = arena->config.grow == CUARENA_GROW_NONE;
-    if (reserve == 0 && limit != UINT64_MAX)
-        reserve = limit;
-    else if (reserve == 0)
-        reserve = cuai_max(LEAST_RESERVE, pool ? arena->pool_bytes : 0);
+    return pool ? arena->pool_bytes : memory_has(arena);
+}
+
+static void choose_reserve(cuarena_t *arena)
+{
     uint64_t most = CUARENA_HEAP_MAX_SEGMENT / 2;
-    arena->reserve_bytes =
-        cuai_align_down(cuai_min(reserve, most), arena->memory.ops.grain_bytes);
-    if (arena->memory.ops.grow == NULL)
-        arena->reserve_bytes = 0;
+    arena->reserve_bytes = 0;
+    if (arena->memory.ops.grow != NULL)
+        arena->reserve_bytes =
+            cuai_align_down(cuai_min(wanted_reserve(arena), most),
+                            arena->memory.ops.grain_bytes);
+}
+
+/* What small blocks outside the cache come from, where the memory gives and
+ * takes back far more than they ask for. */
+static uint64_t spare_bytes(const cuarena_t *arena)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    bool grains = ops->shrink != NULL && ops->punch != NULL &&
+                  ops->grain_bytes >= LEAST_SPARING;
+    bool caches = cuai_caches(arena) && arena->config.zero != CUARENA_ZERO_FREE;
+    if (!caches || !grains)
+        return 0;
+    return cuai_min(SPARE_GRAINS * ops->grain_bytes, MOST_SPARE);
 }
 
 /* A limit of cached bytes that nobody named is the soft one. */
@@ -133,6 +172,7 @@ static cuarena_status_t resolve_sizes(cuarena_t *arena)
     if (status == CUARENA_OK)
         status = resolve_cache(arena);
     choose_reserve(arena);
+    arena->cache_spare = spare_bytes(arena);
     return status;
 }
 
@@ -255,6 +295,8 @@ cuarena_status_t cuai_arena_new(const cuarena_config_t *config,
     cuarena_status_t status = fill_arena(arena);
     if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT)
         tell_refusal(arena);
+    if (status == CUARENA_OK)
+        status = cuai_forks_heed(arena);
     if (status != CUARENA_OK) {
         cuai_arena_end(arena);
         return status;
@@ -283,6 +325,7 @@ static void give_back_dedicated(cuarena_t *arena)
 
 void cuai_arena_end(cuarena_t *arena)
 {
+    cuai_forks_forget(arena);
     cuai_lock(&arena->lock);
     cuai_uses_clear(arena);
     cuai_unlock(&arena->lock);

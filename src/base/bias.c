@@ -47,7 +47,7 @@ void cuai_bias_init(cuai_lock_t *lock, bool owned)
     for (unsigned i = 0; i <= CUAI_LOCK_FLAGS; i++)
         atomic_init(&lock->flags[i], 0);
     for (unsigned i = 0; i < CUAI_LOCK_FLAGS; i++)
-        lock->threads[i] = 0;
+        atomic_init(&lock->threads[i], 0);
     owned = owned && CUAI_LOCK_BIAS && cuai_fence_ready();
     lock->patience = owned ? LEAST_PATIENCE : 0;
     lock->raised = 0;
@@ -59,12 +59,17 @@ void cuai_bias_init(cuai_lock_t *lock, bool owned)
 
 /* ---- To become the owner ----------------------------------------------- */
 
+static uint64_t flag_owner(cuai_lock_t *lock, uint64_t flag)
+{
+    return atomic_load_explicit(&lock->threads[flag], memory_order_relaxed);
+}
+
 /* The thread's flag, its own already or nobody's; or CUAI_LOCK_FLAGS. */
-static uint64_t find_flag(const cuai_lock_t *lock, uint64_t thread)
+static uint64_t find_flag(cuai_lock_t *lock, uint64_t thread)
 {
     uint64_t flag = 0;
-    while (flag < CUAI_LOCK_FLAGS && lock->threads[flag] != 0 &&
-           lock->threads[flag] != thread)
+    while (flag < CUAI_LOCK_FLAGS && flag_owner(lock, flag) != 0 &&
+           flag_owner(lock, flag) != thread)
         flag++;
     return flag;
 }
@@ -76,7 +81,7 @@ static void make_owner(cuai_lock_t *lock, uint64_t thread)
         lock->left = lock->patience;
         return;
     }
-    lock->threads[flag] = thread;
+    atomic_store_explicit(&lock->threads[flag], thread, memory_order_relaxed);
     lock->bias = thread | flag;
     lock->last = 0;
 }

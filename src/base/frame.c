@@ -2,6 +2,11 @@
 
 #include <stddef.h>
 
+/* A word that is found without a call, also in a library that was loaded late.
+ */
+#if defined(__GNUC__)
+__attribute__((tls_model("initial-exec")))
+#endif
 static _Thread_local const cuai_frame_t *top;
 
 void cuai_frame_push(cuai_frame_t *frame, cuai_frame_kind_t kind,
@@ -18,10 +23,20 @@ void cuai_frame_pop(void)
     top = top->below;
 }
 
+uint64_t cuai_frame_count(cuai_frame_kind_t kind, const void *owner)
+{
+    uint64_t count = 0;
+    for (const cuai_frame_t *frame = top; frame != NULL; frame = frame->below)
+        count += frame->kind == kind && frame->owner == owner;
+    return count;
+}
+
 bool cuai_frame_within(cuai_frame_kind_t kind, const void *owner)
 {
-    for (const cuai_frame_t *frame = top; frame != NULL; frame = frame->below)
-        if (frame->kind == kind && frame->owner == owner)
-            return true;
-    return false;
+    return cuai_frame_count(kind, owner) != 0;
+}
+
+bool cuai_frame_in_call(void)
+{
+    return top != NULL && top->kind == CUAI_FRAME_CALL;
 }

@@ -4,6 +4,7 @@
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/bits.h"
@@ -125,52 +126,77 @@ static size_t step(void)
     return page > CUAI_HOST_STEP ? page : CUAI_HOST_STEP;
 }
 
-bool cuai_host_reserve(cuai_host_region_t *region, size_t bytes)
+bool cuai_host_region_begin(cuai_host_region_t *region, size_t most_bytes)
 {
     *region = (cuai_host_region_t){0};
-    uint64_t rounded;
-    if (bytes == 0 || !cuai_align_up_checked(bytes, step(), &rounded) ||
-        !cuai_host_allow())
+    uint64_t most;
+    if (!cuai_align_up_checked(most_bytes, step(), &most) || most > SIZE_MAX)
         return false;
-    void *base = mmap(NULL, rounded, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED)
-        return false;
-    region->base = base;
-    region->reserved = rounded;
+    region->most = most;
     return true;
 }
 
-static bool commit_to(cuai_host_region_t *region, size_t bytes)
+/* `wanted` bytes or, where the system has not so many, fewer, but at least
+ * `least`. NULL: not even these. */
+static unsigned char *map_between(size_t least, size_t wanted, size_t *room_out)
 {
-    size_t more = bytes - region->committed;
-    if (mprotect(region->base + region->committed, more,
-                 PROT_READ | PROT_WRITE) != 0)
+    for (size_t room = wanted;; room = cuai_max(least, room / 2)) {
+        *room_out = cuai_align_up(room, step());
+        void *base = mmap(NULL, *room_out, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (base != MAP_FAILED)
+            return base;
+        if (room == least)
+            return NULL;
+    }
+}
+
+/* Page by page without a copy, where the system can. */
+static void move_bytes(unsigned char *to, unsigned char *from, size_t bytes)
+{
+#if defined(MREMAP_FIXED)
+    if (mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) !=
+        MAP_FAILED)
+        return;
+#endif
+    memcpy(to, from, bytes);
+    (void)munmap(from, bytes);
+}
+
+static bool make_room(cuai_host_region_t *region, size_t bytes)
+{
+    size_t wanted = cuai_min(cuai_max(bytes, region->room * CUAI_HOST_GROWTH),
+                             region->most);
+    size_t room;
+    unsigned char *base = map_between(bytes, wanted, &room);
+    if (base == NULL)
         return false;
-    region->committed = bytes;
-    count_in(more);
+    if (region->base != NULL)
+        move_bytes(base, region->base, region->room);
+    region->base = base;
+    region->room = room;
     return true;
 }
 
-/* Where the system does not give a whole share it may give what is needed. */
 bool cuai_host_commit(cuai_host_region_t *region, size_t bytes)
 {
     if (bytes <= region->committed)
         return true;
-    if (bytes > region->reserved || !cuai_host_allow())
+    if (bytes > region->most)
         return false;
-    size_t share = region->committed + region->committed / CUAI_HOST_SHARE;
-    size_t least = cuai_align_up(bytes, step());
-    size_t most = cuai_min(cuai_align_up(share, step()), region->reserved);
-    return (most > least && commit_to(region, most)) ||
-           commit_to(region, least);
+    size_t target = cuai_align_up(bytes, step());
+    if (target > region->room &&
+        (!cuai_host_allow() || !make_room(region, target)))
+        return false;
+    count_in(target - region->committed);
+    region->committed = target;
+    return true;
 }
 
 void cuai_host_release(cuai_host_region_t *region)
 {
-    if (region->base == NULL)
-        return;
     count_out(region->committed);
-    (void)munmap(region->base, region->reserved);
+    if (region->base != NULL)
+        (void)munmap(region->base, region->room);
     *region = (cuai_host_region_t){0};
 }

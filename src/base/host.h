@@ -42,25 +42,41 @@ void cuai_host_kept_give(cuai_host_kept_t *kept, void *pointer, size_t room);
  * grows little by little comes to the system rarely. */
 #define CUAI_HOST_SHARE 4
 
+/* How many times as large as before a region becomes that has to move. With
+ * internal assertions it moves at every step, so that whoever keeps an address
+ * of what it had is found out. */
+#if defined(CUARENA_DEBUG)
+#define CUAI_HOST_GROWTH 1
+#else
+#define CUAI_HOST_GROWTH 4
+#endif
+
 /*
- * Addresses set aside, of which the first `committed` bytes can be used:
+ * A table that grows: its first `committed` bytes can be used.
  *
- *   base              base + committed        base + reserved
- *    |  read and write  |  not accessible        |
+ *   base              base + committed        base + room
+ *    |  in use            |  never touched       |
+ *
+ * One that outgrows its room moves to a place with four times as much: what it
+ * had is moved by pages, without a copy, a microsecond for some tens of KiB.
+ * So addresses into a region are good until the next commit, and a process
+ * that has thousands of small ones has no more addresses for them than it
+ * needs.
  *
  * All members 0: no region.
  */
 typedef struct cuai_host_region {
-    unsigned char *base;
-    size_t reserved;  /* bytes, a multiple of CUAI_HOST_STEP */
-    size_t committed; /* bytes, a multiple of CUAI_HOST_STEP */
+    unsigned char *base; /* NULL until the first commit */
+    size_t most;         /* bytes that it may come to have */
+    size_t room;         /* bytes mapped, a multiple of CUAI_HOST_STEP */
+    size_t committed;    /* bytes in use, likewise */
 } cuai_host_region_t;
 
-/* false if the system refuses, and then the region is all 0: ask for less. */
-bool cuai_host_reserve(cuai_host_region_t *region, size_t bytes);
-/* Makes at least the first `bytes` usable; what is new reads as 0, and costs
- * nothing until it is touched. false past the reserved bytes or if the system
- * refuses: nothing changed. One call of the system; none if they are. */
+/* A region that has nothing yet; false if that many bytes cannot be. */
+bool cuai_host_region_begin(cuai_host_region_t *region, size_t most_bytes);
+/* Makes at least the first `bytes` usable; what is new reads as 0, and `base`
+ * may be another then. false beyond the most or if the system refuses: nothing
+ * changed. */
 bool cuai_host_commit(cuai_host_region_t *region, size_t bytes);
 /* Ends the region, which is all 0 then. No region is fine. */
 void cuai_host_release(cuai_host_region_t *region);

@@ -31,22 +31,47 @@ static uint32_t look(cuai_lock_t *lock)
     return atomic_load_explicit(&lock->word, memory_order_relaxed);
 }
 
-static bool take_word(cuai_lock_t *lock)
+/* What the word says while this thread has it: a number that no other thread
+ * of the process has, but after 2^31 of them. */
+static uint32_t own_word(void)
+{
+    static _Atomic uint32_t made;
+    static _Thread_local uint32_t own;
+    while (own == CUAI_LOCK_FREE)
+        own = atomic_fetch_add_explicit(&made, CUAI_LOCK_STEP,
+                                        memory_order_relaxed) +
+              CUAI_LOCK_STEP;
+    return own;
+}
+
+static bool take_word(cuai_lock_t *lock, uint32_t own)
 {
     uint32_t expected = CUAI_LOCK_FREE;
-    return atomic_compare_exchange_strong_explicit(
-        &lock->word, &expected, CUAI_LOCK_HELD, memory_order_acquire,
-        memory_order_relaxed);
+    return atomic_compare_exchange_strong_explicit(&lock->word, &expected, own,
+                                                   memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+/* Whether this thread raised its flag, whoever the owner is by now. */
+static bool is_flagged(cuai_lock_t *lock)
+{
+    uint64_t thread = cuai_lock_thread();
+    for (uint32_t i = 0; i < CUAI_LOCK_FLAGS; i++)
+        if (atomic_load_explicit(&lock->threads[i], memory_order_relaxed) ==
+                thread &&
+            atomic_load_explicit(&lock->flags[i + 1], memory_order_relaxed))
+            return true;
+    return false;
 }
 
 /* Stops early where others sleep already: they come first. */
-static bool take_by_spinning(cuai_lock_t *lock)
+static bool take_by_spinning(cuai_lock_t *lock, uint32_t own)
 {
     for (int i = 0; i < CUAI_LOCK_SPINS; i++) {
         uint32_t word = look(lock);
-        if (word == CUAI_LOCK_WAITED)
+        if (word & CUAI_LOCK_WAITED)
             return false;
-        if (word == CUAI_LOCK_FREE && take_word(lock))
+        if (word == CUAI_LOCK_FREE && take_word(lock, own))
             return true;
         cuai_relax();
     }
@@ -55,36 +80,53 @@ static bool take_by_spinning(cuai_lock_t *lock)
 
 /* A taker that slept cannot know whether others still do, so it holds the lock
  * as WAITED: at worst one wake for nobody. */
-static CUAI_NOINLINE void take_contended(cuai_lock_t *lock)
+static void take_by_sleeping(cuai_lock_t *lock, uint32_t own)
 {
-    if (take_by_spinning(lock))
-        return;
-    while (atomic_exchange_explicit(&lock->word, CUAI_LOCK_WAITED,
-                                    memory_order_acquire) != CUAI_LOCK_FREE)
-        cuai_futex_wait(&lock->word, CUAI_LOCK_WAITED);
+    while (!take_word(lock, own | CUAI_LOCK_WAITED)) {
+        uint32_t word = look(lock);
+        if (word == CUAI_LOCK_FREE)
+            continue;
+        uint32_t waited = word | CUAI_LOCK_WAITED;
+        if (word == waited || atomic_compare_exchange_strong_explicit(
+                                  &lock->word, &word, waited,
+                                  memory_order_relaxed, memory_order_relaxed))
+            cuai_futex_wait(&lock->word, waited);
+    }
+}
+
+/* false: this thread is in. */
+static CUAI_NOINLINE bool take_contended(cuai_lock_t *lock, uint32_t own)
+{
+    if ((look(lock) & ~CUAI_LOCK_WAITED) == own || is_flagged(lock))
+        return false;
+    if (!take_by_spinning(lock, own))
+        take_by_sleeping(lock, own);
+    return true;
 }
 
 /* Most turns only count. */
-void cuai_lock_by_word(cuai_lock_t *lock)
+bool cuai_lock_by_word(cuai_lock_t *lock)
 {
-    if (CUAI_UNLIKELY(!take_word(lock)))
-        take_contended(lock);
+    uint32_t own = own_word();
+    if (CUAI_UNLIKELY(!take_word(lock, own)) && !take_contended(lock, own))
+        return false;
     if (lock->left > 1 && lock->last == cuai_lock_thread())
         lock->left--;
     else if (lock->patience != 0)
         cuai_bias_arrive(lock);
+    return true;
 }
 
 static void let_go(cuai_lock_t *lock)
 {
     if (lock->bias != 0)
         cuai_bias_leave(lock);
-    else if (CUAI_UNLIKELY(look(lock) == CUAI_LOCK_WAITED))
+    else if (CUAI_UNLIKELY(look(lock) & CUAI_LOCK_WAITED))
         lock->left = lock->patience;
     uint32_t was = atomic_exchange_explicit(&lock->word, CUAI_LOCK_FREE,
                                             memory_order_release);
     CUAI_ASSERT(was != CUAI_LOCK_FREE);
-    if (CUAI_UNLIKELY(was == CUAI_LOCK_WAITED))
+    if (CUAI_UNLIKELY(was & CUAI_LOCK_WAITED))
         cuai_futex_wake(&lock->word, 1);
 }
 
@@ -164,6 +206,7 @@ void cuai_event_wake(cuai_event_t *event)
 
 #else
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* These calls fail only for locks that are misused. */
@@ -175,7 +218,11 @@ static void must(int error)
 
 void cuai_lock_init(cuai_lock_t *lock)
 {
-    must(pthread_mutex_init(&lock->mutex, NULL));
+    pthread_mutexattr_t attributes;
+    must(pthread_mutexattr_init(&attributes));
+    must(pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK));
+    must(pthread_mutex_init(&lock->mutex, &attributes));
+    must(pthread_mutexattr_destroy(&attributes));
 }
 
 void cuai_lock_init_owned(cuai_lock_t *lock)
@@ -193,9 +240,12 @@ void cuai_lock_reset(cuai_lock_t *lock)
     cuai_lock_init(lock);
 }
 
-void cuai_lock(cuai_lock_t *lock)
+bool cuai_lock_enter(cuai_lock_t *lock)
 {
-    must(pthread_mutex_lock(&lock->mutex));
+    int error = pthread_mutex_lock(&lock->mutex);
+    if (error != EDEADLK)
+        must(error);
+    return error == 0;
 }
 
 void cuai_unlock(cuai_lock_t *lock)
@@ -229,3 +279,9 @@ void cuai_event_wake(cuai_event_t *event)
 }
 
 #endif
+
+void cuai_lock_is_ours(void)
+{
+    cuai_assert_failed("a thread has no lock that it asks for", __FILE__,
+                       __LINE__);
+}

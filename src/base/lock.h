@@ -1,9 +1,14 @@
 /*
  * The lock of an arena, and the event that waits until something is over.
  *
- * On Linux a lock is a word that sleepers wait for by futex: free, held, or
- * held with sleepers (perhaps). Elsewhere, and with CUARENA_NO_FUTEX, it is a
- * pthread mutex, and nothing of the rest applies.
+ * On Linux a lock is a word that sleepers wait for by futex: free, or which
+ * thread has it, perhaps with sleepers. Elsewhere, and with CUARENA_NO_FUTEX,
+ * it is a pthread mutex, and nothing of the rest applies.
+ *
+ * A signal handler that asks for the lock while its own thread has it would
+ * wait for itself. It is refused: the word names the thread, or the thread's
+ * own flag is up, from before it is in until after it is out. So what a handler
+ * interrupts is either wholly before or after a turn, or it is told.
  *
  * A lock that was made for it can have an owner: a thread that takes it time
  * and again, and need not touch the word.
@@ -79,8 +84,8 @@
 #if CUAI_LOCK_FUTEX
 
 #define CUAI_LOCK_FREE 0u
-#define CUAI_LOCK_HELD 1u
-#define CUAI_LOCK_WAITED 2u /* held, and somebody may be asleep */
+#define CUAI_LOCK_WAITED 1u /* held, and somebody may be asleep */
+#define CUAI_LOCK_STEP 2u   /* between what two threads write there */
 
 /* How many threads can come to own a lock in its life. */
 #define CUAI_LOCK_FLAGS 4u
@@ -88,7 +93,7 @@
 /* What comes after `owner` is guarded by the lock. */
 typedef struct cuai_lock {
     _Atomic uint32_t flags[CUAI_LOCK_FLAGS + 1]; /* the first: nobody's */
-    _Atomic uint32_t word;                       /* CUAI_LOCK_... */
+    _Atomic uint32_t word;                       /* whose it is, or 0 */
     _Atomic uint64_t owner;
     uint32_t patience; /* turns in a row that make an owner; 0: never */
     uint32_t raised;   /* which flag is the holder's; 0: it has the word */
@@ -96,7 +101,7 @@ typedef struct cuai_lock {
     uint64_t last; /* the thread that had the word last */
     uint32_t left; /* turns that it lacks */
     uint64_t visit_ns;
-    uint64_t threads[CUAI_LOCK_FLAGS]; /* whose flags they are */
+    _Atomic uint64_t threads[CUAI_LOCK_FLAGS]; /* whose flags they are */
 } cuai_lock_t;
 
 /* `sleepers` is guarded by the lock that waiters pass. */
@@ -151,39 +156,33 @@ static inline uint64_t cuai_lock_thread(void)
     return thread;
 }
 
-/* By the word, whoever the owner is. */
-void cuai_lock_by_word(cuai_lock_t *lock);
+/* By the word, whoever the owner is; false: this thread is in. */
+bool cuai_lock_by_word(cuai_lock_t *lock);
 /* The owner came too late: another thread has the word. */
 void cuai_lock_retreat(_Atomic uint32_t *flag) CUAI_NOINLINE;
 /* Somebody has the word: the holder itself if it raised no flag, which is 0;
  * else a visitor who may wait for the flag. The lock may have ended then. */
 void cuai_unlock_taken(cuai_lock_t *lock, uint32_t raised);
 
-/* The first look at a flag is for a thread that has the pointer of one that
- * ended: it comes after what that one did last. */
-static CUAI_INLINE bool cuai_lock_as_owner(cuai_lock_t *lock)
+/* Takes the lock; false, at once, where this thread has it. The first look at
+ * a flag is also for a thread that has the pointer of one that ended: it comes
+ * after what that one did last. */
+static CUAI_INLINE bool cuai_lock_enter(cuai_lock_t *lock)
 {
     uint64_t owner = atomic_load_explicit(&lock->owner, memory_order_relaxed);
     uint64_t number = owner ^ cuai_lock_thread();
     if (!CUAI_LOCK_BIAS || CUAI_UNLIKELY(number >= CUAI_LOCK_FLAGS))
-        return false;
+        return cuai_lock_by_word(lock);
     _Atomic uint32_t *flag = &lock->flags[number + 1];
-    uint32_t was = atomic_load_explicit(flag, memory_order_acquire);
-    CUAI_ASSERT(was == 0);
-    (void)was;
+    if (CUAI_UNLIKELY(atomic_load_explicit(flag, memory_order_acquire) != 0))
+        return false;
     atomic_store_explicit(flag, 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst); /* see fence.h */
     if (CUAI_LIKELY(atomic_load_explicit(&lock->owner, memory_order_acquire) ==
                     owner))
         return true;
     cuai_lock_retreat(flag);
-    return false;
-}
-
-static CUAI_INLINE void cuai_lock(cuai_lock_t *lock)
-{
-    if (CUAI_UNLIKELY(!cuai_lock_as_owner(lock)))
-        cuai_lock_by_word(lock);
+    return cuai_lock_by_word(lock);
 }
 
 static CUAI_INLINE void cuai_unlock(cuai_lock_t *lock)
@@ -229,10 +228,20 @@ static inline void cuai_relax(void)
 
 #else
 
-void cuai_lock(cuai_lock_t *lock);
+bool cuai_lock_enter(cuai_lock_t *lock);
 void cuai_unlock(cuai_lock_t *lock);
 
 #endif
+
+/* Says that a thread waits for itself, and aborts. */
+void cuai_lock_is_ours(void) CUAI_NORETURN CUAI_NOINLINE;
+
+/* Where this thread cannot have it. */
+static CUAI_INLINE void cuai_lock(cuai_lock_t *lock)
+{
+    if (CUAI_UNLIKELY(!cuai_lock_enter(lock)))
+        cuai_lock_is_ours();
+}
 
 void cuai_event_init(cuai_event_t *event);
 /* Nobody waits. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/frame.h"
 #include "base/lock.h"
 
 /* Longer lines are cut. */
@@ -61,10 +62,13 @@ static sink_t sink_now(void)
 static void deliver(int32_t level, const char *line)
 {
     sink_t now = sink_now();
+    cuai_frame_t frame;
+    cuai_frame_push(&frame, CUAI_FRAME_LOG, NULL);
     if (now.callback != NULL)
         now.callback(now.user, level, line);
     else
         fprintf(stderr, "cuarena: %s: %s\n", names[level], line);
+    cuai_frame_pop();
 }
 
 void cuai_log_line(int32_t level, const char *format, ...)

@@ -384,12 +384,11 @@ static bool grow_in_place(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t more,
 static bool shrink_in_place(cuarena_heap_t *heap, cuai_slot_t slot,
                             uint64_t less, uint32_t lane)
 {
-    cuai_record_t *r = cuai_record(heap, slot);
-    bool spacer = !cuai_range_joins(r, lane);
+    bool spacer = !cuai_range_joins(cuai_record(heap, slot), lane);
     if (spacer && !cuai_slots_ready(heap) &&
         cuai_slots_reserve(heap, 1) != CUARENA_OK)
         return false;
-    r->size -= less;
+    cuai_record(heap, slot)->size -= less;
     heap->lanes[lane]->free_bytes += less;
     cuai_range_release(heap, slot, less, lane);
     return true;
@@ -398,15 +397,14 @@ static bool shrink_in_place(cuarena_heap_t *heap, cuai_slot_t slot,
 bool cuai_heap_resize(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t size,
                       uint64_t requested, uint32_t lane)
 {
-    cuai_record_t *r = cuai_record(heap, slot);
-    uint64_t old_size = r->size;
+    uint64_t old_size = cuai_record(heap, slot)->size;
     bool done =
         size == old_size ||
         (size > old_size ? grow_in_place(heap, slot, size - old_size, lane)
                          : shrink_in_place(heap, slot, old_size - size, lane));
     if (!done)
         return false;
-    cuai_count_anew(heap, r, size - old_size, requested);
+    cuai_count_anew(heap, cuai_record(heap, slot), size - old_size, requested);
     return true;
 }
 

@@ -8,11 +8,10 @@ cuai_cache_t *cuai_cache_create(uint64_t max_slots)
     if (cache == NULL)
         return NULL;
     uint64_t bytes = max_slots * sizeof(cuai_cache_node_t);
-    if (!cuai_host_reserve(&cache->region, bytes)) {
+    if (!cuai_host_region_begin(&cache->region, bytes)) {
         cuai_host_free(cache);
         return NULL;
     }
-    cache->nodes = (cuai_cache_node_t *)(void *)cache->region.base;
     return cache;
 }
 
@@ -26,7 +25,10 @@ void cuai_cache_destroy(cuai_cache_t *cache)
 
 bool cuai_cache_commit(cuai_cache_t *cache, uint64_t slots)
 {
-    return cuai_host_commit(&cache->region, slots * sizeof(cuai_cache_node_t));
+    bool done =
+        cuai_host_commit(&cache->region, slots * sizeof(cuai_cache_node_t));
+    cache->nodes = (cuai_cache_node_t *)(void *)cache->region.base;
+    return done;
 }
 
 /* ---- Out, and finding -------------------------------------------------- */

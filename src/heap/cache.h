@@ -17,8 +17,8 @@
  * look takes at most twice as many steps: down the tree, and down to the least
  * of a branch.
  *
- * Nodes stand in an array of reserved addresses as records do, and get memory
- * with them: to park and to take a block takes none.
+ * Nodes stand in an array as records do, and get memory with them: to park and
+ * to take a block takes none.
  */
 #ifndef CUAI_HEAP_CACHE_H
 #define CUAI_HEAP_CACHE_H

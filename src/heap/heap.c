@@ -6,8 +6,7 @@
 #include "base/sized.h"
 
 #define MAX_GRANULE (UINT64_C(1) << 30)
-/* Fewer slots than this take too few addresses to be refused, and would leave
- * a heap fewer ids. */
+/* Fewer slots than this would leave a heap fewer ids, and cost nothing. */
 #define FEWEST_SLOTS (UINT64_C(1) << CUAI_LEAST_SLOT_BITS)
 
 /* ---- Life ------------------------------------------------------------------
@@ -95,21 +94,14 @@ static void unname_heap(const cuarena_heap_t *heap)
 /* ---- Making a heap ---------------------------------------------------------
  */
 
-/* Slots beyond the blocks' are for HEADs, SPACERs and what ids are used up of.
- * Where the system refuses the addresses, half as many will do. */
-static bool reserve_records(cuarena_heap_t *heap)
+/* Slots beyond the blocks' are for HEADs, SPACERs and what ids are used up
+ * of. */
+static bool begin_records(cuarena_heap_t *heap)
 {
     uint64_t slots = cuai_min(heap->max_blocks * 4 + 4096, CUAI_MAX_SLOTS);
-    slots = cuai_max(slots, FEWEST_SLOTS);
-    while (!cuai_host_reserve(&heap->record_region,
-                              slots * sizeof(cuai_record_t))) {
-        if (slots / 2 < FEWEST_SLOTS)
-            return false;
-        slots /= 2;
-    }
-    heap->records = (cuai_record_t *)(void *)heap->record_region.base;
-    heap->max_slots = slots;
-    return true;
+    heap->max_slots = cuai_max(slots, FEWEST_SLOTS);
+    return cuai_host_region_begin(&heap->record_region,
+                                  heap->max_slots * sizeof(cuai_record_t));
 }
 
 static bool make_root(cuarena_heap_t *heap)
@@ -151,14 +143,11 @@ cuarena_status_t cuarena_heap_create(const cuarena_heap_config_t *config,
     if (heap == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a heap");
     set_up(heap, config);
-    if (!reserve_records(heap) || !make_root(heap) ||
+    if (!begin_records(heap) || !make_root(heap) ||
         cuai_table_init(&heap->table, heap->max_slots) != CUARENA_OK ||
         !make_settled_lane(heap)) {
         cuarena_heap_destroy(&heap);
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "no host memory, or no addresses, for a heap of %llu "
-                         "blocks; a smaller max_blocks needs less",
-                         (unsigned long long)config->max_blocks);
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a heap");
     }
     if (!name_heap(heap)) {
         cuarena_heap_destroy(&heap);

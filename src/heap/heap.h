@@ -70,6 +70,8 @@ struct cuarena_heap {
     bool smooth; /* no plan, every rest split off, no range of the last class,
                   * nothing cached: what the short path takes for granted */
     bool plain;  /* smooth, one lane, no SPACER: what the shortest does */
+    bool nearly; /* plain but for cached blocks, which are to others as blocks
+                  * that live are */
     uint64_t plain_blocks; /* max_blocks, but 0 if it is not plain */
     uint64_t ready_blocks; /* while fewer live and a slot is spare, a smooth
                             * heap has slots for one more and all SPACERs that

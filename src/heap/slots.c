@@ -1,5 +1,6 @@
-/* Slots: records without a use. They are taken from a reserved stretch of
- * addresses that gets memory a slab at a time, and never move. */
+/* Slots: records without a use. They are taken from an array that gets memory
+ * a slab at a time, and has another place now and then: whoever reserves slots
+ * looks records up again. */
 #include "heap/heap.h"
 
 /* So many SPACERs, and one for each eight blocks, are no reason to settle what
@@ -27,10 +28,11 @@ static uint64_t ready_blocks(const cuarena_heap_t *heap)
 
 void cuai_note_plain(cuarena_heap_t *heap)
 {
-    heap->smooth = heap->plans == 0 && heap->split_threshold == 0 &&
-                   heap->cached_blocks == 0 &&
-                   heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES;
-    heap->plain = heap->smooth && heap->lane_count == 1 && heap->spacers == 0;
+    bool calm = heap->plans == 0 && heap->split_threshold == 0 &&
+                heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES;
+    heap->nearly = calm && heap->lane_count == 1 && heap->spacers == 0;
+    heap->smooth = calm && heap->cached_blocks == 0;
+    heap->plain = heap->nearly && heap->smooth;
     heap->plain_blocks = heap->plain ? heap->max_blocks : 0;
     heap->ready_blocks = ready_blocks(heap);
 }
@@ -46,6 +48,7 @@ cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count)
         return CUARENA_LIMIT;
     if (!cuai_host_commit(&heap->record_region, wanted * sizeof(cuai_record_t)))
         return CUARENA_OUT_OF_MEMORY;
+    heap->records = (cuai_record_t *)(void *)heap->record_region.base;
     uint64_t slots = cuai_min(
         heap->record_region.committed / sizeof(cuai_record_t), heap->max_slots);
     if (heap->cache != NULL && !cuai_cache_commit(heap->cache, slots))

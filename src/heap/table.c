@@ -10,6 +10,7 @@ static cuarena_status_t commit(cuai_table_t *table, uint64_t buckets)
         return CUARENA_OK;
     if (!cuai_host_commit(&table->region, buckets * sizeof(cuai_slot_t)))
         return CUARENA_OUT_OF_MEMORY;
+    table->heads = (cuai_slot_t *)(void *)table->region.base;
     table->committed = table->region.committed / sizeof(cuai_slot_t);
     return CUARENA_OK;
 }
@@ -17,9 +18,8 @@ static cuarena_status_t commit(cuai_table_t *table, uint64_t buckets)
 cuarena_status_t cuai_table_init(cuai_table_t *table, uint64_t max_blocks)
 {
     uint64_t most = max_blocks * BUCKETS_PER_BLOCK + FIRST_BUCKETS;
-    if (!cuai_host_reserve(&table->region, most * sizeof(cuai_slot_t)))
+    if (!cuai_host_region_begin(&table->region, most * sizeof(cuai_slot_t)))
         return CUARENA_OUT_OF_MEMORY;
-    table->heads = (cuai_slot_t *)(void *)table->region.base;
     table->buckets = FIRST_BUCKETS;
     table->mask = FIRST_BUCKETS - 1;
     table->wide = FIRST_BUCKETS * 2 - 1;

@@ -386,9 +386,12 @@ static void audit_counts(audit_t *audit)
                 heap->cached_blocks == 0 &&
                 heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES),
            "the heap is wrong about being smooth");
+    bool nearly = heap->plans == 0 && heap->split_threshold == 0 &&
+                  heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES &&
+                  heap->lane_count == 1 && heap->spacers == 0;
     EXPECT(audit,
-           heap->plain ==
-               (heap->smooth && heap->lane_count == 1 && heap->spacers == 0),
+           heap->nearly == nearly &&
+               heap->plain == (nearly && heap->cached_blocks == 0),
            "the heap is wrong about being plain");
     cuarena_heap_t again = *heap;
     cuai_note_plain(&again);

@@ -16,8 +16,8 @@ void rig_prepare(rig_t *rig, uint64_t bytes, bool host_readable)
     rig->config.ops = &rig->sim.ops;
     rig->config.ops_user = &rig->sim;
     rig->config.pool = (cuarena_amount_t){.value = bytes};
+    rig->config.reserve_bytes = 16 * bytes; /* for resize_pool */
     rig->config.stable = (cuarena_amount_t){.value = 0};
-    rig->config.max_blocks = 1 << 20; /* addresses cost emulators memory */
 }
 
 void rig_create(rig_t *rig)

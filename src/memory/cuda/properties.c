@@ -261,7 +261,8 @@ static cuarena_status_t choose_size(cuai_vmm_t *vmm,
     vmm->least_bytes = cuai_max(least, config->alignment);
     bool unlimited = config->limit.unit != CUARENA_AMOUNT_BYTES ||
                      config->limit.value == UINT64_MAX;
-    bool open_ended = config->reserve_bytes == 0 && unlimited;
+    bool open_ended = config->reserve_bytes == 0 && unlimited &&
+                      config->grow != CUARENA_GROW_NONE;
     vmm->least_reserve = open_ended ? place->facts.total_bytes : 0;
     return CUARENA_OK;
 }

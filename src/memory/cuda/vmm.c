@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "base/addresses.h"
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/host.h"
@@ -208,8 +209,9 @@ static uint64_t reserve_for(const cuai_vmm_t *vmm, uint64_t bytes,
 {
     if (reserve_bytes <= bytes)
         return bytes;
-    return cuai_align_up(cuai_max(reserve_bytes, vmm->least_reserve),
-                         vmm->handle_bytes);
+    uint64_t wanted = cuai_align_up(cuai_max(reserve_bytes, vmm->least_reserve),
+                                    vmm->handle_bytes);
+    return cuai_addresses_between(bytes, wanted, vmm->handle_bytes);
 }
 
 static cuarena_status_t get_addresses(cuai_vmm_t *vmm, uint64_t bytes,

@@ -36,8 +36,10 @@
 static_assert(FIRST + AVAILABLE + 2 * GRAIN <= END, "what it has fits");
 
 /* Addresses for growing are set aside generously, but never more than this
- * part of a gap, so that many arenas fit beside each other. */
-#define GAP_SHARE 64
+ * part of what is left beside a quarter of all, so that any number of arenas
+ * fit beside each other. */
+#define SPARE_SHARE 16
+#define KEPT ((END - FIRST) / 4)
 
 /* Powers of two that a gap may have. */
 #define CLASSES 48
@@ -53,6 +55,7 @@ typedef struct stretch {
 static cuai_lock_t lock = CUAI_LOCK_INIT;
 static stretch_t *lowest;          /* guarded by `lock`, like what follows */
 static stretch_t *starts[CLASSES]; /* every gap below it is less than 2^i */
+static uint64_t in_use;            /* bytes of all stretches */
 static bool heeds_forks;
 
 /* ---- Forks ------------------------------------------------------------- */
@@ -101,11 +104,15 @@ static uint64_t gap_end(const stretch_t *after)
     return (after != NULL ? after->address : END) - GRAIN;
 }
 
+/* What a stretch of `bytes` gets of a gap: up to `reserve_bytes`. */
 static uint64_t share_of(uint64_t gap, uint64_t bytes, uint64_t reserve_bytes,
                          uint64_t grain)
 {
-    uint64_t share = cuai_align_down(gap / GAP_SHARE, grain);
-    return cuai_max(bytes, cuai_min(reserve_bytes, share));
+    uint64_t left = END - FIRST - in_use;
+    uint64_t spare = left > KEPT ? (left - KEPT) / SPARE_SHARE : 0;
+    uint64_t most = cuai_min(gap, bytes + cuai_min(spare, gap));
+    return cuai_max(bytes,
+                    cuai_align_down(cuai_min(reserve_bytes, most), grain));
 }
 
 static stretch_t **link_behind(stretch_t *before)
@@ -153,12 +160,14 @@ static bool insert(stretch_t *stretch, uint64_t bytes, uint64_t reserve_bytes,
     stretch->address = begin;
     stretch->bytes = share_of(end - begin, bytes, reserve_bytes, grain);
     link_stretch(stretch, before);
+    in_use += stretch->bytes;
     return true;
 }
 
 static void unlink_stretch(stretch_t *stretch)
 {
     stretch_t *before = stretch->prev;
+    in_use -= stretch->bytes;
     *link_behind(before) = stretch->next;
     if (stretch->next != NULL)
         stretch->next->prev = before;

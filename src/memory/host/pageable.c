@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/addresses.h"
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/host.h"
@@ -40,18 +41,18 @@ static uint64_t address_of(const void *pointer)
     return (uint64_t)(uintptr_t)pointer;
 }
 
-static cuarena_status_t refused(int error, const char *what, uint64_t bytes)
+static cuarena_status_t refused(int error, uint64_t bytes)
 {
     if (error == ENOMEM || error == EAGAIN) {
         cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, bytes, 0, 0, 0, 0,
-                        "the system has no %" PRIu64 " bytes to %s: %s", bytes,
-                        what, strerror(error));
+                        "the system has no %" PRIu64 " bytes to commit: %s",
+                        bytes, strerror(error));
         cuai_error_code(error);
         return CUARENA_OUT_OF_MEMORY;
     }
-    return cuai_fail_driver(error,
-                            "the system refused to %s %" PRIu64 " bytes: %s",
-                            what, bytes, strerror(error));
+    return cuai_fail_driver(
+        error, "the system refused to commit %" PRIu64 " bytes: %s", bytes,
+        strerror(error));
 }
 
 /* ---- Addresses --------------------------------------------------------- */
@@ -86,13 +87,14 @@ static uint64_t map_aligned(uint64_t bytes, uint64_t grain)
     return aligned;
 }
 
-/* As many addresses as asked for or, where a limit of the process stands in
- * the way, half as many, and so on, down to `least`. 0 if there are not even
- * these. */
+/* As many addresses as asked for or, where the process has not so many to
+ * spare, fewer, but at least `least`. 0 if there are not even these. */
 static uint64_t reserve(uint64_t least, uint64_t *bytes, uint64_t grain)
 {
     if (!cuai_host_allow())
         return 0;
+    if (*bytes > least)
+        *bytes = cuai_addresses_between(least, *bytes, grain);
     uint64_t address = map_aligned(*bytes, grain);
     while (address == 0 && *bytes > least) {
         *bytes = cuai_max(least, cuai_align_down(*bytes / 2, grain));
@@ -108,9 +110,9 @@ static cuarena_status_t commit(uint64_t address, uint64_t bytes)
     if (bytes == 0)
         return CUARENA_OK;
     if (!cuai_host_allow())
-        return refused(ENOMEM, "commit", bytes);
+        return refused(ENOMEM, bytes);
     if (mprotect(pointer_to(address), bytes, PROT_READ | PROT_WRITE) != 0)
-        return refused(errno, "commit", bytes);
+        return refused(errno, bytes);
     return CUARENA_OK;
 }
 
@@ -162,7 +164,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
     const pageable_t *pageable = user;
     uint64_t address = reserve(bytes, &reserve_bytes, pageable->grain);
     if (address == 0)
-        return refused(ENOMEM, "set aside", reserve_bytes);
+        return cuai_fail_addresses(reserve_bytes);
     cuarena_status_t status = commit(address, bytes);
     if (status != CUARENA_OK) {
         unmap(address, reserve_bytes);
