@@ -18,6 +18,10 @@ static cuarena_status_t end_call(cuai_call_t *call, cuarena_status_t status,
 {
     if (status == CUARENA_OK && blocks_out != NULL)
         *blocks_out = blocks;
+    if (status == CUARENA_OK)
+        cuai_call_log(call, "cache: %llu blocks ended, %llu bytes held",
+                      (unsigned long long)blocks,
+                      (unsigned long long)call->arena->held);
     return cuai_call_end(call, status);
 }
 
@@ -37,7 +41,7 @@ cuarena_status_t cuarena_cache_release(cuarena_t *arena, uint64_t bytes,
 {
     cuarena_status_t status = check(arena, "cache_release");
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     uint64_t blocks = 0;
     cuai_call_t call;
     cuai_call_begin(&call, arena);
@@ -58,7 +62,7 @@ cuarena_status_t cuarena_cache_clear(cuarena_t *arena, uint64_t *blocks_out)
 {
     cuarena_status_t status = check(arena, "cache_clear");
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     uint64_t blocks = 0;
     cuai_call_t call;
     cuai_call_begin(&call, arena);

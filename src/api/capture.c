@@ -11,7 +11,7 @@ cuarena_status_t cuarena_capture_begin(cuarena_t *arena,
         return cuai_null("arena or capture_out");
     cuarena_status_t status = cuai_check_entry(arena, "capture_begin", false);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuarena_capture_t *made = NULL;
     cuai_lock(&arena->lock);
     status = cuai_call_check(arena);
@@ -20,7 +20,7 @@ cuarena_status_t cuarena_capture_begin(cuarena_t *arena,
     cuai_unlock(&arena->lock);
     if (status == CUARENA_OK)
         *capture_out = made;
-    return status;
+    return cuai_told(status);
 }
 
 cuarena_status_t cuarena_capture_join(cuarena_t *arena,
@@ -31,13 +31,13 @@ cuarena_status_t cuarena_capture_join(cuarena_t *arena,
         return cuai_null("arena or capture");
     cuarena_status_t status = cuai_check_entry(arena, "capture_join", false);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuai_lock(&arena->lock);
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = cuai_capture_join(arena, capture, stream);
     cuai_unlock(&arena->lock);
-    return status;
+    return cuai_told(status);
 }
 
 cuarena_status_t cuarena_capture_end(cuarena_t *arena,
@@ -47,11 +47,11 @@ cuarena_status_t cuarena_capture_end(cuarena_t *arena,
         return cuai_null("arena or capture");
     cuarena_status_t status = cuai_check_entry(arena, "capture_end", false);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuai_lock(&arena->lock);
     status = cuai_capture_end(arena, capture);
     cuai_unlock(&arena->lock);
-    return status;
+    return cuai_told(status);
 }
 
 cuarena_status_t cuarena_capture_release(cuarena_t *arena,
@@ -64,13 +64,13 @@ cuarena_status_t cuarena_capture_release(cuarena_t *arena,
         return CUARENA_OK;
     cuarena_status_t status = cuai_check_entry(arena, "capture_release", false);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuai_lock(&arena->lock);
     status = cuai_capture_release(arena, *capture, stream);
     cuai_unlock(&arena->lock);
     if (status == CUARENA_OK)
         *capture = NULL;
-    return status;
+    return cuai_told(status);
 }
 
 static void describe(const cuarena_t *arena, const cuarena_capture_t *capture,
@@ -106,5 +106,5 @@ cuarena_status_t cuarena_capture_stats(cuarena_t *arena,
     cuai_unlock(&arena->lock);
     if (status == CUARENA_OK)
         cuai_sized_write(stats, &full);
-    return status;
+    return cuai_told(status);
 }

@@ -46,12 +46,13 @@ cuarena_status_t cuarena_tag(cuarena_t *arena, const char *name,
     if (arena == NULL || name == NULL || tag_out == NULL)
         return cuai_null("arena, name or tag_out");
     if (name[0] == '\0')
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "tag '': a name of one character or more is accepted");
+        return cuai_told(
+            cuai_fail(CUARENA_BAD_ARGUMENT,
+                      "tag '': a name of one character or more is accepted"));
     cuai_lock(&arena->lock);
     cuarena_status_t status = cuai_tag_register(arena, name, tag_out);
     cuai_unlock(&arena->lock);
-    return status;
+    return cuai_told(status);
 }
 
 cuarena_status_t cuarena_tag_name(cuarena_t *arena, cuarena_tag_t tag,
@@ -66,5 +67,5 @@ cuarena_status_t cuarena_tag_name(cuarena_t *arena, cuarena_tag_t tag,
     cuai_unlock(&arena->lock);
     if (known)
         return CUARENA_OK;
-    return cuai_no_tag(tag);
+    return cuai_told(cuai_no_tag(tag));
 }

@@ -114,7 +114,7 @@ cuarena_status_t cuarena_stats(cuarena_t *arena, int32_t region,
     if (status == CUARENA_OK)
         status = cuai_check_region(region);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuarena_stats_t now = {0};
     cuai_lock(&arena->lock);
     if (region == CUARENA_REGION_ALL)
@@ -131,7 +131,7 @@ cuarena_status_t cuarena_tag_stats(cuarena_t *arena, cuarena_tag_t tag,
 {
     cuarena_status_t status = check_stats(arena, stats);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuarena_stats_t now = {0};
     cuai_lock(&arena->lock);
     bool known = tag != 0 && cuai_tag_known(arena, tag);
@@ -139,7 +139,7 @@ cuarena_status_t cuarena_tag_stats(cuarena_t *arena, cuarena_tag_t tag,
         from_counts(cuai_meter_read(&arena->tags[tag].meter), &now);
     cuai_unlock(&arena->lock);
     if (!known)
-        return cuai_no_tag(tag);
+        return cuai_told(cuai_no_tag(tag));
     cuai_sized_write(stats, &now);
     return CUARENA_OK;
 }
@@ -230,7 +230,7 @@ cuarena_status_t cuarena_inspect(cuarena_t *arena, int32_t region,
         return cuai_null("inspection, or its struct_size");
     cuarena_status_t status = cuai_check_region(region);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuarena_inspection_t found = {0};
     cuai_lock(&arena->lock);
     for (int i = 0; i < CUAI_HEAPS; i++)
@@ -385,5 +385,5 @@ cuarena_status_t cuarena_validate(cuarena_t *arena, char *text,
     cuai_lock(&arena->lock);
     cuarena_status_t status = validate_all(arena, text, text_size);
     cuai_unlock(&arena->lock);
-    return status;
+    return cuai_told(status);
 }

@@ -13,6 +13,7 @@
 #define CUAI_ARENA_ARENA_H
 
 #include "arena/peaks.h"
+#include "arena/slow.h"
 #include "arena/streams.h"
 #include "base/frame.h"
 #include "base/lock.h"
@@ -49,30 +50,6 @@ _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
 #define CUAI_STABLE_NATURE                                                     \
     CUAI_NATURE(1, CUAI_BLOCK, CUAI_POINTER_FLAGS | CUAI_BLOCK_STABLE)
 #define CUAI_BLOCK_NATURE CUAI_NATURE(0, CUAI_BLOCK, 0)
-
-/* Why a call may not take the short path. */
-#define CUAI_SLOW_LOST 0x01u
-#define CUAI_SLOW_LISTENER 0x02u
-#define CUAI_SLOW_ZERO 0x04u  /* zero at allocation or at free */
-#define CUAI_SLOW_LIMIT 0x08u /* bytes of live blocks are limited */
-#define CUAI_SLOW_MOVED 0x20u /* copies of a compaction may be under way */
-#define CUAI_SLOW_WHOLE                                                        \
-    0x10u /* several heaps: peaks of the whole are kept; the                   \
-           * only one that the short path can do */
-#define CUAI_SLOW_SOLE                                                         \
-    0x100u /* there is a sole stream: requests that are not                    \
-            * on it end that */
-#define CUAI_SLOW_LANES                                                        \
-    0x40u /* several streams, or the CPU touches bytes:                        \
-           * requests on a stream are not from its open lane as                \
-           * a matter of course; nothing to other calls */
-#define CUAI_SLOW_CACHE                                                        \
-    0x80u /* what is freed is not kept as free bytes, or sizes                 \
-           * are rounded by rules of their own: other short paths do           \
-           * neither */
-#define CUAI_SLOW_RETIRED                                                      \
-    0x200u /* who ends the last block tells: frees have                        \
-            * an end of their own */
 
 /* The segments that the memory gave, in no order. The stretches of one that the
  * heap knows have its place here as their source. The stable region is of the
@@ -111,6 +88,10 @@ typedef struct cuai_retired {
     cuarena_retired_fn done;
     void *user;
 } cuai_retired_t;
+
+/* "arena 'weights'", or "arena 0x7ff8..." of one without a name. */
+#define CUAI_LABEL_SIZE                                                        \
+    (sizeof "arena ''" + sizeof((cuarena_config_t *)0)->name)
 
 struct cuarena_arena {
     /* What every allocation and free touches. */
@@ -204,6 +185,10 @@ struct cuarena_arena {
     void *oom_user;
     cuarena_event_fn event_fn;
     void *event_user;
+
+    char label[CUAI_LABEL_SIZE]; /* what messages call it */
+    cuarena_t *next; /* the list of all arenas, which all.c guards */
+    cuarena_t *previous;
 };
 
 /* Sets bits of `slow`, or clears them; no stream is at hand any more. */
