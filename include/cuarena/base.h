@@ -9,7 +9,8 @@
  *     Of an array that is too short, or whose call fails, any part may be
  *     written; its count is not.
  *   - Sizes and addresses are bytes in 64 bits. Nothing is rounded, capped or
- *     replaced silently: what cannot be had as asked is an error.
+ *     replaced silently: what cannot be had as asked is an error, or what comes
+ *     instead is said where it is asked for and can be asked for afterwards.
  *   - A struct, in or out, begins with `struct_size`, set by its _init
  *     function; the library touches no more of it than that. Structs that are
  *     elements of arrays ("frozen") have no such member and never change.
@@ -58,7 +59,7 @@ typedef int32_t cuarena_status_t;
 #define CUARENA_OUT_OF_MEMORY 2
 /* Enough bytes are free but not together: compaction would serve it. */
 #define CUARENA_FRAGMENTED 3
-/* A limit that the caller set stands in the way. */
+/* A limit stands in the way: the caller's own, or one that the header names. */
 #define CUARENA_LIMIT 4
 /* No usable device; the message says why. */
 #define CUARENA_NO_DEVICE 5
@@ -127,9 +128,10 @@ typedef void (*cuarena_log_fn)(void *user, int32_t level, const char *line);
  * environment's CUARENA_LOG says at first use: off, error, warn, info,
  * debug; any other word is off, and is told once, as an error).
  *
- *   error  each call that does not return OK, once, with its message; what an
- *          arena overcame on its way is none. And what nobody is returned: a
- *          device that is lost as bytes are given back.
+ *   error  each call that does not return OK, once, with its message, but for
+ *          the end of an enumeration; what an arena overcame on its way is
+ *          none. And what nobody is returned: a device that is lost as bytes
+ *          are given back.
  *   warn   what is probably not meant, such as options that are passed over.
  *   info   what an arena does as a whole: create, destroy, reset, trim,
  *          compact, resize_pool, the end of cached blocks; resizes of blocks.

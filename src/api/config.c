@@ -257,14 +257,20 @@ void cuarena_option_info_init(cuarena_option_info_t *info)
     info->struct_size = sizeof *info;
 }
 
+/* The end of an enumeration is no error to the log. */
+static cuarena_status_t past_the_last(size_t index)
+{
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "index: %zu is past the last",
+                     index);
+}
+
 cuarena_status_t cuarena_option_info(size_t index, cuarena_option_info_t *info)
 {
     if (!cuai_sized_ok(info, INFO_FIRST, sizeof *info))
         return cuai_told(fail_struct("info", info));
     const cuai_option_t *option = cuai_option_at(index);
     if (option == NULL)
-        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
-                                   "index: %zu is past the last", index));
+        return past_the_last(index);
     cuarena_option_info_t known = {
         .struct_size = sizeof known,
         .key = option->key,

@@ -1,4 +1,4 @@
-//! The log of the process: an error is logged once, where it is first seen.
+//! The log of the process: what a call returns as an error is logged once.
 //!
 //! It belongs to the C library, so to every arena of the process, whoever made
 //! it. Lines go to standard error unless [`set_function`] names another place;
