@@ -2,6 +2,9 @@
  * whole at level info, each block at level debug; one line each. */
 #include "arena_support.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -525,6 +528,61 @@ START_TEST(test_lines_that_hearing_causes_are_left_out)
 }
 END_TEST
 
+/* Arenas come and go, and blocks in one that all share, while the level
+ * changes. */
+#define WORKERS 3
+#define TURNS 200
+
+typedef struct crowd {
+    cuarena_t *shared;
+    atomic_int heard;
+    atomic_bool over;
+} crowd_t;
+
+static void count_line(void *user, int32_t level, const char *line)
+{
+    crowd_t *crowd = user;
+    (void)level;
+    ck_assert_uint_ne(strlen(line), 0);
+    atomic_fetch_add(&crowd->heard, 1);
+}
+
+static void *work(void *argument)
+{
+    crowd_t *crowd = argument;
+    while (!atomic_load(&crowd->over)) {
+        cuarena_t *own = make("memory=none, pool=64KiB");
+        void *pointer, *other;
+        expect_ok(cuarena_alloc(own, 300, &pointer));
+        expect_ok(cuarena_alloc(crowd->shared, 300, &other));
+        expect_ok(cuarena_resize(crowd->shared, other, 200, &other));
+        expect_ok(cuarena_free(crowd->shared, other));
+        expect_ok(cuarena_destroy_forced(&own));
+    }
+    return NULL;
+}
+
+START_TEST(test_level_changes_beside_every_call)
+{
+    crowd_t crowd = {.shared = make(POOL)};
+    pthread_t threads[WORKERS];
+    cuarena_log_set_callback(count_line, &crowd);
+    for (int i = 0; i < WORKERS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, work, &crowd), 0);
+    for (int32_t turn = 0; turn < TURNS; turn++)
+        expect_ok(cuarena_log_set_level(turn % 5));
+    atomic_store(&crowd.over, true);
+    for (int i = 0; i < WORKERS; i++)
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    void *pointer;
+    expect_ok(cuarena_log_set_level(DEBUG));
+    int before = atomic_load(&crowd.heard);
+    expect_ok(cuarena_alloc(crowd.shared, 300, &pointer));
+    ck_assert_int_eq(atomic_load(&crowd.heard), before + 1);
+    end(crowd.shared);
+}
+END_TEST
+
 /* ---- The environment --------------------------------------------------- */
 
 START_TEST(test_unknown_word_in_the_environment_is_told_once)
@@ -560,6 +618,7 @@ int main(void)
                              test_debug_tells_of_each_block,
                              test_debug_tells_of_cached_blocks,
                              test_level_is_followed_by_arenas_that_exist,
+                             test_level_changes_beside_every_call,
                              test_lines_that_hearing_causes_are_left_out));
     suite_add_list(
         suite, "environment",
