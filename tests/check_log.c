@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- Hearing ----------------------------------------------------------- */
 
@@ -583,6 +585,51 @@ START_TEST(test_level_changes_beside_every_call)
 }
 END_TEST
 
+/* What a child does that was forked while other threads log and change the
+ * level; SIGALRM ends one that hangs. */
+static void live_in_child(void)
+{
+    alarm(30);
+    cuarena_t *arena = make(POOL);
+    void *pointer;
+    expect_ok(cuarena_log_set_level(DEBUG));
+    expect_ok(cuarena_alloc(arena, 300, &pointer));
+    expect_ok(cuarena_destroy_forced(&arena));
+    _exit(0);
+}
+
+static void *change_level(void *argument)
+{
+    crowd_t *crowd = argument;
+    for (int32_t turn = 0; !atomic_load(&crowd->over); turn++)
+        expect_ok(cuarena_log_set_level(turn % 5));
+    return NULL;
+}
+
+START_TEST(test_child_forked_beside_others_logs)
+{
+    crowd_t crowd = {.shared = make(POOL)};
+    pthread_t threads[2];
+    cuarena_log_set_callback(count_line, &crowd);
+    ck_assert_int_eq(pthread_create(&threads[0], NULL, work, &crowd), 0);
+    ck_assert_int_eq(pthread_create(&threads[1], NULL, change_level, &crowd),
+                     0);
+    for (int i = 0; i < 50; i++) {
+        int status = -1;
+        pid_t child = fork();
+        ck_assert_int_ge(child, 0);
+        if (child == 0)
+            live_in_child();
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert_msg(status == 0, "child %d ended with 0x%x", i, status);
+    }
+    atomic_store(&crowd.over, true);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    end(crowd.shared);
+}
+END_TEST
+
 /* ---- The environment --------------------------------------------------- */
 
 START_TEST(test_unknown_word_in_the_environment_is_told_once)
@@ -619,6 +666,7 @@ int main(void)
                              test_debug_tells_of_cached_blocks,
                              test_level_is_followed_by_arenas_that_exist,
                              test_level_changes_beside_every_call,
+                             test_child_forked_beside_others_logs,
                              test_lines_that_hearing_causes_are_left_out));
     suite_add_list(
         suite, "environment",

@@ -140,8 +140,9 @@ typedef void (*cuarena_log_fn)(void *user, int32_t level, const char *line);
  *
  * Each is one line: control bytes in names, tags and texts of the caller are
  * written as \x0a and the like, in messages of errors too. The calls of heap.h
- * log nothing. Any thread. Cost: every arena's lock is taken once; at level
- * debug no call is short any more, at info no resize.
+ * log nothing. Any thread. In a forked child a new level reaches the arenas
+ * that are made there. Cost: every arena's lock is taken once; at level debug
+ * no call is short any more, at info no resize.
  */
 CUARENA_API cuarena_status_t cuarena_log_set_level(int32_t level);
 CUARENA_API int32_t cuarena_log_level(void);

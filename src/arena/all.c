@@ -2,10 +2,40 @@
  * lock of an arena is taken inside that of the list, never the other way. */
 #include "arena/all.h"
 
+#include <pthread.h>
+
 #include "base/log.h"
 
 static cuai_lock_t list_lock = CUAI_LOCK_INIT;
-static cuarena_t *first;
+static cuarena_t *first; /* guarded by `list_lock` */
+static bool heeds_forks; /* guarded by `list_lock` */
+
+/* ---- Forks ------------------------------------------------------------- */
+
+/* A fork waits until the list is whole and no line is under way to its
+ * function. */
+static void before_fork(void)
+{
+    cuai_lock(&list_lock);
+    cuai_log_before_fork();
+}
+
+static void after_fork(void)
+{
+    cuai_log_after_fork();
+    cuai_unlock(&list_lock);
+}
+
+/* In the child: threads that are not here may have the locks of arenas, which
+ * therefore keep the level that they had. */
+static void forget_all(void)
+{
+    cuai_log_after_fork_in_child();
+    cuai_lock_reset(&list_lock);
+    first = NULL;
+}
+
+/* ---- The list ---------------------------------------------------------- */
 
 static void follow_log(cuarena_t *arena)
 {
@@ -14,15 +44,25 @@ static void follow_log(cuarena_t *arena)
     cuai_slow_set(arena, CUAI_SLOW_RESIZES, level >= CUARENA_LOG_INFO);
 }
 
-void cuai_all_add(cuarena_t *arena)
+static void add(cuarena_t *arena)
 {
-    cuai_lock(&list_lock);
     arena->next = first;
     if (first != NULL)
         first->previous = arena;
     first = arena;
     follow_log(arena);
+}
+
+bool cuai_all_add(cuarena_t *arena)
+{
+    cuai_lock(&list_lock);
+    if (!heeds_forks)
+        heeds_forks = pthread_atfork(before_fork, after_fork, forget_all) == 0;
+    bool heeds = heeds_forks;
+    if (heeds)
+        add(arena);
     cuai_unlock(&list_lock);
+    return heeds;
 }
 
 void cuai_all_remove(cuarena_t *arena)

@@ -6,8 +6,8 @@
 #include "arena/arena.h"
 
 /* A new arena that no other thread knows: it follows the log's level from now
- * on. */
-void cuai_all_add(cuarena_t *arena);
+ * on. False: no host memory. */
+bool cuai_all_add(cuarena_t *arena);
 /* It may not be in the list. */
 void cuai_all_remove(cuarena_t *arena);
 /* The log's level changed: every arena follows it. */

@@ -269,11 +269,13 @@ cuarena_status_t cuai_arena_new(const cuarena_config_t *config,
     cuarena_status_t status = fill_arena(arena);
     if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT)
         tell_refusal(arena);
+    if (status == CUARENA_OK && !cuai_all_add(arena))
+        status = cuai_fail(CUARENA_OUT_OF_MEMORY,
+                           "no host memory to heed forks of the process");
     if (status != CUARENA_OK) {
         cuai_arena_end(arena);
         return status;
     }
-    cuai_all_add(arena);
     *arena_out = arena;
     return CUARENA_OK;
 }

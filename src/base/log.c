@@ -125,6 +125,21 @@ cuarena_status_t cuai_log_error(const char *who, cuarena_status_t status)
     return status;
 }
 
+void cuai_log_before_fork(void)
+{
+    cuai_lock(&lock);
+}
+
+void cuai_log_after_fork(void)
+{
+    cuai_unlock(&lock);
+}
+
+void cuai_log_after_fork_in_child(void)
+{
+    cuai_lock_reset(&lock);
+}
+
 /* The compare-exchange of a thread that reads the environment now loses. */
 void cuai_log_set(int32_t level)
 {

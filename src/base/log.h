@@ -26,6 +26,12 @@ void cuai_log_line(int32_t level, const char *format, ...) CUAI_NOINLINE
 cuarena_status_t cuai_log_error(const char *who,
                                 cuarena_status_t status) CUAI_NOINLINE;
 
+/* For forks of the process: who forks finds nobody else about to deliver a
+ * line, so that a child can log. */
+void cuai_log_before_fork(void);
+void cuai_log_after_fork(void);
+void cuai_log_after_fork_in_child(void);
+
 /* Sets what is logged; a level that exists. */
 void cuai_log_set(int32_t level);
 

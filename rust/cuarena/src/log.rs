@@ -68,8 +68,8 @@ pub fn level() -> Level {
 }
 
 /// Hands lines, without their ends, to `function` from now on: from whichever
-/// thread logs, with no lock held. A panic of the function is swallowed; it
-/// must not log through this library itself.
+/// thread logs, with no lock held. A panic of the function is swallowed; lines
+/// that its own calls of this library would make are left out.
 ///
 /// A line that is on its way may reach the function that was there before, so
 /// no function is ever dropped: each call leaks one.
