@@ -45,11 +45,6 @@ static bool cuts_segments(const cuarena_config_t *full)
     return full->segments == CUARENA_SEGMENTS_SHARED;
 }
 
-static bool takes_first(const cuarena_config_t *full)
-{
-    return grows(full) && cuts_segments(full);
-}
-
 static bool lengthens_segments(const cuarena_config_t *full)
 {
     return cuts_segments(full) && full->in_place != 0 &&
@@ -94,8 +89,6 @@ typedef struct rule {
 } rule_t;
 
 #define ALL UINT32_MAX
-#define GROWING                                                                \
-    "an arena that grows, such as preset=grow, bfc, with segments=shared"
 #define FIXED                                                                  \
     "an arena that does not grow, such as preset=pool; one that grows has a "  \
     "limit"
@@ -114,8 +107,6 @@ static const rule_t rules[] = {
      OF(PAGEABLE) | OF(MANAGED) | OF(PINNED) | OF(BYTES) | OF(CUSTOM),
      is_touched, "memory=pageable, managed, pinned, custom, or bytes of these"},
     {"pool", ALL, is_fixed, FIXED},
-    {"stable", ALL, cuts_segments, SHARED},
-    {"take_first", ALL, takes_first, GROWING},
     {"initial_chunk", ALL, has_chunks, "grow=doubling or take_first=1"},
     {"growth_after_trim", ALL, doubles, "grow=doubling"},
     {"max_doubling", ALL, doubles, "grow=doubling"},
@@ -351,13 +342,29 @@ static cuarena_status_t check_pool(const cuarena_config_t *full)
 /* Blocks that are segments of their own leave nothing for the regions. */
 static cuarena_status_t check_segments(const cuarena_config_t *full)
 {
-    if (full->segments != CUARENA_SEGMENTS_EACH)
+    const cuarena_amount_t *stable = &full->stable;
+    if (cuts_segments(full))
         return CUARENA_OK;
-    if (full->grow == CUARENA_GROW_NONE)
+    if (!grows(full))
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "segments: 'each' with an arena that does not grow; "
                          "accepted: with grow=exact, doubling");
+    if (stable->unit != CUARENA_AMOUNT_BYTES || stable->value != 0)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "stable: a region with segments=each; accepted: 0, or "
+                         "with segments=shared");
     return CUARENA_OK;
+}
+
+/* A pool takes all it has when it is made, and blocks that are segments of
+ * their own cannot be cut from what was taken. */
+static cuarena_status_t check_first(const cuarena_config_t *full)
+{
+    if (full->take_first == 0 || (grows(full) && cuts_segments(full)))
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     "take_first: '1' with an arena that does not grow, or "
+                     "with segments=each; accepted: 0, or preset=grow, bfc");
 }
 
 /* A pool gives nothing back on its own. */
@@ -373,8 +380,8 @@ static cuarena_status_t check_keep(const cuarena_config_t *full)
 cuarena_status_t cuai_check_together(const cuarena_config_t *full)
 {
     static cuarena_status_t (*const checks[])(const cuarena_config_t *) = {
-        check_members,      check_uses, check_segments, check_keep,
-        check_requirements, check_pool, check_backing};
+        check_members, check_uses,         check_segments, check_first,
+        check_keep,    check_requirements, check_pool,     check_backing};
     cuarena_status_t status = CUARENA_OK;
     for (size_t i = 0; i < COUNT_OF(checks) && status == CUARENA_OK; i++)
         status = checks[i](full);
