@@ -481,8 +481,8 @@ static const struct {
 };
 
 /* Options that choose which of the others are of use. */
-static const char *const choosing[] = {"preset", "memory", "grow", "segments",
-                                       "unknown_keys"};
+static const char *const choosing[] = {
+    "preset", "memory", "grow", "segments", "use_cuda_mempool", "unknown_keys"};
 
 static bool is_listed(const char *list, const char *word)
 {
