@@ -125,6 +125,7 @@ void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
     f->config.memory = kind->memory;
     f->config.backing = kind->backing;
     f->config.zero = zero_at_first(kind);
+    f->config.unknown_keys = CUARENA_UNKNOWN_WARN; /* not all kinds use all */
     f->config.pool = amount_of_bytes(bytes);
     if ((kind->traits & KIND_EXACT) != 0)
         f->config.grow = CUARENA_GROW_EXACT;

@@ -7,6 +7,7 @@
 
 #include "api/config.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ START_TEST(test_config_check_copies_a_good_one)
 {
     cuarena_config_t config = fresh();
     cuarena_config_t full;
+    config.memory = CUARENA_MEMORY_BYTES;
     config.bytes_size = 99;
     expect_ok(cuai_config_check(&config, &full));
     expect_ok(cuarena_config_resolve(&config));
@@ -411,6 +413,167 @@ START_TEST(test_options_together)
 }
 END_TEST
 
+/* ---- Options that decide nothing ----------------------------------------- */
+
+#define PRESETS "pool grow bfc mlx-cpu mlx-cuda cupy-pool driver-pool"
+#define GROWING "grow bfc mlx-cpu mlx-cuda cupy-pool driver-pool"
+#define SHARING "pool grow bfc mlx-cpu mlx-cuda cupy-pool"
+#define CACHING "mlx-cpu mlx-cuda"
+#define MEMORIES "pageable none device managed pinned"
+#define ASYNC "mlx-cuda/device driver-pool/device"
+
+/* Each option with another value than it has anyway: where that decides
+ * something, and, of these, where something else that is asked for as well
+ * cannot be. Everywhere else it is refused by its name. */
+static const struct {
+    const char *key;
+    const char *value;
+    const char *presets;
+    const char *memories;
+    const char *barred; /* preset/memory */
+} uses[] = {
+    {"pool", "2MiB", "pool", MEMORIES, ""},
+    {"stable", "1MiB", SHARING, MEMORIES, ""},
+    {"limit", "1GiB", PRESETS, MEMORIES, ""},
+    {"reserve", "1GiB", "pool grow bfc mlx-cpu mlx-cuda",
+     "pageable none device", "mlx-cuda/device"},
+    {"alignment", "1KiB", PRESETS, MEMORIES, ""},
+    {"split_threshold", "1MiB", SHARING, MEMORIES, ""},
+    {"max_blocks", "9", PRESETS, MEMORIES, ""},
+    {"zero", "alloc", PRESETS, MEMORIES, ""},
+    {"placement", "best", SHARING, MEMORIES, ""},
+    {"compact_on_oom", "1", SHARING, MEMORIES, ""},
+    {"device", "1", PRESETS, "device managed pinned", ""},
+    {"backing", "vmm", PRESETS, "device", ""},
+    {"fd", "require", PRESETS, "device", ASYNC " cupy-pool/device"},
+    {"rdma", "require", PRESETS, "device", ASYNC},
+    {"fabric", "require", PRESETS, "device", ASYNC " cupy-pool/device"},
+    {"peers", "require", PRESETS, "device managed pinned", "cupy-pool/device"},
+    {"handle", "4MiB", PRESETS, "device none", ASYNC " cupy-pool/device"},
+    {"mapped", "0", PRESETS, "pinned", ""},
+    {"write_combined", "1", PRESETS, "pinned", ""},
+    {"portable", "0", PRESETS, "pinned", ""},
+    {"device_only", "1", PRESETS, "pageable managed pinned", ""},
+    {"marker", "eager", SHARING, MEMORIES, ""},
+    {"steal", "settled", SHARING, MEMORIES, ""},
+    {"name", "x", PRESETS, MEMORIES, ""},
+    {"initial_chunk", "2MiB", "bfc", MEMORIES, ""},
+    {"growth_after_trim", "4MiB", "bfc", MEMORIES, ""},
+    {"max_doubling", "2MiB", "bfc", MEMORIES, ""},
+    {"take_first", "1", "grow bfc mlx-cpu mlx-cuda cupy-pool", MEMORIES, ""},
+    {"in_place", "0", SHARING, MEMORIES, ""},
+    {"driver_pool", "own", "mlx-cuda driver-pool", "device", ""},
+    {"driver_pool_max", "1GiB", "", "", ""},
+    {"driver_pool_handle", "5", "", "", ""},
+    {"release_threshold", "1MiB", "mlx-cuda driver-pool", "device", ""},
+    {"make_current", "1", "mlx-cuda driver-pool", "device", ""},
+    {"threshold_limits", "1", "mlx-cuda driver-pool", "device", ""},
+    {"keep_on_trim", "1MiB", PRESETS, MEMORIES, ""},
+    {"keep", "none", GROWING, MEMORIES, ""},
+    {"cache_bound", "late", CACHING, MEMORIES, ""},
+    {"cache_limit", "1MiB", CACHING, MEMORIES, ""},
+    {"cache_page", "64KiB", CACHING, MEMORIES, ""},
+    {"soft_limit", "1GiB", PRESETS, MEMORIES, ""},
+    {"soft_limit_rule", "enforce", CACHING, MEMORIES, ""},
+    {"round_powers", "1KiB", PRESETS, MEMORIES, ""},
+    {"round_to", "2KiB", PRESETS, MEMORIES, ""},
+    {"natural", "4KiB", PRESETS, MEMORIES, ""},
+};
+
+/* Options that choose which of the others are of use. */
+static const char *const choosing[] = {
+    "preset", "memory", "grow", "segments", "use_cuda_mempool", "unknown_keys"};
+
+static bool is_listed(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; (at = strstr(at, word)) != NULL; at += length)
+        if ((at == list || at[-1] == ' ') &&
+            (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+/* The next word of a list; false behind the last. */
+static bool next_word(const char **list, char word[32])
+{
+    size_t length = strcspn(*list, " ");
+    memcpy(word, *list, length);
+    word[length] = '\0';
+    *list += length + strspn(*list + length, " ");
+    return length != 0;
+}
+
+static void check_use(size_t row, const char *preset, const char *memory)
+{
+    char text[160], both[64], begin[64];
+    cuarena_config_t config = fresh();
+    snprintf(text, sizeof text, "preset=%s, memory=%s, %s=%s", preset, memory,
+             uses[row].key, uses[row].value);
+    snprintf(both, sizeof both, "%s/%s", preset, memory);
+    snprintf(begin, sizeof begin, "%s: ", uses[row].key);
+    bool used = is_listed(uses[row].presets, preset) &&
+                is_listed(uses[row].memories, memory) &&
+                !is_listed(uses[row].barred, both);
+    expect_ok(cuarena_config_parse(&config, text));
+    cuarena_status_t status = cuarena_config_resolve(&config);
+    cuarena_error_info_t info;
+    cuarena_error_info_init(&info);
+    expect_ok(cuarena_last_error_info(&info));
+    ck_assert_msg(used == (status == CUARENA_OK), "%s: expected %s, got %s: %s",
+                  text, used ? "OK" : "an error", cuarena_status_name(status),
+                  info.message);
+    ck_assert_msg(used || strncmp(info.message, begin, strlen(begin)) == 0,
+                  "%s: expected '%s...', got '%s'", text, begin, info.message);
+    if (used)
+        expect_ok(cuarena_config_resolve(&config)); /* and it stays so */
+}
+
+START_TEST(test_option_is_of_use_or_refused_by_name)
+{
+    char preset[32], memory[32];
+    for (const char *presets = PRESETS; next_word(&presets, preset);)
+        for (const char *memories = MEMORIES; next_word(&memories, memory);)
+            check_use((size_t)_i, preset, memory);
+}
+END_TEST
+
+START_TEST(test_option_is_looked_at_each)
+{
+    cuarena_option_info_t info;
+    cuarena_option_info_init(&info);
+    for (size_t i = 0; cuarena_option_info(i, &info) == CUARENA_OK; i++) {
+        bool listed = false;
+        for (size_t row = 0; row < COUNT_OF(uses); row++)
+            listed = listed || strcmp(uses[row].key, info.key) == 0;
+        for (size_t row = 0; row < COUNT_OF(choosing); row++)
+            listed = listed || strcmp(choosing[row], info.key) == 0;
+        ck_assert_msg(listed, "'%s' is in no row of `uses`", info.key);
+    }
+}
+END_TEST
+
+START_TEST(test_option_that_decides_nothing_may_be_passed_over)
+{
+    cuarena_config_t config = fresh();
+    expect_ok(cuarena_config_parse(&config,
+                                   "preset=grow,pool=2MiB,unknown_keys=warn"));
+    expect_ok(cuarena_config_resolve(&config));
+    config.unknown_keys = CUARENA_UNKNOWN_ERROR;
+    expect_status(cuarena_config_resolve(&config), CUARENA_BAD_ARGUMENT);
+    expect_message("pool: '2MiB'", "preset=grow", "a limit");
+}
+END_TEST
+
+START_TEST(test_placement_that_was_asked_for_stays)
+{
+    cuarena_config_t config = fresh();
+    expect_ok(cuarena_config_parse(&config, "preset=grow,placement=default"));
+    expect_ok(cuarena_config_resolve(&config));
+    ck_assert_int_eq(config.placement, CUARENA_PLACEMENT_DEFAULT);
+}
+END_TEST
+
 static void expect_refused(const cuarena_config_t *config, const char *name)
 {
     cuarena_config_t full;
@@ -436,6 +599,24 @@ START_TEST(test_members_without_text_together)
     config.memory = CUARENA_MEMORY_DEVICE;
     config.device = 1;
     expect_refused(&config, "beside a context");
+    config = fresh();
+    config.bytes = &config;
+    expect_refused(&config, "bytes: 0 at ");
+    config = fresh();
+    config.bytes_size = 4096;
+    expect_refused(&config, "bytes: 4096 at ");
+    config = fresh();
+    config.ops_user = &config;
+    expect_refused(&config, "ops: ");
+    config = fresh();
+    config.memory = CUARENA_MEMORY_BYTES;
+    config.device = 1;
+    expect_refused(&config, "device: '1'");
+    config.bytes_kind = CUARENA_BYTES_PINNED;
+    config.device_only = 1;
+    expect_ok(cuai_config_check(&config, &full));
+    config.bytes_kind = CUARENA_BYTES_DEVICE;
+    expect_refused(&config, "device_only: '1'");
 }
 END_TEST
 
@@ -570,6 +751,13 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("config");
+    suite_add_rows(suite, "uses", test_option_is_of_use_or_refused_by_name,
+                   COUNT_OF(uses));
+    suite_add_list(
+        suite, "use",
+        TEST_LIST(test_option_is_looked_at_each,
+                  test_option_that_decides_nothing_may_be_passed_over,
+                  test_placement_that_was_asked_for_stays));
     suite_add_rows(suite, "together", test_options_together,
                    COUNT_OF(together));
     suite_add_rows(suite, "check refused",

@@ -715,14 +715,15 @@ static const char *const memory_names[] = {"pageable", "none"};
 START_TEST(test_options_as_text)
 {
     fixture_t f;
-    char text[128];
+    char text[160];
     int32_t memory = row_kind(_i)->memory;
     if (memory > CUARENA_MEMORY_NONE)
         return;
     prepare_row(&f, _i);
     cuarena_config_init(&f.config);
     snprintf(text, sizeof text,
-             "preset=%s,memory=%s,pool=512KiB,limit=1M,alignment=512,name=x%s",
+             "preset=%s,memory=%s,pool=512KiB,limit=1M,alignment=512,name=x%s,"
+             "unknown_keys=warn",
              preset_names[f.kind->preset],
              memory_names[memory - CUARENA_MEMORY_PAGEABLE],
              (f.kind->traits & KIND_EXACT) != 0 ? ",grow=exact" : "");

@@ -40,7 +40,8 @@ static cuarena_t *open_preset(int32_t preset)
     cuarena_config_init(&config);
     config.preset = preset;
     config.memory = CUARENA_MEMORY_NONE;
-    config.pool = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, 1 << 20};
+    if (preset == CUARENA_PRESET_POOL)
+        config.pool = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, 1 << 20};
     expect_ok(cuarena_create(&config, &arena));
     return arena;
 }

@@ -26,7 +26,8 @@ static bool is_known(const choices_t *choices, const char *word)
     return false;
 }
 
-/* Adds the word if the option takes it: the text may have others between. */
+/* Adds the word if the option takes it: the text may have others between. What
+ * leaves the choice to the preset is none. */
 static void consider(choices_t *choices, const char *key, const char *text,
                      size_t length)
 {
@@ -37,7 +38,7 @@ static void consider(choices_t *choices, const char *key, const char *text,
     memcpy(word, text, length);
     word[length] = '\0';
     cuarena_config_init(&config);
-    if (!is_known(choices, word) &&
+    if (strcmp(word, "preset") != 0 && !is_known(choices, word) &&
         cuarena_config_set(&config, key, word) == CUARENA_OK)
         choices->count++;
 }

@@ -11,7 +11,7 @@
 #include "table.h"
 
 static const char help[] =
-    "Usage: cuarena info [--options]\n"
+    "Usage: cuarena info [--options] [--json]\n"
     "\n"
     "Tells which library runs, what this command was built with, which driver\n"
     "and devices there are and what they can do, and which memories an arena\n"
@@ -20,6 +20,8 @@ static const char help[] =
     "\n"
     "  --options             the options of an arena instead: key, type,\n"
     "                        default, what it does and what it accepts\n"
+    "  --json                one JSON object in one line; with --options one\n"
+    "                        for each option\n"
     "  -h, --help            this text\n";
 
 static const cuarena_error_info_t *last_error(void)
@@ -32,105 +34,160 @@ static const cuarena_error_info_t *last_error(void)
 
 /* ---- Memories ---------------------------------------------------------- */
 
-static void add_reason(table_t *table)
-{
-    table_add(table, "-");
-    table_add(table, "-");
-    if (last_error()->status == CUARENA_NO_DEVICE)
-        table_add(table, "no device");
-    else
-        table_add(table, "no: %s", last_error()->message);
-}
+/* What an arena on a memory can have; why not if there is no such here. */
+typedef struct memory_facts {
+    const char *name;
+    bool here;
+    bool counted; /* it knows what is available */
+    uint64_t available_bytes;
+    uint64_t grain_bytes; /* 0: unknown */
+    cuarena_error_info_t why;
+} memory_facts_t;
 
 /* A growing arena holds nothing at first, then one grain for one byte. */
-static void add_grain(table_t *table, cuarena_t *arena)
+static uint64_t grain_of(cuarena_t *arena)
 {
     void *pointer = NULL;
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
-    if (cuarena_alloc(arena, 1, &pointer) == CUARENA_OK &&
-        cuarena_stats(arena, CUARENA_REGION_ALL, &stats) == CUARENA_OK)
-        table_add_bytes(table, stats.held_bytes);
-    else
-        table_add(table, "-");
+    if (cuarena_alloc(arena, 1, &pointer) != CUARENA_OK ||
+        cuarena_stats(arena, CUARENA_REGION_ALL, &stats) != CUARENA_OK)
+        return 0;
+    return stats.held_bytes;
 }
 
-static void add_available(table_t *table, cuarena_t *arena)
+static bool available_in(cuarena_t *arena, uint64_t *bytes_out)
 {
-    uint64_t bytes = 0;
     cuarena_amount_t all = {.unit = CUARENA_AMOUNT_AUTO};
-    if (cuarena_set_limit(arena, CUARENA_LIMIT_HELD, all, NULL) == CUARENA_OK &&
-        cuarena_get_limit(arena, CUARENA_LIMIT_HELD, &bytes) == CUARENA_OK)
-        table_add_bytes(table, bytes);
-    else
-        table_add(table, "any");
+    return cuarena_set_limit(arena, CUARENA_LIMIT_HELD, all, NULL) ==
+               CUARENA_OK &&
+           cuarena_get_limit(arena, CUARENA_LIMIT_HELD, bytes_out) ==
+               CUARENA_OK;
 }
 
-static void add_memory(table_t *table, const char *name)
+static memory_facts_t facts_of(const char *name)
 {
+    memory_facts_t facts = {.name = name};
     cuarena_config_t config;
     cuarena_t *arena = NULL;
     cuarena_config_init(&config);
-    table_add(table, "%s", name);
-    if (cuarena_config_set(&config, "memory", name) != CUARENA_OK ||
-        cuarena_config_set(&config, "preset", "grow") != CUARENA_OK ||
-        cuarena_create(&config, &arena) != CUARENA_OK) {
-        add_reason(table);
-        return;
+    facts.here = cuarena_config_set(&config, "memory", name) == CUARENA_OK &&
+                 cuarena_config_set(&config, "preset", "grow") == CUARENA_OK &&
+                 cuarena_create(&config, &arena) == CUARENA_OK;
+    if (!facts.here) {
+        facts.why = *last_error();
+        return facts;
     }
-    add_available(table, arena);
-    add_grain(table, arena);
-    table_add(table, "yes");
+    facts.counted = available_in(arena, &facts.available_bytes);
+    facts.grain_bytes = grain_of(arena);
     (void)cuarena_destroy_forced(&arena);
+    return facts;
 }
 
-static bool print_memories(fault_t *fault)
+static void add_memory(table_t *table, const memory_facts_t *facts)
 {
-    choices_t memories;
+    table_add(table, "%s", facts->name);
+    if (facts->counted)
+        table_add_bytes(table, facts->available_bytes);
+    else
+        table_add(table, facts->here ? "any" : "-");
+    if (facts->grain_bytes != 0)
+        table_add_bytes(table, facts->grain_bytes);
+    else
+        table_add(table, "-");
+    if (facts->here)
+        table_add(table, "yes");
+    else if (facts->why.status == CUARENA_NO_DEVICE)
+        table_add(table, "no device");
+    else
+        table_add(table, "no: %s", facts->why.message);
+}
+
+static void print_memories(const choices_t *memories)
+{
     table_t table = {.columns = 4};
-    if (!choices_of("memory", &memories, fault))
-        return false;
     table_add(&table, "memory");
     table_add(&table, "available");
     table_add(&table, "grain");
     table_add(&table, "here");
-    for (size_t i = 0; i < memories.count; i++)
-        add_memory(&table, memories.words[i]);
+    for (size_t i = 0; i < memories->count; i++) {
+        memory_facts_t facts = facts_of(memories->words[i]);
+        add_memory(&table, &facts);
+    }
     table_print(&table, stdout);
-    return true;
+}
+
+static json_t *json_of_memory(const memory_facts_t *facts)
+{
+    json_t *object = json_object();
+    json_add_text(object, "memory", facts->name);
+    json_add_flag(object, "here", facts->here);
+    json_add_text(object, "why", facts->here ? NULL : facts->why.message);
+    if (facts->counted)
+        json_add_count(object, "available_bytes", facts->available_bytes);
+    else
+        json_add_null(object, "available_bytes");
+    if (facts->grain_bytes != 0)
+        json_add_count(object, "grain_bytes", facts->grain_bytes);
+    else
+        json_add_null(object, "grain_bytes");
+    return object;
 }
 
 /* ---- The driver -------------------------------------------------------- */
 
-static void add_yes(table_t *table, int32_t flag)
+/* What a device can do, as the table and JSON call it. */
+typedef struct ability {
+    const char *name;
+    int32_t flag;
+} ability_t;
+
+#define ABILITIES 6
+
+static void abilities_of(const cuarena_device_info_t *info,
+                         ability_t abilities[ABILITIES])
 {
-    table_add(table, flag ? "yes" : "no");
+    const ability_t all[ABILITIES] = {
+        {"vmm", info->vmm},     {"fd", info->fd},
+        {"rdma", info->rdma},   {"fabric", info->fabric},
+        {"pools", info->pools}, {"managed", info->managed},
+    };
+    memcpy(abilities, all, sizeof all);
+}
+
+static void add_titles(table_t *table)
+{
+    cuarena_device_info_t none;
+    ability_t abilities[ABILITIES];
+    cuarena_device_info_init(&none);
+    abilities_of(&none, abilities);
+    table_add(table, "device");
+    table_add(table, "compute");
+    table_add(table, "memory");
+    table_add(table, "free");
+    for (int i = 0; i < ABILITIES; i++)
+        table_add(table, "%s", abilities[i].name);
+    table->columns = table->count;
 }
 
 static void add_device(table_t *table, const cuarena_device_info_t *info,
                        int ordinal)
 {
+    ability_t abilities[ABILITIES];
+    abilities_of(info, abilities);
     table_add(table, "%d: %s", ordinal, info->name);
     table_add(table, "%d.%d", (int)info->compute_major,
               (int)info->compute_minor);
     table_add_bytes(table, info->total_bytes);
     table_add_bytes(table, info->free_bytes);
-    add_yes(table, info->vmm);
-    add_yes(table, info->fd);
-    add_yes(table, info->rdma);
-    add_yes(table, info->fabric);
-    add_yes(table, info->pools);
-    add_yes(table, info->managed);
+    for (int i = 0; i < ABILITIES; i++)
+        table_add(table, abilities[i].flag ? "yes" : "no");
 }
 
 static void print_devices(int count)
 {
-    static const char *const heads[] = {"device", "compute", "memory", "free",
-                                        "vmm",    "fd",      "rdma",   "fabric",
-                                        "pools",  "managed"};
-    table_t table = {.columns = sizeof heads / sizeof heads[0]};
-    for (size_t i = 0; i < table.columns; i++)
-        table_add(&table, "%s", heads[i]);
+    table_t table = {.columns = 0};
+    add_titles(&table);
     for (int i = 0; i < count; i++) {
         cuarena_device_info_t info;
         cuarena_device_info_init(&info);
@@ -156,6 +213,47 @@ static void print_driver(void)
     print_devices((int)info.device_count);
 }
 
+static json_t *json_of_device(int ordinal)
+{
+    cuarena_device_info_t info;
+    ability_t abilities[ABILITIES];
+    json_t *object = json_object();
+    cuarena_device_info_init(&info);
+    bool here = cuarena_device_info(ordinal, &info) == CUARENA_OK;
+    json_add_count(object, "device", (uint64_t)ordinal);
+    json_add_flag(object, "here", here);
+    json_add_text(object, "why", here ? NULL : last_error()->message);
+    if (!here)
+        return object;
+    json_add_text(object, "name", info.name);
+    json_add_count(object, "compute_major", (uint64_t)info.compute_major);
+    json_add_count(object, "compute_minor", (uint64_t)info.compute_minor);
+    json_add_count(object, "total_bytes", info.total_bytes);
+    json_add_count(object, "free_bytes", info.free_bytes);
+    abilities_of(&info, abilities);
+    for (int i = 0; i < ABILITIES; i++)
+        json_add_flag(object, abilities[i].name, abilities[i].flag != 0);
+    return object;
+}
+
+/* Version and library of the driver, or null and why. */
+static void add_driver(json_t *object)
+{
+    cuarena_driver_info_t info;
+    cuarena_driver_info_init(&info);
+    bool here = cuarena_driver_info(&info) == CUARENA_OK;
+    if (here)
+        json_add_count(object, "driver_version", (uint64_t)info.version);
+    else
+        json_add_null(object, "driver_version");
+    json_add_text(object, "driver_library", here ? info.library : NULL);
+    json_add_text(object, "driver_why", here ? NULL : last_error()->message);
+    json_t *devices = json_array();
+    for (int i = 0; here && i < (int)info.device_count; i++)
+        (void)json_array_append_new(devices, json_of_device(i));
+    json_add_list(object, "devices", devices);
+}
+
 /* ---- Versions ---------------------------------------------------------- */
 
 static void print_versions(void)
@@ -167,20 +265,88 @@ static void print_versions(void)
            zlibVersion(), JANSSON_VERSION);
 }
 
+static void add_versions(json_t *object)
+{
+    char compiled[64];
+    (void)snprintf(compiled, sizeof compiled, "%d.%d.%d", CUARENA_VERSION_MAJOR,
+                   CUARENA_VERSION_MINOR, CUARENA_VERSION_PATCH);
+    json_add_text(object, "libcuarena", cuarena_version_string());
+    json_add_text(object, "compiled_against", compiled);
+    json_add_text(object, "zlib", zlibVersion());
+    json_add_text(object, "jansson", JANSSON_VERSION);
+}
+
 /* ---- Options ----------------------------------------------------------- */
 
-static void print_options(void)
+static void print_option(const cuarena_option_info_t *info, bool first)
+{
+    printf("%s%s (%s, default %s)\n    %s\n    accepted: %s\n",
+           first ? "" : "\n", info->key, info->type,
+           info->default_text[0] != '\0' ? info->default_text : "empty",
+           info->help, info->accepted);
+}
+
+static void print_option_json(const cuarena_option_info_t *info)
+{
+    json_t *object = json_object();
+    json_add_text(object, "key", info->key);
+    json_add_text(object, "type", info->type);
+    json_add_text(object, "default", info->default_text);
+    json_add_text(object, "accepted", info->accepted);
+    json_add_text(object, "help", info->help);
+    json_add_text(object, "ort_names", info->ort_names);
+    (void)json_print_line(object, stdout);
+}
+
+static void print_options(bool json)
 {
     cuarena_option_info_t info;
     cuarena_option_info_init(&info);
     for (size_t i = 0; cuarena_option_info(i, &info) == CUARENA_OK; i++) {
-        if (info.key == NULL)
-            break;
-        printf("%s%s (%s, default %s)\n    %s\n    accepted: %s\n",
-               i > 0 ? "\n" : "", info.key, info.type,
-               info.default_text[0] != '\0' ? info.default_text : "empty",
-               info.help, info.accepted);
+        if (json)
+            print_option_json(&info);
+        else
+            print_option(&info, i == 0);
     }
+}
+
+/* ---- The whole --------------------------------------------------------- */
+
+static void print_all_json(const choices_t *memories)
+{
+    json_t *object = json_object();
+    json_t *list = json_array();
+    add_versions(object);
+    add_driver(object);
+    for (size_t i = 0; i < memories->count; i++) {
+        memory_facts_t facts = facts_of(memories->words[i]);
+        (void)json_array_append_new(list, json_of_memory(&facts));
+    }
+    json_add_list(object, "memories", list);
+    (void)json_print_line(object, stdout);
+}
+
+static void print_all(const choices_t *memories)
+{
+    print_versions();
+    print_driver();
+    print_memories(memories);
+}
+
+static bool print_asked(const options_t *o, fault_t *fault)
+{
+    choices_t memories;
+    if (o->list_options) {
+        print_options(o->json);
+        return true;
+    }
+    if (!choices_of("memory", &memories, fault))
+        return false;
+    if (o->json)
+        print_all_json(&memories);
+    else
+        print_all(&memories);
+    return true;
 }
 
 int command_info(int argc, char **argv)
@@ -189,20 +355,15 @@ int command_info(int argc, char **argv)
     fault_t fault = {""};
     if (!options_parse(argc, argv, OPTIONS_INFO, &o, &fault))
         return command_fail(&fault);
-    if (!o.help && o.operand_count > 0) {
+    if (o.help) {
+        fputs(help, stdout);
+        return command_end(STATUS_SERVED);
+    }
+    if (o.operand_count > 0) {
         (void)fault_set(&fault, "info has '%s', expected options only",
                         fault_quote(o.operands[0], strlen(o.operands[0])));
         return command_fail(&fault);
     }
-    if (o.help) {
-        fputs(help, stdout);
-    } else if (o.list_options) {
-        print_options();
-    } else {
-        print_versions();
-        print_driver();
-        if (!print_memories(&fault))
-            return command_fail(&fault);
-    }
-    return command_end(STATUS_SERVED);
+    return print_asked(&o, &fault) ? command_end(STATUS_SERVED)
+                                   : command_fail(&fault);
 }

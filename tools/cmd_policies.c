@@ -8,6 +8,7 @@
 #include "json.h"
 #include "options.h"
 #include "progress.h"
+#include "report.h"
 #include "table.h"
 
 #define TIMED_RUNS 3
@@ -15,10 +16,11 @@
 static const char help[] =
     "Usage: cuarena policies [OPTION]... TRACE...\n"
     "\n"
-    "Replays each trace under each placement policy. Compares the smallest\n"
-    "pool that serves the trace, over its peak (1 is the limit, '-' is more\n"
-    "than 1.5; see --min-pool of 'cuarena replay'), and the mean nanoseconds\n"
-    "per call. The last row has the geometric means of all traces.\n"
+    "Replays each trace under each placement policy. For each there are two\n"
+    "columns: below its name the smallest pool that serves the trace, over\n"
+    "its peak (1 is the limit, '-' is more than 1.5; see --min-pool of\n"
+    "'cuarena replay'), and below ns the mean nanoseconds per call. The last\n"
+    "row has the geometric means of all traces.\n"
     "\n"
     "  --preset NAME         pool (the default), grow, bfc, mlx-cpu,\n"
     "                        mlx-cuda, cupy-pool, driver-pool\n"
@@ -119,7 +121,13 @@ static void add_figures(table_t *table, figures_t figures)
 
 static void print_table(const comparison_t *c)
 {
+    const cuarena_config_t *config = &c->options->ask.setup.config;
     table_t table = {.columns = 1 + 2 * c->policies.count};
+    printf("preset %s, memory %s, ", report_option(config, "preset"),
+           report_option(config, "memory"));
+    printf("%s\n", c->options->ask.setup.blocks ? "blocks" : "pointers");
+    printf("by policy: the smallest pool over the peak, and mean nanoseconds "
+           "per call\n");
     table_add(&table, "trace");
     for (size_t policy = 0; policy < c->policies.count; policy++) {
         table_add(&table, "%s", c->policies.words[policy]);

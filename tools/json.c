@@ -48,6 +48,16 @@ void json_add_null(json_t *object, const char *key)
     add(object, key, json_null());
 }
 
+void json_add_flag(json_t *object, const char *key, bool flag)
+{
+    add(object, key, json_boolean(flag));
+}
+
+void json_add_list(json_t *object, const char *key, json_t *list)
+{
+    add(object, key, list);
+}
+
 bool json_print_line(json_t *object, FILE *out)
 {
     int code =

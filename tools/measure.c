@@ -1,5 +1,6 @@
 #include "measure.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "progress.h"
@@ -9,22 +10,38 @@
  * its memory, so that twice the peak of a small trace may be none. */
 #define LEAST_LIMIT (UINT64_C(64) << 20)
 
-static uint64_t auto_bytes(const cuarena_config_t *config, uint64_t peak_bytes)
+static uint64_t auto_bytes(const player_setup_t *setup, uint64_t peak_bytes)
 {
-    bool grows = config->preset != CUARENA_PRESET_POOL;
-    uint64_t least = grows ? LEAST_LIMIT : config->alignment;
-    if (peak_bytes > UINT64_MAX / 2)
-        return UINT64_MAX;
+    uint64_t least =
+        player_grows(setup) ? LEAST_LIMIT : setup->config.alignment;
     return 2 * peak_bytes > least ? 2 * peak_bytes : least;
 }
 
-static void set_pool(player_setup_t *setup, const measure_ask_t *ask,
-                     uint64_t peak_bytes)
+/* A peak of which no arena has twice as much is the trace's fault. */
+static bool set_auto_pool(player_setup_t *setup, const trace_t *trace,
+                          uint64_t peak_bytes, fault_t *fault)
+{
+    const uint64_t most = CUARENA_HEAP_MAX_SEGMENT / 2 - 1;
+    if (peak_bytes <= most) {
+        player_set_pool_bytes(setup, auto_bytes(setup, peak_bytes));
+        return true;
+    }
+    trace_peak_t above = trace_passing(trace, setup->config.alignment, most);
+    return fault_set(
+        fault,
+        "%s:%" PRIu32 ": with the %" PRIu64 " bytes asked for here %" PRIu64
+        " are live, expected at most %" PRIu64 ", or --pool with a size",
+        trace->path, trace->lines[above.event], trace->events[above.event].size,
+        above.bytes, most);
+}
+
+static bool set_pool(player_setup_t *setup, const measure_ask_t *ask,
+                     const trace_t *trace, uint64_t peak_bytes, fault_t *fault)
 {
     if (ask->pool_auto)
-        player_set_pool_bytes(setup, auto_bytes(&setup->config, peak_bytes));
-    else
-        player_set_pool(setup, ask->pool);
+        return set_auto_pool(setup, trace, peak_bytes, fault);
+    player_set_pool(setup, ask->pool);
+    return true;
 }
 
 static bool time_whole(const measure_ask_t *ask, const player_setup_t *setup,
@@ -106,7 +123,8 @@ bool measure_trace(const measure_ask_t *ask, const trace_t *trace,
     player_setup_t setup = ask->setup;
     trace_peak_t peak = trace_peak(trace, setup.config.alignment);
     m.peak_live_bytes = peak.bytes;
-    set_pool(&setup, ask, peak.bytes);
+    if (!set_pool(&setup, ask, trace, peak.bytes, fault))
+        return false;
     for (uint64_t run = 0; run < ask->runs; run++)
         if (!time_whole(ask, &setup, trace, &m, fault))
             return false;

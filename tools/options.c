@@ -55,10 +55,15 @@ static bool set_option(options_t *o, const char *value, fault_t *fault)
 
 static bool set_pool(options_t *o, const char *value, fault_t *fault)
 {
+    cuarena_config_t read; /* the arena may have a limit instead */
     o->ask.pool_auto = strcmp(value, "auto") == 0;
-    if (!o->ask.pool_auto && !set_key(o, "--pool", value, "pool", value, fault))
-        return false;
-    o->ask.pool = o->ask.setup.config.pool;
+    if (o->ask.pool_auto)
+        return true;
+    cuarena_config_init(&read);
+    if (cuarena_config_set(&read, "pool", value) != CUARENA_OK)
+        return fault_library(fault, "--pool is '%s'",
+                             fault_quote(value, strlen(value)));
+    o->ask.pool = read.pool;
     return true;
 }
 
@@ -150,7 +155,7 @@ static const option_row_t rows[] = {
     {"option", OPTIONS_SHARED, required_argument, set_option},
     {"api", OPTIONS_SHARED, required_argument, set_api},
     {"repeat", OPTIONS_SHARED, required_argument, set_repeat},
-    {"json", OPTIONS_SHARED, no_argument, set_json},
+    {"json", OPTIONS_SHARED | OPTIONS_INFO, no_argument, set_json},
     {"policy", OPTIONS_REPLAY, required_argument, set_policy},
     {"compact", OPTIONS_REPLAY, required_argument, set_compact},
     {"min-pool", OPTIONS_REPLAY, no_argument, set_min_pool},
@@ -215,15 +220,25 @@ bool options_parse(int argc, char **argv, unsigned groups,
     }
     o->operands = argv + optind;
     o->operand_count = (size_t)(argc - optind);
-    if (o->limit_given && o->ask.setup.config.preset != CUARENA_PRESET_POOL)
-        return fault_set(fault, "--option has 'limit', expected another key: "
-                                "--pool sets the limit of an arena that grows");
     if (cuarena_config_resolve(&o->ask.setup.config) != CUARENA_OK)
         return fault_library(fault, "options");
+    if (o->limit_given && o->ask.setup.config.grow != CUARENA_GROW_NONE)
+        return fault_set(fault, "--option has 'limit', expected another key: "
+                                "--pool sets the limit of an arena that grows");
     return true;
 }
 
 /* ---- Traces ------------------------------------------------------------- */
+
+static bool check_streams(const options_t *options, const trace_t *trace,
+                          fault_t *fault)
+{
+    return !options->ask.setup.streams || trace->has_streams ||
+           fault_set(fault,
+                     "%s:1: no column for streams, expected one named stream "
+                     "(RMM's: Stream) for --streams",
+                     trace->path);
+}
 
 bool options_load(const options_t *options, trace_t **traces_out,
                   fault_t *fault)
@@ -235,7 +250,8 @@ bool options_load(const options_t *options, trace_t **traces_out,
     trace_t *traces = must_have(NULL, count, sizeof *traces);
     memset(traces, 0, count * sizeof *traces);
     for (size_t i = 0; i < count; i++) {
-        if (!trace_load(options->operands[i], &traces[i], fault)) {
+        if (!trace_load(options->operands[i], &traces[i], fault) ||
+            !check_streams(options, &traces[i], fault)) {
             options_unload(options, traces);
             return false;
         }

@@ -11,7 +11,7 @@
     1u                    /* preset, memory, pool, option, api, repeat, json   \
                            */
 #define OPTIONS_REPLAY 2u /* policy, compact, min-pool, streams, verify */
-#define OPTIONS_INFO 4u   /* options */
+#define OPTIONS_INFO 4u   /* options, json */
 
 typedef struct options {
     measure_ask_t ask;

@@ -75,15 +75,23 @@ INLINE void empty(player_slot_t *slot, bool blocks)
         slot->pointer = NULL;
 }
 
+/* The frees behind the trace's own have that of its last event. */
+static uint32_t line_of(const trace_t *trace, size_t event)
+{
+    size_t last = trace->event_count - 1;
+    return trace->lines[event < last ? event : last];
+}
+
 /* Counts it, and keeps what the library said of the first. */
 COLD bool refuse(player_t *p, const trace_event_t *event, const char *what)
 {
     size_t number = (size_t)(event - p->trace->events) + 1;
     if (p->refused++ == 0)
-        (void)fault_library(
-            &p->first_refusal,
-            "%s: event %zu of pass %" PRIu64 ": %s of %" PRIu64 " bytes",
-            p->trace->path, number, p->passes + 1, what, event->size);
+        (void)fault_library(&p->first_refusal,
+                            "%s:%" PRIu32 ": event %zu of pass %" PRIu64
+                            ": %s of %" PRIu64 " bytes",
+                            p->trace->path, line_of(p->trace, number - 1),
+                            number, p->passes + 1, what, event->size);
     return !p->setup.stop;
 }
 
@@ -290,9 +298,17 @@ size_t player_clock(player_t *player, size_t from, size_t to,
 
 /* ---- Life ---------------------------------------------------------------- */
 
+/* A grow of -1 is as the preset says. */
+bool player_grows(const player_setup_t *setup)
+{
+    const cuarena_config_t *config = &setup->config;
+    return config->grow == -1 ? config->preset != CUARENA_PRESET_POOL
+                              : config->grow != CUARENA_GROW_NONE;
+}
+
 void player_set_pool(player_setup_t *setup, cuarena_amount_t pool)
 {
-    if (setup->config.preset != CUARENA_PRESET_POOL)
+    if (player_grows(setup))
         setup->config.limit = pool;
     else
         setup->config.pool = pool;
@@ -341,7 +357,7 @@ player_tally_t player_tally(const player_t *player)
     cuarena_cache_stats_t cache;
     cuarena_cache_stats_init(&cache);
     (void)cuarena_cache_stats(player->arena, &cache);
-    bool grows = player->setup.config.preset != CUARENA_PRESET_POOL;
+    bool grows = player_grows(&player->setup);
     return (player_tally_t){
         .capacity_bytes = grows ? stats.peak_held_bytes : stats.capacity_bytes,
         .reserved_peak_bytes = stats.peak_held_bytes,

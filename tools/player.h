@@ -25,6 +25,9 @@ typedef struct player_setup {
     bool streams; /* allocate and free on the trace's streams */
 } player_setup_t;
 
+/* Whether the arena takes bytes as requests need them. */
+bool player_grows(const player_setup_t *setup);
+
 /* How much the arena may serve from: the size of a pool, or the limit of an
  * arena that grows. */
 void player_set_pool(player_setup_t *setup, cuarena_amount_t pool);

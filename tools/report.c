@@ -118,11 +118,6 @@ bool report_json(const measure_ask_t *ask, const trace_t *trace,
 
 /* ---- The table --------------------------------------------------------- */
 
-static bool grows(const measure_ask_t *ask)
-{
-    return ask->setup.config.preset != CUARENA_PRESET_POOL;
-}
-
 static bool caches(const measure_ask_t *ask)
 {
     return ask->setup.config.keep == CUARENA_KEEP_CACHE;
@@ -138,7 +133,7 @@ static void add_titles(table_t *table, const measure_ask_t *ask)
         table_add(table, "%s", always[i]);
     if (ask->min_pool)
         table_add(table, "smallest/peak");
-    if (grows(ask)) {
+    if (player_grows(&ask->setup)) {
         table_add(table, "held/peak");
         table_add(table, "segments");
         table_add(table, "memory calls");
@@ -178,7 +173,7 @@ static void add_row(table_t *table, const measure_ask_t *ask,
         table_add(table, "%.3f", m->min_pool.ratio);
     else if (ask->min_pool)
         table_add(table, "-");
-    if (grows(ask)) {
+    if (player_grows(&ask->setup)) {
         table_add(table, "%.3f", reserved_ratio(m));
         table_add(table, "%" PRIu64, m->tally.segments);
         table_add(table, "%" PRIu64, m->tally.memory_calls);

@@ -13,6 +13,28 @@
 /* What one read asks for. */
 #define STEP_BYTES ((size_t)1 << 20)
 
+/* Text beyond the first is no trace's if gzip made it this many times smaller:
+ * recorded programs shrink to a tenth. */
+#define SURE_BYTES ((size_t)64 << 20)
+#define MOST_TIMES 500
+
+/* 15 bits of window, and a gzip header. */
+#define GZIP_WINDOW (15 + 16)
+
+/* A file that is being read. */
+typedef struct reading {
+    int descriptor;
+    const char *name;
+    unsigned char *bytes; /* STEP_BYTES, of which `count` were read last */
+    size_t count;
+    uint64_t read; /* bytes of the file so far */
+    source_t source;
+    size_t capacity; /* of its text */
+    fault_t *fault;
+} reading_t;
+
+/* ---- Faults ------------------------------------------------------------ */
+
 /* Lines begun so far: where a damaged file stops making sense. */
 static size_t line_at_end(const source_t *source)
 {
@@ -27,6 +49,148 @@ static size_t line_at_end(const source_t *source)
     return line;
 }
 
+static bool damaged(const reading_t *r, const char *why)
+{
+    return fault_set(r->fault,
+                     "%s:%zu: the gzip data is cut or damaged after %zu bytes "
+                     "of text (%s), expected a whole gzip file",
+                     r->name, line_at_end(&r->source), r->source.length, why);
+}
+
+static bool trailing(const reading_t *r, size_t count)
+{
+    return fault_set(r->fault,
+                     "%s:%zu: '%s' follows the gzip data, expected the end of "
+                     "the file or more gzip data",
+                     r->name, line_at_end(&r->source),
+                     fault_quote((const char *)r->bytes + r->count - count,
+                                 count < 8 ? count : 8));
+}
+
+static bool check_growth(const reading_t *r)
+{
+    if (r->source.length < SURE_BYTES ||
+        r->source.length / MOST_TIMES < r->read)
+        return true;
+    return fault_set(r->fault,
+                     "%s: %llu bytes of gzip data become more than %zu bytes "
+                     "of text, expected a trace, which is less than %d times "
+                     "its gzip data",
+                     r->name, (unsigned long long)r->read, r->source.length,
+                     MOST_TIMES);
+}
+
+/* ---- Reading ----------------------------------------------------------- */
+
+/* The next bytes of the file; 0 at its end. */
+static bool read_step(reading_t *r)
+{
+    ssize_t got;
+    do
+        got = read(r->descriptor, r->bytes, STEP_BYTES);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return fault_set(r->fault, "%s: %s; " EXPECTED, r->name,
+                         strerror(errno));
+    r->count = (size_t)got;
+    r->read += r->count;
+    return true;
+}
+
+static void reserve(reading_t *r, size_t more)
+{
+    if (r->capacity - r->source.length >= more)
+        return;
+    r->capacity = 2 * r->capacity + more;
+    r->source.text = must_have(r->source.text, r->capacity, 1);
+}
+
+static bool read_plain(reading_t *r)
+{
+    while (r->count != 0) {
+        reserve(r, r->count);
+        memcpy(r->source.text + r->source.length, r->bytes, r->count);
+        r->source.length += r->count;
+        if (!read_step(r))
+            return false;
+    }
+    return true;
+}
+
+static bool is_gzip(const unsigned char *bytes, size_t count)
+{
+    return count >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+}
+
+/* What the stream's input comes to, until that is used up or its gzip data
+ * end, which `code` tells. */
+static bool inflate_step(reading_t *r, z_stream *z, int *code)
+{
+    *code = Z_OK;
+    while (*code == Z_OK && z->avail_in != 0) {
+        reserve(r, STEP_BYTES);
+        z->next_out = (unsigned char *)r->source.text + r->source.length;
+        z->avail_out = STEP_BYTES;
+        *code = inflate(z, Z_NO_FLUSH);
+        r->source.length += STEP_BYTES - z->avail_out;
+        if (!check_growth(r))
+            return false;
+    }
+    return *code == Z_OK || *code == Z_STREAM_END ||
+           damaged(r, z->msg != NULL ? z->msg : zError(*code));
+}
+
+/* Behind the end of gzip data: more of them, or nothing. */
+static bool begin_next(reading_t *r, z_stream *z, bool *more_out)
+{
+    if (z->avail_in == 0) {
+        if (!read_step(r))
+            return false;
+        z->next_in = r->bytes;
+        z->avail_in = (unsigned)r->count;
+    }
+    *more_out = z->avail_in != 0;
+    if (*more_out && *z->next_in != 0x1f)
+        return trailing(r, z->avail_in);
+    return inflateReset(z) == Z_OK || damaged(r, zError(Z_STREAM_ERROR));
+}
+
+static bool inflate_all(reading_t *r, z_stream *z)
+{
+    bool more = true;
+    z->next_in = r->bytes;
+    z->avail_in = (unsigned)r->count;
+    while (more) {
+        int code = Z_OK;
+        if (!inflate_step(r, z, &code))
+            return false;
+        if (code == Z_STREAM_END) {
+            if (!begin_next(r, z, &more))
+                return false;
+            continue;
+        }
+        if (!read_step(r))
+            return false;
+        if (r->count == 0)
+            return damaged(r, "unexpected end of file");
+        z->next_in = r->bytes;
+        z->avail_in = (unsigned)r->count;
+    }
+    return true;
+}
+
+static bool read_gzip(reading_t *r)
+{
+    z_stream z = {.zalloc = Z_NULL};
+    if (inflateInit2(&z, GZIP_WINDOW) != Z_OK)
+        return fault_set(r->fault, "%s: no memory to read gzip data", r->name);
+    bool good = inflate_all(r, &z);
+    (void)inflateEnd(&z);
+    return good;
+}
+
+/* ---- The whole --------------------------------------------------------- */
+
 static bool ends_with(const char *text, const char *end)
 {
     size_t length = strlen(text), end_length = strlen(end);
@@ -34,93 +198,56 @@ static bool ends_with(const char *text, const char *end)
            memcmp(text + length - end_length, end, end_length) == 0;
 }
 
-static bool damaged(gzFile file, const char *path, const source_t *source,
-                    fault_t *fault)
+static bool read_all(reading_t *r)
 {
-    int code = Z_OK;
-    const char *why = gzerror(file, &code);
-    if (code == Z_ERRNO)
-        return fault_set(fault, "%s: %s; " EXPECTED, path, strerror(errno));
-    return fault_set(fault,
-                     "%s:%zu: the gzip data is cut or damaged after %zu bytes "
-                     "of text (%s), expected a whole gzip file",
-                     path, line_at_end(source), source->length, why);
+    if (!read_step(r))
+        return false;
+    bool gzip = is_gzip(r->bytes, r->count);
+    size_t shown = r->count < 8 ? r->count : 8;
+    if (!gzip && r->count != 0 && ends_with(r->name, ".gz"))
+        return fault_set(r->fault,
+                         "%s:1: the file begins with '%s' and is named .gz, "
+                         "expected gzip data",
+                         r->name, fault_quote((const char *)r->bytes, shown));
+    if (!(gzip ? read_gzip(r) : read_plain(r)))
+        return false;
+    return r->source.length != 0 ||
+           fault_set(r->fault, "%s:1: the file is empty, " EXPECTED, r->name);
 }
 
-static bool read_all(gzFile file, const char *path, source_t *source,
-                     fault_t *fault)
+/* A descriptor, or -1 with errno set. */
+static int open_file(const char *path)
 {
-    size_t capacity = 0;
-    for (;;) {
-        if (capacity - source->length < STEP_BYTES) {
-            capacity = 2 * capacity + STEP_BYTES;
-            source->text = must_have(source->text, capacity, 1);
-        }
-        int got = gzread(file, source->text + source->length, STEP_BYTES);
-        int code = Z_OK;
-        (void)gzerror(file, &code);
-        source->length += got > 0 ? (size_t)got : 0;
-        if (got < 0 || code < Z_OK)
-            return damaged(file, path, source, fault);
-        if (got == 0)
-            return true;
-    }
-}
-
-static bool check(gzFile file, const char *path, const source_t *source,
-                  fault_t *fault)
-{
-    if (source->length == 0)
-        return fault_set(fault, "%s:1: the file is empty, " EXPECTED, path);
-    if (ends_with(path, ".gz") && gzdirect(file))
-        return fault_set(
-            fault,
-            "%s:1: the file begins with '%s' and is named .gz, "
-            "expected gzip data",
-            path,
-            fault_quote(source->text, source->length < 8 ? source->length : 8));
-    return true;
-}
-
-/* A stream that owns the descriptor, or NULL with errno set. */
-static gzFile open_file(const char *path)
-{
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     struct stat status;
-    if (descriptor < 0)
-        return NULL;
+    int descriptor = strcmp(path, "-") == 0 ? dup(STDIN_FILENO)
+                                            : open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0 || fstat(descriptor, &status) != 0 ||
+        !S_ISDIR(status.st_mode))
+        return descriptor;
+    (void)close(descriptor);
     errno = EISDIR;
-    gzFile file = NULL;
-    if (fstat(descriptor, &status) == 0 && !S_ISDIR(status.st_mode)) {
-        errno = ENOMEM;
-        file = gzdopen(descriptor, "rb");
-    }
-    if (file == NULL) {
-        int why = errno;
-        (void)close(descriptor);
-        errno = why;
-    }
-    return file;
+    return -1;
+}
+
+const char *source_name(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
 bool source_read(const char *path, source_t *source_out, fault_t *fault)
 {
-    source_t source = {NULL, 0};
-    gzFile file = open_file(path);
-    if (file == NULL)
-        return fault_set(fault, "%s: %s, " EXPECTED, path, strerror(errno));
-    bool good = read_all(file, path, &source, fault) &&
-                check(file, path, &source, fault);
-    /* A cut file that read without complaint says so when it is closed. */
-    if (gzclose_r(file) != Z_OK && good)
-        good = fault_set(fault,
-                         "%s:%zu: the gzip data ends early, expected a whole "
-                         "gzip file",
-                         path, line_at_end(&source));
+    reading_t r = {.name = source_name(path), .fault = fault};
+    r.descriptor = open_file(path);
+    if (r.descriptor < 0)
+        return fault_set(fault, "%s: %s, " EXPECTED, r.name, strerror(errno));
+    r.bytes = must_have(NULL, STEP_BYTES, 1);
+    bool good = read_all(&r);
+    free(r.bytes);
+    (void)close(r.descriptor);
     if (good)
-        *source_out = source;
+        *source_out = r.source;
     else
-        source_free(&source);
+        source_free(&r.source);
     return good;
 }
 

@@ -5,6 +5,8 @@
 #ifndef TOOLS_SOURCE_H
 #define TOOLS_SOURCE_H
 
+#include <stdint.h>
+
 #include "fault.h"
 
 typedef struct source {
@@ -12,8 +14,11 @@ typedef struct source {
     size_t length;
 } source_t;
 
-/* Faults: cannot be opened, a folder, empty, not gzip, cut or damaged gzip. */
+/* "-" is standard input. Faults: cannot be opened, a folder, empty, not gzip,
+ * cut or damaged gzip, what follows it, text that no trace has. */
 bool source_read(const char *path, source_t *source_out, fault_t *fault);
+/* What messages call it. */
+const char *source_name(const char *path);
 void source_free(source_t *source);
 
 #endif

@@ -48,15 +48,28 @@ static size_t width_of(const table_t *table, size_t column)
     return width;
 }
 
-static void print_cell(const table_t *table, size_t at, size_t width, FILE *out)
+/* How many columns from `first` on stand beside the first of all in one part.
+ */
+static size_t columns_of_part(const table_t *table, const size_t *widths,
+                              size_t first)
 {
-    bool last = at % table->columns == table->columns - 1;
-    if (at % table->columns == 0)
-        fprintf(out, "%-*s", (int)width, table->cells[at]);
-    else
-        fprintf(out, "%*s%*s", GAP, "", (int)width, table->cells[at]);
-    if (last)
+    size_t width = widths[0], count = 0;
+    while (first + count < table->columns &&
+           (count == 0 || width + GAP + widths[first + count] <= TABLE_WIDTH))
+        width += GAP + widths[first + count++];
+    return count;
+}
+
+static void print_part(const table_t *table, const size_t *widths, size_t first,
+                       size_t count, FILE *out)
+{
+    for (size_t row = 0; row < table->count; row += table->columns) {
+        char **cells = &table->cells[row];
+        fprintf(out, "%-*s", (int)widths[0], cells[0]);
+        for (size_t at = first; at < first + count; at++)
+            fprintf(out, "%*s%*s", GAP, "", (int)widths[at], cells[at]);
         fputc('\n', out);
+    }
 }
 
 void table_print(table_t *table, FILE *out)
@@ -64,8 +77,12 @@ void table_print(table_t *table, FILE *out)
     size_t *widths = must_have(NULL, table->columns, sizeof *widths);
     for (size_t column = 0; column < table->columns; column++)
         widths[column] = width_of(table, column);
-    for (size_t at = 0; at < table->count; at++)
-        print_cell(table, at, widths[at % table->columns], out);
+    for (size_t first = 1, count; first < table->columns; first += count) {
+        count = columns_of_part(table, widths, first);
+        if (first > 1)
+            fputc('\n', out);
+        print_part(table, widths, first, count, out);
+    }
     for (size_t at = 0; at < table->count; at++)
         free(table->cells[at]);
     free(table->cells);

@@ -21,7 +21,10 @@ __attribute__((format(printf, 2, 3))) void table_add(table_t *table,
                                                      const char *format, ...);
 /* 256 B, 12.3 KiB, 8754.0 MiB and so on. */
 void table_add_bytes(table_t *table, uint64_t bytes);
-/* As it is without its empty end; also ends the table. */
+/* A table wider than this is printed in parts, one below the other, each with
+ * the first column: a cell alone may be wider. */
+#define TABLE_WIDTH 120
+/* All full rows; also ends the table. */
 void table_print(table_t *table, FILE *out);
 
 #endif

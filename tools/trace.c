@@ -9,12 +9,13 @@
 #include "names.h"
 #include "source.h"
 
-/* What a line must have, whatever its dialect calls it. */
+/* What a line has, whatever its dialect calls it. */
 #define COLUMN_OP 0
 #define COLUMN_NAME 1
 #define COLUMN_SIZE 2
-#define COLUMN_STREAM 3
+#define COLUMN_STREAM 3 /* may be missing */
 #define COLUMN_COUNT 4
+#define COLUMN_NEEDED 3
 
 /* A way to write a trace as CSV. */
 typedef struct dialect {
@@ -46,7 +47,7 @@ static const dialect_t addresses = {
 };
 
 #define EXPECTED_HEADER                                                        \
-    "expected a header with op,id,size,stream or with "                        \
+    "expected a header with op,id,size and perhaps stream, or with "           \
     "Thread,Time,Action,Pointer,Size,Stream"
 
 typedef struct reader {
@@ -85,21 +86,44 @@ static bool wrong_name(const reader_t *r, const char *which, uint64_t line)
 
 /* ---- The header -------------------------------------------------------- */
 
-/* The columns of `dialect` that the header has, and where. */
+/* The first field from `at` on that is named so; the width if there is none. */
+static size_t find_column(const reader_t *r, const char *name, size_t at)
+{
+    while (at < r->width && !csv_is(r->csv.fields[at], name))
+        at++;
+    return at;
+}
+
+/* The columns that are needed of `dialect` and that the header has, and where
+ * all are. */
 static int find_columns(reader_t *r, const dialect_t *dialect, int *missing)
 {
     int found = 0;
     for (int column = COLUMN_COUNT - 1; column >= 0; column--) {
-        size_t at = 0;
-        while (at < r->width &&
-               !csv_is(r->csv.fields[at], dialect->columns[column]))
-            at++;
+        size_t at = find_column(r, dialect->columns[column], 0);
         r->place[column] = at;
+        if (column >= COLUMN_NEEDED)
+            continue;
         found += at < r->width;
         if (at == r->width)
             *missing = column;
     }
     return found;
+}
+
+static bool check_single(const reader_t *r)
+{
+    for (int column = 0; column < COLUMN_COUNT; column++) {
+        const char *name = r->dialect->columns[column];
+        if (r->place[column] < r->width &&
+            find_column(r, name, r->place[column] + 1) < r->width)
+            return fault_set(
+                r->fault,
+                "%s:%" PRIu64 ": two columns '%s' in '%s', expected one",
+                r->path, r->csv.line, name,
+                fault_quote(r->csv.whole.text, r->csv.whole.length));
+    }
+    return true;
 }
 
 static bool read_header(reader_t *r)
@@ -117,8 +141,10 @@ static bool read_header(reader_t *r)
     r->dialect = &addresses;
     if (find_columns(r, &addresses, &missing) < 2)
         r->dialect = &ids;
-    if (find_columns(r, r->dialect, &missing) == COLUMN_COUNT)
-        return true;
+    if (find_columns(r, r->dialect, &missing) == COLUMN_NEEDED) {
+        r->trace.has_streams = r->place[COLUMN_STREAM] < r->width;
+        return check_single(r);
+    }
     return fault_set(r->fault,
                      "%s:%" PRIu64 ": no column '%s' in '%s', " EXPECTED_HEADER,
                      r->path, r->csv.line, r->dialect->columns[missing],
@@ -134,8 +160,12 @@ static void add_event(reader_t *r, trace_event_t event)
         r->capacity = r->capacity > 0 ? 2 * r->capacity : 1024;
         trace->events =
             must_have(trace->events, r->capacity, sizeof(trace_event_t));
+        trace->lines =
+            must_have(trace->lines, r->capacity, sizeof *trace->lines);
         r->spare = must_have(r->spare, r->capacity, sizeof *r->spare);
     }
+    trace->lines[trace->event_count] =
+        r->csv.line < UINT32_MAX ? (uint32_t)r->csv.line : UINT32_MAX;
     trace->events[trace->event_count++] = event;
 }
 
@@ -225,18 +255,23 @@ static bool read_free(reader_t *r)
     return true;
 }
 
+static bool read_stream_key(const reader_t *r, uint64_t *key_out)
+{
+    csv_field_t stream = field(r, COLUMN_STREAM);
+    if (r->dialect->names_addresses)
+        return csv_address(stream, key_out) ||
+               csv_decimal(stream, UINT32_MAX, key_out) ||
+               wrong(r, COLUMN_STREAM, "an address such as 0x0");
+    return csv_decimal(stream, UINT32_MAX, key_out) ||
+           wrong(r, COLUMN_STREAM, "a small whole number");
+}
+
 /* Numbers the stream of the line. */
 static bool read_stream(reader_t *r)
 {
     uint64_t key = 0;
-    csv_field_t stream = field(r, COLUMN_STREAM);
-    if (r->dialect->names_addresses) {
-        if (!csv_address(stream, &key) &&
-            !csv_decimal(stream, UINT32_MAX, &key))
-            return wrong(r, COLUMN_STREAM, "an address such as 0x0");
-    } else if (!csv_decimal(stream, UINT32_MAX, &key)) {
-        return wrong(r, COLUMN_STREAM, "a small whole number");
-    }
+    if (r->trace.has_streams && !read_stream_key(r, &key))
+        return false;
     name_t *name = names_at(&r->streams, key);
     if (name->state == NAME_NEW && r->trace.stream_count == TRACE_MAX_STREAMS)
         return wrong(r, COLUMN_STREAM, "one of 65536 streams at most");
@@ -316,13 +351,23 @@ static bool read_trace(reader_t *r)
     return true;
 }
 
+/* The byte order mark that some editors put before text. */
+#define MARK "\xef\xbb\xbf"
+
+static bool has_mark(const source_t *source)
+{
+    return source->length >= sizeof MARK - 1 &&
+           memcmp(source->text, MARK, sizeof MARK - 1) == 0;
+}
+
 bool trace_load(const char *path, trace_t *trace_out, fault_t *fault)
 {
     source_t source;
     if (!source_read(path, &source, fault))
         return false;
-    reader_t r = {.path = path,
-                  .csv = csv_open(source.text, source.length),
+    size_t mark = has_mark(&source) ? sizeof MARK - 1 : 0;
+    reader_t r = {.path = source_name(path),
+                  .csv = csv_open(source.text + mark, source.length - mark),
                   .fault = fault};
     bool good = read_trace(&r);
     names_free(&r.names);
@@ -330,11 +375,12 @@ bool trace_load(const char *path, trace_t *trace_out, fault_t *fault)
     free(r.spare);
     source_free(&source);
     if (good) {
-        r.trace.path = must_have(NULL, strlen(path) + 1, 1);
-        strcpy(r.trace.path, path);
+        r.trace.path = must_have(NULL, strlen(r.path) + 1, 1);
+        strcpy(r.trace.path, r.path);
         *trace_out = r.trace;
     } else {
         free(r.trace.events);
+        free(r.trace.lines);
     }
     return good;
 }
@@ -343,6 +389,7 @@ void trace_free(trace_t *trace)
 {
     free(trace->path);
     free(trace->events);
+    free(trace->lines);
     *trace = (trace_t){.path = NULL};
 }
 
@@ -365,17 +412,32 @@ const char *trace_title(const trace_t *trace)
     return title;
 }
 
+/* What is live after an event; UINT64_MAX if that passes 64 bits. */
+static uint64_t live_after(uint64_t live, const trace_event_t *event,
+                           uint64_t alignment)
+{
+    uint64_t size = (event->size + alignment - 1) & ~(alignment - 1);
+    if (event->op == TRACE_FREE)
+        return live - size;
+    return __builtin_add_overflow(live, size, &live) ? UINT64_MAX : live;
+}
+
+trace_peak_t trace_passing(const trace_t *trace, uint64_t alignment,
+                           uint64_t most)
+{
+    trace_peak_t passing = {0, 0};
+    for (size_t i = 0; i < trace->event_count && passing.bytes <= most; i++)
+        passing = (trace_peak_t){
+            live_after(passing.bytes, &trace->events[i], alignment), i};
+    return passing;
+}
+
 trace_peak_t trace_peak(const trace_t *trace, uint64_t alignment)
 {
     trace_peak_t peak = {0, 0};
     uint64_t live = 0;
-    for (size_t i = 0; i < trace->event_count; i++) {
-        const trace_event_t *event = &trace->events[i];
-        uint64_t size = (event->size + alignment - 1) & ~(alignment - 1);
-        if (event->op == TRACE_FREE)
-            live -= size;
-        else if (__builtin_add_overflow(live, size, &live))
-            return (trace_peak_t){UINT64_MAX, i};
+    for (size_t i = 0; i < trace->event_count && live != UINT64_MAX; i++) {
+        live = live_after(live, &trace->events[i], alignment);
         if (live > peak.bytes)
             peak = (trace_peak_t){live, i};
     }

@@ -13,6 +13,7 @@
 #ifndef TOOLS_TRACE_H
 #define TOOLS_TRACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "fault.h"
@@ -33,10 +34,11 @@ typedef struct trace_event {
 } trace_event_t;
 
 typedef struct trace {
-    char *path; /* as it was given */
+    char *path; /* as it was given; "standard input" for "-" */
     /* The file's events, and behind them `closing_count` frees of what was
      * still live at its end, by slot, each on its allocation's stream. */
     trace_event_t *events;
+    uint32_t *lines; /* of the file's events; the last for those above 2^32 */
     size_t event_count;
     size_t closing_count;
     uint32_t slot_count;
@@ -44,6 +46,7 @@ typedef struct trace {
     uint64_t allocs;
     uint64_t frees;
     uint64_t passed_over; /* lines of failed requests, and of NULL */
+    bool has_streams;     /* there is a column of them; else all are on one */
 } trace_t;
 
 /* Reads either format that cuarena(1) tells of. The fault names file, line,
@@ -61,5 +64,8 @@ typedef struct trace_peak {
     size_t event;
 } trace_peak_t;
 trace_peak_t trace_peak(const trace_t *trace, uint64_t alignment);
+/* The first sum that passes `most`, which the peak does, and its event. */
+trace_peak_t trace_passing(const trace_t *trace, uint64_t alignment,
+                           uint64_t most);
 
 #endif

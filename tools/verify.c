@@ -42,7 +42,7 @@ static bool check_bounds(verifier_t *v, const known_t *known)
 {
     void *base = NULL;
     uint64_t bytes = 0;
-    if (v->player.setup.config.preset != CUARENA_PRESET_POOL)
+    if (player_grows(&v->player.setup))
         return true;
     if (cuarena_base(v->player.arena, &base, &bytes) != CUARENA_OK)
         return fault_library(v->fault, "%s: verify: no base",

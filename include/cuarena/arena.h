@@ -101,7 +101,8 @@ typedef struct cuarena_amount {
 /* Of what a driver's pool has: it stays as it is. */
 #define CUARENA_BYTES_UNCHANGED (UINT64_MAX - 2)
 
-/* Keys that no option has: an error, or a warning in the log. */
+/* Keys that no option has, and options that decide nothing beside the others:
+ * an error, or a warning in the log. */
 #define CUARENA_UNKNOWN_ERROR 0
 #define CUARENA_UNKNOWN_WARN 1
 
@@ -181,12 +182,18 @@ typedef struct cuarena_amount {
 /*
  * Filled by cuarena_config_init, then by hand, by cuarena_config_set or by
  * cuarena_config_parse. docs/options.md lists key, range and default of each.
+ *
+ * A member that decides nothing beside the others, such as `pool` with a preset
+ * that grows or `cache_page` without a cache, is an error that names it, unless
+ * it has the value that it would have anyway.
  */
 typedef struct cuarena_config {
     size_t struct_size;
     int32_t preset;           /* CUARENA_PRESET_... */
     int32_t memory;           /* CUARENA_MEMORY_...; as the preset says */
-    cuarena_amount_t pool;    /* size of a fixed pool; auto-512MiB */
+    cuarena_amount_t pool;    /* size of a fixed pool; auto-512MiB. Bytes are
+                               * rounded up to `alignment`, others down to what
+                               * the memory gives in multiples of */
     cuarena_amount_t stable;  /* of those, the stable region; 0 bytes */
     cuarena_amount_t limit;   /* most bytes held; auto */
     uint64_t reserve_bytes;   /* addresses set aside for growing in place, fewer
@@ -404,8 +411,10 @@ CUARENA_API cuarena_status_t cuarena_retire(cuarena_t *arena,
  */
 CUARENA_API cuarena_status_t cuarena_reset(cuarena_t *arena);
 /*
- * Makes the pool `bytes` large, its stable region as it is. Contents stay, in
- * place where the memory lengthens and shortens what it gave (pageable, none,
+ * Makes the pool `bytes` large, rounded up to the arena's alignment as at
+ * creation (capacity_bytes of cuarena_stats tells; held_bytes, what the memory
+ * gave for it in its own multiples), its stable region as it is. Contents stay,
+ * in place where the memory lengthens and shortens what it gave (pageable, none,
  * device with backing=vmm, a caller's own that has `grow`), up to what the
  * option `reserve`, or a limit, set addresses aside for. Otherwise the memory
  * gives a pool of the new size, to which all blocks move: those without pins,
@@ -462,7 +471,10 @@ CUARENA_API cuarena_status_t cuarena_get_limit(cuarena_t *arena, int32_t kind,
 
 typedef struct cuarena_request {
     size_t struct_size;
-    int32_t region;    /* CUARENA_REGION_DYNAMIC or _STABLE */
+    int32_t region;    /* CUARENA_REGION_DYNAMIC or _STABLE; an arena without a
+                        * stable region has stable blocks in its dynamic one,
+                        * low and pinned for good: cuarena_block_info tells
+                        * STABLE of them, statistics count them as dynamic */
     int32_t zeroed;    /* 1: the block's bytes read as 0 */
     int32_t dedicated; /* 1: a segment of its own, outside growth, given back
                         * when it is freed, in a capture session after its
@@ -476,8 +488,10 @@ CUARENA_API void cuarena_request_init(cuarena_request_t *request);
 /*
  * What allocating calls may return besides: OUT_OF_MEMORY (fewer bytes are
  * free than asked and no more can be had), FRAGMENTED (compaction would serve
- * it), LIMIT (a limit stands in the way), UNSUPPORTED (zeroed on a memory that
- * cannot), DRIVER. The last error has asked, limit, held, free and largest.
+ * it), LIMIT (a limit stands in the way, which cuarena_get_limit tells: one
+ * that the caller set, or for preset=grow, mlx-cpu and mlx-cuda what limit=auto
+ * came to), UNSUPPORTED (zeroed on a memory that cannot), DRIVER. The last
+ * error has asked, limit, held, free and largest.
  */
 
 /* ---- Pointers: blocks that stay where they are ------------------------- */

@@ -9,7 +9,8 @@
  *     Of an array that is too short, or whose call fails, any part may be
  *     written; its count is not.
  *   - Sizes and addresses are bytes in 64 bits. Nothing is rounded, capped or
- *     replaced silently: what cannot be had as asked is an error.
+ *     replaced silently: what cannot be had as asked is an error, or what comes
+ *     instead is said where it is asked for and can be asked for afterwards.
  *   - A struct, in or out, begins with `struct_size`, set by its _init
  *     function; the library touches no more of it than that. Structs that are
  *     elements of arrays ("frozen") have no such member and never change.
@@ -58,7 +59,7 @@ typedef int32_t cuarena_status_t;
 #define CUARENA_OUT_OF_MEMORY 2
 /* Enough bytes are free but not together: compaction would serve it. */
 #define CUARENA_FRAGMENTED 3
-/* A limit that the caller set stands in the way. */
+/* A limit stands in the way: the caller's own, or one that the header names. */
 #define CUARENA_LIMIT 4
 /* No usable device; the message says why. */
 #define CUARENA_NO_DEVICE 5
@@ -101,7 +102,7 @@ typedef struct cuarena_error_info {
                              * may take again; of create, what the memory had
                              * available */
     uint64_t largest_bytes; /* the largest free range there, exact */
-    char message[256];      /* names the value and what would be accepted */
+    char message[256];      /* one line: the value, what would be accepted */
 } cuarena_error_info_t;
 
 CUARENA_API void cuarena_error_info_init(cuarena_error_info_t *info);
@@ -119,14 +120,31 @@ cuarena_last_error_info(cuarena_error_info_t *info);
 #define CUARENA_LOG_DEBUG 4
 
 /* Gets one line, without a newline, valid during the call only. Called with
- * no lock held, from whichever thread logs. It must not log itself.
- * It must return: not by longjmp, nor by an exception. */
+ * no lock held, from whichever thread logs; lines that its own calls of the
+ * library would make are left out. It must return: not by longjmp, nor by an
+ * exception. */
 typedef void (*cuarena_log_fn)(void *user, int32_t level, const char *line);
 
 /*
  * The process-wide log level, CUARENA_LOG_OFF by default (or what the
  * environment's CUARENA_LOG says at first use: off, error, warn, info,
- * debug). An error is logged once, where it is first seen. Any thread.
+ * debug; any other word is off, and is told once, as an error).
+ *
+ *   error  each call that does not return OK, once, with its message, but for
+ *          the end of an enumeration; what an arena overcame on its way is
+ *          none. And what nobody is returned: a device that is lost as bytes
+ *          are given back.
+ *   warn   what is probably not meant, such as options that are passed over.
+ *   info   what an arena does as a whole: create, destroy, reset, trim,
+ *          compact, resize_pool, the end of cached blocks; resizes of blocks.
+ *   debug  every allocation and every free, with bytes, address, id and tag;
+ *          growth; the steps of running out.
+ *
+ * Each is one line: control bytes in names, tags and texts of the caller are
+ * written as \x0a and the like, in messages of errors too. The calls of heap.h
+ * log nothing. Any thread. In a forked child a new level reaches the arenas
+ * that are made there. Cost: every arena's lock is taken once; at level debug
+ * no call is short any more, at info no resize.
  */
 CUARENA_API cuarena_status_t cuarena_log_set_level(int32_t level);
 CUARENA_API int32_t cuarena_log_level(void);

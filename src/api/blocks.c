@@ -13,7 +13,7 @@ cuai_block_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
     cuai_want_t want;
     cuarena_status_t status = cuai_want(arena, bytes, request, &want);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     want.dedicated = want.dedicated && bytes != 0;
     if (want.dedicated)
         want.request.flags |= CUAI_BLOCK_DEDICATED;
@@ -153,7 +153,7 @@ static CUAI_INLINE bool resize_short(cuarena_t *arena, cuarena_block_t block,
                                      uint64_t bytes)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    if (CUAI_UNLIKELY(!cuai_short_path(arena)))
+    if (CUAI_UNLIKELY(!cuai_short_resizes(arena)))
         return false;
     cuai_slot_t slot = cuai_slot_named(heap, block);
     return CUAI_LIKELY(
@@ -222,7 +222,8 @@ cuarena_status_t cuai_block_pin(cuarena_t *arena, cuarena_block_t block,
 cuarena_status_t cuarena_block_pin(cuarena_t *arena, cuarena_block_t block,
                                    void **pointer_out)
 {
-    return cuai_block_pin(arena, block, CUARENA_NO_STREAM, pointer_out);
+    return cuai_told(
+        cuai_block_pin(arena, block, CUARENA_NO_STREAM, pointer_out));
 }
 
 static cuarena_status_t end_pin(cuarena_t *arena, cuarena_block_t block,
@@ -267,7 +268,7 @@ cuarena_status_t cuai_block_unpin(cuarena_t *arena, cuarena_block_t block,
 
 cuarena_status_t cuarena_block_unpin(cuarena_t *arena, cuarena_block_t block)
 {
-    return cuai_block_unpin(arena, block, CUARENA_NO_STREAM);
+    return cuai_told(cuai_block_unpin(arena, block, CUARENA_NO_STREAM));
 }
 
 /* ---- Knowing ----------------------------------------------------------- */
@@ -278,12 +279,13 @@ cuarena_status_t cuarena_block_of(cuarena_t *arena, const void *pointer,
     if (arena == NULL || block_out == NULL)
         return cuai_null("arena or block_out");
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
     if (found.heap != NULL)
         *block_out = cuai_id(found.heap, found.slot);
     cuai_unlock(&arena->lock);
-    return found.heap != NULL ? CUARENA_OK : cuai_no_pointer(pointer);
+    return cuai_told(found.heap != NULL ? CUARENA_OK
+                                        : cuai_no_pointer(pointer));
 }
 
 static void describe(cuai_found_t found, cuarena_block_info_t *info)
@@ -311,12 +313,12 @@ cuarena_status_t cuarena_block_info(cuarena_t *arena, cuarena_block_t block,
     if (arena == NULL || info_out == NULL)
         return cuai_null("arena or info_out");
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     cuai_found_t found = cuai_find_block(arena, block);
     if (found.heap != NULL)
         describe(found, info_out);
     cuai_unlock(&arena->lock);
-    return found.heap != NULL ? CUARENA_OK : cuai_no_block(block);
+    return cuai_told(found.heap != NULL ? CUARENA_OK : cuai_no_block(block));
 }
 
 /* The cursor names a region and the first slot of it that was not seen. */
@@ -348,7 +350,7 @@ cuarena_status_t cuarena_blocks(cuarena_t *arena, uint64_t *cursor,
     size_t count = 0;
     cuai_found_t found;
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     while (count < capacity && next_live(arena, cursor, &found))
         describe(found, &infos[count++]);
     cuai_unlock(&arena->lock);
@@ -366,10 +368,11 @@ cuarena_status_t cuarena_adopt(cuarena_t *arena, void *bytes, uint64_t size,
     if (size == 0 || ((address | size) & arena->granule_mask) != 0 ||
         !cuai_add_checked(address, size, &end) ||
         size >= CUARENA_HEAP_MAX_SEGMENT)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "%llu bytes at %p; accepted: multiples of %llu",
-                         (unsigned long long)size, bytes,
-                         (unsigned long long)cuai_granule(arena));
+        return cuai_told(
+            cuai_fail(CUARENA_BAD_ARGUMENT,
+                      "%llu bytes at %p; accepted: multiples of %llu",
+                      (unsigned long long)size, bytes,
+                      (unsigned long long)cuai_granule(arena)));
     cuai_want_t want = {
         .request = {.size = size,
                     .tag = tag,
@@ -380,7 +383,7 @@ cuarena_status_t cuarena_adopt(cuarena_t *arena, void *bytes, uint64_t size,
     cuai_found_t found;
     cuarena_status_t status = cuai_call_begin(&call, arena);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     status = cuai_call_check(arena);
     if (status == CUARENA_OK && !cuai_tag_known(arena, tag))
         status =

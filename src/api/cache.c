@@ -18,6 +18,10 @@ static cuarena_status_t end_call(cuai_call_t *call, cuarena_status_t status,
 {
     if (status == CUARENA_OK && blocks_out != NULL)
         *blocks_out = blocks;
+    if (status == CUARENA_OK)
+        cuai_call_log(call, "cache: %llu blocks ended, %llu bytes held",
+                      (unsigned long long)blocks,
+                      (unsigned long long)call->arena->held);
     return cuai_call_end(call, status);
 }
 
@@ -37,12 +41,12 @@ cuarena_status_t cuarena_cache_release(cuarena_t *arena, uint64_t bytes,
 {
     cuarena_status_t status = check(arena, "cache_release");
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     uint64_t blocks = 0;
     cuai_call_t call;
     status = cuai_call_begin(&call, arena);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         blocks = release(&call, bytes);
@@ -60,12 +64,12 @@ cuarena_status_t cuarena_cache_clear(cuarena_t *arena, uint64_t *blocks_out)
 {
     cuarena_status_t status = check(arena, "cache_clear");
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     uint64_t blocks = 0;
     cuai_call_t call;
     status = cuai_call_begin(&call, arena);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = settle(arena);
@@ -89,7 +93,7 @@ cuarena_status_t cuarena_cache_stats(cuarena_t *arena,
     if (!cuai_sized_ok(stats, sizeof(size_t), sizeof *stats))
         return cuai_null("stats, or its struct_size");
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     cuarena_cache_stats_t now = {
         .active_bytes = cuai_live_bytes(arena),

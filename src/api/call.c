@@ -1,5 +1,8 @@
 #include "api/call.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "base/frame.h"
 #include "base/log.h"
 
@@ -57,7 +60,6 @@ cuarena_status_t cuai_call_begin(cuai_call_t *call, cuarena_t *arena)
 {
     call->arena = arena;
     call->count = 0;
-    call->refused = false;
     call->waited = false;
     call->stream = 0;
     cuarena_status_t status = cuai_enter(arena, &call->frame);
@@ -81,8 +83,8 @@ cuarena_status_t cuai_call_on_free(cuai_call_t *call, cuarena_stream_t stream)
         return status;
     arena->host_waits++;
     cuai_unlock(&arena->lock);
-    cuai_log(CUARENA_LOG_INFO, "arena '%s': a free waits for stream %p: %s",
-             arena->config.name, (void *)stream, cuai_error_message());
+    cuai_log(CUARENA_LOG_INFO, "%s: a free waits for stream %p: %s",
+             arena->label, (void *)stream, cuai_error_message());
     status = cuai_memory_synchronize(&arena->memory, stream);
     cuai_lock(&arena->lock);
     call->waited = status == CUARENA_OK;
@@ -93,19 +95,20 @@ static void deliver(cuai_call_t *call)
 {
     cuai_frame_t frame;
     cuai_frame_push(&frame, CUAI_FRAME_EVENT, call->arena);
-    for (int i = 0; i < call->count; i++)
-        call->event_fn(call->event_user, &call->events[i]);
+    for (int i = 0; i < call->count; i++) {
+        cuai_log_event(call->arena, &call->events[i]);
+        if (call->event_fn != NULL)
+            call->event_fn(call->event_user, &call->events[i]);
+    }
     cuai_frame_pop();
     call->count = 0;
 }
 
 /* What is left to tell. Steps out. */
-static void tell(cuai_call_t *call)
+static void tell(cuai_call_t *call, cuarena_status_t status)
 {
     cuai_unlock(&call->arena->lock);
-    if (call->refused)
-        cuai_log(CUARENA_LOG_INFO, "arena '%s': %s", call->arena->config.name,
-                 cuai_error_message());
+    (void)cuai_log_error(call->arena->label, status);
     deliver(call);
     cuai_lock(&call->arena->lock);
 }
@@ -116,10 +119,25 @@ cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status)
     if (status == CUARENA_LOST)
         cuai_slow_set(call->arena, CUAI_SLOW_LOST, true);
     cuai_stream_leave(call->arena, call->stream);
-    if (call->refused || call->count != 0)
-        tell(call);
+    bool error = status != CUARENA_OK && cuai_log_wants(CUARENA_LOG_ERROR);
+    if (error || call->count != 0)
+        tell(call, status);
     cuai_leave(call->arena);
     return status;
+}
+
+void cuai_call_log(cuai_call_t *call, const char *format, ...)
+{
+    char text[160];
+    va_list arguments;
+    if (!cuai_log_wants(CUARENA_LOG_INFO))
+        return;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    cuai_unlock(&call->arena->lock);
+    cuai_log(CUARENA_LOG_INFO, "%s: %s", call->arena->label, text);
+    cuai_lock(&call->arena->lock);
 }
 
 void cuai_call_flush(cuai_call_t *call)
@@ -145,7 +163,8 @@ void cuai_call_forget(cuai_call_t *call, int32_t kind)
 
 static cuarena_event_t *next_event(cuai_call_t *call, int32_t kind)
 {
-    if (call->event_fn == NULL || call->count == CUAI_CALL_EVENTS)
+    bool heard = call->event_fn != NULL || cuai_logs_event(kind);
+    if (!heard || call->count == CUAI_CALL_EVENTS)
         return NULL;
     cuarena_event_t *event = &call->events[call->count++];
     *event = (cuarena_event_t){.struct_size = sizeof *event, .kind = kind};
@@ -181,7 +200,6 @@ void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status,
                             uint64_t bytes, cuarena_tag_t tag)
 {
     call->arena->failed++;
-    call->refused = true;
     cuarena_event_t *event = next_event(call, CUARENA_EVENT_FAIL);
     if (event == NULL)
         return;
@@ -197,9 +215,9 @@ cuarena_status_t cuai_call_check(const cuarena_t *arena)
     if (!(arena->slow & CUAI_SLOW_LOST))
         return CUARENA_OK;
     return cuai_fail(CUARENA_LOST,
-                     "arena '%s' is lost after an earlier failure: it can be "
+                     "%s is lost after an earlier failure: it can be "
                      "freed from, asked and destroyed",
-                     arena->config.name);
+                     arena->label);
 }
 
 cuarena_status_t cuai_check_entry(const cuarena_t *arena, const char *what,
@@ -244,5 +262,5 @@ cuarena_status_t cuai_no_stream(cuarena_stream_t stream)
 
 cuarena_status_t cuai_null(const char *what)
 {
-    return cuai_fail(CUARENA_BAD_ARGUMENT, "%s: NULL", what);
+    return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT, "%s: NULL", what));
 }

@@ -9,6 +9,7 @@
 
 #include "arena/cache.h"
 #include "base/frame.h"
+#include "base/log.h"
 
 /* A call causes a few events; growing twice is one. */
 #define CUAI_CALL_EVENTS 6
@@ -17,7 +18,6 @@ typedef struct cuai_call {
     cuai_frame_t frame;
     cuarena_t *arena;
     int count;
-    bool refused;              /* a request was; the log is told */
     bool waited;               /* for the stream, which is not known */
     uint32_t stream;           /* number, held until the end; 0: none */
     cuarena_event_fn event_fn; /* NULL: nobody listens */
@@ -25,8 +25,15 @@ typedef struct cuai_call {
     cuarena_event_t events[CUAI_CALL_EVENTS];
 } cuai_call_t;
 
-/* Whether frees and resizes may take the short path. With the lock. */
+/* Whether frees may take the short path. With the lock. */
 static inline bool cuai_short_path(const cuarena_t *arena)
+{
+    return (arena->slow & ~(CUAI_SLOW_WHOLE | CUAI_SLOW_LANES | CUAI_SLOW_SOLE |
+                            CUAI_SLOW_RESIZES)) == 0;
+}
+
+/* Whether resizes may. With the lock. */
+static inline bool cuai_short_resizes(const cuarena_t *arena)
 {
     return (arena->slow &
             ~(CUAI_SLOW_WHOLE | CUAI_SLOW_LANES | CUAI_SLOW_SOLE)) == 0;
@@ -36,7 +43,7 @@ static inline bool cuai_short_path(const cuarena_t *arena)
  * Who may step out, or wait, enters: the lock is taken, and the call counted in
  * and known to its thread, until it leaves. REENTERED in a signal handler that
  * interrupted this thread in a call; LOST in a forked child where the arena was
- * left behind (arena/forks.c). What does neither takes the lock, by
+ * left behind (arena/all.c). What does neither takes the lock, by
  * cuai_lock_enter, and is REENTERED only where its own thread has it.
  */
 cuarena_status_t cuai_enter(cuarena_t *arena, cuai_frame_t *frame);
@@ -52,8 +59,8 @@ cuarena_status_t cuai_call_on(cuai_call_t *call, cuarena_stream_t stream);
  * and cannot be made so, for lack of that or of a number, is waited for here,
  * and the block's bytes are idle but for what others do with it. */
 cuarena_status_t cuai_call_on_free(cuai_call_t *call, cuarena_stream_t stream);
-/* Lets go of it, delivers the events, counts the call out and returns `status`.
- * The arena may have ended then. */
+/* Lets go of it, tells the log of an error, delivers the events, counts the
+ * call out and returns `status`. The arena may have ended then. */
 cuarena_status_t cuai_call_end(cuai_call_t *call, cuarena_status_t status);
 /* Notes an event with bytes; 0 bytes: none happened. */
 void cuai_call_note(cuai_call_t *call, int32_t kind, uint64_t bytes);
@@ -63,6 +70,14 @@ void cuai_call_note_block(cuai_call_t *call, int32_t kind, cuai_found_t found);
 void cuai_call_forget(cuai_call_t *call, int32_t kind);
 /* Delivers what was noted so far. Steps out. */
 void cuai_call_flush(cuai_call_t *call);
+/* Tells the log at level info what the call did. Steps out, if anybody reads
+ * it. */
+void cuai_call_log(cuai_call_t *call, const char *format, ...) CUAI_NOINLINE
+    CUAI_PRINTF(2, 3);
+/* A line of an event of a block (log.c). */
+void cuai_log_event(cuarena_t *arena, const cuarena_event_t *event);
+/* Whether it logs events of a kind. */
+bool cuai_logs_event(int32_t kind);
 /* Notes a request that was refused, and counts it. */
 void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status,
                             uint64_t bytes, cuarena_tag_t tag);
@@ -82,6 +97,7 @@ cuarena_status_t cuai_no_pointer(const void *pointer);
 cuarena_status_t cuai_no_block(cuarena_block_t block);
 cuarena_status_t cuai_no_tag(cuarena_tag_t tag);
 cuarena_status_t cuai_no_stream(cuarena_stream_t stream);
+/* The log is told: no lock is held. */
 cuarena_status_t cuai_null(const char *what);
 /* A region, or all. */
 cuarena_status_t cuai_check_region(int32_t region);

@@ -11,19 +11,19 @@ cuarena_status_t cuarena_capture_begin(cuarena_t *arena,
         return cuai_null("arena or capture_out");
     cuarena_status_t status = cuai_check_entry(arena, "capture_begin", false);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuarena_capture_t *made = NULL;
     cuai_frame_t frame;
     status = cuai_enter(arena, &frame);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = cuai_capture_begin(arena, stream, &made);
     cuai_leave(arena);
     if (status == CUARENA_OK)
         *capture_out = made;
-    return status;
+    return cuai_told(status);
 }
 
 cuarena_status_t cuarena_capture_join(cuarena_t *arena,
@@ -34,16 +34,16 @@ cuarena_status_t cuarena_capture_join(cuarena_t *arena,
         return cuai_null("arena or capture");
     cuarena_status_t status = cuai_check_entry(arena, "capture_join", false);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuai_frame_t frame;
     status = cuai_enter(arena, &frame);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = cuai_capture_join(arena, capture, stream);
     cuai_leave(arena);
-    return status;
+    return cuai_told(status);
 }
 
 cuarena_status_t cuarena_capture_end(cuarena_t *arena,
@@ -53,14 +53,14 @@ cuarena_status_t cuarena_capture_end(cuarena_t *arena,
         return cuai_null("arena or capture");
     cuarena_status_t status = cuai_check_entry(arena, "capture_end", false);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuai_frame_t frame;
     status = cuai_enter(arena, &frame);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     status = cuai_capture_end(arena, capture);
     cuai_leave(arena);
-    return status;
+    return cuai_told(status);
 }
 
 cuarena_status_t cuarena_capture_release(cuarena_t *arena,
@@ -73,16 +73,16 @@ cuarena_status_t cuarena_capture_release(cuarena_t *arena,
         return CUARENA_OK;
     cuarena_status_t status = cuai_check_entry(arena, "capture_release", false);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuai_frame_t frame;
     status = cuai_enter(arena, &frame);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     status = cuai_capture_release(arena, *capture, stream);
     cuai_leave(arena);
     if (status == CUARENA_OK)
         *capture = NULL;
-    return status;
+    return cuai_told(status);
 }
 
 static void describe(const cuarena_t *arena, const cuarena_capture_t *capture,
@@ -112,12 +112,12 @@ cuarena_status_t cuarena_capture_stats(cuarena_t *arena,
         return cuai_null("stats, or its struct_size");
     cuarena_stats_t full = {0};
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     cuarena_status_t status = cuai_capture_check(arena, capture);
     if (status == CUARENA_OK)
         describe(arena, capture, &full);
     cuai_unlock(&arena->lock);
     if (status == CUARENA_OK)
         cuai_sized_write(stats, &full);
-    return status;
+    return cuai_told(status);
 }

@@ -395,6 +395,14 @@ static cuarena_status_t check_relocates(const cuarena_t *arena)
                      arena->memory.ops.name);
 }
 
+/* Steps out, if anybody reads it. */
+static void log_moves(const progress_t *progress)
+{
+    cuai_call_log(progress->call, "compact: %llu blocks, %llu bytes moved",
+                  (unsigned long long)progress->report.moves,
+                  (unsigned long long)progress->report.bytes_moved);
+}
+
 static uint64_t largest_range(const cuarena_t *arena)
 {
     uint64_t largest = 0;
@@ -419,11 +427,11 @@ cuarena_status_t cuarena_compact(cuarena_t *arena,
     if (status == CUARENA_OK)
         status = cuai_check_entry(arena, "compact", true);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuai_call_t call;
     status = cuai_call_begin(&call, arena);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     progress_t progress = {
         .call = &call,
         .options = options == NULL ? &all : options,
@@ -448,6 +456,8 @@ cuarena_status_t cuarena_compact(cuarena_t *arena,
     leave_streams(&progress);
     if (status == CUARENA_OK && report != NULL)
         cuai_sized_write(report, &progress.report);
+    if (status == CUARENA_OK)
+        log_moves(&progress);
     return cuai_call_end(&call, status);
 }
 
@@ -498,7 +508,9 @@ cuarena_status_t cuai_compact_for(cuai_call_t *call, const cuai_want_t *want,
     cuai_begin_exclusive(arena);
     status = reach_goal(&progress);
     cuai_end_exclusive(arena);
-    if (status != CUARENA_OK)
+    if (status == CUARENA_OK)
+        log_moves(&progress);
+    else
         *why_out = why_not(arena, status);
     return status;
 }

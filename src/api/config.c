@@ -102,16 +102,17 @@ cuarena_status_t cuarena_config_set(cuarena_config_t *config, const char *key,
                                     const char *value)
 {
     if (!is_config(config))
-        return fail_struct("config", config);
+        return cuai_told(fail_struct("config", config));
     if (key == NULL || value == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "option: the %s is NULL",
-                         key == NULL ? "key" : "value");
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
+                                   "option: the %s is NULL",
+                                   key == NULL ? "key" : "value"));
     cuarena_config_t full;
     copy_whole(config, &full);
     cuarena_status_t status = set(&full, key, value);
     if (status == CUARENA_OK)
         cuai_sized_write(config, &full);
-    return status;
+    return cuai_told(status);
 }
 
 cuarena_status_t cuarena_config_get(const cuarena_config_t *config,
@@ -119,23 +120,24 @@ cuarena_status_t cuarena_config_get(const cuarena_config_t *config,
                                     size_t text_size)
 {
     if (!is_config(config))
-        return fail_struct("config", config);
+        return cuai_told(fail_struct("config", config));
     if (key == NULL || text == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "option: the %s is NULL",
-                         key == NULL ? "key" : "text");
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
+                                   "option: the %s is NULL",
+                                   key == NULL ? "key" : "text"));
     cuai_key_t found = cuai_key_find(key);
     if (found.option == NULL)
-        return fail_key(key, "");
+        return cuai_told(fail_key(key, ""));
     cuarena_config_t full;
     copy_whole(config, &full);
     char printed[CUAI_OPTION_TEXT_SIZE];
     if (!cuai_key_print(found, &full, printed))
-        return cuai_fail(CUARENA_UNSUPPORTED, "%s: no text stands for %s", key,
-                         printed);
+        return cuai_told(cuai_fail(CUARENA_UNSUPPORTED,
+                                   "%s: no text stands for %s", key, printed));
     if (strlen(printed) >= text_size)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "text_size: %zu; accepted: from %zu on", text_size,
-                         strlen(printed) + 1);
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
+                                   "text_size: %zu; accepted: from %zu on",
+                                   text_size, strlen(printed) + 1));
     strcpy(text, printed);
     return CUARENA_OK;
 }
@@ -181,9 +183,10 @@ cuarena_status_t cuarena_config_parse(cuarena_config_t *config,
                                       const char *text)
 {
     if (!is_config(config))
-        return fail_struct("config", config);
+        return cuai_told(fail_struct("config", config));
     if (text == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "options: the text is NULL");
+        return cuai_told(
+            cuai_fail(CUARENA_BAD_ARGUMENT, "options: the text is NULL"));
     if (text[strspn(text, " \t")] == '\0')
         return CUARENA_OK;
     cuarena_config_t full;
@@ -192,7 +195,7 @@ cuarena_status_t cuarena_config_parse(cuarena_config_t *config,
         size_t length = strcspn(item, ",");
         cuarena_status_t status = set_item(&full, item, length);
         if (status != CUARENA_OK)
-            return status;
+            return cuai_told(status);
         item += length;
         if (*item == '\0')
             break;
@@ -204,7 +207,7 @@ cuarena_status_t cuarena_config_parse(cuarena_config_t *config,
 cuarena_status_t cuarena_config_environment(cuarena_config_t *config)
 {
     if (!is_config(config))
-        return fail_struct("config", config);
+        return cuai_told(fail_struct("config", config));
     const char *text = getenv("CUARENA_CONF");
     return text == NULL ? CUARENA_OK : cuarena_config_parse(config, text);
 }
@@ -227,7 +230,7 @@ cuarena_status_t cuarena_config_limit_environment(cuarena_config_t *config,
                                                   const char *variable)
 {
     if (!is_config(config))
-        return fail_struct("config", config);
+        return cuai_told(fail_struct("config", config));
     const char *name = variable != NULL ? variable : "CUPY_GPU_MEMORY_LIMIT";
     const char *text = getenv(name);
     if (text == NULL)
@@ -236,9 +239,10 @@ cuarena_status_t cuarena_config_limit_environment(cuarena_config_t *config,
     copy_whole(config, &full);
     cuai_refusal_t refusal = read_limit(text, &full.limit);
     if (refusal != NULL)
-        return fail_value(name, text, refusal,
-                          "a whole number of bytes, or 0% to 100%; 0 of "
-                          "either: no limit");
+        return cuai_told(
+            fail_value(name, text, refusal,
+                       "a whole number of bytes, or 0% to 100%; 0 of "
+                       "either: no limit"));
     cuai_sized_write(config, &full);
     return CUARENA_OK;
 }
@@ -253,14 +257,20 @@ void cuarena_option_info_init(cuarena_option_info_t *info)
     info->struct_size = sizeof *info;
 }
 
+/* The end of an enumeration is no error to the log. */
+static cuarena_status_t past_the_last(size_t index)
+{
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "index: %zu is past the last",
+                     index);
+}
+
 cuarena_status_t cuarena_option_info(size_t index, cuarena_option_info_t *info)
 {
     if (!cuai_sized_ok(info, INFO_FIRST, sizeof *info))
-        return fail_struct("info", info);
+        return cuai_told(fail_struct("info", info));
     const cuai_option_t *option = cuai_option_at(index);
     if (option == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "index: %zu is past the last",
-                         index);
+        return past_the_last(index);
     cuarena_option_info_t known = {
         .struct_size = sizeof known,
         .key = option->key,
@@ -314,5 +324,5 @@ cuarena_status_t cuarena_config_resolve(cuarena_config_t *config)
     cuarena_status_t status = cuai_config_check(config, &full);
     if (status == CUARENA_OK)
         cuai_sized_write(config, &full);
-    return status;
+    return cuai_told(status);
 }

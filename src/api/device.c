@@ -164,7 +164,7 @@ cuarena_status_t cuarena_export(cuarena_t *arena, cuarena_block_t block,
     if (status == CUARENA_OK)
         status = cuai_check_entry(arena, "export", false);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     sharing_t sharing = {.arena = arena,
                          .block = block,
                          .share_handles = options && options->share_handles,
@@ -173,7 +173,7 @@ cuarena_status_t cuarena_export(cuarena_t *arena, cuarena_block_t block,
     cuai_call_t call;
     status = cuai_call_begin(&call, arena);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = export_block(&sharing, export_out);
@@ -192,12 +192,12 @@ cuarena_status_t cuarena_export_close(cuarena_t *arena,
     cuai_call_t call;
     cuarena_status_t status = cuai_call_begin(&call, arena);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     if (!cuai_export_known(arena, *exported))
-        return cuai_call_end(
-            &call, cuai_fail(CUARENA_STALE,
-                             "%p is no export of arena '%s' that is open",
-                             (const void *)*exported, arena->config.name));
+        return cuai_call_end(&call,
+                             cuai_fail(CUARENA_STALE,
+                                       "%p is no export of %s that is open",
+                                       (const void *)*exported, arena->label));
     end_export(arena, *exported);
     *exported = NULL;
     return cuai_call_end(&call, CUARENA_OK);

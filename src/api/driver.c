@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/sized.h"
 #include "memory/cuda/place.h"
 
@@ -33,10 +34,10 @@ static cuarena_status_t bad_info(void)
 cuarena_status_t cuarena_driver_info(cuarena_driver_info_t *info)
 {
     if (!cuai_sized_ok(info, DRIVER_INFO_FIRST, sizeof *info))
-        return bad_info();
+        return cuai_told(bad_info());
     const cuai_cuda_t *cuda = cuai_cuda();
     if (cuda == NULL)
-        return CUARENA_NO_DEVICE;
+        return cuai_told(CUARENA_NO_DEVICE);
     cuarena_driver_info_t whole = {
         .version = cuda->version,
         .device_count = cuda->device_count,
@@ -87,15 +88,15 @@ cuarena_status_t cuarena_device_info(int32_t device,
                                      cuarena_device_info_t *info)
 {
     if (!cuai_sized_ok(info, DEVICE_INFO_FIRST, sizeof *info))
-        return bad_info();
+        return cuai_told(bad_info());
     cuai_place_t *place;
     cuarena_status_t status = cuai_place_open_ordinal(device, &place);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuarena_device_info_t whole = from_facts(&place->facts);
     status = ask_free(place, &whole.free_bytes);
     cuai_place_close(place);
     if (status == CUARENA_OK)
         cuai_sized_write(info, &whole);
-    return status;
+    return cuai_told(status);
 }

@@ -15,9 +15,9 @@ static cuarena_status_t check_pool(const cuarena_t *arena)
     if (arena->memory.pool != NULL)
         return cuai_call_check(arena);
     return cuai_fail(CUARENA_UNSUPPORTED,
-                     "arena '%s' takes nothing from a pool of the driver's: "
+                     "%s takes nothing from a pool of the driver's: "
                      "memory '%s'; accepted: memory=device with backing=async",
-                     arena->config.name, arena->memory.ops.name);
+                     arena->label, arena->memory.ops.name);
 }
 
 /* ---- Figures ----------------------------------------------------------- */
@@ -40,7 +40,7 @@ cuarena_status_t cuarena_driver_pool_stats(cuarena_t *arena,
         status = cuai_pool_stats(arena->memory.pool, &now);
     if (status == CUARENA_OK)
         cuai_sized_write(stats, &now);
-    return status;
+    return cuai_told(status);
 }
 
 cuarena_status_t cuarena_driver_pool_reset_peaks(cuarena_t *arena)
@@ -48,8 +48,9 @@ cuarena_status_t cuarena_driver_pool_reset_peaks(cuarena_t *arena)
     if (arena == NULL)
         return cuai_null("arena");
     cuarena_status_t status = check_pool(arena);
-    return status == CUARENA_OK ? cuai_pool_reset_peaks(arena->memory.pool)
-                                : status;
+    return cuai_told(status == CUARENA_OK
+                         ? cuai_pool_reset_peaks(arena->memory.pool)
+                         : status);
 }
 
 cuarena_status_t cuai_driver_pool_total(cuarena_t *arena, uint64_t *bytes_out)
@@ -188,18 +189,18 @@ cuarena_status_t cuarena_create_per_device(
     cuai_sized_read(&full, config);
     cuarena_status_t status = check_list(&full, count);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     size_t made = 0;
     while (made < count && status == CUARENA_OK) {
         status = create_on(&full, &pools[made], made, &arenas_out[made]);
         made += status == CUARENA_OK;
     }
     if (status == CUARENA_OK)
-        return status;
-    cuarena_error_info_t words;
+        return cuai_told(status);
+    cuai_kept_error_t words;
     cuai_error_keep(&words);
     while (made != 0)
         (void)cuarena_destroy_forced(&arenas_out[--made]);
     cuai_error_restore(&words);
-    return status;
+    return cuai_told(status);
 }

@@ -93,10 +93,10 @@ cuarena_status_t cuarena_ort_stats(cuarena_t *arena, cuarena_ort_stats_t *stats)
     if (pooled) {
         cuarena_status_t status = cuai_driver_pool_total(arena, &pool_bytes);
         if (status != CUARENA_OK)
-            return status;
+            return cuai_told(status);
     }
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     cuarena_ort_stats_t now = ort_stats(arena);
     if (pooled)
         of_pool(arena, pool_bytes, &now);
@@ -222,7 +222,7 @@ cuarena_status_t cuarena_stats_pairs(cuarena_t *arena, int32_t form,
     sheet_t sheet;
     cuarena_status_t status = fill(arena, form, &sheet);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     for (size_t i = 0; i < sheet.count; i++) {
         char value[24];
         (void)snprintf(value, sizeof value, "%" PRIu64, value_of(&sheet, i));
@@ -246,24 +246,26 @@ cuarena_status_t cuarena_stats_text(cuarena_t *arena, int32_t form, char *text,
                                     size_t text_size, size_t *needed_out)
 {
     if ((text == NULL) != (text_size == 0))
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "text %p of %zu bytes; accepted: both or, to ask, "
-                         "neither",
-                         (void *)text, text_size);
+        return cuai_told(
+            cuai_fail(CUARENA_BAD_ARGUMENT,
+                      "text %p of %zu bytes; accepted: both or, to ask, "
+                      "neither",
+                      (void *)text, text_size));
     sheet_t sheet;
     cuarena_status_t status = fill(arena, form, &sheet);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     size_t needed = print(&sheet, NULL, 0) + 1;
     if (needed_out != NULL)
         *needed_out = needed;
     if (text == NULL)
         return CUARENA_OK;
     if (needed > text_size)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "text_size %zu; accepted: from %zu on, for these "
-                         "figures",
-                         text_size, needed);
+        return cuai_told(
+            cuai_fail(CUARENA_BAD_ARGUMENT,
+                      "text_size %zu; accepted: from %zu on, for these "
+                      "figures",
+                      text_size, needed));
     (void)print(&sheet, text, text_size);
     return CUARENA_OK;
 }
@@ -277,13 +279,14 @@ cuarena_status_t cuarena_step_stats(cuarena_t *arena,
     if (arena == NULL || count_out == NULL)
         return cuai_null("arena or count_out");
     if ((steps == NULL) != (capacity == 0))
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "steps %p with capacity %zu; accepted: both or, to "
-                         "ask, neither",
-                         (void *)steps, capacity);
+        return cuai_told(
+            cuai_fail(CUARENA_BAD_ARGUMENT,
+                      "steps %p with capacity %zu; accepted: both or, to "
+                      "ask, neither",
+                      (void *)steps, capacity));
     size_t count = cuai_min(capacity, CUARENA_STEP_COUNT);
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     for (size_t i = 0; i < count; i++)
         steps[i] = (cuarena_step_stats_t){
             .name = cuai_step_name((int32_t)i),

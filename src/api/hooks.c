@@ -8,7 +8,7 @@ cuarena_status_t cuarena_set_relocation_callback(cuarena_t *arena,
     if (arena == NULL)
         return cuai_null("arena");
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     arena->relocation_fn = callback;
     arena->relocation_user = user;
     cuai_unlock(&arena->lock);
@@ -21,7 +21,7 @@ cuarena_status_t cuarena_set_oom_handler(cuarena_t *arena,
     if (arena == NULL)
         return cuai_null("arena");
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     arena->oom_fn = handler;
     arena->oom_user = user;
     cuai_unlock(&arena->lock);
@@ -35,7 +35,7 @@ cuarena_status_t cuarena_set_event_listener(cuarena_t *arena,
     if (arena == NULL)
         return cuai_null("arena");
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     arena->event_fn = listener;
     arena->event_user = user;
     cuai_slow_set(arena, CUAI_SLOW_LISTENER, listener != NULL);
@@ -49,13 +49,14 @@ cuarena_status_t cuarena_tag(cuarena_t *arena, const char *name,
     if (arena == NULL || name == NULL || tag_out == NULL)
         return cuai_null("arena, name or tag_out");
     if (name[0] == '\0')
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "tag '': a name of one character or more is accepted");
+        return cuai_told(
+            cuai_fail(CUARENA_BAD_ARGUMENT,
+                      "tag '': a name of one character or more is accepted"));
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     cuarena_status_t status = cuai_tag_register(arena, name, tag_out);
     cuai_unlock(&arena->lock);
-    return status;
+    return cuai_told(status);
 }
 
 cuarena_status_t cuarena_tag_name(cuarena_t *arena, cuarena_tag_t tag,
@@ -64,12 +65,12 @@ cuarena_status_t cuarena_tag_name(cuarena_t *arena, cuarena_tag_t tag,
     if (arena == NULL || name_out == NULL)
         return cuai_null("arena or name_out");
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     bool known = tag != 0 && cuai_tag_known(arena, tag);
     if (known)
         *name_out = arena->tags[tag].name;
     cuai_unlock(&arena->lock);
     if (known)
         return CUARENA_OK;
-    return cuai_no_tag(tag);
+    return cuai_told(cuai_no_tag(tag));
 }

@@ -114,10 +114,10 @@ cuarena_status_t cuarena_stats(cuarena_t *arena, int32_t region,
     if (status == CUARENA_OK)
         status = cuai_check_region(region);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuarena_stats_t now = {0};
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     if (region == CUARENA_REGION_ALL)
         from_arena(arena, &now);
     else
@@ -132,16 +132,16 @@ cuarena_status_t cuarena_tag_stats(cuarena_t *arena, cuarena_tag_t tag,
 {
     cuarena_status_t status = check_stats(arena, stats);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuarena_stats_t now = {0};
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     bool known = tag != 0 && cuai_tag_known(arena, tag);
     if (known)
         from_counts(cuai_meter_read(&arena->tags[tag].meter), &now);
     cuai_unlock(&arena->lock);
     if (!known)
-        return cuai_no_tag(tag);
+        return cuai_told(cuai_no_tag(tag));
     cuai_sized_write(stats, &now);
     return CUARENA_OK;
 }
@@ -156,7 +156,7 @@ cuarena_status_t cuarena_reset_peaks(cuarena_t *arena)
     if (arena == NULL)
         return cuai_null("arena");
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     cuai_end_sole(arena);
     cuai_keep_most(arena);
     reset_peaks(cuai_gauge_whole(arena));
@@ -233,10 +233,10 @@ cuarena_status_t cuarena_inspect(cuarena_t *arena, int32_t region,
         return cuai_null("inspection, or its struct_size");
     cuarena_status_t status = cuai_check_region(region);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuarena_inspection_t found = {0};
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     for (int i = 0; i < CUAI_HEAPS; i++)
         if (region == CUARENA_REGION_ALL || region == i)
             inspect_heap(arena, i, &found);
@@ -255,7 +255,7 @@ cuarena_status_t cuarena_base(cuarena_t *arena, void **base_out,
         return cuai_null("arena, base_out or bytes_out");
     cuarena_memory_segment_t first = {0};
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     if (arena->segments.count != 0)
         first = arena->segments.items[0];
     cuai_unlock(&arena->lock);
@@ -388,8 +388,8 @@ cuarena_status_t cuarena_validate(cuarena_t *arena, char *text,
     if (arena == NULL)
         return cuai_null("arena");
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     cuarena_status_t status = validate_all(arena, text, text_size);
     cuai_unlock(&arena->lock);
-    return status;
+    return cuai_told(status);
 }

@@ -20,12 +20,12 @@ cuarena_status_t cuarena_create(const cuarena_config_t *config,
     cuarena_config_t full;
     cuarena_status_t status = cuai_config_check(config, &full);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     status = cuai_arena_new(&full, arena_out);
     if (status == CUARENA_OK)
-        cuai_log(CUARENA_LOG_INFO, "arena '%s': created, holds %llu bytes",
-                 full.name, (unsigned long long)(*arena_out)->held);
-    return status;
+        cuai_log(CUARENA_LOG_INFO, "%s: created, holds %llu bytes",
+                 (*arena_out)->label, (unsigned long long)(*arena_out)->held);
+    return cuai_told(status);
 }
 
 /* ---- Destruction ------------------------------------------------------- */
@@ -67,15 +67,16 @@ static cuarena_status_t check_unused(cuarena_t *arena)
     return status == CUARENA_OK ? check_no_leaks(arena) : status;
 }
 
-static cuarena_status_t check_destroy(const cuarena_t *arena)
+static cuarena_status_t check_destroy(const cuarena_t *arena, const char *what)
 {
-    cuarena_status_t status = cuai_check_entry(arena, "destroy", true);
+    cuarena_status_t status = cuai_check_entry(arena, what, true);
     bool within = cuai_frame_within(CUAI_FRAME_OOM, arena) ||
                   cuai_frame_within(CUAI_FRAME_EVENT, arena);
     if (status == CUARENA_OK && within)
         status = cuai_fail(CUARENA_REENTERED,
-                           "destroy was called from the arena's own handler or "
-                           "listener");
+                           "%s was called from the arena's own handler or "
+                           "listener",
+                           what);
     return status;
 }
 
@@ -83,9 +84,9 @@ static cuarena_status_t check_destroy(const cuarena_t *arena)
 static cuarena_status_t check_ours(const cuarena_t *arena)
 {
     return arena->shared ? cuai_fail(CUARENA_BUSY,
-                                     "arena '%s' is shared; accepted: "
+                                     "%s is shared; accepted: "
                                      "cuarena_shared_release",
-                                     arena->config.name)
+                                     arena->label)
                          : CUARENA_OK;
 }
 
@@ -94,7 +95,8 @@ static cuarena_status_t destroy(cuarena_t **handle, bool forced)
     if (handle == NULL || *handle == NULL)
         return CUARENA_OK;
     cuarena_t *arena = *handle;
-    cuarena_status_t status = check_destroy(arena);
+    cuarena_status_t status =
+        check_destroy(arena, forced ? "destroy_forced" : "destroy");
     if (status != CUARENA_OK)
         return status;
     cuai_frame_t frame;
@@ -110,26 +112,25 @@ static cuarena_status_t destroy(cuarena_t **handle, bool forced)
         status = check_unused(arena);
     cuai_end_exclusive(arena);
     cuai_leave(arena);
-    if (status != CUARENA_OK)
-        cuai_log(CUARENA_LOG_WARN, "arena '%s': %s: %s", arena->config.name,
-                 forced ? "destroyed with work under way" : "not destroyed",
-                 cuai_error_message());
     if (status != CUARENA_OK && !forced)
-        return status;
+        return cuai_log_error(arena->label, status);
+    if (status != CUARENA_OK)
+        cuai_log(CUARENA_LOG_WARN, "%s: destroyed with work under way: %s",
+                 arena->label, cuai_error_message());
     *handle = NULL;
-    cuai_log(CUARENA_LOG_INFO, "arena '%s': destroyed", arena->config.name);
+    cuai_log(CUARENA_LOG_INFO, "%s: destroyed", arena->label);
     cuai_arena_end(arena);
     return CUARENA_OK;
 }
 
 cuarena_status_t cuarena_destroy(cuarena_t **arena)
 {
-    return destroy(arena, false);
+    return cuai_told(destroy(arena, false));
 }
 
 cuarena_status_t cuarena_destroy_forced(cuarena_t **arena)
 {
-    return destroy(arena, true);
+    return cuai_told(destroy(arena, true));
 }
 
 /* ---- Reset ------------------------------------------------------------- */
@@ -273,11 +274,12 @@ cuarena_status_t cuarena_reset(cuarena_t *arena)
         return cuai_null("arena");
     cuarena_status_t status = cuai_check_entry(arena, "reset", true);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuai_call_t call;
+    uint64_t ended = 0;
     status = cuai_call_begin(&call, arena);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuai_begin_exclusive(arena);
     status = check_reset(arena);
     if (status == CUARENA_OK) {
@@ -287,10 +289,14 @@ cuarena_status_t cuarena_reset(cuarena_t *arena)
     if (status == CUARENA_OK)
         status = zero_all(arena);
     if (status == CUARENA_OK) {
-        cuai_call_note(&call, CUARENA_EVENT_RESET, cuai_live_bytes(arena));
+        ended = cuai_live_bytes(arena);
+        cuai_call_note(&call, CUARENA_EVENT_RESET, ended);
         clear(arena);
     }
     cuai_end_exclusive(arena);
+    if (status == CUARENA_OK)
+        cuai_call_log(&call, "reset: %llu bytes of blocks ended",
+                      (unsigned long long)ended);
     return cuai_call_end(&call, status);
 }
 
@@ -305,6 +311,10 @@ static cuarena_status_t end_trim(cuai_call_t *call, cuarena_status_t status,
     cuai_call_note(call, CUARENA_EVENT_TRIM, given);
     if (status == CUARENA_OK && given_back_out != NULL)
         *given_back_out = given;
+    if (status == CUARENA_OK)
+        cuai_call_log(call, "trim: %llu bytes given back, %llu held",
+                      (unsigned long long)given,
+                      (unsigned long long)call->arena->held);
     return cuai_call_end(call, status);
 }
 
@@ -323,11 +333,11 @@ cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
         return cuai_null("arena");
     cuarena_status_t status = cuai_check_entry(arena, "trim", true);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuai_call_t call;
     status = cuai_call_begin(&call, arena);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     uint64_t given = 0;
     status = cuai_call_check(arena);
     if (status == CUARENA_OK && arena->stream_count != 0)
@@ -370,11 +380,11 @@ cuarena_status_t cuarena_trim_on(cuarena_t *arena, cuarena_stream_t stream,
         return cuai_null("arena");
     cuarena_status_t status = cuai_check_entry(arena, "trim_on", true);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuai_call_t call;
     status = cuai_call_begin(&call, arena);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     uint64_t given = 0;
     status = trim_on(&call, stream, keep_bytes, &given);
     return end_trim(&call, status, given, given_back_out);
@@ -413,7 +423,7 @@ cuarena_status_t cuarena_set_limit(cuarena_t *arena, int32_t kind,
     if (arena == NULL)
         return cuai_null("arena");
     if (kind == CUARENA_LIMIT_THRESHOLD)
-        return cuai_threshold_set(arena, limit, old_bytes_out);
+        return cuai_told(cuai_threshold_set(arena, limit, old_bytes_out));
     uint64_t bytes;
     cuarena_status_t status = check_limit_kind(kind);
     if (status == CUARENA_OK && kind == CUARENA_LIMIT_CACHED)
@@ -422,11 +432,11 @@ cuarena_status_t cuarena_set_limit(cuarena_t *arena, int32_t kind,
         status = cuai_amount_resolve(limit, &arena->memory.ops,
                                      arena->memory.user, &bytes);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuai_call_t call;
     status = cuai_call_begin(&call, arena);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     uint64_t old = arena->limits[kind];
     arena->limits[kind] = bytes;
     cuai_slow_set(arena, CUAI_SLOW_LIMIT,
@@ -444,12 +454,12 @@ cuarena_status_t cuarena_get_limit(cuarena_t *arena, int32_t kind,
     if (arena == NULL || bytes_out == NULL)
         return cuai_null("arena or bytes_out");
     if (kind == CUARENA_LIMIT_THRESHOLD)
-        return cuai_threshold_get(arena, bytes_out);
+        return cuai_told(cuai_threshold_get(arena, bytes_out));
     cuarena_status_t status = check_limit_kind(kind);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     *bytes_out = arena->limits[kind];
     cuai_unlock(&arena->lock);
     return CUARENA_OK;

@@ -52,14 +52,14 @@ typedef struct ladder {
     cuai_call_t *call;
     cuai_want_t *want;
     cuai_found_t *found;
-    bool served;                 /* by crossing */
-    bool missed;                 /* the cache had none that fits */
-    cuarena_status_t refusal;    /* what the heap says */
-    cuarena_status_t growth;     /* why there is no more */
-    cuarena_error_info_t *words; /* of the memory, when growth or a block's own
-                                  * segment failed: later steps have others */
-    const char *no_compaction;   /* why that brought nothing; NULL: it was not
-                                  * tried */
+    bool served;               /* by crossing */
+    bool missed;               /* the cache had none that fits */
+    cuarena_status_t refusal;  /* what the heap says */
+    cuarena_status_t growth;   /* why there is no more */
+    cuai_kept_error_t *words;  /* of the memory, when growth or a block's own
+                                * segment failed: later steps have others */
+    const char *no_compaction; /* why that brought nothing; NULL: it was not
+                                * tried */
     int32_t handler_calls;
     int32_t memory_waits;
     uint32_t tried;  /* bits: the steps that had something to do */
@@ -424,9 +424,9 @@ static void log_step(const ladder_t *ladder, const char *name,
     if (!cuai_log_wants(CUARENA_LOG_DEBUG))
         return;
     cuai_unlock(&arena->lock);
-    cuai_log(CUARENA_LOG_DEBUG, "arena '%s': no room for %llu bytes: %s: %s",
-             arena->config.name, (unsigned long long)ladder->want->request.size,
-             name, result);
+    cuai_log(CUARENA_LOG_DEBUG, "%s: no room for %llu bytes: %s: %s",
+             arena->label, (unsigned long long)ladder->want->request.size, name,
+             result);
     cuai_lock(&arena->lock);
 }
 
@@ -543,7 +543,7 @@ static void name_steps(const ladder_t *ladder, char *chars, size_t room)
  * it lacks has no number, its words. */
 static void name_cause(const ladder_t *ladder, char *text, size_t room)
 {
-    const cuarena_error_info_t *words = ladder->words;
+    const cuarena_error_info_t *words = &ladder->words->error;
     text[0] = '\0';
     if (ladder->growth != CUARENA_OUT_OF_MEMORY)
         return;
@@ -582,7 +582,7 @@ static cuarena_status_t explain_figures(const ladder_t *ladder,
         limit, (unsigned long long)free_bytes, (unsigned long long)largest,
         (unsigned long long)arena->held, cause, tried);
     if (cause[0] != '\0')
-        cuai_error_code(ladder->words->driver_code);
+        cuai_error_code(ladder->words->error.driver_code);
     return status;
 }
 
@@ -740,7 +740,7 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
 {
     cuarena_t *arena = call->arena;
     cuai_want_t own = *want;
-    cuarena_error_info_t words;
+    cuai_kept_error_t words;
     cuai_peaks_kept_t before;
     own.before = want->zeroed ? &before : NULL;
     ladder_t ladder = {.call = call,

@@ -334,7 +334,8 @@ static const cuai_option_t options[] = {
         .fallback = "error",
         .accepted = "error, warn",
         .first = CUARENA_UNKNOWN_ERROR,
-        .help = "What a key that is none of these comes to, from then on.",
+        .help = "What a key that is none of these comes to, from then on, and "
+                "at creation an option that the others leave no use for.",
     },
     {
         .key = "in_place",

@@ -105,35 +105,40 @@ static cuarena_status_t pop(cuarena_t *arena, about_t about,
 
 cuarena_status_t cuarena_peaks_push(cuarena_t *arena, int32_t region)
 {
-    return push(arena, (about_t){.kind = ABOUT_REGION, .region = region});
+    return cuai_told(
+        push(arena, (about_t){.kind = ABOUT_REGION, .region = region}));
 }
 
 cuarena_status_t cuarena_peaks_pop(cuarena_t *arena, int32_t region,
                                    cuarena_peaks_t *peaks)
 {
-    return pop(arena, (about_t){.kind = ABOUT_REGION, .region = region}, peaks);
+    return cuai_told(
+        pop(arena, (about_t){.kind = ABOUT_REGION, .region = region}, peaks));
 }
 
 cuarena_status_t cuarena_tag_peaks_push(cuarena_t *arena, cuarena_tag_t tag)
 {
-    return push(arena, (about_t){.kind = ABOUT_TAG, .tag = tag});
+    return cuai_told(push(arena, (about_t){.kind = ABOUT_TAG, .tag = tag}));
 }
 
 cuarena_status_t cuarena_tag_peaks_pop(cuarena_t *arena, cuarena_tag_t tag,
                                        cuarena_peaks_t *peaks)
 {
-    return pop(arena, (about_t){.kind = ABOUT_TAG, .tag = tag}, peaks);
+    return cuai_told(
+        pop(arena, (about_t){.kind = ABOUT_TAG, .tag = tag}, peaks));
 }
 
 cuarena_status_t cuarena_stream_peaks_push(cuarena_t *arena,
                                            cuarena_stream_t stream)
 {
-    return push(arena, (about_t){.kind = ABOUT_STREAM, .stream = stream});
+    return cuai_told(
+        push(arena, (about_t){.kind = ABOUT_STREAM, .stream = stream}));
 }
 
 cuarena_status_t cuarena_stream_peaks_pop(cuarena_t *arena,
                                           cuarena_stream_t stream,
                                           cuarena_peaks_t *peaks)
 {
-    return pop(arena, (about_t){.kind = ABOUT_STREAM, .stream = stream}, peaks);
+    return cuai_told(
+        pop(arena, (about_t){.kind = ABOUT_STREAM, .stream = stream}, peaks));
 }

@@ -18,7 +18,7 @@ cuai_pointer_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
     cuai_want_t want;
     cuarena_status_t status = cuai_want(arena, bytes, request, &want);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     if (bytes == 0) {
         *pointer_out = NULL;
         return CUARENA_OK;
@@ -178,9 +178,10 @@ cuarena_status_t cuarena_alloc_array(cuarena_t *arena, uint64_t count,
 {
     uint64_t bytes;
     if (!cuai_mul_checked(count, size, &bytes))
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "%llu elements of %llu bytes exceed 2^64 bytes",
-                         (unsigned long long)count, (unsigned long long)size);
+        return cuai_told(
+            cuai_fail(CUARENA_BAD_ARGUMENT,
+                      "%llu elements of %llu bytes exceed 2^64 bytes",
+                      (unsigned long long)count, (unsigned long long)size));
     return cuarena_alloc_with(arena, bytes, request, pointer_out);
 }
 
@@ -252,7 +253,8 @@ cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
     bool done;
     if (CUAI_UNLIKELY(!cuai_lock_enter(&arena->lock)))
         return cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
-    if (CUAI_LIKELY((arena->slow & ~(CUAI_SLOW_LANES | CUAI_SLOW_SOLE)) == 0))
+    if (CUAI_LIKELY((arena->slow & ~(CUAI_SLOW_LANES | CUAI_SLOW_SOLE |
+                                     CUAI_SLOW_RESIZES)) == 0))
         done = free_short(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_NATURE);
     else
         done = free_in_region(arena, pointer);
@@ -321,7 +323,7 @@ static CUAI_INLINE bool resize_short(cuarena_t *arena, const void *pointer,
                                      uint64_t bytes)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    if (CUAI_UNLIKELY(!cuai_short_path(arena)))
+    if (CUAI_UNLIKELY(!cuai_short_resizes(arena)))
         return false;
     cuai_slot_t slot =
         cuai_table_find(&heap->table, heap->records, cuai_address(pointer));
@@ -356,14 +358,15 @@ cuarena_status_t cuarena_size_of(cuarena_t *arena, const void *pointer,
     if (arena == NULL)
         return cuai_null("arena");
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
     if (found.heap != NULL && requested_out != NULL)
         *requested_out = cuai_requested(cuai_found_record(found));
     if (found.heap != NULL && allocated_out != NULL)
         *allocated_out = cuai_found_record(found)->size;
     cuai_unlock(&arena->lock);
-    return found.heap != NULL ? CUARENA_OK : cuai_no_pointer(pointer);
+    return cuai_told(found.heap != NULL ? CUARENA_OK
+                                        : cuai_no_pointer(pointer));
 }
 
 /* The pin that a pointer is born with, ended or taken again. */
@@ -417,10 +420,10 @@ static cuarena_status_t change_pin(cuarena_t *arena, void *pointer, bool pinned)
 
 cuarena_status_t cuarena_unpin(cuarena_t *arena, void *pointer)
 {
-    return change_pin(arena, pointer, false);
+    return cuai_told(change_pin(arena, pointer, false));
 }
 
 cuarena_status_t cuarena_pin(cuarena_t *arena, void *pointer)
 {
-    return change_pin(arena, pointer, true);
+    return cuai_told(change_pin(arena, pointer, true));
 }

@@ -154,14 +154,13 @@ static void apply_memory(cuarena_config_t *config, const preset_t *preset)
 }
 
 /* An arena that grows leaves its end free to go, unless its preset has a way of
- * its own. */
+ * its own or it is told otherwise. */
 static void apply_placement(cuarena_config_t *config, const preset_t *preset)
 {
     bool grows = config->grow != CUARENA_GROW_NONE;
+    bool low = grows && preset->placement == CUARENA_PLACEMENT_DEFAULT;
     if (config->placement == -1)
-        config->placement = preset->placement;
-    if (grows && config->placement == CUARENA_PLACEMENT_DEFAULT)
-        config->placement = CUARENA_PLACEMENT_LOW;
+        config->placement = low ? CUARENA_PLACEMENT_LOW : preset->placement;
 }
 
 /* To leave a pool unchanged that is not there asks for nothing. */

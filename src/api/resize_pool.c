@@ -184,11 +184,11 @@ cuarena_status_t cuarena_resize_pool(cuarena_t *arena, uint64_t bytes)
         rounded = UINT64_MAX;
     cuarena_status_t status = cuai_check_entry(arena, "resize_pool", true);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuai_call_t call;
     status = cuai_call_begin(&call, arena);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuai_begin_exclusive(arena);
     status = check_pool(arena, rounded);
     if (status == CUARENA_OK) {
@@ -196,5 +196,9 @@ cuarena_status_t cuarena_resize_pool(cuarena_t *arena, uint64_t bytes)
         status = resize(&call, rounded);
     }
     cuai_end_exclusive(arena);
+    if (status == CUARENA_OK)
+        cuai_call_log(&call, "resize_pool: %llu bytes, %llu held",
+                      (unsigned long long)rounded,
+                      (unsigned long long)arena->held);
     return cuai_call_end(&call, status);
 }

@@ -46,15 +46,14 @@ cuai_retired_t cuai_take_retired(cuarena_t *arena)
 static cuarena_status_t retire(cuarena_t *arena, cuai_retired_t retired)
 {
     if (arena->shared)
-        return cuai_fail(CUARENA_BUSY,
-                         "arena '%s' is shared: it ends with its holders",
-                         arena->config.name);
+        return cuai_fail(CUARENA_BUSY, "%s is shared: it ends with its holders",
+                         arena->label);
     bool revoked = retired.done == NULL;
     if (revoked ? arena->retired.done == NULL : !is_needed(arena))
         return cuai_fail(CUARENA_STALE,
-                         revoked ? "arena '%s' is not retired, or no more"
-                                 : "no block of arena '%s' lives",
-                         arena->config.name);
+                         revoked ? "%s is not retired, or no more"
+                                 : "no block of %s lives",
+                         arena->label);
     set_retired(arena, retired);
     return CUARENA_OK;
 }
@@ -65,8 +64,8 @@ cuarena_status_t cuarena_retire(cuarena_t *arena, cuarena_retired_fn done,
     if (arena == NULL)
         return cuai_null("arena");
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     cuarena_status_t status = retire(arena, (cuai_retired_t){done, user});
     cuai_unlock(&arena->lock);
-    return status;
+    return cuai_told(status);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/sized.h"
 #include "cuarena/shared.h"
 
@@ -103,17 +104,18 @@ cuarena_status_t cuarena_config_from_scope(cuarena_config_t *config,
 {
     cuarena_status_t status = check(scope, factory, keys, values, count);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     if (!cuai_sized_ok(config, sizeof(size_t), sizeof *config))
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "config: NULL, or not as cuarena_config_init sets it");
+        return cuai_told(
+            cuai_fail(CUARENA_BAD_ARGUMENT,
+                      "config: NULL, or not as cuarena_config_init sets it"));
     cuarena_config_t full;
     cuarena_config_init(&full);
     cuai_sized_read(&full, config);
     size_t taken = 0;
     status = set_all(&full, scope, factory, keys, values, count, &taken);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuai_sized_write(config, &full);
     if (taken_out != NULL)
         *taken_out = taken;

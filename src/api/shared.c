@@ -317,7 +317,7 @@ cuarena_status_t cuarena_shared_acquire(const cuarena_config_t *config,
     if (status == CUARENA_OK)
         status = check_config(config, &full);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     share_key_t key = key_of(&full);
     cuarena_shared_report_t found = {.holders = 1};
     cuai_lock(&lock);
@@ -333,7 +333,7 @@ cuarena_status_t cuarena_shared_acquire(const cuarena_config_t *config,
     }
     cuai_unlock(&lock);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     compare(&in_force, &full, &found);
     write_report(report, &found);
     return CUARENA_OK;
@@ -347,7 +347,7 @@ cuarena_status_t cuarena_shared_find(const cuarena_config_t *config,
     cuarena_config_t full;
     cuarena_status_t status = check_config(config, &full);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     share_key_t key = key_of(&full);
     cuai_lock(&lock);
     place_t *place = find(&key, NULL);
@@ -356,10 +356,11 @@ cuarena_status_t cuarena_shared_find(const cuarena_config_t *config,
         *arena_out = place->arena;
     }
     cuai_unlock(&lock);
-    return place != NULL
-               ? CUARENA_OK
-               : cuai_fail(CUARENA_STALE,
-                           "no arena is shared for this memory and device");
+    return cuai_told(
+        place != NULL
+            ? CUARENA_OK
+            : cuai_fail(CUARENA_STALE,
+                        "no arena is shared for this memory and device"));
 }
 
 /* ---- Letting go -------------------------------------------------------- */
@@ -400,10 +401,10 @@ cuarena_status_t cuarena_shared_release(cuarena_t **arena)
         status = let_go(place);
     cuai_unlock(&lock);
     if (place == NULL)
-        return not_shared(*arena);
+        return cuai_told(not_shared(*arena));
     if (status == CUARENA_OK)
         *arena = NULL;
-    return status;
+    return cuai_told(status);
 }
 
 /* ---- Replacing --------------------------------------------------------- */
@@ -461,7 +462,7 @@ cuarena_status_t cuarena_shared_replace(cuarena_t **arena,
     if (status == CUARENA_OK)
         status = check_config(config, &full);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     share_key_t key = key_of(&full);
     cuai_lock(&lock);
     place_t *place = find_idle(&key, NULL);
@@ -472,12 +473,12 @@ cuarena_status_t cuarena_shared_replace(cuarena_t **arena,
         status = swap(place, &full, arena);
     cuai_unlock(&lock);
     if (status == CUARENA_STALE)
-        return not_shared(*arena);
+        return cuai_told(not_shared(*arena));
     if (refused && status == CUARENA_BUSY)
         compare(&in_force, &full, &found); /* for the log */
     if (status == CUARENA_OK)
         write_report(report, &found);
-    return status;
+    return cuai_told(status);
 }
 
 /* ---- Visits ------------------------------------------------------------ */

@@ -19,15 +19,16 @@
  * matter to bytes that are free. */
 static inline bool cuai_short_serves(const cuarena_t *arena)
 {
-    return (arena->slow &
-            ~(CUAI_SLOW_WHOLE | CUAI_SLOW_MOVED | CUAI_SLOW_LANES)) == 0;
+    return (arena->slow & ~(CUAI_SLOW_WHOLE | CUAI_SLOW_MOVED |
+                            CUAI_SLOW_LANES | CUAI_SLOW_RESIZES)) == 0;
 }
 
 /* The same of those on a stream. */
 static inline bool cuai_short_serves_on(const cuarena_t *arena)
 {
-    return (arena->slow & ~(CUAI_SLOW_WHOLE | CUAI_SLOW_MOVED |
-                            CUAI_SLOW_LANES | CUAI_SLOW_SOLE)) == 0;
+    return (arena->slow &
+            ~(CUAI_SLOW_WHOLE | CUAI_SLOW_MOVED | CUAI_SLOW_LANES |
+              CUAI_SLOW_SOLE | CUAI_SLOW_RESIZES)) == 0;
 }
 
 /* Whether frees on a stream may: it is behind such copies. */

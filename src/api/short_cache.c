@@ -9,7 +9,8 @@
 /* Nothing is in the way but that there is a cache, and streams. */
 static inline bool may_serve(const cuarena_t *arena)
 {
-    return (arena->slow & ~(CUAI_SLOW_CACHE | CUAI_SLOW_LANES)) == 0 &&
+    return (arena->slow &
+            ~(CUAI_SLOW_CACHE | CUAI_SLOW_LANES | CUAI_SLOW_RESIZES)) == 0 &&
            cuai_caches(arena);
 }
 

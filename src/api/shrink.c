@@ -113,7 +113,7 @@ static cuarena_status_t trim_list(const char *list, uint64_t *given_back)
 {
     item_t item;
     cuarena_status_t status = CUARENA_OK;
-    cuarena_error_info_t words;
+    cuai_kept_error_t words;
     while (next_item(&list, &item)) {
         cuarena_status_t one = read_item(&item);
         if (one == CUARENA_OK)
@@ -137,9 +137,9 @@ cuarena_status_t cuarena_shared_shrink(const char *devices,
     const char *list = *devices == '\0' ? NULL : devices;
     cuarena_status_t status = check_list(list);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     status = trim_list(list, &given_back);
     if (status == CUARENA_OK && given_back_out != NULL)
         *given_back_out = given_back;
-    return status;
+    return cuai_told(status);
 }

@@ -231,6 +231,7 @@ static CUAI_NOINLINE bool resize_short(cuarena_t *arena, cuai_slot_t slot,
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
     const cuai_stream_t *s = cuai_stream_recent(arena, stream);
     if (CUAI_UNLIKELY(s == NULL || !cuai_short_frees_on(arena, s) ||
+                      (arena->slow & CUAI_SLOW_RESIZES) ||
                       !cuai_has_nature(r, nature)))
         return false;
     const uint32_t *lanes = s->lanes[CUAI_DYNAMIC];
@@ -348,13 +349,13 @@ cuarena_status_t cuarena_block_pin_on(cuarena_t *arena, cuarena_block_t block,
                                       cuarena_stream_t stream,
                                       void **pointer_out)
 {
-    return cuai_block_pin(arena, block, stream, pointer_out);
+    return cuai_told(cuai_block_pin(arena, block, stream, pointer_out));
 }
 
 cuarena_status_t cuarena_block_unpin_on(cuarena_t *arena, cuarena_block_t block,
                                         cuarena_stream_t stream)
 {
-    return cuai_block_unpin(arena, block, stream);
+    return cuai_told(cuai_block_unpin(arena, block, stream));
 }
 
 /* ---- Uses -------------------------------------------------------------- */
@@ -387,7 +388,7 @@ cuarena_status_t cuarena_record_use(cuarena_t *arena, const void *pointer,
     cuai_frame_t frame;
     cuarena_status_t status = cuai_enter(arena, &frame);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     status = cuai_stream_find(arena, stream, &number);
     cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
     if (status == CUARENA_OK)
@@ -396,7 +397,7 @@ cuarena_status_t cuarena_record_use(cuarena_t *arena, const void *pointer,
                      : note_use(arena, cuai_id(found.heap, found.slot), number);
     cuai_stream_leave(arena, number);
     cuai_leave(arena);
-    return status;
+    return cuai_told(status);
 }
 
 cuarena_status_t cuarena_block_record_use(cuarena_t *arena,
@@ -409,13 +410,13 @@ cuarena_status_t cuarena_block_record_use(cuarena_t *arena,
     cuai_frame_t frame;
     cuarena_status_t status = cuai_enter(arena, &frame);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     status = cuai_stream_find(arena, stream, &number);
     if (status == CUARENA_OK)
         status = note_use(arena, block, number);
     cuai_stream_leave(arena, number);
     cuai_leave(arena);
-    return status;
+    return cuai_told(status);
 }
 
 /* ---- Streams ----------------------------------------------------------- */
@@ -426,15 +427,16 @@ cuarena_status_t cuarena_release_stream(cuarena_t *arena,
     if (arena == NULL)
         return cuai_null("arena");
     if (stream == CUARENA_NO_STREAM)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "stream CUARENA_NO_STREAM; accepted: a stream");
+        return cuai_told(
+            cuai_fail(CUARENA_BAD_ARGUMENT,
+                      "stream CUARENA_NO_STREAM; accepted: a stream"));
     cuarena_status_t status = cuai_check_entry(arena, "release_stream", false);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     cuai_frame_t frame;
     status = cuai_enter(arena, &frame);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     uint32_t number = 0;
     cuai_stream_await_introductions(arena, stream);
     if (cuai_stream_known(arena, stream) != 0 && !cuai_is_lost(arena))
@@ -445,7 +447,7 @@ cuarena_status_t cuarena_release_stream(cuarena_t *arena,
         status = cuai_stream_release(arena, number);
     cuai_stream_leave(arena, number);
     cuai_leave(arena);
-    return status;
+    return cuai_told(status);
 }
 
 cuarena_status_t cuarena_settle(cuarena_t *arena, int32_t wait,
@@ -454,23 +456,23 @@ cuarena_status_t cuarena_settle(cuarena_t *arena, int32_t wait,
     if (arena == NULL)
         return cuai_null("arena");
     if (wait != 0 && wait != 1)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "wait %d; accepted: 0, 1",
-                         (int)wait);
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
+                                   "wait %d; accepted: 0, 1", (int)wait));
     cuarena_status_t status = cuai_check_entry(arena, "settle", false);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     uint64_t bytes = 0;
     cuai_frame_t frame;
     status = cuai_enter(arena, &frame);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     status = cuai_call_check(arena);
     if (status == CUARENA_OK && arena->stream_count != 0)
         status = cuai_settle_all(arena, wait, &bytes);
     cuai_leave(arena);
     if (status == CUARENA_OK && settled_out != NULL)
         *settled_out = bytes;
-    return status;
+    return cuai_told(status);
 }
 
 /* ---- Waits of the program's own ---------------------------------------- */
@@ -491,17 +493,18 @@ cuarena_status_t cuarena_stream_mark(cuarena_t *arena, cuarena_stream_t stream,
     if (arena == NULL || mark_out == NULL)
         return cuai_null("arena or mark_out");
     if (stream == CUARENA_NO_STREAM)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "stream CUARENA_NO_STREAM; accepted: a stream");
+        return cuai_told(
+            cuai_fail(CUARENA_BAD_ARGUMENT,
+                      "stream CUARENA_NO_STREAM; accepted: a stream"));
     cuarena_status_t status = cuai_check_entry(arena, "stream_mark", false);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     uint32_t number = 0;
     uint64_t serial = 0;
     cuai_frame_t frame;
     status = cuai_enter(arena, &frame);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = cuai_stream_find(arena, stream, &number);
@@ -511,7 +514,7 @@ cuarena_status_t cuarena_stream_mark(cuarena_t *arena, cuarena_stream_t stream,
     cuai_leave(arena);
     if (status == CUARENA_OK)
         *mark_out = serial << MARK_BITS | number;
-    return status;
+    return cuai_told(status);
 }
 
 static cuarena_status_t check_mark(const cuarena_t *arena,
@@ -540,12 +543,12 @@ cuarena_status_t cuarena_stream_waited(cuarena_t *arena,
         return cuai_null("arena");
     cuarena_status_t status = cuai_check_entry(arena, "stream_waited", false);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     uint32_t number = 0;
     cuai_frame_t frame;
     status = cuai_enter(arena, &frame);
     if (status != CUARENA_OK)
-        return status;
+        return cuai_told(status);
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = check_mark(arena, producer, mark);
@@ -555,7 +558,7 @@ cuarena_status_t cuarena_stream_waited(cuarena_t *arena,
         cuai_note_wait(arena, number, marked_number(mark), mark >> MARK_BITS);
     cuai_stream_leave(arena, number);
     cuai_leave(arena);
-    return status;
+    return cuai_told(status);
 }
 
 /* ---- Counts ------------------------------------------------------------ */
@@ -594,13 +597,13 @@ cuarena_status_t cuarena_stream_stats(cuarena_t *arena, cuarena_stream_t stream,
         return cuai_null("stats, or its struct_size");
     cuarena_stats_t full = {0};
     if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
+        return cuai_told(cuai_reentered());
     uint32_t number = cuai_stream_known(arena, stream);
     if (number != 0)
         describe(arena, cuai_stream(arena, number), &full);
     cuai_unlock(&arena->lock);
     if (number == 0)
-        return cuai_no_stream(stream);
+        return cuai_told(cuai_no_stream(stream));
     cuai_sized_write(stats, &full);
     return CUARENA_OK;
 }

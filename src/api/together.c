@@ -12,32 +12,132 @@
 #include "api/options.h"
 #include "base/bits.h"
 #include "base/error.h"
+#include "base/log.h"
 
 /* Sets of memories. */
 #define OF(memory) (1u << CUARENA_MEMORY_##memory)
 #define CUDA (OF(DEVICE) | OF(MANAGED) | OF(PINNED))
 
-/* What an option other than its default is for. */
+/* ---- What options are of use with --------------------------------------- */
+
+static bool grows(const cuarena_config_t *full)
+{
+    return full->grow != CUARENA_GROW_NONE;
+}
+
+static bool is_fixed(const cuarena_config_t *full)
+{
+    return !grows(full);
+}
+
+static bool doubles(const cuarena_config_t *full)
+{
+    return full->grow == CUARENA_GROW_DOUBLING;
+}
+
+static bool has_chunks(const cuarena_config_t *full)
+{
+    return doubles(full) || full->take_first != 0;
+}
+
+static bool cuts_segments(const cuarena_config_t *full)
+{
+    return full->segments == CUARENA_SEGMENTS_SHARED;
+}
+
+static bool lengthens_segments(const cuarena_config_t *full)
+{
+    return cuts_segments(full) && full->in_place != 0 &&
+           full->backing != CUARENA_BACKING_MALLOC &&
+           full->backing != CUARENA_BACKING_ASYNC;
+}
+
+static bool caches(const cuarena_config_t *full)
+{
+    return full->keep == CUARENA_KEEP_CACHE;
+}
+
+static bool stores_or_caches(const cuarena_config_t *full)
+{
+    return full->soft_limit_rule == CUARENA_SOFT_STORE || caches(full);
+}
+
+static bool is_pooled(const cuarena_config_t *full)
+{
+    return full->backing == CUARENA_BACKING_ASYNC;
+}
+
+static bool is_of_a_device(const cuarena_config_t *full)
+{
+    return full->memory != CUARENA_MEMORY_BYTES ||
+           full->bytes_kind != CUARENA_BYTES_HOST;
+}
+
+static bool is_touched(const cuarena_config_t *full)
+{
+    return full->memory != CUARENA_MEMORY_BYTES ||
+           full->bytes_kind != CUARENA_BYTES_DEVICE;
+}
+
+/* An option whose value decides nothing but with these memories and, if `use`
+ * is there, where that holds. */
 typedef struct rule {
     const char *key;
     uint32_t memories;
+    bool (*use)(const cuarena_config_t *full);
     const char *accepted;
 } rule_t;
 
+#define ALL UINT32_MAX
+#define FIXED                                                                  \
+    "an arena that does not grow, such as preset=pool; one that grows has a "  \
+    "limit"
+#define SHARED "segments=shared"
+#define POOLED "memory=device and backing=async, which preset=driver-pool sets"
+
 static const rule_t rules[] = {
-    {"device", CUDA | OF(BYTES), "memory=device, managed, pinned, or bytes"},
-    {"backing", OF(DEVICE), "memory=device"},
-    {"handle", OF(DEVICE) | OF(NONE), "memory=device, none"},
-    {"mapped", OF(PINNED), "memory=pinned"},
-    {"write_combined", OF(PINNED), "memory=pinned"},
-    {"portable", OF(PINNED), "memory=pinned"},
+    {"device", CUDA | OF(BYTES), is_of_a_device,
+     "memory=device, managed, pinned, or bytes of these"},
+    {"backing", OF(DEVICE), NULL, "memory=device"},
+    {"handle", OF(DEVICE) | OF(NONE), NULL, "memory=device, none"},
+    {"mapped", OF(PINNED), NULL, "memory=pinned"},
+    {"write_combined", OF(PINNED), NULL, "memory=pinned"},
+    {"portable", OF(PINNED), NULL, "memory=pinned"},
     {"device_only",
      OF(PAGEABLE) | OF(MANAGED) | OF(PINNED) | OF(BYTES) | OF(CUSTOM),
-     "memory=pageable, managed, pinned, bytes, or custom"},
+     is_touched, "memory=pageable, managed, pinned, custom, or bytes of these"},
+    {"pool", ALL, is_fixed, FIXED},
+    {"initial_chunk", ALL, has_chunks, "grow=doubling or take_first=1"},
+    {"growth_after_trim", ALL, doubles, "grow=doubling"},
+    {"max_doubling", ALL, doubles, "grow=doubling"},
+    {"reserve", OF(PAGEABLE) | OF(NONE) | OF(DEVICE) | OF(CUSTOM),
+     lengthens_segments,
+     "memory=pageable, none, device with backing=vmm, or custom, with "
+     "segments=shared and in_place=1"},
+    {"split_threshold", ALL, cuts_segments, SHARED},
+    {"placement", ALL, cuts_segments, SHARED},
+    {"steal", ALL, cuts_segments, SHARED},
+    {"marker", ALL, cuts_segments, SHARED},
+    {"in_place", ALL, cuts_segments, SHARED},
+    {"compact_on_oom", ALL, cuts_segments, SHARED},
+    {"cache_limit", ALL, caches, "keep=cache"},
+    {"cache_bound", ALL, caches, "keep=cache"},
+    {"cache_page", ALL, caches, "keep=cache"},
+    {"soft_limit_rule", ALL, stores_or_caches, "keep=cache"},
+    {"driver_pool", OF(DEVICE), is_pooled, POOLED},
+    {"driver_pool_handle", OF(DEVICE), is_pooled, POOLED},
+    {"driver_pool_max", OF(DEVICE), is_pooled, POOLED},
+    {"release_threshold", OF(DEVICE), is_pooled, POOLED},
+    {"make_current", OF(DEVICE), is_pooled, POOLED},
+    {"threshold_limits", OF(DEVICE), is_pooled, POOLED},
 };
 
 /* Properties: "try" is legal everywhere. */
-static const rule_t requirements[] = {
+static const struct {
+    const char *key;
+    uint32_t memories;
+    const char *accepted;
+} requirements[] = {
     {"fd", OF(DEVICE), "memory=device"},
     {"rdma", OF(DEVICE), "memory=device"},
     {"fabric", OF(DEVICE), "memory=device"},
@@ -65,40 +165,88 @@ static const char *memory_name(int32_t memory)
     return names[memory];
 }
 
-static cuarena_status_t refuse(cuarena_status_t status, const rule_t *rule,
-                               const cuarena_config_t *full)
+static void print(const char *key, const cuarena_config_t *full,
+                  char text[CUAI_OPTION_TEXT_SIZE])
 {
-    char text[CUAI_OPTION_TEXT_SIZE];
-    (void)cuai_option_print(cuai_option_find(rule->key), full, text);
-    return cuai_fail(status, "%s: '%s' with memory=%s; accepted: with %s",
-                     rule->key, text, memory_name(full->memory),
-                     rule->accepted);
-}
-
-static bool is_default(const char *key, const cuarena_config_t *full)
-{
-    const cuai_option_t *option = cuai_option_find(key);
-    char text[CUAI_OPTION_TEXT_SIZE];
-    (void)cuai_option_print(option, full, text);
-    return strcmp(text, option->fallback) == 0;
+    (void)cuai_option_print(cuai_option_find(key), full, text);
 }
 
 static bool is_required(const char *key, const cuarena_config_t *full)
 {
     char text[CUAI_OPTION_TEXT_SIZE];
-    (void)cuai_option_print(cuai_option_find(key), full, text);
+    print(key, full, text);
     return strcmp(text, "require") == 0;
 }
 
-static cuarena_status_t check_memory(const cuarena_config_t *full)
+/* What the options that others depend on make of all others, if these are left
+ * alone. */
+static void leave_alone(const cuarena_config_t *full, cuarena_config_t *left)
 {
-    for (size_t i = 0; i < COUNT_OF(rules); i++)
-        if (!is_of(rules[i].memories, full) && !is_default(rules[i].key, full))
-            return refuse(CUARENA_BAD_ARGUMENT, &rules[i], full);
+    cuarena_config_init(left);
+    left->preset = full->preset;
+    left->memory = full->memory;
+    left->grow = full->grow;
+    left->keep = full->keep;
+    left->segments = full->segments;
+    if (is_of(OF(DEVICE), full))
+        left->backing = full->backing;
+    cuai_config_apply_preset(left);
+}
+
+static bool is_left_alone(const char *key, const cuarena_config_t *full,
+                          const cuarena_config_t *left)
+{
+    char text[CUAI_OPTION_TEXT_SIZE];
+    char other[CUAI_OPTION_TEXT_SIZE];
+    print(key, full, text);
+    print(key, left, other);
+    return strcmp(text, other) == 0;
+}
+
+static cuarena_status_t refuse(const rule_t *rule, const cuarena_config_t *full)
+{
+    char text[CUAI_OPTION_TEXT_SIZE];
+    char preset[CUAI_OPTION_TEXT_SIZE];
+    print(rule->key, full, text);
+    print("preset", full, preset);
+    if (full->unknown_keys != CUARENA_UNKNOWN_WARN)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "%s: '%s' has no use with preset=%s, memory=%s; "
+                         "accepted: with %s",
+                         rule->key, text, preset, memory_name(full->memory),
+                         rule->accepted);
+    cuai_log(CUARENA_LOG_WARN,
+             "option '%s' has no use with preset=%s, memory=%s, its value "
+             "'%s' is passed over",
+             rule->key, preset, memory_name(full->memory), text);
+    return CUARENA_OK;
+}
+
+/* An option that decides nothing has the value that it would have anyway. */
+static cuarena_status_t check_uses(const cuarena_config_t *full)
+{
+    cuarena_config_t left;
+    cuarena_status_t status = CUARENA_OK;
+    leave_alone(full, &left);
+    for (size_t i = 0; i < COUNT_OF(rules) && status == CUARENA_OK; i++) {
+        const rule_t *rule = &rules[i];
+        bool used = is_of(rule->memories, full) &&
+                    (rule->use == NULL || rule->use(full));
+        if (!used && !is_left_alone(rule->key, full, &left))
+            status = refuse(rule, full);
+    }
+    return status;
+}
+
+static cuarena_status_t check_requirements(const cuarena_config_t *full)
+{
     for (size_t i = 0; i < COUNT_OF(requirements); i++)
         if (!is_of(requirements[i].memories, full) &&
             is_required(requirements[i].key, full))
-            return refuse(CUARENA_UNSUPPORTED, &requirements[i], full);
+            return cuai_fail(CUARENA_UNSUPPORTED,
+                             "%s: 'require' with memory=%s; accepted: with %s",
+                             requirements[i].key, memory_name(full->memory),
+                             requirements[i].accepted);
     return CUARENA_OK;
 }
 
@@ -116,6 +264,18 @@ static cuarena_status_t check_members(const cuarena_config_t *full)
                          "bytes_kind: %" PRId32
                          " with memory=%s; accepted: with memory=bytes",
                          full->bytes_kind, memory_name(full->memory));
+    if ((full->bytes != NULL || full->bytes_size != 0) &&
+        !is_of(OF(BYTES), full))
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "bytes: %" PRIu64
+                         " at %p with memory=%s; accepted: with memory=bytes",
+                         full->bytes_size, full->bytes,
+                         memory_name(full->memory));
+    if ((full->ops != NULL || full->ops_user != NULL) &&
+        !is_of(OF(CUSTOM), full))
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "ops: %p with memory=%s; accepted: with memory=custom",
+                         (const void *)full->ops, memory_name(full->memory));
     if (full->context != NULL && !is_of(CUDA | OF(BYTES), full))
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "context: %p with memory=%s; accepted: with %s",
@@ -160,28 +320,6 @@ static cuarena_status_t check_backing(const cuarena_config_t *full)
     return CUARENA_OK;
 }
 
-/* Of a driver's pool, which only one backing has. */
-static cuarena_status_t check_pool_options(const cuarena_config_t *full)
-{
-    static const char *const keys[] = {"driver_pool",     "driver_pool_handle",
-                                       "driver_pool_max", "release_threshold",
-                                       "make_current",    "threshold_limits"};
-    bool pooled =
-        is_of(OF(DEVICE), full) && full->backing == CUARENA_BACKING_ASYNC;
-    for (size_t i = 0; !pooled && i < COUNT_OF(keys); i++) {
-        char text[CUAI_OPTION_TEXT_SIZE];
-        if (is_default(keys[i], full))
-            continue;
-        (void)cuai_option_print(cuai_option_find(keys[i]), full, text);
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "%s: '%s' without a driver's pool; accepted: with "
-                         "memory=device and backing=async, which "
-                         "preset=driver-pool sets",
-                         keys[i], text);
-    }
-    return CUARENA_OK;
-}
-
 static cuarena_status_t check_pool(const cuarena_config_t *full)
 {
     bool external = full->driver_pool == CUARENA_DRIVER_POOL_EXTERNAL;
@@ -198,38 +336,35 @@ static cuarena_status_t check_pool(const cuarena_config_t *full)
                          " of a pool that others made; accepted: with "
                          "driver_pool=own",
                          full->driver_pool_max);
-    return check_pool_options(full);
+    return CUARENA_OK;
 }
 
 /* Blocks that are segments of their own leave nothing for the regions. */
 static cuarena_status_t check_segments(const cuarena_config_t *full)
 {
-    if (full->segments != CUARENA_SEGMENTS_EACH)
+    const cuarena_amount_t *stable = &full->stable;
+    if (cuts_segments(full))
         return CUARENA_OK;
-    if (full->grow == CUARENA_GROW_NONE)
+    if (!grows(full))
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "segments: 'each' with an arena that does not grow; "
                          "accepted: with grow=exact, doubling");
-    const cuarena_amount_t *stable = &full->stable;
     if (stable->unit != CUARENA_AMOUNT_BYTES || stable->value != 0)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "segments: 'each' with a stable region; accepted: "
-                         "with stable=0");
-    if (full->take_first != 0)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "segments: 'each' with take_first=1; accepted: with "
-                         "take_first=0");
+                         "stable: a region with segments=each; accepted: 0, or "
+                         "with segments=shared");
     return CUARENA_OK;
 }
 
-/* A pool takes all it has when it is made. */
-static cuarena_status_t check_growth(const cuarena_config_t *full)
+/* A pool takes all it has when it is made, and blocks that are segments of
+ * their own cannot be cut from what was taken. */
+static cuarena_status_t check_first(const cuarena_config_t *full)
 {
-    if (full->grow != CUARENA_GROW_NONE || full->take_first == 0)
+    if (full->take_first == 0 || (grows(full) && cuts_segments(full)))
         return CUARENA_OK;
     return cuai_fail(CUARENA_BAD_ARGUMENT,
-                     "take_first: '1' with an arena that does not grow; "
-                     "accepted: 0, or preset=grow, bfc");
+                     "take_first: '1' with an arena that does not grow, or "
+                     "with segments=each; accepted: 0, or preset=grow, bfc");
 }
 
 /* A pool gives nothing back on its own. */
@@ -239,24 +374,16 @@ static cuarena_status_t check_keep(const cuarena_config_t *full)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "keep: 'none' with an arena that does not grow; "
                          "accepted: all, cache, or grow=exact, doubling");
-    if (full->keep == CUARENA_KEEP_CACHE || is_default("cache_limit", full))
-        return CUARENA_OK;
-    return cuai_fail(CUARENA_BAD_ARGUMENT,
-                     "cache_limit: without a cache; accepted: with keep=cache");
+    return CUARENA_OK;
 }
 
 cuarena_status_t cuai_check_together(const cuarena_config_t *full)
 {
-    cuarena_status_t status = check_members(full);
-    if (status == CUARENA_OK)
-        status = check_growth(full);
-    if (status == CUARENA_OK)
-        status = check_segments(full);
-    if (status == CUARENA_OK)
-        status = check_keep(full);
-    if (status == CUARENA_OK)
-        status = check_memory(full);
-    if (status == CUARENA_OK)
-        status = check_pool(full);
-    return status == CUARENA_OK ? check_backing(full) : status;
+    static cuarena_status_t (*const checks[])(const cuarena_config_t *) = {
+        check_members, check_uses,         check_segments, check_first,
+        check_keep,    check_requirements, check_pool,     check_backing};
+    cuarena_status_t status = CUARENA_OK;
+    for (size_t i = 0; i < COUNT_OF(checks) && status == CUARENA_OK; i++)
+        status = checks[i](full);
+    return status;
 }

@@ -12,8 +12,9 @@
 #ifndef CUAI_ARENA_ARENA_H
 #define CUAI_ARENA_ARENA_H
 
-#include "arena/forks.h"
+#include "arena/all.h"
 #include "arena/peaks.h"
+#include "arena/slow.h"
 #include "arena/streams.h"
 #include "base/frame.h"
 #include "base/lock.h"
@@ -50,28 +51,6 @@ _Static_assert(CUARENA_REGION_COUNT == CUAI_APART, "APART follows the regions");
 #define CUAI_STABLE_NATURE                                                     \
     CUAI_NATURE(1, CUAI_BLOCK, CUAI_POINTER_FLAGS | CUAI_BLOCK_STABLE)
 #define CUAI_BLOCK_NATURE CUAI_NATURE(0, CUAI_BLOCK, 0)
-
-/* Why a call may not take the short path. */
-#define CUAI_SLOW_LOST 0x01u
-#define CUAI_SLOW_LISTENER 0x02u
-#define CUAI_SLOW_ZERO 0x04u  /* zero at allocation or at free */
-#define CUAI_SLOW_LIMIT 0x08u /* bytes of live blocks are limited */
-#define CUAI_SLOW_MOVED 0x20u /* copies of a compaction may be under way */
-#define CUAI_SLOW_WHOLE                                                        \
-    0x10u /* several heaps: peaks of the whole are kept; the                   \
-           * only one that the short path can do */
-/* There is a sole stream: requests that are not on it end that. */
-#define CUAI_SLOW_SOLE 0x100u
-#define CUAI_SLOW_LANES                                                        \
-    0x40u /* several streams, or the CPU touches bytes:                        \
-           * requests on a stream are not from its open lane as                \
-           * a matter of course; nothing to other calls */
-#define CUAI_SLOW_CACHE                                                        \
-    0x80u /* what is freed is not kept as free bytes, or sizes                 \
-           * are rounded by rules of their own: other short paths do           \
-           * neither */
-#define CUAI_SLOW_LEFT 0x400u    /* a forked child's copy: see forks.h */
-#define CUAI_SLOW_RETIRED 0x200u /* who ends the last block tells */
 
 /* The segments that the memory gave, in no order. The stretches of one that the
  * heap knows have its place here as their source. The stable region is of the
@@ -110,6 +89,10 @@ typedef struct cuai_retired {
     cuarena_retired_fn done;
     void *user;
 } cuai_retired_t;
+
+/* "arena 'weights'", or "arena 0x7ff8..." of one without a name. */
+#define CUAI_LABEL_SIZE                                                        \
+    (sizeof "arena ''" + sizeof((cuarena_config_t *)0)->name)
 
 struct cuarena_arena {
     /* What every allocation and free touches. */
@@ -197,7 +180,7 @@ struct cuarena_arena {
     uint64_t ending;        /* blocks that are ENDING */
     uint64_t inside;        /* long calls that have not come to their end */
     cuai_retired_t retired; /* while SLOW_RETIRED */
-    cuai_fork_link_t fork;
+    cuai_all_link_t all;
 
     cuarena_relocation_fn relocation_fn;
     void *relocation_user;
@@ -205,6 +188,8 @@ struct cuarena_arena {
     void *oom_user;
     cuarena_event_fn event_fn;
     void *event_user;
+
+    char label[CUAI_LABEL_SIZE]; /* what messages call it */
 };
 
 /* Sets bits of `slow`, or clears them; no stream is at hand any more. */

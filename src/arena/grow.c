@@ -374,9 +374,8 @@ static bool back_off(const cuarena_t *arena, step_t *step, uint64_t *asked)
     if (bytes == 0)
         return false;
     step->bytes = bytes;
-    cuai_log(CUARENA_LOG_DEBUG,
-             "arena '%s': no chunk of %llu bytes, trying %llu",
-             arena->config.name, (unsigned long long)refused,
+    cuai_log(CUARENA_LOG_DEBUG, "%s: no chunk of %llu bytes, trying %llu",
+             arena->label, (unsigned long long)refused,
              (unsigned long long)bytes);
     return true;
 }
@@ -469,9 +468,8 @@ static cuarena_status_t take(cuarena_t *arena, step_t *step)
     cuai_unlock(&arena->lock);
     uint64_t address;
     cuarena_status_t status = act(arena, step, &segment, &address);
-    cuai_log(CUARENA_LOG_DEBUG, "arena '%s': %llu more bytes: %s",
-             arena->config.name, (unsigned long long)step->bytes,
-             cuarena_status_name(status));
+    cuai_log(CUARENA_LOG_DEBUG, "%s: %llu more bytes: %s", arena->label,
+             (unsigned long long)step->bytes, cuarena_status_name(status));
     cuai_lock(&arena->lock);
     bool taken = status == CUARENA_OK;
     if (taken && is_short(arena, step, &segment))

@@ -1,9 +1,10 @@
 /* An arena's life: from a checked configuration to the memory given back. */
+#include <stdio.h>
 #include <string.h>
 
+#include "arena/all.h"
 #include "arena/cache.h"
 #include "arena/capture.h"
-#include "arena/forks.h"
 #include "base/amount.h"
 
 /* Addresses for an arena that grows without a limit, where nobody knows what
@@ -261,22 +262,33 @@ static void tell_refusal(const cuarena_t *arena)
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
     uint64_t available = 0;
-    cuarena_error_info_t words;
+    cuai_kept_error_t words;
     if (ops->get == NULL) /* the memory itself was refused */
         return;
     cuai_error_keep(&words);
     bool known = ops->available != NULL &&
                  ops->available(arena->memory.user, &available) == CUARENA_OK;
     bool limited = limit != UINT64_MAX;
-    words.limit_bytes = limited ? limit : words.limit_bytes;
-    words.held_bytes = arena->held;
-    words.free_bytes = available;
+    words.error.limit_bytes = limited ? limit : words.error.limit_bytes;
+    words.error.held_bytes = arena->held;
+    words.error.free_bytes = available;
     cuai_error_restore(&words);
     if (limited)
         cuai_error_add("; the limit is %llu", (unsigned long long)limit);
     cuai_error_add("; %llu are held", (unsigned long long)arena->held);
     if (known)
         cuai_error_add(", %llu available", (unsigned long long)available);
+}
+
+/* Arenas without a name are told apart by where they are. */
+static void set_label(cuarena_t *arena)
+{
+    const char *name = arena->config.name;
+    if (name[0] != '\0')
+        (void)snprintf(arena->label, sizeof arena->label, "arena '%s'", name);
+    else
+        (void)snprintf(arena->label, sizeof arena->label, "arena %p",
+                       (void *)arena);
 }
 
 cuarena_status_t cuai_arena_new(const cuarena_config_t *config,
@@ -286,6 +298,7 @@ cuarena_status_t cuai_arena_new(const cuarena_config_t *config,
     if (arena == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for an arena");
     arena->config = *config;
+    set_label(arena);
     arena->granule_mask = config->alignment - 1;
     cuai_lock_init_owned(&arena->lock);
     cuai_event_init(&arena->changed);
@@ -296,7 +309,7 @@ cuarena_status_t cuai_arena_new(const cuarena_config_t *config,
     if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT)
         tell_refusal(arena);
     if (status == CUARENA_OK)
-        status = cuai_forks_heed(arena);
+        status = cuai_all_add(arena);
     if (status != CUARENA_OK) {
         cuai_arena_end(arena);
         return status;
@@ -325,7 +338,7 @@ static void give_back_dedicated(cuarena_t *arena)
 
 void cuai_arena_end(cuarena_t *arena)
 {
-    cuai_forks_forget(arena);
+    cuai_all_remove(arena);
     cuai_lock(&arena->lock);
     cuai_uses_clear(arena);
     cuai_unlock(&arena->lock);

@@ -167,16 +167,14 @@ void cuai_batch_settle(cuarena_t *arena, cuai_batch_t *batch)
     cuai_event_wake(&arena->changed);
 }
 
-/* Without the lock: what a failed copy leaves. */
-static void log_loss(const cuarena_t *arena, const cuai_batch_t *batch,
-                     size_t done)
+/* What a failed copy leaves is the error's: the arena is lost. */
+static void lose(cuarena_t *arena, const cuai_batch_t *batch, size_t done)
 {
-    cuai_log(CUARENA_LOG_ERROR,
-             "arena '%s' is lost: a copy, or setting to 0 what it left, failed "
-             "after %zu of %zu; contents from %p on may be gone: %s",
-             arena->config.name, done, batch->runs_count,
-             batch->runs[done < batch->runs_count ? done : 0].from,
-             cuai_error_message());
+    size_t at = done < batch->runs_count ? done : 0;
+    cuai_slow_set(arena, CUAI_SLOW_LOST, true);
+    cuai_error_add("; %s is lost: a copy, or setting to 0 what it left, failed "
+                   "after %zu of %zu; contents from %p on may be gone",
+                   arena->label, done, batch->runs_count, batch->runs[at].from);
 }
 
 /* Where the bytes end that are free once a run has moved down and were a
@@ -269,12 +267,8 @@ cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     size_t done = 0;
     cuarena_status_t status = queue_copies(arena, batch, &done);
-    if (status != CUARENA_OK && done != 0) {
-        cuai_slow_set(arena, CUAI_SLOW_LOST, true);
-        cuai_unlock(&arena->lock);
-        log_loss(arena, batch, done);
-        cuai_lock(&arena->lock);
-    }
+    if (status != CUARENA_OK && done != 0)
+        lose(arena, batch, done);
     if (status != CUARENA_OK)
         abort_batch(arena, batch);
     else

@@ -116,7 +116,7 @@ static void note_lanes(cuarena_t *arena)
 void cuai_stream_put_at_hand(cuarena_t *arena, cuarena_stream_t handle,
                              cuai_stream_t *s)
 {
-    if ((arena->slow & ~CUAI_SLOW_SOLE) != 0)
+    if ((arena->slow & ~(CUAI_SLOW_SOLE | CUAI_SLOW_RESIZES)) != 0)
         return;
     cuai_recent_t *near = s == arena->sole ? &arena->at_hand : &arena->beside;
     *near = (cuai_recent_t){handle, s};

@@ -7,6 +7,7 @@
 
 #include "base/bits.h"
 #include "base/error.h"
+#include "base/log.h"
 
 /* Thousandths of a percent. */
 #define WHOLE_PERCENT UINT64_C(1000)
@@ -229,14 +230,15 @@ cuarena_status_t cuarena_amount_parse(const char *text,
                                       cuarena_amount_t *amount_out)
 {
     if (text == NULL || amount_out == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "amount: the text or the output is NULL");
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
+                                   "amount: the text or the output is NULL"));
     cuai_refusal_t refusal = cuai_amount_read(text, amount_out);
     if (refusal != NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "amount: '%.64s' %s; accepted: bytes as in 512MiB or "
-                         "4G, 0%% to 100%%, auto, auto-256MiB",
-                         text, refusal);
+        return cuai_told(
+            cuai_fail(CUARENA_BAD_ARGUMENT,
+                      "amount: '%.64s' %s; accepted: bytes as in 512MiB or "
+                      "4G, 0%% to 100%%, auto, auto-256MiB",
+                      text, refusal));
     return CUARENA_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "base/error.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,11 +11,37 @@
 #define INFO_FIRST sizeof(cuarena_error_info_t)
 
 static _Thread_local cuarena_error_info_t last;
+/* Whether `last` was set and the log was not told. */
+static _Thread_local bool unlogged;
 
-/* Cuts a message that is too long. */
+size_t cuai_text_plain(char *to, size_t room, const char *from)
+{
+    size_t used = 0;
+    CUAI_ASSERT(room != 0);
+    for (; *from != '\0'; from++) {
+        unsigned char byte = (unsigned char)*from;
+        bool control = byte < 0x20 || byte == 0x7f;
+        char text[5] = {*from};
+        if (control)
+            (void)snprintf(text, sizeof text, "\\x%02x", byte);
+        size_t length = strlen(text);
+        if (used + length >= room)
+            break;
+        memcpy(to + used, text, length);
+        used += length;
+    }
+    to[used] = '\0';
+    return used;
+}
+
+/* Adds to the message; cuts what is too long. */
 CUAI_PRINTF(1, 0) static void say(const char *format, va_list arguments)
 {
-    (void)vsnprintf(last.message, sizeof last.message, format, arguments);
+    char text[sizeof last.message];
+    size_t length = strlen(last.message);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    (void)cuai_text_plain(last.message + length, sizeof last.message - length,
+                          text);
 }
 
 cuarena_status_t cuai_fail(cuarena_status_t status, const char *format, ...)
@@ -22,6 +49,7 @@ cuarena_status_t cuai_fail(cuarena_status_t status, const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     last = (cuarena_error_info_t){.status = status};
+    unlogged = true;
     say(format, arguments);
     va_end(arguments);
     return status;
@@ -42,6 +70,7 @@ cuarena_status_t cuai_fail_bytes(cuarena_status_t status, uint64_t asked_bytes,
         .free_bytes = free_bytes,
         .largest_bytes = largest_bytes,
     };
+    unlogged = true;
     say(format, arguments);
     va_end(arguments);
     return status;
@@ -55,6 +84,7 @@ cuarena_status_t cuai_fail_driver(int32_t driver_code, const char *format, ...)
         .status = CUARENA_DRIVER,
         .driver_code = driver_code,
     };
+    unlogged = true;
     say(format, arguments);
     va_end(arguments);
     return CUARENA_DRIVER;
@@ -72,22 +102,28 @@ void cuai_error_code(int32_t driver_code)
 
 void cuai_error_add(const char *format, ...)
 {
-    size_t length = strlen(last.message);
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(last.message + length, sizeof last.message - length, format,
-                    arguments);
+    say(format, arguments);
     va_end(arguments);
 }
 
-void cuai_error_keep(cuarena_error_info_t *kept)
+void cuai_error_keep(cuai_kept_error_t *kept)
 {
-    *kept = last;
+    *kept = (cuai_kept_error_t){last, unlogged};
 }
 
-void cuai_error_restore(const cuarena_error_info_t *kept)
+void cuai_error_restore(const cuai_kept_error_t *kept)
 {
-    last = *kept;
+    last = kept->error;
+    unlogged = kept->unlogged;
+}
+
+bool cuai_error_is_unlogged(void)
+{
+    bool was = unlogged;
+    unlogged = false;
+    return was;
 }
 
 const char *cuai_error_message(void)

@@ -5,10 +5,14 @@
  *   return cuai_fail(CUARENA_BAD_ARGUMENT, "size: 0, from 1 on is accepted");
  *
  * A message names what was given, then what would be accepted; no full stop.
- * Legal with locks held: nothing is logged and nobody is called.
+ * It is one line whatever the caller's texts hold: control bytes of it are
+ * escaped. Legal with locks held: nothing is logged and nobody is called. The
+ * public call that returns the status tells the log: cuai_told.
  */
 #ifndef CUAI_BASE_ERROR_H
 #define CUAI_BASE_ERROR_H
+
+#include <stdbool.h>
 
 #include "base/compiler.h"
 #include "cuarena/base.h"
@@ -34,9 +38,21 @@ void cuai_error_code(int32_t driver_code);
 
 /* Adds text to the last error's message. */
 void cuai_error_add(const char *format, ...) CUAI_NOINLINE CUAI_PRINTF(1, 2);
+
 /* Sets the last error aside, whole, and makes it the last error again. */
-void cuai_error_keep(cuarena_error_info_t *kept);
-void cuai_error_restore(const cuarena_error_info_t *kept);
+typedef struct cuai_kept_error {
+    cuarena_error_info_t error;
+    bool unlogged;
+} cuai_kept_error_t;
+void cuai_error_keep(cuai_kept_error_t *kept);
+void cuai_error_restore(const cuai_kept_error_t *kept);
+
+/* Whether the log was not told of the last error yet; from now on it was. */
+bool cuai_error_is_unlogged(void);
+
+/* Copies a text, as far as whole characters have room, with control bytes as
+ * \x1b and the like; how long the copy is. `room` is not 0. */
+size_t cuai_text_plain(char *to, size_t room, const char *from);
 
 /* The message of this thread's last error; "" if there was none. */
 const char *cuai_error_message(void);

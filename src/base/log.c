@@ -30,27 +30,6 @@ static const char *const names[] = {"off", "error", "warn", "info", "debug"};
 
 #define NAME_COUNT (sizeof names / sizeof names[0])
 
-static int32_t level_of(const char *name)
-{
-    for (size_t i = 0; name != NULL && i < NAME_COUNT; i++)
-        if (strcmp(name, names[i]) == 0)
-            return (int32_t)i;
-    return CUARENA_LOG_OFF;
-}
-
-/* Two threads may both read it; whoever sets a level meanwhile wins. */
-static int32_t level_now(void)
-{
-    int32_t level =
-        atomic_load_explicit(&cuai_log_threshold, memory_order_relaxed);
-    if (level != UNREAD)
-        return level;
-    int32_t wished = level_of(getenv("CUARENA_LOG"));
-    if (atomic_compare_exchange_strong(&cuai_log_threshold, &level, wished))
-        return wished;
-    return level;
-}
-
 static sink_t sink_now(void)
 {
     cuai_lock(&lock);
@@ -59,9 +38,12 @@ static sink_t sink_now(void)
     return now;
 }
 
+/* What the function would log itself is left out. */
 static void deliver(int32_t level, const char *line)
 {
     sink_t now = sink_now();
+    if (cuai_frame_within(CUAI_FRAME_LOG, NULL))
+        return;
     cuai_frame_t frame;
     cuai_frame_push(&frame, CUAI_FRAME_LOG, NULL);
     if (now.callback != NULL)
@@ -71,27 +53,94 @@ static void deliver(int32_t level, const char *line)
     cuai_frame_pop();
 }
 
+CUAI_PRINTF(2, 0)
+static void say(int32_t level, const char *format, va_list arguments)
+{
+    char line[LINE_SIZE], plain[LINE_SIZE];
+    (void)vsnprintf(line, sizeof line, format, arguments);
+    (void)cuai_text_plain(plain, sizeof plain, line);
+    deliver(level, plain);
+}
+
+/* ---- The level --------------------------------------------------------- */
+
+/* -1: it is none. */
+static int32_t level_of(const char *name)
+{
+    for (size_t i = 0; i < NAME_COUNT; i++)
+        if (strcmp(name, names[i]) == 0)
+            return (int32_t)i;
+    return -1;
+}
+
+/* Though no level is set that asks for it: whoever set the variable wants to
+ * read the log. */
+CUAI_PRINTF(1, 2) static void complain(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(CUARENA_LOG_ERROR, format, arguments);
+    va_end(arguments);
+}
+
+/* Two threads may both read it; whoever sets a level meanwhile wins. */
+static int32_t level_now(void)
+{
+    int32_t level =
+        atomic_load_explicit(&cuai_log_threshold, memory_order_relaxed);
+    if (level != UNREAD)
+        return level;
+    const char *name = getenv("CUARENA_LOG");
+    int32_t wished = name == NULL || *name == '\0' ? 0 : level_of(name);
+    int32_t known = wished < 0 ? CUARENA_LOG_OFF : wished;
+    if (!atomic_compare_exchange_strong(&cuai_log_threshold, &level, known))
+        return level;
+    if (wished < 0)
+        complain("CUARENA_LOG is '%.64s'; accepted: off, error, warn, info, "
+                 "debug; nothing is logged",
+                 name);
+    return known;
+}
+
+/* ---- Lines ------------------------------------------------------------- */
+
 void cuai_log_line(int32_t level, const char *format, ...)
 {
     CUAI_ASSERT(level > CUARENA_LOG_OFF && level <= CUARENA_LOG_DEBUG);
     if (level > level_now())
         return;
-    char line[LINE_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(line, sizeof line, format, arguments);
+    say(level, format, arguments);
     va_end(arguments);
-    deliver(level, line);
 }
 
-cuarena_status_t cuarena_log_set_level(int32_t level)
+cuarena_status_t cuai_log_error(const char *who, cuarena_status_t status)
 {
-    if (level < CUARENA_LOG_OFF || level > CUARENA_LOG_DEBUG)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "log level: %d, %d to %d is accepted", (int)level,
-                         CUARENA_LOG_OFF, CUARENA_LOG_DEBUG);
+    bool unlogged = cuai_error_is_unlogged();
+    if (status != CUARENA_OK && unlogged)
+        cuai_log(CUARENA_LOG_ERROR, "%s%s%s", who, *who == '\0' ? "" : ": ",
+                 cuai_error_message());
+    return status;
+}
+
+static bool locked; /* by the fork under way */
+
+void cuai_log_before_fork(void)
+{
+    locked = cuai_lock_enter(&lock);
+}
+
+void cuai_log_after_fork(void)
+{
+    if (locked)
+        cuai_unlock(&lock);
+}
+
+/* The compare-exchange of a thread that reads the environment now loses. */
+void cuai_log_set(int32_t level)
+{
     atomic_store(&cuai_log_threshold, level);
-    return CUARENA_OK;
 }
 
 int32_t cuarena_log_level(void)

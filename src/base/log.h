@@ -21,10 +21,30 @@ extern _Atomic int32_t cuai_log_threshold;
 void cuai_log_line(int32_t level, const char *format, ...) CUAI_NOINLINE
     CUAI_PRINTF(2, 3);
 
+/* The error of a public call that returns `status`, once, with what it is
+ * about before it or ""; nothing for OK. Gives the status. */
+cuarena_status_t cuai_log_error(const char *who,
+                                cuarena_status_t status) CUAI_NOINLINE;
+
+/* Before a fork of the process, and after it in both: so a child finds the lock
+ * of where lines go as one that nobody has. */
+void cuai_log_before_fork(void);
+void cuai_log_after_fork(void);
+
+/* Sets what is logged; a level that exists. */
+void cuai_log_set(int32_t level);
+
 static inline bool cuai_log_wants(int32_t level)
 {
     return CUAI_UNLIKELY(level <= atomic_load_explicit(&cuai_log_threshold,
                                                        memory_order_relaxed));
+}
+
+/* Of public calls that fail where no arena is known. */
+static inline cuarena_status_t cuai_told(cuarena_status_t status)
+{
+    return CUAI_LIKELY(status == CUARENA_OK) ? status
+                                             : cuai_log_error("", status);
 }
 
 /* cuai_log(CUARENA_LOG_WARN, "format", ...); arguments are evaluated only if

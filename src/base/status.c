@@ -17,7 +17,8 @@ static const status_row_t rows[] = {
         "Not enough bytes are left, in the arena or in the host's memory."),
     ROW(CUARENA_FRAGMENTED,
         "Enough bytes are free but not together; compaction would serve it."),
-    ROW(CUARENA_LIMIT, "A limit that the caller set stands in the way."),
+    ROW(CUARENA_LIMIT,
+        "A limit stands in the way: the caller's own, or one of the library."),
     ROW(CUARENA_NO_DEVICE, "There is no usable device."),
     ROW(CUARENA_DRIVER, "The driver or the operating system refused."),
     ROW(CUARENA_LOST, "The arena is lost after an earlier failure; only free, "

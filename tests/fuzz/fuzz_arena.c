@@ -579,6 +579,7 @@ static void open_arena(fuzz_t *fuzz)
     config.keep = row->keep;
     config.segments = row->segments;
     fuzz->each = row->segments == CUARENA_SEGMENTS_EACH;
+    config.unknown_keys = CUARENA_UNKNOWN_WARN; /* presets use what they can */
     config.pool = (cuarena_amount_t){.value = MIB};
     config.limit = (cuarena_amount_t){.value = 4 * MIB};
     if (config.preset == CUARENA_PRESET_POOL)

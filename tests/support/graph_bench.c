@@ -93,6 +93,7 @@ static void open_on(bench_t *b, cuarena_config_t *config)
     memset(b, 0, sizeof *b);
     b->cuda = cuda_test();
     (void)cuda_test_use_device(0);
+    config->unknown_keys = CUARENA_UNKNOWN_WARN; /* or the limit counts */
     config->pool = amount_of_bytes(BENCH_POOL);
     config->limit = amount_of_bytes(2 * BENCH_POOL);
     config->stable = amount_of_bytes(0);

@@ -460,6 +460,7 @@ static void configure(model_t *m, cuarena_config_t *config)
     config->memory = CUARENA_MEMORY_CUSTOM;
     config->ops = &m->sim.ops;
     config->ops_user = &m->sim;
+    config->unknown_keys = CUARENA_UNKNOWN_WARN; /* presets use what they can */
     static const int32_t presets[] = {
         CUARENA_PRESET_POOL,     CUARENA_PRESET_POOL, CUARENA_PRESET_GROW,
         CUARENA_PRESET_GROW,     CUARENA_PRESET_BFC,  CUARENA_PRESET_BFC,

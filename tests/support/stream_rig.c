@@ -15,6 +15,7 @@ void rig_prepare(rig_t *rig, uint64_t bytes, bool host_readable)
     rig->config.memory = CUARENA_MEMORY_CUSTOM;
     rig->config.ops = &rig->sim.ops;
     rig->config.ops_user = &rig->sim;
+    rig->config.unknown_keys = CUARENA_UNKNOWN_WARN; /* tests choose presets */
     rig->config.pool = (cuarena_amount_t){.value = bytes};
     rig->config.reserve_bytes = 16 * bytes; /* for resize_pool */
     rig->config.stable = (cuarena_amount_t){.value = 0};

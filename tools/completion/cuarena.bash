@@ -31,7 +31,7 @@ _cuarena_options() {
     case $1 in
     replay) echo "$shared --policy --compact --min-pool --streams --verify" ;;
     policies) echo "$shared" ;;
-    info) echo "--options --help" ;;
+    info) echo "--options --json --help" ;;
     *) echo "replay policies info --help --version" ;;
     esac
 }

@@ -1,4 +1,4 @@
-//! The log of the process: an error is logged once, where it is first seen.
+//! The log of the process: what a call returns as an error is logged once.
 //!
 //! It belongs to the C library, so to every arena of the process, whoever made
 //! it. Lines go to standard error unless [`set_function`] names another place;
@@ -68,8 +68,8 @@ pub fn level() -> Level {
 }
 
 /// Hands lines, without their ends, to `function` from now on: from whichever
-/// thread logs, with no lock held. A panic of the function is swallowed; it
-/// must not log through this library itself.
+/// thread logs, with no lock held. A panic of the function is swallowed; lines
+/// that its own calls of this library would make are left out.
 ///
 /// A line that is on its way may reach the function that was there before, so
 /// no function is ever dropped: each call leaks one.

@@ -16,19 +16,19 @@ static cuai_place_t *places;
 
 /* ---- Loss -------------------------------------------------------------- */
 
-static void lose(cuai_place_t *place, cuai_cu_result_t result)
+/* Whether it is this that the context is lost by. */
+static bool lose(cuai_place_t *place, cuai_cu_result_t result)
 {
     cuai_cu_result_t none = CUAI_CUDA_SUCCESS;
-    if (atomic_compare_exchange_strong(&place->lost, &none, result))
-        cuai_log(CUARENA_LOG_ERROR,
-                 "device %d: %s; its context is lost, and what it holds",
-                 place->device, cuai_cuda_name(result));
+    return cuai_cuda_is_sticky(result) &&
+           atomic_compare_exchange_strong(&place->lost, &none, result);
 }
 
 void cuai_place_lose(cuai_place_t *place, cuai_cu_result_t result)
 {
-    if (cuai_cuda_is_sticky(result))
-        lose(place, result);
+    if (lose(place, result))
+        cuai_error_add("; the context of device %d is lost, and what it holds",
+                       place->device);
 }
 
 cuarena_status_t cuai_place_fail(cuai_place_t *place, cuai_cu_result_t result,
@@ -48,9 +48,12 @@ void cuai_place_note(cuai_place_t *place, cuai_cu_result_t result,
 {
     if (result == CUAI_CUDA_SUCCESS)
         return;
-    if (cuai_cuda_is_sticky(result))
-        lose(place, result);
-    else
+    if (lose(place, result))
+        cuai_log(CUARENA_LOG_ERROR,
+                 "device %d: %s answered %s; its context is lost, and what it "
+                 "holds",
+                 place->device, call, cuai_cuda_name(result));
+    else if (!cuai_cuda_is_sticky(result))
         cuai_log(CUARENA_LOG_WARN, "device %d: %s answered %s", place->device,
                  call, cuai_cuda_name(result));
 }

@@ -1,0 +1,55 @@
+/* The log's level, and its lines about blocks. */
+#include "base/log.h"
+
+#include "api/call.h"
+#include "arena/all.h"
+
+cuarena_status_t cuarena_log_set_level(int32_t level)
+{
+    if (level < CUARENA_LOG_OFF || level > CUARENA_LOG_DEBUG)
+        return cuai_told(cuai_fail(
+            CUARENA_BAD_ARGUMENT, "log level: %d, %d to %d is accepted",
+            (int)level, CUARENA_LOG_OFF, CUARENA_LOG_DEBUG));
+    cuai_log_set(level);
+    cuai_all_set_log();
+    return CUARENA_OK;
+}
+
+/* What events of blocks are called and logged as; others are told by the calls
+ * that they are of. */
+static const struct {
+    const char *name;
+    int32_t level;
+} kinds[] = {
+    [CUARENA_EVENT_ALLOC] = {"alloc", CUARENA_LOG_DEBUG},
+    [CUARENA_EVENT_FREE] = {"free", CUARENA_LOG_DEBUG},
+    [CUARENA_EVENT_RESIZE] = {"resize", CUARENA_LOG_INFO},
+};
+
+#define KIND_COUNT (int32_t)(sizeof kinds / sizeof kinds[0])
+
+bool cuai_logs_event(int32_t kind)
+{
+    return kind < KIND_COUNT && cuai_log_wants(kinds[kind].level);
+}
+
+static const char *tag_name(cuarena_t *arena, cuarena_tag_t tag)
+{
+    cuai_lock(&arena->lock);
+    const char *name = arena->tags[tag].name;
+    cuai_unlock(&arena->lock);
+    return name;
+}
+
+void cuai_log_event(cuarena_t *arena, const cuarena_event_t *event)
+{
+    if (!cuai_logs_event(event->kind))
+        return;
+    bool tagged = event->tag != 0;
+    cuai_log(kinds[event->kind].level,
+             "%s: %s: %llu bytes at %p, block %#llx%s%.64s%s", arena->label,
+             kinds[event->kind].name, (unsigned long long)event->bytes,
+             event->address, (unsigned long long)event->block,
+             tagged ? ", tag '" : "", tagged ? tag_name(arena, event->tag) : "",
+             tagged ? "'" : "");
+}

@@ -1,0 +1,113 @@
+#define _GNU_SOURCE
+#include "arena/all.h"
+
+#include <pthread.h>
+
+#include "arena/arena.h"
+#include "base/frame.h"
+#include "base/log.h"
+
+/* Locks of arenas are taken inside this one, never the other way. */
+static cuai_lock_t lock = CUAI_LOCK_INIT;
+static bool locked;       /* by the fork under way */
+static bool heeds_forks;  /* guarded by `lock`, like what follows */
+static cuarena_t *arenas; /* all that there are */
+
+/* ---- Forks ------------------------------------------------------------- */
+
+/* What a signal handler interrupted on this thread stays as it is: the thread
+ * goes on with it in both processes. */
+static void before_fork(void)
+{
+    locked = cuai_lock_enter(&lock);
+    for (cuarena_t *arena = arenas; arena != NULL; arena = arena->all.next)
+        arena->all.locked = cuai_lock_enter(&arena->lock);
+    cuai_log_before_fork();
+}
+
+static void let_go(cuarena_t *arena)
+{
+    if (arena->all.locked)
+        cuai_unlock(&arena->lock);
+}
+
+static void after_fork(void)
+{
+    cuai_log_after_fork();
+    for (cuarena_t *arena = arenas; arena != NULL; arena = arena->all.next)
+        let_go(arena);
+    if (locked)
+        cuai_unlock(&lock);
+}
+
+static void after_fork_in_child(void)
+{
+    cuai_log_after_fork();
+    for (cuarena_t *arena = arenas; arena != NULL; arena = arena->all.next) {
+        uint64_t own = cuai_frame_count(CUAI_FRAME_CALL, arena);
+        if (arena->inside > own)
+            cuai_slow_set(arena, CUAI_SLOW_LEFT, true);
+        arena->inside = own;
+        let_go(arena);
+    }
+    if (locked)
+        cuai_unlock(&lock);
+}
+
+/* ---- The list ---------------------------------------------------------- */
+
+static void follow_log(cuarena_t *arena)
+{
+    int32_t level = cuarena_log_level();
+    cuai_slow_set(arena, CUAI_SLOW_LOG, level >= CUARENA_LOG_DEBUG);
+    cuai_slow_set(arena, CUAI_SLOW_RESIZES, level >= CUARENA_LOG_INFO);
+}
+
+static void add(cuarena_t *arena)
+{
+    arena->all.next = arenas;
+    arena->all.link = &arenas;
+    if (arenas != NULL)
+        arenas->all.link = &arena->all.next;
+    arenas = arena;
+    follow_log(arena);
+}
+
+cuarena_status_t cuai_all_add(cuarena_t *arena)
+{
+    cuai_lock(&lock);
+    if (!heeds_forks)
+        heeds_forks =
+            pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
+    bool done = heeds_forks;
+    if (done)
+        add(arena);
+    cuai_unlock(&lock);
+    return done ? CUARENA_OK
+                : cuai_fail(CUARENA_OUT_OF_MEMORY,
+                            "the host has no memory for a fork handler");
+}
+
+void cuai_all_remove(cuarena_t *arena)
+{
+    if (arena->all.link == NULL)
+        return;
+    cuai_lock(&lock);
+    *arena->all.link = arena->all.next;
+    if (arena->all.next != NULL)
+        arena->all.next->all.link = arena->all.link;
+    cuai_unlock(&lock);
+}
+
+/* The level is read under the list's lock: of two threads that set it the last
+ * one here sees what the other set. */
+void cuai_all_set_log(void)
+{
+    cuai_lock(&lock);
+    for (cuarena_t *arena = arenas; arena != NULL; arena = arena->all.next) {
+        cuai_lock(&arena->lock);
+        follow_log(arena);
+        cuai_unlock(&arena->lock);
+    }
+    cuai_unlock(&lock);
+}

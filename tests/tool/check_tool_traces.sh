@@ -1,0 +1,155 @@
+#!/usr/bin/env bash
+# The `cuarena' command: what it makes of good and of bad traces.
+. "$(dirname "$0")/support.sh"
+
+#### Formats ####
+
+test_formats() {
+    local file largest
+    printf '\357\273\277' | cat - "$folder/plain.csv" >"$folder/marked.csv"
+    { gzip -c <(head -n 3 "$folder/plain.csv") &&
+        gzip -c <(tail -n +4 "$folder/plain.csv"); } >"$folder/parts.csv.gz"
+    cut -d, -f1-3 "$folder/plain.csv" >"$folder/no-streams.csv"
+    call replay --json "$folder/plain.csv"
+    largest=$(value largest_free_bytes_at_peak)
+    for file in plain.csv packed.csv.gz packed-without-ending crlf.csv \
+        no-newline.csv columns.csv rmm.log marked.csv parts.csv.gz \
+        no-streams.csv; do
+        served "$file is served" replay --json "$folder/$file"
+        verdict "$file counts" "$expected$largest " \
+            "$(values "${counted[@]}" largest_free_bytes_at_peak)"
+    done
+    call replay --json "$folder/rmm-more.log"
+    verdict "failed requests count nothing" "0 $expected" \
+        "$status $(values "${counted[@]}")"
+    verdict "failed requests are noted" "1" \
+        "$(grep -c 'passed over 3 lines' "$folder/err")"
+}
+
+test_standard_input() {
+    local name
+    for name in plain.csv packed.csv.gz; do
+        "$cuarena" replay --json - <"$folder/$name" >"$folder/out" \
+            2>"$folder/err"
+        verdict "standard input: $name" "0 $expected" \
+            "$? $(values "${counted[@]}")"
+    done
+    verdict "standard input is named so" "standard input" \
+        "$(values trace | sed 's/ $//')"
+    bad "empty standard input" "standard input:1: the file is empty" replay -
+}
+
+#### Bad input ####
+
+test_bad_files() {
+    mkdir -p "$folder/folder.csv"
+    : >"$folder/empty.csv"
+    gzip -c /dev/null >"$folder/empty.csv.gz"
+    cp "$folder/plain.csv" "$folder/plain.csv.gz"
+    gzip -c "$traces/multistream.csv.gz" >"$folder/twice.csv.gz"
+    head -c 20000 "$traces/multistream.csv.gz" >"$folder/cut.csv.gz"
+    head -c 12 "$traces/multistream.csv.gz" >"$folder/cut-early.csv.gz"
+    head -c -4 "$traces/multistream.csv.gz" >"$folder/cut-late.csv.gz"
+    { head -c 9000 "$traces/multistream.csv.gz" && printf 'damage' &&
+        tail -c +9007 "$traces/multistream.csv.gz"; } >"$folder/damaged.csv.gz"
+    bad "missing file" "$folder/none.csv: No such file" \
+        replay "$folder/none.csv"
+    bad "folder" "$folder/folder.csv: Is a directory" \
+        replay "$folder/folder.csv"
+    bad "empty file" "$folder/empty.csv:1: the file is empty" \
+        replay "$folder/empty.csv"
+    bad "empty gzip" "$folder/empty.csv.gz:1: the file is empty" \
+        replay "$folder/empty.csv.gz"
+    bad "not gzip though named so" "expected gzip data" \
+        replay "$folder/plain.csv.gz"
+    bad "gzip in gzip" "$folder/twice.csv.gz:1: no column 'op'" \
+        replay "$folder/twice.csv.gz"
+    bad "cut gzip" "expected a whole gzip file" replay "$folder/cut.csv.gz"
+    bad "gzip cut in its header" "$folder/cut-early.csv.gz:1: " \
+        replay "$folder/cut-early.csv.gz"
+    bad "gzip cut in its end" "expected a whole gzip file" \
+        replay "$folder/cut-late.csv.gz"
+    bad "damaged gzip" "expected a whole gzip file" \
+        replay "$folder/damaged.csv.gz"
+    { cat "$folder/packed.csv.gz" && echo 'more?'; } >"$folder/more.csv.gz"
+    bad "bytes behind gzip data" "more.csv.gz:10: 'more??' follows the gzip" \
+        replay "$folder/more.csv.gz"
+    { cat "$folder/packed.csv.gz" && printf '\037more'; } >"$folder/more.csv.gz"
+    bad "bytes behind gzip data that begin like such" \
+        "more.csv.gz:10: the gzip data is cut or damaged" \
+        replay "$folder/more.csv.gz"
+    head -c 200M /dev/zero | gzip -9 >"$folder/bomb.csv.gz"
+    bad "gzip data that become far too much" "expected a trace, which is less" \
+        replay "$folder/bomb.csv.gz"
+    bad "a good file before a bad one" "$folder/none.csv: " \
+        replay --json "$folder/plain.csv" "$folder/none.csv"
+    bad "no trace" "no trace is named" replay
+}
+
+test_bad_headers() {
+    bad_trace "missing size" "1: no column 'size' in 'op,id,stream'" \
+        op,id,stream a,0,0
+    bad_trace "missing op" "1: no column 'op' in 'id,size,stream'" \
+        id,size,stream 0,1,0
+    bad_trace "missing id" "1: no column 'id' in" op,size,stream a,1,0
+    bad_trace "size twice" "1: two columns 'size' in 'op,id,size,size'" \
+        op,id,size,size a,0,1,2
+    bad_trace "stream twice" "1: two columns 'stream' in" \
+        op,stream,id,size,stream a,0,1,2,0
+    bad_trace "RMM: pointer twice" "1: two columns 'Pointer' in" \
+        Action,Pointer,Size,Pointer free,1,2,3
+    bad_trace "missing pointer" "1: no column 'Pointer' in" \
+        Thread,Time,Action,Size,Stream 1,2,free,3,4
+    bad_trace "no header" "1: no column 'op' in 'a,0,1,0'" a,0,1,0
+    bad_trace "header only" "1: no event follows" "$header"
+    bad_trace "nothing but empty lines" "1: there is no line" "" ""
+}
+
+test_bad_lines() {
+    bad_trace "unknown op" "2: op is 'x', expected a or f" "$header" x,0,1,0
+    bad_trace "torn line" "3: 2 fields in 'a,1', expected 4" \
+        "$header" a,0,1,0 a,1
+    bad_trace "line too long" "2: 5 fields in 'a,0,1,0,9'" "$header" a,0,1,0,9
+    bad_trace "negative size" "2: size is '-5', expected a number of bytes" \
+        "$header" a,0,-5,0
+    bad_trace "size of no number" "2: size is '12k'" "$header" a,0,12k,0
+    bad_trace "no size" "2: size is ''" "$header" a,0,,0
+    bad_trace "size with a fraction" "2: size is '1.5'" "$header" a,0,1.5,0
+    bad_trace "size over 2^63" "2: size is '9223372036854775809'" \
+        "$header" a,0,9223372036854775809,0
+    bad_trace "size over 2^64" "2: size is '18446744073709551617'" \
+        "$header" a,0,18446744073709551617,0
+    bad_trace "id of no number" "2: id is 'first', expected a whole number" \
+        "$header" a,first,1,0
+    bad_trace "stream of no number" "2: stream is '?'" "$header" a,0,1,$'\001'
+    bad_trace "free of an unknown id" "3: id is '7', expected one that" \
+        "$header" a,0,1,0 f,7,1,0
+    bad_trace "free twice" \
+        "4: id is '0', expected one that was not freed before (line 3)" \
+        "$header" a,0,1,0 f,0,1,0 f,0,1,0
+    bad_trace "id twice" "3: id is '0', expected one that is not live (line 2)" \
+        "$header" a,0,1,0 a,0,1,0
+    bad_trace "id used again" \
+        "4: id is '0', expected one that was not used before (line 3)" \
+        "$header" a,0,1,0 f,0,1,0 a,0,1,0
+    bad_trace "binary bytes" "2: op is '?a', expected" \
+        "$header" $'\033a,0,1,0'
+}
+
+test_bad_rmm_lines() {
+    local rmm=Thread,Time,Action,Pointer,Size,Stream
+    bad_trace "RMM: unknown action" "2: Action is 'resize', expected allocate" \
+        $rmm 1,2,resize,0x10,1,0x0
+    bad_trace "RMM: no address" "2: Pointer is 'x10', expected an address" \
+        $rmm 1,2,allocate,x10,1,0x0
+    bad_trace "RMM: bytes at NULL" "2: Pointer is '(nil)'" \
+        $rmm 1,2,allocate,'(nil)',1,0x0
+    bad_trace "RMM: live address" "3: Pointer is '0x10', expected one that is" \
+        $rmm 1,2,allocate,0x10,1,0x0 1,2,allocate,0x10,1,0x0
+    bad_trace "RMM: free of an unknown address" "2: Pointer is '0x10'" \
+        $rmm 1,2,free,0x10,1,0x0
+    bad_trace "RMM: stream of no address" "2: Stream is 'x', expected an" \
+        $rmm 1,2,allocate,0x10,1,x
+}
+
+run test_formats test_standard_input test_bad_files test_bad_headers test_bad_lines test_bad_rmm_lines
