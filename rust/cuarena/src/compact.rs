@@ -77,8 +77,8 @@ impl Relocation {
     }
 
     /// Its bytes, as taken.
-    pub fn bytes(&self) -> u64 {
-        self.0.bytes
+    pub fn bytes(&self) -> usize {
+        self.0.bytes as usize
     }
 }
 
@@ -145,22 +145,22 @@ impl CompactOptions {
 
     /// No farther than until so many bytes fit.
     #[must_use]
-    pub fn goal(mut self, bytes: u64) -> Self {
-        self.raw.goal_bytes = bytes;
+    pub fn goal(mut self, bytes: usize) -> Self {
+        self.raw.goal_bytes = bytes as u64;
         self
     }
 
     /// The alignment of the goal, in bytes; as the arena's.
     #[must_use]
-    pub fn goal_alignment(mut self, bytes: u64) -> Self {
-        self.raw.goal_alignment = bytes;
+    pub fn goal_alignment(mut self, bytes: usize) -> Self {
+        self.raw.goal_alignment = bytes as u64;
         self
     }
 
     /// The most bytes to move.
     #[must_use]
-    pub fn max_bytes(mut self, bytes: u64) -> Self {
-        self.raw.max_bytes = bytes;
+    pub fn max_bytes(mut self, bytes: usize) -> Self {
+        self.raw.max_bytes = bytes as u64;
         self
     }
 
@@ -212,13 +212,13 @@ pub struct CompactReport {
     /// Copies made of them: neighbours that move by as much are one.
     pub runs: u64,
     /// Bytes of all blocks moved.
-    pub bytes_moved: u64,
+    pub bytes_moved: usize,
     /// Batches.
     pub batches: u64,
     /// The largest free range before, exact.
-    pub largest_before: u64,
+    pub largest_before: usize,
     /// The largest free range after, exact.
-    pub largest_after: u64,
+    pub largest_after: usize,
     /// Whether the closure stopped it.
     pub stopped: bool,
 }
@@ -228,10 +228,10 @@ impl CompactReport {
         Self {
             moves: raw.moves,
             runs: raw.runs,
-            bytes_moved: raw.bytes_moved,
+            bytes_moved: raw.bytes_moved as usize,
             batches: raw.batches,
-            largest_before: raw.largest_before,
-            largest_after: raw.largest_after,
+            largest_before: raw.largest_before as usize,
+            largest_after: raw.largest_after as usize,
             stopped: raw.stopped != 0,
         }
     }
@@ -260,7 +260,7 @@ impl Arena {
     /// let blocks: Vec<_> = (0..256).map(|_| arena.alloc(4096)).collect::<Result<_, _>>()?;
     /// let kept: Vec<_> = blocks.into_iter().step_by(2).collect();
     /// let report = arena.compact()?;
-    /// assert_eq!(report.largest_after, arena.stats()?.free_bytes);
+    /// assert_eq!(report.largest_after, arena.stats().free_bytes);
     /// # drop(kept);
     /// # Ok(())
     /// # }

@@ -12,6 +12,7 @@
 
 use std::ffi::CStr;
 use std::fmt;
+use std::io;
 
 use crate::ffi;
 
@@ -30,16 +31,18 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone)]
 pub struct Error(Box<Details>);
 
+#[derive(Clone)]
 struct Details {
     kind: ErrorKind,
     driver_code: i32,
-    asked: u64,
-    limit: u64,
-    held: u64,
-    free: u64,
-    largest: u64,
+    asked: usize,
+    limit: usize,
+    held: usize,
+    free: usize,
+    largest: usize,
     message: String,
 }
 
@@ -165,11 +168,11 @@ impl Error {
         Self(Box::new(Details {
             kind: ErrorKind::from_status(status),
             driver_code: info.driver_code,
-            asked: info.asked_bytes,
-            limit: info.limit_bytes,
-            held: info.held_bytes,
-            free: info.free_bytes,
-            largest: info.largest_bytes,
+            asked: info.asked_bytes as usize,
+            limit: info.limit_bytes as usize,
+            held: info.held_bytes as usize,
+            free: info.free_bytes as usize,
+            largest: info.largest_bytes as usize,
             message: text_of(&info.message),
         }))
     }
@@ -180,27 +183,27 @@ impl Error {
     }
 
     /// The bytes that the call asked for; 0 where it asked for none.
-    pub fn asked(&self) -> u64 {
+    pub fn asked(&self) -> usize {
         self.0.asked
     }
 
     /// The limit or capacity, in bytes, that the call met; 0 where none.
-    pub fn limit(&self) -> u64 {
+    pub fn limit(&self) -> usize {
         self.0.limit
     }
 
     /// The bytes that the arena held from its memory.
-    pub fn held(&self) -> u64 {
+    pub fn held(&self) -> usize {
         self.0.held
     }
 
     /// The bytes that were free in the region asked.
-    pub fn free(&self) -> u64 {
+    pub fn free(&self) -> usize {
         self.0.free
     }
 
     /// The bytes of the largest free range of that region.
-    pub fn largest(&self) -> u64 {
+    pub fn largest(&self) -> usize {
         self.0.largest
     }
 
@@ -330,6 +333,35 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// The error is inside, and what kind of them it is nearest to outside.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+/// let error = std::io::Error::from(arena.alloc(1 << 30).unwrap_err());
+/// assert_eq!(error.kind(), std::io::ErrorKind::OutOfMemory);
+/// let inside: cuarena::Error = error.downcast().unwrap();
+/// assert_eq!(inside.asked(), 1 << 30);
+/// # Ok(())
+/// # }
+/// ```
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match error.kind() {
+            ErrorKind::OutOfMemory | ErrorKind::Fragmented | ErrorKind::Limit => {
+                io::ErrorKind::OutOfMemory
+            }
+            ErrorKind::BadArgument | ErrorKind::Reentered => io::ErrorKind::InvalidInput,
+            ErrorKind::NoDevice | ErrorKind::Stale => io::ErrorKind::NotFound,
+            ErrorKind::Unsupported => io::ErrorKind::Unsupported,
+            ErrorKind::Busy => io::ErrorKind::WouldBlock,
+            ErrorKind::Corrupt => io::ErrorKind::InvalidData,
+            ErrorKind::Driver | ErrorKind::Lost | ErrorKind::Unknown(_) => io::ErrorKind::Other,
+        };
+        io::Error::new(kind, error)
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -84,7 +84,7 @@ impl<'b> PinnedBlock<'b> {
     }
 
     /// The block's bytes.
-    pub fn len(&self) -> u64 {
+    pub fn len(&self) -> usize {
         self.block.len()
     }
 

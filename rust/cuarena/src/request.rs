@@ -75,8 +75,8 @@ impl Request {
     /// What the block's address is a multiple of: a power of two of bytes; 0:
     /// as the arena's.
     #[must_use]
-    pub fn alignment(mut self, bytes: u64) -> Self {
-        self.0.alignment = bytes;
+    pub fn alignment(mut self, bytes: usize) -> Self {
+        self.0.alignment = bytes as u64;
         self
     }
 
@@ -88,8 +88,8 @@ impl Request {
     }
 
     /// At least so many bytes of alignment.
-    pub(crate) fn aligned_to(self, bytes: u64) -> Self {
-        self.alignment(self.0.alignment.max(bytes))
+    pub(crate) fn aligned_to(self, bytes: usize) -> Self {
+        self.alignment((self.0.alignment as usize).max(bytes))
     }
 
     pub(crate) fn raw(&self) -> &ffi::cuarena_request_t {

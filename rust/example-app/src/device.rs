@@ -54,7 +54,7 @@ impl Device {
 
     fn slice(&self, vector: Block) -> Result<ArenaSlice<f32>, Box<dyn Error>> {
         // SAFETY: each vector was a slice of `f32` of this stream.
-        unsafe { self.stream.slice_of(vector) }.map_err(|(_, error)| error.into())
+        Ok(unsafe { self.stream.slice_of(vector)? })
     }
 }
 

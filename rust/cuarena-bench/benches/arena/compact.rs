@@ -15,8 +15,8 @@ use crate::Bench;
 
 /// Blocks that stay, each behind a hole of its size.
 const BLOCKS: usize = 10_000;
-const BYTES: u64 = 4096;
-const POOL: u64 = 256 << 20;
+const BYTES: usize = 4096;
+const POOL: usize = 256 << 20;
 
 /// The sum of where blocks went, so that every relocation is looked at.
 fn sum(list: impl Iterator<Item = u64>) -> u64 {

@@ -14,7 +14,7 @@ use crate::Bench;
 pub const SIZES: [usize; 6] = [256, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20];
 
 /// Large enough for all of it, on several threads too.
-pub const POOL: u64 = 2 << 30;
+pub const POOL: usize = 2 << 30;
 pub const POOL_OPTIONS: &str = "memory=device,pool=2GiB";
 
 fn each_size<S: Side>(bench: &mut Bench<'_>, side: &S) {

@@ -43,7 +43,7 @@ impl BuilderExt for ArenaBuilder {
         // The arena holds a primary context by itself.
         if !context.is_primary() {
             config.context = context.cu_ctx().cast();
-            self.keep_alive(Box::new(context.clone()));
+            self.keep_alive(context.clone());
         }
         self
     }
