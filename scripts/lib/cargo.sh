@@ -39,16 +39,17 @@ rust_features() {
         grep -vxE 'vendored|buildtime-bindgen' | paste -sd,
 }
 
-# rust_check_features FOLDER CRATE: builds for each feature alone, for none and
-# for all, without the dependencies of tests, which could turn on what a feature
-# forgot to. Warnings are errors: an item that only another feature uses is one.
+# rust_check_features FOLDER CRATE ARGUMENT...: checks it with each feature alone,
+# none and all, without the dependencies of tests, which could turn on what a
+# feature forgot to. As for documentation: no C is built.
 rust_check_features() {
     local features feature
     mapfile -t features < <(rust_feature_list "$1" "$2" | rust_can_check)
     for feature in "" "${features[@]}" "$(IFS=, && echo "${features[*]}")"; do
         echo "$2: ${feature:-no features}"
-        RUSTFLAGS="-D warnings" cargo check --quiet --lib --no-default-features \
-            --features "$feature" --manifest-path "$1/Cargo.toml" -p "$2" || return
+        DOCS_RS=1 RUSTFLAGS="-D warnings" cargo check --quiet --lib \
+            --no-default-features --features "$feature" \
+            --manifest-path "$1/Cargo.toml" -p "$2" "${@:3}" || return
     done
 }
 

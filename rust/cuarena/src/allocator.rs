@@ -116,6 +116,7 @@ impl Arena {
 
 impl HostAllocator {
     /// The arena it allocates in.
+    #[must_use]
     pub fn arena(&self) -> &Arena {
         &self.arena
     }

@@ -33,6 +33,7 @@ impl Amount {
     pub const ALL: Self = Self::all_but(0);
 
     /// So many bytes.
+    #[must_use]
     pub const fn bytes(bytes: usize) -> Self {
         Self {
             unit: ffi::CUARENA_AMOUNT_BYTES,
@@ -42,6 +43,7 @@ impl Amount {
 
     /// A whole percentage of all that the memory has; finer ones are parsed
     /// from text.
+    #[must_use]
     pub const fn percent(percent: u32) -> Self {
         Self {
             unit: ffi::CUARENA_AMOUNT_PERCENT,
@@ -50,6 +52,7 @@ impl Amount {
     }
 
     /// All that is available but so many bytes.
+    #[must_use]
     pub const fn all_but(bytes: usize) -> Self {
         Self {
             unit: ffi::CUARENA_AMOUNT_AUTO,

@@ -135,6 +135,7 @@ impl Arena {
     /// What addresses and sizes are multiples of, in bytes, whoever configured
     /// the arena.
     #[inline]
+    #[must_use]
     pub fn granule(&self) -> usize {
         self.life().granule()
     }
@@ -143,6 +144,7 @@ impl Arena {
     /// viewed. Of managed memory it can where
     /// [`DeviceInfo::concurrent`](crate::DeviceInfo::concurrent) is so.
     #[inline]
+    #[must_use]
     pub fn is_host_readable(&self) -> bool {
         self.life().is_host_readable()
     }
@@ -151,6 +153,7 @@ impl Arena {
     /// reach by themselves: a copy from or to them has ended when the driver's
     /// call returns, while one of pinned or managed memory may go on.
     #[inline]
+    #[must_use]
     pub fn is_pageable(&self) -> bool {
         self.life().is_pageable()
     }
@@ -167,6 +170,7 @@ impl Arena {
     /// # Ok(())
     /// # }
     /// ```
+    #[must_use]
     pub fn downgrade(&self) -> WeakArena {
         WeakArena(self.0.downgrade())
     }
@@ -448,11 +452,13 @@ impl Arena {
     // ---- Knowing ----------------------------------------------------------
 
     /// The figures of the whole arena. Constant time.
+    #[must_use]
     pub fn stats(&self) -> Stats {
         told(stats::read(self.raw(), ffi::CUARENA_REGION_ALL))
     }
 
     /// The figures of one region. Constant time.
+    #[must_use]
     pub fn region_stats(&self, region: Region) -> Stats {
         told(stats::read(self.raw(), region.code()))
     }
@@ -487,6 +493,7 @@ impl Arena {
     /// The C arena, for calls that this crate has not. It lives as long as this
     /// handle. To end its blocks, or it, behind the back of this crate is the
     /// caller's risk, as every call through a raw pointer is.
+    #[must_use]
     pub fn as_raw(&self) -> *mut ffi::cuarena_t {
         self.raw()
     }
@@ -574,11 +581,13 @@ pub struct CloseError {
 
 impl CloseError {
     /// Why.
+    #[must_use]
     pub fn error(&self) -> &Error {
         &self.error
     }
 
     /// Why, and the arena.
+    #[must_use]
     pub fn into_parts(self) -> (Error, Arena) {
         (self.error, self.arena)
     }

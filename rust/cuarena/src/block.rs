@@ -40,11 +40,13 @@ pub struct BlockId(pub(crate) ffi::cuarena_block_t);
 
 impl BlockId {
     /// The number, which the C library calls `cuarena_block_t`; 0 names none.
+    #[must_use]
     pub const fn as_raw(self) -> u64 {
         self.0
     }
 
     /// The id with that number.
+    #[must_use]
     pub const fn from_raw(raw: u64) -> Self {
         Self(raw)
     }

@@ -82,6 +82,7 @@ impl Arena {
     /// # Ok(())
     /// # }
     /// ```
+    #[must_use]
     pub fn blocks(&self) -> Blocks<'_> {
         Blocks {
             arena: self,

@@ -13,7 +13,10 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use crate::amount::c_text;
-use crate::choices::*;
+use crate::choices::{
+    Backing, BytesKind, CacheBound, DriverPool, Grow, Keep, Marker, MemoryKind, Placement, Preset,
+    Property, ReleaseThreshold, Segments, SoftLimit, Split, Steal, UnknownKeys, Zero,
+};
 use crate::error::check;
 use crate::ffi;
 use crate::life::{self, Handle, Hold, Kept};

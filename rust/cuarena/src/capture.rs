@@ -161,6 +161,7 @@ impl CaptureSession {
     /// Live, requested, counts and peaks of private blocks; `capacity_bytes`:
     /// what is private; `free_bytes`: of that; `largest_bytes`: what is free
     /// and was never handed out. The rest is 0. Steps: the private stretches.
+    #[must_use]
     pub fn stats(&self) -> Stats {
         // SAFETY: arena and session live; the struct was made by its init.
         told(unsafe {

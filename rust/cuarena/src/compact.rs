@@ -33,6 +33,7 @@ impl Address {
     /// Who follows it, on whatever processor, makes sure that the block is
     /// there: that it is pinned since before the address was told, or that
     /// nothing else moves or frees it.
+    #[must_use]
     pub unsafe fn as_raw(self) -> u64 {
         self.0
     }
@@ -62,21 +63,25 @@ unsafe impl Sync for Relocation {}
 
 impl Relocation {
     /// Which block.
+    #[must_use]
     pub fn block(&self) -> BlockId {
         BlockId(self.0.block)
     }
 
     /// Where it was.
+    #[must_use]
     pub fn from(&self) -> Address {
         Address::of(self.0.from)
     }
 
     /// Where it went. The same, for a block that is reported as unmoved.
+    #[must_use]
     pub fn to(&self) -> Address {
         Address::of(self.0.to)
     }
 
     /// Its bytes, as taken.
+    #[must_use]
     pub fn bytes(&self) -> usize {
         self.0.bytes as usize
     }
@@ -128,6 +133,7 @@ impl Default for CompactOptions {
 
 impl CompactOptions {
     /// All the way, done on return.
+    #[must_use]
     pub fn new() -> Self {
         let mut raw = MaybeUninit::<ffi::cuarena_compact_options_t>::zeroed();
         // SAFETY: all bits 0 are a value of the struct, which its function

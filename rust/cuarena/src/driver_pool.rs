@@ -87,6 +87,7 @@ impl PoolChoice {
     ///
     /// It is a live pool, of the device that it is chosen for, until the arena
     /// there has ended.
+    #[must_use]
     pub unsafe fn handle(handle: u64) -> Self {
         let kind = ffi::CUARENA_DRIVER_POOL_EXTERNAL;
         Self { kind, handle }

@@ -178,49 +178,58 @@ impl Error {
     }
 
     /// What kind of failure it is.
+    #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
     /// The bytes that the call asked for; 0 where it asked for none.
+    #[must_use]
     pub fn asked(&self) -> usize {
         self.0.asked
     }
 
     /// The limit or capacity, in bytes, that the call met; 0 where none.
+    #[must_use]
     pub fn limit(&self) -> usize {
         self.0.limit
     }
 
     /// The bytes that the arena held from its memory.
+    #[must_use]
     pub fn held(&self) -> usize {
         self.0.held
     }
 
     /// The bytes that were free in the region asked.
+    #[must_use]
     pub fn free(&self) -> usize {
         self.0.free
     }
 
     /// The bytes of the largest free range of that region.
+    #[must_use]
     pub fn largest(&self) -> usize {
         self.0.largest
     }
 
     /// The driver's code or the operating system's `errno`, if one of them
     /// refused.
+    #[must_use]
     pub fn driver_code(&self) -> Option<i32> {
         (self.0.driver_code != 0).then_some(self.0.driver_code)
     }
 
     /// What was wrong, in words: the value and what would be accepted, or the
     /// driver's name and text of its code.
+    #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
     /// Whether bytes were lacking: none left, apart from each other, or a limit
     /// in the way. To free something may help.
+    #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
         matches!(
             self.0.kind,
@@ -230,26 +239,31 @@ impl Error {
 
     /// Whether enough bytes are free but not together, so that
     /// [`Arena::compact`](crate::Arena::compact) would serve the request.
+    #[must_use]
     pub fn is_fragmented(&self) -> bool {
         self.0.kind == ErrorKind::Fragmented
     }
 
     /// Whether a limit that the program set stood in the way.
+    #[must_use]
     pub fn is_limit(&self) -> bool {
         self.0.kind == ErrorKind::Limit
     }
 
     /// Whether there is no usable driver or device here.
+    #[must_use]
     pub fn is_no_device(&self) -> bool {
         self.0.kind == ErrorKind::NoDevice
     }
 
     /// Whether the arena is lost and will serve nothing any more.
+    #[must_use]
     pub fn is_lost(&self) -> bool {
         self.0.kind == ErrorKind::Lost
     }
 
     /// Whether something is still in use: to try again later may help.
+    #[must_use]
     pub fn is_busy(&self) -> bool {
         self.0.kind == ErrorKind::Busy
     }

@@ -83,6 +83,7 @@ unsafe impl Sync for Export {}
 
 impl Export {
     /// The pieces, in the block's order.
+    #[must_use]
     pub fn pieces(&self) -> &[ExportPiece] {
         &self.pieces
     }

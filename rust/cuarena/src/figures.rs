@@ -134,6 +134,7 @@ impl Arena {
     /// # Ok(())
     /// # }
     /// ```
+    #[must_use]
     pub fn stats_text(&self, form: StatsForm) -> String {
         let mut text: Vec<u8> = Vec::with_capacity(2048);
         loop {

@@ -75,6 +75,7 @@ impl<'b, T> HostView<'b, T> {
     /// Where devices reach the memory, which is then not
     /// [pageable](crate::Arena::is_pageable), a copy that is queued from or to
     /// the slice, also by code that is safe, has ended when the view does.
+    #[must_use]
     pub unsafe fn assume_init(&self) -> &[T] {
         // SAFETY: the view's own rule, and the caller vouches for the values.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.len) }

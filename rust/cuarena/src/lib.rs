@@ -95,6 +95,7 @@ pub use typed::{FromBlockError, TypedBlock};
 /// ```
 /// assert!(cuarena::version().starts_with("0."));
 /// ```
+#[must_use]
 pub fn version() -> &'static str {
     // SAFETY: static text.
     let text = unsafe { std::ffi::CStr::from_ptr(ffi::cuarena_version_string()) };

@@ -52,16 +52,19 @@ impl<'a> OutOfMemory<'a> {
     }
 
     /// Whose request it is. Any call is legal in the handler.
+    #[must_use]
     pub fn arena(&self) -> &'a Arena {
         self.arena
     }
 
     /// The bytes asked for.
+    #[must_use]
     pub fn asked(&self) -> usize {
         self.asked
     }
 
     /// How often the handler was asked for this request before.
+    #[must_use]
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
@@ -262,6 +265,7 @@ impl Arena {
     /// # Ok(())
     /// # }
     /// ```
+    #[must_use]
     pub fn take_panic(&self) -> Option<Box<dyn Any + Send>> {
         self.life().hooks().take_panic()
     }

@@ -62,6 +62,7 @@ pub fn set_level(level: Level) {
 }
 
 /// The level up to which lines are logged.
+#[must_use]
 pub fn level() -> Level {
     // SAFETY: a call without conditions.
     Level::from_number(unsafe { ffi::cuarena_log_level() })

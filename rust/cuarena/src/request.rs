@@ -17,6 +17,7 @@ impl Tag {
     pub const NONE: Self = Self(0);
 
     /// The number that the arena knows it by; 0 for [`Tag::NONE`].
+    #[must_use]
     pub fn number(self) -> u16 {
         self.0
     }
@@ -40,6 +41,7 @@ pub struct Request(ffi::cuarena_request_t);
 
 impl Request {
     /// A block of the dynamic region, with the arena's alignment.
+    #[must_use]
     pub fn new() -> Self {
         let mut request = MaybeUninit::<ffi::cuarena_request_t>::zeroed();
         // SAFETY: all bits 0 are a value of the struct, which its function

@@ -1,9 +1,8 @@
 //! Figures of an arena.
 
-use std::mem::MaybeUninit;
-
-use crate::error::{check, Result};
+use crate::error::Result;
 use crate::ffi;
+use crate::figures::stats_by;
 use crate::sized::figures;
 
 figures! {
@@ -80,14 +79,6 @@ figures! {
 
 /// The statistics of a C arena that lives: of a region, or of all.
 pub(crate) fn read(raw: *mut ffi::cuarena_t, region: i32) -> Result<Stats> {
-    let mut stats = MaybeUninit::<ffi::cuarena_stats_t>::zeroed();
-    // SAFETY: all bits 0 are a value of the struct, which its function makes
-    // ready for the call; the caller vouches for the arena.
-    let (status, stats) = unsafe {
-        ffi::cuarena_stats_init(stats.as_mut_ptr());
-        let status = ffi::cuarena_stats(raw, region, stats.as_mut_ptr());
-        (status, stats.assume_init())
-    };
-    check(status)?;
-    Ok(Stats::from_raw(&stats))
+    // SAFETY: the caller vouches for the arena; the struct was made by its init.
+    unsafe { stats_by(|stats| ffi::cuarena_stats(raw, region, stats)) }
 }

@@ -69,6 +69,7 @@ impl RawStream {
     }
 
     /// The same as a pointer.
+    #[must_use]
     pub const fn as_ptr(self) -> *mut c_void {
         self.0
     }
@@ -171,11 +172,13 @@ impl Stream {
     }
 
     /// The handle.
+    #[must_use]
     pub fn raw(&self) -> RawStream {
         self.0.raw
     }
 
     /// Whose it is.
+    #[must_use]
     pub fn arena(&self) -> &Arena {
         &self.0.arena
     }

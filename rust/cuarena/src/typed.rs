@@ -31,6 +31,17 @@ pub struct TypedBlock<T: Copy> {
 }
 
 impl<T: Copy> TypedBlock<T> {
+    /// The block has room for so many, and is aligned for them.
+    #[inline]
+    fn of(block: Block, len: usize) -> Self {
+        let _values = PhantomData;
+        Self {
+            block,
+            len,
+            _values,
+        }
+    }
+
     /// How many values there is room for.
     #[inline]
     pub fn len(&self) -> usize {
@@ -113,11 +124,7 @@ impl<T: Copy> TryFrom<Block> for TypedBlock<T> {
             return Err(FromBlockError { error, block });
         }
         let len = block.len() / size_of::<T>().max(1);
-        Ok(Self {
-            block,
-            len,
-            _values: PhantomData,
-        })
+        Ok(Self::of(block, len))
     }
 }
 
@@ -185,12 +192,7 @@ impl Arena {
             let request = Request::new().alignment(align_of::<T>());
             self.alloc_with(bytes, &request)?
         };
-        let _values = PhantomData;
-        Ok(TypedBlock {
-            block,
-            len,
-            _values,
-        })
+        Ok(TypedBlock::of(block, len))
     }
 
     /// The same with more that is asked of the block. Its alignment is that of
@@ -206,12 +208,7 @@ impl Arena {
     ) -> Result<TypedBlock<T>> {
         let least = align_of::<T>().max(self.granule());
         let block = self.alloc_with(bytes_of::<T>(len)?, &request.aligned_to(least))?;
-        let _values = PhantomData;
-        Ok(TypedBlock {
-            block,
-            len,
-            _values,
-        })
+        Ok(TypedBlock::of(block, len))
     }
 }
 

@@ -32,7 +32,7 @@ impl Modelled {
     /// The first `bytes` have the pattern.
     fn assert_kept(&self, bytes: usize) {
         let view = self.block.host().unwrap();
-        for (at, place) in view[..bytes as usize].iter().enumerate() {
+        for (at, place) in view[..bytes].iter().enumerate() {
             // SAFETY: `write` wrote them.
             assert_eq!(unsafe { place.assume_init() }, pattern(self.seed, at));
         }

@@ -217,6 +217,7 @@ impl Heap {
     /// # Safety
     ///
     /// It lives, and nobody else uses or ends it.
+    #[must_use]
     pub unsafe fn from_raw(heap: NonNull<ffi::cuarena_heap_t>) -> Self {
         Self(heap)
     }

@@ -192,7 +192,7 @@ fn stream_in(stream: ffi::cuarena_stream_t) -> Option<RawStream> {
 
 unsafe extern "C" fn available(user: *mut c_void, out: *mut u64) -> ffi::cuarena_status_t {
     // SAFETY: see above.
-    unsafe { give(answer(user, |memory| memory.available()), out) }
+    unsafe { give(answer(user, Memory::available), out) }
 }
 
 unsafe extern "C" fn get(

@@ -453,7 +453,7 @@ fn threads_share_an_arena(row: Row) {
                         let _ = rig.arena.compact();
                     }
                     if kept.len() > 5 {
-                        let (block, seed) = kept.swap_remove((turn % 5) as usize);
+                        let (block, seed) = kept.swap_remove(turn % 5);
                         rig.expect_painted(&block, block.len(), seed);
                         rig.give(block);
                     }

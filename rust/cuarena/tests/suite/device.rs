@@ -153,7 +153,7 @@ fn a_session_keeps_what_a_graph_uses(driver: &'static Driver) {
     // SAFETY: used by the graph only.
     let pinned = unsafe { block.pin().unwrap() };
     let address = pinned.device_ptr().as_raw();
-    cu!(driver, fill(address, 9, BYTES as usize, handle));
+    cu!(driver, fill(address, 9, BYTES, handle));
     drop(pinned);
     assert!(session.end().unwrap_err().is_busy(), "it is being captured");
     let (mut graph, mut exec): (Handle, Handle) = (std::ptr::null_mut(), std::ptr::null_mut());

@@ -140,7 +140,7 @@ impl Kind {
         match self.bytes {
             Bytes::Of(memory) => builder.memory(memory),
             Bytes::Device(backing) => builder.memory(MemoryKind::Device).backing(backing),
-            Bytes::Buffer => builder.buffer(vec![0_u8; bytes as usize + 256]).pool(bytes),
+            Bytes::Buffer => builder.buffer(vec![0_u8; bytes + 256]).pool(bytes),
             Bytes::Guest => builder.custom(HeapMemory::of(ledger)),
         }
     }
@@ -344,7 +344,7 @@ impl Rig {
     }
 
     pub fn read(&self, block: &Block, bytes: usize) -> Vec<u8> {
-        let mut got = vec![0; bytes as usize];
+        let mut got = vec![0; bytes];
         if bytes == 0 {
             return got;
         }
@@ -413,13 +413,13 @@ pub fn pattern(seed: u64, bytes: usize) -> Vec<u8> {
     const PIECE: usize = 4096;
     static TABLE: OnceLock<Vec<u8>> = OnceLock::new();
     let table = TABLE.get_or_init(|| random(64 * PIECE));
-    let mut all = Vec::with_capacity(bytes as usize + PIECE);
+    let mut all = Vec::with_capacity(bytes + PIECE);
     let mut at = (seed % 1_000_003) as usize;
     while all.len() < bytes {
         at = (at * 31 + 7919) % (table.len() - PIECE);
         all.extend_from_slice(&table[at..at + PIECE]);
     }
-    all.truncate(bytes as usize);
+    all.truncate(bytes);
     all
 }
 

@@ -131,7 +131,7 @@ fn a_released_pin_makes_a_home(row: Row) {
     if row.kind.is_of_device() {
         let driver = driver().unwrap();
         let at = pinned.device_ptr().as_raw();
-        super::driver::cu!(driver, fill(at, 7, bytes as usize, first.raw().as_ptr()));
+        super::driver::cu!(driver, fill(at, 7, bytes, first.raw().as_ptr()));
     }
     pinned.release_on(first).unwrap();
     assert_eq!(block.home().as_ref(), Some(first));

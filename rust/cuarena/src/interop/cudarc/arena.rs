@@ -15,6 +15,7 @@ pub trait BuilderExt: Sized {
     /// as pinned.
     ///
     /// The context lives as long as the arena does.
+    #[must_use]
     fn cuda(self, context: &Arc<CudaContext>) -> Self;
 }
 

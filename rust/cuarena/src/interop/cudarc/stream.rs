@@ -29,17 +29,20 @@ impl ArenaStream {
     }
 
     /// The stream, for all that cudarc does on it.
+    #[must_use]
     pub fn cuda(&self) -> &Arc<CudaStream> {
         self.home.cuda()
     }
 
     /// The same for everything else of this crate: blocks on streams, and what
     /// the arena knows of it.
+    #[must_use]
     pub fn stream(&self) -> &Stream {
         self.home.stream()
     }
 
     /// The arena that serves it.
+    #[must_use]
     pub fn arena(&self) -> &Arena {
         self.home.arena()
     }
