@@ -2,6 +2,18 @@
 
 use std::time::{Duration, Instant};
 
+/// What a hand that gives slices does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// Allocates on its stream.
+    Alloc,
+    /// ... and sets the bytes to 0 there.
+    Zeros,
+    /// ... and sets them to 0 on another stream, which is to be in order with
+    /// the free that comes.
+    Foreign,
+}
+
 /// A way of getting memory.
 pub trait Side: Sync {
     /// One thread's share.

@@ -3,10 +3,10 @@
 use cuarena::interop::cudarc::BuilderExt;
 use cuarena::{Arena, MemoryKind};
 use cuarena_bench::arenas::{Blocks, Slices, Typed};
-use cuarena_bench::cuda::{self, Call, MallocAsync, MallocSync, Managed, Pinned};
+use cuarena_bench::cuda::{self, MallocAsync, MallocSync, Managed, Pinned};
 use cuarena_bench::gpu::Gpu;
 use cuarena_bench::raw::{Raw, RawArena};
-use cuarena_bench::side::{time_pairs, Side};
+use cuarena_bench::side::{time_pairs, Call, Side};
 
 use crate::Bench;
 
@@ -68,40 +68,32 @@ pub fn device(bench: &mut Bench<'_>, gpu: &Gpu) {
 }
 
 fn cudarc_slices(bench: &mut Bench<'_>, gpu: &Gpu) {
-    let (on, off) = (&gpu.tracking, &gpu.untracked);
-    for (context, call, name) in [
-        (on, Call::Alloc, "cudarc alloc"),
-        (off, Call::Alloc, "cudarc alloc, tracking off"),
-        (on, Call::AllocZeros, "cudarc alloc_zeros"),
-        (off, Call::AllocZeros, "cudarc alloc_zeros, tracking off"),
-    ] {
-        let context = context.clone();
-        each_size(
-            bench,
-            &cuda::Slices {
-                context,
-                call,
-                name,
-            },
-        );
+    for call in [Call::Alloc, Call::Zeros] {
+        cuda::Slices::each(gpu, call).for_each(|side| each_size(bench, &side));
     }
 }
 
 fn driver(bench: &mut Bench<'_>, gpu: &Gpu) {
     each_size(bench, &MallocSync(gpu.untracked.clone()));
-    for (threshold, name) in [
-        (0, "cudarc malloc_async, threshold 0"),
-        (u64::MAX, "cudarc malloc_async, threshold most"),
+    MallocAsync::each(gpu).for_each(|side| each_size(bench, &side));
+}
+
+/// The same bytes, filled on another stream than they are allocated and freed
+/// on: where events are tracked, both sides keep the order of the two.
+pub fn foreign(bench: &mut Bench<'_>, gpu: &Gpu) {
+    cuda::Slices::each(gpu, Call::Foreign).for_each(|side| each_size(bench, &side));
+    for (context, name) in [
+        (&gpu.tracking, "ArenaSlice"),
+        (&gpu.untracked, "ArenaSlice, tracking off"),
     ] {
-        let context = gpu.untracked.clone();
-        let side = MallocAsync {
-            context,
-            threshold,
+        let builder = Arena::builder().cuda(context).pool(POOL);
+        let side = Slices {
+            arena: builder.build().expect("an arena"),
+            context: context.clone(),
+            call: Call::Foreign,
             name,
         };
-        if side.is_there() {
-            each_size(bench, &side);
-        }
+        each_size(bench, &side);
     }
 }
 
@@ -156,13 +148,16 @@ fn ours(bench: &mut Bench<'_>, gpu: &Gpu) {
             name,
         },
     );
-    for (zeros, name) in [(false, "ArenaSlice"), (true, "ArenaSlice, zeros")] {
+    for (call, name) in [
+        (Call::Alloc, "ArenaSlice"),
+        (Call::Zeros, "ArenaSlice, zeros"),
+    ] {
         each_size(
             bench,
             &Slices {
                 arena: arena(),
                 context: gpu.tracking.clone(),
-                zeros,
+                call,
                 name,
             },
         );
