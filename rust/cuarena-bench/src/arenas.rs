@@ -138,11 +138,11 @@ impl Hand for SlicesHand {
 
     #[inline]
     fn take(&self, bytes: usize) -> ArenaSlice<u8> {
-        if self.call == Call::Zeros {
-            return self.stream.alloc_zeros(bytes).expect("bytes");
+        if self.call == Call::Alloc {
+            // SAFETY: nobody reads it.
+            return unsafe { self.stream.alloc(bytes) }.expect("bytes");
         }
-        // SAFETY: nobody reads it.
-        let mut slice = unsafe { self.stream.alloc(bytes) }.expect("bytes");
+        let mut slice = self.stream.alloc_zeros(bytes).expect("bytes");
         if self.call == Call::Foreign {
             self.other.memset_zeros(&mut slice).expect("a fill");
         }

@@ -19,16 +19,18 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// Each way that a call comes in: events tracked or not, by threshold. The
-    /// threshold is that of the last one that was made, so they are made one
-    /// after the other.
+    /// Each way that a call comes in: events tracked or, where nothing has to be
+    /// put in order, not; by threshold. The threshold is that of the last one that
+    /// was made, so they are made one after the other.
     pub fn each(gpu: &Gpu, call: Call) -> impl Iterator<Item = Self> + '_ {
         let contexts = [(&gpu.tracking, ""), (&gpu.untracked, ", tracking off")];
-        let ways = contexts.into_iter().flat_map(|of| BOTH.map(|to| (of, to)));
+        let count = if call == Call::Foreign { 1 } else { 2 };
+        let contexts = contexts.into_iter().take(count);
+        let ways = contexts.flat_map(|of| BOTH.map(|to| (of, to)));
         ways.filter_map(move |((context, tracking), (bytes, threshold))| {
             let what = match call {
-                Call::Zeros => "alloc_zeros",
-                Call::Alloc | Call::Foreign => "alloc",
+                Call::Alloc => "alloc",
+                Call::Zeros | Call::Foreign => "alloc_zeros",
             };
             Some(Self {
                 context: context.clone(),
@@ -66,11 +68,11 @@ impl Hand for SlicesHand {
     type Held = CudaSlice<u8>;
 
     fn take(&self, bytes: usize) -> CudaSlice<u8> {
-        if self.call == Call::Zeros {
-            return self.stream.alloc_zeros(bytes).expect("bytes");
+        if self.call == Call::Alloc {
+            // SAFETY: nobody reads it.
+            return unsafe { self.stream.alloc(bytes) }.expect("bytes");
         }
-        // SAFETY: nobody reads it.
-        let mut slice = unsafe { self.stream.alloc(bytes) }.expect("bytes");
+        let mut slice = self.stream.alloc_zeros(bytes).expect("bytes");
         if self.call == Call::Foreign {
             self.other.memset_zeros(&mut slice).expect("a fill");
         }

@@ -9,8 +9,8 @@ pub enum Call {
     Alloc,
     /// ... and sets the bytes to 0 there.
     Zeros,
-    /// ... and sets them to 0 on another stream, which is to be in order with
-    /// the free that comes.
+    /// ... and then on another stream, which events put in order with both the
+    /// former and the free.
     Foreign,
 }
 

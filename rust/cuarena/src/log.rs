@@ -86,7 +86,7 @@ pub fn set_function<F: Fn(Level, &str) + Send + Sync + 'static>(function: F) {
 }
 
 /// Hands lines to the logger of the crate `log` from now on, with the target
-/// `cuarena`, up to the level that [`log::max_level`](::log::max_level) says
+/// `cuarena`, up to the level that [`log::max_level`] says
 /// now.
 ///
 /// ```

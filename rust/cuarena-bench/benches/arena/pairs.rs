@@ -78,23 +78,17 @@ fn driver(bench: &mut Bench<'_>, gpu: &Gpu) {
     MallocAsync::each(gpu).for_each(|side| each_size(bench, &side));
 }
 
-/// The same bytes, filled on another stream than they are allocated and freed
-/// on: where events are tracked, both sides keep the order of the two.
+/// Zeros of two streams, of which neither side may mix up the order.
 pub fn foreign(bench: &mut Bench<'_>, gpu: &Gpu) {
     cuda::Slices::each(gpu, Call::Foreign).for_each(|side| each_size(bench, &side));
-    for (context, name) in [
-        (&gpu.tracking, "ArenaSlice"),
-        (&gpu.untracked, "ArenaSlice, tracking off"),
-    ] {
-        let builder = Arena::builder().cuda(context).pool(POOL);
-        let side = Slices {
-            arena: builder.build().expect("an arena"),
-            context: context.clone(),
-            call: Call::Foreign,
-            name,
-        };
-        each_size(bench, &side);
-    }
+    let builder = Arena::builder().cuda(&gpu.tracking).pool(POOL);
+    let side = Slices {
+        arena: builder.build().expect("an arena"),
+        context: gpu.tracking.clone(),
+        call: Call::Foreign,
+        name: "ArenaSlice, zeros",
+    };
+    each_size(bench, &side);
 }
 
 /// Each in an arena of its own: what another's streams left behind is not
