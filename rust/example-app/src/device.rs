@@ -22,7 +22,7 @@ pub struct Device {
 
 impl Device {
     /// None where there is no device.
-    pub fn open(pool: u64) -> Result<Option<Self>, Box<dyn Error>> {
+    pub fn open(pool: usize) -> Result<Option<Self>, Box<dyn Error>> {
         // SAFETY: opens the driver's library and closes it.
         if !unsafe { sys::is_culib_present() } {
             return Ok(None);
