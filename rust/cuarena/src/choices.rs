@@ -11,7 +11,10 @@ use std::str::FromStr;
 use crate::{ffi, ArenaBuilder, Error, ErrorKind, Result};
 
 /// A choice that has a number in the C library.
-pub(crate) trait Choice: Sized {
+pub(crate) trait Choice: Sized + 'static {
+    /// Every variant.
+    const ALL: &'static [Self];
+
     /// The variant of a number.
     fn of_code(code: i32) -> Option<Self>;
 }
@@ -34,6 +37,8 @@ macro_rules! choice {
         }
 
         impl Choice for $name {
+            const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
             fn of_code(code: i32) -> Option<Self> {
                 match code {
                     $(ffi::$code => Some(Self::$variant),)*
@@ -54,7 +59,7 @@ macro_rules! words {
             fn from_str(word: &str) -> Result<Self> {
                 let key = stringify!($key);
                 let set = ArenaBuilder::new().option(key, word)?;
-                Self::of_code(set.config().$key).ok_or_else(|| no_variant(key, word))
+                Self::of_code(set.config().$key).ok_or_else(|| no_variant::<Self>(key, word))
             }
         }
 
@@ -71,8 +76,10 @@ macro_rules! words {
 /// Text that the option accepts and that none of the variants stands for: "as
 /// the preset says", or a value of a newer library.
 #[cold]
-fn no_variant(key: &str, word: &str) -> Error {
-    let message = format!("{key}: '{word}', which no variant stands for; accepted: one that has");
+fn no_variant<T: Choice + fmt::Display>(key: &str, word: &str) -> Error {
+    let words: Vec<_> = T::ALL.iter().map(T::to_string).collect();
+    let accepted = words.join(", ");
+    let message = format!("{key}: '{word}', which no variant stands for; accepted: {accepted}");
     Error::new(ErrorKind::BadArgument, message)
 }
 

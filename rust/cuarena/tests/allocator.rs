@@ -255,9 +255,17 @@ proptest! {
     /// Vectors of an arena are what vectors are.
     #[test]
     fn vectors_behave_as_those_of_the_heap(
+        which in 0_usize..4,
         steps in proptest::collection::vec(step(), 1..200)
     ) {
-        let arena = Arena::builder().pool(64 << 20).build().unwrap();
+        let grow = Arena::builder().preset(Preset::Grow);
+        let builder = match which {
+            0 => Arena::builder().pool(64 << 20),
+            1 => grow.segments(Segments::Each),
+            2 => grow.keep(Keep::Cache),
+            _ => Arena::builder().preset(Preset::MlxCpu),
+        };
+        let arena = builder.build().unwrap();
         let allocator = arena.host_allocator().unwrap();
         let mut ours: VecDeque<Vec<u32, HostAllocator>> = VecDeque::new();
         let mut model: VecDeque<std::vec::Vec<u32>> = VecDeque::new();

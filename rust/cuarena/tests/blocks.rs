@@ -562,6 +562,7 @@ fn choices_are_told_and_read_as_the_words_of_the_table() {
     both_ways(&[("late", Marker::Late), ("eager", Marker::Eager)]);
     both_ways(&[("wait", Steal::Wait), ("settled", Steal::Settled)]);
     both_ways(&[("error", UnknownKeys::Error), ("warn", UnknownKeys::Warn)]);
-    let error = "preset".parse::<Backing>().unwrap_err();
-    assert!(error.message().contains("preset"), "{error}");
+    let error = "bytes".parse::<MemoryKind>().unwrap_err();
+    let told = |word| error.message().contains(word);
+    assert!(told("'bytes'") && told("pageable, none, device"), "{error}");
 }

@@ -153,3 +153,25 @@ fn a_slice_of_an_allocation_that_panics_is_freed() {
     arena.close().unwrap();
     device.settle();
 }
+
+/// Safe code has no slice of them, for cudarc would queue a copy of it.
+#[cfg(feature = "bytemuck")]
+#[test]
+fn plain_data_in_pinned_memory_is_read_by_copies() {
+    let Some(device) = Device::get() else { return };
+    let builder = Arena::builder().cuda(&device.context);
+    let builder = builder.memory(cuarena::MemoryKind::Pinned).pool(1 << 20);
+    let arena = builder.build().unwrap();
+    let mut block = arena.alloc_copied(&[1_u32, 2, 3]).unwrap();
+    for refused in [block.host().err(), block.host_mut().err()] {
+        let refused = refused.expect("a slice of pinned memory is refused");
+        assert_eq!(refused.kind(), cuarena::ErrorKind::Unsupported);
+        assert!(refused.message().contains("read and write"), "{refused}");
+    }
+    block.write(1, &[20]).unwrap();
+    let mut values = [0; 3];
+    block.read(0, &mut values).unwrap();
+    assert_eq!(values, [1, 20, 3]);
+    arena.check().unwrap();
+    device.settle();
+}
