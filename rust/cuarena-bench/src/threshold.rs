@@ -66,3 +66,23 @@ impl Drop for Threshold {
         write(self.pool, self.before);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::Gpu;
+
+    #[test]
+    fn thresholds_are_what_they_were_after_nested_ones() {
+        let Some(gpu) = Gpu::find() else { return };
+        let set = |bytes| Threshold::set(&gpu.tracking, bytes).expect("a pool");
+        let outer = set(77);
+        let inner = set(u64::MAX);
+        assert_eq!(inner.before, 77);
+        drop(inner);
+        assert_eq!(set(0).before, 77);
+        let before = outer.before;
+        drop(outer);
+        assert_eq!(set(0).before, before);
+    }
+}
