@@ -19,16 +19,44 @@ rust_patches() {
     done
 }
 
-# Every feature of cuarena at once, but for where the library comes from. Those
-# of cudarc are left to applications, so they are chosen here.
-rust_features() {
+# rust_feature_list FOLDER CRATE: its features, a line each, as arguments of
+# cargo: those of cudarc are left to applications, so they are chosen here.
+rust_feature_list() {
     cargo metadata --format-version 1 --no-deps --offline \
-        --manifest-path rust/cuarena/Cargo.toml |
+        --manifest-path "$1/Cargo.toml" |
         python3 -c '
 import json, sys
 packages = {p["name"]: p for p in json.load(sys.stdin)["packages"]}
-features = set(packages["cuarena"]["features"]) - {"default", "vendored"}
-if "cudarc" in features:
-    features |= {"cudarc/dynamic-loading", "cudarc/cuda-12000"}
-print(",".join(sorted(features)))'
+for feature in sorted(set(packages[sys.argv[1]]["features"]) - {"default"}):
+    of_cudarc = feature == "cudarc"
+    print(feature + of_cudarc * ",cudarc/dynamic-loading,cudarc/cuda-12000")' "$2"
+}
+
+# Every feature of cuarena at once, but for where the library and the bindings
+# come from.
+rust_features() {
+    rust_feature_list rust/cuarena cuarena |
+        grep -vxE 'vendored|buildtime-bindgen' | paste -sd,
+}
+
+# rust_check_features FOLDER CRATE ARGUMENT...: checks it with each feature alone,
+# none and all, without the dependencies of tests, which could turn on what a
+# feature forgot to. As for documentation: no C is built.
+rust_check_features() {
+    local features feature
+    mapfile -t features < <(rust_feature_list "$1" "$2" | rust_can_check)
+    for feature in "" "${features[@]}" "$(IFS=, && echo "${features[*]}")"; do
+        echo "$2: ${feature:-no features}"
+        DOCS_RS=1 RUSTFLAGS="-D warnings" cargo check --quiet --lib \
+            --no-default-features --features "$feature" \
+            --manifest-path "$1/Cargo.toml" -p "$2" "${@:3}" || return
+    done
+}
+
+# Those that can be built here: bindgen wants libclang, cudarc a newer compiler.
+rust_can_check() {
+    local without=(-e '^$')
+    command -v clang >/dev/null || without+=(-e '^buildtime-bindgen$')
+    rust_is_at_least 1.88 || without+=(-e '^cudarc,')
+    grep -v "${without[@]}"
 }

@@ -8,7 +8,7 @@
 # goes through.
 
 rust_stages=(
-    rust-fmt rust-clippy rust-test rust-doc rust-bindings rust-find
+    rust-fmt rust-clippy rust-features rust-test rust-doc rust-bindings rust-find
     rust-package rust-app rust-msrv rust-semver
 )
 
@@ -74,13 +74,25 @@ stage_rust_clippy() {
     mapfile -t patches < <(rust_patches)
     cd rust
     cargo clippy --quiet --workspace --all-targets -- -D warnings
-    cargo clippy --quiet -p cuarena --no-default-features -- -D warnings
     cargo clippy --quiet -p cuarena --all-targets \
         --features "$(cd .. && rust_features)" -- -D warnings
     rust_is_at_least 1.88 || return 0
     (cd cuarena-bench && cargo clippy --quiet --all-targets -- -D warnings)
     cd example-app
     cargo clippy --quiet "${patches[@]}" -- -D warnings
+}
+
+# Where features are checked: other flags than elsewhere, so another folder.
+rust_features_folder() {
+    export CARGO_TARGET_DIR=$root/build/rust-features
+}
+
+# Each feature of each published crate.
+stage_rust_features() {
+    rust_begin_building
+    rust_features_folder
+    rust_check_features rust/cuarena-sys cuarena-sys
+    rust_check_features rust/cuarena cuarena
 }
 
 # The driver that tests run on, for who looks where libraries are looked for.
@@ -138,13 +150,23 @@ stage_rust_find() {
     rust/scripts/selection build/installed
 }
 
-# What would be published, used the way a stranger does it.
+# What would be published, used the way a stranger does it, and with each of its
+# features.
 stage_rust_package() {
+    local crate sys
     rust_begin_building
     rm -rf build/crates build/registry
     rust/scripts/package --allow-dirty build/crates
     rust/scripts/registry build/crates build/registry
     rust/scripts/try-packages build/registry
+    rust_features_folder
+    for crate in cuarena-sys cuarena; do
+        tar xzf "build/crates/$crate"-[0-9]*.crate -C build/crates
+    done
+    sys=$(cd build/crates/cuarena-sys-*/ && pwd)
+    rust_check_features "$sys" cuarena-sys
+    rust_check_features build/crates/cuarena-[0-9]*/ cuarena \
+        --config "patch.crates-io.cuarena-sys.path=\"$sys\""
 }
 
 # An application of what would be published, without a device and with one.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use cuarena::interop::cudarc::{ArenaExt, ArenaSlice, ArenaStream};
 use cuarena::{Arena, Block, TypedBlock};
-use cudarc::driver::CudaContext;
+use cudarc::driver::{CudaContext, CudaStream};
 
-use crate::side::{Hand, Side};
+use crate::side::{Call, Hand, Side};
 
 /// `Arena::alloc`.
 pub struct Blocks {
@@ -33,7 +33,7 @@ impl Hand for BlocksHand {
 
     #[inline]
     fn take(&self, bytes: usize) -> Block {
-        self.0.alloc(bytes as u64).expect("bytes")
+        self.0.alloc(bytes).expect("bytes")
     }
 }
 
@@ -65,7 +65,7 @@ impl Hand for BlocksOnHand {
     #[inline]
     fn take(&self, bytes: usize) -> Block {
         let (arena, stream) = (self.0.arena(), self.0.stream());
-        arena.alloc_on(bytes as u64, stream).expect("bytes")
+        arena.alloc_on(bytes, stream).expect("bytes")
     }
 
     fn wait(&self) {
@@ -106,7 +106,7 @@ impl Hand for TypedHand {
 pub struct Slices {
     pub arena: Arena,
     pub context: Arc<CudaContext>,
-    pub zeros: bool,
+    pub call: Call,
     pub name: &'static str,
 }
 
@@ -121,14 +121,16 @@ impl Side for Slices {
         let stream = self.context.new_stream().expect("a stream");
         SlicesHand {
             stream: self.arena.cuda_stream(&stream).expect("a stream"),
-            zeros: self.zeros,
+            other: self.context.new_stream().expect("a stream"),
+            call: self.call,
         }
     }
 }
 
 pub struct SlicesHand {
     stream: ArenaStream,
-    zeros: bool,
+    other: Arc<CudaStream>,
+    call: Call,
 }
 
 impl Hand for SlicesHand {
@@ -136,14 +138,21 @@ impl Hand for SlicesHand {
 
     #[inline]
     fn take(&self, bytes: usize) -> ArenaSlice<u8> {
-        if self.zeros {
-            return self.stream.alloc_zeros(bytes).expect("bytes");
+        if self.call == Call::Alloc {
+            // SAFETY: nobody reads it.
+            return unsafe { self.stream.alloc(bytes) }.expect("bytes");
         }
-        // SAFETY: nobody reads it.
-        unsafe { self.stream.alloc(bytes) }.expect("bytes")
+        let mut slice = self.stream.alloc_zeros(bytes).expect("bytes");
+        if self.call == Call::Foreign {
+            self.other.memset_zeros(&mut slice).expect("a fill");
+        }
+        slice
     }
 
     fn wait(&self) {
         self.stream.cuda().synchronize().expect("a wait");
+        if self.call == Call::Foreign {
+            self.other.synchronize().expect("a wait");
+        }
     }
 }

@@ -6,24 +6,45 @@ use cudarc::driver::{
     result, sys, CudaContext, CudaSlice, CudaStream, PinnedHostSlice, UnifiedSlice,
 };
 
-use crate::side::{Hand, Side};
+use crate::gpu::Gpu;
+use crate::side::{Call, Hand, Side};
+use crate::threshold::{Threshold, BOTH};
 
-/// What a hand of cudarc's calls.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Call {
-    Alloc,
-    AllocZeros,
+/// `CudaStream::alloc` and `alloc_zeros`, from a pool with a threshold.
+pub struct Slices {
+    context: Arc<CudaContext>,
+    call: Call,
+    name: String,
+    _threshold: Threshold,
 }
 
-/// `CudaStream::alloc` and `alloc_zeros`.
-pub struct Slices {
-    pub context: Arc<CudaContext>,
-    pub call: Call,
-    pub name: &'static str,
+impl Slices {
+    /// Each way that a call comes in: events tracked or, where nothing has to be
+    /// put in order, not; by threshold. The threshold is that of the last one that
+    /// was made, so they are made one after the other.
+    pub fn each(gpu: &Gpu, call: Call) -> impl Iterator<Item = Self> + '_ {
+        let contexts = [(&gpu.tracking, ""), (&gpu.untracked, ", tracking off")];
+        let count = if call == Call::Foreign { 1 } else { 2 };
+        let contexts = contexts.into_iter().take(count);
+        let ways = contexts.flat_map(|of| BOTH.map(|to| (of, to)));
+        ways.filter_map(move |((context, tracking), (bytes, threshold))| {
+            let what = match call {
+                Call::Alloc => "alloc",
+                Call::Zeros | Call::Foreign => "alloc_zeros",
+            };
+            Some(Self {
+                context: context.clone(),
+                call,
+                name: format!("cudarc {what}{tracking}, {threshold}"),
+                _threshold: Threshold::set(context, bytes)?,
+            })
+        })
+    }
 }
 
 pub struct SlicesHand {
     stream: Arc<CudaStream>,
+    other: Arc<CudaStream>,
     call: Call,
 }
 
@@ -31,12 +52,13 @@ impl Side for Slices {
     type Hand = SlicesHand;
 
     fn name(&self) -> &str {
-        self.name
+        &self.name
     }
 
     fn hand(&self) -> SlicesHand {
         SlicesHand {
             stream: self.context.new_stream().expect("a stream"),
+            other: self.context.new_stream().expect("a stream"),
             call: self.call,
         }
     }
@@ -46,16 +68,22 @@ impl Hand for SlicesHand {
     type Held = CudaSlice<u8>;
 
     fn take(&self, bytes: usize) -> CudaSlice<u8> {
-        match self.call {
+        if self.call == Call::Alloc {
             // SAFETY: nobody reads it.
-            Call::Alloc => unsafe { self.stream.alloc(bytes) },
-            Call::AllocZeros => self.stream.alloc_zeros(bytes),
+            return unsafe { self.stream.alloc(bytes) }.expect("bytes");
         }
-        .expect("bytes")
+        let mut slice = self.stream.alloc_zeros(bytes).expect("bytes");
+        if self.call == Call::Foreign {
+            self.other.memset_zeros(&mut slice).expect("a fill");
+        }
+        slice
     }
 
     fn wait(&self) {
         self.stream.synchronize().expect("a wait");
+        if self.call == Call::Foreign {
+            self.other.synchronize().expect("a wait");
+        }
     }
 }
 
@@ -147,12 +175,11 @@ impl Drop for SyncHeld {
     }
 }
 
-/// `result::malloc_async` from the device's own pool.
+/// `result::malloc_async` from the device's current pool.
 pub struct MallocAsync {
-    pub context: Arc<CudaContext>,
-    /// What the pool keeps at a synchronisation.
-    pub threshold: u64,
-    pub name: &'static str,
+    context: Arc<CudaContext>,
+    name: String,
+    _threshold: Threshold,
 }
 
 pub struct MallocAsyncHand(Arc<CudaStream>);
@@ -163,27 +190,15 @@ pub struct AsyncHeld {
 }
 
 impl MallocAsync {
-    /// False where the device has no pools.
-    pub fn is_there(&self) -> bool {
-        self.context.has_async_alloc()
-    }
-
-    fn set_threshold(&self) {
-        let mut pool = std::ptr::null_mut();
-        let mut threshold = self.threshold;
-        // SAFETY: the outputs live as long as the calls.
-        unsafe {
-            sys::cuDeviceGetDefaultMemPool(&mut pool, self.context.cu_device())
-                .result()
-                .expect("a pool");
-            sys::cuMemPoolSetAttribute(
-                pool,
-                sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
-                std::ptr::from_mut(&mut threshold).cast(),
-            )
-            .result()
-            .expect("a threshold");
-        }
+    /// By threshold, as [`Slices::each`]; none where the device has no pools.
+    pub fn each(gpu: &Gpu) -> impl Iterator<Item = Self> + '_ {
+        BOTH.into_iter().filter_map(|(bytes, threshold)| {
+            Some(Self {
+                context: gpu.untracked.clone(),
+                name: format!("cudarc malloc_async, {threshold}"),
+                _threshold: Threshold::set(&gpu.untracked, bytes)?,
+            })
+        })
     }
 }
 
@@ -191,12 +206,11 @@ impl Side for MallocAsync {
     type Hand = MallocAsyncHand;
 
     fn name(&self) -> &str {
-        self.name
+        &self.name
     }
 
     fn hand(&self) -> MallocAsyncHand {
         self.context.bind_to_thread().expect("a context");
-        self.set_threshold();
         MallocAsyncHand(self.context.new_stream().expect("a stream"))
     }
 }

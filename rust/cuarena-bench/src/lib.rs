@@ -13,4 +13,5 @@ pub mod machine;
 pub mod raw;
 pub mod results;
 pub mod side;
+pub mod threshold;
 pub mod trace;

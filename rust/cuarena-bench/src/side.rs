@@ -2,6 +2,18 @@
 
 use std::time::{Duration, Instant};
 
+/// What a hand that gives slices does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// Allocates on its stream.
+    Alloc,
+    /// ... and sets the bytes to 0 there.
+    Zeros,
+    /// ... and then on another stream, which events put in order with both the
+    /// former and the free.
+    Foreign,
+}
+
 /// A way of getting memory.
 pub trait Side: Sync {
     /// One thread's share.

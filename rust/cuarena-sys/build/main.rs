@@ -19,6 +19,7 @@ mod found;
 mod installed;
 mod settings;
 mod sources;
+mod system;
 mod told;
 mod vendored;
 mod version;
@@ -43,6 +44,12 @@ fn run(settings: &Settings) -> Result<(), String> {
     if settings.documentation {
         return make_bindings(settings, &[settings.package.join("vendor/include")]);
     }
+    let target = |key: &str| std::env::var(key).unwrap_or_default();
+    system::check(
+        &target("TARGET"),
+        std::env::var_os("CARGO_CFG_UNIX").is_some(),
+        &target("CARGO_CFG_TARGET_POINTER_WIDTH"),
+    )?;
     let found = find(settings)?;
     make_bindings(settings, &found.include)?;
     found.print_metadata();

@@ -23,8 +23,10 @@
 //! version.
 #![no_std]
 
-#[cfg(not(target_pointer_width = "64"))]
-compile_error!("cuarena-sys: addresses of 64 bits are wanted: the driver has no other");
+#[cfg(not(all(unix, target_pointer_width = "64")))]
+compile_error!(
+    "cuarena-sys: libcuarena runs on systems of POSIX (cfg(unix)) with addresses of 64 bits only"
+);
 
 mod constants;
 

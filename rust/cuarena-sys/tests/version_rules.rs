@@ -1,5 +1,7 @@
-//! Which installed versions the build script takes.
+//! Which systems and installed versions the build script takes.
 
+#[path = "../build/system.rs"]
+mod system;
 #[path = "../build/version.rs"]
 mod version;
 
@@ -33,4 +35,20 @@ fn version_of_the_header_is_that_of_the_crate() {
 fn a_folder_without_a_header_is_named() {
     let error = version::of_header(Path::new("no/such/folder")).unwrap_err();
     assert!(error.contains("no/such/folder/cuarena/base.h"), "{error}");
+}
+
+#[test]
+fn systems_that_the_library_does_not_run_on_are_named() {
+    assert_eq!(
+        system::check("x86_64-unknown-linux-gnu", true, "64"),
+        Ok(())
+    );
+    for (target, is_unix, width) in [
+        ("x86_64-pc-windows-msvc", false, "64"),
+        ("wasm32-unknown-unknown", false, "32"),
+        ("armv7-unknown-linux-gnueabihf", true, "32"),
+    ] {
+        let error = system::check(target, is_unix, width).unwrap_err();
+        assert!(error.contains(target) && error.contains("POSIX"), "{error}");
+    }
 }

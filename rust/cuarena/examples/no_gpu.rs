@@ -39,7 +39,7 @@ fn main() -> Result<(), Error> {
     for info in arena.blocks().take(3) {
         println!("{:?}: {} bytes", info.block, info.requested);
     }
-    let stats = arena.stats()?;
+    let stats = arena.stats();
     println!(
         "{} blocks of {} MiB live; {} MiB held, {} at most; {} allocations so far",
         stats.live_blocks,

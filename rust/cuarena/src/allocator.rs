@@ -6,7 +6,8 @@
 //! Every clone is as good as the one that allocated.
 //!
 //! *Costs.* Those of the C calls; the layout of nothing costs no call. Growing
-//! is in place wherever the bytes behind are free, and only else a copy.
+//! is in place wherever the bytes behind are free, and only else a copy. Where
+//! blocks keep their size, each change of it is a copy.
 
 use std::alloc::Layout;
 use std::ffi::c_void;
@@ -35,33 +36,33 @@ const LEAST_GRANULE: usize = 8;
 /// let mut squares = Vec::new_in(arena.host_allocator()?);
 /// squares.extend((0..1000_u64).map(|n| n * n));
 /// assert_eq!(squares[999], 998_001);
-/// assert!(arena.stats()?.live_bytes >= 8000);
+/// assert!(arena.stats().live_bytes >= 8000);
 /// drop(squares);
-/// assert_eq!(arena.stats()?.live_bytes, 0);
+/// assert_eq!(arena.stats().live_bytes, 0);
 /// # Ok(())
 /// # }
 /// ```
 ///
-/// # Pinned memory and devices
+/// # Memory that devices reach
 ///
-/// Copies between a device and pinned memory run while the program goes on.
-/// Who queues one from or to such a collection waits for it before the
-/// collection is written, read or dropped. cudarc takes any `[T]` for pageable
-/// memory, whose copies are done when the call returns; it does not wait for
-/// one that is pinned, so call `synchronize` on the stream.
-#[derive(Clone)]
+/// Copies between a device and pinned or managed memory run while the program
+/// goes on, so a collection there could be dropped under one:
+/// [`Arena::host_allocator_unchecked`] makes the allocator for it.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct HostAllocator {
     arena: Arena,
 }
 
 impl Arena {
-    /// An allocator for collections in this arena's bytes.
+    /// An allocator for collections in this arena's bytes, which are
+    /// [pageable](Self::is_pageable).
     ///
     /// Cost: a share of the arena.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](ErrorKind::Unsupported): the CPU does not reach them.
+    /// [`Unsupported`](ErrorKind::Unsupported) if they are not: safe code, such
+    /// as cudarc's copies, may then be at work on a collection that is dropped.
     ///
     /// ```
     /// use cuarena::{Arena, ErrorKind, MemoryKind};
@@ -73,11 +74,39 @@ impl Arena {
     /// # }
     /// ```
     pub fn host_allocator(&self) -> Result<HostAllocator> {
+        if self.is_host_readable() && !self.is_pageable() {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "devices reach the arena's memory, so a copy may be under way when a \
+                 collection is dropped; accepted: pageable memory, or \
+                 host_allocator_unchecked, whose caller sees to that",
+            ));
+        }
+        // SAFETY: no device works on the bytes by itself.
+        unsafe { self.host_allocator_unchecked() }
+    }
+
+    /// The same for all bytes that the CPU reaches: pinned and managed ones too,
+    /// and those of functions of the program's own.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](ErrorKind::Unsupported): the CPU does not reach them.
+    ///
+    /// # Safety
+    ///
+    /// Copies between a device and such bytes run while the program goes on, and
+    /// functions that queue one take any slice: cudarc's do, and do not wait
+    /// where it is pinned. Of each such copy from or to a collection of this
+    /// allocator, or of a clone, the end is waited for before the collection
+    /// grows, shrinks, or is dropped; of one that writes to it, before it is
+    /// read; and of one that reads from it, before it is written.
+    pub unsafe fn host_allocator_unchecked(&self) -> Result<HostAllocator> {
         if !self.is_host_readable() {
             return Err(Error::new(
                 ErrorKind::Unsupported,
-                "the CPU does not reach the arena's memory: \
-                 it is to be pageable, pinned, managed, or bytes of the program",
+                "the CPU does not reach the arena's memory; accepted: pageable, pinned or \
+                 managed memory, and bytes of the program",
             ));
         }
         let arena = self.clone();
@@ -87,6 +116,7 @@ impl Arena {
 
 impl HostAllocator {
     /// The arena it allocates in.
+    #[must_use]
     pub fn arena(&self) -> &Arena {
         &self.arena
     }
@@ -139,7 +169,8 @@ impl HostAllocator {
         self.arena.life().finish_quietly();
     }
 
-    /// Makes a block larger or smaller: in place where it can be.
+    /// Makes a block larger or smaller: in place where it can be. One that
+    /// keeps its size is replaced.
     ///
     /// # Safety
     ///
@@ -172,6 +203,11 @@ impl HostAllocator {
                 &mut moved,
             )
         };
+        if status == ffi::CUARENA_UNSUPPORTED {
+            self.arena.life().finish_quietly();
+            // SAFETY: as the caller says; the block is as it was.
+            return unsafe { self.replace(pointer, old, new) };
+        }
         self.answer(status, moved, new)
     }
 
@@ -204,7 +240,7 @@ fn request_for(alignment: usize, zeroed: bool) -> Option<Request> {
     }
     let mut request = Request::new();
     if alignment > LEAST_GRANULE {
-        request = request.alignment(alignment as u64);
+        request = request.alignment(alignment);
     }
     Some(if zeroed { request.zeroed() } else { request })
 }
@@ -253,18 +289,14 @@ unsafe impl Allocator for HostAllocator {
         new: Layout,
     ) -> std::result::Result<NonNull<[u8]>, AllocError> {
         // SAFETY: the caller says so.
-        unsafe { self.resize(pointer, old, new) }
+        let smaller = unsafe { self.resize(pointer, old, new) };
+        if smaller.is_err() && pointer.as_ptr() as usize % new.align() == 0 {
+            // No room for another one: it stays as large as it was.
+            return Ok(NonNull::slice_from_raw_parts(pointer, old.size()));
+        }
+        smaller
     }
 }
-
-/// Whether they allocate in the same arena.
-impl PartialEq for HostAllocator {
-    fn eq(&self, other: &Self) -> bool {
-        self.arena.raw() == other.arena.raw()
-    }
-}
-
-impl Eq for HostAllocator {}
 
 impl fmt::Debug for HostAllocator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

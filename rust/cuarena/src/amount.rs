@@ -33,15 +33,17 @@ impl Amount {
     pub const ALL: Self = Self::all_but(0);
 
     /// So many bytes.
-    pub const fn bytes(bytes: u64) -> Self {
+    #[must_use]
+    pub const fn bytes(bytes: usize) -> Self {
         Self {
             unit: ffi::CUARENA_AMOUNT_BYTES,
-            value: bytes,
+            value: bytes as u64,
         }
     }
 
     /// A whole percentage of all that the memory has; finer ones are parsed
     /// from text.
+    #[must_use]
     pub const fn percent(percent: u32) -> Self {
         Self {
             unit: ffi::CUARENA_AMOUNT_PERCENT,
@@ -50,10 +52,11 @@ impl Amount {
     }
 
     /// All that is available but so many bytes.
-    pub const fn all_but(bytes: u64) -> Self {
+    #[must_use]
+    pub const fn all_but(bytes: usize) -> Self {
         Self {
             unit: ffi::CUARENA_AMOUNT_AUTO,
-            value: bytes,
+            value: bytes as u64,
         }
     }
 
@@ -67,8 +70,8 @@ impl Amount {
     }
 }
 
-impl From<u64> for Amount {
-    fn from(bytes: u64) -> Self {
+impl From<usize> for Amount {
+    fn from(bytes: usize) -> Self {
         Self::bytes(bytes)
     }
 }

@@ -9,6 +9,7 @@
 
 use std::ffi::{c_void, CStr};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr;
@@ -16,6 +17,7 @@ use std::sync::Weak;
 
 use crate::amount::c_text;
 use crate::choices::{LimitKind, Region};
+use crate::figures::told;
 use crate::home::Home;
 use crate::life::{Handle, Life};
 use crate::{ffi, stats};
@@ -23,7 +25,7 @@ use crate::{Address, Amount, ArenaBuilder, Block, Error, ErrorKind, Request, Res
 
 /// One memory, one policy, one lock, and its statistics.
 ///
-/// A clone is another handle of the same arena. When the last handle and the
+/// A clone is another handle of the same arena, and equal to it. When the last handle and the
 /// last block are gone, the arena gives its memory back, without waiting for
 /// anything: if a stream is still at work on what was freed there, that happens
 /// when a later arena is made or ends. [`close`](Self::close) tells.
@@ -32,9 +34,9 @@ use crate::{Address, Amount, ArenaBuilder, Block, Error, ErrorKind, Request, Res
 /// # fn main() -> Result<(), cuarena::Error> {
 /// let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
 /// let block = arena.alloc(1000)?;
-/// assert_eq!(arena.stats()?.live_bytes, 1024);
+/// assert_eq!(arena.stats().live_bytes, 1024);
 /// drop(block);
-/// assert_eq!(arena.stats()?.live_bytes, 0);
+/// assert_eq!(arena.stats().live_bytes, 0);
 /// # Ok(())
 /// # }
 /// ```
@@ -66,6 +68,7 @@ impl Deref for Lent {
 }
 
 /// A handle that does not keep the arena alive, by [`Arena::downgrade`].
+/// Of the same arena they are equal, whether it has ended or not.
 #[derive(Clone)]
 pub struct WeakArena(Weak<Life>);
 
@@ -75,6 +78,14 @@ impl WeakArena {
         Handle::upgrade(&self.0).map(Arena)
     }
 }
+
+impl PartialEq for WeakArena {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ptr_eq(&other.0)
+    }
+}
+
+impl Eq for WeakArena {}
 
 impl fmt::Debug for WeakArena {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -124,7 +135,8 @@ impl Arena {
     /// What addresses and sizes are multiples of, in bytes, whoever configured
     /// the arena.
     #[inline]
-    pub fn granule(&self) -> u64 {
+    #[must_use]
+    pub fn granule(&self) -> usize {
         self.life().granule()
     }
 
@@ -132,8 +144,18 @@ impl Arena {
     /// viewed. Of managed memory it can where
     /// [`DeviceInfo::concurrent`](crate::DeviceInfo::concurrent) is so.
     #[inline]
+    #[must_use]
     pub fn is_host_readable(&self) -> bool {
         self.life().is_host_readable()
+    }
+
+    /// Whether the bytes are pageable ones of the host, which devices do not
+    /// reach by themselves: a copy from or to them has ended when the driver's
+    /// call returns, while one of pinned or managed memory may go on.
+    #[inline]
+    #[must_use]
+    pub fn is_pageable(&self) -> bool {
+        self.life().is_pageable()
     }
 
     /// A handle that does not keep the arena alive.
@@ -148,6 +170,7 @@ impl Arena {
     /// # Ok(())
     /// # }
     /// ```
+    #[must_use]
     pub fn downgrade(&self) -> WeakArena {
         WeakArena(self.0.downgrade())
     }
@@ -169,15 +192,15 @@ impl Arena {
     /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
     /// let block = arena.alloc(1000)?;
     /// std::thread::spawn(move || drop(block)).join().unwrap();
-    /// assert_eq!(arena.stats()?.live_blocks, 0);
+    /// assert_eq!(arena.stats().live_blocks, 0);
     /// # Ok(())
     /// # }
     /// ```
     #[inline]
-    pub fn alloc(&self, bytes: u64) -> Result<Block> {
+    pub fn alloc(&self, bytes: usize) -> Result<Block> {
         let mut id = 0;
         // SAFETY: the arena lives, and the output as long as the call.
-        let status = unsafe { ffi::cuarena_block_alloc(self.raw(), bytes, &mut id) };
+        let status = unsafe { ffi::cuarena_block_alloc(self.raw(), bytes as u64, &mut id) };
         self.own(status, id, bytes)
     }
 
@@ -187,17 +210,18 @@ impl Arena {
     ///
     /// As [`alloc`](Self::alloc); [`ErrorKind::Unsupported`] to zero a memory
     /// that cannot.
-    pub fn alloc_with(&self, bytes: u64, request: &Request) -> Result<Block> {
+    pub fn alloc_with(&self, bytes: usize, request: &Request) -> Result<Block> {
         let mut id = 0;
         // SAFETY: the arena lives, and the output as long as the call.
-        let status =
-            unsafe { ffi::cuarena_block_alloc_with(self.raw(), bytes, request.raw(), &mut id) };
+        let status = unsafe {
+            ffi::cuarena_block_alloc_with(self.raw(), bytes as u64, request.raw(), &mut id)
+        };
         self.own(status, id, bytes)
     }
 
     /// Owns what a request without a stream came to.
     #[inline]
-    fn own(&self, status: ffi::cuarena_status_t, id: u64, bytes: u64) -> Result<Block> {
+    fn own(&self, status: ffi::cuarena_status_t, id: u64, bytes: usize) -> Result<Block> {
         self.own_at(status, id, bytes, Home::none)
     }
 
@@ -207,7 +231,7 @@ impl Arena {
         &self,
         status: ffi::cuarena_status_t,
         id: u64,
-        bytes: u64,
+        bytes: usize,
         home: impl FnOnce() -> Home,
     ) -> Result<Block> {
         if status != ffi::CUARENA_OK {
@@ -221,7 +245,7 @@ impl Arena {
 
     /// The block is freed if a closure's panic goes on here.
     #[cold]
-    fn own_watched(&self, id: u64, bytes: u64, home: Home) -> Result<Block> {
+    fn own_watched(&self, id: u64, bytes: usize, home: Home) -> Result<Block> {
         let block = Block::new(self, id, bytes, home);
         self.life().finish(ffi::CUARENA_OK)?;
         Ok(block)
@@ -259,16 +283,16 @@ impl Arena {
     /// let start = foreign.0.as_mut_ptr().cast();
     /// // SAFETY: the bytes are the host's, as the arena's, and outlive the block.
     /// let block = unsafe { arena.adopt(start, 4096, Tag::NONE)? };
-    /// assert_eq!(arena.stats()?.dedicated_bytes, 4096);
+    /// assert_eq!(arena.stats().dedicated_bytes, 4096);
     /// drop(block);
     /// assert_eq!(foreign.0[0], 7);
     /// # Ok(())
     /// # }
     /// ```
-    pub unsafe fn adopt(&self, start: *mut c_void, bytes: u64, tag: Tag) -> Result<Block> {
+    pub unsafe fn adopt(&self, start: *mut c_void, bytes: usize, tag: Tag) -> Result<Block> {
         let mut id = 0;
         // SAFETY: the arena lives; the caller vouches for the bytes.
-        let status = unsafe { ffi::cuarena_adopt(self.raw(), start, bytes, tag.0, &mut id) };
+        let status = unsafe { ffi::cuarena_adopt(self.raw(), start, bytes as u64, tag.0, &mut id) };
         self.own(status, id, bytes)
     }
 
@@ -342,9 +366,9 @@ impl Arena {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn resize_pool(&self, bytes: u64) -> Result<()> {
+    pub fn resize_pool(&self, bytes: usize) -> Result<()> {
         // SAFETY: the arena lives.
-        let status = unsafe { ffi::cuarena_resize_pool(self.raw(), bytes) };
+        let status = unsafe { ffi::cuarena_resize_pool(self.raw(), bytes as u64) };
         self.life().finish(status)
     }
 
@@ -359,16 +383,16 @@ impl Arena {
     /// # fn main() -> Result<(), cuarena::Error> {
     /// let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
     /// assert_eq!(arena.trim(0)?, 1 << 20);
-    /// assert_eq!(arena.stats()?.held_bytes, 0);
+    /// assert_eq!(arena.stats().held_bytes, 0);
     /// # Ok(())
     /// # }
     /// ```
-    pub fn trim(&self, keep: u64) -> Result<u64> {
+    pub fn trim(&self, keep: usize) -> Result<usize> {
         let mut given = 0;
         // SAFETY: the arena lives, the output as long as the call.
-        let status = unsafe { ffi::cuarena_trim(self.raw(), keep, &mut given) };
+        let status = unsafe { ffi::cuarena_trim(self.raw(), keep as u64, &mut given) };
         self.life().finish(status)?;
-        Ok(given)
+        Ok(given as usize)
     }
 
     /// Bounds what comes; the limit before, in bytes, if there was one. Below
@@ -393,7 +417,7 @@ impl Arena {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn set_limit(&self, kind: LimitKind, limit: impl Into<Amount>) -> Result<Option<u64>> {
+    pub fn set_limit(&self, kind: LimitKind, limit: impl Into<Amount>) -> Result<Option<usize>> {
         let mut old = 0;
         let limit = limit.into().raw();
         // SAFETY: the arena lives, the output as long as the call.
@@ -407,8 +431,8 @@ impl Arena {
     /// # Errors
     ///
     /// As [`set_limit`](Self::set_limit).
-    pub fn clear_limit(&self, kind: LimitKind) -> Result<Option<u64>> {
-        self.set_limit(kind, Amount::bytes(u64::MAX))
+    pub fn clear_limit(&self, kind: LimitKind) -> Result<Option<usize>> {
+        self.set_limit(kind, Amount::bytes(usize::MAX))
     }
 
     /// A limit, in bytes, if there is one.
@@ -417,7 +441,7 @@ impl Arena {
     ///
     /// None is known but for [`LimitKind::Threshold`], as
     /// [`set_limit`](Self::set_limit).
-    pub fn limit(&self, kind: LimitKind) -> Result<Option<u64>> {
+    pub fn limit(&self, kind: LimitKind) -> Result<Option<usize>> {
         let mut bytes = 0;
         // SAFETY: the arena lives, the output as long as the call.
         let status = unsafe { ffi::cuarena_get_limit(self.raw(), kind.code(), &mut bytes) };
@@ -428,21 +452,15 @@ impl Arena {
     // ---- Knowing ----------------------------------------------------------
 
     /// The figures of the whole arena. Constant time.
-    ///
-    /// # Errors
-    ///
-    /// None is known.
-    pub fn stats(&self) -> Result<Stats> {
-        stats::read(self.raw(), ffi::CUARENA_REGION_ALL)
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        told(stats::read(self.raw(), ffi::CUARENA_REGION_ALL))
     }
 
     /// The figures of one region. Constant time.
-    ///
-    /// # Errors
-    ///
-    /// None is known.
-    pub fn region_stats(&self, region: Region) -> Result<Stats> {
-        stats::read(self.raw(), region.code())
+    #[must_use]
+    pub fn region_stats(&self, region: Region) -> Stats {
+        told(stats::read(self.raw(), region.code()))
     }
 
     /// Recomputes every counter and link of the bookkeeping.
@@ -462,12 +480,12 @@ impl Arena {
     /// # Errors
     ///
     /// [`ErrorKind::Stale`] if the arena holds none.
-    pub fn base(&self) -> Result<(Address, u64)> {
+    pub fn base(&self) -> Result<(Address, usize)> {
         let (mut base, mut bytes) = (ptr::null_mut(), 0);
         // SAFETY: the arena lives, the outputs as long as the call.
         let status = unsafe { ffi::cuarena_base(self.raw(), &mut base, &mut bytes) };
         self.life().finish(status)?;
-        Ok((Address::of(base), bytes))
+        Ok((Address::of(base), bytes as usize))
     }
 
     // ---- The end ----------------------------------------------------------
@@ -475,6 +493,7 @@ impl Arena {
     /// The C arena, for calls that this crate has not. It lives as long as this
     /// handle. To end its blocks, or it, behind the back of this crate is the
     /// caller's risk, as every call through a raw pointer is.
+    #[must_use]
     pub fn as_raw(&self) -> *mut ffi::cuarena_t {
         self.raw()
     }
@@ -521,13 +540,29 @@ impl Arena {
     }
 }
 
-fn bounded(bytes: u64) -> Option<u64> {
-    (bytes != u64::MAX).then_some(bytes)
+/// A number of bytes of which the largest says that there is no bound.
+pub(crate) fn bounded(bytes: u64) -> Option<usize> {
+    (bytes != u64::MAX).then_some(bytes as usize)
+}
+
+/// Handles of the same arena are equal.
+impl PartialEq for Arena {
+    fn eq(&self, other: &Self) -> bool {
+        self.raw() == other.raw()
+    }
+}
+
+impl Eq for Arena {}
+
+impl Hash for Arena {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.raw().hash(state);
+    }
 }
 
 impl fmt::Debug for Arena {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stats = self.stats().unwrap_or_default();
+        let stats = stats::read(self.raw(), ffi::CUARENA_REGION_ALL).unwrap_or_default();
         f.debug_struct("Arena")
             .field("address", &self.raw())
             .field("held_bytes", &stats.held_bytes)
@@ -546,11 +581,13 @@ pub struct CloseError {
 
 impl CloseError {
     /// Why.
+    #[must_use]
     pub fn error(&self) -> &Error {
         &self.error
     }
 
     /// Why, and the arena.
+    #[must_use]
     pub fn into_parts(self) -> (Error, Arena) {
         (self.error, self.arena)
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::mem::MaybeUninit;
 
-use crate::choices::Region;
+use crate::choices::{Choice, Region};
 use crate::compact::Address;
 use crate::{ffi, Arena, BlockId, Tag};
 
@@ -16,11 +16,11 @@ pub struct BlockInfo {
     /// Where it is now, if anywhere.
     pub address: Option<Address>,
     /// The bytes asked for.
-    pub requested: u64,
+    pub requested: usize,
     /// The bytes taken.
-    pub allocated: u64,
+    pub allocated: usize,
     /// What its address is a multiple of, in bytes.
-    pub alignment: u64,
+    pub alignment: usize,
     /// Where it is.
     pub region: Region,
     /// What it is for.
@@ -42,10 +42,10 @@ impl BlockInfo {
         Self {
             block: BlockId(raw.block),
             address: (!raw.address.is_null()).then(|| Address::of(raw.address)),
-            requested: raw.requested,
-            allocated: raw.allocated,
-            alignment: raw.alignment,
-            region: Region::from_code(raw.region),
+            requested: raw.requested as usize,
+            allocated: raw.allocated as usize,
+            alignment: raw.alignment as usize,
+            region: Region::of_code(raw.region).unwrap_or(Region::Dynamic),
             tag: Tag(raw.tag),
             pins: raw.pins.into(),
             is_pointer: raw.pointer != 0,
@@ -82,6 +82,7 @@ impl Arena {
     /// # Ok(())
     /// # }
     /// ```
+    #[must_use]
     pub fn blocks(&self) -> Blocks<'_> {
         Blocks {
             arena: self,

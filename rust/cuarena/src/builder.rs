@@ -5,6 +5,7 @@
 //! same as text. Later settings replace earlier ones. Nothing is checked
 //! against each other before [`build`](ArenaBuilder::build).
 
+use std::any::Any;
 use std::ffi::{c_char, c_void};
 use std::fmt;
 use std::mem::MaybeUninit;
@@ -12,7 +13,10 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use crate::amount::c_text;
-use crate::choices::*;
+use crate::choices::{
+    Backing, BytesKind, CacheBound, DriverPool, Grow, Keep, Marker, MemoryKind, Placement, Preset,
+    Property, ReleaseThreshold, Segments, SoftLimit, Split, Steal, UnknownKeys, Zero,
+};
 use crate::error::check;
 use crate::ffi;
 use crate::life::{self, Handle, Hold, Kept};
@@ -35,14 +39,23 @@ use crate::{Amount, Arena, Error, ErrorKind, Result};
 /// # Ok(())
 /// # }
 /// ```
+///
+/// A clone is a builder of its own: of bytes that were handed over it has a copy,
+/// and a memory of the program's own serves the arenas of both.
 #[must_use = "an arena is made by `build`"]
+#[derive(Clone)]
 pub struct ArenaBuilder {
     config: ffi::cuarena_config_t,
-    kept: Vec<Kept>,
+    /// Where `config` has bytes that were handed over.
+    buffer: Option<Buffer>,
+    kept: Vec<Shared>,
     custom: Option<Arc<dyn Memory>>,
     /// The driver's pool that a caller has vouched for; 0: none.
     vouched_pool: u64,
 }
+
+/// What each arena of a builder or its clones keeps alive.
+pub(crate) type Shared = Arc<dyn Any + Send + Sync>;
 
 // SAFETY: its pointers are to what is kept beside them, which is Send and Sync,
 // or to what the caller of `bytes` or `context` has vouched for; nothing follows
@@ -78,10 +91,10 @@ setters! {
     limit(amount: impl Into<Amount>) => limit = amount.into().raw();
     /// Addresses, in bytes, set aside for growing in place; 0, the default:
     /// as the limit says.
-    reserve(bytes: u64) => reserve_bytes = bytes;
+    reserve(bytes: usize) => reserve_bytes = bytes as u64;
     /// What addresses and sizes are multiples of: a power of two from 8 bytes;
     /// as the preset says, mostly 256.
-    alignment(bytes: u64) => alignment = bytes;
+    alignment(bytes: usize) => alignment = bytes as u64;
     /// The least rest of a free range that is split off a block; as the preset
     /// says.
     split(split: Split) => split_threshold = split.code();
@@ -93,9 +106,8 @@ setters! {
     zero(zero: Zero) => zero = zero.code();
     /// How a free range is chosen; as the preset says.
     placement(placement: Placement) => placement = placement.code();
-    /// Whether running out compacts before it fails. Takes a
-    /// [relocation listener](Arena::on_relocation); off.
-    compact_on_oom(switch: Switch) => compact_on_oom = switch.code();
+    /// Whether running out compacts before it fails; off.
+    compact_on_oom(on: bool) => compact_on_oom = on.into();
     /// The device's number; 0.
     device(ordinal: u32) => device = i32::try_from(ordinal).unwrap_or(i32::MAX);
     /// How [`MemoryKind::Device`] gets its bytes; as the preset says.
@@ -110,16 +122,16 @@ setters! {
     peers(property: Property) => peers = property.code();
     /// What [`Backing::Vmm`] takes and gives back at a time: a power of two of
     /// bytes; 0, the default: by the arena's size.
-    handle_bytes(bytes: u64) => handle_bytes = bytes;
+    handle_bytes(bytes: usize) => handle_bytes = bytes as u64;
     /// Whether devices can reach pinned memory; on.
-    mapped(switch: Switch) => mapped = switch.code();
+    mapped(on: bool) => mapped = on.into();
     /// Whether pinned memory is fast to write and slow to read; off.
-    write_combined(switch: Switch) => write_combined = switch.code();
+    write_combined(on: bool) => write_combined = on.into();
     /// Whether pinned memory is so for every context; on.
-    portable(switch: Switch) => portable = switch.code();
+    portable(on: bool) => portable = on.into();
     /// Whether the CPU leaves alone what streams use, though it could reach
     /// it; off.
-    device_only(switch: Switch) => device_only = switch.code();
+    device_only(on: bool) => device_only = on.into();
     /// When a stream's progress is recorded; late.
     marker(marker: Marker) => marker = marker.code();
     /// What streams take of each other's freed bytes; as the preset says, in
@@ -127,19 +139,19 @@ setters! {
     steal(steal: Steal) => steal = steal.code();
     /// The first chunk of [`Grow::Doubling`], and of
     /// [`take_first`](Self::take_first); 1 MiB.
-    initial_chunk(bytes: u64) => initial_chunk = bytes;
+    initial_chunk(bytes: usize) => initial_chunk = bytes as u64;
     /// The next chunk of [`Grow::Doubling`] after a trim; 2 MiB.
-    growth_after_trim(bytes: u64) => growth_after_trim = bytes;
+    growth_after_trim(bytes: usize) => growth_after_trim = bytes as u64;
     /// What chunks of [`Grow::Doubling`] double to at most; 1 GiB.
-    max_doubling(bytes: u64) => max_doubling = bytes;
+    max_doubling(bytes: usize) => max_doubling = bytes as u64;
     /// Whether an arena that grows takes a chunk when it is made; off.
-    take_first(switch: Switch) => take_first = switch.code();
+    take_first(on: bool) => take_first = on.into();
     /// What a key that no option has comes to in
     /// [`option`](Self::option) and [`parse`](Self::parse) from now on.
     unknown_keys(unknown: UnknownKeys) => unknown_keys = unknown.code();
     /// Whether segments are lengthened, shortened and punched where the memory
     /// can; else each keeps its length and goes back whole. As the preset says.
-    in_place(switch: Switch) => in_place = switch.code();
+    in_place(on: bool) => in_place = on.into();
     /// Whether blocks are cut from segments, or each is one; as the preset
     /// says.
     segments(segments: Segments) => segments = segments.code();
@@ -148,18 +160,18 @@ setters! {
     driver_pool(pool: DriverPool) => driver_pool = pool.code();
     /// The most bytes that [`DriverPool::Own`] takes of its device; 0, the
     /// default: no end. Needs a driver of 12.2.
-    driver_pool_max(bytes: u64) => driver_pool_max = bytes;
+    driver_pool_max(bytes: usize) => driver_pool_max = bytes as u64;
     /// What a driver's pool keeps of what it has free when somebody waits for
     /// the device; as the preset says.
     release_threshold(threshold: ReleaseThreshold) => release_threshold = threshold.code();
     /// Whether the arena makes its pool the device's current one, for the whole
     /// process; off.
-    make_current(switch: Switch) => make_current = switch.code();
+    make_current(on: bool) => make_current = on.into();
     /// Whether a driver's pool that would grow above its release threshold
     /// refuses instead; off.
-    threshold_limits(switch: Switch) => threshold_limits = switch.code();
+    threshold_limits(on: bool) => threshold_limits = on.into();
     /// What [`shrink_shared`](crate::shrink_shared) leaves; 0 bytes.
-    keep_on_trim(bytes: u64) => keep_on_trim = bytes;
+    keep_on_trim(bytes: usize) => keep_on_trim = bytes as u64;
     /// What a free leaves behind; as the preset says.
     keep(keep: Keep) => keep = keep.code();
     /// Whether the cache never holds more than its limit; as the preset says.
@@ -169,7 +181,7 @@ setters! {
     cache_limit(amount: impl Into<Amount>) => cache_limit = amount.into().raw();
     /// A cached block serves requests that it exceeds by less than themselves
     /// and than two of these, in bytes; as the preset says.
-    cache_page(bytes: u64) => cache_page = bytes;
+    cache_page(bytes: usize) => cache_page = bytes as u64;
     /// A limit of live and cached bytes that refuses nothing;
     /// [`Amount::ALL`]: as the preset says, else none.
     soft_limit(amount: impl Into<Amount>) => soft_limit = amount.into().raw();
@@ -178,13 +190,13 @@ setters! {
     soft_limit_rule(rule: SoftLimit) => soft_limit_rule = rule.code();
     /// Sizes below it are rounded up to a power of two. A power of two of
     /// bytes, or 0: none; as the preset says.
-    round_powers(bytes: u64) => round_powers = bytes;
+    round_powers(bytes: usize) => round_powers = bytes as u64;
     /// Sizes from [`round_powers`](Self::round_powers) on are rounded up to a
     /// multiple of it, likewise.
-    round_to(bytes: u64) => round_to = bytes;
+    round_to(bytes: usize) => round_to = bytes as u64;
     /// Blocks are aligned to the least power of two that they fit in, of this
     /// at most, likewise.
-    natural(bytes: u64) => natural = bytes;
+    natural(bytes: usize) => natural = bytes as u64;
 }
 
 impl ArenaBuilder {
@@ -198,6 +210,7 @@ impl ArenaBuilder {
         };
         Self {
             config,
+            buffer: None,
             kept: Vec::new(),
             custom: None,
             vouched_pool: 0,
@@ -383,10 +396,8 @@ impl ArenaBuilder {
     /// # }
     /// ```
     pub fn buffer(self, bytes: impl Into<Box<[u8]>>) -> Self {
-        let bytes = Buffer::new(bytes.into());
-        let (start, size) = (bytes.start(), bytes.size());
-        let mut builder = self.own_bytes(start.as_ptr().cast(), size, BytesKind::Host);
-        builder.kept.push(Box::new(bytes));
+        let mut builder = self.own_bytes(ptr::null_mut(), 0, BytesKind::Host);
+        builder.buffer = Some(Buffer::new(bytes.into()));
         builder
     }
 
@@ -396,15 +407,17 @@ impl ArenaBuilder {
     ///
     /// They are what `kind` says, and valid to read and write until the arena
     /// has ended, which may be after its last handle is dropped: only
-    /// [`Arena::close`] tells. Nothing else uses them meanwhile.
-    pub unsafe fn bytes(self, start: *mut c_void, size: u64, kind: BytesKind) -> Self {
+    /// [`Arena::close`] tells. Nothing else uses them meanwhile, no arena of a
+    /// clone of this either.
+    pub unsafe fn bytes(self, start: *mut c_void, size: usize, kind: BytesKind) -> Self {
         self.own_bytes(start, size, kind)
     }
 
-    fn own_bytes(mut self, start: *mut c_void, size: u64, kind: BytesKind) -> Self {
+    fn own_bytes(mut self, start: *mut c_void, size: usize, kind: BytesKind) -> Self {
+        self.buffer = None;
         self.config.memory = ffi::CUARENA_MEMORY_BYTES;
         self.config.bytes = start;
-        self.config.bytes_size = size;
+        self.config.bytes_size = size as u64;
         self.config.bytes_kind = kind.code();
         self
     }
@@ -435,18 +448,35 @@ impl ArenaBuilder {
 
     /// The configuration, for what has no setter here.
     pub(crate) fn config_mut(&mut self) -> &mut ffi::cuarena_config_t {
+        self.place_buffer();
         &mut self.config
+    }
+
+    /// The configuration, to read what was set.
+    pub(crate) fn config(&self) -> &ffi::cuarena_config_t {
+        &self.config
+    }
+
+    /// Names the bytes that were handed over, in this builder or the one that it
+    /// is a clone of.
+    fn place_buffer(&mut self) {
+        if let Some(buffer) = &self.buffer {
+            self.config.bytes = buffer.start().as_ptr().cast();
+            self.config.bytes_size = buffer.size();
+        }
     }
 
     /// Keeps something alive as long as the arena that will be made.
     #[cfg(feature = "cudarc")]
-    pub(crate) fn keep_alive(&mut self, kept: Kept) {
+    pub(crate) fn keep_alive(&mut self, kept: Shared) {
         self.kept.push(kept);
     }
 
     /// What is to live as long as the arena.
     pub(crate) fn into_kept(self) -> Vec<Kept> {
-        self.kept
+        let shared = self.kept.into_iter().map(|kept| Box::new(kept) as Kept);
+        let buffer = self.buffer.map(|buffer| Box::new(buffer) as Kept);
+        shared.chain(buffer).collect()
     }
 
     /// Serves from what functions of the program's own give.
@@ -454,24 +484,27 @@ impl ArenaBuilder {
     /// ```
     /// # fn main() -> Result<(), cuarena::Error> {
     /// use cuarena::memory::{Memory, MemoryDescription, MemoryResult, Segment};
+    /// use std::sync::atomic::{AtomicU64, Ordering};
     ///
     /// /// Numbers from 1 MiB on, for something that is addressed by number.
-    /// struct Shelf;
+    /// struct Shelf(AtomicU64);
     ///
-    /// // SAFETY: one segment at a time is got here, and nothing is touched.
+    /// // SAFETY: no number is given twice, and nothing is touched.
     /// unsafe impl Memory for Shelf {
     ///     fn describe(&self) -> MemoryDescription {
     ///         MemoryDescription::new("shelf")
     ///     }
     ///
     ///     fn get(&self, bytes: u64, _reserve: u64) -> MemoryResult<Segment> {
-    ///         Ok(Segment { address: 1 << 20, bytes, reserved_bytes: bytes, cookie: 0 })
+    ///         let address = self.0.fetch_add(bytes, Ordering::Relaxed);
+    ///         Ok(Segment { address, bytes, reserved_bytes: bytes, cookie: 0 })
     ///     }
     ///
     ///     fn give_back(&self, _segment: Segment) {}
     /// }
     ///
-    /// let arena = cuarena::Arena::builder().custom(Shelf).pool(1 << 16).build()?;
+    /// let shelf = Shelf(AtomicU64::new(1 << 20));
+    /// let arena = cuarena::Arena::builder().custom(shelf).pool(1 << 16).build()?;
     /// let block = arena.alloc(1000)?;
     /// assert!(!arena.is_host_readable());
     /// # drop(block);
@@ -487,6 +520,7 @@ impl ArenaBuilder {
     /// Puts the memory of the program's own, if it is that which is to serve,
     /// into the configuration.
     fn host(&mut self) -> Option<Box<Hosted>> {
+        self.place_buffer();
         if self.config.memory != ffi::CUARENA_MEMORY_CUSTOM {
             return None;
         }
@@ -529,7 +563,7 @@ impl ArenaBuilder {
         if let Some(hosted) = hosted {
             hosted.settle(made.is_ok());
         }
-        Ok(Arena::of(Handle::new(made?, Hold::Alone, self.kept)))
+        Ok(Arena::of(Handle::new(made?, Hold::Alone, self.into_kept())))
     }
 }
 
@@ -570,6 +604,13 @@ impl Buffer {
 
     fn size(&self) -> u64 {
         self.0.len() as u64
+    }
+}
+
+impl Clone for Buffer {
+    fn clone(&self) -> Self {
+        // SAFETY: it came of a box, and no arena has it yet.
+        Self::new(unsafe { self.0.as_ref() }.into())
     }
 }
 

@@ -21,7 +21,7 @@ use core::fmt;
 use core::ptr::NonNull;
 
 use crate::error::check;
-use crate::figures::stats_by;
+use crate::figures::{stats_by, told};
 use crate::stream::{RawStream, Stream};
 use crate::{ffi, Arena, Error, ErrorKind, Result, Stats};
 
@@ -161,13 +161,12 @@ impl CaptureSession {
     /// Live, requested, counts and peaks of private blocks; `capacity_bytes`:
     /// what is private; `free_bytes`: of that; `largest_bytes`: what is free
     /// and was never handed out. The rest is 0. Steps: the private stretches.
-    ///
-    /// # Errors
-    ///
-    /// None but for an arena that cannot be asked at all.
-    pub fn stats(&self) -> Result<Stats> {
+    #[must_use]
+    pub fn stats(&self) -> Stats {
         // SAFETY: arena and session live; the struct was made by its init.
-        unsafe { stats_by(|stats| ffi::cuarena_capture_stats(self.arena.raw(), self.raw, stats)) }
+        told(unsafe {
+            stats_by(|stats| ffi::cuarena_capture_stats(self.arena.raw(), self.raw, stats))
+        })
     }
 }
 

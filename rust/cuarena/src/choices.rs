@@ -1,10 +1,23 @@
 //! The words of the options table, as types.
 //!
 //! Each type is one option; docs/options.md of the C library tells the same in
-//! text. A value that a newer library has and this crate does not is set with
-//! [`ArenaBuilder::option`](crate::ArenaBuilder::option).
+//! text, which parses to the type and is what it displays as. A value that a
+//! newer library has and this crate does not is set with
+//! [`ArenaBuilder::option`].
 
-use crate::ffi;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{ffi, ArenaBuilder, Error, ErrorKind, Result};
+
+/// A choice that has a number in the C library.
+pub(crate) trait Choice: Sized + 'static {
+    /// Every variant.
+    const ALL: &'static [Self];
+
+    /// The variant of a number.
+    fn of_code(code: i32) -> Option<Self>;
+}
 
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $variant:ident = $code:ident,)* }) => {
@@ -22,11 +35,65 @@ macro_rules! choice {
                 }
             }
         }
+
+        impl Choice for $name {
+            const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            fn of_code(code: i32) -> Option<Self> {
+                match code {
+                    $(ffi::$code => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+        }
     };
+}
+
+/// The words that an option has for its choices.
+macro_rules! words {
+    ($($name:ident of $key:ident,)*) => {$(
+        /// From its word in the options table.
+        impl FromStr for $name {
+            type Err = Error;
+
+            fn from_str(word: &str) -> Result<Self> {
+                let key = stringify!($key);
+                let set = ArenaBuilder::new().option(key, word)?;
+                Self::of_code(set.config().$key).ok_or_else(|| no_variant::<Self>(key, word))
+            }
+        }
+
+        /// Its word in the options table.
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let set = ArenaBuilder::new().$key(*self);
+                f.pad(&set.get(stringify!($key)).map_err(|_| fmt::Error)?)
+            }
+        }
+    )*};
+}
+
+/// Text that the option accepts and that none of the variants stands for: "as
+/// the preset says", or a value of a newer library.
+#[cold]
+fn no_variant<T: Choice + fmt::Display>(key: &str, word: &str) -> Error {
+    let words: Vec<_> = T::ALL.iter().map(T::to_string).collect();
+    let accepted = words.join(", ");
+    let message = format!("{key}: '{word}', which no variant stands for; accepted: {accepted}");
+    Error::new(ErrorKind::BadArgument, message)
 }
 
 choice! {
     /// The rules that an arena begins with.
+    ///
+    /// ```
+    /// use cuarena::Preset;
+    /// # fn main() -> cuarena::Result<()> {
+    /// let preset: Preset = "mlx-cpu".parse()?;
+    /// assert_eq!((preset, preset.to_string()), (Preset::MlxCpu, "mlx-cpu".into()));
+    /// # Ok(())
+    /// # }
+    /// ```
     Preset {
         /// A fixed size, with a stable region if one is asked for.
         Pool = CUARENA_PRESET_POOL,
@@ -261,29 +328,22 @@ choice! {
     }
 }
 
-impl Region {
-    pub(crate) fn from_code(code: i32) -> Self {
-        if code == ffi::CUARENA_REGION_STABLE {
-            Self::Stable
-        } else {
-            Self::Dynamic
-        }
-    }
-}
-
-/// A choice that is on or off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Switch {
-    /// It is not so.
-    Off,
-    /// It is so.
-    On,
-}
-
-impl Switch {
-    pub(crate) fn code(self) -> i32 {
-        i32::from(self == Self::On)
-    }
+words! {
+    Preset of preset,
+    MemoryKind of memory,
+    Grow of grow,
+    Zero of zero,
+    Placement of placement,
+    Backing of backing,
+    Segments of segments,
+    DriverPool of driver_pool,
+    Keep of keep,
+    CacheBound of cache_bound,
+    SoftLimit of soft_limit_rule,
+    Property of fd,
+    Marker of marker,
+    Steal of steal,
+    UnknownKeys of unknown_keys,
 }
 
 /// The least rest of a free range that is split off a block.
@@ -292,7 +352,7 @@ pub enum Split {
     /// As the preset says.
     Preset,
     /// A rest of so many bytes, or as large as the request. 0: any.
-    AtLeast(u64),
+    AtLeast(usize),
     /// No rest.
     Never,
 }
@@ -301,7 +361,7 @@ impl Split {
     pub(crate) fn code(self) -> u64 {
         match self {
             Self::Preset => ffi::CUARENA_BYTES_PRESET,
-            Self::AtLeast(bytes) => bytes,
+            Self::AtLeast(bytes) => bytes as u64,
             Self::Never => u64::MAX,
         }
     }
@@ -317,7 +377,7 @@ pub enum ReleaseThreshold {
     /// What it kept before.
     Unchanged,
     /// So many bytes.
-    Bytes(u64),
+    Bytes(usize),
     /// All: it gives nothing back.
     Never,
 }
@@ -327,7 +387,7 @@ impl ReleaseThreshold {
         match self {
             Self::Preset => ffi::CUARENA_BYTES_PRESET,
             Self::Unchanged => ffi::CUARENA_BYTES_UNCHANGED,
-            Self::Bytes(bytes) => bytes,
+            Self::Bytes(bytes) => bytes as u64,
             Self::Never => u64::MAX,
         }
     }

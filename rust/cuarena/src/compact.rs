@@ -33,6 +33,7 @@ impl Address {
     /// Who follows it, on whatever processor, makes sure that the block is
     /// there: that it is pinned since before the address was told, or that
     /// nothing else moves or frees it.
+    #[must_use]
     pub unsafe fn as_raw(self) -> u64 {
         self.0
     }
@@ -62,23 +63,27 @@ unsafe impl Sync for Relocation {}
 
 impl Relocation {
     /// Which block.
+    #[must_use]
     pub fn block(&self) -> BlockId {
         BlockId(self.0.block)
     }
 
     /// Where it was.
+    #[must_use]
     pub fn from(&self) -> Address {
         Address::of(self.0.from)
     }
 
     /// Where it went. The same, for a block that is reported as unmoved.
+    #[must_use]
     pub fn to(&self) -> Address {
         Address::of(self.0.to)
     }
 
     /// Its bytes, as taken.
-    pub fn bytes(&self) -> u64 {
-        self.0.bytes
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.0.bytes as usize
     }
 }
 
@@ -128,6 +133,7 @@ impl Default for CompactOptions {
 
 impl CompactOptions {
     /// All the way, done on return.
+    #[must_use]
     pub fn new() -> Self {
         let mut raw = MaybeUninit::<ffi::cuarena_compact_options_t>::zeroed();
         // SAFETY: all bits 0 are a value of the struct, which its function
@@ -145,22 +151,22 @@ impl CompactOptions {
 
     /// No farther than until so many bytes fit.
     #[must_use]
-    pub fn goal(mut self, bytes: u64) -> Self {
-        self.raw.goal_bytes = bytes;
+    pub fn goal(mut self, bytes: usize) -> Self {
+        self.raw.goal_bytes = bytes as u64;
         self
     }
 
     /// The alignment of the goal, in bytes; as the arena's.
     #[must_use]
-    pub fn goal_alignment(mut self, bytes: u64) -> Self {
-        self.raw.goal_alignment = bytes;
+    pub fn goal_alignment(mut self, bytes: usize) -> Self {
+        self.raw.goal_alignment = bytes as u64;
         self
     }
 
     /// The most bytes to move.
     #[must_use]
-    pub fn max_bytes(mut self, bytes: u64) -> Self {
-        self.raw.max_bytes = bytes;
+    pub fn max_bytes(mut self, bytes: usize) -> Self {
+        self.raw.max_bytes = bytes as u64;
         self
     }
 
@@ -212,13 +218,13 @@ pub struct CompactReport {
     /// Copies made of them: neighbours that move by as much are one.
     pub runs: u64,
     /// Bytes of all blocks moved.
-    pub bytes_moved: u64,
+    pub bytes_moved: usize,
     /// Batches.
     pub batches: u64,
     /// The largest free range before, exact.
-    pub largest_before: u64,
+    pub largest_before: usize,
     /// The largest free range after, exact.
-    pub largest_after: u64,
+    pub largest_after: usize,
     /// Whether the closure stopped it.
     pub stopped: bool,
 }
@@ -228,10 +234,10 @@ impl CompactReport {
         Self {
             moves: raw.moves,
             runs: raw.runs,
-            bytes_moved: raw.bytes_moved,
+            bytes_moved: raw.bytes_moved as usize,
             batches: raw.batches,
-            largest_before: raw.largest_before,
-            largest_after: raw.largest_after,
+            largest_before: raw.largest_before as usize,
+            largest_after: raw.largest_after as usize,
             stopped: raw.stopped != 0,
         }
     }
@@ -260,7 +266,7 @@ impl Arena {
     /// let blocks: Vec<_> = (0..256).map(|_| arena.alloc(4096)).collect::<Result<_, _>>()?;
     /// let kept: Vec<_> = blocks.into_iter().step_by(2).collect();
     /// let report = arena.compact()?;
-    /// assert_eq!(report.largest_after, arena.stats()?.free_bytes);
+    /// assert_eq!(report.largest_after, arena.stats().free_bytes);
     /// # drop(kept);
     /// # Ok(())
     /// # }

@@ -1,10 +1,12 @@
 //! What an arena's memory has become: the kind, the backing, the device, and
 //! what other parties can do with its bytes.
 
+use crate::choices::Choice;
 use crate::driver::DeviceId;
 use crate::error::check;
+use crate::figures::told;
 use crate::sized::sized;
-use crate::{ffi, Arena, Backing, BytesKind, Result};
+use crate::{ffi, Arena, Backing, BytesKind};
 
 /// Where an arena's bytes come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,30 +38,12 @@ impl Source {
             ffi::CUARENA_MEMORY_DEVICE => Self::Device,
             ffi::CUARENA_MEMORY_MANAGED => Self::Managed,
             ffi::CUARENA_MEMORY_PINNED => Self::Pinned,
-            ffi::CUARENA_MEMORY_BYTES => Self::of_bytes(bytes_kind),
+            ffi::CUARENA_MEMORY_BYTES => {
+                BytesKind::of_code(bytes_kind).map_or(Self::Unknown(code), Self::Bytes)
+            }
             ffi::CUARENA_MEMORY_CUSTOM => Self::Custom,
             _ => Self::Unknown(code),
         }
-    }
-
-    fn of_bytes(kind: i32) -> Self {
-        match kind {
-            ffi::CUARENA_BYTES_HOST => Self::Bytes(BytesKind::Host),
-            ffi::CUARENA_BYTES_DEVICE => Self::Bytes(BytesKind::Device),
-            ffi::CUARENA_BYTES_MANAGED => Self::Bytes(BytesKind::Managed),
-            ffi::CUARENA_BYTES_PINNED => Self::Bytes(BytesKind::Pinned),
-            _ => Self::Unknown(ffi::CUARENA_MEMORY_BYTES),
-        }
-    }
-}
-
-/// How device memory was got; `None` of other memory.
-fn backing(code: i32) -> Option<Backing> {
-    match code {
-        ffi::CUARENA_BACKING_VMM => Some(Backing::Vmm),
-        ffi::CUARENA_BACKING_MALLOC => Some(Backing::Malloc),
-        ffi::CUARENA_BACKING_ASYNC => Some(Backing::Async),
-        _ => None,
     }
 }
 
@@ -88,12 +72,12 @@ pub struct Properties {
     /// Compute capability of the device, major and minor.
     pub compute: (i32, i32),
     /// What the memory gives and takes back in multiples of.
-    pub grain_bytes: u64,
+    pub grain_bytes: usize,
     /// Of a handle of the backing `vmm`; 0 without.
-    pub handle_bytes: u64,
+    pub handle_bytes: usize,
     /// What addresses and sizes of blocks are multiples of, whoever configured
     /// the arena.
-    pub granule_bytes: u64,
+    pub granule_bytes: usize,
     /// The driver's context, a `CUcontext`; NULL where there is none.
     pub context: *mut core::ffi::c_void,
 }
@@ -106,27 +90,26 @@ unsafe impl Sync for Properties {}
 impl Arena {
     /// What the arena's memory is. Constant time.
     ///
-    /// # Errors
-    ///
-    /// None but for an arena that cannot be asked at all.
-    ///
     /// ```
     /// # fn main() -> cuarena::Result<()> {
     /// let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
-    /// let properties = arena.properties()?;
+    /// let properties = arena.properties();
     /// assert!(properties.host_readable);
     /// assert_eq!(properties.device, None);
     /// # Ok(())
     /// # }
     /// ```
-    pub fn properties(&self) -> Result<Properties> {
+    pub fn properties(&self) -> Properties {
         // SAFETY: an init function of the library.
         let mut raw = unsafe { sized(ffi::cuarena_properties_init) };
         // SAFETY: the arena lives; the struct was made by its init function.
-        check(unsafe { ffi::cuarena_properties(self.raw(), &mut raw) })?;
-        Ok(Properties {
+        told(check(unsafe {
+            ffi::cuarena_properties(self.raw(), &mut raw)
+        }));
+        Properties {
             source: Source::from_code(raw.memory, raw.bytes_kind),
-            backing: backing(raw.backing),
+            // 0, the code of `auto`, stands for none.
+            backing: Backing::of_code(raw.backing).filter(|&backing| backing != Backing::Auto),
             device: (raw.device >= 0).then_some(DeviceId(raw.device)),
             fd: raw.fd != 0,
             rdma: raw.rdma != 0,
@@ -135,10 +118,10 @@ impl Arena {
             host_readable: raw.host_readable != 0,
             relocation_kernel: raw.relocation_kernel != 0,
             compute: (raw.compute_major, raw.compute_minor),
-            grain_bytes: raw.grain_bytes,
-            handle_bytes: raw.handle_bytes,
-            granule_bytes: raw.granule_bytes,
+            grain_bytes: raw.grain_bytes as usize,
+            handle_bytes: raw.handle_bytes as usize,
+            granule_bytes: raw.granule_bytes as usize,
             context: raw.context,
-        })
+        }
     }
 }

@@ -57,9 +57,9 @@ pub struct DeviceInfo {
     /// ... and be touched by the CPU while the device runs.
     pub concurrent: bool,
     /// All of its memory, in bytes.
-    pub total_bytes: u64,
+    pub total_bytes: usize,
     /// What is free of that now, of all processes.
-    pub free_bytes: u64,
+    pub free_bytes: usize,
 }
 
 /// The driver that runs here. The first call takes what the driver takes to
@@ -110,8 +110,8 @@ pub fn device_info(device: DeviceId) -> Result<DeviceInfo> {
         pools: raw.pools != 0,
         managed: raw.managed != 0,
         concurrent: raw.concurrent != 0,
-        total_bytes: raw.total_bytes,
-        free_bytes: raw.free_bytes,
+        total_bytes: raw.total_bytes as usize,
+        free_bytes: raw.free_bytes as usize,
     })
 }
 

@@ -3,6 +3,7 @@
 
 use std::ptr::{self, NonNull};
 
+use crate::arena::bounded;
 use crate::error::check;
 use crate::life::{self, Handle, Hold};
 use crate::sized::sized;
@@ -15,17 +16,17 @@ use crate::{ffi, Arena, ArenaBuilder, DriverPool, Error, ErrorKind, Result};
 #[non_exhaustive]
 pub struct DriverPoolStats {
     /// Of live pieces, whoever has them.
-    pub used_bytes: u64,
+    pub used_bytes: usize,
     /// That the pool has of its device.
-    pub total_bytes: u64,
+    pub total_bytes: usize,
     /// Total less used.
-    pub free_bytes: u64,
+    pub free_bytes: usize,
     /// The most used since the pool was made, or a reset.
-    pub peak_used_bytes: u64,
+    pub peak_used_bytes: usize,
     /// The most in total, likewise.
-    pub peak_total_bytes: u64,
+    pub peak_total_bytes: usize,
     /// What it keeps of what it has free; `None`: it gives nothing back.
-    pub release_threshold: Option<u64>,
+    pub release_threshold: Option<usize>,
     /// The `CUmemoryPool`, as a number.
     pub handle: u64,
     /// The ordinal of its device.
@@ -48,12 +49,12 @@ impl Arena {
         // SAFETY: the arena lives; the struct was made by its init function.
         check(unsafe { ffi::cuarena_driver_pool_stats(self.raw(), &mut raw) })?;
         Ok(DriverPoolStats {
-            used_bytes: raw.used_bytes,
-            total_bytes: raw.total_bytes,
-            free_bytes: raw.free_bytes,
-            peak_used_bytes: raw.peak_used_bytes,
-            peak_total_bytes: raw.peak_total_bytes,
-            release_threshold: (raw.release_threshold != u64::MAX).then_some(raw.release_threshold),
+            used_bytes: raw.used_bytes as usize,
+            total_bytes: raw.total_bytes as usize,
+            free_bytes: raw.free_bytes as usize,
+            peak_used_bytes: raw.peak_used_bytes as usize,
+            peak_total_bytes: raw.peak_total_bytes as usize,
+            release_threshold: bounded(raw.release_threshold),
             handle: raw.handle,
             device: raw.device,
             own: raw.own != 0,
@@ -86,6 +87,7 @@ impl PoolChoice {
     ///
     /// It is a live pool, of the device that it is chosen for, until the arena
     /// there has ended.
+    #[must_use]
     pub unsafe fn handle(handle: u64) -> Self {
         let kind = ffi::CUARENA_DRIVER_POOL_EXTERNAL;
         Self { kind, handle }

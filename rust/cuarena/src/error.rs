@@ -12,6 +12,7 @@
 
 use std::ffi::CStr;
 use std::fmt;
+use std::io;
 
 use crate::ffi;
 
@@ -30,16 +31,18 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone)]
 pub struct Error(Box<Details>);
 
+#[derive(Clone)]
 struct Details {
     kind: ErrorKind,
     driver_code: i32,
-    asked: u64,
-    limit: u64,
-    held: u64,
-    free: u64,
-    largest: u64,
+    asked: usize,
+    limit: usize,
+    held: usize,
+    free: usize,
+    largest: usize,
     message: String,
 }
 
@@ -165,59 +168,68 @@ impl Error {
         Self(Box::new(Details {
             kind: ErrorKind::from_status(status),
             driver_code: info.driver_code,
-            asked: info.asked_bytes,
-            limit: info.limit_bytes,
-            held: info.held_bytes,
-            free: info.free_bytes,
-            largest: info.largest_bytes,
+            asked: info.asked_bytes as usize,
+            limit: info.limit_bytes as usize,
+            held: info.held_bytes as usize,
+            free: info.free_bytes as usize,
+            largest: info.largest_bytes as usize,
             message: text_of(&info.message),
         }))
     }
 
     /// What kind of failure it is.
+    #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
     /// The bytes that the call asked for; 0 where it asked for none.
-    pub fn asked(&self) -> u64 {
+    #[must_use]
+    pub fn asked(&self) -> usize {
         self.0.asked
     }
 
     /// The limit or capacity, in bytes, that the call met; 0 where none.
-    pub fn limit(&self) -> u64 {
+    #[must_use]
+    pub fn limit(&self) -> usize {
         self.0.limit
     }
 
     /// The bytes that the arena held from its memory.
-    pub fn held(&self) -> u64 {
+    #[must_use]
+    pub fn held(&self) -> usize {
         self.0.held
     }
 
     /// The bytes that were free in the region asked.
-    pub fn free(&self) -> u64 {
+    #[must_use]
+    pub fn free(&self) -> usize {
         self.0.free
     }
 
     /// The bytes of the largest free range of that region.
-    pub fn largest(&self) -> u64 {
+    #[must_use]
+    pub fn largest(&self) -> usize {
         self.0.largest
     }
 
     /// The driver's code or the operating system's `errno`, if one of them
     /// refused.
+    #[must_use]
     pub fn driver_code(&self) -> Option<i32> {
         (self.0.driver_code != 0).then_some(self.0.driver_code)
     }
 
     /// What was wrong, in words: the value and what would be accepted, or the
     /// driver's name and text of its code.
+    #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
     /// Whether bytes were lacking: none left, apart from each other, or a limit
     /// in the way. To free something may help.
+    #[must_use]
     pub fn is_out_of_memory(&self) -> bool {
         matches!(
             self.0.kind,
@@ -227,26 +239,31 @@ impl Error {
 
     /// Whether enough bytes are free but not together, so that
     /// [`Arena::compact`](crate::Arena::compact) would serve the request.
+    #[must_use]
     pub fn is_fragmented(&self) -> bool {
         self.0.kind == ErrorKind::Fragmented
     }
 
     /// Whether a limit that the program set stood in the way.
+    #[must_use]
     pub fn is_limit(&self) -> bool {
         self.0.kind == ErrorKind::Limit
     }
 
     /// Whether there is no usable driver or device here.
+    #[must_use]
     pub fn is_no_device(&self) -> bool {
         self.0.kind == ErrorKind::NoDevice
     }
 
     /// Whether the arena is lost and will serve nothing any more.
+    #[must_use]
     pub fn is_lost(&self) -> bool {
         self.0.kind == ErrorKind::Lost
     }
 
     /// Whether something is still in use: to try again later may help.
+    #[must_use]
     pub fn is_busy(&self) -> bool {
         self.0.kind == ErrorKind::Busy
     }
@@ -330,6 +347,35 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// The error is inside, and what kind of them it is nearest to outside.
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+/// let error = std::io::Error::from(arena.alloc(1 << 30).unwrap_err());
+/// assert_eq!(error.kind(), std::io::ErrorKind::OutOfMemory);
+/// let inside: cuarena::Error = error.downcast().unwrap();
+/// assert_eq!(inside.asked(), 1 << 30);
+/// # Ok(())
+/// # }
+/// ```
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match error.kind() {
+            ErrorKind::OutOfMemory | ErrorKind::Fragmented | ErrorKind::Limit => {
+                io::ErrorKind::OutOfMemory
+            }
+            ErrorKind::BadArgument | ErrorKind::Reentered => io::ErrorKind::InvalidInput,
+            ErrorKind::NoDevice | ErrorKind::Stale => io::ErrorKind::NotFound,
+            ErrorKind::Unsupported => io::ErrorKind::Unsupported,
+            ErrorKind::Busy => io::ErrorKind::WouldBlock,
+            ErrorKind::Corrupt => io::ErrorKind::InvalidData,
+            ErrorKind::Driver | ErrorKind::Lost | ErrorKind::Unknown(_) => io::ErrorKind::Other,
+        };
+        io::Error::new(kind, error)
+    }
+}
 
 #[cfg(test)]
 mod tests {

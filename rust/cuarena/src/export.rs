@@ -24,11 +24,11 @@ pub struct ExportPiece {
     /// The handle's descriptor, closed when it is dropped.
     pub fd: OwnedFd,
     /// The whole handle, which is mapped at once.
-    pub handle_bytes: u64,
+    pub handle_bytes: usize,
     /// Of the piece in its handle.
-    pub offset: u64,
+    pub offset: usize,
     /// Of the piece.
-    pub bytes: u64,
+    pub bytes: usize,
 }
 
 impl ExportPiece {
@@ -39,9 +39,9 @@ impl ExportPiece {
         Self {
             // SAFETY: as the caller says.
             fd: unsafe { OwnedFd::from_raw_fd(raw.fd) },
-            handle_bytes: raw.handle_bytes,
-            offset: raw.offset,
-            bytes: raw.bytes,
+            handle_bytes: raw.handle_bytes as usize,
+            offset: raw.offset as usize,
+            bytes: raw.bytes as usize,
         }
     }
 
@@ -49,9 +49,9 @@ impl ExportPiece {
         ffi::cuarena_export_piece_t {
             fd: self.fd.into_raw_fd(),
             zero: 0,
-            handle_bytes: self.handle_bytes,
-            offset: self.offset,
-            bytes: self.bytes,
+            handle_bytes: self.handle_bytes as u64,
+            offset: self.offset as u64,
+            bytes: self.bytes as u64,
         }
     }
 }
@@ -83,6 +83,7 @@ unsafe impl Sync for Export {}
 
 impl Export {
     /// The pieces, in the block's order.
+    #[must_use]
     pub fn pieces(&self) -> &[ExportPiece] {
         &self.pieces
     }

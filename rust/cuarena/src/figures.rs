@@ -91,30 +91,24 @@ impl Arena {
     }
 
     /// The figures that ONNX Runtime's arenas have. Constant time.
-    ///
-    /// # Errors
-    ///
-    /// None but for an arena that cannot be asked at all.
-    pub fn ort_stats(&self) -> Result<OrtStats> {
+    pub fn ort_stats(&self) -> OrtStats {
         // SAFETY: an init function of the library.
         let mut raw = unsafe { sized(ffi::cuarena_ort_stats_init) };
         // SAFETY: the arena lives; the struct was made by its init function.
-        check(unsafe { ffi::cuarena_ort_stats(self.raw(), &mut raw) })?;
-        Ok(OrtStats::from_raw(&raw))
+        told(check(unsafe {
+            ffi::cuarena_ort_stats(self.raw(), &mut raw)
+        }));
+        OrtStats::from_raw(&raw)
     }
 
     /// Hands every figure of one moment to `write`, key and value, in decimal.
     /// Any call of the arena is legal in `write`, which is called on this
     /// thread only, before the return.
     ///
-    /// # Errors
-    ///
-    /// None but for an arena that cannot be asked at all.
-    ///
     /// # Panics
     ///
     /// With what `write` panicked with; it is not called again then.
-    pub fn stats_pairs<F: FnMut(&str, &str)>(&self, form: StatsForm, write: F) -> Result<()> {
+    pub fn stats_pairs<F: FnMut(&str, &str)>(&self, form: StatsForm, write: F) {
         let mut writer = Writer {
             write,
             panicked: false,
@@ -126,25 +120,22 @@ impl Arena {
             ffi::cuarena_stats_pairs(self.raw(), form.number(), Some(pair_in::<F>), user.cast())
         };
         panics::resume();
-        check(status)
+        told(check(status));
     }
 
     /// Every figure as `key=value`, each on a line of its own.
-    ///
-    /// # Errors
-    ///
-    /// None but for an arena that cannot be asked at all.
     ///
     /// ```
     /// # fn main() -> cuarena::Result<()> {
     /// use cuarena::{Arena, StatsForm};
     /// let arena = Arena::builder().pool(1 << 20).build()?;
-    /// assert!(arena.stats_text(StatsForm::Native)?.contains("live_blocks=0\n"));
-    /// assert!(arena.stats_text(StatsForm::Ort)?.contains("MaxInUse=0\n"));
+    /// assert!(arena.stats_text(StatsForm::Native).contains("live_blocks=0\n"));
+    /// assert!(arena.stats_text(StatsForm::Ort).contains("MaxInUse=0\n"));
     /// # Ok(())
     /// # }
     /// ```
-    pub fn stats_text(&self, form: StatsForm) -> Result<String> {
+    #[must_use]
+    pub fn stats_text(&self, form: StatsForm) -> String {
         let mut text: Vec<u8> = Vec::with_capacity(2048);
         loop {
             let mut needed = 0;
@@ -162,32 +153,28 @@ impl Arena {
                 text.reserve(needed);
                 continue;
             }
-            check(status)?;
+            told(check(status));
             // SAFETY: a successful call has written `needed` bytes, the last of
             // which is the zero at the end.
             unsafe { text.set_len(needed.saturating_sub(1)) };
-            return Ok(String::from_utf8_lossy(&text).into_owned());
+            return String::from_utf8_lossy(&text).into_owned();
         }
     }
 
     /// How often each step of running out was tried and helped, in the order
     /// in which they are taken.
-    ///
-    /// # Errors
-    ///
-    /// None but for an arena that cannot be asked at all.
-    pub fn step_stats(&self) -> Result<Vec<StepStats>> {
+    pub fn step_stats(&self) -> Vec<StepStats> {
         let mut count = 0;
         let most = ffi::CUARENA_STEP_COUNT as usize;
         // A newer library may have more steps than this crate has heard of.
         let mut raw: Vec<ffi::cuarena_step_stats_t> = Vec::with_capacity(2 * most);
         // SAFETY: the arena lives; `raw` has room for as many as it says.
-        check(unsafe {
+        told(check(unsafe {
             ffi::cuarena_step_stats(self.raw(), raw.as_mut_ptr(), raw.capacity(), &mut count)
-        })?;
+        }));
         // SAFETY: so many were written, of those that there was room for.
         unsafe { raw.set_len(count.min(raw.capacity())) };
-        Ok(raw.iter().map(step_of).collect())
+        raw.iter().map(step_of).collect()
     }
 }
 
@@ -203,6 +190,15 @@ impl Stream {
         // SAFETY: arena and stream live; the struct was made by its init.
         unsafe { stats_by(|raw| ffi::cuarena_stream_stats(self.arena().raw(), self.handle(), raw)) }
     }
+}
+
+/// What a statistic tells. The calls that have them fail for arguments that
+/// this crate does not pass, and where no call of the arena is served: of a
+/// signal handler that interrupted one, or in a child that was forked beside
+/// one.
+#[track_caller]
+pub(crate) fn told<T>(answer: Result<T>) -> T {
+    answer.unwrap_or_else(|error| panic!("an arena cannot be asked: {error}"))
 }
 
 pub(crate) fn region_number(region: Option<Region>) -> i32 {

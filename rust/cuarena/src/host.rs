@@ -9,6 +9,7 @@
 //! *Cost.* A pin and its end: two calls of the C library.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -42,6 +43,9 @@ pub struct HostViewMut<'b, T = u8> {
     block: &'b mut Block,
     start: NonNull<MaybeUninit<T>>,
     len: usize,
+    /// What it is to the compiler: as of any `&mut`, what is written is exactly
+    /// a `T`, or who reads the block later would believe that of another type.
+    places: PhantomData<&'b mut [MaybeUninit<T>]>,
 }
 
 // SAFETY: it is a shared slice and a shared block.
@@ -64,7 +68,14 @@ impl<'b, T> HostView<'b, T> {
     ///
     /// # Safety
     ///
-    /// All of them were written.
+    /// Each of them is a valid value of `T`. It is if it was written as a `T`,
+    /// and if its bytes were written and any are good for a `T`, as for a
+    /// number; those of a `bool` that were filled with 7 are no value.
+    ///
+    /// Where devices reach the memory, which is then not
+    /// [pageable](crate::Arena::is_pageable), a copy that is queued from or to
+    /// the slice, also by code that is safe, has ended when the view does.
+    #[must_use]
     pub unsafe fn assume_init(&self) -> &[T] {
         // SAFETY: the view's own rule, and the caller vouches for the values.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.len) }
@@ -75,14 +86,19 @@ impl<'b, T> HostViewMut<'b, T> {
     /// Views `len` values; the block has as many, and they are aligned.
     pub(crate) fn new(block: &'b mut Block, len: usize) -> Result<Self> {
         let start = view(block)?;
-        Ok(Self { block, start, len })
+        Ok(Self {
+            block,
+            start,
+            len,
+            places: PhantomData,
+        })
     }
 
     /// The values, as such.
     ///
     /// # Safety
     ///
-    /// All of them were written.
+    /// As [`HostView::assume_init`].
     pub unsafe fn assume_init(&mut self) -> &mut [T] {
         // SAFETY: the view's own rule, and the caller vouches for the values.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().cast(), self.len) }
@@ -192,7 +208,7 @@ impl Block {
     /// # }
     /// ```
     pub fn host(&self) -> Result<HostView<'_>> {
-        HostView::new(self, len_of(self)?)
+        HostView::new(self, self.len())
     }
 
     /// The bytes, to read and write.
@@ -215,14 +231,7 @@ impl Block {
     /// # }
     /// ```
     pub fn host_mut(&mut self) -> Result<HostViewMut<'_>> {
-        let len = len_of(self)?;
+        let len = self.len();
         HostViewMut::new(self, len)
     }
-}
-
-fn len_of(block: &Block) -> Result<usize> {
-    usize::try_from(block.len()).map_err(|_| {
-        let message = "the block is larger than the host's addresses";
-        Error::new(ErrorKind::Unsupported, message)
-    })
 }

@@ -1,4 +1,10 @@
 #![doc = include_str!("../README.md")]
+//!
+//! # Sizes
+//!
+//! Sizes, in bytes, are `usize`; counts and the numbers of things are `u64`.
+//! Where addresses need not be the program's own, in [`heap`] and [`memory`],
+//! sizes are `u64` as they are.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]
 
@@ -19,7 +25,6 @@ mod device;
 mod driver;
 mod driver_pool;
 mod error;
-#[cfg(unix)]
 mod export;
 mod figures;
 pub mod heap;
@@ -37,6 +42,8 @@ mod options;
 mod panics;
 mod peaks;
 mod pinned;
+#[cfg(feature = "bytemuck")]
+mod pod;
 mod request;
 mod shared;
 mod sized;
@@ -58,14 +65,13 @@ pub use capture::CaptureSession;
 pub use choices::{
     Backing, BytesKind, CacheBound, DriverPool, Grow, Keep, LimitKind, Marker, MemoryKind,
     Placement, Preset, Property, Region, ReleaseThreshold, Segments, SoftLimit, Split, Steal,
-    Switch, UnknownKeys, Zero,
+    UnknownKeys, Zero,
 };
 pub use compact::{Address, CompactOptions, CompactReport, Relocation};
 pub use device::{Properties, Source};
 pub use driver::{device_info, devices, driver_info, DeviceId, DeviceInfo, DriverInfo};
 pub use driver_pool::{DriverPoolStats, PoolChoice};
 pub use error::{Error, ErrorKind, Result};
-#[cfg(unix)]
 pub use export::{Export, ExportPiece, Sharing};
 pub use figures::{OrtStats, StatsForm, StepStats};
 pub use host::{HostView, HostViewMut};
@@ -74,11 +80,14 @@ pub use listen::{Event, EventKind, OutOfMemory, Retry};
 pub use options::{options, OptionInfo, Scope};
 pub use peaks::{PeakScope, Peaks};
 pub use pinned::{DevicePtr, PinnedBlock, ReleaseError};
+#[cfg(feature = "bytemuck")]
+#[cfg_attr(docsrs, doc(cfg(feature = "bytemuck")))]
+pub use pod::{PodBlock, PodView, PodViewMut};
 pub use request::{Request, Tag};
 pub use shared::{shrink_shared, SharedReport};
 pub use stats::Stats;
 pub use stream::{Mark, RawStream, Stream, StreamOwner};
-pub use typed::TypedBlock;
+pub use typed::{FromBlockError, TypedBlock};
 
 /// The version of the C library that runs, such as "0.1.0", which may be newer
 /// than the one that this crate was written for.
@@ -86,6 +95,7 @@ pub use typed::TypedBlock;
 /// ```
 /// assert!(cuarena::version().starts_with("0."));
 /// ```
+#[must_use]
 pub fn version() -> &'static str {
     // SAFETY: static text.
     let text = unsafe { std::ffi::CStr::from_ptr(ffi::cuarena_version_string()) };

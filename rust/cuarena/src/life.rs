@@ -74,7 +74,8 @@ pub(crate) struct Tenure {
     /// Whether closures may have run in a call, and so have panicked.
     watched: AtomicBool,
     host_readable: bool,
-    granule: u64,
+    pageable: bool,
+    granule: usize,
     hold: Hold,
     /// Not a box, which would claim, when it is moved, that nobody else points
     /// to them: the C arena does.
@@ -178,9 +179,15 @@ impl Life {
         self.tenure.host_readable
     }
 
+    /// Whether no device reaches the bytes.
+    #[inline]
+    pub(crate) fn is_pageable(&self) -> bool {
+        self.tenure.pageable
+    }
+
     /// What addresses and sizes are multiples of.
     #[inline]
-    pub(crate) fn granule(&self) -> u64 {
+    pub(crate) fn granule(&self) -> usize {
         self.tenure.granule
     }
 
@@ -292,7 +299,8 @@ impl Handle {
             raw,
             watched: AtomicBool::new(hold == Hold::Shared),
             host_readable: host_readable(&properties),
-            granule: properties.granule_bytes,
+            pageable: is_pageable(&properties),
+            granule: properties.granule_bytes as usize,
             hold,
             hooks: Arc::default(),
             kept,
@@ -568,6 +576,15 @@ fn host_readable(properties: &ffi::cuarena_properties_t) -> bool {
     properties.host_readable != 0
         && (!is_managed(properties)
             || device_info(DeviceId(properties.device)).is_ok_and(|device| device.concurrent))
+}
+
+/// Of functions of the program's own nobody knows.
+fn is_pageable(properties: &ffi::cuarena_properties_t) -> bool {
+    match properties.memory {
+        ffi::CUARENA_MEMORY_PAGEABLE => true,
+        ffi::CUARENA_MEMORY_BYTES => properties.bytes_kind == ffi::CUARENA_BYTES_HOST,
+        _ => false,
+    }
 }
 
 fn is_managed(properties: &ffi::cuarena_properties_t) -> bool {

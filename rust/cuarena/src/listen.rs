@@ -37,7 +37,7 @@ pub enum Retry {
 #[derive(Debug)]
 pub struct OutOfMemory<'a> {
     arena: &'a Arena,
-    asked: u64,
+    asked: usize,
     attempt: u32,
 }
 
@@ -46,22 +46,25 @@ impl<'a> OutOfMemory<'a> {
         let attempt = attempt.unsigned_abs();
         Self {
             arena,
-            asked,
+            asked: asked as usize,
             attempt,
         }
     }
 
     /// Whose request it is. Any call is legal in the handler.
+    #[must_use]
     pub fn arena(&self) -> &'a Arena {
         self.arena
     }
 
     /// The bytes asked for.
-    pub fn asked(&self) -> u64 {
+    #[must_use]
+    pub fn asked(&self) -> usize {
         self.asked
     }
 
     /// How often the handler was asked for this request before.
+    #[must_use]
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
@@ -118,7 +121,7 @@ pub struct Event {
     /// Where that was, if anywhere.
     pub address: Option<Address>,
     /// Bytes requested, taken, given back or moved.
-    pub bytes: u64,
+    pub bytes: usize,
     /// The block's tag.
     pub tag: Tag,
 }
@@ -129,7 +132,7 @@ impl Event {
             kind: EventKind::from_raw(raw),
             block: (raw.block != 0).then_some(BlockId(raw.block)),
             address: (!raw.address.is_null()).then(|| Address::of(raw.address)),
-            bytes: raw.bytes,
+            bytes: raw.bytes as usize,
             tag: Tag(raw.tag),
         }
     }
@@ -217,11 +220,11 @@ impl Arena {
     ///
     /// ```
     /// # fn main() -> Result<(), cuarena::Error> {
-    /// use cuarena::{Arena, Switch};
+    /// use cuarena::Arena;
     /// use std::ops::ControlFlow;
     /// use std::sync::atomic::{AtomicUsize, Ordering};
     /// use std::sync::Arc;
-    /// let arena = Arena::builder().pool(1 << 20).compact_on_oom(Switch::On).build()?;
+    /// let arena = Arena::builder().pool(1 << 20).compact_on_oom(true).build()?;
     /// let moved = Arc::new(AtomicUsize::new(0));
     /// let counted = moved.clone();
     /// arena.on_relocation(move |batch| {
@@ -262,6 +265,7 @@ impl Arena {
     /// # Ok(())
     /// # }
     /// ```
+    #[must_use]
     pub fn take_panic(&self) -> Option<Box<dyn Any + Send>> {
         self.life().hooks().take_panic()
     }

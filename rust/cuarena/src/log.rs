@@ -62,6 +62,7 @@ pub fn set_level(level: Level) {
 }
 
 /// The level up to which lines are logged.
+#[must_use]
 pub fn level() -> Level {
     // SAFETY: a call without conditions.
     Level::from_number(unsafe { ffi::cuarena_log_level() })
@@ -82,6 +83,44 @@ pub fn set_function<F: Fn(Level, &str) + Send + Sync + 'static>(function: F) {
     let user: *mut F = Box::into_raw(Box::new(function));
     // SAFETY: the function is never dropped, and may be called on any thread.
     unsafe { ffi::cuarena_log_set_callback(Some(line_in::<F>), user.cast()) };
+}
+
+/// Hands lines to the logger of the crate `log` from now on, with the target
+/// `cuarena`, up to the level that [`log::max_level`] says
+/// now.
+///
+/// ```
+/// // ... after the program has set its logger ...
+/// cuarena::log::use_log_crate();
+/// ```
+#[cfg(feature = "log")]
+#[cfg_attr(docsrs, doc(cfg(feature = "log")))]
+pub fn use_log_crate() {
+    set_function(|level, line| {
+        if let Some(level) = level.filter().to_level() {
+            ::log::log!(target: "cuarena", level, "{line}");
+        }
+    });
+    set_level(Level::of_filter(::log::max_level()));
+}
+
+#[cfg(feature = "log")]
+impl Level {
+    fn filter(self) -> ::log::LevelFilter {
+        match self {
+            Self::Off => ::log::LevelFilter::Off,
+            Self::Error => ::log::LevelFilter::Error,
+            Self::Warn => ::log::LevelFilter::Warn,
+            Self::Info => ::log::LevelFilter::Info,
+            Self::Debug => ::log::LevelFilter::Debug,
+        }
+    }
+
+    /// The library has nothing below debug.
+    fn of_filter(filter: ::log::LevelFilter) -> Self {
+        let same = LEVELS.iter().find(|(level, _)| level.filter() == filter);
+        same.map_or(Self::Debug, |(level, _)| *level)
+    }
 }
 
 /// Lines go to standard error again.

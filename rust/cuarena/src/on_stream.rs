@@ -29,7 +29,7 @@ impl Arena {
     /// streams, and for a stream that is being captured and was not known; a
     /// limit for too many streams (126).
     #[inline]
-    pub fn alloc_on(&self, bytes: u64, stream: &Stream) -> Result<Block> {
+    pub fn alloc_on(&self, bytes: usize, stream: &Stream) -> Result<Block> {
         self.request_on(bytes, stream, std::ptr::null())
     }
 
@@ -38,14 +38,14 @@ impl Arena {
     /// # Errors
     ///
     /// As [`Arena::alloc_on`] and [`Arena::alloc_with`].
-    pub fn alloc_on_with(&self, bytes: u64, stream: &Stream, request: &Request) -> Result<Block> {
+    pub fn alloc_on_with(&self, bytes: usize, stream: &Stream, request: &Request) -> Result<Block> {
         self.request_on(bytes, stream, request.raw())
     }
 
     #[inline]
     fn request_on(
         &self,
-        bytes: u64,
+        bytes: usize,
         stream: &Stream,
         request: *const ffi::cuarena_request_t,
     ) -> Result<Block> {
@@ -53,7 +53,7 @@ impl Arena {
         let mut id = 0;
         // SAFETY: arena and stream live, the rest as long as the call.
         let status = unsafe {
-            ffi::cuarena_block_alloc_on(self.raw(), bytes, stream.handle(), request, &mut id)
+            ffi::cuarena_block_alloc_on(self.raw(), bytes as u64, stream.handle(), request, &mut id)
         };
         self.own_at(status, id, bytes, || Home::of(stream))
     }
@@ -92,7 +92,7 @@ impl Block {
     /// # Errors
     ///
     /// As [`Block::resize`], and those of a stream.
-    pub fn resize_on(&mut self, bytes: u64, stream: &Stream) -> Result<()> {
+    pub fn resize_on(&mut self, bytes: usize, stream: &Stream) -> Result<()> {
         self.check_no_pins()?;
         self.use_home_and(stream)?;
         // SAFETY: arena and stream live; the block is borrowed mutably, so
@@ -101,7 +101,7 @@ impl Block {
             ffi::cuarena_block_resize_on(
                 self.arena().raw(),
                 self.id().as_raw(),
-                bytes,
+                bytes as u64,
                 stream.handle(),
             )
         };

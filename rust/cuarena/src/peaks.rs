@@ -7,7 +7,7 @@
 use core::fmt;
 
 use crate::error::check;
-use crate::figures::region_number;
+use crate::figures::{region_number, told};
 use crate::sized::{figures, sized};
 
 use crate::stream::Stream;
@@ -17,11 +17,11 @@ figures! {
     /// The highest figures of one scope; see [`PeakScope`].
     Peaks of cuarena_peaks_t {
         /// Bytes held from the memory; 0 but for the whole arena.
-        held_bytes: u64,
+        held_bytes: usize,
         /// Bytes of live blocks, as taken.
-        live_bytes: u64,
+        live_bytes: usize,
         /// Bytes of live blocks, as asked for.
-        requested_bytes: u64,
+        requested_bytes: usize,
         /// Live blocks.
         live_blocks: u64,
     }
@@ -30,13 +30,9 @@ figures! {
 impl Arena {
     /// Sets every peak, of regions, tags and streams and in every scope, to
     /// what is now. Cost: the tags and streams.
-    ///
-    /// # Errors
-    ///
-    /// None but for an arena that cannot be asked at all.
-    pub fn reset_peaks(&self) -> Result<()> {
+    pub fn reset_peaks(&self) {
         // SAFETY: the arena lives.
-        check(unsafe { ffi::cuarena_reset_peaks(self.raw()) })
+        told(check(unsafe { ffi::cuarena_reset_peaks(self.raw()) }));
     }
 
     /// Begins a scope of the peaks of one region, or of the whole arena where

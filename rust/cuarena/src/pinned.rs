@@ -18,11 +18,13 @@ pub struct DevicePtr<'p> {
 
 impl DevicePtr<'_> {
     /// The address, as `CUdeviceptr` has it; 0 for an empty block.
+    #[must_use]
     pub fn as_raw(self) -> u64 {
         self.address
     }
 
     /// The address as a pointer.
+    #[must_use]
     pub fn as_ptr<T>(self) -> *mut T {
         self.address as usize as *mut T
     }
@@ -76,6 +78,7 @@ impl<'b> PinnedBlock<'b> {
     }
 
     /// Where the block is, until the guard ends.
+    #[must_use]
     pub fn device_ptr(&self) -> DevicePtr<'_> {
         DevicePtr {
             address: self.address as usize as u64,
@@ -84,11 +87,13 @@ impl<'b> PinnedBlock<'b> {
     }
 
     /// The block's bytes.
-    pub fn len(&self) -> u64 {
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.block.len()
     }
 
     /// Whether the block has no bytes.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.block.is_empty()
     }
@@ -167,6 +172,7 @@ pub struct ReleaseError<'b> {
 
 impl<'b> ReleaseError<'b> {
     /// Why.
+    #[must_use]
     pub fn error(&self) -> &Error {
         &self.error
     }

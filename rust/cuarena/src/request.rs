@@ -17,6 +17,7 @@ impl Tag {
     pub const NONE: Self = Self(0);
 
     /// The number that the arena knows it by; 0 for [`Tag::NONE`].
+    #[must_use]
     pub fn number(self) -> u16 {
         self.0
     }
@@ -40,6 +41,7 @@ pub struct Request(ffi::cuarena_request_t);
 
 impl Request {
     /// A block of the dynamic region, with the arena's alignment.
+    #[must_use]
     pub fn new() -> Self {
         let mut request = MaybeUninit::<ffi::cuarena_request_t>::zeroed();
         // SAFETY: all bits 0 are a value of the struct, which its function
@@ -75,8 +77,8 @@ impl Request {
     /// What the block's address is a multiple of: a power of two of bytes; 0:
     /// as the arena's.
     #[must_use]
-    pub fn alignment(mut self, bytes: u64) -> Self {
-        self.0.alignment = bytes;
+    pub fn alignment(mut self, bytes: usize) -> Self {
+        self.0.alignment = bytes as u64;
         self
     }
 
@@ -88,8 +90,8 @@ impl Request {
     }
 
     /// At least so many bytes of alignment.
-    pub(crate) fn aligned_to(self, bytes: u64) -> Self {
-        self.alignment(self.0.alignment.max(bytes))
+    pub(crate) fn aligned_to(self, bytes: usize) -> Self {
+        self.alignment((self.0.alignment as usize).max(bytes))
     }
 
     pub(crate) fn raw(&self) -> &ffi::cuarena_request_t {

@@ -36,7 +36,7 @@ macro_rules! figures {
 
         impl $name {
             pub(crate) fn from_raw(raw: &$crate::ffi::$raw) -> Self {
-                Self { $($field: raw.$field,)* }
+                Self { $($field: raw.$field as $type,)* }
             }
         }
     };

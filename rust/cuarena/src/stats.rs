@@ -1,9 +1,8 @@
 //! Figures of an arena.
 
-use std::mem::MaybeUninit;
-
-use crate::error::{check, Result};
+use crate::error::Result;
 use crate::ffi;
+use crate::figures::stats_by;
 use crate::sized::figures;
 
 figures! {
@@ -12,25 +11,25 @@ figures! {
     /// Counts of the whole arena are 0 in the statistics of a part.
     Stats of cuarena_stats_t {
         /// Held from the memory; of the whole arena.
-        held_bytes: u64,
+        held_bytes: usize,
         /// Blocks and free ranges together.
-        capacity_bytes: u64,
+        capacity_bytes: usize,
         /// Blocks, as taken.
-        live_bytes: u64,
+        live_bytes: usize,
         /// Blocks, as asked for.
-        requested_bytes: u64,
+        requested_bytes: usize,
         /// Not in blocks.
-        free_bytes: u64,
+        free_bytes: usize,
         /// The largest free range, to within 1/32 below.
-        largest_bytes: u64,
+        largest_bytes: usize,
         /// Blocks that live.
         live_blocks: u64,
         /// The most that was held since creation or `reset_peaks`.
-        peak_held_bytes: u64,
+        peak_held_bytes: usize,
         /// The most in blocks, as taken.
-        peak_live_bytes: u64,
+        peak_live_bytes: usize,
         /// The most in blocks, as asked for.
-        peak_requested_bytes: u64,
+        peak_requested_bytes: usize,
         /// The most blocks.
         peak_live_blocks: u64,
         /// Blocks ever made.
@@ -48,15 +47,15 @@ figures! {
         /// Blocks moved.
         moves: u64,
         /// Bytes moved.
-        bytes_moved: u64,
+        bytes_moved: usize,
         /// Times that the out-of-memory handler was asked.
         oom_handler_calls: u64,
         /// Segments held.
         segments: u64,
         /// Dedicated and adopted blocks, part of `live_bytes`.
-        dedicated_bytes: u64,
+        dedicated_bytes: usize,
         /// Host memory of the arena's own records.
-        bookkeeping_bytes: u64,
+        bookkeeping_bytes: usize,
         /// Requests served from what another stream freed.
         crossings: u64,
         /// Waits of one stream for another that were queued.
@@ -66,7 +65,7 @@ figures! {
         /// Capture sessions.
         captures: u64,
         /// Private to capture sessions, live or free.
-        captured_bytes: u64,
+        captured_bytes: usize,
         /// Calls of the memory's functions that reach the driver, where there
         /// is one.
         memory_calls: u64,
@@ -80,14 +79,6 @@ figures! {
 
 /// The statistics of a C arena that lives: of a region, or of all.
 pub(crate) fn read(raw: *mut ffi::cuarena_t, region: i32) -> Result<Stats> {
-    let mut stats = MaybeUninit::<ffi::cuarena_stats_t>::zeroed();
-    // SAFETY: all bits 0 are a value of the struct, which its function makes
-    // ready for the call; the caller vouches for the arena.
-    let (status, stats) = unsafe {
-        ffi::cuarena_stats_init(stats.as_mut_ptr());
-        let status = ffi::cuarena_stats(raw, region, stats.as_mut_ptr());
-        (status, stats.assume_init())
-    };
-    check(status)?;
-    Ok(Stats::from_raw(&stats))
+    // SAFETY: the caller vouches for the arena; the struct was made by its init.
+    unsafe { stats_by(|stats| ffi::cuarena_stats(raw, region, stats)) }
 }

@@ -37,6 +37,7 @@
 
 use core::ffi::c_void;
 use core::fmt;
+use core::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::error::check;
@@ -68,6 +69,7 @@ impl RawStream {
     }
 
     /// The same as a pointer.
+    #[must_use]
     pub const fn as_ptr(self) -> *mut c_void {
         self.0
     }
@@ -170,11 +172,13 @@ impl Stream {
     }
 
     /// The handle.
+    #[must_use]
     pub fn raw(&self) -> RawStream {
         self.0.raw
     }
 
     /// Whose it is.
+    #[must_use]
     pub fn arena(&self) -> &Arena {
         &self.0.arena
     }
@@ -236,11 +240,17 @@ impl Stream {
 impl PartialEq for Stream {
     /// The same handle in the same arena.
     fn eq(&self, other: &Self) -> bool {
-        self.raw() == other.raw() && self.0.arena.raw() == other.0.arena.raw()
+        self.raw() == other.raw() && self.arena() == other.arena()
     }
 }
 
 impl Eq for Stream {}
+
+impl Hash for Stream {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.raw(), self.arena()).hash(state);
+    }
+}
 
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -252,7 +262,7 @@ impl Arena {
     /// An error for a stream of another arena.
     #[inline]
     pub(crate) fn same_arena(&self, stream: &Stream) -> Result<()> {
-        if stream.0.arena.raw() == self.raw() {
+        if stream.arena() == self {
             return Ok(());
         }
         Err(foreign(stream))
@@ -334,7 +344,7 @@ impl Arena {
     /// # Errors
     ///
     /// What the driver refuses.
-    pub fn settle(&self) -> Result<u64> {
+    pub fn settle(&self) -> Result<usize> {
         self.settle_by(false)
     }
 
@@ -343,16 +353,16 @@ impl Arena {
     /// # Errors
     ///
     /// What the driver refuses; busy for bytes that a capture withholds.
-    pub fn settle_and_wait(&self) -> Result<u64> {
+    pub fn settle_and_wait(&self) -> Result<usize> {
         self.settle_by(true)
     }
 
-    fn settle_by(&self, wait: bool) -> Result<u64> {
+    fn settle_by(&self, wait: bool) -> Result<usize> {
         let mut settled = 0;
         // SAFETY: the arena lives, and so do the streams that it knows.
         let status = unsafe { ffi::cuarena_settle(self.raw(), i32::from(wait), &mut settled) };
         self.life().finish(status)?;
-        Ok(settled)
+        Ok(settled as usize)
     }
 
     /// Gives bytes that were freed on the stream back to the memory until no
@@ -370,7 +380,7 @@ impl Arena {
     /// Busy for a stream of an open capture session; what the driver refuses;
     /// re-entered in a relocation closure; a bad argument for a stream of
     /// another arena. Cost: ranges, and the memory's.
-    pub fn trim_on(&self, stream: &Stream, keep: u64) -> Result<u64> {
+    pub fn trim_on(&self, stream: &Stream, keep: usize) -> Result<usize> {
         self.same_arena(stream)?;
         self.trim_by(stream.handle(), keep)
     }
@@ -381,16 +391,16 @@ impl Arena {
     /// # Errors
     ///
     /// As [`Arena::trim_on`].
-    pub fn trim_and_wait(&self, keep: u64) -> Result<u64> {
+    pub fn trim_and_wait(&self, keep: usize) -> Result<usize> {
         self.trim_by(RawStream::NONE.handle(), keep)
     }
 
-    fn trim_by(&self, stream: ffi::cuarena_stream_t, keep: u64) -> Result<u64> {
+    fn trim_by(&self, stream: ffi::cuarena_stream_t, keep: usize) -> Result<usize> {
         let mut given = 0;
         // SAFETY: the arena lives, and so do the streams that it knows.
-        let status = unsafe { ffi::cuarena_trim_on(self.raw(), stream, keep, &mut given) };
+        let status = unsafe { ffi::cuarena_trim_on(self.raw(), stream, keep as u64, &mut given) };
         self.life().finish(status)?;
-        Ok(given)
+        Ok(given as usize)
     }
 
     /// Tells the arena that the program has waited for the work of `producer`

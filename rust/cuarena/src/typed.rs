@@ -31,6 +31,17 @@ pub struct TypedBlock<T: Copy> {
 }
 
 impl<T: Copy> TypedBlock<T> {
+    /// The block has room for so many, and is aligned for them.
+    #[inline]
+    fn of(block: Block, len: usize) -> Self {
+        let _values = PhantomData;
+        Self {
+            block,
+            len,
+            _values,
+        }
+    }
+
     /// How many values there is room for.
     #[inline]
     pub fn len(&self) -> usize {
@@ -49,44 +60,9 @@ impl<T: Copy> TypedBlock<T> {
         &self.block
     }
 
-    /// The block without the type.
+    /// The block without the type. [`TypedBlock::try_from`] gives it one again.
     pub fn into_block(self) -> Block {
         self.block
-    }
-
-    /// A block as one of values; what is left at its end is out of reach.
-    ///
-    /// # Errors
-    ///
-    /// The block comes back with [`ErrorKind::BadArgument`] if it is not
-    /// aligned for them.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), cuarena::Error> {
-    /// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
-    /// use cuarena::TypedBlock;
-    /// let block = arena.alloc(1001)?;
-    /// let words = TypedBlock::<u32>::from_block(block).unwrap();
-    /// assert_eq!(words.len(), 250);
-    /// assert_eq!(words.into_block().len(), 1001);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn from_block(block: Block) -> std::result::Result<Self, (Block, Error)> {
-        let alignment = match block.info() {
-            Ok(info) => info.alignment.max(block.arena().granule()),
-            Err(error) => return Err((block, error)),
-        };
-        if alignment < align_of::<T>() as u64 {
-            let error = misaligned::<T>(alignment);
-            return Err((block, error));
-        }
-        let len = block.len() / (size_of::<T>().max(1) as u64);
-        Ok(Self {
-            block,
-            len: len as usize,
-            _values: PhantomData,
-        })
     }
 
     /// Makes room for `len` values. Contents stay, as far as there is room.
@@ -120,6 +96,77 @@ impl<T: Copy> TypedBlock<T> {
     }
 }
 
+/// A block as one of values; what is left at its end is out of reach.
+///
+/// The block comes back with [`ErrorKind::BadArgument`] if it is not aligned for
+/// them.
+///
+/// ```
+/// # fn main() -> Result<(), cuarena::Error> {
+/// # let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
+/// use cuarena::TypedBlock;
+/// let words = TypedBlock::<u32>::try_from(arena.alloc(1001)?)?;
+/// assert_eq!(words.len(), 250);
+/// assert_eq!(words.into_block().len(), 1001);
+/// # Ok(())
+/// # }
+/// ```
+impl<T: Copy> TryFrom<Block> for TypedBlock<T> {
+    type Error = FromBlockError;
+
+    fn try_from(block: Block) -> std::result::Result<Self, FromBlockError> {
+        let alignment = match block.info() {
+            Ok(info) => info.alignment.max(block.arena().granule()),
+            Err(error) => return Err(FromBlockError { error, block }),
+        };
+        if alignment < align_of::<T>() {
+            let error = misaligned::<T>(alignment);
+            return Err(FromBlockError { error, block });
+        }
+        let len = block.len() / size_of::<T>().max(1);
+        Ok(Self::of(block, len))
+    }
+}
+
+impl<T: Copy> From<TypedBlock<T>> for Block {
+    fn from(values: TypedBlock<T>) -> Self {
+        values.into_block()
+    }
+}
+
+/// Why a block could not become something else, and the block.
+#[derive(Debug)]
+pub struct FromBlockError {
+    pub(crate) error: Error,
+    pub(crate) block: Block,
+}
+
+impl FromBlockError {
+    /// Why.
+    pub fn error(&self) -> &Error {
+        &self.error
+    }
+
+    /// Why, and the block.
+    pub fn into_parts(self) -> (Error, Block) {
+        (self.error, self.block)
+    }
+}
+
+impl From<FromBlockError> for Error {
+    fn from(error: FromBlockError) -> Self {
+        error.error
+    }
+}
+
+impl fmt::Display for FromBlockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for FromBlockError {}
+
 impl<T: Copy> fmt::Debug for TypedBlock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TypedBlock")
@@ -139,18 +186,13 @@ impl Arena {
     #[inline]
     pub fn alloc_typed<T: Copy>(&self, len: usize) -> Result<TypedBlock<T>> {
         let bytes = bytes_of::<T>(len)?;
-        let block = if align_of::<T>() as u64 <= self.granule() {
+        let block = if align_of::<T>() <= self.granule() {
             self.alloc(bytes)?
         } else {
-            let request = Request::new().alignment(align_of::<T>() as u64);
+            let request = Request::new().alignment(align_of::<T>());
             self.alloc_with(bytes, &request)?
         };
-        let _values = PhantomData;
-        Ok(TypedBlock {
-            block,
-            len,
-            _values,
-        })
+        Ok(TypedBlock::of(block, len))
     }
 
     /// The same with more that is asked of the block. Its alignment is that of
@@ -164,22 +206,17 @@ impl Arena {
         len: usize,
         request: &Request,
     ) -> Result<TypedBlock<T>> {
-        let least = (align_of::<T>() as u64).max(self.granule());
+        let least = align_of::<T>().max(self.granule());
         let block = self.alloc_with(bytes_of::<T>(len)?, &request.aligned_to(least))?;
-        let _values = PhantomData;
-        Ok(TypedBlock {
-            block,
-            len,
-            _values,
-        })
+        Ok(TypedBlock::of(block, len))
     }
 }
 
 /// The bytes of so many values, which a slice may have.
 #[inline]
-fn bytes_of<T>(len: usize) -> Result<u64> {
+fn bytes_of<T>(len: usize) -> Result<usize> {
     match len.checked_mul(size_of::<T>()) {
-        Some(bytes) if bytes <= isize::MAX as usize => Ok(bytes as u64),
+        Some(bytes) if bytes <= isize::MAX as usize => Ok(bytes),
         _ => Err(too_many::<T>(len)),
     }
 }
@@ -195,7 +232,7 @@ fn too_many<T>(len: usize) -> Error {
 }
 
 #[cold]
-fn misaligned<T>(alignment: u64) -> Error {
+fn misaligned<T>(alignment: usize) -> Error {
     let message = format!(
         "a block aligned to {alignment} bytes; accepted: {} or more",
         align_of::<T>()

@@ -8,15 +8,15 @@ use std::collections::VecDeque;
 use allocator_api2::alloc::Allocator;
 use allocator_api2::boxed::Box;
 use allocator_api2::vec::Vec;
-use cuarena::{Arena, HostAllocator};
+use cuarena::{Arena, HostAllocator, Keep, LimitKind, MemoryKind, Preset, Segments};
 use proptest::prelude::*;
 
 fn arena() -> Arena {
     Arena::builder().pool(4 << 20).build().unwrap()
 }
 
-fn live(arena: &Arena) -> u64 {
-    arena.stats().unwrap().live_bytes
+fn live(arena: &Arena) -> usize {
+    arena.stats().live_bytes
 }
 
 /// Served from the lower end, so that what is behind the first block is free.
@@ -30,10 +30,10 @@ fn a_vector_grows_where_it_stands() {
     let arena = low_arena();
     let mut numbers: Vec<u64, _> = Vec::with_capacity_in(1000, arena.host_allocator().unwrap());
     let first = numbers.as_ptr();
-    let allocs = arena.stats().unwrap().allocs;
+    let allocs = arena.stats().allocs;
     numbers.extend(0..200_000);
     assert_eq!(numbers.as_ptr(), first, "it was to grow in place");
-    assert_eq!(arena.stats().unwrap().allocs, allocs);
+    assert_eq!(arena.stats().allocs, allocs);
     assert!(numbers.iter().copied().eq(0..200_000));
     numbers.truncate(10);
     numbers.shrink_to_fit();
@@ -54,11 +54,64 @@ fn a_vector_that_cannot_grow_where_it_stands_is_copied() {
     drop(wall);
 }
 
+/// Where a block has a segment of its own, or is one in a cache, it keeps its
+/// size.
+#[test]
+fn a_vector_moves_where_blocks_keep_their_size() {
+    let grow = || Arena::builder().preset(Preset::Grow);
+    for (name, builder) in [
+        ("each", grow().segments(Segments::Each)),
+        ("mlx", Arena::builder().preset(Preset::MlxCpu)),
+        (
+            "cupy",
+            Arena::builder()
+                .preset(Preset::CupyPool)
+                .memory(MemoryKind::Pageable),
+        ),
+        ("bfc", Arena::builder().preset(Preset::Bfc)),
+        ("cache", grow().keep(Keep::Cache)),
+    ] {
+        let arena = builder.build().unwrap();
+        let mut numbers: Vec<u64, _> = Vec::new_in(arena.host_allocator().unwrap());
+        numbers.extend(0..100_000);
+        assert!(numbers.iter().copied().eq(0..100_000), "{name} grows");
+        let before = live(&arena);
+        numbers.truncate(10);
+        numbers.shrink_to_fit();
+        assert!(numbers.iter().copied().eq(0..10), "{name} shrinks");
+        assert!(live(&arena) < before, "{name} takes no less: {before}");
+        arena.check().unwrap();
+        drop(numbers);
+        assert_eq!(live(&arena), 0, "{name}");
+    }
+}
+
+/// A collection that is to shrink cannot be told of an error.
+#[test]
+fn a_vector_that_cannot_move_to_shrink_stays_as_it_is() {
+    let builder = Arena::builder()
+        .preset(Preset::Grow)
+        .segments(Segments::Each);
+    let arena = builder.build().unwrap();
+    let mut numbers: Vec<u64, _> = Vec::new_in(arena.host_allocator().unwrap());
+    numbers.extend(0..100_000);
+    numbers.truncate(10);
+    let first = numbers.as_ptr();
+    arena.set_limit(LimitKind::Live, 1).unwrap();
+    numbers.shrink_to_fit();
+    assert_eq!((numbers.as_ptr(), numbers.len()), (first, 10));
+    assert!(numbers.try_reserve(1_000_000).is_err());
+    arena.clear_limit(LimitKind::Live).unwrap();
+    numbers.extend(10..200_000);
+    assert!(numbers.iter().copied().eq(0..200_000));
+    arena.check().unwrap();
+}
+
 #[test]
 fn nothing_takes_no_bytes() {
     let arena = arena();
     let allocator = arena.host_allocator().unwrap();
-    let calls = |arena: &Arena| arena.stats().unwrap().allocs;
+    let calls = |arena: &Arena| arena.stats().allocs;
     let before = calls(&arena);
     let units: Vec<(), _> = [(); 1000].into_iter().collect_in(&allocator);
     let empty: Vec<u64, _> = Vec::new_in(allocator.clone());
@@ -202,9 +255,17 @@ proptest! {
     /// Vectors of an arena are what vectors are.
     #[test]
     fn vectors_behave_as_those_of_the_heap(
+        which in 0_usize..4,
         steps in proptest::collection::vec(step(), 1..200)
     ) {
-        let arena = Arena::builder().pool(64 << 20).build().unwrap();
+        let grow = Arena::builder().preset(Preset::Grow);
+        let builder = match which {
+            0 => Arena::builder().pool(64 << 20),
+            1 => grow.segments(Segments::Each),
+            2 => grow.keep(Keep::Cache),
+            _ => Arena::builder().preset(Preset::MlxCpu),
+        };
+        let arena = builder.build().unwrap();
         let allocator = arena.host_allocator().unwrap();
         let mut ours: VecDeque<Vec<u32, HostAllocator>> = VecDeque::new();
         let mut model: VecDeque<std::vec::Vec<u32>> = VecDeque::new();
@@ -244,6 +305,6 @@ proptest! {
         }
         arena.check().unwrap();
         drop(ours);
-        prop_assert_eq!(arena.stats().unwrap().live_bytes, 0);
+        prop_assert_eq!(arena.stats().live_bytes, 0);
     }
 }

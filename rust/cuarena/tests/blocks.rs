@@ -2,21 +2,18 @@
 
 use std::collections::HashSet;
 
-use cuarena::{
-    Amount, Arena, Block, BlockId, ErrorKind, LimitKind, MemoryKind, Preset, Region, Request, Tag,
-    TypedBlock,
-};
+use cuarena::*;
 
-const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
 
-fn pool(bytes: u64) -> Arena {
+fn pool(bytes: usize) -> Arena {
     Arena::builder().pool(bytes).build().unwrap()
 }
 
 /// The arena is empty and whole.
 fn assert_empty(arena: &Arena) {
-    let stats = arena.stats().unwrap();
+    let stats = arena.stats();
     assert_eq!((stats.live_blocks, stats.live_bytes), (0, 0), "{stats:?}");
     assert_eq!(stats.free_bytes, stats.capacity_bytes);
     arena.check().unwrap();
@@ -26,7 +23,7 @@ fn assert_empty(arena: &Arena) {
 fn a_dropped_block_is_free() {
     let arena = pool(MIB);
     let block = arena.alloc(1000).unwrap();
-    assert_eq!(arena.stats().unwrap().requested_bytes, 1000);
+    assert_eq!(arena.stats().requested_bytes, 1000);
     drop(block);
     assert_empty(&arena);
 }
@@ -82,7 +79,7 @@ fn the_stable_region_neither_lends_nor_borrows() {
         .alloc_with(256, &stable)
         .unwrap_err()
         .is_out_of_memory());
-    let stats = arena.region_stats(Region::Stable).unwrap();
+    let stats = arena.region_stats(Region::Stable);
     assert_eq!(stats.free_bytes, 0);
     assert!(arena.alloc(768 * KIB).is_ok());
     assert!(arena.alloc(768 * KIB + 1).is_err());
@@ -91,18 +88,18 @@ fn the_stable_region_neither_lends_nor_borrows() {
 #[test]
 fn a_dedicated_block_has_its_own_segment_and_keeps_its_size() {
     let arena = pool(MIB);
-    let held = arena.stats().unwrap().held_bytes;
+    let held = arena.stats().held_bytes;
     let mut block = arena
         .alloc_with(2 * MIB, &Request::new().dedicated())
         .unwrap();
     assert!(block.info().unwrap().is_dedicated);
-    assert_eq!(arena.stats().unwrap().held_bytes, held + 2 * MIB);
+    assert_eq!(arena.stats().held_bytes, held + 2 * MIB);
     assert_eq!(
         block.resize(MIB).unwrap_err().kind(),
         ErrorKind::Unsupported
     );
     drop(block);
-    assert_eq!(arena.stats().unwrap().held_bytes, held);
+    assert_eq!(arena.stats().held_bytes, held);
 }
 
 #[test]
@@ -116,7 +113,7 @@ fn foreign_bytes_are_counted_and_left_alone() {
     let block = unsafe { arena.adopt(start.cast(), 4096, Tag::NONE).unwrap() };
     assert!(block.info().unwrap().is_adopted);
     assert_eq!(block.host().unwrap().as_ptr().cast::<u8>(), start as _);
-    assert_eq!(arena.stats().unwrap().dedicated_bytes, 4096);
+    assert_eq!(arena.stats().dedicated_bytes, 4096);
     drop(block);
     assert_empty(&arena);
     assert!(bytes.iter().all(|&word| word == 7));
@@ -196,22 +193,23 @@ fn a_block_becomes_one_of_values_if_it_is_aligned() {
 
     let arena = pool(MIB);
     let block = arena.alloc(1001).unwrap();
-    let words = TypedBlock::<u16>::from_block(block).unwrap();
+    let words = TypedBlock::<u16>::try_from(block).unwrap();
     assert_eq!(words.len(), 500);
-    let (block, error) = TypedBlock::<Wide>::from_block(words.into_block()).unwrap_err();
+    let refused = TypedBlock::<Wide>::try_from(Block::from(words)).unwrap_err();
+    let (error, block) = refused.into_parts();
     assert_eq!(error.kind(), ErrorKind::BadArgument);
     assert_eq!(block.len(), 1001);
     let aligned = arena
         .alloc_with(4096, &Request::new().alignment(1024))
         .unwrap();
-    assert_eq!(TypedBlock::<Wide>::from_block(aligned).unwrap().len(), 4);
+    assert_eq!(TypedBlock::<Wide>::try_from(aligned).unwrap().len(), 4);
 }
 
 #[test]
 fn a_block_is_taken_apart_and_made_whole() {
     let arena = pool(MIB);
     let (of_block, id) = arena.alloc(1000).unwrap().into_raw();
-    assert_eq!(arena.stats().unwrap().live_blocks, 1);
+    assert_eq!(arena.stats().live_blocks, 1);
     // SAFETY: nobody else owns it.
     let block = unsafe { Block::from_raw(of_block, id).unwrap() };
     assert_eq!(block.len(), 1000);
@@ -232,7 +230,7 @@ fn a_block_outlives_every_handle() {
     let mut block = arena.alloc(1000).unwrap();
     drop(arena);
     block.host_mut().unwrap().fill(1);
-    assert_eq!(block.arena().stats().unwrap().live_blocks, 1);
+    assert_eq!(block.arena().stats().live_blocks, 1);
     assert!(weak.upgrade().is_some());
     drop(block);
     assert!(weak.upgrade().is_none());
@@ -280,7 +278,7 @@ fn trim_and_resize_change_what_is_held() {
     let arena = pool(4 * MIB);
     let block = arena.alloc(1000).unwrap();
     assert!(arena.trim(0).unwrap() >= 3 * MIB);
-    assert!(arena.stats().unwrap().held_bytes <= MIB);
+    assert!(arena.stats().held_bytes <= MIB);
     arena.resize_pool(8 * MIB).unwrap();
     assert!(arena.alloc(4 * MIB).is_ok());
     drop(block);
@@ -366,7 +364,7 @@ fn typed_options_are_those_of_the_table() {
         .grow(Grow::Exact)
         .zero(Zero::Alloc)
         .placement(Placement::Best)
-        .compact_on_oom(Switch::On)
+        .compact_on_oom(true)
         .device(3)
         .backing(Backing::Async)
         .fd(Property::Try)
@@ -374,24 +372,24 @@ fn typed_options_are_those_of_the_table() {
         .fabric(Property::Try)
         .peers(Property::Try)
         .handle_bytes(1 << 21)
-        .mapped(Switch::Off)
-        .write_combined(Switch::On)
-        .portable(Switch::Off)
-        .device_only(Switch::On)
+        .mapped(false)
+        .write_combined(true)
+        .portable(false)
+        .device_only(true)
         .marker(Marker::Eager)
         .steal(Steal::Settled)
         .name("all")
         .initial_chunk(1 << 16)
         .growth_after_trim(1 << 17)
         .max_doubling(1 << 18)
-        .take_first(Switch::On)
+        .take_first(true)
         .unknown_keys(UnknownKeys::Warn)
-        .in_place(Switch::Off)
+        .in_place(false)
         .segments(Segments::Each)
         .driver_pool_max(1 << 33)
         .release_threshold(ReleaseThreshold::Bytes(1 << 20))
-        .make_current(Switch::On)
-        .threshold_limits(Switch::On)
+        .make_current(true)
+        .threshold_limits(true)
         .keep_on_trim(1 << 19)
         .keep(Keep::Cache)
         .cache_bound(CacheBound::Late)
@@ -465,4 +463,106 @@ fn typed_options_are_those_of_the_table() {
         let named = pairs.iter().any(|(key, _)| *key == option.key);
         assert!(named, "{}: expected a setter, and a pair here", option.key);
     }
+}
+
+#[test]
+fn arenas_are_equal_by_identity() {
+    let (one, other) = (pool(MIB), pool(MIB));
+    assert_eq!(one, one.clone());
+    assert_ne!(one, other);
+    let weak = one.downgrade();
+    assert_eq!(weak, one.downgrade());
+    assert_ne!(weak, other.downgrade());
+    let known = HashSet::from([one.clone(), other.clone(), one.clone()]);
+    assert_eq!(known.len(), 2);
+    assert_eq!(*one.alloc(1).unwrap().arena(), one);
+}
+
+#[test]
+fn a_clone_of_a_builder_builds_an_arena_of_its_own() {
+    let builder = Arena::builder().pool(MIB).name("twice").alignment(4096);
+    let (one, other) = (builder.clone().build().unwrap(), builder.build().unwrap());
+    let block = one.alloc(1).unwrap();
+    assert_eq!((other.stats().live_blocks, other.granule()), (0, 4096));
+    drop(block);
+}
+
+/// Not the same bytes: safe code would have each of them twice.
+#[test]
+fn a_clone_of_a_builder_has_a_copy_of_bytes_that_were_handed_over() {
+    let builder = Arena::builder().buffer(vec![7_u8; 1 << 16]);
+    let clone = builder.clone();
+    let one = builder.build().unwrap();
+    let all = 32 * KIB; // wherever the bytes are aligned
+    let mut block = one.alloc(all).unwrap();
+    block.host_mut().unwrap().fill(1);
+    let other = clone.clone().build().unwrap();
+    let twin = other.alloc(all).unwrap();
+    let view = twin.host().unwrap();
+    // SAFETY: the copy has values as the bytes had, which were not used yet.
+    assert!(unsafe { view.assume_init() }.iter().all(|&byte| byte == 7));
+    assert_ne!(view.as_ptr(), block.host().unwrap().as_ptr());
+    drop(clone);
+}
+
+#[test]
+fn an_error_is_cloned_and_goes_into_one_of_io() {
+    let error = pool(MIB).alloc(2 * MIB).unwrap_err();
+    let clone = error.clone();
+    assert_eq!(
+        (clone.kind(), clone.to_string()),
+        (error.kind(), error.to_string())
+    );
+    let outer = std::io::Error::from(clone);
+    assert_eq!(outer.kind(), std::io::ErrorKind::OutOfMemory);
+    assert_eq!(outer.to_string(), error.to_string());
+    let inner = outer
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<cuarena::Error>());
+    assert_eq!(inner.unwrap().asked(), 2 * MIB);
+}
+
+#[test]
+fn choices_are_told_and_read_as_the_words_of_the_table() {
+    fn both_ways<T>(words: &[(&str, T)])
+    where
+        T: std::str::FromStr<Err = cuarena::Error> + ToString + PartialEq + std::fmt::Debug,
+    {
+        for (word, choice) in words {
+            assert_eq!(choice.to_string(), *word);
+            assert_eq!(word.parse::<T>().unwrap(), *choice);
+        }
+        let error = "bogus".parse::<T>().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BadArgument);
+        assert!(error.message().contains(words[0].0), "{error}");
+    }
+    both_ways(&[
+        ("pool", Preset::Pool),
+        ("grow", Preset::Grow),
+        ("bfc", Preset::Bfc),
+        ("mlx-cpu", Preset::MlxCpu),
+        ("mlx-cuda", Preset::MlxCuda),
+        ("cupy-pool", Preset::CupyPool),
+        ("driver-pool", Preset::DriverPool),
+    ]);
+    both_ways(&[
+        ("pageable", MemoryKind::Pageable),
+        ("device", MemoryKind::Device),
+    ]);
+    both_ways(&[("exact", Grow::Exact), ("doubling", Grow::Doubling)]);
+    both_ways(&[("never", Zero::Never), ("free", Zero::Free)]);
+    both_ways(&[("best", Placement::Best), ("low", Placement::Low)]);
+    both_ways(&[("auto", Backing::Auto), ("vmm", Backing::Vmm)]);
+    both_ways(&[("shared", Segments::Shared), ("each", Segments::Each)]);
+    both_ways(&[("current", DriverPool::Current), ("own", DriverPool::Own)]);
+    both_ways(&[("all", Keep::All), ("cache", Keep::Cache)]);
+    both_ways(&[("strict", CacheBound::Strict), ("late", CacheBound::Late)]);
+    both_ways(&[("store", SoftLimit::Store), ("enforce", SoftLimit::Enforce)]);
+    both_ways(&[("off", Property::Off), ("try", Property::Try)]);
+    both_ways(&[("late", Marker::Late), ("eager", Marker::Eager)]);
+    both_ways(&[("wait", Steal::Wait), ("settled", Steal::Settled)]);
+    both_ways(&[("error", UnknownKeys::Error), ("warn", UnknownKeys::Warn)]);
+    let error = "bytes".parse::<MemoryKind>().unwrap_err();
+    let told = |word| error.message().contains(word);
+    assert!(told("'bytes'") && told("pageable, none, device"), "{error}");
 }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-use cuarena::{Arena, Block, BlockId, CompactOptions, ErrorKind, Placement, Preset, Switch};
+use cuarena::{Arena, Block, BlockId, CompactOptions, ErrorKind, Placement, Preset};
 
-const KIB: u64 = 1 << 10;
+const KIB: usize = 1 << 10;
 
 fn builder() -> cuarena::ArenaBuilder {
     Arena::builder().placement(Placement::Low).pool(1 << 20)
@@ -61,7 +61,8 @@ fn every_relocation_is_told_once_in_an_order_that_can_be_replayed() {
         for late in &list[n + 1..] {
             // SAFETY: the numbers are compared, nobody follows them.
             let (to, from) = unsafe { (early.to().as_raw(), late.from().as_raw()) };
-            assert!(to + early.bytes() <= from || from + late.bytes() <= to);
+            let bytes = |one: &cuarena::Relocation| one.bytes() as u64;
+            assert!(to + bytes(early) <= from || from + bytes(late) <= to);
         }
     }
     assert_contents(&blocks);
@@ -117,9 +118,9 @@ fn blocks_may_be_dropped_made_pinned_and_resized_in_the_closure() {
         .unwrap();
     assert!(!made.is_empty() && blocks.len() < 50);
     let live = (blocks.len() + made.len()) as u64;
-    assert_eq!(arena.stats().unwrap().live_blocks, live);
+    assert_eq!(arena.stats().live_blocks, live);
     drop((blocks, made));
-    assert_eq!(arena.stats().unwrap().live_bytes, 0);
+    assert_eq!(arena.stats().live_bytes, 0);
     arena.check().unwrap();
 }
 
@@ -135,7 +136,7 @@ fn all_may_be_dropped_in_the_closure_the_closure_s_own_handle_too() {
             ControlFlow::Continue(())
         })
         .unwrap();
-    assert_eq!(arena.stats().unwrap().live_blocks, 0);
+    assert_eq!(arena.stats().live_blocks, 0);
     drop(arena);
     assert!(weak.upgrade().is_none());
 }
@@ -233,10 +234,10 @@ fn the_listener_hears_of_a_pool_that_is_resized() {
 
 #[test]
 fn running_out_compacts_whether_or_not_somebody_listens() {
-    let arena = builder().compact_on_oom(Switch::On).build().unwrap();
+    let arena = builder().compact_on_oom(true).build().unwrap();
     let blocks = holes(&arena, 1024);
     let block = arena.alloc(8 * KIB).unwrap();
     drop(block);
-    assert_eq!(arena.stats().unwrap().compactions, 1);
+    assert_eq!(arena.stats().compactions, 1);
     drop(blocks);
 }

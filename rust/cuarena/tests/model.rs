@@ -6,13 +6,13 @@ use std::sync::Mutex;
 use cuarena::{Arena, Block, CompactOptions, Placement, Preset, Request, Tag};
 use proptest::prelude::*;
 
-const POOL: u64 = 1 << 18;
+const POOL: usize = 1 << 18;
 
 /// A block, and what it must be.
 struct Modelled {
     block: Block,
-    bytes: u64,
-    align: u64,
+    bytes: usize,
+    align: usize,
     tag: Tag,
     seed: u8,
 }
@@ -30,9 +30,9 @@ impl Modelled {
     }
 
     /// The first `bytes` have the pattern.
-    fn assert_kept(&self, bytes: u64) {
+    fn assert_kept(&self, bytes: usize) {
         let view = self.block.host().unwrap();
-        for (at, place) in view[..bytes as usize].iter().enumerate() {
+        for (at, place) in view[..bytes].iter().enumerate() {
             // SAFETY: `write` wrote them.
             assert_eq!(unsafe { place.assume_init() }, pattern(self.seed, at));
         }
@@ -43,7 +43,7 @@ impl Modelled {
         assert_eq!(self.block.len(), self.bytes);
         assert_eq!((info.requested, info.tag), (self.bytes, self.tag));
         assert_eq!(info.pins, 0);
-        let address = self.block.host().unwrap().as_ptr() as u64;
+        let address = self.block.host().unwrap().as_ptr() as usize;
         assert_eq!(self.bytes * (address % self.align.max(256)), 0);
         self.assert_kept(self.bytes);
     }
@@ -52,7 +52,7 @@ impl Modelled {
 #[derive(Clone, Debug)]
 enum Step {
     Alloc {
-        bytes: u64,
+        bytes: usize,
         align: u32,
         tagged: bool,
     },
@@ -61,7 +61,7 @@ enum Step {
     },
     Resize {
         which: usize,
-        bytes: u64,
+        bytes: usize,
     },
     Compact {
         moves: u64,
@@ -71,7 +71,7 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let bytes = prop_oneof![4 => 0..2000_u64, 2 => 0..20_000_u64, 1 => 0..POOL];
+    let bytes = prop_oneof![4 => 0..2000_usize, 2 => 0..20_000_usize, 1 => 0..POOL];
     prop_oneof![
         6 => (bytes.clone(), 0..14_u32, any::<bool>())
             .prop_map(|(bytes, align, tagged)| Step::Alloc { bytes, align, tagged }),
@@ -101,7 +101,7 @@ impl Model {
         }
     }
 
-    fn alloc(&mut self, bytes: u64, align: u32, tagged: bool) {
+    fn alloc(&mut self, bytes: usize, align: u32, tagged: bool) {
         let tag = if tagged { self.tag } else { Tag::NONE };
         let align = if align < 8 { 0 } else { 1 << align };
         let request = Request::new().alignment(align).tag(tag);
@@ -123,7 +123,7 @@ impl Model {
         }
     }
 
-    fn resize(&mut self, which: usize, bytes: u64) {
+    fn resize(&mut self, which: usize, bytes: usize) {
         let Some(one) = pick(&self.blocks, which) else {
             return;
         };
@@ -170,8 +170,8 @@ impl Model {
     }
 
     fn assert_true(&self) {
-        let stats = self.arena.stats().unwrap();
-        let requested: u64 = self.blocks.iter().map(|one| one.bytes).sum();
+        let stats = self.arena.stats();
+        let requested: usize = self.blocks.iter().map(|one| one.bytes).sum();
         assert_eq!(stats.requested_bytes, requested);
         assert_eq!(stats.live_blocks, self.blocks.len() as u64);
         self.arena.check().unwrap();
@@ -183,7 +183,7 @@ impl Model {
         }
         let arena = self.arena;
         drop(self.blocks);
-        assert_eq!(arena.stats().unwrap().live_bytes, 0);
+        assert_eq!(arena.stats().live_bytes, 0);
         arena.close().unwrap();
     }
 }
@@ -246,7 +246,7 @@ proptest! {
         rest.iter().for_each(Modelled::assert_true);
         arena.check().unwrap();
         drop(rest);
-        prop_assert_eq!(arena.stats().unwrap().live_bytes, 0);
+        prop_assert_eq!(arena.stats().live_bytes, 0);
         arena.close().unwrap();
     }
 }

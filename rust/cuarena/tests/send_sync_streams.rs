@@ -14,7 +14,6 @@ fn handles_go_to_any_thread() {
     sent_and_shared::<PeakScope>();
     sent_and_shared::<CaptureSession>();
     sent_and_shared::<Properties>();
-    #[cfg(unix)]
     sent_and_shared::<cuarena::Export>();
     sent::<Heap>();
 }

@@ -1,8 +1,10 @@
-//! What must not compile: each way to come by an address, or by bytes, that
-//! are not there any more.
+//! What must not compile: each way to come by an address, by bytes or by values
+//! that are not there any more. Wants the features that the cases use.
 //!
 //! The compiler's words are compared, which change from one release to the
 //! next; with another one than they were written for nothing is compared.
+
+#![cfg(all(feature = "bytemuck", feature = "cudarc"))]
 
 use std::process::Command;
 
@@ -20,4 +22,5 @@ fn stale_addresses_do_not_compile() {
     }
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/*.rs");
+    cases.compile_fail("tests/ui/cudarc/*.rs");
 }

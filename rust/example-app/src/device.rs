@@ -22,7 +22,7 @@ pub struct Device {
 
 impl Device {
     /// None where there is no device.
-    pub fn open(pool: u64) -> Result<Option<Self>, Box<dyn Error>> {
+    pub fn open(pool: usize) -> Result<Option<Self>, Box<dyn Error>> {
         // SAFETY: opens the driver's library and closes it.
         if !unsafe { sys::is_culib_present() } {
             return Ok(None);
@@ -54,7 +54,7 @@ impl Device {
 
     fn slice(&self, vector: Block) -> Result<ArenaSlice<f32>, Box<dyn Error>> {
         // SAFETY: each vector was a slice of `f32` of this stream.
-        unsafe { self.stream.slice_of(vector) }.map_err(|(_, error)| error.into())
+        Ok(unsafe { self.stream.slice_of(vector)? })
     }
 }
 

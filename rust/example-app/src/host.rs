@@ -9,7 +9,7 @@ use crate::sessions::Vectors;
 pub struct Host(Arena);
 
 impl Host {
-    pub fn open(pool: u64) -> cuarena::Result<Self> {
+    pub fn open(pool: usize) -> cuarena::Result<Self> {
         Ok(Self(Arena::builder().pool(pool).name("sessions").build()?))
     }
 }

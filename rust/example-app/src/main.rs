@@ -13,7 +13,7 @@ use std::error::Error;
 
 use sessions::{Sessions, Vectors};
 
-const POOL: u64 = 8 << 20;
+const POOL: usize = 8 << 20;
 const ROUNDS: u32 = 400;
 
 fn run<V: Vectors>(vectors: V) -> Result<(), Box<dyn Error>> {

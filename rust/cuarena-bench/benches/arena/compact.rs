@@ -1,6 +1,7 @@
 //! Compaction with a closure, beside the same call of C.
 
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 use std::ops::ControlFlow;
 use std::ptr;
 use std::time::{Duration, Instant};
@@ -15,8 +16,8 @@ use crate::Bench;
 
 /// Blocks that stay, each behind a hole of its size.
 const BLOCKS: usize = 10_000;
-const BYTES: u64 = 4096;
-const POOL: u64 = 256 << 20;
+const BYTES: usize = 4096;
+const POOL: usize = 256 << 20;
 
 /// The sum of where blocks went, so that every relocation is looked at.
 fn sum(list: impl Iterator<Item = u64>) -> u64 {
@@ -61,18 +62,25 @@ fn time_raw(arena: &RawArena, rounds: u64) -> Duration {
         let begin = Instant::now();
         let mut seen = 0_u64;
         let user = ptr::from_mut(&mut seen).cast();
-        // SAFETY: the callback is for a number, which lives until it returns.
+        let mut options = MaybeUninit::<ffi::cuarena_compact_options_t>::zeroed();
+        let mut report = MaybeUninit::<ffi::cuarena_compact_report_t>::zeroed();
+        // SAFETY: the init functions fill both; the callback is for a number,
+        // which lives until it returns.
         must(unsafe {
+            ffi::cuarena_compact_options_init(options.as_mut_ptr());
+            ffi::cuarena_compact_report_init(report.as_mut_ptr());
             ffi::cuarena_compact(
                 arena.as_ptr(),
-                ptr::null(),
+                options.as_ptr(),
                 Some(add),
                 user,
-                ptr::null_mut(),
+                report.as_mut_ptr(),
             )
         });
         taken += begin.elapsed();
-        assert!(std::hint::black_box(seen) != 0);
+        std::hint::black_box(seen);
+        // SAFETY: the call filled it.
+        assert!(unsafe { report.assume_init() }.moves > 0);
         blocks.iter().step_by(2).for_each(|&b| free_raw(arena, b));
     }
     taken
@@ -81,7 +89,7 @@ fn time_raw(arena: &RawArena, rounds: u64) -> Duration {
 fn fresh_raw(arena: &RawArena) -> u64 {
     let mut block = 0;
     // SAFETY: the arena lives.
-    must(unsafe { ffi::cuarena_block_alloc(arena.as_ptr(), BYTES, &mut block) });
+    must(unsafe { ffi::cuarena_block_alloc(arena.as_ptr(), BYTES as u64, &mut block) });
     block
 }
 

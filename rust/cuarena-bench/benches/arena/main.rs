@@ -71,6 +71,7 @@ fn main() {
     if let Some(gpu) = Gpu::find() {
         turns::device(&mut sheet, &gpu);
         part("pair", &|bench| pairs::device(bench, &gpu));
+        part("pair, foreign stream", &|bench| pairs::foreign(bench, &gpu));
         part("pair, host memory", &|bench| pairs::reachable(bench, &gpu));
         part("threads", &|bench| threads::device(bench, &gpu));
         part("program", &|bench| programs::device(bench, &gpu));

@@ -3,10 +3,10 @@
 use cuarena::interop::cudarc::BuilderExt;
 use cuarena::{Arena, MemoryKind};
 use cuarena_bench::arenas::{Blocks, Slices, Typed};
-use cuarena_bench::cuda::{self, Call, MallocAsync, MallocSync, Managed, Pinned};
+use cuarena_bench::cuda::{self, MallocAsync, MallocSync, Managed, Pinned};
 use cuarena_bench::gpu::Gpu;
 use cuarena_bench::raw::{Raw, RawArena};
-use cuarena_bench::side::{time_pairs, Side};
+use cuarena_bench::side::{time_pairs, Call, Side};
 
 use crate::Bench;
 
@@ -14,7 +14,7 @@ use crate::Bench;
 pub const SIZES: [usize; 6] = [256, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20];
 
 /// Large enough for all of it, on several threads too.
-pub const POOL: u64 = 2 << 30;
+pub const POOL: usize = 2 << 30;
 pub const POOL_OPTIONS: &str = "memory=device,pool=2GiB";
 
 fn each_size<S: Side>(bench: &mut Bench<'_>, side: &S) {
@@ -68,41 +68,27 @@ pub fn device(bench: &mut Bench<'_>, gpu: &Gpu) {
 }
 
 fn cudarc_slices(bench: &mut Bench<'_>, gpu: &Gpu) {
-    let (on, off) = (&gpu.tracking, &gpu.untracked);
-    for (context, call, name) in [
-        (on, Call::Alloc, "cudarc alloc"),
-        (off, Call::Alloc, "cudarc alloc, tracking off"),
-        (on, Call::AllocZeros, "cudarc alloc_zeros"),
-        (off, Call::AllocZeros, "cudarc alloc_zeros, tracking off"),
-    ] {
-        let context = context.clone();
-        each_size(
-            bench,
-            &cuda::Slices {
-                context,
-                call,
-                name,
-            },
-        );
+    for call in [Call::Alloc, Call::Zeros] {
+        cuda::Slices::each(gpu, call).for_each(|side| each_size(bench, &side));
     }
 }
 
 fn driver(bench: &mut Bench<'_>, gpu: &Gpu) {
     each_size(bench, &MallocSync(gpu.untracked.clone()));
-    for (threshold, name) in [
-        (0, "cudarc malloc_async, threshold 0"),
-        (u64::MAX, "cudarc malloc_async, threshold most"),
-    ] {
-        let context = gpu.untracked.clone();
-        let side = MallocAsync {
-            context,
-            threshold,
-            name,
-        };
-        if side.is_there() {
-            each_size(bench, &side);
-        }
-    }
+    MallocAsync::each(gpu).for_each(|side| each_size(bench, &side));
+}
+
+/// Zeros of two streams, of which neither side may mix up the order.
+pub fn foreign(bench: &mut Bench<'_>, gpu: &Gpu) {
+    cuda::Slices::each(gpu, Call::Foreign).for_each(|side| each_size(bench, &side));
+    let builder = Arena::builder().cuda(&gpu.tracking).pool(POOL);
+    let side = Slices {
+        arena: builder.build().expect("an arena"),
+        context: gpu.tracking.clone(),
+        call: Call::Foreign,
+        name: "ArenaSlice, zeros",
+    };
+    each_size(bench, &side);
 }
 
 /// Each in an arena of its own: what another's streams left behind is not
@@ -156,13 +142,16 @@ fn ours(bench: &mut Bench<'_>, gpu: &Gpu) {
             name,
         },
     );
-    for (zeros, name) in [(false, "ArenaSlice"), (true, "ArenaSlice, zeros")] {
+    for (call, name) in [
+        (Call::Alloc, "ArenaSlice"),
+        (Call::Zeros, "ArenaSlice, zeros"),
+    ] {
         each_size(
             bench,
             &Slices {
                 arena: arena(),
                 context: gpu.tracking.clone(),
-                zeros,
+                call,
                 name,
             },
         );

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use criterion::SamplingMode;
 use cuarena::interop::cudarc::BuilderExt;
 use cuarena::{Arena, Preset};
-use cuarena_bench::arenas::{Blocks, Slices};
-use cuarena_bench::cuda::{self, Call, MallocAsync};
+use cuarena_bench::arenas::{BlocksOn, Slices};
+use cuarena_bench::cuda::{self, MallocAsync};
 use cuarena_bench::gpu::Gpu;
-use cuarena_bench::side::Side;
+use cuarena_bench::side::{Call, Side};
 use cuarena_bench::trace::Trace;
 
 use crate::Bench;
@@ -45,48 +46,30 @@ fn traces() -> Vec<Trace> {
 pub fn device(bench: &mut Bench<'_>, gpu: &Gpu) {
     let traces = traces();
     bench.group.sample_size(10);
-    for (context, name) in [
-        (&gpu.tracking, "cudarc alloc"),
-        (&gpu.untracked, "cudarc alloc, tracking off"),
-    ] {
-        let context = context.clone();
-        let call = Call::Alloc;
-        each_program(
-            bench,
-            &traces,
-            &cuda::Slices {
-                context,
-                call,
-                name,
-            },
-        );
-    }
-    let pool = MallocAsync {
-        context: gpu.untracked.clone(),
-        threshold: u64::MAX,
-        name: "cudarc malloc_async, threshold most",
+    // Few of them fit the time as it is.
+    bench.group.sampling_mode(SamplingMode::Flat);
+    cuda::Slices::each(gpu, Call::Alloc).for_each(|side| each_program(bench, &traces, &side));
+    MallocAsync::each(gpu).for_each(|side| each_program(bench, &traces, &side));
+    let arena = || {
+        let builder = Arena::builder().cuda(&gpu.tracking).preset(Preset::Grow);
+        builder.build().expect("an arena")
     };
-    if pool.is_there() {
-        each_program(bench, &traces, &pool);
-    }
-    let builder = Arena::builder().cuda(&gpu.tracking).preset(Preset::Grow);
-    let arena = builder.build().expect("an arena");
-    let name = "Block";
     each_program(
         bench,
         &traces,
-        &Blocks {
-            arena: arena.clone(),
-            name,
+        &BlocksOn {
+            arena: arena(),
+            context: gpu.tracking.clone(),
+            name: "Block on a stream",
         },
     );
     each_program(
         bench,
         &traces,
         &Slices {
-            arena,
+            arena: arena(),
             context: gpu.tracking.clone(),
-            zeros: false,
+            call: Call::Alloc,
             name: "ArenaSlice",
         },
     );

@@ -1,15 +1,12 @@
 //! The same pairs on one thread and on eight, each with a stream of its own.
 
-use std::sync::Arc;
-
 use cuarena::interop::cudarc::BuilderExt;
 use cuarena::Arena;
-use cuarena_bench::arenas::{Blocks, Slices};
-use cuarena_bench::cuda::{self, Call, MallocAsync};
+use cuarena_bench::arenas::{BlocksOn, Slices};
+use cuarena_bench::cuda::{self, MallocAsync};
 use cuarena_bench::gpu::Gpu;
 use cuarena_bench::raw::{Raw, RawArena};
-use cuarena_bench::side::{time_threads, Side};
-use cudarc::driver::CudaContext;
+use cuarena_bench::side::{time_threads, Call, Side};
 
 use crate::pairs::{POOL, POOL_OPTIONS};
 use crate::Bench;
@@ -25,26 +22,9 @@ fn each_count<S: Side>(bench: &mut Bench<'_>, side: &S) {
     }
 }
 
-fn cudarc_slices(context: &Arc<CudaContext>, name: &'static str) -> cuda::Slices {
-    cuda::Slices {
-        context: context.clone(),
-        call: Call::Alloc,
-        name,
-    }
-}
-
 pub fn device(bench: &mut Bench<'_>, gpu: &Gpu) {
-    each_count(bench, &cudarc_slices(&gpu.tracking, "cudarc alloc"));
-    let off = "cudarc alloc, tracking off";
-    each_count(bench, &cudarc_slices(&gpu.untracked, off));
-    let pool = MallocAsync {
-        context: gpu.untracked.clone(),
-        threshold: u64::MAX,
-        name: "cudarc malloc_async, threshold most",
-    };
-    if pool.is_there() {
-        each_count(bench, &pool);
-    }
+    cuda::Slices::each(gpu, Call::Alloc).for_each(|side| each_count(bench, &side));
+    MallocAsync::each(gpu).for_each(|side| each_count(bench, &side));
     each_count(
         bench,
         &Raw::<false> {
@@ -53,22 +33,24 @@ pub fn device(bench: &mut Bench<'_>, gpu: &Gpu) {
             name: "C, pointers on a stream",
         },
     );
-    let builder = Arena::builder().cuda(&gpu.tracking).pool(POOL);
-    let arena = builder.build().expect("an arena");
-    let name = "Block";
+    let arena = || {
+        let builder = Arena::builder().cuda(&gpu.tracking).pool(POOL);
+        builder.build().expect("an arena")
+    };
     each_count(
         bench,
-        &Blocks {
-            arena: arena.clone(),
-            name,
+        &BlocksOn {
+            arena: arena(),
+            context: gpu.tracking.clone(),
+            name: "Block on a stream",
         },
     );
     each_count(
         bench,
         &Slices {
-            arena,
+            arena: arena(),
             context: gpu.tracking.clone(),
-            zeros: false,
+            call: Call::Alloc,
             name: "ArenaSlice",
         },
     );

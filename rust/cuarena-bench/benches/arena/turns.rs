@@ -5,9 +5,10 @@ use cuarena::interop::cudarc::BuilderExt;
 use cuarena::{Arena, MemoryKind};
 use cuarena_bench::arenas::{Blocks, BlocksOn, Slices, Typed};
 use cuarena_bench::beside::Sheet;
-use cuarena_bench::cuda::{self, Call};
+use cuarena_bench::cuda;
 use cuarena_bench::gpu::Gpu;
 use cuarena_bench::raw::{Raw, RawArena};
+use cuarena_bench::side::Call;
 
 use crate::pairs::{POOL, SIZES};
 
@@ -47,17 +48,10 @@ pub fn device(sheet: &mut Sheet, gpu: &Gpu) {
     };
     blocks(sheet, "device", &arena());
     on_streams(sheet, gpu, &arena);
-    let slices = slices(&arena(), gpu);
-    for (context, name) in [
-        (&gpu.untracked, "cudarc alloc, tracking off"),
-        (&gpu.tracking, "cudarc alloc"),
-    ] {
-        let theirs = cuda::Slices {
-            context: context.clone(),
-            call: Call::Alloc,
-            name,
-        };
-        sheet.measure("device", &slices, &theirs, &SIZES);
+    // The same work on both sides, each with its own threshold and tracking.
+    let ours = slices(&arena(), gpu);
+    for theirs in cuda::Slices::each(gpu, Call::Alloc) {
+        sheet.measure("device", &ours, &theirs, &SIZES);
     }
 }
 
@@ -78,7 +72,7 @@ fn slices(arena: &Arena, gpu: &Gpu) -> Slices {
     Slices {
         arena: arena.clone(),
         context: gpu.tracking.clone(),
-        zeros: false,
+        call: Call::Alloc,
         name: "ArenaSlice",
     }
 }

@@ -25,7 +25,7 @@
 //! let (block, offset) = heap.alloc(&HeapRequest::of(100))?;
 //! assert_eq!(offset % 8, 0);
 //! heap.free(block, Lane::SETTLED)?;
-//! assert_eq!(heap.stats()?.free_bytes, 4096);
+//! assert_eq!(heap.stats().free_bytes, 4096);
 //! # Ok(())
 //! # }
 //! ```
@@ -37,6 +37,7 @@ use core::ops::{Deref, DerefMut};
 use core::ptr::{self, NonNull};
 
 use crate::error::check;
+use crate::figures::told;
 use crate::sized::{figures, sized};
 
 use crate::{ffi, BlockId, Error, ErrorKind, Placement, Result};
@@ -216,6 +217,7 @@ impl Heap {
     /// # Safety
     ///
     /// It lives, and nobody else uses or ends it.
+    #[must_use]
     pub unsafe fn from_raw(heap: NonNull<ffi::cuarena_heap_t>) -> Self {
         Self(heap)
     }
@@ -417,16 +419,14 @@ impl HeapRef {
     // ---- Knowing -----------------------------------------------------------
 
     /// The heap's figures.
-    ///
-    /// # Errors
-    ///
-    /// None.
-    pub fn stats(&self) -> Result<HeapStats> {
+    pub fn stats(&self) -> HeapStats {
         // SAFETY: an init function of the library.
         let mut raw = unsafe { sized(ffi::cuarena_heap_stats_init) };
         // SAFETY: as above.
-        check(unsafe { ffi::cuarena_heap_stats(self.as_raw(), &mut raw) })?;
-        Ok(HeapStats::from_raw(&raw))
+        told(check(unsafe {
+            ffi::cuarena_heap_stats(self.as_raw(), &mut raw)
+        }));
+        HeapStats::from_raw(&raw)
     }
 
     /// Sets the peaks to what is now.

@@ -97,6 +97,7 @@ impl HeapRef {
 
 impl<'h> Plan<'h> {
     /// The moves, in the order in which they must be done.
+    #[must_use]
     pub fn moves(&self) -> impl ExactSizeIterator<Item = HeapMove> + '_ {
         let mut count = 0;
         // SAFETY: the plan lives.
@@ -138,6 +139,7 @@ impl Drop for Plan<'_> {
 
 impl PlanUnderWay<'_> {
     /// The moves, in the order in which they must be done.
+    #[must_use]
     pub fn moves(&self) -> impl ExactSizeIterator<Item = HeapMove> + '_ {
         self.0.moves()
     }

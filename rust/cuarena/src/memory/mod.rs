@@ -461,7 +461,6 @@ pub unsafe trait Memory: Send + Sync + 'static {
     /// # Errors
     ///
     /// Any refusal.
-    #[cfg(unix)]
     fn export(&self, segment: &Segment, range: Range<u64>) -> MemoryResult<Vec<ExportPiece>> {
         let _ = (segment, range);
         Err(MemoryError::Refused)

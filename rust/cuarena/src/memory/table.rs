@@ -111,7 +111,6 @@ fn table(description: &MemoryDescription, name: &CStr) -> ffi::cuarena_memory_op
         ops.get_on = Some(get_on);
         ops.give_on = Some(give_on);
     }
-    #[cfg(unix)]
     if description.offers(OFFERS_EXPORT) {
         ops.export_range = Some(export_range);
     }
@@ -193,7 +192,7 @@ fn stream_in(stream: ffi::cuarena_stream_t) -> Option<RawStream> {
 
 unsafe extern "C" fn available(user: *mut c_void, out: *mut u64) -> ffi::cuarena_status_t {
     // SAFETY: see above.
-    unsafe { give(answer(user, |memory| memory.available()), out) }
+    unsafe { give(answer(user, Memory::available), out) }
 }
 
 unsafe extern "C" fn get(
@@ -430,7 +429,6 @@ unsafe extern "C" fn give_on(
 }
 
 /// Descriptors that there is no room for are closed again.
-#[cfg(unix)]
 unsafe extern "C" fn export_range(
     user: *mut c_void,
     segment: *const ffi::cuarena_memory_segment_t,

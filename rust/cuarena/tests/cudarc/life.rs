@@ -41,7 +41,7 @@ fn the_arena_forgets_a_stream_before_it_is_destroyed() {
     }
     arena.compact().unwrap();
     arena.trim(0).unwrap();
-    assert_eq!(arena.stats().unwrap().live_blocks, 0);
+    assert_eq!(arena.stats().live_blocks, 0);
     device.settle();
 }
 
@@ -94,7 +94,15 @@ fn a_vector_of_pinned_memory_is_copied_from_and_to() {
         .cuda(&device.context)
         .memory(cuarena::MemoryKind::Pinned)
         .pool(1 << 20);
-    let allocator = pinned.build().unwrap().host_allocator().unwrap();
+    let pinned = pinned.build().unwrap();
+    let refused = pinned.host_allocator().unwrap_err();
+    assert_eq!(refused.kind(), cuarena::ErrorKind::Unsupported);
+    assert!(
+        refused.message().contains("host_allocator_unchecked"),
+        "{refused}"
+    );
+    // SAFETY: the stream is waited for before the collections are read or end.
+    let allocator = unsafe { pinned.host_allocator_unchecked().unwrap() };
     let mut words = allocator_api2::vec::Vec::new_in(allocator.clone());
     words.extend(0..10_000_u32);
     let slice = stream.clone_htod(&words[..]).unwrap();
@@ -117,7 +125,7 @@ fn a_slice_that_cannot_be_freed_is_dropped() {
     let stream = device.served(&arena);
     let slice = stream.clone_htod(&[1_u32, 2, 3]).unwrap();
     let dropped = device.failing("cuEventRecord", || drop(slice));
-    let live = arena.stats().unwrap().live_blocks;
+    let live = arena.stats().live_blocks;
     assert_eq!(live, u64::from(dropped.is_some()));
     arena.check().unwrap();
     device.settle();
@@ -139,9 +147,31 @@ fn a_slice_of_an_allocation_that_panics_is_freed() {
     let empty = std::cell::Cell::new(Some(empty));
     caught(&|| drop(empty.take().unwrap().into_block()));
     arena.clear_events();
-    assert_eq!(arena.stats().unwrap().live_blocks, 0);
+    assert_eq!(arena.stats().live_blocks, 0);
     assert!(arena.take_panic().is_none());
     drop(stream);
     arena.close().unwrap();
+    device.settle();
+}
+
+/// Safe code has no slice of them, for cudarc would queue a copy of it.
+#[cfg(feature = "bytemuck")]
+#[test]
+fn plain_data_in_pinned_memory_is_read_by_copies() {
+    let Some(device) = Device::get() else { return };
+    let builder = Arena::builder().cuda(&device.context);
+    let builder = builder.memory(cuarena::MemoryKind::Pinned).pool(1 << 20);
+    let arena = builder.build().unwrap();
+    let mut block = arena.alloc_copied(&[1_u32, 2, 3]).unwrap();
+    for refused in [block.host().err(), block.host_mut().err()] {
+        let refused = refused.expect("a slice of pinned memory is refused");
+        assert_eq!(refused.kind(), cuarena::ErrorKind::Unsupported);
+        assert!(refused.message().contains("read and write"), "{refused}");
+    }
+    block.write(1, &[20]).unwrap();
+    let mut values = [0; 3];
+    block.read(0, &mut values).unwrap();
+    assert_eq!(values, [1, 20, 3]);
+    arena.check().unwrap();
     device.settle();
 }

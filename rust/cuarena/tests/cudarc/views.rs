@@ -6,7 +6,7 @@ use crate::driver::Device;
 use crate::kernel::{touch, FEW};
 
 const WORDS: usize = 20_000;
-const BYTES: u64 = WORDS as u64 * 4;
+const BYTES: usize = WORDS * 4;
 
 #[test]
 fn a_view_orders_launches_on_any_stream() {

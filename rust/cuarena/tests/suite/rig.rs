@@ -112,7 +112,7 @@ impl Kind {
     }
 
     /// What blocks of the cases are multiples of: whole grains.
-    pub fn unit(&self) -> u64 {
+    pub fn unit(&self) -> usize {
         match self.bytes {
             Bytes::Device(Backing::Vmm) => 2 << 20,
             _ if self.is_of_device() => 512 << 10,
@@ -131,7 +131,7 @@ impl Kind {
             .map(|uses| Row { kind: *self, uses })
     }
 
-    fn builder(&self, bytes: u64, ledger: &Arc<Ledger>) -> ArenaBuilder {
+    fn builder(&self, bytes: usize, ledger: &Arc<Ledger>) -> ArenaBuilder {
         let builder = Arena::builder().preset(self.preset).name(self.name);
         let builder = match self.preset {
             Preset::Pool if self.bytes != Bytes::Buffer => builder.pool(bytes),
@@ -140,7 +140,7 @@ impl Kind {
         match self.bytes {
             Bytes::Of(memory) => builder.memory(memory),
             Bytes::Device(backing) => builder.memory(MemoryKind::Device).backing(backing),
-            Bytes::Buffer => builder.buffer(vec![0_u8; bytes as usize + 256]).pool(bytes),
+            Bytes::Buffer => builder.buffer(vec![0_u8; bytes + 256]).pool(bytes),
             Bytes::Guest => builder.custom(HeapMemory::of(ledger)),
         }
     }
@@ -159,13 +159,13 @@ pub struct Rig {
 
 impl Rig {
     /// A pool of so many bytes, or a limit of as many.
-    pub fn open(row: Row, bytes: u64) -> Self {
+    pub fn open(row: Row, bytes: usize) -> Self {
         Self::open_with(row, bytes, |builder| builder)
     }
 
     pub fn open_with(
         row: Row,
-        bytes: u64,
+        bytes: usize,
         more: impl FnOnce(ArenaBuilder) -> ArenaBuilder,
     ) -> Self {
         let used_before = driver().filter(|_| row.kind.is_of_device()).and_then(|d| {
@@ -217,7 +217,7 @@ impl Rig {
             ..
         } = self;
         drop(streams);
-        assert_eq!(arena.stats().unwrap().live_blocks, 0, "blocks live");
+        assert_eq!(arena.stats().live_blocks, 0, "blocks live");
         arena.close().expect("an arena that can end");
         assert_eq!(
             ledger.held.load(Ordering::Relaxed),
@@ -240,7 +240,7 @@ impl Rig {
 
     // ---- Blocks ------------------------------------------------------------
 
-    pub fn try_take(&self, bytes: u64) -> Result<Block, Error> {
+    pub fn try_take(&self, bytes: usize) -> Result<Block, Error> {
         match self.next_stream() {
             None => self.arena.alloc(bytes),
             Some(stream) => self.arena.alloc_on(bytes, stream),
@@ -248,7 +248,7 @@ impl Rig {
     }
 
     /// A block, painted with a seed that is returned.
-    pub fn take(&self, bytes: u64) -> (Block, u64) {
+    pub fn take(&self, bytes: usize) -> (Block, u64) {
         let block = self
             .try_take(bytes)
             .unwrap_or_else(|e| panic!("{bytes} bytes: {e:?}"));
@@ -256,7 +256,7 @@ impl Rig {
         (block, seed)
     }
 
-    pub fn take_with(&self, bytes: u64, request: &Request) -> Result<Block, Error> {
+    pub fn take_with(&self, bytes: usize, request: &Request) -> Result<Block, Error> {
         match self.next_stream() {
             None => self.arena.alloc_with(bytes, request),
             Some(stream) => self.arena.alloc_on_with(bytes, stream, request),
@@ -264,7 +264,7 @@ impl Rig {
     }
 
     /// So many blocks beside each other: the only ones in one range.
-    pub fn take_row(&self, count: u64, bytes: u64) -> Vec<(Block, u64)> {
+    pub fn take_row(&self, count: u64, bytes: usize) -> Vec<(Block, u64)> {
         (0..count).map(|_| self.take(bytes)).collect()
     }
 
@@ -288,8 +288,8 @@ impl Rig {
         self.arena.settle_and_wait().expect("a settle");
     }
 
-    pub fn live_bytes(&self) -> u64 {
-        self.arena.stats().unwrap().live_bytes
+    pub fn live_bytes(&self) -> usize {
+        self.arena.stats().live_bytes
     }
 
     // ---- Contents ----------------------------------------------------------
@@ -302,7 +302,7 @@ impl Rig {
     }
 
     /// The first `bytes` of the block are as they were painted.
-    pub fn expect_painted(&self, block: &Block, bytes: u64, seed: u64) {
+    pub fn expect_painted(&self, block: &Block, bytes: usize, seed: u64) {
         if !self.row.kind.has_contents() {
             return;
         }
@@ -343,8 +343,8 @@ impl Rig {
         cu!(driver, stream_synchronize(stream));
     }
 
-    pub fn read(&self, block: &Block, bytes: u64) -> Vec<u8> {
-        let mut got = vec![0; bytes as usize];
+    pub fn read(&self, block: &Block, bytes: usize) -> Vec<u8> {
+        let mut got = vec![0; bytes];
         if bytes == 0 {
             return got;
         }
@@ -409,17 +409,17 @@ pub fn new_stream(kind: &Kind, arena: &Arena, number: usize) -> Stream {
 
 /// Bytes that differ from place to place, and from seed to seed. Pieces of one
 /// table, since tests paint a great deal.
-pub fn pattern(seed: u64, bytes: u64) -> Vec<u8> {
+pub fn pattern(seed: u64, bytes: usize) -> Vec<u8> {
     const PIECE: usize = 4096;
     static TABLE: OnceLock<Vec<u8>> = OnceLock::new();
     let table = TABLE.get_or_init(|| random(64 * PIECE));
-    let mut all = Vec::with_capacity(bytes as usize + PIECE);
+    let mut all = Vec::with_capacity(bytes + PIECE);
     let mut at = (seed % 1_000_003) as usize;
-    while (all.len() as u64) < bytes {
+    while all.len() < bytes {
         at = (at * 31 + 7919) % (table.len() - PIECE);
         all.extend_from_slice(&table[at..at + PIECE]);
     }
-    all.truncate(bytes as usize);
+    all.truncate(bytes);
     all
 }
 

@@ -60,14 +60,14 @@ fn parse(text: &str, all: &mut Vec<Scenario>) {
     }
 }
 
-fn bytes_of(word: &str) -> u64 {
+fn bytes_of(word: &str) -> usize {
     let (digits, shift) = match word.as_bytes().last() {
         Some(b'K') => (&word[..word.len() - 1], 10),
         Some(b'M') => (&word[..word.len() - 1], 20),
         _ => (word, 0),
     };
     digits
-        .parse::<u64>()
+        .parse::<usize>()
         .unwrap_or_else(|_| panic!("{word}: a number"))
         << shift
 }
@@ -134,7 +134,7 @@ pub fn play(row: Row, scenario: &Scenario) {
 impl Play {
     fn line(&mut self, line: &str, words: &[String]) {
         let word = |i: usize| words[i].as_str();
-        let stats = |play: &Self| play.rig.arena.stats().unwrap();
+        let stats = |play: &Self| play.rig.arena.stats();
         match word(0) {
             "take" => self.take(line, word(1), bytes_of(word(2)), words.get(3)),
             "refuse" => {
@@ -173,17 +173,17 @@ impl Play {
             "live" => assert_eq!(stats(self).live_bytes, bytes_of(word(1)), "{line}"),
             "live-in" => {
                 let region = region_of(words.get(1));
-                let stats = self.rig.arena.region_stats(region).unwrap();
+                let stats = self.rig.arena.region_stats(region);
                 assert_eq!(stats.live_bytes, bytes_of(word(2)), "{line}");
             }
-            "blocks" => assert_eq!(stats(self).live_blocks, bytes_of(word(1)), "{line}"),
+            "blocks" => assert_eq!(stats(self).live_blocks, bytes_of(word(1)) as u64, "{line}"),
             "capacity" => assert_eq!(stats(self).capacity_bytes, bytes_of(word(1)), "{line}"),
             "free" => {
-                let stats = self.rig.arena.region_stats(Region::Dynamic).unwrap();
+                let stats = self.rig.arena.region_stats(Region::Dynamic);
                 assert_eq!(stats.free_bytes, bytes_of(word(1)), "{line}");
             }
             "largest" => {
-                let found = self.rig.arena.inspect(Some(Region::Dynamic)).unwrap();
+                let found = self.rig.arena.inspect(Some(Region::Dynamic));
                 assert_eq!(found.largest_bytes, bytes_of(word(1)), "{line}");
             }
             "limit" => {
@@ -204,7 +204,7 @@ impl Play {
         }
     }
 
-    fn take(&mut self, line: &str, name: &str, bytes: u64, region: Option<&String>) {
+    fn take(&mut self, line: &str, name: &str, bytes: usize, region: Option<&String>) {
         let request = Request::new().region(region_of(region));
         let block = self.rig.take_with(bytes, &request).expect(line);
         let seed = self.rig.paint(&block);
@@ -214,7 +214,7 @@ impl Play {
         );
     }
 
-    fn resize(&mut self, line: &str, name: &str, bytes: u64) {
+    fn resize(&mut self, line: &str, name: &str, bytes: usize) {
         let (block, seed) = self.blocks.get_mut(name).expect(line);
         let kept = block.len().min(bytes);
         block.resize(bytes).expect(line);

@@ -14,13 +14,13 @@ use cuarena::{Block, Error, Preset};
 
 use super::rig::{Rig, Row};
 
-const DIVIDE: u64 = 64;
-const EDGE: u64 = 64;
+const DIVIDE: usize = 64;
+const EDGE: usize = 64;
 
 struct Event {
     alloc: bool,
     id: u64,
-    size: u64,
+    size: usize,
     stream: usize,
 }
 
@@ -53,7 +53,7 @@ fn events(name: &str, most: usize) -> Option<Vec<Event>> {
         Event {
             alloc: fields[op] == "a",
             id: number(id),
-            size: number(size),
+            size: number(size) as usize,
             stream: number(stream) as usize,
         }
     };
@@ -99,7 +99,7 @@ pub fn replay(row: Row, name: &str, most: usize) {
         println!("passed over: no {name}");
         return;
     };
-    let mut live: HashMap<u64, u64> = HashMap::new();
+    let mut live: HashMap<u64, usize> = HashMap::new();
     let (mut now, mut peak) = (0, 0);
     for event in &events {
         if event.alloc {
@@ -140,10 +140,7 @@ pub fn replay(row: Row, name: &str, most: usize) {
         blocks.insert(event.id, Painted::new(&rig, block));
     }
     rig.settle();
-    assert_eq!(
-        rig.arena.stats().unwrap().live_blocks as usize,
-        blocks.len()
-    );
+    assert_eq!(rig.arena.stats().live_blocks as usize, blocks.len());
     blocks.values().for_each(|painted| painted.expect(&rig));
     drop(blocks);
     rig.close();

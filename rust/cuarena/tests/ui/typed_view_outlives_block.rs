@@ -5,7 +5,7 @@ use cuarena::*;
 fn main() {
     let arena = Arena::builder().pool(1 << 20).build().unwrap();
     let mut block = arena.alloc(1000).unwrap();
-    let typed = TypedBlock::<u32>::from_block(block).unwrap();
+    let typed = TypedBlock::<u32>::try_from(block).unwrap();
     let view = typed.host().unwrap();
     let block = typed.into_block();
     let _ = (view.len(), block);

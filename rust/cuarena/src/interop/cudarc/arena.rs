@@ -15,6 +15,7 @@ pub trait BuilderExt: Sized {
     /// as pinned.
     ///
     /// The context lives as long as the arena does.
+    #[must_use]
     fn cuda(self, context: &Arc<CudaContext>) -> Self;
 }
 
@@ -43,7 +44,7 @@ impl BuilderExt for ArenaBuilder {
         // The arena holds a primary context by itself.
         if !context.is_primary() {
             config.context = context.cu_ctx().cast();
-            self.keep_alive(Box::new(context.clone()));
+            self.keep_alive(context.clone());
         }
         self
     }

@@ -94,7 +94,7 @@ impl Home {
     /// Bytes for what comes next on the stream; their address, 0 for none.
     /// When somebody owns them, `finish` is called.
     #[inline]
-    pub(super) fn alloc(&self, bytes: u64, alignment: usize) -> Result<u64> {
+    pub(super) fn alloc(&self, bytes: usize, alignment: usize) -> Result<u64> {
         if alignment <= LEAST_GRANULE {
             return self.alloc_raw(bytes, ptr::null());
         }
@@ -104,21 +104,22 @@ impl Home {
     /// The same, with more asked for.
     pub(super) fn alloc_with(
         &self,
-        bytes: u64,
+        bytes: usize,
         alignment: usize,
         request: &Request,
     ) -> Result<u64> {
-        let request = request.aligned_to(alignment as u64);
+        let request = request.aligned_to(alignment);
         self.alloc_raw(bytes, request.raw())
     }
 
     #[inline]
-    fn alloc_raw(&self, bytes: u64, request: *const ffi::cuarena_request_t) -> Result<u64> {
+    fn alloc_raw(&self, bytes: usize, request: *const ffi::cuarena_request_t) -> Result<u64> {
         let (arena, stream) = (self.raw.as_ptr(), self.handle.handle());
         let mut pointer = ptr::null_mut::<c_void>();
         // SAFETY: the arena and the stream live as long as this home; request
         // and output as long as the call.
-        let status = unsafe { ffi::cuarena_alloc_on(arena, bytes, stream, request, &mut pointer) };
+        let status =
+            unsafe { ffi::cuarena_alloc_on(arena, bytes as u64, stream, request, &mut pointer) };
         if status != ffi::CUARENA_OK {
             self.life().finish(status)?;
         }
@@ -168,7 +169,7 @@ pub(super) fn is_per_thread(stream: &CudaStream) -> bool {
 
 /// Streams and bytes of one context: default streams have no other meaning.
 fn check_context(arena: &Arena, stream: &CudaStream) -> Result<()> {
-    let context = arena.properties()?.context;
+    let context = arena.properties().context;
     if context == stream.context().cu_ctx().cast() {
         return Ok(());
     }

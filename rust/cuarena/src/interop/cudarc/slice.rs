@@ -117,7 +117,7 @@ impl<T> ArenaSlice<T> {
         if self.address == 0 {
             return arena.alloc_on(0, self.home.stream());
         }
-        let (mut id, bytes) = (0, self.num_bytes() as u64);
+        let (mut id, bytes) = (0, self.num_bytes());
         // SAFETY: the arena lives; the address is that of a live block, which
         // is this slice's.
         let status = unsafe { release(arena, self.address, &mut id) };

@@ -10,7 +10,7 @@ use ::cudarc::driver::{
 
 use super::home::Home;
 use super::slice::{unless_stable, ArenaSlice};
-use crate::{ffi, Arena, Block, Error, ErrorKind, Request, Result, Stream};
+use crate::{ffi, Arena, Block, Error, ErrorKind, FromBlockError, Request, Result, Stream};
 
 /// A stream that slices of an arena are allocated on.
 ///
@@ -29,17 +29,20 @@ impl ArenaStream {
     }
 
     /// The stream, for all that cudarc does on it.
+    #[must_use]
     pub fn cuda(&self) -> &Arc<CudaStream> {
         self.home.cuda()
     }
 
     /// The same for everything else of this crate: blocks on streams, and what
     /// the arena knows of it.
+    #[must_use]
     pub fn stream(&self) -> &Stream {
         self.home.stream()
     }
 
     /// The arena that serves it.
+    #[must_use]
     pub fn arena(&self) -> &Arena {
         self.home.arena()
     }
@@ -57,8 +60,8 @@ impl ArenaStream {
     /// # Errors
     ///
     /// [`OutOfMemory`](ErrorKind::OutOfMemory) and the like where the arena has
-    /// no room; [`BadArgument`](ErrorKind::BadArgument) if the size does not
-    /// fit 64 bits; [`Limit`](ErrorKind::Limit) if the arena knows too many
+    /// no room; [`BadArgument`](ErrorKind::BadArgument) if the size is
+    /// more than can be addressed; [`Limit`](ErrorKind::Limit) if the arena knows too many
     /// streams; [`Driver`](ErrorKind::Driver) and
     /// [`Unsupported`](ErrorKind::Unsupported) as
     /// [`Arena::alloc_on`](crate::Arena::alloc_on).
@@ -126,7 +129,7 @@ impl ArenaStream {
     ///     let block = slice.into_block()?;
     ///     stream.arena().compact()?;
     ///     // SAFETY: it was a slice of `f32` of this stream.
-    ///     let slice = unsafe { stream.slice_of::<f32>(block) }.map_err(|(_, error)| error)?;
+    ///     let slice = unsafe { stream.slice_of::<f32>(block)? };
     ///     assert_eq!(stream.cuda().clone_dtoh(&slice)?, [1.0, 2.0, 3.0]);
     ///     Ok(())
     /// }
@@ -134,19 +137,19 @@ impl ArenaStream {
     pub unsafe fn slice_of<T: DeviceRepr>(
         &self,
         mut block: Block,
-    ) -> std::result::Result<ArenaSlice<T>, (Block, Error)> {
+    ) -> std::result::Result<ArenaSlice<T>, FromBlockError> {
         if let Err(error) = block.check_no_pins() {
-            return Err((block, error));
+            return Err(FromBlockError { error, block });
         }
-        let (address, bytes) = self.take_over(block, align_of::<T>() as u64)?;
-        let len = bytes as usize / size_of::<T>().max(1);
+        let (address, bytes) = self.take_over(block, align_of::<T>())?;
+        let len = bytes / size_of::<T>().max(1);
         // SAFETY: the block is pinned, and nobody owns it but the slice, whose
         // home gets the bytes.
         Ok(unsafe { ArenaSlice::new(address, len, self.home.clone()) })
     }
 
     fn check_arena(&self, block: &Block) -> Result<()> {
-        if block.arena().raw() == self.arena().raw() {
+        if block.arena() == self.arena() {
             return Ok(());
         }
         Err(Error::new(
@@ -156,7 +159,7 @@ impl ArenaStream {
     }
 
     /// Takes a block over and pins it, the way that a pointer is born pinned.
-    fn take_over(&self, block: Block, alignment: u64) -> Taken {
+    fn take_over(&self, block: Block, alignment: usize) -> Taken {
         match self.pin(&block, alignment) {
             Ok(address) => {
                 let bytes = block.len();
@@ -165,17 +168,17 @@ impl ArenaStream {
                 }
                 Ok((address, bytes))
             }
-            Err(error) => Err((block, error)),
+            Err(error) => Err(FromBlockError { error, block }),
         }
     }
 
-    fn pin(&self, block: &Block, alignment: u64) -> Result<u64> {
+    fn pin(&self, block: &Block, alignment: usize) -> Result<u64> {
         self.check_arena(block)?;
         let pointer = block.take_pin_on(self.stream())?;
         let address = pointer as u64;
         let status = if pointer.is_null() {
             ffi::CUARENA_OK
-        } else if address % alignment == 0 {
+        } else if address % alignment as u64 == 0 {
             // SAFETY: the arena lives, and a live block is there.
             unless_stable(unsafe { ffi::cuarena_pin(self.arena().raw(), pointer) })
         } else {
@@ -259,13 +262,13 @@ impl fmt::Debug for ArenaStream {
 }
 
 /// Where a block is, and its bytes; or the block, and why it was refused.
-type Taken = std::result::Result<(u64, u64), (Block, Error)>;
+type Taken = std::result::Result<(u64, usize), FromBlockError>;
 
 /// The size of so many.
 #[inline]
-fn bytes_of<T>(len: usize) -> Result<u64> {
+fn bytes_of<T>(len: usize) -> Result<usize> {
     match len.checked_mul(size_of::<T>()) {
-        Some(bytes) => Ok(bytes as u64),
+        Some(bytes) => Ok(bytes),
         None => Err(too_long(len, size_of::<T>())),
     }
 }

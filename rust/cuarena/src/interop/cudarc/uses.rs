@@ -196,6 +196,7 @@ impl<'a> ForeignUse<'a> {
     }
 
     /// The stream that the bracket is on.
+    #[must_use]
     pub fn stream(&self) -> &'a Arc<CudaStream> {
         self.stream
     }
