@@ -6,6 +6,7 @@
  */
 #include "support/heap_map.h"
 
+#include "base/host.h"
 #include "base/host_test.h"
 
 #define MANY 4000u

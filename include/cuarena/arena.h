@@ -414,19 +414,19 @@ CUARENA_API cuarena_status_t cuarena_reset(cuarena_t *arena);
  * Makes the pool `bytes` large, rounded up to the arena's alignment as at
  * creation (capacity_bytes of cuarena_stats tells; held_bytes, what the memory
  * gave for it in its own multiples), its stable region as it is. Contents stay,
- * in place where the memory lengthens and shortens what it gave (pageable, none,
- * device with backing=vmm, a caller's own that has `grow`), up to what the
- * option `reserve`, or a limit, set addresses aside for. Otherwise the memory
- * gives a pool of the new size, to which all blocks move: those without pins,
- * reported to the relocation callback; while a pointer, a pinned block or a
- * stable one lives it is BUSY. In place a pool that gets smaller moves what
- * stands in the part that goes, and is BUSY if that is pinned. So a program that
- * is to work alike on all memories has blocks, or unpinned pointers, alone.
- * BAD_ARGUMENT below the stable region's size; UNSUPPORTED for a caller's own
- * bytes. A failed call leaves the size; cached blocks have ended, and blocks may
- * have moved, which was reported. Waits for what was freed on streams if the
- * pool gets smaller, and for all work on its bytes if they move. REENTERED as
- * reset. Cost: the bytes moved.
+ * in place where the memory lengthens and shortens what it gave (pageable,
+ * none, device with backing=vmm, a caller's own that has `grow`), up to what
+ * the option `reserve`, or a limit, set addresses aside for. Otherwise the
+ * memory gives a pool of the new size, to which all blocks move: those without
+ * pins, reported to the relocation callback; while a pointer, a pinned block or
+ * a stable one lives it is BUSY. In place a pool that gets smaller moves what
+ * stands in the part that goes, and is BUSY if that is pinned. So a program
+ * that is to work alike on all memories has blocks, or unpinned pointers,
+ * alone. BAD_ARGUMENT below the stable region's size; UNSUPPORTED for a
+ * caller's own bytes. A failed call leaves the size; cached blocks have ended,
+ * and blocks may have moved, which was reported. Waits for what was freed on
+ * streams if the pool gets smaller, and for all work on its bytes if they move.
+ * REENTERED as reset. Cost: the bytes moved.
  */
 CUARENA_API cuarena_status_t cuarena_resize_pool(cuarena_t *arena,
                                                  uint64_t bytes);

@@ -27,8 +27,8 @@
  * which is `bookkeeping_bytes` of the statistics. Addresses for at most four
  * times as much are set aside, so a heap of few blocks takes few whatever
  * max_blocks is. A table that outgrows its addresses gets others, by pages and
- * without a copy: some ten calls of the system in the life of a heap, each up to
- * 20 us per MiB of tables. While there are several lanes, or a plan is under
+ * without a copy: some ten calls of the system in the life of a heap, each up
+ * to 20 us per MiB of tables. While there are several lanes, or a plan is under
  * way, a record for each live block is made ready besides, not touched: so a
  * free never takes memory. A plan takes 32 B for each live block, or each of
  * `max_moves` if these are fewer, and 2 B for each record, of which up to 1 MiB

@@ -24,6 +24,7 @@ pub const CUARENA_LOG_DEBUG: i32 = 4;
 pub const CUARENA_HEAP_MAX_OFFSET: u64 = 4503599627370496;
 pub const CUARENA_HEAP_MAX_SEGMENT: u64 = 281474976710656;
 pub const CUARENA_HEAP_MAX_BLOCKS: u64 = 67108864;
+pub const CUARENA_HEAP_MAX_HEAPS: u32 = 32767;
 pub const CUARENA_HEAP_MAX_LANES: u32 = 4096;
 pub const CUARENA_HEAP_MAX_TAGS: u32 = 4096;
 pub const CUARENA_HEAP_MAX_PINS: u32 = 65535;
@@ -129,7 +130,7 @@ pub const CUARENA_STEP_HANDLER: i32 = 7;
 pub const CUARENA_STEP_COMPACT: i32 = 8;
 pub const CUARENA_STEP_COUNT: i32 = 9;
 pub const CUARENA_MAX_PEAK_SCOPES: u32 = 16;
-#[doc = " What a call came to, grouped by what the caller can do about it. Whatever\n the status, a failed call changed nothing but what it reports."]
+#[doc = " What a call came to, grouped by what the caller can do about it. A failed\n call leaves every block as it was, with its contents, place and size, and\n every output. What it leaves besides, its description says: a request that is\n refused, what was tried for it (arena.h, \"Running out\")."]
 pub type cuarena_status_t = i32;
 #[doc = " Why the last failing call of this thread failed. Members that do not apply\n are 0. A successful call leaves it as it is."]
 #[repr(C)]
@@ -137,7 +138,7 @@ pub type cuarena_status_t = i32;
 pub struct cuarena_error_info {
     pub struct_size: usize,
     pub status: cuarena_status_t,
-    #[doc = " errno or the driver's code, 0 if none"]
+    #[doc = " errno, the driver's code, or what a caller's own\n memory answered; 0 if none"]
     pub driver_code: i32,
     #[doc = " what the call asked for"]
     pub asked_bytes: u64,
@@ -145,11 +146,11 @@ pub struct cuarena_error_info {
     pub limit_bytes: u64,
     #[doc = " what the arena held from its memory"]
     pub held_bytes: u64,
-    #[doc = " free in the region asked"]
+    #[doc = " free in the region asked, and what a trimmed pool\n may take again; of create, what the memory had\n available"]
     pub free_bytes: u64,
     #[doc = " the largest free range there, exact"]
     pub largest_bytes: u64,
-    #[doc = " names the value and what would be accepted"]
+    #[doc = " one line: the value, what would be accepted"]
     pub message: [::core::ffi::c_char; 256usize],
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -177,7 +178,7 @@ const _: () = {
 };
 #[doc = " Why the last failing call of this thread failed. Members that do not apply\n are 0. A successful call leaves it as it is."]
 pub type cuarena_error_info_t = cuarena_error_info;
-#[doc = " Gets one line, without a newline, valid during the call only. Called with\n no lock held, from whichever thread logs. It must not log itself."]
+#[doc = " Gets one line, without a newline, valid during the call only. Called with\n no lock held, from whichever thread logs; lines that its own calls of the\n library would make are left out. It must return: not by longjmp, nor by an\n exception."]
 pub type cuarena_log_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -197,7 +198,7 @@ pub struct cuarena_heap_plan {
     _unused: [u8; 0],
 }
 pub type cuarena_heap_plan_t = cuarena_heap_plan;
-#[doc = " Names a block for as long as it lives; 0 names none. Bits tell the heap, a\n slot and a generation, so a stale or foreign id is told from a live one."]
+#[doc = " Names a block for as long as it lives; 0 names none. It tells a heap, a slot\n and how often the slot was used, so a stale id and one of another heap are\n told from a live one: for certain if both heaps live, whatever their number.\n Of a heap that has ended too, until its bits are used up: 2^48 ids of heaps\n that had the same one of 32767 numbers, which are given in turn."]
 pub type cuarena_block_t = u64;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -360,7 +361,7 @@ pub struct cuarena_heap_stats {
     pub search_steps: u64,
     #[doc = " of the look-up by offset, ever"]
     pub longest_probe: u64,
-    #[doc = " taken for records, look-up, indexes"]
+    #[doc = " of the host, that records, look-up and\n indexes use or have used"]
     pub bookkeeping_bytes: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -613,14 +614,14 @@ pub struct cuarena_memory_ops {
     pub alignment: u64,
     #[doc = " power of two from the granule to grain_bytes:\n what a segment may be a multiple of that keeps\n its length; 0: as grain_bytes"]
     pub least_bytes: u64,
-    #[doc = " How many bytes could be had now (at most, as far as known); for sizes\n given as a percentage or \"auto\". NULL: such sizes are BAD_ARGUMENT."]
+    #[doc = " How many bytes could be had now (at most, as far as known); for sizes\n given as \"auto\". NULL: such sizes are BAD_ARGUMENT."]
     pub available: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
             bytes_out: *mut u64,
         ) -> cuarena_status_t,
     >,
-    #[doc = " A new segment of `bytes`, with addresses for `reserve_bytes` (>= bytes)\n if the memory can set addresses aside, else reserved_bytes = bytes."]
+    #[doc = " A new segment of `bytes`. The caller would like addresses to be set aside\n for `reserve_bytes` (>= bytes): a memory that has not so many sets fewer\n aside, down to `bytes`, and does not fail for want of the rest."]
     pub get: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -758,10 +759,17 @@ pub struct cuarena_memory_ops {
             stream: cuarena_stream_t,
         ),
     >,
+    #[doc = " How many bytes there are in all, whoever has them now; for sizes given as\n a percentage. NULL: such sizes are BAD_ARGUMENT."]
+    pub total: ::core::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::core::ffi::c_void,
+            bytes_out: *mut u64,
+        ) -> cuarena_status_t,
+    >,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_memory_ops"][::core::mem::size_of::<cuarena_memory_ops>() - 200usize];
+    ["Size of cuarena_memory_ops"][::core::mem::size_of::<cuarena_memory_ops>() - 208usize];
     ["Alignment of cuarena_memory_ops"][::core::mem::align_of::<cuarena_memory_ops>() - 8usize];
     ["Offset of field: cuarena_memory_ops::struct_size"]
         [::core::mem::offset_of!(cuarena_memory_ops, struct_size) - 0usize];
@@ -815,14 +823,16 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_memory_ops, get_on) - 184usize];
     ["Offset of field: cuarena_memory_ops::give_on"]
         [::core::mem::offset_of!(cuarena_memory_ops, give_on) - 192usize];
+    ["Offset of field: cuarena_memory_ops::total"]
+        [::core::mem::offset_of!(cuarena_memory_ops, total) - 200usize];
 };
 pub type cuarena_memory_ops_t = cuarena_memory_ops;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct cuarena {
+pub struct cuarena_arena {
     _unused: [u8; 0],
 }
-pub type cuarena_t = cuarena;
+pub type cuarena_t = cuarena_arena;
 #[doc = " Names the purpose of blocks; 0: none. Registered once per arena."]
 pub type cuarena_tag_t = u16;
 #[repr(C)]
@@ -846,7 +856,7 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_amount, value) - 8usize];
 };
 pub type cuarena_amount_t = cuarena_amount;
-#[doc = " Filled by cuarena_config_init, then by hand, by cuarena_config_set or by\n cuarena_config_parse. docs/options.md lists key, range and default of each."]
+#[doc = " Filled by cuarena_config_init, then by hand, by cuarena_config_set or by\n cuarena_config_parse. docs/options.md lists key, range and default of each.\n\n A member that decides nothing beside the others, such as `pool` with a preset\n that grows or `cache_page` without a cache, is an error that names it, unless\n it has the value that it would have anyway."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_config {
@@ -855,13 +865,13 @@ pub struct cuarena_config {
     pub preset: i32,
     #[doc = " CUARENA_MEMORY_...; as the preset says"]
     pub memory: i32,
-    #[doc = " size of a fixed pool; auto-512MiB"]
+    #[doc = " size of a fixed pool; auto-512MiB. Bytes are\n rounded up to `alignment`, others down to what\n the memory gives in multiples of"]
     pub pool: cuarena_amount_t,
     #[doc = " of those, the stable region; 0 bytes"]
     pub stable: cuarena_amount_t,
     #[doc = " most bytes held; auto"]
     pub limit: cuarena_amount_t,
-    #[doc = " addresses set aside; 0: as the limit says"]
+    #[doc = " addresses set aside for growing in place, fewer\n where the process has few; 0: the limit, or\n else a pool's size, or all of the memory"]
     pub reserve_bytes: u64,
     #[doc = " the granule: power of two from 8; as the preset\n says, mostly 256"]
     pub alignment: u64,
@@ -935,7 +945,7 @@ pub struct cuarena_config {
     pub driver_pool_handle: u64,
     #[doc = " most bytes of an own one; 0: no end"]
     pub driver_pool_max: u64,
-    #[doc = " what the pool keeps when it gives back;\n CUARENA_BYTES_PRESET: stays as it is"]
+    #[doc = " what the pool keeps when it gives back;\n CUARENA_BYTES_UNCHANGED: stays as it is;\n as the preset says: CUARENA_BYTES_PRESET"]
     pub release_threshold: u64,
     #[doc = " 1: the pool becomes the device's current\n one, for the whole process; 0"]
     pub make_current: i32,
@@ -961,10 +971,12 @@ pub struct cuarena_config {
     pub round_to: u64,
     #[doc = " blocks are aligned to the least power of two that\n they fit in, of this at most; 0: the granule"]
     pub natural: u64,
+    #[doc = " 1: of device memory an arena with a pool of\n the driver's of its own; 0"]
+    pub use_cuda_mempool: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of cuarena_config"][::core::mem::size_of::<cuarena_config>() - 424usize];
+    ["Size of cuarena_config"][::core::mem::size_of::<cuarena_config>() - 432usize];
     ["Alignment of cuarena_config"][::core::mem::align_of::<cuarena_config>() - 8usize];
     ["Offset of field: cuarena_config::struct_size"]
         [::core::mem::offset_of!(cuarena_config, struct_size) - 0usize];
@@ -1079,8 +1091,10 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_config, round_to) - 408usize];
     ["Offset of field: cuarena_config::natural"]
         [::core::mem::offset_of!(cuarena_config, natural) - 416usize];
+    ["Offset of field: cuarena_config::use_cuda_mempool"]
+        [::core::mem::offset_of!(cuarena_config, use_cuda_mempool) - 424usize];
 };
-#[doc = " Filled by cuarena_config_init, then by hand, by cuarena_config_set or by\n cuarena_config_parse. docs/options.md lists key, range and default of each."]
+#[doc = " Filled by cuarena_config_init, then by hand, by cuarena_config_set or by\n cuarena_config_parse. docs/options.md lists key, range and default of each.\n\n A member that decides nothing beside the others, such as `pool` with a preset\n that grows or `cache_page` without a cache, is an error that names it, unless\n it has the value that it would have anyway."]
 pub type cuarena_config_t = cuarena_config;
 #[doc = " One row of the options table; BAD_ARGUMENT past the last. Static text."]
 #[repr(C)]
@@ -1124,7 +1138,7 @@ const _: () = {
 };
 #[doc = " One row of the options table; BAD_ARGUMENT past the last. Static text."]
 pub type cuarena_option_info_t = cuarena_option_info;
-#[doc = " The arena may be destroyed in it. `arena` is that which was retired."]
+#[doc = " The arena may be destroyed in it. `arena` is that which was retired. It must\n return: not by longjmp, nor by an exception."]
 pub type cuarena_retired_fn = ::core::option::Option<
     unsafe extern "C" fn(user: *mut ::core::ffi::c_void, arena: *mut cuarena_t),
 >;
@@ -1133,7 +1147,7 @@ pub type cuarena_retired_fn = ::core::option::Option<
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_request {
     pub struct_size: usize,
-    #[doc = " CUARENA_REGION_DYNAMIC or _STABLE"]
+    #[doc = " CUARENA_REGION_DYNAMIC or _STABLE; an arena without a\n stable region has stable blocks in its dynamic one,\n low and pinned for good: cuarena_block_info tells\n STABLE of them, statistics count them as dynamic"]
     pub region: i32,
     #[doc = " 1: the block's bytes read as 0"]
     pub zeroed: i32,
@@ -1217,7 +1231,7 @@ const _: () = {
 };
 #[doc = " What is known of a block. Frozen."]
 pub type cuarena_block_info_t = cuarena_block_info;
-#[doc = " Gets a batch of relocations once, after their copies were queued (on host\n memory: done) and the blocks have their new addresses. Ordered so that no\n new range overlaps the old range of a later one. Legal in it: everything\n but compact, reset, resize_pool, trim and destroy of the same arena\n (REENTERED). Non-zero: no further batch; the one reported is done."]
+#[doc = " Gets a batch of relocations once, after their copies were queued (on host\n memory: done) and the blocks have their new addresses. Ordered so that no\n new range overlaps the old range of a later one. Legal in it: everything\n but compact, reset, resize_pool, trim and destroy of the same arena\n (REENTERED). Non-zero: no further batch; the one reported is done. It must\n return: not by longjmp, nor by an exception, after which the arena would be\n compacting for ever."]
 pub type cuarena_relocation_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -1319,7 +1333,7 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_compact_report, stopped) - 56usize];
 };
 pub type cuarena_compact_report_t = cuarena_compact_report;
-#[doc = " Asked when nothing else helps, before compact_on_oom, but not for more bytes\n than the limit of held ones and all that is held: 1 says that something\n was freed and the request is tried again, 0 that nothing was, and then it is\n not asked again for this request. It is given up on when it says 1 sixteen\n times for one request without enough room appearing.\n\n Called with no lock held, so others go on meanwhile, and several threads may\n be in it at once; on one thread it is not entered twice: a request that is\n made in it and finds no room fails without it. Any call of the arena is legal\n in it but to destroy it (REENTERED). It must return. cuarena_step_stats\n counts every step of running out, and the log tells them (debug)."]
+#[doc = " What was tried for a request that is refused stays done: free bytes given\n back to the memory, cached blocks ended, waits of streams, what the handler\n did, and moves, which were reported. Nothing is given back or ended for one\n that would not fit beside the blocks that live. The steps are in stats.h; the\n error lists those that were tried, names the memory that had no more with its\n code (errno, the driver's, or what a caller's own function answered), and\n says why compaction brought nothing.\n\n The handler: asked when nothing else helps, before compact_on_oom, but not\n for more bytes than the limit of held ones and all that is held: 1 says that\n something was freed and the request is tried again, 0 that nothing was, and\n then it is not asked again for this request. It is given up on when it says 1\n sixteen times for one request without enough room appearing.\n\n Called with no lock held, so others go on meanwhile, and several threads may\n be in it at once; on one thread it is not entered twice: a request that is\n made in it and finds no room fails without it. Any call of the arena is legal\n in it but to destroy it (REENTERED). It must return: not by longjmp, nor by\n an exception. cuarena_step_stats counts every step of running out, and the\n log tells them (debug)."]
 pub type cuarena_oom_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -1361,7 +1375,7 @@ const _: () = {
     ["Offset of field: cuarena_event::tag"][::core::mem::offset_of!(cuarena_event, tag) - 40usize];
 };
 pub type cuarena_event_t = cuarena_event;
-#[doc = " Called after the fact with no lock held; everything is legal in it but to\n destroy the arena (REENTERED), and the events of its own calls reach it too.\n In that of a compaction's batch what is not legal in a relocation callback is\n not either. Events of different threads may come in another order than they\n happened."]
+#[doc = " Called after the fact with no lock held; everything is legal in it but to\n destroy the arena (REENTERED), and the events of its own calls reach it too.\n In that of a compaction's batch what is not legal in a relocation callback is\n not either. Events of different threads may come in another order than they\n happened. It must return: not by longjmp, nor by an exception."]
 pub type cuarena_event_fn = ::core::option::Option<
     unsafe extern "C" fn(user: *mut ::core::ffi::c_void, event: *const cuarena_event_t),
 >;
@@ -1401,6 +1415,7 @@ pub struct cuarena_stats {
     pub segments: u64,
     #[doc = " dedicated and adopted, part of live_bytes"]
     pub dedicated_bytes: u64,
+    #[doc = " of the host: see heap.h; ALL also counts\n the arena and its streams"]
     pub bookkeeping_bytes: u64,
     #[doc = " requests served from another stream's lane"]
     pub crossings: u64,
@@ -1414,7 +1429,7 @@ pub struct cuarena_stats {
     pub captured_bytes: u64,
     #[doc = " of its functions that reach the driver, or\n would where there is none: to take, give back,\n move, zero and export bytes, to identify and\n mark streams, to ask and to wait for marks"]
     pub memory_calls: u64,
-    #[doc = " what the driver was called for by the memory\n since it was opened; 0 without a driver"]
+    #[doc = " what the driver was called for by the memory\n since it was opened; 0 without a driver. None\n to allocate from bytes that are held or to free,\n but: some 10 at the first sight of a stream, at\n most 20 for a zeroed request, at most 30 for\n bytes of another stream (record, ask, wait),\n some 10 for a free with marker=eager, or on the\n default stream of a thread if other streams are\n known, for each stream that was recorded to use\n the block, and for the first free after a\n compaction"]
     pub driver_calls: u64,
     #[doc = " free stretches, of all lanes: two that touch\n are one if they are of the same lane; also of a\n region; 0 with segments=each, whose free bytes\n are the memory's, which does not tell"]
     pub free_ranges: u64,
@@ -1677,7 +1692,7 @@ const _: () = {
 };
 #[doc = " Of an arena's memory, from its creation on. Members about a device are 0,\n NULL or -1 where there is none."]
 pub type cuarena_properties_t = cuarena_properties;
-#[doc = " With backing=async bytes come from a pool of the driver's: the device's\n current one when the arena is made, its default one, one of the caller's, or\n one that the arena makes (option driver_pool). preset=driver-pool makes each\n block such a piece, rounded up to 512 bytes, as CuPy's MemoryAsyncPool and\n ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver's allocation at this point of A; nothing\n                         waits\n   cuarena_alloc         ... on a stream of the arena's own, which the caller\n                         waits for: good for everybody\n   cuarena_free_on(B)    freed at this point of B, which need not be A; where\n                         other streams were recorded as using the block, when\n                         they are done\n   cuarena_free          freed now: the block is idle\n   cuarena_trim          gives back what the pool has free, until `keep_bytes`\n                         are left; waits for nothing\n\n On a stream that is being captured, outside a capture session, a free is\n BUSY. Such blocks keep their size: a resize is UNSUPPORTED, and they are not\n moved. When the driver has no more the request's stream is waited for, or\n without one all work, twice at most, and it is asked again; what it says of\n other things is not. Bytes held, by which CUARENA_LIMIT_HELD goes, are those\n of the arena's blocks; what the pool has is told here.\n\n All of this is UNSUPPORTED where the device has no pools, with the version of\n the driver that was found, and for arenas that use none."]
+#[doc = " With backing=async bytes come from a pool of the driver's: the device's\n current one when the arena is made, its default one, one of the caller's, or\n one that the arena makes (option driver_pool). preset=driver-pool makes each\n block such a piece, rounded up to 512 bytes, as CuPy's MemoryAsyncPool and\n ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver's allocation at this point of A; nothing\n                         waits\n   cuarena_alloc         ... on a stream of the arena's own, which the caller\n                         waits for: good for everybody\n   cuarena_free_on(B)    freed at this point of B, which need not be A; where\n                         other streams were recorded as using the block, when\n                         they are done\n   cuarena_free          freed now: the block is idle\n   cuarena_trim          gives back what the pool has free, until `keep_bytes`\n                         are left; waits for nothing\n\n On a stream that is being captured, outside a capture session, a free is\n BUSY. Such blocks keep their size: a resize is UNSUPPORTED, and they are not\n moved. When the driver has no more the request's stream is waited for, or\n without one all work, twice at most, and it is asked again; what it says of\n other things is not. Bytes held, by which CUARENA_LIMIT_HELD goes, are those\n of the arena's blocks; what the pool has is told here.\n\n All of this is UNSUPPORTED where the device has no pools, which take a driver\n of 11.3, with the version that was found, and for arenas that use none."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_driver_pool_stats {
@@ -1728,7 +1743,7 @@ const _: () = {
     ["Offset of field: cuarena_driver_pool_stats::own"]
         [::core::mem::offset_of!(cuarena_driver_pool_stats, own) - 68usize];
 };
-#[doc = " With backing=async bytes come from a pool of the driver's: the device's\n current one when the arena is made, its default one, one of the caller's, or\n one that the arena makes (option driver_pool). preset=driver-pool makes each\n block such a piece, rounded up to 512 bytes, as CuPy's MemoryAsyncPool and\n ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver's allocation at this point of A; nothing\n                         waits\n   cuarena_alloc         ... on a stream of the arena's own, which the caller\n                         waits for: good for everybody\n   cuarena_free_on(B)    freed at this point of B, which need not be A; where\n                         other streams were recorded as using the block, when\n                         they are done\n   cuarena_free          freed now: the block is idle\n   cuarena_trim          gives back what the pool has free, until `keep_bytes`\n                         are left; waits for nothing\n\n On a stream that is being captured, outside a capture session, a free is\n BUSY. Such blocks keep their size: a resize is UNSUPPORTED, and they are not\n moved. When the driver has no more the request's stream is waited for, or\n without one all work, twice at most, and it is asked again; what it says of\n other things is not. Bytes held, by which CUARENA_LIMIT_HELD goes, are those\n of the arena's blocks; what the pool has is told here.\n\n All of this is UNSUPPORTED where the device has no pools, with the version of\n the driver that was found, and for arenas that use none."]
+#[doc = " With backing=async bytes come from a pool of the driver's: the device's\n current one when the arena is made, its default one, one of the caller's, or\n one that the arena makes (option driver_pool). preset=driver-pool makes each\n block such a piece, rounded up to 512 bytes, as CuPy's MemoryAsyncPool and\n ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver's allocation at this point of A; nothing\n                         waits\n   cuarena_alloc         ... on a stream of the arena's own, which the caller\n                         waits for: good for everybody\n   cuarena_free_on(B)    freed at this point of B, which need not be A; where\n                         other streams were recorded as using the block, when\n                         they are done\n   cuarena_free          freed now: the block is idle\n   cuarena_trim          gives back what the pool has free, until `keep_bytes`\n                         are left; waits for nothing\n\n On a stream that is being captured, outside a capture session, a free is\n BUSY. Such blocks keep their size: a resize is UNSUPPORTED, and they are not\n moved. When the driver has no more the request's stream is waited for, or\n without one all work, twice at most, and it is asked again; what it says of\n other things is not. Bytes held, by which CUARENA_LIMIT_HELD goes, are those\n of the arena's blocks; what the pool has is told here.\n\n All of this is UNSUPPORTED where the device has no pools, which take a driver\n of 11.3, with the version that was found, and for arenas that use none."]
 pub type cuarena_driver_pool_stats_t = cuarena_driver_pool_stats;
 #[doc = " One of the driver's pools. Frozen."]
 #[repr(C)]
@@ -1960,7 +1975,7 @@ const _: () = {
 };
 #[doc = " The figures of ONNX Runtime's arenas, each moved by the same things. Reserve\n is there what `dedicated` is here; bytes that were adopted count as a Reserve\n too. What is above INT64_MAX is INT64_MAX, such as a limit of none.\n\n A region of theirs is what one growth took. Where a memory grows in place,\n trim may give several growths back as one piece, which counts as one, or as\n all that there were when nothing is left.\n\n Where blocks are pieces of a driver's pool they count as its allocator there\n does: in use is what was asked for, total_allocated_bytes what the pool has\n of its device, which the driver is asked for (DRIVER), shrinkages are trims,\n and there are neither extensions nor Reserves."]
 pub type cuarena_ort_stats_t = cuarena_ort_stats;
-#[doc = " Gets one figure; both texts are valid during the call only."]
+#[doc = " Gets one figure; both texts are valid during the call only. It may be left by\n longjmp or an exception: nothing is under way."]
 pub type cuarena_pair_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -2028,18 +2043,18 @@ extern "C" {
     pub fn cuarena_error_info_init(info: *mut cuarena_error_info_t);
     #[doc = " Copies this thread's last error; BAD_ARGUMENT for NULL or a struct_size\n that no version of the library has had."]
     pub fn cuarena_last_error_info(info: *mut cuarena_error_info_t) -> cuarena_status_t;
-    #[doc = " The process-wide log level, CUARENA_LOG_OFF by default (or what the\n environment's CUARENA_LOG says at first use: off, error, warn, info,\n debug). An error is logged once, where it is first seen. Any thread."]
+    #[doc = " The process-wide log level, CUARENA_LOG_OFF by default (or what the\n environment's CUARENA_LOG says at first use: off, error, warn, info,\n debug; any other word is off, and is told once, as an error).\n\n   error  each call that does not return OK, once, with its message, but for\n          the end of an enumeration; what an arena overcame on its way is\n          none. And what nobody is returned: a device that is lost as bytes\n          are given back.\n   warn   what is probably not meant, such as options that are passed over.\n   info   what an arena does as a whole: create, destroy, reset, trim,\n          compact, resize_pool, the end of cached blocks; resizes of blocks.\n   debug  every allocation and every free, with bytes, address, id and tag;\n          growth; the steps of running out.\n\n Each is one line: control bytes in names, tags and texts of the caller are\n written as \\x0a and the like, in messages of errors too. The calls of heap.h\n log nothing. Any thread. In a forked child a new level reaches the arenas\n that are made there. Cost: every arena's lock is taken once; at level debug\n no call is short any more, at info no resize."]
     pub fn cuarena_log_set_level(level: i32) -> cuarena_status_t;
     pub fn cuarena_log_level() -> i32;
     #[doc = " NULL: back to the default, which writes to stderr. Set it before other\n threads log; a line being delivered may still reach the old function."]
     pub fn cuarena_log_set_callback(callback: cuarena_log_fn, user: *mut ::core::ffi::c_void);
     pub fn cuarena_heap_config_init(config: *mut cuarena_heap_config_t);
-    #[doc = " BAD_ARGUMENT, or OUT_OF_MEMORY if the bookkeeping cannot be had."]
+    #[doc = " BAD_ARGUMENT; OUT_OF_MEMORY if the bookkeeping cannot be had; LIMIT if\n CUARENA_HEAP_MAX_HEAPS live."]
     pub fn cuarena_heap_create(
         config: *const cuarena_heap_config_t,
         heap_out: *mut *mut cuarena_heap_t,
     ) -> cuarena_status_t;
-    #[doc = " Ends the heap whatever lives in it and clears the handle. NULL is fine."]
+    #[doc = " Ends the heap whatever lives in it and clears the handle. Plans made of it\n are good for cuarena_heap_plan_destroy only. NULL is fine."]
     pub fn cuarena_heap_destroy(heap: *mut *mut cuarena_heap_t);
     #[doc = " Gives [offset, offset + size) to the heap as one settled range. Both are\n multiples of the granule. BAD_ARGUMENT if it overlaps a segment."]
     pub fn cuarena_heap_segment_add(
@@ -2068,7 +2083,7 @@ extern "C" {
     ) -> cuarena_status_t;
     #[doc = " Makes one segment of two that touch at `offset`."]
     pub fn cuarena_heap_segment_join(heap: *mut cuarena_heap_t, offset: u64) -> cuarena_status_t;
-    #[doc = " OUT_OF_MEMORY: fewer bytes are free in the lane than asked for. FRAGMENTED:\n enough are free, but no range fits; only then is the request's own size\n class searched to its end. LIMIT: max_blocks live already; or blocks,\n segments and places where ranges of two lanes meet are more than the records\n that were reserved (four times max_blocks and some thousands, at most 2^27)."]
+    #[doc = " OUT_OF_MEMORY: fewer bytes are free in the lane than asked for. FRAGMENTED:\n enough are free, but no range fits; only then is the request's own size\n class searched to its end. LIMIT: max_blocks live already; or blocks,\n segments, places where ranges of two lanes meet, and slots whose ids are used\n up are more than the records that a heap has (four times max_blocks and some\n thousands, at least 2^17 and at most 2^27)."]
     pub fn cuarena_heap_alloc(
         heap: *mut cuarena_heap_t,
         request: *const cuarena_heap_request_t,
@@ -2166,17 +2181,17 @@ extern "C" {
         options: *const cuarena_heap_plan_options_t,
         plan_out: *mut *mut cuarena_heap_plan_t,
     ) -> cuarena_status_t;
-    #[doc = " The moves, in the order in which they must be done."]
+    #[doc = " The moves, in the order in which they must be done. They stay until the plan\n is destroyed."]
     pub fn cuarena_heap_plan_moves(
         plan: *const cuarena_heap_plan_t,
         count_out: *mut usize,
     ) -> *const cuarena_heap_move_t;
-    #[doc = " Holds the plan's bytes: until commit or abort its blocks can be neither\n freed, pinned nor resized (BUSY), and its ranges serve nobody. The rest of\n the heap works on. BUSY if the heap changed since the plan was made, or\n while another plan is under way."]
+    #[doc = " Holds the plan's bytes: until commit or abort its blocks can be neither\n freed, pinned nor resized (BUSY), and its ranges serve nobody. The rest of\n the heap works on. BUSY if the heap changed since the plan was made, or\n while another plan is under way. BAD_ARGUMENT, here and for commit and abort,\n if the plan was made of another heap or of one that has ended, or is not at\n that point of its life: nothing changed."]
     pub fn cuarena_heap_plan_begin(
         heap: *mut cuarena_heap_t,
         plan: *mut cuarena_heap_plan_t,
     ) -> cuarena_status_t;
-    #[doc = " The bytes were moved: blocks get their new offsets, what they left joins\n `lane`. Cannot fail after a successful begin."]
+    #[doc = " The bytes were moved: blocks get their new offsets, what they left joins\n `lane`. After a successful begin nothing can fail but a lane that is not in\n use: BAD_ARGUMENT, and the plan is still under way."]
     pub fn cuarena_heap_plan_commit(
         heap: *mut cuarena_heap_t,
         plan: *mut cuarena_heap_plan_t,
@@ -2187,7 +2202,7 @@ extern "C" {
         heap: *mut cuarena_heap_t,
         plan: *mut cuarena_heap_plan_t,
     ) -> cuarena_status_t;
-    #[doc = " Ends the plan, aborting it if it is under way. NULL is fine."]
+    #[doc = " Ends the plan and clears the handle; aborts it on the heap that it was made\n of if it is under way there, whichever heap is named: NULL will do. The heap\n may have ended before. NULL is fine."]
     pub fn cuarena_heap_plan_destroy(
         heap: *mut cuarena_heap_t,
         plan: *mut *mut cuarena_heap_plan_t,
@@ -2195,7 +2210,7 @@ extern "C" {
     #[doc = " All members 0 but struct_size, grain_bytes 4096 and alignment 256."]
     pub fn cuarena_memory_ops_init(ops: *mut cuarena_memory_ops_t);
     pub fn cuarena_config_init(config: *mut cuarena_config_t);
-    #[doc = " Sets one option from text. BAD_ARGUMENT for an unknown key or a value that\n does not parse or is out of range: the message names key, value and what\n would be accepted; the config is as it was. With unknown_keys=warn unknown\n keys are logged and passed over.\n\n \"arena.\" may stand before any key. ONNX Runtime's names for its arena are\n keys too: extend_strategy (also arena_extend_strategy),\n initial_chunk_size_bytes, max_dead_bytes_per_chunk,\n initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem,\n cuda_mempool_release_threshold, cuda_mempool_bytes_to_keep_on_shrink. Their\n values are digits, in ONNX Runtime's ranges. use_cuda_mempool is 0, which\n changes nothing, or 1: preset=driver-pool and driver_pool=own."]
+    #[doc = " Sets one option from text. BAD_ARGUMENT for an unknown key or a value that\n does not parse or is out of range: the message names key, value and what\n would be accepted; the config is as it was. With unknown_keys=warn unknown\n keys are logged and passed over.\n\n \"arena.\" may stand before any key. ONNX Runtime's names for its arena are\n keys too: extend_strategy (also arena_extend_strategy),\n initial_chunk_size_bytes, max_dead_bytes_per_chunk,\n initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem,\n cuda_mempool_release_threshold, cuda_mempool_bytes_to_keep_on_shrink. Their\n values are digits, in ONNX Runtime's ranges. With use_cuda_mempool=1, which\n is an option of its own, device memory is that of preset=driver-pool and\n driver_pool=own whatever preset is named; its threshold stays as the driver\n made it, and what is said of chunks is passed over. Pinned memory passes over\n it and the two keys before, as ONNX Runtime's arena of pinned memory does.\n Other memories refuse it."]
     pub fn cuarena_config_set(
         config: *mut cuarena_config_t,
         key: *const ::core::ffi::c_char,
@@ -2208,7 +2223,7 @@ extern "C" {
     ) -> cuarena_status_t;
     #[doc = " The same with the text of the environment's CUARENA_CONF; OK where there is\n none. No other call reads it: a program that wants to be told by it calls\n this between init and create. Not beside changes of the environment."]
     pub fn cuarena_config_environment(config: *mut cuarena_config_t) -> cuarena_status_t;
-    #[doc = " The limit from a variable of the environment, NULL: CUPY_GPU_MEMORY_LIMIT,\n as CuPy reads it: digits are bytes; a number of at most three decimals and %\n are that part of what the memory has available when the arena is made (CuPy:\n of all that the device has); 0 and 0% are no limit. OK, and nothing changed,\n where there is no such variable. BAD_ARGUMENT for any other text: the\n message names variable, text and what is accepted; the config is as it was.\n Only this call reads the variable. Not beside changes of the environment."]
+    #[doc = " The limit from a variable of the environment, NULL: CUPY_GPU_MEMORY_LIMIT,\n as CuPy reads it: digits are bytes; a number of at most three decimals and %\n are that part of all that the memory has; 0 and 0% are no limit. OK, and\n nothing changed, where there is no such variable. BAD_ARGUMENT for any other\n text: the message names variable, text and what is accepted; the config is as\n it was. Only this call reads the variable. Not beside changes of the\n environment."]
     pub fn cuarena_config_limit_environment(
         config: *mut cuarena_config_t,
         variable: *const ::core::ffi::c_char,
@@ -2229,7 +2244,7 @@ extern "C" {
     ) -> cuarena_status_t;
     pub fn cuarena_option_info_init(info: *mut cuarena_option_info_t);
     pub fn cuarena_option_info(index: usize, info: *mut cuarena_option_info_t) -> cuarena_status_t;
-    #[doc = " Makes an arena. The preset `pool` takes its bytes now; `grow` and `bfc` take\n none, unless take_first says so.\n BAD_ARGUMENT, OUT_OF_MEMORY (with what was available), LIMIT (the pool is\n larger than the limit), DRIVER, UNSUPPORTED (the memory cannot do what the\n options ask). Cost: the memory's, plus under 1 ms."]
+    #[doc = " Makes an arena. The preset `pool` takes its bytes now; `grow` and `bfc` take\n none, unless take_first says so.\n BAD_ARGUMENT, OUT_OF_MEMORY, LIMIT (the pool is larger than the limit, or\n CUARENA_HEAP_MAX_HEAPS heaps live; of both the last error has what was asked,\n the limit if there is one, what was held, and as free_bytes what the memory\n had available), DRIVER, UNSUPPORTED (the memory cannot do what the options\n ask). Cost: the memory's, plus under 1 ms."]
     pub fn cuarena_create(
         config: *const cuarena_config_t,
         arena_out: *mut *mut cuarena_t,
@@ -2244,9 +2259,9 @@ extern "C" {
         done: cuarena_retired_fn,
         user: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " Ends every block, pointer and id at once, in both regions; keeps memory,\n sizes, tags, limits. BUSY while pins taken by cuarena_block_pin exist,\n exports are open or a capture session has bytes; DRIVER if free bytes are to\n read as 0 and cannot be made so. Peaks stay (cuarena_reset_peaks). Nothing\n may use the blocks any more; what was freed on streams is waited for, and all\n work where allocations are such (segments=each).\n REENTERED from a function of its memory or its relocation callback. Cost: the\n live blocks."]
+    #[doc = " Ends every block, pointer and id at once, in both regions; keeps memory,\n sizes, tags, limits. BUSY while pins taken by cuarena_block_pin exist,\n exports are open or a capture session has bytes; DRIVER if free bytes are to\n read as 0 and cannot be made so: blocks live on, but their contents may be\n gone. Peaks stay (cuarena_reset_peaks). Nothing\n may use the blocks any more; what was freed on streams is waited for, and all\n work where allocations are such (segments=each).\n REENTERED from a function of its memory or its relocation callback. Cost: the\n live blocks."]
     pub fn cuarena_reset(arena: *mut cuarena_t) -> cuarena_status_t;
-    #[doc = " Makes the pool `bytes` large, its stable region as it is. Contents stay, in\n place where the memory can. Otherwise, or if blocks stand in the part that\n goes, blocks without pins move (reported to the relocation callback) and\n pinned ones make it BUSY. BAD_ARGUMENT below the stable region's size;\n UNSUPPORTED for a caller's own bytes. A failed call changed nothing. Waits\n for what was freed on streams if the pool gets smaller, and for all work on\n its bytes if they move. REENTERED as reset. Cost: the bytes moved."]
+    #[doc = " Makes the pool `bytes` large, rounded up to the arena's alignment as at\n creation (capacity_bytes of cuarena_stats tells; held_bytes, what the memory\n gave for it in its own multiples), its stable region as it is. Contents stay,\n in place where the memory lengthens and shortens what it gave (pageable,\n none, device with backing=vmm, a caller's own that has `grow`), up to what\n the option `reserve`, or a limit, set addresses aside for. Otherwise the\n memory gives a pool of the new size, to which all blocks move: those without\n pins, reported to the relocation callback; while a pointer, a pinned block or\n a stable one lives it is BUSY. In place a pool that gets smaller moves what\n stands in the part that goes, and is BUSY if that is pinned. So a program\n that is to work alike on all memories has blocks, or unpinned pointers,\n alone. BAD_ARGUMENT below the stable region's size; UNSUPPORTED for a\n caller's own bytes. A failed call leaves the size; cached blocks have ended,\n and blocks may have moved, which was reported. Waits for what was freed on\n streams if the pool gets smaller, and for all work on its bytes if they move.\n REENTERED as reset. Cost: the bytes moved."]
     pub fn cuarena_resize_pool(arena: *mut cuarena_t, bytes: u64) -> cuarena_status_t;
     #[doc = " Gives unused bytes back to the memory, whole grains from the end and from\n the middle, until no more than `keep_bytes` are held or nothing more is\n free. What a pool gave back it takes again when it needs it. A caller's own\n bytes stay. What was freed on streams counts once it is settled: markers are\n recorded and asked for, none is waited for; DRIVER if that fails. REENTERED\n as reset. Cost: ranges, and the memory's."]
     pub fn cuarena_trim(
@@ -2254,7 +2269,7 @@ extern "C" {
         keep_bytes: u64,
         given_back_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Bytes, or percent and auto of what the memory has available: either, by the\n type, and BAD_ARGUMENT above 100 %. Below what is held or live now is legal:\n it bounds what comes. `old_bytes_out` may be NULL; UINT64_MAX is \"none\". A\n lower limit of cached bytes ends cached blocks at once, the least recently\n recycled first, unless the cache is bounded late (cost: those blocks, and the\n memory's; REENTERED as trim)."]
+    #[doc = " Bytes, percent of all that the memory has, this arena's bytes among them, or\n auto, what is available now: one of them, by the type, and BAD_ARGUMENT above\n 100 %. Below what is held or live now is legal:\n it bounds what comes. `old_bytes_out` may be NULL; UINT64_MAX is \"none\". A\n lower limit of cached bytes ends cached blocks at once, the least recently\n recycled first, unless the cache is bounded late (cost: those blocks, and the\n memory's; REENTERED as trim)."]
     pub fn cuarena_set_limit(
         arena: *mut cuarena_t,
         kind: i32,
@@ -2364,7 +2379,7 @@ extern "C" {
         capacity: usize,
         count_out: *mut usize,
     ) -> cuarena_status_t;
-    #[doc = " Counts foreign bytes as a block of this arena: it appears in statistics,\n limits and enumeration, is pinned, and is forgotten, not returned, when it\n is freed. BAD_ARGUMENT if the bytes overlap the arena's or are not aligned\n to its granule."]
+    #[doc = " Counts foreign bytes as a block of this arena: it appears in statistics,\n limits and enumeration, is pinned, and is forgotten, not returned, when it\n is freed. BAD_ARGUMENT if there are none, address or size is no multiple of\n the granule, or they overlap the arena's own or what is adopted already."]
     pub fn cuarena_adopt(
         arena: *mut cuarena_t,
         bytes: *mut ::core::ffi::c_void,
@@ -2386,7 +2401,7 @@ extern "C" {
     ) -> cuarena_status_t;
     pub fn cuarena_compact_options_init(options: *mut cuarena_compact_options_t);
     pub fn cuarena_compact_report_init(report: *mut cuarena_compact_report_t);
-    #[doc = " Slides blocks without pins of the dynamic region together. NULL options: all\n the way; callback and report may be NULL. One compaction runs at a time:\n another thread's waits. FRAGMENTED: a goal that no window within the limits\n reaches; nothing moved. UNSUPPORTED: the memory cannot relocate. Cost:\n blocks and ranges to plan, under the lock; then the bytes moved, without it.\n\n With a stream the call does not wait, but on memory that the CPU touches:\n the stream waits for every stream that a moved block was allocated on or is\n used by (cuarena_record_use), moves the bytes, and those streams wait for\n it. Bytes that it vacates are the stream's. For blocks allocated without a\n stream the caller vouches, or names the streams that use them. Without one\n the call waits for all of these, and for what was freed on streams."]
+    #[doc = " Slides blocks without pins of the dynamic region together. NULL options: all\n the way; callback and report may be NULL. One compaction runs at a time:\n another thread's waits. FRAGMENTED: a goal that no window within the limits\n reaches; nothing moved. What a trimmed pool gave back it takes again if a\n goal needs that (LIMIT, OUT_OF_MEMORY or DRIVER if that cannot be had); else\n blocks do not move across it. UNSUPPORTED: the memory\n cannot relocate. Cost: blocks and ranges to plan, under the lock; then the\n bytes moved, without it.\n\n With a stream the call does not wait, but on memory that the CPU touches:\n the stream waits for every stream that a moved block was allocated on or is\n used by (cuarena_record_use), moves the bytes, and those streams wait for\n it. Bytes that it vacates are the stream's. For blocks allocated without a\n stream the caller vouches, or names the streams that use them. Without one\n the call waits for all of these, and for what was freed on streams."]
     pub fn cuarena_compact(
         arena: *mut cuarena_t,
         options: *const cuarena_compact_options_t,
@@ -2394,7 +2409,7 @@ extern "C" {
         user: *mut ::core::ffi::c_void,
         report: *mut cuarena_compact_report_t,
     ) -> cuarena_status_t;
-    #[doc = " Who hears of moves that no compact call reports: resize_pool, and the\n compaction step of running out (compact_on_oom). NULL: nobody, and then\n that step is left out."]
+    #[doc = " Who hears of moves that no compact call reports: resize_pool, and the\n compaction step of running out (compact_on_oom). NULL: nobody, and then\n that step moves no pointers, pinned or not: only blocks, whose ids stay\n good."]
     pub fn cuarena_set_relocation_callback(
         arena: *mut cuarena_t,
         callback: cuarena_relocation_fn,
@@ -2465,7 +2480,7 @@ extern "C" {
         request: *const cuarena_request_t,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " See the table above. On an error the block is as it was."]
+    #[doc = " See the table above. On an error the block is as it was. Neither\n OUT_OF_MEMORY nor LIMIT: a stream that was not known and cannot be made so is\n waited for by the caller (host_waits counts that, and the log says so at\n level info), and the bytes are idle then. BUSY if it is being captured."]
     pub fn cuarena_free_on(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
@@ -2521,7 +2536,7 @@ extern "C" {
         block: cuarena_block_t,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " The stream is about to be destroyed: records a marker behind all its work,\n and never touches the handle again. Does not wait. Blocks allocated on it\n live on; free them without a stream, or on another. OK for a stream that\n the arena does not know. Steps: the lane's ranges."]
+    #[doc = " The stream is about to be destroyed: records a marker behind all its work.\n Once this has returned OK no call touches the handle: calls of other threads\n that use it now, a compaction that lets it wait for instance, are waited for\n until they have handed it to the driver; the stream's work is not. Blocks\n allocated on it live on; free them without a stream, or on another. OK for a\n stream that the arena does not know; BUSY for one of an open capture session,\n or one that is being captured; DRIVER if the marker cannot be recorded: the\n stream is still known then. Steps: the lane's ranges."]
     pub fn cuarena_release_stream(
         arena: *mut cuarena_t,
         stream: cuarena_stream_t,
