@@ -217,6 +217,45 @@ START_TEST(test_count_fails)
 }
 END_TEST
 
+START_TEST(test_version_fails)
+{
+    set("CUARENA_STANDIN_FAIL", "cuDriverGetVersion:1:999");
+    expect_no_device("cuDriverGetVersion", "CUDA_ERROR_UNKNOWN");
+}
+END_TEST
+
+/* It has neither a name nor a text. */
+START_TEST(test_start_fails_with_a_code_that_nobody_knows)
+{
+    set("CUARENA_STANDIN_FAIL", "cuInit:1:77777");
+    expect_no_device("cuInit", "an unknown error", "no text");
+}
+END_TEST
+
+/* By the driver, or else by nobody. */
+START_TEST(test_codes_that_the_library_does_not_know_are_named)
+{
+    ck_assert_ptr_nonnull(cuai_cuda());
+    expect_text(cuai_cuda_name(77777), "an unknown error");
+    expect_status(cuai_cuda_fail(77777, "cuThis", "that"), CUARENA_DRIVER);
+    expect_message("cuThis", "an unknown error", "no text");
+    ck_assert_int_eq(last_error().driver_code, 77777);
+}
+END_TEST
+
+START_TEST(test_empty_name_of_a_file_is_no_name)
+{
+    set(VARIABLE, "");
+    cuarena_driver_info_t info;
+    cuarena_driver_info_init(&info);
+    cuarena_status_t status = cuarena_driver_info(&info);
+    if (status == CUARENA_OK)
+        expect_text(info.library, "libcuda.so.1");
+    else
+        expect_message("libcuda.so.1");
+}
+END_TEST
+
 START_TEST(test_driver_without_a_device)
 {
     set("CUARENA_STANDIN_DEVICES", "0");
@@ -256,14 +295,47 @@ END_TEST
 
 static const struct {
     const char *lack;
-    const char *call;
     size_t offset;
 } facilities[] = {
-    {"vmm", "cuMemCreate", offsetof(cuarena_device_info_t, vmm)},
-    {"fd", "cuMemExportToShareableHandle", offsetof(cuarena_device_info_t, fd)},
-    {"pools", "cuMemAllocFromPoolAsync",
-     offsetof(cuarena_device_info_t, pools)},
-    {"managed", "cuMemAllocManaged", offsetof(cuarena_device_info_t, managed)},
+    {"vmm", offsetof(cuarena_device_info_t, vmm)},
+    {"fd", offsetof(cuarena_device_info_t, fd)},
+    {"pools", offsetof(cuarena_device_info_t, pools)},
+    {"managed", offsetof(cuarena_device_info_t, managed)},
+};
+
+enum {
+    VMM,
+    FD,
+    POOLS,
+    MANAGED
+}; /* of `facilities` */
+
+/* All calls that each is made of. */
+static const struct {
+    const char *call;
+    int facility;
+} facility_calls[] = {
+    {"cuMemAddressReserve", VMM},
+    {"cuMemAddressFree", VMM},
+    {"cuMemCreate", VMM},
+    {"cuMemRelease", VMM},
+    {"cuMemMap", VMM},
+    {"cuMemUnmap", VMM},
+    {"cuMemSetAccess", VMM},
+    {"cuMemGetAllocationGranularity", VMM},
+    {"cuMemExportToShareableHandle", FD},
+    {"cuDeviceGetDefaultMemPool", POOLS},
+    {"cuDeviceGetMemPool", POOLS},
+    {"cuDeviceSetMemPool", POOLS},
+    {"cuMemPoolSetAccess", POOLS},
+    {"cuMemFreeAsync", POOLS},
+    {"cuMemAllocFromPoolAsync", POOLS},
+    {"cuMemPoolCreate", POOLS},
+    {"cuMemPoolDestroy", POOLS},
+    {"cuMemPoolSetAttribute", POOLS},
+    {"cuMemPoolGetAttribute", POOLS},
+    {"cuMemPoolTrimTo", POOLS},
+    {"cuMemAllocManaged", MANAGED},
 };
 
 static int32_t facility(int i)
@@ -291,8 +363,25 @@ END_TEST
 
 START_TEST(test_facility_that_the_driver_lacks_a_call_of)
 {
-    set("CUARENA_STANDIN_LACK", facilities[_i].call);
-    ck_assert_int_eq(facility(_i), 0);
+    set("CUARENA_STANDIN_LACK", facility_calls[_i].call);
+    ck_assert_int_eq(facility(facility_calls[_i].facility), 0);
+}
+END_TEST
+
+/* Every attribute, in turn. */
+START_TEST(test_attribute_that_the_driver_does_not_know_is_0)
+{
+    cuarena_device_info_t info;
+    const standin_control_t *standin = driver_standin();
+    ck_assert_ptr_nonnull(cuai_cuda());
+    standin->standin_fail("cuDeviceGetAttribute", 1,
+                          CUAI_CUDA_ERROR_INVALID_VALUE, 1);
+    cuarena_device_info_init(&info);
+    expect_ok(cuarena_device_info(0, &info));
+    ck_assert_int_eq(info.vmm | info.fd | info.pools | info.managed, 0);
+    ck_assert_int_eq(info.compute_major | info.multiprocessors, 0);
+    ck_assert_str_ne(info.name, "");
+    expect_u64(standin->standin_report_count(0), 0);
 }
 END_TEST
 
@@ -541,23 +630,26 @@ static void add_loop(TCase *tcase, const TTest *test, int from, int count)
 
 static void add_standin_tests(Suite *suite)
 {
-    TCase *refused =
-        suite_add_list(suite, "refused",
-                       TEST_LIST(test_start_fails, test_count_fails,
-                                 test_driver_without_a_device));
+    TCase *refused = suite_add_list(
+        suite, "refused",
+        TEST_LIST(test_start_fails, test_count_fails, test_version_fails,
+                  test_start_fails_with_a_code_that_nobody_knows,
+                  test_driver_without_a_device));
     add_loop(refused, test_old_driver, 0, COUNT(old_drivers));
     for (int i = 0; i < COUNT(required); i++)
         if (strcmp(required[i], "cuDriverGetVersion") != 0)
             add_loop(refused, test_required_call_is_missing, i, i + 1);
     TCase *accepted = suite_add_list(
         suite, "accepted",
-        TEST_LIST(test_driver_is_described, test_threads_open_it_once));
+        TEST_LIST(test_driver_is_described, test_threads_open_it_once,
+                  test_codes_that_the_library_does_not_know_are_named,
+                  test_attribute_that_the_driver_does_not_know_is_0));
     add_loop(accepted, test_optional_call_is_missing, 0, COUNT(optional));
     add_loop(accepted, test_facility_is_there, 0, COUNT(facilities));
     add_loop(accepted, test_facility_that_the_device_lacks, 0,
              COUNT(facilities));
     add_loop(accepted, test_facility_that_the_driver_lacks_a_call_of, 0,
-             COUNT(facilities));
+             COUNT(facility_calls));
     add_loop(accepted, test_wrong_ordinal, 0, COUNT(wrong_ordinals));
     (void)suite_add_list(suite, "processes",
                          TEST_LIST(test_fork_while_another_thread_opens,
@@ -573,7 +665,8 @@ int main(void)
         TEST_LIST(test_file_that_is_not_there, test_file_that_is_no_library,
                   test_library_that_is_no_driver, test_no_driver_is_found_again,
                   test_calls_without_a_driver_say_why,
-                  test_stream_without_a_driver, test_info_of_no_size));
+                  test_stream_without_a_driver, test_info_of_no_size,
+                  test_empty_name_of_a_file_is_no_name));
     add_loop(none, test_arenas_without_a_driver_say_why, 0,
              COUNT(device_memories));
     if (kind != DRIVER_NONE) {

@@ -164,8 +164,5 @@ CUAI_CUDA_OPTIONAL_12080(same_entry)
 static_assert(same_type(cuai_cu_get_proc_address_v2_t,
                         PFN_cuGetProcAddress_v12000),
               "cuGetProcAddress_v2");
-static_assert(same_type(cuai_cu_get_proc_address_t,
-                        PFN_cuGetProcAddress_v11030),
-              "cuGetProcAddress");
 
 #endif

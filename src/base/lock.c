@@ -117,7 +117,13 @@ bool cuai_lock_by_word(cuai_lock_t *lock)
     return true;
 }
 
-static void let_go(cuai_lock_t *lock)
+void cuai_lock_unowned(cuai_lock_t *lock)
+{
+    if (CUAI_UNLIKELY(!cuai_lock_by_word(lock)))
+        cuai_lock_is_ours();
+}
+
+void cuai_unlock_unowned(cuai_lock_t *lock)
 {
     if (lock->bias != 0)
         cuai_bias_leave(lock);
@@ -133,7 +139,7 @@ static void let_go(cuai_lock_t *lock)
 void cuai_unlock_taken(cuai_lock_t *lock, uint32_t raised)
 {
     if (raised == 0)
-        let_go(lock);
+        cuai_unlock_unowned(lock);
     else
         cuai_futex_wake(&lock->flags[raised], 1);
 }
@@ -251,6 +257,16 @@ bool cuai_lock_enter(cuai_lock_t *lock)
 void cuai_unlock(cuai_lock_t *lock)
 {
     must(pthread_mutex_unlock(&lock->mutex));
+}
+
+void cuai_lock_unowned(cuai_lock_t *lock)
+{
+    cuai_lock(lock);
+}
+
+void cuai_unlock_unowned(cuai_lock_t *lock)
+{
+    cuai_unlock(lock);
 }
 
 void cuai_event_init(cuai_event_t *event)

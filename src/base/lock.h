@@ -243,6 +243,11 @@ static CUAI_INLINE void cuai_lock(cuai_lock_t *lock)
         cuai_lock_is_ours();
 }
 
+/* The same as cuai_lock and cuai_unlock, out of line, for a lock that cannot
+ * come to have an owner: one that cuai_lock_init or CUAI_LOCK_INIT made. */
+void cuai_lock_unowned(cuai_lock_t *lock);
+void cuai_unlock_unowned(cuai_lock_t *lock);
+
 void cuai_event_init(cuai_event_t *event);
 /* Nobody waits. */
 void cuai_event_cleanup(cuai_event_t *event);

@@ -55,8 +55,10 @@ static int attribute(CUdevice_attribute which)
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
         return 8; /* few: there are as many workers to play through */
     case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
-    case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
+        return !sd_lacks("mapping");
     case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
+        return !sd_lacks("unified");
+    case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
     case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:
         return 1;
@@ -84,6 +86,8 @@ static int attribute(CUdevice_attribute which)
         return 32;
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED:
         return !sd_lacks("vmm") && !sd_lacks("rdma");
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED:
+        return !sd_lacks("vmm") && !sd_lacks("fabric");
     case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
         return !sd_lacks("pools");
     case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:

@@ -36,8 +36,10 @@
  *                             nothing, and says that it did
  *   CUARENA_STANDIN_LACK      comma-separated: vmm, pools, fd, rdma, managed,
  *                             concurrent (the CPU may touch managed memory only
- *                             while nothing runs), or names that
- *                             cuGetProcAddress is not to find
+ *                             while nothing runs), mapping, unified, fabric
+ *                             (the device says that it has it, and refuses the
+ *                             handles, as without an IMEX channel), or names
+ *                             that cuGetProcAddress is not to find
  *   CUARENA_STANDIN_FAIL      comma-separated ENTRY:NTH:CODE, NTH+ for "from
  *                             then on": cuMemMap:3:2,cuMemCreate:1+:2
  *   CUARENA_STANDIN_DELAY     comma-separated ENTRY:MICROSECONDS

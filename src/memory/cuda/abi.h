@@ -405,11 +405,8 @@ enum {
     CUAI_CUDA_OPTIONAL_12040(E)                                                \
     CUAI_CUDA_OPTIONAL_12080(E)
 
-/* cuGetProcAddress itself, by both of its names: the first form knows no last
- * parameter. */
+/* cuGetProcAddress_v2 itself. */
 typedef cuai_cu_result_t (*cuai_cu_get_proc_address_v2_t)(
     const char *, void **, int, uint64_t, cuai_cu_query_result_t *);
-typedef cuai_cu_result_t (*cuai_cu_get_proc_address_t)(const char *, void **,
-                                                       int, uint64_t);
 
 #endif

@@ -75,22 +75,18 @@ static void *symbol(void *library, const char *name)
     return dlsym(library, name);
 }
 
-/* How the entry points are found; by the first form in drivers that lack the
- * second. */
+/* How the entry points are found. Drivers of CUDA 12.0 have it by this name. */
 typedef struct finder {
     const char *library;
-    cuai_cu_get_proc_address_v2_t find_v2;
-    cuai_cu_get_proc_address_t find;
+    cuai_cu_get_proc_address_v2_t find;
 } finder_t;
 
 static bool find_finder(void *library, finder_t *finder)
 {
-    void *v2 = symbol(library, "cuGetProcAddress_v2");
-    void *v1 = symbol(library, "cuGetProcAddress");
-    TAKE(finder->find_v2, v2);
-    TAKE(finder->find, v1);
-    return v1 != NULL || v2 != NULL ||
-           because("%s has no cuGetProcAddress", finder->library);
+    void *address = symbol(library, "cuGetProcAddress_v2");
+    TAKE(finder->find, address);
+    return address != NULL ||
+           because("%s has no cuGetProcAddress_v2", finder->library);
 }
 
 /* NULL if the driver lacks it. The default stream is the legacy one: programs
@@ -100,10 +96,7 @@ static void *find(const finder_t *finder, const char *name, int since)
     const uint64_t flags = CUAI_CU_GET_PROC_ADDRESS_LEGACY_STREAM;
     void *found = NULL;
     cuai_cu_query_result_t query;
-    cuai_cu_result_t result =
-        finder->find_v2 != NULL
-            ? finder->find_v2(name, &found, since, flags, &query)
-            : finder->find(name, &found, since, flags);
+    cuai_cu_result_t result = finder->find(name, &found, since, flags, &query);
     return result == CUAI_CUDA_SUCCESS ? found : NULL;
 }
 
@@ -188,13 +181,13 @@ static bool open_driver(void)
 
 static void open_once(void)
 {
-    cuai_lock(&lock);
+    cuai_lock_unowned(&lock);
     bool first = atomic_load(&state) == STATE_UNTRIED;
     if (first) {
         atomic_store(&state, STATE_OPENING);
         atomic_store(&state, open_driver() ? STATE_OPEN : STATE_ABSENT);
     }
-    cuai_unlock(&lock);
+    cuai_unlock_unowned(&lock);
     if (first && atomic_load(&state) == STATE_OPEN)
         cuai_log(CUARENA_LOG_INFO, "driver of CUDA %d.%d, %d devices",
                  driver.version / 1000, driver.version % 1000 / 10,

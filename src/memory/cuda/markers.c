@@ -7,28 +7,28 @@
 
 static cuai_marker_t *take_idle(cuai_place_t *place)
 {
-    cuai_lock(&place->lock);
+    cuai_lock_unowned(&place->lock);
     cuai_marker_t *marker = place->idle;
     if (marker != NULL)
         place->idle = marker->next;
-    cuai_unlock(&place->lock);
+    cuai_unlock_unowned(&place->lock);
     return marker;
 }
 
 static void put_idle(cuai_marker_t *marker)
 {
     cuai_place_t *place = marker->place;
-    cuai_lock(&place->lock);
+    cuai_lock_unowned(&place->lock);
     marker->next = place->idle;
     place->idle = marker;
-    cuai_unlock(&place->lock);
+    cuai_unlock_unowned(&place->lock);
 }
 
 static void count(cuai_place_t *place, size_t change)
 {
-    cuai_lock(&place->lock);
+    cuai_lock_unowned(&place->lock);
     place->marker_count += change;
-    cuai_unlock(&place->lock);
+    cuai_unlock_unowned(&place->lock);
 }
 
 /* In a visit of the place. */
@@ -131,30 +131,36 @@ cuarena_status_t cuai_marker_record(cuai_place_t *place,
     return status;
 }
 
+/* In a visit of the place. */
+static cuarena_status_t record_all(cuai_place_t *place, cuai_marker_t **marker)
+{
+    cuai_marker_t *made = NULL;
+    cuarena_status_t status = obtain(place, &made);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_cu_result_t result =
+        cuai_cu(place->cuda)->cuCtxRecordEvent(place->context, made->event);
+    if (result == CUAI_CUDA_SUCCESS) {
+        *marker = made;
+        return CUARENA_OK;
+    }
+    put_idle(made);
+    return cuai_place_fail(place, result, "cuCtxRecordEvent",
+                           "marking all work of device %d", place->device);
+}
+
 cuarena_status_t cuai_marker_record_all(cuai_place_t *place,
                                         cuai_marker_t **marker)
 {
     cuai_visit_t visit;
-    cuai_marker_t *made = NULL;
     if (place->cuda->cuCtxRecordEvent == NULL)
         return CUARENA_UNSUPPORTED;
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
-    status = obtain(place, &made);
-    cuai_cu_result_t result = CUAI_CUDA_SUCCESS;
-    if (status == CUARENA_OK)
-        result =
-            cuai_cu(place->cuda)->cuCtxRecordEvent(place->context, made->event);
+    status = record_all(place, marker);
     cuai_place_leave(&visit);
-    if (result == CUAI_CUDA_SUCCESS) {
-        if (status == CUARENA_OK)
-            *marker = made;
-        return status;
-    }
-    put_idle(made);
-    return cuai_place_fail(place, result, "cuCtxRecordEvent",
-                           "marking all work of device %d", place->device);
+    return status;
 }
 
 /* BUSY is an answer and not an error: the last error stays. */

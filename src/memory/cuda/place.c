@@ -133,36 +133,36 @@ void cuai_place_leave(cuai_visit_t *visit)
 static cuai_place_t *find_place(cuai_cu_context_t context,
                                 unsigned long long context_id)
 {
-    cuai_lock(&places_lock);
+    cuai_lock_unowned(&places_lock);
     cuai_place_t *place = places;
     while (place != NULL &&
            (place->context != context || place->context_id != context_id))
         place = place->next;
     if (place != NULL)
         place->users++;
-    cuai_unlock(&places_lock);
+    cuai_unlock_unowned(&places_lock);
     return place;
 }
 
 static void insert_place(cuai_place_t *place)
 {
-    cuai_lock(&places_lock);
+    cuai_lock_unowned(&places_lock);
     place->next = places;
     places = place;
-    cuai_unlock(&places_lock);
+    cuai_unlock_unowned(&places_lock);
 }
 
 /* Whether that was the last user; then the place is out of the list. */
 static bool remove_user(cuai_place_t *place)
 {
-    cuai_lock(&places_lock);
+    cuai_lock_unowned(&places_lock);
     bool last = --place->users == 0;
     cuai_place_t **link = &places;
     while (last && *link != place)
         link = &(*link)->next;
     if (last)
         *link = place->next;
-    cuai_unlock(&places_lock);
+    cuai_unlock_unowned(&places_lock);
     return last;
 }
 

@@ -140,15 +140,14 @@ static int next_to_give_up(const wish_t wishes[WISHES])
     return at;
 }
 
-/* The status of a refusal that no giving up helps: it has the driver's words,
- * and a required property makes it UNSUPPORTED. */
+/* A refusal that no giving up helps. Some wish is on: it is required. */
 static cuarena_status_t refused(const cuai_place_t *place,
                                 const wish_t wishes[WISHES])
 {
-    for (int i = 0; i < WISHES; i++)
-        if (wishes[i].on)
-            return cannot(place, wishes[i].key);
-    return CUARENA_DRIVER;
+    int at = 0;
+    while (!wishes[at].on)
+        at++;
+    return cannot(place, wishes[at].key);
 }
 
 /* Within a visit. */
