@@ -3,8 +3,6 @@
  * driver at every moment. Runs on the stand-in driver and on a real one, where
  * what needs control of the driver is left out.
  */
-#include "memory/memory.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,61 +13,7 @@
 #include "support/cuda_expect.h"
 #include "support/cuda_kinds.h"
 #include "support/cuda_test.h"
-
-#define GRAIN MIB(2)
-
-/* ---- One memory ------------------------------------------------------------
- */
-
-typedef struct bench {
-    cuarena_config_t config;
-    cuai_memory_t memory;
-    cuarena_memory_segment_t segment;
-} bench_t;
-
-static cuarena_config_t config_of(const char *options)
-{
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, options));
-    config.grow = CUARENA_GROW_NONE;
-    if (config.alignment == CUARENA_BYTES_PRESET)
-        config.alignment = 256;
-    config.in_place = 1;
-    return config;
-}
-
-static void open_memory(bench_t *b, const char *options)
-{
-    *b = (bench_t){.config = config_of(options)};
-    expect_ok(cuai_memory_open(&b->config, &b->memory));
-}
-
-/* Nothing of the driver's is left. */
-static void close_memory(bench_t *b)
-{
-    cuai_memory_close(&b->memory);
-    expect_nothing_left();
-}
-
-static void get(bench_t *b, uint64_t bytes, uint64_t reserve)
-{
-    expect_ok(b->memory.ops.get(b->memory.user, bytes, reserve, &b->segment));
-    expect_u64(b->segment.bytes, bytes);
-    ck_assert_uint_ge(b->segment.reserved_bytes, bytes);
-    ck_assert_uint_ne(b->segment.address, 0);
-    ck_assert(cuai_is_aligned(b->segment.address, b->memory.ops.alignment));
-}
-
-static void give_back(bench_t *b)
-{
-    b->memory.ops.give_back(b->memory.user, &b->segment);
-}
-
-static void *at(const bench_t *b, uint64_t offset)
-{
-    return (void *)(uintptr_t)(b->segment.address + offset);
-}
+#include "support/memory_bench.h"
 
 /* Contents are written and read by the driver, where it has access. */
 static void expect_usable(const bench_t *b, uint64_t offset, uint64_t bytes)
@@ -78,8 +22,8 @@ static void expect_usable(const bench_t *b, uint64_t offset, uint64_t bytes)
     uint64_t places[] = {offset, offset + bytes - sizeof sent};
     for (size_t i = 0; i < COUNT_OF(places); i++) {
         paint_bytes(sent, sizeof sent, offset + i);
-        arena_reach->write(at(b, places[i]), sent, sizeof sent);
-        arena_reach->read(received, at(b, places[i]), sizeof received);
+        arena_reach->write(bench_at(b, places[i]), sent, sizeof sent);
+        arena_reach->read(received, bench_at(b, places[i]), sizeof received);
         ck_assert_int_eq(memcmp(sent, received, sizeof sent), 0);
     }
 }
@@ -104,7 +48,7 @@ START_TEST(test_vmm_grows_and_shrinks_in_place)
     const cuarena_memory_ops_t *ops = &b.memory.ops;
     expect_u64(ops->grain_bytes, GRAIN);
     uint64_t before = standin_used();
-    get(&b, 2 * GRAIN, 32 * GRAIN);
+    bench_get(&b, 2 * GRAIN, 32 * GRAIN);
     uint64_t address = b.segment.address;
     expect_used(before + 2 * GRAIN);
     expect_usable(&b, 0, 2 * GRAIN);
@@ -119,7 +63,7 @@ START_TEST(test_vmm_grows_and_shrinks_in_place)
     expect_unusable(&b, 3 * GRAIN);
     expect_ok(ops->grow(b.memory.user, &b.segment, 32 * GRAIN));
     expect_usable(&b, 3 * GRAIN, 29 * GRAIN);
-    give_back(&b);
+    bench_give_back(&b);
     expect_used(before);
     close_memory(&b);
 }
@@ -131,7 +75,7 @@ START_TEST(test_vmm_holes_in_the_middle)
     open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB");
     const cuarena_memory_ops_t *ops = &b.memory.ops;
     uint64_t before = standin_used();
-    get(&b, 8 * GRAIN, 8 * GRAIN);
+    bench_get(&b, 8 * GRAIN, 8 * GRAIN);
     ops->punch(b.memory.user, &b.segment, 2 * GRAIN, 3 * GRAIN);
     ops->punch(b.memory.user, &b.segment, 6 * GRAIN, GRAIN);
     expect_used(before + 4 * GRAIN);
@@ -148,7 +92,7 @@ START_TEST(test_vmm_holes_in_the_middle)
     expect_unusable(&b, 4 * GRAIN);
     ops->shrink(b.memory.user, &b.segment, 4 * GRAIN); /* over two holes */
     expect_used(before + 3 * GRAIN);
-    give_back(&b);
+    bench_give_back(&b);
     expect_used(before);
     close_memory(&b);
 }
@@ -161,12 +105,12 @@ START_TEST(test_vmm_works_in_rows)
     ck_assert(standin_is_here());
     open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB");
     standin->standin_counts_clear();
-    get(&b, 8 * GRAIN, 8 * GRAIN);
+    bench_get(&b, 8 * GRAIN, 8 * GRAIN);
     expect_u64(standin->standin_calls("cuMemSetAccess"), 1);
     expect_u64(standin->standin_calls("cuMemCreate"), 8);
     b.memory.ops.punch(b.memory.user, &b.segment, 2 * GRAIN, 2 * GRAIN);
     expect_u64(standin->standin_calls("cuMemUnmap"), 1);
-    give_back(&b);
+    bench_give_back(&b);
     expect_u64(standin->standin_calls("cuMemUnmap"), 3);
     close_memory(&b);
 }
@@ -181,9 +125,9 @@ START_TEST(test_vmm_sets_fewer_addresses_aside_when_refused)
     for (int refusals = 1; refusals <= 3; refusals++) {
         for (int nth = 1; nth <= refusals; nth++)
             standin->standin_fail("cuMemAddressReserve", (uint64_t)nth, 2, 0);
-        get(&b, 2 * GRAIN, 64 * GRAIN);
+        bench_get(&b, 2 * GRAIN, 64 * GRAIN);
         expect_u64(b.segment.reserved_bytes, 64 * GRAIN >> refusals);
-        give_back(&b);
+        bench_give_back(&b);
         standin->standin_fail_clear();
     }
     standin->standin_fail("cuMemAddressReserve", 1, 2, 1);
@@ -277,15 +221,15 @@ START_TEST(test_whole_segments)
     ck_assert(ops->punch == NULL && ops->fill == NULL);
     ck_assert(ops->export_range == NULL);
     expect_u64(ops->grain_bytes, GRAIN);
-    get(&b, 3 * GRAIN, 100 * GRAIN);
+    bench_get(&b, 3 * GRAIN, 100 * GRAIN);
     expect_u64(b.segment.reserved_bytes, 3 * GRAIN);
     expect_usable(&b, 0, 3 * GRAIN);
     other = b;
-    get(&b, GRAIN, GRAIN);
+    bench_get(&b, GRAIN, GRAIN);
     ck_assert_uint_ne(b.segment.address, other.segment.address);
     expect_usable(&b, 0, GRAIN);
-    give_back(&other);
-    give_back(&b);
+    bench_give_back(&other);
+    bench_give_back(&b);
     close_memory(&b);
 }
 END_TEST
@@ -302,9 +246,9 @@ START_TEST(test_whole_segments_of_any_alignment)
         open_memory(&b, options);
         uint64_t grain = b.memory.ops.grain_bytes;
         expect_u64(b.memory.ops.alignment, wanted[i]);
-        get(&b, grain, grain);
+        bench_get(&b, grain, grain);
         expect_usable(&b, 0, grain);
-        give_back(&b);
+        bench_give_back(&b);
         close_memory(&b);
     }
 }
@@ -327,7 +271,7 @@ static void expect_no_more_than_free(bench_t *b)
             expect_status(status, CUARENA_OUT_OF_MEMORY);
             break;
         }
-        give_back(b);
+        bench_give_back(b);
     }
     expect_message("managed", "free");
     arena_reach->give(CUARENA_BYTES_DEVICE, taken);
@@ -345,16 +289,16 @@ START_TEST(test_managed_memory_stays_below_what_the_device_has)
     if (standin_is_here()) { /* a real device has better to do */
         expect_ok(b.memory.ops.available(b.memory.user, &free_bytes));
         uint64_t half = cuai_align_up(free_bytes / 2 + GRAIN, GRAIN);
-        get(&b, half, half);
+        bench_get(&b, half, half);
         expect_status(
             other.memory.ops.get(other.memory.user, half, half, &other.segment),
             CUARENA_OUT_OF_MEMORY);
         expect_message("arenas have");
         expect_ok(other.memory.ops.available(other.memory.user, &left));
         ck_assert_uint_lt(left, half);
-        give_back(&b);
-        get(&other, half, half);
-        give_back(&other);
+        bench_give_back(&b);
+        bench_get(&other, half, half);
+        bench_give_back(&other);
     }
     cuai_memory_close(&other.memory);
     close_memory(&b);
@@ -372,41 +316,6 @@ static const char *const all_memories[] = {
     "memory=pinned",
     "memory=pinned,write_combined=1",
 };
-
-#define PLAYGROUND (8 * GRAIN)
-
-/* What the bytes are to be, moved by memmove. */
-typedef struct picture {
-    char *want;
-    char *got;
-} picture_t;
-
-static picture_t draw(const bench_t *b, uint64_t seed)
-{
-    picture_t picture = {malloc(PLAYGROUND), malloc(PLAYGROUND)};
-    ck_assert(picture.want != NULL && picture.got != NULL);
-    paint_bytes(picture.want, PLAYGROUND, seed);
-    arena_reach->write(at(b, 0), picture.want, PLAYGROUND);
-    return picture;
-}
-
-static void expect_picture(const bench_t *b, picture_t *picture)
-{
-    arena_reach->read(picture->got, at(b, 0), PLAYGROUND);
-    for (uint64_t i = 0; i < PLAYGROUND; i++)
-        if (picture->want[i] != picture->got[i])
-            ck_abort_msg("byte %llu is %d, expected %d", (unsigned long long)i,
-                         picture->got[i], picture->want[i]);
-    free(picture->want);
-    free(picture->got);
-}
-
-static void move(const bench_t *b, picture_t *picture, uint64_t to,
-                 uint64_t from, uint64_t bytes, cuarena_relocation_t *entry)
-{
-    *entry = (cuarena_relocation_t){0, at(b, from), at(b, to), bytes};
-    memmove(picture->want + to, picture->want + from, bytes);
-}
 
 /* The row's memory, on a device that has the relocation kernels or, in the
  * second half of the rows, on one that refuses their text. */
@@ -438,18 +347,19 @@ START_TEST(test_relocate_whatever_overlaps)
     };
     bench_t b;
     open_to_move(&b, _i);
-    get(&b, PLAYGROUND, PLAYGROUND);
+    bench_get(&b, PLAYGROUND, PLAYGROUND);
     for (size_t i = 0; i < COUNT_OF(slides); i++) {
         cuarena_relocation_t entry;
         size_t done = 9;
-        picture_t picture = draw(&b, i);
-        move(&b, &picture, slides[i][0], slides[i][1], slides[i][2], &entry);
+        picture_t picture = bench_draw(&b, i);
+        bench_move(&b, &picture, slides[i][0], slides[i][1], slides[i][2],
+                   &entry);
         expect_ok(b.memory.ops.relocate(b.memory.user, &entry, 1,
                                         CUARENA_NO_STREAM, &done));
         expect_u64(done, 1);
         expect_picture(&b, &picture);
     }
-    give_back(&b);
+    bench_give_back(&b);
     close_memory(&b);
 }
 END_TEST
@@ -464,12 +374,12 @@ START_TEST(test_relocate_a_list_in_order)
     bench_t b;
     size_t done = 0;
     open_to_move(&b, _i);
-    get(&b, PLAYGROUND, PLAYGROUND);
-    picture_t picture = draw(&b, 3);
+    bench_get(&b, PLAYGROUND, PLAYGROUND);
+    picture_t picture = bench_draw(&b, 3);
     uint64_t to = 0, from = KIB(1);
     for (size_t i = 0; i < COUNT; i++) {
         uint64_t bytes = 256 * (1 + i * 37 % 190);
-        move(&b, &picture, to, from, bytes, &list[i]);
+        bench_move(&b, &picture, to, from, bytes, &list[i]);
         to += bytes;
         from += bytes + 256 * (i % 5);
     }
@@ -477,7 +387,7 @@ START_TEST(test_relocate_a_list_in_order)
                                     CUARENA_NO_STREAM, &done));
     expect_u64(done, COUNT);
     expect_picture(&b, &picture);
-    give_back(&b);
+    bench_give_back(&b);
     close_memory(&b);
 }
 END_TEST
@@ -495,8 +405,8 @@ START_TEST(test_relocate_and_zero_on_streams)
     (void)cuda_test_use_device(0);
     open_to_move(&b, _i);
     const cuarena_memory_ops_t *ops = &b.memory.ops;
-    get(&b, PLAYGROUND, PLAYGROUND);
-    picture_t picture = draw(&b, 4);
+    bench_get(&b, PLAYGROUND, PLAYGROUND);
+    picture_t picture = bench_draw(&b, 4);
     for (int i = 0; i < 2; i++) {
         expect_cu(cuda->cuStreamCreate(&streams[i], 1));
         expect_ok(ops->identify(b.memory.user, streams[i], &info));
@@ -506,18 +416,19 @@ START_TEST(test_relocate_and_zero_on_streams)
         expect_ok(ops->mark(b.memory.user, streams[(i + 1) % 2], &marker));
         expect_ok(ops->wait(b.memory.user, marker, streams[i % 2], 0));
         ops->unmark(b.memory.user, marker);
-        move(&b, &picture, KIB(4), KIB(4) + 256 * (i + 1), 2 * GRAIN, &entry);
+        bench_move(&b, &picture, KIB(4), KIB(4) + 256 * (i + 1), 2 * GRAIN,
+                   &entry);
         expect_ok(
             ops->relocate(b.memory.user, &entry, 1, streams[i % 2], &done));
     }
     memset(picture.want + GRAIN, 0, KIB(12));
-    expect_ok(
-        ops->zero_bytes(b.memory.user, at(&b, GRAIN), KIB(12), streams[1]));
+    expect_ok(ops->zero_bytes(b.memory.user, bench_at(&b, GRAIN), KIB(12),
+                              streams[1]));
     expect_cu(cuda->cuStreamSynchronize(streams[1]));
     expect_picture(&b, &picture);
     for (int i = 0; i < 2; i++)
         expect_cu(cuda->cuStreamDestroy(streams[i]));
-    give_back(&b);
+    bench_give_back(&b);
     cuai_memory_close(&b.memory);
 }
 END_TEST
@@ -526,13 +437,13 @@ START_TEST(test_zero_without_a_stream)
 {
     bench_t b;
     open_memory(&b, all_memories[_i]);
-    get(&b, PLAYGROUND, PLAYGROUND);
-    picture_t picture = draw(&b, 5);
+    bench_get(&b, PLAYGROUND, PLAYGROUND);
+    picture_t picture = bench_draw(&b, 5);
     memset(picture.want + 256, 0, GRAIN + 8);
-    expect_ok(b.memory.ops.zero_bytes(b.memory.user, at(&b, 256), GRAIN + 8,
-                                      CUARENA_NO_STREAM));
+    expect_ok(b.memory.ops.zero_bytes(b.memory.user, bench_at(&b, 256),
+                                      GRAIN + 8, CUARENA_NO_STREAM));
     expect_picture(&b, &picture);
-    give_back(&b);
+    bench_give_back(&b);
     close_memory(&b);
 }
 END_TEST
@@ -574,7 +485,7 @@ static void give_bytes(int32_t kind, void *bytes)
 START_TEST(test_bytes_of_another_kind_are_refused)
 {
     const bytes_case_t *row = &bytes_cases[_i];
-    cuarena_config_t config = config_of("preset=pool");
+    cuarena_config_t config = bench_config_of("preset=pool");
     cuarena_t *arena = NULL;
     void *bytes = bytes_of(row->are);
     config.memory = CUARENA_MEMORY_BYTES;
@@ -589,7 +500,7 @@ END_TEST
 
 START_TEST(test_bytes_longer_than_they_are)
 {
-    cuarena_config_t config = config_of("preset=pool");
+    cuarena_config_t config = bench_config_of("preset=pool");
     cuarena_t *arena = NULL;
     void *bytes = bytes_of(CUARENA_BYTES_DEVICE);
     config.memory = CUARENA_MEMORY_BYTES;
@@ -604,7 +515,7 @@ END_TEST
 
 START_TEST(test_bytes_of_another_device)
 {
-    cuarena_config_t config = config_of("preset=pool,device=1");
+    cuarena_config_t config = bench_config_of("preset=pool,device=1");
     cuarena_t *arena = NULL;
     ck_assert(standin_is_here());
     standin->standin_configure("DEVICES", "2");

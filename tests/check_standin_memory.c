@@ -158,7 +158,7 @@ START_TEST(test_rules_of_handles)
     expect_driver(CUDA_ERROR_INVALID_DEVICE,
                   driver.cuMemCreate(&handle, GRAIN, &props, 0));
     props = device_props(CU_MEM_HANDLE_TYPE_FABRIC);
-    expect_driver(CUDA_ERROR_NOT_SUPPORTED,
+    expect_driver(CUDA_ERROR_NOT_PERMITTED,
                   driver.cuMemCreate(&handle, GRAIN, &props, 0));
     props = device_props(CU_MEM_HANDLE_TYPE_NONE);
     expect_driver(CUDA_ERROR_OUT_OF_MEMORY,

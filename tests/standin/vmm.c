@@ -179,13 +179,13 @@ static CUresult check_props(const CUmemAllocationProp *props)
         return CUDA_ERROR_INVALID_VALUE;
     if (!sd_device_valid(props->location.id))
         return CUDA_ERROR_INVALID_DEVICE;
-    if (props->requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE)
-        return CUDA_SUCCESS;
-    if (props->requestedHandleTypes !=
-            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
-        sd_lacks("fd"))
-        return CUDA_ERROR_NOT_SUPPORTED;
-    return CUDA_SUCCESS;
+    const unsigned known =
+        (sd_lacks("fd") ? 0u
+                        : (unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) |
+        (sd_lacks("fabric") ? 0u : (unsigned)CU_MEM_HANDLE_TYPE_FABRIC);
+    return (props->requestedHandleTypes & ~known) != 0
+               ? CUDA_ERROR_NOT_SUPPORTED
+               : CUDA_SUCCESS;
 }
 
 static CUresult create(CUmemGenericAllocationHandle *handle, size_t size,
@@ -197,6 +197,8 @@ static CUresult create(CUmemGenericAllocationHandle *handle, size_t size,
         return result;
     if (handle == NULL || !is_whole(size) || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
+    if ((props->requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC) != 0)
+        return CUDA_ERROR_NOT_PERMITTED; /* there is no IMEX channel */
     sd_bytes_t *bytes = sd_bytes_new(size, props->location.id, false);
     if (bytes == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -96,7 +96,7 @@ static void unload(cuai_kernels_t *kernels)
 {
     cuai_place_t *place = kernels->place;
     cuai_visit_t visit;
-    if (cuai_place_enter(place, &visit) != CUARENA_OK)
+    if (!cuai_place_enter_to_end(place, &visit))
         return;
     for (uint32_t k = 0; k < CUAI_SLIDE_KERNELS; k++)
         if (kernels->modules[k] != NULL)

@@ -118,9 +118,15 @@ static cuarena_status_t ready_kernels(cuai_mover_t *mover,
     return launch_empty(mover, stream);
 }
 
+/* What fails once is tried again. */
 static cuarena_status_t mark_last(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
-    return cuai_marker_record(mover->place, stream, &mover->last);
+    cuarena_status_t status =
+        cuai_marker_record(mover->place, stream, &mover->last);
+    if (status != CUARENA_OK)
+        status = cuai_marker_record(mover->place, stream, &mover->last);
+    mover->unmarked = status != CUARENA_OK;
+    return status;
 }
 
 /* Within a visit. */
@@ -164,7 +170,7 @@ static cuarena_status_t ready(cuai_mover_t *mover, cuai_cu_stream_t stream)
         status = take_device(mover->place, CUAI_COPIES_BOUNCE, &mover->bounce);
     cuai_place_leave(&visit);
     if (status == CUARENA_OK)
-        status = mark_last(mover, stream);
+        status = cuai_marker_record(mover->place, stream, &mover->last);
     return status == CUARENA_OK ? cuai_marker_wait_host(mover->last) : status;
 }
 
@@ -188,7 +194,7 @@ void cuai_mover_end(cuai_mover_t *mover)
     const cuai_cuda_t *cuda = place->cuda;
     cuai_visit_t visit;
     cuai_marker_release(mover->last);
-    if (cuai_place_enter(place, &visit) == CUARENA_OK) {
+    if (cuai_place_enter_to_end(place, &visit)) {
         give_scratch_back(mover);
         if (mover->bounce != 0)
             cuai_place_note(place, cuai_cu(cuda)->cuMemFree(mover->bounce),
@@ -205,19 +211,19 @@ void cuai_mover_end(cuai_mover_t *mover)
 
 static void claim(cuai_mover_t *mover)
 {
-    cuai_lock(&mover->lock);
+    cuai_lock_unowned(&mover->lock);
     while (mover->busy)
         cuai_event_wait(&mover->free_again, &mover->lock);
     mover->busy = true;
-    cuai_unlock(&mover->lock);
+    cuai_unlock_unowned(&mover->lock);
 }
 
 static void unclaim(cuai_mover_t *mover)
 {
-    cuai_lock(&mover->lock);
+    cuai_lock_unowned(&mover->lock);
     mover->busy = false;
     cuai_event_wake(&mover->free_again);
-    cuai_unlock(&mover->lock);
+    cuai_unlock_unowned(&mover->lock);
 }
 
 /* ---- Launches ---------------------------------------------------------- */
@@ -227,8 +233,11 @@ static void unclaim(cuai_mover_t *mover)
 static cuarena_status_t follow_last(cuai_mover_t *mover,
                                     cuai_cu_stream_t stream)
 {
-    if (mover->last == NULL)
-        return CUARENA_OK;
+    if (mover->unmarked)
+        return cuai_fail(CUARENA_LOST,
+                         "device %d: nobody can tell when the relocations that "
+                         "were queued last are done",
+                         mover->place->device);
     return cuai_marker_wait(mover->last, mover->place, stream);
 }
 

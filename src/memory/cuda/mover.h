@@ -29,6 +29,7 @@ typedef struct cuai_mover {
     bool busy; /* a thread is at what follows, without the lock */
     cuai_slide_t slide;
     cuai_marker_t *last; /* of the last list */
+    bool unmarked;       /* the last list has none: no other may follow */
     bool staged;         /* the staging is read until `last` */
 } cuai_mover_t;
 

@@ -114,6 +114,13 @@ cuarena_status_t cuai_place_enter(cuai_place_t *place, cuai_visit_t *visit)
                            "entering device %d", place->device);
 }
 
+bool cuai_place_enter_to_end(cuai_place_t *place, cuai_visit_t *visit)
+{
+    return cuai_cuda_if_open() != NULL &&
+           atomic_load(&place->lost) == CUAI_CUDA_SUCCESS &&
+           cuai_place_enter(place, visit) == CUARENA_OK;
+}
+
 void cuai_place_leave(cuai_visit_t *visit)
 {
     cuai_place_t *place = visit->place;
@@ -381,8 +388,7 @@ cuarena_status_t cuai_place_open(const cuarena_config_t *config,
 static void end_place(cuai_place_t *place)
 {
     cuai_visit_t visit;
-    bool entered = atomic_load(&place->lost) == CUAI_CUDA_SUCCESS &&
-                   cuai_place_enter(place, &visit) == CUARENA_OK;
+    bool entered = cuai_place_enter_to_end(place, &visit);
     cuai_markers_end(place, !entered);
     if (entered)
         cuai_place_leave(&visit);

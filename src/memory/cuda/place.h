@@ -103,6 +103,9 @@ typedef struct cuai_visit {
  * same place may nest. Cost: three calls of the driver, five where another
  * context is current. */
 cuarena_status_t cuai_place_enter(cuai_place_t *place, cuai_visit_t *visit);
+/* The same for what ends something: false, and the last error as it was, where
+ * the context is lost or the process forked. */
+bool cuai_place_enter_to_end(cuai_place_t *place, cuai_visit_t *visit);
 /* Keeps the last error. */
 void cuai_place_leave(cuai_visit_t *visit);
 

@@ -128,7 +128,7 @@ static void give(plain_t *plain, uint64_t address)
 {
     cuai_place_t *place = plain->store.place;
     cuai_visit_t visit;
-    if (cuai_store_enter_to_end(&plain->store, &visit) != CUARENA_OK)
+    if (!cuai_store_enter_to_end(&plain->store, &visit))
         return;
     cuai_cu_result_t result = plain->kind->give(plain, address);
     cuai_place_leave(&visit);

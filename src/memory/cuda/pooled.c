@@ -62,7 +62,7 @@ static void give(pooled_t *pooled, uint64_t address, cuai_cu_stream_t stream)
 {
     cuai_place_t *place = pooled->store.place;
     cuai_visit_t visit;
-    if (cuai_store_enter_to_end(&pooled->store, &visit) != CUARENA_OK)
+    if (!cuai_store_enter_to_end(&pooled->store, &visit))
         return;
     cuai_cu_result_t result =
         cuai_cu(place->cuda)->cuMemFreeAsync(address, stream);

@@ -245,7 +245,7 @@ cuarena_status_t cuai_pool_open(cuai_pool_t *pool, cuai_place_t *place,
 void cuai_pool_end(cuai_pool_t *pool)
 {
     cuai_visit_t visit;
-    if (!pool->own || cuai_place_enter(pool->place, &visit) != CUARENA_OK)
+    if (!pool->own || !cuai_place_enter_to_end(pool->place, &visit))
         return;
     destroy(pool);
     cuai_place_leave(&visit);

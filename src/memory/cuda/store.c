@@ -54,7 +54,7 @@ static void end_own_stream(cuai_store_t *store)
 {
     cuai_place_t *place = store->place;
     cuai_visit_t visit;
-    if (cuai_place_enter(place, &visit) != CUARENA_OK)
+    if (!cuai_place_enter_to_end(place, &visit))
         return;
     cuai_cu_result_t result = cuai_cu(place->cuda)->cuStreamDestroy(store->own);
     cuai_place_leave(&visit);
@@ -188,20 +188,17 @@ static cuarena_status_t wait_at_last(cuai_store_t *store)
                            store->place->device);
 }
 
-cuarena_status_t cuai_store_enter_to_end(cuai_store_t *store,
-                                         cuai_visit_t *visit)
+bool cuai_store_enter_to_end(cuai_store_t *store, cuai_visit_t *visit)
 {
-    cuarena_status_t status = CUARENA_OK;
-    if (atomic_load(&store->unfinished))
-        status = cuai_store_wait(store);
-    if (status != CUARENA_OK) {
+    if (atomic_load(&store->unfinished) &&
+        cuai_store_wait(store) != CUARENA_OK) {
         cuai_log(CUARENA_LOG_WARN,
                  "device %d: bytes that may be in use are not given back",
                  store->place->device);
-        return status;
+        return false;
     }
     atomic_store(&store->unfinished, false);
-    return cuai_place_enter(store->place, visit);
+    return cuai_place_enter_to_end(store->place, visit);
 }
 
 cuarena_status_t cuai_store_pass_on(const cuai_work_t *work)

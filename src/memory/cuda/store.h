@@ -61,8 +61,7 @@ cuarena_status_t cuai_store_zero_captured(void *user, void *address,
 cuarena_status_t cuai_store_wait(cuai_store_t *store);
 /* Enters the place to end bytes: not before the own stream has done with them.
  * Where that cannot be known, the bytes stay the driver's for good. */
-cuarena_status_t cuai_store_enter_to_end(cuai_store_t *store,
-                                         cuai_visit_t *visit);
+bool cuai_store_enter_to_end(cuai_store_t *store, cuai_visit_t *visit);
 
 /* Finds the stream for some work, which comes behind what `stream` was given so
  * far; with CUARENA_NO_STREAM the own one. BUSY: it is being captured. */

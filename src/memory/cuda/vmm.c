@@ -194,7 +194,7 @@ static void unmap_stretch(cuai_vmm_t *vmm,
     uint64_t begin = handles_to(vmm, offset);
     uint64_t end = handles_to(vmm, offset + bytes);
     cuai_visit_t visit;
-    if (cuai_store_enter_to_end(&vmm->store, &visit) == CUARENA_OK) {
+    if (cuai_store_enter_to_end(&vmm->store, &visit)) {
         unmap_rows(vmm, segment, begin, end);
         cuai_place_leave(&visit);
     }
@@ -249,7 +249,7 @@ static void give_addresses(cuai_vmm_t *vmm,
                            const cuarena_memory_segment_t *segment)
 {
     cuai_visit_t visit;
-    if (cuai_store_enter_to_end(&vmm->store, &visit) != CUARENA_OK)
+    if (!cuai_store_enter_to_end(&vmm->store, &visit))
         return;
     free_addresses(vmm, segment->address, segment->reserved_bytes);
     cuai_place_leave(&visit);

@@ -1,0 +1,388 @@
+/*
+ * The memories of a device, without an arena, where the host has no memory, a
+ * call of the driver fails, or the device lacks something: an error that says
+ * what, and nothing is left. For the stand-in driver; on a real one little of
+ * it runs. See check_cuda_memory.c.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/base_support.h"
+#include "support/cuda_expect.h"
+#include "support/cuda_kinds.h"
+#include "support/cuda_test.h"
+#include "support/each_failure.h"
+#include "support/memory_bench.h"
+
+/* ---- A life ---------------------------------------------------------------
+ */
+
+static const char *const lives[] = {
+    "memory=device,backing=vmm,handle=2MiB,pool=8MiB,fd=require",
+    "memory=device,backing=vmm,device=1,pool=8MiB,peers=require",
+    "memory=device,backing=malloc,rdma=try",
+    "memory=device,backing=async",
+    "memory=device,backing=async,driver_pool=own,device=1,peers=require",
+    "memory=managed",
+    "memory=pinned,mapped=1,portable=0",
+    "memory=pinned,write_combined=1",
+};
+
+/* What is lived: a row's memory, or the bytes of `own_bytes`. */
+static const char *options;
+static void *own_bytes;
+static int32_t own_kind;
+
+static cuarena_config_t life_config(void)
+{
+    cuarena_config_t config = bench_config_of(options);
+    if (own_bytes == NULL)
+        return config;
+    config.memory = CUARENA_MEMORY_BYTES;
+    config.bytes = own_bytes;
+    config.bytes_kind = own_kind;
+    config.bytes_size = GRAIN;
+    return config;
+}
+
+static void close_pieces(const cuarena_export_piece_t *pieces, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        ck_assert_int_eq(close(pieces[i].fd), 0);
+}
+
+/* Two handles, if there are some. */
+static cuarena_status_t export_all(const bench_t *b)
+{
+    cuarena_export_piece_t pieces[2];
+    size_t count = 0;
+    if (b->memory.ops.export_range == NULL)
+        return CUARENA_OK;
+    cuarena_status_t status = b->memory.ops.export_range(
+        b->memory.user, &b->segment, 0, b->segment.bytes, pieces, 2, &count);
+    close_pieces(pieces, count);
+    return status;
+}
+
+static cuarena_status_t use(bench_t *b)
+{
+    uint64_t left = 0;
+    uint64_t bytes = own_bytes != NULL ? GRAIN : 2 * GRAIN;
+    const cuarena_memory_ops_t *ops = &b->memory.ops;
+    cuarena_status_t status = ops->available(b->memory.user, &left);
+    if (status == CUARENA_OK)
+        status = ops->get(b->memory.user, bytes, bytes, &b->segment);
+    if (status != CUARENA_OK)
+        return status;
+    ck_assert_uint_ge(left, bytes);
+    status = export_all(b);
+    ops->give_back(b->memory.user, &b->segment);
+    return status;
+}
+
+static cuarena_status_t live(void)
+{
+    bench_t b = {.config = life_config()};
+    cuarena_status_t status = cuai_memory_open(&b.config, &b.memory);
+    if (status != CUARENA_OK)
+        return status;
+    status = use(&b);
+    cuai_memory_close(&b.memory);
+    return status;
+}
+
+static void choose_life(int row)
+{
+    options = lives[row];
+    if (standin_is_here())
+        standin->standin_configure("DEVICES", "2");
+}
+
+/* A property that is required, and tried in vain, is UNSUPPORTED. */
+static bool is_told(cuarena_status_t status, cuai_cu_result_t result)
+{
+    return status == CUARENA_UNSUPPORTED ||
+           status == (result == CUAI_CUDA_ERROR_OUT_OF_MEMORY
+                          ? CUARENA_OUT_OF_MEMORY
+                          : CUARENA_DRIVER);
+}
+
+START_TEST(test_each_call_fails)
+{
+    choose_life(_i);
+    ck_assert_int_ge(each_call_fails(live, CUAI_CUDA_ERROR_UNKNOWN, is_told),
+                     10);
+    expect_no_report();
+}
+END_TEST
+
+START_TEST(test_each_refusal_of_the_host)
+{
+    choose_life(_i);
+    each_allocation_fails(live);
+    expect_nothing_left();
+}
+END_TEST
+
+static const int32_t byte_kinds[] = {
+    CUARENA_BYTES_DEVICE, CUARENA_BYTES_MANAGED, CUARENA_BYTES_PINNED};
+
+START_TEST(test_each_failure_with_bytes_of_the_callers)
+{
+    choose_life(0);
+    options = "preset=pool";
+    own_kind = byte_kinds[_i];
+    own_bytes = arena_reach->take(own_kind, GRAIN);
+    ck_assert_ptr_nonnull(own_bytes);
+    each_allocation_fails(live);
+    ck_assert_int_ge(each_call_fails(live, CUAI_CUDA_ERROR_UNKNOWN, is_told),
+                     10);
+    arena_reach->give(own_kind, own_bytes);
+    expect_no_report();
+}
+END_TEST
+
+/* ---- Sticky errors --------------------------------------------------------
+ */
+
+static const char *const openers[] = {"cuModuleLoadDataEx", "cuLaunchKernel",
+                                      "cuMemHostGetDevicePointer",
+                                      "cuMemAddressReserve", "cuMemCreate"};
+
+/* The last error is that of the call, whatever is ended after it. */
+START_TEST(test_sticky_error_loses_the_memory)
+{
+    ck_assert(standin_is_here());
+    options = "memory=device,backing=vmm,pool=8MiB";
+    standin->standin_fail(openers[_i], 1, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS, 0);
+    expect_status(live(), CUARENA_LOST);
+    expect_message(openers[_i], "CUDA_ERROR_ILLEGAL_ADDRESS");
+    expect_no_report();
+}
+END_TEST
+
+/* ---- What the device lacks ------------------------------------------------
+ */
+
+typedef struct lack_case {
+    const char *key; /* of the stand-in */
+    const char *value;
+    const char *options;
+    cuarena_status_t status;
+    const char *words[2]; /* of the message */
+} lack_case_t;
+
+static const lack_case_t lack_cases[] = {
+    {"LACK",
+     "rdma",
+     "memory=device,backing=malloc,rdma=require",
+     CUARENA_UNSUPPORTED,
+     {"rdma=require", "device 0"}},
+    {"LACK",
+     "fd",
+     "memory=device,backing=malloc,rdma=require",
+     CUARENA_OK,
+     {NULL}},
+    {"LACK",
+     "rdma",
+     "memory=device,backing=malloc,rdma=try",
+     CUARENA_OK,
+     {NULL}},
+    {"LACK",
+     "fd",
+     "memory=device,backing=async,rdma=require",
+     CUARENA_UNSUPPORTED,
+     {"rdma=require", "pools"}},
+    {"LACK",
+     "vmm",
+     "memory=device,fabric=require,pool=8MiB",
+     CUARENA_UNSUPPORTED,
+     {"fabric", "virtual memory management"}},
+    {"LACK",
+     "vmm",
+     "memory=device,peers=require,pool=8MiB",
+     CUARENA_UNSUPPORTED,
+     {"peers", "virtual memory management"}},
+    {"LACK",
+     "fabric",
+     "memory=device,fabric=require,pool=8MiB",
+     CUARENA_UNSUPPORTED,
+     {"fabric: 'require'", "device 0"}},
+    /* The device says that it can, and refuses. */
+    {"LACK",
+     "fd",
+     "memory=device,fabric=require,pool=8MiB",
+     CUARENA_UNSUPPORTED,
+     {"fabric: 'require'", "device 0"}},
+    {"LACK",
+     "rdma",
+     "memory=device,fabric=require,fd=try,pool=8MiB",
+     CUARENA_UNSUPPORTED,
+     {"fabric: 'require'", "device 0"}},
+    {"LACK",
+     "pools",
+     "memory=device,fabric=try,fd=require,pool=8MiB",
+     CUARENA_OK,
+     {NULL}},
+    {"LACK",
+     "pools",
+     "memory=device,fabric=try,rdma=try,fd=try,pool=8MiB",
+     CUARENA_OK,
+     {NULL}},
+    {"LACK",
+     "mapping",
+     "memory=pinned,mapped=1",
+     CUARENA_UNSUPPORTED,
+     {"mapped=1", "accepted: mapped=0"}},
+    {"LACK", "mapping", "memory=pinned,mapped=0", CUARENA_OK, {NULL}},
+    {"LACK", "unified", "memory=pinned,mapped=1", CUARENA_OK, {NULL}},
+    {"LACK",
+     "unified",
+     "memory=pinned,mapped=1,write_combined=1",
+     CUARENA_OK,
+     {NULL}},
+    {"PEERS",
+     "0",
+     "memory=device,backing=async,peers=require",
+     CUARENA_UNSUPPORTED,
+     {"peers: 'require'", "device 1"}},
+    {"PEERS", "0", "memory=device,backing=async,peers=try", CUARENA_OK, {NULL}},
+};
+
+START_TEST(test_what_the_device_lacks)
+{
+    const lack_case_t *row = &lack_cases[_i];
+    ck_assert(standin_is_here());
+    standin->standin_configure("DEVICES", "2");
+    standin->standin_configure(row->key, row->value);
+    options = row->options;
+    expect_status(live(), row->status);
+    if (row->status != CUARENA_OK)
+        expect_message(row->words[0], row->words[1]);
+    expect_nothing_left();
+}
+END_TEST
+
+/* The kernels that zero bytes in a graph write to where the CPU has them. */
+static const char *const pinned_lives[] = {"memory=pinned,mapped=1",
+                                           "memory=pinned,mapped=0", NULL};
+
+START_TEST(test_pinned_bytes_that_have_another_address_on_the_device)
+{
+    ck_assert(standin_is_here());
+    standin->standin_configure("LACK", "unified");
+    options = pinned_lives[_i];
+    if (options == NULL) {
+        options = "preset=pool";
+        own_kind = CUARENA_BYTES_PINNED;
+        own_bytes = arena_reach->take(own_kind, GRAIN);
+    }
+    bench_t b = {.config = life_config()};
+    expect_ok(cuai_memory_open(&b.config, &b.memory));
+    ck_assert(b.memory.ops.zero_captured == NULL);
+    cuai_memory_close(&b.memory);
+    if (own_bytes != NULL)
+        arena_reach->give(own_kind, own_bytes);
+    expect_nothing_left();
+}
+END_TEST
+
+/* ---- Exports --------------------------------------------------------------
+ */
+
+START_TEST(test_export_of_more_handles_than_there_is_room_for)
+{
+    bench_t b;
+    cuarena_export_piece_t piece;
+    size_t count = 7;
+    ck_assert(standin_is_here());
+    open_memory(&b, lives[0]);
+    bench_get(&b, 3 * GRAIN, 3 * GRAIN);
+    expect_status(b.memory.ops.export_range(b.memory.user, &b.segment, 0,
+                                            2 * GRAIN, &piece, 1, &count),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("capacity 1", "from 2 on");
+    expect_u64(count, 7);
+    expect_u64(standin->standin_live("descriptor"), 0);
+    bench_give_back(&b);
+    close_memory(&b);
+}
+END_TEST
+
+static const char *const export_calls[] = {"cuMemRetainAllocationHandle",
+                                           "cuMemExportToShareableHandle",
+                                           "cuCtxGetCurrent"};
+
+/* The pieces before it are closed. */
+START_TEST(test_export_that_fails_keeps_no_descriptor)
+{
+    bench_t b;
+    cuarena_export_piece_t pieces[3];
+    size_t count = 7;
+    ck_assert(standin_is_here());
+    open_memory(&b, lives[0]);
+    bench_get(&b, 3 * GRAIN, 3 * GRAIN);
+    standin->standin_fail(export_calls[_i], _i < 2 ? 3 : 1,
+                          CUAI_CUDA_ERROR_UNKNOWN, 0);
+    expect_status(b.memory.ops.export_range(b.memory.user, &b.segment, 0,
+                                            3 * GRAIN, pieces, 3, &count),
+                  CUARENA_DRIVER);
+    expect_message("CUDA_ERROR_UNKNOWN");
+    expect_u64(count, 7);
+    expect_u64(standin->standin_live("descriptor"), 0);
+    bench_give_back(&b);
+    close_memory(&b);
+}
+END_TEST
+
+/* ---- Sizes of handles ----------------------------------------------------
+ */
+
+static const struct {
+    const char *options;
+    uint64_t handle_bytes;
+} size_cases[] = {
+    {"memory=device,backing=vmm,pool=32", MIB(2)},
+    {"memory=device,backing=vmm,pool=8MiB,reserve=1GiB", MIB(2)},
+};
+
+START_TEST(test_handles_of_the_least_size)
+{
+    bench_t b;
+    open_memory(&b, size_cases[_i].options);
+    expect_u64(b.memory.facts.handle_bytes, size_cases[_i].handle_bytes);
+    close_memory(&b);
+}
+END_TEST
+
+static void add_rows(Suite *suite, const char *name, const TTest *test,
+                     size_t rows)
+{
+    add_standin_test(new_case(suite, name), test, (int)rows);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("CUDA memory failures");
+    cuda_kinds_ready();
+    add_rows(suite, "calls", test_each_call_fails, COUNT_OF(lives));
+    add_rows(suite, "host", test_each_refusal_of_the_host, COUNT_OF(lives));
+    add_rows(suite, "bytes", test_each_failure_with_bytes_of_the_callers,
+             COUNT_OF(byte_kinds));
+    add_rows(suite, "sticky", test_sticky_error_loses_the_memory,
+             COUNT_OF(openers));
+    add_rows(suite, "lacking", test_what_the_device_lacks,
+             COUNT_OF(lack_cases));
+    add_rows(suite, "pinned",
+             test_pinned_bytes_that_have_another_address_on_the_device,
+             COUNT_OF(pinned_lives));
+    add_rows(suite, "room", test_export_of_more_handles_than_there_is_room_for,
+             1);
+    add_rows(suite, "export", test_export_that_fails_keeps_no_descriptor,
+             COUNT_OF(export_calls));
+    tcase_add_loop_test(new_case(suite, "sizes"),
+                        test_handles_of_the_least_size, 0,
+                        COUNT_OF(size_cases));
+    return cuda_kinds_main(suite);
+}
