@@ -7,7 +7,15 @@
 #include "support/each_failure.h"
 #include "support/expect.h"
 
+#include "memory/cuda/markers.h"
 #include "memory/cuda/streams.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 /* A stream of the context that is current. */
 static cuarena_stream_t new_stream(void)
@@ -78,6 +86,330 @@ START_TEST(test_every_refusal_of_the_host)
 }
 END_TEST
 
+/* ---- Two memories ------------------------------------------------------- */
+
+static cuai_streams_t device; /* of device 0 */
+static cuai_streams_t host;
+static cuarena_stream_t used; /* of the primary context, which is current */
+
+static void open_both(void)
+{
+    cuai_place_t *place = NULL;
+    (void)cuda_test_use_device(0);
+    used = new_stream();
+    expect_ok(cuai_place_open_ordinal(0, &place));
+    cuai_streams_open(&device, "device", place, 1);
+    cuai_streams_open_host(&host, "host");
+}
+
+static void end_both(void)
+{
+    cuai_streams_end(&device);
+    cuai_streams_end(&host);
+}
+
+static void fail_next(const char *entry, cuai_cu_result_t result)
+{
+    ck_assert_int_eq(driver_standin()->standin_fail(entry, 1, result, 0), 0);
+}
+
+static void see(cuai_streams_t *streams, cuarena_stream_t stream)
+{
+    cuarena_stream_info_t info;
+    expect_ok(cuai_streams_identify(streams, stream, &info));
+}
+
+static cuai_cu_context_t push_context(void)
+{
+    cuai_cu_context_t context = NULL;
+    expect_cu(cuda_test()->cuCtxCreate(&context, 0, 0));
+    return context;
+}
+
+static void destroy_context(cuai_cu_context_t context)
+{
+    expect_cu(cuda_test()->cuCtxDestroy(context));
+}
+
+/* ---- Streams that the driver does not know ------------------------------ */
+
+static const struct {
+    cuai_cu_result_t result;
+    cuarena_status_t status;
+    const char *word;
+} unknown_cases[] = {
+    {CUAI_CUDA_ERROR_INVALID_HANDLE, CUARENA_BAD_ARGUMENT,
+     "a living stream is accepted"},
+    {CUAI_CUDA_ERROR_INVALID_VALUE, CUARENA_BAD_ARGUMENT,
+     "a living stream is accepted"},
+    {CUAI_CUDA_ERROR_INVALID_CONTEXT, CUARENA_BAD_ARGUMENT,
+     "while a context is current"},
+    {CUAI_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUARENA_BUSY,
+     "cuStreamEndCapture"},
+    {CUAI_CUDA_ERROR_UNKNOWN, CUARENA_DRIVER, "CUDA_ERROR_UNKNOWN"},
+};
+
+static void expect_refused(cuai_streams_t *streams, int row)
+{
+    cuarena_stream_info_t info = {.id = 7};
+    void *marker = NULL;
+    const char *word = unknown_cases[row].word;
+    const cuarena_status_t want = unknown_cases[row].status;
+    const cuai_cu_result_t result = unknown_cases[row].result;
+    fail_next("cuStreamGetCtx", result);
+    expect_status(cuai_streams_identify(streams, used, &info), want);
+    expect_message(word);
+    expect_u64(info.id, 7);
+    fail_next("cuStreamGetCtx", result);
+    expect_status(cuai_streams_mark(streams, used, &marker), want);
+    expect_message(word);
+    ck_assert_ptr_null(marker);
+    expect_ok(cuai_streams_mark(streams, used, &marker));
+    fail_next("cuStreamGetCtx", result);
+    expect_status(cuai_streams_wait(streams, marker, used, 0), want);
+    expect_message(word);
+    cuai_streams_unmark(streams, marker);
+    fail_next("cuStreamGetCtx", result);
+    expect_status(cuai_streams_drain(streams, used), want);
+}
+
+START_TEST(test_stream_that_the_driver_does_not_know)
+{
+    open_both();
+    expect_refused(&device, _i);
+    expect_refused(&host, _i);
+    end_both();
+    end_stream(used);
+}
+END_TEST
+
+/* ---- Default streams ----------------------------------------------------- */
+
+START_TEST(test_default_stream_that_is_marked_before_it_was_seen)
+{
+    void *marker = NULL;
+    open_both();
+    expect_ok(cuai_streams_mark(&host, NULL, &marker));
+    ck_assert_ptr_eq(((cuai_marker_t *)marker)->place, device.place);
+    cuai_streams_unmark(&host, marker);
+    end_both();
+    end_stream(used);
+}
+END_TEST
+
+/* Host memory is the default stream's of another context from then on. */
+START_TEST(test_default_stream_after_its_context_was_lost)
+{
+    cuarena_stream_info_t info;
+    open_both();
+    cuai_cu_context_t first = push_context();
+    see(&host, NULL);
+    cuai_place_lose(host.place, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS);
+    destroy_context(first);
+    expect_ok(cuai_streams_identify(&host, NULL, &info));
+    ck_assert_ptr_eq(info.context, device.place->context);
+    end_both();
+    end_stream(used);
+}
+END_TEST
+
+/* ---- All work ------------------------------------------------------------ */
+
+START_TEST(test_all_work_of_host_memory)
+{
+    void *marker = NULL;
+    open_both();
+    expect_status(cuai_streams_mark(&host, CUARENA_NO_STREAM, &marker),
+                  CUARENA_UNSUPPORTED);
+    see(&host, used);
+    expect_ok(cuai_streams_mark(&host, CUARENA_NO_STREAM, &marker));
+    expect_ok(cuai_streams_wait(&host, marker, CUARENA_NO_STREAM, 1));
+    expect_ok(cuai_streams_query(&host, marker));
+    cuai_streams_unmark(&host, marker);
+    end_both();
+    end_stream(used);
+}
+END_TEST
+
+/* No event is behind the work of two contexts. */
+START_TEST(test_all_work_of_two_contexts)
+{
+    void *marker = NULL;
+    open_both();
+    see(&host, used);
+    cuai_cu_context_t context = push_context();
+    cuarena_stream_t other = new_stream();
+    see(&host, other);
+    see(&device, other);
+    expect_status(cuai_streams_mark(&host, CUARENA_NO_STREAM, &marker),
+                  CUARENA_UNSUPPORTED);
+    expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &marker),
+                  CUARENA_UNSUPPORTED);
+    ck_assert_ptr_null(marker);
+    end_stream(other);
+    end_both();
+    destroy_context(context);
+    end_stream(used);
+}
+END_TEST
+
+START_TEST(test_all_work_with_a_driver_before_12_5)
+{
+    void *marker = NULL;
+    ck_assert_int_eq(setenv("CUARENA_STANDIN_LACK", "cuCtxRecordEvent", 1), 0);
+    open_both();
+    expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &marker),
+                  CUARENA_UNSUPPORTED);
+    ck_assert_ptr_null(marker);
+    end_both();
+    end_stream(used);
+}
+END_TEST
+
+static const char *const all_work_calls[] = {
+    "cuCtxRecordEvent", "cuEventCreate", "cuCtxGetCurrent"};
+
+START_TEST(test_all_work_that_could_not_be_marked)
+{
+    void *marker = NULL;
+    open_both();
+    fail_next(all_work_calls[_i], CUAI_CUDA_ERROR_UNKNOWN);
+    expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &marker),
+                  CUARENA_DRIVER);
+    expect_message("device 0", "CUDA_ERROR_UNKNOWN");
+    ck_assert_ptr_null(marker);
+    end_both();
+    end_stream(used);
+}
+END_TEST
+
+/* It is over. */
+START_TEST(test_all_work_of_a_lost_device)
+{
+    void *marker = NULL;
+    open_both();
+    see(&host, used);
+    fail_next("cuCtxRecordEvent", CUAI_CUDA_ERROR_ILLEGAL_ADDRESS);
+    expect_ok(cuai_streams_mark(&host, CUARENA_NO_STREAM, &marker));
+    expect_ok(cuai_streams_query(&host, marker));
+    expect_ok(cuai_streams_wait(&host, marker, CUARENA_NO_STREAM, 1));
+    cuai_streams_unmark(&host, marker);
+    marker = NULL;
+    expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &marker),
+                  CUARENA_LOST);
+    ck_assert_ptr_null(marker);
+    end_both();
+}
+END_TEST
+
+/* ---- Loss ---------------------------------------------------------------- */
+
+/* Of host memory the work is over; of the device's own it is an error. */
+START_TEST(test_device_lost_while_it_is_waited_for)
+{
+    void *marker = NULL;
+    open_both();
+    expect_ok(cuai_streams_mark(_i == 0 ? &host : &device, used, &marker));
+    fail_next("cuEventSynchronize", CUAI_CUDA_ERROR_LAUNCH_FAILED);
+    expect_status(cuai_streams_wait(_i == 0 ? &host : &device, marker,
+                                    CUARENA_NO_STREAM, 1),
+                  _i == 0 ? CUARENA_OK : CUARENA_LOST);
+    cuai_streams_unmark(&host, marker);
+    end_both();
+}
+END_TEST
+
+START_TEST(test_device_lost_while_its_stream_is_asked_for)
+{
+    void *marker = NULL;
+    open_both();
+    fail_next("cuStreamGetCtx", CUAI_CUDA_ERROR_LAUNCH_FAILED);
+    expect_status(cuai_streams_mark(&host, used, &marker), CUARENA_LOST);
+    ck_assert_ptr_null(marker);
+    cuai_streams_end(&host);
+    cuai_streams_open_host(&host, "host");
+    end_both();
+}
+END_TEST
+
+/* ---- Captures ------------------------------------------------------------ */
+
+START_TEST(test_captured_stream_is_given_nothing)
+{
+    cuai_cu_graph_t graph = NULL;
+    void *marker = NULL;
+    void *more = NULL;
+    open_both();
+    cuarena_stream_t captured = new_stream();
+    expect_ok(cuai_streams_mark(&device, used, &marker));
+    expect_cu(cuda_test()->cuStreamBeginCapture(
+        captured, CUAI_CU_STREAM_CAPTURE_MODE_RELAXED));
+    expect_status(cuai_streams_wait(&device, marker, captured, 0),
+                  CUARENA_BUSY);
+    expect_message("is being captured");
+    expect_status(cuai_streams_mark(&device, captured, &more), CUARENA_BUSY);
+    ck_assert_ptr_null(more);
+    expect_cu(cuda_test()->cuStreamEndCapture(captured, &graph));
+    ck_assert_ptr_nonnull(graph);
+    expect_ok(cuai_streams_wait(&device, marker, captured, 0));
+    cuai_streams_unmark(&device, marker);
+    expect_cu(cuda_test()->cuGraphDestroy(graph));
+    end_both();
+    end_stream(captured);
+    end_stream(used);
+}
+END_TEST
+
+/* ---- Forks --------------------------------------------------------------- */
+
+/* The number of the first thing that was otherwise. */
+static int live_on_in_child(void *of_host, void *of_device)
+{
+    cuarena_stream_info_t info;
+    void *marker = NULL;
+    uint64_t calls = driver_standin()->standin_calls(NULL);
+    if (cuai_streams_query(&host, of_host) != CUARENA_OK ||
+        cuai_streams_wait(&host, of_host, CUARENA_NO_STREAM, 1) != CUARENA_OK)
+        return 1;
+    if (cuai_streams_mark(&host, used, &marker) != CUARENA_OK ||
+        cuai_streams_query(&host, marker) != CUARENA_OK)
+        return 2;
+    if (cuai_streams_identify(&host, used, &info) != CUARENA_NO_DEVICE ||
+        cuai_streams_identify(&device, used, &info) != CUARENA_NO_DEVICE)
+        return 3;
+    if (cuai_streams_query(&device, of_device) != CUARENA_NO_DEVICE ||
+        cuai_streams_mark(&device, used, &of_device) != CUARENA_NO_DEVICE)
+        return 4;
+    cuai_streams_unmark(&host, marker);
+    cuai_streams_unmark(&host, of_host);
+    cuai_streams_unmark(&device, of_device);
+    end_both();
+    return driver_standin()->standin_calls(NULL) == calls ? 0 : 5;
+}
+
+START_TEST(test_work_of_the_process_that_forked_is_over)
+{
+    void *of_host = NULL;
+    void *of_device = NULL;
+    int status = 0;
+    open_both();
+    expect_ok(cuai_streams_mark(&host, used, &of_host));
+    expect_ok(cuai_streams_mark(&device, used, &of_device));
+    pid_t child = fork();
+    if (child == 0)
+        exit(live_on_in_child(of_host, of_device));
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+                  "the child ended with %d", status);
+    cuai_streams_unmark(&host, of_host);
+    cuai_streams_unmark(&device, of_device);
+    end_both();
+    end_stream(used);
+}
+END_TEST
+
+/* ---- After each test ----------------------------------------------------- */
+
 /* What the driver found wrong, and events that nobody ended. */
 static void look_after(void)
 {
@@ -90,6 +422,29 @@ static void look_after(void)
                   control->standin_live("event"));
 }
 
+static void add_standin(Suite *suite)
+{
+    (void)suite_add_list(suite, "stand-in", TEST_LIST(test_every_call_fails));
+    TCase *sound = suite_add_list(
+        suite, "sound",
+        TEST_LIST(test_default_stream_that_is_marked_before_it_was_seen,
+                  test_all_work_of_host_memory, test_all_work_of_two_contexts,
+                  test_all_work_with_a_driver_before_12_5,
+                  test_captured_stream_is_given_nothing,
+                  test_work_of_the_process_that_forked_is_over));
+    tcase_add_loop_test(sound, test_stream_that_the_driver_does_not_know, 0,
+                        COUNT(unknown_cases));
+    tcase_add_loop_test(sound, test_all_work_that_could_not_be_marked, 0,
+                        COUNT(all_work_calls));
+    tcase_add_checked_fixture(sound, NULL, look_after);
+    TCase *lost = suite_add_list(
+        suite, "lost", /* its events stay the driver's */
+        TEST_LIST(test_default_stream_after_its_context_was_lost,
+                  test_all_work_of_a_lost_device,
+                  test_device_lost_while_its_stream_is_asked_for));
+    tcase_add_loop_test(lost, test_device_lost_while_it_is_waited_for, 0, 2);
+}
+
 int main(void)
 {
     driver_kind_t kind = driver_kind();
@@ -100,7 +455,6 @@ int main(void)
                            TEST_LIST(test_every_refusal_of_the_host)),
             NULL, look_after);
     if (kind == DRIVER_STANDIN)
-        (void)suite_add_list(suite, "stand-in",
-                             TEST_LIST(test_every_call_fails));
+        add_standin(suite);
     return driver_result(kind, suite_main(suite));
 }

@@ -69,7 +69,7 @@ static cuai_place_t *default_place(cuai_streams_t *streams)
 static bool is_place_of(cuai_place_t *place, cuai_cu_context_t context,
                         unsigned long long context_id)
 {
-    if (place == NULL || place->context != context)
+    if (place->context != context)
         return false;
     if (place->context_id == context_id)
         return true;
