@@ -288,6 +288,58 @@ START_TEST(test_pinned_bytes_that_have_another_address_on_the_device)
 }
 END_TEST
 
+/* ---- Pieces of a pool ------------------------------------------------------
+ */
+
+static cuai_cu_stream_t new_stream(void)
+{
+    cuai_cu_stream_t stream = NULL;
+    (void)cuda_test_use_device(0);
+    expect_cu(
+        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
+    return stream;
+}
+
+START_TEST(test_piece_that_goes_back_on_a_captured_stream)
+{
+    bench_t b;
+    cuai_cu_graph_t graph = NULL;
+    const cuda_test_t *cuda = cuda_test();
+    ck_assert(standin_is_here());
+    cuai_cu_stream_t stream = new_stream();
+    open_memory(&b, "memory=device,backing=async,driver_pool=own");
+    bench_get(&b, GRAIN, GRAIN);
+    expect_cu(cuda->cuStreamBeginCapture(stream,
+                                         CUAI_CU_STREAM_CAPTURE_MODE_RELAXED));
+    b.memory.ops.give_on(b.memory.user, &b.segment, stream);
+    expect_cu(cuda->cuStreamEndCapture(stream, &graph));
+    ck_assert_ptr_nonnull(graph);
+    expect_cu(cuda->cuGraphDestroy(graph));
+    expect_cu(cuda->cuStreamDestroy(stream));
+    close_memory(&b);
+}
+END_TEST
+
+/* Once: it is tried again. Twice: somebody may be using the bytes for ever. */
+START_TEST(test_piece_that_goes_back_on_a_stream_that_fails)
+{
+    bench_t b;
+    ck_assert(standin_is_here());
+    cuai_cu_stream_t stream = new_stream();
+    open_memory(&b, "memory=device,backing=async,driver_pool=default");
+    size_t before = standin->standin_live("allocation");
+    bench_get(&b, GRAIN, GRAIN);
+    standin->standin_fail("cuStreamGetCtx", 1, CUAI_CUDA_ERROR_UNKNOWN, _i);
+    b.memory.ops.give_on(b.memory.user, &b.segment, stream);
+    standin->standin_fail_clear();
+    expect_cu(cuda_test()->cuStreamSynchronize(stream));
+    expect_u64(standin->standin_live("allocation"), before + (size_t)_i);
+    expect_cu(cuda_test()->cuStreamDestroy(stream));
+    cuai_memory_close(&b.memory);
+    expect_no_report();
+}
+END_TEST
+
 /* ---- Exports --------------------------------------------------------------
  */
 
@@ -381,6 +433,10 @@ int main(void)
              1);
     add_rows(suite, "export", test_export_that_fails_keeps_no_descriptor,
              COUNT_OF(export_calls));
+    add_rows(suite, "captured", test_piece_that_goes_back_on_a_captured_stream,
+             1);
+    add_rows(suite, "given back",
+             test_piece_that_goes_back_on_a_stream_that_fails, 2);
     tcase_add_loop_test(new_case(suite, "sizes"),
                         test_handles_of_the_least_size, 0,
                         COUNT_OF(size_cases));

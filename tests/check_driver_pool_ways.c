@@ -664,6 +664,60 @@ START_TEST(test_each_call_fails)
 }
 END_TEST
 
+/* Another arena saw the loss. What reads or sets something of the pool says so;
+ * the end is the end all the same. */
+START_TEST(test_a_pool_of_a_lost_device)
+{
+    cuarena_config_t config =
+        config_of(OWN ",threshold_limits=1,release_threshold=64MiB,limit=1GiB");
+    cuarena_t *arena = NULL;
+    cuarena_driver_pool_stats_t stats;
+    cuarena_amount_t amount = {CUARENA_AMOUNT_BYTES, 0, MIB(32)};
+    uint64_t bytes = 0;
+    void *block = NULL;
+    if (!standin_is_here())
+        return;
+    cuarena_driver_pool_stats_init(&stats);
+    expect_ok(cuarena_create(&config, &arena));
+    cuarena_t *other = new_arena(OWN);
+    expect_ok(cuarena_alloc(arena, MIB(1), &block));
+    standin->standin_lose_device(0, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS);
+    expect_status(cuarena_alloc(other, MIB(1), &block), CUARENA_LOST);
+    expect_status(cuarena_driver_pool_stats(arena, &stats), CUARENA_LOST);
+    expect_message("CUDA_ERROR_ILLEGAL_ADDRESS");
+    expect_u64(stats.total_bytes, 0);
+    expect_status(cuarena_driver_pool_reset_peaks(arena), CUARENA_LOST);
+    expect_status(
+        cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, amount, NULL),
+        CUARENA_LOST);
+    expect_status(cuarena_get_limit(arena, CUARENA_LIMIT_THRESHOLD, &bytes),
+                  CUARENA_LOST);
+    expect_status(cuarena_trim(arena, 0, NULL), CUARENA_LOST);
+    expect_status(cuarena_alloc(arena, MIB(2), &block), CUARENA_LOST);
+    expect_valid_arena(arena);
+    standin->standin_counts_clear();
+    expect_ok(cuarena_destroy_forced(&arena));
+    expect_ok(cuarena_destroy_forced(&other));
+    expect_u64(standin->standin_calls("cuMemPoolDestroy"), 0);
+}
+END_TEST
+
+static const int attributes_set[] = {1, 2}; /* which call fails */
+
+START_TEST(test_peaks_that_cannot_be_reset)
+{
+    if (!standin_is_here())
+        return;
+    cuarena_t *arena = new_arena(OWN);
+    standin->standin_fail("cuMemPoolSetAttribute", (uint64_t)attributes_set[_i],
+                          CUAI_CUDA_ERROR_INVALID_VALUE, 0);
+    expect_status(cuarena_driver_pool_reset_peaks(arena), CUARENA_DRIVER);
+    expect_message("cuMemPoolSetAttribute", "device 0");
+    expect_ok(cuarena_driver_pool_reset_peaks(arena));
+    expect_ok(cuarena_destroy(&arena));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("driver pool, other ways");
@@ -708,6 +762,9 @@ int main(void)
     TCase *failing = tcase_create("failures");
     tcase_add_checked_fixture(failing, on_device, off_device);
     tcase_add_loop_test(failing, test_each_call_fails, 0, COUNT_OF(entries));
+    tcase_add_loop_test(failing, test_peaks_that_cannot_be_reset, 0,
+                        COUNT_OF(attributes_set));
     suite_add_tcase(suite, failing);
+    suite_add_list(suite, "lost", TEST_LIST(test_a_pool_of_a_lost_device));
     return cuda_kinds_main(suite);
 }

@@ -11,6 +11,7 @@
 #include "memory/cuda/markers.h"
 #include "memory/cuda/place.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,6 +179,27 @@ START_TEST(test_ordinal_of_another_device_than_the_context)
     expect_ok(cuai_place_open(&config, &place));
     ck_assert_int_eq(place->device, 1);
     cuai_place_close(place);
+    expect_cu(cuda_test()->cuCtxDestroy(config.context));
+}
+END_TEST
+
+static const cuai_cu_result_t unknown_contexts[] = {
+    CUAI_CUDA_ERROR_INVALID_CONTEXT, CUAI_CUDA_ERROR_CONTEXT_IS_DESTROYED};
+
+START_TEST(test_context_that_the_driver_does_not_know)
+{
+    char address[32];
+    cuarena_config_t config;
+    cuai_place_t *place = NULL;
+    cuarena_config_init(&config);
+    config.context = own_context(0);
+    (void)snprintf(address, sizeof address, "%p", config.context);
+    driver_standin()->standin_fail("cuCtxPushCurrent", 1, unknown_contexts[_i],
+                                   0);
+    expect_status(cuai_place_open(&config, &place), CUARENA_BAD_ARGUMENT);
+    expect_message("context:", address, "a living CUcontext is accepted");
+    ck_assert_ptr_null(place);
+    ck_assert(!is_active(0));
     expect_cu(cuda_test()->cuCtxDestroy(config.context));
 }
 END_TEST
@@ -413,6 +435,69 @@ START_TEST(test_first_sticky_error_is_told)
 }
 END_TEST
 
+typedef struct told {
+    char lines[2048];
+    int32_t level; /* of the last */
+} told_t;
+
+static void tell(void *user, int32_t level, const char *line)
+{
+    told_t *told = user;
+    told->level = level;
+    strncat(told->lines, line, sizeof told->lines - strlen(told->lines) - 1);
+}
+
+static const struct {
+    const char *entry;
+    uint64_t nth;
+    const char *words;
+} logged_calls[] = {
+    {"cuDevicePrimaryCtxRelease", 1, "cuDevicePrimaryCtxRelease answered"},
+    {"cuThreadExchangeStreamCaptureMode", 2,
+     "cuThreadExchangeStreamCaptureMode answered"},
+    {"cuCtxPopCurrent", 1, "device 0: cuCtxPopCurrent answered"},
+};
+
+/* Nobody can be told of what fails when something ends: it is logged. */
+START_TEST(test_what_fails_at_the_end_is_logged)
+{
+    told_t told = {"", 0};
+    cuai_visit_t visit;
+    (void)cuda_test();
+    cuarena_log_set_callback(tell, &told);
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_WARN));
+    driver_standin()->standin_fail(logged_calls[_i].entry, logged_calls[_i].nth,
+                                   CUAI_CUDA_ERROR_UNKNOWN, 0);
+    cuai_place_t *place = opened(0);
+    expect_ok(cuai_place_enter(place, &visit));
+    cuai_place_leave(&visit);
+    cuai_place_close(place);
+    expect_u64(driver_standin()->standin_failed(), 1);
+    ck_assert_msg(strstr(told.lines, logged_calls[_i].words) != NULL &&
+                      strstr(told.lines, "CUDA_ERROR_UNKNOWN") != NULL,
+                  "expected a line with '%s', got '%s'", logged_calls[_i].words,
+                  told.lines);
+    ck_assert_int_eq(told.level, CUARENA_LOG_WARN);
+}
+END_TEST
+
+START_TEST(test_loss_is_logged_once)
+{
+    told_t told = {"", 0};
+    cuai_place_t *place = opened(0);
+    cuarena_log_set_callback(tell, &told);
+    expect_ok(cuarena_log_set_level(CUARENA_LOG_WARN));
+    cuai_place_note(place, CUAI_CUDA_ERROR_ASSERT, "cuThis");
+    ck_assert_ptr_nonnull(strstr(told.lines, "CUDA_ERROR_ASSERT"));
+    ck_assert_ptr_nonnull(strstr(told.lines, "device 0"));
+    ck_assert_int_eq(told.level, CUARENA_LOG_ERROR);
+    told.lines[0] = '\0';
+    cuai_place_note(place, CUAI_CUDA_ERROR_ASSERT, "cuThat");
+    expect_text(told.lines, "");
+    cuai_place_close(place);
+}
+END_TEST
+
 START_TEST(test_one_lost_place_leaves_the_others)
 {
     cuai_visit_t visit;
@@ -538,7 +623,12 @@ static void add_standin(Suite *suite)
                                   TEST_LIST(test_lost_place_calls_nothing,
                                             test_first_sticky_error_is_told,
                                             test_context_that_is_gone_is_lost,
+                                            test_loss_is_logged_once,
                                             test_nothing_is_left));
+    tcase_add_loop_test(tcase, test_context_that_the_driver_does_not_know, 0,
+                        COUNT(unknown_contexts));
+    tcase_add_loop_test(tcase, test_what_fails_at_the_end_is_logged, 0,
+                        COUNT(logged_calls));
     tcase_add_loop_test(tcase, test_wrong_ordinal, 0, COUNT(wrong_ordinals));
     tcase_add_loop_test(tcase, test_every_call_fails, 0, COUNT(failures));
 }
