@@ -107,27 +107,22 @@ static cuarena_status_t least_handle(cuai_place_t *place,
     return CUARENA_OK;
 }
 
-/* Whether the driver makes such handles; OK with *made_out false if it does
- * not, for another reason than lack of memory. */
+/* Whether the driver makes such handles. */
 static cuarena_status_t try_handle(cuai_place_t *place,
                                    const cuai_cu_allocation_t *wanted,
-                                   uint64_t bytes, bool *made_out)
+                                   uint64_t bytes)
 {
     cuai_cu_handle_t handle;
     cuai_cu_result_t result =
         cuai_cu(place->cuda)->cuMemCreate(&handle, bytes, wanted, 0);
-    *made_out = result == CUAI_CUDA_SUCCESS;
-    if (*made_out) {
-        cuai_place_note(place, cuai_cu(place->cuda)->cuMemRelease(handle),
-                        "cuMemRelease");
-        return CUARENA_OK;
-    }
-    cuarena_status_t status =
-        cuai_place_fail(place, result, "cuMemCreate",
-                        "a handle of %" PRIu64 " bytes to see what device %d "
-                        "can",
-                        bytes, place->device);
-    return status == CUARENA_DRIVER ? CUARENA_OK : status;
+    if (result != CUAI_CUDA_SUCCESS)
+        return cuai_place_fail(place, result, "cuMemCreate",
+                               "a handle of %" PRIu64
+                               " bytes to see what device %d can",
+                               bytes, place->device);
+    cuai_place_note(place, cuai_cu(place->cuda)->cuMemRelease(handle),
+                    "cuMemRelease");
+    return CUARENA_OK;
 }
 
 /* The next one that may be given up; WISHES: none. */
@@ -150,19 +145,18 @@ static cuarena_status_t refused(const cuai_place_t *place,
     return cannot(place, wishes[at].key);
 }
 
-/* Within a visit. */
+/* Within a visit. The driver may refuse a property at either call. */
 static cuarena_status_t settle_wishes(cuai_vmm_t *vmm, wish_t wishes[WISHES],
                                       uint64_t *least_out)
 {
     cuai_place_t *place = vmm->store.place;
     for (;;) {
-        bool made = true;
         vmm->wanted = allocation_of(place, wishes);
         cuarena_status_t status = least_handle(place, &vmm->wanted, least_out);
         bool plain = vmm->wanted.handle_types == 0 && !vmm->wanted.rdma;
         if (status == CUARENA_OK && !plain)
-            status = try_handle(place, &vmm->wanted, *least_out, &made);
-        if (status != CUARENA_OK || made)
+            status = try_handle(place, &vmm->wanted, *least_out);
+        if (status != CUARENA_DRIVER || plain)
             return status;
         int at = next_to_give_up(wishes);
         if (at == WISHES)
