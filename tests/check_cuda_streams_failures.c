@@ -7,6 +7,7 @@
 #include "support/each_failure.h"
 #include "support/expect.h"
 
+#include "base/host_test.h"
 #include "memory/cuda/markers.h"
 #include "memory/cuda/streams.h"
 
@@ -348,6 +349,8 @@ START_TEST(test_captured_stream_is_given_nothing)
                   CUARENA_BUSY);
     expect_message("is being captured");
     expect_status(cuai_streams_mark(&device, captured, &more), CUARENA_BUSY);
+    expect_status(cuai_streams_synchronize(&device, captured), CUARENA_BUSY);
+    expect_message("is being captured");
     ck_assert_ptr_null(more);
     expect_cu(cuda_test()->cuStreamEndCapture(captured, &graph));
     ck_assert_ptr_nonnull(graph);
@@ -356,6 +359,50 @@ START_TEST(test_captured_stream_is_given_nothing)
     expect_cu(cuda_test()->cuGraphDestroy(graph));
     end_both();
     end_stream(captured);
+    end_stream(used);
+}
+END_TEST
+
+/* ---- Waiting without a marker -------------------------------------------- */
+
+/* By handle, as the default stream of the memory's context, and as that of the
+ * current one; of host memory before it has seen any. */
+START_TEST(test_synchronize_waits_for_the_stream)
+{
+    const cuda_test_t *cuda = cuda_test();
+    cuai_cu_pointer_t bytes = 0;
+    ck_assert_int_eq(setenv("CUARENA_STANDIN_PACE", "0", 1), 0);
+    open_both();
+    const struct {
+        cuai_streams_t *streams;
+        cuarena_stream_t stream;
+    } rows[] = {{&host, used}, {&host, NULL}, {&device, used}, {&device, NULL}};
+    expect_cu(cuda->cuMemAlloc(&bytes, 4096));
+    for (int i = 0; i < COUNT(rows); i++) {
+        expect_cu(cuda->cuMemsetD8Async(bytes, 1, 4096, rows[i].stream));
+        ck_assert_uint_gt(driver_standin()->standin_pending(), 0);
+        uint64_t before = cuai_host_calls();
+        expect_ok(cuai_streams_synchronize(rows[i].streams, rows[i].stream));
+        expect_u64(cuai_host_calls(), before);
+        expect_u64(driver_standin()->standin_pending(), 0);
+    }
+    expect_cu(cuda->cuMemFree(bytes));
+    end_both();
+    end_stream(used);
+}
+END_TEST
+
+static const char *const synchronize_calls[] = {"cuStreamSynchronize",
+                                                "cuCtxGetCurrent"};
+
+START_TEST(test_synchronize_that_fails)
+{
+    open_both();
+    fail_next(synchronize_calls[_i], CUAI_CUDA_ERROR_UNKNOWN);
+    expect_status(cuai_streams_synchronize(&device, used), CUARENA_DRIVER);
+    expect_message("CUDA_ERROR_UNKNOWN");
+    expect_ok(cuai_streams_synchronize(&device, used));
+    end_both();
     end_stream(used);
 }
 END_TEST
@@ -380,6 +427,8 @@ static int live_on_in_child(void *of_host, void *of_device)
     if (cuai_streams_query(&device, of_device) != CUARENA_NO_DEVICE ||
         cuai_streams_mark(&device, used, &of_device) != CUARENA_NO_DEVICE)
         return 4;
+    if (cuai_streams_synchronize(&host, used) != CUARENA_NO_DEVICE)
+        return 6;
     cuai_streams_unmark(&host, marker);
     cuai_streams_unmark(&host, of_host);
     cuai_streams_unmark(&device, of_device);
@@ -431,11 +480,14 @@ static void add_standin(Suite *suite)
                   test_all_work_of_host_memory, test_all_work_of_two_contexts,
                   test_all_work_with_a_driver_before_12_5,
                   test_captured_stream_is_given_nothing,
+                  test_synchronize_waits_for_the_stream,
                   test_work_of_the_process_that_forked_is_over));
     tcase_add_loop_test(sound, test_stream_that_the_driver_does_not_know, 0,
                         COUNT(unknown_cases));
     tcase_add_loop_test(sound, test_all_work_that_could_not_be_marked, 0,
                         COUNT(all_work_calls));
+    tcase_add_loop_test(sound, test_synchronize_that_fails, 0,
+                        COUNT(synchronize_calls));
     tcase_add_checked_fixture(sound, NULL, look_after);
     TCase *lost = suite_add_list(
         suite, "lost", /* its events stay the driver's */
