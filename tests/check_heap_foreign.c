@@ -152,7 +152,7 @@ static cuarena_block_t new_block(cuarena_heap_t *heap)
 /* Of each heap the first block: nothing but the heap tells them apart. */
 START_TEST(an_id_is_refused_by_all_other_heaps_that_live)
 {
-    size_t count = (size_t)scale_pick(1300, 5000, 5000);
+    size_t count = (size_t)scale_pick(1100, 1300, 5000);
     cuarena_heap_t **heaps = calloc(count, sizeof(*heaps));
     cuarena_block_t *blocks = calloc(count, sizeof(*blocks));
     for (size_t i = 0; i < count; i++) {
