@@ -548,8 +548,7 @@ START_TEST(sizes_have_ends_that_are_said)
 }
 END_TEST
 
-/* ---- threads
- * ----------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------ */
 
 static bool in_callback;
 static int visits;
@@ -651,8 +650,7 @@ START_TEST(threads)
 }
 END_TEST
 
-/* ---- bookkeeping
- * -------------------------------------------------------------- */
+/* ---- bookkeeping -------------------------------------------------------- */
 
 #define BLOCKS 20000
 
@@ -719,8 +717,7 @@ START_TEST(bookkeeping_is_elsewhere)
 }
 END_TEST
 
-/* ---- compaction
- * ----------------------------------------------------------------- */
+/* ---- compaction --------------------------------------------------------- */
 
 static void expect_reported(fixture_t *f, const heard_t *heard,
                             cuarena_block_t block, const void *before)
@@ -768,9 +765,6 @@ START_TEST(compaction)
     fixture_close(&f);
 }
 END_TEST
-
-/* ---- The suite
- * -------------------------------------------------------------------- */
 
 int main(void)
 {
