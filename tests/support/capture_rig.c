@@ -38,3 +38,14 @@ cuarena_stats_t stats_of(rig_t *rig, cuarena_capture_t *session)
     expect_ok(cuarena_capture_stats(rig->arena, session, &stats));
     return stats;
 }
+
+void compact_on(rig_t *rig, cuarena_stream_t stream,
+                cuarena_compact_report_t *report)
+{
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.stream = stream;
+    cuarena_compact_report_init(report);
+    expect_ok(cuarena_compact(rig->arena, &options, NULL, NULL, report));
+    expect_clean(rig);
+}

@@ -1,0 +1,397 @@
+/*
+ * The end of capture sessions, on streams that are simulated: what a release
+ * gives to whom, begin and end beside the driver's capture, failures of each.
+ */
+#include "support/base_support.h"
+#include "support/capture_rig.h"
+
+#include "base/host_test.h"
+
+#include <check.h>
+
+#define POOL KIB(64)
+
+/* ---- The release ------------------------------------------------------- */
+
+/* The block is still written to on B when its bytes go to A. */
+START_TEST(the_heir_waits_for_whoever_used_private_bytes)
+{
+    for (int how = 0; how < 3; how++) {
+        rig_t rig;
+        rig_open(&rig, POOL);
+        cuarena_capture_t *session = begin_on(&rig, C);
+        void *p = take_on(&rig, POOL, C);
+        end_of(&rig, session);
+        cuarena_stream_t user = how == 2 ? C : B;
+        sim_write(&rig.sim, user, p, POOL, 1);
+        if (how == 0) {
+            free_on(&rig, p, B);
+        } else if (how == 1) {
+            expect_ok(cuarena_record_use(rig.arena, p, B));
+            free_on(&rig, p, C);
+        } else { /* it lives, and is the heir's then */
+            release_to(&rig, &session, A);
+            free_on(&rig, p, A);
+        }
+        if (how != 2)
+            release_to(&rig, &session, A);
+        expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
+        expect_u64(rig.sim.counts[SIM_WAIT], how == 2 ? 1 : 2);
+        void *q = take_on(&rig, POOL, A);
+        ck_assert_ptr_eq(p, q);
+        sim_write(&rig.sim, A, q, POOL, 2);
+        sim_read(&rig.sim, A, q, POOL, 2);
+        sim_run_all(&rig.sim);
+        expect_clean(&rig);
+        free_on(&rig, q, A);
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+START_TEST(the_only_stream_needs_no_call_at_its_release)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    free_on(&rig, take_on(&rig, KIB(4), A), A);
+    end_of(&rig, session);
+    sim_calls(&rig.sim);
+    release_to(&rig, &session, A);
+    expect_no_calls(&rig);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(live_blocks_become_the_heirs)
+{
+    static const cuarena_stream_t heirs[] = {CUARENA_NO_STREAM, A, B};
+    for (int i = 0; i < 3; i++) {
+        rig_t rig;
+        rig_open(&rig, POOL);
+        cuarena_block_t low = take_block_on(&rig, KIB(8), A);
+        cuarena_capture_t *session = begin_on(&rig, A);
+        cuarena_block_t block = take_block_on(&rig, KIB(8), A);
+        void *p = take_on(&rig, KIB(8), A);
+        release_to(&rig, &session, heirs[i]);
+        uint64_t on_a = rig_stream_stats(&rig, A).live_bytes;
+        expect_u64(on_a, KIB(8) + (i == 1 ? KIB(16) : 0));
+        if (i == 2)
+            expect_u64(rig_stream_stats(&rig, B).live_bytes, KIB(16));
+        void *before = place_of(&rig, block);
+        void *below = place_of(&rig, low);
+        expect_ok(cuarena_block_free(rig.arena, low));
+        cuarena_compact_report_t report;
+        compact_on(&rig, CUARENA_NO_STREAM, &report);
+        expect_u64(report.moves, before > below ? 1 : 0);
+        expect_u64(rig_stats(&rig).captured_bytes, 0);
+        expect_u64(rig_stats(&rig).live_bytes, KIB(16));
+        free_on(&rig, p, heirs[i]);
+        expect_ok(cuarena_block_free_on(rig.arena, block, heirs[i]));
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+/* Streams that freed private bytes go before the session does. */
+START_TEST(streams_may_be_released_before_the_session)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    void *p = take_on(&rig, POOL, A);
+    expect_status(cuarena_release_stream(rig.arena, A), CUARENA_BUSY);
+    end_of(&rig, session);
+    sim_write(&rig.sim, B, p, POOL, 1);
+    free_on(&rig, p, B);
+    for (int i = 0; i < 2; i++) {
+        expect_ok(cuarena_release_stream(rig.arena, i == 0 ? A : B));
+        sim_stream_kill(&rig.sim, i == 0 ? A : B);
+        expect_clean(&rig);
+    }
+    release_to(&rig, &session, C);
+    void *q = take_on(&rig, POOL, C);
+    sim_write(&rig.sim, C, q, POOL, 2);
+    sim_run_all(&rig.sim);
+    free_on(&rig, q, C);
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- Begin, end and the driver's capture ------------------------------- */
+
+/* The first sight of a stream that is captured already. */
+START_TEST(a_session_may_begin_after_the_capture)
+{
+    for (int known = 0; known < 2; known++) {
+        rig_t rig;
+        rig_open(&rig, POOL);
+        if (known)
+            free_on(&rig, take_on(&rig, KIB(1), A), A);
+        capture(&rig, A, true);
+        capture(&rig, B, true);
+        cuarena_capture_t *session = begin_on(&rig, A);
+        expect_ok(cuarena_capture_join(rig.arena, session, B));
+        expect_ok(cuarena_capture_join(rig.arena, session, B));
+        void *p = take_on(&rig, KIB(4), B);
+        free_on(&rig, p, B);
+        expect_status(cuarena_capture_end(rig.arena, session), CUARENA_BUSY);
+        expect_message("cuStreamEndCapture");
+        expect_status(cuarena_capture_release(rig.arena, &session, C),
+                      CUARENA_BUSY);
+        ck_assert_ptr_nonnull(session);
+        capture(&rig, A, false);
+        expect_status(cuarena_capture_end(rig.arena, session), CUARENA_BUSY);
+        ck_assert_ptr_eq(take_on(&rig, KIB(4), B), p); /* is open still */
+        free_on(&rig, p, B);
+        capture(&rig, B, false);
+        expect_untouched(&rig);
+        end_of(&rig, session);
+        end_of(&rig, session);
+        release_to(&rig, &session, C);
+        expect_ok(cuarena_capture_release(rig.arena, &session, C));
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+/* A capture that no session covers, of a stream that is known: calls that have
+ * something for it to do say BUSY or do without. */
+START_TEST(captures_without_a_session_are_left_alone)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    void *p = take_on(&rig, KIB(16), A);
+    sim_write(&rig.sim, A, p, KIB(16), 1);
+    void *of_b = take_on(&rig, KIB(16), B);
+    expect_ok(cuarena_record_use(rig.arena, of_b, A));
+    cuarena_block_t block = take_block_on(&rig, KIB(16), B);
+    capture(&rig, A, true);
+    capture(&rig, C, true);
+    expect_status(try_on(&rig, KIB(1), C, NULL), CUARENA_UNSUPPORTED);
+    expect_message("cuarena_capture_begin");
+    free_on(&rig, p, A);
+    free_on(&rig, of_b, B);
+    expect_ok(cuarena_settle(rig.arena, 1, NULL));
+    expect_clean(&rig);
+    expect_status(cuarena_release_stream(rig.arena, A), CUARENA_BUSY);
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.stream = A;
+    cuarena_status_t status =
+        cuarena_compact(rig.arena, &options, NULL, NULL, NULL);
+    expect_status(status, CUARENA_BUSY);
+    expect_clean(&rig);
+    capture(&rig, A, false);
+    capture(&rig, C, false);
+    expect_ok(cuarena_settle(rig.arena, 1, NULL));
+    expect_ok(cuarena_block_free(rig.arena, block));
+    free_plain(&rig, take_plain(&rig, POOL));
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(wrong_uses_are_named)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_t *arena = rig.arena;
+    cuarena_capture_t *session = NULL;
+    cuarena_capture_t *none = (cuarena_capture_t *)&rig;
+    expect_status(cuarena_capture_begin(NULL, A, &session),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_capture_begin(arena, A, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_capture_begin(arena, NULL, &session),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("legacy");
+    expect_status(cuarena_capture_begin(arena, CUARENA_STREAM_LEGACY, &session),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_capture_begin(arena, CUARENA_NO_STREAM, &session),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("CUARENA_NO_STREAM");
+    ck_assert_ptr_null(session);
+    session = begin_on(&rig, A);
+    cuarena_capture_t *other = NULL;
+    expect_status(cuarena_capture_begin(arena, A, &other), CUARENA_BUSY);
+    expect_message("open capture session");
+    other = begin_on(&rig, B);
+    expect_status(cuarena_capture_join(arena, other, A), CUARENA_BUSY);
+    expect_status(cuarena_capture_join(arena, other, NULL),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_capture_join(arena, none, C), CUARENA_STALE);
+    expect_status(cuarena_capture_end(arena, none), CUARENA_STALE);
+    expect_message("no capture session");
+    expect_status(cuarena_capture_release(arena, &none, C), CUARENA_STALE);
+    expect_status(cuarena_capture_release(arena, &other, A), CUARENA_BUSY);
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    expect_status(cuarena_capture_stats(arena, none, &stats), CUARENA_STALE);
+    expect_status(cuarena_capture_stats(arena, session, NULL),
+                  CUARENA_BAD_ARGUMENT);
+    end_of(&rig, session);
+    expect_status(cuarena_capture_join(arena, session, C),
+                  CUARENA_BAD_ARGUMENT);
+    expect_message("has ended");
+    expect_status(cuarena_capture_end(arena, NULL), CUARENA_BAD_ARGUMENT);
+    expect_ok(cuarena_capture_release(arena, NULL, C));
+    cuarena_capture_t *stale = session;
+    release_to(&rig, &session, C);
+    expect_status(cuarena_capture_release(arena, &stale, C), CUARENA_STALE);
+    release_to(&rig, &other, C);
+    rig_close(&rig);
+}
+END_TEST
+
+START_TEST(what_would_be_work_on_a_captured_stream_is_refused)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    cuarena_compact_options_t options;
+    cuarena_compact_options_init(&options);
+    options.stream = A;
+    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL),
+                  CUARENA_BUSY);
+    cuarena_stream_t named = A;
+    options.stream = B;
+    options.streams = &named;
+    options.stream_count = 1;
+    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL),
+                  CUARENA_BUSY);
+    expect_message("open capture session");
+    release_to(&rig, &session, A);
+    rig_close(&rig);
+    rig_prepare(&rig, POOL, false);
+    rig.config.zero = CUARENA_ZERO_FREE;
+    rig_create(&rig);
+    expect_status(cuarena_capture_begin(rig.arena, A, &session),
+                  CUARENA_UNSUPPORTED);
+    expect_message("zero=free");
+    rig_close(&rig);
+}
+END_TEST
+
+/* ---- Failures ---------------------------------------------------------- */
+
+static void put(cuarena_status_t *first, cuarena_status_t status)
+{
+    if (*first == CUARENA_OK)
+        *first = status;
+}
+
+/* All of a session's life. Whatever fails, what comes after it is legal. */
+static cuarena_status_t live(rig_t *rig)
+{
+    cuarena_t *arena = rig->arena;
+    cuarena_capture_t *session = NULL;
+    void *p[5] = {NULL};
+    cuarena_status_t status = cuarena_capture_begin(arena, A, &session);
+    expect_clean(rig);
+    if (status != CUARENA_OK)
+        return status;
+    put(&status, cuarena_capture_join(arena, session, B));
+    for (int i = 0; i < 5; i++) {
+        put(&status, cuarena_alloc_on(arena, KIB(2), A, NULL, &p[i]));
+        expect_clean(rig);
+    }
+    if (p[1] != NULL)
+        put(&status, cuarena_record_use(arena, p[1], B));
+    for (int i = 0; i < 4; i++) {
+        cuarena_status_t freed = cuarena_free_on(arena, p[i], A);
+        expect_status(freed, CUARENA_OK); /* needs nothing */
+    }
+    expect_clean(rig);
+    put(&status, cuarena_capture_end(arena, session));
+    expect_clean(rig);
+    put(&status, cuarena_capture_release(arena, &session, C));
+    expect_clean(rig);
+    if (session != NULL)
+        expect_ok(cuarena_capture_release(arena, &session, C));
+    put(&status, cuarena_free_on(arena, p[4], CUARENA_NO_STREAM));
+    expect_clean(rig);
+    return status;
+}
+
+START_TEST(without_host_memory_nothing_is_lost)
+{
+    bool ended = false;
+    for (uint64_t nth = 1; !ended; nth++) {
+        ck_assert_msg(nth < 200, "it never ends");
+        rig_t rig;
+        rig_open(&rig, POOL);
+        cuai_host_fail_at(nth);
+        cuarena_status_t status = live(&rig);
+        ended = cuai_host_calls() < nth;
+        cuai_host_fail_at(0);
+        if (!ended)
+            ck_assert_msg(status == CUARENA_OUT_OF_MEMORY ||
+                              status == CUARENA_OK,
+                          "call %d: %s", (int)nth, cuarena_status_name(status));
+        else
+            expect_status(status, CUARENA_OK);
+        expect_u64(rig_stats(&rig).captures, 0);
+        expect_ok(cuarena_settle(rig.arena, 1, NULL));
+        free_plain(&rig, take_plain(&rig, POOL));
+        rig_close(&rig);
+    }
+}
+END_TEST
+
+START_TEST(a_memory_call_that_fails_leaves_the_session)
+{
+    static const int ops[] = {SIM_IDENTIFY, SIM_MARK, SIM_WAIT};
+    for (int op = 0; op < 3; op++)
+        for (uint64_t nth = 1; nth < 6; nth++) {
+            rig_t rig;
+            rig_open(&rig, POOL);
+            sim_fail(&rig.sim, ops[op], nth, CUARENA_DRIVER);
+            live(&rig);
+            sim_fail(&rig.sim, -1, 0, CUARENA_OK);
+            expect_u64(rig_stats(&rig).captures, 0);
+            rig_close(&rig);
+        }
+}
+END_TEST
+
+START_TEST(sessions_of_a_lost_arena_end_without_the_memory)
+{
+    rig_t rig;
+    rig_open(&rig, POOL);
+    cuarena_capture_t *session = begin_on(&rig, A);
+    void *p = take_on(&rig, KIB(4), A);
+    sim_fail(&rig.sim, SIM_MARK, 1, CUARENA_LOST);
+    void *q = take_on(&rig, KIB(4), B);
+    free_on(&rig, q, B);
+    expect_status(cuarena_settle(rig.arena, 0, NULL), CUARENA_LOST);
+    sim_calls(&rig.sim);
+    cuarena_capture_t *more = NULL;
+    expect_status(cuarena_capture_begin(rig.arena, C, &more), CUARENA_LOST);
+    expect_status(cuarena_capture_join(rig.arena, session, C), CUARENA_LOST);
+    free_on(&rig, p, A);
+    end_of(&rig, session);
+    release_to(&rig, &session, B);
+    expect_no_calls(&rig);
+    rig_close(&rig);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("capture end");
+    suite_add_list(suite, "release",
+                   TEST_LIST(the_heir_waits_for_whoever_used_private_bytes,
+                             the_only_stream_needs_no_call_at_its_release,
+                             live_blocks_become_the_heirs,
+                             streams_may_be_released_before_the_session));
+    suite_add_list(
+        suite, "life",
+        TEST_LIST(a_session_may_begin_after_the_capture,
+                  captures_without_a_session_are_left_alone,
+                  wrong_uses_are_named,
+                  what_would_be_work_on_a_captured_stream_is_refused));
+    suite_add_list(suite, "failures",
+                   TEST_LIST(without_host_memory_nothing_is_lost,
+                             a_memory_call_that_fails_leaves_the_session,
+                             sessions_of_a_lost_arena_end_without_the_memory));
+    return suite_main(suite);
+}
