@@ -665,10 +665,13 @@ static bool is_hopeless(const ladder_t *ladder)
     return exceeds_limit(ladder) && (lacks || ladder->want->dedicated);
 }
 
-/* What was refused goes down the ladder. */
+/* What was refused goes down the ladder. Of steps that failed before one that
+ * served no error is left. */
 static cuarena_status_t descend(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
+    cuai_kept_error_t before;
+    cuai_error_keep(&before);
     cuarena_status_t status = cuai_check_entry(arena, "alloc", false);
     if (status != CUARENA_OK)
         return status;
@@ -684,6 +687,7 @@ static cuarena_status_t descend(ladder_t *ladder)
     if (status == CUARENA_OK) {
         arena->steps[ladder->deepest].served++;
         log_step(ladder, steps[ladder->deepest].name, "served");
+        cuai_error_restore(&before);
     }
     return status;
 }

@@ -390,6 +390,26 @@ static cuarena_status_t set_born_pin(cuai_record_t *r, const void *pointer,
     return CUARENA_OK;
 }
 
+/* Of what was found; a pin waits for its move first. */
+static cuarena_status_t change_pin_of(cuarena_t *arena, cuai_found_t found,
+                                      const void *pointer, bool pinned)
+{
+    if (pinned) {
+        cuarena_status_t status = cuai_settle_behind(
+            arena, cuai_id(found.heap, found.slot), 0, &found);
+        if (status != CUARENA_OK)
+            return status;
+    }
+    if (found.region == CUAI_STABLE && !pinned)
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         "%p is in the stable region: it never moves", pointer);
+    cuarena_status_t status =
+        set_born_pin(cuai_found_record(found), pointer, pinned);
+    if (status == CUARENA_OK)
+        cuai_note_change(found.heap);
+    return status;
+}
+
 static cuarena_status_t change_pin(cuarena_t *arena, void *pointer, bool pinned)
 {
     if (arena == NULL)
@@ -399,21 +419,8 @@ static cuarena_status_t change_pin(cuarena_t *arena, void *pointer, bool pinned)
     if (status != CUARENA_OK)
         return status;
     cuai_found_t found = settle_pointer(arena, pointer);
-    status = cuai_no_pointer(pointer);
-    cuarena_status_t seen = CUARENA_OK;
-    if (found.heap != NULL && pinned)
-        seen = cuai_settle_behind(arena, cuai_id(found.heap, found.slot), 0,
-                                  &found);
-    if (seen != CUARENA_OK)
-        status = seen;
-    else if (found.heap != NULL && found.region == CUAI_STABLE && !pinned)
-        status =
-            cuai_fail(CUARENA_BAD_ARGUMENT,
-                      "%p is in the stable region: it never moves", pointer);
-    else if (found.heap != NULL)
-        status = set_born_pin(cuai_found_record(found), pointer, pinned);
-    if (status == CUARENA_OK)
-        cuai_note_change(found.heap);
+    status = found.heap != NULL ? change_pin_of(arena, found, pointer, pinned)
+                                : cuai_no_pointer(pointer);
     cuai_leave(arena);
     return status;
 }

@@ -18,17 +18,15 @@ size_t cuai_text_plain(char *to, size_t room, const char *from)
 {
     size_t used = 0;
     CUAI_ASSERT(room != 0);
-    for (; *from != '\0'; from++) {
+    for (; *from != '\0' && used + 1 < room; from++) {
         unsigned char byte = (unsigned char)*from;
-        bool control = byte < 0x20 || byte == 0x7f;
-        char text[5] = {*from};
-        if (control)
-            (void)snprintf(text, sizeof text, "\\x%02x", byte);
-        size_t length = strlen(text);
-        if (used + length >= room)
+        if (byte >= 0x20 && byte != 0x7f) {
+            to[used++] = *from;
+            continue;
+        }
+        if (used + sizeof("\\x00") > room)
             break;
-        memcpy(to + used, text, length);
-        used += length;
+        used += (size_t)snprintf(to + used, room - used, "\\x%02x", byte);
     }
     to[used] = '\0';
     return used;
