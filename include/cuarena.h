@@ -6,6 +6,7 @@
  *   cuarena/base.h    version, status, last error, log
  *   cuarena/heap.h    the offsets-only heap, usable on its own
  *   cuarena/memory.h  the contract for bytes: where segments come from
+ *   cuarena/options.h what an arena is to be like
  *   cuarena/arena.h   arenas: pointers and blocks of real memory
  *   cuarena/cache.h   the cache of freed blocks that an arena may have
  *   cuarena/device.h  arenas on devices: what they got, exports
@@ -28,6 +29,7 @@
 #include "cuarena/driver.h"
 #include "cuarena/heap.h"
 #include "cuarena/memory.h"
+#include "cuarena/options.h"
 #include "cuarena/shared.h"
 #include "cuarena/stats.h"
 #include "cuarena/streams.h"

@@ -240,7 +240,14 @@ START_TEST(calls_of_the_driver_while_an_arena_has_room)
 }
 END_TEST
 
-/* What remains: records for more blocks than ever lived before. */
+/* What remains: tables for more blocks than ever lived before, which come to
+ * the system at each step where assertions are on. */
+#if defined(CUARENA_DEBUG)
+#define MOST_CALLS 500
+#else
+#define MOST_CALLS 16
+#endif
+
 START_TEST(calls_of_the_system_for_the_first_100000_blocks)
 {
     load_t load = {.options = "memory=none,pool=1GiB", .count = 100000};
@@ -248,7 +255,7 @@ START_TEST(calls_of_the_system_for_the_first_100000_blocks)
         return;
     uint64_t calls = counted_system_calls(open_load, fill, &load);
     printf("%" PRIu64 " calls of the system\n", calls);
-    expect_between(calls, 1, 31);
+    expect_between(calls, 1, MOST_CALLS);
 }
 END_TEST
 
