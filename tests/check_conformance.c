@@ -16,46 +16,6 @@
 static char untouched_byte;
 #define UNTOUCHED ((void *)&untouched_byte)
 
-/* An arena that was given all it may hold, and then all of it back: it has one
- * free range, or one cached block, or nothing. */
-static void open_used(fixture_t *f, int row)
-{
-    open_row(f, row);
-    drop(f, take(f, COUNT * row_block_bytes(f->kind)));
-    step_ok(f, cuarena_reset_peaks(f->arena));
-}
-
-/* The same with nothing cached, so that rows are sure. */
-static void open_full(fixture_t *f, int row)
-{
-    open_used(f, row);
-    step_ok(f, cuarena_cache_clear(f->arena, NULL));
-}
-
-/* So many blocks of a row are the stable region. False: there can be none. */
-static bool open_with_stable(fixture_t *f, int row, uint64_t stable)
-{
-    prepare_row(f, row);
-    f->config.stable = amount_of_bytes(stable * row_block_bytes(f->kind));
-    if (has(f, KIND_EACH)) {
-        expect_status(cuarena_create(&f->config, &f->arena),
-                      CUARENA_BAD_ARGUMENT);
-        return false;
-    }
-    fixture_create(f);
-    return true;
-}
-
-/* Frees those whose bit is set. */
-static void drop_some(fixture_t *f, cuarena_block_t *row, unsigned bits)
-{
-    for (size_t i = 0; i < COUNT; i++)
-        if (bits >> i & 1) {
-            drop_block(f, row[i]);
-            row[i] = 0;
-        }
-}
-
 /* ---- Serving ------------------------------------------------------------- */
 
 START_TEST(test_addresses_are_aligned_and_apart)

@@ -216,3 +216,38 @@ bool is_offered(const fixture_t *f, cuarena_status_t status)
     expect_status(status, has(f, KIND_EACH) ? CUARENA_UNSUPPORTED : CUARENA_OK);
     return status == CUARENA_OK;
 }
+
+void open_used(fixture_t *f, int row)
+{
+    open_row(f, row);
+    drop(f, take(f, ROW_BLOCKS * row_block_bytes(f->kind)));
+    step_ok(f, cuarena_reset_peaks(f->arena));
+}
+
+void open_full(fixture_t *f, int row)
+{
+    open_used(f, row);
+    step_ok(f, cuarena_cache_clear(f->arena, NULL));
+}
+
+bool open_with_stable(fixture_t *f, int row, uint64_t stable)
+{
+    prepare_row(f, row);
+    f->config.stable = amount_of_bytes(stable * row_block_bytes(f->kind));
+    if (has(f, KIND_EACH)) {
+        expect_status(cuarena_create(&f->config, &f->arena),
+                      CUARENA_BAD_ARGUMENT);
+        return false;
+    }
+    fixture_create(f);
+    return true;
+}
+
+void drop_some(fixture_t *f, cuarena_block_t *row, unsigned bits)
+{
+    for (size_t i = 0; i < ROW_BLOCKS; i++)
+        if (bits >> i & 1) {
+            drop_block(f, row[i]);
+            row[i] = 0;
+        }
+}

@@ -37,6 +37,15 @@ const char *row_name(int row);
 /* As fixture_prepare and fixture_open. */
 void prepare_row(fixture_t *f, int row);
 void open_row(fixture_t *f, int row);
+/* An arena that was given all it may hold, and then all of it back: it has one
+ * free range, or one cached block, or nothing. */
+void open_used(fixture_t *f, int row);
+/* The same with nothing cached, so that rows are sure. */
+void open_full(fixture_t *f, int row);
+/* So many blocks of a row are the stable region. False: there can be none. */
+bool open_with_stable(fixture_t *f, int row, uint64_t stable);
+/* Frees those of ROW_BLOCKS blocks whose bit is set. */
+void drop_some(fixture_t *f, cuarena_block_t *row, unsigned bits);
 /* As fixture_close; and the driver saw nothing wrong: no access was out of
  * order, for one. */
 void close_row(fixture_t *f);

@@ -1,4 +1,5 @@
-#include "heap_ref.h"
+/* See heap_ref.h. */
+#include "heap_ref_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ void ref_end(ref_t *ref)
     *ref = (ref_t){0};
 }
 
-static void reserve(ref_t *ref, size_t count)
+void ref_reserve(ref_t *ref, size_t count)
 {
     if (count <= ref->capacity)
         return;
@@ -33,9 +34,9 @@ static void reserve(ref_t *ref, size_t count)
         abort();
 }
 
-static ref_entry_t *insert(ref_t *ref, size_t i)
+ref_entry_t *ref_insert(ref_t *ref, size_t i)
 {
-    reserve(ref, ref->count + 1);
+    ref_reserve(ref, ref->count + 1);
     ref_entry_t *entry = &ref->entries[i];
     memmove(entry + 1, entry, (ref->count - i) * sizeof(*entry));
     *entry = (ref_entry_t){0};
@@ -43,30 +44,30 @@ static ref_entry_t *insert(ref_t *ref, size_t i)
     return entry;
 }
 
-static void erase(ref_t *ref, size_t i)
+void ref_erase(ref_t *ref, size_t i)
 {
     ref_entry_t *entry = &ref->entries[i];
     ref->count--;
     memmove(entry, entry + 1, (ref->count - i) * sizeof(*entry));
 }
 
-static uint64_t end_of(const ref_entry_t *entry)
+uint64_t ref_end_of(const ref_entry_t *entry)
 {
     return entry->is.offset + entry->is.size;
 }
 
-static bool is_block(const ref_entry_t *entry)
+bool ref_is_block(const ref_entry_t *entry)
 {
     return entry->is.kind == CUARENA_ENTRY_BLOCK;
 }
 
-static bool is_range_of(const ref_entry_t *entry, uint32_t lane)
+bool ref_is_range_of(const ref_entry_t *entry, uint32_t lane)
 {
-    return !is_block(entry) && entry->is.lane == lane;
+    return !ref_is_block(entry) && entry->is.lane == lane;
 }
 
-static void set_range(ref_entry_t *entry, uint64_t offset, uint64_t size,
-                      uint32_t lane)
+void ref_set_range(ref_entry_t *entry, uint64_t offset, uint64_t size,
+                   uint32_t lane)
 {
     entry->is = (cuarena_heap_entry_t){
         .kind = CUARENA_ENTRY_RANGE,
@@ -84,7 +85,7 @@ static size_t first_behind(const ref_t *ref, uint64_t offset)
     size_t high = ref->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (end_of(&ref->entries[middle]) > offset)
+        if (ref_end_of(&ref->entries[middle]) > offset)
             high = middle;
         else
             low = middle + 1;
@@ -105,7 +106,7 @@ size_t ref_block(const ref_t *ref, cuarena_block_t block)
 {
     for (size_t i = 0; i < ref->count; i++) {
         const ref_entry_t *entry = &ref->entries[i];
-        if (is_block(entry) && entry->is.block == block)
+        if (ref_is_block(entry) && entry->is.block == block)
             return i;
     }
     return REF_NONE;
@@ -115,7 +116,7 @@ size_t ref_next_block(const ref_t *ref, size_t from)
 {
     for (size_t n = 0; n < ref->count; n++) {
         size_t i = (from + n) % ref->count;
-        if (is_block(&ref->entries[i]))
+        if (ref_is_block(&ref->entries[i]))
             return i;
     }
     return REF_NONE;
@@ -146,7 +147,7 @@ uint64_t ref_free_bytes(const ref_t *ref, uint32_t lane)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < ref->count; i++) {
-        if (is_range_of(&ref->entries[i], lane))
+        if (ref_is_range_of(&ref->entries[i], lane))
             bytes += ref->entries[i].is.size;
     }
     return bytes;
@@ -157,7 +158,7 @@ uint64_t ref_largest(const ref_t *ref, uint32_t lane)
     uint64_t bytes = 0;
     for (size_t i = 0; i < ref->count; i++) {
         const ref_entry_t *entry = &ref->entries[i];
-        if (is_range_of(entry, lane) && entry->is.size > bytes)
+        if (ref_is_range_of(entry, lane) && entry->is.size > bytes)
             bytes = entry->is.size;
     }
     return bytes;
@@ -173,7 +174,7 @@ bool ref_is_crowded(const ref_t *ref)
     uint64_t records = 2 * ref->live_blocks + RESERVED_RECORDS;
     for (size_t i = 0; i < ref->count; i++) {
         const ref_entry_t *entry = &ref->entries[i];
-        bool meets = i > 0 && !is_block(entry) && !is_block(entry - 1);
+        bool meets = i > 0 && !ref_is_block(entry) && !ref_is_block(entry - 1);
         records += entry->opens || meets ? 1 : 0;
     }
     return records > 2 * ref->max_blocks + FEW_RECORDS;
@@ -190,24 +191,24 @@ bool ref_fits(uint64_t offset, uint64_t length, uint64_t size,
 
 static bool may_merge(const ref_entry_t *left, const ref_entry_t *right)
 {
-    return !is_block(left) && !is_block(right) && !right->opens &&
+    return !ref_is_block(left) && !ref_is_block(right) && !right->opens &&
            left->is.lane == right->is.lane;
 }
 
-static void merge_with_next(ref_t *ref, size_t i)
+void ref_merge_with_next(ref_t *ref, size_t i)
 {
     if (i + 1 < ref->count &&
         may_merge(&ref->entries[i], &ref->entries[i + 1])) {
         ref->entries[i].is.size += ref->entries[i + 1].is.size;
-        erase(ref, i + 1);
+        ref_erase(ref, i + 1);
     }
 }
 
 static void merge_around(ref_t *ref, size_t i)
 {
-    merge_with_next(ref, i);
+    ref_merge_with_next(ref, i);
     if (i > 0)
-        merge_with_next(ref, i - 1);
+        ref_merge_with_next(ref, i - 1);
 }
 
 /* Cuts entry `i` in two at `offset`; gives the entry that begins there. */
@@ -218,7 +219,7 @@ static size_t split_at(ref_t *ref, size_t i, uint64_t offset)
         return i;
     if (keep == ref->entries[i].is.size)
         return i + 1;
-    ref_entry_t *right = insert(ref, i + 1);
+    ref_entry_t *right = ref_insert(ref, i + 1);
     *right = ref->entries[i];
     right->opens = false;
     right->is.offset = offset;
@@ -258,8 +259,8 @@ cuarena_status_t ref_can_add(const ref_t *ref, uint64_t offset, uint64_t size)
 
 void ref_do_add(ref_t *ref, uint64_t offset, uint64_t size)
 {
-    ref_entry_t *entry = insert(ref, first_behind(ref, offset));
-    set_range(entry, offset, size, 0);
+    ref_entry_t *entry = ref_insert(ref, first_behind(ref, offset));
+    ref_set_range(entry, offset, size, 0);
     entry->opens = true;
     ref->changes++;
 }
@@ -268,7 +269,7 @@ static uint64_t segment_size(const ref_t *ref, size_t i)
 {
     size_t last = ref_segment_end(ref, i) - 1;
     size_t first = ref_segment_begin(ref, i);
-    return end_of(&ref->entries[last]) - ref->entries[first].is.offset;
+    return ref_end_of(&ref->entries[last]) - ref->entries[first].is.offset;
 }
 
 /* The entry with which the segment that begins at `offset` begins. */
@@ -296,8 +297,8 @@ cuarena_status_t ref_can_extend(const ref_t *ref, uint64_t offset,
 void ref_do_extend(ref_t *ref, uint64_t offset, uint64_t bytes)
 {
     size_t end = ref_segment_end(ref, ref_at(ref, offset));
-    uint64_t at = end_of(&ref->entries[end - 1]);
-    set_range(insert(ref, end), at, bytes, 0);
+    uint64_t at = ref_end_of(&ref->entries[end - 1]);
+    ref_set_range(ref_insert(ref, end), at, bytes, 0);
     merge_around(ref, end);
     ref->changes++;
 }
@@ -310,11 +311,12 @@ cuarena_status_t ref_can_cut(const ref_t *ref, uint64_t offset, uint64_t bytes)
     if (i == REF_NONE)
         return CUARENA_BAD_ARGUMENT;
     size_t last = ref_segment_end(ref, i) - 1;
-    uint64_t left = end_of(&ref->entries[last]) - offset;
+    uint64_t left = ref_end_of(&ref->entries[last]) - offset;
     if (bytes > left)
         return CUARENA_BAD_ARGUMENT;
     const ref_entry_t *entry = &ref->entries[i];
-    bool free = is_range_of(entry, 0) && end_of(entry) - offset >= bytes;
+    bool free =
+        ref_is_range_of(entry, 0) && ref_end_of(entry) - offset >= bytes;
     return free ? CUARENA_OK : CUARENA_BUSY;
 }
 
@@ -324,14 +326,14 @@ void ref_do_cut(ref_t *ref, uint64_t offset, uint64_t bytes)
     size_t next = split_at(ref, i, offset + bytes);
     if (next < ref->count)
         ref->entries[next].opens = true;
-    erase(ref, i);
+    ref_erase(ref, i);
     ref->changes++;
 }
 
 cuarena_status_t ref_can_join(const ref_t *ref, uint64_t offset)
 {
     size_t i = segment_at(ref, offset);
-    if (i == REF_NONE || i == 0 || end_of(&ref->entries[i - 1]) != offset)
+    if (i == REF_NONE || i == 0 || ref_end_of(&ref->entries[i - 1]) != offset)
         return CUARENA_BAD_ARGUMENT;
     uint64_t size = segment_size(ref, i - 1) + segment_size(ref, i);
     return size < CUARENA_HEAP_MAX_SEGMENT ? CUARENA_OK : CUARENA_BAD_ARGUMENT;
@@ -341,7 +343,7 @@ void ref_do_join(ref_t *ref, uint64_t offset)
 {
     size_t i = segment_at(ref, offset);
     ref->entries[i].opens = false;
-    merge_with_next(ref, i - 1);
+    ref_merge_with_next(ref, i - 1);
     ref->changes++;
 }
 
@@ -384,12 +386,12 @@ static bool is_alignment(uint64_t alignment)
            alignment < CUARENA_HEAP_MAX_SEGMENT;
 }
 
-static bool any_fits(const ref_t *ref, uint32_t lane, uint64_t size,
-                     uint64_t alignment)
+bool ref_any_fits(const ref_t *ref, uint32_t lane, uint64_t size,
+                  uint64_t alignment)
 {
     for (size_t i = 0; i < ref->count; i++) {
         const ref_entry_t *entry = &ref->entries[i];
-        if (is_range_of(entry, lane) &&
+        if (ref_is_range_of(entry, lane) &&
             ref_fits(entry->is.offset, entry->is.size, size, alignment))
             return true;
     }
@@ -406,7 +408,7 @@ cuarena_status_t ref_can_alloc(const ref_t *ref,
         return CUARENA_OUT_OF_MEMORY;
     if (ref->live_blocks == ref->max_blocks)
         return CUARENA_LIMIT;
-    if (any_fits(ref, request->lane, size, request->alignment))
+    if (ref_any_fits(ref, request->lane, size, request->alignment))
         return CUARENA_OK;
     return ref_free_bytes(ref, request->lane) < size ? CUARENA_OUT_OF_MEMORY
                                                      : CUARENA_FRAGMENTED;
@@ -429,7 +431,7 @@ static const char *check_taken(const ref_t *ref,
                                const cuarena_heap_entry_t *entry)
 {
     uint64_t size = ref_round(ref, request->size);
-    uint64_t back = end_of(range) - entry->offset;
+    uint64_t back = ref_end_of(range) - entry->offset;
     if (request->alignment > ref->granule)
         return entry->size == size || entry->size == taken_of(ref, size, back)
                    ? NULL
@@ -471,9 +473,9 @@ const char *ref_do_alloc(ref_t *ref, const cuarena_heap_request_t *request,
     size_t i = ref_at(ref, entry->offset);
     if (reason != NULL)
         return reason;
-    if (i == REF_NONE || !is_range_of(&ref->entries[i], request->lane))
+    if (i == REF_NONE || !ref_is_range_of(&ref->entries[i], request->lane))
         return "a block where no range of its lane is";
-    if (entry->size > end_of(&ref->entries[i]) - entry->offset)
+    if (entry->size > ref_end_of(&ref->entries[i]) - entry->offset)
         return "a block that reaches beyond its range";
     reason = check_taken(ref, request, &ref->entries[i], entry);
     if (reason != NULL)
@@ -497,7 +499,7 @@ void ref_do_free(ref_t *ref, size_t i, uint32_t lane)
     ref->live_blocks--;
     ref->live_bytes -= entry->is.size;
     ref->requested_bytes -= entry->is.requested;
-    set_range(entry, entry->is.offset, entry->is.size, lane);
+    ref_set_range(entry, entry->is.offset, entry->is.size, lane);
     merge_around(ref, i);
     ref->changes++;
 }
@@ -507,7 +509,7 @@ static uint64_t reach(const ref_t *ref, size_t i, uint32_t lane)
 {
     uint64_t bytes = ref->entries[i].is.size;
     if (i + 1 < ref->count && !ref->entries[i + 1].opens &&
-        is_range_of(&ref->entries[i + 1], lane))
+        ref_is_range_of(&ref->entries[i + 1], lane))
         bytes += ref->entries[i + 1].is.size;
     return bytes;
 }
@@ -531,16 +533,16 @@ static void take_next(ref_t *ref, size_t i, uint64_t more)
     ref->entries[i + 1].is.offset += more;
     ref->entries[i + 1].is.size -= more;
     if (ref->entries[i + 1].is.size == 0)
-        erase(ref, i + 1);
+        ref_erase(ref, i + 1);
 }
 
 static void give_rest(ref_t *ref, size_t i, uint64_t less, uint32_t lane)
 {
-    ref_entry_t *rest = insert(ref, i + 1);
+    ref_entry_t *rest = ref_insert(ref, i + 1);
     ref_entry_t *entry = &ref->entries[i];
     entry->is.size -= less;
-    set_range(rest, end_of(entry), less, lane);
-    merge_with_next(ref, i + 1);
+    ref_set_range(rest, ref_end_of(entry), less, lane);
+    ref_merge_with_next(ref, i + 1);
 }
 
 const char *ref_do_resize(ref_t *ref, size_t i, uint64_t requested,
@@ -586,14 +588,14 @@ void ref_do_exchange(ref_t *ref, size_t a, size_t b)
 /* ---- Lanes -------------------------------------------------------------- */
 
 /* Every range of the lane goes to another. */
-static void relane(ref_t *ref, uint32_t from, uint32_t to)
+void ref_relane(ref_t *ref, uint32_t from, uint32_t to)
 {
     size_t i = 0;
     while (i < ref->count) {
         ref_entry_t *entry = &ref->entries[i];
         size_t count = ref->count;
-        if (is_range_of(entry, from)) {
-            set_range(entry, entry->is.offset, entry->is.size, to);
+        if (ref_is_range_of(entry, from)) {
+            ref_set_range(entry, entry->is.offset, entry->is.size, to);
             merge_around(ref, i);
         }
         i += ref->count == count ? 1 : 0;
@@ -602,233 +604,8 @@ static void relane(ref_t *ref, uint32_t from, uint32_t to)
 
 void ref_do_settle(ref_t *ref, uint32_t lane)
 {
-    relane(ref, lane, 0);
+    ref_relane(ref, lane, 0);
     ref->changes++;
-}
-
-/* ---- Plans -------------------------------------------------------------- */
-
-static uint64_t align_up(uint64_t offset, uint64_t alignment)
-{
-    return (offset + alignment - 1) & ~(alignment - 1);
-}
-
-/* Bytes that the block leaves would have to be kept apart from a range of
- * another lane behind it, so it stays. */
-static bool is_movable(const ref_t *ref, size_t i)
-{
-    const ref_entry_t *entry = &ref->entries[i];
-    const ref_entry_t *next = entry + 1;
-    bool last = i + 1 == ref->count || next->opens;
-    return is_block(entry) && entry->is.pins == 0 && !entry->is.moving &&
-           (last || is_block(next) || next->is.lane == 0);
-}
-
-/* One block slides down in the range of `lane` before it; what it leaves is of
- * that lane. False if it cannot. */
-static bool slide(ref_t *ref, size_t i, uint64_t to, uint32_t lane)
-{
-    ref_entry_t *entry = &ref->entries[i];
-    if (i == 0 || entry->opens || !is_range_of(entry - 1, lane) ||
-        to < entry[-1].is.offset || to >= entry->is.offset)
-        return false;
-    uint64_t distance = entry->is.offset - to;
-    entry->is.offset = to;
-    set_range(insert(ref, i + 1), to + ref->entries[i].is.size, distance, lane);
-    merge_with_next(ref, i + 1);
-    ref->entries[i - 1].is.size -= distance;
-    if (ref->entries[i - 1].is.size != 0)
-        return true;
-    ref->entries[i].opens = ref->entries[i - 1].opens;
-    erase(ref, i - 1);
-    return true;
-}
-
-static void copy(ref_t *to, const ref_t *from)
-{
-    *to = *from;
-    to->entries = NULL;
-    to->capacity = 0;
-    reserve(to, from->count + 1);
-    memcpy(to->entries, from->entries, from->count * sizeof(from->entries[0]));
-}
-
-static const char *check_move(ref_t *ref, const cuarena_heap_move_t *move)
-{
-    size_t i = ref_at(ref, move->from);
-    if (i == REF_NONE)
-        return "a move from where nothing is";
-    const cuarena_heap_entry_t *is = &ref->entries[i].is;
-    if (!is_block(&ref->entries[i]) || is->block != move->block ||
-        is->offset != move->from || is->size != move->bytes)
-        return "a move that does not describe its block";
-    if (!is_movable(ref, i))
-        return "a move of a block that must stay";
-    if (move->to % is->alignment != 0)
-        return "a move that does not keep the alignment";
-    if (!slide(ref, i, move->to, 0))
-        return "a move to where no settled bytes are, or not down";
-    return NULL;
-}
-
-static bool is_goal_met(const ref_t *ref,
-                        const cuarena_heap_plan_options_t *options)
-{
-    uint64_t size = ref_round(ref, options->goal_bytes);
-    return any_fits(ref, 0, size, options->goal_alignment);
-}
-
-/* Nothing that may move has room below it. */
-static bool is_compact(const ref_t *ref)
-{
-    for (size_t i = 1; i < ref->count; i++) {
-        const ref_entry_t *entry = &ref->entries[i];
-        if (!entry->opens && is_movable(ref, i) && is_range_of(entry - 1, 0) &&
-            align_up(entry[-1].is.offset, entry->is.alignment) <
-                entry->is.offset)
-            return false;
-    }
-    return true;
-}
-
-static const char *check_result(const ref_t *after, const ref_cost_t *cost,
-                                const cuarena_heap_plan_options_t *options)
-{
-    if (cost->bytes > options->max_bytes || cost->moves > options->max_moves)
-        return "a plan beyond its limits";
-    if (options->goal_bytes != 0)
-        return is_goal_met(after, options) ? NULL : "a plan misses its goal";
-    bool limited =
-        options->max_bytes != UINT64_MAX || options->max_moves != UINT64_MAX;
-    return limited || is_compact(after) ? NULL : "a plan is not all the way";
-}
-
-const char *ref_check_plan(const ref_t *ref,
-                           const cuarena_heap_plan_options_t *options,
-                           const cuarena_heap_move_t *moves, size_t count)
-{
-    ref_t after;
-    ref_cost_t cost = {.moves = count};
-    const char *reason = NULL;
-    copy(&after, ref);
-    for (size_t i = 0; i < count && reason == NULL; i++) {
-        reason = check_move(&after, &moves[i]);
-        cost.bytes += moves[i].bytes;
-    }
-    if (reason == NULL)
-        reason = check_result(&after, &cost, options);
-    ref_end(&after);
-    return reason;
-}
-
-/* ---- Plans: every window ------------------------------------------------ */
-
-bool ref_has_alignments(const ref_t *ref,
-                        const cuarena_heap_plan_options_t *options)
-{
-    if (options->goal_alignment > ref->granule)
-        return true;
-    for (size_t i = 0; i < ref->count; i++) {
-        if (ref->entries[i].is.alignment > ref->granule)
-            return true;
-    }
-    return false;
-}
-
-/* Adds entry `i` to a window whose blocks end at `top`; false if it ends
- * there. */
-static bool widen(const ref_t *ref, size_t i, uint64_t *top, ref_cost_t *cost)
-{
-    const ref_entry_t *entry = &ref->entries[i];
-    if (is_range_of(entry, 0))
-        return true;
-    if (!is_movable(ref, i))
-        return false;
-    uint64_t to = align_up(*top, entry->is.alignment);
-    *top = to + entry->is.size;
-    cost->bytes += to != entry->is.offset ? entry->is.size : 0;
-    cost->moves += to != entry->is.offset ? 1 : 0;
-    return true;
-}
-
-/* The cheapest window that begins with the range `from`. */
-static bool cheapest_from(const ref_t *ref, size_t from,
-                          const cuarena_heap_plan_options_t *options,
-                          ref_cost_t *cost)
-{
-    uint64_t size = ref_round(ref, options->goal_bytes);
-    uint64_t top = ref->entries[from].is.offset;
-    size_t end = ref_segment_end(ref, from);
-    for (size_t i = from; i < end && widen(ref, i, &top, cost); i++) {
-        uint64_t length = end_of(&ref->entries[i]) - top;
-        if (ref_fits(top, length, size, options->goal_alignment))
-            return cost->bytes <= options->max_bytes &&
-                   cost->moves <= options->max_moves;
-    }
-    return false;
-}
-
-bool ref_cheapest(const ref_t *ref, const cuarena_heap_plan_options_t *options,
-                  ref_cost_t *cost_out)
-{
-    bool found = false;
-    for (size_t i = 0; i < ref->count; i++) {
-        ref_cost_t cost = {0};
-        if (is_range_of(&ref->entries[i], 0) &&
-            cheapest_from(ref, i, options, &cost) &&
-            (!found || cost.bytes < cost_out->bytes)) {
-            *cost_out = cost;
-            found = true;
-        }
-    }
-    return found;
-}
-
-/* ---- Plans: under way --------------------------------------------------- */
-
-static void hold(ref_t *ref, size_t i)
-{
-    ref_entry_t *entry = &ref->entries[i];
-    if (is_range_of(entry, 0))
-        set_range(entry, entry->is.offset, entry->is.size, REF_LANE_HELD);
-}
-
-void ref_do_begin(ref_t *ref, const cuarena_heap_move_t *moves, size_t count)
-{
-    for (size_t n = 0; n < count; n++) {
-        size_t i = ref_at(ref, moves[n].from);
-        ref->entries[i].is.moving = 1;
-        hold(ref, i - 1);
-        if (i + 1 < ref->count && !ref->entries[i + 1].opens)
-            hold(ref, i + 1);
-    }
-    ref->changes++;
-}
-
-static void let_go(ref_t *ref, uint32_t lane)
-{
-    for (size_t i = 0; i < ref->count; i++) {
-        if (is_block(&ref->entries[i]))
-            ref->entries[i].is.moving = 0;
-    }
-    relane(ref, REF_LANE_HELD, lane);
-    ref->changes++;
-}
-
-void ref_do_commit(ref_t *ref, const cuarena_heap_move_t *moves, size_t count,
-                   uint32_t lane)
-{
-    for (size_t n = 0; n < count; n++) {
-        size_t i = ref_at(ref, moves[n].from);
-        if (!slide(ref, i, moves[n].to, REF_LANE_HELD))
-            abort();
-    }
-    let_go(ref, lane);
-}
-
-void ref_do_abort(ref_t *ref)
-{
-    let_go(ref, 0);
 }
 
 /* ---- The whole ---------------------------------------------------------- */
@@ -931,7 +708,7 @@ static recount_t count_again(const ref_t *ref)
         const ref_entry_t *entry = &ref->entries[i];
         sum.capacity_bytes += entry->is.size;
         sum.segments += entry->opens ? 1 : 0;
-        if (!is_block(entry)) {
+        if (!ref_is_block(entry)) {
             sum.free_bytes += entry->is.size;
             sum.ranges += entry->is.moving ? 0 : 1;
         }

@@ -8,13 +8,6 @@
 
 /* ---- Faults ------------------------------------------------------------ */
 
-void sim_fault(sim_t *sim, const char *what, uint64_t a, uint64_t b)
-{
-    if (sim->faults++ == 0)
-        snprintf(sim->fault, sizeof sim->fault, "%s (%#llx, %#llx)", what,
-                 (unsigned long long)a, (unsigned long long)b);
-}
-
 /* ---- Clocks ------------------------------------------------------------ */
 
 void sim_clock_join(sim_clock_t *into, const sim_clock_t *from)

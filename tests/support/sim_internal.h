@@ -8,6 +8,8 @@
 
 /* Keeps the first in words. */
 void sim_fault(sim_t *sim, const char *what, uint64_t a, uint64_t b);
+/* Whether this call is one that sim_fail named. */
+bool sim_fails_now(sim_t *sim, sim_op_t op);
 
 /* ---- Clocks (sim_clocks.c) --------------------------------------------- */
 

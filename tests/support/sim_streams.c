@@ -30,31 +30,7 @@ struct sim_item {
     uint64_t version;
 };
 
-/* ---- Failing ------------------------------------------------------------ */
-
-static bool fails_now(sim_t *sim, sim_op_t op)
-{
-    if (sim->fail_in == 0 || (sim->fail_op >= 0 && sim->fail_op != (int)op))
-        return false;
-    if (sim->fail_in > 1) {
-        sim->fail_in--;
-        return false;
-    }
-    if (sim->fail_often > 1)
-        sim->fail_often--;
-    else
-        sim->fail_in = 0;
-    return true;
-}
-
-void sim_fail(sim_t *sim, int32_t op, uint64_t in, cuarena_status_t status)
-{
-    sim->fail_op = op;
-    sim->fail_in = in;
-    sim->fail_often = 1;
-    sim->fail_with = status;
-    sim->fail_done = 0;
-}
+/* ---- Calls -------------------------------------------------------------- */
 
 /* The lock is held from here to leave(). */
 static cuarena_status_t enter(sim_t *sim, sim_op_t op)
@@ -64,25 +40,13 @@ static cuarena_status_t enter(sim_t *sim, sim_op_t op)
     pthread_mutex_lock(&sim->lock);
     sim->counts[op]++;
     bool may = op != SIM_GIVE_BACK && op != SIM_SHRINK && op != SIM_UNMARK;
-    return may && fails_now(sim, op) ? sim->fail_with : CUARENA_OK;
+    return may && sim_fails_now(sim, op) ? sim->fail_with : CUARENA_OK;
 }
 
 static cuarena_status_t leave(sim_t *sim, cuarena_status_t status)
 {
     pthread_mutex_unlock(&sim->lock);
     return status;
-}
-
-uint64_t sim_calls(sim_t *sim)
-{
-    uint64_t calls = 0;
-    pthread_mutex_lock(&sim->lock);
-    for (int op = 0; op < SIM_OPS; op++) {
-        calls += sim->counts[op];
-        sim->counts[op] = 0;
-    }
-    pthread_mutex_unlock(&sim->lock);
-    return calls;
 }
 
 /* ---- Contents ---------------------------------------------------------- */
