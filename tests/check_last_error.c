@@ -26,8 +26,8 @@ static void begin(void)
     do {                                                                       \
         expect_ok(call);                                                       \
         cuarena_error_info_t now_ = last_error();                              \
-        ck_assert_msg(memcmp(&now_, &before, sizeof now_) == 0,                \
-                      "%s left: %s", #call, now_.message);                     \
+        ck_assert_msg(memcmp(&now_, &before, sizeof now_) == 0, "%s left: %s", \
+                      #call, now_.message);                                    \
     } while (0)
 
 START_TEST(pointers_and_blocks)
@@ -82,8 +82,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("last error");
-    suite_add_list(suite, "success",
-                   TEST_LIST(pointers_and_blocks,
-                             a_request_that_a_later_step_serves));
+    suite_add_list(
+        suite, "success",
+        TEST_LIST(pointers_and_blocks, a_request_that_a_later_step_serves));
     return suite_main(suite);
 }

@@ -100,8 +100,8 @@ cuarena_properties(cuarena_t *arena, cuarena_properties_t *properties);
  * other things is not. Bytes held, by which CUARENA_LIMIT_HELD goes, are those
  * of the arena's blocks; what the pool has is told here.
  *
- * All of this is UNSUPPORTED where the device has no pools, which take a driver
- * of 11.3, with the version that was found, and for arenas that use none.
+ * All of this is UNSUPPORTED where the device has no pools, and for arenas that
+ * use none.
  */
 typedef struct cuarena_driver_pool_stats {
     size_t struct_size;
