@@ -391,6 +391,7 @@ fn typed_options_are_those_of_the_table() {
         .make_current(true)
         .threshold_limits(true)
         .keep_on_trim(1 << 19)
+        .use_cuda_mempool(true)
         .keep(Keep::Cache)
         .cache_bound(CacheBound::Late)
         .cache_limit(Amount::percent(30))
@@ -445,6 +446,7 @@ fn typed_options_are_those_of_the_table() {
         ("make_current", "1"),
         ("threshold_limits", "1"),
         ("keep_on_trim", "512KiB"),
+        ("use_cuda_mempool", "1"),
         ("keep", "cache"),
         ("cache_bound", "late"),
         ("cache_limit", "30%"),
