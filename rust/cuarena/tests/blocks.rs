@@ -468,6 +468,16 @@ fn typed_options_are_those_of_the_table() {
 }
 
 #[test]
+fn base_of_an_arena_that_holds_nothing_is_an_error() {
+    let arena = Arena::builder().preset(Preset::Grow).build().unwrap();
+    assert_eq!(arena.base().unwrap_err().kind(), ErrorKind::Stale);
+    let block = arena.alloc(1000).unwrap();
+    let (base, bytes) = arena.base().unwrap();
+    assert_eq!(Some(base), block.info().unwrap().address);
+    assert!(bytes >= 1024, "{bytes}");
+}
+
+#[test]
 fn arenas_are_equal_by_identity() {
     let (one, other) = (pool(MIB), pool(MIB));
     assert_eq!(one, one.clone());
