@@ -304,6 +304,23 @@ START_TEST(test_error_that_was_overcome_is_not_logged)
 }
 END_TEST
 
+static void never_called(void *user, cuarena_t *arena)
+{
+    (void)user, (void)arena;
+    ck_abort_msg("expected no call: no block lives");
+}
+
+START_TEST(test_retiring_an_arena_without_blocks_is_no_error)
+{
+    cuarena_t *arena = make(POOL);
+    listen(CUARENA_LOG_ERROR);
+    expect_status(cuarena_retire(arena, never_called, NULL), CUARENA_STALE);
+    expect_status(cuarena_retire(arena, NULL, NULL), CUARENA_STALE);
+    expect_lines(0);
+    end(arena);
+}
+END_TEST
+
 /* In a listener no destruction is legal, of either kind. */
 static void destroy_inside(void *user, const cuarena_event_t *event)
 {
@@ -654,6 +671,7 @@ int main(void)
     suite_add_list(suite, "errors",
                    TEST_LIST(test_error_says_of_which_arena,
                              test_error_that_was_overcome_is_not_logged,
+                             test_retiring_an_arena_without_blocks_is_no_error,
                              test_forced_destruction_is_named_in_its_error));
     suite_add_list(suite, "texts",
                    TEST_LIST(test_names_make_no_lines_of_their_own,

@@ -131,9 +131,9 @@ typedef void (*cuarena_log_fn)(void *user, int32_t level, const char *line);
  * debug; any other word is off, and is told once, as an error).
  *
  *   error  each call that does not return OK, once, with its message, but for
- *          the end of an enumeration; what an arena overcame on its way is
- *          none. And what nobody is returned: a device that is lost as bytes
- *          are given back.
+ *          the end of an enumeration and STALE of cuarena_retire; what an arena
+ *          overcame on its way is none. And what nobody is returned: a device
+ *          that is lost as bytes are given back.
  *   warn   what is probably not meant, such as options that are passed over.
  *   info   what an arena does as a whole: create, destroy, reset, trim,
  *          compact, resize_pool, the end of cached blocks; resizes of blocks.

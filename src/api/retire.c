@@ -67,5 +67,6 @@ cuarena_status_t cuarena_retire(cuarena_t *arena, cuarena_retired_fn done,
         return cuai_told(cuai_reentered());
     cuarena_status_t status = retire(arena, (cuai_retired_t){done, user});
     cuai_unlock(&arena->lock);
-    return cuai_told(status);
+    /* That nobody is needed is an answer, and no error to the log. */
+    return status == CUARENA_STALE ? status : cuai_told(status);
 }

@@ -485,6 +485,9 @@ impl Arena {
         // SAFETY: the arena lives, the outputs as long as the call.
         let status = unsafe { ffi::cuarena_base(self.raw(), &mut base, &mut bytes) };
         self.life().finish(status)?;
+        if base.is_null() {
+            return Err(Error::new(ErrorKind::Stale, "the arena holds no segment"));
+        }
         Ok((Address::of(base), bytes as usize))
     }
 

@@ -172,6 +172,10 @@ setters! {
     threshold_limits(on: bool) => threshold_limits = on.into();
     /// What [`shrink_shared`](crate::shrink_shared) leaves; 0 bytes.
     keep_on_trim(bytes: usize) => keep_on_trim = bytes as u64;
+    /// Whether an arena of device memory is one of [`Preset::DriverPool`] and
+    /// [`DriverPool::Own`] instead, as ONNX Runtime has it; pinned memory passes
+    /// this over, and what it says of that pool. Off.
+    use_cuda_mempool(on: bool) => use_cuda_mempool = on.into();
     /// What a free leaves behind; as the preset says.
     keep(keep: Keep) => keep = keep.code();
     /// Whether the cache never holds more than its limit; as the preset says.

@@ -49,13 +49,13 @@ pub(crate) fn guard<R>(otherwise: R, closure: impl FnOnce() -> R) -> R {
 /// The same of what has nobody to tell: `None` where it panicked, and the panic
 /// is over.
 pub(crate) fn caught<R>(closure: impl FnOnce() -> R) -> Option<R> {
-    match panic::catch_unwind(AssertUnwindSafe(closure)) {
-        Ok(answer) => Some(answer),
-        Err(payload) => {
-            discard(payload);
-            None
-        }
+    let parked = take();
+    let answer = panic::catch_unwind(AssertUnwindSafe(closure));
+    forget();
+    if let Some(parked) = parked {
+        park(parked);
     }
+    answer.map_err(discard).ok()
 }
 
 /// A thread that is ending has no place for it: then it is over.
@@ -115,6 +115,15 @@ mod tests {
         let payload = panic::catch_unwind(resume).unwrap_err();
         assert_eq!(*payload.downcast::<&str>().unwrap(), "first");
         resume();
+    }
+
+    #[test]
+    fn what_is_caught_leaves_what_was_parked() {
+        guard((), || panic!("first"));
+        assert_eq!(caught(|| take().is_none()), Some(true));
+        assert_eq!(caught(|| park(Box::new("of its own"))), Some(()));
+        assert_eq!(caught(|| panic!("caught")), None::<()>);
+        assert_eq!(*take().unwrap().downcast::<&str>().unwrap(), "first");
     }
 
     #[test]

@@ -391,6 +391,7 @@ fn typed_options_are_those_of_the_table() {
         .make_current(true)
         .threshold_limits(true)
         .keep_on_trim(1 << 19)
+        .use_cuda_mempool(true)
         .keep(Keep::Cache)
         .cache_bound(CacheBound::Late)
         .cache_limit(Amount::percent(30))
@@ -445,6 +446,7 @@ fn typed_options_are_those_of_the_table() {
         ("make_current", "1"),
         ("threshold_limits", "1"),
         ("keep_on_trim", "512KiB"),
+        ("use_cuda_mempool", "1"),
         ("keep", "cache"),
         ("cache_bound", "late"),
         ("cache_limit", "30%"),
@@ -463,6 +465,16 @@ fn typed_options_are_those_of_the_table() {
         let named = pairs.iter().any(|(key, _)| *key == option.key);
         assert!(named, "{}: expected a setter, and a pair here", option.key);
     }
+}
+
+#[test]
+fn base_of_an_arena_that_holds_nothing_is_an_error() {
+    let arena = Arena::builder().preset(Preset::Grow).build().unwrap();
+    assert_eq!(arena.base().unwrap_err().kind(), ErrorKind::Stale);
+    let block = arena.alloc(1000).unwrap();
+    let (base, bytes) = arena.base().unwrap();
+    assert_eq!(Some(base), block.info().unwrap().address);
+    assert!(bytes >= 1024, "{bytes}");
 }
 
 #[test]

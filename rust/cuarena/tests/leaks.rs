@@ -11,8 +11,12 @@ const KIB: usize = 1 << 10;
 
 /// A bit of everything.
 fn everything(preset: Preset) {
-    let builder = Arena::builder().preset(preset).pool(1 << 20).limit(1 << 22);
-    let arena = builder.build().unwrap();
+    let builder = Arena::builder().preset(preset).limit(1 << 22);
+    let sized = match preset {
+        Preset::Pool => builder.pool(1 << 20),
+        _ => builder,
+    };
+    let arena = sized.build().unwrap();
     let cache: Arc<Mutex<Vec<Block>>> = Arc::default();
     let cached = Arc::downgrade(&cache);
     arena.on_out_of_memory(move |_| match cached.upgrade() {

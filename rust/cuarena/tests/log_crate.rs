@@ -53,6 +53,13 @@ fn lines_reach_the_logger_at_its_level() {
     let (level, target, text) = &lines[0];
     assert_eq!((*level, &target[..]), (log::Level::Warn, "cuarena"));
     assert!(text.contains("no_such_key"), "{text}");
+    let arena = Arena::builder().pool(1 << 20).build().unwrap();
+    let block = arena.alloc(1000).unwrap();
+    drop(arena); // ends with its block
+    drop(block);
+    drop(Arena::builder().pool(1 << 20).build().unwrap());
+    let lines = std::mem::take(&mut *KEPT.0.lock().unwrap());
+    assert_eq!(lines, [], "of arenas that ended, at level warn");
     set_default();
     assert_eq!(warned(), []);
 }

@@ -11,7 +11,9 @@ use std::sync::{Arc, Mutex};
 
 use cuarena::memory::{Marker, StreamInfo};
 use cuarena::memory::{Memory, MemoryDescription, MemoryError, MemoryResult, Segment};
-use cuarena::{Arena, Block, ErrorKind, Preset, RawStream, Request, Segments, Zero};
+use cuarena::{
+    Amount, Arena, Block, ErrorKind, LimitKind, Preset, RawStream, Request, Segments, Zero,
+};
 use guest::{HeapMemory, Ledger};
 
 /// Panics of memories are expected here: they are not to be printed.
@@ -60,6 +62,38 @@ fn a_panic_that_can_be_refused_is_a_refusal() {
     drop(block);
     arena.close().unwrap();
     assert_eq!(ledger.held.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_percentage_is_of_the_total_and_auto_of_what_is_available() {
+    quietly();
+    let ledger = Arc::new(Ledger::default());
+    let limited = |text: &str| {
+        let builder = Arena::builder().preset(Preset::Grow);
+        let limited = builder.option("limit", text).unwrap();
+        limited.custom(HeapMemory::of(&ledger)).build()
+    };
+    for (text, expected) in [("25%", 512 << 20), ("auto", 1 << 30)] {
+        let limit = limited(text).unwrap().limit(LimitKind::Held).unwrap();
+        assert_eq!(limit, Some(expected), "limit={text}");
+    }
+    told(&ledger, "total");
+    let error = limited("25%").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Driver, "{error:?}");
+    told(&ledger, "");
+    assert!(limited("25%").is_ok());
+}
+
+#[test]
+fn a_percentage_of_an_untold_total_is_refused() {
+    let odd = Odd {
+        address: 4096,
+        description: MemoryDescription::new("odd"),
+        gone: Arc::default(),
+    };
+    let odd = Arena::builder().custom(odd);
+    let error = odd.pool(Amount::percent(10)).build().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BadArgument, "{error:?}");
 }
 
 #[test]

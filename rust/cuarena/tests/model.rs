@@ -195,8 +195,13 @@ fn pick<T>(of: &[T], which: usize) -> Option<usize> {
 fn arena(preset: Preset) -> Arena {
     let builder = Arena::builder()
         .preset(preset)
-        .placement(Placement::Default);
-    builder.pool(POOL).limit(POOL).build().unwrap()
+        .placement(Placement::Default)
+        .limit(POOL);
+    let sized = match preset {
+        Preset::Pool => builder.pool(POOL),
+        _ => builder,
+    };
+    sized.build().unwrap()
 }
 
 fn presets() -> impl Strategy<Value = Preset> {

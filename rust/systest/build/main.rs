@@ -6,9 +6,12 @@
 //! - `signatures` declares each function and each type of callback a second
 //!   time, as Rust sees it: the C compiler refuses what differs.
 
+mod handles;
 mod signatures;
 
+use std::collections::HashSet;
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 fn main() {
@@ -19,11 +22,13 @@ fn main() {
         println!("cargo::rerun-if-changed={}", sys.join(name).display());
     }
     println!("cargo::rerun-if-changed=build");
-    signatures::compare(&sys.join("bindings.rs"), &include);
-    compare_layout(&sys.join("lib.rs"), &include);
+    let text = fs::read_to_string(sys.join("bindings.rs")).expect("the bindings can be read");
+    let items = syn::parse_file(&text).expect("the bindings are Rust").items;
+    signatures::compare(&items, &include);
+    compare_layout(&sys.join("lib.rs"), &include, handles::names(&items));
 }
 
-fn compare_layout(bindings: &Path, include: &[PathBuf]) {
+fn compare_layout(bindings: &Path, include: &[PathBuf], handles: HashSet<String>) {
     let mut test = ctest::TestGenerator::new();
     test.header("cuarena.h").language(ctest::Language::C);
     for folder in include {
@@ -31,24 +36,12 @@ fn compare_layout(bindings: &Path, include: &[PathBuf]) {
     }
     // What bindgen asserts by itself.
     test.skip_const(|constant| constant.ident() == "_");
-    // Handles: neither side knows what is behind them.
-    test.skip_struct(|handle| is_handle(handle.ident()));
-    test.skip_alias(|alias| is_handle(alias.ident().trim_end_matches("_t")));
+    let aliases = handles.clone();
+    test.skip_struct(move |handle| handles.contains(handle.ident()));
+    test.skip_alias(move |alias| aliases.contains(alias.ident()));
     // Of another name it is not known which bytes are padding; the struct
     // itself is passed there and back.
     test.skip_roundtrip(|name| name.ends_with("_t"));
     test.rename_struct_field(|_, field| (field.ident() == "type_").then(|| "type".to_owned()));
     ctest::generate_test(&mut test, bindings, "compare.rs").expect("the comparison can be made");
-}
-
-fn is_handle(name: &str) -> bool {
-    [
-        "CUstream_st",
-        "cuarena",
-        "cuarena_capture",
-        "cuarena_export",
-        "cuarena_heap",
-        "cuarena_heap_plan",
-    ]
-    .contains(&name)
 }

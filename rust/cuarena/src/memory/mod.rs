@@ -93,6 +93,7 @@ const OFFERS_ZEROS: u32 = 16;
 const OFFERS_STREAMS: u32 = 32;
 const OFFERS_EXPORT: u32 = 64;
 const OFFERS_ORDER: u32 = 128;
+const OFFERS_TOTAL: u32 = 256;
 
 impl MemoryDescription {
     /// Addresses that nothing touches, in grains of 4096 bytes that are
@@ -155,10 +156,15 @@ impl MemoryDescription {
         self.with_property(ffi::CUARENA_MEMORY_COMES_ZEROED)
     }
 
-    /// [`Memory::available`] may be called. Without it sizes in percent, and
-    /// those that say `auto`, are refused.
+    /// [`Memory::available`] may be called. Without it sizes that say `auto` are
+    /// refused.
     pub fn tells_available(self) -> Self {
         self.offering(OFFERS_AVAILABLE)
+    }
+
+    /// [`Memory::total`] may be called. Without it sizes in percent are refused.
+    pub fn tells_total(self) -> Self {
+        self.offering(OFFERS_TOTAL)
     }
 
     /// [`Memory::grow`] and [`Memory::shrink`] may be called. Without them
@@ -294,6 +300,16 @@ pub unsafe trait Memory: Send + Sync + 'static {
     ///
     /// Whatever stands in the way of knowing.
     fn available(&self) -> MemoryResult<u64> {
+        Err(MemoryError::Refused)
+    }
+
+    /// How many bytes there are in all, whoever has them now: what a percentage
+    /// is of.
+    ///
+    /// # Errors
+    ///
+    /// Whatever stands in the way of knowing.
+    fn total(&self) -> MemoryResult<u64> {
         Err(MemoryError::Refused)
     }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::{
     Marker, Memory, MemoryDescription, MemoryError, MemoryResult, Segment, StreamInfo,
     OFFERS_AVAILABLE, OFFERS_EXPORT, OFFERS_GROWTH, OFFERS_HOLES, OFFERS_ORDER, OFFERS_RELOCATION,
-    OFFERS_STREAMS, OFFERS_ZEROS,
+    OFFERS_STREAMS, OFFERS_TOTAL, OFFERS_ZEROS,
 };
 use crate::ffi;
 use crate::panics::caught;
@@ -85,6 +85,9 @@ fn table(description: &MemoryDescription, name: &CStr) -> ffi::cuarena_memory_op
     ops.end = Some(end);
     if description.offers(OFFERS_AVAILABLE) {
         ops.available = Some(available);
+    }
+    if description.offers(OFFERS_TOTAL) {
+        ops.total = Some(total);
     }
     if description.offers(OFFERS_GROWTH) {
         ops.grow = Some(grow);
@@ -193,6 +196,11 @@ fn stream_in(stream: ffi::cuarena_stream_t) -> Option<RawStream> {
 unsafe extern "C" fn available(user: *mut c_void, out: *mut u64) -> ffi::cuarena_status_t {
     // SAFETY: see above.
     unsafe { give(answer(user, Memory::available), out) }
+}
+
+unsafe extern "C" fn total(user: *mut c_void, out: *mut u64) -> ffi::cuarena_status_t {
+    // SAFETY: see above.
+    unsafe { give(answer(user, Memory::total), out) }
 }
 
 unsafe extern "C" fn get(

@@ -93,6 +93,7 @@ unsafe impl Memory for HeapMemory {
             .grain_bytes(GRAIN)
             .host_readable()
             .tells_available()
+            .tells_total()
             .grows()
             .has_holes()
             .relocates()
@@ -103,6 +104,11 @@ unsafe impl Memory for HeapMemory {
     fn available(&self) -> MemoryResult<u64> {
         self.maybe_panic("available");
         Ok(1 << 30)
+    }
+
+    fn total(&self) -> MemoryResult<u64> {
+        self.maybe_panic("total");
+        Ok(1 << 31)
     }
 
     fn get(&self, bytes: u64, reserve_bytes: u64) -> MemoryResult<Segment> {

@@ -100,6 +100,12 @@ impl Kind {
         self.preset == Preset::CupyPool
     }
 
+    /// One stream gets no bytes of another but those that are settled, so a
+    /// request that cannot grow waits on the host, unless the work is done.
+    pub fn takes_settled_only(&self) -> bool {
+        self.preset == Preset::Bfc
+    }
+
     fn has_numbers_for_streams(&self) -> bool {
         matches!(self.bytes, Bytes::Of(MemoryKind::None) | Bytes::Guest)
     }

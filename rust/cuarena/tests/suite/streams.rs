@@ -66,8 +66,10 @@ fn another_stream_waits_and_is_served(row: Row) {
     if row.kind.is_of_device() && !touched_by_cpu(row) {
         // Or the work was done when it was asked for.
         assert!(stats.crossings <= 1, "{stats:?}");
-        let trims = u64::from(row.kind.keeps_streams_apart());
-        assert_eq!(stats.host_waits, trims, "{stats:?}");
+        let least = u64::from(row.kind.keeps_streams_apart());
+        let most = least + u64::from(row.kind.takes_settled_only());
+        let waits = least..=most;
+        assert!(waits.contains(&stats.host_waits), "{waits:?}: {stats:?}");
     }
     drop(other);
     rig.close();
