@@ -181,6 +181,41 @@ START_TEST(test_enders_that_fail_are_survived)
 }
 END_TEST
 
+/* The end of a segment, or its middle: what the driver did not unmap once it is
+ * asked to unmap again, before the arena maps something there. */
+START_TEST(test_bytes_that_stayed_mapped_are_taken_again)
+{
+    cuarena_t *arena = NULL;
+    cuarena_config_t config;
+    cuarena_block_t blocks[4] = {0};
+    uint64_t given = 0;
+    if (!standin_is_here())
+        return;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(
+        &config, "memory=device,backing=vmm,handle=2MiB,preset=grow,"
+                 "limit=8MiB"));
+    expect_ok(cuarena_create(&config, &arena));
+    for (int i = 0; i < 4; i++)
+        expect_ok(cuarena_block_alloc(arena, MIB(2), &blocks[i]));
+    expect_ok(cuarena_block_free(arena, blocks[_i]));
+    standin->standin_fail("cuMemUnmap", 1, CUAI_CUDA_ERROR_INVALID_VALUE, 0);
+    expect_ok(cuarena_trim(arena, 0, &given));
+    expect_u64(given, MIB(2));
+    expect_u64(standin->standin_failed(), 1);
+    standin->standin_fail_clear();
+    expect_ok(cuarena_block_alloc(arena, MIB(2), &blocks[_i]));
+    expect_u64(held_by(arena), MIB(8));
+    expect_ok(cuarena_validate(arena, NULL, 0));
+    expect_ok(cuarena_block_free(arena, blocks[_i]));
+    standin->standin_fail("cuMemUnmap", 1, CUAI_CUDA_ERROR_INVALID_VALUE, 0);
+    expect_ok(cuarena_trim(arena, 0, &given));
+    standin->standin_fail_clear();
+    expect_ok(cuarena_destroy_forced(&arena));
+    expect_nothing_left();
+}
+END_TEST
+
 /* One of the two blocks must move to get larger; where the CPU moves it, the
  * driver is asked for more. */
 static void expect_loss(cuarena_t *arena, cuarena_block_t one,
@@ -445,6 +480,8 @@ static void add_failures(Suite *suite)
              COUNT_OF(takers) * arenas);
     add_rows(suite, "enders fail", test_enders_that_fail_are_survived,
              COUNT_OF(enders) * arenas);
+    add_rows(suite, "stayed mapped",
+             test_bytes_that_stayed_mapped_are_taken_again, 4);
     add_rows(suite, "lost", test_a_lost_arena, arenas);
     add_rows(suite, "forked", test_a_forked_child, arenas);
     suite_add_list(suite, "running out",

@@ -1,7 +1,7 @@
 /*
  * zero=free: all bytes that leave a block read as 0 before they are anybody
  * else's, whichever way they leave it; and what becomes of a call whose memory
- * cannot set them to 0.
+ * cannot set them to 0. And of zero=alloc: empty blocks that get bytes.
  */
 #include "arena_support.h"
 
@@ -288,6 +288,33 @@ START_TEST(test_zero_free_compaction_that_cannot_loses_the_arena)
 }
 END_TEST
 
+/* ---- zero=alloc -------------------------------------------------------- */
+
+START_TEST(test_zero_alloc_empty_block_that_gets_bytes)
+{
+    fixture_t f;
+    cuarena_block_t block = 0;
+    void *pointer = NULL;
+    fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
+    f.config.zero = CUARENA_ZERO_ALLOC;
+    fixture_create(&f);
+    void *all = take(&f, POOL);
+    fill_with(&f, all, POOL, 0xee);
+    drop(&f, all);
+    step_ok(&f, cuarena_block_alloc(f.arena, 0, &block));
+    for (int i = 0; i < 2; i++) {
+        step_ok(&f, cuarena_block_resize(f.arena, block, EACH));
+        step_ok(&f, cuarena_block_pin(f.arena, block, &pointer));
+        expect_zero(&f, pointer, EACH);
+        fill_with(&f, pointer, EACH, 0xee);
+        step_ok(&f, cuarena_block_unpin(f.arena, block));
+        step_ok(&f, cuarena_block_resize(f.arena, block, 0));
+    }
+    drop_block(&f, block);
+    fixture_close(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("zero free");
@@ -308,5 +335,7 @@ int main(void)
                   test_zero_free_resize_that_cannot_once_changes_nothing,
                   test_zero_free_resize_that_cannot_again_loses_the_arena,
                   test_zero_free_compaction_that_cannot_loses_the_arena));
+    suite_add_list(suite, "zero=alloc",
+                   TEST_LIST(test_zero_alloc_empty_block_that_gets_bytes));
     return suite_main(suite);
 }

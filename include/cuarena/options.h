@@ -128,6 +128,9 @@ typedef struct cuarena_amount {
 #define CUARENA_ZERO_FREE 3   /* all bytes that leave a block: see below */
 
 /*
+ * CUARENA_ZERO_ALLOC: a resize hands a block out if it was empty before; what
+ * it adds to others is as somebody may have left it.
+ *
  * CUARENA_ZERO_FREE: bytes that leave a block are set to 0 before they are
  * anybody else's: by a free, a resize (the tail, or the old place), a
  * compaction, a reset. Bytes that go back to the memory, as of dedicated

@@ -111,12 +111,12 @@ static bool resize_in_place(cuarena_t *arena, cuai_found_t found,
 }
 
 /* What a new place for the block must be like; one that grows may do so again.
- */
+ * With ZERO_ALLOC that of an empty block comes zeroed, as any block does. */
 static cuai_want_t want_like(cuai_found_t found, const cuai_want_t *want)
 {
     const cuai_record_t *r = cuai_found_record(found);
     cuai_want_t like = *want;
-    like.zeroed = false;
+    like.zeroed = want->zeroed && r->size == 0;
     like.credit = r->size;
     like.request.pins = 1; /* stays where it is until the exchange */
     like.request.flags = CUAI_BLOCK_BORN_PIN; /* and nobody took that pin */

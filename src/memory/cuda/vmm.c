@@ -82,12 +82,12 @@ static void free_addresses(const cuai_vmm_t *vmm, uint64_t address,
 
 /* ---- Handles; within a visit ------------------------------------------- */
 
-static void unmap(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes)
+static bool unmap(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes)
 {
     cuai_place_t *place = vmm->store.place;
-    if (bytes != 0)
-        cuai_place_note(place, cuai_cu(place->cuda)->cuMemUnmap(address, bytes),
-                        "cuMemUnmap");
+    cuai_cu_result_t result = cuai_cu(place->cuda)->cuMemUnmap(address, bytes);
+    cuai_place_note(place, result, "cuMemUnmap");
+    return result == CUAI_CUDA_SUCCESS;
 }
 
 static cuarena_status_t map_one(const cuai_vmm_t *vmm, uint64_t address,
@@ -126,9 +126,10 @@ static cuarena_status_t allow_access(const cuai_vmm_t *vmm, uint64_t address,
                            vmm->access_count);
 }
 
-/* All of it, or nothing: handle by handle, then access to all at once. */
+/* Handle by handle, then access to all at once. `done_out` tells how many bytes
+ * are mapped, also where it fails. */
 static cuarena_status_t map(const cuai_vmm_t *vmm, uint64_t address,
-                            uint64_t bytes)
+                            uint64_t bytes, uint64_t *done_out)
 {
     cuarena_status_t status = CUARENA_OK;
     uint64_t done = 0;
@@ -139,10 +140,7 @@ static cuarena_status_t map(const cuai_vmm_t *vmm, uint64_t address,
     }
     if (status == CUARENA_OK && bytes != 0)
         status = allow_access(vmm, address, bytes);
-    if (status == CUARENA_OK)
-        return status;
-    unmap(vmm, address, done);
-    cuai_error_asked(bytes);
+    *done_out = done;
     return status;
 }
 
@@ -154,35 +152,24 @@ static uint64_t handles_to(const cuai_vmm_t *vmm, uint64_t offset)
     return cuai_align_up(offset, vmm->handle_bytes) / vmm->handle_bytes;
 }
 
-static cuarena_status_t map_stretch(cuai_vmm_t *vmm,
-                                    const cuarena_memory_segment_t *segment,
-                                    uint64_t offset, uint64_t bytes)
-{
-    cuai_visit_t visit;
-    cuarena_status_t status = cuai_place_enter(vmm->store.place, &visit);
-    if (status != CUARENA_OK)
-        return status;
-    status = map(vmm, segment->address + offset, bytes);
-    cuai_place_leave(&visit);
-    if (status == CUARENA_OK)
-        set_mapped(segment->cookie, handles_to(vmm, offset),
-                   handles_to(vmm, offset + bytes), true);
-    return status;
-}
-
 /* Leaves the holes in it as they are. One call of the driver for each row of
- * handles. */
+ * handles. A row that the driver does not take back stays mapped, until it is
+ * asked again: before something is mapped there, or when the segment ends. */
 static void unmap_rows(const cuai_vmm_t *vmm,
                        const cuarena_memory_segment_t *segment, uint64_t begin,
                        uint64_t end)
 {
-    const mapped_t *mapped = segment->cookie;
+    mapped_t *mapped = segment->cookie;
     const uint64_t grain = vmm->handle_bytes;
     uint64_t first = next_with(mapped, begin, end, true);
     while (first < end) {
         uint64_t behind = next_with(mapped, first, end, false);
-        uint64_t stop = cuai_min(behind * grain, segment->bytes);
-        unmap(vmm, segment->address + first * grain, stop - first * grain);
+        /* the last handle of a segment that keeps its length may be shorter */
+        uint64_t stop = behind == handles_to(vmm, segment->bytes)
+                            ? segment->bytes
+                            : behind * grain;
+        if (unmap(vmm, segment->address + first * grain, stop - first * grain))
+            set_mapped(mapped, first, behind, false);
         first = next_with(mapped, behind, end, true);
     }
 }
@@ -194,11 +181,34 @@ static void unmap_stretch(cuai_vmm_t *vmm,
     uint64_t begin = handles_to(vmm, offset);
     uint64_t end = handles_to(vmm, offset + bytes);
     cuai_visit_t visit;
-    if (cuai_store_enter_to_end(&vmm->store, &visit)) {
+    if (next_with(segment->cookie, begin, end, true) == end ||
+        !cuai_store_enter_to_end(&vmm->store, &visit))
+        return;
+    unmap_rows(vmm, segment, begin, end);
+    cuai_place_leave(&visit);
+}
+
+/* All of it, or nothing. */
+static cuarena_status_t map_stretch(cuai_vmm_t *vmm,
+                                    const cuarena_memory_segment_t *segment,
+                                    uint64_t offset, uint64_t bytes)
+{
+    uint64_t begin = handles_to(vmm, offset);
+    uint64_t done = 0;
+    cuai_visit_t visit;
+    unmap_stretch(vmm, segment, offset, bytes);
+    cuarena_status_t status = cuai_place_enter(vmm->store.place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    status = map(vmm, segment->address + offset, bytes, &done);
+    uint64_t end = handles_to(vmm, offset + done);
+    set_mapped(segment->cookie, begin, end, true);
+    if (status != CUARENA_OK) {
         unmap_rows(vmm, segment, begin, end);
-        cuai_place_leave(&visit);
+        cuai_error_asked(bytes);
     }
-    set_mapped(segment->cookie, begin, end, false);
+    cuai_place_leave(&visit);
+    return status;
 }
 
 /* ---- The table --------------------------------------------------------- */
@@ -282,7 +292,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
 static void give_back(void *user, cuarena_memory_segment_t *segment)
 {
     cuai_vmm_t *vmm = user;
-    unmap_stretch(vmm, segment, 0, segment->bytes);
+    unmap_stretch(vmm, segment, 0, segment->reserved_bytes);
     give_addresses(vmm, segment);
     cuai_host_free(segment->cookie);
 }
