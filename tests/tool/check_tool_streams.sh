@@ -95,7 +95,7 @@ test_counts_of_waits() {
         "$([ "$waits" -gt 0 ] && [ "$waits" -le "$crossings" ] && echo yes)"
     verdict "and by none of the host" "0 0 " "$(values failed host_waits)"
     served "bytes of a trace are settled" replay --json --streams \
-        --memory device --pool 1100MiB --option steal=settled \
+        --memory device --pool 1150MiB --option steal=settled \
         "$traces/multistream.csv.gz"
     verdict "none crosses" "0 0 0 " "$(values failed crossings stream_waits)"
     verdict "and the host waits" yes \
