@@ -58,6 +58,12 @@ static cuarena_status_t retire(cuarena_t *arena, cuai_retired_t retired)
     return CUARENA_OK;
 }
 
+/* That nobody is needed is an answer, and no error to the log. */
+static cuarena_status_t answered(cuarena_status_t status)
+{
+    return status == CUARENA_STALE ? status : cuai_told(status);
+}
+
 cuarena_status_t cuarena_retire(cuarena_t *arena, cuarena_retired_fn done,
                                 void *user)
 {
@@ -67,6 +73,5 @@ cuarena_status_t cuarena_retire(cuarena_t *arena, cuarena_retired_fn done,
         return cuai_told(cuai_reentered());
     cuarena_status_t status = retire(arena, (cuai_retired_t){done, user});
     cuai_unlock(&arena->lock);
-    /* That nobody is needed is an answer, and no error to the log. */
-    return status == CUARENA_STALE ? status : cuai_told(status);
+    return answered(status);
 }
