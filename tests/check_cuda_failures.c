@@ -216,6 +216,30 @@ START_TEST(test_bytes_that_stayed_mapped_are_taken_again)
 }
 END_TEST
 
+/* No marker can be had, as where the host has no memory. */
+START_TEST(test_a_zeroing_free_without_markers)
+{
+    cuarena_t *arena = NULL;
+    cuarena_config_t config;
+    void *pointer = NULL;
+    if (!standin_is_here())
+        return;
+    cuarena_config_init(&config);
+    expect_ok(cuarena_config_parse(
+        &config, "memory=device,preset=grow,limit=8MiB,zero=free"));
+    expect_ok(cuarena_create(&config, &arena));
+    expect_ok(cuarena_alloc(arena, MIB(1), &pointer));
+    standin->standin_fail("cuEventRecord", 1, CUAI_CUDA_ERROR_OUT_OF_MEMORY, 1);
+    expect_ok(cuarena_free(arena, pointer));
+    standin->standin_fail_clear();
+    expect_ok(cuarena_validate(arena, NULL, 0));
+    expect_ok(cuarena_alloc(arena, MIB(1), &pointer));
+    expect_ok(cuarena_free(arena, pointer));
+    expect_ok(cuarena_destroy(&arena));
+    expect_nothing_left();
+}
+END_TEST
+
 /* One of the two blocks must move to get larger; where the CPU moves it, the
  * driver is asked for more. */
 static void expect_loss(cuarena_t *arena, cuarena_block_t one,
@@ -482,6 +506,8 @@ static void add_failures(Suite *suite)
              COUNT_OF(enders) * arenas);
     add_rows(suite, "stayed mapped",
              test_bytes_that_stayed_mapped_are_taken_again, 4);
+    suite_add_list(suite, "no markers",
+                   TEST_LIST(test_a_zeroing_free_without_markers));
     add_rows(suite, "lost", test_a_lost_arena, arenas);
     add_rows(suite, "forked", test_a_forked_child, arenas);
     suite_add_list(suite, "running out",

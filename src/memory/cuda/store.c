@@ -158,6 +158,22 @@ cuarena_status_t cuai_store_begin(cuai_store_t *store, cuarena_stream_t stream,
     return order(place, stream, store->place, store->own);
 }
 
+/* Takes no host memory, but may wait for what is queued meanwhile too. */
+static cuarena_status_t synchronize(const cuai_store_t *store)
+{
+    cuai_visit_t visit;
+    cuarena_status_t status = cuai_place_enter(store->place, &visit);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_cu_result_t result =
+        cuai_cu(store->place->cuda)->cuStreamSynchronize(store->own);
+    cuai_place_leave(&visit);
+    if (result == CUAI_CUDA_SUCCESS)
+        return CUARENA_OK;
+    return cuai_place_fail(store->place, result, "cuStreamSynchronize",
+                           "waiting for device %d", store->place->device);
+}
+
 cuarena_status_t cuai_store_wait(cuai_store_t *store)
 {
     cuai_marker_t *marker = NULL;
@@ -166,17 +182,14 @@ cuarena_status_t cuai_store_wait(cuai_store_t *store)
     if (status == CUARENA_OK)
         status = cuai_marker_wait_host(marker);
     cuai_marker_release(marker);
-    return status;
+    return status == CUARENA_OK ? status : synchronize(store);
 }
 
-/* What was queued must be waited for: the bytes are somebody else's next. A
- * call that fails once is made again; then all is lost, since nobody may have
- * the bytes. */
+/* What was queued must be waited for: the bytes are somebody else's next. Where
+ * both ways to wait fail all is lost, since nobody may have the bytes. */
 static cuarena_status_t wait_at_last(cuai_store_t *store)
 {
     cuarena_status_t status = cuai_store_wait(store);
-    if (status != CUARENA_OK)
-        status = cuai_store_wait(store);
     if (status == CUARENA_OK)
         return status;
     atomic_store(&store->unfinished, true);
