@@ -48,10 +48,6 @@ pub const CUARENA_MEMORY_CUSTOM: i32 = 7;
 pub const CUARENA_MEMORY_HOST_READABLE: u32 = 1;
 pub const CUARENA_MEMORY_TOUCHES: u32 = 2;
 pub const CUARENA_MEMORY_COMES_ZEROED: u32 = 4;
-pub const CUARENA_REGION_DYNAMIC: i32 = 0;
-pub const CUARENA_REGION_STABLE: i32 = 1;
-pub const CUARENA_REGION_COUNT: i32 = 2;
-pub const CUARENA_REGION_ALL: i32 = -1;
 pub const CUARENA_AMOUNT_BYTES: i32 = 0;
 pub const CUARENA_AMOUNT_PERCENT: i32 = 1;
 pub const CUARENA_AMOUNT_AUTO: i32 = 2;
@@ -100,6 +96,10 @@ pub const CUARENA_ZERO_NEVER: i32 = 0;
 pub const CUARENA_ZERO_CREATE: i32 = 1;
 pub const CUARENA_ZERO_ALLOC: i32 = 2;
 pub const CUARENA_ZERO_FREE: i32 = 3;
+pub const CUARENA_REGION_DYNAMIC: i32 = 0;
+pub const CUARENA_REGION_STABLE: i32 = 1;
+pub const CUARENA_REGION_COUNT: i32 = 2;
+pub const CUARENA_REGION_ALL: i32 = -1;
 pub const CUARENA_LIMIT_HELD: i32 = 0;
 pub const CUARENA_LIMIT_LIVE: i32 = 1;
 pub const CUARENA_LIMIT_CACHED: i32 = 2;
@@ -829,14 +829,6 @@ const _: () = {
 pub type cuarena_memory_ops_t = cuarena_memory_ops;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct cuarena_arena {
-    _unused: [u8; 0],
-}
-pub type cuarena_t = cuarena_arena;
-#[doc = " Names the purpose of blocks; 0: none. Registered once per arena."]
-pub type cuarena_tag_t = u16;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct cuarena_amount {
     #[doc = " CUARENA_AMOUNT_..."]
     pub unit: i32,
@@ -1138,6 +1130,14 @@ const _: () = {
 };
 #[doc = " One row of the options table; BAD_ARGUMENT past the last. Static text."]
 pub type cuarena_option_info_t = cuarena_option_info;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_arena {
+    _unused: [u8; 0],
+}
+pub type cuarena_t = cuarena_arena;
+#[doc = " Names the purpose of blocks; 0: none. Registered once per arena."]
+pub type cuarena_tag_t = u16;
 #[doc = " The arena may be destroyed in it. `arena` is that which was retired. It must\n return: not by longjmp, nor by an exception."]
 pub type cuarena_retired_fn = ::core::option::Option<
     unsafe extern "C" fn(user: *mut ::core::ffi::c_void, arena: *mut cuarena_t),
@@ -1692,7 +1692,7 @@ const _: () = {
 };
 #[doc = " Of an arena's memory, from its creation on. Members about a device are 0,\n NULL or -1 where there is none."]
 pub type cuarena_properties_t = cuarena_properties;
-#[doc = " With backing=async bytes come from a pool of the driver's: the device's\n current one when the arena is made, its default one, one of the caller's, or\n one that the arena makes (option driver_pool). preset=driver-pool makes each\n block such a piece, rounded up to 512 bytes, as CuPy's MemoryAsyncPool and\n ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver's allocation at this point of A; nothing\n                         waits\n   cuarena_alloc         ... on a stream of the arena's own, which the caller\n                         waits for: good for everybody\n   cuarena_free_on(B)    freed at this point of B, which need not be A; where\n                         other streams were recorded as using the block, when\n                         they are done\n   cuarena_free          freed now: the block is idle\n   cuarena_trim          gives back what the pool has free, until `keep_bytes`\n                         are left; waits for nothing\n\n On a stream that is being captured, outside a capture session, a free is\n BUSY. Such blocks keep their size: a resize is UNSUPPORTED, and they are not\n moved. When the driver has no more the request's stream is waited for, or\n without one all work, twice at most, and it is asked again; what it says of\n other things is not. Bytes held, by which CUARENA_LIMIT_HELD goes, are those\n of the arena's blocks; what the pool has is told here.\n\n All of this is UNSUPPORTED where the device has no pools, which take a driver\n of 11.3, with the version that was found, and for arenas that use none."]
+#[doc = " With backing=async bytes come from a pool of the driver's: the device's\n current one when the arena is made, its default one, one of the caller's, or\n one that the arena makes (option driver_pool). preset=driver-pool makes each\n block such a piece, rounded up to 512 bytes, as CuPy's MemoryAsyncPool and\n ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver's allocation at this point of A; nothing\n                         waits\n   cuarena_alloc         ... on a stream of the arena's own, which the caller\n                         waits for: good for everybody\n   cuarena_free_on(B)    freed at this point of B, which need not be A; where\n                         other streams were recorded as using the block, when\n                         they are done\n   cuarena_free          freed now: the block is idle\n   cuarena_trim          gives back what the pool has free, until `keep_bytes`\n                         are left; waits for nothing\n\n On a stream that is being captured, outside a capture session, a free is\n BUSY. Such blocks keep their size: a resize is UNSUPPORTED, and they are not\n moved. When the driver has no more the request's stream is waited for, or\n without one all work, twice at most, and it is asked again; what it says of\n other things is not. Bytes held, by which CUARENA_LIMIT_HELD goes, are those\n of the arena's blocks; what the pool has is told here.\n\n All of this is UNSUPPORTED where the device has no pools, and for arenas that\n use none."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_driver_pool_stats {
@@ -1743,7 +1743,7 @@ const _: () = {
     ["Offset of field: cuarena_driver_pool_stats::own"]
         [::core::mem::offset_of!(cuarena_driver_pool_stats, own) - 68usize];
 };
-#[doc = " With backing=async bytes come from a pool of the driver's: the device's\n current one when the arena is made, its default one, one of the caller's, or\n one that the arena makes (option driver_pool). preset=driver-pool makes each\n block such a piece, rounded up to 512 bytes, as CuPy's MemoryAsyncPool and\n ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver's allocation at this point of A; nothing\n                         waits\n   cuarena_alloc         ... on a stream of the arena's own, which the caller\n                         waits for: good for everybody\n   cuarena_free_on(B)    freed at this point of B, which need not be A; where\n                         other streams were recorded as using the block, when\n                         they are done\n   cuarena_free          freed now: the block is idle\n   cuarena_trim          gives back what the pool has free, until `keep_bytes`\n                         are left; waits for nothing\n\n On a stream that is being captured, outside a capture session, a free is\n BUSY. Such blocks keep their size: a resize is UNSUPPORTED, and they are not\n moved. When the driver has no more the request's stream is waited for, or\n without one all work, twice at most, and it is asked again; what it says of\n other things is not. Bytes held, by which CUARENA_LIMIT_HELD goes, are those\n of the arena's blocks; what the pool has is told here.\n\n All of this is UNSUPPORTED where the device has no pools, which take a driver\n of 11.3, with the version that was found, and for arenas that use none."]
+#[doc = " With backing=async bytes come from a pool of the driver's: the device's\n current one when the arena is made, its default one, one of the caller's, or\n one that the arena makes (option driver_pool). preset=driver-pool makes each\n block such a piece, rounded up to 512 bytes, as CuPy's MemoryAsyncPool and\n ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver's allocation at this point of A; nothing\n                         waits\n   cuarena_alloc         ... on a stream of the arena's own, which the caller\n                         waits for: good for everybody\n   cuarena_free_on(B)    freed at this point of B, which need not be A; where\n                         other streams were recorded as using the block, when\n                         they are done\n   cuarena_free          freed now: the block is idle\n   cuarena_trim          gives back what the pool has free, until `keep_bytes`\n                         are left; waits for nothing\n\n On a stream that is being captured, outside a capture session, a free is\n BUSY. Such blocks keep their size: a resize is UNSUPPORTED, and they are not\n moved. When the driver has no more the request's stream is waited for, or\n without one all work, twice at most, and it is asked again; what it says of\n other things is not. Bytes held, by which CUARENA_LIMIT_HELD goes, are those\n of the arena's blocks; what the pool has is told here.\n\n All of this is UNSUPPORTED where the device has no pools, and for arenas that\n use none."]
 pub type cuarena_driver_pool_stats_t = cuarena_driver_pool_stats;
 #[doc = " One of the driver's pools. Frozen."]
 #[repr(C)]
@@ -2244,7 +2244,7 @@ extern "C" {
     ) -> cuarena_status_t;
     pub fn cuarena_option_info_init(info: *mut cuarena_option_info_t);
     pub fn cuarena_option_info(index: usize, info: *mut cuarena_option_info_t) -> cuarena_status_t;
-    #[doc = " Makes an arena. The preset `pool` takes its bytes now; `grow` and `bfc` take\n none, unless take_first says so.\n BAD_ARGUMENT, OUT_OF_MEMORY, LIMIT (the pool is larger than the limit, or\n CUARENA_HEAP_MAX_HEAPS heaps live; of both the last error has what was asked,\n the limit if there is one, what was held, and as free_bytes what the memory\n had available), DRIVER, UNSUPPORTED (the memory cannot do what the options\n ask). Cost: the memory's, plus under 1 ms."]
+    #[doc = " Makes an arena. The preset `pool` takes its bytes now; one that grows takes\n none but its stable region, unless take_first says so.\n BAD_ARGUMENT, OUT_OF_MEMORY, LIMIT (the pool is larger than the limit, or\n CUARENA_HEAP_MAX_HEAPS heaps live; of both the last error has what was asked,\n the limit if there is one, what was held, and as free_bytes what the memory\n had available), DRIVER, UNSUPPORTED (the memory cannot do what the options\n ask). Cost: the memory's, plus under 1 ms."]
     pub fn cuarena_create(
         config: *const cuarena_config_t,
         arena_out: *mut *mut cuarena_t,
