@@ -22,6 +22,10 @@ NAMES = {
     "cuarena device, grow": "ours, grow",
     "cuarena device, bfc": "ours, bfc",
     "cuarena device, bfc, exact": "ours, bfc, exact",
+    "cuarena device, mlx-cuda": "ours, mlx-cuda",
+    "cuarena device, cupy-pool": "ours, cupy-pool",
+    "cuarena device, driver-pool": "ours, driver-pool",
+    "cuarena host, mlx-cpu": "ours, mlx-cpu on host memory",
     "cuarena device, stable": "ours, stable",
     "cuarena device, dynamic": "ours, dynamic",
 }

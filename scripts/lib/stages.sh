@@ -75,9 +75,10 @@ stage_cppcheck() {
     local here=(-D__linux__ -D__x86_64__ -D__LP64__ -D__GNUC__=12)
     has cppcheck
     [ "$CUARENA_TEST_SCALE" = short ] || here=()
+    # shellcheck disable=SC2046
     cppcheck --std=c11 --enable=warning,performance,portability \
         --error-exitcode=1 --inline-suppr --quiet -j "$jobs" \
-        "${here[@]}" -Iinclude -Isrc src tools examples
+        "${here[@]}" -Iinclude -Isrc $(find src tools examples -name '*.c')
 }
 
 stage_function_lengths() {

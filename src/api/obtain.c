@@ -746,6 +746,7 @@ cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
     cuai_want_t own = *want;
     cuai_kept_error_t words;
     cuai_peaks_kept_t before;
+    /* cppcheck-suppress uninitvar; what is kept goes there */
     own.before = want->zeroed ? &before : NULL;
     ladder_t ladder = {.call = call,
                        .words = &words,
