@@ -238,13 +238,19 @@ START_TEST(test_create_auto_minus_a_margin)
 }
 END_TEST
 
-START_TEST(test_create_auto_with_less_than_the_margin)
+static const struct {
+    uint64_t available, margin;
+} too_little[] = {{MIB(4), MIB(6)}, {0, 0}};
+
+START_TEST(test_create_auto_with_nothing_or_less_than_the_margin)
 {
     fixture_t f;
     fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.memory.available_bytes = MIB(4);
-    f.config.pool = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, MIB(6)};
+    f.memory.available_bytes = too_little[_i].available;
+    f.config.pool =
+        (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, too_little[_i].margin};
     expect_status(cuarena_create(&f.config, &f.arena), CUARENA_OUT_OF_MEMORY);
+    ck_assert_ptr_null(f.arena);
     fixture_release(&f);
 }
 END_TEST
@@ -261,13 +267,19 @@ START_TEST(test_create_percent_of_a_memory_that_cannot_tell)
 }
 END_TEST
 
-START_TEST(test_create_when_total_fails)
+static const struct {
+    cuarena_amount_t pool;
+    int32_t op;
+} queries[] = {{{CUARENA_AMOUNT_PERCENT, 0, 25000}, OP_TOTAL},
+               {{CUARENA_AMOUNT_AUTO, 0, 0}, OP_AVAILABLE}};
+
+START_TEST(test_create_when_a_query_fails)
 {
     fixture_t f;
     fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
-    f.config.pool = (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, 25000};
+    f.config.pool = queries[_i].pool;
     f.memory.fail_in = 1;
-    f.memory.fail_op = OP_TOTAL;
+    f.memory.fail_op = queries[_i].op;
     expect_status(cuarena_create(&f.config, &f.arena), CUARENA_DRIVER);
     expect_u64(f.memory.counts[OP_GET], 0);
     fixture_release(&f);
@@ -474,6 +486,11 @@ int main(void)
                         COUNT_OF(broken_configs));
     tcase_add_loop_test(broken, test_create_passes_on_what_the_memory_says, 0,
                         COUNT_OF(refusals));
+    tcase_add_loop_test(broken,
+                        test_create_auto_with_nothing_or_less_than_the_margin,
+                        0, COUNT_OF(too_little));
+    tcase_add_loop_test(broken, test_create_when_a_query_fails, 0,
+                        COUNT_OF(queries));
     suite_add_list(suite, "create",
                    TEST_LIST(test_create_pool_takes_its_bytes_now,
                              test_create_grow_takes_nothing,
@@ -482,9 +499,7 @@ int main(void)
                              test_create_pool_above_the_limit,
                              test_create_percent_of_all_that_there_is,
                              test_create_auto_minus_a_margin,
-                             test_create_auto_with_less_than_the_margin,
                              test_create_percent_of_a_memory_that_cannot_tell,
-                             test_create_when_total_fails,
                              test_create_copies_the_table_of_functions,
                              test_create_a_pool_of_a_tebibyte,
                              test_create_two_arenas_share_nothing,

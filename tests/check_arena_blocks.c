@@ -98,16 +98,6 @@ START_TEST(test_block_alloc_at_the_most_blocks_is_limit)
 }
 END_TEST
 
-START_TEST(test_block_free_none_is_fine)
-{
-    fixture_t f;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    step_ok(&f, cuarena_block_free(f.arena, 0));
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).frees, 0);
-    fixture_close(&f);
-}
-END_TEST
-
 START_TEST(test_block_free_while_pinned_ends_it)
 {
     fixture_t f;
@@ -693,7 +683,6 @@ static void add_blocks(Suite *suite)
                              test_block_alloc_zero_is_a_live_empty_block,
                              test_block_alloc_zero_fits_a_full_pool,
                              test_block_alloc_at_the_most_blocks_is_limit,
-                             test_block_free_none_is_fine,
                              test_block_free_while_pinned_ends_it));
     suite_add_list(suite, "ids",
                    TEST_LIST(test_id_stays_stale_when_its_bytes_are_reused,
