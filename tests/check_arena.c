@@ -10,10 +10,6 @@
 
 #define POOL MIB(4)
 
-/* An output that no call may touch when it fails. */
-static char untouched_byte;
-#define UNTOUCHED ((void *)&untouched_byte)
-
 /* ---- Create ------------------------------------------------------------ */
 
 START_TEST(test_create_pool_takes_its_bytes_now)
@@ -56,66 +52,6 @@ static void break_struct_size(cuarena_config_t *config)
     config->struct_size = 0;
 }
 
-static void break_preset(cuarena_config_t *config)
-{
-    config->preset = 77;
-}
-
-static void break_memory(cuarena_config_t *config)
-{
-    config->memory = -1;
-}
-
-static void break_alignment(cuarena_config_t *config)
-{
-    config->alignment = 300;
-}
-
-static void break_small_alignment(cuarena_config_t *config)
-{
-    config->alignment = 4;
-}
-
-static void break_zero(cuarena_config_t *config)
-{
-    config->zero = 4;
-}
-
-static void break_placement(cuarena_config_t *config)
-{
-    config->placement = -2;
-}
-
-static void break_grow(cuarena_config_t *config)
-{
-    config->grow = 5;
-}
-
-static void break_compact_on_oom(cuarena_config_t *config)
-{
-    config->compact_on_oom = 2;
-}
-
-static void break_unit(cuarena_config_t *config)
-{
-    config->pool.unit = 9;
-}
-
-static void break_percent(cuarena_config_t *config)
-{
-    config->pool = (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, 100001};
-}
-
-static void break_max_blocks(cuarena_config_t *config)
-{
-    config->max_blocks = CUARENA_HEAP_MAX_BLOCKS + 1;
-}
-
-static void break_no_blocks(cuarena_config_t *config)
-{
-    config->max_blocks = 0;
-}
-
 static void break_no_ops(cuarena_config_t *config)
 {
     config->ops = NULL;
@@ -126,31 +62,13 @@ static void break_stable(cuarena_config_t *config)
     config->stable = amount_of_bytes(POOL + 4096);
 }
 
-static void break_empty_pool(cuarena_config_t *config)
-{
-    config->pool = amount_of_bytes(0);
-}
-
 static const struct {
     const char *what;
     void (*break_it)(cuarena_config_t *config);
 } broken_configs[] = {
     {"struct_size 0", break_struct_size},
-    {"an unknown preset", break_preset},
-    {"memory -1", break_memory},
-    {"an alignment that is no power of two", break_alignment},
-    {"an alignment below 8", break_small_alignment},
-    {"an unknown zero mode", break_zero},
-    {"an unknown placement", break_placement},
-    {"an unknown growth", break_grow},
-    {"compact_on_oom 2", break_compact_on_oom},
-    {"an unknown unit", break_unit},
-    {"more than 100 %", break_percent},
-    {"more blocks than the most", break_max_blocks},
-    {"no blocks", break_no_blocks},
     {"a custom memory without functions", break_no_ops},
     {"a stable region larger than the pool", break_stable},
-    {"an empty pool", break_empty_pool},
 };
 
 START_TEST(test_create_refuses_a_broken_config)

@@ -9,8 +9,6 @@
 #define POOL MIB(4)
 #define QUARTER (POOL / 4)
 
-static char untouched_byte;
-#define UNTOUCHED ((void *)&untouched_byte)
 #define NO_BLOCK UINT64_C(77)
 
 /* ---- Making and ending ------------------------------------------------- */
@@ -445,22 +443,12 @@ END_TEST
 
 /* ---- Dedicated --------------------------------------------------------- */
 
-static cuarena_block_t take_dedicated(fixture_t *f, uint64_t bytes)
-{
-    cuarena_block_t block = 0;
-    cuarena_request_t request;
-    cuarena_request_init(&request);
-    request.dedicated = 1;
-    step_ok(f, cuarena_block_alloc_with(f->arena, bytes, &request, &block));
-    return block;
-}
-
 START_TEST(test_dedicated_has_a_segment_of_its_own)
 {
     fixture_t f;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     test_memory_forget_calls(&f.memory);
-    cuarena_block_t block = take_dedicated(&f, 5000);
+    cuarena_block_t block = take_dedicated_block(&f, 5000);
     expect_text(test_memory_sequence(&f.memory), "get");
     expect_u64(f.memory.held_bytes, POOL + KIB(8));
     expect_u64(info_of(&f, block).dedicated, 1);
@@ -504,7 +492,7 @@ START_TEST(test_dedicated_counts_toward_the_held_limit)
     step(&f, cuarena_block_alloc_with(f.arena, KIB(12), &request, &block),
          CUARENA_LIMIT);
     expect_u64(block, NO_BLOCK);
-    drop_block(&f, take_dedicated(&f, KIB(8)));
+    drop_block(&f, take_dedicated_block(&f, KIB(8)));
     fixture_close(&f);
 }
 END_TEST

@@ -8,10 +8,6 @@
 /* A pool of four blocks of this size is full. */
 #define QUARTER (POOL / 4)
 
-/* An output that no call may touch when it fails. */
-static char untouched_byte;
-#define UNTOUCHED ((void *)&untouched_byte)
-
 /* ---- Alloc ------------------------------------------------------------- */
 
 START_TEST(test_alloc_null_arguments)

@@ -13,9 +13,6 @@
 #define EACH (row_block_bytes(f.kind))
 #define POOL (COUNT * EACH)
 
-static char untouched_byte;
-#define UNTOUCHED ((void *)&untouched_byte)
-
 /* ---- Serving ------------------------------------------------------------- */
 
 START_TEST(test_addresses_are_aligned_and_apart)

@@ -17,9 +17,6 @@
 #define EACH KIB(64)
 #define POOL (COUNT * EACH)
 
-static char untouched_byte;
-#define UNTOUCHED ((void *)&untouched_byte)
-
 /* Every second block of a full row is freed, from the first on. */
 static void open_with_holes(fixture_t *f, const arena_kind_t *kind,
                             cuarena_block_t *row)
@@ -387,13 +384,9 @@ END_TEST
 START_TEST(test_defect_d20_segments_return_to_who_gave_them)
 {
     fixture_t a, b;
-    void *pointer = NULL;
-    cuarena_request_t request;
     fixture_open(&a, KIND_CUSTOM_POOL, POOL);
     fixture_open(&b, KIND_CUSTOM_GROW, POOL);
-    cuarena_request_init(&request);
-    request.dedicated = 1;
-    step_ok(&a, cuarena_alloc_with(a.arena, EACH, &request, &pointer));
+    void *pointer = take_dedicated(&a, EACH);
     uint64_t given = a.memory.calls[a.memory.call_count - 1].bytes;
     drop(&b, take(&b, EACH));
     test_memory_forget_calls(&a.memory);
@@ -536,16 +529,6 @@ static void soil(fixture_t *f)
     void *pointer = take(f, POOL);
     paint(f, pointer, POOL, 3);
     drop(f, pointer);
-}
-
-static void *take_zeroed(fixture_t *f, uint64_t bytes)
-{
-    void *pointer = NULL;
-    cuarena_request_t request;
-    cuarena_request_init(&request);
-    request.zeroed = 1;
-    step_ok(f, cuarena_alloc_with(f->arena, bytes, &request, &pointer));
-    return pointer;
 }
 
 START_TEST(test_defect_d27_a_block_is_zeroed_on_request)
