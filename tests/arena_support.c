@@ -12,14 +12,6 @@
 
 /* ---- Assertions -------------------------------------------------------- */
 
-cuarena_error_info_t last_error(void)
-{
-    cuarena_error_info_t info;
-    cuarena_error_info_init(&info);
-    ck_assert_int_eq(cuarena_last_error_info(&info), CUARENA_OK);
-    return info;
-}
-
 void expect_sound_at(const fixture_t *f, const char *file, int line)
 {
     char text[256] = "";
@@ -154,6 +146,13 @@ void fixture_open(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
     fixture_create(f);
 }
 
+void open_plain(fixture_t *f, uint64_t limit)
+{
+    fixture_prepare(f, KIND_CUSTOM_GROW, limit);
+    test_memory_make_plain(&f->memory);
+    fixture_create(f);
+}
+
 void fixture_release(fixture_t *f)
 {
     if (f->bytes != NULL && f->kind->bytes_kind != CUARENA_BYTES_HOST)
@@ -202,14 +201,54 @@ void *take(fixture_t *f, uint64_t bytes)
     return pointer;
 }
 
-void *take_in(fixture_t *f, uint64_t bytes, int32_t region)
+static void *take_as(fixture_t *f, uint64_t bytes,
+                     const cuarena_request_t *request)
 {
     void *pointer = NULL;
+    step_ok(f, try_take(f, bytes, request, &pointer));
+    return pointer;
+}
+
+void *take_in(fixture_t *f, uint64_t bytes, int32_t region)
+{
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.region = region;
-    step_ok(f, try_take(f, bytes, &request, &pointer));
-    return pointer;
+    return take_as(f, bytes, &request);
+}
+
+void *take_tagged(fixture_t *f, uint64_t bytes, cuarena_tag_t tag)
+{
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.tag = tag;
+    return take_as(f, bytes, &request);
+}
+
+void *take_zeroed(fixture_t *f, uint64_t bytes)
+{
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.zeroed = 1;
+    return take_as(f, bytes, &request);
+}
+
+void *take_dedicated(fixture_t *f, uint64_t bytes)
+{
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.dedicated = 1;
+    return take_as(f, bytes, &request);
+}
+
+cuarena_block_t take_dedicated_block(fixture_t *f, uint64_t bytes)
+{
+    cuarena_block_t block = 0;
+    cuarena_request_t request;
+    cuarena_request_init(&request);
+    request.dedicated = 1;
+    step_ok(f, cuarena_block_alloc_with(f->arena, bytes, &request, &block));
+    return block;
 }
 
 cuarena_block_t take_block(fixture_t *f, uint64_t bytes)

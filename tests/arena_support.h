@@ -19,8 +19,6 @@
 
 /* ---- Assertions, besides those of support/expect.h --------------------- */
 
-cuarena_error_info_t last_error(void);
-
 #define expect_ptr(got, want) ck_assert_ptr_eq(got, want)
 
 /* The validator agrees; `f` is a fixture. */
@@ -109,6 +107,8 @@ void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes);
 void fixture_create(fixture_t *f);
 /* Both. */
 void fixture_open(fixture_t *f, const arena_kind_t *kind, uint64_t bytes);
+/* A memory without growth in place, holes or moves, and a limit. */
+void open_plain(fixture_t *f, uint64_t limit);
 /* Ends an arena in which nothing lives and checks that nothing leaked. */
 void fixture_close(fixture_t *f);
 /* The same with blocks still living. */
@@ -125,6 +125,10 @@ int32_t zero_for_checkers(void);
 /* Allocations that must succeed, each followed by the validator. */
 void *take(fixture_t *f, uint64_t bytes);
 void *take_in(fixture_t *f, uint64_t bytes, int32_t region);
+void *take_tagged(fixture_t *f, uint64_t bytes, cuarena_tag_t tag);
+void *take_zeroed(fixture_t *f, uint64_t bytes);
+void *take_dedicated(fixture_t *f, uint64_t bytes);
+cuarena_block_t take_dedicated_block(fixture_t *f, uint64_t bytes);
 cuarena_block_t take_block(fixture_t *f, uint64_t bytes);
 void drop(fixture_t *f, void *pointer);
 void drop_block(fixture_t *f, cuarena_block_t block);

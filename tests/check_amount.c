@@ -265,22 +265,15 @@ START_TEST(test_amount_resolve_of_a_memory_that_does_not_know)
 }
 END_TEST
 
-/* A test for each row of a table. */
-static void add_rows(Suite *suite, const char *name, const TTest *test,
-                     size_t rows)
-{
-    TCase *tcase = tcase_create(name);
-    tcase_add_loop_test(tcase, test, 0, (int)rows);
-    suite_add_tcase(suite, tcase);
-}
-
 int main(void)
 {
     Suite *suite = suite_create("amount");
-    add_rows(suite, "parse", test_amount_parse_accepts, COUNT_OF(amounts));
-    add_rows(suite, "print", test_amount_print_reads_as_the_same,
-             COUNT_OF(amounts));
-    add_rows(suite, "refused", test_amount_parse_refuses, COUNT_OF(refusals));
+    suite_add_rows(suite, "parse", test_amount_parse_accepts,
+                   COUNT_OF(amounts));
+    suite_add_rows(suite, "print", test_amount_print_reads_as_the_same,
+                   COUNT_OF(amounts));
+    suite_add_rows(suite, "refused", test_amount_parse_refuses,
+                   COUNT_OF(refusals));
     suite_add_list(suite, "edges",
                    TEST_LIST(test_amount_parse_null_arguments,
                              test_amount_round_trip_of_random_values));

@@ -9,8 +9,6 @@
 #define POOL MIB(4)
 #define QUARTER (POOL / 4)
 
-static char untouched_byte;
-#define UNTOUCHED ((void *)&untouched_byte)
 #define NO_BLOCK UINT64_C(77)
 
 /* ---- Making and ending ------------------------------------------------- */
@@ -94,16 +92,6 @@ START_TEST(test_block_alloc_at_the_most_blocks_is_limit)
     blocks[0] = take_block(&f, 256);
     for (size_t i = 0; i < COUNT_OF(blocks); i++)
         drop_block(&f, blocks[i]);
-    fixture_close(&f);
-}
-END_TEST
-
-START_TEST(test_block_free_none_is_fine)
-{
-    fixture_t f;
-    fixture_open(&f, KIND_NONE_POOL, POOL);
-    step_ok(&f, cuarena_block_free(f.arena, 0));
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).frees, 0);
     fixture_close(&f);
 }
 END_TEST
@@ -455,22 +443,12 @@ END_TEST
 
 /* ---- Dedicated --------------------------------------------------------- */
 
-static cuarena_block_t take_dedicated(fixture_t *f, uint64_t bytes)
-{
-    cuarena_block_t block = 0;
-    cuarena_request_t request;
-    cuarena_request_init(&request);
-    request.dedicated = 1;
-    step_ok(f, cuarena_block_alloc_with(f->arena, bytes, &request, &block));
-    return block;
-}
-
 START_TEST(test_dedicated_has_a_segment_of_its_own)
 {
     fixture_t f;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     test_memory_forget_calls(&f.memory);
-    cuarena_block_t block = take_dedicated(&f, 5000);
+    cuarena_block_t block = take_dedicated_block(&f, 5000);
     expect_text(test_memory_sequence(&f.memory), "get");
     expect_u64(f.memory.held_bytes, POOL + KIB(8));
     expect_u64(info_of(&f, block).dedicated, 1);
@@ -514,7 +492,7 @@ START_TEST(test_dedicated_counts_toward_the_held_limit)
     step(&f, cuarena_block_alloc_with(f.arena, KIB(12), &request, &block),
          CUARENA_LIMIT);
     expect_u64(block, NO_BLOCK);
-    drop_block(&f, take_dedicated(&f, KIB(8)));
+    drop_block(&f, take_dedicated_block(&f, KIB(8)));
     fixture_close(&f);
 }
 END_TEST
@@ -693,7 +671,6 @@ static void add_blocks(Suite *suite)
                              test_block_alloc_zero_is_a_live_empty_block,
                              test_block_alloc_zero_fits_a_full_pool,
                              test_block_alloc_at_the_most_blocks_is_limit,
-                             test_block_free_none_is_fine,
                              test_block_free_while_pinned_ends_it));
     suite_add_list(suite, "ids",
                    TEST_LIST(test_id_stays_stale_when_its_bytes_are_reused,

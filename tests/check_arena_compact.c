@@ -231,29 +231,6 @@ START_TEST(test_compact_leaves_stable_dedicated_and_empty_blocks)
 }
 END_TEST
 
-/* ---- Copies that overlap themselves ------------------------------------ */
-
-static const uint64_t slides[] = {KIB(4), KIB(64), KIB(512), MIB(1)};
-
-START_TEST(test_compact_slides_by_less_than_the_block)
-{
-    fixture_t f;
-    heard_t heard = {.count = 0};
-    uint64_t slide = slides[_i], bytes = MIB(2);
-    fixture_open(&f, KIND_CUSTOM_POOL, slide + bytes);
-    cuarena_block_t block = take_above_a_hole(&f, slide, bytes);
-    paint(&f, address_of(&f, block), bytes, 5);
-    step_ok(&f, cuarena_compact(f.arena, NULL, hear_relocations, &heard, NULL));
-    expect_u64(heard.count, 1);
-    expect_u64(
-        (uint64_t)((char *)heard.list[0].from - (char *)heard.list[0].to),
-        slide);
-    expect_painted(&f, address_of(&f, block), bytes, 5);
-    drop_block(&f, block);
-    fixture_close(&f);
-}
-END_TEST
-
 /* ---- Limits and goals -------------------------------------------------- */
 
 START_TEST(test_compact_to_a_goal_moves_the_least)
@@ -689,8 +666,6 @@ int main(void)
 {
     Suite *suite = suite_create("compact");
     TCase *tcase = new_case(suite, "tables");
-    tcase_add_loop_test(tcase, test_compact_slides_by_less_than_the_block, 0,
-                        COUNT_OF(slides));
     tcase_add_loop_test(tcase, test_compact_refuses_bad_options, 0,
                         COUNT_OF(bad_options));
     suite_add_list(

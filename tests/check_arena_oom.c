@@ -10,9 +10,6 @@
 #define EACH KIB(64)
 #define POOL (COUNT * EACH)
 
-static char untouched_byte;
-#define UNTOUCHED ((void *)&untouched_byte)
-
 /* A full pool of unpinned blocks of which every second was freed. */
 static void open_fragmented(fixture_t *f, cuarena_block_t *row)
 {

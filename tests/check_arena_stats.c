@@ -14,24 +14,11 @@
 #define EACH KIB(64)
 #define POOL (COUNT * EACH)
 
-static char untouched_byte;
-#define UNTOUCHED ((void *)&untouched_byte)
-
 static void open_with_stable(fixture_t *f)
 {
     fixture_prepare(f, KIND_CUSTOM_POOL, POOL);
     f->config.stable = amount_of_bytes(2 * EACH);
     fixture_create(f);
-}
-
-static void *take_tagged(fixture_t *f, uint64_t bytes, cuarena_tag_t tag)
-{
-    void *pointer = NULL;
-    cuarena_request_t request;
-    cuarena_request_init(&request);
-    request.tag = tag;
-    step_ok(f, cuarena_alloc_with(f->arena, bytes, &request, &pointer));
-    return pointer;
 }
 
 /* ---- Statistics -------------------------------------------------------- */

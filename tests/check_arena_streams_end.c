@@ -394,14 +394,6 @@ static void open_without(rig_t *rig)
     rig_create(rig);
 }
 
-static cuarena_error_info_t last_error(void)
-{
-    cuarena_error_info_t info;
-    cuarena_error_info_init(&info);
-    expect_ok(cuarena_last_error_info(&info));
-    return info;
-}
-
 static void expect_in_message(const char *part)
 {
     cuarena_error_info_t info = last_error();

@@ -3,6 +3,7 @@
  * other options. The table of options is in check_options.c.
  */
 #include "support/base_support.h"
+#include "support/configs.h"
 #include "support/expect.h"
 
 #include "api/config.h"
@@ -14,18 +15,11 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-static cuarena_config_t fresh(void)
-{
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    return config;
-}
-
 /* ---- cuai_config_check ------------------------------------------------- */
 
 START_TEST(test_config_check_copies_a_good_one)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     cuarena_config_t full;
     config.memory = CUARENA_MEMORY_BYTES;
     config.bytes_size = 99;
@@ -65,7 +59,7 @@ static const struct {
 
 START_TEST(test_config_resolve_gives_what_the_preset_says)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     config.preset = resolved[_i].preset;
     expect_ok(cuarena_config_resolve(&config));
     ck_assert_int_eq(config.memory, resolved[_i].memory);
@@ -108,7 +102,7 @@ static const struct {
 START_TEST(test_config_resolve_gives_the_values_of_a_cache)
 {
     char text[64];
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     expect_ok(cuarena_config_parse(&config, cache_values[_i].config));
     expect_ok(cuarena_config_resolve(&config));
     expect_ok(cuarena_config_resolve(&config)); /* and they stay */
@@ -120,7 +114,7 @@ END_TEST
 
 START_TEST(test_config_resolve_keeps_what_was_set)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     config.preset = CUARENA_PRESET_CUPY_POOL;
     config.memory = CUARENA_MEMORY_NONE;
     config.alignment = 64;
@@ -140,7 +134,7 @@ END_TEST
 
 START_TEST(test_config_resolve_refuses_and_changes_nothing)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     config.preset = CUARENA_PRESET_POOL;
     config.take_first = 1;
     const cuarena_config_t before = config;
@@ -150,140 +144,46 @@ START_TEST(test_config_resolve_refuses_and_changes_nothing)
 }
 END_TEST
 
-static void break_preset(cuarena_config_t *config)
-{
-    config->preset = 7;
-}
-
-static void break_memory(cuarena_config_t *config)
-{
-    config->memory = -1;
-}
-
-static void break_memory_above(cuarena_config_t *config)
-{
-    config->memory = 8;
-}
-
-static void break_pool_unit(cuarena_config_t *config)
-{
-    config->pool.unit = 3;
-}
-
-static void break_pool_zero(cuarena_config_t *config)
-{
-    config->pool.zero = 1;
-}
-
-static void break_stable(cuarena_config_t *config)
-{
-    config->stable = (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, 100001};
-}
-
-static void break_limit(cuarena_config_t *config)
-{
-    config->limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, 0};
-}
-
-static void break_reserve(cuarena_config_t *config)
-{
-    config->reserve_bytes = CUARENA_HEAP_MAX_SEGMENT;
-}
-
-static void break_alignment(cuarena_config_t *config)
-{
-    config->alignment = 24;
-}
-
-static void break_max_blocks(cuarena_config_t *config)
-{
-    config->max_blocks = 0;
-}
-
-static void break_grow(cuarena_config_t *config)
-{
-    config->grow = -2;
-}
-
-static void break_zero(cuarena_config_t *config)
-{
-    config->zero = INT32_MAX;
-}
-
-static void break_placement(cuarena_config_t *config)
-{
-    config->placement = INT32_MIN;
-}
-
-static void break_compact_on_oom(cuarena_config_t *config)
-{
-    config->compact_on_oom = 2;
-}
-
-static void break_device(cuarena_config_t *config)
-{
-    config->device = -1;
-}
-
-static void break_backing(cuarena_config_t *config)
-{
-    config->backing = 4;
-}
-
-static void break_fd(cuarena_config_t *config)
-{
-    config->fd = 3;
-}
-
-static void break_handle(cuarena_config_t *config)
-{
-    config->handle_bytes = 100;
-}
-
-static void break_mapped(cuarena_config_t *config)
-{
-    config->mapped = -1;
-}
-
-static void break_marker(cuarena_config_t *config)
-{
-    config->marker = 2;
-}
-
-static void break_steal(cuarena_config_t *config)
-{
-    config->steal = 3;
-}
-
-static void break_initial_chunk(cuarena_config_t *config)
-{
-    config->initial_chunk = 0;
-}
-
-static void break_growth_after_trim(cuarena_config_t *config)
-{
-    config->growth_after_trim = UINT64_MAX;
-}
-
-static void break_max_doubling(cuarena_config_t *config)
-{
-    config->max_doubling = 0;
-}
-
-static void break_take_first(cuarena_config_t *config)
-{
-    config->take_first = -1;
-}
-
-static void break_unknown_keys(cuarena_config_t *config)
-{
-    config->unknown_keys = 2;
-}
-
-static void break_name(cuarena_config_t *config)
-{
-    memset(config->name, 'x', sizeof(config->name));
-}
+#define BREAK(name, ...)                                                       \
+    static void break_##name(cuarena_config_t *config)                         \
+    {                                                                          \
+        __VA_ARGS__;                                                           \
+    }
+BREAK(preset, config->preset = 7)
+BREAK(memory, config->memory = -1)
+BREAK(memory_above, config->memory = 8)
+BREAK(pool_unit, config->pool.unit = 3)
+BREAK(pool_zero, config->pool.zero = 1)
+BREAK(stable,
+      config->stable = (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, 100001})
+BREAK(limit, config->limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, 0})
+BREAK(reserve, config->reserve_bytes = CUARENA_HEAP_MAX_SEGMENT)
+BREAK(alignment, config->alignment = 24)
+BREAK(max_blocks, config->max_blocks = 0)
+BREAK(grow, config->grow = -2)
+BREAK(zero, config->zero = INT32_MAX)
+BREAK(placement, config->placement = INT32_MIN)
+BREAK(compact_on_oom, config->compact_on_oom = 2)
+BREAK(device, config->device = -1)
+BREAK(backing, config->backing = 4)
+BREAK(fd, config->fd = 3)
+BREAK(handle, config->handle_bytes = 100)
+BREAK(mapped, config->mapped = -1)
+BREAK(marker, config->marker = 2)
+BREAK(steal, config->steal = 3)
+BREAK(initial_chunk, config->initial_chunk = 0)
+BREAK(growth_after_trim, config->growth_after_trim = UINT64_MAX)
+BREAK(max_doubling, config->max_doubling = 0)
+BREAK(take_first, config->take_first = -1)
+BREAK(unknown_keys, config->unknown_keys = 2)
+BREAK(name, memset(config->name, 'x', sizeof(config->name)))
+BREAK(small_alignment, config->alignment = 4)
+BREAK(odd_alignment, config->alignment = 300)
+BREAK(max_blocks_above, config->max_blocks = CUARENA_HEAP_MAX_BLOCKS + 1)
+BREAK(empty_pool, config->pool.unit = CUARENA_AMOUNT_BYTES;
+      config->pool.value = 0)
+BREAK(percent, config->pool.unit = CUARENA_AMOUNT_PERCENT;
+      config->pool.value = 100001)
 
 typedef struct broken_case {
     void (*apply)(cuarena_config_t *config);
@@ -301,7 +201,12 @@ static const broken_case_t broken[] = {
     {break_limit, "limit", "'0'"},
     {break_reserve, "reserve", "256TiB"},
     {break_alignment, "alignment", "24"},
+    {break_small_alignment, "alignment", "4"},
+    {break_odd_alignment, "alignment", "300"},
     {break_max_blocks, "max_blocks", "'0'"},
+    {break_max_blocks_above, "max_blocks", "'"},
+    {break_empty_pool, "pool", "'0'"},
+    {break_percent, "pool", "100.001%"},
     {break_grow, "grow", "-2"},
     {break_zero, "zero", "2147483647"},
     {break_placement, "placement", "-2147483648"},
@@ -323,12 +228,16 @@ static const broken_case_t broken[] = {
 
 START_TEST(test_config_check_names_what_is_wrong)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     cuarena_config_t full = {.struct_size = 5};
     broken[_i].apply(&config);
     expect_status(cuai_config_check(&config, &full), CUARENA_BAD_ARGUMENT);
     expect_message(broken[_i].key, broken[_i].value, "accepted:");
     expect_u64(full.struct_size, 5);
+    cuarena_t *arena = UNTOUCHED;
+    expect_status(cuarena_create(&config, &arena), CUARENA_BAD_ARGUMENT);
+    expect_message(broken[_i].key, broken[_i].value, "accepted:");
+    ck_assert_ptr_eq(arena, UNTOUCHED);
 }
 END_TEST
 
@@ -404,7 +313,7 @@ static const together_case_t together[] = {
 START_TEST(test_options_together)
 {
     const together_case_t *row = &together[_i];
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     cuarena_config_t full;
     expect_ok(cuarena_config_parse(&config, row->set));
     expect_status(cuai_config_check(&config, &full), row->status);
@@ -507,7 +416,7 @@ static bool next_word(const char **list, char word[32])
 static void check_use(size_t row, const char *preset, const char *memory)
 {
     char text[160], both[64], begin[64];
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     snprintf(text, sizeof text, "preset=%s, memory=%s, %s=%s", preset, memory,
              uses[row].key, uses[row].value);
     snprintf(both, sizeof both, "%s/%s", preset, memory);
@@ -555,7 +464,7 @@ END_TEST
 
 START_TEST(test_option_that_decides_nothing_may_be_passed_over)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     expect_ok(cuarena_config_parse(&config,
                                    "preset=grow,pool=2MiB,unknown_keys=warn"));
     expect_ok(cuarena_config_resolve(&config));
@@ -567,7 +476,7 @@ END_TEST
 
 START_TEST(test_placement_that_was_asked_for_stays)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     expect_ok(cuarena_config_parse(&config, "preset=grow,placement=default"));
     expect_ok(cuarena_config_resolve(&config));
     ck_assert_int_eq(config.placement, CUARENA_PLACEMENT_DEFAULT);
@@ -583,7 +492,7 @@ static void expect_refused(const cuarena_config_t *config, const char *name)
 
 START_TEST(test_members_without_text_together)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     cuarena_config_t full;
     config.bytes_kind = CUARENA_BYTES_DEVICE;
     expect_refused(&config, "bytes_kind: 1 with memory=pageable");
@@ -599,16 +508,16 @@ START_TEST(test_members_without_text_together)
     config.memory = CUARENA_MEMORY_DEVICE;
     config.device = 1;
     expect_refused(&config, "beside a context");
-    config = fresh();
+    config = config_fresh();
     config.bytes = &config;
     expect_refused(&config, "bytes: 0 at ");
-    config = fresh();
+    config = config_fresh();
     config.bytes_size = 4096;
     expect_refused(&config, "bytes: 4096 at ");
-    config = fresh();
+    config = config_fresh();
     config.ops_user = &config;
     expect_refused(&config, "ops: ");
-    config = fresh();
+    config = config_fresh();
     config.memory = CUARENA_MEMORY_BYTES;
     config.device = 1;
     expect_refused(&config, "device: '1'");
@@ -622,7 +531,7 @@ END_TEST
 
 START_TEST(test_config_check_memories_without_words)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     cuarena_config_t full;
     config.memory = CUARENA_MEMORY_BYTES;
     expect_ok(cuai_config_check(&config, &full));
@@ -633,7 +542,7 @@ END_TEST
 
 START_TEST(test_config_check_bad_struct)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     cuarena_config_t full;
     expect_status(cuai_config_check(NULL, &full), CUARENA_BAD_ARGUMENT);
     config.struct_size = sizeof(config) + 8;
@@ -672,7 +581,7 @@ static void expect_limit(const cuarena_config_t *config, cuarena_amount_t want)
 
 START_TEST(test_limit_environment_of_cupys)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     setenv("CUPY_GPU_MEMORY_LIMIT", environments[_i].text, 1);
     expect_ok(cuarena_config_limit_environment(&config, NULL));
     expect_limit(&config, environments[_i].limit);
@@ -682,7 +591,7 @@ END_TEST
 
 START_TEST(test_limit_environment_of_another_name)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     setenv("CUPY_GPU_MEMORY_LIMIT", "junk", 1);
     setenv("MY_LIMIT", "4096", 1);
     expect_ok(cuarena_config_limit_environment(&config, "MY_LIMIT"));
@@ -692,7 +601,7 @@ END_TEST
 
 START_TEST(test_limit_environment_that_is_not_there)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     unsetenv("CUPY_GPU_MEMORY_LIMIT");
     expect_ok(cuarena_config_set(&config, "limit", "3MiB"));
     expect_ok(cuarena_config_limit_environment(&config, NULL));
@@ -724,7 +633,7 @@ static const char *const no_limits[] = {"",
 
 START_TEST(test_limit_environment_that_is_none)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     const cuarena_config_t before = config;
     char quoted[64];
     snprintf(quoted, sizeof quoted, "'%s'", no_limits[_i]);
@@ -739,7 +648,7 @@ END_TEST
 
 START_TEST(test_limit_environment_bad_struct)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     expect_status(cuarena_config_limit_environment(NULL, NULL),
                   CUARENA_BAD_ARGUMENT);
     config.struct_size = 3;

@@ -13,9 +13,6 @@
 #define EACH (row_block_bytes(f.kind))
 #define POOL (COUNT * EACH)
 
-static char untouched_byte;
-#define UNTOUCHED ((void *)&untouched_byte)
-
 /* ---- Serving ------------------------------------------------------------- */
 
 START_TEST(test_addresses_are_aligned_and_apart)
@@ -45,12 +42,17 @@ START_TEST(test_zero_bytes)
     open_row(&f, _i);
     step_ok(&f, try_take(&f, 0, NULL, &pointer));
     ck_assert_ptr_null(pointer);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).allocs, 0);
     cuarena_block_t block = take_block(&f, 0);
     step_ok(&f, try_pin_block(&f, block, &pointer));
     ck_assert_ptr_null(pointer);
     expect_recount(&f);
     expect_u64(live_bytes(&f), 0);
     drop_block(&f, block);
+    uint64_t frees = stats_of(&f, CUARENA_REGION_ALL).frees;
+    drop(&f, NULL);
+    drop_block(&f, 0);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).frees, frees);
     close_row(&f);
 }
 END_TEST
@@ -168,6 +170,7 @@ START_TEST(test_wrong_pointers_are_stale)
     step(&f, try_drop(&f, pointer + 1), CUARENA_STALE);
     step(&f, try_drop(&f, pointer + 256), CUARENA_STALE);
     step(&f, try_drop(&f, &f), CUARENA_STALE);
+    step(&f, try_drop(&f, (void *)UINTPTR_MAX), CUARENA_STALE);
     step(&f, cuarena_unpin(f.arena, pointer + 256), CUARENA_STALE);
     drop(&f, pointer);
     step(&f, try_drop(&f, pointer), CUARENA_STALE);
@@ -564,9 +567,12 @@ START_TEST(test_peaks_and_their_reset)
 {
     fixture_t f;
     open_full(&f, _i);
-    drop(&f, take(&f, 3 * EACH));
+    drop(&f, take(&f, 3 * EACH - 1));
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, 3 * EACH);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_requested_bytes,
+               3 * EACH - 1);
     step_ok(&f, cuarena_reset_peaks(f.arena));
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, 0);
     drop(&f, take(&f, 300));
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes,
                rounded(&f, 300));

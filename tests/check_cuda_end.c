@@ -14,11 +14,6 @@
 #define POOL MIB(32)
 #define BLOCK MIB(4)
 
-static cuai_cu_pointer_t cu_pointer(const void *pointer)
-{
-    return (cuai_cu_pointer_t)(uintptr_t)pointer;
-}
-
 static cuarena_stream_t new_stream(void)
 {
     cuarena_stream_t stream = NULL;

@@ -32,11 +32,6 @@ typedef struct side {
 static side_t sides[2];
 static cuarena_t *arena;
 
-static cuai_cu_pointer_t cu_pointer(const void *pointer)
-{
-    return (cuai_cu_pointer_t)(uintptr_t)pointer;
-}
-
 /* ---- Life -------------------------------------------------------------- */
 
 static void begin_side(int device)

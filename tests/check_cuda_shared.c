@@ -1,6 +1,7 @@
 /*
  * Shared arenas of devices: one for each memory and each device or context.
  */
+#include "support/configs.h"
 #include "support/cuda_kinds.h"
 #include "support/cuda_test.h"
 
@@ -8,14 +9,6 @@
 #include <string.h>
 
 #define TEXT "preset=grow,limit=64MiB,"
-
-static cuarena_config_t config_of(const char *text)
-{
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, text));
-    return config;
-}
 
 static cuarena_t *acquire(const cuarena_config_t *config, int32_t *created)
 {
@@ -31,14 +24,6 @@ static cuarena_t *acquire(const cuarena_config_t *config, int32_t *created)
 static void release(cuarena_t *arena)
 {
     expect_ok(cuarena_shared_release(&arena));
-}
-
-static uint64_t held_bytes(cuarena_t *arena)
-{
-    cuarena_stats_t stats;
-    cuarena_stats_init(&stats);
-    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    return stats.held_bytes;
 }
 
 /* As a session and another one would: device memory and pinned memory of one
@@ -123,15 +108,15 @@ START_TEST(test_shrink_by_a_list_of_devices)
         arenas[i] = acquire(&config, &created);
         expect_ok(cuarena_alloc(arenas[i], 1000, &pointer));
         expect_ok(cuarena_free(arenas[i], pointer));
-        held[i] = held_bytes(arenas[i]);
+        held[i] = held_by(arenas[i]);
     }
     expect_status(cuarena_shared_shrink("gpu:0;cpu:0;gpu:1000", &given),
                   CUARENA_BAD_ARGUMENT);
-    expect_u64(held_bytes(arenas[0]), held[0]);
+    expect_u64(held_by(arenas[0]), held[0]);
     expect_ok(cuarena_shared_shrink("cpu:0;gpu:0", &given));
     expect_u64(given, held[0] + held[1]);
     for (int i = 0; i < 4; i++) {
-        expect_u64(held_bytes(arenas[i]), i < 2 ? 0 : held[i]);
+        expect_u64(held_by(arenas[i]), i < 2 ? 0 : held[i]);
         release(arenas[i]);
     }
 }

@@ -49,20 +49,6 @@ static void have_context(cuai_cu_context_t context)
         expect_cu(cuda_test()->cuCtxPushCurrent(context));
 }
 
-/* A stream of the context that is current. */
-static cuarena_stream_t new_stream(void)
-{
-    cuarena_stream_t stream = NULL;
-    expect_cu(
-        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
-    return stream;
-}
-
-static void end_stream(cuarena_stream_t stream)
-{
-    expect_cu(cuda_test()->cuStreamDestroy(stream));
-}
-
 static cuai_cu_context_t push_own_context(int ordinal)
 {
     cuai_cu_context_t context = NULL;
@@ -93,8 +79,9 @@ START_TEST(test_streams_are_told_apart)
     uint64_t ids[5];
     open_both();
     cuai_cu_context_t primary = cuda_test_use_device(0);
-    cuarena_stream_t streams[] = {NULL, CUARENA_STREAM_PER_THREAD, new_stream(),
-                                  new_stream(), new_stream()};
+    cuarena_stream_t streams[] = {NULL, CUARENA_STREAM_PER_THREAD,
+                                  cuda_test_stream(), cuda_test_stream(),
+                                  cuda_test_stream()};
     for (int i = 0; i < COUNT(streams); i++) {
         cuarena_stream_info_t info = info_of(&device, streams[i]);
         ids[i] = info.id;
@@ -109,7 +96,7 @@ START_TEST(test_streams_are_told_apart)
                           j, (unsigned long long)ids[i]);
     }
     for (int i = 2; i < COUNT(streams); i++)
-        end_stream(streams[i]);
+        cuda_test_end_stream(streams[i]);
     end_both();
 }
 END_TEST
@@ -168,14 +155,14 @@ START_TEST(test_reused_handle_is_another_stream)
 {
     open_both();
     (void)cuda_test_use_device(0);
-    cuarena_stream_t first = new_stream();
+    cuarena_stream_t first = cuda_test_stream();
     uint64_t id = id_of(&device, first);
-    end_stream(first);
+    cuda_test_end_stream(first);
     for (int i = 0; i < REUSE_TRIES; i++) {
-        cuarena_stream_t next = new_stream();
+        cuarena_stream_t next = cuda_test_stream();
         ck_assert_msg(id_of(&device, next) != id, "try %d: id %llu again", i,
                       (unsigned long long)id);
-        end_stream(next);
+        cuda_test_end_stream(next);
         if (next == first)
             break;
     }
@@ -202,7 +189,7 @@ START_TEST(test_stream_is_known_whatever_is_current)
 {
     open_both();
     cuai_cu_context_t primary = cuda_test_use_device(0);
-    cuarena_stream_t stream = new_stream();
+    cuarena_stream_t stream = cuda_test_stream();
     uint64_t id = id_of(&device, stream);
     cuai_cu_context_t context = push_own_context(0);
     expect_u64(id_of(&device, stream), id);
@@ -213,7 +200,7 @@ START_TEST(test_stream_is_known_whatever_is_current)
     expect_u64(id_of(&host, stream), id);
     ck_assert_ptr_null(cuda_test_current());
     have_context(primary);
-    end_stream(stream);
+    cuda_test_end_stream(stream);
     expect_cu(cuda_test()->cuCtxDestroy(context));
     end_both();
 }
@@ -224,14 +211,14 @@ START_TEST(test_capturing_stream_is_told)
     cuai_cu_graph_t graph = NULL;
     open_both();
     (void)cuda_test_use_device(0);
-    cuarena_stream_t stream = new_stream();
+    cuarena_stream_t stream = cuda_test_stream();
     expect_cu(cuda_test()->cuStreamBeginCapture(stream, _i));
     ck_assert_int_eq(info_of(&device, stream).capturing, 1);
     ck_assert_int_eq(info_of(&host, stream).capturing, 1);
     expect_cu(cuda_test()->cuStreamEndCapture(stream, &graph));
     ck_assert_int_eq(info_of(&device, stream).capturing, 0);
     expect_cu(cuda_test()->cuGraphDestroy(graph));
-    end_stream(stream);
+    cuda_test_end_stream(stream);
     end_both();
 }
 END_TEST
@@ -243,8 +230,8 @@ START_TEST(test_markers_beside_a_capture)
     void *marker = NULL;
     open_both();
     (void)cuda_test_use_device(0);
-    cuarena_stream_t captured = new_stream();
-    cuarena_stream_t other = new_stream();
+    cuarena_stream_t captured = cuda_test_stream();
+    cuarena_stream_t other = cuda_test_stream();
     expect_cu(cuda_test()->cuStreamBeginCapture(captured, _i));
     expect_ok(cuai_streams_mark(&device, other, &marker));
     expect_ok(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1));
@@ -253,8 +240,8 @@ START_TEST(test_markers_beside_a_capture)
     expect_cu(cuda_test()->cuStreamEndCapture(captured, &graph));
     ck_assert_ptr_nonnull(graph);
     expect_cu(cuda_test()->cuGraphDestroy(graph));
-    end_stream(captured);
-    end_stream(other);
+    cuda_test_end_stream(captured);
+    cuda_test_end_stream(other);
     end_both();
 }
 END_TEST
@@ -281,7 +268,7 @@ START_TEST(test_stream_of_another_device)
     set("CUARENA_STANDIN_DEVICES", "2");
     open_both();
     (void)cuda_test_use_device(1);
-    cuarena_stream_t stream = new_stream();
+    cuarena_stream_t stream = cuda_test_stream();
     expect_status(cuai_streams_identify(&device, stream, &info),
                   CUARENA_BAD_ARGUMENT);
     expect_message("device 1", "device 0", "'device'");
@@ -289,7 +276,7 @@ START_TEST(test_stream_of_another_device)
     ck_assert_int_eq(info_of(&host, stream).device, 1);
     device.reach = 3;
     ck_assert_int_eq(info_of(&device, stream).device, 1);
-    end_stream(stream);
+    cuda_test_end_stream(stream);
     end_both();
 }
 END_TEST
@@ -298,10 +285,10 @@ START_TEST(test_stream_of_another_context_of_the_device)
 {
     open_both();
     cuai_cu_context_t context = push_own_context(0);
-    cuarena_stream_t stream = new_stream();
+    cuarena_stream_t stream = cuda_test_stream();
     ck_assert_ptr_eq(info_of(&device, stream).context, context);
     ck_assert_ptr_eq(info_of(&host, stream).context, context);
-    end_stream(stream);
+    cuda_test_end_stream(stream);
     end_both();
     expect_cu(cuda_test()->cuCtxDestroy(context));
 }
@@ -356,7 +343,7 @@ typedef struct work {
 
 static work_t begin_work(void)
 {
-    work_t work = {.stream = new_stream()};
+    work_t work = {.stream = cuda_test_stream()};
     expect_cu(cuda_test()->cuMemAlloc(&work.bytes, BYTES));
     expect_cu(cuda_test()->cuMemsetD8Async(work.bytes, 1, BYTES, work.stream));
     return work;
@@ -366,7 +353,7 @@ static void end_work(work_t work)
 {
     expect_cu(cuda_test()->cuStreamSynchronize(work.stream));
     expect_cu(cuda_test()->cuMemFree(work.bytes));
-    end_stream(work.stream);
+    cuda_test_end_stream(work.stream);
 }
 
 START_TEST(test_marker_comes_to_an_end)
@@ -412,14 +399,14 @@ START_TEST(test_marker_is_used_again_for_its_stream)
     void *marker = NULL;
     open_both();
     (void)cuda_test_use_device(0);
-    cuarena_stream_t stream = new_stream();
+    cuarena_stream_t stream = cuda_test_stream();
     expect_ok(cuai_streams_mark(&device, stream, &marker));
     void *first = marker;
     expect_ok(cuai_streams_mark(&device, stream, &marker));
     ck_assert_ptr_eq(marker, first);
     expect_u64(device.place->marker_count, 1);
     cuai_streams_unmark(&device, marker);
-    end_stream(stream);
+    cuda_test_end_stream(stream);
     end_both();
 }
 END_TEST
@@ -429,9 +416,9 @@ START_TEST(test_marker_moves_to_the_context_of_its_stream)
     void *marker = NULL;
     open_both();
     (void)cuda_test_use_device(0);
-    cuarena_stream_t stream = new_stream();
+    cuarena_stream_t stream = cuda_test_stream();
     cuai_cu_context_t context = push_own_context(0);
-    cuarena_stream_t other = new_stream();
+    cuarena_stream_t other = cuda_test_stream();
     (void)info_of(&device, other);
     expect_ok(cuai_streams_mark(&device, stream, &marker));
     expect_ok(cuai_streams_mark(&device, other, &marker));
@@ -441,8 +428,8 @@ START_TEST(test_marker_moves_to_the_context_of_its_stream)
     ck_assert_ptr_eq(((cuai_marker_t *)marker)->place, device.place);
     expect_u64(device.place->marker_count, 1);
     cuai_streams_unmark(&device, marker);
-    end_stream(stream);
-    end_stream(other);
+    cuda_test_end_stream(stream);
+    cuda_test_end_stream(other);
     end_both();
     expect_cu(cuda_test()->cuCtxDestroy(context));
 }
@@ -455,14 +442,14 @@ START_TEST(test_stream_waits_for_a_marker)
     open_both();
     (void)cuda_test_use_device(0);
     work_t work = begin_work();
-    cuarena_stream_t other = new_stream();
+    cuarena_stream_t other = cuda_test_stream();
     expect_ok(cuai_streams_mark(&device, work.stream, &marker));
     expect_ok(cuai_streams_wait(&device, marker, other, 0));
     cuai_streams_unmark(&device, marker);
     expect_cu(cuda_test()->cuMemsetD8Async(work.bytes, 2, BYTES, other));
     expect_cu(cuda_test()->cuStreamSynchronize(other));
     end_work(work);
-    end_stream(other);
+    cuda_test_end_stream(other);
     end_both();
 }
 END_TEST
@@ -476,7 +463,7 @@ START_TEST(test_stream_waits_for_another_device)
     (void)cuda_test_use_device(0);
     work_t work = begin_work();
     cuai_cu_context_t second = cuda_test_use_device(1);
-    cuarena_stream_t other = new_stream();
+    cuarena_stream_t other = cuda_test_stream();
     expect_ok(cuai_streams_mark(&device, work.stream, &marker));
     expect_ok(cuai_streams_wait(&device, marker, other, 0));
     ck_assert_ptr_eq(cuda_test_current(), second);
@@ -485,7 +472,7 @@ START_TEST(test_stream_waits_for_another_device)
     expect_ok(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1));
     expect_ok(cuai_streams_query(&device, marker));
     cuai_streams_unmark(&device, marker);
-    end_stream(other);
+    cuda_test_end_stream(other);
     (void)cuda_test_use_device(0);
     end_work(work);
     end_both();
@@ -496,7 +483,7 @@ START_TEST(test_pending_marker_is_used_again)
 {
     open_both();
     (void)cuda_test_use_device(0);
-    cuarena_stream_t waiter = new_stream();
+    cuarena_stream_t waiter = cuda_test_stream();
     work_t work = begin_work();
     for (int i = 0; i < 100; i++) {
         void *marker = NULL;
@@ -508,7 +495,7 @@ START_TEST(test_pending_marker_is_used_again)
     }
     expect_u64(device.place->marker_count, 1);
     end_work(work);
-    end_stream(waiter);
+    cuda_test_end_stream(waiter);
     end_both();
 }
 END_TEST
@@ -518,7 +505,7 @@ START_TEST(test_markers_keep_the_current_context)
     void *marker = NULL;
     open_both();
     cuai_cu_context_t primary = cuda_test_use_device(0);
-    cuarena_stream_t stream = new_stream();
+    cuarena_stream_t stream = cuda_test_stream();
     cuai_cu_context_t contexts[] = {NULL, primary, push_own_context(0)};
     for (int i = 0; i < COUNT(contexts); i++) {
         cuai_streams_t *streams = i == 1 ? &host : &device;
@@ -534,7 +521,7 @@ START_TEST(test_markers_keep_the_current_context)
     }
     end_both();
     have_context(primary);
-    end_stream(stream);
+    cuda_test_end_stream(stream);
     expect_cu(cuda_test()->cuCtxDestroy(contexts[2]));
 }
 END_TEST
@@ -561,14 +548,14 @@ START_TEST(test_threads_share_markers)
     open_both();
     (void)cuda_test_use_device(0);
     for (int i = 0; i < THREADS; i++) {
-        streams[i] = new_stream();
+        streams[i] = cuda_test_stream();
         (void)id_of(&host, streams[i]);
         ck_assert_int_eq(
             pthread_create(&threads[i], NULL, mark_often, streams[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) {
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
-        end_stream(streams[i]);
+        cuda_test_end_stream(streams[i]);
     }
     expect_between(device.place->marker_count, 1, THREADS);
     end_both();
@@ -638,7 +625,7 @@ START_TEST(test_host_memory_outlives_a_device)
     void *later = NULL;
     open_both();
     (void)cuda_test_use_device(0);
-    cuarena_stream_t stream = new_stream();
+    cuarena_stream_t stream = cuda_test_stream();
     (void)info_of(&host, stream);
     expect_ok(cuai_streams_mark(&host, stream, &marker));
     driver_standin()->standin_lose_device(0, CUAI_CUDA_ERROR_LAUNCH_FAILED);
@@ -665,14 +652,14 @@ START_TEST(test_context_that_came_back)
     have_context(NULL);
     for (int i = 0; i < REUSE_TRIES; i++) {
         cuai_cu_context_t context = push_own_context(0);
-        cuarena_stream_t stream = new_stream();
+        cuarena_stream_t stream = cuda_test_stream();
         (void)info_of(&host, stream);
         expect_ok(cuai_streams_mark(&host, stream, &marker));
         struct cuai_marker *made = marker;
         ck_assert_ptr_eq(made->place->context, context);
         cuai_streams_unmark(&host, marker);
         marker = NULL;
-        end_stream(stream);
+        cuda_test_end_stream(stream);
         cuai_place_lose(made->place, CUAI_CUDA_ERROR_CONTEXT_IS_DESTROYED);
         expect_cu(cuda_test()->cuCtxDestroy(context));
         if (i == 3)
@@ -700,18 +687,6 @@ END_TEST
 
 /* ---- After each test --------------------------------------------------- */
 
-/* What the driver found wrong, and events that nobody ended. */
-static void look_after(void)
-{
-    const standin_control_t *control = driver_standin();
-    if (control == NULL)
-        return;
-    ck_assert_msg(control->standin_report_count(0) == 0, "the stand-in: %s",
-                  control->standin_report_text(0));
-    ck_assert_msg(control->standin_live("event") == 0, "%zu events are left",
-                  control->standin_live("event"));
-}
-
 static void add_any(Suite *suite)
 {
     TCase *tcase = suite_add_list(
@@ -734,7 +709,7 @@ static void add_any(Suite *suite)
             test_host_memory_waits_for_the_stream));
     tcase_add_loop_test(tcase, test_capturing_stream_is_told, 0, 3);
     tcase_add_loop_test(tcase, test_markers_beside_a_capture, 0, 3);
-    tcase_add_checked_fixture(tcase, NULL, look_after);
+    tcase_add_checked_fixture(tcase, NULL, cuda_test_look_after);
 }
 
 static void add_two_devices(Suite *suite)
@@ -743,7 +718,7 @@ static void add_two_devices(Suite *suite)
         suite_add_list(suite, "two devices",
                        TEST_LIST(test_stream_of_another_device,
                                  test_stream_waits_for_another_device));
-    tcase_add_checked_fixture(tcase, NULL, look_after);
+    tcase_add_checked_fixture(tcase, NULL, cuda_test_look_after);
 }
 
 int main(void)

@@ -18,20 +18,6 @@
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-/* A stream of the context that is current. */
-static cuarena_stream_t new_stream(void)
-{
-    cuarena_stream_t stream = NULL;
-    expect_cu(
-        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
-    return stream;
-}
-
-static void end_stream(cuarena_stream_t stream)
-{
-    expect_cu(cuda_test()->cuStreamDestroy(stream));
-}
-
 static cuarena_stream_t failing_stream;
 
 /* Opens host memory for the streams of a context, as if for the first time. */
@@ -70,20 +56,20 @@ static bool is_of_the_driver(cuarena_status_t status, cuai_cu_result_t result)
 START_TEST(test_every_call_fails)
 {
     (void)cuda_test_use_device(0);
-    failing_stream = new_stream();
+    failing_stream = cuda_test_stream();
     ck_assert_int_ge(each_call_fails(use_a_stream, CUAI_CUDA_ERROR_UNKNOWN,
                                      is_of_the_driver),
                      20);
-    end_stream(failing_stream);
+    cuda_test_end_stream(failing_stream);
 }
 END_TEST
 
 START_TEST(test_every_refusal_of_the_host)
 {
     (void)cuda_test_use_device(0);
-    failing_stream = new_stream();
+    failing_stream = cuda_test_stream();
     each_allocation_fails(use_a_stream);
-    end_stream(failing_stream);
+    cuda_test_end_stream(failing_stream);
 }
 END_TEST
 
@@ -97,7 +83,7 @@ static void open_both(void)
 {
     cuai_place_t *place = NULL;
     (void)cuda_test_use_device(0);
-    used = new_stream();
+    used = cuda_test_stream();
     expect_ok(cuai_place_open_ordinal(0, &place));
     cuai_streams_open(&device, "device", place, 1);
     cuai_streams_open_host(&host, "host");
@@ -180,7 +166,7 @@ START_TEST(test_stream_that_the_driver_does_not_know)
     expect_refused(&device, _i);
     expect_refused(&host, _i);
     end_both();
-    end_stream(used);
+    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -194,7 +180,7 @@ START_TEST(test_default_stream_that_is_marked_before_it_was_seen)
     ck_assert_ptr_eq(((cuai_marker_t *)marker)->place, device.place);
     cuai_streams_unmark(&host, marker);
     end_both();
-    end_stream(used);
+    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -210,7 +196,7 @@ START_TEST(test_default_stream_after_its_context_was_lost)
     expect_ok(cuai_streams_identify(&host, NULL, &info));
     ck_assert_ptr_eq(info.context, device.place->context);
     end_both();
-    end_stream(used);
+    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -228,7 +214,7 @@ START_TEST(test_all_work_of_host_memory)
     expect_ok(cuai_streams_query(&host, marker));
     cuai_streams_unmark(&host, marker);
     end_both();
-    end_stream(used);
+    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -239,7 +225,7 @@ START_TEST(test_all_work_of_two_contexts)
     open_both();
     see(&host, used);
     cuai_cu_context_t context = push_context();
-    cuarena_stream_t other = new_stream();
+    cuarena_stream_t other = cuda_test_stream();
     see(&host, other);
     see(&device, other);
     expect_status(cuai_streams_mark(&host, CUARENA_NO_STREAM, &marker),
@@ -247,10 +233,10 @@ START_TEST(test_all_work_of_two_contexts)
     expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &marker),
                   CUARENA_UNSUPPORTED);
     ck_assert_ptr_null(marker);
-    end_stream(other);
+    cuda_test_end_stream(other);
     end_both();
     destroy_context(context);
-    end_stream(used);
+    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -263,7 +249,7 @@ START_TEST(test_all_work_with_a_driver_before_12_5)
                   CUARENA_UNSUPPORTED);
     ck_assert_ptr_null(marker);
     end_both();
-    end_stream(used);
+    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -280,7 +266,7 @@ START_TEST(test_all_work_that_could_not_be_marked)
     expect_message("device 0", "CUDA_ERROR_UNKNOWN");
     ck_assert_ptr_null(marker);
     end_both();
-    end_stream(used);
+    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -341,7 +327,7 @@ START_TEST(test_captured_stream_is_given_nothing)
     void *marker = NULL;
     void *more = NULL;
     open_both();
-    cuarena_stream_t captured = new_stream();
+    cuarena_stream_t captured = cuda_test_stream();
     expect_ok(cuai_streams_mark(&device, used, &marker));
     expect_cu(cuda_test()->cuStreamBeginCapture(
         captured, CUAI_CU_STREAM_CAPTURE_MODE_RELAXED));
@@ -358,8 +344,8 @@ START_TEST(test_captured_stream_is_given_nothing)
     cuai_streams_unmark(&device, marker);
     expect_cu(cuda_test()->cuGraphDestroy(graph));
     end_both();
-    end_stream(captured);
-    end_stream(used);
+    cuda_test_end_stream(captured);
+    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -388,7 +374,7 @@ START_TEST(test_synchronize_waits_for_the_stream)
     }
     expect_cu(cuda->cuMemFree(bytes));
     end_both();
-    end_stream(used);
+    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -403,7 +389,7 @@ START_TEST(test_synchronize_that_fails)
     expect_message("CUDA_ERROR_UNKNOWN");
     expect_ok(cuai_streams_synchronize(&device, used));
     end_both();
-    end_stream(used);
+    cuda_test_end_stream(used);
 }
 END_TEST
 
@@ -453,23 +439,11 @@ START_TEST(test_work_of_the_process_that_forked_is_over)
     cuai_streams_unmark(&host, of_host);
     cuai_streams_unmark(&device, of_device);
     end_both();
-    end_stream(used);
+    cuda_test_end_stream(used);
 }
 END_TEST
 
 /* ---- After each test ----------------------------------------------------- */
-
-/* What the driver found wrong, and events that nobody ended. */
-static void look_after(void)
-{
-    const standin_control_t *control = driver_standin();
-    if (control == NULL)
-        return;
-    ck_assert_msg(control->standin_report_count(0) == 0, "the stand-in: %s",
-                  control->standin_report_text(0));
-    ck_assert_msg(control->standin_live("event") == 0, "%zu events are left",
-                  control->standin_live("event"));
-}
 
 static void add_standin(Suite *suite)
 {
@@ -488,7 +462,7 @@ static void add_standin(Suite *suite)
                         COUNT(all_work_calls));
     tcase_add_loop_test(sound, test_synchronize_that_fails, 0,
                         COUNT(synchronize_calls));
-    tcase_add_checked_fixture(sound, NULL, look_after);
+    tcase_add_checked_fixture(sound, NULL, cuda_test_look_after);
     TCase *lost = suite_add_list(
         suite, "lost", /* its events stay the driver's */
         TEST_LIST(test_default_stream_after_its_context_was_lost,
@@ -505,7 +479,7 @@ int main(void)
         tcase_add_checked_fixture(
             suite_add_list(suite, "any",
                            TEST_LIST(test_every_refusal_of_the_host)),
-            NULL, look_after);
+            NULL, cuda_test_look_after);
     if (kind == DRIVER_STANDIN)
         add_standin(suite);
     return driver_result(kind, suite_main(suite));

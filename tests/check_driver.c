@@ -36,14 +36,6 @@ static void set(const char *name, const char *value)
         expect_last_status(CUARENA_NO_DEVICE);                                 \
     } while (0)
 
-static cuarena_error_info_t last_error(void)
-{
-    cuarena_error_info_t info;
-    cuarena_error_info_init(&info);
-    expect_ok(cuarena_last_error_info(&info));
-    return info;
-}
-
 static void expect_last_status(cuarena_status_t want)
 {
     expect_status(last_error().status, want);

@@ -66,11 +66,6 @@ static void on_device(void)
     context = cuda_test_use_device(0);
 }
 
-static void off_device(void)
-{
-    expect_cu(cuda_test()->cuDevicePrimaryCtxRelease(0));
-}
-
 /* ---- CuPy's tests ------------------------------------------------------ */
 
 START_TEST(test_zero_bytes_are_no_block)

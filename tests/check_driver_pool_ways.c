@@ -27,11 +27,6 @@ static void on_device(void)
     (void)cuda_test_use_device(0);
 }
 
-static void off_device(void)
-{
-    expect_cu(cuda_test()->cuDevicePrimaryCtxRelease(0));
-}
-
 /* ---- ONNX Runtime's ---------------------------------------------------- */
 
 /* As a host sets it: the keys and their values. */

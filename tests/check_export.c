@@ -56,16 +56,6 @@ static void open_exporting(fixture_t *f, const arena_kind_t *kind)
     fixture_create(f);
 }
 
-static cuarena_block_t take_dedicated(fixture_t *f, uint64_t bytes)
-{
-    cuarena_block_t block = 0;
-    cuarena_request_t request;
-    cuarena_request_init(&request);
-    request.dedicated = 1;
-    step_ok(f, cuarena_block_alloc_with(f->arena, bytes, &request, &block));
-    return block;
-}
-
 static cuarena_export_options_t sharing(void)
 {
     cuarena_export_options_t options;
@@ -126,7 +116,7 @@ START_TEST(test_counting_exports_nothing)
     fixture_t f;
     size_t count = 0;
     open_exporting(&f, KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_dedicated(&f, 2 * HANDLE);
+    cuarena_block_t block = take_dedicated_block(&f, 2 * HANDLE);
     expect_ok(cuarena_export(f.arena, block, NULL, NULL, 0, &count, NULL));
     expect_u64(count, 2);
     expect_u64(info_of(&f, block).pins, 0);
@@ -142,7 +132,7 @@ START_TEST(test_dedicated_needs_no_option)
     cuarena_export_t *one = NULL;
     size_t count = 0;
     open_exporting(&f, KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_dedicated(&f, 1000);
+    cuarena_block_t block = take_dedicated_block(&f, 1000);
     expect_ok(cuarena_export(f.arena, block, NULL, &piece, 1, &count, &one));
     expect_u64(piece.offset, 0);
     close_pieces(&piece, count);
@@ -179,7 +169,7 @@ START_TEST(test_dedicated_segment_goes_at_the_close)
 {
     fixture_t f;
     open_exporting(&f, KIND_CUSTOM_POOL);
-    cuarena_block_t block = take_dedicated(&f, HANDLE);
+    cuarena_block_t block = take_dedicated_block(&f, HANDLE);
     cuarena_export_t *one = export_of(&f, block, 1);
     drop_block(&f, block);
     expect_u64(test_memory_segments(&f.memory), 2);

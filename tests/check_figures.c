@@ -24,23 +24,6 @@ static cuarena_ort_stats_t ort_of(const fixture_t *f)
 #define expect_i64(got, want) expect_u64((uint64_t)(got), (uint64_t)(want))
 
 /* A memory without growth in place: each growth is a segment. */
-static void open_plain(fixture_t *f, uint64_t limit)
-{
-    fixture_prepare(f, KIND_CUSTOM_GROW, limit);
-    test_memory_make_plain(&f->memory);
-    fixture_create(f);
-}
-
-static void *take_apart(fixture_t *f, uint64_t bytes)
-{
-    void *pointer = NULL;
-    cuarena_request_t request;
-    cuarena_request_init(&request);
-    request.dedicated = 1;
-    step_ok(f, cuarena_alloc_with(f->arena, bytes, &request, &pointer));
-    return pointer;
-}
-
 /* ---- Each figure ------------------------------------------------------- */
 
 START_TEST(test_ort_num_allocs_counts_allocs_and_reserves)
@@ -49,7 +32,7 @@ START_TEST(test_ort_num_allocs_counts_allocs_and_reserves)
     void *pointer = NULL;
     open_plain(&f, POOL);
     drop(&f, take(&f, 300));
-    drop(&f, take_apart(&f, EACH));
+    drop(&f, take_dedicated(&f, EACH));
     expect_ok(cuarena_alloc(f.arena, 0, &pointer));
     expect_status(cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_LIMIT);
     expect_i64(ort_of(&f).num_allocs, 2);
@@ -218,7 +201,7 @@ START_TEST(test_ort_bytes_as_taken_and_as_asked)
     void *small = take(&f, 4);
     expect_i64(ort_of(&f).bytes_in_use, 256);
     expect_i64(ort_of(&f).bytes_requested_in_use, 4);
-    void *apart = take_apart(&f, EACH);
+    void *apart = take_dedicated(&f, EACH);
     cuarena_ort_stats_t now = ort_of(&f);
     expect_i64(now.bytes_in_use, 256 + EACH);
     expect_i64(now.bytes_requested_in_use, 4 + EACH);
@@ -292,7 +275,7 @@ START_TEST(test_ort_max_alloc_size_is_the_largest_ever)
     drop(&f, take(&f, 300));
     drop(&f, take(&f, 600));
     expect_i64(ort_of(&f).max_alloc_size, EACH);
-    drop(&f, take_apart(&f, 2 * EACH));
+    drop(&f, take_dedicated(&f, 2 * EACH));
     expect_i64(ort_of(&f).max_alloc_size, 2 * EACH);
     drop(&f, take(&f, 3 * EACH));
     expect_i64(ort_of(&f).max_alloc_size, 3 * EACH);

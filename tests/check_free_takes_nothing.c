@@ -147,14 +147,6 @@ static const char *const memories[] = {
 };
 #define MEMORIES ((int)(sizeof memories / sizeof memories[0]))
 
-static cuarena_stream_t new_stream(void)
-{
-    cuarena_stream_t stream = NULL;
-    expect_cu(
-        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
-    return stream;
-}
-
 /* On a stream of another context, on one of this, and on default streams. */
 static void refuse_nth_free(const char *options, uint64_t nth,
                             cuarena_stream_t stream)
@@ -179,7 +171,7 @@ static void refuse_nth_free(const char *options, uint64_t nth,
 START_TEST(a_free_on_a_device_survives_each_refusal_of_the_host)
 {
     (void)cuda_test_use_device(0);
-    cuarena_stream_t own = new_stream();
+    cuarena_stream_t own = cuda_test_stream();
     for (uint64_t nth = 0; nth < MOST; nth++) {
         refuse_nth_free(memories[_i], nth, own);
         refuse_nth_free(memories[_i], nth, CUARENA_STREAM_LEGACY);

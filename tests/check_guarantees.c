@@ -14,9 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char untouched_byte;
-#define UNTOUCHED ((void *)&untouched_byte)
-
 static cuarena_t *open_arena(const char *options)
 {
     cuarena_t *arena = NULL;

@@ -582,14 +582,6 @@ END_TEST
 
 /* ---- Errors ------------------------------------------------------------- */
 
-static cuarena_error_info_t last_error(void)
-{
-    cuarena_error_info_t info;
-    cuarena_error_info_init(&info);
-    expect_ok(cuarena_last_error_info(&info));
-    return info;
-}
-
 START_TEST(test_error_of_a_refused_request_tells_asked_free_and_largest)
 {
     map_open(&map, "a2 -4 b2 -5 c2");

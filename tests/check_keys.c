@@ -3,6 +3,7 @@
  * its arena, and the list in the environment.
  */
 #include "support/base_support.h"
+#include "support/configs.h"
 #include "support/expect.h"
 
 #include "api/options.h"
@@ -12,21 +13,6 @@
 #include <string.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
-static cuarena_config_t fresh(void)
-{
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    return config;
-}
-
-static void expect_value(const cuarena_config_t *config, const char *key,
-                         const char *want)
-{
-    char text[CUAI_OPTION_TEXT_SIZE] = "";
-    expect_ok(cuarena_config_get(config, key, text, sizeof(text)));
-    expect_text(text, want);
-}
 
 /* ---- Unknown keys -------------------------------------------------------- */
 
@@ -53,7 +39,7 @@ START_TEST(test_config_set_unknown_key_is_named_with_its_value_and_the_nearest)
     const char *const *row = unknown_keys[_i];
     char begin[49];
     snprintf(begin, sizeof(begin), "%s", row[0]);
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     expect_status(cuarena_config_set(&config, row[0], "17"),
                   CUARENA_BAD_ARGUMENT);
     expect_message(begin, "'17'", row[1], "accepted:");
@@ -71,7 +57,7 @@ static void keep_warning(void *user, int32_t level, const char *line)
 /* A key that is passed over is told of, once and by its name. */
 START_TEST(test_config_unknown_keys_are_warned_of)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     char lines[512] = "";
     expect_ok(cuarena_log_set_level(CUARENA_LOG_WARN));
     cuarena_log_set_callback(keep_warning, lines);
@@ -91,12 +77,12 @@ END_TEST
 
 START_TEST(test_config_unknown_keys_may_be_passed_over)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     expect_status(cuarena_config_parse(&config, "what=1,unknown_keys=warn"),
                   CUARENA_BAD_ARGUMENT);
     expect_ok(cuarena_config_parse(
         &config, "unknown_keys=warn,what=1,arena.what=x,pool=1G"));
-    expect_value(&config, "pool", "1GiB");
+    expect_option(&config, "pool", "1GiB");
     expect_ok(cuarena_config_set(&config, "arena.enable_stream_sharing", "1"));
     expect_status(cuarena_config_set(&config, "pool", "what"),
                   CUARENA_BAD_ARGUMENT);
@@ -139,15 +125,15 @@ START_TEST(test_ort_keys_with_and_without_prefix)
     snprintf(name, sizeof(name), "arena.%s", row[0]);
     for (int prefixed = 0; prefixed < 2; prefixed++) {
         const char *key = prefixed ? name : row[0];
-        cuarena_config_t config = fresh();
+        cuarena_config_t config = config_fresh();
         char text[128];
         expect_ok(cuarena_config_set(&config, key, row[1]));
-        expect_value(&config, row[2], row[3]);
-        expect_value(&config, key, reads);
-        config = fresh();
+        expect_option(&config, row[2], row[3]);
+        expect_option(&config, key, reads);
+        config = config_fresh();
         snprintf(text, sizeof(text), "preset=bfc, %s = %s", key, row[1]);
         expect_ok(cuarena_config_parse(&config, text));
-        expect_value(&config, row[2], row[3]);
+        expect_option(&config, row[2], row[3]);
     }
 }
 END_TEST
@@ -156,14 +142,14 @@ START_TEST(test_ort_keys_from_the_environment)
 {
     const char *const *row = ort_values[_i];
     for (int prefixed = 0; prefixed < 2; prefixed++) {
-        cuarena_config_t config = fresh();
+        cuarena_config_t config = config_fresh();
         char text[128];
         snprintf(text, sizeof(text), "preset=bfc,%s%s=%s",
                  prefixed ? "arena." : "", row[0], row[1]);
         setenv("CUARENA_CONF", text, 1);
         expect_ok(cuarena_config_environment(&config));
-        expect_value(&config, "preset", "bfc");
-        expect_value(&config, row[2], row[3]);
+        expect_option(&config, "preset", "bfc");
+        expect_option(&config, row[2], row[3]);
     }
 }
 END_TEST
@@ -213,7 +199,7 @@ START_TEST(test_ort_values_refused_by_name)
     char name[64];
     snprintf(name, sizeof(name), "arena.%s", row[0]);
     for (int prefixed = 0; prefixed < 2; prefixed++) {
-        cuarena_config_t config = fresh();
+        cuarena_config_t config = config_fresh();
         const cuarena_config_t before = config;
         const char *key = prefixed ? name : row[0];
         expect_status(cuarena_config_set(&config, key, row[1]),
@@ -227,10 +213,10 @@ END_TEST
 
 START_TEST(test_ours_behind_the_same_prefix)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     expect_ok(cuarena_config_parse(&config, "arena.grow=exact,arena.limit=1G"));
-    expect_value(&config, "grow", "exact");
-    expect_value(&config, "arena.limit", "1GiB");
+    expect_option(&config, "grow", "exact");
+    expect_option(&config, "arena.limit", "1GiB");
     expect_status(cuarena_config_set(&config, "arena.arena.limit", "1"),
                   CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_config_set(&config, "arena.limit", "much"),
@@ -242,10 +228,10 @@ END_TEST
 /* CreateArenaCfgV2 has this name besides. */
 START_TEST(test_ort_strategy_has_another_name)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     expect_ok(cuarena_config_set(&config, "arena_extend_strategy", "1"));
-    expect_value(&config, "grow", "exact");
-    expect_value(&config, "arena_extend_strategy", "1");
+    expect_option(&config, "grow", "exact");
+    expect_option(&config, "arena_extend_strategy", "1");
 }
 END_TEST
 
@@ -279,19 +265,19 @@ static const struct {
 
 START_TEST(test_ort_mempool_is_of_device_memory_alone)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     expect_ok(cuarena_config_parse(
         &config, "initial_chunk_size_bytes=4096,extend_strategy=0"));
     expect_ok(cuarena_config_parse(&config, mempools[_i].text));
     for (int times = 0; times < 2; times++) {
         expect_ok(cuarena_config_resolve(&config));
-        expect_value(&config, "preset", mempools[_i].preset);
-        expect_value(&config, "driver_pool", mempools[_i].pool);
-        expect_value(&config, "release_threshold", mempools[_i].threshold);
-        expect_value(&config, "keep_on_trim", mempools[_i].keep);
+        expect_option(&config, "preset", mempools[_i].preset);
+        expect_option(&config, "driver_pool", mempools[_i].pool);
+        expect_option(&config, "release_threshold", mempools[_i].threshold);
+        expect_option(&config, "keep_on_trim", mempools[_i].keep);
         bool chunks = strcmp(mempools[_i].preset, "bfc") == 0;
-        expect_value(&config, "initial_chunk", chunks ? "4KiB" : "1MiB");
-        expect_value(&config, "grow", chunks ? "doubling" : "exact");
+        expect_option(&config, "initial_chunk", chunks ? "4KiB" : "1MiB");
+        expect_option(&config, "grow", chunks ? "doubling" : "exact");
     }
 }
 END_TEST
@@ -300,7 +286,7 @@ START_TEST(test_ort_mempool_of_other_memory_is_refused)
 {
     static const char *const memories[] = {"pageable", "managed", "none"};
     for (size_t i = 0; i < COUNT_OF(memories); i++) {
-        cuarena_config_t config = fresh();
+        cuarena_config_t config = config_fresh();
         expect_ok(cuarena_config_parse(&config, "use_cuda_mempool=1"));
         expect_ok(cuarena_config_set(&config, "memory", memories[i]));
         expect_status(cuarena_config_resolve(&config), CUARENA_BAD_ARGUMENT);
@@ -316,14 +302,14 @@ START_TEST(test_ort_mempool_sizes)
                                           {"1048576", "1MiB"},
                                           {"18446744073709551615", "never"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        cuarena_config_t config = fresh();
+        cuarena_config_t config = config_fresh();
         expect_ok(cuarena_config_set(
             &config, "arena.cuda_mempool_release_threshold", rows[i][0]));
-        expect_value(&config, "release_threshold", rows[i][1]);
-        expect_value(&config, "cuda_mempool_release_threshold", rows[i][0]);
+        expect_option(&config, "release_threshold", rows[i][1]);
+        expect_option(&config, "cuda_mempool_release_threshold", rows[i][0]);
         expect_ok(cuarena_config_set(
             &config, "cuda_mempool_bytes_to_keep_on_shrink", "4096"));
-        expect_value(&config, "keep_on_trim", "4KiB");
+        expect_option(&config, "keep_on_trim", "4KiB");
     }
 }
 END_TEST
@@ -343,7 +329,7 @@ START_TEST(test_ort_keys_of_what_they_cannot_say)
         {"max_doubling=never", "max_power_of_two_extend_bytes"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        cuarena_config_t config = fresh();
+        cuarena_config_t config = config_fresh();
         char text[64];
         expect_ok(cuarena_config_parse(&config, rows[i][0]));
         expect_status(
@@ -358,7 +344,7 @@ END_TEST
 
 START_TEST(test_config_environment)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     const cuarena_config_t before = config;
     unsetenv("CUARENA_CONF");
     expect_ok(cuarena_config_environment(&config));
@@ -367,47 +353,37 @@ START_TEST(test_config_environment)
     ck_assert_int_eq(memcmp(&config, &before, sizeof(config)), 0);
     setenv("CUARENA_CONF", "preset=bfc,arena.max_mem=65536", 1);
     expect_ok(cuarena_config_environment(&config));
-    expect_value(&config, "preset", "bfc");
-    expect_value(&config, "limit", "64KiB");
+    expect_option(&config, "preset", "bfc");
+    expect_option(&config, "limit", "64KiB");
     setenv("CUARENA_CONF", "preset=grow,arena.max_mem=1x", 1);
     expect_status(cuarena_config_environment(&config), CUARENA_BAD_ARGUMENT);
     expect_message("arena.max_mem", "1x", "accepted:");
-    expect_value(&config, "preset", "bfc");
+    expect_option(&config, "preset", "bfc");
     expect_status(cuarena_config_environment(NULL), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 
-/* A test for each row of a table. */
-static void add_rows(Suite *suite, const char *name, const TTest *test,
-                     size_t rows)
-{
-    TCase *tcase = tcase_create(name);
-    tcase_add_loop_test(tcase, test, 0, (int)rows);
-    suite_add_tcase(suite, tcase);
-}
-
 static void add_keys(Suite *suite)
 {
-    add_rows(
+    suite_add_rows(
         suite, "unknown keys",
         test_config_set_unknown_key_is_named_with_its_value_and_the_nearest,
         COUNT_OF(unknown_keys));
-    add_rows(suite, "keys of ONNX Runtime",
-             test_ort_keys_with_and_without_prefix, COUNT_OF(ort_values));
-    add_rows(suite, "their keys in the environment",
-             test_ort_keys_from_the_environment, COUNT_OF(ort_values));
-    add_rows(suite, "their values refused", test_ort_values_refused_by_name,
-             COUNT_OF(ort_refused));
+    suite_add_rows(suite, "keys of ONNX Runtime",
+                   test_ort_keys_with_and_without_prefix, COUNT_OF(ort_values));
+    suite_add_rows(suite, "their keys in the environment",
+                   test_ort_keys_from_the_environment, COUNT_OF(ort_values));
+    suite_add_rows(suite, "their values refused",
+                   test_ort_values_refused_by_name, COUNT_OF(ort_refused));
     suite_add_list(suite, "their other keys",
                    TEST_LIST(test_ours_behind_the_same_prefix,
                              test_ort_strategy_has_another_name,
                              test_ort_mempool_of_other_memory_is_refused,
                              test_ort_mempool_sizes,
                              test_ort_keys_of_what_they_cannot_say));
-    TCase *pool = tcase_create("their pool");
-    tcase_add_loop_test(pool, test_ort_mempool_is_of_device_memory_alone, 0,
-                        COUNT_OF(mempools));
-    suite_add_tcase(suite, pool);
+    suite_add_rows(suite, "their pool",
+                   test_ort_mempool_is_of_device_memory_alone,
+                   COUNT_OF(mempools));
     suite_add_list(suite, "passed over",
                    TEST_LIST(test_config_unknown_keys_may_be_passed_over,
                              test_config_unknown_keys_are_warned_of));

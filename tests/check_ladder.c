@@ -16,9 +16,6 @@
 #define EACH KIB(64)
 #define POOL (COUNT * EACH)
 
-static char untouched_byte;
-#define UNTOUCHED ((void *)&untouched_byte)
-
 /* ---- What the steps came to -------------------------------------------- */
 
 static void expect_tried(const char *what)
@@ -28,16 +25,8 @@ static void expect_tried(const char *what)
     expect_text(tried + strlen("tried: "), what);
 }
 
-/* A memory without growth in place, holes or moves, and a limit. */
-static void open_plain(fixture_t *f, uint64_t limit)
-{
-    fixture_prepare(f, KIND_CUSTOM_GROW, limit);
-    test_memory_make_plain(&f->memory);
-    fixture_create(f);
-}
-
-static cuarena_status_t take_dedicated(fixture_t *f, uint64_t bytes,
-                                       void **pointer)
+static cuarena_status_t try_dedicated(fixture_t *f, uint64_t bytes,
+                                      void **pointer)
 {
     cuarena_request_t request;
     cuarena_request_init(&request);
@@ -97,7 +86,7 @@ START_TEST(test_step_trim_serves_a_dedicated_block)
     void *pointer = NULL;
     open_plain(&f, 2 * EACH);
     drop(&f, take(&f, EACH));
-    step_ok(&f, take_dedicated(&f, 2 * EACH, &pointer));
+    step_ok(&f, try_dedicated(&f, 2 * EACH, &pointer));
     expect_text(steps_of(f.arena), "growth 1/1, trim 1/1");
     drop(&f, pointer);
     fixture_close(&f);
@@ -114,7 +103,7 @@ START_TEST(test_step_trim_is_not_for_the_limit_of_live_bytes)
     drop(&f, take(&f, EACH));
     expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE,
                                 amount_of_bytes(EACH), NULL));
-    step(&f, take_dedicated(&f, EACH, &pointer), CUARENA_LIMIT);
+    step(&f, try_dedicated(&f, EACH, &pointer), CUARENA_LIMIT);
     step(&f, cuarena_alloc(f.arena, EACH, &pointer), CUARENA_LIMIT);
     expect_text(steps_of(f.arena), "growth 2/2");
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).held_bytes, 2 * EACH);
@@ -334,7 +323,7 @@ START_TEST(test_error_above_the_limit_comes_at_once)
     use_handler(&f, help, &helper);
     step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_LIMIT);
     expect_tried("held bytes");
-    step(&f, take_dedicated(&f, POOL + 1, &pointer), CUARENA_LIMIT);
+    step(&f, try_dedicated(&f, POOL + 1, &pointer), CUARENA_LIMIT);
     expect_text(steps_of(f.arena), "growth 1/1");
     drop(&f, helper.spare[0]);
     fixture_close(&f);
@@ -365,7 +354,7 @@ START_TEST(test_error_of_a_dedicated_block_says_what_was_tried)
     helper_t helper = {.f = &f};
     void *kept = take(&f, EACH);
     use_handler(&f, help, &helper);
-    step(&f, take_dedicated(&f, 2 * EACH, &pointer), CUARENA_LIMIT);
+    step(&f, try_dedicated(&f, 2 * EACH, &pointer), CUARENA_LIMIT);
     ck_assert_ptr_nonnull(strstr(last_error().message, "limit of 131072"));
     expect_u64(last_error().asked_bytes, 2 * EACH);
     expect_tried("handler");

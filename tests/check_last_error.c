@@ -9,9 +9,6 @@
 #define EACH KIB(64)
 #define POOL (8 * EACH)
 
-static char untouched_byte;
-#define UNTOUCHED ((void *)&untouched_byte)
-
 static cuarena_error_info_t before;
 
 /* An error that no call below would make. */

@@ -510,22 +510,6 @@ START_TEST(test_bytes_without_room_for_a_block)
 }
 END_TEST
 
-/* Every test begins with a fresh guest. */
-static TCase *fresh(TCase *tcase)
-{
-    tcase_add_checked_fixture(tcase, guest_reset, NULL);
-    return tcase;
-}
-
-/* A test for each row of a table. */
-static void add_rows(Suite *suite, const char *name, const TTest *test,
-                     size_t rows)
-{
-    TCase *tcase = fresh(tcase_create(name));
-    tcase_add_loop_test(tcase, test, 0, (int)rows);
-    suite_add_tcase(suite, tcase);
-}
-
 static void add_all(Suite *suite)
 {
     const TTest *const tests[] = {test_open_gives_a_whole_table,
@@ -535,38 +519,35 @@ static void add_all(Suite *suite)
                                   test_zero_bytes_and_no_others,
                                   test_each_refusal_of_the_host_is_survived};
     for (size_t i = 0; i < COUNT_OF(tests); i++)
-        add_rows(suite, "all", tests[i], COUNT_OF(kinds));
+        guest_add_rows(suite, "all", tests[i], COUNT_OF(kinds));
 }
 
 int main(void)
 {
     Suite *suite = suite_create("memory");
     add_all(suite);
-    fresh(suite_add_list(
-        suite, "open",
-        TEST_LIST(test_open_unknown_memory, test_ops_init_defaults)));
-    fresh(suite_add_list(
-        suite, "pageable",
-        TEST_LIST(test_pageable_reserves_more_than_it_commits,
-                  test_pageable_grows_and_shrinks_in_place,
-                  test_pageable_from_nothing_and_back,
-                  test_pageable_hole_and_fill,
-                  test_pageable_refused_grow_and_fill_change_nothing,
-                  test_pageable_reservation_that_cannot_be_had,
-                  test_pageable_reservation_that_cannot_be_had_whole,
-                  test_pageable_and_none_follow_a_large_alignment)));
-    fresh(suite_add_list(
+    guest_add_list(suite, "open",
+                   TEST_LIST(test_open_unknown_memory, test_ops_init_defaults));
+    guest_add_list(suite, "pageable",
+                   TEST_LIST(test_pageable_reserves_more_than_it_commits,
+                             test_pageable_grows_and_shrinks_in_place,
+                             test_pageable_from_nothing_and_back,
+                             test_pageable_hole_and_fill,
+                             test_pageable_refused_grow_and_fill_change_nothing,
+                             test_pageable_reservation_that_cannot_be_had,
+                             test_pageable_reservation_that_cannot_be_had_whole,
+                             test_pageable_and_none_follow_a_large_alignment));
+    guest_add_list(
         suite, "none",
         TEST_LIST(
             test_none_addresses_are_far_away_and_unmapped,
             test_none_addresses_are_distinct_and_come_back,
             test_none_serves_all_it_says_it_has_but_not_more_than_there_is,
-            test_none_grow_shrink_and_holes_cost_nothing)));
-    fresh(
-        suite_add_list(suite, "bytes",
-                       TEST_LIST(test_bytes_begin_at_the_first_aligned_address,
-                                 test_bytes_are_given_once)));
-    add_rows(suite, "bytes refused", test_bytes_without_room_for_a_block,
-             COUNT_OF(no_room));
+            test_none_grow_shrink_and_holes_cost_nothing));
+    guest_add_list(suite, "bytes",
+                   TEST_LIST(test_bytes_begin_at_the_first_aligned_address,
+                             test_bytes_are_given_once));
+    guest_add_rows(suite, "bytes refused", test_bytes_without_room_for_a_block,
+                   COUNT_OF(no_room));
     return suite_main(suite);
 }

@@ -335,26 +335,10 @@ START_TEST(test_custom_without_a_table)
 }
 END_TEST
 
-/* Every test begins with a fresh guest. */
-static TCase *fresh(TCase *tcase)
-{
-    tcase_add_checked_fixture(tcase, guest_reset, NULL);
-    return tcase;
-}
-
-/* A test for each row of a table. */
-static void add_rows(Suite *suite, const char *name, const TTest *test,
-                     size_t rows)
-{
-    TCase *tcase = fresh(tcase_create(name));
-    tcase_add_loop_test(tcase, test, 0, (int)rows);
-    suite_add_tcase(suite, tcase);
-}
-
 int main(void)
 {
     Suite *suite = suite_create("custom memory");
-    fresh(suite_add_list(
+    guest_add_list(
         suite, "custom",
         TEST_LIST(test_custom_passes_everything_on, test_custom_table_is_copied,
                   test_custom_smallest_table, test_custom_query_may_say_busy,
@@ -362,11 +346,13 @@ int main(void)
                   test_custom_export_is_passed_on_and_checked,
                   test_custom_relocate_counts_no_more_than_there_are,
                   test_custom_get_that_answers_the_same_bytes_again,
-                  test_custom_without_a_table)));
-    add_rows(suite, "failures", test_custom_failures_name_memory_and_function,
-             COUNT_OF(answers));
-    add_rows(suite, "nonsense", test_custom_get_that_answers_nonsense,
-             COUNT_OF(nonsense));
-    add_rows(suite, "faults", test_custom_table_with_a_fault, COUNT_OF(faults));
+                  test_custom_without_a_table));
+    guest_add_rows(suite, "failures",
+                   test_custom_failures_name_memory_and_function,
+                   COUNT_OF(answers));
+    guest_add_rows(suite, "nonsense", test_custom_get_that_answers_nonsense,
+                   COUNT_OF(nonsense));
+    guest_add_rows(suite, "faults", test_custom_table_with_a_fault,
+                   COUNT_OF(faults));
     return suite_main(suite);
 }

@@ -5,6 +5,7 @@
  * compares the two.
  */
 #include "support/base_support.h"
+#include "support/configs.h"
 #include "support/expect.h"
 
 #include "api/config.h"
@@ -81,21 +82,6 @@ END_TEST
 
 /* ---- cuarena_config_set and _get --------------------------------------- */
 
-static cuarena_config_t fresh(void)
-{
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    return config;
-}
-
-static void expect_value(const cuarena_config_t *config, const char *key,
-                         const char *want)
-{
-    char text[CUAI_OPTION_TEXT_SIZE] = "";
-    expect_ok(cuarena_config_get(config, key, text, sizeof(text)));
-    expect_text(text, want);
-}
-
 /* Values at the ends of each range; NULL: reads back as it was set. */
 static const char *const accepted_values[][3] = {
     {"preset", "grow", NULL},
@@ -163,9 +149,9 @@ static const char *const accepted_values[][3] = {
 START_TEST(test_config_set_and_get)
 {
     const char *const *row = accepted_values[_i];
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     expect_ok(cuarena_config_set(&config, row[0], row[1]));
-    expect_value(&config, row[0], row[2] != NULL ? row[2] : row[1]);
+    expect_option(&config, row[0], row[2] != NULL ? row[2] : row[1]);
 }
 END_TEST
 
@@ -234,7 +220,7 @@ static const char *const refused_values[][3] = {
 START_TEST(test_config_set_refuses_and_changes_nothing)
 {
     const char *const *row = refused_values[_i];
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     const cuarena_config_t before = config;
     expect_status(cuarena_config_set(&config, row[0], row[1]),
                   CUARENA_BAD_ARGUMENT);
@@ -246,7 +232,7 @@ END_TEST
 
 START_TEST(test_config_set_bad_arguments)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     expect_status(cuarena_config_set(NULL, "pool", "1"), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_config_set(&config, NULL, "1"), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_config_set(&config, "pool", NULL),
@@ -260,7 +246,7 @@ END_TEST
 
 START_TEST(test_config_get_buffer_size)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     char text[16] = "untouched";
     expect_status(cuarena_config_get(&config, "pool", text, 11),
                   CUARENA_BAD_ARGUMENT);
@@ -275,7 +261,7 @@ END_TEST
 
 START_TEST(test_config_get_bad_arguments)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     char text[64];
     expect_status(cuarena_config_get(NULL, "pool", text, sizeof(text)),
                   CUARENA_BAD_ARGUMENT);
@@ -295,20 +281,20 @@ END_TEST
 
 START_TEST(test_config_parse_sets_all)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     expect_ok(cuarena_config_parse(
         &config, "preset=grow,pool=80%,name=a=b, zero = alloc ,\tgrow=none"));
-    expect_value(&config, "preset", "grow");
-    expect_value(&config, "pool", "80%");
-    expect_value(&config, "name", "a=b");
-    expect_value(&config, "zero", "alloc");
-    expect_value(&config, "grow", "none");
+    expect_option(&config, "preset", "grow");
+    expect_option(&config, "pool", "80%");
+    expect_option(&config, "name", "a=b");
+    expect_option(&config, "zero", "alloc");
+    expect_option(&config, "grow", "none");
 }
 END_TEST
 
 START_TEST(test_config_parse_nothing)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     const cuarena_config_t before = config;
     expect_ok(cuarena_config_parse(&config, ""));
     expect_ok(cuarena_config_parse(&config, " \t"));
@@ -318,9 +304,9 @@ END_TEST
 
 START_TEST(test_config_parse_last_of_a_key_counts)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     expect_ok(cuarena_config_parse(&config, "pool=1G,pool=2G"));
-    expect_value(&config, "pool", "2GiB");
+    expect_option(&config, "pool", "2GiB");
 }
 END_TEST
 
@@ -331,7 +317,7 @@ START_TEST(test_config_parse_all_or_none)
         "pool=1G,,zero=free", "pool=1G;zero=free", "pool",     "=1G",
         "pool=1G,zero"};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        cuarena_config_t config = fresh();
+        cuarena_config_t config = config_fresh();
         const cuarena_config_t before = config;
         expect_status(cuarena_config_parse(&config, texts[i]),
                       CUARENA_BAD_ARGUMENT);
@@ -346,7 +332,7 @@ START_TEST(test_config_parse_long_item)
 {
     char text[400] = "name=";
     memset(text + 5, 'x', 300);
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     expect_status(cuarena_config_parse(&config, text), CUARENA_BAD_ARGUMENT);
     expect_message("name=xxx", "127");
 }
@@ -354,7 +340,7 @@ END_TEST
 
 START_TEST(test_config_parse_bad_arguments)
 {
-    cuarena_config_t config = fresh();
+    cuarena_config_t config = config_fresh();
     expect_status(cuarena_config_parse(NULL, ""), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_config_parse(&config, NULL), CUARENA_BAD_ARGUMENT);
     config.struct_size++;
@@ -372,13 +358,13 @@ static bool info_at(size_t index, cuarena_option_info_t *info)
 
 START_TEST(test_option_info_defaults_are_accepted_and_are_the_defaults)
 {
-    const cuarena_config_t defaults = fresh();
+    const cuarena_config_t defaults = config_fresh();
     cuarena_option_info_t info;
     size_t index = 0;
     for (; info_at(index, &info); index++) {
-        cuarena_config_t config = fresh();
+        cuarena_config_t config = config_fresh();
         expect_ok(cuarena_config_set(&config, info.key, info.default_text));
-        expect_value(&defaults, info.key, info.default_text);
+        expect_option(&defaults, info.key, info.default_text);
         ck_assert_msg(info.help[strlen(info.help) - 1] == '.',
                       "%s: no sentence", info.key);
         ck_assert_ptr_nonnull(info.type);
@@ -397,9 +383,9 @@ START_TEST(test_option_info_words_are_accepted)
         snprintf(words, sizeof(words), "%s", info.accepted);
         for (char *word = strtok(words, ", "); word != NULL;
              word = strtok(NULL, ", ")) {
-            cuarena_config_t config = fresh();
+            cuarena_config_t config = config_fresh();
             expect_ok(cuarena_config_set(&config, info.key, word));
-            expect_value(&config, info.key, word);
+            expect_option(&config, info.key, word);
         }
     }
 }

@@ -248,16 +248,6 @@ END_TEST
 
 /* ---- Tags and streams -------------------------------------------------- */
 
-static void *take_tagged(fixture_t *f, uint64_t bytes, cuarena_tag_t tag)
-{
-    void *pointer = NULL;
-    cuarena_request_t request;
-    cuarena_request_init(&request);
-    request.tag = tag;
-    step_ok(f, cuarena_alloc_with(f->arena, bytes, &request, &pointer));
-    return pointer;
-}
-
 START_TEST(test_scope_of_a_tag)
 {
     fixture_t f;

@@ -11,9 +11,6 @@
 #define EACH KIB(64)
 #define POOL (COUNT * EACH)
 
-static char untouched_byte;
-#define UNTOUCHED ((void *)&untouched_byte)
-
 #define expect_in_error(part)                                                  \
     ck_assert_msg(strstr(last_error().message, part) != NULL,                  \
                   "expected '%s' in: %s", part, last_error().message)

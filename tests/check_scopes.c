@@ -3,6 +3,7 @@
  * of several scopes, and the list of devices whose arenas are to be trimmed.
  */
 #include "arena_support.h"
+#include "support/configs.h"
 #include "support/waits.h"
 
 #include <pthread.h>
@@ -10,15 +11,6 @@
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
-
-static cuarena_config_t config_of(const char *text)
-{
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, "preset=grow,limit=1MiB"));
-    expect_ok(cuarena_config_parse(&config, text));
-    return config;
-}
 
 static void release(cuarena_t *arena)
 {
@@ -47,7 +39,7 @@ static const char *const values[] = {
 static cuarena_config_t scoped(int32_t scope, size_t expected)
 {
     size_t taken = 0;
-    cuarena_config_t config = config_of("");
+    cuarena_config_t config = small_config("");
     expect_ok(cuarena_config_from_scope(&config, scope, FACTORY, keys, values,
                                         COUNT_OF(keys), &taken));
     expect_u64(taken, expected);
@@ -106,7 +98,7 @@ START_TEST(test_scope_errors_name_the_whole_key_and_set_nothing)
                                         "ep.f.arena.alignment"};
     static const char *const what[] = {"2MiB", "three"};
     size_t taken = 77;
-    cuarena_config_t config = config_of("");
+    cuarena_config_t config = small_config("");
     expect_status(cuarena_config_from_scope(&config, CUARENA_SCOPE_SESSION, "F",
                                             wrong, what, 2, &taken),
                   CUARENA_BAD_ARGUMENT);
@@ -122,7 +114,7 @@ START_TEST(test_scope_of_an_unknown_option)
 {
     static const char *const wrong[] = {"arena.limitt"};
     static const char *const what[] = {"2MiB"};
-    cuarena_config_t config = config_of("");
+    cuarena_config_t config = small_config("");
     expect_status(cuarena_config_from_scope(&config, CUARENA_SCOPE_BARE, NULL,
                                             wrong, what, 1, NULL),
                   CUARENA_BAD_ARGUMENT);
@@ -137,7 +129,7 @@ START_TEST(test_scope_of_an_option_with_two_prefixes)
                                         "ep_factory.F.arena.arena.limit",
                                         "ep.f.arena.arena.limit"};
     static const char *const what[] = {"2MiB"};
-    cuarena_config_t config = config_of("");
+    cuarena_config_t config = small_config("");
     expect_status(cuarena_config_set(&config, wrong[0], "2MiB"),
                   CUARENA_BAD_ARGUMENT);
     for (int32_t scope = 0; scope < 3; scope++) {
@@ -154,7 +146,7 @@ START_TEST(test_scope_bad_arguments)
 {
     static const char *const none[] = {NULL};
     static const char *const some[] = {"arena.limit"};
-    cuarena_config_t config = config_of("");
+    cuarena_config_t config = small_config("");
     expect_status(
         cuarena_config_from_scope(&config, 3, "F", some, some, 1, NULL),
         CUARENA_BAD_ARGUMENT);
@@ -189,20 +181,12 @@ typedef struct held {
     void *lives;
 } held_t;
 
-static uint64_t held_bytes(cuarena_t *arena)
-{
-    cuarena_stats_t stats;
-    cuarena_stats_init(&stats);
-    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    return stats.held_bytes;
-}
-
 /* A shared arena of pageable memory with a block, and what one left. */
 static held_t open_held(void)
 {
     held_t held = {NULL, NULL};
     void *gone = NULL;
-    cuarena_config_t config = config_of("limit=4MiB");
+    cuarena_config_t config = small_config("limit=4MiB");
     expect_ok(cuarena_shared_acquire(&config, &held.arena, NULL));
     expect_ok(cuarena_alloc(held.arena, 1000, &held.lives));
     expect_ok(cuarena_alloc(held.arena, MIB(2), &gone));
@@ -223,10 +207,10 @@ START_TEST(test_shrink_gives_back_what_nothing_lives_in)
 {
     held_t held = open_held();
     uint64_t given = 0;
-    uint64_t before = held_bytes(held.arena);
+    uint64_t before = held_by(held.arena);
     expect_ok(cuarena_shared_shrink("cpu:0", &given));
     ck_assert_uint_ge(given, MIB(1));
-    expect_u64(held_bytes(held.arena), before - given);
+    expect_u64(held_by(held.arena), before - given);
     expect_ok(cuarena_shared_shrink("cpu:0;cpu:0", &given));
     expect_u64(given, 0);
     expect_ok(cuarena_shared_shrink("cpu:00", NULL));
@@ -238,10 +222,10 @@ START_TEST(test_shrink_of_nothing)
 {
     held_t held = open_held();
     uint64_t given = 77;
-    uint64_t before = held_bytes(held.arena);
+    uint64_t before = held_by(held.arena);
     expect_ok(cuarena_shared_shrink("", &given));
     expect_u64(given, 0);
-    expect_u64(held_bytes(held.arena), before);
+    expect_u64(held_by(held.arena), before);
     close_held(&held);
 }
 END_TEST
@@ -280,7 +264,7 @@ START_TEST(test_shrink_that_is_refused_trims_nothing)
 {
     held_t held = open_held();
     uint64_t given = 77;
-    uint64_t before = held_bytes(held.arena);
+    uint64_t before = held_by(held.arena);
     expect_status(cuarena_shared_shrink(wrong_lists[_i].list, &given),
                   CUARENA_BAD_ARGUMENT);
     const char *message = last_error().message;
@@ -291,7 +275,7 @@ START_TEST(test_shrink_that_is_refused_trims_nothing)
                   "\"%s\": %s, expected it to accept %s", wrong_lists[_i].list,
                   message, wrong_lists[_i].accepted);
     expect_u64(given, 77);
-    expect_u64(held_bytes(held.arena), before);
+    expect_u64(held_by(held.arena), before);
     close_held(&held);
 }
 END_TEST
@@ -373,7 +357,7 @@ END_TEST
 
 static void *come_and_go(void *user)
 {
-    cuarena_config_t config = config_of("");
+    cuarena_config_t config = small_config("");
     (void)user;
     for (uint64_t i = 0; i < scale_pick(50, 500, 5000); i++) {
         void *pointer = NULL;

@@ -1,7 +1,8 @@
 /*
  * Scenarios that are told as text, in tests/scenarios/, so that other languages
  * can play the same: each on a pool of every memory. The first lines of a file
- * there say what its words mean. Blocks are made by the block calls.
+ * there say what its words mean. Each is played twice: with blocks, and with
+ * pointers, which are unpinned so that they may move.
  *
  * With CUARENA_TEST_CUDA it is another program, whose pools are a device's.
  */
@@ -17,8 +18,9 @@
 
 #if defined(CUARENA_TEST_CUDA)
 static const arena_kind_t *const memories[] = {
-    &cuda_kinds[CUDA_POOL_VMM], &cuda_kinds[CUDA_POOL_MALLOC],
-    &cuda_kinds[CUDA_POOL_MANAGED], &cuda_kinds[CUDA_POOL_PINNED]};
+    &cuda_kinds[CUDA_POOL_VMM],    &cuda_kinds[CUDA_POOL_MALLOC],
+    &cuda_kinds[CUDA_POOL_ASYNC],  &cuda_kinds[CUDA_POOL_MANAGED],
+    &cuda_kinds[CUDA_POOL_PINNED], &arena_kinds[0]};
 #define PROGRAM_MAIN cuda_kinds_main
 #else
 static const arena_kind_t *const memories[] = {
@@ -37,6 +39,8 @@ typedef struct line {
     int number;
 } line_t;
 
+/* A name that is empty is free. An empty block has none where pointers are
+ * played. */
 typedef struct named {
     char name[16];
     cuarena_block_t block;
@@ -49,6 +53,7 @@ typedef struct play {
     uint64_t pool;
     uint64_t stable;
     bool open;
+    bool pointers;
     line_t line;
     named_t blocks[MOST_BLOCKS];
 } play_t;
@@ -138,8 +143,7 @@ static void expect_refusal(const line_t *line, cuarena_status_t got)
 static named_t *find(play_t *play, const char *name)
 {
     for (size_t i = 0; i < MOST_BLOCKS; i++)
-        if (play->blocks[i].block != 0 &&
-            strcmp(play->blocks[i].name, name) == 0)
+        if (strcmp(play->blocks[i].name, name) == 0)
             return &play->blocks[i];
     ck_abort_msg("line %d: no block %s", play->line.number, name);
     return NULL;
@@ -157,6 +161,8 @@ static uint64_t seed_of(const play_t *play, const named_t *named)
 
 static void *place_of(play_t *play, const named_t *named)
 {
+    if (named->block == 0)
+        return NULL;
     return info_of(&play->f, named->block).address;
 }
 
@@ -175,13 +181,48 @@ static void expect_named(play_t *play, const named_t *named, uint64_t bytes)
                        seed_of(play, named));
 }
 
+/* Of a block that was made by a pointer; a stable one keeps its pin. */
+static cuarena_block_t block_by(play_t *play, void *pointer, int32_t region)
+{
+    cuarena_block_t block = 0;
+    bool stays = region == CUARENA_REGION_STABLE;
+    if (pointer == NULL)
+        return 0;
+    expect_ok(cuarena_block_of(play->f.arena, pointer, &block));
+    expect_status(cuarena_unpin(play->f.arena, pointer),
+                  stays ? CUARENA_BAD_ARGUMENT : CUARENA_OK);
+    return block;
+}
+
 static cuarena_status_t request(play_t *play, uint64_t bytes, int32_t region,
                                 cuarena_block_t *block_out)
 {
     cuarena_request_t wanted;
+    void *pointer = NULL;
     cuarena_request_init(&wanted);
     wanted.region = region;
-    return cuarena_block_alloc_with(play->f.arena, bytes, &wanted, block_out);
+    if (!play->pointers)
+        return cuarena_block_alloc_with(play->f.arena, bytes, &wanted,
+                                        block_out);
+    cuarena_status_t status =
+        cuarena_alloc_with(play->f.arena, bytes, &wanted, &pointer);
+    *block_out = block_by(play, pointer, region);
+    return status;
+}
+
+static cuarena_status_t resize(play_t *play, named_t *named, uint64_t bytes)
+{
+    void *now = play;
+    if (!play->pointers)
+        return cuarena_block_resize(play->f.arena, named->block, bytes);
+    cuarena_status_t status =
+        cuarena_resize(play->f.arena, place_of(play, named), bytes, &now);
+    expect_ptr(now, status != CUARENA_OK ? play : bytes == 0 ? NULL : now);
+    if (status == CUARENA_OK && bytes == 0)
+        named->block = 0;
+    if (status == CUARENA_OK)
+        expect_ptr(place_of(play, named), now);
+    return status;
 }
 
 /* ---- Steps -------------------------------------------------------------- */
@@ -189,7 +230,7 @@ static cuarena_status_t request(play_t *play, uint64_t bytes, int32_t region,
 static void step_take(play_t *play)
 {
     named_t *named = play->blocks;
-    while (named->block != 0)
+    while (named->name[0] != '\0')
         named++;
     ck_assert_ptr_ne(named, play->blocks + MOST_BLOCKS);
     named->bytes = bytes_at(&play->line, 2);
@@ -211,15 +252,17 @@ static void step_drop(play_t *play)
 {
     named_t *named = block_at(play, 1);
     expect_named(play, named, named->bytes);
-    expect_ok(cuarena_block_free(play->f.arena, named->block));
-    named->block = 0;
+    expect_ok(play->pointers
+                  ? cuarena_free(play->f.arena, place_of(play, named))
+                  : cuarena_block_free(play->f.arena, named->block));
+    *named = (named_t){.block = 0};
 }
 
 static void step_resize(play_t *play)
 {
     named_t *named = block_at(play, 1);
     uint64_t bytes = bytes_at(&play->line, 2);
-    expect_ok(cuarena_block_resize(play->f.arena, named->block, bytes));
+    expect_ok(resize(play, named, bytes));
     expect_named(play, named, bytes < named->bytes ? bytes : named->bytes);
     named->bytes = bytes;
     paint_named(play, named);
@@ -228,16 +271,17 @@ static void step_resize(play_t *play)
 static void step_refuse_resize(play_t *play)
 {
     named_t *named = block_at(play, 2);
-    expect_refusal(&play->line,
-                   cuarena_block_resize(play->f.arena, named->block,
-                                        bytes_at(&play->line, 3)));
+    expect_refusal(&play->line, resize(play, named, bytes_at(&play->line, 3)));
 }
 
 static void step_compact(play_t *play)
 {
+    heard_t heard = {.count = 0};
     cuarena_compact_report_t report;
     cuarena_compact_report_init(&report);
-    expect_ok(cuarena_compact(play->f.arena, NULL, NULL, NULL, &report));
+    expect_ok(cuarena_compact(play->f.arena, NULL, hear_relocations, &heard,
+                              &report));
+    expect_u64(heard.count, report.moves);
     if (play->line.count > 1)
         expect_u64(report.moves, bytes_at(&play->line, 1));
 }
@@ -288,8 +332,10 @@ static void step_live(play_t *play)
 
 static void step_blocks(play_t *play)
 {
-    expect_u64(stats_at(play, CUARENA_REGION_ALL).live_blocks,
-               bytes_at(&play->line, 1));
+    uint64_t blocks = stats_at(play, CUARENA_REGION_ALL).live_blocks;
+    for (size_t i = 0; i < MOST_BLOCKS; i++)
+        blocks += play->blocks[i].name[0] != '\0' && play->blocks[i].block == 0;
+    expect_u64(blocks, bytes_at(&play->line, 1));
 }
 
 static void step_live_in(play_t *play)
@@ -344,8 +390,9 @@ static void open_pool(play_t *play, const arena_kind_t *kind)
 static void close_pool(play_t *play)
 {
     for (size_t i = 0; i < MOST_BLOCKS; i++)
-        ck_assert_msg(play->blocks[i].block == 0, "before line %d: %s lives",
-                      play->line.number, play->blocks[i].name);
+        ck_assert_msg(play->blocks[i].name[0] == '\0',
+                      "before line %d: %s lives", play->line.number,
+                      play->blocks[i].name);
     if (play->open)
         fixture_close(&play->f);
     play->open = false;
@@ -370,6 +417,7 @@ START_TEST(test_script)
 {
     static play_t play;
     memset(&play, 0, sizeof play);
+    play.pointers = _i % 2 != 0;
     FILE *file = script();
     int scenarios = 0;
     while (read_line(file, &play.line)) {
@@ -382,7 +430,7 @@ START_TEST(test_script)
             play.stable = bytes_at(&play.line, 1);
         } else {
             if (!play.open)
-                open_pool(&play, memories[_i]);
+                open_pool(&play, memories[_i / 2]);
             play_step(&play);
         }
     }
@@ -396,7 +444,7 @@ static Suite *make_suite(void)
 {
     Suite *suite = suite_create("script");
     TCase *tcase = tcase_create("script");
-    tcase_add_loop_test(tcase, test_script, 0, (int)COUNT_OF(memories));
+    tcase_add_loop_test(tcase, test_script, 0, 2 * (int)COUNT_OF(memories));
     suite_add_tcase(suite, tcase);
     return suite;
 }

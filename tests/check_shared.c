@@ -4,6 +4,7 @@
  */
 #include "arena_support.h"
 #include "base/host_test.h"
+#include "support/configs.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,19 +16,10 @@
 
 #define POOL MIB(1)
 
-static cuarena_config_t config_of(const char *text)
-{
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, "preset=grow,limit=1MiB"));
-    expect_ok(cuarena_config_parse(&config, text));
-    return config;
-}
-
 static cuarena_t *acquire(const char *text, cuarena_shared_report_t *report)
 {
     cuarena_t *arena = NULL;
-    cuarena_config_t config = config_of(text);
+    cuarena_config_t config = small_config(text);
     cuarena_shared_report_init(report);
     expect_ok(cuarena_shared_acquire(&config, &arena, report));
     ck_assert_ptr_nonnull(arena);
@@ -44,7 +36,7 @@ static void release(cuarena_t *arena)
 static void expect_none(const char *text)
 {
     cuarena_t *arena = NULL;
-    cuarena_config_t config = config_of(text);
+    cuarena_config_t config = small_config(text);
     expect_status(cuarena_shared_find(&config, &arena), CUARENA_STALE);
     ck_assert_ptr_null(arena);
 }
@@ -165,13 +157,13 @@ START_TEST(test_acquire_refuses_what_has_an_owner)
     test_memory_t memory;
     cuarena_t *arena = NULL;
     static char bytes[4096];
-    cuarena_config_t config = config_of("preset=pool");
+    cuarena_config_t config = small_config("preset=pool");
     test_memory_init(&memory);
     config.memory = CUARENA_MEMORY_CUSTOM;
     config.ops = &memory.ops;
     expect_status(cuarena_shared_acquire(&config, &arena, NULL),
                   CUARENA_BAD_ARGUMENT);
-    config = config_of("preset=pool");
+    config = small_config("preset=pool");
     config.memory = CUARENA_MEMORY_BYTES;
     config.bytes = bytes;
     config.bytes_size = sizeof bytes;
@@ -187,7 +179,7 @@ START_TEST(test_acquire_that_cannot_make_it)
 {
     cuarena_t *arena = NULL;
     cuarena_shared_report_t report;
-    cuarena_config_t config = config_of("");
+    cuarena_config_t config = small_config("");
     expect_ok(cuarena_config_parse(&config, "preset=pool,pool=2MiB"));
     expect_status(cuarena_shared_acquire(&config, &arena, NULL), CUARENA_LIMIT);
     ck_assert_ptr_null(arena);
@@ -203,7 +195,7 @@ START_TEST(test_acquire_without_host_memory)
     uint64_t before = cuai_host_live();
     for (uint64_t nth = 1; status != CUARENA_OK; nth++) {
         cuarena_t *arena = NULL;
-        cuarena_config_t config = config_of("");
+        cuarena_config_t config = small_config("");
         cuai_host_fail_at(nth);
         status = cuarena_shared_acquire(&config, &arena, NULL);
         cuai_host_fail_at(0);
@@ -225,7 +217,7 @@ START_TEST(test_acquire_bad_arguments)
 {
     cuarena_t *arena = NULL;
     cuarena_shared_report_t report;
-    cuarena_config_t config = config_of("");
+    cuarena_config_t config = small_config("");
     cuarena_shared_report_init(&report);
     expect_status(cuarena_shared_acquire(NULL, &arena, NULL),
                   CUARENA_BAD_ARGUMENT);
@@ -247,7 +239,7 @@ START_TEST(test_find_holds_what_is_there)
 {
     cuarena_t *found = NULL;
     cuarena_shared_report_t report;
-    cuarena_config_t config = config_of("limit=9MiB");
+    cuarena_config_t config = small_config("limit=9MiB");
     expect_none("");
     cuarena_t *arena = acquire("", &report);
     expect_ok(cuarena_shared_find(&config, &found));
@@ -369,7 +361,7 @@ START_TEST(test_replace_when_nobody_else_holds_it)
     uint64_t limit = 0;
     cuarena_shared_report_t report;
     cuarena_t *arena = acquire("", &report);
-    cuarena_config_t config = config_of("limit=8MiB");
+    cuarena_config_t config = small_config("limit=8MiB");
     report.created = 0;
     expect_ok(cuarena_shared_replace(&arena, &config, &report));
     ck_assert_int_eq(report.created, 1);
@@ -390,7 +382,7 @@ START_TEST(test_replace_while_somebody_holds_it)
     lines_t lines;
     uint64_t limit = 0;
     cuarena_shared_report_t report;
-    cuarena_config_t config = config_of("limit=8MiB");
+    cuarena_config_t config = small_config("limit=8MiB");
     cuarena_t *arena = acquire("", &report);
     cuarena_t *other = acquire("", &report);
     cuarena_t *mine = arena, *none = NULL;
@@ -415,7 +407,7 @@ START_TEST(test_replace_while_blocks_live)
 {
     void *pointer = NULL;
     cuarena_shared_report_t report;
-    cuarena_config_t config = config_of("limit=8MiB");
+    cuarena_config_t config = small_config("limit=8MiB");
     cuarena_t *arena = acquire("", &report);
     cuarena_t *same = arena;
     expect_ok(cuarena_alloc(arena, 1000, &pointer));
@@ -430,7 +422,7 @@ START_TEST(test_replace_where_there_is_none)
 {
     cuarena_t *arena = NULL;
     cuarena_shared_report_t report;
-    cuarena_config_t config = config_of("");
+    cuarena_config_t config = small_config("");
     cuarena_shared_report_init(&report);
     expect_ok(cuarena_shared_replace(&arena, &config, &report));
     ck_assert_int_eq(report.created, 1);
@@ -442,7 +434,7 @@ END_TEST
 START_TEST(test_replace_by_another_memory)
 {
     cuarena_shared_report_t report;
-    cuarena_config_t config = config_of("memory=none");
+    cuarena_config_t config = small_config("memory=none");
     cuarena_t *arena = acquire("", &report);
     cuarena_t *same = arena;
     expect_status(cuarena_shared_replace(&arena, &config, NULL),
@@ -459,7 +451,7 @@ END_TEST
 START_TEST(test_replace_of_what_is_not_shared)
 {
     fixture_t f;
-    cuarena_config_t config = config_of("");
+    cuarena_config_t config = small_config("");
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     cuarena_t *arena = f.arena;
     step(&f, cuarena_shared_replace(&arena, &config, NULL), CUARENA_STALE);
@@ -473,7 +465,7 @@ END_TEST
 START_TEST(test_replace_that_cannot_make_the_new_one)
 {
     cuarena_shared_report_t report;
-    cuarena_config_t config = config_of("");
+    cuarena_config_t config = small_config("");
     cuarena_t *arena = acquire("", &report);
     expect_ok(cuarena_config_parse(&config, "preset=pool,pool=2MiB"));
     expect_status(cuarena_shared_replace(&arena, &config, NULL), CUARENA_LIMIT);
@@ -486,7 +478,7 @@ END_TEST
 START_TEST(test_replace_by_a_bad_configuration)
 {
     cuarena_shared_report_t report;
-    cuarena_config_t config = config_of("");
+    cuarena_config_t config = small_config("");
     cuarena_t *arena = acquire("", &report);
     cuarena_t *same = arena;
     config.alignment = 3;
@@ -523,7 +515,7 @@ static void use(cuarena_t *arena)
 
 static void replace(worker_t *w, cuarena_t **arena, const char *text)
 {
-    cuarena_config_t config = config_of(text);
+    cuarena_config_t config = small_config(text);
     cuarena_t *before = *arena;
     cuarena_status_t status = cuarena_shared_replace(arena, &config, NULL);
     ck_assert(status == CUARENA_OK || status == CUARENA_BUSY);
@@ -637,8 +629,8 @@ START_TEST(test_fork_while_others_make_and_end_arenas)
     cuarena_shared_report_t report;
     cuarena_t *arena = acquire("", &report);
     ck_assert_int_eq(pthread_create(&thread, NULL, come_and_go, NULL), 0);
-    const cuarena_config_t ours = config_of("");
-    const cuarena_config_t theirs = config_of("memory=none");
+    const cuarena_config_t ours = small_config("");
+    const cuarena_config_t theirs = small_config("memory=none");
     for (uint64_t i = 0; i < scale_pick(0, 50, 500); i++) {
         pid_t child = fork();
         if (child == 0) { /* nothing of the check library: it has a lock too */

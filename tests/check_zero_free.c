@@ -11,9 +11,6 @@
 #define EACH KIB(64)
 #define POOL (COUNT * EACH)
 
-static char untouched_byte;
-#define UNTOUCHED ((void *)&untouched_byte)
-
 static void open_zero_free(fixture_t *f, const arena_kind_t *kind)
 {
     fixture_prepare(f, kind, POOL);
@@ -152,16 +149,6 @@ START_TEST(test_zero_free_pool_that_moves)
     fixture_close(&f);
 }
 END_TEST
-
-static void *take_dedicated(fixture_t *f, uint64_t bytes)
-{
-    void *pointer = NULL;
-    cuarena_request_t request;
-    cuarena_request_init(&request);
-    request.dedicated = 1;
-    step_ok(f, cuarena_alloc_with(f->arena, bytes, &request, &pointer));
-    return pointer;
-}
 
 START_TEST(test_zero_free_dedicated_block)
 {

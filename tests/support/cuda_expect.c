@@ -61,11 +61,3 @@ void expect_nothing_left(void)
                          kinds[i]);
     expect_no_report();
 }
-
-uint64_t held_by(cuarena_t *arena)
-{
-    cuarena_stats_t stats;
-    cuarena_stats_init(&stats);
-    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    return stats.held_bytes;
-}

@@ -10,6 +10,7 @@
 #include <cuarena.h>
 #include <stdbool.h>
 
+#include "support/configs.h"
 #include "support/cuda_test.h"
 
 extern const standin_control_t *standin; /* NULL on a real driver */
@@ -29,7 +30,5 @@ void expect_used(uint64_t bytes);
 /* Nothing was done wrong; and nothing of the driver's is alive. */
 void expect_no_report(void);
 void expect_nothing_left(void);
-
-uint64_t held_by(cuarena_t *arena);
 
 #endif

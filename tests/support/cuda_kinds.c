@@ -75,11 +75,6 @@ const arena_kind_t cuda_kinds[CUDA_KIND_COUNT] = {
 
 /* ---- Reaching device memory --------------------------------------------- */
 
-static cuai_cu_pointer_t cu_pointer(const void *pointer)
-{
-    return (cuai_cu_pointer_t)(uintptr_t)pointer;
-}
-
 /* The driver, with a context that is current. */
 static const cuda_test_t *driver(void)
 {

@@ -60,3 +60,27 @@ cuai_cu_context_t cuda_test_use_device(int ordinal)
     expect_cu(cuda->cuCtxSetCurrent(context));
     return context;
 }
+
+cuarena_stream_t cuda_test_stream(void)
+{
+    cuarena_stream_t stream = NULL;
+    expect_cu(
+        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
+    return stream;
+}
+
+void cuda_test_end_stream(cuarena_stream_t stream)
+{
+    expect_cu(cuda_test()->cuStreamDestroy(stream));
+}
+
+void cuda_test_look_after(void)
+{
+    const standin_control_t *control = driver_standin();
+    if (control == NULL)
+        return;
+    ck_assert_msg(control->standin_report_count(0) == 0, "the stand-in: %s",
+                  control->standin_report_text(0));
+    ck_assert_msg(control->standin_live("event") == 0, "%zu events are left",
+                  control->standin_live("event"));
+}

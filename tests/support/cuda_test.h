@@ -9,6 +9,8 @@
 #include "support/cuda_test_abi.h"
 #include "support/driver_library.h"
 
+#include <cuarena/streams.h>
+
 #define CUDA_TEST_MEMBER(name, since, parameters)                              \
     cuai_cu_result_t(*name) parameters;
 
@@ -29,5 +31,15 @@ void expect_cu_at(cuai_cu_result_t result, const char *what, const char *file,
 cuai_cu_context_t cuda_test_current(void);
 /* Retains the primary context and makes it current. */
 cuai_cu_context_t cuda_test_use_device(int ordinal);
+/* A stream of the context that is current, and its end. */
+cuarena_stream_t cuda_test_stream(void);
+void cuda_test_end_stream(cuarena_stream_t stream);
+/* After a test: the stand-in found nothing wrong, and no event is left. */
+void cuda_test_look_after(void);
+
+static inline cuai_cu_pointer_t cu_pointer(const void *pointer)
+{
+    return (cuai_cu_pointer_t)(uintptr_t)pointer;
+}
 
 #endif

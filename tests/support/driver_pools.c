@@ -5,12 +5,9 @@
 #include "support/cuda_expect.h"
 #include "support/expect.h"
 
-cuarena_config_t config_of(const char *options)
+void off_device(void)
 {
-    cuarena_config_t config;
-    cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config, options));
-    return config;
+    expect_cu(cuda_test()->cuDevicePrimaryCtxRelease(0));
 }
 
 cuarena_t *new_arena(const char *options)

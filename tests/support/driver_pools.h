@@ -4,12 +4,14 @@
 
 #include <cuarena.h>
 
+#include "support/configs.h"
 #include "support/cuda_test.h"
 
 #define OWN "preset=driver-pool,driver_pool=own"
 #define KEEPS ",release_threshold=never"
 
-cuarena_config_t config_of(const char *options);
+/* Lets go of the device that cuda_test_use_device(0) retained. */
+void off_device(void);
 cuarena_t *new_arena(const char *options);
 void expect_valid_arena(cuarena_t *arena);
 /* All work is done, as it must be. */

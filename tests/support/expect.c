@@ -61,6 +61,16 @@ void expect_valid_at(const cuarena_heap_t *heap, const char *file, int line)
     }
 }
 
+char expect_nothing_here;
+
+cuarena_error_info_t last_error(void)
+{
+    cuarena_error_info_t info;
+    cuarena_error_info_init(&info);
+    ck_assert_int_eq(cuarena_last_error_info(&info), CUARENA_OK);
+    return info;
+}
+
 TCase *suite_add_list(Suite *suite, const char *name, const TTest *const *tests)
 {
     TCase *tcase = tcase_create(name);

@@ -30,6 +30,13 @@ void expect_text_at(const char *got, const char *want, const char *what,
 void expect_valid_at(const struct cuarena_heap *heap, const char *file,
                      int line);
 
+/* What an output holds that no call may touch when it fails. */
+extern char expect_nothing_here;
+#define UNTOUCHED ((void *)&expect_nothing_here)
+
+/* What the last call of this thread that failed left. */
+cuarena_error_info_t last_error(void);
+
 /* A NULL-terminated list of tests. */
 #define TEST_LIST(...) ((const TTest *[]){__VA_ARGS__, NULL})
 /* A case of these tests; gives it, to set a timeout or a fixture. */

@@ -198,6 +198,21 @@ void guest_reset(void)
     ops->end = guest_end;
 }
 
+void guest_add_list(Suite *suite, const char *name, const TTest *const *tests)
+{
+    TCase *tcase = suite_add_list(suite, name, tests);
+    tcase_add_checked_fixture(tcase, guest_reset, NULL);
+}
+
+void guest_add_rows(Suite *suite, const char *name, const TTest *test,
+                    size_t rows)
+{
+    TCase *tcase = tcase_create(name);
+    tcase_add_checked_fixture(tcase, guest_reset, NULL);
+    tcase_add_loop_test(tcase, test, 0, (int)rows);
+    suite_add_tcase(suite, tcase);
+}
+
 /* ---- Opening ----------------------------------------------------------- */
 
 static unsigned char callers_bytes[GUEST_SIZE + 4096];

@@ -6,6 +6,7 @@
 #ifndef CUARENA_TEST_GUEST_MEMORY_H
 #define CUARENA_TEST_GUEST_MEMORY_H
 
+#include <check.h>
 #include <stdbool.h>
 
 #include "memory/memory.h"
@@ -28,6 +29,10 @@ extern unsigned char guest_bytes[GUEST_SIZE];
 extern guest_t guest;
 extern cuarena_memory_ops_t guest_table;
 void guest_reset(void);
+/* As suite_add_list and suite_add_rows, with a reset before each test. */
+void guest_add_list(Suite *suite, const char *name, const TTest *const *tests);
+void guest_add_rows(Suite *suite, const char *name, const TTest *test,
+                    size_t rows);
 
 /* The defaults but for the memory; bytes of GUEST_SIZE and more, and
  * guest_table, for those that want them. */

@@ -1,0 +1,41 @@
+#include "configs.h"
+
+#include "expect.h"
+
+cuarena_config_t config_fresh(void)
+{
+    cuarena_config_t config;
+    cuarena_config_init(&config);
+    return config;
+}
+
+cuarena_config_t config_of(const char *options)
+{
+    cuarena_config_t config = config_fresh();
+    expect_ok(cuarena_config_parse(&config, options));
+    return config;
+}
+
+cuarena_config_t small_config(const char *options)
+{
+    cuarena_config_t config = config_of("preset=grow,limit=1MiB");
+    expect_ok(cuarena_config_parse(&config, options));
+    return config;
+}
+
+void expect_option_at(const cuarena_config_t *config, const char *key,
+                      const char *want, const char *file, int line)
+{
+    char text[256] = "";
+    expect_status_at(cuarena_config_get(config, key, text, sizeof text),
+                     CUARENA_OK, key, file, line);
+    expect_text_at(text, want, key, file, line);
+}
+
+uint64_t held_by(cuarena_t *arena)
+{
+    cuarena_stats_t stats;
+    cuarena_stats_init(&stats);
+    expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
+    return stats.held_bytes;
+}
