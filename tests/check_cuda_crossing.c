@@ -282,8 +282,8 @@ static const char *const kinds[] = {
     "memory=device,backing=malloc,pool=1MiB,marker=eager",
     "memory=device,backing=malloc,pool=1MiB,steal=settled",
     "memory=pinned,pool=1MiB,device_only=1",
-    "memory=device,backing=malloc,preset=bfc,initial_chunk=64KiB,limit=2MiB,"
-    "steal=wait",
+    ("memory=device,backing=malloc,preset=bfc,initial_chunk=64KiB,limit=2MiB,"
+     "steal=wait"),
     "memory=device,backing=vmm,preset=bfc,grow=exact,limit=2MiB,steal=wait",
     "memory=device,backing=malloc,pool=1MiB,steal=never",
     "memory=device,backing=malloc,preset=bfc,limit=2MiB",

@@ -10,11 +10,15 @@ pools are not there, or no device.
 
 import ctypes
 import gc
+import os
 import random
 import sys
 from ctypes import byref, c_int32, c_size_t, c_uint64, c_void_p
 
 from check_frameworks import Library, expect
+
+# CuPy's pool wants one of each device that it sees.
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")
 
 MIB = 1 << 20
 NONE = 2 ** 64 - 1
