@@ -20,8 +20,8 @@ typedef cuarena_status_t (*life_t)(void);
 int each_call_fails(life_t life, cuai_cu_result_t result,
                     bool (*may_be)(cuarena_status_t status,
                                    cuai_cu_result_t result));
-/* Each allocation of host memory is refused once: OUT_OF_MEMORY, or OK where the
- * library does without; at least one is told. */
+/* Each allocation of host memory is refused once: OUT_OF_MEMORY, or OK where
+ * the library does without; at least one is told. */
 void each_allocation_fails(life_t life);
 
 #endif
