@@ -25,33 +25,29 @@ static void before_fork(void)
     cuai_log_before_fork();
 }
 
-static void let_go(cuarena_t *arena)
-{
-    if (arena->all.locked)
-        cuai_unlock(&arena->lock);
-}
-
 static void after_fork(void)
 {
-    cuai_log_after_fork();
+    cuai_log_after_fork(false);
     for (cuarena_t *arena = arenas; arena != NULL; arena = arena->all.next)
-        let_go(arena);
+        if (arena->all.locked)
+            cuai_unlock(&arena->lock);
     if (locked)
         cuai_unlock(&lock);
 }
 
 static void after_fork_in_child(void)
 {
-    cuai_log_after_fork();
+    cuai_log_after_fork(true);
     for (cuarena_t *arena = arenas; arena != NULL; arena = arena->all.next) {
         uint64_t own = cuai_frame_count(CUAI_FRAME_CALL, arena);
         if (arena->inside > own)
             cuai_slow_set(arena, CUAI_SLOW_LEFT, true);
         arena->inside = own;
-        let_go(arena);
+        if (arena->all.locked)
+            cuai_unlock_in_child(&arena->lock);
     }
     if (locked)
-        cuai_unlock(&lock);
+        cuai_unlock_in_child(&lock);
 }
 
 /* ---- The list ---------------------------------------------------------- */

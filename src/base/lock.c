@@ -192,6 +192,11 @@ void cuai_event_reset(cuai_event_t *event)
 
 /* The sequence is read before the lock is let go, so a wake in between makes
  * the sleep end at once. */
+void cuai_unlock_in_child(cuai_lock_t *lock)
+{
+    cuai_unlock(lock);
+}
+
 void cuai_event_wait(cuai_event_t *event, cuai_lock_t *lock)
 {
     uint32_t seen =
@@ -213,6 +218,7 @@ void cuai_event_wake(cuai_event_t *event)
 #else
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 
 /* These calls fail only for locks that are misused. */
@@ -246,9 +252,17 @@ void cuai_lock_reset(cuai_lock_t *lock)
     cuai_lock_init(lock);
 }
 
+/* Whether this thread is in a call of a mutex, of which a signal handler that
+ * interrupts it must call none. */
+static _Thread_local volatile sig_atomic_t in_mutex;
+
 bool cuai_lock_enter(cuai_lock_t *lock)
 {
+    if (in_mutex)
+        return false;
+    in_mutex = 1;
     int error = pthread_mutex_lock(&lock->mutex);
+    in_mutex = 0;
     if (error != EDEADLK)
         must(error);
     return error == 0;
@@ -256,7 +270,15 @@ bool cuai_lock_enter(cuai_lock_t *lock)
 
 void cuai_unlock(cuai_lock_t *lock)
 {
+    in_mutex = 1;
     must(pthread_mutex_unlock(&lock->mutex));
+    in_mutex = 0;
+}
+
+/* A mutex knows its thread by a number that is another in the child. */
+void cuai_unlock_in_child(cuai_lock_t *lock)
+{
+    cuai_lock_init(lock);
 }
 
 void cuai_lock_unowned(cuai_lock_t *lock)
@@ -286,7 +308,9 @@ void cuai_event_reset(cuai_event_t *event)
 
 void cuai_event_wait(cuai_event_t *event, cuai_lock_t *lock)
 {
+    in_mutex = 1;
     must(pthread_cond_wait(&event->condition, &lock->mutex));
+    in_mutex = 0;
 }
 
 void cuai_event_wake(cuai_event_t *event)

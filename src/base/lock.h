@@ -248,6 +248,9 @@ static CUAI_INLINE void cuai_lock(cuai_lock_t *lock)
 void cuai_lock_unowned(cuai_lock_t *lock);
 void cuai_unlock_unowned(cuai_lock_t *lock);
 
+/* In a forked child, of a lock that the thread that forked had. */
+void cuai_unlock_in_child(cuai_lock_t *lock);
+
 void cuai_event_init(cuai_event_t *event);
 /* Nobody waits. */
 void cuai_event_cleanup(cuai_event_t *event);

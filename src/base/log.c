@@ -131,9 +131,11 @@ void cuai_log_before_fork(void)
     locked = cuai_lock_enter(&lock);
 }
 
-void cuai_log_after_fork(void)
+void cuai_log_after_fork(bool in_child)
 {
-    if (locked)
+    if (locked && in_child)
+        cuai_unlock_in_child(&lock);
+    else if (locked)
         cuai_unlock(&lock);
 }
 

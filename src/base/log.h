@@ -29,7 +29,7 @@ cuarena_status_t cuai_log_error(const char *who,
 /* Before a fork of the process, and after it in both: so a child finds the lock
  * of where lines go as one that nobody has. */
 void cuai_log_before_fork(void);
-void cuai_log_after_fork(void);
+void cuai_log_after_fork(bool in_child);
 
 /* Sets what is logged; a level that exists. */
 void cuai_log_set(int32_t level);
