@@ -1,6 +1,7 @@
 /* What the log tells, through the public API: errors once, what arenas do as a
  * whole at level info, each block at level debug; one line each. */
 #include "arena_support.h"
+#include "support/scale.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -631,7 +632,8 @@ START_TEST(test_child_forked_beside_others_logs)
     ck_assert_int_eq(pthread_create(&threads[0], NULL, work, &crowd), 0);
     ck_assert_int_eq(pthread_create(&threads[1], NULL, change_level, &crowd),
                      0);
-    for (int i = 0; i < 50; i++) {
+    int forks = (int)scale_pick(8, 50, 50);
+    for (int i = 0; i < forks; i++) {
         int status = -1;
         pid_t child = fork();
         ck_assert_int_ge(child, 0);
