@@ -86,11 +86,10 @@ cuarena_status_t cuai_all_add(cuarena_t *arena)
 
 void cuai_all_remove(cuarena_t *arena)
 {
-    if (arena->all.link == NULL)
-        return;
     cuai_lock(&lock);
-    *arena->all.link = arena->all.next;
-    if (arena->all.next != NULL)
+    if (arena->all.link != NULL)
+        *arena->all.link = arena->all.next;
+    if (arena->all.link != NULL && arena->all.next != NULL)
         arena->all.next->all.link = arena->all.link;
     cuai_unlock(&lock);
 }
