@@ -14,8 +14,8 @@
 #include <cuarena.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <time.h>
 
 #define MAKERS 3
