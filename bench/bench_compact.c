@@ -1,8 +1,7 @@
 /*
- * What costs more than a bounded number of steps, but not much: the plan of a
- * full compaction, next to a bare walk of the same list; a compaction of small
- * blocks behind which are no bytes, so that only the bookkeeping is left; and
- * making and ending an arena over 64 GiB.
+ * What costs more than a bounded number of steps, but not much: the plan of a full compaction, next
+ * to a bare walk of the same list; a compaction of small blocks behind which are no bytes, so that
+ * only the bookkeeping is left; and making and ending an arena over 64 GiB.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -87,10 +86,8 @@ static void print_plan(void)
         keep_best(&plan, time_plan(heap, &moves));
     }
     expect(sum == ROUNDS * heap->live_bytes, "the walk saw every block");
-    printf("full plan, %d live blocks after %d operations: %zu moves\n", BLOCKS,
-           OPERATIONS, moves);
-    printf("  walk %.1f ms, plan %.1f ms, plan/walk %.2f\n", walk, plan,
-           plan / walk);
+    printf("full plan, %d live blocks after %d operations: %zu moves\n", BLOCKS, OPERATIONS, moves);
+    printf("  walk %.1f ms, plan %.1f ms, plan/walk %.2f\n", walk, plan, plan / walk);
     cuarena_heap_destroy(&heap);
 }
 
@@ -130,8 +127,7 @@ static void print_moves(void)
     double best = 0;
     for (int i = 0; i < 8 * ROUNDS; i++)
         keep_best(&best, time_moves(arena));
-    printf("bookkeeping of %d moves of 4 KiB: %.0f us, best of %d\n", MOVES,
-           best, 8 * ROUNDS);
+    printf("bookkeeping of %d moves of 4 KiB: %.0f us, best of %d\n", MOVES, best, 8 * ROUNDS);
     must(cuarena_destroy_forced(&arena));
 }
 
@@ -197,8 +193,7 @@ static void print_first(void *bytes, uint64_t size)
 static void print_life(void)
 {
     const uint64_t size = 64 * GIB;
-    void *bytes = mmap(NULL, size, PROT_NONE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *bytes = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     expect(bytes != MAP_FAILED, "64 GiB of addresses");
     (void)resident_bytes(); /* has touched what it needs */
     print_first(bytes, size);

@@ -1,6 +1,6 @@
 /*
- * Compaction on a device, next to one plain copy of as many bytes in the same
- * run: device time, which is what the work takes once it begins, and wall
+ * Compaction on a device, next to one plain copy of as many bytes in the same run: device time,
+ * which is what the work takes once it begins, and wall
  * time, which the caller waits. In turns, so that both meet the same device.
  *
  *   slide   one block slides down by a distance; the copy does not overlap
@@ -55,8 +55,7 @@ static void compact(void *user)
 static void copy(void *user)
 {
     scene_t *scene = user;
-    must_cu(&gpu, gpu.cuMemcpyDtoDAsync(scene->to, scene->from,
-                                        scene->copy_bytes, gpu.stream));
+    must_cu(&gpu, gpu.cuMemcpyDtoDAsync(scene->to, scene->from, scene->copy_bytes, gpu.stream));
 }
 
 typedef double (*timer_fn)(const gpu_t *, void (*)(void *), void *);
@@ -67,7 +66,7 @@ static double time_compact(scene_t *scene, timer_fn timer)
     do {
         gpu_wait(&gpu);
         must(cuarena_reset(scene->arena));
-        must(cuarena_settle(scene->arena, 1, NULL));
+        must(cuarena_reclaim(scene->arena, 1, NULL));
         scene->make(scene);
         time = timer(&gpu, compact, scene);
     } while (time < 0);
@@ -104,13 +103,12 @@ static size_t sample(scene_t *scene, timer_fn timer, times_t *times)
 
 static void print_head(const char *title)
 {
-    printf("\n%s\n%-24s %9s %7s | %8s %8s %8s %7s | %9s %9s\n", title,
-           "device us, wall us", "MiB", "moves", "compact", "copy", "GB/s",
-           "share", "wall", "copy");
+    printf("\n%s\n%-24s %9s %7s | %8s %8s %8s %7s | %9s %9s\n", title, "device us, wall us", "MiB",
+           "moves", "compact", "copy", "GB/s", "share", "wall", "copy");
 }
 
-static void tell_time(const char *name, const char *clock, const char *who,
-                      const scene_t *scene, const figures_t *figures)
+static void tell_time(const char *name, const char *clock, const char *who, const scene_t *scene,
+                      const figures_t *figures)
 {
     record_begin("move");
     record_text("case", name);
@@ -124,9 +122,8 @@ static void tell_time(const char *name, const char *clock, const char *who,
     record_end();
 }
 
-static void tell_times(const char *name, const char *clock,
-                       const scene_t *scene, times_t *times, size_t count,
-                       double medians_out[2])
+static void tell_times(const char *name, const char *clock, const scene_t *scene, times_t *times,
+                       size_t count, double medians_out[2])
 {
     figures_t compacts = figures_of(times->compact, count);
     figures_t copies = figures_of(times->copy, count);
@@ -142,16 +139,13 @@ static void measure(const char *name, const char *label, scene_t *scene)
     double device[2];
     double wall[2];
     size_t count = sample(scene, gpu_time, &times);
-    expect(scene->moved_bytes == scene->copy_bytes,
-           "the compaction moves what the copy copies");
+    expect(scene->moved_bytes == scene->copy_bytes, "the compaction moves what the copy copies");
     tell_times(name, "device", scene, &times, count, device);
     count = sample(scene, gpu_wall, &times);
     tell_times(name, "wall", scene, &times, count, wall);
-    printf("  %-22s %9.1f %7" PRIu64
-           " | %8.1f %8.1f %8.1f %7.3f | %9.1f %9.1f\n",
-           label, (double)scene->moved_bytes / (double)MIB, scene->moves,
-           device[0], device[1], (double)scene->moved_bytes / device[0] / 1e3,
-           device[1] / device[0], wall[0], wall[1]);
+    printf("  %-22s %9.1f %7" PRIu64 " | %8.1f %8.1f %8.1f %7.3f | %9.1f %9.1f\n", label,
+           (double)scene->moved_bytes / (double)MIB, scene->moves, device[0], device[1],
+           (double)scene->moved_bytes / device[0] / 1e3, device[1] / device[0], wall[0], wall[1]);
     (void)fflush(stdout);
 }
 
@@ -189,17 +183,15 @@ static void make_slide(scene_t *scene)
 
 static void measure_slides(uint64_t bytes)
 {
-    static const uint64_t distances[] = {
-        256, 4 * KIB, 64 * KIB, MIB, 16 * MIB, 128 * MIB, 256 * MIB, 512 * MIB};
+    static const uint64_t distances[] = {256,      4 * KIB,   64 * KIB,  MIB,
+                                         16 * MIB, 128 * MIB, 256 * MIB, 512 * MIB};
     char title[64];
     (void)snprintf(title, sizeof title, "%s slide down by", size_name(bytes));
     print_head(title);
     for (size_t i = 0; i < sizeof distances / sizeof *distances; i++) {
         if (gpu.quick && distances[i] > bytes)
             continue;
-        scene_t scene = {.make = make_slide,
-                         .block_bytes = bytes,
-                         .hole_bytes = distances[i]};
+        scene_t scene = {.make = make_slide, .block_bytes = bytes, .hole_bytes = distances[i]};
         set_up(&scene, bytes + distances[i] + 32 * MIB, bytes);
         measure("slide", size_name(distances[i]), &scene);
         tear_down(&scene);
@@ -243,8 +235,7 @@ static void make_mixed(scene_t *scene)
     cuarena_block_t block;
     random_state_t random = {7};
     for (int i = 0; i < MIXED_BLOCKS; i++) {
-        must(cuarena_block_alloc(scene->arena, random_bytes(&random),
-                                 &holes[i]));
+        must(cuarena_block_alloc(scene->arena, random_bytes(&random), &holes[i]));
         must(cuarena_block_alloc(scene->arena, random_bytes(&random), &block));
     }
     for (int i = 0; i < MIXED_BLOCKS; i++)
@@ -286,8 +277,7 @@ static void tell_means(void)
     cuarena_t *arena = gpu_packed_pool(&gpu, 64 * MIB);
     cuarena_properties_init(&properties);
     must(cuarena_properties(arena, &properties));
-    printf("# moves by %s\n",
-           properties.relocation_kernel ? "one kernel" : "copies");
+    printf("# moves by %s\n", properties.relocation_kernel ? "one kernel" : "copies");
     record_begin("mover");
     record_count("kernel", (uint64_t)properties.relocation_kernel);
     record_end();

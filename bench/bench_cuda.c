@@ -1,8 +1,7 @@
 /*
  * What an allocation costs a program on a device: the rounds that cuArena's
- * own benchmark makes, from the driver and from an arena, pointers and blocks,
- * with and without a stream. The host's clock around calls; nobody touches the
- * memory.
+ * own benchmark makes, from the driver and from an arena, pointers and blocks, with and without a
+ * stream. The host's clock around calls; nobody touches the memory.
  *
  *   large       8 MiB allocated and freed
  *   batch       512 blocks of 1 KiB allocated, then freed in that order
@@ -15,10 +14,10 @@
  *   region      a pair of calls in the stable region, and in the rest
  *   pair        by size
  *
- * A sample is 100 rounds where the clock would count, else one; the stream is
- * waited for before each, outside of it, which is when the driver's pool gives
- * back what is over its threshold. Contenders take turns, so that all of them
- * meet the same machine. One that takes very long gets fewer samples.
+ * A sample is 100 rounds where the clock would count, else one; the stream is waited for before
+ * each, outside of it, which is when the driver's pool gives back what is over its threshold.
+ * Contenders take turns, so that all of them meet the same machine. One that takes very long gets
+ * fewer samples.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,61 +67,46 @@ static inline void must_rt(int result)
 #define PLAIN_TAKE(bytes, slot) must_rt(runtime.malloc(&(slot)->pointer, bytes))
 #define PLAIN_GIVE(slot) must_rt(runtime.free((slot)->pointer))
 
-#define MANAGED_TAKE(bytes, slot)                                              \
-    must_rt(runtime.malloc_managed(&(slot)->pointer, bytes,                    \
-                                   CUAI_CU_MEM_ATTACH_GLOBAL))
+#define MANAGED_TAKE(bytes, slot)                                                                  \
+    must_rt(runtime.malloc_managed(&(slot)->pointer, bytes, CUAI_CU_MEM_ATTACH_GLOBAL))
 #define MANAGED_GIVE(slot) PLAIN_GIVE(slot)
 
-#define ASYNC_TAKE(bytes, slot)                                                \
-    must_rt(runtime.malloc_async(&(slot)->pointer, bytes, gpu.stream))
-#define ASYNC_GIVE(slot)                                                       \
-    must_rt(runtime.free_async((slot)->pointer, gpu.stream))
+#define ASYNC_TAKE(bytes, slot) must_rt(runtime.malloc_async(&(slot)->pointer, bytes, gpu.stream))
+#define ASYNC_GIVE(slot) must_rt(runtime.free_async((slot)->pointer, gpu.stream))
 
-#define POINTERS_TAKE(bytes, slot)                                             \
-    must(cuarena_alloc(stage->arena, bytes, &(slot)->pointer))
+#define POINTERS_TAKE(bytes, slot) must(cuarena_alloc(stage->arena, bytes, &(slot)->pointer))
 #define POINTERS_GIVE(slot) must(cuarena_free(stage->arena, (slot)->pointer))
 
-#define IN_STABLE_TAKE(bytes, slot)                                            \
-    must(cuarena_alloc_with(stage->arena, bytes, &stable_request,              \
-                            &(slot)->pointer))
+#define IN_STABLE_TAKE(bytes, slot)                                                                \
+    must(cuarena_alloc_with(stage->arena, bytes, &stable_request, &(slot)->pointer))
 #define IN_STABLE_GIVE(slot) POINTERS_GIVE(slot)
-#define IN_DYNAMIC_TAKE(bytes, slot)                                           \
-    must(cuarena_alloc_with(stage->arena, bytes, &dynamic_request,             \
-                            &(slot)->pointer))
+#define IN_DYNAMIC_TAKE(bytes, slot)                                                               \
+    must(cuarena_alloc_with(stage->arena, bytes, &dynamic_request, &(slot)->pointer))
 #define IN_DYNAMIC_GIVE(slot) POINTERS_GIVE(slot)
 
-#define BLOCKS_TAKE(bytes, slot)                                               \
-    must(cuarena_block_alloc(stage->arena, bytes, &(slot)->block))
+#define BLOCKS_TAKE(bytes, slot) must(cuarena_block_alloc(stage->arena, bytes, &(slot)->block))
 #define BLOCKS_GIVE(slot) must(cuarena_block_free(stage->arena, (slot)->block))
 
-#define POINTERS_ON_TAKE(bytes, slot)                                          \
-    must(cuarena_alloc_on(stage->arena, bytes, gpu.stream, NULL,               \
-                          &(slot)->pointer))
-#define POINTERS_ON_GIVE(slot)                                                 \
-    must(cuarena_free_on(stage->arena, (slot)->pointer, gpu.stream))
+#define POINTERS_ON_TAKE(bytes, slot)                                                              \
+    must(cuarena_alloc_on(stage->arena, bytes, gpu.stream, NULL, &(slot)->pointer))
+#define POINTERS_ON_GIVE(slot) must(cuarena_free_on(stage->arena, (slot)->pointer, gpu.stream))
 
-#define BLOCKS_ON_TAKE(bytes, slot)                                            \
-    must(cuarena_block_alloc_on(stage->arena, bytes, gpu.stream, NULL,         \
-                                &(slot)->block))
-#define BLOCKS_ON_GIVE(slot)                                                   \
-    must(cuarena_block_free_on(stage->arena, (slot)->block, gpu.stream))
+#define BLOCKS_ON_TAKE(bytes, slot)                                                                \
+    must(cuarena_block_alloc_on(stage->arena, bytes, gpu.stream, NULL, &(slot)->block))
+#define BLOCKS_ON_GIVE(slot) must(cuarena_block_free_on(stage->arena, (slot)->block, gpu.stream))
 
 /* What a slot changes its size by; NAME_RESIZE(bytes, slot). */
-#define POINTERS_RESIZE(bytes, slot)                                           \
+#define POINTERS_RESIZE(bytes, slot)                                                               \
     must(cuarena_resize(stage->arena, (slot)->pointer, bytes, &(slot)->pointer))
 #define IN_STABLE_RESIZE POINTERS_RESIZE
 #define IN_DYNAMIC_RESIZE POINTERS_RESIZE
-#define BLOCKS_RESIZE(bytes, slot)                                             \
-    must(cuarena_block_resize(stage->arena, (slot)->block, bytes))
-#define POINTERS_ON_RESIZE(bytes, slot)                                        \
-    must(cuarena_resize_on(stage->arena, (slot)->pointer, bytes, gpu.stream,   \
-                           &(slot)->pointer))
-#define BLOCKS_ON_RESIZE(bytes, slot)                                          \
-    must(cuarena_block_resize_on(stage->arena, (slot)->block, bytes,           \
-                                 gpu.stream))
+#define BLOCKS_RESIZE(bytes, slot) must(cuarena_block_resize(stage->arena, (slot)->block, bytes))
+#define POINTERS_ON_RESIZE(bytes, slot)                                                            \
+    must(cuarena_resize_on(stage->arena, (slot)->pointer, bytes, gpu.stream, &(slot)->pointer))
+#define BLOCKS_ON_RESIZE(bytes, slot)                                                              \
+    must(cuarena_block_resize_on(stage->arena, (slot)->block, bytes, gpu.stream))
 #define PLAIN_RESIZE(bytes, slot) (PLAIN_GIVE(slot), PLAIN_TAKE(bytes, slot))
-#define MANAGED_RESIZE(bytes, slot)                                            \
-    (MANAGED_GIVE(slot), MANAGED_TAKE(bytes, slot))
+#define MANAGED_RESIZE(bytes, slot) (MANAGED_GIVE(slot), MANAGED_TAKE(bytes, slot))
 #define ASYNC_RESIZE(bytes, slot) (ASYNC_GIVE(slot), ASYNC_TAKE(bytes, slot))
 
 /* ---- Rounds -------------------------------------------------------------- */
@@ -139,50 +123,50 @@ typedef struct way {
 } way_t;
 
 /* The rounds by one way, so that nothing but the calls is in the loop. */
-#define DEFINE_WAY(name, NAME)                                                 \
-    static void name##_pair(stage_t *stage)                                    \
-    {                                                                          \
-        for (unsigned i = 0; i < stage->rounds; i++) {                         \
-            NAME##_TAKE(stage->bytes, &stage->live[0]);                        \
-            NAME##_GIVE(&stage->live[0]);                                      \
-        }                                                                      \
-    }                                                                          \
-    static void name##_batch(stage_t *stage)                                   \
-    {                                                                          \
-        for (int i = 0; i < BATCH; i++)                                        \
-            NAME##_TAKE(KIB, &stage->live[i]);                                 \
-        for (int i = 0; i < BATCH; i++)                                        \
-            NAME##_GIVE(&stage->live[i]);                                      \
-    }                                                                          \
-    static void name##_ping_pong(stage_t *stage)                               \
-    {                                                                          \
-        for (unsigned i = 0; i < stage->rounds; i++) {                         \
-            slot_t *slot = &stage->live[stage->turn++ % 4];                    \
-            NAME##_GIVE(slot);                                                 \
-            NAME##_TAKE(MIB, slot);                                            \
-        }                                                                      \
-    }                                                                          \
-    static void name##_ping_pong_begin(stage_t *stage)                         \
-    {                                                                          \
-        for (int i = 0; i < 4; i++)                                            \
-            NAME##_TAKE(MIB, &stage->live[i]);                                 \
-    }                                                                          \
-    static void name##_ping_pong_end(stage_t *stage)                           \
-    {                                                                          \
-        for (int i = 0; i < 4; i++)                                            \
-            NAME##_GIVE(&stage->live[i]);                                      \
-    }                                                                          \
-    static void name##_resize(stage_t *stage)                                  \
-    {                                                                          \
-        for (unsigned i = 0; i < stage->rounds; i++) {                         \
-            NAME##_TAKE(MIB, &stage->live[0]);                                 \
-            for (uint64_t bytes = 2 * MIB; bytes <= 128 * MIB; bytes *= 2)     \
-                NAME##_RESIZE(bytes, &stage->live[0]);                         \
-            NAME##_GIVE(&stage->live[0]);                                      \
-        }                                                                      \
-    }                                                                          \
-    static const way_t name = {name##_pair,          name##_batch,             \
-                               name##_ping_pong,     name##_ping_pong_begin,   \
+#define DEFINE_WAY(name, NAME)                                                                     \
+    static void name##_pair(stage_t *stage)                                                        \
+    {                                                                                              \
+        for (unsigned i = 0; i < stage->rounds; i++) {                                             \
+            NAME##_TAKE(stage->bytes, &stage->live[0]);                                            \
+            NAME##_GIVE(&stage->live[0]);                                                          \
+        }                                                                                          \
+    }                                                                                              \
+    static void name##_batch(stage_t *stage)                                                       \
+    {                                                                                              \
+        for (int i = 0; i < BATCH; i++)                                                            \
+            NAME##_TAKE(KIB, &stage->live[i]);                                                     \
+        for (int i = 0; i < BATCH; i++)                                                            \
+            NAME##_GIVE(&stage->live[i]);                                                          \
+    }                                                                                              \
+    static void name##_ping_pong(stage_t *stage)                                                   \
+    {                                                                                              \
+        for (unsigned i = 0; i < stage->rounds; i++) {                                             \
+            slot_t *slot = &stage->live[stage->turn++ % 4];                                        \
+            NAME##_GIVE(slot);                                                                     \
+            NAME##_TAKE(MIB, slot);                                                                \
+        }                                                                                          \
+    }                                                                                              \
+    static void name##_ping_pong_begin(stage_t *stage)                                             \
+    {                                                                                              \
+        for (int i = 0; i < 4; i++)                                                                \
+            NAME##_TAKE(MIB, &stage->live[i]);                                                     \
+    }                                                                                              \
+    static void name##_ping_pong_end(stage_t *stage)                                               \
+    {                                                                                              \
+        for (int i = 0; i < 4; i++)                                                                \
+            NAME##_GIVE(&stage->live[i]);                                                          \
+    }                                                                                              \
+    static void name##_resize(stage_t *stage)                                                      \
+    {                                                                                              \
+        for (unsigned i = 0; i < stage->rounds; i++) {                                             \
+            NAME##_TAKE(MIB, &stage->live[0]);                                                     \
+            for (uint64_t bytes = 2 * MIB; bytes <= 128 * MIB; bytes *= 2)                         \
+                NAME##_RESIZE(bytes, &stage->live[0]);                                             \
+            NAME##_GIVE(&stage->live[0]);                                                          \
+        }                                                                                          \
+    }                                                                                              \
+    static const way_t name = {name##_pair,          name##_batch,                                 \
+                               name##_ping_pong,     name##_ping_pong_begin,                       \
                                name##_ping_pong_end, name##_resize};
 
 DEFINE_WAY(plain, PLAIN)
@@ -208,16 +192,16 @@ typedef struct contender {
 
 static void print_head(const char *title, const char *unit)
 {
-    printf("\n%s\n%-46s %10s %10s %10s %10s %10s %7s %6s\n", title, unit,
-           "median", "mean", "p99", "least", "most", "samples", "rounds");
+    printf("\n%s\n%-46s %10s %10s %10s %10s %10s %7s %6s\n", title, unit, "median", "mean", "p99",
+           "least", "most", "samples", "rounds");
 }
 
-static void tell_row(const char *name, const char *who, uint64_t bytes,
-                     unsigned rounds, double *times, size_t count)
+static void tell_row(const char *name, const char *who, uint64_t bytes, unsigned rounds,
+                     double *times, size_t count)
 {
     figures_t f = figures_of(times, count);
-    printf("  %-44s %10.3f %10.3f %10.3f %10.3f %10.3f %7zu %6u\n", who,
-           f.median, f.mean, f.p99, f.least, f.most, f.samples, rounds);
+    printf("  %-44s %10.3f %10.3f %10.3f %10.3f %10.3f %7zu %6u\n", who, f.median, f.mean, f.p99,
+           f.least, f.most, f.samples, rounds);
     (void)fflush(stdout);
     record_begin("round");
     record_text("case", name);
@@ -291,8 +275,7 @@ static void sample(stage_t *stage, round_fn round, row_t *row)
     }
 }
 
-static void take_turn(const contender_t *contender, const course_t *course,
-                      row_t *row)
+static void take_turn(const contender_t *contender, const course_t *course, row_t *row)
 {
     static stage_t stage;
     const way_t *way = contender->way;
@@ -313,8 +296,7 @@ static void take_turn(const contender_t *contender, const course_t *course,
 }
 
 /* Of those that take part in the rows by size, or of all. */
-static void run_course(const course_t *course, const contender_t *list,
-                       size_t count, bool sweep)
+static void run_course(const course_t *course, const contender_t *list, size_t count, bool sweep)
 {
     static row_t rows[MOST_CONTENDERS];
     memset(rows, 0, sizeof rows);
@@ -325,29 +307,25 @@ static void run_course(const course_t *course, const contender_t *list,
     print_head(course->title, "us");
     for (size_t i = 0; i < count; i++)
         if (rows[i].count > 0)
-            tell_row(course->name, list[i].name, course->bytes, rows[i].rounds,
-                     rows[i].times, rows[i].count);
+            tell_row(course->name, list[i].name, course->bytes, rows[i].rounds, rows[i].times,
+                     rows[i].count);
 }
 
 static void measure_rounds(const contender_t *list, size_t count)
 {
     static const course_t courses[] = {
         {"large", "large: 8 MiB allocated and freed", PAIR, 8 * MIB},
-        {"batch", "batch: 512 of 1 KiB allocated, then freed", BATCH_OF_SMALL,
-         0},
-        {"ping-pong", "ping-pong: one of 4 live blocks of 1 MiB replaced",
-         PING_PONG, 0},
-        {"resize", "resize: 1 MiB to 2, 4, ... 128 MiB, then freed", RESIZE,
-         0}};
+        {"batch", "batch: 512 of 1 KiB allocated, then freed", BATCH_OF_SMALL, 0},
+        {"ping-pong", "ping-pong: one of 4 live blocks of 1 MiB replaced", PING_PONG, 0},
+        {"resize", "resize: 1 MiB to 2, 4, ... 128 MiB, then freed", RESIZE, 0}};
     for (size_t i = 0; i < sizeof courses / sizeof *courses; i++)
         run_course(&courses[i], list, count, false);
 }
 
 static void measure_sizes(const contender_t *list, size_t count)
 {
-    static const uint64_t sizes[] = {256,       4 * KIB, 64 * KIB, 256 * KIB,
-                                     MIB,       2 * MIB, 16 * MIB, 64 * MIB,
-                                     512 * MIB, 2 * GIB};
+    static const uint64_t sizes[] = {256,     4 * KIB,  64 * KIB, 256 * KIB, MIB,
+                                     2 * MIB, 16 * MIB, 64 * MIB, 512 * MIB, 2 * GIB};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char title[64];
         (void)snprintf(title, sizeof title, "pair of %s", size_name(sizes[i]));
@@ -373,13 +351,11 @@ static void measure_regions(void)
     cuarena_request_init(&dynamic_request);
     cuarena_request_init(&stable_request);
     stable_request.region = CUARENA_REGION_STABLE;
-    const contender_t list[] = {
-        {"cuarena device, stable", &in_stable, arena, false, true, 0},
-        {"cuarena device, dynamic", &in_dynamic, arena, false, true, 0}};
+    const contender_t list[] = {{"cuarena device, stable", &in_stable, arena, false, true, 0},
+                                {"cuarena device, dynamic", &in_dynamic, arena, false, true, 0}};
     for (int i = 0; i < 3; i++) {
         char title[64];
-        (void)snprintf(title, sizeof title, "regions: pair of %s",
-                       size_name(sizes[i]));
+        (void)snprintf(title, sizeof title, "regions: pair of %s", size_name(sizes[i]));
         course_t course = {"region", title, PAIR, sizes[i]};
         run_course(&course, list, 2, true);
     }
@@ -408,8 +384,7 @@ static void make_holes(cuarena_t *arena)
 }
 
 /* Microseconds of a compaction and of an allocation after it. */
-static void pack_and_take(cuarena_t *arena, cuarena_stream_t stream,
-                          double *pack, double *take)
+static void pack_and_take(cuarena_t *arena, cuarena_stream_t stream, double *pack, double *take)
 {
     cuarena_block_t block;
     make_holes(arena);
@@ -434,14 +409,11 @@ static void measure_compaction(void)
         pack_and_take(arena, gpu.stream, &packs[at], &takes[1][at]);
         pack_and_take(arena, CUARENA_NO_STREAM, &packs[at], &takes[0][at]);
     }
-    print_head("compact: 128 MiB of 256 MiB packed, then 64 MiB allocated",
-               "us");
-    tell_row("compact", "cuarena device, compact and wait", 0, 1, packs,
+    print_head("compact: 128 MiB of 256 MiB packed, then 64 MiB allocated", "us");
+    tell_row("compact", "cuarena device, compact and wait", 0, 1, packs, (size_t)samples);
+    tell_row("compact-alloc", "cuarena device, blocks", 64 * MIB, 1, takes[0], (size_t)samples);
+    tell_row("compact-alloc", "cuarena device, blocks on a stream", 64 * MIB, 1, takes[1],
              (size_t)samples);
-    tell_row("compact-alloc", "cuarena device, blocks", 64 * MIB, 1, takes[0],
-             (size_t)samples);
-    tell_row("compact-alloc", "cuarena device, blocks on a stream", 64 * MIB, 1,
-             takes[1], (size_t)samples);
     must(cuarena_destroy(&arena));
 }
 
@@ -482,41 +454,32 @@ static void add_driver(contenders_t *all)
 {
     add(all, (contender_t){runtime.malloc_name, &plain, NULL, true, true, 0});
     if (runtime.malloc_async != NULL) {
-        (void)snprintf(all->names[0], sizeof all->names[0], "%s, keep 0",
-                       runtime.async_name);
-        (void)snprintf(all->names[1], sizeof all->names[1], "%s, keep all",
-                       runtime.async_name);
+        (void)snprintf(all->names[0], sizeof all->names[0], "%s, keep 0", runtime.async_name);
+        (void)snprintf(all->names[1], sizeof all->names[1], "%s, keep all", runtime.async_name);
         add(all, (contender_t){all->names[0], &async, NULL, true, false, 0});
-        add(all, (contender_t){all->names[1], &async, NULL, false, true,
-                               UINT64_MAX});
+        add(all, (contender_t){all->names[1], &async, NULL, false, true, UINT64_MAX});
     }
     if (runtime.malloc_managed != NULL)
-        add(all, (contender_t){runtime.managed_name, &managed, NULL, true,
-                               false, 0});
+        add(all, (contender_t){runtime.managed_name, &managed, NULL, true, false, 0});
 }
 
 /* What knows no stream has an arena of its own. */
-static void add_device(contenders_t *all, cuarena_t *idle, cuarena_t *streamed,
-                       cuarena_t *low)
+static void add_device(contenders_t *all, cuarena_t *idle, cuarena_t *streamed, cuarena_t *low)
 {
-    add(all, (contender_t){"cuarena device, pointers", &pointers, idle, false,
+    add(all, (contender_t){"cuarena device, pointers", &pointers, idle, false, true, 0});
+    add(all, (contender_t){"cuarena device, blocks", &blocks, idle, false, true, 0});
+    add(all, (contender_t){"cuarena device, pointers on a stream", &pointers_on, streamed, false,
                            true, 0});
     add(all,
-        (contender_t){"cuarena device, blocks", &blocks, idle, false, true, 0});
-    add(all, (contender_t){"cuarena device, pointers on a stream", &pointers_on,
-                           streamed, false, true, 0});
-    add(all, (contender_t){"cuarena device, blocks on a stream", &blocks_on,
-                           streamed, false, true, 0});
-    add(all, (contender_t){"cuarena device, pointers, placement=low", &pointers,
-                           low, false, false, 0});
+        (contender_t){"cuarena device, blocks on a stream", &blocks_on, streamed, false, true, 0});
+    add(all,
+        (contender_t){"cuarena device, pointers, placement=low", &pointers, low, false, false, 0});
 }
 
 static void add_managed(contenders_t *all, cuarena_t *arena)
 {
-    add(all, (contender_t){"cuarena managed, pointers", &pointers, arena, false,
-                           false, 0});
-    add(all, (contender_t){"cuarena managed, blocks", &blocks, arena, false,
-                           false, 0});
+    add(all, (contender_t){"cuarena managed, pointers", &pointers, arena, false, false, 0});
+    add(all, (contender_t){"cuarena managed, blocks", &blocks, arena, false, false, 0});
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 /*
- * Constant time: what a call costs as there is more of everything that could
- * make it slow. Prints nanoseconds; with a case and a number it runs that case
- * alone, for bench/report to count the instructions of steady().
+ * Constant time: what a call costs as there is more of everything that could make it slow. Prints
+ * nanoseconds; with a case and a number it runs that case alone, for bench/report to count the
+ * instructions of steady().
  *
  *   live N    N live blocks of mixed size; one of them is replaced at a time
  *   octave N  N free ranges of one power of two, all too small for the request
@@ -42,15 +42,13 @@ static inline void replace(const scene_t *scene, size_t from, size_t to)
         const step_t *step = &scene->steps[i];
         void **pointer = &scene->pointers[step->slot];
         must(cuarena_free(scene->arena, *pointer));
-        must(cuarena_alloc_with(scene->arena, step->size, scene->request,
-                                pointer));
+        must(cuarena_alloc_with(scene->arena, step->size, scene->request, pointer));
     }
 }
 
 /* What is measured, and nothing else; callgrind finds it by its name. */
 void steady(const scene_t *scene, size_t from, size_t to);
-__attribute__((noinline)) void steady(const scene_t *scene, size_t from,
-                                      size_t to)
+__attribute__((noinline)) void steady(const scene_t *scene, size_t from, size_t to)
 {
     replace(scene, from, to);
 }
@@ -81,21 +79,18 @@ static void set_live(scene_t *scene, size_t count, size_t operations)
     new_scene(scene, count, steps);
     scene->arena = new_arena(count * MEAN_SIZE / 2 * 3 + 64 * MIB, 0);
     for (size_t i = 0; i < count; i++)
-        must(cuarena_alloc(scene->arena,
-                           mixed_size(&random, LEAST_SIZE, MOST_SIZE),
+        must(cuarena_alloc(scene->arena, mixed_size(&random, LEAST_SIZE, MOST_SIZE),
                            &scene->pointers[i]));
     for (size_t i = 0; i < steps; i++)
-        scene->steps[i] =
-            (step_t){(uint32_t)random_below(&random, count),
-                     (uint32_t)mixed_size(&random, LEAST_SIZE, MOST_SIZE)};
+        scene->steps[i] = (step_t){(uint32_t)random_below(&random, count),
+                                   (uint32_t)mixed_size(&random, LEAST_SIZE, MOST_SIZE)};
     replace(scene, 0, count);
 }
 
-/* `count` free ranges of [low, high) bytes between blocks of the least size.
- * One block more is replaced, by itself, with `wanted` bytes. */
-static void set_holes(scene_t *scene, size_t count, size_t operations,
-                      int32_t region, uint64_t low, uint64_t high,
-                      uint64_t wanted)
+/* `count` free ranges of [low, high) bytes between blocks of the least size. One block more is
+ * replaced, by itself, with `wanted` bytes. */
+static void set_holes(scene_t *scene, size_t count, size_t operations, int32_t region, uint64_t low,
+                      uint64_t high, uint64_t wanted)
 {
     random_state_t random = {1};
     static cuarena_request_t stable;
@@ -105,18 +100,14 @@ static void set_holes(scene_t *scene, size_t count, size_t operations,
     stable.region = CUARENA_REGION_STABLE;
     if (region == CUARENA_REGION_STABLE)
         scene->request = &stable;
-    scene->arena = new_arena(bytes + 64 * MIB,
-                             region == CUARENA_REGION_STABLE ? bytes : 0);
+    scene->arena = new_arena(bytes + 64 * MIB, region == CUARENA_REGION_STABLE ? bytes : 0);
     for (size_t i = 0; i < count * 2; i++) {
-        uint64_t size =
-            i % 2 == 0 ? low + random_below(&random, high - low) : LEAST_SIZE;
-        must(cuarena_alloc_with(scene->arena, size, scene->request,
-                                &scene->pointers[i]));
+        uint64_t size = i % 2 == 0 ? low + random_below(&random, high - low) : LEAST_SIZE;
+        must(cuarena_alloc_with(scene->arena, size, scene->request, &scene->pointers[i]));
     }
     for (size_t i = 0; i < count * 2; i += 2)
         must(cuarena_free(scene->arena, scene->pointers[i]));
-    must(cuarena_alloc_with(scene->arena, wanted, scene->request,
-                            &scene->pointers[count * 2]));
+    must(cuarena_alloc_with(scene->arena, wanted, scene->request, &scene->pointers[count * 2]));
     for (size_t i = 0; i < operations; i++)
         scene->steps[i] = (step_t){(uint32_t)count * 2, (uint32_t)wanted};
     cuarena_inspection_t inspection;
@@ -125,22 +116,19 @@ static void set_holes(scene_t *scene, size_t count, size_t operations,
     expect(inspection.ranges >= count, "as many ranges as were meant");
 }
 
-static void set_up(scene_t *scene, const char *name, size_t count,
-                   size_t operations)
+static void set_up(scene_t *scene, const char *name, size_t count, size_t operations)
 {
     const int32_t dynamic = CUARENA_REGION_DYNAMIC;
     uint64_t half = MIB / 2;
     if (strcmp(name, "live") == 0)
         set_live(scene, count, operations);
     else if (strcmp(name, "octave") == 0)
-        set_holes(scene, count, operations, dynamic, half, half / 16 * 31,
-                  half / 32 * 63);
+        set_holes(scene, count, operations, dynamic, half, half / 16 * 31, half / 32 * 63);
     else if (strcmp(name, "class") == 0)
-        set_holes(scene, count, operations, dynamic, half, half + 8 * KIB,
-                  half + 12 * KIB);
+        set_holes(scene, count, operations, dynamic, half, half + 8 * KIB, half + 12 * KIB);
     else if (strcmp(name, "stable") == 0)
-        set_holes(scene, count, operations, CUARENA_REGION_STABLE, half,
-                  half / 16 * 31, half / 32 * 63);
+        set_holes(scene, count, operations, CUARENA_REGION_STABLE, half, half / 16 * 31,
+                  half / 32 * 63);
     else
         expect(0, "usage: bench_flat [live|octave|class|stable N OPS]");
 }
@@ -166,8 +154,7 @@ static double time_case(const char *name, size_t count)
 static void print_times(const char *name, const size_t *counts)
 {
     for (; *counts != 0; counts++)
-        printf("%-7s %8zu %8.1f ns per call\n", name, *counts,
-               time_case(name, *counts));
+        printf("%-7s %8zu %8.1f ns per call\n", name, *counts, time_case(name, *counts));
 }
 
 int main(int argc, char **argv)
@@ -175,8 +162,7 @@ int main(int argc, char **argv)
     if (argc == 4) {
         scene_t scene;
         size_t operations = (size_t)strtoull(argv[3], NULL, 10);
-        set_up(&scene, argv[1], (size_t)strtoull(argv[2], NULL, 10),
-               operations);
+        set_up(&scene, argv[1], (size_t)strtoull(argv[2], NULL, 10), operations);
         steady(&scene, 0, operations);
         end_scene(&scene);
         return EXIT_SUCCESS;

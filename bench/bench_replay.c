@@ -1,11 +1,11 @@
 /*
  * The cost of a call on what real programs did: each trace is replayed with
- * the pointer calls and with the block calls, in turns with pairs of lock and
- * unlock of a pthread mutex that nobody else wants.
+ * the pointer calls and with the block calls, in turns with pairs of lock and unlock of a pthread
+ * mutex that nobody else wants.
  *
- * Atomic instructions may be left out of a mutex, and of the arena's lock,
- * while a process has a single thread. So there are two tables: before and
- * after this one has a second thread, which sleeps.
+ * Atomic instructions may be left out of a mutex, and of the arena's lock, while a process has a
+ * single thread. So there are two tables: before and after this one has a second thread, which
+ * sleeps.
  *
  *   bench_replay TRACE...
  */
@@ -80,8 +80,8 @@ static times_t measure(const trace_t *trace)
 
 static void print_row(const char *title, times_t t)
 {
-    printf("%-18s %8.1f %9.1f %7.1f %14.2f %12.2f\n", title, t.pair, t.pointers,
-           t.blocks, t.pointers / t.pair, t.blocks / t.pair);
+    printf("%-18s %8.1f %9.1f %7.1f %14.2f %12.2f\n", title, t.pair, t.pointers, t.blocks,
+           t.pointers / t.pair, t.blocks / t.pair);
 }
 
 /* One row for each file; the geometric means. */
@@ -99,14 +99,13 @@ static times_t measure_all(char **paths, int count)
         logs.blocks += log(t.blocks);
         trace_free(&trace);
     }
-    return (times_t){exp(logs.pair / count), exp(logs.pointers / count),
-                     exp(logs.blocks / count)};
+    return (times_t){exp(logs.pair / count), exp(logs.pointers / count), exp(logs.blocks / count)};
 }
 
 static void print_table(const char *threads, char **paths, int count)
 {
-    printf("%-18s %8s %9s %7s %14s %12s\n", threads, "pair", "pointers",
-           "blocks", "pointers/pair", "blocks/pair");
+    printf("%-18s %8s %9s %7s %14s %12s\n", threads, "pair", "pointers", "blocks", "pointers/pair",
+           "blocks/pair");
     print_row("geometric mean", measure_all(paths, count));
 }
 

@@ -1,7 +1,7 @@
 /*
  * Rounds of calls that other arenas are measured with: the clock is read
- * around each, so a reading is part of every figure. Addresses only, but for
- * the compaction, which moves bytes. Microseconds.
+ * around each, so a reading is part of every figure. Addresses only, but for the compaction, which
+ * moves bytes. Microseconds.
  *
  *   large        8 MiB allocated and freed
  *   batch        512 blocks of 1 KiB allocated, then freed in that order
@@ -61,8 +61,7 @@ static void round_resize(stage_t *stage)
 
 static void round_request(stage_t *stage)
 {
-    must(cuarena_alloc_with(stage->arena, stage->bytes, &stage->request,
-                            &stage->live[0]));
+    must(cuarena_alloc_with(stage->arena, stage->bytes, &stage->request, &stage->live[0]));
     must(cuarena_free(stage->arena, stage->live[0]));
 }
 
@@ -80,8 +79,8 @@ static void print_row(const char *name, double *times, size_t count)
     for (size_t i = 0; i < count; i++)
         sum += times[i];
     qsort(times, count, sizeof *times, by_value);
-    printf("%-18s %10.2f %10.2f %10.2f %10.2f\n", name, times[count / 2],
-           sum / (double)count, times[0], times[count - 1]);
+    printf("%-18s %10.2f %10.2f %10.2f %10.2f\n", name, times[count / 2], sum / (double)count,
+           times[0], times[count - 1]);
 }
 
 static void measure(const char *name, stage_t *stage, void (*round)(stage_t *))
@@ -107,8 +106,7 @@ static void measure_requests(stage_t *stage, const char *name, int32_t region)
     for (int i = 0; i < 3; i++) {
         char label[32];
         stage->bytes = sizes[i];
-        (void)snprintf(label, sizeof label, "%s %llu B", name,
-                       (unsigned long long)sizes[i]);
+        (void)snprintf(label, sizeof label, "%s %llu B", name, (unsigned long long)sizes[i]);
         measure(label, stage, round_request);
     }
 }
@@ -151,8 +149,7 @@ int main(void)
 {
     static stage_t stage;
     stage.arena = new_arena(4 * GIB, 0);
-    printf("%-18s %10s %10s %10s %10s\n", "us per round", "median", "mean",
-           "least", "most");
+    printf("%-18s %10s %10s %10s %10s\n", "us per round", "median", "mean", "least", "most");
     measure("large", &stage, round_large);
     measure("batch", &stage, round_batch);
     measure("ping-pong", &stage, round_ping_pong);

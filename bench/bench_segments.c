@@ -1,9 +1,8 @@
 /*
- * Constant time where bytes come and go: what a request costs that the memory
- * is asked for, and a free that gives bytes back, as there are more segments,
- * or more holes in one. Prints nanoseconds; with a case, a memory and a number
- * it runs that case alone, for bench/report to count the instructions of
- * steady(), or of the calls of take_all() and free_all().
+ * Constant time where bytes come and go: what a request costs that the memory is asked for, and a
+ * free that gives bytes back, as there are more segments, or more holes in one. Prints nanoseconds;
+ * with a case, a memory and a number it runs that case alone, for bench/report to count the
+ * instructions of steady(), or of the calls of take_all() and free_all().
  *
  * - hole MEMORY N: keep=none, N holes of 64 KiB between N blocks; one of these
  *   is freed, which makes a hole, and allocated, which fills one
@@ -15,8 +14,8 @@
  * - cpu, cuda MEMORY N: a cache hit, and a free into the cache, of N capacities
  *   with the rules of mlx-cpu or mlx-cuda
  *
- * Holes and blocks count as instructions of the library; what the system does
- * for a memory does not.
+ * Holes and blocks count as instructions of the library; what the system does for a memory does
+ * not.
  *
  *   bench_segments
  *   bench_segments CASE MEMORY N OPERATIONS
@@ -28,7 +27,7 @@
 
 #include "bench.h"
 
-#define GRAIN (64 * KIB)
+#define GRANULARITY (64 * KIB)
 
 typedef struct scene {
     cuarena_t *arena;
@@ -46,8 +45,7 @@ void steady(scene_t *scene, size_t operations);
 __attribute__((noinline)) void steady(scene_t *scene, size_t operations)
 {
     for (size_t i = 0; i < operations; i++) {
-        void **pointer =
-            &scene->pointers[random_below(&scene->random, scene->count)];
+        void **pointer = &scene->pointers[random_below(&scene->random, scene->count)];
         must(cuarena_free(scene->arena, *pointer));
         must(cuarena_alloc(scene->arena, scene->wanted[i % 2], pointer));
     }
@@ -74,8 +72,7 @@ static void set(cuarena_config_t *config, const char *options)
     must(cuarena_config_parse(config, options));
 }
 
-static void new_scene(scene_t *scene, const char *options, const char *memory,
-                      size_t count)
+static void new_scene(scene_t *scene, const char *options, const char *memory, size_t count)
 {
     cuarena_config_t config;
     char text[64];
@@ -97,14 +94,14 @@ static void end_scene(scene_t *scene)
     free(scene->sizes);
 }
 
-/* As many holes of a grain as blocks of one. */
+/* As many holes of a granularity as blocks of one. */
 static void punch(scene_t *scene)
 {
     void **gone = calloc(scene->count, sizeof *gone);
     expect(gone != NULL, "memory");
     for (size_t i = 0; i < scene->count; i++) {
-        must(cuarena_alloc(scene->arena, GRAIN, &gone[i]));
-        must(cuarena_alloc(scene->arena, GRAIN, &scene->pointers[i]));
+        must(cuarena_alloc(scene->arena, GRANULARITY, &gone[i]));
+        must(cuarena_alloc(scene->arena, GRANULARITY, &scene->pointers[i]));
     }
     for (size_t i = 0; i < scene->count; i++)
         must(cuarena_free(scene->arena, gone[i]));
@@ -118,8 +115,7 @@ static void fill(scene_t *scene, uint64_t bytes)
         must(cuarena_alloc(scene->arena, bytes, &scene->pointers[i]));
 }
 
-static void set_up(scene_t *scene, const char *name, const char *memory,
-                   size_t count)
+static void set_up(scene_t *scene, const char *name, const char *memory, size_t count)
 {
     bool whole = strcmp(name, "each") == 0 || strcmp(name, "whole") == 0;
     bool evicts = strcmp(name, "evict") == 0 || strcmp(name, "whole") == 0;
@@ -128,30 +124,27 @@ static void set_up(scene_t *scene, const char *name, const char *memory,
              evicts ? "mlx-cpu" : "grow", !whole,
              evicts ? "cache_bound=late,cache_limit=1" : "keep=none");
     new_scene(scene, options, memory, count);
-    scene->wanted[0] = GRAIN;
-    scene->wanted[1] = GRAIN;
+    scene->wanted[0] = GRANULARITY;
+    scene->wanted[1] = GRANULARITY;
     if (strcmp(name, "over") == 0)
-        scene->wanted[0] = scene->wanted[1] = 2 * GRAIN;
+        scene->wanted[0] = scene->wanted[1] = 2 * GRANULARITY;
     if (evicts)
-        scene->wanted[1] = 3 * GRAIN;
+        scene->wanted[1] = 3 * GRANULARITY;
     if (whole)
-        fill(scene, GRAIN);
+        fill(scene, GRANULARITY);
     else
         punch(scene);
 }
 
 /* Spread over 14 powers of two, like the sizes of programs. */
-static void set_up_cache(scene_t *scene, const char *name, const char *memory,
-                         size_t count)
+static void set_up_cache(scene_t *scene, const char *name, const char *memory, size_t count)
 {
     char options[64];
     snprintf(options, sizeof options, "preset=mlx-%s,cache_limit=100%%", name);
     new_scene(scene, options, memory, count);
     for (size_t i = 0; i < count; i++)
-        scene->sizes[i] =
-            (uint64_t)((double)(KIB / 4) *
-                       (double)(UINT64_C(1) << i * 14 / count) *
-                       (1 + (double)(i * 14 % count) / (double)count));
+        scene->sizes[i] = (uint64_t)((double)(KIB / 4) * (double)(UINT64_C(1) << i * 14 / count) *
+                                     (1 + (double)(i * 14 % count) / (double)count));
     take_all(scene);
     free_all(scene);
 }
@@ -161,8 +154,7 @@ static bool is_cached(const char *name)
     return strcmp(name, "cpu") == 0 || strcmp(name, "cuda") == 0;
 }
 
-static void run(const char *name, const char *memory, size_t count,
-                size_t operations)
+static void run(const char *name, const char *memory, size_t count, size_t operations)
 {
     scene_t scene;
     if (is_cached(name)) {
@@ -193,8 +185,8 @@ static void print_time(const char *name, const char *memory, size_t count)
         keep_best(&best, (double)(now_ns() - begin));
     }
     end_scene(&scene);
-    printf("%-6s %-9s %7zu %9.0f ns for a free and a request\n", name, memory,
-           count, best / (double)operations);
+    printf("%-6s %-9s %7zu %9.0f ns for a free and a request\n", name, memory, count,
+           best / (double)operations);
 }
 
 int main(int argc, char **argv)
@@ -205,8 +197,7 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     expect(argc == 1, "usage: bench_segments [CASE MEMORY N OPERATIONS]");
-    static const char *const names[] = {"hole", "over", "each", "evict",
-                                        "whole"};
+    static const char *const names[] = {"hole", "over", "each", "evict", "whole"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (size_t count = 10; count <= 10000; count *= 10) {
             print_time(names[i], "none", count);

@@ -1,8 +1,8 @@
 /*
- * The relocation kernel on a GPU, by the driver found at run time: payload per
- * second of lists of moves, next to the driver's own copy of the same bytes in
- * the same run; and what a list takes from the plan to its end, seen from the
- * host. Medians. It needs no Toolkit; without a device it exits with 77.
+ * The relocation kernel on a GPU, by the driver found at run time: payload per second of lists of
+ * moves, next to the driver's own copy of the same bytes in the same run; and what a list takes
+ * from the plan to its end, seen from the host. Medians. It needs no Toolkit; without a device it
+ * exits with 77.
  *
  *   bench_slide        with the kernel that a plan chooses
  *   bench_slide any    with the one for any device
@@ -37,21 +37,18 @@ static int (*context_set)(handle_t context);
 static int (*memory_alloc)(pointer_t *pointer, size_t bytes);
 static int (*memory_host_alloc)(void **pointer, size_t bytes, unsigned flags);
 static int (*memory_set)(pointer_t pointer, unsigned char value, size_t bytes);
-static int (*copy_async)(pointer_t to, pointer_t from, size_t bytes,
-                         handle_t stream);
+static int (*copy_async)(pointer_t to, pointer_t from, size_t bytes, handle_t stream);
 static int (*stream_create)(handle_t *stream, unsigned flags);
 static int (*stream_wait)(handle_t stream);
 static int (*event_create)(handle_t *event, unsigned flags);
 static int (*event_record)(handle_t event, handle_t stream);
 static int (*event_time)(float *ms, handle_t from, handle_t to);
 static int (*module_load)(handle_t *module, const void *text);
-static int (*module_function)(handle_t *function, handle_t module,
-                              const char *name);
+static int (*module_function)(handle_t *function, handle_t module, const char *name);
 static int (*function_set)(handle_t function, int attribute, int value);
-static int (*launch_kernel)(handle_t function, unsigned grid_x, unsigned grid_y,
-                            unsigned grid_z, unsigned block_x, unsigned block_y,
-                            unsigned block_z, unsigned shared_bytes,
-                            handle_t stream, void **params, void **extra);
+static int (*launch_kernel)(handle_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                            unsigned block_x, unsigned block_y, unsigned block_z,
+                            unsigned shared_bytes, handle_t stream, void **params, void **extra);
 
 static const struct {
     void *function;
@@ -82,8 +79,7 @@ static void ok(int result, const char *what)
 {
     if (result == 0)
         return;
-    fprintf(stderr, "bench_slide: %s gave CUresult %d, expected 0\n", what,
-            result);
+    fprintf(stderr, "bench_slide: %s gave CUresult %d, expected 0\n", what, result);
     exit(1);
 }
 
@@ -185,8 +181,7 @@ static void open_device(void)
     ok(context_set(context), "cuCtxSetCurrent");
     ok(device_name(name, sizeof name, device), "cuDeviceGetName");
     facts = (cuai_slide_device_t){
-        .capability =
-            attribute(ATTRIBUTE_MAJOR) * 10 + attribute(ATTRIBUTE_MINOR),
+        .capability = attribute(ATTRIBUTE_MAJOR) * 10 + attribute(ATTRIBUTE_MINOR),
         .multiprocessors = attribute(ATTRIBUTE_MULTIPROCESSORS),
         .threads_per_multiprocessor = attribute(ATTRIBUTE_THREADS),
         .shared_bytes_per_multiprocessor = attribute(ATTRIBUTE_SHARED),
@@ -217,8 +212,7 @@ static void load_kernels(void)
         ok(module_function(&functions[k], module, cuai_slide_texts[k].entry),
            "cuModuleGetFunction");
         if (k == CUAI_SLIDE_BULK)
-            ok(function_set(functions[k], FUNCTION_SHARED,
-                            (int)cuai_slide_shared_bytes(&facts)),
+            ok(function_set(functions[k], FUNCTION_SHARED, (int)cuai_slide_shared_bytes(&facts)),
                "cuFuncSetAttribute");
     }
 }
@@ -228,11 +222,9 @@ static void open_slide(void)
     void *staging;
     pointer_t scratch = device_bytes(cuai_slide_scratch_bytes(MOST_MOVES));
     ok(memory_set(scratch, 0, CUAI_SLIDE_SCRATCH_ZEROED), "cuMemsetD8");
-    ok(memory_host_alloc(&staging, cuai_slide_staging_bytes(MOST_MOVES), 0),
-       "cuMemHostAlloc");
+    ok(memory_host_alloc(&staging, cuai_slide_staging_bytes(MOST_MOVES), 0), "cuMemHostAlloc");
     load_kernels();
-    cuai_slide_init(&slide, &facts, scratch, staging,
-                    (uint64_t)(uintptr_t)staging, MOST_MOVES);
+    cuai_slide_init(&slide, &facts, scratch, staging, (uint64_t)(uintptr_t)staging, MOST_MOVES);
 }
 
 /* ---- Times ------------------------------------------------------------- */
@@ -260,14 +252,13 @@ static double device_time(void)
     return 1000.0 * (double)ms;
 }
 
-/* Reads as much as no cache holds, so that what caches hold afterwards is clean
- * and nobody's. It keeps the device busy while what is timed is queued. */
+/* Reads as much as no cache holds, so that what caches hold afterwards is clean and nobody's. It
+ * keeps the device busy while what is timed is queued. */
 static void forget(void)
 {
     uint64_t words = CACHED / sizeof(uint64_t);
     void *params[] = {&cached, &words};
-    ok(launch_kernel(reading, 1024, 1, 1, 256, 1, 1, 0, stream, params, NULL),
-       "cuLaunchKernel");
+    ok(launch_kernel(reading, 1024, 1, 1, 256, 1, 1, 0, stream, params, NULL), "cuLaunchKernel");
 }
 
 static double copy_time(uint64_t bytes)
@@ -276,8 +267,7 @@ static double copy_time(uint64_t bytes)
     for (int i = 0; i < ROUNDS; i++) {
         forget();
         ok(event_record(begun, stream), "cuEventRecord");
-        ok(copy_async(copy_room, copy_room + COPY_ROOM / 2, bytes, stream),
-           "cuMemcpyDtoDAsync");
+        ok(copy_async(copy_room, copy_room + COPY_ROOM / 2, bytes, stream), "cuMemcpyDtoDAsync");
         times[i] = device_time();
     }
     return median(times);
@@ -291,12 +281,10 @@ static bool any_device;
 
 static void move(uint64_t from, uint64_t to, uint64_t bytes)
 {
-    expect(list_count < MOST_MOVES && from + bytes <= ROOM &&
-               to + bytes <= ROOM,
+    expect(list_count < MOST_MOVES && from + bytes <= ROOM && to + bytes <= ROOM,
            "a move within the room");
-    list[list_count++] =
-        (cuarena_relocation_t){0, (void *)(uintptr_t)(room + from),
-                               (void *)(uintptr_t)(room + to), bytes};
+    list[list_count++] = (cuarena_relocation_t){0, (void *)(uintptr_t)(room + from),
+                                                (void *)(uintptr_t)(room + to), bytes};
 }
 
 static void plan(cuai_slide_launch_t *launch)
@@ -310,9 +298,8 @@ static void plan(cuai_slide_launch_t *launch)
 static void queue(cuai_slide_launch_t *launch)
 {
     void *params[] = {&launch->params};
-    ok(launch_kernel(functions[launch->kernel], launch->grid, 1, 1,
-                     launch->block, 1, 1, launch->shared_bytes, stream, params,
-                     NULL),
+    ok(launch_kernel(functions[launch->kernel], launch->grid, 1, 1, launch->block, 1, 1,
+                     launch->shared_bytes, stream, params, NULL),
        "cuLaunchKernel");
     cuai_slide_queued(&slide, launch);
 }
@@ -342,9 +329,8 @@ static void report(const char *name)
         host_us[i] = (double)(now_ns() - start) / 1000;
     }
     double us = median(device_us);
-    printf("%-26s %6zu %8.1f %9.1f %7.0f %6.3f %9.1f\n", name, list_count,
-           (double)bytes / 1e6, us, (double)bytes / us / 1e3, copy_us / us,
-           median(host_us));
+    printf("%-26s %6zu %8.1f %9.1f %7.0f %6.3f %9.1f\n", name, list_count, (double)bytes / 1e6, us,
+           (double)bytes / us / 1e3, copy_us / us, median(host_us));
     list_count = 0;
 }
 
@@ -375,8 +361,7 @@ int main(int argc, char **argv)
     open_driver();
     open_device();
     open_slide();
-    printf("%-26s %6s %8s %9s %7s %6s %9s\n", "", "moves", "MB", "us", "GB/s",
-           "/ copy", "host us");
+    printf("%-26s %6s %8s %9s %7s %6s %9s\n", "", "moves", "MB", "us", "GB/s", "/ copy", "host us");
     slide_by(256, 2 * GIB, "2 GiB by 256 B");
     slide_by(4 * KIB, 2 * GIB, "2 GiB by 4 KiB");
     slide_by(64 * KIB, 2 * GIB, "2 GiB by 64 KiB");

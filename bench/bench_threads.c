@@ -1,9 +1,9 @@
 /*
- * Threads in one arena: each has 64 live blocks, of random sizes from 256 B to
- * 4 MiB, and replaces one at a time. Calls per second of all of them together.
+ * Threads in one arena: each has 64 live blocks, of random sizes from 256 B to 4 MiB, and replaces
+ * one at a time. Calls per second of all of them together.
  *
- * Then two threads in turns, so many pairs each: what it costs that the arena's
- * lock belongs to the wrong one, or to none. Nanoseconds of a pair.
+ * Then two threads in turns, so many pairs each: what it costs that the arena's lock belongs to the
+ * wrong one, or to none. Nanoseconds of a pair.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -141,9 +141,8 @@ int main(void)
         double best = 0;
         for (int i = 0; i < ROUNDS; i++)
             keep_best(&best, time_round(arena, threads));
-        printf(
-            "%d thread%s %.2f million calls per second\n", threads,
-            threads == 1 ? ": " : "s:", (double)threads * CALLS / best * 1e3);
+        printf("%d thread%s %.2f million calls per second\n", threads,
+               threads == 1 ? ": " : "s:", (double)threads * CALLS / best * 1e3);
     }
     must(cuarena_destroy(&arena));
     measure_turns();

@@ -1,7 +1,7 @@
 /*
- * The recorded traces on the memory of a device: what a call costs, and how
- * much memory is held, by arenas of each preset next to the driver's
- * stream-ordered pool that gives nothing back. Nobody touches the memory.
+ * The recorded traces on the memory of a device: what a call costs, and how much memory is held, by
+ * arenas of each preset next to the driver's stream-ordered pool that gives nothing back. Nobody
+ * touches the memory.
  *
  *   first   nanoseconds per call in the first pass, where memory is taken
  *   warm    ... in later ones, median of the passes
@@ -34,7 +34,7 @@ typedef struct cost {
     double first_ns;
     double warm_ns;
     figures_t call_ns;
-    uint64_t held_bytes;
+    uint64_t reserved_bytes;
     uint64_t segments;
     uint64_t memory_calls;
     uint64_t driver_calls;
@@ -109,7 +109,7 @@ static cost_t replay(const trace_t *trace, const contender_t *contender)
     clock_player(&player, &cost);
     expect(player.refused == 0, player.first_refusal.text);
     player_tally_t tally = player_tally(&player);
-    cost.held_bytes = tally.capacity_bytes;
+    cost.reserved_bytes = tally.capacity_bytes;
     cost.segments = tally.segments;
     cost.memory_calls = tally.memory_calls;
     cost.driver_calls = tally.driver_calls;
@@ -126,13 +126,11 @@ static inline void play(const trace_event_t *event, void **slots)
     if (event->size == 0)
         return;
     void **slot = &slots[event->slot];
-    int result = event->op == TRACE_ALLOC
-                     ? runtime.malloc_async(slot, event->size, gpu.stream)
-                     : runtime.free_async(*slot, gpu.stream);
+    int result = event->op == TRACE_ALLOC ? runtime.malloc_async(slot, event->size, gpu.stream)
+                                          : runtime.free_async(*slot, gpu.stream);
     if (result == 0)
         return;
-    fprintf(stderr, "%s of %" PRIu64 " bytes: error %d\n", runtime.async_name,
-            event->size, result);
+    fprintf(stderr, "%s of %" PRIu64 " bytes: error %d\n", runtime.async_name, event->size, result);
     exit(EXIT_FAILURE);
 }
 
@@ -178,7 +176,7 @@ static cost_t replay_async(const trace_t *trace)
         samples[i] = time_pass(trace, slots);
     cost.warm_ns = figures_of(samples, passes()).median;
     cost.call_ns = clock_pass(trace, slots);
-    cost.held_bytes = runtime_held(&gpu);
+    cost.reserved_bytes = runtime_held(&gpu);
     runtime_keep(&gpu, 0);
     runtime_trim(&gpu);
     free(samples);
@@ -191,12 +189,10 @@ static cost_t replay_async(const trace_t *trace)
 static void tell(const trace_t *trace, const char *who, const cost_t *cost)
 {
     uint64_t peak = trace_peak(trace, GRANULE).bytes;
-    double held = (double)cost->held_bytes / (double)peak;
-    printf("  %-34s %8.1f %8.1f %8.0f %8.0f %9.0f %7.3f %6" PRIu64 " %6" PRIu64
-           "\n",
-           who, cost->warm_ns, cost->first_ns, cost->call_ns.median,
-           cost->call_ns.p99, cost->call_ns.most, held, cost->driver_calls,
-           cost->segments);
+    double held = (double)cost->reserved_bytes / (double)peak;
+    printf("  %-34s %8.1f %8.1f %8.0f %8.0f %9.0f %7.3f %6" PRIu64 " %6" PRIu64 "\n", who,
+           cost->warm_ns, cost->first_ns, cost->call_ns.median, cost->call_ns.p99,
+           cost->call_ns.most, held, cost->driver_calls, cost->segments);
     (void)fflush(stdout);
     record_begin("trace");
     record_text("case", trace_title(trace));
@@ -204,7 +200,7 @@ static void tell(const trace_t *trace, const char *who, const cost_t *cost)
     record_text("unit", "ns");
     record_count("events", trace->event_count);
     record_count("peak_bytes", peak);
-    record_count("held_bytes", cost->held_bytes);
+    record_count("reserved_bytes", cost->reserved_bytes);
     record_count("segments", cost->segments);
     record_count("memory_calls", cost->memory_calls);
     record_count("driver_calls", cost->driver_calls);
@@ -223,9 +219,8 @@ static void measure(const char *path)
     printf("\n%s, %zu calls, peak %.2f GiB\n%-36s %8s %8s %8s %8s %9s %7s %6s "
            "%6s\n",
            trace_title(&trace), trace.event_count,
-           (double)trace_peak(&trace, GRANULE).bytes / (double)GIB,
-           "ns per call", "warm", "first", "p50", "p99", "most", "held",
-           "calls", "pieces");
+           (double)trace_peak(&trace, GRANULE).bytes / (double)GIB, "ns per call", "warm", "first",
+           "p50", "p99", "most", "held", "calls", "pieces");
     for (size_t i = 0; i < CONTENDERS; i++) {
         cost = replay(&trace, &contenders[i]);
         tell(&trace, contenders[i].who, &cost);

@@ -1,8 +1,8 @@
 /*
- * What it costs to take device memory from the driver and to give it back, by
- * the size of the handles that it is made of: an arena that grows by one large
- * block and is trimmed to nothing; a pool of 100 GiB, made and ended. Next to
- * it one plain allocation of the driver. Milliseconds, the host's clock.
+ * What it costs to take device memory from the driver and to give it back, by the size of the
+ * handles that it is made of: an arena that grows by one large block and is trimmed to nothing; a
+ * pool of 100 GiB, made and ended. Next to it one plain allocation of the driver. Milliseconds, the
+ * host's clock.
  *
  *   grow     per GiB: handles made, mapped and opened to the device
  *   give     per GiB: unmapped and released
@@ -26,8 +26,8 @@ typedef struct times {
     double give[SAMPLES];
 } times_t;
 
-static void tell(const char *name, const char *who, uint64_t bytes,
-                 uint64_t handle_bytes, const figures_t *figures)
+static void tell(const char *name, const char *who, uint64_t bytes, uint64_t handle_bytes,
+                 const figures_t *figures)
 {
     record_begin("vmm");
     record_text("case", name);
@@ -40,24 +40,22 @@ static void tell(const char *name, const char *who, uint64_t bytes,
     record_end();
 }
 
-static void tell_times(const char *const names[2], const char *who,
-                       uint64_t bytes, uint64_t handle_bytes, times_t *times,
-                       size_t count)
+static void tell_times(const char *const names[2], const char *who, uint64_t bytes,
+                       uint64_t handle_bytes, times_t *times, size_t count)
 {
     figures_t take = figures_of(times->take, count);
     figures_t give = figures_of(times->give, count);
     tell(names[0], who, bytes, handle_bytes, &take);
     tell(names[1], who, bytes, handle_bytes, &give);
-    printf("  %-28s %10.3f %10.3f %10.3f | %10.3f %10.3f %10.3f\n", who,
-           take.median, take.least, take.most, give.median, give.least,
-           give.most);
+    printf("  %-28s %10.3f %10.3f %10.3f | %10.3f %10.3f %10.3f\n", who, take.median, take.least,
+           take.most, give.median, give.least, give.most);
     (void)fflush(stdout);
 }
 
 static void print_head(const char *title, const char *take, const char *give)
 {
-    printf("\n%s\n%-30s %10s %10s %10s | %10s %10s %10s\n", title, "ms", take,
-           "least", "most", give, "least", "most");
+    printf("\n%s\n%-30s %10s %10s %10s | %10s %10s %10s\n", title, "ms", take, "least", "most",
+           give, "least", "most");
 }
 
 /* ---- Growing ------------------------------------------------------------- */
@@ -72,8 +70,7 @@ static cuarena_t *open_growing(uint64_t limit_bytes, uint64_t handle_bytes)
     return gpu_arena(&config);
 }
 
-static void grow_once(cuarena_t *arena, uint64_t bytes, double *take,
-                      double *give)
+static void grow_once(cuarena_t *arena, uint64_t bytes, double *take, double *give)
 {
     void *pointer;
     uint64_t given;
@@ -97,24 +94,21 @@ static void measure_growing(uint64_t bytes)
     size_t count = gpu.quick ? 2 : SAMPLES;
     char title[64];
     double unused[2];
-    (void)snprintf(title, sizeof title, "per GiB, %s at a time, handles of",
-                   size_name(bytes));
+    (void)snprintf(title, sizeof title, "per GiB, %s at a time, handles of", size_name(bytes));
     print_head(title, "grow", "give back");
     for (size_t i = 0; i < sizeof handles / sizeof *handles; i++) {
         cuarena_t *arena = open_growing(2 * bytes, handles[i] * MIB);
         grow_once(arena, bytes, &unused[0], &unused[1]);
         for (size_t j = 0; j < count; j++)
             grow_once(arena, bytes, &times.take[j], &times.give[j]);
-        tell_times(names, size_name(handles[i] * MIB), bytes, handles[i] * MIB,
-                   &times, count);
+        tell_times(names, size_name(handles[i] * MIB), bytes, handles[i] * MIB, &times, count);
         must(cuarena_destroy(&arena));
     }
 }
 
 /* ---- Pools --------------------------------------------------------------- */
 
-static void make_pool(uint64_t bytes, uint64_t handle_bytes, double *take,
-                      double *give)
+static void make_pool(uint64_t bytes, uint64_t handle_bytes, double *take, double *give)
 {
     cuarena_config_t config = gpu_config(&gpu, CUARENA_MEMORY_DEVICE);
     config.pool = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, bytes};
@@ -152,8 +146,7 @@ static void measure_pool(uint64_t bytes, uint64_t handle_bytes, const char *who)
             allocate_plainly(bytes, &times.take[i], &times.give[i]);
         else
             make_pool(bytes, handle_bytes, &times.take[i], &times.give[i]);
-    tell_times(names, who, bytes, handle_bytes == PLAIN ? 0 : handle_bytes,
-               &times, count);
+    tell_times(names, who, bytes, handle_bytes == PLAIN ? 0 : handle_bytes, &times, count);
 }
 
 /* Less where the device has less free. */
@@ -173,8 +166,7 @@ static void measure_pools(void)
     static const uint64_t handles[] = {2, 32, 128, 512};
     uint64_t bytes = pool_bytes();
     char title[64];
-    (void)snprintf(title, sizeof title, "a pool of %s, handles of",
-                   size_name(bytes));
+    (void)snprintf(title, sizeof title, "a pool of %s, handles of", size_name(bytes));
     print_head(title, "create", "destroy");
     measure_pool(bytes, 0, "as the arena thinks best");
     for (size_t i = 0; i < sizeof handles / sizeof *handles; i++)

@@ -41,10 +41,9 @@ static void find_entries(gpu_t *gpu, void *library)
     void *found = dlsym(library, "cuGetProcAddress_v2");
     memcpy(&find, &found, sizeof find);
     expect(find != NULL, "the driver's cuGetProcAddress_v2");
-#define FIND(name, since, parameters)                                          \
-    found = NULL;                                                              \
-    (void)find(#name, &found, since, CUAI_CU_GET_PROC_ADDRESS_LEGACY_STREAM,   \
-               &query);                                                        \
+#define FIND(name, since, parameters)                                                              \
+    found = NULL;                                                                                  \
+    (void)find(#name, &found, since, CUAI_CU_GET_PROC_ADDRESS_LEGACY_STREAM, &query);              \
     memcpy(&gpu->name, &found, sizeof found);
     CUAI_CUDA_ENTRIES(FIND)
     CUAI_CUDA_TEST_ENTRIES(FIND)
@@ -62,8 +61,7 @@ static void open_driver(gpu_t *gpu)
         cuarena_last_error_info(&why);
         no_device(why.message);
     }
-    void *library =
-        dlopen(name != NULL ? name : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(name != NULL ? name : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     expect(library != NULL, "the driver opens a second time");
     find_entries(gpu, library);
 }
@@ -74,8 +72,7 @@ static void use_device(gpu_t *gpu)
     must_cu(gpu, gpu->cuDeviceGet(&device, gpu->ordinal));
     must_cu(gpu, gpu->cuDevicePrimaryCtxRetain(&gpu->context, device));
     must_cu(gpu, gpu->cuCtxSetCurrent(gpu->context));
-    must_cu(gpu,
-            gpu->cuStreamCreate(&gpu->stream, CUAI_CU_STREAM_NON_BLOCKING));
+    must_cu(gpu, gpu->cuStreamCreate(&gpu->stream, CUAI_CU_STREAM_NON_BLOCKING));
     must_cu(gpu, gpu->cuEventCreate(&gpu->begin, CUAI_CU_EVENT_DEFAULT));
     must_cu(gpu, gpu->cuEventCreate(&gpu->end, CUAI_CU_EVENT_DEFAULT));
     must_cu(gpu, gpu->cuMemAlloc(&gpu->plug, PLUG_BYTES));
@@ -111,8 +108,7 @@ static void join(char *text, size_t size, int argc, char **argv)
             continue;
         }
         word = word != NULL ? word + 1 : argv[i];
-        int more = snprintf(text + length, size - length, "%s%s",
-                            i == 0 ? "" : " ", word);
+        int more = snprintf(text + length, size - length, "%s%s", i == 0 ? "" : " ", word);
         length += more < 0 ? size : (size_t)more;
     }
 }
@@ -128,8 +124,8 @@ static void tell_driver(void)
     read_line("/proc/driver/nvidia/version", "NVRM version", line, sizeof line);
     if (release == NULL || *release == '\0')
         release = line;
-    printf("# driver %s, CUDA %" PRId32 ".%" PRId32 "\n", release,
-           info.version / 1000, info.version % 1000 / 10);
+    printf("# driver %s, CUDA %" PRId32 ".%" PRId32 "\n", release, info.version / 1000,
+           info.version % 1000 / 10);
     record_text("driver", release);
     record_count("cuda", (uint64_t)info.version);
     record_text("library", info.library);
@@ -171,8 +167,7 @@ static void tell(const gpu_t *gpu, const char *bench, int argc, char **argv)
 
 static void usage(const char *program)
 {
-    fprintf(stderr, "usage: %s [--device N] [--quick] [--json FILE]\n",
-            program);
+    fprintf(stderr, "usage: %s [--device N] [--quick] [--json FILE]\n", program);
     exit(2);
 }
 

@@ -1,8 +1,8 @@
 /*
  * The device that benchmarks measure on: its driver, a stream, a clock.
  *
- * Nothing is linked: the driver is opened when the program runs, from the file
- * that the library would open. The library's own list of entry points says
+ * Nothing is linked: the driver is opened when the program runs, from the file that the library
+ * would open. The library's own list of entry points says
  * what they look like, and that of the tests the others.
  *
  *   plug   work in front of what is timed on the device, long enough for the
@@ -33,13 +33,13 @@ typedef struct gpu {
 } gpu_t;
 
 /*
- * Opens the device that the arguments name and starts the report: what runs
- * here, on standard output and as the first record.
+ * Opens the device that the arguments name and starts the report: what runs here, on standard
+ * output and as the first record.
  *
  *   [--device N] [--quick] [--json FILE] [ARGUMENT...]
  *
- * Without a device the program ends: with 77, or, with CUARENA_REQUIRE_GPU=1,
- * with a failure. Returns the index of the first further argument.
+ * Without a device the program ends: with 77, or, with CUARENA_REQUIRE_GPU=1, with a failure.
+ * Returns the index of the first further argument.
  */
 int gpu_open(gpu_t *gpu, const char *bench, int argc, char **argv);
 void gpu_close(gpu_t *gpu);
@@ -51,9 +51,9 @@ void must_cu_at(const gpu_t *gpu, cuai_cu_result_t result, const char *what);
 /* The current device's context, for calls of the driver and the runtime. */
 void gpu_wait(const gpu_t *gpu);
 
-/* Microseconds that the device takes for what `work` queues on the stream; -1:
- * the plug was too short, so do it again, from the start. Past some length it
- * is not made longer, and what the host takes counts. */
+/* Microseconds that the device takes for what `work` queues on the stream; -1: the plug was too
+ * short, so do it again, from the start. Past some length it is not made longer, and what the host
+ * takes counts. */
 double gpu_time(const gpu_t *gpu, void (*work)(void *user), void *user);
 /* As seen by the caller, from the call until the stream has done it. */
 double gpu_wall(const gpu_t *gpu, void (*work)(void *user), void *user);

@@ -21,8 +21,7 @@ static int driver_free(void *pointer)
     return the_gpu->cuMemFree((uintptr_t)pointer);
 }
 
-static int driver_malloc_async(void **pointer, size_t bytes,
-                               cuarena_stream_t stream)
+static int driver_malloc_async(void **pointer, size_t bytes, cuarena_stream_t stream)
 {
     cuai_cu_pointer_t address;
     int result = the_gpu->cuMemAllocAsync(&address, bytes, stream);
@@ -63,8 +62,7 @@ static runtime_t of_driver(const gpu_t *gpu)
 
 static void *open_library(void)
 {
-    static const char *const names[] = {"libcudart.so.13", "libcudart.so.12",
-                                        "libcudart.so"};
+    static const char *const names[] = {"libcudart.so.13", "libcudart.so.12", "libcudart.so"};
     const char *name = getenv("CUARENA_CUDART_LIBRARY");
     void *library = NULL;
     if (name != NULL)
@@ -96,8 +94,8 @@ static bool of_library(runtime_t *runtime, void *library)
            find(library, "cudaMallocAsync", &runtime->malloc_async) &&
            find(library, "cudaFreeAsync", &runtime->free_async) &&
            find(library, "cudaMallocManaged", &runtime->malloc_managed) &&
-           get_version(&runtime->version) == 0 &&
-           runtime->malloc(&pointer, 256) == 0 && runtime->free(pointer) == 0;
+           get_version(&runtime->version) == 0 && runtime->malloc(&pointer, 256) == 0 &&
+           runtime->free(pointer) == 0;
 }
 
 void runtime_open(runtime_t *runtime, const gpu_t *gpu)
@@ -119,9 +117,8 @@ static cuai_cu_pool_t pool_of(const gpu_t *gpu)
 
 void runtime_keep(const gpu_t *gpu, uint64_t bytes)
 {
-    must_cu(gpu,
-            gpu->cuMemPoolSetAttribute(
-                pool_of(gpu), CUAI_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &bytes));
+    must_cu(gpu, gpu->cuMemPoolSetAttribute(pool_of(gpu), CUAI_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+                                            &bytes));
 }
 
 void runtime_trim(const gpu_t *gpu)
@@ -129,16 +126,14 @@ void runtime_trim(const gpu_t *gpu)
     uint64_t zero = 0;
     gpu_wait(gpu);
     must_cu(gpu, gpu->cuMemPoolTrimTo(pool_of(gpu), 0));
-    must_cu(gpu,
-            gpu->cuMemPoolSetAttribute(
-                pool_of(gpu), CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &zero));
+    must_cu(gpu, gpu->cuMemPoolSetAttribute(pool_of(gpu), CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
+                                            &zero));
 }
 
 uint64_t runtime_held(const gpu_t *gpu)
 {
     uint64_t bytes = 0;
-    must_cu(gpu,
-            gpu->cuMemPoolGetAttribute(
-                pool_of(gpu), CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &bytes));
+    must_cu(gpu, gpu->cuMemPoolGetAttribute(pool_of(gpu), CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
+                                            &bytes));
     return bytes;
 }

@@ -1,7 +1,7 @@
 /*
- * What programs get device memory with when they bring no allocator: the
- * runtime's functions where libcudart is found (CUARENA_CUDART_LIBRARY names
- * the file), else the driver's, which those call. `name` tells which.
+ * What programs get device memory with when they bring no allocator: the runtime's functions where
+ * libcudart is found (CUARENA_CUDART_LIBRARY names the file), else the driver's, which those call.
+ * `name` tells which.
  */
 #ifndef BENCH_RUNTIME_H
 #define BENCH_RUNTIME_H
@@ -25,8 +25,8 @@ typedef struct runtime {
  * NULL. */
 void runtime_open(runtime_t *runtime, const gpu_t *gpu);
 
-/* Of the pool that stream-ordered memory comes from: how much of it the driver
- * keeps when the device is waited for. */
+/* Of the pool that stream-ordered memory comes from: how much of it the driver keeps when the
+ * device is waited for. */
 void runtime_keep(const gpu_t *gpu, uint64_t bytes);
 /* Gives all that is free back, and forgets the most that was held. */
 void runtime_trim(const gpu_t *gpu);

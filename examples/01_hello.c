@@ -1,7 +1,6 @@
 /*
- * Hello: a pool of host memory, a block of it, and what the arena says about
- * itself. The pool is taken from the system once; after that, allocations and
- * frees are bookkeeping only.
+ * Hello: a pool of host memory, a block of it, and what the arena says about itself. The pool is
+ * taken from the system once; after that, allocations and frees are bookkeeping only.
  */
 #include <cuarena.h>
 #include <inttypes.h>
@@ -26,10 +25,9 @@ static void print_stats(cuarena_t *arena, const char *when)
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     must(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    printf("%-10s held %" PRIu64 ", live %" PRIu64 " in %" PRIu64
-           " blocks, asked for %" PRIu64 "\n",
-           when, stats.held_bytes, stats.live_bytes, stats.live_blocks,
-           stats.requested_bytes);
+    printf("%-10s held %" PRIu64 ", live %" PRIu64 " in %" PRIu64 " blocks, asked for %" PRIu64
+           "\n",
+           when, stats.reserved_bytes, stats.live_bytes, stats.live_blocks, stats.requested_bytes);
 }
 
 int main(void)
@@ -51,15 +49,13 @@ int main(void)
     uint64_t requested;
     uint64_t allocated;
     must(cuarena_size_of(arena, pointer, &requested, &allocated));
-    printf("the block has %" PRIu64 " bytes for %" PRIu64 "\n", allocated,
-           requested);
+    printf("the block has %" PRIu64 " bytes for %" PRIu64 "\n", allocated, requested);
 
     must(cuarena_free(arena, pointer));
     print_stats(arena, "freed:");
 
     /* A second free of the same pointer is an error, and harmless. */
-    printf("freed twice: %s\n",
-           cuarena_status_name(cuarena_free(arena, pointer)));
+    printf("freed twice: %s\n", cuarena_status_name(cuarena_free(arena, pointer)));
 
     must(cuarena_destroy(&arena));
     return EXIT_SUCCESS;

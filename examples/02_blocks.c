@@ -1,7 +1,6 @@
 /*
- * Blocks: named by ids that stay good when the bytes move. A block is pinned
- * while its address is in use; all others may slide together when a request
- * finds the free bytes apart.
+ * Blocks: named by ids that stay good when the bytes move. A block is pinned while its address is
+ * in use; all others may slide together when a request finds the free bytes apart.
  */
 #include <cuarena.h>
 #include <inttypes.h>
@@ -75,8 +74,7 @@ int main(void)
     printf("4 MiB after compaction: CUARENA_OK\n");
 
     for (int i = 1; i < BLOCKS; i += 2)
-        printf("block %d still begins with '%c'\n", i,
-               first_byte(arena, blocks[i]));
+        printf("block %d still begins with '%c'\n", i, first_byte(arena, blocks[i]));
     must(cuarena_destroy_forced(&arena)); /* ends what still lives */
     return EXIT_SUCCESS;
 }

@@ -1,7 +1,7 @@
 /*
- * The stable region: the front of a pool, for what lives long and must never
- * move, such as weights. It lends nothing to the rest of the pool and borrows
- * nothing from it, so neither can fragment the other.
+ * The stable region: the front of a pool, for what lives long and must never move, such as weights.
+ * It lends nothing to the rest of the pool and borrows nothing from it, so neither can fragment the
+ * other.
  */
 #include <cuarena.h>
 #include <inttypes.h>
@@ -26,10 +26,8 @@ static void print_region(cuarena_t *arena, int32_t region, const char *name)
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     must(cuarena_stats(arena, region, &stats));
-    printf("%-8s %2" PRIu64 " MiB, %" PRIu64 " MiB live, %2" PRIu64
-           " MiB free\n",
-           name, stats.capacity_bytes / MIB, stats.live_bytes / MIB,
-           stats.free_bytes / MIB);
+    printf("%-8s %2" PRIu64 " MiB, %" PRIu64 " MiB live, %2" PRIu64 " MiB free\n", name,
+           stats.capacity_bytes / MIB, stats.live_bytes / MIB, stats.free_bytes / MIB);
 }
 
 int main(void)
@@ -58,8 +56,7 @@ int main(void)
 
     /* Exhausting it is an error, however much is free elsewhere. */
     void *more;
-    cuarena_status_t status =
-        cuarena_alloc_with(arena, 2 * MIB, &request, &more);
+    cuarena_status_t status = cuarena_alloc_with(arena, 2 * MIB, &request, &more);
     printf("2 MiB more, stable: %s\n", cuarena_status_name(status));
     must(cuarena_alloc(arena, 2 * MIB, &more));
     printf("2 MiB more, dynamic: CUARENA_OK\n");

@@ -1,6 +1,6 @@
 /*
- * Growing: the preset `grow` holds no more than requests have needed, keeps
- * what is freed for the next request, and gives it back when it is told to.
+ * Growing: the preset `grow` holds no more than requests have needed, keeps what is freed for the
+ * next request, and gives it back when it is told to.
  */
 #include <cuarena.h>
 #include <inttypes.h>
@@ -20,14 +20,13 @@ static void must(cuarena_status_t status)
     exit(EXIT_FAILURE);
 }
 
-static void print_held(cuarena_t *arena, const char *when)
+static void print_reserved(cuarena_t *arena, const char *when)
 {
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     must(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    printf("%-26s holds %2" PRIu64 " MiB, %2" PRIu64 " live, grew %" PRIu64
-           " times\n",
-           when, stats.held_bytes / MIB, stats.live_bytes / MIB, stats.grows);
+    printf("%-26s holds %2" PRIu64 " MiB, %2" PRIu64 " live, grew %" PRIu64 " times\n", when,
+           stats.reserved_bytes / MIB, stats.live_bytes / MIB, stats.grows);
 }
 
 int main(void)
@@ -37,32 +36,31 @@ int main(void)
     must(cuarena_config_parse(&config, "preset=grow, limit=64MiB"));
     cuarena_t *arena;
     must(cuarena_create(&config, &arena));
-    print_held(arena, "new:");
+    print_reserved(arena, "new:");
 
     void *small;
     void *large;
     must(cuarena_alloc(arena, 4 * MIB, &small));
-    print_held(arena, "4 MiB:");
+    print_reserved(arena, "4 MiB:");
     must(cuarena_alloc(arena, 32 * MIB, &large));
-    print_held(arena, "32 MiB more:");
+    print_reserved(arena, "32 MiB more:");
 
     /* What was freed serves the next request without the system. */
     must(cuarena_free(arena, large));
     must(cuarena_alloc(arena, 20 * MIB, &large));
-    print_held(arena, "32 MiB freed, 20 taken:");
+    print_reserved(arena, "32 MiB freed, 20 taken:");
 
     uint64_t given_back;
     must(cuarena_trim(arena, 0, &given_back));
     printf("trim gave %" PRIu64 " MiB back\n", given_back / MIB);
-    print_held(arena, "trimmed:");
+    print_reserved(arena, "trimmed:");
 
     /* In place if what follows is free; contents stay in any case. */
     must(cuarena_resize(arena, large, 30 * MIB, &large));
-    print_held(arena, "20 MiB resized to 30:");
+    print_reserved(arena, "20 MiB resized to 30:");
 
     void *too_large;
-    printf("64 MiB more: %s\n",
-           cuarena_status_name(cuarena_alloc(arena, 64 * MIB, &too_large)));
+    printf("64 MiB more: %s\n", cuarena_status_name(cuarena_alloc(arena, 64 * MIB, &too_large)));
 
     must(cuarena_free(arena, small));
     must(cuarena_free(arena, large));

@@ -1,7 +1,6 @@
 /*
- * Tags and limits: a tag names what blocks are for, so statistics and leak
- * reports can tell them apart; a limit bounds what may live, and can be moved
- * while the program runs.
+ * Tags and limits: a tag names what blocks are for, so statistics and leak reports can tell them
+ * apart; a limit bounds what may live, and can be moved while the program runs.
  */
 #include <cuarena.h>
 #include <inttypes.h>
@@ -38,10 +37,8 @@ static void print_tag(cuarena_t *arena, cuarena_tag_t tag)
     cuarena_stats_init(&stats);
     must(cuarena_tag_name(arena, tag, &name));
     must(cuarena_tag_stats(arena, tag, &stats));
-    printf("%-12s %" PRIu64 " blocks, %" PRIu64 " MiB, at most %" PRIu64
-           " MiB\n",
-           name, stats.live_blocks, stats.live_bytes / MIB,
-           stats.peak_live_bytes / MIB);
+    printf("%-12s %" PRIu64 " blocks, %" PRIu64 " MiB, at most %" PRIu64 " MiB\n", name,
+           stats.live_blocks, stats.live_bytes / MIB, stats.peak_live_bytes / MIB);
 }
 
 static void print_refusal(cuarena_status_t status)

@@ -28,12 +28,10 @@ typedef struct cache {
 } cache_t;
 
 /* 1: something was freed, try again. 0: there is nothing left to give up. */
-static int32_t give_up_an_entry(void *user, cuarena_t *arena,
-                                uint64_t asked_bytes, int32_t attempt)
+static int32_t give_up_an_entry(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
 {
     cache_t *cache = user;
-    printf("  no room for %" PRIu64 " MiB (attempt %d): ", asked_bytes / MIB,
-           (int)attempt);
+    printf("  no room for %" PRIu64 " MiB (attempt %d): ", asked_bytes / MIB, (int)attempt);
     if (cache->count == 0) {
         printf("the cache is empty\n");
         return 0;
@@ -67,11 +65,10 @@ int main(void)
     cuarena_error_info_t info;
     cuarena_error_info_init(&info);
     must(cuarena_last_error_info(&info));
-    printf("%s: asked %" PRIu64 " MiB, held %" PRIu64 ", free %" PRIu64
-           ", largest %" PRIu64 "\n%s\n",
-           cuarena_status_name(status), info.asked_bytes / MIB,
-           info.held_bytes / MIB, info.free_bytes / MIB,
-           info.largest_bytes / MIB, info.message);
+    printf("%s: asked %" PRIu64 " MiB, held %" PRIu64 ", free %" PRIu64 ", largest %" PRIu64
+           "\n%s\n",
+           cuarena_status_name(status), info.asked_bytes / MIB, info.reserved_bytes / MIB,
+           info.free_bytes / MIB, info.largest_bytes / MIB, info.message);
 
     must(cuarena_destroy_forced(&arena));
     return EXIT_SUCCESS;

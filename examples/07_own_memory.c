@@ -1,7 +1,7 @@
 /*
- * A memory of one's own: the functions that an arena calls for its bytes. Here
- * they are aligned_alloc and free; they could be a device driver's. The arena
- * calls them to grow, never to serve from what it holds.
+ * A memory of one's own: the functions that an arena calls for its bytes. Here they are
+ * aligned_alloc and free; they could be a device driver's. The arena calls them to grow, never to
+ * serve from what it holds.
  */
 #include <cuarena.h>
 #include <inttypes.h>
@@ -22,10 +22,10 @@ static void must(cuarena_status_t status)
     exit(EXIT_FAILURE);
 }
 
-static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
+static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
-    (void)reserve_bytes; /* these segments keep their length */
+    (void)address_bytes; /* these segments keep their length */
     void *address = aligned_alloc(4096, bytes);
     if (address == NULL)
         return CUARENA_OUT_OF_MEMORY;
@@ -34,7 +34,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
     *segment_out = (cuarena_memory_segment_t){
         .address = (uint64_t)(uintptr_t)address,
         .bytes = bytes,
-        .reserved_bytes = bytes,
+        .address_bytes = bytes,
     };
     return CUARENA_OK;
 }

@@ -1,7 +1,7 @@
 /*
- * Bytes of one's own: an arena over an array, a mapping or shared memory that
- * the program has anyway. The arena writes nothing into it: its bookkeeping is
- * elsewhere, so every byte can be handed out.
+ * Bytes of one's own: an arena over an array, a mapping or shared memory that the program has
+ * anyway. The arena writes nothing into it: its bookkeeping is elsewhere, so every byte can be
+ * handed out.
  */
 #include <cuarena.h>
 #include <inttypes.h>
@@ -47,7 +47,7 @@ int main(void)
     cuarena_stats_init(&stats);
     must(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
     printf("held %" PRIu64 " of %d bytes; bookkeeping elsewhere: %" PRIu64 "\n",
-           stats.held_bytes, BYTES, stats.bookkeeping_bytes);
+           stats.reserved_bytes, BYTES, stats.bookkeeping_bytes);
 
     must(cuarena_destroy(&arena)); /* the bytes stay the program's */
     return EXIT_SUCCESS;

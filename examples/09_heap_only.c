@@ -1,7 +1,7 @@
 /*
- * The heap alone: the arena's bookkeeping without memory. It deals in offsets,
- * so it can sub-allocate whatever is addressed by number: here a file, which
- * gets longer when it must and is compacted at the end.
+ * The heap alone: the arena's bookkeeping without memory. It deals in offsets, so it can
+ * sub-allocate whatever is addressed by number: here a file, which gets longer when it must and is
+ * compacted at the end.
  */
 #include <cuarena.h>
 #include <inttypes.h>
@@ -46,8 +46,8 @@ static void compact(cuarena_heap_t *heap)
     size_t count;
     const cuarena_heap_move_t *moves = cuarena_heap_plan_moves(plan, &count);
     for (size_t i = 0; i < count; i++)
-        printf("  %4" PRIu64 " bytes from %" PRIu64 " to %" PRIu64 "\n",
-               moves[i].bytes, moves[i].from, moves[i].to);
+        printf("  %4" PRIu64 " bytes from %" PRIu64 " to %" PRIu64 "\n", moves[i].bytes,
+               moves[i].from, moves[i].to);
     must(cuarena_heap_plan_commit(heap, plan, 0));
     cuarena_heap_plan_destroy(heap, &plan);
 }

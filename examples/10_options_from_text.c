@@ -1,7 +1,6 @@
 /*
- * Options from text: a configuration from a command line, an environment
- * variable or a file. One table in the library knows every option; a program
- * can print it.
+ * Options from text: a configuration from a command line, an environment variable or a file. One
+ * table in the library knows every option; a program can print it.
  *
  *   10_options_from_text [KEY=VALUE,KEY=VALUE...]
  */
@@ -33,15 +32,14 @@ static void print_options(const cuarena_config_t *config)
         char usual[64];
         must(cuarena_config_get(config, info.key, value, sizeof value));
         must(cuarena_config_get(&defaults, info.key, usual, sizeof usual));
-        printf("%c %-16s %-14s %s\n", strcmp(value, usual) == 0 ? ' ' : '*',
-               info.key, value, info.help);
+        printf("%c %-16s %-14s %s\n", strcmp(value, usual) == 0 ? ' ' : '*', info.key, value,
+               info.help);
     }
 }
 
 int main(int argc, char **argv)
 {
-    const char *text =
-        argc > 1 ? argv[1] : "preset=grow, limit=64MiB, zero=alloc, name=demo";
+    const char *text = argc > 1 ? argv[1] : "preset=grow, limit=64MiB, zero=alloc, name=demo";
     cuarena_config_t config;
     cuarena_config_init(&config);
     must(cuarena_config_parse(&config, text));
@@ -52,8 +50,7 @@ int main(int argc, char **argv)
     must(cuarena_destroy(&arena));
 
     /* A mistake is named, with what would be accepted; nothing was changed. */
-    cuarena_status_t status =
-        cuarena_config_parse(&config, "limit=1GiB, alignment=100");
+    cuarena_status_t status = cuarena_config_parse(&config, "limit=1GiB, alignment=100");
     cuarena_error_info_t error;
     cuarena_error_info_init(&error);
     must(cuarena_last_error_info(&error));

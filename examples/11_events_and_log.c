@@ -31,8 +31,7 @@ static const char *const kinds[] = {
 static void listen(void *user, const cuarena_event_t *event)
 {
     ++*(int *)user;
-    printf("  event %-7s %" PRIu64 " KiB\n", kinds[event->kind],
-           event->bytes / 1024);
+    printf("  event %-7s %" PRIu64 " KiB\n", kinds[event->kind], event->bytes / 1024);
 }
 
 static void write_line(void *user, int32_t level, const char *line)

@@ -1,7 +1,7 @@
 /*
  * Device memory, with the driver's interface: blocks of a GPU that streams
- * use, freed while the work on them may still run, and packed by a compaction
- * that is queued like any other work.
+ * use, freed while the work on them may still run, and packed by a compaction that is queued like
+ * any other work.
  *
  * Exit status 77: there is no device.
  */
@@ -48,10 +48,9 @@ static CUcontext use_device(int ordinal)
     return context;
 }
 
-/* Queues it and returns. What moves the block later waits for the stream that
- * it was allocated on; uses on others would have to be told to the arena. */
-static void fill(cuarena_t *arena, cuarena_block_t block, unsigned char value,
-                 CUstream stream)
+/* Queues it and returns. What moves the block later waits for the stream that it was allocated on;
+ * uses on others would have to be told to the arena. */
+static void fill(cuarena_t *arena, cuarena_block_t block, unsigned char value, CUstream stream)
 {
     void *bytes;
     must(cuarena_block_pin(arena, block, &bytes));
@@ -69,21 +68,19 @@ static void follow(CUstream first, CUstream second)
     must_cu(cuEventDestroy(event));
 }
 
-static unsigned last_byte(cuarena_t *arena, cuarena_block_t block,
-                          CUstream stream)
+static unsigned last_byte(cuarena_t *arena, cuarena_block_t block, CUstream stream)
 {
     void *bytes;
     unsigned char byte;
     must(cuarena_block_pin(arena, block, &bytes));
-    must_cu(cuMemcpyDtoHAsync(&byte, (CUdeviceptr)(uintptr_t)bytes + MIB - 1, 1,
-                              stream));
+    must_cu(cuMemcpyDtoHAsync(&byte, (CUdeviceptr)(uintptr_t)bytes + MIB - 1, 1, stream));
     must_cu(cuStreamSynchronize(stream));
     must(cuarena_block_unpin(arena, block));
     return byte;
 }
 
-/* Told of the moves once they are queued. The bytes arrive in the order of the
- * stream, so work that is queued now finds them at their new addresses. */
+/* Told of the moves once they are queued. The bytes arrive in the order of the stream, so work that
+ * is queued now finds them at their new addresses. */
 static int32_t moved(void *user, const cuarena_relocation_t *list, size_t count)
 {
     *(size_t *)user += count;
@@ -121,16 +118,15 @@ int main(void)
         must(cuarena_block_alloc_on(arena, MIB, writing, NULL, &blocks[i]));
         fill(arena, blocks[i], (unsigned char)('a' + i), writing);
     }
-    /* Nothing was waited for: these bytes are the stream's until it is done,
-     * but what is queued there may have them at once, as the moves are. */
+    /* Nothing was waited for: these bytes are the stream's until it is done, but what is queued
+     * there may have them at once, as the moves are. */
     for (int i = 0; i < BLOCKS; i += 2)
         must(cuarena_block_free_on(arena, blocks[i], writing));
 
     pack(arena, writing);
     follow(writing, reading);
     for (int i = 1; i < BLOCKS; i += 2)
-        printf("block %d still ends with '%c'\n", i,
-               last_byte(arena, blocks[i], reading));
+        printf("block %d still ends with '%c'\n", i, last_byte(arena, blocks[i], reading));
 
     must(cuarena_release_stream(arena, reading));
     must(cuarena_release_stream(arena, writing));

@@ -1,7 +1,7 @@
 /*
- * Kernels on arena memory, with the runtime's interface: a cudaStream_t is
- * passed as it is, and blocks are freed on the stream that used them last, so
- * nothing waits between one step and the next.
+ * Kernels on arena memory, with the runtime's interface: a cudaStream_t is passed as it is, and
+ * blocks are freed on the stream that used them last, so nothing waits between one step and the
+ * next.
  *
  * Exit status 77: there is no device.
  */
@@ -73,9 +73,9 @@ int main()
     must_rt(cudaSetDevice(config.device));
     must_rt(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
 
-    /* Each step takes a block for its result and gives its input back. The
-     * kernel that reads the input is only queued by then: the next block on
-     * this stream may have the same bytes, one on another may not. */
+    /* Each step takes a block for its result and gives its input back. The kernel that reads the
+     * input is only queued by then: the next block on this stream may have the same bytes, one on
+     * another may not. */
     float *values = new_floats(arena, stream);
     start<<<grid(), 256, 0, stream>>>(values, COUNT);
     for (int step = 0; step < STEPS; step++) {
@@ -99,7 +99,7 @@ int main()
     cuarena_stats_init(&stats);
     must(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
     std::printf("%d steps, %zu wrong values, at most %.1f MiB held\n", STEPS,
-                wrong, (double)stats.peak_held_bytes / (1 << 20));
+                wrong, (double)stats.peak_reserved_bytes / (1 << 20));
 
     must(cuarena_release_stream(arena, stream));
     must(cuarena_destroy(&arena));

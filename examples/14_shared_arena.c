@@ -1,6 +1,6 @@
 /*
- * An arena that the parts of a process share, with ONNX Runtime's rules and
- * keys: the first to come decides, the second is told what it cannot have.
+ * An arena that the parts of a process share, with ONNX Runtime's rules and keys: the first to come
+ * decides, the second is told what it cannot have.
  */
 #include <cuarena.h>
 #include <stdio.h>
@@ -20,9 +20,8 @@ static void must(cuarena_status_t status)
 }
 
 /* What a host found among all its keys for one execution provider. */
-static cuarena_t *acquire(const char *who, int32_t scope,
-                          const char *const *keys, const char *const *values,
-                          size_t count)
+static cuarena_t *acquire(const char *who, int32_t scope, const char *const *keys,
+                          const char *const *values, size_t count)
 {
     cuarena_config_t config;
     cuarena_shared_report_t report;
@@ -31,12 +30,10 @@ static cuarena_t *acquire(const char *who, int32_t scope,
     cuarena_config_init(&config);
     cuarena_shared_report_init(&report);
     must(cuarena_config_parse(&config, "preset=bfc"));
-    must(cuarena_config_from_scope(&config, scope, "Demo", keys, values, count,
-                                   &taken));
+    must(cuarena_config_from_scope(&config, scope, "Demo", keys, values, count, &taken));
     must(cuarena_shared_acquire(&config, &arena, &report));
-    printf("%s: %zu keys were its own; %s the arena, now held by %llu\n", who,
-           taken, report.created ? "made" : "found",
-           (unsigned long long)report.holders);
+    printf("%s: %zu keys were its own; %s the arena, now held by %llu\n", who, taken,
+           report.created ? "made" : "found", (unsigned long long)report.holders);
     if (report.differs != 0)
         printf("%s: cannot have %s\n", who, report.text);
     return arena;
@@ -48,8 +45,7 @@ static void print_stats(cuarena_t *arena)
     cuarena_ort_stats_init(&stats);
     must(cuarena_ort_stats(arena, &stats));
     printf("InUse %lld, TotalAllocated %lld, NumArenaExtensions %lld\n",
-           (long long)stats.bytes_in_use,
-           (long long)stats.total_allocated_bytes,
+           (long long)stats.bytes_in_use, (long long)stats.total_allocated_bytes,
            (long long)stats.num_arena_extensions);
 }
 
@@ -64,10 +60,10 @@ int main(void)
     const char *session[] = {"ep.demo.arena.max_mem"};
     const char *more[] = {"8388608"};
 
-    cuarena_t *first = acquire("environment", CUARENA_SCOPE_ENVIRONMENT,
-                               environment, sizes, KEY_COUNT(environment));
-    cuarena_t *second = acquire("session", CUARENA_SCOPE_SESSION, session, more,
-                                KEY_COUNT(session));
+    cuarena_t *first = acquire("environment", CUARENA_SCOPE_ENVIRONMENT, environment, sizes,
+                               KEY_COUNT(environment));
+    cuarena_t *second =
+        acquire("session", CUARENA_SCOPE_SESSION, session, more, KEY_COUNT(session));
 
     /* 64 KiB are taken for the first, 128 KiB for the second. */
     void *blocks[2];

@@ -1,6 +1,6 @@
 /*
- * C++: an arena, blocks and containers that give back what they took. A call
- * that fails throws; its twin whose name begins with try_ returns a status.
+ * C++: an arena, blocks and containers that give back what they took. A call that fails throws; its
+ * twin whose name begins with try_ returns a status.
  */
 #include <cuarena.hpp>
 
@@ -33,12 +33,11 @@ void move_blocks(const cuarena::arena &pool)
     /* 5 MiB of 5 are free, but not together. */
     const auto refused = pool.try_make_block(5 * mib);
     std::cout << "5 MiB: " << cuarena::name(refused.code()) << '\n';
-    pool.compact(nullptr, [](cuarena::relocations moved) {
-        std::cout << moved.size() << " block moved\n";
-    });
+    pool.compact(nullptr,
+                 [](cuarena::relocations moved) { std::cout << moved.size() << " block moved\n"; });
     cuarena::block large = pool.make_block(5 * mib);
-    std::cout << "5 MiB after compaction: CUARENA_OK; the value is still "
-              << second.pin<int>()[0] << '\n';
+    std::cout << "5 MiB after compaction: CUARENA_OK; the value is still " << second.pin<int>()[0]
+              << '\n';
 }
 
 /* Memory that the CPU reaches serves objects and standard containers. */
@@ -66,8 +65,7 @@ int main()
         std::cout << "std::bad_alloc: " << caught.what() << '\n';
         return EXIT_SUCCESS;
     } catch (const cuarena::error &caught) {
-        std::cerr << cuarena::name(caught.code()) << ": " << caught.what()
-                  << '\n';
+        std::cerr << cuarena::name(caught.code()) << ": " << caught.what() << '\n';
     }
     return EXIT_FAILURE;
 }

@@ -1,6 +1,5 @@
 /*
- * A memory for tests: it counts, records, checks the contract and fails on
- * demand.
+ * A memory for tests: it counts, records, checks the contract and fails on demand.
  */
 #ifndef CUARENA_TESTS_ARENA_MEMORY_H
 #define CUARENA_TESTS_ARENA_MEMORY_H
@@ -47,14 +46,14 @@ typedef struct memory_call {
 typedef struct memory_record {
     uint64_t address; /* 0: the slot is free */
     uint64_t bytes;
-    uint64_t reserved_bytes;
+    uint64_t address_bytes;
     int32_t busy; /* calls inside for this segment; never above 1 */
 } memory_record_t;
 
 /*
- * A memory of mapped host pages. What is not usable (reserved, punched, given
- * back) is unmapped or protected, so that a stray access ends the test; fresh
- * bytes are filled with 0xa5 unless `quiet` says that they are too many.
+ * A memory of mapped host pages. What is not usable (reserved, punched, given back) is unmapped or
+ * protected, so that a stray access ends the test; fresh bytes are filled with 0xa5 unless `quiet`
+ * says that they are too many.
  */
 typedef struct test_memory {
     cuarena_memory_ops_t ops;
@@ -71,11 +70,11 @@ typedef struct test_memory {
     cuarena_status_t fail_with;
     size_t fail_done; /* entries that a failing relocate has done */
     /* Called before the function does anything, without the memory's lock. */
-    void (*hook)(struct test_memory *memory, memory_op_t op,
-                 const cuarena_relocation_t *list, size_t count);
+    void (*hook)(struct test_memory *memory, memory_op_t op, const cuarena_relocation_t *list,
+                 size_t count);
     void *hook_user;
 
-    uint64_t held_bytes;
+    uint64_t reserved_bytes;
     uint64_t counts[OP_COUNT];
     uint64_t faults; /* broken rules of the contract; see test_memory_fault */
     const char *fault;
@@ -85,7 +84,7 @@ typedef struct test_memory {
     pthread_mutex_t lock;
 } test_memory_t;
 
-/* A memory that can do all there is but markers. */
+/* A memory that can do all there is but events. */
 void test_memory_init(test_memory_t *memory);
 /* Takes the optional functions away: no growth, holes, moves or zeroing. */
 void test_memory_make_plain(test_memory_t *memory);
@@ -93,8 +92,7 @@ void test_memory_make_plain(test_memory_t *memory);
 size_t test_memory_segments(const test_memory_t *memory);
 /* Forgets the record; held bytes and segments stay. */
 void test_memory_forget_calls(test_memory_t *memory);
-/* "get shrink give_back" in the order of the calls, `available` and `total`
- * left out. */
+/* "get shrink give_back" in the order of the calls, `available` and `total` left out. */
 const char *test_memory_sequence(const test_memory_t *memory);
 /* No rule of the contract was broken, and everything came back. */
 void expect_memory_clean(test_memory_t *memory);

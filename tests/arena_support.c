@@ -23,49 +23,39 @@ void expect_sound_at(const fixture_t *f, const char *file, int line)
 
 /* ---- Fixtures ---------------------------------------------------------- */
 
-#define ALL_TRAITS                                                             \
-    (KIND_READABLE | KIND_GIVES_BACK | KIND_RESIZES | KIND_DEDICATES)
+#define ALL_TRAITS (KIND_READABLE | KIND_GIVES_BACK | KIND_RESIZES | KIND_DEDICATES)
 
 #define WHOLE_CHUNKS (KIND_GROWS | KIND_DEDICATES | KIND_GIVES_WHOLE)
 #define CHUNKS (ALL_TRAITS & ~KIND_RESIZES) | KIND_GROWS
 
 const arena_kind_t arena_kinds[ARENA_KIND_COUNT + ARENA_CHUNKS_COUNT] = {
-    {"pool-pageable", CUARENA_PRESET_POOL, CUARENA_MEMORY_PAGEABLE, ALL_TRAITS,
-     0, 0},
-    {"pool-none", CUARENA_PRESET_POOL, CUARENA_MEMORY_NONE,
-     ALL_TRAITS & ~KIND_READABLE, 0, 0},
-    {"pool-bytes", CUARENA_PRESET_POOL, CUARENA_MEMORY_BYTES, KIND_READABLE, 0,
-     0},
-    {"pool-custom", CUARENA_PRESET_POOL, CUARENA_MEMORY_CUSTOM, ALL_TRAITS, 0,
-     0},
+    {"pool-pageable", CUARENA_PRESET_POOL, CUARENA_MEMORY_PAGEABLE, ALL_TRAITS, 0, 0},
+    {"pool-none", CUARENA_PRESET_POOL, CUARENA_MEMORY_NONE, ALL_TRAITS & ~KIND_READABLE, 0, 0},
+    {"pool-bytes", CUARENA_PRESET_POOL, CUARENA_MEMORY_BYTES, KIND_READABLE, 0, 0},
+    {"pool-custom", CUARENA_PRESET_POOL, CUARENA_MEMORY_CUSTOM, ALL_TRAITS, 0, 0},
     {"grow-pageable", CUARENA_PRESET_GROW, CUARENA_MEMORY_PAGEABLE,
      (ALL_TRAITS & ~KIND_RESIZES) | KIND_GROWS, 0, 0},
     {"grow-none", CUARENA_PRESET_GROW, CUARENA_MEMORY_NONE,
      KIND_GIVES_BACK | KIND_DEDICATES | KIND_GROWS, 0, 0},
-    {"grow-bytes", CUARENA_PRESET_GROW, CUARENA_MEMORY_BYTES,
-     KIND_READABLE | KIND_GROWS, 0, 0},
+    {"grow-bytes", CUARENA_PRESET_GROW, CUARENA_MEMORY_BYTES, KIND_READABLE | KIND_GROWS, 0, 0},
     {"grow-custom", CUARENA_PRESET_GROW, CUARENA_MEMORY_CUSTOM,
      (ALL_TRAITS & ~KIND_RESIZES) | KIND_GROWS, 0, 0},
     {"bfc-pageable", CUARENA_PRESET_BFC, CUARENA_MEMORY_PAGEABLE, CHUNKS, 0, 0},
     {"bfc-none", CUARENA_PRESET_BFC, CUARENA_MEMORY_NONE,
      KIND_GIVES_BACK | KIND_DEDICATES | KIND_GROWS, 0, 0},
-    {"bfc-bytes", CUARENA_PRESET_BFC, CUARENA_MEMORY_BYTES,
-     KIND_READABLE | KIND_GROWS, 0, 0},
+    {"bfc-bytes", CUARENA_PRESET_BFC, CUARENA_MEMORY_BYTES, KIND_READABLE | KIND_GROWS, 0, 0},
     {"bfc-custom", CUARENA_PRESET_BFC, CUARENA_MEMORY_CUSTOM, CHUNKS, 0, 0},
-    {"bfc-exact-pageable", CUARENA_PRESET_BFC, CUARENA_MEMORY_PAGEABLE,
-     CHUNKS | KIND_EXACT, 0, 0},
+    {"bfc-exact-pageable", CUARENA_PRESET_BFC, CUARENA_MEMORY_PAGEABLE, CHUNKS | KIND_EXACT, 0, 0},
     {"bfc-exact-none", CUARENA_PRESET_BFC, CUARENA_MEMORY_NONE,
      KIND_GIVES_BACK | KIND_DEDICATES | KIND_GROWS | KIND_EXACT, 0, 0},
     {"bfc-exact-bytes", CUARENA_PRESET_BFC, CUARENA_MEMORY_BYTES,
      KIND_READABLE | KIND_GROWS | KIND_EXACT, 0, 0},
-    {"bfc-exact-custom", CUARENA_PRESET_BFC, CUARENA_MEMORY_CUSTOM,
-     CHUNKS | KIND_EXACT, 0, 0},
+    {"bfc-exact-custom", CUARENA_PRESET_BFC, CUARENA_MEMORY_CUSTOM, CHUNKS | KIND_EXACT, 0, 0},
     {"cupy-pageable", CUARENA_PRESET_CUPY_POOL, CUARENA_MEMORY_PAGEABLE,
      WHOLE_CHUNKS | KIND_READABLE, 0, 0},
-    {"cupy-none", CUARENA_PRESET_CUPY_POOL, CUARENA_MEMORY_NONE, WHOLE_CHUNKS,
+    {"cupy-none", CUARENA_PRESET_CUPY_POOL, CUARENA_MEMORY_NONE, WHOLE_CHUNKS, 0, 0},
+    {"cupy-custom", CUARENA_PRESET_CUPY_POOL, CUARENA_MEMORY_CUSTOM, WHOLE_CHUNKS | KIND_READABLE,
      0, 0},
-    {"cupy-custom", CUARENA_PRESET_CUPY_POOL, CUARENA_MEMORY_CUSTOM,
-     WHOLE_CHUNKS | KIND_READABLE, 0, 0},
 };
 
 const arena_reach_t *arena_reach;
@@ -78,8 +68,8 @@ cuarena_amount_t amount_of_bytes(uint64_t bytes)
 static void prepare_bytes(fixture_t *f, uint64_t bytes)
 {
     const int32_t kind = f->kind->bytes_kind;
-    f->bytes = kind == CUARENA_BYTES_HOST ? aligned_alloc(4096, bytes)
-                                          : arena_reach->take(kind, bytes);
+    f->bytes =
+        kind == CUARENA_BYTES_HOST ? aligned_alloc(4096, bytes) : arena_reach->take(kind, bytes);
     f->config.bytes_kind = kind;
     ck_assert_ptr_nonnull(f->bytes);
     f->bytes_size = bytes;
@@ -98,14 +88,12 @@ static void prepare_custom(fixture_t *f, uint64_t bytes)
 int32_t zero_for_checkers(void)
 {
     const char *wanted = getenv("CUARENA_TEST_ZERO");
-    return wanted != NULL && *wanted != '\0' ? CUARENA_ZERO_CREATE
-                                             : CUARENA_ZERO_NEVER;
+    return wanted != NULL && *wanted != '\0' ? CUARENA_ZERO_CREATE : CUARENA_ZERO_NEVER;
 }
 
 static int32_t zero_at_first(const arena_kind_t *kind)
 {
-    return kind->traits & KIND_READABLE ? zero_for_checkers()
-                                        : CUARENA_ZERO_NEVER;
+    return kind->traits & KIND_READABLE ? zero_for_checkers() : CUARENA_ZERO_NEVER;
 }
 
 void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
@@ -124,7 +112,7 @@ void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes)
     if (kind->preset != CUARENA_PRESET_POOL)
         f->config.limit = amount_of_bytes(bytes);
     else
-        f->config.reserve_bytes = 16 * bytes; /* for resize_pool */
+        f->config.address_bytes = 16 * bytes; /* for resize_pool */
     if (kind->memory == CUARENA_MEMORY_BYTES)
         prepare_bytes(f, bytes);
     if (kind->memory == CUARENA_MEMORY_CUSTOM)
@@ -194,15 +182,13 @@ void *take(fixture_t *f, uint64_t bytes)
 {
     void *pointer = NULL;
     cuarena_status_t status = try_take(f, bytes, NULL, &pointer);
-    ck_assert_msg(status == CUARENA_OK, "%s: alloc of %llu: %s (%s)",
-                  f->kind->name, (unsigned long long)bytes,
-                  cuarena_status_name(status), last_error().message);
+    ck_assert_msg(status == CUARENA_OK, "%s: alloc of %llu: %s (%s)", f->kind->name,
+                  (unsigned long long)bytes, cuarena_status_name(status), last_error().message);
     expect_sound(f);
     return pointer;
 }
 
-static void *take_as(fixture_t *f, uint64_t bytes,
-                     const cuarena_request_t *request)
+static void *take_as(fixture_t *f, uint64_t bytes, const cuarena_request_t *request)
 {
     void *pointer = NULL;
     step_ok(f, try_take(f, bytes, request, &pointer));
@@ -255,9 +241,8 @@ cuarena_block_t take_block(fixture_t *f, uint64_t bytes)
 {
     cuarena_block_t block = 0;
     cuarena_status_t status = try_take_block(f, bytes, &block);
-    ck_assert_msg(status == CUARENA_OK, "%s: block_alloc of %llu: %s (%s)",
-                  f->kind->name, (unsigned long long)bytes,
-                  cuarena_status_name(status), last_error().message);
+    ck_assert_msg(status == CUARENA_OK, "%s: block_alloc of %llu: %s (%s)", f->kind->name,
+                  (unsigned long long)bytes, cuarena_status_name(status), last_error().message);
     expect_sound(f);
     ck_assert_uint_ne(block, 0);
     return block;
@@ -295,8 +280,7 @@ cuarena_block_t unpinned_block_of(fixture_t *f, void *pointer)
 }
 
 /* Insertion: rows are short. */
-void take_row(fixture_t *f, cuarena_block_t *blocks, size_t count,
-              uint64_t bytes)
+void take_row(fixture_t *f, cuarena_block_t *blocks, size_t count, uint64_t bytes)
 {
     for (size_t i = 0; i < count; i++) {
         cuarena_block_t block = take_block(f, bytes);
@@ -310,8 +294,7 @@ void take_row(fixture_t *f, cuarena_block_t *blocks, size_t count,
         paint(f, address_of(f, blocks[i]), bytes, i);
 }
 
-void take_pointer_row(fixture_t *f, void **pointers, size_t count,
-                      uint64_t bytes)
+void take_pointer_row(fixture_t *f, void **pointers, size_t count, uint64_t bytes)
 {
     for (size_t i = 0; i < count; i++) {
         void *pointer = take(f, bytes);
@@ -324,8 +307,7 @@ void take_pointer_row(fixture_t *f, void **pointers, size_t count,
         paint(f, pointers[i], bytes, i);
 }
 
-void drop_row(fixture_t *f, cuarena_block_t *blocks, size_t count,
-              uint64_t bytes)
+void drop_row(fixture_t *f, cuarena_block_t *blocks, size_t count, uint64_t bytes)
 {
     for (size_t i = 0; i < count; i++) {
         if (blocks[i] != 0)
@@ -335,8 +317,7 @@ void drop_row(fixture_t *f, cuarena_block_t *blocks, size_t count,
     }
 }
 
-void drop_pointer_row(fixture_t *f, void **pointers, size_t count,
-                      uint64_t bytes)
+void drop_pointer_row(fixture_t *f, void **pointers, size_t count, uint64_t bytes)
 {
     for (size_t i = 0; i < count; i++) {
         if (pointers[i] != NULL)
@@ -410,8 +391,7 @@ uint64_t room_in(const fixture_t *f, int32_t region)
 {
     uint64_t room = stats_of(f, region).free_bytes;
     if (f->kind->traits & KIND_GROWS)
-        room +=
-            f->config.limit.value - stats_of(f, CUARENA_REGION_ALL).held_bytes;
+        room += f->config.limit.value - stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
     return room;
 }
 
@@ -437,13 +417,11 @@ static void count_into(tally_t *tally, const cuarena_block_info_t *info)
 static void count_block(recount_t *recount, const cuarena_block_info_t *info)
 {
     int apart = info->dedicated || info->adopted;
-    int32_t region =
-        recount->has_stable ? info->region : CUARENA_REGION_DYNAMIC;
+    int32_t region = recount->has_stable ? info->region : CUARENA_REGION_DYNAMIC;
     count_into(&recount->all, info);
     count_into(apart ? &recount->dedicated : &recount->regions[region], info);
     if (info->allocated < info->requested)
-        ck_abort_msg("a block of %llu bytes has %llu",
-                     (unsigned long long)info->requested,
+        ck_abort_msg("a block of %llu bytes has %llu", (unsigned long long)info->requested,
                      (unsigned long long)info->allocated);
     recount->pinned += !apart && info->allocated != 0 && info->pins != 0;
 }
@@ -451,15 +429,13 @@ static void count_block(recount_t *recount, const cuarena_block_info_t *info)
 /* A few at a time, so that the cursor is used. */
 static recount_t recount_blocks(const fixture_t *f)
 {
-    recount_t recount = {.has_stable =
-                             f->config.stable.value != 0 ||
-                             f->config.stable.unit != CUARENA_AMOUNT_BYTES};
+    recount_t recount = {.has_stable = f->config.stable.value != 0 ||
+                                       f->config.stable.unit != CUARENA_AMOUNT_BYTES};
     cuarena_block_info_t infos[5];
     uint64_t cursor = 0;
     size_t count = 0;
     do {
-        expect_ok(
-            cuarena_blocks(f->arena, &cursor, infos, COUNT_OF(infos), &count));
+        expect_ok(cuarena_blocks(f->arena, &cursor, infos, COUNT_OF(infos), &count));
         for (size_t i = 0; i < count; i++)
             count_block(&recount, &infos[i]);
     } while (count == COUNT_OF(infos));
@@ -475,14 +451,12 @@ static uint64_t cached_bytes(const fixture_t *f)
     return stats.cached_bytes;
 }
 
-static void expect_tally(const cuarena_stats_t *stats, const tally_t *tally,
-                         uint64_t cached)
+static void expect_tally(const cuarena_stats_t *stats, const tally_t *tally, uint64_t cached)
 {
     expect_u64(stats->live_blocks, tally->blocks);
     expect_u64(stats->live_bytes, tally->live);
     expect_u64(stats->requested_bytes, tally->requested);
-    expect_u64(stats->free_bytes + stats->live_bytes + cached,
-               stats->capacity_bytes);
+    expect_u64(stats->free_bytes + stats->live_bytes + cached, stats->capacity_bytes);
     ck_assert_uint_ge(stats->peak_live_bytes, stats->live_bytes);
     ck_assert_uint_ge(stats->peak_requested_bytes, stats->requested_bytes);
     ck_assert_uint_ge(stats->peak_live_blocks, stats->live_blocks);
@@ -499,22 +473,18 @@ static void expect_histograms(const cuarena_inspection_t *inspection)
     expect_u64(free_bytes, inspection->free_bytes);
 }
 
-static void expect_region(const fixture_t *f, int32_t region,
-                          const tally_t *tally)
+static void expect_region(const fixture_t *f, int32_t region, const tally_t *tally)
 {
     cuarena_stats_t stats = stats_of(f, region);
     cuarena_inspection_t inspection = inspection_of(f, region);
-    expect_tally(&stats, tally,
-                 region == CUARENA_REGION_DYNAMIC ? cached_bytes(f) : 0);
+    expect_tally(&stats, tally, region == CUARENA_REGION_DYNAMIC ? cached_bytes(f) : 0);
     expect_histograms(&inspection);
     expect_u64(inspection.free_bytes, stats.free_bytes);
-    expect_u64(inspection.pinned_bytes + inspection.movable_bytes,
-               stats.live_bytes);
+    expect_u64(inspection.pinned_bytes + inspection.movable_bytes, stats.live_bytes);
     ck_assert_uint_le(stats.largest_bytes, inspection.largest_bytes);
-    if (f->work == NULL) /* else it is the largest that is settled */
+    if (f->work == NULL) /* else it is the largest that is idle */
         ck_assert_uint_ge(stats.largest_bytes,
-                          inspection.largest_bytes -
-                              inspection.largest_bytes / 32);
+                          inspection.largest_bytes - inspection.largest_bytes / 32);
 }
 
 void expect_recount(const fixture_t *f)
@@ -523,7 +493,7 @@ void expect_recount(const fixture_t *f)
     cuarena_stats_t all = stats_of(f, CUARENA_REGION_ALL);
     expect_tally(&all, &recount.all, cached_bytes(f));
     expect_u64(all.dedicated_bytes, recount.dedicated.live);
-    ck_assert_uint_ge(all.peak_held_bytes, all.held_bytes);
+    ck_assert_uint_ge(all.peak_reserved_bytes, all.reserved_bytes);
     for (int32_t region = 0; region < CUARENA_REGION_COUNT; region++)
         expect_region(f, region, &recount.regions[region]);
     uint64_t pinned = 0;
@@ -534,26 +504,23 @@ void expect_recount(const fixture_t *f)
 
 /* ---- Relocations ------------------------------------------------------- */
 
-static int overlap(const void *a, const void *b, uint64_t a_bytes,
-                   uint64_t b_bytes)
+static int overlap(const void *a, const void *b, uint64_t a_bytes, uint64_t b_bytes)
 {
     uintptr_t left = (uintptr_t)a, right = (uintptr_t)b;
     return left < right + b_bytes && right < left + a_bytes;
 }
 
-/* No new range overlaps the old range of a later one. Assertions of check are
- * slow, so they stand where there is something to tell. */
+/* No new range overlaps the old range of a later one. Assertions of check are slow, so they stand
+ * where there is something to tell. */
 static void expect_ordered(const cuarena_relocation_t *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t j = i + 1; j < count; j++)
             if (overlap(list[i].to, list[j].from, list[i].bytes, list[j].bytes))
-                ck_abort_msg("relocation %zu writes over the source of %zu", i,
-                             j);
+                ck_abort_msg("relocation %zu writes over the source of %zu", i, j);
 }
 
-int32_t hear_relocations(void *user, const cuarena_relocation_t *list,
-                         size_t count)
+int32_t hear_relocations(void *user, const cuarena_relocation_t *list, size_t count)
 {
     heard_t *heard = user;
     size_t room = HEARD_MAX - heard->kept;
@@ -568,8 +535,7 @@ int32_t hear_relocations(void *user, const cuarena_relocation_t *list,
     return heard->stop_after != 0 && heard->batches >= heard->stop_after;
 }
 
-const cuarena_relocation_t *heard_of(const heard_t *heard,
-                                     cuarena_block_t block)
+const cuarena_relocation_t *heard_of(const heard_t *heard, cuarena_block_t block)
 {
     for (size_t i = 0; i < heard->kept; i++)
         if (heard->list[i].block == block)
@@ -648,8 +614,7 @@ void paint(const fixture_t *f, void *address, uint64_t bytes, uint64_t seed)
     free(copy);
 }
 
-void expect_painted(const fixture_t *f, const void *address, uint64_t bytes,
-                    uint64_t seed)
+void expect_painted(const fixture_t *f, const void *address, uint64_t bytes, uint64_t seed)
 {
     if (!(f->kind->traits & KIND_READABLE))
         return;
@@ -659,9 +624,8 @@ void expect_painted(const fixture_t *f, const void *address, uint64_t bytes,
     }
     void *copy = look(f, address, bytes);
     uint64_t until = painted_until(copy, bytes, seed);
-    ck_assert_msg(
-        until == bytes, "%s: contents differ from byte %llu of %llu on",
-        f->kind->name, (unsigned long long)until, (unsigned long long)bytes);
+    ck_assert_msg(until == bytes, "%s: contents differ from byte %llu of %llu on", f->kind->name,
+                  (unsigned long long)until, (unsigned long long)bytes);
     look_away(f, copy);
 }
 
@@ -714,8 +678,7 @@ static void expect_gap_is_zero(const fixture_t *f, uint64_t begin, uint64_t end)
             if (copy[i] != 0)
                 ck_abort_msg("%s: 0x%02x at %#llx, which no block has; "
                              "expected 0",
-                             f->kind->name, copy[i],
-                             (unsigned long long)begin + i);
+                             f->kind->name, copy[i], (unsigned long long)begin + i);
         begin += bytes;
     }
 }
@@ -729,8 +692,7 @@ static int by_address(const void *a, const void *b)
 
 #define BLOCKS_MOST 1024
 
-static void expect_span_is_zero(const fixture_t *f,
-                                const cuarena_block_info_t *infos, size_t count,
+static void expect_span_is_zero(const fixture_t *f, const cuarena_block_info_t *infos, size_t count,
                                 uint64_t begin, uint64_t bytes)
 {
     uint64_t at = begin;
@@ -751,17 +713,14 @@ void expect_free_is_zero(fixture_t *f)
     size_t count = 0;
     void *base = NULL;
     int32_t memory = f->kind->memory;
-    bool begins_as_zero = memory == CUARENA_MEMORY_PAGEABLE ||
-                          memory == CUARENA_MEMORY_BYTES ||
+    bool begins_as_zero = memory == CUARENA_MEMORY_PAGEABLE || memory == CUARENA_MEMORY_BYTES ||
                           memory == CUARENA_MEMORY_CUSTOM;
-    if (f->config.zero != CUARENA_ZERO_FREE || !begins_as_zero ||
-        (f->kind->traits & KIND_DEVICE))
+    if (f->config.zero != CUARENA_ZERO_FREE || !begins_as_zero || (f->kind->traits & KIND_DEVICE))
         return;
     expect_ok(cuarena_blocks(f->arena, &cursor, infos, BLOCKS_MOST, &count));
     ck_assert_uint_lt(count, BLOCKS_MOST);
     qsort(infos, count, sizeof *infos, by_address);
-    if (memory != CUARENA_MEMORY_CUSTOM &&
-        cuarena_base(f->arena, &base, &bytes) == CUARENA_OK)
+    if (memory != CUARENA_MEMORY_CUSTOM && cuarena_base(f->arena, &base, &bytes) == CUARENA_OK)
         expect_span_is_zero(f, infos, count, (uint64_t)(uintptr_t)base, bytes);
     for (size_t i = 0; i < MEMORY_SEGMENTS_MAX; i++)
         if (f->memory.segments[i].address != 0)

@@ -25,10 +25,10 @@
 #define expect_sound(f) expect_sound_at((f), __FILE__, __LINE__)
 
 /* One step of a test: what it comes to, and that the arena is sound after. */
-#define step(f, call, want)                                                    \
-    do {                                                                       \
-        expect_status(call, want);                                             \
-        expect_sound(f);                                                       \
+#define step(f, call, want)                                                                        \
+    do {                                                                                           \
+        expect_status(call, want);                                                                 \
+        expect_sound(f);                                                                           \
     } while (0)
 #define step_ok(f, call) step(f, call, CUARENA_OK)
 
@@ -63,8 +63,8 @@ typedef struct arena_reach {
 } arena_reach_t;
 extern const arena_reach_t *arena_reach;
 
-/* The presets pool and grow on every memory that there is, and behind them
- * ARENA_CHUNKS_COUNT rows of bfc, by chunks and without, and of cupy-pool. */
+/* The presets pool and grow on every memory that there is, and behind them ARENA_CHUNKS_COUNT rows
+ * of bfc, by chunks and without, and of cupy-pool. */
 extern const arena_kind_t arena_kinds[];
 #define ARENA_KIND_COUNT 8
 #define ARENA_CHUNKS_COUNT 11
@@ -100,8 +100,8 @@ typedef struct fixture {
 
 void expect_sound_at(const fixture_t *f, const char *file, int line);
 
-/* Fills `config` for a pool of `bytes`, or a limit of so many; the fixture
- * holds what the arena needs. Follow it by fixture_create. */
+/* Fills `config` for a pool of `bytes`, or a limit of so many; the fixture holds what the arena
+ * needs. Follow it by fixture_create. */
 void fixture_prepare(fixture_t *f, const arena_kind_t *kind, uint64_t bytes);
 /* Makes the arena of f->config, which a test may have changed. */
 void fixture_create(fixture_t *f);
@@ -117,9 +117,9 @@ void fixture_close_forced(fixture_t *f);
 void fixture_release(fixture_t *f);
 
 cuarena_amount_t amount_of_bytes(uint64_t bytes);
-/* What `zero` of a config is for arenas whose bytes a checker follows: to one
- * that takes unwritten bytes amiss all are written when the memory gives them,
- * since an arena moves blocks whole. CUARENA_TEST_ZERO says so. */
+/* What `zero` of a config is for arenas whose bytes a checker follows: to one that takes unwritten
+ * bytes amiss all are written when the memory gives them, since an arena moves blocks whole.
+ * CUARENA_TEST_ZERO says so. */
 int32_t zero_for_checkers(void);
 
 /* Allocations that must succeed, each followed by the validator. */
@@ -138,21 +138,16 @@ cuarena_block_info_t info_of(fixture_t *f, cuarena_block_t block);
 /* One block, alive now and without a pin. */
 cuarena_block_t unpinned_block_of(fixture_t *f, void *pointer);
 
-/* `count` blocks of `bytes` side by side, in address order, the ith painted
- * with i. What makes a layout sure whatever the placement: they are the only
- * ones in the one range that there is. */
-void take_row(fixture_t *f, cuarena_block_t *blocks, size_t count,
-              uint64_t bytes);
-void take_pointer_row(fixture_t *f, void **pointers, size_t count,
-                      uint64_t bytes);
+/* `count` blocks of `bytes` side by side, in address order, the ith painted with i. What makes a
+ * layout sure whatever the placement: they are the only ones in the one range that there is. */
+void take_row(fixture_t *f, cuarena_block_t *blocks, size_t count, uint64_t bytes);
+void take_pointer_row(fixture_t *f, void **pointers, size_t count, uint64_t bytes);
 /* Those that are not 0 or NULL: contents as painted, then freed. */
-void drop_row(fixture_t *f, cuarena_block_t *blocks, size_t count,
-              uint64_t bytes);
-void drop_pointer_row(fixture_t *f, void **pointers, size_t count,
-                      uint64_t bytes);
+void drop_row(fixture_t *f, cuarena_block_t *blocks, size_t count, uint64_t bytes);
+void drop_pointer_row(fixture_t *f, void **pointers, size_t count, uint64_t bytes);
 
-/* One block of `bytes` above a hole of `hole` bytes; together they must be as
- * large as the only range that there is. */
+/* One block of `bytes` above a hole of `hole` bytes; together they must be as large as the only
+ * range that there is. */
 cuarena_block_t take_above_a_hole(fixture_t *f, uint64_t hole, uint64_t bytes);
 
 /* What a request for more than there is comes to. */
@@ -184,21 +179,18 @@ typedef struct heard {
     size_t stop_after; /* this many batches; 0: never */
 } heard_t;
 
-int32_t hear_relocations(void *user, const cuarena_relocation_t *list,
-                         size_t count);
+int32_t hear_relocations(void *user, const cuarena_relocation_t *list, size_t count);
 /* What was heard of a block, or NULL. */
-const cuarena_relocation_t *heard_of(const heard_t *heard,
-                                     cuarena_block_t block);
+const cuarena_relocation_t *heard_of(const heard_t *heard, cuarena_block_t block);
 
 /* ---- Contents; they do nothing on memories that nobody can read --------- */
 
 void paint(const fixture_t *f, void *address, uint64_t bytes, uint64_t seed);
-void expect_painted(const fixture_t *f, const void *address, uint64_t bytes,
-                    uint64_t seed);
+void expect_painted(const fixture_t *f, const void *address, uint64_t bytes, uint64_t seed);
 void expect_zero(const fixture_t *f, const void *address, uint64_t bytes);
-/* Config and memory of a fixture that is prepared: zero=free, and bytes that
- * read as 0 before anybody had them, unless a driver gives them. Then every
- * byte of the arena that no block has, and that can be read, is 0 at any time.
+/* Config and memory of a fixture that is prepared: zero=free, and bytes that read as 0 before
+ * anybody had them, unless a driver gives them. Then every byte of the arena that no block has, and
+ * that can be read, is 0 at any time.
  */
 void fixture_zero_free(fixture_t *f);
 void expect_free_is_zero(fixture_t *f);
@@ -214,9 +206,7 @@ uint64_t painted_until(const void *address, uint64_t bytes, uint64_t seed);
 TCase *new_case(Suite *suite, const char *name);
 
 /* Once per kind or per memory: the test's _i is the row of arena_kinds. */
-#define add_test_per_kind(tcase, test)                                         \
-    tcase_add_loop_test(tcase, test, 0, ARENA_KIND_COUNT)
-#define add_test_per_memory(tcase, test)                                       \
-    tcase_add_loop_test(tcase, test, 0, ARENA_MEMORY_COUNT)
+#define add_test_per_kind(tcase, test) tcase_add_loop_test(tcase, test, 0, ARENA_KIND_COUNT)
+#define add_test_per_memory(tcase, test) tcase_add_loop_test(tcase, test, 0, ARENA_MEMORY_COUNT)
 
 #endif

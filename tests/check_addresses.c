@@ -1,6 +1,6 @@
 /*
- * Addresses: how many an arena sets aside, that thousands of arenas live beside
- * each other, and what happens where the process may not have many.
+ * Addresses: how many an arena sets aside, that thousands of arenas live beside each other, and
+ * what happens where the process may not have many.
  */
 #include "arena_support.h"
 
@@ -25,8 +25,8 @@ static uint64_t mapped(void)
     return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* From here on the process can map so many bytes more. Checkers of addresses
- * need more than any limit: false there. */
+/* From here on the process can map so many bytes more. Checkers of addresses need more than any
+ * limit: false there. */
 static int limit_addresses(uint64_t more)
 {
     struct rlimit limit;
@@ -40,8 +40,7 @@ static int limit_addresses(uint64_t more)
 
 /* ---- Thousands of arenas ----------------------------------------------- */
 
-/* The first two are what most processes have; of the others a long run has as
- * many. */
+/* The first two are what most processes have; of the others a long run has as many. */
 static const char *const many_of[] = {
     "pool=64KiB",
     "preset=grow",
@@ -114,8 +113,8 @@ static uint64_t taken_by(const char *options)
 static void expect_about(uint64_t got, uint64_t want)
 {
     if (got + MIB(1) < want || got > want + MIB(1))
-        ck_abort_msg("expected about %llu bytes of addresses, got %llu",
-                     (unsigned long long)want, (unsigned long long)got);
+        ck_abort_msg("expected about %llu bytes of addresses, got %llu", (unsigned long long)want,
+                     (unsigned long long)got);
 }
 
 START_TEST(test_an_arena_sets_aside_what_it_can_become)
@@ -125,23 +124,22 @@ START_TEST(test_an_arena_sets_aside_what_it_can_become)
     (void)taken_by("pool=64KiB"); /* what the process keeps for good */
     expect_about(taken_by("pool=64KiB"), KIB(64));
     expect_about(taken_by("pool=64MiB"), MIB(64));
-    expect_about(taken_by("pool=64KiB,reserve=256MiB"), MIB(256));
+    expect_about(taken_by("pool=64KiB,addresses=256MiB"), MIB(256));
     expect_about(taken_by("pool=64KiB,limit=128MiB"), MIB(128));
     expect_about(taken_by("preset=grow,limit=2GiB"), MIB(2048));
-    expect_about(taken_by("preset=grow,limit=2GiB,reserve=1GiB"), MIB(1024));
+    expect_about(taken_by("preset=grow,limit=2GiB,addresses=1GiB"), MIB(1024));
 }
 END_TEST
 
 /* ---- resize_pool -------------------------------------------------------- */
 
-static const arena_kind_t *const resizing[] = {&arena_kinds[0],
-                                               &arena_kinds[1]};
+static const arena_kind_t *const resizing[] = {&arena_kinds[0], &arena_kinds[1]};
 
 START_TEST(test_a_pool_grows_under_a_pointer_up_to_its_reserve)
 {
     fixture_t f;
     fixture_prepare(&f, resizing[_i], EACH);
-    f.config.reserve_bytes = 4 * EACH;
+    f.config.address_bytes = 4 * EACH;
     fixture_create(&f);
     void *first = take(&f, EACH);
     paint(&f, first, EACH, 1);
@@ -151,7 +149,7 @@ START_TEST(test_a_pool_grows_under_a_pointer_up_to_its_reserve)
     step(&f, cuarena_resize_pool(f.arena, 5 * EACH), CUARENA_BUSY);
     cuarena_error_info_t error = last_error();
     ck_assert_ptr_nonnull(strstr(error.message, "262144 bytes"));
-    ck_assert_ptr_nonnull(strstr(error.message, "reserve"));
+    ck_assert_ptr_nonnull(strstr(error.message, "addresses"));
     drop(&f, rest);
     drop(&f, first);
     fixture_close(&f);
@@ -162,7 +160,7 @@ START_TEST(test_a_pool_without_a_reserve_moves_to_grow)
 {
     fixture_t f;
     fixture_prepare(&f, resizing[_i], EACH);
-    f.config.reserve_bytes = 0;
+    f.config.address_bytes = 0;
     fixture_create(&f);
     cuarena_block_t block = take_block(&f, EACH);
     paint(&f, address_of(&f, block), EACH, 1);
@@ -181,7 +179,7 @@ START_TEST(test_a_pool_that_grew_has_as_many_blocks_as_fit)
 {
     fixture_t f;
     fixture_prepare(&f, resizing[_i], EACH);
-    f.config.reserve_bytes = 0;
+    f.config.address_bytes = 0;
     fixture_create(&f);
     step_ok(&f, cuarena_resize_pool(f.arena, 64 * EACH));
     uint64_t alignment = f.config.alignment;
@@ -207,8 +205,7 @@ START_TEST(test_growing_arenas_share_few_addresses)
         return;
     for (size_t i = 0; i < COUNT_OF(arenas); i++)
         arenas[i] = make_one("preset=grow,limit=64GiB", i, &pointers[i]);
-    void *other = mmap(NULL, MIB(256), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *other = mmap(NULL, MIB(256), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ck_assert_msg(other != MAP_FAILED, "the process has no addresses left");
     ck_assert_int_eq(munmap(other, MIB(256)), 0);
     for (size_t i = 0; i < COUNT_OF(arenas); i++) {
@@ -246,10 +243,8 @@ START_TEST(test_the_error_names_the_addresses_that_are_short)
     expect_ok(cuarena_config_parse(&config, "pool=1GiB"));
     expect_status(cuarena_create(&config, &arena), CUARENA_OUT_OF_MEMORY);
     cuarena_error_info_t error = last_error();
-    if (strstr(error.message, "addresses") == NULL ||
-        strstr(error.message, "RLIMIT_AS") == NULL)
-        ck_abort_msg("expected addresses and RLIMIT_AS to be named: %s",
-                     error.message);
+    if (strstr(error.message, "addresses") == NULL || strstr(error.message, "RLIMIT_AS") == NULL)
+        ck_abort_msg("expected addresses and RLIMIT_AS to be named: %s", error.message);
 }
 END_TEST
 
@@ -257,22 +252,16 @@ int main(void)
 {
     Suite *suite = suite_create("addresses");
     TCase *many = new_case(suite, "many");
-    tcase_add_loop_test(many, test_10000_arenas_live_in_one_process, 0,
-                        (int)COUNT_OF(many_of));
+    tcase_add_loop_test(many, test_10000_arenas_live_in_one_process, 0, (int)COUNT_OF(many_of));
     TCase *pools = new_case(suite, "pools");
     const int memories = (int)COUNT_OF(resizing);
-    tcase_add_loop_test(pools,
-                        test_a_pool_grows_under_a_pointer_up_to_its_reserve, 0,
-                        memories);
-    tcase_add_loop_test(pools, test_a_pool_without_a_reserve_moves_to_grow, 0,
-                        memories);
-    tcase_add_loop_test(pools, test_a_pool_that_grew_has_as_many_blocks_as_fit,
-                        0, memories);
-    suite_add_list(
-        suite, "few",
-        TEST_LIST(test_an_arena_sets_aside_what_it_can_become,
-                  test_growing_arenas_share_few_addresses,
-                  test_tables_fit_where_addresses_are_few,
-                  test_the_error_names_the_addresses_that_are_short));
+    tcase_add_loop_test(pools, test_a_pool_grows_under_a_pointer_up_to_its_reserve, 0, memories);
+    tcase_add_loop_test(pools, test_a_pool_without_a_reserve_moves_to_grow, 0, memories);
+    tcase_add_loop_test(pools, test_a_pool_that_grew_has_as_many_blocks_as_fit, 0, memories);
+    suite_add_list(suite, "few",
+                   TEST_LIST(test_an_arena_sets_aside_what_it_can_become,
+                             test_growing_arenas_share_few_addresses,
+                             test_tables_fit_where_addresses_are_few,
+                             test_the_error_names_the_addresses_that_are_short));
     return suite_main(suite);
 }

@@ -65,8 +65,8 @@ START_TEST(test_amount_parse_accepts)
     const amount_case_t *row = &amounts[_i];
     cuarena_amount_t amount = {-1, -1, 0};
     expect_ok(cuarena_amount_parse(row->text, &amount));
-    ck_assert_msg(amount.unit == row->unit, "%s: expected unit %d, got %d",
-                  row->text, (int)row->unit, (int)amount.unit);
+    ck_assert_msg(amount.unit == row->unit, "%s: expected unit %d, got %d", row->text,
+                  (int)row->unit, (int)amount.unit);
     ck_assert_int_eq(amount.zero, 0);
     expect_u64(amount.value, row->value);
 }
@@ -137,8 +137,7 @@ START_TEST(test_amount_parse_refuses)
 {
     const refusal_case_t *row = &refusals[_i];
     cuarena_amount_t amount = {7, 8, 9};
-    expect_status(cuarena_amount_parse(row->text, &amount),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_amount_parse(row->text, &amount), CUARENA_BAD_ARGUMENT);
     expect_message(row->text, row->why, "accepted:");
     ck_assert_int_eq(amount.unit, 7);
     expect_u64(amount.value, 9);
@@ -190,8 +189,7 @@ static cuarena_status_t cannot_tell(void *user, uint64_t *bytes_out)
     return CUARENA_DRIVER;
 }
 
-static const cuarena_memory_ops_t telling = {.name = "tells",
-                                             .available = tell};
+static const cuarena_memory_ops_t telling = {.name = "tells", .available = tell};
 static const cuarena_memory_ops_t knowing = {.name = "knows", .total = tell};
 
 static uint64_t resolved(const char *text, uint64_t there_is)
@@ -199,9 +197,8 @@ static uint64_t resolved(const char *text, uint64_t there_is)
     cuarena_amount_t amount;
     uint64_t bytes = 0;
     expect_ok(cuarena_amount_parse(text, &amount));
-    expect_ok(cuai_amount_resolve(amount,
-                                  amount.unit == PERCENT ? &knowing : &telling,
-                                  &there_is, &bytes));
+    expect_ok(cuai_amount_resolve(amount, amount.unit == PERCENT ? &knowing : &telling, &there_is,
+                                  &bytes));
     return bytes;
 }
 
@@ -240,8 +237,7 @@ START_TEST(test_amount_resolve_auto_that_leaves_less_than_nothing)
     const cuarena_amount_t amount = {AUTO, 0, 2048};
     uint64_t available = 2047;
     uint64_t bytes = 7;
-    expect_status(cuai_amount_resolve(amount, &telling, &available, &bytes),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(cuai_amount_resolve(amount, &telling, &available, &bytes), CUARENA_OUT_OF_MEMORY);
     expect_message("auto-2KiB", "2047", "tells");
     expect_u64(bytes, 7);
 }
@@ -253,14 +249,11 @@ START_TEST(test_amount_resolve_of_a_memory_that_does_not_know)
     const cuarena_amount_t amount = {PERCENT, 0, 50000};
     const cuarena_amount_t rest = {AUTO, 0, 0};
     uint64_t bytes = 7;
-    expect_status(cuai_amount_resolve(amount, &telling, &bytes, &bytes),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuai_amount_resolve(amount, &telling, &bytes, &bytes), CUARENA_BAD_ARGUMENT);
     expect_message("50%", "tells", "in all");
-    expect_status(cuai_amount_resolve(rest, &knowing, &bytes, &bytes),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuai_amount_resolve(rest, &knowing, &bytes, &bytes), CUARENA_BAD_ARGUMENT);
     expect_message("auto", "knows", "available");
-    expect_status(cuai_amount_resolve(amount, &failing, NULL, &bytes),
-                  CUARENA_DRIVER);
+    expect_status(cuai_amount_resolve(amount, &failing, NULL, &bytes), CUARENA_DRIVER);
     expect_u64(bytes, 7);
 }
 END_TEST
@@ -268,21 +261,17 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("amount");
-    suite_add_rows(suite, "parse", test_amount_parse_accepts,
-                   COUNT_OF(amounts));
-    suite_add_rows(suite, "print", test_amount_print_reads_as_the_same,
-                   COUNT_OF(amounts));
-    suite_add_rows(suite, "refused", test_amount_parse_refuses,
-                   COUNT_OF(refusals));
-    suite_add_list(suite, "edges",
-                   TEST_LIST(test_amount_parse_null_arguments,
-                             test_amount_round_trip_of_random_values));
+    suite_add_rows(suite, "parse", test_amount_parse_accepts, COUNT_OF(amounts));
+    suite_add_rows(suite, "print", test_amount_print_reads_as_the_same, COUNT_OF(amounts));
+    suite_add_rows(suite, "refused", test_amount_parse_refuses, COUNT_OF(refusals));
     suite_add_list(
-        suite, "resolve",
-        TEST_LIST(test_amount_resolve_bytes_asks_nobody,
-                  test_amount_resolve_percent_rounds_down_and_never_overflows,
-                  test_amount_resolve_auto,
-                  test_amount_resolve_auto_that_leaves_less_than_nothing,
-                  test_amount_resolve_of_a_memory_that_does_not_know));
+        suite, "edges",
+        TEST_LIST(test_amount_parse_null_arguments, test_amount_round_trip_of_random_values));
+    suite_add_list(suite, "resolve",
+                   TEST_LIST(test_amount_resolve_bytes_asks_nobody,
+                             test_amount_resolve_percent_rounds_down_and_never_overflows,
+                             test_amount_resolve_auto,
+                             test_amount_resolve_auto_that_leaves_less_than_nothing,
+                             test_amount_resolve_of_a_memory_that_does_not_know));
     return suite_main(suite);
 }

@@ -1,7 +1,6 @@
 /*
- * Life of an arena: create, destroy and reset at their edges, on a memory that
- * records what is asked of it. What holds on every memory is in
- * check_conformance.c.
+ * Life of an arena: create, destroy and reset at their edges, on a memory that records what is
+ * asked of it. What holds on every memory is in check_conformance.c.
  */
 #include "arena_support.h"
 
@@ -17,8 +16,8 @@ START_TEST(test_create_pool_takes_its_bytes_now)
     fixture_t f;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     expect_text(test_memory_sequence(&f.memory), "get");
-    expect_u64(f.memory.held_bytes, POOL);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).held_bytes, POOL);
+    expect_u64(f.memory.reserved_bytes, POOL);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, POOL);
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).capacity_bytes, POOL);
     fixture_close(&f);
     expect_text(test_memory_sequence(&f.memory), "get give_back end");
@@ -30,7 +29,7 @@ START_TEST(test_create_grow_takes_nothing)
     fixture_t f;
     fixture_open(&f, KIND_CUSTOM_GROW, POOL);
     expect_text(test_memory_sequence(&f.memory), "");
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).held_bytes, 0);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, 0);
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).capacity_bytes, 0);
     fixture_close(&f);
 }
@@ -78,12 +77,10 @@ START_TEST(test_create_refuses_a_broken_config)
     broken_configs[_i].break_it(&f.config);
     f.arena = UNTOUCHED;
     cuarena_status_t status = cuarena_create(&f.config, &f.arena);
-    ck_assert_msg(status == CUARENA_BAD_ARGUMENT, "%s: got %s (%s)",
-                  broken_configs[_i].what, cuarena_status_name(status),
-                  last_error().message);
+    ck_assert_msg(status == CUARENA_BAD_ARGUMENT, "%s: got %s (%s)", broken_configs[_i].what,
+                  cuarena_status_name(status), last_error().message);
     expect_ptr(f.arena, UNTOUCHED);
-    ck_assert_msg(last_error().message[0] != '\0', "%s: no message",
-                  broken_configs[_i].what);
+    ck_assert_msg(last_error().message[0] != '\0', "%s: no message", broken_configs[_i].what);
     fixture_release(&f);
 }
 END_TEST
@@ -111,8 +108,7 @@ START_TEST(test_create_pool_above_the_limit)
 }
 END_TEST
 
-static const cuarena_status_t refusals[] = {CUARENA_OUT_OF_MEMORY,
-                                            CUARENA_DRIVER};
+static const cuarena_status_t refusals[] = {CUARENA_OUT_OF_MEMORY, CUARENA_DRIVER};
 
 START_TEST(test_create_passes_on_what_the_memory_says)
 {
@@ -165,8 +161,7 @@ START_TEST(test_create_auto_with_nothing_or_less_than_the_margin)
     fixture_t f;
     fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
     f.memory.available_bytes = too_little[_i].available;
-    f.config.pool =
-        (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, too_little[_i].margin};
+    f.config.pool = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, too_little[_i].margin};
     expect_status(cuarena_create(&f.config, &f.arena), CUARENA_OUT_OF_MEMORY);
     ck_assert_ptr_null(f.arena);
     fixture_release(&f);
@@ -266,10 +261,9 @@ static void keep_line(void *user, int32_t level, const char *line)
 {
     log_lines_t *lines = user;
     (void)level;
-    lines->used +=
-        (size_t)snprintf(lines->text + lines->used,
-                         sizeof lines->text - lines->used, "%s\n", line) %
-        sizeof lines->text;
+    lines->used += (size_t)snprintf(lines->text + lines->used, sizeof lines->text - lines->used,
+                                    "%s\n", line) %
+                   sizeof lines->text;
 }
 
 START_TEST(test_destroy_is_busy_while_blocks_live_and_tells_the_leaks)
@@ -348,14 +342,13 @@ START_TEST(test_reset_ends_blocks_and_keeps_the_rest)
     uint64_t limit = 0;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     expect_ok(cuarena_tag(f.arena, "keep", &tag));
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE,
-                                amount_of_bytes(MIB(2)), NULL));
+    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE, amount_of_bytes(MIB(2)), NULL));
     void *pointer = take(&f, MIB(1));
     cuarena_block_t block = take_block(&f, 1000);
     step_ok(&f, cuarena_reset(f.arena));
     step(&f, cuarena_free(f.arena, pointer), CUARENA_STALE);
     step(&f, cuarena_block_free(f.arena, block), CUARENA_STALE);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).held_bytes, POOL);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, POOL);
     ck_assert_uint_ge(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, MIB(1));
     expect_ok(cuarena_tag(f.arena, "keep", &again));
     expect_u64(again, tag);
@@ -400,34 +393,24 @@ int main(void)
 {
     Suite *suite = suite_create("arena");
     TCase *broken = new_case(suite, "broken configs");
-    tcase_add_loop_test(broken, test_create_refuses_a_broken_config, 0,
-                        COUNT_OF(broken_configs));
-    tcase_add_loop_test(broken, test_create_passes_on_what_the_memory_says, 0,
-                        COUNT_OF(refusals));
-    tcase_add_loop_test(broken,
-                        test_create_auto_with_nothing_or_less_than_the_margin,
-                        0, COUNT_OF(too_little));
-    tcase_add_loop_test(broken, test_create_when_a_query_fails, 0,
-                        COUNT_OF(queries));
-    suite_add_list(suite, "create",
-                   TEST_LIST(test_create_pool_takes_its_bytes_now,
-                             test_create_grow_takes_nothing,
-                             test_create_null_arguments,
-                             test_create_refuses_a_memory_without_get,
-                             test_create_pool_above_the_limit,
-                             test_create_percent_of_all_that_there_is,
-                             test_create_auto_minus_a_margin,
-                             test_create_percent_of_a_memory_that_cannot_tell,
-                             test_create_copies_the_table_of_functions,
-                             test_create_a_pool_of_a_tebibyte,
-                             test_create_two_arenas_share_nothing,
-                             test_base_is_where_the_pool_is));
+    tcase_add_loop_test(broken, test_create_refuses_a_broken_config, 0, COUNT_OF(broken_configs));
+    tcase_add_loop_test(broken, test_create_passes_on_what_the_memory_says, 0, COUNT_OF(refusals));
+    tcase_add_loop_test(broken, test_create_auto_with_nothing_or_less_than_the_margin, 0,
+                        COUNT_OF(too_little));
+    tcase_add_loop_test(broken, test_create_when_a_query_fails, 0, COUNT_OF(queries));
     suite_add_list(
-        suite, "destroy",
-        TEST_LIST(test_destroy_null_and_cleared_handles,
-                  test_destroy_is_busy_while_blocks_live_and_tells_the_leaks,
-                  test_destroy_is_busy_while_an_empty_block_lives,
-                  test_destroy_forced_ends_blocks_of_every_sort));
+        suite, "create",
+        TEST_LIST(test_create_pool_takes_its_bytes_now, test_create_grow_takes_nothing,
+                  test_create_null_arguments, test_create_refuses_a_memory_without_get,
+                  test_create_pool_above_the_limit, test_create_percent_of_all_that_there_is,
+                  test_create_auto_minus_a_margin, test_create_percent_of_a_memory_that_cannot_tell,
+                  test_create_copies_the_table_of_functions, test_create_a_pool_of_a_tebibyte,
+                  test_create_two_arenas_share_nothing, test_base_is_where_the_pool_is));
+    suite_add_list(suite, "destroy",
+                   TEST_LIST(test_destroy_null_and_cleared_handles,
+                             test_destroy_is_busy_while_blocks_live_and_tells_the_leaks,
+                             test_destroy_is_busy_while_an_empty_block_lives,
+                             test_destroy_forced_ends_blocks_of_every_sort));
     suite_add_list(suite, "reset",
                    TEST_LIST(test_reset_ends_blocks_and_keeps_the_rest,
                              test_reset_is_busy_with_a_block_pin,

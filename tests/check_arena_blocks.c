@@ -1,6 +1,6 @@
 /*
- * The calls with ids, enumeration, adoption and tags, each at its edges. What
- * holds on every memory is in check_conformance.c.
+ * The calls with ids, enumeration, adoption and tags, each at its edges. What holds on every memory
+ * is in check_conformance.c.
  */
 #include "arena_support.h"
 
@@ -40,8 +40,7 @@ START_TEST(test_block_alloc_null_arguments)
     fixture_open(&f, KIND_NONE_POOL, POOL);
     step(&f, cuarena_block_alloc(f.arena, 9, NULL), CUARENA_BAD_ARGUMENT);
     step(&f, cuarena_block_alloc(NULL, 9, &block), CUARENA_BAD_ARGUMENT);
-    step(&f, cuarena_block_alloc(f.arena, POOL + 1, &block),
-         CUARENA_OUT_OF_MEMORY);
+    step(&f, cuarena_block_alloc(f.arena, POOL + 1, &block), CUARENA_OUT_OF_MEMORY);
     expect_u64(block, NO_BLOCK);
     fixture_close(&f);
 }
@@ -152,8 +151,7 @@ START_TEST(test_id_of_another_arena_is_stale)
 }
 END_TEST
 
-static const uint64_t made_up_ids[] = {1, 2, UINT64_MAX, UINT64_C(1) << 63,
-                                       UINT64_C(0xffffffff)};
+static const uint64_t made_up_ids[] = {1, 2, UINT64_MAX, UINT64_C(1) << 63, UINT64_C(0xffffffff)};
 
 START_TEST(test_id_that_was_made_up_is_stale)
 {
@@ -243,8 +241,7 @@ START_TEST(test_block_resize_failure_keeps_all)
     cuarena_block_t pair[2];
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     take_row(&f, pair, 2, QUARTER);
-    step(&f, cuarena_block_resize(f.arena, pair[1], POOL + 1),
-         CUARENA_OUT_OF_MEMORY);
+    step(&f, cuarena_block_resize(f.arena, pair[1], POOL + 1), CUARENA_OUT_OF_MEMORY);
     expect_u64(info_of(&f, pair[1]).requested, QUARTER);
     expect_painted(&f, address_of(&f, pair[1]), QUARTER, 1);
     drop_block(&f, pair[0]);
@@ -298,10 +295,8 @@ START_TEST(test_block_of_finds_the_block_by_its_first_byte)
     fixture_open(&f, KIND_NONE_POOL, POOL);
     cuarena_block_t block = take_block(&f, KIB(4));
     char *address = address_of(&f, block);
-    expect_status(cuarena_block_of(f.arena, address + 1, &found),
-                  CUARENA_STALE);
-    expect_status(cuarena_block_of(f.arena, address + 256, &found),
-                  CUARENA_STALE);
+    expect_status(cuarena_block_of(f.arena, address + 1, &found), CUARENA_STALE);
+    expect_status(cuarena_block_of(f.arena, address + 256, &found), CUARENA_STALE);
     expect_status(cuarena_block_of(f.arena, NULL, &found), CUARENA_STALE);
     expect_u64(found, NO_BLOCK);
     expect_ok(cuarena_block_of(f.arena, address, &found));
@@ -354,8 +349,7 @@ END_TEST
 
 #define MANY 23
 
-static size_t enumerate(fixture_t *f, cuarena_block_t *seen, size_t capacity,
-                        size_t at_once)
+static size_t enumerate(fixture_t *f, cuarena_block_t *seen, size_t capacity, size_t at_once)
 {
     cuarena_block_info_t infos[MANY + 1];
     uint64_t cursor = 0;
@@ -371,8 +365,7 @@ static size_t enumerate(fixture_t *f, cuarena_block_t *seen, size_t capacity,
     return total;
 }
 
-static size_t times_seen(const cuarena_block_t *seen, size_t count,
-                         cuarena_block_t block)
+static size_t times_seen(const cuarena_block_t *seen, size_t count, cuarena_block_t block)
 {
     size_t times = 0;
     for (size_t i = 0; i < count; i++)
@@ -430,12 +423,9 @@ START_TEST(test_blocks_null_arguments)
     uint64_t cursor = 0;
     size_t count = 9;
     fixture_open(&f, KIND_NONE_POOL, POOL);
-    expect_status(cuarena_blocks(f.arena, NULL, &info, 1, &count),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_blocks(f.arena, &cursor, NULL, 1, &count),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_blocks(f.arena, &cursor, &info, 1, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_blocks(f.arena, NULL, &info, 1, &count), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_blocks(f.arena, &cursor, NULL, 1, &count), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_blocks(f.arena, &cursor, &info, 1, NULL), CUARENA_BAD_ARGUMENT);
     expect_u64(count, 9);
     fixture_close(&f);
 }
@@ -450,10 +440,10 @@ START_TEST(test_dedicated_has_a_segment_of_its_own)
     test_memory_forget_calls(&f.memory);
     cuarena_block_t block = take_dedicated_block(&f, 5000);
     expect_text(test_memory_sequence(&f.memory), "get");
-    expect_u64(f.memory.held_bytes, POOL + KIB(8));
+    expect_u64(f.memory.reserved_bytes, POOL + KIB(8));
     expect_u64(info_of(&f, block).dedicated, 1);
     cuarena_stats_t stats = stats_of(&f, CUARENA_REGION_ALL);
-    expect_u64(stats.held_bytes, POOL + KIB(8));
+    expect_u64(stats.reserved_bytes, POOL + KIB(8));
     expect_u64(stats.dedicated_bytes, info_of(&f, block).allocated);
     expect_u64(live_in(&f, CUARENA_REGION_DYNAMIC), 0);
     expect_recount(&f);
@@ -472,8 +462,7 @@ START_TEST(test_dedicated_when_the_memory_refuses)
     cuarena_request_init(&request);
     request.dedicated = 1;
     f.memory.budget_bytes = POOL;
-    step(&f, cuarena_block_alloc_with(f.arena, 5000, &request, &block),
-         CUARENA_OUT_OF_MEMORY);
+    step(&f, cuarena_block_alloc_with(f.arena, 5000, &request, &block), CUARENA_OUT_OF_MEMORY);
     expect_u64(block, NO_BLOCK);
     fixture_close(&f);
 }
@@ -489,8 +478,7 @@ START_TEST(test_dedicated_counts_toward_the_held_limit)
     fixture_create(&f);
     cuarena_request_init(&request);
     request.dedicated = 1;
-    step(&f, cuarena_block_alloc_with(f.arena, KIB(12), &request, &block),
-         CUARENA_LIMIT);
+    step(&f, cuarena_block_alloc_with(f.arena, KIB(12), &request, &block), CUARENA_LIMIT);
     expect_u64(block, NO_BLOCK);
     drop_block(&f, take_dedicated_block(&f, KIB(8)));
     fixture_close(&f);
@@ -519,9 +507,8 @@ START_TEST(test_adopt_counts_and_forgets)
     expect_u64(info.allocated, sizeof foreign);
     expect_ok(cuarena_block_of(f.arena, foreign, &found));
     expect_u64(found, block);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).dedicated_bytes,
-               sizeof foreign);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).held_bytes, POOL);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).dedicated_bytes, sizeof foreign);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, POOL);
     expect_u64(tag_stats_of(&f, tag).live_bytes, sizeof foreign);
     expect_recount(&f);
     drop_block(&f, block);
@@ -539,11 +526,9 @@ START_TEST(test_adopt_refuses_what_overlaps)
     uint64_t bytes = 0;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     expect_ok(cuarena_base(f.arena, &base, &bytes));
-    step(&f, cuarena_adopt(f.arena, (char *)base + 4096, 4096, 0, &other),
-         CUARENA_BAD_ARGUMENT);
+    step(&f, cuarena_adopt(f.arena, (char *)base + 4096, 4096, 0, &other), CUARENA_BAD_ARGUMENT);
     step_ok(&f, cuarena_adopt(f.arena, foreign, sizeof foreign, 0, &block));
-    step(&f, cuarena_adopt(f.arena, foreign + 4096, 4096, 0, &other),
-         CUARENA_BAD_ARGUMENT);
+    step(&f, cuarena_adopt(f.arena, foreign + 4096, 4096, 0, &other), CUARENA_BAD_ARGUMENT);
     expect_u64(other, NO_BLOCK);
     drop_block(&f, block);
     fixture_close(&f);
@@ -555,18 +540,12 @@ START_TEST(test_adopt_bad_arguments)
     fixture_t f;
     cuarena_block_t block = NO_BLOCK;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    step(&f, cuarena_adopt(f.arena, foreign + 1, 4096, 0, &block),
-         CUARENA_BAD_ARGUMENT);
-    step(&f, cuarena_adopt(f.arena, NULL, 4096, 0, &block),
-         CUARENA_BAD_ARGUMENT);
-    step(&f, cuarena_adopt(f.arena, foreign, 0, 0, &block),
-         CUARENA_BAD_ARGUMENT);
-    step(&f, cuarena_adopt(f.arena, foreign, 4096, 9, &block),
-         CUARENA_BAD_ARGUMENT);
-    step(&f, cuarena_adopt(f.arena, foreign, 4096, 0, NULL),
-         CUARENA_BAD_ARGUMENT);
-    step(&f, cuarena_adopt(f.arena, foreign, UINT64_MAX - 255, 0, &block),
-         CUARENA_BAD_ARGUMENT);
+    step(&f, cuarena_adopt(f.arena, foreign + 1, 4096, 0, &block), CUARENA_BAD_ARGUMENT);
+    step(&f, cuarena_adopt(f.arena, NULL, 4096, 0, &block), CUARENA_BAD_ARGUMENT);
+    step(&f, cuarena_adopt(f.arena, foreign, 0, 0, &block), CUARENA_BAD_ARGUMENT);
+    step(&f, cuarena_adopt(f.arena, foreign, 4096, 9, &block), CUARENA_BAD_ARGUMENT);
+    step(&f, cuarena_adopt(f.arena, foreign, 4096, 0, NULL), CUARENA_BAD_ARGUMENT);
+    step(&f, cuarena_adopt(f.arena, foreign, UINT64_MAX - 255, 0, &block), CUARENA_BAD_ARGUMENT);
     expect_u64(block, NO_BLOCK);
     fixture_close(&f);
 }
@@ -577,10 +556,8 @@ START_TEST(test_adopt_counts_toward_the_live_limit)
     fixture_t f;
     cuarena_block_t block = NO_BLOCK;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE,
-                                amount_of_bytes(4096), NULL));
-    step(&f, cuarena_adopt(f.arena, foreign, sizeof foreign, 0, &block),
-         CUARENA_LIMIT);
+    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE, amount_of_bytes(4096), NULL));
+    step(&f, cuarena_adopt(f.arena, foreign, sizeof foreign, 0, &block), CUARENA_LIMIT);
     step_ok(&f, cuarena_adopt(f.arena, foreign, 4096, 0, &block));
     drop_block(&f, block);
     fixture_close(&f);
@@ -657,37 +634,31 @@ END_TEST
 static void add_loops(Suite *suite)
 {
     TCase *tcase = new_case(suite, "tables");
-    tcase_add_loop_test(tcase, test_id_that_was_made_up_is_stale, 0,
-                        COUNT_OF(made_up_ids));
+    tcase_add_loop_test(tcase, test_id_that_was_made_up_is_stale, 0, COUNT_OF(made_up_ids));
     tcase_add_loop_test(tcase, test_blocks_sees_each_once_for_any_capacity, 0,
                         COUNT_OF(capacities));
 }
 
 static void add_blocks(Suite *suite)
 {
-    suite_add_list(suite, "alloc and free",
-                   TEST_LIST(test_block_alloc_is_born_without_a_pin,
-                             test_block_alloc_null_arguments,
-                             test_block_alloc_zero_is_a_live_empty_block,
-                             test_block_alloc_zero_fits_a_full_pool,
-                             test_block_alloc_at_the_most_blocks_is_limit,
-                             test_block_free_while_pinned_ends_it));
+    suite_add_list(
+        suite, "alloc and free",
+        TEST_LIST(
+            test_block_alloc_is_born_without_a_pin, test_block_alloc_null_arguments,
+            test_block_alloc_zero_is_a_live_empty_block, test_block_alloc_zero_fits_a_full_pool,
+            test_block_alloc_at_the_most_blocks_is_limit, test_block_free_while_pinned_ends_it));
     suite_add_list(suite, "ids",
                    TEST_LIST(test_id_stays_stale_when_its_bytes_are_reused,
-                             test_id_of_another_arena_is_stale,
-                             test_id_0_names_nothing));
-    suite_add_list(
-        suite, "resize",
-        TEST_LIST(test_block_resize_keeps_the_id_when_it_moves,
-                  test_block_resize_to_zero_is_empty_and_back,
-                  test_block_resize_busy_if_a_pinned_block_would_move,
-                  test_block_resize_failure_keeps_all));
+                             test_id_of_another_arena_is_stale, test_id_0_names_nothing));
+    suite_add_list(suite, "resize",
+                   TEST_LIST(test_block_resize_keeps_the_id_when_it_moves,
+                             test_block_resize_to_zero_is_empty_and_back,
+                             test_block_resize_busy_if_a_pinned_block_would_move,
+                             test_block_resize_failure_keeps_all));
     suite_add_list(suite, "pins and facts",
-                   TEST_LIST(test_block_pin_counts,
-                             test_block_pin_past_the_most_is_busy,
+                   TEST_LIST(test_block_pin_counts, test_block_pin_past_the_most_is_busy,
                              test_block_of_finds_the_block_by_its_first_byte,
-                             test_block_info_tells_what_was_asked,
-                             test_block_info_of_a_pointer,
+                             test_block_info_tells_what_was_asked, test_block_info_of_a_pointer,
                              test_blocks_changed_meanwhile_misses_no_other,
                              test_blocks_null_arguments));
 }
@@ -702,14 +673,11 @@ int main(void)
                              test_dedicated_when_the_memory_refuses,
                              test_dedicated_counts_toward_the_held_limit));
     suite_add_list(suite, "adopted",
-                   TEST_LIST(test_adopt_counts_and_forgets,
-                             test_adopt_refuses_what_overlaps,
-                             test_adopt_bad_arguments,
-                             test_adopt_counts_toward_the_live_limit,
+                   TEST_LIST(test_adopt_counts_and_forgets, test_adopt_refuses_what_overlaps,
+                             test_adopt_bad_arguments, test_adopt_counts_toward_the_live_limit,
                              test_adopt_is_not_moved_nor_resized_away));
     suite_add_list(suite, "tags",
-                   TEST_LIST(test_tag_is_registered_once,
-                             test_tag_bad_arguments,
+                   TEST_LIST(test_tag_is_registered_once, test_tag_bad_arguments,
                              test_tag_past_the_most_is_limit));
     return suite_main(suite);
 }

@@ -1,6 +1,6 @@
 /*
- * Capture sessions, on streams that are simulated: whose private bytes are, how
- * they are taken, and what stays away from them.
+ * Capture sessions, on streams that are simulated: whose private bytes are, how they are taken, and
+ * what stays away from them.
  */
 #include "support/base_support.h"
 #include "support/capture_rig.h"
@@ -14,13 +14,12 @@
 /* ---- Support ----------------------------------------------------------- */
 
 /* Whether there is room; if not, there may be as many bytes apart. */
-#define expect_room(is_there, call)                                            \
-    do {                                                                       \
-        cuarena_status_t came_ = (call);                                       \
-        if ((is_there) || came_ != CUARENA_FRAGMENTED)                         \
-            expect_status_at(came_,                                            \
-                             (is_there) ? CUARENA_OK : CUARENA_OUT_OF_MEMORY,  \
-                             #call, __FILE__, __LINE__);                       \
+#define expect_room(is_there, call)                                                                \
+    do {                                                                                           \
+        cuarena_status_t came_ = (call);                                                           \
+        if ((is_there) || came_ != CUARENA_FRAGMENTED)                                             \
+            expect_status_at(came_, (is_there) ? CUARENA_OK : CUARENA_OUT_OF_MEMORY, #call,        \
+                             __FILE__, __LINE__);                                                  \
     } while (0)
 #define expect_no_room(call) expect_room(false, call)
 
@@ -52,8 +51,8 @@ START_TEST(private_bytes_serve_the_same_stream_again)
 }
 END_TEST
 
-/* Rows: freed while open, and after the end. Columns: without a stream, on the
- * block's own, on one of the session's, on one that has nothing to do with it.
+/* Rows: freed while open, and after the end. Columns: without a stream, on the block's own, on one
+ * of the session's, on one that has nothing to do with it.
  */
 START_TEST(whoever_frees_a_private_block_leaves_it_to_the_session)
 {
@@ -128,8 +127,8 @@ START_TEST(bytes_that_others_use_too_wait_for_the_release)
 }
 END_TEST
 
-/* The order of a stream does not bind the CPU, which may write to what it was
- * just given while the graph reads it. */
+/* The order of a stream does not bind the CPU, which may write to what it was just given while the
+ * graph reads it. */
 START_TEST(where_the_cpu_touches_nothing_is_reused)
 {
     rig_t rig;
@@ -149,9 +148,8 @@ END_TEST
 
 /* ---- How they are taken ------------------------------------------------ */
 
-/* Requests of 1 KiB: stretches of 1, 1, 2, 4, ... until an eighth of what is
- * settled is less. */
-START_TEST(stretches_double_up_to_a_share_of_what_is_settled)
+/* Requests of 1 KiB: stretches of 1, 1, 2, 4, ... until an eighth of what is idle is less. */
+START_TEST(stretches_double_up_to_a_share_of_what_is_idle)
 {
     rig_t rig;
     rig_open(&rig, POOL);
@@ -229,13 +227,13 @@ START_TEST(sessions_grow_the_arena)
     rig_prepare(&rig, POOL, false);
     rig.config.preset = CUARENA_PRESET_GROW;
     rig_create(&rig);
-    expect_u64(rig_stats(&rig).held_bytes, 0);
+    expect_u64(rig_stats(&rig).reserved_bytes, 0);
     cuarena_capture_t *session = begin_on(&rig, A);
     capture(&rig, A, true);
     take_on(&rig, KIB(12), A);
     take_on(&rig, KIB(12), A);
     void *p = take_on(&rig, KIB(4), A);
-    expect_u64(rig_stats(&rig).held_bytes, KIB(28));
+    expect_u64(rig_stats(&rig).reserved_bytes, KIB(28));
     free_on(&rig, p, A);
     uint64_t given = 1;
     expect_ok(cuarena_trim(rig.arena, 0, &given));
@@ -286,8 +284,7 @@ START_TEST(stable_blocks_are_private_too)
         expect_ok(cuarena_alloc_on(rig.arena, KIB(12), A, &request, &p));
         expect_clean(&rig);
         free_on(&rig, p, A);
-        cuarena_status_t status =
-            cuarena_alloc_with(rig.arena, KIB(12), &request, &q);
+        cuarena_status_t status = cuarena_alloc_with(rig.arena, KIB(12), &request, &q);
         expect_status(status, region == 0 ? CUARENA_OK : CUARENA_OUT_OF_MEMORY);
         ck_assert_ptr_ne(p, q);
         expect_ok(cuarena_alloc_on(rig.arena, KIB(12), A, &request, &q));
@@ -303,9 +300,9 @@ END_TEST
 
 /* ---- What stays away from them ----------------------------------------- */
 
-/* A row of eight: hole, a private block without a pin, hole, a block of nobody,
- * hole, one that the captured stream had before, two of nobody. The first of
- * nobody moves, and when the stream is ordinary again all after it do. */
+/* A row of eight: hole, a private block without a pin, hole, a block of nobody, hole, one that the
+ * captured stream had before, two of nobody. The first of nobody moves, and when the stream is
+ * ordinary again all after it do. */
 START_TEST(compaction_leaves_alone_what_a_capture_holds)
 {
     for (int on_stream = 0; on_stream < 2; on_stream++) {
@@ -352,7 +349,7 @@ static cuarena_block_t move_on_b(rig_t *rig, uint64_t seed)
     cuarena_block_t row[2];
     cuarena_compact_report_t report;
     free_on(rig, take_on(rig, KIB(1), A), A); /* it is known */
-    expect_ok(cuarena_settle(rig->arena, 1, NULL));
+    expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
     take_row_on(rig, row, 2, CUARENA_NO_STREAM);
     sim_host_write(&rig->sim, place_of(rig, row[1]), POOL / 2, seed);
     expect_ok(cuarena_block_free(rig->arena, row[0]));
@@ -361,8 +358,8 @@ static cuarena_block_t move_on_b(rig_t *rig, uint64_t seed)
     return row[1];
 }
 
-/* An ordinary block whose copy A did not wait for is freed on A while that is
- * captured: A has its bytes when the session has ended, behind the copy. */
+/* An ordinary block whose copy A did not wait for is freed on A while that is captured: A has its
+ * bytes when the session has ended, behind the copy. */
 START_TEST(copies_that_a_captured_stream_missed_are_waited_for_at_the_end)
 {
     rig_t rig;
@@ -385,14 +382,14 @@ START_TEST(copies_that_a_captured_stream_missed_are_waited_for_at_the_end)
 }
 END_TEST
 
-/* Bytes freed on a stream before its capture: nobody else has them until a
- * marker can be recorded. */
+/* Bytes freed on a stream before its capture: nobody else has them until a event can be
+ * recorded. */
 START_TEST(work_from_before_is_waited_for_after_the_end)
 {
     for (int eager = 0; eager < 2; eager++) {
         rig_t rig;
         rig_prepare(&rig, POOL, false);
-        rig.config.marker = eager ? CUARENA_MARKER_EAGER : CUARENA_MARKER_LATE;
+        rig.config.events = eager ? CUARENA_EVENTS_EAGER : CUARENA_EVENTS_LATE;
         rig_create(&rig);
         void *p = take_on(&rig, POOL / 2, A);
         void *q = take_on(&rig, POOL / 2, A);
@@ -403,7 +400,7 @@ START_TEST(work_from_before_is_waited_for_after_the_end)
         capture(&rig, A, true);
         free_on(&rig, q, A);
         expect_no_room(try_on(&rig, POOL, B, NULL));
-        expect_ok(cuarena_settle(rig.arena, 1, NULL));
+        expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
         expect_ok(cuarena_trim(rig.arena, UINT64_MAX, NULL));
         expect_clean(&rig);
         expect_untouched(&rig);
@@ -420,8 +417,8 @@ START_TEST(work_from_before_is_waited_for_after_the_end)
 }
 END_TEST
 
-/* A warm-up left all bytes to the stream's lane: a marker is recorded when the
- * session begins, unless the stream is captured already. */
+/* A warm-up left all bytes to the stream's free list: an event is recorded when the session begins,
+ * unless the stream is captured already. */
 START_TEST(what_a_warm_up_freed_serves_its_session)
 {
     for (int late = 0; late < 2; late++) {
@@ -433,7 +430,7 @@ START_TEST(what_a_warm_up_freed_serves_its_session)
             sim_write(&rig.sim, A, p[i], POOL / 2, 1);
         }
         free_on(&rig, p[0], A);
-        expect_ok(cuarena_settle(rig.arena, 0, NULL)); /* has a marker */
+        expect_ok(cuarena_reclaim(rig.arena, 0, NULL)); /* has an event */
         free_on(&rig, p[1], A);
         capture(&rig, A, late);
         uint64_t marks = rig.sim.counts[SIM_MARK];
@@ -454,12 +451,12 @@ START_TEST(what_a_warm_up_freed_serves_its_session)
 }
 END_TEST
 
-/* Where a marker was recorded before the capture, it is asked. */
-START_TEST(markers_from_before_serve_during_the_capture)
+/* Where an event was recorded before the capture, it is asked. */
+START_TEST(events_from_before_serve_during_the_capture)
 {
     rig_t rig;
     rig_prepare(&rig, POOL, false);
-    rig.config.marker = CUARENA_MARKER_EAGER;
+    rig.config.events = CUARENA_EVENTS_EAGER;
     rig_create(&rig);
     void *p = take_on(&rig, POOL, A);
     sim_write(&rig.sim, A, p, POOL, 1);
@@ -489,7 +486,7 @@ START_TEST(uses_by_a_captured_stream_are_marked_after_the_end)
     capture(&rig, A, true);
     free_on(&rig, p, B);
     for (int wait = 0; wait < 2; wait++)
-        expect_ok(cuarena_settle(rig.arena, wait, NULL));
+        expect_ok(cuarena_reclaim(rig.arena, wait, NULL));
     expect_u64(rig_stats(&rig).live_bytes, POOL);
     expect_no_room(try_on(&rig, KIB(1), B, NULL));
     expect_no_room(try_on(&rig, KIB(1), A, NULL));
@@ -520,8 +517,7 @@ START_TEST(private_blocks_resize_in_place_or_not_at_all)
     expect_ok(cuarena_resize_on(rig.arena, p, KIB(6), A, &q));
     expect_clean(&rig);
     expect_u64(stats_of(&rig, session).live_bytes, KIB(6));
-    expect_status(cuarena_resize_on(rig.arena, p, KIB(16), A, &q),
-                  CUARENA_BUSY);
+    expect_status(cuarena_resize_on(rig.arena, p, KIB(16), A, &q), CUARENA_BUSY);
     expect_status(cuarena_resize(rig.arena, p, KIB(16), &q), CUARENA_BUSY);
     end_of(&rig, session);
     expect_status(cuarena_resize(rig.arena, p, KIB(8), &q), CUARENA_BUSY);
@@ -551,8 +547,7 @@ START_TEST(a_copy_on_a_captured_stream_is_refused)
     free_on(&rig, take_on(&rig, KIB(1), A), A);
     cuarena_capture_t *session = begin_on(&rig, A);
     capture(&rig, A, true);
-    expect_status(cuarena_block_resize_on(rig.arena, block, KIB(40), A),
-                  CUARENA_BUSY);
+    expect_status(cuarena_block_resize_on(rig.arena, block, KIB(40), A), CUARENA_BUSY);
     expect_message("capture");
     expect_ok(cuarena_block_resize_on(rig.arena, block, KIB(4), A));
     expect_ok(cuarena_block_resize(rig.arena, block, KIB(40)));
@@ -634,8 +629,7 @@ typedef struct worker {
 
 static void note(worker_t *w, cuarena_status_t status)
 {
-    bool refused =
-        status == CUARENA_OUT_OF_MEMORY || status == CUARENA_FRAGMENTED;
+    bool refused = status == CUARENA_OUT_OF_MEMORY || status == CUARENA_FRAGMENTED;
     w->wrong += status != CUARENA_OK && !refused;
 }
 
@@ -644,12 +638,10 @@ static void serve_some(worker_t *w)
     cuarena_t *arena = w->rig->arena;
     cuarena_block_t blocks[6] = {0};
     for (int i = 0; i < 6; i++)
-        note(w, cuarena_block_alloc_on(arena, KIB(i + 1), w->stream, NULL,
-                                       &blocks[i]));
+        note(w, cuarena_block_alloc_on(arena, KIB(i + 1), w->stream, NULL, &blocks[i]));
     for (int i = 0; i < 6; i++)
         if (blocks[i] != 0)
-            note(w, cuarena_block_free_on(arena, blocks[i],
-                                          i % 3 == 0 ? C : w->stream));
+            note(w, cuarena_block_free_on(arena, blocks[i], i % 3 == 0 ? C : w->stream));
 }
 
 static void capture_some(worker_t *w)
@@ -672,7 +664,7 @@ static void *work(void *user)
         if (!w->captures && i % 4 == 0)
             note(w, cuarena_compact(w->rig->arena, NULL, NULL, NULL, NULL));
         if (!w->captures && i % 4 == 2)
-            note(w, cuarena_settle(w->rig->arena, 1, NULL));
+            note(w, cuarena_reclaim(w->rig->arena, 1, NULL));
     }
     return NULL;
 }
@@ -682,12 +674,10 @@ START_TEST(sessions_of_several_threads)
     rig_t rig;
     pthread_t threads[3];
     rig_open(&rig, KIB(256));
-    worker_t workers[3] = {
-        {&rig, A, true, 0, 0}, {&rig, B, true, 0, 0}, {&rig, C, false, 0, 0}};
+    worker_t workers[3] = {{&rig, A, true, 0, 0}, {&rig, B, true, 0, 0}, {&rig, C, false, 0, 0}};
     for (int i = 0; i < 3; i++) {
         workers[i].rounds = scale_pick(40, 200, 5000);
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, work, &workers[i]),
-                         0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
     }
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
@@ -702,34 +692,27 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("arena_capture");
-    suite_add_list(
-        suite, "whose",
-        TEST_LIST(private_bytes_serve_the_same_stream_again,
-                  whoever_frees_a_private_block_leaves_it_to_the_session,
-                  sessions_share_nothing,
-                  bytes_that_others_use_too_wait_for_the_release,
-                  where_the_cpu_touches_nothing_is_reused));
+    suite_add_list(suite, "whose",
+                   TEST_LIST(private_bytes_serve_the_same_stream_again,
+                             whoever_frees_a_private_block_leaves_it_to_the_session,
+                             sessions_share_nothing, bytes_that_others_use_too_wait_for_the_release,
+                             where_the_cpu_touches_nothing_is_reused));
     suite_add_list(suite, "taking",
-                   TEST_LIST(stretches_double_up_to_a_share_of_what_is_settled,
-                             what_was_handed_out_once_stays,
-                             others_get_what_was_never_handed_out,
-                             a_request_may_have_the_last_bytes,
-                             sessions_grow_the_arena, alignment_is_kept,
-                             stable_blocks_are_private_too));
+                   TEST_LIST(stretches_double_up_to_a_share_of_what_is_idle,
+                             what_was_handed_out_once_stays, others_get_what_was_never_handed_out,
+                             a_request_may_have_the_last_bytes, sessions_grow_the_arena,
+                             alignment_is_kept, stable_blocks_are_private_too));
     suite_add_list(
         suite, "apart",
         TEST_LIST(
             a_pin_on_a_captured_stream_waits_on_the_host,
             compaction_leaves_alone_what_a_capture_holds,
             copies_that_a_captured_stream_missed_are_waited_for_at_the_end,
-            work_from_before_is_waited_for_after_the_end,
-            what_a_warm_up_freed_serves_its_session,
-            markers_from_before_serve_during_the_capture,
+            work_from_before_is_waited_for_after_the_end, what_a_warm_up_freed_serves_its_session,
+            events_from_before_serve_during_the_capture,
             uses_by_a_captured_stream_are_marked_after_the_end,
-            private_blocks_resize_in_place_or_not_at_all,
-            a_copy_on_a_captured_stream_is_refused,
-            what_would_move_or_end_private_bytes_is_busy,
-            a_pool_that_would_have_to_move_is_busy));
+            private_blocks_resize_in_place_or_not_at_all, a_copy_on_a_captured_stream_is_refused,
+            what_would_move_or_end_private_bytes_is_busy, a_pool_that_would_have_to_move_is_busy));
     suite_add_list(suite, "threads", TEST_LIST(sessions_of_several_threads));
     return suite_main(suite);
 }

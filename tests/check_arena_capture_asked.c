@@ -1,7 +1,6 @@
 /*
- * What requests ask for beside bytes in a capture session, on streams that are
- * simulated: zeros, at each launch or once, and segments of their own, which
- * stay until the release.
+ * What requests ask for beside bytes in a capture session, on streams that are simulated: zeros, at
+ * each launch or once, and segments of their own, which stay until the release.
  */
 #include "support/base_support.h"
 #include "support/capture_rig.h"
@@ -25,21 +24,19 @@ typedef enum ask {
     DEDICATED = 2
 } ask_t;
 
-static cuarena_status_t try_ask(rig_t *rig, int ask, uint64_t bytes,
-                                cuarena_stream_t stream, void **out)
+static cuarena_status_t try_ask(rig_t *rig, int ask, uint64_t bytes, cuarena_stream_t stream,
+                                void **out)
 {
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.zeroed = (ask & ZEROED) != 0;
     request.dedicated = (ask & DEDICATED) != 0;
-    cuarena_status_t status =
-        cuarena_alloc_on(rig->arena, bytes, stream, &request, out);
+    cuarena_status_t status = cuarena_alloc_on(rig->arena, bytes, stream, &request, out);
     expect_clean(rig);
     return status;
 }
 
-static void *ask_on(rig_t *rig, int ask, uint64_t bytes,
-                    cuarena_stream_t stream)
+static void *ask_on(rig_t *rig, int ask, uint64_t bytes, cuarena_stream_t stream)
 {
     void *p = NULL;
     expect_ok(try_ask(rig, ask, bytes, stream, &p));
@@ -62,8 +59,7 @@ static uint64_t graph_zeros(const rig_t *rig)
     return rig->sim.counts[SIM_ZERO_CAPTURED];
 }
 
-static void expect_graph_zero(rig_t *rig, uint64_t count, const void *at,
-                              uint64_t bytes)
+static void expect_graph_zero(rig_t *rig, uint64_t count, const void *at, uint64_t bytes)
 {
     expect_u64(graph_zeros(rig), count);
     ck_assert_ptr_eq(rig->sim.graph_zero.to, at);
@@ -71,21 +67,20 @@ static void expect_graph_zero(rig_t *rig, uint64_t count, const void *at,
 }
 
 /* What is marked on no stream is done: all that may go has gone. */
-static void settle(rig_t *rig)
+static void reclaim(rig_t *rig)
 {
-    expect_ok(cuarena_settle(rig->arena, 0, NULL));
+    expect_ok(cuarena_reclaim(rig->arena, 0, NULL));
     expect_clean(rig);
 }
 
 static uint64_t held(rig_t *rig)
 {
-    return rig_stats(rig).held_bytes;
+    return rig_stats(rig).reserved_bytes;
 }
 
 /* ---- Zeros ------------------------------------------------------------- */
 
-/* A block of the graph in the place of an earlier one: both are set to 0, at
- * each launch. */
+/* A block of the graph in the place of an earlier one: both are set to 0, at each launch. */
 START_TEST(zeros_are_part_of_the_graph)
 {
     rig_t rig;
@@ -122,8 +117,8 @@ START_TEST(zeros_are_part_of_the_graph)
 }
 END_TEST
 
-/* A session that began before the capture: what is asked for then is done on
- * the stream, once. And after the end as ever. */
+/* A session that began before the capture: what is asked for then is done on the stream, once. And
+ * after the end as ever. */
 START_TEST(zeros_outside_the_capture_are_done_once)
 {
     rig_t rig;
@@ -146,8 +141,8 @@ START_TEST(zeros_outside_the_capture_are_done_once)
 }
 END_TEST
 
-/* The bytes read as 0 when the call returns, and the graph leaves alone what
- * the CPU writes then. */
+/* The bytes read as 0 when the call returns, and the graph leaves alone what the CPU writes
+ * then. */
 START_TEST(where_the_cpu_touches_zeros_are_there_at_once)
 {
     for (int ask = ZEROED; ask <= (ZEROED | DEDICATED); ask += DEDICATED) {
@@ -232,8 +227,8 @@ END_TEST
 /* Rows: of private bytes, and a segment of its own. */
 START_TEST(zeros_that_fail_leave_nothing)
 {
-    static const cuarena_status_t with[] = {
-        CUARENA_BUSY, CUARENA_DRIVER, CUARENA_OUT_OF_MEMORY, CUARENA_LOST};
+    static const cuarena_status_t with[] = {CUARENA_BUSY, CUARENA_DRIVER, CUARENA_OUT_OF_MEMORY,
+                                            CUARENA_LOST};
     for (int ask = ZEROED; ask <= (ZEROED | DEDICATED); ask += DEDICATED)
         for (int i = 0; i < 4; i++) {
             rig_t rig;
@@ -263,8 +258,8 @@ START_TEST(zeros_that_fail_leave_nothing)
 }
 END_TEST
 
-/* A thread that is about to end a session while another one's call gives the
- * stream something to do. */
+/* A thread that is about to end a session while another one's call gives the stream something to
+ * do. */
 typedef struct ender {
     rig_t *rig;
     cuarena_capture_t *session;
@@ -278,8 +273,7 @@ static void *end_it(void *user)
 {
     ender_t *ender = user;
     waiter_begin(&ender->waiter);
-    ender->status =
-        cuarena_capture_release(ender->rig->arena, &ender->session, B);
+    ender->status = cuarena_capture_release(ender->rig->arena, &ender->session, B);
     waiter_end(&ender->waiter);
     return NULL;
 }
@@ -320,7 +314,7 @@ START_TEST(a_session_ends_when_its_streams_are_left_alone)
             if (!fails)
                 free_on(&rig, p, B);
             sim_run_all(&rig.sim);
-            settle(&rig);
+            reclaim(&rig);
             expect_u64(held(&rig), POOL);
             rig_close(&rig);
         }
@@ -329,8 +323,8 @@ END_TEST
 
 /* ---- Segments of their own --------------------------------------------- */
 
-/* The arena goes on without it until the release, and until the heir is done
- * with what it was given. */
+/* The arena goes on without it until the release, and until the heir is done with what it was
+ * given. */
 START_TEST(a_dedicated_block_stays_until_the_release)
 {
     rig_t rig;
@@ -357,26 +351,26 @@ START_TEST(a_dedicated_block_stays_until_the_release)
     for (int i = 0; i < 4; i++) {
         sim_write(&rig.sim, B, p, OWN, 1); /* the graph is launched */
         free_on(&rig, take_on(&rig, KIB(8), C), C);
-        expect_ok(cuarena_settle(rig.arena, 1, NULL));
+        expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
         expect_ok(cuarena_trim(rig.arena, UINT64_MAX, NULL));
     }
     expect_u64(rig.sim.counts[SIM_GIVE_BACK], 0);
     uint64_t waits = rig.sim.counts[SIM_WAIT_HOST];
     release_to(&rig, &session, B);
-    sim_write(&rig.sim, B, p, OWN, 2); /* queued before the marker is */
-    settle(&rig);
+    sim_write(&rig.sim, B, p, OWN, 2); /* queued before the event is */
+    reclaim(&rig);
     expect_u64(held(&rig), POOL + 2 * OWN);
     expect_u64(rig.sim.counts[SIM_WAIT_HOST], waits);
     sim_run_all(&rig.sim);
-    settle(&rig);
+    reclaim(&rig);
     expect_u64(held(&rig), POOL);
     expect_u64(rig.sim.counts[SIM_GIVE_BACK], 2);
     rig_close(&rig);
 }
 END_TEST
 
-/* Rows: freed while open, after the end, or it lives at the release. Columns:
- * the heir. The last launch of the graph is under way on it. */
+/* Rows: freed while open, after the end, or it lives at the release. Columns: the heir. The last
+ * launch of the graph is under way on it. */
 START_TEST(whoever_frees_a_dedicated_block_leaves_it_to_the_session)
 {
     static const cuarena_stream_t heirs[] = {CUARENA_NO_STREAM, A, B};
@@ -402,10 +396,10 @@ START_TEST(whoever_frees_a_dedicated_block_leaves_it_to_the_session)
             if (row == 2)
                 free_on(&rig, p, heir);
             expect_u64(held(&rig), POOL + (column == 0 ? 0 : OWN));
-            settle(&rig);
+            reclaim(&rig);
             expect_u64(held(&rig), POOL + (column == 0 ? 0 : OWN));
             sim_run_all(&rig.sim);
-            settle(&rig);
+            reclaim(&rig);
             expect_u64(held(&rig), POOL);
             expect_u64(rig_stats(&rig).live_blocks, 0);
             rig_close(&rig);
@@ -428,20 +422,19 @@ START_TEST(the_heir_waits_for_whoever_used_a_dedicated_block)
         free_on(&rig, p, recorded ? C : B);
         release_to(&rig, &session, A);
         expect_u64(rig.sim.counts[SIM_WAIT], 2); /* for B and C */
-        settle(&rig);
+        reclaim(&rig);
         sim_run_stream(&rig.sim, A);
-        settle(&rig);
+        reclaim(&rig);
         expect_u64(held(&rig), POOL + OWN);
         sim_run_all(&rig.sim);
-        settle(&rig);
+        reclaim(&rig);
         expect_u64(held(&rig), POOL);
         rig_close(&rig);
     }
 }
 END_TEST
 
-/* Between the release and the marker behind it the heir goes, or is captured
- * again. */
+/* Between the release and the event behind it the heir goes, or is captured again. */
 START_TEST(what_becomes_of_the_heir_is_minded)
 {
     for (int captured = 0; captured < 2; captured++) {
@@ -460,18 +453,18 @@ START_TEST(what_becomes_of_the_heir_is_minded)
             expect_ok(cuarena_release_stream(rig.arena, B));
             sim_stream_kill(&rig.sim, B);
         }
-        settle(&rig);
+        reclaim(&rig);
         expect_u64(held(&rig), POOL + OWN);
         sim_run_all(&rig.sim);
-        settle(&rig);
+        reclaim(&rig);
         expect_u64(held(&rig), POOL + (captured ? OWN : 0));
         expect_untouched(&rig);
         if (captured) {
             capture(&rig, B, false);
             release_to(&rig, &session, B);
-            settle(&rig);
+            reclaim(&rig);
             sim_run_all(&rig.sim);
-            settle(&rig);
+            reclaim(&rig);
         }
         expect_u64(held(&rig), POOL);
         rig_close(&rig);
@@ -493,7 +486,7 @@ START_TEST(a_dedicated_block_counts_toward_the_limit)
     end_of(&rig, session);
     expect_status(try_ask(&rig, DEDICATED, KIB(4), A, &p), CUARENA_LIMIT);
     release_to(&rig, &session, A);
-    p = ask_on(&rig, DEDICATED, OWN, A); /* settled on the way */
+    p = ask_on(&rig, DEDICATED, OWN, A); /* idle on the way */
     free_on(&rig, p, A);
     sim_run_all(&rig.sim);
     rig_close(&rig);
@@ -510,10 +503,8 @@ START_TEST(what_cannot_be_done_to_a_dedicated_block)
     request.dedicated = 1;
     cuarena_block_t block = 0;
     expect_ok(cuarena_block_alloc_on(rig.arena, OWN, A, &request, &block));
-    expect_status(cuarena_block_resize_on(rig.arena, block, KIB(4), A),
-                  CUARENA_BUSY);
-    expect_status(cuarena_block_resize(rig.arena, block, KIB(4)),
-                  CUARENA_UNSUPPORTED);
+    expect_status(cuarena_block_resize_on(rig.arena, block, KIB(4), A), CUARENA_BUSY);
+    expect_status(cuarena_block_resize(rig.arena, block, KIB(4)), CUARENA_UNSUPPORTED);
     cuarena_block_info_t info;
     expect_ok(cuarena_block_info(rig.arena, block, &info));
     expect_u64(info.dedicated, 1);
@@ -534,12 +525,11 @@ static void put(cuarena_status_t *first, cuarena_status_t status)
         *first = status;
 }
 
-/* All of a session's life with such requests, but for the driver's part where
- * zeros are for the stream. Whatever fails, what comes after it is legal. */
+/* All of a session's life with such requests, but for the driver's part where zeros are for the
+ * stream. Whatever fails, what comes after it is legal. */
 static cuarena_status_t live(rig_t *rig, cuarena_stream_t heir)
 {
-    static const int asks[] = {ZEROED, DEDICATED, ZEROED | DEDICATED,
-                               DEDICATED};
+    static const int asks[] = {ZEROED, DEDICATED, ZEROED | DEDICATED, DEDICATED};
     cuarena_t *arena = rig->arena;
     cuarena_capture_t *session = NULL;
     void *p[4] = {NULL};
@@ -574,7 +564,7 @@ static cuarena_status_t live(rig_t *rig, cuarena_stream_t heir)
 static void expect_all_back(rig_t *rig)
 {
     sim_run_all(&rig->sim);
-    expect_ok(cuarena_settle(rig->arena, 1, NULL));
+    expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
     expect_clean(rig);
     expect_u64(rig_stats(rig).captures, 0);
     expect_u64(rig_stats(rig).live_blocks, 0);
@@ -593,8 +583,7 @@ START_TEST(without_host_memory_nothing_is_lost)
         cuarena_status_t status = live(&rig, C);
         ended = cuai_host_calls() < nth;
         cuai_host_fail_at(0);
-        ck_assert_msg(status == CUARENA_OK ||
-                          (!ended && status == CUARENA_OUT_OF_MEMORY),
+        ck_assert_msg(status == CUARENA_OK || (!ended && status == CUARENA_OUT_OF_MEMORY),
                       "call %d: %s", (int)nth, cuarena_status_name(status));
         expect_all_back(&rig);
     }
@@ -614,7 +603,7 @@ START_TEST(a_memory_call_that_fails_leaves_nothing)
                 sim_fail(&rig.sim, ops[op], nth, CUARENA_DRIVER);
                 live(&rig, heirs[heir]);
                 if (heir == 0) /* not of what others look at */
-                    (void)cuarena_settle(rig.arena, 1, NULL);
+                    (void)cuarena_reclaim(rig.arena, 1, NULL);
                 sim_fail(&rig.sim, -1, 0, CUARENA_OK);
                 expect_clean(&rig);
                 expect_all_back(&rig);
@@ -632,13 +621,13 @@ START_TEST(a_lost_arena_keeps_nothing_for_a_graph)
     free_on(&rig, p, A);
     free_on(&rig, take_on(&rig, KIB(4), B), B);
     sim_fail(&rig.sim, SIM_MARK, 1, CUARENA_LOST);
-    expect_status(cuarena_settle(rig.arena, 0, NULL), CUARENA_LOST);
+    expect_status(cuarena_reclaim(rig.arena, 0, NULL), CUARENA_LOST);
     sim_calls(&rig.sim);
     end_of(&rig, session);
     release_to(&rig, &session, B);
     expect_u64(held(&rig), POOL + OWN);
     free_on(&rig, alive, B);
-    expect_u64(sim_calls(&rig.sim), rig_stats(&rig).held_bytes == POOL ? 2 : 1);
+    expect_u64(sim_calls(&rig.sim), rig_stats(&rig).reserved_bytes == POOL ? 2 : 1);
     rig_close(&rig);
 }
 END_TEST
@@ -654,8 +643,7 @@ typedef struct worker {
 
 static void note(worker_t *w, cuarena_status_t status)
 {
-    bool refused =
-        status == CUARENA_OUT_OF_MEMORY || status == CUARENA_FRAGMENTED;
+    bool refused = status == CUARENA_OUT_OF_MEMORY || status == CUARENA_FRAGMENTED;
     w->wrong += status != CUARENA_OK && !refused;
 }
 
@@ -672,8 +660,7 @@ static void *capture_some(void *user)
         for (int k = 0; k < 4; k++) {
             request.zeroed = k & 1;
             request.dedicated = k >> 1;
-            note(w, cuarena_block_alloc_on(arena, KIB(k + 1), w->stream,
-                                           &request, &blocks[k]));
+            note(w, cuarena_block_alloc_on(arena, KIB(k + 1), w->stream, &request, &blocks[k]));
         }
         for (int k = 0; k < 4; k++)
             if (blocks[k] != 0 && k != 2)
@@ -683,7 +670,7 @@ static void *capture_some(void *user)
         if (blocks[2] != 0)
             note(w, cuarena_block_free_on(arena, blocks[2], w->stream));
         if (i % 4 == 0)
-            note(w, cuarena_settle(arena, 1, NULL));
+            note(w, cuarena_reclaim(arena, 1, NULL));
     }
     return NULL;
 }
@@ -697,15 +684,14 @@ START_TEST(sessions_of_several_threads)
     for (int i = 0; i < 3; i++) {
         workers[i].rig = &rig;
         workers[i].rounds = scale_pick(20, 100, 2000);
-        ck_assert_int_eq(
-            pthread_create(&threads[i], NULL, capture_some, &workers[i]), 0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, capture_some, &workers[i]), 0);
     }
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
         expect_u64(workers[i].wrong, 0);
     }
     sim_run_all(&rig.sim);
-    expect_ok(cuarena_settle(rig.arena, 1, NULL));
+    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
     expect_u64(rig_stats(&rig).captures, 0);
     expect_u64(rig_stats(&rig).live_blocks, 0);
     expect_u64(held(&rig), KIB(256));
@@ -717,21 +703,19 @@ int main(void)
 {
     Suite *suite = suite_create("arena_capture_asked");
     suite_add_list(suite, "zeroed",
-                   TEST_LIST(zeros_are_part_of_the_graph,
-                             zeros_outside_the_capture_are_done_once,
+                   TEST_LIST(zeros_are_part_of_the_graph, zeros_outside_the_capture_are_done_once,
                              where_the_cpu_touches_zeros_are_there_at_once,
                              zeros_that_no_graph_can_write_are_refused,
                              an_arena_that_zeroes_all_does_so_in_graphs,
                              zeros_that_fail_leave_nothing,
                              a_session_ends_when_its_streams_are_left_alone));
-    suite_add_list(
-        suite, "dedicated",
-        TEST_LIST(a_dedicated_block_stays_until_the_release,
-                  whoever_frees_a_dedicated_block_leaves_it_to_the_session,
-                  the_heir_waits_for_whoever_used_a_dedicated_block,
-                  what_becomes_of_the_heir_is_minded,
-                  a_dedicated_block_counts_toward_the_limit,
-                  what_cannot_be_done_to_a_dedicated_block));
+    suite_add_list(suite, "dedicated",
+                   TEST_LIST(a_dedicated_block_stays_until_the_release,
+                             whoever_frees_a_dedicated_block_leaves_it_to_the_session,
+                             the_heir_waits_for_whoever_used_a_dedicated_block,
+                             what_becomes_of_the_heir_is_minded,
+                             a_dedicated_block_counts_toward_the_limit,
+                             what_cannot_be_done_to_a_dedicated_block));
     suite_add_list(suite, "failures",
                    TEST_LIST(without_host_memory_nothing_is_lost,
                              a_memory_call_that_fails_leaves_nothing,

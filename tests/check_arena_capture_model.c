@@ -1,8 +1,7 @@
 /*
- * Random programs with capture sessions, on simulated streams: graphs are kept
- * as lists of accesses and run again and again beside eager work, compactions
- * and each other. The sim sees every access that nothing orders, and every call
- * on a stream that is being captured.
+ * Random programs with capture sessions, on simulated streams: graphs are kept as lists of accesses
+ * and run again and again beside eager work, compactions and each other. The sim sees every access
+ * that nothing orders, and every call on a stream that is being captured.
  */
 #include "support/scale.h"
 #include "support/stream_rig.h"
@@ -15,9 +14,9 @@
 #define SESSIONS 3
 #define BLOCKS 48
 #define NODES 200
-#define LANES 2u /* streams of one session */
+#define FREELISTS 2u /* streams of one session */
 
-/* A graph's second lane runs on a stream of its own. */
+/* A graph's second free list runs on a stream of its own. */
 #define hidden_of(session) sim_handle(100 + (session))
 
 typedef enum node_kind {
@@ -25,12 +24,12 @@ typedef enum node_kind {
     NODE_READ,
     NODE_ZERO,
     NODE_READ_ZERO,
-    NODE_ORDER /* this lane waits for the other */
+    NODE_ORDER /* this free list waits for the other */
 } node_kind_t;
 
 typedef struct node {
     node_kind_t kind;
-    uint32_t lane;
+    uint32_t freelist;
     void *at;
     uint64_t bytes;
     uint64_t seed;
@@ -39,7 +38,7 @@ typedef struct node {
 typedef struct session {
     cuarena_capture_t *handle; /* NULL: none */
     bool open;
-    uint32_t members[LANES];
+    uint32_t members[FREELISTS];
     uint32_t member_count;
     uint32_t heir; /* all launches are queued there */
     bool last;     /* it is launched no more: nothing orders that */
@@ -96,17 +95,17 @@ static uint32_t count_eager(const model_t *m)
     return count;
 }
 
-static uint32_t lane_of(const session_t *s, uint32_t stream)
+static uint32_t freelist_of(const session_t *s, uint32_t stream)
 {
     return s->members[0] == stream ? 0 : 1;
 }
 
-static void add_node(session_t *s, node_kind_t kind, uint32_t lane, void *at,
-                     uint64_t bytes, uint64_t seed)
+static void add_node(session_t *s, node_kind_t kind, uint32_t freelist, void *at, uint64_t bytes,
+                     uint64_t seed)
 {
     if (s->node_count == NODES)
         return; /* accesses that are left out do no harm */
-    s->nodes[s->node_count++] = (node_t){kind, lane, at, bytes, seed};
+    s->nodes[s->node_count++] = (node_t){kind, freelist, at, bytes, seed};
 }
 
 /* ---- Blocks ------------------------------------------------------------ */
@@ -126,7 +125,7 @@ static void write_block(model_t *m, block_t *b)
     if (b->session >= 0) {
         session_t *s = &m->sessions[b->session];
         m->reused += had_address(s, at);
-        add_node(s, NODE_WRITE, lane_of(s, b->stream), at, b->bytes, b->seed);
+        add_node(s, NODE_WRITE, freelist_of(s, b->stream), at, b->bytes, b->seed);
         if (s->node_count == NODES)
             b->seed = 0;
     } else {
@@ -147,9 +146,9 @@ static void read_zeros(model_t *m, const block_t *b)
     const cuarena_relocation_t *zero = &m->rig.sim.graph_zero;
     ck_assert_msg(zero->to == at && zero->bytes >= b->bytes,
                   "the graph was not given the zeros of a block");
-    uint32_t lane = lane_of(s, b->stream);
-    add_node(s, NODE_ZERO, lane, at, zero->bytes, 0);
-    add_node(s, NODE_READ_ZERO, lane, at, b->bytes, 0);
+    uint32_t freelist = freelist_of(s, b->stream);
+    add_node(s, NODE_ZERO, freelist, at, zero->bytes, 0);
+    add_node(s, NODE_READ_ZERO, freelist, at, b->bytes, 0);
 }
 
 static void take(model_t *m)
@@ -166,8 +165,8 @@ static void take(model_t *m)
     cuarena_request_init(&request);
     request.zeroed = below(m, 4) == 0;
     request.dedicated = below(m, 16) == 0;
-    cuarena_status_t status = cuarena_block_alloc_on(
-        m->rig.arena, b->bytes, handle_of(b->stream), &request, &b->id);
+    cuarena_status_t status =
+        cuarena_block_alloc_on(m->rig.arena, b->bytes, handle_of(b->stream), &request, &b->id);
     if (status != CUARENA_OK)
         return;
     m->dedicated += (uint64_t)request.dedicated;
@@ -187,8 +186,7 @@ static void read_block(model_t *m, const block_t *b)
     }
     session_t *s = &m->sessions[b->session];
     if (s->open)
-        add_node(s, NODE_READ, lane_of(s, b->stream), (void *)(uintptr_t)at,
-                 b->bytes, b->seed);
+        add_node(s, NODE_READ, freelist_of(s, b->stream), (void *)(uintptr_t)at, b->bytes, b->seed);
     else if (m->captured[s->heir] < 0)
         sim_read(&m->rig.sim, handle_of(s->heir), at, b->bytes, 0);
 }
@@ -206,8 +204,7 @@ static void free_elsewhere(model_t *m, block_t *b, uint32_t writer)
     if (m->captured[writer] >= 0)
         return;
     sim_order(&m->rig.sim, handle_of(reader), handle_of(writer));
-    sim_read(&m->rig.sim, handle_of(reader), place_of(&m->rig, b->id), b->bytes,
-             0);
+    sim_read(&m->rig.sim, handle_of(reader), place_of(&m->rig, b->id), b->bytes, 0);
     if (b->session >= 0)
         m->sessions[b->session].last = true;
     free_block(m, b, reader);
@@ -216,13 +213,13 @@ static void free_elsewhere(model_t *m, block_t *b, uint32_t writer)
 static void free_captured(model_t *m, block_t *b)
 {
     session_t *s = &m->sessions[b->session];
-    uint32_t lane = lane_of(s, b->stream);
+    uint32_t freelist = freelist_of(s, b->stream);
     uint64_t how = below(m, 4);
     if (how == 0) {
         free_block(m, b, 0);
-    } else if (how == 1 && s->member_count == LANES && s->node_count < NODES) {
-        add_node(s, NODE_ORDER, !lane, NULL, 0, 0);
-        free_block(m, b, s->members[!lane]);
+    } else if (how == 1 && s->member_count == FREELISTS && s->node_count < NODES) {
+        add_node(s, NODE_ORDER, !freelist, NULL, 0, 0);
+        free_block(m, b, s->members[!freelist]);
     } else if (how == 2) {
         free_block(m, b, any_eager(m));
     } else {
@@ -269,15 +266,14 @@ static void begin(model_t *m, int which)
     if (before)
         set_captured(m, stream, which);
     *s = (session_t){.members = {stream}, .member_count = 1, .open = true};
-    expect_ok(
-        cuarena_capture_begin(m->rig.arena, handle_of(stream), &s->handle));
+    expect_ok(cuarena_capture_begin(m->rig.arena, handle_of(stream), &s->handle));
     set_captured(m, stream, which);
 }
 
 static void join(model_t *m, int which)
 {
     session_t *s = &m->sessions[which];
-    if (!s->open || s->member_count == LANES || count_eager(m) < 3)
+    if (!s->open || s->member_count == FREELISTS || count_eager(m) < 3)
         return;
     uint32_t stream = any_eager(m);
     expect_ok(cuarena_capture_join(m->rig.arena, s->handle, handle_of(stream)));
@@ -295,8 +291,7 @@ static void end(model_t *m, int which)
     expect_ok(cuarena_capture_end(m->rig.arena, s->handle));
 }
 
-static void run_node(model_t *m, const node_t *node, cuarena_stream_t own,
-                     cuarena_stream_t other)
+static void run_node(model_t *m, const node_t *node, cuarena_stream_t own, cuarena_stream_t other)
 {
     if (node->kind == NODE_ORDER)
         sim_order(&m->rig.sim, own, other);
@@ -315,13 +310,13 @@ static void replay(model_t *m, int which)
     const session_t *s = &m->sessions[which];
     if (s->handle == NULL || s->open || s->last || m->captured[s->heir] >= 0)
         return;
-    cuarena_stream_t lanes[LANES] = {handle_of(s->heir), hidden_of(which)};
-    sim_order(&m->rig.sim, lanes[1], lanes[0]);
+    cuarena_stream_t freelists[FREELISTS] = {handle_of(s->heir), hidden_of(which)};
+    sim_order(&m->rig.sim, freelists[1], freelists[0]);
     for (uint32_t i = 0; i < s->node_count; i++) {
-        uint32_t lane = s->nodes[i].lane;
-        run_node(m, &s->nodes[i], lanes[lane], lanes[!lane]);
+        uint32_t freelist = s->nodes[i].freelist;
+        run_node(m, &s->nodes[i], freelists[freelist], freelists[!freelist]);
     }
-    sim_order(&m->rig.sim, lanes[0], lanes[1]);
+    sim_order(&m->rig.sim, freelists[0], freelists[1]);
     m->replays++;
 }
 
@@ -337,8 +332,7 @@ static void adopt_blocks(model_t *m, int which, uint32_t heir)
         b->seed = 0;
         if (heir != 0)
             continue;
-        expect_ok(cuarena_block_record_use(m->rig.arena, b->id,
-                                           handle_of(b->stream)));
+        expect_ok(cuarena_block_record_use(m->rig.arena, b->id, handle_of(b->stream)));
         write_block(m, b); /* all is idle: any stream may be the one */
     }
 }
@@ -356,8 +350,7 @@ static void release(model_t *m, int which)
         sim_sync_all(&m->rig.sim);
         heir = 0;
     }
-    expect_ok(
-        cuarena_capture_release(m->rig.arena, &s->handle, handle_of(heir)));
+    expect_ok(cuarena_capture_release(m->rig.arena, &s->handle, handle_of(heir)));
     ck_assert_ptr_null(s->handle);
     adopt_blocks(m, which, heir);
 }
@@ -409,7 +402,7 @@ static void step(model_t *m)
     else if (what < 92)
         compact(m);
     else if (what < 94)
-        expect_ok(cuarena_settle(m->rig.arena, (int32_t)below(m, 2), NULL));
+        expect_ok(cuarena_reclaim(m->rig.arena, (int32_t)below(m, 2), NULL));
     else if (what < 95)
         expect_ok(cuarena_trim(m->rig.arena, 0, NULL));
     else
@@ -424,7 +417,7 @@ static void open_model(model_t *m, uint64_t seed)
     m->random.state = seed;
     rig_prepare(&m->rig, KIB(96), false);
     m->rig.sim.random.state = seed;
-    m->rig.config.marker = (int32_t)below(m, 2);
+    m->rig.config.events = (int32_t)below(m, 2);
     if (below(m, 2) == 0) {
         m->rig.config.preset = CUARENA_PRESET_GROW;
         m->rig.config.limit = (cuarena_amount_t){.value = KIB(96)};
@@ -477,16 +470,15 @@ START_TEST(random_programs_show_no_fault)
     }
     printf("%llu programs: %llu replays, %llu private addresses used again, "
            "%llu moves, %llu zeroed, %llu dedicated\n",
-           (unsigned long long)programs, (unsigned long long)replays,
-           (unsigned long long)reused, (unsigned long long)moves,
-           (unsigned long long)zeroed, (unsigned long long)dedicated);
+           (unsigned long long)programs, (unsigned long long)replays, (unsigned long long)reused,
+           (unsigned long long)moves, (unsigned long long)zeroed, (unsigned long long)dedicated);
     ck_assert(zeroed > programs && dedicated > programs);
     ck_assert(reused > programs && replays > programs && moves > programs);
 }
 END_TEST
 
-/* With one wait of the arena's left out some program shows a race: the sim
- * would see it if the arena forgot one. */
+/* With one wait of the arena's left out some program shows a race: the sim would see it if the
+ * arena forgot one. */
 START_TEST(programs_with_a_wait_left_out_are_caught)
 {
     uint64_t caught = 0;

@@ -1,7 +1,6 @@
 /*
- * Compaction: what moves, in which order, who hears of it, and what is left
- * when it cannot. Rows of equal blocks fill the pool, so that a layout is sure
- * whatever the placement.
+ * Compaction: what moves, in which order, who hears of it, and what is left when it cannot. Rows of
+ * equal blocks fill the pool, so that a layout is sure whatever the placement.
  */
 #include "arena_support.h"
 
@@ -38,8 +37,7 @@ static void scene_open(scene_t *s, unsigned freed)
 
 static cuarena_status_t scene_compact(scene_t *s)
 {
-    return cuarena_compact(s->f.arena, &s->options, hear_relocations, &s->heard,
-                           &s->report);
+    return cuarena_compact(s->f.arena, &s->options, hear_relocations, &s->heard, &s->report);
 }
 
 static void scene_close(scene_t *s)
@@ -183,8 +181,7 @@ START_TEST(test_compact_takes_null_for_all_but_the_arena)
 {
     scene_t s;
     scene_open(&s, 0x55);
-    step(&s.f, cuarena_compact(NULL, NULL, NULL, NULL, NULL),
-         CUARENA_BAD_ARGUMENT);
+    step(&s.f, cuarena_compact(NULL, NULL, NULL, NULL, NULL), CUARENA_BAD_ARGUMENT);
     step_ok(&s.f, cuarena_compact(s.f.arena, NULL, NULL, NULL, NULL));
     expect_text(picture(&s), "bdfh----");
     scene_close(&s);
@@ -216,12 +213,10 @@ START_TEST(test_compact_leaves_stable_dedicated_and_empty_blocks)
     cuarena_request_init(&request);
     request.region = CUARENA_REGION_STABLE;
     for (size_t i = 0; i < 4; i++)
-        step_ok(&f, cuarena_block_alloc_with(f.arena, POOL / 8, &request,
-                                             &stable[i]));
+        step_ok(&f, cuarena_block_alloc_with(f.arena, POOL / 8, &request, &stable[i]));
     drop_block(&f, stable[0]);
     drop_block(&f, stable[2]);
-    request =
-        (cuarena_request_t){.struct_size = sizeof request, .dedicated = 1};
+    request = (cuarena_request_t){.struct_size = sizeof request, .dedicated = 1};
     step_ok(&f, cuarena_block_alloc_with(f.arena, 5000, &request, &apart));
     take_block(&f, 0);
     step_ok(&f, cuarena_compact(f.arena, NULL, hear_relocations, &heard, NULL));
@@ -446,8 +441,7 @@ START_TEST(test_compact_does_not_call_the_relocation_callback)
     scene_t s;
     heard_t other = {.count = 0};
     scene_open(&s, 0x55);
-    expect_ok(
-        cuarena_set_relocation_callback(s.f.arena, hear_relocations, &other));
+    expect_ok(cuarena_set_relocation_callback(s.f.arena, hear_relocations, &other));
     step_ok(&s.f, scene_compact(&s));
     expect_u64(other.batches, 0);
     expect_u64(s.heard.batches, 1);
@@ -456,15 +450,13 @@ START_TEST(test_compact_does_not_call_the_relocation_callback)
 END_TEST
 
 /* What is not legal inside, and a few of the calls that are. */
-static int32_t try_everything(void *user, const cuarena_relocation_t *list,
-                              size_t count)
+static int32_t try_everything(void *user, const cuarena_relocation_t *list, size_t count)
 {
     scene_t *s = user;
     cuarena_t *arena = s->f.arena;
     uint64_t given = 0;
     void *pointer = NULL;
-    expect_status(cuarena_compact(arena, NULL, NULL, NULL, NULL),
-                  CUARENA_REENTERED);
+    expect_status(cuarena_compact(arena, NULL, NULL, NULL, NULL), CUARENA_REENTERED);
     expect_status(cuarena_reset(arena), CUARENA_REENTERED);
     expect_status(cuarena_resize_pool(arena, 2 * POOL), CUARENA_REENTERED);
     expect_status(cuarena_trim(arena, 0, &given), CUARENA_REENTERED);
@@ -480,10 +472,8 @@ static int32_t try_everything(void *user, const cuarena_relocation_t *list,
     return 0;
 }
 
-/* A request that only growth can serve, and one that only a trim before growth
- * can. */
-static int32_t outgrow(void *user, const cuarena_relocation_t *list,
-                       size_t count)
+/* A request that only growth can serve, and one that only a trim before growth can. */
+static int32_t outgrow(void *user, const cuarena_relocation_t *list, size_t count)
 {
     fixture_t *f = user;
     (void)list;
@@ -499,8 +489,7 @@ static void compact_in_listener(void *user, const cuarena_event_t *event)
     fixture_t *f = user;
     if (event->kind != CUARENA_EVENT_COMPACT)
         return;
-    expect_status(cuarena_compact(f->arena, NULL, NULL, NULL, NULL),
-                  CUARENA_REENTERED);
+    expect_status(cuarena_compact(f->arena, NULL, NULL, NULL, NULL), CUARENA_REENTERED);
     expect_status(cuarena_trim(f->arena, 0, NULL), CUARENA_REENTERED);
     outgrow(f, NULL, 0);
 }
@@ -554,8 +543,7 @@ START_TEST(test_compact_callback_may_call_all_but_some)
 }
 END_TEST
 
-static int32_t free_all_reported(void *user, const cuarena_relocation_t *list,
-                                 size_t count)
+static int32_t free_all_reported(void *user, const cuarena_relocation_t *list, size_t count)
 {
     scene_t *s = user;
     for (size_t i = 0; i < count; i++)
@@ -568,16 +556,14 @@ START_TEST(test_compact_callback_may_free_what_moved)
     scene_t s;
     scene_open(&s, 0x55);
     s.options.batch_moves = 2;
-    step_ok(&s.f, cuarena_compact(s.f.arena, &s.options, free_all_reported, &s,
-                                  &s.report));
+    step_ok(&s.f, cuarena_compact(s.f.arena, &s.options, free_all_reported, &s, &s.report));
     expect_u64(live_blocks(&s.f), 0);
     memset(s.row, 0, sizeof s.row);
     scene_close(&s);
 }
 END_TEST
 
-static int32_t compact_the_other(void *user, const cuarena_relocation_t *list,
-                                 size_t count)
+static int32_t compact_the_other(void *user, const cuarena_relocation_t *list, size_t count)
 {
     scene_t *other = user;
     (void)list;
@@ -591,8 +577,7 @@ START_TEST(test_compact_callback_may_compact_another_arena)
     scene_t s, other;
     scene_open(&s, 0x55);
     scene_open(&other, 0xaa);
-    step_ok(&s.f,
-            cuarena_compact(s.f.arena, NULL, compact_the_other, &other, NULL));
+    step_ok(&s.f, cuarena_compact(s.f.arena, NULL, compact_the_other, &other, NULL));
     expect_text(picture(&s), "bdfh----");
     expect_text(picture(&other), "aceg----");
     scene_close(&other);
@@ -608,8 +593,7 @@ START_TEST(test_compact_on_a_memory_that_cannot_relocate)
     fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
     test_memory_make_plain(&f.memory);
     fixture_create(&f);
-    step(&f, cuarena_compact(f.arena, NULL, NULL, NULL, NULL),
-         CUARENA_UNSUPPORTED);
+    step(&f, cuarena_compact(f.arena, NULL, NULL, NULL, NULL), CUARENA_UNSUPPORTED);
     fixture_close(&f);
 }
 END_TEST
@@ -636,8 +620,7 @@ static void expect_lost(fixture_t *f, cuarena_block_t block)
     void *pointer = NULL;
     uint64_t given = 0;
     expect_status(cuarena_alloc(f->arena, 256, &pointer), CUARENA_LOST);
-    expect_status(cuarena_compact(f->arena, NULL, NULL, NULL, NULL),
-                  CUARENA_LOST);
+    expect_status(cuarena_compact(f->arena, NULL, NULL, NULL, NULL), CUARENA_LOST);
     expect_status(cuarena_trim(f->arena, 0, &given), CUARENA_LOST);
     expect_status(cuarena_resize_pool(f->arena, 2 * POOL), CUARENA_LOST);
     expect_status(cuarena_block_resize(f->arena, block, 1), CUARENA_LOST);
@@ -666,41 +649,33 @@ int main(void)
 {
     Suite *suite = suite_create("compact");
     TCase *tcase = new_case(suite, "tables");
-    tcase_add_loop_test(tcase, test_compact_refuses_bad_options, 0,
-                        COUNT_OF(bad_options));
+    tcase_add_loop_test(tcase, test_compact_refuses_bad_options, 0, COUNT_OF(bad_options));
     suite_add_list(
         suite, "what moves",
         TEST_LIST(test_compact_nothing, test_compact_slides_all_together,
-                  test_compact_tells_each_block_old_and_new,
-                  test_compact_neighbours_are_one_copy,
-                  test_compact_leaves_pinned_blocks,
-                  test_compact_leaves_pointers_until_unpinned,
+                  test_compact_tells_each_block_old_and_new, test_compact_neighbours_are_one_copy,
+                  test_compact_leaves_pinned_blocks, test_compact_leaves_pointers_until_unpinned,
                   test_compact_takes_null_for_all_but_the_arena,
                   test_compact_twice_moves_nothing_more,
                   test_compact_leaves_stable_dedicated_and_empty_blocks));
-    suite_add_list(suite, "goals",
-                   TEST_LIST(test_compact_to_a_goal_moves_the_least,
-                             test_compact_to_a_goal_that_is_met,
-                             test_compact_to_a_goal_out_of_reach,
-                             test_compact_to_a_goal_between_pinned_blocks,
-                             test_compact_to_a_goal_beyond_the_limits,
-                             test_compact_with_an_aligned_goal,
-                             test_compact_stops_at_the_most_moves));
-    suite_add_list(suite, "callback",
-                   TEST_LIST(test_compact_in_batches,
-                             test_compact_stopped_by_its_callback,
-                             test_compact_reports_the_unmoved_last,
-                             test_compact_counts_in_the_statistics,
-                             test_compact_does_not_call_the_relocation_callback,
-                             test_compact_callback_may_call_all_but_some,
-                             test_compact_callback_may_need_growth,
-                             test_compact_listener_may_need_growth,
-                             test_compact_callback_may_free_what_moved,
-                             test_compact_callback_may_compact_another_arena));
     suite_add_list(
-        suite, "failures",
-        TEST_LIST(test_compact_on_a_memory_that_cannot_relocate,
-                  test_compact_refused_before_the_first_byte_changes_nothing,
-                  test_compact_that_fails_halfway_loses_the_arena));
+        suite, "goals",
+        TEST_LIST(test_compact_to_a_goal_moves_the_least, test_compact_to_a_goal_that_is_met,
+                  test_compact_to_a_goal_out_of_reach, test_compact_to_a_goal_between_pinned_blocks,
+                  test_compact_to_a_goal_beyond_the_limits, test_compact_with_an_aligned_goal,
+                  test_compact_stops_at_the_most_moves));
+    suite_add_list(
+        suite, "callback",
+        TEST_LIST(test_compact_in_batches, test_compact_stopped_by_its_callback,
+                  test_compact_reports_the_unmoved_last, test_compact_counts_in_the_statistics,
+                  test_compact_does_not_call_the_relocation_callback,
+                  test_compact_callback_may_call_all_but_some,
+                  test_compact_callback_may_need_growth, test_compact_listener_may_need_growth,
+                  test_compact_callback_may_free_what_moved,
+                  test_compact_callback_may_compact_another_arena));
+    suite_add_list(suite, "failures",
+                   TEST_LIST(test_compact_on_a_memory_that_cannot_relocate,
+                             test_compact_refused_before_the_first_byte_changes_nothing,
+                             test_compact_that_fails_halfway_loses_the_arena));
     return suite_main(suite);
 }

@@ -1,10 +1,9 @@
 /*
- * Anything at all, against a model: a seeded stream of calls on every kind of
- * arena, whose contents and statistics are compared with what a simple table
+ * Anything at all, against a model: a seeded stream of calls on every kind of arena, whose contents
+ * and statistics are compared with what a simple table
  * of blocks says. CUARENA_TEST_SEED repeats a run.
  *
- * With CUARENA_TEST_CUDA it is another program, of the kinds whose memory a
- * driver gives.
+ * With CUARENA_TEST_CUDA it is another program, of the kinds whose memory a driver gives.
  */
 #include "arena_support.h"
 
@@ -54,8 +53,7 @@ static void check_slot(model_t *m, const slot_t *slot)
     expect_u64(info.pins, slot->pins);
     expect_u64(info.dedicated, (uint64_t)slot->apart);
     if ((slot->stays || slot->ours > 0) && info.address != slot->place)
-        ck_abort_msg("a block that stays is at %p, and was at %p", info.address,
-                     slot->place);
+        ck_abort_msg("a block that stays is at %p, and was at %p", info.address, slot->place);
     if (slot->bytes != 0)
         expect_painted(&m->f, info.address, slot->bytes, slot->seed);
 }
@@ -89,10 +87,10 @@ static uint64_t random_size(model_t *m)
 static void expect_refusal(const fixture_t *f, cuarena_status_t status)
 {
     ck_assert_msg(status == CUARENA_FRAGMENTED || status == exhausted(f) ||
-                      status == CUARENA_OUT_OF_MEMORY ||
-                      status == CUARENA_BUSY || status == CUARENA_UNSUPPORTED,
-                  "%s: a request came to %s (%s)", f->kind->name,
-                  cuarena_status_name(status), last_error().message);
+                      status == CUARENA_OUT_OF_MEMORY || status == CUARENA_BUSY ||
+                      status == CUARENA_UNSUPPORTED,
+                  "%s: a request came to %s (%s)", f->kind->name, cuarena_status_name(status),
+                  last_error().message);
 }
 
 static void play_alloc(model_t *m, slot_t *slot)
@@ -107,8 +105,8 @@ static void play_alloc(model_t *m, slot_t *slot)
     if (choice == 2)
         request.alignment = KIB(4);
     slot->bytes = random_size(m);
-    cuarena_status_t status = cuarena_block_alloc_with(m->f.arena, slot->bytes,
-                                                       &request, &slot->block);
+    cuarena_status_t status =
+        cuarena_block_alloc_with(m->f.arena, slot->bytes, &request, &slot->block);
     if (status != CUARENA_OK) {
         expect_refusal(&m->f, status);
         return;
@@ -129,8 +127,7 @@ static void play_free(model_t *m, slot_t *slot)
 static void play_resize(model_t *m, slot_t *slot)
 {
     uint64_t bytes = random_size(m);
-    cuarena_status_t status =
-        cuarena_block_resize(m->f.arena, slot->block, bytes);
+    cuarena_status_t status = cuarena_block_resize(m->f.arena, slot->block, bytes);
     if (status != CUARENA_OK) {
         expect_refusal(&m->f, status);
         check_slot(m, slot);
@@ -165,8 +162,7 @@ static void play_compact(model_t *m)
     options.batch_moves = 1 + random_below(&m->random, 8);
     options.max_moves = 1 + random_below(&m->random, 16);
     m->heard.kept = 0;
-    expect_ok(cuarena_compact(m->f.arena, &options, hear_relocations, &m->heard,
-                              NULL));
+    expect_ok(cuarena_compact(m->f.arena, &options, hear_relocations, &m->heard, NULL));
 }
 
 static void play_resize_pool(model_t *m)
@@ -179,10 +175,9 @@ static void play_resize_pool(model_t *m)
     if (status != CUARENA_OK)
         expect_refusal(&m->f, status);
     else
-        expect_between(
-            stats_of(&m->f, CUARENA_REGION_DYNAMIC).capacity_bytes +
-                stats_of(&m->f, CUARENA_REGION_STABLE).capacity_bytes,
-            0, bytes + 1024); /* the largest granule of the variants */
+        expect_between(stats_of(&m->f, CUARENA_REGION_DYNAMIC).capacity_bytes +
+                           stats_of(&m->f, CUARENA_REGION_STABLE).capacity_bytes,
+                       0, bytes + 1024); /* the largest granule of the variants */
     check_all(m);
 }
 
@@ -220,7 +215,7 @@ static void as_it_is(fixture_t *f)
     (void)f;
 }
 
-/* Neither the pool nor the stable region ends where a grain does. */
+/* Neither the pool nor the stable region ends where a granularity does. */
 static void with_odd_sizes(fixture_t *f)
 {
     f->config.pool = amount_of_bytes(POOL - 1280);
@@ -232,7 +227,7 @@ static void with_a_stable_region(fixture_t *f)
     f->config.stable = amount_of_bytes(KIB(64));
     if (f->kind->traits & KIND_READABLE && f->config.zero == CUARENA_ZERO_NEVER)
         fixture_zero_free(f);
-    f->memory.ops.grain_bytes = KIB(64);
+    f->memory.ops.granularity = KIB(64);
     f->memory.ops.alignment = KIB(64);
 }
 
@@ -253,9 +248,8 @@ static void without_holes(fixture_t *f)
     f->config.compact_on_oom = 1;
 }
 
-static void (*const variants[])(fixture_t *f) = {
-    as_it_is, with_odd_sizes, with_a_stable_region, without_growth_in_place,
-    without_holes};
+static void (*const variants[])(fixture_t *f) = {as_it_is, with_odd_sizes, with_a_stable_region,
+                                                 without_growth_in_place, without_holes};
 #define VARIANT_COUNT ((int)COUNT_OF(variants))
 
 static void model_open(model_t *m, int row)
@@ -265,8 +259,7 @@ static void model_open(model_t *m, int row)
     fixture_prepare(&m->f, &KINDS[row / VARIANT_COUNT], POOL);
     variants[row % VARIANT_COUNT](&m->f);
     fixture_create(&m->f);
-    expect_ok(cuarena_set_relocation_callback(m->f.arena, hear_relocations,
-                                              &m->heard));
+    expect_ok(cuarena_set_relocation_callback(m->f.arena, hear_relocations, &m->heard));
 }
 
 START_TEST(test_anything_agrees_with_a_model)
@@ -292,8 +285,7 @@ int main(void)
 {
     Suite *suite = suite_create("model");
     tcase_add_loop_test(new_case(suite, "every kind and variant"),
-                        test_anything_agrees_with_a_model, 0,
-                        KIND_ROWS * VARIANT_COUNT);
+                        test_anything_agrees_with_a_model, 0, KIND_ROWS * VARIANT_COUNT);
 #if defined(CUARENA_TEST_CUDA)
     return cuda_kinds_main(suite);
 #else

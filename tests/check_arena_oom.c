@@ -1,6 +1,6 @@
 /*
- * Running out: which status a refusal has and what the last error tells, the
- * handler, the compaction step, and memories that call the arena they serve.
+ * Running out: which status a refusal has and what the last error tells, the handler, the
+ * compaction step, and memories that call the arena they serve.
  */
 #include "arena_support.h"
 
@@ -21,9 +21,9 @@ static void open_fragmented(fixture_t *f, cuarena_block_t *row)
     }
 }
 
-#define expect_in_error(part)                                                  \
-    ck_assert_msg(strstr(last_error().message, part) != NULL,                  \
-                  "expected '%s' in: %s", part, last_error().message)
+#define expect_in_error(part)                                                                      \
+    ck_assert_msg(strstr(last_error().message, part) != NULL, "expected '%s' in: %s", part,        \
+                  last_error().message)
 
 /* ---- Refusals ---------------------------------------------------------- */
 
@@ -37,7 +37,7 @@ START_TEST(test_refusal_out_of_memory_tells_the_figures)
     cuarena_error_info_t error = last_error();
     ck_assert_int_eq(error.status, CUARENA_OUT_OF_MEMORY);
     expect_u64(error.asked_bytes, EACH + 1);
-    expect_u64(error.held_bytes, POOL);
+    expect_u64(error.reserved_bytes, POOL);
     expect_u64(error.free_bytes, EACH);
     expect_u64(error.largest_bytes, EACH);
     ck_assert_ptr_nonnull(strstr(error.message, "65537"));
@@ -58,8 +58,7 @@ START_TEST(test_refusal_fragmented_tells_the_figures)
     expect_u64(last_error().free_bytes, POOL / 2);
     expect_u64(last_error().largest_bytes, EACH);
     step(&f, cuarena_alloc(f.arena, POOL / 2, &pointer), CUARENA_FRAGMENTED);
-    step(&f, cuarena_alloc(f.arena, POOL / 2 + 1, &pointer),
-         CUARENA_OUT_OF_MEMORY);
+    step(&f, cuarena_alloc(f.arena, POOL / 2 + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_ptr(pointer, UNTOUCHED);
     drop_row(&f, row, COUNT, EACH);
     fixture_close(&f);
@@ -81,8 +80,7 @@ START_TEST(test_refusal_fragmented_by_alignment)
     request.alignment = POOL;
     drop_block(&f, row[5]);
     row[5] = 0;
-    step(&f, cuarena_alloc_with(f.arena, EACH, &request, &pointer),
-         CUARENA_FRAGMENTED);
+    step(&f, cuarena_alloc_with(f.arena, EACH, &request, &pointer), CUARENA_FRAGMENTED);
     expect_ptr(pointer, UNTOUCHED);
     drop_block(&f, row[0]);
     row[0] = 0;
@@ -107,8 +105,7 @@ START_TEST(test_refusal_only_if_no_range_fits)
         row[i] = take(&f, i == MANY / 2 ? each + 256 : each);
     for (size_t i = 0; i < MANY; i += 2)
         drop(&f, row[i]);
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_HELD, amount_of_bytes(0),
-                                NULL));
+    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_RESERVED, amount_of_bytes(0), NULL));
     step_ok(&f, cuarena_alloc(f.arena, each + 256, &pointer));
     drop(&f, pointer);
     fixture_close_forced(&f);
@@ -158,8 +155,7 @@ typedef struct helper {
     int32_t attempts[32];
 } helper_t;
 
-static int32_t help(void *user, cuarena_t *arena, uint64_t asked_bytes,
-                    int32_t attempt)
+static int32_t help(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
 {
     helper_t *helper = user;
     expect_ptr(arena, helper->f->arena);
@@ -260,15 +256,13 @@ START_TEST(test_handler_helps_blocks_and_resizes)
 }
 END_TEST
 
-static int32_t ask_for_more(void *user, cuarena_t *arena, uint64_t asked_bytes,
-                            int32_t attempt)
+static int32_t ask_for_more(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
 {
     helper_t *helper = user;
     void *pointer = UNTOUCHED;
     (void)attempt;
     helper->calls++;
-    expect_status(cuarena_alloc(arena, asked_bytes, &pointer),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_alloc(arena, asked_bytes, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_ptr(pointer, UNTOUCHED);
     return 0;
 }
@@ -286,8 +280,7 @@ START_TEST(test_handler_is_not_entered_twice_on_a_thread)
 }
 END_TEST
 
-static int32_t call_all(void *user, cuarena_t *arena, uint64_t asked_bytes,
-                        int32_t attempt)
+static int32_t call_all(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
 {
     helper_t *helper = user;
     uint64_t given = 0;
@@ -334,8 +327,7 @@ START_TEST(test_compact_on_oom_makes_room_and_tells)
     heard_t heard = {.count = 0};
     cuarena_block_t row[COUNT];
     open_compacting(&f, row);
-    expect_ok(
-        cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
     void *pointer = take(&f, 2 * EACH);
     expect_u64(heard.count, 1);
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).compactions, 1);
@@ -377,8 +369,7 @@ START_TEST(test_compact_on_oom_leaves_pointers_without_a_callback)
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).moves, 0);
     expect_in_error("compaction (pins, and pointers without a relocation "
                     "callback, are in the way)");
-    expect_ok(
-        cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
     drop(&f, take(&f, 2 * EACH));
     expect_u64(heard.count, 1);
     fixture_close_forced(&f);
@@ -392,8 +383,7 @@ START_TEST(test_compact_on_oom_says_that_pins_are_in_the_way)
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED, *pinned;
     open_compacting(&f, row);
-    expect_ok(
-        cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
     for (size_t i = 1; i < COUNT; i += 2)
         expect_ok(cuarena_block_pin(f.arena, row[i], &pinned));
     step(&f, cuarena_alloc(f.arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
@@ -432,8 +422,7 @@ START_TEST(test_compact_on_oom_off_by_default)
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
     open_fragmented(&f, row);
-    expect_ok(
-        cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
     step(&f, cuarena_alloc(f.arena, 2 * EACH, &pointer), CUARENA_FRAGMENTED);
     expect_u64(heard.batches, 0);
     drop_row(&f, row, COUNT, EACH);
@@ -449,8 +438,7 @@ START_TEST(test_compact_on_oom_comes_after_the_handler)
     open_compacting(&f, row);
     helper_t helper = {.f = &f};
     use_handler(&f, help, &helper);
-    expect_ok(
-        cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
     void *pointer = take(&f, 2 * EACH);
     expect_u64(helper.calls, 1);
     expect_u64(heard.batches, 1);
@@ -467,25 +455,21 @@ START_TEST(test_compact_on_oom_that_would_not_help_moves_nothing)
     cuarena_block_t row[COUNT];
     void *pointer = UNTOUCHED;
     open_compacting(&f, row);
-    expect_ok(
-        cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
-    step(&f, cuarena_alloc(f.arena, POOL / 2 + 1, &pointer),
-         CUARENA_OUT_OF_MEMORY);
+    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    step(&f, cuarena_alloc(f.arena, POOL / 2 + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(heard.batches, 0);
     drop_row(&f, row, COUNT, EACH);
     fixture_close(&f);
 }
 END_TEST
 
-static int32_t is_reentered(void *user, const cuarena_relocation_t *list,
-                            size_t count)
+static int32_t is_reentered(void *user, const cuarena_relocation_t *list, size_t count)
 {
     fixture_t *f = user;
     uint64_t given = 0;
     (void)list;
     (void)count;
-    expect_status(cuarena_compact(f->arena, NULL, NULL, NULL, NULL),
-                  CUARENA_REENTERED);
+    expect_status(cuarena_compact(f->arena, NULL, NULL, NULL, NULL), CUARENA_REENTERED);
     expect_status(cuarena_reset(f->arena), CUARENA_REENTERED);
     expect_status(cuarena_trim(f->arena, 0, &given), CUARENA_REENTERED);
     expect_status(cuarena_resize_pool(f->arena, 2 * POOL), CUARENA_REENTERED);
@@ -509,8 +493,8 @@ END_TEST
 
 /* ---- Memories that call the arena -------------------------------------- */
 
-static void call_the_arena(test_memory_t *memory, memory_op_t op,
-                           const cuarena_relocation_t *list, size_t count)
+static void call_the_arena(test_memory_t *memory, memory_op_t op, const cuarena_relocation_t *list,
+                           size_t count)
 {
     fixture_t *f = memory->hook_user;
     void *pointer = UNTOUCHED;
@@ -519,8 +503,7 @@ static void call_the_arena(test_memory_t *memory, memory_op_t op,
     if (op == OP_END || op <= OP_TOTAL)
         return;
     expect_status(cuarena_alloc(f->arena, POOL, &pointer), CUARENA_REENTERED);
-    expect_status(cuarena_compact(f->arena, NULL, NULL, NULL, NULL),
-                  CUARENA_REENTERED);
+    expect_status(cuarena_compact(f->arena, NULL, NULL, NULL, NULL), CUARENA_REENTERED);
     expect_ptr(pointer, UNTOUCHED);
 }
 
@@ -546,33 +529,29 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("oom");
-    suite_add_list(suite, "refusals",
-                   TEST_LIST(test_refusal_out_of_memory_tells_the_figures,
-                             test_refusal_fragmented_tells_the_figures,
-                             test_refusal_fragmented_by_alignment,
-                             test_refusal_only_if_no_range_fits,
-                             test_refusal_leaves_a_success_alone,
-                             test_ladder_returns_free_segments_and_grows_again,
-                             test_memory_that_calls_its_arena_is_reentered));
+    suite_add_list(
+        suite, "refusals",
+        TEST_LIST(test_refusal_out_of_memory_tells_the_figures,
+                  test_refusal_fragmented_tells_the_figures, test_refusal_fragmented_by_alignment,
+                  test_refusal_only_if_no_range_fits, test_refusal_leaves_a_success_alone,
+                  test_ladder_returns_free_segments_and_grows_again,
+                  test_memory_that_calls_its_arena_is_reentered));
     suite_add_list(
         suite, "handler",
-        TEST_LIST(test_handler_that_frees_serves_the_request,
-                  test_handler_that_has_nothing_is_asked_once,
-                  test_handler_that_lies_is_given_up_on_after_sixteen,
-                  test_handler_is_not_asked_while_there_is_room,
-                  test_handler_helps_blocks_and_resizes,
-                  test_handler_is_not_entered_twice_on_a_thread,
-                  test_handler_may_call_anything));
-    suite_add_list(
-        suite, "compact_on_oom",
-        TEST_LIST(test_compact_on_oom_makes_room_and_tells,
-                  test_compact_on_oom_moves_blocks_without_a_callback,
-                  test_compact_on_oom_leaves_pointers_without_a_callback,
-                  test_compact_on_oom_says_that_pins_are_in_the_way,
-                  test_compact_on_oom_says_that_the_memory_cannot,
-                  test_compact_on_oom_off_by_default,
-                  test_compact_on_oom_comes_after_the_handler,
-                  test_compact_on_oom_that_would_not_help_moves_nothing,
-                  test_compact_on_oom_callback_may_not_compact));
+        TEST_LIST(
+            test_handler_that_frees_serves_the_request, test_handler_that_has_nothing_is_asked_once,
+            test_handler_that_lies_is_given_up_on_after_sixteen,
+            test_handler_is_not_asked_while_there_is_room, test_handler_helps_blocks_and_resizes,
+            test_handler_is_not_entered_twice_on_a_thread, test_handler_may_call_anything));
+    suite_add_list(suite, "compact_on_oom",
+                   TEST_LIST(test_compact_on_oom_makes_room_and_tells,
+                             test_compact_on_oom_moves_blocks_without_a_callback,
+                             test_compact_on_oom_leaves_pointers_without_a_callback,
+                             test_compact_on_oom_says_that_pins_are_in_the_way,
+                             test_compact_on_oom_says_that_the_memory_cannot,
+                             test_compact_on_oom_off_by_default,
+                             test_compact_on_oom_comes_after_the_handler,
+                             test_compact_on_oom_that_would_not_help_moves_nothing,
+                             test_compact_on_oom_callback_may_not_compact));
     return suite_main(suite);
 }

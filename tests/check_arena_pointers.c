@@ -1,6 +1,6 @@
 /*
- * The calls with pointers, each at its edges, on a memory that records what is
- * asked of it. What holds on every memory is in check_conformance.c.
+ * The calls with pointers, each at its edges, on a memory that records what is asked of it. What
+ * holds on every memory is in check_conformance.c.
  */
 #include "arena_support.h"
 
@@ -49,7 +49,7 @@ START_TEST(test_alloc_sizes_are_multiples_of_the_granule)
     uint64_t granule = granules[_i], requested = 0, allocated = 0;
     fixture_prepare(&f, KIND_CUSTOM_POOL, POOL);
     f.config.alignment = granule;
-    f.memory.ops.grain_bytes = f.memory.ops.alignment = KIB(64);
+    f.memory.ops.granularity = f.memory.ops.alignment = KIB(64);
     fixture_create(&f);
     for (uint64_t bytes = 1; bytes <= 2 * granule + 1; bytes += granule / 2) {
         void *pointer = take(&f, bytes);
@@ -71,8 +71,7 @@ START_TEST(test_alloc_with_an_alignment_of_its_own)
     cuarena_request_t request;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     cuarena_request_init(&request);
-    for (request.alignment = 1; count < COUNT_OF(pointers);
-         request.alignment *= 2, count++) {
+    for (request.alignment = 1; count < COUNT_OF(pointers); request.alignment *= 2, count++) {
         void **out = &pointers[count];
         step_ok(&f, cuarena_alloc_with(f.arena, 300, &request, out));
         expect_u64((uint64_t)(uintptr_t)*out % request.alignment, 0);
@@ -140,11 +139,9 @@ START_TEST(test_alloc_with_refuses_a_bad_request)
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     cuarena_request_init(&request);
     bad_requests[_i].break_it(&request);
-    cuarena_status_t status =
-        cuarena_alloc_with(f.arena, 256, &request, &pointer);
-    ck_assert_msg(status == CUARENA_BAD_ARGUMENT, "%s: got %s (%s)",
-                  bad_requests[_i].what, cuarena_status_name(status),
-                  last_error().message);
+    cuarena_status_t status = cuarena_alloc_with(f.arena, 256, &request, &pointer);
+    ck_assert_msg(status == CUARENA_BAD_ARGUMENT, "%s: got %s (%s)", bad_requests[_i].what,
+                  cuarena_status_name(status), last_error().message);
     expect_ptr(pointer, UNTOUCHED);
     fixture_close(&f);
 }
@@ -258,10 +255,8 @@ START_TEST(test_resize_failure_keeps_block_and_contents)
     void *quarters[4], *now = UNTOUCHED;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     take_pointer_row(&f, quarters, 4, QUARTER);
-    step(&f, cuarena_resize(f.arena, quarters[1], POOL, &now),
-         CUARENA_OUT_OF_MEMORY);
-    step(&f, cuarena_resize(f.arena, quarters[1], UINT64_MAX, &now),
-         CUARENA_OUT_OF_MEMORY);
+    step(&f, cuarena_resize(f.arena, quarters[1], POOL, &now), CUARENA_OUT_OF_MEMORY);
+    step(&f, cuarena_resize(f.arena, quarters[1], UINT64_MAX, &now), CUARENA_OUT_OF_MEMORY);
     expect_ptr(now, UNTOUCHED);
     expect_u64(live_bytes(&f), POOL);
     drop_pointer_row(&f, quarters, 4, QUARTER);
@@ -278,8 +273,7 @@ START_TEST(test_resize_fragmented_when_the_bytes_are_apart)
     drop(&f, quarters[0]);
     drop(&f, quarters[2]);
     quarters[0] = quarters[2] = NULL;
-    step(&f, cuarena_resize(f.arena, quarters[3], 2 * QUARTER, &now),
-         CUARENA_FRAGMENTED);
+    step(&f, cuarena_resize(f.arena, quarters[3], 2 * QUARTER, &now), CUARENA_FRAGMENTED);
     expect_ptr(now, UNTOUCHED);
     drop_pointer_row(&f, quarters, 4, QUARTER);
     fixture_close(&f);
@@ -311,8 +305,7 @@ START_TEST(test_resize_busy_if_a_pinned_block_would_move)
     expect_ok(cuarena_block_of(f.arena, quarters[1], &block));
     step_ok(&f, cuarena_block_pin(f.arena, block, &held));
     expect_ptr(held, quarters[1]);
-    step(&f, cuarena_resize(f.arena, quarters[1], 2 * QUARTER, &now),
-         CUARENA_BUSY);
+    step(&f, cuarena_resize(f.arena, quarters[1], 2 * QUARTER, &now), CUARENA_BUSY);
     expect_ptr(now, UNTOUCHED);
     step_ok(&f, cuarena_block_unpin(f.arena, block));
     step_ok(&f, cuarena_resize(f.arena, quarters[1], 2 * QUARTER, &now));
@@ -330,8 +323,7 @@ START_TEST(test_resize_when_the_copy_fails_changes_nothing)
     take_pointer_row(&f, quarters, 4, QUARTER);
     f.memory.fail_in = 1;
     f.memory.fail_op = OP_RELOCATE;
-    step(&f, cuarena_resize(f.arena, quarters[0], 2 * QUARTER, &now),
-         CUARENA_DRIVER);
+    step(&f, cuarena_resize(f.arena, quarters[0], 2 * QUARTER, &now), CUARENA_DRIVER);
     expect_ptr(now, UNTOUCHED);
     expect_u64(live_bytes(&f), POOL);
     drop_pointer_row(&f, quarters, 4, QUARTER);
@@ -361,12 +353,9 @@ START_TEST(test_size_of_stale_and_interior)
     uint64_t requested = 5, allocated = 6;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     char *pointer = take(&f, KIB(1));
-    expect_status(
-        cuarena_size_of(f.arena, pointer + 256, &requested, &allocated),
-        CUARENA_STALE);
+    expect_status(cuarena_size_of(f.arena, pointer + 256, &requested, &allocated), CUARENA_STALE);
     drop(&f, pointer);
-    expect_status(cuarena_size_of(f.arena, pointer, &requested, &allocated),
-                  CUARENA_STALE);
+    expect_status(cuarena_size_of(f.arena, pointer, &requested, &allocated), CUARENA_STALE);
     expect_u64(requested, 5);
     expect_u64(allocated, 6);
     fixture_close(&f);
@@ -398,8 +387,7 @@ static void add_loops(Suite *suite)
     TCase *tcase = new_case(suite, "tables");
     tcase_add_loop_test(tcase, test_alloc_sizes_are_multiples_of_the_granule, 0,
                         COUNT_OF(granules));
-    tcase_add_loop_test(tcase, test_alloc_with_refuses_a_bad_request, 0,
-                        COUNT_OF(bad_requests));
+    tcase_add_loop_test(tcase, test_alloc_with_refuses_a_bad_request, 0, COUNT_OF(bad_requests));
 }
 
 int main(void)
@@ -407,24 +395,20 @@ int main(void)
     Suite *suite = suite_create("pointers");
     add_loops(suite);
     suite_add_list(suite, "alloc",
-                   TEST_LIST(test_alloc_null_arguments,
-                             test_alloc_from_held_bytes_calls_no_memory,
+                   TEST_LIST(test_alloc_null_arguments, test_alloc_from_held_bytes_calls_no_memory,
                              test_alloc_with_an_alignment_of_its_own,
-                             test_alloc_array_is_the_product,
-                             test_alloc_array_of_nothing_is_null));
-    suite_add_list(suite, "resize",
-                   TEST_LIST(test_resize_null_allocates_and_zero_frees,
-                             test_resize_grows_and_shrinks_in_place,
-                             test_resize_grows_into_the_range_behind,
-                             test_resize_moves_the_contents_when_it_must,
-                             test_resize_failure_keeps_block_and_contents,
-                             test_resize_fragmented_when_the_bytes_are_apart,
-                             test_resize_stale_pointer,
-                             test_resize_busy_if_a_pinned_block_would_move,
-                             test_resize_when_the_copy_fails_changes_nothing));
+                             test_alloc_array_is_the_product, test_alloc_array_of_nothing_is_null));
+    suite_add_list(
+        suite, "resize",
+        TEST_LIST(test_resize_null_allocates_and_zero_frees, test_resize_grows_and_shrinks_in_place,
+                  test_resize_grows_into_the_range_behind,
+                  test_resize_moves_the_contents_when_it_must,
+                  test_resize_failure_keeps_block_and_contents,
+                  test_resize_fragmented_when_the_bytes_are_apart, test_resize_stale_pointer,
+                  test_resize_busy_if_a_pinned_block_would_move,
+                  test_resize_when_the_copy_fails_changes_nothing));
     suite_add_list(suite, "sizes and pins",
-                   TEST_LIST(test_size_of_takes_null_outputs,
-                             test_size_of_stale_and_interior,
+                   TEST_LIST(test_size_of_takes_null_outputs, test_size_of_stale_and_interior,
                              test_unpin_ends_the_pin_of_birth_once));
     return suite_main(suite);
 }

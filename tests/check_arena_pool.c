@@ -1,6 +1,6 @@
 /*
- * How much an arena holds: growth, trim and limits, with the calls of the
- * memory that each of them makes.
+ * How much an arena holds: growth, trim and limits, with the calls of the memory that each of them
+ * makes.
  */
 #include "arena_support.h"
 
@@ -10,11 +10,11 @@
 #define COUNT 8
 #define EACH KIB(64)
 #define POOL (COUNT * EACH)
-#define GRAIN KIB(4)
+#define GRANULARITY KIB(4)
 
 static uint64_t held(const fixture_t *f)
 {
-    return stats_of(f, CUARENA_REGION_ALL).held_bytes;
+    return stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
 }
 
 static uint64_t capacity(const fixture_t *f)
@@ -23,10 +23,10 @@ static uint64_t capacity(const fixture_t *f)
 }
 
 /* What the arena believes it holds is what the memory gave. */
-static void expect_held(const fixture_t *f, uint64_t bytes)
+static void expect_reserved(const fixture_t *f, uint64_t bytes)
 {
     expect_u64(held(f), bytes);
-    expect_u64(f->memory.held_bytes, bytes);
+    expect_u64(f->memory.reserved_bytes, bytes);
     expect_u64(capacity(f), bytes);
 }
 
@@ -50,14 +50,14 @@ START_TEST(test_growth_takes_what_a_request_lacks)
     fixture_t f;
     fixture_open(&f, KIND_CUSTOM_GROW, POOL);
     void *first = take(&f, 5000);
-    expect_held(&f, 2 * GRAIN);
+    expect_reserved(&f, 2 * GRANULARITY);
     void *second = take(&f, 5000);
-    expect_held(&f, 3 * GRAIN);
+    expect_reserved(&f, 3 * GRANULARITY);
     expect_text(test_memory_sequence(&f.memory), "get grow");
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).grows, 2);
     drop(&f, first);
     drop(&f, second);
-    expect_held(&f, 3 * GRAIN);
+    expect_reserved(&f, 3 * GRANULARITY);
     fixture_close(&f);
 }
 END_TEST
@@ -71,7 +71,7 @@ START_TEST(test_growth_keeps_addresses)
         pointers[i] = take(&f, EACH / 2);
         paint(&f, pointers[i], EACH / 2, i);
     }
-    expect_held(&f, POOL);
+    expect_reserved(&f, POOL);
     drop_pointer_row(&f, pointers, COUNT_OF(pointers), EACH / 2);
     fixture_close(&f);
 }
@@ -83,10 +83,10 @@ START_TEST(test_growth_by_segments_where_none_can_grow)
     fixture_prepare(&f, KIND_CUSTOM_GROW, POOL);
     test_memory_make_plain(&f.memory);
     fixture_create(&f);
-    void *first = take(&f, GRAIN);
-    void *second = take(&f, 2 * GRAIN);
+    void *first = take(&f, GRANULARITY);
+    void *second = take(&f, 2 * GRANULARITY);
     expect_text(test_memory_sequence(&f.memory), "get get");
-    expect_held(&f, 3 * GRAIN);
+    expect_reserved(&f, 3 * GRANULARITY);
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).segments, 2);
     drop(&f, first);
     drop(&f, second);
@@ -98,10 +98,10 @@ START_TEST(test_growth_past_the_reserved_addresses)
 {
     fixture_t f;
     fixture_prepare(&f, KIND_CUSTOM_GROW, POOL);
-    f.config.reserve_bytes = 2 * GRAIN;
+    f.config.address_bytes = 2 * GRANULARITY;
     fixture_create(&f);
-    void *first = take(&f, 2 * GRAIN);
-    void *second = take(&f, GRAIN);
+    void *first = take(&f, 2 * GRANULARITY);
+    void *second = take(&f, GRANULARITY);
     expect_text(test_memory_sequence(&f.memory), "get get");
     drop(&f, first);
     drop(&f, second);
@@ -109,8 +109,8 @@ START_TEST(test_growth_past_the_reserved_addresses)
 }
 END_TEST
 
-/* A limit of the process on its addresses: fewer are set aside, and growth is
- * in place as far as they go. Sanitizers take addresses without number. */
+/* A limit of the process on its addresses: fewer are set aside, and growth is in place as far as
+ * they go. Sanitizers take addresses without number. */
 START_TEST(test_growth_where_addresses_are_limited)
 {
     fixture_t f;
@@ -140,11 +140,11 @@ START_TEST(test_growth_stops_at_the_limit)
     void *pointer = NULL;
     fixture_open(&f, KIND_CUSTOM_GROW, POOL);
     step(&f, cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_LIMIT);
-    expect_held(&f, 0);
+    expect_reserved(&f, 0);
     void *all = take(&f, POOL);
     step(&f, cuarena_alloc(f.arena, 1, &pointer), CUARENA_LIMIT);
     expect_u64(last_error().limit_bytes, POOL);
-    expect_u64(last_error().held_bytes, POOL);
+    expect_u64(last_error().reserved_bytes, POOL);
     drop(&f, all);
     fixture_close(&f);
 }
@@ -155,15 +155,15 @@ START_TEST(test_growth_refused_by_the_memory_changes_nothing)
     fixture_t f;
     void *pointer = NULL;
     fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    void *first = take(&f, GRAIN);
-    f.memory.budget_bytes = GRAIN;
-    step(&f, cuarena_alloc(f.arena, GRAIN, &pointer), CUARENA_OUT_OF_MEMORY);
+    void *first = take(&f, GRANULARITY);
+    f.memory.budget_bytes = GRANULARITY;
+    step(&f, cuarena_alloc(f.arena, GRANULARITY, &pointer), CUARENA_OUT_OF_MEMORY);
     f.memory.budget_bytes = UINT64_MAX;
     f.memory.fail_in = 1;
-    step(&f, cuarena_alloc(f.arena, GRAIN, &pointer), CUARENA_DRIVER);
-    expect_held(&f, GRAIN);
+    step(&f, cuarena_alloc(f.arena, GRANULARITY, &pointer), CUARENA_DRIVER);
+    expect_reserved(&f, GRANULARITY);
     ck_assert_ptr_null(pointer);
-    drop(&f, take(&f, GRAIN));
+    drop(&f, take(&f, GRANULARITY));
     drop(&f, first);
     fixture_close(&f);
 }
@@ -174,10 +174,10 @@ START_TEST(test_growth_of_a_block_in_place)
     fixture_t f;
     void *now = NULL;
     fixture_open(&f, KIND_CUSTOM_GROW, POOL);
-    void *pointer = take(&f, GRAIN);
-    paint(&f, pointer, GRAIN, 1);
-    step_ok(&f, cuarena_resize(f.arena, pointer, 4 * GRAIN, &now));
-    expect_painted(&f, now, GRAIN, 1);
+    void *pointer = take(&f, GRANULARITY);
+    paint(&f, pointer, GRANULARITY, 1);
+    step_ok(&f, cuarena_resize(f.arena, pointer, 4 * GRANULARITY, &now));
+    expect_painted(&f, now, GRANULARITY, 1);
     drop(&f, now);
     fixture_close(&f);
 }
@@ -216,9 +216,9 @@ START_TEST(test_trim_an_empty_pool_and_take_it_again)
     fixture_t f;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     expect_u64(trim(&f, 0), POOL);
-    expect_held(&f, 0);
+    expect_reserved(&f, 0);
     drop(&f, take(&f, POOL));
-    expect_held(&f, POOL);
+    expect_reserved(&f, POOL);
     fixture_close(&f);
 }
 END_TEST
@@ -229,7 +229,7 @@ START_TEST(test_trim_keeps_what_it_is_told)
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     expect_u64(trim(&f, POOL), 0);
     expect_u64(trim(&f, POOL / 2), POOL / 2);
-    expect_held(&f, POOL / 2);
+    expect_reserved(&f, POOL / 2);
     expect_u64(trim(&f, UINT64_MAX), 0);
     fixture_close(&f);
 }
@@ -247,7 +247,7 @@ START_TEST(test_trim_takes_from_the_middle)
     test_memory_forget_calls(&f.memory);
     expect_u64(trim(&f, 0), 2 * EACH);
     expect_text(test_memory_sequence(&f.memory), "punch");
-    expect_held(&f, POOL - 2 * EACH);
+    expect_reserved(&f, POOL - 2 * EACH);
     expect_recount(&f);
     row[3] = take_block(&f, 2 * EACH);
     expect_text(test_memory_sequence(&f.memory), "punch fill");
@@ -267,14 +267,14 @@ static size_t touching(fixture_t *f, const cuarena_block_t *row, uint64_t each)
     return i;
 }
 
-/* A full pool of blocks a granule short of a grain: where one was there is no
- * whole grain, where two were there is one. */
-START_TEST(test_trim_takes_whole_grains_only)
+/* A full pool of blocks a granule short of a granularity: where one was there is no whole
+ * granularity, where two were there is one. */
+START_TEST(test_trim_takes_whole_pages_only)
 {
     fixture_t f;
     cuarena_block_t row[COUNT];
-    uint64_t each = GRAIN - 256;
-    fixture_prepare(&f, KIND_CUSTOM_POOL, COUNT * GRAIN);
+    uint64_t each = GRANULARITY - 256;
+    fixture_prepare(&f, KIND_CUSTOM_POOL, COUNT * GRANULARITY);
     f.config.placement = CUARENA_PLACEMENT_LOW; /* one after the other */
     fixture_create(&f);
     take_row(&f, row, COUNT, each);
@@ -283,8 +283,8 @@ START_TEST(test_trim_takes_whole_grains_only)
     drop_block(&f, row[i]);
     expect_u64(trim(&f, 0), 0);
     drop_block(&f, row[i + 1]);
-    expect_u64(trim(&f, 0), GRAIN);
-    expect_u64(held(&f), (COUNT - 1) * GRAIN);
+    expect_u64(trim(&f, 0), GRANULARITY);
+    expect_u64(held(&f), (COUNT - 1) * GRANULARITY);
     row[i] = row[i + 1] = 0;
     drop(&f, rest);
     drop_row(&f, row, COUNT, each);
@@ -382,10 +382,9 @@ START_TEST(test_limit_gives_the_old_one)
     fixture_open(&f, KIND_CUSTOM_GROW, POOL);
     expect_ok(cuarena_get_limit(f.arena, CUARENA_LIMIT_LIVE, &old));
     expect_u64(old, UINT64_MAX);
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_HELD,
-                                amount_of_bytes(2 * POOL), &old));
+    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_RESERVED, amount_of_bytes(2 * POOL), &old));
     expect_u64(old, POOL);
-    expect_ok(cuarena_get_limit(f.arena, CUARENA_LIMIT_HELD, &old));
+    expect_ok(cuarena_get_limit(f.arena, CUARENA_LIMIT_RESERVED, &old));
     expect_u64(old, 2 * POOL);
     fixture_close(&f);
 }
@@ -445,10 +444,10 @@ START_TEST(test_limit_held_below_what_is_held_still_serves)
     void *pointer = NULL;
     fixture_open(&f, KIND_CUSTOM_GROW, POOL);
     drop(&f, take(&f, 2 * EACH));
-    limit_to(&f, CUARENA_LIMIT_HELD, EACH);
+    limit_to(&f, CUARENA_LIMIT_RESERVED, EACH);
     void *first = take(&f, 2 * EACH);
     step(&f, cuarena_alloc(f.arena, 1, &pointer), CUARENA_LIMIT);
-    limit_to(&f, CUARENA_LIMIT_HELD, 3 * EACH);
+    limit_to(&f, CUARENA_LIMIT_RESERVED, 3 * EACH);
     drop(&f, take(&f, EACH));
     drop(&f, first);
     fixture_close(&f);
@@ -474,10 +473,10 @@ START_TEST(test_limit_as_a_share_of_all_that_there_is)
     expect_ok(cuarena_alloc(f.arena, EACH, &pointer));
     f.memory.total_bytes = MIB(64);
     f.memory.available_bytes = MIB(8);
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_HELD, half, NULL));
-    expect_u64(limit_now(&f, CUARENA_LIMIT_HELD), MIB(32));
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_HELD, rest, NULL));
-    expect_u64(limit_now(&f, CUARENA_LIMIT_HELD), MIB(7));
+    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_RESERVED, half, NULL));
+    expect_u64(limit_now(&f, CUARENA_LIMIT_RESERVED), MIB(32));
+    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_RESERVED, rest, NULL));
+    expect_u64(limit_now(&f, CUARENA_LIMIT_RESERVED), MIB(7));
     expect_ok(cuarena_free(f.arena, pointer));
     fixture_close(&f);
 }
@@ -495,7 +494,7 @@ START_TEST(test_shares_of_presets_are_of_all_that_there_is)
         {CUARENA_PRESET_MLX_CPU, NULL, CUARENA_LIMIT_SOFT, 800},
         {CUARENA_PRESET_MLX_CUDA, NULL, CUARENA_LIMIT_SOFT, 950},
         {CUARENA_PRESET_MLX_CUDA, NULL, CUARENA_LIMIT_CACHED, 950},
-        {CUARENA_PRESET_CUPY_POOL, "40%", CUARENA_LIMIT_HELD, 400},
+        {CUARENA_PRESET_CUPY_POOL, "40%", CUARENA_LIMIT_RESERVED, 400},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         fixture_t f;
@@ -506,8 +505,7 @@ START_TEST(test_shares_of_presets_are_of_all_that_there_is)
         f.memory.available_bytes = MIB(7);
         if (rows[i].variable != NULL) {
             setenv("CUARENA_TEST_SHARE", rows[i].variable, 1);
-            expect_ok(cuarena_config_limit_environment(&f.config,
-                                                       "CUARENA_TEST_SHARE"));
+            expect_ok(cuarena_config_limit_environment(&f.config, "CUARENA_TEST_SHARE"));
         }
         fixture_create(&f);
         expect_u64(limit_now(&f, rows[i].limit), rows[i].thousandths * MIB(1));
@@ -523,14 +521,10 @@ START_TEST(test_limit_bad_arguments)
     cuarena_amount_t unit = {7, 0, 1}, zero = {CUARENA_AMOUNT_BYTES, 1, 1};
     cuarena_amount_t percent = {CUARENA_AMOUNT_PERCENT, 0, 100001};
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_status(cuarena_set_limit(f.arena, 5, amount_of_bytes(1), &bytes),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_set_limit(f.arena, 0, unit, &bytes),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_set_limit(f.arena, 0, zero, &bytes),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_set_limit(f.arena, 0, percent, &bytes),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_set_limit(f.arena, 5, amount_of_bytes(1), &bytes), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_set_limit(f.arena, 0, unit, &bytes), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_set_limit(f.arena, 0, zero, &bytes), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_set_limit(f.arena, 0, percent, &bytes), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_get_limit(f.arena, -1, &bytes), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_get_limit(f.arena, 0, NULL), CUARENA_BAD_ARGUMENT);
     expect_u64(bytes, 9);
@@ -543,28 +537,22 @@ int main(void)
     Suite *suite = suite_create("pool");
     suite_add_list(
         suite, "growth",
-        TEST_LIST(test_growth_takes_what_a_request_lacks,
-                  test_growth_keeps_addresses,
+        TEST_LIST(test_growth_takes_what_a_request_lacks, test_growth_keeps_addresses,
                   test_growth_by_segments_where_none_can_grow,
-                  test_growth_past_the_reserved_addresses,
-                  test_growth_where_addresses_are_limited,
-                  test_growth_stops_at_the_limit,
-                  test_growth_refused_by_the_memory_changes_nothing,
+                  test_growth_past_the_reserved_addresses, test_growth_where_addresses_are_limited,
+                  test_growth_stops_at_the_limit, test_growth_refused_by_the_memory_changes_nothing,
                   test_growth_of_a_block_in_place,
                   test_chain_of_growth_is_in_place_from_its_second_time));
     suite_add_list(suite, "trim",
                    TEST_LIST(test_trim_an_empty_pool_and_take_it_again,
-                             test_trim_keeps_what_it_is_told,
-                             test_trim_takes_from_the_middle,
-                             test_trim_takes_whole_grains_only,
+                             test_trim_keeps_what_it_is_told, test_trim_takes_from_the_middle,
+                             test_trim_takes_whole_pages_only,
                              test_trim_where_the_memory_has_no_holes,
                              test_trim_where_segments_keep_their_length,
-                             test_trim_refill_refused_by_the_memory,
-                             test_trim_leaves_contents,
+                             test_trim_refill_refused_by_the_memory, test_trim_leaves_contents,
                              test_trim_null_arguments));
     suite_add_list(suite, "limits",
-                   TEST_LIST(test_limit_gives_the_old_one,
-                             test_limit_live_stands_in_the_way,
+                   TEST_LIST(test_limit_gives_the_old_one, test_limit_live_stands_in_the_way,
                              test_limit_live_bounds_growth_of_a_block,
                              test_limit_below_what_lives_bounds_what_comes,
                              test_limit_held_below_what_is_held_still_serves,

@@ -1,6 +1,6 @@
 /*
- * What an arena tells of itself: statistics by region and tag, peaks,
- * inspection, the validator, the last error and the events.
+ * What an arena tells of itself: statistics by region and tag, peaks, inspection, the validator,
+ * the last error and the events.
  */
 #include "arena_support.h"
 #include "support/random.h"
@@ -52,9 +52,8 @@ START_TEST(test_stats_of_a_region_are_its_own)
     expect_u64(live_in(&f, CUARENA_REGION_DYNAMIC), 2 * EACH);
     expect_u64(live_bytes(&f), 3 * EACH);
     expect_u64(stats_of(&f, CUARENA_REGION_STABLE).capacity_bytes, 2 * EACH);
-    expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).capacity_bytes,
-               POOL - 2 * EACH);
-    expect_u64(stats_of(&f, CUARENA_REGION_STABLE).held_bytes, 0);
+    expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).capacity_bytes, POOL - 2 * EACH);
+    expect_u64(stats_of(&f, CUARENA_REGION_STABLE).reserved_bytes, 0);
     expect_recount(&f);
     drop(&f, stable);
     drop(&f, dynamic);
@@ -68,8 +67,7 @@ START_TEST(test_stats_bad_arguments)
     cuarena_stats_t stats;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     cuarena_stats_init(&stats);
-    expect_status(cuarena_stats(f.arena, CUARENA_REGION_COUNT, &stats),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_stats(f.arena, CUARENA_REGION_COUNT, &stats), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_stats(f.arena, -2, &stats), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_stats(f.arena, 0, NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_tag_stats(f.arena, 9, &stats), CUARENA_BAD_ARGUMENT);
@@ -109,7 +107,7 @@ START_TEST(test_stats_of_resizes_are_no_allocs)
 }
 END_TEST
 
-/* ---- Resizes with and without a short path ------------------------------ */
+/* ---- Resizes with and without a fast path ------------------------------ */
 
 #define TWIN_BLOCKS 12
 #define TWIN_STEPS 3000
@@ -127,7 +125,7 @@ typedef struct twin {
     cuarena_block_t blocks[TWIN_BLOCKS];
 } twin_t;
 
-/* Half of the blocks have a tag. A listener keeps calls off the short path. */
+/* Half of the blocks have a tag. A listener keeps calls off the fast path. */
 static void open_twin(twin_t *t, uint64_t stable_bytes, bool listened)
 {
     cuarena_config_t config;
@@ -143,23 +141,18 @@ static void open_twin(twin_t *t, uint64_t stable_bytes, bool listened)
     for (int i = 0; i < TWIN_BLOCKS; i++) {
         cuarena_request_init(&request);
         request.tag = i % 2 == 0 ? t->tag : 0;
-        expect_ok(
-            cuarena_alloc_with(t->arena, EACH / 2, &request, &t->pointers[i]));
-        expect_ok(cuarena_block_alloc_with(t->arena, EACH / 2, &request,
-                                           &t->blocks[i]));
+        expect_ok(cuarena_alloc_with(t->arena, EACH / 2, &request, &t->pointers[i]));
+        expect_ok(cuarena_block_alloc_with(t->arena, EACH / 2, &request, &t->blocks[i]));
     }
 }
 
-static cuarena_status_t resize_twin(twin_t *t, bool block, uint64_t which,
-                                    uint64_t bytes)
+static cuarena_status_t resize_twin(twin_t *t, bool block, uint64_t which, uint64_t bytes)
 {
     return block ? cuarena_block_resize(t->arena, t->blocks[which], bytes)
-                 : cuarena_resize(t->arena, t->pointers[which], bytes,
-                                  &t->pointers[which]);
+                 : cuarena_resize(t->arena, t->pointers[which], bytes, &t->pointers[which]);
 }
 
-static void expect_stats_alike(const cuarena_stats_t *a,
-                               const cuarena_stats_t *b)
+static void expect_stats_alike(const cuarena_stats_t *a, const cuarena_stats_t *b)
 {
     expect_u64(a->live_bytes, b->live_bytes);
     expect_u64(a->requested_bytes, b->requested_bytes);
@@ -186,8 +179,8 @@ static void expect_twins(const twin_t *a, const twin_t *b)
     expect_stats_alike(&of_a, &of_b);
 }
 
-/* In place: what a block gave up is there when it grows. With one region, and
- * with two: then the peaks of the whole are kept apart. */
+/* In place: what a block gave up is there when it grows. With one region, and with two: then the
+ * peaks of the whole are kept apart. */
 START_TEST(test_stats_of_resizes_are_the_same_on_both_paths)
 {
     static twin_t brief, lengthy;
@@ -303,8 +296,7 @@ START_TEST(test_memory_calls_that_fail_count)
     void *pointer = UNTOUCHED;
     fixture_open(&f, KIND_CUSTOM_GROW, POOL);
     f.memory.budget_bytes = 0;
-    expect_status(cuarena_alloc(f.arena, EACH, &pointer),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_alloc(f.arena, EACH, &pointer), CUARENA_OUT_OF_MEMORY);
     ck_assert_uint_ge(calls_counted(&f), 1);
     expect_calls_as_seen(&f);
     fixture_close(&f);
@@ -326,7 +318,7 @@ START_TEST(test_memory_calls_of_a_warm_arena_are_none)
 END_TEST
 
 /* On memory without a driver too: it is as if there were one. */
-START_TEST(test_memory_calls_of_streams_are_those_of_markers)
+START_TEST(test_memory_calls_of_streams_are_those_of_events)
 {
     fixture_t f;
     void *pointer = NULL;
@@ -361,7 +353,7 @@ START_TEST(test_peaks_are_of_the_same_moment_or_higher)
     expect_u64(all.peak_live_bytes, 2 * EACH + 256);
     expect_u64(all.peak_requested_bytes, 2 * EACH + 1);
     expect_u64(all.peak_live_blocks, 1);
-    expect_u64(all.peak_held_bytes, POOL);
+    expect_u64(all.peak_reserved_bytes, POOL);
     expect_u64(stats_of(&f, CUARENA_REGION_STABLE).peak_live_bytes, EACH);
     fixture_close(&f);
 }
@@ -380,7 +372,7 @@ START_TEST(test_reset_peaks_sets_them_to_now)
     expect_u64(all.peak_live_bytes, 1024);
     expect_u64(all.peak_requested_bytes, 1000);
     expect_u64(all.peak_live_blocks, 1);
-    expect_u64(all.peak_held_bytes, all.held_bytes);
+    expect_u64(all.peak_reserved_bytes, all.reserved_bytes);
     expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).peak_live_bytes, 1024);
     expect_u64(tag_stats_of(&f, tag).peak_live_bytes, 1024);
     drop(&f, pointer);
@@ -395,10 +387,10 @@ START_TEST(test_peak_held_survives_a_trim)
     uint64_t given = 0;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     step_ok(&f, cuarena_trim(f.arena, 0, &given));
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).held_bytes, 0);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_held_bytes, POOL);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, 0);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_reserved_bytes, POOL);
     step_ok(&f, cuarena_reset_peaks(f.arena));
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_held_bytes, 0);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_reserved_bytes, 0);
     fixture_close(&f);
 }
 END_TEST
@@ -410,8 +402,7 @@ START_TEST(test_peaks_do_not_count_what_never_was)
     void *pointer = UNTOUCHED;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     drop(&f, take(&f, EACH));
-    expect_status(cuarena_alloc(f.arena, POOL + 1, &pointer),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, EACH);
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_requested_bytes, EACH);
     fixture_close(&f);
@@ -439,7 +430,7 @@ START_TEST(test_tag_stats_are_of_the_tag)
     drop(&f, now);
     expect_u64(tag_stats_of(&f, a).live_bytes, 0);
     expect_u64(tag_stats_of(&f, a).peak_live_bytes, 1024);
-    expect_u64(tag_stats_of(&f, a).held_bytes, 0);
+    expect_u64(tag_stats_of(&f, a).reserved_bytes, 0);
     drop(&f, second);
     drop(&f, third);
     fixture_close(&f);
@@ -499,8 +490,7 @@ START_TEST(test_inspect_bad_arguments)
     cuarena_inspection_t inspection;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     cuarena_inspection_init(&inspection);
-    expect_status(cuarena_inspect(f.arena, 7, &inspection),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_inspect(f.arena, 7, &inspection), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_inspect(f.arena, 0, NULL), CUARENA_BAD_ARGUMENT);
     fixture_close(&f);
 }
@@ -526,11 +516,10 @@ START_TEST(test_last_error_names_the_value)
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     cuarena_request_init(&request);
     request.alignment = 768;
-    expect_status(cuarena_alloc_with(f.arena, 256, &request, &pointer),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_alloc_with(f.arena, 256, &request, &pointer), CUARENA_BAD_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(last_error().message, "768"));
     ck_assert_int_eq(last_error().status, CUARENA_BAD_ARGUMENT);
-    expect_u64(last_error().held_bytes, 0);
+    expect_u64(last_error().reserved_bytes, 0);
     fixture_close(&f);
 }
 END_TEST
@@ -548,8 +537,7 @@ START_TEST(test_last_error_is_of_the_thread)
     pthread_t thread;
     void *pointer = NULL;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_status(cuarena_alloc(f.arena, 2 * POOL, &pointer),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_alloc(f.arena, 2 * POOL, &pointer), CUARENA_OUT_OF_MEMORY);
     ck_assert_int_eq(pthread_create(&thread, NULL, ask_in_thread, f.arena), 0);
     pthread_join(thread, NULL);
     expect_u64(last_error().asked_bytes, 2 * POOL);
@@ -574,8 +562,7 @@ static void write_down(void *user, const cuarena_event_t *event)
 }
 
 /* The nth event of a kind, from 0; it must be there. */
-static const cuarena_event_t *event_of(const diary_t *diary, int32_t kind,
-                                       size_t nth)
+static const cuarena_event_t *event_of(const diary_t *diary, int32_t kind, size_t nth)
 {
     for (size_t i = 0; i < diary->count; i++)
         if (diary->events[i].kind == kind && nth-- == 0)
@@ -643,8 +630,7 @@ START_TEST(test_event_of_a_refusal)
     void *pointer = NULL;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     listen(&f, &diary);
-    expect_status(cuarena_alloc(f.arena, POOL + 1, &pointer),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_alloc(f.arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(diary.count, 1);
     const cuarena_event_t *event = event_of(&diary, CUARENA_EVENT_FAIL, 0);
     ck_assert_int_eq(event->status, CUARENA_OUT_OF_MEMORY);
@@ -738,39 +724,31 @@ int main(void)
     Suite *suite = suite_create("stats");
     suite_add_list(suite, "statistics",
                    TEST_LIST(test_stats_count_as_asked_and_as_taken,
-                             test_stats_of_a_region_are_its_own,
-                             test_stats_bad_arguments,
+                             test_stats_of_a_region_are_its_own, test_stats_bad_arguments,
                              test_stats_struct_size_of_no_version,
                              test_stats_of_resizes_are_no_allocs,
                              test_stats_largest_is_close_and_inspect_exact,
                              test_stats_bookkeeping_stays_within_its_bound));
     TCase *both = tcase_create("resizes on both paths");
-    tcase_add_loop_test(both, test_stats_of_resizes_are_the_same_on_both_paths,
-                        0, 2);
+    tcase_add_loop_test(both, test_stats_of_resizes_are_the_same_on_both_paths, 0, 2);
     suite_add_tcase(suite, both);
-    suite_add_list(
-        suite, "calls of the memory",
-        TEST_LIST(test_memory_calls_are_what_the_memory_saw,
-                  test_memory_calls_that_fail_count,
-                  test_memory_calls_of_a_warm_arena_are_none,
-                  test_memory_calls_of_streams_are_those_of_markers));
+    suite_add_list(suite, "calls of the memory",
+                   TEST_LIST(test_memory_calls_are_what_the_memory_saw,
+                             test_memory_calls_that_fail_count,
+                             test_memory_calls_of_a_warm_arena_are_none,
+                             test_memory_calls_of_streams_are_those_of_events));
     suite_add_list(suite, "peaks and tags",
                    TEST_LIST(test_peaks_are_of_the_same_moment_or_higher,
-                             test_reset_peaks_sets_them_to_now,
-                             test_peak_held_survives_a_trim,
+                             test_reset_peaks_sets_them_to_now, test_peak_held_survives_a_trim,
                              test_peaks_do_not_count_what_never_was,
                              test_tag_stats_are_of_the_tag));
-    suite_add_list(
-        suite, "inspection",
-        TEST_LIST(test_inspect_tells_ranges_and_blocks,
-                  test_inspect_full_and_empty, test_inspect_bad_arguments,
-                  test_validate_takes_no_text, test_last_error_names_the_value,
-                  test_last_error_is_of_the_thread));
+    suite_add_list(suite, "inspection",
+                   TEST_LIST(test_inspect_tells_ranges_and_blocks, test_inspect_full_and_empty,
+                             test_inspect_bad_arguments, test_validate_takes_no_text,
+                             test_last_error_names_the_value, test_last_error_is_of_the_thread));
     suite_add_list(suite, "events",
-                   TEST_LIST(test_event_of_alloc_resize_and_free,
-                             test_event_of_growth_and_trim,
-                             test_event_of_a_refusal,
-                             test_event_of_each_compaction_batch,
+                   TEST_LIST(test_event_of_alloc_resize_and_free, test_event_of_growth_and_trim,
+                             test_event_of_a_refusal, test_event_of_each_compaction_batch,
                              test_event_of_reset_and_none_for_nothing,
                              test_event_listener_may_call_the_arena));
     return suite_main(suite);

@@ -1,7 +1,7 @@
 /*
- * Streams of an arena, on streams that are simulated: what a free means, when
- * bytes come to others, markers, handles, counts, zeroing, and what cannot be
- * done. How streams and the arena end: check_arena_streams_end.c.
+ * Streams of an arena, on streams that are simulated: what a free means, when bytes come to others,
+ * events, handles, counts, zeroing, and what cannot be done. How streams and the arena end:
+ * check_arena_streams_end.c.
  */
 #include "support/stream_rig.h"
 
@@ -25,8 +25,8 @@ static cuarena_config_t *prepare(rig_t *rig)
 
 /* ---- The table of streams.h -------------------------------------------- */
 
-/* Rows: no stream, on A. Columns: free, free_on(A), free_on(B). Who gets the
- * bytes at once, without waiting: everybody, A alone, B alone. */
+/* Rows: no stream, on A. Columns: free, free_on(A), free_on(B). Who gets the bytes at once, without
+ * waiting: everybody, A alone, B alone. */
 START_TEST(a_free_means_what_the_table_says)
 {
     static const cuarena_stream_t at[] = {CUARENA_NO_STREAM, A, B};
@@ -62,9 +62,9 @@ START_TEST(a_free_means_what_the_table_says)
 }
 END_TEST
 
-/* Another stream waits for the marker; for a call without one the caller
+/* Another stream waits for the event; for a call without one the caller
  * does. Nobody gets the bytes before it is complete. */
-START_TEST(other_lanes_get_bytes_when_the_marker_is_complete)
+START_TEST(other_freelists_get_bytes_when_the_event_is_complete)
 {
     for (int plain = 0; plain < 2; plain++) {
         rig_t rig;
@@ -86,15 +86,15 @@ START_TEST(other_lanes_get_bytes_when_the_marker_is_complete)
 }
 END_TEST
 
-/* A marker that is complete is found by asking: nobody waits. */
-START_TEST(complete_markers_cost_no_wait)
+/* An event that is complete is found by asking: nobody waits. */
+START_TEST(complete_events_cost_no_wait)
 {
     rig_t rig;
     rig_open(&rig, POOL);
     void *p = take_all(&rig, A);
     sim_write(&rig.sim, A, p, POOL, 7);
     free_on(&rig, p, A);
-    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
     sim_run_all(&rig.sim);
     sim_calls(&rig.sim);
     void *q = take_on(&rig, POOL, B);
@@ -106,14 +106,13 @@ START_TEST(complete_markers_cost_no_wait)
 }
 END_TEST
 
-/* A late marker is behind work that came after the free; an eager one is not.
+/* A late event is behind work that came after the free; an eager one is not.
  */
-START_TEST(late_markers_cover_later_work_and_eager_ones_do_not)
+START_TEST(late_events_cover_later_work_and_eager_ones_do_not)
 {
     for (int eager = 0; eager < 2; eager++) {
         rig_t rig;
-        prepare(&rig)->marker =
-            eager ? CUARENA_MARKER_EAGER : CUARENA_MARKER_LATE;
+        prepare(&rig)->events = eager ? CUARENA_EVENTS_EAGER : CUARENA_EVENTS_LATE;
         rig_create(&rig);
         void *p = take_on(&rig, POOL / 2, A);
         void *kept = take_on(&rig, POOL / 2, A);
@@ -123,27 +122,26 @@ START_TEST(late_markers_cover_later_work_and_eager_ones_do_not)
         sim_run_stream(&rig.sim, A);
         sim_write(&rig.sim, A, kept, POOL / 2, 8);
         sim_calls(&rig.sim);
-        uint64_t settled = 0;
-        expect_ok(cuarena_settle(rig.arena, 0, &settled));
-        expect_u64(settled, eager ? POOL / 2 : 0);
+        uint64_t idle = 0;
+        expect_ok(cuarena_reclaim(rig.arena, 0, &idle));
+        expect_u64(idle, eager ? POOL / 2 : 0);
         free_on(&rig, kept, A);
         rig_close(&rig);
     }
 }
 END_TEST
 
-/* What is freed on an eager stream after its last marker needs one of its own:
- * each free records. */
-START_TEST(each_eager_free_has_its_marker)
+/* What is freed on an eager stream after its last event needs one of its own: each free records. */
+START_TEST(each_eager_free_has_its_event)
 {
     rig_t rig;
-    prepare(&rig)->marker = CUARENA_MARKER_EAGER;
+    prepare(&rig)->events = CUARENA_EVENTS_EAGER;
     rig_create(&rig);
     void *p = take_on(&rig, POOL / 2, A);
     void *q = take_on(&rig, POOL / 2, A);
     sim_write(&rig.sim, A, p, POOL / 2, 1);
     free_on(&rig, p, A);
-    expect_ok(cuarena_settle(rig.arena, 0, NULL)); /* closes with its marker */
+    expect_ok(cuarena_reclaim(rig.arena, 0, NULL)); /* closes with its event */
     sim_write(&rig.sim, A, q, POOL / 2, 2);
     free_on(&rig, q, A);
     void *all = take_on(&rig, POOL, B);
@@ -154,7 +152,7 @@ START_TEST(each_eager_free_has_its_marker)
 }
 END_TEST
 
-/* ---- Own lanes --------------------------------------------------------- */
+/* ---- Own free lists --------------------------------------------------------- */
 
 /* Rule 1: once the stream is known, its calls make none of the memory's. */
 START_TEST(a_known_stream_costs_no_call)
@@ -177,20 +175,19 @@ START_TEST(a_known_stream_costs_no_call)
 }
 END_TEST
 
-/* Bytes freed before and after a marker are in two lanes, which are one for
- * the stream that owns them. */
-START_TEST(both_own_lanes_serve_together)
+/* Bytes freed before and after an event are in two free lists, which are one for the stream that
+ * owns them. */
+START_TEST(both_own_freelists_serve_together)
 {
     for (int eager = 0; eager < 2; eager++) {
         rig_t rig;
-        prepare(&rig)->marker =
-            eager ? CUARENA_MARKER_EAGER : CUARENA_MARKER_LATE;
+        prepare(&rig)->events = eager ? CUARENA_EVENTS_EAGER : CUARENA_EVENTS_LATE;
         rig_create(&rig);
         void *p = take_on(&rig, POOL / 2, A);
         void *q = take_on(&rig, POOL / 2, A);
         sim_write(&rig.sim, A, p, POOL / 2, 1);
         free_on(&rig, p, A);
-        expect_ok(cuarena_settle(rig.arena, 0, NULL));
+        expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
         sim_write(&rig.sim, A, q, POOL / 2, 2);
         free_on(&rig, q, A);
         sim_calls(&rig.sim);
@@ -203,8 +200,8 @@ START_TEST(both_own_lanes_serve_together)
 }
 END_TEST
 
-/* Where own and settled ranges touch, a request may have of both. */
-START_TEST(own_and_settled_bytes_serve_together)
+/* Where own and idle ranges touch, a request may have of both. */
+START_TEST(own_and_idle_bytes_serve_together)
 {
     rig_t rig;
     rig_open(&rig, POOL);
@@ -221,16 +218,16 @@ START_TEST(own_and_settled_bytes_serve_together)
 }
 END_TEST
 
-/* Its marker has nothing free behind it any more; the open lane has. */
-START_TEST(what_was_freed_behind_an_emptied_lane_is_waited_for)
+/* Its event has nothing free behind it any more; the open free list has. */
+START_TEST(what_was_freed_behind_an_emptied_freelist_is_waited_for)
 {
     rig_t rig;
-    prepare(&rig)->steal = CUARENA_STEAL_SETTLED;
+    prepare(&rig)->steal = CUARENA_STEAL_IDLE;
     rig_create(&rig);
     void *p = take_all(&rig, A);
     sim_write(&rig.sim, A, p, POOL, 1);
     free_on(&rig, p, A);
-    expect_ok(cuarena_settle(rig.arena, 0, NULL)); /* the marker */
+    expect_ok(cuarena_reclaim(rig.arena, 0, NULL)); /* the event */
     free_on(&rig, take_all(&rig, A), A);
     void *q = take_all(&rig, B);
     sim_write(&rig.sim, B, q, POOL, 2);
@@ -245,18 +242,18 @@ START_TEST(growth_comes_before_waiting)
     rig_t rig;
     prepare(&rig)->preset = CUARENA_PRESET_GROW;
     rig.config.limit = (cuarena_amount_t){.value = 2 * POOL};
-    rig.config.steal = CUARENA_STEAL_SETTLED;
+    rig.config.steal = CUARENA_STEAL_IDLE;
     rig_create(&rig);
     void *p = take_all(&rig, A);
     sim_write(&rig.sim, A, p, POOL, 1);
     free_on(&rig, p, A);
     void *q = take_all(&rig, B);
     expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    expect_u64(rig_stats(&rig).held_bytes, 2 * POOL);
+    expect_u64(rig_stats(&rig).reserved_bytes, 2 * POOL);
     sim_write(&rig.sim, B, q, POOL, 2);
     void *r = take_all(&rig, B); /* now there is nothing but to wait */
     expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
-    expect_u64(rig_stats(&rig).held_bytes, 2 * POOL);
+    expect_u64(rig_stats(&rig).reserved_bytes, 2 * POOL);
     free_on(&rig, q, B);
     free_on(&rig, r, B);
     rig_close(&rig);
@@ -306,7 +303,7 @@ START_TEST(null_and_legacy_are_one_stream)
 }
 END_TEST
 
-static void *free_and_settle(void *user)
+static void *free_and_reclaim(void *user)
 {
     rig_t *rig = user;
     void *p = NULL;
@@ -317,7 +314,7 @@ static void *free_and_settle(void *user)
 }
 
 /* Each thread's is a stream of its own: what one freed on it, another gets
- * only when it is settled. */
+ * only when it is idle. */
 START_TEST(the_per_thread_stream_is_each_threads_own)
 {
     rig_t rig;
@@ -325,7 +322,7 @@ START_TEST(the_per_thread_stream_is_each_threads_own)
     void *p = take_on(&rig, POOL / 2, CUARENA_STREAM_PER_THREAD);
     pthread_t thread;
     void *q = NULL;
-    pthread_create(&thread, NULL, free_and_settle, &rig);
+    pthread_create(&thread, NULL, free_and_reclaim, &rig);
     pthread_join(thread, &q);
     sim_calls(&rig.sim);
     void *r = take_on(&rig, POOL / 2, CUARENA_STREAM_PER_THREAD);
@@ -346,7 +343,7 @@ START_TEST(default_streams_of_threads_that_ended_need_no_number)
     rig_open(&rig, POOL);
     for (int i = 0; i < CUARENA_MAX_STREAMS + 20; i++) {
         pthread_t thread;
-        pthread_create(&thread, NULL, free_and_settle, &rig);
+        pthread_create(&thread, NULL, free_and_reclaim, &rig);
         pthread_join(thread, NULL);
         sim_run_all(&rig.sim);
     }
@@ -369,8 +366,7 @@ START_TEST(streams_are_limited_and_released_ones_do_not_count)
     }
     cuarena_stream_t more = sim_handle(10 + CUARENA_MAX_STREAMS);
     void *p = NULL;
-    expect_status(cuarena_alloc_on(rig.arena, 256, more, NULL, &p),
-                  CUARENA_LIMIT);
+    expect_status(cuarena_alloc_on(rig.arena, 256, more, NULL, &p), CUARENA_LIMIT);
     expect_ok(cuarena_release_stream(rig.arena, sim_handle(10)));
     expect_status(cuarena_alloc_on(rig.arena, 256, more, NULL, &p),
                   CUARENA_LIMIT); /* its work is under way */
@@ -395,13 +391,12 @@ START_TEST(memories_without_streams_say_so)
     rig_create(&rig);
     void *p = take_plain(&rig, 256);
     void *q = NULL;
-    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &q),
-                  CUARENA_UNSUPPORTED);
+    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &q), CUARENA_UNSUPPORTED);
     ck_assert_ptr_null(q);
     expect_status(cuarena_free_on(rig.arena, p, A), CUARENA_UNSUPPORTED);
     expect_status(cuarena_record_use(rig.arena, p, A), CUARENA_UNSUPPORTED);
     expect_ok(cuarena_release_stream(rig.arena, A)); /* is not known */
-    expect_ok(cuarena_settle(rig.arena, 1, NULL));
+    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     expect_status(cuarena_stream_stats(rig.arena, A, &stats), CUARENA_STALE);
@@ -431,8 +426,7 @@ START_TEST(streams_that_cannot_be_used_are_named)
     sim_stream_of(&rig.sim, B)->foreign = true;
     void *p = take_plain(&rig, 256);
     void *q = NULL;
-    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &q),
-                  CUARENA_UNSUPPORTED);
+    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &q), CUARENA_UNSUPPORTED);
     expect_message_names((void *)A);
     expect_status(cuarena_free_on(rig.arena, p, B), CUARENA_BAD_ARGUMENT);
     expect_message_names((void *)B);
@@ -440,15 +434,13 @@ START_TEST(streams_that_cannot_be_used_are_named)
     sim_stream_of(&rig.sim, A)->capturing = false;
     free_on(&rig, p, A);
     expect_status(cuarena_alloc_on(NULL, 1, A, NULL, &q), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_alloc_on(rig.arena, 1, A, NULL, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_alloc_on(rig.arena, 1, A, NULL, NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_free_on(NULL, p, A), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_free_on(rig.arena, p, A), CUARENA_STALE);
     expect_ok(cuarena_free_on(rig.arena, NULL, A));
     expect_status(cuarena_record_use(rig.arena, p, A), CUARENA_STALE);
     expect_status(cuarena_block_record_use(rig.arena, 12345, A), CUARENA_STALE);
-    expect_status(cuarena_stream_stats(rig.arena, A, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_stream_stats(rig.arena, A, NULL), CUARENA_BAD_ARGUMENT);
     rig_close(&rig);
 }
 END_TEST
@@ -482,8 +474,8 @@ START_TEST(streams_have_counts)
 }
 END_TEST
 
-/* What a block gives up is for the stream that shortens it, and counts for the
- * one that it was allocated on; that one may have its own back. */
+/* What a block gives up is for the stream that shortens it, and counts for the one that it was
+ * allocated on; that one may have its own back. */
 START_TEST(a_resize_in_place_costs_no_call)
 {
     rig_t rig;
@@ -519,7 +511,7 @@ START_TEST(a_resize_in_place_costs_no_call)
 }
 END_TEST
 
-/* Dedicated blocks are the stream's too, but their segments are no lane's. */
+/* Dedicated blocks are the stream's too, but their segments are no free list's. */
 START_TEST(dedicated_blocks_go_back_when_their_stream_is_done)
 {
     rig_t rig;
@@ -534,14 +526,14 @@ START_TEST(dedicated_blocks_go_back_when_their_stream_is_done)
     free_on(&rig, p, A);
     expect_u64(rig.sim.counts[SIM_GIVE_BACK], 0);
     expect_status(cuarena_free(rig.arena, p), CUARENA_STALE);
-    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
     expect_u64(rig.sim.counts[SIM_GIVE_BACK], 0);
     sim_run_all(&rig.sim);
-    uint64_t settled = 99;
-    expect_ok(cuarena_settle(rig.arena, 0, &settled));
-    expect_u64(settled, 0); /* it went back; it is nobody's */
+    uint64_t idle = 99;
+    expect_ok(cuarena_reclaim(rig.arena, 0, &idle));
+    expect_u64(idle, 0); /* it went back; it is nobody's */
     expect_u64(rig.sim.counts[SIM_GIVE_BACK], 1);
-    expect_u64(rig_stats(&rig).held_bytes, POOL);
+    expect_u64(rig_stats(&rig).reserved_bytes, POOL);
     rig_close(&rig);
 }
 END_TEST
@@ -573,8 +565,7 @@ START_TEST(zeroed_blocks_are_zero_on_their_stream)
 }
 END_TEST
 
-/* Zeroed when freed: whoever gets the bytes reads 0, with late and eager
- * markers. */
+/* Zeroed when freed: whoever gets the bytes reads 0, with late and eager events. */
 START_TEST(bytes_are_zero_before_others_have_them)
 {
     for (int eager = 0; eager < 2; eager++)
@@ -582,8 +573,7 @@ START_TEST(bytes_are_zero_before_others_have_them)
             for (uint64_t run = 0; run < 5; run++) {
                 rig_t rig;
                 prepare(&rig)->zero = CUARENA_ZERO_FREE;
-                rig.config.marker =
-                    eager ? CUARENA_MARKER_EAGER : CUARENA_MARKER_LATE;
+                rig.config.events = eager ? CUARENA_EVENTS_EAGER : CUARENA_EVENTS_LATE;
                 rig_create(&rig);
                 void *p = take_all(&rig, A);
                 sim_write(&rig.sim, A, p, POOL, 1);
@@ -613,14 +603,12 @@ static void small_program(rig_t *rig)
     cuarena_stream_t s[] = {A, B, C, CUARENA_STREAM_PER_THREAD};
     for (uint64_t i = 0; i < 24; i++) {
         cuarena_stream_t on = s[i % 4];
-        if (cuarena_alloc_on(rig->arena, KIB(12) + i * 512, on, NULL, &p) !=
-            CUARENA_OK)
+        if (cuarena_alloc_on(rig->arena, KIB(12) + i * 512, on, NULL, &p) != CUARENA_OK)
             continue;
         sim_write(&rig->sim, on, p, 256, i + 1);
         if (i % 3 == 0)
             cuarena_record_use(rig->arena, p, s[(i + 1) % 4]);
-        if (cuarena_resize_on(rig->arena, p, KIB(4) + i * 1024, on, &q) ==
-            CUARENA_OK)
+        if (cuarena_resize_on(rig->arena, p, KIB(4) + i * 1024, on, &q) == CUARENA_OK)
             p = q;
         expect_clean(rig);
         if (cuarena_free_on(rig->arena, p, on) != CUARENA_OK) {
@@ -629,7 +617,7 @@ static void small_program(rig_t *rig)
             expect_ok(cuarena_free(rig->arena, p));
         }
         if (i % 7 == 6)
-            cuarena_settle(rig->arena, i % 2, NULL);
+            cuarena_reclaim(rig->arena, i % 2, NULL);
         if (i % 11 == 10)
             cuarena_release_stream(rig->arena, B);
         if (i % 5 == 4)
@@ -639,31 +627,28 @@ static void small_program(rig_t *rig)
     }
 }
 
-/* Each call of the memory fails once: nothing is lost, and nothing unordered
- * happens for it. */
+/* Each call of the memory fails once: nothing is lost, and nothing unordered happens for it. */
 START_TEST(a_call_that_fails_changes_nothing)
 {
-    static const sim_op_t ops[] = {SIM_IDENTIFY, SIM_MARK,      SIM_QUERY,
-                                   SIM_WAIT,     SIM_WAIT_HOST, SIM_ZERO,
-                                   SIM_RELOCATE, SIM_MARK_ALL};
+    static const sim_op_t ops[] = {SIM_IDENTIFY,  SIM_MARK, SIM_QUERY,    SIM_WAIT,
+                                   SIM_WAIT_HOST, SIM_ZERO, SIM_RELOCATE, SIM_MARK_ALL};
     int32_t zero = _i % 2 == 0 ? CUARENA_ZERO_NEVER : CUARENA_ZERO_ALLOC;
-    int32_t marker = _i / 2 == 0 ? CUARENA_MARKER_LATE : CUARENA_MARKER_EAGER;
+    int32_t event = _i / 2 == 0 ? CUARENA_EVENTS_LATE : CUARENA_EVENTS_EAGER;
     for (size_t op = 0; op < sizeof ops / sizeof ops[0]; op++) {
         bool fired = true;
         for (uint64_t in = 1; fired && in < 200; in++) {
             rig_t rig;
             prepare(&rig)->zero = zero;
-            rig.config.marker = marker;
+            rig.config.events = event;
             rig_create(&rig);
             sim_fail(&rig.sim, (int32_t)ops[op], in, CUARENA_DRIVER);
             small_program(&rig);
             fired = rig.sim.fail_in == 0;
             rig.sim.fail_in = 0;
-            expect_u64(rig_stats(&rig).live_blocks -
-                           (uint64_t)(rig_stats(&rig).live_blocks != 0),
+            expect_u64(rig_stats(&rig).live_blocks - (uint64_t)(rig_stats(&rig).live_blocks != 0),
                        0);
             sim_run_all(&rig.sim);
-            expect_ok(cuarena_settle(rig.arena, 1, NULL));
+            expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
             expect_u64(rig_stats(&rig).live_blocks, 0);
             free_plain(&rig, take_plain(&rig, POOL));
             rig_close(&rig);
@@ -689,12 +674,10 @@ START_TEST(a_lost_arena_ends_without_its_memory)
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.stream = A;
-    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL),
-                  CUARENA_DRIVER);
-    expect_status(cuarena_settle(rig.arena, 1, NULL), CUARENA_LOST);
+    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL), CUARENA_DRIVER);
+    expect_status(cuarena_reclaim(rig.arena, 1, NULL), CUARENA_LOST);
     void *none = NULL;
-    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &none),
-                  CUARENA_LOST);
+    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &none), CUARENA_LOST);
     sim_calls(&rig.sim);
     expect_ok(cuarena_block_free_on(rig.arena, row[1], C)); /* unknown */
     expect_ok(cuarena_block_free_on(rig.arena, row[2], A));
@@ -735,8 +718,7 @@ static void call_from_elsewhere(sim_t *sim, sim_op_t op)
 START_TEST(no_call_of_the_memory_is_made_with_the_lock_held)
 {
     rig_t rig;
-    prepare(&rig)->marker =
-        _i == 0 ? CUARENA_MARKER_LATE : CUARENA_MARKER_EAGER;
+    prepare(&rig)->events = _i == 0 ? CUARENA_EVENTS_LATE : CUARENA_EVENTS_EAGER;
     rig.config.zero = _i == 2 ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
     rig_create(&rig);
     rig.sim.hook = call_from_elsewhere;
@@ -760,26 +742,20 @@ int main(void)
     suite_add_list(
         suite, "frees",
         TEST_LIST(a_free_means_what_the_table_says,
-                  other_lanes_get_bytes_when_the_marker_is_complete,
-                  complete_markers_cost_no_wait,
-                  late_markers_cover_later_work_and_eager_ones_do_not,
-                  each_eager_free_has_its_marker, a_known_stream_costs_no_call,
-                  both_own_lanes_serve_together,
-                  own_and_settled_bytes_serve_together,
-                  what_was_freed_behind_an_emptied_lane_is_waited_for,
-                  growth_comes_before_waiting,
-                  on_memory_of_the_host_even_the_own_stream_waits));
-    suite_add_list(
-        suite, "handles",
-        TEST_LIST(null_and_legacy_are_one_stream,
-                  the_per_thread_stream_is_each_threads_own,
-                  default_streams_of_threads_that_ended_need_no_number,
-                  streams_are_limited_and_released_ones_do_not_count));
+                  other_freelists_get_bytes_when_the_event_is_complete,
+                  complete_events_cost_no_wait, late_events_cover_later_work_and_eager_ones_do_not,
+                  each_eager_free_has_its_event, a_known_stream_costs_no_call,
+                  both_own_freelists_serve_together, own_and_idle_bytes_serve_together,
+                  what_was_freed_behind_an_emptied_freelist_is_waited_for,
+                  growth_comes_before_waiting, on_memory_of_the_host_even_the_own_stream_waits));
+    suite_add_list(suite, "handles",
+                   TEST_LIST(null_and_legacy_are_one_stream,
+                             the_per_thread_stream_is_each_threads_own,
+                             default_streams_of_threads_that_ended_need_no_number,
+                             streams_are_limited_and_released_ones_do_not_count));
     suite_add_list(suite, "rest",
-                   TEST_LIST(memories_without_streams_say_so,
-                             streams_that_cannot_be_used_are_named,
-                             streams_have_counts,
-                             a_resize_in_place_costs_no_call,
+                   TEST_LIST(memories_without_streams_say_so, streams_that_cannot_be_used_are_named,
+                             streams_have_counts, a_resize_in_place_costs_no_call,
                              dedicated_blocks_go_back_when_their_stream_is_done,
                              zeroed_blocks_are_zero_on_their_stream,
                              bytes_are_zero_before_others_have_them,
@@ -787,8 +763,7 @@ int main(void)
     TCase *failures = tcase_create("failures");
     tcase_set_timeout(failures, 120);
     tcase_add_loop_test(failures, a_call_that_fails_changes_nothing, 0, 4);
-    tcase_add_loop_test(failures,
-                        no_call_of_the_memory_is_made_with_the_lock_held, 0, 3);
+    tcase_add_loop_test(failures, no_call_of_the_memory_is_made_with_the_lock_held, 0, 3);
     suite_add_tcase(suite, failures);
     return suite_main(suite);
 }

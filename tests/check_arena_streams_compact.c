@@ -1,7 +1,6 @@
 /*
- * Compaction among streams, on streams that are simulated: who waits for whom,
- * whose the vacated bytes are, and what may be done with a block while it is
- * copied.
+ * Compaction among streams, on streams that are simulated: who waits for whom, whose the vacated
+ * bytes are, and what may be done with a block while it is copied.
  */
 #include "support/stream_rig.h"
 
@@ -27,8 +26,7 @@ static void compact(rig_t *rig, cuarena_stream_t stream)
 }
 
 /* A kernel on a block, as a program must write it. */
-static void write_block(rig_t *rig, cuarena_block_t block, cuarena_stream_t s,
-                        uint64_t seed)
+static void write_block(rig_t *rig, cuarena_block_t block, cuarena_stream_t s, uint64_t seed)
 {
     void *p = NULL;
     expect_ok(cuarena_block_pin_on(rig->arena, block, s, &p));
@@ -37,8 +35,7 @@ static void write_block(rig_t *rig, cuarena_block_t block, cuarena_stream_t s,
     expect_clean(rig);
 }
 
-static void read_block(rig_t *rig, cuarena_block_t block, cuarena_stream_t s,
-                       uint64_t seed)
+static void read_block(rig_t *rig, cuarena_block_t block, cuarena_stream_t s, uint64_t seed)
 {
     void *p = NULL;
     expect_ok(cuarena_block_pin_on(rig->arena, block, s, &p));
@@ -47,10 +44,9 @@ static void read_block(rig_t *rig, cuarena_block_t block, cuarena_stream_t s,
     expect_clean(rig);
 }
 
-/* Blocks that fill the pool, block i written on its stream; those at even
- * places are freed, on A. */
-static void open_holes(rig_t *rig, cuarena_block_t row[ROW],
-                       cuarena_stream_t stream)
+/* Blocks that fill the pool, block i written on its stream; those at even places are freed, on
+ * A. */
+static void open_holes(rig_t *rig, cuarena_block_t row[ROW], cuarena_stream_t stream)
 {
     take_row_on(rig, row, ROW, stream);
     for (int i = 0; i < ROW; i++)
@@ -60,18 +56,16 @@ static void open_holes(rig_t *rig, cuarena_block_t row[ROW],
     expect_clean(rig);
 }
 
-/* The same with the holes settled: anybody may move into them. */
-static void open_settled(rig_t *rig, cuarena_block_t row[ROW],
-                         cuarena_stream_t stream)
+/* The same with the holes idle: anybody may move into them. */
+static void open_idle(rig_t *rig, cuarena_block_t row[ROW], cuarena_stream_t stream)
 {
     open_holes(rig, row, stream);
-    expect_ok(cuarena_settle(rig->arena, 1, NULL));
+    expect_ok(cuarena_reclaim(rig->arena, 1, NULL));
     sim_sync_all(&rig->sim);
     sim_calls(&rig->sim);
 }
 
-static void close_holes(rig_t *rig, cuarena_block_t row[ROW],
-                        cuarena_stream_t stream)
+static void close_holes(rig_t *rig, cuarena_block_t row[ROW], cuarena_stream_t stream)
 {
     for (int i = 1; i < ROW; i += 2) {
         read_block(rig, row[i], stream, (uint64_t)i + 1);
@@ -82,8 +76,7 @@ static void close_holes(rig_t *rig, cuarena_block_t row[ROW],
 
 /* ---- Order ------------------------------------------------------------- */
 
-/* On the blocks' own stream: no waiting at all, and the vacated bytes are the
- * stream's at once. */
+/* On the blocks' own stream: no waiting at all, and the vacated bytes are the stream's at once. */
 START_TEST(compaction_on_the_own_stream_waits_for_nobody)
 {
     rig_t rig;
@@ -117,7 +110,7 @@ START_TEST(compaction_waits_for_those_that_blocks_name)
         expect_ok(cuarena_alloc_on(rig.arena, 0, sim_handle(9), NULL, &other));
         take_row_on(&rig, row, ROW, A);
         expect_ok(cuarena_block_free_on(rig.arena, row[0], C));
-        expect_ok(cuarena_settle(rig.arena, 1, NULL));
+        expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
         if (users)
             write_block(&rig, row[3], B, 5);
         sim_calls(&rig.sim);
@@ -137,17 +130,17 @@ START_TEST(compaction_waits_for_those_that_blocks_name)
 }
 END_TEST
 
-/* What it vacates is its own; others get it behind a marker. */
+/* What it vacates is its own; others get it behind an event. */
 START_TEST(vacated_bytes_are_the_compactions)
 {
-    for (int marker = 0; marker < 2; marker++) {
+    for (int event = 0; event < 2; event++) {
         rig_t rig;
         cuarena_block_t row[ROW];
         rig_prepare(&rig, POOL, false);
-        rig.config.marker = marker;
+        rig.config.events = event;
         rig_create(&rig);
-        open_settled(&rig, row, A);
-        expect_ok(cuarena_settle(rig.arena, 1, NULL));
+        open_idle(&rig, row, A);
+        expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
         compact(&rig, C);
         sim_calls(&rig.sim);
         void *p = take_on(&rig, POOL / 2, C);
@@ -164,14 +157,14 @@ START_TEST(vacated_bytes_are_the_compactions)
 }
 END_TEST
 
-/* The default stream of this thread, whose lane is always eager. */
+/* The default stream of this thread, whose free list is always eager. */
 START_TEST(compaction_on_the_per_thread_stream)
 {
     rig_t rig;
     cuarena_block_t row[ROW];
     rig_open(&rig, POOL);
-    open_settled(&rig, row, A);
-    expect_ok(cuarena_settle(rig.arena, 1, NULL));
+    open_idle(&rig, row, A);
+    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
     compact(&rig, CUARENA_STREAM_PER_THREAD);
     void *p = take_on(&rig, POOL / 2, B);
     sim_write(&rig.sim, B, p, POOL / 2, 51);
@@ -187,7 +180,7 @@ START_TEST(moved_blocks_keep_their_stream)
     rig_t rig;
     cuarena_block_t row[ROW];
     rig_open(&rig, POOL);
-    open_settled(&rig, row, A);
+    open_idle(&rig, row, A);
     compact(&rig, C);
     expect_u64(rig_stream_stats(&rig, A).live_bytes, POOL / 2);
     expect_u64(rig_stream_stats(&rig, C).live_bytes, 0);
@@ -216,8 +209,7 @@ START_TEST(the_caller_names_streams_of_blocks_without_one)
     sim_read(&rig.sim, A, place_of(&rig, row[1]), SIZE, 3); /* waits for C */
     expect_clean(&rig);
     options.streams = NULL;
-    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL), CUARENA_BAD_ARGUMENT);
     sim_sync_all(&rig.sim);
     for (int i = 1; i < ROW; i++)
         expect_ok(cuarena_block_free(rig.arena, row[i]));
@@ -231,7 +223,7 @@ START_TEST(compaction_without_a_stream_waits_for_all)
     rig_t rig;
     cuarena_block_t row[ROW];
     rig_open(&rig, POOL);
-    open_settled(&rig, row, A);
+    open_idle(&rig, row, A);
     sim_order(&rig.sim, B, A);
     write_block(&rig, row[3], B, 4);
     compact(&rig, CUARENA_NO_STREAM);
@@ -249,7 +241,7 @@ START_TEST(on_memory_of_the_host_compaction_waits_for_its_copies)
     cuarena_block_t row[ROW];
     rig_prepare(&rig, POOL, true);
     rig_create(&rig);
-    open_settled(&rig, row, A);
+    open_idle(&rig, row, A);
     compact(&rig, C);
     for (int i = 1; i < ROW; i += 2)
         sim_host_read(&rig.sim, place_of(&rig, row[i]), SIZE, (uint64_t)i + 1);
@@ -267,19 +259,19 @@ START_TEST(streams_of_moved_blocks_may_be_released)
     rig_t rig;
     cuarena_block_t row[ROW];
     rig_open(&rig, POOL);
-    open_settled(&rig, row, A);
+    open_idle(&rig, row, A);
     expect_ok(cuarena_release_stream(rig.arena, A));
     sim_stream_kill(&rig.sim, A);
     sim_order(&rig.sim, B, C);
-    compact(&rig, C); /* waits for A's last marker */
-    expect_ok(cuarena_settle(rig.arena, 1, NULL));
+    compact(&rig, C); /* waits for A's last event */
+    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
     compact(&rig, C);
     close_holes(&rig, row, B);
 }
 END_TEST
 
-/* The compaction's stream ends while copies are under way: nobody touches it,
- * and frees still come behind the copies. */
+/* The compaction's stream ends while copies are under way: nobody touches it, and frees still come
+ * behind the copies. */
 START_TEST(the_compactions_stream_may_be_released)
 {
     for (int zero = 0; zero < 2; zero++) {
@@ -288,8 +280,8 @@ START_TEST(the_compactions_stream_may_be_released)
         rig_prepare(&rig, POOL, false);
         rig.config.zero = zero ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
         rig_create(&rig);
-        open_settled(&rig, row, A);
-        expect_ok(cuarena_settle(rig.arena, 1, NULL));
+        open_idle(&rig, row, A);
+        expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
         compact(&rig, C);
         expect_ok(cuarena_release_stream(rig.arena, C));
         sim_stream_kill(&rig.sim, C);
@@ -311,15 +303,15 @@ END_TEST
 /* After the commit and before the copies ran: every call comes behind them. */
 START_TEST(calls_after_the_commit_come_behind_the_copies)
 {
-    for (int marker = 0; marker < 2; marker++)
+    for (int event = 0; event < 2; event++)
         for (int what = 0; what < 8; what++) {
             rig_t rig;
             cuarena_block_t row[ROW];
             rig_prepare(&rig, POOL, false);
-            rig.config.marker = marker;
+            rig.config.events = event;
             rig.config.zero = what == 7 ? CUARENA_ZERO_FREE : 0;
             rig_create(&rig);
-            open_settled(&rig, row, A);
+            open_idle(&rig, row, A);
             sim_sync_all(&rig.sim);
             compact(&rig, C);
             cuarena_block_t b = row[5];
@@ -390,7 +382,7 @@ START_TEST(compactions_on_several_streams_follow_each_other)
     rig_t rig;
     cuarena_block_t row[ROW];
     rig_open(&rig, POOL);
-    open_settled(&rig, row, A);
+    open_idle(&rig, row, A);
     compact(&rig, B);
     expect_ok(cuarena_block_free_on(rig.arena, row[1], A));
     compact(&rig, C);
@@ -412,8 +404,7 @@ typedef struct meddler {
     int done;
 } meddler_t;
 
-static int32_t free_in_callback(void *user, const cuarena_relocation_t *list,
-                                size_t count)
+static int32_t free_in_callback(void *user, const cuarena_relocation_t *list, size_t count)
 {
     meddler_t *m = user;
     for (size_t i = 0; i < count; i++)
@@ -423,7 +414,7 @@ static int32_t free_in_callback(void *user, const cuarena_relocation_t *list,
     expect_ok(cuarena_alloc_on(m->rig->arena, 256, B, NULL, &p));
     sim_write(&m->rig->sim, B, p, 256, 9);
     expect_ok(cuarena_free_on(m->rig->arena, p, B));
-    expect_ok(cuarena_settle(m->rig->arena, 0, NULL));
+    expect_ok(cuarena_reclaim(m->rig->arena, 0, NULL));
     expect_status(cuarena_trim(m->rig->arena, 0, NULL), CUARENA_REENTERED);
     return 0;
 }
@@ -433,7 +424,7 @@ START_TEST(the_callback_may_use_streams)
     rig_t rig;
     cuarena_block_t row[ROW];
     rig_open(&rig, POOL);
-    open_settled(&rig, row, A);
+    open_idle(&rig, row, A);
     meddler_t m = {&rig, row, 0};
     cuarena_compact_options_t options = on_stream(C);
     options.batch_moves = 2;
@@ -467,8 +458,7 @@ static void free_during_copy(sim_t *sim, sim_op_t op)
     pthread_join(thread, NULL);
 }
 
-static int32_t expect_others(void *user, const cuarena_relocation_t *list,
-                             size_t count)
+static int32_t expect_others(void *user, const cuarena_relocation_t *list, size_t count)
 {
     meddler_t *m = user;
     for (size_t i = 0; i < count; i++)
@@ -484,16 +474,14 @@ START_TEST(blocks_may_be_freed_while_they_are_copied)
         rig_t rig;
         cuarena_block_t row[ROW];
         rig_open(&rig, POOL);
-        open_settled(&rig, row, A);
+        open_idle(&rig, row, A);
         meddler_t m = {&rig, row, 0};
         sim_sync_all(&rig.sim);
-        expect_ok(cuarena_settle(rig.arena, 1, NULL));
+        expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
         rig.sim.hook = free_during_copy;
         rig.sim.hook_user = &m;
-        cuarena_compact_options_t options =
-            on_stream(on ? C : CUARENA_NO_STREAM);
-        expect_ok(
-            cuarena_compact(rig.arena, &options, expect_others, &m, NULL));
+        cuarena_compact_options_t options = on_stream(on ? C : CUARENA_NO_STREAM);
+        expect_ok(cuarena_compact(rig.arena, &options, expect_others, &m, NULL));
         expect_clean(&rig);
         expect_status(freed_during, CUARENA_OK);
         ck_assert_int_lt(m.done, 100);
@@ -513,8 +501,7 @@ END_TEST
 
 /* ---- Running out, failing, losing -------------------------------------- */
 
-static int32_t count_batches(void *user, const cuarena_relocation_t *list,
-                             size_t count)
+static int32_t count_batches(void *user, const cuarena_relocation_t *list, size_t count)
 {
     (void)list;
     (void)count;
@@ -531,8 +518,7 @@ START_TEST(running_out_compacts_on_the_requests_stream)
     rig.config.compact_on_oom = 1;
     rig_create(&rig);
     int batches = 0;
-    expect_ok(
-        cuarena_set_relocation_callback(rig.arena, count_batches, &batches));
+    expect_ok(cuarena_set_relocation_callback(rig.arena, count_batches, &batches));
     take_row_on(&rig, row, ROW, A);
     for (int i = 0; i < ROW; i++)
         write_block(&rig, row[i], A, (uint64_t)i + 1);
@@ -552,27 +538,24 @@ END_TEST
 /* Any call that fails before the first copy changes nothing. */
 START_TEST(a_compaction_that_cannot_begin_changes_nothing)
 {
-    static const sim_op_t ops[] = {SIM_MARK, SIM_WAIT, SIM_RELOCATE,
-                                   SIM_WAIT_HOST, SIM_IDENTIFY};
+    static const sim_op_t ops[] = {SIM_MARK, SIM_WAIT, SIM_RELOCATE, SIM_WAIT_HOST, SIM_IDENTIFY};
     for (size_t op = 0; op < sizeof ops / sizeof ops[0]; op++)
         for (uint64_t in = 1; in < 12; in++)
             for (int plain = 0; plain < 2; plain++) {
                 rig_t rig;
                 cuarena_block_t row[ROW];
                 rig_open(&rig, POOL);
-                open_settled(&rig, row, A);
+                open_idle(&rig, row, A);
                 sim_sync_all(&rig.sim);
                 sim_fail(&rig.sim, (int32_t)ops[op], in, CUARENA_DRIVER);
-                cuarena_compact_options_t options =
-                    on_stream(plain ? CUARENA_NO_STREAM : C);
-                cuarena_status_t status =
-                    cuarena_compact(rig.arena, &options, NULL, NULL, NULL);
+                cuarena_compact_options_t options = on_stream(plain ? CUARENA_NO_STREAM : C);
+                cuarena_status_t status = cuarena_compact(rig.arena, &options, NULL, NULL, NULL);
                 expect_clean(&rig);
                 bool fired = rig.sim.fail_in == 0;
                 rig.sim.fail_in = 0;
-                bool lost = cuarena_settle(rig.arena, 0, NULL) == CUARENA_LOST;
-                ck_assert_msg(fired || status == CUARENA_OK,
-                              "nothing failed, and %d came", (int)status);
+                bool lost = cuarena_reclaim(rig.arena, 0, NULL) == CUARENA_LOST;
+                ck_assert_msg(fired || status == CUARENA_OK, "nothing failed, and %d came",
+                              (int)status);
                 ck_assert_msg(!lost || rig.sim.counts[SIM_RELOCATE] != 0,
                               "lost before the first copy");
                 if (lost)
@@ -591,18 +574,16 @@ START_TEST(copies_that_fail_in_the_middle_lose_the_arena)
     rig_t rig;
     cuarena_block_t row[ROW];
     rig_open(&rig, POOL);
-    open_settled(&rig, row, A);
+    open_idle(&rig, row, A);
     sim_sync_all(&rig.sim);
     sim_fail(&rig.sim, SIM_RELOCATE, 1, CUARENA_DRIVER);
     rig.sim.fail_done = 1;
     cuarena_compact_options_t options = on_stream(C);
-    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL),
-                  CUARENA_DRIVER);
+    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL), CUARENA_DRIVER);
     expect_clean(&rig);
     void *p = NULL;
     expect_status(cuarena_block_pin_on(rig.arena, row[1], A, &p), CUARENA_LOST);
-    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL),
-                  CUARENA_LOST);
+    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL), CUARENA_LOST);
     sim_sync_all(&rig.sim);
     sim_calls(&rig.sim);
     for (int i = 1; i < ROW; i += 2)
@@ -618,15 +599,12 @@ int main(void)
     suite_add_list(
         suite, "order",
         TEST_LIST(compaction_on_the_own_stream_waits_for_nobody,
-                  compaction_waits_for_those_that_blocks_name,
-                  vacated_bytes_are_the_compactions,
-                  compaction_on_the_per_thread_stream,
-                  moved_blocks_keep_their_stream,
+                  compaction_waits_for_those_that_blocks_name, vacated_bytes_are_the_compactions,
+                  compaction_on_the_per_thread_stream, moved_blocks_keep_their_stream,
                   the_caller_names_streams_of_blocks_without_one,
                   compaction_without_a_stream_waits_for_all,
                   on_memory_of_the_host_compaction_waits_for_its_copies,
-                  streams_of_moved_blocks_may_be_released,
-                  the_compactions_stream_may_be_released));
+                  streams_of_moved_blocks_may_be_released, the_compactions_stream_may_be_released));
     suite_add_list(suite, "meanwhile",
                    TEST_LIST(calls_after_the_commit_come_behind_the_copies,
                              a_pointer_that_is_pinned_again_is_where_it_is,

@@ -1,6 +1,6 @@
 /*
- * What NULL means in code that is compiled for per-thread default streams: in
- * this file it does. tests/check_arena_streams.c is compiled without.
+ * What NULL means in code that is compiled for per-thread default streams: in this file it does.
+ * tests/check_arena_streams.c is compiled without.
  */
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM 1
 #include "support/stream_rig.h"
@@ -9,8 +9,7 @@
 
 #define POOL KIB(64)
 
-/* Each call that takes a stream takes NULL for the thread's: the legacy stream
- * stays unknown. */
+/* Each call that takes a stream takes NULL for the thread's: the legacy stream stays unknown. */
 START_TEST(null_is_the_threads_stream_in_every_call)
 {
     rig_t rig;
@@ -38,13 +37,12 @@ START_TEST(null_is_the_threads_stream_in_every_call)
     expect_ok(cuarena_stream_stats(arena, NULL, &stats));
     expect_u64(stats.live_blocks, 2);
     expect_ok(cuarena_stream_stats(arena, CUARENA_STREAM_PER_THREAD, &stats));
-    expect_status(cuarena_stream_stats(arena, CUARENA_STREAM_LEGACY, &stats),
-                  CUARENA_STALE);
+    expect_status(cuarena_stream_stats(arena, CUARENA_STREAM_LEGACY, &stats), CUARENA_STALE);
     expect_ok(cuarena_block_free_on(arena, block, NULL));
     expect_ok(cuarena_free_on(arena, p, NULL));
     expect_ok(cuarena_release_stream(arena, NULL));
     sim_sync_all(&rig.sim);
-    expect_ok(cuarena_settle(arena, 1, NULL));
+    expect_ok(cuarena_reclaim(arena, 1, NULL));
     expect_status(cuarena_stream_stats(arena, NULL, &stats), CUARENA_STALE);
     rig_close(&rig);
 }
@@ -55,13 +53,11 @@ START_TEST(named_streams_are_themselves)
 {
     rig_t rig;
     rig_open(&rig, POOL);
-    static const cuarena_stream_t named[] = {A, CUARENA_STREAM_LEGACY,
-                                             CUARENA_NO_STREAM};
+    static const cuarena_stream_t named[] = {A, CUARENA_STREAM_LEGACY, CUARENA_NO_STREAM};
     for (int i = 0; i < 3; i++)
         ck_assert_ptr_eq(cuarena_stream_meant(named[i]), named[i]);
     void *p = NULL;
-    expect_ok(
-        cuarena_alloc_on(rig.arena, 256, CUARENA_STREAM_LEGACY, NULL, &p));
+    expect_ok(cuarena_alloc_on(rig.arena, 256, CUARENA_STREAM_LEGACY, NULL, &p));
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     expect_status(cuarena_stream_stats(rig.arena, NULL, &stats), CUARENA_STALE);
@@ -73,8 +69,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("arena_streams_default");
-    suite_add_list(suite, "null",
-                   TEST_LIST(null_is_the_threads_stream_in_every_call,
-                             named_streams_are_themselves));
+    suite_add_list(
+        suite, "null",
+        TEST_LIST(null_is_the_threads_stream_in_every_call, named_streams_are_themselves));
     return suite_main(suite);
 }

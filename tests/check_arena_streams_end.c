@@ -1,7 +1,7 @@
 /*
- * How streams, what was freed on them and the arena end, on streams that are
- * simulated: release, settling, destroy, reset, another size; also on a memory
- * that has no marker of all streams, as drivers before 12.5 have none.
+ * How streams, what was freed on them and the arena end, on streams that are simulated: release,
+ * reclaiming, destroy, reset, another size; also on a memory that has no event of all streams, as
+ * drivers before 12.5 have none.
  */
 #include "support/stream_rig.h"
 
@@ -33,14 +33,14 @@ START_TEST(a_released_handle_is_never_touched)
     expect_ok(cuarena_release_stream(rig.arena, A));
     sim_stream_kill(&rig.sim, A);
     expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    sim_order(&rig.sim, B, NULL); /* B is another; nothing knows A's end */
-    void *r = take_on(&rig, POOL / 2, B); /* the orphan's lane is waited for */
+    sim_order(&rig.sim, B, NULL);         /* B is another; nothing knows A's end */
+    void *r = take_on(&rig, POOL / 2, B); /* the orphan's free list is waited for */
     expect_u64(rig.sim.counts[SIM_WAIT], 1);
     sim_write(&rig.sim, B, r, POOL / 2, 3);
     free_on(&rig, r, B);
     sim_run_all(&rig.sim);
     free_plain(&rig, q);
-    expect_ok(cuarena_settle(rig.arena, 1, NULL));
+    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
     expect_ok(cuarena_release_stream(rig.arena, A)); /* is not known: OK */
     rig_close(&rig);
 }
@@ -68,8 +68,8 @@ START_TEST(a_handle_that_comes_back_is_a_new_stream)
 }
 END_TEST
 
-/* The number of a released stream is free when its last block, byte and use
- * are: more streams than there are numbers, one after the other. */
+/* The number of a released stream is free when its last block, byte and use are: more streams than
+ * there are numbers, one after the other. */
 START_TEST(numbers_are_recycled)
 {
     rig_t rig;
@@ -116,15 +116,14 @@ static cuarena_status_t identify_late(void *user, cuarena_stream_t stream,
     if (overtaker.armed) {
         pthread_t thread;
         overtaker.armed = false;
-        ck_assert_int_eq(pthread_create(&thread, NULL, introduce_b, &overtaker),
-                         0);
+        ck_assert_int_eq(pthread_create(&thread, NULL, introduce_b, &overtaker), 0);
         ck_assert_int_eq(pthread_join(thread, NULL), 0);
     }
     return overtaker.identify(user, stream, info_out);
 }
 
-/* All numbers but one are of released streams whose work is done; the last one
- * goes to another thread while A is asked about. */
+/* All numbers but one are of released streams whose work is done; the last one goes to another
+ * thread while A is asked about. */
 START_TEST(a_number_taken_meanwhile_makes_room_again)
 {
     rig_t rig;
@@ -168,15 +167,14 @@ START_TEST(release_records_and_does_not_wait)
     expect_u64(sim_calls(&rig.sim), 0);
     expect_ok(cuarena_release_stream(rig.arena, C)); /* was never seen */
     expect_u64(sim_calls(&rig.sim), 0);
-    expect_status(cuarena_release_stream(rig.arena, CUARENA_NO_STREAM),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_release_stream(rig.arena, CUARENA_NO_STREAM), CUARENA_BAD_ARGUMENT);
     rig_close(&rig);
 }
 END_TEST
 
-/* ---- Settling ---------------------------------------------------------- */
+/* ---- Reclaiming ---------------------------------------------------------- */
 
-START_TEST(settle_takes_what_is_done_and_waits_if_asked)
+START_TEST(reclaim_takes_what_is_done_and_waits_if_asked)
 {
     rig_t rig;
     rig_open(&rig, POOL);
@@ -186,25 +184,25 @@ START_TEST(settle_takes_what_is_done_and_waits_if_asked)
     sim_write(&rig.sim, B, q, POOL / 2, 2);
     free_on(&rig, p, A);
     free_on(&rig, q, B);
-    uint64_t settled = 99;
-    expect_ok(cuarena_settle(rig.arena, 0, &settled));
-    expect_u64(settled, 0);
+    uint64_t idle = 99;
+    expect_ok(cuarena_reclaim(rig.arena, 0, &idle));
+    expect_u64(idle, 0);
     sim_run_stream(&rig.sim, A);
-    expect_ok(cuarena_settle(rig.arena, 0, &settled));
-    expect_u64(settled, POOL / 2);
+    expect_ok(cuarena_reclaim(rig.arena, 0, &idle));
+    expect_u64(idle, POOL / 2);
     expect_u64(rig_stream_stats(&rig, A).free_bytes, 0);
     expect_u64(rig_stream_stats(&rig, B).free_bytes, POOL / 2);
     expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-    expect_ok(cuarena_settle(rig.arena, 1, &settled));
-    expect_u64(settled, POOL / 2);
-    expect_u64(sim_markers(&rig.sim), 0);
-    expect_status(cuarena_settle(rig.arena, 2, NULL), CUARENA_BAD_ARGUMENT);
+    expect_ok(cuarena_reclaim(rig.arena, 1, &idle));
+    expect_u64(idle, POOL / 2);
+    expect_u64(sim_events(&rig.sim), 0);
+    expect_status(cuarena_reclaim(rig.arena, 2, NULL), CUARENA_BAD_ARGUMENT);
     rig_close(&rig);
 }
 END_TEST
 
-/* What was freed behind a marker that is under way is settled as well. */
-START_TEST(settle_with_wait_settles_both_lanes)
+/* What was freed behind an event that is under way is idle as well. */
+START_TEST(reclaim_with_wait_reclaims_both_freelists)
 {
     rig_t rig;
     rig_open(&rig, POOL);
@@ -212,12 +210,12 @@ START_TEST(settle_with_wait_settles_both_lanes)
     void *q = take_on(&rig, POOL / 2, A);
     sim_write(&rig.sim, A, p, POOL / 2, 1);
     free_on(&rig, p, A);
-    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
     sim_write(&rig.sim, A, q, POOL / 2, 2);
     free_on(&rig, q, A);
-    uint64_t settled = 0;
-    expect_ok(cuarena_settle(rig.arena, 1, &settled));
-    expect_u64(settled, POOL);
+    uint64_t idle = 0;
+    expect_ok(cuarena_reclaim(rig.arena, 1, &idle));
+    expect_u64(idle, POOL);
     free_plain(&rig, take_plain(&rig, POOL));
     rig_close(&rig);
 }
@@ -366,16 +364,13 @@ START_TEST(a_pool_that_moves_waits_for_all_work)
 }
 END_TEST
 
-/* ---- No marker of all streams ------------------------------------------ */
+/* ---- No event of all streams ------------------------------------------ */
 
-static cuarena_status_t (*mark_one)(void *user, cuarena_stream_t stream,
-                                    void **marker);
+static cuarena_status_t (*mark_one)(void *user, cuarena_stream_t stream, void **event);
 
-static cuarena_status_t mark_no_all(void *user, cuarena_stream_t stream,
-                                    void **marker)
+static cuarena_status_t mark_no_all(void *user, cuarena_stream_t stream, void **event)
 {
-    return stream == CUARENA_NO_STREAM ? CUARENA_UNSUPPORTED
-                                       : mark_one(user, stream, marker);
+    return stream == CUARENA_NO_STREAM ? CUARENA_UNSUPPORTED : mark_one(user, stream, event);
 }
 
 /* A pool whose memory is like that, and cannot change a segment's length. */
@@ -401,8 +396,8 @@ static void expect_in_message(const char *part)
         ck_abort_msg("expected '%s' in '%s'", part, info.message);
 }
 
-/* Work on blocks that live, of streams that live and of one that was released.
- * The sim tells a segment that goes back too early. */
+/* Work on blocks that live, of streams that live and of one that was released. The sim tells a
+ * segment that goes back too early. */
 START_TEST(forced_destroy_waits_for_each_stream)
 {
     rig_t rig;
@@ -430,8 +425,8 @@ START_TEST(forced_destroy_waits_for_those_that_it_can)
 }
 END_TEST
 
-/* What was used elsewhere joins a lane when that is done, which is marked then:
- * one more turn. */
+/* What was used elsewhere joins a free list when that is done, which is marked then: one more
+ * turn. */
 START_TEST(destroy_is_busy_until_each_stream_is_done)
 {
     for (int used = 0; used < 2; used++) {
@@ -452,19 +447,19 @@ START_TEST(destroy_is_busy_until_each_stream_is_done)
 }
 END_TEST
 
-static cuarena_status_t (*query_one)(void *user, void *marker);
+static cuarena_status_t (*query_one)(void *user, void *event);
 
 /* A step now and then: asking is faster than the device. */
-static cuarena_status_t query_while_it_runs(void *user, void *marker)
+static cuarena_status_t query_while_it_runs(void *user, void *event)
 {
     static int asked;
-    cuarena_status_t status = query_one(user, marker);
+    cuarena_status_t status = query_one(user, event);
     if (++asked % 8 == 0)
         sim_run(user, 1);
     return status;
 }
 
-/* The markers are behind nothing, and not passed the moment they are made. */
+/* The events are behind nothing, and not passed the moment they are made. */
 START_TEST(destroy_on_idle_streams_is_not_busy)
 {
     rig_t rig;
@@ -518,7 +513,7 @@ START_TEST(a_pool_that_moves_waits_for_each_stream)
     expect_ok(cuarena_block_unpin_on(rig.arena, block, A));
     sim_write(&rig.sim, B, gone, KIB(4), 6);
     free_on(&rig, gone, B);
-    expect_status(cuarena_settle(rig.arena, 2, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_reclaim(rig.arena, 2, NULL), CUARENA_BAD_ARGUMENT);
     expect_ok(cuarena_resize_pool(rig.arena, 2 * POOL));
     expect_clean(&rig);
     ck_assert_int_eq(last_error().status, CUARENA_BAD_ARGUMENT);
@@ -560,8 +555,7 @@ START_TEST(another_threads_stream_cannot_be_marked)
     expect_status(cuarena_resize_pool(rig.arena, 2 * POOL), CUARENA_BUSY);
     sim_sync_all(&rig.sim);
     free_plain(&rig, p);
-    expect_status(cuarena_resize_pool(rig.arena, 2 * POOL),
-                  CUARENA_UNSUPPORTED);
+    expect_status(cuarena_resize_pool(rig.arena, 2 * POOL), CUARENA_UNSUPPORTED);
     expect_in_message("default stream of another thread");
     expect_u64(rig_stats(&rig).live_blocks, 1);
     rig_close_forced(&rig);
@@ -586,28 +580,23 @@ int main(void)
     Suite *suite = suite_create("arena_streams_end");
     suite_add_list(suite, "release",
                    TEST_LIST(a_released_handle_is_never_touched,
-                             a_handle_that_comes_back_is_a_new_stream,
-                             numbers_are_recycled,
+                             a_handle_that_comes_back_is_a_new_stream, numbers_are_recycled,
                              a_number_taken_meanwhile_makes_room_again,
                              release_records_and_does_not_wait));
     suite_add_list(
-        suite, "settling",
-        TEST_LIST(settle_takes_what_is_done_and_waits_if_asked,
-                  settle_with_wait_settles_both_lanes,
+        suite, "reclaiming",
+        TEST_LIST(reclaim_takes_what_is_done_and_waits_if_asked,
+                  reclaim_with_wait_reclaims_both_freelists,
                   trim_marks_first_and_gives_back_what_is_done,
-                  destroy_with_work_under_way_is_busy_and_loses_nothing,
-                  destroy_touches_no_handle,
+                  destroy_with_work_under_way_is_busy_and_loses_nothing, destroy_touches_no_handle,
                   reset_waits_for_what_was_freed_and_keeps_streams,
-                  a_pool_is_resized_beside_streams,
-                  a_pool_that_moves_waits_for_all_work));
-    suite_add_list(suite, "no_marker_of_all",
-                   TEST_LIST(forced_destroy_waits_for_each_stream,
-                             forced_destroy_waits_for_those_that_it_can,
-                             destroy_is_busy_until_each_stream_is_done,
-                             destroy_on_idle_streams_is_not_busy,
-                             reset_waits_for_each_stream,
-                             a_pool_that_moves_waits_for_each_stream,
-                             another_threads_stream_cannot_be_marked,
-                             one_stream_that_cannot_be_marked_is_an_error));
+                  a_pool_is_resized_beside_streams, a_pool_that_moves_waits_for_all_work));
+    suite_add_list(
+        suite, "no_event_of_all",
+        TEST_LIST(forced_destroy_waits_for_each_stream, forced_destroy_waits_for_those_that_it_can,
+                  destroy_is_busy_until_each_stream_is_done, destroy_on_idle_streams_is_not_busy,
+                  reset_waits_for_each_stream, a_pool_that_moves_waits_for_each_stream,
+                  another_threads_stream_cannot_be_marked,
+                  one_stream_that_cannot_be_marked_is_an_error));
     return suite_main(suite);
 }

@@ -1,9 +1,8 @@
 /*
- * The only stream of an arena is at hand: its calls look for nothing and ask
- * nothing; while all blocks that there ever were are its, they count nothing
- * either. What ends that, while blocks of it live and bytes of it are free;
- * what it must not be given or free the short way; and its counts, against a
- * model that keeps every moment.
+ * The only stream of an arena is at hand: its calls look for nothing and ask nothing; while all
+ * blocks that there ever were are its, they count nothing either. What ends that, while blocks of
+ * it live and bytes of it are free; what it must not be given or free the short way; and its
+ * counts, against a model that keeps every moment.
  */
 #include "support/random.h"
 #include "support/scale.h"
@@ -15,7 +14,7 @@
 
 #define POOL KIB(64)
 
-/* Calls enough for A to be at hand, with free bytes in its open lane. */
+/* Calls enough for A to be at hand, with free bytes in its open free list. */
 static void open_at_hand(rig_t *rig)
 {
     rig_open(rig, POOL);
@@ -96,7 +95,7 @@ START_TEST(a_handle_that_was_released_is_asked_about)
     free_on(&rig, take_on(&rig, 256, B), B);
     expect_ok(cuarena_release_stream(rig.arena, B));
     sim_sync_all(&rig.sim);
-    expect_ok(cuarena_settle(rig.arena, 1, NULL));
+    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
     for (int i = 0; i < 4; i++)
         free_on(&rig, take_on(&rig, KIB(4), A), A);
     void *late = take_on(&rig, KIB(4), A);
@@ -215,8 +214,7 @@ typedef struct counted {
     uint64_t frees;
 } counted_t;
 
-static void count(counted_t *c, uint64_t bytes, uint64_t requested,
-                  uint64_t blocks)
+static void count(counted_t *c, uint64_t bytes, uint64_t requested, uint64_t blocks)
 {
     c->now[0] += bytes;
     c->now[1] += requested;
@@ -249,8 +247,7 @@ static uint64_t rounded(uint64_t bytes)
     return (bytes + 255) & ~UINT64_C(255);
 }
 
-static void take_or_drop(rig_t *rig, held_t *h, int i, uint64_t bytes,
-                         counted_t *c)
+static void take_or_drop(rig_t *rig, held_t *h, int i, uint64_t bytes, counted_t *c)
 {
     if (h->at[i] == NULL) {
         h->at[i] = take_on(rig, bytes, A);
@@ -277,8 +274,7 @@ static void shorten(rig_t *rig, held_t *h, int i, uint64_t bytes, counted_t *c)
     h->bytes[i] = bytes;
 }
 
-static void play(rig_t *rig, held_t *held, counted_t *counted,
-                 random_state_t *random, bool resets)
+static void play(rig_t *rig, held_t *held, counted_t *counted, random_state_t *random, bool resets)
 {
     for (int step = 0; step < STEPS; step++) {
         int slot = (int)random_below(random, SLOTS);
@@ -434,15 +430,14 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("arena_streams_hand");
+    suite_add_list(suite, "ends",
+                   TEST_LIST(a_listener_hears_of_every_call, a_limit_holds_at_once,
+                             another_stream_gets_none_of_its_bytes,
+                             a_handle_that_was_released_is_asked_about, either_name_finds_it,
+                             peaks_of_the_whole_are_seen));
     suite_add_list(
-        suite, "ends",
-        TEST_LIST(a_listener_hears_of_every_call, a_limit_holds_at_once,
-                  another_stream_gets_none_of_its_bytes,
-                  a_handle_that_was_released_is_asked_about,
-                  either_name_finds_it, peaks_of_the_whole_are_seen));
-    suite_add_list(suite, "blocks",
-                   TEST_LIST(blocks_without_a_stream_are_freed_on_it,
-                             blocks_that_are_out_of_the_ordinary));
+        suite, "blocks",
+        TEST_LIST(blocks_without_a_stream_are_freed_on_it, blocks_that_are_out_of_the_ordinary));
     TCase *counts = tcase_create("counts");
     tcase_add_loop_test(counts, counts_are_exact, 0, 4);
     tcase_add_loop_test(counts, counts_know_nothing_of_others, 0,

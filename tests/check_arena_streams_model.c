@@ -1,7 +1,7 @@
 /*
- * Random programs on several streams: no reuse is ever unordered, whatever
- * order the streams run in. The same programs with one wait of the arena left
- * out are caught, so that this says something.
+ * Random programs on several streams: no reuse is ever unordered, whatever order the streams run
+ * in. The same programs with one wait of the arena left out are caught, so that this says
+ * something.
  */
 #include "support/expect.h"
 #include "support/scale.h"
@@ -37,8 +37,7 @@ static void run_seeds(uint64_t base, uint64_t seeds, model_ways_t ways)
         stream_model_close(&model);
         served += model.served;
         if (model.wrong[0] != '\0')
-            ck_abort_msg("seed %llu: %s", (unsigned long long)(base + i),
-                         model.wrong);
+            ck_abort_msg("seed %llu: %s", (unsigned long long)(base + i), model.wrong);
     }
     ck_assert_uint_gt(served, seeds * 20);
 }
@@ -52,24 +51,21 @@ END_TEST
 /* Where all waits are the arena's. */
 START_TEST(programs_that_order_nothing_need_not)
 {
-    run_seeds(scale_seed("streams apart"), scale_pick(30, 100, 2500),
-              MODEL_APART);
+    run_seeds(scale_seed("streams apart"), scale_pick(30, 100, 2500), MODEL_APART);
 }
 END_TEST
 
 /* Nor when calls of the memory fail. */
 START_TEST(failures_leave_no_reuse_unordered)
 {
-    run_seeds(scale_seed("streams that fail"), scale_pick(60, 200, 2500),
-              MODEL_MAY_FAIL);
+    run_seeds(scale_seed("streams that fail"), scale_pick(60, 200, 2500), MODEL_MAY_FAIL);
 }
 END_TEST
 
 /* Nor when, besides, streams are captured without a session. */
 START_TEST(captures_outside_sessions_leave_no_reuse_unordered)
 {
-    run_seeds(scale_seed("streams that are captured"),
-              scale_pick(60, 200, 2500), MODEL_CAPTURES);
+    run_seeds(scale_seed("streams that are captured"), scale_pick(60, 200, 2500), MODEL_CAPTURES);
 }
 END_TEST
 
@@ -90,13 +86,12 @@ static bool is_caught(uint64_t seed, uint64_t in, model_ways_t ways)
 
 static void expect_most(uint64_t caught, uint64_t programs)
 {
-    printf("%llu of %llu caught\n", (unsigned long long)caught,
-           (unsigned long long)programs);
+    printf("%llu of %llu caught\n", (unsigned long long)caught, (unsigned long long)programs);
     ck_assert_uint_gt(caught, programs * 3 / 4);
 }
 
-/* Not every wait matters: what it orders may be ordered by another. In nearly
- * every program one of the first does. */
+/* Not every wait matters: what it orders may be ordered by another. In nearly every program one of
+ * the first does. */
 START_TEST(a_wait_left_out_is_caught)
 {
     uint64_t programs = scale_pick(12, 24, 200);
@@ -113,9 +108,9 @@ END_TEST
 
 #define SAMPLED 12 /* waits of a program */
 
-/* Of programs whose waits are all the arena's a sample, one at a time. What is
- * left is needless as the bytes come to be used, which an arena cannot know:
- * markers stand for all that was freed before them. check_cuda_crossing.c
+/* Of programs whose waits are all the arena's a sample, one at a time. What is left is needless as
+ * the bytes come to be used, which an arena cannot know: events stand for all that was freed before
+ * them. check_cuda_stealing.c
  * takes every wait of plain programs. */
 START_TEST(most_waits_left_out_are_caught)
 {
@@ -137,14 +132,13 @@ START_TEST(most_waits_left_out_are_caught)
             all++;
         }
     }
-    printf("of %llu waits %llu caught\n", (unsigned long long)all,
-           (unsigned long long)caught);
+    printf("of %llu waits %llu caught\n", (unsigned long long)all, (unsigned long long)caught);
     ck_assert_uint_ge(all, programs * 3);
     ck_assert_uint_ge(caught, all * 2 / 5);
 }
 END_TEST
 
-START_TEST(a_marker_believed_too_early_is_caught)
+START_TEST(a_event_believed_too_early_is_caught)
 {
     uint64_t programs = scale_pick(10, 40, 200);
     uint64_t caught = 0;
@@ -164,11 +158,10 @@ int main(void)
     Suite *suite = suite_create("arena_streams_model");
     TCase *cases = suite_add_list(
         suite, "model",
-        TEST_LIST(programs_that_order_nothing_need_not,
-                  no_reuse_is_ever_unordered, failures_leave_no_reuse_unordered,
-                  captures_outside_sessions_leave_no_reuse_unordered,
-                  a_wait_left_out_is_caught, most_waits_left_out_are_caught,
-                  a_marker_believed_too_early_is_caught));
+        TEST_LIST(programs_that_order_nothing_need_not, no_reuse_is_ever_unordered,
+                  failures_leave_no_reuse_unordered,
+                  captures_outside_sessions_leave_no_reuse_unordered, a_wait_left_out_is_caught,
+                  most_waits_left_out_are_caught, a_event_believed_too_early_is_caught));
     tcase_set_timeout(cases, 600);
     return suite_main(suite);
 }

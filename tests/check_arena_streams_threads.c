@@ -1,8 +1,7 @@
 /*
- * Threads on one arena whose streams are simulated: own and shared streams,
- * uses of blocks of others, compaction, settling and the work itself, each on
- * threads of their own. ThreadSanitizer watches the library; the simulation
- * watches the order on the streams.
+ * Threads on one arena whose streams are simulated: own and shared streams, uses of blocks of
+ * others, compaction, reclaiming and the work itself, each on threads of their own. ThreadSanitizer
+ * watches the library; the simulation watches the order on the streams.
  */
 #include "support/scale.h"
 #include "support/stream_rig.h"
@@ -24,8 +23,7 @@ typedef struct worker {
     uint64_t served;
 } worker_t;
 
-static void use_block(const worker_t *w, cuarena_block_t block,
-                      cuarena_stream_t stream)
+static void use_block(const worker_t *w, cuarena_block_t block, cuarena_stream_t stream)
 {
     void *p = NULL;
     if (cuarena_block_pin_on(rig.arena, block, stream, &p) != CUARENA_OK)
@@ -34,15 +32,13 @@ static void use_block(const worker_t *w, cuarena_block_t block,
     cuarena_block_unpin_on(rig.arena, block, stream);
 }
 
-/* One block's way: on the own stream, perhaps used on the shared one as well,
- * freed on the own. */
+/* One block's way: on the own stream, perhaps used on the shared one as well, freed on the own. */
 static void work_once(worker_t *w, cuarena_block_t *held)
 {
     cuarena_block_t *block = &held[random_below(&w->random, HELD)];
     uint64_t bytes = 256 * (1 + random_below(&w->random, 16));
     if (*block == 0) {
-        if (cuarena_block_alloc_on(rig.arena, bytes, w->own, NULL, block) ==
-            CUARENA_OK) {
+        if (cuarena_block_alloc_on(rig.arena, bytes, w->own, NULL, block) == CUARENA_OK) {
             w->served++;
             use_block(w, *block, w->own);
         } else {
@@ -83,19 +79,18 @@ static void *compact_on_and_on(void *user)
     cuarena_compact_options_init(&options);
     options.max_moves = 8;
     for (uint64_t i = 0; !atomic_load(&stop); i++) {
-        options.stream =
-            i % 4 == 3 ? CUARENA_NO_STREAM : *(cuarena_stream_t *)user;
+        options.stream = i % 4 == 3 ? CUARENA_NO_STREAM : *(cuarena_stream_t *)user;
         cuarena_compact(rig.arena, &options, NULL, NULL, NULL);
         cuarena_trim(rig.arena, KIB(256), NULL);
     }
     return NULL;
 }
 
-static void *settle_on_and_on(void *user)
+static void *reclaim_on_and_on(void *user)
 {
     (void)user;
     for (int32_t i = 0; !atomic_load(&stop); i++) {
-        cuarena_settle(rig.arena, i % 8 == 0, NULL);
+        cuarena_reclaim(rig.arena, i % 8 == 0, NULL);
         if (i % 4 == 0)
             cuarena_cache_release(rig.arena, KIB(8), NULL);
         if (i % 64 == 1)
@@ -139,9 +134,8 @@ static void open_rig(int variant, bool caches)
     rig.config.preset = variant % 2;
     if (variant % 2)
         rig.config.limit = (cuarena_amount_t){.value = POOL};
-    rig.config.marker = variant / 2 % 2;
-    rig.config.zero =
-        variant == 2 && !caches ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
+    rig.config.events = variant / 2 % 2;
+    rig.config.zero = variant == 2 && !caches ? CUARENA_ZERO_FREE : CUARENA_ZERO_NEVER;
     if (caches)
         rig.config.keep = CUARENA_KEEP_CACHE;
     rig_create(&rig);
@@ -171,7 +165,7 @@ START_TEST(threads_share_an_arena)
         pthread_create(&threads[i], NULL, work, &workers[i]);
     }
     pthread_create(&threads[WORKERS], NULL, compact_on_and_on, movers);
-    pthread_create(&threads[WORKERS + 1], NULL, settle_on_and_on, NULL);
+    pthread_create(&threads[WORKERS + 1], NULL, reclaim_on_and_on, NULL);
     pthread_create(&threads[WORKERS + 2], NULL, replace_on_and_on, NULL);
     pthread_create(&threads[WORKERS + 3], NULL, run_on_and_on, NULL);
     uint64_t served = 0;
@@ -184,7 +178,7 @@ START_TEST(threads_share_an_arena)
         pthread_join(threads[WORKERS + i], NULL);
     ck_assert_uint_gt(served, 100);
     expect_clean(&rig);
-    expect_ok(cuarena_settle(rig.arena, 1, NULL));
+    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
     expect_u64(rig_stats(&rig).live_blocks, 0);
     rig_close(&rig);
 }

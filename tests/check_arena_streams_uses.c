@@ -6,23 +6,22 @@
 
 #define POOL KIB(64)
 
-static void use_on(rig_t *rig, void *p, uint64_t bytes, cuarena_stream_t s,
-                   uint64_t seed)
+static void use_on(rig_t *rig, void *p, uint64_t bytes, cuarena_stream_t s, uint64_t seed)
 {
     sim_write(&rig->sim, s, p, bytes, seed);
     expect_ok(cuarena_record_use(rig->arena, p, s));
     expect_clean(rig);
 }
 
-static void open_with(rig_t *rig, int32_t marker)
+static void open_with(rig_t *rig, int32_t event)
 {
     rig_prepare(rig, POOL, false);
-    rig->config.marker = marker;
+    rig->config.events = event;
     rig_create(rig);
 }
 
-/* Both kinds of markers: the test's _i. */
-#define MARKER _i
+/* Both kinds of events: the test's _i. */
+#define EVENT _i
 
 /* ---- Uses and frees ---------------------------------------------------- */
 
@@ -31,14 +30,14 @@ START_TEST(bytes_wait_for_every_user)
 {
     for (int b_first = 0; b_first < 2; b_first++) {
         rig_t rig;
-        open_with(&rig, MARKER);
+        open_with(&rig, EVENT);
         void *p = take_on(&rig, POOL, A);
         use_on(&rig, p, POOL / 2, B, 1);
         sim_write(&rig.sim, C, (char *)p + POOL / 2, POOL / 2, 2);
         expect_ok(cuarena_record_use(rig.arena, p, C));
         free_on(&rig, p, A);
         sim_run_stream(&rig.sim, b_first ? B : C);
-        expect_ok(cuarena_settle(rig.arena, 0, NULL));
+        expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
         expect_u64(rig_stats(&rig).live_blocks, 1); /* it waits */
         sim_calls(&rig.sim);
         void *q = take_on(&rig, POOL, A);
@@ -53,11 +52,11 @@ START_TEST(bytes_wait_for_every_user)
 END_TEST
 
 /* Once the users are done, the freeing stream has the bytes without waiting
- * for itself; others only behind a marker of it. */
+ * for itself; others only behind an event of it. */
 START_TEST(bytes_are_the_freeing_streams_when_users_are_done)
 {
     rig_t rig;
-    open_with(&rig, MARKER);
+    open_with(&rig, EVENT);
     void *p = take_on(&rig, POOL, A);
     use_on(&rig, p, POOL, B, 1);
     sim_order(&rig.sim, A, B);
@@ -66,7 +65,7 @@ START_TEST(bytes_are_the_freeing_streams_when_users_are_done)
     sim_run_stream(&rig.sim, B);
     sim_calls(&rig.sim);
     void *q = take_on(&rig, POOL, A);
-    expect_u64(rig.sim.counts[SIM_WAIT_HOST] != 0, MARKER ? 1u : 0u);
+    expect_u64(rig.sim.counts[SIM_WAIT_HOST] != 0, EVENT ? 1u : 0u);
     sim_write(&rig.sim, A, q, POOL, 3);
     free_on(&rig, q, A);
     void *r = take_on(&rig, POOL, C);
@@ -76,12 +75,12 @@ START_TEST(bytes_are_the_freeing_streams_when_users_are_done)
 }
 END_TEST
 
-/* A use by a stream that was being captured at the free gets its marker later.
- * Where that fails once, the bytes wait for the next one. */
-START_TEST(a_later_marker_that_fails_once_is_recorded_again)
+/* A use by a stream that was being captured at the free gets its event later. Where that fails
+ * once, the bytes wait for the next one. */
+START_TEST(a_later_event_that_fails_once_is_recorded_again)
 {
     rig_t rig;
-    open_with(&rig, MARKER);
+    open_with(&rig, EVENT);
     void *p = take_on(&rig, POOL, A);
     use_on(&rig, p, POOL, B, 1);
     sim_order(&rig.sim, A, B);
@@ -90,9 +89,9 @@ START_TEST(a_later_marker_that_fails_once_is_recorded_again)
     sim_stream_of(&rig.sim, B)->capturing = false;
     for (int i = 0; i < 3; i++) {
         sim_fail(&rig.sim, SIM_MARK, 1, CUARENA_DRIVER);
-        cuarena_settle(rig.arena, 0, NULL);
+        cuarena_reclaim(rig.arena, 0, NULL);
         rig.sim.fail_in = 0;
-        cuarena_settle(rig.arena, 0, NULL);
+        cuarena_reclaim(rig.arena, 0, NULL);
         expect_u64(rig_stats(&rig).live_blocks, 1); /* B has not run */
     }
     void *q = take_on(&rig, POOL, C);
@@ -107,7 +106,7 @@ END_TEST
 START_TEST(recording_again_changes_nothing)
 {
     rig_t rig;
-    open_with(&rig, MARKER);
+    open_with(&rig, EVENT);
     void *p = take_on(&rig, POOL, A);
     for (int i = 0; i < 20; i++) {
         use_on(&rig, p, 256, B, (uint64_t)i + 1);
@@ -116,7 +115,7 @@ START_TEST(recording_again_changes_nothing)
     }
     sim_calls(&rig.sim);
     free_on(&rig, p, A);
-    expect_u64(rig.sim.counts[SIM_MARK], MARKER ? 2u : 1u);
+    expect_u64(rig.sim.counts[SIM_MARK], EVENT ? 2u : 1u);
     rig_close(&rig);
 }
 END_TEST
@@ -125,7 +124,7 @@ END_TEST
 START_TEST(many_streams_may_use_one_block)
 {
     rig_t rig;
-    open_with(&rig, MARKER);
+    open_with(&rig, EVENT);
     void *p = take_on(&rig, POOL, A);
     for (uint32_t i = 0; i < 50; i++) {
         sim_stream_make(&rig.sim, sim_handle(10 + i));
@@ -147,7 +146,7 @@ END_TEST
 START_TEST(a_free_without_a_stream_asks_no_user)
 {
     rig_t rig;
-    open_with(&rig, MARKER);
+    open_with(&rig, EVENT);
     void *p = take_on(&rig, POOL, A);
     use_on(&rig, p, POOL, B, 1);
     sim_sync(&rig.sim, B);
@@ -166,7 +165,7 @@ START_TEST(users_may_be_released)
     for (int after = 0; after < 2; after++)
         for (int freeing = 0; freeing < 2; freeing++) {
             rig_t rig;
-            open_with(&rig, MARKER);
+            open_with(&rig, EVENT);
             void *p = take_on(&rig, POOL, A);
             use_on(&rig, p, POOL, B, 1);
             cuarena_stream_t gone = freeing && after ? A : B;
@@ -187,7 +186,7 @@ START_TEST(users_may_be_released)
 END_TEST
 
 /* A stream that two threads have each their own of: the other's work is
- * covered by a marker of all work. */
+ * covered by an event of all work. */
 static void *use_elsewhere(void *user)
 {
     rig_t *rig = user;
@@ -200,7 +199,7 @@ static void *use_elsewhere(void *user)
 START_TEST(users_may_be_default_streams_of_other_threads)
 {
     rig_t rig;
-    open_with(&rig, MARKER);
+    open_with(&rig, EVENT);
     void *p = take_on(&rig, POOL, A);
     rig.sim.hook_user = p;
     pthread_t thread;
@@ -215,12 +214,11 @@ START_TEST(users_may_be_default_streams_of_other_threads)
 }
 END_TEST
 
-/* Dedicated blocks go back when all users are done; adopted bytes are not the
- * arena's to keep. */
+/* Dedicated blocks go back when all users are done; adopted bytes are not the arena's to keep. */
 START_TEST(blocks_apart_have_users_too)
 {
     rig_t rig;
-    open_with(&rig, MARKER);
+    open_with(&rig, EVENT);
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.dedicated = 1;
@@ -229,10 +227,10 @@ START_TEST(blocks_apart_have_users_too)
     use_on(&rig, p, KIB(8), B, 1);
     free_on(&rig, p, A);
     sim_run_stream(&rig.sim, A);
-    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
     expect_u64(rig.sim.counts[SIM_GIVE_BACK], 0);
     sim_run_stream(&rig.sim, B);
-    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
     expect_u64(rig.sim.counts[SIM_GIVE_BACK], 1);
     static char foreign[1024] __attribute__((aligned(1024)));
     cuarena_block_t adopted = 0;
@@ -248,7 +246,7 @@ END_TEST
 START_TEST(a_block_that_waits_is_stale)
 {
     rig_t rig;
-    open_with(&rig, MARKER);
+    open_with(&rig, EVENT);
     cuarena_block_t block = take_block_on(&rig, POOL, A);
     void *p = NULL;
     expect_ok(cuarena_block_pin_on(rig.arena, block, B, &p));
@@ -258,8 +256,7 @@ START_TEST(a_block_that_waits_is_stale)
     expect_status(cuarena_block_free_on(rig.arena, block, A), CUARENA_STALE);
     expect_status(cuarena_block_free(rig.arena, block), CUARENA_STALE);
     expect_status(cuarena_block_pin(rig.arena, block, &p), CUARENA_STALE);
-    expect_status(cuarena_block_resize_on(rig.arena, block, 1, A),
-                  CUARENA_STALE);
+    expect_status(cuarena_block_resize_on(rig.arena, block, 1, A), CUARENA_STALE);
     expect_status(cuarena_block_record_use(rig.arena, block, C), CUARENA_STALE);
     expect_status(cuarena_destroy(&rig.arena), CUARENA_BUSY);
     expect_clean(&rig);
@@ -267,12 +264,12 @@ START_TEST(a_block_that_waits_is_stale)
 }
 END_TEST
 
-/* A marker that cannot be recorded: the block lives, as it was. */
+/* An event that cannot be recorded: the block lives, as it was. */
 START_TEST(a_free_that_fails_leaves_the_block)
 {
     for (uint64_t in = 1; in < 3; in++) {
         rig_t rig;
-        open_with(&rig, MARKER);
+        open_with(&rig, EVENT);
         void *p = take_on(&rig, POOL, A);
         use_on(&rig, p, POOL / 2, B, 1);
         sim_write(&rig.sim, C, (char *)p + POOL / 2, POOL / 2, 1);
@@ -280,7 +277,7 @@ START_TEST(a_free_that_fails_leaves_the_block)
         sim_fail(&rig.sim, SIM_MARK, in, CUARENA_DRIVER);
         expect_status(cuarena_free_on(rig.arena, p, A), CUARENA_DRIVER);
         expect_clean(&rig);
-        expect_u64(sim_markers(&rig.sim), 0);
+        expect_u64(sim_events(&rig.sim), 0);
         uint64_t bytes = 0;
         expect_ok(cuarena_size_of(rig.arena, p, &bytes, NULL));
         expect_u64(bytes, POOL);
@@ -296,7 +293,7 @@ END_TEST
 START_TEST(shrinking_in_place_gives_to_the_stream)
 {
     rig_t rig;
-    open_with(&rig, MARKER);
+    open_with(&rig, EVENT);
     void *p = take_on(&rig, POOL, A);
     void *q = NULL;
     sim_write(&rig.sim, A, p, POOL, 1);
@@ -318,7 +315,7 @@ END_TEST
 START_TEST(shrinking_a_used_block_gives_nothing_yet)
 {
     rig_t rig;
-    open_with(&rig, MARKER);
+    open_with(&rig, EVENT);
     void *p = take_on(&rig, POOL, A);
     void *q = NULL;
     use_on(&rig, p, POOL, B, 1);
@@ -335,10 +332,10 @@ START_TEST(shrinking_a_used_block_gives_nothing_yet)
 END_TEST
 
 /* Into what the stream freed beside it, without a call. */
-START_TEST(growing_in_place_takes_from_own_lanes)
+START_TEST(growing_in_place_takes_from_own_freelists)
 {
     rig_t rig;
-    open_with(&rig, MARKER);
+    open_with(&rig, EVENT);
     void *p = take_on(&rig, POOL, A);
     void *q = NULL;
     sim_write(&rig.sim, A, p, POOL, 1);
@@ -357,7 +354,7 @@ START_TEST(growing_elsewhere_moves_on_the_stream)
 {
     for (int used = 0; used < 2; used++) {
         rig_t rig;
-        open_with(&rig, MARKER);
+        open_with(&rig, EVENT);
         cuarena_block_t row[4];
         take_row_on(&rig, row, 4, A);
         cuarena_block_t block = row[0];
@@ -389,12 +386,12 @@ START_TEST(growing_elsewhere_moves_on_the_stream)
 }
 END_TEST
 
-/* The copy is work of the arena's own: a compaction elsewhere waits for it,
- * though the block is another stream's. */
+/* The copy is work of the arena's own: a compaction elsewhere waits for it, though the block is
+ * another stream's. */
 START_TEST(a_copy_is_a_use_by_its_stream)
 {
     rig_t rig;
-    open_with(&rig, MARKER);
+    open_with(&rig, EVENT);
     cuarena_block_t row[4];
     take_row_on(&rig, row, 4, A);
     void *p = NULL;
@@ -424,7 +421,7 @@ END_TEST
 START_TEST(a_used_block_may_become_empty)
 {
     rig_t rig;
-    open_with(&rig, MARKER);
+    open_with(&rig, EVENT);
     cuarena_block_t block = take_block_on(&rig, POOL, A);
     void *p = NULL;
     expect_ok(cuarena_block_pin_on(rig.arena, block, C, &p));
@@ -443,7 +440,7 @@ END_TEST
 START_TEST(a_resize_that_fails_keeps_uses)
 {
     rig_t rig;
-    open_with(&rig, MARKER);
+    open_with(&rig, EVENT);
     cuarena_block_t row[4];
     take_row_on(&rig, row, 4, A);
     void *p = NULL;
@@ -453,8 +450,7 @@ START_TEST(a_resize_that_fails_keeps_uses)
     expect_ok(cuarena_block_free_on(rig.arena, row[2], A));
     expect_ok(cuarena_block_free_on(rig.arena, row[3], A));
     sim_fail(&rig.sim, SIM_RELOCATE, 1, CUARENA_DRIVER);
-    expect_status(cuarena_block_resize_on(rig.arena, row[0], POOL / 2, B),
-                  CUARENA_DRIVER);
+    expect_status(cuarena_block_resize_on(rig.arena, row[0], POOL / 2, B), CUARENA_DRIVER);
     expect_clean(&rig);
     expect_ok(cuarena_block_free_on(rig.arena, row[0], A));
     void *q = take_on(&rig, POOL / 4, A);
@@ -470,20 +466,16 @@ int main(void)
 {
     Suite *suite = suite_create("arena_streams_uses");
     static const TTest *const *tests;
-    tests = TEST_LIST(
-        bytes_wait_for_every_user,
-        bytes_are_the_freeing_streams_when_users_are_done,
-        recording_again_changes_nothing, many_streams_may_use_one_block,
-        a_free_without_a_stream_asks_no_user, users_may_be_released,
-        users_may_be_default_streams_of_other_threads,
-        blocks_apart_have_users_too, a_block_that_waits_is_stale,
-        a_later_marker_that_fails_once_is_recorded_again,
-        a_free_that_fails_leaves_the_block,
-        shrinking_in_place_gives_to_the_stream,
-        shrinking_a_used_block_gives_nothing_yet,
-        growing_in_place_takes_from_own_lanes,
-        growing_elsewhere_moves_on_the_stream, a_copy_is_a_use_by_its_stream,
-        a_used_block_may_become_empty, a_resize_that_fails_keeps_uses);
+    tests = TEST_LIST(bytes_wait_for_every_user, bytes_are_the_freeing_streams_when_users_are_done,
+                      recording_again_changes_nothing, many_streams_may_use_one_block,
+                      a_free_without_a_stream_asks_no_user, users_may_be_released,
+                      users_may_be_default_streams_of_other_threads, blocks_apart_have_users_too,
+                      a_block_that_waits_is_stale, a_later_event_that_fails_once_is_recorded_again,
+                      a_free_that_fails_leaves_the_block, shrinking_in_place_gives_to_the_stream,
+                      shrinking_a_used_block_gives_nothing_yet,
+                      growing_in_place_takes_from_own_freelists,
+                      growing_elsewhere_moves_on_the_stream, a_copy_is_a_use_by_its_stream,
+                      a_used_block_may_become_empty, a_resize_that_fails_keeps_uses);
     TCase *cases = tcase_create("late_and_eager");
     for (int i = 0; tests[i] != NULL; i++)
         tcase_add_loop_test(cases, tests[i], 0, 2);

@@ -1,6 +1,6 @@
 /*
- * Bad input to arenas on devices: every wrong ordinal, size, choice, flag and
- * pointer is an error that names it, and costs nothing: what lived before
+ * Bad input to arenas on devices: every wrong ordinal, size, choice, flag and pointer is an error
+ * that names it, and costs nothing: what lived before
  * lives on, with its contents, and the caller's context is what it was.
  *
  * The same rows on the stand-in and on a real driver, but for those that need
@@ -46,10 +46,7 @@ static const bad_options_t bad_options[] = {
     {"memory=pageable,pool=64MiB,device=1", BAD, {"device: '1'"}, NULL},
     /* Backings and the size of handles. */
     {DEVICE "backing=slab", BAD, {"backing", "'slab'", "vmm"}, NULL},
-    {"memory=managed,pool=64MiB,backing=vmm",
-     BAD,
-     {"backing: 'vmm'", "memory=managed"},
-     NULL},
+    {"memory=managed,pool=64MiB,backing=vmm", BAD, {"backing: 'vmm'", "memory=managed"}, NULL},
     {"memory=pageable,backing=malloc", BAD, {"'malloc'", "pageable"}, NULL},
     {DEVICE "handle=3MiB", BAD, {"handle", "'3MiB'", "power of two"}, NULL},
     {DEVICE "handle=-1", BAD, {"handle", "'-1'"}, NULL},
@@ -67,10 +64,7 @@ static const bad_options_t bad_options[] = {
     {DEVICE "backing=malloc,fd=require", CANNOT, {"fd", "malloc"}, NULL},
     {DEVICE "backing=async,fd=require", CANNOT, {"fd", "async"}, NULL},
     {DEVICE "backing=async,rdma=require", CANNOT, {"rdma", "async"}, NULL},
-    {DEVICE "backing=malloc,fabric=require",
-     CANNOT,
-     {"fabric", "malloc"},
-     NULL},
+    {DEVICE "backing=malloc,fabric=require", CANNOT, {"fabric", "malloc"}, NULL},
     {DEVICE "backing=malloc,peers=require", CANNOT, {"peers", "malloc"}, NULL},
     {"memory=managed,pool=64MiB,fd=require", CANNOT, {"fd", "managed"}, NULL},
     {"memory=pageable,fd=require", CANNOT, {"fd", "pageable"}, NULL},
@@ -83,7 +77,7 @@ static const bad_options_t bad_options[] = {
     {DEVICE "write_combined=1", BAD, {"write_combined: '1'", "pinned"}, NULL},
     {DEVICE "portable=0", BAD, {"portable: '0'", "memory=pinned"}, NULL},
     {DEVICE "device_only=1", BAD, {"device_only: '1'", "device"}, NULL},
-    {DEVICE "marker=soon", BAD, {"marker", "'soon'", "eager"}, NULL},
+    {DEVICE "event=soon", BAD, {"event", "'soon'", "eager"}, NULL},
     /* Sizes. */
     {"memory=device,pool=0", BAD, {"pool", "'0'"}, NULL},
     {"memory=device,pool=101%", BAD, {"pool", "'101%'"}, NULL},
@@ -131,16 +125,15 @@ static void expect_words(const char *const *words, const char *of)
 {
     const char *message = last_error_message();
     for (int i = 0; i < WORDS && words[i] != NULL; i++)
-        ck_assert_msg(strstr(message, words[i]) != NULL,
-                      "%s: '%s' is not in: %s", of, words[i], message);
+        ck_assert_msg(strstr(message, words[i]) != NULL, "%s: '%s' is not in: %s", of, words[i],
+                      message);
 }
 
 /* Nothing of the driver's is left, and it had nothing to report. */
 static void expect_nothing_left(void)
 {
-    static const char *const kinds[] = {"allocation", "reservation", "handle",
-                                        "mapping",    "event",       "stream",
-                                        "module"};
+    static const char *const kinds[] = {"allocation", "reservation", "handle", "mapping",
+                                        "event",      "stream",      "module"};
     const standin_control_t *control = driver_standin();
     if (control == NULL)
         return;
@@ -157,9 +150,9 @@ START_TEST(test_bad_options)
     if (row->lack != NULL)
         set("CUARENA_STANDIN_LACK", row->lack);
     cuarena_status_t status = made(row->options);
-    ck_assert_msg(status == row->status, "%s: expected %s, got %s (%s)",
-                  row->options, cuarena_status_name(row->status),
-                  cuarena_status_name(status), last_error_message());
+    ck_assert_msg(status == row->status, "%s: expected %s, got %s (%s)", row->options,
+                  cuarena_status_name(row->status), cuarena_status_name(status),
+                  last_error_message());
     expect_words(row->words, row->options);
     expect_nothing_left();
 }
@@ -176,12 +169,12 @@ typedef struct bad_member {
     const char *words[WORDS];
 } bad_member_t;
 
-#define MEMBER(member, value, memory, ...)                                     \
-    {                                                                          \
-#member, offsetof(cuarena_config_t, member), value, memory,            \
-        {                                                                      \
-            __VA_ARGS__                                                        \
-        }                                                                      \
+#define MEMBER(member, value, memory, ...)                                                         \
+    {                                                                                              \
+#member, offsetof(cuarena_config_t, member), value, memory,                                \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
     }
 
 static const bad_member_t bad_members[] = {
@@ -200,7 +193,7 @@ static const bad_member_t bad_members[] = {
     MEMBER(write_combined, -1, CUARENA_MEMORY_PINNED, "write_combined", "-1"),
     MEMBER(portable, 5, CUARENA_MEMORY_PINNED, "portable", "5"),
     MEMBER(device_only, 2, CUARENA_MEMORY_MANAGED, "device_only", "2"),
-    MEMBER(marker, 2, CUARENA_MEMORY_DEVICE, "marker", "2"),
+    MEMBER(events, 2, CUARENA_MEMORY_DEVICE, "events", "2"),
     MEMBER(bytes_kind, 4, CUARENA_MEMORY_BYTES, "bytes_kind", "4"),
     MEMBER(bytes_kind, -1, CUARENA_MEMORY_BYTES, "bytes_kind", "-1"),
 };
@@ -297,8 +290,7 @@ static void close_pair(pair_t *pair)
     expect_sound(&pair->mine);
     expect_sound(&pair->other);
     expect_painted(&pair->mine, pair->pointer, BLOCK_BYTES, 1);
-    expect_painted(&pair->mine, address_of(&pair->mine, pair->block),
-                   BLOCK_BYTES, 2);
+    expect_painted(&pair->mine, address_of(&pair->mine, pair->block), BLOCK_BYTES, 2);
     expect_painted(&pair->other, pair->foreign, BLOCK_BYTES, 3);
     drop(&pair->mine, pair->pointer);
     drop_block(&pair->mine, pair->block);
@@ -316,8 +308,7 @@ static void expect_stale_pointer(pair_t *pair, void *pointer)
     uint64_t bytes;
     void *moved = NULL;
     expect_status(cuarena_free(arena, pointer), CUARENA_STALE);
-    expect_status(cuarena_resize(arena, pointer, 2 * BLOCK_BYTES, &moved),
-                  CUARENA_STALE);
+    expect_status(cuarena_resize(arena, pointer, 2 * BLOCK_BYTES, &moved), CUARENA_STALE);
     expect_status(cuarena_size_of(arena, pointer, &bytes, NULL), CUARENA_STALE);
     expect_status(cuarena_unpin(arena, pointer), CUARENA_STALE);
     expect_status(cuarena_block_of(arena, pointer, &block), CUARENA_STALE);
@@ -397,17 +388,14 @@ END_TEST
 
 START_TEST(test_sizes_that_cannot_be)
 {
-    static const uint64_t sizes[] = {POOL_BYTES + 1, UINT64_C(1) << 40,
-                                     UINT64_C(1) << 63, UINT64_MAX - 4096,
-                                     UINT64_MAX};
+    static const uint64_t sizes[] = {POOL_BYTES + 1, UINT64_C(1) << 40, UINT64_C(1) << 63,
+                                     UINT64_MAX - 4096, UINT64_MAX};
     pair_t pair;
     void *pointer = NULL;
     open_pair(&pair, _i);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        cuarena_status_t status =
-            cuarena_alloc(pair.mine.arena, sizes[i], &pointer);
-        ck_assert_msg(status == CUARENA_OUT_OF_MEMORY ||
-                          status == CUARENA_LIMIT || status == BAD,
+        cuarena_status_t status = cuarena_alloc(pair.mine.arena, sizes[i], &pointer);
+        ck_assert_msg(status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT || status == BAD,
                       "%llu bytes: got %s", (unsigned long long)sizes[i],
                       cuarena_status_name(status));
         if (status != BAD)
@@ -415,12 +403,11 @@ START_TEST(test_sizes_that_cannot_be)
         ck_assert_ptr_null(pointer);
         expect_sound(&pair.mine);
     }
-    expect_status(cuarena_alloc_array(pair.mine.arena, UINT64_C(1) << 33,
-                                      UINT64_C(1) << 33, NULL, &pointer),
-                  CUARENA_BAD_ARGUMENT);
     expect_status(
-        cuarena_resize(pair.mine.arena, pair.pointer, UINT64_MAX / 2, &pointer),
-        CUARENA_OUT_OF_MEMORY);
+        cuarena_alloc_array(pair.mine.arena, UINT64_C(1) << 33, UINT64_C(1) << 33, NULL, &pointer),
+        CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_resize(pair.mine.arena, pair.pointer, UINT64_MAX / 2, &pointer),
+                  CUARENA_OUT_OF_MEMORY);
     expect_message("9223372036854775807");
     ck_assert_ptr_null(pointer);
     close_pair(&pair);
@@ -433,14 +420,13 @@ START_TEST(test_requests_that_cannot_be)
     void *pointer = NULL;
     cuarena_request_t request;
     open_pair(&pair, _i);
-#define expect_bad_request(member, value)                                      \
-    do {                                                                       \
-        cuarena_request_init(&request);                                        \
-        request.member = value;                                                \
-        expect_status(                                                         \
-            cuarena_alloc_with(pair.mine.arena, 256, &request, &pointer),      \
-            CUARENA_BAD_ARGUMENT);                                             \
-        expect_message(#member);                                               \
+#define expect_bad_request(member, value)                                                          \
+    do {                                                                                           \
+        cuarena_request_init(&request);                                                            \
+        request.member = value;                                                                    \
+        expect_status(cuarena_alloc_with(pair.mine.arena, 256, &request, &pointer),                \
+                      CUARENA_BAD_ARGUMENT);                                                       \
+        expect_message(#member);                                                                   \
     } while (0)
     expect_bad_request(region, 7);
     expect_bad_request(region, -1);
@@ -492,15 +478,14 @@ START_TEST(test_destroyed_arena)
     expect_status(cuarena_alloc(f.arena, 1, &pointer), CUARENA_BAD_ARGUMENT);
     expect_message("arena", "NULL");
     expect_status(cuarena_trim(f.arena, 0, NULL), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_compact(f.arena, NULL, NULL, NULL, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_compact(f.arena, NULL, NULL, NULL, NULL), CUARENA_BAD_ARGUMENT);
     fixture_release(&f);
     expect_nothing_left();
 }
 END_TEST
 
-/* Work of the caller's that is under way, on bytes that the arena takes back:
- * the call waits, or the driver does; nothing is lost and nothing crashes. */
+/* Work of the caller's that is under way, on bytes that the arena takes back: the call waits, or
+ * the driver does; nothing is lost and nothing crashes. */
 START_TEST(test_destroy_while_work_is_queued)
 {
     fixture_t f;
@@ -510,8 +495,7 @@ START_TEST(test_destroy_while_work_is_queued)
     fixture_open(&f, &cuda_kinds[_i], POOL_BYTES);
     void *pointer = take(&f, BLOCK_BYTES);
     expect_cu(cuda->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
-    expect_cu(cuda->cuMemsetD8Async((cuai_cu_pointer_t)(uintptr_t)pointer, 7,
-                                    BLOCK_BYTES, stream));
+    expect_cu(cuda->cuMemsetD8Async((cuai_cu_pointer_t)(uintptr_t)pointer, 7, BLOCK_BYTES, stream));
     expect_status(cuarena_destroy(&f.arena), CUARENA_BUSY);
     expect_cu(cuda->cuStreamSynchronize(stream));
     expect_sound(&f);
@@ -529,13 +513,11 @@ START_TEST(test_properties_of_nothing)
     pair_t pair;
     cuarena_properties_t properties = {0};
     open_pair(&pair, _i);
-    expect_status(cuarena_properties(pair.mine.arena, NULL),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_properties(pair.mine.arena, &properties),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_properties(pair.mine.arena, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_properties(pair.mine.arena, &properties), CUARENA_BAD_ARGUMENT);
     cuarena_properties_init(&properties);
     expect_status(cuarena_properties(NULL, &properties), CUARENA_BAD_ARGUMENT);
-    expect_u64(properties.grain_bytes, 0);
+    expect_u64(properties.granularity, 0);
     close_pair(&pair);
 }
 END_TEST
@@ -547,8 +529,7 @@ START_TEST(test_export_without_descriptors)
     cuarena_export_piece_t piece;
     size_t count = 77;
     open_pair(&pair, _i);
-    expect_status(cuarena_export(pair.mine.arena, pair.block, NULL, &piece, 1,
-                                 &count, &exported),
+    expect_status(cuarena_export(pair.mine.arena, pair.block, NULL, &piece, 1, &count, &exported),
                   CUARENA_UNSUPPORTED);
     expect_message("fd");
     expect_u64(count, 77);
@@ -573,14 +554,12 @@ static void add_options(Suite *suite, bool on_standin)
 
 static void add_per_kind(Suite *suite)
 {
-    const TTest *const *test =
-        TEST_LIST(test_pointer_of_another_arena, test_pointer_into_a_block,
-                  test_pointer_of_the_host, test_pointer_freed_before,
-                  test_block_of_another_arena, test_sizes_that_cannot_be,
-                  test_requests_that_cannot_be,
-                  test_adopting_bytes_of_the_arena, test_destroy_with_blocks,
-                  test_destroyed_arena, test_destroy_while_work_is_queued,
-                  test_properties_of_nothing, test_export_without_descriptors);
+    const TTest *const *test = TEST_LIST(
+        test_pointer_of_another_arena, test_pointer_into_a_block, test_pointer_of_the_host,
+        test_pointer_freed_before, test_block_of_another_arena, test_sizes_that_cannot_be,
+        test_requests_that_cannot_be, test_adopting_bytes_of_the_arena, test_destroy_with_blocks,
+        test_destroyed_arena, test_destroy_while_work_is_queued, test_properties_of_nothing,
+        test_export_without_descriptors);
     TCase *tcase = new_case(suite, "calls");
     for (; *test != NULL; test++)
         tcase_add_loop_test(tcase, *test, 0, CUDA_KIND_COUNT);

@@ -1,6 +1,6 @@
 /*
- * The lowest layer: bits, sized structs, the host's memory, errors, statuses
- * and the log. What needs threads is in check_lock.c.
+ * The lowest layer: bits, sized structs, the host's memory, errors, statuses and the log. What
+ * needs threads is in check_lock.c.
  */
 #define _GNU_SOURCE
 #include "support/base_support.h"
@@ -52,8 +52,7 @@ START_TEST(test_align_up_and_down)
     expect_u64(cuai_align_up(1, 8), 8);
     expect_u64(cuai_align_up(8, 8), 8);
     expect_u64(cuai_align_up(9, 1), 9);
-    expect_u64(cuai_align_down(UINT64_MAX, CUAI_TIB),
-               UINT64_MAX - CUAI_TIB + 1);
+    expect_u64(cuai_align_down(UINT64_MAX, CUAI_TIB), UINT64_MAX - CUAI_TIB + 1);
     ck_assert(cuai_is_aligned(4096, 4096));
     ck_assert(!cuai_is_aligned(4097, 4096));
 }
@@ -269,8 +268,7 @@ END_TEST
 
 START_TEST(test_status_name_of_unknown_values)
 {
-    const cuarena_status_t values[] = {-1, CUARENA_CORRUPT + 1, INT32_MAX,
-                                       INT32_MIN};
+    const cuarena_status_t values[] = {-1, CUARENA_CORRUPT + 1, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         expect_text(cuarena_status_name(values[i]), "CUARENA_UNKNOWN");
         ck_assert_ptr_nonnull(cuarena_status_text(values[i]));
@@ -281,8 +279,8 @@ END_TEST
 START_TEST(test_version_string_is_the_header)
 {
     char expected[32];
-    snprintf(expected, sizeof(expected), "%d.%d.%d", CUARENA_VERSION_MAJOR,
-             CUARENA_VERSION_MINOR, CUARENA_VERSION_PATCH);
+    snprintf(expected, sizeof(expected), "%d.%d.%d", CUARENA_VERSION_MAJOR, CUARENA_VERSION_MINOR,
+             CUARENA_VERSION_PATCH);
     expect_text(cuarena_version_string(), expected);
 }
 END_TEST
@@ -312,13 +310,12 @@ START_TEST(test_fail_bytes_sets_the_amounts_and_the_next_clears_them)
 {
     cuarena_error_info_t info;
     cuarena_error_info_init(&info);
-    expect_status(cuai_fail_bytes(CUARENA_LIMIT, 1, 2, 3, 4, 5, "no"),
-                  CUARENA_LIMIT);
+    expect_status(cuai_fail_bytes(CUARENA_LIMIT, 1, 2, 3, 4, 5, "no"), CUARENA_LIMIT);
     expect_ok(cuarena_last_error_info(&info));
     expect_status(info.status, CUARENA_LIMIT);
     expect_u64(info.asked_bytes, 1);
     expect_u64(info.limit_bytes, 2);
-    expect_u64(info.held_bytes, 3);
+    expect_u64(info.reserved_bytes, 3);
     expect_u64(info.free_bytes, 4);
     expect_u64(info.largest_bytes, 5);
     expect_status(cuai_fail_driver(-17, "refused"), CUARENA_DRIVER);
@@ -345,8 +342,7 @@ START_TEST(test_last_error_info_refuses_unknown_sizes)
     cuarena_error_info_init(&info);
     cuai_fail(CUARENA_STALE, "kept");
     expect_status(cuarena_last_error_info(NULL), CUARENA_BAD_ARGUMENT);
-    const size_t sizes[] = {0, sizeof(size_t), sizeof(info) - 1,
-                            sizeof(info) + 1, SIZE_MAX};
+    const size_t sizes[] = {0, sizeof(size_t), sizeof(info) - 1, sizeof(info) + 1, SIZE_MAX};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         info.struct_size = sizes[i];
         expect_status(cuarena_last_error_info(&info), CUARENA_BAD_ARGUMENT);
@@ -433,8 +429,7 @@ static void forget_level(void)
 
 START_TEST(test_log_level_comes_from_the_environment)
 {
-    static const char *const names[] = {"off", "error", "warn", "info",
-                                        "debug"};
+    static const char *const names[] = {"off", "error", "warn", "info", "debug"};
     for (int32_t level = 0; level < 5; level++) {
         setenv("CUARENA_LOG", names[level], 1);
         forget_level();
@@ -496,44 +491,36 @@ int main(void)
 {
     Suite *suite = suite_create("base");
     suite_add_list(suite, "bits",
-                   TEST_LIST(test_power_of_two_edges, test_bit_positions,
-                             test_align_up_and_down,
+                   TEST_LIST(test_power_of_two_edges, test_bit_positions, test_align_up_and_down,
                              test_checked_arithmetic_at_the_end_of_64_bits));
     TCase *abort_case = tcase_create("assert");
     tcase_add_test_raise_signal(abort_case, test_assert_failed_aborts, SIGABRT);
     suite_add_tcase(suite, abort_case);
     suite_add_list(suite, "sized",
-                   TEST_LIST(test_sized_ok_edges,
-                             test_sized_copies_what_the_caller_knows));
-    suite_add_list(
-        suite, "host",
-        TEST_LIST(test_host_alloc_is_zeroed_aligned_and_counted,
-                  test_host_alloc_refuses_what_overflows,
-                  test_host_region_commits_in_steps,
-                  test_host_region_commit_of_what_is_committed_takes_nothing,
-                  test_host_region_has_what_is_asked_and_no_more_than_it_may,
-                  test_host_region_moves_and_keeps_what_it_has,
-                  test_host_fail_at_refuses_the_nth_call_only));
+                   TEST_LIST(test_sized_ok_edges, test_sized_copies_what_the_caller_knows));
+    suite_add_list(suite, "host",
+                   TEST_LIST(test_host_alloc_is_zeroed_aligned_and_counted,
+                             test_host_alloc_refuses_what_overflows,
+                             test_host_region_commits_in_steps,
+                             test_host_region_commit_of_what_is_committed_takes_nothing,
+                             test_host_region_has_what_is_asked_and_no_more_than_it_may,
+                             test_host_region_moves_and_keeps_what_it_has,
+                             test_host_fail_at_refuses_the_nth_call_only));
     suite_add_list(suite, "status",
                    TEST_LIST(test_status_name_and_text_of_every_status,
                              test_status_name_of_unknown_values,
                              test_version_string_is_the_header));
     suite_add_list(
         suite, "error",
-        TEST_LIST(test_last_error_info_before_any_error,
-                  test_fail_sets_status_and_message,
+        TEST_LIST(test_last_error_info_before_any_error, test_fail_sets_status_and_message,
                   test_fail_bytes_sets_the_amounts_and_the_next_clears_them,
-                  test_fail_cuts_a_long_message,
-                  test_last_error_info_refuses_unknown_sizes,
+                  test_fail_cuts_a_long_message, test_last_error_info_refuses_unknown_sizes,
                   test_error_info_init_null));
-    suite_add_list(suite, "log",
-                   TEST_LIST(test_log_level_bounds_what_is_heard,
-                             test_log_off_evaluates_nothing,
-                             test_log_set_level_out_of_range,
-                             test_log_cuts_a_long_line,
-                             test_log_level_comes_from_the_environment,
-                             test_log_level_is_off_for_other_words,
-                             test_log_first_line_reads_the_environment,
-                             test_log_writes_to_stderr_by_default));
+    suite_add_list(
+        suite, "log",
+        TEST_LIST(test_log_level_bounds_what_is_heard, test_log_off_evaluates_nothing,
+                  test_log_set_level_out_of_range, test_log_cuts_a_long_line,
+                  test_log_level_comes_from_the_environment, test_log_level_is_off_for_other_words,
+                  test_log_first_line_reads_the_environment, test_log_writes_to_stderr_by_default));
     return suite_main(suite);
 }

@@ -1,9 +1,8 @@
 /*
- * The preset bfc on each memory: what the tests of ONNX Runtime's plugin show
- * of its arena (support/bfc_kinds.h), with what we add where theirs leave
- * something out. What several of theirs show is here once; what is so with
- * every preset is in check_conformance.c, and chunks row by row in
- * check_growth.c.
+ * The preset bfc on each memory: what the tests of ONNX Runtime's plugin show of its arena
+ * (support/bfc_kinds.h), with what we add where theirs leave something out. What several of theirs
+ * show is here once; what is so with every preset is in check_conformance.c, and chunks row by row
+ * in check_growth.c.
  */
 #include "support/bfc_kinds.h"
 
@@ -37,8 +36,8 @@ START_TEST(ArenaReusesMemory)
 }
 END_TEST
 
-/* Another arena in the place of the shared one has its own configuration;
- * memory that is its owner's is not shared. */
+/* Another arena in the place of the shared one has its own configuration; memory that is its
+ * owner's is not shared. */
 START_TEST(ReplaceWithCustomConfig)
 {
     fixture_t *f = bfc_opened(_i, "");
@@ -49,8 +48,7 @@ START_TEST(ReplaceWithCustomConfig)
     expect_u64(held(f), up(f, MIB(1)));
     if (shared)
         expect_ok(cuarena_shared_acquire(&config, &f->arena, NULL));
-    expect_ok(
-        cuarena_config_set(&config, "arena.initial_chunk_size_bytes", "25600"));
+    expect_ok(cuarena_config_set(&config, "arena.initial_chunk_size_bytes", "25600"));
     if (shared) {
         expect_ok(cuarena_shared_replace(&f->arena, &config, NULL));
     } else {
@@ -71,21 +69,13 @@ END_TEST
 
 START_TEST(AllStatsKeysPresent)
 {
-    static const char *const keys[] = {"Limit",
-                                       "InUse",
-                                       "TotalAllocated",
-                                       "MaxInUse",
-                                       "NumAllocs",
-                                       "NumReserves",
-                                       "NumArenaExtensions",
-                                       "NumArenaShrinkages",
-                                       "MaxAllocSize",
-                                       "RequestedInUse",
-                                       "ReservedBytes"};
+    static const char *const keys[] = {
+        "Limit",        "InUse",          "TotalAllocated",     "MaxInUse",
+        "NumAllocs",    "NumReserves",    "NumArenaExtensions", "NumArenaShrinkages",
+        "MaxAllocSize", "RequestedInUse", "ReservedBytes"};
     fixture_t *f = bfc_opened(_i, "");
     char text[1024];
-    expect_ok(cuarena_stats_text(f->arena, CUARENA_TEXT_ORT, text, sizeof text,
-                                 NULL));
+    expect_ok(cuarena_stats_text(f->arena, CUARENA_TEXT_ORT, text, sizeof text, NULL));
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         char line[64];
         snprintf(line, sizeof line, "%s=", keys[i]);
@@ -100,10 +90,8 @@ END_TEST
 START_TEST(InvalidConfigIsRejected)
 {
     expect_refused_config("arena.extend_strategy", "5", "0, 1");
-    expect_refused_config("arena.initial_chunk_size_bytes", "abc",
-                          "1 to 2147483647");
-    expect_refused_config("arena.max_dead_bytes_per_chunk", "123abc",
-                          "1 to 2147483647");
+    expect_refused_config("arena.initial_chunk_size_bytes", "abc", "1 to 2147483647");
+    expect_refused_config("arena.max_dead_bytes_per_chunk", "123abc", "1 to 2147483647");
     expect_refused_config("arena.max_mem_bytes", "1", "max_mem");
 }
 END_TEST
@@ -135,7 +123,7 @@ START_TEST(MaxMemZeroTreatedAsUnlimited)
 {
     fixture_t *f = bfc_opened(_i, "arena.max_mem=0");
     uint64_t limit = 0;
-    expect_ok(cuarena_get_limit(f->arena, CUARENA_LIMIT_HELD, &limit));
+    expect_ok(cuarena_get_limit(f->arena, CUARENA_LIMIT_RESERVED, &limit));
     expect_u64(limit, UINT64_MAX);
     drop(f, take(f, MIB(2)));
     fixture_close(f);
@@ -176,11 +164,10 @@ END_TEST
 /* The rest of half a MiB is split off, or goes with the block. */
 START_TEST(MaxDeadBytesConfig)
 {
-    static const char *const options[] = {
-        "arena.initial_chunk_size_bytes=4194304,"
-        "arena.max_dead_bytes_per_chunk=524288",
-        "arena.initial_chunk_size_bytes=4194304,"
-        "arena.max_dead_bytes_per_chunk=524289"};
+    static const char *const options[] = {"arena.initial_chunk_size_bytes=4194304,"
+                                          "arena.max_dead_bytes_per_chunk=524288",
+                                          "arena.initial_chunk_size_bytes=4194304,"
+                                          "arena.max_dead_bytes_per_chunk=524289"};
     for (size_t i = 0; i < COUNT_OF(options); i++) {
         fixture_t *f = bfc_opened(_i, options[i]);
         void *p = take(f, MIB(4) - KIB(512));
@@ -201,17 +188,15 @@ START_TEST(CombinedConfig)
         {"arena.max_power_of_two_extend_bytes", "8388608"},
         {"arena.max_mem", "16777216"},
     };
-    fixture_t *f =
-        bfc_opened(_i, "arena.extend_strategy=0,"
-                       "arena.initial_chunk_size_bytes=2097152,"
-                       "arena.max_dead_bytes_per_chunk=1048576,"
-                       "arena.initial_growth_chunk_size_bytes=4194304,"
-                       "arena.max_power_of_two_extend_bytes=8388608,"
-                       "arena.max_mem=16777216");
+    fixture_t *f = bfc_opened(_i, "arena.extend_strategy=0,"
+                                  "arena.initial_chunk_size_bytes=2097152,"
+                                  "arena.max_dead_bytes_per_chunk=1048576,"
+                                  "arena.initial_growth_chunk_size_bytes=4194304,"
+                                  "arena.max_power_of_two_extend_bytes=8388608,"
+                                  "arena.max_mem=16777216");
     char text[32];
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        expect_ok(
-            cuarena_config_get(&f->config, keys[i][0], text, sizeof text));
+        expect_ok(cuarena_config_get(&f->config, keys[i][0], text, sizeof text));
         expect_text(text, keys[i][1]);
     }
     void *p = take(f, MIB(2));
@@ -257,7 +242,7 @@ START_TEST(MaxMemExhaustion)
     cuarena_error_info_t error = last_error();
     expect_u64(error.asked_bytes, 256);
     expect_u64(error.limit_bytes, MIB(4));
-    expect_u64(error.held_bytes, MIB(4));
+    expect_u64(error.reserved_bytes, MIB(4));
     drop(f, p);
     drop(f, take(f, 256));
     fixture_close(f);
@@ -353,20 +338,17 @@ int main(void)
 {
     Suite *suite = suite_create("bfc");
     add_per_bfc_kind(suite, "plugin: serving",
-                     TEST_LIST(IsArena, ArenaReusesMemory, AllStatsKeysPresent,
-                               ChunkCoalescing));
+                     TEST_LIST(IsArena, ArenaReusesMemory, AllStatsKeysPresent, ChunkCoalescing));
     add_per_bfc_kind(suite, "plugin: configuration",
-                     TEST_LIST(ReplaceWithCustomConfig,
-                               MaxMemZeroTreatedAsUnlimited, MaxDeadBytesConfig,
-                               CombinedConfig));
-    suite_add_list(suite, "plugin: refusals",
-                   TEST_LIST(InvalidConfigIsRejected, NegativeConfigIsRejected,
-                             InvalidMaxMemIsRejected));
+                     TEST_LIST(ReplaceWithCustomConfig, MaxMemZeroTreatedAsUnlimited,
+                               MaxDeadBytesConfig, CombinedConfig));
+    suite_add_list(
+        suite, "plugin: refusals",
+        TEST_LIST(InvalidConfigIsRejected, NegativeConfigIsRejected, InvalidMaxMemIsRejected));
     add_per_bfc_kind(suite, "plugin: limits",
-                     TEST_LIST(ReserveRespectsBudget, ReserveWithinBudget,
-                               MaxMemExhaustion, ShrinkFreesUnusedRegions,
-                               ShrinkKeepsLiveRegions, ShrinkGivesTheMiddleBack,
-                               ShrinkToANumberOfBytes));
+                     TEST_LIST(ReserveRespectsBudget, ReserveWithinBudget, MaxMemExhaustion,
+                               ShrinkFreesUnusedRegions, ShrinkKeepsLiveRegions,
+                               ShrinkGivesTheMiddleBack, ShrinkToANumberOfBytes));
 #if defined(CUARENA_TEST_CUDA)
     return cuda_kinds_main(suite);
 #else

@@ -1,7 +1,7 @@
 /*
- * The preset bfc on each memory: what the tests in ONNX Runtime's tree show of
- * its arena (support/bfc_kinds.h), with what we add where theirs leave
- * something out, and without what check_bfc.c and check_conformance.c show.
+ * The preset bfc on each memory: what the tests in ONNX Runtime's tree show of its arena
+ * (support/bfc_kinds.h), with what we add where theirs leave something out, and without what
+ * check_bfc.c and check_conformance.c show.
  */
 #include "support/bfc_kinds.h"
 #if defined(CUARENA_TEST_CUDA)
@@ -86,9 +86,8 @@ START_TEST(ExerciseCoalescing)
                 expect_ok(cuarena_free(f->arena, p[i]));
         expect_sound(f);
         cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
-        ck_assert_uint_le(inspection_of(f, CUARENA_REGION_DYNAMIC).ranges,
-                          stats.segments);
-        expect_u64(stats.free_bytes, stats.held_bytes);
+        ck_assert_uint_le(inspection_of(f, CUARENA_REGION_DYNAMIC).ranges, stats.segments);
+        expect_u64(stats.free_bytes, stats.reserved_bytes);
     }
     fixture_close(f);
 }
@@ -160,8 +159,8 @@ START_TEST(BytesRequestedInUse)
 }
 END_TEST
 
-/* 1 KiB and 10 MiB, of which the first is freed: its segment goes. Where
- * segments lengthen both are in one, and whole grains of the free part go. */
+/* 1 KiB and 10 MiB, of which the first is freed: its segment goes. Where segments lengthen both are
+ * in one, and whole pages of the free part go. */
 START_TEST(TestShrink)
 {
     fixture_t *f = bfc_opened(_i, "arena.extend_strategy=1");
@@ -199,8 +198,7 @@ START_TEST(TestBackoffDoesntHang)
     void *p = NULL;
     if (bfc_kinds[_i].memory == CUARENA_MEMORY_CUSTOM)
         f->memory.budget_bytes = MIB(64);
-    step(f, cuarena_alloc(f->arena, UINT64_C(200) << 40, &p),
-         CUARENA_OUT_OF_MEMORY);
+    step(f, cuarena_alloc(f->arena, UINT64_C(200) << 40, &p), CUARENA_OUT_OF_MEMORY);
     ck_assert_ptr_null(p);
     expect_u64(held(f), 0);
     p = take(f, KIB(1));
@@ -255,23 +253,22 @@ static void *take_on(fixture_t *f, uint64_t bytes, cuarena_stream_t stream)
     return pointer;
 }
 
-/* What a stream freed it has again, and as long as there is other room nobody
- * else; what a released stream held is everybody's and coalesces. */
+/* What a stream freed it has again, and as long as there is other room nobody else; what a released
+ * stream held is everybody's and coalesces. */
 START_TEST(TwoStreamAllocation)
 {
-    fixture_t *f =
-        opened_for_streams(_i, "arena.initial_chunk_size_bytes=65536");
+    fixture_t *f = opened_for_streams(_i, "arena.initial_chunk_size_bytes=65536");
     void *one = take_on(f, 4096, S1);
     void *first = take_on(f, 4096, S2);
     void *second = take_on(f, 4096, S2);
     step_ok(f, cuarena_free_on(f->arena, one, S1));
     ck_assert_ptr_ne(take_on(f, 4096, S2), one);
     expect_ptr(take_on(f, 4096, S1), one);
-    expect_u64(stats_of(f, CUARENA_REGION_ALL).crossings, 0);
+    expect_u64(stats_of(f, CUARENA_REGION_ALL).steals, 0);
     step_ok(f, cuarena_free_on(f->arena, first, S2));
     step_ok(f, cuarena_free_on(f->arena, second, S2));
     step_ok(f, cuarena_release_stream(f->arena, S2));
-    step_ok(f, cuarena_settle(f->arena, 1, NULL));
+    step_ok(f, cuarena_reclaim(f->arena, 1, NULL));
     expect_ptr(take_on(f, 8192, S1), first);
     fixture_close_forced(f);
 }
@@ -281,31 +278,29 @@ END_TEST
 
 #define FULL "arena.max_mem=4194304,initial_chunk=4194304,"
 
-/* Where there is no other room, what one stream freed behind work is the
- * other's behind one wait, or not at all. */
+/* Where there is no other room, what one stream freed behind work is the other's behind one wait,
+ * or not at all. */
 START_TEST(TwoStreamAllocationWithoutOtherRoom)
 {
-    for (int crosses = 0; crosses < 2; crosses++) {
+    for (int steals = 0; steals < 2; steals++) {
         void *taken = NULL;
-        fixture_t *f = opened_for_streams(_i, crosses ? FULL "steal=wait"
-                                                      : FULL "steal=never");
+        fixture_t *f = opened_for_streams(_i, steals ? FULL "steal=wait" : FULL "steal=never");
         void *one = take_on(f, 4096, S1);
         void *rest = take_on(f, MIB(4) - 4096, S2);
         WORK.hold(0);
         step_ok(f, cuarena_free_on(f->arena, one, S1));
-        cuarena_status_t status =
-            cuarena_alloc_on(f->arena, 4096, S2, NULL, &taken);
+        cuarena_status_t status = cuarena_alloc_on(f->arena, 4096, S2, NULL, &taken);
         cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
         WORK.let_go();
-        ck_assert_int_eq(status == CUARENA_OK, crosses);
-        expect_ptr(taken, crosses ? one : NULL);
-        expect_u64(stats.crossings, (uint64_t)crosses);
-        expect_u64(stats.stream_waits, (uint64_t)crosses);
+        ck_assert_int_eq(status == CUARENA_OK, steals);
+        expect_ptr(taken, steals ? one : NULL);
+        expect_u64(stats.steals, (uint64_t)steals);
+        expect_u64(stats.stream_waits, (uint64_t)steals);
         expect_u64(stats.host_waits, 0);
         step_ok(f, cuarena_free_on(f->arena, rest, S2));
-        if (crosses)
+        if (steals)
             step_ok(f, cuarena_free_on(f->arena, taken, S2));
-        step_ok(f, cuarena_settle(f->arena, 1, NULL));
+        step_ok(f, cuarena_reclaim(f->arena, 1, NULL));
         fixture_close(f);
     }
 }
@@ -319,18 +314,15 @@ int main(void)
 {
     Suite *suite = suite_create("bfc_tree");
     add_per_bfc_kind(suite, "in the tree: serving",
-                     TEST_LIST(NoDups, AllocationsAndDeallocations,
-                               ExerciseCoalescing, AllocateZeroBufSize,
-                               BytesRequestedInUse));
+                     TEST_LIST(NoDups, AllocationsAndDeallocations, ExerciseCoalescing,
+                               AllocateZeroBufSize, BytesRequestedInUse));
     add_per_bfc_kind(suite, "in the tree: growth",
-                     TEST_LIST(TestCustomMemoryLimitWithGrowth, TestReserve,
-                               TestShrink, TestBackoffDoesntHang,
-                               TestExtendStrategy));
+                     TEST_LIST(TestCustomMemoryLimitWithGrowth, TestReserve, TestShrink,
+                               TestBackoffDoesntHang, TestExtendStrategy));
     TCase *streams = new_case(suite, "in the tree: streams");
     tcase_add_loop_test(streams, TwoStreamAllocation, FIRST_KIND, LAST_KIND);
 #if defined(CUARENA_TEST_CUDA)
-    tcase_add_loop_test(streams, TwoStreamAllocationWithoutOtherRoom,
-                        FIRST_KIND, LAST_KIND);
+    tcase_add_loop_test(streams, TwoStreamAllocationWithoutOtherRoom, FIRST_KIND, LAST_KIND);
     return cuda_kinds_main(suite);
 #else
     return suite_main(suite);

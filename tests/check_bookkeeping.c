@@ -1,7 +1,7 @@
 /*
- * What the bookkeeping takes of the host: bytes for each block of the highest
- * count, calls of the system, and what the headers say of both. Each bound is
- * that of a sentence in heap.h, arena.h or docs/DESIGN.md.
+ * What the bookkeeping takes of the host: bytes for each block of the highest count, calls of the
+ * system, and what the headers say of both. Each bound is that of a sentence in heap.h, arena.h or
+ * docs/DESIGN.md.
  */
 #include "arena_support.h"
 #include "support/heap_map.h"
@@ -59,14 +59,12 @@ static uint64_t bookkeeping_of(cuarena_t *arena)
 
 static cuarena_stream_t any_stream(bool streams)
 {
-    return streams ? sim_handle(1 + random_below(&seed, STREAMS))
-                   : CUARENA_NO_STREAM;
+    return streams ? sim_handle(1 + random_below(&seed, STREAMS)) : CUARENA_NO_STREAM;
 }
 
 static void take_anew(cuarena_t *arena, size_t i, uint64_t bytes, bool streams)
 {
-    expect_ok(
-        cuarena_alloc_on(arena, bytes, any_stream(streams), NULL, &blocks[i]));
+    expect_ok(cuarena_alloc_on(arena, bytes, any_stream(streams), NULL, &blocks[i]));
     highest = cuai_max(highest, cuai_block_records(arena->heaps[CUAI_DYNAMIC]));
 }
 
@@ -75,8 +73,8 @@ static void free_anywhere(cuarena_t *arena, size_t i, bool streams)
     expect_ok(cuarena_free_on(arena, blocks[i], any_stream(streams)));
 }
 
-/* All, every second one, all again, and then at random: what is freed and the
- * stream that it is freed on, and what is taken instead. */
+/* All, every second one, all again, and then at random: what is freed and the stream that it is
+ * freed on, and what is taken instead. */
 static void churn(cuarena_t *arena, uint64_t bytes, bool streams)
 {
     for (size_t i = 0; i < count; i++)
@@ -103,12 +101,12 @@ static const struct {
     {"memory=none, preset=grow, keep=none, handle=4KiB", 4096, false, 136},
     {"memory=none, preset=mlx-cpu", 4096, false, 120},
     {"memory=none, pool=8GiB", 4096, true, 128},
-    {"memory=none, pool=8GiB, marker=eager", 4096, true, 128},
+    {"memory=none, pool=8GiB, events=eager", 4096, true, 128},
     {"memory=none, pool=8GiB, stable=64MiB", 4096, true, 128},
 };
 #define CASE_COUNT (sizeof cases / sizeof cases[0])
 
-/* Two lanes for each stream in each of two regions, and pieces that are few. */
+/* Two free lists for each stream in each of two regions, and pieces that are few. */
 static uint64_t fixed_of(bool streams)
 {
     uint64_t each = 2 * 2 * UINT64_C(8500) + sizeof(cuai_stream_t);
@@ -118,10 +116,8 @@ static uint64_t fixed_of(bool streams)
 static void expect_bounded(cuarena_t *arena, uint64_t empty, int row)
 {
     uint64_t bytes = bookkeeping_of(arena) - empty;
-    printf("%s: %.1f B for each block\n", cases[row].options,
-           (double)bytes / (double)highest);
-    expect_between(bytes, 64 * highest,
-                   cases[row].most * highest + fixed_of(cases[row].streams));
+    printf("%s: %.1f B for each block\n", cases[row].options, (double)bytes / (double)highest);
+    expect_between(bytes, 64 * highest, cases[row].most * highest + fixed_of(cases[row].streams));
 }
 
 START_TEST(bookkeeping_bytes_for_each_block_are_bounded)
@@ -166,7 +162,7 @@ static uint64_t most_pieces(rig_t *rig, uint64_t run)
         sim_order(&rig->sim, B, stream);
         sim_order(&rig->sim, C, stream);
         sim_run(&rig->sim, run);
-        most = cuai_max(most, heap->spacers);
+        most = cuai_max(most, heap->separators);
         if (n % SIM_BLOCKS == 0)
             expect_clean(rig);
     }
@@ -202,8 +198,8 @@ END_TEST
 /* ---- Calls of the system --------------------------------------------------
  */
 
-/* Records and look-up come to the system when they outgrow their addresses: a
- * few times, and at each step where assertions are on. */
+/* Records and look-up come to the system when they outgrow their addresses: a few times, and at
+ * each step where assertions are on. */
 START_TEST(slabs_are_few_however_many_blocks)
 {
     map_t map;
@@ -251,8 +247,7 @@ END_TEST
 
 START_TEST(addresses_are_at_most_four_times_what_is_used)
 {
-    static const uint64_t max_blocks[] = {1, 30000, 1 << 20,
-                                          CUARENA_HEAP_MAX_BLOCKS};
+    static const uint64_t max_blocks[] = {1, 30000, 1 << 20, CUARENA_HEAP_MAX_BLOCKS};
     map_t map;
     cuarena_heap_config_t config = map_config();
     config.max_blocks = max_blocks[_i];
@@ -260,10 +255,8 @@ START_TEST(addresses_are_at_most_four_times_what_is_used)
     const cuarena_heap_t *heap = map.heap;
     uint64_t slots = cuai_min(4 * config.max_blocks + 4096, 1 << 27);
     expect_u64(heap->max_slots, cuai_max(slots, 1 << 17));
-    expect_between(heap->record_region.room, 1,
-                   4 * heap->record_region.committed);
-    expect_between(heap->table.region.room, 1,
-                   4 * heap->table.region.committed);
+    expect_between(heap->record_region.room, 1, 4 * heap->record_region.committed);
+    expect_between(heap->table.region.room, 1, 4 * heap->table.region.committed);
     map_close(&map);
 }
 END_TEST
@@ -276,13 +269,13 @@ static uint64_t heap_bytes(const cuarena_heap_t *heap)
     return stats.bookkeeping_bytes;
 }
 
-START_TEST(an_empty_heap_takes_50_kilobytes_and_a_lane_8_and_a_half)
+START_TEST(an_empty_heap_takes_50_kilobytes_and_a_freelist_8_and_a_half)
 {
     map_t map;
     map_open(&map, "");
     uint64_t empty = heap_bytes(map.heap);
     expect_between(empty, 1, 50000);
-    map_lane(&map, 1);
+    map_freelist(&map, 1);
     expect_between(heap_bytes(map.heap) - empty, 8400, 8500);
     map_close(&map);
 }
@@ -298,8 +291,7 @@ START_TEST(a_segment_takes_56_bytes_and_a_record)
     uint64_t empty = heap_bytes(map.heap);
     for (uint64_t i = 0; i < MANY; i++)
         expect_ok(map_segment(&map, 2 * i, 1));
-    expect_between(heap_bytes(map.heap) - empty, MANY * (56 + 64),
-                   MANY * (56 + 64 + 8) + 64);
+    expect_between(heap_bytes(map.heap) - empty, MANY * (56 + 64), MANY * (56 + 64 + 8) + 64);
     map_close(&map);
 }
 END_TEST
@@ -343,23 +335,18 @@ int main(void)
     Suite *suite = suite_create("bookkeeping");
     TCase *bytes = tcase_create("bytes");
     tcase_set_timeout(bytes, 300);
-    tcase_add_loop_test(bytes, bookkeeping_bytes_for_each_block_are_bounded, 0,
-                        CASE_COUNT);
+    tcase_add_loop_test(bytes, bookkeeping_bytes_for_each_block_are_bounded, 0, CASE_COUNT);
     tcase_add_test(bytes, pieces_of_streams_stay_few_while_work_is_done);
-    tcase_add_loop_test(
-        bytes, bytes_that_work_is_under_way_on_are_not_joined_early, 0, 2);
+    tcase_add_loop_test(bytes, bytes_that_work_is_under_way_on_are_not_joined_early, 0, 2);
     suite_add_tcase(suite, bytes);
-    TCase *calls = suite_add_list(
-        suite, "calls",
-        TEST_LIST(slabs_are_few_however_many_blocks,
-                  slabs_are_not_taken_again_for_blocks_that_come_and_go));
+    TCase *calls = suite_add_list(suite, "calls",
+                                  TEST_LIST(slabs_are_few_however_many_blocks,
+                                            slabs_are_not_taken_again_for_blocks_that_come_and_go));
     tcase_set_timeout(calls, 120);
-    suite_add_list(
-        suite, "sentences",
-        TEST_LIST(an_empty_heap_takes_50_kilobytes_and_a_lane_8_and_a_half,
-                  a_segment_takes_56_bytes_and_a_record,
-                  a_plan_takes_32_bytes_for_each_block_and_2_for_each_record));
-    suite_add_rows(suite, "addresses",
-                   addresses_are_at_most_four_times_what_is_used, 4);
+    suite_add_list(suite, "sentences",
+                   TEST_LIST(an_empty_heap_takes_50_kilobytes_and_a_freelist_8_and_a_half,
+                             a_segment_takes_56_bytes_and_a_record,
+                             a_plan_takes_32_bytes_for_each_block_and_2_for_each_record));
+    suite_add_rows(suite, "addresses", addresses_are_at_most_four_times_what_is_used, 4);
     return suite_main(suite);
 }

@@ -1,7 +1,7 @@
 /*
- * What takes a bounded number of steps, whatever lives: statistics, and the
- * release of a stream among the blocks of others. Counted are the pages of
- * records that a call touches, between 256 and 16384 blocks.
+ * What takes a bounded number of steps, whatever lives: statistics, and the release of a stream
+ * among the blocks of others. Counted are the pages of records that a call touches, between 256 and
+ * 16384 blocks.
  */
 #include "support/stream_rig.h"
 #include "support/touched.h"
@@ -32,13 +32,12 @@ static void *take_tagged(cuarena_stream_t stream, cuarena_tag_t tag)
     void *pointer = NULL;
     cuarena_request_init(&request);
     request.tag = tag;
-    expect_ok(
-        cuarena_alloc_on(crowd.rig.arena, EACH, stream, &request, &pointer));
+    expect_ok(cuarena_alloc_on(crowd.rig.arena, EACH, stream, &request, &pointer));
     return pointer;
 }
 
-/* So many blocks of stream B, every other one freed again, and OWN blocks of A
- * between them, which are freed. Most free bytes are in one range behind. */
+/* So many blocks of stream B, every other one freed again, and OWN blocks of A between them, which
+ * are freed. Most free bytes are in one range behind. */
 static void gather(size_t count)
 {
     rig_open(&crowd.rig, EACH * MOST * 4);
@@ -68,8 +67,7 @@ static void disperse(void)
 static void call_stats(cuarena_t *arena)
 {
     cuarena_stats_t now;
-    for (int32_t region = CUARENA_REGION_ALL; region < CUARENA_REGION_COUNT;
-         region++) {
+    for (int32_t region = CUARENA_REGION_ALL; region < CUARENA_REGION_COUNT; region++) {
         cuarena_stats_init(&now);
         expect_ok(cuarena_stats(arena, region, &now));
     }
@@ -110,10 +108,8 @@ static void call_step_stats(cuarena_t *arena)
 static void call_text(cuarena_t *arena)
 {
     char text[4096];
-    expect_ok(
-        cuarena_stats_text(arena, CUARENA_TEXT_STATS, text, sizeof text, NULL));
-    expect_ok(
-        cuarena_stats_text(arena, CUARENA_TEXT_ORT, text, sizeof text, NULL));
+    expect_ok(cuarena_stats_text(arena, CUARENA_TEXT_STATS, text, sizeof text, NULL));
+    expect_ok(cuarena_stats_text(arena, CUARENA_TEXT_ORT, text, sizeof text, NULL));
 }
 
 static void call_peaks(cuarena_t *arena)
@@ -171,8 +167,7 @@ START_TEST(touches_no_more_where_more_lives)
         ck_assert_msg(touched <= calls[_i].most,
                       "%s touches %d of %d pages with 2^%d blocks, more than "
                       "%d",
-                      calls[_i].name, (int)touched, (int)pages, (int)log2,
-                      (int)calls[_i].most);
+                      calls[_i].name, (int)touched, (int)pages, (int)log2, (int)calls[_i].most);
         disperse();
     }
 }

@@ -1,6 +1,6 @@
 /*
- * The cache of freed blocks: the rules of MLX's allocators, each with its
- * edges, and what is as it is not there.
+ * The cache of freed blocks: the rules of MLX's allocators, each with its edges, and what is as it
+ * is not there.
  */
 #include "support/cache_rig.h"
 
@@ -27,7 +27,7 @@ START_TEST(test_a_hundred_buffers_of_a_gib_one_after_the_other)
     for (int i = 0; i < 100; i++)
         give(get(GIB(1)));
     expect_bytes(0, 0); /* the limit is 32 MiB */
-    expect_u64(all_stats().held_bytes, 0);
+    expect_u64(all_stats().reserved_bytes, 0);
     close_cache();
 }
 END_TEST
@@ -70,7 +70,7 @@ START_TEST(test_nothing_is_cached_with_a_limit_of_0)
     expect_bytes(0, 0);
     give(get(4096));
     expect_bytes(0, 0);
-    expect_u64(all_stats().held_bytes, 0);
+    expect_u64(all_stats().reserved_bytes, 0);
     close_cache();
 }
 END_TEST
@@ -187,8 +187,8 @@ START_TEST(test_the_least_capacity_that_fits_is_reused)
 }
 END_TEST
 
-/* The least is too large; one that is larger still is not tried, nor one that
- * would do if it were asked. */
+/* The least is too large; one that is larger still is not tried, nor one that would do if it were
+ * asked. */
 START_TEST(test_a_miss_leaves_the_cache_alone)
 {
     static const uint64_t sizes[] = {2048, 4096, 8192};
@@ -244,12 +244,11 @@ static const struct size_class {
     uint64_t asked;
     uint64_t taken;
 } size_classes[] = {
-    {CPU, 1, 16},         {CPU, 17, 32},          {CPU, 6000, 6000},
-    {CPU8, 1, 8},         {CPU8, 6001, 6008},     {CUDA, 1, 8},
-    {CUDA, 8, 8},         {CUDA, 9, 16},          {CUDA, 100, 128},
-    {CUDA, 128, 128},     {CUDA, 8193, 16384},    {CUDA, 16383, 16384},
-    {CUDA, 16384, 16384}, {CUDA, 16385, 32768},   {CUDA, 49153, 65536},
-    {CUDA, 65537, 81920}, {CUDA, MIB(1), MIB(1)},
+    {CPU, 1, 16},           {CPU, 17, 32},        {CPU, 6000, 6000},    {CPU8, 1, 8},
+    {CPU8, 6001, 6008},     {CUDA, 1, 8},         {CUDA, 8, 8},         {CUDA, 9, 16},
+    {CUDA, 100, 128},       {CUDA, 128, 128},     {CUDA, 8193, 16384},  {CUDA, 16383, 16384},
+    {CUDA, 16384, 16384},   {CUDA, 16385, 32768}, {CUDA, 49153, 65536}, {CUDA, 65537, 81920},
+    {CUDA, MIB(1), MIB(1)},
 };
 
 START_TEST(test_sizes_are_those_of_the_preset)
@@ -290,7 +289,7 @@ START_TEST(test_8192_scalars_share_64_kib)
     open_cache("preset=mlx-cuda,memory=none,handle=64KiB,limit=1TiB");
     for (int i = 0; i < 8192; i++)
         expect_ok(cuarena_alloc(cached.arena, 4, &at[i]));
-    expect_u64(all_stats().held_bytes, KIB(64));
+    expect_u64(all_stats().reserved_bytes, KIB(64));
     expect_bytes(KIB(64), 0);
     for (int i = 0; i < 8192; i++)
         expect_ok(cuarena_free(cached.arena, at[i]));
@@ -314,7 +313,7 @@ START_TEST(test_a_strict_cache_takes_nothing_above_its_limit)
     expect_bytes(3984, 6000);
     give(c);
     expect_bytes(0, 9984);
-    expect_u64(all_stats().held_bytes, 9984);
+    expect_u64(all_stats().reserved_bytes, 9984);
     expect_u64(figures().evicted_blocks, 0);
     close_cache();
 }
@@ -395,7 +394,7 @@ START_TEST(test_a_lower_strict_limit_evicts_the_first_recycled)
     fill_cache(sizes, 3, at);
     set_limit(CUARENA_LIMIT_CACHED, 4000);
     expect_bytes(0, 3072);
-    expect_u64(all_stats().held_bytes, 3072);
+    expect_u64(all_stats().reserved_bytes, 3072);
     expect_ptr(get(2048), at[2]);
     expect_ok(cuarena_destroy_forced(&cached.arena));
 }
@@ -421,7 +420,7 @@ START_TEST(test_releasing_nine_tenths_drops_everything)
     uint64_t blocks = release(nine_tenths[_i].bytes);
     expect_u64(blocks, nine_tenths[_i].blocks);
     expect_bytes(0, 10000 - 1000 * blocks);
-    expect_u64(all_stats().held_bytes, figures().cached_bytes);
+    expect_u64(all_stats().reserved_bytes, figures().cached_bytes);
     expect_u64(figures().evicted_blocks, blocks);
     if (blocks < 10)
         expect_ptr(get(1000), at[blocks]);
@@ -449,7 +448,7 @@ START_TEST(test_an_enforced_limit_evicts_the_excess_before_a_miss)
     expect_bytes(32768, 65536);
     void *more = get(32768);
     expect_bytes(65536, 32768);
-    expect_u64(all_stats().held_bytes, 65536 + 32768);
+    expect_u64(all_stats().reserved_bytes, 65536 + 32768);
     give(live);
     give(more);
     close_cache();
@@ -468,8 +467,8 @@ START_TEST(test_a_stored_limit_is_not_enforced)
 }
 END_TEST
 
-/* Live bytes alone are above it: nothing is refused, and after the miss what
- * the memory has beyond the limit goes from the cache. */
+/* Live bytes alone are above it: nothing is refused, and after the miss what the memory has beyond
+ * the limit goes from the cache. */
 START_TEST(test_a_soft_limit_refuses_nothing)
 {
     open_cache(CUDA ",soft_limit=40000,cache_limit=1MiB");
@@ -492,8 +491,7 @@ START_TEST(test_arguments_of_the_cache_are_checked)
     cuarena_cache_stats_t stats = {0};
     expect_status(cuarena_cache_release(NULL, 1, NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_cache_clear(NULL, NULL), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_cache_stats(cached.arena, &stats),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_cache_stats(cached.arena, &stats), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_set_limit(cached.arena, 5, amount_of_bytes(1), NULL),
                   CUARENA_BAD_ARGUMENT);
     expect_ok(cuarena_cache_release(cached.arena, 1, NULL));
@@ -501,8 +499,7 @@ START_TEST(test_arguments_of_the_cache_are_checked)
 }
 END_TEST
 
-static const char *const refused[] = {"preset=grow,cache_limit=1MiB",
-                                      "preset=pool,keep=none",
+static const char *const refused[] = {"preset=grow,cache_limit=1MiB", "preset=pool,keep=none",
                                       "preset=pool,keep=all,cache_limit=0"};
 
 START_TEST(test_options_that_need_others_are_refused)
@@ -517,49 +514,36 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("cache");
-    suite_add_rows(suite, "basic", test_basic_sizes_come_and_go,
-                   COUNT_OF(basic_sizes));
+    suite_add_rows(suite, "basic", test_basic_sizes_come_and_go, COUNT_OF(basic_sizes));
     suite_add_list(
         suite, "MLX's own",
         TEST_LIST(test_a_hundred_buffers_of_a_gib_one_after_the_other,
-                  test_a_reused_buffer_keeps_its_capacity,
-                  test_limits_return_what_they_were,
+                  test_a_reused_buffer_keeps_its_capacity, test_limits_return_what_they_were,
                   test_nothing_is_cached_with_a_limit_of_0,
-                  test_active_and_cached_bytes_of_one_buffer,
-                  test_a_reset_peak_is_what_is_live,
+                  test_active_and_cached_bytes_of_one_buffer, test_a_reset_peak_is_what_is_live,
                   test_clearing_an_empty_cache_does_nothing));
-    suite_add_rows(suite, "window",
-                   test_a_cached_block_serves_what_it_exceeds_by_little,
+    suite_add_rows(suite, "window", test_a_cached_block_serves_what_it_exceeds_by_little,
                    COUNT_OF(windows));
-    suite_add_list(suite, "reuse",
-                   TEST_LIST(test_the_least_capacity_that_fits_is_reused,
-                             test_a_miss_leaves_the_cache_alone,
-                             test_of_equals_the_first_recycled_is_reused_first,
-                             test_zero_bytes_never_hit));
-    suite_add_rows(suite, "sizes", test_sizes_are_those_of_the_preset,
-                   COUNT_OF(size_classes));
     suite_add_list(
-        suite, "places",
-        TEST_LIST(test_blocks_are_aligned_to_the_least_power_of_two_they_fit_in,
-                  test_8192_scalars_share_64_kib));
+        suite, "reuse",
+        TEST_LIST(test_the_least_capacity_that_fits_is_reused, test_a_miss_leaves_the_cache_alone,
+                  test_of_equals_the_first_recycled_is_reused_first, test_zero_bytes_never_hit));
+    suite_add_rows(suite, "sizes", test_sizes_are_those_of_the_preset, COUNT_OF(size_classes));
+    suite_add_list(suite, "places",
+                   TEST_LIST(test_blocks_are_aligned_to_the_least_power_of_two_they_fit_in,
+                             test_8192_scalars_share_64_kib));
     suite_add_list(
         suite, "limits",
-        TEST_LIST(test_a_strict_cache_takes_nothing_above_its_limit,
-                  test_a_strict_cache_may_be_full_to_the_byte,
-                  test_a_late_cache_overshoots_by_one_block,
-                  test_a_late_cache_is_trimmed_after_a_hit_too,
-                  test_a_late_limit_is_only_swapped,
-                  test_a_lower_strict_limit_evicts_the_first_recycled,
-                  test_releasing_from_an_empty_cache,
-                  test_an_enforced_limit_evicts_the_excess_before_a_miss,
-                  test_a_stored_limit_is_not_enforced,
-                  test_a_soft_limit_refuses_nothing));
-    suite_add_rows(suite, "nine tenths",
-                   test_releasing_nine_tenths_drops_everything,
+        TEST_LIST(
+            test_a_strict_cache_takes_nothing_above_its_limit,
+            test_a_strict_cache_may_be_full_to_the_byte, test_a_late_cache_overshoots_by_one_block,
+            test_a_late_cache_is_trimmed_after_a_hit_too, test_a_late_limit_is_only_swapped,
+            test_a_lower_strict_limit_evicts_the_first_recycled, test_releasing_from_an_empty_cache,
+            test_an_enforced_limit_evicts_the_excess_before_a_miss,
+            test_a_stored_limit_is_not_enforced, test_a_soft_limit_refuses_nothing));
+    suite_add_rows(suite, "nine tenths", test_releasing_nine_tenths_drops_everything,
                    COUNT_OF(nine_tenths));
-    suite_add_list(suite, "memory",
-                   TEST_LIST(test_arguments_of_the_cache_are_checked));
-    suite_add_rows(suite, "options", test_options_that_need_others_are_refused,
-                   COUNT_OF(refused));
+    suite_add_list(suite, "memory", TEST_LIST(test_arguments_of_the_cache_are_checked));
+    suite_add_rows(suite, "options", test_options_that_need_others_are_refused, COUNT_OF(refused));
     return suite_main(suite);
 }

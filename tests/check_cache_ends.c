@@ -1,6 +1,6 @@
 /*
- * What the cache of freed blocks does not take, what ends it, and a memory that
- * has no more or refuses.
+ * What the cache of freed blocks does not take, what ends it, and a memory that has no more or
+ * refuses.
  */
 #include "support/cache_rig.h"
 
@@ -21,11 +21,9 @@ START_TEST(test_what_is_cached_is_nothing_to_callers)
     expect_status(cuarena_free(cached.arena, at), CUARENA_STALE);
     expect_status(cuarena_pin(cached.arena, at), CUARENA_STALE);
     void *resized;
-    expect_status(cuarena_resize(cached.arena, at, 2048, &resized),
-                  CUARENA_STALE);
+    expect_status(cuarena_resize(cached.arena, at, 2048, &resized), CUARENA_STALE);
     uint64_t size;
-    expect_status(cuarena_size_of(cached.arena, at, &size, NULL),
-                  CUARENA_STALE);
+    expect_status(cuarena_size_of(cached.arena, at, &size, NULL), CUARENA_STALE);
     expect_bytes(0, 4096 + 1024);
     cuarena_block_t again;
     expect_ok(cuarena_block_alloc(cached.arena, 4096, &again));
@@ -61,13 +59,13 @@ START_TEST(test_pinned_dedicated_and_adopted_blocks_are_not_cached)
     expect_ok(cuarena_alloc_with(cached.arena, 4096, &request, &at));
     give(at);
     expect_bytes(0, 0);
-    expect_u64(all_stats().held_bytes, 0);
+    expect_u64(all_stats().reserved_bytes, 0);
     close_cache();
 }
 END_TEST
 
-/* Whole pages at a page, which is all that MLX's make_buffer takes, where it
- * takes any; and what adopt takes and refuses besides. */
+/* Whole pages at a page, which is all that MLX's make_buffer takes, where it takes any; and what
+ * adopt takes and refuses besides. */
 START_TEST(test_adopted_bytes_are_whole_granules_once)
 {
     static char bytes[3 * 16384] __attribute__((aligned(16384)));
@@ -80,8 +78,7 @@ START_TEST(test_adopted_bytes_are_whole_granules_once)
         uint64_t granule = granules[i];
         open_cache(presets[i]);
         expect_ok(cuarena_adopt(cached.arena, bytes, 16384, 0, &page));
-        expect_ok(cuarena_adopt(cached.arena, bytes + 16384 + granule, granule,
-                                0, &rest));
+        expect_ok(cuarena_adopt(cached.arena, bytes + 16384 + granule, granule, 0, &rest));
         expect_bytes(16384 + granule, 0);
         const struct {
             void *address;
@@ -95,9 +92,9 @@ START_TEST(test_adopted_bytes_are_whole_granules_once)
             {NULL, 4096},
         };
         for (size_t j = 0; j < COUNT_OF(refused); j++)
-            expect_status(cuarena_adopt(cached.arena, refused[j].address,
-                                        refused[j].size, 0, &none),
-                          CUARENA_BAD_ARGUMENT);
+            expect_status(
+                cuarena_adopt(cached.arena, refused[j].address, refused[j].size, 0, &none),
+                CUARENA_BAD_ARGUMENT);
         expect_bytes(16384 + granule, 0);
         expect_ok(cuarena_block_free(cached.arena, page));
         expect_ok(cuarena_block_free(cached.arena, rest));
@@ -195,7 +192,7 @@ START_TEST(test_a_trim_ends_the_first_recycled)
     expect_ok(cuarena_trim(cached.arena, 0, &given));
     expect_u64(given, 3072);
     expect_bytes(0, 0);
-    expect_u64(all_stats().held_bytes, 0);
+    expect_u64(all_stats().reserved_bytes, 0);
     close_cache();
 }
 END_TEST
@@ -268,8 +265,7 @@ static uint64_t served_by_cache(void)
 {
     cuarena_step_stats_t steps[CUARENA_STEP_COUNT];
     size_t count;
-    expect_ok(
-        cuarena_step_stats(cached.arena, steps, CUARENA_STEP_COUNT, &count));
+    expect_ok(cuarena_step_stats(cached.arena, steps, CUARENA_STEP_COUNT, &count));
     expect_text(steps[CUARENA_STEP_CACHE].name, "cache");
     return steps[CUARENA_STEP_CACHE].tried;
 }
@@ -333,10 +329,9 @@ START_TEST(test_a_refused_request_changes_no_figure)
     open_fixture("cache");
     give(get(KIB(64)));
     cuarena_cache_stats_t before = figures();
-    fixture.memory.budget_bytes = fixture.memory.held_bytes;
+    fixture.memory.budget_bytes = fixture.memory.reserved_bytes;
     void *pointer;
-    expect_status(cuarena_alloc(cached.arena, MIB(1), &pointer),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_alloc(cached.arena, MIB(1), &pointer), CUARENA_OUT_OF_MEMORY);
     expect_sound(&fixture);
     expect_u64(figures().active_bytes, before.active_bytes);
     expect_u64(figures().peak_active_bytes, before.peak_active_bytes);
@@ -357,17 +352,16 @@ START_TEST(test_held_is_live_and_cached_where_segments_keep_their_length)
     cached.arena = fixture.arena;
     for (int i = 0; i < 8; i++) {
         at[i] = get(KIB(64));
-        expect_u64(fixture.memory.held_bytes, KIB(64) * (uint64_t)(i + 1));
+        expect_u64(fixture.memory.reserved_bytes, KIB(64) * (uint64_t)(i + 1));
     }
     for (int i = 0; i < 8; i++) {
         give(at[i]);
         uint64_t most = KIB(64) * (uint64_t)(i < 4 ? i + 1 : 4);
         expect_u64(figures().cached_bytes, most);
-        expect_u64(fixture.memory.held_bytes,
-                   figures().active_bytes + figures().cached_bytes);
+        expect_u64(fixture.memory.reserved_bytes, figures().active_bytes + figures().cached_bytes);
     }
     expect_u64(release(KIB(128)), 2);
-    expect_u64(fixture.memory.held_bytes, KIB(128));
+    expect_u64(fixture.memory.reserved_bytes, KIB(128));
     fixture_close(&fixture);
 }
 END_TEST
@@ -387,14 +381,14 @@ static uint64_t calls_of_memory(void)
     return all_stats().memory_calls;
 }
 
-/* As malloc, which is what MLX asks where its cache has none: the next one is
- * cut from what the last one left. */
+/* As malloc, which is what MLX asks where its cache has none: the next one is cut from what the
+ * last one left. */
 START_TEST(test_small_blocks_outside_the_cache_take_no_call)
 {
     const struct outside *row = &outside[_i];
     open_cache("preset=mlx-cpu,memory=pageable");
-    expect_ok(cuarena_set_limit(cached.arena, CUARENA_LIMIT_CACHED,
-                                amount_of_bytes(row->beside), NULL));
+    expect_ok(
+        cuarena_set_limit(cached.arena, CUARENA_LIMIT_CACHED, amount_of_bytes(row->beside), NULL));
     if (row->beside != 0)
         give(get(row->beside));
     give(get(row->bytes)); /* what is free from now on */
@@ -409,7 +403,7 @@ START_TEST(test_small_blocks_outside_the_cache_take_no_call)
     expect_u64(calls_of_memory(), calls);
     ck_assert_uint_le(all_stats().free_bytes, MIB(1));
     expect_ok(cuarena_trim(cached.arena, 0, NULL));
-    expect_u64(all_stats().held_bytes, 0);
+    expect_u64(all_stats().reserved_bytes, 0);
     expect_ok(cuarena_destroy(&cached.arena));
 }
 END_TEST
@@ -426,7 +420,7 @@ START_TEST(test_large_blocks_outside_the_cache_go_back_at_once)
         ck_assert_uint_le(all_stats().free_bytes, MIB(1) + KIB(256));
     }
     give(get(MIB(8)));
-    ck_assert_uint_le(all_stats().held_bytes, MIB(1) + KIB(64));
+    ck_assert_uint_le(all_stats().reserved_bytes, MIB(1) + KIB(64));
     expect_ok(cuarena_destroy(&cached.arena));
 }
 END_TEST
@@ -437,9 +431,9 @@ START_TEST(test_keep_none_gives_bytes_back_at_once)
     void *a = get(KIB(64));
     void *b = get(KIB(64));
     give(a);
-    expect_u64(fixture.memory.held_bytes, KIB(64));
+    expect_u64(fixture.memory.reserved_bytes, KIB(64));
     give(b);
-    expect_u64(fixture.memory.held_bytes, 0);
+    expect_u64(fixture.memory.reserved_bytes, 0);
     fixture_close(&fixture);
 }
 END_TEST
@@ -448,7 +442,7 @@ START_TEST(test_keep_all_keeps_free_bytes)
 {
     open_fixture("all");
     give(get(KIB(64)));
-    expect_u64(fixture.memory.held_bytes, KIB(64));
+    expect_u64(fixture.memory.reserved_bytes, KIB(64));
     expect_bytes(0, 0);
     expect_u64(clear_cache(), 0);
     fixture_close(&fixture);
@@ -460,31 +454,25 @@ int main(void)
     Suite *suite = suite_create("cache ends");
     suite_add_list(
         suite, "ends",
-        TEST_LIST(test_what_is_cached_is_nothing_to_callers,
-                  test_pinned_dedicated_and_adopted_blocks_are_not_cached,
-                  test_adopted_bytes_are_whole_granules_once,
-                  test_an_alignment_above_the_block_is_a_miss,
-                  test_a_zeroed_request_gets_zeros_of_a_cached_block,
-                  test_nothing_is_cached_where_free_bytes_are_zeroed,
-                  test_tags_follow_their_blocks,
-                  test_a_trim_ends_the_first_recycled,
-                  test_a_reset_empties_the_cache,
-                  test_a_compaction_drops_the_cache_first,
-                  test_a_goal_is_reached_around_cached_blocks,
-                  test_a_pool_that_changes_its_size_drops_the_cache));
-    suite_add_rows(suite, "running out",
-                   test_no_request_fails_while_cached_bytes_could_serve_it,
+        TEST_LIST(
+            test_what_is_cached_is_nothing_to_callers,
+            test_pinned_dedicated_and_adopted_blocks_are_not_cached,
+            test_adopted_bytes_are_whole_granules_once, test_an_alignment_above_the_block_is_a_miss,
+            test_a_zeroed_request_gets_zeros_of_a_cached_block,
+            test_nothing_is_cached_where_free_bytes_are_zeroed, test_tags_follow_their_blocks,
+            test_a_trim_ends_the_first_recycled, test_a_reset_empties_the_cache,
+            test_a_compaction_drops_the_cache_first, test_a_goal_is_reached_around_cached_blocks,
+            test_a_pool_that_changes_its_size_drops_the_cache));
+    suite_add_rows(suite, "running out", test_no_request_fails_while_cached_bytes_could_serve_it,
                    COUNT_OF(full));
-    suite_add_list(
-        suite, "memory",
-        TEST_LIST(test_a_limit_of_live_bytes_leaves_the_cache_alone,
-                  test_a_refused_request_changes_no_figure,
-                  test_held_is_live_and_cached_where_segments_keep_their_length,
-                  test_large_blocks_outside_the_cache_go_back_at_once,
-                  test_keep_none_gives_bytes_back_at_once,
-                  test_keep_all_keeps_free_bytes));
-    suite_add_rows(suite, "outside",
-                   test_small_blocks_outside_the_cache_take_no_call,
+    suite_add_list(suite, "memory",
+                   TEST_LIST(test_a_limit_of_live_bytes_leaves_the_cache_alone,
+                             test_a_refused_request_changes_no_figure,
+                             test_held_is_live_and_cached_where_segments_keep_their_length,
+                             test_large_blocks_outside_the_cache_go_back_at_once,
+                             test_keep_none_gives_bytes_back_at_once,
+                             test_keep_all_keeps_free_bytes));
+    suite_add_rows(suite, "outside", test_small_blocks_outside_the_cache_take_no_call,
                    COUNT_OF(outside));
     return suite_main(suite);
 }

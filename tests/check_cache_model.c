@@ -1,8 +1,7 @@
 /*
- * Random programs against MLX's caches, written down naively: a list in the
- * order of recycling, looked through for each request. Active, cached and peak
- * bytes, hits and capacities are the same byte by byte, and so is what the
- * memory holds.
+ * Random programs against MLX's caches, written down naively: a list in the order of recycling,
+ * looked through for each request. Active, cached and peak bytes, hits and capacities are the same
+ * byte by byte, and so is what the memory holds.
  */
 #include "arena_support.h"
 #include "support/choice.h"
@@ -63,8 +62,7 @@ static void naive_remove(naive_t *n, size_t at)
 {
     n->cached -= n->list[at];
     n->count--;
-    memmove(&n->list[at], &n->list[at + 1],
-            (n->count - at) * sizeof n->list[0]);
+    memmove(&n->list[at], &n->list[at + 1], (n->count - at) * sizeof n->list[0]);
 }
 
 static uint64_t naive_release(naive_t *n, uint64_t bytes)
@@ -85,11 +83,9 @@ static uint64_t naive_reuse(naive_t *n, uint64_t size)
 {
     size_t best = n->count;
     for (size_t i = 0; i < n->count; i++)
-        if (n->list[i] >= size &&
-            (best == n->count || n->list[i] < n->list[best]))
+        if (n->list[i] >= size && (best == n->count || n->list[i] < n->list[best]))
             best = i;
-    uint64_t end =
-        2 * size < size + 2 * n->page ? 2 * size : size + 2 * n->page;
+    uint64_t end = 2 * size < size + 2 * n->page ? 2 * size : size + 2 * n->page;
     if (best == n->count || n->list[best] >= end)
         return 0;
     uint64_t capacity = n->list[best];
@@ -125,8 +121,7 @@ static uint64_t naive_malloc(naive_t *n, uint64_t bytes)
 static void naive_free(naive_t *n, uint64_t capacity)
 {
     n->active -= capacity;
-    bool fits =
-        n->late ? n->cached < n->limit : n->cached + capacity <= n->limit;
+    bool fits = n->late ? n->cached < n->limit : n->cached + capacity <= n->limit;
     if (!fits)
         return;
     n->list[n->count++] = capacity;
@@ -159,14 +154,13 @@ static void expect_same(void)
     expect_u64(now.cached_blocks, n->count);
     expect_u64(now.peak_active_bytes, n->peak);
     expect_u64(now.hits, n->hits);
-    expect_u64(all.held_bytes, n->active + n->cached);
+    expect_u64(all.reserved_bytes, n->active + n->cached);
 }
 
 /* Sizes that come again, near edges of classes and windows. */
 static uint64_t any_size(void)
 {
-    static const uint64_t edges[] = {8,    64,   1000,  4096,  6000,
-                                     8192, 8200, 16384, 20000, 65536};
+    static const uint64_t edges[] = {8, 64, 1000, 4096, 6000, 8192, 8200, 16384, 20000, 65536};
     if (any(2) == 0)
         return edges[any(COUNT_OF(edges))];
     return 1 + any(UINT64_C(1) << (3 + any(15)));
@@ -176,8 +170,7 @@ static void step_malloc(size_t i)
 {
     uint64_t bytes = any_size();
     expect_ok(cuarena_alloc(program.arena, bytes, &program.at[i]));
-    expect_ok(cuarena_size_of(program.arena, program.at[i], NULL,
-                              &program.capacity[i]));
+    expect_ok(cuarena_size_of(program.arena, program.at[i], NULL, &program.capacity[i]));
     expect_u64(program.capacity[i], naive_malloc(&program.naive, bytes));
 }
 
@@ -203,8 +196,8 @@ static void step_rare(void)
         expect_u64(blocks, naive_release(n, UINT64_MAX));
         break;
     case 2:
-        expect_ok(cuarena_set_limit(program.arena, CUARENA_LIMIT_CACHED,
-                                    amount_of_bytes(bytes), NULL));
+        expect_ok(
+            cuarena_set_limit(program.arena, CUARENA_LIMIT_CACHED, amount_of_bytes(bytes), NULL));
         naive_set_limit(n, bytes);
         break;
     default:
@@ -260,8 +253,7 @@ static void open_program(const struct row *row, uint64_t seed)
     program.choice = (choice_t){.random = {seed}};
     cuarena_config_init(&config);
     expect_ok(cuarena_config_parse(&config, row->config));
-    expect_ok(
-        cuarena_config_parse(&config, "memory=none,limit=1TiB,natural=0"));
+    expect_ok(cuarena_config_parse(&config, "memory=none,limit=1TiB,natural=0"));
     expect_ok(cuarena_create(&config, &program.arena));
 }
 

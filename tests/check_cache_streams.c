@@ -1,7 +1,6 @@
 /*
- * Cached blocks and streams: who gets at once what a stream freed, who waits,
- * and who goes without. On simulated streams, so that an order that is missing
- * shows.
+ * Cached blocks and streams: who gets at once what a stream freed, who waits, and who goes without.
+ * On simulated streams, so that an order that is missing shows.
  */
 #include "support/stream_rig.h"
 
@@ -74,7 +73,7 @@ START_TEST(another_stream_waits_for_it)
     void *again = take_on(&rig, BYTES, B);
     ck_assert_ptr_eq(again, at);
     expect_u64(rig.sim.counts[SIM_WAIT], 1);
-    expect_u64(rig_stats(&rig).crossings, 1);
+    expect_u64(rig_stats(&rig).steals, 1);
     use(again, B);
     end(again, B);
 }
@@ -135,11 +134,11 @@ START_TEST(of_equals_one_that_need_not_be_waited_for_is_taken)
 }
 END_TEST
 
-START_TEST(with_settled_a_stream_gets_what_is_complete)
+START_TEST(with_idle_a_stream_gets_what_is_complete)
 {
-    open_cache(CUARENA_STEAL_SETTLED);
+    open_cache(CUARENA_STEAL_IDLE);
     void *at = cache_one(A);
-    void *other = take_on(&rig, BYTES, B); /* A's marker is on its way */
+    void *other = take_on(&rig, BYTES, B); /* A's event is on its way */
     ck_assert_ptr_ne(other, at);
     expect_u64(figures().misses, 2);
     sim_run_all(&rig.sim);
@@ -219,16 +218,16 @@ START_TEST(a_released_streams_blocks_may_be_evicted)
     expect_ok(cuarena_cache_release(rig.arena, BYTES, NULL));
     expect_clean(&rig);
     sim_sync_all(&rig.sim);
-    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
     expect_u64(rig_stats(&rig).free_bytes, KIB(256));
     rig_close(&rig);
 }
 END_TEST
 
-START_TEST(an_eager_stream_has_a_marker_behind_what_it_freed)
+START_TEST(an_eager_stream_has_a_event_behind_what_it_freed)
 {
     prepare_cache(false);
-    rig.config.marker = CUARENA_MARKER_EAGER;
+    rig.config.events = CUARENA_EVENTS_EAGER;
     rig_create(&rig);
     void *at = cache_one(A);
     uint64_t marks = rig.sim.counts[SIM_MARK];
@@ -317,14 +316,14 @@ END_TEST
 
 static uint64_t queries_left;
 
-/* All work is done when a marker is asked about for the so many-th time. */
+/* All work is done when an event is asked about for the so many-th time. */
 static void run_at_query(sim_t *sim, sim_op_t op)
 {
     if (op == SIM_QUERY && queries_left != 0 && --queries_left == 0)
         sim_run_all(sim);
 }
 
-START_TEST(a_part_of_an_evicted_block_whose_marker_completes_late)
+START_TEST(a_part_of_an_evicted_block_whose_event_completes_late)
 {
     for (uint64_t queries = 1; queries < 8; queries++) {
         prepare_cache(true);
@@ -345,7 +344,7 @@ START_TEST(a_part_of_an_evicted_block_whose_marker_completes_late)
 }
 END_TEST
 
-/* A marker that was recorded before the block ended is not behind its bytes. */
+/* An event that was recorded before the block ended is not behind its bytes. */
 START_TEST(a_part_of_an_evicted_block_waits_for_its_own_stream)
 {
     prepare_cache(true);
@@ -361,7 +360,7 @@ START_TEST(a_part_of_an_evicted_block_waits_for_its_own_stream)
 }
 END_TEST
 
-/* A marker was recorded while nothing was free: what ends then is behind it. */
+/* An event was recorded while nothing was free: what ends then is behind it. */
 START_TEST(a_request_waits_for_cached_bytes_that_the_cpu_touches)
 {
     prepare_cache(true);
@@ -376,16 +375,16 @@ START_TEST(a_request_waits_for_cached_bytes_that_the_cpu_touches)
 }
 END_TEST
 
-/* What was cached after the marker, which has nothing free behind it, ends on
- * the other side of it. */
-START_TEST(a_request_waits_for_bytes_cached_behind_a_marker)
+/* What was cached after the event, which has nothing free behind it, ends on the other side of
+ * it. */
+START_TEST(a_request_waits_for_bytes_cached_behind_a_event)
 {
-    open_cache(CUARENA_STEAL_SETTLED);
+    open_cache(CUARENA_STEAL_IDLE);
     void *first = take_on(&rig, KIB(128), A);
     void *second = take_on(&rig, KIB(128), A);
     sim_write(&rig.sim, A, first, KIB(128), 7);
     free_on(&rig, first, A);
-    expect_ok(cuarena_settle(rig.arena, 0, NULL)); /* the marker */
+    expect_ok(cuarena_reclaim(rig.arena, 0, NULL)); /* the event */
     sim_write(&rig.sim, A, second, KIB(128), 7);
     free_on(&rig, second, A);
     expect_u64(figures().cached_bytes, KIB(256));
@@ -402,26 +401,23 @@ int main(void)
     Suite *suite = suite_create("cache_streams");
     suite_add_list(
         suite, "streams",
-        TEST_LIST(a_stream_gets_what_it_freed_at_once,
-                  another_stream_waits_for_it,
-                  what_was_freed_before_a_wait_needs_no_other,
-                  what_is_freed_after_a_wait_needs_another,
-                  of_equals_one_that_need_not_be_waited_for_is_taken,
-                  with_settled_a_stream_gets_what_is_complete,
-                  with_never_a_stream_gets_only_its_own,
-                  without_a_stream_a_block_is_had_once_its_work_is_done,
-                  where_the_cpu_touches_bytes_its_own_stream_waits_too,
-                  a_released_stream_leaves_blocks_that_others_wait_for,
-                  a_released_streams_blocks_may_be_evicted,
-                  an_eager_stream_has_a_marker_behind_what_it_freed,
-                  a_block_that_others_use_is_not_cached,
-                  clear_waits_for_the_streams_of_cached_blocks,
-                  an_evicted_block_is_free_to_its_stream_first,
-                  destroy_is_busy_while_work_behind_cached_blocks_is,
-                  a_request_that_only_all_cached_bytes_serve_waits_for_them,
-                  a_part_of_an_evicted_block_waits_for_its_own_stream,
-                  a_part_of_an_evicted_block_whose_marker_completes_late,
-                  a_request_waits_for_cached_bytes_that_the_cpu_touches,
-                  a_request_waits_for_bytes_cached_behind_a_marker));
+        TEST_LIST(
+            a_stream_gets_what_it_freed_at_once, another_stream_waits_for_it,
+            what_was_freed_before_a_wait_needs_no_other, what_is_freed_after_a_wait_needs_another,
+            of_equals_one_that_need_not_be_waited_for_is_taken,
+            with_idle_a_stream_gets_what_is_complete, with_never_a_stream_gets_only_its_own,
+            without_a_stream_a_block_is_had_once_its_work_is_done,
+            where_the_cpu_touches_bytes_its_own_stream_waits_too,
+            a_released_stream_leaves_blocks_that_others_wait_for,
+            a_released_streams_blocks_may_be_evicted,
+            an_eager_stream_has_a_event_behind_what_it_freed, a_block_that_others_use_is_not_cached,
+            clear_waits_for_the_streams_of_cached_blocks,
+            an_evicted_block_is_free_to_its_stream_first,
+            destroy_is_busy_while_work_behind_cached_blocks_is,
+            a_request_that_only_all_cached_bytes_serve_waits_for_them,
+            a_part_of_an_evicted_block_waits_for_its_own_stream,
+            a_part_of_an_evicted_block_whose_event_completes_late,
+            a_request_waits_for_cached_bytes_that_the_cpu_touches,
+            a_request_waits_for_bytes_cached_behind_a_event));
     return suite_main(suite);
 }

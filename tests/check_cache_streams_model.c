@@ -1,7 +1,6 @@
 /*
- * Random programs on several streams whose blocks are cached: no reuse is ever
- * unordered, whatever order the streams run in, and the validator agrees after
- * each step.
+ * Random programs on several streams whose blocks are cached: no reuse is ever unordered, whatever
+ * order the streams run in, and the validator agrees after each step.
  */
 #include "support/expect.h"
 #include "support/scale.h"
@@ -38,8 +37,7 @@ static void run_seeds(uint64_t base, uint64_t seeds, model_ways_t ways)
         hits += hits_of(model.arena);
         stream_model_close(&model);
         if (model.wrong[0] != '\0')
-            ck_abort_msg("seed %llu: %s", (unsigned long long)(base + i),
-                         model.wrong);
+            ck_abort_msg("seed %llu: %s", (unsigned long long)(base + i), model.wrong);
     }
     ck_assert_uint_gt(hits, seeds * 2);
 }
@@ -52,20 +50,17 @@ END_TEST
 
 START_TEST(programs_that_order_nothing_need_not)
 {
-    run_seeds(scale_seed("cached apart"), scale_pick(40, 100, 2500),
-              MODEL_CACHES_APART);
+    run_seeds(scale_seed("cached apart"), scale_pick(40, 100, 2500), MODEL_CACHES_APART);
 }
 END_TEST
 
 START_TEST(failures_leave_no_reuse_unordered)
 {
-    run_seeds(scale_seed("cached, with failures"), scale_pick(40, 100, 2500),
-              MODEL_CACHES_FAIL);
+    run_seeds(scale_seed("cached, with failures"), scale_pick(40, 100, 2500), MODEL_CACHES_FAIL);
 }
 END_TEST
 
-/* Leaves out the waits of streams, one program at a time: nearly every program
- * shows one. */
+/* Leaves out the waits of streams, one program at a time: nearly every program shows one. */
 static bool is_caught(uint64_t seed)
 {
     bool caught = false;
@@ -94,12 +89,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("cache_streams_model");
-    TCase *cases =
-        suite_add_list(suite, "model",
-                       TEST_LIST(programs_that_order_nothing_need_not,
-                                 no_reuse_of_cached_blocks_is_unordered,
-                                 failures_leave_no_reuse_unordered,
-                                 a_wait_left_out_is_caught));
+    TCase *cases = suite_add_list(
+        suite, "model",
+        TEST_LIST(programs_that_order_nothing_need_not, no_reuse_of_cached_blocks_is_unordered,
+                  failures_leave_no_reuse_unordered, a_wait_left_out_is_caught));
     tcase_set_timeout(cases, 600);
     return suite_main(suite);
 }

@@ -1,7 +1,6 @@
 /*
- * Zeroed and dedicated requests in captures, on the stand-in driver and on a
- * real one: what a graph sets to 0 is 0 at each launch, and segments of their
- * own stay for as long as graphs use them.
+ * Zeroed and dedicated requests in captures, on the stand-in driver and on a real one: what a graph
+ * sets to 0 is 0 at each launch, and segments of their own stay for as long as graphs use them.
  */
 #include "support/base_support.h"
 #include "support/cuda_expect.h"
@@ -19,14 +18,12 @@ static cuarena_status_t try_ask(const bench_t *b, bool zeroed, bool dedicated,
     cuarena_request_init(&request);
     request.zeroed = zeroed;
     request.dedicated = dedicated;
-    cuarena_status_t status =
-        cuarena_alloc_on(b->arena, BENCH_BYTES, stream, &request, out);
+    cuarena_status_t status = cuarena_alloc_on(b->arena, BENCH_BYTES, stream, &request, out);
     expect_sound_arena(b);
     return status;
 }
 
-static void *ask_on(const bench_t *b, bool zeroed, bool dedicated,
-                    cuarena_stream_t stream)
+static void *ask_on(const bench_t *b, bool zeroed, bool dedicated, cuarena_stream_t stream)
 {
     void *p = NULL;
     expect_ok(try_ask(b, zeroed, dedicated, stream, &p));
@@ -34,8 +31,7 @@ static void *ask_on(const bench_t *b, bool zeroed, bool dedicated,
     return p;
 }
 
-static cuarena_capture_t *begin_on(const bench_t *b, cuarena_stream_t stream,
-                                   int mode)
+static cuarena_capture_t *begin_on(const bench_t *b, cuarena_stream_t stream, int mode)
 {
     cuarena_capture_t *session = NULL;
     expect_ok(cuarena_capture_begin(b->arena, stream, &session));
@@ -43,16 +39,15 @@ static cuarena_capture_t *begin_on(const bench_t *b, cuarena_stream_t stream,
     return session;
 }
 
-static void release_to(const bench_t *b, cuarena_capture_t **session,
-                       cuarena_stream_t stream)
+static void release_to(const bench_t *b, cuarena_capture_t **session, cuarena_stream_t stream)
 {
     expect_ok(cuarena_capture_release(b->arena, session, stream));
     expect_sound_arena(b);
 }
 
-static void settle(const bench_t *b)
+static void reclaim(const bench_t *b)
 {
-    expect_ok(cuarena_settle(b->arena, 1, NULL));
+    expect_ok(cuarena_reclaim(b->arena, 1, NULL));
     expect_sound_arena(b);
 }
 
@@ -64,23 +59,20 @@ static void expect_zeros(const bench_t *b, const void *at, bool host)
     if (host)
         memcpy(bytes, at, sizeof bytes);
     else
-        expect_cu(b->cuda->cuMemcpyDtoH(bytes, (cuai_cu_pointer_t)(uintptr_t)at,
-                                        sizeof bytes));
-    ck_assert_msg(memcmp(bytes, zeros, sizeof bytes) == 0,
-                  "the block is not all 0");
+        expect_cu(b->cuda->cuMemcpyDtoH(bytes, (cuai_cu_pointer_t)(uintptr_t)at, sizeof bytes));
+    ck_assert_msg(memcmp(bytes, zeros, sizeof bytes) == 0, "the block is not all 0");
 }
 
 /* ---- Zeros ------------------------------------------------------------- */
 
 static const char *const streams_only[] = {
-    "memory=device,backing=vmm",    "memory=device,backing=malloc",
-    "memory=device,backing=async",  "memory=device,preset=grow",
-    "memory=managed,device_only=1", "memory=pinned,device_only=1",
+    "memory=device,backing=vmm", "memory=device,backing=malloc", "memory=device,backing=async",
+    "memory=device,preset=grow", "memory=managed,device_only=1", "memory=pinned,device_only=1",
 };
 #define STREAMS_ONLY ((int)(sizeof streams_only / sizeof streams_only[0]))
 
-/* In the place of a block that the graph wrote to before, and written to
- * between the launches. _i: the memory, and the mode. */
+/* In the place of a block that the graph wrote to before, and written to between the launches. _i:
+ * the memory, and the mode. */
 START_TEST(zeros_are_there_at_each_launch)
 {
     bench_t b;
@@ -112,7 +104,7 @@ START_TEST(zeros_are_there_at_each_launch)
     free_on(&b, p, b.s);
     free_on(&b, own, b.s);
     release_to(&b, &session, b.s);
-    settle(&b);
+    reclaim(&b);
     close_bench(&b);
 }
 END_TEST
@@ -139,7 +131,7 @@ START_TEST(zeros_for_the_cpu_are_there_at_once)
         expect_cu(b.cuda->cuGraphExecDestroy(exec));
         free_on(&b, p, b.s);
         release_to(&b, &session, b.s);
-        settle(&b);
+        reclaim(&b);
         close_bench(&b);
     }
 }
@@ -186,8 +178,8 @@ END_TEST
 
 /* ---- Segments of their own --------------------------------------------- */
 
-/* Freed in the capture, and used by each launch beside eager work and trims,
- * until the release behind the last one. _i: the mode. */
+/* Freed in the capture, and used by each launch beside eager work and trims, until the release
+ * behind the last one. _i: the mode. */
 START_TEST(a_graph_uses_a_dedicated_block_that_was_freed)
 {
     for (int heir = 0; heir < 2; heir++) {
@@ -224,13 +216,13 @@ START_TEST(a_graph_uses_a_dedicated_block_that_was_freed)
             expect_cu(b.cuda->cuGraphExecDestroy(exec));
         } else {
             release_to(&b, &session, b.t);
-            settle(&b); /* waits for the last launch */
+            reclaim(&b); /* waits for the last launch */
             expect_u64(stats_now(&b).dedicated_bytes, others);
             expect_cu(b.cuda->cuGraphExecDestroy(exec));
         }
         wait_for(&b, b.e);
         eager_end(&b, &eager);
-        settle(&b);
+        reclaim(&b);
         close_bench(&b);
     }
 }
@@ -261,21 +253,21 @@ START_TEST(every_memory_gives_segments_to_captures)
     uint64_t during = held_by(f.arena);
     ck_assert_uint_ge(during, before + MIB(2));
     step_ok(&f, cuarena_free_on(f.arena, p[0], stream));
-    step_ok(&f, cuarena_settle(f.arena, 1, NULL));
+    step_ok(&f, cuarena_reclaim(f.arena, 1, NULL));
     step_ok(&f, cuarena_trim(f.arena, 0, NULL));
     expect_cu(cuda->cuStreamEndCapture(stream, &graph));
     ck_assert_ptr_nonnull(graph);
     expect_cu(cuda->cuGraphDestroy(graph));
     step_ok(&f, cuarena_capture_end(f.arena, session));
-    step_ok(&f, cuarena_settle(f.arena, 1, NULL));
+    step_ok(&f, cuarena_reclaim(f.arena, 1, NULL));
     ck_assert_uint_ge(held_by(f.arena), MIB(2));
     step_ok(&f, cuarena_capture_release(f.arena, &session, stream));
     step_ok(&f, cuarena_free_on(f.arena, p[1], stream));
-    step_ok(&f, cuarena_settle(f.arena, 1, NULL));
+    step_ok(&f, cuarena_reclaim(f.arena, 1, NULL));
     ck_assert_uint_le(held_by(f.arena), before);
     step_ok(&f, cuarena_release_stream(f.arena, stream));
     expect_cu(cuda->cuStreamDestroy(stream));
-    step_ok(&f, cuarena_settle(f.arena, 1, NULL));
+    step_ok(&f, cuarena_reclaim(f.arena, 1, NULL));
     fixture_close(&f);
     expect_no_report();
 }
@@ -302,12 +294,11 @@ START_TEST(an_export_outlives_its_session)
             size_t count = 0;
             cuarena_export_t *exported = NULL;
             if (properties.fd)
-                expect_ok(cuarena_export(b.arena, block, &options, pieces, 4,
-                                         &count, &exported));
+                expect_ok(cuarena_export(b.arena, block, &options, pieces, 4, &count, &exported));
             free_on(&b, p, b.s);
             expect_cu(b.cuda->cuGraphExecDestroy(end_capture(&b, b.s)));
             release_to(&b, &session, heir == 0 ? CUARENA_NO_STREAM : b.t);
-            settle(&b);
+            reclaim(&b);
             if (properties.fd) {
                 expect_u64(stats_now(&b).live_blocks, 3 + 1);
                 expect_ok(cuarena_export_close(b.arena, &exported));
@@ -315,7 +306,7 @@ START_TEST(an_export_outlives_its_session)
             }
             for (size_t i = 0; i < count; i++)
                 ck_assert_int_eq(close(pieces[i].fd), 0);
-            settle(&b);
+            reclaim(&b);
             expect_u64(stats_now(&b).live_blocks, 3);
             close_bench(&b);
         }
@@ -349,20 +340,19 @@ START_TEST(a_capture_that_failed_gives_no_zeros)
     expect_ok(cuarena_capture_end(b.arena, session));
     release_to(&b, &session, b.s);
     free_on(&b, p, b.s);
-    settle(&b);
+    reclaim(&b);
     expect_u64(held_by(b.arena), before);
     close_bench(&b);
 }
 END_TEST
 
-/* Calls that give or queue something fail, while a stream captures: what was
- * begun is ended, whatever became of it. */
+/* Calls that give or queue something fail, while a stream captures: what was begun is ended,
+ * whatever became of it. */
 START_TEST(whatever_call_fails_nothing_is_left)
 {
     static const char *const entries[] = {
-        "cuMemsetD32Async",   "cuMemAddressReserve", "cuMemCreate",
-        "cuMemMap",           "cuMemSetAccess",      "cuStreamGetCtx",
-        "cuStreamIsCapturing"};
+        "cuMemsetD32Async", "cuMemAddressReserve", "cuMemCreate",        "cuMemMap",
+        "cuMemSetAccess",   "cuStreamGetCtx",      "cuStreamIsCapturing"};
     ck_assert(standin_is_here());
     for (uint64_t nth = 1; nth < 4; nth++) {
         bench_t b;
@@ -370,9 +360,7 @@ START_TEST(whatever_call_fails_nothing_is_left)
         open_bench(&b, CUARENA_PRESET_POOL);
         uint64_t before = held_by(b.arena);
         cuarena_capture_t *session = begin_on(&b, b.s, 0);
-        ck_assert_int_eq(standin->standin_fail(entries[_i], nth,
-                                               CUAI_CUDA_ERROR_OUT_OF_MEMORY,
-                                               0),
+        ck_assert_int_eq(standin->standin_fail(entries[_i], nth, CUAI_CUDA_ERROR_OUT_OF_MEMORY, 0),
                          0);
         for (int i = 0; i < 3; i++)
             (void)try_ask(&b, i != 1, i != 0, b.s, &p[i]);
@@ -385,7 +373,7 @@ START_TEST(whatever_call_fails_nothing_is_left)
                 free_on(&b, p[i], b.s);
         expect_ok(cuarena_capture_end(b.arena, session));
         release_to(&b, &session, b.s);
-        settle(&b);
+        reclaim(&b);
         expect_u64(held_by(b.arena), before);
         close_bench(&b);
     }
@@ -396,19 +384,15 @@ int main(void)
 {
     Suite *suite = suite_create("capture_asked");
     TCase *zeros = new_case(suite, "zeros");
-    tcase_add_loop_test(zeros, zeros_are_there_at_each_launch, 0,
-                        STREAMS_ONLY * BENCH_MODES);
+    tcase_add_loop_test(zeros, zeros_are_there_at_each_launch, 0, STREAMS_ONLY * BENCH_MODES);
     tcase_add_loop_test(zeros, zeros_for_the_cpu_are_there_at_once, 0, 2);
     tcase_add_test(zeros, zeros_on_a_stream_of_another_context);
     TCase *own = new_case(suite, "dedicated");
-    tcase_add_loop_test(own, a_graph_uses_a_dedicated_block_that_was_freed, 0,
-                        BENCH_MODES);
+    tcase_add_loop_test(own, a_graph_uses_a_dedicated_block_that_was_freed, 0, BENCH_MODES);
     tcase_add_test(own, an_export_outlives_its_session);
-    tcase_add_loop_test(own, every_memory_gives_segments_to_captures, 0,
-                        CUDA_KIND_COUNT);
+    tcase_add_loop_test(own, every_memory_gives_segments_to_captures, 0, CUDA_KIND_COUNT);
     TCase *failures = new_case(suite, "failures");
-    tcase_add_loop_test(failures, a_capture_that_failed_gives_no_zeros, 0,
-                        BENCH_MODES);
+    tcase_add_loop_test(failures, a_capture_that_failed_gives_no_zeros, 0, BENCH_MODES);
     add_standin_test(failures, whatever_call_fails_nothing_is_left, 7);
     return cuda_kinds_main(suite);
 }

@@ -1,10 +1,10 @@
 /*
- * Graphs on blocks of an arena, on the stand-in driver and on a real one:
- * captures during which the arena is used as ever, graphs that are launched
- * again and again beside eager work and compactions, and captures that fail.
+ * Graphs on blocks of an arena, on the stand-in driver and on a real one: captures during which the
+ * arena is used as ever, graphs that are launched again and again beside eager work and
+ * compactions, and captures that fail.
  *
- * That a graph comes out of a capture shows that the arena made no call that
- * would have ended it; the stand-in reports accesses that nothing orders.
+ * That a graph comes out of a capture shows that the arena made no call that would have ended it;
+ * the stand-in reports accesses that nothing orders.
  */
 #include "support/base_support.h"
 #include "support/cuda_expect.h"
@@ -20,8 +20,8 @@
 
 /* ---- Replays ----------------------------------------------------------- */
 
-/* A graph that writes a pattern, hands it on from block to block, each freed
- * when it is done, and leaves it in `out`, which lives. */
+/* A graph that writes a pattern, hands it on from block to block, each freed when it is done, and
+ * leaves it in `out`, which lives. */
 static void *capture_chain(const bench_t *b, uint64_t seed)
 {
     void *in = take_on(b, BENCH_BYTES, b->s);
@@ -41,8 +41,7 @@ static void *capture_chain(const bench_t *b, uint64_t seed)
     return out;
 }
 
-static void replay(const bench_t *b, cuai_cu_graph_exec_t exec, void *out,
-                   uint64_t seed)
+static void replay(const bench_t *b, cuai_cu_graph_exec_t exec, void *out, uint64_t seed)
 {
     eager_t eager = {.random = {seed}};
     uint64_t rounds = scale_pick(20, 60, 1000);
@@ -58,8 +57,8 @@ static void replay(const bench_t *b, cuai_cu_graph_exec_t exec, void *out,
     expect_no_bad_bytes(b);
 }
 
-/* _i: the mode, and begun before or after the capture; on a pool, and on an
- * arena that grows meanwhile. */
+/* _i: the mode, and begun before or after the capture; on a pool, and on an arena that grows
+ * meanwhile. */
 START_TEST(a_graph_is_launched_beside_eager_work)
 {
     for (int grows = 0; grows < 2; grows++) {
@@ -131,8 +130,7 @@ END_TEST
 
 /* ---- Several streams, several sessions --------------------------------- */
 
-static cuai_cu_event_t order(const bench_t *b, cuarena_stream_t earlier,
-                             cuarena_stream_t later)
+static cuai_cu_event_t order(const bench_t *b, cuarena_stream_t earlier, cuarena_stream_t later)
 {
     cuai_cu_event_t event = NULL;
     expect_cu(b->cuda->cuEventCreate(&event, CUAI_CU_EVENT_DISABLE_TIMING));
@@ -141,8 +139,8 @@ static cuai_cu_event_t order(const bench_t *b, cuarena_stream_t earlier,
     return event;
 }
 
-/* Both lanes of the graph allocate and free at will; a block that crosses is
- * recorded, and its bytes rest. */
+/* Both free lists of the graph allocate and free at will; a block that steals is recorded, and its
+ * bytes rest. */
 START_TEST(streams_that_fork_and_join_reuse_their_own)
 {
     bench_t b;
@@ -203,8 +201,7 @@ START_TEST(two_sessions_do_not_touch)
         for (int i = 0; i < 2; i++) {
             out[i] = take_on(&b, BENCH_BYTES << round, streams[i]);
             fill(&b, out[i], BENCH_BYTES, 10 * round + (uint64_t)i, streams[i]);
-            check(&b, out[i], BENCH_BYTES, 10 * round + (uint64_t)i,
-                  streams[i]);
+            check(&b, out[i], BENCH_BYTES, 10 * round + (uint64_t)i, streams[i]);
             if (round != 3)
                 free_on(&b, out[i], streams[i]);
         }
@@ -243,8 +240,8 @@ static void abandon(const bench_t *b, cuarena_stream_t stream)
     ck_assert_int_eq(captured(b, stream), CUAI_CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
-/* The library rests on this: a marker of all work ends captures, asking the
- * legacy stream does not, and a failed one hides the stream's context. */
+/* The library rests on this: an event of all work ends captures, asking the legacy stream does not,
+ * and a failed one hides the stream's context. */
 START_TEST(what_is_taken_for_granted_is_so)
 {
     bench_t b;
@@ -259,16 +256,14 @@ START_TEST(what_is_taken_for_granted_is_so)
     for (int i = 0; i < 2; i++)
         ck_assert_int_eq(b.cuda->cuStreamIsCapturing(NULL, &status),
                          CUAI_CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-    ck_assert_int_eq(captured(&b, blocking),
-                     CUAI_CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    ck_assert_int_eq(captured(&b, blocking), CUAI_CU_STREAM_CAPTURE_STATUS_ACTIVE);
     expect_cu(b.cuda->cuStreamGetCtx(blocking, &context));
     if (b.cuda->cuCtxRecordEvent != NULL)
         ck_assert_int_eq(b.cuda->cuCtxRecordEvent(cuda_test_current(), event),
                          CUAI_CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     else
         ck_assert(b.cuda->cuStreamSynchronize(blocking) != CUAI_CUDA_SUCCESS);
-    ck_assert_int_eq(captured(&b, blocking),
-                     CUAI_CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+    ck_assert_int_eq(captured(&b, blocking), CUAI_CU_STREAM_CAPTURE_STATUS_INVALIDATED);
     ck_assert_int_eq(b.cuda->cuStreamGetCtx(blocking, &context),
                      CUAI_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     abandon(&b, blocking);
@@ -305,8 +300,7 @@ START_TEST(a_capture_that_failed_is_cleared_up)
         expect_failed_capture(&b);
         if (how == 0)
             expect_ok(cuarena_capture_end(b.arena, session));
-        expect_ok(cuarena_capture_release(b.arena, &session,
-                                          how == 0 ? b.s : CUARENA_NO_STREAM));
+        expect_ok(cuarena_capture_release(b.arena, &session, how == 0 ? b.s : CUARENA_NO_STREAM));
         expect_sound_arena(&b);
         fill(&b, out, BENCH_BYTES, 4, b.s); /* lives, as an ordinary block */
         check(&b, out, BENCH_BYTES, 4, b.s);
@@ -329,8 +323,7 @@ START_TEST(a_capture_that_failed_is_cleared_up)
 }
 END_TEST
 
-/* The same of one that no session covers, of a stream that is known and of one
- * that is not. */
+/* The same of one that no session covers, of a stream that is known and of one that is not. */
 START_TEST(a_failed_capture_without_a_session_is_busy)
 {
     bench_t b;
@@ -344,17 +337,16 @@ START_TEST(a_failed_capture_without_a_session_is_busy)
         ck_assert(b.cuda->cuStreamSynchronize(stream) != CUAI_CUDA_SUCCESS);
     }
     free_on(&b, p, b.s);
-    expect_ok(cuarena_settle(b.arena, 1, NULL));
+    expect_ok(cuarena_reclaim(b.arena, 1, NULL));
     expect_status(cuarena_release_stream(b.arena, b.s), CUARENA_BUSY);
     expect_message("cuStreamEndCapture");
-    expect_status(cuarena_alloc_on(b.arena, BENCH_BYTES, b.t, NULL, &none),
-                  CUARENA_BUSY);
+    expect_status(cuarena_alloc_on(b.arena, BENCH_BYTES, b.t, NULL, &none), CUARENA_BUSY);
     expect_status(cuarena_capture_begin(b.arena, b.t, &session), CUARENA_BUSY);
     ck_assert_ptr_null(session);
     abandon(&b, b.s);
     abandon(&b, b.t);
     expect_ok(cuarena_release_stream(b.arena, b.s));
-    expect_ok(cuarena_settle(b.arena, 1, NULL));
+    expect_ok(cuarena_reclaim(b.arena, 1, NULL));
     void *all = take_on(&b, MIB(60), b.t);
     free_on(&b, all, b.t);
     close_bench(&b);
@@ -363,8 +355,8 @@ END_TEST
 
 /* ---- What must not end a capture --------------------------------------- */
 
-/* The legacy stream waits for blocking streams: while one is captured, nothing
- * may be recorded on it. */
+/* The legacy stream waits for blocking streams: while one is captured, nothing may be recorded on
+ * it. */
 START_TEST(the_legacy_stream_is_left_alone)
 {
     bench_t b;
@@ -380,8 +372,8 @@ START_TEST(the_legacy_stream_is_left_alone)
     begin_capture(&b, blocking, _i);
     free_on(&b, p, NULL);
     free_on(&b, q, b.e);
-    expect_ok(cuarena_settle(b.arena, 0, NULL));
-    expect_ok(cuarena_settle(b.arena, 1, NULL));
+    expect_ok(cuarena_reclaim(b.arena, 0, NULL));
+    expect_ok(cuarena_reclaim(b.arena, 1, NULL));
     expect_sound_arena(&b);
     void *mine = take_on(&b, BENCH_BYTES, blocking);
     fill(&b, mine, BENCH_BYTES, 2, blocking);
@@ -389,7 +381,7 @@ START_TEST(the_legacy_stream_is_left_alone)
     cuai_cu_graph_exec_t exec = end_capture(&b, blocking);
     expect_cu(b.cuda->cuGraphLaunch(exec, blocking));
     expect_ok(cuarena_capture_release(b.arena, &session, blocking));
-    expect_ok(cuarena_settle(b.arena, 1, NULL));
+    expect_ok(cuarena_reclaim(b.arena, 1, NULL));
     expect_u64(stats_now(&b).free_bytes, stats_now(&b).capacity_bytes - 768);
     wait_for(&b, blocking);
     expect_cu(b.cuda->cuGraphExecDestroy(exec));
@@ -412,9 +404,9 @@ static void *use_default_stream(void *user)
     return q;
 }
 
-/* What another thread's default stream was given can be told by a marker of all
- * work only, which ends captures. */
-START_TEST(no_marker_of_all_work_is_recorded)
+/* What another thread's default stream was given can be told by an event of all work only, which
+ * ends captures. */
+START_TEST(no_event_of_all_work_is_recorded)
 {
     bench_t b;
     cuarena_capture_t *session = NULL;
@@ -426,12 +418,12 @@ START_TEST(no_marker_of_all_work_is_recorded)
     expect_ok(cuarena_capture_begin(b.arena, b.s, &session));
     begin_capture(&b, b.s, _i);
     free_on(&b, used, b.e);
-    expect_ok(cuarena_settle(b.arena, 0, NULL));
+    expect_ok(cuarena_reclaim(b.arena, 0, NULL));
     expect_ok(cuarena_trim(b.arena, UINT64_MAX, NULL));
     void *out = capture_chain(&b, 3);
     cuai_cu_graph_exec_t exec = end_capture(&b, b.s);
     expect_ok(cuarena_capture_release(b.arena, &session, b.s));
-    expect_ok(cuarena_settle(b.arena, 1, NULL));
+    expect_ok(cuarena_reclaim(b.arena, 1, NULL));
     free_on(&b, out, b.s);
     expect_cu(b.cuda->cuGraphExecDestroy(exec));
     close_bench(&b);
@@ -450,8 +442,7 @@ START_TEST(captures_without_a_session_go_on)
     expect_ok(cuarena_record_use(b.arena, q, b.s));
     begin_capture(&b, b.s, _i);
     begin_capture(&b, b.t, 2);
-    expect_status(cuarena_alloc_on(b.arena, BENCH_BYTES, b.t, NULL, &none),
-                  CUARENA_UNSUPPORTED);
+    expect_status(cuarena_alloc_on(b.arena, BENCH_BYTES, b.t, NULL, &none), CUARENA_UNSUPPORTED);
     expect_message("cuarena_capture_begin");
     free_on(&b, p, b.s);
     free_on(&b, q, b.e);
@@ -460,8 +451,7 @@ START_TEST(captures_without_a_session_go_on)
     cuarena_request_t request;
     cuarena_request_init(&request);
     request.zeroed = 1;
-    expect_status(cuarena_alloc_on(b.arena, BENCH_BYTES, b.s, &request, &none),
-                  CUARENA_BUSY);
+    expect_status(cuarena_alloc_on(b.arena, BENCH_BYTES, b.s, &request, &none), CUARENA_BUSY);
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     cuarena_block_t row[2];
@@ -469,14 +459,13 @@ START_TEST(captures_without_a_session_go_on)
         expect_ok(cuarena_block_alloc(b.arena, BENCH_BYTES, &row[i]));
     expect_ok(cuarena_block_free(b.arena, row[0]));
     options.stream = b.s;
-    expect_status(cuarena_compact(b.arena, &options, NULL, NULL, NULL),
-                  CUARENA_BUSY);
-    expect_ok(cuarena_settle(b.arena, 1, NULL));
+    expect_status(cuarena_compact(b.arena, &options, NULL, NULL, NULL), CUARENA_BUSY);
+    expect_ok(cuarena_reclaim(b.arena, 1, NULL));
     work_beside(&b);
     expect_cu(b.cuda->cuGraphExecDestroy(end_capture(&b, b.s)));
     expect_cu(b.cuda->cuGraphExecDestroy(end_capture(&b, b.t)));
     expect_ok(cuarena_block_free(b.arena, row[1]));
-    expect_ok(cuarena_settle(b.arena, 1, NULL));
+    expect_ok(cuarena_reclaim(b.arena, 1, NULL));
     expect_u64(stats_now(&b).free_bytes, stats_now(&b).capacity_bytes - 768);
     close_bench(&b);
 }
@@ -484,40 +473,32 @@ END_TEST
 
 /* ---- Another process --------------------------------------------------- */
 
-static int expect_there(cuarena_status_t got, cuarena_status_t want,
-                        const char *what)
+static int expect_there(cuarena_status_t got, cuarena_status_t want, const char *what)
 {
     if (got == want)
         return 0;
-    fprintf(stderr, "in the child: %s: expected %s, got %s\n", what,
-            cuarena_status_name(want), cuarena_status_name(got));
+    fprintf(stderr, "in the child: %s: expected %s, got %s\n", what, cuarena_status_name(want),
+            cuarena_status_name(got));
     return 1;
 }
 
 /* What a forked process may do with what it inherited; how often it could not.
  */
-static int live_on(bench_t *b, cuarena_capture_t **open,
-                   cuarena_capture_t **ended, void *p)
+static int live_on(bench_t *b, cuarena_capture_t **open, cuarena_capture_t **ended, void *p)
 {
     cuarena_t *arena = b->arena;
-    int wrong = expect_there(cuarena_free_on(arena, p, b->s), CUARENA_OK,
-                             "a private block's free");
-    wrong +=
-        expect_there(cuarena_capture_end(arena, *open), CUARENA_OK, "the end");
-    wrong += expect_there(cuarena_capture_release(arena, open, b->s),
-                          CUARENA_OK, "the release to a stream");
-    wrong +=
-        expect_there(cuarena_capture_release(arena, ended, CUARENA_NO_STREAM),
-                     CUARENA_OK, "the release to none");
-    wrong += expect_there(cuarena_validate(arena, NULL, 0), CUARENA_OK,
-                          "the validator");
-    wrong += expect_there(cuarena_destroy_forced(&b->arena), CUARENA_OK,
-                          "a forced end");
+    int wrong = expect_there(cuarena_free_on(arena, p, b->s), CUARENA_OK, "a private block's free");
+    wrong += expect_there(cuarena_capture_end(arena, *open), CUARENA_OK, "the end");
+    wrong += expect_there(cuarena_capture_release(arena, open, b->s), CUARENA_OK,
+                          "the release to a stream");
+    wrong += expect_there(cuarena_capture_release(arena, ended, CUARENA_NO_STREAM), CUARENA_OK,
+                          "the release to none");
+    wrong += expect_there(cuarena_validate(arena, NULL, 0), CUARENA_OK, "the validator");
+    wrong += expect_there(cuarena_destroy_forced(&b->arena), CUARENA_OK, "a forced end");
     return wrong;
 }
 
-/* Copies of a compaction are under way that the captured stream did not wait
- * for. */
+/* Copies of a compaction are under way that the captured stream did not wait for. */
 START_TEST(sessions_are_inherited_at_a_fork)
 {
     bench_t b;
@@ -526,8 +507,7 @@ START_TEST(sessions_are_inherited_at_a_fork)
     open_bench(&b, CUARENA_PRESET_POOL);
     cuarena_block_t row[2];
     for (int i = 0; i < 2; i++)
-        expect_ok(
-            cuarena_block_alloc_on(b.arena, BENCH_BYTES, b.e, NULL, &row[i]));
+        expect_ok(cuarena_block_alloc_on(b.arena, BENCH_BYTES, b.e, NULL, &row[i]));
     expect_ok(cuarena_capture_begin(b.arena, b.t, &session[1]));
     void *q = take_on(&b, BENCH_BYTES, b.t);
     expect_ok(cuarena_capture_end(b.arena, session[1]));
@@ -542,8 +522,7 @@ START_TEST(sessions_are_inherited_at_a_fork)
     if (child == 0)
         _exit(live_on(&b, &session[0], &session[1], p));
     ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-                  "the child ended with %d", status);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
     for (int i = 0; i < 2; i++)
         expect_ok(cuarena_capture_release(b.arena, &session[i], b.s));
     free_on(&b, p, b.s);
@@ -580,7 +559,7 @@ START_TEST(every_memory_has_sessions)
     expect_ok(cuarena_capture_stats(f.arena, session, &stats));
     expect_u64(stats.live_bytes, MIB(1));
     expect_between(stats.capacity_bytes, MIB(8), MIB(16));
-    step_ok(&f, cuarena_settle(f.arena, 1, NULL));
+    step_ok(&f, cuarena_reclaim(f.arena, 1, NULL));
     step_ok(&f, cuarena_trim(f.arena, 0, NULL));
     expect_cu(cuda->cuStreamEndCapture(stream, &graph));
     expect_cu(cuda->cuGraphDestroy(graph));
@@ -591,7 +570,7 @@ START_TEST(every_memory_has_sessions)
     step_ok(&f, cuarena_free_on(f.arena, p[7], stream));
     step_ok(&f, cuarena_release_stream(f.arena, stream));
     expect_cu(cuda->cuStreamDestroy(stream));
-    step_ok(&f, cuarena_settle(f.arena, 1, NULL));
+    step_ok(&f, cuarena_reclaim(f.arena, 1, NULL));
     fixture_close(&f);
     expect_no_report();
 }
@@ -601,24 +580,18 @@ int main(void)
 {
     Suite *suite = suite_create("captures");
     TCase *replays = new_case(suite, "replays");
-    tcase_add_loop_test(replays, a_graph_is_launched_beside_eager_work, 0,
-                        2 * BENCH_MODES);
+    tcase_add_loop_test(replays, a_graph_is_launched_beside_eager_work, 0, 2 * BENCH_MODES);
     tcase_add_test(replays, bytes_of_a_graph_serve_behind_its_last_launch);
-    tcase_add_loop_test(replays, streams_that_fork_and_join_reuse_their_own, 0,
-                        BENCH_MODES);
+    tcase_add_loop_test(replays, streams_that_fork_and_join_reuse_their_own, 0, BENCH_MODES);
     tcase_add_test(replays, two_sessions_do_not_touch);
     TCase *left = new_case(suite, "left alone");
     tcase_add_loop_test(left, what_is_taken_for_granted_is_so, 0, BENCH_MODES);
-    tcase_add_loop_test(left, a_capture_that_failed_is_cleared_up, 0,
-                        BENCH_MODES);
-    tcase_add_loop_test(left, a_failed_capture_without_a_session_is_busy, 0,
-                        BENCH_MODES);
+    tcase_add_loop_test(left, a_capture_that_failed_is_cleared_up, 0, BENCH_MODES);
+    tcase_add_loop_test(left, a_failed_capture_without_a_session_is_busy, 0, BENCH_MODES);
     tcase_add_loop_test(left, the_legacy_stream_is_left_alone, 0, BENCH_MODES);
-    tcase_add_loop_test(left, no_marker_of_all_work_is_recorded, 0,
-                        BENCH_MODES);
+    tcase_add_loop_test(left, no_event_of_all_work_is_recorded, 0, BENCH_MODES);
     tcase_add_loop_test(left, captures_without_a_session_go_on, 0, BENCH_MODES);
     tcase_add_test(left, sessions_are_inherited_at_a_fork);
-    tcase_add_loop_test(new_case(suite, "memories"), every_memory_has_sessions,
-                        0, CUDA_KIND_COUNT);
+    tcase_add_loop_test(new_case(suite, "memories"), every_memory_has_sessions, 0, CUDA_KIND_COUNT);
     return cuda_kinds_main(suite);
 }

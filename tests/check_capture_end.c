@@ -1,6 +1,6 @@
 /*
- * The end of capture sessions, on streams that are simulated: what a release
- * gives to whom, begin and end beside the driver's capture, failures of each.
+ * The end of capture sessions, on streams that are simulated: what a release gives to whom, begin
+ * and end beside the driver's capture, failures of each.
  */
 #include "support/base_support.h"
 #include "support/capture_rig.h"
@@ -137,8 +137,7 @@ START_TEST(a_session_may_begin_after_the_capture)
         free_on(&rig, p, B);
         expect_status(cuarena_capture_end(rig.arena, session), CUARENA_BUSY);
         expect_message("cuStreamEndCapture");
-        expect_status(cuarena_capture_release(rig.arena, &session, C),
-                      CUARENA_BUSY);
+        expect_status(cuarena_capture_release(rig.arena, &session, C), CUARENA_BUSY);
         ck_assert_ptr_nonnull(session);
         capture(&rig, A, false);
         expect_status(cuarena_capture_end(rig.arena, session), CUARENA_BUSY);
@@ -155,8 +154,8 @@ START_TEST(a_session_may_begin_after_the_capture)
 }
 END_TEST
 
-/* A capture that no session covers, of a stream that is known: calls that have
- * something for it to do say BUSY or do without. */
+/* A capture that no session covers, of a stream that is known: calls that have something for it to
+ * do say BUSY or do without. */
 START_TEST(captures_without_a_session_are_left_alone)
 {
     rig_t rig;
@@ -172,19 +171,18 @@ START_TEST(captures_without_a_session_are_left_alone)
     expect_message("cuarena_capture_begin");
     free_on(&rig, p, A);
     free_on(&rig, of_b, B);
-    expect_ok(cuarena_settle(rig.arena, 1, NULL));
+    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
     expect_clean(&rig);
     expect_status(cuarena_release_stream(rig.arena, A), CUARENA_BUSY);
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.stream = A;
-    cuarena_status_t status =
-        cuarena_compact(rig.arena, &options, NULL, NULL, NULL);
+    cuarena_status_t status = cuarena_compact(rig.arena, &options, NULL, NULL, NULL);
     expect_status(status, CUARENA_BUSY);
     expect_clean(&rig);
     capture(&rig, A, false);
     capture(&rig, C, false);
-    expect_ok(cuarena_settle(rig.arena, 1, NULL));
+    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
     expect_ok(cuarena_block_free(rig.arena, block));
     free_plain(&rig, take_plain(&rig, POOL));
     rig_close(&rig);
@@ -198,16 +196,13 @@ START_TEST(wrong_uses_are_named)
     cuarena_t *arena = rig.arena;
     cuarena_capture_t *session = NULL;
     cuarena_capture_t *none = (cuarena_capture_t *)&rig;
-    expect_status(cuarena_capture_begin(NULL, A, &session),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_capture_begin(NULL, A, &session), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_capture_begin(arena, A, NULL), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_capture_begin(arena, NULL, &session),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_capture_begin(arena, NULL, &session), CUARENA_BAD_ARGUMENT);
     expect_message("legacy");
     expect_status(cuarena_capture_begin(arena, CUARENA_STREAM_LEGACY, &session),
                   CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_capture_begin(arena, CUARENA_NO_STREAM, &session),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_capture_begin(arena, CUARENA_NO_STREAM, &session), CUARENA_BAD_ARGUMENT);
     expect_message("CUARENA_NO_STREAM");
     ck_assert_ptr_null(session);
     session = begin_on(&rig, A);
@@ -216,8 +211,7 @@ START_TEST(wrong_uses_are_named)
     expect_message("open capture session");
     other = begin_on(&rig, B);
     expect_status(cuarena_capture_join(arena, other, A), CUARENA_BUSY);
-    expect_status(cuarena_capture_join(arena, other, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_capture_join(arena, other, NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_capture_join(arena, none, C), CUARENA_STALE);
     expect_status(cuarena_capture_end(arena, none), CUARENA_STALE);
     expect_message("no capture session");
@@ -226,11 +220,9 @@ START_TEST(wrong_uses_are_named)
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     expect_status(cuarena_capture_stats(arena, none, &stats), CUARENA_STALE);
-    expect_status(cuarena_capture_stats(arena, session, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_capture_stats(arena, session, NULL), CUARENA_BAD_ARGUMENT);
     end_of(&rig, session);
-    expect_status(cuarena_capture_join(arena, session, C),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_capture_join(arena, session, C), CUARENA_BAD_ARGUMENT);
     expect_message("has ended");
     expect_status(cuarena_capture_end(arena, NULL), CUARENA_BAD_ARGUMENT);
     expect_ok(cuarena_capture_release(arena, NULL, C));
@@ -250,22 +242,19 @@ START_TEST(what_would_be_work_on_a_captured_stream_is_refused)
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.stream = A;
-    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL),
-                  CUARENA_BUSY);
+    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL), CUARENA_BUSY);
     cuarena_stream_t named = A;
     options.stream = B;
     options.streams = &named;
     options.stream_count = 1;
-    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL),
-                  CUARENA_BUSY);
+    expect_status(cuarena_compact(rig.arena, &options, NULL, NULL, NULL), CUARENA_BUSY);
     expect_message("open capture session");
     release_to(&rig, &session, A);
     rig_close(&rig);
     rig_prepare(&rig, POOL, false);
     rig.config.zero = CUARENA_ZERO_FREE;
     rig_create(&rig);
-    expect_status(cuarena_capture_begin(rig.arena, A, &session),
-                  CUARENA_UNSUPPORTED);
+    expect_status(cuarena_capture_begin(rig.arena, A, &session), CUARENA_UNSUPPORTED);
     expect_message("zero=free");
     rig_close(&rig);
 }
@@ -324,13 +313,12 @@ START_TEST(without_host_memory_nothing_is_lost)
         ended = cuai_host_calls() < nth;
         cuai_host_fail_at(0);
         if (!ended)
-            ck_assert_msg(status == CUARENA_OUT_OF_MEMORY ||
-                              status == CUARENA_OK,
-                          "call %d: %s", (int)nth, cuarena_status_name(status));
+            ck_assert_msg(status == CUARENA_OUT_OF_MEMORY || status == CUARENA_OK, "call %d: %s",
+                          (int)nth, cuarena_status_name(status));
         else
             expect_status(status, CUARENA_OK);
         expect_u64(rig_stats(&rig).captures, 0);
-        expect_ok(cuarena_settle(rig.arena, 1, NULL));
+        expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
         free_plain(&rig, take_plain(&rig, POOL));
         rig_close(&rig);
     }
@@ -362,7 +350,7 @@ START_TEST(sessions_of_a_lost_arena_end_without_the_memory)
     sim_fail(&rig.sim, SIM_MARK, 1, CUARENA_LOST);
     void *q = take_on(&rig, KIB(4), B);
     free_on(&rig, q, B);
-    expect_status(cuarena_settle(rig.arena, 0, NULL), CUARENA_LOST);
+    expect_status(cuarena_reclaim(rig.arena, 0, NULL), CUARENA_LOST);
     sim_calls(&rig.sim);
     cuarena_capture_t *more = NULL;
     expect_status(cuarena_capture_begin(rig.arena, C, &more), CUARENA_LOST);
@@ -383,12 +371,10 @@ int main(void)
                              the_only_stream_needs_no_call_at_its_release,
                              live_blocks_become_the_heirs,
                              streams_may_be_released_before_the_session));
-    suite_add_list(
-        suite, "life",
-        TEST_LIST(a_session_may_begin_after_the_capture,
-                  captures_without_a_session_are_left_alone,
-                  wrong_uses_are_named,
-                  what_would_be_work_on_a_captured_stream_is_refused));
+    suite_add_list(suite, "life",
+                   TEST_LIST(a_session_may_begin_after_the_capture,
+                             captures_without_a_session_are_left_alone, wrong_uses_are_named,
+                             what_would_be_work_on_a_captured_stream_is_refused));
     suite_add_list(suite, "failures",
                    TEST_LIST(without_host_memory_nothing_is_lost,
                              a_memory_call_that_fails_leaves_the_session,

@@ -1,8 +1,8 @@
 /*
- * Fail the Nth: every host allocation and every call of the memory fails in
- * turn, over a scenario of calls, until the scenario ends without the failure
- * having happened. After each: the arena is sound, the failing call changed
- * nothing, the same call succeeds when it is made again, and in the end
+ * Fail the Nth: every host allocation and every call of the memory fails in turn, over a scenario
+ * of calls, until the scenario ends without the failure having happened. After each: the arena is
+ * sound, the failing call changed nothing, the same call succeeds when it is made again, and in the
+ * end
  * nothing leaked.
  */
 #include "arena_support.h"
@@ -115,8 +115,7 @@ static cuarena_status_t resize_the_pool(chaos_t *c)
 static cuarena_status_t take_many(chaos_t *c)
 {
     for (; c->done < MANY; c->done++) {
-        cuarena_status_t status =
-            cuarena_block_alloc(c->f.arena, 256, &c->many[c->done]);
+        cuarena_status_t status = cuarena_block_alloc(c->f.arena, 256, &c->many[c->done]);
         if (status != CUARENA_OK)
             return status;
     }
@@ -178,13 +177,12 @@ static snapshot_t look(const chaos_t *c)
     if (c->f.arena == NULL)
         return (snapshot_t){0, 0, 0, 0, 0, 0};
     cuarena_stats_t stats = stats_of(&c->f, CUARENA_REGION_ALL);
-    return (snapshot_t){stats.live_bytes,  stats.requested_bytes,
-                        stats.live_blocks, stats.capacity_bytes,
-                        stats.held_bytes,  stats.dedicated_bytes};
+    return (snapshot_t){stats.live_bytes,     stats.requested_bytes, stats.live_blocks,
+                        stats.capacity_bytes, stats.reserved_bytes,  stats.dedicated_bytes};
 }
 
-/* Steps of several calls may have done some of them. What grows may have grown
- * or given back on the way, which events report. */
+/* Steps of several calls may have done some of them. What grows may have grown or given back on the
+ * way, which events report. */
 static void expect_unchanged(const chaos_t *c, const snapshot_t *before)
 {
     snapshot_t now = look(c);
@@ -229,17 +227,15 @@ static void play_step(chaos_t *c, size_t i)
     if (status == CUARENA_OK)
         return;
     c->failures++;
-    ck_assert_msg(is_refusal(status), "%s: %s: got %s (%s)", c->f.kind->name,
-                  steps[i].what, cuarena_status_name(status),
-                  last_error().message);
+    ck_assert_msg(is_refusal(status), "%s: %s: got %s (%s)", c->f.kind->name, steps[i].what,
+                  cuarena_status_name(status), last_error().message);
     if (c->f.arena == NULL)
         c->f.memory.counts[OP_END] = 0; /* of the create that failed */
     expect_unchanged(c, &before);
     expect_contents(c);
     status = steps[i].play(c);
-    ck_assert_msg(status == CUARENA_OK, "%s: %s again: got %s (%s)",
-                  c->f.kind->name, steps[i].what, cuarena_status_name(status),
-                  last_error().message);
+    ck_assert_msg(status == CUARENA_OK, "%s: %s again: got %s (%s)", c->f.kind->name, steps[i].what,
+                  cuarena_status_name(status), last_error().message);
 }
 
 static void play_all(chaos_t *c)
@@ -273,8 +269,7 @@ START_TEST(test_chaos_every_host_allocation_fails)
 }
 END_TEST
 
-/* What a memory of tests can do, by row: all, no growth in place, no holes,
- * neither. */
+/* What a memory of tests can do, by row: all, no growth in place, no holes, neither. */
 static void weaken(test_memory_t *memory, int row)
 {
     if (row & 1) {
@@ -287,8 +282,7 @@ static void weaken(test_memory_t *memory, int row)
     }
 }
 
-static const cuarena_status_t refusals[] = {CUARENA_OUT_OF_MEMORY,
-                                            CUARENA_DRIVER};
+static const cuarena_status_t refusals[] = {CUARENA_OUT_OF_MEMORY, CUARENA_DRIVER};
 
 START_TEST(test_chaos_every_call_of_the_memory_fails)
 {
@@ -311,7 +305,6 @@ int main(void)
     Suite *suite = suite_create("chaos");
     TCase *tcase = new_case(suite, "fail the Nth");
     add_test_per_kind(tcase, test_chaos_every_host_allocation_fails);
-    tcase_add_loop_test(tcase, test_chaos_every_call_of_the_memory_fails, 0,
-                        16);
+    tcase_add_loop_test(tcase, test_chaos_every_call_of_the_memory_fails, 0, 16);
     return suite_main(suite);
 }

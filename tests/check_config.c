@@ -1,6 +1,6 @@
 /*
- * Configurations as a whole: what is wrong by itself, and what is wrong beside
- * other options. The table of options is in check_options.c.
+ * Configurations as a whole: what is wrong by itself, and what is wrong beside other options. The
+ * table of options is in check_options.c.
  */
 #include "support/base_support.h"
 #include "support/configs.h"
@@ -43,14 +43,14 @@ static const struct {
 } resolved[] = {
     {CUARENA_PRESET_POOL, CUARENA_MEMORY_PAGEABLE, 256, CUARENA_GROW_NONE,
      CUARENA_PLACEMENT_DEFAULT, CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_ALL},
-    {CUARENA_PRESET_GROW, CUARENA_MEMORY_PAGEABLE, 256, CUARENA_GROW_EXACT,
-     CUARENA_PLACEMENT_LOW, CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_ALL},
-    {CUARENA_PRESET_BFC, CUARENA_MEMORY_PAGEABLE, 256, CUARENA_GROW_DOUBLING,
-     CUARENA_PLACEMENT_LOW, CUARENA_STEAL_SETTLED, 1, CUARENA_KEEP_ALL},
-    {CUARENA_PRESET_MLX_CPU, CUARENA_MEMORY_PAGEABLE, 16, CUARENA_GROW_EXACT,
-     CUARENA_PLACEMENT_LOW, CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_CACHE},
-    {CUARENA_PRESET_MLX_CUDA, CUARENA_MEMORY_DEVICE, 8, CUARENA_GROW_EXACT,
-     CUARENA_PLACEMENT_LOW, CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_CACHE},
+    {CUARENA_PRESET_GROW, CUARENA_MEMORY_PAGEABLE, 256, CUARENA_GROW_EXACT, CUARENA_PLACEMENT_LOW,
+     CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_ALL},
+    {CUARENA_PRESET_BFC, CUARENA_MEMORY_PAGEABLE, 256, CUARENA_GROW_DOUBLING, CUARENA_PLACEMENT_LOW,
+     CUARENA_STEAL_IDLE, 1, CUARENA_KEEP_ALL},
+    {CUARENA_PRESET_MLX_CPU, CUARENA_MEMORY_PAGEABLE, 16, CUARENA_GROW_EXACT, CUARENA_PLACEMENT_LOW,
+     CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_CACHE},
+    {CUARENA_PRESET_MLX_CUDA, CUARENA_MEMORY_DEVICE, 8, CUARENA_GROW_EXACT, CUARENA_PLACEMENT_LOW,
+     CUARENA_STEAL_WAIT, 1, CUARENA_KEEP_CACHE},
     {CUARENA_PRESET_CUPY_POOL, CUARENA_MEMORY_PAGEABLE, 512, CUARENA_GROW_EXACT,
      CUARENA_PLACEMENT_BEST, CUARENA_STEAL_NEVER, 0, CUARENA_KEEP_ALL},
     {CUARENA_PRESET_DRIVER_POOL, CUARENA_MEMORY_DEVICE, 512, CUARENA_GROW_EXACT,
@@ -106,8 +106,7 @@ START_TEST(test_config_resolve_gives_the_values_of_a_cache)
     expect_ok(cuarena_config_parse(&config, cache_values[_i].config));
     expect_ok(cuarena_config_resolve(&config));
     expect_ok(cuarena_config_resolve(&config)); /* and they stay */
-    expect_ok(
-        cuarena_config_get(&config, cache_values[_i].key, text, sizeof text));
+    expect_ok(cuarena_config_get(&config, cache_values[_i].key, text, sizeof text));
     expect_text(text, cache_values[_i].value);
 }
 END_TEST
@@ -120,14 +119,14 @@ START_TEST(test_config_resolve_keeps_what_was_set)
     config.alignment = 64;
     config.grow = CUARENA_GROW_NONE;
     config.placement = CUARENA_PLACEMENT_DEFAULT;
-    config.steal = CUARENA_STEAL_SETTLED;
+    config.steal = CUARENA_STEAL_IDLE;
     config.in_place = 1;
     expect_ok(cuarena_config_resolve(&config));
     ck_assert_int_eq(config.memory, CUARENA_MEMORY_NONE);
     expect_u64(config.alignment, 64);
     ck_assert_int_eq(config.grow, CUARENA_GROW_NONE);
     ck_assert_int_eq(config.placement, CUARENA_PLACEMENT_DEFAULT);
-    ck_assert_int_eq(config.steal, CUARENA_STEAL_SETTLED);
+    ck_assert_int_eq(config.steal, CUARENA_STEAL_IDLE);
     ck_assert_int_eq(config.in_place, 1);
 }
 END_TEST
@@ -144,20 +143,19 @@ START_TEST(test_config_resolve_refuses_and_changes_nothing)
 }
 END_TEST
 
-#define BREAK(name, ...)                                                       \
-    static void break_##name(cuarena_config_t *config)                         \
-    {                                                                          \
-        __VA_ARGS__;                                                           \
+#define BREAK(name, ...)                                                                           \
+    static void break_##name(cuarena_config_t *config)                                             \
+    {                                                                                              \
+        __VA_ARGS__;                                                                               \
     }
 BREAK(preset, config->preset = 7)
 BREAK(memory, config->memory = -1)
 BREAK(memory_above, config->memory = 8)
 BREAK(pool_unit, config->pool.unit = 3)
 BREAK(pool_zero, config->pool.zero = 1)
-BREAK(stable,
-      config->stable = (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, 100001})
+BREAK(stable, config->stable = (cuarena_amount_t){CUARENA_AMOUNT_PERCENT, 0, 100001})
 BREAK(limit, config->limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, 0})
-BREAK(reserve, config->reserve_bytes = CUARENA_HEAP_MAX_SEGMENT)
+BREAK(addresses, config->address_bytes = CUARENA_HEAP_MAX_SEGMENT)
 BREAK(alignment, config->alignment = 24)
 BREAK(max_blocks, config->max_blocks = 0)
 BREAK(grow, config->grow = -2)
@@ -169,7 +167,7 @@ BREAK(backing, config->backing = 4)
 BREAK(fd, config->fd = 3)
 BREAK(handle, config->handle_bytes = 100)
 BREAK(mapped, config->mapped = -1)
-BREAK(marker, config->marker = 2)
+BREAK(events, config->events = 2)
 BREAK(steal, config->steal = 3)
 BREAK(initial_chunk, config->initial_chunk = 0)
 BREAK(growth_after_trim, config->growth_after_trim = UINT64_MAX)
@@ -180,10 +178,8 @@ BREAK(name, memset(config->name, 'x', sizeof(config->name)))
 BREAK(small_alignment, config->alignment = 4)
 BREAK(odd_alignment, config->alignment = 300)
 BREAK(max_blocks_above, config->max_blocks = CUARENA_HEAP_MAX_BLOCKS + 1)
-BREAK(empty_pool, config->pool.unit = CUARENA_AMOUNT_BYTES;
-      config->pool.value = 0)
-BREAK(percent, config->pool.unit = CUARENA_AMOUNT_PERCENT;
-      config->pool.value = 100001)
+BREAK(empty_pool, config->pool.unit = CUARENA_AMOUNT_BYTES; config->pool.value = 0)
+BREAK(percent, config->pool.unit = CUARENA_AMOUNT_PERCENT; config->pool.value = 100001)
 
 typedef struct broken_case {
     void (*apply)(cuarena_config_t *config);
@@ -199,7 +195,7 @@ static const broken_case_t broken[] = {
     {break_pool_zero, "pool", "not 0"},
     {break_stable, "stable", "100.001%"},
     {break_limit, "limit", "'0'"},
-    {break_reserve, "reserve", "256TiB"},
+    {break_addresses, "addresses", "256TiB"},
     {break_alignment, "alignment", "24"},
     {break_small_alignment, "alignment", "4"},
     {break_odd_alignment, "alignment", "300"},
@@ -216,7 +212,7 @@ static const broken_case_t broken[] = {
     {break_fd, "fd", "'3'"},
     {break_handle, "handle", "'100'"},
     {break_mapped, "mapped", "'-1'"},
-    {break_marker, "marker", "'2'"},
+    {break_events, "events", "'2'"},
     {break_steal, "steal", "'3'"},
     {break_name, "name", "xxx"},
     {break_initial_chunk, "initial_chunk", "'0'"},
@@ -253,23 +249,15 @@ typedef struct together_case {
 
 static const together_case_t together[] = {
     {"take_first=1", CUARENA_BAD_ARGUMENT, {"take_first", "preset=grow, bfc"}},
-    {"preset=bfc,grow=none,take_first=1",
-     CUARENA_BAD_ARGUMENT,
-     {"take_first", "'1'"}},
+    {"preset=bfc,grow=none,take_first=1", CUARENA_BAD_ARGUMENT, {"take_first", "'1'"}},
     {"grow=exact,take_first=1,memory=none,handle=2M", CUARENA_OK, {NULL, NULL}},
     {"memory=pageable,device=1", CUARENA_BAD_ARGUMENT, {"'1'", "pageable"}},
     {"memory=none,backing=vmm", CUARENA_BAD_ARGUMENT, {"'vmm'", "none"}},
-    {"memory=managed,backing=malloc",
-     CUARENA_BAD_ARGUMENT,
-     {"'malloc'", "memory=device"}},
+    {"memory=managed,backing=malloc", CUARENA_BAD_ARGUMENT, {"'malloc'", "memory=device"}},
     {"memory=pinned,handle=2MiB", CUARENA_BAD_ARGUMENT, {"2MiB", "pinned"}},
     {"memory=device,mapped=0", CUARENA_BAD_ARGUMENT, {"mapped", "'0'"}},
-    {"memory=managed,write_combined=1",
-     CUARENA_BAD_ARGUMENT,
-     {"write_combined", "memory=pinned"}},
-    {"memory=pageable,portable=0",
-     CUARENA_BAD_ARGUMENT,
-     {"portable", "memory=pinned"}},
+    {"memory=managed,write_combined=1", CUARENA_BAD_ARGUMENT, {"write_combined", "memory=pinned"}},
+    {"memory=pageable,portable=0", CUARENA_BAD_ARGUMENT, {"portable", "memory=pinned"}},
     {"memory=device,device_only=1",
      CUARENA_BAD_ARGUMENT,
      {"device_only", "memory=pageable, managed"}},
@@ -278,36 +266,20 @@ static const together_case_t together[] = {
     {"memory=managed,rdma=require", CUARENA_UNSUPPORTED, {"rdma", "managed"}},
     {"memory=pinned,fabric=require", CUARENA_UNSUPPORTED, {"fabric", "pinned"}},
     {"memory=none,peers=require", CUARENA_UNSUPPORTED, {"peers", "none"}},
-    {"memory=device,backing=malloc,fd=require",
-     CUARENA_UNSUPPORTED,
-     {"fd", "backing=malloc"}},
-    {"memory=device,backing=async,rdma=require",
-     CUARENA_UNSUPPORTED,
-     {"rdma", "backing=async"}},
+    {"memory=device,backing=malloc,fd=require", CUARENA_UNSUPPORTED, {"fd", "backing=malloc"}},
+    {"memory=device,backing=async,rdma=require", CUARENA_UNSUPPORTED, {"rdma", "backing=async"}},
     {"memory=device,backing=malloc,peers=require",
      CUARENA_UNSUPPORTED,
      {"peers", "backing=malloc"}},
     {"memory=device,backing=malloc,handle=2MiB",
      CUARENA_BAD_ARGUMENT,
      {"2097152", "backing=malloc"}},
-    {"memory=device,handle=2MiB,alignment=4MiB",
-     CUARENA_BAD_ARGUMENT,
-     {"2097152", "4194304"}},
-    {"memory=pageable,fd=try,rdma=try,fabric=try,peers=try,marker=eager",
-     CUARENA_OK,
-     {NULL, NULL}},
-    {"memory=device,backing=malloc,rdma=require,fd=try,peers=try",
-     CUARENA_OK,
-     {NULL, NULL}},
-    {"memory=device,device=3,backing=vmm,fd=require,handle=64MiB",
-     CUARENA_OK,
-     {NULL, NULL}},
-    {"memory=pinned,mapped=0,write_combined=1,portable=1,device_only=1",
-     CUARENA_OK,
-     {NULL, NULL}},
-    {"memory=managed,device=1,device_only=1,peers=require",
-     CUARENA_OK,
-     {NULL, NULL}},
+    {"memory=device,handle=2MiB,alignment=4MiB", CUARENA_BAD_ARGUMENT, {"2097152", "4194304"}},
+    {"memory=pageable,fd=try,rdma=try,fabric=try,peers=try,events=eager", CUARENA_OK, {NULL, NULL}},
+    {"memory=device,backing=malloc,rdma=require,fd=try,peers=try", CUARENA_OK, {NULL, NULL}},
+    {"memory=device,device=3,backing=vmm,fd=require,handle=64MiB", CUARENA_OK, {NULL, NULL}},
+    {"memory=pinned,mapped=0,write_combined=1,portable=1,device_only=1", CUARENA_OK, {NULL, NULL}},
+    {"memory=managed,device=1,device_only=1,peers=require", CUARENA_OK, {NULL, NULL}},
 };
 
 START_TEST(test_options_together)
@@ -331,9 +303,9 @@ END_TEST
 #define MEMORIES "pageable none device managed pinned"
 #define ASYNC "mlx-cuda/device driver-pool/device"
 
-/* Each option with another value than it has anyway: where that decides
- * something, and, of these, where something else that is asked for as well
- * cannot be. Everywhere else it is refused by its name. */
+/* Each option with another value than it has anyway: where that decides something, and, of these,
+ * where something else that is asked for as well cannot be. Everywhere else it is refused by its
+ * name. */
 static const struct {
     const char *key;
     const char *value;
@@ -344,8 +316,8 @@ static const struct {
     {"pool", "2MiB", "pool", MEMORIES, ""},
     {"stable", "1MiB", SHARING, MEMORIES, ""},
     {"limit", "1GiB", PRESETS, MEMORIES, ""},
-    {"reserve", "1GiB", "pool grow bfc mlx-cpu mlx-cuda",
-     "pageable none device", "mlx-cuda/device"},
+    {"addresses", "1GiB", "pool grow bfc mlx-cpu mlx-cuda", "pageable none device",
+     "mlx-cuda/device"},
     {"alignment", "1KiB", PRESETS, MEMORIES, ""},
     {"split_threshold", "1MiB", SHARING, MEMORIES, ""},
     {"max_blocks", "9", PRESETS, MEMORIES, ""},
@@ -363,8 +335,8 @@ static const struct {
     {"write_combined", "1", PRESETS, "pinned", ""},
     {"portable", "0", PRESETS, "pinned", ""},
     {"device_only", "1", PRESETS, "pageable managed pinned", ""},
-    {"marker", "eager", SHARING, MEMORIES, ""},
-    {"steal", "settled", SHARING, MEMORIES, ""},
+    {"events", "eager", SHARING, MEMORIES, ""},
+    {"steal", "idle", SHARING, MEMORIES, ""},
     {"name", "x", PRESETS, MEMORIES, ""},
     {"initial_chunk", "2MiB", "bfc", MEMORIES, ""},
     {"growth_after_trim", "4MiB", "bfc", MEMORIES, ""},
@@ -390,15 +362,14 @@ static const struct {
 };
 
 /* Options that choose which of the others are of use. */
-static const char *const choosing[] = {
-    "preset", "memory", "grow", "segments", "use_cuda_mempool", "unknown_keys"};
+static const char *const choosing[] = {"preset",   "memory",           "grow",
+                                       "segments", "use_cuda_mempool", "unknown_keys"};
 
 static bool is_listed(const char *list, const char *word)
 {
     size_t length = strlen(word);
     for (const char *at = list; (at = strstr(at, word)) != NULL; at += length)
-        if ((at == list || at[-1] == ' ') &&
-            (at[length] == ' ' || at[length] == '\0'))
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
             return true;
     return false;
 }
@@ -417,21 +388,19 @@ static void check_use(size_t row, const char *preset, const char *memory)
 {
     char text[160], both[64], begin[64];
     cuarena_config_t config = config_fresh();
-    snprintf(text, sizeof text, "preset=%s, memory=%s, %s=%s", preset, memory,
-             uses[row].key, uses[row].value);
+    snprintf(text, sizeof text, "preset=%s, memory=%s, %s=%s", preset, memory, uses[row].key,
+             uses[row].value);
     snprintf(both, sizeof both, "%s/%s", preset, memory);
     snprintf(begin, sizeof begin, "%s: ", uses[row].key);
-    bool used = is_listed(uses[row].presets, preset) &&
-                is_listed(uses[row].memories, memory) &&
+    bool used = is_listed(uses[row].presets, preset) && is_listed(uses[row].memories, memory) &&
                 !is_listed(uses[row].barred, both);
     expect_ok(cuarena_config_parse(&config, text));
     cuarena_status_t status = cuarena_config_resolve(&config);
     cuarena_error_info_t info;
     cuarena_error_info_init(&info);
     expect_ok(cuarena_last_error_info(&info));
-    ck_assert_msg(used == (status == CUARENA_OK), "%s: expected %s, got %s: %s",
-                  text, used ? "OK" : "an error", cuarena_status_name(status),
-                  info.message);
+    ck_assert_msg(used == (status == CUARENA_OK), "%s: expected %s, got %s: %s", text,
+                  used ? "OK" : "an error", cuarena_status_name(status), info.message);
     ck_assert_msg(used || strncmp(info.message, begin, strlen(begin)) == 0,
                   "%s: expected '%s...', got '%s'", text, begin, info.message);
     if (used)
@@ -465,8 +434,7 @@ END_TEST
 START_TEST(test_option_that_decides_nothing_may_be_passed_over)
 {
     cuarena_config_t config = config_fresh();
-    expect_ok(cuarena_config_parse(&config,
-                                   "preset=grow,pool=2MiB,unknown_keys=warn"));
+    expect_ok(cuarena_config_parse(&config, "preset=grow,pool=2MiB,unknown_keys=warn"));
     expect_ok(cuarena_config_resolve(&config));
     config.unknown_keys = CUARENA_UNKNOWN_ERROR;
     expect_status(cuarena_config_resolve(&config), CUARENA_BAD_ARGUMENT);
@@ -553,9 +521,9 @@ END_TEST
 
 /* ---- The limit from the environment -------------------------------------- */
 
-#define NO_LIMIT                                                               \
-    {                                                                          \
-        CUARENA_AMOUNT_BYTES, 0, UINT64_MAX                                    \
+#define NO_LIMIT                                                                                   \
+    {                                                                                              \
+        CUARENA_AMOUNT_BYTES, 0, UINT64_MAX                                                        \
     }
 
 static const struct {
@@ -638,10 +606,8 @@ START_TEST(test_limit_environment_that_is_none)
     char quoted[64];
     snprintf(quoted, sizeof quoted, "'%s'", no_limits[_i]);
     setenv("CUPY_GPU_MEMORY_LIMIT", no_limits[_i], 1);
-    expect_status(cuarena_config_limit_environment(&config, NULL),
-                  CUARENA_BAD_ARGUMENT);
-    expect_message("CUPY_GPU_MEMORY_LIMIT", quoted,
-                   "a whole number of bytes, or 0% to 100%");
+    expect_status(cuarena_config_limit_environment(&config, NULL), CUARENA_BAD_ARGUMENT);
+    expect_message("CUPY_GPU_MEMORY_LIMIT", quoted, "a whole number of bytes, or 0% to 100%");
     ck_assert_int_eq(memcmp(&config, &before, sizeof config), 0);
 }
 END_TEST
@@ -649,45 +615,36 @@ END_TEST
 START_TEST(test_limit_environment_bad_struct)
 {
     cuarena_config_t config = config_fresh();
-    expect_status(cuarena_config_limit_environment(NULL, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_limit_environment(NULL, NULL), CUARENA_BAD_ARGUMENT);
     config.struct_size = 3;
-    expect_status(cuarena_config_limit_environment(&config, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_limit_environment(&config, NULL), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 
 int main(void)
 {
     Suite *suite = suite_create("config");
-    suite_add_rows(suite, "uses", test_option_is_of_use_or_refused_by_name,
-                   COUNT_OF(uses));
-    suite_add_list(
-        suite, "use",
-        TEST_LIST(test_option_is_looked_at_each,
-                  test_option_that_decides_nothing_may_be_passed_over,
-                  test_placement_that_was_asked_for_stays));
-    suite_add_rows(suite, "together", test_options_together,
-                   COUNT_OF(together));
-    suite_add_rows(suite, "check refused",
-                   test_config_check_names_what_is_wrong, COUNT_OF(broken));
-    suite_add_rows(suite, "resolve presets",
-                   test_config_resolve_gives_what_the_preset_says,
+    suite_add_rows(suite, "uses", test_option_is_of_use_or_refused_by_name, COUNT_OF(uses));
+    suite_add_list(suite, "use",
+                   TEST_LIST(test_option_is_looked_at_each,
+                             test_option_that_decides_nothing_may_be_passed_over,
+                             test_placement_that_was_asked_for_stays));
+    suite_add_rows(suite, "together", test_options_together, COUNT_OF(together));
+    suite_add_rows(suite, "check refused", test_config_check_names_what_is_wrong, COUNT_OF(broken));
+    suite_add_rows(suite, "resolve presets", test_config_resolve_gives_what_the_preset_says,
                    COUNT_OF(resolved));
-    suite_add_rows(suite, "resolve caches",
-                   test_config_resolve_gives_the_values_of_a_cache,
+    suite_add_rows(suite, "resolve caches", test_config_resolve_gives_the_values_of_a_cache,
                    COUNT_OF(cache_values));
     suite_add_list(suite, "check",
                    TEST_LIST(test_config_check_copies_a_good_one,
                              test_config_resolve_keeps_what_was_set,
                              test_config_resolve_refuses_and_changes_nothing,
                              test_config_check_memories_without_words,
-                             test_members_without_text_together,
-                             test_config_check_bad_struct));
+                             test_members_without_text_together, test_config_check_bad_struct));
     suite_add_rows(suite, "limit environment", test_limit_environment_of_cupys,
                    COUNT_OF(environments));
-    suite_add_rows(suite, "limit environment refused",
-                   test_limit_environment_that_is_none, COUNT_OF(no_limits));
+    suite_add_rows(suite, "limit environment refused", test_limit_environment_that_is_none,
+                   COUNT_OF(no_limits));
     suite_add_list(suite, "limit environment else",
                    TEST_LIST(test_limit_environment_of_another_name,
                              test_limit_environment_that_is_not_there,

@@ -1,8 +1,8 @@
 /*
- * One list of behaviours that every arena has, whatever its preset, its memory
- * and the streams that its calls go to: each test runs once per row of
- * support/conformance_rows.h. A kind that comes later needs a row there and no
- * more. With CUARENA_TEST_CUDA it is another program, with other rows.
+ * One list of behaviours that every arena has, whatever its preset, its memory and the streams that
+ * its calls go to: each test runs once per row of support/conformance_rows.h. A kind that comes
+ * later needs a row there and no more. With CUARENA_TEST_CUDA it is another program, with other
+ * rows.
  */
 #include "support/conformance_rows.h"
 
@@ -61,13 +61,13 @@ START_TEST(test_freed_bytes_are_reused)
 {
     fixture_t f;
     open_used(&f, _i);
-    uint64_t held = stats_of(&f, CUARENA_REGION_ALL).held_bytes;
+    uint64_t held = stats_of(&f, CUARENA_REGION_ALL).reserved_bytes;
     for (uint64_t i = 0; i < 20; i++) {
         void *pointer = take(&f, POOL - i * 256);
         hold_stream(&f, pointer);
         drop(&f, pointer);
     }
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).held_bytes, held);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, held);
     expect_waits(&f);
     close_row(&f);
 }
@@ -92,7 +92,7 @@ START_TEST(test_neighbours_coalesce_in_any_order)
         expect_u64(cached_blocks(&f), 0); /* they ended for it */
         drop_block(&f, block);
         drop_row(&f, row, COUNT, EACH);
-        settle(&f);
+        reclaim(&f);
         expect_u64(inspection_of(&f, CUARENA_REGION_DYNAMIC).ranges,
                    has(&f, KIND_CACHES | KIND_EACH) ? 0 : 1);
     }
@@ -112,7 +112,7 @@ START_TEST(test_exhaustion)
     step(&f, try_take(&f, 1, NULL, &pointer), exhausted(&f));
     expect_ptr(pointer, UNTOUCHED);
     expect_u64(last_error().asked_bytes, 1);
-    expect_u64(last_error().held_bytes, POOL);
+    expect_u64(last_error().reserved_bytes, POOL);
     expect_u64(last_error().free_bytes, 0);
     ck_assert_int_eq(last_error().status, exhausted(&f));
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).failed, 2);
@@ -151,8 +151,7 @@ START_TEST(test_limit_of_live_bytes)
     fixture_t f;
     void *pointer = UNTOUCHED;
     open_row(&f, _i);
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE,
-                                amount_of_bytes(2 * EACH), NULL));
+    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE, amount_of_bytes(2 * EACH), NULL));
     void *first = take(&f, EACH);
     step(&f, try_take(&f, EACH + 1, NULL, &pointer), CUARENA_LIMIT);
     expect_ptr(pointer, UNTOUCHED);
@@ -343,7 +342,7 @@ START_TEST(test_dedicated_block)
         expect_painted(&f, pointer, 4 * EACH, 1);
         drop(&f, pointer);
     }
-    settle(&f); /* its bytes went nowhere before the stream was done */
+    reclaim(&f); /* its bytes went nowhere before the stream was done */
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).dedicated_bytes, 0);
     close_row(&f);
 }
@@ -357,10 +356,8 @@ START_TEST(test_adopted_block)
     cuarena_block_t block = 0, other = 77;
     open_row(&f, _i);
     step_ok(&f, cuarena_adopt(f.arena, foreign, sizeof foreign, 0, &block));
-    step(&f, cuarena_adopt(f.arena, foreign, 256, 0, &other),
-         CUARENA_BAD_ARGUMENT);
-    step(&f, cuarena_adopt(f.arena, foreign + 8, 256, 0, &other),
-         CUARENA_BAD_ARGUMENT);
+    step(&f, cuarena_adopt(f.arena, foreign, 256, 0, &other), CUARENA_BAD_ARGUMENT);
+    step(&f, cuarena_adopt(f.arena, foreign + 8, 256, 0, &other), CUARENA_BAD_ARGUMENT);
     expect_u64(live_bytes(&f), sizeof foreign);
     expect_recount(&f);
     drop_block(&f, block);
@@ -377,15 +374,14 @@ START_TEST(test_trim_and_take_again)
     open_used(&f, _i);
     step_ok(&f, try_trim_all(&f, &given));
     if (!has(&f, KIND_EACH)) /* then it is the pool's bytes, not the arena's */
-        expect_u64(given,
-                   has(&f, KIND_GIVES_BACK | KIND_GIVES_WHOLE) ? POOL : 0);
-    expect_u64(held_bytes(&f), has(&f, KIND_EACH) ? 0 : POOL - given);
+        expect_u64(given, has(&f, KIND_GIVES_BACK | KIND_GIVES_WHOLE) ? POOL : 0);
+    expect_u64(reserved_bytes(&f), has(&f, KIND_EACH) ? 0 : POOL - given);
     drop(&f, take(&f, POOL));
     close_row(&f);
 }
 END_TEST
 
-/* Blocks so large that every one begins and ends on a grain of any memory. */
+/* Blocks so large that every one begins and ends on a granularity of any memory. */
 START_TEST(test_trim_leaves_live_blocks)
 {
     fixture_t f;
@@ -395,7 +391,7 @@ START_TEST(test_trim_leaves_live_blocks)
     take_row(&f, row, COUNT, EACH);
     drop_some(&f, row, 0x9a);
     step_ok(&f, try_trim_all(&f, &given));
-    expect_u64(held_bytes(&f), has(&f, KIND_EACH) ? 4 * EACH : POOL - given);
+    expect_u64(reserved_bytes(&f), has(&f, KIND_EACH) ? 4 * EACH : POOL - given);
     if (has(&f, KIND_GIVES_BACK))
         expect_u64(given, 4 * EACH);
     expect_recount(&f);
@@ -506,16 +502,14 @@ START_TEST(test_compact_to_a_goal)
 }
 END_TEST
 
-static int32_t try_what_is_refused(void *user, const cuarena_relocation_t *list,
-                                   size_t count)
+static int32_t try_what_is_refused(void *user, const cuarena_relocation_t *list, size_t count)
 {
     fixture_t *f = user;
     uint64_t given = 0;
     cuarena_t *arena = f->arena;
     const uint64_t each = row_block_bytes(f->kind);
     (void)count;
-    expect_status(cuarena_compact(arena, NULL, NULL, NULL, NULL),
-                  CUARENA_REENTERED);
+    expect_status(cuarena_compact(arena, NULL, NULL, NULL, NULL), CUARENA_REENTERED);
     expect_status(cuarena_reset(arena), CUARENA_REENTERED);
     expect_status(cuarena_resize_pool(arena, each), CUARENA_REENTERED);
     expect_status(cuarena_trim(arena, 0, &given), CUARENA_REENTERED);
@@ -569,13 +563,11 @@ START_TEST(test_peaks_and_their_reset)
     open_full(&f, _i);
     drop(&f, take(&f, 3 * EACH - 1));
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, 3 * EACH);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_requested_bytes,
-               3 * EACH - 1);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_requested_bytes, 3 * EACH - 1);
     step_ok(&f, cuarena_reset_peaks(f.arena));
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, 0);
     drop(&f, take(&f, 300));
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes,
-               rounded(&f, 300));
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, rounded(&f, 300));
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_requested_bytes, 300);
     close_row(&f);
 }
@@ -612,9 +604,8 @@ START_TEST(test_events_agree_with_the_statistics)
     expect_u64(counts.of[CUARENA_EVENT_RESIZE], resized);
     expect_u64(counts.of[CUARENA_EVENT_FAIL], stats.failed);
     if (has(&f, KIND_GROWS))
-        expect_u64(counts.bytes[CUARENA_EVENT_GROW] -
-                       counts.bytes[CUARENA_EVENT_TRIM],
-                   stats.held_bytes);
+        expect_u64(counts.bytes[CUARENA_EVENT_GROW] - counts.bytes[CUARENA_EVENT_TRIM],
+                   stats.reserved_bytes);
     close_row(&f);
 }
 END_TEST
@@ -635,8 +626,8 @@ START_TEST(test_destroy_tells_the_leaks)
 }
 END_TEST
 
-static const int32_t zero_modes[] = {CUARENA_ZERO_NEVER, CUARENA_ZERO_CREATE,
-                                     CUARENA_ZERO_ALLOC, CUARENA_ZERO_FREE};
+static const int32_t zero_modes[] = {CUARENA_ZERO_NEVER, CUARENA_ZERO_CREATE, CUARENA_ZERO_ALLOC,
+                                     CUARENA_ZERO_FREE};
 
 START_TEST(test_zero_modes)
 {
@@ -658,7 +649,7 @@ START_TEST(test_zero_modes)
     drop(&f, pointer);
     bool gone = mode == CUARENA_ZERO_FREE && gives_at_once(&f);
     if (gone) /* no bytes are there that would be 0 */
-        expect_u64(held_bytes(&f), 0);
+        expect_u64(reserved_bytes(&f), 0);
     pointer = take(&f, POOL);
     if (mode == CUARENA_ZERO_ALLOC || (mode == CUARENA_ZERO_FREE && !gone))
         expect_zero(&f, pointer, POOL);
@@ -670,12 +661,9 @@ END_TEST
 /* ---- Options as text ----------------------------------------------------- */
 
 static const char *const preset_names[] = {
-    [CUARENA_PRESET_POOL] = "pool",
-    [CUARENA_PRESET_GROW] = "grow",
-    [CUARENA_PRESET_BFC] = "bfc",
-    [CUARENA_PRESET_MLX_CPU] = "mlx-cpu",
-    [CUARENA_PRESET_MLX_CUDA] = "mlx-cuda",
-    [CUARENA_PRESET_CUPY_POOL] = "cupy-pool"};
+    [CUARENA_PRESET_POOL] = "pool",         [CUARENA_PRESET_GROW] = "grow",
+    [CUARENA_PRESET_BFC] = "bfc",           [CUARENA_PRESET_MLX_CPU] = "mlx-cpu",
+    [CUARENA_PRESET_MLX_CUDA] = "mlx-cuda", [CUARENA_PRESET_CUPY_POOL] = "cupy-pool"};
 static const char *const memory_names[] = {"pageable", "none"};
 
 START_TEST(test_options_as_text)
@@ -690,8 +678,7 @@ START_TEST(test_options_as_text)
     snprintf(text, sizeof text,
              "preset=%s,memory=%s,pool=512KiB,limit=1M,alignment=512,name=x%s,"
              "unknown_keys=warn",
-             preset_names[f.kind->preset],
-             memory_names[memory - CUARENA_MEMORY_PAGEABLE],
+             preset_names[f.kind->preset], memory_names[memory - CUARENA_MEMORY_PAGEABLE],
              (f.kind->traits & KIND_EXACT) != 0 ? ",grow=exact" : "");
     expect_ok(cuarena_config_parse(&f.config, text));
     ck_assert_int_eq(f.config.preset, f.kind->preset);
@@ -726,7 +713,7 @@ START_TEST(test_figures_of_onnx_runtime)
     expect_u64((uint64_t)now.max_alloc_size, allocated);
     expect_u64((uint64_t)now.max_bytes_in_use, allocated);
     expect_u64((uint64_t)now.num_arena_extensions, !has(&f, KIND_EACH));
-    uint64_t held = stats_of(&f, CUARENA_REGION_ALL).held_bytes;
+    uint64_t held = stats_of(&f, CUARENA_REGION_ALL).reserved_bytes;
     if (has(&f, KIND_EACH)) /* the driver's pool may have more */
         ck_assert_int_ge(now.total_allocated_bytes, (int64_t)held);
     else
@@ -746,32 +733,26 @@ static void add_row(Suite *suite, int row)
     const TTest *const *test =
         TEST_LIST(/* serving */
                   test_addresses_are_aligned_and_apart, test_zero_bytes,
-                  test_freed_bytes_are_reused,
-                  test_neighbours_coalesce_in_any_order,
+                  test_freed_bytes_are_reused, test_neighbours_coalesce_in_any_order,
                   /* refusals */
-                  test_exhaustion, test_fragmented_is_told_from_exhausted,
-                  test_limit_of_live_bytes, test_wrong_pointers_are_stale,
-                  test_wrong_ids_are_stale,
+                  test_exhaustion, test_fragmented_is_told_from_exhausted, test_limit_of_live_bytes,
+                  test_wrong_pointers_are_stale, test_wrong_ids_are_stale,
                   /* resizing */
-                  test_resize_keeps_contents,
-                  test_resize_of_a_block_keeps_its_id,
+                  test_resize_keeps_contents, test_resize_of_a_block_keeps_its_id,
                   test_resize_that_fails_changes_nothing,
                   /* regions */
                   test_stable_region_is_apart, test_stable_blocks_do_not_move,
-                  test_stable_without_a_region_is_pinned_in_front,
-                  test_dedicated_block, test_adopted_block,
+                  test_stable_without_a_region_is_pinned_in_front, test_dedicated_block,
+                  test_adopted_block,
                   /* bytes held */
                   test_trim_and_take_again, test_trim_leaves_live_blocks,
-                  test_reset_ends_everything,
-                  test_resize_pool_is_all_or_nothing,
+                  test_reset_ends_everything, test_resize_pool_is_all_or_nothing,
                   /* compaction */
-                  test_compact_keeps_contents, test_compact_to_a_goal,
-                  test_callback_rules,
+                  test_compact_keeps_contents, test_compact_to_a_goal, test_callback_rules,
                   /* knowing */
                   test_tags_count_their_blocks, test_peaks_and_their_reset,
-                  test_events_agree_with_the_statistics,
-                  test_destroy_tells_the_leaks, test_options_as_text,
-                  test_figures_of_onnx_runtime);
+                  test_events_agree_with_the_statistics, test_destroy_tells_the_leaks,
+                  test_options_as_text, test_figures_of_onnx_runtime);
     for (; *test != NULL; test++)
         tcase_add_loop_test(tcase, *test, row, row + 1);
     tcase_add_loop_test(tcase, test_zero_modes, 4 * row, 4 * row + 4);

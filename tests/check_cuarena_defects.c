@@ -1,10 +1,9 @@
 /*
  * The defects and false claims found in cuArena, each found by its number:
- * what ours does instead. Not here are those that a test of another program
- * shows; docs/from-cuarena.md lists all 28.
- * Steps are counted, never time. What concerns streams, devices or the driver
- * is tested as far as host memory allows; a comment says what device memory
- * adds.
+ * what ours does instead. Not here are those that a test of another program shows;
+ * docs/from-cuarena.md lists all 28.
+ * Steps are counted, never time. What concerns streams, devices or the driver is tested as far as
+ * host memory allows; a comment says what device memory adds.
  */
 #include "arena_support.h"
 #include "base/host_test.h"
@@ -18,8 +17,7 @@
 #define POOL (COUNT * EACH)
 
 /* Every second block of a full row is freed, from the first on. */
-static void open_with_holes(fixture_t *f, const arena_kind_t *kind,
-                            cuarena_block_t *row)
+static void open_with_holes(fixture_t *f, const arena_kind_t *kind, cuarena_block_t *row)
 {
     fixture_open(f, kind, POOL);
     take_row(f, row, COUNT, EACH);
@@ -121,8 +119,7 @@ START_TEST(test_defect_d07_stable_without_a_region_does_not_move)
     step_ok(&f, cuarena_compact(f.arena, NULL, hear_relocations, &heard, NULL));
     expect_u64(heard.count, 0);
     cuarena_status_t status = cuarena_resize(f.arena, row[1], 4 * EACH, &now);
-    ck_assert_msg(status != CUARENA_OK || now == row[1],
-                  "a stable block moved");
+    ck_assert_msg(status != CUARENA_OK || now == row[1], "a stable block moved");
     expect_sound(&f);
     drop(&f, row[1]);
     drop(&f, row[3]);
@@ -143,16 +140,13 @@ START_TEST(test_defect_d08_sums_do_not_wrap)
     cuarena_block_t block = 77;
     fixture_open(&f, &arena_kinds[_i], POOL);
     for (size_t i = 0; i < COUNT_OF(huge_sizes); i++) {
-        step(&f, cuarena_alloc(f.arena, huge_sizes[i], &pointer),
-             CUARENA_OUT_OF_MEMORY);
+        step(&f, cuarena_alloc(f.arena, huge_sizes[i], &pointer), CUARENA_OUT_OF_MEMORY);
         expect_u64(last_error().asked_bytes, huge_sizes[i]);
-        step(&f, cuarena_block_alloc(f.arena, huge_sizes[i], &block),
-             CUARENA_OUT_OF_MEMORY);
+        step(&f, cuarena_block_alloc(f.arena, huge_sizes[i], &block), CUARENA_OUT_OF_MEMORY);
         expect_u64(last_error().asked_bytes, huge_sizes[i]);
     }
     for (uint64_t less = 1; less <= 4096; less *= 2)
-        step(&f, cuarena_alloc(f.arena, UINT64_MAX - less + 1, &pointer),
-             CUARENA_OUT_OF_MEMORY);
+        step(&f, cuarena_alloc(f.arena, UINT64_MAX - less + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_ptr(pointer, UNTOUCHED);
     expect_u64(block, 77);
     fixture_close(&f);
@@ -175,9 +169,7 @@ START_TEST(test_defect_d08_products_do_not_wrap)
     void *pointer = UNTOUCHED;
     fixture_open(&f, &arena_kinds[_i], POOL);
     for (size_t i = 0; i < COUNT_OF(products); i++)
-        step(&f,
-             cuarena_alloc_array(f.arena, products[i].count, products[i].each,
-                                 NULL, &pointer),
+        step(&f, cuarena_alloc_array(f.arena, products[i].count, products[i].each, NULL, &pointer),
              products[i].status);
     expect_ptr(pointer, UNTOUCHED);
     fixture_close(&f);
@@ -186,9 +178,8 @@ END_TEST
 
 /* ---- D9, D10: bytes are not reused while they are still read ------------- */
 
-/* With device memory: a free on a stream is reusable there at once, elsewhere
- * when its marker is complete. On host memory: a resize gives the old bytes to
- * nobody before the copy was made. */
+/* With device memory: a free on a stream is reusable there at once, elsewhere when its event is
+ * complete. On host memory: a resize gives the old bytes to nobody before the copy was made. */
 typedef struct thief {
     fixture_t *f;
     void *taken[COUNT];
@@ -200,16 +191,15 @@ static void *take_all(void *user)
 {
     thief_t *thief = user;
     while (thief->count < thief->most &&
-           cuarena_alloc(thief->f->arena, EACH, &thief->taken[thief->count]) ==
-               CUARENA_OK)
+           cuarena_alloc(thief->f->arena, EACH, &thief->taken[thief->count]) == CUARENA_OK)
         thief->count++;
     return NULL;
 }
 
 /* Another thread takes what it can get while the bytes are being moved. No
  * more than there is: for more it would wait until the move has ended. */
-static void steal_meanwhile(test_memory_t *memory, memory_op_t op,
-                            const cuarena_relocation_t *list, size_t count)
+static void steal_meanwhile(test_memory_t *memory, memory_op_t op, const cuarena_relocation_t *list,
+                            size_t count)
 {
     thief_t *thief = memory->hook_user;
     (void)list;
@@ -264,11 +254,9 @@ typedef struct witness {
     char *base;
 } witness_t;
 
-/* With device memory the compaction's stream waits for the streams of the
- * blocks, and they for it. Host memory has no streams: everything is done when
- * the callback hears of it. */
-static int32_t expect_done(void *user, const cuarena_relocation_t *list,
-                           size_t count)
+/* With device memory the compaction's stream waits for the streams of the blocks, and they for it.
+ * Host memory has no streams: everything is done when the callback hears of it. */
+static int32_t expect_done(void *user, const cuarena_relocation_t *list, size_t count)
 {
     witness_t *witness = user;
     for (size_t i = 0; i < count; i++) {
@@ -342,8 +330,7 @@ static uint64_t capacity_in(const fixture_t *f, int32_t region)
 static void expect_short(cuarena_status_t status)
 {
     ck_assert_msg(status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT,
-                  "expected a lack of memory, got %s",
-                  cuarena_status_name(status));
+                  "expected a lack of memory, got %s", cuarena_status_name(status));
 }
 
 /* ---- D17: a pool has the size that was asked for, or there is none ------- */
@@ -379,8 +366,8 @@ END_TEST
 
 /* ---- D20: what one function gave, its counterpart gets back -------------- */
 
-/* The test memory compares every segment with those it gave and keeps a fault
- * of any other; fixture_close looks at it. */
+/* The test memory compares every segment with those it gave and keeps a fault of any other;
+ * fixture_close looks at it. */
 START_TEST(test_defect_d20_segments_return_to_who_gave_them)
 {
     fixture_t a, b;
@@ -459,10 +446,8 @@ static void *watch(void *user)
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     for (uint64_t i = 0; i < watcher->rounds; i++) {
-        watcher->wrong +=
-            cuarena_stats(watcher->arena, CUARENA_REGION_ALL, &stats) !=
-                CUARENA_OK ||
-            (stats.capacity_bytes != POOL && stats.capacity_bytes != 2 * POOL);
+        watcher->wrong += cuarena_stats(watcher->arena, CUARENA_REGION_ALL, &stats) != CUARENA_OK ||
+                          (stats.capacity_bytes != POOL && stats.capacity_bytes != 2 * POOL);
         watcher->wrong += cuarena_log_set_level(CUARENA_LOG_OFF) != CUARENA_OK;
         watcher->wrong += cuarena_log_level() != CUARENA_LOG_OFF;
     }
@@ -492,8 +477,8 @@ END_TEST
 
 /* ---- D23: an arena knows whose bytes it has ------------------------------ */
 
-/* With device memory the arena keeps its device and the current one does not
- * matter. On host memory: each arena calls its own memory and no other. */
+/* With device memory the arena keeps its device and the current one does not matter. On host
+ * memory: each arena calls its own memory and no other. */
 START_TEST(test_defect_d23_each_arena_calls_its_own_memory)
 {
     fixture_t a, b;
@@ -502,8 +487,8 @@ START_TEST(test_defect_d23_each_arena_calls_its_own_memory)
     void *of_a = take(&a, EACH);
     expect_u64(b.memory.call_count, 0);
     void *of_b = take(&b, EACH);
-    expect_u64(a.memory.held_bytes, EACH);
-    expect_u64(b.memory.held_bytes, EACH);
+    expect_u64(a.memory.reserved_bytes, EACH);
+    expect_u64(b.memory.reserved_bytes, EACH);
     drop(&a, of_a);
     fixture_close(&a);
     drop(&b, of_b);
@@ -570,8 +555,8 @@ END_TEST
 
 /* ---- D28: a benchmark does what its name says ---------------------------- */
 
-/* The six workloads of cuArena under the names of what they really are, which
- * docs/from-cuarena.md lists, each with the figures that show it. */
+/* The six workloads of cuArena under the names of what they really are, which docs/from-cuarena.md
+ * lists, each with the figures that show it. */
 static void play_single_8_mib(fixture_t *f)
 {
     drop(f, take(f, MIB(8)));
@@ -638,11 +623,9 @@ static const struct {
     {"single 8 MiB", play_single_8_mib, MIB(256), MIB(8), 1},
     {"batch 512 x 1 KiB", play_batch_512_of_1_kib, MIB(256), KIB(512), 512},
     {"ping-pong 4 x 1 MiB", play_ping_pong_4_of_1_mib, MIB(256), MIB(4), 32},
-    {"doubling 1 to 128 MiB", play_doubling_1_to_128_mib, MIB(256), MIB(128),
-     1},
+    {"doubling 1 to 128 MiB", play_doubling_1_to_128_mib, MIB(256), MIB(128), 1},
     {"compact 8 x 32 MiB", play_compact_8_of_32_mib, MIB(256), MIB(256), 9},
-    {"stable and dynamic 256 B to 2 MiB", play_stable_256_b_to_2_mib, MIB(256),
-     MIB(2), 6},
+    {"stable and dynamic 256 B to 2 MiB", play_stable_256_b_to_2_mib, MIB(256), MIB(2), 6},
 };
 
 START_TEST(test_defect_d28_workloads_are_what_their_names_say)
@@ -656,9 +639,8 @@ START_TEST(test_defect_d28_workloads_are_what_their_names_say)
     cuarena_stats_t stats = stats_of(&f, CUARENA_REGION_ALL);
     ck_assert_msg(stats.peak_live_bytes == workloads[_i].peak &&
                       stats.allocs == workloads[_i].allocs,
-                  "%s: %llu bytes at once, %llu allocations",
-                  workloads[_i].name, (unsigned long long)stats.peak_live_bytes,
-                  (unsigned long long)stats.allocs);
+                  "%s: %llu bytes at once, %llu allocations", workloads[_i].name,
+                  (unsigned long long)stats.peak_live_bytes, (unsigned long long)stats.allocs);
     expect_u64(stats.frees, stats.allocs);
     fixture_close(&f);
 }
@@ -667,24 +649,19 @@ END_TEST
 static void add_per_memory(Suite *suite)
 {
     TCase *tcase = new_case(suite, "per memory");
-    tcase_add_loop_test(tcase, test_defect_d01_overlapping_moves_keep_the_data,
-                        0, ARENA_MEMORY_COUNT * SHIFT_COUNT);
+    tcase_add_loop_test(tcase, test_defect_d01_overlapping_moves_keep_the_data, 0,
+                        ARENA_MEMORY_COUNT * SHIFT_COUNT);
     add_test_per_memory(tcase, test_defect_d03_no_node_per_block);
-    add_test_per_memory(tcase,
-                        test_defect_d07_stable_without_a_region_does_not_move);
+    add_test_per_memory(tcase, test_defect_d07_stable_without_a_region_does_not_move);
     add_test_per_memory(tcase, test_defect_d08_sums_do_not_wrap);
     add_test_per_memory(tcase, test_defect_d08_products_do_not_wrap);
     add_test_per_memory(tcase, test_defect_d13_unmoved_blocks_are_not_reported);
     add_test_per_memory(tcase, test_defect_d17_pool_is_as_large_as_asked);
-    add_test_per_memory(tcase,
-                        test_defect_d17_pool_larger_than_there_is_is_refused);
-    add_test_per_memory(
-        tcase, test_defect_d21_create_that_fails_anywhere_leaks_nothing);
-    add_test_per_memory(
-        tcase, test_defect_d21_a_second_arena_that_fails_leaves_the_first);
+    add_test_per_memory(tcase, test_defect_d17_pool_larger_than_there_is_is_refused);
+    add_test_per_memory(tcase, test_defect_d21_create_that_fails_anywhere_leaks_nothing);
+    add_test_per_memory(tcase, test_defect_d21_a_second_arena_that_fails_leaves_the_first);
     add_test_per_memory(tcase, test_defect_d27_a_block_is_zeroed_on_request);
-    tcase_add_loop_test(tcase,
-                        test_defect_d27_reused_bytes_are_zero_in_these_modes, 0,
+    tcase_add_loop_test(tcase, test_defect_d27_reused_bytes_are_zero_in_these_modes, 0,
                         2 * ARENA_MEMORY_COUNT);
 }
 
@@ -692,19 +669,17 @@ int main(void)
 {
     Suite *suite = suite_create("cuArena's defects");
     add_per_memory(suite);
-    suite_add_rows(suite, "workloads",
-                   test_defect_d28_workloads_are_what_their_names_say,
+    suite_add_rows(suite, "workloads", test_defect_d28_workloads_are_what_their_names_say,
                    COUNT_OF(workloads));
-    TCase *tcase = suite_add_list(
-        suite, "others",
-        TEST_LIST(test_defect_d03_a_free_needs_no_memory,
-                  test_defect_d09_resize_frees_after_the_copy,
-                  test_defect_d10_copies_are_done_when_they_are_told,
-                  test_defect_d11_threads_get_nothing_of_a_move,
-                  test_defect_d20_segments_return_to_who_gave_them,
-                  test_defect_d22_pools_change_under_other_threads,
-                  test_defect_d23_each_arena_calls_its_own_memory,
-                  test_defect_d27_nothing_is_zeroed_unasked));
+    TCase *tcase = suite_add_list(suite, "others",
+                                  TEST_LIST(test_defect_d03_a_free_needs_no_memory,
+                                            test_defect_d09_resize_frees_after_the_copy,
+                                            test_defect_d10_copies_are_done_when_they_are_told,
+                                            test_defect_d11_threads_get_nothing_of_a_move,
+                                            test_defect_d20_segments_return_to_who_gave_them,
+                                            test_defect_d22_pools_change_under_other_threads,
+                                            test_defect_d23_each_arena_calls_its_own_memory,
+                                            test_defect_d27_nothing_is_zeroed_unasked));
     tcase_set_timeout(tcase, 60);
     return suite_main(suite);
 }

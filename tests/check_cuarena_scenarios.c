@@ -1,7 +1,7 @@
 /*
- * Of the 53 scenarios that cuArena tests itself with those that cannot be told
- * as text (tests/scenarios/cuarena.txt, which check_script.c plays), each found
- * by its number, on every memory. docs/from-cuarena.md lists them all.
+ * Of the 53 scenarios that cuArena tests itself with those that cannot be told as text
+ * (tests/scenarios/cuarena.txt, which check_script.c plays), each found by its number, on every
+ * memory. docs/from-cuarena.md lists them all.
  *
  * With CUARENA_TEST_CUDA it is another program, with memories of a device.
  */
@@ -12,9 +12,8 @@
 
 static const arena_kind_t *const memories[] = {
 #if defined(CUARENA_TEST_CUDA)
-    &cuda_kinds[CUDA_POOL_VMM],    &cuda_kinds[CUDA_POOL_MALLOC],
-    &cuda_kinds[CUDA_POOL_ASYNC],  &cuda_kinds[CUDA_POOL_MANAGED],
-    &cuda_kinds[CUDA_POOL_PINNED], &arena_kinds[0]};
+    &cuda_kinds[CUDA_POOL_VMM],     &cuda_kinds[CUDA_POOL_MALLOC], &cuda_kinds[CUDA_POOL_ASYNC],
+    &cuda_kinds[CUDA_POOL_MANAGED], &cuda_kinds[CUDA_POOL_PINNED], &arena_kinds[0]};
 #else
     &arena_kinds[0], &arena_kinds[1], &arena_kinds[2], &arena_kinds[3]};
 #endif
@@ -25,8 +24,7 @@ static uint64_t capacity(const fixture_t *f)
     return stats_of(f, CUARENA_REGION_ALL).capacity_bytes;
 }
 
-static void open_with_stable(fixture_t *f, int memory, uint64_t bytes,
-                             uint64_t stable)
+static void open_with_stable(fixture_t *f, int memory, uint64_t bytes, uint64_t stable)
 {
     fixture_prepare(f, memories[memory], bytes);
     f->config.stable = amount_of_bytes(stable);
@@ -52,8 +50,7 @@ END_TEST
 START_TEST(test_scenario_33_two_pools)
 {
     fixture_t first, second;
-    const arena_kind_t *kinds[] = {memories[_i / MEMORY_COUNT],
-                                   memories[_i % MEMORY_COUNT]};
+    const arena_kind_t *kinds[] = {memories[_i / MEMORY_COUNT], memories[_i % MEMORY_COUNT]};
     fixture_open(&second, kinds[1], MIB(32));
     fixture_open(&first, kinds[0], MIB(64));
     ck_assert_int_eq(first.config.memory, kinds[0]->memory);
@@ -108,13 +105,10 @@ int main(void)
     Suite *suite = suite_create("cuArena's scenarios");
     TCase *tcase = new_case(suite, "per memory");
     tcase_add_loop_test(tcase, test_scenario_09_reset, 0, MEMORY_COUNT);
-    tcase_add_loop_test(tcase, test_scenario_37_stable_lies_in_front, 0,
-                        MEMORY_COUNT);
-    tcase_add_loop_test(tcase, test_scenario_53_reset_of_both_regions, 0,
-                        MEMORY_COUNT);
+    tcase_add_loop_test(tcase, test_scenario_37_stable_lies_in_front, 0, MEMORY_COUNT);
+    tcase_add_loop_test(tcase, test_scenario_53_reset_of_both_regions, 0, MEMORY_COUNT);
     tcase = new_case(suite, "two memories");
-    tcase_add_loop_test(tcase, test_scenario_33_two_pools, 0,
-                        MEMORY_COUNT * MEMORY_COUNT);
+    tcase_add_loop_test(tcase, test_scenario_33_two_pools, 0, MEMORY_COUNT * MEMORY_COUNT);
 #if defined(CUARENA_TEST_CUDA)
     return cuda_kinds_main(suite);
 #else

@@ -1,7 +1,7 @@
 /*
- * The cache of freed blocks on memory of a device: MLX's own tests of its
- * allocators, their rules, and what may befall an arena while blocks are
- * cached. check_cache has the edges of each rule, on addresses alone.
+ * The cache of freed blocks on memory of a device: MLX's own tests of its allocators, their rules,
+ * and what may befall an arena while blocks are cached. check_cache has the edges of each rule, on
+ * addresses alone.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,8 +19,7 @@
 
 /* ---- An arena ---------------------------------------------------------- */
 
-static void open_cache(fixture_t *f, int kind, stream_use_t use,
-                       const char *options)
+static void open_cache(fixture_t *f, int kind, stream_use_t use, const char *options)
 {
     fixture_prepare(f, &kept_kinds[kind], MIB(64));
     f->config.limit = (cuarena_amount_t){CUARENA_AMOUNT_AUTO, 0, 0};
@@ -55,7 +54,7 @@ static void expect_bytes(const fixture_t *f, uint64_t active, uint64_t cached)
 
 static uint64_t held(const fixture_t *f)
 {
-    return stats_of(f, CUARENA_REGION_ALL).held_bytes;
+    return stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
 }
 
 static uint64_t capacity(const fixture_t *f, const void *pointer)
@@ -229,10 +228,8 @@ END_TEST
 
 /* ---- Their rules --------------------------------------------------------- */
 
-static const uint64_t asked_sizes[] = {1,     8,     9,     100,   6000,
-                                       16383, 16384, 16385, 65537, MIB(1)};
-static const uint64_t cuda_sizes[] = {8,     8,     16,    128,   8192,
-                                      16384, 16384, 32768, 81920, MIB(1)};
+static const uint64_t asked_sizes[] = {1, 8, 9, 100, 6000, 16383, 16384, 16385, 65537, MIB(1)};
+static const uint64_t cuda_sizes[] = {8, 8, 16, 128, 8192, 16384, 16384, 32768, 81920, MIB(1)};
 
 START_TEST(test_sizes_are_those_of_the_preset)
 {
@@ -263,8 +260,7 @@ START_TEST(test_held_is_live_and_cached_where_segments_are_whole)
     for (int i = 0; i < 6; i++) {
         drop(&f, at[i]);
         if (is_whole(&f))
-            expect_u64(held(&f),
-                       figures(&f).active_bytes + figures(&f).cached_bytes);
+            expect_u64(held(&f), figures(&f).active_bytes + figures(&f).cached_bytes);
         expect_u64(figures(&f).cached_bytes, MIB(i < 3 ? 2 * (i + 1) : 6));
     }
     uint64_t blocks = 0;
@@ -335,9 +331,9 @@ END_TEST
 
 #define LIVE 12
 
-/* Contents are written and looked at on the stream of each block: whoever got
- * one too early would show. What was freed up to half of them is idle then, so
- * something is reused however long the work takes. */
+/* Contents are written and looked at on the stream of each block: whoever got one too early would
+ * show. What was freed up to half of them is idle then, so something is reused however long the
+ * work takes. */
 START_TEST(test_contents_hold_whoever_reuses_them)
 {
     for (int use = STREAMS_ONE; use < STREAM_USES; use++) {
@@ -448,8 +444,8 @@ static void fill_cache(fixture_t *f)
     expect_u64(figures(f).cached_bytes, MIB(6));
 }
 
-/* Frees work and cache nothing; what is cached serves nobody, and ends with the
- * arena, without a call of the driver. */
+/* Frees work and cache nothing; what is cached serves nobody, and ends with the arena, without a
+ * call of the driver. */
 static void lose_cached_blocks(int kind, stream_use_t use)
 {
     fixture_t f;
@@ -469,8 +465,7 @@ static void lose_cached_blocks(int kind, stream_use_t use)
     expect_u64(standin->standin_calls(NULL), 0);
     expect_ok(cuarena_destroy_forced(&f.arena));
     if (use == STREAMS_NONE) /* else no call said which context it is yet */
-        expect_u64(standin->standin_calls("cuMemFree") +
-                       standin->standin_calls("cuMemFreeAsync") +
+        expect_u64(standin->standin_calls("cuMemFree") + standin->standin_calls("cuMemFreeAsync") +
                        standin->standin_calls("cuMemUnmap"),
                    0);
 }
@@ -505,8 +500,7 @@ static void expect_child(pid_t child)
 {
     int status = 0;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-                  "the child ended with %d", status);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
 }
 
 START_TEST(test_a_fork_while_blocks_are_cached)
@@ -550,10 +544,8 @@ int main(void)
     add_tests(suite, "MLX's own",
               TEST_LIST(test_basic_sizes_come_and_go,
                         test_a_hundred_large_buffers_one_after_the_other,
-                        test_a_reused_buffer_keeps_its_capacity,
-                        test_limits_return_what_they_were,
-                        test_nothing_is_cached_with_a_limit_of_0,
-                        test_active_cached_and_peak_bytes,
+                        test_a_reused_buffer_keeps_its_capacity, test_limits_return_what_they_were,
+                        test_nothing_is_cached_with_a_limit_of_0, test_active_cached_and_peak_bytes,
                         test_clear_waits_for_work_behind_cached_blocks));
     add_tests(suite, "rules",
               TEST_LIST(test_sizes_are_those_of_the_preset,
@@ -566,8 +558,7 @@ int main(void)
               TEST_LIST(test_a_capture_leaves_cached_blocks_alone,
                         test_cached_blocks_of_a_captured_stream_can_end,
                         test_a_fork_while_blocks_are_cached));
-    tcase_add_loop_test(new_case(suite, "lost"),
-                        test_a_lost_arena_with_cached_blocks, 0,
+    tcase_add_loop_test(new_case(suite, "lost"), test_a_lost_arena_with_cached_blocks, 0,
                         KINDS * STREAM_USES);
     return cuda_kinds_main(suite);
 }

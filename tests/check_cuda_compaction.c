@@ -1,8 +1,7 @@
 /*
- * Compaction on a device, with patterns that its kernels write and check: one
- * large block by any distance, many small ones, random pools with pins while
- * another stream works on what is pinned. Large sizes are a real device's; the
- * stand-in has small ones.
+ * Compaction on a device, with patterns that its kernels write and check: one large block by any
+ * distance, many small ones, random pools with pins while another stream works on what is pinned.
+ * Large sizes are a real device's; the stand-in has small ones.
  */
 #include "support/cuda_kinds.h"
 #include "support/cuda_work.h"
@@ -17,8 +16,7 @@ static uint64_t pick(uint64_t standin, uint64_t real)
     return driver_standin() != NULL ? standin : real;
 }
 
-static int32_t any_move(void *user, const cuarena_relocation_t *list,
-                        size_t count)
+static int32_t any_move(void *user, const cuarena_relocation_t *list, size_t count)
 {
     (void)user;
     (void)list;
@@ -41,8 +39,7 @@ static cuarena_block_t take_filled(fixture_t *f, uint64_t bytes, uint64_t seed)
     return block;
 }
 
-static void expect_filled(fixture_t *f, cuarena_block_t block, uint64_t bytes,
-                          uint64_t seed)
+static void expect_filled(fixture_t *f, cuarena_block_t block, uint64_t bytes, uint64_t seed)
 {
     cuda_work.check(f, MAIN, address_of(f, block), bytes, seed);
 }
@@ -61,8 +58,7 @@ static cuarena_compact_report_t compact(fixture_t *f, uint64_t most)
 
 /* ---- One block --------------------------------------------------------- */
 
-static const uint64_t distances[] = {256,    KIB(4),  KIB(64),
-                                     MIB(1), MIB(16), MIB(512)};
+static const uint64_t distances[] = {256, KIB(4), KIB(64), MIB(1), MIB(16), MIB(512)};
 
 START_TEST(test_a_block_slides_over_itself)
 {
@@ -127,10 +123,8 @@ static void fill_pool(random_pool_t *p)
 {
     for (size_t i = 0; i < SLOTS; i++) {
         p->bytes[i] = 8 * (1 + random_below(&p->random, KIB(16)));
-        if (cuarena_block_alloc(p->f.arena, p->bytes[i], &p->blocks[i]) ==
-            CUARENA_OK)
-            cuda_work.fill(&p->f, MAIN, address_of(&p->f, p->blocks[i]),
-                           p->bytes[i], i + 1);
+        if (cuarena_block_alloc(p->f.arena, p->bytes[i], &p->blocks[i]) == CUARENA_OK)
+            cuda_work.fill(&p->f, MAIN, address_of(&p->f, p->blocks[i]), p->bytes[i], i + 1);
     }
 }
 
@@ -146,8 +140,7 @@ static void thin_out(random_pool_t *p)
             drop_block(&p->f, p->blocks[i]);
             p->blocks[i] = 0;
         } else if (choice == 4) {
-            step_ok(&p->f,
-                    cuarena_block_pin(p->f.arena, p->blocks[i], &address));
+            step_ok(&p->f, cuarena_block_pin(p->f.arena, p->blocks[i], &address));
             p->pinned[i] = true;
         }
     }
@@ -159,17 +152,15 @@ static void work_beside(random_pool_t *p)
     for (int round = 0; round < 4; round++)
         for (size_t i = 0; i < SLOTS; i++)
             if (p->pinned[i])
-                cuda_work.fill(&p->f, OTHER, address_of(&p->f, p->blocks[i]),
-                               p->bytes[i], i + 100);
+                cuda_work.fill(&p->f, OTHER, address_of(&p->f, p->blocks[i]), p->bytes[i], i + 100);
 }
 
 static void check_pool(random_pool_t *p)
 {
     for (size_t i = 0; i < SLOTS; i++)
         if (p->blocks[i] != 0)
-            cuda_work.check(&p->f, p->pinned[i] ? OTHER : MAIN,
-                            address_of(&p->f, p->blocks[i]), p->bytes[i],
-                            i + (p->pinned[i] ? 100 : 1));
+            cuda_work.check(&p->f, p->pinned[i] ? OTHER : MAIN, address_of(&p->f, p->blocks[i]),
+                            p->bytes[i], i + (p->pinned[i] ? 100 : 1));
     expect_u64(cuda_work.finish(), 0);
 }
 
@@ -184,9 +175,8 @@ static void end_pool(random_pool_t *p)
     fixture_close(&p->f);
 }
 
-static const int random_kinds[] = {CUDA_POOL_VMM, CUDA_POOL_MALLOC,
-                                   CUDA_POOL_ASYNC, CUDA_POOL_MANAGED,
-                                   CUDA_POOL_PINNED};
+static const int random_kinds[] = {CUDA_POOL_VMM, CUDA_POOL_MALLOC, CUDA_POOL_ASYNC,
+                                   CUDA_POOL_MANAGED, CUDA_POOL_PINNED};
 
 /* The pools together are 500 on a real device. */
 START_TEST(test_random_pools_with_pins)
@@ -210,14 +200,11 @@ int main(void)
 {
     Suite *suite = suite_create("compaction on a device");
     cuda_kinds_ready();
-    tcase_add_loop_test(new_case(suite, "one block"),
-                        test_a_block_slides_over_itself, 0,
+    tcase_add_loop_test(new_case(suite, "one block"), test_a_block_slides_over_itself, 0,
                         (int)COUNT_OF(distances));
-    tcase_add_loop_test(new_case(suite, "many blocks"),
-                        test_many_small_blocks_with_holes, CUDA_POOL_VMM,
-                        CUDA_POOL_PINNED + 1);
-    tcase_add_loop_test(new_case(suite, "random pools"),
-                        test_random_pools_with_pins, 0,
+    tcase_add_loop_test(new_case(suite, "many blocks"), test_many_small_blocks_with_holes,
+                        CUDA_POOL_VMM, CUDA_POOL_PINNED + 1);
+    tcase_add_loop_test(new_case(suite, "random pools"), test_random_pools_with_pins, 0,
                         (int)COUNT_OF(random_kinds));
     return cuda_kinds_main(suite);
 }

@@ -1,8 +1,7 @@
 /*
- * What waits for work that is under way on a driver: the end of an arena, a
- * pool that moves, bytes that another thread's default stream used. Each test
- * runs once more where no marker stands for all streams, since those of two
- * contexts use the arena; a driver before 12.5 has none at all
+ * What waits for work that is under way on a driver: the end of an arena, a pool that moves, bytes
+ * that another thread's default stream used. Each test runs once more where no event stands for all
+ * streams, since those of two contexts use the arena; a driver before 12.5 has none at all
  * (check_cuda_old).
  */
 #include "support/base_support.h"
@@ -18,8 +17,7 @@ static cuarena_stream_t new_stream(void)
 {
     cuarena_stream_t stream = NULL;
     (void)cuda_test_use_device(0);
-    expect_cu(
-        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
+    expect_cu(cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
     return stream;
 }
 
@@ -38,8 +36,7 @@ static void sync_stream(cuarena_stream_t stream)
 static void queue_work(void *bytes, uint32_t value, cuarena_stream_t stream)
 {
     for (int i = 0; i < 8; i++)
-        expect_cu(cuda_test()->cuMemsetD32Async(cu_pointer(bytes), value,
-                                                BLOCK / 4, stream));
+        expect_cu(cuda_test()->cuMemsetD32Async(cu_pointer(bytes), value, BLOCK / 4, stream));
 }
 
 static void expect_words(const void *bytes, uint32_t value)
@@ -67,8 +64,8 @@ static void *take_on(fixture_t *f, cuarena_stream_t stream)
 static cuai_cu_context_t second;
 static cuarena_stream_t second_stream;
 
-/* An arena of row `test` of the pools; of the rows after these, one that a
- * stream of the second context has used. */
+/* An arena of row `test` of the pools; of the rows after these, one that a stream of the second
+ * context has used. */
 static void open_arena(fixture_t *f, int test)
 {
     cuai_cu_context_t popped;
@@ -78,10 +75,8 @@ static void open_arena(fixture_t *f, int test)
     if (test < KINDS)
         return;
     expect_cu(cuda_test()->cuCtxCreate(&second, 0, 0));
-    expect_cu(cuda_test()->cuStreamCreate(&second_stream,
-                                          CUAI_CU_STREAM_NON_BLOCKING));
-    step_ok(f,
-            cuarena_alloc_on(f->arena, BLOCK, second_stream, NULL, &pointer));
+    expect_cu(cuda_test()->cuStreamCreate(&second_stream, CUAI_CU_STREAM_NON_BLOCKING));
+    step_ok(f, cuarena_alloc_on(f->arena, BLOCK, second_stream, NULL, &pointer));
     queue_work(pointer, 30, second_stream);
     step_ok(f, cuarena_free_on(f->arena, pointer, second_stream));
     expect_cu(cuda_test()->cuCtxPopCurrent(&popped));
@@ -101,7 +96,7 @@ static void release_arena(fixture_t *f)
 /* Nothing lives in it, and nothing is under way but in the second context. */
 static void close_arena(fixture_t *f)
 {
-    expect_ok(cuarena_settle(f->arena, 1, NULL));
+    expect_ok(cuarena_reclaim(f->arena, 1, NULL));
     expect_ok(cuarena_destroy(&f->arena));
     expect_no_report();
     release_arena(f);
@@ -114,8 +109,7 @@ static void close_arena(fixture_t *f)
 START_TEST(test_forced_destroy_waits_for_all_streams)
 {
     fixture_t f;
-    cuarena_stream_t streams[] = {new_stream(), new_stream(),
-                                  CUARENA_STREAM_LEGACY,
+    cuarena_stream_t streams[] = {new_stream(), new_stream(), CUARENA_STREAM_LEGACY,
                                   CUARENA_STREAM_PER_THREAD};
     open_arena(&f, _i);
     for (uint32_t i = 0; i < 4; i++)
@@ -162,7 +156,7 @@ START_TEST(test_destroy_when_streams_are_done)
         expect_status(status, CUARENA_BUSY);
         sync_stream(a);
         sync_stream(b);
-        expect_ok(cuarena_settle(f.arena, 1, NULL));
+        expect_ok(cuarena_reclaim(f.arena, 1, NULL));
         expect_ok(cuarena_destroy(&f.arena));
     }
     expect_no_report();
@@ -237,12 +231,11 @@ static void *use_on_own_stream(void *user)
     job_t *job = user;
     (void)cuda_test_use_device(0);
     queue_work(job->pointer, 21, CUARENA_STREAM_PER_THREAD);
-    expect_ok(cuarena_record_use(job->f->arena, job->pointer,
-                                 CUARENA_STREAM_PER_THREAD));
+    expect_ok(cuarena_record_use(job->f->arena, job->pointer, CUARENA_STREAM_PER_THREAD));
     return NULL;
 }
 
-/* Nobody else can record on it; a marker of more stands in, whatever the
+/* Nobody else can record on it; an event of more stands in, whatever the
  * driver has. */
 START_TEST(test_bytes_that_another_threads_stream_used)
 {
@@ -312,12 +305,12 @@ int main(void)
     Suite *suite = suite_create("CUDA, work under way");
     TCase *tcase = new_case(suite, "pools");
     cuda_kinds_ready();
-    add_tests(tcase, TEST_LIST(test_forced_destroy_waits_for_all_streams,
-                               test_forced_destroy_after_a_stream_was_destroyed,
-                               test_destroy_when_streams_are_done,
-                               test_reset_waits_for_what_was_freed,
-                               test_pool_of_another_size_waits_for_all_streams,
-                               test_bytes_that_another_threads_stream_used,
-                               test_compaction_behind_another_threads_stream));
+    add_tests(tcase,
+              TEST_LIST(test_forced_destroy_waits_for_all_streams,
+                        test_forced_destroy_after_a_stream_was_destroyed,
+                        test_destroy_when_streams_are_done, test_reset_waits_for_what_was_freed,
+                        test_pool_of_another_size_waits_for_all_streams,
+                        test_bytes_that_another_threads_stream_used,
+                        test_compaction_behind_another_threads_stream));
     return cuda_kinds_main(suite);
 }

@@ -1,7 +1,6 @@
 /*
- * Device memory where the driver fails, lacks something, is lost, or runs out:
- * nothing may be lost but what the driver keeps. For the stand-in driver; on a
- * real one little of it runs.
+ * Device memory where the driver fails, lacks something, is lost, or runs out: nothing may be lost
+ * but what the driver keeps. For the stand-in driver; on a real one little of it runs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +15,8 @@
 /* ---- A driver that fails ---------------------------------------------------
  */
 
-/* Calls that take something, wait or ask; when one of them fails, nothing may
- * be lost. Those that end something, or that it takes to end something, are in
- * `enders`. */
+/* Calls that take something, wait or ask; when one of them fails, nothing may be lost. Those that
+ * end something, or that it takes to end something, are in `enders`. */
 static const char *const takers[] = {
     "cuDevicePrimaryCtxRetain",
     "cuCtxGetId",
@@ -89,8 +87,8 @@ static bool survived(cuarena_t *arena, cuarena_status_t status)
         return true;
     ck_assert_msg(status == CUARENA_OUT_OF_MEMORY || status == CUARENA_DRIVER ||
                       status == CUARENA_LOST || status == CUARENA_NO_DEVICE ||
-                      status == CUARENA_UNSUPPORTED ||
-                      status == CUARENA_FRAGMENTED || status == CUARENA_LIMIT,
+                      status == CUARENA_UNSUPPORTED || status == CUARENA_FRAGMENTED ||
+                      status == CUARENA_LIMIT,
                   "an unexpected %s", cuarena_status_name(status));
     ck_assert_ptr_nonnull(last_error_message());
     return false;
@@ -101,8 +99,8 @@ static bool take_one(cuarena_t *arena, uint64_t bytes, cuarena_block_t *block)
 {
     uint64_t held = held_by(arena);
     cuarena_status_t status = cuarena_block_alloc(arena, bytes, block);
-    bool refused = status == CUARENA_OUT_OF_MEMORY &&
-                   strstr(last_error_message(), "no room for") != NULL;
+    bool refused =
+        status == CUARENA_OUT_OF_MEMORY && strstr(last_error_message(), "no room for") != NULL;
     if (refused)
         ck_assert_uint_le(held_by(arena), held);
     return survived(arena, status);
@@ -134,8 +132,8 @@ static void live(const char *options)
 }
 
 /* Every Nth call of one entry point, until it is called less often. */
-static void live_with_failing(const char *options, const char *entry, int code,
-                              bool from_then_on, bool leaks)
+static void live_with_failing(const char *options, const char *entry, int code, bool from_then_on,
+                              bool leaks)
 {
     for (uint64_t nth = 1; nth < 1000; nth++) {
         if (standin->standin_fail(entry, nth, code, from_then_on) != 0)
@@ -159,10 +157,8 @@ START_TEST(test_takers_that_fail_leave_nothing)
     const char *entry = takers[_i / (int)COUNT_OF(failing_arenas)];
     if (!standin_is_here())
         return;
-    live_with_failing(options, entry, CUAI_CUDA_ERROR_OUT_OF_MEMORY, false,
-                      false);
-    live_with_failing(options, entry, CUAI_CUDA_ERROR_OPERATING_SYSTEM, false,
-                      false);
+    live_with_failing(options, entry, CUAI_CUDA_ERROR_OUT_OF_MEMORY, false, false);
+    live_with_failing(options, entry, CUAI_CUDA_ERROR_OPERATING_SYSTEM, false, false);
     bool marks = strncmp(entry, "cuEvent", 7) == 0;
     live_with_failing(options, entry, CUAI_CUDA_ERROR_OUT_OF_MEMORY, true,
                       marks); /* what nobody can wait for is not given back */
@@ -176,13 +172,12 @@ START_TEST(test_enders_that_fail_are_survived)
     const char *entry = enders[_i / (int)COUNT_OF(failing_arenas)];
     if (!standin_is_here())
         return;
-    live_with_failing(options, entry, CUAI_CUDA_ERROR_INVALID_VALUE, false,
-                      true);
+    live_with_failing(options, entry, CUAI_CUDA_ERROR_INVALID_VALUE, false, true);
 }
 END_TEST
 
-/* The end of a segment, or its middle: what the driver did not unmap once it is
- * asked to unmap again, before the arena maps something there. */
+/* The end of a segment, or its middle: what the driver did not unmap once it is asked to unmap
+ * again, before the arena maps something there. */
 START_TEST(test_bytes_that_stayed_mapped_are_taken_again)
 {
     cuarena_t *arena = NULL;
@@ -192,9 +187,8 @@ START_TEST(test_bytes_that_stayed_mapped_are_taken_again)
     if (!standin_is_here())
         return;
     cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(
-        &config, "memory=device,backing=vmm,handle=2MiB,preset=grow,"
-                 "limit=8MiB"));
+    expect_ok(cuarena_config_parse(&config, "memory=device,backing=vmm,handle=2MiB,preset=grow,"
+                                            "limit=8MiB"));
     expect_ok(cuarena_create(&config, &arena));
     for (int i = 0; i < 4; i++)
         expect_ok(cuarena_block_alloc(arena, MIB(2), &blocks[i]));
@@ -216,8 +210,8 @@ START_TEST(test_bytes_that_stayed_mapped_are_taken_again)
 }
 END_TEST
 
-/* No marker can be had, as where the host has no memory. */
-START_TEST(test_a_zeroing_free_without_markers)
+/* No event can be had, as where the host has no memory. */
+START_TEST(test_a_zeroing_free_without_events)
 {
     cuarena_t *arena = NULL;
     cuarena_config_t config;
@@ -225,8 +219,7 @@ START_TEST(test_a_zeroing_free_without_markers)
     if (!standin_is_here())
         return;
     cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(
-        &config, "memory=device,preset=grow,limit=8MiB,zero=free"));
+    expect_ok(cuarena_config_parse(&config, "memory=device,preset=grow,limit=8MiB,zero=free"));
     expect_ok(cuarena_create(&config, &arena));
     expect_ok(cuarena_alloc(arena, MIB(1), &pointer));
     standin->standin_fail("cuEventRecord", 1, CUAI_CUDA_ERROR_OUT_OF_MEMORY, 1);
@@ -240,10 +233,9 @@ START_TEST(test_a_zeroing_free_without_markers)
 }
 END_TEST
 
-/* One of the two blocks must move to get larger; where the CPU moves it, the
- * driver is asked for more. */
-static void expect_loss(cuarena_t *arena, cuarena_block_t one,
-                        cuarena_block_t other)
+/* One of the two blocks must move to get larger; where the CPU moves it, the driver is asked for
+ * more. */
+static void expect_loss(cuarena_t *arena, cuarena_block_t one, cuarena_block_t other)
 {
     cuarena_block_t more = 0;
     cuarena_request_t request;
@@ -287,8 +279,7 @@ START_TEST(test_a_lost_arena)
     expect_ok(cuarena_block_free(arena, block));
     (void)held_by(arena);
     expect_ok(cuarena_destroy_forced(&arena));
-    expect_u64(standin->standin_calls("cuMemFree") +
-                   standin->standin_calls("cuMemUnmap") +
+    expect_u64(standin->standin_calls("cuMemFree") + standin->standin_calls("cuMemUnmap") +
                    standin->standin_calls("cuMemAddressFree"),
                0);
 }
@@ -299,8 +290,7 @@ END_TEST
 
 /* What ends things forgets them; what needs the driver says that there is
  * none. The number of the first thing that was otherwise. */
-static int live_on_in_child(cuarena_t *arena, cuarena_block_t block,
-                            cuarena_block_t dedicated)
+static int live_on_in_child(cuarena_t *arena, cuarena_block_t block, cuarena_block_t dedicated)
 {
     cuarena_block_t more = 0;
     cuarena_request_t request;
@@ -311,8 +301,7 @@ static int live_on_in_child(cuarena_t *arena, cuarena_block_t block,
     cuarena_stats_init(&stats);
     if (cuarena_stats(arena, CUARENA_REGION_ALL, &stats) != CUARENA_OK)
         return 1;
-    if (cuarena_block_alloc_with(arena, MIB(2), &request, &more) !=
-        CUARENA_NO_DEVICE)
+    if (cuarena_block_alloc_with(arena, MIB(2), &request, &more) != CUARENA_NO_DEVICE)
         return 2;
     if (cuarena_block_free(arena, block) != CUARENA_OK ||
         cuarena_block_free(arena, dedicated) != CUARENA_OK)
@@ -345,8 +334,7 @@ START_TEST(test_a_forked_child)
     if (child == 0)
         _exit(live_on_in_child(arena, block, dedicated));
     ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-                  "the child ended with %d", status);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
     expect_ok(cuarena_block_free(arena, dedicated));
     expect_ok(cuarena_block_free(arena, block));
     expect_ok(cuarena_destroy(&arena));
@@ -366,13 +354,11 @@ START_TEST(test_a_small_device_runs_out)
         return;
     standin->standin_configure("MEMORY", "64M");
     cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(
-        &config, "memory=device,preset=grow,handle=2MiB,limit=1GiB"));
+    expect_ok(cuarena_config_parse(&config, "memory=device,preset=grow,handle=2MiB,limit=1GiB"));
     expect_ok(cuarena_create(&config, &arena));
     expect_ok(cuarena_block_alloc(arena, MIB(32), &block));
     uint64_t held = held_by(arena);
-    expect_status(cuarena_block_alloc(arena, MIB(48), &more),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_block_alloc(arena, MIB(48), &more), CUARENA_OUT_OF_MEMORY);
     expect_u64(held_by(arena), held);
     expect_ok(cuarena_block_free(arena, block));
     expect_ok(cuarena_block_alloc(arena, MIB(48), &more));
@@ -399,22 +385,16 @@ typedef struct lack_case {
 
 static const lack_case_t lack_cases[] = {
     {"vmm", "memory=device,pool=2MiB", CUARENA_OK, CUARENA_BACKING_MALLOC, ""},
-    {"vmm", "memory=device,pool=2MiB,fd=try,peers=try", CUARENA_OK,
-     CUARENA_BACKING_MALLOC, ""},
-    {"vmm", "memory=device,pool=2MiB,backing=vmm", CUARENA_UNSUPPORTED, 0,
-     "vmm"},
+    {"vmm", "memory=device,pool=2MiB,fd=try,peers=try", CUARENA_OK, CUARENA_BACKING_MALLOC, ""},
+    {"vmm", "memory=device,pool=2MiB,backing=vmm", CUARENA_UNSUPPORTED, 0, "vmm"},
     {"vmm", "memory=device,pool=2MiB,fd=require", CUARENA_UNSUPPORTED, 0, "fd"},
-    {"vmm", "memory=device,pool=2MiB,handle=2MiB", CUARENA_UNSUPPORTED, 0,
-     "handle"},
-    {"pools", "memory=device,pool=2MiB,backing=async", CUARENA_UNSUPPORTED, 0,
-     "stream-ordered"},
+    {"vmm", "memory=device,pool=2MiB,handle=2MiB", CUARENA_UNSUPPORTED, 0, "handle"},
+    {"pools", "memory=device,pool=2MiB,backing=async", CUARENA_UNSUPPORTED, 0, "stream-ordered"},
     {"pools", "memory=device,pool=2MiB", CUARENA_OK, CUARENA_BACKING_VMM, ""},
     {"fd", "memory=device,pool=2MiB,fd=require", CUARENA_UNSUPPORTED, 0, "fd"},
-    {"fd", "memory=device,pool=2MiB,fd=try", CUARENA_OK, CUARENA_BACKING_VMM,
-     ""},
+    {"fd", "memory=device,pool=2MiB,fd=try", CUARENA_OK, CUARENA_BACKING_VMM, ""},
     {"managed", "memory=managed,pool=2MiB", CUARENA_UNSUPPORTED, 0, "managed"},
-    {"cuMemCreate", "memory=device,pool=2MiB", CUARENA_OK,
-     CUARENA_BACKING_MALLOC, ""},
+    {"cuMemCreate", "memory=device,pool=2MiB", CUARENA_OK, CUARENA_BACKING_MALLOC, ""},
 };
 
 START_TEST(test_what_is_lacking_is_named)
@@ -460,8 +440,7 @@ END_TEST
 /* ---- Peers ------------------------------------------------------------------
  */
 
-static void open_with_peers(cuarena_t **arena, const char *options,
-                            cuarena_status_t want)
+static void open_with_peers(cuarena_t **arena, const char *options, cuarena_status_t want)
 {
     cuarena_config_t config;
     cuarena_config_init(&config);
@@ -478,8 +457,7 @@ START_TEST(test_devices_that_are_no_peers)
         return;
     standin->standin_configure("DEVICES", "2");
     standin->standin_configure("PEERS", "0");
-    open_with_peers(&arena, "memory=device,pool=4MiB,peers=require",
-                    CUARENA_UNSUPPORTED);
+    open_with_peers(&arena, "memory=device,pool=4MiB,peers=require", CUARENA_UNSUPPORTED);
     expect_message("peers", "device 1", "device 0");
     open_with_peers(&arena, "memory=device,pool=4MiB,peers=try", CUARENA_OK);
     expect_ok(cuarena_properties(arena, &properties));
@@ -491,8 +469,7 @@ END_TEST
 
 /* ---- The list ------------------------------------------------------------ */
 
-static void add_rows(Suite *suite, const char *name, const TTest *test,
-                     size_t rows)
+static void add_rows(Suite *suite, const char *name, const TTest *test, size_t rows)
 {
     tcase_add_loop_test(new_case(suite, name), test, 0, (int)rows);
 }
@@ -500,20 +477,14 @@ static void add_rows(Suite *suite, const char *name, const TTest *test,
 static void add_failures(Suite *suite)
 {
     const size_t arenas = COUNT_OF(failing_arenas);
-    add_rows(suite, "takers fail", test_takers_that_fail_leave_nothing,
-             COUNT_OF(takers) * arenas);
-    add_rows(suite, "enders fail", test_enders_that_fail_are_survived,
-             COUNT_OF(enders) * arenas);
-    add_rows(suite, "stayed mapped",
-             test_bytes_that_stayed_mapped_are_taken_again, 4);
-    suite_add_list(suite, "no markers",
-                   TEST_LIST(test_a_zeroing_free_without_markers));
+    add_rows(suite, "takers fail", test_takers_that_fail_leave_nothing, COUNT_OF(takers) * arenas);
+    add_rows(suite, "enders fail", test_enders_that_fail_are_survived, COUNT_OF(enders) * arenas);
+    add_rows(suite, "stayed mapped", test_bytes_that_stayed_mapped_are_taken_again, 4);
+    suite_add_list(suite, "no events", TEST_LIST(test_a_zeroing_free_without_events));
     add_rows(suite, "lost", test_a_lost_arena, arenas);
     add_rows(suite, "forked", test_a_forked_child, arenas);
-    suite_add_list(suite, "running out",
-                   TEST_LIST(test_a_small_device_runs_out));
-    add_rows(suite, "lacking", test_what_is_lacking_is_named,
-             COUNT_OF(lack_cases));
+    suite_add_list(suite, "running out", TEST_LIST(test_a_small_device_runs_out));
+    add_rows(suite, "lacking", test_what_is_lacking_is_named, COUNT_OF(lack_cases));
     suite_add_list(suite, "old", TEST_LIST(test_an_old_driver));
     suite_add_list(suite, "peers", TEST_LIST(test_devices_that_are_no_peers));
 }

@@ -1,7 +1,7 @@
 /*
- * The memories of a device: every function of each, and what is had of the
- * driver at every moment. Runs on the stand-in driver and on a real one, where
- * what needs control of the driver is left out.
+ * The memories of a device: every function of each, and what is had of the driver at every moment.
+ * Runs on the stand-in driver and on a real one, where what needs control of the driver is left
+ * out.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +33,7 @@ static void expect_unusable(const bench_t *b, uint64_t offset)
     char byte = 0;
     const cuda_test_t *cuda = cuda_test();
     standin_quiet(true);
-    ck_assert_int_ne(cuda->cuMemcpyDtoH(&byte, b->segment.address + offset, 1),
-                     CUAI_CUDA_SUCCESS);
+    ck_assert_int_ne(cuda->cuMemcpyDtoH(&byte, b->segment.address + offset, 1), CUAI_CUDA_SUCCESS);
     standin_quiet(false);
 }
 
@@ -46,23 +45,23 @@ START_TEST(test_vmm_grows_and_shrinks_in_place)
     bench_t b;
     open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB");
     const cuarena_memory_ops_t *ops = &b.memory.ops;
-    expect_u64(ops->grain_bytes, GRAIN);
+    expect_u64(ops->granularity, GRANULARITY);
     uint64_t before = standin_used();
-    bench_get(&b, 2 * GRAIN, 32 * GRAIN);
+    bench_get(&b, 2 * GRANULARITY, 32 * GRANULARITY);
     uint64_t address = b.segment.address;
-    expect_used(before + 2 * GRAIN);
-    expect_usable(&b, 0, 2 * GRAIN);
-    expect_ok(ops->grow(b.memory.user, &b.segment, 7 * GRAIN));
+    expect_used(before + 2 * GRANULARITY);
+    expect_usable(&b, 0, 2 * GRANULARITY);
+    expect_ok(ops->grow(b.memory.user, &b.segment, 7 * GRANULARITY));
     expect_u64(b.segment.address, address);
-    expect_u64(b.segment.bytes, 7 * GRAIN);
-    expect_used(before + 7 * GRAIN);
-    expect_usable(&b, 0, 7 * GRAIN);
-    ops->shrink(b.memory.user, &b.segment, 3 * GRAIN);
-    expect_used(before + 3 * GRAIN);
-    expect_usable(&b, 0, 3 * GRAIN);
-    expect_unusable(&b, 3 * GRAIN);
-    expect_ok(ops->grow(b.memory.user, &b.segment, 32 * GRAIN));
-    expect_usable(&b, 3 * GRAIN, 29 * GRAIN);
+    expect_u64(b.segment.bytes, 7 * GRANULARITY);
+    expect_used(before + 7 * GRANULARITY);
+    expect_usable(&b, 0, 7 * GRANULARITY);
+    ops->shrink(b.memory.user, &b.segment, 3 * GRANULARITY);
+    expect_used(before + 3 * GRANULARITY);
+    expect_usable(&b, 0, 3 * GRANULARITY);
+    expect_unusable(&b, 3 * GRANULARITY);
+    expect_ok(ops->grow(b.memory.user, &b.segment, 32 * GRANULARITY));
+    expect_usable(&b, 3 * GRANULARITY, 29 * GRANULARITY);
     bench_give_back(&b);
     expect_used(before);
     close_memory(&b);
@@ -75,23 +74,23 @@ START_TEST(test_vmm_holes_in_the_middle)
     open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB");
     const cuarena_memory_ops_t *ops = &b.memory.ops;
     uint64_t before = standin_used();
-    bench_get(&b, 8 * GRAIN, 8 * GRAIN);
-    ops->punch(b.memory.user, &b.segment, 2 * GRAIN, 3 * GRAIN);
-    ops->punch(b.memory.user, &b.segment, 6 * GRAIN, GRAIN);
-    expect_used(before + 4 * GRAIN);
-    expect_u64(b.segment.bytes, 8 * GRAIN);
-    expect_usable(&b, 0, 2 * GRAIN);
-    expect_unusable(&b, 2 * GRAIN);
-    expect_unusable(&b, 5 * GRAIN - 1);
-    expect_usable(&b, 5 * GRAIN, GRAIN);
-    expect_unusable(&b, 6 * GRAIN);
-    expect_usable(&b, 7 * GRAIN, GRAIN);
-    expect_ok(ops->fill(b.memory.user, &b.segment, 3 * GRAIN, GRAIN));
-    expect_used(before + 5 * GRAIN);
-    expect_usable(&b, 3 * GRAIN, GRAIN);
-    expect_unusable(&b, 4 * GRAIN);
-    ops->shrink(b.memory.user, &b.segment, 4 * GRAIN); /* over two holes */
-    expect_used(before + 3 * GRAIN);
+    bench_get(&b, 8 * GRANULARITY, 8 * GRANULARITY);
+    ops->punch(b.memory.user, &b.segment, 2 * GRANULARITY, 3 * GRANULARITY);
+    ops->punch(b.memory.user, &b.segment, 6 * GRANULARITY, GRANULARITY);
+    expect_used(before + 4 * GRANULARITY);
+    expect_u64(b.segment.bytes, 8 * GRANULARITY);
+    expect_usable(&b, 0, 2 * GRANULARITY);
+    expect_unusable(&b, 2 * GRANULARITY);
+    expect_unusable(&b, 5 * GRANULARITY - 1);
+    expect_usable(&b, 5 * GRANULARITY, GRANULARITY);
+    expect_unusable(&b, 6 * GRANULARITY);
+    expect_usable(&b, 7 * GRANULARITY, GRANULARITY);
+    expect_ok(ops->fill(b.memory.user, &b.segment, 3 * GRANULARITY, GRANULARITY));
+    expect_used(before + 5 * GRANULARITY);
+    expect_usable(&b, 3 * GRANULARITY, GRANULARITY);
+    expect_unusable(&b, 4 * GRANULARITY);
+    ops->shrink(b.memory.user, &b.segment, 4 * GRANULARITY); /* over two holes */
+    expect_used(before + 3 * GRANULARITY);
     bench_give_back(&b);
     expect_used(before);
     close_memory(&b);
@@ -105,10 +104,10 @@ START_TEST(test_vmm_works_in_rows)
     ck_assert(standin_is_here());
     open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB");
     standin->standin_counts_clear();
-    bench_get(&b, 8 * GRAIN, 8 * GRAIN);
+    bench_get(&b, 8 * GRANULARITY, 8 * GRANULARITY);
     expect_u64(standin->standin_calls("cuMemSetAccess"), 1);
     expect_u64(standin->standin_calls("cuMemCreate"), 8);
-    b.memory.ops.punch(b.memory.user, &b.segment, 2 * GRAIN, 2 * GRAIN);
+    b.memory.ops.punch(b.memory.user, &b.segment, 2 * GRANULARITY, 2 * GRANULARITY);
     expect_u64(standin->standin_calls("cuMemUnmap"), 1);
     bench_give_back(&b);
     expect_u64(standin->standin_calls("cuMemUnmap"), 3);
@@ -120,20 +119,18 @@ START_TEST(test_vmm_sets_fewer_addresses_aside_when_refused)
 {
     bench_t b;
     ck_assert(standin_is_here());
-    open_memory(&b,
-                "memory=device,backing=vmm,handle=2MiB,pool=16MiB,limit=1T");
+    open_memory(&b, "memory=device,backing=vmm,handle=2MiB,pool=16MiB,limit=1T");
     for (int refusals = 1; refusals <= 3; refusals++) {
         for (int nth = 1; nth <= refusals; nth++)
             standin->standin_fail("cuMemAddressReserve", (uint64_t)nth, 2, 0);
-        bench_get(&b, 2 * GRAIN, 64 * GRAIN);
-        expect_u64(b.segment.reserved_bytes, 64 * GRAIN >> refusals);
+        bench_get(&b, 2 * GRANULARITY, 64 * GRANULARITY);
+        expect_u64(b.segment.address_bytes, 64 * GRANULARITY >> refusals);
         bench_give_back(&b);
         standin->standin_fail_clear();
     }
     standin->standin_fail("cuMemAddressReserve", 1, 2, 1);
-    expect_status(
-        b.memory.ops.get(b.memory.user, 2 * GRAIN, 64 * GRAIN, &b.segment),
-        CUARENA_OUT_OF_MEMORY);
+    expect_status(b.memory.ops.get(b.memory.user, 2 * GRANULARITY, 64 * GRANULARITY, &b.segment),
+                  CUARENA_OUT_OF_MEMORY);
     expect_message("addresses", "cuMemAddressReserve");
     standin->standin_fail_clear();
     close_memory(&b);
@@ -160,14 +157,14 @@ START_TEST(test_vmm_chooses_handles_by_the_size)
     bench_t b;
     open_memory(&b, handle_cases[_i].options);
     expect_u64(b.memory.facts.handle_bytes, handle_cases[_i].handle);
-    expect_u64(b.memory.ops.grain_bytes, handle_cases[_i].handle);
+    expect_u64(b.memory.ops.granularity, handle_cases[_i].handle);
     ck_assert_uint_le(b.memory.ops.least_bytes, handle_cases[_i].handle);
     close_memory(&b);
 }
 END_TEST
 
 /* The last handle of a segment that keeps its length may be small. */
-START_TEST(test_vmm_dedicated_blocks_take_no_whole_grain)
+START_TEST(test_vmm_dedicated_blocks_take_no_whole_page)
 {
     cuarena_config_t config;
     cuarena_t *arena = NULL;
@@ -180,8 +177,7 @@ START_TEST(test_vmm_dedicated_blocks_take_no_whole_grain)
     request.dedicated = 1;
     cuarena_config_init(&config);
     expect_ok(cuarena_config_parse(
-        &config,
-        "memory=device,preset=grow,backing=vmm,handle=32MiB,fd=require"));
+        &config, "memory=device,preset=grow,backing=vmm,handle=32MiB,fd=require"));
     expect_ok(cuarena_create(&config, &arena));
     expect_ok(cuarena_block_alloc_with(arena, MIB(33), &request, &block));
     expect_u64(held_by(arena), MIB(34));
@@ -220,14 +216,14 @@ START_TEST(test_whole_segments)
     ck_assert(ops->grow == NULL && ops->shrink == NULL);
     ck_assert(ops->punch == NULL && ops->fill == NULL);
     ck_assert(ops->export_range == NULL);
-    expect_u64(ops->grain_bytes, GRAIN);
-    bench_get(&b, 3 * GRAIN, 100 * GRAIN);
-    expect_u64(b.segment.reserved_bytes, 3 * GRAIN);
-    expect_usable(&b, 0, 3 * GRAIN);
+    expect_u64(ops->granularity, GRANULARITY);
+    bench_get(&b, 3 * GRANULARITY, 100 * GRANULARITY);
+    expect_u64(b.segment.address_bytes, 3 * GRANULARITY);
+    expect_usable(&b, 0, 3 * GRANULARITY);
     other = b;
-    bench_get(&b, GRAIN, GRAIN);
+    bench_get(&b, GRANULARITY, GRANULARITY);
     ck_assert_uint_ne(b.segment.address, other.segment.address);
-    expect_usable(&b, 0, GRAIN);
+    expect_usable(&b, 0, GRANULARITY);
     bench_give_back(&other);
     bench_give_back(&b);
     close_memory(&b);
@@ -241,13 +237,12 @@ START_TEST(test_whole_segments_of_any_alignment)
     for (size_t i = 0; i < COUNT_OF(alignments); i++) {
         bench_t b;
         char options[128];
-        snprintf(options, sizeof options, "%s,alignment=%s", whole_memories[_i],
-                 alignments[i]);
+        snprintf(options, sizeof options, "%s,alignment=%s", whole_memories[_i], alignments[i]);
         open_memory(&b, options);
-        uint64_t grain = b.memory.ops.grain_bytes;
+        uint64_t granularity = b.memory.ops.granularity;
         expect_u64(b.memory.ops.alignment, wanted[i]);
-        bench_get(&b, grain, grain);
-        expect_usable(&b, 0, grain);
+        bench_get(&b, granularity, granularity);
+        expect_usable(&b, 0, granularity);
         bench_give_back(&b);
         close_memory(&b);
     }
@@ -255,18 +250,17 @@ START_TEST(test_whole_segments_of_any_alignment)
 END_TEST
 
 /* Asks for more than is free, though no more than there is. Other processes
- * may give memory of a real device back meanwhile: then again. Who does not
- * look at what is free is never refused. */
+ * may give memory of a real device back meanwhile: then again. Who does not look at what is free is
+ * never refused. */
 static void expect_no_more_than_free(bench_t *b)
 {
     const cuarena_memory_ops_t *ops = &b->memory.ops;
-    void *taken = arena_reach->take(CUARENA_BYTES_DEVICE, 8 * GRAIN);
+    void *taken = arena_reach->take(CUARENA_BYTES_DEVICE, 8 * GRANULARITY);
     for (int tries = standin_is_here() ? 1 : 50; tries > 0; tries--) {
         uint64_t free_bytes = 0;
         expect_ok(ops->available(b->memory.user, &free_bytes));
-        uint64_t more = cuai_align_up(free_bytes + GRAIN, GRAIN);
-        cuarena_status_t status =
-            ops->get(b->memory.user, more, more, &b->segment);
+        uint64_t more = cuai_align_up(free_bytes + GRANULARITY, GRANULARITY);
+        cuarena_status_t status = ops->get(b->memory.user, more, more, &b->segment);
         if (status != CUARENA_OK || tries == 1) {
             expect_status(status, CUARENA_OUT_OF_MEMORY);
             break;
@@ -277,8 +271,7 @@ static void expect_no_more_than_free(bench_t *b)
     arena_reach->give(CUARENA_BYTES_DEVICE, taken);
 }
 
-/* Managed memory that nobody has touched takes nothing, so the driver would
- * give any amount. */
+/* Managed memory that nobody has touched takes nothing, so the driver would give any amount. */
 START_TEST(test_managed_memory_stays_below_what_the_device_has)
 {
     bench_t b, other;
@@ -288,11 +281,10 @@ START_TEST(test_managed_memory_stays_below_what_the_device_has)
     expect_no_more_than_free(&b);
     if (standin_is_here()) { /* a real device has better to do */
         expect_ok(b.memory.ops.available(b.memory.user, &free_bytes));
-        uint64_t half = cuai_align_up(free_bytes / 2 + GRAIN, GRAIN);
+        uint64_t half = cuai_align_up(free_bytes / 2 + GRANULARITY, GRANULARITY);
         bench_get(&b, half, half);
-        expect_status(
-            other.memory.ops.get(other.memory.user, half, half, &other.segment),
-            CUARENA_OUT_OF_MEMORY);
+        expect_status(other.memory.ops.get(other.memory.user, half, half, &other.segment),
+                      CUARENA_OUT_OF_MEMORY);
         expect_message("arenas have");
         expect_ok(other.memory.ops.available(other.memory.user, &left));
         ck_assert_uint_lt(left, half);
@@ -317,17 +309,15 @@ static const char *const all_memories[] = {
     "memory=pinned,write_combined=1",
 };
 
-/* The row's memory, on a device that has the relocation kernels or, in the
- * second half of the rows, on one that refuses their text. */
+/* The row's memory, on a device that has the relocation kernels or, in the second half of the rows,
+ * on one that refuses their text. */
 static void open_to_move(bench_t *b, int row)
 {
     const bool refuses = row >= (int)COUNT_OF(all_memories);
     if (refuses && standin_is_here())
-        standin->standin_fail("cuModuleLoadDataEx", 1,
-                              CUAI_CUDA_ERROR_INVALID_PTX, 1);
+        standin->standin_fail("cuModuleLoadDataEx", 1, CUAI_CUDA_ERROR_INVALID_PTX, 1);
     open_memory(b, all_memories[row % (int)COUNT_OF(all_memories)]);
-    bool by_cpu = strcmp(all_memories[row % (int)COUNT_OF(all_memories)],
-                         "memory=pinned") == 0;
+    bool by_cpu = strcmp(all_memories[row % (int)COUNT_OF(all_memories)], "memory=pinned") == 0;
     bool wanted = !by_cpu && !(refuses && standin_is_here());
     ck_assert_int_eq(b->memory.facts.relocation_kernel, wanted);
 }
@@ -336,10 +326,10 @@ static void open_to_move(bench_t *b, int row)
 START_TEST(test_relocate_whatever_overlaps)
 {
     static const uint64_t slides[][3] = {
-        {0, 4 * GRAIN, GRAIN},
-        {0, KIB(64), 2 * GRAIN},
-        {256, 512, 6 * GRAIN},
-        {8, 16, GRAIN},
+        {0, 4 * GRANULARITY, GRANULARITY},
+        {0, KIB(64), 2 * GRANULARITY},
+        {256, 512, 6 * GRANULARITY},
+        {8, 16, GRANULARITY},
         {MIB(5), 0, MIB(2)},
         {MIB(5), MIB(4), MIB(2)},
         {MIB(4) + 256, MIB(4), MIB(10)},
@@ -352,10 +342,8 @@ START_TEST(test_relocate_whatever_overlaps)
         cuarena_relocation_t entry;
         size_t done = 9;
         picture_t picture = bench_draw(&b, i);
-        bench_move(&b, &picture, slides[i][0], slides[i][1], slides[i][2],
-                   &entry);
-        expect_ok(b.memory.ops.relocate(b.memory.user, &entry, 1,
-                                        CUARENA_NO_STREAM, &done));
+        bench_move(&b, &picture, slides[i][0], slides[i][1], slides[i][2], &entry);
+        expect_ok(b.memory.ops.relocate(b.memory.user, &entry, 1, CUARENA_NO_STREAM, &done));
         expect_u64(done, 1);
         expect_picture(&b, &picture);
     }
@@ -383,8 +371,7 @@ START_TEST(test_relocate_a_list_in_order)
         to += bytes;
         from += bytes + 256 * (i % 5);
     }
-    expect_ok(b.memory.ops.relocate(b.memory.user, list, COUNT,
-                                    CUARENA_NO_STREAM, &done));
+    expect_ok(b.memory.ops.relocate(b.memory.user, list, COUNT, CUARENA_NO_STREAM, &done));
     expect_u64(done, COUNT);
     expect_picture(&b, &picture);
     bench_give_back(&b);
@@ -412,18 +399,15 @@ START_TEST(test_relocate_and_zero_on_streams)
         expect_ok(ops->identify(b.memory.user, streams[i], &info));
     }
     for (uint64_t i = 0; i < 8; i++) {
-        void *marker = NULL;
-        expect_ok(ops->mark(b.memory.user, streams[(i + 1) % 2], &marker));
-        expect_ok(ops->wait(b.memory.user, marker, streams[i % 2], 0));
-        ops->unmark(b.memory.user, marker);
-        bench_move(&b, &picture, KIB(4), KIB(4) + 256 * (i + 1), 2 * GRAIN,
-                   &entry);
-        expect_ok(
-            ops->relocate(b.memory.user, &entry, 1, streams[i % 2], &done));
+        void *event = NULL;
+        expect_ok(ops->mark(b.memory.user, streams[(i + 1) % 2], &event));
+        expect_ok(ops->wait(b.memory.user, event, streams[i % 2], 0));
+        ops->unmark(b.memory.user, event);
+        bench_move(&b, &picture, KIB(4), KIB(4) + 256 * (i + 1), 2 * GRANULARITY, &entry);
+        expect_ok(ops->relocate(b.memory.user, &entry, 1, streams[i % 2], &done));
     }
-    memset(picture.want + GRAIN, 0, KIB(12));
-    expect_ok(ops->zero_bytes(b.memory.user, bench_at(&b, GRAIN), KIB(12),
-                              streams[1]));
+    memset(picture.want + GRANULARITY, 0, KIB(12));
+    expect_ok(ops->zero_bytes(b.memory.user, bench_at(&b, GRANULARITY), KIB(12), streams[1]));
     expect_cu(cuda->cuStreamSynchronize(streams[1]));
     expect_picture(&b, &picture);
     for (int i = 0; i < 2; i++)
@@ -439,9 +423,9 @@ START_TEST(test_zero_without_a_stream)
     open_memory(&b, all_memories[_i]);
     bench_get(&b, PLAYGROUND, PLAYGROUND);
     picture_t picture = bench_draw(&b, 5);
-    memset(picture.want + 256, 0, GRAIN + 8);
-    expect_ok(b.memory.ops.zero_bytes(b.memory.user, bench_at(&b, 256),
-                                      GRAIN + 8, CUARENA_NO_STREAM));
+    memset(picture.want + 256, 0, GRANULARITY + 8);
+    expect_ok(b.memory.ops.zero_bytes(b.memory.user, bench_at(&b, 256), GRANULARITY + 8,
+                                      CUARENA_NO_STREAM));
     expect_picture(&b, &picture);
     bench_give_back(&b);
     close_memory(&b);
@@ -468,8 +452,8 @@ static const bytes_case_t bytes_cases[] = {
 
 static void *bytes_of(int32_t kind)
 {
-    void *bytes = kind == CUARENA_BYTES_HOST ? aligned_alloc(4096, GRAIN)
-                                             : arena_reach->take(kind, GRAIN);
+    void *bytes = kind == CUARENA_BYTES_HOST ? aligned_alloc(4096, GRANULARITY)
+                                             : arena_reach->take(kind, GRANULARITY);
     ck_assert_ptr_nonnull(bytes);
     return bytes;
 }
@@ -491,7 +475,7 @@ START_TEST(test_bytes_of_another_kind_are_refused)
     config.memory = CUARENA_MEMORY_BYTES;
     config.bytes_kind = row->said;
     config.bytes = bytes;
-    config.bytes_size = GRAIN;
+    config.bytes_size = GRANULARITY;
     expect_status(cuarena_create(&config, &arena), CUARENA_BAD_ARGUMENT);
     expect_message("bytes_kind", row->words[0], row->words[1]);
     give_bytes(row->are, bytes);
@@ -523,7 +507,7 @@ START_TEST(test_bytes_of_another_device)
     config.memory = CUARENA_MEMORY_BYTES;
     config.bytes_kind = CUARENA_BYTES_DEVICE;
     config.bytes = bytes;
-    config.bytes_size = GRAIN;
+    config.bytes_size = GRANULARITY;
     expect_status(cuarena_create(&config, &arena), CUARENA_BAD_ARGUMENT);
     expect_message("of device 0", "device 1");
     give_bytes(CUARENA_BYTES_DEVICE, bytes);
@@ -533,35 +517,27 @@ END_TEST
 /* ---- The list ---------------------------------------------------------------
  */
 
-static void add_rows(Suite *suite, const char *name, const TTest *test,
-                     size_t rows)
+static void add_rows(Suite *suite, const char *name, const TTest *test, size_t rows)
 {
     tcase_add_loop_test(new_case(suite, name), test, 0, (int)rows);
 }
 
 static void add_memories(Suite *suite)
 {
-    TCase *vmm = suite_add_list(
-        suite, "vmm",
-        TEST_LIST(test_vmm_grows_and_shrinks_in_place,
-                  test_vmm_holes_in_the_middle,
-                  test_vmm_dedicated_blocks_take_no_whole_grain));
+    TCase *vmm =
+        suite_add_list(suite, "vmm",
+                       TEST_LIST(test_vmm_grows_and_shrinks_in_place, test_vmm_holes_in_the_middle,
+                                 test_vmm_dedicated_blocks_take_no_whole_page));
     add_standin_test(vmm, test_vmm_works_in_rows, 1);
     add_standin_test(vmm, test_vmm_sets_fewer_addresses_aside_when_refused, 1);
-    add_rows(suite, "handles", test_vmm_chooses_handles_by_the_size,
-             COUNT_OF(handle_cases));
+    add_rows(suite, "handles", test_vmm_chooses_handles_by_the_size, COUNT_OF(handle_cases));
     add_rows(suite, "whole", test_whole_segments, COUNT_OF(whole_memories));
-    add_rows(suite, "alignment", test_whole_segments_of_any_alignment,
-             COUNT_OF(whole_memories));
-    suite_add_list(
-        suite, "managed",
-        TEST_LIST(test_managed_memory_stays_below_what_the_device_has));
-    add_rows(suite, "relocate", test_relocate_whatever_overlaps,
-             2 * COUNT_OF(all_memories));
-    add_rows(suite, "list", test_relocate_a_list_in_order,
-             2 * COUNT_OF(all_memories));
-    add_rows(suite, "streams", test_relocate_and_zero_on_streams,
-             2 * COUNT_OF(all_memories));
+    add_rows(suite, "alignment", test_whole_segments_of_any_alignment, COUNT_OF(whole_memories));
+    suite_add_list(suite, "managed",
+                   TEST_LIST(test_managed_memory_stays_below_what_the_device_has));
+    add_rows(suite, "relocate", test_relocate_whatever_overlaps, 2 * COUNT_OF(all_memories));
+    add_rows(suite, "list", test_relocate_a_list_in_order, 2 * COUNT_OF(all_memories));
+    add_rows(suite, "streams", test_relocate_and_zero_on_streams, 2 * COUNT_OF(all_memories));
     add_rows(suite, "zero", test_zero_without_a_stream, COUNT_OF(all_memories));
 }
 
@@ -570,10 +546,8 @@ int main(void)
     Suite *suite = suite_create("CUDA memory");
     cuda_kinds_ready();
     add_memories(suite);
-    add_rows(suite, "bytes", test_bytes_of_another_kind_are_refused,
-             COUNT_OF(bytes_cases));
-    TCase *more = suite_add_list(suite, "more bytes",
-                                 TEST_LIST(test_bytes_longer_than_they_are));
+    add_rows(suite, "bytes", test_bytes_of_another_kind_are_refused, COUNT_OF(bytes_cases));
+    TCase *more = suite_add_list(suite, "more bytes", TEST_LIST(test_bytes_longer_than_they_are));
     add_standin_test(more, test_bytes_of_another_device, 1);
     return cuda_kinds_main(suite);
 }

@@ -1,8 +1,7 @@
 /*
- * The memories of a device, without an arena, where the host has no memory, a
- * call of the driver fails, or the device lacks something: an error that says
- * what, and nothing is left. For the stand-in driver; on a real one little of
- * it runs. See check_cuda_memory.c.
+ * The memories of a device, without an arena, where the host has no memory, a call of the driver
+ * fails, or the device lacks something: an error that says what, and nothing is left. For the
+ * stand-in driver; on a real one little of it runs. See check_cuda_memory.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +41,7 @@ static cuarena_config_t life_config(void)
     config.memory = CUARENA_MEMORY_BYTES;
     config.bytes = own_bytes;
     config.bytes_kind = own_kind;
-    config.bytes_size = GRAIN;
+    config.bytes_size = GRANULARITY;
     return config;
 }
 
@@ -59,8 +58,8 @@ static cuarena_status_t export_all(const bench_t *b)
     size_t count = 0;
     if (b->memory.ops.export_range == NULL)
         return CUARENA_OK;
-    cuarena_status_t status = b->memory.ops.export_range(
-        b->memory.user, &b->segment, 0, b->segment.bytes, pieces, 2, &count);
+    cuarena_status_t status = b->memory.ops.export_range(b->memory.user, &b->segment, 0,
+                                                         b->segment.bytes, pieces, 2, &count);
     close_pieces(pieces, count);
     return status;
 }
@@ -68,7 +67,7 @@ static cuarena_status_t export_all(const bench_t *b)
 static cuarena_status_t use(bench_t *b)
 {
     uint64_t left = 0;
-    uint64_t bytes = own_bytes != NULL ? GRAIN : 2 * GRAIN;
+    uint64_t bytes = own_bytes != NULL ? GRANULARITY : 2 * GRANULARITY;
     const cuarena_memory_ops_t *ops = &b->memory.ops;
     cuarena_status_t status = ops->available(b->memory.user, &left);
     if (status == CUARENA_OK)
@@ -103,16 +102,14 @@ static void choose_life(int row)
 static bool is_told(cuarena_status_t status, cuai_cu_result_t result)
 {
     return status == CUARENA_UNSUPPORTED ||
-           status == (result == CUAI_CUDA_ERROR_OUT_OF_MEMORY
-                          ? CUARENA_OUT_OF_MEMORY
-                          : CUARENA_DRIVER);
+           status ==
+               (result == CUAI_CUDA_ERROR_OUT_OF_MEMORY ? CUARENA_OUT_OF_MEMORY : CUARENA_DRIVER);
 }
 
 START_TEST(test_each_call_fails)
 {
     choose_life(_i);
-    ck_assert_int_ge(each_call_fails(live, CUAI_CUDA_ERROR_UNKNOWN, is_told),
-                     10);
+    ck_assert_int_ge(each_call_fails(live, CUAI_CUDA_ERROR_UNKNOWN, is_told), 10);
     expect_no_report();
 }
 END_TEST
@@ -125,19 +122,18 @@ START_TEST(test_each_refusal_of_the_host)
 }
 END_TEST
 
-static const int32_t byte_kinds[] = {
-    CUARENA_BYTES_DEVICE, CUARENA_BYTES_MANAGED, CUARENA_BYTES_PINNED};
+static const int32_t byte_kinds[] = {CUARENA_BYTES_DEVICE, CUARENA_BYTES_MANAGED,
+                                     CUARENA_BYTES_PINNED};
 
 START_TEST(test_each_failure_with_bytes_of_the_callers)
 {
     choose_life(0);
     options = "preset=pool";
     own_kind = byte_kinds[_i];
-    own_bytes = arena_reach->take(own_kind, GRAIN);
+    own_bytes = arena_reach->take(own_kind, GRANULARITY);
     ck_assert_ptr_nonnull(own_bytes);
     each_allocation_fails(live);
-    ck_assert_int_ge(each_call_fails(live, CUAI_CUDA_ERROR_UNKNOWN, is_told),
-                     10);
+    ck_assert_int_ge(each_call_fails(live, CUAI_CUDA_ERROR_UNKNOWN, is_told), 10);
     arena_reach->give(own_kind, own_bytes);
     expect_no_report();
 }
@@ -147,8 +143,8 @@ END_TEST
  */
 
 static const char *const openers[] = {"cuModuleLoadDataEx", "cuLaunchKernel",
-                                      "cuMemHostGetDevicePointer",
-                                      "cuMemAddressReserve", "cuMemCreate"};
+                                      "cuMemHostGetDevicePointer", "cuMemAddressReserve",
+                                      "cuMemCreate"};
 
 /* The last error is that of the call, whatever is ended after it. */
 START_TEST(test_sticky_error_loses_the_memory)
@@ -179,16 +175,8 @@ static const lack_case_t lack_cases[] = {
      "memory=device,backing=malloc,rdma=require",
      CUARENA_UNSUPPORTED,
      {"rdma=require", "device 0"}},
-    {"LACK",
-     "fd",
-     "memory=device,backing=malloc,rdma=require",
-     CUARENA_OK,
-     {NULL}},
-    {"LACK",
-     "rdma",
-     "memory=device,backing=malloc,rdma=try",
-     CUARENA_OK,
-     {NULL}},
+    {"LACK", "fd", "memory=device,backing=malloc,rdma=require", CUARENA_OK, {NULL}},
+    {"LACK", "rdma", "memory=device,backing=malloc,rdma=try", CUARENA_OK, {NULL}},
     {"LACK",
      "fd",
      "memory=device,backing=async,rdma=require",
@@ -220,16 +208,8 @@ static const lack_case_t lack_cases[] = {
      "memory=device,fabric=require,fd=try,pool=8MiB",
      CUARENA_UNSUPPORTED,
      {"fabric: 'require'", "device 0"}},
-    {"LACK",
-     "pools",
-     "memory=device,fabric=try,fd=require,pool=8MiB",
-     CUARENA_OK,
-     {NULL}},
-    {"LACK",
-     "pools",
-     "memory=device,fabric=try,rdma=try,fd=try,pool=8MiB",
-     CUARENA_OK,
-     {NULL}},
+    {"LACK", "pools", "memory=device,fabric=try,fd=require,pool=8MiB", CUARENA_OK, {NULL}},
+    {"LACK", "pools", "memory=device,fabric=try,rdma=try,fd=try,pool=8MiB", CUARENA_OK, {NULL}},
     {"LACK",
      "mapping",
      "memory=pinned,mapped=1",
@@ -252,11 +232,7 @@ static const lack_case_t lack_cases[] = {
      {"cuMemGetAllocationGranularity", "NOT_SUPPORTED"}},
     {"LACK", "mapping", "memory=pinned,mapped=0", CUARENA_OK, {NULL}},
     {"LACK", "unified", "memory=pinned,mapped=1", CUARENA_OK, {NULL}},
-    {"LACK",
-     "unified",
-     "memory=pinned,mapped=1,write_combined=1",
-     CUARENA_OK,
-     {NULL}},
+    {"LACK", "unified", "memory=pinned,mapped=1,write_combined=1", CUARENA_OK, {NULL}},
     {"PEERS",
      "0",
      "memory=device,backing=async,peers=require",
@@ -280,8 +256,8 @@ START_TEST(test_what_the_device_lacks)
 END_TEST
 
 /* The kernels that zero bytes in a graph write to where the CPU has them. */
-static const char *const pinned_lives[] = {"memory=pinned,mapped=1",
-                                           "memory=pinned,mapped=0", NULL};
+static const char *const pinned_lives[] = {"memory=pinned,mapped=1", "memory=pinned,mapped=0",
+                                           NULL};
 
 START_TEST(test_pinned_bytes_that_have_another_address_on_the_device)
 {
@@ -291,7 +267,7 @@ START_TEST(test_pinned_bytes_that_have_another_address_on_the_device)
     if (options == NULL) {
         options = "preset=pool";
         own_kind = CUARENA_BYTES_PINNED;
-        own_bytes = arena_reach->take(own_kind, GRAIN);
+        own_bytes = arena_reach->take(own_kind, GRANULARITY);
     }
     bench_t b = {.config = life_config()};
     expect_ok(cuai_memory_open(&b.config, &b.memory));
@@ -310,8 +286,7 @@ static cuai_cu_stream_t new_stream(void)
 {
     cuai_cu_stream_t stream = NULL;
     (void)cuda_test_use_device(0);
-    expect_cu(
-        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
+    expect_cu(cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
     return stream;
 }
 
@@ -323,9 +298,8 @@ START_TEST(test_piece_that_goes_back_on_a_captured_stream)
     ck_assert(standin_is_here());
     cuai_cu_stream_t stream = new_stream();
     open_memory(&b, "memory=device,backing=async,driver_pool=own");
-    bench_get(&b, GRAIN, GRAIN);
-    expect_cu(cuda->cuStreamBeginCapture(stream,
-                                         CUAI_CU_STREAM_CAPTURE_MODE_RELAXED));
+    bench_get(&b, GRANULARITY, GRANULARITY);
+    expect_cu(cuda->cuStreamBeginCapture(stream, CUAI_CU_STREAM_CAPTURE_MODE_RELAXED));
     b.memory.ops.give_on(b.memory.user, &b.segment, stream);
     expect_cu(cuda->cuStreamEndCapture(stream, &graph));
     ck_assert_ptr_nonnull(graph);
@@ -343,7 +317,7 @@ START_TEST(test_piece_that_goes_back_on_a_stream_that_fails)
     cuai_cu_stream_t stream = new_stream();
     open_memory(&b, "memory=device,backing=async,driver_pool=default");
     size_t before = standin->standin_live("allocation");
-    bench_get(&b, GRAIN, GRAIN);
+    bench_get(&b, GRANULARITY, GRANULARITY);
     standin->standin_fail("cuStreamGetCtx", 1, CUAI_CUDA_ERROR_UNKNOWN, _i);
     b.memory.ops.give_on(b.memory.user, &b.segment, stream);
     standin->standin_fail_clear();
@@ -365,10 +339,10 @@ START_TEST(test_export_of_more_handles_than_there_is_room_for)
     size_t count = 7;
     ck_assert(standin_is_here());
     open_memory(&b, lives[0]);
-    bench_get(&b, 3 * GRAIN, 3 * GRAIN);
-    expect_status(b.memory.ops.export_range(b.memory.user, &b.segment, 0,
-                                            2 * GRAIN, &piece, 1, &count),
-                  CUARENA_BAD_ARGUMENT);
+    bench_get(&b, 3 * GRANULARITY, 3 * GRANULARITY);
+    expect_status(
+        b.memory.ops.export_range(b.memory.user, &b.segment, 0, 2 * GRANULARITY, &piece, 1, &count),
+        CUARENA_BAD_ARGUMENT);
     expect_message("capacity 1", "from 2 on");
     expect_u64(count, 7);
     expect_u64(standin->standin_live("descriptor"), 0);
@@ -378,8 +352,7 @@ START_TEST(test_export_of_more_handles_than_there_is_room_for)
 END_TEST
 
 static const char *const export_calls[] = {"cuMemRetainAllocationHandle",
-                                           "cuMemExportToShareableHandle",
-                                           "cuCtxGetCurrent"};
+                                           "cuMemExportToShareableHandle", "cuCtxGetCurrent"};
 
 /* The pieces before it are closed. */
 START_TEST(test_export_that_fails_keeps_no_descriptor)
@@ -389,12 +362,11 @@ START_TEST(test_export_that_fails_keeps_no_descriptor)
     size_t count = 7;
     ck_assert(standin_is_here());
     open_memory(&b, lives[0]);
-    bench_get(&b, 3 * GRAIN, 3 * GRAIN);
-    standin->standin_fail(export_calls[_i], _i < 2 ? 3 : 1,
-                          CUAI_CUDA_ERROR_UNKNOWN, 0);
-    expect_status(b.memory.ops.export_range(b.memory.user, &b.segment, 0,
-                                            3 * GRAIN, pieces, 3, &count),
-                  CUARENA_DRIVER);
+    bench_get(&b, 3 * GRANULARITY, 3 * GRANULARITY);
+    standin->standin_fail(export_calls[_i], _i < 2 ? 3 : 1, CUAI_CUDA_ERROR_UNKNOWN, 0);
+    expect_status(
+        b.memory.ops.export_range(b.memory.user, &b.segment, 0, 3 * GRANULARITY, pieces, 3, &count),
+        CUARENA_DRIVER);
     expect_message("CUDA_ERROR_UNKNOWN");
     expect_u64(count, 7);
     expect_u64(standin->standin_live("descriptor"), 0);
@@ -411,7 +383,7 @@ static const struct {
     uint64_t handle_bytes;
 } size_cases[] = {
     {"memory=device,backing=vmm,pool=32", MIB(2)},
-    {"memory=device,backing=vmm,pool=8MiB,reserve=1GiB", MIB(2)},
+    {"memory=device,backing=vmm,pool=8MiB,addresses=1GiB", MIB(2)},
 };
 
 START_TEST(test_handles_of_the_least_size)
@@ -423,8 +395,7 @@ START_TEST(test_handles_of_the_least_size)
 }
 END_TEST
 
-static void add_rows(Suite *suite, const char *name, const TTest *test,
-                     size_t rows)
+static void add_rows(Suite *suite, const char *name, const TTest *test, size_t rows)
 {
     add_standin_test(new_case(suite, name), test, (int)rows);
 }
@@ -435,25 +406,16 @@ int main(void)
     cuda_kinds_ready();
     add_rows(suite, "calls", test_each_call_fails, COUNT_OF(lives));
     add_rows(suite, "host", test_each_refusal_of_the_host, COUNT_OF(lives));
-    add_rows(suite, "bytes", test_each_failure_with_bytes_of_the_callers,
-             COUNT_OF(byte_kinds));
-    add_rows(suite, "sticky", test_sticky_error_loses_the_memory,
-             COUNT_OF(openers));
-    add_rows(suite, "lacking", test_what_the_device_lacks,
-             COUNT_OF(lack_cases));
-    add_rows(suite, "pinned",
-             test_pinned_bytes_that_have_another_address_on_the_device,
+    add_rows(suite, "bytes", test_each_failure_with_bytes_of_the_callers, COUNT_OF(byte_kinds));
+    add_rows(suite, "sticky", test_sticky_error_loses_the_memory, COUNT_OF(openers));
+    add_rows(suite, "lacking", test_what_the_device_lacks, COUNT_OF(lack_cases));
+    add_rows(suite, "pinned", test_pinned_bytes_that_have_another_address_on_the_device,
              COUNT_OF(pinned_lives));
-    add_rows(suite, "room", test_export_of_more_handles_than_there_is_room_for,
-             1);
-    add_rows(suite, "export", test_export_that_fails_keeps_no_descriptor,
-             COUNT_OF(export_calls));
-    add_rows(suite, "captured", test_piece_that_goes_back_on_a_captured_stream,
-             1);
-    add_rows(suite, "given back",
-             test_piece_that_goes_back_on_a_stream_that_fails, 2);
-    tcase_add_loop_test(new_case(suite, "sizes"),
-                        test_handles_of_the_least_size, 0,
+    add_rows(suite, "room", test_export_of_more_handles_than_there_is_room_for, 1);
+    add_rows(suite, "export", test_export_that_fails_keeps_no_descriptor, COUNT_OF(export_calls));
+    add_rows(suite, "captured", test_piece_that_goes_back_on_a_captured_stream, 1);
+    add_rows(suite, "given back", test_piece_that_goes_back_on_a_stream_that_fails, 2);
+    tcase_add_loop_test(new_case(suite, "sizes"), test_handles_of_the_least_size, 0,
                         COUNT_OF(size_cases));
     return cuda_kinds_main(suite);
 }

@@ -1,8 +1,7 @@
 /*
- * How the blocks of a device's memory are moved: lists longer than a launch,
- * lists of several threads and streams, kernels that are loaded once or do not
- * run. Runs on the stand-in driver and on a real one, where what needs control
- * of the driver is left out.
+ * How the blocks of a device's memory are moved: lists longer than a launch, lists of several
+ * threads and streams, kernels that are loaded once or do not run. Runs on the stand-in driver and
+ * on a real one, where what needs control of the driver is left out.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -34,8 +33,7 @@ static cuarena_relocation_t *long_list(const bench_t *b, picture_t *picture)
 static cuai_cu_stream_t new_stream(void)
 {
     cuai_cu_stream_t stream = NULL;
-    expect_cu(
-        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
+    expect_cu(cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
     return stream;
 }
 
@@ -50,8 +48,7 @@ START_TEST(test_lists_longer_than_a_launch)
         size_t done = 0;
         picture_t picture = bench_draw(&b, 7 + i);
         cuarena_relocation_t *list = long_list(&b, &picture);
-        expect_ok(b.memory.ops.relocate(b.memory.user, list, LONG_COUNT,
-                                        CUARENA_NO_STREAM, &done));
+        expect_ok(b.memory.ops.relocate(b.memory.user, list, LONG_COUNT, CUARENA_NO_STREAM, &done));
         expect_u64(done, LONG_COUNT);
         expect_picture(&b, &picture);
         free(list);
@@ -61,10 +58,9 @@ START_TEST(test_lists_longer_than_a_launch)
 }
 END_TEST
 
-/* Calls that queue a list, or wait in the middle of one: what is told as done
- * is done, and the rest is as it was. */
-static const char *const list_calls[] = {"cuLaunchKernel", "cuEventRecord",
-                                         "cuEventSynchronize",
+/* Calls that queue a list, or wait in the middle of one: what is told as done is done, and the rest
+ * is as it was. */
+static const char *const list_calls[] = {"cuLaunchKernel", "cuEventRecord", "cuEventSynchronize",
                                          "cuStreamWaitEvent"};
 
 START_TEST(test_long_list_that_fails_tells_how_far_it_came)
@@ -80,8 +76,8 @@ START_TEST(test_long_list_that_fails_tells_how_far_it_came)
         picture_t picture = bench_draw(&b, nth);
         cuarena_relocation_t *list = long_list(&b, &picture);
         standin->standin_fail(call, nth, CUAI_CUDA_ERROR_OUT_OF_MEMORY, 0);
-        cuarena_status_t status = b.memory.ops.relocate(
-            b.memory.user, list, LONG_COUNT, CUARENA_NO_STREAM, &done);
+        cuarena_status_t status =
+            b.memory.ops.relocate(b.memory.user, list, LONG_COUNT, CUARENA_NO_STREAM, &done);
         failed = standin->standin_failed();
         standin->standin_fail_clear();
         ck_assert(status == CUARENA_OK || status == CUARENA_OUT_OF_MEMORY);
@@ -117,13 +113,11 @@ START_TEST(test_list_whose_end_could_not_be_marked)
     cuai_cu_stream_t streams[] = {new_stream(), new_stream()};
     picture_t picture = bench_draw(&b, 8);
     for (int nth = 1; nth <= 1 + _i; nth++)
-        standin->standin_fail("cuEventRecord", (uint64_t)nth,
-                              CUAI_CUDA_ERROR_OUT_OF_MEMORY, 0);
+        standin->standin_fail("cuEventRecord", (uint64_t)nth, CUAI_CUDA_ERROR_OUT_OF_MEMORY, 0);
     for (uint64_t i = 0; i < COUNT; i++)
-        bench_move(&b, &picture, i * 512, 2 * GRAIN + i * 1024, 512, &list[i]);
-    expect_status(
-        b.memory.ops.relocate(b.memory.user, list, COUNT, streams[0], &done),
-        _i == 0 ? CUARENA_OK : CUARENA_OUT_OF_MEMORY);
+        bench_move(&b, &picture, i * 512, 2 * GRANULARITY + i * 1024, 512, &list[i]);
+    expect_status(b.memory.ops.relocate(b.memory.user, list, COUNT, streams[0], &done),
+                  _i == 0 ? CUARENA_OK : CUARENA_OUT_OF_MEMORY);
     expect_u64(done, COUNT);
     expect_u64(standin->standin_failed(), 1 + (uint64_t)_i);
     standin->standin_fail_clear();
@@ -131,12 +125,11 @@ START_TEST(test_list_whose_end_could_not_be_marked)
     picture_t without = {malloc(PLAYGROUND), NULL};
     memcpy(without.want, picture.want, PLAYGROUND);
     for (uint64_t i = 0; i < 2; i++)
-        bench_move(&b, _i == 0 ? &picture : &without, GRAIN + i * 512,
-                   3 * GRAIN + i * 1024, 512, &more[i]);
+        bench_move(&b, _i == 0 ? &picture : &without, GRANULARITY + i * 512,
+                   3 * GRANULARITY + i * 1024, 512, &more[i]);
     free(without.want);
-    expect_status(
-        b.memory.ops.relocate(b.memory.user, more, 2, streams[1], &done),
-        _i == 0 ? CUARENA_OK : CUARENA_LOST);
+    expect_status(b.memory.ops.relocate(b.memory.user, more, 2, streams[1], &done),
+                  _i == 0 ? CUARENA_OK : CUARENA_LOST);
     if (_i == 1)
         expect_message("device 0", "nobody can tell");
     expect_u64(done, _i == 0 ? 2 : 0);
@@ -165,8 +158,7 @@ static void *move_two(void *argument)
     mover_thread_t *t = argument;
     size_t done = 0;
     waiter_begin(&t->waiter);
-    expect_ok(t->b->memory.ops.relocate(t->b->memory.user, t->list, 2,
-                                        CUARENA_NO_STREAM, &done));
+    expect_ok(t->b->memory.ops.relocate(t->b->memory.user, t->list, 2, CUARENA_NO_STREAM, &done));
     expect_u64(done, 2);
     waiter_end(&t->waiter);
     return NULL;
@@ -186,11 +178,9 @@ START_TEST(test_second_thread_waits_for_its_turn)
     for (uint64_t i = 0; i < 2; i++) {
         movers[i].b = &b;
         for (uint64_t j = 0; j < 2; j++)
-            bench_move(&b, &picture, i * GRAIN + j * KIB(64),
-                       (4 + i) * GRAIN + j * KIB(128), KIB(8),
-                       &movers[i].list[j]);
-        ck_assert_int_eq(
-            pthread_create(&threads[i], NULL, move_two, &movers[i]), 0);
+            bench_move(&b, &picture, i * GRANULARITY + j * KIB(64),
+                       (4 + i) * GRANULARITY + j * KIB(128), KIB(8), &movers[i].list[j]);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, move_two, &movers[i]), 0);
         while (standin->standin_held("cuLaunchKernel") == 0)
             sched_yield();
     }
@@ -232,8 +222,7 @@ START_TEST(test_kernels_are_loaded_by_one_thread)
     standin->standin_counts_clear();
     standin->standin_hold("cuModuleLoadDataEx", 1);
     for (int i = 0; i < 2; i++) {
-        ck_assert_int_eq(
-            pthread_create(&threads[i], NULL, open_and_close, &openers[i]), 0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, open_and_close, &openers[i]), 0);
         while (standin->standin_held("cuModuleLoadDataEx") == 0)
             sched_yield();
     }
@@ -269,8 +258,7 @@ static const struct {
 } kernel_cases[] = {
     {NULL, "cuLaunchKernel", CUAI_CUDA_ERROR_NOT_SUPPORTED, 0,
      "the relocation kernel does not run"},
-    {NULL, "cuModuleLoadDataEx", CUAI_CUDA_ERROR_INVALID_PTX, 0,
-     "no relocation kernel"},
+    {NULL, "cuModuleLoadDataEx", CUAI_CUDA_ERROR_INVALID_PTX, 0, "no relocation kernel"},
     {NULL, "cuModuleGetFunction", CUAI_CUDA_ERROR_UNKNOWN, 0, ""},
     {"CAPABILITY", "80", 0, 1, ""},
     {"CAPABILITY", "35", 0, 0, ""},
@@ -286,11 +274,9 @@ START_TEST(test_device_that_runs_not_all_kernels)
     cuarena_log_set_callback(tell, &told);
     expect_ok(cuarena_log_set_level(CUARENA_LOG_INFO));
     if (kernel_cases[_i].key != NULL)
-        standin->standin_configure(kernel_cases[_i].key,
-                                   kernel_cases[_i].value);
+        standin->standin_configure(kernel_cases[_i].key, kernel_cases[_i].value);
     else
-        standin->standin_fail(kernel_cases[_i].value, 1, kernel_cases[_i].code,
-                              1);
+        standin->standin_fail(kernel_cases[_i].value, 1, kernel_cases[_i].code, 1);
     open_memory(&b, VMM);
     standin->standin_fail_clear();
     ck_assert_int_eq(b.memory.facts.relocation_kernel, kernel_cases[_i].kernel);
@@ -298,10 +284,8 @@ START_TEST(test_device_that_runs_not_all_kernels)
     bench_get(&b, PLAYGROUND, PLAYGROUND);
     picture_t picture = bench_draw(&b, 10);
     for (uint64_t i = 0; i < 3; i++)
-        bench_move(&b, &picture, i * KIB(64), KIB(256) + i * KIB(65), KIB(64),
-                   &list[i]);
-    expect_ok(b.memory.ops.relocate(b.memory.user, list, 3, CUARENA_NO_STREAM,
-                                    &done));
+        bench_move(&b, &picture, i * KIB(64), KIB(256) + i * KIB(65), KIB(64), &list[i]);
+    expect_ok(b.memory.ops.relocate(b.memory.user, list, 3, CUARENA_NO_STREAM, &done));
     expect_u64(done, 3);
     expect_picture(&b, &picture);
     bench_give_back(&b);
@@ -313,16 +297,13 @@ int main(void)
 {
     Suite *suite = suite_create("CUDA mover");
     cuda_kinds_ready();
-    TCase *lists = suite_add_list(suite, "lists",
-                                  TEST_LIST(test_lists_longer_than_a_launch));
-    add_standin_test(lists, test_long_list_that_fails_tells_how_far_it_came,
-                     COUNT_OF(list_calls));
+    TCase *lists = suite_add_list(suite, "lists", TEST_LIST(test_lists_longer_than_a_launch));
+    add_standin_test(lists, test_long_list_that_fails_tells_how_far_it_came, COUNT_OF(list_calls));
     add_standin_test(lists, test_list_whose_end_could_not_be_marked, 2);
     TCase *threads = new_case(suite, "threads");
     add_standin_test(threads, test_second_thread_waits_for_its_turn, 1);
     add_standin_test(threads, test_kernels_are_loaded_by_one_thread, 1);
-    add_standin_test(new_case(suite, "kernels"),
-                     test_device_that_runs_not_all_kernels,
+    add_standin_test(new_case(suite, "kernels"), test_device_that_runs_not_all_kernels,
                      COUNT_OF(kernel_cases));
     return cuda_kinds_main(suite);
 }

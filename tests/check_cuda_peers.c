@@ -1,8 +1,7 @@
 /*
- * Two devices in one process: an arena of the first whose bytes the second
- * reaches, kernels and copies of both on the same blocks, order between their
- * streams, and what is refused without. Wants two devices; the stand-in has
- * them.
+ * Two devices in one process: an arena of the first whose bytes the second reaches, kernels and
+ * copies of both on the same blocks, order between their streams, and what is refused without.
+ * Wants two devices; the stand-in has them.
  */
 #include "support/base_support.h"
 #include "support/cuda_expect.h"
@@ -40,8 +39,7 @@ static void begin_side(int device)
     side_t *side = &sides[device];
     side->context = cuda_test_use_device(device);
     expect_cu(cuda->cuStreamCreate(&side->stream, CUAI_CU_STREAM_NON_BLOCKING));
-    expect_cu(cuda->cuModuleLoadDataEx(&side->module, test_kernels_ptx, 0, NULL,
-                                       NULL));
+    expect_cu(cuda->cuModuleLoadDataEx(&side->module, test_kernels_ptx, 0, NULL, NULL));
     expect_cu(cuda->cuModuleGetFunction(&side->fill, side->module, "fill"));
     expect_cu(cuda->cuModuleGetFunction(&side->check, side->module, "check"));
     expect_cu(cuda->cuMemAlloc(&side->wrong, sizeof(uint64_t)));
@@ -113,7 +111,7 @@ static void end_side(int device)
 static void close_pool(void)
 {
     expect_right();
-    expect_ok(cuarena_settle(arena, 1, NULL));
+    expect_ok(cuarena_reclaim(arena, 1, NULL));
     expect_ok(cuarena_destroy(&arena));
     end_side(0);
     end_side(1);
@@ -125,8 +123,8 @@ static void close_pool(void)
 static void launch(cuai_cu_function_t function, int device, void **params)
 {
     use_device(device);
-    expect_cu(cuda_test()->cuLaunchKernel(function, 64, 1, 1, 256, 1, 1, 0,
-                                          sides[device].stream, params, NULL));
+    expect_cu(cuda_test()->cuLaunchKernel(function, 64, 1, 1, 256, 1, 1, 0, sides[device].stream,
+                                          params, NULL));
 }
 
 /* The device's stream writes the pattern of a seed; reads and expects it. */
@@ -134,8 +132,7 @@ static void fill(int device, const void *pointer, uint64_t seed)
 {
     cuai_cu_pointer_t at = cu_pointer(pointer);
     uint64_t bytes = BLOCK, first = 0;
-    launch(sides[device].fill, device,
-           (void *[]){&at, &bytes, &seed, &first, NULL});
+    launch(sides[device].fill, device, (void *[]){&at, &bytes, &seed, &first, NULL});
 }
 
 static void check(int device, const void *pointer, uint64_t seed)
@@ -155,8 +152,7 @@ static void order(int earlier, int later)
     expect_cu(cuda->cuEventCreate(&event, CUAI_CU_EVENT_DISABLE_TIMING));
     expect_cu(cuda->cuEventRecord(event, sides[earlier].stream));
     use_device(later);
-    expect_cu(cuda->cuStreamWaitEvent(sides[later].stream, event,
-                                      CUAI_CU_EVENT_WAIT_DEFAULT));
+    expect_cu(cuda->cuStreamWaitEvent(sides[later].stream, event, CUAI_CU_EVENT_WAIT_DEFAULT));
     use_device(earlier);
     expect_cu(cuda->cuEventDestroy(event));
 }
@@ -164,8 +160,7 @@ static void order(int earlier, int later)
 static void *take_on(int device)
 {
     void *pointer = NULL;
-    expect_ok(
-        cuarena_alloc_on(arena, BLOCK, sides[device].stream, NULL, &pointer));
+    expect_ok(cuarena_alloc_on(arena, BLOCK, sides[device].stream, NULL, &pointer));
     return pointer;
 }
 
@@ -190,8 +185,7 @@ static void use_all(int device, uint64_t seed)
 
 #define WITH_PEERS "memory=device,pool=32MiB,stable=0,peers=require"
 
-#define OWN_POOL                                                               \
-    "preset=driver-pool,memory=device,driver_pool=own,peers=require"
+#define OWN_POOL "preset=driver-pool,memory=device,driver_pool=own,peers=require"
 
 #define POOL_IN_OWN_POOL WITH_PEERS ",backing=async,driver_pool=own"
 
@@ -249,19 +243,19 @@ START_TEST(test_copies_between_arenas_of_two_devices)
     expect_ok(cuarena_alloc_on(second, BLOCK, sides[1].stream, NULL, &there));
     fill(0, here, 3);
     order(0, 1);
-    expect_cu(cuda_test()->cuMemcpyAsync(cu_pointer(there), cu_pointer(here),
-                                         BLOCK, sides[1].stream));
+    expect_cu(
+        cuda_test()->cuMemcpyAsync(cu_pointer(there), cu_pointer(here), BLOCK, sides[1].stream));
     check(1, there, 3);
     fill(1, there, 4);
     order(1, 0);
-    expect_cu(cuda_test()->cuMemcpyAsync(cu_pointer(here), cu_pointer(there),
-                                         BLOCK, sides[0].stream));
+    expect_cu(
+        cuda_test()->cuMemcpyAsync(cu_pointer(here), cu_pointer(there), BLOCK, sides[0].stream));
     check(0, here, 4);
     expect_ok(cuarena_record_use(second, there, sides[0].stream));
     expect_ok(cuarena_free_on(second, there, sides[1].stream));
     free_on(0, here);
     sync_both();
-    expect_ok(cuarena_settle(second, 1, NULL));
+    expect_ok(cuarena_reclaim(second, 1, NULL));
     expect_ok(cuarena_destroy(&second));
     close_pool();
 }
@@ -322,8 +316,8 @@ START_TEST(test_bytes_wait_for_uses_of_the_other_device)
 }
 END_TEST
 
-/* A compaction on a stream of either device waits for the owner of what it
- * moves, on the other, and lets that wait. */
+/* A compaction on a stream of either device waits for the owner of what it moves, on the other, and
+ * lets that wait. */
 START_TEST(test_compaction_on_a_stream_of_either_device)
 {
     const int owner = _i % 2, mover = _i / 2;
@@ -333,13 +327,10 @@ START_TEST(test_compaction_on_a_stream_of_either_device)
     void *p = NULL;
     open_pool(WITH_PEERS);
     for (uint64_t i = 0; i < POOL / BLOCK; i++) {
-        expect_ok(cuarena_block_alloc_on(arena, BLOCK, sides[owner].stream,
-                                         NULL, &blocks[i]));
-        expect_ok(
-            cuarena_block_pin_on(arena, blocks[i], sides[owner].stream, &p));
+        expect_ok(cuarena_block_alloc_on(arena, BLOCK, sides[owner].stream, NULL, &blocks[i]));
+        expect_ok(cuarena_block_pin_on(arena, blocks[i], sides[owner].stream, &p));
         fill(owner, p, i);
-        expect_ok(
-            cuarena_block_unpin_on(arena, blocks[i], sides[owner].stream));
+        expect_ok(cuarena_block_unpin_on(arena, blocks[i], sides[owner].stream));
     }
     for (uint64_t i = 0; i < POOL / BLOCK; i += 2)
         expect_ok(cuarena_block_free(arena, blocks[i]));
@@ -349,11 +340,9 @@ START_TEST(test_compaction_on_a_stream_of_either_device)
     expect_ok(cuarena_compact(arena, &options, NULL, NULL, &report));
     ck_assert_uint_gt(report.moves, 0);
     for (uint64_t i = 1; i < POOL / BLOCK; i += 2) {
-        expect_ok(
-            cuarena_block_pin_on(arena, blocks[i], sides[owner].stream, &p));
+        expect_ok(cuarena_block_pin_on(arena, blocks[i], sides[owner].stream, &p));
         check(owner, p, i);
-        expect_ok(
-            cuarena_block_unpin_on(arena, blocks[i], sides[owner].stream));
+        expect_ok(cuarena_block_unpin_on(arena, blocks[i], sides[owner].stream));
         expect_ok(cuarena_block_free_on(arena, blocks[i], sides[owner].stream));
     }
     close_pool();
@@ -373,15 +362,14 @@ START_TEST(test_zeroed_on_a_stream_of_the_other_device)
     expect_ok(cuarena_alloc_on(arena, BLOCK, sides[1].stream, &request, &p));
     sync_both();
     expect_cu(cuda_test()->cuMemcpyDtoH(&words[0], cu_pointer(p), 8));
-    expect_cu(
-        cuda_test()->cuMemcpyDtoH(&words[1], cu_pointer(p) + BLOCK - 8, 8));
+    expect_cu(cuda_test()->cuMemcpyDtoH(&words[1], cu_pointer(p) + BLOCK - 8, 8));
     expect_u64(words[0] | words[1], 0);
     free_on(1, p);
     close_pool();
 }
 END_TEST
 
-/* No marker stands for streams of both devices: each is waited for. */
+/* No event stands for streams of both devices: each is waited for. */
 START_TEST(test_forced_destroy_waits_for_both_devices)
 {
     open_pool(shared[_i]);
@@ -405,8 +393,7 @@ START_TEST(test_streams_of_a_device_that_does_not_reach)
     open_pool("memory=device,pool=32MiB,stable=0");
     cuarena_stream_t other = sides[1].stream;
     void *mine = take_on(0);
-    expect_status(cuarena_alloc_on(arena, BLOCK, other, NULL, &p),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_alloc_on(arena, BLOCK, other, NULL, &p), CUARENA_BAD_ARGUMENT);
     expect_message("device 1", "device 0");
     ck_assert_ptr_null(p);
     expect_status(cuarena_record_use(arena, mine, other), CUARENA_BAD_ARGUMENT);
@@ -435,13 +422,12 @@ static void add_all(Suite *suite)
     TCase *each = tcase_create("each memory");
     suite_add_tcase(suite, each);
     tcase_add_loop_test(each, test_peers_are_told, 0, 2);
-    add_per_memory(each, TEST_LIST(test_kernels_of_both_devices,
-                                   test_bytes_go_from_device_to_device,
-                                   test_bytes_wait_for_uses_of_the_other_device,
-                                   test_zeroed_on_a_stream_of_the_other_device,
-                                   test_forced_destroy_waits_for_both_devices));
-    tcase_add_loop_test(each, test_compaction_on_a_stream_of_either_device, 0,
-                        4);
+    add_per_memory(each,
+                   TEST_LIST(test_kernels_of_both_devices, test_bytes_go_from_device_to_device,
+                             test_bytes_wait_for_uses_of_the_other_device,
+                             test_zeroed_on_a_stream_of_the_other_device,
+                             test_forced_destroy_waits_for_both_devices));
+    tcase_add_loop_test(each, test_compaction_on_a_stream_of_either_device, 0, 4);
 }
 
 int main(void)

@@ -1,9 +1,8 @@
 /*
- * Streams are released and destroyed while other threads compact, take across
- * streams, settle, trim, and free blocks that those streams use: no call of the
- * library is given a handle after the release of its stream has returned. On
- * the stand-in, whose calls take their time here, such a call is the end of the
- * program.
+ * Streams are released and destroyed while other threads compact, take across streams, reclaim,
+ * trim, and free blocks that those streams use: no call of the library is given a handle after the
+ * release of its stream has returned. On the stand-in, whose calls take their time here, such a
+ * call is the end of the program.
  */
 #include "support/driver_library.h"
 #include "support/driver_under_test.h"
@@ -52,13 +51,12 @@ static void write_on(CUstream stream, cuarena_block_t block)
 {
     void *p = NULL;
     expect_ok(cuarena_block_pin_on(arena, block, stream, &p));
-    driver_ok(
-        driver.cuMemsetD8Async((CUdeviceptr)(uintptr_t)p, 1, UNIT, stream));
+    driver_ok(driver.cuMemsetD8Async((CUdeviceptr)(uintptr_t)p, 1, UNIT, stream));
     expect_ok(cuarena_block_unpin_on(arena, block, stream));
 }
 
-/* The block is idle, and says that the stream uses it. Who had the place before
- * goes on the stream. */
+/* The block is idle, and says that the stream uses it. Who had the place before goes on the
+ * stream. */
 static void hand_on(CUstream stream, cuarena_block_t block, uint64_t slot)
 {
     driver_ok(driver.cuStreamSynchronize(stream));
@@ -77,8 +75,7 @@ static void *make_and_end(void *user)
         CUstream stream = new_stream();
         uint64_t bytes = UNIT * (1 + random_below(&random, 8));
         cuarena_block_t block = 0;
-        if (cuarena_block_alloc_on(arena, bytes, stream, NULL, &block) ==
-            CUARENA_OK) {
+        if (cuarena_block_alloc_on(arena, bytes, stream, NULL, &block) == CUARENA_OK) {
             write_on(stream, block);
             if (random_below(&random, 3) == 0)
                 expect_ok(cuarena_block_free_on(arena, block, stream));
@@ -107,14 +104,13 @@ static void compact(CUstream stream)
 static void take(CUstream stream)
 {
     cuarena_block_t block = 0;
-    if (cuarena_block_alloc_on(arena, 24 * UNIT, stream, NULL, &block) ==
-        CUARENA_OK)
+    if (cuarena_block_alloc_on(arena, 24 * UNIT, stream, NULL, &block) == CUARENA_OK)
         expect_ok(cuarena_block_free_on(arena, block, stream));
 }
 
-static void settle(CUstream stream)
+static void reclaim(CUstream stream)
 {
-    expect_ok(cuarena_settle(arena, 0, NULL));
+    expect_ok(cuarena_reclaim(arena, 0, NULL));
     expect_ok(cuarena_trim_on(arena, stream, 0, NULL));
 }
 
@@ -129,8 +125,7 @@ static void free_others(CUstream stream)
     }
 }
 
-static void (*const others[OTHERS])(CUstream) = {compact, take, settle,
-                                                 free_others};
+static void (*const others[OTHERS])(CUstream) = {compact, take, reclaim, free_others};
 
 /* Streams end between these calls as well as in them. */
 static void *call_on_and_on(void *user)
@@ -151,8 +146,8 @@ static void *call_on_and_on(void *user)
 
 static const char *const kinds[] = {
     "memory=device,pool=512KiB",
-    "memory=device,pool=512KiB,marker=eager",
-    "memory=device,pool=512KiB,steal=settled",
+    "memory=device,pool=512KiB,events=eager",
+    "memory=device,pool=512KiB,steal=idle",
     "memory=device,pool=512KiB,keep=cache",
 };
 #define KINDS ((int)(sizeof kinds / sizeof kinds[0]))
@@ -173,11 +168,9 @@ static void run_threads(void)
 {
     pthread_t threads[MAKERS + OTHERS];
     for (int i = 0; i < OTHERS; i++)
-        pthread_create(&threads[MAKERS + i], NULL, call_on_and_on,
-                       (void *)&others[i]);
+        pthread_create(&threads[MAKERS + i], NULL, call_on_and_on, (void *)&others[i]);
     for (int i = 0; i < MAKERS; i++)
-        pthread_create(&threads[i], NULL, make_and_end,
-                       (void *)(uintptr_t)(i + 1));
+        pthread_create(&threads[i], NULL, make_and_end, (void *)(uintptr_t)(i + 1));
     for (int i = 0; i < MAKERS; i++)
         pthread_join(threads[i], NULL);
     atomic_store(&over, true);
@@ -202,11 +195,10 @@ START_TEST(no_call_uses_a_stream_after_its_release)
     end_stream(last);
     if (cuarena_validate(arena, text, sizeof text) != CUARENA_OK)
         ck_abort_msg("validate: %s", text);
-    expect_ok(cuarena_settle(arena, 1, NULL));
+    expect_ok(cuarena_reclaim(arena, 1, NULL));
     expect_u64(driver_reports(STANDIN_ANY), 0);
     ck_assert_uint_gt(released, 500);
-    printf("%u releases beside %u moves\n", (unsigned)released,
-           (unsigned)moved);
+    printf("%u releases beside %u moves\n", (unsigned)released, (unsigned)moved);
     ck_assert_uint_gt(freed_elsewhere, 0);
     expect_ok(cuarena_destroy(&arena));
     driver_drop_context(0);
@@ -220,8 +212,7 @@ int main(void)
     TCase *cases = tcase_create("threads");
     tcase_set_timeout(cases, 300);
     if (kind != DRIVER_NONE)
-        tcase_add_loop_test(cases, no_call_uses_a_stream_after_its_release, 0,
-                            KINDS);
+        tcase_add_loop_test(cases, no_call_uses_a_stream_after_its_release, 0, KINDS);
     suite_add_tcase(suite, cases);
     return driver_result(kind, suite_main(suite));
 }

@@ -26,13 +26,12 @@ static void release(cuarena_t *arena)
     expect_ok(cuarena_shared_release(&arena));
 }
 
-/* As a session and another one would: device memory and pinned memory of one
- * device are two arenas, each held by both. */
+/* As a session and another one would: device memory and pinned memory of one device are two arenas,
+ * each held by both. */
 START_TEST(test_each_memory_of_a_device_has_its_arena)
 {
-    static const char *const texts[] = {
-        TEXT "memory=device", TEXT "memory=pinned", TEXT "memory=managed",
-        TEXT "memory=none"};
+    static const char *const texts[] = {TEXT "memory=device", TEXT "memory=pinned",
+                                        TEXT "memory=managed", TEXT "memory=none"};
     cuarena_t *first[4], *second[4];
     int32_t created = 0;
     for (int i = 0; i < 4; i++) {
@@ -96,9 +95,8 @@ END_TEST
 /* Of several memories of one device the list means the device's own. */
 START_TEST(test_shrink_by_a_list_of_devices)
 {
-    static const char *const texts[] = {
-        TEXT "memory=device", TEXT "memory=pageable", TEXT "memory=pinned",
-        TEXT "memory=managed"};
+    static const char *const texts[] = {TEXT "memory=device", TEXT "memory=pageable",
+                                        TEXT "memory=pinned", TEXT "memory=managed"};
     cuarena_t *arenas[4];
     uint64_t held[4], given = 0;
     int32_t created = 0;
@@ -110,8 +108,7 @@ START_TEST(test_shrink_by_a_list_of_devices)
         expect_ok(cuarena_free(arenas[i], pointer));
         held[i] = held_by(arenas[i]);
     }
-    expect_status(cuarena_shared_shrink("gpu:0;cpu:0;gpu:1000", &given),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_shared_shrink("gpu:0;cpu:0;gpu:1000", &given), CUARENA_BAD_ARGUMENT);
     expect_u64(held_by(arenas[0]), held[0]);
     expect_ok(cuarena_shared_shrink("cpu:0;gpu:0", &given));
     expect_u64(given, held[0] + held[1]);
@@ -164,8 +161,7 @@ START_TEST(test_threads_on_one_device)
     cuarena_t *arena = NULL;
     cuarena_config_t config = config_of(TEXT "memory=device");
     for (int i = 0; i < THREADS; i++)
-        ck_assert_int_eq(
-            pthread_create(&threads[i], NULL, come_and_go, &swapped[i]), 0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, come_and_go, &swapped[i]), 0);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     expect_status(cuarena_shared_find(&config, &arena), CUARENA_STALE);
@@ -176,11 +172,9 @@ int main(void)
 {
     Suite *suite = suite_create("CUDA shared");
     cuda_kinds_ready();
-    suite_add_list(
-        suite, "places",
-        TEST_LIST(test_each_memory_of_a_device_has_its_arena,
-                  test_a_context_has_its_own, test_each_device_has_its_own,
-                  test_shrink_by_a_list_of_devices,
-                  test_a_device_that_is_not_there, test_threads_on_one_device));
+    suite_add_list(suite, "places",
+                   TEST_LIST(test_each_memory_of_a_device_has_its_arena, test_a_context_has_its_own,
+                             test_each_device_has_its_own, test_shrink_by_a_list_of_devices,
+                             test_a_device_that_is_not_there, test_threads_on_one_device));
     return cuda_kinds_main(suite);
 }

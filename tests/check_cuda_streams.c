@@ -1,13 +1,12 @@
 /*
- * Streams and markers: which stream a handle is, who may use which memory,
- * what a marker means, and that no event is left. Each test runs in a process
- * of its own.
+ * Streams and events: which stream a handle is, who may use which memory,
+ * what an event means, and that no event is left. Each test runs in a process of its own.
  */
 #include "support/base_support.h"
 #include "support/cuda_test.h"
 #include "support/expect.h"
 
-#include "memory/cuda/markers.h"
+#include "memory/cuda/events.h"
 #include "memory/cuda/streams.h"
 #include "memory/memory.h"
 
@@ -56,8 +55,7 @@ static cuai_cu_context_t push_own_context(int ordinal)
     return context;
 }
 
-static cuarena_stream_info_t info_of(cuai_streams_t *streams,
-                                     cuarena_stream_t stream)
+static cuarena_stream_info_t info_of(cuai_streams_t *streams, cuarena_stream_t stream)
 {
     cuarena_stream_info_t info;
     memset(&info, 0xee, sizeof(info));
@@ -79,9 +77,8 @@ START_TEST(test_streams_are_told_apart)
     uint64_t ids[5];
     open_both();
     cuai_cu_context_t primary = cuda_test_use_device(0);
-    cuarena_stream_t streams[] = {NULL, CUARENA_STREAM_PER_THREAD,
-                                  cuda_test_stream(), cuda_test_stream(),
-                                  cuda_test_stream()};
+    cuarena_stream_t streams[] = {NULL, CUARENA_STREAM_PER_THREAD, cuda_test_stream(),
+                                  cuda_test_stream(), cuda_test_stream()};
     for (int i = 0; i < COUNT(streams); i++) {
         cuarena_stream_info_t info = info_of(&device, streams[i]);
         ids[i] = info.id;
@@ -92,8 +89,8 @@ START_TEST(test_streams_are_told_apart)
         expect_u64(id_of(&device, streams[i]), info.id);
         expect_u64(id_of(&host, streams[i]), info.id);
         for (int j = 0; j < i; j++)
-            ck_assert_msg(ids[i] != ids[j], "streams %d and %d have id %llu", i,
-                          j, (unsigned long long)ids[i]);
+            ck_assert_msg(ids[i] != ids[j], "streams %d and %d have id %llu", i, j,
+                          (unsigned long long)ids[i]);
     }
     for (int i = 2; i < COUNT(streams); i++)
         cuda_test_end_stream(streams[i]);
@@ -125,8 +122,7 @@ START_TEST(test_each_thread_has_a_default_stream)
     uint64_t own = id_of(&device, CUARENA_STREAM_PER_THREAD);
     ck_assert_int_eq(pthread_create(&thread, NULL, ask_per_thread, &other), 0);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    ck_assert_msg(own != other, "two threads have id %llu",
-                  (unsigned long long)own);
+    ck_assert_msg(own != other, "two threads have id %llu", (unsigned long long)own);
     expect_u64(id_of(&device, CUARENA_STREAM_PER_THREAD), own);
     end_both();
 }
@@ -224,19 +220,19 @@ START_TEST(test_capturing_stream_is_told)
 END_TEST
 
 /* What the library does beside a capture of the caller's does not end it. */
-START_TEST(test_markers_beside_a_capture)
+START_TEST(test_events_beside_a_capture)
 {
     cuai_cu_graph_t graph = NULL;
-    void *marker = NULL;
+    void *event = NULL;
     open_both();
     (void)cuda_test_use_device(0);
     cuarena_stream_t captured = cuda_test_stream();
     cuarena_stream_t other = cuda_test_stream();
     expect_cu(cuda_test()->cuStreamBeginCapture(captured, _i));
-    expect_ok(cuai_streams_mark(&device, other, &marker));
-    expect_ok(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1));
-    expect_ok(cuai_streams_query(&device, marker));
-    cuai_streams_unmark(&device, marker);
+    expect_ok(cuai_streams_mark(&device, other, &event));
+    expect_ok(cuai_streams_wait(&device, event, CUARENA_NO_STREAM, 1));
+    expect_ok(cuai_streams_query(&device, event));
+    cuai_streams_unmark(&device, event);
     expect_cu(cuda_test()->cuStreamEndCapture(captured, &graph));
     ck_assert_ptr_nonnull(graph);
     expect_cu(cuda_test()->cuGraphDestroy(graph));
@@ -252,11 +248,9 @@ START_TEST(test_no_stream_is_refused)
 {
     cuarena_stream_info_t info = {.id = 7};
     open_both();
-    expect_status(cuai_streams_identify(&device, CUARENA_NO_STREAM, &info),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuai_streams_identify(&device, CUARENA_NO_STREAM, &info), CUARENA_BAD_ARGUMENT);
     expect_message("CUARENA_NO_STREAM");
-    expect_status(cuai_streams_identify(&host, CUARENA_NO_STREAM, &info),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuai_streams_identify(&host, CUARENA_NO_STREAM, &info), CUARENA_BAD_ARGUMENT);
     expect_u64(info.id, 7);
     end_both();
 }
@@ -269,8 +263,7 @@ START_TEST(test_stream_of_another_device)
     open_both();
     (void)cuda_test_use_device(1);
     cuarena_stream_t stream = cuda_test_stream();
-    expect_status(cuai_streams_identify(&device, stream, &info),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuai_streams_identify(&device, stream, &info), CUARENA_BAD_ARGUMENT);
     expect_message("device 1", "device 0", "'device'");
     expect_u64(info.id, 7);
     ck_assert_int_eq(info_of(&host, stream).device, 1);
@@ -299,32 +292,28 @@ START_TEST(test_default_stream_of_no_context)
     cuarena_stream_info_t info;
     open_both();
     have_context(NULL);
-    expect_status(cuai_streams_identify(&host, NULL, &info),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuai_streams_identify(&host, NULL, &info), CUARENA_BAD_ARGUMENT);
     expect_message("no context is current");
-    expect_status(
-        cuai_streams_identify(&host, CUARENA_STREAM_PER_THREAD, &info),
-        CUARENA_BAD_ARGUMENT);
+    expect_status(cuai_streams_identify(&host, CUARENA_STREAM_PER_THREAD, &info),
+                  CUARENA_BAD_ARGUMENT);
     end_both();
 }
 END_TEST
 
-/* Its marker could not be made where the stream is. */
+/* Its event could not be made where the stream is. */
 START_TEST(test_default_stream_of_a_second_context)
 {
     cuarena_stream_info_t info;
-    void *marker = NULL;
+    void *event = NULL;
     open_both();
     (void)cuda_test_use_device(0);
     uint64_t id = id_of(&host, NULL);
     cuai_cu_context_t context = push_own_context(0);
-    expect_status(cuai_streams_identify(&host, NULL, &info),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuai_streams_identify(&host, NULL, &info), CUARENA_BAD_ARGUMENT);
     expect_message("default stream", "device 0", "'host'");
-    expect_ok(cuai_streams_mark(&host, NULL, &marker));
-    ck_assert_ptr_eq(((cuai_marker_t *)marker)->place->context,
-                     device.place->context);
-    cuai_streams_unmark(&host, marker);
+    expect_ok(cuai_streams_mark(&host, NULL, &event));
+    ck_assert_ptr_eq(((cuai_event_t *)event)->place->context, device.place->context);
+    cuai_streams_unmark(&host, event);
     expect_cu(cuda_test()->cuCtxPopCurrent(&context));
     expect_u64(id_of(&host, NULL), id);
     end_both();
@@ -332,7 +321,7 @@ START_TEST(test_default_stream_of_a_second_context)
 }
 END_TEST
 
-/* ---- Markers ----------------------------------------------------------- */
+/* ---- Events ----------------------------------------------------------- */
 
 #define BYTES ((size_t)1 << 20)
 
@@ -356,78 +345,78 @@ static void end_work(work_t work)
     cuda_test_end_stream(work.stream);
 }
 
-START_TEST(test_marker_comes_to_an_end)
+START_TEST(test_event_comes_to_an_end)
 {
-    void *marker = NULL;
+    void *event = NULL;
     cuarena_status_t status;
     open_both();
     (void)cuda_test_use_device(0);
     work_t work = begin_work();
-    expect_ok(cuai_streams_mark(&device, work.stream, &marker));
-    while ((status = cuai_streams_query(&device, marker)) == CUARENA_BUSY)
+    expect_ok(cuai_streams_mark(&device, work.stream, &event));
+    while ((status = cuai_streams_query(&device, event)) == CUARENA_BUSY)
         ;
     expect_ok(status);
     end_work(work);
-    expect_ok(cuai_streams_query(&device, marker));
-    cuai_streams_unmark(&device, marker);
+    expect_ok(cuai_streams_query(&device, event));
+    cuai_streams_unmark(&device, event);
     end_both();
 }
 END_TEST
 
 /* With the stand-in, which does nothing unless it must. */
-START_TEST(test_marker_is_busy_until_it_is_waited_for)
+START_TEST(test_event_is_busy_until_it_is_waited_for)
 {
-    void *marker = NULL;
+    void *event = NULL;
     set("CUARENA_STANDIN_PACE", "0");
     open_both();
     (void)cuda_test_use_device(0);
     work_t work = begin_work();
-    expect_ok(cuai_streams_mark(&device, work.stream, &marker));
+    expect_ok(cuai_streams_mark(&device, work.stream, &event));
     ck_assert_uint_gt(driver_standin()->standin_pending(), 0);
     uint64_t syncs = driver_standin()->standin_syncs();
-    expect_ok(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1));
+    expect_ok(cuai_streams_wait(&device, event, CUARENA_NO_STREAM, 1));
     expect_u64(driver_standin()->standin_syncs(), syncs + 1);
-    expect_ok(cuai_streams_query(&device, marker));
-    cuai_streams_unmark(&device, marker);
+    expect_ok(cuai_streams_query(&device, event));
+    cuai_streams_unmark(&device, event);
     end_work(work);
     end_both();
 }
 END_TEST
 
-START_TEST(test_marker_is_used_again_for_its_stream)
+START_TEST(test_event_is_used_again_for_its_stream)
 {
-    void *marker = NULL;
+    void *event = NULL;
     open_both();
     (void)cuda_test_use_device(0);
     cuarena_stream_t stream = cuda_test_stream();
-    expect_ok(cuai_streams_mark(&device, stream, &marker));
-    void *first = marker;
-    expect_ok(cuai_streams_mark(&device, stream, &marker));
-    ck_assert_ptr_eq(marker, first);
-    expect_u64(device.place->marker_count, 1);
-    cuai_streams_unmark(&device, marker);
+    expect_ok(cuai_streams_mark(&device, stream, &event));
+    void *first = event;
+    expect_ok(cuai_streams_mark(&device, stream, &event));
+    ck_assert_ptr_eq(event, first);
+    expect_u64(device.place->event_count, 1);
+    cuai_streams_unmark(&device, event);
     cuda_test_end_stream(stream);
     end_both();
 }
 END_TEST
 
-START_TEST(test_marker_moves_to_the_context_of_its_stream)
+START_TEST(test_event_moves_to_the_context_of_its_stream)
 {
-    void *marker = NULL;
+    void *event = NULL;
     open_both();
     (void)cuda_test_use_device(0);
     cuarena_stream_t stream = cuda_test_stream();
     cuai_cu_context_t context = push_own_context(0);
     cuarena_stream_t other = cuda_test_stream();
     (void)info_of(&device, other);
-    expect_ok(cuai_streams_mark(&device, stream, &marker));
-    expect_ok(cuai_streams_mark(&device, other, &marker));
-    ck_assert_ptr_eq(((cuai_marker_t *)marker)->place->context, context);
+    expect_ok(cuai_streams_mark(&device, stream, &event));
+    expect_ok(cuai_streams_mark(&device, other, &event));
+    ck_assert_ptr_eq(((cuai_event_t *)event)->place->context, context);
     ck_assert_ptr_nonnull(device.place->idle);
-    expect_ok(cuai_streams_mark(&device, stream, &marker));
-    ck_assert_ptr_eq(((cuai_marker_t *)marker)->place, device.place);
-    expect_u64(device.place->marker_count, 1);
-    cuai_streams_unmark(&device, marker);
+    expect_ok(cuai_streams_mark(&device, stream, &event));
+    ck_assert_ptr_eq(((cuai_event_t *)event)->place, device.place);
+    expect_u64(device.place->event_count, 1);
+    cuai_streams_unmark(&device, event);
     cuda_test_end_stream(stream);
     cuda_test_end_stream(other);
     end_both();
@@ -436,16 +425,16 @@ START_TEST(test_marker_moves_to_the_context_of_its_stream)
 END_TEST
 
 /* The stand-in reports the second memset if nothing orders it. */
-START_TEST(test_stream_waits_for_a_marker)
+START_TEST(test_stream_waits_for_a_event)
 {
-    void *marker = NULL;
+    void *event = NULL;
     open_both();
     (void)cuda_test_use_device(0);
     work_t work = begin_work();
     cuarena_stream_t other = cuda_test_stream();
-    expect_ok(cuai_streams_mark(&device, work.stream, &marker));
-    expect_ok(cuai_streams_wait(&device, marker, other, 0));
-    cuai_streams_unmark(&device, marker);
+    expect_ok(cuai_streams_mark(&device, work.stream, &event));
+    expect_ok(cuai_streams_wait(&device, event, other, 0));
+    cuai_streams_unmark(&device, event);
     expect_cu(cuda_test()->cuMemsetD8Async(work.bytes, 2, BYTES, other));
     expect_cu(cuda_test()->cuStreamSynchronize(other));
     end_work(work);
@@ -456,7 +445,7 @@ END_TEST
 
 START_TEST(test_stream_waits_for_another_device)
 {
-    void *marker = NULL;
+    void *event = NULL;
     set("CUARENA_STANDIN_DEVICES", "2");
     open_both();
     device.reach = 3;
@@ -464,14 +453,14 @@ START_TEST(test_stream_waits_for_another_device)
     work_t work = begin_work();
     cuai_cu_context_t second = cuda_test_use_device(1);
     cuarena_stream_t other = cuda_test_stream();
-    expect_ok(cuai_streams_mark(&device, work.stream, &marker));
-    expect_ok(cuai_streams_wait(&device, marker, other, 0));
+    expect_ok(cuai_streams_mark(&device, work.stream, &event));
+    expect_ok(cuai_streams_wait(&device, event, other, 0));
     ck_assert_ptr_eq(cuda_test_current(), second);
-    expect_ok(cuai_streams_mark(&device, other, &marker));
-    ck_assert_int_eq(((cuai_marker_t *)marker)->place->device, 1);
-    expect_ok(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1));
-    expect_ok(cuai_streams_query(&device, marker));
-    cuai_streams_unmark(&device, marker);
+    expect_ok(cuai_streams_mark(&device, other, &event));
+    ck_assert_int_eq(((cuai_event_t *)event)->place->device, 1);
+    expect_ok(cuai_streams_wait(&device, event, CUARENA_NO_STREAM, 1));
+    expect_ok(cuai_streams_query(&device, event));
+    cuai_streams_unmark(&device, event);
     cuda_test_end_stream(other);
     (void)cuda_test_use_device(0);
     end_work(work);
@@ -479,30 +468,29 @@ START_TEST(test_stream_waits_for_another_device)
 }
 END_TEST
 
-START_TEST(test_pending_marker_is_used_again)
+START_TEST(test_pending_event_is_used_again)
 {
     open_both();
     (void)cuda_test_use_device(0);
     cuarena_stream_t waiter = cuda_test_stream();
     work_t work = begin_work();
     for (int i = 0; i < 100; i++) {
-        void *marker = NULL;
-        expect_ok(cuai_streams_mark(&device, work.stream, &marker));
-        expect_ok(cuai_streams_wait(&device, marker, waiter, 0));
-        cuai_streams_unmark(&device, marker);
-        expect_cu(
-            cuda_test()->cuMemsetD8Async(work.bytes, 2, BYTES, work.stream));
+        void *event = NULL;
+        expect_ok(cuai_streams_mark(&device, work.stream, &event));
+        expect_ok(cuai_streams_wait(&device, event, waiter, 0));
+        cuai_streams_unmark(&device, event);
+        expect_cu(cuda_test()->cuMemsetD8Async(work.bytes, 2, BYTES, work.stream));
     }
-    expect_u64(device.place->marker_count, 1);
+    expect_u64(device.place->event_count, 1);
     end_work(work);
     cuda_test_end_stream(waiter);
     end_both();
 }
 END_TEST
 
-START_TEST(test_markers_keep_the_current_context)
+START_TEST(test_events_keep_the_current_context)
 {
-    void *marker = NULL;
+    void *event = NULL;
     open_both();
     cuai_cu_context_t primary = cuda_test_use_device(0);
     cuarena_stream_t stream = cuda_test_stream();
@@ -510,13 +498,13 @@ START_TEST(test_markers_keep_the_current_context)
     for (int i = 0; i < COUNT(contexts); i++) {
         cuai_streams_t *streams = i == 1 ? &host : &device;
         have_context(contexts[i]);
-        expect_ok(cuai_streams_mark(streams, stream, &marker));
-        expect_ok(cuai_streams_wait(streams, marker, stream, 0));
-        expect_ok(cuai_streams_wait(streams, marker, CUARENA_NO_STREAM, 1));
-        expect_ok(cuai_streams_query(streams, marker));
-        cuai_streams_unmark(streams, marker);
+        expect_ok(cuai_streams_mark(streams, stream, &event));
+        expect_ok(cuai_streams_wait(streams, event, stream, 0));
+        expect_ok(cuai_streams_wait(streams, event, CUARENA_NO_STREAM, 1));
+        expect_ok(cuai_streams_query(streams, event));
+        cuai_streams_unmark(streams, event);
         expect_ok(cuai_streams_drain(streams, stream));
-        marker = NULL;
+        event = NULL;
         ck_assert_ptr_eq(cuda_test_current(), contexts[i]);
     }
     end_both();
@@ -531,17 +519,17 @@ END_TEST
 static void *mark_often(void *stream)
 {
     for (int i = 0; i < 500; i++) {
-        void *marker = NULL;
-        expect_ok(cuai_streams_mark(&device, stream, &marker));
+        void *event = NULL;
+        expect_ok(cuai_streams_mark(&device, stream, &event));
         (void)id_of(&host, stream);
         if (i % 3 == 0)
-            expect_ok(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1));
-        cuai_streams_unmark(&device, marker);
+            expect_ok(cuai_streams_wait(&device, event, CUARENA_NO_STREAM, 1));
+        cuai_streams_unmark(&device, event);
     }
     return NULL;
 }
 
-START_TEST(test_threads_share_markers)
+START_TEST(test_threads_share_events)
 {
     pthread_t threads[THREADS];
     cuarena_stream_t streams[THREADS];
@@ -550,14 +538,13 @@ START_TEST(test_threads_share_markers)
     for (int i = 0; i < THREADS; i++) {
         streams[i] = cuda_test_stream();
         (void)id_of(&host, streams[i]);
-        ck_assert_int_eq(
-            pthread_create(&threads[i], NULL, mark_often, streams[i]), 0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, mark_often, streams[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) {
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
         cuda_test_end_stream(streams[i]);
     }
-    expect_between(device.place->marker_count, 1, THREADS);
+    expect_between(device.place->event_count, 1, THREADS);
     end_both();
 }
 END_TEST
@@ -600,19 +587,18 @@ END_TEST
 
 START_TEST(test_own_device_lost)
 {
-    void *marker = NULL;
+    void *event = NULL;
     cuarena_stream_info_t info;
     open_both();
-    expect_ok(cuai_streams_mark(&device, NULL, &marker));
+    expect_ok(cuai_streams_mark(&device, NULL, &event));
     driver_standin()->standin_lose_device(0, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS);
-    expect_status(cuai_streams_query(&device, marker), CUARENA_LOST);
+    expect_status(cuai_streams_query(&device, event), CUARENA_LOST);
     expect_message("CUDA_ERROR_ILLEGAL_ADDRESS");
-    expect_status(cuai_streams_mark(&device, NULL, &marker), CUARENA_LOST);
-    expect_status(cuai_streams_wait(&device, marker, CUARENA_NO_STREAM, 1),
-                  CUARENA_LOST);
+    expect_status(cuai_streams_mark(&device, NULL, &event), CUARENA_LOST);
+    expect_status(cuai_streams_wait(&device, event, CUARENA_NO_STREAM, 1), CUARENA_LOST);
     expect_status(cuai_streams_identify(&device, NULL, &info), CUARENA_LOST);
     uint64_t calls = driver_standin()->standin_calls(NULL);
-    cuai_streams_unmark(&device, marker);
+    cuai_streams_unmark(&device, event);
     end_both();
     expect_u64(driver_standin()->standin_calls(NULL), calls);
 }
@@ -621,44 +607,44 @@ END_TEST
 /* Nothing of the device touches host memory any more. */
 START_TEST(test_host_memory_outlives_a_device)
 {
-    void *marker = NULL;
+    void *event = NULL;
     void *later = NULL;
     open_both();
     (void)cuda_test_use_device(0);
     cuarena_stream_t stream = cuda_test_stream();
     (void)info_of(&host, stream);
-    expect_ok(cuai_streams_mark(&host, stream, &marker));
+    expect_ok(cuai_streams_mark(&host, stream, &event));
     driver_standin()->standin_lose_device(0, CUAI_CUDA_ERROR_LAUNCH_FAILED);
-    expect_ok(cuai_streams_query(&host, marker));
-    expect_ok(cuai_streams_wait(&host, marker, CUARENA_NO_STREAM, 1));
-    expect_ok(cuai_streams_mark(&host, stream, &marker));
-    expect_ok(cuai_streams_query(&host, marker));
-    expect_ok(cuai_streams_mark(&host, stream, &marker));
+    expect_ok(cuai_streams_query(&host, event));
+    expect_ok(cuai_streams_wait(&host, event, CUARENA_NO_STREAM, 1));
+    expect_ok(cuai_streams_mark(&host, stream, &event));
+    expect_ok(cuai_streams_query(&host, event));
+    expect_ok(cuai_streams_mark(&host, stream, &event));
     expect_ok(cuai_streams_mark(&host, stream, &later));
     expect_ok(cuai_streams_wait(&host, later, CUARENA_NO_STREAM, 1));
     cuai_streams_unmark(&host, later);
-    cuai_streams_unmark(&host, marker);
+    cuai_streams_unmark(&host, event);
     expect_ok(cuai_streams_drain(&host, stream));
     end_both();
 }
 END_TEST
 
-/* The caller destroyed a context, against the rules, and made another that has
- * its handle: what was of the first is left alone. */
+/* The caller destroyed a context, against the rules, and made another that has its handle: what was
+ * of the first is left alone. */
 START_TEST(test_context_that_came_back)
 {
-    void *marker = NULL;
+    void *event = NULL;
     open_both();
     have_context(NULL);
     for (int i = 0; i < REUSE_TRIES; i++) {
         cuai_cu_context_t context = push_own_context(0);
         cuarena_stream_t stream = cuda_test_stream();
         (void)info_of(&host, stream);
-        expect_ok(cuai_streams_mark(&host, stream, &marker));
-        struct cuai_marker *made = marker;
+        expect_ok(cuai_streams_mark(&host, stream, &event));
+        struct cuai_event *made = event;
         ck_assert_ptr_eq(made->place->context, context);
-        cuai_streams_unmark(&host, marker);
-        marker = NULL;
+        cuai_streams_unmark(&host, event);
+        event = NULL;
         cuda_test_end_stream(stream);
         cuai_place_lose(made->place, CUAI_CUDA_ERROR_CONTEXT_IS_DESTROYED);
         expect_cu(cuda_test()->cuCtxDestroy(context));
@@ -674,11 +660,8 @@ START_TEST(test_dead_stream_is_refused)
     cuarena_stream_info_t info;
     open_both();
     ck_assert_int_eq(
-        driver_standin()->standin_fail("cuStreamGetCtx", 1,
-                                       CUAI_CUDA_ERROR_INVALID_HANDLE, 0),
-        0);
-    expect_status(cuai_streams_identify(
-                      &device, (cuarena_stream_t)(uintptr_t)0x1234, &info),
+        driver_standin()->standin_fail("cuStreamGetCtx", 1, CUAI_CUDA_ERROR_INVALID_HANDLE, 0), 0);
+    expect_status(cuai_streams_identify(&device, (cuarena_stream_t)(uintptr_t)0x1234, &info),
                   CUARENA_BAD_ARGUMENT);
     expect_message("0x1234", "CUDA_ERROR_INVALID_HANDLE");
     end_both();
@@ -691,33 +674,27 @@ static void add_any(Suite *suite)
 {
     TCase *tcase = suite_add_list(
         suite, "any",
-        TEST_LIST(
-            test_streams_are_told_apart, test_legacy_stream_has_two_names,
-            test_each_thread_has_a_default_stream,
-            test_each_context_has_a_legacy_stream,
-            test_reused_handle_is_another_stream,
-            test_default_stream_is_the_memorys_whatever_is_current,
-            test_stream_is_known_whatever_is_current, test_no_stream_is_refused,
-            test_stream_of_another_context_of_the_device,
-            test_default_stream_of_no_context,
-            test_default_stream_of_a_second_context,
-            test_marker_comes_to_an_end,
-            test_marker_is_used_again_for_its_stream,
-            test_marker_moves_to_the_context_of_its_stream,
-            test_stream_waits_for_a_marker, test_pending_marker_is_used_again,
-            test_markers_keep_the_current_context, test_threads_share_markers,
-            test_host_memory_waits_for_the_stream));
+        TEST_LIST(test_streams_are_told_apart, test_legacy_stream_has_two_names,
+                  test_each_thread_has_a_default_stream, test_each_context_has_a_legacy_stream,
+                  test_reused_handle_is_another_stream,
+                  test_default_stream_is_the_memorys_whatever_is_current,
+                  test_stream_is_known_whatever_is_current, test_no_stream_is_refused,
+                  test_stream_of_another_context_of_the_device, test_default_stream_of_no_context,
+                  test_default_stream_of_a_second_context, test_event_comes_to_an_end,
+                  test_event_is_used_again_for_its_stream,
+                  test_event_moves_to_the_context_of_its_stream, test_stream_waits_for_a_event,
+                  test_pending_event_is_used_again, test_events_keep_the_current_context,
+                  test_threads_share_events, test_host_memory_waits_for_the_stream));
     tcase_add_loop_test(tcase, test_capturing_stream_is_told, 0, 3);
-    tcase_add_loop_test(tcase, test_markers_beside_a_capture, 0, 3);
+    tcase_add_loop_test(tcase, test_events_beside_a_capture, 0, 3);
     tcase_add_checked_fixture(tcase, NULL, cuda_test_look_after);
 }
 
 static void add_two_devices(Suite *suite)
 {
-    TCase *tcase =
-        suite_add_list(suite, "two devices",
-                       TEST_LIST(test_stream_of_another_device,
-                                 test_stream_waits_for_another_device));
+    TCase *tcase = suite_add_list(
+        suite, "two devices",
+        TEST_LIST(test_stream_of_another_device, test_stream_waits_for_another_device));
     tcase_add_checked_fixture(tcase, NULL, cuda_test_look_after);
 }
 
@@ -730,11 +707,9 @@ int main(void)
     if (driver_device_count() >= 2 || kind == DRIVER_STANDIN)
         add_two_devices(suite);
     if (kind == DRIVER_STANDIN)
-        (void)suite_add_list(
-            suite, "stand-in",
-            TEST_LIST(test_marker_is_busy_until_it_is_waited_for,
-                      test_own_device_lost, test_host_memory_outlives_a_device,
-                      test_context_that_came_back,
-                      test_dead_stream_is_refused));
+        (void)suite_add_list(suite, "stand-in",
+                             TEST_LIST(test_event_is_busy_until_it_is_waited_for,
+                                       test_own_device_lost, test_host_memory_outlives_a_device,
+                                       test_context_that_came_back, test_dead_stream_is_refused));
     return driver_result(kind, suite_main(suite));
 }

@@ -1,6 +1,6 @@
 /*
- * Streams and markers where a call of the driver fails, or the host has no
- * memory: an error, and no event is left. See check_cuda_streams.c.
+ * Streams and events where a call of the driver fails, or the host has no memory: an error, and no
+ * event is left. See check_cuda_streams.c.
  */
 #include "support/base_support.h"
 #include "support/cuda_test.h"
@@ -8,7 +8,7 @@
 #include "support/expect.h"
 
 #include "base/host_test.h"
-#include "memory/cuda/markers.h"
+#include "memory/cuda/events.h"
 #include "memory/cuda/streams.h"
 
 #include <stdlib.h>
@@ -25,24 +25,23 @@ static cuarena_status_t use_a_stream(void)
 {
     cuai_streams_t streams;
     cuarena_stream_info_t info;
-    void *marker = NULL;
+    void *event = NULL;
     cuai_streams_open_host(&streams, "host");
-    cuarena_status_t status =
-        cuai_streams_identify(&streams, failing_stream, &info);
+    cuarena_status_t status = cuai_streams_identify(&streams, failing_stream, &info);
     if (status == CUARENA_OK)
         status = cuai_streams_identify(&streams, NULL, &info);
     if (status == CUARENA_OK)
-        status = cuai_streams_mark(&streams, failing_stream, &marker);
+        status = cuai_streams_mark(&streams, failing_stream, &event);
     if (status == CUARENA_OK)
-        status = cuai_streams_wait(&streams, marker, NULL, 0);
+        status = cuai_streams_wait(&streams, event, NULL, 0);
     if (status == CUARENA_OK)
-        status = cuai_streams_wait(&streams, marker, CUARENA_NO_STREAM, 1);
+        status = cuai_streams_wait(&streams, event, CUARENA_NO_STREAM, 1);
     if (status == CUARENA_OK)
-        status = cuai_streams_query(&streams, marker);
+        status = cuai_streams_query(&streams, event);
     if (status == CUARENA_OK)
         status = cuai_streams_drain(&streams, failing_stream);
-    if (marker != NULL)
-        cuai_streams_unmark(&streams, marker);
+    if (event != NULL)
+        cuai_streams_unmark(&streams, event);
     cuai_streams_end(&streams);
     return status;
 }
@@ -57,9 +56,7 @@ START_TEST(test_every_call_fails)
 {
     (void)cuda_test_use_device(0);
     failing_stream = cuda_test_stream();
-    ck_assert_int_ge(each_call_fails(use_a_stream, CUAI_CUDA_ERROR_UNKNOWN,
-                                     is_of_the_driver),
-                     20);
+    ck_assert_int_ge(each_call_fails(use_a_stream, CUAI_CUDA_ERROR_UNKNOWN, is_of_the_driver), 20);
     cuda_test_end_stream(failing_stream);
 }
 END_TEST
@@ -125,21 +122,17 @@ static const struct {
     cuarena_status_t status;
     const char *word;
 } unknown_cases[] = {
-    {CUAI_CUDA_ERROR_INVALID_HANDLE, CUARENA_BAD_ARGUMENT,
-     "a living stream is accepted"},
-    {CUAI_CUDA_ERROR_INVALID_VALUE, CUARENA_BAD_ARGUMENT,
-     "a living stream is accepted"},
-    {CUAI_CUDA_ERROR_INVALID_CONTEXT, CUARENA_BAD_ARGUMENT,
-     "while a context is current"},
-    {CUAI_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUARENA_BUSY,
-     "cuStreamEndCapture"},
+    {CUAI_CUDA_ERROR_INVALID_HANDLE, CUARENA_BAD_ARGUMENT, "a living stream is accepted"},
+    {CUAI_CUDA_ERROR_INVALID_VALUE, CUARENA_BAD_ARGUMENT, "a living stream is accepted"},
+    {CUAI_CUDA_ERROR_INVALID_CONTEXT, CUARENA_BAD_ARGUMENT, "while a context is current"},
+    {CUAI_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUARENA_BUSY, "cuStreamEndCapture"},
     {CUAI_CUDA_ERROR_UNKNOWN, CUARENA_DRIVER, "CUDA_ERROR_UNKNOWN"},
 };
 
 static void expect_refused(cuai_streams_t *streams, int row)
 {
     cuarena_stream_info_t info = {.id = 7};
-    void *marker = NULL;
+    void *event = NULL;
     const char *word = unknown_cases[row].word;
     const cuarena_status_t want = unknown_cases[row].status;
     const cuai_cu_result_t result = unknown_cases[row].result;
@@ -148,14 +141,14 @@ static void expect_refused(cuai_streams_t *streams, int row)
     expect_message(word);
     expect_u64(info.id, 7);
     fail_next("cuStreamGetCtx", result);
-    expect_status(cuai_streams_mark(streams, used, &marker), want);
+    expect_status(cuai_streams_mark(streams, used, &event), want);
     expect_message(word);
-    ck_assert_ptr_null(marker);
-    expect_ok(cuai_streams_mark(streams, used, &marker));
+    ck_assert_ptr_null(event);
+    expect_ok(cuai_streams_mark(streams, used, &event));
     fail_next("cuStreamGetCtx", result);
-    expect_status(cuai_streams_wait(streams, marker, used, 0), want);
+    expect_status(cuai_streams_wait(streams, event, used, 0), want);
     expect_message(word);
-    cuai_streams_unmark(streams, marker);
+    cuai_streams_unmark(streams, event);
     fail_next("cuStreamGetCtx", result);
     expect_status(cuai_streams_drain(streams, used), want);
 }
@@ -174,11 +167,11 @@ END_TEST
 
 START_TEST(test_default_stream_that_is_marked_before_it_was_seen)
 {
-    void *marker = NULL;
+    void *event = NULL;
     open_both();
-    expect_ok(cuai_streams_mark(&host, NULL, &marker));
-    ck_assert_ptr_eq(((cuai_marker_t *)marker)->place, device.place);
-    cuai_streams_unmark(&host, marker);
+    expect_ok(cuai_streams_mark(&host, NULL, &event));
+    ck_assert_ptr_eq(((cuai_event_t *)event)->place, device.place);
+    cuai_streams_unmark(&host, event);
     end_both();
     cuda_test_end_stream(used);
 }
@@ -204,15 +197,14 @@ END_TEST
 
 START_TEST(test_all_work_of_host_memory)
 {
-    void *marker = NULL;
+    void *event = NULL;
     open_both();
-    expect_status(cuai_streams_mark(&host, CUARENA_NO_STREAM, &marker),
-                  CUARENA_UNSUPPORTED);
+    expect_status(cuai_streams_mark(&host, CUARENA_NO_STREAM, &event), CUARENA_UNSUPPORTED);
     see(&host, used);
-    expect_ok(cuai_streams_mark(&host, CUARENA_NO_STREAM, &marker));
-    expect_ok(cuai_streams_wait(&host, marker, CUARENA_NO_STREAM, 1));
-    expect_ok(cuai_streams_query(&host, marker));
-    cuai_streams_unmark(&host, marker);
+    expect_ok(cuai_streams_mark(&host, CUARENA_NO_STREAM, &event));
+    expect_ok(cuai_streams_wait(&host, event, CUARENA_NO_STREAM, 1));
+    expect_ok(cuai_streams_query(&host, event));
+    cuai_streams_unmark(&host, event);
     end_both();
     cuda_test_end_stream(used);
 }
@@ -221,18 +213,16 @@ END_TEST
 /* No event is behind the work of two contexts. */
 START_TEST(test_all_work_of_two_contexts)
 {
-    void *marker = NULL;
+    void *event = NULL;
     open_both();
     see(&host, used);
     cuai_cu_context_t context = push_context();
     cuarena_stream_t other = cuda_test_stream();
     see(&host, other);
     see(&device, other);
-    expect_status(cuai_streams_mark(&host, CUARENA_NO_STREAM, &marker),
-                  CUARENA_UNSUPPORTED);
-    expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &marker),
-                  CUARENA_UNSUPPORTED);
-    ck_assert_ptr_null(marker);
+    expect_status(cuai_streams_mark(&host, CUARENA_NO_STREAM, &event), CUARENA_UNSUPPORTED);
+    expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &event), CUARENA_UNSUPPORTED);
+    ck_assert_ptr_null(event);
     cuda_test_end_stream(other);
     end_both();
     destroy_context(context);
@@ -242,29 +232,27 @@ END_TEST
 
 START_TEST(test_all_work_with_a_driver_before_12_5)
 {
-    void *marker = NULL;
+    void *event = NULL;
     ck_assert_int_eq(setenv("CUARENA_STANDIN_LACK", "cuCtxRecordEvent", 1), 0);
     open_both();
-    expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &marker),
-                  CUARENA_UNSUPPORTED);
-    ck_assert_ptr_null(marker);
+    expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &event), CUARENA_UNSUPPORTED);
+    ck_assert_ptr_null(event);
     end_both();
     cuda_test_end_stream(used);
 }
 END_TEST
 
-static const char *const all_work_calls[] = {
-    "cuCtxRecordEvent", "cuEventCreate", "cuCtxGetCurrent"};
+static const char *const all_work_calls[] = {"cuCtxRecordEvent", "cuEventCreate",
+                                             "cuCtxGetCurrent"};
 
 START_TEST(test_all_work_that_could_not_be_marked)
 {
-    void *marker = NULL;
+    void *event = NULL;
     open_both();
     fail_next(all_work_calls[_i], CUAI_CUDA_ERROR_UNKNOWN);
-    expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &marker),
-                  CUARENA_DRIVER);
+    expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &event), CUARENA_DRIVER);
     expect_message("device 0", "CUDA_ERROR_UNKNOWN");
-    ck_assert_ptr_null(marker);
+    ck_assert_ptr_null(event);
     end_both();
     cuda_test_end_stream(used);
 }
@@ -273,18 +261,17 @@ END_TEST
 /* It is over. */
 START_TEST(test_all_work_of_a_lost_device)
 {
-    void *marker = NULL;
+    void *event = NULL;
     open_both();
     see(&host, used);
     fail_next("cuCtxRecordEvent", CUAI_CUDA_ERROR_ILLEGAL_ADDRESS);
-    expect_ok(cuai_streams_mark(&host, CUARENA_NO_STREAM, &marker));
-    expect_ok(cuai_streams_query(&host, marker));
-    expect_ok(cuai_streams_wait(&host, marker, CUARENA_NO_STREAM, 1));
-    cuai_streams_unmark(&host, marker);
-    marker = NULL;
-    expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &marker),
-                  CUARENA_LOST);
-    ck_assert_ptr_null(marker);
+    expect_ok(cuai_streams_mark(&host, CUARENA_NO_STREAM, &event));
+    expect_ok(cuai_streams_query(&host, event));
+    expect_ok(cuai_streams_wait(&host, event, CUARENA_NO_STREAM, 1));
+    cuai_streams_unmark(&host, event);
+    event = NULL;
+    expect_status(cuai_streams_mark(&device, CUARENA_NO_STREAM, &event), CUARENA_LOST);
+    ck_assert_ptr_null(event);
     end_both();
 }
 END_TEST
@@ -294,25 +281,24 @@ END_TEST
 /* Of host memory the work is over; of the device's own it is an error. */
 START_TEST(test_device_lost_while_it_is_waited_for)
 {
-    void *marker = NULL;
+    void *event = NULL;
     open_both();
-    expect_ok(cuai_streams_mark(_i == 0 ? &host : &device, used, &marker));
+    expect_ok(cuai_streams_mark(_i == 0 ? &host : &device, used, &event));
     fail_next("cuEventSynchronize", CUAI_CUDA_ERROR_LAUNCH_FAILED);
-    expect_status(cuai_streams_wait(_i == 0 ? &host : &device, marker,
-                                    CUARENA_NO_STREAM, 1),
+    expect_status(cuai_streams_wait(_i == 0 ? &host : &device, event, CUARENA_NO_STREAM, 1),
                   _i == 0 ? CUARENA_OK : CUARENA_LOST);
-    cuai_streams_unmark(&host, marker);
+    cuai_streams_unmark(&host, event);
     end_both();
 }
 END_TEST
 
 START_TEST(test_device_lost_while_its_stream_is_asked_for)
 {
-    void *marker = NULL;
+    void *event = NULL;
     open_both();
     fail_next("cuStreamGetCtx", CUAI_CUDA_ERROR_LAUNCH_FAILED);
-    expect_status(cuai_streams_mark(&host, used, &marker), CUARENA_LOST);
-    ck_assert_ptr_null(marker);
+    expect_status(cuai_streams_mark(&host, used, &event), CUARENA_LOST);
+    ck_assert_ptr_null(event);
     cuai_streams_end(&host);
     cuai_streams_open_host(&host, "host");
     end_both();
@@ -324,15 +310,13 @@ END_TEST
 START_TEST(test_captured_stream_is_given_nothing)
 {
     cuai_cu_graph_t graph = NULL;
-    void *marker = NULL;
+    void *event = NULL;
     void *more = NULL;
     open_both();
     cuarena_stream_t captured = cuda_test_stream();
-    expect_ok(cuai_streams_mark(&device, used, &marker));
-    expect_cu(cuda_test()->cuStreamBeginCapture(
-        captured, CUAI_CU_STREAM_CAPTURE_MODE_RELAXED));
-    expect_status(cuai_streams_wait(&device, marker, captured, 0),
-                  CUARENA_BUSY);
+    expect_ok(cuai_streams_mark(&device, used, &event));
+    expect_cu(cuda_test()->cuStreamBeginCapture(captured, CUAI_CU_STREAM_CAPTURE_MODE_RELAXED));
+    expect_status(cuai_streams_wait(&device, event, captured, 0), CUARENA_BUSY);
     expect_message("is being captured");
     expect_status(cuai_streams_mark(&device, captured, &more), CUARENA_BUSY);
     expect_status(cuai_streams_synchronize(&device, captured), CUARENA_BUSY);
@@ -340,8 +324,8 @@ START_TEST(test_captured_stream_is_given_nothing)
     ck_assert_ptr_null(more);
     expect_cu(cuda_test()->cuStreamEndCapture(captured, &graph));
     ck_assert_ptr_nonnull(graph);
-    expect_ok(cuai_streams_wait(&device, marker, captured, 0));
-    cuai_streams_unmark(&device, marker);
+    expect_ok(cuai_streams_wait(&device, event, captured, 0));
+    cuai_streams_unmark(&device, event);
     expect_cu(cuda_test()->cuGraphDestroy(graph));
     end_both();
     cuda_test_end_stream(captured);
@@ -349,10 +333,10 @@ START_TEST(test_captured_stream_is_given_nothing)
 }
 END_TEST
 
-/* ---- Waiting without a marker -------------------------------------------- */
+/* ---- Waiting without an event -------------------------------------------- */
 
-/* By handle, as the default stream of the memory's context, and as that of the
- * current one; of host memory before it has seen any. */
+/* By handle, as the default stream of the memory's context, and as that of the current one; of host
+ * memory before it has seen any. */
 START_TEST(test_synchronize_waits_for_the_stream)
 {
     const cuda_test_t *cuda = cuda_test();
@@ -378,8 +362,7 @@ START_TEST(test_synchronize_waits_for_the_stream)
 }
 END_TEST
 
-static const char *const synchronize_calls[] = {"cuStreamSynchronize",
-                                                "cuCtxGetCurrent"};
+static const char *const synchronize_calls[] = {"cuStreamSynchronize", "cuCtxGetCurrent"};
 
 START_TEST(test_synchronize_that_fails)
 {
@@ -399,13 +382,13 @@ END_TEST
 static int live_on_in_child(void *of_host, void *of_device)
 {
     cuarena_stream_info_t info;
-    void *marker = NULL;
+    void *event = NULL;
     uint64_t calls = driver_standin()->standin_calls(NULL);
     if (cuai_streams_query(&host, of_host) != CUARENA_OK ||
         cuai_streams_wait(&host, of_host, CUARENA_NO_STREAM, 1) != CUARENA_OK)
         return 1;
-    if (cuai_streams_mark(&host, used, &marker) != CUARENA_OK ||
-        cuai_streams_query(&host, marker) != CUARENA_OK)
+    if (cuai_streams_mark(&host, used, &event) != CUARENA_OK ||
+        cuai_streams_query(&host, event) != CUARENA_OK)
         return 2;
     if (cuai_streams_identify(&host, used, &info) != CUARENA_NO_DEVICE ||
         cuai_streams_identify(&device, used, &info) != CUARENA_NO_DEVICE)
@@ -415,7 +398,7 @@ static int live_on_in_child(void *of_host, void *of_device)
         return 4;
     if (cuai_streams_synchronize(&host, used) != CUARENA_NO_DEVICE)
         return 6;
-    cuai_streams_unmark(&host, marker);
+    cuai_streams_unmark(&host, event);
     cuai_streams_unmark(&host, of_host);
     cuai_streams_unmark(&device, of_device);
     end_both();
@@ -434,8 +417,7 @@ START_TEST(test_work_of_the_process_that_forked_is_over)
     if (child == 0)
         exit(live_on_in_child(of_host, of_device));
     ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-                  "the child ended with %d", status);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
     cuai_streams_unmark(&host, of_host);
     cuai_streams_unmark(&device, of_device);
     end_both();
@@ -445,8 +427,8 @@ END_TEST
 
 /* ---- After each test ----------------------------------------------------- */
 
-/* What marks all work of a context came with 12.5: tests of it choose the
- * driver themselves, also where all others run on an old one. */
+/* What marks all work of a context came with 12.5: tests of it choose the driver themselves, also
+ * where all others run on an old one. */
 static void choose_no_old_driver(void)
 {
     ck_assert_int_eq(unsetenv("CUARENA_STANDIN_VERSION"), 0);
@@ -459,23 +441,17 @@ static void add_standin(Suite *suite)
         suite, "sound",
         TEST_LIST(test_default_stream_that_is_marked_before_it_was_seen,
                   test_all_work_of_host_memory, test_all_work_of_two_contexts,
-                  test_all_work_with_a_driver_before_12_5,
-                  test_captured_stream_is_given_nothing,
+                  test_all_work_with_a_driver_before_12_5, test_captured_stream_is_given_nothing,
                   test_synchronize_waits_for_the_stream,
                   test_work_of_the_process_that_forked_is_over));
-    tcase_add_loop_test(sound, test_stream_that_the_driver_does_not_know, 0,
-                        COUNT(unknown_cases));
-    tcase_add_loop_test(sound, test_all_work_that_could_not_be_marked, 0,
-                        COUNT(all_work_calls));
-    tcase_add_loop_test(sound, test_synchronize_that_fails, 0,
-                        COUNT(synchronize_calls));
-    tcase_add_checked_fixture(sound, choose_no_old_driver,
-                              cuda_test_look_after);
-    TCase *lost = suite_add_list(
-        suite, "lost", /* its events stay the driver's */
-        TEST_LIST(test_default_stream_after_its_context_was_lost,
-                  test_all_work_of_a_lost_device,
-                  test_device_lost_while_its_stream_is_asked_for));
+    tcase_add_loop_test(sound, test_stream_that_the_driver_does_not_know, 0, COUNT(unknown_cases));
+    tcase_add_loop_test(sound, test_all_work_that_could_not_be_marked, 0, COUNT(all_work_calls));
+    tcase_add_loop_test(sound, test_synchronize_that_fails, 0, COUNT(synchronize_calls));
+    tcase_add_checked_fixture(sound, choose_no_old_driver, cuda_test_look_after);
+    TCase *lost = suite_add_list(suite, "lost", /* its events stay the driver's */
+                                 TEST_LIST(test_default_stream_after_its_context_was_lost,
+                                           test_all_work_of_a_lost_device,
+                                           test_device_lost_while_its_stream_is_asked_for));
     tcase_add_loop_test(lost, test_device_lost_while_it_is_waited_for, 0, 2);
     tcase_add_checked_fixture(lost, choose_no_old_driver, NULL);
 }
@@ -486,9 +462,8 @@ int main(void)
     Suite *suite = suite_create("streams_failures");
     if (kind != DRIVER_NONE)
         tcase_add_checked_fixture(
-            suite_add_list(suite, "any",
-                           TEST_LIST(test_every_refusal_of_the_host)),
-            NULL, cuda_test_look_after);
+            suite_add_list(suite, "any", TEST_LIST(test_every_refusal_of_the_host)), NULL,
+            cuda_test_look_after);
     if (kind == DRIVER_STANDIN)
         add_standin(suite);
     return driver_result(kind, suite_main(suite));

@@ -1,7 +1,6 @@
 /*
- * The preset cupy-pool: what CuPy's tests of its MemoryPool show, on each
- * memory that has streams, and what its documentation says besides. Sizes are
- * in units (support/cupy_kinds.h).
+ * The preset cupy-pool: what CuPy's tests of its MemoryPool show, on each memory that has streams,
+ * and what its documentation says besides. Sizes are in units (support/cupy_kinds.h).
  */
 #include "support/cupy_kinds.h"
 
@@ -13,14 +12,13 @@
 
 START_TEST(sizes_are_rounded_up_to_512)
 {
-    static const uint64_t sizes[][2] = {
-        {1, 512}, {511, 512}, {512, 512}, {513, 1024}};
+    static const uint64_t sizes[][2] = {{1, 512}, {511, 512}, {512, 512}, {513, 1024}};
     cupy_pool_t *p = cupy_opened(_i, "");
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         void *pointer = NULL;
         uint64_t allocated = 0;
-        step_ok(&p->f, cuarena_alloc_on(p->f.arena, sizes[i][0],
-                                        cupy_stream(p, 0), NULL, &pointer));
+        step_ok(&p->f,
+                cuarena_alloc_on(p->f.arena, sizes[i][0], cupy_stream(p, 0), NULL, &pointer));
         expect_ok(cuarena_size_of(p->f.arena, pointer, NULL, &allocated));
         expect_u64(allocated, sizes[i][1]);
         expect_u64(live_bytes(&p->f), sizes[i][1]);
@@ -197,8 +195,8 @@ START_TEST(the_smallest_chunk_that_fits)
 }
 END_TEST
 
-/* CuPy takes the smallest one here too; ours knows two sizes per power of two,
- * and of those that are alike and fit takes the one that was freed last. */
+/* CuPy takes the smallest one here too; ours knows two sizes per power of two, and of those that
+ * are alike and fit takes the one that was freed last. */
 START_TEST(of_chunks_of_one_class_the_last_freed)
 {
     cupy_pool_t *p = cupy_opened(_i, "");
@@ -261,7 +259,7 @@ START_TEST(another_pointer_on_another_stream)
     cupy_free(p, p2, 1);
     cupy_free(p, p3, 2);
     cuarena_stats_t stats = stats_of(&p->f, CUARENA_REGION_ALL);
-    expect_u64(stats.stream_waits + stats.host_waits + stats.crossings, 0);
+    expect_u64(stats.stream_waits + stats.host_waits + stats.steals, 0);
     cupy_close(p);
 }
 END_TEST
@@ -275,8 +273,7 @@ START_TEST(null_is_the_legacy_stream)
     if (_i != 1) { /* the simulation knows handles that it made */
         step_ok(&p->f, cuarena_alloc_on(p->f.arena, 512, NULL, NULL, &first));
         step_ok(&p->f, cuarena_free_on(p->f.arena, first, NULL));
-        step_ok(&p->f, cuarena_alloc_on(p->f.arena, 512, CUARENA_STREAM_LEGACY,
-                                        NULL, &second));
+        step_ok(&p->f, cuarena_alloc_on(p->f.arena, 512, CUARENA_STREAM_LEGACY, NULL, &second));
         expect_ptr(second, first);
         step_ok(&p->f, cuarena_free_on(p->f.arena, second, NULL));
     }
@@ -297,8 +294,7 @@ static void *take_and_give(void *user)
     uint64_t bytes = 4 * visit->p->unit;
     for (int i = 0; i < 2; i++) {
         void *before = visit->pointer;
-        expect_ok(cuarena_alloc_on(arena, bytes, visit->stream, NULL,
-                                   &visit->pointer));
+        expect_ok(cuarena_alloc_on(arena, bytes, visit->stream, NULL, &visit->pointer));
         ck_assert(i == 0 || visit->pointer == before);
         expect_ok(cuarena_free_on(arena, visit->pointer, visit->stream));
     }
@@ -433,8 +429,7 @@ START_TEST(a_second_free_is_stale)
     cupy_pool_t *p = cupy_opened(_i, "");
     void *pointer = cupy_malloc(p, 1, 0);
     cupy_free(p, pointer, 0);
-    step(&p->f, cuarena_free_on(p->f.arena, pointer, cupy_stream(p, 0)),
-         CUARENA_STALE);
+    step(&p->f, cuarena_free_on(p->f.arena, pointer, cupy_stream(p, 0)), CUARENA_STALE);
     expect_figures(p, 0, 1, 1);
     cupy_close(p);
 }
@@ -495,7 +490,7 @@ START_TEST(there_is_no_limit_at_first)
 {
     cupy_pool_t *p = cupy_opened(_i, "");
     uint64_t limit = 0;
-    expect_ok(cuarena_get_limit(p->f.arena, CUARENA_LIMIT_HELD, &limit));
+    expect_ok(cuarena_get_limit(p->f.arena, CUARENA_LIMIT_RESERVED, &limit));
     expect_u64(limit, UINT64_MAX);
     cupy_close(p);
 }
@@ -532,8 +527,7 @@ START_TEST(a_limit_in_the_way_gives_chunks_back)
 }
 END_TEST
 
-/* Other streams' too, whose work is waited for; what is no whole chunk stays
- * theirs. */
+/* Other streams' too, whose work is waited for; what is no whole chunk stays theirs. */
 START_TEST(a_limit_in_the_way_gives_chunks_of_all_streams_back)
 {
     cupy_pool_t *p = cupy_opened(_i, "");
@@ -561,27 +555,24 @@ typedef struct garbage {
     int calls;
 } garbage_t;
 
-static int32_t collect(void *user, cuarena_t *arena, uint64_t asked_bytes,
-                       int32_t attempt)
+static int32_t collect(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
 {
     garbage_t *garbage = user;
     (void)asked_bytes, (void)attempt;
     garbage->calls++;
     if (garbage->pointer == NULL)
         return 0;
-    expect_ok(
-        cuarena_free_on(arena, garbage->pointer, cupy_stream(garbage->p, 1)));
+    expect_ok(cuarena_free_on(arena, garbage->pointer, cupy_stream(garbage->p, 1)));
     garbage->pointer = NULL;
     return 1;
 }
 
-static void expect_steps(const cupy_pool_t *p, uint64_t trims,
-                         uint64_t handlers, uint64_t served_by_handler)
+static void expect_steps(const cupy_pool_t *p, uint64_t trims, uint64_t handlers,
+                         uint64_t served_by_handler)
 {
     cuarena_step_stats_t steps[CUARENA_STEP_COUNT];
     size_t count = 0;
-    expect_ok(
-        cuarena_step_stats(p->f.arena, steps, CUARENA_STEP_COUNT, &count));
+    expect_ok(cuarena_step_stats(p->f.arena, steps, CUARENA_STEP_COUNT, &count));
     expect_u64(steps[CUARENA_STEP_TRIM].tried, trims);
     expect_u64(steps[CUARENA_STEP_HANDLER].tried, handlers);
     expect_u64(steps[CUARENA_STEP_HANDLER].served, served_by_handler);
@@ -658,11 +649,10 @@ START_TEST(limits_that_are_refused)
         {CUARENA_AMOUNT_PERCENT, 0, 110000}, {7, 0, 1}, {0, 1, 1}};
     cupy_pool_t *p = cupy_opened(_i, "limit=4MiB");
     for (size_t i = 0; i < COUNT_OF(bad); i++)
-        expect_status(
-            cuarena_set_limit(p->f.arena, CUARENA_LIMIT_HELD, bad[i], NULL),
-            CUARENA_BAD_ARGUMENT);
+        expect_status(cuarena_set_limit(p->f.arena, CUARENA_LIMIT_RESERVED, bad[i], NULL),
+                      CUARENA_BAD_ARGUMENT);
     uint64_t limit = 0;
-    expect_ok(cuarena_get_limit(p->f.arena, CUARENA_LIMIT_HELD, &limit));
+    expect_ok(cuarena_get_limit(p->f.arena, CUARENA_LIMIT_RESERVED, &limit));
     expect_u64(limit, MIB(4));
     cupy_close(p);
 }
@@ -750,44 +740,36 @@ int main(void)
 {
     Suite *suite = suite_create("cupy_pool");
     add_per_cupy_kind(suite, "sizes",
-                      TEST_LIST(sizes_are_rounded_up_to_512,
-                                a_miss_takes_the_rounded_size,
+                      TEST_LIST(sizes_are_rounded_up_to_512, a_miss_takes_the_rounded_size,
                                 zero_bytes_are_nothing));
-    add_per_cupy_kind(
-        suite, "chunks",
-        TEST_LIST(blocks_are_apart, a_chunk_is_split_from_its_head,
-                  parts_of_parts_merge_again, halves_merge_in_both_orders,
-                  chunks_do_not_merge, the_smallest_chunk_that_fits,
-                  of_chunks_of_one_class_the_last_freed,
-                  a_larger_request_is_a_miss, a_second_free_is_stale));
+    add_per_cupy_kind(suite, "chunks",
+                      TEST_LIST(blocks_are_apart, a_chunk_is_split_from_its_head,
+                                parts_of_parts_merge_again, halves_merge_in_both_orders,
+                                chunks_do_not_merge, the_smallest_chunk_that_fits,
+                                of_chunks_of_one_class_the_last_freed, a_larger_request_is_a_miss,
+                                a_second_free_is_stale));
     add_per_cupy_kind(suite, "streams",
                       TEST_LIST(the_same_pointer_on_the_same_stream,
-                                another_pointer_on_another_stream,
-                                null_is_the_legacy_stream,
+                                another_pointer_on_another_stream, null_is_the_legacy_stream,
                                 threads_share_what_a_stream_freed,
                                 default_streams_of_threads_are_apart));
     add_per_cupy_kind(suite, "free_all_blocks",
                       TEST_LIST(free_all_blocks_gives_whole_chunks_back,
                                 free_all_blocks_before_the_first_block,
-                                free_all_blocks_keeps_halves,
-                                free_all_blocks_of_one_stream,
+                                free_all_blocks_keeps_halves, free_all_blocks_of_one_stream,
                                 free_all_blocks_of_all_streams));
     add_per_cupy_kind(suite, "counts",
-                      TEST_LIST(used_free_and_total_in_turn,
-                                used_free_and_total_of_two_streams));
-    add_per_cupy_kind(
-        suite, "limits",
-        TEST_LIST(there_is_no_limit_at_first, a_limit_of_6_units,
-                  a_limit_in_the_way_gives_chunks_back,
-                  a_limit_in_the_way_gives_chunks_of_all_streams_back,
-                  a_limit_in_the_way_asks_the_handler_and_gives_back_again,
-                  a_request_above_the_limit_asks_nobody,
-                  a_limit_below_what_is_held_bounds_what_comes,
-                  a_limit_below_what_is_held_gives_nothing_back,
-                  limits_that_are_refused,
-                  a_device_without_more_gets_chunks_back,
-                  a_device_without_more_asks_the_handler_and_gets_chunks_back));
-    add_per_cupy_kind(suite, "hooks",
-                      TEST_LIST(hooks_hear_of_chunks_blocks_and_frees));
+                      TEST_LIST(used_free_and_total_in_turn, used_free_and_total_of_two_streams));
+    add_per_cupy_kind(suite, "limits",
+                      TEST_LIST(there_is_no_limit_at_first, a_limit_of_6_units,
+                                a_limit_in_the_way_gives_chunks_back,
+                                a_limit_in_the_way_gives_chunks_of_all_streams_back,
+                                a_limit_in_the_way_asks_the_handler_and_gives_back_again,
+                                a_request_above_the_limit_asks_nobody,
+                                a_limit_below_what_is_held_bounds_what_comes,
+                                a_limit_below_what_is_held_gives_nothing_back,
+                                limits_that_are_refused, a_device_without_more_gets_chunks_back,
+                                a_device_without_more_asks_the_handler_and_gets_chunks_back));
+    add_per_cupy_kind(suite, "hooks", TEST_LIST(hooks_hear_of_chunks_blocks_and_frees));
     return cupy_main(suite);
 }

@@ -1,6 +1,6 @@
 /*
- * Opening the driver: why there may be none, that nothing opens it unasked,
- * forks and the end of the process. Each test runs in a process of its own.
+ * Opening the driver: why there may be none, that nothing opens it unasked, forks and the end of
+ * the process. Each test runs in a process of its own.
  *
  * Most of it needs the stand-in, whose environment says what driver it is.
  */
@@ -28,12 +28,12 @@ static void set(const char *name, const char *value)
 }
 
 /* There is no driver, and the message has these words. */
-#define expect_no_device(...)                                                  \
-    do {                                                                       \
-        ck_assert_ptr_null(cuai_cuda());                                       \
-        ck_assert_ptr_null(cuai_cuda_if_open());                               \
-        expect_message("no device", __VA_ARGS__);                              \
-        expect_last_status(CUARENA_NO_DEVICE);                                 \
+#define expect_no_device(...)                                                                      \
+    do {                                                                                           \
+        ck_assert_ptr_null(cuai_cuda());                                                           \
+        ck_assert_ptr_null(cuai_cuda_if_open());                                                   \
+        expect_message("no device", __VA_ARGS__);                                                  \
+        expect_last_status(CUARENA_NO_DEVICE);                                                     \
     } while (0)
 
 static void expect_last_status(cuarena_status_t want)
@@ -148,8 +148,7 @@ START_TEST(test_stream_without_a_driver)
     cuarena_config_init(&config);
     expect_ok(cuarena_config_resolve(&config));
     expect_ok(cuai_memory_open(&config, &memory));
-    expect_status(memory.ops.identify(memory.user, NULL, &info),
-                  CUARENA_NO_DEVICE);
+    expect_status(memory.ops.identify(memory.user, NULL, &info), CUARENA_NO_DEVICE);
     expect_message("/nowhere");
     cuai_memory_close(&memory);
     use_host_arena();
@@ -161,8 +160,7 @@ END_TEST
 static const struct {
     const char *version;
     const char *words;
-} old_drivers[] = {
-    {"11080", "CUDA 11.8"}, {"11020", "CUDA 11.2"}, {"4000", "CUDA 4.0"}};
+} old_drivers[] = {{"11080", "CUDA 11.8"}, {"11020", "CUDA 11.2"}, {"4000", "CUDA 4.0"}};
 
 START_TEST(test_old_driver)
 {
@@ -174,9 +172,8 @@ END_TEST
 #define NAME_OF(name, since, parameters) #name,
 
 static const char *const required[] = {CUAI_CUDA_REQUIRED(NAME_OF)};
-static const char *const optional[] = {
-    CUAI_CUDA_OPTIONAL(NAME_OF) CUAI_CUDA_OPTIONAL_12040(NAME_OF)
-        CUAI_CUDA_OPTIONAL_12080(NAME_OF)};
+static const char *const optional[] = {CUAI_CUDA_OPTIONAL(NAME_OF) CUAI_CUDA_OPTIONAL_12040(NAME_OF)
+                                           CUAI_CUDA_OPTIONAL_12080(NAME_OF)};
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
@@ -366,8 +363,7 @@ START_TEST(test_attribute_that_the_driver_does_not_know_is_0)
     cuarena_device_info_t info;
     const standin_control_t *standin = driver_standin();
     ck_assert_ptr_nonnull(cuai_cuda());
-    standin->standin_fail("cuDeviceGetAttribute", 1,
-                          CUAI_CUDA_ERROR_INVALID_VALUE, 1);
+    standin->standin_fail("cuDeviceGetAttribute", 1, CUAI_CUDA_ERROR_INVALID_VALUE, 1);
     cuarena_device_info_init(&info);
     expect_ok(cuarena_device_info(0, &info));
     ck_assert_int_eq(info.vmm | info.fd | info.pools | info.managed, 0);
@@ -380,16 +376,14 @@ END_TEST
 static const struct {
     int ordinal;
     const char *words;
-} wrong_ordinals[] = {
-    {-1, "device: -1"}, {2, "device: 2"}, {INT32_MAX, "device: 2147483647"}};
+} wrong_ordinals[] = {{-1, "device: -1"}, {2, "device: 2"}, {INT32_MAX, "device: 2147483647"}};
 
 START_TEST(test_wrong_ordinal)
 {
     cuarena_device_info_t info;
     cuarena_device_info_init(&info);
     set("CUARENA_STANDIN_DEVICES", "2");
-    expect_status(cuarena_device_info(wrong_ordinals[_i].ordinal, &info),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_device_info(wrong_ordinals[_i].ordinal, &info), CUARENA_BAD_ARGUMENT);
     expect_message(wrong_ordinals[_i].words, "0 to 1 are accepted");
 }
 END_TEST
@@ -460,8 +454,7 @@ static int child_of_an_open_driver(void)
     cuai_visit_t visit;
     cuarena_device_info_t info;
     cuarena_device_info_init(&info);
-    uint64_t calls =
-        driver_standin() != NULL ? driver_standin()->standin_calls(NULL) : 0;
+    uint64_t calls = driver_standin() != NULL ? driver_standin()->standin_calls(NULL) : 0;
     if (cuai_cuda() != NULL || cuai_cuda_if_open() != NULL)
         return 1;
     if (strstr(last_error().message, "forked after CUDA was used") == NULL)
@@ -472,10 +465,7 @@ static int child_of_an_open_driver(void)
         return 4;
     cuai_place_close(place);
     use_host_arena();
-    return driver_standin() != NULL &&
-                   driver_standin()->standin_calls(NULL) != calls
-               ? 5
-               : 0;
+    return driver_standin() != NULL && driver_standin()->standin_calls(NULL) != calls ? 5 : 0;
 }
 
 START_TEST(test_fork_after_opening)
@@ -532,19 +522,17 @@ static cuarena_block_t blocks[4];
 
 static bool is_ok_or_no_device(cuarena_status_t status)
 {
-    return status == CUARENA_OK || status == CUARENA_NO_DEVICE ||
-           status == CUARENA_LOST;
+    return status == CUARENA_OK || status == CUARENA_NO_DEVICE || status == CUARENA_LOST;
 }
 
-/* Frees and destroy succeed, whatever else; and the driver is not called, nor
- * memory touched that the child does not have. */
+/* Frees and destroy succeed, whatever else; and the driver is not called, nor memory touched that
+ * the child does not have. */
 static int child_with_an_arena(void)
 {
     cuarena_config_t config;
     cuarena_t *another = NULL;
     void *pointer = NULL;
-    uint64_t calls =
-        driver_standin() != NULL ? driver_standin()->standin_calls(NULL) : 0;
+    uint64_t calls = driver_standin() != NULL ? driver_standin()->standin_calls(NULL) : 0;
     cuarena_config_init(&config);
     config.memory = CUARENA_MEMORY_DEVICE;
     if (cuarena_block_free(arena, blocks[0]) != CUARENA_OK)
@@ -561,10 +549,7 @@ static int child_with_an_arena(void)
         return 6;
     if (cuarena_destroy_forced(&arena) != CUARENA_OK || arena != NULL)
         return 7;
-    return driver_standin() != NULL &&
-                   driver_standin()->standin_calls(NULL) != calls
-               ? 8
-               : 0;
+    return driver_standin() != NULL && driver_standin()->standin_calls(NULL) != calls ? 8 : 0;
 }
 
 /* The parent's arena is none the wiser. */
@@ -591,8 +576,8 @@ END_TEST
 
 static uint64_t calls_at_exit;
 
-/* Registered before the driver was opened, so it runs after what the library
- * would have registered with it. */
+/* Registered before the driver was opened, so it runs after what the library would have registered
+ * with it. */
 static void look_at_exit(void)
 {
     if (driver_standin()->standin_calls(NULL) != calls_at_exit)
@@ -625,49 +610,41 @@ static void add_standin_tests(Suite *suite)
     TCase *refused = suite_add_list(
         suite, "refused",
         TEST_LIST(test_start_fails, test_count_fails, test_version_fails,
-                  test_start_fails_with_a_code_that_nobody_knows,
-                  test_driver_without_a_device));
+                  test_start_fails_with_a_code_that_nobody_knows, test_driver_without_a_device));
     add_loop(refused, test_old_driver, 0, COUNT(old_drivers));
     for (int i = 0; i < COUNT(required); i++)
         if (strcmp(required[i], "cuDriverGetVersion") != 0)
             add_loop(refused, test_required_call_is_missing, i, i + 1);
-    TCase *accepted = suite_add_list(
-        suite, "accepted",
-        TEST_LIST(test_driver_is_described, test_threads_open_it_once,
-                  test_codes_that_the_library_does_not_know_are_named,
-                  test_attribute_that_the_driver_does_not_know_is_0));
+    TCase *accepted = suite_add_list(suite, "accepted",
+                                     TEST_LIST(test_driver_is_described, test_threads_open_it_once,
+                                               test_codes_that_the_library_does_not_know_are_named,
+                                               test_attribute_that_the_driver_does_not_know_is_0));
     add_loop(accepted, test_optional_call_is_missing, 0, COUNT(optional));
     add_loop(accepted, test_facility_is_there, 0, COUNT(facilities));
-    add_loop(accepted, test_facility_that_the_device_lacks, 0,
-             COUNT(facilities));
-    add_loop(accepted, test_facility_that_the_driver_lacks_a_call_of, 0,
-             COUNT(facility_calls));
+    add_loop(accepted, test_facility_that_the_device_lacks, 0, COUNT(facilities));
+    add_loop(accepted, test_facility_that_the_driver_lacks_a_call_of, 0, COUNT(facility_calls));
     add_loop(accepted, test_wrong_ordinal, 0, COUNT(wrong_ordinals));
     (void)suite_add_list(suite, "processes",
-                         TEST_LIST(test_fork_while_another_thread_opens,
-                                   test_exit_calls_nothing));
+                         TEST_LIST(test_fork_while_another_thread_opens, test_exit_calls_nothing));
 }
 
 int main(void)
 {
     driver_kind_t kind = driver_kind();
     Suite *suite = suite_create("driver");
-    TCase *none = suite_add_list(
-        suite, "none",
-        TEST_LIST(test_file_that_is_not_there, test_file_that_is_no_library,
-                  test_library_that_is_no_driver, test_no_driver_is_found_again,
-                  test_calls_without_a_driver_say_why,
-                  test_stream_without_a_driver, test_info_of_no_size,
-                  test_empty_name_of_a_file_is_no_name));
-    add_loop(none, test_arenas_without_a_driver_say_why, 0,
-             COUNT(device_memories));
+    TCase *none =
+        suite_add_list(suite, "none",
+                       TEST_LIST(test_file_that_is_not_there, test_file_that_is_no_library,
+                                 test_library_that_is_no_driver, test_no_driver_is_found_again,
+                                 test_calls_without_a_driver_say_why, test_stream_without_a_driver,
+                                 test_info_of_no_size, test_empty_name_of_a_file_is_no_name));
+    add_loop(none, test_arenas_without_a_driver_say_why, 0, COUNT(device_memories));
     if (kind != DRIVER_NONE) {
         suite_add_list(suite, "any",
-                       TEST_LIST(test_devices_are_described,
-                                 test_fork_after_opening,
+                       TEST_LIST(test_devices_are_described, test_fork_after_opening,
                                  test_fork_before_opening));
-        TCase *process = suite_add_list(
-            suite, "process", TEST_LIST(test_host_memory_opens_nothing));
+        TCase *process =
+            suite_add_list(suite, "process", TEST_LIST(test_host_memory_opens_nothing));
         tcase_set_tags(process, "process");
         add_loop(process, test_fork_with_an_arena, 0, COUNT(fork_options));
     }

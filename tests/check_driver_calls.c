@@ -1,7 +1,6 @@
 /*
- * What the library calls the driver for is counted, by arena: as often as the
- * stand-in was called, whatever an arena does, and on a device as often as
- * handles need at least.
+ * What the library calls the driver for is counted, by arena: as often as the stand-in was called,
+ * whatever an arena does, and on a device as often as handles need at least.
  */
 #include "support/cuda_kinds.h"
 #include "support/cuda_test.h"
@@ -65,8 +64,8 @@ static uint64_t end(const span_t *span, const char *what)
     uint64_t counted = stats_now(span->arena).driver_calls - span->counted;
     uint64_t made = seen() - span->seen;
     if (driver_standin() != NULL && counted != made)
-        ck_abort_msg("%s: %llu calls counted, expected %llu", what,
-                     (unsigned long long)counted, (unsigned long long)made);
+        ck_abort_msg("%s: %llu calls counted, expected %llu", what, (unsigned long long)counted,
+                     (unsigned long long)made);
     return counted;
 }
 
@@ -100,15 +99,13 @@ static void work_on_streams(cuarena_t *arena)
         expect_cu(cuda_test()->cuStreamCreate(&streams[i], 1));
     span_t span = begin(arena);
     for (int i = 0; i < 8; i++) {
-        expect_ok(cuarena_alloc_on(arena, MIB(3), streams[i % 2], NULL,
-                                   &pointers[0]));
-        expect_ok(cuarena_alloc_on(arena, MIB(1), streams[i % 2], NULL,
-                                   &pointers[1]));
+        expect_ok(cuarena_alloc_on(arena, MIB(3), streams[i % 2], NULL, &pointers[0]));
+        expect_ok(cuarena_alloc_on(arena, MIB(1), streams[i % 2], NULL, &pointers[1]));
         expect_ok(cuarena_record_use(arena, pointers[1], streams[!(i % 2)]));
         for (int k = 0; k < 2; k++)
             expect_ok(cuarena_free_on(arena, pointers[k], streams[i % 2]));
     }
-    expect_ok(cuarena_settle(arena, 1, NULL));
+    expect_ok(cuarena_reclaim(arena, 1, NULL));
     for (int i = 0; i < 2; i++)
         expect_ok(cuarena_release_stream(arena, streams[i]));
     ck_assert_uint_ge(end(&span, "streams"), 4);
@@ -156,8 +153,7 @@ START_TEST(a_call_that_fails_counts)
     void *pointer = NULL;
     span_t span = begin(arena);
     standin->standin_fail("cuMemAlloc", 1, 2, 1);
-    expect_status(cuarena_alloc(arena, MIB(1), &pointer),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_alloc(arena, MIB(1), &pointer), CUARENA_OUT_OF_MEMORY);
     standin->standin_fail_clear();
     ck_assert_uint_ge(end(&span, "failure"), 1);
     expect_ok(cuarena_destroy(&arena));
@@ -185,15 +181,13 @@ END_TEST
 static cuarena_t *open_pool(int memory)
 {
     bool reaches = memory >= MEMORIES - 2;
-    return open_arena(memories[memory],
-                      reaches ? "pool=8MiB,device_only=1" : "pool=8MiB");
+    return open_arena(memories[memory], reaches ? "pool=8MiB,device_only=1" : "pool=8MiB");
 }
 
 static cuarena_stream_t own_stream(void)
 {
     cuai_cu_stream_t stream = NULL;
-    expect_cu(
-        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
+    expect_cu(cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
     return stream;
 }
 
@@ -219,12 +213,12 @@ static void take_and_free(cuarena_t *arena, cuarena_stream_t stream)
 static void expect_few(const span_t *span, const char *what, uint64_t most)
 {
     uint64_t calls = end(span, what);
-    ck_assert_msg(calls <= most, "%s: %llu calls of the driver, expected %llu",
-                  what, (unsigned long long)calls, (unsigned long long)most);
+    ck_assert_msg(calls <= most, "%s: %llu calls of the driver, expected %llu", what,
+                  (unsigned long long)calls, (unsigned long long)most);
 }
 
-/* A stream is asked about when it is first seen; nothing else is. The default
- * stream of a thread is the only one, since frees on it are recorded else. */
+/* A stream is asked about when it is first seen; nothing else is. The default stream of a thread is
+ * the only one, since frees on it are recorded else. */
 static void expect_none(int memory, cuarena_stream_t stream)
 {
     cuarena_t *arena = open_pool(memory);
@@ -236,9 +230,9 @@ static void expect_none(int memory, cuarena_stream_t stream)
     span = begin(arena);
     take_and_free(arena, stream);
     expect_u64(end(&span, "alloc and free"), 0);
-    expect_ok(cuarena_release_stream(
-        arena, stream == CUARENA_NO_STREAM ? CUARENA_STREAM_LEGACY : stream));
-    expect_ok(cuarena_settle(arena, 1, NULL));
+    expect_ok(cuarena_release_stream(arena,
+                                     stream == CUARENA_NO_STREAM ? CUARENA_STREAM_LEGACY : stream));
+    expect_ok(cuarena_reclaim(arena, 1, NULL));
     expect_ok(cuarena_destroy(&arena));
 }
 
@@ -254,8 +248,7 @@ START_TEST(what_is_held_is_served_without_the_driver)
 }
 END_TEST
 
-/* What cuarena_stats_t says of the rest; the first time each stream is asked
- * about besides. */
+/* What cuarena_stats_t says of the rest; the first time each stream is asked about besides. */
 START_TEST(what_costs_calls_of_the_driver_costs_few)
 {
     cuarena_t *arena = open_pool(_i);
@@ -275,7 +268,7 @@ START_TEST(what_costs_calls_of_the_driver_costs_few)
         expect_ok(cuarena_alloc_on(arena, MIB(5), other, NULL, &p));
         expect_few(&span, "bytes of another stream", i == 0 ? 40 : 30);
         expect_ok(cuarena_free_on(arena, p, other));
-        expect_ok(cuarena_settle(arena, 1, NULL));
+        expect_ok(cuarena_reclaim(arena, 1, NULL));
         span = begin(arena);
         expect_ok(cuarena_alloc_with(arena, MIB(5), &zeroed, &p));
         expect_few(&span, "zeroed", 20);
@@ -315,8 +308,7 @@ START_TEST(calls_of_other_threads_are_not_counted)
         counted -= stats_now(arenas[i]).driver_calls;
     uint64_t before = seen();
     for (int i = 0; i < THREADS; i++)
-        ck_assert_int_eq(
-            pthread_create(&threads[i], NULL, grow_and_trim, &arenas[i]), 0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, grow_and_trim, &arenas[i]), 0);
     for (int i = 0; i < THREADS; i++)
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
     uint64_t made = seen() - before;
@@ -334,13 +326,10 @@ int main(void)
     Suite *suite = suite_create("driver calls");
     TCase *tcase = suite_add_list(
         suite, "counts",
-        TEST_LIST(a_pool_of_handles_is_thousands_of_calls,
-                  a_call_that_fails_counts, without_a_driver_there_are_none,
-                  calls_of_other_threads_are_not_counted));
+        TEST_LIST(a_pool_of_handles_is_thousands_of_calls, a_call_that_fails_counts,
+                  without_a_driver_there_are_none, calls_of_other_threads_are_not_counted));
     tcase_add_loop_test(tcase, every_call_of_an_arena_is_counted, 0, MEMORIES);
-    tcase_add_loop_test(tcase, what_is_held_is_served_without_the_driver, 0,
-                        MEMORIES);
-    tcase_add_loop_test(tcase, what_costs_calls_of_the_driver_costs_few, 0,
-                        MEMORIES);
+    tcase_add_loop_test(tcase, what_is_held_is_served_without_the_driver, 0, MEMORIES);
+    tcase_add_loop_test(tcase, what_costs_calls_of_the_driver_costs_few, 0, MEMORIES);
     return cuda_kinds_main(suite);
 }

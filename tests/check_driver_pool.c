@@ -1,7 +1,7 @@
 /*
- * Arenas on the driver's own pools: what CuPy tests of its MemoryAsyncPool, and
- * which pool it is. Sizes come from the device, so that the program runs on the
- * stand-in driver and on a real one alike.
+ * Arenas on the driver's own pools: what CuPy tests of its MemoryAsyncPool, and which pool it is.
+ * Sizes come from the device, so that the program runs on the stand-in driver and on a real one
+ * alike.
  */
 #include <string.h>
 
@@ -39,7 +39,7 @@ static void wait_for(cuai_cu_stream_t stream)
     expect_cu(cuda_test()->cuStreamSynchronize(stream));
 }
 
-/* A share of what the device has free, in whole grains. */
+/* A share of what the device has free, in whole pages. */
 static uint64_t share(unsigned percent)
 {
     size_t free_bytes = 0;
@@ -82,12 +82,11 @@ END_TEST
 START_TEST(test_blocks_are_rounded_to_512)
 {
     cuarena_t *arena = new_arena(OWN KEEPS);
-    static const uint64_t sizes[][2] = {
-        {1, UNIT}, {511, UNIT}, {512, UNIT}, {513, 2 * UNIT}};
+    static const uint64_t sizes[][2] = {{1, UNIT}, {511, UNIT}, {512, UNIT}, {513, 2 * UNIT}};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         void *pointer = take_from(arena, sizes[i][0]);
         expect_u64(counts_of(arena).live_bytes, sizes[i][1]);
-        expect_u64(counts_of(arena).held_bytes, sizes[i][1]);
+        expect_u64(counts_of(arena).reserved_bytes, sizes[i][1]);
         expect_u64(counts_of(arena).requested_bytes, sizes[i][0]);
         expect_u64(used(arena), sizes[i][1]);
         give_to(arena, pointer);
@@ -134,7 +133,7 @@ START_TEST(test_what_the_driver_gave_the_pool_lacks)
     expect_cu(cuda_test()->cuMemAlloc(&other, most));
     expect_status(cuarena_alloc(arena, most, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_valid_arena(arena);
-    expect_u64(counts_of(arena).held_bytes, 0);
+    expect_u64(counts_of(arena).reserved_bytes, 0);
     expect_cu(cuda_test()->cuMemFree(other));
     give_to(arena, take_from(arena, most));
     end_arena(arena);
@@ -219,10 +218,9 @@ START_TEST(test_trim_on_a_stream_waits_for_it)
         uint64_t before = pool_of(arena).total_bytes;
         expect_ok(cuarena_trim_on(arena, waited[i], 0, &given));
         uint64_t after = pool_of(arena).total_bytes;
-        ck_assert_msg(given == before - after && after == 0,
-                      "wait %zu: %llu before, %llu given, %llu after", i,
-                      (unsigned long long)before, (unsigned long long)given,
-                      (unsigned long long)after);
+        ck_assert_msg(
+            given == before - after && after == 0, "wait %zu: %llu before, %llu given, %llu after",
+            i, (unsigned long long)before, (unsigned long long)given, (unsigned long long)after);
         ck_assert_uint_gt(counts_of(arena).host_waits, waits);
     }
     expect_ok(cuarena_trim_on(arena, CUARENA_STREAM_PER_THREAD, 0, &given));
@@ -243,8 +241,7 @@ START_TEST(test_threshold_by_bytes)
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
         uint64_t old = 0;
         cuarena_amount_t amount = {CUARENA_AMOUNT_BYTES, 0, limits[i]};
-        expect_ok(
-            cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, amount, &old));
+        expect_ok(cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, amount, &old));
         expect_u64(old, before);
         expect_ok(cuarena_get_limit(arena, CUARENA_LIMIT_THRESHOLD, &now));
         expect_u64(now, limits[i]);
@@ -263,18 +260,14 @@ START_TEST(test_threshold_by_share)
     expect_cu(cuda_test()->cuDeviceTotalMem(&total, 0));
     static const unsigned percents[] = {0, 50, 100};
     for (size_t i = 0; i < COUNT_OF(percents); i++) {
-        cuarena_amount_t amount = {CUARENA_AMOUNT_PERCENT, 0,
-                                   percents[i] * 1000};
-        expect_ok(
-            cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, amount, NULL));
+        cuarena_amount_t amount = {CUARENA_AMOUNT_PERCENT, 0, percents[i] * 1000};
+        expect_ok(cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, amount, NULL));
         expect_ok(cuarena_get_limit(arena, CUARENA_LIMIT_THRESHOLD, &now));
-        expect_u64(now,
-                   total / 100 * percents[i] + total % 100 * percents[i] / 100);
+        expect_u64(now, total / 100 * percents[i] + total % 100 * percents[i] / 100);
     }
     cuarena_amount_t above = {CUARENA_AMOUNT_PERCENT, 0, 110000};
-    expect_status(
-        cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, above, NULL),
-        CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, above, NULL),
+                  CUARENA_BAD_ARGUMENT);
     expect_message("110000");
     expect_ok(cuarena_get_limit(arena, CUARENA_LIMIT_THRESHOLD, &now));
     expect_u64(now, total);
@@ -294,8 +287,7 @@ END_TEST
 
 START_TEST(test_a_pool_with_a_threshold_limits_refuses_to_grow_above_it)
 {
-    cuarena_t *arena =
-        new_arena(OWN ",threshold_limits=1,release_threshold=64MiB");
+    cuarena_t *arena = new_arena(OWN ",threshold_limits=1,release_threshold=64MiB");
     void *pointer = NULL;
     void *first = take_from(arena, MIB(32));
     expect_status(cuarena_alloc(arena, MIB(96), &pointer), CUARENA_LIMIT);
@@ -394,7 +386,7 @@ START_TEST(test_a_block_used_elsewhere_is_freed_when_that_is_done)
     void *other = take_on(arena, MIB(1), a);
     use(other, MIB(1), a);
     give_on(arena, other, a);
-    expect_ok(cuarena_settle(arena, 1, NULL));
+    expect_ok(cuarena_reclaim(arena, 1, NULL));
     expect_u64(used(arena), 0);
     expect_no_report();
     end_stream(arena, a);
@@ -423,8 +415,7 @@ END_TEST
 START_TEST(test_default_streams)
 {
     cuarena_t *arena = new_arena(OWN KEEPS);
-    const cuarena_stream_t streams[] = {NULL, CUARENA_STREAM_LEGACY,
-                                        CUARENA_STREAM_PER_THREAD};
+    const cuarena_stream_t streams[] = {NULL, CUARENA_STREAM_LEGACY, CUARENA_STREAM_PER_THREAD};
     for (size_t i = 0; i < COUNT_OF(streams); i++) {
         void *block = take_on(arena, MIB(1), streams[i]);
         use(block, MIB(1), streams[i]);
@@ -441,8 +432,7 @@ START_TEST(test_no_call_on_a_stream_waits)
     cuai_cu_stream_t stream = new_stream();
     give_on(arena, take_on(arena, UNIT, stream), stream); /* it is known */
     if (standin_is_here())
-        standin->standin_bracket_begin(STANDIN_NO_SYNC | STANDIN_SAME_CONTEXT,
-                                       "on a stream");
+        standin->standin_bracket_begin(STANDIN_NO_SYNC | STANDIN_SAME_CONTEXT, "on a stream");
     void *block = NULL;
     for (int i = 0; i < 10; i++) {
         expect_ok(cuarena_alloc_on(arena, MIB(1), stream, NULL, &block));
@@ -463,8 +453,7 @@ START_TEST(test_a_free_on_a_captured_stream_is_refused)
     cuai_cu_stream_t stream = new_stream();
     cuai_cu_graph_t graph = NULL;
     void *block = take_on(arena, MIB(1), stream);
-    expect_cu(cuda->cuStreamBeginCapture(stream,
-                                         CUAI_CU_STREAM_CAPTURE_MODE_RELAXED));
+    expect_cu(cuda->cuStreamBeginCapture(stream, CUAI_CU_STREAM_CAPTURE_MODE_RELAXED));
     expect_status(cuarena_free_on(arena, block, stream), CUARENA_BUSY);
     expect_message("captured");
     void *other = take_on(arena, MIB(1), stream); /* everybody's, then */
@@ -496,9 +485,8 @@ static uint64_t default_pool(void)
 
 static cuai_cu_pool_t new_pool(void)
 {
-    const cuai_cu_pool_props_t props = {
-        .type = CUAI_CU_MEM_ALLOCATION_TYPE_PINNED,
-        .location = {CUAI_CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    const cuai_cu_pool_props_t props = {.type = CUAI_CU_MEM_ALLOCATION_TYPE_PINNED,
+                                        .location = {CUAI_CU_MEM_LOCATION_TYPE_DEVICE, 0}};
     cuai_cu_pool_t pool = NULL;
     expect_cu(cuda_test()->cuMemPoolCreate(&pool, &props));
     return pool;
@@ -620,8 +608,7 @@ START_TEST(test_an_own_pool_has_a_largest_size)
     cuarena_t *arena = new_arena(OWN ",driver_pool_max=64MiB");
     void *pointer = NULL;
     void *first = take_from(arena, MIB(32));
-    expect_status(cuarena_alloc(arena, MIB(1024), &pointer),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_alloc(arena, MIB(1024), &pointer), CUARENA_OUT_OF_MEMORY);
     give_to(arena, first);
     end_arena(arena);
 }
@@ -629,11 +616,11 @@ END_TEST
 
 START_TEST(test_segments_of_a_shared_arena_come_from_the_pool_too)
 {
-    cuarena_t *arena = new_arena(
-        "preset=grow,memory=device,backing=async,driver_pool=own,limit=64MiB");
+    cuarena_t *arena =
+        new_arena("preset=grow,memory=device,backing=async,driver_pool=own,limit=64MiB");
     void *block = take_from(arena, 1000);
     expect_u64(used(arena), MIB(2));
-    expect_u64(counts_of(arena).held_bytes, MIB(2));
+    expect_u64(counts_of(arena).reserved_bytes, MIB(2));
     give_to(arena, block);
     expect_ok(cuarena_trim(arena, 0, NULL));
     expect_u64(used(arena), 0);
@@ -648,33 +635,27 @@ int main(void)
     TCase *cupy = suite_add_list(
         suite, "CuPy's",
         TEST_LIST(test_zero_bytes_are_no_block, test_blocks_are_rounded_to_512,
-                  test_used_bytes_of_2_4_and_1_units,
-                  test_used_bytes_with_another_stream,
-                  test_total_stays_until_trim,
-                  test_trim_on_a_stream_waits_for_it, test_threshold_by_bytes,
-                  test_threshold_by_share, test_negative_amounts_do_not_parse,
+                  test_used_bytes_of_2_4_and_1_units, test_used_bytes_with_another_stream,
+                  test_total_stays_until_trim, test_trim_on_a_stream_waits_for_it,
+                  test_threshold_by_bytes, test_threshold_by_share,
+                  test_negative_amounts_do_not_parse,
                   test_a_pool_with_a_threshold_limits_refuses_to_grow_above_it,
-                  test_the_hard_limit_is_of_the_blocks,
-                  test_peaks_of_the_pool_can_be_reset));
-    TCase *most = suite_add_list(
-        suite, "CuPy's, with most of the device",
-        TEST_LIST(test_most_of_the_device_then_less,
-                  test_what_the_pool_keeps_the_driver_lacks_until_trim,
-                  test_what_the_driver_gave_the_pool_lacks));
+                  test_the_hard_limit_is_of_the_blocks, test_peaks_of_the_pool_can_be_reset));
+    TCase *most = suite_add_list(suite, "CuPy's, with most of the device",
+                                 TEST_LIST(test_most_of_the_device_then_less,
+                                           test_what_the_pool_keeps_the_driver_lacks_until_trim,
+                                           test_what_the_driver_gave_the_pool_lacks));
     TCase *streams = suite_add_list(
         suite, "streams",
         TEST_LIST(test_a_free_is_behind_the_work_of_its_stream,
                   test_without_a_stream_a_block_is_everybodys,
                   test_a_block_used_elsewhere_is_freed_when_that_is_done,
-                  test_a_block_is_freed_on_another_stream_after_a_release,
-                  test_default_streams, test_no_call_on_a_stream_waits,
-                  test_a_free_on_a_captured_stream_is_refused));
+                  test_a_block_is_freed_on_another_stream_after_a_release, test_default_streams,
+                  test_no_call_on_a_stream_waits, test_a_free_on_a_captured_stream_is_refused));
     TCase *which = suite_add_list(
         suite, "which pool",
-        TEST_LIST(test_current_is_the_default,
-                  test_each_kind_of_pool_and_none_made_current,
-                  test_the_pool_stays_when_another_becomes_current,
-                  test_made_current_if_asked,
+        TEST_LIST(test_current_is_the_default, test_each_kind_of_pool_and_none_made_current,
+                  test_the_pool_stays_when_another_becomes_current, test_made_current_if_asked,
                   test_a_pool_keeps_everything_unless_something_else_is_said,
                   test_an_own_pool_has_a_largest_size,
                   test_segments_of_a_shared_arena_come_from_the_pool_too));

@@ -1,7 +1,7 @@
 /*
- * Arenas on the driver's own pools, the other ways: what ONNX Runtime tests of
- * its allocators for such pools, a list of pools for the devices, running out,
- * and a driver that lacks something or fails.
+ * Arenas on the driver's own pools, the other ways: what ONNX Runtime tests of its allocators for
+ * such pools, a list of pools for the devices, running out, and a driver that lacks something or
+ * fails.
  */
 #include <stdio.h>
 #include <string.h>
@@ -37,11 +37,9 @@ static cuarena_t *new_mempool(const char *threshold, const char *keep)
     cuarena_config_init(&config);
     expect_ok(cuarena_config_set(&config, "arena.use_cuda_mempool", "1"));
     if (threshold != NULL)
-        expect_ok(cuarena_config_set(
-            &config, "arena.cuda_mempool_release_threshold", threshold));
+        expect_ok(cuarena_config_set(&config, "arena.cuda_mempool_release_threshold", threshold));
     if (keep != NULL)
-        expect_ok(cuarena_config_set(
-            &config, "arena.cuda_mempool_bytes_to_keep_on_shrink", keep));
+        expect_ok(cuarena_config_set(&config, "arena.cuda_mempool_bytes_to_keep_on_shrink", keep));
     expect_ok(cuarena_create(&config, &arena));
     ck_assert_int_eq(pool_of(arena).own, 1);
     return arena;
@@ -173,9 +171,9 @@ END_TEST
 /* Through the call that a host's run option makes. */
 START_TEST(test_mempool_bytes_to_keep_on_shrink_config)
 {
-    cuarena_config_t config = config_of(
-        "use_cuda_mempool=1,cuda_mempool_release_threshold=1099511627776,"
-        "cuda_mempool_bytes_to_keep_on_shrink=67108864");
+    cuarena_config_t config =
+        config_of("use_cuda_mempool=1,cuda_mempool_release_threshold=1099511627776,"
+                  "cuda_mempool_bytes_to_keep_on_shrink=67108864");
     cuarena_t *arena = NULL;
     expect_ok(cuarena_shared_acquire(&config, &arena, NULL));
     void *first = take_from(arena, MIB(64));
@@ -271,8 +269,7 @@ START_TEST(test_a_bad_value_names_key_and_value)
     cuarena_config_t before;
     cuarena_config_init(&config);
     before = config;
-    expect_status(cuarena_config_set(&config, bad->key, bad->value),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, bad->key, bad->value), CUARENA_BAD_ARGUMENT);
     expect_message(bad->key, bad->value);
     ck_assert_int_eq(memcmp(&config, &before, sizeof config), 0);
 }
@@ -318,23 +315,20 @@ END_TEST
 
 START_TEST(test_each_block_a_segment_on_any_memory)
 {
-    static const char *const memories[] = {"pageable", "none", "device",
-                                           "managed", "pinned"};
+    static const char *const memories[] = {"pageable", "none", "device", "managed", "pinned"};
     for (size_t i = 0; i < COUNT_OF(memories); i++) {
         char text[96];
-        (void)snprintf(text, sizeof text,
-                       "preset=grow,segments=each,limit=64MiB,memory=%s",
+        (void)snprintf(text, sizeof text, "preset=grow,segments=each,limit=64MiB,memory=%s",
                        memories[i]);
         cuarena_t *arena = new_arena(text);
         void *a = take_from(arena, 1000);
         void *b = take_from(arena, 100000);
         expect_u64(counts_of(arena).segments, 2);
-        expect_u64(counts_of(arena).dedicated_bytes,
-                   counts_of(arena).held_bytes);
+        expect_u64(counts_of(arena).dedicated_bytes, counts_of(arena).reserved_bytes);
         give_to(arena, a);
         expect_u64(counts_of(arena).segments, 1);
         give_to(arena, b);
-        expect_u64(counts_of(arena).held_bytes, 0);
+        expect_u64(counts_of(arena).reserved_bytes, 0);
         end_arena(arena);
     }
 }
@@ -344,8 +338,7 @@ START_TEST(test_blocks_apart_keep_their_size)
 {
     cuarena_t *arena = new_arena(OWN);
     void *pointer = take_from(arena, 1000);
-    expect_status(cuarena_resize(arena, pointer, 2000, &pointer),
-                  CUARENA_UNSUPPORTED);
+    expect_status(cuarena_resize(arena, pointer, 2000, &pointer), CUARENA_UNSUPPORTED);
     expect_valid_arena(arena);
     give_to(arena, pointer);
     end_arena(arena);
@@ -358,7 +351,7 @@ START_TEST(test_a_reset_gives_all_back)
     for (int i = 0; i < 10; i++)
         (void)take_from(arena, 1000);
     expect_ok(cuarena_reset(arena));
-    expect_u64(counts_of(arena).held_bytes, 0);
+    expect_u64(counts_of(arena).reserved_bytes, 0);
     expect_u64(pool_of(arena).used_bytes, 0);
     give_to(arena, take_from(arena, 1000));
     end_arena(arena);
@@ -373,7 +366,7 @@ START_TEST(test_a_reset_waits_for_allocations)
     for (int i = 0; i < 10; i++)
         (void)take_on(arena, 1000, streams[i % 2]);
     expect_ok(cuarena_reset(arena));
-    expect_u64(counts_of(arena).held_bytes, 0);
+    expect_u64(counts_of(arena).reserved_bytes, 0);
     expect_u64(pool_of(arena).used_bytes, 0);
     end_arena(arena);
     for (int i = 0; i < 2; i++)
@@ -383,8 +376,7 @@ END_TEST
 
 START_TEST(test_zeroed_blocks_read_as_0)
 {
-    static const char *const options[] = {OWN KEEPS ",zero=create",
-                                          OWN KEEPS ",zero=alloc"};
+    static const char *const options[] = {OWN KEEPS ",zero=create", OWN KEEPS ",zero=alloc"};
     for (size_t i = 0; i < COUNT_OF(options); i++) {
         cuarena_t *arena = new_arena(options[i]);
         cuai_cu_stream_t stream = new_stream();
@@ -392,8 +384,8 @@ START_TEST(test_zeroed_blocks_read_as_0)
             char bytes[64];
             void *block = take_on(arena, 4096, stream);
             expect_cu(cuda_test()->cuStreamSynchronize(stream));
-            expect_cu(cuda_test()->cuMemcpyDtoH(
-                bytes, (cuai_cu_pointer_t)(uintptr_t)block, sizeof bytes));
+            expect_cu(cuda_test()->cuMemcpyDtoH(bytes, (cuai_cu_pointer_t)(uintptr_t)block,
+                                                sizeof bytes));
             for (size_t at = 0; at < sizeof bytes; at++)
                 ck_assert_int_eq(bytes[at], 0);
             use(block, 4096, stream);
@@ -440,14 +432,12 @@ START_TEST(test_out_of_memory_waits_twice_and_tells)
     void *pointer = NULL;
     expect_ok(cuarena_free_on(arena, take_on(arena, 512, stream), stream));
     uint64_t before = waits_of(arena);
-    expect_status(
-        cuarena_alloc_on(arena, UINT64_C(1) << 46, stream, NULL, &pointer),
-        CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_alloc_on(arena, UINT64_C(1) << 46, stream, NULL, &pointer),
+                  CUARENA_OUT_OF_MEMORY);
     expect_message("tried:", "waiting");
     expect_u64(waits_of(arena), before + 2);
     before = waits_of(arena);
-    expect_status(cuarena_alloc(arena, UINT64_C(1) << 46, &pointer),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_alloc(arena, UINT64_C(1) << 46, &pointer), CUARENA_OUT_OF_MEMORY);
     ck_assert_uint_ge(waits_of(arena), before + 2);
     expect_valid_arena(arena);
     expect_ok(cuarena_release_stream(arena, stream));
@@ -462,14 +452,12 @@ START_TEST(test_other_failures_are_told_at_once)
     void *pointer = NULL;
     if (standin_is_here()) {
         uint64_t before = waits_of(arena);
-        (void)standin->standin_fail("cuMemAllocFromPoolAsync", 1,
-                                    CUAI_CUDA_ERROR_INVALID_VALUE, 0);
+        (void)standin->standin_fail("cuMemAllocFromPoolAsync", 1, CUAI_CUDA_ERROR_INVALID_VALUE, 0);
         expect_status(cuarena_alloc(arena, 512, &pointer), CUARENA_DRIVER);
         expect_u64(waits_of(arena), before);
         expect_message("cuMemAllocFromPoolAsync");
         standin->standin_fail_clear();
-        (void)standin->standin_fail("cuMemAllocFromPoolAsync", 1,
-                                    CUAI_CUDA_ERROR_OUT_OF_MEMORY, 0);
+        (void)standin->standin_fail("cuMemAllocFromPoolAsync", 1, CUAI_CUDA_ERROR_OUT_OF_MEMORY, 0);
         expect_ok(cuarena_alloc(arena, 512, &pointer));
         standin->standin_fail_clear();
         give_to(arena, pointer);
@@ -490,8 +478,7 @@ START_TEST(test_a_list_of_pools)
     cuarena_config_t config = config_of("preset=driver-pool");
     size_t count = (size_t)cuda_test()->device_count;
     for (size_t i = 0; i < count; i++)
-        pools[i].kind =
-            i == 0 ? CUARENA_DRIVER_POOL_OWN : CUARENA_DRIVER_POOL_DEFAULT;
+        pools[i].kind = i == 0 ? CUARENA_DRIVER_POOL_OWN : CUARENA_DRIVER_POOL_DEFAULT;
     expect_ok(cuarena_create_per_device(&config, pools, count, arenas));
     for (size_t i = 0; i < count; i++) {
         expect_u64((uint64_t)pool_of(arenas[i]).device, i);
@@ -501,15 +488,13 @@ START_TEST(test_a_list_of_pools)
     }
     const size_t wrong[] = {0, count - 1, count + 1};
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        expect_status(
-            cuarena_create_per_device(&config, pools, wrong[i], arenas),
-            CUARENA_BAD_ARGUMENT);
+        expect_status(cuarena_create_per_device(&config, pools, wrong[i], arenas),
+                      CUARENA_BAD_ARGUMENT);
         expect_message("count", "devices");
     }
     pools[count - 1].kind = CUARENA_DRIVER_POOL_EXTERNAL;
     memset(arenas, 0, sizeof arenas);
-    expect_status(cuarena_create_per_device(&config, pools, count, arenas),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_create_per_device(&config, pools, count, arenas), CUARENA_BAD_ARGUMENT);
     for (size_t i = 0; i < count; i++)
         ck_assert_ptr_null(arenas[i]);
 }
@@ -558,14 +543,11 @@ START_TEST(test_an_arena_without_such_a_pool)
     cuarena_amount_t amount = {CUARENA_AMOUNT_BYTES, 0, 0};
     uint64_t bytes = 0;
     cuarena_driver_pool_stats_init(&stats);
-    expect_status(cuarena_driver_pool_stats(arena, &stats),
-                  CUARENA_UNSUPPORTED);
+    expect_status(cuarena_driver_pool_stats(arena, &stats), CUARENA_UNSUPPORTED);
     expect_status(cuarena_driver_pool_reset_peaks(arena), CUARENA_UNSUPPORTED);
-    expect_status(
-        cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, amount, NULL),
-        CUARENA_UNSUPPORTED);
-    expect_status(cuarena_get_limit(arena, CUARENA_LIMIT_THRESHOLD, &bytes),
+    expect_status(cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, amount, NULL),
                   CUARENA_UNSUPPORTED);
+    expect_status(cuarena_get_limit(arena, CUARENA_LIMIT_THRESHOLD, &bytes), CUARENA_UNSUPPORTED);
     expect_ok(cuarena_destroy(&arena));
 }
 END_TEST
@@ -593,10 +575,8 @@ static bool survived(cuarena_t *arena, cuarena_status_t status)
     if (arena != NULL)
         expect_valid_arena(arena);
     ck_assert_msg(status == CUARENA_OK || status == CUARENA_DRIVER ||
-                      status == CUARENA_OUT_OF_MEMORY ||
-                      status == CUARENA_BAD_ARGUMENT,
-                  "an unexpected %s: %s", cuarena_status_name(status),
-                  last_error_message());
+                      status == CUARENA_OUT_OF_MEMORY || status == CUARENA_BAD_ARGUMENT,
+                  "an unexpected %s: %s", cuarena_status_name(status), last_error_message());
     return status == CUARENA_OK;
 }
 
@@ -641,8 +621,7 @@ START_TEST(test_each_call_fails)
     for (size_t i = 0; i < COUNT_OF(lives); i++) {
         bool failed = true;
         for (uint64_t nth = 1; failed && nth < 200; nth++) {
-            ck_assert_int_eq(standin->standin_fail(
-                                 entry, nth, CUAI_CUDA_ERROR_INVALID_VALUE, 0),
+            ck_assert_int_eq(standin->standin_fail(entry, nth, CUAI_CUDA_ERROR_INVALID_VALUE, 0),
                              0);
             live(lives[i], stream);
             failed = standin->standin_failed() != 0;
@@ -659,8 +638,8 @@ START_TEST(test_each_call_fails)
 }
 END_TEST
 
-/* Another arena saw the loss. What reads or sets something of the pool says so;
- * the end is the end all the same. */
+/* Another arena saw the loss. What reads or sets something of the pool says so; the end is the end
+ * all the same. */
 START_TEST(test_a_pool_of_a_lost_device)
 {
     cuarena_config_t config =
@@ -682,11 +661,8 @@ START_TEST(test_a_pool_of_a_lost_device)
     expect_message("CUDA_ERROR_ILLEGAL_ADDRESS");
     expect_u64(stats.total_bytes, 0);
     expect_status(cuarena_driver_pool_reset_peaks(arena), CUARENA_LOST);
-    expect_status(
-        cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, amount, NULL),
-        CUARENA_LOST);
-    expect_status(cuarena_get_limit(arena, CUARENA_LIMIT_THRESHOLD, &bytes),
-                  CUARENA_LOST);
+    expect_status(cuarena_set_limit(arena, CUARENA_LIMIT_THRESHOLD, amount, NULL), CUARENA_LOST);
+    expect_status(cuarena_get_limit(arena, CUARENA_LIMIT_THRESHOLD, &bytes), CUARENA_LOST);
     expect_status(cuarena_trim(arena, 0, NULL), CUARENA_LOST);
     expect_status(cuarena_alloc(arena, MIB(2), &block), CUARENA_LOST);
     expect_valid_arena(arena);
@@ -718,25 +694,19 @@ int main(void)
     Suite *suite = suite_create("driver pool, other ways");
     cuda_kinds_ready();
     TCase *cases[] = {
-        suite_add_list(suite, "ONNX Runtime's",
-                       TEST_LIST(test_mempool_basic_alloc_free,
-                                 test_mempool_multiple_allocations,
-                                 test_mempool_stats_are_reported,
-                                 test_mempool_zero_size_alloc_returns_null,
-                                 test_mempool_large_allocation,
-                                 test_mempool_custom_release_threshold,
-                                 test_mempool_free_nullptr_is_safe,
-                                 test_mempool_all_stats_keys_present,
-                                 test_mempool_shrink_trims_pool,
-                                 test_mempool_bytes_to_keep_on_shrink_config,
-                                 test_in_tree_two_streams, test_in_tree_reserve,
-                                 test_in_tree_end_after_its_stream)),
+        suite_add_list(
+            suite, "ONNX Runtime's",
+            TEST_LIST(test_mempool_basic_alloc_free, test_mempool_multiple_allocations,
+                      test_mempool_stats_are_reported, test_mempool_zero_size_alloc_returns_null,
+                      test_mempool_large_allocation, test_mempool_custom_release_threshold,
+                      test_mempool_free_nullptr_is_safe, test_mempool_all_stats_keys_present,
+                      test_mempool_shrink_trims_pool, test_mempool_bytes_to_keep_on_shrink_config,
+                      test_in_tree_two_streams, test_in_tree_reserve,
+                      test_in_tree_end_after_its_stream)),
         suite_add_list(suite, "apart",
                        TEST_LIST(test_each_block_a_segment_on_any_memory,
-                                 test_blocks_apart_keep_their_size,
-                                 test_a_reset_gives_all_back,
-                                 test_a_reset_waits_for_allocations,
-                                 test_zeroed_blocks_read_as_0)),
+                                 test_blocks_apart_keep_their_size, test_a_reset_gives_all_back,
+                                 test_a_reset_waits_for_allocations, test_zeroed_blocks_read_as_0)),
         suite_add_list(suite, "running out",
                        TEST_LIST(test_out_of_memory_waits_for_the_stream,
                                  test_out_of_memory_waits_twice_and_tells,
@@ -745,20 +715,16 @@ int main(void)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         tcase_add_checked_fixture(cases[i], on_device, off_device);
-    suite_add_rows(suite, "bad values", test_a_bad_value_names_key_and_value,
-                   COUNT_OF(bad_pairs));
+    suite_add_rows(suite, "bad values", test_a_bad_value_names_key_and_value, COUNT_OF(bad_pairs));
     suite_add_list(suite, "options",
-                   TEST_LIST(test_a_threshold_needs_a_pool,
-                             test_options_that_do_not_go_together,
+                   TEST_LIST(test_a_threshold_needs_a_pool, test_options_that_do_not_go_together,
                              test_an_arena_without_such_a_pool));
     suite_add_list(suite, "lacks",
-                   TEST_LIST(test_a_device_without_pools,
-                             test_a_driver_before_largest_sizes));
+                   TEST_LIST(test_a_device_without_pools, test_a_driver_before_largest_sizes));
     TCase *failing = tcase_create("failures");
     tcase_add_checked_fixture(failing, on_device, off_device);
     tcase_add_loop_test(failing, test_each_call_fails, 0, COUNT_OF(entries));
-    tcase_add_loop_test(failing, test_peaks_that_cannot_be_reset, 0,
-                        COUNT_OF(attributes_set));
+    tcase_add_loop_test(failing, test_peaks_that_cannot_be_reset, 0, COUNT_OF(attributes_set));
     suite_add_tcase(suite, failing);
     suite_add_list(suite, "lost", TEST_LIST(test_a_pool_of_a_lost_device));
     return cuda_kinds_main(suite);

@@ -1,7 +1,7 @@
 /*
- * Exports, on a memory of the test's own that plays with descriptors: what may
- * be exported, how long the bytes stay, and what every failure leaves. Between
- * processes, on memory of a device, is in check_export_device.c.
+ * Exports, on a memory of the test's own that plays with descriptors: what may be exported, how
+ * long the bytes stay, and what every failure leaves. Between processes, on memory of a device, is
+ * in check_export_device.c.
  */
 #include "arena_support.h"
 
@@ -16,10 +16,8 @@
 static int export_calls;
 static int export_fails_in; /* the call that fails, counted from 1 */
 
-static cuarena_status_t fake_export(void *user,
-                                    const cuarena_memory_segment_t *segment,
-                                    uint64_t offset, uint64_t bytes,
-                                    cuarena_export_piece_t *pieces,
+static cuarena_status_t fake_export(void *user, const cuarena_memory_segment_t *segment,
+                                    uint64_t offset, uint64_t bytes, cuarena_export_piece_t *pieces,
                                     size_t capacity, size_t *count_out)
 {
     (void)user;
@@ -32,11 +30,10 @@ static cuarena_status_t fake_export(void *user,
     for (uint64_t i = first; i <= last && i - first < capacity; i++) {
         uint64_t begin = i == first ? offset : i * HANDLE;
         uint64_t end = i == last ? offset + bytes : (i + 1) * HANDLE;
-        pieces[i - first] =
-            (cuarena_export_piece_t){.fd = open("/dev/null", O_RDONLY),
-                                     .handle_bytes = HANDLE,
-                                     .offset = begin - i * HANDLE,
-                                     .bytes = end - begin};
+        pieces[i - first] = (cuarena_export_piece_t){.fd = open("/dev/null", O_RDONLY),
+                                                     .handle_bytes = HANDLE,
+                                                     .offset = begin - i * HANDLE,
+                                                     .bytes = end - begin};
     }
     return CUARENA_OK;
 }
@@ -65,15 +62,13 @@ static cuarena_export_options_t sharing(void)
 }
 
 /* Exports a block that stands in `want` handles. */
-static cuarena_export_t *export_of(fixture_t *f, cuarena_block_t block,
-                                   size_t want)
+static cuarena_export_t *export_of(fixture_t *f, cuarena_block_t block, size_t want)
 {
     const cuarena_export_options_t options = sharing();
     cuarena_export_piece_t pieces[32];
     cuarena_export_t *one = NULL;
     size_t count = 0;
-    step_ok(f, cuarena_export(f->arena, block, &options, pieces,
-                              COUNT_OF(pieces), &count, &one));
+    step_ok(f, cuarena_export(f->arena, block, &options, pieces, COUNT_OF(pieces), &count, &one));
     expect_u64(count, want);
     ck_assert_ptr_nonnull(one);
     close_pieces(pieces, count);
@@ -92,8 +87,7 @@ START_TEST(test_pieces_cover_the_block)
     open_exporting(&f, KIND_CUSTOM_POOL);
     cuarena_block_t below = take_block(&f, POOL - 3 * HANDLE + 512);
     cuarena_block_t block = take_block(&f, 3 * HANDLE - 512);
-    expect_ok(
-        cuarena_export(f.arena, block, &options, pieces, 4, &count, &one));
+    expect_ok(cuarena_export(f.arena, block, &options, pieces, 4, &count, &one));
     expect_u64(count, 3);
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
@@ -273,13 +267,12 @@ static void expect_refused(refusal_t *r, cuarena_block_t block, size_t capacity,
 {
     r->count = 77;
     step(&r->f,
-         cuarena_export(r->f.arena, block, &r->options, r->pieces, capacity,
-                        &r->count, &r->one),
+         cuarena_export(r->f.arena, block, &r->options, r->pieces, capacity, &r->count, &r->one),
          want);
     expect_u64(r->count, 77);
     ck_assert_ptr_null(r->one);
-    ck_assert_msg(strstr(last_error().message, word) != NULL,
-                  "'%s' does not name '%s'", last_error().message, word);
+    ck_assert_msg(strstr(last_error().message, word) != NULL, "'%s' does not name '%s'",
+                  last_error().message, word);
 }
 
 START_TEST(test_refusals_name_the_value)
@@ -303,13 +296,10 @@ START_TEST(test_refusals_name_the_value)
     expect_refused(&r, block, 2, CUARENA_BAD_ARGUMENT, "share_handles = 1");
     r.options.struct_size = 4;
     expect_refused(&r, block, 2, CUARENA_BAD_ARGUMENT, "struct_size 4");
-    expect_status(cuarena_export(NULL, block, NULL, NULL, 0, &r.count, NULL),
+    expect_status(cuarena_export(NULL, block, NULL, NULL, 0, &r.count, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_export(f->arena, block, NULL, NULL, 0, NULL, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_export(f->arena, block, NULL, r.pieces, 2, &r.count, NULL),
                   CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_export(f->arena, block, NULL, NULL, 0, NULL, NULL),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(
-        cuarena_export(f->arena, block, NULL, r.pieces, 2, &r.count, NULL),
-        CUARENA_BAD_ARGUMENT);
     expect_u64(info_of(f, block).pins, 0);
     drop_block(f, block);
     drop_block(f, empty);
@@ -381,13 +371,12 @@ START_TEST(test_properties_of_memories_without_a_device)
     ck_assert_int_eq(properties.backing, 0);
     ck_assert_int_eq(properties.relocation_kernel, 0);
     ck_assert_ptr_null(properties.context);
-    ck_assert_uint_ge(properties.grain_bytes, 256);
+    ck_assert_uint_ge(properties.granularity, 256);
     expect_u64(properties.granule_bytes, 256);
     expect_status(cuarena_properties(f.arena, NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_properties(NULL, &properties), CUARENA_BAD_ARGUMENT);
     properties.struct_size = 1000;
-    expect_status(cuarena_properties(f.arena, &properties),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_properties(f.arena, &properties), CUARENA_BAD_ARGUMENT);
     fixture_close(&f);
 }
 END_TEST
@@ -396,23 +385,19 @@ int main(void)
 {
     Suite *suite = suite_create("export");
     suite_add_list(suite, "pieces",
-                   TEST_LIST(test_pieces_cover_the_block,
-                             test_counting_exports_nothing,
+                   TEST_LIST(test_pieces_cover_the_block, test_counting_exports_nothing,
                              test_dedicated_needs_no_option));
     suite_add_list(suite, "life",
                    TEST_LIST(test_freed_block_stays_taken_until_the_close,
-                             test_dedicated_segment_goes_at_the_close,
-                             test_each_export_counts,
+                             test_dedicated_segment_goes_at_the_close, test_each_export_counts,
                              test_nothing_moves_or_takes_exported_bytes,
                              test_zero_at_free_waits_for_the_close,
                              test_forced_destruction_ends_exports));
     suite_add_list(suite, "refusals",
-                   TEST_LIST(test_refusals_name_the_value,
-                             test_a_memory_without_handles,
+                   TEST_LIST(test_refusals_name_the_value, test_a_memory_without_handles,
                              test_closing_what_is_not_open));
-    tcase_add_loop_test(new_case(suite, "failures"),
-                        test_a_memory_that_fails_leaves_no_export, 0, 2);
-    add_test_per_kind(new_case(suite, "properties"),
-                      test_properties_of_memories_without_a_device);
+    tcase_add_loop_test(new_case(suite, "failures"), test_a_memory_that_fails_leaves_no_export, 0,
+                        2);
+    add_test_per_kind(new_case(suite, "properties"), test_properties_of_memories_without_a_device);
     return suite_main(suite);
 }

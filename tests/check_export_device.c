@@ -1,8 +1,7 @@
 /*
- * Exports of device memory between two processes: this program starts itself
- * anew, sends it the descriptors, and the other process maps what they stand
- * for, looks at the bytes, and writes others. Runs on the stand-in driver and
- * on a real one.
+ * Exports of device memory between two processes: this program starts itself anew, sends it the
+ * descriptors, and the other process maps what they stand for, looks at the bytes, and writes
+ * others. Runs on the stand-in driver and on a real one.
  */
 #include "support/cuda_kinds.h"
 #include "support/cuda_test.h"
@@ -57,10 +56,8 @@ static void receive_offer(int socket_fd, offer_t *offer)
     int fds[MOST_PIECES];
     _Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof fds)];
     struct iovec bytes = {offer, sizeof *offer};
-    struct msghdr message = {.msg_iov = &bytes,
-                             .msg_iovlen = 1,
-                             .msg_control = room,
-                             .msg_controllen = sizeof room};
+    struct msghdr message = {
+        .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
     ck_assert_int_eq(recvmsg(socket_fd, &message, 0), (int)sizeof *offer);
     const struct cmsghdr *control = CMSG_FIRSTHDR(&message);
     ck_assert_ptr_nonnull(control);
@@ -81,14 +78,12 @@ typedef struct import {
 static import_t map_piece(const cuarena_export_piece_t *piece)
 {
     const cuda_test_t *cuda = cuda_test();
-    const cuai_cu_access_t access = {
-        .location = {CUAI_CU_MEM_LOCATION_TYPE_DEVICE, 0},
-        .flags = CUAI_CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    const cuai_cu_access_t access = {.location = {CUAI_CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                                     .flags = CUAI_CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     const size_t bytes = piece->handle_bytes;
     import_t import = {0, 0};
-    expect_cu(cuda->cuMemImportFromShareableHandle(
-        &import.handle, (void *)(uintptr_t)piece->fd,
-        CUAI_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    expect_cu(cuda->cuMemImportFromShareableHandle(&import.handle, (void *)(uintptr_t)piece->fd,
+                                                   CUAI_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
     expect_cu(cuda->cuMemAddressReserve(&import.address, bytes, 0, 0, 0));
     expect_cu(cuda->cuMemMap(import.address, bytes, 0, import.handle, 0));
     expect_cu(cuda->cuMemSetAccess(import.address, bytes, &access, 1));
@@ -105,8 +100,7 @@ static void unmap_piece(const cuarena_export_piece_t *piece, import_t import)
 }
 
 /* Looks at the block's bytes, piece by piece, and writes others. */
-static void check_and_write(const offer_t *offer, const import_t *imports,
-                            uint64_t bytes)
+static void check_and_write(const offer_t *offer, const import_t *imports, uint64_t bytes)
 {
     const cuda_test_t *cuda = cuda_test();
     char *seen = malloc(bytes);
@@ -114,8 +108,7 @@ static void check_and_write(const offer_t *offer, const import_t *imports,
     uint64_t at = 0;
     for (size_t i = 0; i < offer->count; i++) {
         const cuarena_export_piece_t *piece = &offer->pieces[i];
-        expect_cu(cuda->cuMemcpyDtoH(
-            seen + at, imports[i].address + piece->offset, piece->bytes));
+        expect_cu(cuda->cuMemcpyDtoH(seen + at, imports[i].address + piece->offset, piece->bytes));
         at += piece->bytes;
     }
     expect_u64(painted_until(seen, bytes, offer->expected_seed), bytes);
@@ -123,8 +116,7 @@ static void check_and_write(const offer_t *offer, const import_t *imports,
     at = 0;
     for (size_t i = 0; i < offer->count; i++) {
         const cuarena_export_piece_t *piece = &offer->pieces[i];
-        expect_cu(cuda->cuMemcpyHtoD(imports[i].address + piece->offset,
-                                     seen + at, piece->bytes));
+        expect_cu(cuda->cuMemcpyHtoD(imports[i].address + piece->offset, seen + at, piece->bytes));
         at += piece->bytes;
     }
     expect_cu(cuda->cuCtxSynchronize());
@@ -177,8 +169,8 @@ static void expect_other_ended_well(const other_t *other)
 {
     int status = 0;
     ck_assert_int_eq(waitpid(other->pid, &status, 0), other->pid);
-    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-                  "the other process ended with %d", status);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the other process ended with %d",
+                  status);
     close(other->socket_fd);
 }
 
@@ -201,8 +193,8 @@ static size_t count_pieces(fixture_t *f, cuarena_block_t block)
 }
 
 /* Shares a block with the other process and takes its answer. */
-static void share(fixture_t *f, cuarena_block_t block, uint64_t bytes,
-                  const other_t *other, bool free_meanwhile)
+static void share(fixture_t *f, cuarena_block_t block, uint64_t bytes, const other_t *other,
+                  bool free_meanwhile)
 {
     offer_t offer = {.expected_seed = 5, .written_seed = 6};
     cuarena_export_t *one = NULL;
@@ -213,8 +205,7 @@ static void share(fixture_t *f, cuarena_block_t block, uint64_t bytes,
     options.share_handles = 1;
     expect_ok(cuarena_block_pin(f->arena, block, &address));
     paint(f, address, bytes, 5);
-    expect_ok(cuarena_export(f->arena, block, &options, offer.pieces,
-                             MOST_PIECES, &count, &one));
+    expect_ok(cuarena_export(f->arena, block, &options, offer.pieces, MOST_PIECES, &count, &one));
     expect_ok(cuarena_block_unpin(f->arena, block));
     offer.count = count;
     if (free_meanwhile)
@@ -281,8 +272,7 @@ START_TEST(test_without_fd_nothing_is_exported)
     expect_ok(cuarena_properties(f.arena, &properties));
     ck_assert_int_eq(properties.fd, 0);
     cuarena_block_t block = take_block(&f, MIB(2));
-    expect_status(cuarena_export(f.arena, block, NULL, NULL, 0, &count, NULL),
-                  CUARENA_UNSUPPORTED);
+    expect_status(cuarena_export(f.arena, block, NULL, NULL, 0, &count, NULL), CUARENA_UNSUPPORTED);
     expect_u64(count, 77);
     drop_block(&f, block);
     fixture_close(&f);
@@ -300,11 +290,9 @@ int main(int argc, char **argv)
         return suite_main(suite);
     }
     suite_add_list(suite, "between processes",
-                   TEST_LIST(test_a_block_of_one_handle,
-                             test_a_block_across_handles,
+                   TEST_LIST(test_a_block_of_one_handle, test_a_block_across_handles,
                              test_a_block_that_is_freed_meanwhile));
-    tcase_add_loop_test(new_case(suite, "fd off"),
-                        test_without_fd_nothing_is_exported, 0,
+    tcase_add_loop_test(new_case(suite, "fd off"), test_without_fd_nothing_is_exported, 0,
                         CUDA_KIND_COUNT);
     return cuda_kinds_main(suite);
 }

@@ -67,8 +67,7 @@ START_TEST(test_ort_num_allocs_leaves_out_what_was_never_given)
     expect_ok(cuarena_tag(f.arena, "t", &request.tag));
     f.memory.fail_op = OP_ZERO;
     f.memory.fail_in = 1;
-    step(&f, cuarena_alloc_with(f.arena, EACH, &request, &pointer),
-         CUARENA_DRIVER);
+    step(&f, cuarena_alloc_with(f.arena, EACH, &request, &pointer), CUARENA_DRIVER);
     expect_i64(ort_of(&f).num_allocs, 0);
     expect_u64(tag_stats_of(&f, request.tag).allocs, 0);
     expect_u64(tag_stats_of(&f, request.tag).frees, 0);
@@ -89,8 +88,7 @@ START_TEST(test_ort_reserves_that_failed_do_not_count)
         cuarena_request_init(&request);
         request.dedicated = 1;
         cuai_host_fail_at(nth);
-        cuarena_status_t status =
-            cuarena_alloc_with(f.arena, EACH, &request, &pointer);
+        cuarena_status_t status = cuarena_alloc_with(f.arena, EACH, &request, &pointer);
         cuai_host_fail_at(0);
         failed = status != CUARENA_OK;
         expect_status(status, failed ? CUARENA_OUT_OF_MEMORY : CUARENA_OK);
@@ -107,8 +105,8 @@ START_TEST(test_ort_reserves_that_failed_do_not_count)
 }
 END_TEST
 
-/* Regions of theirs are segments here: one more at each growth, one less for
- * each that trim gives back. */
+/* Regions of theirs are segments here: one more at each growth, one less for each that trim gives
+ * back. */
 START_TEST(test_ort_extensions_are_the_regions_that_live)
 {
     fixture_t f;
@@ -206,14 +204,12 @@ START_TEST(test_ort_bytes_as_taken_and_as_asked)
     expect_i64(now.bytes_in_use, 256 + EACH);
     expect_i64(now.bytes_requested_in_use, 4 + EACH);
     expect_i64(now.reserved_bytes, EACH);
-    expect_i64(now.total_allocated_bytes,
-               stats_of(&f, CUARENA_REGION_ALL).held_bytes);
+    expect_i64(now.total_allocated_bytes, stats_of(&f, CUARENA_REGION_ALL).reserved_bytes);
     drop(&f, apart);
     now = ort_of(&f);
     expect_i64(now.bytes_in_use, 256);
     expect_i64(now.reserved_bytes, 0);
-    expect_i64(now.total_allocated_bytes,
-               stats_of(&f, CUARENA_REGION_DYNAMIC).capacity_bytes);
+    expect_i64(now.total_allocated_bytes, stats_of(&f, CUARENA_REGION_DYNAMIC).capacity_bytes);
     drop(&f, small);
     expect_i64(ort_of(&f).bytes_requested_in_use, 0);
     fixture_close(&f);
@@ -263,7 +259,7 @@ START_TEST(test_ort_max_in_use_is_never_reset)
 }
 END_TEST
 
-/* On the short path, the long one, apart, and by a resize in place. */
+/* On the fast path, the long one, apart, and by a resize in place. */
 START_TEST(test_ort_max_alloc_size_is_the_largest_ever)
 {
     fixture_t f;
@@ -324,7 +320,7 @@ START_TEST(test_ort_limit_of_none_is_the_most)
     cuarena_amount_t none = amount_of_bytes(UINT64_MAX);
     fixture_open(&f, KIND_CUSTOM_GROW, POOL);
     expect_i64(ort_of(&f).bytes_limit, POOL);
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_HELD, none, NULL));
+    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_RESERVED, none, NULL));
     expect_i64(ort_of(&f).bytes_limit, INT64_MAX);
     fixture_close(&f);
 }
@@ -360,8 +356,7 @@ START_TEST(test_text_has_every_key_of_onnx_runtime)
     size_t needed = 0;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     void *pointer = take(&f, 300);
-    expect_ok(cuarena_stats_text(f.arena, CUARENA_TEXT_ORT, text, sizeof text,
-                                 &needed));
+    expect_ok(cuarena_stats_text(f.arena, CUARENA_TEXT_ORT, text, sizeof text, &needed));
     expect_text(text, "Limit=524288\n"
                       "InUse=512\n"
                       "TotalAllocated=524288\n"
@@ -387,18 +382,17 @@ START_TEST(test_text_has_every_member_of_stats)
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     drop(&f, take(&f, 300));
     cuarena_stats_t now = stats_of(&f, CUARENA_REGION_ALL);
-    expect_ok(cuarena_stats_text(f.arena, CUARENA_TEXT_STATS, text, sizeof text,
-                                 &needed));
+    expect_ok(cuarena_stats_text(f.arena, CUARENA_TEXT_STATS, text, sizeof text, &needed));
     snprintf(want, sizeof want,
-             "held_bytes=%" PRIu64 "\ncapacity_bytes=%" PRIu64
-             "\nlive_bytes=0\nrequested_bytes=0\nfree_bytes=%" PRIu64
-             "\nlargest_bytes=%" PRIu64 "\nlive_blocks=0\npeak_held_bytes="
+             "reserved_bytes=%" PRIu64 "\ncapacity_bytes=%" PRIu64
+             "\nlive_bytes=0\nrequested_bytes=0\nfree_bytes=%" PRIu64 "\nlargest_bytes=%" PRIu64
+             "\nlive_blocks=0\npeak_reserved_bytes="
              "%" PRIu64 "\npeak_live_bytes=512\npeak_requested_bytes=300\n"
              "peak_live_blocks=1\nallocs=1\nfrees=1\nfailed=0\n",
-             now.held_bytes, now.capacity_bytes, now.free_bytes,
-             now.largest_bytes, now.peak_held_bytes);
-    ck_assert_msg(strncmp(text, want, strlen(want)) == 0,
-                  "wanted at the beginning:\n%sgot:\n%s", want, text);
+             now.reserved_bytes, now.capacity_bytes, now.free_bytes, now.largest_bytes,
+             now.peak_reserved_bytes);
+    ck_assert_msg(strncmp(text, want, strlen(want)) == 0, "wanted at the beginning:\n%sgot:\n%s",
+                  want, text);
     ck_assert_ptr_nonnull(strstr(text, "\nbookkeeping_bytes="));
     fixture_close(&f);
 }
@@ -412,13 +406,11 @@ START_TEST(test_text_that_has_no_room_says_what_it_needs)
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     expect_ok(cuarena_stats_text(f.arena, CUARENA_TEXT_ORT, NULL, 0, &needed));
     ck_assert_uint_gt(needed, 100);
-    expect_status(
-        cuarena_stats_text(f.arena, CUARENA_TEXT_ORT, text, needed - 1, &again),
-        CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_stats_text(f.arena, CUARENA_TEXT_ORT, text, needed - 1, &again),
+                  CUARENA_BAD_ARGUMENT);
     expect_u64(again, needed);
     expect_text(text, "as it was");
-    expect_ok(
-        cuarena_stats_text(f.arena, CUARENA_TEXT_ORT, text, needed, NULL));
+    expect_ok(cuarena_stats_text(f.arena, CUARENA_TEXT_ORT, text, needed, NULL));
     expect_u64(strlen(text) + 1, needed);
     fixture_close(&f);
 }
@@ -448,8 +440,7 @@ START_TEST(test_pairs_come_one_by_one)
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     void *pointer = take(&f, 300);
     pairs_t pairs = {.arena = f.arena};
-    expect_ok(
-        cuarena_stats_pairs(f.arena, CUARENA_TEXT_ORT, keep_pair, &pairs));
+    expect_ok(cuarena_stats_pairs(f.arena, CUARENA_TEXT_ORT, keep_pair, &pairs));
     expect_u64(pairs.count, 11);
     expect_u64(pairs.in_use, 512);
     drop(&f, pointer);
@@ -462,17 +453,12 @@ START_TEST(test_text_bad_arguments)
     fixture_t f;
     char text[512];
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_status(cuarena_stats_text(f.arena, 2, text, sizeof text, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_stats_text(f.arena, 2, text, sizeof text, NULL), CUARENA_BAD_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(last_error().message, "form 2"));
-    expect_status(cuarena_stats_text(NULL, 0, text, sizeof text, NULL),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_stats_text(f.arena, 0, text, 0, NULL),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_stats_text(f.arena, 0, NULL, 9, NULL),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_stats_pairs(f.arena, 0, NULL, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_stats_text(NULL, 0, text, sizeof text, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_stats_text(f.arena, 0, text, 0, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_stats_text(f.arena, 0, NULL, 9, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_stats_pairs(f.arena, 0, NULL, NULL), CUARENA_BAD_ARGUMENT);
     fixture_close(&f);
 }
 END_TEST
@@ -482,25 +468,20 @@ int main(void)
     Suite *suite = suite_create("figures");
     suite_add_list(
         suite, "onnx runtime",
-        TEST_LIST(test_ort_num_allocs_counts_allocs_and_reserves,
-                  test_ort_num_allocs_leaves_resizes_out,
-                  test_ort_num_allocs_leaves_out_what_was_never_given,
-                  test_ort_reserves_that_failed_do_not_count,
-                  test_ort_extensions_are_the_regions_that_live,
-                  test_ort_extensions_of_memory_that_grows_in_place,
-                  test_ort_a_pool_is_one_extension,
-                  test_ort_a_pool_that_is_resized_is_one_extension,
-                  test_ort_bytes_as_taken_and_as_asked,
-                  test_ort_bytes_of_sizes_from_1_to_1023,
-                  test_ort_max_in_use_is_never_reset,
-                  test_ort_max_alloc_size_is_the_largest_ever,
-                  test_ort_adopted_bytes_count_as_a_reserve,
-                  test_ort_limit_of_none_is_the_most, test_ort_bad_arguments));
+        TEST_LIST(
+            test_ort_num_allocs_counts_allocs_and_reserves, test_ort_num_allocs_leaves_resizes_out,
+            test_ort_num_allocs_leaves_out_what_was_never_given,
+            test_ort_reserves_that_failed_do_not_count,
+            test_ort_extensions_are_the_regions_that_live,
+            test_ort_extensions_of_memory_that_grows_in_place, test_ort_a_pool_is_one_extension,
+            test_ort_a_pool_that_is_resized_is_one_extension, test_ort_bytes_as_taken_and_as_asked,
+            test_ort_bytes_of_sizes_from_1_to_1023, test_ort_max_in_use_is_never_reset,
+            test_ort_max_alloc_size_is_the_largest_ever, test_ort_adopted_bytes_count_as_a_reserve,
+            test_ort_limit_of_none_is_the_most, test_ort_bad_arguments));
     suite_add_list(suite, "text",
                    TEST_LIST(test_text_has_every_key_of_onnx_runtime,
                              test_text_has_every_member_of_stats,
                              test_text_that_has_no_room_says_what_it_needs,
-                             test_pairs_come_one_by_one,
-                             test_text_bad_arguments));
+                             test_pairs_come_one_by_one, test_text_bad_arguments));
     return suite_main(suite);
 }

@@ -1,8 +1,7 @@
 /*
- * A free takes no host memory that it could lack: on a stream that was not seen
- * before, of a block that other streams use, on an eager stream. Each refusal
- * of the host comes in turn; the free succeeds, and the bytes go to nobody
- * before the work on them is done.
+ * A free takes no host memory that it could lack: on a stream that was not seen before, of a block
+ * that other streams use, on an eager stream. Each refusal of the host comes in turn; the free
+ * succeeds, and the bytes go to nobody before the work on them is done.
  */
 #include "support/cuda_test.h"
 #include "support/stream_rig.h"
@@ -65,12 +64,12 @@ static cuarena_stream_t (*const ways[])(rig_t *, void **) = {
     of_none_on_b, of_a_on_b, used_by_c_on_b, used_by_c_on_a, of_a_on_a};
 #define WAYS ((int)(sizeof ways / sizeof ways[0]))
 
-static void refuse_nth(uint64_t nth, int way, int32_t marker)
+static void refuse_nth(uint64_t nth, int way, int32_t event)
 {
     rig_t rig;
     void *p = NULL;
     rig_prepare(&rig, POOL, false);
-    rig.config.marker = marker;
+    rig.config.events = event;
     rig_create(&rig);
     cuarena_stream_t stream = ways[way](&rig, &p);
     cuai_host_fail_at(nth);
@@ -83,7 +82,7 @@ static void refuse_nth(uint64_t nth, int way, int32_t marker)
     rig_close(&rig);
 }
 
-/* Half of the loop with late markers. */
+/* Half of the loop with late events. */
 START_TEST(a_free_survives_each_refusal_of_the_host)
 {
     for (uint64_t nth = 0; nth < MOST; nth++)
@@ -116,8 +115,7 @@ START_TEST(a_free_on_one_stream_too_many_waits_for_it)
 }
 END_TEST
 
-/* A memory that cannot record on the stream either refuses the free, and the
- * block lives. */
+/* A memory that cannot record on the stream either refuses the free, and the block lives. */
 START_TEST(where_the_stream_cannot_be_waited_for_the_block_lives)
 {
     rig_t rig;
@@ -138,18 +136,14 @@ END_TEST
 /* ---- Streams of the driver --------------------------------------------- */
 
 static const char *const memories[] = {
-    "memory=device,pool=1MiB",
-    "memory=device,pool=1MiB,marker=eager",
-    "memory=pinned,pool=1MiB",
-    "memory=pageable,pool=1MiB",
-    "preset=driver-pool",
-    "memory=device,preset=grow,keep=none,limit=64MiB",
+    "memory=device,pool=1MiB", "memory=device,pool=1MiB,events=eager",
+    "memory=pinned,pool=1MiB", "memory=pageable,pool=1MiB",
+    "preset=driver-pool",      "memory=device,preset=grow,keep=none,limit=64MiB",
 };
 #define MEMORIES ((int)(sizeof memories / sizeof memories[0]))
 
 /* On a stream of another context, on one of this, and on default streams. */
-static void refuse_nth_free(const char *options, uint64_t nth,
-                            cuarena_stream_t stream)
+static void refuse_nth_free(const char *options, uint64_t nth, cuarena_stream_t stream)
 {
     cuarena_config_t config;
     cuarena_t *arena = NULL;
@@ -162,9 +156,8 @@ static void refuse_nth_free(const char *options, uint64_t nth,
     cuai_host_fail_at(nth);
     expect_ok(cuarena_block_free_on(arena, block, stream));
     cuai_host_fail_at(0);
-    ck_assert_msg(cuarena_validate(arena, text, sizeof text) == CUARENA_OK,
-                  "%s", text);
-    expect_ok(cuarena_settle(arena, 1, NULL));
+    ck_assert_msg(cuarena_validate(arena, text, sizeof text) == CUARENA_OK, "%s", text);
+    expect_ok(cuarena_reclaim(arena, 1, NULL));
     expect_ok(cuarena_destroy(&arena));
 }
 
@@ -184,17 +177,14 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("free_takes_nothing");
-    TCase *cases = suite_add_list(
-        suite, "simulated",
-        TEST_LIST(a_free_on_one_stream_too_many_waits_for_it,
-                  where_the_stream_cannot_be_waited_for_the_block_lives));
-    tcase_add_loop_test(cases, a_free_survives_each_refusal_of_the_host, 0,
-                        2 * WAYS);
+    TCase *cases = suite_add_list(suite, "simulated",
+                                  TEST_LIST(a_free_on_one_stream_too_many_waits_for_it,
+                                            where_the_stream_cannot_be_waited_for_the_block_lives));
+    tcase_add_loop_test(cases, a_free_survives_each_refusal_of_the_host, 0, 2 * WAYS);
     TCase *device = tcase_create("device");
     if (driver_kind() != DRIVER_NONE)
-        tcase_add_loop_test(
-            device, a_free_on_a_device_survives_each_refusal_of_the_host, 0,
-            MEMORIES);
+        tcase_add_loop_test(device, a_free_on_a_device_survives_each_refusal_of_the_host, 0,
+                            MEMORIES);
     suite_add_tcase(suite, device);
     return suite_main(suite);
 }

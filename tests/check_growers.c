@@ -1,10 +1,9 @@
 /*
- * One thread grows, in a call of the memory that takes its time: meanwhile
- * others allocate and free what is held without waiting, and those that need
- * more wait for it and try again.
+ * One thread grows, in a call of the memory that takes its time: meanwhile others allocate and free
+ * what is held without waiting, and those that need more wait for it and try again.
  *
- * The call lasts until it is let go of: that of the tests' own memory, or, with
- * CUARENA_TEST_CUDA, which makes another program, one of the stand-in driver.
+ * The call lasts until it is let go of: that of the tests' own memory, or, with CUARENA_TEST_CUDA,
+ * which makes another program, one of the stand-in driver.
  */
 #include "arena_support.h"
 
@@ -84,8 +83,8 @@ static void slow_close(slow_t *slow)
 /* Whether segments lengthen. */
 static const bool rows[] = {true, false};
 
-static void linger(test_memory_t *memory, memory_op_t op,
-                   const cuarena_relocation_t *list, size_t count)
+static void linger(test_memory_t *memory, memory_op_t op, const cuarena_relocation_t *list,
+                   size_t count)
 {
     slow_t *slow = memory->hook_user;
     (void)list, (void)count;
@@ -182,8 +181,8 @@ static void serve_beside(cuarena_t *arena, const asker_t *asker)
         expect_ok(cuarena_alloc(arena, SMALL, &pointer));
         expect_ok(cuarena_free(arena, pointer));
     }
-    ck_assert_msg(!atomic_load(&asker->done),
-                  "the slow call ended before %d rounds beside it", ROUNDS);
+    ck_assert_msg(!atomic_load(&asker->done), "the slow call ended before %d rounds beside it",
+                  ROUNDS);
 }
 
 static void run(slow_t *slow, int row)
@@ -213,8 +212,7 @@ START_TEST(test_others_are_served_while_one_grows)
 {
     static slow_t slow;
     slow_open(&slow, _i);
-    expect_ok(cuarena_config_parse(&slow.config,
-                                   "preset=bfc,split_threshold=0,limit=64MiB"));
+    expect_ok(cuarena_config_parse(&slow.config, "preset=bfc,split_threshold=0,limit=64MiB"));
     run(&slow, _i);
 }
 END_TEST
@@ -224,12 +222,10 @@ int main(void)
     Suite *suite = suite_create("growers");
     TCase *tcase = new_case(suite, "one at a time");
 #if defined(CUARENA_TEST_CUDA)
-    add_standin_test(tcase, test_others_are_served_while_one_grows,
-                     (int)COUNT_OF(rows));
+    add_standin_test(tcase, test_others_are_served_while_one_grows, (int)COUNT_OF(rows));
     return cuda_kinds_main(suite);
 #else
-    tcase_add_loop_test(tcase, test_others_are_served_while_one_grows, 0,
-                        (int)COUNT_OF(rows));
+    tcase_add_loop_test(tcase, test_others_are_served_while_one_grows, 0, (int)COUNT_OF(rows));
     return suite_main(suite);
 #endif
 }

@@ -1,10 +1,10 @@
 /*
- * Growth by chunks and by what is lacking, byte by byte: ONNX Runtime's figures
- * where the memory's grain is the granule, whole grains where it is coarser.
+ * Growth by chunks and by what is lacking, byte by byte: ONNX Runtime's figures where the memory's
+ * granularity is the granule, whole pages where it is coarser.
  *
- * A fact is a row: options, what is asked for, and the chunks that must be
- * taken from a memory that keeps a ledger. It runs on four: of grain 256 B and
- * 2 MiB, of segments that keep their length and that lengthen.
+ * A fact is a row: options, what is asked for, and the chunks that must be taken from a memory that
+ * keeps a ledger. It runs on four: of granularity 256 B and 2 MiB, of segments that keep their
+ * length and that lengthen.
  *
  * What is asked for, words with blanks between:
  *   aSIZE     allocate so much; SIZE as options have it: 256, 5M
@@ -71,7 +71,7 @@ static cuarena_status_t ledger_get(void *user, uint64_t bytes, uint64_t reserve,
     uint64_t reserved = ledger->ops.grow != NULL ? reserve : bytes;
     segment->address = ledger->next_address;
     segment->bytes = bytes;
-    segment->reserved_bytes = reserved;
+    segment->address_bytes = reserved;
     ledger->next_address += (reserved + 2 * COARSE - 1) / COARSE * COARSE;
     return CUARENA_OK;
 }
@@ -81,9 +81,7 @@ static void ledger_give_back(void *user, cuarena_memory_segment_t *segment)
     ((ledger_t *)user)->held -= segment->bytes;
 }
 
-static cuarena_status_t ledger_grow(void *user,
-                                    cuarena_memory_segment_t *segment,
-                                    uint64_t bytes)
+static cuarena_status_t ledger_grow(void *user, cuarena_memory_segment_t *segment, uint64_t bytes)
 {
     if (!has(user, bytes - segment->bytes))
         return CUARENA_OUT_OF_MEMORY;
@@ -91,21 +89,20 @@ static cuarena_status_t ledger_grow(void *user,
     return CUARENA_OK;
 }
 
-static void ledger_shrink(void *user, cuarena_memory_segment_t *segment,
-                          uint64_t bytes)
+static void ledger_shrink(void *user, cuarena_memory_segment_t *segment, uint64_t bytes)
 {
     ((ledger_t *)user)->held -= segment->bytes - bytes;
     segment->bytes = bytes;
 }
 
-static void ledger_init(ledger_t *ledger, uint64_t grain, bool in_place)
+static void ledger_init(ledger_t *ledger, uint64_t granularity, bool in_place)
 {
     memset(ledger, 0, sizeof *ledger);
     ledger->next_address = UINT64_C(1) << 40;
     ledger->budget = UINT64_C(1) << 50;
     cuarena_memory_ops_init(&ledger->ops);
     ledger->ops.name = "ledger";
-    ledger->ops.grain_bytes = grain;
+    ledger->ops.granularity = granularity;
     ledger->ops.least_bytes = FINE;
     ledger->ops.get = ledger_get;
     ledger->ops.give_back = ledger_give_back;
@@ -124,18 +121,17 @@ typedef struct rig {
     size_t count;
 } rig_t;
 
-static void rig_open(rig_t *rig, uint64_t grain, bool in_place,
-                     const char *options)
+static void rig_open(rig_t *rig, uint64_t granularity, bool in_place, const char *options)
 {
     cuarena_config_t config;
     cuarena_config_init(&config);
-    ledger_init(&rig->ledger, grain, in_place);
+    ledger_init(&rig->ledger, granularity, in_place);
     rig->count = 0;
     config.preset = CUARENA_PRESET_BFC;
     config.memory = CUARENA_MEMORY_CUSTOM;
     config.ops = &rig->ledger.ops;
     config.ops_user = &rig->ledger;
-    config.reserve_bytes = UINT64_C(1) << 44;
+    config.address_bytes = UINT64_C(1) << 44;
     expect_ok(cuarena_config_parse(&config, options));
     expect_ok(cuarena_create(&config, &rig->arena));
 }
@@ -185,12 +181,12 @@ static void rig_dedicate(rig_t *rig, uint64_t bytes)
     rig->ledger.apart = false;
 }
 
-#define expect_in_message(format, number)                                      \
-    do {                                                                       \
-        char text_[64];                                                        \
-        snprintf(text_, sizeof text_, format, number);                         \
-        ck_assert_msg(strstr(last_error().message, text_) != NULL,             \
-                      "'%s' is not in '%s'", text_, last_error().message);     \
+#define expect_in_message(format, number)                                                          \
+    do {                                                                                           \
+        char text_[64];                                                                            \
+        snprintf(text_, sizeof text_, format, number);                                             \
+        ck_assert_msg(strstr(last_error().message, text_) != NULL, "'%s' is not in '%s'", text_,   \
+                      last_error().message);                                                       \
     } while (0)
 
 static void rig_refuse(rig_t *rig, uint64_t bytes, cuarena_status_t want)
@@ -201,9 +197,8 @@ static void rig_refuse(rig_t *rig, uint64_t bytes, cuarena_status_t want)
     if (want != CUARENA_LIMIT)
         return;
     expect_u64(rig->ledger.asked_count, asked);
-    expect_in_message("no room for %" PRIu64 " bytes",
-                      (bytes + 255) / 256 * 256);
-    expect_in_message(" %" PRIu64 " held;", rig_stats(rig).held_bytes);
+    expect_in_message("no room for %" PRIu64 " bytes", (bytes + 255) / 256 * 256);
+    expect_in_message(" %" PRIu64 " held;", rig_stats(rig).reserved_bytes);
 }
 
 static void rig_free(rig_t *rig, size_t at)
@@ -233,8 +228,7 @@ typedef struct sought {
 static void compare_key(void *user, const char *key, const char *value)
 {
     sought_t *sought = user;
-    if (strlen(key) != sought->length ||
-        strncmp(key, sought->key, sought->length) != 0)
+    if (strlen(key) != sought->length || strncmp(key, sought->key, sought->length) != 0)
         return;
     sought->found = true;
     sought->value = strtoull(value, NULL, 10);
@@ -256,10 +250,9 @@ static void expect_figure(rig_t *rig, const char *text)
     size_t length = strcspn(text, "=");
     sought_t sought = {text, length, 0, false};
     uint64_t want = size_in(text + length + 1);
-    expect_ok(cuarena_stats_pairs(rig->arena, CUARENA_TEXT_ORT, compare_key,
-                                  &sought));
-    ck_assert_msg(sought.found && sought.value == want, "%s: got %" PRIu64 "%s",
-                  text, sought.value, sought.found ? "" : ", no such key");
+    expect_ok(cuarena_stats_pairs(rig->arena, CUARENA_TEXT_ORT, compare_key, &sought));
+    ck_assert_msg(sought.found && sought.value == want, "%s: got %" PRIu64 "%s", text, sought.value,
+                  sought.found ? "" : ", no such key");
 }
 
 static void play_word(rig_t *rig, const char *word)
@@ -298,7 +291,7 @@ static void play_word(rig_t *rig, const char *word)
         expect_figure(rig, rest);
         break;
     case '=':
-        expect_u64(rig_stats(rig).held_bytes, size_in(rest));
+        expect_u64(rig_stats(rig).reserved_bytes, size_in(rest));
         expect_u64(rig->ledger.held, size_in(rest));
         break;
     default:
@@ -310,8 +303,7 @@ static void play(rig_t *rig, const char *script)
 {
     char text[256];
     snprintf(text, sizeof text, "%s", script);
-    for (char *word = strtok(text, " "); word != NULL;
-         word = strtok(NULL, " ")) {
+    for (char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " ")) {
         char *star = strchr(word, '*');
         unsigned long times = 1;
         if (star != NULL) {
@@ -328,17 +320,14 @@ static void expect_chunks(const rig_t *rig, const char *fact, const char *list)
     char text[256];
     size_t count = 0;
     snprintf(text, sizeof text, "%s", list);
-    for (char *word = strtok(text, " "); word != NULL;
-         word = strtok(NULL, " "), count++) {
-        ck_assert_msg(count < rig->ledger.chunk_count,
-                      "%s: chunk %zu is missing, expected %s", fact, count,
-                      word);
+    for (char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " "), count++) {
+        ck_assert_msg(count < rig->ledger.chunk_count, "%s: chunk %zu is missing, expected %s",
+                      fact, count, word);
         ck_assert_msg(rig->ledger.chunks[count] == size_in(word),
                       "%s: chunk %zu has %llu bytes, expected %s", fact, count,
                       (unsigned long long)rig->ledger.chunks[count], word);
     }
-    ck_assert_msg(count == rig->ledger.chunk_count,
-                  "%s: %zu chunks were taken, expected %zu", fact,
+    ck_assert_msg(count == rig->ledger.chunk_count, "%s: %zu chunks were taken, expected %zu", fact,
                   rig->ledger.chunk_count, count);
 }
 
@@ -438,7 +427,7 @@ static const fact_t facts[] = {
      .options = "limit=5000000",
      .script = "n1M*2 a1M n1000000 L1M =4999936",
      .fine = "1M 2M 1854208"},
-    {.name = "... in grains",
+    {.name = "... in pages",
      .options = "limit=5000000",
      .script = "n1M*2 a1M L1M =4M",
      .coarse = "2M 2M"},
@@ -506,7 +495,7 @@ static const fact_t facts[] = {
      .options = "grow=exact",
      .script = "a2M a4M a8M f t10M =10M t5000000 =4999936 t =0",
      .fine_in_place = "2M 4M 8M"},
-    {.name = "... in grains",
+    {.name = "... in pages",
      .options = "grow=exact",
      .script = "a2M a4M a8M f t10M =10M t5M =4M t =0",
      .coarse_in_place = "2M 4M 8M"},
@@ -522,7 +511,7 @@ static const fact_t facts[] = {
      .options = "",
      .script = "b840000 x840000 =0 b8703 x256 =0 b8704 a256",
      .fine = "8704"},
-    {.name = "... in whole grains",
+    {.name = "... in whole pages",
      .options = "initial_chunk=64M",
      .script = "b20M a256 =20M",
      .coarse = "20M"},
@@ -604,7 +593,7 @@ START_TEST(test_fact_by_bytes)
 }
 END_TEST
 
-START_TEST(test_fact_by_grains)
+START_TEST(test_fact_by_pages)
 {
     check_fact(&facts[_i], true, false);
 }
@@ -616,7 +605,7 @@ START_TEST(test_fact_in_place_by_bytes)
 }
 END_TEST
 
-START_TEST(test_fact_in_place_by_grains)
+START_TEST(test_fact_in_place_by_pages)
 {
     check_fact(&facts[_i], true, true);
 }
@@ -624,9 +613,9 @@ END_TEST
 
 /* ---- Backing off --------------------------------------------------------- */
 
-/* From 1 MiB 47 tries more, each a tenth smaller in single precision and
- * rounded up to the granule; 7936 would be the next. The ledger has every call
- * of the memory, of one that sets addresses aside too. */
+/* From 1 MiB 47 tries more, each a tenth smaller in single precision and rounded up to the granule;
+ * 7936 would be the next. The ledger has every call of the memory, of one that sets addresses aside
+ * too. */
 START_TEST(test_back_off_asks_once_for_each_size)
 {
     static rig_t rig;
@@ -684,13 +673,10 @@ START_TEST(test_split_rule_at_its_edges)
         uint64_t requested = 0, allocated = 0;
         rig_open(&rig, FINE, false, rows[i].options);
         rig_alloc(&rig, rows[i].asked);
-        expect_ok(
-            cuarena_size_of(rig.arena, rig.live[0], &requested, &allocated));
+        expect_ok(cuarena_size_of(rig.arena, rig.live[0], &requested, &allocated));
         expect_u64(requested, rows[i].asked);
-        ck_assert_msg(allocated == rows[i].taken,
-                      "row %zu: %llu bytes were taken, expected %llu", i,
-                      (unsigned long long)allocated,
-                      (unsigned long long)rows[i].taken);
+        ck_assert_msg(allocated == rows[i].taken, "row %zu: %llu bytes were taken, expected %llu",
+                      i, (unsigned long long)allocated, (unsigned long long)rows[i].taken);
         rig_close(&rig);
     }
 }
@@ -719,11 +705,10 @@ START_TEST(test_first_chunk_beside_a_stable_region)
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(
-        &config, "preset=bfc,memory=none,take_first=1,stable=3M"));
+    expect_ok(cuarena_config_parse(&config, "preset=bfc,memory=none,take_first=1,stable=3M"));
     expect_ok(cuarena_create(&config, &arena));
     expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    expect_u64(stats.held_bytes, MIB(4));
+    expect_u64(stats.reserved_bytes, MIB(4));
     expect_ok(cuarena_stats(arena, CUARENA_REGION_DYNAMIC, &stats));
     expect_u64(stats.free_bytes, MIB(1));
     expect_ok(cuarena_destroy(&arena));
@@ -731,7 +716,7 @@ START_TEST(test_first_chunk_beside_a_stable_region)
 END_TEST
 
 /* A memory of addresses may have any handles. */
-START_TEST(test_grain_of_addresses)
+START_TEST(test_granularity_of_addresses)
 {
     cuarena_config_t config;
     cuarena_t *arena = NULL;
@@ -739,12 +724,11 @@ START_TEST(test_grain_of_addresses)
     void *pointer = NULL;
     cuarena_stats_init(&stats);
     cuarena_config_init(&config);
-    expect_ok(
-        cuarena_config_parse(&config, "preset=grow,memory=none,handle=2M"));
+    expect_ok(cuarena_config_parse(&config, "preset=grow,memory=none,handle=2M"));
     expect_ok(cuarena_create(&config, &arena));
     expect_ok(cuarena_alloc(arena, 1, &pointer));
     expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    expect_u64(stats.held_bytes, MIB(2));
+    expect_u64(stats.reserved_bytes, MIB(2));
     expect_ok(cuarena_destroy_forced(&arena));
 }
 END_TEST
@@ -767,7 +751,7 @@ START_TEST(test_a_strategy_left_open_doubles)
             expect_ok(cuarena_alloc(arena, MIB(1), &pointer));
             expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
         } while (stats.free_bytes != 0);
-        expect_u64(stats.held_bytes, MIB(held));
+        expect_u64(stats.reserved_bytes, MIB(held));
     }
     expect_ok(cuarena_destroy_forced(&arena));
 }
@@ -782,17 +766,16 @@ int main(void)
 {
     Suite *suite = suite_create("growth");
     add_facts(suite, "by bytes", test_fact_by_bytes);
-    add_facts(suite, "by grains", test_fact_by_grains);
+    add_facts(suite, "by pages", test_fact_by_pages);
     add_facts(suite, "in place by bytes", test_fact_in_place_by_bytes);
-    add_facts(suite, "in place by grains", test_fact_in_place_by_grains);
+    add_facts(suite, "in place by pages", test_fact_in_place_by_pages);
     TCase *back_off = new_case(suite, "backing off");
     tcase_add_loop_test(back_off, test_back_off_asks_once_for_each_size, 0, 2);
     tcase_add_loop_test(back_off, test_exact_growth_asks_once, 0, 2);
     suite_add_list(suite, "splitting", TEST_LIST(test_split_rule_at_its_edges));
     suite_add_list(suite, "options",
-                   TEST_LIST(test_a_strategy_left_open_doubles,
-                             test_a_pool_has_no_first_chunk,
+                   TEST_LIST(test_a_strategy_left_open_doubles, test_a_pool_has_no_first_chunk,
                              test_first_chunk_beside_a_stable_region,
-                             test_grain_of_addresses));
+                             test_granularity_of_addresses));
     return suite_main(suite);
 }

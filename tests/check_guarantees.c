@@ -1,7 +1,7 @@
 /*
  * The table "What it guarantees" of README.md, a test for each row, named
- * after it. Costs are counted, never timed: instructions, calls of the system,
- * of the C library's heap and of the driver, bytes.
+ * after it. Costs are counted, never timed: instructions, calls of the system, of the C library's
+ * heap and of the driver, bytes.
  */
 #include "arena_support.h"
 #include "support/counted.h"
@@ -41,8 +41,8 @@ static void close_arena(cuarena_t *arena)
 
 /* ---- alignment ----------------------------------------------------------- */
 
-/* `asked` 0: the arena's own. A neighbour sees to it that the first granule is
- * not all that is tried. */
+/* `asked` 0: the arena's own. A neighbour sees to it that the first granule is not all that is
+ * tried. */
 static void expect_aligned(cuarena_t *arena, uint64_t asked, uint64_t alignment)
 {
     cuarena_request_t request;
@@ -141,8 +141,7 @@ static uint64_t instructions_with(size_t live)
 {
     load_t load = {.options = "memory=none,pool=1GiB", .count = live};
     uint64_t count = counted_instructions(open_loaded, work, &load);
-    printf("%zu live blocks: %" PRIu64 " instructions a call\n", live,
-           count / (6 * TURNS));
+    printf("%zu live blocks: %" PRIu64 " instructions a call\n", live, count / (6 * TURNS));
     return count;
 }
 
@@ -151,8 +150,7 @@ START_TEST(steps_to_allocate_free_resize_in_place_pin)
     if (!counted_possible())
         return;
     uint64_t few = instructions_with(256);
-    uint64_t many =
-        instructions_with((size_t)scale_pick(1 << 14, 1 << 17, 1 << 17));
+    uint64_t many = instructions_with((size_t)scale_pick(1 << 14, 1 << 17, 1 << 17));
     expect_between(many, 1, few + few / 2);
 }
 END_TEST
@@ -226,10 +224,9 @@ END_TEST
 /* As in a program without a driver this says nothing there. */
 START_TEST(calls_of_the_driver_while_an_arena_has_room)
 {
-    static const char *const memories[] = {
-        "memory=device,pool=16MiB",
-        "memory=device,backing=malloc,preset=grow,limit=16MiB",
-        "memory=managed,pool=16MiB", "memory=pinned,pool=16MiB"};
+    static const char *const memories[] = {"memory=device,pool=16MiB",
+                                           "memory=device,backing=malloc,preset=grow,limit=16MiB",
+                                           "memory=managed,pool=16MiB", "memory=pinned,pool=16MiB"};
     cuarena_driver_info_t info;
     cuarena_driver_info_init(&info);
     if (cuarena_driver_info(&info) == CUARENA_OK)
@@ -237,8 +234,8 @@ START_TEST(calls_of_the_driver_while_an_arena_has_room)
 }
 END_TEST
 
-/* What remains: tables for more blocks than ever lived before, which come to
- * the system at each step where assertions are on. */
+/* What remains: tables for more blocks than ever lived before, which come to the system at each
+ * step where assertions are on. */
 #if defined(CUARENA_DEBUG)
 #define MOST_CALLS 500
 #else
@@ -286,9 +283,8 @@ END_TEST
 
 START_TEST(waste_in_a_block)
 {
-    static const char *const options[] = {
-        "pool=16MiB", "pool=16MiB,alignment=8", "pool=16MiB,alignment=4096",
-        "preset=grow,limit=16MiB"};
+    static const char *const options[] = {"pool=16MiB", "pool=16MiB,alignment=8",
+                                          "pool=16MiB,alignment=4096", "preset=grow,limit=16MiB"};
     static const uint64_t alignments[] = {256, 8, 4096, 256};
     random_state_t random = {9};
     cuarena_t *arena = open_arena(options[_i]);
@@ -324,8 +320,7 @@ static void expect_limit_is_the_largest(cuarena_t *arena)
     void *p = UNTOUCHED;
     cuarena_inspection_t now = inspect(arena);
     uint64_t more = now.largest_bytes + 1;
-    cuarena_status_t want =
-        more <= now.free_bytes ? CUARENA_FRAGMENTED : CUARENA_OUT_OF_MEMORY;
+    cuarena_status_t want = more <= now.free_bytes ? CUARENA_FRAGMENTED : CUARENA_OUT_OF_MEMORY;
     expect_status(cuarena_alloc(arena, more, &p), want);
     ck_assert_ptr_eq(p, UNTOUCHED);
     expect_u64(last_error().asked_bytes, more);
@@ -348,9 +343,8 @@ START_TEST(refusal)
     for (int n = 0; n < 10000; n++) {
         void **p = &blocks[random_below(&random, COUNT)];
         uint64_t bytes = 1 + random_below(&random, KIB(128));
-        cuarena_status_t want = bytes <= inspect(arena).largest_bytes
-                                    ? CUARENA_OK
-                                    : CUARENA_FRAGMENTED;
+        cuarena_status_t want =
+            bytes <= inspect(arena).largest_bytes ? CUARENA_OK : CUARENA_FRAGMENTED;
         expect_ok(cuarena_free(arena, *p));
         *p = NULL;
         if (want == CUARENA_OK)
@@ -420,16 +414,14 @@ typedef struct picture {
     cuarena_stats_t stats;
 } picture_t;
 
-/* Without what counts refusals and calls, and what a plan keeps for the next
- * one. */
+/* Without what counts refusals and calls, and what a plan keeps for the next one. */
 static picture_t picture_of(cuarena_t *arena)
 {
     picture_t picture;
     uint64_t cursor = 0;
     memset(&picture, 0, sizeof picture);
     expect_ok(cuarena_validate(arena, NULL, 0));
-    expect_ok(
-        cuarena_blocks(arena, &cursor, picture.blocks, 16, &picture.count));
+    expect_ok(cuarena_blocks(arena, &cursor, picture.blocks, 16, &picture.count));
     picture.stats = stats_now(arena);
     picture.stats.failed = 0;
     picture.stats.memory_calls = 0;
@@ -441,17 +433,17 @@ static void expect_same_picture(cuarena_t *arena, const picture_t *before)
 {
     picture_t now = picture_of(arena);
     expect_u64(now.count, before->count);
-    expect_u64(now.stats.held_bytes, before->stats.held_bytes);
+    expect_u64(now.stats.reserved_bytes, before->stats.reserved_bytes);
     ck_assert_mem_eq(now.blocks, before->blocks, sizeof now.blocks);
     ck_assert_mem_eq(&now.stats, &before->stats, sizeof now.stats);
 }
 
-#define refused(call)                                                          \
-    do {                                                                       \
-        ck_assert_int_ne(call, CUARENA_OK);                                    \
-        ck_assert_ptr_eq(out, UNTOUCHED);                                      \
-        expect_u64(block_out, 77);                                             \
-        expect_same_picture(arena, &before);                                   \
+#define refused(call)                                                                              \
+    do {                                                                                           \
+        ck_assert_int_ne(call, CUARENA_OK);                                                        \
+        ck_assert_ptr_eq(out, UNTOUCHED);                                                          \
+        expect_u64(block_out, 77);                                                                 \
+        expect_same_picture(arena, &before);                                                       \
     } while (0)
 
 START_TEST(a_failed_call)
@@ -488,8 +480,8 @@ START_TEST(a_failed_call)
 }
 END_TEST
 
-/* What a refused request may leave: free bytes went back, since it would have
- * fitted beside the blocks that live; one that would not gives back nothing. */
+/* What a refused request may leave: free bytes went back, since it would have fitted beside the
+ * blocks that live; one that would not gives back nothing. */
 START_TEST(a_failed_call_may_have_given_back_free_bytes)
 {
     fixture_t f;
@@ -507,7 +499,7 @@ START_TEST(a_failed_call_may_have_given_back_free_bytes)
     ck_assert_ptr_eq(out, UNTOUCHED);
     picture_t after = picture_of(f.arena);
     ck_assert_mem_eq(after.blocks, before.blocks, sizeof after.blocks);
-    expect_u64(after.stats.held_bytes, before.stats.held_bytes - KIB(256));
+    expect_u64(after.stats.reserved_bytes, before.stats.reserved_bytes - KIB(256));
     f.memory.budget_bytes = MIB(1);
     drop(&f, kept);
     drop(&f, end);
@@ -523,11 +515,9 @@ START_TEST(sizes)
     void *p[3], *out = UNTOUCHED;
     expect_ok(cuarena_alloc(arena, (UINT64_C(1) << 45) + 1, &p[0]));
     for (unsigned log2 = 46; log2 < 64; log2++)
-        ck_assert_int_ne(cuarena_alloc(arena, UINT64_C(1) << log2, &out),
-                         CUARENA_OK);
+        ck_assert_int_ne(cuarena_alloc(arena, UINT64_C(1) << log2, &out), CUARENA_OK);
     ck_assert_int_ne(cuarena_alloc(arena, UINT64_MAX, &out), CUARENA_OK);
-    expect_status(cuarena_alloc_array(arena, UINT64_C(1) << 32,
-                                      UINT64_C(1) << 32, NULL, &out),
+    expect_status(cuarena_alloc_array(arena, UINT64_C(1) << 32, UINT64_C(1) << 32, NULL, &out),
                   CUARENA_BAD_ARGUMENT);
     for (int i = 1; i < 3; i++)
         expect_ok(cuarena_alloc(arena, 1, &p[i]));
@@ -544,10 +534,8 @@ START_TEST(sizes_have_ends_that_are_said)
     cuarena_config_t config;
     cuarena_config_init(&config);
     expect_u64(config.max_blocks, UINT64_C(1) << 26);
-    expect_status(cuarena_config_set(&config, "max_blocks", "67108865"),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_config_set(&config, "pool", "256TiB"),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, "max_blocks", "67108865"), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, "pool", "256TiB"), CUARENA_BAD_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(last_error().message, "below 256TiB"));
 }
 END_TEST
@@ -584,28 +572,26 @@ static void on_event(void *user, const cuarena_event_t *event)
     visit(user);
 }
 
-static int32_t on_refusal(void *user, cuarena_t *arena, uint64_t asked_bytes,
-                          int32_t attempt)
+static int32_t on_refusal(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
 {
     (void)user, (void)asked_bytes, (void)attempt;
     visit(arena);
     return 0;
 }
 
-static int32_t on_moves(void *user, const cuarena_relocation_t *list,
-                        size_t count)
+static int32_t on_moves(void *user, const cuarena_relocation_t *list, size_t count)
 {
     (void)list, (void)count;
     visit(user);
     return 0;
 }
 
-static void on_memory(test_memory_t *memory, memory_op_t op,
-                      const cuarena_relocation_t *list, size_t count)
+static void on_memory(test_memory_t *memory, memory_op_t op, const cuarena_relocation_t *list,
+                      size_t count)
 {
     (void)list, (void)count;
-    if (op == OP_RELOCATE || op == OP_GET || op == OP_GIVE_BACK ||
-        op == OP_GROW || op == OP_SHRINK || op == OP_PUNCH)
+    if (op == OP_RELOCATE || op == OP_GET || op == OP_GIVE_BACK || op == OP_GROW ||
+        op == OP_SHRINK || op == OP_PUNCH)
         visit(memory->hook_user);
 }
 
@@ -644,7 +630,7 @@ START_TEST(threads)
     expect_visited("the memory");
     f.memory.hook = NULL;
     expect_ok(cuarena_set_oom_handler(f.arena, on_refusal, NULL));
-    f.memory.budget_bytes = f.memory.held_bytes;
+    f.memory.budget_bytes = f.memory.reserved_bytes;
     ck_assert_int_ne(cuarena_alloc(f.arena, KIB(192), &out), CUARENA_OK);
     f.memory.budget_bytes = KIB(512);
     expect_visited("the handler");
@@ -695,8 +681,8 @@ START_TEST(bookkeeping)
     double bytes = bytes_for_each(rows[_i].options, rows[_i].streams);
     printf("%s: %.1f B for each block\n", rows[_i].options, bytes);
     ck_assert_msg(bytes >= 64 && bytes <= rows[_i].most,
-                  "%s: %.1f B for each block, expected at most %.1f",
-                  rows[_i].options, bytes, rows[_i].most);
+                  "%s: %.1f B for each block, expected at most %.1f", rows[_i].options, bytes,
+                  rows[_i].most);
 }
 END_TEST
 
@@ -723,8 +709,8 @@ END_TEST
 
 /* ---- compaction --------------------------------------------------------- */
 
-static void expect_reported(fixture_t *f, const heard_t *heard,
-                            cuarena_block_t block, const void *before)
+static void expect_reported(fixture_t *f, const heard_t *heard, cuarena_block_t block,
+                            const void *before)
 {
     const cuarena_relocation_t *move = heard_of(heard, block);
     void *now = address_of(f, block);
@@ -776,18 +762,15 @@ int main(void)
     TCase *rows = suite_add_list(
         suite, "rows",
         TEST_LIST(alignment, steps_to_allocate_free_resize_in_place_pin,
-                  calls_of_the_system_for_the_first_100000_blocks,
-                  bytes_freed_on_a_stream, refusal,
+                  calls_of_the_system_for_the_first_100000_blocks, bytes_freed_on_a_stream, refusal,
                   double_stale_foreign_interior_free, a_failed_call,
                   a_failed_call_may_have_given_back_free_bytes, sizes,
-                  sizes_have_ends_that_are_said, threads,
-                  bookkeeping_is_elsewhere, compaction));
+                  sizes_have_ends_that_are_said, threads, bookkeeping_is_elsewhere, compaction));
     tcase_set_timeout(rows, 120);
     tcase_add_loop_test(rows, look_up_by_pointer, 0, 2);
     tcase_add_loop_test(rows, calls_of_the_system_while_an_arena_has_room, 0,
                         COUNT_OF(host_memories));
-    tcase_add_loop_test(rows, calls_of_the_driver_while_an_arena_has_room, 0,
-                        4);
+    tcase_add_loop_test(rows, calls_of_the_driver_while_an_arena_has_room, 0, 4);
     tcase_add_loop_test(rows, waste_in_a_block, 0, 4);
     tcase_add_loop_test(rows, bookkeeping, 0, 4);
     return suite_main(suite);

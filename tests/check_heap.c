@@ -1,6 +1,6 @@
 /*
- * The heap on invented addresses: its life, and what can be known of it.
- * Pictures are explained in support/heap_map.h; each step validates.
+ * The heap on invented addresses: its life, and what can be known of it. Pictures are explained in
+ * support/heap_map.h; each step validates.
  */
 #include "support/heap_map.h"
 
@@ -16,8 +16,7 @@ static void close_map(void)
 
 /* ---- Creation ----------------------------------------------------------- */
 
-static void expect_create(const cuarena_heap_config_t *config,
-                          cuarena_status_t want)
+static void expect_create(const cuarena_heap_config_t *config, cuarena_status_t want)
 {
     cuarena_heap_t *heap = NULL;
     expect_status(cuarena_heap_create(config, &heap), want);
@@ -190,10 +189,8 @@ START_TEST(test_find_null_is_bad)
 {
     cuarena_block_t block;
     map_open(&map, "a2");
-    expect_status(cuarena_heap_find(NULL, MAP_BASE, &block),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_heap_find(map.heap, MAP_BASE, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_find(NULL, MAP_BASE, &block), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_find(map.heap, MAP_BASE, NULL), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 
@@ -337,8 +334,7 @@ static size_t walk_all(size_t capacity, cuarena_heap_entry_t *all)
     size_t total = 0;
     size_t count;
     do {
-        expect_ok(cuarena_heap_walk(map.heap, &cursor, all + total, capacity,
-                                    &count));
+        expect_ok(cuarena_heap_walk(map.heap, &cursor, all + total, capacity, &count));
         ck_assert_uint_le(count, capacity);
         total += count;
         ck_assert_uint_lt(total, 64);
@@ -390,8 +386,7 @@ START_TEST(test_walk_gap_and_range_members_are_0)
     expect_u64(walk_all(8, all), 3);
     cuarena_heap_entry_t range = {
         .kind = CUARENA_ENTRY_RANGE, .offset = map_at(&map, 0), .size = 768};
-    cuarena_heap_entry_t gap = {
-        .kind = CUARENA_ENTRY_GAP, .offset = map_at(&map, 3), .size = 512};
+    cuarena_heap_entry_t gap = {.kind = CUARENA_ENTRY_GAP, .offset = map_at(&map, 3), .size = 512};
     ck_assert_mem_eq(&all[0], &range, sizeof(range));
     ck_assert_mem_eq(&all[1], &gap, sizeof(gap));
 }
@@ -463,23 +458,22 @@ START_TEST(test_stats_largest_is_less_than_a_32nd_below_the_exact)
         expect_ok(map_segment(&map, 0, granules));
         cuarena_heap_stats_t stats = stats_now();
         expect_between(stats.largest_bytes, exact - exact / 32, exact);
-        ck_assert_uint_lt(exact - stats.largest_bytes,
-                          stats.largest_bytes / 32 + 1);
+        ck_assert_uint_lt(exact - stats.largest_bytes, stats.largest_bytes / 32 + 1);
         expect_ok(map_cut(&map, 0, granules));
     }
 }
 END_TEST
 
-START_TEST(test_stats_largest_does_not_see_other_lanes)
+START_TEST(test_stats_largest_does_not_see_other_freelists)
 {
     uint64_t bytes;
     map_open(&map, "-2 1:9 a1 2:5");
     expect_u64(stats_now().largest_bytes, 512);
     expect_ok(cuarena_heap_largest(map.heap, 0, &bytes));
     expect_u64(bytes, 512);
-    expect_ok(cuarena_heap_largest(map.heap, map_lane(&map, 1), &bytes));
+    expect_ok(cuarena_heap_largest(map.heap, map_freelist(&map, 1), &bytes));
     expect_u64(bytes, 9 * 256);
-    expect_ok(cuarena_heap_largest(map.heap, map_lane(&map, 3), &bytes));
+    expect_ok(cuarena_heap_largest(map.heap, map_freelist(&map, 3), &bytes));
     expect_u64(bytes, 0);
 }
 END_TEST
@@ -496,7 +490,7 @@ START_TEST(test_largest_is_exact_within_a_class)
 }
 END_TEST
 
-START_TEST(test_largest_null_or_unknown_lane_is_bad)
+START_TEST(test_largest_null_or_unknown_freelist_is_bad)
 {
     uint64_t bytes = 3;
     cuarena_status_t bad = CUARENA_BAD_ARGUMENT;
@@ -595,7 +589,7 @@ START_TEST(test_error_of_a_refused_request_tells_asked_free_and_largest)
 }
 END_TEST
 
-START_TEST(test_error_of_a_lane_tells_of_that_lane)
+START_TEST(test_error_of_a_freelist_tells_of_that_freelist)
 {
     map_open(&map, "a2 -4 1:2 -5 c2");
     expect_status(map_alloc_in(&map, 'd', 3, 1), CUARENA_OUT_OF_MEMORY);
@@ -658,10 +652,8 @@ static void add_creation(Suite *suite)
                   test_create_granule_powers_of_two_from_8_to_1_mib,
                   test_create_granule_below_8_or_odd_is_bad,
                   test_create_max_blocks_from_1_to_the_maximum,
-                  test_create_max_blocks_0_or_too_many_is_bad,
-                  test_create_unknown_placement_is_bad,
-                  test_create_struct_size_of_no_version_is_bad,
-                  test_create_null_is_bad,
+                  test_create_max_blocks_0_or_too_many_is_bad, test_create_unknown_placement_is_bad,
+                  test_create_struct_size_of_no_version_is_bad, test_create_null_is_bad,
                   test_destroy_null_and_cleared_handles_are_fine,
                   test_destroy_ends_a_heap_with_live_blocks,
                   test_create_more_heaps_than_an_id_can_tell_apart));
@@ -670,21 +662,17 @@ static void add_creation(Suite *suite)
 static void add_find(Suite *suite)
 {
     add(suite, "find",
-        TEST_LIST(test_find_where_blocks_begin,
-                  test_find_inside_before_and_after_is_stale,
-                  test_find_freed_is_stale_until_reused,
-                  test_find_null_is_bad));
+        TEST_LIST(test_find_where_blocks_begin, test_find_inside_before_and_after_is_stale,
+                  test_find_freed_is_stale_until_reused, test_find_null_is_bad));
 }
 
 static void add_ids(Suite *suite)
 {
     add(suite, "ids",
         TEST_LIST(test_id_0_names_none, test_id_of_a_freed_block_is_stale,
-                  test_id_stays_stale_when_its_place_is_reused,
-                  test_id_of_another_heap_is_stale,
+                  test_id_stays_stale_when_its_place_is_reused, test_id_of_another_heap_is_stale,
                   test_id_of_a_heap_before_at_the_same_place_is_stale,
-                  test_id_with_any_bit_changed_is_stale,
-                  test_id_calls_with_null_are_bad));
+                  test_id_with_any_bit_changed_is_stale, test_id_calls_with_null_are_bad));
 }
 
 static void add_pins(Suite *suite)
@@ -697,25 +685,20 @@ static void add_pins(Suite *suite)
 static void add_walk(Suite *suite)
 {
     add(suite, "walk",
-        TEST_LIST(test_walk_is_the_same_for_every_capacity,
-                  test_walk_empty_heap_has_no_entries,
-                  test_walk_entry_of_a_block_is_its_info,
-                  test_walk_gap_and_range_members_are_0,
+        TEST_LIST(test_walk_is_the_same_for_every_capacity, test_walk_empty_heap_has_no_entries,
+                  test_walk_entry_of_a_block_is_its_info, test_walk_gap_and_range_members_are_0,
                   test_walk_null_or_capacity_0_is_bad));
 }
 
 static void add_statistics(Suite *suite)
 {
     add(suite, "statistics",
-        TEST_LIST(test_stats_of_an_empty_heap,
-                  test_stats_are_a_recount_of_the_picture,
+        TEST_LIST(test_stats_of_an_empty_heap, test_stats_are_a_recount_of_the_picture,
                   test_stats_largest_is_less_than_a_32nd_below_the_exact,
-                  test_stats_largest_does_not_see_other_lanes,
+                  test_stats_largest_does_not_see_other_freelists,
                   test_largest_is_exact_within_a_class,
-                  test_largest_null_or_unknown_lane_is_bad,
-                  test_stats_peaks_stay_until_reset,
-                  test_stats_peaks_rise_with_a_resize,
-                  test_stats_refused_requests_are_not_counted,
+                  test_largest_null_or_unknown_freelist_is_bad, test_stats_peaks_stay_until_reset,
+                  test_stats_peaks_rise_with_a_resize, test_stats_refused_requests_are_not_counted,
                   test_stats_full_searches_count_refusals_only,
                   test_stats_struct_size_of_no_version_is_bad));
 }
@@ -724,9 +707,8 @@ static void add_errors(Suite *suite)
 {
     add(suite, "errors",
         TEST_LIST(test_error_of_a_refused_request_tells_asked_free_and_largest,
-                  test_error_of_a_lane_tells_of_that_lane,
-                  test_error_of_max_blocks_tells_the_limit,
-                  test_error_of_a_stale_id_is_named));
+                  test_error_of_a_freelist_tells_of_that_freelist,
+                  test_error_of_max_blocks_tells_the_limit, test_error_of_a_stale_id_is_named));
 }
 
 static void add_validate(Suite *suite)

@@ -1,6 +1,6 @@
 /*
- * Blocks: allocation, max_blocks, splitting, placement. Pictures are explained
- * in support/heap_map.h; each step validates.
+ * Blocks: allocation, max_blocks, splitting, placement. Pictures are explained in
+ * support/heap_map.h; each step validates.
  */
 #include "support/heap_map.h"
 
@@ -72,11 +72,9 @@ END_TEST
 
 static cuarena_status_t alloc_bytes(uint64_t size, uint64_t alignment)
 {
-    cuarena_heap_request_t request = {
-        .size = size, .alignment = alignment, .tag = 'x'};
+    cuarena_heap_request_t request = {.size = size, .alignment = alignment, .tag = 'x'};
     uint64_t offset;
-    cuarena_status_t status =
-        cuarena_heap_alloc(map.heap, &request, &map.ids['x'], &offset);
+    cuarena_status_t status = cuarena_heap_alloc(map.heap, &request, &map.ids['x'], &offset);
     expect_valid(map.heap);
     return status;
 }
@@ -130,12 +128,10 @@ START_TEST(test_alloc_more_than_any_segment_can_have_is_out_of_memory)
     map_open(&map, "");
     expect_ok(map_segment(&map, 0, SEGMENT_GRANULES - 1));
     expect_ok(map_segment(&map, SEGMENT_GRANULES, SEGMENT_GRANULES - 2));
-    expect_status(map_alloc(&map, 'a', SEGMENT_GRANULES),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(map_alloc(&map, 'a', SEGMENT_GRANULES), CUARENA_OUT_OF_MEMORY);
     expect_ok(map_alloc(&map, 'a', SEGMENT_GRANULES - 1));
     expect_ok(map_alloc(&map, 'b', 1));
-    expect_status(map_alloc(&map, 'c', SEGMENT_GRANULES - 2),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(map_alloc(&map, 'c', SEGMENT_GRANULES - 2), CUARENA_OUT_OF_MEMORY);
 }
 END_TEST
 
@@ -230,8 +226,7 @@ END_TEST
 START_TEST(test_alloc_keeps_tag_flags_and_pins)
 {
     cuarena_heap_entry_t entry;
-    cuarena_heap_request_t request = {
-        .size = 256, .tag = 0xfedc, .pins = 0xffff, .flags = 0xff};
+    cuarena_heap_request_t request = {.size = 256, .tag = 0xfedc, .pins = 0xffff, .flags = 0xff};
     cuarena_block_t block;
     uint64_t offset;
     map_open(&map, "-8");
@@ -248,8 +243,7 @@ static void expect_bad_request(const cuarena_heap_request_t *request)
 {
     cuarena_block_t block = 7;
     uint64_t offset = 7;
-    expect_status(cuarena_heap_alloc(map.heap, request, &block, &offset),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_alloc(map.heap, request, &block, &offset), CUARENA_BAD_ARGUMENT);
     expect_u64(block, 7);
     expect_u64(offset, 7);
     expect_map(&map, "-8");
@@ -265,16 +259,16 @@ START_TEST(test_alloc_unknown_flags_or_zeros_that_are_not_are_bad)
 }
 END_TEST
 
-START_TEST(test_alloc_unknown_lane_is_bad)
+START_TEST(test_alloc_unknown_freelist_is_bad)
 {
-    cuarena_heap_request_t request = {.size = 256, .lane = 1};
+    cuarena_heap_request_t request = {.size = 256, .freelist = 1};
     map_open(&map, "-8");
     expect_bad_request(&request);
-    request.lane = CUARENA_HEAP_MAX_LANES - 1;
+    request.freelist = CUARENA_HEAP_MAX_FREELISTS - 1;
     expect_bad_request(&request);
-    request.lane = CUARENA_HEAP_MAX_LANES;
+    request.freelist = CUARENA_HEAP_MAX_FREELISTS;
     expect_bad_request(&request);
-    request.lane = UINT32_MAX;
+    request.freelist = UINT32_MAX;
     expect_bad_request(&request);
 }
 END_TEST
@@ -360,10 +354,10 @@ START_TEST(test_alloc_max_blocks_holds_after_segments_went)
 }
 END_TEST
 
-START_TEST(test_alloc_max_blocks_holds_after_lanes_settled)
+START_TEST(test_alloc_max_blocks_holds_after_freelists_idle)
 {
     open_limited(4, "1:1 -1 1:1 -5");
-    expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 1)));
+    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 1)));
     expect_map(&map, "-8");
     for (char tag = 'a'; tag <= 'd'; tag++)
         expect_ok(map_alloc(&map, tag, 1));
@@ -581,47 +575,42 @@ static void add(Suite *suite, const char *name, const TTest *const *tests)
 static void add_allocation(Suite *suite)
 {
     add(suite, "allocation",
-        TEST_LIST(
-            test_alloc_exact_fit_leaves_no_range,
-            test_alloc_one_granule_short_fails,
-            test_alloc_best_cuts_from_the_low_end,
-            test_alloc_best_takes_the_exact_range,
-            test_alloc_best_goes_up_a_class_when_the_first_range_is_too_small,
-            test_alloc_out_of_memory_and_fragmented_are_told_apart,
-            test_alloc_rounds_up_to_the_granule, test_alloc_size_0_is_bad,
-            test_alloc_huge_sizes_are_out_of_memory,
-            test_alloc_more_than_any_segment_can_have_is_out_of_memory,
-            test_alloc_alignment_not_a_power_of_two_is_bad,
-            test_alloc_alignment_up_to_the_granule_is_the_granule,
-            test_alloc_alignment_above_granule_leaves_front_range,
-            test_alloc_alignment_that_the_range_begins_with,
-            test_alloc_aligned_fits_exactly_behind_the_front,
-            test_alloc_aligned_fits_in_the_smaller_range_only,
-            test_alloc_alignment_that_nothing_has_is_fragmented,
-            test_alloc_finds_the_one_aligned_range_among_many,
-            test_alloc_finds_the_one_large_range_of_a_crowded_class,
-            test_alloc_keeps_tag_flags_and_pins,
-            test_alloc_unknown_flags_or_zeros_that_are_not_are_bad,
-            test_alloc_unknown_lane_is_bad, test_alloc_null_is_bad,
-            test_alloc_each_granule_serves_its_own_sizes));
+        TEST_LIST(test_alloc_exact_fit_leaves_no_range, test_alloc_one_granule_short_fails,
+                  test_alloc_best_cuts_from_the_low_end, test_alloc_best_takes_the_exact_range,
+                  test_alloc_best_goes_up_a_class_when_the_first_range_is_too_small,
+                  test_alloc_out_of_memory_and_fragmented_are_told_apart,
+                  test_alloc_rounds_up_to_the_granule, test_alloc_size_0_is_bad,
+                  test_alloc_huge_sizes_are_out_of_memory,
+                  test_alloc_more_than_any_segment_can_have_is_out_of_memory,
+                  test_alloc_alignment_not_a_power_of_two_is_bad,
+                  test_alloc_alignment_up_to_the_granule_is_the_granule,
+                  test_alloc_alignment_above_granule_leaves_front_range,
+                  test_alloc_alignment_that_the_range_begins_with,
+                  test_alloc_aligned_fits_exactly_behind_the_front,
+                  test_alloc_aligned_fits_in_the_smaller_range_only,
+                  test_alloc_alignment_that_nothing_has_is_fragmented,
+                  test_alloc_finds_the_one_aligned_range_among_many,
+                  test_alloc_finds_the_one_large_range_of_a_crowded_class,
+                  test_alloc_keeps_tag_flags_and_pins,
+                  test_alloc_unknown_flags_or_zeros_that_are_not_are_bad,
+                  test_alloc_unknown_freelist_is_bad, test_alloc_null_is_bad,
+                  test_alloc_each_granule_serves_its_own_sizes));
 }
 
 static void add_max_blocks(Suite *suite)
 {
     add(suite, "max_blocks",
-        TEST_LIST(test_alloc_at_max_blocks_is_limit,
-                  test_alloc_below_max_blocks_again_after_a_free,
+        TEST_LIST(test_alloc_at_max_blocks_is_limit, test_alloc_below_max_blocks_again_after_a_free,
                   test_alloc_max_blocks_1_serves_one,
                   test_alloc_max_blocks_holds_after_segments_went,
-                  test_alloc_max_blocks_holds_after_lanes_settled,
+                  test_alloc_max_blocks_holds_after_freelists_idle,
                   test_alloc_max_blocks_1_in_many_segments));
 }
 
 static void add_splitting(Suite *suite)
 {
     add(suite, "splitting",
-        TEST_LIST(test_split_0_splits_a_granule_off,
-                  test_split_max_never_splits,
+        TEST_LIST(test_split_0_splits_a_granule_off, test_split_max_never_splits,
                   test_split_rest_of_the_threshold_is_split_off,
                   test_split_rest_below_the_threshold_goes_with_the_block,
                   test_split_rest_as_large_as_the_request_is_split_off,

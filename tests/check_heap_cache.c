@@ -1,6 +1,6 @@
 /*
- * The heap's cached blocks: parking, finding by capacity, taking and evicting,
- * against a list; and how many steps a look takes, up to 2^20 of them.
+ * The heap's cached blocks: parking, finding by capacity, taking and evicting, against a list; and
+ * how many steps a look takes, up to 2^20 of them.
  */
 #include "heap/cached.h"
 #include "support/expect.h"
@@ -48,18 +48,18 @@ static cuai_slot_t find(uint64_t size)
 
 static void park(cuai_slot_t slot)
 {
-    cuai_heap_park(heap, slot, 0, 0);
+    cuai_heap_cache_put(heap, slot, 0, 0);
 }
 
-static void unpark(cuai_slot_t slot)
+static void cache_get(cuai_slot_t slot)
 {
-    cuai_heap_unpark(heap, slot, cuai_record(heap, slot)->size, 0,
-                     CUAI_NATURE(0, CUAI_BLOCK, 0));
+    cuai_heap_cache_get(heap, slot, cuai_record(heap, slot)->size, 0,
+                        CUAI_ATTRIBUTES(0, CUAI_BLOCK, 0));
 }
 
 /* ---- One block --------------------------------------------------------- */
 
-START_TEST(a_parked_block_is_neither_live_nor_free)
+START_TEST(a_cached_block_is_neither_live_nor_free)
 {
     open_heap(1024, 100);
     cuai_slot_t slot = make(256);
@@ -78,7 +78,7 @@ START_TEST(a_parked_block_is_neither_live_nor_free)
     expect_ok(cuarena_heap_walk(heap, &cursor, &entry, 1, &count));
     ck_assert_int_eq(entry.kind, CUARENA_ENTRY_CACHED);
     expect_u64(entry.size, 256);
-    unpark(slot);
+    cache_get(slot);
     expect_valid(heap);
     expect_u64(heap->live_bytes, 256);
     expect_u64(heap->cached_bytes, 0);
@@ -88,7 +88,7 @@ START_TEST(a_parked_block_is_neither_live_nor_free)
 }
 END_TEST
 
-START_TEST(neighbours_do_not_merge_with_a_parked_block)
+START_TEST(neighbours_do_not_merge_with_a_cached_block)
 {
     open_heap(768, 100);
     cuai_slot_t slots[3] = {make(256), make(256), make(256)};
@@ -96,21 +96,21 @@ START_TEST(neighbours_do_not_merge_with_a_parked_block)
     cuai_heap_give(heap, slots[0], 0);
     cuai_heap_give(heap, slots[2], 0);
     expect_valid(heap);
-    expect_u64(heap->settled->ranges, 2);
+    expect_u64(heap->idle->ranges, 2);
     cuai_heap_evict(heap, slots[1], 0);
     expect_valid(heap);
-    expect_u64(heap->settled->ranges, 1);
+    expect_u64(heap->idle->ranges, 1);
     expect_u64(heap->cached_blocks, 0);
     close_heap();
 }
 END_TEST
 
-/* Between ranges of another lane: each may take a slot. */
-START_TEST(evicting_into_a_lane_needs_no_host_memory)
+/* Between ranges of another free list: each may take a slot. */
+START_TEST(evicting_into_a_freelist_needs_no_host_memory)
 {
     open_heap(64 * 600, 1000);
-    uint32_t lane;
-    expect_ok(cuarena_heap_lane_create(heap, &lane));
+    uint32_t freelist;
+    expect_ok(cuarena_heap_freelist_create(heap, &freelist));
     static cuai_slot_t slots[600];
     for (int i = 0; i < 600; i++)
         slots[i] = make(64);
@@ -121,14 +121,14 @@ START_TEST(evicting_into_a_lane_needs_no_host_memory)
         park(slots[i]);
     expect_valid(heap);
     for (int i = 1; i < 600; i += 2)
-        cuai_heap_evict(heap, slots[i], lane);
+        cuai_heap_evict(heap, slots[i], freelist);
     expect_valid(heap);
     expect_u64(heap->committed, committed);
     close_heap();
 }
 END_TEST
 
-START_TEST(a_plan_goes_up_to_a_parked_block)
+START_TEST(a_plan_goes_up_to_a_cached_block)
 {
     open_heap(64 * 8, 100);
     cuai_slot_t slots[8];
@@ -153,13 +153,13 @@ START_TEST(a_plan_goes_up_to_a_parked_block)
 }
 END_TEST
 
-START_TEST(a_slot_whose_ids_are_used_up_is_not_parked)
+START_TEST(a_slot_whose_ids_are_used_up_is_not_cached)
 {
     open_heap(1024, 100);
     cuai_slot_t slot = make(64);
-    ck_assert(cuai_can_park(heap, cuai_record(heap, slot)));
+    ck_assert(cuai_can_cache(heap, cuai_record(heap, slot)));
     cuai_record(heap, slot)->generation = heap->last_generation;
-    ck_assert(!cuai_can_park(heap, cuai_record(heap, slot)));
+    ck_assert(!cuai_can_cache(heap, cuai_record(heap, slot)));
     cuai_record(heap, slot)->generation = 0;
     close_heap();
 }
@@ -223,7 +223,7 @@ START_TEST(the_least_capacity_and_the_oldest_are_those_of_a_list)
     for (int step = 0; step < 4000; step++) {
         listed_t *l = &listed[random_below(&rng, MANY)];
         if (l->cached)
-            unpark(l->slot);
+            cache_get(l->slot);
         else
             park(l->slot);
         l->cached = !l->cached;
@@ -240,8 +240,7 @@ END_TEST
 
 /* ---- Steps ------------------------------------------------------------- */
 
-/* All capacities from the least on; such as share a long way down a tree; and
- * one. */
+/* All capacities from the least on; such as share a long way down a tree; and one. */
 static uint64_t bytes_of(uint64_t i, int row)
 {
     if (row == 0)
@@ -255,7 +254,7 @@ static uint64_t steps_of_look(uint64_t bytes)
     cuai_slot_t slot = find(bytes);
     uint64_t steps = heap->cache->steps - before;
     ck_assert_uint_ne(slot, 0);
-    unpark(slot);
+    cache_get(slot);
     park(slot);
     return steps;
 }
@@ -284,13 +283,12 @@ int main(void)
 {
     Suite *suite = suite_create("heap_cache");
     suite_add_list(suite, "one",
-                   TEST_LIST(a_parked_block_is_neither_live_nor_free,
-                             neighbours_do_not_merge_with_a_parked_block,
-                             evicting_into_a_lane_needs_no_host_memory,
-                             a_plan_goes_up_to_a_parked_block,
-                             a_slot_whose_ids_are_used_up_is_not_parked));
-    suite_add_rows(suite, "many",
-                   the_least_capacity_and_the_oldest_are_those_of_a_list, 8);
+                   TEST_LIST(a_cached_block_is_neither_live_nor_free,
+                             neighbours_do_not_merge_with_a_cached_block,
+                             evicting_into_a_freelist_needs_no_host_memory,
+                             a_plan_goes_up_to_a_cached_block,
+                             a_slot_whose_ids_are_used_up_is_not_cached));
+    suite_add_rows(suite, "many", the_least_capacity_and_the_oldest_are_those_of_a_list, 8);
     TCase *steps = tcase_create("steps");
     tcase_add_loop_test(steps, a_look_takes_a_bounded_number_of_steps, 0, 3);
     tcase_set_timeout(steps, 300);

@@ -1,6 +1,6 @@
 /*
- * What is of another heap: plans and ids. Each is refused, whether its heap
- * lives or has ended, and both heaps stay as they were.
+ * What is of another heap: plans and ids. Each is refused, whether its heap lives or has ended, and
+ * both heaps stay as they were.
  */
 #include "support/base_support.h"
 #include "support/heap_map.h"
@@ -66,9 +66,8 @@ static const struct {
     bool begun;        /* the plan is under way */
     const char *other; /* the other heap */
 } uses[] = {
-    {use_begin, false, PICTURE}, {use_begin, false, "-10"},
-    {use_commit, true, PICTURE}, {use_commit, true, "-10"},
-    {use_commit, true, ""},      {use_abort, true, PICTURE},
+    {use_begin, false, PICTURE}, {use_begin, false, "-10"},  {use_commit, true, PICTURE},
+    {use_commit, true, "-10"},   {use_commit, true, ""},     {use_abort, true, PICTURE},
     {use_abort, true, "-10"},    {use_begin, true, PICTURE},
 };
 #define USE_COUNT (sizeof uses / sizeof uses[0])
@@ -162,8 +161,7 @@ START_TEST(an_id_is_refused_by_all_other_heaps_that_live)
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < count; j++)
             if (j != i)
-                expect_status(cuarena_heap_free(heaps[i], blocks[j], 0),
-                              CUARENA_STALE);
+                expect_status(cuarena_heap_free(heaps[i], blocks[j], 0), CUARENA_STALE);
     for (size_t i = 0; i < count; i++) {
         expect_valid(heaps[i]);
         expect_ok(cuarena_heap_free(heaps[i], blocks[i], 0));
@@ -233,8 +231,7 @@ START_TEST(ids_of_heaps_that_threads_make_are_different)
     pthread_t threads[THREADS];
     size_t count = 0;
     for (int i = 0; i < THREADS; i++)
-        ck_assert_int_eq(
-            pthread_create(&threads[i], NULL, make_heaps, &crews[i]), 0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, make_heaps, &crews[i]), 0);
     for (int i = 0; i < THREADS; i++) {
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
         for (int j = 0; j < PER_THREAD; j++) {
@@ -290,8 +287,7 @@ static cuarena_t *new_arena(void)
     cuarena_t *arena = NULL;
     cuarena_config_t config;
     cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(&config,
-                                   "memory=none, pool=64KiB, max_blocks=1000"));
+    expect_ok(cuarena_config_parse(&config, "memory=none, pool=64KiB, max_blocks=1000"));
     expect_ok(cuarena_create(&config, &arena));
     return arena;
 }
@@ -310,8 +306,7 @@ START_TEST(an_id_is_refused_by_a_thousand_arenas)
     for (int i = 0; i < COUNT; i++)
         for (int j = 0; j < COUNT; j += i % 7 == 0 ? 1 : 97)
             if (j != i)
-                expect_status(cuarena_block_free(arenas[i], blocks[j]),
-                              CUARENA_STALE);
+                expect_status(cuarena_block_free(arenas[i], blocks[j]), CUARENA_STALE);
     for (int i = 0; i < COUNT; i++) {
         expect_ok(cuarena_validate(arenas[i], NULL, 0));
         expect_ok(cuarena_block_free(arenas[i], blocks[i]));
@@ -325,20 +320,17 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("heap foreign");
-    suite_add_rows(suite, "plans", a_plan_is_refused_by_another_heap,
+    suite_add_rows(suite, "plans", a_plan_is_refused_by_another_heap, USE_COUNT);
+    suite_add_rows(suite, "plans of no heap", a_plan_of_a_heap_that_has_ended_is_refused,
                    USE_COUNT);
-    suite_add_rows(suite, "plans of no heap",
-                   a_plan_of_a_heap_that_has_ended_is_refused, USE_COUNT);
-    suite_add_rows(
-        suite, "ends of plans",
-        a_plan_under_way_is_aborted_where_it_is_whichever_heap_is_named, 2);
-    TCase *ids = suite_add_list(
-        suite, "ids",
-        TEST_LIST(an_id_is_refused_by_all_other_heaps_that_live,
-                  an_id_of_a_heap_that_has_ended_is_refused_by_all_after_it,
-                  ids_of_heaps_that_threads_make_are_different,
-                  a_child_forked_while_threads_make_heaps_makes_its_own,
-                  an_id_is_refused_by_a_thousand_arenas));
+    suite_add_rows(suite, "ends of plans",
+                   a_plan_under_way_is_aborted_where_it_is_whichever_heap_is_named, 2);
+    TCase *ids = suite_add_list(suite, "ids",
+                                TEST_LIST(an_id_is_refused_by_all_other_heaps_that_live,
+                                          an_id_of_a_heap_that_has_ended_is_refused_by_all_after_it,
+                                          ids_of_heaps_that_threads_make_are_different,
+                                          a_child_forked_while_threads_make_heaps_makes_its_own,
+                                          an_id_is_refused_by_a_thousand_arenas));
     tcase_set_timeout(ids, 120);
     return suite_main(suite);
 }

@@ -1,8 +1,7 @@
 /*
- * The host's own memory runs out: each call is made to fail at its first
- * request for memory, then at its second, until it succeeds. A failed call
- * leaves the heap as it was. Calls that never take memory are made with all
- * requests counted.
+ * The host's own memory runs out: each call is made to fail at its first request for memory, then
+ * at its second, until it succeeds. A failed call leaves the heap as it was. Calls that never take
+ * memory are made with all requests counted.
  */
 #include "support/heap_map.h"
 
@@ -49,7 +48,7 @@ static uint64_t fingerprint(void)
             hash = mixed(hash, entry.size);
             hash = mixed(hash, entry.block);
             hash = mixed(hash, entry.requested);
-            hash = mixed(hash, entry.lane);
+            hash = mixed(hash, entry.freelist);
             hash = mixed(hash, entry.moving);
         }
     }
@@ -124,23 +123,23 @@ static unsigned alloc_many(cuarena_block_t *blocks)
     return failures;
 }
 
-static void free_all(const cuarena_block_t *blocks, unsigned lanes)
+static void free_all(const cuarena_block_t *blocks, unsigned freelists)
 {
     cuai_host_fail_at(0);
     for (unsigned i = 0; i < MANY; i++) {
         unsigned k = (i * 7) % MANY;
-        uint32_t lane = map_lane(&map, k % lanes);
-        expect_ok(cuarena_heap_free(map.heap, blocks[k], lane));
+        uint32_t freelist = map_freelist(&map, k % freelists);
+        expect_ok(cuarena_heap_free(map.heap, blocks[k], freelist));
     }
     expect_u64(cuai_host_calls(), 0);
     expect_valid(map.heap);
 }
 
-static void open_many(unsigned lanes)
+static void open_many(unsigned freelists)
 {
     map_open(&map, "");
     expect_ok(map_segment(&map, 0, 2 * MANY));
-    map_lane(&map, lanes - 1);
+    map_freelist(&map, freelists - 1);
 }
 
 START_TEST(test_host_alloc_fails_at_every_slab)
@@ -153,7 +152,7 @@ START_TEST(test_host_alloc_fails_at_every_slab)
 }
 END_TEST
 
-START_TEST(test_host_alloc_with_lanes_fails_at_every_slab)
+START_TEST(test_host_alloc_with_freelists_fails_at_every_slab)
 {
     cuarena_block_t blocks[MANY];
     open_many(4);
@@ -164,14 +163,13 @@ END_TEST
 
 static cuarena_status_t resize_a(void)
 {
-    return cuarena_heap_resize(map.heap, map_id(&map, 'a'), map.granule,
-                               map_lane(&map, 1));
+    return cuarena_heap_resize(map.heap, map_id(&map, 'a'), map.granule, map_freelist(&map, 1));
 }
 
 START_TEST(test_host_resize_takes_no_memory)
 {
     map_open(&map, "a4 -3 b1");
-    map_lane(&map, 1);
+    map_freelist(&map, 1);
     expect_no_requests(resize_a);
     expect_map(&map, "a1 1:3 -3 b1");
 }
@@ -195,15 +193,14 @@ static uint64_t next_segment;
 
 static cuarena_status_t add_next(void)
 {
-    return cuarena_heap_segment_add(map.heap, map_at(&map, next_segment),
-                                    map.granule);
+    return cuarena_heap_segment_add(map.heap, map_at(&map, next_segment), map.granule);
 }
 
 static cuarena_status_t add_next_block(void)
 {
     cuarena_heap_request_t request = {.size = map.granule};
-    return cuarena_heap_segment_add_block(map.heap, map_at(&map, next_segment),
-                                          map.granule, &request, &map.ids['y']);
+    return cuarena_heap_segment_add_block(map.heap, map_at(&map, next_segment), map.granule,
+                                          &request, &map.ids['y']);
 }
 
 START_TEST(test_host_segment_add_fails_and_leaves_none)
@@ -216,8 +213,7 @@ START_TEST(test_host_segment_add_fails_and_leaves_none)
 }
 END_TEST
 
-/* Two records each: with one more before them, other calls meet the end of a
- * slab. */
+/* Two records each: with one more before them, other calls meet the end of a slab. */
 START_TEST(test_host_segment_add_block_fails_and_leaves_none)
 {
     unsigned failures = 0;
@@ -235,7 +231,7 @@ static cuarena_status_t extend_first(void)
     return cuarena_heap_segment_extend(map.heap, map_at(&map, 0), map.granule);
 }
 
-START_TEST(test_host_segment_extend_beside_a_lane_range)
+START_TEST(test_host_segment_extend_beside_a_freelist_range)
 {
     map_open(&map, "a1 1:2");
     fail_until_ok(extend_first);
@@ -247,8 +243,7 @@ static uint64_t next_cut;
 
 static cuarena_status_t cut_next(void)
 {
-    return cuarena_heap_segment_cut(map.heap, map_at(&map, next_cut),
-                                    map.granule);
+    return cuarena_heap_segment_cut(map.heap, map_at(&map, next_cut), map.granule);
 }
 
 START_TEST(test_host_segment_cut_in_the_middle_fails_and_cuts_nothing)
@@ -274,38 +269,38 @@ START_TEST(test_host_segment_join_takes_no_memory)
 }
 END_TEST
 
-/* ---- Lanes -------------------------------------------------------------- */
+/* ---- Free lists -------------------------------------------------------------- */
 
-static uint32_t new_lane;
+static uint32_t new_freelist;
 
-static cuarena_status_t create_lane(void)
+static cuarena_status_t create_freelist(void)
 {
-    return cuarena_heap_lane_create(map.heap, &new_lane);
+    return cuarena_heap_freelist_create(map.heap, &new_freelist);
 }
 
-START_TEST(test_host_lane_create_fails_and_makes_none)
+START_TEST(test_host_freelist_create_fails_and_makes_none)
 {
     map_open(&map, "a1 -1");
-    expect_between(fail_until_ok(create_lane), 1, 4);
-    expect_ok(cuarena_heap_free(map.heap, map_id(&map, 'a'), new_lane));
+    expect_between(fail_until_ok(create_freelist), 1, 4);
+    expect_ok(cuarena_heap_free(map.heap, map_id(&map, 'a'), new_freelist));
     expect_valid(map.heap);
 }
 END_TEST
 
-static cuarena_status_t settle_first(void)
+static cuarena_status_t reclaim_first(void)
 {
-    return cuarena_heap_lane_settle(map.heap, map_lane(&map, 1));
+    return cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 1));
 }
 
 static cuarena_status_t destroy_second(void)
 {
-    return cuarena_heap_lane_destroy(map.heap, map_lane(&map, 2));
+    return cuarena_heap_freelist_destroy(map.heap, map_freelist(&map, 2));
 }
 
-START_TEST(test_host_settle_and_lane_destroy_take_no_memory)
+START_TEST(test_host_reclaim_and_freelist_destroy_take_no_memory)
 {
     map_open(&map, "1:1 2:1 -1 2:1 1:1");
-    expect_no_requests(settle_first);
+    expect_no_requests(reclaim_first);
     expect_no_requests(destroy_second);
     expect_map(&map, "-5");
 }
@@ -327,7 +322,7 @@ static cuarena_status_t begin_plan(void)
 
 static cuarena_status_t commit_plan(void)
 {
-    return cuarena_heap_plan_commit(map.heap, plan, map_lane(&map, 1));
+    return cuarena_heap_plan_commit(map.heap, plan, map_freelist(&map, 1));
 }
 
 static cuarena_status_t abort_plan(void)
@@ -358,7 +353,7 @@ END_TEST
 START_TEST(test_host_plan_commit_takes_no_memory)
 {
     map_open(&map, "-2 a3 -1 b4 p1!");
-    map_lane(&map, 2);
+    map_freelist(&map, 2);
     expect_ok(create_plan());
     expect_ok(begin_plan());
     expect_ok(map_free_to(&map, 'p', 2));
@@ -370,7 +365,7 @@ END_TEST
 START_TEST(test_host_plan_abort_takes_no_memory)
 {
     map_open(&map, "-2 a3 -1 b4 p1!");
-    map_lane(&map, 2);
+    map_freelist(&map, 2);
     expect_ok(create_plan());
     expect_ok(begin_plan());
     expect_ok(map_free_to(&map, 'p', 2));
@@ -392,34 +387,29 @@ static TCase *add(Suite *suite, const char *name, const TTest *const *tests)
 static void add_blocks(Suite *suite)
 {
     add(suite, "blocks",
-        TEST_LIST(test_host_create_fails_without_leaks,
-                  test_host_alloc_fails_at_every_slab,
-                  test_host_alloc_with_lanes_fails_at_every_slab,
-                  test_host_resize_takes_no_memory,
-                  test_host_exchange_takes_no_memory));
+        TEST_LIST(test_host_create_fails_without_leaks, test_host_alloc_fails_at_every_slab,
+                  test_host_alloc_with_freelists_fails_at_every_slab,
+                  test_host_resize_takes_no_memory, test_host_exchange_takes_no_memory));
 }
 
 static void add_segments(Suite *suite)
 {
-    TCase *tcase = add(
-        suite, "segments",
-        TEST_LIST(test_host_segment_add_fails_and_leaves_none,
-                  test_host_segment_extend_beside_a_lane_range,
-                  test_host_segment_cut_in_the_middle_fails_and_cuts_nothing,
-                  test_host_segment_join_takes_no_memory));
-    tcase_add_loop_test(
-        tcase, test_host_segment_add_block_fails_and_leaves_none, 0, 2);
+    TCase *tcase = add(suite, "segments",
+                       TEST_LIST(test_host_segment_add_fails_and_leaves_none,
+                                 test_host_segment_extend_beside_a_freelist_range,
+                                 test_host_segment_cut_in_the_middle_fails_and_cuts_nothing,
+                                 test_host_segment_join_takes_no_memory));
+    tcase_add_loop_test(tcase, test_host_segment_add_block_fails_and_leaves_none, 0, 2);
 }
 
-static void add_lanes_and_plans(Suite *suite)
+static void add_freelists_and_plans(Suite *suite)
 {
-    add(suite, "lanes and plans",
-        TEST_LIST(test_host_lane_create_fails_and_makes_none,
-                  test_host_settle_and_lane_destroy_take_no_memory,
+    add(suite, "free lists and plans",
+        TEST_LIST(test_host_freelist_create_fails_and_makes_none,
+                  test_host_reclaim_and_freelist_destroy_take_no_memory,
                   test_host_plan_create_fails_without_a_plan,
                   test_host_plan_begin_fails_and_holds_nothing,
-                  test_host_plan_commit_takes_no_memory,
-                  test_host_plan_abort_takes_no_memory));
+                  test_host_plan_commit_takes_no_memory, test_host_plan_abort_takes_no_memory));
 }
 
 int main(void)
@@ -427,6 +417,6 @@ int main(void)
     Suite *suite = suite_create("heap without host memory");
     add_blocks(suite);
     add_segments(suite);
-    add_lanes_and_plans(suite);
+    add_freelists_and_plans(suite);
     return suite_main(suite);
 }

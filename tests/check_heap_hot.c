@@ -1,10 +1,10 @@
 /*
- * The short path of the arena's calls, heap/hot.h: the random calls of
- * check_heap_model, but allocations, frees and resizes take the short path
- * wherever it may be taken, as they do below an arena.
+ * The fast path of the arena's calls, heap/hot.h: the random calls of check_heap_model, but
+ * allocations, frees and resizes take the fast path wherever it may be taken, as they do below an
+ * arena.
  *
- * Workload: 4 * 10^5 calls (CUARENA_TEST_SCALE=long: 5 * 10^6; under a
- * sanitizer 10^5) in episodes of 2000.
+ * Workload: 4 * 10^5 calls (CUARENA_TEST_SCALE=long: 5 * 10^6; under a sanitizer 10^5) in episodes
+ * of 2000.
  */
 #include "support/expect.h"
 #include "support/heap_map.h"
@@ -20,106 +20,98 @@
 
 static uint64_t short_allocs;
 static uint64_t short_frees;
-static uint64_t laned_allocs;
-static uint64_t laned_frees;
+static uint64_t listed_allocs;
+static uint64_t listed_frees;
 static uint64_t short_resizes;
-static uint64_t laned_resizes;
+static uint64_t listed_resizes;
 
 /* ---- Standing in for the public calls ----------------------------------- */
 
-static bool is_ordinary(const cuarena_heap_t *heap,
-                        const cuarena_heap_request_t *request)
+static bool is_ordinary(const cuarena_heap_t *heap, const cuarena_heap_request_t *request)
 {
-    return request->lane < CUAI_LANE_HELD &&
-           heap->lanes[request->lane] != NULL && request->low == 0 &&
-           request->size != 0 && request->size < CUARENA_HEAP_MAX_SEGMENT / 2 &&
+    return request->freelist < CUAI_FREELIST_PLANNED &&
+           heap->freelists[request->freelist] != NULL && request->low == 0 && request->size != 0 &&
+           request->size < CUARENA_HEAP_MAX_SEGMENT / 2 &&
            request->alignment <= heap->granule_mask + 1 &&
            (request->alignment & (request->alignment - 1)) == 0;
 }
 
-/* 0: the long path. */
-static cuai_slot_t take_short(cuarena_heap_t *heap, uint64_t requested,
-                              uint32_t lane, uint64_t nature,
-                              uint64_t *offset_out)
+/* 0: the slow path. */
+static cuai_slot_t take_short(cuarena_heap_t *heap, uint64_t requested, uint32_t freelist,
+                              uint64_t attributes, uint64_t *offset_out)
 {
     uint64_t mask = heap->granule_mask;
     uint64_t size = (requested + mask) & ~mask;
     if (heap->plain)
-        return cuai_hot_take(heap, size, requested, nature, offset_out);
+        return cuai_hot_take(heap, size, requested, attributes, offset_out);
     if (!cuai_hot_is_ready(heap))
         return 0;
-    return cuai_hot_take_at(heap, heap->lanes[lane], lane, size, requested,
-                            nature | heap->align_nature, CUAI_HOT_LANED,
-                            offset_out);
+    return cuai_hot_take_at(heap, heap->freelists[freelist], freelist, size, requested,
+                            attributes | heap->align_attributes, CUAI_HOT_LISTED, offset_out);
 }
 
-static cuarena_status_t short_alloc(cuarena_heap_t *heap,
-                                    const cuarena_heap_request_t *request,
-                                    cuarena_block_t *block_out,
-                                    uint64_t *offset_out)
+static cuarena_status_t short_alloc(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
+                                    cuarena_block_t *block_out, uint64_t *offset_out)
 {
-    bool laned = !heap->plain;
+    bool listed = !heap->plain;
     cuai_slot_t slot = 0;
     if (is_ordinary(heap, request))
-        slot = take_short(
-            heap, request->size, request->lane,
-            CUAI_NATURE(request->pins, CUAI_BLOCK, request->flags), offset_out);
+        slot = take_short(heap, request->size, request->freelist,
+                          CUAI_ATTRIBUTES(request->pins, CUAI_BLOCK, request->flags), offset_out);
     if (slot == 0)
         return cuarena_heap_alloc(heap, request, block_out, offset_out);
     expect_u64(*offset_out, heap->records[slot].offset);
-    ++*(laned ? &laned_allocs : &short_allocs);
+    ++*(listed ? &listed_allocs : &short_allocs);
     heap->records[slot].asked = cuai_asked(request->size, request->tag);
     *block_out = cuai_id(heap, slot);
     return CUARENA_OK;
 }
 
-static cuarena_status_t short_free(cuarena_heap_t *heap, cuarena_block_t block,
-                                   uint32_t lane)
+static cuarena_status_t short_free(cuarena_heap_t *heap, cuarena_block_t block, uint32_t freelist)
 {
     cuai_slot_t slot = cuai_slot_of(heap, block);
     const cuai_record_t *r = &heap->records[slot];
     if (slot == 0 || !heap->smooth || r->kind != CUAI_BLOCK || r->moving ||
-        lane >= CUAI_LANE_HELD || heap->lanes[lane] == NULL ||
-        !cuai_hot_joins(heap, r, lane))
-        return cuarena_heap_free(heap, block, lane);
-    ++*(heap->plain ? &short_frees : &laned_frees);
-    cuai_hot_give_to(heap, heap->lanes[lane], lane, slot,
+        freelist >= CUAI_FREELIST_PLANNED || heap->freelists[freelist] == NULL ||
+        !cuai_hot_joins(heap, r, freelist))
+        return cuarena_heap_free(heap, block, freelist);
+    ++*(heap->plain ? &short_frees : &listed_frees);
+    cuai_hot_give_to(heap, heap->freelists[freelist], freelist, slot,
                      cuai_table_link(&heap->table, heap->records, r->offset));
     return CUARENA_OK;
 }
 
-/* Whether the short path may look at the block at all. */
-static bool is_resizable(const cuarena_heap_t *heap, cuai_slot_t slot,
-                         uint64_t size, uint32_t lane)
+/* Whether the fast path may look at the block at all. */
+static bool is_resizable(const cuarena_heap_t *heap, cuai_slot_t slot, uint64_t size,
+                         uint32_t freelist)
 {
     const cuai_record_t *r = &heap->records[slot];
     return heap->smooth && r->kind == CUAI_BLOCK && !r->moving && size != 0 &&
-           size < CUARENA_HEAP_MAX_SEGMENT / 2 && lane < CUAI_LANE_HELD &&
-           heap->lanes[lane] != NULL && cuai_range_joins(r, lane);
+           size < CUARENA_HEAP_MAX_SEGMENT / 2 && freelist < CUAI_FREELIST_PLANNED &&
+           heap->freelists[freelist] != NULL && cuai_range_joins(r, freelist);
 }
 
-static cuarena_status_t short_resize(cuarena_heap_t *heap,
-                                     cuarena_block_t block, uint64_t size,
-                                     uint32_t lane)
+static cuarena_status_t short_resize(cuarena_heap_t *heap, cuarena_block_t block, uint64_t size,
+                                     uint32_t freelist)
 {
     uint64_t mask = heap->granule_mask;
     cuai_slot_t slot = cuai_slot_named(heap, block);
-    if (!is_resizable(heap, slot, size, lane) ||
-        !cuai_hot_resize(heap, heap->lanes[lane], lane, slot,
-                         (size + mask) & ~mask, size))
-        return cuarena_heap_resize(heap, block, size, lane);
-    ++*(heap->plain ? &short_resizes : &laned_resizes);
+    if (!is_resizable(heap, slot, size, freelist) ||
+        !cuai_hot_resize(heap, heap->freelists[freelist], freelist, slot, (size + mask) & ~mask,
+                         size))
+        return cuarena_heap_resize(heap, block, size, freelist);
+    ++*(heap->plain ? &short_resizes : &listed_resizes);
     return CUARENA_OK;
 }
 
 /* ---- The model ---------------------------------------------------------- */
 
-/* Every other heap never has a second lane. */
+/* Every other heap never has a second free list. */
 static void run_episode(choice_t *choice, uint64_t steps, bool plain)
 {
     model_t model;
     model_open(&model, choice);
-    model.lane_most = plain ? 1 : model.lane_most;
+    model.freelist_most = plain ? 1 : model.freelist_most;
     model.alloc = short_alloc;
     model.free = short_free;
     model.resize = short_resize;
@@ -137,16 +129,15 @@ START_TEST(test_hot_heap_is_what_the_reference_says)
         run_episode(&choice, EPISODE, i % 2 == 0);
     }
     printf("check_heap_hot: %" PRIu64 " calls, short: %" PRIu64 " and %" PRIu64
-           " allocations, %" PRIu64 " and %" PRIu64 " frees, %" PRIu64
-           " and %" PRIu64 " resizes\n",
-           steps, short_allocs, laned_allocs, short_frees, laned_frees,
-           short_resizes, laned_resizes);
+           " allocations, %" PRIu64 " and %" PRIu64 " frees, %" PRIu64 " and %" PRIu64 " resizes\n",
+           steps, short_allocs, listed_allocs, short_frees, listed_frees, short_resizes,
+           listed_resizes);
     expect_between(short_allocs, steps / 50, steps);
     expect_between(short_frees, steps / 50, steps);
-    expect_between(laned_allocs, steps / 200, steps);
-    expect_between(laned_frees, steps / 200, steps);
+    expect_between(listed_allocs, steps / 200, steps);
+    expect_between(listed_frees, steps / 200, steps);
     expect_between(short_resizes, steps / 200, steps);
-    expect_between(laned_resizes, steps / 1000, steps);
+    expect_between(listed_resizes, steps / 1000, steps);
 }
 END_TEST
 
@@ -163,8 +154,8 @@ static cuai_slot_t take(uint64_t granules)
 {
     uint64_t bytes = map_bytes(&map, granules);
     uint64_t offset;
-    cuai_slot_t slot = cuai_hot_take(map.heap, bytes, bytes,
-                                     CUAI_NATURE(0, CUAI_BLOCK, 0), &offset);
+    cuai_slot_t slot =
+        cuai_hot_take(map.heap, bytes, bytes, CUAI_ATTRIBUTES(0, CUAI_BLOCK, 0), &offset);
     expect_valid(map.heap);
     return slot;
 }
@@ -205,10 +196,10 @@ START_TEST(test_hot_take_leaves_a_refusal_to_the_long_path)
 }
 END_TEST
 
-START_TEST(test_hot_take_leaves_lanes_to_the_long_path)
+START_TEST(test_hot_take_leaves_freelists_to_the_long_path)
 {
     open_ready(4096, "a1 -3");
-    map_lane(&map, 1);
+    map_freelist(&map, 1);
     expect_u64(take(1), 0);
     expect_map(&map, "a1 -3");
 }
@@ -235,18 +226,18 @@ START_TEST(test_hot_take_leaves_splitting_to_the_long_path)
 }
 END_TEST
 
-/* ---- Beside SPACERs ----------------------------------------------------- */
+/* ---- Beside SEPARATORs ----------------------------------------------------- */
 
-typedef struct spacer_case {
+typedef struct separator_case {
     const char *before;
-    uint64_t granules; /* of lane 1 */
+    uint64_t granules; /* of free list 1 */
     bool high;         /* from the upper end */
     const char *after;
-    bool both; /* a SPACER on both sides */
-} spacer_case_t;
+    bool both; /* a SEPARATOR on both sides */
+} separator_case_t;
 
-/* What is cut has a SPACER before it, after it, or on both sides. */
-static const spacer_case_t spacer_cases[] = {
+/* What is cut has a SEPARATOR before it, after it, or on both sides. */
+static const separator_case_t separator_cases[] = {
     {"a1 1:4 -40", 4, false, "a1 ?4 -40", false},
     {"a1 1:4 -40", 4, true, "a1 ?4 -40", false},
     {"a1 1:8 -40", 3, true, "a1 1:5 ?3 -40", false},
@@ -260,7 +251,7 @@ static const spacer_case_t spacer_cases[] = {
 };
 
 /* A heap as a picture shows it, with a slot at hand, which comes out. */
-static cuai_slot_t open_laned(const char *picture, bool high)
+static cuai_slot_t open_listed(const char *picture, bool high)
 {
     cuarena_heap_config_t config = map_config();
     cuarena_heap_request_t nothing = {.size = 0};
@@ -275,80 +266,78 @@ static cuai_slot_t open_laned(const char *picture, bool high)
     return ready;
 }
 
-static cuai_slot_t take_laned(uint64_t granules, cuai_hot_way_t way)
+static cuai_slot_t take_listed(uint64_t granules, cuai_hot_way_t way)
 {
     uint64_t bytes = map_bytes(&map, granules);
-    uint32_t lane = map_lane(&map, 1);
-    uint64_t nature = CUAI_NATURE(0, CUAI_BLOCK, 0) | map.heap->align_nature;
+    uint32_t freelist = map_freelist(&map, 1);
+    uint64_t attributes = CUAI_ATTRIBUTES(0, CUAI_BLOCK, 0) | map.heap->align_attributes;
     uint64_t offset = 0;
-    cuai_slot_t slot = cuai_hot_take_at(map.heap, map.heap->lanes[lane], lane,
-                                        bytes, bytes, nature, way, &offset);
+    cuai_slot_t slot = cuai_hot_take_at(map.heap, map.heap->freelists[freelist], freelist, bytes,
+                                        bytes, attributes, way, &offset);
     expect_valid(map.heap);
     if (slot != 0)
         expect_u64(offset, map.heap->records[slot].offset);
     return slot;
 }
 
-/* The SPACER's record is the block's then: none is taken or freed. With one on
- * both sides it goes the long way. Where none may be in the way nothing is
- * done. */
-START_TEST(test_hot_take_in_the_place_of_a_spacer)
+/* The SEPARATOR's record is the block's then: none is taken or freed. With one on both sides it
+ * goes the long way. Where none may be in the way nothing is done. */
+START_TEST(test_hot_take_in_the_place_of_a_separator)
 {
-    const spacer_case_t *row = &spacer_cases[_i];
-    cuai_slot_t ready = open_laned(row->before, row->high);
-    uint64_t spacers = map.heap->spacers;
-    expect_u64(take_laned(row->granules, CUAI_HOT_CLEAR), 0);
+    const separator_case_t *row = &separator_cases[_i];
+    cuai_slot_t ready = open_listed(row->before, row->high);
+    uint64_t separators = map.heap->separators;
+    expect_u64(take_listed(row->granules, CUAI_HOT_CLEAR), 0);
     expect_map(&map, row->before);
-    cuai_slot_t slot = take_laned(row->granules, CUAI_HOT_LANED);
+    cuai_slot_t slot = take_listed(row->granules, CUAI_HOT_LISTED);
     expect_map(&map, row->after);
-    expect_u64(map.heap->spacers, spacers - (row->both ? 2 : 1));
+    expect_u64(map.heap->separators, separators - (row->both ? 2 : 1));
     if (!row->both)
         expect_u64(map.heap->spare, ready);
     cuarena_block_t id = cuai_id(map.heap, slot);
-    uint32_t lane = map_lane(&map, 1);
-    expect_ok(cuarena_heap_free(map.heap, id, lane));
+    uint32_t freelist = map_freelist(&map, 1);
+    expect_ok(cuarena_heap_free(map.heap, id, freelist));
     expect_valid(map.heap);
     expect_map(&map, row->before);
-    expect_status(cuarena_heap_free(map.heap, id, lane), CUARENA_STALE);
+    expect_status(cuarena_heap_free(map.heap, id, freelist), CUARENA_STALE);
 }
 END_TEST
 
-/* At the other end of a range that is not used up a SPACER is in nobody's
- * way. */
-static const spacer_case_t passed_cases[] = {
+/* At the other end of a range that is not used up a SEPARATOR is in nobody's way. */
+static const separator_case_t passed_cases[] = {
     {"a1 1:8 -40", 3, false, "a1 ?3 1:5 -40", false},
     {"a1 -40 1:8 b1", 3, true, "a1 -40 1:5 ?3 b1", false},
     {"a1 1:8 b1 -40", 8, false, "a1 ?8 b1 -40", false},
     {"a1 1:8 b1 -40", 3, true, "a1 1:5 ?3 b1 -40", false},
 };
 
-START_TEST(test_hot_take_passes_a_spacer_at_the_other_end)
+START_TEST(test_hot_take_passes_a_separator_at_the_other_end)
 {
-    const spacer_case_t *row = &passed_cases[_i % 4];
-    cuai_hot_way_t way = _i < 4 ? CUAI_HOT_CLEAR : CUAI_HOT_LANED;
-    cuai_slot_t ready = open_laned(row->before, row->high);
-    uint64_t spacers = map.heap->spacers;
-    expect_u64(take_laned(row->granules, way), ready);
+    const separator_case_t *row = &passed_cases[_i % 4];
+    cuai_hot_way_t way = _i < 4 ? CUAI_HOT_CLEAR : CUAI_HOT_LISTED;
+    cuai_slot_t ready = open_listed(row->before, row->high);
+    uint64_t separators = map.heap->separators;
+    expect_u64(take_listed(row->granules, way), ready);
     expect_map(&map, row->after);
-    expect_u64(map.heap->spacers, spacers);
+    expect_u64(map.heap->separators, separators);
 }
 END_TEST
 
-/* An id that was used up must not come back with the SPACER's record. */
+/* An id that was used up must not come back with the SEPARATOR's record. */
 START_TEST(test_hot_take_leaves_spent_records_to_the_long_path)
 {
     map_open(&map, "a1 1:4 -40");
-    uint32_t lane = map_lane(&map, 1);
-    cuai_slot_t spacer = map.heap->records[0].prev;
-    ck_assert_int_eq(map.heap->records[spacer].kind, CUAI_SPACER);
-    expect_u64(cuai_spacer_beside(map.heap, map.heap->records[spacer].prev,
-                                  map_bytes(&map, 4), false),
-               spacer);
-    map.heap->records[spacer].generation = map.heap->last_generation;
-    expect_u64(cuai_spacer_beside(map.heap, map.heap->records[spacer].prev,
-                                  map_bytes(&map, 4), false),
-               CUAI_SPACERS_DISTURB);
-    expect_ok(cuarena_heap_lane_settle(map.heap, lane));
+    uint32_t freelist = map_freelist(&map, 1);
+    cuai_slot_t separator = map.heap->records[0].prev;
+    ck_assert_int_eq(map.heap->records[separator].kind, CUAI_SEPARATOR);
+    expect_u64(cuai_separator_beside(map.heap, map.heap->records[separator].prev,
+                                     map_bytes(&map, 4), false),
+               separator);
+    map.heap->records[separator].generation = map.heap->last_generation;
+    expect_u64(cuai_separator_beside(map.heap, map.heap->records[separator].prev,
+                                     map_bytes(&map, 4), false),
+               CUAI_SEPARATORS_DISTURB);
+    expect_ok(cuarena_heap_freelist_reclaim(map.heap, freelist));
     expect_map(&map, "a1 -44");
 }
 END_TEST
@@ -358,9 +347,9 @@ END_TEST
 typedef struct resize_case {
     const char *before; /* `a` is resized */
     uint64_t granules;
-    uint32_t lane; /* as the picture numbers it */
+    uint32_t freelist; /* as the picture numbers it */
     const char *after;
-    bool done; /* else the long path is to */
+    bool done; /* else the slow path is to */
 } resize_case_t;
 
 static const resize_case_t resize_cases[] = {
@@ -391,11 +380,11 @@ START_TEST(test_hot_resize_in_place)
     config.placement = CUARENA_PLACEMENT_DEFAULT; /* which has zones */
     map_open_with(&map, &config, row->before);
     uint64_t bytes = map_bytes(&map, row->granules);
-    uint32_t lane = row->lane == 0 ? 0 : map_lane(&map, row->lane);
+    uint32_t freelist = row->freelist == 0 ? 0 : map_freelist(&map, row->freelist);
     cuai_slot_t slot = cuai_slot_of(map.heap, map_id(&map, 'a'));
-    ck_assert(cuai_range_joins(&map.heap->records[slot], lane));
-    bool done = cuai_hot_resize(map.heap, map.heap->lanes[lane], lane, slot,
-                                bytes, bytes - 1);
+    ck_assert(cuai_range_joins(&map.heap->records[slot], freelist));
+    bool done =
+        cuai_hot_resize(map.heap, map.heap->freelists[freelist], freelist, slot, bytes, bytes - 1);
     expect_valid(map.heap);
     expect_map(&map, row->after);
     ck_assert_int_eq(done, row->done);
@@ -406,25 +395,23 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("heap short path");
-    TCase *tcase = suite_add_list(
-        suite, "model", TEST_LIST(test_hot_heap_is_what_the_reference_says));
+    Suite *suite = suite_create("heap fast path");
+    TCase *tcase =
+        suite_add_list(suite, "model", TEST_LIST(test_hot_heap_is_what_the_reference_says));
     tcase_set_timeout(tcase, 1800);
-    tcase = suite_add_list(
-        suite, "limits",
-        TEST_LIST(test_hot_take_serves_a_plain_heap,
-                  test_hot_take_leaves_max_blocks_to_the_long_path,
-                  test_hot_take_leaves_a_refusal_to_the_long_path,
-                  test_hot_take_leaves_lanes_to_the_long_path,
-                  test_hot_take_leaves_plans_to_the_long_path,
-                  test_hot_take_leaves_splitting_to_the_long_path,
-                  test_hot_take_leaves_spent_records_to_the_long_path));
+    tcase = suite_add_list(suite, "limits",
+                           TEST_LIST(test_hot_take_serves_a_plain_heap,
+                                     test_hot_take_leaves_max_blocks_to_the_long_path,
+                                     test_hot_take_leaves_a_refusal_to_the_long_path,
+                                     test_hot_take_leaves_freelists_to_the_long_path,
+                                     test_hot_take_leaves_plans_to_the_long_path,
+                                     test_hot_take_leaves_splitting_to_the_long_path,
+                                     test_hot_take_leaves_spent_records_to_the_long_path));
     tcase_add_checked_fixture(tcase, NULL, close_map);
-    tcase = tcase_create("spacers");
-    tcase_add_loop_test(tcase, test_hot_take_in_the_place_of_a_spacer, 0,
-                        (int)(sizeof spacer_cases / sizeof spacer_cases[0]));
-    tcase_add_loop_test(tcase, test_hot_take_passes_a_spacer_at_the_other_end,
-                        0, 8);
+    tcase = tcase_create("separators");
+    tcase_add_loop_test(tcase, test_hot_take_in_the_place_of_a_separator, 0,
+                        (int)(sizeof separator_cases / sizeof separator_cases[0]));
+    tcase_add_loop_test(tcase, test_hot_take_passes_a_separator_at_the_other_end, 0, 8);
     tcase_add_checked_fixture(tcase, NULL, close_map);
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("resizes");

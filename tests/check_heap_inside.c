@@ -1,7 +1,6 @@
 /*
- * The heap from inside: what the validator finds when the bookkeeping is
- * damaged, ids at the end of their generations, and the calls that only the
- * arena makes.
+ * The heap from inside: what the validator finds when the bookkeeping is damaged, ids at the end of
+ * their generations, and the calls that only the arena makes.
  */
 #include "support/heap_map.h"
 #include "support/random.h"
@@ -31,7 +30,7 @@ static cuai_record_t *first_head(void)
 
 /* ---- Damage ------------------------------------------------------------- */
 
-/* Every kind of record: HEADs, blocks, a SPACER between two ranges, FREE. */
+/* Every kind of record: SEGMENT_STARTs, blocks, a SEPARATOR between two ranges, FREE. */
 static void open_damaged(void)
 {
     map_open(&map, "a2 -3 b4 1:2 -5 c1! x1 ~6 d3 -1");
@@ -46,10 +45,10 @@ typedef struct damage {
     void (*make)(void);
 } damage_t;
 
-#define DAMAGE(name, statement)                                                \
-    static void name(void)                                                     \
-    {                                                                          \
-        statement;                                                             \
+#define DAMAGE(name, statement)                                                                    \
+    static void name(void)                                                                         \
+    {                                                                                              \
+        statement;                                                                                 \
     }
 
 #define WILD 0x7fffffau
@@ -58,9 +57,9 @@ DAMAGE(live_bytes, map.heap->live_bytes += 256)
 DAMAGE(requested_bytes, map.heap->requested_bytes += 1)
 DAMAGE(live_blocks, map.heap->live_blocks += 1)
 DAMAGE(capacity, map.heap->capacity += 256)
-DAMAGE(spacers, map.heap->spacers += 1)
+DAMAGE(separators, map.heap->separators += 1)
 DAMAGE(retired, map.heap->retired += 1)
-DAMAGE(lane_count, map.heap->lane_count += 1)
+DAMAGE(freelist_count, map.heap->freelist_count += 1)
 DAMAGE(peak_bytes, map.heap->peak_live_bytes = 0)
 DAMAGE(peak_requested, map.heap->peak_requested_bytes = 0)
 DAMAGE(peak_blocks, map.heap->peak_live_blocks = 0)
@@ -76,22 +75,21 @@ DAMAGE(size_0, record_of('b')->size = 0)
 DAMAGE(requested, record_of('b')->asked += cuai_asked(256, 0))
 DAMAGE(alignment, record_of('b')->align_log2 = 20)
 DAMAGE(kind_free, record_of('b')->kind = CUAI_FREE)
-DAMAGE(kind_spacer, record_of('b')->kind = CUAI_SPACER)
-DAMAGE(kind_head, record_of('b')->kind = CUAI_HEAD)
+DAMAGE(kind_separator, record_of('b')->kind = CUAI_SEPARATOR)
+DAMAGE(kind_segment_start, record_of('b')->kind = CUAI_SEGMENT_START)
 DAMAGE(kind_none, record_of('b')->kind = 63)
 DAMAGE(next_self, record_of('b')->next = record_of('a')->next)
 DAMAGE(next_wild, record_of('b')->next = WILD)
 DAMAGE(next_skips, record_of('a')->next = record_of('c')->prev)
 DAMAGE(prev, record_of('b')->prev = record_of('c')->prev)
 DAMAGE(prev_wild, record_of('b')->prev = WILD)
-DAMAGE(chain_ring,
-       record_of('b')->chain = cuai_slot_in(map.heap, map_id(&map, 'b')))
+DAMAGE(chain_ring, record_of('b')->chain = cuai_slot_in(map.heap, map_id(&map, 'b')))
 DAMAGE(chain_wild, record_of('d')->chain = WILD)
 
 DAMAGE(range_bytes, record_of('a')->key += cuai_range_key(256, 0))
-DAMAGE(range_lane, record_of('a')->key |= 1)
-DAMAGE(range_dead_lane, record_of('a')->key |= 77)
-DAMAGE(range_held, record_of('a')->key |= CUAI_LANE_HELD)
+DAMAGE(range_freelist, record_of('a')->key |= 1)
+DAMAGE(range_dead_freelist, record_of('a')->key |= 77)
+DAMAGE(range_planned, record_of('a')->key |= CUAI_FREELIST_PLANNED)
 DAMAGE(range_none, record_of('a')->key = 0)
 DAMAGE(range_appears, record_of('b')->key = cuai_range_key(512, 0))
 DAMAGE(range_list, record_of('d')->list ^= 1)
@@ -104,15 +102,14 @@ DAMAGE(range_up, record_of('a')->up = 1)
 DAMAGE(range_down_ring, record_of('a')->down = map_id(&map, 'a') & 0xffff)
 DAMAGE(range_down_wild, record_of('a')->down = WILD)
 
-DAMAGE(lane_bytes, map.heap->lanes[0]->free_bytes += 256)
-DAMAGE(lane_ranges, map.heap->lanes[0]->ranges += 1)
-DAMAGE(lane_top, map.heap->lanes[0]->tops[3] ^= UINT64_C(3) << 56)
-DAMAGE(lane_bit, map.heap->lanes[0]->bits[3] ^= 2)
-DAMAGE(lane_head, map.heap->lanes[0]->heads[CUAI_LISTS - 1] = 1)
+DAMAGE(freelist_bytes, map.heap->freelists[0]->free_bytes += 256)
+DAMAGE(freelist_ranges, map.heap->freelists[0]->ranges += 1)
+DAMAGE(freelist_top, map.heap->freelists[0]->tops[3] ^= UINT64_C(3) << 56)
+DAMAGE(freelist_bit, map.heap->freelists[0]->bits[3] ^= 2)
+DAMAGE(freelist_head, map.heap->freelists[0]->heads[CUAI_LISTS - 1] = 1)
 
 DAMAGE(look_up_empty,
-       memset(map.heap->table.heads, 0,
-              map.heap->table.buckets * sizeof(map.heap->table.heads[0])))
+       memset(map.heap->table.heads, 0, map.heap->table.buckets * sizeof(map.heap->table.heads[0])))
 DAMAGE(segment_begin, map.heap->segments[2].begin += 256)
 DAMAGE(segment_end, map.heap->segments[1].end += 256)
 DAMAGE(segment_head, map.heap->segments[1].head = map.heap->segments[2].head)
@@ -123,13 +120,12 @@ DAMAGE(segment_root, map.heap->segment_root = 0)
 DAMAGE(segment_tree_ring, map.heap->segments[1].low = 1)
 DAMAGE(segment_tree_wild, map.heap->segments[1].high = WILD)
 DAMAGE(segment_gap, map.heap->segments[2].gap += 256)
-DAMAGE(segment_most_gap,
-       map.heap->segments[map.heap->segment_root].most_gap += 256)
+DAMAGE(segment_most_gap, map.heap->segments[map.heap->segment_root].most_gap += 256)
 DAMAGE(segment_source, map.heap->segments[2].source = 1)
 
-#define NAMED(name)                                                            \
-    {                                                                          \
-#name, name                                                            \
+#define NAMED(name)                                                                                \
+    {                                                                                              \
+#name, name                                                                                \
     }
 static const damage_t damages[] = {
     NAMED(live_bytes),
@@ -137,9 +133,9 @@ static const damage_t damages[] = {
     NAMED(live_blocks),
 
     NAMED(capacity),
-    NAMED(spacers),
+    NAMED(separators),
     NAMED(retired),
-    NAMED(lane_count),
+    NAMED(freelist_count),
     NAMED(peak_bytes),
     NAMED(peak_requested),
     NAMED(peak_blocks),
@@ -154,8 +150,8 @@ static const damage_t damages[] = {
     NAMED(requested),
     NAMED(alignment),
     NAMED(kind_free),
-    NAMED(kind_spacer),
-    NAMED(kind_head),
+    NAMED(kind_separator),
+    NAMED(kind_segment_start),
     NAMED(kind_none),
     NAMED(next_self),
     NAMED(next_wild),
@@ -165,9 +161,9 @@ static const damage_t damages[] = {
     NAMED(chain_ring),
     NAMED(chain_wild),
     NAMED(range_bytes),
-    NAMED(range_lane),
-    NAMED(range_dead_lane),
-    NAMED(range_held),
+    NAMED(range_freelist),
+    NAMED(range_dead_freelist),
+    NAMED(range_planned),
     NAMED(range_none),
     NAMED(range_appears),
     NAMED(range_list),
@@ -179,11 +175,11 @@ static const damage_t damages[] = {
     NAMED(range_up),
     NAMED(range_down_ring),
     NAMED(range_down_wild),
-    NAMED(lane_bytes),
-    NAMED(lane_ranges),
-    NAMED(lane_top),
-    NAMED(lane_bit),
-    NAMED(lane_head),
+    NAMED(freelist_bytes),
+    NAMED(freelist_ranges),
+    NAMED(freelist_top),
+    NAMED(freelist_bit),
+    NAMED(freelist_head),
 
     NAMED(look_up_empty),
     NAMED(segment_begin),
@@ -207,8 +203,7 @@ START_TEST(test_validate_finds_damage)
     char text[256] = "";
     open_damaged();
     damages[_i].make();
-    cuarena_status_t status =
-        cuarena_heap_validate(map.heap, text, sizeof(text));
+    cuarena_status_t status = cuarena_heap_validate(map.heap, text, sizeof(text));
     ck_assert_msg(status == CUARENA_CORRUPT,
                   "%s: expected CUARENA_CORRUPT, "
                   "got %s",
@@ -250,8 +245,7 @@ START_TEST(test_zones_are_those_with_a_top_from_the_class_on)
         cuai_index_t index = {.ranges = 0};
         for (uint32_t zone = 0; zone < CUAI_ZONES; zone++)
             cuai_index_set_bits(&index, zone, 0,
-                                UINT64_C(1)
-                                    << random_below(&random, CUAI_CLASSES));
+                                UINT64_C(1) << random_below(&random, CUAI_CLASSES));
         for (uint32_t class = 1; class <= CUAI_CLASSES; class ++) {
             cuai_zones_t expected = zones_one_by_one(&index, class);
             expect_u64(cuai_zones_from(&index, class), expected);
@@ -279,7 +273,7 @@ START_TEST(test_id_slot_retires_after_its_last_generation)
 }
 END_TEST
 
-START_TEST(test_id_slot_retires_when_it_ends_as_a_spacer)
+START_TEST(test_id_slot_retires_when_it_ends_as_a_separator)
 {
     map_open(&map, "1:1 a2 2:1 b1");
     cuarena_block_t slot = cuai_slot_in(map.heap, map_id(&map, 'a'));
@@ -288,8 +282,8 @@ START_TEST(test_id_slot_retires_when_it_ends_as_a_spacer)
     expect_ok(cuarena_heap_free(map.heap, id, 0));
     expect_map(&map, "1:1 -2 2:1 b1");
     expect_status(cuarena_heap_free(map.heap, id, 0), CUARENA_STALE);
-    expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 1)));
-    expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 2)));
+    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 1)));
+    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 2)));
     expect_map(&map, "-4 b1");
     expect_u64(map.heap->retired, 1);
 }
@@ -300,9 +294,8 @@ END_TEST
 static void take_many(cuarena_block_t *blocks, int count)
 {
     for (int i = 0; i < count; i++)
-        expect_ok(cuarena_heap_alloc(
-            map.heap, &(cuarena_heap_request_t){.size = MAP_GRANULE},
-            &blocks[i], &(uint64_t){0}));
+        expect_ok(cuarena_heap_alloc(map.heap, &(cuarena_heap_request_t){.size = MAP_GRANULE},
+                                     &blocks[i], &(uint64_t){0}));
     expect_valid(map.heap);
 }
 
@@ -319,11 +312,10 @@ START_TEST(test_id_slots_retired_are_not_counted_on)
         expect_ok(cuarena_heap_free(map.heap, cuai_id(map.heap, slot), 0));
     }
     expect_u64(map.heap->retired, MANY);
-    map_lane(&map, 2);
+    map_freelist(&map, 2);
     take_many(blocks, 5 * MANY);
     for (int i = 0; i < 5 * MANY; i++)
-        expect_ok(cuarena_heap_free(map.heap, blocks[i],
-                                    map_lane(&map, i % 2 == 0 ? 1 : 2)));
+        expect_ok(cuarena_heap_free(map.heap, blocks[i], map_freelist(&map, i % 2 == 0 ? 1 : 2)));
 }
 END_TEST
 
@@ -359,15 +351,12 @@ END_TEST
 /* Whatever the slots of the one before and of the one after. */
 START_TEST(generations_go_on_where_the_last_heap_of_a_number_ended)
 {
-    for (uint32_t before = CUAI_LEAST_SLOT_BITS; before <= CUAI_MOST_SLOT_BITS;
-         before++)
-        for (uint32_t after = CUAI_LEAST_SLOT_BITS;
-             after <= CUAI_MOST_SLOT_BITS; after++) {
+    for (uint32_t before = CUAI_LEAST_SLOT_BITS; before <= CUAI_MOST_SLOT_BITS; before++)
+        for (uint32_t after = CUAI_LEAST_SLOT_BITS; after <= CUAI_MOST_SLOT_BITS; after++) {
             cuai_heap_number_give(7, before, 12345);
             uint64_t used = (UINT64_C(12345) + 1) << before;
             uint64_t first = cuai_heap_first_generation(7, after);
-            expect_between(first << after, used,
-                           used + (UINT64_C(1) << CUAI_MOST_SLOT_BITS));
+            expect_between(first << after, used, used + (UINT64_C(1) << CUAI_MOST_SLOT_BITS));
         }
 }
 END_TEST
@@ -387,8 +376,7 @@ END_TEST
 /* The number, the generation and the slot share 64 bits, however many slots. */
 START_TEST(ids_hold_the_last_generation_of_the_last_slot)
 {
-    static const uint64_t max_blocks[] = {1, 40000, 1 << 20,
-                                          CUARENA_HEAP_MAX_BLOCKS};
+    static const uint64_t max_blocks[] = {1, 40000, 1 << 20, CUARENA_HEAP_MAX_BLOCKS};
     cuarena_heap_config_t config = map_config();
     config.max_blocks = max_blocks[_i];
     map_open_with(&map, &config, "a1");
@@ -396,8 +384,7 @@ START_TEST(ids_hold_the_last_generation_of_the_last_slot)
     uint64_t last = heap->last_generation * heap->id_step + heap->slot_mask;
     expect_u64(last, (UINT64_C(1) << CUAI_IDS_LOG2) - 1);
     ck_assert_uint_le(heap->max_slots - 1, heap->slot_mask);
-    expect_u64(heap->id_base + last,
-               (heap->number + UINT64_C(1)) * (last + 1) - 1);
+    expect_u64(heap->id_base + last, (heap->number + UINT64_C(1)) * (last + 1) - 1);
 }
 END_TEST
 
@@ -439,8 +426,7 @@ START_TEST(test_longest_probe_is_at_least_every_chain_walked)
     for (int count = 10; count <= 4000; count *= 20) {
         for (int i = 0; i < count; i++) {
             cuarena_heap_request_t request = {.size = MAP_GRANULE};
-            expect_ok(cuarena_heap_alloc(map.heap, &request, &blocks[i],
-                                         &(uint64_t){0}));
+            expect_ok(cuarena_heap_alloc(map.heap, &request, &blocks[i], &(uint64_t){0}));
         }
         uint64_t longest = longest_chain();
         for (int i = 0; i < count; i++)
@@ -488,8 +474,7 @@ START_TEST(test_empty_block_counts_toward_max_blocks)
     cuarena_heap_config_t config = map_config();
     config.max_blocks = 2;
     map_open_with(&map, &config, "a2 b1");
-    expect_status(cuai_heap_take_empty(map.heap, &request, &slot),
-                  CUARENA_LIMIT);
+    expect_status(cuai_heap_take_empty(map.heap, &request, &slot), CUARENA_LIMIT);
     expect_ok(map_free(&map, 'a'));
     take_empty('e');
     expect_status(map_alloc(&map, 'c', 1), CUARENA_LIMIT);
@@ -550,7 +535,7 @@ END_TEST
 
 /* ---- Clear -------------------------------------------------------------- */
 
-START_TEST(test_clear_ends_blocks_and_settles_ranges)
+START_TEST(test_clear_ends_blocks_and_reclaims_ranges)
 {
     map_open(&map, "a2 -1 b4!! 1:3 -2 2:1 ~5 c1 | d2 1:1");
     take_empty('e');
@@ -589,7 +574,7 @@ END_TEST
 
 /* ---- Shifting all of it ------------------------------------------------- */
 
-START_TEST(test_hold_takes_every_settled_range)
+START_TEST(test_hold_takes_every_idle_range)
 {
     map_open(&map, "a2 -1 b4 1:3 -2");
     expect_ok(cuai_heap_hold(map.heap));
@@ -665,8 +650,7 @@ static void add_damage(Suite *suite)
 
 static void add_zones(Suite *suite)
 {
-    add(suite, "zones",
-        TEST_LIST(test_zones_are_those_with_a_top_from_the_class_on));
+    add(suite, "zones", TEST_LIST(test_zones_are_those_with_a_top_from_the_class_on));
 }
 
 static void add_numbers(Suite *suite)
@@ -677,8 +661,7 @@ static void add_numbers(Suite *suite)
                   generations_begin_anew_when_half_of_them_are_used));
     TCase *ids = tcase_create("ids");
     tcase_add_checked_fixture(ids, NULL, close_map);
-    tcase_add_loop_test(ids, ids_hold_the_last_generation_of_the_last_slot, 0,
-                        4);
+    tcase_add_loop_test(ids, ids_hold_the_last_generation_of_the_last_slot, 0, 4);
     suite_add_tcase(suite, ids);
 }
 
@@ -686,40 +669,35 @@ static void add_generations(Suite *suite)
 {
     add(suite, "generations",
         TEST_LIST(test_id_slot_retires_after_its_last_generation,
-                  test_id_slot_retires_when_it_ends_as_a_spacer,
+                  test_id_slot_retires_when_it_ends_as_a_separator,
                   test_id_slots_retired_are_not_counted_on));
 }
 
 static void add_look_up(Suite *suite)
 {
-    add(suite, "look-up",
-        TEST_LIST(test_longest_probe_is_at_least_every_chain_walked));
+    add(suite, "look-up", TEST_LIST(test_longest_probe_is_at_least_every_chain_walked));
 }
 
 static void add_empty(Suite *suite)
 {
     add(suite, "empty blocks",
-        TEST_LIST(test_empty_block_lives_without_bytes,
-                  test_empty_block_counts_toward_max_blocks,
-                  test_empty_block_exchanges_with_a_block,
-                  test_empty_blocks_exchange_with_each_other,
-                  test_empty_block_resized_in_place_is_fragmented,
-                  test_empty_blocks_stay_out_of_plans));
+        TEST_LIST(
+            test_empty_block_lives_without_bytes, test_empty_block_counts_toward_max_blocks,
+            test_empty_block_exchanges_with_a_block, test_empty_blocks_exchange_with_each_other,
+            test_empty_block_resized_in_place_is_fragmented, test_empty_blocks_stay_out_of_plans));
 }
 
 static void add_clear(Suite *suite)
 {
     add(suite, "clear",
-        TEST_LIST(test_clear_ends_blocks_and_settles_ranges,
-                  test_clear_then_all_works_again,
+        TEST_LIST(test_clear_ends_blocks_and_reclaims_ranges, test_clear_then_all_works_again,
                   test_clear_of_an_empty_heap));
 }
 
 static void add_shifting(Suite *suite)
 {
     add(suite, "shifting",
-        TEST_LIST(test_hold_takes_every_settled_range,
-                  test_hold_beside_a_plan_is_busy,
+        TEST_LIST(test_hold_takes_every_idle_range, test_hold_beside_a_plan_is_busy,
                   test_rebase_shifts_all_up_and_down));
 }
 

@@ -1,7 +1,6 @@
 /*
- * Random calls on a heap and on a reference that knows no placement policy
- * (support/heap_model.h), compared after each call up to 64 live blocks and
- * every 1000 calls beyond.
+ * Random calls on a heap and on a reference that knows no placement policy (support/heap_model.h),
+ * compared after each call up to 64 live blocks and every 1000 calls beyond.
  *
  * Workload: 10^6 calls (CUARENA_TEST_SCALE=long: 10^7; under a sanitizer
  * 10^5) in episodes of 5000, each with its own granule, placement, split
@@ -40,8 +39,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("heap model");
-    TCase *tcase = suite_add_list(
-        suite, "model", TEST_LIST(test_model_heap_is_what_the_reference_says));
+    TCase *tcase =
+        suite_add_list(suite, "model", TEST_LIST(test_model_heap_is_what_the_reference_says));
     tcase_set_timeout(tcase, 1800);
     return suite_main(suite);
 }

@@ -1,7 +1,6 @@
 /*
- * What compaction plans move. Pictures are explained in support/heap_map.h.
- * Costs are compared with those of every window, tried by the reference in
- * support/heap_ref.h.
+ * What compaction plans move. Pictures are explained in support/heap_map.h. Costs are compared with
+ * those of every window, tried by the reference in support/heap_ref.h.
  */
 #include "support/heap_map.h"
 #include "support/heap_ref.h"
@@ -43,8 +42,7 @@ static cuarena_status_t make(const cuarena_heap_plan_options_t *options)
     char before[MAP_TEXT];
     strcpy(before, map_text(&map));
     cuarena_heap_plan_destroy(map.heap, &plan);
-    cuarena_status_t status =
-        cuarena_heap_plan_create(map.heap, options, &plan);
+    cuarena_status_t status = cuarena_heap_plan_create(map.heap, options, &plan);
     expect_map(&map, before);
     return status;
 }
@@ -54,9 +52,9 @@ static cuarena_status_t begin(void)
     return cuarena_heap_plan_begin(map.heap, plan);
 }
 
-static cuarena_status_t commit_to(unsigned lane)
+static cuarena_status_t commit_to(unsigned freelist)
 {
-    return cuarena_heap_plan_commit(map.heap, plan, map_lane(&map, lane));
+    return cuarena_heap_plan_commit(map.heap, plan, map_freelist(&map, freelist));
 }
 
 static void expect_moves(size_t want)
@@ -77,8 +75,7 @@ static uint64_t cost_of_plan(void)
 }
 
 /* From one picture to another with these options. */
-static void expect_plan(const char *before,
-                        const cuarena_heap_plan_options_t *options,
+static void expect_plan(const char *before, const cuarena_heap_plan_options_t *options,
                         const char *after)
 {
     map_open(&map, before);
@@ -89,8 +86,7 @@ static void expect_plan(const char *before,
     expect_map(&map, after);
 }
 
-static void expect_goal(const char *before, uint64_t granules,
-                        const char *after)
+static void expect_goal(const char *before, uint64_t granules, const char *after)
 {
     map.granule = MAP_GRANULE;
     cuarena_heap_plan_options_t options = goal_of(granules);
@@ -175,13 +171,13 @@ START_TEST(test_plan_all_aligned_blocks_slide_by_their_alignment)
 }
 END_TEST
 
-START_TEST(test_plan_all_other_lanes_are_barriers)
+START_TEST(test_plan_all_other_freelists_are_barriers)
 {
     expect_all("-2 a3 1:2 -3 b4 -1", "-2 a3 1:2 b4 -4");
 }
 END_TEST
 
-START_TEST(test_plan_all_moves_into_settled_ranges_only)
+START_TEST(test_plan_all_moves_into_idle_ranges_only)
 {
     expect_all("1:2 a3 -1 b4 -1", "1:2 a3 b4 -2");
 }
@@ -195,9 +191,8 @@ START_TEST(test_plan_moves_are_described)
     expect_ok(make(&options));
     const cuarena_heap_move_t *moves = cuarena_heap_plan_moves(plan, &count);
     expect_u64(count, 2);
-    cuarena_heap_move_t want[] = {
-        {map_id(&map, 'a'), map_at(&map, 2), map_at(&map, 0), 3 * 256},
-        {map_id(&map, 'b'), map_at(&map, 6), map_at(&map, 3), 4 * 256}};
+    cuarena_heap_move_t want[] = {{map_id(&map, 'a'), map_at(&map, 2), map_at(&map, 0), 3 * 256},
+                                  {map_id(&map, 'b'), map_at(&map, 6), map_at(&map, 3), 4 * 256}};
     ck_assert_mem_eq(moves, want, sizeof(want));
 }
 END_TEST
@@ -288,8 +283,7 @@ END_TEST
 
 START_TEST(test_plan_goal_prefers_fewer_bytes_to_fewer_moves)
 {
-    expect_goal("-2 a9 -2 p1! -2 b1 -1 c1 -1 d1", 4,
-                "-2 a9 -2 p1! b1 c1 -4 d1");
+    expect_goal("-2 a9 -2 p1! -2 b1 -1 c1 -1 d1", 4, "-2 a9 -2 p1! b1 c1 -4 d1");
     expect_u64(cost_of_plan(), 2 * 256);
 }
 END_TEST
@@ -313,7 +307,7 @@ START_TEST(test_plan_goal_does_not_reach_over_a_segment_end)
 }
 END_TEST
 
-START_TEST(test_plan_goal_does_not_reach_over_another_lane)
+START_TEST(test_plan_goal_does_not_reach_over_another_freelist)
 {
     map_open(&map, "-2 a1 1:9 -2 b1 -1");
     cuarena_heap_plan_options_t options = goal_of(4);
@@ -344,9 +338,8 @@ END_TEST
 
 START_TEST(test_plan_goal_of_huge_sizes_makes_no_plan)
 {
-    static const uint64_t goals[] = {
-        CUARENA_HEAP_MAX_SEGMENT - 1, CUARENA_HEAP_MAX_SEGMENT,
-        UINT64_C(1) << 63, UINT64_MAX - 254, UINT64_MAX};
+    static const uint64_t goals[] = {CUARENA_HEAP_MAX_SEGMENT - 1, CUARENA_HEAP_MAX_SEGMENT,
+                                     UINT64_C(1) << 63, UINT64_MAX - 254, UINT64_MAX};
     map_open(&map, "-2 a1 -2 b1 -1");
     for (size_t i = 0; i < sizeof(goals) / sizeof(goals[0]); i++) {
         cuarena_heap_plan_options_t options = goal_of(0);
@@ -407,9 +400,8 @@ static void random_picture(random_state_t *random, char *text)
         if (kind < 7)
             length += (size_t)sprintf(text + length, "-%d ", size);
         else if (kind < 14)
-            length += (size_t)sprintf(
-                text + length, "a%d%s ", size,
-                pins != 0 && random_below(random, 6) < pins / 2 ? "!" : "");
+            length += (size_t)sprintf(text + length, "a%d%s ", size,
+                                      pins != 0 && random_below(random, 6) < pins / 2 ? "!" : "");
         else if (kind < 15)
             length += (size_t)sprintf(text + length, "1:%d ", size);
         else
@@ -448,8 +440,8 @@ static void expect_cheapest(const cuarena_heap_plan_options_t *options)
     const cuarena_heap_move_t *moves = cuarena_heap_plan_moves(plan, &count);
     const char *reason = ref_check_plan(&ref, options, moves, count);
     ck_assert_msg(reason == NULL, "%s: %s", map.text, reason);
-    ck_assert_msg(cost_of_plan() == cost.bytes, "%s: expected %d bytes, got %d",
-                  map_text(&map), (int)cost.bytes, (int)cost_of_plan());
+    ck_assert_msg(cost_of_plan() == cost.bytes, "%s: expected %d bytes, got %d", map_text(&map),
+                  (int)cost.bytes, (int)cost_of_plan());
 }
 
 START_TEST(test_plan_goal_is_the_cheapest_of_all_windows)
@@ -539,19 +531,14 @@ static TCase *add(Suite *suite, const char *name, const TTest *const *tests)
 static void add_all_the_way(Suite *suite)
 {
     add(suite, "all the way",
-        TEST_LIST(
-            test_plan_all_slides_blocks_down, test_plan_all_keeps_the_order,
-            test_plan_all_of_a_compact_heap_is_empty,
-            test_plan_all_of_an_empty_heap_is_empty,
-            test_plan_all_of_ranges_only_is_empty,
-            test_plan_all_a_block_may_overlap_itself,
-            test_plan_all_stays_within_segments,
-            test_plan_all_pins_are_barriers, test_plan_all_pinned_only_is_empty,
-            test_plan_all_keeps_alignments,
-            test_plan_all_aligned_blocks_slide_by_their_alignment,
-            test_plan_all_other_lanes_are_barriers,
-            test_plan_all_moves_into_settled_ranges_only,
-            test_plan_moves_are_described));
+        TEST_LIST(test_plan_all_slides_blocks_down, test_plan_all_keeps_the_order,
+                  test_plan_all_of_a_compact_heap_is_empty, test_plan_all_of_an_empty_heap_is_empty,
+                  test_plan_all_of_ranges_only_is_empty, test_plan_all_a_block_may_overlap_itself,
+                  test_plan_all_stays_within_segments, test_plan_all_pins_are_barriers,
+                  test_plan_all_pinned_only_is_empty, test_plan_all_keeps_alignments,
+                  test_plan_all_aligned_blocks_slide_by_their_alignment,
+                  test_plan_all_other_freelists_are_barriers,
+                  test_plan_all_moves_into_idle_ranges_only, test_plan_moves_are_described));
 }
 
 static void add_limits(Suite *suite)
@@ -566,14 +553,12 @@ static void add_limits(Suite *suite)
 static void add_goals(Suite *suite)
 {
     add(suite, "goals",
-        TEST_LIST(test_plan_goal_that_fits_already_is_empty,
-                  test_plan_goal_moves_the_fewest_bytes,
+        TEST_LIST(test_plan_goal_that_fits_already_is_empty, test_plan_goal_moves_the_fewest_bytes,
                   test_plan_goal_prefers_fewer_bytes_to_fewer_moves,
                   test_plan_goal_does_not_reach_over_a_pin,
                   test_plan_goal_does_not_reach_over_a_segment_end,
-                  test_plan_goal_does_not_reach_over_another_lane,
-                  test_plan_goal_of_all_that_is_free,
-                  test_plan_goal_rounds_up_to_the_granule,
+                  test_plan_goal_does_not_reach_over_another_freelist,
+                  test_plan_goal_of_all_that_is_free, test_plan_goal_rounds_up_to_the_granule,
                   test_plan_goal_of_huge_sizes_makes_no_plan,
                   test_plan_goal_aligned_that_fits_already_is_empty,
                   test_plan_goal_aligned_makes_room_that_is_aligned,
@@ -583,16 +568,15 @@ static void add_goals(Suite *suite)
 static void add_goals_every_window(Suite *suite)
 {
     TCase *tcase =
-        add(suite, "goals: every window",
-            TEST_LIST(test_plan_goal_is_the_cheapest_of_all_windows));
+        add(suite, "goals: every window", TEST_LIST(test_plan_goal_is_the_cheapest_of_all_windows));
     tcase_set_timeout(tcase, 600);
 }
 
 static void add_arguments(Suite *suite)
 {
     add(suite, "arguments",
-        TEST_LIST(test_plan_options_init_sets_documented_defaults,
-                  test_plan_bad_options, test_plan_null_is_bad));
+        TEST_LIST(test_plan_options_init_sets_documented_defaults, test_plan_bad_options,
+                  test_plan_null_is_bad));
 }
 
 int main(void)

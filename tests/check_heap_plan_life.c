@@ -1,6 +1,6 @@
 /*
- * The life of a compaction plan: under way, commit, abort. Pictures are
- * explained in support/heap_map.h; "^" marks what a plan under way holds.
+ * The life of a compaction plan: under way, commit, abort. Pictures are explained in
+ * support/heap_map.h; "^" marks what a plan under way holds.
  */
 #include "support/heap_map.h"
 
@@ -31,8 +31,7 @@ static cuarena_status_t make(const cuarena_heap_plan_options_t *options)
     char before[MAP_TEXT];
     strcpy(before, map_text(&map));
     cuarena_heap_plan_destroy(map.heap, &plan);
-    cuarena_status_t status =
-        cuarena_heap_plan_create(map.heap, options, &plan);
+    cuarena_status_t status = cuarena_heap_plan_create(map.heap, options, &plan);
     expect_map(&map, before);
     return status;
 }
@@ -42,9 +41,9 @@ static cuarena_status_t begin(void)
     return cuarena_heap_plan_begin(map.heap, plan);
 }
 
-static cuarena_status_t commit_to(unsigned lane)
+static cuarena_status_t commit_to(unsigned freelist)
 {
-    return cuarena_heap_plan_commit(map.heap, plan, map_lane(&map, lane));
+    return cuarena_heap_plan_commit(map.heap, plan, map_freelist(&map, freelist));
 }
 
 /* ---- Under way ---------------------------------------------------------- */
@@ -112,7 +111,7 @@ START_TEST(test_begin_neighbours_freed_meanwhile_do_not_merge)
 }
 END_TEST
 
-START_TEST(test_begin_neighbours_freed_to_a_lane_meanwhile)
+START_TEST(test_begin_neighbours_freed_to_a_freelist_meanwhile)
 {
     open_begun("p1! -2 a3 q1!");
     expect_ok(map_free_to(&map, 'p', 1));
@@ -154,8 +153,7 @@ START_TEST(test_plan_made_under_way_leaves_out_what_is_held)
     expect_ok(begin());
     options.max_moves = UINT64_MAX;
     expect_ok(cuarena_heap_plan_create(map.heap, &options, &other));
-    expect_u64(cuarena_heap_plan_moves(other, &count)->block,
-               map_id(&map, 'b'));
+    expect_u64(cuarena_heap_plan_moves(other, &count)->block, map_id(&map, 'b'));
     expect_u64(count, 1);
     cuarena_heap_plan_destroy(map.heap, &other);
 }
@@ -213,20 +211,19 @@ static void cut_segment(void)
     expect_ok(map_cut(&map, 0, 1));
 }
 
-static void settle_lane(void)
+static void reclaim_freelist(void)
 {
-    expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 1)));
+    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 1)));
 }
 
-static void destroy_lane(void)
+static void destroy_freelist(void)
 {
-    expect_ok(cuarena_heap_lane_destroy(map.heap, map_lane(&map, 1)));
+    expect_ok(cuarena_heap_freelist_destroy(map.heap, map_freelist(&map, 1)));
 }
 
 static void (*const changes[])(void) = {
-    free_c,         alloc_x,     alloc_and_free, pin_c,
-    unpin_p,        resize_c,    exchange_a_c,   add_segment,
-    extend_segment, cut_segment, settle_lane,    destroy_lane};
+    free_c,       alloc_x,     alloc_and_free, pin_c,       unpin_p,          resize_c,
+    exchange_a_c, add_segment, extend_segment, cut_segment, reclaim_freelist, destroy_freelist};
 #define CHANGES ((int)(sizeof(changes) / sizeof(changes[0])))
 
 START_TEST(test_begin_after_a_change_is_busy)
@@ -270,15 +267,14 @@ START_TEST(test_commit_is_seen_by_info_find_and_free)
     expect_u64(map_offset(&map, 'b'), map_at(&map, 3));
     expect_ok(cuarena_heap_find(map.heap, map_at(&map, 3), &block));
     expect_u64(block, map_id(&map, 'b'));
-    expect_status(cuarena_heap_find(map.heap, map_at(&map, 6), &block),
-                  CUARENA_STALE);
+    expect_status(cuarena_heap_find(map.heap, map_at(&map, 6), &block), CUARENA_STALE);
     expect_ok(map_free(&map, 'b'));
     expect_ok(map_free(&map, 'a'));
     expect_map(&map, "-10");
 }
 END_TEST
 
-START_TEST(test_commit_to_a_lane_gives_it_what_was_held)
+START_TEST(test_commit_to_a_freelist_gives_it_what_was_held)
 {
     open_begun("-2 a3 -1 b4 -5 p1! -9");
     expect_ok(commit_to(1));
@@ -286,7 +282,7 @@ START_TEST(test_commit_to_a_lane_gives_it_what_was_held)
 }
 END_TEST
 
-START_TEST(test_commit_to_a_lane_merges_with_that_lane)
+START_TEST(test_commit_to_a_freelist_merges_with_that_freelist)
 {
     open_begun("-2 a3 -1 b4 p1!");
     expect_ok(map_free_to(&map, 'p', 1));
@@ -312,11 +308,10 @@ START_TEST(test_commit_keeps_ids_tags_pins_and_requests)
 }
 END_TEST
 
-START_TEST(test_commit_to_an_unknown_lane_is_bad)
+START_TEST(test_commit_to_an_unknown_freelist_is_bad)
 {
     open_begun("-2 a3 -1 b4");
-    expect_status(cuarena_heap_plan_commit(map.heap, plan, 77),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_plan_commit(map.heap, plan, 77), CUARENA_BAD_ARGUMENT);
     expect_map(&map, "-2^ a3^ -1^ b4^");
     expect_ok(commit_to(0));
 }
@@ -328,8 +323,7 @@ START_TEST(test_commit_twice_is_bad)
     expect_ok(commit_to(0));
     expect_status(commit_to(0), CUARENA_BAD_ARGUMENT);
     expect_status(begin(), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_heap_plan_abort(map.heap, plan),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_plan_abort(map.heap, plan), CUARENA_BAD_ARGUMENT);
     expect_map(&map, "a3 b4 -3");
 }
 END_TEST
@@ -392,13 +386,11 @@ START_TEST(test_abort_of_what_is_not_under_way_is_bad)
     cuarena_heap_plan_options_t options = all_the_way();
     map_open(&map, "-2 a3");
     expect_ok(make(&options));
-    expect_status(cuarena_heap_plan_abort(map.heap, plan),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_plan_abort(map.heap, plan), CUARENA_BAD_ARGUMENT);
     expect_status(commit_to(0), CUARENA_BAD_ARGUMENT);
     expect_ok(begin());
     expect_ok(cuarena_heap_plan_abort(map.heap, plan));
-    expect_status(cuarena_heap_plan_abort(map.heap, plan),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_plan_abort(map.heap, plan), CUARENA_BAD_ARGUMENT);
     expect_map(&map, "-2 a3");
 }
 END_TEST
@@ -444,15 +436,14 @@ static TCase *add(Suite *suite, const char *name, const TTest *const *tests)
 
 static void add_under_way(Suite *suite)
 {
-    TCase *tcase = add(
-        suite, "under way",
-        TEST_LIST(test_begin_shows_what_it_holds, test_begin_holds_blocks,
-                  test_begin_holds_ranges, test_begin_leaves_the_rest_to_work,
-                  test_begin_neighbours_freed_meanwhile_do_not_merge,
-                  test_begin_neighbours_freed_to_a_lane_meanwhile,
-                  test_begin_twice_is_bad, test_begin_of_a_second_plan_is_busy,
-                  test_plan_made_under_way_leaves_out_what_is_held,
-                  test_begin_after_looking_is_fine));
+    TCase *tcase = add(suite, "under way",
+                       TEST_LIST(test_begin_shows_what_it_holds, test_begin_holds_blocks,
+                                 test_begin_holds_ranges, test_begin_leaves_the_rest_to_work,
+                                 test_begin_neighbours_freed_meanwhile_do_not_merge,
+                                 test_begin_neighbours_freed_to_a_freelist_meanwhile,
+                                 test_begin_twice_is_bad, test_begin_of_a_second_plan_is_busy,
+                                 test_plan_made_under_way_leaves_out_what_is_held,
+                                 test_begin_after_looking_is_fine));
     tcase_add_loop_test(tcase, test_begin_after_a_change_is_busy, 0, CHANGES);
 }
 
@@ -460,23 +451,19 @@ static void add_commit(Suite *suite)
 {
     add(suite, "commit",
         TEST_LIST(test_commit_is_seen_by_info_find_and_free,
-                  test_commit_to_a_lane_gives_it_what_was_held,
-                  test_commit_to_a_lane_merges_with_that_lane,
+                  test_commit_to_a_freelist_gives_it_what_was_held,
+                  test_commit_to_a_freelist_merges_with_that_freelist,
                   test_commit_keeps_ids_tags_pins_and_requests,
-                  test_commit_to_an_unknown_lane_is_bad,
-                  test_commit_twice_is_bad, test_commit_of_an_empty_plan,
-                  test_commit_counts_stay));
+                  test_commit_to_an_unknown_freelist_is_bad, test_commit_twice_is_bad,
+                  test_commit_of_an_empty_plan, test_commit_counts_stay));
 }
 
 static void add_abort(Suite *suite)
 {
     add(suite, "abort",
-        TEST_LIST(test_abort_restores_all,
-                  test_abort_merges_what_was_freed_meanwhile,
-                  test_abort_of_what_is_not_under_way_is_bad,
-                  test_abort_then_another_plan_works,
-                  test_destroy_of_a_begun_plan_aborts_it,
-                  test_destroy_of_no_plan_is_fine));
+        TEST_LIST(test_abort_restores_all, test_abort_merges_what_was_freed_meanwhile,
+                  test_abort_of_what_is_not_under_way_is_bad, test_abort_then_another_plan_works,
+                  test_destroy_of_a_begun_plan_aborts_it, test_destroy_of_no_plan_is_fine));
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /*
- * Blocks: free, resize in place, exchange. Pictures are explained in
- * support/heap_map.h; each step validates.
+ * Blocks: free, resize in place, exchange. Pictures are explained in support/heap_map.h; each step
+ * validates.
  */
 #include "support/heap_map.h"
 
@@ -82,16 +82,14 @@ START_TEST(test_free_twice_is_stale)
 }
 END_TEST
 
-START_TEST(test_free_to_an_unknown_lane_is_bad)
+START_TEST(test_free_to_an_unknown_freelist_is_bad)
 {
     map_open(&map, "a2 b2");
     cuarena_block_t block = map_id(&map, 'a');
     cuarena_status_t bad = CUARENA_BAD_ARGUMENT;
     expect_status(cuarena_heap_free(map.heap, block, 1), bad);
-    expect_status(
-        cuarena_heap_free(map.heap, block, CUARENA_HEAP_MAX_LANES - 1), bad);
-    expect_status(cuarena_heap_free(map.heap, block, CUARENA_HEAP_MAX_LANES),
-                  bad);
+    expect_status(cuarena_heap_free(map.heap, block, CUARENA_HEAP_MAX_FREELISTS - 1), bad);
+    expect_status(cuarena_heap_free(map.heap, block, CUARENA_HEAP_MAX_FREELISTS), bad);
     expect_status(cuarena_heap_free(map.heap, block, UINT32_MAX), bad);
     expect_status(cuarena_heap_free(NULL, block, 0), bad);
     expect_map(&map, "a2 b2");
@@ -182,8 +180,7 @@ END_TEST
 
 static cuarena_status_t resize_bytes(char tag, uint64_t bytes)
 {
-    cuarena_status_t status =
-        cuarena_heap_resize(map.heap, map_id(&map, tag), bytes, 0);
+    cuarena_status_t status = cuarena_heap_resize(map.heap, map_id(&map, tag), bytes, 0);
     expect_valid(map.heap);
     return status;
 }
@@ -210,8 +207,7 @@ END_TEST
 
 START_TEST(test_resize_to_huge_sizes_changes_nothing)
 {
-    static const uint64_t sizes[] = {CUARENA_HEAP_MAX_SEGMENT,
-                                     UINT64_C(1) << 63, UINT64_MAX - 255,
+    static const uint64_t sizes[] = {CUARENA_HEAP_MAX_SEGMENT, UINT64_C(1) << 63, UINT64_MAX - 255,
                                      UINT64_MAX - 254, UINT64_MAX};
     map_open(&map, "a2 -7");
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
@@ -230,7 +226,7 @@ START_TEST(test_resize_pinned_block_keeps_pins_and_place)
 }
 END_TEST
 
-START_TEST(test_resize_unknown_lane_is_bad)
+START_TEST(test_resize_unknown_freelist_is_bad)
 {
     map_open(&map, "a2 -7");
     cuarena_status_t bad = CUARENA_BAD_ARGUMENT;
@@ -374,33 +370,28 @@ static void add(Suite *suite, const char *name, const TTest *const *tests)
 static void add_free(Suite *suite)
 {
     add(suite, "free",
-        TEST_LIST(test_free_between_blocks_makes_a_range,
-                  test_free_after_a_range_merges,
-                  test_free_before_a_range_merges,
-                  test_free_between_ranges_merges_three,
+        TEST_LIST(test_free_between_blocks_makes_a_range, test_free_after_a_range_merges,
+                  test_free_before_a_range_merges, test_free_between_ranges_merges_three,
                   test_free_at_segment_ends_does_not_merge_across,
-                  test_free_first_and_last_of_a_segment,
-                  test_free_pins_do_not_keep_a_block_alive,
-                  test_free_twice_is_stale, test_free_to_an_unknown_lane_is_bad,
+                  test_free_first_and_last_of_a_segment, test_free_pins_do_not_keep_a_block_alive,
+                  test_free_twice_is_stale, test_free_to_an_unknown_freelist_is_bad,
                   test_free_in_every_order_gives_the_segment_back));
 }
 
 static void add_resize(Suite *suite)
 {
     add(suite, "resize",
-        TEST_LIST(test_resize_grow_takes_from_the_next_range,
-                  test_resize_grow_takes_all_of_the_next_range,
-                  test_resize_grow_one_granule_too_far_is_fragmented,
-                  test_resize_grow_into_a_block_is_fragmented,
-                  test_resize_grow_over_a_segment_end_is_fragmented,
-                  test_resize_shrink_before_a_block_makes_a_range,
-                  test_resize_shrink_before_a_range_lengthens_it,
-                  test_resize_shrink_at_a_segment_end,
-                  test_resize_within_the_granule_changes_requested_only,
-                  test_resize_to_0_is_bad,
-                  test_resize_to_huge_sizes_changes_nothing,
-                  test_resize_pinned_block_keeps_pins_and_place,
-                  test_resize_unknown_lane_is_bad));
+        TEST_LIST(
+            test_resize_grow_takes_from_the_next_range,
+            test_resize_grow_takes_all_of_the_next_range,
+            test_resize_grow_one_granule_too_far_is_fragmented,
+            test_resize_grow_into_a_block_is_fragmented,
+            test_resize_grow_over_a_segment_end_is_fragmented,
+            test_resize_shrink_before_a_block_makes_a_range,
+            test_resize_shrink_before_a_range_lengthens_it, test_resize_shrink_at_a_segment_end,
+            test_resize_within_the_granule_changes_requested_only, test_resize_to_0_is_bad,
+            test_resize_to_huge_sizes_changes_nothing,
+            test_resize_pinned_block_keeps_pins_and_place, test_resize_unknown_freelist_is_bad));
 }
 
 static void add_exchange(Suite *suite)
@@ -409,14 +400,10 @@ static void add_exchange(Suite *suite)
         TEST_LIST(test_exchange_apart, test_exchange_neighbours_low_with_high,
                   test_exchange_neighbours_high_with_low,
                   test_exchange_neighbours_with_a_range_between,
-                  test_exchange_with_one_block_between,
-                  test_exchange_across_segments,
-                  test_exchange_keeps_pins_tags_and_flags,
-                  test_exchange_is_seen_by_find_and_free,
-                  test_exchange_makes_a_moving_resize_that_keeps_the_id,
-                  test_exchange_counts_stay,
-                  test_exchange_with_itself_changes_nothing,
-                  test_exchange_stale_is_stale));
+                  test_exchange_with_one_block_between, test_exchange_across_segments,
+                  test_exchange_keeps_pins_tags_and_flags, test_exchange_is_seen_by_find_and_free,
+                  test_exchange_makes_a_moving_resize_that_keeps_the_id, test_exchange_counts_stay,
+                  test_exchange_with_itself_changes_nothing, test_exchange_stale_is_stale));
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /*
- * Segments: adding, extending, cutting, joining. Pictures are explained in
- * support/heap_map.h; each step validates.
+ * Segments: adding, extending, cutting, joining. Pictures are explained in support/heap_map.h; each
+ * step validates.
  */
 #include "support/heap_map.h"
 
@@ -18,7 +18,7 @@ static void close_map(void)
 
 /* ---- Segments: adding --------------------------------------------------- */
 
-START_TEST(test_segment_add_is_one_settled_range)
+START_TEST(test_segment_add_is_one_idle_range)
 {
     map_open(&map, "");
     expect_map(&map, "");
@@ -51,14 +51,12 @@ END_TEST
 
 START_TEST(test_segment_add_overlap_is_bad)
 {
-    static const uint64_t overlaps[][2] = {{8, 8},  {9, 1},  {15, 1}, {8, 1},
-                                           {7, 2},  {15, 2}, {0, 40}, {7, 10},
-                                           {8, 40}, {0, 16}, {0, 9}};
+    static const uint64_t overlaps[][2] = {{8, 8},  {9, 1},  {15, 1}, {8, 1},  {7, 2}, {15, 2},
+                                           {0, 40}, {7, 10}, {8, 40}, {0, 16}, {0, 9}};
     map_open(&map, "");
     expect_ok(map_segment(&map, 8, 8));
     for (size_t i = 0; i < sizeof(overlaps) / sizeof(overlaps[0]); i++)
-        expect_status(map_segment(&map, overlaps[i][0], overlaps[i][1]),
-                      CUARENA_BAD_ARGUMENT);
+        expect_status(map_segment(&map, overlaps[i][0], overlaps[i][1]), CUARENA_BAD_ARGUMENT);
     expect_map(&map, "-8");
 }
 END_TEST
@@ -130,27 +128,20 @@ END_TEST
 
 START_TEST(test_segment_calls_with_null_heap_are_bad)
 {
-    expect_status(cuarena_heap_segment_add(NULL, MAP_BASE, 256),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_heap_segment_extend(NULL, MAP_BASE, 256),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_heap_segment_cut(NULL, MAP_BASE, 256),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_heap_segment_join(NULL, MAP_BASE),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_segment_add(NULL, MAP_BASE, 256), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_segment_extend(NULL, MAP_BASE, 256), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_segment_cut(NULL, MAP_BASE, 256), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_segment_join(NULL, MAP_BASE), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 
 /* ---- Segments: adding a block ------------------------------------------- */
 
-static cuarena_status_t add_block(uint64_t at, uint64_t granules,
-                                  uint64_t requested)
+static cuarena_status_t add_block(uint64_t at, uint64_t granules, uint64_t requested)
 {
-    cuarena_heap_request_t request = {
-        .size = requested, .tag = 'z', .pins = 2, .flags = 0x81};
+    cuarena_heap_request_t request = {.size = requested, .tag = 'z', .pins = 2, .flags = 0x81};
     cuarena_status_t status = cuarena_heap_segment_add_block(
-        map.heap, map_at(&map, at), map_bytes(&map, granules), &request,
-        &map.ids['z']);
+        map.heap, map_at(&map, at), map_bytes(&map, granules), &request, &map.ids['z']);
     expect_valid(map.heap);
     return status;
 }
@@ -168,7 +159,7 @@ START_TEST(test_segment_add_block_fills_a_segment)
 }
 END_TEST
 
-START_TEST(test_segment_add_block_freed_is_a_settled_range)
+START_TEST(test_segment_add_block_freed_is_a_idle_range)
 {
     map_open(&map, "a4 -4");
     expect_ok(add_block(8, 3, 768));
@@ -202,15 +193,12 @@ START_TEST(test_segment_add_block_null_is_bad)
     cuarena_heap_request_t request = {.size = 256};
     cuarena_block_t block;
     map_open(&map, "");
-    expect_status(
-        cuarena_heap_segment_add_block(NULL, MAP_BASE, 256, &request, &block),
-        CUARENA_BAD_ARGUMENT);
-    expect_status(
-        cuarena_heap_segment_add_block(map.heap, MAP_BASE, 256, NULL, &block),
-        CUARENA_BAD_ARGUMENT);
-    expect_status(
-        cuarena_heap_segment_add_block(map.heap, MAP_BASE, 256, &request, NULL),
-        CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_segment_add_block(NULL, MAP_BASE, 256, &request, &block),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_segment_add_block(map.heap, MAP_BASE, 256, NULL, &block),
+                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_segment_add_block(map.heap, MAP_BASE, 256, &request, NULL),
+                  CUARENA_BAD_ARGUMENT);
     expect_map(&map, "");
 }
 END_TEST
@@ -244,7 +232,7 @@ START_TEST(test_segment_extend_after_a_block_makes_a_range)
 }
 END_TEST
 
-START_TEST(test_segment_extend_after_a_lane_range_stays_apart)
+START_TEST(test_segment_extend_after_a_freelist_range_stays_apart)
 {
     map_open(&map, "a4 1:2");
     expect_ok(map_extend(&map, 0, 3));
@@ -298,8 +286,7 @@ END_TEST
 START_TEST(test_segment_extend_stays_below_2_to_the_48)
 {
     map_open(&map, "a4");
-    expect_status(extend_bytes(CUARENA_HEAP_MAX_SEGMENT - 1024),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(extend_bytes(CUARENA_HEAP_MAX_SEGMENT - 1024), CUARENA_BAD_ARGUMENT);
     expect_status(extend_bytes(CUARENA_HEAP_MAX_SEGMENT), CUARENA_BAD_ARGUMENT);
     expect_status(extend_bytes(UINT64_MAX - 255), CUARENA_BAD_ARGUMENT);
     expect_ok(extend_bytes(CUARENA_HEAP_MAX_SEGMENT - 1280));
@@ -403,7 +390,7 @@ START_TEST(test_segment_cut_into_a_block_is_busy)
 }
 END_TEST
 
-START_TEST(test_segment_cut_into_a_lane_range_is_busy)
+START_TEST(test_segment_cut_into_a_freelist_range_is_busy)
 {
     map_open(&map, "a4 -3 1:3 -3");
     expect_status(map_cut(&map, 7, 3), CUARENA_BUSY);
@@ -413,7 +400,7 @@ START_TEST(test_segment_cut_into_a_lane_range_is_busy)
 }
 END_TEST
 
-START_TEST(test_segment_cut_end_beside_a_lane_range)
+START_TEST(test_segment_cut_end_beside_a_freelist_range)
 {
     map_open(&map, "a4 1:3 -3");
     expect_ok(map_cut(&map, 7, 3));
@@ -423,7 +410,7 @@ START_TEST(test_segment_cut_end_beside_a_lane_range)
 }
 END_TEST
 
-START_TEST(test_segment_cut_front_beside_a_lane_range)
+START_TEST(test_segment_cut_front_beside_a_freelist_range)
 {
     map_open(&map, "z1 ~1 -3 1:3 a4");
     expect_ok(map_cut(&map, 2, 3));
@@ -433,7 +420,7 @@ START_TEST(test_segment_cut_front_beside_a_lane_range)
 }
 END_TEST
 
-START_TEST(test_segment_cut_middle_between_lane_ranges)
+START_TEST(test_segment_cut_middle_between_freelist_ranges)
 {
     map_open(&map, "a4 1:3 -3 1:2 b1");
     expect_ok(map_cut(&map, 7, 3));
@@ -467,8 +454,7 @@ START_TEST(test_segment_cut_of_0_misaligned_or_overflowing_is_bad)
     expect_status(cut_bytes(MAP_BASE, 100), CUARENA_BAD_ARGUMENT);
     expect_status(cut_bytes(MAP_BASE + 8, 256), CUARENA_BAD_ARGUMENT);
     expect_status(cut_bytes(MAP_BASE, UINT64_MAX - 255), CUARENA_BAD_ARGUMENT);
-    expect_status(cut_bytes(MAP_BASE + 256, 0 - MAP_BASE),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cut_bytes(MAP_BASE + 256, 0 - MAP_BASE), CUARENA_BAD_ARGUMENT);
     expect_status(cut_bytes(UINT64_MAX - 255, 256), CUARENA_BAD_ARGUMENT);
     expect_map(&map, "-4");
 }
@@ -507,7 +493,7 @@ START_TEST(test_segment_join_block_to_range)
 }
 END_TEST
 
-START_TEST(test_segment_join_lanes_stay_apart)
+START_TEST(test_segment_join_freelists_stay_apart)
 {
     map_open(&map, "1:2 | -3 | 2:4 | 2:1");
     expect_ok(map_join(&map, 2));
@@ -553,26 +539,22 @@ static void add(Suite *suite, const char *name, const TTest *const *tests)
 static void add_adding(Suite *suite)
 {
     add(suite, "adding",
-        TEST_LIST(test_segment_add_is_one_settled_range,
-                  test_segment_add_below_between_and_above_others,
-                  test_segment_add_touching_ranges_stay_apart,
-                  test_segment_add_overlap_is_bad,
-                  test_segment_add_misaligned_is_bad,
-                  test_segment_add_just_below_2_to_the_48_bytes,
-                  test_segment_add_ends_at_2_to_the_52_at_most,
-                  test_segment_add_at_offset_0_serves_a_file,
-                  test_segment_add_many_in_descending_order,
-                  test_segment_calls_with_null_heap_are_bad));
+        TEST_LIST(
+            test_segment_add_is_one_idle_range, test_segment_add_below_between_and_above_others,
+            test_segment_add_touching_ranges_stay_apart, test_segment_add_overlap_is_bad,
+            test_segment_add_misaligned_is_bad, test_segment_add_just_below_2_to_the_48_bytes,
+            test_segment_add_ends_at_2_to_the_52_at_most,
+            test_segment_add_at_offset_0_serves_a_file, test_segment_add_many_in_descending_order,
+            test_segment_calls_with_null_heap_are_bad));
 }
 
 static void add_adding_a_block(Suite *suite)
 {
     add(suite, "adding a block",
         TEST_LIST(test_segment_add_block_fills_a_segment,
-                  test_segment_add_block_freed_is_a_settled_range,
+                  test_segment_add_block_freed_is_a_idle_range,
                   test_segment_add_block_request_of_0_or_beyond_is_bad,
-                  test_segment_add_block_overlap_is_bad,
-                  test_segment_add_block_null_is_bad,
+                  test_segment_add_block_overlap_is_bad, test_segment_add_block_null_is_bad,
                   test_segment_add_block_at_max_blocks_adds_nothing));
 }
 
@@ -581,7 +563,7 @@ static void add_extending(Suite *suite)
     add(suite, "extending",
         TEST_LIST(test_segment_extend_after_a_range_lengthens_it,
                   test_segment_extend_after_a_block_makes_a_range,
-                  test_segment_extend_after_a_lane_range_stays_apart,
+                  test_segment_extend_after_a_freelist_range_stays_apart,
                   test_segment_extend_until_it_touches_the_next,
                   test_segment_extend_over_the_next_is_bad,
                   test_segment_extend_where_none_begins_is_bad,
@@ -592,33 +574,27 @@ static void add_extending(Suite *suite)
 static void add_cutting(Suite *suite)
 {
     add(suite, "cutting",
-        TEST_LIST(test_segment_cut_whole,
-                  test_segment_cut_the_only_one_leaves_an_empty_heap,
-                  test_segment_cut_part_of_the_front,
-                  test_segment_cut_front_up_to_a_block,
-                  test_segment_cut_part_of_the_end,
-                  test_segment_cut_end_up_to_a_block,
-                  test_segment_cut_middle_leaves_two_segments,
-                  test_segment_cut_middle_between_two_blocks,
-                  test_segment_cut_and_given_back_never_merges,
-                  test_segment_cut_into_a_block_is_busy,
-                  test_segment_cut_into_a_lane_range_is_busy,
-                  test_segment_cut_end_beside_a_lane_range,
-                  test_segment_cut_front_beside_a_lane_range,
-                  test_segment_cut_middle_between_lane_ranges,
-                  test_segment_cut_not_within_one_segment_is_bad,
-                  test_segment_cut_of_0_misaligned_or_overflowing_is_bad));
+        TEST_LIST(
+            test_segment_cut_whole, test_segment_cut_the_only_one_leaves_an_empty_heap,
+            test_segment_cut_part_of_the_front, test_segment_cut_front_up_to_a_block,
+            test_segment_cut_part_of_the_end, test_segment_cut_end_up_to_a_block,
+            test_segment_cut_middle_leaves_two_segments, test_segment_cut_middle_between_two_blocks,
+            test_segment_cut_and_given_back_never_merges, test_segment_cut_into_a_block_is_busy,
+            test_segment_cut_into_a_freelist_range_is_busy,
+            test_segment_cut_end_beside_a_freelist_range,
+            test_segment_cut_front_beside_a_freelist_range,
+            test_segment_cut_middle_between_freelist_ranges,
+            test_segment_cut_not_within_one_segment_is_bad,
+            test_segment_cut_of_0_misaligned_or_overflowing_is_bad));
 }
 
 static void add_joining(Suite *suite)
 {
     add(suite, "joining",
-        TEST_LIST(test_segment_join_merges_ranges,
-                  test_segment_join_block_to_block_then_free_merges,
-                  test_segment_join_block_to_range,
-                  test_segment_join_lanes_stay_apart,
-                  test_segment_join_where_none_touch_is_bad,
-                  test_segment_join_to_2_to_the_48_is_bad));
+        TEST_LIST(
+            test_segment_join_merges_ranges, test_segment_join_block_to_block_then_free_merges,
+            test_segment_join_block_to_range, test_segment_join_freelists_stay_apart,
+            test_segment_join_where_none_touch_is_bad, test_segment_join_to_2_to_the_48_is_bad));
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /*
- * Plans that are made and begun in one pass, and what that pass finds, next to
- * the two public steps on an equal heap. Pictures are explained in
- * support/heap_map.h; "^" marks what a plan under way holds.
+ * Plans that are made and begun in one pass, and what that pass finds, next to the two public steps
+ * on an equal heap. Pictures are explained in support/heap_map.h; "^" marks what a plan under way
+ * holds.
  */
 #include "support/heap_map.h"
 #include "support/random.h"
@@ -30,8 +30,7 @@ static cuarena_heap_plan_options_t all_the_way(void)
     return options;
 }
 
-static void start_apart(const cuarena_heap_plan_options_t *options,
-                        bool runs_apart)
+static void start_apart(const cuarena_heap_plan_options_t *options, bool runs_apart)
 {
     cuarena_heap_plan_destroy(map.heap, &plan);
     expect_ok(cuai_plan_start(map.heap, options, runs_apart, &plan));
@@ -51,8 +50,7 @@ static void commit(void)
     expect_valid(map.heap);
 }
 
-static void expect_start(const char *before, const char *held,
-                         const char *after)
+static void expect_start(const char *before, const char *held, const char *after)
 {
     map_open(&map, before);
     start();
@@ -65,8 +63,7 @@ static void expect_start(const char *before, const char *held,
 
 START_TEST(test_start_holds_windows)
 {
-    expect_start("-2 a3 -1 b4 c1 -5 d2", "-2^ a3^ -1^ b4^ c1^ -5^ d2^",
-                 "a3 b4 c1 d2 -8");
+    expect_start("-2 a3 -1 b4 c1 -5 d2", "-2^ a3^ -1^ b4^ c1^ -5^ d2^", "a3 b4 c1 d2 -8");
 }
 END_TEST
 
@@ -75,8 +72,7 @@ START_TEST(test_start_of_a_packed_heap_begins_nothing)
     map_open(&map, "a3 b4 -5");
     start();
     expect_u64(plan->count, 0);
-    expect_status(cuarena_heap_plan_commit(map.heap, plan, 0),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_plan_commit(map.heap, plan, 0), CUARENA_BAD_ARGUMENT);
     expect_map(&map, "a3 b4 -5");
     expect_ok(map_alloc(&map, 'c', 5));
 }
@@ -93,24 +89,21 @@ END_TEST
 /* A range before a barrier, before another barrier, and the last one. */
 START_TEST(test_start_leaves_ranges_that_nothing_moves_into)
 {
-    expect_start("a1 -2 p3! -4 q1!! -6 b1 r2! -3",
-                 "a1 -2 p3! -4 q1!! -6^ b1^ r2! -3",
+    expect_start("a1 -2 p3! -4 q1!! -6 b1 r2! -3", "a1 -2 p3! -4 q1!! -6^ b1^ r2! -3",
                  "a1 -2 p3! -4 q1!! b1 -6 r2! -3");
 }
 END_TEST
 
 START_TEST(test_start_stays_within_segments)
 {
-    expect_start("-2 a3 -1 | -3 b4 ~7 -1 c2 ~3 d1",
-                 "-2^ a3^ -1^ -3^ b4^ ~7 -1^ c2^ ~3 d1",
+    expect_start("-2 a3 -1 | -3 b4 ~7 -1 c2 ~3 d1", "-2^ a3^ -1^ -3^ b4^ ~7 -1^ c2^ ~3 d1",
                  "a3 -3 b4 -3 ~7 c2 -1 ~3 d1");
 }
 END_TEST
 
 START_TEST(test_start_minds_alignment)
 {
-    expect_start("-3 a1 -4 b2@4 -1 c1", "-3^ a1^ -4^ b2@4^ -1^ c1^",
-                 "a1 -3 b2@4 c1 -5");
+    expect_start("-3 a1 -4 b2@4 -1 c1", "-3^ a1^ -4^ b2@4^ -1^ c1^", "a1 -3 b2@4 c1 -5");
 }
 END_TEST
 
@@ -126,20 +119,20 @@ START_TEST(test_start_and_abort_is_as_before)
 }
 END_TEST
 
-START_TEST(test_start_takes_ranges_of_its_lane_too)
+START_TEST(test_start_takes_ranges_of_its_freelist_too)
 {
     map_open(&map, "1:2 a3 -1 b4 2:3 c1 1:5 d2");
     cuarena_heap_plan_options_t options = all_the_way();
-    options.lane = map_lane(&map, 1);
+    options.freelist = map_freelist(&map, 1);
     ck_assert(cuai_plan_is_one_pass(map.heap, &options));
     start_apart(&options, false);
     expect_map(&map, "-2^ a3^ -1^ b4 2:3 c1 -5^ d2^");
-    expect_ok(cuarena_heap_plan_commit(map.heap, plan, options.lane));
+    expect_ok(cuarena_heap_plan_commit(map.heap, plan, options.freelist));
     expect_map(&map, "a3 1:3 b4 2:3 c1 d2 1:5");
 }
 END_TEST
 
-START_TEST(test_start_leaves_other_lanes_their_ranges)
+START_TEST(test_start_leaves_other_freelists_their_ranges)
 {
     expect_start("2:1 a1 -2 b1 1:3 c1 -1 d1", "2:1 a1 -2 b1 1:3 c1 -1^ d1^",
                  "2:1 a1 -2 b1 1:3 c1 d1 -1");
@@ -174,7 +167,7 @@ START_TEST(test_commit_meets_a_neighbour_freed_meanwhile)
 }
 END_TEST
 
-START_TEST(test_commit_meets_a_stranger_of_another_lane)
+START_TEST(test_commit_meets_a_stranger_of_another_freelist)
 {
     map_open(&map, "-2 a3 -1 b4 c1 x1! -5 d2 e1 y1! -1 f1");
     start();
@@ -292,7 +285,7 @@ START_TEST(test_runs_are_apart_where_that_is_asked_for)
 }
 END_TEST
 
-START_TEST(test_pass_finds_the_largest_settled_range)
+START_TEST(test_pass_finds_the_largest_idle_range)
 {
     map_open(&map, "-2 a3 1:9 b4! -7 c1 -3");
     start();
@@ -300,7 +293,7 @@ START_TEST(test_pass_finds_the_largest_settled_range)
 }
 END_TEST
 
-START_TEST(test_pass_tells_the_bits_of_natures)
+START_TEST(test_pass_tells_the_bits_of_attributes)
 {
     map_open(&map, "-2 a3 -1 b4 c1! d1");
     cuai_record_t *a = cuai_record(map.heap, map_id(&map, 'a') & 0xffff);
@@ -335,8 +328,8 @@ START_TEST(test_one_pass_is_for_plans_without_limits)
     options = all_the_way();
     expect_ok(map_alloc(&map, 'c', 1));
     expect_ok(map_alloc(&map, 'd', 1));
-    expect_ok(map_free_to(&map, 'd', 1)); /* beside a settled range */
-    ck_assert(map.heap->spacers != 0);
+    expect_ok(map_free_to(&map, 'd', 1)); /* beside an idle range */
+    ck_assert(map.heap->separators != 0);
     ck_assert(!cuai_plan_is_one_pass(map.heap, &options));
 }
 END_TEST
@@ -347,8 +340,7 @@ START_TEST(test_start_is_busy_while_a_plan_is_under_way)
     cuarena_heap_plan_options_t options = all_the_way();
     map_open(&map, "-2 a3 -1 b4");
     start();
-    expect_status(cuai_plan_start(map.heap, &options, false, &other),
-                  CUARENA_BUSY);
+    expect_status(cuai_plan_start(map.heap, &options, false, &other), CUARENA_BUSY);
     ck_assert_ptr_null(other);
     commit();
 }
@@ -373,13 +365,12 @@ static void open_twins(void)
     config.placement = CUARENA_PLACEMENT_DEFAULT;
     memset(twins, 0, sizeof twins);
     for (int i = 0; i < 2; i++) {
-        uint32_t lane;
+        uint32_t freelist;
         expect_ok(cuarena_heap_create(&config, &twins[i].heap));
-        expect_ok(cuarena_heap_segment_add(twins[i].heap, MAP_BASE,
-                                           1000 * MAP_GRANULE));
-        expect_ok(cuarena_heap_segment_add(
-            twins[i].heap, MAP_BASE + 2000 * MAP_GRANULE, 500 * MAP_GRANULE));
-        expect_ok(cuarena_heap_lane_create(twins[i].heap, &lane));
+        expect_ok(cuarena_heap_segment_add(twins[i].heap, MAP_BASE, 1000 * MAP_GRANULE));
+        expect_ok(cuarena_heap_segment_add(twins[i].heap, MAP_BASE + 2000 * MAP_GRANULE,
+                                           500 * MAP_GRANULE));
+        expect_ok(cuarena_heap_freelist_create(twins[i].heap, &freelist));
     }
 }
 
@@ -407,8 +398,7 @@ static cuarena_status_t change(twin_t *twin, random_state_t random)
     }
     if (what == 0)
         return cuarena_heap_pin(twin->heap, *block);
-    cuarena_status_t status =
-        cuarena_heap_free(twin->heap, *block, what < 3 ? 1 : 0);
+    cuarena_status_t status = cuarena_heap_free(twin->heap, *block, what < 3 ? 1 : 0);
     if (status == CUARENA_OK)
         *block = 0;
     return status;
@@ -428,17 +418,15 @@ static void expect_same_block(cuarena_block_t a, cuarena_block_t b)
     if (a == 0 || b == 0) /* the ids differ by the heaps' names */
         expect_u64(a == 0, b == 0);
     else
-        expect_u64(cuai_slot_in(twins[0].heap, a),
-                   cuai_slot_in(twins[1].heap, b));
+        expect_u64(cuai_slot_in(twins[0].heap, a), cuai_slot_in(twins[1].heap, b));
 }
 
-static void expect_same_entry(const cuarena_heap_entry_t *a,
-                              const cuarena_heap_entry_t *b)
+static void expect_same_entry(const cuarena_heap_entry_t *a, const cuarena_heap_entry_t *b)
 {
     expect_same_block(a->block, b->block);
     expect_u64(a->offset, b->offset);
     expect_u64(a->size, b->size);
-    expect_u64(a->lane, b->lane);
+    expect_u64(a->freelist, b->freelist);
     expect_u64(a->pins, b->pins);
     expect_u64(a->moving, b->moving);
 }
@@ -471,16 +459,15 @@ static void expect_same_moves(void)
     }
 }
 
-/* No SPACER stands in the way of one pass. */
-static bool tidy_both(uint32_t lane)
+/* No SEPARATOR stands in the way of one pass. */
+static bool tidy_both(uint32_t freelist)
 {
     for (int i = 0; i < 2; i++)
-        if (lane == 0)
-            expect_ok(cuarena_heap_lane_settle(twins[i].heap, 1));
+        if (freelist == 0)
+            expect_ok(cuarena_heap_freelist_reclaim(twins[i].heap, 1));
         else
-            expect_ok(
-                cuarena_heap_lane_absorb(twins[i].heap, lane, UINT64_MAX));
-    return twins[0].heap->spacers == 0;
+            expect_ok(cuarena_heap_freelist_absorb(twins[i].heap, freelist, UINT64_MAX));
+    return twins[0].heap->separators == 0;
 }
 
 static void plan_both(const cuarena_heap_plan_options_t *options)
@@ -497,12 +484,11 @@ static void plan_both(const cuarena_heap_plan_options_t *options)
     expect_same();
 }
 
-static void end_both(uint32_t lane, bool commits)
+static void end_both(uint32_t freelist, bool commits)
 {
     for (int i = 0; i < 2; i++) {
         if (twins[i].plan->count != 0 && commits)
-            expect_ok(
-                cuarena_heap_plan_commit(twins[i].heap, twins[i].plan, lane));
+            expect_ok(cuarena_heap_plan_commit(twins[i].heap, twins[i].plan, freelist));
         else if (twins[i].plan->count != 0)
             expect_ok(cuarena_heap_plan_abort(twins[i].heap, twins[i].plan));
         cuarena_heap_plan_destroy(twins[i].heap, &twins[i].plan);
@@ -514,13 +500,13 @@ static void end_both(uint32_t lane, bool commits)
 static bool compact_both(random_state_t *random)
 {
     cuarena_heap_plan_options_t options = all_the_way();
-    options.lane = (uint32_t)random_below(random, 2);
-    tidy_both(options.lane);
+    options.freelist = (uint32_t)random_below(random, 2);
+    tidy_both(options.freelist);
     bool one_pass = cuai_plan_is_one_pass(twins[0].heap, &options);
     plan_both(&options);
     change_both(random, random_below(random, 12));
     expect_same();
-    end_both(options.lane, random_below(random, 6) != 0);
+    end_both(options.freelist, random_below(random, 6) != 0);
     return one_pass;
 }
 
@@ -535,8 +521,8 @@ START_TEST(test_start_is_create_and_begin)
         passes += compact_both(&random);
     }
     close_twins();
-    ck_assert_msg(passes > rounds / 4, "%llu of %llu in one pass",
-                  (unsigned long long)passes, (unsigned long long)rounds);
+    ck_assert_msg(passes > rounds / 4, "%llu of %llu in one pass", (unsigned long long)passes,
+                  (unsigned long long)rounds);
 }
 END_TEST
 
@@ -545,34 +531,28 @@ int main(void)
     Suite *suite = suite_create("heap start");
     TCase *tcase = suite_add_list(
         suite, "pictures",
-        TEST_LIST(test_start_holds_windows,
-                  test_start_of_a_packed_heap_begins_nothing,
+        TEST_LIST(test_start_holds_windows, test_start_of_a_packed_heap_begins_nothing,
                   test_start_of_an_empty_heap_begins_nothing,
                   test_start_leaves_ranges_that_nothing_moves_into,
                   test_start_stays_within_segments, test_start_minds_alignment,
-                  test_start_and_abort_is_as_before,
-                  test_start_takes_ranges_of_its_lane_too,
-                  test_start_leaves_other_lanes_their_ranges,
+                  test_start_and_abort_is_as_before, test_start_takes_ranges_of_its_freelist_too,
+                  test_start_leaves_other_freelists_their_ranges,
                   test_start_then_held_ranges_serve_nobody,
                   test_commit_meets_a_neighbour_freed_meanwhile,
-                  test_commit_meets_a_stranger_of_another_lane,
+                  test_commit_meets_a_stranger_of_another_freelist,
                   test_start_then_the_block_before_a_window_is_exchanged,
                   test_commit_keeps_blocks_that_stay_in_the_look_up));
     tcase_add_checked_fixture(tcase, NULL, close_map);
-    tcase =
-        suite_add_list(suite, "findings",
-                       TEST_LIST(test_runs_are_the_moves_while_each_is_alone,
-                                 test_runs_join_neighbours,
-                                 test_runs_join_neighbours_in_steps_too,
-                                 test_runs_do_not_join_over_an_alignment,
-                                 test_runs_are_apart_where_that_is_asked_for,
-                                 test_pass_finds_the_largest_settled_range,
-                                 test_pass_tells_the_bits_of_natures,
-                                 test_one_pass_is_for_plans_without_limits,
-                                 test_start_is_busy_while_a_plan_is_under_way));
+    tcase = suite_add_list(
+        suite, "findings",
+        TEST_LIST(test_runs_are_the_moves_while_each_is_alone, test_runs_join_neighbours,
+                  test_runs_join_neighbours_in_steps_too, test_runs_do_not_join_over_an_alignment,
+                  test_runs_are_apart_where_that_is_asked_for,
+                  test_pass_finds_the_largest_idle_range, test_pass_tells_the_bits_of_attributes,
+                  test_one_pass_is_for_plans_without_limits,
+                  test_start_is_busy_while_a_plan_is_under_way));
     tcase_add_checked_fixture(tcase, NULL, close_map);
-    tcase = suite_add_list(suite, "twins",
-                           TEST_LIST(test_start_is_create_and_begin));
+    tcase = suite_add_list(suite, "twins", TEST_LIST(test_start_is_create_and_begin));
     tcase_set_timeout(tcase, 1800);
     return suite_main(suite);
 }

@@ -1,10 +1,9 @@
 /*
- * How many steps calls take, and how many bytes the bookkeeping, from 2^10 to
- * 2^22 live blocks (CUARENA_TEST_SCALE=long: 2^24; under a sanitizer 2^16).
- * Nothing here looks at a clock.
+ * How many steps calls take, and how many bytes the bookkeeping, from 2^10 to 2^22 live blocks
+ * (CUARENA_TEST_SCALE=long: 2^24; under a sanitizer 2^16). Nothing here looks at a clock.
  *
- * Workload: blocks of 1 to 64 granules fill half of a segment; then blocks at
- * random are freed and as many others made.
+ * Workload: blocks of 1 to 64 granules fill half of a segment; then blocks at random are freed and
+ * as many others made.
  */
 #include "support/expect.h"
 #include "support/random.h"
@@ -52,8 +51,7 @@ static void open_load(uint64_t count, int32_t placement)
     load.blocks = calloc(count, sizeof(load.blocks[0]));
     ck_assert_ptr_nonnull(load.blocks);
     expect_ok(cuarena_heap_create(&config, &load.heap));
-    expect_ok(cuarena_heap_segment_add(load.heap, BASE,
-                                       count * MOST_GRANULES * GRANULE));
+    expect_ok(cuarena_heap_segment_add(load.heap, BASE, count * MOST_GRANULES * GRANULE));
 }
 
 static void close_load(void)
@@ -69,8 +67,7 @@ static void make_block(uint64_t i)
         .size = GRANULE * (1 + random_below(&load.random, MOST_GRANULES)),
         .alignment = random_below(&load.random, 16) == 0 ? 16 * GRANULE : 0};
     uint64_t offset;
-    expect_ok(
-        cuarena_heap_alloc(load.heap, &request, &load.blocks[i], &offset));
+    expect_ok(cuarena_heap_alloc(load.heap, &request, &load.blocks[i], &offset));
 }
 
 static void count_steps(uint64_t steps)
@@ -114,8 +111,8 @@ static double steps_of(unsigned count_log2, int32_t placement)
     expect_valid(load.heap);
     cuarena_heap_stats_t stats = stats_now();
     double mean = (double)load.steps / (double)load.allocs;
-    printf("2^%u blocks, placement %d: %.2f steps, at most %" PRIu64
-           "; longest probe %" PRIu64 "\n",
+    printf("2^%u blocks, placement %d: %.2f steps, at most %" PRIu64 "; longest probe %" PRIu64
+           "\n",
            count_log2, placement, mean, load.most_steps, stats.longest_probe);
     expect_u64(stats.full_searches, 0);
     expect_between(load.most_steps, 1, MOST_STEPS);
@@ -129,8 +126,7 @@ START_TEST(test_steps_stay_flat_from_2_to_the_10_blocks_up)
     double first = steps_of(10, _i);
     for (unsigned count_log2 = 12; count_log2 <= most_log2(); count_log2 += 2) {
         double mean = steps_of(count_log2, _i);
-        ck_assert_msg(mean <= 2 * first + 8, "%.2f steps, %.2f with 2^10", mean,
-                      first);
+        ck_assert_msg(mean <= 2 * first + 8, "%.2f steps, %.2f with 2^10", mean, first);
     }
 }
 END_TEST
@@ -141,8 +137,8 @@ static void crowd(uint64_t count, uint64_t large)
 {
     for (uint64_t i = 1; i <= count; i++) {
         uint64_t granules = i == large ? 3000 : 1038;
-        expect_ok(cuarena_heap_segment_add(load.heap, BASE + i * 4096 * GRANULE,
-                                           granules * GRANULE));
+        expect_ok(
+            cuarena_heap_segment_add(load.heap, BASE + i * 4096 * GRANULE, granules * GRANULE));
     }
 }
 
@@ -169,13 +165,12 @@ START_TEST(test_probes_stay_short_for_every_stride)
     uint64_t count = scale_pick(4096, 65536, 65536);
     uint64_t stride = GRANULE << _i;
     open_load(1, CUARENA_PLACEMENT_LOW);
-    expect_ok(
-        cuarena_heap_segment_cut(load.heap, BASE, MOST_GRANULES * GRANULE));
+    expect_ok(cuarena_heap_segment_cut(load.heap, BASE, MOST_GRANULES * GRANULE));
     for (uint64_t i = 0; i < count; i++) {
         cuarena_block_t block;
         cuarena_heap_request_t request = {.size = GRANULE};
-        expect_ok(cuarena_heap_segment_add_block(
-            load.heap, GRANULE + i * stride, GRANULE, &request, &block));
+        expect_ok(cuarena_heap_segment_add_block(load.heap, GRANULE + i * stride, GRANULE, &request,
+                                                 &block));
     }
     uint64_t longest = stats_now().longest_probe;
     printf("stride 2^%d granules: longest probe %" PRIu64 "\n", _i, longest);
@@ -186,8 +181,8 @@ END_TEST
 
 /* ---- Bytes -------------------------------------------------------------- */
 
-/* 64 B and 8 B for each block of the highest count, for the record of the
- * segment, and what a heap has however small. */
+/* 64 B and 8 B for each block of the highest count, for the record of the segment, and what a heap
+ * has however small. */
 static uint64_t most_bookkeeping(uint64_t blocks, uint64_t empty)
 {
     return empty + (64 + 8) * (blocks + 2) + 56;
@@ -224,15 +219,12 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("heap steps");
-    TCase *tcase = suite_add_list(
-        suite, "steps",
-        TEST_LIST(
-            test_bookkeeping_bytes_are_bounded_by_the_peak,
-            test_bookkeeping_bytes_of_an_allocation_are_a_record_at_most));
-    tcase_add_loop_test(tcase, test_steps_stay_flat_from_2_to_the_10_blocks_up,
-                        0, 3);
-    tcase_add_loop_test(tcase, test_steps_stay_bounded_in_a_crowded_class, 0,
-                        6);
+    TCase *tcase =
+        suite_add_list(suite, "steps",
+                       TEST_LIST(test_bookkeeping_bytes_are_bounded_by_the_peak,
+                                 test_bookkeeping_bytes_of_an_allocation_are_a_record_at_most));
+    tcase_add_loop_test(tcase, test_steps_stay_flat_from_2_to_the_10_blocks_up, 0, 3);
+    tcase_add_loop_test(tcase, test_steps_stay_bounded_in_a_crowded_class, 0, 6);
     tcase_add_loop_test(tcase, test_probes_stay_short_for_every_stride, 0, 24);
     tcase_set_timeout(tcase, 900);
     return suite_main(suite);

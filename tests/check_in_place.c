@@ -7,8 +7,7 @@
 #define ROOM (32 * EACH)
 
 static const arena_kind_t kinds[] = {
-    {"pageable", CUARENA_PRESET_GROW, CUARENA_MEMORY_PAGEABLE, KIND_READABLE, 0,
-     0},
+    {"pageable", CUARENA_PRESET_GROW, CUARENA_MEMORY_PAGEABLE, KIND_READABLE, 0, 0},
     {"none", CUARENA_PRESET_GROW, CUARENA_MEMORY_NONE, 0, 0, 0},
     {"custom", CUARENA_PRESET_GROW, CUARENA_MEMORY_CUSTOM, KIND_READABLE, 0, 0},
 };
@@ -25,12 +24,12 @@ static cuarena_stats_t whole(const fixture_t *f)
     return stats_of(f, CUARENA_REGION_ALL);
 }
 
-static uint64_t grain(const fixture_t *f)
+static uint64_t granularity(const fixture_t *f)
 {
     cuarena_properties_t properties;
     cuarena_properties_init(&properties);
     expect_ok(cuarena_properties(f->arena, &properties));
-    return properties.grain_bytes;
+    return properties.granularity;
 }
 
 START_TEST(test_each_miss_is_a_segment)
@@ -41,7 +40,7 @@ START_TEST(test_each_miss_is_a_segment)
     for (uint64_t i = 0; i < 4; i++) {
         p[i] = take(&f, (i + 1) * EACH);
         expect_u64(whole(&f).segments, i + 1);
-        expect_u64(whole(&f).held_bytes, (i + 1) * (i + 2) / 2 * EACH);
+        expect_u64(whole(&f).reserved_bytes, (i + 1) * (i + 2) / 2 * EACH);
     }
     for (uint64_t i = 0; i < 4; i++)
         drop(&f, p[i]);
@@ -58,9 +57,9 @@ START_TEST(test_a_miss_takes_all_it_asks_for)
     void *whole_one = take(&f, 4 * EACH);
     drop(&f, whole_one);
     void *head = take(&f, EACH);
-    expect_u64(whole(&f).held_bytes, 4 * EACH);
+    expect_u64(whole(&f).reserved_bytes, 4 * EACH);
     void *larger = take(&f, 5 * EACH);
-    expect_u64(whole(&f).held_bytes, 9 * EACH);
+    expect_u64(whole(&f).reserved_bytes, 9 * EACH);
     drop(&f, head);
     drop(&f, larger);
     fixture_close(&f);
@@ -79,7 +78,7 @@ START_TEST(test_trim_gives_whole_segments_back)
     void *head = take(&f, 3 * EACH); /* of the larger one */
     step_ok(&f, cuarena_trim(f.arena, 0, &given));
     expect_u64(given, 2 * EACH);
-    expect_u64(whole(&f).held_bytes, 4 * EACH);
+    expect_u64(whole(&f).reserved_bytes, 4 * EACH);
     drop(&f, head);
     step_ok(&f, cuarena_trim(f.arena, 0, &given));
     expect_u64(given, 4 * EACH);
@@ -100,7 +99,7 @@ START_TEST(test_a_pool_moves_to_another_size)
     cuarena_block_t block = take_block(&f, EACH);
     paint(&f, address_of(&f, block), EACH, 7);
     step_ok(&f, cuarena_resize_pool(f.arena, 2 * ROOM));
-    expect_u64(whole(&f).held_bytes, 2 * ROOM);
+    expect_u64(whole(&f).reserved_bytes, 2 * ROOM);
     expect_u64(whole(&f).segments, 1);
     expect_painted(&f, address_of(&f, block), EACH, 7);
     drop_block(&f, block);
@@ -125,8 +124,8 @@ START_TEST(test_the_memory_is_asked_for_segments_only)
     step_ok(&f, cuarena_trim(f.arena, 0, NULL));
     expect_u64(f.memory.counts[OP_GET], 9);
     expect_u64(f.memory.counts[OP_GIVE_BACK], 9);
-    expect_u64(f.memory.counts[OP_GROW] + f.memory.counts[OP_SHRINK] +
-                   f.memory.counts[OP_PUNCH] + f.memory.counts[OP_FILL],
+    expect_u64(f.memory.counts[OP_GROW] + f.memory.counts[OP_SHRINK] + f.memory.counts[OP_PUNCH] +
+                   f.memory.counts[OP_FILL],
                0);
     fixture_close(&f);
 }
@@ -139,14 +138,14 @@ START_TEST(test_segments_are_as_small_as_the_memory_gives)
         fixture_t f;
         fixture_prepare(&f, &kinds[2], ROOM);
         f.config.in_place = in_place;
-        f.memory.ops.grain_bytes = EACH;
+        f.memory.ops.granularity = EACH;
         f.memory.ops.least_bytes = 4096;
         fixture_create(&f);
         if (in_place == 0) /* what the test memory checks from now on */
-            f.memory.ops.grain_bytes = 4096;
-        expect_u64(grain(&f), in_place ? EACH : 4096);
+            f.memory.ops.granularity = 4096;
+        expect_u64(granularity(&f), in_place ? EACH : 4096);
         void *p = take(&f, 8192);
-        expect_u64(whole(&f).held_bytes, in_place ? EACH : 8192);
+        expect_u64(whole(&f).reserved_bytes, in_place ? EACH : 8192);
         drop(&f, p);
         fixture_close(&f);
     }
@@ -163,8 +162,7 @@ START_TEST(test_empty_blocks_keep_their_size_where_each_is_a_segment)
     cuarena_block_t empty = take_block(&f, 0);
     cuarena_block_t full = take_block(&f, EACH);
     step(&f, cuarena_block_resize(f.arena, empty, EACH), CUARENA_UNSUPPORTED);
-    step(&f, cuarena_block_resize(f.arena, full, 2 * EACH),
-         CUARENA_UNSUPPORTED);
+    step(&f, cuarena_block_resize(f.arena, full, 2 * EACH), CUARENA_UNSUPPORTED);
     step_ok(&f, cuarena_block_resize(f.arena, empty, 0));
     expect_u64(info_of(&f, empty).allocated, 0);
     drop_block(&f, empty);
@@ -176,16 +174,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("in_place");
-    suite_add_rows(suite, "segments", test_each_miss_is_a_segment,
-                   COUNT_OF(kinds));
-    suite_add_rows(suite, "misses", test_a_miss_takes_all_it_asks_for,
-                   COUNT_OF(kinds));
-    suite_add_rows(suite, "trim", test_trim_gives_whole_segments_back,
-                   COUNT_OF(kinds));
-    suite_add_rows(suite, "pools", test_a_pool_moves_to_another_size,
-                   COUNT_OF(kinds));
-    suite_add_rows(suite, "each",
-                   test_empty_blocks_keep_their_size_where_each_is_a_segment,
+    suite_add_rows(suite, "segments", test_each_miss_is_a_segment, COUNT_OF(kinds));
+    suite_add_rows(suite, "misses", test_a_miss_takes_all_it_asks_for, COUNT_OF(kinds));
+    suite_add_rows(suite, "trim", test_trim_gives_whole_segments_back, COUNT_OF(kinds));
+    suite_add_rows(suite, "pools", test_a_pool_moves_to_another_size, COUNT_OF(kinds));
+    suite_add_rows(suite, "each", test_empty_blocks_keep_their_size_where_each_is_a_segment,
                    COUNT_OF(kinds));
     suite_add_list(suite, "memory",
                    TEST_LIST(test_the_memory_is_asked_for_segments_only,

@@ -1,6 +1,6 @@
 /*
- * Keys: names that no option has, those that ONNX Runtime has for options of
- * its arena, and the list in the environment.
+ * Keys: names that no option has, those that ONNX Runtime has for options of its arena, and the
+ * list in the environment.
  */
 #include "support/base_support.h"
 #include "support/configs.h"
@@ -30,8 +30,7 @@ static const char *const unknown_keys[][2] = {
     {"ARENA.max_mem", "'max_mem'"},
     {"arena.max_memory", "'max_mem'"},
     {"arena.enable_stream_sharing", "accepted"},
-    {"a key that is longer than any name of an option could ever be, by far",
-     "accepted"},
+    {"a key that is longer than any name of an option could ever be, by far", "accepted"},
 };
 
 START_TEST(test_config_set_unknown_key_is_named_with_its_value_and_the_nearest)
@@ -40,8 +39,7 @@ START_TEST(test_config_set_unknown_key_is_named_with_its_value_and_the_nearest)
     char begin[49];
     snprintf(begin, sizeof(begin), "%s", row[0]);
     cuarena_config_t config = config_fresh();
-    expect_status(cuarena_config_set(&config, row[0], "17"),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, row[0], "17"), CUARENA_BAD_ARGUMENT);
     expect_message(begin, "'17'", row[1], "accepted:");
 }
 END_TEST
@@ -61,11 +59,9 @@ START_TEST(test_config_unknown_keys_are_warned_of)
     char lines[512] = "";
     expect_ok(cuarena_log_set_level(CUARENA_LOG_WARN));
     cuarena_log_set_callback(keep_warning, lines);
-    expect_ok(
-        cuarena_config_parse(&config, "unknown_keys=warn,pool=1G,what=1"));
+    expect_ok(cuarena_config_parse(&config, "unknown_keys=warn,pool=1G,what=1"));
     ck_assert_msg(strstr(lines, "'what'") != NULL, "expected what: %s", lines);
-    ck_assert_msg(strchr(lines, '\n') == strrchr(lines, '\n'),
-                  "expected one line: %s", lines);
+    ck_assert_msg(strchr(lines, '\n') == strrchr(lines, '\n'), "expected one line: %s", lines);
     lines[0] = '\0';
     expect_ok(cuarena_config_set(&config, "arena.enable_sharing", "1"));
     ck_assert_msg(strstr(lines, "'arena.enable_sharing'") != NULL,
@@ -78,40 +74,33 @@ END_TEST
 START_TEST(test_config_unknown_keys_may_be_passed_over)
 {
     cuarena_config_t config = config_fresh();
-    expect_status(cuarena_config_parse(&config, "what=1,unknown_keys=warn"),
-                  CUARENA_BAD_ARGUMENT);
-    expect_ok(cuarena_config_parse(
-        &config, "unknown_keys=warn,what=1,arena.what=x,pool=1G"));
+    expect_status(cuarena_config_parse(&config, "what=1,unknown_keys=warn"), CUARENA_BAD_ARGUMENT);
+    expect_ok(cuarena_config_parse(&config, "unknown_keys=warn,what=1,arena.what=x,pool=1G"));
     expect_option(&config, "pool", "1GiB");
     expect_ok(cuarena_config_set(&config, "arena.enable_stream_sharing", "1"));
-    expect_status(cuarena_config_set(&config, "pool", "what"),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, "pool", "what"), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_config_parse(&config, "what"), CUARENA_BAD_ARGUMENT);
     char text[64];
-    expect_status(cuarena_config_get(&config, "what", text, sizeof(text)),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_get(&config, "what", text, sizeof(text)), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 
 /* ---- ONNX Runtime's keys ------------------------------------------------- */
 
-/* A name of theirs and a value; the option of ours and what it has then; what
- * their name reads as, NULL: as it was set. */
+/* A name of theirs and a value; the option of ours and what it has then; what their name reads as,
+ * NULL: as it was set. */
 static const char *const ort_values[][5] = {
     {"extend_strategy", "0", "grow", "doubling", NULL},
     {"extend_strategy", "1", "grow", "exact", NULL},
     {"initial_chunk_size_bytes", "1", "initial_chunk", "1", NULL},
-    {"initial_chunk_size_bytes", "2147483647", "initial_chunk", "2147483647",
-     NULL},
+    {"initial_chunk_size_bytes", "2147483647", "initial_chunk", "2147483647", NULL},
     {"initial_chunk_size_bytes", "0025600", "initial_chunk", "25KiB", "25600"},
     {"max_dead_bytes_per_chunk", "1", "split_threshold", "1", NULL},
-    {"max_dead_bytes_per_chunk", "2147483647", "split_threshold", "2147483647",
-     NULL},
-    {"initial_growth_chunk_size_bytes", "4194304", "growth_after_trim", "4MiB",
-     NULL},
+    {"max_dead_bytes_per_chunk", "2147483647", "split_threshold", "2147483647", NULL},
+    {"initial_growth_chunk_size_bytes", "4194304", "growth_after_trim", "4MiB", NULL},
     {"max_power_of_two_extend_bytes", "1", "max_doubling", "1", NULL},
-    {"max_power_of_two_extend_bytes", "9223372036854775807", "max_doubling",
-     "9223372036854775807", NULL},
+    {"max_power_of_two_extend_bytes", "9223372036854775807", "max_doubling", "9223372036854775807",
+     NULL},
     {"max_mem", "1", "limit", "1", NULL},
     {"max_mem", "0", "limit", "18446744073709551615", NULL},
     {"max_mem", "18446744073709551615", "limit", "18446744073709551615", "0"},
@@ -144,8 +133,8 @@ START_TEST(test_ort_keys_from_the_environment)
     for (int prefixed = 0; prefixed < 2; prefixed++) {
         cuarena_config_t config = config_fresh();
         char text[128];
-        snprintf(text, sizeof(text), "preset=bfc,%s%s=%s",
-                 prefixed ? "arena." : "", row[0], row[1]);
+        snprintf(text, sizeof(text), "preset=bfc,%s%s=%s", prefixed ? "arena." : "", row[0],
+                 row[1]);
         setenv("CUARENA_CONF", text, 1);
         expect_ok(cuarena_config_environment(&config));
         expect_option(&config, "preset", "bfc");
@@ -175,11 +164,9 @@ static const char *const ort_refused[][3] = {
     {"max_dead_bytes_per_chunk", "never", "accepted: 1 to 2147483647"},
     {"initial_growth_chunk_size_bytes", "0", "accepted: 1 to 2147483647"},
     {"initial_growth_chunk_size_bytes", "-2097152", "is negative"},
-    {"max_power_of_two_extend_bytes", "0",
-     "accepted: 1 to 9223372036854775807"},
+    {"max_power_of_two_extend_bytes", "0", "accepted: 1 to 9223372036854775807"},
     {"max_power_of_two_extend_bytes", "9223372036854775808", "is out of range"},
-    {"max_power_of_two_extend_bytes", "never",
-     "accepted: 1 to 9223372036854775807"},
+    {"max_power_of_two_extend_bytes", "never", "accepted: 1 to 9223372036854775807"},
     {"max_mem", "-1", "is negative"},
     {"max_mem", "1GB", "0: no limit"},
     {"max_mem", "80%", "0: no limit"},
@@ -202,11 +189,10 @@ START_TEST(test_ort_values_refused_by_name)
         cuarena_config_t config = config_fresh();
         const cuarena_config_t before = config;
         const char *key = prefixed ? name : row[0];
-        expect_status(cuarena_config_set(&config, key, row[1]),
-                      CUARENA_BAD_ARGUMENT);
+        expect_status(cuarena_config_set(&config, key, row[1]), CUARENA_BAD_ARGUMENT);
         expect_message(key, row[1], row[2], "accepted:");
-        ck_assert_msg(memcmp(&config, &before, sizeof(config)) == 0,
-                      "%s=%s changed the config", key, row[1]);
+        ck_assert_msg(memcmp(&config, &before, sizeof(config)) == 0, "%s=%s changed the config",
+                      key, row[1]);
     }
 }
 END_TEST
@@ -217,10 +203,8 @@ START_TEST(test_ours_behind_the_same_prefix)
     expect_ok(cuarena_config_parse(&config, "arena.grow=exact,arena.limit=1G"));
     expect_option(&config, "grow", "exact");
     expect_option(&config, "arena.limit", "1GiB");
-    expect_status(cuarena_config_set(&config, "arena.arena.limit", "1"),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_config_set(&config, "arena.limit", "much"),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, "arena.arena.limit", "1"), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, "arena.limit", "much"), CUARENA_BAD_ARGUMENT);
     expect_message("arena.limit", "much", "accepted:");
 }
 END_TEST
@@ -244,30 +228,25 @@ static const struct {
     const char *keep;
 } mempools[] = {
     {"use_cuda_mempool=1", "driver-pool", "own", "unchanged", "0"},
-    {"preset=bfc,arena.use_cuda_mempool=1", "driver-pool", "own", "unchanged",
-     "0"},
-    {"arena.use_cuda_mempool=1,preset=bfc", "driver-pool", "own", "unchanged",
-     "0"},
+    {"preset=bfc,arena.use_cuda_mempool=1", "driver-pool", "own", "unchanged", "0"},
+    {"arena.use_cuda_mempool=1,preset=bfc", "driver-pool", "own", "unchanged", "0"},
     {"preset=bfc,memory=device,use_cuda_mempool=1,"
      "cuda_mempool_release_threshold=4096,"
      "cuda_mempool_bytes_to_keep_on_shrink=8192",
      "driver-pool", "own", "4KiB", "8KiB"},
     {"preset=bfc,use_cuda_mempool=0", "bfc", "current", "preset", "0"},
-    {"preset=bfc,use_cuda_mempool=1,use_cuda_mempool=0", "bfc", "current",
-     "preset", "0"},
+    {"preset=bfc,use_cuda_mempool=1,use_cuda_mempool=0", "bfc", "current", "preset", "0"},
     {"preset=bfc,memory=pinned,use_cuda_mempool=1,"
      "cuda_mempool_release_threshold=4096,"
      "cuda_mempool_bytes_to_keep_on_shrink=8192",
      "bfc", "current", "preset", "0"},
-    {"preset=bfc,use_cuda_mempool=1,memory=pinned", "bfc", "current", "preset",
-     "0"},
+    {"preset=bfc,use_cuda_mempool=1,memory=pinned", "bfc", "current", "preset", "0"},
 };
 
 START_TEST(test_ort_mempool_is_of_device_memory_alone)
 {
     cuarena_config_t config = config_fresh();
-    expect_ok(cuarena_config_parse(
-        &config, "initial_chunk_size_bytes=4096,extend_strategy=0"));
+    expect_ok(cuarena_config_parse(&config, "initial_chunk_size_bytes=4096,extend_strategy=0"));
     expect_ok(cuarena_config_parse(&config, mempools[_i].text));
     for (int times = 0; times < 2; times++) {
         expect_ok(cuarena_config_resolve(&config));
@@ -298,17 +277,14 @@ END_TEST
 /* Where 0 leaves the driver's own threshold alone. */
 START_TEST(test_ort_mempool_sizes)
 {
-    static const char *const rows[][2] = {{"0", "unchanged"},
-                                          {"1048576", "1MiB"},
-                                          {"18446744073709551615", "never"}};
+    static const char *const rows[][2] = {
+        {"0", "unchanged"}, {"1048576", "1MiB"}, {"18446744073709551615", "never"}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         cuarena_config_t config = config_fresh();
-        expect_ok(cuarena_config_set(
-            &config, "arena.cuda_mempool_release_threshold", rows[i][0]));
+        expect_ok(cuarena_config_set(&config, "arena.cuda_mempool_release_threshold", rows[i][0]));
         expect_option(&config, "release_threshold", rows[i][1]);
         expect_option(&config, "cuda_mempool_release_threshold", rows[i][0]);
-        expect_ok(cuarena_config_set(
-            &config, "cuda_mempool_bytes_to_keep_on_shrink", "4096"));
+        expect_ok(cuarena_config_set(&config, "cuda_mempool_bytes_to_keep_on_shrink", "4096"));
         expect_option(&config, "keep_on_trim", "4KiB");
     }
 }
@@ -332,9 +308,8 @@ START_TEST(test_ort_keys_of_what_they_cannot_say)
         cuarena_config_t config = config_fresh();
         char text[64];
         expect_ok(cuarena_config_parse(&config, rows[i][0]));
-        expect_status(
-            cuarena_config_get(&config, rows[i][1], text, sizeof(text)),
-            CUARENA_UNSUPPORTED);
+        expect_status(cuarena_config_get(&config, rows[i][1], text, sizeof(text)),
+                      CUARENA_UNSUPPORTED);
         expect_message(rows[i][1]);
     }
 }
@@ -365,24 +340,20 @@ END_TEST
 
 static void add_keys(Suite *suite)
 {
-    suite_add_rows(
-        suite, "unknown keys",
-        test_config_set_unknown_key_is_named_with_its_value_and_the_nearest,
-        COUNT_OF(unknown_keys));
-    suite_add_rows(suite, "keys of ONNX Runtime",
-                   test_ort_keys_with_and_without_prefix, COUNT_OF(ort_values));
-    suite_add_rows(suite, "their keys in the environment",
-                   test_ort_keys_from_the_environment, COUNT_OF(ort_values));
-    suite_add_rows(suite, "their values refused",
-                   test_ort_values_refused_by_name, COUNT_OF(ort_refused));
+    suite_add_rows(suite, "unknown keys",
+                   test_config_set_unknown_key_is_named_with_its_value_and_the_nearest,
+                   COUNT_OF(unknown_keys));
+    suite_add_rows(suite, "keys of ONNX Runtime", test_ort_keys_with_and_without_prefix,
+                   COUNT_OF(ort_values));
+    suite_add_rows(suite, "their keys in the environment", test_ort_keys_from_the_environment,
+                   COUNT_OF(ort_values));
+    suite_add_rows(suite, "their values refused", test_ort_values_refused_by_name,
+                   COUNT_OF(ort_refused));
     suite_add_list(suite, "their other keys",
-                   TEST_LIST(test_ours_behind_the_same_prefix,
-                             test_ort_strategy_has_another_name,
-                             test_ort_mempool_of_other_memory_is_refused,
-                             test_ort_mempool_sizes,
+                   TEST_LIST(test_ours_behind_the_same_prefix, test_ort_strategy_has_another_name,
+                             test_ort_mempool_of_other_memory_is_refused, test_ort_mempool_sizes,
                              test_ort_keys_of_what_they_cannot_say));
-    suite_add_rows(suite, "their pool",
-                   test_ort_mempool_is_of_device_memory_alone,
+    suite_add_rows(suite, "their pool", test_ort_mempool_is_of_device_memory_alone,
                    COUNT_OF(mempools));
     suite_add_list(suite, "passed over",
                    TEST_LIST(test_config_unknown_keys_may_be_passed_over,

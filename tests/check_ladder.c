@@ -1,6 +1,6 @@
 /*
- * The ladder of running out, step by step: each one alone serves a request, is
- * counted and logged; what an error says was tried; handlers that misbehave.
+ * The ladder of running out, step by step: each one alone serves a request, is counted and logged;
+ * what an error says was tried; handlers that misbehave.
  */
 #include "arena_support.h"
 #include "support/steps.h"
@@ -25,8 +25,7 @@ static void expect_tried(const char *what)
     expect_text(tried + strlen("tried: "), what);
 }
 
-static cuarena_status_t try_dedicated(fixture_t *f, uint64_t bytes,
-                                      void **pointer)
+static cuarena_status_t try_dedicated(fixture_t *f, uint64_t bytes, void **pointer)
 {
     cuarena_request_t request;
     cuarena_request_init(&request);
@@ -101,12 +100,11 @@ START_TEST(test_step_trim_is_not_for_the_limit_of_live_bytes)
     open_plain(&f, 4 * EACH);
     void *kept = take(&f, EACH);
     drop(&f, take(&f, EACH));
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE,
-                                amount_of_bytes(EACH), NULL));
+    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_LIVE, amount_of_bytes(EACH), NULL));
     step(&f, try_dedicated(&f, EACH, &pointer), CUARENA_LIMIT);
     step(&f, cuarena_alloc(f.arena, EACH, &pointer), CUARENA_LIMIT);
     expect_text(steps_of(f.arena), "growth 2/2");
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).held_bytes, 2 * EACH);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).reserved_bytes, 2 * EACH);
     expect_ptr(pointer, UNTOUCHED);
     drop(&f, kept);
     fixture_close(&f);
@@ -121,8 +119,7 @@ typedef struct helper {
     uint64_t calls;
 } helper_t;
 
-static int32_t help(void *user, cuarena_t *arena, uint64_t asked_bytes,
-                    int32_t attempt)
+static int32_t help(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
 {
     helper_t *helper = user;
     bool freed = helper->spare[0] != NULL;
@@ -147,8 +144,8 @@ START_TEST(test_step_handler_serves)
 }
 END_TEST
 
-/* What it frees may lie in segments that must go first. Before, what lives
- * leaves no room below the limit, and there is nothing to trim for. */
+/* What it frees may lie in segments that must go first. Before, what lives leaves no room below the
+ * limit, and there is nothing to trim for. */
 START_TEST(test_step_trim_comes_again_after_the_handler)
 {
     fixture_t f;
@@ -175,8 +172,7 @@ START_TEST(test_step_compaction_serves)
         drop_block(&f, row[i]);
         row[i] = 0;
     }
-    expect_ok(
-        cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
     steps_listen();
     drop(&f, take(&f, 2 * EACH));
     expect_text(steps_heard(), "compaction: try again, compaction: served");
@@ -202,8 +198,7 @@ START_TEST(test_step_compaction_that_falls_short_asks_nobody_again)
     row[1] = row[5] = 0;
     helper_t helper = {.f = &f};
     use_handler(&f, help, &helper);
-    expect_ok(
-        cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
     step(&f, cuarena_alloc(f.arena, 3 * EACH, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_u64(helper.calls, 1);
     expect_tried("held bytes, handler");
@@ -218,12 +213,9 @@ START_TEST(test_step_stats_bad_arguments)
     size_t count = 0;
     cuarena_step_stats_t one;
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
-    expect_status(cuarena_step_stats(NULL, NULL, 0, &count),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_step_stats(f.arena, NULL, 0, NULL),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_step_stats(f.arena, NULL, 1, &count),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_step_stats(NULL, NULL, 0, &count), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_step_stats(f.arena, NULL, 0, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_step_stats(f.arena, NULL, 1, &count), CUARENA_BAD_ARGUMENT);
     expect_u64(count, 0);
     expect_ok(cuarena_step_stats(f.arena, NULL, 0, &count));
     expect_u64(count, CUARENA_STEP_COUNT);
@@ -246,8 +238,7 @@ static void keep_line(void *user, int32_t level, const char *line)
     if (level != CUARENA_LOG_DEBUG || strstr(line, "no room for") == NULL)
         return;
     lines->used +=
-        (size_t)snprintf(lines->text + lines->used,
-                         sizeof lines->text - lines->used, "%s\n", line);
+        (size_t)snprintf(lines->text + lines->used, sizeof lines->text - lines->used, "%s\n", line);
     ck_assert_uint_lt(lines->used, sizeof lines->text);
 }
 
@@ -263,19 +254,18 @@ START_TEST(test_each_step_is_logged)
     void *pointer = take(&f, 2 * EACH);
     cuarena_log_set_callback(NULL, NULL);
     expect_ok(cuarena_log_set_level(CUARENA_LOG_OFF));
-    expect_text(lines.text,
-                "arena 'grow-custom': no room for 131072 bytes: growth: "
-                "nothing\n"
-                "arena 'grow-custom': no room for 131072 bytes: handler: try "
-                "again\n"
-                "arena 'grow-custom': no room for 131072 bytes: growth: "
-                "nothing\n"
-                "arena 'grow-custom': no room for 131072 bytes: trim: try "
-                "again\n"
-                "arena 'grow-custom': no room for 131072 bytes: growth: try "
-                "again\n"
-                "arena 'grow-custom': no room for 131072 bytes: handler: "
-                "served\n");
+    expect_text(lines.text, "arena 'grow-custom': no room for 131072 bytes: growth: "
+                            "nothing\n"
+                            "arena 'grow-custom': no room for 131072 bytes: handler: try "
+                            "again\n"
+                            "arena 'grow-custom': no room for 131072 bytes: growth: "
+                            "nothing\n"
+                            "arena 'grow-custom': no room for 131072 bytes: trim: try "
+                            "again\n"
+                            "arena 'grow-custom': no room for 131072 bytes: growth: try "
+                            "again\n"
+                            "arena 'grow-custom': no room for 131072 bytes: handler: "
+                            "served\n");
     drop(&f, pointer);
     fixture_close(&f);
 }
@@ -304,8 +294,7 @@ START_TEST(test_error_names_growth_trim_and_the_handler)
     helper_t helper = {.f = &f};
     use_handler(&f, help, &helper);
     f.memory.budget_bytes = POOL / 2;
-    step(&f, cuarena_alloc(f.arena, POOL - EACH, &pointer),
-         CUARENA_OUT_OF_MEMORY);
+    step(&f, cuarena_alloc(f.arena, POOL - EACH, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_tried("held bytes, growth, trim, handler");
     expect_text(steps_of(f.arena), "growth 2/1, trim 1/0, handler 1/0");
     drop(&f, kept);
@@ -337,8 +326,7 @@ START_TEST(test_handler_is_asked_above_a_limit_below_what_is_held)
     fixture_open(&f, KIND_CUSTOM_GROW, POOL);
     helper_t helper = {.f = &f, .spare = {take(&f, 2 * EACH)}};
     use_handler(&f, help, &helper);
-    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_HELD,
-                                amount_of_bytes(EACH), NULL));
+    expect_ok(cuarena_set_limit(f.arena, CUARENA_LIMIT_RESERVED, amount_of_bytes(EACH), NULL));
     void *pointer = take(&f, 2 * EACH);
     expect_text(steps_of(f.arena), "growth 2/1, handler 1/1");
     drop(&f, pointer);
@@ -364,8 +352,7 @@ START_TEST(test_error_of_a_dedicated_block_says_what_was_tried)
 END_TEST
 
 /* The handler's own mistakes do not take the place of the driver's words. */
-static int32_t blunder(void *user, cuarena_t *arena, uint64_t asked_bytes,
-                       int32_t attempt)
+static int32_t blunder(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
 {
     (void)user, (void)asked_bytes, (void)attempt;
     expect_status(cuarena_free(arena, UNTOUCHED), CUARENA_STALE);
@@ -434,8 +421,8 @@ typedef struct thief {
     uint64_t calls;
 } thief_t;
 
-static int32_t free_and_take_back(void *user, cuarena_t *arena,
-                                  uint64_t asked_bytes, int32_t attempt)
+static int32_t free_and_take_back(void *user, cuarena_t *arena, uint64_t asked_bytes,
+                                  int32_t attempt)
 {
     thief_t *thief = user;
     (void)arena, (void)asked_bytes, (void)attempt;
@@ -460,8 +447,7 @@ START_TEST(test_handler_that_takes_it_back_is_given_up_on)
 }
 END_TEST
 
-static int32_t destroy_it(void *user, cuarena_t *arena, uint64_t asked_bytes,
-                          int32_t attempt)
+static int32_t destroy_it(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
 {
     uint64_t *calls = user;
     cuarena_t *same = arena;
@@ -486,8 +472,7 @@ START_TEST(test_handler_that_destroys_is_reentered)
 }
 END_TEST
 
-static int32_t reset_it(void *user, cuarena_t *arena, uint64_t asked_bytes,
-                        int32_t attempt)
+static int32_t reset_it(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
 {
     (void)user, (void)asked_bytes, (void)attempt;
     expect_ok(cuarena_reset(arena));
@@ -521,23 +506,21 @@ START_TEST(test_handler_that_resets_ends_a_block_being_resized)
 }
 END_TEST
 
-static int32_t swallow(void *user, const cuarena_relocation_t *list,
-                       size_t count)
+static int32_t swallow(void *user, const cuarena_relocation_t *list, size_t count)
 {
     (void)user, (void)list, (void)count;
     return 0;
 }
 
-static int32_t compact_and_run_out(void *user, cuarena_t *arena,
-                                   uint64_t asked_bytes, int32_t attempt)
+static int32_t compact_and_run_out(void *user, cuarena_t *arena, uint64_t asked_bytes,
+                                   int32_t attempt)
 {
     helper_t *helper = user;
     void *pointer = UNTOUCHED;
     (void)attempt;
     helper->calls++;
     step_ok(helper->f, cuarena_compact(arena, NULL, swallow, NULL, NULL));
-    step(helper->f, cuarena_alloc(arena, asked_bytes, &pointer),
-         CUARENA_OUT_OF_MEMORY);
+    step(helper->f, cuarena_alloc(arena, asked_bytes, &pointer), CUARENA_OUT_OF_MEMORY);
     expect_ptr(pointer, UNTOUCHED);
     return helper->calls < 3;
 }
@@ -562,16 +545,14 @@ START_TEST(test_handler_that_compacts_and_runs_out_again)
 END_TEST
 
 /* Two arenas whose handlers ask the other one. */
-static int32_t ask_the_other(void *user, cuarena_t *arena, uint64_t asked_bytes,
-                             int32_t attempt)
+static int32_t ask_the_other(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
 {
     helper_t *helper = user; /* of the other */
     void *pointer = UNTOUCHED;
     (void)arena, (void)attempt;
     helper->calls++;
     ck_assert_uint_lt(helper->calls, 1000);
-    expect_status(cuarena_alloc(helper->f->arena, asked_bytes, &pointer),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_alloc(helper->f->arena, asked_bytes, &pointer), CUARENA_OUT_OF_MEMORY);
     return 1;
 }
 
@@ -592,8 +573,7 @@ START_TEST(test_handlers_that_ask_each_other_end)
 }
 END_TEST
 
-static int32_t unset_itself(void *user, cuarena_t *arena, uint64_t asked_bytes,
-                            int32_t attempt)
+static int32_t unset_itself(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
 {
     (void)user, (void)asked_bytes, (void)attempt;
     expect_ok(cuarena_set_oom_handler(arena, NULL, NULL));
@@ -628,8 +608,7 @@ static void nap(void)
     nanosleep(&millisecond, NULL);
 }
 
-static int32_t wait_for_others(void *user, cuarena_t *arena,
-                               uint64_t asked_bytes, int32_t attempt)
+static int32_t wait_for_others(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
 {
     slow_t *slow = user;
     (void)arena, (void)asked_bytes, (void)attempt;
@@ -669,8 +648,8 @@ START_TEST(test_handler_that_takes_its_time_holds_nobody_up)
 END_TEST
 
 /* Each waits until the other is inside too. */
-static int32_t wait_for_the_other(void *user, cuarena_t *arena,
-                                  uint64_t asked_bytes, int32_t attempt)
+static int32_t wait_for_the_other(void *user, cuarena_t *arena, uint64_t asked_bytes,
+                                  int32_t attempt)
 {
     slow_t *slow = user;
     (void)arena, (void)asked_bytes, (void)attempt;
@@ -684,8 +663,7 @@ static void *run_out(void *user)
 {
     slow_t *slow = user;
     void *pointer = UNTOUCHED;
-    expect_status(cuarena_alloc(slow->f->arena, POOL + 1, &pointer),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_alloc(slow->f->arena, POOL + 1, &pointer), CUARENA_OUT_OF_MEMORY);
     return NULL;
 }
 
@@ -707,37 +685,30 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("ladder");
-    suite_add_list(
-        suite, "steps",
-        TEST_LIST(test_step_none_while_held_bytes_have_room,
-                  test_step_growth_serves, test_step_trim_serves,
-                  test_step_trim_serves_a_dedicated_block,
-                  test_step_trim_is_not_for_the_limit_of_live_bytes,
-                  test_step_handler_serves,
-                  test_step_trim_comes_again_after_the_handler,
-                  test_step_compaction_serves,
-                  test_step_compaction_that_falls_short_asks_nobody_again,
-                  test_step_stats_bad_arguments, test_each_step_is_logged));
-    suite_add_list(
-        suite, "errors",
-        TEST_LIST(test_error_of_a_pool_names_held_bytes,
-                  test_error_names_growth_trim_and_the_handler,
-                  test_error_above_the_limit_comes_at_once,
-                  test_handler_is_asked_above_a_limit_below_what_is_held,
-                  test_error_of_a_dedicated_block_says_what_was_tried,
-                  test_error_of_the_driver_outlives_the_handler,
-                  test_error_of_a_lost_device_asks_nobody));
+    suite_add_list(suite, "steps",
+                   TEST_LIST(test_step_none_while_held_bytes_have_room, test_step_growth_serves,
+                             test_step_trim_serves, test_step_trim_serves_a_dedicated_block,
+                             test_step_trim_is_not_for_the_limit_of_live_bytes,
+                             test_step_handler_serves, test_step_trim_comes_again_after_the_handler,
+                             test_step_compaction_serves,
+                             test_step_compaction_that_falls_short_asks_nobody_again,
+                             test_step_stats_bad_arguments, test_each_step_is_logged));
+    suite_add_list(suite, "errors",
+                   TEST_LIST(test_error_of_a_pool_names_held_bytes,
+                             test_error_names_growth_trim_and_the_handler,
+                             test_error_above_the_limit_comes_at_once,
+                             test_handler_is_asked_above_a_limit_below_what_is_held,
+                             test_error_of_a_dedicated_block_says_what_was_tried,
+                             test_error_of_the_driver_outlives_the_handler,
+                             test_error_of_a_lost_device_asks_nobody));
     suite_add_list(
         suite, "handlers that misbehave",
-        TEST_LIST(test_handler_that_lies_forever_is_named,
-                  test_handler_that_takes_it_back_is_given_up_on,
-                  test_handler_that_destroys_is_reentered,
-                  test_handler_that_resets_serves_the_request,
-                  test_handler_that_resets_ends_a_block_being_resized,
-                  test_handler_that_compacts_and_runs_out_again,
-                  test_handlers_that_ask_each_other_end,
-                  test_handler_that_takes_itself_away,
-                  test_handler_that_takes_its_time_holds_nobody_up,
-                  test_handler_is_entered_by_several_threads_at_once));
+        TEST_LIST(
+            test_handler_that_lies_forever_is_named, test_handler_that_takes_it_back_is_given_up_on,
+            test_handler_that_destroys_is_reentered, test_handler_that_resets_serves_the_request,
+            test_handler_that_resets_ends_a_block_being_resized,
+            test_handler_that_compacts_and_runs_out_again, test_handlers_that_ask_each_other_end,
+            test_handler_that_takes_itself_away, test_handler_that_takes_its_time_holds_nobody_up,
+            test_handler_is_entered_by_several_threads_at_once));
     return suite_main(suite);
 }

@@ -1,7 +1,6 @@
 /*
- * The steps of running out that are about streams, each alone, on streams that
- * are simulated: joining, crossing, settling, waiting, and the error behind all
- * of them.
+ * The steps of running out that are about streams, each alone, on streams that are simulated:
+ * joining, stealing, reclaiming, waiting, and the error behind all of them.
  */
 #include "support/steps.h"
 #include "support/stream_rig.h"
@@ -12,18 +11,18 @@
 
 #define POOL KIB(64)
 
-/* A's two lanes have a half each; its next request needs both. */
+/* A's two free lists have a half each; its next request needs both. */
 START_TEST(joining_serves)
 {
     rig_t rig;
     cuarena_block_t row[2];
     rig_prepare(&rig, POOL, false);
-    rig.config.steal = CUARENA_STEAL_SETTLED; /* crossing joins them too */
+    rig.config.steal = CUARENA_STEAL_IDLE; /* stealing joins them too */
     rig_create(&rig);
     take_row_on(&rig, row, 2, A);
     sim_write(&rig.sim, A, place_of(&rig, row[0]), POOL / 2, 7);
     expect_ok(cuarena_block_free_on(rig.arena, row[0], A));
-    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
     expect_ok(cuarena_block_free_on(rig.arena, row[1], A));
     steps_listen();
     void *p = take_on(&rig, POOL, A);
@@ -36,7 +35,7 @@ START_TEST(joining_serves)
 END_TEST
 
 /* B waits for A's work on the device. */
-START_TEST(crossing_serves)
+START_TEST(stealing_serves)
 {
     rig_t rig;
     rig_open(&rig, POOL);
@@ -45,8 +44,8 @@ START_TEST(crossing_serves)
     free_on(&rig, p, A);
     steps_listen();
     p = take_on(&rig, POOL, B);
-    expect_text(steps_heard(), "crossing: try again, crossing: served");
-    expect_text(steps_of(rig.arena), "crossing 1/1");
+    expect_text(steps_heard(), "stealing: try again, stealing: served");
+    expect_text(steps_of(rig.arena), "stealing 1/1");
     sim_write(&rig.sim, B, p, POOL, 8);
     free_on(&rig, p, B);
     rig_close(&rig);
@@ -54,19 +53,19 @@ START_TEST(crossing_serves)
 END_TEST
 
 /* A's work is done; whoever asks without a stream finds that out. */
-START_TEST(settling_serves)
+START_TEST(reclaiming_serves)
 {
     rig_t rig;
     rig_open(&rig, POOL);
     void *p = take_on(&rig, POOL, A);
     sim_write(&rig.sim, A, p, POOL, 7);
     free_on(&rig, p, A);
-    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
     sim_run_all(&rig.sim);
     steps_listen();
     p = take_plain(&rig, POOL);
-    expect_text(steps_heard(), "settling: try again, settling: served");
-    expect_text(steps_of(rig.arena), "settling 1/1");
+    expect_text(steps_heard(), "reclaiming: try again, reclaiming: served");
+    expect_text(steps_of(rig.arena), "reclaiming 1/1");
     expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
     free_plain(&rig, p);
     rig_close(&rig);
@@ -83,9 +82,8 @@ START_TEST(waiting_serves)
     free_on(&rig, p, A);
     steps_listen();
     p = take_plain(&rig, POOL);
-    expect_text(steps_heard(),
-                "settling: nothing, waiting: try again, waiting: served");
-    expect_text(steps_of(rig.arena), "settling 1/0, waiting 1/1");
+    expect_text(steps_heard(), "reclaiming: nothing, waiting: try again, waiting: served");
+    expect_text(steps_of(rig.arena), "reclaiming 1/0, waiting 1/1");
     expect_u64(rig.sim.counts[SIM_WAIT_HOST], 1);
     free_plain(&rig, p);
     rig_close(&rig);
@@ -99,29 +97,26 @@ START_TEST(a_refusal_names_the_steps_of_streams)
     void *p = NULL;
     rig_open(&rig, POOL);
     void *kept = take_on(&rig, POOL, A);
-    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &p),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(cuarena_alloc_on(rig.arena, 256, A, NULL, &p), CUARENA_OUT_OF_MEMORY);
     cuarena_error_info_t error;
     cuarena_error_info_init(&error);
     expect_ok(cuarena_last_error_info(&error));
     const char *tried = strstr(error.message, "tried: ");
     ck_assert_ptr_nonnull(tried);
-    expect_text(tried, "tried: held bytes, crossing, settling, waiting");
-    expect_text(steps_of(rig.arena), "crossing 1/0, settling 1/0, waiting 1/0");
+    expect_text(tried, "tried: held bytes, stealing, reclaiming, waiting");
+    expect_text(steps_of(rig.arena), "stealing 1/0, reclaiming 1/0, waiting 1/0");
     free_on(&rig, kept, A);
     rig_close(&rig);
 }
 END_TEST
 
-/* A handler that frees on a stream whose work is under way: the request waits
- * for it. */
+/* A handler that frees on a stream whose work is under way: the request waits for it. */
 typedef struct helper {
     rig_t *rig;
     void *spare;
 } helper_t;
 
-static int32_t free_late(void *user, cuarena_t *arena, uint64_t asked_bytes,
-                         int32_t attempt)
+static int32_t free_late(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
 {
     helper_t *helper = user;
     (void)arena, (void)asked_bytes, (void)attempt;
@@ -140,7 +135,7 @@ START_TEST(a_handler_that_frees_on_a_stream_is_waited_for)
     helper_t helper = {&rig, take_on(&rig, POOL, B)};
     expect_ok(cuarena_set_oom_handler(rig.arena, free_late, &helper));
     void *p = take_plain(&rig, POOL);
-    expect_text(steps_of(rig.arena), "settling 2/0, waiting 2/0, handler 1/1");
+    expect_text(steps_of(rig.arena), "reclaiming 2/0, waiting 2/0, handler 1/1");
     sim_host_write(&rig.sim, p, POOL, 3);
     expect_clean(&rig);
     free_plain(&rig, p);
@@ -149,8 +144,7 @@ START_TEST(a_handler_that_frees_on_a_stream_is_waited_for)
 END_TEST
 
 /* One that releases the very stream that the request is on. */
-static int32_t release_it(void *user, cuarena_t *arena, uint64_t asked_bytes,
-                          int32_t attempt)
+static int32_t release_it(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
 {
     helper_t *helper = user;
     (void)asked_bytes, (void)attempt;
@@ -179,11 +173,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("ladder_streams");
-    suite_add_list(
-        suite, "steps",
-        TEST_LIST(joining_serves, crossing_serves, settling_serves,
-                  waiting_serves, a_refusal_names_the_steps_of_streams,
-                  a_handler_that_frees_on_a_stream_is_waited_for,
-                  a_handler_that_releases_the_stream_of_the_request));
+    suite_add_list(suite, "steps",
+                   TEST_LIST(joining_serves, stealing_serves, reclaiming_serves, waiting_serves,
+                             a_refusal_names_the_steps_of_streams,
+                             a_handler_that_frees_on_a_stream_is_waited_for,
+                             a_handler_that_releases_the_stream_of_the_request));
     return suite_main(suite);
 }

@@ -1,6 +1,6 @@
 /*
- * The last error is that of the last call that failed: a call that succeeds
- * leaves it, whatever was tried for it on the way.
+ * The last error is that of the last call that failed: a call that succeeds leaves it, whatever was
+ * tried for it on the way.
  */
 #include "arena_support.h"
 
@@ -14,17 +14,16 @@ static cuarena_error_info_t before;
 /* An error that no call below would make. */
 static void begin(void)
 {
-    expect_status(cuarena_set_limit(NULL, 77, amount_of_bytes(0), NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_set_limit(NULL, 77, amount_of_bytes(0), NULL), CUARENA_BAD_ARGUMENT);
     before = last_error();
 }
 
-#define leaves_it(call)                                                        \
-    do {                                                                       \
-        expect_ok(call);                                                       \
-        cuarena_error_info_t now_ = last_error();                              \
-        ck_assert_msg(memcmp(&now_, &before, sizeof now_) == 0, "%s left: %s", \
-                      #call, now_.message);                                    \
+#define leaves_it(call)                                                                            \
+    do {                                                                                           \
+        expect_ok(call);                                                                           \
+        cuarena_error_info_t now_ = last_error();                                                  \
+        ck_assert_msg(memcmp(&now_, &before, sizeof now_) == 0, "%s left: %s", #call,              \
+                      now_.message);                                                               \
     } while (0)
 
 START_TEST(pointers_and_blocks)
@@ -66,7 +65,7 @@ START_TEST(a_request_that_a_later_step_serves)
     void *freed = take(&f, 2 * EACH);
     void *last = take(&f, EACH);
     drop(&f, freed);
-    f.memory.budget_bytes = f.memory.held_bytes + EACH;
+    f.memory.budget_bytes = f.memory.reserved_bytes + EACH;
     begin();
     leaves_it(cuarena_alloc(f.arena, 3 * EACH, &p));
     drop(&f, p);
@@ -79,8 +78,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("last error");
-    suite_add_list(
-        suite, "success",
-        TEST_LIST(pointers_and_blocks, a_request_that_a_later_step_serves));
+    suite_add_list(suite, "success",
+                   TEST_LIST(pointers_and_blocks, a_request_that_a_later_step_serves));
     return suite_main(suite);
 }

@@ -89,7 +89,7 @@ END_TEST
 /* The members below the lock are guarded by it. */
 typedef struct gate {
     cuai_lock_t lock;
-    cuai_event_t event;
+    cuai_cond_t event;
     int waiting;
     int passed;
     int open;
@@ -100,12 +100,12 @@ static void gate_init(gate_t *gate)
 {
     *gate = (gate_t){0};
     cuai_lock_init(&gate->lock);
-    cuai_event_init(&gate->event);
+    cuai_cond_init(&gate->event);
 }
 
 static void gate_cleanup(gate_t *gate)
 {
-    cuai_event_cleanup(&gate->event);
+    cuai_cond_cleanup(&gate->event);
     cuai_lock_cleanup(&gate->lock);
 }
 
@@ -115,7 +115,7 @@ static void *pass(void *argument)
     cuai_lock(&gate->lock);
     gate->waiting++;
     while (!gate->open)
-        cuai_event_wait(&gate->event, &gate->lock);
+        cuai_cond_wait(&gate->event, &gate->lock);
     gate->passed++;
     cuai_unlock(&gate->lock);
     return NULL;
@@ -141,7 +141,7 @@ START_TEST(test_event_wake_wakes_everybody)
     cuai_lock(&gate.lock);
     ck_assert_int_eq(gate.passed, 0);
     gate.open = 1;
-    cuai_event_wake(&gate.event);
+    cuai_cond_wake(&gate.event);
     cuai_unlock(&gate.lock);
     for (int i = 0; i < THREADS; i++)
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
@@ -155,7 +155,7 @@ static void *wait_once(void *argument)
     gate_t *gate = argument;
     cuai_lock(&gate->lock);
     waiter_begin(&gate->waiter);
-    cuai_event_wait(&gate->event, &gate->lock);
+    cuai_cond_wait(&gate->event, &gate->lock);
     waiter_end(&gate->waiter);
     cuai_unlock(&gate->lock);
     return NULL;
@@ -167,12 +167,12 @@ START_TEST(test_event_wake_without_sleepers_is_not_kept)
     pthread_t thread;
     gate_init(&gate);
     cuai_lock(&gate.lock);
-    cuai_event_wake(&gate.event);
+    cuai_cond_wake(&gate.event);
     cuai_unlock(&gate.lock);
     ck_assert_int_eq(pthread_create(&thread, NULL, wait_once, &gate), 0);
     expect_asleep(&gate.waiter, "who comes after the wake");
     cuai_lock(&gate.lock);
-    cuai_event_wake(&gate.event);
+    cuai_cond_wake(&gate.event);
     cuai_unlock(&gate.lock);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
     ck_assert(atomic_load(&gate.waiter.over));
@@ -187,10 +187,10 @@ static void take_turns(gate_t *gate, int mine)
     cuai_lock(&gate->lock);
     for (int i = 0; i < TURNS; i++) {
         while (gate->open != mine)
-            cuai_event_wait(&gate->event, &gate->lock);
+            cuai_cond_wait(&gate->event, &gate->lock);
         gate->open = !mine;
         gate->passed++;
-        cuai_event_wake(&gate->event);
+        cuai_cond_wake(&gate->event);
     }
     cuai_unlock(&gate->lock);
 }
@@ -298,8 +298,7 @@ int main(void)
 {
     Suite *suite = suite_create("lock");
     add_tests(suite, "lock",
-              TEST_LIST(test_lock_lets_one_in_at_a_time,
-                        test_lock_reset_in_a_forked_child));
+              TEST_LIST(test_lock_lets_one_in_at_a_time, test_lock_reset_in_a_forked_child));
     add_tests(suite, "event",
               TEST_LIST(test_event_wake_wakes_everybody,
                         test_event_wake_without_sleepers_is_not_kept,

@@ -1,6 +1,6 @@
 /*
- * The owner of a lock: who becomes it, that nobody is in beside it, and what
- * happens where the kernel refuses the fence.
+ * The owner of a lock: who becomes it, that nobody is in beside it, and what happens where the
+ * kernel refuses the fence.
  *
  * Where locks have no owners these tests end as skipped.
  */
@@ -45,8 +45,7 @@ static void open_owned(cuai_lock_t *lock)
 {
     cuai_lock_init_owned(lock);
     turn(lock, ENOUGH);
-    expect_u64(lock->bias / CUAI_LOCK_FLAGS * CUAI_LOCK_FLAGS,
-               cuai_lock_thread());
+    expect_u64(lock->bias / CUAI_LOCK_FLAGS * CUAI_LOCK_FLAGS, cuai_lock_thread());
 }
 
 /* Whether the holder, this thread, came as the owner. */
@@ -394,7 +393,7 @@ END_TEST
 
 typedef struct arena_like {
     cuai_lock_t lock;
-    cuai_event_t event;
+    cuai_cond_t event;
     uint64_t a, b; /* guarded; equal between turns */
     uint64_t torn; /* guarded: how often they were not */
     _Atomic int done;
@@ -496,7 +495,7 @@ static void *wake_it(void *argument)
     arena_like_t *all = argument;
     cuai_lock(&all->lock);
     all->a = 1;
-    cuai_event_wake(&all->event);
+    cuai_cond_wake(&all->event);
     cuai_unlock(&all->lock);
     return NULL;
 }
@@ -506,15 +505,15 @@ START_TEST(test_an_owner_waits_for_an_event)
     arena_like_t all = {.a = 0};
     pthread_t thread;
     open_owned(&all.lock);
-    cuai_event_init(&all.event);
+    cuai_cond_init(&all.event);
     cuai_lock(&all.lock);
     ck_assert_uint_ne(all.lock.raised, 0);
     pthread_create(&thread, NULL, wake_it, &all);
     while (all.a == 0)
-        cuai_event_wait(&all.event, &all.lock);
+        cuai_cond_wait(&all.event, &all.lock);
     cuai_unlock(&all.lock);
     pthread_join(thread, NULL);
-    cuai_event_cleanup(&all.event);
+    cuai_cond_cleanup(&all.event);
 }
 END_TEST
 
@@ -589,33 +588,27 @@ END_TEST
 /* Under a thread checker everything is slow. */
 static void add_tests(Suite *suite, const char *name, const TTest *const *tests)
 {
-    tcase_set_timeout(suite_add_list(suite, name, tests),
-                      (double)scale_pick(60, 60, 600));
+    tcase_set_timeout(suite_add_list(suite, name, tests), (double)scale_pick(60, 60, 600));
 }
 
 static void add_all(Suite *suite)
 {
     add_tests(suite, "owner",
-              TEST_LIST(test_a_plain_lock_has_no_owner,
-                        test_turns_in_a_row_make_an_owner,
-                        test_turns_of_two_threads_make_none,
-                        test_rare_visits_leave_the_owner,
+              TEST_LIST(test_a_plain_lock_has_no_owner, test_turns_in_a_row_make_an_owner,
+                        test_turns_of_two_threads_make_none, test_rare_visits_leave_the_owner,
                         test_visits_in_a_row_end_the_bias_and_make_another,
-                        test_patience_has_an_end,
-                        test_flags_are_never_handed_on,
+                        test_patience_has_an_end, test_flags_are_never_handed_on,
                         test_threads_that_end_leave_the_lock_to_others));
     add_tests(suite, "nobody beside the owner",
               TEST_LIST(test_a_visitor_waits_until_the_owner_is_out,
                         test_the_owner_waits_until_a_visitor_is_out,
                         test_visits_to_a_busy_owner_tear_nothing,
                         test_bursts_of_many_threads_tear_nothing));
-    add_tests(
-        suite, "events and forks",
-        TEST_LIST(
-            test_an_owner_waits_for_an_event,
-            test_a_forked_process_has_the_owner_that_forked,
-            test_a_forked_process_does_without_an_owner_that_stayed_behind,
-            test_reset_in_a_forked_process_ends_the_owners_hold));
+    add_tests(suite, "events and forks",
+              TEST_LIST(test_an_owner_waits_for_an_event,
+                        test_a_forked_process_has_the_owner_that_forked,
+                        test_a_forked_process_does_without_an_owner_that_stayed_behind,
+                        test_reset_in_a_forked_process_ends_the_owners_hold));
 }
 
 /* Asked in a child: this process is to find it out after the first test. */
@@ -633,13 +626,11 @@ int main(void)
         _exit(has_fences(NULL));
     (void)waitpid(child, &status, 0);
     Suite *suite = suite_create("owner of a lock");
-    TCase *refused = suite_add_list(
-        suite, "refused",
-        TEST_LIST(test_refused_from_the_start_there_is_no_owner));
+    TCase *refused =
+        suite_add_list(suite, "refused", TEST_LIST(test_refused_from_the_start_there_is_no_owner));
     tcase_set_timeout(refused, 60);
     if (status == 0) {
-        add_tests(suite, "refused later",
-                  TEST_LIST(test_refused_later_the_last_owner_goes));
+        add_tests(suite, "refused later", TEST_LIST(test_refused_later_the_last_owner_goes));
         add_all(suite);
     } else {
         (void)printf("no fences here: most tests are left out\n");

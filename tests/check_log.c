@@ -1,5 +1,5 @@
-/* What the log tells, through the public API: errors once, what arenas do as a
- * whole at level info, each block at level debug; one line each. */
+/* What the log tells, through the public API: errors once, what arenas do as a whole at level info,
+ * each block at level debug; one line each. */
 #include "arena_support.h"
 #include "support/scale.h"
 
@@ -51,10 +51,8 @@ static void expect_line(int32_t level, const char *begin, const char *end)
     const char *line = lines.text[0];
     size_t length = strlen(line), end_length = strlen(end);
     ck_assert_int_eq(lines.levels[0], level);
-    ck_assert_msg(strncmp(line, begin, strlen(begin)) == 0,
-                  "expected %s..., got %s", begin, line);
-    ck_assert_msg(length >= end_length &&
-                      strcmp(line + length - end_length, end) == 0,
+    ck_assert_msg(strncmp(line, begin, strlen(begin)) == 0, "expected %s..., got %s", begin, line);
+    ck_assert_msg(length >= end_length && strcmp(line + length - end_length, end) == 0,
                   "expected ...%s, got %s", end, line);
     lines.count = 0;
 }
@@ -116,8 +114,7 @@ static cuarena_status_t refuse(cuarena_t *arena)
 static cuarena_status_t refuse_block_on(cuarena_t *arena)
 {
     cuarena_block_t block;
-    return cuarena_block_alloc_on(arena, 1 << 20, CUARENA_STREAM_LEGACY, NULL,
-                                  &block);
+    return cuarena_block_alloc_on(arena, 1 << 20, CUARENA_STREAM_LEGACY, NULL, &block);
 }
 
 static cuarena_status_t refuse_array(cuarena_t *arena)
@@ -265,8 +262,8 @@ START_TEST(test_error_is_logged_once)
     cuarena_t *arena = make(POOL);
     listen(CUARENA_LOG_ERROR);
     expect_status(failures[_i].call(arena), failures[_i].want);
-    ck_assert_msg(lines.count == 1, "%s: expected 1 line, got %d: %s",
-                  failures[_i].name, lines.count, lines.text[0]);
+    ck_assert_msg(lines.count == 1, "%s: expected 1 line, got %d: %s", failures[_i].name,
+                  lines.count, lines.text[0]);
     expect_line(CUARENA_LOG_ERROR, "", last_error().message);
     end(arena);
 }
@@ -277,15 +274,13 @@ START_TEST(test_error_says_of_which_arena)
     cuarena_t *arena = make(POOL);
     listen(CUARENA_LOG_ERROR);
     expect_status(refuse(arena), CUARENA_OUT_OF_MEMORY);
-    expect_line(CUARENA_LOG_ERROR, "arena 'logged': no room for 1048576 bytes",
-                "");
+    expect_line(CUARENA_LOG_ERROR, "arena 'logged': no room for 1048576 bytes", "");
     end(arena);
 }
 END_TEST
 
 /* Growth fails, the handler helps: nobody was refused anything. */
-static int32_t free_spare(void *user, cuarena_t *arena, uint64_t asked,
-                          int32_t attempt)
+static int32_t free_spare(void *user, cuarena_t *arena, uint64_t asked, int32_t attempt)
 {
     (void)asked, (void)attempt;
     expect_ok(cuarena_free(arena, *(void **)user));
@@ -326,11 +321,9 @@ END_TEST
 static void destroy_inside(void *user, const cuarena_event_t *event)
 {
     (void)event;
-    expect_status(cuarena_destroy_forced((cuarena_t **)user),
-                  CUARENA_REENTERED);
-    expect_text(last_error().message,
-                "destroy_forced was called from the arena's own handler or "
-                "listener");
+    expect_status(cuarena_destroy_forced((cuarena_t **)user), CUARENA_REENTERED);
+    expect_text(last_error().message, "destroy_forced was called from the arena's own handler or "
+                                      "listener");
 }
 
 START_TEST(test_forced_destruction_is_named_in_its_error)
@@ -349,9 +342,8 @@ END_TEST
 static void expect_plain(const char *text)
 {
     for (const char *at = text; *at != '\0'; at++)
-        ck_assert_msg((unsigned char)*at >= 32 && *at != 127,
-                      "byte %d of '%s' is 0x%x", (int)(at - text), text,
-                      (unsigned char)*at);
+        ck_assert_msg((unsigned char)*at >= 32 && *at != 127, "byte %d of '%s' is 0x%x",
+                      (int)(at - text), text, (unsigned char)*at);
 }
 
 START_TEST(test_names_make_no_lines_of_their_own)
@@ -369,8 +361,7 @@ START_TEST(test_names_make_no_lines_of_their_own)
     ck_assert_int_ge(lines.count, 3);
     for (int i = 0; i < lines.count; i++)
         expect_plain(lines.text[i]);
-    ck_assert_ptr_nonnull(
-        strstr(lines.text[0], "arena 'a\\x0aerror: b\\x1b[2J': alloc: "));
+    ck_assert_ptr_nonnull(strstr(lines.text[0], "arena 'a\\x0aerror: b\\x1b[2J': alloc: "));
     ck_assert_ptr_nonnull(strstr(lines.text[0], "tag 't\\x0d\\x7f\\x0a'"));
     end(arena);
 }
@@ -380,16 +371,13 @@ START_TEST(test_messages_escape_what_the_caller_passed)
 {
     cuarena_config_t config;
     cuarena_config_init(&config);
-    expect_status(cuarena_config_set(&config, "poo\nl", "1\033[31m"),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, "poo\nl", "1\033[31m"), CUARENA_BAD_ARGUMENT);
     expect_plain(last_error().message);
     ck_assert_ptr_nonnull(strstr(last_error().message, "'poo\\x0al'"));
-    expect_status(cuarena_config_set(&config, "pool", "1\033[31m"),
-                  CUARENA_BAD_ARGUMENT);
-    expect_text(
-        last_error().message,
-        "pool: '1\\x1b[31m' has an unknown suffix; accepted: bytes below "
-        "256TiB, 0.001% to 100%, auto, auto-BYTES");
+    expect_status(cuarena_config_set(&config, "pool", "1\033[31m"), CUARENA_BAD_ARGUMENT);
+    expect_text(last_error().message,
+                "pool: '1\\x1b[31m' has an unknown suffix; accepted: bytes below "
+                "256TiB, 0.001% to 100%, auto, auto-BYTES");
 }
 END_TEST
 
@@ -447,13 +435,11 @@ START_TEST(test_info_tells_what_an_arena_does_as_a_whole)
     expect_ok(cuarena_compact(arena, NULL, NULL, NULL, NULL));
     expect_line(INFO, "arena 'logged': compact: ", " bytes moved");
     expect_ok(cuarena_resize_pool(arena, 131072));
-    expect_line(INFO, "arena 'logged': resize_pool: 131072 bytes, 131072 held",
-                "");
+    expect_line(INFO, "arena 'logged': resize_pool: 131072 bytes, 131072 held", "");
     expect_ok(cuarena_reset(arena));
     expect_line(INFO, "arena 'logged': reset: 256 bytes of blocks ended", "");
     expect_ok(cuarena_trim(arena, 0, NULL));
-    expect_line(INFO, "arena 'logged': trim: 131072 bytes given back, 0 held",
-                "");
+    expect_line(INFO, "arena 'logged': trim: 131072 bytes given back, 0 held", "");
     expect_ok(cuarena_destroy(&arena));
     expect_line(INFO, "arena 'logged': destroyed", "");
 }
@@ -548,8 +534,7 @@ START_TEST(test_lines_that_hearing_causes_are_left_out)
 }
 END_TEST
 
-/* Arenas come and go, and blocks in one that all share, while the level
- * changes. */
+/* Arenas come and go, and blocks in one that all share, while the level changes. */
 #define WORKERS 3
 #define TURNS 200
 
@@ -603,8 +588,8 @@ START_TEST(test_level_changes_beside_every_call)
 }
 END_TEST
 
-/* What a child does that was forked while other threads log and change the
- * level; SIGALRM ends one that hangs. */
+/* What a child does that was forked while other threads log and change the level; SIGALRM ends one
+ * that hangs. */
 static void live_in_child(void)
 {
     alarm(30);
@@ -630,8 +615,7 @@ START_TEST(test_child_forked_beside_others_logs)
     pthread_t threads[2];
     cuarena_log_set_callback(count_line, &crowd);
     ck_assert_int_eq(pthread_create(&threads[0], NULL, work, &crowd), 0);
-    ck_assert_int_eq(pthread_create(&threads[1], NULL, change_level, &crowd),
-                     0);
+    ck_assert_int_eq(pthread_create(&threads[1], NULL, change_level, &crowd), 0);
     int forks = (int)scale_pick(8, 50, 50);
     for (int i = 0; i < forks; i++) {
         int status = -1;
@@ -657,8 +641,7 @@ START_TEST(test_unknown_word_in_the_environment_is_told_once)
     setenv("CUARENA_LOG", "bo\ngus", 1);
     cuarena_t *arena = make(POOL);
     cuarena_t *other = make(POOL);
-    expect_line(CUARENA_LOG_ERROR,
-                "CUARENA_LOG is 'bo\\x0agus'; accepted: ", "nothing is logged");
+    expect_line(CUARENA_LOG_ERROR, "CUARENA_LOG is 'bo\\x0agus'; accepted: ", "nothing is logged");
     ck_assert_int_eq(cuarena_log_level(), CUARENA_LOG_OFF);
     unsetenv("CUARENA_LOG");
     end(other);
@@ -680,16 +663,13 @@ int main(void)
                              test_messages_escape_what_the_caller_passed,
                              test_escaping_never_passes_the_end,
                              test_arena_without_a_name_is_told_by_its_address));
-    suite_add_list(suite, "levels",
-                   TEST_LIST(test_info_tells_what_an_arena_does_as_a_whole,
-                             test_debug_tells_of_each_block,
-                             test_debug_tells_of_cached_blocks,
-                             test_level_is_followed_by_arenas_that_exist,
-                             test_level_changes_beside_every_call,
-                             test_child_forked_beside_others_logs,
-                             test_lines_that_hearing_causes_are_left_out));
     suite_add_list(
-        suite, "environment",
-        TEST_LIST(test_unknown_word_in_the_environment_is_told_once));
+        suite, "levels",
+        TEST_LIST(test_info_tells_what_an_arena_does_as_a_whole, test_debug_tells_of_each_block,
+                  test_debug_tells_of_cached_blocks, test_level_is_followed_by_arenas_that_exist,
+                  test_level_changes_beside_every_call, test_child_forked_beside_others_logs,
+                  test_lines_that_hearing_causes_are_left_out));
+    suite_add_list(suite, "environment",
+                   TEST_LIST(test_unknown_word_in_the_environment_is_told_once));
     return suite_main(suite);
 }

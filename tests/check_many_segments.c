@@ -1,7 +1,7 @@
 /*
- * Many segments, and many holes: the table of a heap's segments against a walk
- * over all of them, the list of an arena's after removals in the middle, and
- * growth where there are too many holes to look at each.
+ * Many segments, and many holes: the table of a heap's segments against a walk over all of them,
+ * the list of an arena's after removals in the middle, and growth where there are too many holes to
+ * look at each.
  */
 #include "support/expect.h"
 #include "support/random.h"
@@ -11,7 +11,7 @@
 #include <cuarena.h>
 #include <stdint.h>
 
-#define GRAIN (UINT64_C(64) << 10)
+#define GRANULARITY (UINT64_C(64) << 10)
 
 /* ---- The heap's table --------------------------------------------------- */
 
@@ -19,8 +19,7 @@
 #define STEPS 4000u
 
 /* The lowest segment at or above `from` with such a gap, by looking at all. */
-static const cuai_segment_t *gap_by_walk(const cuarena_heap_t *heap,
-                                         uint64_t from, uint64_t bytes)
+static const cuai_segment_t *gap_by_walk(const cuarena_heap_t *heap, uint64_t from, uint64_t bytes)
 {
     const cuai_segment_t *s = cuai_segment_first(heap);
     for (; s != NULL; s = cuai_segment_next(heap, s))
@@ -29,8 +28,7 @@ static const cuai_segment_t *gap_by_walk(const cuarena_heap_t *heap,
     return NULL;
 }
 
-static const cuai_segment_t *around_by_walk(const cuarena_heap_t *heap,
-                                            uint64_t offset)
+static const cuai_segment_t *around_by_walk(const cuarena_heap_t *heap, uint64_t offset)
 {
     const cuai_segment_t *s = cuai_segment_first(heap);
     for (; s != NULL; s = cuai_segment_next(heap, s))
@@ -74,8 +72,7 @@ START_TEST(test_segments_are_found_as_a_walk_finds_them)
         change(heap, &random);
         uint64_t offset = random_below(&random, PLACES * 256);
         uint64_t bytes = (random_below(&random, 6) + 1) * 256;
-        ck_assert_ptr_eq(cuai_segment_around(heap, offset),
-                         around_by_walk(heap, offset));
+        ck_assert_ptr_eq(cuai_segment_around(heap, offset), around_by_walk(heap, offset));
         ck_assert_ptr_eq(cuai_segment_above_gap(heap, offset, bytes),
                          gap_by_walk(heap, offset, bytes));
         if (i % 16 == 0)
@@ -146,18 +143,18 @@ START_TEST(test_many_segments_stay_right_after_removals_in_the_middle)
     random_state_t random = {7};
     open_arena(keepers[_i]);
     for (uint32_t i = 0; i < BLOCKS; i++)
-        blocks[i] = take((random_below(&random, 3) + 1) * GRAIN);
+        blocks[i] = take((random_below(&random, 3) + 1) * GRANULARITY);
     for (uint32_t i = 0; i < 4 * BLOCKS; i++) {
         uint64_t at = random_below(&random, BLOCKS);
         if (blocks[at] != NULL) {
             expect_ok(cuarena_free(arena, blocks[at]));
             blocks[at] = NULL;
         } else {
-            blocks[at] = take((random_below(&random, 3) + 1) * GRAIN);
+            blocks[at] = take((random_below(&random, 3) + 1) * GRANULARITY);
         }
         expect_sound_arena();
         if (_i < 5)
-            expect_u64(stats().held_bytes, stats().live_bytes);
+            expect_u64(stats().reserved_bytes, stats().live_bytes);
     }
     close_arena();
 }
@@ -168,26 +165,26 @@ START_TEST(test_many_segments_stay_right_after_a_trim_of_every_third)
 {
     open_arena("preset=grow,memory=none,in_place=0");
     for (uint32_t i = 0; i < BLOCKS; i++)
-        blocks[i] = take(GRAIN);
+        blocks[i] = take(GRANULARITY);
     for (uint32_t i = 0; i < BLOCKS; i += 3)
         expect_ok(cuarena_free(arena, blocks[i]));
     expect_ok(cuarena_free(arena, blocks[BLOCKS - 1]));
     uint64_t given;
     expect_ok(cuarena_trim(arena, 0, &given));
-    expect_u64(given, (BLOCKS / 3 + 1) * GRAIN);
+    expect_u64(given, (BLOCKS / 3 + 1) * GRANULARITY);
     expect_u64(stats().segments, BLOCKS - BLOCKS / 3 - 1);
     expect_sound_arena();
     close_arena();
 }
 END_TEST
 
-/* Blocks of a grain with holes of a grain between; one hole is of `grains`. */
-static void *open_holes(const char *options, uint32_t wide, uint64_t grains)
+/* Blocks of a granularity with holes of a granularity between; one hole is of `page_multiple`. */
+static void *open_holes(const char *options, uint32_t wide, uint64_t page_multiple)
 {
     void *widest = NULL;
     open_arena(options);
     for (uint32_t i = 0; i < 2 * BLOCKS; i++) {
-        blocks[i] = take(i == wide ? grains * GRAIN : GRAIN);
+        blocks[i] = take(i == wide ? page_multiple * GRANULARITY : GRANULARITY);
         if (i == wide)
             widest = blocks[i];
     }
@@ -201,9 +198,9 @@ static void *open_holes(const char *options, uint32_t wide, uint64_t grains)
 START_TEST(test_growth_fills_the_hole_with_room_of_many_without)
 {
     void *hole = open_holes("preset=grow,memory=none", BLOCKS, 5);
-    uint64_t held = stats().held_bytes;
-    ck_assert_ptr_eq(take(5 * GRAIN), hole);
-    expect_u64(stats().held_bytes, held + 5 * GRAIN);
+    uint64_t held = stats().reserved_bytes;
+    ck_assert_ptr_eq(take(5 * GRANULARITY), hole);
+    expect_u64(stats().reserved_bytes, held + 5 * GRANULARITY);
     expect_sound_arena();
     close_arena();
 }
@@ -213,27 +210,27 @@ START_TEST(test_growth_fills_the_hole_that_free_bytes_make_cheaper)
 {
     void *hole = open_holes("preset=grow,memory=none", BLOCKS, 4);
     expect_ok(cuarena_free(arena, blocks[BLOCKS - 1]));
-    uint64_t held = stats().held_bytes;
-    ck_assert_ptr_eq(take(5 * GRAIN), (char *)hole - GRAIN);
-    expect_u64(stats().held_bytes, held + 4 * GRAIN);
+    uint64_t held = stats().reserved_bytes;
+    ck_assert_ptr_eq(take(5 * GRANULARITY), (char *)hole - GRANULARITY);
+    expect_u64(stats().reserved_bytes, held + 4 * GRANULARITY);
     expect_sound_arena();
     close_arena();
 }
 END_TEST
 
-/* Few holes are looked at, none with room, and the limit leaves 2 grains of 5
- * that the end would take; but beside one hole 4 are free. */
+/* Few holes are looked at, none with room, and the limit leaves 2 pages of 5 that the end would
+ * take; but beside one hole 4 are free. */
 START_TEST(test_growth_looks_at_every_hole_before_it_refuses)
 {
     open_holes("preset=grow,memory=none", BLOCKS + 1, 4);
     expect_ok(cuarena_free(arena, blocks[BLOCKS + 1]));
-    expect_u64(stats().held_bytes, (BLOCKS + 3) * GRAIN);
-    cuarena_amount_t limit = {CUARENA_AMOUNT_BYTES, 0, (BLOCKS + 5) * GRAIN};
-    expect_ok(cuarena_set_limit(arena, CUARENA_LIMIT_HELD, limit, NULL));
+    expect_u64(stats().reserved_bytes, (BLOCKS + 3) * GRANULARITY);
+    cuarena_amount_t limit = {CUARENA_AMOUNT_BYTES, 0, (BLOCKS + 5) * GRANULARITY};
+    expect_ok(cuarena_set_limit(arena, CUARENA_LIMIT_RESERVED, limit, NULL));
     uint64_t trims = stats().trims;
-    ck_assert_ptr_eq(take(5 * GRAIN), (char *)blocks[BLOCKS + 1] - GRAIN);
+    ck_assert_ptr_eq(take(5 * GRANULARITY), (char *)blocks[BLOCKS + 1] - GRANULARITY);
     expect_u64(stats().trims, trims); /* which would have helped too */
-    expect_u64(stats().held_bytes, (BLOCKS + 4) * GRAIN);
+    expect_u64(stats().reserved_bytes, (BLOCKS + 4) * GRANULARITY);
     expect_sound_arena();
     close_arena();
 }
@@ -243,17 +240,14 @@ int main(void)
 {
     Suite *suite = suite_create("many segments");
     TCase *tcase = tcase_create("table");
-    tcase_add_loop_test(tcase, test_segments_are_found_as_a_walk_finds_them, 0,
-                        4);
+    tcase_add_loop_test(tcase, test_segments_are_found_as_a_walk_finds_them, 0, 4);
     suite_add_tcase(suite, tcase);
-    suite_add_rows(suite, "list",
-                   test_many_segments_stay_right_after_removals_in_the_middle,
+    suite_add_rows(suite, "list", test_many_segments_stay_right_after_removals_in_the_middle,
                    KEEPERS);
-    suite_add_list(
-        suite, "holes",
-        TEST_LIST(test_many_segments_stay_right_after_a_trim_of_every_third,
-                  test_growth_fills_the_hole_with_room_of_many_without,
-                  test_growth_fills_the_hole_that_free_bytes_make_cheaper,
-                  test_growth_looks_at_every_hole_before_it_refuses));
+    suite_add_list(suite, "holes",
+                   TEST_LIST(test_many_segments_stay_right_after_a_trim_of_every_third,
+                             test_growth_fills_the_hole_with_room_of_many_without,
+                             test_growth_fills_the_hole_that_free_bytes_make_cheaper,
+                             test_growth_looks_at_every_hole_before_it_refuses));
     return suite_main(suite);
 }

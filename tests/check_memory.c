@@ -19,8 +19,8 @@
 
 /* ---- All memories ------------------------------------------------------ */
 
-static const int32_t kinds[] = {CUARENA_MEMORY_PAGEABLE, CUARENA_MEMORY_NONE,
-                                CUARENA_MEMORY_BYTES, CUARENA_MEMORY_CUSTOM};
+static const int32_t kinds[] = {CUARENA_MEMORY_PAGEABLE, CUARENA_MEMORY_NONE, CUARENA_MEMORY_BYTES,
+                                CUARENA_MEMORY_CUSTOM};
 
 START_TEST(test_open_gives_a_whole_table)
 {
@@ -28,7 +28,7 @@ START_TEST(test_open_gives_a_whole_table)
     const cuarena_memory_ops_t *ops = &memory.ops;
     expect_u64(ops->struct_size, sizeof(*ops));
     ck_assert_ptr_nonnull(ops->name);
-    ck_assert(cuai_is_power_of_two(ops->grain_bytes));
+    ck_assert(cuai_is_power_of_two(ops->granularity));
     ck_assert(cuai_is_power_of_two(ops->alignment));
     ck_assert(ops->get != NULL && ops->give_back != NULL);
     ck_assert((ops->grow == NULL) == (ops->shrink == NULL));
@@ -44,12 +44,11 @@ END_TEST
 START_TEST(test_get_keeps_the_contract)
 {
     cuai_memory_t memory = memory_opened(kinds[_i]);
-    cuarena_memory_segment_t segment =
-        memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
+    cuarena_memory_segment_t segment = memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
     ck_assert(segment.address != 0);
     ck_assert(cuai_is_aligned(segment.address, memory.ops.alignment));
     expect_u64(segment.bytes, GUEST_SIZE);
-    ck_assert(segment.reserved_bytes >= GUEST_SIZE);
+    ck_assert(segment.address_bytes >= GUEST_SIZE);
     memory_give_back(&memory, &segment);
     cuai_memory_close(&memory);
 }
@@ -60,8 +59,7 @@ START_TEST(test_get_again_after_give_back)
     uint64_t live = cuai_host_live();
     cuai_memory_t memory = memory_opened(kinds[_i]);
     for (int i = 0; i < 100; i++) {
-        cuarena_memory_segment_t segment =
-            memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
+        cuarena_memory_segment_t segment = memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
         memory_give_back(&memory, &segment);
     }
     cuai_memory_close(&memory);
@@ -72,8 +70,7 @@ END_TEST
 START_TEST(test_relocate_in_order_and_over_itself)
 {
     cuai_memory_t memory = memory_opened(kinds[_i]);
-    cuarena_memory_segment_t segment =
-        memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
+    cuarena_memory_segment_t segment = memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
     const cuarena_relocation_t list[] = {
         {0, memory_at(&segment, 256), memory_at(&segment, 0), 1024},
         {0, memory_at(&segment, 4096), memory_at(&segment, 1024), 512},
@@ -82,8 +79,7 @@ START_TEST(test_relocate_in_order_and_over_itself)
     for (uint64_t i = 0; touches && i < 8192; i++)
         *memory_at(&segment, i) = (unsigned char)(i / 256);
     size_t done = 0;
-    expect_ok(
-        memory.ops.relocate(memory.user, list, 2, CUARENA_NO_STREAM, &done));
+    expect_ok(memory.ops.relocate(memory.user, list, 2, CUARENA_NO_STREAM, &done));
     expect_u64(done, 2);
     for (uint64_t i = 0; touches && i < 1536; i++) {
         uint64_t want = i < 1024 ? i / 256 + 1 : (4096 + i - 1024) / 256;
@@ -97,12 +93,11 @@ END_TEST
 START_TEST(test_zero_bytes_and_no_others)
 {
     cuai_memory_t memory = memory_opened(kinds[_i]);
-    cuarena_memory_segment_t segment =
-        memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
+    cuarena_memory_segment_t segment = memory_got(&memory, GUEST_SIZE, GUEST_SIZE);
     if ((memory.ops.properties & CUARENA_MEMORY_TOUCHES) != 0) {
         memset(memory_at(&segment, 0), 0xee, GUEST_SIZE);
-        expect_ok(memory.ops.zero_bytes(memory.user, memory_at(&segment, 256),
-                                        GUEST_SIZE - 512, CUARENA_NO_STREAM));
+        expect_ok(memory.ops.zero_bytes(memory.user, memory_at(&segment, 256), GUEST_SIZE - 512,
+                                        CUARENA_NO_STREAM));
         expect_u64(*memory_at(&segment, 255), 0xee);
         expect_u64(*memory_at(&segment, 256), 0);
         expect_u64(*memory_at(&segment, GUEST_SIZE - 257), 0);
@@ -126,8 +121,7 @@ static uint64_t refusals_until_it_works(int32_t kind)
         cuai_host_fail_at(nth);
         cuarena_status_t status = cuai_memory_open(&config, &memory);
         if (status == CUARENA_OK)
-            status =
-                memory.ops.get(memory.user, GUEST_SIZE, GUEST_SIZE, &segment);
+            status = memory.ops.get(memory.user, GUEST_SIZE, GUEST_SIZE, &segment);
         if (status == CUARENA_OK)
             memory_give_back(&memory, &segment);
         else
@@ -166,7 +160,7 @@ START_TEST(test_ops_init_defaults)
     memset(&ops, 0xff, sizeof(ops));
     cuarena_memory_ops_init(&ops);
     expect_u64(ops.struct_size, sizeof(ops));
-    expect_u64(ops.grain_bytes, 4096);
+    expect_u64(ops.granularity, 4096);
     expect_u64(ops.alignment, 256);
     ck_assert(ops.get == NULL && ops.end == NULL && ops.name == NULL);
     cuarena_memory_ops_init(NULL);
@@ -187,10 +181,10 @@ END_TEST
 
 /* ---- Pageable ---------------------------------------------------------- */
 
-#define GRAIN (64 * CUAI_KIB)
+#define GRANULARITY (64 * CUAI_KIB)
 
-/* Asks the kernel, which answers without a signal, and past the checkers that
- * watch what programs hand to it. */
+/* Asks the kernel, which answers without a signal, and past the checkers that watch what programs
+ * hand to it. */
 static bool is_accessible(const unsigned char *address)
 {
     int ends[2];
@@ -215,11 +209,11 @@ static bool is_zero(const unsigned char *bytes, uint64_t count)
 START_TEST(test_pageable_reserves_more_than_it_commits)
 {
     cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
-    cuarena_memory_segment_t s = memory_got(&memory, GRAIN, RESERVED);
-    expect_u64(s.reserved_bytes, RESERVED);
-    ck_assert(is_zero(memory_at(&s, 0), GRAIN));
-    memset(memory_at(&s, 0), 1, GRAIN);
-    ck_assert(!is_accessible(memory_at(&s, GRAIN)));
+    cuarena_memory_segment_t s = memory_got(&memory, GRANULARITY, RESERVED);
+    expect_u64(s.address_bytes, RESERVED);
+    ck_assert(is_zero(memory_at(&s, 0), GRANULARITY));
+    memset(memory_at(&s, 0), 1, GRANULARITY);
+    ck_assert(!is_accessible(memory_at(&s, GRANULARITY)));
     ck_assert(!is_accessible(memory_at(&s, RESERVED - 1)));
     memory_give_back(&memory, &s);
     ck_assert(!is_accessible(memory_at(&s, 0)));
@@ -230,21 +224,21 @@ END_TEST
 START_TEST(test_pageable_grows_and_shrinks_in_place)
 {
     cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
-    cuarena_memory_segment_t s = memory_got(&memory, GRAIN, 16 * GRAIN);
+    cuarena_memory_segment_t s = memory_got(&memory, GRANULARITY, 16 * GRANULARITY);
     const uint64_t address = s.address;
-    memset(memory_at(&s, 0), 1, GRAIN);
-    expect_ok(memory.ops.grow(memory.user, &s, 16 * GRAIN));
-    expect_u64(s.bytes, 16 * GRAIN);
+    memset(memory_at(&s, 0), 1, GRANULARITY);
+    expect_ok(memory.ops.grow(memory.user, &s, 16 * GRANULARITY));
+    expect_u64(s.bytes, 16 * GRANULARITY);
     expect_u64(s.address, address);
-    ck_assert(is_zero(memory_at(&s, GRAIN), 15 * GRAIN));
-    memset(memory_at(&s, GRAIN), 2, 15 * GRAIN);
-    memory.ops.shrink(memory.user, &s, 2 * GRAIN);
-    expect_u64(s.bytes, 2 * GRAIN);
+    ck_assert(is_zero(memory_at(&s, GRANULARITY), 15 * GRANULARITY));
+    memset(memory_at(&s, GRANULARITY), 2, 15 * GRANULARITY);
+    memory.ops.shrink(memory.user, &s, 2 * GRANULARITY);
+    expect_u64(s.bytes, 2 * GRANULARITY);
     expect_u64(*memory_at(&s, 0), 1);
-    expect_u64(*memory_at(&s, 2 * GRAIN - 1), 2);
-    ck_assert(!is_accessible(memory_at(&s, 2 * GRAIN)));
-    expect_ok(memory.ops.grow(memory.user, &s, 3 * GRAIN));
-    ck_assert(is_zero(memory_at(&s, 2 * GRAIN), GRAIN));
+    expect_u64(*memory_at(&s, 2 * GRANULARITY - 1), 2);
+    ck_assert(!is_accessible(memory_at(&s, 2 * GRANULARITY)));
+    expect_ok(memory.ops.grow(memory.user, &s, 3 * GRANULARITY));
+    ck_assert(is_zero(memory_at(&s, 2 * GRANULARITY), GRANULARITY));
     memory_give_back(&memory, &s);
     cuai_memory_close(&memory);
 }
@@ -253,10 +247,10 @@ END_TEST
 START_TEST(test_pageable_from_nothing_and_back)
 {
     cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
-    cuarena_memory_segment_t s = memory_got(&memory, 0, 4 * GRAIN);
+    cuarena_memory_segment_t s = memory_got(&memory, 0, 4 * GRANULARITY);
     expect_u64(s.bytes, 0);
     ck_assert(!is_accessible(memory_at(&s, 0)));
-    expect_ok(memory.ops.grow(memory.user, &s, GRAIN));
+    expect_ok(memory.ops.grow(memory.user, &s, GRANULARITY));
     *memory_at(&s, 0) = 1;
     memory.ops.shrink(memory.user, &s, 0);
     ck_assert(!is_accessible(memory_at(&s, 0)));
@@ -268,19 +262,19 @@ END_TEST
 START_TEST(test_pageable_hole_and_fill)
 {
     cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
-    cuarena_memory_segment_t s = memory_got(&memory, 4 * GRAIN, 4 * GRAIN);
-    memset(memory_at(&s, 0), 7, 4 * GRAIN);
-    memory.ops.punch(memory.user, &s, GRAIN, 2 * GRAIN);
-    expect_u64(s.bytes, 4 * GRAIN);
-    ck_assert(is_accessible(memory_at(&s, GRAIN - 1)));
-    ck_assert(!is_accessible(memory_at(&s, GRAIN)));
-    ck_assert(!is_accessible(memory_at(&s, 3 * GRAIN - 1)));
-    ck_assert(is_accessible(memory_at(&s, 3 * GRAIN)));
-    expect_ok(memory.ops.fill(memory.user, &s, 2 * GRAIN, GRAIN));
-    ck_assert(is_zero(memory_at(&s, 2 * GRAIN), GRAIN));
-    ck_assert(!is_accessible(memory_at(&s, GRAIN)));
+    cuarena_memory_segment_t s = memory_got(&memory, 4 * GRANULARITY, 4 * GRANULARITY);
+    memset(memory_at(&s, 0), 7, 4 * GRANULARITY);
+    memory.ops.punch(memory.user, &s, GRANULARITY, 2 * GRANULARITY);
+    expect_u64(s.bytes, 4 * GRANULARITY);
+    ck_assert(is_accessible(memory_at(&s, GRANULARITY - 1)));
+    ck_assert(!is_accessible(memory_at(&s, GRANULARITY)));
+    ck_assert(!is_accessible(memory_at(&s, 3 * GRANULARITY - 1)));
+    ck_assert(is_accessible(memory_at(&s, 3 * GRANULARITY)));
+    expect_ok(memory.ops.fill(memory.user, &s, 2 * GRANULARITY, GRANULARITY));
+    ck_assert(is_zero(memory_at(&s, 2 * GRANULARITY), GRANULARITY));
+    ck_assert(!is_accessible(memory_at(&s, GRANULARITY)));
     expect_u64(*memory_at(&s, 0), 7);
-    expect_u64(*memory_at(&s, 3 * GRAIN), 7);
+    expect_u64(*memory_at(&s, 3 * GRANULARITY), 7);
     memory_give_back(&memory, &s);
     cuai_memory_close(&memory);
 }
@@ -289,26 +283,24 @@ END_TEST
 START_TEST(test_pageable_refused_grow_and_fill_change_nothing)
 {
     cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
-    cuarena_memory_segment_t s = memory_got(&memory, 2 * GRAIN, 4 * GRAIN);
-    memory.ops.punch(memory.user, &s, 0, GRAIN);
+    cuarena_memory_segment_t s = memory_got(&memory, 2 * GRANULARITY, 4 * GRANULARITY);
+    memory.ops.punch(memory.user, &s, 0, GRANULARITY);
     cuai_host_fail_at(1);
-    expect_status(memory.ops.grow(memory.user, &s, 3 * GRAIN),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(memory.ops.grow(memory.user, &s, 3 * GRANULARITY), CUARENA_OUT_OF_MEMORY);
     expect_message("65536");
     cuai_host_fail_at(1);
-    expect_status(memory.ops.fill(memory.user, &s, 0, GRAIN),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(memory.ops.fill(memory.user, &s, 0, GRANULARITY), CUARENA_OUT_OF_MEMORY);
     cuai_host_fail_at(0);
-    expect_u64(s.bytes, 2 * GRAIN);
+    expect_u64(s.bytes, 2 * GRANULARITY);
     ck_assert(!is_accessible(memory_at(&s, 0)));
-    ck_assert(!is_accessible(memory_at(&s, 2 * GRAIN)));
+    ck_assert(!is_accessible(memory_at(&s, 2 * GRANULARITY)));
     memory_give_back(&memory, &s);
     cuai_memory_close(&memory);
 }
 END_TEST
 
-/* Half as many addresses, and so on, down to those of the bytes. An emulator
- * keeps tables of what is set aside, which take it more memory than there is.
+/* Half as many addresses, and so on, down to those of the bytes. An emulator keeps tables of what
+ * is set aside, which take it more memory than there is.
  */
 START_TEST(test_pageable_reservation_that_cannot_be_had_whole)
 {
@@ -316,11 +308,11 @@ START_TEST(test_pageable_reservation_that_cannot_be_had_whole)
         return;
     cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
     cuarena_memory_segment_t s = {0};
-    expect_ok(memory.ops.get(memory.user, GRAIN, UINT64_C(1) << 60, &s));
-    expect_u64(s.bytes, GRAIN);
-    ck_assert_uint_ge(s.reserved_bytes, GRAIN);
-    ck_assert_uint_lt(s.reserved_bytes, UINT64_C(1) << 60);
-    expect_u64(s.reserved_bytes % GRAIN, 0);
+    expect_ok(memory.ops.get(memory.user, GRANULARITY, UINT64_C(1) << 60, &s));
+    expect_u64(s.bytes, GRANULARITY);
+    ck_assert_uint_ge(s.address_bytes, GRANULARITY);
+    ck_assert_uint_lt(s.address_bytes, UINT64_C(1) << 60);
+    expect_u64(s.address_bytes % GRANULARITY, 0);
     memory_give_back(&memory, &s);
     cuai_memory_close(&memory);
 }
@@ -331,12 +323,10 @@ START_TEST(test_pageable_reservation_that_cannot_be_had)
     cuai_memory_t memory = memory_opened(CUARENA_MEMORY_PAGEABLE);
     cuarena_memory_segment_t s = {0};
     uint64_t most = UINT64_C(1) << 60;
-    expect_status(memory.ops.get(memory.user, most, most, &s),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(memory.ops.get(memory.user, most, most, &s), CUARENA_OUT_OF_MEMORY);
     expect_message("1152921504606846976", "addresses");
-    most = 0 - GRAIN;
-    expect_status(memory.ops.get(memory.user, most, most, &s),
-                  CUARENA_OUT_OF_MEMORY);
+    most = 0 - GRANULARITY;
+    expect_status(memory.ops.get(memory.user, most, most, &s), CUARENA_OUT_OF_MEMORY);
     expect_u64(s.address, 0);
     cuai_memory_close(&memory);
 }
@@ -344,14 +334,13 @@ END_TEST
 
 START_TEST(test_pageable_and_none_follow_a_large_alignment)
 {
-    static const int32_t both[] = {CUARENA_MEMORY_PAGEABLE,
-                                   CUARENA_MEMORY_NONE};
+    static const int32_t both[] = {CUARENA_MEMORY_PAGEABLE, CUARENA_MEMORY_NONE};
     for (size_t i = 0; i < COUNT_OF(both); i++) {
         cuarena_config_t config = memory_config(both[i]);
         cuai_memory_t memory;
         config.alignment = CUAI_GIB;
         expect_ok(cuai_memory_open(&config, &memory));
-        expect_u64(memory.ops.grain_bytes, CUAI_GIB);
+        expect_u64(memory.ops.granularity, CUAI_GIB);
         cuarena_memory_segment_t s = memory_got(&memory, 0, 2 * CUAI_GIB);
         ck_assert(cuai_is_aligned(s.address, CUAI_GIB));
         memory_give_back(&memory, &s);
@@ -368,18 +357,15 @@ START_TEST(test_none_addresses_are_far_away_and_unmapped)
     cuarena_memory_segment_t s = memory_got(&memory, CUAI_TIB, CUAI_TIB);
     expect_between(s.address, UINT64_C(1) << 44, UINT64_C(1) << 46);
     ck_assert(ADDRESSES_ARE_TAKEN || !is_accessible(memory_at(&s, 0)));
-    ck_assert(ADDRESSES_ARE_TAKEN ||
-              !is_accessible(memory_at(&s, CUAI_TIB - 1)));
+    ck_assert(ADDRESSES_ARE_TAKEN || !is_accessible(memory_at(&s, CUAI_TIB - 1)));
     memory_give_back(&memory, &s);
     cuai_memory_close(&memory);
 }
 END_TEST
 
-static bool overlap(const cuarena_memory_segment_t *a,
-                    const cuarena_memory_segment_t *b)
+static bool overlap(const cuarena_memory_segment_t *a, const cuarena_memory_segment_t *b)
 {
-    return a->address < b->address + b->reserved_bytes &&
-           b->address < a->address + a->reserved_bytes;
+    return a->address < b->address + b->address_bytes && b->address < a->address + a->address_bytes;
 }
 
 #define MANY 200
@@ -390,9 +376,9 @@ START_TEST(test_none_addresses_are_distinct_and_come_back)
     static cuarena_memory_segment_t s[MANY];
     for (int round = 0; round < 3; round++) {
         for (int i = round == 0 ? 0 : 1; i < MANY; i += round == 0 ? 1 : 2)
-            s[i] = memory_got(&memory, (uint64_t)(i + 1) * GRAIN, CUAI_TIB);
+            s[i] = memory_got(&memory, (uint64_t)(i + 1) * GRANULARITY, CUAI_TIB);
         for (int i = 0; i < MANY; i++) {
-            ck_assert(s[i].reserved_bytes >= s[i].bytes);
+            ck_assert(s[i].address_bytes >= s[i].bytes);
             for (int k = 0; k < i; k++)
                 ck_assert(!overlap(&s[i], &s[k]));
         }
@@ -412,8 +398,7 @@ START_TEST(test_none_serves_all_it_says_it_has_but_not_more_than_there_is)
     expect_ok(memory.ops.available(memory.user, &available));
     cuarena_memory_segment_t s = memory_got(&memory, available, available);
     cuarena_memory_segment_t t = {0};
-    expect_status(memory.ops.get(memory.user, available, available, &t),
-                  CUARENA_OUT_OF_MEMORY);
+    expect_status(memory.ops.get(memory.user, available, available, &t), CUARENA_OUT_OF_MEMORY);
     expect_u64(t.address, 0);
     memory_give_back(&memory, &s);
     s = memory_got(&memory, available, available);
@@ -425,13 +410,13 @@ END_TEST
 START_TEST(test_none_grow_shrink_and_holes_cost_nothing)
 {
     cuai_memory_t memory = memory_opened(CUARENA_MEMORY_NONE);
-    cuarena_memory_segment_t s = memory_got(&memory, GRAIN, CUAI_GIB);
-    expect_u64(s.reserved_bytes, CUAI_GIB);
+    cuarena_memory_segment_t s = memory_got(&memory, GRANULARITY, CUAI_GIB);
+    expect_u64(s.address_bytes, CUAI_GIB);
     uint64_t live = cuai_host_live();
     expect_ok(memory.ops.grow(memory.user, &s, CUAI_GIB));
     expect_u64(s.bytes, CUAI_GIB);
-    memory.ops.punch(memory.user, &s, 0, GRAIN);
-    expect_ok(memory.ops.fill(memory.user, &s, 0, GRAIN));
+    memory.ops.punch(memory.user, &s, 0, GRANULARITY);
+    expect_ok(memory.ops.fill(memory.user, &s, 0, GRANULARITY));
     memory.ops.shrink(memory.user, &s, 0);
     expect_u64(s.bytes, 0);
     expect_u64(cuai_host_live(), live);
@@ -456,7 +441,7 @@ START_TEST(test_bytes_begin_at_the_first_aligned_address)
     expect_u64(available, 4096);
     cuarena_memory_segment_t s = memory_got(&memory, available, available);
     ck_assert_ptr_eq(memory_at(&s, 0), bytes + 256);
-    expect_u64(s.reserved_bytes, 4096);
+    expect_u64(s.address_bytes, 4096);
     expect_ok(memory.ops.available(memory.user, &available));
     expect_u64(available, 0);
     memory_give_back(&memory, &s);
@@ -468,12 +453,10 @@ START_TEST(test_bytes_are_given_once)
 {
     cuai_memory_t memory = memory_opened(CUARENA_MEMORY_BYTES);
     cuarena_memory_segment_t t = {0};
-    expect_status(
-        memory.ops.get(memory.user, 2 * GUEST_SIZE, 2 * GUEST_SIZE, &t),
-        CUARENA_OUT_OF_MEMORY);
-    cuarena_memory_segment_t s = memory_got(&memory, 4096, 4096);
-    expect_status(memory.ops.get(memory.user, 4096, 4096, &t),
+    expect_status(memory.ops.get(memory.user, 2 * GUEST_SIZE, 2 * GUEST_SIZE, &t),
                   CUARENA_OUT_OF_MEMORY);
+    cuarena_memory_segment_t s = memory_got(&memory, 4096, 4096);
+    expect_status(memory.ops.get(memory.user, 4096, 4096, &t), CUARENA_OUT_OF_MEMORY);
     expect_message("4096");
     expect_u64(t.address, 0);
     ck_assert(memory.ops.punch == NULL);
@@ -512,12 +495,10 @@ END_TEST
 
 static void add_all(Suite *suite)
 {
-    const TTest *const tests[] = {test_open_gives_a_whole_table,
-                                  test_get_keeps_the_contract,
-                                  test_get_again_after_give_back,
-                                  test_relocate_in_order_and_over_itself,
-                                  test_zero_bytes_and_no_others,
-                                  test_each_refusal_of_the_host_is_survived};
+    const TTest *const tests[] = {
+        test_open_gives_a_whole_table,  test_get_keeps_the_contract,
+        test_get_again_after_give_back, test_relocate_in_order_and_over_itself,
+        test_zero_bytes_and_no_others,  test_each_refusal_of_the_host_is_survived};
     for (size_t i = 0; i < COUNT_OF(tests); i++)
         guest_add_rows(suite, "all", tests[i], COUNT_OF(kinds));
 }
@@ -526,28 +507,23 @@ int main(void)
 {
     Suite *suite = suite_create("memory");
     add_all(suite);
-    guest_add_list(suite, "open",
-                   TEST_LIST(test_open_unknown_memory, test_ops_init_defaults));
+    guest_add_list(suite, "open", TEST_LIST(test_open_unknown_memory, test_ops_init_defaults));
     guest_add_list(suite, "pageable",
                    TEST_LIST(test_pageable_reserves_more_than_it_commits,
                              test_pageable_grows_and_shrinks_in_place,
-                             test_pageable_from_nothing_and_back,
-                             test_pageable_hole_and_fill,
+                             test_pageable_from_nothing_and_back, test_pageable_hole_and_fill,
                              test_pageable_refused_grow_and_fill_change_nothing,
                              test_pageable_reservation_that_cannot_be_had,
                              test_pageable_reservation_that_cannot_be_had_whole,
                              test_pageable_and_none_follow_a_large_alignment));
+    guest_add_list(suite, "none",
+                   TEST_LIST(test_none_addresses_are_far_away_and_unmapped,
+                             test_none_addresses_are_distinct_and_come_back,
+                             test_none_serves_all_it_says_it_has_but_not_more_than_there_is,
+                             test_none_grow_shrink_and_holes_cost_nothing));
     guest_add_list(
-        suite, "none",
-        TEST_LIST(
-            test_none_addresses_are_far_away_and_unmapped,
-            test_none_addresses_are_distinct_and_come_back,
-            test_none_serves_all_it_says_it_has_but_not_more_than_there_is,
-            test_none_grow_shrink_and_holes_cost_nothing));
-    guest_add_list(suite, "bytes",
-                   TEST_LIST(test_bytes_begin_at_the_first_aligned_address,
-                             test_bytes_are_given_once));
-    guest_add_rows(suite, "bytes refused", test_bytes_without_room_for_a_block,
-                   COUNT_OF(no_room));
+        suite, "bytes",
+        TEST_LIST(test_bytes_begin_at_the_first_aligned_address, test_bytes_are_given_once));
+    guest_add_rows(suite, "bytes refused", test_bytes_without_room_for_a_block, COUNT_OF(no_room));
     return suite_main(suite);
 }

@@ -1,6 +1,5 @@
 /*
- * A caller's own table of functions: all of it is passed on, and what it may
- * not do is found out.
+ * A caller's own table of functions: all of it is passed on, and what it may not do is found out.
  */
 #include "support/base_support.h"
 #include "support/expect.h"
@@ -32,17 +31,15 @@ START_TEST(test_custom_passes_everything_on)
     expect_u64(info.id, 7);
     expect_status(ops->identify(memory.user, CUARENA_STREAM_PER_THREAD, &info),
                   CUARENA_BAD_ARGUMENT);
-    void *marker = NULL;
-    expect_ok(ops->mark(memory.user, NULL, &marker));
-    ck_assert_ptr_eq(marker, &guest);
-    expect_ok(ops->query(memory.user, marker));
-    expect_ok(ops->wait(memory.user, marker, NULL, 1));
-    ops->unmark(memory.user, marker);
+    void *event = NULL;
+    expect_ok(ops->mark(memory.user, NULL, &event));
+    ck_assert_ptr_eq(event, &guest);
+    expect_ok(ops->query(memory.user, event));
+    expect_ok(ops->wait(memory.user, event, NULL, 1));
+    ops->unmark(memory.user, event);
     memory_give_back(&memory, &s);
     cuai_memory_close(&memory);
-    expect_text(
-        guest.calls,
-        "grow shrink punch fill identify identify mark query wait unmark ");
+    expect_text(guest.calls, "grow shrink punch fill identify identify mark query wait unmark ");
     ck_assert_int_eq(guest.give_backs, 1);
     ck_assert_int_eq(guest.ends, 1);
 }
@@ -111,8 +108,7 @@ START_TEST(test_custom_failures_name_memory_and_function)
     expect_message("guest", "fill");
     expect_status(ops->zero_bytes(memory.user, guest_bytes, 256, NULL), want);
     expect_message("guest", "zero_bytes");
-    expect_status(ops->zero_captured(memory.user, guest_bytes, 256, NULL),
-                  want);
+    expect_status(ops->zero_captured(memory.user, guest_bytes, 256, NULL), want);
     expect_message("guest", "zero_captured");
     guest.status = CUARENA_OK;
     memory_give_back(&memory, &s);
@@ -127,8 +123,7 @@ START_TEST(test_custom_zero_captured_may_say_busy)
     const cuarena_memory_ops_t *ops = &memory.ops;
     expect_ok(ops->zero_captured(memory.user, guest_bytes, 256, NULL));
     guest.status = CUARENA_BUSY;
-    expect_status(ops->zero_captured(memory.user, guest_bytes, 256, NULL),
-                  CUARENA_BUSY);
+    expect_status(ops->zero_captured(memory.user, guest_bytes, 256, NULL), CUARENA_BUSY);
     expect_message("guest", "zero_captured", "has failed");
     expect_text(guest.calls, "zero_captured zero_captured ");
     guest.status = CUARENA_OK;
@@ -150,16 +145,15 @@ END_TEST
 /* The pieces that guest_export says there are. */
 static size_t guest_pieces;
 
-static cuarena_status_t guest_export(void *user,
-                                     const cuarena_memory_segment_t *segment,
+static cuarena_status_t guest_export(void *user, const cuarena_memory_segment_t *segment,
                                      uint64_t offset, uint64_t bytes,
-                                     cuarena_export_piece_t *pieces,
-                                     size_t capacity, size_t *count_out)
+                                     cuarena_export_piece_t *pieces, size_t capacity,
+                                     size_t *count_out)
 {
     guest_t *self = user;
     if (capacity != 0)
-        pieces[0] = (cuarena_export_piece_t){
-            .fd = 33, .offset = segment->address + offset, .bytes = bytes};
+        pieces[0] =
+            (cuarena_export_piece_t){.fd = 33, .offset = segment->address + offset, .bytes = bytes};
     *count_out = guest_pieces;
     return self->status;
 }
@@ -179,17 +173,12 @@ START_TEST(test_custom_export_is_passed_on_and_checked)
     guest_pieces = 2;
     expect_ok(ops->export_range(memory.user, &s, 256, 512, NULL, 0, &count));
     expect_u64(count, 2);
-    expect_status(
-        ops->export_range(memory.user, &s, 256, 512, &piece, 1, &count),
-        CUARENA_DRIVER);
+    expect_status(ops->export_range(memory.user, &s, 256, 512, &piece, 1, &count), CUARENA_DRIVER);
     expect_message("guest", "export_range", "2 pieces");
     guest_pieces = 0;
-    expect_status(ops->export_range(memory.user, &s, 256, 512, NULL, 0, &count),
-                  CUARENA_DRIVER);
+    expect_status(ops->export_range(memory.user, &s, 256, 512, NULL, 0, &count), CUARENA_DRIVER);
     guest.status = CUARENA_UNSUPPORTED;
-    expect_status(
-        ops->export_range(memory.user, &s, 256, 512, &piece, 1, &count),
-        CUARENA_DRIVER);
+    expect_status(ops->export_range(memory.user, &s, 256, 512, &piece, 1, &count), CUARENA_DRIVER);
     expect_u64(count, 2);
     guest.status = CUARENA_OK;
     memory_give_back(&memory, &s);
@@ -205,8 +194,7 @@ START_TEST(test_custom_relocate_counts_no_more_than_there_are)
     expect_ok(memory.ops.relocate(memory.user, list, 1, NULL, &done));
     expect_u64(done, 1);
     guest.status = CUARENA_DRIVER;
-    expect_status(memory.ops.relocate(memory.user, list, 1, NULL, &done),
-                  CUARENA_DRIVER);
+    expect_status(memory.ops.relocate(memory.user, list, 1, NULL, &done), CUARENA_DRIVER);
     expect_u64(done, 1);
     guest.status = CUARENA_OK;
     cuai_memory_close(&memory);
@@ -248,7 +236,7 @@ START_TEST(test_custom_get_that_answers_the_same_bytes_again)
     guest.answers = true;
     guest.answer = first;
     guest.answer.address += 4096; /* within what is reserved */
-    guest.answer.reserved_bytes = guest.answer.bytes;
+    guest.answer.address_bytes = guest.answer.bytes;
     expect_status(memory.ops.get(memory.user, 4096, 4096, &s), CUARENA_DRIVER);
     expect_message("guest", "get", "given before");
     expect_u64(s.bytes, 5);
@@ -270,10 +258,10 @@ typedef struct fault {
     const char *message;
 } fault_t;
 
-#define FAULT(member, value, message)                                          \
-    {                                                                          \
-        offsetof(cuarena_memory_ops_t, member),                                \
-            sizeof(((cuarena_memory_ops_t *)0)->member), value, message        \
+#define FAULT(member, value, message)                                                              \
+    {                                                                                              \
+        offsetof(cuarena_memory_ops_t, member), sizeof(((cuarena_memory_ops_t *)0)->member),       \
+            value, message                                                                         \
     }
 
 static const fault_t faults[] = {
@@ -292,12 +280,12 @@ static const fault_t faults[] = {
     FAULT(properties, CUARENA_MEMORY_HOST_READABLE, "without TOUCHES"),
     FAULT(properties, 0x100, "properties 0x100"),
     FAULT(zero, 1, "zero 1"),
-    FAULT(grain_bytes, 0, "grain_bytes 0"),
+    FAULT(granularity, 0, "granularity 0"),
     FAULT(least_bytes, 128, "least_bytes 128"),
     FAULT(least_bytes, 768, "least_bytes 768"),
     FAULT(least_bytes, 1 << 20, "least_bytes 1048576"),
-    FAULT(grain_bytes, 5000, "grain_bytes 5000"),
-    FAULT(grain_bytes, 128, "grain_bytes 128"),
+    FAULT(granularity, 5000, "granularity 5000"),
+    FAULT(granularity, 128, "granularity 128"),
     FAULT(alignment, 0, "alignment 0"),
     FAULT(alignment, 128, "alignment 128"),
     FAULT(struct_size, 8, "unknown struct_size"),
@@ -306,8 +294,7 @@ static const fault_t faults[] = {
 static void apply(const fault_t *fault)
 {
     const uint32_t half = (uint32_t)fault->value;
-    const void *value =
-        fault->size == sizeof(half) ? (const void *)&half : &fault->value;
+    const void *value = fault->size == sizeof(half) ? (const void *)&half : &fault->value;
     memcpy((char *)&guest_table + fault->offset, value, fault->size);
 }
 
@@ -338,21 +325,17 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("custom memory");
-    guest_add_list(
-        suite, "custom",
-        TEST_LIST(test_custom_passes_everything_on, test_custom_table_is_copied,
-                  test_custom_smallest_table, test_custom_query_may_say_busy,
-                  test_custom_zero_captured_may_say_busy,
-                  test_custom_export_is_passed_on_and_checked,
-                  test_custom_relocate_counts_no_more_than_there_are,
-                  test_custom_get_that_answers_the_same_bytes_again,
-                  test_custom_without_a_table));
-    guest_add_rows(suite, "failures",
-                   test_custom_failures_name_memory_and_function,
+    guest_add_list(suite, "custom",
+                   TEST_LIST(test_custom_passes_everything_on, test_custom_table_is_copied,
+                             test_custom_smallest_table, test_custom_query_may_say_busy,
+                             test_custom_zero_captured_may_say_busy,
+                             test_custom_export_is_passed_on_and_checked,
+                             test_custom_relocate_counts_no_more_than_there_are,
+                             test_custom_get_that_answers_the_same_bytes_again,
+                             test_custom_without_a_table));
+    guest_add_rows(suite, "failures", test_custom_failures_name_memory_and_function,
                    COUNT_OF(answers));
-    guest_add_rows(suite, "nonsense", test_custom_get_that_answers_nonsense,
-                   COUNT_OF(nonsense));
-    guest_add_rows(suite, "faults", test_custom_table_with_a_fault,
-                   COUNT_OF(faults));
+    guest_add_rows(suite, "nonsense", test_custom_get_that_answers_nonsense, COUNT_OF(nonsense));
+    guest_add_rows(suite, "faults", test_custom_table_with_a_fault, COUNT_OF(faults));
     return suite_main(suite);
 }

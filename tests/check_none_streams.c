@@ -26,8 +26,7 @@ static void *ask_label(void *id)
 {
     cuarena_stream_info_t info;
     cuai_memory_t memory = none_opened();
-    expect_ok(
-        memory.ops.identify(memory.user, CUARENA_STREAM_PER_THREAD, &info));
+    expect_ok(memory.ops.identify(memory.user, CUARENA_STREAM_PER_THREAD, &info));
     *(uint64_t *)id = info.id;
     cuai_memory_close(&memory);
     return NULL;
@@ -36,8 +35,7 @@ static void *ask_label(void *id)
 START_TEST(test_streams_of_no_memory_are_labels)
 {
     cuarena_stream_info_t infos[4];
-    cuarena_stream_t handles[] = {NULL, CUARENA_STREAM_LEGACY,
-                                  (cuarena_stream_t)(uintptr_t)0x1000,
+    cuarena_stream_t handles[] = {NULL, CUARENA_STREAM_LEGACY, (cuarena_stream_t)(uintptr_t)0x1000,
                                   (cuarena_stream_t)(uintptr_t)0x2000};
     cuai_memory_t memory = none_opened();
     for (int i = 0; i < COUNT(handles); i++) {
@@ -49,9 +47,8 @@ START_TEST(test_streams_of_no_memory_are_labels)
     }
     expect_u64(infos[0].id, infos[1].id);
     ck_assert(infos[1].id != infos[2].id && infos[2].id != infos[3].id);
-    expect_status(
-        memory.ops.identify(memory.user, CUARENA_NO_STREAM, &infos[0]),
-        CUARENA_BAD_ARGUMENT);
+    expect_status(memory.ops.identify(memory.user, CUARENA_NO_STREAM, &infos[0]),
+                  CUARENA_BAD_ARGUMENT);
     cuai_memory_close(&memory);
 }
 END_TEST
@@ -71,16 +68,16 @@ START_TEST(test_default_streams_of_no_memory_are_by_thread)
 }
 END_TEST
 
-START_TEST(test_markers_of_no_memory_are_done)
+START_TEST(test_events_of_no_memory_are_done)
 {
-    void *marker = NULL;
+    void *event = NULL;
     cuai_memory_t memory = none_opened();
-    expect_ok(memory.ops.mark(memory.user, NULL, &marker));
-    ck_assert_ptr_nonnull(marker);
-    expect_ok(memory.ops.query(memory.user, marker));
-    expect_ok(memory.ops.wait(memory.user, marker, NULL, 0));
-    expect_ok(memory.ops.wait(memory.user, marker, CUARENA_NO_STREAM, 1));
-    memory.ops.unmark(memory.user, marker);
+    expect_ok(memory.ops.mark(memory.user, NULL, &event));
+    ck_assert_ptr_nonnull(event);
+    expect_ok(memory.ops.query(memory.user, event));
+    expect_ok(memory.ops.wait(memory.user, event, NULL, 0));
+    expect_ok(memory.ops.wait(memory.user, event, CUARENA_NO_STREAM, 1));
+    memory.ops.unmark(memory.user, event);
     cuai_memory_close(&memory);
     ck_assert_ptr_null(cuai_cuda_if_open());
 }
@@ -89,10 +86,9 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("none_streams");
-    (void)suite_add_list(
-        suite, "none",
-        TEST_LIST(test_streams_of_no_memory_are_labels,
-                  test_default_streams_of_no_memory_are_by_thread,
-                  test_markers_of_no_memory_are_done));
+    (void)suite_add_list(suite, "none",
+                         TEST_LIST(test_streams_of_no_memory_are_labels,
+                                   test_default_streams_of_no_memory_are_by_thread,
+                                   test_events_of_no_memory_are_done));
     return suite_main(suite);
 }

@@ -1,8 +1,7 @@
 /*
- * Options: the table and their text. Amounts are in check_amount.c, whole
- * configurations in check_config.c. With
- * the argument `docs` it prints docs/options.md instead; the test "docs"
- * compares the two.
+ * Options: the table and their text. Amounts are in check_amount.c, whole configurations in
+ * check_config.c. With
+ * the argument `docs` it prints docs/options.md instead; the test "docs" compares the two.
  */
 #include "support/base_support.h"
 #include "support/configs.h"
@@ -39,7 +38,7 @@ START_TEST(test_config_init_gives_the_documented_defaults)
     expect_u64(config.stable.value, 0);
     ck_assert_int_eq(config.limit.unit, AUTO);
     expect_u64(config.limit.value, 0);
-    expect_u64(config.reserve_bytes, 0);
+    expect_u64(config.address_bytes, 0);
     expect_u64(config.alignment, CUARENA_BYTES_PRESET);
     expect_u64(config.split_threshold, CUARENA_BYTES_PRESET);
     expect_u64(config.max_blocks, CUARENA_HEAP_MAX_BLOCKS);
@@ -59,7 +58,7 @@ START_TEST(test_config_init_gives_the_documented_defaults)
     ck_assert_int_eq(config.write_combined, 0);
     ck_assert_int_eq(config.portable, 1);
     ck_assert_int_eq(config.device_only, 0);
-    ck_assert_int_eq(config.marker, CUARENA_MARKER_LATE);
+    ck_assert_int_eq(config.events, CUARENA_EVENTS_LATE);
     ck_assert_int_eq(config.steal, -1);
     ck_assert_int_eq(config.bytes_kind, CUARENA_BYTES_HOST);
     ck_assert_ptr_null(config.bytes);
@@ -98,7 +97,7 @@ static const char *const accepted_values[][3] = {
     {"limit", "1", NULL},
     {"limit", "18446744073709551615", NULL},
     {"limit", "100%", NULL},
-    {"reserve", "1T", "1TiB"},
+    {"addresses", "1T", "1TiB"},
     {"alignment", "8", NULL},
     {"alignment", "1GiB", NULL},
     {"split_threshold", "never", NULL},
@@ -132,8 +131,8 @@ static const char *const accepted_values[][3] = {
     {"write_combined", "1", NULL},
     {"portable", "0", NULL},
     {"device_only", "1", NULL},
-    {"marker", "eager", NULL},
-    {"steal", "settled", NULL},
+    {"events", "eager", NULL},
+    {"steal", "idle", NULL},
     {"steal", "never", NULL},
     {"name", "", NULL},
     {"name", "an arena, of = 31 bytes in all.", NULL},
@@ -173,9 +172,9 @@ static const char *const refused_values[][3] = {
     {"stable", "101%", "more than 100 %"},
     {"limit", "0", "from 1 on"},
     {"limit", "none", "does not begin"},
-    {"reserve", "256T", "out of range"},
-    {"reserve", "auto", "does not begin"},
-    {"reserve", "50%", "unknown suffix"},
+    {"addresses", "256T", "out of range"},
+    {"addresses", "auto", "does not begin"},
+    {"addresses", "50%", "unknown suffix"},
     {"alignment", "0", "power of two from 8"},
     {"alignment", "4", "out of range"},
     {"alignment", "100", "is no power of two"},
@@ -205,8 +204,8 @@ static const char *const refused_values[][3] = {
     {"write_combined", "2", "0, 1"},
     {"portable", "-", "0, 1"},
     {"device_only", "01", "0, 1"},
-    {"marker", "never", "late, eager"},
-    {"steal", "late", "wait, settled, never"},
+    {"events", "never", "late, eager"},
+    {"steal", "late", "wait, idle, never"},
     {"name", "a name of thirty-two bytes, sure", "is too long"},
     {"initial_chunk", "0", "1 to below 256TiB"},
     {"initial_chunk", "never", "does not begin"},
@@ -222,11 +221,10 @@ START_TEST(test_config_set_refuses_and_changes_nothing)
     const char *const *row = refused_values[_i];
     cuarena_config_t config = config_fresh();
     const cuarena_config_t before = config;
-    expect_status(cuarena_config_set(&config, row[0], row[1]),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, row[0], row[1]), CUARENA_BAD_ARGUMENT);
     expect_message(row[0], row[1], row[2], "accepted:");
-    ck_assert_msg(memcmp(&config, &before, sizeof(config)) == 0,
-                  "%s=%s changed the config", row[0], row[1]);
+    ck_assert_msg(memcmp(&config, &before, sizeof(config)) == 0, "%s=%s changed the config", row[0],
+                  row[1]);
 }
 END_TEST
 
@@ -235,11 +233,9 @@ START_TEST(test_config_set_bad_arguments)
     cuarena_config_t config = config_fresh();
     expect_status(cuarena_config_set(NULL, "pool", "1"), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_config_set(&config, NULL, "1"), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_config_set(&config, "pool", NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, "pool", NULL), CUARENA_BAD_ARGUMENT);
     config.struct_size = 0;
-    expect_status(cuarena_config_set(&config, "pool", "1"),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, "pool", "1"), CUARENA_BAD_ARGUMENT);
     expect_message("struct_size 0");
 }
 END_TEST
@@ -248,11 +244,9 @@ START_TEST(test_config_get_buffer_size)
 {
     cuarena_config_t config = config_fresh();
     char text[16] = "untouched";
-    expect_status(cuarena_config_get(&config, "pool", text, 11),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_get(&config, "pool", text, 11), CUARENA_BAD_ARGUMENT);
     expect_message("11", "12");
-    expect_status(cuarena_config_get(&config, "pool", text, 0),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_get(&config, "pool", text, 0), CUARENA_BAD_ARGUMENT);
     expect_text(text, "untouched");
     expect_ok(cuarena_config_get(&config, "pool", text, 12));
     expect_text(text, "auto-512MiB");
@@ -263,17 +257,12 @@ START_TEST(test_config_get_bad_arguments)
 {
     cuarena_config_t config = config_fresh();
     char text[64];
-    expect_status(cuarena_config_get(NULL, "pool", text, sizeof(text)),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_config_get(&config, NULL, text, sizeof(text)),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_config_get(&config, "pool", NULL, 64),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_config_get(&config, "what", text, sizeof(text)),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_get(NULL, "pool", text, sizeof(text)), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_get(&config, NULL, text, sizeof(text)), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_get(&config, "pool", NULL, 64), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_get(&config, "what", text, sizeof(text)), CUARENA_BAD_ARGUMENT);
     config.memory = CUARENA_MEMORY_CUSTOM;
-    expect_status(cuarena_config_get(&config, "memory", text, sizeof(text)),
-                  CUARENA_UNSUPPORTED);
+    expect_status(cuarena_config_get(&config, "memory", text, sizeof(text)), CUARENA_UNSUPPORTED);
 }
 END_TEST
 
@@ -282,8 +271,8 @@ END_TEST
 START_TEST(test_config_parse_sets_all)
 {
     cuarena_config_t config = config_fresh();
-    expect_ok(cuarena_config_parse(
-        &config, "preset=grow,pool=80%,name=a=b, zero = alloc ,\tgrow=none"));
+    expect_ok(
+        cuarena_config_parse(&config, "preset=grow,pool=80%,name=a=b, zero = alloc ,\tgrow=none"));
     expect_option(&config, "preset", "grow");
     expect_option(&config, "pool", "80%");
     expect_option(&config, "name", "a=b");
@@ -313,17 +302,15 @@ END_TEST
 START_TEST(test_config_parse_all_or_none)
 {
     static const char *const texts[] = {
-        "pool=1G,what=1",     "pool=1G,zero=2",    "pool=1G,", ",pool=1G",
-        "pool=1G,,zero=free", "pool=1G;zero=free", "pool",     "=1G",
-        "pool=1G,zero"};
+        "pool=1G,what=1",    "pool=1G,zero=2", "pool=1G,", ",pool=1G",    "pool=1G,,zero=free",
+        "pool=1G;zero=free", "pool",           "=1G",      "pool=1G,zero"};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         cuarena_config_t config = config_fresh();
         const cuarena_config_t before = config;
-        expect_status(cuarena_config_parse(&config, texts[i]),
-                      CUARENA_BAD_ARGUMENT);
+        expect_status(cuarena_config_parse(&config, texts[i]), CUARENA_BAD_ARGUMENT);
         expect_message("accepted:");
-        ck_assert_msg(memcmp(&config, &before, sizeof(config)) == 0,
-                      "'%s' changed the config", texts[i]);
+        ck_assert_msg(memcmp(&config, &before, sizeof(config)) == 0, "'%s' changed the config",
+                      texts[i]);
     }
 }
 END_TEST
@@ -365,8 +352,7 @@ START_TEST(test_option_info_defaults_are_accepted_and_are_the_defaults)
         cuarena_config_t config = config_fresh();
         expect_ok(cuarena_config_set(&config, info.key, info.default_text));
         expect_option(&defaults, info.key, info.default_text);
-        ck_assert_msg(info.help[strlen(info.help) - 1] == '.',
-                      "%s: no sentence", info.key);
+        ck_assert_msg(info.help[strlen(info.help) - 1] == '.', "%s: no sentence", info.key);
         ck_assert_ptr_nonnull(info.type);
     }
     expect_u64(index, 51);
@@ -381,8 +367,7 @@ START_TEST(test_option_info_words_are_accepted)
             continue;
         char words[64];
         snprintf(words, sizeof(words), "%s", info.accepted);
-        for (char *word = strtok(words, ", "); word != NULL;
-             word = strtok(NULL, ", ")) {
+        for (char *word = strtok(words, ", "); word != NULL; word = strtok(NULL, ", ")) {
             cuarena_config_t config = config_fresh();
             expect_ok(cuarena_config_set(&config, info.key, word));
             expect_option(&config, info.key, word);
@@ -465,15 +450,14 @@ static void write_docs(FILE *file)
     cuarena_option_info_t info;
     for (size_t i = 0; info_at(i, &info); i++) {
         const char *mark = info.default_text[0] != '\0' ? "`" : "";
-        fprintf(file, "| `%s` | %s | %s%s%s | %s | %s |\n", info.key, info.type,
-                mark, info.default_text, mark, info.accepted, info.help);
+        fprintf(file, "| `%s` | %s | %s%s%s | %s | %s |\n", info.key, info.type, mark,
+                info.default_text, mark, info.accepted, info.help);
     }
     fputs(docs_tail, file);
     fputs(docs_ort, file);
     for (size_t i = 0; info_at(i, &info); i++)
         if (info.ort_names != NULL)
-            fprintf(file, "| %s | %s | `%s` |\n", info.ort_names,
-                    info.ort_accepted, info.key);
+            fprintf(file, "| %s | %s | `%s` |\n", info.ort_names, info.ort_accepted, info.key);
 }
 
 static size_t read_file(const char *path, char *text, size_t size)
@@ -498,8 +482,7 @@ START_TEST(test_docs_are_what_the_table_says)
     fclose(file);
     const char *srcdir = getenv("srcdir");
     char path[1024];
-    snprintf(path, sizeof(path), "%s/docs/options.md",
-             srcdir != NULL ? srcdir : ".");
+    snprintf(path, sizeof(path), "%s/docs/options.md", srcdir != NULL ? srcdir : ".");
     read_file(path, got, sizeof(got));
     expect_text(got, want);
 }
@@ -507,22 +490,17 @@ END_TEST
 
 static void add_set_and_get(Suite *suite)
 {
-    suite_add_rows(suite, "set", test_config_set_and_get,
-                   COUNT_OF(accepted_values));
-    suite_add_rows(suite, "set refused",
-                   test_config_set_refuses_and_changes_nothing,
+    suite_add_rows(suite, "set", test_config_set_and_get, COUNT_OF(accepted_values));
+    suite_add_rows(suite, "set refused", test_config_set_refuses_and_changes_nothing,
                    COUNT_OF(refused_values));
-    suite_add_list(
-        suite, "set and get",
-        TEST_LIST(test_config_init_gives_the_documented_defaults,
-                  test_config_init_null, test_config_set_bad_arguments,
-                  test_config_get_buffer_size, test_config_get_bad_arguments));
-    suite_add_list(
-        suite, "parse",
-        TEST_LIST(test_config_parse_sets_all, test_config_parse_nothing,
-                  test_config_parse_last_of_a_key_counts,
-                  test_config_parse_all_or_none, test_config_parse_long_item,
-                  test_config_parse_bad_arguments));
+    suite_add_list(suite, "set and get",
+                   TEST_LIST(test_config_init_gives_the_documented_defaults, test_config_init_null,
+                             test_config_set_bad_arguments, test_config_get_buffer_size,
+                             test_config_get_bad_arguments));
+    suite_add_list(suite, "parse",
+                   TEST_LIST(test_config_parse_sets_all, test_config_parse_nothing,
+                             test_config_parse_last_of_a_key_counts, test_config_parse_all_or_none,
+                             test_config_parse_long_item, test_config_parse_bad_arguments));
 }
 
 int main(int argc, char **argv)
@@ -533,11 +511,9 @@ int main(int argc, char **argv)
     }
     Suite *suite = suite_create("options");
     add_set_and_get(suite);
-    suite_add_list(
-        suite, "info",
-        TEST_LIST(test_option_info_defaults_are_accepted_and_are_the_defaults,
-                  test_option_info_words_are_accepted,
-                  test_option_info_bad_arguments));
+    suite_add_list(suite, "info",
+                   TEST_LIST(test_option_info_defaults_are_accepted_and_are_the_defaults,
+                             test_option_info_words_are_accepted, test_option_info_bad_arguments));
     suite_add_list(suite, "docs", TEST_LIST(test_docs_are_what_the_table_says));
     return suite_main(suite);
 }

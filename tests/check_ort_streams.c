@@ -1,6 +1,6 @@
 /*
- * What ONNX Runtime's arena does with streams, on ours: its two-stream walk,
- * and a test for each of its flaws there.
+ * What ONNX Runtime's arena does with streams, on ours: its two-stream walk, and a test for each of
+ * its flaws there.
  */
 #include "support/expect.h"
 #include "support/stream_rig.h"
@@ -8,8 +8,8 @@
 #define SMALL KIB(4)
 #define POOL KIB(8)
 
-static void write_and_free(rig_t *rig, void *p, uint64_t bytes,
-                           cuarena_stream_t stream, uint64_t seed)
+static void write_and_free(rig_t *rig, void *p, uint64_t bytes, cuarena_stream_t stream,
+                           uint64_t seed)
 {
     sim_write(&rig->sim, stream, p, bytes, seed);
     free_on(rig, p, stream);
@@ -17,8 +17,8 @@ static void write_and_free(rig_t *rig, void *p, uint64_t bytes,
 
 /* ---- The walk ---------------------------------------------------------- */
 
-/* A chunk that stream 1 freed is not given to stream 2, as long as nothing
- * crosses, and is given back to stream 1. */
+/* A chunk that stream 1 freed is not given to stream 2, as long as nothing steals, and is given
+ * back to stream 1. */
 START_TEST(a_freed_chunk_goes_to_its_stream_only)
 {
     rig_t rig;
@@ -35,8 +35,7 @@ START_TEST(a_freed_chunk_goes_to_its_stream_only)
 }
 END_TEST
 
-/* Two chunks of 4096 of stream 2 are 8192 for stream 1 once stream 2's buffers
- * are released. */
+/* Two chunks of 4096 of stream 2 are 8192 for stream 1 once stream 2's buffers are released. */
 START_TEST(released_buffers_merge_for_the_other_stream)
 {
     for (int32_t steal = 0; steal < 3; steal++) {
@@ -50,7 +49,7 @@ START_TEST(released_buffers_merge_for_the_other_stream)
         write_and_free(&rig, q, SMALL, B, 2);
         expect_ok(cuarena_release_stream(rig.arena, B));
         sim_sync(&rig.sim, B);
-        expect_ok(cuarena_settle(rig.arena, 0, NULL));
+        expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
         sim_calls(&rig.sim);
         void *all = take_on(&rig, POOL, A);
         expect_u64(rig.sim.counts[SIM_WAIT] + rig.sim.counts[SIM_WAIT_HOST], 0);
@@ -71,8 +70,7 @@ static void bfc_open(rig_t *rig, int32_t steal)
     rig_create(rig);
 }
 
-/* The arena grows instead, unless waiting is asked for; what is done is
- * everybody's. */
+/* The arena grows instead, unless waiting is asked for; what is done is everybody's. */
 START_TEST(no_stream_gets_unfinished_bytes_of_another_unless_asked)
 {
     for (int asked = 0; asked < 2; asked++) {
@@ -84,20 +82,20 @@ START_TEST(no_stream_gets_unfinished_bytes_of_another_unless_asked)
         void *q = take_on(&rig, SMALL, B);
         expect_u64(rig.sim.counts[SIM_WAIT], (uint64_t)asked);
         expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
-        expect_u64(rig_stats(&rig).held_bytes, asked ? SMALL : 2 * SMALL);
+        expect_u64(rig_stats(&rig).reserved_bytes, asked ? SMALL : 2 * SMALL);
         ck_assert_int_eq(q == p, asked);
         write_and_free(&rig, q, SMALL, B, 2);
         sim_sync_all(&rig.sim);
         void *r = take_on(&rig, SMALL, C);
-        expect_u64(rig_stats(&rig).held_bytes, asked ? SMALL : 2 * SMALL);
+        expect_u64(rig_stats(&rig).reserved_bytes, asked ? SMALL : 2 * SMALL);
         write_and_free(&rig, r, SMALL, C, 3);
         rig_close(&rig);
     }
 }
 END_TEST
 
-/* In the preset too: after a wait stream 2 has what stream 1 freed before, and
- * the arena grows for more. */
+/* In the preset too: after a wait stream 2 has what stream 1 freed before, and the arena grows for
+ * more. */
 START_TEST(bfc_gives_what_a_stream_has_waited_for)
 {
     rig_t rig;
@@ -116,22 +114,22 @@ START_TEST(bfc_gives_what_a_stream_has_waited_for)
     void *s = take_on(&rig, SMALL, B);
     ck_assert_ptr_ne(s, q);
     expect_u64(rig.sim.counts[SIM_WAIT] + rig.sim.counts[SIM_WAIT_HOST], 0);
-    expect_u64(rig_stats(&rig).held_bytes, 3 * SMALL);
+    expect_u64(rig_stats(&rig).reserved_bytes, 3 * SMALL);
     write_and_free(&rig, r, SMALL, B, 3);
     write_and_free(&rig, s, SMALL, B, 4);
     rig_close(&rig);
 }
 END_TEST
 
-/* After a wait stream 2 may take what stream 1 freed before its marker, and not
- * what it freed later; with steal=wait it has that too, behind another wait. */
-START_TEST(a_wait_gives_what_was_freed_before_the_marker)
+/* After a wait stream 2 may take what stream 1 freed before its event, and not what it freed later;
+ * with steal=wait it has that too, behind another wait. */
+START_TEST(a_wait_gives_what_was_freed_before_the_event)
 {
     for (int32_t steal = 0; steal < 3; steal++) {
         rig_t rig;
         void *other = NULL;
         cuarena_mark_t mark;
-        bool crosses = steal != CUARENA_STEAL_NEVER;
+        bool steals = steal != CUARENA_STEAL_NEVER;
         rig_prepare(&rig, POOL, false);
         rig.config.steal = steal;
         rig_create(&rig);
@@ -142,10 +140,10 @@ START_TEST(a_wait_gives_what_was_freed_before_the_marker)
         sim_order(&rig.sim, B, A);
         write_and_free(&rig, q, SMALL, A, 2);
         expect_ok(cuarena_stream_waited(rig.arena, B, A, mark));
-        if (!crosses) /* waits are of no use where lanes serve one stream */
-            expect_ok(cuarena_settle(rig.arena, 1, NULL));
+        if (!steals) /* waits are of no use where free lists serve one stream */
+            expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
         void *r = take_on(&rig, SMALL, B);
-        ck_assert(!crosses || r == p);
+        ck_assert(!steals || r == p);
         sim_calls(&rig.sim);
         expect_ok(cuarena_alloc_on(rig.arena, SMALL, B, NULL, &other));
         expect_u64(rig.sim.counts[SIM_WAIT], steal == CUARENA_STEAL_WAIT);
@@ -158,8 +156,8 @@ END_TEST
 
 /* ---- Flaws ------------------------------------------------------------- */
 
-/* Theirs stamps a chunk when it is allocated: used after another stream's wait
- * it still counts as safe for that one. */
+/* Theirs stamps a chunk when it is allocated: used after another stream's wait it still counts as
+ * safe for that one. */
 START_TEST(what_counts_is_when_bytes_were_freed)
 {
     rig_t rig;
@@ -178,8 +176,8 @@ START_TEST(what_counts_is_when_bytes_were_freed)
 }
 END_TEST
 
-/* Theirs lists a chunk that another stream took over under the old one still,
- * whose release then strips the new owner's tag. */
+/* Theirs lists a chunk that another stream took over under the old one still, whose release then
+ * strips the new owner's tag. */
 START_TEST(the_release_of_the_old_stream_leaves_what_was_taken_over)
 {
     rig_t rig;
@@ -194,16 +192,15 @@ START_TEST(the_release_of_the_old_stream_leaves_what_was_taken_over)
     free_on(&rig, q, B);
     expect_u64(rig_stream_stats(&rig, B).free_bytes, SMALL);
     sim_calls(&rig.sim);
-    void *r =
-        take_on(&rig, SMALL, C); /* behind B, not settled by the release */
+    void *r = take_on(&rig, SMALL, C); /* behind B, not idle by the release */
     expect_u64(rig.sim.counts[SIM_WAIT], 1);
     write_and_free(&rig, r, SMALL, C, 3);
     rig_close(&rig);
 }
 END_TEST
 
-/* Theirs tags the rest of a split chunk without listing it: the tag is a stale
- * stream after the release. */
+/* Theirs tags the rest of a split chunk without listing it: the tag is a stale stream after the
+ * release. */
 START_TEST(the_rest_of_a_split_is_released_too)
 {
     rig_t rig;
@@ -224,9 +221,8 @@ START_TEST(the_rest_of_a_split_is_released_too)
 }
 END_TEST
 
-/* Theirs untags chunks in use as well: freed later, anybody may have them at
- * once. */
-START_TEST(a_release_does_not_settle_blocks_that_live)
+/* Theirs untags chunks in use as well: freed later, anybody may have them at once. */
+START_TEST(a_release_does_not_reclaim_blocks_that_live)
 {
     rig_t rig;
     rig_open(&rig, SMALL);
@@ -244,8 +240,8 @@ START_TEST(a_release_does_not_settle_blocks_that_live)
 }
 END_TEST
 
-/* Theirs walks all chunks at each release; here it is the lane's ranges, and
- * what other streams have is not looked at (check_bounded.c counts that). */
+/* Theirs walks all chunks at each release; here it is the free list's ranges, and what other
+ * streams have is not looked at (check_bounded.c counts that). */
 START_TEST(a_release_takes_what_the_stream_freed)
 {
     rig_t rig;
@@ -266,19 +262,17 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("ort_streams");
-    suite_add_list(
-        suite, "walk",
-        TEST_LIST(a_freed_chunk_goes_to_its_stream_only,
-                  released_buffers_merge_for_the_other_stream,
-                  no_stream_gets_unfinished_bytes_of_another_unless_asked,
-                  bfc_gives_what_a_stream_has_waited_for,
-                  a_wait_gives_what_was_freed_before_the_marker));
-    suite_add_list(
-        suite, "flaws",
-        TEST_LIST(what_counts_is_when_bytes_were_freed,
-                  the_release_of_the_old_stream_leaves_what_was_taken_over,
-                  the_rest_of_a_split_is_released_too,
-                  a_release_does_not_settle_blocks_that_live,
-                  a_release_takes_what_the_stream_freed));
+    suite_add_list(suite, "walk",
+                   TEST_LIST(a_freed_chunk_goes_to_its_stream_only,
+                             released_buffers_merge_for_the_other_stream,
+                             no_stream_gets_unfinished_bytes_of_another_unless_asked,
+                             bfc_gives_what_a_stream_has_waited_for,
+                             a_wait_gives_what_was_freed_before_the_event));
+    suite_add_list(suite, "flaws",
+                   TEST_LIST(what_counts_is_when_bytes_were_freed,
+                             the_release_of_the_old_stream_leaves_what_was_taken_over,
+                             the_rest_of_a_split_is_released_too,
+                             a_release_does_not_reclaim_blocks_that_live,
+                             a_release_takes_what_the_stream_freed));
     return suite_main(suite);
 }

@@ -1,6 +1,6 @@
 /*
- * Peaks in scopes: of the whole, regions, tags and streams; nested, against a
- * model that keeps every moment; misuse.
+ * Peaks in scopes: of the whole, regions, tags and streams; nested, against a model that keeps
+ * every moment; misuse.
  */
 #include "arena_support.h"
 #include "base/host_test.h"
@@ -46,7 +46,7 @@ START_TEST(test_scope_begins_at_what_is_live)
     expect_u64(peaks.live_bytes, EACH + 1024);
     expect_u64(peaks.requested_bytes, EACH + 1000);
     expect_u64(peaks.live_blocks, 2);
-    expect_u64(peaks.held_bytes, POOL);
+    expect_u64(peaks.reserved_bytes, POOL);
     cuarena_stats_t all = stats_of(&f, CUARENA_REGION_ALL);
     expect_u64(all.peak_live_bytes, 8 * EACH);
     expect_u64(all.peak_live_blocks, 2);
@@ -82,14 +82,14 @@ START_TEST(test_scope_of_held_bytes)
     step_ok(&f, cuarena_trim(f.arena, 0, &given));
     push(&f, CUARENA_REGION_ALL);
     drop(&f, take(&f, EACH));
-    expect_u64(pop(&f, CUARENA_REGION_ALL).held_bytes, EACH);
-    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_held_bytes, 4 * EACH);
+    expect_u64(pop(&f, CUARENA_REGION_ALL).reserved_bytes, EACH);
+    expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_reserved_bytes, 4 * EACH);
     fixture_close(&f);
 }
 END_TEST
 
-/* With one heap and with several: the whole knows nothing of the region's
- * scopes, nor the region of the whole's. */
+/* With one heap and with several: the whole knows nothing of the region's scopes, nor the region of
+ * the whole's. */
 START_TEST(test_scopes_of_whole_and_region_are_apart)
 {
     for (int stable = 0; stable < 2; stable++) {
@@ -110,8 +110,7 @@ START_TEST(test_scopes_of_whole_and_region_are_apart)
         expect_u64(pop(&f, CUARENA_REGION_DYNAMIC).live_bytes, 2 * EACH);
         expect_u64(pop(&f, CUARENA_REGION_ALL).live_bytes, 2 * EACH);
         expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, 4 * EACH);
-        expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).peak_live_bytes,
-                   4 * EACH);
+        expect_u64(stats_of(&f, CUARENA_REGION_DYNAMIC).peak_live_bytes, 4 * EACH);
         fixture_close(&f);
     }
 }
@@ -127,7 +126,7 @@ START_TEST(test_scope_of_the_stable_region)
     drop(&f, take_in(&f, 2 * EACH, CUARENA_REGION_STABLE));
     cuarena_peaks_t peaks = pop(&f, CUARENA_REGION_STABLE);
     expect_u64(peaks.live_bytes, 2 * EACH);
-    expect_u64(peaks.held_bytes, 0);
+    expect_u64(peaks.reserved_bytes, 0);
     expect_u64(stats_of(&f, CUARENA_REGION_STABLE).peak_live_bytes, 3 * EACH);
     fixture_close(&f);
 }
@@ -202,8 +201,7 @@ static void model_note(model_t *m, uint64_t live)
             m->peaks[i] = live;
 }
 
-static void scope_once(fixture_t *f, model_t *m, int32_t region,
-                       random_state_t *random)
+static void scope_once(fixture_t *f, model_t *m, int32_t region, random_state_t *random)
 {
     if (random_below(random, 2) == 0 && m->depth < DEEP) {
         push(f, region);
@@ -239,8 +237,7 @@ START_TEST(test_scopes_of_a_random_program)
         if (random_below(&random, 4) == 0)
             scope_once(&f, &models[which], regions[which], &random);
         for (int m = 0; m < 2; m++)
-            expect_u64(stats_of(&f, regions[m]).peak_live_bytes,
-                       models[m].peaks[models[m].depth]);
+            expect_u64(stats_of(&f, regions[m]).peak_live_bytes, models[m].peaks[models[m].depth]);
     }
     fixture_close_forced(&f);
 }
@@ -269,10 +266,9 @@ START_TEST(test_scope_of_a_tag)
     expect_u64(peaks.live_bytes, 1024);
     expect_u64(peaks.requested_bytes, 1000);
     expect_u64(peaks.live_blocks, 1);
-    expect_u64(peaks.held_bytes, 0);
+    expect_u64(peaks.reserved_bytes, 0);
     expect_u64(tag_stats_of(&f, tags[0]).peak_live_bytes, 4 * EACH);
-    step(&f, cuarena_tag_peaks_pop(f.arena, tags[1], &peaks),
-         CUARENA_BAD_ARGUMENT);
+    step(&f, cuarena_tag_peaks_pop(f.arena, tags[1], &peaks), CUARENA_BAD_ARGUMENT);
     fixture_close(&f);
 }
 END_TEST
@@ -344,7 +340,7 @@ START_TEST(test_scope_of_a_stream_that_goes)
     expect_ok(cuarena_release_stream(arena, A));
     expect_status(cuarena_stream_peaks_pop(arena, A, &peaks), CUARENA_STALE);
     sim_sync_all(&sim);
-    expect_ok(cuarena_settle(arena, 1, NULL));
+    expect_ok(cuarena_reclaim(arena, 1, NULL));
     expect_ok(cuarena_validate(arena, NULL, 0));
     expect_ok(cuarena_destroy(&arena));
     sim_close(&sim);
@@ -363,15 +359,12 @@ START_TEST(test_pop_without_a_push)
     cuarena_peaks_init(&peaks);
     peaks.live_bytes = 77;
     expect_ok(cuarena_tag(f.arena, "t", &tag));
-    for (int32_t region = CUARENA_REGION_ALL; region < CUARENA_REGION_COUNT;
-         region++)
-        step(&f, cuarena_peaks_pop(f.arena, region, &peaks),
-             CUARENA_BAD_ARGUMENT);
+    for (int32_t region = CUARENA_REGION_ALL; region < CUARENA_REGION_COUNT; region++)
+        step(&f, cuarena_peaks_pop(f.arena, region, &peaks), CUARENA_BAD_ARGUMENT);
     step(&f, cuarena_tag_peaks_pop(f.arena, tag, &peaks), CUARENA_BAD_ARGUMENT);
     push(&f, CUARENA_REGION_ALL);
     pop(&f, CUARENA_REGION_ALL);
-    step(&f, cuarena_peaks_pop(f.arena, CUARENA_REGION_ALL, &peaks),
-         CUARENA_BAD_ARGUMENT);
+    step(&f, cuarena_peaks_pop(f.arena, CUARENA_REGION_ALL, &peaks), CUARENA_BAD_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(last_error().message, "no scope is open"));
     expect_u64(peaks.live_bytes, 77);
     fixture_close(&f);
@@ -407,8 +400,7 @@ START_TEST(test_push_without_host_memory_changes_nothing)
     cuai_host_fail_at(0);
     step(&f, status, CUARENA_OUT_OF_MEMORY);
     cuarena_peaks_init(&peaks);
-    step(&f, cuarena_peaks_pop(f.arena, CUARENA_REGION_ALL, &peaks),
-         CUARENA_BAD_ARGUMENT);
+    step(&f, cuarena_peaks_pop(f.arena, CUARENA_REGION_ALL, &peaks), CUARENA_BAD_ARGUMENT);
     expect_u64(stats_of(&f, CUARENA_REGION_ALL).peak_live_bytes, EACH);
     push(&f, CUARENA_REGION_ALL);
     uint64_t calls = cuai_host_calls();
@@ -431,11 +423,9 @@ START_TEST(test_peaks_bad_arguments)
     expect_status(cuarena_tag_peaks_push(f.arena, 0), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_tag_peaks_push(f.arena, 9), CUARENA_BAD_ARGUMENT);
     push(&f, CUARENA_REGION_ALL);
-    expect_status(cuarena_peaks_pop(f.arena, CUARENA_REGION_ALL, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_peaks_pop(f.arena, CUARENA_REGION_ALL, NULL), CUARENA_BAD_ARGUMENT);
     peaks.struct_size = 3;
-    expect_status(cuarena_peaks_pop(f.arena, CUARENA_REGION_ALL, &peaks),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_peaks_pop(f.arena, CUARENA_REGION_ALL, &peaks), CUARENA_BAD_ARGUMENT);
     pop(&f, CUARENA_REGION_ALL);
     fixture_close(&f);
 }
@@ -444,19 +434,16 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("peaks");
+    suite_add_list(suite, "scopes",
+                   TEST_LIST(test_scope_begins_at_what_is_live, test_scope_within_a_scope,
+                             test_scope_of_held_bytes, test_scopes_of_whole_and_region_are_apart,
+                             test_scope_of_the_stable_region, test_scope_of_no_region,
+                             test_scope_in_which_the_first_dedicated_block_comes,
+                             test_reset_peaks_reaches_all_open_scopes));
+    tcase_add_loop_test(new_case(suite, "model"), test_scopes_of_a_random_program, 0, 4);
     suite_add_list(
-        suite, "scopes",
-        TEST_LIST(test_scope_begins_at_what_is_live, test_scope_within_a_scope,
-                  test_scope_of_held_bytes,
-                  test_scopes_of_whole_and_region_are_apart,
-                  test_scope_of_the_stable_region, test_scope_of_no_region,
-                  test_scope_in_which_the_first_dedicated_block_comes,
-                  test_reset_peaks_reaches_all_open_scopes));
-    tcase_add_loop_test(new_case(suite, "model"),
-                        test_scopes_of_a_random_program, 0, 4);
-    suite_add_list(suite, "tags and streams",
-                   TEST_LIST(test_scope_of_a_tag, test_scope_of_a_stream,
-                             test_scope_of_a_stream_that_goes));
+        suite, "tags and streams",
+        TEST_LIST(test_scope_of_a_tag, test_scope_of_a_stream, test_scope_of_a_stream_that_goes));
     suite_add_list(suite, "misuse",
                    TEST_LIST(test_pop_without_a_push, test_push_up_to_the_limit,
                              test_push_without_host_memory_changes_nothing,

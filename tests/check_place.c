@@ -1,14 +1,13 @@
 /*
  * Places: contexts found, shared, entered and left; what becomes of one after
- * a sticky error; every call of the driver failing. Each test runs in a process
- * of its own.
+ * a sticky error; every call of the driver failing. Each test runs in a process of its own.
  */
 #include "support/base_support.h"
 #include "support/cuda_test.h"
 #include "support/each_failure.h"
 #include "support/expect.h"
 
-#include "memory/cuda/markers.h"
+#include "memory/cuda/events.h"
 #include "memory/cuda/place.h"
 
 #include <stdio.h>
@@ -42,8 +41,7 @@ static bool is_active(int ordinal)
 {
     unsigned flags = 0;
     int active = 0;
-    expect_cu(
-        cuda_test()->cuDevicePrimaryCtxGetState(ordinal, &flags, &active));
+    expect_cu(cuda_test()->cuDevicePrimaryCtxGetState(ordinal, &flags, &active));
     return active != 0;
 }
 
@@ -183,8 +181,8 @@ START_TEST(test_ordinal_of_another_device_than_the_context)
 }
 END_TEST
 
-static const cuai_cu_result_t unknown_contexts[] = {
-    CUAI_CUDA_ERROR_INVALID_CONTEXT, CUAI_CUDA_ERROR_CONTEXT_IS_DESTROYED};
+static const cuai_cu_result_t unknown_contexts[] = {CUAI_CUDA_ERROR_INVALID_CONTEXT,
+                                                    CUAI_CUDA_ERROR_CONTEXT_IS_DESTROYED};
 
 START_TEST(test_context_that_the_driver_does_not_know)
 {
@@ -194,8 +192,7 @@ START_TEST(test_context_that_the_driver_does_not_know)
     cuarena_config_init(&config);
     config.context = own_context(0);
     (void)snprintf(address, sizeof address, "%p", config.context);
-    driver_standin()->standin_fail("cuCtxPushCurrent", 1, unknown_contexts[_i],
-                                   0);
+    driver_standin()->standin_fail("cuCtxPushCurrent", 1, unknown_contexts[_i], 0);
     expect_status(cuai_place_open(&config, &place), CUARENA_BAD_ARGUMENT);
     expect_message("context:", address, "a living CUcontext is accepted");
     ck_assert_ptr_null(place);
@@ -253,11 +250,10 @@ static void expect_same_stack(const char *after)
 {
     cuai_cu_context_t now[STACK_MOST];
     int depth = stack(now);
-    ck_assert_msg(depth == before_depth, "%s: %d contexts, expected %d", after,
-                  depth, before_depth);
+    ck_assert_msg(depth == before_depth, "%s: %d contexts, expected %d", after, depth,
+                  before_depth);
     for (int i = 0; i < depth; i++)
-        ck_assert_msg(now[i] == before[i], "%s: context %d is another", after,
-                      i);
+        ck_assert_msg(now[i] == before[i], "%s: context %d is another", after, i);
 }
 
 START_TEST(test_current_context_is_kept)
@@ -386,10 +382,9 @@ START_TEST(test_results_have_a_status_and_a_name)
     cuai_cu_result_t result = results[_i].result;
     cuarena_error_info_t info;
     cuarena_error_info_init(&info);
-    cuarena_status_t want = result == CUAI_CUDA_ERROR_OUT_OF_MEMORY
-                                ? CUARENA_OUT_OF_MEMORY
-                            : results[_i].sticky ? CUARENA_LOST
-                                                 : CUARENA_DRIVER;
+    cuarena_status_t want = result == CUAI_CUDA_ERROR_OUT_OF_MEMORY ? CUARENA_OUT_OF_MEMORY
+                            : results[_i].sticky                    ? CUARENA_LOST
+                                                                    : CUARENA_DRIVER;
     ck_assert_int_eq(cuai_cuda_is_sticky(result), results[_i].sticky);
     ck_assert_str_eq(cuai_cuda_name(result), results[_i].name);
     expect_status(cuai_cuda_fail(result, "cuThis", "%d things", 3), want);
@@ -405,8 +400,7 @@ START_TEST(test_lost_place_calls_nothing)
     cuai_visit_t visit;
     cuai_place_t *place = opened(0);
     cuai_place_t *again = NULL;
-    expect_status(cuai_place_fail(place, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS,
-                                  "cuThis", "that"),
+    expect_status(cuai_place_fail(place, CUAI_CUDA_ERROR_ILLEGAL_ADDRESS, "cuThis", "that"),
                   CUARENA_LOST);
     uint64_t calls = driver_standin()->standin_calls(NULL);
     expect_status(cuai_place_enter(place, &visit), CUARENA_LOST);
@@ -453,8 +447,7 @@ static const struct {
     const char *words;
 } logged_calls[] = {
     {"cuDevicePrimaryCtxRelease", 1, "cuDevicePrimaryCtxRelease answered"},
-    {"cuThreadExchangeStreamCaptureMode", 2,
-     "cuThreadExchangeStreamCaptureMode answered"},
+    {"cuThreadExchangeStreamCaptureMode", 2, "cuThreadExchangeStreamCaptureMode answered"},
     {"cuCtxPopCurrent", 1, "device 0: cuCtxPopCurrent answered"},
 };
 
@@ -475,8 +468,7 @@ START_TEST(test_what_fails_at_the_end_is_logged)
     expect_u64(driver_standin()->standin_failed(), 1);
     ck_assert_msg(strstr(told.lines, logged_calls[_i].words) != NULL &&
                       strstr(told.lines, "CUDA_ERROR_UNKNOWN") != NULL,
-                  "expected a line with '%s', got '%s'", logged_calls[_i].words,
-                  told.lines);
+                  "expected a line with '%s', got '%s'", logged_calls[_i].words, told.lines);
     ck_assert_int_eq(told.level, CUARENA_LOG_WARN);
 }
 END_TEST
@@ -517,8 +509,7 @@ START_TEST(test_context_that_is_gone_is_lost)
     cuai_visit_t visit;
     cuai_place_t *place = opened(0);
     ck_assert_int_eq(
-        driver_standin()->standin_fail("cuCtxPushCurrent", 1,
-                                       CUAI_CUDA_ERROR_INVALID_CONTEXT, 0),
+        driver_standin()->standin_fail("cuCtxPushCurrent", 1, CUAI_CUDA_ERROR_INVALID_CONTEXT, 0),
         0);
     expect_status(cuai_place_enter(place, &visit), CUARENA_LOST);
     expect_message("CUDA_ERROR_CONTEXT_IS_DESTROYED");
@@ -534,21 +525,21 @@ static cuarena_status_t live_a_life(void)
 {
     cuai_place_t *place = NULL;
     cuai_visit_t visit;
-    cuai_marker_t *marker = NULL;
+    cuai_event_t *event = NULL;
     cuarena_status_t status = cuai_place_open_ordinal(0, &place);
     if (status == CUARENA_OK)
         status = cuai_place_enter(place, &visit);
     if (status == CUARENA_OK)
         cuai_place_leave(&visit);
     if (status == CUARENA_OK)
-        status = cuai_marker_record(place, NULL, &marker);
+        status = cuai_event_record(place, NULL, &event);
     if (status == CUARENA_OK)
-        status = cuai_marker_wait(marker, place, NULL);
+        status = cuai_event_wait(event, place, NULL);
     if (status == CUARENA_OK)
-        status = cuai_marker_wait_host(marker);
+        status = cuai_event_wait_host(event);
     if (status == CUARENA_OK)
-        status = cuai_marker_query(marker);
-    cuai_marker_release(marker);
+        status = cuai_event_query(event);
+    cuai_event_release(event);
     cuai_place_close(place);
     return status;
 }
@@ -557,12 +548,10 @@ static bool is_error_of(cuarena_status_t status, cuai_cu_result_t result)
 {
     if (result == CUAI_CUDA_ERROR_OUT_OF_MEMORY)
         return status == CUARENA_OUT_OF_MEMORY;
-    return status ==
-           (cuai_cuda_is_sticky(result) ? CUARENA_LOST : CUARENA_DRIVER);
+    return status == (cuai_cuda_is_sticky(result) ? CUARENA_LOST : CUARENA_DRIVER);
 }
 
-static const cuai_cu_result_t failures[] = {CUAI_CUDA_ERROR_OUT_OF_MEMORY,
-                                            CUAI_CUDA_ERROR_UNKNOWN,
+static const cuai_cu_result_t failures[] = {CUAI_CUDA_ERROR_OUT_OF_MEMORY, CUAI_CUDA_ERROR_UNKNOWN,
                                             CUAI_CUDA_ERROR_NOT_SUPPORTED};
 
 /* A failing leave or close is logged and not told, so some are survived. */
@@ -571,8 +560,7 @@ START_TEST(test_every_call_fails)
     (void)cuda_test();
     expect_ok(live_a_life());
     remember_stack();
-    ck_assert_int_ge(each_call_fails(live_a_life, failures[_i], is_error_of),
-                     10);
+    ck_assert_int_ge(each_call_fails(live_a_life, failures[_i], is_error_of), 10);
 }
 END_TEST
 
@@ -598,37 +586,31 @@ static void add_any(Suite *suite)
     TCase *tcase = suite_add_list(
         suite, "any",
         TEST_LIST(test_ordinal_is_the_primary_context, test_places_are_shared,
-                  test_last_close_releases_the_primary_context,
-                  test_primary_context_by_its_handle,
-                  test_own_context_stays_the_callers,
-                  test_own_context_is_not_the_primary_one,
+                  test_last_close_releases_the_primary_context, test_primary_context_by_its_handle,
+                  test_own_context_stays_the_callers, test_own_context_is_not_the_primary_one,
                   test_every_refusal_of_the_host));
     tcase_add_loop_test(tcase, test_current_context_is_kept, 0, SITUATIONS);
-    tcase_add_loop_test(tcase, test_capture_mode_is_relaxed_in_a_visit_only, 0,
-                        3);
+    tcase_add_loop_test(tcase, test_capture_mode_is_relaxed_in_a_visit_only, 0, 3);
 }
 
 static void add_two_devices(Suite *suite)
 {
-    (void)suite_add_list(
-        suite, "two devices",
-        TEST_LIST(test_ordinal_of_another_device_than_the_context,
-                  test_current_context_of_another_device_is_kept,
-                  test_two_devices, test_one_lost_place_leaves_the_others));
+    (void)suite_add_list(suite, "two devices",
+                         TEST_LIST(test_ordinal_of_another_device_than_the_context,
+                                   test_current_context_of_another_device_is_kept, test_two_devices,
+                                   test_one_lost_place_leaves_the_others));
 }
 
 static void add_standin(Suite *suite)
 {
-    TCase *tcase = suite_add_list(suite, "stand-in",
-                                  TEST_LIST(test_lost_place_calls_nothing,
-                                            test_first_sticky_error_is_told,
-                                            test_context_that_is_gone_is_lost,
-                                            test_loss_is_logged_once,
-                                            test_nothing_is_left));
+    TCase *tcase =
+        suite_add_list(suite, "stand-in",
+                       TEST_LIST(test_lost_place_calls_nothing, test_first_sticky_error_is_told,
+                                 test_context_that_is_gone_is_lost, test_loss_is_logged_once,
+                                 test_nothing_is_left));
     tcase_add_loop_test(tcase, test_context_that_the_driver_does_not_know, 0,
                         COUNT(unknown_contexts));
-    tcase_add_loop_test(tcase, test_what_fails_at_the_end_is_logged, 0,
-                        COUNT(logged_calls));
+    tcase_add_loop_test(tcase, test_what_fails_at_the_end_is_logged, 0, COUNT(logged_calls));
     tcase_add_loop_test(tcase, test_wrong_ordinal, 0, COUNT(wrong_ordinals));
     tcase_add_loop_test(tcase, test_every_call_fails, 0, COUNT(failures));
 }
@@ -638,8 +620,7 @@ int main(void)
     driver_kind_t kind = driver_kind();
     Suite *suite = suite_create("place");
     TCase *none = suite_add_list(suite, "none", TEST_LIST(NULL));
-    tcase_add_loop_test(none, test_results_have_a_status_and_a_name, 0,
-                        COUNT(results));
+    tcase_add_loop_test(none, test_results_have_a_status_and_a_name, 0, COUNT(results));
     if (kind != DRIVER_NONE)
         add_any(suite);
     if (driver_device_count() >= 2 || kind == DRIVER_STANDIN)

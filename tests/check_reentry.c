@@ -1,8 +1,7 @@
 /*
- * Calls from where a thread is in the arena already: signal handlers that
- * interrupt it in a call, and children that were forked while other threads
- * were in one. They work or are told; none waits for what never ends, and none
- * finds an arena half changed.
+ * Calls from where a thread is in the arena already: signal handlers that interrupt it in a call,
+ * and children that were forked while other threads were in one. They work or are told; none waits
+ * for what never ends, and none finds an arena half changed.
  */
 #define _GNU_SOURCE
 #include "arena_support.h"
@@ -43,7 +42,7 @@ static void note(cuarena_status_t status)
         atomic_store(&unexpected, status);
 }
 
-/* A few calls of each kind: short paths, long ones and what only looks on. */
+/* A few calls of each kind: fast paths, long ones and what only looks on. */
 static void on_signal(int number)
 {
     (void)number;
@@ -85,8 +84,8 @@ static void end_signals(void)
                      cuarena_status_name(unexpected));
 }
 
-/* Short paths, growth and trim, resizes that move, compactions: each a place
- * where a signal can come. A thread that handlers interrupt is told nothing. */
+/* Fast paths, growth and trim, resizes that move, compactions: each a place where a signal can
+ * come. A thread that handlers interrupt is told nothing. */
 static void work(cuarena_t *arena, random_state_t *random, uint64_t rounds)
 {
     void *held[32] = {NULL};
@@ -104,8 +103,8 @@ static void work(cuarena_t *arena, random_state_t *random, uint64_t rounds)
         expect_ok(cuarena_free(arena, held[i]));
 }
 
-/* Until a handler was refused often enough to have come at many places, or it
- * is plain that no signal comes at one. */
+/* Until a handler was refused often enough to have come at many places, or it is plain that no
+ * signal comes at one. */
 START_TEST(test_a_handler_that_interrupts_a_call_is_served_or_told)
 {
     const uint64_t enough = scale_pick(5, 100, 2000);
@@ -152,8 +151,7 @@ START_TEST(test_a_handler_beside_other_threads_is_served_or_told)
     beside_t beside = {.arena = f.arena};
     pthread_t threads[2];
     for (size_t i = 0; i < COUNT_OF(threads); i++)
-        ck_assert_int_eq(
-            pthread_create(&threads[i], NULL, work_beside, &beside), 0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, work_beside, &beside), 0);
     begin_signals(f.arena);
     for (int i = 0; i < 4000 && (refused < enough || served < enough); i++)
         work(f.arena, &random, 20);
@@ -180,8 +178,8 @@ static void on_raised(int number)
     note(cuarena_stats(in_handler, CUARENA_REGION_ALL, &stats));
 }
 
-static void raise_in_get(test_memory_t *memory, memory_op_t op,
-                         const cuarena_relocation_t *list, size_t count)
+static void raise_in_get(test_memory_t *memory, memory_op_t op, const cuarena_relocation_t *list,
+                         size_t count)
 {
     (void)memory;
     (void)list;
@@ -237,8 +235,7 @@ static void fork_and_use(cuarena_t *arena)
     if (child == 0)
         _exit(child_can_use(arena) ? 0 : 1);
     ck_assert_int_eq(waitpid(child, &result, 0), child);
-    ck_assert_msg(result == 0, "expected a child that ends with 0, got %#x",
-                  (unsigned)result);
+    ck_assert_msg(result == 0, "expected a child that ends with 0, got %#x", (unsigned)result);
 }
 
 static void *work_hard(void *argument)
@@ -260,8 +257,7 @@ START_TEST(test_a_child_forked_beside_other_threads_is_served_or_told)
     beside_t beside = {.arena = f.arena};
     pthread_t threads[2];
     for (size_t i = 0; i < COUNT_OF(threads); i++)
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, work_hard, &beside),
-                         0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, work_hard, &beside), 0);
     for (uint64_t i = 0; i < scale_pick(0, 50, 1000); i++)
         fork_and_use(f.arena);
     atomic_store(&beside.stop, true);
@@ -278,8 +274,7 @@ typedef struct gate {
     atomic_bool open;
 } gate_t;
 
-static int32_t wait_at_gate(void *user, const cuarena_relocation_t *list,
-                            size_t count)
+static int32_t wait_at_gate(void *user, const cuarena_relocation_t *list, size_t count)
 {
     gate_t *gate = user;
     (void)list;
@@ -301,8 +296,7 @@ static void *compact_and_wait(void *argument)
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.report_unmoved = 1;
-    expect_ok(
-        cuarena_compact(c->f.arena, &options, wait_at_gate, &c->gate, NULL));
+    expect_ok(cuarena_compact(c->f.arena, &options, wait_at_gate, &c->gate, NULL));
     return NULL;
 }
 
@@ -311,20 +305,16 @@ static int child_left_behind(cuarena_t *arena)
     void *pointer = NULL;
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
-    bool told =
-        cuarena_alloc(arena, 100, &pointer) == CUARENA_LOST &&
-        cuarena_block_alloc(arena, 100, &(cuarena_block_t){0}) ==
-            CUARENA_LOST &&
-        cuarena_trim(arena, 0, NULL) == CUARENA_LOST &&
-        cuarena_destroy_forced(&arena) == CUARENA_LOST && arena != NULL &&
-        cuarena_stats(arena, CUARENA_REGION_ALL, &stats) == CUARENA_OK &&
-        stats.live_blocks == 1 &&
-        cuarena_validate(arena, NULL, 0) == CUARENA_OK;
+    bool told = cuarena_alloc(arena, 100, &pointer) == CUARENA_LOST &&
+                cuarena_block_alloc(arena, 100, &(cuarena_block_t){0}) == CUARENA_LOST &&
+                cuarena_trim(arena, 0, NULL) == CUARENA_LOST &&
+                cuarena_destroy_forced(&arena) == CUARENA_LOST && arena != NULL &&
+                cuarena_stats(arena, CUARENA_REGION_ALL, &stats) == CUARENA_OK &&
+                stats.live_blocks == 1 && cuarena_validate(arena, NULL, 0) == CUARENA_OK;
     return told ? 0 : 1;
 }
 
-/* The call that the other thread is in ends in this process, and never in the
- * child. */
+/* The call that the other thread is in ends in this process, and never in the child. */
 START_TEST(test_a_child_is_told_of_a_call_that_stayed_behind)
 {
     static compacting_t c;
@@ -347,8 +337,7 @@ START_TEST(test_a_child_is_told_of_a_call_that_stayed_behind)
 }
 END_TEST
 
-static int32_t fork_in_callback(void *user, const cuarena_relocation_t *list,
-                                size_t count)
+static int32_t fork_in_callback(void *user, const cuarena_relocation_t *list, size_t count)
 {
     (void)list;
     (void)count;
@@ -365,8 +354,7 @@ START_TEST(test_a_child_forked_within_a_callback_can_use_the_arena)
     options.report_unmoved = 1;
     fixture_open(&f, KIND_NONE_POOL, POOL);
     cuarena_block_t block = take_block(&f, 1000);
-    step_ok(&f, cuarena_compact(f.arena, &options, fork_in_callback, f.arena,
-                                NULL));
+    step_ok(&f, cuarena_compact(f.arena, &options, fork_in_callback, f.arena, NULL));
     drop_block(&f, block);
     fixture_close(&f);
 }
@@ -377,20 +365,13 @@ int main(void)
     Suite *suite = suite_create("calls within calls");
     const int count = (int)COUNT_OF(kinds);
     TCase *signals = new_case(suite, "signals");
-    tcase_add_loop_test(signals,
-                        test_a_handler_that_interrupts_a_call_is_served_or_told,
-                        0, count);
-    tcase_add_loop_test(signals,
-                        test_a_handler_beside_other_threads_is_served_or_told,
-                        0, count);
-    tcase_add_test(signals,
-                   test_a_handler_within_a_call_that_stepped_out_is_told);
+    tcase_add_loop_test(signals, test_a_handler_that_interrupts_a_call_is_served_or_told, 0, count);
+    tcase_add_loop_test(signals, test_a_handler_beside_other_threads_is_served_or_told, 0, count);
+    tcase_add_test(signals, test_a_handler_within_a_call_that_stepped_out_is_told);
     TCase *forks = new_case(suite, "forks");
-    tcase_add_loop_test(
-        forks, test_a_child_forked_beside_other_threads_is_served_or_told, 0,
-        count);
+    tcase_add_loop_test(forks, test_a_child_forked_beside_other_threads_is_served_or_told, 0,
+                        count);
     tcase_add_test(forks, test_a_child_is_told_of_a_call_that_stayed_behind);
-    tcase_add_test(forks,
-                   test_a_child_forked_within_a_callback_can_use_the_arena);
+    tcase_add_test(forks, test_a_child_forked_within_a_callback_can_use_the_arena);
     return suite_main(suite);
 }

@@ -1,8 +1,7 @@
 /*
- * cuarena_release_stream beside a call of another thread that has just given
- * the memory the stream's handle: it returns when that call of the memory has,
- * and not before, whichever it is. Each call is met in the middle, so nothing
- * depends on time.
+ * cuarena_release_stream beside a call of another thread that has just given the memory the
+ * stream's handle: it returns when that call of the memory has, and not before, whichever it is.
+ * Each call is met in the middle, so nothing depends on time.
  */
 #include "support/stream_rig.h"
 
@@ -109,7 +108,7 @@ static void fill_by_b(meeting_t *m)
     fill_and_free(m, B);
 }
 
-static void take_across_on_a(meeting_t *m)
+static void steal_on_a(meeting_t *m)
 {
     cuarena_alloc_on(m->rig.arena, PART, A, NULL, &m->pointer);
 }
@@ -145,9 +144,9 @@ static void compact_on_b(meeting_t *m)
     compact_on(m, B);
 }
 
-static void settle_all(meeting_t *m)
+static void reclaim_all(meeting_t *m)
 {
-    expect_ok(cuarena_settle(m->rig.arena, 0, NULL));
+    expect_ok(cuarena_reclaim(m->rig.arena, 0, NULL));
 }
 
 static void ask_for_zeros_on_b(meeting_t *m)
@@ -166,8 +165,7 @@ static void take_two_on_b(meeting_t *m)
 
 static void resize_on_b(meeting_t *m)
 {
-    expect_ok(
-        cuarena_resize_on(m->rig.arena, m->pointer, 2 * PART, B, &m->pointer));
+    expect_ok(cuarena_resize_on(m->rig.arena, m->pointer, 2 * PART, B, &m->pointer));
 }
 
 static void mark_b(meeting_t *m)
@@ -182,22 +180,22 @@ static const struct {
     void (*call)(meeting_t *m);
     sim_op_t op;
     uint64_t nth;
-    int32_t marker;
+    int32_t event;
 } rows[] = {
     {"first sight", NULL, see_it_first, SIM_IDENTIFY, 1, 0},
     {"zeroing", take_on_b, ask_for_zeros_on_b, SIM_ZERO, 1, 0},
     {"a resize's copy", take_two_on_b, resize_on_b, SIM_RELOCATE, 1, 0},
     {"an eager free", take_on_b, free_on_b, SIM_MARK, 1, 1},
     {"the free of a block it uses", use_on_b, free_on_a, SIM_MARK, 1, 0},
-    {"settling", fill_by_b, settle_all, SIM_MARK, 1, 0},
+    {"reclaiming", fill_by_b, reclaim_all, SIM_MARK, 1, 0},
     {"a mark", fill_by_b, mark_b, SIM_MARK, 1, 0},
-    {"another takes its bytes", fill_by_b, take_across_on_a, SIM_MARK, 1, 0},
+    {"another takes its bytes", fill_by_b, steal_on_a, SIM_MARK, 1, 0},
     {"it takes another's bytes", fill_by_a, see_it_first, SIM_WAIT, 1, 0},
     {"a compaction marks it", leave_a_hole, compact_on_a, SIM_MARK, 1, 0},
     {"it waits for a compaction", leave_a_hole, compact_on_a, SIM_WAIT, 2, 0},
     {"its compaction", leave_a_hole, compact_on_b, SIM_RELOCATE, 1, 0},
     {"its compaction's wait", leave_a_hole, compact_on_b, SIM_WAIT, 1, 0},
-    {"its compaction's marker", leave_a_hole, compact_on_b, SIM_MARK, 2, 0},
+    {"its compaction's event", leave_a_hole, compact_on_b, SIM_MARK, 2, 0},
 };
 #define ROWS ((int)(sizeof rows / sizeof rows[0]))
 
@@ -205,7 +203,7 @@ START_TEST(a_release_waits_for_calls_that_use_the_handle)
 {
     meeting_t m = {.op = rows[_i].op, .nth = rows[_i].nth};
     rig_prepare(&m.rig, POOL, false);
-    m.rig.config.marker = rows[_i].marker;
+    m.rig.config.events = rows[_i].event;
     rig_create(&m.rig);
     if (rows[_i].before != NULL)
         rows[_i].before(&m);
@@ -215,8 +213,7 @@ START_TEST(a_release_waits_for_calls_that_use_the_handle)
     ck_assert_msg(m.nth == 0, "%s: no such call of the memory", rows[_i].name);
     pthread_join(m.releaser, NULL);
     m.rig.sim.hook = NULL;
-    ck_assert_msg(!m.early, "%s: the release returned meanwhile",
-                  rows[_i].name);
+    ck_assert_msg(!m.early, "%s: the release returned meanwhile", rows[_i].name);
     expect_clean(&m.rig);
     rig_close_forced(&m.rig);
 }
@@ -226,8 +223,7 @@ int main(void)
 {
     Suite *suite = suite_create("release_stream");
     TCase *cases = tcase_create("meetings");
-    tcase_add_loop_test(cases, a_release_waits_for_calls_that_use_the_handle, 0,
-                        ROWS);
+    tcase_add_loop_test(cases, a_release_waits_for_calls_that_use_the_handle, 0, ROWS);
     suite_add_tcase(suite, cases);
     return suite_main(suite);
 }

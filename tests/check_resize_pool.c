@@ -1,17 +1,17 @@
 /*
- * resize_pool: in place and into a new segment, with the calls of the memory
- * that each makes, and what it leaves when it is refused.
+ * resize_pool: in place and into a new segment, with the calls of the memory that each makes, and
+ * what it leaves when it is refused.
  */
 #include "arena_support.h"
 
 #define COUNT 8
 #define EACH KIB(64)
 #define POOL (COUNT * EACH)
-#define GRAIN KIB(4)
+#define GRANULARITY KIB(4)
 
 static uint64_t held(const fixture_t *f)
 {
-    return stats_of(f, CUARENA_REGION_ALL).held_bytes;
+    return stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
 }
 
 static uint64_t capacity(const fixture_t *f)
@@ -20,10 +20,10 @@ static uint64_t capacity(const fixture_t *f)
 }
 
 /* What the arena believes it holds is what the memory gave. */
-static void expect_held(const fixture_t *f, uint64_t bytes)
+static void expect_reserved(const fixture_t *f, uint64_t bytes)
 {
     expect_u64(held(f), bytes);
-    expect_u64(f->memory.held_bytes, bytes);
+    expect_u64(f->memory.reserved_bytes, bytes);
     expect_u64(capacity(f), bytes);
 }
 
@@ -68,7 +68,7 @@ START_TEST(test_resize_pool_grows_in_place)
     step_ok(&f, cuarena_resize_pool(f.arena, 2 * POOL));
     expect_text(test_memory_sequence(&f.memory), "grow");
     expect_ptr(base_of(&f), base);
-    expect_held(&f, 2 * POOL);
+    expect_reserved(&f, 2 * POOL);
     drop(&f, take(&f, POOL));
     drop_pointer_row(&f, row, COUNT, EACH);
     drop(&f, take(&f, 2 * POOL));
@@ -88,13 +88,13 @@ START_TEST(test_resize_pool_shrinks_in_place)
     test_memory_forget_calls(&f.memory);
     step_ok(&f, cuarena_resize_pool(f.arena, POOL - 2 * EACH));
     expect_text(test_memory_sequence(&f.memory), "shrink");
-    expect_held(&f, POOL - 2 * EACH);
+    expect_reserved(&f, POOL - 2 * EACH);
     drop_pointer_row(&f, row, COUNT, EACH);
     fixture_close(&f);
 }
 END_TEST
 
-/* What was punched as a whole grain has no backing above the pool's end. */
+/* What was punched as a whole granularity has no backing above the pool's end. */
 START_TEST(test_resize_pool_shrinks_past_a_hole_at_its_odd_end)
 {
     fixture_t f;
@@ -107,12 +107,12 @@ START_TEST(test_resize_pool_shrinks_past_a_hole_at_its_odd_end)
     expect_u64(trim(&f, 0), EACH);
     drop_block(&f, row[COUNT - 1]);
     row[COUNT - 1] = 0;
-    step_ok(&f, cuarena_resize_pool(f.arena, hole + EACH - GRAIN / 2));
-    expect_held(&f, hole);
-    step_ok(&f, cuarena_resize_pool(f.arena, hole + EACH - GRAIN));
-    expect_held(&f, hole);
+    step_ok(&f, cuarena_resize_pool(f.arena, hole + EACH - GRANULARITY / 2));
+    expect_reserved(&f, hole);
+    step_ok(&f, cuarena_resize_pool(f.arena, hole + EACH - GRANULARITY));
+    expect_reserved(&f, hole);
     step_ok(&f, cuarena_resize_pool(f.arena, hole));
-    expect_held(&f, hole);
+    expect_reserved(&f, hole);
     drop_row(&f, row, COUNT, EACH);
     fixture_close(&f);
 }
@@ -129,11 +129,10 @@ START_TEST(test_resize_pool_moves_what_stands_in_the_part_that_goes)
         drop_block(&f, row[i]);
         row[i] = 0;
     }
-    expect_ok(
-        cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
     step_ok(&f, cuarena_resize_pool(f.arena, POOL / 2));
     expect_u64(heard.count, 4);
-    expect_held(&f, POOL / 2);
+    expect_reserved(&f, POOL / 2);
     for (size_t i = 4; i < COUNT; i++)
         expect_ptr(heard_of(&heard, row[i])->to, address_of(&f, row[i]));
     drop_row(&f, row, COUNT, EACH);
@@ -150,7 +149,7 @@ START_TEST(test_resize_pool_is_busy_with_pinned_blocks_in_the_way)
     drop(&f, row[0]);
     row[0] = NULL;
     step(&f, cuarena_resize_pool(f.arena, POOL - EACH), CUARENA_BUSY);
-    expect_held(&f, POOL);
+    expect_reserved(&f, POOL);
     drop_pointer_row(&f, row, COUNT, EACH);
     fixture_close(&f);
 }
@@ -163,12 +162,11 @@ START_TEST(test_resize_pool_below_what_lives_changes_nothing)
     cuarena_block_t row[COUNT];
     fixture_open(&f, KIND_CUSTOM_POOL, POOL);
     take_row(&f, row, COUNT, EACH);
-    expect_ok(
-        cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
     cuarena_status_t status = cuarena_resize_pool(f.arena, POOL / 2);
     ck_assert_msg(status != CUARENA_OK, "it said that it shrank");
     expect_sound(&f);
-    expect_held(&f, POOL);
+    expect_reserved(&f, POOL);
     expect_u64(heard.count, 0);
     drop_row(&f, row, COUNT, EACH);
     fixture_close(&f);
@@ -190,11 +188,10 @@ START_TEST(test_resize_pool_into_a_new_segment_moves_all)
     cuarena_block_t row[COUNT];
     open_without_growth(&f);
     take_row(&f, row, COUNT, EACH);
-    expect_ok(
-        cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
     step_ok(&f, cuarena_resize_pool(f.arena, 2 * POOL));
     expect_u64(heard.count, COUNT);
-    expect_held(&f, 2 * POOL);
+    expect_reserved(&f, 2 * POOL);
     expect_u64(test_memory_segments(&f.memory), 1);
     drop_row(&f, row, COUNT, EACH);
     drop(&f, take(&f, 2 * POOL));
@@ -210,12 +207,12 @@ START_TEST(test_resize_pool_into_a_new_segment_beside_a_dedicated_block)
     cuarena_request_init(&request);
     request.dedicated = 1;
     open_without_growth(&f);
-    step_ok(&f, cuarena_alloc_with(f.arena, 3 * GRAIN, &request, &apart));
+    step_ok(&f, cuarena_alloc_with(f.arena, 3 * GRANULARITY, &request, &apart));
     step_ok(&f, cuarena_resize_pool(f.arena, 2 * POOL));
-    expect_u64(held(&f), 2 * POOL + 3 * GRAIN);
-    expect_u64(f.memory.held_bytes, 2 * POOL + 3 * GRAIN);
+    expect_u64(held(&f), 2 * POOL + 3 * GRANULARITY);
+    expect_u64(f.memory.reserved_bytes, 2 * POOL + 3 * GRANULARITY);
     drop(&f, apart);
-    expect_held(&f, 2 * POOL);
+    expect_reserved(&f, 2 * POOL);
     fixture_close(&f);
 }
 END_TEST
@@ -231,7 +228,7 @@ START_TEST(test_resize_pool_into_a_smaller_segment)
     drop_block(&f, row[5]);
     row[2] = row[5] = 0;
     step_ok(&f, cuarena_resize_pool(f.arena, POOL - EACH));
-    expect_held(&f, POOL - EACH);
+    expect_reserved(&f, POOL - EACH);
     row[2] = take_block(&f, EACH);
     paint(&f, address_of(&f, row[2]), EACH, 2);
     step(&f, cuarena_alloc(f.arena, 1, &pointer), CUARENA_OUT_OF_MEMORY);
@@ -248,7 +245,7 @@ START_TEST(test_resize_pool_into_a_new_segment_is_busy_with_pins)
     void *pointer = take(&f, EACH);
     paint(&f, pointer, EACH, 1);
     step(&f, cuarena_resize_pool(f.arena, 2 * POOL), CUARENA_BUSY);
-    expect_held(&f, POOL);
+    expect_reserved(&f, POOL);
     expect_painted(&f, pointer, EACH, 1);
     drop(&f, pointer);
     fixture_close(&f);
@@ -278,13 +275,11 @@ START_TEST(test_resize_pool_refused_by_the_memory_changes_nothing)
         drop_block(&f, row[i]);
         row[i] = 0;
     }
-    expect_ok(
-        cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
+    expect_ok(cuarena_set_relocation_callback(f.arena, hear_relocations, &heard));
     f.memory.fail_in = 1;
     f.memory.fail_op = (int32_t)failing_resizes[_i].op;
-    step(&f, cuarena_resize_pool(f.arena, failing_resizes[_i].bytes),
-         CUARENA_DRIVER);
-    expect_held(&f, POOL);
+    step(&f, cuarena_resize_pool(f.arena, failing_resizes[_i].bytes), CUARENA_DRIVER);
+    expect_reserved(&f, POOL);
     expect_u64(heard.count, 0);
     expect_recount(&f);
     step_ok(&f, cuarena_resize_pool(f.arena, failing_resizes[_i].bytes));
@@ -293,28 +288,28 @@ START_TEST(test_resize_pool_refused_by_the_memory_changes_nothing)
 }
 END_TEST
 
-/* The grain that the pool's end lies in is a hole then. */
+/* The granularity that the pool's end lies in is a hole then. */
 START_TEST(test_resize_pool_to_an_odd_size_over_a_hole)
 {
     fixture_t f;
     cuarena_block_t row[COUNT];
-    uint64_t odd = 5 * GRAIN + 256;
-    fixture_open(&f, KIND_CUSTOM_POOL, COUNT * GRAIN);
-    take_row(&f, row, COUNT, GRAIN);
+    uint64_t odd = 5 * GRANULARITY + 256;
+    fixture_open(&f, KIND_CUSTOM_POOL, COUNT * GRANULARITY);
+    take_row(&f, row, COUNT, GRANULARITY);
     drop_block(&f, row[4]);
     drop_block(&f, row[5]);
     row[4] = row[5] = 0;
-    expect_u64(trim(&f, 0), 2 * GRAIN);
-    drop_row(&f, row, COUNT, GRAIN);
+    expect_u64(trim(&f, 0), 2 * GRANULARITY);
+    drop_row(&f, row, COUNT, GRANULARITY);
     step_ok(&f, cuarena_resize_pool(f.arena, odd));
     void *pointer = take(&f, odd);
     paint(&f, pointer, odd, 1);
-    expect_u64(held(&f), 6 * GRAIN);
-    step_ok(&f, cuarena_resize_pool(f.arena, 6 * GRAIN));
+    expect_u64(held(&f), 6 * GRANULARITY);
+    step_ok(&f, cuarena_resize_pool(f.arena, 6 * GRANULARITY));
     expect_painted(&f, pointer, odd, 1);
     drop(&f, pointer);
-    pointer = take(&f, 6 * GRAIN);
-    paint(&f, pointer, 6 * GRAIN, 2);
+    pointer = take(&f, 6 * GRANULARITY);
+    paint(&f, pointer, 6 * GRANULARITY, 2);
     drop(&f, pointer);
     fixture_close(&f);
 }
@@ -351,7 +346,7 @@ START_TEST(test_resize_pool_above_the_limit)
     f.config.limit = amount_of_bytes(POOL);
     fixture_create(&f);
     step(&f, cuarena_resize_pool(f.arena, 2 * POOL), CUARENA_LIMIT);
-    expect_held(&f, POOL);
+    expect_reserved(&f, POOL);
     fixture_close(&f);
 }
 END_TEST
@@ -360,24 +355,21 @@ int main(void)
 {
     Suite *suite = suite_create("resize_pool");
     TCase *tcase = new_case(suite, "tables");
-    tcase_add_loop_test(tcase,
-                        test_resize_pool_refused_by_the_memory_changes_nothing,
-                        0, COUNT_OF(failing_resizes));
+    tcase_add_loop_test(tcase, test_resize_pool_refused_by_the_memory_changes_nothing, 0,
+                        COUNT_OF(failing_resizes));
     add_test_per_memory(tcase, test_resize_pool_keeps_the_stable_region);
-    suite_add_list(
-        suite, "resize_pool",
-        TEST_LIST(test_resize_pool_to_the_same_size,
-                  test_resize_pool_grows_in_place,
-                  test_resize_pool_shrinks_in_place,
-                  test_resize_pool_shrinks_past_a_hole_at_its_odd_end,
-                  test_resize_pool_moves_what_stands_in_the_part_that_goes,
-                  test_resize_pool_is_busy_with_pinned_blocks_in_the_way,
-                  test_resize_pool_below_what_lives_changes_nothing,
-                  test_resize_pool_into_a_new_segment_moves_all,
-                  test_resize_pool_into_a_new_segment_beside_a_dedicated_block,
-                  test_resize_pool_into_a_smaller_segment,
-                  test_resize_pool_to_an_odd_size_over_a_hole,
-                  test_resize_pool_into_a_new_segment_is_busy_with_pins,
-                  test_resize_pool_above_the_limit));
+    suite_add_list(suite, "resize_pool",
+                   TEST_LIST(test_resize_pool_to_the_same_size, test_resize_pool_grows_in_place,
+                             test_resize_pool_shrinks_in_place,
+                             test_resize_pool_shrinks_past_a_hole_at_its_odd_end,
+                             test_resize_pool_moves_what_stands_in_the_part_that_goes,
+                             test_resize_pool_is_busy_with_pinned_blocks_in_the_way,
+                             test_resize_pool_below_what_lives_changes_nothing,
+                             test_resize_pool_into_a_new_segment_moves_all,
+                             test_resize_pool_into_a_new_segment_beside_a_dedicated_block,
+                             test_resize_pool_into_a_smaller_segment,
+                             test_resize_pool_to_an_odd_size_over_a_hole,
+                             test_resize_pool_into_a_new_segment_is_busy_with_pins,
+                             test_resize_pool_above_the_limit));
     return suite_main(suite);
 }

@@ -1,5 +1,5 @@
-/* Arenas that end with their last block: when `done` is called, by whom, and
- * that nobody is in the arena then. Meant for ThreadSanitizer too. */
+/* Arenas that end with their last block: when `done` is called, by whom, and that nobody is in the
+ * arena then. Meant for ThreadSanitizer too. */
 #include "support/stream_rig.h"
 
 #include "support/random.h"
@@ -156,8 +156,8 @@ static cuarena_status_t by_reset(cuarena_t *arena, void *pointer)
 }
 
 static ending_fn *const endings[] = {by_free, by_free_on, by_resize, by_reset};
-static const int32_t presets[] = {CUARENA_PRESET_POOL, CUARENA_PRESET_GROW,
-                                  CUARENA_PRESET_BFC, CUARENA_PRESET_MLX_CPU};
+static const int32_t presets[] = {CUARENA_PRESET_POOL, CUARENA_PRESET_GROW, CUARENA_PRESET_BFC,
+                                  CUARENA_PRESET_MLX_CPU};
 
 /* By each call that ends blocks, in each preset, ordinary or dedicated. */
 START_TEST(whatever_ends_the_last_block_tells)
@@ -177,7 +177,7 @@ START_TEST(whatever_ends_the_last_block_tells)
             expect_ok(endings[_i](arena, pointer));
             expect_u64(told.count, 1);
             expect_whole(arena);
-            cuarena_settle(arena, 1, NULL);
+            cuarena_reclaim(arena, 1, NULL);
             close_arena(arena);
         }
 }
@@ -362,13 +362,11 @@ static void *free_all(void *argument)
     hand_t *hand = argument;
     pthread_barrier_wait(&hand->crew->start);
     for (uint32_t i = 0; i < hand->crew->each; i++)
-        hand->wrong += cuarena_block_free(hand->crew->arena, hand->blocks[i]) !=
-                       CUARENA_OK;
+        hand->wrong += cuarena_block_free(hand->crew->arena, hand->blocks[i]) != CUARENA_OK;
     return NULL;
 }
 
-static void crew_start(crew_t *crew, hand_t *hands, pthread_t *threads,
-                       uint32_t each)
+static void crew_start(crew_t *crew, hand_t *hands, pthread_t *threads, uint32_t each)
 {
     crew->each = each;
     pthread_barrier_init(&crew->start, NULL, THREADS + 1);
@@ -396,7 +394,7 @@ static void crew_end(crew_t *crew, hand_t *hands, const pthread_t *threads,
     pthread_barrier_destroy(&crew->start);
 }
 
-/* By the long path: the arena is retired before. */
+/* By the slow path: the arena is retired before. */
 START_TEST(the_last_of_several_threads_ends_it)
 {
     for (uint64_t i = 0; i < scale_pick(200, 1000, 20000); i++) {
@@ -411,7 +409,7 @@ START_TEST(the_last_of_several_threads_ends_it)
 }
 END_TEST
 
-/* Frees by the short path and by the long one, beside the call itself. */
+/* Frees by the fast path and by the long one, beside the call itself. */
 START_TEST(retired_while_several_threads_free)
 {
     for (uint64_t i = 0; i < scale_pick(200, 1000, 20000); i++) {
@@ -446,8 +444,7 @@ static void *own_and_free(void *argument)
     if (cuarena_block_alloc(owner->arena, 64, &block) != CUARENA_OK)
         return argument;
     owner->freed = 2;
-    return cuarena_block_free(owner->arena, block) != CUARENA_OK ? argument
-                                                                 : NULL;
+    return cuarena_block_free(owner->arena, block) != CUARENA_OK ? argument : NULL;
 }
 
 /* Ended by a visitor while the lock's owner is on its way out. */

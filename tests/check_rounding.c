@@ -1,5 +1,5 @@
-/* What an arena does otherwise than it was literally asked: each is said in the
- * header and can be asked for afterwards. */
+/* What an arena does otherwise than it was literally asked: each is said in the header and can be
+ * asked for afterwards. */
 #include "arena_support.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ START_TEST(test_pool_of_odd_bytes_tells_its_size)
         fixture_create(&f);
         cuarena_stats_t stats = stats_of(&f, CUARENA_REGION_ALL);
         expect_u64(stats.capacity_bytes, rounded(sizes[i]));
-        ck_assert_uint_ge(stats.held_bytes, stats.capacity_bytes);
+        ck_assert_uint_ge(stats.reserved_bytes, stats.capacity_bytes);
         fixture_close(&f);
     }
 }
@@ -37,7 +37,7 @@ START_TEST(test_resize_pool_to_odd_bytes_tells_its_size)
         step_ok(&f, cuarena_resize_pool(f.arena, sizes[i]));
         cuarena_stats_t stats = stats_of(&f, CUARENA_REGION_ALL);
         expect_u64(stats.capacity_bytes, rounded(sizes[i]));
-        ck_assert_uint_ge(stats.held_bytes, stats.capacity_bytes);
+        ck_assert_uint_ge(stats.reserved_bytes, stats.capacity_bytes);
     }
     fixture_close(&f);
 }
@@ -70,7 +70,7 @@ START_TEST(test_limit_that_the_preset_sets_can_be_asked_for)
     cuarena_config_init(&fresh);
     f.config.limit = fresh.limit;
     fixture_create(&f);
-    expect_ok(cuarena_get_limit(f.arena, CUARENA_LIMIT_HELD, &limit));
+    expect_ok(cuarena_get_limit(f.arena, CUARENA_LIMIT_RESERVED, &limit));
     ck_assert_uint_lt(limit, UINT64_MAX);
     step(&f, cuarena_alloc(f.arena, limit + 1, &pointer), CUARENA_LIMIT);
     expect_u64(last_error().limit_bytes, limit);
@@ -82,11 +82,10 @@ int main(void)
 {
     Suite *suite = suite_create("rounding");
     TCase *tcase = new_case(suite, "resize");
-    suite_add_list(
-        suite, "rounding",
-        TEST_LIST(test_pool_of_odd_bytes_tells_its_size,
-                  test_stable_block_without_a_region_is_told_as_stable,
-                  test_limit_that_the_preset_sets_can_be_asked_for));
+    suite_add_list(suite, "rounding",
+                   TEST_LIST(test_pool_of_odd_bytes_tells_its_size,
+                             test_stable_block_without_a_region_is_told_as_stable,
+                             test_limit_that_the_preset_sets_can_be_asked_for));
     add_test_per_memory(tcase, test_resize_pool_to_odd_bytes_tells_its_size);
     return suite_main(suite);
 }

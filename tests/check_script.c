@@ -1,8 +1,7 @@
 /*
- * Scenarios that are told as text, in tests/scenarios/, so that other languages
- * can play the same: each on a pool of every memory. The first lines of a file
- * there say what its words mean. Each is played twice: with blocks, and with
- * pointers, which are unpinned so that they may move.
+ * Scenarios that are told as text, in tests/scenarios/, so that other languages can play the same:
+ * each on a pool of every memory. The first lines of a file there say what its words mean. Each is
+ * played twice: with blocks, and with pointers, which are unpinned so that they may move.
  *
  * With CUARENA_TEST_CUDA it is another program, whose pools are a device's.
  */
@@ -18,13 +17,12 @@
 
 #if defined(CUARENA_TEST_CUDA)
 static const arena_kind_t *const memories[] = {
-    &cuda_kinds[CUDA_POOL_VMM],    &cuda_kinds[CUDA_POOL_MALLOC],
-    &cuda_kinds[CUDA_POOL_ASYNC],  &cuda_kinds[CUDA_POOL_MANAGED],
-    &cuda_kinds[CUDA_POOL_PINNED], &arena_kinds[0]};
+    &cuda_kinds[CUDA_POOL_VMM],     &cuda_kinds[CUDA_POOL_MALLOC], &cuda_kinds[CUDA_POOL_ASYNC],
+    &cuda_kinds[CUDA_POOL_MANAGED], &cuda_kinds[CUDA_POOL_PINNED], &arena_kinds[0]};
 #define PROGRAM_MAIN cuda_kinds_main
 #else
-static const arena_kind_t *const memories[] = {
-    &arena_kinds[0], &arena_kinds[1], &arena_kinds[2], &arena_kinds[3]};
+static const arena_kind_t *const memories[] = {&arena_kinds[0], &arena_kinds[1], &arena_kinds[2],
+                                               &arena_kinds[3]};
 #define PROGRAM_MAIN suite_main
 #endif
 
@@ -39,8 +37,7 @@ typedef struct line {
     int number;
 } line_t;
 
-/* A name that is empty is free. An empty block has none where pointers are
- * played. */
+/* A name that is empty is free. An empty block has none where pointers are played. */
 typedef struct named {
     char name[16];
     cuarena_block_t block;
@@ -64,8 +61,7 @@ static FILE *script(void)
 {
     const char *top = getenv("srcdir");
     char path[512];
-    snprintf(path, sizeof path, "%s/tests/scenarios/cuarena.txt",
-             top != NULL ? top : ".");
+    snprintf(path, sizeof path, "%s/tests/scenarios/cuarena.txt", top != NULL ? top : ".");
     FILE *file = fopen(path, "r");
     ck_assert_msg(file != NULL, "%s cannot be read", path);
     return file;
@@ -96,8 +92,7 @@ static bool is(const line_t *line, const char *word)
 
 static const char *word_at(const line_t *line, size_t i)
 {
-    ck_assert_msg(i < line->count, "line %d: %s wants %zu words", line->number,
-                  line->words[0], i);
+    ck_assert_msg(i < line->count, "line %d: %s wants %zu words", line->number, line->words[0], i);
     return line->words[i];
 }
 
@@ -109,8 +104,7 @@ static uint64_t bytes_at(const line_t *line, size_t i)
         return KIB(bytes);
     if (*end == 'M')
         return MIB(bytes);
-    ck_assert_msg(*end == '\0', "line %d: '%s' is no number", line->number,
-                  line->words[i]);
+    ck_assert_msg(*end == '\0', "line %d: '%s' is no number", line->number, line->words[i]);
     return bytes;
 }
 
@@ -134,8 +128,7 @@ static void expect_refusal(const line_t *line, cuarena_status_t got)
     for (size_t i = 0; i < COUNT_OF(refusals); i++)
         if (got == refusals[i].status && strstr(wanted, refusals[i].name))
             return;
-    ck_abort_msg("line %d: got %s, expected %s", line->number,
-                 cuarena_status_name(got), wanted);
+    ck_abort_msg("line %d: got %s, expected %s", line->number, cuarena_status_name(got), wanted);
 }
 
 /* ---- Blocks ------------------------------------------------------------- */
@@ -169,16 +162,14 @@ static void *place_of(play_t *play, const named_t *named)
 static void paint_named(play_t *play, const named_t *named)
 {
     if (named->bytes != 0)
-        paint(&play->f, place_of(play, named), named->bytes,
-              seed_of(play, named));
+        paint(&play->f, place_of(play, named), named->bytes, seed_of(play, named));
 }
 
 /* All of it where it is short, else both ends. */
 static void expect_named(play_t *play, const named_t *named, uint64_t bytes)
 {
     if (bytes != 0)
-        expect_painted(&play->f, place_of(play, named), bytes,
-                       seed_of(play, named));
+        expect_painted(&play->f, place_of(play, named), bytes, seed_of(play, named));
 }
 
 /* Of a block that was made by a pointer; a stable one keeps its pin. */
@@ -189,8 +180,7 @@ static cuarena_block_t block_by(play_t *play, void *pointer, int32_t region)
     if (pointer == NULL)
         return 0;
     expect_ok(cuarena_block_of(play->f.arena, pointer, &block));
-    expect_status(cuarena_unpin(play->f.arena, pointer),
-                  stays ? CUARENA_BAD_ARGUMENT : CUARENA_OK);
+    expect_status(cuarena_unpin(play->f.arena, pointer), stays ? CUARENA_BAD_ARGUMENT : CUARENA_OK);
     return block;
 }
 
@@ -202,10 +192,8 @@ static cuarena_status_t request(play_t *play, uint64_t bytes, int32_t region,
     cuarena_request_init(&wanted);
     wanted.region = region;
     if (!play->pointers)
-        return cuarena_block_alloc_with(play->f.arena, bytes, &wanted,
-                                        block_out);
-    cuarena_status_t status =
-        cuarena_alloc_with(play->f.arena, bytes, &wanted, &pointer);
+        return cuarena_block_alloc_with(play->f.arena, bytes, &wanted, block_out);
+    cuarena_status_t status = cuarena_alloc_with(play->f.arena, bytes, &wanted, &pointer);
     *block_out = block_by(play, pointer, region);
     return status;
 }
@@ -215,8 +203,7 @@ static cuarena_status_t resize(play_t *play, named_t *named, uint64_t bytes)
     void *now = play;
     if (!play->pointers)
         return cuarena_block_resize(play->f.arena, named->block, bytes);
-    cuarena_status_t status =
-        cuarena_resize(play->f.arena, place_of(play, named), bytes, &now);
+    cuarena_status_t status = cuarena_resize(play->f.arena, place_of(play, named), bytes, &now);
     expect_ptr(now, status != CUARENA_OK ? play : bytes == 0 ? NULL : now);
     if (status == CUARENA_OK && bytes == 0)
         named->block = 0;
@@ -234,8 +221,7 @@ static void step_take(play_t *play)
         named++;
     ck_assert_ptr_ne(named, play->blocks + MOST_BLOCKS);
     named->bytes = bytes_at(&play->line, 2);
-    expect_ok(
-        request(play, named->bytes, region_at(&play->line, 3), &named->block));
+    expect_ok(request(play, named->bytes, region_at(&play->line, 3), &named->block));
     snprintf(named->name, sizeof named->name, "%s", word_at(&play->line, 1));
     paint_named(play, named);
 }
@@ -243,8 +229,8 @@ static void step_take(play_t *play)
 static void step_refuse(play_t *play)
 {
     cuarena_block_t block = 0;
-    expect_refusal(&play->line, request(play, bytes_at(&play->line, 2),
-                                        region_at(&play->line, 3), &block));
+    expect_refusal(&play->line,
+                   request(play, bytes_at(&play->line, 2), region_at(&play->line, 3), &block));
     expect_u64(block, 0);
 }
 
@@ -252,9 +238,8 @@ static void step_drop(play_t *play)
 {
     named_t *named = block_at(play, 1);
     expect_named(play, named, named->bytes);
-    expect_ok(play->pointers
-                  ? cuarena_free(play->f.arena, place_of(play, named))
-                  : cuarena_block_free(play->f.arena, named->block));
+    expect_ok(play->pointers ? cuarena_free(play->f.arena, place_of(play, named))
+                             : cuarena_block_free(play->f.arena, named->block));
     *named = (named_t){.block = 0};
 }
 
@@ -279,8 +264,7 @@ static void step_compact(play_t *play)
     heard_t heard = {.count = 0};
     cuarena_compact_report_t report;
     cuarena_compact_report_init(&report);
-    expect_ok(cuarena_compact(play->f.arena, NULL, hear_relocations, &heard,
-                              &report));
+    expect_ok(cuarena_compact(play->f.arena, NULL, hear_relocations, &heard, &report));
     expect_u64(heard.count, report.moves);
     if (play->line.count > 1)
         expect_u64(report.moves, bytes_at(&play->line, 1));
@@ -313,8 +297,7 @@ static void step_below(play_t *play)
 static void step_limit(play_t *play)
 {
     expect_ok(cuarena_set_limit(play->f.arena, CUARENA_LIMIT_LIVE,
-                                amount_of_bytes(bytes_at(&play->line, 1)),
-                                NULL));
+                                amount_of_bytes(bytes_at(&play->line, 1)), NULL));
 }
 
 /* ---- Expectations ------------------------------------------------------- */
@@ -326,8 +309,7 @@ static cuarena_stats_t stats_at(play_t *play, int32_t region)
 
 static void step_live(play_t *play)
 {
-    expect_u64(stats_at(play, CUARENA_REGION_ALL).live_bytes,
-               bytes_at(&play->line, 1));
+    expect_u64(stats_at(play, CUARENA_REGION_ALL).live_bytes, bytes_at(&play->line, 1));
 }
 
 static void step_blocks(play_t *play)
@@ -340,20 +322,17 @@ static void step_blocks(play_t *play)
 
 static void step_live_in(play_t *play)
 {
-    expect_u64(stats_at(play, region_at(&play->line, 1)).live_bytes,
-               bytes_at(&play->line, 2));
+    expect_u64(stats_at(play, region_at(&play->line, 1)).live_bytes, bytes_at(&play->line, 2));
 }
 
 static void step_capacity(play_t *play)
 {
-    expect_u64(stats_at(play, CUARENA_REGION_ALL).capacity_bytes,
-               bytes_at(&play->line, 1));
+    expect_u64(stats_at(play, CUARENA_REGION_ALL).capacity_bytes, bytes_at(&play->line, 1));
 }
 
 static void step_free(play_t *play)
 {
-    expect_u64(stats_at(play, CUARENA_REGION_DYNAMIC).free_bytes,
-               bytes_at(&play->line, 1));
+    expect_u64(stats_at(play, CUARENA_REGION_DYNAMIC).free_bytes, bytes_at(&play->line, 1));
 }
 
 static void step_largest(play_t *play)
@@ -366,15 +345,12 @@ static const struct {
     const char *word;
     void (*play)(play_t *play);
 } steps[] = {
-    {"take", step_take},         {"refuse", step_refuse},
-    {"drop", step_drop},         {"resize", step_resize},
-    {"compact", step_compact},   {"refuse-resize", step_refuse_resize},
-    {"note", step_note},         {"stayed", step_stayed},
-    {"moved", step_moved},       {"below", step_below},
-    {"limit", step_limit},       {"live", step_live},
-    {"blocks", step_blocks},     {"live-in", step_live_in},
-    {"capacity", step_capacity}, {"free", step_free},
-    {"largest", step_largest},
+    {"take", step_take},     {"refuse", step_refuse},   {"drop", step_drop},
+    {"resize", step_resize}, {"compact", step_compact}, {"refuse-resize", step_refuse_resize},
+    {"note", step_note},     {"stayed", step_stayed},   {"moved", step_moved},
+    {"below", step_below},   {"limit", step_limit},     {"live", step_live},
+    {"blocks", step_blocks}, {"live-in", step_live_in}, {"capacity", step_capacity},
+    {"free", step_free},     {"largest", step_largest},
 };
 
 /* ---- Playing ------------------------------------------------------------ */
@@ -390,9 +366,8 @@ static void open_pool(play_t *play, const arena_kind_t *kind)
 static void close_pool(play_t *play)
 {
     for (size_t i = 0; i < MOST_BLOCKS; i++)
-        ck_assert_msg(play->blocks[i].name[0] == '\0',
-                      "before line %d: %s lives", play->line.number,
-                      play->blocks[i].name);
+        ck_assert_msg(play->blocks[i].name[0] == '\0', "before line %d: %s lives",
+                      play->line.number, play->blocks[i].name);
     if (play->open)
         fixture_close(&play->f);
     play->open = false;

@@ -1,6 +1,5 @@
 /*
- * Shared arenas: who makes one, who is told what, letting go, replacing;
- * threads; forks.
+ * Shared arenas: who makes one, who is told what, letting go, replacing; threads; forks.
  */
 #include "arena_support.h"
 #include "base/host_test.h"
@@ -109,12 +108,11 @@ START_TEST(test_acquire_tells_what_is_in_force)
     expect_text(report.text, "limit: '1MiB' in force, '8MiB' asked; "
                              "alignment: '256' in force, '512' asked");
     expect_u64(lines.count, 2);
-    expect_text(lines.text,
-                "a shared arena exists: option ignored: limit: '1MiB' is in "
-                "force, '8MiB' was asked\n"
-                "a shared arena exists: option ignored: alignment: '256' is in "
-                "force, '512' was asked\n");
-    expect_ok(cuarena_get_limit(second, CUARENA_LIMIT_HELD, &limit));
+    expect_text(lines.text, "a shared arena exists: option ignored: limit: '1MiB' is in "
+                            "force, '8MiB' was asked\n"
+                            "a shared arena exists: option ignored: alignment: '256' is in "
+                            "force, '512' was asked\n");
+    expect_ok(cuarena_get_limit(second, CUARENA_LIMIT_RESERVED, &limit));
     expect_u64(limit, MIB(1));
     expect_ok(cuarena_properties(second, &properties));
     expect_u64(properties.granule_bytes, 256);
@@ -128,8 +126,7 @@ START_TEST(test_acquire_compares_what_options_come_to)
 {
     cuarena_shared_report_t report;
     cuarena_t *first = acquire("preset=grow", &report);
-    cuarena_t *second =
-        acquire("preset=pool,grow=exact,placement=low", &report);
+    cuarena_t *second = acquire("preset=pool,grow=exact,placement=low", &report);
     ck_assert_int_eq(report.differs, 0);
     cuarena_t *third = acquire("preset=pool", &report);
     ck_assert_int_ge(report.differs, 1);
@@ -161,14 +158,12 @@ START_TEST(test_acquire_refuses_what_has_an_owner)
     test_memory_init(&memory);
     config.memory = CUARENA_MEMORY_CUSTOM;
     config.ops = &memory.ops;
-    expect_status(cuarena_shared_acquire(&config, &arena, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_shared_acquire(&config, &arena, NULL), CUARENA_BAD_ARGUMENT);
     config = small_config("preset=pool");
     config.memory = CUARENA_MEMORY_BYTES;
     config.bytes = bytes;
     config.bytes_size = sizeof bytes;
-    expect_status(cuarena_shared_acquire(&config, &arena, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_shared_acquire(&config, &arena, NULL), CUARENA_BAD_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(last_error().message, "not shared"));
     ck_assert_ptr_null(arena);
 }
@@ -219,17 +214,13 @@ START_TEST(test_acquire_bad_arguments)
     cuarena_shared_report_t report;
     cuarena_config_t config = small_config("");
     cuarena_shared_report_init(&report);
-    expect_status(cuarena_shared_acquire(NULL, &arena, NULL),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_shared_acquire(&config, NULL, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_shared_acquire(NULL, &arena, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_shared_acquire(&config, NULL, NULL), CUARENA_BAD_ARGUMENT);
     expect_status(cuarena_shared_find(&config, NULL), CUARENA_BAD_ARGUMENT);
     report.struct_size = 1;
-    expect_status(cuarena_shared_acquire(&config, &arena, &report),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_shared_acquire(&config, &arena, &report), CUARENA_BAD_ARGUMENT);
     config.alignment = 3;
-    expect_status(cuarena_shared_acquire(&config, &arena, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_shared_acquire(&config, &arena, NULL), CUARENA_BAD_ARGUMENT);
     ck_assert_ptr_null(arena);
     expect_none("");
 }
@@ -315,8 +306,7 @@ START_TEST(test_destroy_of_a_shared_arena_is_busy)
     cuarena_t *arena = acquire("name=ours", &report);
     cuarena_t *same = arena;
     expect_status(cuarena_destroy(&same), CUARENA_BUSY);
-    ck_assert_ptr_nonnull(
-        strstr(last_error().message, "cuarena_shared_release"));
+    ck_assert_ptr_nonnull(strstr(last_error().message, "cuarena_shared_release"));
     expect_status(cuarena_destroy_forced(&same), CUARENA_BUSY);
     expect_ptr(same, arena);
     expect_ok(cuarena_validate(arena, NULL, 0));
@@ -325,8 +315,7 @@ START_TEST(test_destroy_of_a_shared_arena_is_busy)
 END_TEST
 
 /* A handler of its own: the arena is in use by the call that waits for it. */
-static int32_t let_go(void *user, cuarena_t *arena, uint64_t asked_bytes,
-                      int32_t attempt)
+static int32_t let_go(void *user, cuarena_t *arena, uint64_t asked_bytes, int32_t attempt)
 {
     uint64_t *calls = user;
     cuarena_t *same = arena;
@@ -366,7 +355,7 @@ START_TEST(test_replace_when_nobody_else_holds_it)
     expect_ok(cuarena_shared_replace(&arena, &config, &report));
     ck_assert_int_eq(report.created, 1);
     expect_u64(report.holders, 1);
-    expect_ok(cuarena_get_limit(arena, CUARENA_LIMIT_HELD, &limit));
+    expect_ok(cuarena_get_limit(arena, CUARENA_LIMIT_RESERVED, &limit));
     expect_u64(limit, MIB(8));
     cuarena_t *other = acquire("limit=8MiB", &report);
     expect_ptr(other, arena);
@@ -395,7 +384,7 @@ START_TEST(test_replace_while_somebody_holds_it)
     expect_status(cuarena_shared_replace(&none, &config, NULL), CUARENA_BUSY);
     ck_assert_ptr_nonnull(strstr(last_error().message, "2 others hold"));
     ck_assert_ptr_null(none);
-    expect_ok(cuarena_get_limit(arena, CUARENA_LIMIT_HELD, &limit));
+    expect_ok(cuarena_get_limit(arena, CUARENA_LIMIT_RESERVED, &limit));
     expect_u64(limit, MIB(1));
     release(other);
     expect_ok(cuarena_shared_replace(&arena, &config, NULL));
@@ -437,11 +426,9 @@ START_TEST(test_replace_by_another_memory)
     cuarena_config_t config = small_config("memory=none");
     cuarena_t *arena = acquire("", &report);
     cuarena_t *same = arena;
-    expect_status(cuarena_shared_replace(&arena, &config, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_shared_replace(&arena, &config, NULL), CUARENA_BAD_ARGUMENT);
     cuarena_t *none = acquire("memory=none", &report);
-    expect_status(cuarena_shared_replace(&arena, &config, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_shared_replace(&arena, &config, NULL), CUARENA_BAD_ARGUMENT);
     expect_ptr(arena, same);
     release(arena);
     release(none);
@@ -482,10 +469,8 @@ START_TEST(test_replace_by_a_bad_configuration)
     cuarena_t *arena = acquire("", &report);
     cuarena_t *same = arena;
     config.alignment = 3;
-    expect_status(cuarena_shared_replace(&arena, &config, NULL),
-                  CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_shared_replace(NULL, &config, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_shared_replace(&arena, &config, NULL), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_shared_replace(NULL, &config, NULL), CUARENA_BAD_ARGUMENT);
     expect_ptr(arena, same);
     expect_ok(cuarena_validate(arena, NULL, 0));
     release(arena);
@@ -551,8 +536,7 @@ START_TEST(test_threads_acquire_replace_and_release)
     uint64_t seed = scale_seed("shared"), made = 0, before = cuai_host_live();
     for (uint32_t i = 0; i < THREADS; i++) {
         workers[i] = (worker_t){.index = i, .random = {seed + i}};
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, work, &workers[i]),
-                         0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
@@ -588,8 +572,7 @@ START_TEST(test_threads_that_ask_at_once_get_one_arena)
     uint64_t created = 0;
     for (uint32_t i = 0; i < THREADS; i++) {
         workers[i] = (worker_t){.index = i};
-        ck_assert_int_eq(
-            pthread_create(&threads[i], NULL, acquire_at_once, &workers[i]), 0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, acquire_at_once, &workers[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
@@ -619,8 +602,8 @@ static void *come_and_go(void *user)
     return NULL;
 }
 
-/* Whatever another thread was about, the child is not held up by it. But by the
- * allocators of sanitizers, which a fork may find locked. */
+/* Whatever another thread was about, the child is not held up by it. But by the allocators of
+ * sanitizers, which a fork may find locked. */
 START_TEST(test_fork_while_others_make_and_end_arenas)
 {
     if (scale_pick(1, 0, 0) != 0)
@@ -635,11 +618,9 @@ START_TEST(test_fork_while_others_make_and_end_arenas)
         pid_t child = fork();
         if (child == 0) { /* nothing of the check library: it has a lock too */
             cuarena_t *found = NULL;
-            bool fine =
-                cuarena_shared_find(&ours, &found) == CUARENA_OK &&
-                found == arena &&
-                cuarena_shared_release(&found) == CUARENA_OK &&
-                cuarena_shared_acquire(&theirs, &found, NULL) == CUARENA_OK;
+            bool fine = cuarena_shared_find(&ours, &found) == CUARENA_OK && found == arena &&
+                        cuarena_shared_release(&found) == CUARENA_OK &&
+                        cuarena_shared_acquire(&theirs, &found, NULL) == CUARENA_OK;
             _exit(fine ? 0 : 1);
         }
         ck_assert_int_gt(child, 0);
@@ -656,31 +637,25 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("shared");
-    suite_add_list(
-        suite, "acquire",
-        TEST_LIST(
-            test_acquire_makes_one_and_then_gives_it,
-            test_acquire_tells_what_is_in_force,
-            test_acquire_compares_what_options_come_to,
-            test_acquire_is_by_memory, test_acquire_refuses_what_has_an_owner,
-            test_acquire_that_cannot_make_it, test_acquire_without_host_memory,
-            test_acquire_bad_arguments, test_find_holds_what_is_there));
+    suite_add_list(suite, "acquire",
+                   TEST_LIST(test_acquire_makes_one_and_then_gives_it,
+                             test_acquire_tells_what_is_in_force,
+                             test_acquire_compares_what_options_come_to, test_acquire_is_by_memory,
+                             test_acquire_refuses_what_has_an_owner,
+                             test_acquire_that_cannot_make_it, test_acquire_without_host_memory,
+                             test_acquire_bad_arguments, test_find_holds_what_is_there));
     suite_add_list(suite, "release",
-                   TEST_LIST(test_release_one_too_many_is_told,
-                             test_release_of_nothing,
+                   TEST_LIST(test_release_one_too_many_is_told, test_release_of_nothing,
                              test_release_of_an_arena_that_is_not_shared,
                              test_release_by_the_last_one_while_blocks_live,
                              test_destroy_of_a_shared_arena_is_busy,
                              test_release_in_the_arenas_handler));
-    suite_add_list(suite, "replace",
-                   TEST_LIST(test_replace_when_nobody_else_holds_it,
-                             test_replace_while_somebody_holds_it,
-                             test_replace_while_blocks_live,
-                             test_replace_where_there_is_none,
-                             test_replace_by_another_memory,
-                             test_replace_of_what_is_not_shared,
-                             test_replace_that_cannot_make_the_new_one,
-                             test_replace_by_a_bad_configuration));
+    suite_add_list(
+        suite, "replace",
+        TEST_LIST(test_replace_when_nobody_else_holds_it, test_replace_while_somebody_holds_it,
+                  test_replace_while_blocks_live, test_replace_where_there_is_none,
+                  test_replace_by_another_memory, test_replace_of_what_is_not_shared,
+                  test_replace_that_cannot_make_the_new_one, test_replace_by_a_bad_configuration));
     suite_add_list(suite, "threads and forks",
                    TEST_LIST(test_threads_acquire_replace_and_release,
                              test_threads_that_ask_at_once_get_one_arena,

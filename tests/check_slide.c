@@ -1,8 +1,8 @@
 /*
- * Relocation lists for the device's kernel: what a plan makes of a list, and
- * that the kernel's protocol, run in C in a random order, moves
- * bytes as if the list were executed entry by entry. Then the protocol is
- * broken on purpose, and must be caught.
+ * Relocation lists for the device's kernel: what a plan makes of a list, and that the kernel's
+ * protocol, run in C in a random order, moves
+ * bytes as if the list were executed entry by entry. Then the protocol is broken on purpose, and
+ * must be caught.
  */
 #include "support/expect.h"
 #include "support/random.h"
@@ -92,8 +92,8 @@ static void open_device(void)
     staging = area_of(cuai_slide_staging_bytes(RUN_ROOM));
     wanted = malloc(POOL_BYTES);
     ck_assert(wanted != NULL);
-    cuai_slide_init(&slide, &h200, address_of(&scratch), staging.bytes,
-                    address_of(&staging), RUN_ROOM);
+    cuai_slide_init(&slide, &h200, address_of(&scratch), staging.bytes, address_of(&staging),
+                    RUN_ROOM);
     list_count = 0;
     dice = (random_state_t){scale_seed("slide")};
 }
@@ -117,9 +117,7 @@ static void *access_bytes(void *user, uint64_t address, uint64_t bytes)
 {
     (void)user;
     if (within(&pool, address, bytes))
-        return cuai_slide_to_seam(address, bytes) == bytes
-                   ? (void *)(uintptr_t)address
-                   : NULL;
+        return cuai_slide_to_seam(address, bytes) == bytes ? (void *)(uintptr_t)address : NULL;
     if (within(&scratch, address, bytes) || within(&staging, address, bytes))
         return (void *)(uintptr_t)address;
     return NULL;
@@ -130,8 +128,7 @@ static const void *access_read(void *user, uint64_t address, uint64_t bytes)
     return access_bytes(user, address, bytes);
 }
 
-static const slide_access_t in_memory = {access_read, access_bytes,
-                                         access_bytes, NULL};
+static const slide_access_t in_memory = {access_read, access_bytes, access_bytes, NULL};
 
 /* ---- Lists ------------------------------------------------------------- */
 
@@ -187,8 +184,7 @@ static void scattered_list(uint64_t granule, size_t count)
     while (list_count < count) {
         uint64_t bytes = cuai_min(some_bytes(granule), POOL_BYTES);
         uint64_t places = (POOL_BYTES - bytes) / granule + 1;
-        move(granule * random_below(&dice, places),
-             granule * random_below(&dice, places), bytes);
+        move(granule * random_below(&dice, places), granule * random_below(&dice, places), bytes);
     }
 }
 
@@ -225,8 +221,7 @@ typedef enum outcome {
     REFUSED
 } outcome_t;
 
-static const char *const outcome_names[] = {"right", "wrong bytes", "stuck",
-                                            "a refused access"};
+static const char *const outcome_names[] = {"right", "wrong bytes", "stuck", "a refused access"};
 
 /* How many steps in a row may be blocked before nobody can go on. */
 #define PATIENCE 20000u
@@ -260,12 +255,10 @@ static uint32_t choose_actor(const progress_t *progress, uint32_t resident)
         if (n-- == 0)
             break;
     }
-    return chosen * progress->per_block +
-           (uint32_t)random_below(&dice, progress->per_block);
+    return chosen * progress->per_block + (uint32_t)random_below(&dice, progress->per_block);
 }
 
-static outcome_t run_actors(slide_blocks_t *blocks, const trial_t *trial,
-                            progress_t *progress)
+static outcome_t run_actors(slide_blocks_t *blocks, const trial_t *trial, progress_t *progress)
 {
     uint32_t blocked = 0;
     while (progress->live != 0) {
@@ -290,12 +283,11 @@ static outcome_t run_launch(cuai_slide_launch_t *launch, const trial_t *trial)
     launch->grid = trial->blocks; /* what the counter is advanced by */
     launch->params.published_mask = trial->ring - 1;
     launch->params.fetch_ahead = 1 + (uint32_t)random_below(&dice, 4);
-    slide_blocks_t *blocks = slide_blocks_begin(
-        &launch->params, trial->blocks, trial->shape.stages, trial->defect);
+    slide_blocks_t *blocks =
+        slide_blocks_begin(&launch->params, trial->blocks, trial->shape.stages, trial->defect);
     ck_assert(blocks != NULL);
     uint32_t actors = slide_blocks_actors(blocks);
-    progress_t progress = {calloc(actors, sizeof(bool)), actors,
-                           1 + trial->shape.stages, actors};
+    progress_t progress = {calloc(actors, sizeof(bool)), actors, 1 + trial->shape.stages, actors};
     ck_assert(progress.ended != NULL);
     outcome_t outcome = run_actors(blocks, trial, &progress);
     free(progress.ended);
@@ -313,8 +305,7 @@ static void fill_pool(void)
     memcpy(wanted, pool.bytes, POOL_BYTES);
     for (size_t i = 0; i < list_count; i++)
         memmove(wanted + ((unsigned char *)list[i].to - pool.bytes),
-                wanted + ((unsigned char *)list[i].from - pool.bytes),
-                list[i].bytes);
+                wanted + ((unsigned char *)list[i].from - pool.bytes), list[i].bytes);
 }
 
 static outcome_t run_list(const trial_t *trial)
@@ -322,8 +313,8 @@ static outcome_t run_list(const trial_t *trial)
     static cuai_slide_launch_t launch;
     fill_pool();
     for (size_t done = 0; done < list_count;) {
-        size_t taken = cuai_slide_plan(&slide, list + done, list_count - done,
-                                       &trial->shape, &launch);
+        size_t taken =
+            cuai_slide_plan(&slide, list + done, list_count - done, &trial->shape, &launch);
         expect_between(taken, 1, list_count - done);
         done += taken;
         outcome_t outcome = run_launch(&launch, trial);
@@ -356,14 +347,14 @@ static void set_tile(trial_t *trial, uint32_t units)
 
 static void expect_outcome(outcome_t got, outcome_t want, const char *what)
 {
-    ck_assert_msg(got == want, "%s: expected %s, got %s", what,
-                  outcome_names[want], outcome_names[got]);
+    ck_assert_msg(got == want, "%s: expected %s, got %s", what, outcome_names[want],
+                  outcome_names[got]);
 }
 
 /* ---- The protocol ------------------------------------------------------ */
 
-static const char *const kinds[] = {"compaction", "compaction upwards",
-                                    "few from anywhere", "many from anywhere"};
+static const char *const kinds[] = {"compaction", "compaction upwards", "few from anywhere",
+                                    "many from anywhere"};
 
 START_TEST(test_random_lists_move_as_if_in_order)
 {
@@ -380,9 +371,8 @@ END_TEST
 /* A block slides by less than a tile, by a tile, by more than many. */
 START_TEST(test_a_block_over_itself_by_any_distance)
 {
-    static const uint64_t distances[] = {
-        8,    16,   64,   120,   128,   136,   1000,   2048,
-        2056, 2176, 6144, 10000, 20000, 65536, 131072, 250000};
+    static const uint64_t distances[] = {8,    16,   64,   120,   128,   136,   1000,   2048,
+                                         2056, 2176, 6144, 10000, 20000, 65536, 131072, 250000};
     for (size_t i = 0; i < 20 * COUNT_OF(distances); i++) {
         uint64_t distance = distances[i / 20];
         uint64_t begin = 8 * random_below(&dice, 500);
@@ -435,9 +425,8 @@ START_TEST(test_counters_that_wrap)
     slide.published_base = UINT32_MAX - 3000;
     for (uint32_t i = 1; i <= CUAI_SLIDE_RING; i++) {
         uint32_t old = slide.published_base - i;
-        memcpy(scratch.bytes +
-                   (1 + old % CUAI_SLIDE_RING) * (uint64_t)CUAI_SLIDE_LINE,
-               &old, sizeof old);
+        memcpy(scratch.bytes + (1 + old % CUAI_SLIDE_RING) * (uint64_t)CUAI_SLIDE_LINE, &old,
+               sizeof old);
     }
     for (size_t i = 0; i < 40; i++) {
         random_list((int)(i % 3));
@@ -485,12 +474,11 @@ START_TEST(test_a_broken_protocol_is_caught)
         trial.defect = broken[_i].defect;
         set_tile(&trial, 2);
         memset(scratch.bytes, 0, scratch.size);
-        cuai_slide_init(&slide, &h200, address_of(&scratch), staging.bytes,
-                        address_of(&staging), RUN_ROOM);
+        cuai_slide_init(&slide, &h200, address_of(&scratch), staging.bytes, address_of(&staging),
+                        RUN_ROOM);
         caught += run_list(&trial) != RIGHT;
     }
-    ck_assert_msg(caught != 0, "%s: expected to be caught in 20 runs",
-                  broken[_i].name);
+    ck_assert_msg(caught != 0, "%s: expected to be caught in 20 runs", broken[_i].name);
 }
 END_TEST
 
@@ -505,8 +493,7 @@ static size_t plan_list(void)
 
 static cuarena_relocation_t far_move(uint64_t from, uint64_t to, uint64_t bytes)
 {
-    return (cuarena_relocation_t){0, (void *)(uintptr_t)from,
-                                  (void *)(uintptr_t)to, bytes};
+    return (cuarena_relocation_t){0, (void *)(uintptr_t)from, (void *)(uintptr_t)to, bytes};
 }
 
 static void holes(size_t count, uint64_t bytes)
@@ -534,9 +521,8 @@ START_TEST(test_plan_more_runs_are_fetched_from_the_staging)
     expect_u64(planned.params.fetch_count, 1);
     ck_assert(within(&scratch, planned.params.runs, CUAI_SLIDE_CHUNK));
     const cuai_slide_packed_t *packed = (const void *)staging.bytes;
-    expect_u64(
-        cuai_slide_unpack(&planned.params, &packed[CUAI_SLIDE_INLINE], 0).to,
-        address_of(&pool) + 256 * CUAI_SLIDE_INLINE);
+    expect_u64(cuai_slide_unpack(&planned.params, &packed[CUAI_SLIDE_INLINE], 0).to,
+               address_of(&pool) + 256 * CUAI_SLIDE_INLINE);
 }
 END_TEST
 
@@ -606,14 +592,12 @@ START_TEST(test_plan_conflicts_end_a_launch)
         list_count = 0;
         move(8192, 0, 256);
         move(second[i].from, second[i].to, 256);
-        ck_assert_msg(plan_list() == 1, "%s: expected a launch of its own",
-                      second[i].what);
+        ck_assert_msg(plan_list() == 1, "%s: expected a launch of its own", second[i].what);
     }
     list_count = 0;
     move(8192, 0, 256);
     move(16384, 8192, 256);
-    ck_assert_msg(plan_list() == 2,
-                  "writes where the first read: expected one launch");
+    ck_assert_msg(plan_list() == 2, "writes where the first read: expected one launch");
 }
 END_TEST
 
@@ -647,12 +631,11 @@ START_TEST(test_plan_units_of_many_tebibytes_can_be_counted)
 }
 END_TEST
 
-static uint32_t kernel_for(const cuai_slide_device_t *device, uint64_t from,
-                           uint64_t bytes)
+static uint32_t kernel_for(const cuai_slide_device_t *device, uint64_t from, uint64_t bytes)
 {
     cuai_slide_t other;
-    cuai_slide_init(&other, device, address_of(&scratch), staging.bytes,
-                    address_of(&staging), RUN_ROOM);
+    cuai_slide_init(&other, device, address_of(&scratch), staging.bytes, address_of(&staging),
+                    RUN_ROOM);
     cuarena_relocation_t one = far_move(from, 4096, bytes);
     cuai_slide_plan(&other, &one, 1, NULL, &planned);
     return planned.kernel;
@@ -671,17 +654,14 @@ END_TEST
 /* Whatever the list, the blocks of the launch fit the device. */
 START_TEST(test_plan_shapes_fit_the_device)
 {
-    static const cuai_slide_device_t *const devices[] = {&h200, &rtx5090,
-                                                         &v100};
+    static const cuai_slide_device_t *const devices[] = {&h200, &rtx5090, &v100};
     for (size_t d = 0; d < COUNT_OF(devices); d++) {
         expect_between(cuai_slide_shared_bytes(devices[d]), 1,
                        devices[d]->shared_bytes_per_block - 8192);
         for (uint64_t bytes = 8; bytes <= 16 * CUAI_GIB; bytes *= 2) {
             kernel_for(devices[d], UINT64_C(1) << 40, bytes);
-            expect_between(planned.shared_bytes, 1,
-                           cuai_slide_shared_bytes(devices[d]));
-            uint64_t tile = (uint64_t)planned.params.tile_units
-                            << planned.params.unit_log2;
+            expect_between(planned.shared_bytes, 1, cuai_slide_shared_bytes(devices[d]));
+            uint64_t tile = (uint64_t)planned.params.tile_units << planned.params.unit_log2;
             expect_u64(planned.shared_bytes, tile * planned.params.stages);
             expect_between(planned.block, 32, 256);
             expect_between(planned.grid, 1, planned.params.tile_count);
@@ -698,11 +678,8 @@ START_TEST(test_plan_shapes_for_runs_of_any_length)
     for (uint64_t bytes = 16; bytes <= 64 * CUAI_MIB; bytes *= 2) {
         static cuarena_relocation_t runs[200];
         for (uint64_t i = 0; i < COUNT_OF(runs); i++)
-            runs[i] = far_move(((2 * i + 1) * bytes) + CUAI_GIB,
-                               i * bytes + CUAI_GIB, bytes);
-        expect_u64(
-            cuai_slide_plan(&slide, runs, COUNT_OF(runs), NULL, &planned),
-            COUNT_OF(runs));
+            runs[i] = far_move(((2 * i + 1) * bytes) + CUAI_GIB, i * bytes + CUAI_GIB, bytes);
+        expect_u64(cuai_slide_plan(&slide, runs, COUNT_OF(runs), NULL, &planned), COUNT_OF(runs));
         uint64_t payload = bytes * COUNT_OF(runs);
         uint64_t units = planned.params.unit_count;
         expect_between(units << planned.params.unit_log2, payload,
@@ -733,8 +710,7 @@ START_TEST(test_plan_changes_nothing_until_it_is_queued)
     ck_assert(memcmp(&before, &slide, sizeof slide) == 0);
     cuai_slide_queued(&slide, &planned);
     expect_u64(slide.ticket_base, planned.params.tile_count + planned.grid);
-    expect_u64(slide.published_base,
-               CUAI_SLIDE_RING + planned.params.tile_count);
+    expect_u64(slide.published_base, CUAI_SLIDE_RING + planned.params.tile_count);
 }
 END_TEST
 
@@ -769,27 +745,20 @@ int main(void)
         suite_add_list(suite, "protocol",
                        TEST_LIST(test_a_block_over_itself_by_any_distance,
                                  test_tables_longer_than_a_launch_carries,
-                                 test_a_ring_shorter_than_the_launch,
-                                 test_counters_that_wrap)));
-    tcase_add_loop_test(protocol, test_random_lists_move_as_if_in_order, 0,
-                        (int)COUNT_OF(kinds));
-    tcase_add_loop_test(protocol, test_a_broken_protocol_is_caught, 0,
-                        (int)COUNT_OF(broken));
+                                 test_a_ring_shorter_than_the_launch, test_counters_that_wrap)));
+    tcase_add_loop_test(protocol, test_random_lists_move_as_if_in_order, 0, (int)COUNT_OF(kinds));
+    tcase_add_loop_test(protocol, test_a_broken_protocol_is_caught, 0, (int)COUNT_OF(broken));
     with_device(suite_add_list(
         suite, "plan",
-        TEST_LIST(test_plan_few_runs_travel_with_the_launch,
-                  test_plan_more_runs_are_fetched_from_the_staging,
-                  test_plan_packs_the_table_if_it_can,
-                  test_plan_what_does_not_move_is_passed_over,
-                  test_plan_takes_no_more_runs_than_there_is_room_for,
-                  test_plan_conflicts_end_a_launch,
-                  test_plan_up_and_down_in_one_launch,
-                  test_plan_units_of_many_tebibytes_can_be_counted,
-                  test_plan_bulk_copies_want_the_device_and_the_alignment,
-                  test_plan_shapes_fit_the_device,
-                  test_plan_shapes_for_runs_of_any_length,
-                  test_one_move_apart_is_left_to_the_driver,
-                  test_plan_changes_nothing_until_it_is_queued,
-                  test_plan_of_an_empty_launch_draws_only_to_end)));
+        TEST_LIST(
+            test_plan_few_runs_travel_with_the_launch,
+            test_plan_more_runs_are_fetched_from_the_staging, test_plan_packs_the_table_if_it_can,
+            test_plan_what_does_not_move_is_passed_over,
+            test_plan_takes_no_more_runs_than_there_is_room_for, test_plan_conflicts_end_a_launch,
+            test_plan_up_and_down_in_one_launch, test_plan_units_of_many_tebibytes_can_be_counted,
+            test_plan_bulk_copies_want_the_device_and_the_alignment,
+            test_plan_shapes_fit_the_device, test_plan_shapes_for_runs_of_any_length,
+            test_one_move_apart_is_left_to_the_driver, test_plan_changes_nothing_until_it_is_queued,
+            test_plan_of_an_empty_launch_draws_only_to_end)));
     return suite_main(suite);
 }

@@ -1,6 +1,6 @@
 /*
- * The stand-in driver: programs that do nothing wrong run as on a real one and
- * are clean, whatever the seed. The faults are in check_standin_faults.c.
+ * The stand-in driver: programs that do nothing wrong run as on a real one and are clean, whatever
+ * the seed. The faults are in check_standin_faults.c.
  */
 #include "support/expect.h"
 #include "support/pattern.h"
@@ -65,8 +65,7 @@ START_TEST(test_work_is_late_until_waited_for)
     *seen = 0;
     CUstream stream = driver_new_stream(CU_STREAM_NON_BLOCKING);
     standin->standin_configure("PACE", "0");
-    driver_ok(
-        driver.cuMemsetD32Async((CUdeviceptr)(uintptr_t)seen, 7, 1, stream));
+    driver_ok(driver.cuMemsetD32Async((CUdeviceptr)(uintptr_t)seen, 7, 1, stream));
     expect_u64(*seen, 0);
     expect_u64(standin->standin_pending(), 1);
     driver_ok(driver.cuStreamSynchronize(stream));
@@ -194,8 +193,7 @@ START_TEST(test_per_thread_versions_take_null_for_the_threads_own_stream)
     unsigned long long own;
     unsigned long long legacy;
     unsigned long long by_null;
-    driver_ok(driver.cuGetProcAddress("cuStreamGetId", (void **)&get_id, 12000,
-                                      2, &found));
+    driver_ok(driver.cuGetProcAddress("cuStreamGetId", (void **)&get_id, 12000, 2, &found));
     expect_u64(found, CU_GET_PROC_ADDRESS_SUCCESS);
     driver_ok(driver.cuStreamGetId(CU_STREAM_PER_THREAD, &own));
     driver_ok(driver.cuStreamGetId(NULL, &legacy));
@@ -242,8 +240,7 @@ static void program_step(program_t *p)
         driver_ok(driver.cuMemsetD8Async(p->blocks[to], value, 100, stream));
         memset(p->model[to], value, 100);
     } else {
-        driver_ok(driver.cuMemcpyDtoDAsync(p->blocks[to], p->blocks[from] + 8,
-                                           200, stream));
+        driver_ok(driver.cuMemcpyDtoDAsync(p->blocks[to], p->blocks[from] + 8, 200, stream));
         memcpy(p->model[to], p->model[from] + 8, 200);
     }
     done(p, to, stream);
@@ -255,13 +252,11 @@ static void run_program(uint64_t seed)
     program_t p = {.random = {seed}};
     unsigned char back[BLOCK_BYTES];
     for (int i = 0; i < STREAMS; i++)
-        p.streams[i] = driver_new_stream(i % 2 != 0 ? CU_STREAM_NON_BLOCKING
-                                                    : CU_STREAM_DEFAULT);
+        p.streams[i] = driver_new_stream(i % 2 != 0 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT);
     for (int i = 0; i < BLOCKS; i++) {
         p.blocks[i] = new_memory(BLOCK_BYTES);
         p.last[i] = driver_new_event();
-        driver_ok(
-            driver.cuMemsetD8(p.blocks[i], (unsigned char)i, BLOCK_BYTES));
+        driver_ok(driver.cuMemsetD8(p.blocks[i], (unsigned char)i, BLOCK_BYTES));
         done(&p, (unsigned)i, NULL);
         memset(p.model[i], i, BLOCK_BYTES);
     }
@@ -316,8 +311,7 @@ START_TEST(test_threads_do_not_meet)
     pthread_t threads[4];
     unsigned char values[4] = {1, 2, 3, 4};
     for (int i = 0; i < 4; i++) {
-        ck_assert_int_eq(
-            pthread_create(&threads[i], NULL, work_alone, &values[i]), 0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, work_alone, &values[i]), 0);
     }
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
@@ -362,8 +356,7 @@ START_TEST(test_events_tell_the_time_between_them)
     CUdeviceptr at = new_memory(8 * MIB);
     driver_ok(driver.cuEventCreate(&from, CU_EVENT_DEFAULT));
     driver_ok(driver.cuEventCreate(&to, CU_EVENT_DEFAULT));
-    expect_driver(CUDA_ERROR_INVALID_HANDLE,
-                  driver.cuEventElapsedTime(&milliseconds, from, to));
+    expect_driver(CUDA_ERROR_INVALID_HANDLE, driver.cuEventElapsedTime(&milliseconds, from, to));
     driver_ok(driver.cuEventRecord(from, NULL));
     driver_ok(driver.cuMemsetD8Async(at, 1, 8 * MIB, NULL));
     driver_ok(driver.cuEventRecord(to, NULL));
@@ -396,22 +389,20 @@ static kernels_t load_kernels(void)
     return k;
 }
 
-static void fill_on(const kernels_t *k, CUdeviceptr at, uint64_t bytes,
-                    uint64_t seed, CUstream stream)
+static void fill_on(const kernels_t *k, CUdeviceptr at, uint64_t bytes, uint64_t seed,
+                    CUstream stream)
 {
     uint64_t first = 0;
-    driver_launch(k->fill, 7, 64, stream,
-                  (void *[]){&at, &bytes, &seed, &first});
+    driver_launch(k->fill, 7, 64, stream, (void *[]){&at, &bytes, &seed, &first});
 }
 
-static uint64_t bad_bytes(const kernels_t *k, CUdeviceptr at, uint64_t bytes,
-                          uint64_t seed, uint64_t first)
+static uint64_t bad_bytes(const kernels_t *k, CUdeviceptr at, uint64_t bytes, uint64_t seed,
+                          uint64_t first)
 {
     uint64_t bad = 0;
     CUdeviceptr counter = new_memory(sizeof(bad));
     driver_ok(driver.cuMemsetD8(counter, 0, sizeof(bad)));
-    driver_launch(k->check, 5, 64, NULL,
-                  (void *[]){&at, &bytes, &seed, &first, &counter});
+    driver_launch(k->check, 5, 64, NULL, (void *[]){&at, &bytes, &seed, &first, &counter});
     driver_ok(driver.cuMemcpyDtoH(&bad, counter, sizeof(bad)));
     driver_ok(driver.cuMemFree(counter));
     return bad;
@@ -478,26 +469,22 @@ START_TEST(test_modules_are_read)
     const char *text = "// a comment\n.version 7.0 /* and\n one */\n.target "
                        "sm_70\n.visible .entry mine(.param .u64 a,\n.param "
                        ".align 8 .b8 b[24])\n{ ret; }\n";
-    expect_driver(CUDA_ERROR_INVALID_IMAGE,
-                  driver.cuModuleLoadData(&module, "no such thing"));
+    expect_driver(CUDA_ERROR_INVALID_IMAGE, driver.cuModuleLoadData(&module, "no such thing"));
     expect_driver(CUDA_ERROR_INVALID_PTX,
                   driver.cuModuleLoadData(&module, ".version 7.0\n.what\n"));
-    expect_driver(
-        CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
-        driver.cuModuleLoadData(&module, ".version 99.0\n.target sm_70\n"));
-    expect_driver(
-        CUDA_ERROR_NO_BINARY_FOR_GPU,
-        driver.cuModuleLoadData(&module, ".version 7.0\n.target sm_120\n"));
+    expect_driver(CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+                  driver.cuModuleLoadData(&module, ".version 99.0\n.target sm_70\n"));
+    expect_driver(CUDA_ERROR_NO_BINARY_FOR_GPU,
+                  driver.cuModuleLoadData(&module, ".version 7.0\n.target sm_120\n"));
     driver_ok(driver.cuModuleLoadData(&module, text));
-    expect_driver(CUDA_ERROR_NOT_FOUND,
-                  driver.cuModuleGetFunction(&function, module, "yours"));
+    expect_driver(CUDA_ERROR_NOT_FOUND, driver.cuModuleGetFunction(&function, module, "yours"));
     driver_ok(driver.cuModuleGetFunction(&function, module, "mine"));
     driver_ok(driver.cuModuleUnload(module));
 }
 END_TEST
 
-/* A kernel whose workers take turns: worker i waits until i others are done,
- * each a 4 byte counter's increment; so it is right in any interleaving. */
+/* A kernel whose workers take turns: worker i waits until i others are done, each a 4 byte
+ * counter's increment; so it is right in any interleaving. */
 static uint64_t turns_address;
 
 static void *begin_turns(const standin_launch_t *launch, unsigned *workers)
@@ -507,8 +494,7 @@ static void *begin_turns(const standin_launch_t *launch, unsigned *workers)
     return calloc(*workers, 1);
 }
 
-static standin_step_t step_turns(void *state, unsigned worker,
-                                 standin_access_t *access)
+static standin_step_t step_turns(void *state, unsigned worker, standin_access_t *access)
 {
     bool *done_once = state;
     if (done_once[worker])
@@ -531,12 +517,10 @@ START_TEST(test_registered_kernels_run_interleaved)
     uint32_t count = 0;
     CUdeviceptr at = new_memory(4);
     driver_ok(driver.cuModuleLoadData(
-        &module,
-        ".version 7.0\n.target sm_70\n.entry turns(.param .u64 a){ret;}"));
+        &module, ".version 7.0\n.target sm_70\n.entry turns(.param .u64 a){ret;}"));
     driver_ok(driver.cuModuleGetFunction(&function, module, "turns"));
-    expect_driver(CUDA_ERROR_NOT_SUPPORTED,
-                  driver.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL,
-                                        (void *[]){&at}, NULL));
+    expect_driver(CUDA_ERROR_NOT_SUPPORTED, driver.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0,
+                                                                  NULL, (void *[]){&at}, NULL));
     expect_report(STANDIN_MISUSE);
     ck_assert_int_eq(standin->standin_register_kernel(&kernel), 0);
     for (int i = 0; i < 50; i++) {
@@ -557,10 +541,8 @@ START_TEST(test_entries_are_found_by_version)
     CUdriverProcAddressQueryResult found;
     void *old;
     void *new;
-    driver_ok(driver.cuGetProcAddress("cuStreamGetCaptureInfo", &old, 12000, 0,
-                                      &found));
-    driver_ok(driver.cuGetProcAddress("cuStreamGetCaptureInfo", &new, 12030, 0,
-                                      &found));
+    driver_ok(driver.cuGetProcAddress("cuStreamGetCaptureInfo", &old, 12000, 0, &found));
+    driver_ok(driver.cuGetProcAddress("cuStreamGetCaptureInfo", &new, 12030, 0, &found));
     ck_assert(old != NULL && new != NULL &&old != new);
     driver_ok(driver.cuGetProcAddress("cuCtxGetId", &new, 11080, 0, &found));
     expect_u64(found, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
@@ -594,14 +576,12 @@ START_TEST(test_addresses_are_described)
     driver_ok(driver.cuMemGetAddressRange(&base, &bytes, at + 10));
     expect_u64(base, at);
     expect_u64(bytes, 1000);
-    driver_ok(driver.cuPointerGetAttributes(2, which, (void *[]){&type, &start},
-                                            at + 10));
+    driver_ok(driver.cuPointerGetAttributes(2, which, (void *[]){&type, &start}, at + 10));
     expect_u64(type, CU_MEMORYTYPE_DEVICE);
     expect_u64(start, at);
-    expect_driver(
-        CUDA_ERROR_INVALID_VALUE,
-        driver.cuPointerGetAttribute(&unknown, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                     (CUdeviceptr)(uintptr_t)&unknown));
+    expect_driver(CUDA_ERROR_INVALID_VALUE,
+                  driver.cuPointerGetAttribute(&unknown, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                               (CUdeviceptr)(uintptr_t)&unknown));
     driver_ok(driver.cuMemFree(at));
 }
 END_TEST
@@ -611,25 +591,19 @@ int main(void)
     Suite *suite = suite_create("standin");
     TCase *tcase = suite_add_list(
         suite, "clean",
-        TEST_LIST(
-            test_copy_there_and_back,
-            test_copy_from_pageable_takes_the_bytes_at_once,
-            test_fills_write_bytes_and_words,
-            test_work_is_late_until_waited_for, test_queries_get_there,
-            test_order_of_streams_is_any_and_the_seed_says_which,
-            test_order_of_streams_keeps_to_waits,
-            test_legacy_stream_waits_for_blocking_streams_and_they_for_it,
-            test_per_thread_versions_take_null_for_the_threads_own_stream,
-            test_ordered_programs_are_clean_and_right, test_threads_do_not_meet,
-            test_stream_in_the_place_of_a_dead_one_has_another_id,
-            test_primary_context_keeps_its_handle,
-            test_events_tell_the_time_between_them, test_kernels_fill_and_check,
-            test_kernels_touch_adds_one_to_each_word,
-            test_kernels_spin_until_the_flag_is_set, test_modules_are_read,
-            test_registered_kernels_run_interleaved,
-            test_entries_are_found_by_version,
-            test_every_entry_of_the_table_is_there,
-            test_addresses_are_described));
+        TEST_LIST(test_copy_there_and_back, test_copy_from_pageable_takes_the_bytes_at_once,
+                  test_fills_write_bytes_and_words, test_work_is_late_until_waited_for,
+                  test_queries_get_there, test_order_of_streams_is_any_and_the_seed_says_which,
+                  test_order_of_streams_keeps_to_waits,
+                  test_legacy_stream_waits_for_blocking_streams_and_they_for_it,
+                  test_per_thread_versions_take_null_for_the_threads_own_stream,
+                  test_ordered_programs_are_clean_and_right, test_threads_do_not_meet,
+                  test_stream_in_the_place_of_a_dead_one_has_another_id,
+                  test_primary_context_keeps_its_handle, test_events_tell_the_time_between_them,
+                  test_kernels_fill_and_check, test_kernels_touch_adds_one_to_each_word,
+                  test_kernels_spin_until_the_flag_is_set, test_modules_are_read,
+                  test_registered_kernels_run_interleaved, test_entries_are_found_by_version,
+                  test_every_entry_of_the_table_is_there, test_addresses_are_described));
     tcase_add_checked_fixture(tcase, one_device, nothing_left);
     return standin_main(suite);
 }

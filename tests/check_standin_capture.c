@@ -1,6 +1,6 @@
 /*
- * The stand-in's stream capture: what may be captured, what may not, with the
- * errors of a real driver, and graphs that run what was captured.
+ * The stand-in's stream capture: what may be captured, what may not, with the errors of a real
+ * driver, and graphs that run what was captured.
  */
 #include "support/expect.h"
 #include "support/standin_fixture.h"
@@ -131,7 +131,7 @@ static CUgraphExec capture_two(bool ordered)
     return exec;
 }
 
-START_TEST(test_lanes_of_a_graph_wait_as_captured)
+START_TEST(test_freelists_of_a_graph_wait_as_captured)
 {
     CUgraphExec exec = capture_two(true);
     for (int i = 0; i < 20; i++) {
@@ -145,7 +145,7 @@ START_TEST(test_lanes_of_a_graph_wait_as_captured)
 }
 END_TEST
 
-START_TEST(test_lanes_of_a_graph_that_miss_a_wait)
+START_TEST(test_freelists_of_a_graph_that_miss_a_wait)
 {
     CUgraphExec exec = capture_two(false);
     driver_ok(driver.cuGraphLaunch(exec, stream));
@@ -195,11 +195,9 @@ END_TEST
 START_TEST(test_query_of_a_capturing_stream)
 {
     begin(CU_STREAM_CAPTURE_MODE_RELAXED);
-    expect_driver(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-                  driver.cuStreamQuery(stream));
+    expect_driver(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, driver.cuStreamQuery(stream));
     expect_u64(status_of(stream), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
-    expect_driver(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
-                  driver.cuMemsetD32Async(at, 5, 1, stream));
+    expect_driver(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, driver.cuMemsetD32Async(at, 5, 1, stream));
     expect_no_graph(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 END_TEST
@@ -207,8 +205,7 @@ END_TEST
 START_TEST(test_wait_for_a_capturing_stream)
 {
     begin(CU_STREAM_CAPTURE_MODE_RELAXED);
-    expect_driver(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-                  driver.cuStreamSynchronize(stream));
+    expect_driver(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, driver.cuStreamSynchronize(stream));
     expect_no_graph(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }
 END_TEST
@@ -230,8 +227,7 @@ START_TEST(test_wait_for_what_is_not_captured)
     CUevent event = driver_new_event();
     driver_ok(driver.cuEventRecord(event, other));
     begin(CU_STREAM_CAPTURE_MODE_RELAXED);
-    expect_driver(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
-                  driver.cuStreamWaitEvent(stream, event, 0));
+    expect_driver(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, driver.cuStreamWaitEvent(stream, event, 0));
     expect_no_graph(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     driver_ok(driver.cuEventDestroy(event));
 }
@@ -244,8 +240,7 @@ START_TEST(test_stream_that_never_came_back)
     driver_ok(driver.cuEventRecord(event, stream));
     driver_ok(driver.cuStreamWaitEvent(other, event, 0));
     driver_ok(driver.cuMemsetD32Async(at, 5, 1, other));
-    expect_driver(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
-                  driver.cuStreamEndCapture(other, NULL));
+    expect_driver(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, driver.cuStreamEndCapture(other, NULL));
     expect_no_graph(CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
     driver_ok(driver.cuEventDestroy(event));
 }
@@ -255,14 +250,11 @@ START_TEST(test_legacy_stream_beside_a_blocking_capture)
 {
     CUstream blocking = driver_new_stream(CU_STREAM_DEFAULT);
     CUgraph graph;
-    driver_ok(
-        driver.cuStreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_RELAXED));
-    expect_driver(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
-                  driver.cuMemsetD32Async(at, 5, 1, NULL));
+    driver_ok(driver.cuStreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_RELAXED));
+    expect_driver(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, driver.cuMemsetD32Async(at, 5, 1, NULL));
     expect_driver(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
                   driver.cuStreamEndCapture(blocking, &graph));
-    expect_driver(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-                  driver.cuStreamBeginCapture(NULL, 0));
+    expect_driver(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, driver.cuStreamBeginCapture(NULL, 0));
     begin(CU_STREAM_CAPTURE_MODE_RELAXED); /* of a stream that does not block */
     driver_ok(driver.cuMemsetD32Async(at, 5, 1, NULL));
     driver_ok(driver.cuGraphExecDestroy(end_and_instantiate()));
@@ -277,8 +269,7 @@ START_TEST(test_asking_the_legacy_stream_breaks_nothing)
     CUstream blocking = driver_new_stream(CU_STREAM_DEFAULT);
     CUstreamCaptureStatus status;
     CUgraph graph = NULL;
-    driver_ok(
-        driver.cuStreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    driver_ok(driver.cuStreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_GLOBAL));
     for (int i = 0; i < 2; i++)
         expect_driver(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
                       driver.cuStreamIsCapturing(NULL, &status));
@@ -308,11 +299,9 @@ END_TEST
 
 START_TEST(test_end_without_begin)
 {
-    expect_driver(CUDA_ERROR_ILLEGAL_STATE,
-                  driver.cuStreamEndCapture(stream, NULL));
+    expect_driver(CUDA_ERROR_ILLEGAL_STATE, driver.cuStreamEndCapture(stream, NULL));
     begin(CU_STREAM_CAPTURE_MODE_RELAXED);
-    expect_driver(CUDA_ERROR_ILLEGAL_STATE,
-                  driver.cuStreamBeginCapture(stream, 0));
+    expect_driver(CUDA_ERROR_ILLEGAL_STATE, driver.cuStreamBeginCapture(stream, 0));
     driver_ok(driver.cuGraphExecDestroy(end_and_instantiate()));
 }
 END_TEST
@@ -379,8 +368,7 @@ START_TEST(test_unsafe_calls_by_mode_of_the_capture)
     } cases[] = {
         {CU_STREAM_CAPTURE_MODE_GLOBAL, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
          CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED},
-        {CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
-         CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_SUCCESS},
+        {CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_SUCCESS},
         {CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_SUCCESS, CUDA_SUCCESS},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -420,22 +408,18 @@ int main(void)
     Suite *suite = suite_create("standin_capture");
     TCase *tcase = suite_add_list(
         suite, "capture",
-        TEST_LIST(
-            test_captured_work_runs_when_the_graph_does,
-            test_captured_kernels_keep_their_parameters,
-            test_lanes_of_a_graph_wait_as_captured,
-            test_lanes_of_a_graph_that_miss_a_wait,
-            test_graph_is_ordered_by_the_stream_it_is_launched_in,
-            test_memory_of_a_graph_that_is_freed, test_leaks_of_graphs,
-            test_query_of_a_capturing_stream, test_wait_for_a_capturing_stream,
-            test_event_of_a_capture_is_not_asked,
-            test_wait_for_what_is_not_captured,
-            test_stream_that_never_came_back,
-            test_legacy_stream_beside_a_blocking_capture,
-            test_asking_the_legacy_stream_breaks_nothing,
-            test_an_event_behind_all_work_ends_captures, test_end_without_begin,
-            test_unsafe_calls_by_mode_of_the_capture,
-            test_end_in_another_thread));
+        TEST_LIST(test_captured_work_runs_when_the_graph_does,
+                  test_captured_kernels_keep_their_parameters,
+                  test_freelists_of_a_graph_wait_as_captured,
+                  test_freelists_of_a_graph_that_miss_a_wait,
+                  test_graph_is_ordered_by_the_stream_it_is_launched_in,
+                  test_memory_of_a_graph_that_is_freed, test_leaks_of_graphs,
+                  test_query_of_a_capturing_stream, test_wait_for_a_capturing_stream,
+                  test_event_of_a_capture_is_not_asked, test_wait_for_what_is_not_captured,
+                  test_stream_that_never_came_back, test_legacy_stream_beside_a_blocking_capture,
+                  test_asking_the_legacy_stream_breaks_nothing,
+                  test_an_event_behind_all_work_ends_captures, test_end_without_begin,
+                  test_unsafe_calls_by_mode_of_the_capture, test_end_in_another_thread));
     tcase_add_checked_fixture(tcase, open_streams, close_streams);
     return standin_main(suite);
 }

@@ -44,14 +44,11 @@ START_TEST(test_copy_of_foreign_memory)
     char here[16] = "";
     CUdeviceptr at = new_memory(16);
     CUdeviceptr foreign = (CUdeviceptr)(uintptr_t)here;
-    expect_driver(CUDA_ERROR_INVALID_VALUE,
-                  driver.cuMemcpyDtoDAsync(at, foreign, 16, NULL));
+    expect_driver(CUDA_ERROR_INVALID_VALUE, driver.cuMemcpyDtoDAsync(at, foreign, 16, NULL));
     expect_report(STANDIN_FOREIGN);
-    expect_driver(CUDA_ERROR_INVALID_VALUE,
-                  driver.cuMemcpyDtoDAsync(foreign, at, 16, NULL));
+    expect_driver(CUDA_ERROR_INVALID_VALUE, driver.cuMemcpyDtoDAsync(foreign, at, 16, NULL));
     expect_report(STANDIN_FOREIGN);
-    expect_driver(CUDA_ERROR_INVALID_VALUE,
-                  driver.cuMemsetD8Async(foreign, 0, 16, NULL));
+    expect_driver(CUDA_ERROR_INVALID_VALUE, driver.cuMemsetD8Async(foreign, 0, 16, NULL));
     expect_report(STANDIN_FOREIGN);
     driver_ok(driver.cuMemFree(at));
 }
@@ -62,8 +59,7 @@ START_TEST(test_copy_of_freed_memory)
     CUdeviceptr at = new_memory(16);
     CUdeviceptr gone = new_memory(16);
     driver_ok(driver.cuMemFree(gone));
-    expect_driver(CUDA_ERROR_INVALID_VALUE,
-                  driver.cuMemcpyDtoDAsync(at, gone, 16, NULL));
+    expect_driver(CUDA_ERROR_INVALID_VALUE, driver.cuMemcpyDtoDAsync(at, gone, 16, NULL));
     expect_report(STANDIN_FREED);
     expect_driver(CUDA_ERROR_INVALID_VALUE, driver.cuMemFree(gone));
     driver_ok(driver.cuMemFree(at));
@@ -74,8 +70,7 @@ START_TEST(test_copy_beyond_the_end)
 {
     CUdeviceptr at = new_memory(512);
     CUdeviceptr other = new_memory(4096);
-    expect_driver(CUDA_ERROR_INVALID_VALUE,
-                  driver.cuMemcpyDtoDAsync(other, at + 256, 257, NULL));
+    expect_driver(CUDA_ERROR_INVALID_VALUE, driver.cuMemcpyDtoDAsync(other, at + 256, 257, NULL));
     expect_report(STANDIN_OUT_OF_BOUNDS);
     driver_ok(driver.cuMemFree(at));
     driver_ok(driver.cuMemFree(other));
@@ -116,8 +111,8 @@ typedef struct pair {
 
 static pair_t new_pair(unsigned flags)
 {
-    pair_t p = {driver_new_stream(flags), driver_new_stream(flags),
-                new_memory(4096), new_memory(4096)};
+    pair_t p = {driver_new_stream(flags), driver_new_stream(flags), new_memory(4096),
+                new_memory(4096)};
     return p;
 }
 
@@ -353,12 +348,10 @@ START_TEST(test_pinned_memory_freed_in_use)
     CUstream stream = driver_new_stream(CU_STREAM_NON_BLOCKING);
     driver_ok(driver.cuMemHostAlloc(&pinned, 64, 0));
     standin->standin_configure("PACE", "0");
-    driver_ok(
-        driver.cuMemsetD8Async((CUdeviceptr)(uintptr_t)pinned, 1, 64, stream));
+    driver_ok(driver.cuMemsetD8Async((CUdeviceptr)(uintptr_t)pinned, 1, 64, stream));
     driver_ok(driver.cuMemFreeHost(pinned)); /* it is queued */
     expect_report(STANDIN_FREED_IN_USE);
-    expect_driver(CUDA_ERROR_ILLEGAL_ADDRESS,
-                  driver.cuStreamSynchronize(stream));
+    expect_driver(CUDA_ERROR_ILLEGAL_ADDRESS, driver.cuStreamSynchronize(stream));
     expect_report(STANDIN_FREED);
 }
 END_TEST
@@ -368,8 +361,7 @@ START_TEST(test_pinned_memory_freed_before_the_host_has_seen_the_end)
     void *pinned;
     CUstream stream = driver_new_stream(CU_STREAM_NON_BLOCKING);
     driver_ok(driver.cuMemHostAlloc(&pinned, 64, 0));
-    driver_ok(
-        driver.cuMemsetD8Async((CUdeviceptr)(uintptr_t)pinned, 1, 64, stream));
+    driver_ok(driver.cuMemsetD8Async((CUdeviceptr)(uintptr_t)pinned, 1, 64, stream));
     standin->standin_run(100); /* it ran, and nobody asked */
     driver_ok(driver.cuMemFreeHost(pinned));
     expect_report(STANDIN_FREED_IN_USE);
@@ -472,8 +464,7 @@ END_TEST
 START_TEST(test_leaks_of_virtual_memory)
 {
     CUmemAllocationProp props = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                 .requestedHandleTypes =
-                                     CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                 .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
                                  .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
     CUmemGenericAllocationHandle handle;
     CUdeviceptr at;
@@ -482,8 +473,8 @@ START_TEST(test_leaks_of_virtual_memory)
     expect_leak("reservation", 1);
     driver_ok(driver.cuMemCreate(&handle, 2 * MIB, &props, 0));
     expect_leak("handle", 1);
-    driver_ok(driver.cuMemExportToShareableHandle(
-        &file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    driver_ok(driver.cuMemExportToShareableHandle(&file, handle,
+                                                  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     expect_leak("descriptor", 1);
     driver_ok(driver.cuMemMap(at, 2 * MIB, 0, handle, 0));
     driver_ok(driver.cuMemRelease(handle));
@@ -659,16 +650,15 @@ END_TEST
 
 static void add_crashes(Suite *suite)
 {
-    const TTest *const *crashes = TEST_LIST(
-        test_dead_stream_crashes, test_dead_event_crashes,
-        test_dead_context_crashes, test_stream_of_a_dead_context_crashes,
-        test_handle_of_another_kind_crashes, test_wait_that_cannot_end_crashes);
+    const TTest *const *crashes =
+        TEST_LIST(test_dead_stream_crashes, test_dead_event_crashes, test_dead_context_crashes,
+                  test_stream_of_a_dead_context_crashes, test_handle_of_another_kind_crashes,
+                  test_wait_that_cannot_end_crashes);
     TCase *tcase = tcase_create("crashes");
     tcase_add_checked_fixture(tcase, lost_device, NULL);
     for (; *crashes != NULL; crashes++)
         tcase_add_test_raise_signal(tcase, *crashes, SIGABRT);
-    tcase_add_test_raise_signal(
-        tcase, test_cpu_that_follows_a_device_pointer_crashes, SIGSEGV);
+    tcase_add_test_raise_signal(tcase, test_cpu_that_follows_a_device_pointer_crashes, SIGSEGV);
     suite_add_tcase(suite, tcase);
 }
 
@@ -676,25 +666,18 @@ static void add_faults(Suite *suite)
 {
     TCase *tcase = suite_add_list(
         suite, "reported",
-        TEST_LIST(test_overlapping_copy, test_copy_of_foreign_memory,
-                  test_copy_of_freed_memory, test_copy_beyond_the_end,
-                  test_two_writers_without_a_wait,
+        TEST_LIST(test_overlapping_copy, test_copy_of_foreign_memory, test_copy_of_freed_memory,
+                  test_copy_beyond_the_end, test_two_writers_without_a_wait,
                   test_reader_without_a_wait_for_the_writer,
-                  test_writer_without_a_wait_for_the_reader,
-                  test_readers_need_no_wait,
-                  test_neighbouring_bytes_need_no_wait,
-                  test_event_recorded_too_early,
-                  test_an_older_event_takes_nothing_back,
-                  test_wait_through_a_third_stream,
-                  test_a_query_that_succeeds_orders_what_comes_later,
-                  test_luck_is_no_order,
-                  test_legacy_stream_orders_blocking_streams_only,
-                  test_kernels_without_a_wait,
+                  test_writer_without_a_wait_for_the_reader, test_readers_need_no_wait,
+                  test_neighbouring_bytes_need_no_wait, test_event_recorded_too_early,
+                  test_an_older_event_takes_nothing_back, test_wait_through_a_third_stream,
+                  test_a_query_that_succeeds_orders_what_comes_later, test_luck_is_no_order,
+                  test_legacy_stream_orders_blocking_streams_only, test_kernels_without_a_wait,
                   test_cpu_touches_pinned_memory_without_a_wait,
                   test_pinned_memory_freed_before_the_host_has_seen_the_end,
-                  test_device_memory_freed_in_use_is_a_wait,
-                  test_leaks_of_memory_and_contexts, test_leaks_of_handles,
-                  test_leaks_of_virtual_memory, test_context_left_changed,
+                  test_device_memory_freed_in_use_is_a_wait, test_leaks_of_memory_and_contexts,
+                  test_leaks_of_handles, test_leaks_of_virtual_memory, test_context_left_changed,
                   test_unasked_waits, test_unasked_calls, test_calls_after_fork,
                   test_calls_from_host_functions));
     tcase_add_checked_fixture(tcase, one_device, nothing_left);
@@ -706,8 +689,7 @@ int main(void)
     add_faults(suite);
     TCase *lost =
         suite_add_list(suite, "lost",
-                       TEST_LIST(test_kernel_touches_freed_memory,
-                                 test_pinned_memory_freed_in_use,
+                       TEST_LIST(test_kernel_touches_freed_memory, test_pinned_memory_freed_in_use,
                                  test_kernels_parameter_freed_in_use));
     tcase_add_checked_fixture(lost, lost_device, NULL);
     add_crashes(suite);

@@ -1,6 +1,6 @@
 /*
- * The stand-in driver can be made to fail, to lack things and to be lost, as
- * real drivers are, and to end a process that leaves a fault behind.
+ * The stand-in driver can be made to fail, to lack things and to be lost, as real drivers are, and
+ * to end a process that leaves a fault behind.
  */
 #include "support/expect.h"
 #include "support/standin_fixture.h"
@@ -18,8 +18,7 @@ START_TEST(test_the_nth_call_fails)
 {
     CUdeviceptr at[5];
     ck_assert_int_eq(standin->standin_fail("cuNothing", 1, 2, 0), -1);
-    ck_assert_int_eq(
-        standin->standin_fail("cuMemAlloc", 2, CUDA_ERROR_UNKNOWN, 0), 0);
+    ck_assert_int_eq(standin->standin_fail("cuMemAlloc", 2, CUDA_ERROR_UNKNOWN, 0), 0);
     at[0] = new_memory(16);
     expect_driver(CUDA_ERROR_UNKNOWN, driver.cuMemAlloc(&at[1], 16));
     at[1] = new_memory(16);
@@ -52,8 +51,7 @@ START_TEST(test_sticky_errors_stay)
     CUcontext other;
     CUcontext popped;
     standin->standin_fail("cuMemsetD8Async", 1, CUDA_ERROR_ILLEGAL_ADDRESS, 0);
-    expect_driver(CUDA_ERROR_ILLEGAL_ADDRESS,
-                  driver.cuMemsetD8Async(at, 0, 16, NULL));
+    expect_driver(CUDA_ERROR_ILLEGAL_ADDRESS, driver.cuMemsetD8Async(at, 0, 16, NULL));
     expect_driver(CUDA_ERROR_ILLEGAL_ADDRESS, driver.cuMemFree(at));
     expect_driver(CUDA_ERROR_ILLEGAL_ADDRESS, driver.cuStreamQuery(NULL));
     driver_ok(driver.cuCtxGetCurrent(&current));
@@ -142,18 +140,14 @@ START_TEST(test_driver_without_virtual_memory_pools_and_so_on)
     standin = driver_standin();
     standin->standin_configure("LACK", "vmm,pools,managed,cuStreamGetId");
     one_device();
-    expect_u64(
-        attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED), 0);
+    expect_u64(attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED), 0);
     expect_u64(attribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED), 0);
     expect_u64(attribute(CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY), 0);
-    expect_driver(CUDA_ERROR_NOT_SUPPORTED,
-                  driver.cuMemAddressReserve(&at, 2 * MIB, 0, 0, 0));
-    expect_driver(CUDA_ERROR_NOT_SUPPORTED,
-                  driver.cuMemAllocAsync(&at, 16, NULL));
+    expect_driver(CUDA_ERROR_NOT_SUPPORTED, driver.cuMemAddressReserve(&at, 2 * MIB, 0, 0, 0));
+    expect_driver(CUDA_ERROR_NOT_SUPPORTED, driver.cuMemAllocAsync(&at, 16, NULL));
     expect_driver(CUDA_ERROR_NOT_SUPPORTED,
                   driver.cuMemAllocManaged(&at, 16, CU_MEM_ATTACH_GLOBAL));
-    driver_ok(
-        driver.cuGetProcAddress("cuStreamGetId", &function, 12000, 0, &found));
+    driver_ok(driver.cuGetProcAddress("cuStreamGetId", &function, 12000, 0, &found));
     expect_u64(found, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
     nothing_left();
 }
@@ -162,19 +156,14 @@ END_TEST
 START_TEST(test_driver_without_descriptors)
 {
     CUmemAllocationProp props = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                 .requestedHandleTypes =
-                                     CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                 .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
                                  .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
     CUmemGenericAllocationHandle handle;
     standin = driver_standin();
     standin->standin_configure("LACK", "fd");
     one_device();
-    expect_u64(
-        attribute(
-            CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED),
-        0);
-    expect_driver(CUDA_ERROR_NOT_SUPPORTED,
-                  driver.cuMemCreate(&handle, 2 * MIB, &props, 0));
+    expect_u64(attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED), 0);
+    expect_driver(CUDA_ERROR_NOT_SUPPORTED, driver.cuMemCreate(&handle, 2 * MIB, &props, 0));
     nothing_left();
 }
 END_TEST
@@ -238,12 +227,10 @@ START_TEST(test_memory_of_another_device_needs_peers)
     driver_ok(driver.cuMemcpyPeerAsync(there, second, here, context, 64, NULL));
     driver_ok(driver.cuCtxSynchronize());
     expect_clean();
-    expect_driver(CUDA_ERROR_INVALID_VALUE,
-                  driver.cuMemsetD8Async(here, 1, 64, NULL));
+    expect_driver(CUDA_ERROR_INVALID_VALUE, driver.cuMemsetD8Async(here, 1, 64, NULL));
     expect_report(STANDIN_NO_PEER);
     driver_ok(driver.cuCtxEnablePeerAccess(context, 0));
-    expect_driver(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED,
-                  driver.cuCtxEnablePeerAccess(context, 0));
+    expect_driver(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, driver.cuCtxEnablePeerAccess(context, 0));
     CUfunction touch = driver_test_kernel(&module, "touch");
     driver_launch(touch, 1, 32, NULL, (void *[]){&here, &bytes});
     driver_ok(driver.cuCtxSynchronize());
@@ -308,8 +295,7 @@ static int exit_of_strict_child(bool faulty)
         standin->standin_configure("STRICT", "1");
         one_device();
         CUdeviceptr at = new_memory(4096);
-        driver_ok(
-            driver.cuMemcpyDtoDAsync(at, at + (faulty ? 8 : 2048), 64, NULL));
+        driver_ok(driver.cuMemcpyDtoDAsync(at, at + (faulty ? 8 : 2048), 64, NULL));
         exit(0);
     }
     ck_assert_int_eq(waitpid(child, &status, 0), child);
@@ -325,11 +311,10 @@ END_TEST
 
 static void add_faults(Suite *suite)
 {
-    TCase *tcase =
-        suite_add_list(suite, "reported",
-                       TEST_LIST(test_the_nth_call_fails, test_any_call_fails,
-                                 test_a_held_call_lets_others_go_on,
-                                 test_a_delayed_call_does_its_work));
+    TCase *tcase = suite_add_list(suite, "reported",
+                                  TEST_LIST(test_the_nth_call_fails, test_any_call_fails,
+                                            test_a_held_call_lets_others_go_on,
+                                            test_a_delayed_call_does_its_work));
     tcase_add_checked_fixture(tcase, one_device, nothing_left);
 }
 
@@ -337,23 +322,21 @@ int main(void)
 {
     Suite *suite = suite_create("standin lacks");
     add_faults(suite);
-    TCase *lost =
-        suite_add_list(suite, "lost",
-                       TEST_LIST(test_sticky_errors_stay, test_a_device_is_lost,
-                                 test_work_fails_late));
+    TCase *lost = suite_add_list(
+        suite, "lost",
+        TEST_LIST(test_sticky_errors_stay, test_a_device_is_lost, test_work_fails_late));
     tcase_add_checked_fixture(lost, lost_device, NULL);
     suite_add_list(suite, "lacking",
                    TEST_LIST(test_driver_without_virtual_memory_pools_and_so_on,
-                             test_driver_without_descriptors, test_old_driver,
-                             test_no_device, test_device_with_little_memory,
+                             test_driver_without_descriptors, test_old_driver, test_no_device,
+                             test_device_with_little_memory,
                              test_strict_process_with_reports_fails));
     TCase *two = suite_add_list(
         suite, "two devices",
-        TEST_LIST(test_waits_cross_devices,
-                  test_event_of_another_context_is_not_recorded));
+        TEST_LIST(test_waits_cross_devices, test_event_of_another_context_is_not_recorded));
     tcase_add_checked_fixture(two, two_devices, nothing_left);
-    TCase *peers = suite_add_list(
-        suite, "peers", TEST_LIST(test_memory_of_another_device_needs_peers));
+    TCase *peers =
+        suite_add_list(suite, "peers", TEST_LIST(test_memory_of_another_device_needs_peers));
     tcase_add_checked_fixture(peers, two_devices, NULL);
     return standin_main(suite);
 }

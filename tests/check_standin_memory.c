@@ -1,6 +1,6 @@
 /*
- * The stand-in's virtual memory and pools: the rules of a real driver, and what
- * is seen of those who break them.
+ * The stand-in's virtual memory and pools: the rules of a real driver, and what is seen of those
+ * who break them.
  */
 #include "support/expect.h"
 #include "support/standin_fixture.h"
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GRAIN (2 * MIB)
+#define GRANULARITY (2 * MIB)
 
 /* ---- Help -------------------------------------------------------------- */
 
@@ -38,8 +38,7 @@ static CUdeviceptr new_addresses(size_t bytes)
     return at;
 }
 
-static CUresult give_access(CUdeviceptr at, size_t bytes, int device,
-                            CUmemAccess_flags flags)
+static CUresult give_access(CUdeviceptr at, size_t bytes, int device, CUmemAccess_flags flags)
 {
     CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, device}, flags};
     return driver.cuMemSetAccess(at, bytes, &access, 1);
@@ -63,82 +62,80 @@ static void unmap_and_free(CUdeviceptr at, size_t mapped, size_t reserved)
 
 START_TEST(test_mappings_hold_bytes)
 {
-    CUdeviceptr at = new_addresses(3 * GRAIN);
+    CUdeviceptr at = new_addresses(3 * GRANULARITY);
     char back[8] = "";
-    expect_u64(at % GRAIN, 0);
-    map_new(at, GRAIN);
-    map_new(at + GRAIN, 2 * GRAIN);
-    driver_ok(
-        give_access(at, 3 * GRAIN, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
-    driver_ok(driver.cuMemcpyHtoD(at + GRAIN - 4, "across", 7));
-    driver_ok(driver.cuMemcpyDtoH(back, at + GRAIN - 4, 7));
+    expect_u64(at % GRANULARITY, 0);
+    map_new(at, GRANULARITY);
+    map_new(at + GRANULARITY, 2 * GRANULARITY);
+    driver_ok(give_access(at, 3 * GRANULARITY, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+    driver_ok(driver.cuMemcpyHtoD(at + GRANULARITY - 4, "across", 7));
+    driver_ok(driver.cuMemcpyDtoH(back, at + GRANULARITY - 4, 7));
     expect_text(back, "across");
-    expect_u64(standin->standin_device_used(0), 3 * GRAIN);
-    unmap_and_free(at, 3 * GRAIN, 3 * GRAIN);
+    expect_u64(standin->standin_device_used(0), 3 * GRANULARITY);
+    unmap_and_free(at, 3 * GRANULARITY, 3 * GRANULARITY);
     expect_u64(standin->standin_device_used(0), 0);
 }
 END_TEST
 
 START_TEST(test_new_memory_is_not_zero)
 {
-    CUdeviceptr at = new_addresses(GRAIN);
+    CUdeviceptr at = new_addresses(GRANULARITY);
     unsigned char back[4];
-    map_new(at, GRAIN);
-    driver_ok(give_access(at, GRAIN, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+    map_new(at, GRANULARITY);
+    driver_ok(give_access(at, GRANULARITY, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
     driver_ok(driver.cuMemcpyDtoH(back, at, sizeof(back)));
     ck_assert(back[0] != 0);
-    unmap_and_free(at, GRAIN, GRAIN);
+    unmap_and_free(at, GRANULARITY, GRANULARITY);
 }
 END_TEST
 
 START_TEST(test_handle_moves_with_its_bytes)
 {
-    CUdeviceptr at = new_addresses(2 * GRAIN);
-    CUmemGenericAllocationHandle handle = new_handle(GRAIN);
+    CUdeviceptr at = new_addresses(2 * GRANULARITY);
+    CUmemGenericAllocationHandle handle = new_handle(GRANULARITY);
     CUmemGenericAllocationHandle again = 0;
     char back[8] = "";
-    driver_ok(driver.cuMemMap(at, GRAIN, 0, handle, 0));
-    driver_ok(give_access(at, GRAIN, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+    driver_ok(driver.cuMemMap(at, GRANULARITY, 0, handle, 0));
+    driver_ok(give_access(at, GRANULARITY, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
     driver_ok(driver.cuMemcpyHtoD(at, "carried", 8));
-    driver_ok(driver.cuMemUnmap(at, GRAIN));
-    driver_ok(driver.cuMemMap(at + GRAIN, GRAIN, 0, handle, 0));
-    driver_ok(give_access(at + GRAIN, GRAIN, 0, CU_MEM_ACCESS_FLAGS_PROT_READ));
-    driver_ok(driver.cuMemcpyDtoH(back, at + GRAIN, 8));
+    driver_ok(driver.cuMemUnmap(at, GRANULARITY));
+    driver_ok(driver.cuMemMap(at + GRANULARITY, GRANULARITY, 0, handle, 0));
+    driver_ok(give_access(at + GRANULARITY, GRANULARITY, 0, CU_MEM_ACCESS_FLAGS_PROT_READ));
+    driver_ok(driver.cuMemcpyDtoH(back, at + GRANULARITY, 8));
     expect_text(back, "carried");
-    driver_ok(driver.cuMemRetainAllocationHandle(
-        &again, (void *)(uintptr_t)(at + GRAIN + 100)));
+    driver_ok(
+        driver.cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)(at + GRANULARITY + 100)));
     expect_u64(again, handle);
     driver_ok(driver.cuMemRelease(again));
     driver_ok(driver.cuMemRelease(handle));
     expect_driver(CUDA_ERROR_INVALID_VALUE, driver.cuMemRelease(handle));
-    driver_ok(driver.cuMemUnmap(at + GRAIN, GRAIN));
-    driver_ok(driver.cuMemAddressFree(at, 2 * GRAIN));
+    driver_ok(driver.cuMemUnmap(at + GRANULARITY, GRANULARITY));
+    driver_ok(driver.cuMemAddressFree(at, 2 * GRANULARITY));
 }
 END_TEST
 
 START_TEST(test_rules_of_mapping)
 {
-    CUdeviceptr at = new_addresses(4 * GRAIN);
-    CUmemGenericAllocationHandle handle = new_handle(2 * GRAIN);
+    CUdeviceptr at = new_addresses(4 * GRANULARITY);
+    CUmemGenericAllocationHandle handle = new_handle(2 * GRANULARITY);
     const CUresult bad = CUDA_ERROR_INVALID_VALUE;
-    expect_driver(bad, driver.cuMemMap(at, GRAIN, 0, handle, 0));
-    expect_driver(bad, driver.cuMemMap(at, GRAIN, GRAIN, handle, 0));
-    expect_driver(bad, driver.cuMemMap(at + 4096, 2 * GRAIN, 0, handle, 0));
-    expect_driver(bad, driver.cuMemMap(at + 3 * GRAIN, 2 * GRAIN, 0, handle,
+    expect_driver(bad, driver.cuMemMap(at, GRANULARITY, 0, handle, 0));
+    expect_driver(bad, driver.cuMemMap(at, GRANULARITY, GRANULARITY, handle, 0));
+    expect_driver(bad, driver.cuMemMap(at + 4096, 2 * GRANULARITY, 0, handle, 0));
+    expect_driver(bad, driver.cuMemMap(at + 3 * GRANULARITY, 2 * GRANULARITY, 0, handle,
                                        0)); /* beyond the end */
-    expect_driver(bad, driver.cuMemMap(at, 2 * GRAIN, 0, handle + 99, 0));
-    driver_ok(driver.cuMemMap(at + GRAIN, 2 * GRAIN, 0, handle, 0));
+    expect_driver(bad, driver.cuMemMap(at, 2 * GRANULARITY, 0, handle + 99, 0));
+    driver_ok(driver.cuMemMap(at + GRANULARITY, 2 * GRANULARITY, 0, handle, 0));
     /* Twice: */
-    expect_driver(bad, driver.cuMemMap(at, 2 * GRAIN, 0, handle, 0));
-    expect_driver(bad, driver.cuMemUnmap(at + GRAIN, GRAIN)); /* half of it */
-    expect_driver(bad, driver.cuMemUnmap(at, 3 * GRAIN));     /* and a gap */
-    expect_driver(
-        bad, give_access(at, 4 * GRAIN, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
-    expect_driver(bad, driver.cuMemAddressFree(at, 4 * GRAIN)); /* mapped */
+    expect_driver(bad, driver.cuMemMap(at, 2 * GRANULARITY, 0, handle, 0));
+    expect_driver(bad, driver.cuMemUnmap(at + GRANULARITY, GRANULARITY)); /* half of it */
+    expect_driver(bad, driver.cuMemUnmap(at, 3 * GRANULARITY));           /* and a gap */
+    expect_driver(bad, give_access(at, 4 * GRANULARITY, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+    expect_driver(bad, driver.cuMemAddressFree(at, 4 * GRANULARITY)); /* mapped */
     driver_ok(driver.cuMemRelease(handle));
-    driver_ok(driver.cuMemUnmap(at + GRAIN, 2 * GRAIN));
-    expect_driver(bad, driver.cuMemAddressFree(at, 2 * GRAIN)); /* a part */
-    driver_ok(driver.cuMemAddressFree(at, 4 * GRAIN));
+    driver_ok(driver.cuMemUnmap(at + GRANULARITY, 2 * GRANULARITY));
+    expect_driver(bad, driver.cuMemAddressFree(at, 2 * GRANULARITY)); /* a part */
+    driver_ok(driver.cuMemAddressFree(at, 4 * GRANULARITY));
 }
 END_TEST
 
@@ -146,20 +143,17 @@ START_TEST(test_rules_of_handles)
 {
     CUmemAllocationProp props = device_props(CU_MEM_HANDLE_TYPE_NONE);
     CUmemGenericAllocationHandle handle;
-    size_t grain = 0;
-    driver_ok(driver.cuMemGetAllocationGranularity(
-        &grain, &props, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-    expect_u64(grain, GRAIN);
+    size_t granularity = 0;
+    driver_ok(driver.cuMemGetAllocationGranularity(&granularity, &props,
+                                                   CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    expect_u64(granularity, GRANULARITY);
     expect_driver(CUDA_ERROR_INVALID_VALUE,
-                  driver.cuMemCreate(&handle, GRAIN + 4096, &props, 0));
-    expect_driver(CUDA_ERROR_INVALID_VALUE,
-                  driver.cuMemCreate(&handle, 0, &props, 0));
+                  driver.cuMemCreate(&handle, GRANULARITY + 4096, &props, 0));
+    expect_driver(CUDA_ERROR_INVALID_VALUE, driver.cuMemCreate(&handle, 0, &props, 0));
     props.location.id = 1;
-    expect_driver(CUDA_ERROR_INVALID_DEVICE,
-                  driver.cuMemCreate(&handle, GRAIN, &props, 0));
+    expect_driver(CUDA_ERROR_INVALID_DEVICE, driver.cuMemCreate(&handle, GRANULARITY, &props, 0));
     props = device_props(CU_MEM_HANDLE_TYPE_FABRIC);
-    expect_driver(CUDA_ERROR_NOT_PERMITTED,
-                  driver.cuMemCreate(&handle, GRAIN, &props, 0));
+    expect_driver(CUDA_ERROR_NOT_PERMITTED, driver.cuMemCreate(&handle, GRANULARITY, &props, 0));
     props = device_props(CU_MEM_HANDLE_TYPE_NONE);
     expect_driver(CUDA_ERROR_OUT_OF_MEMORY,
                   driver.cuMemCreate(&handle, (size_t)1 << 40, &props, 0));
@@ -168,69 +162,63 @@ END_TEST
 
 START_TEST(test_no_access_before_it_is_given)
 {
-    CUdeviceptr at = new_addresses(GRAIN);
+    CUdeviceptr at = new_addresses(GRANULARITY);
     unsigned long long flags = 9;
     CUmemLocation here = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
-    expect_driver(CUDA_ERROR_INVALID_VALUE,
-                  driver.cuMemsetD8Async(at, 1, 16, NULL));
+    expect_driver(CUDA_ERROR_INVALID_VALUE, driver.cuMemsetD8Async(at, 1, 16, NULL));
     expect_report(STANDIN_FOREIGN); /* reserved alone is nothing */
-    map_new(at, GRAIN);
-    expect_driver(CUDA_ERROR_INVALID_VALUE,
-                  driver.cuMemsetD8Async(at, 1, 16, NULL));
+    map_new(at, GRANULARITY);
+    expect_driver(CUDA_ERROR_INVALID_VALUE, driver.cuMemsetD8Async(at, 1, 16, NULL));
     expect_report(STANDIN_NO_ACCESS);
-    driver_ok(give_access(at, GRAIN, 0, CU_MEM_ACCESS_FLAGS_PROT_READ));
-    expect_driver(CUDA_ERROR_INVALID_VALUE,
-                  driver.cuMemsetD8Async(at, 1, 16, NULL));
+    driver_ok(give_access(at, GRANULARITY, 0, CU_MEM_ACCESS_FLAGS_PROT_READ));
+    expect_driver(CUDA_ERROR_INVALID_VALUE, driver.cuMemsetD8Async(at, 1, 16, NULL));
     expect_report(STANDIN_NO_ACCESS);
     driver_ok(driver.cuMemGetAccess(&flags, &here, at));
     expect_u64(flags, CU_MEM_ACCESS_FLAGS_PROT_READ);
-    driver_ok(give_access(at, GRAIN, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+    driver_ok(give_access(at, GRANULARITY, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
     driver_ok(driver.cuMemsetD8Async(at, 1, 16, NULL));
     driver_ok(driver.cuCtxSynchronize());
-    unmap_and_free(at, GRAIN, GRAIN);
-    expect_driver(CUDA_ERROR_INVALID_VALUE,
-                  driver.cuMemsetD8Async(at, 1, 16, NULL));
+    unmap_and_free(at, GRANULARITY, GRANULARITY);
+    expect_driver(CUDA_ERROR_INVALID_VALUE, driver.cuMemsetD8Async(at, 1, 16, NULL));
     expect_report(STANDIN_FREED);
 }
 END_TEST
 
 START_TEST(test_unmapped_in_use)
 {
-    CUdeviceptr at = new_addresses(GRAIN);
+    CUdeviceptr at = new_addresses(GRANULARITY);
     CUstream stream = driver_new_stream(CU_STREAM_NON_BLOCKING);
     for (int seed = 0; seed < 8; seed++) {
         char text[8] = {(char)('0' + seed), '\0'};
         standin->standin_configure("SEED", text);
-        map_new(at, GRAIN);
-        driver_ok(
-            give_access(at, GRAIN, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+        map_new(at, GRANULARITY);
+        driver_ok(give_access(at, GRANULARITY, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
         driver_ok(driver.cuMemsetD8Async(at, 1, 16, stream));
         standin->standin_run(1);
-        driver_ok(driver.cuMemUnmap(at, GRAIN));
+        driver_ok(driver.cuMemUnmap(at, GRANULARITY));
         expect_report(STANDIN_FREED_IN_USE);
     }
-    driver_ok(driver.cuMemAddressFree(at, GRAIN));
+    driver_ok(driver.cuMemAddressFree(at, GRANULARITY));
     driver_ok(driver.cuStreamDestroy(stream));
 }
 END_TEST
 
 START_TEST(test_two_mappings_of_a_handle_are_the_same_bytes)
 {
-    CUdeviceptr at = new_addresses(2 * GRAIN);
-    CUmemGenericAllocationHandle handle = new_handle(GRAIN);
+    CUdeviceptr at = new_addresses(2 * GRANULARITY);
+    CUmemGenericAllocationHandle handle = new_handle(GRANULARITY);
     char back[8] = "";
-    driver_ok(driver.cuMemMap(at, GRAIN, 0, handle, 0));
-    driver_ok(driver.cuMemMap(at + GRAIN, GRAIN, 0, handle, 0));
+    driver_ok(driver.cuMemMap(at, GRANULARITY, 0, handle, 0));
+    driver_ok(driver.cuMemMap(at + GRANULARITY, GRANULARITY, 0, handle, 0));
     driver_ok(driver.cuMemRelease(handle));
-    driver_ok(
-        give_access(at, 2 * GRAIN, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+    driver_ok(give_access(at, 2 * GRANULARITY, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
     driver_ok(driver.cuMemcpyHtoD(at + 64, "shared", 7));
-    driver_ok(driver.cuMemcpyDtoH(back, at + GRAIN + 64, 7));
+    driver_ok(driver.cuMemcpyDtoH(back, at + GRANULARITY + 64, 7));
     expect_text(back, "shared");
-    driver_ok(driver.cuMemcpyDtoDAsync(at, at + GRAIN + 16, 32, NULL));
+    driver_ok(driver.cuMemcpyDtoDAsync(at, at + GRANULARITY + 16, 32, NULL));
     expect_report(STANDIN_OVERLAP);
     driver_ok(driver.cuCtxSynchronize());
-    unmap_and_free(at, 2 * GRAIN, 2 * GRAIN);
+    unmap_and_free(at, 2 * GRANULARITY, 2 * GRANULARITY);
 }
 END_TEST
 
@@ -242,13 +230,10 @@ START_TEST(test_a_pool_of_100_gib)
     uint32_t back = 0;
     for (size_t i = 0; i < 100; i++)
         map_new(at + i * handle_bytes, handle_bytes);
-    driver_ok(give_access(at, 100 * handle_bytes, 0,
-                          CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+    driver_ok(give_access(at, 100 * handle_bytes, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
     for (size_t i = 0; i < 100; i++)
-        driver_ok(driver.cuMemsetD32Async(at + i * handle_bytes + 12345 * 4,
-                                          (unsigned)i, 1, NULL));
-    driver_ok(
-        driver.cuMemcpyDtoH(&back, at + 57 * handle_bytes + 12345 * 4, 4));
+        driver_ok(driver.cuMemsetD32Async(at + i * handle_bytes + 12345 * 4, (unsigned)i, 1, NULL));
+    driver_ok(driver.cuMemcpyDtoH(&back, at + 57 * handle_bytes + 12345 * 4, 4));
     expect_u64(back, 57);
     unmap_and_free(at, 100 * handle_bytes, 100 * handle_bytes);
 }
@@ -261,10 +246,8 @@ static void send_descriptor(int socket, int file)
     char byte = 'x';
     char room[CMSG_SPACE(sizeof(int))] = {0};
     struct iovec part = {&byte, 1};
-    struct msghdr message = {.msg_iov = &part,
-                             .msg_iovlen = 1,
-                             .msg_control = room,
-                             .msg_controllen = sizeof(room)};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)};
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
@@ -278,10 +261,8 @@ static int receive_descriptor(int socket)
     char byte;
     char room[CMSG_SPACE(sizeof(int))] = {0};
     struct iovec part = {&byte, 1};
-    struct msghdr message = {.msg_iov = &part,
-                             .msg_iovlen = 1,
-                             .msg_control = room,
-                             .msg_controllen = sizeof(room)};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)};
     int file = -1;
     if (recvmsg(socket, &message, 0) == 1)
         memcpy(&file, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(file));
@@ -294,26 +275,24 @@ static void import_and_write(int socket)
     CUmemGenericAllocationHandle handle;
     int file = receive_descriptor(socket);
     one_device();
-    driver_ok(driver.cuMemImportFromShareableHandle(
-        &handle, (void *)(intptr_t)file,
-        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    driver_ok(driver.cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)file,
+                                                    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
     close(file);
-    CUdeviceptr at = new_addresses(GRAIN);
-    driver_ok(driver.cuMemMap(at, GRAIN, 0, handle, 0));
+    CUdeviceptr at = new_addresses(GRANULARITY);
+    driver_ok(driver.cuMemMap(at, GRANULARITY, 0, handle, 0));
     driver_ok(driver.cuMemRelease(handle));
-    driver_ok(give_access(at, GRAIN, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+    driver_ok(give_access(at, GRANULARITY, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
     char text[16] = "";
     driver_ok(driver.cuMemcpyDtoH(text, at, 6));
     expect_text(text, "hello");
     driver_ok(driver.cuMemcpyHtoD(at + 5, " there", 7));
-    unmap_and_free(at, GRAIN, GRAIN);
+    unmap_and_free(at, GRANULARITY, GRANULARITY);
     nothing_left();
 }
 
 START_TEST(test_exported_memory_is_shared_by_processes)
 {
-    CUmemAllocationProp props =
-        device_props(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    CUmemAllocationProp props = device_props(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     CUmemGenericAllocationHandle handle;
     int ends[2];
     int file;
@@ -326,13 +305,13 @@ START_TEST(test_exported_memory_is_shared_by_processes)
         _exit(0);
     }
     one_device();
-    driver_ok(driver.cuMemCreate(&handle, GRAIN, &props, 0));
-    CUdeviceptr at = new_addresses(GRAIN);
-    driver_ok(driver.cuMemMap(at, GRAIN, 0, handle, 0));
-    driver_ok(give_access(at, GRAIN, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+    driver_ok(driver.cuMemCreate(&handle, GRANULARITY, &props, 0));
+    CUdeviceptr at = new_addresses(GRANULARITY);
+    driver_ok(driver.cuMemMap(at, GRANULARITY, 0, handle, 0));
+    driver_ok(give_access(at, GRANULARITY, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
     driver_ok(driver.cuMemcpyHtoD(at, "hello", 6));
-    driver_ok(driver.cuMemExportToShareableHandle(
-        &file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    driver_ok(driver.cuMemExportToShareableHandle(&file, handle,
+                                                  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     send_descriptor(ends[0], file);
     close(file);
     ck_assert_int_eq(waitpid(child, &status, 0), child);
@@ -340,24 +319,22 @@ START_TEST(test_exported_memory_is_shared_by_processes)
     driver_ok(driver.cuMemcpyDtoH(text, at, sizeof(text)));
     expect_text(text, "hello there");
     driver_ok(driver.cuMemRelease(handle));
-    unmap_and_free(at, GRAIN, GRAIN);
+    unmap_and_free(at, GRANULARITY, GRANULARITY);
     nothing_left();
 }
 END_TEST
 
 START_TEST(test_only_what_was_made_for_it_is_exported)
 {
-    CUmemGenericAllocationHandle handle = new_handle(GRAIN);
+    CUmemGenericAllocationHandle handle = new_handle(GRANULARITY);
     CUmemGenericAllocationHandle imported;
     int file = -1;
-    expect_driver(
-        CUDA_ERROR_INVALID_VALUE,
-        driver.cuMemExportToShareableHandle(
-            &file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     expect_driver(CUDA_ERROR_INVALID_VALUE,
-                  driver.cuMemImportFromShareableHandle(
-                      &imported, (void *)(intptr_t)1,
-                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+                  driver.cuMemExportToShareableHandle(&file, handle,
+                                                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    expect_driver(CUDA_ERROR_INVALID_VALUE,
+                  driver.cuMemImportFromShareableHandle(&imported, (void *)(intptr_t)1,
+                                                        CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
     driver_ok(driver.cuMemRelease(handle));
 }
 END_TEST
@@ -366,18 +343,17 @@ END_TEST
 
 START_TEST(test_access_is_given_to_each_device)
 {
-    CUdeviceptr at = new_addresses(GRAIN);
-    map_new(at, GRAIN);
-    driver_ok(give_access(at, GRAIN, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+    CUdeviceptr at = new_addresses(GRANULARITY);
+    map_new(at, GRANULARITY);
+    driver_ok(give_access(at, GRANULARITY, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
     driver_take_context(1);
-    expect_driver(CUDA_ERROR_INVALID_VALUE,
-                  driver.cuMemsetD8Async(at, 1, 16, NULL));
+    expect_driver(CUDA_ERROR_INVALID_VALUE, driver.cuMemsetD8Async(at, 1, 16, NULL));
     expect_report(STANDIN_NO_ACCESS);
-    driver_ok(give_access(at, GRAIN, 1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+    driver_ok(give_access(at, GRANULARITY, 1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
     driver_ok(driver.cuMemsetD8Async(at, 1, 16, NULL));
     driver_ok(driver.cuCtxSynchronize());
     driver_drop_context(1);
-    unmap_and_free(at, GRAIN, GRAIN);
+    unmap_and_free(at, GRANULARITY, GRANULARITY);
 }
 END_TEST
 
@@ -465,8 +441,7 @@ START_TEST(test_pool_memory_freed_without_a_wait_for_its_use)
     driver_ok(driver.cuMemFreeAsync(at, a));
     driver_ok(driver.cuCtxSynchronize());
     expect_report(STANDIN_MISSING_WAIT);
-    expect_driver(CUDA_ERROR_INVALID_VALUE,
-                  driver.cuMemsetD8Async(at, 1, 64, b));
+    expect_driver(CUDA_ERROR_INVALID_VALUE, driver.cuMemsetD8Async(at, 1, 64, b));
     expect_report(STANDIN_FREED);
     expect_driver(CUDA_ERROR_INVALID_VALUE, driver.cuMemFreeAsync(at, a));
     driver_ok(driver.cuStreamDestroy(a));
@@ -479,8 +454,7 @@ START_TEST(test_pool_keeps_to_its_threshold)
     CUmemoryPool pool;
     uint64_t keep = UINT64_MAX;
     driver_ok(driver.cuDeviceGetDefaultMemPool(&pool, 0));
-    driver_ok(driver.cuMemPoolSetAttribute(
-        pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+    driver_ok(driver.cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
     CUdeviceptr at = pool_memory(4096, NULL);
     driver_ok(driver.cuMemFreeAsync(at, NULL));
     driver_ok(driver.cuStreamSynchronize(NULL));
@@ -502,8 +476,7 @@ START_TEST(test_own_pool_with_a_limit)
     CUdeviceptr more;
     driver_ok(driver.cuMemPoolCreate(&pool, &props));
     driver_ok(driver.cuMemAllocFromPoolAsync(&at, 8192, pool, NULL));
-    expect_driver(CUDA_ERROR_OUT_OF_MEMORY,
-                  driver.cuMemAllocFromPoolAsync(&more, 512, pool, NULL));
+    expect_driver(CUDA_ERROR_OUT_OF_MEMORY, driver.cuMemAllocFromPoolAsync(&more, 512, pool, NULL));
     driver_ok(driver.cuDeviceSetMemPool(0, pool));
     driver_ok(driver.cuDeviceGetMemPool(&current, 0));
     ck_assert(current == pool);
@@ -520,26 +493,22 @@ int main(void)
     TCase *vmm = suite_add_list(
         suite, "virtual memory",
         TEST_LIST(test_mappings_hold_bytes, test_new_memory_is_not_zero,
-                  test_handle_moves_with_its_bytes, test_rules_of_mapping,
-                  test_rules_of_handles, test_no_access_before_it_is_given,
-                  test_unmapped_in_use,
-                  test_two_mappings_of_a_handle_are_the_same_bytes,
-                  test_a_pool_of_100_gib,
+                  test_handle_moves_with_its_bytes, test_rules_of_mapping, test_rules_of_handles,
+                  test_no_access_before_it_is_given, test_unmapped_in_use,
+                  test_two_mappings_of_a_handle_are_the_same_bytes, test_a_pool_of_100_gib,
                   test_only_what_was_made_for_it_is_exported));
     tcase_add_checked_fixture(vmm, one_device, nothing_left);
-    suite_add_list(suite, "two processes",
-                   TEST_LIST(test_exported_memory_is_shared_by_processes));
-    TCase *two = suite_add_list(suite, "two devices",
-                                TEST_LIST(test_access_is_given_to_each_device));
+    suite_add_list(suite, "two processes", TEST_LIST(test_exported_memory_is_shared_by_processes));
+    TCase *two =
+        suite_add_list(suite, "two devices", TEST_LIST(test_access_is_given_to_each_device));
     tcase_add_checked_fixture(two, two_devices, nothing_left);
-    TCase *pools = suite_add_list(
-        suite, "pools",
-        TEST_LIST(test_pool_memory_is_reused_in_order,
-                  test_pool_memory_goes_to_another_stream_with_a_wait,
-                  test_pool_memory_used_without_a_wait_for_its_allocation,
-                  test_pool_memory_freed_without_a_wait_for_its_use,
-                  test_pool_keeps_to_its_threshold,
-                  test_own_pool_with_a_limit));
+    TCase *pools =
+        suite_add_list(suite, "pools",
+                       TEST_LIST(test_pool_memory_is_reused_in_order,
+                                 test_pool_memory_goes_to_another_stream_with_a_wait,
+                                 test_pool_memory_used_without_a_wait_for_its_allocation,
+                                 test_pool_memory_freed_without_a_wait_for_its_use,
+                                 test_pool_keeps_to_its_threshold, test_own_pool_with_a_limit));
     tcase_add_checked_fixture(pools, one_device, nothing_left);
     return standin_main(suite);
 }

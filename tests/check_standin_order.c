@@ -1,7 +1,6 @@
 /*
- * That the stand-in tells a missing wait where there is one and only there:
- * random programs, some with too few waits, against a model that keeps the
- * order of all their work byte by byte.
+ * That the stand-in tells a missing wait where there is one and only there: random programs, some
+ * with too few waits, against a model that keeps the order of all their work byte by byte.
  */
 #include "support/expect.h"
 #include "support/random.h"
@@ -83,11 +82,10 @@ static void touch(program_t *p, unsigned stream)
     for (unsigned i = first; i < first + count; i++)
         model_touch(&p->model, stream, i, writes);
     if (writes)
-        driver_ok(driver.cuMemsetD8Async(p->at + first, 1, count,
-                                         p->streams[stream]));
+        driver_ok(driver.cuMemsetD8Async(p->at + first, 1, count, p->streams[stream]));
     else
-        driver_ok(driver.cuMemcpyDtoDAsync(
-            p->source + 64 * stream, p->at + first, count, p->streams[stream]));
+        driver_ok(driver.cuMemcpyDtoDAsync(p->source + 64 * stream, p->at + first, count,
+                                           p->streams[stream]));
 }
 
 static void record(program_t *p, unsigned stream)
@@ -102,8 +100,7 @@ static void wait(program_t *p, unsigned stream)
 {
     unsigned event = any(p, EVENTS);
     join(&p->model.streams[stream], &p->model.events[event]);
-    driver_ok(
-        driver.cuStreamWaitEvent(p->streams[stream], p->events[event], 0));
+    driver_ok(driver.cuStreamWaitEvent(p->streams[stream], p->events[event], 0));
 }
 
 static void look(program_t *p)
@@ -173,8 +170,7 @@ int main(void)
 {
     Suite *suite = suite_create("standin_order");
     TCase *tcase =
-        suite_add_list(suite, "order",
-                       TEST_LIST(test_missing_waits_are_told_and_nothing_else));
+        suite_add_list(suite, "order", TEST_LIST(test_missing_waits_are_told_and_nothing_else));
     tcase_add_checked_fixture(tcase, one_device, nothing_left);
     return standin_main(suite);
 }

@@ -73,18 +73,16 @@ END_TEST
 
 START_TEST(test_available_without_the_line)
 {
-    static const char *const texts[] = {
-        "",
-        "MemTotal: 4000 kB\n",
-        "XMemAvailable: 1 kB\n",
-        "MemAvailable: many\n",
-        "MemAvailable: 99999999999999999999 kB\n",
-        "MemAvailable: 18446744073709551615 kB\n"};
+    static const char *const texts[] = {"",
+                                        "MemTotal: 4000 kB\n",
+                                        "XMemAvailable: 1 kB\n",
+                                        "MemAvailable: many\n",
+                                        "MemAvailable: 99999999999999999999 kB\n",
+                                        "MemAvailable: 18446744073709551615 kB\n"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         uint64_t bytes = 7;
         put("/proc/meminfo", texts[i]);
-        expect_status(cuai_system_available_at(tree.root, &bytes),
-                      CUARENA_DRIVER);
+        expect_status(cuai_system_available_at(tree.root, &bytes), CUARENA_DRIVER);
         expect_message("MemAvailable");
         expect_u64(bytes, 7);
     }
@@ -256,32 +254,25 @@ END_TEST
 
 static void add_tests(Suite *suite, const char *name, const TTest *const *tests)
 {
-    tcase_add_checked_fixture(suite_add_list(suite, name, tests), open_tree,
-                              close_tree);
+    tcase_add_checked_fixture(suite_add_list(suite, name, tests), open_tree, close_tree);
 }
 
 int main(void)
 {
     Suite *suite = suite_create("system");
     add_tests(suite, "kernel",
-              TEST_LIST(test_available_without_groups,
-                        test_available_without_meminfo,
-                        test_available_without_the_line,
-                        test_available_of_this_machine));
+              TEST_LIST(test_available_without_groups, test_available_without_meminfo,
+                        test_available_without_the_line, test_available_of_this_machine));
     add_tests(suite, "groups",
-              TEST_LIST(test_group_leaves_less, test_group_leaves_more,
-                        test_group_without_a_limit,
+              TEST_LIST(test_group_leaves_less, test_group_leaves_more, test_group_without_a_limit,
                         test_group_counts_its_inactive_file_cache_as_left,
-                        test_group_above_its_limit_leaves_nothing,
-                        test_group_above_leaves_least,
+                        test_group_above_its_limit_leaves_nothing, test_group_above_leaves_least,
                         test_group_root_of_a_container,
                         test_group_name_that_only_the_outside_knows));
     add_tests(suite, "legacy groups",
-              TEST_LIST(test_legacy_group_leaves_less,
-                        test_legacy_group_of_another_controller,
+              TEST_LIST(test_legacy_group_leaves_less, test_legacy_group_of_another_controller,
                         test_hybrid_group));
     add_tests(suite, "nonsense",
-              TEST_LIST(test_group_files_that_make_no_sense,
-                        test_group_name_that_is_too_long));
+              TEST_LIST(test_group_files_that_make_no_sense, test_group_name_that_is_too_long));
     return suite_main(suite);
 }

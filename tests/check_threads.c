@@ -1,10 +1,9 @@
 /*
- * Several threads in one arena: each checks the contents of its own blocks
- * while others compact, trim, resize the pool and look. Meant for
- * ThreadSanitizer. What a thread finds wrong it keeps; the main thread tells.
+ * Several threads in one arena: each checks the contents of its own blocks while others compact,
+ * trim, resize the pool and look. Meant for ThreadSanitizer. What a thread finds wrong it keeps;
+ * the main thread tells.
  *
- * With CUARENA_TEST_CUDA it is another program, of the kinds whose memory a
- * driver gives.
+ * With CUARENA_TEST_CUDA it is another program, of the kinds whose memory a driver gives.
  */
 #include "arena_support.h"
 
@@ -63,8 +62,8 @@ static atomic_int stopping;
 static void complain(worker_t *w, const char *what, cuarena_status_t status)
 {
     if (w->wrong[0] == '\0')
-        snprintf(w->wrong, sizeof w->wrong, "%s: %s (%s)", what,
-                 cuarena_status_name(status), last_error().message);
+        snprintf(w->wrong, sizeof w->wrong, "%s: %s (%s)", what, cuarena_status_name(status),
+                 last_error().message);
 }
 
 /* OK, or a refusal that may well be: then 0. */
@@ -72,8 +71,7 @@ static int served(worker_t *w, const char *what, cuarena_status_t status)
 {
     if (status == CUARENA_OK)
         return 1;
-    if (status != CUARENA_OUT_OF_MEMORY && status != CUARENA_FRAGMENTED &&
-        status != CUARENA_LIMIT)
+    if (status != CUARENA_OUT_OF_MEMORY && status != CUARENA_FRAGMENTED && status != CUARENA_LIMIT)
         complain(w, what, status);
     return 0;
 }
@@ -117,9 +115,8 @@ static void look_at(worker_t *w, slot_t *slot, int fresh)
 static void make(worker_t *w, slot_t *slot)
 {
     uint64_t bytes = 1 + random_below(&w->random, KIB(48));
-    cuarena_status_t status =
-        bytes % 2 == 0 ? cuarena_alloc(w->arena, bytes, &slot->pointer)
-                       : cuarena_block_alloc(w->arena, bytes, &slot->block);
+    cuarena_status_t status = bytes % 2 == 0 ? cuarena_alloc(w->arena, bytes, &slot->pointer)
+                                             : cuarena_block_alloc(w->arena, bytes, &slot->block);
     if (!served(w, "alloc", status))
         return;
     slot->bytes = bytes;
@@ -138,10 +135,9 @@ static void end(worker_t *w, slot_t *slot)
 static void change(worker_t *w, slot_t *slot)
 {
     uint64_t bytes = 1 + random_below(&w->random, KIB(48));
-    cuarena_status_t status =
-        slot->pointer != NULL
-            ? cuarena_resize(w->arena, slot->pointer, bytes, &slot->pointer)
-            : cuarena_block_resize(w->arena, slot->block, bytes);
+    cuarena_status_t status = slot->pointer != NULL
+                                  ? cuarena_resize(w->arena, slot->pointer, bytes, &slot->pointer)
+                                  : cuarena_block_resize(w->arena, slot->block, bytes);
     if (!served(w, "resize", status))
         return;
     uint64_t now = bytes;
@@ -172,8 +168,8 @@ static void *work(void *user)
     return NULL;
 }
 
-/* The lock is nobody's by right: who takes it again at once may keep it from
- * all that sleep, so those that only look let others in. */
+/* The lock is nobody's by right: who takes it again at once may keep it from all that sleep, so
+ * those that only look let others in. */
 static void let_others_in(void)
 {
     const struct timespec moment = {0, 100000};
@@ -183,8 +179,7 @@ static void let_others_in(void)
 /* ---- What the others do
  * -------------------------------------------------------- */
 
-static int32_t glance(void *user, const cuarena_relocation_t *list,
-                      size_t count)
+static int32_t glance(void *user, const cuarena_relocation_t *list, size_t count)
 {
     worker_t *w = user;
     for (size_t i = 0; i < count; i++)
@@ -200,8 +195,7 @@ static void *keep_compacting(void *user)
     cuarena_compact_options_init(&options);
     while (!atomic_load(&stopping) && w->wrong[0] == '\0') {
         options.batch_moves = 1 + random_below(&w->random, 16);
-        must(w, "compact",
-             cuarena_compact(w->arena, &options, glance, w, NULL));
+        must(w, "compact", cuarena_compact(w->arena, &options, glance, w, NULL));
         let_others_in();
     }
     return NULL;
@@ -225,8 +219,7 @@ static void look_at_blocks(worker_t *w)
     uint64_t cursor = 0;
     size_t count = 0;
     do {
-        must(w, "blocks",
-             cuarena_blocks(w->arena, &cursor, infos, COUNT_OF(infos), &count));
+        must(w, "blocks", cuarena_blocks(w->arena, &cursor, infos, COUNT_OF(infos), &count));
     } while (count == COUNT_OF(infos) && w->wrong[0] == '\0');
 }
 
@@ -243,10 +236,8 @@ static void *keep_looking(void *user)
         bool caches = (w->f->kind->traits & KIND_CACHES) != 0;
         if (caches ? sum > stats.capacity_bytes : sum != stats.capacity_bytes)
             complain(w, "live and free are not the capacity", CUARENA_OK);
-        must(w, "inspect",
-             cuarena_inspect(w->arena, CUARENA_REGION_ALL, &inspection));
-        must(w, "validate",
-             cuarena_validate(w->arena, w->wrong, sizeof w->wrong));
+        must(w, "inspect", cuarena_inspect(w->arena, CUARENA_REGION_ALL, &inspection));
+        must(w, "validate", cuarena_validate(w->arena, w->wrong, sizeof w->wrong));
         look_at_blocks(w);
         let_others_in();
     }
@@ -262,14 +253,12 @@ static void *keep_the_cache(void *user)
     while (!atomic_load(&stopping) && w->wrong[0] == '\0') {
         uint64_t bytes = random_below(&w->random, POOL);
         must(w, "set_limit",
-             cuarena_set_limit(w->arena, CUARENA_LIMIT_CACHED,
-                               amount_of_bytes(bytes), NULL));
+             cuarena_set_limit(w->arena, CUARENA_LIMIT_CACHED, amount_of_bytes(bytes), NULL));
         must(w, "release", cuarena_cache_release(w->arena, bytes / 4, NULL));
         if (bytes % 4 == 0)
             must(w, "clear", cuarena_cache_clear(w->arena, NULL));
         must(w, "set_limit",
-             cuarena_set_limit(w->arena, CUARENA_LIMIT_SOFT,
-                               amount_of_bytes(bytes), NULL));
+             cuarena_set_limit(w->arena, CUARENA_LIMIT_SOFT, amount_of_bytes(bytes), NULL));
         must(w, "figures", cuarena_cache_stats(w->arena, &stats));
         if ((stats.cached_bytes == 0) != (stats.cached_blocks == 0))
             complain(w, "cached blocks without bytes", CUARENA_OK);
@@ -349,8 +338,7 @@ END_TEST
 START_TEST(test_threads_share_a_cache)
 {
     const arena_kind_t *kind = &kept_kinds[_i];
-    bool each =
-        (kind->traits & KIND_EACH) != 0; /* it neither moves nor resizes */
+    bool each = (kind->traits & KIND_EACH) != 0; /* it neither moves nor resizes */
     if ((kind->traits & KIND_READABLE) != 0 && !each)
         share(kind);
 }
@@ -367,10 +355,9 @@ START_TEST(test_threads_work_while_the_pool_is_resized)
     for (uint64_t i = 0; i < scale_pick(50, 200, 5000); i++) {
         uint64_t bytes = i % 2 == 0 ? 2 * POOL : POOL;
         cuarena_status_t status = cuarena_resize_pool(f.arena, bytes);
-        ck_assert_msg(
-            status == CUARENA_OK || status == CUARENA_BUSY ||
-                status == CUARENA_FRAGMENTED || status == CUARENA_OUT_OF_MEMORY,
-            "got %s (%s)", cuarena_status_name(status), last_error().message);
+        ck_assert_msg(status == CUARENA_OK || status == CUARENA_BUSY ||
+                          status == CUARENA_FRAGMENTED || status == CUARENA_OUT_OF_MEMORY,
+                      "got %s (%s)", cuarena_status_name(status), last_error().message);
         expect_sound(&f);
     }
     part(&crew, 0, crew.count);
@@ -399,8 +386,7 @@ END_TEST
 /* ---- In the middle of a move
  * --------------------------------------------------------- */
 
-/* A block that is being moved, and a thread that does something with it while
- * the memory copies. */
+/* A block that is being moved, and a thread that does something with it while the memory copies. */
 typedef struct intruder {
     fixture_t *f;
     cuarena_block_t block;
@@ -413,8 +399,8 @@ typedef struct intruder {
     cuarena_block_info_t info;
 } intruder_t;
 
-static void let_in(test_memory_t *memory, memory_op_t op,
-                   const cuarena_relocation_t *list, size_t count)
+static void let_in(test_memory_t *memory, memory_op_t op, const cuarena_relocation_t *list,
+                   size_t count)
 {
     intruder_t *intruder = memory->hook_user;
     (void)list;
@@ -444,8 +430,7 @@ static void *free_it(void *user)
 static void *inform_of_it(void *user)
 {
     intruder_t *intruder = user;
-    intruder->status = cuarena_block_info(intruder->f->arena, intruder->block,
-                                          &intruder->info);
+    intruder->status = cuarena_block_info(intruder->f->arena, intruder->block, &intruder->info);
     return NULL;
 }
 
@@ -453,8 +438,7 @@ static void *pin_it(void *user)
 {
     intruder_t *intruder = user;
     atomic_store(&intruder->begun, 1);
-    intruder->status = cuarena_block_pin(intruder->f->arena, intruder->block,
-                                         &intruder->pointer);
+    intruder->status = cuarena_block_pin(intruder->f->arena, intruder->block, &intruder->pointer);
     atomic_store(&intruder->done, 1);
     return NULL;
 }
@@ -463,15 +447,14 @@ static void *resize_it(void *user)
 {
     intruder_t *intruder = user;
     atomic_store(&intruder->begun, 1);
-    intruder->status =
-        cuarena_block_resize(intruder->f->arena, intruder->block, 100);
+    intruder->status = cuarena_block_resize(intruder->f->arena, intruder->block, 100);
     atomic_store(&intruder->done, 1);
     return NULL;
 }
 
 /* A hole in front of a block, which `job` meets while it slides. */
-static void meet(fixture_t *f, intruder_t *intruder, void *(*job)(void *),
-                 int waits, heard_t *heard)
+static void meet(fixture_t *f, intruder_t *intruder, void *(*job)(void *), int waits,
+                 heard_t *heard)
 {
     memset(intruder, 0, sizeof *intruder);
     fixture_open(f, KIND_CUSTOM_POOL, POOL);
@@ -548,12 +531,11 @@ static void add_shared(Suite *suite)
 {
     TCase *tcase = new_case(suite, "every readable kind");
     tcase_add_loop_test(tcase, test_threads_share_an_arena, 0, COUNT_OF(kinds));
-    tcase_add_loop_test(new_case(suite, "what is kept"),
-                        test_threads_share_a_cache, 0, KEPT_KIND_COUNT);
-    tcase =
-        suite_add_list(suite, "at once",
-                       TEST_LIST(test_threads_work_while_the_pool_is_resized,
-                                 test_compactions_of_two_threads_take_turns));
+    tcase_add_loop_test(new_case(suite, "what is kept"), test_threads_share_a_cache, 0,
+                        KEPT_KIND_COUNT);
+    tcase = suite_add_list(suite, "at once",
+                           TEST_LIST(test_threads_work_while_the_pool_is_resized,
+                                     test_compactions_of_two_threads_take_turns));
     tcase_set_timeout(tcase, (double)scale_pick(60, 60, 900));
 }
 
@@ -569,12 +551,11 @@ int main(void)
 {
     Suite *suite = suite_create("threads");
     add_shared(suite);
-    TCase *tcase = suite_add_list(
-        suite, "in the middle",
-        TEST_LIST(test_free_of_a_moving_block_ends_it_after_the_move,
-                  test_info_of_a_moving_block_says_so,
-                  test_pin_of_a_moving_block_waits_for_its_new_address,
-                  test_resize_of_a_moving_block_waits));
+    TCase *tcase = suite_add_list(suite, "in the middle",
+                                  TEST_LIST(test_free_of_a_moving_block_ends_it_after_the_move,
+                                            test_info_of_a_moving_block_says_so,
+                                            test_pin_of_a_moving_block_waits_for_its_new_address,
+                                            test_resize_of_a_moving_block_waits));
     tcase_set_timeout(tcase, (double)scale_pick(60, 60, 900));
     return suite_main(suite);
 }

@@ -36,7 +36,7 @@ static uint64_t trimmed(rig_t *rig, cuarena_stream_t stream, uint64_t keep)
 
 static uint64_t held(rig_t *rig)
 {
-    return rig_stats(rig).held_bytes;
+    return rig_stats(rig).reserved_bytes;
 }
 
 /* ---- What goes --------------------------------------------------------- */
@@ -61,7 +61,7 @@ START_TEST(test_trim_on_waits_for_its_stream_once)
 }
 END_TEST
 
-START_TEST(test_trim_on_no_stream_takes_what_is_settled_and_all_lanes)
+START_TEST(test_trim_on_no_stream_takes_what_is_idle_and_all_freelists)
 {
     rig_t rig;
     open_grower(&rig, 0, CUARENA_STEAL_NEVER);
@@ -93,7 +93,7 @@ START_TEST(test_trim_on_keeps_as_much_as_it_is_told)
 }
 END_TEST
 
-/* Where segments are shortened, grains of the stream's go from their end. */
+/* Where segments are shortened, pages of the stream's go from their end. */
 START_TEST(test_trim_on_shortens_segments)
 {
     rig_t rig;
@@ -112,7 +112,7 @@ START_TEST(test_trim_on_shortens_segments)
 }
 END_TEST
 
-/* Where holes can be, grains of the stream's go from the middle. */
+/* Where holes can be, pages of the stream's go from the middle. */
 START_TEST(test_trim_on_punches_holes)
 {
     cuarena_config_t config;
@@ -122,8 +122,7 @@ START_TEST(test_trim_on_punches_holes)
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     cuarena_config_init(&config);
-    expect_ok(cuarena_config_parse(
-        &config, "preset=grow,memory=none,handle=64KiB,steal=never"));
+    expect_ok(cuarena_config_parse(&config, "preset=grow,memory=none,handle=64KiB,steal=never"));
     expect_ok(cuarena_create(&config, &arena));
     for (int i = 0; i < 3; i++)
         expect_ok(cuarena_alloc_on(arena, BLOCK, A, NULL, &p[i]));
@@ -134,7 +133,7 @@ START_TEST(test_trim_on_punches_holes)
     expect_u64(given, BLOCK);
     expect_ok(cuarena_validate(arena, NULL, 0));
     expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    expect_u64(stats.held_bytes, 2 * BLOCK);
+    expect_u64(stats.reserved_bytes, 2 * BLOCK);
     expect_u64(stats.free_ranges, 0);
     void *again;
     expect_ok(cuarena_alloc_on(arena, BLOCK, B, NULL, &again));
@@ -144,7 +143,7 @@ START_TEST(test_trim_on_punches_holes)
 }
 END_TEST
 
-/* What is left is the stream's where nothing crosses, else everybody's. */
+/* What is left is the stream's where nothing steals, else everybody's. */
 static void leaves_the_rest(int32_t steal)
 {
     rig_t rig;
@@ -185,12 +184,12 @@ START_TEST(test_trim_on_waits_for_uses)
 }
 END_TEST
 
-START_TEST(test_trim_on_eager_markers)
+START_TEST(test_trim_on_eager_events)
 {
     rig_t rig;
     rig_prepare(&rig, ROOM, false);
     rig.config.preset = CUARENA_PRESET_CUPY_POOL;
-    rig.config.marker = CUARENA_MARKER_EAGER;
+    rig.config.events = CUARENA_EVENTS_EAGER;
     rig_create(&rig);
     void *whole = take_on(&rig, 2 * BLOCK, A);
     free_on(&rig, whole, A);
@@ -294,8 +293,7 @@ END_TEST
 
 static cuarena_status_t within;
 
-static int32_t trim_within(void *user, const cuarena_relocation_t *list,
-                           size_t count)
+static int32_t trim_within(void *user, const cuarena_relocation_t *list, size_t count)
 {
     (void)list, (void)count;
     within = cuarena_trim_on(user, A, 0, NULL);
@@ -309,9 +307,8 @@ START_TEST(test_trim_on_in_a_relocation_callback)
     open_grower(&rig, 1, CUARENA_STEAL_NEVER);
     for (int i = 0; i < 2; i++)
         expect_ok(cuarena_block_alloc(rig.arena, BLOCK, &blocks[i]));
-    cuarena_block_t low = place_of(&rig, blocks[0]) < place_of(&rig, blocks[1])
-                              ? blocks[0]
-                              : blocks[1];
+    cuarena_block_t low =
+        place_of(&rig, blocks[0]) < place_of(&rig, blocks[1]) ? blocks[0] : blocks[1];
     cuarena_block_t high = low == blocks[0] ? blocks[1] : blocks[0];
     expect_ok(cuarena_block_free(rig.arena, low));
     within = CUARENA_OK;
@@ -349,14 +346,12 @@ int main(void)
     suite_add_list(
         suite, "trim_on",
         TEST_LIST(test_trim_on_waits_for_its_stream_once,
-                  test_trim_on_no_stream_takes_what_is_settled_and_all_lanes,
-                  test_trim_on_keeps_as_much_as_it_is_told,
-                  test_trim_on_shortens_segments, test_trim_on_punches_holes,
-                  test_trim_on_waits_for_uses, test_trim_on_eager_markers,
-                  test_trim_on_after_a_release, test_trim_on_of_a_callers_bytes,
-                  test_trim_on_bad_arguments, test_trim_on_a_wait_that_fails,
-                  test_trim_of_running_out_whose_wait_fails,
-                  test_trim_on_in_a_relocation_callback,
-                  test_trim_on_a_captured_stream_is_busy));
+                  test_trim_on_no_stream_takes_what_is_idle_and_all_freelists,
+                  test_trim_on_keeps_as_much_as_it_is_told, test_trim_on_shortens_segments,
+                  test_trim_on_punches_holes, test_trim_on_waits_for_uses,
+                  test_trim_on_eager_events, test_trim_on_after_a_release,
+                  test_trim_on_of_a_callers_bytes, test_trim_on_bad_arguments,
+                  test_trim_on_a_wait_that_fails, test_trim_of_running_out_whose_wait_fails,
+                  test_trim_on_in_a_relocation_callback, test_trim_on_a_captured_stream_is_busy));
     return suite_main(suite);
 }

@@ -1,7 +1,7 @@
 /*
- * zero=free: all bytes that leave a block read as 0 before they are anybody
- * else's, whichever way they leave it; and what becomes of a call whose memory
- * cannot set them to 0. And of zero=alloc: empty blocks that get bytes.
+ * zero=free: all bytes that leave a block read as 0 before they are anybody else's, whichever way
+ * they leave it; and what becomes of a call whose memory cannot set them to 0. And of zero=alloc:
+ * empty blocks that get bytes.
  */
 #include "arena_support.h"
 
@@ -307,22 +307,17 @@ int main(void)
     Suite *suite = suite_create("zero free");
     suite_add_list(
         suite, "leaves",
-        TEST_LIST(
-            test_zero_free_old_place_of_a_resize,
-            test_zero_free_tail_of_a_shrink_in_place,
-            test_zero_free_block_resized_to_nothing,
-            test_zero_free_what_compaction_vacates,
-            test_zero_free_what_limited_compactions_vacate,
-            test_zero_free_pool_that_moves, test_zero_free_dedicated_block,
-            test_zero_free_dedicated_block_of_a_memory_that_comes_zeroed,
-            test_zero_free_reset, test_zero_free_leaves_adopted_bytes_alone));
-    suite_add_list(
-        suite, "cannot",
-        TEST_LIST(test_zero_free_shrink_that_cannot_changes_nothing,
-                  test_zero_free_resize_that_cannot_once_changes_nothing,
-                  test_zero_free_resize_that_cannot_again_loses_the_arena,
-                  test_zero_free_compaction_that_cannot_loses_the_arena));
-    suite_add_list(suite, "zero=alloc",
-                   TEST_LIST(test_zero_alloc_empty_block_that_gets_bytes));
+        TEST_LIST(test_zero_free_old_place_of_a_resize, test_zero_free_tail_of_a_shrink_in_place,
+                  test_zero_free_block_resized_to_nothing, test_zero_free_what_compaction_vacates,
+                  test_zero_free_what_limited_compactions_vacate, test_zero_free_pool_that_moves,
+                  test_zero_free_dedicated_block,
+                  test_zero_free_dedicated_block_of_a_memory_that_comes_zeroed,
+                  test_zero_free_reset, test_zero_free_leaves_adopted_bytes_alone));
+    suite_add_list(suite, "cannot",
+                   TEST_LIST(test_zero_free_shrink_that_cannot_changes_nothing,
+                             test_zero_free_resize_that_cannot_once_changes_nothing,
+                             test_zero_free_resize_that_cannot_again_loses_the_arena,
+                             test_zero_free_compaction_that_cannot_loses_the_arena));
+    suite_add_list(suite, "zero=alloc", TEST_LIST(test_zero_alloc_empty_block_that_gets_bytes));
     return suite_main(suite);
 }

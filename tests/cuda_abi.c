@@ -1,11 +1,9 @@
 /*
- * Compiles if the library's own declarations of the driver's interface agree
- * with the real header; see check_cuda_abi, which compiles it against each
- * header that it can get.
+ * Compiles if the library's own declarations of the driver's interface agree with the real header;
+ * see check_cuda_abi, which compiles it against each header that it can get.
  *
- * Two parts, since the library's types and the driver's cannot stand under the
- * same names at once: without CHECK_ENTRIES types and constants, with it the
- * entry points, in the driver's types.
+ * Two parts, since the library's types and the driver's cannot stand under the same names at once:
+ * without CHECK_ENTRIES types and constants, with it the entry points, in the driver's types.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -33,17 +31,15 @@ static_assert(same_type(cuai_cu_graph_exec_t, CUgraphExec), "graph exec");
 static_assert(same_type(cuai_cu_host_fn_t, CUhostFn), "host function");
 static_assert(same_type(cuai_cu_device_t, CUdevice), "device");
 static_assert(same_type(cuai_cu_pointer_t, CUdeviceptr), "pointer");
-static_assert(same_type(cuai_cu_handle_t, CUmemGenericAllocationHandle),
-              "handle");
+static_assert(same_type(cuai_cu_handle_t, CUmemGenericAllocationHandle), "handle");
 
-#define same_size(ours, theirs)                                                \
-    static_assert(sizeof(ours) == sizeof(theirs), "size of " #theirs)
-#define same_layout(ours, theirs)                                              \
-    same_size(ours, theirs);                                                   \
+#define same_size(ours, theirs) static_assert(sizeof(ours) == sizeof(theirs), "size of " #theirs)
+#define same_layout(ours, theirs)                                                                  \
+    same_size(ours, theirs);                                                                       \
     static_assert(_Alignof(ours) == _Alignof(theirs), "alignment of " #theirs)
-#define same_member(ours, member, theirs, their_member)                        \
-    static_assert(offsetof(ours, member) == offsetof(theirs, their_member),    \
-                  "offset of " #their_member " in " #theirs);                  \
+#define same_member(ours, member, theirs, their_member)                                            \
+    static_assert(offsetof(ours, member) == offsetof(theirs, their_member),                        \
+                  "offset of " #their_member " in " #theirs);                                      \
     same_size(((ours *)0)->member, ((theirs *)0)->their_member)
 
 same_layout(cuai_cu_result_t, CUresult);
@@ -64,18 +60,13 @@ same_member(cuai_cu_location_t, id, CUmemLocation, id);
 
 same_layout(cuai_cu_allocation_t, CUmemAllocationProp);
 same_member(cuai_cu_allocation_t, type, CUmemAllocationProp, type);
-same_member(cuai_cu_allocation_t, handle_types, CUmemAllocationProp,
-            requestedHandleTypes);
+same_member(cuai_cu_allocation_t, handle_types, CUmemAllocationProp, requestedHandleTypes);
 same_member(cuai_cu_allocation_t, location, CUmemAllocationProp, location);
-same_member(cuai_cu_allocation_t, win32, CUmemAllocationProp,
-            win32HandleMetaData);
-same_member(cuai_cu_allocation_t, compression, CUmemAllocationProp,
-            allocFlags.compressionType);
-same_member(cuai_cu_allocation_t, rdma, CUmemAllocationProp,
-            allocFlags.gpuDirectRDMACapable);
+same_member(cuai_cu_allocation_t, win32, CUmemAllocationProp, win32HandleMetaData);
+same_member(cuai_cu_allocation_t, compression, CUmemAllocationProp, allocFlags.compressionType);
+same_member(cuai_cu_allocation_t, rdma, CUmemAllocationProp, allocFlags.gpuDirectRDMACapable);
 same_member(cuai_cu_allocation_t, usage, CUmemAllocationProp, allocFlags.usage);
-same_member(cuai_cu_allocation_t, zero, CUmemAllocationProp,
-            allocFlags.reserved);
+same_member(cuai_cu_allocation_t, zero, CUmemAllocationProp, allocFlags.reserved);
 
 same_layout(cuai_cu_access_t, CUmemAccessDesc);
 same_member(cuai_cu_access_t, location, CUmemAccessDesc, location);
@@ -85,13 +76,11 @@ same_layout(cuai_cu_pool_props_t, CUmemPoolProps);
 same_member(cuai_cu_pool_props_t, type, CUmemPoolProps, allocType);
 same_member(cuai_cu_pool_props_t, handle_types, CUmemPoolProps, handleTypes);
 same_member(cuai_cu_pool_props_t, location, CUmemPoolProps, location);
-same_member(cuai_cu_pool_props_t, win32, CUmemPoolProps,
-            win32SecurityAttributes);
+same_member(cuai_cu_pool_props_t, win32, CUmemPoolProps, win32SecurityAttributes);
 #if CUDA_VERSION >= 12020
 same_member(cuai_cu_pool_props_t, max_bytes, CUmemPoolProps, maxSize);
 #else
-static_assert(offsetof(cuai_cu_pool_props_t, max_bytes) ==
-                  offsetof(CUmemPoolProps, reserved),
+static_assert(offsetof(cuai_cu_pool_props_t, max_bytes) == offsetof(CUmemPoolProps, reserved),
               "max_bytes is reserved");
 #endif
 
@@ -101,8 +90,7 @@ same_layout(cuai_cu_fabric_handle_t, CUmemFabricHandle);
 
 /* ---- Constants --------------------------------------------------------- */
 
-#define same_value(name, value)                                                \
-    static_assert((long long)(name) == (value), #name);
+#define same_value(name, value) static_assert((long long)(name) == (value), #name);
 
 CUAI_CUDA_RESULTS(same_value)
 CUAI_CUDA_DEVICE_ATTRIBUTES(same_value)
@@ -146,10 +134,10 @@ typedef CUmemPoolProps cuai_cu_pool_props_t;
 #include "memory/cuda/abi.h"
 #include "support/cuda_test_abi.h"
 
-#define same_entry(name, since, parameters)                                    \
-    static_assert(_Generic((PFN_##name##_v##since)0,                           \
-                           cuai_cu_result_t(*) parameters : 1, default : 0),   \
-                  #name);
+#define same_entry(name, since, parameters)                                                        \
+    static_assert(                                                                                 \
+        _Generic((PFN_##name##_v##since)0, cuai_cu_result_t(*) parameters : 1, default : 0),       \
+        #name);
 
 CUAI_CUDA_REQUIRED(same_entry)
 CUAI_CUDA_OPTIONAL(same_entry)
@@ -161,8 +149,7 @@ CUAI_CUDA_OPTIONAL_12040(same_entry)
 CUAI_CUDA_OPTIONAL_12080(same_entry)
 #endif
 
-static_assert(same_type(cuai_cu_get_proc_address_v2_t,
-                        PFN_cuGetProcAddress_v12000),
+static_assert(same_type(cuai_cu_get_proc_address_v2_t, PFN_cuGetProcAddress_v12000),
               "cuGetProcAddress_v2");
 
 #endif

@@ -26,10 +26,9 @@ static bool is_known(const choices_t *choices, const char *word)
     return false;
 }
 
-/* Adds the word if the option takes it: the text may have others between. What
- * leaves the choice to the preset is none. */
-static void consider(choices_t *choices, const char *key, const char *text,
-                     size_t length)
+/* Adds the word if the option takes it: the text may have others between. What leaves the choice to
+ * the preset is none. */
+static void consider(choices_t *choices, const char *key, const char *text, size_t length)
 {
     char *word = choices->words[choices->count];
     cuarena_config_t config;
@@ -55,6 +54,5 @@ bool choices_of(const char *key, choices_t *choices_out, fault_t *fault)
         at += strcspn(at, WORD);
     }
     return choices_out->count > 0 ||
-           fault_set(fault, "the library has no choices for its option '%s'",
-                     key);
+           fault_set(fault, "the library has no choices for its option '%s'", key);
 }

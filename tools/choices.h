@@ -1,6 +1,6 @@
 /*
- * Choices: the words that an option of the library takes, found out from its
- * options table, so that a new one appears here by itself.
+ * Choices: the words that an option of the library takes, found out from its options table, so that
+ * a new one appears here by itself.
  */
 #ifndef TOOLS_CHOICES_H
 #define TOOLS_CHOICES_H

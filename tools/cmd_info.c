@@ -40,12 +40,12 @@ typedef struct memory_facts {
     bool here;
     bool counted; /* it knows what is available */
     uint64_t available_bytes;
-    uint64_t grain_bytes; /* 0: unknown */
+    uint64_t granularity; /* 0: unknown */
     cuarena_error_info_t why;
 } memory_facts_t;
 
-/* A growing arena holds nothing at first, then one grain for one byte. */
-static uint64_t grain_of(cuarena_t *arena)
+/* A growing arena holds nothing at first, then one granularity for one byte. */
+static uint64_t granularity_of(cuarena_t *arena)
 {
     void *pointer = NULL;
     cuarena_stats_t stats;
@@ -53,16 +53,14 @@ static uint64_t grain_of(cuarena_t *arena)
     if (cuarena_alloc(arena, 1, &pointer) != CUARENA_OK ||
         cuarena_stats(arena, CUARENA_REGION_ALL, &stats) != CUARENA_OK)
         return 0;
-    return stats.held_bytes;
+    return stats.reserved_bytes;
 }
 
 static bool available_in(cuarena_t *arena, uint64_t *bytes_out)
 {
     cuarena_amount_t all = {.unit = CUARENA_AMOUNT_AUTO};
-    return cuarena_set_limit(arena, CUARENA_LIMIT_HELD, all, NULL) ==
-               CUARENA_OK &&
-           cuarena_get_limit(arena, CUARENA_LIMIT_HELD, bytes_out) ==
-               CUARENA_OK;
+    return cuarena_set_limit(arena, CUARENA_LIMIT_RESERVED, all, NULL) == CUARENA_OK &&
+           cuarena_get_limit(arena, CUARENA_LIMIT_RESERVED, bytes_out) == CUARENA_OK;
 }
 
 static memory_facts_t facts_of(const char *name)
@@ -79,7 +77,7 @@ static memory_facts_t facts_of(const char *name)
         return facts;
     }
     facts.counted = available_in(arena, &facts.available_bytes);
-    facts.grain_bytes = grain_of(arena);
+    facts.granularity = granularity_of(arena);
     (void)cuarena_destroy_forced(&arena);
     return facts;
 }
@@ -91,8 +89,8 @@ static void add_memory(table_t *table, const memory_facts_t *facts)
         table_add_bytes(table, facts->available_bytes);
     else
         table_add(table, facts->here ? "any" : "-");
-    if (facts->grain_bytes != 0)
-        table_add_bytes(table, facts->grain_bytes);
+    if (facts->granularity != 0)
+        table_add_bytes(table, facts->granularity);
     else
         table_add(table, "-");
     if (facts->here)
@@ -108,7 +106,7 @@ static void print_memories(const choices_t *memories)
     table_t table = {.columns = 4};
     table_add(&table, "memory");
     table_add(&table, "available");
-    table_add(&table, "grain");
+    table_add(&table, "granularity");
     table_add(&table, "here");
     for (size_t i = 0; i < memories->count; i++) {
         memory_facts_t facts = facts_of(memories->words[i]);
@@ -127,10 +125,10 @@ static json_t *json_of_memory(const memory_facts_t *facts)
         json_add_count(object, "available_bytes", facts->available_bytes);
     else
         json_add_null(object, "available_bytes");
-    if (facts->grain_bytes != 0)
-        json_add_count(object, "grain_bytes", facts->grain_bytes);
+    if (facts->granularity != 0)
+        json_add_count(object, "granularity", facts->granularity);
     else
-        json_add_null(object, "grain_bytes");
+        json_add_null(object, "granularity");
     return object;
 }
 
@@ -144,13 +142,11 @@ typedef struct ability {
 
 #define ABILITIES 6
 
-static void abilities_of(const cuarena_device_info_t *info,
-                         ability_t abilities[ABILITIES])
+static void abilities_of(const cuarena_device_info_t *info, ability_t abilities[ABILITIES])
 {
     const ability_t all[ABILITIES] = {
-        {"vmm", info->vmm},     {"fd", info->fd},
-        {"rdma", info->rdma},   {"fabric", info->fabric},
-        {"pools", info->pools}, {"managed", info->managed},
+        {"vmm", info->vmm},       {"fd", info->fd},       {"rdma", info->rdma},
+        {"fabric", info->fabric}, {"pools", info->pools}, {"managed", info->managed},
     };
     memcpy(abilities, all, sizeof all);
 }
@@ -170,14 +166,12 @@ static void add_titles(table_t *table)
     table->columns = table->count;
 }
 
-static void add_device(table_t *table, const cuarena_device_info_t *info,
-                       int ordinal)
+static void add_device(table_t *table, const cuarena_device_info_t *info, int ordinal)
 {
     ability_t abilities[ABILITIES];
     abilities_of(info, abilities);
     table_add(table, "%d: %s", ordinal, info->name);
-    table_add(table, "%d.%d", (int)info->compute_major,
-              (int)info->compute_minor);
+    table_add(table, "%d.%d", (int)info->compute_major, (int)info->compute_minor);
     table_add_bytes(table, info->total_bytes);
     table_add_bytes(table, info->free_bytes);
     for (int i = 0; i < ABILITIES; i++)
@@ -258,11 +252,10 @@ static void add_driver(json_t *object)
 
 static void print_versions(void)
 {
-    printf("libcuarena %s, this command compiled against %d.%d.%d\n",
-           cuarena_version_string(), CUARENA_VERSION_MAJOR,
-           CUARENA_VERSION_MINOR, CUARENA_VERSION_PATCH);
-    printf("built with zlib %s (%s runs), jansson %s\n\n", ZLIB_VERSION,
-           zlibVersion(), JANSSON_VERSION);
+    printf("libcuarena %s, this command compiled against %d.%d.%d\n", cuarena_version_string(),
+           CUARENA_VERSION_MAJOR, CUARENA_VERSION_MINOR, CUARENA_VERSION_PATCH);
+    printf("built with zlib %s (%s runs), jansson %s\n\n", ZLIB_VERSION, zlibVersion(),
+           JANSSON_VERSION);
 }
 
 static void add_versions(json_t *object)
@@ -280,10 +273,9 @@ static void add_versions(json_t *object)
 
 static void print_option(const cuarena_option_info_t *info, bool first)
 {
-    printf("%s%s (%s, default %s)\n    %s\n    accepted: %s\n",
-           first ? "" : "\n", info->key, info->type,
-           info->default_text[0] != '\0' ? info->default_text : "empty",
-           info->help, info->accepted);
+    printf("%s%s (%s, default %s)\n    %s\n    accepted: %s\n", first ? "" : "\n", info->key,
+           info->type, info->default_text[0] != '\0' ? info->default_text : "empty", info->help,
+           info->accepted);
 }
 
 static void print_option_json(const cuarena_option_info_t *info)
@@ -364,6 +356,5 @@ int command_info(int argc, char **argv)
                         fault_quote(o.operands[0], strlen(o.operands[0])));
         return command_fail(&fault);
     }
-    return print_asked(&o, &fault) ? command_end(STATUS_SERVED)
-                                   : command_fail(&fault);
+    return print_asked(&o, &fault) ? command_end(STATUS_SERVED) : command_fail(&fault);
 }

@@ -59,8 +59,7 @@ static figures_t *figures_of(const comparison_t *c, size_t trace, size_t policy)
     return &c->figures[trace * c->policies.count + policy];
 }
 
-static bool measure(comparison_t *c, size_t trace, size_t policy,
-                    fault_t *fault)
+static bool measure(comparison_t *c, size_t trace, size_t policy, fault_t *fault)
 {
     measure_t m;
     measure_ask_t ask = c->options->ask;
@@ -104,8 +103,7 @@ static figures_t geometric_mean(const comparison_t *c, size_t policy)
         sums.ratio += log(figures->ratio);
         sums.ns += log(figures->ns);
     }
-    return (figures_t){exp(sums.ratio / (double)count),
-                       exp(sums.ns / (double)count)};
+    return (figures_t){exp(sums.ratio / (double)count), exp(sums.ns / (double)count)};
 }
 
 /* ---- The table --------------------------------------------------------- */
@@ -146,8 +144,7 @@ static void print_table(const comparison_t *c)
 
 /* ---- JSON -------------------------------------------------------------- */
 
-static void print_line(const comparison_t *c, const char *trace, size_t policy,
-                       figures_t figures)
+static void print_line(const comparison_t *c, const char *trace, size_t policy, figures_t figures)
 {
     json_t *object = json_object();
     json_add_text(object, "trace", trace);
@@ -164,8 +161,7 @@ static void print_json(const comparison_t *c)
 {
     for (size_t trace = 0; trace < c->options->operand_count; trace++)
         for (size_t policy = 0; policy < c->policies.count; policy++)
-            print_line(c, c->traces[trace].path, policy,
-                       *figures_of(c, trace, policy));
+            print_line(c, c->traces[trace].path, policy, *figures_of(c, trace, policy));
     for (size_t policy = 0; policy < c->policies.count; policy++)
         print_line(c, NULL, policy, geometric_mean(c, policy));
 }
@@ -196,12 +192,10 @@ int command_policies(int argc, char **argv)
         fputs(help, stdout);
         return command_end(STATUS_SERVED);
     }
-    if (!choices_of("placement", &c.policies, &fault) ||
-        !options_load(&o, &traces, &fault))
+    if (!choices_of("placement", &c.policies, &fault) || !options_load(&o, &traces, &fault))
         return command_fail(&fault);
     c.traces = traces;
-    c.figures =
-        must_have(NULL, o.operand_count * c.policies.count, sizeof *c.figures);
+    c.figures = must_have(NULL, o.operand_count * c.policies.count, sizeof *c.figures);
     int status = compare(&c);
     free(c.figures);
     options_unload(&o, traces);

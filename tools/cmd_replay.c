@@ -67,7 +67,7 @@ static const char help[] =
     "--min-pool found: 1 is the limit, '-' means more than 1.5. 'held/peak'\n"
     "is the most that was held over the peak, 'memory calls' what was asked\n"
     "of the memory, and 'driver calls' what that asked of a driver; where\n"
-    "there is none, 0. 'crossings' are requests that got another stream's "
+    "there is none, 0. 'steals' are requests that got another stream's "
     "bytes\n"
     "by waiting for it, the waits those of streams and of the host. Times are\n"
     "nanoseconds per call: the mean of a run that reads no clock between\n"
@@ -89,12 +89,11 @@ static void tell_notes(const trace_t *trace, const measure_t *m)
     progress_clear();
     if (trace->passed_over > 0)
         fprintf(stderr,
-                "cuarena: %s: note: passed over %" PRIu64
-                " lines of failed or empty requests\n",
+                "cuarena: %s: note: passed over %" PRIu64 " lines of failed or empty requests\n",
                 trace->path, trace->passed_over);
     if (m->failed > 0)
-        fprintf(stderr, "cuarena: %s (%" PRIu64 " events were not served)\n",
-                m->refusal.text, m->failed);
+        fprintf(stderr, "cuarena: %s (%" PRIu64 " events were not served)\n", m->refusal.text,
+                m->failed);
     if (m->mismatch.text[0] != '\0')
         fprintf(stderr, "cuarena: %s\n", m->mismatch.text);
 }
@@ -105,8 +104,7 @@ static bool is_served(const measure_t *m)
 }
 
 /* JSON is written line by line, the table when all is known. */
-static int replay_all(const options_t *o, const trace_t *traces,
-                      measure_t *measures)
+static int replay_all(const options_t *o, const trace_t *traces, measure_t *measures)
 {
     fault_t fault = {""};
     int status = STATUS_SERVED;
@@ -118,8 +116,7 @@ static int replay_all(const options_t *o, const trace_t *traces,
         if (!is_served(&measures[i]))
             status = STATUS_REFUSED;
         if (o->json &&
-            (!report_json(&o->ask, &traces[i], &measures[i], stdout) ||
-             fflush(stdout) != 0))
+            (!report_json(&o->ask, &traces[i], &measures[i], stdout) || fflush(stdout) != 0))
             break;
     }
     if (!o->json)

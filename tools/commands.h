@@ -1,6 +1,6 @@
 /*
- * Commands: what the first word of the command line chooses. Each takes the
- * words from its own name on and returns the status that the program ends
+ * Commands: what the first word of the command line chooses. Each takes the words from its own name
+ * on and returns the status that the program ends
  * with.
  */
 #ifndef TOOLS_COMMANDS_H
@@ -19,8 +19,8 @@ int command_info(int argc, char **argv);
 /* Writes the line of a fault to stderr; STATUS_BAD. */
 int command_fail(const fault_t *fault);
 
-/* Ends a command that wrote its result: `status`, or STATUS_BAD if stdout did
- * not take all of it. */
+/* Ends a command that wrote its result: `status`, or STATUS_BAD if stdout did not take all of
+ * it. */
 int command_end(int status);
 
 #endif

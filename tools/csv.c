@@ -10,8 +10,7 @@ csv_t csv_open(const char *text, size_t length)
 static void add_field(csv_t *csv, const char *from, const char *to)
 {
     if (csv->field_count < CSV_MAX_FIELDS)
-        csv->fields[csv->field_count] =
-            (csv_field_t){from, (size_t)(to - from)};
+        csv->fields[csv->field_count] = (csv_field_t){from, (size_t)(to - from)};
     csv->field_count++;
 }
 
@@ -55,8 +54,7 @@ bool csv_next(csv_t *csv)
 
 bool csv_is(csv_field_t field, const char *text)
 {
-    return strlen(text) == field.length &&
-           memcmp(field.text, text, field.length) == 0;
+    return strlen(text) == field.length && memcmp(field.text, text, field.length) == 0;
 }
 
 bool csv_decimal(csv_field_t field, uint64_t most, uint64_t *number_out)
@@ -85,8 +83,7 @@ bool csv_address(csv_field_t field, uint64_t *address_out)
     *address_out = 0;
     if (csv_is(field, "(nil)"))
         return true;
-    if (field.length < 3 || field.length > 18 ||
-        memcmp(field.text, "0x", 2) != 0)
+    if (field.length < 3 || field.length > 18 || memcmp(field.text, "0x", 2) != 0)
         return false;
     for (size_t i = 2; i < field.length; i++) {
         unsigned digit = hex_digit(field.text[i]);

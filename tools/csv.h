@@ -1,6 +1,6 @@
 /*
- * CSV: lines of fields between commas, without quotes. A reader stands on one
- * line; its fields point into the text. Empty lines are passed over.
+ * CSV: lines of fields between commas, without quotes. A reader stands on one line; its fields
+ * point into the text. Empty lines are passed over.
  */
 #ifndef TOOLS_CSV_H
 #define TOOLS_CSV_H

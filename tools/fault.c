@@ -12,8 +12,7 @@
 /* What is quoted of a value, at most. */
 #define QUOTE_LENGTH 60
 
-__attribute__((format(printf, 2, 0))) static void say(fault_t *fault,
-                                                      const char *format,
+__attribute__((format(printf, 2, 0))) static void say(fault_t *fault, const char *format,
                                                       va_list arguments)
 {
     (void)vsnprintf(fault->text, sizeof fault->text, format, arguments);
@@ -35,13 +34,11 @@ static void append_last_error(fault_t *fault)
     if (cuarena_last_error_info(&info) != CUARENA_OK)
         return;
     const char *name = cuarena_status_name(info.status);
-    const char *why = info.message[0] != '\0'
-                          ? info.message
-                          : cuarena_status_text(info.status);
+    const char *why = info.message[0] != '\0' ? info.message : cuarena_status_text(info.status);
     bool named = strncmp(why, name, strlen(name)) == 0;
     size_t length = strlen(fault->text);
-    (void)snprintf(fault->text + length, sizeof fault->text - length,
-                   ": %s%s%s", named ? "" : name, named ? "" : ": ", why);
+    (void)snprintf(fault->text + length, sizeof fault->text - length, ": %s%s%s", named ? "" : name,
+                   named ? "" : ": ", why);
 }
 
 bool fault_library(fault_t *fault, const char *format, ...)
@@ -71,7 +68,6 @@ void *must_have(void *old, size_t count, size_t element_bytes)
     void *memory = overflow ? NULL : realloc(old, bytes > 0 ? bytes : 1);
     if (memory != NULL)
         return memory;
-    fprintf(stderr, "cuarena: no memory for %zu elements of %zu bytes\n", count,
-            element_bytes);
+    fprintf(stderr, "cuarena: no memory for %zu elements of %zu bytes\n", count, element_bytes);
     exit(2);
 }

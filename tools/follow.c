@@ -11,16 +11,14 @@ typedef struct mark {
     size_t move; /* of the list */
 } mark_t;
 
-static uint64_t key_of_move(const player_t *player,
-                            const cuarena_relocation_t *move)
+static uint64_t key_of_move(const player_t *player, const cuarena_relocation_t *move)
 {
     return player->setup.blocks ? move->block : (uint64_t)(uintptr_t)move->from;
 }
 
 static uint64_t key_of_slot(const player_t *player, const player_slot_t *slot)
 {
-    return player->setup.blocks ? slot->block
-                                : (uint64_t)(uintptr_t)slot->pointer;
+    return player->setup.blocks ? slot->block : (uint64_t)(uintptr_t)slot->pointer;
 }
 
 static int by_key(const void *left, const void *right)
@@ -29,8 +27,7 @@ static int by_key(const void *left, const void *right)
     return (a->key > b->key) - (a->key < b->key);
 }
 
-static mark_t *sorted_marks(const player_t *player,
-                            const cuarena_relocation_t *list, size_t count)
+static mark_t *sorted_marks(const player_t *player, const cuarena_relocation_t *list, size_t count)
 {
     mark_t *marks = must_have(NULL, count, sizeof *marks);
     for (size_t i = 0; i < count; i++)
@@ -40,8 +37,7 @@ static mark_t *sorted_marks(const player_t *player,
 }
 
 /* For each move of the list the slot that holds its block, or NO_SLOT. */
-static uint32_t *find_slots(const player_t *player,
-                            const cuarena_relocation_t *list, size_t count)
+static uint32_t *find_slots(const player_t *player, const cuarena_relocation_t *list, size_t count)
 {
     mark_t *marks = sorted_marks(player, list, count);
     uint32_t *slots = must_have(NULL, count, sizeof *slots);
@@ -49,8 +45,7 @@ static uint32_t *find_slots(const player_t *player,
         slots[i] = NO_SLOT;
     for (uint32_t slot = 0; slot < player->trace->slot_count; slot++) {
         mark_t sought = {key_of_slot(player, &player->slots[slot]), 0};
-        const mark_t *mark =
-            bsearch(&sought, marks, count, sizeof *marks, by_key);
+        const mark_t *mark = bsearch(&sought, marks, count, sizeof *marks, by_key);
         if (mark != NULL)
             slots[mark->move] = slot;
     }
@@ -68,8 +63,7 @@ static bool unknown(player_t *player, const cuarena_relocation_t *move)
     return false;
 }
 
-static bool follow_move(player_t *player, uint32_t slot,
-                        const cuarena_relocation_t *move)
+static bool follow_move(player_t *player, uint32_t slot, const cuarena_relocation_t *move)
 {
     const player_watch_t *watch = player->watch;
     if (slot == NO_SLOT)

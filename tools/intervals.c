@@ -27,8 +27,8 @@ static uint32_t rank_of(uint32_t number, uint64_t begin)
 }
 
 /* Parts the tree at `root` into what begins below `at` and the rest. */
-static void part(interval_t *nodes, uint32_t root, uint64_t at,
-                 uint32_t *below_out, uint32_t *rest_out)
+static void part(interval_t *nodes, uint32_t root, uint64_t at, uint32_t *below_out,
+                 uint32_t *rest_out)
 {
     while (root != NO_INTERVAL) {
         interval_t *node = &nodes[root];
@@ -65,10 +65,9 @@ static uint32_t join(interval_t *nodes, uint32_t below, uint32_t rest)
     return root;
 }
 
-/* Some interval that overlaps [begin, end). As none in the set overlap, it is
- * enough to look at the last one that begins before `end`. */
-static uint32_t overlapping(const intervals_t *set, uint64_t begin,
-                            uint64_t end)
+/* Some interval that overlaps [begin, end). As none in the set overlap, it is enough to look at the
+ * last one that begins before `end`. */
+static uint32_t overlapping(const intervals_t *set, uint64_t begin, uint64_t end)
 {
     uint32_t last = NO_INTERVAL, at = set->root;
     while (at != NO_INTERVAL) {
@@ -79,23 +78,19 @@ static uint32_t overlapping(const intervals_t *set, uint64_t begin,
             at = set->nodes[at].left;
         }
     }
-    return last != NO_INTERVAL && set->nodes[last].end > begin ? last
-                                                               : NO_INTERVAL;
+    return last != NO_INTERVAL && set->nodes[last].end > begin ? last : NO_INTERVAL;
 }
 
-uint32_t intervals_add(intervals_t *set, uint32_t number, uint64_t begin,
-                       uint64_t end)
+uint32_t intervals_add(intervals_t *set, uint32_t number, uint64_t begin, uint64_t end)
 {
     uint32_t other = overlapping(set, begin, end);
     if (other != NO_INTERVAL)
         return other;
     interval_t *node = &set->nodes[number];
-    *node = (interval_t){
-        .begin = begin, .end = end, .rank = rank_of(number, begin)};
+    *node = (interval_t){.begin = begin, .end = end, .rank = rank_of(number, begin)};
     uint32_t *link = &set->root;
     while (*link != NO_INTERVAL && set->nodes[*link].rank >= node->rank)
-        link = set->nodes[*link].begin < begin ? &set->nodes[*link].right
-                                               : &set->nodes[*link].left;
+        link = set->nodes[*link].begin < begin ? &set->nodes[*link].right : &set->nodes[*link].left;
     part(set->nodes, *link, begin, &node->left, &node->right);
     *link = number;
     return NO_INTERVAL;

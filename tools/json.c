@@ -34,8 +34,7 @@ void json_add_text(json_t *object, const char *key, const char *text)
 
 void json_add_count(json_t *object, const char *key, uint64_t count)
 {
-    add(object, key,
-        json_integer(count < INT64_MAX ? (json_int_t)count : INT64_MAX));
+    add(object, key, json_integer(count < INT64_MAX ? (json_int_t)count : INT64_MAX));
 }
 
 void json_add_number(json_t *object, const char *key, double number)
@@ -60,8 +59,7 @@ void json_add_list(json_t *object, const char *key, json_t *list)
 
 bool json_print_line(json_t *object, FILE *out)
 {
-    int code =
-        json_dumpf(object, out, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(6));
+    int code = json_dumpf(object, out, JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(6));
     json_decref(object);
     return code == 0 && fputc('\n', out) != EOF;
 }

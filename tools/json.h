@@ -1,6 +1,6 @@
 /*
- * JSON: members of jansson objects, from the types that this program has, and
- * their printing. Memory that runs out ends the process, as everywhere here.
+ * JSON: members of jansson objects, from the types that this program has, and their printing.
+ * Memory that runs out ends the process, as everywhere here.
  */
 #ifndef TOOLS_JSON_H
 #define TOOLS_JSON_H

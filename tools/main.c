@@ -40,9 +40,8 @@ static int show_version(int argc, char **argv)
 }
 
 static const command_t commands[] = {
-    {"replay", command_replay},  {"policies", command_policies},
-    {"info", command_info},      {"help", show_help},
-    {"--help", show_help},       {"-h", show_help},
+    {"replay", command_replay},  {"policies", command_policies}, {"info", command_info},
+    {"help", show_help},         {"--help", show_help},          {"-h", show_help},
     {"--version", show_version}, {"-V", show_version},
 };
 
@@ -72,7 +71,6 @@ int main(int argc, char **argv)
     (void)fault_set(&fault,
                     "%s '%s', expected replay, policies, info, --help or "
                     "--version",
-                    argc > 1 ? "unknown command" : "no command",
-                    fault_quote(name, strlen(name)));
+                    argc > 1 ? "unknown command" : "no command", fault_quote(name, strlen(name)));
     return command_fail(&fault);
 }

@@ -6,20 +6,19 @@
 #include "progress.h"
 #include "verify.h"
 
-/* The least automatic limit of an arena that grows: it takes whole grains of
+/* The least automatic limit of an arena that grows: it takes whole pages of
  * its memory, so that twice the peak of a small trace may be none. */
 #define LEAST_LIMIT (UINT64_C(64) << 20)
 
 static uint64_t auto_bytes(const player_setup_t *setup, uint64_t peak_bytes)
 {
-    uint64_t least =
-        player_grows(setup) ? LEAST_LIMIT : setup->config.alignment;
+    uint64_t least = player_grows(setup) ? LEAST_LIMIT : setup->config.alignment;
     return 2 * peak_bytes > least ? 2 * peak_bytes : least;
 }
 
 /* A peak of which no arena has twice as much is the trace's fault. */
-static bool set_auto_pool(player_setup_t *setup, const trace_t *trace,
-                          uint64_t peak_bytes, fault_t *fault)
+static bool set_auto_pool(player_setup_t *setup, const trace_t *trace, uint64_t peak_bytes,
+                          fault_t *fault)
 {
     const uint64_t most = CUARENA_HEAP_MAX_SEGMENT / 2 - 1;
     if (peak_bytes <= most) {
@@ -27,16 +26,15 @@ static bool set_auto_pool(player_setup_t *setup, const trace_t *trace,
         return true;
     }
     trace_peak_t above = trace_passing(trace, setup->config.alignment, most);
-    return fault_set(
-        fault,
-        "%s:%" PRIu32 ": with the %" PRIu64 " bytes asked for here %" PRIu64
-        " are live, expected at most %" PRIu64 ", or --pool with a size",
-        trace->path, trace->lines[above.event], trace->events[above.event].size,
-        above.bytes, most);
+    return fault_set(fault,
+                     "%s:%" PRIu32 ": with the %" PRIu64 " bytes asked for here %" PRIu64
+                     " are live, expected at most %" PRIu64 ", or --pool with a size",
+                     trace->path, trace->lines[above.event], trace->events[above.event].size,
+                     above.bytes, most);
 }
 
-static bool set_pool(player_setup_t *setup, const measure_ask_t *ask,
-                     const trace_t *trace, uint64_t peak_bytes, fault_t *fault)
+static bool set_pool(player_setup_t *setup, const measure_ask_t *ask, const trace_t *trace,
+                     uint64_t peak_bytes, fault_t *fault)
 {
     if (ask->pool_auto)
         return set_auto_pool(setup, trace, peak_bytes, fault);
@@ -44,8 +42,8 @@ static bool set_pool(player_setup_t *setup, const measure_ask_t *ask,
     return true;
 }
 
-static bool time_whole(const measure_ask_t *ask, const player_setup_t *setup,
-                       const trace_t *trace, measure_t *m, fault_t *fault)
+static bool time_whole(const measure_ask_t *ask, const player_setup_t *setup, const trace_t *trace,
+                       measure_t *m, fault_t *fault)
 {
     player_t player;
     double ns = 0;
@@ -71,8 +69,7 @@ static int by_value(const void *left, const void *right)
 }
 
 /* The smallest value that at least so many of a thousand do not pass. */
-static uint32_t percentile(const uint32_t *sorted, size_t count,
-                           size_t thousandths)
+static uint32_t percentile(const uint32_t *sorted, size_t count, size_t thousandths)
 {
     size_t rank = (count * thousandths + 999) / 1000;
     return count == 0 ? 0 : sorted[rank > 0 ? rank - 1 : 0];
@@ -96,28 +93,26 @@ static uint64_t largest_free_bytes(const player_t *player)
 }
 
 /* One pass, whatever was asked, interrupted after the event of the peak. */
-static bool time_each(const player_setup_t *setup, const trace_t *trace,
-                      size_t peak_event, measure_t *m, fault_t *fault)
+static bool time_each(const player_setup_t *setup, const trace_t *trace, size_t peak_event,
+                      measure_t *m, fault_t *fault)
 {
     player_t player;
     progress_step("timing each event");
     if (!player_open(&player, setup, trace, NULL, fault))
         return false;
-    uint32_t *nanoseconds =
-        must_have(NULL, trace->event_count, sizeof *nanoseconds);
+    uint32_t *nanoseconds = must_have(NULL, trace->event_count, sizeof *nanoseconds);
     size_t count = player_clock(&player, 0, peak_event + 1, nanoseconds);
     m->largest_free_bytes_at_peak = largest_free_bytes(&player);
     m->segments_at_peak = player_tally(&player).segments;
-    count += player_clock(&player, peak_event + 1, trace->event_count,
-                          nanoseconds + count);
+    count += player_clock(&player, peak_event + 1, trace->event_count, nanoseconds + count);
     sum_up(m, nanoseconds, count);
     free(nanoseconds);
     player_close(&player);
     return true;
 }
 
-bool measure_trace(const measure_ask_t *ask, const trace_t *trace,
-                   measure_t *measure_out, fault_t *fault)
+bool measure_trace(const measure_ask_t *ask, const trace_t *trace, measure_t *measure_out,
+                   fault_t *fault)
 {
     measure_t m = {.min_pool = {.found = false}};
     player_setup_t setup = ask->setup;
@@ -134,8 +129,7 @@ bool measure_trace(const measure_ask_t *ask, const trace_t *trace,
         progress_step("verifying");
         (void)verify_trace(&setup, trace, ask->passes, &m.mismatch);
     }
-    if (ask->min_pool &&
-        !minpool_search(&ask->setup, trace, &m.min_pool, fault))
+    if (ask->min_pool && !minpool_search(&ask->setup, trace, &m.min_pool, fault))
         return false;
     *measure_out = m;
     return true;

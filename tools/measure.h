@@ -1,7 +1,7 @@
 /*
- * Measuring: all that a replay of one trace tells. Every run has an arena of
- * its own: one is timed as a whole, one reads the clock after each event, one
- * verifies, and the search for the smallest pool makes one for each size.
+ * Measuring: all that a replay of one trace tells. Every run has an arena of its own: one is timed
+ * as a whole, one reads the clock after each event, one verifies, and the search for the smallest
+ * pool makes one for each size.
  */
 #ifndef TOOLS_MEASURE_H
 #define TOOLS_MEASURE_H
@@ -43,7 +43,7 @@ typedef struct measure {
 } measure_t;
 
 /* A fault if no arena can be made; refused calls are none. */
-bool measure_trace(const measure_ask_t *ask, const trace_t *trace,
-                   measure_t *measure_out, fault_t *fault);
+bool measure_trace(const measure_ask_t *ask, const trace_t *trace, measure_t *measure_out,
+                   fault_t *fault);
 
 #endif

@@ -12,8 +12,8 @@ static uint64_t size_of_step(uint64_t peak, uint64_t k, uint64_t rounding)
     return bytes & ~(rounding - 1);
 }
 
-static bool serves(player_setup_t *setup, const trace_t *trace, uint64_t bytes,
-                   bool *served_out, fault_t *fault)
+static bool serves(player_setup_t *setup, const trace_t *trace, uint64_t bytes, bool *served_out,
+                   fault_t *fault)
 {
     player_t player;
     *served_out = false;
@@ -27,8 +27,8 @@ static bool serves(player_setup_t *setup, const trace_t *trace, uint64_t bytes,
     return true;
 }
 
-bool minpool_search(const player_setup_t *setup, const trace_t *trace,
-                    minpool_t *minpool_out, fault_t *fault)
+bool minpool_search(const player_setup_t *setup, const trace_t *trace, minpool_t *minpool_out,
+                    fault_t *fault)
 {
     player_setup_t trial = *setup;
     trial.stop = true;

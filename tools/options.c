@@ -10,13 +10,12 @@
 /* ---- One function for each option: `value` is NULL if it takes none ------ */
 
 /* `given` is what stands on the command line. */
-static bool set_key(options_t *o, const char *option, const char *given,
-                    const char *key, const char *value, fault_t *fault)
+static bool set_key(options_t *o, const char *option, const char *given, const char *key,
+                    const char *value, fault_t *fault)
 {
     if (cuarena_config_set(&o->ask.setup.config, key, value) == CUARENA_OK)
         return true;
-    return fault_library(fault, "%s is '%s'", option,
-                         fault_quote(given, strlen(given)));
+    return fault_library(fault, "%s is '%s'", option, fault_quote(given, strlen(given)));
 }
 
 static bool set_preset(options_t *o, const char *value, fault_t *fault)
@@ -61,15 +60,14 @@ static bool set_pool(options_t *o, const char *value, fault_t *fault)
         return true;
     cuarena_config_init(&read);
     if (cuarena_config_set(&read, "pool", value) != CUARENA_OK)
-        return fault_library(fault, "--pool is '%s'",
-                             fault_quote(value, strlen(value)));
+        return fault_library(fault, "--pool is '%s'", fault_quote(value, strlen(value)));
     o->ask.pool = read.pool;
     return true;
 }
 
 /* Sets whether `value` is the second of two words. */
-static bool set_word(bool *second_out, const char *option, const char *first,
-                     const char *second, const char *value, fault_t *fault)
+static bool set_word(bool *second_out, const char *option, const char *first, const char *second,
+                     const char *value, fault_t *fault)
 {
     *second_out = strcmp(value, second) == 0;
     if (*second_out || strcmp(value, first) == 0)
@@ -80,14 +78,12 @@ static bool set_word(bool *second_out, const char *option, const char *first,
 
 static bool set_api(options_t *o, const char *value, fault_t *fault)
 {
-    return set_word(&o->ask.setup.blocks, "--api", "pointers", "blocks", value,
-                    fault);
+    return set_word(&o->ask.setup.blocks, "--api", "pointers", "blocks", value, fault);
 }
 
 static bool set_compact(options_t *o, const char *value, fault_t *fault)
 {
-    return set_word(&o->ask.setup.compact, "--compact", "never",
-                    "on-fragmented", value, fault);
+    return set_word(&o->ask.setup.compact, "--compact", "never", "on-fragmented", value, fault);
 }
 
 static bool set_repeat(options_t *o, const char *value, fault_t *fault)
@@ -97,9 +93,8 @@ static bool set_repeat(options_t *o, const char *value, fault_t *fault)
     if (strspn(value, "0123456789") == strlen(value) && o->ask.passes > 0 &&
         o->ask.passes <= MOST_PASSES)
         return true;
-    return fault_set(
-        fault, "--repeat is '%s', expected a whole number from 1 to %llu",
-        fault_quote(value, strlen(value)), (unsigned long long)MOST_PASSES);
+    return fault_set(fault, "--repeat is '%s', expected a whole number from 1 to %llu",
+                     fault_quote(value, strlen(value)), (unsigned long long)MOST_PASSES);
 }
 
 static bool set_min_pool(options_t *o, const char *value, fault_t *fault)
@@ -175,8 +170,8 @@ static void list_rows(unsigned groups, struct option *list)
     size_t count = 0;
     for (size_t i = 0; i < ROW_COUNT; i++)
         if (rows[i].groups == 0 || (rows[i].groups & groups) != 0)
-            list[count++] = (struct option){rows[i].name, rows[i].argument,
-                                            NULL, FIRST_CODE + (int)i};
+            list[count++] =
+                (struct option){rows[i].name, rows[i].argument, NULL, FIRST_CODE + (int)i};
     list[count] = (struct option){NULL, 0, NULL, 0};
 }
 
@@ -186,19 +181,16 @@ static bool wrong_option(int code, char **argv, fault_t *fault)
     const char *text = argv[optind - 1];
     const char *quoted = fault_quote(text, strlen(text));
     if (code == ':')
-        return fault_set(fault, "option '%s' has no value, expected one",
-                         quoted);
+        return fault_set(fault, "option '%s' has no value, expected one", quoted);
     if (optopt >= FIRST_CODE)
-        return fault_set(fault, "option '%s' has a value, expected none",
-                         quoted);
+        return fault_set(fault, "option '%s' has a value, expected none", quoted);
     return fault_set(fault,
                      "unknown option '%s', expected one that 'cuarena %s "
                      "--help' tells",
                      quoted, argv[0]);
 }
 
-bool options_parse(int argc, char **argv, unsigned groups,
-                   options_t *options_out, fault_t *fault)
+bool options_parse(int argc, char **argv, unsigned groups, options_t *options_out, fault_t *fault)
 {
     struct option list[ROW_COUNT + 1];
     options_t *o = options_out;
@@ -230,8 +222,7 @@ bool options_parse(int argc, char **argv, unsigned groups,
 
 /* ---- Traces ------------------------------------------------------------- */
 
-static bool check_streams(const options_t *options, const trace_t *trace,
-                          fault_t *fault)
+static bool check_streams(const options_t *options, const trace_t *trace, fault_t *fault)
 {
     return !options->ask.setup.streams || trace->has_streams ||
            fault_set(fault,
@@ -240,8 +231,7 @@ static bool check_streams(const options_t *options, const trace_t *trace,
                      trace->path);
 }
 
-bool options_load(const options_t *options, trace_t **traces_out,
-                  fault_t *fault)
+bool options_load(const options_t *options, trace_t **traces_out, fault_t *fault)
 {
     size_t count = options->operand_count;
     if (count == 0)

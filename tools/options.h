@@ -7,8 +7,8 @@
 #include "measure.h"
 
 /* Which options a command takes, besides --help. */
-#define OPTIONS_SHARED                                                         \
-    1u                    /* preset, memory, pool, option, api, repeat, json   \
+#define OPTIONS_SHARED                                                                             \
+    1u                    /* preset, memory, pool, option, api, repeat, json                       \
                            */
 #define OPTIONS_REPLAY 2u /* policy, compact, min-pool, streams, verify */
 #define OPTIONS_INFO 4u   /* options, json */
@@ -23,15 +23,13 @@ typedef struct options {
     size_t operand_count;
 } options_t;
 
-/* `argv[0]` is the command's name. On memory `none` with a pool of twice the
- * peak where nothing else is said. With --help nothing after it is looked at.
- * The fault names option, value and what would be accepted. */
-bool options_parse(int argc, char **argv, unsigned groups,
-                   options_t *options_out, fault_t *fault);
+/* `argv[0]` is the command's name. On memory `none` with a pool of twice the peak where nothing
+ * else is said. With --help nothing after it is looked at. The fault names option, value and what
+ * would be accepted. */
+bool options_parse(int argc, char **argv, unsigned groups, options_t *options_out, fault_t *fault);
 
 /* All traces that the operands name, or none. */
-bool options_load(const options_t *options, trace_t **traces_out,
-                  fault_t *fault);
+bool options_load(const options_t *options, trace_t **traces_out, fault_t *fault);
 void options_unload(const options_t *options, trace_t *traces);
 
 #endif

@@ -30,8 +30,7 @@ static uint64_t place_at(uint64_t size, uint64_t seed, unsigned number)
 }
 
 /* What stands at a place; returns how many bytes. */
-static uint64_t make_edge(unsigned char *edge, uint64_t size, uint64_t seed,
-                          uint64_t place)
+static uint64_t make_edge(unsigned char *edge, uint64_t size, uint64_t seed, uint64_t place)
 {
     uint64_t count = size - place < EDGE ? size - place : EDGE;
     for (uint64_t i = 0; i < count; i++)
@@ -49,8 +48,7 @@ void pattern_write(void *bytes, uint64_t size, uint64_t seed)
     }
 }
 
-bool pattern_check(const void *bytes, uint64_t size, uint64_t seed,
-                   uint64_t *offset_out)
+bool pattern_check(const void *bytes, uint64_t size, uint64_t seed, uint64_t *offset_out)
 {
     unsigned char edge[EDGE];
     for (unsigned number = 0; number < PLACES; number++) {

@@ -18,8 +18,7 @@
 
 /* ---- The way of one event ------------------------------------------------ */
 
-/* How events are played: the flags are constants to the compiler, the rest is
- * kept in registers. */
+/* How events are played: the flags are constants to the compiler, the rest is kept in registers. */
 typedef struct way {
     bool blocks;
     bool tracked;
@@ -35,27 +34,22 @@ INLINE way_t way_of(const player_t *p, bool blocks, bool tracked, bool streams)
 
 INLINE bool is_refused(const player_slot_t *slot, bool blocks)
 {
-    return blocks ? slot->block == REFUSED_BLOCK
-                  : slot->pointer == REFUSED_POINTER;
+    return blocks ? slot->block == REFUSED_BLOCK : slot->pointer == REFUSED_POINTER;
 }
 
-INLINE cuarena_status_t ask(const trace_event_t *event, player_slot_t *slot,
-                            way_t way)
+INLINE cuarena_status_t ask(const trace_event_t *event, player_slot_t *slot, way_t way)
 {
     cuarena_t *arena = way.arena;
     if (way.streams) {
         cuarena_stream_t stream = way.handles[event->stream];
-        return way.blocks ? cuarena_block_alloc_on(arena, event->size, stream,
-                                                   NULL, &slot->block)
-                          : cuarena_alloc_on(arena, event->size, stream, NULL,
-                                             &slot->pointer);
+        return way.blocks ? cuarena_block_alloc_on(arena, event->size, stream, NULL, &slot->block)
+                          : cuarena_alloc_on(arena, event->size, stream, NULL, &slot->pointer);
     }
     return way.blocks ? cuarena_block_alloc(arena, event->size, &slot->block)
                       : cuarena_alloc(arena, event->size, &slot->pointer);
 }
 
-INLINE cuarena_status_t give(const trace_event_t *event,
-                             const player_slot_t *slot, way_t way)
+INLINE cuarena_status_t give(const trace_event_t *event, const player_slot_t *slot, way_t way)
 {
     cuarena_t *arena = way.arena;
     if (way.streams) {
@@ -63,8 +57,7 @@ INLINE cuarena_status_t give(const trace_event_t *event,
         return way.blocks ? cuarena_block_free_on(arena, slot->block, stream)
                           : cuarena_free_on(arena, slot->pointer, stream);
     }
-    return way.blocks ? cuarena_block_free(arena, slot->block)
-                      : cuarena_free(arena, slot->pointer);
+    return way.blocks ? cuarena_block_free(arena, slot->block) : cuarena_free(arena, slot->pointer);
 }
 
 INLINE void empty(player_slot_t *slot, bool blocks)
@@ -88,10 +81,10 @@ COLD bool refuse(player_t *p, const trace_event_t *event, const char *what)
     size_t number = (size_t)(event - p->trace->events) + 1;
     if (p->refused++ == 0)
         (void)fault_library(&p->first_refusal,
-                            "%s:%" PRIu32 ": event %zu of pass %" PRIu64
-                            ": %s of %" PRIu64 " bytes",
-                            p->trace->path, line_of(p->trace, number - 1),
-                            number, p->passes + 1, what, event->size);
+                            "%s:%" PRIu32 ": event %zu of pass %" PRIu64 ": %s of %" PRIu64
+                            " bytes",
+                            p->trace->path, line_of(p->trace, number - 1), number, p->passes + 1,
+                            what, event->size);
     return !p->setup.stop;
 }
 
@@ -100,21 +93,18 @@ COLD cuarena_status_t make_room(player_t *p, uint64_t bytes)
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
     options.goal_bytes = bytes;
-    return cuarena_compact(p->arena, &options, p->tracked ? follow : NULL, p,
-                           NULL);
+    return cuarena_compact(p->arena, &options, p->tracked ? follow : NULL, p, NULL);
 }
 
 /* What can still be done for a request; the status that it came to. */
-COLD cuarena_status_t rescue(player_t *p, const trace_event_t *event,
-                             player_slot_t *slot, cuarena_status_t status)
+COLD cuarena_status_t rescue(player_t *p, const trace_event_t *event, player_slot_t *slot,
+                             cuarena_status_t status)
 {
     bool blocks = p->setup.blocks;
     if (p->tracked)
         empty(slot, blocks);
-    if (status == CUARENA_FRAGMENTED && p->setup.compact &&
-        make_room(p, event->size) == CUARENA_OK)
-        status =
-            ask(event, slot, way_of(p, blocks, p->tracked, p->setup.streams));
+    if (status == CUARENA_FRAGMENTED && p->setup.compact && make_room(p, event->size) == CUARENA_OK)
+        status = ask(event, slot, way_of(p, blocks, p->tracked, p->setup.streams));
     if (status != CUARENA_OK && blocks)
         slot->block = REFUSED_BLOCK;
     else if (status != CUARENA_OK)
@@ -122,22 +112,18 @@ COLD cuarena_status_t rescue(player_t *p, const trace_event_t *event,
     return status;
 }
 
-INLINE bool alloc(player_t *p, const trace_event_t *event, player_slot_t *slot,
-                  way_t way)
+INLINE bool alloc(player_t *p, const trace_event_t *event, player_slot_t *slot, way_t way)
 {
     cuarena_status_t status = ask(event, slot, way);
-    if (UNLIKELY(status != CUARENA_OK) &&
-        rescue(p, event, slot, status) != CUARENA_OK)
+    if (UNLIKELY(status != CUARENA_OK) && rescue(p, event, slot, status) != CUARENA_OK)
         return refuse(p, event, "allocation");
-    if (way.tracked && !way.blocks && p->setup.compact &&
-        slot->pointer != NULL &&
+    if (way.tracked && !way.blocks && p->setup.compact && slot->pointer != NULL &&
         UNLIKELY(cuarena_unpin(way.arena, slot->pointer) != CUARENA_OK))
         return refuse(p, event, "unpin");
     return true;
 }
 
-INLINE bool release(player_t *p, const trace_event_t *event,
-                    player_slot_t *slot, way_t way)
+INLINE bool release(player_t *p, const trace_event_t *event, player_slot_t *slot, way_t way)
 {
     if (UNLIKELY(is_refused(slot, way.blocks))) {
         p->skipped++;
@@ -151,33 +137,29 @@ INLINE bool release(player_t *p, const trace_event_t *event,
 
 /* ---- Stretches of events ------------------------------------------------ */
 
-INLINE bool play_as(player_t *p, const trace_event_t *event,
-                    const trace_event_t *end, way_t way)
+INLINE bool play_as(player_t *p, const trace_event_t *event, const trace_event_t *end, way_t way)
 {
     player_slot_t *slots = p->slots;
     for (; event != end; event++) {
         player_slot_t *slot = &slots[event->slot];
-        bool go_on = event->op == TRACE_ALLOC ? alloc(p, event, slot, way)
-                                              : release(p, event, slot, way);
+        bool go_on =
+            event->op == TRACE_ALLOC ? alloc(p, event, slot, way) : release(p, event, slot, way);
         if (UNLIKELY(!go_on))
             return false;
     }
     return true;
 }
 
-INLINE bool play_by(player_t *p, const trace_event_t *event,
-                    const trace_event_t *end, bool blocks)
+INLINE bool play_by(player_t *p, const trace_event_t *event, const trace_event_t *end, bool blocks)
 {
     if (p->setup.streams)
-        return p->tracked
-                   ? play_as(p, event, end, way_of(p, blocks, true, true))
-                   : play_as(p, event, end, way_of(p, blocks, false, true));
+        return p->tracked ? play_as(p, event, end, way_of(p, blocks, true, true))
+                          : play_as(p, event, end, way_of(p, blocks, false, true));
     return p->tracked ? play_as(p, event, end, way_of(p, blocks, true, false))
                       : play_as(p, event, end, way_of(p, blocks, false, false));
 }
 
-static bool play(player_t *p, const trace_event_t *event,
-                 const trace_event_t *end)
+static bool play(player_t *p, const trace_event_t *event, const trace_event_t *end)
 {
     if (p->setup.blocks)
         return play_by(p, event, end, true);
@@ -188,8 +170,7 @@ static bool play(player_t *p, const trace_event_t *event,
 
 /* Where the slot's block is. NULL for an empty one; false if it cannot be
  * told. */
-static bool address_of(const player_t *p, const player_slot_t *slot,
-                       void **address_out)
+static bool address_of(const player_t *p, const player_slot_t *slot, void **address_out)
 {
     *address_out = NULL;
     if (!p->setup.blocks)
@@ -220,8 +201,7 @@ static bool play_watched_event(player_t *p, const trace_event_t *event)
     return watch->born(watch->user, event->slot, address, event->size);
 }
 
-static bool play_watched(player_t *p, const trace_event_t *event,
-                         const trace_event_t *end)
+static bool play_watched(player_t *p, const trace_event_t *event, const trace_event_t *end)
 {
     for (; event != end; event++)
         if (!play_watched_event(p, event))
@@ -231,16 +211,14 @@ static bool play_watched(player_t *p, const trace_event_t *event,
 
 /* ---- Passes -------------------------------------------------------------- */
 
-typedef bool (*play_fn)(player_t *, const trace_event_t *,
-                        const trace_event_t *);
+typedef bool (*play_fn)(player_t *, const trace_event_t *, const trace_event_t *);
 
 static bool run(player_t *p, uint64_t passes, play_fn play_stretch)
 {
     const trace_event_t *events = p->trace->events;
     const trace_event_t *end = events + p->trace->event_count;
     for (uint64_t pass = 0; pass < passes; pass++) {
-        if (p->passes > 0 &&
-            !play_stretch(p, end, end + p->trace->closing_count))
+        if (p->passes > 0 && !play_stretch(p, end, end + p->trace->closing_count))
             return false;
         if (!play_stretch(p, events, end))
             return false;
@@ -273,14 +251,13 @@ bool player_time(player_t *player, uint64_t passes, double *ns_per_event_out)
     uint64_t begin = now_ns();
     bool whole = player_run(player, passes);
     uint64_t taken = now_ns() - begin;
-    uint64_t events = passes * trace->event_count +
-                      (passes - 1) * trace->closing_count - player->skipped;
+    uint64_t events =
+        passes * trace->event_count + (passes - 1) * trace->closing_count - player->skipped;
     *ns_per_event_out = events > 0 ? (double)taken / (double)events : 0;
     return whole;
 }
 
-size_t player_clock(player_t *player, size_t from, size_t to,
-                    uint32_t *nanoseconds)
+size_t player_clock(player_t *player, size_t from, size_t to, uint32_t *nanoseconds)
 {
     const trace_event_t *events = player->trace->events;
     size_t count = 0;
@@ -316,21 +293,18 @@ void player_set_pool(player_setup_t *setup, cuarena_amount_t pool)
 
 void player_set_pool_bytes(player_setup_t *setup, uint64_t bytes)
 {
-    player_set_pool(setup, (cuarena_amount_t){.unit = CUARENA_AMOUNT_BYTES,
-                                              .value = bytes});
+    player_set_pool(setup, (cuarena_amount_t){.unit = CUARENA_AMOUNT_BYTES, .value = bytes});
 }
 
-bool player_open(player_t *player, const player_setup_t *setup,
-                 const trace_t *trace, const player_watch_t *watch,
-                 fault_t *fault)
+bool player_open(player_t *player, const player_setup_t *setup, const trace_t *trace,
+                 const player_watch_t *watch, fault_t *fault)
 {
     *player = (player_t){.trace = trace, .setup = *setup, .watch = watch};
     player->tracked = watch != NULL || (setup->compact && !setup->blocks);
     if (cuarena_create(&setup->config, &player->arena) != CUARENA_OK)
-        return fault_library(fault, "%s: the arena cannot be made",
-                             trace->path);
-    if (setup->streams && !streams_open(&player->streams, &setup->config,
-                                        trace->stream_count, fault)) {
+        return fault_library(fault, "%s: the arena cannot be made", trace->path);
+    if (setup->streams &&
+        !streams_open(&player->streams, &setup->config, trace->stream_count, fault)) {
         (void)cuarena_destroy_forced(&player->arena);
         return false;
     }
@@ -359,12 +333,12 @@ player_tally_t player_tally(const player_t *player)
     (void)cuarena_cache_stats(player->arena, &cache);
     bool grows = player_grows(&player->setup);
     return (player_tally_t){
-        .capacity_bytes = grows ? stats.peak_held_bytes : stats.capacity_bytes,
-        .reserved_peak_bytes = stats.peak_held_bytes,
+        .capacity_bytes = grows ? stats.peak_reserved_bytes : stats.capacity_bytes,
+        .reserved_peak_bytes = stats.peak_reserved_bytes,
         .segments = stats.segments,
         .memory_calls = stats.memory_calls,
         .driver_calls = stats.driver_calls,
-        .crossings = stats.crossings,
+        .steals = stats.steals,
         .stream_waits = stats.stream_waits,
         .host_waits = stats.host_waits,
         .caches = player->setup.config.keep == CUARENA_KEEP_CACHE,

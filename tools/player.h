@@ -1,8 +1,7 @@
 /*
- * A player: replays one trace in one arena. All that could be looked up was
- * when the trace was read, so that its loop adds as little as can be to what
- * the arena itself costs: a load of 16 bytes, two branches and a call for each
- * event.
+ * A player: replays one trace in one arena. All that could be looked up was when the trace was
+ * read, so that its loop adds as little as can be to what the arena itself costs: a load of 16
+ * bytes, two branches and a call for each event.
  *
  *   pass      the trace from its first event to its last.
  *   refused   an allocation that the arena did not serve; its free is skipped.
@@ -28,13 +27,12 @@ typedef struct player_setup {
 /* Whether the arena takes bytes as requests need them. */
 bool player_grows(const player_setup_t *setup);
 
-/* How much the arena may serve from: the size of a pool, or the limit of an
- * arena that grows. */
+/* How much the arena may serve from: the size of a pool, or the limit of an arena that grows. */
 void player_set_pool(player_setup_t *setup, cuarena_amount_t pool);
 void player_set_pool_bytes(player_setup_t *setup, uint64_t bytes);
 
-/* Told of what happens to slots, with nothing under way. False ends the pass.
- * An empty block is at NULL. */
+/* Told of what happens to slots, with nothing under way. False ends the pass. An empty block is at
+ * NULL. */
 typedef struct player_watch {
     void *user;
     bool (*born)(void *user, uint32_t slot, void *address, uint64_t bytes);
@@ -72,7 +70,7 @@ typedef struct player_tally {
     uint64_t segments;            /* now */
     uint64_t memory_calls;
     uint64_t driver_calls;
-    uint64_t crossings;
+    uint64_t steals;
     uint64_t stream_waits;
     uint64_t host_waits;
     bool caches; /* it has a cache; else the three are 0 */
@@ -84,23 +82,21 @@ typedef struct player_tally {
     uint64_t bytes_moved;
 } player_tally_t;
 
-/* `setup` is copied; trace and watch must outlive the player. A fault if the
- * arena, or its streams, cannot be made. */
-bool player_open(player_t *player, const player_setup_t *setup,
-                 const trace_t *trace, const player_watch_t *watch,
-                 fault_t *fault);
+/* `setup` is copied; trace and watch must outlive the player. A fault if the arena, or its streams,
+ * cannot be made. */
+bool player_open(player_t *player, const player_setup_t *setup, const trace_t *trace,
+                 const player_watch_t *watch, fault_t *fault);
 void player_close(player_t *player);
 
-/* Replays the trace `passes` times, freeing between two passes what still
- * lives. False if it was ended early. */
+/* Replays the trace `passes` times, freeing between two passes what still lives. False if it was
+ * ended early. */
 bool player_run(player_t *player, uint64_t passes);
-/* As player_run, and the mean nanoseconds of one event that was given to the
- * arena, from two readings of the clock. */
+/* As player_run, and the mean nanoseconds of one event that was given to the arena, from two
+ * readings of the clock. */
 bool player_time(player_t *player, uint64_t passes, double *ns_per_event_out);
-/* Replays events [from, to) and writes what each that was given to the arena
- * took, in nanoseconds, clock included; returns how many there were. */
-size_t player_clock(player_t *player, size_t from, size_t to,
-                    uint32_t *nanoseconds);
+/* Replays events [from, to) and writes what each that was given to the arena took, in nanoseconds,
+ * clock included; returns how many there were. */
+size_t player_clock(player_t *player, size_t from, size_t to, uint32_t *nanoseconds);
 /* As player_run, telling the watch. */
 bool player_run_watched(player_t *player, uint64_t passes);
 

@@ -15,16 +15,14 @@ const char *report_option(const cuarena_config_t *config, const char *key)
 
 /* ---- JSON -------------------------------------------------------------- */
 
-static void add_setting(json_t *object, const measure_ask_t *ask,
-                        const trace_t *trace)
+static void add_setting(json_t *object, const measure_ask_t *ask, const trace_t *trace)
 {
     const cuarena_config_t *config = &ask->setup.config;
     json_add_text(object, "trace", trace->path);
     json_add_text(object, "preset", report_option(config, "preset"));
     json_add_text(object, "memory", report_option(config, "memory"));
     json_add_text(object, "policy", report_option(config, "placement"));
-    json_add_count(object, "streams",
-                   ask->setup.streams ? trace->stream_count : 0);
+    json_add_count(object, "streams", ask->setup.streams ? trace->stream_count : 0);
 }
 
 static void add_min_pool(json_t *object, const minpool_t *min_pool)
@@ -57,13 +55,12 @@ static void add_memory(json_t *object, const measure_t *m)
     json_add_count(object, "segments_at_peak", m->segments_at_peak);
     json_add_count(object, "memory_calls", m->tally.memory_calls);
     json_add_count(object, "driver_calls", m->tally.driver_calls);
-    json_add_count(object, "crossings", m->tally.crossings);
+    json_add_count(object, "steals", m->tally.steals);
     json_add_count(object, "stream_waits", m->tally.stream_waits);
     json_add_count(object, "host_waits", m->tally.host_waits);
 }
 
-static void add_or_null(json_t *object, const char *key, bool there,
-                        uint64_t value)
+static void add_or_null(json_t *object, const char *key, bool there, uint64_t value)
 {
     if (there)
         json_add_count(object, key, value);
@@ -75,8 +72,7 @@ static void add_cache(json_t *object, const player_tally_t *tally)
 {
     add_or_null(object, "hits", tally->caches, tally->hits);
     add_or_null(object, "misses", tally->caches, tally->misses);
-    add_or_null(object, "cached_peak_bytes", tally->caches,
-                tally->cached_peak_bytes);
+    add_or_null(object, "cached_peak_bytes", tally->caches, tally->cached_peak_bytes);
 }
 
 static void add_counts(json_t *object, const measure_t *m)
@@ -91,8 +87,7 @@ static void add_counts(json_t *object, const measure_t *m)
     json_add_count(object, "compactions", m->tally.compactions);
     json_add_count(object, "moves", m->tally.moves);
     json_add_count(object, "bytes_moved", m->tally.bytes_moved);
-    json_add_count(object, "largest_free_bytes_at_peak",
-                   m->largest_free_bytes_at_peak);
+    json_add_count(object, "largest_free_bytes_at_peak", m->largest_free_bytes_at_peak);
     add_memory(object, m);
     add_cache(object, &m->tally);
 }
@@ -106,8 +101,8 @@ static void add_times(json_t *object, const measure_t *m)
     json_add_count(object, "ns_per_op_max", m->ns_max);
 }
 
-bool report_json(const measure_ask_t *ask, const trace_t *trace,
-                 const measure_t *measure, FILE *out)
+bool report_json(const measure_ask_t *ask, const trace_t *trace, const measure_t *measure,
+                 FILE *out)
 {
     json_t *object = json_object();
     add_setting(object, ask, trace);
@@ -127,8 +122,7 @@ static void add_titles(table_t *table, const measure_ask_t *ask)
 {
     static const char *const always[] = {"trace", "events", "failed",
                                          "peak",  "pool",   "largest free"};
-    static const char *const times[] = {"mean ns", "p50", "p99", "p99.9",
-                                        "max"};
+    static const char *const times[] = {"mean ns", "p50", "p99", "p99.9", "max"};
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
         table_add(table, "%s", always[i]);
     if (ask->min_pool)
@@ -146,7 +140,7 @@ static void add_titles(table_t *table, const measure_ask_t *ask)
     }
     if (ask->setup.streams) {
         table_add(table, "streams");
-        table_add(table, "crossings");
+        table_add(table, "steals");
         table_add(table, "stream waits");
         table_add(table, "host waits");
     }
@@ -160,8 +154,8 @@ static void add_titles(table_t *table, const measure_ask_t *ask)
     table->columns = table->count;
 }
 
-static void add_row(table_t *table, const measure_ask_t *ask,
-                    const trace_t *trace, const measure_t *m)
+static void add_row(table_t *table, const measure_ask_t *ask, const trace_t *trace,
+                    const measure_t *m)
 {
     table_add(table, "%s", trace_title(trace));
     table_add(table, "%" PRIu64, m->events);
@@ -186,7 +180,7 @@ static void add_row(table_t *table, const measure_ask_t *ask,
     }
     if (ask->setup.streams) {
         table_add(table, "%" PRIu32, trace->stream_count);
-        table_add(table, "%" PRIu64, m->tally.crossings);
+        table_add(table, "%" PRIu64, m->tally.steals);
         table_add(table, "%" PRIu64, m->tally.stream_waits);
         table_add(table, "%" PRIu64, m->tally.host_waits);
     }
@@ -202,8 +196,8 @@ static void add_row(table_t *table, const measure_ask_t *ask,
     table_add(table, "%" PRIu32, m->ns_max);
 }
 
-void report_table(const measure_ask_t *ask, const trace_t *traces,
-                  const measure_t *measures, size_t count, FILE *out)
+void report_table(const measure_ask_t *ask, const trace_t *traces, const measure_t *measures,
+                  size_t count, FILE *out)
 {
     static const char *const keys[] = {"preset", "memory", "placement"};
     const cuarena_config_t *config = &ask->setup.config;

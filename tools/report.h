@@ -1,6 +1,6 @@
 /*
- * Reports: what replays came to, as a table for a person or as JSON for a
- * program. cuarena(1) says what each column and key means.
+ * Reports: what replays came to, as a table for a person or as JSON for a program. cuarena(1) says
+ * what each column and key means.
  */
 #ifndef TOOLS_REPORT_H
 #define TOOLS_REPORT_H
@@ -13,10 +13,10 @@
 const char *report_option(const cuarena_config_t *config, const char *key);
 
 /* One object in one line. False if it cannot be written. */
-bool report_json(const measure_ask_t *ask, const trace_t *trace,
-                 const measure_t *measure, FILE *out);
+bool report_json(const measure_ask_t *ask, const trace_t *trace, const measure_t *measure,
+                 FILE *out);
 
-void report_table(const measure_ask_t *ask, const trace_t *traces,
-                  const measure_t *measures, size_t count, FILE *out);
+void report_table(const measure_ask_t *ask, const trace_t *traces, const measure_t *measures,
+                  size_t count, FILE *out);
 
 #endif

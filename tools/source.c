@@ -13,8 +13,8 @@
 /* What one read asks for. */
 #define STEP_BYTES ((size_t)1 << 20)
 
-/* Text beyond the first is no trace's if gzip made it this many times smaller:
- * recorded programs shrink to a tenth. */
+/* Text beyond the first is no trace's if gzip made it this many times smaller: recorded programs
+ * shrink to a tenth. */
 #define SURE_BYTES ((size_t)64 << 20)
 #define MOST_TIMES 500
 
@@ -63,21 +63,18 @@ static bool trailing(const reading_t *r, size_t count)
                      "%s:%zu: '%s' follows the gzip data, expected the end of "
                      "the file or more gzip data",
                      r->name, line_at_end(&r->source),
-                     fault_quote((const char *)r->bytes + r->count - count,
-                                 count < 8 ? count : 8));
+                     fault_quote((const char *)r->bytes + r->count - count, count < 8 ? count : 8));
 }
 
 static bool check_growth(const reading_t *r)
 {
-    if (r->source.length < SURE_BYTES ||
-        r->source.length / MOST_TIMES < r->read)
+    if (r->source.length < SURE_BYTES || r->source.length / MOST_TIMES < r->read)
         return true;
     return fault_set(r->fault,
                      "%s: %llu bytes of gzip data become more than %zu bytes "
                      "of text, expected a trace, which is less than %d times "
                      "its gzip data",
-                     r->name, (unsigned long long)r->read, r->source.length,
-                     MOST_TIMES);
+                     r->name, (unsigned long long)r->read, r->source.length, MOST_TIMES);
 }
 
 /* ---- Reading ----------------------------------------------------------- */
@@ -90,8 +87,7 @@ static bool read_step(reading_t *r)
         got = read(r->descriptor, r->bytes, STEP_BYTES);
     while (got < 0 && errno == EINTR);
     if (got < 0)
-        return fault_set(r->fault, "%s: %s; " EXPECTED, r->name,
-                         strerror(errno));
+        return fault_set(r->fault, "%s: %s; " EXPECTED, r->name, strerror(errno));
     r->count = (size_t)got;
     r->read += r->count;
     return true;
@@ -194,8 +190,7 @@ static bool read_gzip(reading_t *r)
 static bool ends_with(const char *text, const char *end)
 {
     size_t length = strlen(text), end_length = strlen(end);
-    return length >= end_length &&
-           memcmp(text + length - end_length, end, end_length) == 0;
+    return length >= end_length && memcmp(text + length - end_length, end, end_length) == 0;
 }
 
 static bool read_all(reading_t *r)
@@ -219,10 +214,8 @@ static bool read_all(reading_t *r)
 static int open_file(const char *path)
 {
     struct stat status;
-    int descriptor = strcmp(path, "-") == 0 ? dup(STDIN_FILENO)
-                                            : open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0 || fstat(descriptor, &status) != 0 ||
-        !S_ISDIR(status.st_mode))
+    int descriptor = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0 || fstat(descriptor, &status) != 0 || !S_ISDIR(status.st_mode))
         return descriptor;
     (void)close(descriptor);
     errno = EISDIR;

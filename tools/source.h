@@ -14,8 +14,8 @@ typedef struct source {
     size_t length;
 } source_t;
 
-/* "-" is standard input. Faults: cannot be opened, a folder, empty, not gzip,
- * cut or damaged gzip, what follows it, text that no trace has. */
+/* "-" is standard input. Faults: cannot be opened, a folder, empty, not gzip, cut or damaged gzip,
+ * what follows it, text that no trace has. */
 bool source_read(const char *path, source_t *source_out, fault_t *fault);
 /* What messages call it. */
 const char *source_name(const char *path);

@@ -28,10 +28,8 @@ typedef struct streams_driver {
 
 /* ---- The driver ---------------------------------------------------------- */
 
-/* `function` is a pointer to one, which POSIX wants to have the form of an
- * object's address. */
-static bool find(const streams_driver_t *driver, const char *name,
-                 void *function, fault_t *fault)
+/* `function` is a pointer to one, which POSIX wants to have the form of an object's address. */
+static bool find(const streams_driver_t *driver, const char *name, void *function, fault_t *fault)
 {
     void *found = dlsym(driver->library, name);
     if (found == NULL)
@@ -53,8 +51,7 @@ static bool find_all(streams_driver_t *d, fault_t *fault)
 
 static bool succeeded(int result, const char *function, fault_t *fault)
 {
-    return result == 0 || fault_set(fault, "--streams: %s answered error %d",
-                                    function, result);
+    return result == 0 || fault_set(fault, "--streams: %s answered error %d", function, result);
 }
 
 /* The file that the library opened, once more. */
@@ -73,14 +70,12 @@ static bool open_driver(streams_driver_t *driver, fault_t *fault)
 
 static bool enter(streams_driver_t *driver, int32_t ordinal, fault_t *fault)
 {
-    if (!succeeded(driver->device_get(&driver->device, ordinal), "cuDeviceGet",
-                   fault) ||
-        !succeeded(driver->retain(&driver->context, driver->device),
-                   "cuDevicePrimaryCtxRetain", fault))
+    if (!succeeded(driver->device_get(&driver->device, ordinal), "cuDeviceGet", fault) ||
+        !succeeded(driver->retain(&driver->context, driver->device), "cuDevicePrimaryCtxRetain",
+                   fault))
         return false;
     driver->entered = driver->push(driver->context) == 0;
-    return driver->entered ||
-           fault_set(fault, "--streams: cuCtxPushCurrent failed");
+    return driver->entered || fault_set(fault, "--streams: cuCtxPushCurrent failed");
 }
 
 static void leave(const streams_driver_t *driver)
@@ -100,34 +95,29 @@ static bool create_all(streams_t *streams, size_t count, fault_t *fault)
 {
     while (streams->count < count) {
         cuarena_stream_t *handle = &streams->handles[streams->count];
-        if (!succeeded(streams->driver->create(handle, NON_BLOCKING),
-                       "cuStreamCreate", fault))
+        if (!succeeded(streams->driver->create(handle, NON_BLOCKING), "cuStreamCreate", fault))
             return false;
         streams->count++;
     }
     return true;
 }
 
-static bool make_real(streams_t *streams, int32_t device, size_t count,
-                      fault_t *fault)
+static bool make_real(streams_t *streams, int32_t device, size_t count, fault_t *fault)
 {
     streams->driver = must_have(NULL, 1, sizeof *streams->driver);
     *streams->driver = (streams_driver_t){.library = NULL};
-    return open_driver(streams->driver, fault) &&
-           enter(streams->driver, device, fault) &&
+    return open_driver(streams->driver, fault) && enter(streams->driver, device, fault) &&
            create_all(streams, count, fault);
 }
 
 static void make_labels(streams_t *streams, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        streams->handles[i] =
-            (cuarena_stream_t)(uintptr_t)((i + 1) * LABEL_STEP);
+        streams->handles[i] = (cuarena_stream_t)(uintptr_t)((i + 1) * LABEL_STEP);
     streams->count = count;
 }
 
-bool streams_open(streams_t *streams, const cuarena_config_t *config,
-                  size_t count, fault_t *fault)
+bool streams_open(streams_t *streams, const cuarena_config_t *config, size_t count, fault_t *fault)
 {
     *streams = (streams_t){.handles = NULL};
     if (count > CUARENA_MAX_STREAMS)

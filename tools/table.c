@@ -18,8 +18,7 @@ void table_add(table_t *table, const char *format, ...)
     va_end(arguments);
     char *cell = must_have(NULL, strlen(text) + 1, 1);
     strcpy(cell, text);
-    table->cells =
-        must_have(table->cells, table->count + 1, sizeof *table->cells);
+    table->cells = must_have(table->cells, table->count + 1, sizeof *table->cells);
     table->cells[table->count++] = cell;
 }
 
@@ -50,8 +49,7 @@ static size_t width_of(const table_t *table, size_t column)
 
 /* How many columns from `first` on stand beside the first of all in one part.
  */
-static size_t columns_of_part(const table_t *table, const size_t *widths,
-                              size_t first)
+static size_t columns_of_part(const table_t *table, const size_t *widths, size_t first)
 {
     size_t width = widths[0], count = 0;
     while (first + count < table->columns &&
@@ -60,8 +58,8 @@ static size_t columns_of_part(const table_t *table, const size_t *widths,
     return count;
 }
 
-static void print_part(const table_t *table, const size_t *widths, size_t first,
-                       size_t count, FILE *out)
+static void print_part(const table_t *table, const size_t *widths, size_t first, size_t count,
+                       FILE *out)
 {
     for (size_t row = 0; row < table->count; row += table->columns) {
         char **cells = &table->cells[row];

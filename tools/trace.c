@@ -46,8 +46,8 @@ static const dialect_t addresses = {
     .names_addresses = true,
 };
 
-#define EXPECTED_HEADER                                                        \
-    "expected a header with op,id,size and perhaps stream, or with "           \
+#define EXPECTED_HEADER                                                                            \
+    "expected a header with op,id,size and perhaps stream, or with "                               \
     "Thread,Time,Action,Pointer,Size,Stream"
 
 typedef struct reader {
@@ -71,16 +71,15 @@ typedef struct reader {
 static bool wrong(const reader_t *r, int column, const char *expected)
 {
     const csv_field_t *field = &r->csv.fields[r->place[column]];
-    return fault_set(r->fault, "%s:%" PRIu64 ": %s is '%s', expected %s",
-                     r->path, r->csv.line, r->dialect->columns[column],
-                     fault_quote(field->text, field->length), expected);
+    return fault_set(r->fault, "%s:%" PRIu64 ": %s is '%s', expected %s", r->path, r->csv.line,
+                     r->dialect->columns[column], fault_quote(field->text, field->length),
+                     expected);
 }
 
 static bool wrong_name(const reader_t *r, const char *which, uint64_t line)
 {
     char expected[160];
-    (void)snprintf(expected, sizeof expected, "one that %s (line %" PRIu64 ")",
-                   which, line);
+    (void)snprintf(expected, sizeof expected, "one that %s (line %" PRIu64 ")", which, line);
     return wrong(r, COLUMN_NAME, expected);
 }
 
@@ -94,8 +93,7 @@ static size_t find_column(const reader_t *r, const char *name, size_t at)
     return at;
 }
 
-/* The columns that are needed of `dialect` and that the header has, and where
- * all are. */
+/* The columns that are needed of `dialect` and that the header has, and where all are. */
 static int find_columns(reader_t *r, const dialect_t *dialect, int *missing)
 {
     int found = 0;
@@ -115,13 +113,10 @@ static bool check_single(const reader_t *r)
 {
     for (int column = 0; column < COLUMN_COUNT; column++) {
         const char *name = r->dialect->columns[column];
-        if (r->place[column] < r->width &&
-            find_column(r, name, r->place[column] + 1) < r->width)
-            return fault_set(
-                r->fault,
-                "%s:%" PRIu64 ": two columns '%s' in '%s', expected one",
-                r->path, r->csv.line, name,
-                fault_quote(r->csv.whole.text, r->csv.whole.length));
+        if (r->place[column] < r->width && find_column(r, name, r->place[column] + 1) < r->width)
+            return fault_set(r->fault, "%s:%" PRIu64 ": two columns '%s' in '%s', expected one",
+                             r->path, r->csv.line, name,
+                             fault_quote(r->csv.whole.text, r->csv.whole.length));
     }
     return true;
 }
@@ -130,8 +125,7 @@ static bool read_header(reader_t *r)
 {
     int missing = COLUMN_OP;
     if (!csv_next(&r->csv))
-        return fault_set(r->fault, "%s:1: there is no line, " EXPECTED_HEADER,
-                         r->path);
+        return fault_set(r->fault, "%s:1: there is no line, " EXPECTED_HEADER, r->path);
     r->width = r->csv.field_count;
     if (r->width > CSV_MAX_FIELDS)
         return fault_set(r->fault,
@@ -145,9 +139,8 @@ static bool read_header(reader_t *r)
         r->trace.has_streams = r->place[COLUMN_STREAM] < r->width;
         return check_single(r);
     }
-    return fault_set(r->fault,
-                     "%s:%" PRIu64 ": no column '%s' in '%s', " EXPECTED_HEADER,
-                     r->path, r->csv.line, r->dialect->columns[missing],
+    return fault_set(r->fault, "%s:%" PRIu64 ": no column '%s' in '%s', " EXPECTED_HEADER, r->path,
+                     r->csv.line, r->dialect->columns[missing],
                      fault_quote(r->csv.whole.text, r->csv.whole.length));
 }
 
@@ -158,10 +151,8 @@ static void add_event(reader_t *r, trace_event_t event)
     trace_t *trace = &r->trace;
     if (trace->event_count == r->capacity) {
         r->capacity = r->capacity > 0 ? 2 * r->capacity : 1024;
-        trace->events =
-            must_have(trace->events, r->capacity, sizeof(trace_event_t));
-        trace->lines =
-            must_have(trace->lines, r->capacity, sizeof *trace->lines);
+        trace->events = must_have(trace->events, r->capacity, sizeof(trace_event_t));
+        trace->lines = must_have(trace->lines, r->capacity, sizeof *trace->lines);
         r->spare = must_have(r->spare, r->capacity, sizeof *r->spare);
     }
     trace->lines[trace->event_count] =
@@ -202,8 +193,7 @@ static bool add_free(reader_t *r, name_t *name)
     if (name->state == NAME_FREED)
         return wrong_name(r, "was not freed before", name->line);
     r->trace.frees++;
-    add_event(r,
-              (trace_event_t){name->size, name->slot, TRACE_FREE, r->stream});
+    add_event(r, (trace_event_t){name->size, name->slot, TRACE_FREE, r->stream});
     r->spare[r->spare_count++] = name->slot;
     name->line = r->csv.line;
     name->state = NAME_FREED;
@@ -259,8 +249,7 @@ static bool read_stream_key(const reader_t *r, uint64_t *key_out)
 {
     csv_field_t stream = field(r, COLUMN_STREAM);
     if (r->dialect->names_addresses)
-        return csv_address(stream, key_out) ||
-               csv_decimal(stream, UINT32_MAX, key_out) ||
+        return csv_address(stream, key_out) || csv_decimal(stream, UINT32_MAX, key_out) ||
                wrong(r, COLUMN_STREAM, "an address such as 0x0");
     return csv_decimal(stream, UINT32_MAX, key_out) ||
            wrong(r, COLUMN_STREAM, "a small whole number");
@@ -276,8 +265,7 @@ static bool read_stream(reader_t *r)
     if (name->state == NAME_NEW && r->trace.stream_count == TRACE_MAX_STREAMS)
         return wrong(r, COLUMN_STREAM, "one of 65536 streams at most");
     if (name->state == NAME_NEW)
-        *name =
-            (name_t){key, 0, r->csv.line, r->trace.stream_count++, NAME_LIVE};
+        *name = (name_t){key, 0, r->csv.line, r->trace.stream_count++, NAME_LIVE};
     r->stream = (uint16_t)name->slot;
     return true;
 }
@@ -289,8 +277,7 @@ static bool check_line(const reader_t *r)
                          "%s:%" PRIu64 ": %zu fields in '%s', expected %zu as "
                          "in the header",
                          r->path, r->csv.line, r->csv.field_count,
-                         fault_quote(r->csv.whole.text, r->csv.whole.length),
-                         r->width);
+                         fault_quote(r->csv.whole.text, r->csv.whole.length), r->width);
     return true;
 }
 
@@ -356,8 +343,7 @@ static bool read_trace(reader_t *r)
 
 static bool has_mark(const source_t *source)
 {
-    return source->length >= sizeof MARK - 1 &&
-           memcmp(source->text, MARK, sizeof MARK - 1) == 0;
+    return source->length >= sizeof MARK - 1 && memcmp(source->text, MARK, sizeof MARK - 1) == 0;
 }
 
 bool trace_load(const char *path, trace_t *trace_out, fault_t *fault)
@@ -396,8 +382,7 @@ void trace_free(trace_t *trace)
 static void drop_ending(char *text, const char *ending)
 {
     size_t length = strlen(text), ending_length = strlen(ending);
-    if (length > ending_length &&
-        strcmp(text + length - ending_length, ending) == 0)
+    if (length > ending_length && strcmp(text + length - ending_length, ending) == 0)
         text[length - ending_length] = '\0';
 }
 
@@ -413,8 +398,7 @@ const char *trace_title(const trace_t *trace)
 }
 
 /* What is live after an event; UINT64_MAX if that passes 64 bits. */
-static uint64_t live_after(uint64_t live, const trace_event_t *event,
-                           uint64_t alignment)
+static uint64_t live_after(uint64_t live, const trace_event_t *event, uint64_t alignment)
 {
     uint64_t size = (event->size + alignment - 1) & ~(alignment - 1);
     if (event->op == TRACE_FREE)
@@ -422,13 +406,11 @@ static uint64_t live_after(uint64_t live, const trace_event_t *event,
     return __builtin_add_overflow(live, size, &live) ? UINT64_MAX : live;
 }
 
-trace_peak_t trace_passing(const trace_t *trace, uint64_t alignment,
-                           uint64_t most)
+trace_peak_t trace_passing(const trace_t *trace, uint64_t alignment, uint64_t most)
 {
     trace_peak_t passing = {0, 0};
     for (size_t i = 0; i < trace->event_count && passing.bytes <= most; i++)
-        passing = (trace_peak_t){
-            live_after(passing.bytes, &trace->events[i], alignment), i};
+        passing = (trace_peak_t){live_after(passing.bytes, &trace->events[i], alignment), i};
     return passing;
 }
 

@@ -1,14 +1,14 @@
 /*
- * A trace: the allocations and frees of a program, in order, ready to be
- * replayed without looking anything up.
+ * A trace: the allocations and frees of a program, in order, ready to be replayed without looking
+ * anything up.
  *
  *   event  one allocation or free, 16 bytes.
  *   slot   a small number that names an allocation while it lives; the next
  *          one takes it over. Slots are dense: as many as ever lived at once.
  *   stream a small number, too: 0, 1, ... as the file first names them.
  *
- * trace.c with what it includes (source, csv, names, fault) and player.c make
- * up a replay engine that other programs, such as benchmarks, can link.
+ * trace.c with what it includes (source, csv, names, fault) and player.c make up a replay engine
+ * that other programs, such as benchmarks, can link.
  */
 #ifndef TOOLS_TRACE_H
 #define TOOLS_TRACE_H
@@ -35,8 +35,8 @@ typedef struct trace_event {
 
 typedef struct trace {
     char *path; /* as it was given; "standard input" for "-" */
-    /* The file's events, and behind them `closing_count` frees of what was
-     * still live at its end, by slot, each on its allocation's stream. */
+    /* The file's events, and behind them `closing_count` frees of what was still live at its end,
+     * by slot, each on its allocation's stream. */
     trace_event_t *events;
     uint32_t *lines; /* of the file's events; the last for those above 2^32 */
     size_t event_count;
@@ -49,8 +49,8 @@ typedef struct trace {
     bool has_streams;     /* there is a column of them; else all are on one */
 } trace_t;
 
-/* Reads either format that cuarena(1) tells of. The fault names file, line,
- * value and what was expected. */
+/* Reads either format that cuarena(1) tells of. The fault names file, line, value and what was
+ * expected. */
 bool trace_load(const char *path, trace_t *trace_out, fault_t *fault);
 void trace_free(trace_t *trace);
 
@@ -65,7 +65,6 @@ typedef struct trace_peak {
 } trace_peak_t;
 trace_peak_t trace_peak(const trace_t *trace, uint64_t alignment);
 /* The first sum that passes `most`, which the peak does, and its event. */
-trace_peak_t trace_passing(const trace_t *trace, uint64_t alignment,
-                           uint64_t most);
+trace_peak_t trace_passing(const trace_t *trace, uint64_t alignment, uint64_t most);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Verifying: a replay under watch, in which every block is checked against
- * records that are not the arena's own.
+ * Verifying: a replay under watch, in which every block is checked against records that are not the
+ * arena's own.
  *
  *   - Addresses are aligned, inside the arena's bytes, and no two live blocks
  *     overlap. A relocation begins where the block was, and writes over
@@ -15,9 +15,9 @@
 
 #include "player.h"
 
-/* Replays `trace` so often in an arena of `setup`. A fault names the first
- * thing that was not as it should be; refused requests are none. */
-bool verify_trace(const player_setup_t *setup, const trace_t *trace,
-                  uint64_t passes, fault_t *fault);
+/* Replays `trace` so often in an arena of `setup`. A fault names the first thing that was not as it
+ * should be; refused requests are none. */
+bool verify_trace(const player_setup_t *setup, const trace_t *trace, uint64_t passes,
+                  fault_t *fault);
 
 #endif

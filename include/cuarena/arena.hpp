@@ -21,9 +21,8 @@ inline namespace CUARENA_CXX_VARIANT
 {
 
 /*
- * An arena. Moving the object moves nothing: blocks, pointers and resources
- * know the C arena. Not for arenas that a process shares (shared.h), which are
- * its own.
+ * An arena. Moving the object moves nothing: blocks, pointers and resources know the C arena. Not
+ * for arenas that a process shares (shared.h), which are its own.
  */
 class arena
 {
@@ -33,10 +32,7 @@ class arena
     /* "pool=64MiB,zero=alloc"; docs/options.md has all of them. */
     explicit arena(const char *options) : arena(config(options)) {}
 
-    explicit arena(const cuarena_config_t &options)
-        : arena(try_create(options).value())
-    {
-    }
+    explicit arena(const cuarena_config_t &options) : arena(try_create(options).value()) {}
 
     static result<arena> try_create(const char *options) noexcept
     {
@@ -74,16 +70,14 @@ class arena
 
     /*
      * Ends the arena, at once if no block or pointer of it lives, else with
-     * the last of them: then the arena is retired (cuarena_retire). Waits for
-     * its streams' work then. What nobody frees keeps the arena: destroy()
-     * tells whether there is such, destroy_forced() ends it. Bytes or functions
-     * of the caller's that it was made of must outlive it, so such an arena
-     * should be ended by destroy(). Not from one of its own callbacks.
+     * the last of them: then the arena is retired (cuarena_retire). Waits for its streams' work
+     * then. What nobody frees keeps the arena: destroy() tells whether there is such,
+     * destroy_forced() ends it. Bytes or functions of the caller's that it was made of must outlive
+     * it, so such an arena should be ended by destroy(). Not from one of its own callbacks.
      */
     ~arena()
     {
-        if (handle_ &&
-            cuarena_retire(handle_, end_retired, nullptr) == CUARENA_STALE)
+        if (handle_ && cuarena_retire(handle_, end_retired, nullptr) == CUARENA_STALE)
             (void)cuarena_destroy_forced(&handle_);
     }
 
@@ -93,40 +87,26 @@ class arena
     cuarena_t *get() const noexcept { return handle_; }
 
     /* The arena is the caller's to destroy. */
-    [[nodiscard]] cuarena_t *release() noexcept
-    {
-        return std::exchange(handle_, nullptr);
-    }
+    [[nodiscard]] cuarena_t *release() noexcept { return std::exchange(handle_, nullptr); }
 
     void swap(arena &other) noexcept { std::swap(handle_, other.handle_); }
 
     /* status::busy, and nothing changed, while blocks live. */
-    status try_destroy() noexcept
-    {
-        return to_status(cuarena_destroy(&handle_));
-    }
+    status try_destroy() noexcept { return to_status(cuarena_destroy(&handle_)); }
 
     void destroy() { check(try_destroy()); }
 
-    /* With all that lives in it. Owners of that must be gone, or have released
-     * it. */
-    status try_destroy_forced() noexcept
-    {
-        return to_status(cuarena_destroy_forced(&handle_));
-    }
+    /* With all that lives in it. Owners of that must be gone, or have released it. */
+    status try_destroy_forced() noexcept { return to_status(cuarena_destroy_forced(&handle_)); }
 
     void destroy_forced() { check(try_destroy_forced()); }
 
     /* Whether the CPU reaches the bytes. */
-    bool host_readable() const noexcept
-    {
-        return detail::host_readable(handle_);
-    }
+    bool host_readable() const noexcept { return detail::host_readable(handle_); }
 
     /* -- Pointers -- */
 
-    result<void *> try_alloc(std::uint64_t bytes,
-                             const request &how = {}) const noexcept
+    result<void *> try_alloc(std::uint64_t bytes, const request &how = {}) const noexcept
     {
         return detail::alloc(handle_, bytes, how);
     }
@@ -136,8 +116,7 @@ class arena
         return try_alloc(bytes, how).value();
     }
 
-    status try_free(void *pointer,
-                    cuarena_stream_t stream = CUARENA_NO_STREAM) const noexcept
+    status try_free(void *pointer, cuarena_stream_t stream = CUARENA_NO_STREAM) const noexcept
     {
         return to_status(cuarena_free_on(handle_, pointer, stream));
     }
@@ -149,12 +128,11 @@ class arena
 
     /* -- What frees itself -- */
 
-    result<block> try_make_block(std::uint64_t bytes,
-                                 const request &how = {}) const noexcept
+    result<block> try_make_block(std::uint64_t bytes, const request &how = {}) const noexcept
     {
         cuarena_block_t id = 0;
-        const status code = to_status(cuarena_block_alloc_on(
-            handle_, bytes, how.stream(), how.get(), &id));
+        const status code =
+            to_status(cuarena_block_alloc_on(handle_, bytes, how.stream(), how.get(), &id));
         if (code != status::ok)
             return code;
         return block(handle_, id, bytes, how.stream());
@@ -166,8 +144,7 @@ class arena
     }
 
     template <typename T>
-    result<buffer<T>> try_make_buffer(std::size_t size,
-                                      const request &how = {}) const noexcept
+    result<buffer<T>> try_make_buffer(std::size_t size, const request &how = {}) const noexcept
     {
         result<T *> data = detail::alloc_values<T>(handle_, size, how);
         if (!data)
@@ -175,17 +152,15 @@ class arena
         return buffer<T>(handle_, *data, size, how.stream());
     }
 
-    template <typename T>
-    buffer<T> make_buffer(std::size_t size, const request &how = {}) const
+    template <typename T> buffer<T> make_buffer(std::size_t size, const request &how = {}) const
     {
         return try_make_buffer<T>(size, how).value();
     }
 
-    /* An object made of the arguments. What its constructor throws comes out,
-     * of both forms. Status unsupported if the CPU does not reach the memory.
+    /* An object made of the arguments. What its constructor throws comes out, of both forms. Status
+     * unsupported if the CPU does not reach the memory.
      */
-    template <typename T, typename... Arguments,
-              std::enable_if_t<!std::is_array_v<T>, int> = 0>
+    template <typename T, typename... Arguments, std::enable_if_t<!std::is_array_v<T>, int> = 0>
     result<unique_ptr<T>> try_make_unique(Arguments &&...arguments) const
     {
         result<buffer<std::byte>> bytes = storage<T>(1);
@@ -197,12 +172,10 @@ class arena
         return unique_ptr<T>(object, deleter<T>(handle_, 1));
     }
 
-    template <typename T, typename... Arguments,
-              std::enable_if_t<!std::is_array_v<T>, int> = 0>
+    template <typename T, typename... Arguments, std::enable_if_t<!std::is_array_v<T>, int> = 0>
     unique_ptr<T> make_unique(Arguments &&...arguments) const
     {
-        return try_make_unique<T>(std::forward<Arguments>(arguments)...)
-            .value();
+        return try_make_unique<T>(std::forward<Arguments>(arguments)...).value();
     }
 
     /* With T[]: so many values, each as T() makes it; otherwise likewise. */
@@ -227,19 +200,19 @@ class arena
 
     /* -- Compaction -- */
 
-    /* `callable` is called with relocations, and returns nothing or whether to
-     * go on. What it throws ends the compaction behind the batch that it was
-     * told of, and comes out here, of both forms. nullptr: all the way. */
+    /* `callable` is called with relocations, and returns nothing or whether to go on. What it
+     * throws ends the compaction behind the batch that it was told of, and comes out here, of both
+     * forms. nullptr: all the way. */
     template <typename F>
-    result<cuarena_compact_report_t> try_compact(
-        const cuarena_compact_options_t *options, F &&callable) const
+    result<cuarena_compact_report_t> try_compact(const cuarena_compact_options_t *options,
+                                                 F &&callable) const
     {
         using listening = detail::listening<std::remove_reference_t<F>>;
         listening listener(callable);
         cuarena_compact_report_t report;
         cuarena_compact_report_init(&report);
-        const status code = to_status(cuarena_compact(
-            handle_, options, listening::run, &listener, &report));
+        const status code =
+            to_status(cuarena_compact(handle_, options, listening::run, &listener, &report));
         listener.rethrow();
         if (code != status::ok)
             return code;
@@ -247,8 +220,7 @@ class arena
     }
 
     template <typename F>
-    cuarena_compact_report_t compact(const cuarena_compact_options_t *options,
-                                     F &&callable) const
+    cuarena_compact_report_t compact(const cuarena_compact_options_t *options, F &&callable) const
     {
         return try_compact(options, callable).value();
     }
@@ -259,22 +231,19 @@ class arena
         return try_compact(options, [](relocations) {});
     }
 
-    cuarena_compact_report_t compact(
-        const cuarena_compact_options_t *options = nullptr) const
+    cuarena_compact_report_t compact(const cuarena_compact_options_t *options = nullptr) const
     {
         return try_compact(options).value();
     }
 
-    /* See cuarena_set_relocation_callback. The callable is kept by reference,
-     * and lives until the arena ends or there is another. It is called in
-     * whichever thread's call moves blocks, so there is nowhere that it could
-     * throw to: it must be noexcept. */
+    /* See cuarena_set_relocation_callback. The callable is kept by reference, and lives until the
+     * arena ends or there is another. It is called in whichever thread's call moves blocks, so
+     * there is nowhere that it could throw to: it must be noexcept. */
     template <typename F> void set_relocation_callback(F &callable) const
     {
         static_assert(std::is_nothrow_invocable_v<F &, relocations>,
                       "a relocation callback that is kept is noexcept");
-        check(cuarena_set_relocation_callback(handle_, detail::run_kept<F>,
-                                              &callable));
+        check(cuarena_set_relocation_callback(handle_, detail::run_kept<F>, &callable));
     }
 
     /* -- The rest of what is used often -- */
@@ -285,20 +254,14 @@ class arena
         return to_status(cuarena_trim(handle_, keep_bytes, &given_back));
     }
 
-    void trim(std::uint64_t keep_bytes = 0) const
-    {
-        check(try_trim(keep_bytes));
-    }
+    void trim(std::uint64_t keep_bytes = 0) const { check(try_trim(keep_bytes)); }
 
     status try_release_stream(cuarena_stream_t stream) const noexcept
     {
         return to_status(cuarena_release_stream(handle_, stream));
     }
 
-    void release_stream(cuarena_stream_t stream) const
-    {
-        check(try_release_stream(stream));
-    }
+    void release_stream(cuarena_stream_t stream) const { check(try_release_stream(stream)); }
 
     result<cuarena_tag_t> try_tag(const char *name) const noexcept
     {
@@ -327,16 +290,15 @@ class arena
     }
 
     /* Bytes that have no objects yet, freed unless they get them. */
-    template <typename T>
-    result<buffer<std::byte>> storage(std::size_t count) const noexcept
+    template <typename T> result<buffer<std::byte>> storage(std::size_t count) const noexcept
     {
         if (!host_readable())
             return {status::unsupported, detail::unreachable};
         result<T *> values = detail::alloc_values<T>(handle_, count, {});
         if (!values)
             return {values.code(), values.why()};
-        return buffer<std::byte>(
-            handle_, reinterpret_cast<std::byte *>(*values), count * sizeof(T));
+        return buffer<std::byte>(handle_, reinterpret_cast<std::byte *>(*values),
+                                 count * sizeof(T));
     }
 
     cuarena_t *handle_ = nullptr;

@@ -37,17 +37,16 @@
 extern "C" {
 #endif
 
-/* "0.1.0": the version of the library that runs, which may be newer than the
- * header that was compiled. Never fails; static text. */
+/* "0.1.0": the version of the library that runs, which may be newer than the header that was
+ * compiled. Never fails; static text. */
 CUARENA_API const char *cuarena_version_string(void);
 
 /* ---- Status ------------------------------------------------------------ */
 
 /*
- * What a call came to, grouped by what the caller can do about it. A failed
- * call leaves every block as it was, with its contents, place and size, and
- * every output. What it leaves besides, its description says: a request that is
- * refused, what was tried for it (arena.h, "Running out").
+ * What a call came to, grouped by what the caller can do about it. A failed call leaves every block
+ * as it was, with its contents, place and size, and every output. What it leaves besides, its
+ * description says: a request that is refused, what was tried for it (arena.h, "Running out").
  */
 typedef int32_t cuarena_status_t;
 
@@ -73,8 +72,8 @@ typedef int32_t cuarena_status_t;
 #define CUARENA_STALE 9
 /* Something is still in use; end that use and try again. */
 #define CUARENA_BUSY 10
-/* Called from a callback in which this call is not legal, or from a signal
- * handler that interrupted this thread in a call. */
+/* Called from a callback in which this call is not legal, or from a signal handler that interrupted
+ * this thread in a call. */
 #define CUARENA_REENTERED 11
 /* The bookkeeping is damaged (validators only): a bug, or a stray write. */
 #define CUARENA_CORRUPT 12
@@ -87,29 +86,28 @@ CUARENA_API const char *cuarena_status_text(cuarena_status_t status);
 /* ---- The last error ---------------------------------------------------- */
 
 /*
- * Why the last failing call of this thread failed. Members that do not apply
- * are 0. A successful call leaves it as it is.
+ * Why the last failing call of this thread failed. Members that do not apply are 0. A successful
+ * call leaves it as it is.
  */
 typedef struct cuarena_error_info {
     size_t struct_size;
     cuarena_status_t status;
-    int32_t driver_code;    /* errno, the driver's code, or what a caller's own
-                             * memory answered; 0 if none */
-    uint64_t asked_bytes;   /* what the call asked for */
-    uint64_t limit_bytes;   /* the limit or capacity that it met */
-    uint64_t held_bytes;    /* what the arena held from its memory */
-    uint64_t free_bytes;    /* free in the region asked, and what a trimmed pool
-                             * may take again; of create, what the memory had
-                             * available */
-    uint64_t largest_bytes; /* the largest free range there, exact */
-    char message[256];      /* one line: the value, what would be accepted */
+    int32_t driver_code;     /* errno, the driver's code, or what a caller's own
+                              * memory answered; 0 if none */
+    uint64_t asked_bytes;    /* what the call asked for */
+    uint64_t limit_bytes;    /* the limit or capacity that it met */
+    uint64_t reserved_bytes; /* what the arena held from its memory */
+    uint64_t free_bytes;     /* free in the region asked, and what a trimmed pool
+                              * may take again; of create, what the memory had
+                              * available */
+    uint64_t largest_bytes;  /* the largest free range there, exact */
+    char message[256];       /* one line: the value, what would be accepted */
 } cuarena_error_info_t;
 
 CUARENA_API void cuarena_error_info_init(cuarena_error_info_t *info);
 /* Copies this thread's last error; BAD_ARGUMENT for NULL or a struct_size
  * that no version of the library has had. */
-CUARENA_API cuarena_status_t
-cuarena_last_error_info(cuarena_error_info_t *info);
+CUARENA_API cuarena_status_t cuarena_last_error_info(cuarena_error_info_t *info);
 
 /* ---- The log ----------------------------------------------------------- */
 
@@ -120,14 +118,13 @@ cuarena_last_error_info(cuarena_error_info_t *info);
 #define CUARENA_LOG_DEBUG 4
 
 /* Gets one line, without a newline, valid during the call only. Called with
- * no lock held, from whichever thread logs; lines that its own calls of the
- * library would make are left out. It must return: not by longjmp, nor by an
- * exception. */
+ * no lock held, from whichever thread logs; lines that its own calls of the library would make are
+ * left out. It must return: not by longjmp, nor by an exception. */
 typedef void (*cuarena_log_fn)(void *user, int32_t level, const char *line);
 
 /*
- * The process-wide log level, CUARENA_LOG_OFF by default (or what the
- * environment's CUARENA_LOG says at first use: off, error, warn, info,
+ * The process-wide log level, CUARENA_LOG_OFF by default (or what the environment's CUARENA_LOG
+ * says at first use: off, error, warn, info,
  * debug; any other word is off, and is told once, as an error).
  *
  *   error  each call that does not return OK, once, with its message, but for
@@ -140,16 +137,15 @@ typedef void (*cuarena_log_fn)(void *user, int32_t level, const char *line);
  *   debug  every allocation and every free, with bytes, address, id and tag;
  *          growth; the steps of running out.
  *
- * Each is one line: control bytes in names, tags and texts of the caller are
- * written as \x0a and the like, in messages of errors too. The calls of heap.h
- * log nothing. Any thread. In a forked child a new level reaches the arenas
- * that are made there. Cost: every arena's lock is taken once; at level debug
- * no call is short any more, at info no resize.
+ * Each is one line: control bytes in names, tags and texts of the caller are written as \x0a and
+ * the like, in messages of errors too. The calls of heap.h log nothing. Any thread. In a forked
+ * child a new level reaches the arenas that are made there. Cost: every arena's lock is taken once;
+ * at level debug no call is short any more, at info no resize.
  */
 CUARENA_API cuarena_status_t cuarena_log_set_level(int32_t level);
 CUARENA_API int32_t cuarena_log_level(void);
-/* NULL: back to the default, which writes to stderr. Set it before other
- * threads log; a line being delivered may still reach the old function. */
+/* NULL: back to the default, which writes to stderr. Set it before other threads log; a line being
+ * delivered may still reach the old function. */
 CUARENA_API void cuarena_log_set_callback(cuarena_log_fn callback, void *user);
 
 #ifdef __cplusplus

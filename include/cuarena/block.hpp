@@ -15,18 +15,17 @@ namespace cuarena
 inline namespace CUARENA_CXX_VARIANT
 {
 
-/* A block's address as so many T, for as long as this lives: see
- * cuarena_block_pin. Ends before its block. Who touches the values is the
- * caller's business: the CPU or, in memory of a device, kernels. */
+/* A block's address as so many T, for as long as this lives: see cuarena_block_pin. Ends before its
+ * block. Who touches the values is the caller's business: the CPU or, in memory of a device,
+ * kernels. */
 template <typename T = std::byte> class pinned
 {
   public:
     pinned() noexcept = default;
 
-    pinned(cuarena_t *arena, cuarena_block_t block, cuarena_stream_t stream,
-           T *data, std::size_t size) noexcept
-        : arena_(arena), block_(block), stream_(stream), data_(data),
-          size_(size)
+    pinned(cuarena_t *arena, cuarena_block_t block, cuarena_stream_t stream, T *data,
+           std::size_t size) noexcept
+        : arena_(arena), block_(block), stream_(stream), data_(data), size_(size)
     {
     }
 
@@ -115,8 +114,8 @@ class block
 
     status try_free() noexcept
     {
-        const status code = to_status(
-            id_ ? cuarena_block_free_on(arena_, id_, stream_) : CUARENA_OK);
+        const status code =
+            to_status(id_ ? cuarena_block_free_on(arena_, id_, stream_) : CUARENA_OK);
         if (code == status::ok)
             (void)release();
         return code;
@@ -126,8 +125,7 @@ class block
 
     status try_resize(std::uint64_t bytes) noexcept
     {
-        const status code =
-            to_status(cuarena_block_resize_on(arena_, id_, bytes, stream_));
+        const status code = to_status(cuarena_block_resize_on(arena_, id_, bytes, stream_));
         if (code == status::ok)
             size_bytes_ = bytes;
         return code;
@@ -135,24 +133,20 @@ class block
 
     void resize(std::uint64_t bytes) { check(try_resize(bytes)); }
 
-    /* The address, as so many T as the block has room for. On a stream: the
-     * stream waits for the block's last move, and the pin ends at the point
-     * where the stream is when the object goes. Status bad_argument for an
-     * address that is not aligned for a T: see request::align. */
+    /* The address, as so many T as the block has room for. On a stream: the stream waits for the
+     * block's last move, and the pin ends at the point where the stream is when the object goes.
+     * Status bad_argument for an address that is not aligned for a T: see request::align. */
     template <typename T = std::byte>
-    result<pinned<T>> try_pin(
-        cuarena_stream_t stream = CUARENA_NO_STREAM) const noexcept
+    result<pinned<T>> try_pin(cuarena_stream_t stream = CUARENA_NO_STREAM) const noexcept
     {
         void *address = nullptr;
-        const status code =
-            to_status(cuarena_block_pin_on(arena_, id_, stream, &address));
+        const status code = to_status(cuarena_block_pin_on(arena_, id_, stream, &address));
         if (code != status::ok)
             return code;
         pinned<T> held(arena_, id_, stream, static_cast<T *>(address),
                        static_cast<std::size_t>(size_bytes_ / sizeof(T)));
         if (reinterpret_cast<std::uintptr_t>(address) % alignof(T) != 0)
-            return {status::bad_argument,
-                    "the block was not allocated with the type's alignment"};
+            return {status::bad_argument, "the block was not allocated with the type's alignment"};
         return held;
     }
 

@@ -89,8 +89,8 @@ class request
         return *this;
     }
 
-    /* What C functions take: nullptr where nothing was said, as the shortest
-     * way through them is then. */
+    /* What C functions take: nullptr where nothing was said, as the shortest way through them is
+     * then. */
     const cuarena_request_t *get() const noexcept
     {
         return request_.struct_size > 0 ? &request_ : nullptr;
@@ -125,23 +125,20 @@ inline bool host_readable(cuarena_t *arena) noexcept
     return properties_of(arena).host_readable == 1;
 }
 
-inline result<void *> alloc(cuarena_t *arena, std::uint64_t bytes,
-                            const request &how) noexcept
+inline result<void *> alloc(cuarena_t *arena, std::uint64_t bytes, const request &how) noexcept
 {
     void *pointer = nullptr;
     const status code =
         to_status(how.stream() == CUARENA_NO_STREAM
                       ? cuarena_alloc_with(arena, bytes, how.get(), &pointer)
-                      : cuarena_alloc_on(arena, bytes, how.stream(), how.get(),
-                                         &pointer));
+                      : cuarena_alloc_on(arena, bytes, how.stream(), how.get(), &pointer));
     if (code != status::ok)
         return code;
     return pointer;
 }
 
 /* What no arena has, where the product is more than 64 bits. */
-template <typename T>
-status bytes_of(std::size_t count, std::uint64_t *bytes_out) noexcept
+template <typename T> status bytes_of(std::size_t count, std::uint64_t *bytes_out) noexcept
 {
     if (count > UINT64_MAX / sizeof(T))
         return status::out_of_memory;
@@ -151,8 +148,7 @@ status bytes_of(std::size_t count, std::uint64_t *bytes_out) noexcept
 
 /* Bytes for so many values of a type, aligned as that wants. */
 template <typename T>
-result<T *> alloc_values(cuarena_t *arena, std::size_t count,
-                         request how) noexcept
+result<T *> alloc_values(cuarena_t *arena, std::size_t count, request how) noexcept
 {
     std::uint64_t bytes = 0;
     const status code = bytes_of<T>(count, &bytes);

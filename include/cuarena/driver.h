@@ -1,11 +1,10 @@
 /*
  * The driver of the GPU: which one runs, and what its devices can do.
  *
- * The library links to no part of CUDA. It opens libcuda.so.1 when the first
- * arena on a device is created, the first stream is passed or one of the calls
- * below is made, and not before; CUARENA_CUDA_LIBRARY in the environment names
- * another file. The oldest driver that is accepted is that of CUDA 12.0.
- * Without one, and in a process that was forked after the driver was opened,
+ * The library links to no part of CUDA. It opens libcuda.so.1 when the first arena on a device is
+ * created, the first stream is passed or one of the calls below is made, and not before;
+ * CUARENA_CUDA_LIBRARY in the environment names another file. The oldest driver that is accepted is
+ * that of CUDA 12.0. Without one, and in a process that was forked after the driver was opened,
  * calls that want a device say NO_DEVICE and why; host memory works as ever.
  */
 #ifndef CUARENA_DRIVER_H
@@ -24,8 +23,7 @@ typedef struct cuarena_driver_info {
     char library[256];    /* the file that was opened, cut if it is longer */
 } cuarena_driver_info_t;
 CUARENA_API void cuarena_driver_info_init(cuarena_driver_info_t *info);
-/* NO_DEVICE with the reason in words. Cost: the first time what the driver
- * takes to start. */
+/* NO_DEVICE with the reason in words. Cost: the first time what the driver takes to start. */
 CUARENA_API cuarena_status_t cuarena_driver_info(cuarena_driver_info_t *info);
 
 /* Flags are 0 or 1. */
@@ -46,11 +44,9 @@ typedef struct cuarena_device_info {
     uint64_t free_bytes; /* now, in all processes */
 } cuarena_device_info_t;
 CUARENA_API void cuarena_device_info_init(cuarena_device_info_t *info);
-/* BAD_ARGUMENT for an ordinal that the driver does not have; NO_DEVICE,
- * OUT_OF_MEMORY, DRIVER, LOST. Cost: the device's primary context, which is
- * created for the call if nobody has it. */
-CUARENA_API cuarena_status_t cuarena_device_info(int32_t device,
-                                                 cuarena_device_info_t *info);
+/* BAD_ARGUMENT for an ordinal that the driver does not have; NO_DEVICE, OUT_OF_MEMORY, DRIVER,
+ * LOST. Cost: the device's primary context, which is created for the call if nobody has it. */
+CUARENA_API cuarena_status_t cuarena_device_info(int32_t device, cuarena_device_info_t *info);
 
 #ifdef __cplusplus
 }

@@ -15,9 +15,9 @@
 #include <type_traits>
 #include <utility>
 
-/* Code that was compiled otherwise, with or without exceptions or with another
- * meaning of stream NULL, is other code: it gets names of its own, so that a
- * linker does not take the one for the other. */
+/* Code that was compiled otherwise, with or without exceptions or with another meaning of stream
+ * NULL, is other code: it gets names of its own, so that a linker does not take the one for the
+ * other. */
 #if defined(__cpp_exceptions) && defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
 #define CUARENA_CXX_VARIANT throws_per_thread
 #elif defined(__cpp_exceptions)
@@ -33,8 +33,8 @@ namespace cuarena
 inline namespace CUARENA_CXX_VARIANT
 {
 
-/* The statuses of base.h. They are std::error_codes too: status::limit,
- * out_of_memory and fragmented compare equal to
+/* The statuses of base.h. They are std::error_codes too: status::limit, out_of_memory and
+ * fragmented compare equal to
  * std::errc::not_enough_memory. */
 enum class [[nodiscard]] status : cuarena_status_t{
     ok = CUARENA_OK,
@@ -75,8 +75,7 @@ inline cuarena_error_info_t last_error() noexcept
 
 namespace detail
 {
-/* What is known of a failure: `why`, or else the thread's last error, if that
- * is this one. */
+/* What is known of a failure: `why`, or else the thread's last error, if that is this one. */
 inline cuarena_error_info_t describe(status code, const char *why) noexcept
 {
     const auto number = static_cast<cuarena_status_t>(code);
@@ -85,8 +84,7 @@ inline cuarena_error_info_t describe(status code, const char *why) noexcept
         return info;
     cuarena_error_info_init(&info);
     info.status = number;
-    std::snprintf(info.message, sizeof info.message, "%s",
-                  why ? why : cuarena_status_text(number));
+    std::snprintf(info.message, sizeof info.message, "%s", why ? why : cuarena_status_text(number));
     return info;
 }
 
@@ -95,13 +93,9 @@ class category final : public std::error_category
   public:
     const char *name() const noexcept override { return "cuarena"; }
 
-    std::string message(int code) const override
-    {
-        return cuarena_status_text(code);
-    }
+    std::string message(int code) const override { return cuarena_status_text(code); }
 
-    std::error_condition default_error_condition(
-        int code) const noexcept override
+    std::error_condition default_error_condition(int code) const noexcept override
     {
         switch (to_status(code)) {
         case status::bad_argument:
@@ -172,8 +166,8 @@ class error : public std::runtime_error, public failure
     }
 };
 
-/* Throws what stands for the status. `why`, static text, is the message;
- * nullptr: the last error's. */
+/* Throws what stands for the status. `why`, static text, is the message; nullptr: the last
+ * error's. */
 [[noreturn]] inline void fail(status code, const char *why = nullptr)
 {
     const cuarena_error_info_t info = detail::describe(code, why);
@@ -198,16 +192,12 @@ inline void check(cuarena_status_t code)
     check(to_status(code));
 }
 
-/* A value, or the status that says why there is none; *result is an empty value
- * then. */
+/* A value, or the status that says why there is none; *result is an empty value then. */
 template <typename T> class [[nodiscard]] result
 {
   public:
     /* `why`: static text, where the thread's last error does not say it. */
-    result(status code, const char *why = nullptr) noexcept
-        : code_(code), why_(why)
-    {
-    }
+    result(status code, const char *why = nullptr) noexcept : code_(code), why_(why) {}
 
     result(T &&value) noexcept : value_(std::move(value)) {}
 

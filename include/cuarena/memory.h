@@ -1,14 +1,13 @@
 /*
  * The contract for bytes: where an arena's segments come from.
  *
- * A memory is a const table of functions and a `user` value handed to each of
- * them. The library's own memories fill the same table; with it a program can
- * bring bytes of its own kind.
+ * A memory is a const table of functions and a `user` value handed to each of them. The library's
+ * own memories fill the same table; with it a program can bring bytes of its own kind.
  *
  * Rules for every function of the table
  *   - It is called with no lock held, from any thread, but never twice at once
  *     for the same segment.
- *   - Sizes and offsets are multiples of `grain_bytes`; of a segment that will
+ *   - Sizes and offsets are multiples of `granularity`; of a segment that will
  *     keep its length, which is for a dedicated block or in an arena with
  *     in_place=0, of `least_bytes`; in `relocate`, `zero_bytes`,
  *     `zero_captured` and `export_range`, of the arena's granule.
@@ -29,18 +28,18 @@
 extern "C" {
 #endif
 
-/* A stream of the device: cudaStream_t and CUstream pass without a cast. NULL
- * is the legacy default stream.
+/* A stream of the device: cudaStream_t and CUstream pass without a cast. NULL is the legacy default
+ * stream.
  *
- * The default streams are those of the arena's own context, whatever context is
- * current; in host memory those of the context that is current when the first
- * of them is passed, and of no other. The context of every stream that was
- * passed outlives the arena: a primary one the arena holds, one that the
+ * The default streams are those of the arena's own context, whatever context is current; in host
+ * memory those of the context that is current when the first of them is passed, and of no other.
+ * The context of every stream that was passed outlives the arena: a primary one the arena holds,
+ * one that the
  * caller created is the caller's. */
 typedef struct CUstream_st *cuarena_stream_t;
 
-/* Another name of NULL, and the default stream of the calling thread: the
- * values of cudaStreamLegacy and cudaStreamPerThread. */
+/* Another name of NULL, and the default stream of the calling thread: the values of
+ * cudaStreamLegacy and cudaStreamPerThread. */
 #define CUARENA_STREAM_LEGACY CUARENA_STREAM_NUMBER(1)
 #define CUARENA_STREAM_PER_THREAD CUARENA_STREAM_NUMBER(2)
 /* No stream: bytes are idle when they are freed, and what a call does to
@@ -48,7 +47,7 @@ typedef struct CUstream_st *cuarena_stream_t;
 #define CUARENA_NO_STREAM CUARENA_STREAM_NUMBER(UINTPTR_MAX)
 /* A stream that is a number rather than a handle. */
 #ifdef __cplusplus
-#define CUARENA_STREAM_NUMBER(number)                                          \
+#define CUARENA_STREAM_NUMBER(number)                                                              \
     reinterpret_cast<cuarena_stream_t>(static_cast<uintptr_t>(number))
 #else
 #define CUARENA_STREAM_NUMBER(number) ((cuarena_stream_t)(uintptr_t)(number))
@@ -77,11 +76,11 @@ typedef struct cuarena_stream_info {
 /* One stretch of addresses that a memory gave. The arena keeps it and hands
  * it to every further call; the memory may change `cookie` at any time. */
 typedef struct cuarena_memory_segment {
-    uint64_t address;        /* of the first byte; never 0 */
-    uint64_t bytes;          /* usable from there; holes count */
-    uint64_t reserved_bytes; /* addresses set aside, >= bytes: how far `grow`
-                              * may go in place */
-    void *cookie;            /* the memory's own */
+    uint64_t address;       /* of the first byte; never 0 */
+    uint64_t bytes;         /* usable from there; holes count */
+    uint64_t address_bytes; /* addresses set aside, >= bytes: how far `grow`
+                             * may go in place */
+    void *cookie;           /* the memory's own */
 } cuarena_memory_segment_t;
 
 /* One relocation of a list that `relocate` executes. Frozen. */
@@ -102,8 +101,8 @@ typedef struct cuarena_export_piece {
 } cuarena_export_piece_t;
 
 #define CUARENA_MEMORY_HOST_READABLE 1u /* the CPU can read and write it */
-#define CUARENA_MEMORY_TOUCHES                                                 \
-    2u                                 /* bytes exist: zero and relocate do    \
+#define CUARENA_MEMORY_TOUCHES                                                                     \
+    2u                                 /* bytes exist: zero and relocate do                        \
                                         * something */
 #define CUARENA_MEMORY_COMES_ZEROED 4u /* fresh bytes read as 0 */
 
@@ -112,123 +111,106 @@ typedef struct cuarena_memory_ops {
     const char *name;     /* for messages; static text */
     uint32_t properties;  /* CUARENA_MEMORY_... bits */
     uint32_t zero;        /* 0 */
-    uint64_t grain_bytes; /* power of two: what segments are multiples of */
+    uint64_t granularity; /* power of two: what segments are multiples of */
     uint64_t alignment;   /* power of two: what every address it gives is a
                            * multiple of; at least the arena's granule */
-    uint64_t least_bytes; /* power of two from the granule to grain_bytes:
+    uint64_t least_bytes; /* power of two from the granule to granularity:
                            * what a segment may be a multiple of that keeps
-                           * its length; 0: as grain_bytes */
+                           * its length; 0: as granularity */
 
-    /* How many bytes could be had now (at most, as far as known); for sizes
-     * given as "auto". NULL: such sizes are BAD_ARGUMENT. */
+    /* How many bytes could be had now (at most, as far as known); for sizes given as "auto". NULL:
+     * such sizes are BAD_ARGUMENT. */
     cuarena_status_t (*available)(void *user, uint64_t *bytes_out);
 
-    /* A new segment of `bytes`. The caller would like addresses to be set aside
-     * for `reserve_bytes` (>= bytes): a memory that has not so many sets fewer
-     * aside, down to `bytes`, and does not fail for want of the rest. */
-    cuarena_status_t (*get)(void *user, uint64_t bytes, uint64_t reserve_bytes,
+    /* A new segment of `bytes`. The caller would like addresses to be set aside for `address_bytes`
+     * (>= bytes): a memory that has not so many sets fewer aside, down to `bytes`, and does not
+     * fail for want of the rest. */
+    cuarena_status_t (*get)(void *user, uint64_t bytes, uint64_t address_bytes,
                             cuarena_memory_segment_t *segment_out);
     /* Ends a segment. Nothing in it is in use. */
     void (*give_back)(void *user, cuarena_memory_segment_t *segment);
 
     /* Lengthens or shortens the usable part in place, within
-     * reserved_bytes. NULL: segments keep their length. */
-    cuarena_status_t (*grow)(void *user, cuarena_memory_segment_t *segment,
-                             uint64_t new_bytes);
-    void (*shrink)(void *user, cuarena_memory_segment_t *segment,
-                   uint64_t new_bytes);
-    /* Takes the backing of [offset, offset + bytes) away, leaving a hole of
-     * unusable addresses, and puts backing under it again. Both or neither;
-     * NULL: there are no holes. */
-    void (*punch)(void *user, cuarena_memory_segment_t *segment,
-                  uint64_t offset, uint64_t bytes);
-    cuarena_status_t (*fill)(void *user, cuarena_memory_segment_t *segment,
-                             uint64_t offset, uint64_t bytes);
+     * address_bytes. NULL: segments keep their length. */
+    cuarena_status_t (*grow)(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes);
+    void (*shrink)(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes);
+    /* Takes the backing of [offset, offset + bytes) away, leaving a hole of unusable addresses, and
+     * puts backing under it again. Both or neither; NULL: there are no holes. */
+    void (*punch)(void *user, cuarena_memory_segment_t *segment, uint64_t offset, uint64_t bytes);
+    cuarena_status_t (*fill)(void *user, cuarena_memory_segment_t *segment, uint64_t offset,
+                             uint64_t bytes);
 
     /* Executes the list in order on `stream`, which is CUARENA_NO_STREAM if
-     * all is to be done on return; source and destination of one entry may
-     * overlap. `done_out` tells how many entries were queued or done when it
-     * fails (0: nothing was touched). NULL: nothing moves. Where the CPU does
-     * it (pageable, bytes of the host) the call waits for the work of `stream`
-     * so far, and all is done on return. */
-    cuarena_status_t (*relocate)(void *user, const cuarena_relocation_t *list,
-                                 size_t count, cuarena_stream_t stream,
-                                 size_t *done_out);
+     * all is to be done on return; source and destination of one entry may overlap. `done_out`
+     * tells how many entries were queued or done when it fails (0: nothing was touched). NULL:
+     * nothing moves. Where the CPU does it (pageable, bytes of the host) the call waits for the
+     * work of `stream` so far, and all is done on return. */
+    cuarena_status_t (*relocate)(void *user, const cuarena_relocation_t *list, size_t count,
+                                 cuarena_stream_t stream, size_t *done_out);
     /* Sets bytes to 0 on `stream`, likewise. NULL: zeroing is UNSUPPORTED. */
     cuarena_status_t (*zero_bytes)(void *user, void *address, uint64_t bytes,
                                    cuarena_stream_t stream);
 
     /*
-     * Streams. All NULL: everything the memory does is done when the call
-     * returns, and no stream uses it.
+     * Streams. All NULL: everything the memory does is done when the call returns, and no stream
+     * uses it.
      *
-     * `identify` tells what a handle that the caller has just passed stands
-     * for; BAD_ARGUMENT, put into words, for one whose work could not use
+     * `identify` tells what a handle that the caller has just passed stands for; BAD_ARGUMENT, put
+     * into words, for one whose work could not use
      * these bytes. `mark` records the work of `stream` so far: in a new
-     * marker if *marker is NULL, else in that one, which then means this
+     * event if *event is NULL, else in that one, which then means this
      * moment; with CUARENA_NO_STREAM the work of all streams that could use
-     * its bytes, in a new marker, or UNSUPPORTED: the arena then marks each
-     * stream that it knows and that was not released, and refuses what would
-     * need a marker of another thread's default stream. Of a stream that is
-     * being captured `mark` says BUSY, and so do `wait`, `relocate` and
-     * `zero_bytes` on it, with nothing recorded, queued or touched. `query`
-     * says OK when
-     * that work is done, else BUSY; `wait` makes `stream` wait for it, or the
-     * caller with host = 1 (stream is CUARENA_NO_STREAM then). `unmark` ends a
-     * marker, done or not.
+     * its bytes, in a new event, or UNSUPPORTED: the arena then marks each stream that it knows and
+     * that was not released, and refuses what would need an event of another thread's default
+     * stream. Of a stream that is being captured `mark` says BUSY, and so do `wait`, `relocate` and
+     * `zero_bytes` on it, with nothing recorded, queued or touched. `query` says OK when that work
+     * is done, else BUSY; `wait` makes `stream` wait for it, or the caller with host = 1 (stream is
+     * CUARENA_NO_STREAM then). `unmark` ends a event, done or not.
      */
     cuarena_status_t (*identify)(void *user, cuarena_stream_t stream,
                                  cuarena_stream_info_t *info_out);
-    cuarena_status_t (*mark)(void *user, cuarena_stream_t stream,
-                             void **marker);
-    cuarena_status_t (*query)(void *user, void *marker);
-    cuarena_status_t (*wait)(void *user, void *marker, cuarena_stream_t stream,
-                             int32_t host);
-    void (*unmark)(void *user, void *marker);
+    cuarena_status_t (*mark)(void *user, cuarena_stream_t stream, void **event);
+    cuarena_status_t (*query)(void *user, void *event);
+    cuarena_status_t (*wait)(void *user, void *event, cuarena_stream_t stream, int32_t host);
+    void (*unmark)(void *user, void *event);
 
-    /* Tells the handles behind [offset, offset + bytes) of a segment, in order,
-     * each with a descriptor of its own that the caller will close; offset and
-     * bytes are multiples of the arena's granule. `pieces` NULL: only their
-     * count. More than `capacity`: BAD_ARGUMENT. May be called beside other
-     * functions for the segment. NULL: blocks cannot be exported. */
-    cuarena_status_t (*export_range)(void *user,
-                                     const cuarena_memory_segment_t *segment,
+    /* Tells the handles behind [offset, offset + bytes) of a segment, in order, each with a
+     * descriptor of its own that the caller will close; offset and bytes are multiples of the
+     * arena's granule. `pieces` NULL: only their count. More than `capacity`: BAD_ARGUMENT. May be
+     * called beside other functions for the segment. NULL: blocks cannot be exported. */
+    cuarena_status_t (*export_range)(void *user, const cuarena_memory_segment_t *segment,
                                      uint64_t offset, uint64_t bytes,
-                                     cuarena_export_piece_t *pieces,
-                                     size_t capacity, size_t *count_out);
+                                     cuarena_export_piece_t *pieces, size_t capacity,
+                                     size_t *count_out);
 
     /* Called once, after the last segment was given back. May be NULL. */
     void (*end)(void *user);
 
-    /* As `zero_bytes`, on a stream of an open capture session: while it is
-     * being captured the graph sets the bytes to 0, at each launch; BUSY if its
-     * capture has failed. NULL: a `zeroed` request on such a stream is
-     * UNSUPPORTED, unless the CPU touches the memory: then it is `zero_bytes`
+    /* As `zero_bytes`, on a stream of an open capture session: while it is being captured the graph
+     * sets the bytes to 0, at each launch; BUSY if its capture has failed. NULL: a `zeroed` request
+     * on such a stream is UNSUPPORTED, unless the CPU touches the memory: then it is `zero_bytes`
      * without a stream. */
     cuarena_status_t (*zero_captured)(void *user, void *address, uint64_t bytes,
                                       cuarena_stream_t stream);
 
-    /* As `get` with reserve_bytes = bytes and `give_back`, at a point of
-     * `stream`, which is never CUARENA_NO_STREAM: the bytes are good for what
-     * the stream is given from here on, and go back behind what it was given
-     * so far, without a wait of the caller. A segment of either kind of get may
-     * go back either way. Of a stream that is being captured get_on says BUSY,
-     * and the arena calls `get`; give_on is `give_back` then, and the arena
-     * asks `identify` before. Like that, it must not fail. Both or neither;
-     * NULL: the bytes have no order, and a dedicated block that is freed on a
-     * stream waits for a marker. */
-    cuarena_status_t (*get_on)(void *user, uint64_t bytes,
-                               cuarena_stream_t stream,
+    /* As `get` with address_bytes = bytes and `give_back`, at a point of `stream`, which is never
+     * CUARENA_NO_STREAM: the bytes are good for what the stream is given from here on, and go back
+     * behind what it was given
+     * so far, without a wait of the caller. A segment of either kind of get may go back either way.
+     * Of a stream that is being captured get_on says BUSY, and the arena calls `get`; give_on is
+     * `give_back` then, and the arena asks `identify` before. Like that, it must not fail. Both or
+     * neither; NULL: the bytes have no order, and a dedicated block that is freed on a stream waits
+     * for an event. */
+    cuarena_status_t (*get_on)(void *user, uint64_t bytes, cuarena_stream_t stream,
                                cuarena_memory_segment_t *segment_out);
-    void (*give_on)(void *user, cuarena_memory_segment_t *segment,
-                    cuarena_stream_t stream);
+    void (*give_on)(void *user, cuarena_memory_segment_t *segment, cuarena_stream_t stream);
 
-    /* How many bytes there are in all, whoever has them now; for sizes given as
-     * a percentage. NULL: such sizes are BAD_ARGUMENT. */
+    /* How many bytes there are in all, whoever has them now; for sizes given as a percentage. NULL:
+     * such sizes are BAD_ARGUMENT. */
     cuarena_status_t (*total)(void *user, uint64_t *bytes_out);
 } cuarena_memory_ops_t;
 
-/* All members 0 but struct_size, grain_bytes 4096 and alignment 256. */
+/* All members 0 but struct_size, granularity 4096 and alignment 256. */
 CUARENA_API void cuarena_memory_ops_init(cuarena_memory_ops_t *ops);
 
 #ifdef __cplusplus

@@ -50,8 +50,8 @@ template <typename F> bool tell(F &callable, relocations moved)
     }
 }
 
-/* A callable for one call of C, through which nothing may be thrown: what it
- * throws ends that call and is thrown again behind it. */
+/* A callable for one call of C, through which nothing may be thrown: what it throws ends that call
+ * and is thrown again behind it. */
 template <typename F> class listening
 {
   public:
@@ -90,8 +90,7 @@ template <typename F> class listening
 
 /* A callable that calls of C may come to at any time. */
 template <typename F>
-std::int32_t run_kept(void *user, const cuarena_relocation_t *list,
-                      std::size_t count) noexcept
+std::int32_t run_kept(void *user, const cuarena_relocation_t *list, std::size_t count) noexcept
 {
     return tell(*static_cast<F *>(user), {list, count}) ? 0 : 1;
 }

@@ -1,9 +1,9 @@
 /*
- * Options: what an arena is to be like. docs/options.md has all of them, with
- * keys, ranges and defaults.
+ * Options: what an arena is to be like. docs/options.md has all of them, with keys, ranges and
+ * defaults.
  *
- * A config belongs to the caller: no call here knows any other, and threads may
- * use different ones at once.
+ * A config belongs to the caller: no call here knows any other, and threads may use different ones
+ * at once.
  */
 #ifndef CUARENA_OPTIONS_H
 #define CUARENA_OPTIONS_H
@@ -16,11 +16,10 @@
 extern "C" {
 #endif
 
-/* An amount of memory: bytes, thousandths of a percent of all that the memory
- * has, whoever has it now, or what is available now but so many bytes. As text:
- * 512MiB, 4G, 80%, auto-256MiB, auto. KiB, MiB, GiB, TiB and K, M, G, T all
- * count in 1024. What a memory of the host has in all is that of the machine,
- * or of the control group around the process where that is less. */
+/* An amount of memory: bytes, thousandths of a percent of all that the memory has, whoever has it
+ * now, or what is available now but so many bytes. As text: 512MiB, 4G, 80%, auto-256MiB, auto.
+ * KiB, MiB, GiB, TiB and K, M, G, T all count in 1024. What a memory of the host has in all is that
+ * of the machine, or of the control group around the process where that is less. */
 #define CUARENA_AMOUNT_BYTES 0
 #define CUARENA_AMOUNT_PERCENT 1 /* value 100000 = 100 % */
 #define CUARENA_AMOUNT_AUTO 2    /* available minus value */
@@ -32,11 +31,11 @@ typedef struct cuarena_amount {
 
 /* pool: of a fixed size, with a stable region if one is asked for.
  * grow: takes no more than requests need, in place, until its limit.
- * bfc: as ONNX Runtime's arena, whose keys it knows: takes ever larger chunks,
- * splits one only if the rest is worth it, has no limit of its own.
- * mlx-cpu, mlx-cuda: as MLX's allocators: keep freed blocks whole in a cache.
- * cupy-pool: as CuPy's MemoryPool: chunks of what requests need, each stream's
- * own. driver-pool: as CuPy's MemoryAsyncPool: each block is the driver's. */
+ * bfc: as ONNX Runtime's arena, whose keys it knows: takes ever larger chunks, splits one only if
+ * the rest is worth it, has no limit of its own.
+ * mlx-cpu, mlx-cuda: as MLX's allocators: keep freed blocks whole in a cache. cupy-pool: as CuPy's
+ * MemoryPool: chunks of what requests need, each stream's own. driver-pool: as CuPy's
+ * MemoryAsyncPool: each block is the driver's. */
 #define CUARENA_PRESET_POOL 0
 #define CUARENA_PRESET_GROW 1
 #define CUARENA_PRESET_BFC 2
@@ -46,12 +45,12 @@ typedef struct cuarena_amount {
 #define CUARENA_PRESET_DRIVER_POOL 6
 
 #define CUARENA_GROW_NONE 0  /* fixed */
-#define CUARENA_GROW_EXACT 1 /* by what a request lacks, in grains */
+#define CUARENA_GROW_EXACT 1 /* by what a request lacks, in pages */
 /* By chunks, each twice the one before: the first has `initial_chunk` bytes,
- * or after a trim `growth_after_trim`. A request above the next chunk doubles
- * it until it fits; else it grows to `max_doubling` at most. Chunks are cut to
- * what the limit leaves; one that the memory does not have is asked for again
- * a tenth smaller, until it is below the request or 8 KiB. In whole grains. */
+ * or after a trim `growth_after_trim`. A request above the next chunk doubles it until it fits;
+ * else it grows to `max_doubling` at most. Chunks are cut to what the limit leaves; one that the
+ * memory does not have is asked for again
+ * a tenth smaller, until it is below the request or 8 KiB. In whole pages. */
 #define CUARENA_GROW_DOUBLING 2
 
 /* Of numbers of bytes: as the preset says. */
@@ -59,14 +58,14 @@ typedef struct cuarena_amount {
 /* Of what a driver's pool has: it stays as it is. */
 #define CUARENA_BYTES_UNCHANGED (UINT64_MAX - 2)
 
-/* Keys that no option has, and options that decide nothing beside the others:
- * an error, or a warning in the log. */
+/* Keys that no option has, and options that decide nothing beside the others: an error, or a
+ * warning in the log. */
 #define CUARENA_UNKNOWN_ERROR 0
 #define CUARENA_UNKNOWN_WARN 1
 
 /* Where device memory comes from. */
-#define CUARENA_BACKING_AUTO                                                   \
-    0                            /* as the preset says; in most vmm where the  \
+#define CUARENA_BACKING_AUTO                                                                       \
+    0                            /* as the preset says; in most vmm where the                      \
                                   * device has it, else malloc */
 #define CUARENA_BACKING_VMM 1    /* handles mapped into reserved addresses */
 #define CUARENA_BACKING_MALLOC 2 /* one driver allocation a segment */
@@ -74,8 +73,8 @@ typedef struct cuarena_amount {
 
 /* What a block is cut from. */
 #define CUARENA_SEGMENTS_SHARED 0 /* a segment, with other blocks */
-#define CUARENA_SEGMENTS_EACH                                                  \
-    1 /* nothing: each block is a segment of its own, as a dedicated one, and  \
+#define CUARENA_SEGMENTS_EACH                                                                      \
+    1 /* nothing: each block is a segment of its own, as a dedicated one, and                      \
        * keeps its size */
 
 /* Which of the driver's pools backing=async takes its bytes from. */
@@ -84,8 +83,8 @@ typedef struct cuarena_amount {
 #define CUARENA_DRIVER_POOL_OWN 2      /* one that the arena makes and ends */
 #define CUARENA_DRIVER_POOL_EXTERNAL 3 /* the caller's: driver_pool_handle */
 
-/* A property that memory may have: not asked for, had if it can be (then
- * cuarena_properties tells), or an error if it cannot. */
+/* A property that memory may have: not asked for, had if it can be (then cuarena_properties tells),
+ * or an error if it cannot. */
 #define CUARENA_PROPERTY_OFF 0
 #define CUARENA_PROPERTY_TRY 1
 #define CUARENA_PROPERTY_REQUIRE 2
@@ -96,26 +95,26 @@ typedef struct cuarena_amount {
 #define CUARENA_BYTES_MANAGED 2
 #define CUARENA_BYTES_PINNED 3
 
-/* When a marker is recorded on a stream: see streams.h. */
-#define CUARENA_MARKER_LATE 0
-#define CUARENA_MARKER_EAGER 1
+/* When an event is recorded on a stream: see streams.h. */
+#define CUARENA_EVENTS_LATE 0
+#define CUARENA_EVENTS_EAGER 1
 
 /* What a request gets of bytes that were freed on another stream. */
 #define CUARENA_STEAL_WAIT 0 /* all: its stream waits for that one */
-#define CUARENA_STEAL_SETTLED                                                  \
-    1                         /* those whose work is known to be done, or for  \
+#define CUARENA_STEAL_IDLE                                                                         \
+    1                         /* those whose work is known to be done, or for                      \
                                * which its stream has waited */
-#define CUARENA_STEAL_NEVER 2 /* none: until a call settles them */
+#define CUARENA_STEAL_NEVER 2 /* none: until a call reclaims them */
 
 /* What a free leaves behind. */
 #define CUARENA_KEEP_ALL 0   /* free bytes, until they are trimmed */
 #define CUARENA_KEEP_CACHE 1 /* the block, whole, in a cache: see cache.h */
-#define CUARENA_KEEP_NONE 2  /* nothing: whole grains go back at once */
+#define CUARENA_KEEP_NONE 2  /* nothing: whole pages go back at once */
 
 /* What a free does with a block that the cache has no room for. */
 #define CUARENA_CACHE_STRICT 0 /* the block is not cached */
-#define CUARENA_CACHE_LATE                                                     \
-    1 /* it is, if the cache is not full before it;                            \
+#define CUARENA_CACHE_LATE                                                                         \
+    1 /* it is, if the cache is not full before it;                                                \
        * the next allocation trims the cache */
 
 /* What a soft limit is for. */
@@ -128,25 +127,24 @@ typedef struct cuarena_amount {
 #define CUARENA_ZERO_FREE 3   /* all bytes that leave a block: see below */
 
 /*
- * CUARENA_ZERO_ALLOC: a resize hands a block out if it was empty before; what
- * it adds to others is as somebody may have left it.
+ * CUARENA_ZERO_ALLOC: a resize hands a block out if it was empty before; what it adds to others is
+ * as somebody may have left it.
  *
- * CUARENA_ZERO_FREE: bytes that leave a block are set to 0 before they are
- * anybody else's: by a free, a resize (the tail, or the old place), a
- * compaction, a reset. Bytes that go back to the memory, as of dedicated
- * blocks, are too, unless its bytes come zeroed. Adopted bytes stay as they
- * are, and so do those of blocks that cuarena_destroy_forced ends. Freed blocks
- * are not cached. Where the memory cannot do it the call is DRIVER and leaves
- * the block as it was; where contents have moved already the arena is LOST.
+ * CUARENA_ZERO_FREE: bytes that leave a block are set to 0 before they are anybody else's: by a
+ * free, a resize (the tail, or the old place), a compaction, a reset. Bytes that go back to the
+ * memory, as of dedicated blocks, are too, unless its bytes come zeroed. Adopted bytes stay as they
+ * are, and so do those of blocks that cuarena_destroy_forced ends. Freed blocks are not cached.
+ * Where the memory cannot do it the call is DRIVER and leaves the block as it was; where contents
+ * have moved already the arena is LOST.
  */
 
 /*
- * Filled by cuarena_config_init, then by hand, by cuarena_config_set or by
- * cuarena_config_parse. docs/options.md lists key, range and default of each.
+ * Filled by cuarena_config_init, then by hand, by cuarena_config_set or by cuarena_config_parse.
+ * docs/options.md lists key, range and default of each.
  *
- * A member that decides nothing beside the others, such as `pool` with a preset
- * that grows or `cache_page` without a cache, is an error that names it, unless
- * it has the value that it would have anyway.
+ * A member that decides nothing beside the others, such as `pool` with a preset that grows or
+ * `cache_page` without a cache, is an error that names it, unless it has the value that it would
+ * have anyway.
  */
 typedef struct cuarena_config {
     size_t struct_size;
@@ -157,7 +155,7 @@ typedef struct cuarena_config {
                                * the memory gives in multiples of */
     cuarena_amount_t stable;  /* of those, the stable region; 0 bytes */
     cuarena_amount_t limit;   /* most bytes held; auto */
-    uint64_t reserve_bytes;   /* addresses set aside for growing in place, fewer
+    uint64_t address_bytes;   /* addresses set aside for growing in place, fewer
                                * where the process has few; 0: the limit, or
                                * else a pool's size, or all of the memory */
     uint64_t alignment;       /* the granule: power of two from 8; as the preset
@@ -167,30 +165,30 @@ typedef struct cuarena_config {
     uint64_t max_blocks;      /* most live blocks; 2^26 */
     int32_t grow;             /* CUARENA_GROW_...; as the preset says: -1 */
     int32_t zero;             /* CUARENA_ZERO_...; never */
-    int32_t placement;      /* CUARENA_PLACEMENT_...; as the preset says: -1 */
-    int32_t compact_on_oom; /* 1: a step of running out; 0 */
+    int32_t placement;        /* CUARENA_PLACEMENT_...; as the preset says: -1 */
+    int32_t compact_on_oom;   /* 1: a step of running out; 0 */
 
-    /* memory = bytes: what the caller owns, at least until destroy. The arena
-     * may give out every byte from the first multiple of `alignment`. */
+    /* memory = bytes: what the caller owns, at least until destroy. The arena may give out every
+     * byte from the first multiple of `alignment`. */
     void *bytes;
     uint64_t bytes_size;
     int32_t bytes_kind; /* CUARENA_BYTES_...; host */
 
     /* Memory of a device: device, managed, pinned, and bytes of these. */
-    int32_t device;        /* ordinal; 0 */
-    void *context;         /* CUcontext, instead of the ordinal's primary one */
-    int32_t backing;       /* CUARENA_BACKING_... of device memory; auto */
-    int32_t fd;            /* CUARENA_PROPERTY_...: blocks can be exported */
-    int32_t rdma;          /* ... network cards can reach them */
-    int32_t fabric;        /* ... they can be exported to other hosts */
-    int32_t peers;         /* ... the other devices can reach them */
-    uint64_t handle_bytes; /* of a vmm handle; 0: as the arena thinks best */
-    int32_t mapped;        /* pinned: the device can reach it; 1 */
+    int32_t device;         /* ordinal; 0 */
+    void *context;          /* CUcontext, instead of the ordinal's primary one */
+    int32_t backing;        /* CUARENA_BACKING_... of device memory; auto */
+    int32_t fd;             /* CUARENA_PROPERTY_...: blocks can be exported */
+    int32_t rdma;           /* ... network cards can reach them */
+    int32_t fabric;         /* ... they can be exported to other hosts */
+    int32_t peers;          /* ... the other devices can reach them */
+    uint64_t handle_bytes;  /* of a vmm handle; 0: as the arena thinks best */
+    int32_t mapped;         /* pinned: the device can reach it; 1 */
     int32_t write_combined; /* pinned: fast to write, slow to read; 0 */
     int32_t portable;       /* pinned: for every context; 1 */
     int32_t device_only;    /* pinned, managed, pageable: the CPU does not touch
                              * blocks that streams use; 0 */
-    int32_t marker;         /* CUARENA_MARKER_...; late */
+    int32_t events;         /* CUARENA_EVENTS_...; late */
     /* memory = custom: copied at creation; `ops_user` stays the caller's. */
     const cuarena_memory_ops_t *ops;
     void *ops_user;
@@ -203,10 +201,10 @@ typedef struct cuarena_config {
     int32_t take_first;         /* an arena that grows takes initial_chunk at
                                  * once: 1; nothing before it must: 0 */
     int32_t unknown_keys;       /* CUARENA_UNKNOWN_...; error */
-    int32_t in_place; /* 1: segments are lengthened, shortened and punched
-                       * where the memory can; 0: each keeps its length, and
-                       * goes back whole; as the preset says: -1 */
-    int32_t segments; /* CUARENA_SEGMENTS_...; as the preset says: -1 */
+    int32_t in_place;           /* 1: segments are lengthened, shortened and punched
+                                 * where the memory can; 0: each keeps its length, and
+                                 * goes back whole; as the preset says: -1 */
+    int32_t segments;           /* CUARENA_SEGMENTS_...; as the preset says: -1 */
     /* backing = async */
     int32_t driver_pool;         /* CUARENA_DRIVER_POOL_...; current */
     uint64_t driver_pool_handle; /* a CUmemoryPool, as a number; 0 */
@@ -218,10 +216,10 @@ typedef struct cuarena_config {
                                   * one, for the whole process; 0 */
     int32_t threshold_limits;    /* 1: the pool's threshold is a limit too, see
                                   * CUARENA_LIMIT_THRESHOLD; 0 */
-    uint64_t keep_on_trim; /* what cuarena_shared_shrink leaves; 0 bytes */
-    int32_t keep;          /* CUARENA_KEEP_...; as the preset says: -1 */
+    uint64_t keep_on_trim;       /* what cuarena_shared_shrink leaves; 0 bytes */
+    int32_t keep;                /* CUARENA_KEEP_...; as the preset says: -1 */
     /* keep = cache */
-    int32_t cache_bound; /* CUARENA_CACHE_...; as the preset says: -1 */
+    int32_t cache_bound;          /* CUARENA_CACHE_...; as the preset says: -1 */
     cuarena_amount_t cache_limit; /* most bytes cached; auto: as the preset
                                    * says, or else the soft limit */
     uint64_t cache_page;          /* a cached block serves requests that are
@@ -229,68 +227,57 @@ typedef struct cuarena_config {
     cuarena_amount_t soft_limit;  /* auto: as the preset says, or else none */
     int32_t soft_limit_rule;      /* CUARENA_SOFT_...; as the preset says: -1 */
     /* What sizes are rounded up to, and then to the granule; 0: to nothing. */
-    uint64_t round_powers; /* sizes below it: to a power of two */
-    uint64_t round_to;     /* the others: to a multiple of it */
-    uint64_t natural;      /* blocks are aligned to the least power of two that
-                            * they fit in, of this at most; 0: the granule */
+    uint64_t round_powers;    /* sizes below it: to a power of two */
+    uint64_t round_to;        /* the others: to a multiple of it */
+    uint64_t natural;         /* blocks are aligned to the least power of two that
+                               * they fit in, of this at most; 0: the granule */
     int32_t use_cuda_mempool; /* 1: of device memory an arena with a pool of
                                * the driver's of its own; 0 */
 } cuarena_config_t;
 
 CUARENA_API void cuarena_config_init(cuarena_config_t *config);
 /*
- * Sets one option from text. BAD_ARGUMENT for an unknown key or a value that
- * does not parse or is out of range: the message names key, value and what
- * would be accepted; the config is as it was. With unknown_keys=warn unknown
- * keys are logged and passed over.
+ * Sets one option from text. BAD_ARGUMENT for an unknown key or a value that does not parse or is
+ * out of range: the message names key, value and what would be accepted; the config is as it was.
+ * With unknown_keys=warn unknown keys are logged and passed over.
  *
- * "arena." may stand before any key. ONNX Runtime's names for its arena are
- * keys too: extend_strategy (also arena_extend_strategy),
- * initial_chunk_size_bytes, max_dead_bytes_per_chunk,
+ * "arena." may stand before any key. ONNX Runtime's names for its arena are keys too:
+ * extend_strategy (also arena_extend_strategy), initial_chunk_size_bytes, max_dead_bytes_per_chunk,
  * initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem,
- * cuda_mempool_release_threshold, cuda_mempool_bytes_to_keep_on_shrink. Their
- * values are digits, in ONNX Runtime's ranges. With use_cuda_mempool=1, which
- * is an option of its own, device memory is that of preset=driver-pool and
- * driver_pool=own whatever preset is named; its threshold stays as the driver
- * made it, and what is said of chunks is passed over. Pinned memory passes over
- * it and the two keys before, as ONNX Runtime's arena of pinned memory does.
- * Other memories refuse it.
+ * cuda_mempool_release_threshold, cuda_mempool_bytes_to_keep_on_shrink. Their values are digits, in
+ * ONNX Runtime's ranges. With use_cuda_mempool=1, which is an option of its own, device memory is
+ * that of preset=driver-pool and driver_pool=own whatever preset is named; its threshold stays as
+ * the driver made it, and what is said of chunks is passed over. Pinned memory passes over it and
+ * the two keys before, as ONNX Runtime's arena of pinned memory does. Other memories refuse it.
  */
-CUARENA_API cuarena_status_t cuarena_config_set(cuarena_config_t *config,
-                                                const char *key,
+CUARENA_API cuarena_status_t cuarena_config_set(cuarena_config_t *config, const char *key,
                                                 const char *value);
 /* "key=value,key=value": all of them or, on an error, none. */
-CUARENA_API cuarena_status_t cuarena_config_parse(cuarena_config_t *config,
-                                                  const char *text);
-/* The same with the text of the environment's CUARENA_CONF; OK where there is
- * none. No other call reads it: a program that wants to be told by it calls
- * this between init and create. Not beside changes of the environment. */
-CUARENA_API cuarena_status_t
-cuarena_config_environment(cuarena_config_t *config);
+CUARENA_API cuarena_status_t cuarena_config_parse(cuarena_config_t *config, const char *text);
+/* The same with the text of the environment's CUARENA_CONF; OK where there is none. No other call
+ * reads it: a program that wants to be told by it calls this between init and create. Not beside
+ * changes of the environment. */
+CUARENA_API cuarena_status_t cuarena_config_environment(cuarena_config_t *config);
 /*
  * The limit from a variable of the environment, NULL: CUPY_GPU_MEMORY_LIMIT,
- * as CuPy reads it: digits are bytes; a number of at most three decimals and %
- * are that part of all that the memory has; 0 and 0% are no limit. OK, and
- * nothing changed, where there is no such variable. BAD_ARGUMENT for any other
- * text: the message names variable, text and what is accepted; the config is as
- * it was. Only this call reads the variable. Not beside changes of the
+ * as CuPy reads it: digits are bytes; a number of at most three decimals and % are that part of all
+ * that the memory has; 0 and 0% are no limit. OK, and nothing changed, where there is no such
+ * variable. BAD_ARGUMENT for any other text: the message names variable, text and what is accepted;
+ * the config is as it was. Only this call reads the variable. Not beside changes of the
  * environment.
  */
-CUARENA_API cuarena_status_t cuarena_config_limit_environment(
-    cuarena_config_t *config, const char *variable);
-/* The value of one option as text that cuarena_config_set accepts under the
- * same key. UNSUPPORTED for a value that has none: a memory of the caller's
- * own, or what ONNX Runtime has no number for. */
-CUARENA_API cuarena_status_t cuarena_config_get(const cuarena_config_t *config,
-                                                const char *key, char *text,
-                                                size_t text_size);
-/* Gives what says "as the preset says" its value, and the limit of a preset
- * without one: all that cuarena_create would do. BAD_ARGUMENT as there; the
- * config is as it was then. */
+CUARENA_API cuarena_status_t cuarena_config_limit_environment(cuarena_config_t *config,
+                                                              const char *variable);
+/* The value of one option as text that cuarena_config_set accepts under the same key. UNSUPPORTED
+ * for a value that has none: a memory of the caller's own, or what ONNX Runtime has no number
+ * for. */
+CUARENA_API cuarena_status_t cuarena_config_get(const cuarena_config_t *config, const char *key,
+                                                char *text, size_t text_size);
+/* Gives what says "as the preset says" its value, and the limit of a preset without one: all that
+ * cuarena_create would do. BAD_ARGUMENT as there; the config is as it was then. */
 CUARENA_API cuarena_status_t cuarena_config_resolve(cuarena_config_t *config);
 /* Parses an amount as above; BAD_ARGUMENT with the text named. */
-CUARENA_API cuarena_status_t cuarena_amount_parse(const char *text,
-                                                  cuarena_amount_t *amount_out);
+CUARENA_API cuarena_status_t cuarena_amount_parse(const char *text, cuarena_amount_t *amount_out);
 
 /* One row of the options table; BAD_ARGUMENT past the last. Static text. */
 typedef struct cuarena_option_info {
@@ -304,8 +291,7 @@ typedef struct cuarena_option_info {
     const char *ort_accepted; /* range of the number behind these */
 } cuarena_option_info_t;
 CUARENA_API void cuarena_option_info_init(cuarena_option_info_t *info);
-CUARENA_API cuarena_status_t cuarena_option_info(size_t index,
-                                                 cuarena_option_info_t *info);
+CUARENA_API cuarena_status_t cuarena_option_info(size_t index, cuarena_option_info_t *info);
 
 #ifdef __cplusplus
 }

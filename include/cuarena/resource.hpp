@@ -19,19 +19,17 @@ inline namespace CUARENA_CXX_VARIANT
 
 #ifdef __cpp_lib_memory_resource
 /*
- * What standard containers take their bytes from. Two of the same arena are
- * equal: what one gave the other takes back. The arena object may be moved;
- * once it went, what was taken may still be given back, but no more be taken.
- * std::pmr::memory_resource has no form that does not throw.
+ * What standard containers take their bytes from. Two of the same arena are equal: what one gave
+ * the other takes back. The arena object may be moved; once it went, what was taken may still be
+ * given back, but no more be taken. std::pmr::memory_resource has no form that does not throw.
  */
 class memory_resource : public std::pmr::memory_resource
 {
   public:
-    /* Blocks get the tag; 0: none. Throws, status unsupported, if the CPU does
-     * not reach the memory: ask arena::host_readable where that may be. */
+    /* Blocks get the tag; 0: none. Throws, status unsupported, if the CPU does not reach the
+     * memory: ask arena::host_readable where that may be. */
     explicit memory_resource(const arena &from, cuarena_tag_t tag = 0)
-        : arena_(from.get()), tag_(tag),
-          granule_bytes_(detail::properties_of(arena_).granule_bytes)
+        : arena_(from.get()), tag_(tag), granule_bytes_(detail::properties_of(arena_).granule_bytes)
     {
         if (!from.host_readable())
             fail(status::unsupported, detail::unreachable);
@@ -56,8 +54,7 @@ class memory_resource : public std::pmr::memory_resource
         (void)cuarena_free(arena_, pointer);
     }
 
-    bool do_is_equal(
-        const std::pmr::memory_resource &other) const noexcept override
+    bool do_is_equal(const std::pmr::memory_resource &other) const noexcept override
     {
 #ifdef __cpp_rtti
         const auto *same = dynamic_cast<const memory_resource *>(&other);

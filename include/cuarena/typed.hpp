@@ -23,10 +23,7 @@ template <typename T> class deleter
   public:
     deleter() noexcept = default;
 
-    deleter(cuarena_t *arena, std::size_t count) noexcept
-        : arena_(arena), count_(count)
-    {
-    }
+    deleter(cuarena_t *arena, std::size_t count) noexcept : arena_(arena), count_(count) {}
 
     void operator()(T *objects) const noexcept
     {
@@ -47,11 +44,10 @@ template <typename T> class deleter
 };
 
 /* An object, or with T[] an array, in memory that the CPU reaches. */
-template <typename T>
-using unique_ptr = std::unique_ptr<T, deleter<std::remove_extent_t<T>>>;
+template <typename T> using unique_ptr = std::unique_ptr<T, deleter<std::remove_extent_t<T>>>;
 
-/* A plain allocation of `size()` values that nobody made: of whichever memory,
- * so this class does not touch them. The address stays. */
+/* A plain allocation of `size()` values that nobody made: of whichever memory, so this class does
+ * not touch them. The address stays. */
 template <typename T> class buffer
 {
     static_assert(std::is_trivially_copyable_v<T>,
@@ -86,15 +82,11 @@ template <typename T> class buffer
     void set_stream(cuarena_stream_t stream) noexcept { stream_ = stream; }
 
     /* The values are the caller's to free. */
-    [[nodiscard]] T *release() noexcept
-    {
-        return buffer(std::move(*this)).forget();
-    }
+    [[nodiscard]] T *release() noexcept { return buffer(std::move(*this)).forget(); }
 
     status try_free() noexcept
     {
-        const status code = to_status(
-            data_ ? cuarena_free_on(arena_, data_, stream_) : CUARENA_OK);
+        const status code = to_status(data_ ? cuarena_free_on(arena_, data_, stream_) : CUARENA_OK);
         if (code == status::ok)
             (void)forget();
         return code;
@@ -109,8 +101,7 @@ template <typename T> class buffer
         std::uint64_t bytes = 0;
         status code = detail::bytes_of<T>(size, &bytes);
         if (code == status::ok)
-            code = to_status(
-                cuarena_resize_on(arena_, data_, bytes, stream_, &data));
+            code = to_status(cuarena_resize_on(arena_, data_, bytes, stream_, &data));
         if (code == status::ok) {
             data_ = static_cast<T *>(data);
             size_ = size;

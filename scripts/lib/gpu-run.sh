@@ -289,7 +289,7 @@ part_benches() {
         [ "$name" != rust ] || continue
         arguments=(${quick:+--quick} --json "$out/results/$name.json")
         [ "$name" != traces_cuda ] || arguments+=("$here"/traces/*.csv.gz)
-        [ "$name" != crossing ] ||
+        [ "$name" != stealing ] ||
             arguments+=("$here"/traces/multistream.csv.gz)
         run "bench_$name" "$program" "${arguments[@]}"
         sed 's/^/    /' "$out/logs/bench_$name.log"

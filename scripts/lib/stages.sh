@@ -211,18 +211,16 @@ tested() {
     make_in "$name" check VERBOSE=1
 }
 
-# tested_core NAME ARGUMENT...: the same, at short length of the core tests only.
-tested_core() {
-    local name=$1
-    configured "$@"
+# tested_some LIST NAME ARGUMENT...: the same, at short length of a list only.
+tested_some() {
+    local list=$1 name=$2
+    configured "${@:2}"
     make_in "$name"
     if [ "$CUARENA_TEST_SCALE" = long ]; then
         CUARENA_TEST_SCALE=short make_in "$name" check VERBOSE=1
     else
-        # The words in single quotes are for make.
-        # shellcheck disable=SC2016
         make_in "$name" check VERBOSE=1 \
-            check_PROGRAMS='$(core_tests)' TESTS='$(core_tests)'
+            check_PROGRAMS="\$($list)" TESTS="\$($list)"
     fi
 }
 
@@ -238,7 +236,7 @@ stage_gcc() {
 stage_coverage() {
     has gcovr
     has python3
-    tested_core coverage CC=gcc --disable-static --disable-tools \
+    tested_some cover_tests coverage CC=gcc --disable-static --disable-tools \
         CFLAGS="-O1 -g --coverage -fprofile-update=single"
     gcovr -j "$jobs" -r . build/coverage/src -f src/ --gcov-ignore-parse-errors \
         --json-summary build/coverage/summary.json
@@ -247,14 +245,14 @@ stage_coverage() {
 
 stage_clang() {
     has clang
-    tested_core clang CC=clang --enable-werror --enable-debug --disable-static \
+    tested_some core_tests clang CC=clang --enable-werror --enable-debug --disable-static \
         CPPFLAGS=-DCUARENA_NO_FUTEX
 }
 
 stage_asan() {
     export CK_TIMEOUT_MULTIPLIER=5 UBSAN_OPTIONS=print_stacktrace=1
     export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
-    tested_core asan CC=gcc --enable-werror --enable-debug --disable-static \
+    tested_some core_tests asan CC=gcc --enable-werror --enable-debug --disable-static \
         --enable-sanitizers=address,undefined
 }
 

@@ -1,70 +1,65 @@
-/* The block calls: ids that survive moves. The short paths are as those of the
- * pointers. */
-#include "api/short.h"
+/* The block calls: ids that survive moves. The fast paths are as those of the pointers. */
+#include "api/fast.h"
 
 /* ---- Allocation and free ----------------------------------------------- */
 
-CUAI_NOINLINE cuarena_status_t
-cuai_block_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
-                 const cuarena_request_t *request, cuarena_block_t *block_out)
+CUAI_NOINLINE cuarena_status_t cuai_block_alloc(cuarena_t *arena, uint64_t bytes,
+                                                cuarena_stream_t stream,
+                                                const cuarena_request_t *asked,
+                                                cuarena_block_t *block_out)
 {
     if (arena == NULL || block_out == NULL)
         return cuai_null("arena or block_out");
-    cuai_want_t want;
-    cuarena_status_t status = cuai_want(arena, bytes, request, &want);
+    cuai_request_t request;
+    cuarena_status_t status = cuai_request_make(arena, bytes, asked, &request);
     if (status != CUARENA_OK)
         return cuai_told(status);
-    want.dedicated = want.dedicated && bytes != 0;
-    if (want.dedicated)
-        want.request.flags |= CUAI_BLOCK_DEDICATED;
+    request.dedicated = request.dedicated && bytes != 0;
+    if (request.dedicated)
+        request.heap.flags |= CUAI_BLOCK_DEDICATED;
     cuai_call_t call;
-    cuai_found_t found;
+    cuai_block_ref_t ref;
     status = cuai_call_begin(&call, arena);
     if (status != CUARENA_OK)
         return status;
-    status = cuai_want_on(&call, stream, &want);
+    status = cuai_request_on(&call, stream, &request);
     if (status == CUARENA_OK)
-        status = cuai_obtain(&call, &want, &found);
+        status = cuai_alloc_slow(&call, &request, &ref);
     if (status == CUARENA_OK)
-        *block_out = cuai_id(found.heap, found.slot);
+        *block_out = cuai_id(ref.heap, ref.slot);
     return cuai_call_end(&call, status);
 }
 
-static CUAI_NOINLINE cuarena_status_t alloc_long(cuarena_t *arena,
-                                                 uint64_t bytes,
-                                                 cuarena_block_t *block_out)
+static CUAI_NOINLINE cuarena_status_t alloc_general(cuarena_t *arena, uint64_t bytes,
+                                                    cuarena_block_t *block_out)
 {
     return cuai_block_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, block_out);
 }
 
-cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes,
-                                     cuarena_block_t *block_out)
+cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes, cuarena_block_t *block_out)
 {
-    if (CUAI_UNLIKELY(arena == NULL || block_out == NULL ||
-                      bytes - 1 >= CUAI_SHORT_MOST))
-        return alloc_long(arena, bytes, block_out);
+    if (CUAI_UNLIKELY(arena == NULL || block_out == NULL || bytes - 1 >= CUAI_FAST_MOST))
+        return alloc_general(arena, bytes, block_out);
     cuai_slot_t slot = 0;
     uint64_t offset;
     void *pointer;
     if (CUAI_UNLIKELY(!cuai_lock_enter(&arena->lock)))
-        return alloc_long(arena, bytes, block_out);
+        return alloc_general(arena, bytes, block_out);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    if (CUAI_LIKELY(cuai_short_serves(arena)))
-        slot = cuai_hot_take(heap, cuai_short_size(arena, bytes), bytes,
-                             CUAI_BLOCK_NATURE, &offset);
+    if (CUAI_LIKELY(cuai_fast_serves(arena)))
+        slot = cuai_hot_take(heap, cuai_fast_size(arena, bytes), bytes, CUAI_BLOCK_ATTRIBUTES,
+                             &offset);
     else if (arena->slow & CUAI_SLOW_CACHE)
-        slot = cuai_short_hit(arena, NULL, bytes, CUAI_BLOCK_NATURE, &pointer);
-    if (CUAI_UNLIKELY(slot == 0 && !heap->plain && cuai_short_serves(arena)))
-        slot = cuai_short_take_settled(arena, CUAI_DYNAMIC, bytes,
-                                       CUAI_BLOCK_NATURE);
+        slot = cuai_fast_hit(arena, NULL, bytes, CUAI_BLOCK_ATTRIBUTES, &pointer);
+    if (CUAI_UNLIKELY(slot == 0 && !heap->plain && cuai_fast_serves(arena)))
+        slot = cuai_fast_take_idle(arena, CUAI_DYNAMIC, bytes, CUAI_BLOCK_ATTRIBUTES);
     if (CUAI_LIKELY(slot != 0)) {
         *block_out = cuai_id(heap, slot);
         if (CUAI_UNLIKELY(arena->slow & CUAI_SLOW_WHOLE))
             cuai_note_whole(arena);
     }
     cuai_unlock(&arena->lock);
-    return CUAI_LIKELY(slot != 0) ? CUARENA_OK
-                                  : alloc_long(arena, bytes, block_out);
+    return CUAI_LIKELY(slot != 0) ? CUARENA_OK : alloc_general(arena, bytes, block_out);
 }
 
 cuarena_status_t cuarena_block_alloc_with(cuarena_t *arena, uint64_t bytes,
@@ -73,12 +68,10 @@ cuarena_status_t cuarena_block_alloc_with(cuarena_t *arena, uint64_t bytes,
 {
     if (request == NULL)
         return cuarena_block_alloc(arena, bytes, block_out);
-    return cuai_block_alloc(arena, bytes, CUARENA_NO_STREAM, request,
-                            block_out);
+    return cuai_block_alloc(arena, bytes, CUARENA_NO_STREAM, request, block_out);
 }
 
-CUAI_NOINLINE cuarena_status_t cuai_block_free(cuarena_t *arena,
-                                               cuarena_block_t block,
+CUAI_NOINLINE cuarena_status_t cuai_block_free(cuarena_t *arena, cuarena_block_t block,
                                                cuarena_stream_t stream)
 {
     if (arena == NULL)
@@ -90,10 +83,9 @@ CUAI_NOINLINE cuarena_status_t cuai_block_free(cuarena_t *arena,
     if (status != CUARENA_OK)
         return status;
     status = cuai_call_on_free(&call, stream);
-    cuai_found_t found = cuai_find_block(arena, block);
+    cuai_block_ref_t ref = cuai_find_block(arena, block);
     if (status == CUARENA_OK)
-        status = found.heap == NULL ? cuai_no_block(block)
-                                    : cuai_release(&call, found, call.stream);
+        status = ref.heap == NULL ? cuai_no_block(block) : cuai_release(&call, ref, call.stream);
     return cuai_call_end(&call, status);
 }
 
@@ -102,35 +94,30 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
     if (CUAI_UNLIKELY(arena == NULL || !cuai_lock_enter(&arena->lock)))
         return cuai_block_free(arena, block, CUARENA_NO_STREAM);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    if (CUAI_LIKELY(cuai_short_path(arena))) {
+    if (CUAI_LIKELY(cuai_fast_path(arena))) {
         cuai_slot_t slot = cuai_slot_named(heap, block);
         const cuai_record_t *r = cuai_record(heap, slot);
-        if (CUAI_LIKELY(cuai_has_nature(r, CUAI_BLOCK_NATURE) &&
-                        cuai_tag_of(r) == 0)) {
-            cuai_slot_t *link =
-                cuai_table_link_to(&heap->table, heap->records, slot);
+        if (CUAI_LIKELY(cuai_has_attributes(r, CUAI_BLOCK_ATTRIBUTES) && cuai_tag_of(r) == 0)) {
+            cuai_slot_t *link = cuai_table_link_to(&heap->table, heap->records, slot);
             if (CUAI_LIKELY(heap->plain))
                 cuai_hot_give(heap, slot, link);
             else
-                cuai_short_give_settled(arena, CUAI_DYNAMIC, slot, link);
+                cuai_fast_give_idle(arena, CUAI_DYNAMIC, slot, link);
             cuai_unlock(&arena->lock);
             return CUARENA_OK;
         }
     }
-    bool parked = (arena->slow & CUAI_SLOW_CACHE) != 0 &&
-                  cuai_short_park(arena, cuai_slot_named(heap, block),
-                                  CUAI_BLOCK_NATURE, NULL);
+    bool parked =
+        (arena->slow & CUAI_SLOW_CACHE) != 0 &&
+        cuai_fast_cache_put(arena, cuai_slot_named(heap, block), CUAI_BLOCK_ATTRIBUTES, NULL);
     cuai_unlock(&arena->lock);
-    return parked ? CUARENA_OK
-                  : cuai_block_free(arena, block, CUARENA_NO_STREAM);
+    return parked ? CUARENA_OK : cuai_block_free(arena, block, CUARENA_NO_STREAM);
 }
 
 /* ---- Resize ------------------------------------------------------------ */
 
-CUAI_NOINLINE cuarena_status_t cuai_block_resize(cuarena_t *arena,
-                                                 cuarena_block_t block,
-                                                 uint64_t bytes,
-                                                 cuarena_stream_t stream)
+CUAI_NOINLINE cuarena_status_t cuai_block_resize(cuarena_t *arena, cuarena_block_t block,
+                                                 uint64_t bytes, cuarena_stream_t stream)
 {
     if (arena == NULL)
         return cuai_null("arena");
@@ -141,32 +128,28 @@ CUAI_NOINLINE cuarena_status_t cuai_block_resize(cuarena_t *arena,
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
         status = cuai_call_on(&call, stream);
-    cuai_found_t found;
-    if (!cuai_settle_block(arena, block, &found))
+    cuai_block_ref_t ref;
+    if (!cuai_reclaim_block(arena, block, &ref))
         return cuai_call_end(&call, cuai_no_block(block));
     if (status == CUARENA_OK)
-        status = cuai_resize_block(&call, found, bytes, call.stream);
+        status = cuai_resize_block(&call, ref, bytes, call.stream);
     return cuai_call_end(&call, status);
 }
 
-static CUAI_INLINE bool resize_short(cuarena_t *arena, cuarena_block_t block,
-                                     uint64_t bytes)
+static CUAI_INLINE bool resize_fast(cuarena_t *arena, cuarena_block_t block, uint64_t bytes)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    if (CUAI_UNLIKELY(!cuai_short_resizes(arena)))
+    if (CUAI_UNLIKELY(!cuai_fast_resizes(arena)))
         return false;
     cuai_slot_t slot = cuai_slot_named(heap, block);
-    return CUAI_LIKELY(
-               cuai_has_nature(cuai_record(heap, slot), CUAI_BLOCK_NATURE)) &&
-           cuai_short_resize(arena, slot, 0, bytes);
+    return CUAI_LIKELY(cuai_has_attributes(cuai_record(heap, slot), CUAI_BLOCK_ATTRIBUTES)) &&
+           cuai_fast_resize(arena, slot, 0, bytes);
 }
 
-cuarena_status_t cuarena_block_resize(cuarena_t *arena, cuarena_block_t block,
-                                      uint64_t bytes)
+cuarena_status_t cuarena_block_resize(cuarena_t *arena, cuarena_block_t block, uint64_t bytes)
 {
-    if (CUAI_LIKELY(arena != NULL && bytes - 1 < CUAI_SHORT_MOST &&
-                    cuai_lock_enter(&arena->lock))) {
-        bool done = resize_short(arena, block, bytes);
+    if (CUAI_LIKELY(arena != NULL && bytes - 1 < CUAI_FAST_MOST && cuai_lock_enter(&arena->lock))) {
+        bool done = resize_fast(arena, block, bytes);
         cuai_unlock(&arena->lock);
         if (CUAI_LIKELY(done))
             return CUARENA_OK;
@@ -177,28 +160,28 @@ cuarena_status_t cuarena_block_resize(cuarena_t *arena, cuarena_block_t block,
 /* ---- Pins -------------------------------------------------------------- */
 
 /* Once nothing moves it, and copies that did are done or waited for. */
-static cuarena_status_t take_pin(cuarena_t *arena, cuarena_block_t block,
-                                 uint32_t stream, void **pointer_out)
+static cuarena_status_t take_pin(cuarena_t *arena, cuarena_block_t block, uint32_t stream,
+                                 void **pointer_out)
 {
-    cuai_found_t found;
+    cuai_block_ref_t ref;
     cuarena_status_t status = cuai_call_check(arena);
     if (status == CUARENA_OK)
-        status = cuai_settle_behind(arena, block, stream, &found);
+        status = cuai_reclaim_behind(arena, block, stream, &ref);
     if (status != CUARENA_OK)
         return status;
-    cuai_record_t *r = cuai_found_record(found);
+    cuai_record_t *r = cuai_block_record(ref);
     if (r->pins == CUARENA_HEAP_MAX_PINS)
         return cuai_fail(CUARENA_BUSY, "block %#llx has %u pins, the most",
                          (unsigned long long)block, CUARENA_HEAP_MAX_PINS);
     r->pins++;
     arena->block_pins++;
-    cuai_note_change(found.heap);
+    cuai_note_change(ref.heap);
     *pointer_out = cuai_pointer(r->offset);
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_block_pin(cuarena_t *arena, cuarena_block_t block,
-                                cuarena_stream_t stream, void **pointer_out)
+cuarena_status_t cuai_block_pin(cuarena_t *arena, cuarena_block_t block, cuarena_stream_t stream,
+                                void **pointer_out)
 {
     if (arena == NULL || pointer_out == NULL)
         return cuai_null("arena or pointer_out");
@@ -219,37 +202,31 @@ cuarena_status_t cuai_block_pin(cuarena_t *arena, cuarena_block_t block,
     return status;
 }
 
-cuarena_status_t cuarena_block_pin(cuarena_t *arena, cuarena_block_t block,
-                                   void **pointer_out)
+cuarena_status_t cuarena_block_pin(cuarena_t *arena, cuarena_block_t block, void **pointer_out)
 {
-    return cuai_told(
-        cuai_block_pin(arena, block, CUARENA_NO_STREAM, pointer_out));
+    return cuai_told(cuai_block_pin(arena, block, CUARENA_NO_STREAM, pointer_out));
 }
 
-static cuarena_status_t end_pin(cuarena_t *arena, cuarena_block_t block,
-                                uint32_t stream)
+static cuarena_status_t end_pin(cuarena_t *arena, cuarena_block_t block, uint32_t stream)
 {
-    cuai_found_t found = cuai_find_block(arena, block);
-    if (found.heap == NULL)
+    cuai_block_ref_t ref = cuai_find_block(arena, block);
+    if (ref.heap == NULL)
         return cuai_no_block(block);
-    if (cuai_block_pins(cuai_found_record(found)) ==
-        cuai_exports_of(arena, found))
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "block %#llx has no pin that block_pin took",
+    if (cuai_block_pins(cuai_block_record(ref)) == cuai_exports_of(arena, ref))
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "block %#llx has no pin that block_pin took",
                          (unsigned long long)block);
     cuarena_status_t status = CUARENA_OK;
     if (stream != 0)
-        status = cuai_use_add(arena, found, stream);
+        status = cuai_use_add(arena, ref, stream);
     if (status != CUARENA_OK)
         return status;
-    cuai_found_record(found)->pins--;
+    cuai_block_record(ref)->pins--;
     arena->block_pins--;
-    cuai_note_change(found.heap);
+    cuai_note_change(ref.heap);
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_block_unpin(cuarena_t *arena, cuarena_block_t block,
-                                  cuarena_stream_t stream)
+cuarena_status_t cuai_block_unpin(cuarena_t *arena, cuarena_block_t block, cuarena_stream_t stream)
 {
     if (arena == NULL)
         return cuai_null("arena");
@@ -273,31 +250,29 @@ cuarena_status_t cuarena_block_unpin(cuarena_t *arena, cuarena_block_t block)
 
 /* ---- Knowing ----------------------------------------------------------- */
 
-cuarena_status_t cuarena_block_of(cuarena_t *arena, const void *pointer,
-                                  cuarena_block_t *block_out)
+cuarena_status_t cuarena_block_of(cuarena_t *arena, const void *pointer, cuarena_block_t *block_out)
 {
     if (arena == NULL || block_out == NULL)
         return cuai_null("arena or block_out");
     if (!cuai_lock_enter(&arena->lock))
         return cuai_told(cuai_reentered());
-    cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
-    if (found.heap != NULL)
-        *block_out = cuai_id(found.heap, found.slot);
+    cuai_block_ref_t ref = cuai_find_address(arena, cuai_address(pointer));
+    if (ref.heap != NULL)
+        *block_out = cuai_id(ref.heap, ref.slot);
     cuai_unlock(&arena->lock);
-    return cuai_told(found.heap != NULL ? CUARENA_OK
-                                        : cuai_no_pointer(pointer));
+    return cuai_told(ref.heap != NULL ? CUARENA_OK : cuai_no_pointer(pointer));
 }
 
-static void describe(cuai_found_t found, cuarena_block_info_t *info)
+static void describe(cuai_block_ref_t ref, cuarena_block_info_t *info)
 {
-    const cuai_record_t *r = cuai_found_record(found);
+    const cuai_record_t *r = cuai_block_record(ref);
     *info = (cuarena_block_info_t){
-        .block = cuai_id(found.heap, found.slot),
+        .block = cuai_id(ref.heap, ref.slot),
         .address = cuai_pointer(r->offset),
         .requested = cuai_requested(r),
         .allocated = r->size,
         .alignment = UINT64_C(1) << r->align_log2,
-        .region = cuai_found_region(found),
+        .region = cuai_block_region(ref),
         .tag = cuai_tag_of(r),
         .pins = r->pins,
         .pointer = (r->flags & CUAI_BLOCK_POINTER) != 0,
@@ -314,16 +289,15 @@ cuarena_status_t cuarena_block_info(cuarena_t *arena, cuarena_block_t block,
         return cuai_null("arena or info_out");
     if (!cuai_lock_enter(&arena->lock))
         return cuai_told(cuai_reentered());
-    cuai_found_t found = cuai_find_block(arena, block);
-    if (found.heap != NULL)
-        describe(found, info_out);
+    cuai_block_ref_t ref = cuai_find_block(arena, block);
+    if (ref.heap != NULL)
+        describe(ref, info_out);
     cuai_unlock(&arena->lock);
-    return cuai_told(found.heap != NULL ? CUARENA_OK : cuai_no_block(block));
+    return cuai_told(ref.heap != NULL ? CUARENA_OK : cuai_no_block(block));
 }
 
 /* The cursor names a region and the first slot of it that was not seen. */
-static bool next_live(const cuarena_t *arena, uint64_t *cursor,
-                      cuai_found_t *found_out)
+static bool next_live(const cuarena_t *arena, uint64_t *cursor, cuai_block_ref_t *block_out)
 {
     for (; *cursor >> 32 < CUAI_HEAPS; *cursor = ((*cursor >> 32) + 1) << 32) {
         int32_t region = (int32_t)(*cursor >> 32);
@@ -334,66 +308,60 @@ static bool next_live(const cuarena_t *arena, uint64_t *cursor,
             if (!cuai_is_live(r) || (r->flags & CUAI_BLOCK_ENDING))
                 continue;
             *cursor = (uint64_t)region << 32 | (slot + 1);
-            *found_out = (cuai_found_t){heap, slot, region};
+            *block_out = (cuai_block_ref_t){heap, slot, region};
             return true;
         }
     }
     return false;
 }
 
-cuarena_status_t cuarena_blocks(cuarena_t *arena, uint64_t *cursor,
-                                cuarena_block_info_t *infos, size_t capacity,
-                                size_t *count_out)
+cuarena_status_t cuarena_blocks(cuarena_t *arena, uint64_t *cursor, cuarena_block_info_t *infos,
+                                size_t capacity, size_t *count_out)
 {
     if (arena == NULL || cursor == NULL || infos == NULL || count_out == NULL)
         return cuai_null("arena, cursor, infos or count_out");
     size_t count = 0;
-    cuai_found_t found;
+    cuai_block_ref_t ref;
     if (!cuai_lock_enter(&arena->lock))
         return cuai_told(cuai_reentered());
-    while (count < capacity && next_live(arena, cursor, &found))
-        describe(found, &infos[count++]);
+    while (count < capacity && next_live(arena, cursor, &ref))
+        describe(ref, &infos[count++]);
     cuai_unlock(&arena->lock);
     *count_out = count;
     return CUARENA_OK;
 }
 
-cuarena_status_t cuarena_adopt(cuarena_t *arena, void *bytes, uint64_t size,
-                               cuarena_tag_t tag, cuarena_block_t *block_out)
+cuarena_status_t cuarena_adopt(cuarena_t *arena, void *bytes, uint64_t size, cuarena_tag_t tag,
+                               cuarena_block_t *block_out)
 {
     if (arena == NULL || bytes == NULL || block_out == NULL)
         return cuai_null("arena, bytes or block_out");
     uint64_t address = cuai_address(bytes);
     uint64_t end;
     if (size == 0 || ((address | size) & arena->granule_mask) != 0 ||
-        !cuai_add_checked(address, size, &end) ||
-        size >= CUARENA_HEAP_MAX_SEGMENT)
+        !cuai_add_checked(address, size, &end) || size >= CUARENA_HEAP_MAX_SEGMENT)
         return cuai_told(
-            cuai_fail(CUARENA_BAD_ARGUMENT,
-                      "%llu bytes at %p; accepted: multiples of %llu",
-                      (unsigned long long)size, bytes,
-                      (unsigned long long)cuai_granule(arena)));
-    cuai_want_t want = {
-        .request = {.size = size,
-                    .tag = tag,
-                    .pins = 1,
-                    .flags = CUAI_BLOCK_ADOPTED | CUAI_BLOCK_BORN_PIN},
-        .size = size};
+            cuai_fail(CUARENA_BAD_ARGUMENT, "%llu bytes at %p; accepted: multiples of %llu",
+                      (unsigned long long)size, bytes, (unsigned long long)cuai_granule(arena)));
+    cuai_request_t request = {.heap = {.size = size,
+                                       .tag = tag,
+                                       .pins = 1,
+                                       .flags = CUAI_BLOCK_ADOPTED | CUAI_BLOCK_BORN_PIN},
+                              .size = size};
     cuai_call_t call;
-    cuai_found_t found;
+    cuai_block_ref_t ref;
     cuarena_status_t status = cuai_call_begin(&call, arena);
     if (status != CUARENA_OK)
         return cuai_told(status);
     status = cuai_call_check(arena);
     if (status == CUARENA_OK && !cuai_tag_known(arena, tag))
-        status =
-            cuai_fail(CUARENA_BAD_ARGUMENT,
-                      "tag %u; accepted: what cuarena_tag gave", (unsigned)tag);
+        status = cuai_fail(CUARENA_BAD_ARGUMENT, "tag %u; accepted: what cuarena_tag gave",
+                           (unsigned)tag);
     if (status == CUARENA_OK)
-        status = cuai_adopt(arena, &want, address, &found);
+        status = cuai_adopt(arena, &request, address, &ref);
     if (status == CUARENA_OK) {
-        cuai_call_note_block(&call, CUARENA_EVENT_ALLOC, found);
-        *block_out = cuai_id(found.heap, found.slot);
+        cuai_call_note_block(&call, CUARENA_EVENT_ALLOC, ref);
+        *block_out = cuai_id(ref.heap, ref.slot);
     }
     return cuai_call_end(&call, status);
 }

@@ -13,14 +13,13 @@ static cuarena_status_t check(cuarena_t *arena, const char *what)
     return cuai_check_entry(arena, what, true);
 }
 
-static cuarena_status_t end_call(cuai_call_t *call, cuarena_status_t status,
-                                 uint64_t blocks, uint64_t *blocks_out)
+static cuarena_status_t end_call(cuai_call_t *call, cuarena_status_t status, uint64_t blocks,
+                                 uint64_t *blocks_out)
 {
     if (status == CUARENA_OK && blocks_out != NULL)
         *blocks_out = blocks;
     if (status == CUARENA_OK)
-        cuai_call_log(call, "cache: %llu blocks ended, %llu bytes held",
-                      (unsigned long long)blocks,
+        cuai_call_log(call, "cache: %llu blocks ended, %llu bytes held", (unsigned long long)blocks,
                       (unsigned long long)call->arena->held);
     return cuai_call_end(call, status);
 }
@@ -31,13 +30,12 @@ static uint64_t release(cuai_call_t *call, uint64_t bytes)
     uint64_t given = 0;
     uint64_t blocks = cuai_cache_release(arena, bytes, &given);
     if (blocks != 0)
-        cuai_cache_settle(arena, &given);
+        cuai_cache_reclaim(arena, &given);
     cuai_call_note(call, CUARENA_EVENT_TRIM, given);
     return blocks;
 }
 
-cuarena_status_t cuarena_cache_release(cuarena_t *arena, uint64_t bytes,
-                                       uint64_t *blocks_out)
+cuarena_status_t cuarena_cache_release(cuarena_t *arena, uint64_t bytes, uint64_t *blocks_out)
 {
     cuarena_status_t status = check(arena, "cache_release");
     if (status != CUARENA_OK)
@@ -53,11 +51,10 @@ cuarena_status_t cuarena_cache_release(cuarena_t *arena, uint64_t bytes,
     return end_call(&call, status, blocks, blocks_out);
 }
 
-static cuarena_status_t settle(cuarena_t *arena)
+static cuarena_status_t reclaim(cuarena_t *arena)
 {
     bool any = arena->heaps[CUAI_DYNAMIC]->cached_blocks != 0;
-    return any && arena->stream_count != 0 ? cuai_settle_all(arena, true, NULL)
-                                           : CUARENA_OK;
+    return any && arena->stream_count != 0 ? cuai_reclaim_all(arena, true, NULL) : CUARENA_OK;
 }
 
 cuarena_status_t cuarena_cache_clear(cuarena_t *arena, uint64_t *blocks_out)
@@ -72,7 +69,7 @@ cuarena_status_t cuarena_cache_clear(cuarena_t *arena, uint64_t *blocks_out)
         return cuai_told(status);
     status = cuai_call_check(arena);
     if (status == CUARENA_OK)
-        status = settle(arena);
+        status = reclaim(arena);
     if (status == CUARENA_OK)
         blocks = release(&call, UINT64_MAX);
     return end_call(&call, status, blocks, blocks_out);
@@ -85,8 +82,7 @@ void cuarena_cache_stats_init(cuarena_cache_stats_t *stats)
     *stats = (cuarena_cache_stats_t){.struct_size = sizeof *stats};
 }
 
-cuarena_status_t cuarena_cache_stats(cuarena_t *arena,
-                                     cuarena_cache_stats_t *stats)
+cuarena_status_t cuarena_cache_stats(cuarena_t *arena, cuarena_cache_stats_t *stats)
 {
     if (arena == NULL)
         return cuai_null("arena");

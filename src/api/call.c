@@ -10,16 +10,14 @@
 
 cuarena_status_t cuai_reentered(void)
 {
-    return cuai_fail(CUARENA_REENTERED,
-                     "this thread is in a call already: a signal handler "
-                     "interrupted it");
+    return cuai_fail(CUARENA_REENTERED, "this thread is in a call already: a signal handler "
+                                        "interrupted it");
 }
 
 static cuarena_status_t left_behind(void)
 {
-    return cuai_fail(CUARENA_LOST,
-                     "another thread was in a call of the arena when this "
-                     "process was forked: here nobody ends what it began");
+    return cuai_fail(CUARENA_LOST, "another thread was in a call of the arena when this "
+                                   "process was forked: here nobody ends what it began");
 }
 
 /* Known to the thread before it is in, until after it is out. */
@@ -83,8 +81,8 @@ cuarena_status_t cuai_call_on_free(cuai_call_t *call, cuarena_stream_t stream)
         return status;
     arena->host_waits++;
     cuai_unlock(&arena->lock);
-    cuai_log(CUARENA_LOG_INFO, "%s: a free waits for stream %p: %s",
-             arena->label, (void *)stream, cuai_error_message());
+    cuai_log(CUARENA_LOG_INFO, "%s: a free waits for stream %p: %s", arena->label, (void *)stream,
+             cuai_error_message());
     status = cuai_memory_synchronize(&arena->memory, stream);
     cuai_lock(&arena->lock);
     call->waited = status == CUARENA_OK;
@@ -184,20 +182,20 @@ void cuai_call_note(cuai_call_t *call, int32_t kind, uint64_t bytes)
         event->bytes = bytes;
 }
 
-void cuai_call_note_block(cuai_call_t *call, int32_t kind, cuai_found_t found)
+void cuai_call_note_block(cuai_call_t *call, int32_t kind, cuai_block_ref_t ref)
 {
     cuarena_event_t *event = next_event(call, kind);
     if (event == NULL)
         return;
-    const cuai_record_t *r = cuai_found_record(found);
-    event->block = cuai_id(found.heap, found.slot);
+    const cuai_record_t *r = cuai_block_record(ref);
+    event->block = cuai_id(ref.heap, ref.slot);
     event->address = cuai_pointer(r->offset);
     event->bytes = cuai_requested(r);
     event->tag = cuai_tag_of(r);
 }
 
-void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status,
-                            uint64_t bytes, cuarena_tag_t tag)
+void cuai_call_note_failure(cuai_call_t *call, cuarena_status_t status, uint64_t bytes,
+                            cuarena_tag_t tag)
 {
     call->arena->failed++;
     cuarena_event_t *event = next_event(call, CUARENA_EVENT_FAIL);
@@ -220,12 +218,10 @@ cuarena_status_t cuai_call_check(const cuarena_t *arena)
                      arena->label);
 }
 
-cuarena_status_t cuai_check_entry(const cuarena_t *arena, const char *what,
-                                  bool relocation)
+cuarena_status_t cuai_check_entry(const cuarena_t *arena, const char *what, bool relocation)
 {
     if (cuai_frame_within(CUAI_FRAME_MEMORY, arena->counted.user))
-        return cuai_fail(CUARENA_REENTERED,
-                         "%s was called from a function of the arena's memory",
+        return cuai_fail(CUARENA_REENTERED, "%s was called from a function of the arena's memory",
                          what);
     if (relocation && cuai_frame_within(CUAI_FRAME_RELOCATION, arena))
         return cuai_fail(CUARENA_REENTERED,
@@ -237,27 +233,24 @@ cuarena_status_t cuai_check_entry(const cuarena_t *arena, const char *what,
 
 cuarena_status_t cuai_no_pointer(const void *pointer)
 {
-    return cuai_fail(CUARENA_STALE, "no live block of this arena begins at %p",
-                     pointer);
+    return cuai_fail(CUARENA_STALE, "no live block of this arena begins at %p", pointer);
 }
 
 cuarena_status_t cuai_no_block(cuarena_block_t block)
 {
-    return cuai_fail(CUARENA_STALE,
-                     "block id %#llx names nothing live in this arena",
+    return cuai_fail(CUARENA_STALE, "block id %#llx names nothing live in this arena",
                      (unsigned long long)block);
 }
 
 cuarena_status_t cuai_no_tag(cuarena_tag_t tag)
 {
-    return cuai_fail(CUARENA_BAD_ARGUMENT,
-                     "tag %u; accepted: what cuarena_tag gave", (unsigned)tag);
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "tag %u; accepted: what cuarena_tag gave",
+                     (unsigned)tag);
 }
 
 cuarena_status_t cuai_no_stream(cuarena_stream_t stream)
 {
-    return cuai_fail(CUARENA_STALE, "stream %p is none that this arena knows",
-                     (void *)stream);
+    return cuai_fail(CUARENA_STALE, "stream %p is none that this arena knows", (void *)stream);
 }
 
 cuarena_status_t cuai_null(const char *what)

@@ -3,8 +3,7 @@
 #include "api/call.h"
 #include "base/sized.h"
 
-cuarena_status_t cuarena_capture_begin(cuarena_t *arena,
-                                       cuarena_stream_t stream,
+cuarena_status_t cuarena_capture_begin(cuarena_t *arena, cuarena_stream_t stream,
                                        cuarena_capture_t **capture_out)
 {
     if (arena == NULL || capture_out == NULL)
@@ -26,8 +25,7 @@ cuarena_status_t cuarena_capture_begin(cuarena_t *arena,
     return cuai_told(status);
 }
 
-cuarena_status_t cuarena_capture_join(cuarena_t *arena,
-                                      cuarena_capture_t *capture,
+cuarena_status_t cuarena_capture_join(cuarena_t *arena, cuarena_capture_t *capture,
                                       cuarena_stream_t stream)
 {
     if (arena == NULL || capture == NULL)
@@ -46,8 +44,7 @@ cuarena_status_t cuarena_capture_join(cuarena_t *arena,
     return cuai_told(status);
 }
 
-cuarena_status_t cuarena_capture_end(cuarena_t *arena,
-                                     cuarena_capture_t *capture)
+cuarena_status_t cuarena_capture_end(cuarena_t *arena, cuarena_capture_t *capture)
 {
     if (arena == NULL || capture == NULL)
         return cuai_null("arena or capture");
@@ -63,8 +60,7 @@ cuarena_status_t cuarena_capture_end(cuarena_t *arena,
     return cuai_told(status);
 }
 
-cuarena_status_t cuarena_capture_release(cuarena_t *arena,
-                                         cuarena_capture_t **capture,
+cuarena_status_t cuarena_capture_release(cuarena_t *arena, cuarena_capture_t **capture,
                                          cuarena_stream_t stream)
 {
     if (arena == NULL)
@@ -102,8 +98,7 @@ static void describe(const cuarena_t *arena, const cuarena_capture_t *capture,
     stats->frees = counts.frees;
 }
 
-cuarena_status_t cuarena_capture_stats(cuarena_t *arena,
-                                       cuarena_capture_t *capture,
+cuarena_status_t cuarena_capture_stats(cuarena_t *arena, cuarena_capture_t *capture,
                                        cuarena_stats_t *stats)
 {
     if (arena == NULL || capture == NULL)

@@ -1,5 +1,5 @@
-/* Compaction: batches planned and begun under the lock, moved without it,
- * committed under it, and reported without it. */
+/* Compaction: batches planned and begun under the lock, moved without it, committed under it, and
+ * reported without it. */
 #include "api/call.h"
 #include "arena/capture.h"
 #include "arena/move.h"
@@ -34,11 +34,11 @@ void cuai_begin_exclusive(cuarena_t *arena)
 void cuai_end_exclusive(cuarena_t *arena)
 {
     arena->compacting = false;
-    cuai_event_wake(&arena->changed);
+    cuai_cond_wake(&arena->changed);
 }
 
-int32_t cuai_deliver(cuarena_t *arena, cuarena_relocation_fn callback,
-                     void *user, const cuarena_relocation_t *list, size_t count)
+int32_t cuai_deliver(cuarena_t *arena, cuarena_relocation_fn callback, void *user,
+                     const cuarena_relocation_t *list, size_t count)
 {
     if (callback == NULL || count == 0)
         return 0;
@@ -85,8 +85,8 @@ static cuarena_heap_plan_options_t plan_options(const progress_t *progress)
     return plan;
 }
 
-/* The listener is in the place of a relocation callback: it would wait for
- * itself if it compacted. */
+/* The listener is in the place of a relocation callback: it would wait for itself if it
+ * compacted. */
 static void tell_listener(cuai_call_t *call)
 {
     cuai_frame_t frame;
@@ -106,16 +106,15 @@ static void count_batch(progress_t *progress, const cuai_batch_t *batch)
     tell_listener(progress->call); /* one event a batch */
 }
 
-/* While a plan is made, pointers without a pin are as if they had one. What is
- * fixed and not private was so by this. */
+/* While a plan is made, pointers without a pin are as if they had one. What is fixed and not
+ * private was so by this. */
 static void hold_pointers(const cuarena_t *arena, bool held)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     cuai_slot_t slot = cuai_record(heap, 0)->next;
     for (; slot != 0; slot = cuai_record(heap, slot)->next) {
         cuai_record_t *r = cuai_record(heap, slot);
-        if (r->kind != CUAI_BLOCK || r->pins != 0 ||
-            !(r->flags & CUAI_BLOCK_POINTER))
+        if (r->kind != CUAI_BLOCK || r->pins != 0 || !(r->flags & CUAI_BLOCK_POINTER))
             continue;
         if (held)
             r->fixed = 1;
@@ -125,8 +124,7 @@ static void hold_pointers(const cuarena_t *arena, bool held)
 }
 
 static cuarena_status_t begin_batch(progress_t *progress,
-                                    const cuarena_heap_plan_options_t *options,
-                                    cuai_batch_t *batch)
+                                    const cuarena_heap_plan_options_t *options, cuai_batch_t *batch)
 {
     cuarena_t *arena = progress->call->arena;
     bool first = progress->report.batches == 0;
@@ -134,8 +132,7 @@ static cuarena_status_t begin_batch(progress_t *progress,
         hold_pointers(arena, true);
     cuarena_status_t status = cuai_batch_begin(
         arena, options, progress->stream,
-        progress->reports && first ? &progress->report.largest_before : NULL,
-        batch);
+        progress->reports && first ? &progress->report.largest_before : NULL, batch);
     if (progress->keeps_pointers)
         hold_pointers(arena, false);
     return status;
@@ -159,12 +156,10 @@ static cuarena_status_t run_batch(progress_t *progress, bool *more_out)
     if (status == CUARENA_OK && planned != 0) {
         count_batch(progress, &batch);
         progress->report.stopped =
-            cuai_deliver(arena, progress->callback, progress->user, batch.list,
-                         batch.count) != 0;
+            cuai_deliver(arena, progress->callback, progress->user, batch.list, batch.count) != 0;
     }
-    *more_out = status == CUARENA_OK && planned == options.max_moves &&
-                options.goal_bytes == 0 && !progress->report.stopped &&
-                progress->report.moves < progress->options->max_moves;
+    *more_out = status == CUARENA_OK && planned == options.max_moves && options.goal_bytes == 0 &&
+                !progress->report.stopped && progress->report.moves < progress->options->max_moves;
     cuai_batch_end(arena, &batch);
     return status;
 }
@@ -180,7 +175,7 @@ static cuarena_status_t run_batches(progress_t *progress)
 
 /* Whether the compaction's stream may wait for others and have what they
  * freed. */
-static bool may_cross(const progress_t *progress)
+static bool may_steal(const progress_t *progress)
 {
     const cuarena_t *arena = progress->call->arena;
     return progress->stream != 0 && !arena->cpu_touches &&
@@ -194,8 +189,7 @@ static bool lacks_given_back(const progress_t *progress)
     uint64_t goal = progress->options->goal_bytes;
     uint64_t untaken = cuai_pool_untaken(arena);
     uint64_t free_bytes = cuai_free_bytes(arena->heaps[CUAI_DYNAMIC]);
-    return arena->segments.count != 0 && untaken != 0 &&
-           goal <= free_bytes + untaken;
+    return arena->segments.count != 0 && untaken != 0 && goal <= free_bytes + untaken;
 }
 
 /* Blocks are not moved across what is not there. */
@@ -207,13 +201,13 @@ static cuarena_status_t fill_pool(const progress_t *progress)
     return status;
 }
 
-/* A goal that cannot be reached with what needs no wait is tried with all that
- * streams freed, and then with what a pool gave back. */
+/* A goal that cannot be reached with what needs no wait is tried with all that streams freed, and
+ * then with what a pool gave back. */
 static cuarena_status_t reach_goal(progress_t *progress)
 {
     cuarena_status_t status = run_batches(progress);
-    if (status == CUARENA_FRAGMENTED && may_cross(progress)) {
-        status = cuai_cross_all(progress->call->arena, progress->stream);
+    if (status == CUARENA_FRAGMENTED && may_steal(progress)) {
+        status = cuai_steal_all(progress->call->arena, progress->stream);
         if (status == CUARENA_OK)
             status = run_batches(progress);
     }
@@ -227,8 +221,7 @@ static cuarena_status_t reach_goal(progress_t *progress)
 
 /* ---- What stayed ------------------------------------------------------- */
 
-static size_t list_unmoved(const cuarena_heap_t *heap,
-                           cuarena_relocation_t *list)
+static size_t list_unmoved(const cuarena_heap_t *heap, cuarena_relocation_t *list)
 {
     size_t count = 0;
     cuai_slot_t slot = cuai_record(heap, 0)->next;
@@ -237,8 +230,7 @@ static size_t list_unmoved(const cuarena_heap_t *heap,
         if (!cuai_is_movable(r))
             continue;
         void *address = cuai_pointer(r->offset);
-        list[count++] = (cuarena_relocation_t){cuai_id(heap, slot), address,
-                                               address, r->size};
+        list[count++] = (cuarena_relocation_t){cuai_id(heap, slot), address, address, r->size};
     }
     return count;
 }
@@ -253,11 +245,9 @@ typedef struct places {
 static cuarena_status_t note_places(const cuarena_t *arena, places_t *places)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    places->list =
-        cuai_host_alloc((heap->live_blocks + 1) * sizeof *places->list);
+    places->list = cuai_host_alloc((heap->live_blocks + 1) * sizeof *places->list);
     if (places->list == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "no host memory to report unmoved blocks");
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory to report unmoved blocks");
     places->count = list_unmoved(heap, places->list);
     return CUARENA_OK;
 }
@@ -266,9 +256,9 @@ static void keep_unmoved(const cuarena_t *arena, places_t *places)
 {
     size_t kept = 0;
     for (size_t i = 0; i < places->count; i++) {
-        cuai_found_t found = cuai_find_block(arena, places->list[i].block);
-        if (found.heap != NULL && cuai_found_record(found)->offset ==
-                                      cuai_address(places->list[i].from))
+        cuai_block_ref_t ref = cuai_find_block(arena, places->list[i].block);
+        if (ref.heap != NULL &&
+            cuai_block_record(ref)->offset == cuai_address(places->list[i].from))
             places->list[kept++] = places->list[i];
     }
     places->count = kept;
@@ -285,8 +275,7 @@ static cuarena_status_t run_and_report(progress_t *progress)
         status = reach_goal(progress);
     if (status == CUARENA_OK && !progress->report.stopped) {
         keep_unmoved(arena, &places);
-        cuai_deliver(arena, progress->callback, progress->user, places.list,
-                     places.count);
+        cuai_deliver(arena, progress->callback, progress->user, places.list, places.count);
     }
     cuai_host_free(places.list);
     return status;
@@ -294,8 +283,7 @@ static cuarena_status_t run_and_report(progress_t *progress)
 
 /* ---- Streams ----------------------------------------------------------- */
 
-/* A stream that no block names is a stream of the set all the same; it is held
- * once. */
+/* A stream that no block names is a stream of the set all the same; it is held once. */
 static void add_stream(progress_t *progress, uint32_t number)
 {
     if (number != 0 && cuai_set_has(&progress->streams, number))
@@ -304,8 +292,7 @@ static void add_stream(progress_t *progress, uint32_t number)
         cuai_set_add(&progress->streams, number);
 }
 
-/* A capture that no session covers would take the copies into its graph. Steps
- * out. */
+/* A capture that no session covers would take the copies into its graph. Steps out. */
 static cuarena_status_t check_stream(cuarena_t *arena, uint32_t number)
 {
     bool captured = false;
@@ -345,20 +332,20 @@ static void leave_streams(const progress_t *progress)
             cuai_stream_leave(progress->call->arena, n);
 }
 
-/* What was freed on streams is to be moved into as well: waited for where the
- * compaction is to be done on return. The own stream's lanes can be, and, if
- * all blocks are to be together, those that it waits for. */
-static cuarena_status_t settle_first(const progress_t *progress)
+/* What was freed on streams is to be moved into as well: waited for where the compaction is to be
+ * done on return. The own stream's free lists can be, and, if all blocks are to be together, those
+ * that it waits for. */
+static cuarena_status_t reclaim_first(const progress_t *progress)
 {
     cuarena_t *arena = progress->call->arena;
     if (arena->stream_count == 0)
         return CUARENA_OK;
     if (progress->stream == 0 || arena->cpu_touches)
-        return cuai_settle_all(arena, progress->stream == 0, NULL);
-    cuai_settle_ready(arena, progress->stream);
-    cuai_settle_own(arena, progress->stream);
-    return progress->options->goal_bytes == 0 && may_cross(progress)
-               ? cuai_cross_all(arena, progress->stream)
+        return cuai_reclaim_all(arena, progress->stream == 0, NULL);
+    cuai_reclaim_ready(arena, progress->stream);
+    cuai_reclaim_own(arena, progress->stream);
+    return progress->options->goal_bytes == 0 && may_steal(progress)
+               ? cuai_steal_all(arena, progress->stream)
                : CUARENA_OK;
 }
 
@@ -372,8 +359,7 @@ static cuarena_status_t check_options(const cuarena_compact_options_t *options)
                          "cuarena_compact_options_init sets",
                          cuai_sized_of(options));
     if (options->report_unmoved != 0 && options->report_unmoved != 1)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "report_unmoved %d; accepted: 0, 1",
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "report_unmoved %d; accepted: 0, 1",
                          (int)options->report_unmoved);
     if (options->stream_count != 0 && options->streams == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
@@ -381,8 +367,7 @@ static cuarena_status_t check_options(const cuarena_compact_options_t *options)
                          "many streams",
                          options->stream_count);
     if (options->batch_moves == 0)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "batch_moves 0; accepted: 1 and more");
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "batch_moves 0; accepted: 1 and more");
     return CUARENA_OK;
 }
 
@@ -391,8 +376,7 @@ static cuarena_status_t check_relocates(const cuarena_t *arena)
     cuarena_status_t status = cuai_call_check(arena);
     if (status != CUARENA_OK || arena->memory.ops.relocate != NULL)
         return status;
-    return cuai_fail(CUARENA_UNSUPPORTED, "memory '%s' cannot move bytes",
-                     arena->memory.ops.name);
+    return cuai_fail(CUARENA_UNSUPPORTED, "memory '%s' cannot move bytes", arena->memory.ops.name);
 }
 
 /* Steps out, if anybody reads it. */
@@ -410,8 +394,7 @@ static uint64_t largest_range(const cuarena_t *arena)
     return largest;
 }
 
-cuarena_status_t cuarena_compact(cuarena_t *arena,
-                                 const cuarena_compact_options_t *options,
+cuarena_status_t cuarena_compact(cuarena_t *arena, const cuarena_compact_options_t *options,
                                  cuarena_relocation_fn callback, void *user,
                                  cuarena_compact_report_t *report)
 {
@@ -419,8 +402,7 @@ cuarena_status_t cuarena_compact(cuarena_t *arena,
     cuarena_compact_options_init(&all);
     if (arena == NULL)
         return cuai_null("arena");
-    cuarena_status_t status =
-        options == NULL ? CUARENA_OK : check_options(options);
+    cuarena_status_t status = options == NULL ? CUARENA_OK : check_options(options);
     if (status == CUARENA_OK && report != NULL &&
         !cuai_sized_ok(report, sizeof(size_t), sizeof *report))
         status = cuai_null("report, or its struct_size");
@@ -445,7 +427,7 @@ cuarena_status_t cuarena_compact(cuarena_t *arena,
     if (status == CUARENA_OK && progress.options->goal_bytes == 0)
         cuai_cache_drop(arena);
     if (status == CUARENA_OK)
-        status = settle_first(&progress);
+        status = reclaim_first(&progress);
     if (status == CUARENA_OK) {
         cuai_begin_exclusive(arena);
         status = run_and_report(&progress);
@@ -473,26 +455,25 @@ static const char *why_not(const cuarena_t *arena, cuarena_status_t status)
 {
     if (status != CUARENA_FRAGMENTED)
         return cuarena_status_name(status);
-    return keeps_pointers(arena)
-               ? "pins, and pointers without a relocation callback, are in the "
-                 "way"
-               : "pins are in the way";
+    return keeps_pointers(arena) ? "pins, and pointers without a relocation callback, are in the "
+                                   "way"
+                                 : "pins are in the way";
 }
 
-cuarena_status_t cuai_compact_for(cuai_call_t *call, const cuai_want_t *want,
+cuarena_status_t cuai_compact_for(cuai_call_t *call, const cuai_request_t *request,
                                   const char **why_out)
 {
     cuarena_t *arena = call->arena;
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);
-    options.goal_bytes = want->size;
-    options.goal_alignment = want->request.alignment;
+    options.goal_bytes = request->size;
+    options.goal_alignment = request->heap.alignment;
     progress_t progress = {
         .call = call,
         .options = &options,
         .callback = arena->relocation_fn,
         .user = arena->relocation_user,
-        .stream = cuai_is_captured(arena, want->stream) ? 0 : want->stream,
+        .stream = cuai_is_captured(arena, request->stream) ? 0 : request->stream,
         .keeps_pointers = keeps_pointers(arena),
     };
     cuarena_status_t status = CUARENA_REENTERED;

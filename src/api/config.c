@@ -22,9 +22,8 @@ static cuarena_status_t fail_struct(const char *what, const void *sized)
 {
     if (sized == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "%s: NULL", what);
-    return cuai_fail(CUARENA_BAD_ARGUMENT,
-                     "%s: struct_size %zu; accepted: what its _init sets", what,
-                     cuai_sized_of(sized));
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "%s: struct_size %zu; accepted: what its _init sets",
+                     what, cuai_sized_of(sized));
 }
 
 static bool is_config(const cuarena_config_t *config)
@@ -49,8 +48,7 @@ void cuarena_config_init(cuarena_config_t *config)
     config->struct_size = sizeof *config;
     const cuai_option_t *option;
     for (size_t i = 0; (option = cuai_option_at(i)) != NULL; i++) {
-        cuai_refusal_t refusal =
-            cuai_option_read(option, option->fallback, config);
+        cuai_refusal_t refusal = cuai_option_read(option, option->fallback, config);
         CUAI_ASSERT(refusal == NULL);
         (void)refusal;
     }
@@ -76,36 +74,32 @@ static cuarena_status_t pass_over(const char *key, const char *value)
     return CUARENA_OK;
 }
 
-static cuarena_status_t fail_value(const char *key, const char *value,
-                                   cuai_refusal_t refusal, const char *accepted)
+static cuarena_status_t fail_value(const char *key, const char *value, cuai_refusal_t refusal,
+                                   const char *accepted)
 {
-    return cuai_fail(CUARENA_BAD_ARGUMENT, "%.48s: '%.64s' %s; accepted: %s",
-                     key, value, refusal, accepted);
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "%.48s: '%.64s' %s; accepted: %s", key, value, refusal,
+                     accepted);
 }
 
 /* Into a whole config. */
-static cuarena_status_t set(cuarena_config_t *full, const char *name,
-                            const char *value)
+static cuarena_status_t set(cuarena_config_t *full, const char *name, const char *value)
 {
     cuai_key_t key = cuai_key_find(name);
     if (key.option != NULL) {
         cuai_refusal_t refusal = cuai_key_read(key, value, full);
-        return refusal == NULL
-                   ? CUARENA_OK
-                   : fail_value(name, value, refusal, cuai_key_accepted(key));
+        return refusal == NULL ? CUARENA_OK
+                               : fail_value(name, value, refusal, cuai_key_accepted(key));
     }
     return full->unknown_keys == CUARENA_UNKNOWN_WARN ? pass_over(name, value)
                                                       : fail_key(name, value);
 }
 
-cuarena_status_t cuarena_config_set(cuarena_config_t *config, const char *key,
-                                    const char *value)
+cuarena_status_t cuarena_config_set(cuarena_config_t *config, const char *key, const char *value)
 {
     if (!is_config(config))
         return cuai_told(fail_struct("config", config));
     if (key == NULL || value == NULL)
-        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
-                                   "option: the %s is NULL",
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT, "option: the %s is NULL",
                                    key == NULL ? "key" : "value"));
     cuarena_config_t full;
     copy_whole(config, &full);
@@ -115,28 +109,24 @@ cuarena_status_t cuarena_config_set(cuarena_config_t *config, const char *key,
     return cuai_told(status);
 }
 
-cuarena_status_t cuarena_config_get(const cuarena_config_t *config,
-                                    const char *key, char *text,
+cuarena_status_t cuarena_config_get(const cuarena_config_t *config, const char *key, char *text,
                                     size_t text_size)
 {
     if (!is_config(config))
         return cuai_told(fail_struct("config", config));
     if (key == NULL || text == NULL)
-        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
-                                   "option: the %s is NULL",
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT, "option: the %s is NULL",
                                    key == NULL ? "key" : "text"));
-    cuai_key_t found = cuai_key_find(key);
-    if (found.option == NULL)
+    cuai_key_t ref = cuai_key_find(key);
+    if (ref.option == NULL)
         return cuai_told(fail_key(key, ""));
     cuarena_config_t full;
     copy_whole(config, &full);
     char printed[CUAI_OPTION_TEXT_SIZE];
-    if (!cuai_key_print(found, &full, printed))
-        return cuai_told(cuai_fail(CUARENA_UNSUPPORTED,
-                                   "%s: no text stands for %s", key, printed));
+    if (!cuai_key_print(ref, &full, printed))
+        return cuai_told(cuai_fail(CUARENA_UNSUPPORTED, "%s: no text stands for %s", key, printed));
     if (strlen(printed) >= text_size)
-        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
-                                   "text_size: %zu; accepted: from %zu on",
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT, "text_size: %zu; accepted: from %zu on",
                                    text_size, strlen(printed) + 1));
     strcpy(text, printed);
     return CUARENA_OK;
@@ -157,8 +147,7 @@ static void cut_blanks(char *text)
 }
 
 /* One "key=value"; blanks around either are skipped. */
-static cuarena_status_t set_item(cuarena_config_t *full, const char *text,
-                                 size_t length)
+static cuarena_status_t set_item(cuarena_config_t *full, const char *text, size_t length)
 {
     char item[ITEM_SIZE];
     if (length >= sizeof item)
@@ -170,8 +159,7 @@ static cuarena_status_t set_item(cuarena_config_t *full, const char *text,
     item[length] = '\0';
     char *equals = strchr(item, '=');
     if (equals == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "'%.64s' has no '='; accepted: key=value,key=value",
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "'%.64s' has no '='; accepted: key=value,key=value",
                          item);
     *equals = '\0';
     cut_blanks(item);
@@ -179,14 +167,12 @@ static cuarena_status_t set_item(cuarena_config_t *full, const char *text,
     return set(full, skip_blanks(item), skip_blanks(equals + 1));
 }
 
-cuarena_status_t cuarena_config_parse(cuarena_config_t *config,
-                                      const char *text)
+cuarena_status_t cuarena_config_parse(cuarena_config_t *config, const char *text)
 {
     if (!is_config(config))
         return cuai_told(fail_struct("config", config));
     if (text == NULL)
-        return cuai_told(
-            cuai_fail(CUARENA_BAD_ARGUMENT, "options: the text is NULL"));
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT, "options: the text is NULL"));
     if (text[strspn(text, " \t")] == '\0')
         return CUARENA_OK;
     cuarena_config_t full;
@@ -219,15 +205,14 @@ static cuai_refusal_t read_limit(const char *text, cuarena_amount_t *limit)
     size_t length = strlen(text);
     bool percent = length != 0 && text[length - 1] == '%';
     *limit = (cuarena_amount_t){.unit = CUARENA_AMOUNT_BYTES};
-    cuai_refusal_t refusal = percent ? cuai_amount_read(text, limit)
-                                     : cuai_count_read(text, &limit->value);
+    cuai_refusal_t refusal =
+        percent ? cuai_amount_read(text, limit) : cuai_count_read(text, &limit->value);
     if (refusal == NULL && limit->value == 0)
         *limit = none;
     return refusal;
 }
 
-cuarena_status_t cuarena_config_limit_environment(cuarena_config_t *config,
-                                                  const char *variable)
+cuarena_status_t cuarena_config_limit_environment(cuarena_config_t *config, const char *variable)
 {
     if (!is_config(config))
         return cuai_told(fail_struct("config", config));
@@ -239,10 +224,9 @@ cuarena_status_t cuarena_config_limit_environment(cuarena_config_t *config,
     copy_whole(config, &full);
     cuai_refusal_t refusal = read_limit(text, &full.limit);
     if (refusal != NULL)
-        return cuai_told(
-            fail_value(name, text, refusal,
-                       "a whole number of bytes, or 0% to 100%; 0 of "
-                       "either: no limit"));
+        return cuai_told(fail_value(name, text, refusal,
+                                    "a whole number of bytes, or 0% to 100%; 0 of "
+                                    "either: no limit"));
     cuai_sized_write(config, &full);
     return CUARENA_OK;
 }
@@ -260,8 +244,7 @@ void cuarena_option_info_init(cuarena_option_info_t *info)
 /* The end of an enumeration is no error to the log. */
 static cuarena_status_t past_the_last(size_t index)
 {
-    return cuai_fail(CUARENA_BAD_ARGUMENT, "index: %zu is past the last",
-                     index);
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "index: %zu is past the last", index);
 }
 
 cuarena_status_t cuarena_option_info(size_t index, cuarena_option_info_t *info)
@@ -287,8 +270,7 @@ cuarena_status_t cuarena_option_info(size_t index, cuarena_option_info_t *info)
 
 /* ---- Checks ------------------------------------------------------------ */
 
-static cuarena_status_t check_option(const cuai_option_t *option,
-                                     const cuarena_config_t *full)
+static cuarena_status_t check_option(const cuai_option_t *option, const cuarena_config_t *full)
 {
     cuai_refusal_t refusal = cuai_option_check(option, full);
     if (refusal == NULL)
@@ -298,8 +280,7 @@ static cuarena_status_t check_option(const cuai_option_t *option,
     return fail_value(option->key, text, refusal, option->accepted);
 }
 
-cuarena_status_t cuai_config_check(const cuarena_config_t *config,
-                                   cuarena_config_t *full_out)
+cuarena_status_t cuai_config_check(const cuarena_config_t *config, cuarena_config_t *full_out)
 {
     if (!is_config(config))
         return fail_struct("config", config);

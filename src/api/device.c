@@ -9,8 +9,7 @@ void cuarena_properties_init(cuarena_properties_t *properties)
     *properties = (cuarena_properties_t){.struct_size = sizeof *properties};
 }
 
-cuarena_status_t cuarena_properties(cuarena_t *arena,
-                                    cuarena_properties_t *properties)
+cuarena_status_t cuarena_properties(cuarena_t *arena, cuarena_properties_t *properties)
 {
     if (arena == NULL)
         return cuai_null("arena");
@@ -54,9 +53,8 @@ static cuarena_status_t check_options(const cuarena_export_options_t *options)
                      (int)options->share_handles);
 }
 
-static cuarena_status_t check_outputs(const cuarena_export_piece_t *pieces,
-                                      size_t capacity, const size_t *count_out,
-                                      cuarena_export_t *const *export_out)
+static cuarena_status_t check_outputs(const cuarena_export_piece_t *pieces, size_t capacity,
+                                      const size_t *count_out, cuarena_export_t *const *export_out)
 {
     if (count_out == NULL)
         return cuai_null("count_out");
@@ -65,14 +63,12 @@ static cuarena_status_t check_outputs(const cuarena_export_piece_t *pieces,
                          "pieces %p with capacity %zu; accepted: both or, to "
                          "count, neither",
                          (const void *)pieces, capacity);
-    return pieces != NULL && export_out == NULL ? cuai_null("export_out")
-                                                : CUARENA_OK;
+    return pieces != NULL && export_out == NULL ? cuai_null("export_out") : CUARENA_OK;
 }
 
-static cuarena_status_t check_block(const sharing_t *sharing,
-                                    cuai_found_t found)
+static cuarena_status_t check_block(const sharing_t *sharing, cuai_block_ref_t ref)
 {
-    const cuai_record_t *r = cuai_found_record(found);
+    const cuai_record_t *r = cuai_block_record(ref);
     unsigned long long block = sharing->block;
     if (sharing->arena->memory.ops.export_range == NULL)
         return cuai_fail(CUARENA_UNSUPPORTED,
@@ -95,13 +91,12 @@ static cuarena_status_t check_block(const sharing_t *sharing,
 }
 
 /* Without the lock; the block is pinned. */
-static cuarena_status_t ask_memory(sharing_t *sharing,
-                                   const cuarena_memory_segment_t *segment,
+static cuarena_status_t ask_memory(sharing_t *sharing, const cuarena_memory_segment_t *segment,
                                    uint64_t offset, uint64_t bytes)
 {
     const cuai_memory_t *memory = &sharing->arena->memory;
-    cuarena_status_t status = memory->ops.export_range(
-        memory->user, segment, offset, bytes, NULL, 0, &sharing->count);
+    cuarena_status_t status =
+        memory->ops.export_range(memory->user, segment, offset, bytes, NULL, 0, &sharing->count);
     if (status != CUARENA_OK || sharing->pieces == NULL)
         return status;
     if (sharing->count > sharing->capacity)
@@ -109,35 +104,33 @@ static cuarena_status_t ask_memory(sharing_t *sharing,
                          "capacity %zu; accepted: from %zu on, the pieces of "
                          "this block",
                          sharing->capacity, sharing->count);
-    return memory->ops.export_range(memory->user, segment, offset, bytes,
-                                    sharing->pieces, sharing->capacity,
-                                    &sharing->count);
+    return memory->ops.export_range(memory->user, segment, offset, bytes, sharing->pieces,
+                                    sharing->capacity, &sharing->count);
 }
 
 static void end_export(cuarena_t *arena, cuarena_export_t *one)
 {
-    cuai_found_t found = cuai_export_end(arena, one);
-    const uint8_t flags = cuai_found_record(found)->flags;
+    cuai_block_ref_t ref = cuai_export_end(arena, one);
+    const uint8_t flags = cuai_block_record(ref)->flags;
     if ((flags & CUAI_BLOCK_ENDING) && !(flags & CUAI_BLOCK_EXPORTED))
-        cuai_end_released(arena, found);
+        cuai_end_released(arena, ref);
 }
 
 /* Steps out. */
-static cuarena_status_t export_block(sharing_t *sharing,
-                                     cuarena_export_t **export_out)
+static cuarena_status_t export_block(sharing_t *sharing, cuarena_export_t **export_out)
 {
     cuarena_t *arena = sharing->arena;
-    cuai_found_t found;
+    cuai_block_ref_t ref;
     cuarena_export_t *one = NULL;
-    if (!cuai_settle_block(arena, sharing->block, &found))
+    if (!cuai_reclaim_block(arena, sharing->block, &ref))
         return cuai_no_block(sharing->block);
-    cuarena_status_t status = check_block(sharing, found);
+    cuarena_status_t status = check_block(sharing, ref);
     if (status == CUARENA_OK)
-        status = cuai_export_begin(arena, found, &one);
+        status = cuai_export_begin(arena, ref, &one);
     if (status != CUARENA_OK)
         return status;
-    cuarena_memory_segment_t segment = cuai_segment_of(arena, found);
-    const cuai_record_t *r = cuai_found_record(found);
+    cuarena_memory_segment_t segment = cuai_segment_of(arena, ref);
+    const cuai_record_t *r = cuai_block_record(ref);
     uint64_t offset = r->offset - segment.address;
     uint64_t bytes = r->size;
     cuai_unlock(&arena->lock);
@@ -152,8 +145,7 @@ static cuarena_status_t export_block(sharing_t *sharing,
 
 cuarena_status_t cuarena_export(cuarena_t *arena, cuarena_block_t block,
                                 const cuarena_export_options_t *options,
-                                cuarena_export_piece_t *pieces, size_t capacity,
-                                size_t *count_out,
+                                cuarena_export_piece_t *pieces, size_t capacity, size_t *count_out,
                                 cuarena_export_t **export_out)
 {
     if (arena == NULL)
@@ -182,8 +174,7 @@ cuarena_status_t cuarena_export(cuarena_t *arena, cuarena_block_t block,
     return cuai_call_end(&call, status);
 }
 
-cuarena_status_t cuarena_export_close(cuarena_t *arena,
-                                      cuarena_export_t **exported)
+cuarena_status_t cuarena_export_close(cuarena_t *arena, cuarena_export_t **exported)
 {
     if (arena == NULL)
         return cuai_null("arena");
@@ -194,10 +185,8 @@ cuarena_status_t cuarena_export_close(cuarena_t *arena,
     if (status != CUARENA_OK)
         return cuai_told(status);
     if (!cuai_export_known(arena, *exported))
-        return cuai_call_end(&call,
-                             cuai_fail(CUARENA_STALE,
-                                       "%p is no export of %s that is open",
-                                       (const void *)*exported, arena->label));
+        return cuai_call_end(&call, cuai_fail(CUARENA_STALE, "%p is no export of %s that is open",
+                                              (const void *)*exported, arena->label));
     end_export(arena, *exported);
     *exported = NULL;
     return cuai_call_end(&call, CUARENA_OK);

@@ -74,18 +74,15 @@ static cuarena_status_t ask_free(cuai_place_t *place, uint64_t *free_out)
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
-    cuai_cu_result_t result =
-        place->cuda->cuMemGetInfo(&free_bytes, &total_bytes);
+    cuai_cu_result_t result = place->cuda->cuMemGetInfo(&free_bytes, &total_bytes);
     cuai_place_leave(&visit);
     if (result != CUAI_CUDA_SUCCESS)
-        return cuai_place_fail(place, result, "cuMemGetInfo", "device %d",
-                               place->device);
+        return cuai_place_fail(place, result, "cuMemGetInfo", "device %d", place->device);
     *free_out = free_bytes;
     return CUARENA_OK;
 }
 
-cuarena_status_t cuarena_device_info(int32_t device,
-                                     cuarena_device_info_t *info)
+cuarena_status_t cuarena_device_info(int32_t device, cuarena_device_info_t *info)
 {
     if (!cuai_sized_ok(info, DEVICE_INFO_FIRST, sizeof *info))
         return cuai_told(bad_info());

@@ -1,5 +1,4 @@
-/* The driver's own pools: figures, trim, threshold, and an arena for each
- * device. */
+/* The driver's own pools: figures, trim, threshold, and an arena for each device. */
 #include "api/driver_pool.h"
 
 #include "api/call.h"
@@ -27,8 +26,7 @@ void cuarena_driver_pool_stats_init(cuarena_driver_pool_stats_t *stats)
     *stats = (cuarena_driver_pool_stats_t){.struct_size = sizeof *stats};
 }
 
-cuarena_status_t cuarena_driver_pool_stats(cuarena_t *arena,
-                                           cuarena_driver_pool_stats_t *stats)
+cuarena_status_t cuarena_driver_pool_stats(cuarena_t *arena, cuarena_driver_pool_stats_t *stats)
 {
     if (arena == NULL)
         return cuai_null("arena");
@@ -48,9 +46,7 @@ cuarena_status_t cuarena_driver_pool_reset_peaks(cuarena_t *arena)
     if (arena == NULL)
         return cuai_null("arena");
     cuarena_status_t status = check_pool(arena);
-    return cuai_told(status == CUARENA_OK
-                         ? cuai_pool_reset_peaks(arena->memory.pool)
-                         : status);
+    return cuai_told(status == CUARENA_OK ? cuai_pool_reset_peaks(arena->memory.pool) : status);
 }
 
 cuarena_status_t cuai_driver_pool_total(cuarena_t *arena, uint64_t *bytes_out)
@@ -65,13 +61,11 @@ cuarena_status_t cuai_driver_pool_total(cuarena_t *arena, uint64_t *bytes_out)
 
 /* ---- Trim -------------------------------------------------------------- */
 
-cuarena_status_t cuai_driver_pool_trim(cuarena_t *arena, uint64_t keep_bytes,
-                                       uint64_t *given)
+cuarena_status_t cuai_driver_pool_trim(cuarena_t *arena, uint64_t keep_bytes, uint64_t *given)
 {
     uint64_t bytes = 0;
     cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        cuai_pool_trim(arena->memory.pool, keep_bytes, &bytes);
+    cuarena_status_t status = cuai_pool_trim(arena->memory.pool, keep_bytes, &bytes);
     cuai_lock(&arena->lock);
     if (status != CUARENA_OK)
         return cuai_note_loss(arena, status);
@@ -81,8 +75,8 @@ cuarena_status_t cuai_driver_pool_trim(cuarena_t *arena, uint64_t keep_bytes,
     return CUARENA_OK;
 }
 
-/* What was freed on a stream that the arena does not know is nothing of its
- * own. Blocks that other streams use go back if these are done. */
+/* What was freed on a stream that the arena does not know is nothing of its own. Blocks that other
+ * streams use go back if these are done. */
 static cuarena_status_t wait_to_trim(cuai_call_t *call, cuarena_stream_t stream)
 {
     cuarena_t *arena = call->arena;
@@ -95,18 +89,15 @@ static cuarena_status_t wait_to_trim(cuai_call_t *call, cuarena_stream_t stream)
     if (status == CUARENA_OK && (all || call->stream != 0))
         status = cuai_wait_for_stream(arena, call->stream);
     if (status == CUARENA_OK && arena->stream_count != 0)
-        status = cuai_settle_all(arena, false, NULL);
+        status = cuai_reclaim_all(arena, false, NULL);
     return status;
 }
 
-cuarena_status_t cuai_driver_pool_trim_on(cuai_call_t *call,
-                                          cuarena_stream_t stream,
+cuarena_status_t cuai_driver_pool_trim_on(cuai_call_t *call, cuarena_stream_t stream,
                                           uint64_t keep_bytes, uint64_t *given)
 {
     cuarena_status_t status = wait_to_trim(call, stream);
-    return status == CUARENA_OK
-               ? cuai_driver_pool_trim(call->arena, keep_bytes, given)
-               : status;
+    return status == CUARENA_OK ? cuai_driver_pool_trim(call->arena, keep_bytes, given) : status;
 }
 
 /* ---- Threshold --------------------------------------------------------- */
@@ -121,23 +112,19 @@ static cuarena_status_t whole_device(void *user, uint64_t *bytes_out)
 cuarena_status_t cuai_threshold_get(cuarena_t *arena, uint64_t *bytes_out)
 {
     cuarena_status_t status = check_pool(arena);
-    return status == CUARENA_OK
-               ? cuai_pool_get_threshold(arena->memory.pool, bytes_out)
-               : status;
+    return status == CUARENA_OK ? cuai_pool_get_threshold(arena->memory.pool, bytes_out) : status;
 }
 
 cuarena_status_t cuai_threshold_set(cuarena_t *arena, cuarena_amount_t limit,
                                     uint64_t *old_bytes_out)
 {
-    const cuarena_memory_ops_t device = {.name = arena->memory.ops.name,
-                                         .available = whole_device,
-                                         .total = whole_device};
+    const cuarena_memory_ops_t device = {
+        .name = arena->memory.ops.name, .available = whole_device, .total = whole_device};
     uint64_t old = 0;
     uint64_t bytes = 0;
     cuarena_status_t status = cuai_threshold_get(arena, &old);
     if (status == CUARENA_OK)
-        status =
-            cuai_amount_resolve(limit, &device, arena->memory.pool, &bytes);
+        status = cuai_amount_resolve(limit, &device, arena->memory.pool, &bytes);
     if (status == CUARENA_OK)
         status = cuai_pool_set_threshold(arena->memory.pool, bytes);
     if (status == CUARENA_OK && old_bytes_out != NULL)
@@ -166,8 +153,8 @@ static cuarena_status_t check_list(const cuarena_config_t *config, size_t count)
 }
 
 static cuarena_status_t create_on(const cuarena_config_t *config,
-                                  const cuarena_driver_pool_choice_t *choice,
-                                  size_t device, cuarena_t **arena_out)
+                                  const cuarena_driver_pool_choice_t *choice, size_t device,
+                                  cuarena_t **arena_out)
 {
     cuarena_config_t one = *config;
     one.device = (int32_t)device;
@@ -176,9 +163,9 @@ static cuarena_status_t create_on(const cuarena_config_t *config,
     return cuarena_create(&one, arena_out);
 }
 
-cuarena_status_t cuarena_create_per_device(
-    const cuarena_config_t *config, const cuarena_driver_pool_choice_t *pools,
-    size_t count, cuarena_t **arenas_out)
+cuarena_status_t cuarena_create_per_device(const cuarena_config_t *config,
+                                           const cuarena_driver_pool_choice_t *pools, size_t count,
+                                           cuarena_t **arenas_out)
 {
     if (pools == NULL || arenas_out == NULL)
         return cuai_null("pools or arenas_out");

@@ -1,8 +1,7 @@
 /* The caller's functions that an arena keeps, and its tags. */
 #include "api/call.h"
 
-cuarena_status_t cuarena_set_relocation_callback(cuarena_t *arena,
-                                                 cuarena_relocation_fn callback,
+cuarena_status_t cuarena_set_relocation_callback(cuarena_t *arena, cuarena_relocation_fn callback,
                                                  void *user)
 {
     if (arena == NULL)
@@ -15,8 +14,7 @@ cuarena_status_t cuarena_set_relocation_callback(cuarena_t *arena,
     return CUARENA_OK;
 }
 
-cuarena_status_t cuarena_set_oom_handler(cuarena_t *arena,
-                                         cuarena_oom_fn handler, void *user)
+cuarena_status_t cuarena_set_oom_handler(cuarena_t *arena, cuarena_oom_fn handler, void *user)
 {
     if (arena == NULL)
         return cuai_null("arena");
@@ -28,9 +26,7 @@ cuarena_status_t cuarena_set_oom_handler(cuarena_t *arena,
     return CUARENA_OK;
 }
 
-cuarena_status_t cuarena_set_event_listener(cuarena_t *arena,
-                                            cuarena_event_fn listener,
-                                            void *user)
+cuarena_status_t cuarena_set_event_listener(cuarena_t *arena, cuarena_event_fn listener, void *user)
 {
     if (arena == NULL)
         return cuai_null("arena");
@@ -43,15 +39,13 @@ cuarena_status_t cuarena_set_event_listener(cuarena_t *arena,
     return CUARENA_OK;
 }
 
-cuarena_status_t cuarena_tag(cuarena_t *arena, const char *name,
-                             cuarena_tag_t *tag_out)
+cuarena_status_t cuarena_tag(cuarena_t *arena, const char *name, cuarena_tag_t *tag_out)
 {
     if (arena == NULL || name == NULL || tag_out == NULL)
         return cuai_null("arena, name or tag_out");
     if (name[0] == '\0')
         return cuai_told(
-            cuai_fail(CUARENA_BAD_ARGUMENT,
-                      "tag '': a name of one character or more is accepted"));
+            cuai_fail(CUARENA_BAD_ARGUMENT, "tag '': a name of one character or more is accepted"));
     if (!cuai_lock_enter(&arena->lock))
         return cuai_told(cuai_reentered());
     cuarena_status_t status = cuai_tag_register(arena, name, tag_out);
@@ -59,8 +53,7 @@ cuarena_status_t cuarena_tag(cuarena_t *arena, const char *name,
     return cuai_told(status);
 }
 
-cuarena_status_t cuarena_tag_name(cuarena_t *arena, cuarena_tag_t tag,
-                                  const char **name_out)
+cuarena_status_t cuarena_tag_name(cuarena_t *arena, cuarena_tag_t tag, const char **name_out)
 {
     if (arena == NULL || name_out == NULL)
         return cuai_null("arena or name_out");

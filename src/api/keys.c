@@ -55,10 +55,9 @@ static size_t least_of(size_t a, size_t b, size_t c)
     return least < c ? least : c;
 }
 
-/* How many bytes have to be put in, taken out or replaced to make one of the
- * other; neither is longer than LONGEST_NAME. */
-static size_t distance(const char *a, size_t a_length, const char *b,
-                       size_t b_length)
+/* How many bytes have to be put in, taken out or replaced to make one of the other; neither is
+ * longer than LONGEST_NAME. */
+static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     size_t row[LONGEST_NAME + 1];
     for (size_t j = 0; j <= b_length; j++)
@@ -106,8 +105,7 @@ const char *cuai_key_nearest(const char *name)
         const char *list = option->ort.names;
         const char *word;
         size_t word_length;
-        while (list != NULL &&
-               (word_length = cuai_next_word(&list, &word)) != 0)
+        while (list != NULL && (word_length = cuai_next_word(&list, &word)) != 0)
             look_at(&nearest, word, word_length);
     }
     memcpy(text, nearest.name, nearest.name_length);
@@ -122,8 +120,7 @@ const char *cuai_key_accepted(cuai_key_t key)
     return key.ort ? key.option->ort.accepted : key.option->accepted;
 }
 
-static void nth_word(const char *list, uint64_t index,
-                     char text[CUAI_OPTION_TEXT_SIZE])
+static void nth_word(const char *list, uint64_t index, char text[CUAI_OPTION_TEXT_SIZE])
 {
     const char *word = list;
     size_t length = cuai_next_word(&list, &word);
@@ -143,12 +140,10 @@ static void translate(const cuai_option_t *option, uint64_t number,
     else if (number == 0 && option->ort.zero != NULL)
         (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%s", option->ort.zero);
     else
-        (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%" PRIu64,
-                       unlimited ? UINT64_MAX : number);
+        (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%" PRIu64, unlimited ? UINT64_MAX : number);
 }
 
-cuai_refusal_t cuai_key_read(cuai_key_t key, const char *value,
-                             cuarena_config_t *config)
+cuai_refusal_t cuai_key_read(cuai_key_t key, const char *value, cuarena_config_t *config)
 {
     if (!key.ort)
         return cuai_option_read(key.option, value, config);
@@ -167,8 +162,7 @@ cuai_refusal_t cuai_key_read(cuai_key_t key, const char *value,
 }
 
 /* The number that stands for a text of bytes. */
-static bool number_of_bytes(const cuai_option_t *option, const char *text,
-                            uint64_t *number_out)
+static bool number_of_bytes(const cuai_option_t *option, const char *text, uint64_t *number_out)
 {
     const char *zero = option->ort.zero;
     if (zero != NULL && strcmp(text, zero) == 0)

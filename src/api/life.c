@@ -12,8 +12,7 @@
 
 /* ---- Creation ---------------------------------------------------------- */
 
-cuarena_status_t cuarena_create(const cuarena_config_t *config,
-                                cuarena_t **arena_out)
+cuarena_status_t cuarena_create(const cuarena_config_t *config, cuarena_t **arena_out)
 {
     if (arena_out == NULL)
         return cuai_null("arena_out");
@@ -23,8 +22,8 @@ cuarena_status_t cuarena_create(const cuarena_config_t *config,
         return cuai_told(status);
     status = cuai_arena_new(&full, arena_out);
     if (status == CUARENA_OK)
-        cuai_log(CUARENA_LOG_INFO, "%s: created, holds %llu bytes",
-                 (*arena_out)->label, (unsigned long long)(*arena_out)->held);
+        cuai_log(CUARENA_LOG_INFO, "%s: created, holds %llu bytes", (*arena_out)->label,
+                 (unsigned long long)(*arena_out)->held);
     return cuai_told(status);
 }
 
@@ -41,10 +40,9 @@ static void describe_leaks(const cuarena_t *arena, char *text, size_t room)
         cuai_counts_t counts = cuai_meter_read(&arena->tags[tag].meter);
         if (counts.live_blocks == 0)
             continue;
-        used += (size_t)snprintf(
-            text + used, room - used, "; '%.32s': %llu of %llu bytes",
-            arena->tags[tag].name, (unsigned long long)counts.live_blocks,
-            (unsigned long long)counts.requested_bytes);
+        used += (size_t)snprintf(text + used, room - used, "; '%.32s': %llu of %llu bytes",
+                                 arena->tags[tag].name, (unsigned long long)counts.live_blocks,
+                                 (unsigned long long)counts.requested_bytes);
     }
 }
 
@@ -70,8 +68,8 @@ static cuarena_status_t check_unused(cuarena_t *arena)
 static cuarena_status_t check_destroy(const cuarena_t *arena, const char *what)
 {
     cuarena_status_t status = cuai_check_entry(arena, what, true);
-    bool within = cuai_frame_within(CUAI_FRAME_OOM, arena) ||
-                  cuai_frame_within(CUAI_FRAME_EVENT, arena);
+    bool within =
+        cuai_frame_within(CUAI_FRAME_OOM, arena) || cuai_frame_within(CUAI_FRAME_EVENT, arena);
     if (status == CUARENA_OK && within)
         status = cuai_fail(CUARENA_REENTERED,
                            "%s was called from the arena's own handler or "
@@ -95,8 +93,7 @@ static cuarena_status_t destroy(cuarena_t **handle, bool forced)
     if (handle == NULL || *handle == NULL)
         return CUARENA_OK;
     cuarena_t *arena = *handle;
-    cuarena_status_t status =
-        check_destroy(arena, forced ? "destroy_forced" : "destroy");
+    cuarena_status_t status = check_destroy(arena, forced ? "destroy_forced" : "destroy");
     if (status != CUARENA_OK)
         return status;
     cuai_frame_t frame;
@@ -115,8 +112,8 @@ static cuarena_status_t destroy(cuarena_t **handle, bool forced)
     if (status != CUARENA_OK && !forced)
         return cuai_log_error(arena->label, status);
     if (status != CUARENA_OK)
-        cuai_log(CUARENA_LOG_WARN, "%s: destroyed with work under way: %s",
-                 arena->label, cuai_error_message());
+        cuai_log(CUARENA_LOG_WARN, "%s: destroyed with work under way: %s", arena->label,
+                 cuai_error_message());
     *handle = NULL;
     cuai_log(CUARENA_LOG_INFO, "%s: destroyed", arena->label);
     cuai_arena_end(arena);
@@ -147,11 +144,10 @@ static void clear_counts(cuarena_t *arena)
 static bool return_dedicated(cuarena_t *arena, cuai_slot_t *from)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
-    cuai_slot_t slot = cuai_heap_next_lone(heap, *from);
+    cuai_slot_t slot = cuai_heap_next_standalone(heap, *from);
     if (slot == 0)
         return false;
-    cuarena_memory_segment_t segment =
-        cuai_dedicated_segment(cuai_record(heap, slot));
+    cuarena_memory_segment_t segment = cuai_dedicated_segment(cuai_record(heap, slot));
     cuai_heap_give(heap, slot, 0);
     *from = slot + 1;
     cuai_return_segment(arena, segment, 0);
@@ -165,27 +161,25 @@ static void clear_apart(cuarena_t *arena)
     cuai_slot_t from = 1;
     if (heap == NULL)
         return;
-    while (heap->lone_blocks != 0)
+    while (heap->standalone_blocks != 0)
         if (!return_dedicated(arena, &from))
             from = 1;
     cuai_heap_clear(heap);
     const cuai_segment_t *top;
     while ((top = cuai_segment_top(heap)) != NULL)
-        cuai_segment_cut_range(heap, top->head, top->begin,
-                               top->end - top->begin);
+        cuai_segment_cut_range(heap, top->head, top->begin, top->end - top->begin);
     arena->adopted_bytes = 0;
 }
 
 /* Without the lock; nobody else changes a heap's segments meanwhile. */
-static cuarena_status_t zero_segments(cuarena_t *arena,
-                                      const cuarena_heap_t *heap)
+static cuarena_status_t zero_segments(cuarena_t *arena, const cuarena_heap_t *heap)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     cuarena_status_t status = CUARENA_OK;
     const cuai_segment_t *s = cuai_segment_first(heap);
     for (; s != NULL && status == CUARENA_OK; s = cuai_segment_next(heap, s))
-        status = ops->zero_bytes(arena->memory.user, cuai_pointer(s->begin),
-                                 s->end - s->begin, CUARENA_NO_STREAM);
+        status = ops->zero_bytes(arena->memory.user, cuai_pointer(s->begin), s->end - s->begin,
+                                 CUARENA_NO_STREAM);
     return status;
 }
 
@@ -194,22 +188,20 @@ static cuarena_status_t zero_apart(cuarena_t *arena)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
     cuarena_status_t status = CUARENA_OK;
-    cuai_slot_t slot = heap == NULL ? 0 : cuai_heap_next_lone(heap, 1);
-    for (; slot != 0 && status == CUARENA_OK;
-         slot = cuai_heap_next_lone(heap, slot + 1)) {
-        cuai_found_t found = {heap, slot, CUAI_APART};
-        if (!cuai_zeroes_freed(arena, found) ||
-            cuai_found_record(found)->moving)
+    cuai_slot_t slot = heap == NULL ? 0 : cuai_heap_next_standalone(heap, 1);
+    for (; slot != 0 && status == CUARENA_OK; slot = cuai_heap_next_standalone(heap, slot + 1)) {
+        cuai_block_ref_t ref = {heap, slot, CUAI_APART};
+        if (!cuai_zeroes_freed(arena, ref) || cuai_block_record(ref)->moving)
             continue; /* whoever frees it does that */
-        cuai_mark_moving(arena, found);
-        status = cuai_zero_block(arena, found, 0);
-        cuai_clear_moving(arena, found);
+        cuai_mark_moving(arena, ref);
+        status = cuai_zero_block(arena, ref, 0);
+        cuai_clear_moving(arena, ref);
     }
     return status;
 }
 
-/* With ZERO_FREE the bytes of all blocks must read as 0 from now on. Requests
- * wait meanwhile: nobody is to write to what was set to 0. Steps out. */
+/* With ZERO_FREE the bytes of all blocks must read as 0 from now on. Requests wait meanwhile:
+ * nobody is to write to what was set to 0. Steps out. */
 static cuarena_status_t zero_all(cuarena_t *arena)
 {
     cuarena_status_t status = CUARENA_OK;
@@ -241,9 +233,8 @@ static cuarena_status_t check_reset(const cuarena_t *arena)
                      (unsigned long long)arena->block_pins);
 }
 
-/* The caller vouches for blocks that live, and not for what was freed on
- * streams, nor for copies of compactions; nor for allocations, where these are
- * work of a stream. */
+/* The caller vouches for blocks that live, and not for what was freed on streams, nor for copies of
+ * compactions; nor for allocations, where these are work of a stream. */
 static cuarena_status_t finish_freed(cuarena_t *arena)
 {
     if (arena->stream_count == 0)
@@ -253,7 +244,7 @@ static cuarena_status_t finish_freed(cuarena_t *arena)
         if (status != CUARENA_OK)
             return status;
     }
-    cuarena_status_t status = cuai_settle_all(arena, true, NULL);
+    cuarena_status_t status = cuai_reclaim_all(arena, true, NULL);
     return status == CUARENA_OK ? cuai_see_moves(arena, 0) : status;
 }
 
@@ -295,16 +286,15 @@ cuarena_status_t cuarena_reset(cuarena_t *arena)
     }
     cuai_end_exclusive(arena);
     if (status == CUARENA_OK)
-        cuai_call_log(&call, "reset: %llu bytes of blocks ended",
-                      (unsigned long long)ended);
+        cuai_call_log(&call, "reset: %llu bytes of blocks ended", (unsigned long long)ended);
     return cuai_call_end(&call, status);
 }
 
 /* ---- Size -------------------------------------------------------------- */
 
 /* What a trim comes to. */
-static cuarena_status_t end_trim(cuai_call_t *call, cuarena_status_t status,
-                                 uint64_t given, uint64_t *given_back_out)
+static cuarena_status_t end_trim(cuai_call_t *call, cuarena_status_t status, uint64_t given,
+                                 uint64_t *given_back_out)
 {
     if (status == CUARENA_OK)
         cuai_chunks_trimmed(call->arena);
@@ -312,8 +302,7 @@ static cuarena_status_t end_trim(cuai_call_t *call, cuarena_status_t status,
     if (status == CUARENA_OK && given_back_out != NULL)
         *given_back_out = given;
     if (status == CUARENA_OK)
-        cuai_call_log(call, "trim: %llu bytes given back, %llu held",
-                      (unsigned long long)given,
+        cuai_call_log(call, "trim: %llu bytes given back, %llu held", (unsigned long long)given,
                       (unsigned long long)call->arena->held);
     return cuai_call_end(call, status);
 }
@@ -322,12 +311,11 @@ static cuarena_status_t end_trim(cuai_call_t *call, cuarena_status_t status,
 static uint64_t trim_rest(cuarena_t *arena, uint64_t keep_bytes)
 {
     if (arena->stream_count != 0)
-        cuai_settle_all(arena, false, NULL);
+        cuai_reclaim_all(arena, false, NULL);
     return arena->held > keep_bytes ? cuai_trim(arena, keep_bytes) : 0;
 }
 
-cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
-                              uint64_t *given_back_out)
+cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes, uint64_t *given_back_out)
 {
     if (arena == NULL)
         return cuai_null("arena");
@@ -341,11 +329,10 @@ cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
     uint64_t given = 0;
     status = cuai_call_check(arena);
     if (status == CUARENA_OK && arena->stream_count != 0)
-        status = cuai_settle_all(arena, false, NULL);
+        status = cuai_reclaim_all(arena, false, NULL);
     if (status == CUARENA_OK)
         given = cuai_trim(arena, keep_bytes);
-    while (status == CUARENA_OK &&
-           arena->config.memory != CUARENA_MEMORY_BYTES &&
+    while (status == CUARENA_OK && arena->config.memory != CUARENA_MEMORY_BYTES &&
            arena->held > keep_bytes &&
            cuai_cache_evict(arena, arena->held - keep_bytes, &given) != 0)
         given += trim_rest(arena, keep_bytes);
@@ -355,8 +342,8 @@ cuarena_status_t cuarena_trim(cuarena_t *arena, uint64_t keep_bytes,
 }
 
 /* A stream that the arena does not know has freed nothing. */
-static cuarena_status_t trim_on(cuai_call_t *call, cuarena_stream_t stream,
-                                uint64_t keep_bytes, uint64_t *given_out)
+static cuarena_status_t trim_on(cuai_call_t *call, cuarena_stream_t stream, uint64_t keep_bytes,
+                                uint64_t *given_out)
 {
     cuarena_t *arena = call->arena;
     if (cuai_pool_has_the_rest(arena))
@@ -370,11 +357,11 @@ static cuarena_status_t trim_on(cuai_call_t *call, cuarena_stream_t stream,
         status = cuai_check_captured(arena, call->stream);
     if (status != CUARENA_OK)
         return status;
-    return cuai_trim_lanes(arena, call->stream, keep_bytes, given_out);
+    return cuai_trim_freelists(arena, call->stream, keep_bytes, given_out);
 }
 
-cuarena_status_t cuarena_trim_on(cuarena_t *arena, cuarena_stream_t stream,
-                                 uint64_t keep_bytes, uint64_t *given_back_out)
+cuarena_status_t cuarena_trim_on(cuarena_t *arena, cuarena_stream_t stream, uint64_t keep_bytes,
+                                 uint64_t *given_back_out)
 {
     if (arena == NULL)
         return cuai_null("arena");
@@ -394,7 +381,7 @@ cuarena_status_t cuarena_trim_on(cuarena_t *arena, cuarena_stream_t stream,
 
 static cuarena_status_t check_limit_kind(int32_t kind)
 {
-    if (kind >= CUARENA_LIMIT_HELD && kind <= CUARENA_LIMIT_SOFT)
+    if (kind >= CUARENA_LIMIT_RESERVED && kind <= CUARENA_LIMIT_SOFT)
         return CUARENA_OK;
     return cuai_fail(CUARENA_BAD_ARGUMENT,
                      "limit kind %d; accepted: 0 (held), 1 (live), 2 (cached), "
@@ -412,12 +399,11 @@ static void keep_cache_limit(cuai_call_t *call)
     if (cached <= limit || arena->config.cache_bound == CUARENA_CACHE_LATE)
         return;
     cuai_cache_release(arena, cached - limit, &given);
-    cuai_cache_settle(arena, &given);
+    cuai_cache_reclaim(arena, &given);
     cuai_call_note(call, CUARENA_EVENT_TRIM, given);
 }
 
-cuarena_status_t cuarena_set_limit(cuarena_t *arena, int32_t kind,
-                                   cuarena_amount_t limit,
+cuarena_status_t cuarena_set_limit(cuarena_t *arena, int32_t kind, cuarena_amount_t limit,
                                    uint64_t *old_bytes_out)
 {
     if (arena == NULL)
@@ -429,8 +415,7 @@ cuarena_status_t cuarena_set_limit(cuarena_t *arena, int32_t kind,
     if (status == CUARENA_OK && kind == CUARENA_LIMIT_CACHED)
         status = cuai_check_entry(arena, "set_limit", true);
     if (status == CUARENA_OK)
-        status = cuai_amount_resolve(limit, &arena->memory.ops,
-                                     arena->memory.user, &bytes);
+        status = cuai_amount_resolve(limit, &arena->memory.ops, arena->memory.user, &bytes);
     if (status != CUARENA_OK)
         return cuai_told(status);
     cuai_call_t call;
@@ -439,8 +424,7 @@ cuarena_status_t cuarena_set_limit(cuarena_t *arena, int32_t kind,
         return cuai_told(status);
     uint64_t old = arena->limits[kind];
     arena->limits[kind] = bytes;
-    cuai_slow_set(arena, CUAI_SLOW_LIMIT,
-                  arena->limits[CUARENA_LIMIT_LIVE] != UINT64_MAX);
+    cuai_slow_set(arena, CUAI_SLOW_LIMIT, arena->limits[CUARENA_LIMIT_LIVE] != UINT64_MAX);
     if (kind == CUARENA_LIMIT_CACHED)
         keep_cache_limit(&call);
     if (old_bytes_out != NULL)
@@ -448,8 +432,7 @@ cuarena_status_t cuarena_set_limit(cuarena_t *arena, int32_t kind,
     return cuai_call_end(&call, CUARENA_OK);
 }
 
-cuarena_status_t cuarena_get_limit(cuarena_t *arena, int32_t kind,
-                                   uint64_t *bytes_out)
+cuarena_status_t cuarena_get_limit(cuarena_t *arena, int32_t kind, uint64_t *bytes_out)
 {
     if (arena == NULL || bytes_out == NULL)
         return cuai_null("arena or bytes_out");

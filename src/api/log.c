@@ -7,16 +7,14 @@
 cuarena_status_t cuarena_log_set_level(int32_t level)
 {
     if (level < CUARENA_LOG_OFF || level > CUARENA_LOG_DEBUG)
-        return cuai_told(cuai_fail(
-            CUARENA_BAD_ARGUMENT, "log level: %d, %d to %d is accepted",
-            (int)level, CUARENA_LOG_OFF, CUARENA_LOG_DEBUG));
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT, "log level: %d, %d to %d is accepted",
+                                   (int)level, CUARENA_LOG_OFF, CUARENA_LOG_DEBUG));
     cuai_log_set(level);
     cuai_all_set_log();
     return CUARENA_OK;
 }
 
-/* What events of blocks are called and logged as; others are told by the calls
- * that they are of. */
+/* What events of blocks are called and logged as; others are told by the calls that they are of. */
 static const struct {
     const char *name;
     int32_t level;
@@ -46,10 +44,8 @@ void cuai_log_event(cuarena_t *arena, const cuarena_event_t *event)
     if (!cuai_logs_event(event->kind))
         return;
     bool tagged = event->tag != 0;
-    cuai_log(kinds[event->kind].level,
-             "%s: %s: %llu bytes at %p, block %#llx%s%.64s%s", arena->label,
-             kinds[event->kind].name, (unsigned long long)event->bytes,
-             event->address, (unsigned long long)event->block,
-             tagged ? ", tag '" : "", tagged ? tag_name(arena, event->tag) : "",
-             tagged ? "'" : "");
+    cuai_log(kinds[event->kind].level, "%s: %s: %llu bytes at %p, block %#llx%s%.64s%s",
+             arena->label, kinds[event->kind].name, (unsigned long long)event->bytes,
+             event->address, (unsigned long long)event->block, tagged ? ", tag '" : "",
+             tagged ? tag_name(arena, event->tag) : "", tagged ? "'" : "");
 }

@@ -9,9 +9,8 @@
 
 /* ---- The table --------------------------------------------------------- */
 
-#define MEMBER(name)                                                           \
-    .offset = offsetof(cuarena_config_t, name),                                \
-    .size = sizeof(((cuarena_config_t *)0)->name)
+#define MEMBER(name)                                                                               \
+    .offset = offsetof(cuarena_config_t, name), .size = sizeof(((cuarena_config_t *)0)->name)
 
 #define MOST_BYTES (CUARENA_HEAP_MAX_SEGMENT - 1)
 #define AMOUNT_RANGE "bytes below 256TiB, 0.001% to 100%, auto, auto-BYTES"
@@ -19,9 +18,7 @@
 /* The range of ONNX Runtime's ints. */
 #define ORT_INT "1 to 2147483647", 1, INT32_MAX
 
-#define PROPERTY                                                               \
-    .fallback = "off", .accepted = "off, try, require",                        \
-    .first = CUARENA_PROPERTY_OFF
+#define PROPERTY .fallback = "off", .accepted = "off, try, require", .first = CUARENA_PROPERTY_OFF
 
 static const cuai_option_t options[] = {
     {
@@ -74,13 +71,12 @@ static const cuai_option_t options[] = {
         .least = 1,
         .most = UINT64_MAX,
         .help = "The most bytes to hold from the memory.",
-        .ort = {"max_mem", "a whole number from 0 on; 0: no limit", 0,
-                UINT64_MAX, NULL, NULL},
+        .ort = {"max_mem", "a whole number from 0 on; 0: no limit", 0, UINT64_MAX, NULL, NULL},
     },
     {
-        .key = "reserve",
+        .key = "addresses",
         .type = CUAI_OPTION_BYTES,
-        MEMBER(reserve_bytes),
+        MEMBER(address_bytes),
         .fallback = "0",
         .accepted = "0 to below 256TiB",
         .most = MOST_BYTES,
@@ -132,8 +128,7 @@ static const cuai_option_t options[] = {
         .first = -1,
         .help = "By how much to grow: as the preset says, never, by what a "
                 "request lacks, or by chunks that double.",
-        .ort = {"extend_strategy, arena_extend_strategy", "0, 1", 0, 1,
-                "doubling, exact", NULL},
+        .ort = {"extend_strategy, arena_extend_strategy", "0, 1", 0, 1, "doubling, exact", NULL},
     },
     {
         .key = "zero",
@@ -254,12 +249,12 @@ static const cuai_option_t options[] = {
                 "could reach it.",
     },
     {
-        .key = "marker",
+        .key = "events",
         .type = CUAI_OPTION_CHOICE,
-        MEMBER(marker),
+        MEMBER(events),
         .fallback = "late",
         .accepted = "late, eager",
-        .first = CUARENA_MARKER_LATE,
+        .first = CUARENA_EVENTS_LATE,
         .help = "When a stream's progress is recorded: when it is needed, or "
                 "at every free.",
     },
@@ -268,7 +263,7 @@ static const cuai_option_t options[] = {
         .type = CUAI_OPTION_CHOICE,
         MEMBER(steal),
         .fallback = "preset",
-        .accepted = "preset, wait, settled, never",
+        .accepted = "preset, wait, idle, never",
         .first = -1,
         .help = "What streams take of each other's freed bytes: all, waiting "
                 "for each other; those that are idle or waited for already, "
@@ -315,8 +310,8 @@ static const cuai_option_t options[] = {
         .unlimited = "never",
         .help = "What chunks of grow=doubling double to at most; never: no "
                 "such end.",
-        .ort = {"max_power_of_two_extend_bytes", "1 to 9223372036854775807", 1,
-                INT64_MAX, NULL, NULL},
+        .ort = {"max_power_of_two_extend_bytes", "1 to 9223372036854775807", 1, INT64_MAX, NULL,
+                NULL},
     },
     {
         .key = "take_first",
@@ -399,9 +394,8 @@ static const cuai_option_t options[] = {
         .help = "What a driver's pool keeps of what it has free when somebody "
                 "waits for the device; never: it gives nothing back, as "
                 "driver-pool has it; other presets leave it unchanged.",
-        .ort = {"cuda_mempool_release_threshold",
-                "a whole number from 0 on; 0: unchanged", 0, UINT64_MAX, NULL,
-                "unchanged"},
+        .ort = {"cuda_mempool_release_threshold", "a whole number from 0 on; 0: unchanged", 0,
+                UINT64_MAX, NULL, "unchanged"},
     },
     {
         .key = "make_current",
@@ -428,8 +422,8 @@ static const cuai_option_t options[] = {
         .accepted = "bytes",
         .most = UINT64_MAX,
         .help = "How many bytes a host's call to shrink a shared arena leaves.",
-        .ort = {"cuda_mempool_bytes_to_keep_on_shrink",
-                "a whole number from 0 on", 0, UINT64_MAX, NULL, NULL},
+        .ort = {"cuda_mempool_bytes_to_keep_on_shrink", "a whole number from 0 on", 0, UINT64_MAX,
+                NULL, NULL},
     },
     {
         .key = "use_cuda_mempool",
@@ -574,17 +568,13 @@ static_assert(CUARENA_BACKING_MALLOC == CUARENA_BACKING_AUTO + 2, "backing");
 static_assert(CUARENA_BACKING_ASYNC == CUARENA_BACKING_AUTO + 3, "backing");
 static_assert(CUARENA_PROPERTY_TRY == CUARENA_PROPERTY_OFF + 1, "property");
 static_assert(CUARENA_PROPERTY_REQUIRE == CUARENA_PROPERTY_OFF + 2, "property");
-static_assert(CUARENA_MARKER_EAGER == CUARENA_MARKER_LATE + 1, "marker");
-static_assert(CUARENA_STEAL_SETTLED == CUARENA_STEAL_WAIT + 1, "steal");
+static_assert(CUARENA_EVENTS_EAGER == CUARENA_EVENTS_LATE + 1, "events");
+static_assert(CUARENA_STEAL_IDLE == CUARENA_STEAL_WAIT + 1, "steal");
 static_assert(CUARENA_STEAL_NEVER == CUARENA_STEAL_WAIT + 2, "steal");
-static_assert(CUARENA_SEGMENTS_SHARED == 0 && CUARENA_SEGMENTS_EACH == 1,
-              "segments");
-static_assert(CUARENA_DRIVER_POOL_DEFAULT == CUARENA_DRIVER_POOL_CURRENT + 1,
-              "pool");
-static_assert(CUARENA_DRIVER_POOL_OWN == CUARENA_DRIVER_POOL_CURRENT + 2,
-              "pool");
-static_assert(CUARENA_DRIVER_POOL_EXTERNAL == CUARENA_DRIVER_POOL_CURRENT + 3,
-              "pool");
+static_assert(CUARENA_SEGMENTS_SHARED == 0 && CUARENA_SEGMENTS_EACH == 1, "segments");
+static_assert(CUARENA_DRIVER_POOL_DEFAULT == CUARENA_DRIVER_POOL_CURRENT + 1, "pool");
+static_assert(CUARENA_DRIVER_POOL_OWN == CUARENA_DRIVER_POOL_CURRENT + 2, "pool");
+static_assert(CUARENA_DRIVER_POOL_EXTERNAL == CUARENA_DRIVER_POOL_CURRENT + 3, "pool");
 static_assert(CUARENA_KEEP_ALL == 0 && CUARENA_KEEP_CACHE == 1, "keep");
 static_assert(CUARENA_KEEP_NONE == 2, "keep");
 static_assert(CUARENA_CACHE_STRICT == 0 && CUARENA_CACHE_LATE == 1, "bound");

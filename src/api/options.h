@@ -1,7 +1,6 @@
 /*
- * The options table: one row for each member of cuarena_config_t that text can
- * set. Parser, printer, defaults, checks and docs/options.md come from it; an
- * option is added by one row.
+ * The options table: one row for each member of cuarena_config_t that text can set. Parser,
+ * printer, defaults, checks and docs/options.md come from it; an option is added by one row.
  */
 #ifndef CUAI_API_OPTIONS_H
 #define CUAI_API_OPTIONS_H
@@ -38,8 +37,8 @@ typedef struct cuai_option {
     size_t offset;        /* of the member */
     size_t size;          /* of the member */
     const char *fallback; /* the default, as text */
-    /* For choices and flags the words themselves, "a, b, c": the first has the
-     * value `first`, the next one more. For others the range in words. */
+    /* For choices and flags the words themselves, "a, b, c": the first has the value `first`, the
+     * next one more. For others the range in words. */
     const char *accepted;
     const char *help; /* one sentence */
     int32_t first;    /* choice: the value of the first word */
@@ -66,20 +65,17 @@ const char *cuai_option_type_name(cuai_option_type_t type);
 cuai_refusal_t cuai_option_read(const cuai_option_t *option, const char *value,
                                 cuarena_config_t *config);
 /* Why the member's value cannot be, NULL if it can. */
-cuai_refusal_t cuai_option_check(const cuai_option_t *option,
-                                 const cuarena_config_t *config);
+cuai_refusal_t cuai_option_check(const cuai_option_t *option, const cuarena_config_t *config);
 
 /* Room for every value as text, and its zero. */
 #define CUAI_OPTION_TEXT_SIZE 64
 
-/* What cuai_option_read takes. A value that has no such text (no word, out of
- * range) becomes its number; false then. */
-bool cuai_option_print(const cuai_option_t *option,
-                       const cuarena_config_t *config,
+/* What cuai_option_read takes. A value that has no such text (no word, out of range) becomes its
+ * number; false then. */
+bool cuai_option_print(const cuai_option_t *option, const cuarena_config_t *config,
                        char text[CUAI_OPTION_TEXT_SIZE]);
 
-/* Words of a list, "a, b, c": cuts off the next one; its length, 0 behind the
- * last. */
+/* Words of a list, "a, b, c": cuts off the next one; its length, 0 behind the last. */
 size_t cuai_next_word(const char **list, const char **word);
 
 #endif

@@ -19,8 +19,7 @@ typedef struct about {
     cuarena_stream_t stream;
 } about_t;
 
-static cuarena_status_t gauge_tag(cuarena_t *arena, cuarena_tag_t tag,
-                                  cuai_gauge_t *gauge)
+static cuarena_status_t gauge_tag(cuarena_t *arena, cuarena_tag_t tag, cuai_gauge_t *gauge)
 {
     if (tag == 0 || !cuai_tag_known(arena, tag))
         return cuai_no_tag(tag);
@@ -29,8 +28,7 @@ static cuarena_status_t gauge_tag(cuarena_t *arena, cuarena_tag_t tag,
     return CUARENA_OK;
 }
 
-static cuarena_status_t gauge_stream(cuarena_t *arena, cuarena_stream_t stream,
-                                     cuai_gauge_t *gauge)
+static cuarena_status_t gauge_stream(cuarena_t *arena, cuarena_stream_t stream, cuai_gauge_t *gauge)
 {
     uint32_t number = cuai_stream_known(arena, stream);
     if (number == 0)
@@ -40,20 +38,18 @@ static cuarena_status_t gauge_stream(cuarena_t *arena, cuarena_stream_t stream,
     return CUARENA_OK;
 }
 
-static cuarena_status_t gauge_region(cuarena_t *arena, int32_t region,
-                                     cuai_gauge_t *gauge)
+static cuarena_status_t gauge_region(cuarena_t *arena, int32_t region, cuai_gauge_t *gauge)
 {
     cuarena_status_t status = cuai_check_region(region);
     if (status != CUARENA_OK)
         return status;
     cuai_keep_most(arena);
-    *gauge = region == CUARENA_REGION_ALL ? cuai_gauge_whole(arena)
-                                          : cuai_gauge_region(arena, region);
+    *gauge =
+        region == CUARENA_REGION_ALL ? cuai_gauge_whole(arena) : cuai_gauge_region(arena, region);
     return CUARENA_OK;
 }
 
-static cuarena_status_t find(cuarena_t *arena, const about_t *about,
-                             cuai_gauge_t *gauge)
+static cuarena_status_t find(cuarena_t *arena, const about_t *about, cuai_gauge_t *gauge)
 {
     switch (about->kind) {
     case ABOUT_TAG:
@@ -82,8 +78,7 @@ static cuarena_status_t push(cuarena_t *arena, about_t about)
     return status;
 }
 
-static cuarena_status_t pop(cuarena_t *arena, about_t about,
-                            cuarena_peaks_t *peaks)
+static cuarena_status_t pop(cuarena_t *arena, about_t about, cuarena_peaks_t *peaks)
 {
     if (arena == NULL)
         return cuai_null("arena");
@@ -105,15 +100,12 @@ static cuarena_status_t pop(cuarena_t *arena, about_t about,
 
 cuarena_status_t cuarena_peaks_push(cuarena_t *arena, int32_t region)
 {
-    return cuai_told(
-        push(arena, (about_t){.kind = ABOUT_REGION, .region = region}));
+    return cuai_told(push(arena, (about_t){.kind = ABOUT_REGION, .region = region}));
 }
 
-cuarena_status_t cuarena_peaks_pop(cuarena_t *arena, int32_t region,
-                                   cuarena_peaks_t *peaks)
+cuarena_status_t cuarena_peaks_pop(cuarena_t *arena, int32_t region, cuarena_peaks_t *peaks)
 {
-    return cuai_told(
-        pop(arena, (about_t){.kind = ABOUT_REGION, .region = region}, peaks));
+    return cuai_told(pop(arena, (about_t){.kind = ABOUT_REGION, .region = region}, peaks));
 }
 
 cuarena_status_t cuarena_tag_peaks_push(cuarena_t *arena, cuarena_tag_t tag)
@@ -121,24 +113,18 @@ cuarena_status_t cuarena_tag_peaks_push(cuarena_t *arena, cuarena_tag_t tag)
     return cuai_told(push(arena, (about_t){.kind = ABOUT_TAG, .tag = tag}));
 }
 
-cuarena_status_t cuarena_tag_peaks_pop(cuarena_t *arena, cuarena_tag_t tag,
-                                       cuarena_peaks_t *peaks)
+cuarena_status_t cuarena_tag_peaks_pop(cuarena_t *arena, cuarena_tag_t tag, cuarena_peaks_t *peaks)
 {
-    return cuai_told(
-        pop(arena, (about_t){.kind = ABOUT_TAG, .tag = tag}, peaks));
+    return cuai_told(pop(arena, (about_t){.kind = ABOUT_TAG, .tag = tag}, peaks));
 }
 
-cuarena_status_t cuarena_stream_peaks_push(cuarena_t *arena,
-                                           cuarena_stream_t stream)
+cuarena_status_t cuarena_stream_peaks_push(cuarena_t *arena, cuarena_stream_t stream)
 {
-    return cuai_told(
-        push(arena, (about_t){.kind = ABOUT_STREAM, .stream = stream}));
+    return cuai_told(push(arena, (about_t){.kind = ABOUT_STREAM, .stream = stream}));
 }
 
-cuarena_status_t cuarena_stream_peaks_pop(cuarena_t *arena,
-                                          cuarena_stream_t stream,
+cuarena_status_t cuarena_stream_peaks_pop(cuarena_t *arena, cuarena_stream_t stream,
                                           cuarena_peaks_t *peaks)
 {
-    return cuai_told(
-        pop(arena, (about_t){.kind = ABOUT_STREAM, .stream = stream}, peaks));
+    return cuai_told(pop(arena, (about_t){.kind = ABOUT_STREAM, .stream = stream}, peaks));
 }

@@ -1,77 +1,74 @@
 /*
  * The pointer calls.
  *
- * The short path of a call: arguments, lock, heap, unlock. Whatever is
- * out of the ordinary, a bit of `slow` or a refusal, begins again on the long
- * path, where everything is possible and nothing is fast.
+ * The fast path of a call: arguments, lock, heap, unlock. Whatever is
+ * out of the ordinary, a bit of `slow` or a refusal, begins again on the slow path, where
+ * everything is possible and nothing is fast.
  */
-#include "api/short.h"
+#include "api/fast.h"
 
 /* ---- Allocation -------------------------------------------------------- */
 
-CUAI_NOINLINE cuarena_status_t
-cuai_pointer_alloc(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
-                   const cuarena_request_t *request, void **pointer_out)
+CUAI_NOINLINE cuarena_status_t cuai_pointer_alloc(cuarena_t *arena, uint64_t bytes,
+                                                  cuarena_stream_t stream,
+                                                  const cuarena_request_t *asked,
+                                                  void **pointer_out)
 {
     if (arena == NULL || pointer_out == NULL)
         return cuai_null("arena or pointer_out");
-    cuai_want_t want;
-    cuarena_status_t status = cuai_want(arena, bytes, request, &want);
+    cuai_request_t request;
+    cuarena_status_t status = cuai_request_make(arena, bytes, asked, &request);
     if (status != CUARENA_OK)
         return cuai_told(status);
     if (bytes == 0) {
         *pointer_out = NULL;
         return CUARENA_OK;
     }
-    want.request.pins = 1;
-    want.request.flags |= CUAI_POINTER_FLAGS;
-    if (want.dedicated)
-        want.request.flags |= CUAI_BLOCK_DEDICATED;
+    request.heap.pins = 1;
+    request.heap.flags |= CUAI_POINTER_FLAGS;
+    if (request.dedicated)
+        request.heap.flags |= CUAI_BLOCK_DEDICATED;
     cuai_call_t call;
-    cuai_found_t found;
+    cuai_block_ref_t ref;
     status = cuai_call_begin(&call, arena);
     if (status != CUARENA_OK)
         return status;
-    status = cuai_want_on(&call, stream, &want);
+    status = cuai_request_on(&call, stream, &request);
     if (status == CUARENA_OK)
-        status = cuai_obtain(&call, &want, &found);
+        status = cuai_alloc_slow(&call, &request, &ref);
     if (status == CUARENA_OK)
-        *pointer_out = cuai_pointer(cuai_found_record(found)->offset);
+        *pointer_out = cuai_pointer(cuai_block_record(ref)->offset);
     return cuai_call_end(&call, status);
 }
 
-static CUAI_NOINLINE cuarena_status_t alloc_long(cuarena_t *arena,
-                                                 uint64_t bytes,
-                                                 void **pointer_out)
+static CUAI_NOINLINE cuarena_status_t alloc_general(cuarena_t *arena, uint64_t bytes,
+                                                    void **pointer_out)
 {
-    return cuai_pointer_alloc(arena, bytes, CUARENA_NO_STREAM, NULL,
-                              pointer_out);
+    return cuai_pointer_alloc(arena, bytes, CUARENA_NO_STREAM, NULL, pointer_out);
 }
 
-/* From the settled lane of a heap, plain or not. */
-static CUAI_INLINE cuai_slot_t take_short(cuarena_t *arena, int32_t region,
-                                          uint64_t bytes, uint64_t nature,
-                                          uint64_t *offset_out)
+/* From the idle free list of a heap, plain or not. */
+static CUAI_INLINE cuai_slot_t take_fast(cuarena_t *arena, int32_t region, uint64_t bytes,
+                                         uint64_t attributes, uint64_t *offset_out)
 {
     cuarena_heap_t *heap = arena->heaps[region];
-    cuai_slot_t slot = cuai_hot_take(heap, cuai_short_size(arena, bytes), bytes,
-                                     nature, offset_out);
+    cuai_slot_t slot =
+        cuai_hot_take(heap, cuai_fast_size(arena, bytes), bytes, attributes, offset_out);
     if (CUAI_LIKELY(slot != 0) || heap->plain)
         return slot;
-    slot = cuai_short_take_settled(arena, region, bytes, nature);
+    slot = cuai_fast_take_idle(arena, region, bytes, attributes);
     *offset_out = cuai_record(heap, slot)->offset;
     return slot;
 }
 
-/* From one heap's held bytes, with the lock; false: take the long path. */
-static CUAI_INLINE bool alloc_held(cuarena_t *arena, int32_t region,
-                                   uint64_t bytes, cuarena_tag_t tag,
-                                   uint64_t nature, void **pointer_out)
+/* From one heap's held bytes, with the lock; false: take the slow path. */
+static CUAI_INLINE bool alloc_held(cuarena_t *arena, int32_t region, uint64_t bytes,
+                                   cuarena_tag_t tag, uint64_t attributes, void **pointer_out)
 {
     uint64_t offset;
-    if (CUAI_UNLIKELY(!cuai_short_serves(arena) || !cuai_tag_known(arena, tag)))
+    if (CUAI_UNLIKELY(!cuai_fast_serves(arena) || !cuai_tag_known(arena, tag)))
         return false;
-    cuai_slot_t slot = take_short(arena, region, bytes, nature, &offset);
+    cuai_slot_t slot = take_fast(arena, region, bytes, attributes, &offset);
     if (CUAI_UNLIKELY(slot == 0))
         return false;
     *pointer_out = cuai_pointer(offset);
@@ -85,46 +82,37 @@ static CUAI_INLINE bool alloc_held(cuarena_t *arena, int32_t region,
     return true;
 }
 
-/* The same for a pointer of the dynamic region without a tag: where something
- * makes the arena slow, and where nothing does. Two copies of the code, as of a
- * free. */
-static CUAI_OUTLINE bool alloc_slow(cuarena_t *arena, uint64_t bytes,
-                                    void **pointer_out)
+/* The same for a pointer of the dynamic region without a tag: where something makes the arena slow,
+ * and where nothing does. Two copies of the code, as of a free. */
+static CUAI_OUTLINE bool alloc_slow(cuarena_t *arena, uint64_t bytes, void **pointer_out)
 {
-    return alloc_held(arena, CUAI_DYNAMIC, bytes, 0, CUAI_POINTER_NATURE,
-                      pointer_out);
+    return alloc_held(arena, CUAI_DYNAMIC, bytes, 0, CUAI_POINTER_ATTRIBUTES, pointer_out);
 }
 
-static CUAI_INLINE bool alloc_short(cuarena_t *arena, uint64_t bytes,
-                                    void **pointer_out)
+static CUAI_INLINE bool alloc_fast(cuarena_t *arena, uint64_t bytes, void **pointer_out)
 {
     uint64_t offset;
-    if (CUAI_UNLIKELY(take_short(arena, CUAI_DYNAMIC, bytes,
-                                 CUAI_POINTER_NATURE, &offset) == 0))
+    if (CUAI_UNLIKELY(take_fast(arena, CUAI_DYNAMIC, bytes, CUAI_POINTER_ATTRIBUTES, &offset) == 0))
         return false;
     *pointer_out = cuai_pointer(offset);
     return true;
 }
 
-cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes,
-                               void **pointer_out)
+cuarena_status_t cuarena_alloc(cuarena_t *arena, uint64_t bytes, void **pointer_out)
 {
-    if (CUAI_UNLIKELY(arena == NULL || pointer_out == NULL ||
-                      bytes - 1 >= CUAI_SHORT_MOST))
-        return alloc_long(arena, bytes, pointer_out);
+    if (CUAI_UNLIKELY(arena == NULL || pointer_out == NULL || bytes - 1 >= CUAI_FAST_MOST))
+        return alloc_general(arena, bytes, pointer_out);
     bool done;
     if (CUAI_UNLIKELY(!cuai_lock_enter(&arena->lock)))
-        return alloc_long(arena, bytes, pointer_out);
+        return alloc_general(arena, bytes, pointer_out);
     if (CUAI_LIKELY(arena->slow == 0))
-        done = alloc_short(arena, bytes, pointer_out);
+        done = alloc_fast(arena, bytes, pointer_out);
     else if (arena->slow & CUAI_SLOW_CACHE)
-        done = cuai_short_hit(arena, NULL, bytes, CUAI_POINTER_NATURE,
-                              pointer_out) != 0;
+        done = cuai_fast_hit(arena, NULL, bytes, CUAI_POINTER_ATTRIBUTES, pointer_out) != 0;
     else
         done = alloc_slow(arena, bytes, pointer_out);
     cuai_unlock(&arena->lock);
-    return CUAI_LIKELY(done) ? CUARENA_OK
-                             : alloc_long(arena, bytes, pointer_out);
+    return CUAI_LIKELY(done) ? CUARENA_OK : alloc_general(arena, bytes, pointer_out);
 }
 
 void cuarena_request_init(cuarena_request_t *request)
@@ -139,56 +127,48 @@ static bool is_ordinary(const cuarena_request_t *request)
            request->zeroed == 0 && request->dedicated == 0;
 }
 
-static bool alloc_region_short(cuarena_t *arena, uint64_t bytes,
-                               const cuarena_request_t *request,
+static bool alloc_region_short(cuarena_t *arena, uint64_t bytes, const cuarena_request_t *request,
                                void **pointer_out)
 {
     int32_t region = request->region;
-    uint64_t nature = CUAI_POINTER_NATURE;
+    uint64_t attributes = CUAI_POINTER_ATTRIBUTES;
     if (region == CUARENA_REGION_STABLE)
-        nature = CUAI_STABLE_NATURE;
+        attributes = CUAI_STABLE_ATTRIBUTES;
     else if (region != CUARENA_REGION_DYNAMIC)
         return false;
     if (arena->heaps[region] == NULL || !cuai_lock_enter(&arena->lock))
         return false;
-    bool done =
-        alloc_held(arena, region, bytes, request->tag, nature, pointer_out);
+    bool done = alloc_held(arena, region, bytes, request->tag, attributes, pointer_out);
     cuai_unlock(&arena->lock);
     return done;
 }
 
 cuarena_status_t cuarena_alloc_with(cuarena_t *arena, uint64_t bytes,
-                                    const cuarena_request_t *request,
-                                    void **pointer_out)
+                                    const cuarena_request_t *request, void **pointer_out)
 {
     if (request == NULL)
         return cuarena_alloc(arena, bytes, pointer_out);
-    bool ordinary = arena != NULL && pointer_out != NULL &&
-                    bytes - 1 < CUAI_SHORT_MOST && is_ordinary(request);
+    bool ordinary =
+        arena != NULL && pointer_out != NULL && bytes - 1 < CUAI_FAST_MOST && is_ordinary(request);
     if (ordinary && alloc_region_short(arena, bytes, request, pointer_out))
         return CUARENA_OK;
-    return cuai_pointer_alloc(arena, bytes, CUARENA_NO_STREAM, request,
-                              pointer_out);
+    return cuai_pointer_alloc(arena, bytes, CUARENA_NO_STREAM, request, pointer_out);
 }
 
-cuarena_status_t cuarena_alloc_array(cuarena_t *arena, uint64_t count,
-                                     uint64_t size,
-                                     const cuarena_request_t *request,
-                                     void **pointer_out)
+cuarena_status_t cuarena_alloc_array(cuarena_t *arena, uint64_t count, uint64_t size,
+                                     const cuarena_request_t *request, void **pointer_out)
 {
     uint64_t bytes;
     if (!cuai_mul_checked(count, size, &bytes))
-        return cuai_told(
-            cuai_fail(CUARENA_BAD_ARGUMENT,
-                      "%llu elements of %llu bytes exceed 2^64 bytes",
-                      (unsigned long long)count, (unsigned long long)size));
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
+                                   "%llu elements of %llu bytes exceed 2^64 bytes",
+                                   (unsigned long long)count, (unsigned long long)size));
     return cuarena_alloc_with(arena, bytes, request, pointer_out);
 }
 
 /* ---- Free -------------------------------------------------------------- */
 
-CUAI_NOINLINE cuarena_status_t cuai_pointer_free(cuarena_t *arena,
-                                                 void *pointer,
+CUAI_NOINLINE cuarena_status_t cuai_pointer_free(cuarena_t *arena, void *pointer,
                                                  cuarena_stream_t stream)
 {
     if (arena == NULL)
@@ -200,26 +180,25 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_free(cuarena_t *arena,
     if (status != CUARENA_OK)
         return status;
     status = cuai_call_on_free(&call, stream);
-    cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
+    cuai_block_ref_t ref = cuai_find_address(arena, cuai_address(pointer));
     if (status == CUARENA_OK)
-        status = found.heap == NULL ? cuai_no_pointer(pointer)
-                                    : cuai_release(&call, found, call.stream);
+        status =
+            ref.heap == NULL ? cuai_no_pointer(pointer) : cuai_release(&call, ref, call.stream);
     return cuai_call_end(&call, status);
 }
 
-/* Ends a block with which nothing is under way; false: take the long path. */
-static CUAI_INLINE bool free_short(cuarena_t *arena, int32_t region,
-                                   const void *pointer, uint64_t nature)
+/* Ends a block with which nothing is under way; false: take the slow path. */
+static CUAI_INLINE bool free_fast(cuarena_t *arena, int32_t region, const void *pointer,
+                                  uint64_t attributes)
 {
     cuarena_heap_t *heap = arena->heaps[region];
-    cuai_slot_t *link =
-        cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
+    cuai_slot_t *link = cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
     cuai_slot_t slot = *link;
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (CUAI_UNLIKELY(!cuai_has_nature(r, nature)))
+    if (CUAI_UNLIKELY(!cuai_has_attributes(r, attributes)))
         return false;
     if (CUAI_UNLIKELY(!heap->plain)) {
-        cuai_short_give_settled(arena, region, slot, link);
+        cuai_fast_give_idle(arena, region, slot, link);
         return true;
     }
     if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
@@ -228,22 +207,21 @@ static CUAI_INLINE bool free_short(cuarena_t *arena, int32_t region,
     return true;
 }
 
-/* The same where there are several regions, or the arena is slow for a reason
- * that stands in the way. Two copies of the code: which of them runs is easily
- * foretold, an address that says where to look would have to be waited for. */
+/* The same where there are several regions, or the arena is slow for a reason that stands in the
+ * way. Two copies of the code: which of them runs is easily foretold, an address that says where to
+ * look would have to be waited for. */
 static CUAI_OUTLINE bool free_in_region(cuarena_t *arena, const void *pointer)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (arena->slow & CUAI_SLOW_CACHE)
-        return cuai_short_park(
-            arena,
-            cuai_table_find(&heap->table, heap->records, cuai_address(pointer)),
-            CUAI_POINTER_NATURE, NULL);
-    if (!cuai_short_path(arena))
+        return cuai_fast_cache_put(
+            arena, cuai_table_find(&heap->table, heap->records, cuai_address(pointer)),
+            CUAI_POINTER_ATTRIBUTES, NULL);
+    if (!cuai_fast_path(arena))
         return false;
     if (cuai_is_stable(arena, pointer))
-        return free_short(arena, CUAI_STABLE, pointer, CUAI_STABLE_NATURE);
-    return free_short(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_NATURE);
+        return free_fast(arena, CUAI_STABLE, pointer, CUAI_STABLE_ATTRIBUTES);
+    return free_fast(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_ATTRIBUTES);
 }
 
 cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
@@ -253,54 +231,47 @@ cuarena_status_t cuarena_free(cuarena_t *arena, void *pointer)
     bool done;
     if (CUAI_UNLIKELY(!cuai_lock_enter(&arena->lock)))
         return cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
-    if (CUAI_LIKELY((arena->slow & ~(CUAI_SLOW_LANES | CUAI_SLOW_SOLE |
-                                     CUAI_SLOW_RESIZES)) == 0))
-        done = free_short(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_NATURE);
+    if (CUAI_LIKELY((arena->slow & ~(CUAI_SLOW_FREELISTS | CUAI_SLOW_SOLE | CUAI_SLOW_RESIZES)) ==
+                    0))
+        done = free_fast(arena, CUAI_DYNAMIC, pointer, CUAI_POINTER_ATTRIBUTES);
     else
         done = free_in_region(arena, pointer);
     cuai_unlock(&arena->lock);
-    return CUAI_LIKELY(done)
-               ? CUARENA_OK
-               : cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
+    return CUAI_LIKELY(done) ? CUARENA_OK : cuai_pointer_free(arena, pointer, CUARENA_NO_STREAM);
 }
 
 /* ---- The rest ---------------------------------------------------------- */
 
 /* The block at a pointer once nothing moves it; heap NULL: none. */
-static cuai_found_t settle_pointer(cuarena_t *arena, const void *pointer)
+static cuai_block_ref_t reclaim_pointer(cuarena_t *arena, const void *pointer)
 {
-    cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
-    if (found.heap != NULL)
-        cuai_settle_block(arena, cuai_id(found.heap, found.slot), &found);
-    return found;
+    cuai_block_ref_t ref = cuai_find_address(arena, cuai_address(pointer));
+    if (ref.heap != NULL)
+        cuai_reclaim_block(arena, cuai_id(ref.heap, ref.slot), &ref);
+    return ref;
 }
 
-static cuarena_status_t resize_found(cuai_call_t *call, cuai_found_t found,
-                                     uint64_t bytes, uint32_t stream,
-                                     void **pointer_out)
+static cuarena_status_t resize_found(cuai_call_t *call, cuai_block_ref_t ref, uint64_t bytes,
+                                     uint32_t stream, void **pointer_out)
 {
     cuarena_t *arena = call->arena;
-    cuarena_block_t block = cuai_id(found.heap, found.slot);
+    cuarena_block_t block = cuai_id(ref.heap, ref.slot);
     if (bytes == 0) {
-        cuarena_status_t freed = cuai_release(call, found, stream);
+        cuarena_status_t freed = cuai_release(call, ref, stream);
         if (freed == CUARENA_OK)
             *pointer_out = NULL;
         return freed;
     }
     cuarena_status_t status = cuai_call_check(arena);
     if (status == CUARENA_OK)
-        status = cuai_resize_block(call, found, bytes, stream);
+        status = cuai_resize_block(call, ref, bytes, stream);
     if (status == CUARENA_OK)
-        *pointer_out = cuai_pointer(
-            cuai_found_record(cuai_find_block(arena, block))->offset);
+        *pointer_out = cuai_pointer(cuai_block_record(cuai_find_block(arena, block))->offset);
     return status;
 }
 
-CUAI_NOINLINE cuarena_status_t cuai_pointer_resize(cuarena_t *arena,
-                                                   void *pointer,
-                                                   uint64_t bytes,
-                                                   cuarena_stream_t stream,
-                                                   void **pointer_out)
+CUAI_NOINLINE cuarena_status_t cuai_pointer_resize(cuarena_t *arena, void *pointer, uint64_t bytes,
+                                                   cuarena_stream_t stream, void **pointer_out)
 {
     if (arena == NULL || pointer_out == NULL)
         return cuai_null("arena or pointer_out");
@@ -311,77 +282,65 @@ CUAI_NOINLINE cuarena_status_t cuai_pointer_resize(cuarena_t *arena,
     if (status != CUARENA_OK)
         return status;
     status = cuai_call_on(&call, stream);
-    cuai_found_t found = settle_pointer(arena, pointer);
+    cuai_block_ref_t ref = reclaim_pointer(arena, pointer);
     if (status == CUARENA_OK)
-        status = found.heap == NULL ? cuai_no_pointer(pointer)
-                                    : resize_found(&call, found, bytes,
-                                                   call.stream, pointer_out);
+        status = ref.heap == NULL ? cuai_no_pointer(pointer)
+                                  : resize_found(&call, ref, bytes, call.stream, pointer_out);
     return cuai_call_end(&call, status);
 }
 
-static CUAI_INLINE bool resize_short(cuarena_t *arena, const void *pointer,
-                                     uint64_t bytes)
+static CUAI_INLINE bool resize_fast(cuarena_t *arena, const void *pointer, uint64_t bytes)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    if (CUAI_UNLIKELY(!cuai_short_resizes(arena)))
+    if (CUAI_UNLIKELY(!cuai_fast_resizes(arena)))
         return false;
-    cuai_slot_t slot =
-        cuai_table_find(&heap->table, heap->records, cuai_address(pointer));
-    return CUAI_LIKELY(
-               cuai_has_nature(cuai_record(heap, slot), CUAI_POINTER_NATURE)) &&
-           cuai_short_resize(arena, slot, 0, bytes);
+    cuai_slot_t slot = cuai_table_find(&heap->table, heap->records, cuai_address(pointer));
+    return CUAI_LIKELY(cuai_has_attributes(cuai_record(heap, slot), CUAI_POINTER_ATTRIBUTES)) &&
+           cuai_fast_resize(arena, slot, 0, bytes);
 }
 
-cuarena_status_t cuarena_resize(cuarena_t *arena, void *pointer, uint64_t bytes,
-                                void **pointer_out)
+cuarena_status_t cuarena_resize(cuarena_t *arena, void *pointer, uint64_t bytes, void **pointer_out)
 {
     if (arena != NULL && pointer_out != NULL && pointer == NULL)
         return cuarena_alloc(arena, bytes, pointer_out);
-    if (CUAI_LIKELY(arena != NULL && pointer_out != NULL &&
-                    bytes - 1 < CUAI_SHORT_MOST &&
+    if (CUAI_LIKELY(arena != NULL && pointer_out != NULL && bytes - 1 < CUAI_FAST_MOST &&
                     cuai_lock_enter(&arena->lock))) {
-        bool done = resize_short(arena, pointer, bytes);
+        bool done = resize_fast(arena, pointer, bytes);
         cuai_unlock(&arena->lock);
         if (CUAI_LIKELY(done)) {
             *pointer_out = pointer;
             return CUARENA_OK;
         }
     }
-    return cuai_pointer_resize(arena, pointer, bytes, CUARENA_NO_STREAM,
-                               pointer_out);
+    return cuai_pointer_resize(arena, pointer, bytes, CUARENA_NO_STREAM, pointer_out);
 }
 
-cuarena_status_t cuarena_size_of(cuarena_t *arena, const void *pointer,
-                                 uint64_t *requested_out,
+cuarena_status_t cuarena_size_of(cuarena_t *arena, const void *pointer, uint64_t *requested_out,
                                  uint64_t *allocated_out)
 {
     if (arena == NULL)
         return cuai_null("arena");
     if (!cuai_lock_enter(&arena->lock))
         return cuai_told(cuai_reentered());
-    cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
-    if (found.heap != NULL && requested_out != NULL)
-        *requested_out = cuai_requested(cuai_found_record(found));
-    if (found.heap != NULL && allocated_out != NULL)
-        *allocated_out = cuai_found_record(found)->size;
+    cuai_block_ref_t ref = cuai_find_address(arena, cuai_address(pointer));
+    if (ref.heap != NULL && requested_out != NULL)
+        *requested_out = cuai_requested(cuai_block_record(ref));
+    if (ref.heap != NULL && allocated_out != NULL)
+        *allocated_out = cuai_block_record(ref)->size;
     cuai_unlock(&arena->lock);
-    return cuai_told(found.heap != NULL ? CUARENA_OK
-                                        : cuai_no_pointer(pointer));
+    return cuai_told(ref.heap != NULL ? CUARENA_OK : cuai_no_pointer(pointer));
 }
 
 /* The pin that a pointer is born with, ended or taken again. */
-static cuarena_status_t set_born_pin(cuai_record_t *r, const void *pointer,
-                                     bool pinned)
+static cuarena_status_t set_born_pin(cuai_record_t *r, const void *pointer, bool pinned)
 {
     if (!pinned && (r->flags & CUAI_BLOCK_STABLE))
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "%p is stable: it stays pinned",
-                         pointer);
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "%p is stable: it stays pinned", pointer);
     if (pinned == ((r->flags & CUAI_BLOCK_BORN_PIN) != 0))
         return cuai_fail(CUARENA_BAD_ARGUMENT, "%p is %s already", pointer,
                          pinned ? "pinned" : "unpinned");
     if (pinned && r->pins == CUARENA_HEAP_MAX_PINS)
-        return cuai_fail(CUARENA_BUSY, "%p has %u pins, the most", pointer,
-                         CUARENA_HEAP_MAX_PINS);
+        return cuai_fail(CUARENA_BUSY, "%p has %u pins, the most", pointer, CUARENA_HEAP_MAX_PINS);
     r->flags ^= CUAI_BLOCK_BORN_PIN;
     if (pinned)
         r->pins++;
@@ -391,22 +350,20 @@ static cuarena_status_t set_born_pin(cuai_record_t *r, const void *pointer,
 }
 
 /* Of what was found; a pin waits for its move first. */
-static cuarena_status_t change_pin_of(cuarena_t *arena, cuai_found_t found,
-                                      const void *pointer, bool pinned)
+static cuarena_status_t change_pin_of(cuarena_t *arena, cuai_block_ref_t ref, const void *pointer,
+                                      bool pinned)
 {
     if (pinned) {
-        cuarena_status_t status = cuai_settle_behind(
-            arena, cuai_id(found.heap, found.slot), 0, &found);
+        cuarena_status_t status = cuai_reclaim_behind(arena, cuai_id(ref.heap, ref.slot), 0, &ref);
         if (status != CUARENA_OK)
             return status;
     }
-    if (found.region == CUAI_STABLE && !pinned)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "%p is in the stable region: it never moves", pointer);
-    cuarena_status_t status =
-        set_born_pin(cuai_found_record(found), pointer, pinned);
+    if (ref.region == CUAI_STABLE && !pinned)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "%p is in the stable region: it never moves",
+                         pointer);
+    cuarena_status_t status = set_born_pin(cuai_block_record(ref), pointer, pinned);
     if (status == CUARENA_OK)
-        cuai_note_change(found.heap);
+        cuai_note_change(ref.heap);
     return status;
 }
 
@@ -418,9 +375,9 @@ static cuarena_status_t change_pin(cuarena_t *arena, void *pointer, bool pinned)
     cuarena_status_t status = cuai_enter(arena, &frame);
     if (status != CUARENA_OK)
         return status;
-    cuai_found_t found = settle_pointer(arena, pointer);
-    status = found.heap != NULL ? change_pin_of(arena, found, pointer, pinned)
-                                : cuai_no_pointer(pointer);
+    cuai_block_ref_t ref = reclaim_pointer(arena, pointer);
+    status =
+        ref.heap != NULL ? change_pin_of(arena, ref, pointer, pinned) : cuai_no_pointer(pointer);
     cuai_leave(arena);
     return status;
 }

@@ -31,9 +31,8 @@ typedef struct preset {
 /* The soft limit where nobody knows what the memory has. */
 #define UNKNOWN_SOFT (8 * CUAI_GIB)
 
-/* What is 0 in all but the last few: backing=auto, placement=default,
- * steal=wait, in_place=1, segments=shared, keep=all, cache_bound=strict,
- * soft_limit_rule=store. */
+/* What is 0 in all but the last few: backing=auto, placement=default, steal=wait, in_place=1,
+ * segments=shared, keep=all, cache_bound=strict, soft_limit_rule=store. */
 static const preset_t presets[] = {
     [CUARENA_PRESET_POOL] =
         {
@@ -55,7 +54,7 @@ static const preset_t presets[] = {
             .split_threshold = 128 * CUAI_MIB,
             .memory = CUARENA_MEMORY_PAGEABLE,
             .alignment = 256,
-            .steal = CUARENA_STEAL_SETTLED,
+            .steal = CUARENA_STEAL_IDLE,
         },
     [CUARENA_PRESET_MLX_CPU] =
         {
@@ -121,9 +120,8 @@ static void forget_chunks(cuarena_config_t *config)
     config->max_doubling = fresh.max_doubling;
 }
 
-/* ONNX Runtime gives its arena of pinned memory the keys of that of the device,
- * and it passes over what they say of the driver's pools, as these do over what
- * they say of chunks. */
+/* ONNX Runtime gives its arena of pinned memory the keys of that of the device, and it passes over
+ * what they say of the driver's pools, as these do over what they say of chunks. */
 static void apply_mempool(cuarena_config_t *config)
 {
     if (config->use_cuda_mempool == 0)
@@ -153,8 +151,8 @@ static void apply_memory(cuarena_config_t *config, const preset_t *preset)
         config->backing = preset->backing;
 }
 
-/* An arena that grows leaves its end free to go, unless its preset has a way of
- * its own or it is told otherwise. */
+/* An arena that grows leaves its end free to go, unless its preset has a way of its own or it is
+ * told otherwise. */
 static void apply_placement(cuarena_config_t *config, const preset_t *preset)
 {
     bool grows = config->grow != CUARENA_GROW_NONE;
@@ -167,11 +165,10 @@ static void apply_placement(cuarena_config_t *config, const preset_t *preset)
 static void apply_threshold(cuarena_config_t *config, const preset_t *preset)
 {
     uint64_t *threshold = &config->release_threshold;
-    bool pooled = config->memory == CUARENA_MEMORY_DEVICE &&
-                  config->backing == CUARENA_BACKING_ASYNC;
+    bool pooled =
+        config->memory == CUARENA_MEMORY_DEVICE && config->backing == CUARENA_BACKING_ASYNC;
     if (pooled && *threshold == CUARENA_BYTES_PRESET)
-        *threshold = preset->threshold != 0 ? preset->threshold
-                                            : CUARENA_BYTES_UNCHANGED;
+        *threshold = preset->threshold != 0 ? preset->threshold : CUARENA_BYTES_UNCHANGED;
     if (!pooled && *threshold == CUARENA_BYTES_UNCHANGED)
         *threshold = CUARENA_BYTES_PRESET;
 }
@@ -195,8 +192,7 @@ static bool is_counted(const cuarena_config_t *config)
            config->ops->total != NULL;
 }
 
-static cuarena_amount_t soft_limit_of(const cuarena_config_t *config,
-                                      const preset_t *preset)
+static cuarena_amount_t soft_limit_of(const cuarena_config_t *config, const preset_t *preset)
 {
     if (preset->soft_share == 0)
         return (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, UINT64_MAX};
@@ -223,8 +219,7 @@ static void apply_keep(cuarena_config_t *config, const preset_t *preset)
         config->soft_limit = soft_limit_of(config, preset);
     bool caches = config->keep == CUARENA_KEEP_CACHE;
     if (caches && is_whole(config->cache_limit) && preset->cache_limit != 0)
-        config->cache_limit =
-            (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, preset->cache_limit};
+        config->cache_limit = (cuarena_amount_t){CUARENA_AMOUNT_BYTES, 0, preset->cache_limit};
 }
 
 void cuai_config_apply_preset(cuarena_config_t *config)

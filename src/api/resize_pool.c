@@ -13,8 +13,7 @@ static cuarena_status_t check_pool(const cuarena_t *arena, uint64_t bytes)
                          "an arena that grows has no fixed size: set_limit and "
                          "trim bound it");
     if (arena->config.memory == CUARENA_MEMORY_BYTES)
-        return cuai_fail(CUARENA_UNSUPPORTED,
-                         "the caller's own bytes stay as they are");
+        return cuai_fail(CUARENA_UNSUPPORTED, "the caller's own bytes stay as they are");
     if (arena->segments.count == 0)
         return CUARENA_OK;
     if (bytes > arena->stable_bytes && bytes < CUARENA_HEAP_MAX_SEGMENT)
@@ -22,8 +21,7 @@ static cuarena_status_t check_pool(const cuarena_t *arena, uint64_t bytes)
     return cuai_fail(CUARENA_BAD_ARGUMENT,
                      "a pool of %llu bytes; accepted: more than the stable "
                      "region's %llu, less than 2^48",
-                     (unsigned long long)bytes,
-                     (unsigned long long)arena->stable_bytes);
+                     (unsigned long long)bytes, (unsigned long long)arena->stable_bytes);
 }
 
 /* ---- Making room at the end -------------------------------------------- */
@@ -37,8 +35,7 @@ static uint64_t last_end(const cuarena_heap_t *heap)
 }
 
 /* Where the last block would end after the batch; blocks keep their order. */
-static uint64_t last_end_after(const cuarena_heap_t *heap,
-                               const cuai_batch_t *batch)
+static uint64_t last_end_after(const cuarena_heap_t *heap, const cuai_batch_t *batch)
 {
     uint64_t end = last_end(heap);
     if (batch->count == 0)
@@ -48,12 +45,12 @@ static uint64_t last_end_after(const cuarena_heap_t *heap,
     return moves ? cuai_address(last->to) + last->bytes : end;
 }
 
-/* Only settled ranges can be cut off, or moved into. */
-static cuarena_status_t settle_freed(cuarena_t *arena)
+/* Only idle ranges can be cut off, or moved into. */
+static cuarena_status_t reclaim_freed(cuarena_t *arena)
 {
     if (arena->stream_count == 0)
         return CUARENA_OK;
-    cuarena_status_t status = cuai_settle_all(arena, true, NULL);
+    cuarena_status_t status = cuai_reclaim_all(arena, true, NULL);
     return status == CUARENA_OK ? cuai_see_moves(arena, 0) : status;
 }
 
@@ -66,8 +63,7 @@ static cuarena_status_t blocks_in_the_way(uint64_t bytes)
 }
 
 /* Compacts, if then nothing is above `end`. */
-static cuarena_status_t clear_above(cuai_call_t *call, uint64_t bytes,
-                                    uint64_t end)
+static cuarena_status_t clear_above(cuai_call_t *call, uint64_t bytes, uint64_t end)
 {
     cuarena_t *arena = call->arena;
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
@@ -78,8 +74,7 @@ static cuarena_status_t clear_above(cuai_call_t *call, uint64_t bytes,
     cuarena_heap_plan_options_t options;
     cuarena_heap_plan_options_init(&options);
     cuai_batch_t batch;
-    cuarena_status_t status =
-        cuai_batch_begin(arena, &options, 0, NULL, &batch);
+    cuarena_status_t status = cuai_batch_begin(arena, &options, 0, NULL, &batch);
     if (status != CUARENA_OK)
         return status;
     if (last_end_after(heap, &batch) > end) {
@@ -89,8 +84,7 @@ static cuarena_status_t clear_above(cuai_call_t *call, uint64_t bytes,
     status = cuai_batch_execute(arena, &batch);
     if (status == CUARENA_OK) {
         cuai_call_note(call, CUARENA_EVENT_COMPACT, batch.bytes);
-        cuai_deliver(arena, arena->relocation_fn, arena->relocation_user,
-                     batch.list, batch.count);
+        cuai_deliver(arena, arena->relocation_fn, arena->relocation_user, batch.list, batch.count);
     }
     cuai_batch_end(arena, &batch);
     return status;
@@ -102,8 +96,7 @@ static bool has_pins(const cuarena_heap_t *heap)
 {
     cuai_slot_t slot = cuai_record(heap, 0)->next;
     for (; slot != 0; slot = cuai_record(heap, slot)->next)
-        if (cuai_record(heap, slot)->kind == CUAI_BLOCK &&
-            cuai_record(heap, slot)->pins != 0)
+        if (cuai_record(heap, slot)->kind == CUAI_BLOCK && cuai_record(heap, slot)->pins != 0)
             return true;
     return false;
 }
@@ -111,18 +104,16 @@ static bool has_pins(const cuarena_heap_t *heap)
 static cuarena_status_t check_movable(const cuarena_t *arena)
 {
     const cuarena_heap_t *stable = arena->heaps[CUAI_STABLE];
-    bool fixed = has_pins(arena->heaps[CUAI_DYNAMIC]) ||
-                 (stable != NULL && stable->live_bytes != 0);
+    bool fixed =
+        has_pins(arena->heaps[CUAI_DYNAMIC]) || (stable != NULL && stable->live_bytes != 0);
     if (fixed)
-        return cuai_fail(
-            CUARENA_BUSY,
-            "pinned or stable blocks live, and the pool cannot be "
-            "resized in place: memory '%s' set addresses for %llu "
-            "bytes aside, which the option reserve says",
-            arena->memory.ops.name,
-            (unsigned long long)arena->segments.items[0].reserved_bytes);
-    if (arena->memory.ops.relocate == NULL &&
-        arena->heaps[CUAI_DYNAMIC]->live_bytes != 0)
+        return cuai_fail(CUARENA_BUSY,
+                         "pinned or stable blocks live, and the pool cannot be "
+                         "resized in place: memory '%s' set addresses for %llu "
+                         "bytes aside, which the option addresses says",
+                         arena->memory.ops.name,
+                         (unsigned long long)arena->segments.items[0].address_bytes);
+    if (arena->memory.ops.relocate == NULL && arena->heaps[CUAI_DYNAMIC]->live_bytes != 0)
         return cuai_fail(CUARENA_UNSUPPORTED, "memory '%s' cannot move bytes",
                          arena->memory.ops.name);
     return CUARENA_OK;
@@ -140,8 +131,7 @@ static cuarena_status_t move_pool(cuai_call_t *call, uint64_t bytes)
     status = cuai_move_pool(arena, bytes, &batch);
     if (status == CUARENA_OK) {
         cuai_call_note(call, CUARENA_EVENT_COMPACT, batch.bytes);
-        cuai_deliver(arena, arena->relocation_fn, arena->relocation_user,
-                     batch.list, batch.count);
+        cuai_deliver(arena, arena->relocation_fn, arena->relocation_user, batch.list, batch.count);
     }
     cuai_batch_end(arena, &batch);
     return status;
@@ -160,7 +150,7 @@ static cuarena_status_t resize(cuai_call_t *call, uint64_t bytes)
         status = cuai_lengthen_pool(arena, bytes);
     } else {
         uint64_t end = arena->segments.items[0].address + bytes;
-        status = settle_freed(arena);
+        status = reclaim_freed(arena);
         if (status == CUARENA_OK)
             status = clear_above(call, bytes, end);
         if (status == CUARENA_OK)
@@ -197,8 +187,7 @@ cuarena_status_t cuarena_resize_pool(cuarena_t *arena, uint64_t bytes)
     }
     cuai_end_exclusive(arena);
     if (status == CUARENA_OK)
-        cuai_call_log(&call, "resize_pool: %llu bytes, %llu held",
-                      (unsigned long long)rounded,
+        cuai_call_log(&call, "resize_pool: %llu bytes, %llu held", (unsigned long long)rounded,
                       (unsigned long long)arena->held);
     return cuai_call_end(&call, status);
 }

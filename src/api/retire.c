@@ -1,30 +1,28 @@
 /*
  * Arenas that end with their last block.
  *
- * To be retired is a bit of `slow`, so no free takes a short path from then on,
- * and who takes one pays nothing for it. On the long path each call counts
- * itself in under the lock (`inside`, call.c), and out when nothing but to let
- * go of the lock is left to do: after its events, after what the memory is
- * called for. The last one out tells, if no block lives that was not freed.
+ * To be retired is a bit of `slow`, so no free takes a fast path from then on, and who takes one
+ * pays nothing for it. On the slow path each call counts itself in under the lock (`inside`,
+ * call.c), and out when nothing but to let go of the lock is left to do: after its events, after
+ * what the memory is called for. The last one out tells, if no block lives that was not freed.
  *
  * So nobody touches the arena when `done` is called:
  *
- *   who freed by a short path before the arena was retired did so under the
+ *   who freed by a fast path before the arena was retired did so under the
  *   lock, which was taken since, and to let go of it is the last that a short
  *   path does with the arena (base/lock.h);
  *   who frees after is inside, before its block ends, until it let go of the
  *   lock for the last time; and who tells had the lock after that.
  *
- * Cost: an addition and a subtraction to each call on the long path; to those
- * with events one more turn of the lock.
+ * Cost: an addition and a subtraction to each call on the slow path; to those with events one more
+ * turn of the lock.
  */
 #include "api/call.h"
 
 /* Somebody may still have to end a block, or is at it. */
 static bool is_needed(const cuarena_t *arena)
 {
-    return arena->inside != 0 ||
-           cuai_whole_now(arena).live_blocks != arena->ending;
+    return arena->inside != 0 || cuai_whole_now(arena).live_blocks != arena->ending;
 }
 
 static void set_retired(cuarena_t *arena, cuai_retired_t retired)
@@ -46,13 +44,11 @@ cuai_retired_t cuai_take_retired(cuarena_t *arena)
 static cuarena_status_t retire(cuarena_t *arena, cuai_retired_t retired)
 {
     if (arena->shared)
-        return cuai_fail(CUARENA_BUSY, "%s is shared: it ends with its holders",
-                         arena->label);
+        return cuai_fail(CUARENA_BUSY, "%s is shared: it ends with its holders", arena->label);
     bool revoked = retired.done == NULL;
     if (revoked ? arena->retired.done == NULL : !is_needed(arena))
         return cuai_fail(CUARENA_STALE,
-                         revoked ? "%s is not retired, or no more"
-                                 : "no block of %s lives",
+                         revoked ? "%s is not retired, or no more" : "no block of %s lives",
                          arena->label);
     set_retired(arena, retired);
     return CUARENA_OK;
@@ -64,8 +60,7 @@ static cuarena_status_t answered(cuarena_status_t status)
     return status == CUARENA_STALE ? status : cuai_told(status);
 }
 
-cuarena_status_t cuarena_retire(cuarena_t *arena, cuarena_retired_fn done,
-                                void *user)
+cuarena_status_t cuarena_retire(cuarena_t *arena, cuarena_retired_fn done, void *user)
 {
     if (arena == NULL)
         return cuai_null("arena");

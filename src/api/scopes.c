@@ -38,8 +38,7 @@ static const char *behind_lower(const char *key, const char *text)
 }
 
 /* The option that a key names in a scope; NULL: none. */
-static const char *option_of(const char *key, int32_t scope,
-                             const char *factory)
+static const char *option_of(const char *key, int32_t scope, const char *factory)
 {
     const char *option = key;
     if (scope == CUARENA_SCOPE_SESSION) {
@@ -54,8 +53,7 @@ static const char *option_of(const char *key, int32_t scope,
     return option != NULL && behind(option, "arena.") != NULL ? option : NULL;
 }
 
-static cuarena_status_t check(int32_t scope, const char *factory,
-                              const char *const *keys,
+static cuarena_status_t check(int32_t scope, const char *factory, const char *const *keys,
                               const char *const *values, size_t count)
 {
     if (scope < CUARENA_SCOPE_BARE || scope > CUARENA_SCOPE_SESSION)
@@ -64,22 +62,18 @@ static cuarena_status_t check(int32_t scope, const char *factory,
                          "2 (session)",
                          (int)scope);
     if (scope != CUARENA_SCOPE_BARE && (factory == NULL || *factory == '\0'))
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "factory: no name; accepted: that of the factory");
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "factory: no name; accepted: that of the factory");
     if (count != 0 && (keys == NULL || values == NULL))
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "keys or values: NULL for a count of %zu", count);
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "keys or values: NULL for a count of %zu", count);
     for (size_t i = 0; i < count; i++)
         if (keys[i] == NULL || values[i] == NULL)
-            return cuai_fail(CUARENA_BAD_ARGUMENT,
-                             "the %s of number %zu is NULL",
+            return cuai_fail(CUARENA_BAD_ARGUMENT, "the %s of number %zu is NULL",
                              keys[i] == NULL ? "key" : "value", i);
     return CUARENA_OK;
 }
 
-static cuarena_status_t set_all(cuarena_config_t *config, int32_t scope,
-                                const char *factory, const char *const *keys,
-                                const char *const *values, size_t count,
+static cuarena_status_t set_all(cuarena_config_t *config, int32_t scope, const char *factory,
+                                const char *const *keys, const char *const *values, size_t count,
                                 size_t *taken)
 {
     for (size_t i = 0; i < count; i++) {
@@ -96,19 +90,17 @@ static cuarena_status_t set_all(cuarena_config_t *config, int32_t scope,
     return CUARENA_OK;
 }
 
-cuarena_status_t cuarena_config_from_scope(cuarena_config_t *config,
-                                           int32_t scope, const char *factory,
-                                           const char *const *keys,
-                                           const char *const *values,
-                                           size_t count, size_t *taken_out)
+cuarena_status_t cuarena_config_from_scope(cuarena_config_t *config, int32_t scope,
+                                           const char *factory, const char *const *keys,
+                                           const char *const *values, size_t count,
+                                           size_t *taken_out)
 {
     cuarena_status_t status = check(scope, factory, keys, values, count);
     if (status != CUARENA_OK)
         return cuai_told(status);
     if (!cuai_sized_ok(config, sizeof(size_t), sizeof *config))
         return cuai_told(
-            cuai_fail(CUARENA_BAD_ARGUMENT,
-                      "config: NULL, or not as cuarena_config_init sets it"));
+            cuai_fail(CUARENA_BAD_ARGUMENT, "config: NULL, or not as cuarena_config_init sets it"));
     cuarena_config_t full;
     cuarena_config_init(&full);
     cuai_sized_read(&full, config);

@@ -5,15 +5,15 @@
  *   place   an arena with its key, the configuration in force and how many
  *           hold it; READY, or CHANGING while one thread makes or ends it
  *
- * The list has a lock, which is let go of while an arena is made or ended: the
- * place is CHANGING then, and whoever wants it waits for `changed`. A place is
- * in the list as long as somebody holds its arena, or makes or ends it.
+ * The list has a lock, which is let go of while an arena is made or ended: the place is CHANGING
+ * then, and whoever wants it waits for `changed`. A place is in the list as long as somebody holds
+ * its arena, or makes or ends it.
  *
- * Visits are calls that use an arena without holding it: who would end it waits
- * until they are over.
+ * Visits are calls that use an arena without holding it: who would end it waits until they are
+ * over.
  *
- * An arena is compared with those of the list by its address, without touching
- * it: what a caller passes may be gone.
+ * An arena is compared with those of the list by its address, without touching it: what a caller
+ * passes may be gone.
  */
 #include "api/shared.h"
 
@@ -43,7 +43,7 @@ typedef struct place {
 } place_t;
 
 static cuai_lock_t lock = CUAI_LOCK_INIT;
-static cuai_event_t changed;                 /* some place is READY, or gone */
+static cuai_cond_t changed;                  /* some place is READY, or gone */
 static place_t *places;                      /* guarded by `lock` */
 static bool heeds_forks;                     /* guarded by `lock` */
 static _Thread_local const place_t *visited; /* by this thread; NULL: none */
@@ -57,14 +57,12 @@ void cuarena_shared_report_init(cuarena_shared_report_t *report)
 
 static bool same_key(const share_key_t *a, const share_key_t *b)
 {
-    return a->memory == b->memory && a->device == b->device &&
-           a->context == b->context;
+    return a->memory == b->memory && a->device == b->device && a->context == b->context;
 }
 
 static share_key_t key_of(const cuarena_config_t *full)
 {
-    bool host = full->memory == CUARENA_MEMORY_PAGEABLE ||
-                full->memory == CUARENA_MEMORY_NONE;
+    bool host = full->memory == CUARENA_MEMORY_PAGEABLE || full->memory == CUARENA_MEMORY_NONE;
     bool ordinal = !host && full->context == NULL;
     return (share_key_t){
         .memory = full->memory,
@@ -73,24 +71,20 @@ static share_key_t key_of(const cuarena_config_t *full)
     };
 }
 
-static cuarena_status_t check_config(const cuarena_config_t *config,
-                                     cuarena_config_t *full)
+static cuarena_status_t check_config(const cuarena_config_t *config, cuarena_config_t *full)
 {
     cuarena_status_t status = cuai_config_check(config, full);
     if (status != CUARENA_OK)
         return status;
-    if (full->memory == CUARENA_MEMORY_BYTES ||
-        full->memory == CUARENA_MEMORY_CUSTOM)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "memory: bytes and custom have an owner and are not "
-                         "shared; accepted: the other memories");
+    if (full->memory == CUARENA_MEMORY_BYTES || full->memory == CUARENA_MEMORY_CUSTOM)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "memory: bytes and custom have an owner and are not "
+                                               "shared; accepted: the other memories");
     return CUARENA_OK;
 }
 
 static cuarena_status_t check_report(const cuarena_shared_report_t *report)
 {
-    bool fine =
-        report == NULL || cuai_sized_ok(report, sizeof *report, sizeof *report);
+    bool fine = report == NULL || cuai_sized_ok(report, sizeof *report, sizeof *report);
     return fine ? CUARENA_OK : cuai_null("report's struct_size");
 }
 
@@ -107,12 +101,11 @@ static void after_fork(void)
     cuai_unlock(&lock);
 }
 
-/* In the child: what other threads were about stays undone, and who waited is
- * not here. */
+/* In the child: what other threads were about stays undone, and who waited is not here. */
 static void forget_others(void)
 {
     cuai_lock_reset(&lock);
-    cuai_event_reset(&changed);
+    cuai_cond_reset(&changed);
     place_t **link = &places;
     while (*link != NULL) {
         (*link)->visits = *link == visited ? 1 : 0;
@@ -125,14 +118,13 @@ static void forget_others(void)
 
 static void wake(void)
 {
-    cuai_event_wake(&changed);
+    cuai_cond_wake(&changed);
 }
 
 static place_t *look_up(const share_key_t *key, const cuarena_t *arena)
 {
     place_t *place = places;
-    while (place != NULL &&
-           (key != NULL ? !same_key(&place->key, key) : place->arena != arena))
+    while (place != NULL && (key != NULL ? !same_key(&place->key, key) : place->arena != arena))
         place = place->next;
     return place;
 }
@@ -143,7 +135,7 @@ static place_t *find(const share_key_t *key, const cuarena_t *arena)
 {
     place_t *place = look_up(key, arena);
     while (place != NULL && place->changing) {
-        cuai_event_wait(&changed, &lock);
+        cuai_cond_wait(&changed, &lock);
         place = look_up(key, arena);
     }
     return place;
@@ -153,9 +145,8 @@ static place_t *find(const share_key_t *key, const cuarena_t *arena)
 static place_t *find_idle(const share_key_t *key, const cuarena_t *arena)
 {
     place_t *place = find(key, arena);
-    while (place != NULL && place->holders == 1 && place->visits != 0 &&
-           place != visited) {
-        cuai_event_wait(&changed, &lock);
+    while (place != NULL && place->holders == 1 && place->visits != 0 && place != visited) {
+        cuai_cond_wait(&changed, &lock);
         place = find(key, arena);
     }
     return place;
@@ -163,8 +154,7 @@ static place_t *find_idle(const share_key_t *key, const cuarena_t *arena)
 
 static place_t *add(const cuarena_config_t *full)
 {
-    if (!heeds_forks &&
-        pthread_atfork(before_fork, after_fork, forget_others) != 0)
+    if (!heeds_forks && pthread_atfork(before_fork, after_fork, forget_others) != 0)
         return NULL;
     heeds_forks = true;
     place_t *place = cuai_host_alloc(sizeof *place);
@@ -225,9 +215,8 @@ static cuarena_status_t end(place_t *place)
 {
     cuarena_t *arena = place->arena;
     if (place->visits != 0)
-        return cuai_fail(CUARENA_BUSY,
-                         "the call that this one was made within is trimming "
-                         "the arena");
+        return cuai_fail(CUARENA_BUSY, "the call that this one was made within is trimming "
+                                       "the arena");
     place->changing = true;
     cuai_unlock(&lock);
     cuarena_status_t status = set_shared(arena, false);
@@ -248,13 +237,12 @@ static cuarena_status_t end(place_t *place)
 /* ---- Differences ------------------------------------------------------- */
 
 /* Adds one to the report, and to the log. */
-static void tell(cuarena_shared_report_t *report, const char *key,
-                 const char *in_force, const char *asked)
+static void tell(cuarena_shared_report_t *report, const char *key, const char *in_force,
+                 const char *asked)
 {
     size_t used = strlen(report->text);
     (void)snprintf(report->text + used, sizeof report->text - used,
-                   "%s%s: '%s' in force, '%s' asked", used == 0 ? "" : "; ",
-                   key, in_force, asked);
+                   "%s%s: '%s' in force, '%s' asked", used == 0 ? "" : "; ", key, in_force, asked);
     report->differs++;
     cuai_log(CUARENA_LOG_WARN,
              "a shared arena exists: option ignored: %s: '%s' is in force, "
@@ -262,8 +250,7 @@ static void tell(cuarena_shared_report_t *report, const char *key,
              key, in_force, asked);
 }
 
-/* What the two come to; the preset's name alone is no difference. Without the
- * lock. */
+/* What the two come to; the preset's name alone is no difference. Without the lock. */
 static void compare(cuarena_config_t *in_force, cuarena_config_t *asked,
                     cuarena_shared_report_t *report)
 {
@@ -278,8 +265,7 @@ static void compare(cuarena_config_t *in_force, cuarena_config_t *asked,
     }
 }
 
-static void write_report(cuarena_shared_report_t *to,
-                         const cuarena_shared_report_t *from)
+static void write_report(cuarena_shared_report_t *to, const cuarena_shared_report_t *from)
 {
     if (to != NULL)
         cuai_sized_write(to, from);
@@ -289,13 +275,11 @@ static void write_report(cuarena_shared_report_t *to,
 
 static cuarena_status_t no_room(void)
 {
-    return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                     "no host memory to share an arena with");
+    return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory to share an arena with");
 }
 
 /* With the lock. */
-static cuarena_status_t make_new(const cuarena_config_t *full,
-                                 cuarena_t **arena_out)
+static cuarena_status_t make_new(const cuarena_config_t *full, cuarena_t **arena_out)
 {
     place_t *place = add(full);
     if (place == NULL)
@@ -306,8 +290,7 @@ static cuarena_status_t make_new(const cuarena_config_t *full,
     return status;
 }
 
-cuarena_status_t cuarena_shared_acquire(const cuarena_config_t *config,
-                                        cuarena_t **arena_out,
+cuarena_status_t cuarena_shared_acquire(const cuarena_config_t *config, cuarena_t **arena_out,
                                         cuarena_shared_report_t *report)
 {
     if (arena_out == NULL)
@@ -319,28 +302,27 @@ cuarena_status_t cuarena_shared_acquire(const cuarena_config_t *config,
     if (status != CUARENA_OK)
         return cuai_told(status);
     share_key_t key = key_of(&full);
-    cuarena_shared_report_t found = {.holders = 1};
+    cuarena_shared_report_t ref = {.holders = 1};
     cuai_lock(&lock);
     place_t *place = find(&key, NULL);
     if (place == NULL) {
         status = make_new(&full, arena_out);
-        found.created = 1;
+        ref.created = 1;
         in_force = full;
     } else {
-        found.holders = ++place->holders;
+        ref.holders = ++place->holders;
         in_force = place->config;
         *arena_out = place->arena;
     }
     cuai_unlock(&lock);
     if (status != CUARENA_OK)
         return cuai_told(status);
-    compare(&in_force, &full, &found);
-    write_report(report, &found);
+    compare(&in_force, &full, &ref);
+    write_report(report, &ref);
     return CUARENA_OK;
 }
 
-cuarena_status_t cuarena_shared_find(const cuarena_config_t *config,
-                                     cuarena_t **arena_out)
+cuarena_status_t cuarena_shared_find(const cuarena_config_t *config, cuarena_t **arena_out)
 {
     if (arena_out == NULL)
         return cuai_null("arena_out");
@@ -357,18 +339,15 @@ cuarena_status_t cuarena_shared_find(const cuarena_config_t *config,
     }
     cuai_unlock(&lock);
     return cuai_told(
-        place != NULL
-            ? CUARENA_OK
-            : cuai_fail(CUARENA_STALE,
-                        "no arena is shared for this memory and device"));
+        place != NULL ? CUARENA_OK
+                      : cuai_fail(CUARENA_STALE, "no arena is shared for this memory and device"));
 }
 
 /* ---- Letting go -------------------------------------------------------- */
 
 static cuarena_status_t not_shared(const cuarena_t *arena)
 {
-    cuai_log(CUARENA_LOG_WARN, "%p was released once more than acquired",
-             (const void *)arena);
+    cuai_log(CUARENA_LOG_WARN, "%p was released once more than acquired", (const void *)arena);
     return cuai_fail(CUARENA_STALE,
                      "%p is no arena that is shared: it never was, or was "
                      "released as often as acquired",
@@ -417,10 +396,9 @@ static cuarena_status_t is_held(uint64_t others)
                      (unsigned long long)others);
 }
 
-/* Whether the arena of `place` (NULL: there is none) may go; `held` is what the
- * caller says that it holds. */
-static cuarena_status_t check_replace(const place_t *place,
-                                      const cuarena_t *held)
+/* Whether the arena of `place` (NULL: there is none) may go; `held` is what the caller says that it
+ * holds. */
+static cuarena_status_t check_replace(const place_t *place, const cuarena_t *held)
 {
     if (held == NULL)
         return place == NULL ? CUARENA_OK : is_held(place->holders);
@@ -435,8 +413,7 @@ static cuarena_status_t check_replace(const place_t *place,
 }
 
 /* With the lock. */
-static cuarena_status_t swap(place_t *place, const cuarena_config_t *full,
-                             cuarena_t **arena)
+static cuarena_status_t swap(place_t *place, const cuarena_config_t *full, cuarena_t **arena)
 {
     if (place == NULL)
         return make_new(full, arena);
@@ -450,14 +427,13 @@ static cuarena_status_t swap(place_t *place, const cuarena_config_t *full,
     return status;
 }
 
-cuarena_status_t cuarena_shared_replace(cuarena_t **arena,
-                                        const cuarena_config_t *config,
+cuarena_status_t cuarena_shared_replace(cuarena_t **arena, const cuarena_config_t *config,
                                         cuarena_shared_report_t *report)
 {
     if (arena == NULL)
         return cuai_null("arena");
     cuarena_config_t full, in_force;
-    cuarena_shared_report_t found = {.created = 1, .holders = 1};
+    cuarena_shared_report_t ref = {.created = 1, .holders = 1};
     cuarena_status_t status = check_report(report);
     if (status == CUARENA_OK)
         status = check_config(config, &full);
@@ -475,9 +451,9 @@ cuarena_status_t cuarena_shared_replace(cuarena_t **arena,
     if (status == CUARENA_STALE)
         return cuai_told(not_shared(*arena));
     if (refused && status == CUARENA_BUSY)
-        compare(&in_force, &full, &found); /* for the log */
+        compare(&in_force, &full, &ref); /* for the log */
     if (status == CUARENA_OK)
-        write_report(report, &found);
+        write_report(report, &ref);
     return cuai_told(status);
 }
 
@@ -505,8 +481,7 @@ static cuarena_status_t visit(place_t *place, uint64_t *given_back)
     place->visits++;
     visited = place;
     cuai_unlock(&lock);
-    cuarena_status_t status =
-        cuarena_trim(place->arena, place->config.keep_on_trim, &given);
+    cuarena_status_t status = cuarena_trim(place->arena, place->config.keep_on_trim, &given);
     cuai_lock(&lock);
     visited = outer;
     place->visits--;
@@ -515,8 +490,7 @@ static cuarena_status_t visit(place_t *place, uint64_t *given_back)
     return status;
 }
 
-cuarena_status_t cuai_shared_trim(int32_t memory, int32_t device,
-                                  uint64_t *given_back)
+cuarena_status_t cuai_shared_trim(int32_t memory, int32_t device, uint64_t *given_back)
 {
     share_key_t key = key_by_ordinal(memory, device);
     cuarena_status_t status = CUARENA_OK;

@@ -1,6 +1,6 @@
 /*
- * The run option memory.enable_memory_arena_shrinkage: which shared arenas a
- * host wants trimmed at the end of a run.
+ * The run option memory.enable_memory_arena_shrinkage: which shared arenas a host wants trimmed at
+ * the end of a run.
  *
  *   list    cpu:0;gpu:1
  *   item    ^^^^^ ^^^^^
@@ -63,10 +63,8 @@ static cuarena_status_t read_item(item_t *item)
     bool cpu = is_word(item, length, "cpu");
     if (!cpu && !is_word(item, length, "gpu"))
         return no_word(item);
-    if (!read_id(colon + 1, item->length - length - 1, &item->device) ||
-        (cpu && item->device != 0))
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "'%.*s' has no such id; accepted: %s", shown(item),
+    if (!read_id(colon + 1, item->length - length - 1, &item->device) || (cpu && item->device != 0))
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "'%.*s' has no such id; accepted: %s", shown(item),
                          item->text, cpu ? "0" : "0 to 2147483647");
     item->memory = cpu ? CUARENA_MEMORY_PAGEABLE : CUARENA_MEMORY_DEVICE;
     item->device = cpu ? CUAI_NO_ORDINAL : item->device;
@@ -128,8 +126,7 @@ static cuarena_status_t trim_list(const char *list, uint64_t *given_back)
     return status;
 }
 
-cuarena_status_t cuarena_shared_shrink(const char *devices,
-                                       uint64_t *given_back_out)
+cuarena_status_t cuarena_shared_shrink(const char *devices, uint64_t *given_back_out)
 {
     uint64_t given_back = 0;
     if (devices == NULL)

@@ -1,57 +1,52 @@
-/* The calls on streams: those of pointers and blocks, uses, release, settle,
- * counts. */
-#include "api/short.h"
+/* The calls on streams: those of pointers and blocks, uses, release, reclaim, counts. */
+#include "api/fast.h"
 #include "base/sized.h"
 
 /* ---- Pointers and blocks ----------------------------------------------- */
 
-/* The natures of ordinary blocks that a stream has. */
+/* The attributes of ordinary blocks that a stream has. */
 #define BLOCK 0
 #define POINTER 1
 
 /* ... without owner and alignment. */
-static const uint64_t plain_natures[] = {CUAI_BLOCK_NATURE,
-                                         CUAI_POINTER_NATURE};
+static const uint64_t plain_attributes[] = {CUAI_BLOCK_ATTRIBUTES, CUAI_POINTER_ATTRIBUTES};
 
-static CUAI_INLINE cuai_slot_t take_open(cuarena_t *arena,
-                                         const cuai_stream_t *s, uint64_t size,
-                                         uint64_t bytes, int what,
-                                         cuai_hot_way_t way,
+static CUAI_INLINE cuai_slot_t take_open(cuarena_t *arena, const cuai_stream_t *s, uint64_t size,
+                                         uint64_t bytes, int what, cuai_hot_way_t way,
                                          uint64_t *offset_out)
 {
-    return cuai_short_take_in(arena, CUAI_DYNAMIC, s->open, s->open_index, size,
-                              bytes, s->natures[what], way, offset_out);
+    return cuai_fast_take_in(arena, CUAI_DYNAMIC, s->open, s->open_index, size, bytes,
+                             s->attributes[what], way, offset_out);
 }
 
 /* A block of the stream is served: where its meter counts. */
-static CUAI_INLINE void note_alloc(const cuarena_t *arena, cuai_stream_t *s,
-                                   uint64_t size, uint64_t bytes)
+static CUAI_INLINE void note_alloc(const cuarena_t *arena, cuai_stream_t *s, uint64_t size,
+                                   uint64_t bytes)
 {
     if (s != arena->sole)
         cuai_meter_begin(&s->meter, size, bytes);
 }
 
-/* From held bytes that a stream may have which was found lately; 0: take the
- * long path. With the lock. */
-static CUAI_OUTLINE cuai_slot_t take_lately(cuarena_t *arena,
-                                            cuarena_stream_t stream,
+/* From held bytes that a stream may have which was found lately; 0: take the slow path. With the
+ * lock. */
+static CUAI_OUTLINE cuai_slot_t take_lately(cuarena_t *arena, cuarena_stream_t stream,
                                             uint64_t bytes, int what)
 {
     cuai_stream_t *s = cuai_stream_recent(arena, stream);
     void *pointer;
     if (s != NULL && (arena->slow & CUAI_SLOW_CACHE))
-        return cuai_short_hit(arena, s, bytes, plain_natures[what], &pointer);
-    if (s == NULL || !cuai_short_serves_on(arena) ||
-        cuai_goes_across(arena, arena->heaps[CUAI_DYNAMIC], bytes))
+        return cuai_fast_hit(arena, s, bytes, plain_attributes[what], &pointer);
+    if (s == NULL || !cuai_fast_serves_on(arena) ||
+        cuai_steals_for(arena, arena->heaps[CUAI_DYNAMIC], bytes))
         return 0;
     cuai_stream_put_at_hand(arena, stream, s);
-    uint64_t size = cuai_short_size(arena, bytes);
+    uint64_t size = cuai_fast_size(arena, bytes);
     cuai_slot_t slot = 0;
     uint64_t offset;
     if (!arena->cpu_touches)
-        slot = take_open(arena, s, size, bytes, what, CUAI_HOT_LANED, &offset);
+        slot = take_open(arena, s, size, bytes, what, CUAI_HOT_LISTED, &offset);
     if (slot == 0)
-        slot = cuai_short_take_other(arena, s, bytes, s->natures[what]);
+        slot = cuai_fast_take_other(arena, s, bytes, s->attributes[what]);
     if (slot == 0)
         return 0;
     note_alloc(arena, s, size, bytes);
@@ -60,33 +55,27 @@ static CUAI_OUTLINE cuai_slot_t take_lately(cuarena_t *arena,
     return slot;
 }
 
-/* From the open lane of the stream at hand, where no SPACER is in the way; 0:
- * nothing was done. With the lock. */
-static CUAI_INLINE cuai_slot_t take_at_hand(cuarena_t *arena,
-                                            cuarena_stream_t stream,
-                                            uint64_t bytes, int what,
-                                            uint64_t *offset_out)
+/* From the open free list of the stream at hand, where no SEPARATOR is in the way; 0: nothing was
+ * done. With the lock. */
+static CUAI_INLINE cuai_slot_t take_at_hand(cuarena_t *arena, cuarena_stream_t stream,
+                                            uint64_t bytes, int what, uint64_t *offset_out)
 {
     if (CUAI_UNLIKELY(arena->at_hand.handle != stream))
         return 0;
-    return take_open(arena, arena->at_hand.stream,
-                     cuai_short_size(arena, bytes), bytes, what, CUAI_HOT_CLEAR,
-                     offset_out);
+    return take_open(arena, arena->at_hand.stream, cuai_fast_size(arena, bytes), bytes, what,
+                     CUAI_HOT_CLEAR, offset_out);
 }
 
-/* The same of the stream beside, which has a meter of its own; else as was
- * found lately. Another copy of the code, as of frees. */
-static CUAI_INLINE cuai_slot_t take_beside(cuarena_t *arena,
-                                           cuarena_stream_t stream,
-                                           uint64_t bytes, int what,
-                                           uint64_t *offset_out)
+/* The same of the stream beside, which has a meter of its own; else as was found lately. Another
+ * copy of the code, as of frees. */
+static CUAI_INLINE cuai_slot_t take_beside(cuarena_t *arena, cuarena_stream_t stream,
+                                           uint64_t bytes, int what, uint64_t *offset_out)
 {
     cuai_stream_t *s = arena->beside.stream;
-    uint64_t size = cuai_short_size(arena, bytes);
+    uint64_t size = cuai_fast_size(arena, bytes);
     cuai_slot_t slot = 0;
     if (CUAI_LIKELY(arena->beside.handle == stream))
-        slot =
-            take_open(arena, s, size, bytes, what, CUAI_HOT_CLEAR, offset_out);
+        slot = take_open(arena, s, size, bytes, what, CUAI_HOT_CLEAR, offset_out);
     if (CUAI_LIKELY(slot != 0)) {
         cuai_meter_begin(&s->meter, size, bytes);
         return slot;
@@ -97,27 +86,22 @@ static CUAI_INLINE cuai_slot_t take_beside(cuarena_t *arena,
 }
 
 /* Lets go of the lock. */
-static CUAI_OUTLINE cuarena_status_t alloc_lately(cuarena_t *arena,
-                                                  uint64_t bytes,
-                                                  cuarena_stream_t stream,
-                                                  void **pointer_out)
+static CUAI_OUTLINE cuarena_status_t alloc_lately(cuarena_t *arena, uint64_t bytes,
+                                                  cuarena_stream_t stream, void **pointer_out)
 {
     uint64_t offset;
     cuai_slot_t slot = take_beside(arena, stream, bytes, POINTER, &offset);
     if (CUAI_LIKELY(slot != 0))
         *pointer_out = cuai_pointer(offset);
     cuai_unlock(&arena->lock);
-    return CUAI_LIKELY(slot != 0)
-               ? CUARENA_OK
-               : cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
+    return CUAI_LIKELY(slot != 0) ? CUARENA_OK
+                                  : cuai_pointer_alloc(arena, bytes, stream, NULL, pointer_out);
 }
 
-cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
-                                  cuarena_stream_t stream,
-                                  const cuarena_request_t *request,
-                                  void **pointer_out)
+cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
+                                  const cuarena_request_t *request, void **pointer_out)
 {
-    uint64_t special = (bytes - 1) / CUAI_SHORT_MOST | cuai_address(request);
+    uint64_t special = (bytes - 1) / CUAI_FAST_MOST | cuai_address(request);
     if (CUAI_UNLIKELY(arena == NULL || pointer_out == NULL || special != 0))
         return cuai_pointer_alloc(arena, bytes, stream, request, pointer_out);
     uint64_t offset;
@@ -131,90 +115,76 @@ cuarena_status_t cuarena_alloc_on(cuarena_t *arena, uint64_t bytes,
     return CUARENA_OK;
 }
 
-/* Ends an ordinary block, which a link of the look-up names, on another stream
- * than it was allocated on; false: take the long path. */
-static CUAI_OUTLINE bool give_elsewhere(cuarena_t *arena, cuai_slot_t slot,
-                                        cuai_slot_t *link,
+/* Ends an ordinary block, which a link of the look-up names, on another stream than it was
+ * allocated on; false: take the slow path. */
+static CUAI_OUTLINE bool give_elsewhere(cuarena_t *arena, cuai_slot_t slot, cuai_slot_t *link,
                                         const cuai_stream_t *s, int what)
 {
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
-    if (!cuai_has_nature(r, s->natures[what]))
+    if (!cuai_has_attributes(r, s->attributes[what]))
         return false;
-    cuai_short_give(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index,
-                    cuai_short_owner(arena, r));
+    cuai_fast_give(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index,
+                   cuai_fast_owner(arena, r));
     return true;
 }
 
 /* `meter`: the stream if its own counts, or NULL. */
-static CUAI_INLINE bool give_short(cuarena_t *arena, cuai_slot_t slot,
-                                   cuai_slot_t *link, const cuai_stream_t *s,
-                                   cuai_stream_t *meter, int what)
+static CUAI_INLINE bool give_short(cuarena_t *arena, cuai_slot_t slot, cuai_slot_t *link,
+                                   const cuai_stream_t *s, cuai_stream_t *meter, int what)
 {
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
-    if (CUAI_UNLIKELY(cuai_upper_nature(r) != s->upper[what] ||
-                      r->pins != (what == POINTER)))
+    if (CUAI_UNLIKELY(cuai_upper_attributes(r) != s->upper[what] || r->pins != (what == POINTER)))
         return give_elsewhere(arena, slot, link, s, what);
-    cuai_short_give(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index,
-                    meter);
+    cuai_fast_give(arena, CUAI_DYNAMIC, slot, link, s->open, s->open_index, meter);
     return true;
 }
 
-/* A stream that was found lately, and on which frees may take the short path;
- * NULL: take the long one. */
-static CUAI_OUTLINE cuai_stream_t *lately_for_free(cuarena_t *arena,
-                                                   cuarena_stream_t stream)
+/* A stream that was found lately, and on which frees may take the fast path; NULL: take the long
+ * one. */
+static CUAI_OUTLINE cuai_stream_t *lately_for_free(cuarena_t *arena, cuarena_stream_t stream)
 {
     cuai_stream_t *s = cuai_stream_recent(arena, stream);
-    return s != NULL && cuai_short_frees_on(arena, s) ? s : NULL;
+    return s != NULL && cuai_fast_frees_on(arena, s) ? s : NULL;
 }
 
 /* The stream, if it is not that at hand. */
-static CUAI_INLINE cuai_stream_t *for_free(cuarena_t *arena,
-                                           cuarena_stream_t stream)
+static CUAI_INLINE cuai_stream_t *for_free(cuarena_t *arena, cuarena_stream_t stream)
 {
-    return CUAI_LIKELY(arena->beside.handle == stream)
-               ? arena->beside.stream
-               : lately_for_free(arena, stream);
+    return CUAI_LIKELY(arena->beside.handle == stream) ? arena->beside.stream
+                                                       : lately_for_free(arena, stream);
 }
 
 /* Whose meter counts what the stream frees of its own. */
-static CUAI_INLINE cuai_stream_t *meter_of(const cuarena_t *arena,
-                                           cuai_stream_t *s)
+static CUAI_INLINE cuai_stream_t *meter_of(const cuarena_t *arena, cuai_stream_t *s)
 {
     return s != arena->sole ? s : NULL;
 }
 
 /* Into the cache, on a stream that was found lately; false: nothing was done.
  */
-static CUAI_OUTLINE bool park_lately(cuarena_t *arena, cuai_slot_t slot,
-                                     cuarena_stream_t stream, int what)
+static CUAI_OUTLINE bool cache_put_recent(cuarena_t *arena, cuai_slot_t slot,
+                                          cuarena_stream_t stream, int what)
 {
     cuai_stream_t *s = cuai_stream_recent(arena, stream);
     return s != NULL && (arena->slow & CUAI_SLOW_CACHE) &&
-           cuai_short_park(arena, slot, plain_natures[what], s);
+           cuai_fast_cache_put(arena, slot, plain_attributes[what], s);
 }
 
-static CUAI_INLINE bool free_short(cuarena_t *arena, const void *pointer,
-                                   cuarena_stream_t stream)
+static CUAI_INLINE bool free_fast(cuarena_t *arena, const void *pointer, cuarena_stream_t stream)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    cuai_slot_t *link =
-        cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
+    cuai_slot_t *link = cuai_table_link(&heap->table, heap->records, cuai_address(pointer));
     if (CUAI_LIKELY(arena->at_hand.handle == stream))
-        return give_short(arena, *link, link, arena->at_hand.stream, NULL,
-                          POINTER);
+        return give_short(arena, *link, link, arena->at_hand.stream, NULL, POINTER);
     cuai_stream_t *s = for_free(arena, stream);
-    return s == NULL
-               ? park_lately(arena, *link, stream, POINTER)
-               : give_short(arena, *link, link, s, meter_of(arena, s), POINTER);
+    return s == NULL ? cache_put_recent(arena, *link, stream, POINTER)
+                     : give_short(arena, *link, link, s, meter_of(arena, s), POINTER);
 }
 
-cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
-                                 cuarena_stream_t stream)
+cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer, cuarena_stream_t stream)
 {
-    if (CUAI_LIKELY(arena != NULL && pointer != NULL &&
-                    cuai_lock_enter(&arena->lock))) {
-        bool done = free_short(arena, pointer, stream);
+    if (CUAI_LIKELY(arena != NULL && pointer != NULL && cuai_lock_enter(&arena->lock))) {
+        bool done = free_fast(arena, pointer, stream);
         cuai_unlock(&arena->lock);
         if (CUAI_LIKELY(done))
             return CUARENA_OK;
@@ -222,47 +192,42 @@ cuarena_status_t cuarena_free_on(cuarena_t *arena, void *pointer,
     return cuai_pointer_free(arena, pointer, stream);
 }
 
-/* In place, on a stream that was found lately: into bytes that it could have
- * been given, or out of its open lane, which gets them. */
-static CUAI_NOINLINE bool resize_short(cuarena_t *arena, cuai_slot_t slot,
-                                       uint64_t nature, uint64_t bytes,
-                                       cuarena_stream_t stream)
+/* In place, on a stream that was found lately: into bytes that it could have been given, or out of
+ * its open free list, which gets them. */
+static CUAI_NOINLINE bool resize_fast(cuarena_t *arena, cuai_slot_t slot, uint64_t attributes,
+                                      uint64_t bytes, cuarena_stream_t stream)
 {
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
     const cuai_stream_t *s = cuai_stream_recent(arena, stream);
-    if (CUAI_UNLIKELY(s == NULL || !cuai_short_frees_on(arena, s) ||
-                      (arena->slow & CUAI_SLOW_RESIZES) ||
-                      !cuai_has_nature(r, nature)))
+    if (CUAI_UNLIKELY(s == NULL || !cuai_fast_frees_on(arena, s) ||
+                      (arena->slow & CUAI_SLOW_RESIZES) || !cuai_has_attributes(r, attributes)))
         return false;
-    const uint32_t *lanes = s->lanes[CUAI_DYNAMIC];
-    uint32_t lane = cuai_range_lane(r);
-    if (cuai_short_size(arena, bytes) <= r->size)
-        lane = lanes[s->turn];
-    else if (lane != 0 &&
-             (arena->cpu_touches || (lane != lanes[0] && lane != lanes[1])))
+    const uint32_t *freelists = s->freelists[CUAI_DYNAMIC];
+    uint32_t freelist = cuai_range_freelist(r);
+    if (cuai_fast_size(arena, bytes) <= r->size)
+        freelist = freelists[s->turn];
+    else if (freelist != 0 &&
+             (arena->cpu_touches || (freelist != freelists[0] && freelist != freelists[1])))
         return false;
-    return cuai_short_resize(arena, slot, lane, bytes);
+    return cuai_fast_resize(arena, slot, freelist, bytes);
 }
 
-static bool pointer_resize_short(cuarena_t *arena, const void *pointer,
-                                 uint64_t bytes, cuarena_stream_t stream)
+static bool pointer_resize_short(cuarena_t *arena, const void *pointer, uint64_t bytes,
+                                 cuarena_stream_t stream)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (!cuai_lock_enter(&arena->lock))
         return false;
-    cuai_slot_t slot =
-        cuai_table_find(&heap->table, heap->records, cuai_address(pointer));
-    bool done = resize_short(arena, slot, CUAI_POINTER_NATURE, bytes, stream);
+    cuai_slot_t slot = cuai_table_find(&heap->table, heap->records, cuai_address(pointer));
+    bool done = resize_fast(arena, slot, CUAI_POINTER_ATTRIBUTES, bytes, stream);
     cuai_unlock(&arena->lock);
     return done;
 }
 
-cuarena_status_t cuarena_resize_on(cuarena_t *arena, void *pointer,
-                                   uint64_t bytes, cuarena_stream_t stream,
-                                   void **pointer_out)
+cuarena_status_t cuarena_resize_on(cuarena_t *arena, void *pointer, uint64_t bytes,
+                                   cuarena_stream_t stream, void **pointer_out)
 {
-    if (CUAI_LIKELY(arena != NULL && pointer_out != NULL &&
-                    bytes - 1 < CUAI_SHORT_MOST) &&
+    if (CUAI_LIKELY(arena != NULL && pointer_out != NULL && bytes - 1 < CUAI_FAST_MOST) &&
         pointer_resize_short(arena, pointer, bytes, stream)) {
         *pointer_out = pointer;
         return CUARENA_OK;
@@ -270,13 +235,12 @@ cuarena_status_t cuarena_resize_on(cuarena_t *arena, void *pointer,
     return cuai_pointer_resize(arena, pointer, bytes, stream, pointer_out);
 }
 
-cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes,
-                                        cuarena_stream_t stream,
+cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes, cuarena_stream_t stream,
                                         const cuarena_request_t *request,
                                         cuarena_block_t *block_out)
 {
     if (CUAI_UNLIKELY(arena == NULL || block_out == NULL || request != NULL ||
-                      bytes - 1 >= CUAI_SHORT_MOST))
+                      bytes - 1 >= CUAI_FAST_MOST))
         return cuai_block_alloc(arena, bytes, stream, request, block_out);
     uint64_t offset;
     if (CUAI_UNLIKELY(!cuai_lock_enter(&arena->lock)))
@@ -287,35 +251,30 @@ cuarena_status_t cuarena_block_alloc_on(cuarena_t *arena, uint64_t bytes,
     if (CUAI_LIKELY(slot != 0))
         *block_out = cuai_id(arena->heaps[CUAI_DYNAMIC], slot);
     cuai_unlock(&arena->lock);
-    return CUAI_LIKELY(slot != 0)
-               ? CUARENA_OK
-               : cuai_block_alloc(arena, bytes, stream, NULL, block_out);
+    return CUAI_LIKELY(slot != 0) ? CUARENA_OK
+                                  : cuai_block_alloc(arena, bytes, stream, NULL, block_out);
 }
 
-static CUAI_INLINE bool block_free_short(cuarena_t *arena,
-                                         cuarena_block_t block,
+static CUAI_INLINE bool block_free_short(cuarena_t *arena, cuarena_block_t block,
                                          cuarena_stream_t stream)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     cuai_slot_t slot = cuai_slot_named(heap, block);
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (CUAI_UNLIKELY(!cuai_has_nature(r, CUAI_BLOCK_NATURE)))
+    if (CUAI_UNLIKELY(!cuai_has_attributes(r, CUAI_BLOCK_ATTRIBUTES)))
         return false;
     cuai_slot_t *link = cuai_table_link_to(&heap->table, heap->records, slot);
     if (CUAI_LIKELY(arena->at_hand.handle == stream))
-        return give_short(arena, slot, link, arena->at_hand.stream, NULL,
-                          BLOCK);
+        return give_short(arena, slot, link, arena->at_hand.stream, NULL, BLOCK);
     cuai_stream_t *s = for_free(arena, stream);
-    return s == NULL
-               ? park_lately(arena, slot, stream, BLOCK)
-               : give_short(arena, slot, link, s, meter_of(arena, s), BLOCK);
+    return s == NULL ? cache_put_recent(arena, slot, stream, BLOCK)
+                     : give_short(arena, slot, link, s, meter_of(arena, s), BLOCK);
 }
 
 cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
                                        cuarena_stream_t stream)
 {
-    if (CUAI_LIKELY(arena != NULL && block != 0 &&
-                    cuai_lock_enter(&arena->lock))) {
+    if (CUAI_LIKELY(arena != NULL && block != 0 && cuai_lock_enter(&arena->lock))) {
         bool done = block_free_short(arena, block, stream);
         cuai_unlock(&arena->lock);
         if (CUAI_LIKELY(done))
@@ -324,30 +283,28 @@ cuarena_status_t cuarena_block_free_on(cuarena_t *arena, cuarena_block_t block,
     return cuai_block_free(arena, block, stream);
 }
 
-static bool block_resize_short(cuarena_t *arena, cuarena_block_t block,
-                               uint64_t bytes, cuarena_stream_t stream)
+static bool block_resize_short(cuarena_t *arena, cuarena_block_t block, uint64_t bytes,
+                               cuarena_stream_t stream)
 {
     if (!cuai_lock_enter(&arena->lock))
         return false;
     cuai_slot_t slot = cuai_slot_named(arena->heaps[CUAI_DYNAMIC], block);
-    bool done = resize_short(arena, slot, CUAI_BLOCK_NATURE, bytes, stream);
+    bool done = resize_fast(arena, slot, CUAI_BLOCK_ATTRIBUTES, bytes, stream);
     cuai_unlock(&arena->lock);
     return done;
 }
 
-cuarena_status_t cuarena_block_resize_on(cuarena_t *arena,
-                                         cuarena_block_t block, uint64_t bytes,
+cuarena_status_t cuarena_block_resize_on(cuarena_t *arena, cuarena_block_t block, uint64_t bytes,
                                          cuarena_stream_t stream)
 {
-    if (CUAI_LIKELY(arena != NULL && bytes - 1 < CUAI_SHORT_MOST) &&
+    if (CUAI_LIKELY(arena != NULL && bytes - 1 < CUAI_FAST_MOST) &&
         block_resize_short(arena, block, bytes, stream))
         return CUARENA_OK;
     return cuai_block_resize(arena, block, bytes, stream);
 }
 
 cuarena_status_t cuarena_block_pin_on(cuarena_t *arena, cuarena_block_t block,
-                                      cuarena_stream_t stream,
-                                      void **pointer_out)
+                                      cuarena_stream_t stream, void **pointer_out)
 {
     return cuai_told(cuai_block_pin(arena, block, stream, pointer_out));
 }
@@ -360,27 +317,25 @@ cuarena_status_t cuarena_block_unpin_on(cuarena_t *arena, cuarena_block_t block,
 
 /* ---- Uses -------------------------------------------------------------- */
 
-/* Adopted bytes are not the arena's to hand out again. The stream is behind
- * moves of the block from now on. */
-static cuarena_status_t note_use(cuarena_t *arena, cuarena_block_t block,
-                                 uint32_t stream)
+/* Adopted bytes are not the arena's to hand out again. The stream is behind moves of the block from
+ * now on. */
+static cuarena_status_t note_use(cuarena_t *arena, cuarena_block_t block, uint32_t stream)
 {
     cuarena_status_t status = CUARENA_OK;
     if (!cuai_is_lost(arena))
         status = cuai_see_moves(arena, stream);
-    cuai_found_t found = cuai_find_block(arena, block);
+    cuai_block_ref_t ref = cuai_find_block(arena, block);
     if (status != CUARENA_OK)
         return status;
-    if (found.heap == NULL)
+    if (ref.heap == NULL)
         return cuai_no_block(block);
-    const cuai_record_t *r = cuai_found_record(found);
+    const cuai_record_t *r = cuai_block_record(ref);
     if (stream == 0 || r->size == 0 || (r->flags & CUAI_BLOCK_ADOPTED))
         return CUARENA_OK;
-    return cuai_use_add(arena, found, stream);
+    return cuai_use_add(arena, ref, stream);
 }
 
-cuarena_status_t cuarena_record_use(cuarena_t *arena, const void *pointer,
-                                    cuarena_stream_t stream)
+cuarena_status_t cuarena_record_use(cuarena_t *arena, const void *pointer, cuarena_stream_t stream)
 {
     if (arena == NULL || pointer == NULL)
         return cuai_null("arena or pointer");
@@ -390,18 +345,16 @@ cuarena_status_t cuarena_record_use(cuarena_t *arena, const void *pointer,
     if (status != CUARENA_OK)
         return cuai_told(status);
     status = cuai_stream_find(arena, stream, &number);
-    cuai_found_t found = cuai_find_address(arena, cuai_address(pointer));
+    cuai_block_ref_t ref = cuai_find_address(arena, cuai_address(pointer));
     if (status == CUARENA_OK)
-        status = found.heap == NULL
-                     ? cuai_no_pointer(pointer)
-                     : note_use(arena, cuai_id(found.heap, found.slot), number);
+        status = ref.heap == NULL ? cuai_no_pointer(pointer)
+                                  : note_use(arena, cuai_id(ref.heap, ref.slot), number);
     cuai_stream_leave(arena, number);
     cuai_leave(arena);
     return cuai_told(status);
 }
 
-cuarena_status_t cuarena_block_record_use(cuarena_t *arena,
-                                          cuarena_block_t block,
+cuarena_status_t cuarena_block_record_use(cuarena_t *arena, cuarena_block_t block,
                                           cuarena_stream_t stream)
 {
     if (arena == NULL)
@@ -421,15 +374,13 @@ cuarena_status_t cuarena_block_record_use(cuarena_t *arena,
 
 /* ---- Streams ----------------------------------------------------------- */
 
-cuarena_status_t cuarena_release_stream(cuarena_t *arena,
-                                        cuarena_stream_t stream)
+cuarena_status_t cuarena_release_stream(cuarena_t *arena, cuarena_stream_t stream)
 {
     if (arena == NULL)
         return cuai_null("arena");
     if (stream == CUARENA_NO_STREAM)
         return cuai_told(
-            cuai_fail(CUARENA_BAD_ARGUMENT,
-                      "stream CUARENA_NO_STREAM; accepted: a stream"));
+            cuai_fail(CUARENA_BAD_ARGUMENT, "stream CUARENA_NO_STREAM; accepted: a stream"));
     cuarena_status_t status = cuai_check_entry(arena, "release_stream", false);
     if (status != CUARENA_OK)
         return cuai_told(status);
@@ -450,15 +401,13 @@ cuarena_status_t cuarena_release_stream(cuarena_t *arena,
     return cuai_told(status);
 }
 
-cuarena_status_t cuarena_settle(cuarena_t *arena, int32_t wait,
-                                uint64_t *settled_out)
+cuarena_status_t cuarena_reclaim(cuarena_t *arena, int32_t wait, uint64_t *reclaimed_out)
 {
     if (arena == NULL)
         return cuai_null("arena");
     if (wait != 0 && wait != 1)
-        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
-                                   "wait %d; accepted: 0, 1", (int)wait));
-    cuarena_status_t status = cuai_check_entry(arena, "settle", false);
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT, "wait %d; accepted: 0, 1", (int)wait));
+    cuarena_status_t status = cuai_check_entry(arena, "reclaim", false);
     if (status != CUARENA_OK)
         return cuai_told(status);
     uint64_t bytes = 0;
@@ -468,10 +417,10 @@ cuarena_status_t cuarena_settle(cuarena_t *arena, int32_t wait,
         return cuai_told(status);
     status = cuai_call_check(arena);
     if (status == CUARENA_OK && arena->stream_count != 0)
-        status = cuai_settle_all(arena, wait, &bytes);
+        status = cuai_reclaim_all(arena, wait, &bytes);
     cuai_leave(arena);
-    if (status == CUARENA_OK && settled_out != NULL)
-        *settled_out = bytes;
+    if (status == CUARENA_OK && reclaimed_out != NULL)
+        *reclaimed_out = bytes;
     return cuai_told(status);
 }
 
@@ -494,8 +443,7 @@ cuarena_status_t cuarena_stream_mark(cuarena_t *arena, cuarena_stream_t stream,
         return cuai_null("arena or mark_out");
     if (stream == CUARENA_NO_STREAM)
         return cuai_told(
-            cuai_fail(CUARENA_BAD_ARGUMENT,
-                      "stream CUARENA_NO_STREAM; accepted: a stream"));
+            cuai_fail(CUARENA_BAD_ARGUMENT, "stream CUARENA_NO_STREAM; accepted: a stream"));
     cuarena_status_t status = cuai_check_entry(arena, "stream_mark", false);
     if (status != CUARENA_OK)
         return cuai_told(status);
@@ -517,8 +465,8 @@ cuarena_status_t cuarena_stream_mark(cuarena_t *arena, cuarena_stream_t stream,
     return cuai_told(status);
 }
 
-static cuarena_status_t check_mark(const cuarena_t *arena,
-                                   cuarena_stream_t stream, cuarena_mark_t mark)
+static cuarena_status_t check_mark(const cuarena_t *arena, cuarena_stream_t stream,
+                                   cuarena_mark_t mark)
 {
     uint64_t serial = mark >> MARK_BITS;
     uint32_t number = marked_number(mark);
@@ -534,10 +482,8 @@ static cuarena_status_t check_mark(const cuarena_t *arena,
                      (unsigned long long)mark, (void *)stream);
 }
 
-cuarena_status_t cuarena_stream_waited(cuarena_t *arena,
-                                       cuarena_stream_t waiter,
-                                       cuarena_stream_t producer,
-                                       cuarena_mark_t mark)
+cuarena_status_t cuarena_stream_waited(cuarena_t *arena, cuarena_stream_t waiter,
+                                       cuarena_stream_t producer, cuarena_mark_t mark)
 {
     if (arena == NULL)
         return cuai_null("arena");
@@ -566,15 +512,13 @@ cuarena_status_t cuarena_stream_waited(cuarena_t *arena,
 static uint64_t free_bytes(const cuarena_t *arena, const cuai_stream_t *s)
 {
     uint64_t bytes = 0;
-    for (int region = 0; region < CUAI_LANED; region++)
+    for (int region = 0; region < CUAI_LISTED; region++)
         for (int i = 0; arena->heaps[region] != NULL && i < 2; i++)
-            bytes +=
-                arena->heaps[region]->lanes[s->lanes[region][i]]->free_bytes;
+            bytes += arena->heaps[region]->freelists[s->freelists[region][i]]->free_bytes;
     return bytes;
 }
 
-static void describe(const cuarena_t *arena, const cuai_stream_t *s,
-                     cuarena_stats_t *stats)
+static void describe(const cuarena_t *arena, const cuai_stream_t *s, cuarena_stats_t *stats)
 {
     cuai_counts_t counts = cuai_stream_counts(arena, s);
     stats->live_bytes = counts.live_bytes;

@@ -1,5 +1,5 @@
-/* Values of options: reading, checking and printing what a member of a config
- * is. options.c has the table. */
+/* Values of options: reading, checking and printing what a member of a config is. options.c has the
+ * table. */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,28 +11,24 @@
 /* ---- Members -----------------------------------------------------------
  */
 
-static const void *member(const cuai_option_t *option,
-                          const cuarena_config_t *config)
+static const void *member(const cuai_option_t *option, const cuarena_config_t *config)
 {
     return (const char *)config + option->offset;
 }
 
-static void store(const cuai_option_t *option, cuarena_config_t *config,
-                  const void *value)
+static void store(const cuai_option_t *option, cuarena_config_t *config, const void *value)
 {
     memcpy((char *)config + option->offset, value, option->size);
 }
 
-static cuarena_amount_t amount_in(const cuai_option_t *option,
-                                  const cuarena_config_t *config)
+static cuarena_amount_t amount_in(const cuai_option_t *option, const cuarena_config_t *config)
 {
     cuarena_amount_t amount;
     memcpy(&amount, member(option, config), sizeof amount);
     return amount;
 }
 
-static int32_t choice_in(const cuai_option_t *option,
-                         const cuarena_config_t *config)
+static int32_t choice_in(const cuai_option_t *option, const cuarena_config_t *config)
 {
     int32_t choice;
     memcpy(&choice, member(option, config), sizeof choice);
@@ -40,8 +36,7 @@ static int32_t choice_in(const cuai_option_t *option,
 }
 
 /* Counts may have 32 bits; a negative one is out of every range. */
-static uint64_t number_in(const cuai_option_t *option,
-                          const cuarena_config_t *config)
+static uint64_t number_in(const cuai_option_t *option, const cuarena_config_t *config)
 {
     uint64_t number;
     if (option->size == sizeof(int32_t))
@@ -50,8 +45,7 @@ static uint64_t number_in(const cuai_option_t *option,
     return number;
 }
 
-static void store_number(const cuai_option_t *option, cuarena_config_t *config,
-                         uint64_t value)
+static void store_number(const cuai_option_t *option, cuarena_config_t *config, uint64_t value)
 {
     int32_t narrow = (int32_t)value; /* it is in range */
     bool wide = option->size == sizeof value;
@@ -99,8 +93,7 @@ static cuai_refusal_t check_number(const cuai_option_t *option, uint64_t value)
     return NULL;
 }
 
-static cuai_refusal_t check_amount(const cuai_option_t *option,
-                                   cuarena_amount_t amount)
+static cuai_refusal_t check_amount(const cuai_option_t *option, cuarena_amount_t amount)
 {
     if (amount.zero != 0)
         return "has a member `zero` that is not 0";
@@ -121,8 +114,7 @@ static cuai_refusal_t check_choice(const cuai_option_t *option, int32_t value)
     return place >= 0 && place < count ? NULL : out_of_range;
 }
 
-cuai_refusal_t cuai_option_check(const cuai_option_t *option,
-                                 const cuarena_config_t *config)
+cuai_refusal_t cuai_option_check(const cuai_option_t *option, const cuarena_config_t *config)
 {
     switch (option->type) {
     case CUAI_OPTION_AMOUNT:
@@ -170,9 +162,8 @@ static cuai_refusal_t read_number(const cuai_option_t *option, const char *text,
     else if (is_word(text, option->unchanged))
         value = CUARENA_BYTES_UNCHANGED;
     else if (!is_word(text, option->unlimited))
-        refusal = option->type == CUAI_OPTION_BYTES
-                      ? cuai_bytes_read(text, &value)
-                      : cuai_count_read(text, &value);
+        refusal = option->type == CUAI_OPTION_BYTES ? cuai_bytes_read(text, &value)
+                                                    : cuai_count_read(text, &value);
     if (refusal == NULL)
         refusal = check_number(option, value);
     if (refusal == NULL)
@@ -228,8 +219,7 @@ cuai_refusal_t cuai_option_read(const cuai_option_t *option, const char *value,
  */
 
 static_assert(CUAI_NUMBER_TEXT <= CUAI_OPTION_TEXT_SIZE, "numbers fit");
-static_assert(sizeof((cuarena_config_t *)0)->name <= CUAI_OPTION_TEXT_SIZE,
-              "names fit");
+static_assert(sizeof((cuarena_config_t *)0)->name <= CUAI_OPTION_TEXT_SIZE, "names fit");
 
 static void print_number(const cuai_option_t *option, uint64_t value,
                          char text[CUAI_OPTION_TEXT_SIZE])
@@ -254,8 +244,7 @@ static bool print_choice(const cuai_option_t *option, int32_t value,
     const char *list = option->accepted;
     const char *word;
     size_t length;
-    for (int32_t at = option->first;
-         (length = cuai_next_word(&list, &word)) != 0; at++) {
+    for (int32_t at = option->first; (length = cuai_next_word(&list, &word)) != 0; at++) {
         if (at != value)
             continue;
         memcpy(text, word, length);
@@ -266,8 +255,7 @@ static bool print_choice(const cuai_option_t *option, int32_t value,
     return false;
 }
 
-bool cuai_option_print(const cuai_option_t *option,
-                       const cuarena_config_t *config,
+bool cuai_option_print(const cuai_option_t *option, const cuarena_config_t *config,
                        char text[CUAI_OPTION_TEXT_SIZE])
 {
     switch (option->type) {
@@ -282,8 +270,7 @@ bool cuai_option_print(const cuai_option_t *option,
     case CUAI_OPTION_FLAG:
         return print_choice(option, choice_in(option, config), text);
     case CUAI_OPTION_TEXT:
-        (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%.*s",
-                       (int)option->size - 1,
+        (void)snprintf(text, CUAI_OPTION_TEXT_SIZE, "%.*s", (int)option->size - 1,
                        (const char *)member(option, config));
         break;
     }

@@ -15,8 +15,8 @@ static cuarena_t *arenas; /* all that there are */
 
 /* ---- Forks ------------------------------------------------------------- */
 
-/* What a signal handler interrupted on this thread stays as it is: the thread
- * goes on with it in both processes. */
+/* What a signal handler interrupted on this thread stays as it is: the thread goes on with it in
+ * both processes. */
 static void before_fork(void)
 {
     locked = cuai_lock_enter(&lock);
@@ -73,15 +73,13 @@ cuarena_status_t cuai_all_add(cuarena_t *arena)
 {
     cuai_lock(&lock);
     if (!heeds_forks)
-        heeds_forks =
-            pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
+        heeds_forks = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
     bool done = heeds_forks;
     if (done)
         add(arena);
     cuai_unlock(&lock);
     return done ? CUARENA_OK
-                : cuai_fail(CUARENA_OUT_OF_MEMORY,
-                            "the host has no memory for a fork handler");
+                : cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a fork handler");
 }
 
 void cuai_all_remove(cuarena_t *arena)
@@ -94,8 +92,8 @@ void cuai_all_remove(cuarena_t *arena)
     cuai_unlock(&lock);
 }
 
-/* The level is read under the list's lock: of two threads that set it the last
- * one here sees what the other set. */
+/* The level is read under the list's lock: of two threads that set it the last one here sees what
+ * the other set. */
 void cuai_all_set_log(void)
 {
     cuai_lock(&lock);

@@ -1,13 +1,12 @@
 /*
- * The cache of an arena: which blocks are parked when they are freed, who is
- * served from them, and when they end.
+ * The cache of an arena: which blocks are parked when they are freed, who is served from them, and
+ * when they end.
  *
- * A cached block is free bytes that keep their shape. What its last use may
- * still be is kept as of free bytes in lanes, with the number of the stream on
- * which it was freed in place of a lane, and in place of the lane's marker a
- * stamp: a marker of that stream with a higher serial was recorded after the
- * free. When the block ends its bytes join that stream's lane: they were free
- * before that moment of it.
+ * A cached block is free bytes that keep their shape. What its last use may still be is kept as of
+ * free bytes in free lists, with the number of the stream on which it was freed in place of a free
+ * list, and in place of the free list's event a stamp: an event of that stream with a higher serial
+ * was recorded after the free. When the block ends its bytes join that stream's free list: they
+ * were free before that moment of it.
  */
 #include "arena/cache.h"
 #include "arena/trim.h"
@@ -26,8 +25,8 @@ static cuarena_heap_t *heap_of(const cuarena_t *arena)
 
 /* ---- Parking ----------------------------------------------------------- */
 
-/* Neither used by other streams, nor stable, exported or the like, nor pinned
- * but for the pin that a pointer is born with. */
+/* Neither used by other streams, nor stable, exported or the like, nor pinned but for the pin that
+ * a pointer is born with. */
 static bool is_ordinary(const cuai_record_t *r)
 {
     bool born = r->flags & CUAI_BLOCK_BORN_PIN;
@@ -35,22 +34,20 @@ static bool is_ordinary(const cuai_record_t *r)
            (r->flags & ~CUAI_POINTER_FLAGS) == 0 && r->pins == born;
 }
 
-bool cuai_cache_takes(const cuarena_t *arena, cuai_found_t found,
-                      uint32_t stream)
+bool cuai_cache_takes(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
-    const cuai_record_t *r = cuai_found_record(found);
-    return cuai_caches(arena) && found.region == CUAI_DYNAMIC &&
-           is_ordinary(r) && cuai_can_park(found.heap, r) &&
-           !cuai_is_lost(arena) && arena->config.zero != CUARENA_ZERO_FREE &&
-           !cuai_is_captured(arena, stream) &&
+    const cuai_record_t *r = cuai_block_record(ref);
+    return cuai_caches(arena) && ref.region == CUAI_DYNAMIC && is_ordinary(r) &&
+           cuai_can_cache(ref.heap, r) && !cuai_is_lost(arena) &&
+           arena->config.zero != CUARENA_ZERO_FREE && !cuai_is_captured(arena, stream) &&
            cuai_cache_has_room(arena, r->size);
 }
 
-void cuai_cache_park(cuarena_t *arena, cuai_found_t found, uint32_t stream)
+void cuai_arena_cache_put(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
-    cuai_count_out(arena, cuai_found_record(found));
-    cuai_heap_park(found.heap, found.slot, stream, arena->mark_serial);
-    cuai_raise(&arena->cache.peak_bytes, found.heap->cached_bytes);
+    cuai_count_out(arena, cuai_block_record(ref));
+    cuai_heap_cache_put(ref.heap, ref.slot, stream, arena->mark_serial);
+    cuai_raise(&arena->cache.peak_bytes, ref.heap->cached_bytes);
     if (stream == 0)
         return;
     cuai_stream_t *s = cuai_stream(arena, stream);
@@ -60,35 +57,33 @@ void cuai_cache_park(cuarena_t *arena, cuai_found_t found, uint32_t stream)
 
 /* ---- Serving ----------------------------------------------------------- */
 
-bool cuai_cache_serves(const cuarena_t *arena, const cuai_want_t *want)
+bool cuai_cache_serves(const cuarena_t *arena, const cuai_request_t *request)
 {
-    return cuai_caches(arena) && want->size != 0 && !want->dedicated &&
-           want->region == CUAI_DYNAMIC &&
-           !cuai_is_captured(arena, want->stream);
+    return cuai_caches(arena) && request->size != 0 && !request->dedicated &&
+           request->region == CUAI_DYNAMIC && !cuai_is_captured(arena, request->stream);
 }
 
-static bool is_aligned(const cuai_record_t *r, const cuai_want_t *want)
+static bool is_aligned(const cuai_record_t *r, const cuai_request_t *request)
 {
-    uint64_t alignment = cuai_max(want->request.alignment, 1);
+    uint64_t alignment = cuai_max(request->heap.alignment, 1);
     return (r->offset & (alignment - 1)) == 0;
 }
 
 /* The first of the least capacity that fits and is ready; 0: none. Then
  * *waits_for is one that will be, or 0. */
-static cuai_slot_t find_ready(const cuarena_t *arena, const cuai_want_t *want,
+static cuai_slot_t find_ready(const cuarena_t *arena, const cuai_request_t *request,
                               cuai_slot_t *waits_for)
 {
     const cuarena_heap_t *heap = heap_of(arena);
-    cuai_slot_t first = cuai_cache_find(heap->cache, heap->records, want->size);
+    cuai_slot_t first = cuai_cache_find(heap->cache, heap->records, request->size);
     cuai_slot_t slot = first;
     *waits_for = 0;
-    if (first == 0 ||
-        !cuai_cached_fits(arena, cuai_record(heap, first)->size, want->size))
+    if (first == 0 || !cuai_cached_fits(arena, cuai_record(heap, first)->size, request->size))
         return 0;
     for (int i = 0; i < MOST_EQUALS; i++) {
         const cuai_record_t *r = cuai_record(heap, slot);
-        bool fits = is_aligned(r, want);
-        if (fits && cuai_cached_is_ready(arena, r, want->stream))
+        bool fits = is_aligned(r, request);
+        if (fits && cuai_cached_is_ready(arena, r, request->stream))
             return slot;
         if (fits && *waits_for == 0)
             *waits_for = slot;
@@ -106,91 +101,86 @@ static void forget_owner(const cuarena_t *arena, const cuai_record_t *r)
         cuai_stream(arena, r->owner)->cached--;
 }
 
-static void take(cuarena_t *arena, const cuai_want_t *want, cuai_slot_t slot,
-                 cuai_found_t *found_out)
+static void take(cuarena_t *arena, const cuai_request_t *request, cuai_slot_t slot,
+                 cuai_block_ref_t *block_out)
 {
     cuarena_heap_t *heap = heap_of(arena);
     cuai_record_t *r = cuai_record(heap, slot);
-    const cuarena_heap_request_t *request = &want->request;
-    cuai_counted_in_t where = {CUAI_DYNAMIC, request->owner, request->tag};
-    if (want->before != NULL)
-        cuai_peaks_keep(arena, &where, want->before);
-    arena->crossings += r->owner != 0 && r->owner != want->stream &&
-                        cuai_stream(arena, r->owner)->done <= cuai_stamp(r);
+    const cuarena_heap_request_t *asked = &request->heap;
+    cuai_counted_in_t where = {CUAI_DYNAMIC, asked->owner, asked->tag};
+    if (request->before != NULL)
+        cuai_peaks_keep(arena, &where, request->before);
+    arena->steals += r->owner != 0 && r->owner != request->stream &&
+                     cuai_stream(arena, r->owner)->done <= cuai_stamp(r);
     forget_owner(arena, r);
-    uint64_t alignment = cuai_max(request->alignment, 1);
+    uint64_t alignment = cuai_max(asked->alignment, 1);
     if (alignment >> r->align_log2 > 1)
         r->align_log2 = cuai_ctz(alignment) & 0x7f;
-    cuai_heap_unpark(heap, slot, request->size, request->tag,
-                     CUAI_NATURE(request->pins, CUAI_BLOCK, request->flags) |
-                         CUAI_OWNER_NATURE((uint64_t)request->owner));
-    *found_out = (cuai_found_t){heap, slot, CUAI_DYNAMIC};
+    cuai_heap_cache_get(heap, slot, asked->size, asked->tag,
+                        CUAI_ATTRIBUTES(asked->pins, CUAI_BLOCK, asked->flags) |
+                            CUAI_OWNER_ATTRIBUTES((uint64_t)asked->owner));
+    *block_out = (cuai_block_ref_t){heap, slot, CUAI_DYNAMIC};
     cuai_count_in(arena, r);
     arena->cache.hits++;
 }
 
 /* As `steal` says: the stream waits, or the block's is asked. */
-static bool await(cuarena_t *arena, const cuai_want_t *want, cuai_slot_t slot)
+static bool await(cuarena_t *arena, const cuai_request_t *request, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(heap_of(arena), slot);
     int32_t steal = arena->config.steal;
     if (steal == CUARENA_STEAL_NEVER || cuai_is_lost(arena))
         return false;
-    uint32_t number = steal == CUARENA_STEAL_WAIT ? want->stream : 0;
-    return cuai_stream_await(arena, number, r->owner, cuai_stamp(r)) ==
-           CUARENA_OK;
+    uint32_t number = steal == CUARENA_STEAL_WAIT ? request->stream : 0;
+    return cuai_stream_await(arena, number, r->owner, cuai_stamp(r)) == CUARENA_OK;
 }
 
-static bool may_live(const cuarena_t *arena, const cuai_want_t *want,
-                     cuai_slot_t slot)
+static bool may_live(const cuarena_t *arena, const cuai_request_t *request, cuai_slot_t slot)
 {
-    cuai_want_t whole = *want;
+    cuai_request_t whole = *request;
     whole.size = cuai_record(heap_of(arena), slot)->size;
     return cuai_check_live_limit(arena, &whole) == CUARENA_OK;
 }
 
-bool cuai_cache_serve(cuarena_t *arena, const cuai_want_t *want,
-                      cuai_found_t *found_out)
+bool cuai_cache_serve(cuarena_t *arena, const cuai_request_t *request, cuai_block_ref_t *block_out)
 {
     cuai_slot_t slot = 0;
     cuai_slot_t waits_for = 0;
     for (int i = 0; i <= MOST_WAITS && slot == 0; i++) {
-        slot = find_ready(arena, want, &waits_for);
-        if (slot == 0 && (waits_for == 0 || !await(arena, want, waits_for)))
+        slot = find_ready(arena, request, &waits_for);
+        if (slot == 0 && (waits_for == 0 || !await(arena, request, waits_for)))
             break;
     }
-    if (slot == 0 || !may_live(arena, want, slot)) {
+    if (slot == 0 || !may_live(arena, request, slot)) {
         arena->cache.misses++;
         return false;
     }
-    take(arena, want, slot, found_out);
+    take(arena, request, slot, block_out);
     return true;
 }
 
 /* ---- Ending ------------------------------------------------------------ */
 
-/* Whether whole grains can go back now: a free waits for nobody, not even for
- * one who is asking the memory for bytes. */
+/* Whether whole pages can go back now: a free waits for nobody, not even for one who is asking the
+ * memory for bytes. */
 static bool may_return(const cuarena_t *arena)
 {
-    return arena->config.keep != CUARENA_KEEP_ALL &&
-           arena->config.grow != CUARENA_GROW_NONE &&
-           arena->config.memory != CUARENA_MEMORY_BYTES &&
-           !cuai_is_lost(arena) && !cuai_arena_is_taken(arena) &&
+    return arena->config.keep != CUARENA_KEEP_ALL && arena->config.grow != CUARENA_GROW_NONE &&
+           arena->config.memory != CUARENA_MEMORY_BYTES && !cuai_is_lost(arena) &&
+           !cuai_arena_is_taken(arena) &&
            !cuai_frame_within(CUAI_FRAME_MEMORY, arena->counted.user);
 }
 
-/* The lane of what is behind a stamp of a stream: the closed one, if its marker
- * came after the stamp. */
-static uint32_t lane_behind(const cuarena_t *arena, const cuai_record_t *r)
+/* The free list of what is behind a stamp of a stream: the closed one, if its event came after the
+ * stamp. */
+static uint32_t freelist_behind(const cuarena_t *arena, const cuai_record_t *r)
 {
-    const cuai_stream_t *s =
-        r->owner == 0 ? NULL : cuai_stream(arena, r->owner);
+    const cuai_stream_t *s = r->owner == 0 ? NULL : cuai_stream(arena, r->owner);
     if (s == NULL || s->done > cuai_stamp(r))
         return 0;
-    if (s->marker != NULL && s->serial > cuai_stamp(r))
-        return s->lanes[CUAI_DYNAMIC][!s->turn];
-    return cuai_lane_for_free(arena, CUAI_DYNAMIC, r->owner);
+    if (s->event != NULL && s->serial > cuai_stamp(r))
+        return s->freelists[CUAI_DYNAMIC][!s->turn];
+    return cuai_freelist_for_free(arena, CUAI_DYNAMIC, r->owner);
 }
 
 /* Whose range its bytes are in then. */
@@ -198,17 +188,16 @@ static cuai_slot_t evict(cuarena_t *arena, cuai_slot_t slot)
 {
     cuarena_heap_t *heap = heap_of(arena);
     const cuai_record_t *r = cuai_record(heap, slot);
-    uint32_t lane = lane_behind(arena, r);
-    cuai_slot_t heir = cuai_heap_heir(heap, slot, lane);
+    uint32_t freelist = freelist_behind(arena, r);
+    cuai_slot_t heir = cuai_heap_heir(heap, slot, freelist);
     forget_owner(arena, r);
-    cuai_heap_evict(heap, slot, lane);
+    cuai_heap_evict(heap, slot, freelist);
     arena->cache.evicted++;
     return heir;
 }
 
 /* One batch of them, until `bytes` are gone; how many blocks. Steps out. */
-static uint64_t evict_batch(cuarena_t *arena, uint64_t bytes,
-                            uint64_t *gone_out, uint64_t *given)
+static uint64_t evict_batch(cuarena_t *arena, uint64_t bytes, uint64_t *gone_out, uint64_t *given)
 {
     cuarena_heap_t *heap = heap_of(arena);
     bool returns = may_return(arena);
@@ -289,8 +278,7 @@ static uint64_t reserve_of(const cuarena_t *arena)
 void cuai_cache_after(cuarena_t *arena, bool missed, uint64_t *given)
 {
     const cuarena_heap_t *heap = heap_of(arena);
-    if (missed && enforces(arena) &&
-        arena->held > arena->limits[CUARENA_LIMIT_SOFT])
+    if (missed && enforces(arena) && arena->held > arena->limits[CUARENA_LIMIT_SOFT])
         cuai_cache_release(arena, reserve_of(arena), given);
     uint64_t limit = arena->limits[CUARENA_LIMIT_CACHED];
     if (heap->cached_bytes > limit)
@@ -299,26 +287,24 @@ void cuai_cache_after(cuarena_t *arena, bool missed, uint64_t *given)
 
 /* ---- What is not kept -------------------------------------------------- */
 
-/* Where a free would have to take host memory, or to wait, the bytes go with
- * the next request that the cache does not serve. */
-void cuai_end_unkept(cuarena_t *arena, cuai_found_t found, uint32_t stream)
+/* Where a free would have to take host memory, or to wait, the bytes go with the next request that
+ * the cache does not serve. */
+void cuai_end_unkept(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
-    const cuai_record_t *r = cuai_found_record(found);
-    bool returns = found.region == CUAI_DYNAMIC && !r->fixed &&
-                   !cuai_cache_spares(arena, r->size) && may_return(arena) &&
-                   cuai_segment_is_ready(found.heap);
-    uint32_t lane = r->kind == CUAI_BLOCK && returns
-                        ? cuai_lane_for_free(arena, CUAI_DYNAMIC, stream)
-                        : 1;
-    if (lane != 0) {
-        cuai_end_block(arena, found, stream);
+    const cuai_record_t *r = cuai_block_record(ref);
+    bool returns = ref.region == CUAI_DYNAMIC && !r->fixed && !cuai_cache_spares(arena, r->size) &&
+                   may_return(arena) && cuai_segment_is_ready(ref.heap);
+    uint32_t freelist =
+        r->kind == CUAI_BLOCK && returns ? cuai_freelist_for_free(arena, CUAI_DYNAMIC, stream) : 1;
+    if (freelist != 0) {
+        cuai_end_block(arena, ref, stream);
         return;
     }
     bool was = arena->unreturned;
-    cuai_slot_t heir = cuai_heap_heir(found.heap, found.slot, lane);
+    cuai_slot_t heir = cuai_heap_heir(ref.heap, ref.slot, freelist);
     cuai_cuts_t cuts;
     cuai_cuts_begin(arena, &cuts);
-    cuai_end_block(arena, found, stream);
+    cuai_end_block(arena, ref, stream);
     cuai_cuts_take(arena, &cuts, heir, UINT64_MAX);
     arena->unreturned = was;
     arena->trims += cuai_cuts_give(arena, &cuts) != 0;
@@ -339,10 +325,10 @@ void cuai_return_rest(cuarena_t *arena, uint64_t *given)
         return_all(arena, given);
 }
 
-void cuai_cache_settle(cuarena_t *arena, uint64_t *given)
+void cuai_cache_reclaim(cuarena_t *arena, uint64_t *given)
 {
     if (arena->stream_count != 0 && !cuai_is_lost(arena) &&
-        cuai_settle_all(arena, false, NULL) == CUARENA_OK)
+        cuai_reclaim_all(arena, false, NULL) == CUARENA_OK)
         arena->unreturned = true;
     return_all(arena, given);
 }

@@ -1,10 +1,10 @@
-/* The private bytes of capture sessions: stretches, blocks, and what becomes of
- * them. See capture.h. */
+/* The private bytes of capture sessions: stretches, blocks, and what becomes of them. See
+ * capture.h. */
 #include <string.h>
 
 #include "arena/capture.h"
 
-/* Of settled bytes, how much a stretch may be beyond its request. */
+/* Of idle bytes, how much a stretch may be beyond its request. */
 #define SHARE 8
 
 /* ---- Stretches --------------------------------------------------------- */
@@ -28,8 +28,7 @@ cuarena_capture_t *cuai_capture_around(const cuarena_t *arena, uint64_t address)
 {
     const cuai_captures_t *all = arena->captures;
     size_t at = all == NULL ? 0 : stretch_above(all, address);
-    bool inside = all != NULL && at < all->stretch_count &&
-                  all->stretches[at].begin <= address;
+    bool inside = all != NULL && at < all->stretch_count && all->stretches[at].begin <= address;
     return inside ? all->stretches[at].capture : NULL;
 }
 
@@ -70,8 +69,7 @@ static void touch(cuai_captures_t *all, uint64_t begin, uint64_t end)
     }
 }
 
-void cuai_capture_drop_stretches(cuarena_t *arena,
-                                 const cuarena_capture_t *capture)
+void cuai_capture_drop_stretches(cuarena_t *arena, const cuarena_capture_t *capture)
 {
     cuai_captures_t *all = arena->captures;
     size_t kept = 0;
@@ -85,37 +83,34 @@ void cuai_capture_drop_stretches(cuarena_t *arena,
 
 /* As long as all that the stream has, within bounds: at most half of it is
  * more than it needs, and there are few. */
-static uint64_t stretch_bytes(const cuarena_heap_t *heap,
-                              const cuai_member_t *member, uint64_t size)
+static uint64_t stretch_bytes(const cuarena_heap_t *heap, const cuai_member_t *member,
+                              uint64_t size)
 {
-    uint64_t share = cuai_align_down(heap->lanes[0]->free_bytes / SHARE,
-                                     heap->granule_mask + 1);
+    uint64_t share =
+        cuai_align_down(heap->freelists[0]->free_bytes / SHARE, heap->granule_mask + 1);
     return cuai_max(size, cuai_min(member->bytes, share));
 }
 
 static cuarena_status_t take_stretch(cuarena_t *arena, int32_t region,
-                                     const cuai_want_t *want,
-                                     cuarena_capture_t *capture,
+                                     const cuai_request_t *request, cuarena_capture_t *capture,
                                      uint32_t number)
 {
     cuarena_heap_t *heap = arena->heaps[region];
     cuai_member_t *member = &capture->members[number];
-    uint64_t bytes = stretch_bytes(heap, member, want->size);
+    uint64_t bytes = stretch_bytes(heap, member, request->size);
     uint64_t begin;
     if (!ready_stretch(arena->captures))
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "no host memory for a session's private bytes");
-    cuarena_status_t status = cuai_stretch_take(
-        heap, member->lanes[region], bytes, want->request.alignment, &begin);
-    if (status != CUARENA_OK && bytes > want->size) {
-        bytes = want->size;
-        status = cuai_stretch_take(heap, member->lanes[region], bytes,
-                                   want->request.alignment, &begin);
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a session's private bytes");
+    cuarena_status_t status =
+        cuai_stretch_take(heap, member->freelists[region], bytes, request->heap.alignment, &begin);
+    if (status != CUARENA_OK && bytes > request->size) {
+        bytes = request->size;
+        status = cuai_stretch_take(heap, member->freelists[region], bytes, request->heap.alignment,
+                                   &begin);
     }
     if (status != CUARENA_OK)
         return status;
-    cuai_stretch_t stretch = {begin,  begin + bytes, begin, capture,
-                              number, region,        false};
+    cuai_stretch_t stretch = {begin, begin + bytes, begin, capture, number, region, false};
     add_stretch(arena->captures, &stretch);
     member->bytes += bytes;
     capture->bytes += bytes;
@@ -124,32 +119,30 @@ static cuarena_status_t take_stretch(cuarena_t *arena, int32_t region,
 }
 
 /* From the lower end: what was never handed out stays together above. */
-static cuarena_status_t take_from(const cuarena_t *arena, cuarena_heap_t *heap,
-                                  uint32_t lane, const cuai_want_t *want,
-                                  cuai_slot_t *slot_out)
+static cuarena_status_t take_from(const cuarena_t *arena, cuarena_heap_t *heap, uint32_t freelist,
+                                  const cuai_request_t *request, cuai_slot_t *slot_out)
 {
-    cuarena_heap_request_t request = want->request;
-    request.lane = lane;
-    request.low = 1;
-    if (heap->lanes[lane]->free_bytes < want->size)
+    cuarena_heap_request_t asked = request->heap;
+    asked.freelist = freelist;
+    asked.low = 1;
+    if (heap->freelists[freelist]->free_bytes < request->size)
         return CUARENA_OUT_OF_MEMORY;
-    return cuai_heap_take(heap, &request, want->size,
-                          cuai_live_left(arena, want->credit), slot_out);
+    return cuai_heap_take(heap, &asked, request->size, cuai_live_left(arena, request->credit),
+                          slot_out);
 }
 
-cuarena_status_t cuai_capture_take(cuarena_t *arena, int32_t region,
-                                   const cuai_want_t *want,
+cuarena_status_t cuai_capture_take(cuarena_t *arena, int32_t region, const cuai_request_t *request,
                                    cuai_slot_t *slot_out)
 {
     cuarena_heap_t *heap = arena->heaps[region];
-    const cuai_stream_t *s = cuai_stream(arena, want->stream);
+    const cuai_stream_t *s = cuai_stream(arena, request->stream);
     cuarena_capture_t *capture = s->capture;
-    uint32_t lane = capture->members[s->member].lanes[region];
-    cuarena_status_t status = take_from(arena, heap, lane, want, slot_out);
+    uint32_t freelist = capture->members[s->member].freelists[region];
+    cuarena_status_t status = take_from(arena, heap, freelist, request, slot_out);
     if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_FRAGMENTED) {
-        status = take_stretch(arena, region, want, capture, s->member);
+        status = take_stretch(arena, region, request, capture, s->member);
         if (status == CUARENA_OK)
-            status = take_from(arena, heap, lane, want, slot_out);
+            status = take_from(arena, heap, freelist, request, slot_out);
     }
     if (status != CUARENA_OK)
         return status;
@@ -162,8 +155,7 @@ cuarena_status_t cuai_capture_take(cuarena_t *arena, int32_t region,
 
 /* ---- What a free leaves ------------------------------------------------ */
 
-void cuai_capture_note(cuarena_t *arena, cuarena_capture_t *capture,
-                       uint32_t number)
+void cuai_capture_note(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number)
 {
     if (number == 0 || cuai_set_has(&capture->streams, number))
         return;
@@ -172,14 +164,13 @@ void cuai_capture_note(cuarena_t *arena, cuarena_capture_t *capture,
 }
 
 /* The streams that the block is used by, besides one: whether there are any. */
-static bool note_uses(cuarena_t *arena, cuarena_capture_t *capture,
-                      cuai_found_t found, uint32_t number)
+static bool note_uses(cuarena_t *arena, cuarena_capture_t *capture, cuai_block_ref_t ref,
+                      uint32_t number)
 {
-    const cuai_record_t *r = cuai_found_record(found);
+    const cuai_record_t *r = cuai_block_record(ref);
     if (!(r->flags & CUAI_BLOCK_USED))
         return false;
-    const cuai_use_t *use =
-        cuai_use_find(arena, cuai_id(found.heap, found.slot));
+    const cuai_use_t *use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
     bool others = false;
     for (uint32_t i = 0; i < use->count; i++) {
         cuai_capture_note(arena, capture, use->waits[i].number);
@@ -188,39 +179,36 @@ static bool note_uses(cuarena_t *arena, cuarena_capture_t *capture,
     return others;
 }
 
-/* The lane of a member that may have the bytes; 0: none. */
-static uint32_t member_lane(const cuarena_t *arena, cuai_found_t found,
-                            const cuarena_capture_t *capture, uint32_t number)
+/* The free list of a member that may have the bytes; 0: none. */
+static uint32_t member_freelist(const cuarena_t *arena, cuai_block_ref_t ref,
+                                const cuarena_capture_t *capture, uint32_t number)
 {
     const cuai_stream_t *s = number == 0 ? NULL : cuai_stream(arena, number);
     if (s == NULL || s->capture != capture || arena->cpu_touches)
         return 0;
-    return capture->members[s->member].lanes[found.region];
+    return capture->members[s->member].freelists[ref.region];
 }
 
 /* Without a stream that of the one that the block was allocated on. One that
  * an export kept for long is in nobody's order. */
-uint32_t cuai_capture_heir(cuarena_t *arena, cuai_found_t found,
-                           uint32_t stream)
+uint32_t cuai_capture_heir(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
-    const cuai_record_t *r = cuai_found_record(found);
+    const cuai_record_t *r = cuai_block_record(ref);
     cuarena_capture_t *capture = cuai_capture_around(arena, r->offset);
     uint32_t number = stream != 0 ? stream : r->owner;
     cuai_capture_note(arena, capture, stream);
-    bool shared = note_uses(arena, capture, found, number) ||
-                  (r->flags & CUAI_BLOCK_ENDING);
-    uint32_t lane = shared ? 0 : member_lane(arena, found, capture, number);
-    return lane != 0 ? lane : capture->kept[found.region];
+    bool shared = note_uses(arena, capture, ref, number) || (r->flags & CUAI_BLOCK_ENDING);
+    uint32_t freelist = shared ? 0 : member_freelist(arena, ref, capture, number);
+    return freelist != 0 ? freelist : capture->kept[ref.region];
 }
 
-uint32_t cuai_capture_free(cuarena_t *arena, cuai_found_t found,
-                           uint32_t stream)
+uint32_t cuai_capture_free(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
-    const cuai_record_t *r = cuai_found_record(found);
-    uint32_t lane = cuai_capture_heir(arena, found, stream);
+    const cuai_record_t *r = cuai_block_record(ref);
+    uint32_t freelist = cuai_capture_heir(arena, ref, stream);
     cuai_meter_out(&cuai_capture_around(arena, r->offset)->meter, r);
-    cuai_use_drop(arena, found);
-    return lane;
+    cuai_use_drop(arena, ref);
+    return freelist;
 }
 
 /* ---- Dedicated blocks --------------------------------------------------- */
@@ -230,9 +218,9 @@ bool cuai_capture_ready(cuarena_t *arena, uint32_t number)
     return !cuai_is_captured(arena, number) || ready_stretch(arena->captures);
 }
 
-void cuai_capture_adopt(cuarena_t *arena, cuai_found_t found, uint32_t number)
+void cuai_capture_adopt(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
-    cuai_record_t *r = cuai_found_record(found);
+    cuai_record_t *r = cuai_block_record(ref);
     if (!cuai_is_captured(arena, number))
         return;
     const cuai_stream_t *s = cuai_stream(arena, number);
@@ -250,10 +238,10 @@ void cuai_capture_adopt(cuarena_t *arena, cuai_found_t found, uint32_t number)
 }
 
 /* Its segment is the session's no more. */
-static void disown(cuarena_t *arena, cuai_found_t found)
+static void disown(cuarena_t *arena, cuai_block_ref_t ref)
 {
     cuai_captures_t *all = arena->captures;
-    cuai_record_t *r = cuai_found_record(found);
+    cuai_record_t *r = cuai_block_record(ref);
     size_t at = stretch_above(all, r->offset);
     all->stretches[at].capture->bytes -= r->size;
     all->bytes -= r->size;
@@ -263,71 +251,67 @@ static void disown(cuarena_t *arena, cuai_found_t found)
     r->fixed = 0;
 }
 
-void cuai_capture_keep(cuarena_t *arena, cuai_found_t found, uint32_t stream)
+void cuai_capture_keep(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
-    cuai_record_t *r = cuai_found_record(found);
+    cuai_record_t *r = cuai_block_record(ref);
     cuai_captures_t *all = arena->captures;
     cuai_stretch_t *stretch = &all->stretches[stretch_above(all, r->offset)];
     cuai_capture_note(arena, stretch->capture, stream);
-    note_uses(arena, stretch->capture, found, 0);
+    note_uses(arena, stretch->capture, ref, 0);
     cuai_meter_out(&stretch->capture->meter, r);
     cuai_mark_ending(arena, r);
     stretch->over = true;
 }
 
 /* The block of a stretch that is over; heap NULL: there is none. */
-static cuai_found_t find_over(const cuarena_t *arena,
-                              const cuarena_capture_t *capture)
+static cuai_block_ref_t find_over(const cuarena_t *arena, const cuarena_capture_t *capture)
 {
     const cuai_captures_t *all = arena->captures;
     cuarena_heap_t *heap = arena->heaps[CUAI_APART];
     for (size_t i = 0; i < all->stretch_count; i++) {
         const cuai_stretch_t *s = &all->stretches[i];
         if (s->capture == capture && s->over)
-            return (cuai_found_t){
-                heap, cuai_table_find(&heap->table, heap->records, s->begin),
-                CUAI_APART};
+            return (cuai_block_ref_t){heap, cuai_table_find(&heap->table, heap->records, s->begin),
+                                      CUAI_APART};
     }
-    return (cuai_found_t){0};
+    return (cuai_block_ref_t){0};
 }
 
 bool cuai_capture_give_back(cuarena_t *arena, const cuarena_capture_t *capture)
 {
-    cuai_found_t found = find_over(arena, capture);
-    if (found.heap == NULL)
+    cuai_block_ref_t ref = find_over(arena, capture);
+    if (ref.heap == NULL)
         return false;
-    cuarena_memory_segment_t segment =
-        cuai_dedicated_segment(cuai_found_record(found));
-    disown(arena, found);
-    cuai_use_drop(arena, found);
-    cuai_end_block(arena, found, 0);
+    cuarena_memory_segment_t segment = cuai_dedicated_segment(cuai_block_record(ref));
+    disown(arena, ref);
+    cuai_use_drop(arena, ref);
+    cuai_end_block(arena, ref, 0);
     cuai_return_segment(arena, segment, 0);
     return true;
 }
 
-void cuai_capture_uncount(cuarena_t *arena, cuai_found_t found)
+void cuai_capture_uncount(cuarena_t *arena, cuai_block_ref_t ref)
 {
-    const cuai_record_t *r = cuai_found_record(found);
+    const cuai_record_t *r = cuai_block_record(ref);
     cuai_meter_t *meter = &cuai_capture_around(arena, r->offset)->meter;
     cuai_meter_uncount(meter);
-    if (found.region != CUAI_APART)
+    if (ref.region != CUAI_APART)
         return;
     cuai_meter_out(meter, r);
-    disown(arena, found);
+    disown(arena, ref);
 }
 
 /* ---- Resizing in place ------------------------------------------------- */
 
-uint32_t cuai_capture_grows_into(const cuarena_t *arena, cuai_found_t found,
-                                 uint32_t stream)
+uint32_t cuai_capture_grows_into(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
-    const cuai_record_t *r = cuai_found_record(found);
+    const cuai_record_t *r = cuai_block_record(ref);
     const cuarena_capture_t *capture = cuai_capture_around(arena, r->offset);
-    return member_lane(arena, found, capture, stream != 0 ? stream : r->owner);
+    return member_freelist(arena, ref, capture, stream != 0 ? stream : r->owner);
 }
 
-void cuai_capture_resized(cuarena_t *arena, const cuai_record_t *r,
-                          uint64_t more, uint64_t more_requested)
+void cuai_capture_resized(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
+                          uint64_t more_requested)
 {
     cuarena_capture_t *capture = cuai_capture_around(arena, r->offset);
     cuai_meter_add(&capture->meter, 0, more, more_requested);
@@ -337,14 +321,13 @@ void cuai_capture_resized(cuarena_t *arena, const cuai_record_t *r,
 /* ---- What was never handed out ----------------------------------------- */
 
 /* Where there is no host memory for it the session keeps it. */
-static uint64_t settle_untouched(cuarena_t *arena, cuai_stretch_t *stretch)
+static uint64_t reclaim_untouched(cuarena_t *arena, cuai_stretch_t *stretch)
 {
     cuai_member_t *member = &stretch->capture->members[stretch->member];
     uint64_t bytes = stretch->end - stretch->touched;
     if (bytes == 0 ||
-        cuai_stretch_settle(arena->heaps[stretch->region],
-                            member->lanes[stretch->region], stretch->touched,
-                            stretch->end) != CUARENA_OK)
+        cuai_stretch_reclaim(arena->heaps[stretch->region], member->freelists[stretch->region],
+                             stretch->touched, stretch->end) != CUARENA_OK)
         return 0;
     stretch->end = stretch->touched;
     member->bytes -= bytes;
@@ -361,7 +344,7 @@ uint64_t cuai_capture_reclaim(cuarena_t *arena, cuarena_capture_t *capture)
     for (size_t i = 0; i < all->stretch_count; i++) {
         cuai_stretch_t *stretch = &all->stretches[i];
         if (stretch->capture == capture)
-            bytes += settle_untouched(arena, stretch);
+            bytes += reclaim_untouched(arena, stretch);
         if (stretch->begin != stretch->end)
             all->stretches[kept++] = *stretch;
     }
@@ -380,8 +363,7 @@ uint64_t cuai_captures_reclaim(cuarena_t *arena)
     return bytes;
 }
 
-uint64_t cuai_capture_untouched(const cuarena_t *arena,
-                                const cuarena_capture_t *capture)
+uint64_t cuai_capture_untouched(const cuarena_t *arena, const cuarena_capture_t *capture)
 {
     const cuai_captures_t *all = arena->captures;
     uint64_t most = 0;
@@ -395,8 +377,7 @@ uint64_t cuai_capture_untouched(const cuarena_t *arena,
 
 /* ---- Blocks of captured streams ---------------------------------------- */
 
-static bool names_captured(const cuarena_t *arena, const cuarena_heap_t *heap,
-                           cuai_slot_t slot)
+static bool names_captured(const cuarena_t *arena, const cuarena_heap_t *heap, cuai_slot_t slot)
 {
     cuai_stream_set_t set = {{0, 0}};
     cuai_set_add_block(arena, &set, heap, slot);

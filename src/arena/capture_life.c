@@ -1,20 +1,18 @@
-/* The life of capture sessions: begin, join, end, release; and what the
- * validator says of them. See capture.h. */
+/* The life of capture sessions: begin, join, end, release; and what the validator says of them. See
+ * capture.h. */
 #include "arena/capture.h"
 
 /* ---- Finding one ------------------------------------------------------- */
 
 static bool is_known(const cuarena_t *arena, const cuarena_capture_t *capture)
 {
-    const cuarena_capture_t *at =
-        arena->captures == NULL ? NULL : arena->captures->first;
+    const cuarena_capture_t *at = arena->captures == NULL ? NULL : arena->captures->first;
     while (at != NULL && at != capture)
         at = at->next;
     return at != NULL;
 }
 
-cuarena_status_t cuai_capture_check(const cuarena_t *arena,
-                                    const cuarena_capture_t *capture)
+cuarena_status_t cuai_capture_check(const cuarena_t *arena, const cuarena_capture_t *capture)
 {
     if (is_known(arena, capture))
         return CUARENA_OK;
@@ -36,11 +34,10 @@ static cuarena_status_t hold(cuarena_t *arena, cuarena_capture_t *capture)
 static void let_go(cuarena_t *arena, cuarena_capture_t *capture)
 {
     capture->busy = false;
-    cuai_event_wake(&arena->changed);
+    cuai_cond_wake(&arena->changed);
 }
 
-cuarena_status_t cuai_captures_check_none(const cuarena_t *arena,
-                                          const char *what)
+cuarena_status_t cuai_captures_check_none(const cuarena_t *arena, const char *what)
 {
     uint32_t count = cuai_captures_count(arena);
     if (count == 0)
@@ -51,40 +48,39 @@ cuarena_status_t cuai_captures_check_none(const cuarena_t *arena,
                      what, (unsigned)count);
 }
 
-/* ---- Lanes ------------------------------------------------------------- */
+/* ---- Free lists ------------------------------------------------------------- */
 
-static void end_lanes(const cuarena_t *arena, const uint32_t *lanes)
+static void end_freelists(const cuarena_t *arena, const uint32_t *freelists)
 {
-    for (int region = 0; region < CUAI_LANED; region++)
-        if (lanes[region] != 0)
-            cuarena_heap_lane_destroy(arena->heaps[region], lanes[region]);
+    for (int region = 0; region < CUAI_LISTED; region++)
+        if (freelists[region] != 0)
+            cuarena_heap_freelist_destroy(arena->heaps[region], freelists[region]);
 }
 
 /* On an error there are none. */
-static cuarena_status_t make_lanes(const cuarena_t *arena, uint32_t *lanes)
+static cuarena_status_t make_freelists(const cuarena_t *arena, uint32_t *freelists)
 {
     cuarena_status_t status = CUARENA_OK;
-    for (int region = 0; region < CUAI_LANED; region++) {
-        lanes[region] = 0;
+    for (int region = 0; region < CUAI_LISTED; region++) {
+        freelists[region] = 0;
         if (arena->heaps[region] != NULL && status == CUARENA_OK)
-            status =
-                cuarena_heap_lane_create(arena->heaps[region], &lanes[region]);
+            status = cuarena_heap_freelist_create(arena->heaps[region], &freelists[region]);
     }
     if (status != CUARENA_OK)
-        end_lanes(arena, lanes);
+        end_freelists(arena, freelists);
     return status;
 }
 
-/* The ranges of the members' lanes are kept ones. */
-static void keep_lanes(const cuarena_t *arena, const cuarena_capture_t *capture)
+/* The ranges of the members' free lists are kept ones. */
+static void keep_freelists(const cuarena_t *arena, const cuarena_capture_t *capture)
 {
     for (uint32_t i = 0; i < capture->member_count; i++) {
-        const uint32_t *lanes = capture->members[i].lanes;
-        for (int region = 0; region < CUAI_LANED; region++)
-            if (lanes[region] != 0)
-                cuarena_heap_lane_merge(arena->heaps[region], lanes[region],
-                                        capture->kept[region]);
-        end_lanes(arena, lanes);
+        const uint32_t *freelists = capture->members[i].freelists;
+        for (int region = 0; region < CUAI_LISTED; region++)
+            if (freelists[region] != 0)
+                cuarena_heap_freelist_merge(arena->heaps[region], freelists[region],
+                                            capture->kept[region]);
+        end_freelists(arena, freelists);
     }
 }
 
@@ -106,16 +102,14 @@ static bool ready_member(cuarena_capture_t *capture)
     return true;
 }
 
-static cuarena_status_t add_member(cuarena_t *arena, cuarena_capture_t *capture,
-                                   uint32_t number)
+static cuarena_status_t add_member(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number)
 {
     cuai_stream_t *s = cuai_stream(arena, number);
     if (!ready_member(capture))
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "no host memory for a session's stream");
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a session's stream");
     cuai_member_t *member = &capture->members[capture->member_count];
     *member = (cuai_member_t){.number = number};
-    cuarena_status_t status = make_lanes(arena, member->lanes);
+    cuarena_status_t status = make_freelists(arena, member->freelists);
     if (status != CUARENA_OK)
         return status;
     cuai_capture_note(arena, capture, number);
@@ -131,33 +125,30 @@ static cuarena_status_t check_stream(cuarena_stream_t stream)
     bool legacy = stream == NULL || stream == CUARENA_STREAM_LEGACY;
     if (!legacy && stream != CUARENA_NO_STREAM)
         return CUARENA_OK;
-    return cuai_fail(
-        CUARENA_BAD_ARGUMENT, "stream %s; accepted: one that can be captured",
-        legacy ? "NULL, the legacy default stream" : "CUARENA_NO_STREAM");
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "stream %s; accepted: one that can be captured",
+                     legacy ? "NULL, the legacy default stream" : "CUARENA_NO_STREAM");
 }
 
-/* What was freed on the stream can serve the session when its work is done: the
- * last moment for a marker, unless it is captured already. Steps out. */
-static cuarena_status_t close_lane(cuarena_t *arena, uint32_t number)
+/* What was freed on the stream can serve the session when its work is done: the last moment for an
+ * event, unless it is captured already. Steps out. */
+static cuarena_status_t close_freelist(cuarena_t *arena, uint32_t number)
 {
     bool captured = false;
-    cuarena_status_t status =
-        cuai_stream_ask_captured(arena, number, &captured);
+    cuarena_status_t status = cuai_stream_ask_captured(arena, number, &captured);
     if (status == CUARENA_OK && !captured && !cuai_is_captured(arena, number))
         cuai_stream_close(arena, number);
     return status;
 }
 
 /* A stream with which no call is under way, held until cuai_stream_leave. */
-static cuarena_status_t find_stream(cuarena_t *arena, cuarena_stream_t stream,
-                                    uint32_t *number_out)
+static cuarena_status_t find_stream(cuarena_t *arena, cuarena_stream_t stream, uint32_t *number_out)
 {
     *number_out = 0;
     cuarena_status_t status = check_stream(stream);
     if (status == CUARENA_OK)
         status = cuai_stream_find_captured(arena, stream, number_out);
     if (status == CUARENA_OK)
-        status = close_lane(arena, *number_out);
+        status = close_freelist(arena, *number_out);
     while (status == CUARENA_OK && *number_out != 0 &&
            cuai_stream(arena, *number_out)->touching != 0)
         cuai_arena_wait(arena);
@@ -172,10 +163,9 @@ static cuarena_status_t check_zero(const cuarena_t *arena)
         return cuai_check_zero_captured(arena, "zero=alloc");
     if (arena->config.zero != CUARENA_ZERO_FREE)
         return CUARENA_OK;
-    return cuai_fail(CUARENA_UNSUPPORTED,
-                     "zero=free is work on the stream of a free, which must "
-                     "not be given any while it is captured; accepted: never, "
-                     "create, alloc");
+    return cuai_fail(CUARENA_UNSUPPORTED, "zero=free is work on the stream of a free, which must "
+                                          "not be given any while it is captured; accepted: never, "
+                                          "create, alloc");
 }
 
 static cuarena_status_t ready_captures(cuarena_t *arena)
@@ -187,17 +177,16 @@ static cuarena_status_t ready_captures(cuarena_t *arena)
     return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for sessions");
 }
 
-static cuarena_status_t make(cuarena_t *arena, uint32_t number,
-                             cuarena_capture_t **capture_out)
+static cuarena_status_t make(cuarena_t *arena, uint32_t number, cuarena_capture_t **capture_out)
 {
     cuarena_capture_t *capture = cuai_host_alloc(sizeof *capture);
     if (capture == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a session");
-    cuarena_status_t status = make_lanes(arena, capture->kept);
+    cuarena_status_t status = make_freelists(arena, capture->kept);
     if (status == CUARENA_OK) {
         status = add_member(arena, capture, number);
         if (status != CUARENA_OK)
-            end_lanes(arena, capture->kept);
+            end_freelists(arena, capture->kept);
     }
     if (status != CUARENA_OK) {
         cuai_host_free(capture->members);
@@ -230,13 +219,11 @@ cuarena_status_t cuai_capture_begin(cuarena_t *arena, cuarena_stream_t stream,
     return status;
 }
 
-static cuarena_status_t join(cuarena_t *arena, cuarena_capture_t *capture,
-                             uint32_t number)
+static cuarena_status_t join(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number)
 {
     if (!capture->open)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "the capture session has ended; accepted: one that "
-                         "is open");
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "the capture session has ended; accepted: one that "
+                                               "is open");
     if (cuai_stream(arena, number)->capture == capture)
         return CUARENA_OK;
     cuarena_status_t status = cuai_check_captured(arena, number);
@@ -260,38 +247,34 @@ cuarena_status_t cuai_capture_join(cuarena_t *arena, cuarena_capture_t *capture,
 
 /* ---- End --------------------------------------------------------------- */
 
-/* No driver will be asked again: it is gone, or stayed with the process that
- * this one was forked from. */
+/* No driver will be asked again: it is gone, or stayed with the process that this one was forked
+ * from. */
 static bool is_moot(const cuarena_t *arena, cuarena_status_t status)
 {
-    return cuai_is_lost(arena) || status == CUARENA_LOST ||
-           status == CUARENA_NO_DEVICE;
+    return cuai_is_lost(arena) || status == CUARENA_LOST || status == CUARENA_NO_DEVICE;
 }
 
 /* Steps out. */
 static cuarena_status_t check_over(cuarena_t *arena, uint32_t number)
 {
     bool captured = false;
-    cuarena_status_t status =
-        cuai_stream_ask_captured(arena, number, &captured);
+    cuarena_status_t status = cuai_stream_ask_captured(arena, number, &captured);
     if (is_moot(arena, status))
         return CUARENA_OK;
     if (status == CUARENA_OK && captured)
-        return cuai_fail(
-            CUARENA_BUSY,
-            "stream %p is being captured still; cuStreamEndCapture "
-            "comes first, also where the capture failed",
-            (void *)cuai_stream(arena, number)->handle);
+        return cuai_fail(CUARENA_BUSY,
+                         "stream %p is being captured still; cuStreamEndCapture "
+                         "comes first, also where the capture failed",
+                         (void *)cuai_stream(arena, number)->handle);
     return status;
 }
 
-/* A member that copies of compactions may be ahead of: bytes that it freed
- * meanwhile are behind them only when it is. 0: none. Another thread's default
- * stream sees them when that thread next names a block. */
-static uint32_t behind_moves(const cuarena_t *arena,
-                             const cuarena_capture_t *capture)
+/* A member that copies of compactions may be ahead of: bytes that it freed meanwhile are behind
+ * them only when it is. 0: none. Another thread's default stream sees them when that thread next
+ * names a block. */
+static uint32_t behind_moves(const cuarena_t *arena, const cuarena_capture_t *capture)
 {
-    bool moved = arena->moved.marker != NULL && !cuai_is_lost(arena);
+    bool moved = arena->moved.event != NULL && !cuai_is_lost(arena);
     for (uint32_t i = 0; moved && i < capture->member_count; i++) {
         const cuai_stream_t *s = cuai_stream(arena, capture->members[i].number);
         if (s->saw_move != arena->moved.serial && cuai_stream_is_mine(s))
@@ -321,14 +304,12 @@ static bool is_touched(const cuarena_t *arena, const cuarena_capture_t *capture)
 {
     bool touched = false;
     for (uint32_t i = 0; i < capture->member_count; i++)
-        touched = touched ||
-                  cuai_stream(arena, capture->members[i].number)->touching != 0;
+        touched = touched || cuai_stream(arena, capture->members[i].number)->touching != 0;
     return touched;
 }
 
 /* Nothing is left that the streams should be given, or are given. Steps out. */
-static cuarena_status_t quiet(cuarena_t *arena,
-                              const cuarena_capture_t *capture)
+static cuarena_status_t quiet(cuarena_t *arena, const cuarena_capture_t *capture)
 {
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t i = 0; i < capture->member_count; i++)
@@ -352,7 +333,7 @@ static cuarena_status_t end(cuarena_t *arena, cuarena_capture_t *capture)
     if (status != CUARENA_OK)
         return status;
     cuai_capture_reclaim(arena, capture);
-    keep_lanes(arena, capture);
+    keep_freelists(arena, capture);
     for (uint32_t i = 0; i < capture->member_count; i++)
         cuai_stream(arena, capture->members[i].number)->capture = NULL;
     capture->member_count = 0;
@@ -375,8 +356,7 @@ cuarena_status_t cuai_capture_end(cuarena_t *arena, cuarena_capture_t *capture)
 /* ---- Release ----------------------------------------------------------- */
 
 /* The stream waits for those whose work private bytes may be in. Steps out. */
-static cuarena_status_t order(cuarena_t *arena,
-                              const cuarena_capture_t *capture, uint32_t number)
+static cuarena_status_t order(cuarena_t *arena, const cuarena_capture_t *capture, uint32_t number)
 {
     cuarena_status_t status = CUARENA_OK;
     cuai_stream_set_t set;
@@ -386,8 +366,8 @@ static cuarena_status_t order(cuarena_t *arena,
             status = cuai_order_before(arena, &set, number);
         if (status == CUARENA_OK && number != 0 && !cuai_is_lost(arena))
             status = cuai_stream_note_free(arena, number);
-    } while (status == CUARENA_OK && (set.bits[0] != capture->streams.bits[0] ||
-                                      set.bits[1] != capture->streams.bits[1]));
+    } while (status == CUARENA_OK &&
+             (set.bits[0] != capture->streams.bits[0] || set.bits[1] != capture->streams.bits[1]));
     return is_moot(arena, status) ? CUARENA_OK : status;
 }
 
@@ -404,43 +384,42 @@ static void change_owner(cuarena_t *arena, cuai_record_t *r, uint32_t number)
     r->owner = number & CUARENA_HEAP_MAX_OWNER;
 }
 
-/* A block that was freed already, and whose bytes could not go yet, ends behind
- * what the heir was given or, without one, as soon as it may. */
-static void end_freed(cuarena_t *arena, cuai_found_t found, uint32_t number)
+/* A block that was freed already, and whose bytes could not go yet, ends behind what the heir was
+ * given or, without one, as soon as it may. */
+static void end_freed(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
-    const cuai_record_t *r = cuai_found_record(found);
+    const cuai_record_t *r = cuai_block_record(ref);
     if (!(r->flags & CUAI_BLOCK_ENDING) || !(r->flags & CUAI_BLOCK_USED))
         return;
     if (number != 0 && !cuai_is_lost(arena))
-        cuai_end_behind(arena, found, number);
+        cuai_end_behind(arena, ref, number);
     else
-        cuai_use_drop(arena, found);
+        cuai_use_drop(arena, ref);
 }
 
-static void free_blocks(cuarena_t *arena, const cuarena_capture_t *capture,
-                        int32_t region, uint32_t number)
+static void free_blocks(cuarena_t *arena, const cuarena_capture_t *capture, int32_t region,
+                        uint32_t number)
 {
     cuarena_heap_t *heap = arena->heaps[region];
     for (cuai_slot_t slot = 1; slot < heap->unused; slot++) {
         cuai_record_t *r = cuai_record(heap, slot);
-        bool its = cuai_has_bytes(r) && r->fixed &&
-                   cuai_capture_around(arena, r->offset) == capture;
+        bool its =
+            cuai_has_bytes(r) && r->fixed && cuai_capture_around(arena, r->offset) == capture;
         if (!its)
             continue;
         r->fixed = 0;
         change_owner(arena, r, number);
-        end_freed(arena, (cuai_found_t){heap, slot, region}, number);
+        end_freed(arena, (cuai_block_ref_t){heap, slot, region}, number);
     }
     cuai_note_change(heap);
 }
 
-static void free_ranges(cuarena_t *arena, const cuarena_capture_t *capture,
-                        int32_t region, uint32_t number)
+static void free_ranges(cuarena_t *arena, const cuarena_capture_t *capture, int32_t region,
+                        uint32_t number)
 {
-    uint32_t heir = cuai_lane_for_free(arena, region, number);
+    uint32_t heir = cuai_freelist_for_free(arena, region, number);
     if (heir != 0)
-        cuarena_heap_lane_merge(arena->heaps[region], capture->kept[region],
-                                heir);
+        cuarena_heap_freelist_merge(arena->heaps[region], capture->kept[region], heir);
 }
 
 static void unlink_capture(cuai_captures_t *all, cuarena_capture_t *capture)
@@ -459,17 +438,16 @@ static void free_capture(cuarena_capture_t *capture)
 }
 
 /* All of it at once, without letting go of the lock. */
-static void finish(cuarena_t *arena, cuarena_capture_t *capture,
-                   uint32_t number)
+static void finish(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number)
 {
     for (int32_t region = 0; region < CUAI_HEAPS; region++) {
         if (arena->heaps[region] == NULL)
             continue;
         free_blocks(arena, capture, region, number);
-        if (region < CUAI_LANED)
+        if (region < CUAI_LISTED)
             free_ranges(arena, capture, region, number);
     }
-    end_lanes(arena, capture->kept);
+    end_freelists(arena, capture->kept);
     cuai_capture_drop_stretches(arena, capture);
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
         if (cuai_set_has(&capture->streams, n))
@@ -477,21 +455,18 @@ static void finish(cuarena_t *arena, cuarena_capture_t *capture,
     arena->captures->bytes -= capture->bytes;
     unlink_capture(arena->captures, capture);
     free_capture(capture);
-    cuai_event_wake(&arena->changed);
+    cuai_cond_wake(&arena->changed);
 }
 
-/* The segments of dedicated blocks that were freed go back at once where no
- * stream is to be waited for. Steps out. */
-static void give_back_over(cuarena_t *arena, const cuarena_capture_t *capture,
-                           uint32_t number)
+/* The segments of dedicated blocks that were freed go back at once where no stream is to be waited
+ * for. Steps out. */
+static void give_back_over(cuarena_t *arena, const cuarena_capture_t *capture, uint32_t number)
 {
-    while ((number == 0 || cuai_is_lost(arena)) &&
-           cuai_capture_give_back(arena, capture))
+    while ((number == 0 || cuai_is_lost(arena)) && cuai_capture_give_back(arena, capture))
         ;
 }
 
-static cuarena_status_t release(cuarena_t *arena, cuarena_capture_t *capture,
-                                uint32_t number)
+static cuarena_status_t release(cuarena_t *arena, cuarena_capture_t *capture, uint32_t number)
 {
     cuarena_status_t status = cuai_check_captured(arena, number);
     if (status == CUARENA_OK && capture->open)
@@ -502,8 +477,7 @@ static cuarena_status_t release(cuarena_t *arena, cuarena_capture_t *capture,
 }
 
 /* A stream of the session's own may be the one that gets its bytes. */
-cuarena_status_t cuai_capture_release(cuarena_t *arena,
-                                      cuarena_capture_t *capture,
+cuarena_status_t cuai_capture_release(cuarena_t *arena, cuarena_capture_t *capture,
                                       cuarena_stream_t stream)
 {
     uint32_t number = 0;
@@ -546,30 +520,28 @@ void cuai_captures_forget(cuarena_t *arena)
 
 void cuai_captures_count_waits(const cuarena_t *arena, uint64_t *waits)
 {
-    const cuarena_capture_t *c =
-        arena->captures == NULL ? NULL : arena->captures->first;
+    const cuarena_capture_t *c = arena->captures == NULL ? NULL : arena->captures->first;
     for (; c != NULL; c = c->next)
         for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++)
             waits[n] += cuai_set_has(&c->streams, n);
 }
 
-static bool has_lane(const cuarena_capture_t *capture, int32_t region,
-                     uint32_t lane)
+static bool has_freelist(const cuarena_capture_t *capture, int32_t region, uint32_t freelist)
 {
-    if (capture->kept[region] == lane)
+    if (capture->kept[region] == freelist)
         return true;
     for (uint32_t i = 0; i < capture->member_count; i++)
-        if (capture->members[i].lanes[region] == lane)
+        if (capture->members[i].freelists[region] == freelist)
             return true;
     return false;
 }
 
-/* The session that has a lane; NULL: none. */
-static const cuarena_capture_t *lane_owner(const cuai_captures_t *all,
-                                           int32_t region, uint32_t lane)
+/* The session that has a free list; NULL: none. */
+static const cuarena_capture_t *freelist_owner(const cuai_captures_t *all, int32_t region,
+                                               uint32_t freelist)
 {
     const cuarena_capture_t *c = all->first;
-    while (c != NULL && (lane == 0 || !has_lane(c, region, lane)))
+    while (c != NULL && (freelist == 0 || !has_freelist(c, region, freelist)))
         c = c->next;
     return c;
 }
@@ -582,8 +554,8 @@ typedef struct tally {
     uint64_t free_bytes;
 } tally_t;
 
-static bool is_all_of(const cuarena_t *arena, const cuarena_capture_t *capture,
-                      uint64_t begin, uint64_t end)
+static bool is_all_of(const cuarena_t *arena, const cuarena_capture_t *capture, uint64_t begin,
+                      uint64_t end)
 {
     return cuai_capture_around(arena, begin) == capture &&
            cuai_capture_around(arena, end - 1) == capture;
@@ -599,12 +571,11 @@ static bool is_over(const cuarena_t *arena, uint64_t address)
     return at < all->stretch_count && all->stretches[at].over;
 }
 
-static const char *tally_record(const cuarena_t *arena, int32_t region,
-                                const cuai_record_t *r, tally_t *tally)
+static const char *tally_record(const cuarena_t *arena, int32_t region, const cuai_record_t *r,
+                                tally_t *tally)
 {
     bool block = cuai_has_bytes(r);
-    const cuarena_capture_t *around =
-        block ? cuai_capture_around(arena, r->offset) : NULL;
+    const cuarena_capture_t *around = block ? cuai_capture_around(arena, r->offset) : NULL;
     if (block && r->fixed != (around != NULL))
         return "a block is fixed and not private, or private and not fixed";
     if (around != NULL && around == tally->capture) {
@@ -621,34 +592,31 @@ static const char *tally_record(const cuarena_t *arena, int32_t region,
     if (bytes == 0 || region == CUAI_APART)
         return NULL;
     const cuarena_capture_t *owner =
-        lane_owner(arena->captures, region, cuai_range_lane(r));
+        freelist_owner(arena->captures, region, cuai_range_freelist(r));
     if (owner == tally->capture && owner != NULL) {
         tally->free_bytes += bytes;
         if (!is_all_of(arena, owner, begin, begin + bytes))
-            return "a session's lane has bytes that are not private";
+            return "a session's free list has bytes that are not private";
     }
     return owner == NULL && cuai_capture_around(arena, begin) != NULL
-               ? "private bytes are in a lane that is not their session's"
+               ? "private bytes are in a free list that is not their session's"
                : NULL;
 }
 
-static const char *tally_heap(const cuarena_t *arena, int32_t region,
-                              tally_t *tally)
+static const char *tally_heap(const cuarena_t *arena, int32_t region, tally_t *tally)
 {
     const cuarena_heap_t *heap = arena->heaps[region];
     cuai_slot_t slot = heap == NULL ? 0 : cuai_record(heap, 0)->next;
     const char *wrong = NULL;
     for (; slot != 0 && wrong == NULL; slot = cuai_record(heap, slot)->next)
         wrong = tally_record(arena, region, cuai_record(heap, slot), tally);
-    slot = heap == NULL ? 0 : cuai_heap_next_lone(heap, 1);
-    for (; slot != 0 && wrong == NULL;
-         slot = cuai_heap_next_lone(heap, slot + 1))
+    slot = heap == NULL ? 0 : cuai_heap_next_standalone(heap, 1);
+    for (; slot != 0 && wrong == NULL; slot = cuai_heap_next_standalone(heap, slot + 1))
         wrong = tally_record(arena, region, cuai_record(heap, slot), tally);
     return wrong;
 }
 
-static const char *capture_wrong(const cuarena_t *arena,
-                                 const cuarena_capture_t *capture)
+static const char *capture_wrong(const cuarena_t *arena, const cuarena_capture_t *capture)
 {
     tally_t tally = {.capture = capture};
     const char *wrong = NULL;
@@ -657,8 +625,7 @@ static const char *capture_wrong(const cuarena_t *arena,
     if (wrong != NULL)
         return wrong;
     cuai_counts_t counts = cuai_meter_read(&capture->meter);
-    if (tally.live_blocks != counts.live_blocks ||
-        tally.live_bytes != counts.live_bytes)
+    if (tally.live_blocks != counts.live_blocks || tally.live_bytes != counts.live_bytes)
         return "a session's counts are not those of its blocks";
     if (tally.live_bytes + tally.free_bytes != capture->bytes)
         return "a session has another number of bytes than it says";
@@ -667,9 +634,8 @@ static const char *capture_wrong(const cuarena_t *arena,
         if (!capture->busy && (s->capture != capture || s->member != i))
             return "a stream of a session does not know it";
     }
-    return capture->open || capture->member_count == 0
-               ? NULL
-               : "a session that has ended has streams";
+    return capture->open || capture->member_count == 0 ? NULL
+                                                       : "a session that has ended has streams";
 }
 
 static const char *stretches_wrong(const cuai_captures_t *all)
@@ -677,8 +643,7 @@ static const char *stretches_wrong(const cuai_captures_t *all)
     uint64_t end = 0;
     for (size_t i = 0; i < all->stretch_count; i++) {
         const cuai_stretch_t *s = &all->stretches[i];
-        if (s->begin < end || s->begin >= s->end || s->touched < s->begin ||
-            s->touched > s->end)
+        if (s->begin < end || s->begin >= s->end || s->touched < s->begin || s->touched > s->end)
             return "private stretches are not in order";
         end = s->end;
     }
@@ -701,8 +666,7 @@ const char *cuai_captures_wrong(const cuarena_t *arena)
         if (wrong == NULL)
             wrong = capture_wrong(arena, c);
     }
-    bool same =
-        open == arena->capturing && count == all->count && bytes == all->bytes;
+    bool same = open == arena->capturing && count == all->count && bytes == all->bytes;
     if (wrong == NULL && !same)
         wrong = "the counts of sessions are wrong";
     return wrong;

@@ -8,9 +8,9 @@
  *   advanced  otherwise a chunk that was taken doubles it, to max_doubling at
  *             most: from above that it falls back to it
  *
- * These are counted in granules, as ONNX Runtime's arena counts them. What is
- * taken is rounded up to the memory's grain and cut to what the limit leaves,
- * so it is the same as there, byte by byte, where grain and granule are.
+ * These are counted in granules, as ONNX Runtime's arena counts them. What is taken is rounded up
+ * to the memory's granularity and cut to what the limit leaves, so it is the same as there, byte by
+ * byte, where granularity and granule are.
  */
 #include "arena/arena.h"
 
@@ -41,7 +41,7 @@ static uint64_t advanced(const cuarena_t *arena, uint64_t bytes)
 
 void cuai_chunks_start(cuarena_t *arena)
 {
-    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
+    uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
     uint64_t bytes = cuai_min(limit, arena->config.initial_chunk);
     arena->next_chunk = granules(arena, bytes);
 }
@@ -51,12 +51,11 @@ void cuai_chunks_trimmed(cuarena_t *arena)
     arena->next_chunk = granules(arena, arena->config.growth_after_trim);
 }
 
-/* Whole grains that the limit leaves and a segment can have. */
+/* Whole pages that the limit leaves and a segment can have. */
 static uint64_t affordable(const cuarena_t *arena)
 {
-    return cuai_align_down(
-        cuai_min(cuai_affordable(arena), CUARENA_HEAP_MAX_SEGMENT - 1),
-        arena->memory.ops.grain_bytes);
+    return cuai_align_down(cuai_min(cuai_affordable(arena), CUARENA_HEAP_MAX_SEGMENT - 1),
+                           arena->memory.ops.granularity);
 }
 
 cuai_chunk_t cuai_chunk_for(const cuarena_t *arena, uint64_t need)
@@ -67,7 +66,7 @@ cuai_chunk_t cuai_chunk_for(const cuarena_t *arena, uint64_t need)
     uint64_t most = affordable(arena);
     cuai_chunk_t chunk = {.bytes = most};
     if (bytes < most)
-        chunk.bytes = cuai_align_up(bytes, arena->memory.ops.grain_bytes);
+        chunk.bytes = cuai_align_up(bytes, arena->memory.ops.granularity);
     chunk.bytes = cuai_min(chunk.bytes, most);
     chunk.next = bytes > arena->next_chunk ? bytes : advanced(arena, bytes);
     return chunk;
@@ -77,22 +76,20 @@ cuai_chunk_t cuai_chunk_for(const cuarena_t *arena, uint64_t need)
 static uint64_t tenth_less(const cuarena_t *arena, uint64_t bytes)
 {
     float less = (float)((float)bytes * 0.9f);
-    return cuai_min(granules(arena, (uint64_t)less),
-                    bytes - cuai_granule(arena));
+    return cuai_min(granules(arena, (uint64_t)less), bytes - cuai_granule(arena));
 }
 
-uint64_t cuai_chunk_smaller(const cuarena_t *arena, uint64_t *asked,
-                            uint64_t least)
+uint64_t cuai_chunk_smaller(const cuarena_t *arena, uint64_t *asked, uint64_t least)
 {
-    uint64_t grain = arena->memory.ops.grain_bytes;
-    uint64_t before = cuai_align_up(*asked, grain);
+    uint64_t granularity = arena->memory.ops.granularity;
+    uint64_t before = cuai_align_up(*asked, granularity);
     uint64_t bytes = before;
     while (bytes >= before) {
         uint64_t less = tenth_less(arena, *asked);
         if (less < least || less < LEAST_RETRY)
             return 0;
         *asked = less;
-        bytes = cuai_align_up(*asked, grain);
+        bytes = cuai_align_up(*asked, granularity);
     }
     return bytes;
 }

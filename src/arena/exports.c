@@ -2,44 +2,43 @@
  * Exports: blocks whose handles other processes were given.
  *
  * An export has a pin of its block, so nothing moves it, and a handle with
- * live bytes is never trimmed. A block that is freed meanwhile is ENDING until
- * its last export was closed.
+ * live bytes is never trimmed. A block that is freed meanwhile is ENDING until its last export was
+ * closed.
  */
 #include "arena/arena.h"
 
 struct cuarena_export {
     cuarena_export_t *next;
-    cuai_found_t found; /* lives as long as the export */
+    cuai_block_ref_t ref; /* lives as long as the export */
 };
 
-static bool is_of(const cuarena_export_t *one, cuai_found_t found)
+static bool is_of(const cuarena_export_t *one, cuai_block_ref_t ref)
 {
-    return one->found.heap == found.heap && one->found.slot == found.slot;
+    return one->ref.heap == ref.heap && one->ref.slot == ref.slot;
 }
 
-cuarena_status_t cuai_export_begin(cuarena_t *arena, cuai_found_t found,
+cuarena_status_t cuai_export_begin(cuarena_t *arena, cuai_block_ref_t ref,
                                    cuarena_export_t **export_out)
 {
-    cuai_record_t *r = cuai_found_record(found);
+    cuai_record_t *r = cuai_block_record(ref);
     if (r->pins == CUARENA_HEAP_MAX_PINS)
-        return cuai_fail(CUARENA_BUSY, "the block has %u pins, the most",
-                         CUARENA_HEAP_MAX_PINS);
+        return cuai_fail(CUARENA_BUSY, "the block has %u pins, the most", CUARENA_HEAP_MAX_PINS);
     cuarena_export_t *one = cuai_host_alloc(sizeof *one);
     if (one == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for an export");
     cuarena_status_t status = CUARENA_OK;
     if (arena->memory.ops.identify != NULL) /* may be freed on a stream */
-        status = cuai_use_add(arena, found, 0);
+        status = cuai_use_add(arena, ref, 0);
     if (status != CUARENA_OK) {
         cuai_host_free(one);
         return status;
     }
-    *one = (cuarena_export_t){arena->exports, found};
+    *one = (cuarena_export_t){arena->exports, ref};
     arena->exports = one;
     r->pins++;
     r->flags |= CUAI_BLOCK_EXPORTED;
     arena->block_pins++;
-    cuai_note_change(found.heap);
+    cuai_note_change(ref.heap);
     *export_out = one;
     return CUARENA_OK;
 }
@@ -52,21 +51,21 @@ bool cuai_export_known(const cuarena_t *arena, const cuarena_export_t *one)
     return at != NULL;
 }
 
-uint32_t cuai_exports_of(const cuarena_t *arena, cuai_found_t found)
+uint32_t cuai_exports_of(const cuarena_t *arena, cuai_block_ref_t ref)
 {
-    if (!(cuai_found_record(found)->flags & CUAI_BLOCK_EXPORTED))
+    if (!(cuai_block_record(ref)->flags & CUAI_BLOCK_EXPORTED))
         return 0;
     uint32_t count = 0;
     const cuarena_export_t *one = arena->exports;
     for (; one != NULL; one = one->next)
-        count += is_of(one, found);
+        count += is_of(one, ref);
     return count;
 }
 
-cuai_found_t cuai_export_end(cuarena_t *arena, cuarena_export_t *one)
+cuai_block_ref_t cuai_export_end(cuarena_t *arena, cuarena_export_t *one)
 {
-    cuai_found_t found = one->found;
-    cuai_record_t *r = cuai_found_record(found);
+    cuai_block_ref_t ref = one->ref;
+    cuai_record_t *r = cuai_block_record(ref);
     cuarena_export_t **link = &arena->exports;
     while (*link != one)
         link = &(*link)->next;
@@ -74,10 +73,10 @@ cuai_found_t cuai_export_end(cuarena_t *arena, cuarena_export_t *one)
     cuai_host_free(one);
     r->pins--;
     arena->block_pins--;
-    if (cuai_exports_of(arena, found) == 0)
+    if (cuai_exports_of(arena, ref) == 0)
         r->flags &= (uint8_t)~CUAI_BLOCK_EXPORTED;
-    cuai_note_change(found.heap);
-    return found;
+    cuai_note_change(ref.heap);
+    return ref;
 }
 
 void cuai_exports_forget(cuarena_t *arena)
@@ -89,12 +88,11 @@ void cuai_exports_forget(cuarena_t *arena)
     }
 }
 
-cuarena_memory_segment_t cuai_segment_of(const cuarena_t *arena,
-                                         cuai_found_t found)
+cuarena_memory_segment_t cuai_segment_of(const cuarena_t *arena, cuai_block_ref_t ref)
 {
-    const cuai_record_t *r = cuai_found_record(found);
-    if (found.region == CUAI_APART)
+    const cuai_record_t *r = cuai_block_record(ref);
+    if (ref.region == CUAI_APART)
         return cuai_dedicated_segment(r);
-    uint32_t at = cuai_segment_around(found.heap, r->offset)->source;
+    uint32_t at = cuai_segment_around(ref.heap, r->offset)->source;
     return arena->segments.items[at];
 }

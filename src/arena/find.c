@@ -1,54 +1,51 @@
 /* Finding a block by address or id among the arena's heaps. */
 #include "arena/arena.h"
 
-static cuai_found_t found_in(const cuarena_t *arena, int32_t region,
-                             cuai_slot_t slot)
+static cuai_block_ref_t found_in(const cuarena_t *arena, int32_t region, cuai_slot_t slot)
 {
-    return (cuai_found_t){slot != 0 ? arena->heaps[region] : NULL, slot,
-                          region};
+    return (cuai_block_ref_t){slot != 0 ? arena->heaps[region] : NULL, slot, region};
 }
 
-static bool is_ending(cuai_found_t found)
+static bool is_ending(cuai_block_ref_t ref)
 {
-    return cuai_found_record(found)->flags & CUAI_BLOCK_ENDING;
+    return cuai_block_record(ref)->flags & CUAI_BLOCK_ENDING;
 }
 
 /* Cached blocks stand in the look-up too. */
-static bool is_live(cuai_found_t found)
+static bool is_live(cuai_block_ref_t ref)
 {
-    return cuai_has_bytes(cuai_found_record(found)) && !is_ending(found);
+    return cuai_has_bytes(cuai_block_record(ref)) && !is_ending(ref);
 }
 
-cuai_found_t cuai_find_address(const cuarena_t *arena, uint64_t address)
+cuai_block_ref_t cuai_find_address(const cuarena_t *arena, uint64_t address)
 {
     for (int32_t region = 0; region < CUAI_HEAPS; region++) {
         const cuarena_heap_t *heap = arena->heaps[region];
         if (heap == NULL)
             continue;
-        cuai_slot_t slot =
-            cuai_table_find(&heap->table, heap->records, address);
-        cuai_found_t found = found_in(arena, region, slot);
-        if (slot != 0 && is_live(found))
-            return found;
+        cuai_slot_t slot = cuai_table_find(&heap->table, heap->records, address);
+        cuai_block_ref_t ref = found_in(arena, region, slot);
+        if (slot != 0 && is_live(ref))
+            return ref;
     }
-    return (cuai_found_t){0};
+    return (cuai_block_ref_t){0};
 }
 
-cuai_found_t cuai_find_block(const cuarena_t *arena, cuarena_block_t block)
+cuai_block_ref_t cuai_find_block(const cuarena_t *arena, cuarena_block_t block)
 {
     for (int32_t region = 0; region < CUAI_HEAPS; region++) {
         const cuarena_heap_t *heap = arena->heaps[region];
         cuai_slot_t slot = heap == NULL ? 0 : cuai_slot_of(heap, block);
-        cuai_found_t found = found_in(arena, region, slot);
-        if (slot != 0 && !is_ending(found))
-            return found;
+        cuai_block_ref_t ref = found_in(arena, region, slot);
+        if (slot != 0 && !is_ending(ref))
+            return ref;
     }
-    return (cuai_found_t){0};
+    return (cuai_block_ref_t){0};
 }
 
-int32_t cuai_found_region(cuai_found_t found)
+int32_t cuai_block_region(cuai_block_ref_t ref)
 {
-    bool stable = cuai_found_record(found)->flags & CUAI_BLOCK_STABLE;
+    bool stable = cuai_block_record(ref)->flags & CUAI_BLOCK_STABLE;
     return stable ? CUARENA_REGION_STABLE : CUARENA_REGION_DYNAMIC;
 }
 

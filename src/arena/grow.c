@@ -1,11 +1,10 @@
 /*
  * Growth: taking bytes from the memory, one thread at a time.
  *
- * What a request lacks is taken in whole grains: by filling a hole, else by
- * lengthening a segment in place, else as a new segment. The free bytes on
- * both sides count, so no more is taken than that; or, where growth is by
- * chunks, at least a chunk, but for holes. If the memory does not have it,
- * chunks get smaller down to what is lacking.
+ * What a request lacks is taken in whole pages: by filling a hole, else by lengthening a segment in
+ * place, else as a new segment. The free bytes on
+ * both sides count, so no more is taken than that; or, where growth is by chunks, at least a chunk,
+ * but for holes. If the memory does not have it, chunks get smaller down to what is lacking.
  */
 #include "arena/arena.h"
 #include "base/log.h"
@@ -26,14 +25,14 @@ typedef struct step {
     uint64_t next_chunk;
 } step_t;
 
-static uint64_t grain_of(const cuarena_t *arena)
+static uint64_t granularity_of(const cuarena_t *arena)
 {
-    return arena->memory.ops.grain_bytes;
+    return arena->memory.ops.granularity;
 }
 
-static uint64_t grains(const cuarena_t *arena, uint64_t bytes)
+static uint64_t page_multiple(const cuarena_t *arena, uint64_t bytes)
 {
-    return cuai_align_up(bytes, grain_of(arena));
+    return cuai_align_up(bytes, granularity_of(arena));
 }
 
 static bool is_pool(const cuarena_t *arena)
@@ -48,41 +47,39 @@ static bool is_pool(const cuarena_t *arena)
 /* ---- Choosing ---------------------------------------------------------- */
 
 /* Bytes that a place for the request must have, wherever it begins. */
-static uint64_t room_for(const cuarena_t *arena, const cuai_want_t *want)
+static uint64_t room_for(const cuarena_t *arena, const cuai_request_t *request)
 {
-    uint64_t alignment = want->request.alignment;
+    uint64_t alignment = request->heap.alignment;
     uint64_t granule = cuai_granule(arena);
-    return want->size + (alignment > granule ? alignment - granule : 0);
+    return request->size + (alignment > granule ? alignment - granule : 0);
 }
 
 /* What it needs in free bytes that begin at an address. */
-static uint64_t room_at(const cuarena_t *arena, const cuai_want_t *want,
-                        uint64_t address)
+static uint64_t room_at(const cuarena_t *arena, const cuai_request_t *request, uint64_t address)
 {
-    uint64_t alignment = cuai_max(want->request.alignment, cuai_granule(arena));
-    return cuai_align_up(address, alignment) - address + want->size;
+    uint64_t alignment = cuai_max(request->heap.alignment, cuai_granule(arena));
+    return cuai_align_up(address, alignment) - address + request->size;
 }
 
-/* ... that begin at some grain. */
-static uint64_t room_at_grain(const cuarena_t *arena, const cuai_want_t *want)
+/* ... that begin at some granularity. */
+static uint64_t room_at_page(const cuarena_t *arena, const cuai_request_t *request)
 {
-    uint64_t known = cuai_min(arena->memory.ops.alignment, grain_of(arena));
-    return want->request.alignment <= known ? want->size
-                                            : room_for(arena, want);
+    uint64_t known = cuai_min(arena->memory.ops.alignment, granularity_of(arena));
+    return request->heap.alignment <= known ? request->size : room_for(arena, request);
 }
 
-/* The least that has to be filled in for a request: from the hole's lower end,
- * from its upper end, or all of it. STEP_NONE: it will not do. A hole that ends
- * at a pool's odd end has backing to its grain's end. */
+/* The least that has to be filled in for a request: from the hole's lower end, from its upper end,
+ * or all of it. STEP_NONE: it will not do. A hole that ends at a pool's odd end has backing to its
+ * granularity's end. */
 static step_t fill_step(const cuarena_t *arena, const cuai_hole_t *hole,
-                        const cuai_want_t *want)
+                        const cuai_request_t *request)
 {
     step_t step = {.kind = STEP_FILL, .address = hole->begin};
-    uint64_t whole = grains(arena, hole->bytes);
-    uint64_t need = room_at(arena, want, hole->begin - hole->below);
-    uint64_t top = room_at_grain(arena, want);
-    uint64_t low = need > hole->below ? grains(arena, need - hole->below) : 0;
-    uint64_t high = top > hole->above ? grains(arena, top - hole->above) : 0;
+    uint64_t whole = page_multiple(arena, hole->bytes);
+    uint64_t need = room_at(arena, request, hole->begin - hole->below);
+    uint64_t top = room_at_page(arena, request);
+    uint64_t low = need > hole->below ? page_multiple(arena, need - hole->below) : 0;
+    uint64_t high = top > hole->above ? page_multiple(arena, top - hole->above) : 0;
     if (low <= hole->bytes && (low <= high || high > hole->bytes)) {
         step.bytes = low;
     } else if (high <= hole->bytes && whole == hole->bytes) {
@@ -96,9 +93,8 @@ static step_t fill_step(const cuarena_t *arena, const cuai_hole_t *hole,
     return step;
 }
 
-/* Lengthening; a pool's last grain may end above its size. */
-static step_t extend_step(const cuarena_t *arena, size_t at,
-                          const cuai_hole_t *hole, uint64_t need)
+/* Lengthening; a pool's last granularity may end above its size. */
+static step_t extend_step(const cuarena_t *arena, size_t at, const cuai_hole_t *hole, uint64_t need)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     step_t step = {.kind = STEP_NONE};
@@ -106,9 +102,8 @@ static step_t extend_step(const cuarena_t *arena, size_t at,
     if (arena->memory.ops.grow == NULL || lacks > hole->bytes)
         return step;
     uint64_t taken_end = segment->address + segment->bytes;
-    uint64_t end = grains(arena, hole->begin + lacks - segment->address) +
-                   segment->address;
-    if (end <= taken_end || end > segment->address + segment->reserved_bytes)
+    uint64_t end = page_multiple(arena, hole->begin + lacks - segment->address) + segment->address;
+    if (end <= taken_end || end > segment->address + segment->address_bytes)
         return step;
     step.kind = STEP_EXTEND;
     step.segment = at;
@@ -124,17 +119,16 @@ static step_t new_step(const cuarena_t *arena, uint64_t need)
         return step;
     bool whole = pool && arena->memory.ops.grow == NULL;
     step.kind = STEP_NEW;
-    step.bytes = grains(arena, whole ? arena->pool_bytes : need);
-    step.reserve = cuai_max(step.bytes, arena->reserve_bytes);
+    step.bytes = page_multiple(arena, whole ? arena->pool_bytes : need);
+    step.reserve = cuai_max(step.bytes, arena->address_bytes);
     if (pool)
-        step.reserve = cuai_max(step.reserve, grains(arena, arena->pool_bytes));
+        step.reserve = cuai_max(step.reserve, page_multiple(arena, arena->pool_bytes));
     return step;
 }
 
 static void prefer(step_t *best, step_t step, size_t segment)
 {
-    bool better = step.kind != STEP_NONE &&
-                  (best->kind == STEP_NONE || step.bytes < best->bytes);
+    bool better = step.kind != STEP_NONE && (best->kind == STEP_NONE || step.bytes < best->bytes);
     if (!better)
         return;
     *best = step;
@@ -157,18 +151,18 @@ static void extend_row(row_t *row, const cuai_hole_t *hole)
     row->end = hole->begin + hole->bytes;
 }
 
-/* Filling the first hole of a row that together has room is a beginning; the
- * next step fills the next. */
-static step_t row_step(const cuarena_t *arena, const row_t *row,
-                       const cuai_hole_t *last, const cuai_want_t *want)
+/* Filling the first hole of a row that together has room is a beginning; the next step fills the
+ * next. */
+static step_t row_step(const cuarena_t *arena, const row_t *row, const cuai_hole_t *last,
+                       const cuai_request_t *request)
 {
     step_t step = {.kind = STEP_NONE};
-    uint64_t need = room_at(arena, want, row->first.begin - row->first.below);
+    uint64_t need = room_at(arena, request, row->first.begin - row->first.below);
     if (row->bytes + last->above < need || row->first.at_end)
         return step;
     return (step_t){.kind = STEP_FILL,
                     .address = row->first.begin,
-                    .bytes = grains(arena, row->first.bytes)};
+                    .bytes = page_multiple(arena, row->first.bytes)};
 }
 
 /* The best step of each kind so far. */
@@ -179,54 +173,49 @@ typedef struct steps {
 } steps_t;
 
 /* One hole. */
-static void weigh(const cuarena_t *arena, size_t at, const cuai_want_t *want,
+static void weigh(const cuarena_t *arena, size_t at, const cuai_request_t *request,
                   const cuai_hole_t *hole, steps_t *steps)
 {
     if (hole->at_end)
         prefer(&steps->extend,
-               extend_step(arena, at, hole,
-                           room_at(arena, want, hole->begin - hole->below)),
+               extend_step(arena, at, hole, room_at(arena, request, hole->begin - hole->below)),
                at);
     else
-        prefer(&steps->fill, fill_step(arena, hole, want), at);
+        prefer(&steps->fill, fill_step(arena, hole, request), at);
 }
 
 /* All holes at or above an address. */
-static void consider_from(const cuarena_t *arena, size_t at,
-                          const cuai_want_t *want, uint64_t from,
-                          steps_t *steps)
+static void consider_from(const cuarena_t *arena, size_t at, const cuai_request_t *request,
+                          uint64_t from, steps_t *steps)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     cuai_hole_t hole;
     row_t row = {0};
-    while (cuai_next_hole(arena, segment, from, want->reach, &hole)) {
+    while (cuai_next_hole(arena, segment, from, request->reach, &hole)) {
         extend_row(&row, &hole);
-        prefer(&steps->row, row_step(arena, &row, &hole, want), at);
-        weigh(arena, at, want, &hole, steps);
+        prefer(&steps->row, row_step(arena, &row, &hole, request), at);
+        weigh(arena, at, request, &hole, steps);
         from = hole.begin + hole.bytes;
     }
 }
 
-/* Whether no hole would take much less: a grain at most for what is beside it.
+/* Whether no hole would take much less: a granularity at most for what is beside it.
  */
-static bool is_cheap(const cuarena_t *arena, const steps_t *steps,
-                     uint64_t need)
+static bool is_cheap(const cuarena_t *arena, const steps_t *steps, uint64_t need)
 {
-    uint64_t grain = grain_of(arena);
+    uint64_t granularity = granularity_of(arena);
     return steps->fill.kind != STEP_NONE &&
-           steps->fill.bytes <= cuai_max(grains(arena, need) - grain, grain);
+           steps->fill.bytes <= cuai_max(page_multiple(arena, need) - granularity, granularity);
 }
 
-/* The lowest few holes between stretches of at least so many bytes, until one
- * is cheap. */
-static void consider_wide(const cuarena_t *arena, size_t at,
-                          const cuai_want_t *want, uint64_t bytes,
-                          steps_t *steps)
+/* The lowest few holes between stretches of at least so many bytes, until one is cheap. */
+static void consider_wide(const cuarena_t *arena, size_t at, const cuai_request_t *request,
+                          uint64_t bytes, steps_t *steps)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint64_t from = segment->address;
-    uint64_t need = room_for(arena, want);
+    uint64_t need = room_for(arena, request);
     for (int i = 0; i < FEW_HOLES && !is_cheap(arena, steps, need); i++) {
         const cuai_segment_t *s = cuai_segment_above_gap(heap, from, bytes);
         cuai_hole_t hole;
@@ -234,32 +223,29 @@ static void consider_wide(const cuarena_t *arena, size_t at,
             break;
         from = s->end;
         const cuai_segment_t *below = cuai_segment_numbered(heap, s->below);
-        if (cuai_next_hole(arena, segment, below->begin, want->reach, &hole))
-            weigh(arena, at, want, &hole, steps);
+        if (cuai_next_hole(arena, segment, below->begin, request->reach, &hole))
+            weigh(arena, at, request, &hole, steps);
     }
 }
 
-/* Where there are many holes, those which have room by themselves, or lack a
- * grain of it that the bytes beside them may have; the lowest one; and what is
- * above the last stretch. */
-static void consider_few(const cuarena_t *arena, size_t at,
-                         const cuai_want_t *want, steps_t *steps)
+/* Where there are many holes, those which have room by themselves, or lack a granularity of it that
+ * the bytes beside them may have; the lowest one; and what is above the last stretch. */
+static void consider_few(const cuarena_t *arena, size_t at, const cuai_request_t *request,
+                         steps_t *steps)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    uint64_t need = grains(arena, room_for(arena, want));
+    uint64_t need = page_multiple(arena, room_for(arena, request));
     cuai_hole_t hole;
-    if (cuai_next_hole(arena, segment, 0, want->reach, &hole))
-        weigh(arena, at, want, &hole, steps);
-    if (need > grain_of(arena))
-        consider_wide(arena, at, want, need - grain_of(arena), steps);
-    consider_wide(arena, at, want, need, steps);
-    const cuai_segment_t *next =
-        cuai_segment_from(heap, segment->address + segment->reserved_bytes);
-    const cuai_segment_t *last = next == NULL
-                                     ? cuai_segment_top(heap)
-                                     : cuai_segment_numbered(heap, next->below);
-    consider_from(arena, at, want, last == NULL ? 0 : last->begin, steps);
+    if (cuai_next_hole(arena, segment, 0, request->reach, &hole))
+        weigh(arena, at, request, &hole, steps);
+    if (need > granularity_of(arena))
+        consider_wide(arena, at, request, need - granularity_of(arena), steps);
+    consider_wide(arena, at, request, need, steps);
+    const cuai_segment_t *next = cuai_segment_from(heap, segment->address + segment->address_bytes);
+    const cuai_segment_t *last =
+        next == NULL ? cuai_segment_top(heap) : cuai_segment_numbered(heap, next->below);
+    consider_from(arena, at, request, last == NULL ? 0 : last->begin, steps);
 }
 
 static bool has_many_holes(const cuarena_t *arena)
@@ -267,32 +253,28 @@ static bool has_many_holes(const cuarena_t *arena)
     return arena->heaps[CUAI_DYNAMIC]->segment_count > MANY_STRETCHES;
 }
 
-static steps_t look_around(const cuarena_t *arena, const cuai_want_t *want,
-                           bool at_all)
+static steps_t look_around(const cuarena_t *arena, const cuai_request_t *request, bool at_all)
 {
     steps_t steps = {0};
-    bool in_place =
-        arena->memory.ops.grow != NULL || arena->memory.ops.fill != NULL;
+    bool in_place = arena->memory.ops.grow != NULL || arena->memory.ops.fill != NULL;
     for (size_t i = 0; in_place && i < arena->segments.count; i++)
         if (at_all)
-            consider_from(arena, i, want, 0, &steps);
+            consider_from(arena, i, request, 0, &steps);
         else
-            consider_few(arena, i, want, &steps);
+            consider_few(arena, i, request, &steps);
     return steps;
 }
 
-/* Holes first, the cheapest; then the ends; then several holes; then a segment
- * more. A few holes are looked at and, if neither they nor the ends will do,
+/* Holes first, the cheapest; then the ends; then several holes; then a segment more. A few holes
+ * are looked at and, if neither they nor the ends will do,
  * or *at_all says so, all: *at_all says then that they were. */
-static step_t least_step(const cuarena_t *arena, const cuai_want_t *want,
-                         bool *at_all)
+static step_t least_step(const cuarena_t *arena, const cuai_request_t *request, bool *at_all)
 {
     *at_all = *at_all || !has_many_holes(arena);
-    steps_t steps = look_around(arena, want, *at_all);
-    if (!*at_all && steps.fill.kind == STEP_NONE &&
-        steps.extend.kind == STEP_NONE) {
+    steps_t steps = look_around(arena, request, *at_all);
+    if (!*at_all && steps.fill.kind == STEP_NONE && steps.extend.kind == STEP_NONE) {
         *at_all = true;
-        steps = look_around(arena, want, true);
+        steps = look_around(arena, request, true);
     }
     if (steps.fill.kind != STEP_NONE)
         return steps.fill;
@@ -300,26 +282,24 @@ static step_t least_step(const cuarena_t *arena, const cuai_want_t *want,
         return steps.extend;
     if (steps.row.kind != STEP_NONE)
         return steps.row;
-    bool aligned = want->request.alignment <= arena->memory.ops.alignment;
-    return new_step(arena, aligned ? want->size : room_for(arena, want));
+    bool aligned = request->heap.alignment <= arena->memory.ops.alignment;
+    return new_step(arena, aligned ? request->size : room_for(arena, request));
 }
 
 /* More than is lacking, as far as addresses go. Holes are filled as needed. */
-static step_t choose(const cuarena_t *arena, const cuai_want_t *want,
-                     bool *at_all)
+static step_t choose(const cuarena_t *arena, const cuai_request_t *request, bool *at_all)
 {
-    step_t step = least_step(arena, want, at_all);
-    cuai_chunk_t chunk = cuai_chunk_for(arena, room_for(arena, want));
+    step_t step = least_step(arena, request, at_all);
+    cuai_chunk_t chunk = cuai_chunk_for(arena, room_for(arena, request));
     step.least = step.bytes;
     step.next_chunk = arena->next_chunk;
     if (step.kind != STEP_EXTEND && step.kind != STEP_NEW)
         return step;
     uint64_t most = chunk.bytes;
     if (step.kind == STEP_EXTEND) {
-        const cuarena_memory_segment_t *segment =
-            &arena->segments.items[step.segment];
-        uint64_t left = segment->reserved_bytes - segment->bytes;
-        most = cuai_min(most, cuai_align_down(left, grain_of(arena)));
+        const cuarena_memory_segment_t *segment = &arena->segments.items[step.segment];
+        uint64_t left = segment->address_bytes - segment->bytes;
+        most = cuai_min(most, cuai_align_down(left, granularity_of(arena)));
     }
     step.bytes = cuai_max(step.bytes, most);
     step.reserve = cuai_max(step.reserve, step.bytes);
@@ -329,31 +309,27 @@ static step_t choose(const cuarena_t *arena, const cuai_want_t *want,
 
 /* ---- Acting, without the lock ------------------------------------------ */
 
-static void undo(cuarena_t *arena, const step_t *step,
-                 cuarena_memory_segment_t *segment)
+static void undo(cuarena_t *arena, const step_t *step, cuarena_memory_segment_t *segment)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     void *user = arena->memory.user;
     if (step->kind == STEP_NEW)
         ops->give_back(user, segment);
     else if (step->kind == STEP_FILL)
-        ops->punch(user, segment, step->address - segment->address,
-                   step->bytes);
+        ops->punch(user, segment, step->address - segment->address, step->bytes);
     else if (ops->shrink != NULL)
         ops->shrink(user, segment, segment->bytes - step->bytes);
 }
 
 static cuarena_status_t try_step(cuarena_t *arena, const step_t *step,
-                                 cuarena_memory_segment_t *segment,
-                                 uint64_t *address_out)
+                                 cuarena_memory_segment_t *segment, uint64_t *address_out)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     void *user = arena->memory.user;
     cuarena_status_t status;
     *address_out = step->address;
     if (step->kind == STEP_FILL) {
-        status = ops->fill(user, segment, step->address - segment->address,
-                           step->bytes);
+        status = ops->fill(user, segment, step->address - segment->address, step->bytes);
     } else if (step->kind == STEP_EXTEND) {
         *address_out = segment->address + segment->bytes;
         status = ops->grow(user, segment, segment->bytes + step->bytes);
@@ -374,16 +350,13 @@ static bool back_off(const cuarena_t *arena, step_t *step, uint64_t *asked)
     if (bytes == 0)
         return false;
     step->bytes = bytes;
-    cuai_log(CUARENA_LOG_DEBUG, "%s: no chunk of %llu bytes, trying %llu",
-             arena->label, (unsigned long long)refused,
-             (unsigned long long)bytes);
+    cuai_log(CUARENA_LOG_DEBUG, "%s: no chunk of %llu bytes, trying %llu", arena->label,
+             (unsigned long long)refused, (unsigned long long)bytes);
     return true;
 }
 
-/* Takes the bytes, of which there may be fewer in the end; *address_out is
- * where they begin. */
-static cuarena_status_t act(cuarena_t *arena, step_t *step,
-                            cuarena_memory_segment_t *segment,
+/* Takes the bytes, of which there may be fewer in the end; *address_out is where they begin. */
+static cuarena_status_t act(cuarena_t *arena, step_t *step, cuarena_memory_segment_t *segment,
                             uint64_t *address_out)
 {
     uint64_t asked = step->bytes;
@@ -392,8 +365,7 @@ static cuarena_status_t act(cuarena_t *arena, step_t *step,
         status = try_step(arena, step, segment, address_out);
     if (status != CUARENA_OK || arena->config.zero != CUARENA_ZERO_CREATE)
         return status;
-    status = cuai_memory_zero_fresh(&arena->memory, *address_out, step->bytes,
-                                    CUARENA_NO_STREAM);
+    status = cuai_memory_zero_fresh(&arena->memory, *address_out, step->bytes, CUARENA_NO_STREAM);
     if (status != CUARENA_OK)
         undo(arena, step, segment);
     return status;
@@ -402,8 +374,7 @@ static cuarena_status_t act(cuarena_t *arena, step_t *step,
 /* ---- Committing -------------------------------------------------------- */
 
 /* The usable part of what was taken: not what a pool has no use for. */
-static uint64_t published_bytes(const cuarena_t *arena,
-                                const cuarena_memory_segment_t *segment,
+static uint64_t published_bytes(const cuarena_t *arena, const cuarena_memory_segment_t *segment,
                                 uint64_t address, uint64_t bytes)
 {
     if (!is_pool(arena))
@@ -413,8 +384,7 @@ static uint64_t published_bytes(const cuarena_t *arena,
 }
 
 static cuarena_status_t commit(cuarena_t *arena, const step_t *step,
-                               const cuarena_memory_segment_t *segment,
-                               uint64_t address)
+                               const cuarena_memory_segment_t *segment, uint64_t address)
 {
     size_t at = step->kind == STEP_NEW ? arena->segments.count : step->segment;
     cuarena_memory_segment_t before = {0};
@@ -426,8 +396,7 @@ static cuarena_status_t commit(cuarena_t *arena, const step_t *step,
     uint64_t begin = address;
     if (step->kind == STEP_EXTEND) /* a pool's odd end may lie below */
         begin = cuai_max(cuai_dynamic_begin(arena, segment), address);
-    uint64_t bytes =
-        published_bytes(arena, segment, begin, address + step->bytes - begin);
+    uint64_t bytes = published_bytes(arena, segment, begin, address + step->bytes - begin);
     cuarena_status_t status = cuai_publish(arena, at, begin, bytes);
     if (status == CUARENA_OK)
         return status;
@@ -441,7 +410,7 @@ static cuarena_status_t commit(cuarena_t *arena, const step_t *step,
 /* Counts what was taken and put to use. */
 static void count(cuarena_t *arena, const step_t *step)
 {
-    cuai_count_held(arena, step->bytes);
+    cuai_count_reserved(arena, step->bytes);
     arena->next_chunk = step->next_chunk;
     arena->grows++;
     cuai_count_extension(arena);
@@ -452,11 +421,11 @@ static bool is_short(const cuarena_t *arena, const step_t *step,
                      const cuarena_memory_segment_t *segment)
 {
     return step->kind == STEP_NEW && is_pool(arena) &&
-           segment->reserved_bytes < grains(arena, arena->pool_bytes);
+           segment->address_bytes < page_multiple(arena, arena->pool_bytes);
 }
 
-/* The protocol: reserved under the lock, done without it, committed or given
- * back under it. BUSY: a pool must be taken whole. */
+/* The protocol: reserved under the lock, done without it, committed or given back under it. BUSY: a
+ * pool must be taken whole. */
 static cuarena_status_t take(cuarena_t *arena, step_t *step)
 {
     cuarena_memory_segment_t segment = {0};
@@ -485,13 +454,13 @@ static cuarena_status_t take(cuarena_t *arena, step_t *step)
     }
     arena->promised -= asked;
     arena->growing = false;
-    cuai_event_wake(&arena->changed);
+    cuai_cond_wake(&arena->changed);
     return status;
 }
 
-cuarena_status_t cuai_check_held_limit(const cuarena_t *arena, uint64_t bytes)
+cuarena_status_t cuai_check_reserved_limit(const cuarena_t *arena, uint64_t bytes)
 {
-    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
+    uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
     if (bytes <= cuai_affordable(arena))
         return CUARENA_OK;
     return cuai_fail_bytes(CUARENA_LIMIT, bytes, limit, arena->held, 0, 0,
@@ -501,27 +470,25 @@ cuarena_status_t cuai_check_held_limit(const cuarena_t *arena, uint64_t bytes)
                            (unsigned long long)arena->held);
 }
 
-static cuarena_status_t try_choice(cuarena_t *arena, const cuai_want_t *want,
-                                   bool *at_all, step_t *step)
+static cuarena_status_t try_choice(cuarena_t *arena, const cuai_request_t *request, bool *at_all,
+                                   step_t *step)
 {
-    *step = choose(arena, want, at_all);
+    *step = choose(arena, request, at_all);
     if (step->kind == STEP_NONE)
         return CUARENA_UNSUPPORTED;
-    cuarena_status_t status = cuai_check_held_limit(arena, step->bytes);
+    cuarena_status_t status = cuai_check_reserved_limit(arena, step->bytes);
     if (status == CUARENA_OK && !cuai_segments_room(&arena->segments))
-        status = cuai_fail(CUARENA_OUT_OF_MEMORY,
-                           "no host memory for a segment's record");
+        status = cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a segment's record");
     if (status == CUARENA_OK)
         status = take(arena, step);
     if (status != CUARENA_BUSY)
         return status;
-    step->bytes = step->least = grains(arena, arena->pool_bytes);
-    status = cuai_check_held_limit(arena, step->bytes);
+    step->bytes = step->least = page_multiple(arena, arena->pool_bytes);
+    status = cuai_check_reserved_limit(arena, step->bytes);
     return status == CUARENA_OK ? take(arena, step) : status;
 }
 
-cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
-                           uint64_t *taken_out)
+cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_request_t *request, uint64_t *taken_out)
 {
     if (cuai_arena_is_taken(arena)) {
         cuai_arena_wait(arena);
@@ -529,11 +496,11 @@ cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
     }
     bool at_all = false;
     step_t step;
-    cuarena_status_t status = try_choice(arena, want, &at_all, &step);
+    cuarena_status_t status = try_choice(arena, request, &at_all, &step);
     bool lacks = status == CUARENA_LIMIT || status == CUARENA_OUT_OF_MEMORY;
     if (lacks && !at_all && !cuai_arena_is_taken(arena)) {
         at_all = true; /* another may want less */
-        status = try_choice(arena, want, &at_all, &step);
+        status = try_choice(arena, request, &at_all, &step);
     }
     if (status == CUARENA_OK)
         *taken_out += step.bytes;
@@ -545,9 +512,7 @@ cuarena_status_t cuai_grow(cuarena_t *arena, const cuai_want_t *want,
 uint64_t cuai_pool_untaken(const cuarena_t *arena)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    return is_pool(arena)
-               ? arena->pool_bytes - arena->stable_bytes - heap->capacity
-               : 0;
+    return is_pool(arena) ? arena->pool_bytes - arena->stable_bytes - heap->capacity : 0;
 }
 
 /* Its lowest hole. STEP_NONE: it has none, or the memory cannot. */
@@ -556,16 +521,15 @@ static step_t lowest_hole(const cuarena_t *arena)
     const cuarena_memory_segment_t *segment = &arena->segments.items[0];
     step_t step = {.kind = STEP_NONE, .next_chunk = arena->next_chunk};
     cuai_hole_t hole;
-    if (arena->segments.count == 0 ||
-        !cuai_next_hole(arena, segment, 0, CUAI_REACH_SETTLED, &hole))
+    if (arena->segments.count == 0 || !cuai_next_hole(arena, segment, 0, CUAI_REACH_IDLE, &hole))
         return step;
     step.address = hole.begin;
     if (!hole.at_end) {
         step.kind = STEP_FILL;
-        step.bytes = grains(arena, hole.bytes);
+        step.bytes = page_multiple(arena, hole.bytes);
     } else if (arena->memory.ops.grow != NULL) {
         step.kind = STEP_EXTEND;
-        step.bytes = grains(arena, arena->pool_bytes) - segment->bytes;
+        step.bytes = page_multiple(arena, arena->pool_bytes) - segment->bytes;
     }
     step.least = step.bytes;
     return step;
@@ -573,13 +537,12 @@ static step_t lowest_hole(const cuarena_t *arena)
 
 cuarena_status_t cuai_fill_pool(cuarena_t *arena, uint64_t *taken_out)
 {
-    cuarena_status_t status =
-        cuai_check_held_limit(arena, cuai_pool_untaken(arena));
+    cuarena_status_t status = cuai_check_reserved_limit(arena, cuai_pool_untaken(arena));
     while (status == CUARENA_OK && cuai_pool_untaken(arena) != 0) {
         step_t step = lowest_hole(arena);
         if (step.kind == STEP_NONE)
             return CUARENA_UNSUPPORTED;
-        status = cuai_check_held_limit(arena, step.bytes);
+        status = cuai_check_reserved_limit(arena, step.bytes);
         if (status == CUARENA_OK)
             status = take(arena, &step);
         if (status == CUARENA_OK)
@@ -595,14 +558,12 @@ static cuarena_status_t publish_first(cuarena_t *arena)
     const cuarena_memory_segment_t *segment = &arena->segments.items[0];
     cuarena_status_t status = CUARENA_OK;
     if (arena->stable_bytes != 0)
-        status = cuarena_heap_segment_add(
-            arena->heaps[CUAI_STABLE], segment->address, arena->stable_bytes);
+        status = cuarena_heap_segment_add(arena->heaps[CUAI_STABLE], segment->address,
+                                          arena->stable_bytes);
     uint64_t begin = cuai_dynamic_begin(arena, segment);
-    uint64_t end =
-        segment->address + cuai_min(segment->bytes, arena->pool_bytes);
+    uint64_t end = segment->address + cuai_min(segment->bytes, arena->pool_bytes);
     if (status == CUARENA_OK && end > begin)
-        status = cuarena_heap_segment_add(arena->heaps[CUAI_DYNAMIC], begin,
-                                          end - begin);
+        status = cuarena_heap_segment_add(arena->heaps[CUAI_DYNAMIC], begin, end - begin);
     return status;
 }
 
@@ -611,34 +572,31 @@ static uint64_t first_chunk(const cuarena_t *arena)
 {
     if (is_pool(arena) || arena->config.take_first == 0)
         return 0;
-    uint64_t left = arena->limits[CUARENA_LIMIT_HELD] - arena->stable_bytes;
-    return cuai_min(grains(arena, arena->next_chunk),
-                    cuai_align_down(left, grain_of(arena)));
+    uint64_t left = arena->limits[CUARENA_LIMIT_RESERVED] - arena->stable_bytes;
+    return cuai_min(page_multiple(arena, arena->next_chunk),
+                    cuai_align_down(left, granularity_of(arena)));
 }
 
 cuarena_status_t cuai_take_first(cuarena_t *arena)
 {
     cuai_chunks_start(arena);
     uint64_t chunk = first_chunk(arena);
-    uint64_t bytes =
-        is_pool(arena) ? arena->pool_bytes : arena->stable_bytes + chunk;
-    bytes = grains(arena, bytes);
+    uint64_t bytes = is_pool(arena) ? arena->pool_bytes : arena->stable_bytes + chunk;
+    bytes = page_multiple(arena, bytes);
     if (bytes == 0)
         return CUARENA_OK;
     if (!cuai_segments_room(&arena->segments))
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "no host memory for a segment's record");
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a segment's record");
     step_t step = {.kind = STEP_NEW,
                    .bytes = bytes,
                    .least = bytes,
-                   .reserve = cuai_max(bytes, arena->reserve_bytes)};
+                   .reserve = cuai_max(bytes, arena->address_bytes)};
     uint64_t address;
-    cuarena_status_t status =
-        act(arena, &step, &arena->segments.items[0], &address);
+    cuarena_status_t status = act(arena, &step, &arena->segments.items[0], &address);
     if (status != CUARENA_OK)
         return status;
     arena->segments.count = 1;
-    cuai_count_held(arena, bytes);
+    cuai_count_reserved(arena, bytes);
     cuai_count_extension(arena);
     if (chunk != 0)
         arena->next_chunk = cuai_chunk_for(arena, 0).next;

@@ -1,6 +1,5 @@
 /*
- * Holes: addresses of a segment that have no bytes, because they were given
- * back, or not taken yet.
+ * Holes: addresses of a segment that have no bytes, because they were given back, or not taken yet.
  *
  *   segment.address                            + bytes           + reserved
  *    | stable | blocks and ranges | hole | ... | not taken yet: a hole at_end |
@@ -28,28 +27,27 @@ bool cuai_segments_room(cuai_segments_t *segments)
 /* Whether a record's range is free for a request. */
 static bool counts(const cuai_record_t *r, cuai_reach_t reach)
 {
-    uint32_t lane = cuai_range_lane(r);
+    uint32_t freelist = cuai_range_freelist(r);
     return r->key != 0 &&
-           (lane == 0 || (reach == CUAI_REACH_LANES && lane != CUAI_LANE_HELD));
+           (freelist == 0 || (reach == CUAI_REACH_FREELISTS && freelist != CUAI_FREELIST_PLANNED));
 }
 
 /* The free bytes at the upper end of a stretch. */
-static uint64_t free_at_end(const cuarena_heap_t *heap,
-                            const cuai_segment_t *stretch, cuai_reach_t reach)
+static uint64_t free_at_end(const cuarena_heap_t *heap, const cuai_segment_t *stretch,
+                            cuai_reach_t reach)
 {
-    const cuai_record_t *r =
-        cuai_record(heap, cuai_segment_last(heap, stretch));
+    const cuai_record_t *r = cuai_record(heap, cuai_segment_last(heap, stretch));
     uint64_t bytes = 0;
     for (; counts(r, reach); r = cuai_record(heap, r->prev)) {
         bytes += cuai_range(r);
-        if (r->kind != CUAI_SPACER)
+        if (r->kind != CUAI_SEPARATOR)
             break;
     }
     return bytes;
 }
 
-static uint64_t free_at_begin(const cuarena_heap_t *heap,
-                              const cuai_segment_t *stretch, cuai_reach_t reach)
+static uint64_t free_at_begin(const cuarena_heap_t *heap, const cuai_segment_t *stretch,
+                              cuai_reach_t reach)
 {
     const cuai_record_t *r = cuai_record(heap, stretch->head);
     uint64_t bytes = 0;
@@ -59,30 +57,27 @@ static uint64_t free_at_begin(const cuarena_heap_t *heap,
         else
             break;
         r = cuai_record(heap, r->next);
-    } while (r->kind == CUAI_SPACER);
+    } while (r->kind == CUAI_SEPARATOR);
     return bytes;
 }
 
 /* Where the usable addresses of a segment end: a pool's do at its size. */
-static uint64_t usable_end(const cuarena_t *arena,
-                           const cuarena_memory_segment_t *segment)
+static uint64_t usable_end(const cuarena_t *arena, const cuarena_memory_segment_t *segment)
 {
-    uint64_t bytes = segment->reserved_bytes;
+    uint64_t bytes = segment->address_bytes;
     if (arena->config.grow == CUARENA_GROW_NONE)
         bytes = cuai_min(bytes, arena->pool_bytes);
     return segment->address + bytes;
 }
 
 /* The first stretch that ends above `from`, and begins below `end`. */
-static const cuai_segment_t *next_stretch(const cuarena_heap_t *heap,
-                                          uint64_t from, uint64_t end)
+static const cuai_segment_t *next_stretch(const cuarena_heap_t *heap, uint64_t from, uint64_t end)
 {
     const cuai_segment_t *stretch = cuai_segment_from(heap, from);
     return stretch != NULL && stretch->begin < end ? stretch : NULL;
 }
 
-bool cuai_next_hole(const cuarena_t *arena,
-                    const cuarena_memory_segment_t *segment, uint64_t from,
+bool cuai_next_hole(const cuarena_t *arena, const cuarena_memory_segment_t *segment, uint64_t from,
                     cuai_reach_t reach, cuai_hole_t *hole_out)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
@@ -108,9 +103,8 @@ bool cuai_next_hole(const cuarena_t *arena,
         .begin = begin,
         .bytes = stop - begin,
         .below = below,
-        .above = stretch != NULL && stop == stretch->begin
-                     ? free_at_begin(heap, stretch, reach)
-                     : 0,
+        .above =
+            stretch != NULL && stop == stretch->begin ? free_at_begin(heap, stretch, reach) : 0,
         .at_end = at_end,
     };
     return true;
@@ -120,7 +114,7 @@ void cuai_segments_number(cuarena_t *arena, size_t at)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    uint64_t end = segment->address + segment->reserved_bytes;
+    uint64_t end = segment->address + segment->address_bytes;
     cuai_segment_t *s = cuai_segment_from(heap, segment->address);
     for (; s != NULL && s->begin < end; s = cuai_segment_next(heap, s))
         s->source = (uint32_t)at;
@@ -135,16 +129,14 @@ static void join_at(cuarena_heap_t *heap, uint64_t address)
         cuarena_heap_segment_join(heap, address);
 }
 
-cuarena_status_t cuai_publish(cuarena_t *arena, size_t at, uint64_t address,
-                              uint64_t bytes)
+cuarena_status_t cuai_publish(cuarena_t *arena, size_t at, uint64_t address, uint64_t bytes)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     cuarena_status_t status = cuarena_heap_segment_add(heap, address, bytes);
     if (status != CUARENA_OK)
         return status;
-    cuai_segment_set_source(heap, cuai_segment_around(heap, address),
-                            (uint32_t)at);
+    cuai_segment_set_source(heap, cuai_segment_around(heap, address), (uint32_t)at);
     if (address > cuai_dynamic_begin(arena, segment))
         join_at(heap, address);
     if (address + bytes < segment->address + segment->bytes)

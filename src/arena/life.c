@@ -7,23 +7,20 @@
 #include "arena/capture.h"
 #include "base/amount.h"
 
-/* Addresses for an arena that grows without a limit, where nobody knows what
- * its memory has. */
+/* Addresses for an arena that grows without a limit, where nobody knows what its memory has. */
 #define UNKNOWN_RESERVE (64 * CUAI_GIB)
 
 /* A cache leaves so many bytes free beside it, as malloc does. */
-#define SPARE_GRAINS 16
+#define SPARE_PAGES 16
 #define MOST_SPARE CUAI_MIB
-#define LEAST_SPARING                                                          \
-    (4 * CUAI_KIB) /* the grain of a memory for which it does */
+#define LEAST_SPARING (4 * CUAI_KIB) /* the granularity of a memory for which it does */
 
 /* ---- Sizes ------------------------------------------------------------- */
 
 static cuarena_status_t resolve(const cuarena_t *arena, cuarena_amount_t amount,
                                 uint64_t *bytes_out)
 {
-    return cuai_amount_resolve(amount, &arena->memory.ops, arena->memory.user,
-                               bytes_out);
+    return cuai_amount_resolve(amount, &arena->memory.ops, arena->memory.user, bytes_out);
 }
 
 /* "auto" sets no limit to a pool, which says its size itself. */
@@ -33,10 +30,10 @@ static cuarena_status_t resolve_limit(cuarena_t *arena)
     bool is_default = limit.unit == CUARENA_AMOUNT_AUTO && limit.value == 0;
     bool unknown = arena->memory.ops.available == NULL;
     arena->limits[CUARENA_LIMIT_LIVE] = UINT64_MAX;
-    arena->limits[CUARENA_LIMIT_HELD] = UINT64_MAX;
+    arena->limits[CUARENA_LIMIT_RESERVED] = UINT64_MAX;
     if (is_default && (unknown || arena->config.grow == CUARENA_GROW_NONE))
         return CUARENA_OK;
-    return resolve(arena, limit, &arena->limits[CUARENA_LIMIT_HELD]);
+    return resolve(arena, limit, &arena->limits[CUARENA_LIMIT_RESERVED]);
 }
 
 /* The caller's own bytes are all of them the pool, unless it says less. */
@@ -46,8 +43,7 @@ static cuarena_status_t resolve_pool(cuarena_t *arena)
     if (arena->config.grow != CUARENA_GROW_NONE)
         return CUARENA_OK;
     cuarena_amount_t pool = arena->config.pool;
-    if (arena->config.memory == CUARENA_MEMORY_BYTES &&
-        pool.unit == CUARENA_AMOUNT_AUTO)
+    if (arena->config.memory == CUARENA_MEMORY_BYTES && pool.unit == CUARENA_AMOUNT_AUTO)
         pool.value = 0;
     uint64_t bytes;
     cuarena_status_t status = resolve(arena, pool, &bytes);
@@ -56,7 +52,7 @@ static cuarena_status_t resolve_pool(cuarena_t *arena)
     uint64_t granule = cuai_granule(arena);
     bool bytes_given = pool.unit == CUARENA_AMOUNT_BYTES;
     bytes = bytes_given ? cuai_align_up(bytes, granule)
-                        : cuai_align_down(bytes, arena->memory.ops.grain_bytes);
+                        : cuai_align_down(bytes, arena->memory.ops.granularity);
     if (bytes == 0)
         return cuai_fail(CUARENA_OUT_OF_MEMORY,
                          "pool: the amount asked for comes to no bytes here");
@@ -71,13 +67,11 @@ static cuarena_status_t resolve_stable(cuarena_t *arena)
     if (status != CUARENA_OK)
         return status;
     bytes = cuai_align_up(bytes, cuai_granule(arena));
-    if (arena->config.grow != CUARENA_GROW_NONE) /* the rest comes in grains */
-        bytes = cuai_align_up(bytes, arena->memory.ops.grain_bytes);
+    if (arena->config.grow != CUARENA_GROW_NONE) /* the rest comes in pages */
+        bytes = cuai_align_up(bytes, arena->memory.ops.granularity);
     if (bytes > arena->pool_bytes)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "stable: %llu bytes are more than the pool's %llu",
-                         (unsigned long long)bytes,
-                         (unsigned long long)arena->pool_bytes);
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "stable: %llu bytes are more than the pool's %llu",
+                         (unsigned long long)bytes, (unsigned long long)arena->pool_bytes);
     arena->stable_bytes = bytes;
     return CUARENA_OK;
 }
@@ -86,33 +80,30 @@ static cuarena_status_t check_against_limit(const cuarena_t *arena)
 {
     bool pool = arena->config.grow == CUARENA_GROW_NONE;
     uint64_t bytes = pool ? arena->pool_bytes : arena->stable_bytes;
-    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
+    uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
     if (bytes <= limit)
         return CUARENA_OK;
     return cuai_fail_bytes(CUARENA_LIMIT, bytes, limit, 0, 0, 0,
                            "a pool of %llu bytes exceeds the limit of %llu",
-                           (unsigned long long)bytes,
-                           (unsigned long long)limit);
+                           (unsigned long long)bytes, (unsigned long long)limit);
 }
 
-/* What the memory has available; a memory that cannot say it, or fails to, is
- * no error here. */
+/* What the memory has available; a memory that cannot say it, or fails to, is no error here. */
 static uint64_t memory_has(const cuarena_t *arena)
 {
     uint64_t bytes = 0;
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    bool known = ops->available != NULL &&
-                 ops->available(arena->memory.user, &bytes) == CUARENA_OK;
+    bool known = ops->available != NULL && ops->available(arena->memory.user, &bytes) == CUARENA_OK;
     return known ? bytes : UNKNOWN_RESERVE;
 }
 
-/* What the arena can become in place: as `reserve` says, else its limit; else a
- * pool its size, what grows all of the memory. */
+/* What the arena can become in place: as `addresses` says, else its limit; else a pool its size,
+ * what grows all of the memory. */
 static uint64_t wanted_reserve(const cuarena_t *arena)
 {
-    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
-    if (arena->config.reserve_bytes != 0)
-        return arena->config.reserve_bytes;
+    uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
+    if (arena->config.address_bytes != 0)
+        return arena->config.address_bytes;
     if (limit != UINT64_MAX)
         return limit;
     bool pool = arena->config.grow == CUARENA_GROW_NONE;
@@ -122,24 +113,23 @@ static uint64_t wanted_reserve(const cuarena_t *arena)
 static void choose_reserve(cuarena_t *arena)
 {
     uint64_t most = CUARENA_HEAP_MAX_SEGMENT / 2;
-    arena->reserve_bytes = 0;
+    arena->address_bytes = 0;
     if (arena->memory.ops.grow != NULL)
-        arena->reserve_bytes =
-            cuai_align_down(cuai_min(wanted_reserve(arena), most),
-                            arena->memory.ops.grain_bytes);
+        arena->address_bytes =
+            cuai_align_down(cuai_min(wanted_reserve(arena), most), arena->memory.ops.granularity);
 }
 
-/* What small blocks outside the cache come from, where the memory gives and
- * takes back far more than they ask for. */
+/* What small blocks outside the cache come from, where the memory gives and takes back far more
+ * than they ask for. */
 static uint64_t spare_bytes(const cuarena_t *arena)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    bool grains = ops->shrink != NULL && ops->punch != NULL &&
-                  ops->grain_bytes >= LEAST_SPARING;
+    bool page_multiple =
+        ops->shrink != NULL && ops->punch != NULL && ops->granularity >= LEAST_SPARING;
     bool caches = cuai_caches(arena) && arena->config.zero != CUARENA_ZERO_FREE;
-    if (!caches || !grains)
+    if (!caches || !page_multiple)
         return 0;
-    return cuai_min(SPARE_GRAINS * ops->grain_bytes, MOST_SPARE);
+    return cuai_min(SPARE_PAGES * ops->granularity, MOST_SPARE);
 }
 
 /* A limit of cached bytes that nobody named is the soft one. */
@@ -148,13 +138,12 @@ static cuarena_status_t resolve_cache(cuarena_t *arena)
     uint64_t *limits = arena->limits;
     cuarena_amount_t cached = arena->config.cache_limit;
     bool is_default = cached.unit == CUARENA_AMOUNT_AUTO && cached.value == 0;
-    cuarena_status_t status =
-        resolve(arena, arena->config.soft_limit, &limits[CUARENA_LIMIT_SOFT]);
+    cuarena_status_t status = resolve(arena, arena->config.soft_limit, &limits[CUARENA_LIMIT_SOFT]);
     limits[CUARENA_LIMIT_CACHED] = limits[CUARENA_LIMIT_SOFT];
     if (status == CUARENA_OK && !is_default)
         status = resolve(arena, cached, &limits[CUARENA_LIMIT_CACHED]);
-    bool counted = arena->config.soft_limit_rule == CUARENA_SOFT_ENFORCE &&
-                   arena->memory.ops.total != NULL;
+    bool counted =
+        arena->config.soft_limit_rule == CUARENA_SOFT_ENFORCE && arena->memory.ops.total != NULL;
     if (status != CUARENA_OK || !counted)
         return status;
     cuarena_amount_t all = {CUARENA_AMOUNT_PERCENT, 0, 100000};
@@ -202,21 +191,18 @@ cuarena_status_t cuai_heap_for(const cuarena_t *arena, uint64_t most_bytes,
     config.split_threshold = arena->config.split_threshold;
     config.placement = arena->config.placement;
     uint64_t most_blocks = most_bytes / config.granule;
-    config.max_blocks =
-        cuai_max(1, cuai_min(arena->config.max_blocks, most_blocks));
+    config.max_blocks = cuai_max(1, cuai_min(arena->config.max_blocks, most_blocks));
     return cuarena_heap_create(&config, heap_out);
 }
 
 static cuarena_status_t make_heaps(cuarena_t *arena)
 {
-    cuarena_status_t status =
-        cuai_heap_for(arena, UINT64_MAX, &arena->heaps[CUAI_DYNAMIC]);
+    cuarena_status_t status = cuai_heap_for(arena, UINT64_MAX, &arena->heaps[CUAI_DYNAMIC]);
     if (status == CUARENA_OK && cuai_caches(arena))
         status = cuai_heap_begin_cache(arena->heaps[CUAI_DYNAMIC]);
     if (status != CUARENA_OK || arena->stable_bytes == 0)
         return status;
-    status =
-        cuai_heap_for(arena, arena->stable_bytes, &arena->heaps[CUAI_STABLE]);
+    status = cuai_heap_for(arena, arena->stable_bytes, &arena->heaps[CUAI_STABLE]);
     if (status == CUARENA_OK)
         cuai_begin_whole(arena);
     return status;
@@ -227,9 +213,8 @@ static cuarena_status_t make_heaps(cuarena_t *arena)
 static cuarena_status_t fill_arena(cuarena_t *arena)
 {
     cuarena_status_t status = cuai_memory_open(&arena->config, &arena->memory);
-    arena->cpu_touches =
-        (arena->memory.ops.properties & CUARENA_MEMORY_HOST_READABLE) != 0 &&
-        !arena->config.device_only;
+    arena->cpu_touches = (arena->memory.ops.properties & CUARENA_MEMORY_HOST_READABLE) != 0 &&
+                         !arena->config.device_only;
     cuai_streams_begin(arena);
     if (status == CUARENA_OK) {
         cuai_count_calls(&arena->memory, &arena->counted);
@@ -260,17 +245,17 @@ static void begin_rules(cuarena_t *arena)
 static void tell_refusal(const cuarena_t *arena)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
+    uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
     uint64_t available = 0;
     cuai_kept_error_t words;
     if (ops->get == NULL) /* the memory itself was refused */
         return;
     cuai_error_keep(&words);
-    bool known = ops->available != NULL &&
-                 ops->available(arena->memory.user, &available) == CUARENA_OK;
+    bool known =
+        ops->available != NULL && ops->available(arena->memory.user, &available) == CUARENA_OK;
     bool limited = limit != UINT64_MAX;
     words.error.limit_bytes = limited ? limit : words.error.limit_bytes;
-    words.error.held_bytes = arena->held;
+    words.error.reserved_bytes = arena->held;
     words.error.free_bytes = available;
     cuai_error_restore(&words);
     if (limited)
@@ -287,12 +272,10 @@ static void set_label(cuarena_t *arena)
     if (name[0] != '\0')
         (void)snprintf(arena->label, sizeof arena->label, "arena '%s'", name);
     else
-        (void)snprintf(arena->label, sizeof arena->label, "arena %p",
-                       (void *)arena);
+        (void)snprintf(arena->label, sizeof arena->label, "arena %p", (void *)arena);
 }
 
-cuarena_status_t cuai_arena_new(const cuarena_config_t *config,
-                                cuarena_t **arena_out)
+cuarena_status_t cuai_arena_new(const cuarena_config_t *config, cuarena_t **arena_out)
 {
     cuarena_t *arena = cuai_host_alloc(sizeof *arena);
     if (arena == NULL)
@@ -301,7 +284,7 @@ cuarena_status_t cuai_arena_new(const cuarena_config_t *config,
     set_label(arena);
     arena->granule_mask = config->alignment - 1;
     cuai_lock_init_owned(&arena->lock);
-    cuai_event_init(&arena->changed);
+    cuai_cond_init(&arena->changed);
     if (config->zero == CUARENA_ZERO_ALLOC || config->zero == CUARENA_ZERO_FREE)
         cuai_slow_set(arena, CUAI_SLOW_ZERO, true);
     begin_rules(arena);
@@ -328,10 +311,9 @@ static void give_back_all(cuarena_t *arena, cuai_segments_t *segments)
 static void give_back_dedicated(cuarena_t *arena)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_APART];
-    cuai_slot_t slot = heap == NULL ? 0 : cuai_heap_next_lone(heap, 1);
-    for (; slot != 0; slot = cuai_heap_next_lone(heap, slot + 1)) {
-        cuarena_memory_segment_t segment =
-            cuai_dedicated_segment(cuai_record(heap, slot));
+    cuai_slot_t slot = heap == NULL ? 0 : cuai_heap_next_standalone(heap, 1);
+    for (; slot != 0; slot = cuai_heap_next_standalone(heap, slot + 1)) {
+        cuarena_memory_segment_t segment = cuai_dedicated_segment(cuai_record(heap, slot));
         arena->memory.ops.give_back(arena->memory.user, &segment);
     }
 }
@@ -354,7 +336,7 @@ void cuai_arena_end(cuarena_t *arena)
     cuai_host_free(arena->whole_scopes);
     for (int i = 0; i < CUARENA_REGION_COUNT; i++)
         cuai_host_free(arena->region_scopes[i]);
-    cuai_event_cleanup(&arena->changed);
+    cuai_cond_cleanup(&arena->changed);
     cuai_lock_cleanup(&arena->lock);
     cuai_host_free(arena);
 }

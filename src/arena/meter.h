@@ -5,9 +5,9 @@
  *           it is now
  *   counts  what a meter says, for reading
  *
- * A level keeps no sum. An allocation lowers one number, and only where that
- * becomes negative is there a new peak to store; a free adds to it. So each
- * level costs an allocation two instructions and a free one.
+ * A level keeps no sum. An allocation lowers one number, and only where that becomes negative is
+ * there a new peak to store; a free adds to it. So each level costs an allocation two instructions
+ * and a free one.
  */
 #ifndef CUAI_ARENA_METER_H
 #define CUAI_ARENA_METER_H
@@ -34,13 +34,13 @@ typedef struct cuai_level {
 } cuai_level_t;
 
 typedef struct cuai_meter {
-    cuai_level_t levels[CUAI_PEAK_HELD]; /* by CUAI_PEAK_... */
+    cuai_level_t levels[CUAI_PEAK_RESERVED]; /* by CUAI_PEAK_... */
     uint64_t allocs;
     uint64_t frees;
 } cuai_meter_t;
 
-/* It is below 0 below its peak: that is a new peak. A call, so that compilers
- * do not keep in a register what the ordinary case only has to subtract. */
+/* It is below 0 below its peak: that is a new peak. A call, so that compilers do not keep in a
+ * register what the ordinary case only has to subtract. */
 void cuai_level_note_peak(cuai_level_t *level) CUAI_OUTLINE;
 
 /* By `more`, modulo 2^64. */
@@ -58,8 +58,8 @@ static inline uint64_t cuai_level_now(const cuai_level_t *level)
 
 /* More, modulo 2^64, without an allocation or a free: by a resize, or because
  * a block came or went otherwise. */
-static CUAI_INLINE void cuai_meter_add(cuai_meter_t *meter, uint64_t blocks,
-                                       uint64_t size, uint64_t requested)
+static CUAI_INLINE void cuai_meter_add(cuai_meter_t *meter, uint64_t blocks, uint64_t size,
+                                       uint64_t requested)
 {
     cuai_level_rise(&meter->levels[CUAI_PEAK_BLOCKS], blocks);
     cuai_level_rise(&meter->levels[CUAI_PEAK_LIVE], size);
@@ -67,16 +67,14 @@ static CUAI_INLINE void cuai_meter_add(cuai_meter_t *meter, uint64_t blocks,
 }
 
 /* A block begins. */
-static CUAI_INLINE void cuai_meter_begin(cuai_meter_t *meter, uint64_t size,
-                                         uint64_t requested)
+static CUAI_INLINE void cuai_meter_begin(cuai_meter_t *meter, uint64_t size, uint64_t requested)
 {
     meter->allocs++;
     cuai_meter_add(meter, 1, size, requested);
 }
 
 /* A block ends. */
-static CUAI_INLINE void cuai_meter_end(cuai_meter_t *meter, uint64_t size,
-                                       uint64_t requested)
+static CUAI_INLINE void cuai_meter_end(cuai_meter_t *meter, uint64_t size, uint64_t requested)
 {
     meter->frees++;
     meter->levels[CUAI_PEAK_BLOCKS].below++;
@@ -89,14 +87,12 @@ static inline void cuai_meter_in(cuai_meter_t *meter, const cuai_record_t *r)
     cuai_meter_begin(meter, r->size, cuai_requested(r));
 }
 
-static CUAI_INLINE void cuai_meter_out(cuai_meter_t *meter,
-                                       const cuai_record_t *r)
+static CUAI_INLINE void cuai_meter_out(cuai_meter_t *meter, const cuai_record_t *r)
 {
     cuai_meter_end(meter, r->size, cuai_requested(r));
 }
 
-/* A block was never given out: neither it nor its end, which is to come, are
- * counted. */
+/* A block was never given out: neither it nor its end, which is to come, are counted. */
 static inline void cuai_meter_uncount(cuai_meter_t *meter)
 {
     meter->allocs--;
@@ -128,22 +124,20 @@ static inline cuai_counts_t cuai_meter_read(const cuai_meter_t *meter)
 static inline void cuai_meter_set(cuai_meter_t *meter, cuai_counts_t counts)
 {
     *meter = (cuai_meter_t){.allocs = counts.allocs, .frees = counts.frees};
-    meter->levels[CUAI_PEAK_LIVE] =
-        (cuai_level_t){counts.peak_live_bytes,
-                       (int64_t)(counts.peak_live_bytes - counts.live_bytes)};
-    meter->levels[CUAI_PEAK_REQUESTED] = (cuai_level_t){
-        counts.peak_requested_bytes,
-        (int64_t)(counts.peak_requested_bytes - counts.requested_bytes)};
-    meter->levels[CUAI_PEAK_BLOCKS] =
-        (cuai_level_t){counts.peak_live_blocks,
-                       (int64_t)(counts.peak_live_blocks - counts.live_blocks)};
+    meter->levels[CUAI_PEAK_LIVE] = (cuai_level_t){
+        counts.peak_live_bytes, (int64_t)(counts.peak_live_bytes - counts.live_bytes)};
+    meter->levels[CUAI_PEAK_REQUESTED] =
+        (cuai_level_t){counts.peak_requested_bytes,
+                       (int64_t)(counts.peak_requested_bytes - counts.requested_bytes)};
+    meter->levels[CUAI_PEAK_BLOCKS] = (cuai_level_t){
+        counts.peak_live_blocks, (int64_t)(counts.peak_live_blocks - counts.live_blocks)};
 }
 
 /* All of its blocks have ended. */
 static inline void cuai_meter_clear(cuai_meter_t *meter)
 {
     meter->frees += cuai_meter_blocks(meter);
-    for (int i = 0; i < CUAI_PEAK_HELD; i++)
+    for (int i = 0; i < CUAI_PEAK_RESERVED; i++)
         meter->levels[i].below = (int64_t)meter->levels[i].peak;
 }
 

@@ -1,8 +1,8 @@
 /*
  * Moving bytes: batches of a compaction, and single copies.
  *
- * A batch: planned and begun under the lock, which holds its blocks and ranges;
- * bytes moved without it; committed under it.
+ * A batch: planned and begun under the lock, which holds its blocks and ranges; bytes moved without
+ * it; committed under it.
  */
 #include "arena/move.h"
 #include "arena/capture.h"
@@ -11,47 +11,46 @@
 
 /* ---- Blocks on their way ----------------------------------------------- */
 
-void cuai_mark_moving(cuarena_t *arena, cuai_found_t found)
+void cuai_mark_moving(cuarena_t *arena, cuai_block_ref_t ref)
 {
-    cuai_found_record(found)->moving = 1;
+    cuai_block_record(ref)->moving = 1;
     arena->in_flight++;
 }
 
-void cuai_clear_moving(cuarena_t *arena, cuai_found_t found)
+void cuai_clear_moving(cuarena_t *arena, cuai_block_ref_t ref)
 {
-    cuai_found_record(found)->moving = 0;
+    cuai_block_record(ref)->moving = 0;
     arena->in_flight--;
-    cuai_event_wake(&arena->changed);
+    cuai_cond_wake(&arena->changed);
 }
 
-/* One that waits for markers as well ends when they are complete. */
-static bool end_if_freed(cuarena_t *arena, cuai_found_t found, uint32_t stream)
+/* One that waits for events as well ends when they are complete. */
+static bool end_if_freed(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
-    const cuai_record_t *r = cuai_found_record(found);
+    const cuai_record_t *r = cuai_block_record(ref);
     if (!(r->flags & CUAI_BLOCK_ENDING))
         return false;
     if ((r->flags & CUAI_BLOCK_USED) && !r->fixed)
         return true;
-    cuai_end_block(arena, found, stream);
+    cuai_end_block(arena, ref, stream);
     return true;
 }
 
-bool cuai_end_moving(cuarena_t *arena, cuai_found_t found, uint32_t stream)
+bool cuai_end_moving(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
 {
-    cuai_clear_moving(arena, found);
-    return end_if_freed(arena, found, stream);
+    cuai_clear_moving(arena, ref);
+    return end_if_freed(arena, ref, stream);
 }
 
 /* ---- A batch ----------------------------------------------------------- */
 
-_Static_assert(
-    sizeof(cuai_move_t) == sizeof(cuarena_relocation_t) &&
-        offsetof(cuai_move_t, block) == offsetof(cuarena_relocation_t, block) &&
-        offsetof(cuai_move_t, from) == offsetof(cuarena_relocation_t, from) &&
-        offsetof(cuai_move_t, to) == offsetof(cuarena_relocation_t, to) &&
-        offsetof(cuai_move_t, bytes) == offsetof(cuarena_relocation_t, bytes) &&
-        sizeof(void *) == sizeof(uint64_t),
-    "a move is a relocation: offsets are addresses");
+_Static_assert(sizeof(cuai_move_t) == sizeof(cuarena_relocation_t) &&
+                   offsetof(cuai_move_t, block) == offsetof(cuarena_relocation_t, block) &&
+                   offsetof(cuai_move_t, from) == offsetof(cuarena_relocation_t, from) &&
+                   offsetof(cuai_move_t, to) == offsetof(cuarena_relocation_t, to) &&
+                   offsetof(cuai_move_t, bytes) == offsetof(cuarena_relocation_t, bytes) &&
+                   sizeof(void *) == sizeof(uint64_t),
+               "a move is a relocation: offsets are addresses");
 
 static cuarena_relocation_t *relocations(cuai_move_t *moves)
 {
@@ -62,18 +61,17 @@ static void add_each(const cuarena_t *arena, cuai_batch_t *batch)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     for (size_t i = 0; i < batch->count; i++)
-        cuai_set_add_block(arena, &batch->streams, heap,
-                           cuai_slot_of(heap, batch->list[i].block));
+        cuai_set_add_block(arena, &batch->streams, heap, cuai_slot_of(heap, batch->list[i].block));
 }
 
-/* The streams that the moved blocks name. They are looked at one by one only if
- * they name several. */
+/* The streams that the moved blocks name. They are looked at one by one only if they name
+ * several. */
 static void note_streams(const cuarena_t *arena, cuai_batch_t *batch)
 {
-    const uint64_t owners = CUAI_OWNER_NATURE(CUARENA_HEAP_MAX_OWNER);
+    const uint64_t owners = CUAI_OWNER_ATTRIBUTES(CUARENA_HEAP_MAX_OWNER);
     uint64_t some = batch->plan->some;
     uint64_t owner = some & owners;
-    if ((some & CUAI_NATURE(0, 0, CUAI_BLOCK_USED)) != 0 ||
+    if ((some & CUAI_ATTRIBUTES(0, 0, CUAI_BLOCK_USED)) != 0 ||
         (batch->plan->every & owners) != owner)
         add_each(arena, batch);
     else if (owner != 0)
@@ -92,43 +90,39 @@ static void take_plan(const cuarena_t *arena, cuai_batch_t *batch)
         note_streams(arena, batch);
 }
 
-/* The stream that what a batch vacates belongs to: where the CPU touches
- * memory, the copies were waited for. */
+/* The stream that what a batch vacates belongs to: where the CPU touches memory, the copies were
+ * waited for. */
 static uint32_t heir_of(const cuarena_t *arena, const cuai_batch_t *batch)
 {
     return arena->cpu_touches ? 0 : batch->stream;
 }
 
-static uint32_t lane_of(const cuarena_t *arena, const cuai_batch_t *batch)
+static uint32_t freelist_of(const cuarena_t *arena, const cuai_batch_t *batch)
 {
-    return cuai_lane_for_free(arena, CUAI_DYNAMIC, heir_of(arena, batch));
+    return cuai_freelist_for_free(arena, CUAI_DYNAMIC, heir_of(arena, batch));
 }
 
-/* Ranges of the stream's own lanes can be moved into as well. */
-static void open_lane(cuarena_t *arena, uint32_t lane)
+/* Ranges of the stream's own free lists can be moved into as well. */
+static void open_freelist(cuarena_t *arena, uint32_t freelist)
 {
-    if (lane != 0)
-        cuai_lane_absorb(arena->heaps[CUAI_DYNAMIC], lane, UINT64_MAX);
+    if (freelist != 0)
+        cuai_freelist_absorb(arena->heaps[CUAI_DYNAMIC], freelist, UINT64_MAX);
 }
 
-cuarena_status_t cuai_batch_begin(cuarena_t *arena,
-                                  const cuarena_heap_plan_options_t *options,
-                                  uint32_t stream, uint64_t *largest_out,
-                                  cuai_batch_t *batch)
+cuarena_status_t cuai_batch_begin(cuarena_t *arena, const cuarena_heap_plan_options_t *options,
+                                  uint32_t stream, uint64_t *largest_out, cuai_batch_t *batch)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    *batch =
-        (cuai_batch_t){.stream = stream, .ended_later = arena->ended_later};
+    *batch = (cuai_batch_t){.stream = stream, .ended_later = arena->ended_later};
     cuarena_heap_plan_options_t own = *options;
-    own.lane = lane_of(arena, batch);
+    own.freelist = freelist_of(arena, batch);
     bool one_pass = cuai_plan_is_one_pass(heap, &own);
     if (largest_out != NULL && !one_pass)
         cuarena_heap_largest(heap, 0, largest_out);
-    open_lane(arena, own.lane);
+    open_freelist(arena, own.freelist);
     bool runs_apart = arena->config.memory == CUARENA_MEMORY_CUSTOM;
     cuai_captures_hold(arena, true);
-    cuarena_status_t status =
-        cuai_plan_start(heap, &own, runs_apart, &batch->plan);
+    cuarena_status_t status = cuai_plan_start(heap, &own, runs_apart, &batch->plan);
     cuai_captures_hold(arena, false);
     if (status != CUARENA_OK)
         return status;
@@ -148,23 +142,23 @@ void cuai_batch_end(cuarena_t *arena, cuai_batch_t *batch)
     *batch = (cuai_batch_t){0};
 }
 
-void cuai_batch_settle(cuarena_t *arena, cuai_batch_t *batch)
+void cuai_batch_reclaim(cuarena_t *arena, cuai_batch_t *batch)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint32_t heir = heir_of(arena, batch);
     size_t kept = 0;
     for (size_t i = 0; i < batch->count; i++) {
         cuai_slot_t slot = cuai_slot_of(heap, batch->list[i].block);
-        cuai_found_t found = {heap, slot, CUAI_DYNAMIC};
-        cuai_found_record(found)->moving = 0;
-        if (end_if_freed(arena, found, heir))
+        cuai_block_ref_t ref = {heap, slot, CUAI_DYNAMIC};
+        cuai_block_record(ref)->moving = 0;
+        if (end_if_freed(arena, ref, heir))
             continue;
         if (kept != i)
             batch->list[kept] = batch->list[i];
         kept++;
     }
     batch->count = kept;
-    cuai_event_wake(&arena->changed);
+    cuai_cond_wake(&arena->changed);
 }
 
 /* What a failed copy leaves is the error's: the arena is lost. */
@@ -177,9 +171,9 @@ static void lose(cuarena_t *arena, const cuai_batch_t *batch, size_t done)
                    arena->label, done, batch->runs_count, batch->runs[at].from);
 }
 
-/* Where the bytes end that are free once a run has moved down and were a
- * block's before: at the next run's new place, if that is in them, or where the
- * run ended. Runs come in the order of their addresses. */
+/* Where the bytes end that are free once a run has moved down and were a block's before: at the
+ * next run's new place, if that is in them, or where the run ended. Runs come in the order of their
+ * addresses. */
 static uint64_t vacated_end(const cuai_batch_t *batch, size_t i)
 {
     const cuarena_relocation_t *run = &batch->runs[i];
@@ -192,8 +186,7 @@ static uint64_t vacated_end(const cuai_batch_t *batch, size_t i)
 }
 
 /* Without the lock: with ZERO_FREE what the batch has vacated becomes 0. */
-static cuarena_status_t zero_vacated(const cuarena_t *arena,
-                                     const cuai_batch_t *batch,
+static cuarena_status_t zero_vacated(const cuarena_t *arena, const cuai_batch_t *batch,
                                      cuarena_stream_t stream)
 {
     cuarena_status_t status = CUARENA_OK;
@@ -204,20 +197,18 @@ static cuarena_status_t zero_vacated(const cuarena_t *arena,
         uint64_t begin = cuai_address(run->to) + run->bytes;
         uint64_t bytes = vacated_end(batch, i) - begin;
         if (bytes != 0)
-            status = arena->memory.ops.zero_bytes(
-                arena->memory.user, cuai_pointer(begin), bytes, stream);
+            status = arena->memory.ops.zero_bytes(arena->memory.user, cuai_pointer(begin), bytes,
+                                                  stream);
     }
     return status;
 }
 
-/* Without the lock. `done` is how many runs moved: all, where what they left
- * cannot be set to 0. */
-static cuarena_status_t move_runs(const cuarena_t *arena,
-                                  const cuai_batch_t *batch,
+/* Without the lock. `done` is how many runs moved: all, where what they left cannot be set to 0. */
+static cuarena_status_t move_runs(const cuarena_t *arena, const cuai_batch_t *batch,
                                   cuarena_stream_t stream, size_t *done)
 {
-    cuarena_status_t status = arena->memory.ops.relocate(
-        arena->memory.user, batch->runs, batch->runs_count, stream, done);
+    cuarena_status_t status = arena->memory.ops.relocate(arena->memory.user, batch->runs,
+                                                         batch->runs_count, stream, done);
     if (status != CUARENA_OK)
         return status;
     *done = batch->runs_count;
@@ -225,12 +216,10 @@ static cuarena_status_t move_runs(const cuarena_t *arena,
 }
 
 /* `stream` stays what it is until the end: the caller touches it. */
-static cuarena_status_t queue_between(cuarena_t *arena,
-                                      const cuai_batch_t *batch,
+static cuarena_status_t queue_between(cuarena_t *arena, const cuai_batch_t *batch,
                                       cuarena_stream_t stream, size_t *done)
 {
-    cuarena_status_t status =
-        cuai_order_before(arena, &batch->streams, batch->stream);
+    cuarena_status_t status = cuai_order_before(arena, &batch->streams, batch->stream);
     if (status != CUARENA_OK)
         return status;
     cuai_unlock(&arena->lock);
@@ -242,8 +231,7 @@ static cuarena_status_t queue_between(cuarena_t *arena,
 }
 
 /* Steps out. On an error after `done` became more than 0 the arena is lost. */
-static cuarena_status_t queue_copies(cuarena_t *arena,
-                                     const cuai_batch_t *batch, size_t *done)
+static cuarena_status_t queue_copies(cuarena_t *arena, const cuai_batch_t *batch, size_t *done)
 {
     cuarena_stream_t stream = cuai_stream_touch(arena, batch->stream);
     cuarena_status_t status = cuai_check_captured(arena, batch->stream);
@@ -253,7 +241,7 @@ static cuarena_status_t queue_copies(cuarena_t *arena,
     return status;
 }
 
-/* The ranges go back to the lane that they were in, or some of them. */
+/* The ranges go back to the free list that they were in, or some of them. */
 static void abort_batch(cuarena_t *arena, const cuai_batch_t *batch)
 {
     cuarena_heap_plan_abort(arena->heaps[CUAI_DYNAMIC], batch->plan);
@@ -272,11 +260,11 @@ cuarena_status_t cuai_batch_execute(cuarena_t *arena, cuai_batch_t *batch)
     if (status != CUARENA_OK)
         abort_batch(arena, batch);
     else
-        cuarena_heap_plan_commit(heap, batch->plan, lane_of(arena, batch));
+        cuarena_heap_plan_commit(heap, batch->plan, freelist_of(arena, batch));
     if (arena->ended_later != batch->ended_later)
-        cuai_batch_settle(arena, batch);
+        cuai_batch_reclaim(arena, batch);
     else
-        cuai_event_wake(&arena->changed);
+        cuai_cond_wake(&arena->changed);
     if (status != CUARENA_OK)
         return status;
     arena->compactions++;
@@ -296,8 +284,7 @@ cuarena_status_t cuai_batch_all(cuarena_t *arena, cuai_batch_t *batch)
         .runs = cuai_host_take(most * sizeof *batch->runs),
     };
     if (batch->list == NULL || batch->runs == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "no host memory for %zu relocations", most);
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for %zu relocations", most);
     cuai_slot_t slot = cuai_record(heap, 0)->next;
     for (; slot != 0; slot = cuai_record(heap, slot)->next) {
         cuai_record_t *r = cuai_record(heap, slot);
@@ -312,8 +299,7 @@ cuarena_status_t cuai_batch_all(cuarena_t *arena, cuai_batch_t *batch)
     return CUARENA_OK;
 }
 
-static bool continues(const cuarena_relocation_t *run,
-                      const cuarena_relocation_t *item)
+static bool continues(const cuarena_relocation_t *run, const cuarena_relocation_t *item)
 {
     return cuai_address(run->from) + run->bytes == cuai_address(item->from) &&
            cuai_address(run->to) + run->bytes == cuai_address(item->to);
@@ -341,8 +327,8 @@ void cuai_batch_shift(cuai_batch_t *batch, uint64_t distance)
 
 /* ---- One copy ---------------------------------------------------------- */
 
-cuarena_status_t cuai_copy(cuarena_t *arena, uint64_t to, uint64_t from,
-                           uint64_t bytes, uint32_t stream)
+cuarena_status_t cuai_copy(cuarena_t *arena, uint64_t to, uint64_t from, uint64_t bytes,
+                           uint32_t stream)
 {
     cuarena_relocation_t one = {0, cuai_pointer(from), cuai_pointer(to), bytes};
     cuarena_status_t status = cuai_see_moves(arena, stream);
@@ -353,8 +339,7 @@ cuarena_status_t cuai_copy(cuarena_t *arena, uint64_t to, uint64_t from,
     status = cuai_check_captured(arena, stream);
     if (status == CUARENA_OK) {
         cuai_unlock(&arena->lock);
-        status = arena->memory.ops.relocate(arena->memory.user, &one, 1, handle,
-                                            &done);
+        status = arena->memory.ops.relocate(arena->memory.user, &one, 1, handle, &done);
         cuai_lock(&arena->lock);
     }
     cuai_stream_untouch(arena, stream);

@@ -15,7 +15,7 @@ void cuai_level_note_peak(cuai_level_t *level)
 cuai_gauge_t cuai_gauge_meter(cuai_meter_t *meter, cuai_scopes_t **scopes)
 {
     cuai_gauge_t gauge = {.scopes = scopes};
-    for (int i = 0; i < CUAI_PEAK_HELD; i++) {
+    for (int i = 0; i < CUAI_PEAK_RESERVED; i++) {
         gauge.peaks[i] = &meter->levels[i].peak;
         gauge.below[i] = &meter->levels[i].below;
         gauge.now[i] = cuai_level_now(&meter->levels[i]);
@@ -28,16 +28,15 @@ static cuai_gauge_t gauge_whole(cuarena_t *arena)
     cuai_counts_t now = cuai_whole_now(arena);
     cuai_counts_t *kept = &arena->whole;
     return (cuai_gauge_t){
-        .peaks = {&kept->peak_live_bytes, &kept->peak_requested_bytes,
-                  &kept->peak_live_blocks, &arena->peak_held},
-        .now = {now.live_bytes, now.requested_bytes, now.live_blocks,
-                arena->held},
+        .peaks = {&kept->peak_live_bytes, &kept->peak_requested_bytes, &kept->peak_live_blocks,
+                  &arena->peak_reserved},
+        .now = {now.live_bytes, now.requested_bytes, now.live_blocks, arena->held},
         .scopes = &arena->whole_scopes,
     };
 }
 
-/* The peaks of the whole are kept apart from those of its only heap from now
- * on: a scope is of the one or of the other. */
+/* The peaks of the whole are kept apart from those of its only heap from now on: a scope is of the
+ * one or of the other. */
 cuai_gauge_t cuai_gauge_whole(cuarena_t *arena)
 {
     cuai_begin_whole(arena);
@@ -47,8 +46,7 @@ cuai_gauge_t cuai_gauge_whole(cuarena_t *arena)
 static cuai_gauge_t gauge_heap(cuarena_heap_t *heap)
 {
     return (cuai_gauge_t){
-        .peaks = {&heap->peak_live_bytes, &heap->peak_requested_bytes,
-                  &heap->peak_live_blocks},
+        .peaks = {&heap->peak_live_bytes, &heap->peak_requested_bytes, &heap->peak_live_blocks},
         .now = {heap->live_bytes, heap->requested_bytes, heap->live_blocks},
     };
 }
@@ -90,11 +88,9 @@ cuarena_status_t cuai_peaks_push(cuai_gauge_t *gauge)
         *gauge->scopes = cuai_host_alloc(sizeof **gauge->scopes);
     cuai_scopes_t *scopes = *gauge->scopes;
     if (scopes == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "no host memory for scopes of peaks");
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for scopes of peaks");
     if (scopes->depth == CUARENA_MAX_PEAK_SCOPES)
-        return cuai_fail(CUARENA_LIMIT,
-                         "peaks: %d scopes are open; at most so many can be",
+        return cuai_fail(CUARENA_LIMIT, "peaks: %d scopes are open; at most so many can be",
                          CUARENA_MAX_PEAK_SCOPES);
     uint64_t *outer = scopes->outer[scopes->depth++];
     for (int i = 0; i < CUAI_PEAKS; i++) {
@@ -115,7 +111,7 @@ cuarena_status_t cuai_peaks_pop(cuai_gauge_t *gauge, cuarena_peaks_t *peaks)
         .live_bytes = peak(gauge, CUAI_PEAK_LIVE),
         .requested_bytes = peak(gauge, CUAI_PEAK_REQUESTED),
         .live_blocks = peak(gauge, CUAI_PEAK_BLOCKS),
-        .held_bytes = peak(gauge, CUAI_PEAK_HELD),
+        .reserved_bytes = peak(gauge, CUAI_PEAK_RESERVED),
     };
     const uint64_t *outer = scopes->outer[--scopes->depth];
     for (int i = 0; i < CUAI_PEAKS; i++)
@@ -128,8 +124,7 @@ void cuai_peaks_reset(cuai_gauge_t *gauge)
     for (int i = 0; i < CUAI_PEAKS; i++)
         set_peak(gauge, i, gauge->now[i]);
     for (uint32_t depth = depth_of(*gauge->scopes); depth != 0; depth--)
-        memcpy((*gauge->scopes)->outer[depth - 1], gauge->now,
-               sizeof gauge->now);
+        memcpy((*gauge->scopes)->outer[depth - 1], gauge->now, sizeof gauge->now);
 }
 
 /* ---- Of one block ------------------------------------------------------ */
@@ -139,45 +134,38 @@ static void gauge_block(cuarena_t *arena, const cuai_counted_in_t *where,
                         cuai_gauge_t gauges[CUAI_PEAKS_COUNT])
 {
     cuarena_heap_t *heap = arena->heaps[where->region];
-    cuai_stream_t *s =
-        where->stream == 0 ? NULL : arena->streams[where->stream];
+    cuai_stream_t *s = where->stream == 0 ? NULL : arena->streams[where->stream];
     memset(gauges, 0, CUAI_PEAKS_COUNT * sizeof *gauges);
     if (heap != NULL) {
         gauges[CUAI_PEAKS_OF_HEAP] = gauge_heap(heap);
-        gauges[CUAI_PEAKS_OF_HEAP].peaks[CUAI_PEAK_HELD] =
-            &heap->most_block_bytes;
+        gauges[CUAI_PEAKS_OF_HEAP].peaks[CUAI_PEAK_RESERVED] = &heap->most_block_bytes;
     }
     if (arena->slow & CUAI_SLOW_WHOLE)
         gauges[CUAI_PEAKS_OF_WHOLE] = gauge_whole(arena);
-    gauges[CUAI_PEAKS_OF_WHOLE].peaks[CUAI_PEAK_HELD] = NULL;
+    gauges[CUAI_PEAKS_OF_WHOLE].peaks[CUAI_PEAK_RESERVED] = NULL;
     if (where->tag != 0)
-        gauges[CUAI_PEAKS_OF_TAG] =
-            cuai_gauge_meter(&arena->tags[where->tag].meter, NULL);
+        gauges[CUAI_PEAKS_OF_TAG] = cuai_gauge_meter(&arena->tags[where->tag].meter, NULL);
     if (s != NULL && s != arena->sole)
         gauges[CUAI_PEAKS_OF_STREAM] = cuai_gauge_meter(&s->meter, NULL);
 }
 
-void cuai_peaks_keep(cuarena_t *arena, const cuai_counted_in_t *where,
-                     cuai_peaks_kept_t *kept)
+void cuai_peaks_keep(cuarena_t *arena, const cuai_counted_in_t *where, cuai_peaks_kept_t *kept)
 {
     cuai_gauge_t gauges[CUAI_PEAKS_COUNT];
     gauge_block(arena, where, gauges);
     for (int g = 0; g < CUAI_PEAKS_COUNT; g++)
         for (int i = 0; i < CUAI_PEAKS; i++)
-            kept->peaks[g][i] =
-                gauges[g].peaks[i] == NULL ? UINT64_MAX : *gauges[g].peaks[i];
+            kept->peaks[g][i] = gauges[g].peaks[i] == NULL ? UINT64_MAX : *gauges[g].peaks[i];
 }
 
 void cuai_peaks_restore(cuarena_t *arena, const cuai_counted_in_t *where,
-                        const cuai_peaks_kept_t *before,
-                        const cuai_peaks_kept_t *with)
+                        const cuai_peaks_kept_t *before, const cuai_peaks_kept_t *with)
 {
     cuai_gauge_t gauges[CUAI_PEAKS_COUNT];
     gauge_block(arena, where, gauges);
     for (int g = 0; g < CUAI_PEAKS_COUNT; g++)
         for (int i = 0; i < CUAI_PEAKS; i++)
-            if (before->peaks[g][i] < with->peaks[g][i] &&
-                peak(&gauges[g], i) == with->peaks[g][i])
+            if (before->peaks[g][i] < with->peaks[g][i] && peak(&gauges[g], i) == with->peaks[g][i])
                 set_peak(&gauges[g], i, before->peaks[g][i]);
 }
 
@@ -188,12 +176,10 @@ cuai_counts_t cuai_whole_peaks(const cuarena_t *arena)
     cuai_counts_t now = cuai_whole_now(arena);
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     bool kept = arena->slow & CUAI_SLOW_WHOLE;
-    now.peak_live_bytes =
-        kept ? arena->whole.peak_live_bytes : heap->peak_live_bytes;
+    now.peak_live_bytes = kept ? arena->whole.peak_live_bytes : heap->peak_live_bytes;
     now.peak_requested_bytes =
         kept ? arena->whole.peak_requested_bytes : heap->peak_requested_bytes;
-    now.peak_live_blocks =
-        kept ? arena->whole.peak_live_blocks : heap->peak_live_blocks;
+    now.peak_live_blocks = kept ? arena->whole.peak_live_blocks : heap->peak_live_blocks;
     return now;
 }
 
@@ -207,8 +193,7 @@ void cuai_keep_most(cuarena_t *arena)
 /* The peaks of the one are those of the other again when no scope is open. */
 void cuai_end_whole(cuarena_t *arena)
 {
-    bool several =
-        arena->heaps[CUAI_STABLE] != NULL || arena->heaps[CUAI_APART] != NULL;
+    bool several = arena->heaps[CUAI_STABLE] != NULL || arena->heaps[CUAI_APART] != NULL;
     if (!several && depth_of(arena->whole_scopes) == 0 &&
         depth_of(arena->region_scopes[CUAI_DYNAMIC]) == 0)
         cuai_slow_set(arena, CUAI_SLOW_WHOLE, false);

@@ -5,9 +5,9 @@
  *           stream; where its peaks are kept, and what is live now
  *   scopes  what the peaks were when each open scope of it began
  *
- * The peaks that are kept are those of the innermost scope. To begin one is to
- * set them aside and to begin anew; to end it is to raise those set aside to
- * what came since. So no allocation knows of scopes, and both are a few steps.
+ * The peaks that are kept are those of the innermost scope. To begin one is to set them aside and
+ * to begin anew; to end it is to raise those set aside to what came since. So no allocation knows
+ * of scopes, and both are a few steps.
  */
 #ifndef CUAI_ARENA_PEAKS_H
 #define CUAI_ARENA_PEAKS_H
@@ -18,7 +18,7 @@ enum {
     CUAI_PEAK_LIVE,
     CUAI_PEAK_REQUESTED,
     CUAI_PEAK_BLOCKS,
-    CUAI_PEAK_HELD, /* of the whole only */
+    CUAI_PEAK_RESERVED, /* of the whole only */
     CUAI_PEAKS
 };
 
@@ -35,10 +35,10 @@ typedef struct cuai_gauge {
     cuai_scopes_t **scopes; /* NULL there before the first one */
 } cuai_gauge_t;
 
-/* The peaks of all that counts one block, and its size among the largest: of
- * its heap, the whole, its tag and its stream. UINT64_MAX: there is none. */
+/* The peaks of all that counts one block, and its size among the largest: of its heap, the whole,
+ * its tag and its stream. UINT64_MAX: there is none. */
 enum {
-    CUAI_PEAKS_OF_HEAP, /* in the place of CUAI_PEAK_HELD: the largest block */
+    CUAI_PEAKS_OF_HEAP, /* in the place of CUAI_PEAK_RESERVED: the largest block */
     CUAI_PEAKS_OF_WHOLE,
     CUAI_PEAKS_OF_TAG,
     CUAI_PEAKS_OF_STREAM,
@@ -54,8 +54,7 @@ struct cuai_meter;
 cuai_gauge_t cuai_gauge_whole(cuarena_t *arena);
 cuai_gauge_t cuai_gauge_region(cuarena_t *arena, int32_t region);
 cuai_gauge_t cuai_gauge_meter(struct cuai_meter *meter, cuai_scopes_t **scopes);
-/* Begins a scope of it, and ends the last one: LIMIT, OUT_OF_MEMORY of the
- * host; BAD_ARGUMENT. */
+/* Begins a scope of it, and ends the last one: LIMIT, OUT_OF_MEMORY of the host; BAD_ARGUMENT. */
 cuarena_status_t cuai_peaks_push(cuai_gauge_t *gauge);
 cuarena_status_t cuai_peaks_pop(cuai_gauge_t *gauge, cuarena_peaks_t *peaks);
 /* Sets its peaks to what is now, in all scopes. */
@@ -69,12 +68,10 @@ typedef struct cuai_counted_in {
 } cuai_counted_in_t;
 
 /* Peaks before a block, or with it. */
-void cuai_peaks_keep(cuarena_t *arena, const cuai_counted_in_t *where,
-                     cuai_peaks_kept_t *kept);
-/* The block was never given out, and has ended: peaks that it raised, and
- * nothing has raised since, are as before. */
+void cuai_peaks_keep(cuarena_t *arena, const cuai_counted_in_t *where, cuai_peaks_kept_t *kept);
+/* The block was never given out, and has ended: peaks that it raised, and nothing has raised since,
+ * are as before. */
 void cuai_peaks_restore(cuarena_t *arena, const cuai_counted_in_t *where,
-                        const cuai_peaks_kept_t *before,
-                        const cuai_peaks_kept_t *with);
+                        const cuai_peaks_kept_t *before, const cuai_peaks_kept_t *with);
 
 #endif

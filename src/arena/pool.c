@@ -2,23 +2,21 @@
 #include "arena/arena.h"
 #include "arena/move.h"
 
-static uint64_t grains(const cuarena_t *arena, uint64_t bytes)
+static uint64_t page_multiple(const cuarena_t *arena, uint64_t bytes)
 {
-    return cuai_align_up(bytes, arena->memory.ops.grain_bytes);
+    return cuai_align_up(bytes, arena->memory.ops.granularity);
 }
 
 static cuarena_status_t over_limit(const cuarena_t *arena, uint64_t bytes)
 {
-    uint64_t limit = arena->limits[CUARENA_LIMIT_HELD];
+    uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
     return cuai_fail_bytes(CUARENA_LIMIT, bytes, limit, arena->held, 0, 0,
                            "a pool of %llu bytes exceeds the limit of %llu",
-                           (unsigned long long)bytes,
-                           (unsigned long long)limit);
+                           (unsigned long long)bytes, (unsigned long long)limit);
 }
 
 /* The memory's part of lengthening, without the lock. */
-static cuarena_status_t grow_first(cuarena_t *arena,
-                                   cuarena_memory_segment_t *segment,
+static cuarena_status_t grow_first(cuarena_t *arena, cuarena_memory_segment_t *segment,
                                    uint64_t bytes)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
@@ -27,20 +25,18 @@ static cuarena_status_t grow_first(cuarena_t *arena,
     cuai_unlock(&arena->lock);
     cuarena_status_t status = ops->grow(arena->memory.user, segment, bytes);
     if (status == CUARENA_OK && arena->config.zero == CUARENA_ZERO_CREATE)
-        status = cuai_memory_zero_fresh(&arena->memory, end, more,
-                                        CUARENA_NO_STREAM);
+        status = cuai_memory_zero_fresh(&arena->memory, end, more, CUARENA_NO_STREAM);
     cuai_lock(&arena->lock);
     return status;
 }
 
 /* Whether a hole reaches up to the pool's end. */
-static bool ends_in_hole(const cuarena_t *arena,
-                         const cuarena_memory_segment_t *segment)
+static bool ends_in_hole(const cuarena_t *arena, const cuarena_memory_segment_t *segment)
 {
     uint64_t end = segment->address + arena->pool_bytes;
     cuai_hole_t hole;
     uint64_t from = 0;
-    while (cuai_next_hole(arena, segment, from, CUAI_REACH_SETTLED, &hole)) {
+    while (cuai_next_hole(arena, segment, from, CUAI_REACH_IDLE, &hole)) {
         from = hole.begin + hole.bytes;
         if (from == end)
             return true;
@@ -49,31 +45,27 @@ static bool ends_in_hole(const cuarena_t *arena,
 }
 
 /* The pool's part of the first segment that it did not have before. A hole
- * goes on to the end of its grain. */
-static cuarena_status_t publish_more(cuarena_t *arena, uint64_t bytes,
-                                     bool from_hole)
+ * goes on to the end of its granularity. */
+static cuarena_status_t publish_more(cuarena_t *arena, uint64_t bytes, bool from_hole)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[0];
-    uint64_t first =
-        from_hole ? grains(arena, arena->pool_bytes) : arena->pool_bytes;
+    uint64_t first = from_hole ? page_multiple(arena, arena->pool_bytes) : arena->pool_bytes;
     uint64_t begin = segment->address + first;
     uint64_t end = segment->address + cuai_min(bytes, segment->bytes);
-    return end > begin ? cuai_publish(arena, 0, begin, end - begin)
-                       : CUARENA_OK;
+    return end > begin ? cuai_publish(arena, 0, begin, end - begin) : CUARENA_OK;
 }
 
 cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes)
 {
     cuarena_memory_segment_t segment = arena->segments.items[0];
-    uint64_t wanted = grains(arena, bytes);
-    if (wanted > segment.reserved_bytes || arena->memory.ops.grow == NULL)
+    uint64_t wanted = page_multiple(arena, bytes);
+    if (wanted > segment.address_bytes || arena->memory.ops.grow == NULL)
         return CUARENA_UNSUPPORTED;
     uint64_t more = wanted > segment.bytes ? wanted - segment.bytes : 0;
     if (more > cuai_affordable(arena))
         return over_limit(arena, bytes);
     /* What was trimmed from the end stays so until a request needs it. */
-    bool trimmed =
-        segment.address + segment.bytes < segment.address + arena->pool_bytes;
+    bool trimmed = segment.address + segment.bytes < segment.address + arena->pool_bytes;
     bool from_hole = ends_in_hole(arena, &segment);
     cuarena_status_t status = CUARENA_OK;
     if (!trimmed && more != 0)
@@ -82,7 +74,7 @@ cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes)
         return status;
     if (!trimmed) {
         arena->segments.items[0] = segment;
-        cuai_count_held(arena, more);
+        cuai_count_reserved(arena, more);
         status = publish_more(arena, bytes, from_hole);
     }
     if (status == CUARENA_OK)
@@ -90,42 +82,40 @@ cuarena_status_t cuai_lengthen_pool(cuarena_t *arena, uint64_t bytes)
     return status;
 }
 
-/* Takes [begin, end) of the pool out of the heap: settled ranges, and holes
- * between them. */
+/* Takes [begin, end) of the pool out of the heap: idle ranges, and holes between them. */
 static cuarena_status_t cut_end(cuarena_t *arena, uint64_t begin, uint64_t end)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint32_t below;
-    for (const cuai_segment_t *stretch = cuai_segment_top(heap);
-         stretch != NULL; stretch = cuai_segment_numbered(heap, below)) {
+    for (const cuai_segment_t *stretch = cuai_segment_top(heap); stretch != NULL;
+         stretch = cuai_segment_numbered(heap, below)) {
         below = stretch->below;
         if (stretch->begin >= end || stretch->end <= begin)
             continue;
         uint64_t from = cuai_max(stretch->begin, begin);
-        cuarena_status_t status = cuarena_heap_segment_cut(
-            heap, from, cuai_min(stretch->end, end) - from);
+        cuarena_status_t status =
+            cuarena_heap_segment_cut(heap, from, cuai_min(stretch->end, end) - from);
         if (status != CUARENA_OK)
             return status;
     }
     return CUARENA_OK;
 }
 
-/* Whether nothing but settled ranges is above `address` in the region. */
+/* Whether nothing but idle ranges is above `address` in the region. */
 static bool is_free_above(const cuarena_heap_t *heap, uint64_t address)
 {
     cuai_slot_t slot = cuai_record(heap, 0)->prev;
     const cuai_record_t *r = cuai_record(heap, slot);
-    while (slot != 0 && r->kind == CUAI_HEAD && cuai_end(r) > address) {
+    while (slot != 0 && r->kind == CUAI_SEGMENT_START && cuai_end(r) > address) {
         slot = r->prev;
         r = cuai_record(heap, slot);
     }
-    return slot == 0 || r->kind == CUAI_ROOT || cuai_end(r) <= address;
+    return slot == 0 || r->kind == CUAI_SENTINEL || cuai_end(r) <= address;
 }
 
-/* Bytes of the segment above its first `kept` that are no holes. One that ends
- * at the pool's odd end lacks backing to its grain's end. */
-static uint64_t backed_above(const cuarena_t *arena,
-                             const cuarena_memory_segment_t *segment,
+/* Bytes of the segment above its first `kept` that are no holes. One that ends at the pool's odd
+ * end lacks backing to its granularity's end. */
+static uint64_t backed_above(const cuarena_t *arena, const cuarena_memory_segment_t *segment,
                              uint64_t kept)
 {
     if (kept >= segment->bytes)
@@ -134,11 +124,9 @@ static uint64_t backed_above(const cuarena_t *arena,
     uint64_t floor = segment->address + kept;
     cuai_hole_t hole;
     uint64_t from = 0;
-    while (cuai_next_hole(arena, segment, from, CUAI_REACH_SETTLED, &hole) &&
-           !hole.at_end) {
+    while (cuai_next_hole(arena, segment, from, CUAI_REACH_IDLE, &hole) && !hole.at_end) {
         from = hole.begin + hole.bytes;
-        uint64_t end =
-            segment->address + grains(arena, from - segment->address);
+        uint64_t end = segment->address + page_multiple(arena, from - segment->address);
         if (end > floor)
             bytes -= end - cuai_max(hole.begin, floor);
     }
@@ -151,10 +139,9 @@ cuarena_status_t cuai_shorten_pool(cuarena_t *arena, uint64_t bytes)
     uint64_t begin = segment.address + bytes;
     uint64_t end = segment.address + arena->pool_bytes;
     if (!is_free_above(arena->heaps[CUAI_DYNAMIC], begin))
-        return cuai_fail(CUARENA_BUSY,
-                         "blocks stand above the pool's new size of %llu",
+        return cuai_fail(CUARENA_BUSY, "blocks stand above the pool's new size of %llu",
                          (unsigned long long)bytes);
-    uint64_t kept = grains(arena, bytes);
+    uint64_t kept = page_multiple(arena, bytes);
     if (arena->memory.ops.shrink == NULL && kept < segment.bytes)
         return CUARENA_UNSUPPORTED;
     uint64_t backed = backed_above(arena, &segment, kept);
@@ -181,8 +168,7 @@ static cuarena_status_t publish_holes(cuarena_t *arena)
     cuarena_status_t status = CUARENA_OK;
     cuai_hole_t hole;
     uint64_t from = 0;
-    while (status == CUARENA_OK &&
-           cuai_next_hole(arena, segment, from, CUAI_REACH_SETTLED, &hole) &&
+    while (status == CUARENA_OK && cuai_next_hole(arena, segment, from, CUAI_REACH_IDLE, &hole) &&
            !hole.at_end) {
         status = cuai_publish(arena, 0, hole.begin, hole.bytes);
         from = hole.begin + hole.bytes;
@@ -195,48 +181,41 @@ static cuarena_status_t get_other(cuarena_t *arena, uint64_t bytes,
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     void *user = arena->memory.user;
-    cuarena_status_t status =
-        ops->get(user, bytes, cuai_max(bytes, arena->reserve_bytes), segment);
+    cuarena_status_t status = ops->get(user, bytes, cuai_max(bytes, arena->address_bytes), segment);
     if (status != CUARENA_OK || arena->config.zero != CUARENA_ZERO_CREATE)
         return status;
-    status = cuai_memory_zero_fresh(&arena->memory, segment->address, bytes,
-                                    CUARENA_NO_STREAM);
+    status = cuai_memory_zero_fresh(&arena->memory, segment->address, bytes, CUARENA_NO_STREAM);
     if (status != CUARENA_OK)
         ops->give_back(user, segment);
     return status;
 }
 
 /* Without the lock: what moved leaves no contents in bytes that go back. */
-static cuarena_status_t zero_old(const cuarena_t *arena,
-                                 const cuai_batch_t *batch)
+static cuarena_status_t zero_old(const cuarena_t *arena, const cuai_batch_t *batch)
 {
     cuarena_status_t status = CUARENA_OK;
     if (!cuai_zeroes_returned(arena))
         return status;
     for (size_t i = 0; i < batch->runs_count && status == CUARENA_OK; i++)
-        status = arena->memory.ops.zero_bytes(
-            arena->memory.user, batch->runs[i].from, batch->runs[i].bytes,
-            CUARENA_NO_STREAM);
+        status = arena->memory.ops.zero_bytes(arena->memory.user, batch->runs[i].from,
+                                              batch->runs[i].bytes, CUARENA_NO_STREAM);
     return status;
 }
 
 /* Without the lock: the new segment, and everything that lives in it.
  * *gone_out: it failed when some of the old contents were gone. */
-static cuarena_status_t fill_other(cuarena_t *arena, uint64_t bytes,
-                                   cuai_batch_t *batch,
-                                   cuarena_memory_segment_t *segment,
-                                   bool *gone_out)
+static cuarena_status_t fill_other(cuarena_t *arena, uint64_t bytes, cuai_batch_t *batch,
+                                   cuarena_memory_segment_t *segment, bool *gone_out)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     cuarena_status_t status = get_other(arena, bytes, segment);
     if (status != CUARENA_OK)
         return status;
-    cuai_batch_shift(batch,
-                     segment->address - arena->segments.items[0].address);
+    cuai_batch_shift(batch, segment->address - arena->segments.items[0].address);
     size_t done = 0;
     if (batch->runs_count != 0)
-        status = ops->relocate(arena->memory.user, batch->runs,
-                               batch->runs_count, CUARENA_NO_STREAM, &done);
+        status = ops->relocate(arena->memory.user, batch->runs, batch->runs_count,
+                               CUARENA_NO_STREAM, &done);
     bool copied = status == CUARENA_OK;
     if (copied)
         status = zero_old(arena, batch);
@@ -246,8 +225,8 @@ static cuarena_status_t fill_other(cuarena_t *arena, uint64_t bytes,
     return status;
 }
 
-static cuarena_status_t settle_in(cuarena_t *arena, uint64_t bytes,
-                                  const cuarena_memory_segment_t *segment)
+static cuarena_status_t reclaim_in(cuarena_t *arena, uint64_t bytes,
+                                   const cuarena_memory_segment_t *segment)
 {
     uint64_t delta = segment->address - arena->segments.items[0].address;
     cuai_heap_rebase(arena->heaps[CUAI_DYNAMIC], delta);
@@ -257,56 +236,53 @@ static cuarena_status_t settle_in(cuarena_t *arena, uint64_t bytes,
     uint64_t old_bytes = arena->pool_bytes;
     arena->pool_bytes = bytes;
     if (bytes < old_bytes) /* nothing lives there; ends need no memory */
-        (void)cut_end(arena, segment->address + bytes,
-                      segment->address + old_bytes);
+        (void)cut_end(arena, segment->address + bytes, segment->address + old_bytes);
     return publish_holes(arena); /* the pool's new end is one of them */
 }
 
-/* Only settled ranges can be held. */
-static cuarena_status_t settle_everything(cuarena_t *arena)
+/* Only idle ranges can be held. */
+static cuarena_status_t reclaim_everything(cuarena_t *arena)
 {
     if (arena->stream_count == 0)
         return CUARENA_OK;
     cuarena_status_t status = cuai_wait_for_work(arena);
     if (status == CUARENA_OK)
-        status = cuai_settle_all(arena, true, NULL);
+        status = cuai_reclaim_all(arena, true, NULL);
     if (status != CUARENA_OK)
         return status;
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    uint64_t idle = heap->lanes[0]->free_bytes;
+    uint64_t idle = heap->freelists[0]->free_bytes;
     if (cuai_free_bytes(heap) == idle)
         return CUARENA_OK;
-    return cuai_fail(CUARENA_BUSY,
-                     "bytes were freed on a stream while the pool was to move");
+    return cuai_fail(CUARENA_BUSY, "bytes were freed on a stream while the pool was to move");
 }
 
 /* All but the dedicated blocks. */
-static uint64_t held_by_pool(const cuarena_t *arena)
+static uint64_t reserved_by_pool(const cuarena_t *arena)
 {
     const cuarena_heap_t *apart = arena->heaps[CUAI_APART];
-    return arena->held - (apart == NULL ? 0 : apart->lone_bytes);
+    return arena->held - (apart == NULL ? 0 : apart->standalone_bytes);
 }
 
-cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes,
-                                cuai_batch_t *batch)
+cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *batch)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    uint64_t wanted = grains(arena, bytes);
+    uint64_t wanted = page_multiple(arena, bytes);
     if (wanted > cuai_affordable(arena))
         return over_limit(arena, bytes + arena->held);
-    cuarena_status_t status = settle_everything(arena);
+    cuarena_status_t status = reclaim_everything(arena);
     if (status == CUARENA_OK)
         status = cuai_batch_all(arena, batch);
     if (status != CUARENA_OK)
         return status;
     status = cuai_heap_hold(heap);
     if (status != CUARENA_OK) {
-        cuai_batch_settle(arena, batch);
+        cuai_batch_reclaim(arena, batch);
         return status;
     }
     cuarena_memory_segment_t old = arena->segments.items[0];
     cuarena_memory_segment_t segment = {0};
-    uint64_t old_held = held_by_pool(arena);
+    uint64_t old_reserved = reserved_by_pool(arena);
     bool gone = false;
     arena->promised += wanted;
     cuai_unlock(&arena->lock);
@@ -317,15 +293,15 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes,
     if (gone)
         cuai_lose(arena);
     if (status != CUARENA_OK) {
-        cuai_batch_settle(arena, batch);
+        cuai_batch_reclaim(arena, batch);
         return status;
     }
-    cuai_count_held(arena, wanted);
-    status = settle_in(arena, bytes, &segment);
-    cuai_batch_settle(arena, batch);
+    cuai_count_reserved(arena, wanted);
+    status = reclaim_in(arena, bytes, &segment);
+    cuai_batch_reclaim(arena, batch);
     cuai_unlock(&arena->lock);
     arena->memory.ops.give_back(arena->memory.user, &old);
     cuai_lock(&arena->lock);
-    arena->held -= old_held;
+    arena->held -= old_reserved;
     return status;
 }

@@ -10,16 +10,15 @@ typedef struct tally {
     bool unknown; /* an owner that is no stream, or a use that is none */
 } tally_t;
 
-static void count_block(const cuarena_t *arena, const cuarena_heap_t *heap,
-                        cuai_slot_t slot, tally_t *tally)
+static void count_block(const cuarena_t *arena, const cuarena_heap_t *heap, cuai_slot_t slot,
+                        tally_t *tally)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
     uint32_t owner = r->owner;
     tally->streams[owner].live_blocks++;
     tally->streams[owner].live_bytes += r->size;
     tally->streams[owner].requested_bytes += cuai_requested(r);
-    bool known =
-        owner == 0 || (arena->streams != NULL && arena->streams[owner] != NULL);
+    bool known = owner == 0 || (arena->streams != NULL && arena->streams[owner] != NULL);
     bool used = r->flags & CUAI_BLOCK_USED;
     tally->used += used;
     tally->ending += (r->flags & CUAI_BLOCK_ENDING) != 0;
@@ -27,13 +26,11 @@ static void count_block(const cuarena_t *arena, const cuarena_heap_t *heap,
         tally->unknown = true;
 }
 
-static void count_cached(const cuarena_t *arena, const cuai_record_t *r,
-                         tally_t *tally)
+static void count_cached(const cuarena_t *arena, const cuai_record_t *r, tally_t *tally)
 {
     tally->cached[r->owner]++;
-    if (r->owner != 0 &&
-        (arena->streams == NULL || arena->streams[r->owner] == NULL ||
-         cuai_requested(r) > arena->mark_serial))
+    if (r->owner != 0 && (arena->streams == NULL || arena->streams[r->owner] == NULL ||
+                          cuai_requested(r) > arena->mark_serial))
         tally->unknown = true;
 }
 
@@ -49,23 +46,21 @@ static void count_blocks(const cuarena_t *arena, tally_t *tally)
     }
 }
 
-static bool has_bytes(const cuarena_t *arena, const cuai_stream_t *s,
-                      uint32_t which)
+static bool has_bytes(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which)
 {
-    for (int region = 0; region < CUAI_LANED; region++)
+    for (int region = 0; region < CUAI_LISTED; region++)
         if (arena->heaps[region] != NULL &&
-            arena->heaps[region]->lanes[s->lanes[region][which]]->ranges != 0)
+            arena->heaps[region]->freelists[s->freelists[region][which]]->ranges != 0)
             return true;
     return false;
 }
 
-/* Of a marker that is to come. */
+/* Of an event that is to come. */
 static bool has_waited_too_far(const cuarena_t *arena, const cuai_stream_t *s)
 {
     bool far = s->serial > arena->mark_serial;
     for (uint32_t n = 0; n < CUAI_STREAM_NUMBERS; n++)
-        far = far || s->waited[n] > arena->mark_serial ||
-              s->told[n] > s->waited[n];
+        far = far || s->waited[n] > arena->mark_serial || s->told[n] > s->waited[n];
     return far;
 }
 
@@ -73,23 +68,21 @@ static const char *wrong_with(const cuarena_t *arena, const cuai_stream_t *s,
                               const cuai_counts_t *counted, uint64_t waits)
 {
     cuai_counts_t counts = cuai_stream_counts(arena, s);
-    if (counts.live_blocks != counted->live_blocks ||
-        counts.live_bytes != counted->live_bytes ||
+    if (counts.live_blocks != counted->live_blocks || counts.live_bytes != counted->live_bytes ||
         counts.requested_bytes != counted->requested_bytes)
         return "a stream's counts are not those of its blocks";
     if (s->waits != waits)
         return "a stream has another number of uses than blocks say";
     if (has_waited_too_far(arena, s))
-        return "a stream has waited for a marker that is not there yet";
-    if (arena->settling || arena->compacting)
+        return "a stream has waited for an event that is not there yet";
+    if (arena->reclaiming || arena->compacting)
         return NULL;
-    if (s->marker == NULL && has_bytes(arena, s, !s->turn))
-        return "bytes are in a closed lane without a marker";
-    if (s->eager && s->latest == NULL && !s->uncovered &&
-        has_bytes(arena, s, s->turn))
-        return "bytes are in an eager stream's open lane without a marker";
+    if (s->event == NULL && has_bytes(arena, s, !s->turn))
+        return "bytes are in a closed free list without an event";
+    if (s->eager && s->latest == NULL && !s->uncovered && has_bytes(arena, s, s->turn))
+        return "bytes are in an eager stream's open free list without an event";
     return s->released && has_bytes(arena, s, s->turn)
-               ? "bytes are in the open lane of a stream that was released"
+               ? "bytes are in the open free list of a stream that was released"
                : NULL;
 }
 
@@ -112,9 +105,8 @@ static bool may_be_near(const cuarena_t *arena, const cuai_recent_t *near)
     if (s == NULL)
         return true;
     return (arena->slow & ~CUAI_SLOW_SOLE) == 0 && arena->stream_count == 1 &&
-           !arena->cpu_touches && s == arena->streams[s->number] && !s->eager &&
-           !s->released && s->capture == NULL &&
-           s->handle == cuai_stream_normal(near->handle) &&
+           !arena->cpu_touches && s == arena->streams[s->number] && !s->eager && !s->released &&
+           s->capture == NULL && s->handle == cuai_stream_normal(near->handle) &&
            (s == arena->sole) == (near == &arena->at_hand);
 }
 
@@ -144,8 +136,7 @@ const char *cuai_streams_wrong(const cuarena_t *arena)
         return "the count of blocks that are ending is wrong";
     uint32_t known = 0;
     const char *wrong = NULL;
-    for (uint32_t n = 1; arena->streams != NULL && n < CUAI_STREAM_NUMBERS;
-         n++) {
+    for (uint32_t n = 1; arena->streams != NULL && n < CUAI_STREAM_NUMBERS; n++) {
         const cuai_stream_t *s = arena->streams[n];
         known += s != NULL;
         if (s != NULL && s->cached != tally.cached[n])
@@ -155,8 +146,7 @@ const char *cuai_streams_wrong(const cuarena_t *arena)
     }
     if (known != arena->stream_count)
         return "the count of streams is wrong";
-    if (!may_be_near(arena, &arena->at_hand) ||
-        !may_be_near(arena, &arena->beside))
+    if (!may_be_near(arena, &arena->at_hand) || !may_be_near(arena, &arena->beside))
         return "a stream is at hand that may not be";
     if (!may_be_sole(arena))
         return "a stream is sole that may not be";

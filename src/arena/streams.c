@@ -1,5 +1,4 @@
-/* The streams that an arena knows: numbers, lanes, and the way from a handle
- * to them. */
+/* The streams that an arena knows: numbers, free lists, and the way from a handle to them. */
 #include <stdatomic.h>
 
 #include "arena/arena.h"
@@ -23,8 +22,7 @@ bool cuai_stream_is_mine(const cuai_stream_t *s)
 
 static bool is_for(const cuai_stream_t *s, cuarena_stream_t handle)
 {
-    return s != NULL && s->handle == handle && !s->released &&
-           cuai_stream_is_mine(s);
+    return s != NULL && s->handle == handle && !s->released && cuai_stream_is_mine(s);
 }
 
 static uint32_t find_known(const cuarena_t *arena, cuarena_stream_t handle)
@@ -44,46 +42,43 @@ uint32_t cuai_stream_known(const cuarena_t *arena, cuarena_stream_t stream)
     return find_known(arena, cuai_stream_normal(stream));
 }
 
-/* ---- Lanes ------------------------------------------------------------- */
+/* ---- Free lists ------------------------------------------------------------- */
 
-uint32_t cuai_lane_for_free(const cuarena_t *arena, int32_t region,
-                            uint32_t number)
+uint32_t cuai_freelist_for_free(const cuarena_t *arena, int32_t region, uint32_t number)
 {
     if (number == 0 || region == CUAI_APART)
         return 0;
     const cuai_stream_t *s = cuai_stream(arena, number);
-    bool marked =
-        s->released || (s->eager && s->latest == NULL && !s->uncovered);
+    bool marked = s->released || (s->eager && s->latest == NULL && !s->uncovered);
     if (!marked)
-        return s->lanes[region][s->turn];
-    return s->marker != NULL ? s->lanes[region][!s->turn] : 0;
+        return s->freelists[region][s->turn];
+    return s->event != NULL ? s->freelists[region][!s->turn] : 0;
 }
 
 void cuai_stream_note_open(const cuarena_t *arena, cuai_stream_t *s)
 {
-    s->open = s->lanes[CUAI_DYNAMIC][s->turn];
-    s->open_index = arena->heaps[CUAI_DYNAMIC]->lanes[s->open];
+    s->open = s->freelists[CUAI_DYNAMIC][s->turn];
+    s->open_index = arena->heaps[CUAI_DYNAMIC]->freelists[s->open];
 }
 
-static void end_lanes(cuarena_t *arena, const cuai_stream_t *s)
+static void end_freelists(cuarena_t *arena, const cuai_stream_t *s)
 {
-    for (int region = 0; region < CUAI_LANED; region++)
+    for (int region = 0; region < CUAI_LISTED; region++)
         for (int i = 0; i < 2; i++)
-            if (s->lanes[region][i] != 0)
-                cuarena_heap_lane_destroy(arena->heaps[region],
-                                          s->lanes[region][i]);
+            if (s->freelists[region][i] != 0)
+                cuarena_heap_freelist_destroy(arena->heaps[region], s->freelists[region][i]);
 }
 
-static cuarena_status_t make_lanes(cuarena_t *arena, cuai_stream_t *s)
+static cuarena_status_t make_freelists(cuarena_t *arena, cuai_stream_t *s)
 {
     cuarena_status_t status = CUARENA_OK;
-    for (int region = 0; region < CUAI_LANED; region++)
+    for (int region = 0; region < CUAI_LISTED; region++)
         for (int i = 0; i < 2; i++)
             if (arena->heaps[region] != NULL && status == CUARENA_OK)
-                status = cuarena_heap_lane_create(arena->heaps[region],
-                                                  &s->lanes[region][i]);
+                status =
+                    cuarena_heap_freelist_create(arena->heaps[region], &s->freelists[region][i]);
     if (status != CUARENA_OK)
-        end_lanes(arena, s);
+        end_freelists(arena, s);
     return status;
 }
 
@@ -107,14 +102,12 @@ void cuai_slow_set(cuarena_t *arena, uint32_t bits, bool on)
     forget_recent(&arena->beside);
 }
 
-static void note_lanes(cuarena_t *arena)
+static void note_freelists(cuarena_t *arena)
 {
-    cuai_slow_set(arena, CUAI_SLOW_LANES,
-                  arena->stream_count > 1 || arena->cpu_touches);
+    cuai_slow_set(arena, CUAI_SLOW_FREELISTS, arena->stream_count > 1 || arena->cpu_touches);
 }
 
-void cuai_stream_put_at_hand(cuarena_t *arena, cuarena_stream_t handle,
-                             cuai_stream_t *s)
+void cuai_stream_put_at_hand(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
 {
     if ((arena->slow & ~(CUAI_SLOW_SOLE | CUAI_SLOW_RESIZES)) != 0)
         return;
@@ -124,15 +117,14 @@ void cuai_stream_put_at_hand(cuarena_t *arena, cuarena_stream_t handle,
 
 /* ---- The sole stream --------------------------------------------------- */
 
-/* The first stream of an arena in which nothing was allocated yet, if it may be
- * at hand. */
+/* The first stream of an arena in which nothing was allocated yet, if it may be at hand. */
 static void begin_sole(cuarena_t *arena, cuai_stream_t *s)
 {
     uint64_t allocs = 0;
     for (int i = 0; i < CUAI_HEAPS; i++)
         allocs += arena->heaps[i] == NULL ? 0 : arena->heaps[i]->allocs;
-    if (allocs != 0 || arena->stream_count != 1 || s->eager ||
-        arena->cpu_touches || (arena->slow & CUAI_SLOW_CACHE))
+    if (allocs != 0 || arena->stream_count != 1 || s->eager || arena->cpu_touches ||
+        (arena->slow & CUAI_SLOW_CACHE))
         return;
     arena->sole = s;
     cuai_slow_set(arena, CUAI_SLOW_SOLE, true);
@@ -171,7 +163,7 @@ void cuai_streams_begin(cuarena_t *arena)
 {
     for (uint32_t i = 0; i < CUAI_RECENT; i++)
         forget_recent(&arena->recent[i]);
-    note_lanes(arena);
+    note_freelists(arena);
 }
 
 static void learn(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s)
@@ -196,38 +188,36 @@ void cuai_stream_forget(cuarena_t *arena, uint32_t number)
 {
     cuai_end_sole(arena);
     cuai_stream_unlearn(arena, arena->streams[number]);
-    end_lanes(arena, arena->streams[number]);
+    end_freelists(arena, arena->streams[number]);
     cuai_host_free(arena->streams[number]->scopes);
     cuai_host_free(arena->streams[number]);
     arena->streams[number] = NULL;
     arena->stream_count--;
-    note_lanes(arena);
+    note_freelists(arena);
 }
 
-/* Whether no block, wait, marker or call needs the number. */
+/* Whether no block, wait, event or call needs the number. */
 static bool is_unneeded(const cuarena_t *arena, uint32_t number)
 {
     const cuai_stream_t *s = arena->streams[number];
-    bool moved = arena->moved.marker != NULL && arena->moved.stream == number;
-    return !moved && s->marker == NULL && s->waits == 0 && s->holders == 0 &&
-           s->touching == 0 && s->cached == 0 &&
-           cuai_stream_counts(arena, s).live_blocks == 0;
+    bool moved = arena->moved.event != NULL && arena->moved.stream == number;
+    return !moved && s->event == NULL && s->waits == 0 && s->holders == 0 && s->touching == 0 &&
+           s->cached == 0 && cuai_stream_counts(arena, s).live_blocks == 0;
 }
 
 void cuai_streams_recycle(cuarena_t *arena)
 {
-    bool known = arena->streams != NULL && !arena->settling;
+    bool known = arena->streams != NULL && !arena->reclaiming;
     for (uint32_t n = 1; known && n < CUAI_STREAM_NUMBERS; n++)
-        if (arena->streams[n] != NULL && arena->streams[n]->released &&
-            is_unneeded(arena, n))
+        if (arena->streams[n] != NULL && arena->streams[n]->released && is_unneeded(arena, n))
             cuai_stream_forget(arena, n);
 }
 
 static bool has_bytes(const cuarena_t *arena, const cuai_stream_t *s)
 {
-    for (int region = 0; region < CUAI_LANED; region++)
+    for (int region = 0; region < CUAI_LISTED; region++)
         for (int i = 0; arena->heaps[region] != NULL && i < 2; i++)
-            if (arena->heaps[region]->lanes[s->lanes[region][i]]->ranges != 0)
+            if (arena->heaps[region]->freelists[s->freelists[region][i]]->ranges != 0)
                 return true;
     return false;
 }
@@ -255,16 +245,14 @@ static uint32_t free_number(const cuarena_t *arena)
 static cuarena_status_t ready_table(cuarena_t *arena)
 {
     if (arena->streams == NULL)
-        arena->streams =
-            cuai_host_alloc(CUAI_STREAM_NUMBERS * sizeof(*arena->streams));
+        arena->streams = cuai_host_alloc(CUAI_STREAM_NUMBERS * sizeof(*arena->streams));
     if (arena->streams != NULL)
         return CUARENA_OK;
     return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for streams");
 }
 
 static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
-                            const cuarena_stream_info_t *info,
-                            uint32_t *number_out)
+                            const cuarena_stream_info_t *info, uint32_t *number_out)
 {
     cuarena_status_t status = ready_table(arena);
     uint32_t number = status == CUARENA_OK ? free_number(arena) : 0;
@@ -282,24 +270,23 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
     s->born = arena->mark_serial;
     s->info = *info;
     s->thread = info->per_thread ? this_thread() : 0;
-    s->eager = info->per_thread || arena->config.marker == CUARENA_MARKER_EAGER;
-    status = make_lanes(arena, s);
+    s->eager = info->per_thread || arena->config.events == CUARENA_EVENTS_EAGER;
+    status = make_freelists(arena, s);
     if (status != CUARENA_OK) {
         cuai_host_free(s);
         return status;
     }
     s->number = number;
-    uint64_t own =
-        CUAI_OWNER_NATURE(number) | arena->heaps[CUAI_DYNAMIC]->align_nature;
-    s->natures[0] = CUAI_BLOCK_NATURE | own;
-    s->natures[1] = CUAI_POINTER_NATURE | own;
+    uint64_t own = CUAI_OWNER_ATTRIBUTES(number) | arena->heaps[CUAI_DYNAMIC]->align_attributes;
+    s->attributes[0] = CUAI_BLOCK_ATTRIBUTES | own;
+    s->attributes[1] = CUAI_POINTER_ATTRIBUTES | own;
     for (int i = 0; i < 2; i++)
-        s->upper[i] = (uint32_t)(s->natures[i] >> 32);
+        s->upper[i] = (uint32_t)(s->attributes[i] >> 32);
     cuai_stream_note_open(arena, s);
     cuai_end_sole(arena);
     arena->streams[number] = s;
     arena->stream_count++;
-    note_lanes(arena);
+    note_freelists(arena);
     begin_sole(arena, s);
     *number_out = number;
     return CUARENA_OK;
@@ -307,8 +294,7 @@ static cuarena_status_t add(cuarena_t *arena, cuarena_stream_t handle,
 
 /* ---- First sight ------------------------------------------------------- */
 
-static cuarena_status_t check_identity(cuarena_stream_t handle,
-                                       const cuarena_stream_info_t *info,
+static cuarena_status_t check_identity(cuarena_stream_t handle, const cuarena_stream_info_t *info,
                                        bool captured)
 {
     if (info->capturing && !captured)
@@ -319,9 +305,8 @@ static cuarena_status_t check_identity(cuarena_stream_t handle,
     return CUARENA_OK;
 }
 
-/* The stream's number, if another thread introduced it meanwhile; else 0, and
- * one is free if it can be. To make room steps out, so the stream is looked for
- * again. */
+/* The stream's number, if another thread introduced it meanwhile; else 0, and one is free if it can
+ * be. To make room steps out, so the stream is looked for again. */
 static uint32_t find_or_make_room(cuarena_t *arena, cuarena_stream_t handle)
 {
     uint32_t number = find_known(arena, handle);
@@ -337,7 +322,7 @@ static void end_introduction(cuarena_t *arena, const cuai_introduction_t *ended)
     while (*link != ended)
         link = &(*link)->next;
     *link = ended->next;
-    cuai_event_wake(&arena->changed);
+    cuai_cond_wake(&arena->changed);
 }
 
 static bool is_introduced(const cuarena_t *arena, cuarena_stream_t handle)
@@ -362,19 +347,17 @@ static cuarena_status_t identify(cuarena_t *arena, cuarena_stream_t handle,
     /* cppcheck-suppress autoVariables; it leaves the list before the return */
     arena->introductions = &one;
     cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        arena->memory.ops.identify(arena->memory.user, handle, info);
+    cuarena_status_t status = arena->memory.ops.identify(arena->memory.user, handle, info);
     cuai_lock(&arena->lock);
     end_introduction(arena, &one);
     return cuai_note_loss(arena, status);
 }
 
-static cuarena_status_t introduce(cuarena_t *arena, cuarena_stream_t handle,
-                                  bool captured, uint32_t *number_out)
+static cuarena_status_t introduce(cuarena_t *arena, cuarena_stream_t handle, bool captured,
+                                  uint32_t *number_out)
 {
     if (arena->memory.ops.identify == NULL)
-        return cuai_fail(CUARENA_UNSUPPORTED,
-                         "stream %p: memory '%s' knows no streams",
+        return cuai_fail(CUARENA_UNSUPPORTED, "stream %p: memory '%s' knows no streams",
                          (void *)handle, arena->memory.ops.name);
     cuarena_stream_info_t info = {0};
     cuarena_status_t status = identify(arena, handle, &info);
@@ -383,20 +366,18 @@ static cuarena_status_t introduce(cuarena_t *arena, cuarena_stream_t handle,
     if (status != CUARENA_OK)
         return status;
     *number_out = find_or_make_room(arena, handle);
-    return *number_out != 0 ? CUARENA_OK
-                            : add(arena, handle, &info, number_out);
+    return *number_out != 0 ? CUARENA_OK : add(arena, handle, &info, number_out);
 }
 
-static cuarena_status_t find(cuarena_t *arena, cuarena_stream_t stream,
-                             bool captured, uint32_t *number_out)
+static cuarena_status_t find(cuarena_t *arena, cuarena_stream_t stream, bool captured,
+                             uint32_t *number_out)
 {
     *number_out = 0;
     if (stream == CUARENA_NO_STREAM)
         return CUARENA_OK;
     cuarena_stream_t handle = cuai_stream_normal(stream);
     const cuai_stream_t *recent = cuai_stream_recent(arena, stream);
-    uint32_t number =
-        recent != NULL ? recent->number : find_known(arena, handle);
+    uint32_t number = recent != NULL ? recent->number : find_known(arena, handle);
     cuarena_status_t status = CUARENA_OK;
     if (number == 0 && !cuai_is_lost(arena))
         status = introduce(arena, handle, captured, &number);
@@ -408,14 +389,12 @@ static cuarena_status_t find(cuarena_t *arena, cuarena_stream_t stream,
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream,
-                                  uint32_t *number_out)
+cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream, uint32_t *number_out)
 {
     return find(arena, stream, false, number_out);
 }
 
-cuarena_status_t cuai_stream_find_captured(cuarena_t *arena,
-                                           cuarena_stream_t stream,
+cuarena_status_t cuai_stream_find_captured(cuarena_t *arena, cuarena_stream_t stream,
                                            uint32_t *number_out)
 {
     return find(arena, stream, true, number_out);
@@ -431,8 +410,7 @@ cuarena_status_t cuai_check_captured(const cuarena_t *arena, uint32_t number)
                      (void *)cuai_stream(arena, number)->handle);
 }
 
-cuarena_status_t cuai_stream_ask_captured(cuarena_t *arena, uint32_t number,
-                                          bool *captured_out)
+cuarena_status_t cuai_stream_ask_captured(cuarena_t *arena, uint32_t number, bool *captured_out)
 {
     cuarena_stream_info_t info = {0};
     cuarena_status_t status = CUARENA_OK;
@@ -468,7 +446,7 @@ void cuai_stream_untouch(cuarena_t *arena, uint32_t number)
         return;
     CUAI_ASSERT(cuai_stream(arena, number)->touching != 0);
     cuai_stream(arena, number)->touching--;
-    cuai_event_wake(&arena->changed);
+    cuai_cond_wake(&arena->changed);
 }
 
 void cuai_stream_leave(cuarena_t *arena, uint32_t number)
@@ -483,50 +461,48 @@ void cuai_stream_leave(cuarena_t *arena, uint32_t number)
 
 /* ---- What they have ---------------------------------------------------- */
 
-static uint64_t lane_largest(const cuarena_heap_t *heap, uint32_t lane)
+static uint64_t freelist_largest(const cuarena_heap_t *heap, uint32_t freelist)
 {
     uint64_t largest = 0;
-    cuarena_heap_largest(heap, lane, &largest);
+    cuarena_heap_largest(heap, freelist, &largest);
     return largest;
 }
 
-uint64_t cuai_lanes_largest(const cuarena_t *arena, int region, bool streams)
+uint64_t cuai_freelists_largest(const cuarena_t *arena, int region, bool streams)
 {
     const cuarena_heap_t *heap = arena->heaps[region];
-    uint64_t largest = lane_largest(heap, 0);
+    uint64_t largest = freelist_largest(heap, 0);
     for (uint32_t n = 1; streams && n < CUAI_STREAM_NUMBERS; n++) {
         const cuai_stream_t *s = arena->streams[n];
         for (int i = 0; s != NULL && s->capture == NULL && i < 2; i++)
-            largest =
-                cuai_max(largest, lane_largest(heap, s->lanes[region][i]));
+            largest = cuai_max(largest, freelist_largest(heap, s->freelists[region][i]));
     }
     return largest;
 }
 
 /* ---- The end ----------------------------------------------------------- */
 
-static void unmark(const cuarena_t *arena, void *marker)
+static void unmark(const cuarena_t *arena, void *event)
 {
-    if (marker != NULL)
-        arena->memory.ops.unmark(arena->memory.user, marker);
+    if (event != NULL)
+        arena->memory.ops.unmark(arena->memory.user, event);
 }
 
 void cuai_streams_forget(cuarena_t *arena)
 {
-    for (uint32_t n = 1; arena->streams != NULL && n < CUAI_STREAM_NUMBERS;
-         n++) {
+    for (uint32_t n = 1; arena->streams != NULL && n < CUAI_STREAM_NUMBERS; n++) {
         cuai_stream_t *s = arena->streams[n];
         if (s == NULL)
             continue;
-        unmark(arena, s->marker);
+        unmark(arena, s->event);
         unmark(arena, s->latest);
         cuai_host_free(s->scopes);
         cuai_host_free(s);
     }
-    unmark(arena, arena->moved.marker);
+    unmark(arena, arena->moved.event);
     cuai_host_free(arena->streams);
     arena->streams = NULL;
     arena->sole = NULL;
     arena->stream_count = 0;
-    note_lanes(arena);
+    note_freelists(arena);
 }

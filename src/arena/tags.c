@@ -29,8 +29,7 @@ static bool make_room(cuarena_t *arena)
     return true;
 }
 
-cuarena_status_t cuai_tag_register(cuarena_t *arena, const char *name,
-                                   cuarena_tag_t *tag_out)
+cuarena_status_t cuai_tag_register(cuarena_t *arena, const char *name, cuarena_tag_t *tag_out)
 {
     cuarena_tag_t tag = find(arena, name);
     if (tag != 0) {

@@ -1,59 +1,53 @@
 /*
- * Trimming: giving whole grains of free ranges back to the memory, from the
- * highest address down: of settled ones or, where they are known to be idle, of
- * those of streams' lanes.
+ * Trimming: giving whole pages of free ranges back to the memory, from the highest address down: of
+ * idle ones or, where they are known to be idle, of those of streams' free lists.
  *
- * The bytes leave the heap under the lock, so nobody is handed them; then the
- * memory takes them without it. Meanwhile the arena counts as growing: the
- * segments are this thread's.
+ * The bytes leave the heap under the lock, so nobody is handed them; then the memory takes them
+ * without it. Meanwhile the arena counts as growing: the segments are this thread's.
  */
 #include "arena/trim.h"
 
-/* A set of lanes: those whose ranges may go. */
-typedef struct lanes {
-    uint64_t bits[CUARENA_HEAP_MAX_LANES / 64];
-} lanes_t;
+/* A set of free lists: those whose ranges may go. */
+typedef struct freelists {
+    uint64_t bits[CUARENA_HEAP_MAX_FREELISTS / 64];
+} freelists_t;
 
-static void add_lane(lanes_t *lanes, uint32_t lane)
+static void add_freelist(freelists_t *freelists, uint32_t freelist)
 {
-    lanes->bits[lane / 64] |= UINT64_C(1) << lane % 64;
+    freelists->bits[freelist / 64] |= UINT64_C(1) << freelist % 64;
 }
 
 /* ---- Which bytes ------------------------------------------------------- */
 
-static uint64_t min_grains(const cuarena_t *arena, uint64_t bytes,
-                           uint64_t most)
+static uint64_t min_pages(const cuarena_t *arena, uint64_t bytes, uint64_t most)
 {
     uint64_t wanted = bytes;
     if (most < bytes)
-        wanted = cuai_align_up(most, arena->memory.ops.grain_bytes);
+        wanted = cuai_align_up(most, arena->memory.ops.granularity);
     return cuai_min(bytes, wanted);
 }
 
-/* Above this a pool has no use for the segment's last grain. */
-static uint64_t pool_end(const cuarena_t *arena,
-                         const cuarena_memory_segment_t *segment)
+/* Above this a pool has no use for the segment's last granularity. */
+static uint64_t pool_end(const cuarena_t *arena, const cuarena_memory_segment_t *segment)
 {
-    return arena->config.grow == CUARENA_GROW_NONE
-               ? segment->address + arena->pool_bytes
-               : UINT64_MAX;
+    return arena->config.grow == CUARENA_GROW_NONE ? segment->address + arena->pool_bytes
+                                                   : UINT64_MAX;
 }
 
 /* What of [begin, end), a free range, can go; at most about `most` bytes.
- * A pool's odd end goes with the grain that it is in. */
-static bool choose_cut(const cuarena_t *arena, uint64_t begin, uint64_t end,
-                       uint64_t most, cuai_cut_t *cut)
+ * A pool's odd end goes with the granularity that it is in. */
+static bool choose_cut(const cuarena_t *arena, uint64_t begin, uint64_t end, uint64_t most,
+                       cuai_cut_t *cut)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     size_t at = cuai_segment_around(arena->heaps[CUAI_DYNAMIC], begin)->source;
     const cuarena_memory_segment_t *s = &arena->segments.items[at];
     uint64_t taken_end = s->address + s->bytes;
     bool to_end = end == cuai_min(taken_end, pool_end(arena, s));
-    uint64_t grain = ops->grain_bytes;
-    uint64_t first = s->address + cuai_align_up(begin - s->address, grain);
-    uint64_t last = to_end
-                        ? taken_end
-                        : s->address + cuai_align_down(end - s->address, grain);
+    uint64_t granularity = ops->granularity;
+    uint64_t first = s->address + cuai_align_up(begin - s->address, granularity);
+    uint64_t last =
+        to_end ? taken_end : s->address + cuai_align_down(end - s->address, granularity);
     cut->segment = at;
     if (begin == s->address && to_end && ops->shrink == NULL) {
         *cut = (cuai_cut_t){CUAI_CUT_WHOLE, at, begin, s->bytes};
@@ -62,7 +56,7 @@ static bool choose_cut(const cuarena_t *arena, uint64_t begin, uint64_t end,
     if (first >= last || (to_end ? ops->shrink == NULL : ops->punch == NULL))
         return false;
     cut->kind = to_end ? CUAI_CUT_SHRINK : CUAI_CUT_PUNCH;
-    cut->bytes = min_grains(arena, last - first, most);
+    cut->bytes = min_pages(arena, last - first, most);
     cut->address = last - cut->bytes;
     if (to_end && cut->address == s->address)
         cut->kind = CUAI_CUT_WHOLE; /* no segment is left with 0 bytes */
@@ -70,46 +64,41 @@ static bool choose_cut(const cuarena_t *arena, uint64_t begin, uint64_t end,
 }
 
 /* Takes the cut out of the heap, where it ends at `end` at the latest. */
-static bool cut_heap(cuarena_t *arena, cuai_slot_t slot, const cuai_cut_t *cut,
-                     uint64_t end)
+static bool cut_heap(cuarena_t *arena, cuai_slot_t slot, const cuai_cut_t *cut, uint64_t end)
 {
     uint64_t stop = cuai_min(cut->address + cut->bytes, end);
-    return cuai_segment_cut_range(arena->heaps[CUAI_DYNAMIC], slot,
-                                  cut->address,
+    return cuai_segment_cut_range(arena->heaps[CUAI_DYNAMIC], slot, cut->address,
                                   stop - cut->address) == CUARENA_OK;
 }
 
-static bool may_go(const cuai_record_t *r, const lanes_t *lanes)
+static bool may_go(const cuai_record_t *r, const freelists_t *freelists)
 {
-    uint32_t lane = cuai_range_lane(r);
-    return r->key != 0 && (lanes->bits[lane / 64] >> lane % 64 & 1) != 0;
+    uint32_t freelist = cuai_range_freelist(r);
+    return r->key != 0 && (freelists->bits[freelist / 64] >> freelist % 64 & 1) != 0;
 }
 
 /* Cuts what may go of a range, at most about `most` bytes; how many. */
-static uint64_t take(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot,
-                     uint64_t most)
+static uint64_t take(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot, uint64_t most)
 {
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
     cuai_cut_t *cut = &cuts->items[cuts->count];
     uint64_t begin = cuai_end(r);
     uint64_t end = begin + cuai_range(r);
-    if (!choose_cut(arena, begin, end, most, cut) ||
-        !cut_heap(arena, slot, cut, end))
+    if (!choose_cut(arena, begin, end, most, cut) || !cut_heap(arena, slot, cut, end))
         return 0;
     cuts->count++;
     return cut->bytes;
 }
 
-uint64_t cuai_cuts_take(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot,
-                        uint64_t most)
+uint64_t cuai_cuts_take(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot, uint64_t most)
 {
     const cuai_record_t *r = cuai_record(arena->heaps[CUAI_DYNAMIC], slot);
-    bool settled = r->key != 0 && cuai_range_lane(r) == 0;
-    return settled ? take(arena, cuts, slot, most) : 0;
+    bool idle = r->key != 0 && cuai_range_freelist(r) == 0;
+    return idle ? take(arena, cuts, slot, most) : 0;
 }
 
 /* From the top of the heap down, until `most` bytes are cut. */
-static void collect(cuarena_t *arena, const lanes_t *lanes, cuai_cuts_t *cuts,
+static void collect(cuarena_t *arena, const freelists_t *freelists, cuai_cuts_t *cuts,
                     uint64_t most)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
@@ -117,7 +106,7 @@ static void collect(cuarena_t *arena, const lanes_t *lanes, cuai_cuts_t *cuts,
     while (slot != 0 && cuts->count < CUAI_CUTS_PER_BATCH && most != 0) {
         const cuai_record_t *r = cuai_record(heap, slot);
         cuai_slot_t below = r->prev;
-        if (may_go(r, lanes))
+        if (may_go(r, freelists))
             most -= cuai_min(most, take(arena, cuts, slot, most));
         slot = below;
     }
@@ -138,18 +127,16 @@ static void execute(const cuarena_t *arena, cuarena_memory_segment_t *segment,
         ops->give_back(user, segment);
 }
 
-/* Segments that were given back whole leave the list: the last ones take their
- * places. */
-static void drop_given_back(cuarena_t *arena, const cuai_cut_t *cuts,
-                            size_t count)
+/* Segments that were given back whole leave the list: the last ones take their places. */
+static void drop_given_back(cuarena_t *arena, const cuai_cut_t *cuts, size_t count)
 {
     cuai_segments_t *list = &arena->segments;
     cuarena_memory_segment_t *items = list->items;
     for (size_t i = 0; i < count; i++)
         if (cuts[i].kind == CUAI_CUT_WHOLE)
-            items[cuts[i].segment].reserved_bytes = 0;
+            items[cuts[i].segment].address_bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        while (list->count != 0 && items[list->count - 1].reserved_bytes == 0)
+        while (list->count != 0 && items[list->count - 1].address_bytes == 0)
             list->count--;
         size_t at = cuts[i].segment;
         if (cuts[i].kind == CUAI_CUT_WHOLE && at < list->count) {
@@ -187,7 +174,7 @@ void cuai_cuts_begin(cuarena_t *arena, cuai_cuts_t *cuts)
 void cuai_cuts_end(cuarena_t *arena)
 {
     arena->growing = false;
-    cuai_event_wake(&arena->changed);
+    cuai_cond_wake(&arena->changed);
 }
 
 static void begin(cuarena_t *arena, cuai_cuts_t *cuts)
@@ -204,14 +191,14 @@ static void end(cuarena_t *arena, uint64_t given)
         arena->trims++;
 }
 
-static uint64_t trim(cuarena_t *arena, const lanes_t *lanes, cuai_cuts_t *cuts,
+static uint64_t trim(cuarena_t *arena, const freelists_t *freelists, cuai_cuts_t *cuts,
                      uint64_t keep_bytes)
 {
     uint64_t given = 0;
     size_t count;
     do {
         uint64_t most = arena->held > keep_bytes ? arena->held - keep_bytes : 0;
-        collect(arena, lanes, cuts, most);
+        collect(arena, freelists, cuts, most);
         count = cuts->count;
         given += cuai_cuts_give(arena, cuts);
     } while (count == CUAI_CUTS_PER_BATCH);
@@ -225,13 +212,13 @@ static bool is_callers(const cuarena_t *arena)
 
 uint64_t cuai_trim(cuarena_t *arena, uint64_t keep_bytes)
 {
-    lanes_t settled = {{0}};
-    add_lane(&settled, 0);
+    freelists_t idle = {{0}};
+    add_freelist(&idle, 0);
     if (is_callers(arena))
         return 0; /* the caller's own stay */
     cuai_cuts_t cuts;
     begin(arena, &cuts);
-    uint64_t given = trim(arena, &settled, &cuts, keep_bytes);
+    uint64_t given = trim(arena, &idle, &cuts, keep_bytes);
     end(arena, given);
     return given;
 }
@@ -247,35 +234,34 @@ static cuai_stream_t *next(const cuarena_t *arena, uint32_t number, uint32_t *n)
     return NULL;
 }
 
-/* Behind a complete marker bytes are idle, and stay so in the closed lane as
- * long as nobody else settles. */
-static lanes_t idle_lanes(cuarena_t *arena, uint32_t number)
+/* Behind a complete event bytes are idle, and stay so in the closed free list as long as nobody
+ * else reclaims. */
+static freelists_t idle_freelists(cuarena_t *arena, uint32_t number)
 {
-    lanes_t lanes = {{0}};
+    freelists_t freelists = {{0}};
     cuai_stream_t *s;
     if (number == 0)
-        add_lane(&lanes, 0);
+        add_freelist(&freelists, 0);
     for (uint32_t n = 0; (s = next(arena, number, &n)) != NULL;)
         if (cuai_stream_is_idle(arena, s))
-            add_lane(&lanes, s->lanes[CUAI_DYNAMIC][!s->turn]);
-    return lanes;
+            add_freelist(&freelists, s->freelists[CUAI_DYNAMIC][!s->turn]);
+    return freelists;
 }
 
-static uint64_t trim_idle(cuarena_t *arena, uint32_t number, cuai_cuts_t *cuts,
-                          uint64_t keep_bytes)
+static uint64_t trim_idle(cuarena_t *arena, uint32_t number, cuai_cuts_t *cuts, uint64_t keep_bytes)
 {
     cuai_stream_t *s;
-    cuai_settle_begin(arena);
-    lanes_t lanes = idle_lanes(arena, number);
-    uint64_t given = trim(arena, &lanes, cuts, keep_bytes);
+    cuai_reclaim_begin(arena);
+    freelists_t freelists = idle_freelists(arena, number);
+    uint64_t given = trim(arena, &freelists, cuts, keep_bytes);
     for (uint32_t n = 0; (s = next(arena, number, &n)) != NULL;)
         cuai_stream_return_idle(arena, s);
-    cuai_settle_end(arena);
+    cuai_reclaim_end(arena);
     return given;
 }
 
-cuarena_status_t cuai_trim_lanes(cuarena_t *arena, uint32_t number,
-                                 uint64_t keep_bytes, uint64_t *given_out)
+cuarena_status_t cuai_trim_freelists(cuarena_t *arena, uint32_t number, uint64_t keep_bytes,
+                                     uint64_t *given_out)
 {
     cuarena_status_t status = CUARENA_OK;
     *given_out = 0;
@@ -290,8 +276,8 @@ cuarena_status_t cuai_trim_lanes(cuarena_t *arena, uint32_t number,
     return CUARENA_OK;
 }
 
-/* Whether something of what streams freed could go once they are idle: without
- * that nobody waits for them. */
+/* Whether something of what streams freed could go once they are idle: without that nobody waits
+ * for them. */
 static bool is_worth_waiting(const cuarena_t *arena)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
@@ -301,9 +287,8 @@ static bool is_worth_waiting(const cuarena_t *arena)
     for (; slot != 0 && !worth; slot = cuai_record(heap, slot)->prev) {
         const cuai_record_t *r = cuai_record(heap, slot);
         uint64_t begin = cuai_end(r);
-        worth =
-            r->key != 0 && cuai_range_lane(r) != 0 &&
-            choose_cut(arena, begin, begin + cuai_range(r), UINT64_MAX, &cut);
+        worth = r->key != 0 && cuai_range_freelist(r) != 0 &&
+                choose_cut(arena, begin, begin + cuai_range(r), UINT64_MAX, &cut);
     }
     return worth;
 }
@@ -311,11 +296,10 @@ static bool is_worth_waiting(const cuarena_t *arena)
 uint64_t cuai_trim_all(cuarena_t *arena)
 {
     uint64_t given = 0;
-    if (arena->config.steal != CUARENA_STEAL_NEVER ||
-        arena->stream_count == 0 || is_callers(arena) ||
-        !is_worth_waiting(arena))
+    if (arena->config.steal != CUARENA_STEAL_NEVER || arena->stream_count == 0 ||
+        is_callers(arena) || !is_worth_waiting(arena))
         given = cuai_trim(arena, 0);
     else
-        (void)cuai_trim_lanes(arena, 0, 0, &given);
+        (void)cuai_trim_freelists(arena, 0, 0, &given);
     return given;
 }

@@ -1,6 +1,6 @@
 /*
- * Uses: blocks that several streams use, and dedicated blocks freed on a
- * stream. Their bytes, or their segments, go to nobody before markers that
+ * Uses: blocks that several streams use, and dedicated blocks freed on a stream. Their bytes, or
+ * their segments, go to nobody before events that
  * their free records are complete.
  */
 #include "arena/arena.h"
@@ -12,8 +12,7 @@
 
 static size_t bucket_of(const cuai_uses_t *uses, cuarena_block_t block)
 {
-    return (size_t)(block * UINT64_C(0x9e3779b97f4a7c15) >> 32) &
-           (uses->bucket_count - 1);
+    return (size_t)(block * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (uses->bucket_count - 1);
 }
 
 cuai_use_t *cuai_use_find(const cuarena_t *arena, cuarena_block_t block)
@@ -99,8 +98,7 @@ static bool ready_waits(cuai_use_t *use)
 
 static cuai_use_t *new_use(cuarena_t *arena, cuarena_block_t block)
 {
-    cuai_use_t *use =
-        grow_table(&arena->uses) ? cuai_host_alloc(sizeof *use) : NULL;
+    cuai_use_t *use = grow_table(&arena->uses) ? cuai_host_alloc(sizeof *use) : NULL;
     if (use == NULL)
         return NULL;
     use->block = block;
@@ -113,17 +111,15 @@ static cuai_use_t *new_use(cuarena_t *arena, cuarena_block_t block)
     return use;
 }
 
-cuarena_status_t cuai_use_add(cuarena_t *arena, cuai_found_t found,
-                              uint32_t number)
+cuarena_status_t cuai_use_add(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
-    cuarena_block_t block = cuai_id(found.heap, found.slot);
+    cuarena_block_t block = cuai_id(ref.heap, ref.slot);
     cuai_use_t *use = cuai_use_find(arena, block);
     if (use == NULL)
         use = new_use(arena, block);
     if (use == NULL || !ready_waits(use))
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "no host memory for a block's use of a stream");
-    cuai_found_record(found)->flags |= CUAI_BLOCK_USED;
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a block's use of a stream");
+    cuai_block_record(ref)->flags |= CUAI_BLOCK_USED;
     if (number == 0 || has_stream(use, number))
         return CUARENA_OK;
     use->waits[use->count++] = (cuai_wait_t){number, false, NULL};
@@ -140,31 +136,28 @@ static void end_use(cuarena_t *arena, cuai_use_t *use)
     free_use(use);
 }
 
-void cuai_use_drop(cuarena_t *arena, cuai_found_t found)
+void cuai_use_drop(cuarena_t *arena, cuai_block_ref_t ref)
 {
-    if (!(cuai_found_record(found)->flags & CUAI_BLOCK_USED))
+    if (!(cuai_block_record(ref)->flags & CUAI_BLOCK_USED))
         return;
-    cuai_use_t *use = cuai_use_find(arena, cuai_id(found.heap, found.slot));
-    cuai_found_record(found)->flags &= (uint8_t)~CUAI_BLOCK_USED;
+    cuai_use_t *use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
+    cuai_block_record(ref)->flags &= (uint8_t)~CUAI_BLOCK_USED;
     if (use != NULL)
         end_use(arena, use);
 }
 
-bool cuai_use_matters(const cuarena_t *arena, cuai_found_t found,
-                      uint32_t number)
+bool cuai_use_matters(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
-    if (!(cuai_found_record(found)->flags & CUAI_BLOCK_USED) || number == 0)
+    if (!(cuai_block_record(ref)->flags & CUAI_BLOCK_USED) || number == 0)
         return false;
-    const cuai_use_t *use =
-        cuai_use_find(arena, cuai_id(found.heap, found.slot));
-    bool only =
-        use->count == 0 || (use->count == 1 && use->waits[0].number == number);
-    return found.region == CUAI_APART || !only;
+    const cuai_use_t *use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
+    bool only = use->count == 0 || (use->count == 1 && use->waits[0].number == number);
+    return ref.region == CUAI_APART || !only;
 }
 
-void cuai_use_only(cuarena_t *arena, cuai_found_t found, uint32_t number)
+void cuai_use_only(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
-    cuai_use_t *use = cuai_use_find(arena, cuai_id(found.heap, found.slot));
+    cuai_use_t *use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
     uint32_t kept = 0;
     for (uint32_t i = 0; use != NULL && i < use->count; i++) {
         if (use->waits[i].number == number)
@@ -175,7 +168,7 @@ void cuai_use_only(cuarena_t *arena, cuai_found_t found, uint32_t number)
     if (use != NULL)
         use->count = kept;
     if (kept == 0)
-        cuai_use_drop(arena, found);
+        cuai_use_drop(arena, ref);
 }
 
 /* ---- A free ------------------------------------------------------------ */
@@ -184,31 +177,29 @@ static void unmark_all(cuarena_t *arena, cuai_use_t *use)
 {
     cuai_unlock(&arena->lock);
     for (uint32_t i = 0; i < use->count; i++) {
-        if (use->waits[i].marker != NULL)
-            arena->memory.ops.unmark(arena->memory.user, use->waits[i].marker);
-        use->waits[i].marker = NULL;
+        if (use->waits[i].event != NULL)
+            arena->memory.ops.unmark(arena->memory.user, use->waits[i].event);
+        use->waits[i].event = NULL;
         use->waits[i].later = false;
     }
     cuai_lock(&arena->lock);
 }
 
-/* On an error it gets its marker later, as one that is being captured does.
- * Steps out. */
+/* On an error it gets its event later, as one that is being captured does. Steps out. */
 static cuarena_status_t mark_use(cuarena_t *arena, cuai_wait_t *wait)
 {
     const cuai_stream_t *s = cuai_stream(arena, wait->number);
-    void *marker = NULL;
-    cuarena_status_t status = cuai_stream_mark(arena, s, &marker);
-    wait->marker = marker;
+    void *event = NULL;
+    cuarena_status_t status = cuai_stream_mark(arena, s, &event);
+    wait->event = event;
     wait->later = status != CUARENA_OK;
     return status;
 }
 
-/* A released stream has a marker behind everything, which is not the use's;
- * the others get one now, or later: when they are captured no more, when the
- * host has memory. Steps out. */
-static cuarena_status_t mark_uses(cuarena_t *arena, cuai_use_t *use,
-                                  uint32_t target)
+/* A released stream has an event behind everything, which is not the use's;
+ * the others get one now, or later: when they are captured no more, when the host has memory. Steps
+ * out. */
+static cuarena_status_t mark_uses(cuarena_t *arena, cuai_use_t *use, uint32_t target)
 {
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t i = 0; i < use->count && status == CUARENA_OK; i++) {
@@ -221,14 +212,11 @@ static cuarena_status_t mark_uses(cuarena_t *arena, cuai_use_t *use,
     return status;
 }
 
-/* The lane that the bytes join covers the freeing stream's own work; not so
- * for a segment that goes back, nor for an eager stream, whose lane covers
- * what came before its last marker. */
-static uint32_t choose_target(const cuarena_t *arena, cuai_found_t found,
-                              uint32_t number)
+/* The free list that the bytes join covers the freeing stream's own work; not so for a segment that
+ * goes back, nor for an eager stream, whose free list covers what came before its last event. */
+static uint32_t choose_target(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
-    bool covers =
-        found.region != CUAI_APART && !cuai_stream(arena, number)->eager;
+    bool covers = ref.region != CUAI_APART && !cuai_stream(arena, number)->eager;
     return covers ? number : 0;
 }
 
@@ -248,8 +236,8 @@ static void enqueue(cuai_uses_t *uses, cuai_use_t *use)
     uses->last = &use->next;
 }
 
-/* A pin, uncounted, keeps it where it is from its free to its end: copies of a
- * compaction would be one more thing to wait for. True: it has that pin now. */
+/* A pin, uncounted, keeps it where it is from its free to its end: copies of a compaction would be
+ * one more thing to wait for. True: it has that pin now. */
 static bool keep_place(cuai_record_t *r)
 {
     if ((r->flags & CUAI_BLOCK_BORN_PIN) || r->pins == CUARENA_HEAP_MAX_PINS)
@@ -259,8 +247,8 @@ static bool keep_place(cuai_record_t *r)
     return true;
 }
 
-static void take_back(cuarena_t *arena, cuai_record_t *r, cuai_use_t *use,
-                      uint32_t count, bool pinned)
+static void take_back(cuarena_t *arena, cuai_record_t *r, cuai_use_t *use, uint32_t count,
+                      bool pinned)
 {
     unmark_all(arena, use);
     cuai_clear_ending(arena, r);
@@ -273,33 +261,32 @@ static void take_back(cuarena_t *arena, cuai_record_t *r, cuai_use_t *use,
 }
 
 /* Marked as moving, the block is nobody's meanwhile. */
-cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_found_t found,
-                                     uint32_t number)
+cuarena_status_t cuai_end_after_uses(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
-    cuai_use_t *use = cuai_use_find(arena, cuai_id(found.heap, found.slot));
-    cuai_record_t *r = cuai_found_record(found);
+    cuai_use_t *use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
+    cuai_record_t *r = cuai_block_record(ref);
     uint32_t count = use->count;
     bool pinned = keep_place(r);
     cuai_mark_ending(arena, r);
-    use->target = choose_target(arena, found, number);
+    use->target = choose_target(arena, ref, number);
     if (!has_stream(use, number))
         add_wait(arena, use, number);
-    cuai_mark_moving(arena, found);
+    cuai_mark_moving(arena, ref);
     cuarena_status_t status = mark_uses(arena, use, use->target);
     if (status == CUARENA_OK)
         enqueue(&arena->uses, use);
     else
         take_back(arena, r, use, count, pinned);
-    cuai_clear_moving(arena, found);
+    cuai_clear_moving(arena, ref);
     return status;
 }
 
-/* The stream's marker is recorded when somebody settles. There is room for its
- * wait: see ready_waits. */
-void cuai_end_behind(cuarena_t *arena, cuai_found_t found, uint32_t number)
+/* The stream's event is recorded when somebody reclaims. There is room for its wait: see
+ * ready_waits. */
+void cuai_end_behind(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
-    cuai_use_t *use = cuai_use_find(arena, cuai_id(found.heap, found.slot));
-    cuai_record_t *r = cuai_found_record(found);
+    cuai_use_t *use = cuai_use_find(arena, cuai_id(ref.heap, ref.slot));
+    cuai_record_t *r = cuai_block_record(ref);
     for (; use->count != 0; use->count--)
         cuai_stream(arena, use->waits[use->count - 1].number)->waits--;
     keep_place(r);
@@ -312,10 +299,8 @@ void cuai_end_behind(cuarena_t *arena, cuai_found_t found, uint32_t number)
 
 /* ---- Ending those freed ------------------------------------------------ */
 
-/* Whether the work behind one use is done, else BUSY; may wait for it. Steps
- * out. */
-static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use,
-                                uint32_t i, bool wait)
+/* Whether the work behind one use is done, else BUSY; may wait for it. Steps out. */
+static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use, uint32_t i, bool wait)
 {
     cuai_wait_t *one = &use->waits[i];
     const cuai_stream_t *s = cuai_stream(arena, one->number);
@@ -324,24 +309,22 @@ static cuarena_status_t ask_use(cuarena_t *arena, const cuai_use_t *use,
         status = mark_use(arena, one);
     if (status != CUARENA_OK)
         return status;
-    void *marker = one->marker;
-    if (marker == NULL && s->released)
-        marker = s->marker;
-    if (marker == NULL)
+    void *event = one->event;
+    if (event == NULL && s->released)
+        event = s->event;
+    if (event == NULL)
         return CUARENA_OK;
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
     void *user = arena->memory.user;
     arena->host_waits += wait;
     cuai_unlock(&arena->lock);
-    status = wait ? ops->wait(user, marker, CUARENA_NO_STREAM, 1)
-                  : ops->query(user, marker);
+    status = wait ? ops->wait(user, event, CUARENA_NO_STREAM, 1) : ops->query(user, event);
     cuai_lock(&arena->lock);
     return cuai_note_loss(arena, status);
 }
 
 /* On a lost arena nothing is under way any more. */
-static cuarena_status_t ask_uses(cuarena_t *arena, const cuai_use_t *use,
-                                 cuai_uses_how_t how)
+static cuarena_status_t ask_uses(cuarena_t *arena, const cuai_use_t *use, cuai_uses_how_t how)
 {
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t i = 0; i < use->count && status == CUARENA_OK; i++)
@@ -350,27 +333,26 @@ static cuarena_status_t ask_uses(cuarena_t *arena, const cuai_use_t *use,
     return cuai_is_lost(arena) ? CUARENA_OK : status;
 }
 
-static cuai_found_t find_ending(const cuarena_t *arena, cuarena_block_t block)
+static cuai_block_ref_t find_ending(const cuarena_t *arena, cuarena_block_t block)
 {
     for (int32_t region = 0; region < CUAI_HEAPS; region++) {
         cuarena_heap_t *heap = arena->heaps[region];
         cuai_slot_t slot = heap == NULL ? 0 : cuai_slot_of(heap, block);
         if (slot != 0)
-            return (cuai_found_t){heap, slot, region};
+            return (cuai_block_ref_t){heap, slot, region};
     }
-    return (cuai_found_t){0};
+    return (cuai_block_ref_t){0};
 }
 
-/* Its bytes join the target's lane, or its segment goes back. Steps out. */
-static void end_block(cuarena_t *arena, cuai_use_t *use, cuai_found_t found,
-                      cuai_gain_t *gain)
+/* Its bytes join the target's free list, or its segment goes back. Steps out. */
+static void end_block(cuarena_t *arena, cuai_use_t *use, cuai_block_ref_t ref, cuai_gain_t *gain)
 {
-    const cuai_record_t *r = cuai_found_record(found);
+    const cuai_record_t *r = cuai_block_record(ref);
     bool dedicated = r->flags & CUAI_BLOCK_DEDICATED;
     cuarena_memory_segment_t segment = cuai_dedicated_segment(r);
-    bool joins = cuai_lane_for_free(arena, found.region, use->target) != 0;
-    *(joins || dedicated ? &gain->freed : &gain->settled) += r->size;
-    cuai_end_block(arena, found, use->target);
+    bool joins = cuai_freelist_for_free(arena, ref.region, use->target) != 0;
+    *(joins || dedicated ? &gain->freed : &gain->idle) += r->size;
+    cuai_end_block(arena, ref, use->target);
     end_use(arena, use);
     if (dedicated)
         cuai_return_segment(arena, segment, 0);
@@ -391,8 +373,8 @@ static bool is_handed(const cuarena_t *arena, uint32_t target)
 
 /* OK: it is ended, and out of the queue. A target that is released meanwhile
  * is one more to ask about. */
-static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link,
-                                cuai_uses_how_t how, cuai_gain_t *gain)
+static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link, cuai_uses_how_t how,
+                                cuai_gain_t *gain)
 {
     cuai_use_t *use = *link;
     bool handed;
@@ -401,29 +383,27 @@ static cuarena_status_t try_end(cuarena_t *arena, cuai_use_t **link,
         handed = is_handed(arena, use->target);
         status = ask_uses(arena, use, how);
     } while (status == CUARENA_OK && handed != is_handed(arena, use->target));
-    cuai_found_t found = find_ending(arena, use->block);
-    CUAI_ASSERT(found.heap != NULL);
-    const cuai_record_t *r = cuai_found_record(found);
+    cuai_block_ref_t ref = find_ending(arena, use->block);
+    CUAI_ASSERT(ref.heap != NULL);
+    const cuai_record_t *r = cuai_block_record(ref);
     bool stays = r->moving || (r->flags & CUAI_BLOCK_EXPORTED);
     if (status != CUARENA_OK || stays)
         return status == CUARENA_OK ? CUARENA_BUSY : status;
-    bool zeroes = cuai_zeroes_freed(arena, found) && !cuai_is_lost(arena);
-    cuai_mark_moving(arena, found); /* nobody else does */
+    bool zeroes = cuai_zeroes_freed(arena, ref) && !cuai_is_lost(arena);
+    cuai_mark_moving(arena, ref); /* nobody else does */
     if (zeroes)
-        status = cuai_zero_block(arena, found,
-                                 how == CUAI_USES_DONE ? 0 : use->target);
+        status = cuai_zero_block(arena, ref, how == CUAI_USES_DONE ? 0 : use->target);
     if (status == CUARENA_OK)
         unmark_all(arena, use);
-    cuai_clear_moving(arena, found);
+    cuai_clear_moving(arena, ref);
     if (status != CUARENA_OK)
         return status;
     dequeue(&arena->uses, link);
-    end_block(arena, use, found, gain);
+    end_block(arena, use, ref, gain);
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_uses_settle(cuarena_t *arena, cuai_uses_how_t how,
-                                  cuai_gain_t *gain)
+cuarena_status_t cuai_uses_reclaim(cuarena_t *arena, cuai_uses_how_t how, cuai_gain_t *gain)
 {
     cuarena_status_t first = CUARENA_OK;
     cuai_use_t **link = &arena->uses.first;

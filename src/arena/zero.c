@@ -1,18 +1,16 @@
 /*
- * Setting bytes to 0: of a block, on a stream, at once, or in a graph; and with
- * ZERO_FREE of what leaves a block, before it is anybody else's.
+ * Setting bytes to 0: of a block, on a stream, at once, or in a graph; and with ZERO_FREE of what
+ * leaves a block, before it is anybody else's.
  *
- * On a stream of an open session the graph does it, at each launch: the bytes
- * of a private block are used anew by each, and by other blocks of the graph
- * besides. Where the CPU touches the memory it is done once, before the call
- * returns: private bytes serve one block only there, and what the CPU writes to
- * it ahead of a launch must still be there then.
+ * On a stream of an open session the graph does it, at each launch: the bytes of a private block
+ * are used anew by each, and by other blocks of the graph besides. Where the CPU touches the memory
+ * it is done once, before the call returns: private bytes serve one block only there, and what the
+ * CPU writes to it ahead of a launch must still be there then.
  */
 #include "arena/arena.h"
 #include "base/log.h"
 
-cuarena_status_t cuai_check_zero_captured(const cuarena_t *arena,
-                                          const char *what)
+cuarena_status_t cuai_check_zero_captured(const cuarena_t *arena, const char *what)
 {
     if (arena->cpu_touches || arena->memory.ops.zero_captured != NULL)
         return CUARENA_OK;
@@ -29,36 +27,33 @@ bool cuai_zeroes_returned(const cuarena_t *arena)
            (arena->memory.ops.properties & CUARENA_MEMORY_COMES_ZEROED) == 0;
 }
 
-bool cuai_zeroes_freed(const cuarena_t *arena, cuai_found_t found)
+bool cuai_zeroes_freed(const cuarena_t *arena, cuai_block_ref_t ref)
 {
-    const cuai_record_t *r = cuai_found_record(found);
-    if (arena->config.zero != CUARENA_ZERO_FREE || r->size == 0 ||
-        (r->flags & CUAI_BLOCK_ADOPTED))
+    const cuai_record_t *r = cuai_block_record(ref);
+    if (arena->config.zero != CUARENA_ZERO_FREE || r->size == 0 || (r->flags & CUAI_BLOCK_ADOPTED))
         return false;
-    return found.region != CUAI_APART || cuai_zeroes_returned(arena);
+    return ref.region != CUAI_APART || cuai_zeroes_returned(arena);
 }
 
 void cuai_lose(cuarena_t *arena)
 {
     cuai_slow_set(arena, CUAI_SLOW_LOST, true);
     cuai_unlock(&arena->lock);
-    cuai_log(CUARENA_LOG_ERROR,
-             "%s is lost: what blocks left could not be set to 0: %s",
+    cuai_log(CUARENA_LOG_ERROR, "%s is lost: what blocks left could not be set to 0: %s",
              arena->label, cuai_error_message());
     cuai_lock(&arena->lock);
 }
 
-cuarena_status_t cuai_zero_block(cuarena_t *arena, cuai_found_t found,
-                                 uint32_t number)
+cuarena_status_t cuai_zero_block(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
 {
-    return cuai_zero_tail(arena, found, 0, number);
+    return cuai_zero_tail(arena, ref, 0, number);
 }
 
-cuarena_status_t cuai_zero_tail(cuarena_t *arena, cuai_found_t found,
-                                uint64_t kept, uint32_t number)
+cuarena_status_t cuai_zero_tail(cuarena_t *arena, cuai_block_ref_t ref, uint64_t kept,
+                                uint32_t number)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    const cuai_record_t *r = cuai_found_record(found);
+    const cuai_record_t *r = cuai_block_record(ref);
     CUAI_ASSERT(r->moving && kept < r->size);
     void *address = cuai_pointer(r->offset + kept);
     uint64_t size = r->size - kept;
@@ -68,9 +63,9 @@ cuarena_status_t cuai_zero_tail(cuarena_t *arena, cuai_found_t found,
     if (captured && !in_graph)
         stream = CUARENA_NO_STREAM;
     cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        in_graph ? ops->zero_captured(arena->memory.user, address, size, stream)
-                 : ops->zero_bytes(arena->memory.user, address, size, stream);
+    cuarena_status_t status = in_graph
+                                  ? ops->zero_captured(arena->memory.user, address, size, stream)
+                                  : ops->zero_bytes(arena->memory.user, address, size, stream);
     cuai_lock(&arena->lock);
     cuai_stream_untouch(arena, number);
     return cuai_note_loss(arena, status);

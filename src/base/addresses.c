@@ -21,8 +21,8 @@
 static bool is_limited(uint64_t *most_out)
 {
     struct rlimit limit;
-    bool limited = getrlimit(RLIMIT_AS, &limit) == 0 &&
-                   limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < ALL;
+    bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+                   limit.rlim_cur < ALL;
     *most_out = limited ? limit.rlim_cur : ALL;
     return limited;
 }
@@ -40,7 +40,7 @@ static uint64_t mapped_bytes(void)
     return pages * cuai_system_page();
 }
 
-uint64_t cuai_addresses_between(uint64_t least, uint64_t wanted, uint64_t grain)
+uint64_t cuai_addresses_between(uint64_t least, uint64_t wanted, uint64_t granularity)
 {
     uint64_t most;
     (void)is_limited(&most);
@@ -48,18 +48,17 @@ uint64_t cuai_addresses_between(uint64_t least, uint64_t wanted, uint64_t grain)
     uint64_t spare = gone < most ? (most - gone) / SPARE_SHARE : 0;
     if (wanted - least <= spare)
         return wanted;
-    return least + cuai_align_down(spare, grain);
+    return least + cuai_align_down(spare, granularity);
 }
 
 cuarena_status_t cuai_fail_addresses(uint64_t bytes)
 {
     uint64_t most;
     const char *whose = is_limited(&most) ? "RLIMIT_AS" : "the system";
-    cuai_fail_bytes(
-        CUARENA_OUT_OF_MEMORY, bytes, 0, 0, 0, 0,
-        "no %" PRIu64 " bytes of addresses are left: the process has %" PRIu64
-        " of the %" PRIu64 " that %s allows it, or too many mappings",
-        bytes, mapped_bytes(), most, whose);
+    cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, bytes, 0, 0, 0, 0,
+                    "no %" PRIu64 " bytes of addresses are left: the process has %" PRIu64
+                    " of the %" PRIu64 " that %s allows it, or too many mappings",
+                    bytes, mapped_bytes(), most, whose);
     cuai_error_code(ENOMEM);
     return CUARENA_OUT_OF_MEMORY;
 }

@@ -54,8 +54,7 @@ static bool read_digits(const char **text, uint64_t *value)
     uint64_t sum = 0;
     for (; is_digit(**text); (*text)++) {
         uint64_t digit = (uint64_t)(**text - '0');
-        if (!cuai_mul_checked(sum, 10, &sum) ||
-            !cuai_add_checked(sum, digit, &sum))
+        if (!cuai_mul_checked(sum, 10, &sum) || !cuai_add_checked(sum, digit, &sum))
             return false;
     }
     *value = sum;
@@ -116,11 +115,10 @@ static cuai_refusal_t read_suffix(const char *text, uint32_t *shift)
 }
 
 /*
- * fraction / 10^d * 2^shift is whole if 5^d divides the fraction and then 2^d
- * what is left times 2^shift. Both factors stay small: d is at most 18.
+ * fraction / 10^d * 2^shift is whole if 5^d divides the fraction and then 2^d what is left times
+ * 2^shift. Both factors stay small: d is at most 18.
  */
-static bool scale_fraction(const number_t *number, uint32_t shift,
-                           uint64_t *bytes)
+static bool scale_fraction(const number_t *number, uint32_t shift, uint64_t *bytes)
 {
     uint64_t fives = 1;
     for (uint32_t i = 0; i < number->decimals; i++)
@@ -134,8 +132,7 @@ static bool scale_fraction(const number_t *number, uint32_t shift,
     return true;
 }
 
-static cuai_refusal_t scale(const number_t *number, uint32_t shift,
-                            uint64_t *bytes)
+static cuai_refusal_t scale(const number_t *number, uint32_t shift, uint64_t *bytes)
 {
     uint64_t whole;
     uint64_t part;
@@ -209,8 +206,7 @@ static cuai_refusal_t read_quantity(const char *text, cuarena_amount_t *out)
     if (refusal != NULL)
         return refusal;
     bool percent = strcmp(number.rest, "%") == 0;
-    refusal =
-        percent ? read_percent(&number, &value) : cuai_bytes_read(text, &value);
+    refusal = percent ? read_percent(&number, &value) : cuai_bytes_read(text, &value);
     if (refusal == NULL)
         *out = (cuarena_amount_t){
             .unit = percent ? CUARENA_AMOUNT_PERCENT : CUARENA_AMOUNT_BYTES,
@@ -226,19 +222,16 @@ cuai_refusal_t cuai_amount_read(const char *text, cuarena_amount_t *out)
     return read_quantity(text, out);
 }
 
-cuarena_status_t cuarena_amount_parse(const char *text,
-                                      cuarena_amount_t *amount_out)
+cuarena_status_t cuarena_amount_parse(const char *text, cuarena_amount_t *amount_out)
 {
     if (text == NULL || amount_out == NULL)
-        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
-                                   "amount: the text or the output is NULL"));
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT, "amount: the text or the output is NULL"));
     cuai_refusal_t refusal = cuai_amount_read(text, amount_out);
     if (refusal != NULL)
-        return cuai_told(
-            cuai_fail(CUARENA_BAD_ARGUMENT,
-                      "amount: '%.64s' %s; accepted: bytes as in 512MiB or "
-                      "4G, 0%% to 100%%, auto, auto-256MiB",
-                      text, refusal));
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
+                                   "amount: '%.64s' %s; accepted: bytes as in 512MiB or "
+                                   "4G, 0%% to 100%%, auto, auto-256MiB",
+                                   text, refusal));
     return CUARENA_OK;
 }
 
@@ -252,15 +245,15 @@ void cuai_bytes_print(uint64_t bytes, char text[CUAI_NUMBER_TEXT])
     if (unit == 0)
         (void)snprintf(text, CUAI_NUMBER_TEXT, "%" PRIu64, bytes);
     else
-        (void)snprintf(text, CUAI_NUMBER_TEXT, "%" PRIu64 "%ciB",
-                       bytes >> (10 * unit), letters[unit - 1] - 'a' + 'A');
+        (void)snprintf(text, CUAI_NUMBER_TEXT, "%" PRIu64 "%ciB", bytes >> (10 * unit),
+                       letters[unit - 1] - 'a' + 'A');
 }
 
 /* Without the zeros at the end of the decimals. */
 static void print_percent(uint64_t value, char text[CUAI_NUMBER_TEXT])
 {
-    int length = snprintf(text, CUAI_NUMBER_TEXT, "%" PRIu64 ".%03" PRIu64,
-                          value / WHOLE_PERCENT, value % WHOLE_PERCENT);
+    int length = snprintf(text, CUAI_NUMBER_TEXT, "%" PRIu64 ".%03" PRIu64, value / WHOLE_PERCENT,
+                          value % WHOLE_PERCENT);
     while (text[length - 1] == '0')
         length--;
     if (text[length - 1] == '.')
@@ -281,8 +274,7 @@ void cuai_amount_print(cuarena_amount_t amount, char text[CUAI_NUMBER_TEXT])
         print_percent(amount.value, text);
         break;
     case CUARENA_AMOUNT_AUTO:
-        (void)snprintf(text, CUAI_NUMBER_TEXT, "auto%s%.24s",
-                       amount.value == 0 ? "" : "-",
+        (void)snprintf(text, CUAI_NUMBER_TEXT, "auto%s%.24s", amount.value == 0 ? "" : "-",
                        amount.value == 0 ? "" : bytes);
         break;
     default:
@@ -296,14 +288,12 @@ void cuai_amount_print(cuarena_amount_t amount, char text[CUAI_NUMBER_TEXT])
 /* Rounded down; exact although the product may not fit 64 bits. */
 static uint64_t share_of(uint64_t total, uint64_t percent)
 {
-    return total / ALL_PERCENT * percent +
-           total % ALL_PERCENT * percent / ALL_PERCENT;
+    return total / ALL_PERCENT * percent + total % ALL_PERCENT * percent / ALL_PERCENT;
 }
 
 static cuarena_status_t check_amount(cuarena_amount_t amount)
 {
-    if (amount.unit < CUARENA_AMOUNT_BYTES ||
-        amount.unit > CUARENA_AMOUNT_AUTO || amount.zero != 0)
+    if (amount.unit < CUARENA_AMOUNT_BYTES || amount.unit > CUARENA_AMOUNT_AUTO || amount.zero != 0)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "an amount of unit %d; accepted: 0 (bytes), 1 "
                          "(percent), 2 (auto), and 0 as its member zero",
@@ -317,23 +307,19 @@ static cuarena_status_t check_amount(cuarena_amount_t amount)
 }
 
 /* What the memory says that it has: in all, or available. */
-static cuarena_status_t ask(cuarena_amount_t amount, bool all,
-                            const cuarena_memory_ops_t *ops, void *user,
-                            uint64_t *bytes_out)
+static cuarena_status_t ask(cuarena_amount_t amount, bool all, const cuarena_memory_ops_t *ops,
+                            void *user, uint64_t *bytes_out)
 {
-    cuarena_status_t (*has)(void *, uint64_t *) =
-        all ? ops->total : ops->available;
+    cuarena_status_t (*has)(void *, uint64_t *) = all ? ops->total : ops->available;
     if (has != NULL)
         return has(user, bytes_out);
     char text[CUAI_NUMBER_TEXT];
     cuai_amount_print(amount, text);
-    return cuai_fail(CUARENA_BAD_ARGUMENT,
-                     "%s: memory '%s' does not know what %s; accepted: bytes",
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "%s: memory '%s' does not know what %s; accepted: bytes",
                      text, ops->name, all ? "it has in all" : "is available");
 }
 
-static cuarena_status_t resolve_auto(cuarena_amount_t amount,
-                                     const cuarena_memory_ops_t *ops,
+static cuarena_status_t resolve_auto(cuarena_amount_t amount, const cuarena_memory_ops_t *ops,
                                      void *user, uint64_t *bytes_out)
 {
     uint64_t available = 0;
@@ -343,16 +329,14 @@ static cuarena_status_t resolve_auto(cuarena_amount_t amount,
     char text[CUAI_NUMBER_TEXT];
     cuai_amount_print(amount, text);
     if (available < amount.value)
-        return cuai_fail_bytes(
-            CUARENA_OUT_OF_MEMORY, amount.value, available, 0, 0, 0,
-            "%s: memory '%s' has %" PRIu64 " bytes available", text, ops->name,
-            available);
+        return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, amount.value, available, 0, 0, 0,
+                               "%s: memory '%s' has %" PRIu64 " bytes available", text, ops->name,
+                               available);
     *bytes_out = available - amount.value;
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_amount_resolve(cuarena_amount_t amount,
-                                     const cuarena_memory_ops_t *ops,
+cuarena_status_t cuai_amount_resolve(cuarena_amount_t amount, const cuarena_memory_ops_t *ops,
                                      void *user, uint64_t *bytes_out)
 {
     uint64_t total = 0;

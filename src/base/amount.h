@@ -6,8 +6,8 @@
  *   amount  bytes, or a number and %, or "auto", or "auto-" and bytes
  *   count   digits
  *
- * Nothing may stand before or behind it, blanks neither. KB, MB and the like
- * are refused because people mean different things by them.
+ * Nothing may stand before or behind it, blanks neither. KB, MB and the like are refused because
+ * people mean different things by them.
  */
 #ifndef CUAI_BASE_AMOUNT_H
 #define CUAI_BASE_AMOUNT_H
@@ -15,8 +15,8 @@
 #include "cuarena/arena.h"
 #include "cuarena/memory.h"
 
-/* Why a text was refused, as what follows "the text ..."; static. NULL: it was
- * taken, and only then something is written. */
+/* Why a text was refused, as what follows "the text ..."; static. NULL: it was taken, and only then
+ * something is written. */
 typedef const char *cuai_refusal_t;
 
 cuai_refusal_t cuai_amount_read(const char *text, cuarena_amount_t *out);
@@ -26,18 +26,17 @@ cuai_refusal_t cuai_count_read(const char *text, uint64_t *out);
 /* Room for every number that is printed, and its zero. */
 #define CUAI_NUMBER_TEXT 40
 
-/* Exact, in the largest unit that leaves no decimals; reads as the same. An
- * amount of an unknown unit is printed as that, for messages. */
+/* Exact, in the largest unit that leaves no decimals; reads as the same. An amount of an unknown
+ * unit is printed as that, for messages. */
 void cuai_amount_print(cuarena_amount_t amount, char text[CUAI_NUMBER_TEXT]);
 void cuai_bytes_print(uint64_t bytes, char text[CUAI_NUMBER_TEXT]);
 
 /*
- * The bytes that an amount comes to, given what the memory has: in all for
- * percent, available now for auto. Bytes are not held against it. BAD_ARGUMENT
- * where the memory does not know, OUT_OF_MEMORY where auto leaves nothing.
+ * The bytes that an amount comes to, given what the memory has: in all for percent, available now
+ * for auto. Bytes are not held against it. BAD_ARGUMENT where the memory does not know,
+ * OUT_OF_MEMORY where auto leaves nothing.
  */
-cuarena_status_t cuai_amount_resolve(cuarena_amount_t amount,
-                                     const cuarena_memory_ops_t *ops,
+cuarena_status_t cuai_amount_resolve(cuarena_amount_t amount, const cuarena_memory_ops_t *ops,
                                      void *user, uint64_t *bytes_out);
 
 #endif

@@ -5,16 +5,14 @@
  *   patience  how many turns in a row, nobody else asking for the lock
  *             meanwhile, make a thread the owner
  *
- * A visit costs a fence, so one now and then is borne: a thread that looks at
- * statistics a hundred times a second leaves the owner in its right. One that
- * comes soon after another ends the bias, and doubles the patience that the
- * next one takes. So threads that share a lock in earnest take it by the word,
- * and pay for a few dozen fences in all until patience is at its most, from
- * then on for two in a million turns.
+ * A visit costs a fence, so one now and then is borne: a thread that looks at statistics a hundred
+ * times a second leaves the owner in its right. One that comes soon after another ends the bias,
+ * and doubles the patience that the next one takes. So threads that share a lock in earnest take it
+ * by the word, and pay for a few dozen fences in all until patience is at its most, from then on
+ * for two in a million turns.
  *
- * Flags are never handed on, so a lock that had as many owners as it has flags
- * takes no others, ever; threads that come after one that ended often have its
- * pointer, and so its flag.
+ * Flags are never handed on, so a lock that had as many owners as it has flags takes no others,
+ * ever; threads that come after one that ended often have its pointer, and so its flag.
  */
 #define _GNU_SOURCE
 #include "base/lock.h"

@@ -48,8 +48,7 @@ static inline uint64_t cuai_align_up(uint64_t v, uint64_t pow2)
 }
 
 /* false on overflow, and then nothing is written. */
-static inline bool cuai_align_up_checked(uint64_t v, uint64_t pow2,
-                                         uint64_t *out)
+static inline bool cuai_align_up_checked(uint64_t v, uint64_t pow2, uint64_t *out)
 {
     if (v > UINT64_MAX - (pow2 - 1))
         return false;

@@ -29,13 +29,11 @@
 void cuai_assert_failed(const char *condition, const char *file,
                         int line) CUAI_NORETURN CUAI_NOINLINE;
 
-/* Holds, or the library has a bug. Costs nothing without CUARENA_DEBUG, where
- * the condition is compiled but never evaluated. */
+/* Holds, or the library has a bug. Costs nothing without CUARENA_DEBUG, where the condition is
+ * compiled but never evaluated. */
 #if defined(CUARENA_DEBUG)
-#define CUAI_ASSERT(condition)                                                 \
-    (CUAI_LIKELY(condition)                                                    \
-         ? (void)0                                                             \
-         : cuai_assert_failed(#condition, __FILE__, __LINE__))
+#define CUAI_ASSERT(condition)                                                                     \
+    (CUAI_LIKELY(condition) ? (void)0 : cuai_assert_failed(#condition, __FILE__, __LINE__))
 #else
 #define CUAI_ASSERT(condition) ((void)sizeof(!!(condition)))
 #endif

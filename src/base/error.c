@@ -38,8 +38,7 @@ CUAI_PRINTF(1, 0) static void say(const char *format, va_list arguments)
     char text[sizeof last.message];
     size_t length = strlen(last.message);
     (void)vsnprintf(text, sizeof text, format, arguments);
-    (void)cuai_text_plain(last.message + length, sizeof last.message - length,
-                          text);
+    (void)cuai_text_plain(last.message + length, sizeof last.message - length, text);
 }
 
 cuarena_status_t cuai_fail(cuarena_status_t status, const char *format, ...)
@@ -54,9 +53,8 @@ cuarena_status_t cuai_fail(cuarena_status_t status, const char *format, ...)
 }
 
 cuarena_status_t cuai_fail_bytes(cuarena_status_t status, uint64_t asked_bytes,
-                                 uint64_t limit_bytes, uint64_t held_bytes,
-                                 uint64_t free_bytes, uint64_t largest_bytes,
-                                 const char *format, ...)
+                                 uint64_t limit_bytes, uint64_t reserved_bytes, uint64_t free_bytes,
+                                 uint64_t largest_bytes, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -64,7 +62,7 @@ cuarena_status_t cuai_fail_bytes(cuarena_status_t status, uint64_t asked_bytes,
         .status = status,
         .asked_bytes = asked_bytes,
         .limit_bytes = limit_bytes,
-        .held_bytes = held_bytes,
+        .reserved_bytes = reserved_bytes,
         .free_bytes = free_bytes,
         .largest_bytes = largest_bytes,
     };

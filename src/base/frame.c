@@ -9,8 +9,7 @@ __attribute__((tls_model("initial-exec")))
 #endif
 static _Thread_local const cuai_frame_t *top;
 
-void cuai_frame_push(cuai_frame_t *frame, cuai_frame_kind_t kind,
-                     const void *owner)
+void cuai_frame_push(cuai_frame_t *frame, cuai_frame_kind_t kind, const void *owner)
 {
     frame->below = top;
     frame->owner = owner;

@@ -1,12 +1,11 @@
 /*
- * Frames: which calls of the library, and which of the caller's functions that
- * these call, this thread is in now.
+ * Frames: which calls of the library, and which of the caller's functions that these call, this
+ * thread is in now.
  *
- * A frame stands on the stack of the call, or of the one that entered the
- * function; a thread has a list of them. So a call that is not legal there is
- * told, instead of waiting for itself. Where the last one is a call, it is not
- * the thread that calls the library now but a signal handler that interrupted
- * it.
+ * A frame stands on the stack of the call, or of the one that entered the function; a thread has a
+ * list of them. So a call that is not legal there is told, instead of waiting for itself. Where the
+ * last one is a call, it is not the thread that calls the library now but a signal handler that
+ * interrupted it.
  */
 #ifndef CUAI_BASE_FRAME_H
 #define CUAI_BASE_FRAME_H
@@ -29,8 +28,7 @@ typedef struct cuai_frame {
     cuai_frame_kind_t kind;
 } cuai_frame_t;
 
-void cuai_frame_push(cuai_frame_t *frame, cuai_frame_kind_t kind,
-                     const void *owner);
+void cuai_frame_push(cuai_frame_t *frame, cuai_frame_kind_t kind, const void *owner);
 /* Of the thread's last frame. */
 void cuai_frame_pop(void);
 /* Whether this thread is in such a function of that owner. */

@@ -51,8 +51,7 @@ static void count_in(size_t bytes)
 
 static void count_out(size_t bytes)
 {
-    uint64_t was =
-        atomic_fetch_sub_explicit(&live, bytes, memory_order_relaxed);
+    uint64_t was = atomic_fetch_sub_explicit(&live, bytes, memory_order_relaxed);
     CUAI_ASSERT(was >= bytes);
     (void)was;
 }
@@ -93,8 +92,7 @@ void cuai_host_free(void *pointer)
 
 /* ---- Kept buffers ------------------------------------------------------ */
 
-void *cuai_host_kept_take(cuai_host_kept_t *kept, size_t bytes,
-                          size_t *room_out)
+void *cuai_host_kept_take(cuai_host_kept_t *kept, size_t bytes, size_t *room_out)
 {
     void *found = kept->bytes;
     *room_out = bytes;
@@ -136,8 +134,8 @@ bool cuai_host_region_begin(cuai_host_region_t *region, size_t most_bytes)
     return true;
 }
 
-/* `wanted` bytes or, where the system has not so many, fewer, but at least
- * `least`. NULL: not even these. */
+/* `wanted` bytes or, where the system has not so many, fewer, but at least `least`. NULL: not even
+ * these. */
 static unsigned char *map_between(size_t least, size_t wanted, size_t *room_out)
 {
     for (size_t room = wanted;; room = cuai_max(least, room / 2)) {
@@ -155,8 +153,7 @@ static unsigned char *map_between(size_t least, size_t wanted, size_t *room_out)
 static void move_bytes(unsigned char *to, unsigned char *from, size_t bytes)
 {
 #if defined(MREMAP_FIXED)
-    if (mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) !=
-        MAP_FAILED)
+    if (mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
         return;
 #endif
     memcpy(to, from, bytes);
@@ -165,8 +162,7 @@ static void move_bytes(unsigned char *to, unsigned char *from, size_t bytes)
 
 static bool make_room(cuai_host_region_t *region, size_t bytes)
 {
-    size_t wanted = cuai_min(cuai_max(bytes, region->room * CUAI_HOST_GROWTH),
-                             region->most);
+    size_t wanted = cuai_min(cuai_max(bytes, region->room * CUAI_HOST_GROWTH), region->most);
     size_t room;
     unsigned char *base = map_between(bytes, wanted, &room);
     if (base == NULL)
@@ -185,8 +181,7 @@ bool cuai_host_commit(cuai_host_region_t *region, size_t bytes)
     if (bytes > region->most)
         return false;
     size_t target = cuai_align_up(bytes, step());
-    if (target > region->room &&
-        (!cuai_host_allow() || !make_room(region, target)))
+    if (target > region->room && (!cuai_host_allow() || !make_room(region, target)))
         return false;
     count_in(target - region->committed);
     region->committed = target;

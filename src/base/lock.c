@@ -17,8 +17,7 @@ void cuai_futex_wait(_Atomic uint32_t *word, uint32_t expected)
 void cuai_futex_nap(_Atomic uint32_t *word, uint32_t expected)
 {
     const struct timespec moment = {0, 1000000};
-    (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, &moment, NULL,
-                  0);
+    (void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, &moment, NULL, 0);
 }
 
 void cuai_futex_wake(_Atomic uint32_t *word, int count)
@@ -38,9 +37,8 @@ static uint32_t own_word(void)
     static _Atomic uint32_t made;
     static _Thread_local uint32_t own;
     while (own == CUAI_LOCK_FREE)
-        own = atomic_fetch_add_explicit(&made, CUAI_LOCK_STEP,
-                                        memory_order_relaxed) +
-              CUAI_LOCK_STEP;
+        own =
+            atomic_fetch_add_explicit(&made, CUAI_LOCK_STEP, memory_order_relaxed) + CUAI_LOCK_STEP;
     return own;
 }
 
@@ -48,8 +46,7 @@ static bool take_word(cuai_lock_t *lock, uint32_t own)
 {
     uint32_t expected = CUAI_LOCK_FREE;
     return atomic_compare_exchange_strong_explicit(&lock->word, &expected, own,
-                                                   memory_order_acquire,
-                                                   memory_order_relaxed);
+                                                   memory_order_acquire, memory_order_relaxed);
 }
 
 /* Whether this thread raised its flag, whoever the owner is by now. */
@@ -57,8 +54,7 @@ static bool is_flagged(cuai_lock_t *lock)
 {
     uint64_t thread = cuai_lock_thread();
     for (uint32_t i = 0; i < CUAI_LOCK_FLAGS; i++)
-        if (atomic_load_explicit(&lock->threads[i], memory_order_relaxed) ==
-                thread &&
+        if (atomic_load_explicit(&lock->threads[i], memory_order_relaxed) == thread &&
             atomic_load_explicit(&lock->flags[i + 1], memory_order_relaxed))
             return true;
     return false;
@@ -78,8 +74,8 @@ static bool take_by_spinning(cuai_lock_t *lock, uint32_t own)
     return false;
 }
 
-/* A taker that slept cannot know whether others still do, so it holds the lock
- * as WAITED: at worst one wake for nobody. */
+/* A taker that slept cannot know whether others still do, so it holds the lock as WAITED: at worst
+ * one wake for nobody. */
 static void take_by_sleeping(cuai_lock_t *lock, uint32_t own)
 {
     while (!take_word(lock, own | CUAI_LOCK_WAITED)) {
@@ -87,9 +83,9 @@ static void take_by_sleeping(cuai_lock_t *lock, uint32_t own)
         if (word == CUAI_LOCK_FREE)
             continue;
         uint32_t waited = word | CUAI_LOCK_WAITED;
-        if (word == waited || atomic_compare_exchange_strong_explicit(
-                                  &lock->word, &word, waited,
-                                  memory_order_relaxed, memory_order_relaxed))
+        if (word == waited ||
+            atomic_compare_exchange_strong_explicit(&lock->word, &word, waited,
+                                                    memory_order_relaxed, memory_order_relaxed))
             cuai_futex_wait(&lock->word, waited);
     }
 }
@@ -129,8 +125,7 @@ void cuai_unlock_unowned(cuai_lock_t *lock)
         cuai_bias_leave(lock);
     else if (CUAI_UNLIKELY(look(lock) & CUAI_LOCK_WAITED))
         lock->left = lock->patience;
-    uint32_t was = atomic_exchange_explicit(&lock->word, CUAI_LOCK_FREE,
-                                            memory_order_release);
+    uint32_t was = atomic_exchange_explicit(&lock->word, CUAI_LOCK_FREE, memory_order_release);
     CUAI_ASSERT(was != CUAI_LOCK_FREE);
     if (CUAI_UNLIKELY(was & CUAI_LOCK_WAITED))
         cuai_futex_wake(&lock->word, 1);
@@ -173,34 +168,33 @@ void cuai_lock_reset(cuai_lock_t *lock)
     cuai_lock_init(lock);
 }
 
-void cuai_event_init(cuai_event_t *event)
+void cuai_cond_init(cuai_cond_t *event)
 {
     atomic_init(&event->sequence, 0);
     event->sleepers = 0;
 }
 
-void cuai_event_cleanup(cuai_event_t *event)
+void cuai_cond_cleanup(cuai_cond_t *event)
 {
     CUAI_ASSERT(event->sleepers == 0);
     (void)event;
 }
 
-void cuai_event_reset(cuai_event_t *event)
+void cuai_cond_reset(cuai_cond_t *event)
 {
-    cuai_event_init(event);
+    cuai_cond_init(event);
 }
 
-/* The sequence is read before the lock is let go, so a wake in between makes
- * the sleep end at once. */
+/* The sequence is read before the lock is let go, so a wake in between makes the sleep end at
+ * once. */
 void cuai_unlock_in_child(cuai_lock_t *lock)
 {
     cuai_unlock(lock);
 }
 
-void cuai_event_wait(cuai_event_t *event, cuai_lock_t *lock)
+void cuai_cond_wait(cuai_cond_t *event, cuai_lock_t *lock)
 {
-    uint32_t seen =
-        atomic_load_explicit(&event->sequence, memory_order_relaxed);
+    uint32_t seen = atomic_load_explicit(&event->sequence, memory_order_relaxed);
     event->sleepers++;
     cuai_unlock(lock);
     cuai_futex_wait(&event->sequence, seen);
@@ -208,7 +202,7 @@ void cuai_event_wait(cuai_event_t *event, cuai_lock_t *lock)
     event->sleepers--;
 }
 
-void cuai_event_wake(cuai_event_t *event)
+void cuai_cond_wake(cuai_cond_t *event)
 {
     atomic_fetch_add_explicit(&event->sequence, 1, memory_order_relaxed);
     if (event->sleepers != 0)
@@ -252,8 +246,8 @@ void cuai_lock_reset(cuai_lock_t *lock)
     cuai_lock_init(lock);
 }
 
-/* Whether this thread is in a call of a mutex, of which a signal handler that
- * interrupts it must call none. */
+/* Whether this thread is in a call of a mutex, of which a signal handler that interrupts it must
+ * call none. */
 static _Thread_local volatile sig_atomic_t in_mutex;
 
 bool cuai_lock_enter(cuai_lock_t *lock)
@@ -291,29 +285,29 @@ void cuai_unlock_unowned(cuai_lock_t *lock)
     cuai_unlock(lock);
 }
 
-void cuai_event_init(cuai_event_t *event)
+void cuai_cond_init(cuai_cond_t *event)
 {
     must(pthread_cond_init(&event->condition, NULL));
 }
 
-void cuai_event_cleanup(cuai_event_t *event)
+void cuai_cond_cleanup(cuai_cond_t *event)
 {
     must(pthread_cond_destroy(&event->condition));
 }
 
-void cuai_event_reset(cuai_event_t *event)
+void cuai_cond_reset(cuai_cond_t *event)
 {
-    cuai_event_init(event);
+    cuai_cond_init(event);
 }
 
-void cuai_event_wait(cuai_event_t *event, cuai_lock_t *lock)
+void cuai_cond_wait(cuai_cond_t *event, cuai_lock_t *lock)
 {
     in_mutex = 1;
     must(pthread_cond_wait(&event->condition, &lock->mutex));
     in_mutex = 0;
 }
 
-void cuai_event_wake(cuai_event_t *event)
+void cuai_cond_wake(cuai_cond_t *event)
 {
     must(pthread_cond_broadcast(&event->condition));
 }
@@ -322,6 +316,5 @@ void cuai_event_wake(cuai_event_t *event)
 
 void cuai_lock_is_ours(void)
 {
-    cuai_assert_failed("a thread has no lock that it asks for", __FILE__,
-                       __LINE__);
+    cuai_assert_failed("a thread has no lock that it asks for", __FILE__, __LINE__);
 }

@@ -1,17 +1,17 @@
 /*
  * The lock of an arena, and the event that waits until something is over.
  *
- * On Linux a lock is a word that sleepers wait for by futex: free, or which
- * thread has it, perhaps with sleepers. Elsewhere, and with CUARENA_NO_FUTEX,
- * it is a pthread mutex, and nothing of the rest applies.
+ * On Linux a lock is a word that sleepers wait for by futex: free, or which thread has it, perhaps
+ * with sleepers. Elsewhere, and with CUARENA_NO_FUTEX, it is a pthread mutex, and nothing of the
+ * rest applies.
  *
- * A signal handler that asks for the lock while its own thread has it would
- * wait for itself. It is refused: the word names the thread, or the thread's
- * own flag is up, from before it is in until after it is out. So what a handler
- * interrupts is either wholly before or after a turn, or it is told.
+ * A signal handler that asks for the lock while its own thread has it would wait for itself. It is
+ * refused: the word names the thread, or the thread's own flag is up, from before it is in until
+ * after it is out. So what a handler interrupts is either wholly before or after a turn, or it is
+ * told.
  *
- * A lock that was made for it can have an owner: a thread that takes it time
- * and again, and need not touch the word.
+ * A lock that was made for it can have an owner: a thread that takes it time and again, and need
+ * not touch the word.
  *
  *   flag    of a thread: 1 while it is in by right of being the owner. A lock
  *           has a few; each is one thread's for good. One more is nobody's: who
@@ -32,29 +32,27 @@
  *     flag = 0                   lets go of the word
  *     wakes who has the word
  *
- * The two are never in at once. Whatever the owner does, the fence falls before
- * or after its second look. If before, that look sees 0. If after, its flag was
- * up before the fence, so the visitor sees it.
+ * The two are never in at once. Whatever the owner does, the fence falls before or after its second
+ * look. If before, that look sees 0. If after, its flag was up before the fence, so the visitor
+ * sees it.
  *
- * To let go is the last that a holder does with a lock: the owner lowers its
- * flag, any other exchanges the word, and what is woken then is an address. So
- * who comes next may end the lock at once, which an arena that was retired does
- * (api/retire.c). The price is a wake: one that looks at the word just before
- * it is taken, and lowers its flag just after the visitor looked, wakes nobody.
- * So a visitor sleeps a millisecond at a time.
+ * To let go is the last that a holder does with a lock: the owner lowers its flag, any other
+ * exchanges the word, and what is woken then is an address. So who comes next may end the lock at
+ * once, which an arena that was retired does (api/retire.c). The price is a wake: one that looks at
+ * the word just before it is taken, and lowers its flag just after the visitor looked, wakes
+ * nobody. So a visitor sleeps a millisecond at a time.
  *
- * A thread that read `owner` long ago may raise and lower its flag at any time
- * since. That is why flags are never handed on: it disturbs nobody, and its
- * second look tells it that it is late. A thread is known by its thread
- * pointer, which one that is made later may have again; the first has ended
- * then, so its flag and its lock are the later one's by right.
+ * A thread that read `owner` long ago may raise and lower its flag at any time since. That is why
+ * flags are never handed on: it disturbs nobody, and its second look tells it that it is late. A
+ * thread is known by its thread pointer, which one that is made later may have again; the first has
+ * ended then, so its flag and its lock are the later one's by right.
  *
  * Who becomes the owner, and until when, is in bias.c.
  *
- * Cost: no atomic instruction for an owner, fifteen others for coming and
- * going. By the word: a compare-exchange to take it, an exchange to let go.
- * A visit is a fence more (fence.h). Only C11 atomics order memory, so thread
- * checkers follow all of it.
+ * Cost: no atomic instruction for an owner, fifteen others for coming and going. By the word: a
+ * compare-exchange to take it, an exchange to let go.
+ * A visit is a fence more (fence.h). Only C11 atomics order memory, so thread checkers follow all
+ * of it.
  */
 #ifndef CUAI_BASE_LOCK_H
 #define CUAI_BASE_LOCK_H
@@ -74,7 +72,7 @@
 #endif
 
 /* Whether a thread's pointer can be had in an instruction. */
-#if CUAI_LOCK_FUTEX && defined(__GNUC__) && defined(__LP64__) &&               \
+#if CUAI_LOCK_FUTEX && defined(__GNUC__) && defined(__LP64__) &&                                   \
     (defined(__x86_64__) || defined(__aarch64__))
 #define CUAI_LOCK_BIAS 1
 #else
@@ -105,15 +103,15 @@ typedef struct cuai_lock {
 } cuai_lock_t;
 
 /* `sleepers` is guarded by the lock that waiters pass. */
-typedef struct cuai_event {
+typedef struct cuai_cond {
     _Atomic uint32_t sequence; /* one more at every wake */
     uint32_t sleepers;
-} cuai_event_t;
+} cuai_cond_t;
 
 /* For locks and events with static storage. */
-#define CUAI_LOCK_INIT                                                         \
-    {                                                                          \
-        0                                                                      \
+#define CUAI_LOCK_INIT                                                                             \
+    {                                                                                              \
+        0                                                                                          \
     }
 
 #else
@@ -122,13 +120,13 @@ typedef struct cuai_lock {
     pthread_mutex_t mutex;
 } cuai_lock_t;
 
-typedef struct cuai_event {
+typedef struct cuai_cond {
     pthread_cond_t condition;
-} cuai_event_t;
+} cuai_cond_t;
 
-#define CUAI_LOCK_INIT                                                         \
-    {                                                                          \
-        PTHREAD_MUTEX_INITIALIZER                                              \
+#define CUAI_LOCK_INIT                                                                             \
+    {                                                                                              \
+        PTHREAD_MUTEX_INITIALIZER                                                                  \
     }
 
 #endif
@@ -138,8 +136,8 @@ void cuai_lock_init(cuai_lock_t *lock);
 void cuai_lock_init_owned(cuai_lock_t *lock);
 /* Nobody holds it or waits for it. */
 void cuai_lock_cleanup(cuai_lock_t *lock);
-/* In a forked child: whoever held it does not exist here. It has no owner any
- * more, and gets none. */
+/* In a forked child: whoever held it does not exist here. It has no owner any more, and gets
+ * none. */
 void cuai_lock_reset(cuai_lock_t *lock);
 
 #if CUAI_LOCK_FUTEX
@@ -160,13 +158,13 @@ static inline uint64_t cuai_lock_thread(void)
 bool cuai_lock_by_word(cuai_lock_t *lock);
 /* The owner came too late: another thread has the word. */
 void cuai_lock_retreat(_Atomic uint32_t *flag) CUAI_NOINLINE;
-/* Somebody has the word: the holder itself if it raised no flag, which is 0;
- * else a visitor who may wait for the flag. The lock may have ended then. */
+/* Somebody has the word: the holder itself if it raised no flag, which is 0; else a visitor who may
+ * wait for the flag. The lock may have ended then. */
 void cuai_unlock_taken(cuai_lock_t *lock, uint32_t raised);
 
 /* Takes the lock; false, at once, where this thread has it. The first look at
- * a flag is also for a thread that has the pointer of one that ended: it comes
- * after what that one did last. */
+ * a flag is also for a thread that has the pointer of one that ended: it comes after what that one
+ * did last. */
 static CUAI_INLINE bool cuai_lock_enter(cuai_lock_t *lock)
 {
     uint64_t owner = atomic_load_explicit(&lock->owner, memory_order_relaxed);
@@ -178,8 +176,7 @@ static CUAI_INLINE bool cuai_lock_enter(cuai_lock_t *lock)
         return false;
     atomic_store_explicit(flag, 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst); /* see fence.h */
-    if (CUAI_LIKELY(atomic_load_explicit(&lock->owner, memory_order_acquire) ==
-                    owner))
+    if (CUAI_LIKELY(atomic_load_explicit(&lock->owner, memory_order_acquire) == owner))
         return true;
     cuai_lock_retreat(flag);
     return cuai_lock_by_word(lock);
@@ -196,8 +193,7 @@ static CUAI_INLINE void cuai_unlock(cuai_lock_t *lock)
 
 /* ---- The owner (bias.c). With the word. -------------------------------- */
 
-/* After taking it: another thread that is the owner is out, or this one may
- * become the owner. */
+/* After taking it: another thread that is the owner is out, or this one may become the owner. */
 void cuai_bias_arrive(cuai_lock_t *lock);
 /* Before letting go of it: the owner may come from here on. */
 void cuai_bias_leave(cuai_lock_t *lock);
@@ -213,8 +209,8 @@ void cuai_futex_nap(_Atomic uint32_t *word, uint32_t expected);
 /* The word itself need not be there any more. */
 void cuai_futex_wake(_Atomic uint32_t *word, int count);
 
-/* A taker looks so often before it sleeps: about as long as a holder needs for
- * a few bookkeeping calls, far less than a switch of threads costs. */
+/* A taker looks so often before it sleeps: about as long as a holder needs for a few bookkeeping
+ * calls, far less than a switch of threads costs. */
 #define CUAI_LOCK_SPINS 100
 
 static inline void cuai_relax(void)
@@ -243,27 +239,26 @@ static CUAI_INLINE void cuai_lock(cuai_lock_t *lock)
         cuai_lock_is_ours();
 }
 
-/* The same as cuai_lock and cuai_unlock, out of line, for a lock that cannot
- * come to have an owner: one that cuai_lock_init or CUAI_LOCK_INIT made. */
+/* The same as cuai_lock and cuai_unlock, out of line, for a lock that cannot come to have an owner:
+ * one that cuai_lock_init or CUAI_LOCK_INIT made. */
 void cuai_lock_unowned(cuai_lock_t *lock);
 void cuai_unlock_unowned(cuai_lock_t *lock);
 
 /* In a forked child, of a lock that the thread that forked had. */
 void cuai_unlock_in_child(cuai_lock_t *lock);
 
-void cuai_event_init(cuai_event_t *event);
+void cuai_cond_init(cuai_cond_t *event);
 /* Nobody waits. */
-void cuai_event_cleanup(cuai_event_t *event);
+void cuai_cond_cleanup(cuai_cond_t *event);
 /* In a forked child: whoever waited does not exist here. */
-void cuai_event_reset(cuai_event_t *event);
+void cuai_cond_reset(cuai_cond_t *event);
 
 /*
- * Called with `lock` held: lets go of it until somebody wakes the event, then
- * takes it again. May come back early, so wait in a loop on a condition that
- * the same lock guards.
+ * Called with `lock` held: lets go of it until somebody wakes the event, then takes it again. May
+ * come back early, so wait in a loop on a condition that the same lock guards.
  */
-void cuai_event_wait(cuai_event_t *event, cuai_lock_t *lock);
+void cuai_cond_wait(cuai_cond_t *event, cuai_lock_t *lock);
 /* Wakes everybody. Called with the waiters' lock held. */
-void cuai_event_wake(cuai_event_t *event);
+void cuai_cond_wake(cuai_cond_t *event);
 
 #endif

@@ -73,8 +73,7 @@ static int32_t level_of(const char *name)
     return -1;
 }
 
-/* Though no level is set that asks for it: whoever set the variable wants to
- * read the log. */
+/* Though no level is set that asks for it: whoever set the variable wants to read the log. */
 CUAI_PRINTF(1, 2) static void complain(const char *format, ...)
 {
     va_list arguments;
@@ -86,8 +85,7 @@ CUAI_PRINTF(1, 2) static void complain(const char *format, ...)
 /* Two threads may both read it; whoever sets a level meanwhile wins. */
 static int32_t level_now(void)
 {
-    int32_t level =
-        atomic_load_explicit(&cuai_log_threshold, memory_order_relaxed);
+    int32_t level = atomic_load_explicit(&cuai_log_threshold, memory_order_relaxed);
     if (level != UNREAD)
         return level;
     const char *name = getenv("CUARENA_LOG");
@@ -119,8 +117,7 @@ cuarena_status_t cuai_log_error(const char *who, cuarena_status_t status)
 {
     bool unlogged = cuai_error_is_unlogged();
     if (status != CUARENA_OK && unlogged)
-        cuai_log(CUARENA_LOG_ERROR, "%s%s%s", who, *who == '\0' ? "" : ": ",
-                 cuai_error_message());
+        cuai_log(CUARENA_LOG_ERROR, "%s%s%s", who, *who == '\0' ? "" : ": ", cuai_error_message());
     return status;
 }
 

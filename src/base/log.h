@@ -13,21 +13,19 @@
 #include "base/compiler.h"
 #include "cuarena/base.h"
 
-/* What is logged now; above CUARENA_LOG_DEBUG until the environment was read,
- * so that the first line of all finds its way to where it is. */
+/* What is logged now; above CUARENA_LOG_DEBUG until the environment was read, so that the first
+ * line of all finds its way to where it is. */
 extern _Atomic int32_t cuai_log_threshold;
 
 /* Formats and delivers one line, if `level` is logged. */
-void cuai_log_line(int32_t level, const char *format, ...) CUAI_NOINLINE
-    CUAI_PRINTF(2, 3);
+void cuai_log_line(int32_t level, const char *format, ...) CUAI_NOINLINE CUAI_PRINTF(2, 3);
 
 /* The error of a public call that returns `status`, once, with what it is
  * about before it or ""; nothing for OK. Gives the status. */
-cuarena_status_t cuai_log_error(const char *who,
-                                cuarena_status_t status) CUAI_NOINLINE;
+cuarena_status_t cuai_log_error(const char *who, cuarena_status_t status) CUAI_NOINLINE;
 
-/* Before a fork of the process, and after it in both: so a child finds the lock
- * of where lines go as one that nobody has. */
+/* Before a fork of the process, and after it in both: so a child finds the lock of where lines go
+ * as one that nobody has. */
 void cuai_log_before_fork(void);
 void cuai_log_after_fork(bool in_child);
 
@@ -36,20 +34,17 @@ void cuai_log_set(int32_t level);
 
 static inline bool cuai_log_wants(int32_t level)
 {
-    return CUAI_UNLIKELY(level <= atomic_load_explicit(&cuai_log_threshold,
-                                                       memory_order_relaxed));
+    return CUAI_UNLIKELY(level <= atomic_load_explicit(&cuai_log_threshold, memory_order_relaxed));
 }
 
 /* Of public calls that fail where no arena is known. */
 static inline cuarena_status_t cuai_told(cuarena_status_t status)
 {
-    return CUAI_LIKELY(status == CUARENA_OK) ? status
-                                             : cuai_log_error("", status);
+    return CUAI_LIKELY(status == CUARENA_OK) ? status : cuai_log_error("", status);
 }
 
-/* cuai_log(CUARENA_LOG_WARN, "format", ...); arguments are evaluated only if
- * the line may be wanted. */
-#define cuai_log(level, ...)                                                   \
-    (cuai_log_wants(level) ? cuai_log_line(level, __VA_ARGS__) : (void)0)
+/* cuai_log(CUARENA_LOG_WARN, "format", ...); arguments are evaluated only if the line may be
+ * wanted. */
+#define cuai_log(level, ...) (cuai_log_wants(level) ? cuai_log_line(level, __VA_ARGS__) : (void)0)
 
 #endif

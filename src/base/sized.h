@@ -1,9 +1,9 @@
 /*
- * Structs that begin with `struct_size`. A struct only ever grows at its end,
- * so a caller's struct_size says which members its program knows.
+ * Structs that begin with `struct_size`. A struct only ever grows at its end, so a caller's
+ * struct_size says which members its program knows.
  *
- * `first` is the size that the struct had in the first release, `now` its size
- * today: no other sizes between them are asked about.
+ * `first` is the size that the struct had in the first release, `now` its size today: no other
+ * sizes between them are asked about.
  */
 #ifndef CUAI_BASE_SIZED_H
 #define CUAI_BASE_SIZED_H
@@ -32,8 +32,7 @@ static inline bool cuai_sized_ok(const void *sized, size_t first, size_t now)
 static inline void cuai_sized_write(void *to, const void *from)
 {
     size_t size = cuai_sized_of(to);
-    memcpy((char *)to + sizeof size, (const char *)from + sizeof size,
-           size - sizeof size);
+    memcpy((char *)to + sizeof size, (const char *)from + sizeof size, size - sizeof size);
 }
 
 /* Copies the members that the caller knows into a whole struct, which holds
@@ -41,8 +40,7 @@ static inline void cuai_sized_write(void *to, const void *from)
 static inline void cuai_sized_read(void *to, const void *from)
 {
     size_t size = cuai_sized_of(from);
-    memcpy((char *)to + sizeof size, (const char *)from + sizeof size,
-           size - sizeof size);
+    memcpy((char *)to + sizeof size, (const char *)from + sizeof size, size - sizeof size);
 }
 
 #endif

@@ -25,13 +25,12 @@ typedef struct group_layout {
     const char *droppable; /* key in memory.stat */
 } group_layout_t;
 
-static const group_layout_t unified = {"/sys/fs/cgroup", "memory.max",
-                                       "memory.current", "inactive_file"};
-static const group_layout_t hybrid = {"/sys/fs/cgroup/unified", "memory.max",
-                                      "memory.current", "inactive_file"};
-static const group_layout_t legacy = {
-    "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
-    "total_inactive_file"};
+static const group_layout_t unified = {"/sys/fs/cgroup", "memory.max", "memory.current",
+                                       "inactive_file"};
+static const group_layout_t hybrid = {"/sys/fs/cgroup/unified", "memory.max", "memory.current",
+                                      "inactive_file"};
+static const group_layout_t legacy = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                                      "memory.usage_in_bytes", "total_inactive_file"};
 
 size_t cuai_system_page(void)
 {
@@ -102,15 +101,14 @@ static bool read_u64(const char *folder, const char *file, uint64_t *value)
     char path[PATH_MAX];
     char text[TEXT_SIZE];
     int length = snprintf(path, sizeof path, "%s/%s", folder, file);
-    return length > 0 && (size_t)length < sizeof path &&
-           read_text(path, text) && parse_u64(text, value);
+    return length > 0 && (size_t)length < sizeof path && read_text(path, text) &&
+           parse_u64(text, value);
 }
 
 /* ---- Control groups ---------------------------------------------------- */
 
 /* 0 if the group does not say. */
-static uint64_t droppable_bytes(const group_layout_t *layout,
-                                const char *folder)
+static uint64_t droppable_bytes(const group_layout_t *layout, const char *folder)
 {
     char path[PATH_MAX];
     char text[TEXT_SIZE];
@@ -127,8 +125,7 @@ static uint64_t left_in(const group_layout_t *layout, const char *folder)
 {
     uint64_t limit;
     uint64_t usage;
-    if (!read_u64(folder, layout->limit, &limit) ||
-        !read_u64(folder, layout->usage, &usage))
+    if (!read_u64(folder, layout->limit, &limit) || !read_u64(folder, layout->usage, &usage))
         return UINT64_MAX;
     uint64_t stuck = usage - cuai_min(usage, droppable_bytes(layout, folder));
     return limit - cuai_min(limit, stuck);
@@ -142,17 +139,14 @@ static uint64_t limit_of(const group_layout_t *layout, const char *folder)
 }
 
 /* What is asked of each group: one of the two above. */
-typedef uint64_t (*measure_fn)(const group_layout_t *layout,
-                               const char *folder);
+typedef uint64_t (*measure_fn)(const group_layout_t *layout, const char *folder);
 
 /*
- * The least of a measure from the group `name` up to the root. A container may
- * see its name as the outside knows it and only its own part of the hierarchy:
- * folders that are not there set no limit.
+ * The least of a measure from the group `name` up to the root. A container may see its name as the
+ * outside knows it and only its own part of the hierarchy: folders that are not there set no limit.
  */
-static uint64_t least_from(const char *root, const group_layout_t *layout,
-                           const char *name, size_t name_length,
-                           measure_fn measure)
+static uint64_t least_from(const char *root, const group_layout_t *layout, const char *name,
+                           size_t name_length, measure_fn measure)
 {
     char folder[PATH_MAX];
     int length = snprintf(folder, sizeof folder, "%s%s", root, layout->mount);
@@ -212,8 +206,7 @@ static bool controls_memory(const membership_t *group)
     return false;
 }
 
-static uint64_t least_for(const char *root, const membership_t *group,
-                          measure_fn measure)
+static uint64_t least_for(const char *root, const membership_t *group, measure_fn measure)
 {
     const char *name = group->name;
     size_t length = group->name_length;
@@ -247,30 +240,26 @@ static uint64_t least_of_groups(const char *root, measure_fn measure)
 /* ---- The whole --------------------------------------------------------- */
 
 /* A line of the kernel's, as "MemTotal:". */
-static cuarena_status_t kernel_has(const char *root, const char *key,
-                                   uint64_t *bytes_out)
+static cuarena_status_t kernel_has(const char *root, const char *key, uint64_t *bytes_out)
 {
     char path[PATH_MAX];
     char text[TEXT_SIZE];
     int length = snprintf(path, sizeof path, "%s/proc/meminfo", root);
     if (length < 0 || (size_t)length >= sizeof path)
-        return cuai_fail_driver(ENAMETOOLONG,
-                                "the path of meminfo is too long");
+        return cuai_fail_driver(ENAMETOOLONG, "the path of meminfo is too long");
     if (!read_text(path, text))
-        return cuai_fail_driver(errno, "the host's memory is not known: %s: %s",
-                                path, strerror(errno));
+        return cuai_fail_driver(errno, "the host's memory is not known: %s: %s", path,
+                                strerror(errno));
     const char *rest = after_key(text, key);
     uint64_t kib;
-    if (rest == NULL || !parse_u64(rest, &kib) ||
-        !cuai_mul_checked(kib, CUAI_KIB, bytes_out))
-        return cuai_fail_driver(
-            ENODATA, "the host's memory is not known: %s has no %.*s", path,
-            (int)strcspn(key, ":"), key);
+    if (rest == NULL || !parse_u64(rest, &kib) || !cuai_mul_checked(kib, CUAI_KIB, bytes_out))
+        return cuai_fail_driver(ENODATA, "the host's memory is not known: %s has no %.*s", path,
+                                (int)strcspn(key, ":"), key);
     return CUARENA_OK;
 }
 
-static cuarena_status_t least(const char *root, const char *key,
-                              measure_fn measure, uint64_t *bytes_out)
+static cuarena_status_t least(const char *root, const char *key, measure_fn measure,
+                              uint64_t *bytes_out)
 {
     uint64_t bytes;
     cuarena_status_t status = kernel_has(root, key, &bytes);

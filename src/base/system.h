@@ -10,22 +10,21 @@
 size_t cuai_system_page(void);
 
 /*
- * How many bytes this process could have now without pushing others out: what
- * the kernel says is available, or less where a control group around the
- * process leaves less. What a group could drop from its file cache counts as
- * left. DRIVER if the system does not say. Cost: reads a few small files.
+ * How many bytes this process could have now without pushing others out: what the kernel says is
+ * available, or less where a control group around the process leaves less. What a group could drop
+ * from its file cache counts as left. DRIVER if the system does not say. Cost: reads a few small
+ * files.
  */
 cuarena_status_t cuai_system_available(uint64_t *bytes_out);
 
 /*
- * How many bytes the machine has in all, or less where the limit of a control
- * group around the process is less. DRIVER and cost as above.
+ * How many bytes the machine has in all, or less where the limit of a control group around the
+ * process is less. DRIVER and cost as above.
  */
 cuarena_status_t cuai_system_total(uint64_t *bytes_out);
 
 /* The same with `root` (no slash at its end) before every path. */
-cuarena_status_t cuai_system_available_at(const char *root,
-                                          uint64_t *bytes_out);
+cuarena_status_t cuai_system_available_at(const char *root, uint64_t *bytes_out);
 cuarena_status_t cuai_system_total_at(const char *root, uint64_t *bytes_out);
 
 #endif

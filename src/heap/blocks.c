@@ -2,9 +2,9 @@
  * Blocks: allocation, free, resize in place, exchange.
  *
  * The common path of an allocation: a free slot, one look into the size
- * index, one new record after the range's owner, one look-up entry. Of a free:
- * the record leaves list and look-up, its bytes and both neighbouring ranges
- * become one range of the record before it. Each touches three records.
+ * index, one new record after the range's owner, one look-up entry. Of a free: the record leaves
+ * list and look-up, its bytes and both neighbouring ranges become one range of the record before
+ * it. Each touches three records.
  */
 #include <string.h>
 
@@ -13,11 +13,11 @@
 
 /* ---- Allocation -------------------------------------------------------- */
 
-/* With several lanes, or a plan under way, a free may need a SPACER: one slot
- * per live block is kept ready for that. */
-static inline bool needs_spacers(const cuarena_heap_t *heap)
+/* With several free lists, or a plan under way, a free may need a SEPARATOR: one slot per live
+ * block is kept ready for that. */
+static inline bool needs_separators(const cuarena_heap_t *heap)
 {
-    return heap->lane_count > 1 || heap->plans != 0;
+    return heap->freelist_count > 1 || heap->plans != 0;
 }
 
 /* Makes a slot ready, and the look-up large enough for it. */
@@ -25,9 +25,9 @@ static CUAI_NOINLINE cuarena_status_t prepare_slot(cuarena_heap_t *heap)
 {
     if (heap->live_blocks >= heap->max_blocks)
         return CUARENA_LIMIT;
-    uint64_t spacers = needs_spacers(heap) ? cuai_block_records(heap) + 1 : 0;
+    uint64_t separators = needs_separators(heap) ? cuai_block_records(heap) + 1 : 0;
     uint64_t fresh = heap->spare == 0 ? 1 : 0;
-    cuarena_status_t status = cuai_slots_reserve(heap, spacers + 1);
+    cuarena_status_t status = cuai_slots_reserve(heap, separators + 1);
     if (status != CUARENA_OK)
         return status;
     return cuai_table_grow(&heap->table, heap->records, heap->unused + fresh);
@@ -36,7 +36,7 @@ static CUAI_NOINLINE cuarena_status_t prepare_slot(cuarena_heap_t *heap)
 static inline cuarena_status_t ready_slot(cuarena_heap_t *heap)
 {
     if (CUAI_LIKELY(heap->spare != 0 && heap->live_blocks < heap->max_blocks &&
-                    !needs_spacers(heap)))
+                    !needs_separators(heap)))
         return CUARENA_OK;
     return prepare_slot(heap);
 }
@@ -48,15 +48,13 @@ typedef struct cuai_cut {
     uint64_t tail;
 } cuai_cut_t;
 
-static inline cuai_cut_t cut_low(uint64_t start, uint64_t range, uint64_t size,
-                                 uint64_t alignment)
+static inline cuai_cut_t cut_low(uint64_t start, uint64_t range, uint64_t size, uint64_t alignment)
 {
     uint64_t front = cuai_align_up(start, alignment) - start;
     return (cuai_cut_t){front, size, range - front - size};
 }
 
-static inline cuai_cut_t cut_high(uint64_t start, uint64_t range, uint64_t size,
-                                  uint64_t alignment)
+static inline cuai_cut_t cut_high(uint64_t start, uint64_t range, uint64_t size, uint64_t alignment)
 {
     uint64_t at = (start + range - size) & ~(alignment - 1);
     uint64_t front = at - start;
@@ -65,8 +63,7 @@ static inline cuai_cut_t cut_high(uint64_t start, uint64_t range, uint64_t size,
 
 /* The split rule: a rest that is too small to be worth a range of its own
  * goes with the block. */
-static inline void keep_small_rest(const cuarena_heap_t *heap, cuai_cut_t *cut,
-                                   uint64_t alignment)
+static inline void keep_small_rest(const cuarena_heap_t *heap, cuai_cut_t *cut, uint64_t alignment)
 {
     uint64_t rest = cut->front + cut->tail;
     if (CUAI_LIKELY(heap->split_threshold == 0) || rest == 0)
@@ -82,23 +79,19 @@ static inline void keep_small_rest(const cuarena_heap_t *heap, cuai_cut_t *cut,
     cut->size += rest;
 }
 
-static inline cuai_cut_t choose_cut(const cuarena_heap_t *heap,
-                                    const cuai_record_t *owner,
+static inline cuai_cut_t choose_cut(const cuarena_heap_t *heap, const cuai_record_t *owner,
                                     const cuai_place_t *place)
 {
     uint64_t start = cuai_end(owner);
     uint64_t range = cuai_range(owner);
-    cuai_cut_t cut = place->high
-                         ? cut_high(start, range, place->size, place->alignment)
-                         : cut_low(start, range, place->size, place->alignment);
+    cuai_cut_t cut = place->high ? cut_high(start, range, place->size, place->alignment)
+                                 : cut_low(start, range, place->size, place->alignment);
     keep_small_rest(heap, &cut, place->alignment);
     return cut;
 }
 
-/* The owner may be a SPACER that has lost its range, and one may follow the
- * block. */
-static CUAI_NOINLINE void mind_spacers(cuarena_heap_t *heap, cuai_slot_t owner,
-                                       cuai_slot_t slot)
+/* The owner may be a SEPARATOR that has lost its range, and one may follow the block. */
+static CUAI_NOINLINE void mind_separators(cuarena_heap_t *heap, cuai_slot_t owner, cuai_slot_t slot)
 {
     cuai_range_absorb(heap, slot);
     if (cuai_record(heap, owner)->key == 0)
@@ -106,22 +99,21 @@ static CUAI_NOINLINE void mind_spacers(cuarena_heap_t *heap, cuai_slot_t owner,
 }
 
 /* Divides the owner's range around the new block of `slot`. */
-static inline void carve(cuarena_heap_t *heap, cuai_slot_t owner,
-                         cuai_slot_t slot, const cuai_cut_t *cut, uint32_t lane)
+static inline void carve(cuarena_heap_t *heap, cuai_slot_t owner, cuai_slot_t slot,
+                         const cuai_cut_t *cut, uint32_t freelist)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     r->offset = cuai_end(cuai_record(heap, owner)) + cut->front;
     r->size = cut->size;
-    cuai_range_change(heap, owner, cut->front, lane);
-    cuai_range_set(heap, slot, cut->tail, lane);
+    cuai_range_change(heap, owner, cut->front, freelist);
+    cuai_range_set(heap, slot, cut->tail, freelist);
     cuai_link_after(heap, owner, slot);
-    heap->lanes[lane]->free_bytes -= cut->size;
-    if (CUAI_UNLIKELY(heap->spacers != 0))
-        mind_spacers(heap, owner, slot);
+    heap->freelists[freelist]->free_bytes -= cut->size;
+    if (CUAI_UNLIKELY(heap->separators != 0))
+        mind_separators(heap, owner, slot);
 }
 
-static inline void fill_block(cuai_record_t *r,
-                              const cuarena_heap_request_t *request,
+static inline void fill_block(cuai_record_t *r, const cuarena_heap_request_t *request,
                               uint64_t alignment)
 {
     r->asked = cuai_asked(request->size, request->tag);
@@ -141,13 +133,11 @@ static inline uint64_t wanted_alignment(const cuarena_heap_t *heap,
 }
 
 /* A slot is ready. */
-static inline cuai_slot_t put_block(cuarena_heap_t *heap,
-                                    const cuarena_heap_request_t *request,
-                                    cuai_slot_t owner, const cuai_cut_t *cut,
-                                    uint64_t alignment)
+static inline cuai_slot_t put_block(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
+                                    cuai_slot_t owner, const cuai_cut_t *cut, uint64_t alignment)
 {
     cuai_slot_t slot = cuai_slot_take(heap);
-    carve(heap, owner, slot, cut, cuai_range_lane(cuai_record(heap, owner)));
+    carve(heap, owner, slot, cut, cuai_range_freelist(cuai_record(heap, owner)));
     cuai_record_t *r = cuai_record(heap, slot);
     r->kind = CUAI_BLOCK;
     fill_block(r, request, alignment);
@@ -156,28 +146,23 @@ static inline cuai_slot_t put_block(cuarena_heap_t *heap,
     return slot;
 }
 
-static cuarena_status_t refuse(const cuarena_heap_t *heap, uint64_t size,
-                               uint32_t lane)
+static cuarena_status_t refuse(const cuarena_heap_t *heap, uint64_t size, uint32_t freelist)
 {
-    return heap->lanes[lane]->free_bytes < size ? CUARENA_OUT_OF_MEMORY
-                                                : CUARENA_FRAGMENTED;
+    return heap->freelists[freelist]->free_bytes < size ? CUARENA_OUT_OF_MEMORY
+                                                        : CUARENA_FRAGMENTED;
 }
 
-static inline cuarena_status_t take(cuarena_heap_t *heap,
-                                    const cuarena_heap_request_t *request,
-                                    uint64_t size, uint64_t most, bool soon,
-                                    cuai_slot_t *slot_out)
+static inline cuarena_status_t take(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
+                                    uint64_t size, uint64_t most, bool soon, cuai_slot_t *slot_out)
 {
     cuarena_status_t status = ready_slot(heap);
     if (CUAI_UNLIKELY(status != CUARENA_OK))
         return status;
     uint64_t alignment = wanted_alignment(heap, request);
-    cuai_place_t place = {size, alignment, request->lane, request->low != 0,
-                          false};
-    cuai_slot_t owner =
-        soon ? cuai_place_soon(heap, &place) : cuai_place(heap, &place);
+    cuai_place_t place = {size, alignment, request->freelist, request->low != 0, false};
+    cuai_slot_t owner = soon ? cuai_place_soon(heap, &place) : cuai_place(heap, &place);
     if (CUAI_UNLIKELY(owner == CUAI_NO_PLACE))
-        return refuse(heap, size, request->lane);
+        return refuse(heap, size, request->freelist);
     cuai_cut_t cut = choose_cut(heap, cuai_record(heap, owner), &place);
     if (CUAI_UNLIKELY(cut.size > most))
         return CUARENA_LIMIT;
@@ -185,26 +170,20 @@ static inline cuarena_status_t take(cuarena_heap_t *heap,
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_heap_take(cuarena_heap_t *heap,
-                                const cuarena_heap_request_t *request,
-                                uint64_t size, uint64_t most,
-                                cuai_slot_t *slot_out)
+cuarena_status_t cuai_heap_take(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
+                                uint64_t size, uint64_t most, cuai_slot_t *slot_out)
 {
     return take(heap, request, size, most, false, slot_out);
 }
 
-cuarena_status_t cuai_heap_take_soon(cuarena_heap_t *heap,
-                                     const cuarena_heap_request_t *request,
-                                     uint64_t size, uint64_t most,
-                                     cuai_slot_t *slot_out)
+cuarena_status_t cuai_heap_take_soon(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
+                                     uint64_t size, uint64_t most, cuai_slot_t *slot_out)
 {
     return take(heap, request, size, most, true, slot_out);
 }
 
-cuarena_status_t cuai_heap_take_at(cuarena_heap_t *heap,
-                                   const cuarena_heap_request_t *request,
-                                   uint64_t size, uint64_t most,
-                                   cuai_slot_t owner, uint64_t offset,
+cuarena_status_t cuai_heap_take_at(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
+                                   uint64_t size, uint64_t most, cuai_slot_t owner, uint64_t offset,
                                    cuai_slot_t *slot_out)
 {
     cuarena_status_t status = ready_slot(heap);
@@ -221,25 +200,22 @@ cuarena_status_t cuai_heap_take_at(cuarena_heap_t *heap,
     return CUARENA_OK;
 }
 
-cuai_slot_t cuai_heap_take_nature(cuarena_heap_t *heap, uint32_t lane,
-                                  uint64_t size, uint64_t requested,
-                                  uint64_t nature)
+cuai_slot_t cuai_heap_take_attributes(cuarena_heap_t *heap, uint32_t freelist, uint64_t size,
+                                      uint64_t requested, uint64_t attributes)
 {
     cuarena_heap_request_t request = {
         .size = requested,
-        .lane = lane,
-        .pins = CUAI_NATURE_PINS(nature),
-        .flags = CUAI_NATURE_FLAGS(nature),
-        .owner = CUAI_NATURE_OWNER(nature),
+        .freelist = freelist,
+        .pins = CUAI_ATTRIBUTES_PINS(attributes),
+        .flags = CUAI_ATTRIBUTES_FLAGS(attributes),
+        .owner = CUAI_ATTRIBUTES_OWNER(attributes),
     };
     cuai_slot_t slot = 0;
-    cuarena_status_t status =
-        cuai_heap_take(heap, &request, size, UINT64_MAX, &slot);
+    cuarena_status_t status = cuai_heap_take(heap, &request, size, UINT64_MAX, &slot);
     return status == CUARENA_OK ? slot : 0;
 }
 
-cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev,
-                                     uint64_t size,
+cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev, uint64_t size,
                                      const cuarena_heap_request_t *request,
                                      cuarena_block_t *block_out)
 {
@@ -260,8 +236,7 @@ cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev,
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_heap_take_empty(cuarena_heap_t *heap,
-                                      const cuarena_heap_request_t *request,
+cuarena_status_t cuai_heap_take_empty(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
                                       cuai_slot_t *slot_out)
 {
     cuarena_status_t status = ready_slot(heap);
@@ -282,126 +257,117 @@ cuarena_status_t cuai_heap_take_empty(cuarena_heap_t *heap,
 
 /* ---- Free -------------------------------------------------------------- */
 
-/* The block's record stays as a SPACER with the range that it has; its id
- * ends. */
-static void become_spacer(cuarena_heap_t *heap, cuai_record_t *r,
-                          uint64_t offset)
+/* The block's record stays as a SEPARATOR with the range that it has; its id ends. */
+static void become_separator(cuarena_heap_t *heap, cuai_record_t *r, uint64_t offset)
 {
-    r->kind = CUAI_SPACER;
+    r->kind = CUAI_SEPARATOR;
     r->offset = offset;
     r->size = 0;
     r->pins = 0;
     if (r->generation != heap->last_generation)
         r->generation++;
-    heap->spacers++;
+    heap->separators++;
     cuai_note_plain(heap);
 }
 
-/* The block's bytes meet a range of another lane on at least one side. */
-static CUAI_NOINLINE void give_apart(cuarena_heap_t *heap, cuai_slot_t slot,
-                                     uint32_t lane)
+/* The block's bytes meet a range of another free list on at least one side. */
+static CUAI_NOINLINE void give_apart(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     uint64_t offset = r->offset;
     uint64_t size = r->size;
-    if (cuai_range_joins(cuai_record(heap, r->prev), lane)) {
-        become_spacer(heap, r, offset + size);
-        cuai_range_release(heap, r->prev, size, lane);
+    if (cuai_range_joins(cuai_record(heap, r->prev), freelist)) {
+        become_separator(heap, r, offset + size);
+        cuai_range_release(heap, r->prev, size, freelist);
         return;
     }
-    become_spacer(heap, r, offset);
-    cuai_range_release(heap, slot, size, lane);
+    become_separator(heap, r, offset);
+    cuai_range_release(heap, slot, size, freelist);
 }
 
 /* Both neighbours join: one range of the record before it. */
-static inline void give_merged(cuarena_heap_t *heap, cuai_slot_t slot,
-                               uint32_t lane)
+static inline void give_merged(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
     cuai_slot_t prev = r->prev;
-    uint64_t bytes =
-        cuai_range(cuai_record(heap, prev)) + r->size + cuai_range(r);
+    uint64_t bytes = cuai_range(cuai_record(heap, prev)) + r->size + cuai_range(r);
     cuai_range_drop(heap, slot);
     cuai_range_drop(heap, prev);
     cuai_unlink(heap, slot);
-    cuai_range_set(heap, prev, bytes, lane);
+    cuai_range_set(heap, prev, bytes, freelist);
     cuai_slot_end(heap, slot);
-    if (CUAI_UNLIKELY(heap->spacers != 0))
+    if (CUAI_UNLIKELY(heap->separators != 0))
         cuai_range_absorb(heap, prev);
 }
 
 /* The record is counted out. */
-static inline void give_bytes(cuarena_heap_t *heap, cuai_slot_t slot,
-                              uint32_t lane)
+static inline void give_bytes(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
     cuai_table_remove(&heap->table, heap->records, slot);
-    heap->lanes[lane]->free_bytes += r->size;
-    if (CUAI_LIKELY(cuai_range_joins(cuai_record(heap, r->prev), lane) &&
-                    cuai_range_joins(r, lane)))
-        give_merged(heap, slot, lane);
+    heap->freelists[freelist]->free_bytes += r->size;
+    if (CUAI_LIKELY(cuai_range_joins(cuai_record(heap, r->prev), freelist) &&
+                    cuai_range_joins(r, freelist)))
+        give_merged(heap, slot, freelist);
     else
-        give_apart(heap, slot, lane);
+        give_apart(heap, slot, freelist);
 }
 
-void cuai_heap_give(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
+void cuai_heap_give(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
     cuai_count_free(heap, r);
     if (CUAI_UNLIKELY(r->kind == CUAI_EMPTY))
         cuai_slot_end(heap, slot);
-    else if (CUAI_UNLIKELY(r->kind == CUAI_LONE))
-        cuai_lone_end(heap, slot);
+    else if (CUAI_UNLIKELY(r->kind == CUAI_STANDALONE))
+        cuai_standalone_end(heap, slot);
     else
-        give_bytes(heap, slot, lane);
+        give_bytes(heap, slot, freelist);
 }
 
-void cuai_heap_evict(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
+void cuai_heap_evict(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     cuai_cache_remove(heap->cache, heap->records, slot);
     cuai_count_cached(heap, slot, false);
     cuai_note_change(heap);
-    give_bytes(heap, slot, lane);
+    give_bytes(heap, slot, freelist);
 }
 
 /* ---- Resize ------------------------------------------------------------ */
 
-static bool grow_in_place(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t more,
-                          uint32_t lane)
+static bool grow_in_place(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t more, uint32_t freelist)
 {
     cuai_record_t *r = cuai_record(heap, slot);
-    if (r->key == 0 || cuai_range_lane(r) != lane || cuai_range(r) < more)
+    if (r->key == 0 || cuai_range_freelist(r) != freelist || cuai_range(r) < more)
         return false;
     uint64_t rest = cuai_range(r) - more;
     cuai_range_drop(heap, slot);
-    heap->lanes[lane]->free_bytes -= more;
+    heap->freelists[freelist]->free_bytes -= more;
     r->size += more;
-    cuai_range_set(heap, slot, rest, lane);
+    cuai_range_set(heap, slot, rest, freelist);
     cuai_range_absorb(heap, slot);
     return true;
 }
 
-static bool shrink_in_place(cuarena_heap_t *heap, cuai_slot_t slot,
-                            uint64_t less, uint32_t lane)
+static bool shrink_in_place(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t less,
+                            uint32_t freelist)
 {
-    bool spacer = !cuai_range_joins(cuai_record(heap, slot), lane);
-    if (spacer && !cuai_slots_ready(heap) &&
-        cuai_slots_reserve(heap, 1) != CUARENA_OK)
+    bool separator = !cuai_range_joins(cuai_record(heap, slot), freelist);
+    if (separator && !cuai_slots_ready(heap) && cuai_slots_reserve(heap, 1) != CUARENA_OK)
         return false;
     cuai_record(heap, slot)->size -= less;
-    heap->lanes[lane]->free_bytes += less;
-    cuai_range_release(heap, slot, less, lane);
+    heap->freelists[freelist]->free_bytes += less;
+    cuai_range_release(heap, slot, less, freelist);
     return true;
 }
 
-bool cuai_heap_resize(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t size,
-                      uint64_t requested, uint32_t lane)
+bool cuai_heap_resize(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t size, uint64_t requested,
+                      uint32_t freelist)
 {
     uint64_t old_size = cuai_record(heap, slot)->size;
-    bool done =
-        size == old_size ||
-        (size > old_size ? grow_in_place(heap, slot, size - old_size, lane)
-                         : shrink_in_place(heap, slot, old_size - size, lane));
+    bool done = size == old_size ||
+                (size > old_size ? grow_in_place(heap, slot, size - old_size, freelist)
+                                 : shrink_in_place(heap, slot, old_size - size, freelist));
     if (!done)
         return false;
     cuai_count_anew(heap, cuai_record(heap, slot), size - old_size, requested);
@@ -417,7 +383,7 @@ typedef struct cuai_place_of {
     uint64_t size;
     uint64_t requested;
     uint64_t range;
-    uint32_t lane;
+    uint32_t freelist;
     uint8_t kind;
     uint8_t align_log2;
 } cuai_place_of_t;
@@ -427,16 +393,15 @@ static cuai_place_of_t lift(cuarena_heap_t *heap, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
     cuai_place_of_t place = {
-        r->offset,          r->size, cuai_requested(r), cuai_range(r),
-        cuai_range_lane(r), r->kind, r->align_log2};
+        r->offset, r->size,      cuai_requested(r), cuai_range(r), cuai_range_freelist(r),
+        r->kind,   r->align_log2};
     if (r->kind == CUAI_BLOCK)
         cuai_table_remove(&heap->table, heap->records, slot);
     cuai_range_drop(heap, slot);
     return place;
 }
 
-static void set_down(cuarena_heap_t *heap, cuai_slot_t slot,
-                     const cuai_place_of_t *place)
+static void set_down(cuarena_heap_t *heap, cuai_slot_t slot, const cuai_place_of_t *place)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     r->offset = place->offset;
@@ -444,7 +409,7 @@ static void set_down(cuarena_heap_t *heap, cuai_slot_t slot,
     r->asked = cuai_asked(place->requested, cuai_tag_of(r));
     r->kind = place->kind & CUAI_KIND_MASK;
     r->align_log2 = place->align_log2;
-    cuai_range_set(heap, slot, place->range, place->lane);
+    cuai_range_set(heap, slot, place->range, place->freelist);
     if (r->kind == CUAI_BLOCK)
         cuai_table_insert(&heap->table, heap->records, slot);
 }
@@ -469,8 +434,7 @@ static void swap_links(cuarena_heap_t *heap, cuai_slot_t a, cuai_slot_t b)
 }
 
 /* `listed` leaves the address list, and `other` takes its place there. */
-static void replace_link(cuarena_heap_t *heap, cuai_slot_t listed,
-                         cuai_slot_t other)
+static void replace_link(cuarena_heap_t *heap, cuai_slot_t listed, cuai_slot_t other)
 {
     cuai_slot_t before = cuai_record(heap, listed)->prev;
     cuai_unlink(heap, listed);
@@ -508,35 +472,35 @@ static void end_all_blocks(cuarena_heap_t *heap)
 {
     for (cuai_slot_t slot = 1; slot < heap->unused; slot++) {
         const cuai_record_t *r = cuai_record(heap, slot);
-        if (cuai_is_live(r) || r->kind == CUAI_SPACER)
+        if (cuai_is_live(r) || r->kind == CUAI_SEPARATOR)
             cuai_slot_end(heap, slot);
     }
     heap->live_blocks = 0;
     heap->live_bytes = 0;
     heap->requested_bytes = 0;
-    heap->spacers = 0;
+    heap->separators = 0;
     heap->cramped = 0;
-    heap->lone_blocks = 0;
-    heap->lone_bytes = 0;
+    heap->standalone_blocks = 0;
+    heap->standalone_bytes = 0;
     cuai_note_plain(heap);
 }
 
 void cuai_heap_clear(cuarena_heap_t *heap)
 {
     end_all_blocks(heap);
-    for (uint32_t lane = 0; lane < CUAI_LANE_HELD; lane++)
-        if (heap->lanes[lane] != NULL)
-            memset(heap->lanes[lane], 0, sizeof(cuai_index_t));
+    for (uint32_t freelist = 0; freelist < CUAI_FREELIST_PLANNED; freelist++)
+        if (heap->freelists[freelist] != NULL)
+            memset(heap->freelists[freelist], 0, sizeof(cuai_index_t));
     cuai_table_clear(&heap->table);
     cuai_slot_t last = 0;
     cuai_record(heap, 0)->next = 0;
     cuai_record(heap, 0)->prev = 0;
-    for (const cuai_segment_t *segment = cuai_segment_first(heap);
-         segment != NULL; segment = cuai_segment_next(heap, segment)) {
+    for (const cuai_segment_t *segment = cuai_segment_first(heap); segment != NULL;
+         segment = cuai_segment_next(heap, segment)) {
         cuai_link_after(heap, last, segment->head);
         last = segment->head;
         cuai_range_set(heap, last, segment->end - segment->begin, 0);
-        heap->lanes[0]->free_bytes += segment->end - segment->begin;
+        heap->freelists[0]->free_bytes += segment->end - segment->begin;
     }
     cuai_note_change(heap);
 }

@@ -25,22 +25,19 @@ void cuai_cache_destroy(cuai_cache_t *cache)
 
 bool cuai_cache_commit(cuai_cache_t *cache, uint64_t slots)
 {
-    bool done =
-        cuai_host_commit(&cache->region, slots * sizeof(cuai_cache_node_t));
+    bool done = cuai_host_commit(&cache->region, slots * sizeof(cuai_cache_node_t));
     cache->nodes = (cuai_cache_node_t *)(void *)cache->region.base;
     return done;
 }
 
 /* ---- Out, and finding -------------------------------------------------- */
 
-void cuai_cache_remove(cuai_cache_t *cache, const cuai_record_t *records,
-                       cuai_slot_t slot)
+void cuai_cache_remove(cuai_cache_t *cache, const cuai_record_t *records, cuai_slot_t slot)
 {
     cuai_cache_take(cache, slot, records[slot].size);
 }
 
-cuai_slot_t cuai_cache_find(cuai_cache_t *cache, const cuai_record_t *records,
-                            uint64_t size)
+cuai_slot_t cuai_cache_find(cuai_cache_t *cache, const cuai_record_t *records, uint64_t size)
 {
     return cuai_cache_seek(cache, records, size);
 }
@@ -48,8 +45,7 @@ cuai_slot_t cuai_cache_find(cuai_cache_t *cache, const cuai_record_t *records,
 /* ---- Audit ------------------------------------------------------------- */
 
 /* The highest digits of a capacity that the nodes above it stand for. */
-static bool is_on_its_way(const cuai_cache_t *cache,
-                          const cuai_record_t *records, cuai_slot_t slot)
+static bool is_on_its_way(const cuai_cache_t *cache, const cuai_record_t *records, cuai_slot_t slot)
 {
     uint64_t size = records[slot].size;
     uint32_t bin = cuai_cache_bin(size);
@@ -65,26 +61,23 @@ static bool is_on_its_way(const cuai_cache_t *cache,
     return cache->nodes[slot].parent == parent;
 }
 
-static const char *wrong_in_ring(const cuai_cache_t *cache,
-                                 const cuai_record_t *records, cuai_slot_t slot)
+static const char *wrong_in_ring(const cuai_cache_t *cache, const cuai_record_t *records,
+                                 cuai_slot_t slot)
 {
     const cuai_cache_node_t *node = &cache->nodes[slot];
-    if (cache->nodes[node->after].before != slot ||
-        cache->nodes[node->before].after != slot)
+    if (cache->nodes[node->after].before != slot || cache->nodes[node->before].after != slot)
         return "cached blocks: a ring of equals is broken";
     if (records[node->after].size != records[slot].size)
         return "cached blocks: a ring has two capacities";
     if (!node->in_tree)
         return NULL;
-    return is_on_its_way(cache, records, slot)
-               ? NULL
-               : "cached blocks: a tree does not lead to its node";
+    return is_on_its_way(cache, records, slot) ? NULL
+                                               : "cached blocks: a tree does not lead to its node";
 }
 
-/* Every ring has one node in the tree if as many are as there are rings: each
- * other one is reached from it. */
-static uint64_t ring_length(const cuai_cache_t *cache, cuai_slot_t first,
-                            uint64_t most)
+/* Every ring has one node in the tree if as many are as there are rings: each other one is reached
+ * from it. */
+static uint64_t ring_length(const cuai_cache_t *cache, cuai_slot_t first, uint64_t most)
 {
     uint64_t length = 1;
     cuai_slot_t slot = cache->nodes[first].after;
@@ -93,8 +86,8 @@ static uint64_t ring_length(const cuai_cache_t *cache, cuai_slot_t first,
     return length;
 }
 
-const char *cuai_cache_wrong(const cuai_cache_t *cache,
-                             const cuai_record_t *records, uint64_t count)
+const char *cuai_cache_wrong(const cuai_cache_t *cache, const cuai_record_t *records,
+                             uint64_t count)
 {
     uint64_t seen = 0;
     uint64_t in_rings = 0;

@@ -1,9 +1,9 @@
 /*
  * The cache of a heap: blocks that were freed and stay whole, by capacity.
  *
- * A cached block keeps its record, of the kind CACHED, and its place in the
- * look-up, but nothing finds it: its id ended when it was parked. No plan moves
- * it and nothing merges with it. Each has a node beside its record:
+ * A cached block keeps its record, of the kind CACHED, and its place in the look-up, but nothing
+ * finds it: its id ended when it was parked. No plan moves it and nothing merges with it. Each has
+ * a node beside its record:
  *
  *   bins    one for each power of two, with a bit for each that has any
  *   tree    in a bin: a digital tree over the capacity. A node's children have
@@ -13,12 +13,11 @@
  *           parked first of them
  *   ages    all of them in the order in which they were parked
  *
- * A capacity below 2^48 granules has at most 47 bits below its highest, so a
- * look takes at most twice as many steps: down the tree, and down to the least
- * of a branch.
+ * A capacity below 2^48 granules has at most 47 bits below its highest, so a look takes at most
+ * twice as many steps: down the tree, and down to the least of a branch.
  *
- * Nodes stand in an array as records do, and get memory with them: to park and
- * to take a block takes none.
+ * Nodes stand in an array as records do, and get memory with them: to park and to take a block
+ * takes none.
  */
 #ifndef CUAI_HEAP_CACHE_H
 #define CUAI_HEAP_CACHE_H
@@ -54,21 +53,18 @@ void cuai_cache_destroy(cuai_cache_t *cache);
 bool cuai_cache_commit(cuai_cache_t *cache, uint64_t slots);
 
 /* Of the host, that it uses for so many slots. */
-static inline uint64_t cuai_cache_host_bytes(const cuai_cache_t *cache,
-                                             uint64_t slots)
+static inline uint64_t cuai_cache_host_bytes(const cuai_cache_t *cache, uint64_t slots)
 {
     return sizeof *cache + slots * sizeof(cuai_cache_node_t);
 }
 
-void cuai_cache_remove(cuai_cache_t *cache, const cuai_record_t *records,
-                       cuai_slot_t slot);
-/* The one of least capacity that has at least `size`, which is not 0; of equals
- * that which was parked first. 0: there is none. */
-cuai_slot_t cuai_cache_find(cuai_cache_t *cache, const cuai_record_t *records,
-                            uint64_t size);
+void cuai_cache_remove(cuai_cache_t *cache, const cuai_record_t *records, cuai_slot_t slot);
+/* The one of least capacity that has at least `size`, which is not 0; of equals that which was
+ * parked first. 0: there is none. */
+cuai_slot_t cuai_cache_find(cuai_cache_t *cache, const cuai_record_t *records, uint64_t size);
 /* What is wrong with the links of `count` blocks; NULL: nothing. */
-const char *cuai_cache_wrong(const cuai_cache_t *cache,
-                             const cuai_record_t *records, uint64_t count);
+const char *cuai_cache_wrong(const cuai_cache_t *cache, const cuai_record_t *records,
+                             uint64_t count);
 
 /* The one that was parked first; 0: there is none. */
 static inline cuai_slot_t cuai_cache_oldest(const cuai_cache_t *cache)
@@ -77,8 +73,7 @@ static inline cuai_slot_t cuai_cache_oldest(const cuai_cache_t *cache)
 }
 
 /* The next of the same capacity; the first again behind the last. */
-static inline cuai_slot_t cuai_cache_equal(const cuai_cache_t *cache,
-                                           cuai_slot_t slot)
+static inline cuai_slot_t cuai_cache_equal(const cuai_cache_t *cache, cuai_slot_t slot)
 {
     return cache->nodes[slot].after;
 }

@@ -1,6 +1,6 @@
 /*
- * What a block's way into the cache and out of it takes, inlined in the short
- * paths: heap/cache.h has the words.
+ * What a block's way into the cache and out of it takes, inlined in the fast paths: heap/cache.h
+ * has the words.
  */
 #ifndef CUAI_HEAP_CACHE_HOT_H
 #define CUAI_HEAP_CACHE_HOT_H
@@ -17,8 +17,8 @@ static CUAI_INLINE uint32_t cuai_cache_bin(uint64_t size)
 }
 
 /* The link that names a node of the tree. */
-static CUAI_INLINE cuai_slot_t *cuai_cache_link(cuai_cache_t *cache,
-                                                cuai_slot_t slot, uint64_t size)
+static CUAI_INLINE cuai_slot_t *cuai_cache_link(cuai_cache_t *cache, cuai_slot_t slot,
+                                                uint64_t size)
 {
     cuai_slot_t parent = cache->nodes[slot].parent;
     if (parent == 0)
@@ -27,11 +27,10 @@ static CUAI_INLINE cuai_slot_t *cuai_cache_link(cuai_cache_t *cache,
     return &child[child[1] == slot];
 }
 
-/* Where a capacity is in its bin's tree, or would be: the link that names it or
- * nobody, and the node that has the link. */
+/* Where a capacity is in its bin's tree, or would be: the link that names it or nobody, and the
+ * node that has the link. */
 static CUAI_INLINE cuai_slot_t *cuai_cache_descend(cuai_cache_t *cache,
-                                                   const cuai_record_t *records,
-                                                   uint64_t size,
+                                                   const cuai_record_t *records, uint64_t size,
                                                    cuai_slot_t *parent_out)
 {
     uint32_t bin = cuai_cache_bin(size);
@@ -47,9 +46,8 @@ static CUAI_INLINE cuai_slot_t *cuai_cache_descend(cuai_cache_t *cache,
     return link;
 }
 
-static CUAI_INLINE void cuai_cache_plant(cuai_cache_t *cache, uint64_t size,
-                                         cuai_slot_t *link, cuai_slot_t parent,
-                                         cuai_slot_t slot)
+static CUAI_INLINE void cuai_cache_plant(cuai_cache_t *cache, uint64_t size, cuai_slot_t *link,
+                                         cuai_slot_t parent, cuai_slot_t slot)
 {
     cuai_cache_node_t *node = &cache->nodes[slot];
     *link = slot;
@@ -63,8 +61,7 @@ static CUAI_INLINE void cuai_cache_plant(cuai_cache_t *cache, uint64_t size,
 }
 
 /* As the last of the first one's ring. */
-static CUAI_INLINE void cuai_cache_join_ring(cuai_cache_t *cache,
-                                             cuai_slot_t first,
+static CUAI_INLINE void cuai_cache_join_ring(cuai_cache_t *cache, cuai_slot_t first,
                                              cuai_slot_t slot)
 {
     cuai_cache_node_t *node = &cache->nodes[slot];
@@ -77,8 +74,7 @@ static CUAI_INLINE void cuai_cache_join_ring(cuai_cache_t *cache,
 }
 
 /* A leaf below the node, which leaves its parent; 0: the node is one. */
-static CUAI_INLINE cuai_slot_t cuai_cache_leaf(cuai_cache_t *cache,
-                                               cuai_slot_t slot)
+static CUAI_INLINE cuai_slot_t cuai_cache_leaf(cuai_cache_t *cache, cuai_slot_t slot)
 {
     cuai_cache_node_t *nodes = cache->nodes;
     cuai_slot_t leaf = 0;
@@ -99,8 +95,7 @@ static CUAI_INLINE cuai_slot_t cuai_cache_leaf(cuai_cache_t *cache,
 }
 
 /* `heir` stands where `slot` stood, which the link names; 0: nobody does. */
-static CUAI_INLINE void cuai_cache_replace(cuai_cache_t *cache,
-                                           cuai_slot_t slot, cuai_slot_t *link,
+static CUAI_INLINE void cuai_cache_replace(cuai_cache_t *cache, cuai_slot_t slot, cuai_slot_t *link,
                                            uint64_t size, cuai_slot_t heir)
 {
     cuai_cache_node_t *nodes = cache->nodes;
@@ -123,8 +118,7 @@ static CUAI_INLINE void cuai_cache_replace(cuai_cache_t *cache,
 
 /* ---- In and out -------------------------------------------------------- */
 
-static CUAI_INLINE void cuai_cache_put(cuai_cache_t *cache,
-                                       const cuai_record_t *records,
+static CUAI_INLINE void cuai_cache_put(cuai_cache_t *cache, const cuai_record_t *records,
                                        cuai_slot_t slot, uint64_t size)
 {
     cuai_cache_node_t *nodes = cache->nodes;
@@ -142,8 +136,7 @@ static CUAI_INLINE void cuai_cache_put(cuai_cache_t *cache,
 }
 
 /* Of one that a link of the tree names. */
-static CUAI_INLINE void cuai_cache_take_at(cuai_cache_t *cache,
-                                           cuai_slot_t slot, cuai_slot_t *link,
+static CUAI_INLINE void cuai_cache_take_at(cuai_cache_t *cache, cuai_slot_t slot, cuai_slot_t *link,
                                            uint64_t size)
 {
     cuai_cache_node_t *nodes = cache->nodes;
@@ -161,14 +154,12 @@ static CUAI_INLINE void cuai_cache_take_at(cuai_cache_t *cache,
 }
 
 /* Of any. */
-static CUAI_INLINE void cuai_cache_take(cuai_cache_t *cache, cuai_slot_t slot,
-                                        uint64_t size)
+static CUAI_INLINE void cuai_cache_take(cuai_cache_t *cache, cuai_slot_t slot, uint64_t size)
 {
     cuai_cache_node_t *nodes = cache->nodes;
     const cuai_cache_node_t *node = &nodes[slot];
     if (node->in_tree) {
-        cuai_cache_take_at(cache, slot, cuai_cache_link(cache, slot, size),
-                           size);
+        cuai_cache_take_at(cache, slot, cuai_cache_link(cache, slot, size), size);
         return;
     }
     nodes[node->older].newer = node->newer;
@@ -180,10 +171,8 @@ static CUAI_INLINE void cuai_cache_take(cuai_cache_t *cache, cuai_slot_t slot,
 /* ---- Finding ----------------------------------------------------------- */
 
 /* The one of least capacity that is at or below a node; `best` may be less. */
-static CUAI_INLINE cuai_slot_t cuai_cache_least(cuai_cache_t *cache,
-                                                const cuai_record_t *records,
-                                                cuai_slot_t slot,
-                                                cuai_slot_t best)
+static CUAI_INLINE cuai_slot_t cuai_cache_least(cuai_cache_t *cache, const cuai_record_t *records,
+                                                cuai_slot_t slot, cuai_slot_t best)
 {
     while (slot != 0) {
         const cuai_slot_t *child = cache->nodes[slot].child;
@@ -196,8 +185,7 @@ static CUAI_INLINE cuai_slot_t cuai_cache_least(cuai_cache_t *cache,
 }
 
 /* In the bin of the size itself. */
-static CUAI_INLINE cuai_slot_t cuai_cache_in_bin(cuai_cache_t *cache,
-                                                 const cuai_record_t *records,
+static CUAI_INLINE cuai_slot_t cuai_cache_in_bin(cuai_cache_t *cache, const cuai_record_t *records,
                                                  uint64_t size)
 {
     uint32_t bin = cuai_cache_bin(size);
@@ -219,8 +207,7 @@ static CUAI_INLINE cuai_slot_t cuai_cache_in_bin(cuai_cache_t *cache,
     return cuai_cache_least(cache, records, above, best);
 }
 
-static CUAI_INLINE cuai_slot_t cuai_cache_seek(cuai_cache_t *cache,
-                                               const cuai_record_t *records,
+static CUAI_INLINE cuai_slot_t cuai_cache_seek(cuai_cache_t *cache, const cuai_record_t *records,
                                                uint64_t size)
 {
     uint32_t bin = cuai_cache_bin(size);

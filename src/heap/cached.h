@@ -1,7 +1,7 @@
 /*
- * Parking: a block that is freed becomes a cached one, a cached one a block
- * again. Neither touches the record's neighbours, an index or the look-up.
- * About 40 instructions each, and what the cache takes to enter and to leave.
+ * Parking: a block that is freed becomes a cached one, a cached one a block again. Neither touches
+ * the record's neighbours, an index or the look-up. About 40 instructions each, and what the cache
+ * takes to enter and to leave.
  */
 #ifndef CUAI_HEAP_CACHED_H
 #define CUAI_HEAP_CACHED_H
@@ -10,8 +10,7 @@
 #include "heap/heap.h"
 
 /* In, or out. A heap with cached blocks is not smooth. */
-static inline void cuai_count_cached(cuarena_heap_t *heap, cuai_slot_t slot,
-                                     bool in)
+static inline void cuai_count_cached(cuarena_heap_t *heap, cuai_slot_t slot, bool in)
 {
     uint64_t size = cuai_record(heap, slot)->size;
     heap->cached_bytes += in ? size : 0 - size;
@@ -21,25 +20,24 @@ static inline void cuai_count_cached(cuarena_heap_t *heap, cuai_slot_t slot,
 }
 
 /* Whether the block can be parked: its slot has ids left. */
-static inline bool cuai_can_park(const cuarena_heap_t *heap,
-                                 const cuai_record_t *r)
+static inline bool cuai_can_cache(const cuarena_heap_t *heap, const cuai_record_t *r)
 {
     return r->generation != heap->last_generation;
 }
 
-/* Parks a block that can be, and that nothing pins or moves. Whose it was and
- * its nature are forgotten: `owner` is whose lane its bytes would join, and
- * `stamp`, below 2^48, whatever the caller wants to know again. */
-static inline void cuai_heap_park(cuarena_heap_t *heap, cuai_slot_t slot,
-                                  uint32_t owner, uint64_t stamp)
+/* Parks a block that can be, and that nothing pins or moves. Whose it was and its attributes are
+ * forgotten: `owner` is whose free list its bytes would join, and `stamp`, below 2^48, whatever the
+ * caller wants to know again. */
+static inline void cuai_heap_cache_put(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t owner,
+                                       uint64_t stamp)
 {
     cuai_record_t *r = cuai_record(heap, slot);
-    uint64_t keeps = CUAI_ALIGN_NATURE(r->align_log2) | r->list;
+    uint64_t keeps = CUAI_ALIGN_ATTRIBUTES(r->align_log2) | r->list;
     cuai_count_free(heap, r);
     r->generation++;
     r->asked = cuai_asked(stamp, 0);
-    cuai_set_nature(r, CUAI_NATURE(0, CUAI_CACHED, 0) |
-                           CUAI_OWNER_NATURE((uint64_t)owner) | keeps);
+    cuai_set_attributes(r, CUAI_ATTRIBUTES(0, CUAI_CACHED, 0) |
+                               CUAI_OWNER_ATTRIBUTES((uint64_t)owner) | keeps);
     cuai_count_cached(heap, slot, true);
     cuai_cache_put(heap->cache, heap->records, slot, r->size);
 }
@@ -49,29 +47,27 @@ static inline uint64_t cuai_stamp(const cuai_record_t *r)
     return cuai_requested(r);
 }
 
-/* The cached block, which has left the cache, lives again, of a nature in which
- * neither an alignment nor a list is; it is aligned as ever. */
-static inline void cuai_heap_revive(cuarena_heap_t *heap, cuai_slot_t slot,
-                                    uint64_t requested, uint16_t tag,
-                                    uint64_t nature)
+/* The cached block, which has left the cache, lives again, of attributes in which neither an
+ * alignment nor a list is; it is aligned as ever. */
+static inline void cuai_heap_revive(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t requested,
+                                    uint16_t tag, uint64_t attributes)
 {
     cuai_record_t *r = cuai_record(heap, slot);
-    uint64_t keeps = CUAI_ALIGN_NATURE(r->align_log2) | r->list;
+    uint64_t keeps = CUAI_ALIGN_ATTRIBUTES(r->align_log2) | r->list;
     cuai_count_cached(heap, slot, false);
     r->asked = cuai_asked(requested, tag);
-    cuai_set_nature(r, nature | keeps);
+    cuai_set_attributes(r, attributes | keeps);
     heap->allocs++;
     heap->live_blocks++;
     cuai_raise(&heap->peak_live_blocks, heap->live_blocks);
     cuai_count_bytes(heap, r->size, requested);
 }
 
-static inline void cuai_heap_unpark(cuarena_heap_t *heap, cuai_slot_t slot,
-                                    uint64_t requested, uint16_t tag,
-                                    uint64_t nature)
+static inline void cuai_heap_cache_get(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t requested,
+                                       uint16_t tag, uint64_t attributes)
 {
     cuai_cache_take(heap->cache, slot, cuai_record(heap, slot)->size);
-    cuai_heap_revive(heap, slot, requested, tag, nature);
+    cuai_heap_revive(heap, slot, requested, tag, attributes);
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* The heap's life, and its public calls on blocks: arguments are checked here
- * and errors put into words; the work is in blocks.c. */
+/* The heap's life, and its public calls on blocks: arguments are checked here and errors put into
+ * words; the work is in blocks.c. */
 #include "heap/heap.h"
 #include "heap/placement.h"
 
@@ -26,15 +26,12 @@ static cuarena_status_t check_config(const cuarena_heap_config_t *config)
 {
     if (!cuai_is_power_of_two(config->granule) || config->granule < 8 ||
         config->granule > MAX_GRANULE)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "granule %llu is not a power of two in 8 .. 2^30",
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "granule %llu is not a power of two in 8 .. 2^30",
                          (unsigned long long)config->granule);
     if (config->max_blocks == 0 || config->max_blocks > CUARENA_HEAP_MAX_BLOCKS)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "max_blocks %llu is not in 1 .. 2^26",
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "max_blocks %llu is not in 1 .. 2^26",
                          (unsigned long long)config->max_blocks);
-    if (config->placement < CUARENA_PLACEMENT_DEFAULT ||
-        config->placement > CUARENA_PLACEMENT_LOW)
+    if (config->placement < CUARENA_PLACEMENT_DEFAULT || config->placement > CUARENA_PLACEMENT_LOW)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "placement %d is not a CUARENA_PLACEMENT_... (0 .. 2)",
                          (int)config->placement);
@@ -48,11 +45,11 @@ static void set_up(cuarena_heap_t *heap, const cuarena_heap_config_t *config)
     heap->class_floor = config->granule << CUAI_CLASS_BITS;
     heap->class_base = heap->granule_log2 << CUAI_CLASS_BITS;
     heap->split_threshold = config->split_threshold;
-    heap->align_nature = CUAI_ALIGN_NATURE(heap->granule_log2);
+    heap->align_attributes = CUAI_ALIGN_ATTRIBUTES(heap->granule_log2);
     heap->placement = config->placement;
     heap->max_blocks = config->max_blocks;
-    heap->lane_count = 1;
-    cuai_heap_allow_spacers(heap);
+    heap->freelist_count = 1;
+    cuai_heap_allow_separators(heap);
 }
 
 /* ---- Ids -------------------------------------------------------------------
@@ -70,8 +67,7 @@ static bool name_heap(cuarena_heap_t *heap)
     heap->slot_mask = heap->id_step - 1;
     heap->slot_bits = bits;
     heap->first_generation = cuai_heap_first_generation(heap->number, bits);
-    heap->last_generation =
-        (uint32_t)((UINT64_C(1) << (CUAI_IDS_LOG2 - bits)) - 1);
+    heap->last_generation = (uint32_t)((UINT64_C(1) << (CUAI_IDS_LOG2 - bits)) - 1);
     return heap->number != 0;
 }
 
@@ -87,21 +83,18 @@ static uint32_t highest_generation(const cuarena_heap_t *heap)
 static void unname_heap(const cuarena_heap_t *heap)
 {
     if (heap->number != 0)
-        cuai_heap_number_give(heap->number, heap->slot_bits,
-                              highest_generation(heap));
+        cuai_heap_number_give(heap->number, heap->slot_bits, highest_generation(heap));
 }
 
 /* ---- Making a heap ---------------------------------------------------------
  */
 
-/* Slots beyond the blocks' are for HEADs, SPACERs and what ids are used up
- * of. */
+/* Slots beyond the blocks' are for SEGMENT_STARTs, SEPARATORs and what ids are used up of. */
 static bool begin_records(cuarena_heap_t *heap)
 {
     uint64_t slots = cuai_min(heap->max_blocks * 4 + 4096, CUAI_MAX_SLOTS);
     heap->max_slots = cuai_max(slots, FEWEST_SLOTS);
-    return cuai_host_region_begin(&heap->record_region,
-                                  heap->max_slots * sizeof(cuai_record_t));
+    return cuai_host_region_begin(&heap->record_region, heap->max_slots * sizeof(cuai_record_t));
 }
 
 static bool make_root(cuarena_heap_t *heap)
@@ -109,33 +102,29 @@ static bool make_root(cuarena_heap_t *heap)
     if (cuai_slots_reserve(heap, 1) != CUARENA_OK)
         return false;
     heap->unused = 1;
-    heap->records[0].kind = CUAI_ROOT;
+    heap->records[0].kind = CUAI_SENTINEL;
     heap->records[0].offset = UINT64_MAX;
     return true;
 }
 
-static bool make_settled_lane(cuarena_heap_t *heap)
+static bool make_idle_freelist(cuarena_heap_t *heap)
 {
-    heap->lanes =
-        cuai_host_alloc(CUARENA_HEAP_MAX_LANES * sizeof(*heap->lanes));
-    if (heap->lanes == NULL)
+    heap->freelists = cuai_host_alloc(CUARENA_HEAP_MAX_FREELISTS * sizeof(*heap->freelists));
+    if (heap->freelists == NULL)
         return false;
-    heap->lanes[0] = cuai_host_alloc(sizeof(cuai_index_t));
-    heap->settled = heap->lanes[0];
+    heap->freelists[0] = cuai_host_alloc(sizeof(cuai_index_t));
+    heap->idle = heap->freelists[0];
     heap->planning = cuai_host_alloc(sizeof *heap->planning);
     if (heap->planning != NULL)
         heap->planning->heap = heap;
-    return heap->settled != NULL && heap->planning != NULL;
+    return heap->idle != NULL && heap->planning != NULL;
 }
 
-cuarena_status_t cuarena_heap_create(const cuarena_heap_config_t *config,
-                                     cuarena_heap_t **heap_out)
+cuarena_status_t cuarena_heap_create(const cuarena_heap_config_t *config, cuarena_heap_t **heap_out)
 {
-    if (heap_out == NULL ||
-        !cuai_sized_ok(config, sizeof *config, sizeof *config))
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "config or heap_out is NULL, or config was not made "
-                         "by cuarena_heap_config_init");
+    if (heap_out == NULL || !cuai_sized_ok(config, sizeof *config, sizeof *config))
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "config or heap_out is NULL, or config was not made "
+                                               "by cuarena_heap_config_init");
     cuarena_status_t status = check_config(config);
     if (status != CUARENA_OK)
         return status;
@@ -144,8 +133,7 @@ cuarena_status_t cuarena_heap_create(const cuarena_heap_config_t *config,
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a heap");
     set_up(heap, config);
     if (!begin_records(heap) || !make_root(heap) ||
-        cuai_table_init(&heap->table, heap->max_slots) != CUARENA_OK ||
-        !make_settled_lane(heap)) {
+        cuai_table_init(&heap->table, heap->max_slots) != CUARENA_OK || !make_idle_freelist(heap)) {
         cuarena_heap_destroy(&heap);
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a heap");
     }
@@ -167,9 +155,10 @@ void cuarena_heap_destroy(cuarena_heap_t **heap)
     cuarena_heap_t *h = *heap;
     *heap = NULL;
     unname_heap(h);
-    for (uint32_t lane = 0; h->lanes != NULL && lane < CUAI_LANE_HELD; lane++)
-        cuai_host_free(h->lanes[lane]);
-    cuai_host_free(h->lanes);
+    for (uint32_t freelist = 0; h->freelists != NULL && freelist < CUAI_FREELIST_PLANNED;
+         freelist++)
+        cuai_host_free(h->freelists[freelist]);
+    cuai_host_free(h->freelists);
     cuai_host_free(h->segments);
     cuai_table_end(&h->table);
     cuai_host_release(&h->record_region);
@@ -183,14 +172,13 @@ void cuarena_heap_destroy(cuarena_heap_t **heap)
 
 static cuarena_status_t stale(cuarena_block_t block)
 {
-    return cuai_fail(CUARENA_STALE,
-                     "block id %#llx names nothing live in this heap",
+    return cuai_fail(CUARENA_STALE, "block id %#llx names nothing live in this heap",
                      (unsigned long long)block);
 }
 
 /* The live block's slot; 0 with *status set if there is none. */
-static cuai_slot_t check_block(const cuarena_heap_t *heap,
-                               cuarena_block_t block, cuarena_status_t *status)
+static cuai_slot_t check_block(const cuarena_heap_t *heap, cuarena_block_t block,
+                               cuarena_status_t *status)
 {
     *status = CUARENA_OK;
     if (heap == NULL) {
@@ -204,93 +192,78 @@ static cuai_slot_t check_block(const cuarena_heap_t *heap,
 }
 
 /* As check_block, for a block that no plan moves. */
-static cuai_slot_t check_still(const cuarena_heap_t *heap,
-                               cuarena_block_t block, cuarena_status_t *status)
+static cuai_slot_t check_still(const cuarena_heap_t *heap, cuarena_block_t block,
+                               cuarena_status_t *status)
 {
     cuai_slot_t slot = check_block(heap, block, status);
     if (slot == 0 || !cuai_record(heap, slot)->moving)
         return slot;
-    *status = cuai_fail(CUARENA_BUSY, "block %#llx is being moved by a plan",
-                        (unsigned long long)block);
+    *status =
+        cuai_fail(CUARENA_BUSY, "block %#llx is being moved by a plan", (unsigned long long)block);
     return 0;
 }
 
-static cuarena_status_t check_lane(const cuarena_heap_t *heap, uint32_t lane)
+static cuarena_status_t check_freelist(const cuarena_heap_t *heap, uint32_t freelist)
 {
-    if (lane < CUAI_LANE_HELD && heap->lanes[lane] != NULL)
+    if (freelist < CUAI_FREELIST_PLANNED && heap->freelists[freelist] != NULL)
         return CUARENA_OK;
-    return cuai_fail(CUARENA_BAD_ARGUMENT, "lane %u is not in use",
-                     (unsigned)lane);
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "free list %u is not in use", (unsigned)freelist);
 }
 
-static cuarena_status_t check_size(const cuarena_heap_t *heap, uint64_t size,
-                                   uint64_t *rounded)
+static cuarena_status_t check_size(const cuarena_heap_t *heap, uint64_t size, uint64_t *rounded)
 {
     if (size == 0)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "size is 0");
     if (cuai_align_up_checked(size, heap->granule_mask + 1, rounded) &&
         *rounded < CUARENA_HEAP_MAX_SEGMENT)
         return CUARENA_OK;
-    return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, size, heap->capacity,
-                           heap->capacity, heap->lanes[0]->free_bytes, 0,
-                           "%llu bytes are more than any segment can have",
-                           (unsigned long long)size);
+    return cuai_fail_bytes(
+        CUARENA_OUT_OF_MEMORY, size, heap->capacity, heap->capacity, heap->freelists[0]->free_bytes,
+        0, "%llu bytes are more than any segment can have", (unsigned long long)size);
 }
 
 static cuarena_status_t check_request(const cuarena_heap_t *heap,
-                                      const cuarena_heap_request_t *request,
-                                      uint64_t *rounded)
+                                      const cuarena_heap_request_t *request, uint64_t *rounded)
 {
     uint64_t alignment = request->alignment;
-    if (alignment != 0 && (!cuai_is_power_of_two(alignment) ||
-                           alignment >= CUARENA_HEAP_MAX_SEGMENT))
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "alignment %llu is not a power of two below 2^48",
+    if (alignment != 0 &&
+        (!cuai_is_power_of_two(alignment) || alignment >= CUARENA_HEAP_MAX_SEGMENT))
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "alignment %llu is not a power of two below 2^48",
                          (unsigned long long)alignment);
     if (request->flags & ~CUARENA_HEAP_FLAGS)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "flags %#x exceed 0xff",
-                         (unsigned)request->flags);
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "flags %#x exceed 0xff", (unsigned)request->flags);
     if (request->low > 1 || request->zero != 0)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "low %u is neither 0 nor 1, or zero is not 0",
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "low %u is neither 0 nor 1, or zero is not 0",
                          (unsigned)request->low);
     if (request->owner > CUARENA_HEAP_MAX_OWNER)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "owner %u exceeds %u",
-                         (unsigned)request->owner, CUARENA_HEAP_MAX_OWNER);
-    cuarena_status_t status = check_lane(heap, request->lane);
-    return status == CUARENA_OK ? check_size(heap, request->size, rounded)
-                                : status;
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "owner %u exceeds %u", (unsigned)request->owner,
+                         CUARENA_HEAP_MAX_OWNER);
+    cuarena_status_t status = check_freelist(heap, request->freelist);
+    return status == CUARENA_OK ? check_size(heap, request->size, rounded) : status;
 }
 
-static cuarena_status_t refused(cuarena_status_t status,
-                                const cuarena_heap_t *heap,
+static cuarena_status_t refused(cuarena_status_t status, const cuarena_heap_t *heap,
                                 const cuarena_heap_request_t *request)
 {
     uint64_t largest = 0;
-    cuarena_heap_largest(heap, request->lane, &largest);
-    uint64_t free_bytes = heap->lanes[request->lane]->free_bytes;
+    cuarena_heap_largest(heap, request->freelist, &largest);
+    uint64_t free_bytes = heap->freelists[request->freelist]->free_bytes;
     if (status == CUARENA_LIMIT)
-        return cuai_fail_bytes(status, request->size, heap->max_blocks, 0,
-                               free_bytes, largest,
+        return cuai_fail_bytes(status, request->size, heap->max_blocks, 0, free_bytes, largest,
                                "%llu blocks live, as many as max_blocks allows",
                                (unsigned long long)heap->live_blocks);
-    return cuai_fail_bytes(
-        status, request->size, heap->capacity, heap->capacity, free_bytes,
-        largest,
-        "no room for %llu bytes: %llu free, the largest range has %llu",
-        (unsigned long long)request->size, (unsigned long long)free_bytes,
-        (unsigned long long)largest);
+    return cuai_fail_bytes(status, request->size, heap->capacity, heap->capacity, free_bytes,
+                           largest, "no room for %llu bytes: %llu free, the largest range has %llu",
+                           (unsigned long long)request->size, (unsigned long long)free_bytes,
+                           (unsigned long long)largest);
 }
 
 /* ---- Calls ------------------------------------------------------------- */
 
-cuarena_status_t cuarena_heap_alloc(cuarena_heap_t *heap,
-                                    const cuarena_heap_request_t *request,
-                                    cuarena_block_t *block_out,
-                                    uint64_t *offset_out)
+cuarena_status_t cuarena_heap_alloc(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
+                                    cuarena_block_t *block_out, uint64_t *offset_out)
 {
-    if (heap == NULL || request == NULL || block_out == NULL ||
-        offset_out == NULL)
+    if (heap == NULL || request == NULL || block_out == NULL || offset_out == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
     uint64_t size;
     cuarena_status_t status = check_request(heap, request, &size);
@@ -305,44 +278,40 @@ cuarena_status_t cuarena_heap_alloc(cuarena_heap_t *heap,
     return CUARENA_OK;
 }
 
-cuarena_status_t cuarena_heap_free(cuarena_heap_t *heap, cuarena_block_t block,
-                                   uint32_t lane)
+cuarena_status_t cuarena_heap_free(cuarena_heap_t *heap, cuarena_block_t block, uint32_t freelist)
 {
     cuarena_status_t status;
     cuai_slot_t slot = check_still(heap, block, &status);
     if (slot == 0)
         return status;
-    status = check_lane(heap, lane);
+    status = check_freelist(heap, freelist);
     if (status == CUARENA_OK)
-        cuai_heap_give(heap, slot, lane);
+        cuai_heap_give(heap, slot, freelist);
     return status;
 }
 
-cuarena_status_t cuarena_heap_resize(cuarena_heap_t *heap,
-                                     cuarena_block_t block, uint64_t size,
-                                     uint32_t lane)
+cuarena_status_t cuarena_heap_resize(cuarena_heap_t *heap, cuarena_block_t block, uint64_t size,
+                                     uint32_t freelist)
 {
     cuarena_status_t status;
     cuai_slot_t slot = check_still(heap, block, &status);
     if (slot == 0)
         return status;
     uint64_t rounded;
-    status = check_lane(heap, lane);
+    status = check_freelist(heap, freelist);
     if (status == CUARENA_OK)
         status = check_size(heap, size, &rounded);
     if (status != CUARENA_OK)
         return status;
     bool listed = cuai_record(heap, slot)->kind == CUAI_BLOCK;
-    if (listed && cuai_heap_resize(heap, slot, rounded, size, lane))
+    if (listed && cuai_heap_resize(heap, slot, rounded, size, freelist))
         return CUARENA_OK;
     cuai_placement_note_cramped(heap, slot);
-    return cuai_fail(CUARENA_FRAGMENTED,
-                     "block %#llx cannot have %llu bytes where it stands",
+    return cuai_fail(CUARENA_FRAGMENTED, "block %#llx cannot have %llu bytes where it stands",
                      (unsigned long long)block, (unsigned long long)size);
 }
 
-cuarena_status_t cuarena_heap_exchange(cuarena_heap_t *heap, cuarena_block_t a,
-                                       cuarena_block_t b)
+cuarena_status_t cuarena_heap_exchange(cuarena_heap_t *heap, cuarena_block_t a, cuarena_block_t b)
 {
     cuarena_status_t status;
     cuai_slot_t slot_a = check_still(heap, a, &status);

@@ -1,5 +1,5 @@
 /*
- * The index of one lane: its free ranges by place and size.
+ * The index of one free list: its free ranges by place and size.
  *
  *   zone    one of 32 equal parts of the heap's span; a range is in the zone
  *           of its first byte.
@@ -9,15 +9,13 @@
  *           is zone * CUAI_CLASSES + class.
  *   top     of a zone: its highest class with a range; 0 if there is none.
  *
- * A word per zone tells which of its lists have a range, so the first class
- * from some class up is found at once. The tops are bytes of four words, which
- * are all compared with a class at once. Every insertion, removal and look is a
- * bounded number of steps, and has no branch where none could be foretold: a
- * wrong guess costs more than fifty instructions.
+ * A word per zone tells which of its lists have a range, so the first class from some class up is
+ * found at once. The tops are bytes of four words, which are all compared with a class at once.
+ * Every insertion, removal and look is a bounded number of steps, and has no branch where none
+ * could be foretold: a wrong guess costs more than fifty instructions.
  *
- * Invariant: a record that is in no list has links 0 and a list of class 0,
- * unless its range is HELD. So it may be taken out of its list like any other,
- * to no effect.
+ * Invariant: a record that is in no list has links 0 and a list of class 0, unless its range is
+ * HELD. So it may be taken out of its list like any other, to no effect.
  *
  * 8.5 kB, touched as far as it is used.
  */
@@ -56,8 +54,8 @@ typedef struct cuai_index {
 /* ---- Classes ----------------------------------------------------------------
  */
 
-/* The class of a size of `granules` >= 1 if there were no last class: for
- * ranges below CUAI_SMALL_GRANULES. */
+/* The class of a size of `granules` >= 1 if there were no last class: for ranges below
+ * CUAI_SMALL_GRANULES. */
 static inline uint32_t cuai_class_small(uint64_t granules)
 {
     uint32_t top = cuai_log2_floor(granules | 1u << CUAI_CLASS_BITS);
@@ -65,8 +63,8 @@ static inline uint32_t cuai_class_small(uint64_t granules)
     return (shift << CUAI_CLASS_BITS) + (uint32_t)(granules >> shift);
 }
 
-/* The class of any size. But for the last class, a range of class c is smaller
- * than any of class c + 1. */
+/* The class of any size. But for the last class, a range of class c is smaller than any of class c
+ * + 1. */
 static inline uint32_t cuai_class_of(uint64_t granules)
 {
     uint32_t class = cuai_class_small(granules);
@@ -78,25 +76,21 @@ static inline uint32_t cuai_class_of(uint64_t granules)
 
 /* ---- Zones ------------------------------------------------------------- */
 
-/* The classes from `class`, 1 or above, on that have a range in a zone: bit c
- * for class c. */
-static inline uint64_t cuai_zone_classes(const cuai_index_t *index,
-                                         uint32_t zone, uint32_t class)
+/* The classes from `class`, 1 or above, on that have a range in a zone: bit c for class c. */
+static inline uint64_t cuai_zone_classes(const cuai_index_t *index, uint32_t zone, uint32_t class)
 {
     return index->bits[zone] & ~UINT64_C(0) << class;
 }
 
 /* The first class >= `class` of a zone that has a range, or NO_CLASS. */
-static inline uint32_t cuai_zone_first(const cuai_index_t *index, uint32_t zone,
-                                       uint32_t class)
+static inline uint32_t cuai_zone_first(const cuai_index_t *index, uint32_t zone, uint32_t class)
 {
-    uint64_t classes =
-        class < CUAI_CLASSES ? cuai_zone_classes(index, zone, class) : 0;
+    uint64_t classes = class < CUAI_CLASSES ? cuai_zone_classes(index, zone, class) : 0;
     return classes != 0 ? cuai_ctz(classes) : CUAI_NO_CLASS;
 }
 
-/* The top that the index keeps. Words, not bytes, are stored: a load of more
- * than the last store wrote waits for that to reach the cache. */
+/* The top that the index keeps. Words, not bytes, are stored: a load of more than the last store
+ * wrote waits for that to reach the cache. */
 static inline uint32_t cuai_index_top(const cuai_index_t *index, uint32_t zone)
 {
     return (uint8_t)(index->tops[zone / 8] >> zone % 8 * 8);
@@ -108,13 +102,12 @@ static inline uint32_t cuai_zone_top(const cuai_index_t *index, uint32_t zone)
     return cuai_log2_floor(index->bits[zone] | 1);
 }
 
-/* The zone's lists that have a range are `bits` now. The top's byte changes by
- * a difference: nothing needs to be masked out. */
-static CUAI_INLINE void cuai_index_set_bits(cuai_index_t *index, uint32_t zone,
-                                            uint64_t was, uint64_t bits)
+/* The zone's lists that have a range are `bits` now. The top's byte changes by a difference:
+ * nothing needs to be masked out. */
+static CUAI_INLINE void cuai_index_set_bits(cuai_index_t *index, uint32_t zone, uint64_t was,
+                                            uint64_t bits)
 {
-    int32_t more =
-        (int32_t)cuai_log2_floor(bits | 1) - (int32_t)cuai_log2_floor(was | 1);
+    int32_t more = (int32_t)cuai_log2_floor(bits | 1) - (int32_t)cuai_log2_floor(was | 1);
     index->bits[zone] = bits;
     index->tops[zone / 8] += (uint64_t)more << zone * 8 % 64;
 }
@@ -122,11 +115,9 @@ static CUAI_INLINE void cuai_index_set_bits(cuai_index_t *index, uint32_t zone,
 /* A set of zones: bit z for zone z. */
 typedef uint32_t cuai_zones_t;
 
-/* The zones whose top is at least `class`, from 1 on. In each byte, top + 128 -
- * class has the highest bit exactly where this is so, and none overflows; a
- * product gathers those bits. */
-static inline cuai_zones_t cuai_zones_from_words(const cuai_index_t *index,
-                                                 uint32_t class)
+/* The zones whose top is at least `class`, from 1 on. In each byte, top + 128 - class has the
+ * highest bit exactly where this is so, and none overflows; a product gathers those bits. */
+static inline cuai_zones_t cuai_zones_from_words(const cuai_index_t *index, uint32_t class)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     const uint64_t gather = UINT64_C(0x0102040810204080);
@@ -143,26 +134,23 @@ static inline cuai_zones_t cuai_zones_from_words(const cuai_index_t *index,
 /* Of 16 zones, by two words: those whose top is more than a byte of `less`. */
 static inline cuai_zones_t cuai_zones_above(const uint64_t *tops, __m128i less)
 {
-    __m128i all = _mm_castps_si128(_mm_loadh_pi(
-        _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)tops)),
-        (const __m64 *)(const void *)(tops + 1)));
+    __m128i all = _mm_castps_si128(
+        _mm_loadh_pi(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)tops)),
+                     (const __m64 *)(const void *)(tops + 1)));
     return (uint32_t)_mm_movemask_epi8(_mm_cmpgt_epi8(all, less));
 }
 
 /* The same with the vectors that every x86-64 has. */
-static inline cuai_zones_t cuai_zones_from(const cuai_index_t *index,
-                                           uint32_t class)
+static inline cuai_zones_t cuai_zones_from(const cuai_index_t *index, uint32_t class)
 {
     uint64_t each = (class - 1) * UINT64_C(0x0101010101010101);
     __m128i less = _mm_set1_epi64x((int64_t)each);
-    return cuai_zones_above(index->tops, less) |
-           cuai_zones_above(index->tops + 2, less) << 16;
+    return cuai_zones_above(index->tops, less) | cuai_zones_above(index->tops + 2, less) << 16;
 }
 
 #else
 
-static inline cuai_zones_t cuai_zones_from(const cuai_index_t *index,
-                                           uint32_t class)
+static inline cuai_zones_t cuai_zones_from(const cuai_index_t *index, uint32_t class)
 {
     return cuai_zones_from_words(index, class);
 }
@@ -195,8 +183,7 @@ static inline void cuai_index_forget(cuai_record_t *r)
     r->list = 0;
 }
 
-static inline void cuai_index_insert(cuai_index_t *index,
-                                     cuai_record_t *records, cuai_slot_t slot,
+static inline void cuai_index_insert(cuai_index_t *index, cuai_record_t *records, cuai_slot_t slot,
                                      uint32_t list)
 {
     cuai_slot_t head = index->heads[list];
@@ -205,16 +192,14 @@ static inline void cuai_index_insert(cuai_index_t *index,
     r->up = 0;
     r->down = head;
     index->heads[list] = slot;
-    records[head].up = slot; /* of the ROOT, if there was no head */
+    records[head].up = slot; /* of the SENTINEL, if there was no head */
     uint32_t zone = list / CUAI_CLASSES;
     uint64_t bits = index->bits[zone];
-    cuai_index_set_bits(index, zone, bits,
-                        bits | UINT64_C(1) << list % CUAI_CLASSES);
+    cuai_index_set_bits(index, zone, bits, bits | UINT64_C(1) << list % CUAI_CLASSES);
 }
 
 /* Takes the record out of the links of its list. Whether that is empty now. */
-static inline bool cuai_index_unlink(cuai_index_t *index,
-                                     cuai_record_t *records,
+static inline bool cuai_index_unlink(cuai_index_t *index, cuai_record_t *records,
                                      const cuai_record_t *r)
 {
     cuai_slot_t up = r->up;
@@ -225,28 +210,23 @@ static inline bool cuai_index_unlink(cuai_index_t *index,
     return (up | down) == 0;
 }
 
-static inline void cuai_index_remove(cuai_index_t *index,
-                                     cuai_record_t *records, cuai_slot_t slot)
+static inline void cuai_index_remove(cuai_index_t *index, cuai_record_t *records, cuai_slot_t slot)
 {
     cuai_record_t *r = &records[slot];
     uint32_t zone = r->list / CUAI_CLASSES;
     uint64_t empty = cuai_index_unlink(index, records, r);
     uint64_t bits = index->bits[zone];
-    cuai_index_set_bits(index, zone, bits,
-                        bits ^ empty << r->list % CUAI_CLASSES);
+    cuai_index_set_bits(index, zone, bits, bits ^ empty << r->list % CUAI_CLASSES);
     cuai_index_forget(r);
 }
 
 /*
- * Takes `old` out of its list, and puts `slot`, which is it or is in no list,
- * into one of the same zone; `old` may be in no list. Class 0 stands for no
- * list: its head stays 0, and nobody looks at its bit. `same` says whether the
- * two are one record.
+ * Takes `old` out of its list, and puts `slot`, which is it or is in no list, into one of the same
+ * zone; `old` may be in no list. Class 0 stands for no list: its head stays 0, and nobody looks at
+ * its bit. `same` says whether the two are one record.
  */
-static CUAI_INLINE void cuai_index_pass(cuai_index_t *index,
-                                        cuai_record_t *records, cuai_slot_t old,
-                                        cuai_slot_t slot, uint32_t list,
-                                        bool same)
+static CUAI_INLINE void cuai_index_pass(cuai_index_t *index, cuai_record_t *records,
+                                        cuai_slot_t old, cuai_slot_t slot, uint32_t list, bool same)
 {
     cuai_record_t *o = &records[old];
     cuai_record_t *r = &records[slot];
@@ -266,17 +246,15 @@ static CUAI_INLINE void cuai_index_pass(cuai_index_t *index,
     cuai_index_set_bits(index, zone, was, bits);
 }
 
-static inline void cuai_index_move(cuai_index_t *index, cuai_record_t *records,
-                                   cuai_slot_t slot, uint32_t list)
+static inline void cuai_index_move(cuai_index_t *index, cuai_record_t *records, cuai_slot_t slot,
+                                   uint32_t list)
 {
     cuai_index_pass(index, records, slot, slot, list, true);
 }
 
 /* The same to a list of another zone. Out of line: that is rare. */
-static CUAI_OUTLINE void cuai_index_carry_any(cuai_index_t *index,
-                                              cuai_record_t *records,
-                                              cuai_slot_t old, cuai_slot_t slot,
-                                              uint32_t list)
+static CUAI_OUTLINE void cuai_index_carry_any(cuai_index_t *index, cuai_record_t *records,
+                                              cuai_slot_t old, cuai_slot_t slot, uint32_t list)
 {
     cuai_index_remove(index, records, old);
     if (list % CUAI_CLASSES != 0)
@@ -290,19 +268,15 @@ static inline void cuai_index_flip(cuai_index_t *index, uint32_t list)
                         bits ^ UINT64_C(1) << list % CUAI_CLASSES);
 }
 
-/* ... which is quick from a list of its own to an empty one, as a large range
- * has as a rule. */
-static CUAI_OUTLINE void cuai_index_carry(cuai_index_t *index,
-                                          cuai_record_t *records,
-                                          cuai_slot_t old, cuai_slot_t slot,
-                                          uint32_t list)
+/* ... which is quick from a list of its own to an empty one, as a large range has as a rule. */
+static CUAI_OUTLINE void cuai_index_carry(cuai_index_t *index, cuai_record_t *records,
+                                          cuai_slot_t old, cuai_slot_t slot, uint32_t list)
 {
     cuai_record_t *o = &records[old];
     cuai_record_t *r = &records[slot];
     uint32_t from = o->list;
     /* No list stands for bytes behind the last zone: it has no head. */
-    if (CUAI_UNLIKELY(list % CUAI_CLASSES == 0 ||
-                      (o->up | o->down | index->heads[list]) != 0)) {
+    if (CUAI_UNLIKELY(list % CUAI_CLASSES == 0 || (o->up | o->down | index->heads[list]) != 0)) {
         cuai_index_carry_any(index, records, old, slot, list);
         return;
     }
@@ -317,10 +291,8 @@ static CUAI_OUTLINE void cuai_index_carry(cuai_index_t *index,
 }
 
 /* The same to a list of any zone, for another record. */
-static CUAI_INLINE void cuai_index_hand_on(cuai_index_t *index,
-                                           cuai_record_t *records,
-                                           cuai_slot_t old, cuai_slot_t slot,
-                                           uint32_t list)
+static CUAI_INLINE void cuai_index_hand_on(cuai_index_t *index, cuai_record_t *records,
+                                           cuai_slot_t old, cuai_slot_t slot, uint32_t list)
 {
     if (CUAI_LIKELY(records[old].list / CUAI_CLASSES == list / CUAI_CLASSES)) {
         cuai_index_pass(index, records, old, slot, list, false);
@@ -330,8 +302,8 @@ static CUAI_INLINE void cuai_index_hand_on(cuai_index_t *index,
 }
 
 /* ... for the same record; where it is in that already it keeps its place. */
-static inline void cuai_index_shift(cuai_index_t *index, cuai_record_t *records,
-                                    cuai_slot_t slot, uint32_t list)
+static inline void cuai_index_shift(cuai_index_t *index, cuai_record_t *records, cuai_slot_t slot,
+                                    uint32_t list)
 {
     uint32_t old = records[slot].list;
     if (list == old)

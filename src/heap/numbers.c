@@ -1,11 +1,10 @@
 /*
  * Numbers of heaps: what tells the ids of one heap from those of another.
  *
- * No two heaps that live in a process have one number. A number that comes free
- * is given again after all others that are free, and its next heap begins with
- * the generations that the last one did not reach: an id of a heap that has
- * ended names nothing in a later one until half of the number's ids were used,
- * when its generations begin anew.
+ * No two heaps that live in a process have one number. A number that comes free is given again
+ * after all others that are free, and its next heap begins with the generations that the last one
+ * did not reach: an id of a heap that has ended names nothing in a later one until half of the
+ * number's ids were used, when its generations begin anew.
  *
  * No lock, so that a child that was forked at any moment can go on.
  */
@@ -15,8 +14,8 @@
 
 #define NUMBERS (1u << CUAI_HEAP_ID_BITS)
 #define WORD_BITS 64u
-/* What the first generation of the next heap is kept in: as many ids as heaps
- * of the most slots have in one generation. */
+/* What the first generation of the next heap is kept in: as many ids as heaps of the most slots
+ * have in one generation. */
 #define UNIT_LOG2 CUAI_MOST_SLOT_BITS
 #define HALF_OF_UNITS (UINT32_C(1) << (CUAI_IDS_LOG2 - UNIT_LOG2 - 1))
 
@@ -49,15 +48,13 @@ uint32_t cuai_heap_number_take(void)
 uint32_t cuai_heap_first_generation(uint32_t number, uint32_t slot_bits)
 {
     uint64_t units = atomic_load(&used_units[number]);
-    return units > HALF_OF_UNITS ? 0
-                                 : (uint32_t)(units << (UNIT_LOG2 - slot_bits));
+    return units > HALF_OF_UNITS ? 0 : (uint32_t)(units << (UNIT_LOG2 - slot_bits));
 }
 
-void cuai_heap_number_give(uint32_t number, uint32_t slot_bits,
-                           uint32_t last_generation)
+void cuai_heap_number_give(uint32_t number, uint32_t slot_bits, uint32_t last_generation)
 {
-    uint64_t used = cuai_align_up(((uint64_t)last_generation + 1) << slot_bits,
-                                  UINT64_C(1) << UNIT_LOG2);
+    uint64_t used =
+        cuai_align_up(((uint64_t)last_generation + 1) << slot_bits, UINT64_C(1) << UNIT_LOG2);
     atomic_store(&used_units[number], (uint32_t)(used >> UNIT_LOG2));
     atomic_fetch_and(&taken[number / WORD_BITS], ~bit_of(number));
 }

@@ -11,13 +11,12 @@
  *   low    First fit by zone from the bottom end for all.
  *   best   One zone: the smallest class that a bounded look finds room in.
  *
- * A block grows into the range after it, and one that was cut from the upper
- * end of a range has none. So a class of which a block could not grow where it
- * stood is not small any more, until the heap is cleared.
+ * A block grows into the range after it, and one that was cut from the upper end of a range has
+ * none. So a class of which a block could not grow where it stood is not small any more, until the
+ * heap is cleared.
  *
- * The numbers are shares, not sizes, and none sits on an edge: docs/DESIGN.md
- * has the figures for their neighbours and for programs that they were not
- * chosen on.
+ * The numbers are shares, not sizes, and none sits on an edge: docs/DESIGN.md has the figures for
+ * their neighbours and for programs that they were not chosen on.
  */
 #include "heap/placement.h"
 
@@ -30,8 +29,7 @@ bool cuai_placement_zones(const cuarena_heap_t *heap)
 void cuai_placement_fit(cuarena_heap_t *heap)
 {
     bool ends = heap->placement == CUARENA_PLACEMENT_DEFAULT;
-    heap->small_bytes =
-        ends ? heap->capacity / CUAI_SMALL_DIVISOR * CUAI_SMALL_NUMERATOR : 0;
+    heap->small_bytes = ends ? heap->capacity / CUAI_SMALL_DIVISOR * CUAI_SMALL_NUMERATOR : 0;
     heap->giant_share = ends ? CUAI_GIANT_DIVISOR : 0;
 }
 
@@ -65,11 +63,10 @@ static inline cuai_slot_t first_of(cuarena_heap_t *heap, cuai_slot_t slot,
     return CUAI_NO_PLACE;
 }
 
-/* A look into one zone: at one range of the two first classes from `class` on.
- * All that are above `class` fit. */
-static inline cuai_slot_t look(cuarena_heap_t *heap, const cuai_index_t *index,
-                               uint32_t zone, uint32_t class,
-                               const cuai_place_t *place)
+/* A look into one zone: at one range of the two first classes from `class` on. All that are above
+ * `class` fit. */
+static inline cuai_slot_t look(cuarena_heap_t *heap, const cuai_index_t *index, uint32_t zone,
+                               uint32_t class, const cuai_place_t *place)
 {
     uint64_t classes = cuai_zone_classes(index, zone, class);
     for (int i = 0; classes != 0 && i < 2; i++) {
@@ -82,9 +79,8 @@ static inline cuai_slot_t look(cuarena_heap_t *heap, const cuai_index_t *index,
     return CUAI_NO_PLACE;
 }
 
-/* Before a refusal: every range of the lane that might fit. */
-static CUAI_NOINLINE cuai_slot_t search_all(cuarena_heap_t *heap,
-                                            const cuai_index_t *index,
+/* Before a refusal: every range of the free list that might fit. */
+static CUAI_NOINLINE cuai_slot_t search_all(cuarena_heap_t *heap, const cuai_index_t *index,
                                             const cuai_place_t *place)
 {
     heap->full_searches++;
@@ -93,8 +89,7 @@ static CUAI_NOINLINE cuai_slot_t search_all(cuarena_heap_t *heap,
         uint32_t class = cuai_zone_first(index, zone, first);
         while (class != CUAI_NO_CLASS) {
             cuai_slot_t slot =
-                first_of(heap, index->heads[cuai_list_of(zone, class)], place,
-                         UINT64_MAX);
+                first_of(heap, index->heads[cuai_list_of(zone, class)], place, UINT64_MAX);
             if (slot != CUAI_NO_PLACE)
                 return slot;
             class = cuai_zone_first(index, zone, class + 1);
@@ -105,17 +100,15 @@ static CUAI_NOINLINE cuai_slot_t search_all(cuarena_heap_t *heap,
 
 /*
  * Zones from one end that have a range of the request's class or above; after
- * a few whose ranges were all too small, only zones that have one of a class
- * above, which fits.
+ * a few whose ranges were all too small, only zones that have one of a class above, which fits.
  */
 cuai_slot_t cuai_place_soon(cuarena_heap_t *heap, cuai_place_t *place)
 {
-    const cuai_index_t *index = heap->lanes[place->lane];
+    const cuai_index_t *index = heap->freelists[place->freelist];
     uint64_t sure = place->size + place->alignment - 1 - heap->granule_mask;
     uint32_t class = cuai_class(heap, sure);
     cuai_zones_t zones = cuai_zones_from(index, class);
-    bool high =
-        !place->low && cuai_goes_high(heap, index->free_bytes, place->size);
+    bool high = !place->low && cuai_goes_high(heap, index->free_bytes, place->size);
     place->high = high;
     for (int tries = 1; zones != 0 && tries <= CUAI_ZONE_TRIES + 1; tries++) {
         uint32_t zone = cuai_zones_end(zones, high);
@@ -134,13 +127,12 @@ cuai_slot_t cuai_place(cuarena_heap_t *heap, cuai_place_t *place)
     cuai_slot_t slot = cuai_place_soon(heap, place);
     return CUAI_LIKELY(slot != CUAI_NO_PLACE)
                ? slot
-               : search_all(heap, heap->lanes[place->lane], place);
+               : search_all(heap, heap->freelists[place->freelist], place);
 }
 
-/* ---- The short path ---------------------------------------------------- */
+/* ---- The fast path ---------------------------------------------------- */
 
-cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap,
-                              const cuai_index_t *index, uint64_t size,
+cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap, const cuai_index_t *index, uint64_t size,
                               uint32_t class, cuai_zones_t zones, bool high)
 {
     for (int tries = 2; zones != 0 && tries <= CUAI_ZONE_TRIES; tries++) {
@@ -153,6 +145,5 @@ cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap,
     zones = cuai_zones_from(index, class + 1);
     if (zones == 0)
         return CUAI_NO_PLACE;
-    return cuai_plain_look(heap, index, cuai_zones_end(zones, high), class + 1,
-                           size);
+    return cuai_plain_look(heap, index, cuai_zones_end(zones, high), class + 1, size);
 }

@@ -7,7 +7,7 @@
 
 #include "heap/heap.h"
 
-/* The ROOT owns no range, so its slot says that none was found. */
+/* The SENTINEL owns no range, so its slot says that none was found. */
 #define CUAI_NO_PLACE 0u
 
 /* How many zones whose ranges may be too small are looked at. */
@@ -18,15 +18,13 @@
 #define CUAI_GIANT_NUMERATOR 7
 #define CUAI_GIANT_DIVISOR 32
 
-/* As cuai_class_small of its granules, of which there may be none. Counted in
- * bytes, so that nothing is shifted twice. */
-static inline uint32_t cuai_plain_class(const cuarena_heap_t *heap,
-                                        uint64_t size)
+/* As cuai_class_small of its granules, of which there may be none. Counted in bytes, so that
+ * nothing is shifted twice. */
+static inline uint32_t cuai_plain_class(const cuarena_heap_t *heap, uint64_t size)
 {
     uint32_t top = cuai_log2_floor(size | heap->class_floor);
     uint32_t shift = top - CUAI_CLASS_BITS;
-    return (shift << CUAI_CLASS_BITS) + (uint32_t)(size >> shift) -
-           heap->class_base;
+    return (shift << CUAI_CLASS_BITS) + (uint32_t)(size >> shift) - heap->class_base;
 }
 
 /* The bit of a small request's class. */
@@ -36,49 +34,41 @@ static inline uint64_t cuai_class_bit(const cuarena_heap_t *heap, uint64_t size)
     return UINT64_C(1) << (class & CUAI_LAST_CLASS);
 }
 
-/* Whether a request is served from the top end, and cut from the upper end of
- * its range: see placement.c. */
-static inline bool cuai_goes_high(const cuarena_heap_t *heap,
-                                  uint64_t free_bytes, uint64_t size)
+/* Whether a request is served from the top end, and cut from the upper end of its range: see
+ * placement.c. */
+static inline bool cuai_goes_high(const cuarena_heap_t *heap, uint64_t free_bytes, uint64_t size)
 {
-    return (size < heap->small_bytes &&
-            (CUAI_LIKELY(heap->cramped == 0) ||
-             (heap->cramped & cuai_class_bit(heap, size)) == 0)) ||
+    return (size < heap->small_bytes && (CUAI_LIKELY(heap->cramped == 0) ||
+                                         (heap->cramped & cuai_class_bit(heap, size)) == 0)) ||
            size * heap->giant_share > free_bytes * CUAI_GIANT_NUMERATOR;
 }
 
-/* ---- For the short path ------------------------------------------------ */
+/* ---- For the fast path ------------------------------------------------ */
 
-/* The same decisions where the heap is smooth and the alignment is the granule:
- * small enough to be inlined. */
+/* The same decisions where the heap is smooth and the alignment is the granule: small enough to be
+ * inlined. */
 
-/* A look into a zone that has a range of the class or above. Lane bits are the
- * lowest of a key: they do not count against a whole granule. */
-static inline cuai_slot_t cuai_plain_look(const cuarena_heap_t *heap,
-                                          const cuai_index_t *index,
-                                          uint32_t zone, uint32_t class,
-                                          uint64_t size)
+/* A look into a zone that has a range of the class or above. Free list bits are the lowest of a
+ * key: they do not count against a whole granule. */
+static inline cuai_slot_t cuai_plain_look(const cuarena_heap_t *heap, const cuai_index_t *index,
+                                          uint32_t zone, uint32_t class, uint64_t size)
 {
     uint64_t classes = cuai_zone_classes(index, zone, class);
     cuai_slot_t slot = index->heads[cuai_list_of(zone, cuai_ctz(classes))];
     if (CUAI_LIKELY(cuai_record(heap, slot)->key >= cuai_range_key(size, 0)))
         return slot;
     classes &= classes - 1;
-    return classes != 0 ? index->heads[cuai_list_of(zone, cuai_ctz(classes))]
-                        : CUAI_NO_PLACE;
+    return classes != 0 ? index->heads[cuai_list_of(zone, cuai_ctz(classes))] : CUAI_NO_PLACE;
 }
 
 /* Goes on in `zones`, those after the first, where that had no room. */
-cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap,
-                              const cuai_index_t *index, uint64_t size,
+cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap, const cuai_index_t *index, uint64_t size,
                               uint32_t class, cuai_zones_t zones, bool high);
 
-/* The owner of the range that serves a request, by the same steps as
- * cuai_place; false: only a search of all may still find one. */
-static CUAI_INLINE bool cuai_plain_place(const cuarena_heap_t *heap,
-                                         const cuai_index_t *index,
-                                         uint64_t size, bool high,
-                                         cuai_slot_t *owner_out)
+/* The owner of the range that serves a request, by the same steps as cuai_place; false: only a
+ * search of all may still find one. */
+static CUAI_INLINE bool cuai_plain_place(const cuarena_heap_t *heap, const cuai_index_t *index,
+                                         uint64_t size, bool high, cuai_slot_t *owner_out)
 {
     uint32_t class = cuai_plain_class(heap, size);
     cuai_zones_t zones = cuai_zones_from(index, class);
@@ -106,15 +96,15 @@ static CUAI_INLINE bool cuai_plain_place(const cuarena_heap_t *heap,
 typedef struct cuai_place {
     uint64_t size;
     uint64_t alignment;
-    uint32_t lane;
+    uint32_t freelist;
     bool low;  /* asks for the lowest place, whatever the policy */
     bool high; /* out: cut from the range's upper end */
 } cuai_place_t;
 
 /* The record whose range serves the request, or CUAI_NO_PLACE if none fits. */
 cuai_slot_t cuai_place(cuarena_heap_t *heap, cuai_place_t *place);
-/* The same in a bounded number of steps: one that is found only if every range
- * of the lane is looked at counts as none. */
+/* The same in a bounded number of steps: one that is found only if every range of the free list is
+ * looked at counts as none. */
 cuai_slot_t cuai_place_soon(cuarena_heap_t *heap, cuai_place_t *place);
 
 /* Whether the heap's policy looks at zones; else all is one zone. */

@@ -2,22 +2,21 @@
  * Compaction plans.
  *
  * Vocabulary
- *   open range  one of lane 0, or of the lane that the plan was given
+ *   open range  one of free list 0, or of the free list that the plan was given
  *   window   consecutive records of one segment: an open range, then blocks
  *            that may move and open ranges between and after them. All of
  *            it slides towards the window's begin, so that its free bytes end
  *            up as one range at its end.
- *   barrier  what ends a window: a block that may not move, a HEAD, a SPACER,
- *            a block with a range of another lane after it (what the block
- *            left would need a SPACER).
+ *   barrier  what ends a window: a block that may not move, a SEGMENT_START, a SEPARATOR,
+ *            a block with a range of another free list after it (what the block
+ *            left would need a SEPARATOR).
  *
- * Blocks keep their order and their records keep their places in the address
- * list, so a move changes offsets only: where a block moves down by d bytes,
- * the range before it shrinks by d and the range after it grows by d.
+ * Blocks keep their order and their records keep their places in the address list, so a move
+ * changes offsets only: where a block moves down by d bytes, the range before it shrinks by d and
+ * the range after it grows by d.
  *
- * Under way, the ranges of a plan are in the lane HELD, which has no index.
- * For every other call they are bytes of a foreign lane, which it knows how to
- * live beside.
+ * Under way, the ranges of a plan are in the free list HELD, which has no index. For every other
+ * call they are bytes of a foreign free list, which it knows how to live beside.
  */
 #include <string.h>
 
@@ -55,14 +54,14 @@ static bool spend(budget_t *budget, uint64_t bytes)
     return true;
 }
 
-/* A pass over the list. It is always a local variable whose address stays in
- * inline functions, so that it can be in registers. */
+/* A pass over the list. It is always a local variable whose address stays in inline functions, so
+ * that it can be in registers. */
 typedef struct pass {
     cuai_record_t *records;
     uint64_t id_base;
     uint64_t id_step;
     uint32_t granule_log2;
-    uint32_t lane;
+    uint32_t freelist;
     bool begins; /* marks what it finds, and joins runs */
     budget_t budget;
 
@@ -78,15 +77,14 @@ typedef struct pass {
     cuai_move_t *runs;
     cuai_move_t *run;      /* where the next one goes */
     cuai_slot_t *rest_end; /* of the records in the second half */
-    uint64_t some;         /* bits of natures */
+    uint64_t some;         /* bits of attributes */
     uint64_t every;
     uint64_t bytes;
-    uint64_t largest; /* key of a settled range */
+    uint64_t largest; /* key of an idle range */
 } pass_t;
 
 /* From now on runs are not moves. */
-static CUAI_NOINLINE cuai_move_t *copy_runs(cuai_move_t *runs,
-                                            const cuai_move_t *moves,
+static CUAI_NOINLINE cuai_move_t *copy_runs(cuai_move_t *runs, const cuai_move_t *moves,
                                             const cuai_move_t *end)
 {
     for (; moves != end; moves++) {
@@ -114,24 +112,23 @@ static CUAI_INLINE void pass_run(pass_t *pass, bool joins)
 static CUAI_INLINE void hold(cuai_record_t *r, uint64_t key)
 {
     if (key != 0)
-        r->key = key | CUAI_LANE_HELD; /* all bits of a lane */
+        r->key = key | CUAI_FREELIST_PLANNED; /* all bits of a free list */
 }
 
-static CUAI_INLINE void pass_mark(pass_t *pass, cuai_record_t *r, uint64_t key,
-                                  uint64_t nature)
+static CUAI_INLINE void pass_mark(pass_t *pass, cuai_record_t *r, uint64_t key, uint64_t attributes)
 {
     r->moving = 1;
     hold(r, key);
-    pass->some |= nature;
-    pass->every &= nature;
+    pass->some |= attributes;
+    pass->every &= attributes;
     if (CUAI_UNLIKELY(pass->opener != NULL))
         hold(pass->opener, pass->opener->key);
     pass->opener = NULL;
 }
 
 /* The block of `slot` moves. */
-static CUAI_INLINE void pass_move(pass_t *pass, cuai_slot_t slot, uint64_t key,
-                                  uint64_t nature, uint64_t to)
+static CUAI_INLINE void pass_move(pass_t *pass, cuai_slot_t slot, uint64_t key, uint64_t attributes,
+                                  uint64_t to)
 {
     cuai_record_t *r = &pass->records[slot];
     uint64_t id = pass->id_base + r->generation * pass->id_step + slot;
@@ -144,7 +141,7 @@ static CUAI_INLINE void pass_move(pass_t *pass, cuai_slot_t slot, uint64_t key,
     pass->join_at = key == 0 ? to + size : UINT64_MAX;
     pass->bytes += size;
     pass_run(pass, joins);
-    pass_mark(pass, r, key, nature);
+    pass_mark(pass, r, key, attributes);
 }
 
 static CUAI_INLINE void pass_leave(pass_t *pass, cuai_record_t *r, bool opens)
@@ -158,12 +155,11 @@ static CUAI_INLINE void pass_leave(pass_t *pass, cuai_record_t *r, bool opens)
 }
 
 /* `top` is a multiple of the granule. */
-static CUAI_INLINE uint64_t place_of(const pass_t *pass, uint64_t nature)
+static CUAI_INLINE uint64_t place_of(const pass_t *pass, uint64_t attributes)
 {
-    uint32_t log2 = CUAI_NATURE_ALIGN(nature);
-    return CUAI_LIKELY(log2 <= pass->granule_log2)
-               ? pass->top
-               : cuai_align_up(pass->top, UINT64_C(1) << log2);
+    uint32_t log2 = CUAI_ATTRIBUTES_ALIGN(attributes);
+    return CUAI_LIKELY(log2 <= pass->granule_log2) ? pass->top
+                                                   : cuai_align_up(pass->top, UINT64_C(1) << log2);
 }
 
 /* A block that would go beyond the budget stays, as if it were pinned. */
@@ -171,22 +167,21 @@ static CUAI_INLINE void pass_look(pass_t *pass, cuai_slot_t slot)
 {
     cuai_record_t *r = &pass->records[slot];
     uint64_t key = r->key;
-    uint64_t nature = cuai_nature(r);
-    uint32_t lane = (uint32_t)(key & CUAI_LANE_MASK);
-    bool is_open = lane == 0 || lane == pass->lane; /* or absent */
-    uint64_t to = place_of(pass, nature);
-    if (pass->begins && lane == 0 && key > pass->largest)
+    uint64_t attributes = cuai_attributes(r);
+    uint32_t freelist = (uint32_t)(key & CUAI_FREELIST_MASK);
+    bool is_open = freelist == 0 || freelist == pass->freelist; /* or absent */
+    uint64_t to = place_of(pass, attributes);
+    if (pass->begins && freelist == 0 && key > pass->largest)
         pass->largest = key;
-    if (pass->open && is_open && cuai_nature_moves(nature) && to < r->offset &&
+    if (pass->open && is_open && cuai_attributes_moves(attributes) && to < r->offset &&
         (pass->begins || spend(&pass->budget, r->size)))
-        pass_move(pass, slot, key, nature, to);
+        pass_move(pass, slot, key, attributes, to);
     else
         pass_leave(pass, r, key != 0 && is_open);
 }
 
-/* The list from both ends, until they meet: the first half as it comes, the
- * second from a list made meanwhile. To find the next record is what takes the
- * time, so two are looked for at once. */
+/* The list from both ends, until they meet: the first half as it comes, the second from a list made
+ * meanwhile. To find the next record is what takes the time, so two are looked for at once. */
 static CUAI_INLINE void pass_all(pass_t *pass)
 {
     cuai_record_t *records = pass->records;
@@ -213,8 +208,7 @@ static CUAI_INLINE void pass_all(pass_t *pass)
 /* The room for them is the end of that for moves. */
 static size_t rest_bytes(const cuarena_heap_t *heap)
 {
-    uint64_t records =
-        cuai_block_records(heap) + heap->segment_count + heap->spacers;
+    uint64_t records = cuai_block_records(heap) + heap->segment_count + heap->separators;
     return (records / 2 + 1) * sizeof(cuai_slot_t);
 }
 
@@ -224,15 +218,15 @@ static cuai_slot_t *rest_end(const cuarena_heap_plan_t *plan)
     return (cuai_slot_t *)(void *)((char *)plan->moves + bytes);
 }
 
-static CUAI_INLINE pass_t new_pass(const cuarena_heap_t *heap,
-                                   const cuarena_heap_plan_t *plan, bool begins)
+static CUAI_INLINE pass_t new_pass(const cuarena_heap_t *heap, const cuarena_heap_plan_t *plan,
+                                   bool begins)
 {
     return (pass_t){
         .records = heap->records,
         .id_base = heap->id_base,
         .id_step = heap->id_step,
         .granule_log2 = heap->granule_log2,
-        .lane = plan->lane,
+        .freelist = plan->freelist,
         .begins = begins,
         .moves = plan->moves,
         .move = plan->moves,
@@ -261,17 +255,16 @@ static void start_all(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
     pass_all(&pass);
     plan->count = (size_t)(pass.move - plan->moves);
     plan->runs_apart = pass.joined;
-    plan->run_count =
-        pass.joined ? (size_t)(pass.run - plan->runs) : plan->count;
+    plan->run_count = pass.joined ? (size_t)(pass.run - plan->runs) : plan->count;
     plan->bytes = pass.bytes;
     plan->some = pass.some;
     plan->every = pass.every;
-    plan->largest = pass.largest >> CUAI_LANE_BITS;
+    plan->largest = pass.largest >> CUAI_FREELIST_BITS;
     if (plan->count == 0)
         return;
-    cuai_held_unlist(heap, 0, pass.stays);
-    if (plan->lane != 0)
-        cuai_held_unlist(heap, plan->lane, pass.stays);
+    cuai_planned_unlist(heap, 0, pass.stays);
+    if (plan->freelist != 0)
+        cuai_planned_unlist(heap, plan->freelist, pass.stays);
     cuai_plan_begun(heap, plan);
 }
 
@@ -287,21 +280,17 @@ typedef struct window {
     uint64_t moves;
 } window_t;
 
-static uint64_t alignment_loss(const cuarena_heap_t *heap,
-                               const cuai_record_t *r)
+static uint64_t alignment_loss(const cuarena_heap_t *heap, const cuai_record_t *r)
 {
     return (UINT64_C(1) << r->align_log2) - 1 - heap->granule_mask;
 }
 
 static window_t window_at(const cuarena_heap_t *heap, cuai_slot_t slot)
 {
-    return (window_t){.first = slot,
-                      .last = slot,
-                      .free = cuai_range(cuai_record(heap, slot))};
+    return (window_t){.first = slot, .last = slot, .free = cuai_range(cuai_record(heap, slot))};
 }
 
-static void window_extend(const cuarena_heap_t *heap, window_t *w,
-                          cuai_slot_t slot)
+static void window_extend(const cuarena_heap_t *heap, window_t *w, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
     w->last = slot;
@@ -326,8 +315,8 @@ static window_t window_shrunk(const cuarena_heap_t *heap, const window_t *w)
 }
 
 /* What the window's ranges become together ends where its last one ends. */
-static bool window_serves(const cuarena_heap_t *heap, const window_t *w,
-                          uint64_t goal, uint64_t alignment)
+static bool window_serves(const cuarena_heap_t *heap, const window_t *w, uint64_t goal,
+                          uint64_t alignment)
 {
     if (w->free < w->loss)
         return false;
@@ -337,27 +326,24 @@ static bool window_serves(const cuarena_heap_t *heap, const window_t *w,
     return begin <= end && end - begin >= goal;
 }
 
-static bool window_allowed(const window_t *w,
-                           const cuarena_heap_plan_options_t *options)
+static bool window_allowed(const window_t *w, const cuarena_heap_plan_options_t *options)
 {
     return w->bytes <= options->max_bytes && w->moves <= options->max_moves;
 }
 
-/* Both ends move forward only, so each block enters and leaves once. The
- * smallest window that serves and ends at `last` costs least of those. */
+/* Both ends move forward only, so each block enters and leaves once. The smallest window that
+ * serves and ends at `last` costs least of those. */
 static bool cheapest_window(const cuarena_heap_t *heap, uint64_t goal,
-                            const cuarena_heap_plan_options_t *options,
-                            window_t *best)
+                            const cuarena_heap_plan_options_t *options, window_t *best)
 {
-    uint64_t alignment =
-        cuai_max(options->goal_alignment, heap->granule_mask + 1);
+    uint64_t alignment = cuai_max(options->goal_alignment, heap->granule_mask + 1);
     bool found = false;
     bool open = false;
     window_t w = {0};
     cuai_slot_t slot = cuai_record(heap, 0)->next;
     for (; slot != 0; slot = cuai_record(heap, slot)->next) {
         const cuai_record_t *r = cuai_record(heap, slot);
-        if (r->key != 0 && !cuai_range_is_open(r, options->lane)) {
+        if (r->key != 0 && !cuai_range_is_open(r, options->freelist)) {
             open = false;
             continue;
         }
@@ -372,8 +358,8 @@ static bool cheapest_window(const cuarena_heap_t *heap, uint64_t goal,
                 break;
             w = less;
         }
-        if (window_serves(heap, &w, goal, alignment) &&
-            window_allowed(&w, options) && (!found || w.bytes < best->bytes)) {
+        if (window_serves(heap, &w, goal, alignment) && window_allowed(&w, options) &&
+            (!found || w.bytes < best->bytes)) {
             *best = w;
             found = true;
         }
@@ -381,8 +367,7 @@ static bool cheapest_window(const cuarena_heap_t *heap, uint64_t goal,
     return found;
 }
 
-static void plan_window(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
-                        const window_t *w)
+static void plan_window(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan, const window_t *w)
 {
     uint64_t top = cuai_end(cuai_record(heap, w->first));
     cuai_slot_t slot = w->first;
@@ -391,53 +376,45 @@ static void plan_window(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
         const cuai_record_t *r = cuai_record(heap, slot);
         uint64_t to = aligned_for(r, top);
         if (to < r->offset)
-            plan->moves[plan->count++] =
-                (cuai_move_t){cuai_id(heap, slot), r->offset, to, r->size};
+            plan->moves[plan->count++] = (cuai_move_t){cuai_id(heap, slot), r->offset, to, r->size};
         top = to < r->offset ? to + r->size : cuai_end(r);
     }
 }
 
-static cuarena_status_t plan_goal(const cuarena_heap_t *heap,
-                                  cuarena_heap_plan_t *plan,
+static cuarena_status_t plan_goal(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
                                   const cuarena_heap_plan_options_t *options)
 {
     uint64_t granule = heap->granule_mask + 1;
     uint64_t goal = cuai_align_up(options->goal_bytes, granule);
     window_t best = {0};
     if (!cheapest_window(heap, goal, options, &best))
-        return cuai_fail_bytes(
-            CUARENA_FRAGMENTED, options->goal_bytes, options->max_bytes,
-            heap->capacity, heap->lanes[0]->free_bytes, 0,
-            "no window within the limits makes room for %llu bytes",
-            (unsigned long long)options->goal_bytes);
+        return cuai_fail_bytes(CUARENA_FRAGMENTED, options->goal_bytes, options->max_bytes,
+                               heap->capacity, heap->freelists[0]->free_bytes, 0,
+                               "no window within the limits makes room for %llu bytes",
+                               (unsigned long long)options->goal_bytes);
     plan_window(heap, plan, &best);
     return CUARENA_OK;
 }
 
 /* ---- Life -------------------------------------------------------------- */
 
-static cuarena_status_t check_options(
-    const cuarena_heap_t *heap, const cuarena_heap_plan_options_t *options)
+static cuarena_status_t check_options(const cuarena_heap_t *heap,
+                                      const cuarena_heap_plan_options_t *options)
 {
     if (!cuai_sized_ok(options, sizeof *options, sizeof *options))
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "options is NULL or was not made by "
-                         "cuarena_heap_plan_options_init");
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "options is NULL or was not made by "
+                                               "cuarena_heap_plan_options_init");
     if (options->goal_bytes >= CUARENA_HEAP_MAX_SEGMENT)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "goal of %llu bytes is more than any segment has",
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "goal of %llu bytes is more than any segment has",
                          (unsigned long long)options->goal_bytes);
-    if (options->lane >= CUAI_LANE_HELD || heap->lanes[options->lane] == NULL ||
+    if (options->freelist >= CUAI_FREELIST_PLANNED || heap->freelists[options->freelist] == NULL ||
         options->zero != 0)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "lane %u is not in use, or zero is not 0",
-                         (unsigned)options->lane);
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "free list %u is not in use, or zero is not 0",
+                         (unsigned)options->freelist);
     uint64_t alignment = options->goal_alignment;
-    if (alignment == 0 || (cuai_is_power_of_two(alignment) &&
-                           alignment < CUARENA_HEAP_MAX_SEGMENT))
+    if (alignment == 0 || (cuai_is_power_of_two(alignment) && alignment < CUARENA_HEAP_MAX_SEGMENT))
         return CUARENA_OK;
-    return cuai_fail(CUARENA_BAD_ARGUMENT,
-                     "alignment %llu is not a power of two below 2^48",
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "alignment %llu is not a power of two below 2^48",
                      (unsigned long long)alignment);
 }
 
@@ -491,8 +468,7 @@ void cuai_planning_end(cuai_planning_t *planning)
 }
 
 static cuarena_heap_plan_t *new_plan(const cuarena_heap_t *heap,
-                                     const cuarena_heap_plan_options_t *options,
-                                     bool runs)
+                                     const cuarena_heap_plan_options_t *options, bool runs)
 {
     cuarena_heap_plan_t *plan = cuai_host_alloc(sizeof *plan);
     if (plan == NULL)
@@ -501,9 +477,8 @@ static cuarena_heap_plan_t *new_plan(const cuarena_heap_t *heap,
     size_t bytes = most * sizeof(cuai_move_t);
     cuai_host_kept_t *kept = heap->planning->kept;
     plan->version = cuai_version(heap);
-    plan->lane = options->lane;
-    plan->moves =
-        cuai_host_kept_take(&kept[0], bytes + rest_bytes(heap), &plan->room);
+    plan->freelist = options->freelist;
+    plan->moves = cuai_host_kept_take(&kept[0], bytes + rest_bytes(heap), &plan->room);
     if (runs)
         plan->runs = cuai_host_kept_take(&kept[1], bytes + 1, &plan->runs_room);
     enlist(heap->planning, plan);
@@ -514,8 +489,8 @@ static cuarena_heap_plan_t *new_plan(const cuarena_heap_t *heap,
 }
 
 static cuarena_status_t open_plan(const cuarena_heap_t *heap,
-                                  const cuarena_heap_plan_options_t *options,
-                                  bool runs, cuarena_heap_plan_t **plan_out)
+                                  const cuarena_heap_plan_options_t *options, bool runs,
+                                  cuarena_heap_plan_t **plan_out)
 {
     cuarena_status_t status = check_options(heap, options);
     if (status != CUARENA_OK)
@@ -536,9 +511,9 @@ static cuarena_status_t fill_plan(const cuarena_heap_t *heap,
     return CUARENA_OK;
 }
 
-cuarena_status_t cuarena_heap_plan_create(
-    const cuarena_heap_t *heap, const cuarena_heap_plan_options_t *options,
-    cuarena_heap_plan_t **plan_out)
+cuarena_status_t cuarena_heap_plan_create(const cuarena_heap_t *heap,
+                                          const cuarena_heap_plan_options_t *options,
+                                          cuarena_heap_plan_t **plan_out)
 {
     if (heap == NULL || plan_out == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
@@ -554,8 +529,8 @@ cuarena_status_t cuarena_heap_plan_create(
     return status;
 }
 
-const cuarena_heap_move_t *cuarena_heap_plan_moves(
-    const cuarena_heap_plan_t *plan, size_t *count_out)
+const cuarena_heap_move_t *cuarena_heap_plan_moves(const cuarena_heap_plan_t *plan,
+                                                   size_t *count_out)
 {
     if (plan == NULL || count_out == NULL)
         return NULL;
@@ -578,12 +553,10 @@ void cuarena_heap_plan_destroy(cuarena_heap_t *heap, cuarena_heap_plan_t **plan)
 
 /* ---- Planning and beginning at once ------------------------------------ */
 
-bool cuai_plan_is_one_pass(const cuarena_heap_t *heap,
-                           const cuarena_heap_plan_options_t *options)
+bool cuai_plan_is_one_pass(const cuarena_heap_t *heap, const cuarena_heap_plan_options_t *options)
 {
-    return options->goal_bytes == 0 && heap->spacers == 0 &&
-           options->max_moves >= heap->live_blocks &&
-           options->max_bytes >= heap->live_bytes;
+    return options->goal_bytes == 0 && heap->separators == 0 &&
+           options->max_moves >= heap->live_blocks && options->max_bytes >= heap->live_bytes;
 }
 
 /* What the one pass finds on its way. */
@@ -594,25 +567,23 @@ static void look_again(const cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
     plan->every = UINT64_MAX;
     for (size_t i = 0; i < plan->count; i++) {
         const cuai_move_t *move = &plan->moves[i];
-        uint64_t nature =
-            cuai_nature(cuai_record(heap, cuai_moved_slot(heap, plan, i)));
+        uint64_t attributes = cuai_attributes(cuai_record(heap, cuai_moved_slot(heap, plan, i)));
         bool joins = last != NULL && last->from + last->bytes == move->from &&
                      last->to + last->bytes == move->to;
         if (joins)
             plan->runs[plan->run_count - 1].bytes += move->bytes;
         else
-            plan->runs[plan->run_count++] =
-                (cuai_move_t){0, move->from, move->to, move->bytes};
-        plan->some |= nature;
-        plan->every &= nature;
+            plan->runs[plan->run_count++] = (cuai_move_t){0, move->from, move->to, move->bytes};
+        plan->some |= attributes;
+        plan->every &= attributes;
         plan->bytes += move->bytes;
         last = move;
     }
 }
 
-static cuarena_status_t start_in_steps(
-    cuarena_heap_t *heap, const cuarena_heap_plan_options_t *options,
-    cuarena_heap_plan_t *plan)
+static cuarena_status_t start_in_steps(cuarena_heap_t *heap,
+                                       const cuarena_heap_plan_options_t *options,
+                                       cuarena_heap_plan_t *plan)
 {
     cuarena_status_t status = fill_plan(heap, options, plan);
     if (status != CUARENA_OK || plan->count == 0)
@@ -621,8 +592,7 @@ static cuarena_status_t start_in_steps(
     return cuarena_heap_plan_begin(heap, plan);
 }
 
-static cuarena_status_t start_in_one_pass(cuarena_heap_t *heap,
-                                          cuarena_heap_plan_t *plan)
+static cuarena_status_t start_in_one_pass(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
 {
     cuarena_status_t status = cuai_plan_can_begin(heap);
     if (status == CUARENA_OK)
@@ -630,19 +600,16 @@ static cuarena_status_t start_in_one_pass(cuarena_heap_t *heap,
     return status;
 }
 
-cuarena_status_t cuai_plan_start(cuarena_heap_t *heap,
-                                 const cuarena_heap_plan_options_t *options,
-                                 bool runs_apart,
-                                 cuarena_heap_plan_t **plan_out)
+cuarena_status_t cuai_plan_start(cuarena_heap_t *heap, const cuarena_heap_plan_options_t *options,
+                                 bool runs_apart, cuarena_heap_plan_t **plan_out)
 {
     cuarena_heap_plan_t *plan;
     cuarena_status_t status = open_plan(heap, options, true, &plan);
     if (status != CUARENA_OK)
         return status;
     plan->runs_apart = runs_apart;
-    status = cuai_plan_is_one_pass(heap, options)
-                 ? start_in_one_pass(heap, plan)
-                 : start_in_steps(heap, options, plan);
+    status = cuai_plan_is_one_pass(heap, options) ? start_in_one_pass(heap, plan)
+                                                  : start_in_steps(heap, options, plan);
     if (status != CUARENA_OK)
         end_plan(plan);
     else

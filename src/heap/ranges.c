@@ -1,184 +1,174 @@
-/* Ranges: what happens where the free bytes of two lanes meet. */
+/* Ranges: what happens where the free bytes of two free lists meet. */
 #include "heap/heap.h"
 
-/* Makes `slot` a SPACER after `prev` that owns `bytes` of `lane`. */
-static void place_spacer(cuarena_heap_t *heap, cuai_slot_t slot,
-                         cuai_slot_t prev, uint64_t offset, uint64_t bytes,
-                         uint32_t lane)
+/* Makes `slot` a SEPARATOR after `prev` that owns `bytes` of `freelist`. */
+static void place_separator(cuarena_heap_t *heap, cuai_slot_t slot, cuai_slot_t prev,
+                            uint64_t offset, uint64_t bytes, uint32_t freelist)
 {
     cuai_record_t *r = cuai_record(heap, slot);
-    r->kind = CUAI_SPACER;
+    r->kind = CUAI_SEPARATOR;
     r->offset = offset;
     r->size = 0;
     r->pins = 0;
     r->moving = 0;
     cuai_link_after(heap, prev, slot);
-    cuai_range_set(heap, slot, bytes, lane);
-    heap->spacers++;
+    cuai_range_set(heap, slot, bytes, freelist);
+    heap->separators++;
     cuai_note_plain(heap);
 }
 
-static void remove_spacer(cuarena_heap_t *heap, cuai_slot_t slot)
+static void remove_separator(cuarena_heap_t *heap, cuai_slot_t slot)
 {
     cuai_range_drop(heap, slot);
     cuai_unlink(heap, slot);
     cuai_slot_end(heap, slot);
-    heap->spacers--;
+    heap->separators--;
     cuai_note_plain(heap);
 }
 
 void cuai_range_absorb(cuarena_heap_t *heap, cuai_slot_t slot)
 {
-    if (CUAI_LIKELY(heap->spacers == 0))
+    if (CUAI_LIKELY(heap->separators == 0))
         return;
     const cuai_record_t *r = cuai_record(heap, slot);
     const cuai_record_t *next = cuai_record(heap, r->next);
-    if (next->kind != CUAI_SPACER ||
-        !cuai_range_joins(r, cuai_range_lane(next)))
+    if (next->kind != CUAI_SEPARATOR || !cuai_range_joins(r, cuai_range_freelist(next)))
         return;
     uint64_t bytes = cuai_range(r) + cuai_range(next);
-    uint32_t lane = cuai_range_lane(next);
-    remove_spacer(heap, r->next);
+    uint32_t freelist = cuai_range_freelist(next);
+    remove_separator(heap, r->next);
     cuai_range_drop(heap, slot);
-    cuai_range_set(heap, slot, bytes, lane);
+    cuai_range_set(heap, slot, bytes, freelist);
 }
 
-void cuai_range_release(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes,
-                        uint32_t lane)
+void cuai_range_release(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (cuai_range_joins(r, lane)) {
+    if (cuai_range_joins(r, freelist)) {
         bytes += cuai_range(r);
         cuai_range_drop(heap, slot);
-        cuai_range_set(heap, slot, bytes, lane);
-        if (CUAI_UNLIKELY(heap->spacers != 0))
+        cuai_range_set(heap, slot, bytes, freelist);
+        if (CUAI_UNLIKELY(heap->separators != 0))
             cuai_range_absorb(heap, slot);
         return;
     }
     uint64_t rest = cuai_range(r);
-    uint32_t rest_lane = cuai_range_lane(r);
+    uint32_t rest_freelist = cuai_range_freelist(r);
     cuai_range_drop(heap, slot);
-    cuai_range_set(heap, slot, bytes, lane);
-    place_spacer(heap, cuai_slot_take(heap), slot, cuai_end(r) + bytes, rest,
-                 rest_lane);
+    cuai_range_set(heap, slot, bytes, freelist);
+    place_separator(heap, cuai_slot_take(heap), slot, cuai_end(r) + bytes, rest, rest_freelist);
 }
 
-void cuai_range_append(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes,
-                       uint32_t lane)
+void cuai_range_append(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
-    place_spacer(heap, cuai_slot_take(heap), slot, cuai_end(r) + cuai_range(r),
-                 bytes, lane);
+    place_separator(heap, cuai_slot_take(heap), slot, cuai_end(r) + cuai_range(r), bytes, freelist);
 }
 
 void cuai_range_spent(cuarena_heap_t *heap, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
     cuai_slot_t owner = slot;
-    if (r->kind == CUAI_SPACER) {
+    if (r->kind == CUAI_SEPARATOR) {
         owner = r->prev;
-        remove_spacer(heap, slot);
+        remove_separator(heap, slot);
     }
     cuai_range_absorb(heap, owner);
 }
 
-void cuai_range_relane(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
+void cuai_range_refile(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     uint64_t bytes = cuai_range(r);
-    cuai_lane_count(heap, cuai_range_lane(r), 0 - bytes);
-    cuai_lane_count(heap, lane, bytes);
+    cuai_freelist_count(heap, cuai_range_freelist(r), 0 - bytes);
+    cuai_freelist_count(heap, freelist, bytes);
     cuai_range_drop(heap, slot);
-    cuai_range_set(heap, slot, bytes, lane);
-    if (CUAI_LIKELY(heap->spacers == 0))
+    cuai_range_set(heap, slot, bytes, freelist);
+    if (CUAI_LIKELY(heap->separators == 0))
         return;
     cuai_range_absorb(heap, slot);
-    if (r->kind == CUAI_SPACER)
+    if (r->kind == CUAI_SEPARATOR)
         cuai_range_absorb(heap, r->prev);
 }
 
-cuai_slot_t cuai_range_relane_part(cuarena_heap_t *heap, cuai_slot_t slot,
-                                   uint64_t front, uint64_t bytes,
-                                   uint32_t lane)
+cuai_slot_t cuai_range_refile_part(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t front,
+                                   uint64_t bytes, uint32_t freelist)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     uint64_t tail = cuai_range(r) - front - bytes;
-    uint32_t from = cuai_range_lane(r);
+    uint32_t from = cuai_range_freelist(r);
     cuai_slot_t part = slot;
-    cuai_lane_count(heap, from, 0 - bytes);
-    cuai_lane_count(heap, lane, bytes);
+    cuai_freelist_count(heap, from, 0 - bytes);
+    cuai_freelist_count(heap, freelist, bytes);
     cuai_range_drop(heap, slot);
-    cuai_range_set(heap, slot, front != 0 ? front : bytes,
-                   front != 0 ? from : lane);
+    cuai_range_set(heap, slot, front != 0 ? front : bytes, front != 0 ? from : freelist);
     if (front != 0) {
-        cuai_range_append(heap, slot, bytes, lane);
+        cuai_range_append(heap, slot, bytes, freelist);
         part = r->next;
     }
     if (tail != 0)
         cuai_range_append(heap, part, tail, from);
     else
         cuai_range_absorb(heap, part);
-    if (front != 0 || r->kind != CUAI_SPACER)
+    if (front != 0 || r->kind != CUAI_SEPARATOR)
         return part;
     cuai_slot_t before = r->prev;
-    bool joins = cuai_range_joins(cuai_record(heap, before), lane);
+    bool joins = cuai_range_joins(cuai_record(heap, before), freelist);
     cuai_range_absorb(heap, before);
     return joins ? before : part;
 }
 
-/* ---- Blocks in the place of SPACERs ------------------------------------ */
+/* ---- Blocks in the place of SEPARATORs ------------------------------------ */
 
-cuai_slot_t cuai_spacer_beside(const cuarena_heap_t *heap, cuai_slot_t owner,
-                               uint64_t size, bool high)
+cuai_slot_t cuai_separator_beside(const cuarena_heap_t *heap, cuai_slot_t owner, uint64_t size,
+                                  bool high)
 {
     const cuai_record_t *o = cuai_record(heap, owner);
     bool whole = cuai_range(o) == size;
-    bool before = o->kind == CUAI_SPACER && (whole || !high);
-    bool after =
-        cuai_record(heap, o->next)->kind == CUAI_SPACER && (whole || high);
+    bool before = o->kind == CUAI_SEPARATOR && (whole || !high);
+    bool after = cuai_record(heap, o->next)->kind == CUAI_SEPARATOR && (whole || high);
     if (!before && !after)
         return 0;
-    cuai_slot_t spacer = before ? owner : o->next;
-    bool used_up =
-        cuai_record(heap, spacer)->generation == heap->last_generation;
-    return (before && after) || used_up ? CUAI_SPACERS_DISTURB : spacer;
+    cuai_slot_t separator = before ? owner : o->next;
+    bool used_up = cuai_record(heap, separator)->generation == heap->last_generation;
+    return (before && after) || used_up ? CUAI_SEPARATORS_DISTURB : separator;
 }
 
 /* Before its own range, of which it keeps the rest. */
-static void take_before(cuarena_heap_t *heap, cuai_slot_t spacer, uint64_t size,
-                        uint64_t nature)
+static void take_before(cuarena_heap_t *heap, cuai_slot_t separator, uint64_t size,
+                        uint64_t attributes)
 {
-    cuai_record_t *r = cuai_record(heap, spacer);
+    cuai_record_t *r = cuai_record(heap, separator);
     uint64_t rest = cuai_range(r) - size;
-    uint32_t lane = cuai_range_lane(r);
-    cuai_range_drop(heap, spacer);
+    uint32_t freelist = cuai_range_freelist(r);
+    cuai_range_drop(heap, separator);
     r->size = size;
-    cuai_set_nature(r, nature);
-    cuai_range_set(heap, spacer, rest, lane);
+    cuai_set_attributes(r, attributes);
+    cuai_range_set(heap, separator, rest, freelist);
 }
 
 /* At the end of the range before it. Its own stays in its list. */
-static void take_after(cuarena_heap_t *heap, cuai_slot_t spacer,
-                       cuai_slot_t owner, uint64_t size, uint64_t nature)
+static void take_after(cuarena_heap_t *heap, cuai_slot_t separator, cuai_slot_t owner,
+                       uint64_t size, uint64_t attributes)
 {
-    cuai_record_t *r = cuai_record(heap, spacer);
+    cuai_record_t *r = cuai_record(heap, separator);
     const cuai_record_t *o = cuai_record(heap, owner);
     uint16_t list = r->list;
     r->offset -= size;
     r->size = size;
-    cuai_set_nature(r, nature);
+    cuai_set_attributes(r, attributes);
     r->list = list;
-    cuai_range_change(heap, owner, cuai_range(o) - size, cuai_range_lane(o));
+    cuai_range_change(heap, owner, cuai_range(o) - size, cuai_range_freelist(o));
 }
 
-cuai_slot_t cuai_spacer_take(cuarena_heap_t *heap, cuai_slot_t spacer,
-                             cuai_slot_t owner, uint64_t size, uint64_t nature)
+cuai_slot_t cuai_separator_take(cuarena_heap_t *heap, cuai_slot_t separator, cuai_slot_t owner,
+                                uint64_t size, uint64_t attributes)
 {
-    if (spacer == owner)
-        take_before(heap, spacer, size, nature);
+    if (separator == owner)
+        take_before(heap, separator, size, attributes);
     else
-        take_after(heap, spacer, owner, size, nature);
-    heap->spacers--;
+        take_after(heap, separator, owner, size, attributes);
+    heap->separators--;
     cuai_note_plain(heap);
-    return spacer;
+    return separator;
 }

@@ -1,27 +1,25 @@
 /*
- * The record: one cache line of bookkeeping for one block and for the free
- * range right after it.
+ * The record: one cache line of bookkeeping for one block and for the free range right after it.
  *
  *      prev record        this record                     next record
  *   ... | range | BLOCK offset .. offset+size | range | BLOCK ...
  *
- * Every record stands in one list in address order, so a range needs no record
- * of its own: it belongs to the record before it. A CACHED record is that of a
- * block which was freed and stays whole (see heap/cache.h). Three kinds of
- * record own a range without having a block:
+ * Every record stands in one list in address order, so a range needs no record of its own: it
+ * belongs to the record before it. A CACHED record is that of a block which was freed and stays
+ * whole (see heap/cache.h). Three kinds of record own a range without having a block:
  *
- *   HEAD    the start of a segment; what lies before it is a gap
- *   SPACER  keeps a range of one lane apart from a range of another lane
- *   ROOT    record 0, closes the list; owns nothing
+ *   SEGMENT_START    the start of a segment; what lies before it is a gap
+ *   SEPARATOR  keeps a range of one free list apart from a range of another free list
+ *   SENTINEL    record 0, closes the list; owns nothing
  *
- * Three kinds are not in the list: FREE slots; EMPTY blocks, which are live ids
- * of 0 bytes; and LONE blocks, each a segment by itself. A LONE block has no
- * neighbours and no range, so its record has room for a note of the caller's.
+ * Three kinds are not in the list: FREE slots; EMPTY blocks, which are live ids of 0 bytes; and
+ * STANDALONE blocks, each a segment by itself. A STANDALONE block has no neighbours and no range,
+ * so its record has room for a note of the caller's.
  *
  * Invariants
  *   end(r) = r.offset + r.size;  the range is [end(r), end(r) + range(r))
- *   end(r) + range(r) = next(r).offset, unless next(r) is a HEAD or the ROOT
- *   a SPACER has a range; the range before it is there too, of another lane
+ *   end(r) + range(r) = next(r).offset, unless next(r) is a SEGMENT_START or the SENTINEL
+ *   a SEPARATOR has a range; the range before it is there too, of another free list
  */
 #ifndef CUAI_HEAP_RECORD_H
 #define CUAI_HEAP_RECORD_H
@@ -33,41 +31,40 @@
 #include "base/bits.h"
 #include "cuarena/heap.h"
 
-/* The index of a record; 0, the ROOT, also means "none". */
+/* The index of a record; 0, the SENTINEL, also means "none". */
 typedef uint32_t cuai_slot_t;
 
 /*
- * An id, from its highest bits: the heap's number, a generation, the slot. The
- * slot has as many bits as the heap has slots for, the generation the rest: so
- * every heap has 2^49 ids, few slots for many blocks each or many for fewer.
+ * An id, from its highest bits: the heap's number, a generation, the slot. The slot has as many
+ * bits as the heap has slots for, the generation the rest: so every heap has 2^49 ids, few slots
+ * for many blocks each or many for fewer.
  */
 #define CUAI_HEAP_ID_BITS 15
 #define CUAI_IDS_LOG2 (64 - CUAI_HEAP_ID_BITS)
 #define CUAI_LEAST_SLOT_BITS 17
 #define CUAI_MOST_SLOT_BITS 27
 #define CUAI_MAX_SLOTS (UINT64_C(1) << CUAI_MOST_SLOT_BITS)
-_Static_assert(CUAI_IDS_LOG2 - CUAI_LEAST_SLOT_BITS == 32,
-               "a record has 32 bits for a generation");
+_Static_assert(CUAI_IDS_LOG2 - CUAI_LEAST_SLOT_BITS == 32, "a record has 32 bits for a generation");
 
-#define CUAI_LANE_BITS 12
-#define CUAI_LANE_MASK ((UINT64_C(1) << CUAI_LANE_BITS) - 1)
-_Static_assert(CUARENA_HEAP_MAX_LANES == 1u << CUAI_LANE_BITS, "lane bits");
-_Static_assert(CUARENA_HEAP_MAX_SEGMENT <= UINT64_C(1) << (64 - CUAI_LANE_BITS),
-               "a range's bytes and lane share a word");
+#define CUAI_FREELIST_BITS 12
+#define CUAI_FREELIST_MASK ((UINT64_C(1) << CUAI_FREELIST_BITS) - 1)
+_Static_assert(CUARENA_HEAP_MAX_FREELISTS == 1u << CUAI_FREELIST_BITS, "free list bits");
+_Static_assert(CUARENA_HEAP_MAX_SEGMENT <= UINT64_C(1) << (64 - CUAI_FREELIST_BITS),
+               "a range's bytes and free list share a word");
 
-/* The lane of ranges that a plan under way holds: it has no index. */
-#define CUAI_LANE_HELD (CUARENA_HEAP_MAX_LANES - 1u)
+/* The free list of ranges that a plan under way holds: it has no index. */
+#define CUAI_FREELIST_PLANNED (CUARENA_HEAP_MAX_FREELISTS - 1u)
 
-/* A SPACER has a bit of its own, so that two records are tested at once; a
- * CACHED record differs from a block in one. */
+/* A SEPARATOR has a bit of its own, so that two records are tested at once; a CACHED record differs
+ * from a block in one. */
 enum cuai_kind {
     CUAI_FREE, /* an unused slot */
     CUAI_EMPTY,
-    CUAI_HEAD,
-    CUAI_ROOT,
+    CUAI_SEGMENT_START,
+    CUAI_SENTINEL,
     CUAI_BLOCK,
-    CUAI_LONE,
-    CUAI_SPACER = 1 << 3,
+    CUAI_STANDALONE,
+    CUAI_SEPARATOR = 1 << 3,
     CUAI_CACHED = 1 << 4
 };
 
@@ -77,7 +74,7 @@ enum cuai_kind {
 typedef struct cuai_record {
     uint64_t offset;
     uint64_t size;       /* of the block; 0 without one */
-    uint64_t key;        /* range: bytes << CUAI_LANE_BITS | lane; 0: none */
+    uint64_t key;        /* range: bytes << CUAI_FREELIST_BITS | free list; 0: none */
     cuai_slot_t prev;    /* address order */
     cuai_slot_t up;      /* the range's list in its index: towards the head */
     cuai_slot_t down;    /* ... and away from it */
@@ -97,54 +94,50 @@ typedef struct cuai_record {
 _Static_assert(sizeof(cuai_record_t) == 64, "one cache line");
 
 /*
- * The nature of a block: its last eight bytes as one word, for setting and
- * comparing all of it at once. The list is not part of it.
+ * The attributes of a block: its last eight bytes as one word, for setting and comparing all of it
+ * at once. The list is not part of it.
  */
-#define CUAI_NATURE(pins, kind, flags)                                         \
+#define CUAI_ATTRIBUTES(pins, kind, flags)                                                         \
     ((uint64_t)(pins) << 16 | (uint64_t)(kind) << 32 | (uint64_t)(flags) << 40)
-#define CUAI_ALIGN_NATURE(align_log2) ((uint64_t)(align_log2) << 48)
-#define CUAI_OWNER_NATURE(owner) ((uint64_t)(owner) << 56)
-#define CUAI_NATURE_PINS(nature) ((uint16_t)((nature) >> 16))
-#define CUAI_NATURE_FLAGS(nature) ((uint8_t)((nature) >> 40))
-#define CUAI_NATURE_ALIGN(nature) ((uint32_t)((nature) >> 48 & 0xff))
-#define CUAI_NATURE_OWNER(nature)                                              \
-    ((uint16_t)((nature) >> 56 & CUARENA_HEAP_MAX_OWNER))
-_Static_assert(offsetof(cuai_record_t, list) == 56 &&
-                   offsetof(cuai_record_t, pins) == 58 &&
+#define CUAI_ALIGN_ATTRIBUTES(align_log2) ((uint64_t)(align_log2) << 48)
+#define CUAI_OWNER_ATTRIBUTES(owner) ((uint64_t)(owner) << 56)
+#define CUAI_ATTRIBUTES_PINS(attributes) ((uint16_t)((attributes) >> 16))
+#define CUAI_ATTRIBUTES_FLAGS(attributes) ((uint8_t)((attributes) >> 40))
+#define CUAI_ATTRIBUTES_ALIGN(attributes) ((uint32_t)((attributes) >> 48 & 0xff))
+#define CUAI_ATTRIBUTES_OWNER(attributes) ((uint16_t)((attributes) >> 56 & CUARENA_HEAP_MAX_OWNER))
+_Static_assert(offsetof(cuai_record_t, list) == 56 && offsetof(cuai_record_t, pins) == 58 &&
                    offsetof(cuai_record_t, flags) == 61,
-               "the nature of a record is its last word");
+               "the attributes of a record is its last word");
 
-/* Whether the block is as its nature says, neither fixed nor moving; whatever
- * its list, alignment and owner. The list is left out of the load: it is stored
- * by itself, and a load that spans two stores waits for both to reach the
- * cache. */
-static inline bool cuai_has_nature(const cuai_record_t *r, uint64_t nature)
+/* Whether the block is as its attributes says, neither fixed nor moving; whatever its list,
+ * alignment and owner. The list is left out of the load: it is stored by itself, and a load that
+ * spans two stores waits for both to reach the cache. */
+static inline bool cuai_has_attributes(const cuai_record_t *r, uint64_t attributes)
 {
     uint32_t middle;
     memcpy(&middle, &r->pins, sizeof middle);
-    return middle == (uint32_t)(nature >> 16);
+    return middle == (uint32_t)(attributes >> 16);
 }
 
-/* The upper half of a block's nature: all but its list and its pins. */
-static inline uint32_t cuai_upper_nature(const cuai_record_t *r)
+/* The upper half of a block's attributes: all but its list and its pins. */
+static inline uint32_t cuai_upper_attributes(const cuai_record_t *r)
 {
     uint32_t half;
-    memcpy(&half, (const char *)r + offsetof(cuai_record_t, flags) - 1,
-           sizeof half);
+    memcpy(&half, (const char *)r + offsetof(cuai_record_t, flags) - 1, sizeof half);
     return half;
 }
 
-static inline uint64_t cuai_nature(const cuai_record_t *r)
+static inline uint64_t cuai_attributes(const cuai_record_t *r)
 {
-    uint64_t nature;
-    memcpy(&nature, &r->list, sizeof nature);
-    return nature;
+    uint64_t attributes;
+    memcpy(&attributes, &r->list, sizeof attributes);
+    return attributes;
 }
 
 /* Of a block that is in no list: its range gets one afterwards. */
-static inline void cuai_set_nature(cuai_record_t *r, uint64_t nature)
+static inline void cuai_set_attributes(cuai_record_t *r, uint64_t attributes)
 {
-    memcpy(&r->list, &nature, sizeof nature);
+    memcpy(&r->list, &attributes, sizeof attributes);
 }
 
 #define CUAI_TAG_BITS 16
@@ -173,31 +166,30 @@ static inline uint64_t cuai_end(const cuai_record_t *r)
 
 static inline uint64_t cuai_range(const cuai_record_t *r)
 {
-    return r->key >> CUAI_LANE_BITS;
+    return r->key >> CUAI_FREELIST_BITS;
 }
 
-static inline uint32_t cuai_range_lane(const cuai_record_t *r)
+static inline uint32_t cuai_range_freelist(const cuai_record_t *r)
 {
-    return (uint32_t)(r->key & CUAI_LANE_MASK);
+    return (uint32_t)(r->key & CUAI_FREELIST_MASK);
 }
 
-static inline uint64_t cuai_range_key(uint64_t bytes, uint32_t lane)
+static inline uint64_t cuai_range_key(uint64_t bytes, uint32_t freelist)
 {
-    return bytes << CUAI_LANE_BITS | lane;
+    return bytes << CUAI_FREELIST_BITS | freelist;
 }
 
-/* Whether the record has a range of lane 0 or of `lane`. */
-static inline bool cuai_range_is_open(const cuai_record_t *r, uint32_t lane)
+/* Whether the record has a range of free list 0 or of `freelist`. */
+static inline bool cuai_range_is_open(const cuai_record_t *r, uint32_t freelist)
 {
-    return r->key != 0 &&
-           (cuai_range_lane(r) == 0 || cuai_range_lane(r) == lane);
+    return r->key != 0 && (cuai_range_freelist(r) == 0 || cuai_range_freelist(r) == freelist);
 }
 
-/* Whether the record's range could take in bytes of `lane`: it is absent, or
- * of that lane. */
-static inline bool cuai_range_joins(const cuai_record_t *r, uint32_t lane)
+/* Whether the record's range could take in bytes of `freelist`: it is absent, or of that free
+ * list. */
+static inline bool cuai_range_joins(const cuai_record_t *r, uint32_t freelist)
 {
-    return r->key == 0 || cuai_range_lane(r) == lane;
+    return r->key == 0 || cuai_range_freelist(r) == freelist;
 }
 
 /* Whether the record has bytes that are no range's, and stands in the look-up.
@@ -209,22 +201,21 @@ static inline bool cuai_is_listed(const cuai_record_t *r)
 
 static inline bool cuai_is_live(const cuai_record_t *r)
 {
-    return r->kind == CUAI_BLOCK || r->kind == CUAI_EMPTY ||
-           r->kind == CUAI_LONE;
+    return r->kind == CUAI_BLOCK || r->kind == CUAI_EMPTY || r->kind == CUAI_STANDALONE;
 }
 
 /* Whether the block has bytes. */
 static inline bool cuai_has_bytes(const cuai_record_t *r)
 {
-    return r->kind == CUAI_BLOCK || r->kind == CUAI_LONE;
+    return r->kind == CUAI_BLOCK || r->kind == CUAI_STANDALONE;
 }
 
-/* What the caller wants to know of a LONE block's bytes. */
+/* What the caller wants to know of a STANDALONE block's bytes. */
 typedef struct cuai_note {
     uint64_t words[2];
 } cuai_note_t;
 
-/* A note takes the place of the four links, which LONE blocks do not have. */
+/* A note takes the place of the four links, which STANDALONE blocks do not have. */
 _Static_assert(offsetof(cuai_record_t, prev) % sizeof(uint64_t) == 0 &&
                    offsetof(cuai_record_t, next) + sizeof(cuai_slot_t) -
                            offsetof(cuai_record_t, prev) ==
@@ -243,16 +234,16 @@ static inline cuai_note_t cuai_note_of(const cuai_record_t *r)
     return note;
 }
 
-/* Whether compaction may move a block of that nature. */
-static inline bool cuai_nature_moves(uint64_t nature)
+/* Whether compaction may move a block of these attributes. */
+static inline bool cuai_attributes_moves(uint64_t attributes)
 {
-    const uint64_t mask = CUAI_NATURE(UINT16_MAX, UINT8_MAX, 0);
-    return (nature & mask) == CUAI_NATURE(0, CUAI_BLOCK, 0);
+    const uint64_t mask = CUAI_ATTRIBUTES(UINT16_MAX, UINT8_MAX, 0);
+    return (attributes & mask) == CUAI_ATTRIBUTES(0, CUAI_BLOCK, 0);
 }
 
 static inline bool cuai_is_movable(const cuai_record_t *r)
 {
-    return cuai_nature_moves(cuai_nature(r));
+    return cuai_attributes_moves(cuai_attributes(r));
 }
 
 #endif

@@ -1,8 +1,7 @@
 /* Segments: the stretches that were given to the heap, by address. */
 #include "heap/heap.h"
 
-cuai_slot_t cuai_segment_last(const cuarena_heap_t *heap,
-                              const cuai_segment_t *segment)
+cuai_slot_t cuai_segment_last(const cuarena_heap_t *heap, const cuai_segment_t *segment)
 {
     const cuai_segment_t *next = cuai_segment_next(heap, segment);
     return cuai_record(heap, next == NULL ? 0 : next->head)->prev;
@@ -11,19 +10,15 @@ cuai_slot_t cuai_segment_last(const cuarena_heap_t *heap,
 /* ---- Arguments ------------------------------------------------------------
  */
 
-static cuarena_status_t check_multiple(const cuarena_heap_t *heap,
-                                       const char *what, uint64_t value)
+static cuarena_status_t check_multiple(const cuarena_heap_t *heap, const char *what, uint64_t value)
 {
     if ((value & heap->granule_mask) == 0)
         return CUARENA_OK;
-    return cuai_fail(CUARENA_BAD_ARGUMENT,
-                     "%s %llu is not a multiple of the granule %llu", what,
-                     (unsigned long long)value,
-                     (unsigned long long)heap->granule_mask + 1);
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "%s %llu is not a multiple of the granule %llu", what,
+                     (unsigned long long)value, (unsigned long long)heap->granule_mask + 1);
 }
 
-static cuarena_status_t check_extent(const cuarena_heap_t *heap,
-                                     uint64_t offset, uint64_t size)
+static cuarena_status_t check_extent(const cuarena_heap_t *heap, uint64_t offset, uint64_t size)
 {
     cuarena_status_t status = check_multiple(heap, "offset", offset);
     if (status == CUARENA_OK)
@@ -31,47 +26,41 @@ static cuarena_status_t check_extent(const cuarena_heap_t *heap,
     if (status != CUARENA_OK)
         return status;
     if (size == 0 || size >= CUARENA_HEAP_MAX_SEGMENT)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "size %llu of a segment is not in 1 .. 2^48 - 1",
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "size %llu of a segment is not in 1 .. 2^48 - 1",
                          (unsigned long long)size);
     if (offset > CUARENA_HEAP_MAX_OFFSET - size)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "segment at %llu of %llu bytes ends above 2^52",
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "segment at %llu of %llu bytes ends above 2^52",
                          (unsigned long long)offset, (unsigned long long)size);
     return CUARENA_OK;
 }
 
-static cuarena_status_t check_free_of_segments(const cuarena_heap_t *heap,
-                                               uint64_t offset, uint64_t size)
+static cuarena_status_t check_free_of_segments(const cuarena_heap_t *heap, uint64_t offset,
+                                               uint64_t size)
 {
     const cuai_segment_t *next = cuai_segment_from(heap, offset);
     if (next == NULL || next->begin >= offset + size)
         return CUARENA_OK;
-    return cuai_fail(
-        CUARENA_BAD_ARGUMENT, "[%llu, %llu) overlaps the segment at %llu",
-        (unsigned long long)offset, (unsigned long long)(offset + size),
-        (unsigned long long)next->begin);
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "[%llu, %llu) overlaps the segment at %llu",
+                     (unsigned long long)offset, (unsigned long long)(offset + size),
+                     (unsigned long long)next->begin);
 }
 
 static cuarena_status_t no_segment(uint64_t offset)
 {
-    return cuai_fail(CUARENA_BAD_ARGUMENT, "no segment begins at %llu",
-                     (unsigned long long)offset);
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "no segment begins at %llu", (unsigned long long)offset);
 }
 
 static cuarena_status_t no_bookkeeping(cuarena_status_t status)
 {
-    return cuai_fail(status, status == CUARENA_LIMIT
-                                 ? "the heap has as many blocks as max_blocks"
-                                 : "no host memory for the bookkeeping");
+    return cuai_fail(status, status == CUARENA_LIMIT ? "the heap has as many blocks as max_blocks"
+                                                     : "no host memory for the bookkeeping");
 }
 
 /* ---- Room --------------------------------------------------------------- */
 
 void cuai_segments_ready_cuts(cuarena_heap_t *heap)
 {
-    (void)cuai_segments_make_room(heap, heap->segment_count +
-                                            cuai_block_records(heap) + 1);
+    (void)cuai_segments_make_room(heap, heap->segment_count + cuai_block_records(heap) + 1);
 }
 
 /* ---- Adding ----------------------------------------------------------------
@@ -85,31 +74,27 @@ static cuarena_status_t ready_for_segment(cuarena_heap_t *heap, uint64_t slots)
     return status == CUARENA_OK ? status : no_bookkeeping(status);
 }
 
-/* The HEAD of a new segment, without a range, after the segments below it. */
-static cuai_slot_t add_head(cuarena_heap_t *heap, uint64_t offset,
-                            uint64_t size)
+/* The SEGMENT_START of a new segment, without a range, after the segments below it. */
+static cuai_slot_t add_head(cuarena_heap_t *heap, uint64_t offset, uint64_t size)
 {
     const cuai_segment_t *above = cuai_segment_from(heap, offset);
     cuai_slot_t next = above == NULL ? 0 : above->head;
     cuai_slot_t slot = cuai_slot_take(heap);
     cuai_record_t *r = cuai_record(heap, slot);
-    r->kind = CUAI_HEAD;
+    r->kind = CUAI_SEGMENT_START;
     r->offset = offset;
     r->size = 0;
     r->key = 0;
     r->moving = 0;
     cuai_link_after(heap, cuai_record(heap, next)->prev, slot);
-    cuai_segment_put(
-        heap,
-        (cuai_segment_t){.begin = offset, .end = offset + size, .head = slot});
+    cuai_segment_put(heap, (cuai_segment_t){.begin = offset, .end = offset + size, .head = slot});
     heap->capacity += size;
     cuai_zones_fit(heap);
     cuai_note_change(heap);
     return slot;
 }
 
-cuarena_status_t cuarena_heap_segment_add(cuarena_heap_t *heap, uint64_t offset,
-                                          uint64_t size)
+cuarena_status_t cuarena_heap_segment_add(cuarena_heap_t *heap, uint64_t offset, uint64_t size)
 {
     if (heap == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
@@ -121,21 +106,20 @@ cuarena_status_t cuarena_heap_segment_add(cuarena_heap_t *heap, uint64_t offset,
     if (status != CUARENA_OK)
         return status;
     cuai_range_set(heap, add_head(heap, offset, size), size, 0);
-    cuai_lane_count(heap, 0, size);
+    cuai_freelist_count(heap, 0, size);
     return CUARENA_OK;
 }
 
-cuarena_status_t cuarena_heap_segment_add_block(
-    cuarena_heap_t *heap, uint64_t offset, uint64_t size,
-    const cuarena_heap_request_t *request, cuarena_block_t *block_out)
+cuarena_status_t cuarena_heap_segment_add_block(cuarena_heap_t *heap, uint64_t offset,
+                                                uint64_t size,
+                                                const cuarena_heap_request_t *request,
+                                                cuarena_block_t *block_out)
 {
     if (heap == NULL || request == NULL || block_out == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
     if (request->size == 0 || request->size > size)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "size %llu of the request is not in 1 .. %llu",
-                         (unsigned long long)request->size,
-                         (unsigned long long)size);
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "size %llu of the request is not in 1 .. %llu",
+                         (unsigned long long)request->size, (unsigned long long)size);
     cuarena_status_t status = check_extent(heap, offset, size);
     if (status == CUARENA_OK)
         status = check_free_of_segments(heap, offset, size);
@@ -143,16 +127,14 @@ cuarena_status_t cuarena_heap_segment_add_block(
         status = ready_for_segment(heap, 2);
     if (status != CUARENA_OK)
         return status;
-    status = cuai_heap_add_block(heap, add_head(heap, offset, size), size,
-                                 request, block_out);
+    status = cuai_heap_add_block(heap, add_head(heap, offset, size), size, request, block_out);
     if (status == CUARENA_OK)
         return status;
     cuai_segment_remove_at(heap, offset);
     return no_bookkeeping(status);
 }
 
-cuarena_status_t cuarena_heap_segment_extend(cuarena_heap_t *heap,
-                                             uint64_t offset, uint64_t bytes)
+cuarena_status_t cuarena_heap_segment_extend(cuarena_heap_t *heap, uint64_t offset, uint64_t bytes)
 {
     if (heap == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
@@ -169,10 +151,10 @@ cuarena_status_t cuarena_heap_segment_extend(cuarena_heap_t *heap,
     return cuai_segment_lengthen(heap, segment, bytes);
 }
 
-/* The last record of the segment gets `bytes` more after its range, which may
- * be of another lane: then a new SPACER holds them. */
-cuarena_status_t cuai_segment_lengthen(cuarena_heap_t *heap,
-                                       cuai_segment_t *segment, uint64_t bytes)
+/* The last record of the segment gets `bytes` more after its range, which may be of another free
+ * list: then a new SEPARATOR holds them. */
+cuarena_status_t cuai_segment_lengthen(cuarena_heap_t *heap, cuai_segment_t *segment,
+                                       uint64_t bytes)
 {
     cuai_slot_t last = cuai_segment_last(heap, segment);
     const cuai_record_t *r = cuai_record(heap, last);
@@ -184,7 +166,7 @@ cuarena_status_t cuai_segment_lengthen(cuarena_heap_t *heap,
     cuai_segment_fit(heap, segment);
     heap->capacity += bytes;
     cuai_zones_fit(heap);
-    cuai_lane_count(heap, 0, bytes);
+    cuai_freelist_count(heap, 0, bytes);
     cuai_note_change(heap);
     if (joins) {
         cuai_range_release(heap, last, bytes, 0);
@@ -197,31 +179,29 @@ cuarena_status_t cuai_segment_lengthen(cuarena_heap_t *heap,
 /* ---- Cutting ----------------------------------------------------------------
  */
 
-/* What is above the cut becomes a segment of its own, with a new HEAD. */
-static cuarena_status_t split_segment(cuarena_heap_t *heap, cuai_slot_t slot,
-                                      uint64_t offset, uint64_t bytes)
+/* What is above the cut becomes a segment of its own, with a new SEGMENT_START. */
+static cuarena_status_t split_segment(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t offset,
+                                      uint64_t bytes)
 {
     cuarena_status_t status = ready_for_segment(heap, 1);
     if (status != CUARENA_OK)
         return status;
     const cuai_record_t *r = cuai_record(heap, slot);
-    uint32_t lane = cuai_range_lane(r);
+    uint32_t freelist = cuai_range_freelist(r);
     uint64_t range_end = cuai_end(r) + cuai_range(r);
     uint64_t above = range_end - (offset + bytes);
-    cuai_range_change(heap, slot, offset - cuai_end(r), lane);
+    cuai_range_change(heap, slot, offset - cuai_end(r), freelist);
     cuai_segment_t *segment = cuai_segment_around(heap, offset);
     cuai_slot_t head = cuai_slot_take(heap);
     cuai_record_t *h = cuai_record(heap, head);
-    h->kind = CUAI_HEAD;
+    h->kind = CUAI_SEGMENT_START;
     h->offset = offset + bytes;
     h->size = 0;
     h->moving = 0;
-    cuai_range_set(heap, head, above, lane);
+    cuai_range_set(heap, head, above, freelist);
     cuai_link_after(heap, slot, head);
-    cuai_segment_t upper = {.begin = offset + bytes,
-                            .end = segment->end,
-                            .head = head,
-                            .source = segment->source};
+    cuai_segment_t upper = {
+        .begin = offset + bytes, .end = segment->end, .head = head, .source = segment->source};
     segment->end = offset;
     cuai_segment_put(heap, upper);
     cuai_range_absorb(heap, head);
@@ -231,26 +211,25 @@ static cuarena_status_t split_segment(cuarena_heap_t *heap, cuai_slot_t slot,
 }
 
 /* The cut reaches from the segment's begin into its first range. */
-static void raise_begin(cuarena_heap_t *heap, cuai_segment_t *segment,
-                        uint64_t bytes)
+static void raise_begin(cuarena_heap_t *heap, cuai_segment_t *segment, uint64_t bytes)
 {
     cuai_record_t *head = cuai_record(heap, segment->head);
     uint64_t rest = cuai_range(head) - bytes;
-    uint32_t lane = cuai_range_lane(head);
+    uint32_t freelist = cuai_range_freelist(head);
     cuai_range_drop(heap, segment->head);
     head->offset += bytes;
     segment->begin += bytes;
     cuai_segment_fit(heap, segment);
-    cuai_range_set(heap, segment->head, rest, lane);
+    cuai_range_set(heap, segment->head, rest, freelist);
     cuai_range_absorb(heap, segment->head);
 }
 
 /* The cut reaches from the last range to the segment's end. */
-static void lower_end(cuarena_heap_t *heap, cuai_slot_t slot,
-                      cuai_segment_t *segment, uint64_t offset)
+static void lower_end(cuarena_heap_t *heap, cuai_slot_t slot, cuai_segment_t *segment,
+                      uint64_t offset)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
-    cuai_range_change(heap, slot, offset - cuai_end(r), cuai_range_lane(r));
+    cuai_range_change(heap, slot, offset - cuai_end(r), cuai_range_freelist(r));
     segment->end = offset;
     cuai_segment_fit(heap, segment);
     if (cuai_record(heap, slot)->key == 0)
@@ -274,11 +253,11 @@ void cuai_segment_remove_at(cuarena_heap_t *heap, uint64_t offset)
     cuai_note_change(heap);
 }
 
-cuarena_status_t cuai_segment_cut_range(cuarena_heap_t *heap, cuai_slot_t slot,
-                                        uint64_t offset, uint64_t bytes)
+cuarena_status_t cuai_segment_cut_range(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t offset,
+                                        uint64_t bytes)
 {
     cuai_segment_t *segment = cuai_segment_around(heap, offset);
-    uint32_t lane = cuai_range_lane(cuai_record(heap, slot));
+    uint32_t freelist = cuai_range_freelist(cuai_record(heap, slot));
     cuarena_status_t status = CUARENA_OK;
     if (segment->begin == offset && segment->end == offset + bytes) {
         remove_segment(heap, segment);
@@ -293,29 +272,26 @@ cuarena_status_t cuai_segment_cut_range(cuarena_heap_t *heap, cuai_slot_t slot,
         return status;
     heap->capacity -= bytes;
     cuai_zones_fit(heap);
-    cuai_lane_count(heap, lane, 0 - bytes);
+    cuai_freelist_count(heap, freelist, 0 - bytes);
     cuai_note_change(heap);
     return CUARENA_OK;
 }
 
-/* The record whose settled range contains the bytes, or 0. Looks at the
+/* The record whose idle range contains the bytes, or 0. Looks at the
  * segment's end first, where cuts mostly are. */
-static cuai_slot_t owner_of(const cuarena_heap_t *heap,
-                            const cuai_segment_t *segment, uint64_t offset,
-                            uint64_t bytes)
+static cuai_slot_t owner_of(const cuarena_heap_t *heap, const cuai_segment_t *segment,
+                            uint64_t offset, uint64_t bytes)
 {
     cuai_slot_t slot = cuai_segment_last(heap, segment);
     while (slot != segment->head && cuai_end(cuai_record(heap, slot)) > offset)
         slot = cuai_record(heap, slot)->prev;
     const cuai_record_t *r = cuai_record(heap, slot);
-    bool inside = r->key != 0 && cuai_range_lane(r) == 0 &&
-                  cuai_end(r) <= offset &&
+    bool inside = r->key != 0 && cuai_range_freelist(r) == 0 && cuai_end(r) <= offset &&
                   offset + bytes <= cuai_end(r) + cuai_range(r);
     return inside ? slot : 0;
 }
 
-cuarena_status_t cuarena_heap_segment_cut(cuarena_heap_t *heap, uint64_t offset,
-                                          uint64_t bytes)
+cuarena_status_t cuarena_heap_segment_cut(cuarena_heap_t *heap, uint64_t offset, uint64_t bytes)
 {
     if (heap == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
@@ -324,21 +300,19 @@ cuarena_status_t cuarena_heap_segment_cut(cuarena_heap_t *heap, uint64_t offset,
         return status;
     const cuai_segment_t *segment = cuai_segment_around(heap, offset);
     if (segment == NULL || offset + bytes > segment->end)
-        return cuai_fail(
-            CUARENA_BAD_ARGUMENT, "[%llu, %llu) is not within one segment",
-            (unsigned long long)offset, (unsigned long long)(offset + bytes));
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "[%llu, %llu) is not within one segment",
+                         (unsigned long long)offset, (unsigned long long)(offset + bytes));
     cuai_slot_t slot = owner_of(heap, segment, offset, bytes);
     if (slot == 0)
-        return cuai_fail(CUARENA_BUSY, "[%llu, %llu) is not one settled range",
-                         (unsigned long long)offset,
-                         (unsigned long long)(offset + bytes));
+        return cuai_fail(CUARENA_BUSY, "[%llu, %llu) is not one idle range",
+                         (unsigned long long)offset, (unsigned long long)(offset + bytes));
     return cuai_segment_cut_range(heap, slot, offset, bytes);
 }
 
 /* ---- Joining ----------------------------------------------------------- */
 
-/* The upper segment's HEAD goes, or stays as a SPACER between two lanes. */
-static void dissolve_head(cuarena_heap_t *heap, cuai_slot_t head)
+/* The upper segment's SEGMENT_START goes, or stays as a SEPARATOR between two free lists. */
+static void dissolve_segment_start(cuarena_heap_t *heap, cuai_slot_t head)
 {
     cuai_record_t *h = cuai_record(heap, head);
     cuai_slot_t prev = h->prev;
@@ -347,20 +321,18 @@ static void dissolve_head(cuarena_heap_t *heap, cuai_slot_t head)
         cuai_slot_end(heap, head);
         return;
     }
-    h->kind = CUAI_SPACER;
-    heap->spacers++;
+    h->kind = CUAI_SEPARATOR;
+    heap->separators++;
     cuai_note_plain(heap);
     cuai_range_absorb(heap, prev);
 }
 
-cuarena_status_t cuarena_heap_segment_join(cuarena_heap_t *heap,
-                                           uint64_t offset)
+cuarena_status_t cuarena_heap_segment_join(cuarena_heap_t *heap, uint64_t offset)
 {
     if (heap == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
     cuai_segment_t *upper = cuai_segment_around(heap, offset);
-    cuai_segment_t *lower =
-        upper == NULL ? NULL : cuai_segment_numbered(heap, upper->below);
+    cuai_segment_t *lower = upper == NULL ? NULL : cuai_segment_numbered(heap, upper->below);
     if (lower == NULL || upper->begin != offset || lower->end != offset)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "no two segments touch at %llu",
                          (unsigned long long)offset);
@@ -371,13 +343,12 @@ cuarena_status_t cuarena_heap_segment_join(cuarena_heap_t *heap,
     cuai_segment_drop(heap, upper);
     lower->end = end;
     cuai_segment_fit(heap, lower);
-    dissolve_head(heap, head);
+    dissolve_segment_start(heap, head);
     cuai_note_change(heap);
     return CUARENA_OK;
 }
 
-void cuai_segment_set_source(cuarena_heap_t *heap, cuai_segment_t *segment,
-                             uint32_t source)
+void cuai_segment_set_source(cuarena_heap_t *heap, cuai_segment_t *segment, uint32_t source)
 {
     segment->source = source;
     cuai_segment_fit(heap, segment);

@@ -1,27 +1,26 @@
 /* Slots: records without a use. They are taken from an array that gets memory
- * a slab at a time, and has another place now and then: whoever reserves slots
- * looks records up again. */
+ * a slab at a time, and has another place now and then: whoever reserves slots looks records up
+ * again. */
 #include "heap/heap.h"
 
-/* So many SPACERs, and one for each eight blocks, are no reason to settle what
- * keeps them apart. */
-#define FEW_SPACERS 1024
-#define BLOCKS_PER_SPACER 8
+/* So many SEPARATORs, and one for each eight blocks, are no reason to reclaim what keeps them
+ * apart. */
+#define FEW_SEPARATORS 1024
+#define BLOCKS_PER_SEPARATOR 8
 
-/* Slots on the list of free ones: what is neither a block, a HEAD, a SPACER,
- * the ROOT nor retired. */
+/* Slots on the list of free ones: what is neither a block, a SEGMENT_START, a SEPARATOR, the
+ * SENTINEL nor retired. */
 static uint64_t spare_slots(const cuarena_heap_t *heap)
 {
-    return heap->unused - 1 - cuai_block_records(heap) - heap->segment_count -
-           heap->spacers - heap->retired;
+    return heap->unused - 1 - cuai_block_records(heap) - heap->segment_count - heap->separators -
+           heap->retired;
 }
 
 /* Records in use: two for each live block, and these. */
 static uint64_t ready_blocks(const cuarena_heap_t *heap)
 {
-    uint64_t others = heap->segment_count + heap->spacers + heap->retired + 3;
-    if (!heap->smooth || cuai_heap_is_split_up(heap) ||
-        heap->committed < others)
+    uint64_t others = heap->segment_count + heap->separators + heap->retired + 3;
+    if (!heap->smooth || cuai_heap_is_split_up(heap) || heap->committed < others)
         return 0;
     return cuai_min((heap->committed - others) / 2 + 1, heap->max_blocks);
 }
@@ -30,7 +29,7 @@ void cuai_note_plain(cuarena_heap_t *heap)
 {
     bool calm = heap->plans == 0 && heap->split_threshold == 0 &&
                 heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES;
-    heap->nearly = calm && heap->lane_count == 1 && heap->spacers == 0;
+    heap->nearly = calm && heap->freelist_count == 1 && heap->separators == 0;
     heap->smooth = calm && heap->cached_blocks == 0;
     heap->plain = heap->nearly && heap->smooth;
     heap->plain_blocks = heap->plain ? heap->max_blocks : 0;
@@ -49,8 +48,8 @@ cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count)
     if (!cuai_host_commit(&heap->record_region, wanted * sizeof(cuai_record_t)))
         return CUARENA_OUT_OF_MEMORY;
     heap->records = (cuai_record_t *)(void *)heap->record_region.base;
-    uint64_t slots = cuai_min(
-        heap->record_region.committed / sizeof(cuai_record_t), heap->max_slots);
+    uint64_t slots =
+        cuai_min(heap->record_region.committed / sizeof(cuai_record_t), heap->max_slots);
     if (heap->cache != NULL && !cuai_cache_commit(heap->cache, slots))
         return CUARENA_OUT_OF_MEMORY;
     heap->committed = slots;
@@ -58,20 +57,19 @@ cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count)
     return CUARENA_OK;
 }
 
-static uint64_t spacers_due(const cuarena_heap_t *heap)
+static uint64_t separators_due(const cuarena_heap_t *heap)
 {
-    return FEW_SPACERS + cuai_block_records(heap) / BLOCKS_PER_SPACER;
+    return FEW_SEPARATORS + cuai_block_records(heap) / BLOCKS_PER_SEPARATOR;
 }
 
-bool cuai_heap_has_many_spacers(const cuarena_heap_t *heap)
+bool cuai_heap_has_many_separators(const cuarena_heap_t *heap)
 {
-    return heap->spacers > spacers_due(heap);
+    return heap->separators > separators_due(heap);
 }
 
-void cuai_heap_allow_spacers(cuarena_heap_t *heap)
+void cuai_heap_allow_separators(cuarena_heap_t *heap)
 {
-    heap->spacer_limit =
-        cuai_max(spacers_due(heap), heap->spacers + heap->spacers / 8);
+    heap->separator_limit = cuai_max(separators_due(heap), heap->separators + heap->separators / 8);
     cuai_note_plain(heap);
 }
 
@@ -80,8 +78,7 @@ cuarena_status_t cuai_heap_begin_cache(cuarena_heap_t *heap)
     cuai_cache_t *cache = cuai_cache_create(heap->max_slots);
     if (cache == NULL || !cuai_cache_commit(cache, heap->committed)) {
         cuai_cache_destroy(cache);
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "no host memory, or no addresses, for a cache");
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory, or no addresses, for a cache");
     }
     heap->cache = cache;
     return CUARENA_OK;

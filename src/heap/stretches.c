@@ -1,5 +1,4 @@
-/* Stretches: free bytes that change lanes, though the rest of their range stays
- * in its own. */
+/* Stretches: free bytes that change free lists, though the rest of their range stays in its own. */
 #include "heap/heap.h"
 #include "heap/placement.h"
 
@@ -9,9 +8,8 @@ static cuarena_status_t ready_ends(cuarena_heap_t *heap)
     return cuai_slots_reserve(heap, cuai_block_records(heap) + 3);
 }
 
-cuarena_status_t cuai_stretch_take(cuarena_heap_t *heap, uint32_t lane,
-                                   uint64_t bytes, uint64_t alignment,
-                                   uint64_t *begin_out)
+cuarena_status_t cuai_stretch_take(cuarena_heap_t *heap, uint32_t freelist, uint64_t bytes,
+                                   uint64_t alignment, uint64_t *begin_out)
 {
     uint64_t granule = heap->granule_mask + 1;
     cuai_place_t place = {bytes, cuai_max(alignment, granule), 0, true, false};
@@ -20,60 +18,55 @@ cuarena_status_t cuai_stretch_take(cuarena_heap_t *heap, uint32_t lane,
         return status;
     cuai_slot_t slot = cuai_place(heap, &place);
     if (slot == CUAI_NO_PLACE)
-        return heap->lanes[0]->free_bytes < bytes ? CUARENA_OUT_OF_MEMORY
-                                                  : CUARENA_FRAGMENTED;
+        return heap->freelists[0]->free_bytes < bytes ? CUARENA_OUT_OF_MEMORY : CUARENA_FRAGMENTED;
     uint64_t start = cuai_end(cuai_record(heap, slot));
     uint64_t begin = cuai_align_up(start, place.alignment);
-    cuai_range_relane_part(heap, slot, begin - start, bytes, lane);
+    cuai_range_refile_part(heap, slot, begin - start, bytes, freelist);
     cuai_note_change(heap);
     *begin_out = begin;
     return CUARENA_OK;
 }
 
-/* ---- Settling ---------------------------------------------------------- */
+/* ---- Reclaiming ---------------------------------------------------------- */
 
-static bool contains(const cuarena_heap_t *heap, cuai_slot_t slot,
-                     uint64_t offset)
+static bool contains(const cuarena_heap_t *heap, cuai_slot_t slot, uint64_t offset)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
     return cuai_end(r) <= offset && offset - cuai_end(r) < cuai_range(r);
 }
 
-static cuai_slot_t find_in_list(const cuarena_heap_t *heap, cuai_slot_t slot,
-                                uint64_t offset)
+static cuai_slot_t find_in_list(const cuarena_heap_t *heap, cuai_slot_t slot, uint64_t offset)
 {
     while (slot != 0 && !contains(heap, slot, offset))
         slot = cuai_record(heap, slot)->down;
     return slot;
 }
 
-/* The owner of the lane's range around an offset; 0: there is none. */
-static cuai_slot_t find_around(const cuarena_heap_t *heap, uint32_t lane,
-                               uint64_t offset)
+/* The owner of the free list's range around an offset; 0: there is none. */
+static cuai_slot_t find_around(const cuarena_heap_t *heap, uint32_t freelist, uint64_t offset)
 {
-    const cuai_index_t *index = heap->lanes[lane];
+    const cuai_index_t *index = heap->freelists[freelist];
     cuai_slot_t found = 0;
     for (uint32_t zone = 0; found == 0 && zone < CUAI_ZONES; zone++) {
         uint32_t class = cuai_zone_first(index, zone, 1);
         while (found == 0 && class != CUAI_NO_CLASS) {
-            found = find_in_list(heap, index->heads[cuai_list_of(zone, class)],
-                                 offset);
+            found = find_in_list(heap, index->heads[cuai_list_of(zone, class)], offset);
             class = cuai_zone_first(index, zone, class + 1);
         }
     }
     return found;
 }
 
-cuarena_status_t cuai_stretch_settle(cuarena_heap_t *heap, uint32_t lane,
-                                     uint64_t begin, uint64_t end)
+cuarena_status_t cuai_stretch_reclaim(cuarena_heap_t *heap, uint32_t freelist, uint64_t begin,
+                                      uint64_t end)
 {
     cuarena_status_t status = ready_ends(heap);
     if (status != CUARENA_OK)
         return status;
-    cuai_slot_t slot = find_around(heap, lane, begin);
+    cuai_slot_t slot = find_around(heap, freelist, begin);
     CUAI_ASSERT(slot != 0);
     uint64_t front = begin - cuai_end(cuai_record(heap, slot));
-    cuai_range_relane_part(heap, slot, front, end - begin, 0);
+    cuai_range_refile_part(heap, slot, front, end - begin, 0);
     cuai_note_change(heap);
     return CUARENA_OK;
 }

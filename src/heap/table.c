@@ -57,8 +57,7 @@ static void split_bucket(cuai_table_t *table, cuai_record_t *records)
     table->wide = table->mask << 1 | 1;
 }
 
-cuarena_status_t cuai_table_grow(cuai_table_t *table, cuai_record_t *records,
-                                 uint64_t blocks)
+cuarena_status_t cuai_table_grow(cuai_table_t *table, cuai_record_t *records, uint64_t blocks)
 {
     uint64_t wanted = blocks * BUCKETS_PER_BLOCK;
     if (wanted <= table->buckets)

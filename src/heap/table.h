@@ -1,10 +1,10 @@
 /*
- * The look-up from an offset to the block that begins there: linear hashing
- * with chains through the records.
+ * The look-up from an offset to the block that begins there: linear hashing with chains through the
+ * records.
  *
- * There are at least two buckets for each block of the highest count so far.
- * The table grows by one bucket at a time: bucket `split` is divided between
- * itself and a new bucket at the end, so no call ever rehashes everything.
+ * There are at least two buckets for each block of the highest count so far. The table grows by one
+ * bucket at a time: bucket `split` is divided between itself and a new bucket at the end, so no
+ * call ever rehashes everything.
  * 4 bytes per bucket.
  */
 #ifndef CUAI_HEAP_TABLE_H
@@ -24,15 +24,14 @@ typedef struct cuai_table {
     uint32_t longest_probe; /* ever */
 } cuai_table_t;
 
-/* The upper half of a product. Its lowest bit depends on the offset's lowest
- * 33, each bit above on one more: as many as blocks that are many differ in. */
+/* The upper half of a product. Its lowest bit depends on the offset's lowest 33, each bit above on
+ * one more: as many as blocks that are many differ in. */
 static inline uint64_t cuai_hash(uint64_t offset)
 {
     return offset * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 }
 
-static inline uint64_t cuai_table_bucket(const cuai_table_t *table,
-                                         uint64_t offset)
+static inline uint64_t cuai_table_bucket(const cuai_table_t *table, uint64_t offset)
 {
     uint64_t bucket = cuai_hash(offset) & table->wide;
     uint64_t there = -(uint64_t)(bucket < table->buckets);
@@ -40,8 +39,7 @@ static inline uint64_t cuai_table_bucket(const cuai_table_t *table,
 }
 
 /* The block that begins at `offset`, or 0. */
-static inline cuai_slot_t cuai_table_find(const cuai_table_t *table,
-                                          const cuai_record_t *records,
+static inline cuai_slot_t cuai_table_find(const cuai_table_t *table, const cuai_record_t *records,
                                           uint64_t offset)
 {
     cuai_slot_t slot = table->heads[cuai_table_bucket(table, offset)];
@@ -50,10 +48,8 @@ static inline cuai_slot_t cuai_table_find(const cuai_table_t *table,
     return slot;
 }
 
-/* The link that names the block which begins at `offset`, or that ends its
- * bucket's chain. */
-static inline cuai_slot_t *cuai_table_link(const cuai_table_t *table,
-                                           cuai_record_t *records,
+/* The link that names the block which begins at `offset`, or that ends its bucket's chain. */
+static inline cuai_slot_t *cuai_table_link(const cuai_table_t *table, cuai_record_t *records,
                                            uint64_t offset)
 {
     cuai_slot_t *link = &table->heads[cuai_table_bucket(table, offset)];
@@ -64,12 +60,10 @@ static inline cuai_slot_t *cuai_table_link(const cuai_table_t *table,
 
 /* The link that names a block which is there: found without a look at it or
  * at its chain's offsets. */
-static inline cuai_slot_t *cuai_table_link_to(const cuai_table_t *table,
-                                              cuai_record_t *records,
+static inline cuai_slot_t *cuai_table_link_to(const cuai_table_t *table, cuai_record_t *records,
                                               cuai_slot_t slot)
 {
-    cuai_slot_t *link =
-        &table->heads[cuai_table_bucket(table, records[slot].offset)];
+    cuai_slot_t *link = &table->heads[cuai_table_bucket(table, records[slot].offset)];
     while (*link != slot)
         link = &records[*link].chain;
     return link;
@@ -77,8 +71,7 @@ static inline cuai_slot_t *cuai_table_link_to(const cuai_table_t *table,
 
 /* Of a block that begins at `offset`: a caller that has just stored it need
  * not load it. */
-static inline void cuai_table_insert_at(cuai_table_t *table,
-                                        cuai_record_t *records,
+static inline void cuai_table_insert_at(cuai_table_t *table, cuai_record_t *records,
                                         cuai_slot_t slot, uint64_t offset)
 {
     cuai_slot_t *head = &table->heads[cuai_table_bucket(table, offset)];
@@ -86,18 +79,15 @@ static inline void cuai_table_insert_at(cuai_table_t *table,
     *head = slot;
 }
 
-static inline void cuai_table_insert(cuai_table_t *table,
-                                     cuai_record_t *records, cuai_slot_t slot)
+static inline void cuai_table_insert(cuai_table_t *table, cuai_record_t *records, cuai_slot_t slot)
 {
     cuai_table_insert_at(table, records, slot, records[slot].offset);
 }
 
 /* The block must be there. */
-static inline void cuai_table_remove(cuai_table_t *table,
-                                     cuai_record_t *records, cuai_slot_t slot)
+static inline void cuai_table_remove(cuai_table_t *table, cuai_record_t *records, cuai_slot_t slot)
 {
-    cuai_slot_t *link =
-        &table->heads[cuai_table_bucket(table, records[slot].offset)];
+    cuai_slot_t *link = &table->heads[cuai_table_bucket(table, records[slot].offset)];
     uint32_t probe = 1;
     while (*link != slot) {
         link = &records[*link].chain;
@@ -117,7 +107,6 @@ static inline void cuai_table_clear(cuai_table_t *table)
 cuarena_status_t cuai_table_init(cuai_table_t *table, uint64_t max_blocks);
 void cuai_table_end(cuai_table_t *table);
 /* Makes the table fit for `blocks` blocks, by at most two buckets per call. */
-cuarena_status_t cuai_table_grow(cuai_table_t *table, cuai_record_t *records,
-                                 uint64_t blocks);
+cuarena_status_t cuai_table_grow(cuai_table_t *table, cuai_record_t *records, uint64_t blocks);
 
 #endif

@@ -2,11 +2,10 @@
  * The table of segments: by address, as a tree, and as a list in one array.
  *
  * The tree is a treap: ordered by address, and a segment's rank, which is
- * drawn from its number, is above the ranks below it. So it is as deep as one
- * that was filled in random order, whatever the order was: a segment begins,
- * ends and is found in a number of steps that grows with the logarithm of the
- * count. Each knows the largest gap of those below it in the tree, so the
- * lowest gap with room is found likewise.
+ * drawn from its number, is above the ranks below it. So it is as deep as one that was filled in
+ * random order, whatever the order was: a segment begins, ends and is found in a number of steps
+ * that grows with the logarithm of the count. Each knows the largest gap of those below it in the
+ * tree, so the lowest gap with room is found likewise.
  */
 #include <string.h>
 
@@ -41,8 +40,7 @@ cuai_segment_t *cuai_segment_around(const cuarena_heap_t *heap, uint64_t offset)
     return s != NULL && s->begin <= offset ? s : NULL;
 }
 
-static uint32_t lowest(const cuai_segment_t *all, uint32_t tree, uint64_t from,
-                       uint64_t bytes)
+static uint32_t lowest(const cuai_segment_t *all, uint32_t tree, uint64_t from, uint64_t bytes)
 {
     const cuai_segment_t *s = &all[tree];
     if (tree == 0 || s->most_gap < bytes)
@@ -55,11 +53,9 @@ static uint32_t lowest(const cuai_segment_t *all, uint32_t tree, uint64_t from,
     return found != 0 ? found : lowest(all, s->high, from, bytes);
 }
 
-cuai_segment_t *cuai_segment_above_gap(const cuarena_heap_t *heap,
-                                       uint64_t from, uint64_t bytes)
+cuai_segment_t *cuai_segment_above_gap(const cuarena_heap_t *heap, uint64_t from, uint64_t bytes)
 {
-    return cuai_segment_numbered(
-        heap, lowest(heap->segments, heap->segment_root, from, bytes));
+    return cuai_segment_numbered(heap, lowest(heap->segments, heap->segment_root, from, bytes));
 }
 
 /* ---- The tree ---------------------------------------------------------- */
@@ -94,8 +90,7 @@ static uint32_t merge(cuai_segment_t *all, uint32_t low, uint32_t high)
 }
 
 /* Two trees of one: what begins below `begin`, and the rest. */
-static void split(cuai_segment_t *all, uint32_t tree, uint64_t begin,
-                  uint32_t *low, uint32_t *high)
+static void split(cuai_segment_t *all, uint32_t tree, uint64_t begin, uint32_t *low, uint32_t *high)
 {
     *low = *high = tree;
     if (tree == 0)
@@ -147,8 +142,7 @@ static void weigh_down_to(cuai_segment_t *all, uint32_t tree, uint32_t n)
 static uint64_t gap_of(const cuai_segment_t *all, const cuai_segment_t *s)
 {
     const cuai_segment_t *below = &all[s->below];
-    return s->below != 0 && below->source == s->source ? s->begin - below->end
-                                                       : 0;
+    return s->below != 0 && below->source == s->source ? s->begin - below->end : 0;
 }
 
 static void fit_gap(cuarena_heap_t *heap, uint32_t n)
@@ -238,10 +232,9 @@ void cuai_segment_drop(cuarena_heap_t *heap, cuai_segment_t *segment)
 
 /* ---- Validation -------------------------------------------------------- */
 
-/* Walks the tree in order of addresses beside the list; *last is the one that
- * was seen last. False: they differ, or something kept is wrong. */
-static bool agrees(const cuarena_heap_t *heap, uint32_t n, uint32_t *last,
-                   uint64_t *left)
+/* Walks the tree in order of addresses beside the list; *last is the one that was seen last. False:
+ * they differ, or something kept is wrong. */
+static bool agrees(const cuarena_heap_t *heap, uint32_t n, uint32_t *last, uint64_t *left)
 {
     const cuai_segment_t *all = heap->segments;
     if (n == 0)
@@ -249,12 +242,10 @@ static bool agrees(const cuarena_heap_t *heap, uint32_t n, uint32_t *last,
     if (n >= heap->segment_unused || (*left)-- == 0)
         return false;
     const cuai_segment_t *s = &all[n];
-    bool ok = agrees(heap, s->low, last, left) && all[*last].above == n &&
-              s->below == *last && all[*last].end <= s->begin &&
-              s->begin < s->end && s->gap == gap_of(all, s);
+    bool ok = agrees(heap, s->low, last, left) && all[*last].above == n && s->below == *last &&
+              all[*last].end <= s->begin && s->begin < s->end && s->gap == gap_of(all, s);
     *last = n;
-    return ok && agrees(heap, s->high, last, left) &&
-           s->most_gap == most_gap(all, s) &&
+    return ok && agrees(heap, s->high, last, left) && s->most_gap == most_gap(all, s) &&
            (s->low == 0 || rank_of(s->low) < rank_of(n)) &&
            (s->high == 0 || rank_of(s->high) < rank_of(n));
 }

@@ -15,16 +15,16 @@ typedef struct audit {
     uint64_t chained; /* in the look-up */
     uint64_t live_bytes;
     uint64_t requested_bytes;
-    uint64_t spacers;
+    uint64_t separators;
     uint64_t cached;
     uint64_t cached_bytes;
     uint64_t heads;
     uint32_t segment; /* the one that was seen last */
     uint64_t capacity;
-    uint64_t free_bytes[2]; /* of lane 0; of all others */
+    uint64_t free_bytes[2]; /* of free list 0; of all others */
     uint64_t ranges;        /* in some index */
-    uint64_t lone_blocks;
-    uint64_t lone_bytes;
+    uint64_t standalone_blocks;
+    uint64_t standalone_bytes;
 } audit_t;
 
 /* Keeps the first finding. */
@@ -40,29 +40,27 @@ static void found(audit_t *audit, const char *format, ...)
     audit->corrupt = true;
 }
 
-#define EXPECT(audit, condition, ...)                                          \
-    do {                                                                       \
-        if (!(condition))                                                      \
-            found(audit, __VA_ARGS__);                                         \
+#define EXPECT(audit, condition, ...)                                                              \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            found(audit, __VA_ARGS__);                                                             \
     } while (0)
 
-static void expect_equal(audit_t *audit, const char *what, uint64_t counted,
-                         uint64_t kept)
+static void expect_equal(audit_t *audit, const char *what, uint64_t counted, uint64_t kept)
 {
-    EXPECT(audit, counted == kept, "%s: counted %llu, kept %llu", what,
-           (unsigned long long)counted, (unsigned long long)kept);
+    EXPECT(audit, counted == kept, "%s: counted %llu, kept %llu", what, (unsigned long long)counted,
+           (unsigned long long)kept);
 }
 
 /* ---- The address list -------------------------------------------------- */
 
-/* The short path takes a record out of its list without asking whether it is
+/* The fast path takes a record out of its list without asking whether it is
  * in one. */
 static void audit_unlisted(audit_t *audit, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(audit->heap, slot);
     EXPECT(audit, r->up == 0 && r->down == 0 && r->list % CUAI_CLASSES == 0,
-           "slot %u: links of a list (%u), but no range in an index", slot,
-           r->list);
+           "slot %u: links of a list (%u), but no range in an index", slot, r->list);
 }
 
 static void audit_range(audit_t *audit, cuai_slot_t slot)
@@ -73,18 +71,18 @@ static void audit_range(audit_t *audit, cuai_slot_t slot)
         audit_unlisted(audit, slot);
         return;
     }
-    uint32_t lane = cuai_range_lane(r);
+    uint32_t freelist = cuai_range_freelist(r);
     EXPECT(audit, cuai_range(r) != 0, "slot %u: a range of 0 bytes", slot);
     EXPECT(audit, (cuai_range(r) & heap->granule_mask) == 0,
            "slot %u: a range of %llu bytes is no multiple of the granule", slot,
            (unsigned long long)cuai_range(r));
-    if (lane == CUAI_LANE_HELD) {
+    if (freelist == CUAI_FREELIST_PLANNED) {
         EXPECT(audit, heap->plans != 0, "slot %u: held, with no plan", slot);
         return;
     }
-    EXPECT(audit, heap->lanes[lane] != NULL, "slot %u: range of dead lane %u",
-           slot, lane);
-    audit->free_bytes[lane != 0] += cuai_range(r);
+    EXPECT(audit, heap->freelists[freelist] != NULL, "slot %u: range of dead free list %u", slot,
+           freelist);
+    audit->free_bytes[freelist != 0] += cuai_range(r);
     audit->ranges++;
 }
 
@@ -98,8 +96,7 @@ static void audit_place(audit_t *audit, cuai_slot_t slot)
            r->align_log2 >= heap->granule_log2 &&
                (r->offset & ((UINT64_C(1) << r->align_log2) - 1)) == 0,
            "slot %u: not aligned to 2^%u", slot, r->align_log2);
-    EXPECT(audit,
-           cuai_table_find(&heap->table, heap->records, r->offset) == slot,
+    EXPECT(audit, cuai_table_find(&heap->table, heap->records, r->offset) == slot,
            "slot %u: the look-up does not find it", slot);
 }
 
@@ -110,8 +107,8 @@ static void audit_block(audit_t *audit, cuai_slot_t slot)
     audit->live_bytes += r->size;
     audit->requested_bytes += cuai_requested(r);
     EXPECT(audit, r->size != 0 && cuai_requested(r) <= r->size,
-           "slot %u: %llu bytes asked for, %llu taken", slot,
-           (unsigned long long)cuai_requested(r), (unsigned long long)r->size);
+           "slot %u: %llu bytes asked for, %llu taken", slot, (unsigned long long)cuai_requested(r),
+           (unsigned long long)r->size);
     audit_place(audit, slot);
 }
 
@@ -125,25 +122,23 @@ static void audit_cached(audit_t *audit, cuai_slot_t slot)
     audit_place(audit, slot);
 }
 
-static void audit_spacer(audit_t *audit, cuai_slot_t slot)
+static void audit_separator(audit_t *audit, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(audit->heap, slot);
     const cuai_record_t *prev = cuai_record(audit->heap, r->prev);
-    audit->spacers++;
-    EXPECT(audit, r->size == 0 && r->key != 0, "spacer %u keeps nothing apart",
-           slot);
-    EXPECT(audit, prev->key != 0 && cuai_range_lane(prev) != cuai_range_lane(r),
-           "spacer %u: the range before it is not of another lane", slot);
+    audit->separators++;
+    EXPECT(audit, r->size == 0 && r->key != 0, "separator %u keeps nothing apart", slot);
+    EXPECT(audit, prev->key != 0 && cuai_range_freelist(prev) != cuai_range_freelist(r),
+           "separator %u: the range before it is not of another free list", slot);
 }
 
-static void audit_head(audit_t *audit, cuai_slot_t slot)
+static void audit_segment_start(audit_t *audit, cuai_slot_t slot)
 {
     const cuarena_heap_t *heap = audit->heap;
     const cuai_record_t *r = cuai_record(heap, slot);
     audit->heads++;
     EXPECT(audit, r->size == 0, "head %u has a size", slot);
-    uint32_t n =
-        heap->segment_count == 0 ? 0 : heap->segments[audit->segment].above;
+    uint32_t n = heap->segment_count == 0 ? 0 : heap->segments[audit->segment].above;
     EXPECT(audit, n != 0 && heap->segments[n].head == slot,
            "head %u is not in the table of segments", slot);
     EXPECT(audit, n == 0 || heap->segments[n].begin == r->offset,
@@ -162,17 +157,14 @@ static void audit_end(audit_t *audit, cuai_slot_t slot)
     }
     const cuai_record_t *next = cuai_record(heap, r->next);
     uint64_t end = cuai_end(r) + cuai_range(r);
-    EXPECT(audit, next->prev == slot, "slot %u: next does not point back",
-           slot);
-    bool last = next->kind == CUAI_HEAD || next->kind == CUAI_ROOT;
+    EXPECT(audit, next->prev == slot, "slot %u: next does not point back", slot);
+    bool last = next->kind == CUAI_SEGMENT_START || next->kind == CUAI_SENTINEL;
     if (!last)
-        EXPECT(audit, end == next->offset,
-               "slot %u ends at %llu, the next begins at %llu", slot,
+        EXPECT(audit, end == next->offset, "slot %u ends at %llu, the next begins at %llu", slot,
                (unsigned long long)end, (unsigned long long)next->offset);
     else if (audit->segment != 0)
         EXPECT(audit, end == heap->segments[audit->segment].end,
-               "slot %u, the last of its segment, ends at %llu", slot,
-               (unsigned long long)end);
+               "slot %u, the last of its segment, ends at %llu", slot, (unsigned long long)end);
 }
 
 static void audit_record(audit_t *audit, cuai_slot_t slot)
@@ -184,11 +176,11 @@ static void audit_record(audit_t *audit, cuai_slot_t slot)
     case CUAI_CACHED:
         audit_cached(audit, slot);
         break;
-    case CUAI_HEAD:
-        audit_head(audit, slot);
+    case CUAI_SEGMENT_START:
+        audit_segment_start(audit, slot);
         break;
-    case CUAI_SPACER:
-        audit_spacer(audit, slot);
+    case CUAI_SEPARATOR:
+        audit_separator(audit, slot);
         break;
     default:
         found(audit, "slot %u in the list is of kind %u", slot,
@@ -205,91 +197,85 @@ static void audit_list(audit_t *audit)
     audit_end(audit, 0);
     cuai_slot_t slot = cuai_record(heap, 0)->next;
     for (; slot != 0 && !audit->corrupt; slot = cuai_record(heap, slot)->next) {
-        EXPECT(audit, steps++ < heap->unused, "slot %u: the list is a ring",
-               slot);
+        EXPECT(audit, steps++ < heap->unused, "slot %u: the list is a ring", slot);
         audit_record(audit, slot);
     }
 }
 
 /* ---- The indexes ------------------------------------------------------- */
 
-static void audit_member(audit_t *audit, uint32_t lane, uint32_t list,
-                         cuai_slot_t slot)
+static void audit_member(audit_t *audit, uint32_t freelist, uint32_t list, cuai_slot_t slot)
 {
     const cuarena_heap_t *heap = audit->heap;
     const cuai_record_t *r = cuai_record(heap, slot);
     EXPECT(audit,
-           r->key != 0 && cuai_range_lane(r) == lane && r->list == list &&
+           r->key != 0 && cuai_range_freelist(r) == freelist && r->list == list &&
                cuai_list_for(heap, cuai_end(r), cuai_range(r)) == list,
-           "slot %u is in the wrong list (lane %u list %u)", slot, lane, list);
+           "slot %u is in the wrong list (free list %u list %u)", slot, freelist, list);
 }
 
-static void audit_members(audit_t *audit, uint32_t lane, uint32_t list,
-                          uint64_t *ranges)
+static void audit_members(audit_t *audit, uint32_t freelist, uint32_t list, uint64_t *ranges)
 {
     const cuarena_heap_t *heap = audit->heap;
     cuai_slot_t up = 0;
-    cuai_slot_t slot = heap->lanes[lane]->heads[list];
+    cuai_slot_t slot = heap->freelists[freelist]->heads[list];
     while (slot != 0 && !audit->corrupt) {
         if (slot >= heap->unused || ++*ranges > heap->unused) {
-            found(audit, "lane %u list %u: slot %u is no record, or in a ring",
-                  lane, list, slot);
+            found(audit, "free list %u list %u: slot %u is no record, or in a ring", freelist, list,
+                  slot);
             return;
         }
-        EXPECT(audit, cuai_record(heap, slot)->up == up, "slot %u: up link",
-               slot);
-        audit_member(audit, lane, list, slot);
+        EXPECT(audit, cuai_record(heap, slot)->up == up, "slot %u: up link", slot);
+        audit_member(audit, freelist, list, slot);
         up = slot;
         slot = cuai_record(heap, slot)->down;
     }
 }
 
-/* A list has a range where its class has a bit, and nowhere else. Whole rows of
- * empty lists are compared at once: nearly all are empty, and tests validate
- * after every step. */
-static void audit_zone(audit_t *audit, uint32_t lane, uint32_t zone,
-                       uint64_t *ranges)
+/* A list has a range where its class has a bit, and nowhere else. Whole rows of empty lists are
+ * compared at once: nearly all are empty, and tests validate after every step. */
+static void audit_zone(audit_t *audit, uint32_t freelist, uint32_t zone, uint64_t *ranges)
 {
     static const cuai_slot_t none[CUAI_CLASSES];
-    const cuai_index_t *index = audit->heap->lanes[lane];
+    const cuai_index_t *index = audit->heap->freelists[freelist];
     cuai_slot_t heads[CUAI_CLASSES];
     memcpy(heads, &index->heads[cuai_list_of(zone, 0)], sizeof(heads));
     EXPECT(audit, cuai_index_top(index, zone) == cuai_zone_top(index, zone),
-           "lane %u zone %u: the top is wrong", lane, zone);
+           "free list %u zone %u: the top is wrong", freelist, zone);
     uint64_t bits = index->bits[zone] & ~UINT64_C(1);
     for (; bits != 0 && !audit->corrupt; bits &= bits - 1) {
         uint32_t class = cuai_ctz(bits);
-        EXPECT(audit, heads[class] != 0, "lane %u zone %u: bit %u is wrong",
-               lane, zone, class);
-        audit_members(audit, lane, cuai_list_of(zone, class), ranges);
+        EXPECT(audit, heads[class] != 0, "free list %u zone %u: bit %u is wrong", freelist, zone,
+               class);
+        audit_members(audit, freelist, cuai_list_of(zone, class), ranges);
         heads[class] = 0;
     }
     EXPECT(audit, audit->corrupt || memcmp(heads, none, sizeof(none)) == 0,
-           "lane %u zone %u: a list without a bit has a range", lane, zone);
+           "free list %u zone %u: a list without a bit has a range", freelist, zone);
 }
 
-static void audit_lane(audit_t *audit, uint32_t lane, uint64_t *free_bytes)
+static void audit_freelist(audit_t *audit, uint32_t freelist, uint64_t *free_bytes)
 {
-    const cuai_index_t *index = audit->heap->lanes[lane];
+    const cuai_index_t *index = audit->heap->freelists[freelist];
     uint64_t ranges = 0;
     for (uint32_t zone = 0; zone < CUAI_ZONES && !audit->corrupt; zone++)
-        audit_zone(audit, lane, zone, &ranges);
-    expect_equal(audit, "ranges of a lane", ranges, index->ranges);
+        audit_zone(audit, freelist, zone, &ranges);
+    expect_equal(audit, "ranges of a free list", ranges, index->ranges);
     audit->ranges -= ranges;
     *free_bytes += index->free_bytes;
 }
 
-static void audit_lanes(audit_t *audit)
+static void audit_freelists(audit_t *audit)
 {
     uint64_t free_bytes[2] = {0, 0};
     uint32_t count = 0;
-    for (uint32_t lane = 0; lane < CUAI_LANE_HELD; lane++) {
-        if (audit->heap->lanes[lane] == NULL)
+    for (uint32_t freelist = 0; freelist < CUAI_FREELIST_PLANNED; freelist++) {
+        if (audit->heap->freelists[freelist] == NULL)
             continue;
-        audit_lane(audit, lane, &free_bytes[lane != 0]);
+        audit_freelist(audit, freelist, &free_bytes[freelist != 0]);
         count++;
     }
-    expect_equal(audit, "lanes", count, audit->heap->lane_count);
+    expect_equal(audit, "freelists", count, audit->heap->freelist_count);
     expect_equal(audit, "ranges outside every index", audit->ranges, 0);
     for (int i = 0; i < 2; i++)
         expect_equal(audit, "free bytes", audit->free_bytes[i], free_bytes[i]);
@@ -297,14 +283,13 @@ static void audit_lanes(audit_t *audit)
 
 /* ---- The slots --------------------------------------------------------- */
 
-static void audit_lone(audit_t *audit, cuai_slot_t slot)
+static void audit_standalone(audit_t *audit, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(audit->heap, slot);
     audit_block(audit, slot);
-    audit->lone_blocks++;
-    audit->lone_bytes += r->size;
-    EXPECT(audit, r->key == 0 && r->list == 0, "lone block %u has a range",
-           slot);
+    audit->standalone_blocks++;
+    audit->standalone_bytes += r->size;
+    EXPECT(audit, r->key == 0 && r->list == 0, "lone block %u has a range", slot);
 }
 
 static void audit_slots(audit_t *audit)
@@ -316,8 +301,8 @@ static void audit_slots(audit_t *audit)
         uint8_t kind = cuai_record(heap, slot)->kind;
         free_slots += kind == CUAI_FREE;
         empty += kind == CUAI_EMPTY;
-        if (kind == CUAI_LONE)
-            audit_lone(audit, slot);
+        if (kind == CUAI_STANDALONE)
+            audit_standalone(audit, slot);
         if (kind == CUAI_FREE || kind == CUAI_EMPTY)
             audit_unlisted(audit, slot);
     }
@@ -327,14 +312,12 @@ static void audit_slots(audit_t *audit)
         slot = cuai_record(heap, slot)->next;
         spare++;
     }
-    EXPECT(audit, slot == 0, "spare slots: %u is no record, or in a ring",
-           slot);
+    EXPECT(audit, slot == 0, "spare slots: %u is no record, or in a ring", slot);
     expect_equal(audit, "free slots", free_slots, spare + heap->retired);
-    expect_equal(audit, "live blocks", audit->blocks + empty,
-                 heap->live_blocks);
+    expect_equal(audit, "live blocks", audit->blocks + empty, heap->live_blocks);
     expect_equal(audit, "records in use",
-                 audit->blocks + audit->cached + empty + audit->heads +
-                     audit->spacers + free_slots + 1,
+                 audit->blocks + audit->cached + empty + audit->heads + audit->separators +
+                     free_slots + 1,
                  heap->unused);
 }
 
@@ -358,18 +341,15 @@ static void audit_look_up(audit_t *audit)
 static void audit_counts(audit_t *audit)
 {
     const cuarena_heap_t *heap = audit->heap;
-    expect_equal(audit, "blocks in the look-up", audit->chained,
-                 audit->blocks + audit->cached);
+    expect_equal(audit, "blocks in the look-up", audit->chained, audit->blocks + audit->cached);
     expect_equal(audit, "cached blocks", audit->cached, heap->cached_blocks);
-    expect_equal(audit, "cached bytes", audit->cached_bytes,
-                 heap->cached_bytes);
+    expect_equal(audit, "cached bytes", audit->cached_bytes, heap->cached_bytes);
     expect_equal(audit, "segments", audit->heads, heap->segment_count);
-    expect_equal(audit, "lone blocks", audit->lone_blocks, heap->lone_blocks);
-    expect_equal(audit, "lone bytes", audit->lone_bytes, heap->lone_bytes);
-    expect_equal(audit, "spacers", audit->spacers, heap->spacers);
+    expect_equal(audit, "lone blocks", audit->standalone_blocks, heap->standalone_blocks);
+    expect_equal(audit, "lone bytes", audit->standalone_bytes, heap->standalone_bytes);
+    expect_equal(audit, "separators", audit->separators, heap->separators);
     expect_equal(audit, "live bytes", audit->live_bytes, heap->live_bytes);
-    expect_equal(audit, "requested bytes", audit->requested_bytes,
-                 heap->requested_bytes);
+    expect_equal(audit, "requested bytes", audit->requested_bytes, heap->requested_bytes);
     EXPECT(audit,
            heap->peak_live_bytes >= heap->live_bytes &&
                heap->peak_requested_bytes >= heap->requested_bytes &&
@@ -382,23 +362,18 @@ static void audit_counts(audit_t *audit)
     expect_equal(audit, "capacity", capacity, heap->capacity);
     EXPECT(audit,
            heap->smooth ==
-               (heap->plans == 0 && heap->split_threshold == 0 &&
-                heap->cached_blocks == 0 &&
+               (heap->plans == 0 && heap->split_threshold == 0 && heap->cached_blocks == 0 &&
                 heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES),
            "the heap is wrong about being smooth");
     bool nearly = heap->plans == 0 && heap->split_threshold == 0 &&
                   heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES &&
-                  heap->lane_count == 1 && heap->spacers == 0;
-    EXPECT(audit,
-           heap->nearly == nearly &&
-               heap->plain == (nearly && heap->cached_blocks == 0),
+                  heap->freelist_count == 1 && heap->separators == 0;
+    EXPECT(audit, heap->nearly == nearly && heap->plain == (nearly && heap->cached_blocks == 0),
            "the heap is wrong about being plain");
     cuarena_heap_t again = *heap;
     cuai_note_plain(&again);
-    expect_equal(audit, "blocks of a plain heap", again.plain_blocks,
-                 heap->plain_blocks);
-    expect_equal(audit, "blocks that are ready", again.ready_blocks,
-                 heap->ready_blocks);
+    expect_equal(audit, "blocks of a plain heap", again.plain_blocks, heap->plain_blocks);
+    expect_equal(audit, "blocks that are ready", again.ready_blocks, heap->ready_blocks);
 }
 
 static void audit_cache(audit_t *audit)
@@ -408,21 +383,18 @@ static void audit_cache(audit_t *audit)
         expect_equal(audit, "blocks of no cache", heap->cached_blocks, 0);
         return;
     }
-    const char *wrong =
-        cuai_cache_wrong(heap->cache, heap->records, heap->cached_blocks);
+    const char *wrong = cuai_cache_wrong(heap->cache, heap->records, heap->cached_blocks);
     EXPECT(audit, wrong == NULL, "%s", wrong);
 }
 
-cuarena_status_t cuarena_heap_validate(const cuarena_heap_t *heap, char *text,
-                                       size_t text_size)
+cuarena_status_t cuarena_heap_validate(const cuarena_heap_t *heap, char *text, size_t text_size)
 {
     if (heap == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
     char own[200] = "";
     bool given = text != NULL && text_size != 0;
-    audit_t audit = {.heap = heap,
-                     .text = given ? text : own,
-                     .text_size = given ? text_size : sizeof own};
+    audit_t audit = {
+        .heap = heap, .text = given ? text : own, .text_size = given ? text_size : sizeof own};
     EXPECT(&audit, cuai_segments_agree(heap),
            "the table of segments is wrong about their order or gaps");
     if (!audit.corrupt)
@@ -430,7 +402,7 @@ cuarena_status_t cuarena_heap_validate(const cuarena_heap_t *heap, char *text,
     if (!audit.corrupt)
         audit_list(&audit);
     if (!audit.corrupt)
-        audit_lanes(&audit);
+        audit_freelists(&audit);
     if (!audit.corrupt)
         audit_slots(&audit);
     if (!audit.corrupt)

@@ -10,7 +10,7 @@ static void describe_block(const cuarena_heap_t *heap, cuai_slot_t slot,
     const cuai_record_t *r = cuai_record(heap, slot);
     *entry = (cuarena_heap_entry_t){
         .kind = CUARENA_ENTRY_BLOCK,
-        .lane = r->owner,
+        .freelist = r->owner,
         .offset = r->offset,
         .size = r->size,
         .block = cuai_id(heap, slot),
@@ -23,16 +23,14 @@ static void describe_block(const cuarena_heap_t *heap, cuai_slot_t slot,
     };
 }
 
-cuarena_status_t cuarena_heap_block_info(const cuarena_heap_t *heap,
-                                         cuarena_block_t block,
+cuarena_status_t cuarena_heap_block_info(const cuarena_heap_t *heap, cuarena_block_t block,
                                          cuarena_heap_entry_t *entry_out)
 {
     if (heap == NULL || entry_out == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
     cuai_slot_t slot = cuai_slot_of(heap, block);
     if (slot == 0)
-        return cuai_fail(CUARENA_STALE,
-                         "block id %#llx names nothing live in this heap",
+        return cuai_fail(CUARENA_STALE, "block id %#llx names nothing live in this heap",
                          (unsigned long long)block);
     describe_block(heap, slot, entry_out);
     return CUARENA_OK;
@@ -42,7 +40,7 @@ static void describe_cached(const cuai_record_t *r, cuarena_heap_entry_t *entry)
 {
     *entry = (cuarena_heap_entry_t){
         .kind = CUARENA_ENTRY_CACHED,
-        .lane = r->owner,
+        .freelist = r->owner,
         .offset = r->offset,
         .size = r->size,
         .alignment = UINT64_C(1) << r->align_log2,
@@ -61,7 +59,7 @@ static void describe_cached(const cuai_record_t *r, cuarena_heap_entry_t *entry)
 static bool describe_gap(const cuarena_heap_t *heap, const cuai_record_t *r,
                          cuarena_heap_entry_t *entry)
 {
-    if (r->kind != CUAI_HEAD || r->prev == 0)
+    if (r->kind != CUAI_SEGMENT_START || r->prev == 0)
         return false;
     const cuai_record_t *before = cuai_record(heap, r->prev);
     uint64_t begin = cuai_end(before) + cuai_range(before);
@@ -78,17 +76,16 @@ static bool describe_range(const cuai_record_t *r, cuarena_heap_entry_t *entry)
         return false;
     *entry = (cuarena_heap_entry_t){
         .kind = CUARENA_ENTRY_RANGE,
-        .lane = cuai_range_lane(r),
+        .freelist = cuai_range_freelist(r),
         .offset = cuai_end(r),
         .size = cuai_range(r),
-        .moving = cuai_range_lane(r) == CUAI_LANE_HELD,
+        .moving = cuai_range_freelist(r) == CUAI_FREELIST_PLANNED,
     };
     return true;
 }
 
 /* Describes one half; false if there is nothing in it. */
-static bool describe(const cuarena_heap_t *heap, uint64_t half,
-                     cuarena_heap_entry_t *entry)
+static bool describe(const cuarena_heap_t *heap, uint64_t half, cuarena_heap_entry_t *entry)
 {
     cuai_slot_t slot = (cuai_slot_t)(half / 2);
     const cuai_record_t *r = cuai_record(heap, slot);
@@ -112,14 +109,13 @@ static uint64_t next_half(const cuarena_heap_t *heap, uint64_t half)
 }
 
 cuarena_status_t cuarena_heap_walk(const cuarena_heap_t *heap, uint64_t *cursor,
-                                   cuarena_heap_entry_t *entries,
-                                   size_t capacity, size_t *count_out)
+                                   cuarena_heap_entry_t *entries, size_t capacity,
+                                   size_t *count_out)
 {
     if (heap == NULL || cursor == NULL || entries == NULL || count_out == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
     if (*cursor != CURSOR_END && *cursor / 2 >= heap->unused)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "cursor %llu is not one that a walk gave",
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "cursor %llu is not one that a walk gave",
                          (unsigned long long)*cursor);
     size_t count = 0;
     uint64_t half = *cursor == 0 ? next_half(heap, 0) : *cursor;
@@ -142,7 +138,7 @@ void cuarena_heap_stats_init(cuarena_heap_stats_t *stats)
 /* How many ranges of a list the cheap count looks at. */
 #define CHEAP_LOOK 64
 
-/* The highest class of a lane that has a range, or NO_CLASS. */
+/* The highest class of a free list that has a range, or NO_CLASS. */
 static uint32_t last_class(const cuai_index_t *index)
 {
     uint32_t top = 0;
@@ -153,13 +149,11 @@ static uint32_t last_class(const cuai_index_t *index)
 
 /* The largest range of the highest class, as far as `most` ranges of each
  * zone tell. */
-static uint64_t largest_of(const cuarena_heap_t *heap,
-                           const cuai_index_t *index, uint64_t most)
+static uint64_t largest_of(const cuarena_heap_t *heap, const cuai_index_t *index, uint64_t most)
 {
     uint32_t class = last_class(index);
     uint64_t largest = 0;
-    for (uint32_t zone = 0; class != CUAI_NO_CLASS && zone < CUAI_ZONES;
-         zone++) {
+    for (uint32_t zone = 0; class != CUAI_NO_CLASS && zone < CUAI_ZONES; zone++) {
         cuai_slot_t slot = index->heads[cuai_list_of(zone, class)];
         for (uint64_t i = 0; slot != 0 && i < most; i++) {
             largest = cuai_max(largest, cuai_range(cuai_record(heap, slot)));
@@ -175,20 +169,18 @@ static uint64_t bookkeeping(const cuarena_heap_t *heap)
     const cuai_planning_t *planning = heap->planning;
     return sizeof *heap + heap->unused * sizeof(cuai_record_t) +
            heap->table.buckets * sizeof(cuai_slot_t) +
-           (uint64_t)heap->lane_count * sizeof(cuai_index_t) +
+           (uint64_t)heap->freelist_count * sizeof(cuai_index_t) +
            heap->segment_unused * sizeof(cuai_segment_t) +
-           CUARENA_HEAP_MAX_LANES * sizeof(*heap->lanes) + sizeof *planning +
+           CUARENA_HEAP_MAX_FREELISTS * sizeof(*heap->freelists) + sizeof *planning +
            planning->kept[0].room + planning->kept[1].room +
-           (heap->cache == NULL
-                ? 0
-                : cuai_cache_host_bytes(heap->cache, heap->unused));
+           (heap->cache == NULL ? 0 : cuai_cache_host_bytes(heap->cache, heap->unused));
 }
 
-static void add_lanes(const cuarena_heap_t *heap, cuarena_heap_stats_t *stats)
+static void add_freelists(const cuarena_heap_t *heap, cuarena_heap_stats_t *stats)
 {
     uint32_t seen = 0;
-    for (uint32_t lane = 0; seen < heap->lane_count; lane++) {
-        const cuai_index_t *index = heap->lanes[lane];
+    for (uint32_t freelist = 0; seen < heap->freelist_count; freelist++) {
+        const cuai_index_t *index = heap->freelists[freelist];
         if (index == NULL)
             continue;
         seen++;
@@ -196,21 +188,19 @@ static void add_lanes(const cuarena_heap_t *heap, cuarena_heap_stats_t *stats)
     }
 }
 
-cuarena_status_t cuarena_heap_stats(const cuarena_heap_t *heap,
-                                    cuarena_heap_stats_t *stats)
+cuarena_status_t cuarena_heap_stats(const cuarena_heap_t *heap, cuarena_heap_stats_t *stats)
 {
     if (heap == NULL || !cuai_sized_ok(stats, sizeof *stats, sizeof *stats))
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "heap is NULL, or stats was not made by "
-                         "cuarena_heap_stats_init");
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL, or stats was not made by "
+                                               "cuarena_heap_stats_init");
     cuarena_heap_stats_t now = {
-        .capacity_bytes = heap->capacity + heap->lone_bytes,
+        .capacity_bytes = heap->capacity + heap->standalone_bytes,
         .live_bytes = heap->live_bytes,
         .requested_bytes = heap->requested_bytes,
         .free_bytes = cuai_free_bytes(heap),
-        .largest_bytes = largest_of(heap, heap->lanes[0], CHEAP_LOOK),
+        .largest_bytes = largest_of(heap, heap->freelists[0], CHEAP_LOOK),
         .live_blocks = heap->live_blocks,
-        .segments = heap->segment_count + heap->lone_blocks,
+        .segments = heap->segment_count + heap->standalone_blocks,
         .peak_live_bytes = heap->peak_live_bytes,
         .peak_requested_bytes = heap->peak_requested_bytes,
         .peak_live_blocks = heap->peak_live_blocks,
@@ -221,7 +211,7 @@ cuarena_status_t cuarena_heap_stats(const cuarena_heap_t *heap,
         .longest_probe = heap->table.longest_probe,
         .bookkeeping_bytes = bookkeeping(heap),
     };
-    add_lanes(heap, &now);
+    add_freelists(heap, &now);
     cuai_sized_write(stats, &now);
     return CUARENA_OK;
 }
@@ -233,14 +223,13 @@ void cuarena_heap_reset_peaks(cuarena_heap_t *heap)
     heap->peak_live_blocks = heap->live_blocks;
 }
 
-cuarena_status_t cuarena_heap_largest(const cuarena_heap_t *heap, uint32_t lane,
+cuarena_status_t cuarena_heap_largest(const cuarena_heap_t *heap, uint32_t freelist,
                                       uint64_t *bytes_out)
 {
     if (heap == NULL || bytes_out == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
-    if (lane >= CUAI_LANE_HELD || heap->lanes[lane] == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "lane %u is not in use",
-                         (unsigned)lane);
-    *bytes_out = largest_of(heap, heap->lanes[lane], UINT64_MAX);
+    if (freelist >= CUAI_FREELIST_PLANNED || heap->freelists[freelist] == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "free list %u is not in use", (unsigned)freelist);
+    *bytes_out = largest_of(heap, heap->freelists[freelist], UINT64_MAX);
     return CUARENA_OK;
 }

@@ -1,10 +1,9 @@
 /*
  * Zones: 32 equal parts of the span from the first segment to the last.
  *
- * When the span grows, the zones must grow too, and every range is sorted into
- * its new zone. They then grow by a quarter at least to that side, so that a
- * heap that grows in small steps does not sort at each. A pool that is given in
- * one piece has zones of exactly its span.
+ * When the span grows, the zones must grow too, and every range is sorted into its new zone. They
+ * then grow by a quarter at least to that side, so that a heap that grows in small steps does not
+ * sort at each. A pool that is given in one piece has zones of exactly its span.
  */
 #include "heap/heap.h"
 #include "heap/placement.h"
@@ -16,8 +15,8 @@
 static void empty_indexes(cuarena_heap_t *heap)
 {
     uint32_t seen = 0;
-    for (uint32_t lane = 0; seen < heap->lane_count; lane++) {
-        cuai_index_t *index = heap->lanes[lane];
+    for (uint32_t freelist = 0; seen < heap->freelist_count; freelist++) {
+        cuai_index_t *index = heap->freelists[freelist];
         if (index == NULL)
             continue;
         seen++;
@@ -35,7 +34,7 @@ static void sort_again(cuarena_heap_t *heap)
     cuai_slot_t slot = cuai_record(heap, 0)->next;
     for (; slot != 0; slot = cuai_record(heap, slot)->next) {
         const cuai_record_t *r = cuai_record(heap, slot);
-        cuai_range_set(heap, slot, cuai_range(r), cuai_range_lane(r));
+        cuai_range_set(heap, slot, cuai_range(r), cuai_range_freelist(r));
     }
 }
 
@@ -52,16 +51,13 @@ static void set_zones(cuarena_heap_t *heap, uint64_t base, uint64_t end)
     heap->zone_base = base;
     heap->zone_end = end;
     heap->zone_factor =
-        granules < FEWEST_GRANULES || !cuai_placement_zones(heap)
-            ? 0
-            : factor_for(granules);
+        granules < FEWEST_GRANULES || !cuai_placement_zones(heap) ? 0 : factor_for(granules);
     sort_again(heap);
 }
 
-/* Spare addresses are below a span that grew downwards; and stay there while it
- * grows upwards, as long as they are not more. */
-static uint64_t lower_bound(const cuarena_heap_t *heap, uint64_t base,
-                            uint64_t spare)
+/* Spare addresses are below a span that grew downwards; and stay there while it grows upwards, as
+ * long as they are not more. */
+static uint64_t lower_bound(const cuarena_heap_t *heap, uint64_t base, uint64_t spare)
 {
     uint64_t least = base - cuai_min(base, spare & ~heap->granule_mask);
     return base < heap->zone_base ? least : cuai_max(least, heap->zone_base);
@@ -79,6 +75,5 @@ void cuai_zones_fit(cuarena_heap_t *heap)
     if (!none_yet && base >= heap->zone_base && end <= heap->zone_end)
         return;
     uint64_t spare = none_yet ? 0 : (end - base) / SPARE_DIVISOR;
-    set_zones(heap, none_yet ? base : lower_bound(heap, base, spare),
-              end + spare);
+    set_zones(heap, none_yet ? base : lower_bound(heap, base, spare), end + spare);
 }

@@ -23,13 +23,11 @@ static counting_t begin(void *user)
 
 static void over(const counting_t *call)
 {
-    (void)atomic_fetch_add_explicit(&call->memory->driver_calls,
-                                    cuai_cuda_calls - call->begun_with,
+    (void)atomic_fetch_add_explicit(&call->memory->driver_calls, cuai_cuda_calls - call->begun_with,
                                     memory_order_relaxed);
 }
 
-static cuarena_status_t over_with(const counting_t *call,
-                                  cuarena_status_t status)
+static cuarena_status_t over_with(const counting_t *call, cuarena_status_t status)
 {
     over(call);
     return status;
@@ -40,23 +38,21 @@ static cuarena_status_t over_with(const counting_t *call,
 static cuarena_status_t available(void *user, uint64_t *bytes_out)
 {
     counting_t call = pass(user);
-    return over_with(&call,
-                     call.memory->ops.available(call.memory->user, bytes_out));
+    return over_with(&call, call.memory->ops.available(call.memory->user, bytes_out));
 }
 
 static cuarena_status_t total(void *user, uint64_t *bytes_out)
 {
     counting_t call = pass(user);
-    return over_with(&call,
-                     call.memory->ops.total(call.memory->user, bytes_out));
+    return over_with(&call, call.memory->ops.total(call.memory->user, bytes_out));
 }
 
-static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
+static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
     counting_t call = begin(user);
-    return over_with(&call, call.memory->ops.get(call.memory->user, bytes,
-                                                 reserve_bytes, segment_out));
+    return over_with(&call,
+                     call.memory->ops.get(call.memory->user, bytes, address_bytes, segment_out));
 }
 
 static void give_back(void *user, cuarena_memory_segment_t *segment)
@@ -66,91 +62,78 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
     over(&call);
 }
 
-static cuarena_status_t get_on(void *user, uint64_t bytes,
-                               cuarena_stream_t stream,
+static cuarena_status_t get_on(void *user, uint64_t bytes, cuarena_stream_t stream,
                                cuarena_memory_segment_t *segment_out)
 {
     counting_t call = begin(user);
-    return over_with(&call, call.memory->ops.get_on(call.memory->user, bytes,
-                                                    stream, segment_out));
+    return over_with(&call, call.memory->ops.get_on(call.memory->user, bytes, stream, segment_out));
 }
 
-static void give_on(void *user, cuarena_memory_segment_t *segment,
-                    cuarena_stream_t stream)
+static void give_on(void *user, cuarena_memory_segment_t *segment, cuarena_stream_t stream)
 {
     counting_t call = begin(user);
     call.memory->ops.give_on(call.memory->user, segment, stream);
     over(&call);
 }
 
-static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
-                             uint64_t new_bytes)
+static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     counting_t call = begin(user);
-    return over_with(
-        &call, call.memory->ops.grow(call.memory->user, segment, new_bytes));
+    return over_with(&call, call.memory->ops.grow(call.memory->user, segment, new_bytes));
 }
 
-static void shrink(void *user, cuarena_memory_segment_t *segment,
-                   uint64_t new_bytes)
+static void shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     counting_t call = begin(user);
     call.memory->ops.shrink(call.memory->user, segment, new_bytes);
     over(&call);
 }
 
-static void punch(void *user, cuarena_memory_segment_t *segment,
-                  uint64_t offset, uint64_t bytes)
+static void punch(void *user, cuarena_memory_segment_t *segment, uint64_t offset, uint64_t bytes)
 {
     counting_t call = begin(user);
     call.memory->ops.punch(call.memory->user, segment, offset, bytes);
     over(&call);
 }
 
-static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment,
-                             uint64_t offset, uint64_t bytes)
+static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint64_t offset,
+                             uint64_t bytes)
 {
     counting_t call = begin(user);
-    return over_with(&call, call.memory->ops.fill(call.memory->user, segment,
-                                                  offset, bytes));
+    return over_with(&call, call.memory->ops.fill(call.memory->user, segment, offset, bytes));
 }
 
-static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list,
-                                 size_t list_count, cuarena_stream_t stream,
-                                 size_t *done_out)
+static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list, size_t list_count,
+                                 cuarena_stream_t stream, size_t *done_out)
 {
     counting_t call = begin(user);
-    return over_with(&call,
-                     call.memory->ops.relocate(call.memory->user, list,
-                                               list_count, stream, done_out));
+    return over_with(
+        &call, call.memory->ops.relocate(call.memory->user, list, list_count, stream, done_out));
 }
 
 static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
                                    cuarena_stream_t stream)
 {
     counting_t call = begin(user);
-    return over_with(&call, call.memory->ops.zero_bytes(
-                                call.memory->user, address, bytes, stream));
+    return over_with(&call, call.memory->ops.zero_bytes(call.memory->user, address, bytes, stream));
 }
 
 static cuarena_status_t zero_captured(void *user, void *address, uint64_t bytes,
                                       cuarena_stream_t stream)
 {
     counting_t call = begin(user);
-    return over_with(&call, call.memory->ops.zero_captured(
-                                call.memory->user, address, bytes, stream));
+    return over_with(&call,
+                     call.memory->ops.zero_captured(call.memory->user, address, bytes, stream));
 }
 
-static cuarena_status_t export_range(void *user,
-                                     const cuarena_memory_segment_t *segment,
+static cuarena_status_t export_range(void *user, const cuarena_memory_segment_t *segment,
                                      uint64_t offset, uint64_t bytes,
-                                     cuarena_export_piece_t *pieces,
-                                     size_t capacity, size_t *count_out)
+                                     cuarena_export_piece_t *pieces, size_t capacity,
+                                     size_t *count_out)
 {
     counting_t call = begin(user);
-    return over_with(&call, call.memory->ops.export_range(
-                                call.memory->user, segment, offset, bytes,
-                                pieces, capacity, count_out));
+    return over_with(&call, call.memory->ops.export_range(call.memory->user, segment, offset, bytes,
+                                                          pieces, capacity, count_out));
 }
 
 /* ---- Streams ----------------------------------------------------------- */
@@ -159,42 +142,37 @@ static cuarena_status_t identify(void *user, cuarena_stream_t stream,
                                  cuarena_stream_info_t *info_out)
 {
     counting_t call = begin(user);
-    return over_with(
-        &call, call.memory->ops.identify(call.memory->user, stream, info_out));
+    return over_with(&call, call.memory->ops.identify(call.memory->user, stream, info_out));
 }
 
-static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **marker)
+static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **event)
 {
     counting_t call = begin(user);
-    return over_with(&call,
-                     call.memory->ops.mark(call.memory->user, stream, marker));
+    return over_with(&call, call.memory->ops.mark(call.memory->user, stream, event));
 }
 
-static cuarena_status_t query(void *user, void *marker)
+static cuarena_status_t query(void *user, void *event)
 {
     counting_t call = begin(user);
-    return over_with(&call, call.memory->ops.query(call.memory->user, marker));
+    return over_with(&call, call.memory->ops.query(call.memory->user, event));
 }
 
-static cuarena_status_t wait_for(void *user, void *marker,
-                                 cuarena_stream_t stream, int32_t host)
+static cuarena_status_t wait_for(void *user, void *event, cuarena_stream_t stream, int32_t host)
 {
     counting_t call = begin(user);
-    return over_with(
-        &call, call.memory->ops.wait(call.memory->user, marker, stream, host));
+    return over_with(&call, call.memory->ops.wait(call.memory->user, event, stream, host));
 }
 
 static cuarena_status_t synchronize(void *user, cuarena_stream_t stream)
 {
     counting_t call = begin(user);
-    return over_with(&call,
-                     call.memory->synchronize(call.memory->user, stream));
+    return over_with(&call, call.memory->synchronize(call.memory->user, stream));
 }
 
-static void unmark(void *user, void *marker)
+static void unmark(void *user, void *event)
 {
     counting_t call = pass(user);
-    call.memory->ops.unmark(call.memory->user, marker);
+    call.memory->ops.unmark(call.memory->user, event);
     over(&call);
 }
 
@@ -217,8 +195,7 @@ void cuai_count_calls(cuai_memory_t *memory, cuai_counted_t *counted)
     memory->user = counted;
     counted->synchronize = memory->synchronize;
     memory->synchronize = memory->synchronize != NULL ? synchronize : NULL;
-#define COUNT(member, function)                                                \
-    ops->member = ops->member != NULL ? (function) : NULL
+#define COUNT(member, function) ops->member = ops->member != NULL ? (function) : NULL
     COUNT(available, available);
     COUNT(total, total);
     COUNT(get, get);

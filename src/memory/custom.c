@@ -20,9 +20,8 @@
 /* The size that cuarena_memory_ops_t had in the first release. */
 #define OPS_FIRST sizeof(cuarena_memory_ops_t)
 
-#define KNOWN_PROPERTIES                                                       \
-    (CUARENA_MEMORY_HOST_READABLE | CUARENA_MEMORY_TOUCHES |                   \
-     CUARENA_MEMORY_COMES_ZEROED)
+#define KNOWN_PROPERTIES                                                                           \
+    (CUARENA_MEMORY_HOST_READABLE | CUARENA_MEMORY_TOUCHES | CUARENA_MEMORY_COMES_ZEROED)
 
 /* What a caller brought; `user` of this file's functions. */
 typedef struct guest {
@@ -58,15 +57,14 @@ static given_t *entry_of(void *node)
 
 /* *overlaps: some of these bytes are the arena's already. False: that, or the
  * host has no memory. Steps: the logarithm of the segments. */
-static bool note_given(guest_t *guest, const cuarena_memory_segment_t *segment,
-                       bool *overlaps)
+static bool note_given(guest_t *guest, const cuarena_memory_segment_t *segment, bool *overlaps)
 {
     given_t *given = cuai_host_alloc(sizeof *given);
     *overlaps = false;
     if (given == NULL)
         return false;
     given->begin = segment->address;
-    given->end = segment->address + segment->reserved_bytes;
+    given->end = segment->address + segment->address_bytes;
     cuai_lock(&guest->lock);
     void *node = tsearch(given, &guest->given, compare);
     *overlaps = node != NULL && entry_of(node) != given;
@@ -78,8 +76,7 @@ static bool note_given(guest_t *guest, const cuarena_memory_segment_t *segment,
 }
 
 /* Before the caller has it, who may give it anew at once. */
-static void forget_given(guest_t *guest,
-                         const cuarena_memory_segment_t *segment)
+static void forget_given(guest_t *guest, const cuarena_memory_segment_t *segment)
 {
     given_t key = {segment->address, segment->address + 1};
     cuai_lock(&guest->lock);
@@ -100,59 +97,52 @@ static void enter(cuai_frame_t *frame, const guest_t *guest)
 }
 
 /* Statuses other than OK, OUT_OF_MEMORY, LOST and DRIVER become DRIVER. */
-static cuarena_status_t leave(const guest_t *guest, const char *function,
-                              uint64_t asked, cuarena_status_t status)
+static cuarena_status_t leave(const guest_t *guest, const char *function, uint64_t asked,
+                              cuarena_status_t status)
 {
     cuai_frame_pop();
     if (status == CUARENA_OK)
         return status;
     if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LOST)
-        cuai_fail(status, "memory '%s': %s %s (it answered %d)",
-                  guest->ops.name, function,
-                  status == CUARENA_LOST ? "has lost all" : "has no more",
-                  (int)status);
+        cuai_fail(status, "memory '%s': %s %s (it answered %d)", guest->ops.name, function,
+                  status == CUARENA_LOST ? "has lost all" : "has no more", (int)status);
     else
-        status = cuai_fail_driver(status, "memory '%s': %s answered %s (%d)",
-                                  guest->ops.name, function,
-                                  cuarena_status_name(status), (int)status);
+        status = cuai_fail_driver(status, "memory '%s': %s answered %s (%d)", guest->ops.name,
+                                  function, cuarena_status_name(status), (int)status);
     if (status != CUARENA_DRIVER)
         cuai_error_code(status);
     cuai_error_asked(asked);
     return status;
 }
 
-/* The same of what a stream is given: BUSY says that it is being captured, and
- * got nothing. */
-static cuarena_status_t leave_on(const guest_t *guest, const char *function,
-                                 uint64_t asked, cuarena_stream_t stream,
-                                 cuarena_status_t status)
+/* The same of what a stream is given: BUSY says that it is being captured, and got nothing. */
+static cuarena_status_t leave_on(const guest_t *guest, const char *function, uint64_t asked,
+                                 cuarena_stream_t stream, cuarena_status_t status)
 {
     if (status != CUARENA_BUSY || stream == CUARENA_NO_STREAM)
         return leave(guest, function, asked, status);
     cuai_frame_pop();
-    return cuai_fail(CUARENA_BUSY,
-                     "memory '%s': %s: stream %p is being captured",
-                     guest->ops.name, function, (void *)stream);
+    return cuai_fail(CUARENA_BUSY, "memory '%s': %s: stream %p is being captured", guest->ops.name,
+                     function, (void *)stream);
 }
 
-static bool is_usable(const cuarena_memory_ops_t *ops,
-                      const cuarena_memory_segment_t *segment, uint64_t bytes)
+static bool is_usable(const cuarena_memory_ops_t *ops, const cuarena_memory_segment_t *segment,
+                      uint64_t bytes)
 {
     uint64_t end;
-    return segment->address != 0 &&
-           cuai_is_aligned(segment->address, ops->alignment) &&
-           segment->bytes == bytes && segment->reserved_bytes >= bytes &&
-           (cuai_is_aligned(segment->reserved_bytes, ops->grain_bytes) ||
-            segment->reserved_bytes == bytes) &&
-           cuai_add_checked(segment->address, segment->reserved_bytes, &end);
+    return segment->address != 0 && cuai_is_aligned(segment->address, ops->alignment) &&
+           segment->bytes == bytes && segment->address_bytes >= bytes &&
+           (cuai_is_aligned(segment->address_bytes, ops->granularity) ||
+            segment->address_bytes == bytes) &&
+           cuai_add_checked(segment->address, segment->address_bytes, &end);
 }
 
 /* ---- The table --------------------------------------------------------- */
 
 typedef cuarena_status_t (*bytes_fn)(void *user, uint64_t *bytes_out);
 
-static cuarena_status_t ask(const guest_t *guest, const char *name,
-                            bytes_fn function, uint64_t *bytes_out)
+static cuarena_status_t ask(const guest_t *guest, const char *name, bytes_fn function,
+                            uint64_t *bytes_out)
 {
     uint64_t bytes = 0;
     cuai_frame_t frame;
@@ -175,37 +165,32 @@ static cuarena_status_t total(void *user, uint64_t *bytes_out)
     return ask(guest, "total", guest->ops.total, bytes_out);
 }
 
-static cuarena_status_t refuse_segment(const guest_t *guest,
-                                       const char *function, uint64_t bytes,
+static cuarena_status_t refuse_segment(const guest_t *guest, const char *function, uint64_t bytes,
                                        cuarena_memory_segment_t *segment)
 {
     guest->ops.give_back(guest->user, segment);
-    return cuai_fail_driver(
-        CUARENA_BAD_ARGUMENT,
-        "memory '%s': %s gave %" PRIu64 " of %" PRIu64 " bytes at 0x%" PRIx64
-        ", %" PRIu64 " at a multiple of %" PRIu64 " are accepted",
-        guest->ops.name, function, segment->bytes, segment->reserved_bytes,
-        segment->address, bytes, guest->ops.alignment);
+    return cuai_fail_driver(CUARENA_BAD_ARGUMENT,
+                            "memory '%s': %s gave %" PRIu64 " of %" PRIu64 " bytes at 0x%" PRIx64
+                            ", %" PRIu64 " at a multiple of %" PRIu64 " are accepted",
+                            guest->ops.name, function, segment->bytes, segment->address_bytes,
+                            segment->address, bytes, guest->ops.alignment);
 }
 
-/* Which of two segments with the same bytes the caller would end is unknown, so
- * the second does not go back. */
-static cuarena_status_t refuse_overlap(const guest_t *guest,
-                                       const char *function,
+/* Which of two segments with the same bytes the caller would end is unknown, so the second does not
+ * go back. */
+static cuarena_status_t refuse_overlap(const guest_t *guest, const char *function,
                                        const cuarena_memory_segment_t *segment)
 {
-    return cuai_fail_driver(
-        CUARENA_BAD_ARGUMENT,
-        "memory '%s': %s gave 0x%" PRIx64 " to 0x%" PRIx64
-        ", some of which it had given before; bytes that are nobody's are "
-        "accepted",
-        guest->ops.name, function, segment->address,
-        segment->address + segment->reserved_bytes);
+    return cuai_fail_driver(CUARENA_BAD_ARGUMENT,
+                            "memory '%s': %s gave 0x%" PRIx64 " to 0x%" PRIx64
+                            ", some of which it had given before; bytes that are nobody's are "
+                            "accepted",
+                            guest->ops.name, function, segment->address,
+                            segment->address + segment->address_bytes);
 }
 
 /* A segment that the caller's function answered. */
-static cuarena_status_t take_segment(guest_t *guest, const char *function,
-                                     uint64_t bytes,
+static cuarena_status_t take_segment(guest_t *guest, const char *function, uint64_t bytes,
                                      cuarena_memory_segment_t *segment,
                                      cuarena_memory_segment_t *segment_out)
 {
@@ -219,43 +204,35 @@ static cuarena_status_t take_segment(guest_t *guest, const char *function,
     if (overlaps)
         return refuse_overlap(guest, function, segment);
     guest->ops.give_back(guest->user, segment);
-    return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                     "the host has no memory for a segment's record");
+    return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a segment's record");
 }
 
-static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
+static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
     guest_t *guest = user;
     cuarena_memory_segment_t segment = {0};
     cuai_frame_t frame;
     enter(&frame, guest);
-    cuarena_status_t status =
-        guest->ops.get(guest->user, bytes, reserve_bytes, &segment);
+    cuarena_status_t status = guest->ops.get(guest->user, bytes, address_bytes, &segment);
     status = leave(guest, "get", bytes, status);
-    return status == CUARENA_OK
-               ? take_segment(guest, "get", bytes, &segment, segment_out)
-               : status;
+    return status == CUARENA_OK ? take_segment(guest, "get", bytes, &segment, segment_out) : status;
 }
 
-static cuarena_status_t get_on(void *user, uint64_t bytes,
-                               cuarena_stream_t stream,
+static cuarena_status_t get_on(void *user, uint64_t bytes, cuarena_stream_t stream,
                                cuarena_memory_segment_t *segment_out)
 {
     guest_t *guest = user;
     cuarena_memory_segment_t segment = {0};
     cuai_frame_t frame;
     enter(&frame, guest);
-    cuarena_status_t status =
-        guest->ops.get_on(guest->user, bytes, stream, &segment);
+    cuarena_status_t status = guest->ops.get_on(guest->user, bytes, stream, &segment);
     status = leave_on(guest, "get_on", bytes, stream, status);
-    return status == CUARENA_OK
-               ? take_segment(guest, "get_on", bytes, &segment, segment_out)
-               : status;
+    return status == CUARENA_OK ? take_segment(guest, "get_on", bytes, &segment, segment_out)
+                                : status;
 }
 
-static void give_on(void *user, cuarena_memory_segment_t *segment,
-                    cuarena_stream_t stream)
+static void give_on(void *user, cuarena_memory_segment_t *segment, cuarena_stream_t stream)
 {
     guest_t *guest = user;
     cuai_frame_t frame;
@@ -276,8 +253,7 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
 }
 
 /* The caller's function may leave `bytes` to us. */
-static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
-                             uint64_t new_bytes)
+static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     const guest_t *guest = user;
     cuai_frame_t frame;
@@ -288,8 +264,7 @@ static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
     return leave(guest, "grow", new_bytes, status);
 }
 
-static void shrink(void *user, cuarena_memory_segment_t *segment,
-                   uint64_t new_bytes)
+static void shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     const guest_t *guest = user;
     cuai_frame_t frame;
@@ -299,8 +274,7 @@ static void shrink(void *user, cuarena_memory_segment_t *segment,
     segment->bytes = new_bytes;
 }
 
-static void punch(void *user, cuarena_memory_segment_t *segment,
-                  uint64_t offset, uint64_t bytes)
+static void punch(void *user, cuarena_memory_segment_t *segment, uint64_t offset, uint64_t bytes)
 {
     const guest_t *guest = user;
     cuai_frame_t frame;
@@ -309,31 +283,27 @@ static void punch(void *user, cuarena_memory_segment_t *segment,
     cuai_frame_pop();
 }
 
-static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment,
-                             uint64_t offset, uint64_t bytes)
+static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint64_t offset,
+                             uint64_t bytes)
 {
     const guest_t *guest = user;
     cuai_frame_t frame;
     enter(&frame, guest);
-    return leave(guest, "fill", bytes,
-                 guest->ops.fill(guest->user, segment, offset, bytes));
+    return leave(guest, "fill", bytes, guest->ops.fill(guest->user, segment, offset, bytes));
 }
 
-/* A count above the list's would let the arena believe in moves that nobody
- * made; all of them is the worst that can be told of a failure. */
-static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list,
-                                 size_t count, cuarena_stream_t stream,
-                                 size_t *done_out)
+/* A count above the list's would let the arena believe in moves that nobody made; all of them is
+ * the worst that can be told of a failure. */
+static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list, size_t count,
+                                 cuarena_stream_t stream, size_t *done_out)
 {
     const guest_t *guest = user;
     size_t done = 0;
     cuai_frame_t frame;
     enter(&frame, guest);
-    cuarena_status_t status =
-        guest->ops.relocate(guest->user, list, count, stream, &done);
+    cuarena_status_t status = guest->ops.relocate(guest->user, list, count, stream, &done);
     *done_out = status == CUARENA_OK || done > count ? count : done;
-    return leave_on(guest, "relocate", 0,
-                    *done_out == 0 ? stream : CUARENA_NO_STREAM, status);
+    return leave_on(guest, "relocate", 0, *done_out == 0 ? stream : CUARENA_NO_STREAM, status);
 }
 
 static cuarena_status_t zero_bytes(void *user, void *address, uint64_t bytes,
@@ -353,8 +323,7 @@ static cuarena_status_t zero_captured(void *user, void *address, uint64_t bytes,
     const guest_t *guest = user;
     cuai_frame_t frame;
     enter(&frame, guest);
-    cuarena_status_t status =
-        guest->ops.zero_captured(guest->user, address, bytes, stream);
+    cuarena_status_t status = guest->ops.zero_captured(guest->user, address, bytes, stream);
     bool failed = status == CUARENA_BUSY;
     status = leave(guest, "zero_captured", bytes, failed ? CUARENA_OK : status);
     if (!failed)
@@ -379,70 +348,68 @@ static cuarena_status_t identify(void *user, cuarena_stream_t stream,
     status = leave(guest, "identify", 0, refused ? CUARENA_OK : status);
     if (!refused)
         return status;
-    return cuai_fail(CUARENA_BAD_ARGUMENT, "stream: %p is none of memory '%s'",
-                     (void *)stream, guest->ops.name);
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "stream: %p is none of memory '%s'", (void *)stream,
+                     guest->ops.name);
 }
 
-/* That no marker stands for all streams is an answer, not a failure. */
-static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **marker)
+/* That no event stands for all streams is an answer, not a failure. */
+static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **event)
 {
     const guest_t *guest = user;
-    void *made = *marker;
+    void *made = *event;
     cuai_frame_t frame;
     enter(&frame, guest);
     cuarena_status_t status = guest->ops.mark(guest->user, stream, &made);
     bool unknown = stream == CUARENA_NO_STREAM && status == CUARENA_UNSUPPORTED;
     status = leave_on(guest, "mark", 0, stream, unknown ? CUARENA_OK : status);
     if (status == CUARENA_OK && !unknown)
-        *marker = made;
+        *event = made;
     return unknown ? CUARENA_UNSUPPORTED : status;
 }
 
 /* BUSY is an answer, not a failure. */
-static cuarena_status_t query(void *user, void *marker)
+static cuarena_status_t query(void *user, void *event)
 {
     const guest_t *guest = user;
     cuai_frame_t frame;
     enter(&frame, guest);
-    cuarena_status_t status = guest->ops.query(guest->user, marker);
+    cuarena_status_t status = guest->ops.query(guest->user, event);
     bool busy = status == CUARENA_BUSY;
     status = leave(guest, "query", 0, busy ? CUARENA_OK : status);
     return busy ? CUARENA_BUSY : status;
 }
 
-static cuarena_status_t wait(void *user, void *marker, cuarena_stream_t stream,
-                             int32_t host)
+static cuarena_status_t wait(void *user, void *event, cuarena_stream_t stream, int32_t host)
 {
     const guest_t *guest = user;
     cuai_frame_t frame;
     enter(&frame, guest);
     return leave_on(guest, "wait", 0, host ? CUARENA_NO_STREAM : stream,
-                    guest->ops.wait(guest->user, marker, stream, host));
+                    guest->ops.wait(guest->user, event, stream, host));
 }
 
-static void unmark(void *user, void *marker)
+static void unmark(void *user, void *event)
 {
     const guest_t *guest = user;
     cuai_frame_t frame;
     enter(&frame, guest);
-    guest->ops.unmark(guest->user, marker);
+    guest->ops.unmark(guest->user, event);
     cuai_frame_pop();
 }
 
-/* Descriptors that came with an answer that cannot be are nobody's: only the
- * caller's function knows them. */
-static cuarena_status_t export_range(void *user,
-                                     const cuarena_memory_segment_t *segment,
+/* Descriptors that came with an answer that cannot be are nobody's: only the caller's function
+ * knows them. */
+static cuarena_status_t export_range(void *user, const cuarena_memory_segment_t *segment,
                                      uint64_t offset, uint64_t bytes,
-                                     cuarena_export_piece_t *pieces,
-                                     size_t capacity, size_t *count_out)
+                                     cuarena_export_piece_t *pieces, size_t capacity,
+                                     size_t *count_out)
 {
     const guest_t *guest = user;
     size_t count = 0;
     cuai_frame_t frame;
     enter(&frame, guest);
-    cuarena_status_t status = guest->ops.export_range(
-        guest->user, segment, offset, bytes, pieces, capacity, &count);
+    cuarena_status_t status =
+        guest->ops.export_range(guest->user, segment, offset, bytes, pieces, capacity, &count);
     status = leave(guest, "export_range", bytes, status);
     if (status != CUARENA_OK)
         return status;
@@ -480,9 +447,8 @@ static const char *contradiction(const cuarena_memory_ops_t *ops)
         return "has one of grow and shrink, both or neither is accepted";
     if ((ops->punch == NULL) != (ops->fill == NULL))
         return "has one of punch and fill, both or neither is accepted";
-    const int streams = (ops->identify != NULL) + (ops->mark != NULL) +
-                        (ops->query != NULL) + (ops->wait != NULL) +
-                        (ops->unmark != NULL);
+    const int streams = (ops->identify != NULL) + (ops->mark != NULL) + (ops->query != NULL) +
+                        (ops->wait != NULL) + (ops->unmark != NULL);
     if (streams != 0 && streams != 5)
         return "has some of identify, mark, query, wait and unmark, all or "
                "none is accepted";
@@ -508,41 +474,35 @@ static cuarena_status_t check_functions(const cuarena_memory_ops_t *ops)
     return wrong != NULL ? lacks(ops, wrong) : CUARENA_OK;
 }
 
-static cuarena_status_t check_values(const cuarena_memory_ops_t *ops,
-                                     uint64_t granule)
+static cuarena_status_t check_values(const cuarena_memory_ops_t *ops, uint64_t granule)
 {
-    if (!cuai_is_power_of_two(ops->grain_bytes) || ops->grain_bytes < granule)
+    if (!cuai_is_power_of_two(ops->granularity) || ops->granularity < granule)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "ops: memory '%s' has grain_bytes %" PRIu64
-                         ", a power of two from the alignment %" PRIu64
-                         " on is accepted",
-                         ops->name, ops->grain_bytes, granule);
+                         "ops: memory '%s' has granularity %" PRIu64
+                         ", a power of two from the alignment %" PRIu64 " on is accepted",
+                         ops->name, ops->granularity, granule);
     if (!cuai_is_power_of_two(ops->alignment) || ops->alignment < granule)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "ops: memory '%s' has alignment %" PRIu64
-                         ", a power of two from the arena's %" PRIu64
-                         " on is accepted",
+                         ", a power of two from the arena's %" PRIu64 " on is accepted",
                          ops->name, ops->alignment, granule);
     if (ops->least_bytes != 0 &&
-        (!cuai_is_power_of_two(ops->least_bytes) ||
-         ops->least_bytes < granule || ops->least_bytes > ops->grain_bytes))
+        (!cuai_is_power_of_two(ops->least_bytes) || ops->least_bytes < granule ||
+         ops->least_bytes > ops->granularity))
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "ops: memory '%s' has least_bytes %" PRIu64
-                         ", 0 and powers of two from %" PRIu64 " to %" PRIu64
-                         " are accepted",
-                         ops->name, ops->least_bytes, granule,
-                         ops->grain_bytes);
+                         ", 0 and powers of two from %" PRIu64 " to %" PRIu64 " are accepted",
+                         ops->name, ops->least_bytes, granule, ops->granularity);
     if ((ops->properties & ~KNOWN_PROPERTIES) != 0 || ops->zero != 0)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "ops: memory '%s' has properties 0x%x and zero %u, "
                          "bits of 0x%x and 0 are accepted",
-                         ops->name, (unsigned)ops->properties,
-                         (unsigned)ops->zero, (unsigned)KNOWN_PROPERTIES);
+                         ops->name, (unsigned)ops->properties, (unsigned)ops->zero,
+                         (unsigned)KNOWN_PROPERTIES);
     return CUARENA_OK;
 }
 
-static cuarena_status_t copy_table(const cuarena_config_t *config,
-                                   cuarena_memory_ops_t *ops)
+static cuarena_status_t copy_table(const cuarena_config_t *config, cuarena_memory_ops_t *ops)
 {
     if (!cuai_sized_ok(config->ops, OPS_FIRST, sizeof *ops))
         return cuai_fail(CUARENA_BAD_ARGUMENT,
@@ -556,8 +516,7 @@ static cuarena_status_t copy_table(const cuarena_config_t *config,
 }
 
 /* A function of ours for each that the caller has. */
-static void fill_table(const cuarena_memory_ops_t *theirs,
-                       cuarena_memory_ops_t *ours)
+static void fill_table(const cuarena_memory_ops_t *theirs, cuarena_memory_ops_t *ours)
 {
 #define PASS(function) ours->function = theirs->function ? function : NULL
     *ours = *theirs;
@@ -584,8 +543,7 @@ static void fill_table(const cuarena_memory_ops_t *theirs,
 #undef PASS
 }
 
-cuarena_status_t cuai_custom_open(const cuarena_config_t *config,
-                                  cuai_memory_t *out)
+cuarena_status_t cuai_custom_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
     cuarena_memory_ops_t ops;
     cuarena_status_t status = copy_table(config, &ops);
@@ -593,8 +551,7 @@ cuarena_status_t cuai_custom_open(const cuarena_config_t *config,
         return status;
     guest_t *guest = cuai_host_alloc(sizeof *guest);
     if (guest == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "the host has no memory for a memory's record");
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a memory's record");
     guest->ops = ops;
     guest->user = config->ops_user;
     cuai_lock_init(&guest->lock);

@@ -8,31 +8,22 @@
 #include "memory/memory.h"
 
 /* Pages of this process, taken and given back 64 KiB at a time. */
-cuarena_status_t cuai_pageable_open(const cuarena_config_t *config,
-                                    cuai_memory_t *out);
+cuarena_status_t cuai_pageable_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* Addresses that nothing stands behind. */
-cuarena_status_t cuai_none_open(const cuarena_config_t *config,
-                                cuai_memory_t *out);
+cuarena_status_t cuai_none_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* The caller's own bytes: one segment that keeps its length. */
-cuarena_status_t cuai_bytes_open(const cuarena_config_t *config,
-                                 cuai_memory_t *out);
+cuarena_status_t cuai_bytes_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* ... those that the driver knows. */
-cuarena_status_t cuai_device_bytes_open(const cuarena_config_t *config,
-                                        cuai_memory_t *out);
+cuarena_status_t cuai_device_bytes_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* Memory of a device, by the backing that is asked for. */
-cuarena_status_t cuai_device_open(const cuarena_config_t *config,
-                                  cuai_memory_t *out);
+cuarena_status_t cuai_device_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* ... from one of the driver's pools. */
-cuarena_status_t cuai_pooled_open(const cuarena_config_t *config,
-                                  cuai_memory_t *out);
+cuarena_status_t cuai_pooled_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* Memory that device and CPU share by migration. */
-cuarena_status_t cuai_managed_open(const cuarena_config_t *config,
-                                   cuai_memory_t *out);
+cuarena_status_t cuai_managed_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* Pages of the host that stay where they are, for a device. */
-cuarena_status_t cuai_pinned_open(const cuarena_config_t *config,
-                                  cuai_memory_t *out);
+cuarena_status_t cuai_pinned_open(const cuarena_config_t *config, cuai_memory_t *out);
 /* The caller's own functions. */
-cuarena_status_t cuai_custom_open(const cuarena_config_t *config,
-                                  cuai_memory_t *out);
+cuarena_status_t cuai_custom_open(const cuarena_config_t *config, cuai_memory_t *out);
 
 #endif

@@ -6,16 +6,12 @@
 #include "memory/cuda/streams.h"
 #include "memory/kinds.h"
 
-typedef cuarena_status_t (*opener_t)(const cuarena_config_t *config,
-                                     cuai_memory_t *out);
+typedef cuarena_status_t (*opener_t)(const cuarena_config_t *config, cuai_memory_t *out);
 
 static const opener_t openers[] = {
-    [CUARENA_MEMORY_PAGEABLE] = cuai_pageable_open,
-    [CUARENA_MEMORY_NONE] = cuai_none_open,
-    [CUARENA_MEMORY_DEVICE] = cuai_device_open,
-    [CUARENA_MEMORY_MANAGED] = cuai_managed_open,
-    [CUARENA_MEMORY_PINNED] = cuai_pinned_open,
-    [CUARENA_MEMORY_BYTES] = cuai_bytes_open,
+    [CUARENA_MEMORY_PAGEABLE] = cuai_pageable_open, [CUARENA_MEMORY_NONE] = cuai_none_open,
+    [CUARENA_MEMORY_DEVICE] = cuai_device_open,     [CUARENA_MEMORY_MANAGED] = cuai_managed_open,
+    [CUARENA_MEMORY_PINNED] = cuai_pinned_open,     [CUARENA_MEMORY_BYTES] = cuai_bytes_open,
     [CUARENA_MEMORY_CUSTOM] = cuai_custom_open,
 };
 
@@ -34,16 +30,14 @@ static void keep_lengths(cuarena_memory_ops_t *ops)
     ops->punch = NULL;
     ops->fill = NULL;
     if (ops->least_bytes != 0)
-        ops->grain_bytes = ops->least_bytes;
+        ops->granularity = ops->least_bytes;
 }
 
-cuarena_status_t cuai_memory_open(const cuarena_config_t *config,
-                                  cuai_memory_t *out)
+cuarena_status_t cuai_memory_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
     opener_t opener = opener_of(config->memory);
     if (opener == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "memory: %d, a CUARENA_MEMORY_... is accepted",
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "memory: %d, a CUARENA_MEMORY_... is accepted",
                          (int)config->memory);
     cuai_memory_t opened = {.facts = {.device = -1}};
     cuarena_status_t status = opener(config, &opened);
@@ -56,9 +50,8 @@ cuarena_status_t cuai_memory_open(const cuarena_config_t *config,
         opened.synchronize = cuai_streams_synchronize;
     opened.facts.memory = config->memory;
     opened.facts.bytes_kind = config->bytes_kind;
-    opened.facts.grain_bytes = opened.ops.grain_bytes;
-    opened.facts.host_readable =
-        (opened.ops.properties & CUARENA_MEMORY_HOST_READABLE) != 0;
+    opened.facts.granularity = opened.ops.granularity;
+    opened.facts.host_readable = (opened.ops.properties & CUARENA_MEMORY_HOST_READABLE) != 0;
     *out = opened;
     return CUARENA_OK;
 }
@@ -70,18 +63,17 @@ void cuai_memory_close(cuai_memory_t *memory)
     *memory = (cuai_memory_t){0};
 }
 
-/* With a driver the legacy stream, which comes behind what the default streams
- * of all threads were given, does where no marker stands for all streams. */
-cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory,
-                                         cuarena_stream_t stream, void **marker)
+/* With a driver the legacy stream, which comes behind what the default streams of all threads were
+ * given, does where no event stands for all streams. */
+cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory, cuarena_stream_t stream,
+                                         void **event)
 {
     const cuarena_memory_ops_t *ops = &memory->ops;
-    cuarena_status_t status =
-        ops->mark(memory->user, CUARENA_NO_STREAM, marker);
+    cuarena_status_t status = ops->mark(memory->user, CUARENA_NO_STREAM, event);
     if (status != CUARENA_UNSUPPORTED)
         return status;
     if (memory->driver_streams)
-        return ops->mark(memory->user, CUARENA_STREAM_LEGACY, marker);
+        return ops->mark(memory->user, CUARENA_STREAM_LEGACY, event);
     return cuai_fail(CUARENA_UNSUPPORTED,
                      "stream %p is the default stream of another thread, and "
                      "memory '%s' cannot mark the work of all streams; streams "
@@ -89,18 +81,17 @@ cuarena_status_t cuai_memory_mark_thread(const cuai_memory_t *memory,
                      (void *)stream, ops->name);
 }
 
-cuarena_status_t cuai_memory_synchronize(const cuai_memory_t *memory,
-                                         cuarena_stream_t stream)
+cuarena_status_t cuai_memory_synchronize(const cuai_memory_t *memory, cuarena_stream_t stream)
 {
     const cuarena_memory_ops_t *ops = &memory->ops;
-    void *marker = NULL;
+    void *event = NULL;
     if (memory->synchronize != NULL)
         return memory->synchronize(memory->user, stream);
-    cuarena_status_t status = ops->mark(memory->user, stream, &marker);
+    cuarena_status_t status = ops->mark(memory->user, stream, &event);
     if (status != CUARENA_OK)
         return status;
-    status = ops->wait(memory->user, marker, CUARENA_NO_STREAM, 1);
-    ops->unmark(memory->user, marker);
+    status = ops->wait(memory->user, event, CUARENA_NO_STREAM, 1);
+    ops->unmark(memory->user, event);
     return status;
 }
 
@@ -110,6 +101,6 @@ void cuarena_memory_ops_init(cuarena_memory_ops_t *ops)
         return;
     memset(ops, 0, sizeof *ops);
     ops->struct_size = sizeof *ops;
-    ops->grain_bytes = 4096;
+    ops->granularity = 4096;
     ops->alignment = 256;
 }

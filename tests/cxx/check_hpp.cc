@@ -18,8 +18,7 @@ namespace
 
 constexpr std::uint64_t mib = 1 << 20;
 
-/* A memory of the process's own heap that counts its segments, to see when an
- * arena has ended. */
+/* A memory of the process's own heap that counts its segments, to see when an arena has ended. */
 class counted_memory
 {
   public:
@@ -54,13 +53,12 @@ class counted_memory
         static_cast<counted_memory *>(user)->segments_++;
         segment_out->address = reinterpret_cast<std::uintptr_t>(address);
         segment_out->bytes = bytes;
-        segment_out->reserved_bytes = bytes;
+        segment_out->address_bytes = bytes;
         segment_out->cookie = address;
         return CUARENA_OK;
     }
 
-    static void give_back(void *user,
-                          cuarena_memory_segment_t *segment) noexcept
+    static void give_back(void *user, cuarena_memory_segment_t *segment) noexcept
     {
         static_cast<counted_memory *>(user)->segments_--;
         std::free(segment->cookie);
@@ -81,8 +79,7 @@ template <typename Exception, typename F> status thrown(F &&call)
     return status::ok;
 }
 
-cuarena_block_info_t info_of(const cuarena::arena &arena,
-                             const cuarena::block &block)
+cuarena_block_info_t info_of(const cuarena::arena &arena, const cuarena::block &block)
 {
     cuarena_block_info_t info;
     cuarena::check(cuarena_block_info(arena.get(), block.id(), &info));
@@ -115,11 +112,9 @@ void a_wrong_option_is_a_runtime_error_that_names_it()
     } catch (const std::runtime_error &caught) {
         EXPECT(std::strstr(caught.what(), "colour") != nullptr);
     }
-    EXPECT_EQ(cuarena::arena::try_create("colour=red").code(),
-              status::bad_argument);
+    EXPECT_EQ(cuarena::arena::try_create("colour=red").code(), status::bad_argument);
     cuarena::config config;
-    EXPECT_EQ(thrown<cuarena::error>([&] { config.set("zero", "perhaps"); }),
-              status::bad_argument);
+    EXPECT_EQ(thrown<cuarena::error>([&] { config.set("zero", "perhaps"); }), status::bad_argument);
 }
 
 void statuses_are_error_codes()
@@ -180,8 +175,7 @@ void moving_an_arena_leaves_what_knows_it()
 void destroy_refuses_while_a_block_lives_and_changes_nothing()
 {
     cuarena::arena arena("pool=1MiB");
-    cuarena::block block =
-        arena.make_block(100, cuarena::request().tag(arena.tag("weights")));
+    cuarena::block block = arena.make_block(100, cuarena::request().tag(arena.tag("weights")));
     EXPECT_EQ(arena.try_destroy(), status::busy);
     EXPECT_EQ(thrown<cuarena::error>([&] { arena.destroy(); }), status::busy);
     EXPECT(std::strstr(cuarena::last_error().message, "weights") != nullptr);
@@ -263,8 +257,7 @@ void a_pin_of_a_type_with_more_alignment_is_refused_and_not_kept()
     std::vector<cuarena::block> blocks;
     blocks.push_back(arena.make_block(8));
     blocks.push_back(arena.make_block(640));
-    cuarena::block aligned =
-        arena.make_block(640, cuarena::request().align(64));
+    cuarena::block aligned = arena.make_block(640, cuarena::request().align(64));
     const auto refused = blocks[1].try_pin<line>();
     EXPECT_EQ(refused.code(), status::bad_argument);
     EXPECT_EQ(info_of(arena, blocks[1]).pins, 0);
@@ -291,11 +284,10 @@ void compaction_tells_a_lambda_and_keeps_contents()
     cuarena::arena arena("pool=1MiB");
     std::vector<cuarena::block> blocks = holed(arena);
     std::vector<cuarena_block_t> told;
-    const cuarena_compact_report_t report =
-        arena.compact(nullptr, [&](cuarena::relocations moved) {
-            for (const cuarena_relocation_t &move : moved)
-                told.push_back(move.block);
-        });
+    const cuarena_compact_report_t report = arena.compact(nullptr, [&](cuarena::relocations moved) {
+        for (const cuarena_relocation_t &move : moved)
+            told.push_back(move.block);
+    });
     EXPECT_EQ(report.moves, 3u);
     EXPECT_EQ(told.size(), 3u);
     for (std::size_t i = 0; i < blocks.size(); i++) {
@@ -319,8 +311,7 @@ void a_callback_that_says_false_stops()
     std::vector<cuarena::block> blocks = holed(arena);
     const cuarena_compact_options_t options = one_by_one();
     int calls = 0;
-    const auto report = arena.compact(
-        &options, [&](cuarena::relocations) { return ++calls < 2; });
+    const auto report = arena.compact(&options, [&](cuarena::relocations) { return ++calls < 2; });
     EXPECT_EQ(calls, 2);
     EXPECT_EQ(report.moves, 2u);
     EXPECT_EQ(report.stopped, 1);
@@ -355,9 +346,7 @@ void a_kept_callback_hears_of_moves_that_nobody_asked_for()
     cuarena::arena arena("pool=1MiB");
     std::vector<cuarena::block> blocks = holed(arena);
     std::size_t told = 0;
-    auto callback = [&](cuarena::relocations moved) noexcept {
-        told += moved.size();
-    };
+    auto callback = [&](cuarena::relocations moved) noexcept { told += moved.size(); };
     arena.set_relocation_callback(callback);
     cuarena::check(cuarena_resize_pool(arena.get(), 3 * mib / 8));
     EXPECT_EQ(told, 3u);
@@ -436,10 +425,8 @@ void a_count_beyond_64_bits_is_refused()
 {
     cuarena::arena arena("pool=1MiB");
     const std::size_t most = SIZE_MAX / 2;
-    EXPECT_EQ(arena.try_make_buffer<double>(most).code(),
-              status::out_of_memory);
-    EXPECT_EQ(thrown<cuarena::bad_alloc>(
-                  [&] { (void)arena.make_unique<double[]>(most); }),
+    EXPECT_EQ(arena.try_make_buffer<double>(most).code(), status::out_of_memory);
+    EXPECT_EQ(thrown<cuarena::bad_alloc>([&] { (void)arena.make_unique<double[]>(most); }),
               status::out_of_memory);
     auto buffer = arena.make_buffer<double>(10);
     EXPECT_EQ(buffer.try_resize(most), status::out_of_memory);
@@ -540,8 +527,7 @@ void containers_live_in_an_arena()
     {
         std::pmr::vector<std::pmr::string> words(&resource);
         for (int i = 0; i < 100; i++)
-            words.emplace_back(std::size_t{100},
-                               static_cast<char>('a' + i % 26));
+            words.emplace_back(std::size_t{100}, static_cast<char>('a' + i % 26));
         std::pmr::map<int, int> squares(&resource);
         for (int i = 0; i < 100; i++)
             squares[i] = i * i;
@@ -639,9 +625,9 @@ struct test {
     void (*run)();
 };
 
-#define TEST(name)                                                             \
-    {                                                                          \
-#name, name                                                            \
+#define TEST(name)                                                                                 \
+    {                                                                                              \
+#name, name                                                                                \
     }
 const test tests[] = {
     TEST(short_of_bytes_is_a_bad_alloc_with_the_last_error),

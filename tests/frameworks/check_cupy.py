@@ -26,7 +26,7 @@ from check_frameworks import Library, expect
 UNIT = 512
 NONE = 2 ** 64 - 1
 NO_STREAM = NONE  # CUARENA_NO_STREAM
-LIMIT_HELD = 0
+LIMIT_RESERVED = 0
 OK = 0
 REFUSALS = 2, 3, 4  # OUT_OF_MEMORY, FRAGMENTED, LIMIT
 
@@ -115,12 +115,12 @@ class Ours:
     def set_limit(self, size):
         call = library.calls.cuarena_set_limit
         call.argtypes = [c_void_p, c_int32, Amount, c_void_p]
-        expect(call(self.arena, LIMIT_HELD, Amount(0, 0, size or NONE), None),
+        expect(call(self.arena, LIMIT_RESERVED, Amount(0, 0, size or NONE), None),
                OK, "the status of set_limit")
 
     def get_limit(self):
         limit = c_uint64()
-        library.get_limit(self.arena, LIMIT_HELD, byref(limit))
+        library.get_limit(self.arena, LIMIT_RESERVED, byref(limit))
         return 0 if limit.value == NONE else limit.value
 
     def text(self):
@@ -132,7 +132,7 @@ class Ours:
     def figures(self):
         stats = self.text()
         return {"used": stats["live_bytes"], "free": stats["free_bytes"],
-                "total": stats["held_bytes"], "blocks": stats["free_ranges"],
+                "total": stats["reserved_bytes"], "blocks": stats["free_ranges"],
                 "limit": self.get_limit()}
 
     def close(self):
@@ -385,7 +385,7 @@ SCRIPTS = {
 LIMITS = {
     "limit": "=6 a5 b1 c1? =7 c1 -a -b -c",
     "limit_above": "a4 -a =6 b7?",
-    "limit_below_held": "a4 -a =2 b4 c1? -b",
+    "limit_below_reserved": "a4 -a =2 b4 c1? -b",
     "limit_fragmented": "=6 a5 -a b6 -b",
     "limit_streams": "a4@1 -a b2@1 c4@2 -c =9 d5 e2? f2@1 -f -b -d",
 }

@@ -1,6 +1,6 @@
 /*
- * Fuzz target: bytes are choices (support/choice.h) of calls on an arena of
- * memory none, whose bytes nobody touches. After each call the validator
+ * Fuzz target: bytes are choices (support/choice.h) of calls on an arena of memory none, whose
+ * bytes nobody touches. After each call the validator
  * runs, every block is where it was unless a relocation said otherwise, no
  * two overlap, and the statistics count what lives. A difference aborts.
  */
@@ -52,8 +52,7 @@ static void expect(const fuzz_t *fuzz, bool condition, const char *what)
 
 /* The bits of statuses that a call may come to. */
 #define MAY(status) (UINT32_C(1) << (status))
-#define MAY_REFUSE                                                             \
-    (MAY(CUARENA_OUT_OF_MEMORY) | MAY(CUARENA_FRAGMENTED) | MAY(CUARENA_LIMIT))
+#define MAY_REFUSE (MAY(CUARENA_OUT_OF_MEMORY) | MAY(CUARENA_FRAGMENTED) | MAY(CUARENA_LIMIT))
 
 static bool came_to(const fuzz_t *fuzz, cuarena_status_t status, uint32_t may)
 {
@@ -61,8 +60,8 @@ static bool came_to(const fuzz_t *fuzz, cuarena_status_t status, uint32_t may)
     cuarena_error_info_init(&info);
     cuarena_last_error_info(&info);
     if (status < 0 || status > 31 || ((MAY(status) | 1) & ~(may | 1)) != 0) {
-        fprintf(stderr, "%s came to %s (%s)\n", fuzz->call,
-                cuarena_status_name(status), info.message);
+        fprintf(stderr, "%s came to %s (%s)\n", fuzz->call, cuarena_status_name(status),
+                info.message);
         abort();
     }
     return status == CUARENA_OK;
@@ -84,8 +83,7 @@ static void forget(fuzz_t *fuzz, slot_t *slot)
 static cuarena_block_info_t info_of(const fuzz_t *fuzz, const slot_t *slot)
 {
     cuarena_block_info_t info;
-    cuarena_status_t status =
-        cuarena_block_info(fuzz->arena, slot->block, &info);
+    cuarena_status_t status = cuarena_block_info(fuzz->arena, slot->block, &info);
     expect(fuzz, status == CUARENA_OK, "a live block has no info");
     return info;
 }
@@ -100,9 +98,8 @@ static void learn_kind(const fuzz_t *fuzz, slot_t *slot)
 
 static uint64_t any_bytes(fuzz_t *fuzz)
 {
-    static const uint64_t huge[] = {UINT64_C(1) << 40, UINT64_C(1) << 48,
-                                    UINT64_C(1) << 63, UINT64_MAX - 255,
-                                    UINT64_MAX};
+    static const uint64_t huge[] = {UINT64_C(1) << 40, UINT64_C(1) << 48, UINT64_C(1) << 63,
+                                    UINT64_MAX - 255, UINT64_MAX};
     if (choose_one_in(&fuzz->choice, 32))
         return huge[choose(&fuzz->choice, 5)];
     uint64_t shift = choose(&fuzz->choice, 20);
@@ -135,8 +132,7 @@ static void check_overlaps(const fuzz_t *fuzz)
         const slot_t *a = &fuzz->slots[i];
         for (unsigned k = 0; k < i && a->address != NULL; k++) {
             const slot_t *b = &fuzz->slots[k];
-            expect(fuzz, b->address == NULL || !overlap(a, b),
-                   "two blocks overlap");
+            expect(fuzz, b->address == NULL || !overlap(a, b), "two blocks overlap");
         }
     }
 }
@@ -151,8 +147,7 @@ static void check_stats(const fuzz_t *fuzz)
         bytes += fuzz->slots[i].bytes;
     }
     cuarena_stats_init(&stats);
-    cuarena_status_t status =
-        cuarena_stats(fuzz->arena, CUARENA_REGION_ALL, &stats);
+    cuarena_status_t status = cuarena_stats(fuzz->arena, CUARENA_REGION_ALL, &stats);
     expect(fuzz, status == CUARENA_OK, "statistics failed");
     expect(fuzz, stats.live_blocks == blocks, "another count of blocks lives");
     expect(fuzz, stats.requested_bytes == bytes, "other bytes are requested");
@@ -189,10 +184,8 @@ static int32_t hear(void *user, const cuarena_relocation_t *list, size_t count)
     fuzz_t *fuzz = user;
     for (size_t i = 0; i < count; i++) {
         slot_t *slot = slot_of(fuzz, list[i].block);
-        expect(fuzz, list[i].from == slot->address,
-               "a relocation from elsewhere");
-        expect(fuzz, slot->pins == 0 && !slot->keeps_place,
-               "a relocation of what is pinned");
+        expect(fuzz, list[i].from == slot->address, "a relocation from elsewhere");
+        expect(fuzz, slot->pins == 0 && !slot->keeps_place, "a relocation of what is pinned");
         slot->address = list[i].to;
     }
     return choose_one_in(&fuzz->choice, 8) ? 1 : 0;
@@ -204,8 +197,8 @@ static cuarena_request_t any_request(fuzz_t *fuzz)
 {
     cuarena_request_t request;
     cuarena_request_init(&request);
-    request.region = choose_one_in(&fuzz->choice, 4) ? CUARENA_REGION_STABLE
-                                                     : CUARENA_REGION_DYNAMIC;
+    request.region =
+        choose_one_in(&fuzz->choice, 4) ? CUARENA_REGION_STABLE : CUARENA_REGION_DYNAMIC;
     request.dedicated = choose_one_in(&fuzz->choice, 8) ? 1 : 0;
     request.zeroed = choose_one_in(&fuzz->choice, 32) ? 1 : 0;
     if (choose_one_in(&fuzz->choice, 4))
@@ -216,16 +209,13 @@ static cuarena_request_t any_request(fuzz_t *fuzz)
 /* What a resize may come to. */
 static uint32_t may_resize(const fuzz_t *fuzz, const slot_t *slot)
 {
-    return MAY_REFUSE | MAY(CUARENA_BAD_ARGUMENT) |
-           (slot->pins != 0 ? MAY(CUARENA_BUSY) : 0) |
+    return MAY_REFUSE | MAY(CUARENA_BAD_ARGUMENT) | (slot->pins != 0 ? MAY(CUARENA_BUSY) : 0) |
            (slot->is_dedicated || fuzz->each ? MAY(CUARENA_UNSUPPORTED) : 0);
 }
 
-#define MAY_ALLOC                                                              \
-    (MAY_REFUSE | MAY(CUARENA_UNSUPPORTED) | MAY(CUARENA_BAD_ARGUMENT))
+#define MAY_ALLOC (MAY_REFUSE | MAY(CUARENA_UNSUPPORTED) | MAY(CUARENA_BAD_ARGUMENT))
 
-static void name_pointer(fuzz_t *fuzz, slot_t *slot, void *pointer,
-                         uint64_t bytes)
+static void name_pointer(fuzz_t *fuzz, slot_t *slot, void *pointer, uint64_t bytes)
 {
     cuarena_block_t block = 0;
     cuarena_status_t status = cuarena_block_of(fuzz->arena, pointer, &block);
@@ -245,9 +235,7 @@ static void step_alloc(fuzz_t *fuzz, slot_t *slot)
     void *pointer = NULL;
     fuzz->call = "alloc_with";
     if (slot->block != 0 ||
-        !came_to(fuzz,
-                 cuarena_alloc_with(fuzz->arena, bytes, &request, &pointer),
-                 MAY_ALLOC))
+        !came_to(fuzz, cuarena_alloc_with(fuzz->arena, bytes, &request, &pointer), MAY_ALLOC))
         return;
     expect(fuzz, (pointer == NULL) == (bytes == 0), "NULL for some bytes");
     if (pointer != NULL)
@@ -268,8 +256,7 @@ static void step_free(fuzz_t *fuzz, slot_t *slot)
 static void resize_pointer(fuzz_t *fuzz, slot_t *slot, uint64_t bytes)
 {
     void *pointer = NULL;
-    if (!came_to(fuzz,
-                 cuarena_resize(fuzz->arena, slot->address, bytes, &pointer),
+    if (!came_to(fuzz, cuarena_resize(fuzz->arena, slot->address, bytes, &pointer),
                  may_resize(fuzz, slot)))
         return;
     if (bytes == 0) {
@@ -277,8 +264,7 @@ static void resize_pointer(fuzz_t *fuzz, slot_t *slot, uint64_t bytes)
         forget(fuzz, slot);
         return;
     }
-    bool stays =
-        pointer == slot->address || (slot->pins == 0 && !slot->is_stable);
+    bool stays = pointer == slot->address || (slot->pins == 0 && !slot->is_stable);
     expect(fuzz, stays, "a pinned or stable block moved");
     slot_t was = *slot;
     name_pointer(fuzz, slot, pointer, bytes);
@@ -294,8 +280,7 @@ static void resize_block(fuzz_t *fuzz, slot_t *slot, uint64_t bytes)
         return;
     slot->bytes = bytes;
     learn_kind(fuzz, slot);
-    expect(fuzz, slot->pins == 0 || slot->address == before || bytes == 0,
-           "a pinned block moved");
+    expect(fuzz, slot->pins == 0 || slot->address == before || bytes == 0, "a pinned block moved");
 }
 
 /* What was adopted is of the size that it is. */
@@ -340,9 +325,7 @@ static void step_block_alloc(fuzz_t *fuzz, slot_t *slot)
     cuarena_block_t block = 0;
     fuzz->call = "block_alloc_with";
     if (slot->block != 0 ||
-        !came_to(fuzz,
-                 cuarena_block_alloc_with(fuzz->arena, bytes, &request, &block),
-                 MAY_ALLOC))
+        !came_to(fuzz, cuarena_block_alloc_with(fuzz->arena, bytes, &request, &block), MAY_ALLOC))
         return;
     expect(fuzz, block != 0, "a block without an id");
     *slot = (slot_t){.block = block, .bytes = bytes};
@@ -376,15 +359,11 @@ static void step_adopt(fuzz_t *fuzz, slot_t *slot)
     cuarena_block_t block = 0;
     fuzz->call = "adopt";
     if (slot->block != 0 ||
-        !came_to(fuzz,
-                 cuarena_adopt(fuzz->arena, (void *)(uintptr_t)address, bytes,
-                               0, &block),
+        !came_to(fuzz, cuarena_adopt(fuzz->arena, (void *)(uintptr_t)address, bytes, 0, &block),
                  MAY(CUARENA_BAD_ARGUMENT) | MAY(CUARENA_LIMIT)))
         return;
-    *slot = (slot_t){.block = block,
-                     .address = (void *)(uintptr_t)address,
-                     .bytes = bytes,
-                     .keeps_place = true};
+    *slot = (slot_t){
+        .block = block, .address = (void *)(uintptr_t)address, .bytes = bytes, .keeps_place = true};
 }
 
 static void step_stale(fuzz_t *fuzz, slot_t *slot)
@@ -397,11 +376,9 @@ static void step_stale(fuzz_t *fuzz, slot_t *slot)
     cuarena_status_t want = CUARENA_STALE;
     expect(fuzz, cuarena_block_free(fuzz->arena, block) == want, "free");
     expect(fuzz, cuarena_block_resize(fuzz->arena, block, 5) == want, "resize");
-    expect(fuzz, cuarena_block_pin(fuzz->arena, block, &pointer) == want,
-           "pin");
+    expect(fuzz, cuarena_block_pin(fuzz->arena, block, &pointer) == want, "pin");
     if (slot->address != NULL && slot->bytes > 1)
-        expect(fuzz,
-               cuarena_free(fuzz->arena, (char *)slot->address + 1) == want,
+        expect(fuzz, cuarena_free(fuzz->arena, (char *)slot->address + 1) == want,
                "free of an interior pointer");
 }
 
@@ -428,8 +405,7 @@ static void step_trim(fuzz_t *fuzz, slot_t *slot)
     uint64_t given = 0;
     (void)slot;
     fuzz->call = "trim";
-    came_to(fuzz,
-            cuarena_trim(fuzz->arena, choose(&fuzz->choice, 2 * MIB), &given),
+    came_to(fuzz, cuarena_trim(fuzz->arena, choose(&fuzz->choice, 2 * MIB), &given),
             MAY(CUARENA_UNSUPPORTED));
 }
 
@@ -449,8 +425,7 @@ static void step_reset(fuzz_t *fuzz, slot_t *slot)
     if (!choose_one_in(&fuzz->choice, 4))
         return;
     bool busy = is_any_pinned(fuzz);
-    bool done =
-        came_to(fuzz, cuarena_reset(fuzz->arena), busy ? MAY(CUARENA_BUSY) : 0);
+    bool done = came_to(fuzz, cuarena_reset(fuzz->arena), busy ? MAY(CUARENA_BUSY) : 0);
     expect(fuzz, done != busy, "reset with pins");
     for (unsigned i = 0; i < SLOTS && done; i++) {
         if (fuzz->slots[i].block != 0)
@@ -464,8 +439,7 @@ static void step_resize_pool(fuzz_t *fuzz, slot_t *slot)
     (void)slot;
     fuzz->call = "resize_pool";
     came_to(fuzz, cuarena_resize_pool(fuzz->arena, bytes),
-            MAY_REFUSE | MAY(CUARENA_BUSY) | MAY(CUARENA_BAD_ARGUMENT) |
-                MAY(CUARENA_UNSUPPORTED));
+            MAY_REFUSE | MAY(CUARENA_BUSY) | MAY(CUARENA_BAD_ARGUMENT) | MAY(CUARENA_UNSUPPORTED));
 }
 
 static void step_limit(fuzz_t *fuzz, slot_t *slot)
@@ -514,15 +488,10 @@ static void step_cache(fuzz_t *fuzz, slot_t *slot)
         expect(fuzz, cache_of(fuzz).cached_bytes == 0, "some are cached still");
         break;
     case 2:
-        came_to(
-            fuzz,
-            cuarena_set_limit(fuzz->arena, CUARENA_LIMIT_CACHED, limit, NULL),
-            0);
+        came_to(fuzz, cuarena_set_limit(fuzz->arena, CUARENA_LIMIT_CACHED, limit, NULL), 0);
         break;
     default:
-        came_to(fuzz,
-                cuarena_set_limit(fuzz->arena, CUARENA_LIMIT_SOFT, limit, NULL),
-                0);
+        came_to(fuzz, cuarena_set_limit(fuzz->arena, CUARENA_LIMIT_SOFT, limit, NULL), 0);
     }
 }
 
@@ -531,15 +500,12 @@ static void step_cache(fuzz_t *fuzz, slot_t *slot)
 static void step(fuzz_t *fuzz)
 {
     static void (*const steps[])(fuzz_t *, slot_t *) = {
-        step_alloc,       step_alloc,         step_alloc,
-        step_block_alloc, step_block_alloc,   step_block_alloc,
-        step_free,        step_free,          step_free,
-        step_free,        step_resize,        step_resize,
-        step_block_pin,   step_block_unpin,   step_block_unpin,
-        step_pin_pointer, step_unpin_pointer, step_adopt,
-        step_stale,       step_compact,       step_trim,
-        step_reset,       step_resize_pool,   step_limit,
-        step_cache,       step_cache,
+        step_alloc,       step_alloc,         step_alloc,       step_block_alloc, step_block_alloc,
+        step_block_alloc, step_free,          step_free,        step_free,        step_free,
+        step_resize,      step_resize,        step_block_pin,   step_block_unpin, step_block_unpin,
+        step_pin_pointer, step_unpin_pointer, step_adopt,       step_stale,       step_compact,
+        step_trim,        step_reset,         step_resize_pool, step_limit,       step_cache,
+        step_cache,
     };
     uint64_t count = sizeof(steps) / sizeof(steps[0]);
     slot_t *slot = any_slot(fuzz);
@@ -569,8 +535,7 @@ static const struct row {
 
 static void open_arena(fuzz_t *fuzz)
 {
-    static const uint64_t thresholds[] = {0, 4096, CUARENA_BYTES_PRESET,
-                                          UINT64_MAX};
+    static const uint64_t thresholds[] = {0, 4096, CUARENA_BYTES_PRESET, UINT64_MAX};
     cuarena_config_t config;
     cuarena_config_init(&config);
     config.memory = CUARENA_MEMORY_NONE;

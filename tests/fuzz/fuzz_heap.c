@@ -1,7 +1,6 @@
 /*
- * Fuzz target: bytes are choices (support/choice.h) of calls on a heap. Each
- * call is compared with the reference in support/heap_model.h and followed by
- * the validator; a difference aborts.
+ * Fuzz target: bytes are choices (support/choice.h) of calls on a heap. Each call is compared with
+ * the reference in support/heap_model.h and followed by the validator; a difference aborts.
  *
  * Bytes: the model's configuration first, then calls until they are used up.
  */

@@ -1,7 +1,6 @@
 /*
- * Fuzz target: bytes are choices of a program on simulated streams, see
- * support/stream_model.h. Calls of the memory fail now and then. Aborts where
- * something is wrong.
+ * Fuzz target: bytes are choices of a program on simulated streams, see support/stream_model.h.
+ * Calls of the memory fail now and then. Aborts where something is wrong.
  */
 #include "../support/stream_model.h"
 

@@ -58,8 +58,7 @@ static int write_random(uint64_t seed, const char *path)
 {
     FILE *file = fopen(path, "wb");
     size_t size = make_input(seed);
-    if (file == NULL || fwrite(bytes, 1, size, file) != size ||
-        fclose(file) != 0) {
+    if (file == NULL || fwrite(bytes, 1, size, file) != size || fclose(file) != 0) {
         perror(path);
         return EXIT_FAILURE;
     }
@@ -70,8 +69,7 @@ int main(int count, char **arguments)
 {
     int failed = EXIT_SUCCESS;
     if (count == 4 && strcmp(arguments[1], "-r") == 0)
-        return run_random(strtoull(arguments[2], NULL, 0),
-                          strtoull(arguments[3], NULL, 0));
+        return run_random(strtoull(arguments[2], NULL, 0), strtoull(arguments[3], NULL, 0));
     if (count == 4 && strcmp(arguments[1], "-w") == 0)
         return write_random(strtoull(arguments[2], NULL, 0), arguments[3]);
     for (int i = 1; i < count; i++)

@@ -1,6 +1,6 @@
 /*
- * Compiles only where a real cuda.h agrees with abi.h: constants, layouts and
- * every prototype. Nothing here runs.
+ * Compiles only where a real cuda.h agrees with abi.h: constants, layouts and every prototype.
+ * Nothing here runs.
  */
 #include <cuda.h>
 

@@ -87,24 +87,21 @@ void standin_bracket_begin(unsigned rules, const char *what)
     if (sd_thread.bracket_count == SD_BRACKETS_MAX)
         sd_die("more than %d brackets", SD_BRACKETS_MAX);
     sd_bracket_t *bracket = &sd_thread.brackets[sd_thread.bracket_count++];
-    *bracket = (sd_bracket_t){.rules = rules,
-                              .what = what,
-                              .context = sd_context_current(),
-                              .depth = sd_thread.depth};
+    *bracket = (sd_bracket_t){
+        .rules = rules, .what = what, .context = sd_context_current(), .depth = sd_thread.depth};
 }
 
 static void check_context(sd_bracket_t *bracket)
 {
     if ((bracket->rules & STANDIN_SAME_CONTEXT) == 0 ||
-        (bracket->context == sd_context_current() &&
-         bracket->depth == sd_thread.depth))
+        (bracket->context == sd_context_current() && bracket->depth == sd_thread.depth))
         return;
     bracket->broken++;
     sd_lock();
     sd_report(STANDIN_CONTEXT_CHANGED,
-              "%s left context %p current, %u on the stack; it found %p, %u",
-              bracket->what, (void *)sd_context_current(), sd_thread.depth,
-              (void *)bracket->context, bracket->depth);
+              "%s left context %p current, %u on the stack; it found %p, %u", bracket->what,
+              (void *)sd_context_current(), sd_thread.depth, (void *)bracket->context,
+              bracket->depth);
     sd_unlock();
 }
 
@@ -178,8 +175,7 @@ static void be_slow(const char *name)
     if (delay == 0)
         return;
     sd_unlock();
-    struct timespec rest = {(time_t)(delay / 1000000),
-                            (long)(delay % 1000000) * 1000};
+    struct timespec rest = {(time_t)(delay / 1000000), (long)(delay % 1000000) * 1000};
     nanosleep(&rest, NULL);
     sd_lock();
 }

@@ -1,10 +1,10 @@
 /*
  * Calls: what every entry point does before and after its own work. One lock
- * is held for the length of a call, except while a call waits for work and
- * while a host function runs.
+ * is held for the length of a call, except while a call waits for work and while a host function
+ * runs.
  *
- * entries.def lists the entry points; each is defined with SD_ENTRY, or with
- * SD_ENTRY_BOTH where there is a version for the per-thread default stream.
+ * entries.def lists the entry points; each is defined with SD_ENTRY, or with SD_ENTRY_BOTH where
+ * there is a version for the per-thread default stream.
  */
 #ifndef CUARENA_STANDIN_CALL_H
 #define CUARENA_STANDIN_CALL_H
@@ -80,18 +80,17 @@ CUstream sd_per_thread(CUstream stream);
 /* Whether any entry has this name, "cuMemAlloc". */
 bool sd_entry_known(const char *name);
 
-#define SD_ENTRY(symbol, exported, parameters, work)                           \
-    __attribute__((visibility("default"))) CUresult exported parameters;       \
-    CUresult exported parameters                                               \
-    {                                                                          \
-        CUresult result = sd_call_begin(SD_AT_##symbol);                       \
-        if (result == CUDA_SUCCESS)                                            \
-            result = work;                                                     \
-        return sd_call_end(result);                                            \
+#define SD_ENTRY(symbol, exported, parameters, work)                                               \
+    __attribute__((visibility("default"))) CUresult exported parameters;                           \
+    CUresult exported parameters                                                                   \
+    {                                                                                              \
+        CUresult result = sd_call_begin(SD_AT_##symbol);                                           \
+        if (result == CUDA_SUCCESS)                                                                \
+            result = work;                                                                         \
+        return sd_call_end(result);                                                                \
     }
-#define SD_ENTRY_BOTH(symbol, parameters, work)                                \
-    SD_ENTRY(symbol, symbol, parameters, work)                                 \
-    SD_ENTRY(symbol, symbol##_ptsz, parameters,                                \
-             (stream = sd_per_thread(stream), work))
+#define SD_ENTRY_BOTH(symbol, parameters, work)                                                    \
+    SD_ENTRY(symbol, symbol, parameters, work)                                                     \
+    SD_ENTRY(symbol, symbol##_ptsz, parameters, (stream = sd_per_thread(stream), work))
 
 #endif

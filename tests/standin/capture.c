@@ -8,22 +8,22 @@
 
 typedef struct node {
     sd_work_t *work; /* a pattern that launches copy */
-    unsigned lane;
+    unsigned freelist;
     size_t *after; /* nodes */
     size_t after_count;
 } node_t;
 
-typedef struct lane {
+typedef struct freelist {
     sd_stream_t *stream; /* NULL: it was destroyed */
     size_t *last;        /* nodes that the next one comes after */
     size_t last_count;
-} lane_t;
+} freelist_t;
 
 typedef struct graph {
     sd_object_t object;
     node_t *nodes;
     size_t node_count;
-    unsigned lane_count;
+    unsigned freelist_count;
 } graph_t;
 
 typedef struct sd_capture {
@@ -35,8 +35,8 @@ typedef struct sd_capture {
     sd_context_t *context;
     node_t *nodes;
     size_t node_count;
-    lane_t *lanes; /* the first is where it began */
-    unsigned lane_count;
+    freelist_t *freelists; /* the first is where it began */
+    unsigned freelist_count;
     struct sd_capture *next;
 } sd_capture_t;
 
@@ -85,10 +85,9 @@ static CUresult broken(sd_capture_t *capture, CUresult error)
 static sd_capture_t *legacy_captures(const sd_target_t *target)
 {
     for (sd_capture_t *at = captures; at != NULL; at = at->next) {
-        for (unsigned i = 0; at->active && i < at->lane_count; i++) {
-            sd_stream_t *stream = at->lanes[i].stream;
-            if (stream != NULL && stream->line->barrier &&
-                at->context == target->context)
+        for (unsigned i = 0; at->active && i < at->freelist_count; i++) {
+            sd_stream_t *stream = at->freelists[i].stream;
+            if (stream != NULL && stream->line->barrier && at->context == target->context)
                 return at;
         }
     }
@@ -99,9 +98,7 @@ static sd_capture_t *legacy_captures(const sd_target_t *target)
 static CUresult legacy_forbidden(const sd_target_t *target)
 {
     sd_capture_t *capture = legacy_captures(target);
-    return capture == NULL
-               ? CUDA_SUCCESS
-               : broken(capture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    return capture == NULL ? CUDA_SUCCESS : broken(capture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 }
 
 CUresult sd_capture_forbids_all(const sd_context_t *context)
@@ -130,8 +127,7 @@ static bool is_unsafe_in(const sd_capture_t *capture)
         return false;
     if (capture->thread == sd_thread.id)
         return capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED;
-    return mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
-           capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+    return mode == CU_STREAM_CAPTURE_MODE_GLOBAL && capture->mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
 CUresult sd_capture_forbids_unsafe(void)
@@ -146,54 +142,49 @@ CUresult sd_capture_forbids_unsafe(void)
 
 /* ---- Writing ----------------------------------------------------------- */
 
-static unsigned add_lane(sd_capture_t *capture, sd_stream_t *stream)
+static unsigned add_freelist(sd_capture_t *capture, sd_stream_t *stream)
 {
-    capture->lanes = grown(capture->lanes, capture->lane_count, sizeof(lane_t));
-    capture->lanes[capture->lane_count] = (lane_t){stream, NULL, 0};
+    capture->freelists = grown(capture->freelists, capture->freelist_count, sizeof(freelist_t));
+    capture->freelists[capture->freelist_count] = (freelist_t){stream, NULL, 0};
     stream->capture = capture;
-    stream->capture_lane = capture->lane_count;
-    return capture->lane_count++;
+    stream->capture_freelist = capture->freelist_count;
+    return capture->freelist_count++;
 }
 
-static void await_node(lane_t *lane, size_t node)
+static void await_node(freelist_t *freelist, size_t node)
 {
-    lane->last = grown(lane->last, lane->last_count, sizeof(size_t));
-    lane->last[lane->last_count++] = node;
+    freelist->last = grown(freelist->last, freelist->last_count, sizeof(size_t));
+    freelist->last[freelist->last_count++] = node;
 }
 
-/* The node comes after all that the lane waits for, and then is what it waits
- * for. */
+/* The node comes after all that the free list waits for, and then is what it waits for. */
 static size_t add_node(sd_capture_t *capture, unsigned index, sd_work_t *work)
 {
-    lane_t *lane = &capture->lanes[index];
+    freelist_t *freelist = &capture->freelists[index];
     capture->nodes = grown(capture->nodes, capture->node_count, sizeof(node_t));
     capture->nodes[capture->node_count] =
-        (node_t){work, index, lane->last, lane->last_count};
-    lane->last = NULL;
-    lane->last_count = 0;
+        (node_t){work, index, freelist->last, freelist->last_count};
+    freelist->last = NULL;
+    freelist->last_count = 0;
     sd_work_make_pattern(work);
-    await_node(lane, capture->node_count);
+    await_node(freelist, capture->node_count);
     return capture->node_count++;
 }
 
-CUresult sd_capture_take(const sd_target_t *target, sd_work_t *work,
-                         bool *taken)
+CUresult sd_capture_take(const sd_target_t *target, sd_work_t *work, bool *taken)
 {
     sd_capture_t *capture = capture_of(target);
     *taken = false;
     if (capture == NULL)
-        return target->line == target->context->legacy
-                   ? legacy_forbidden(target)
-                   : CUDA_SUCCESS;
+        return target->line == target->context->legacy ? legacy_forbidden(target) : CUDA_SUCCESS;
     if (capture->broken)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    add_node(capture, target->stream->capture_lane, work);
+    add_node(capture, target->stream->capture_freelist, work);
     *taken = true;
     return CUDA_SUCCESS;
 }
 
-CUresult sd_capture_record(const sd_target_t *target, sd_event_t *event,
-                           bool *taken)
+CUresult sd_capture_record(const sd_target_t *target, sd_event_t *event, bool *taken)
 {
     sd_capture_t *capture = capture_of(target);
     *taken = false;
@@ -201,18 +192,16 @@ CUresult sd_capture_record(const sd_target_t *target, sd_event_t *event,
         return CUDA_SUCCESS;
     if (capture->broken)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    unsigned lane = target->stream->capture_lane;
-    event->capture_node =
-        add_node(capture, lane, sd_work_nothing(target->context));
+    unsigned freelist = target->stream->capture_freelist;
+    event->capture_node = add_node(capture, freelist, sd_work_nothing(target->context));
     event->capture = capture;
     event->capture_id = capture->id;
-    event->capture_lane = lane;
+    event->capture_freelist = freelist;
     *taken = true;
     return CUDA_SUCCESS;
 }
 
-CUresult sd_capture_wait(const sd_target_t *target, const sd_event_t *event,
-                         bool *taken)
+CUresult sd_capture_wait(const sd_target_t *target, const sd_event_t *event, bool *taken)
 {
     sd_capture_t *own = capture_of(target);
     *taken = false;
@@ -228,9 +217,9 @@ CUresult sd_capture_wait(const sd_target_t *target, const sd_event_t *event,
         return broken(own, CUDA_ERROR_STREAM_CAPTURE_MERGE);
     if (event->capture->broken)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    unsigned lane = own != NULL ? target->stream->capture_lane
-                                : add_lane(event->capture, target->stream);
-    await_node(&event->capture->lanes[lane], event->capture_node);
+    unsigned freelist = own != NULL ? target->stream->capture_freelist
+                                    : add_freelist(event->capture, target->stream);
+    await_node(&event->capture->freelists[freelist], event->capture_node);
     *taken = true;
     return CUDA_SUCCESS;
 }
@@ -240,7 +229,7 @@ void sd_capture_forget(sd_stream_t *stream)
     if (stream->capture == NULL)
         return;
     stream->capture->broken = true;
-    stream->capture->lanes[stream->capture_lane].stream = NULL;
+    stream->capture->freelists[stream->capture_freelist].stream = NULL;
     stream->capture = NULL;
 }
 
@@ -265,17 +254,16 @@ static CUresult begin(CUstream handle, CUstreamCaptureMode mode)
     capture->context = target.context;
     capture->next = captures;
     captures = capture;
-    add_lane(capture, target.stream);
+    add_freelist(capture, target.stream);
     return CUDA_SUCCESS;
 }
 
-/* Whether every node comes before something that the first lane has waited
- * for. */
+/* Whether every node comes before something that the first free list has waited for. */
 static bool is_joined(const sd_capture_t *capture)
 {
     bool joined = true;
     bool *seen = calloc(capture->node_count + 1, sizeof(*seen));
-    const lane_t *origin = &capture->lanes[0];
+    const freelist_t *origin = &capture->freelists[0];
     if (seen == NULL)
         sd_die("the host is out of memory");
     for (size_t i = 0; i < origin->last_count; i++)
@@ -299,17 +287,16 @@ static void free_nodes(node_t *nodes, size_t count)
     free(nodes);
 }
 
-/* The streams are free again; the record itself stays, for events that still
- * point to it. */
+/* The streams are free again; the record itself stays, for events that still point to it. */
 static void close_capture(sd_capture_t *capture)
 {
-    for (unsigned i = 0; i < capture->lane_count; i++) {
-        if (capture->lanes[i].stream != NULL)
-            capture->lanes[i].stream->capture = NULL;
-        free(capture->lanes[i].last);
+    for (unsigned i = 0; i < capture->freelist_count; i++) {
+        if (capture->freelists[i].stream != NULL)
+            capture->freelists[i].stream->capture = NULL;
+        free(capture->freelists[i].last);
     }
-    free(capture->lanes);
-    capture->lanes = NULL;
+    free(capture->freelists);
+    capture->freelists = NULL;
     capture->active = false;
 }
 
@@ -325,19 +312,17 @@ static CUgraph make_graph(sd_capture_t *capture)
     graph->object.end = end_graph;
     graph->nodes = capture->nodes;
     graph->node_count = capture->node_count;
-    graph->lane_count = capture->lane_count;
+    graph->freelist_count = capture->freelist_count;
     return (CUgraph)(void *)graph;
 }
 
-static CUresult check_end(const sd_target_t *target,
-                          const sd_capture_t *capture)
+static CUresult check_end(const sd_target_t *target, const sd_capture_t *capture)
 {
     if (capture == NULL)
         return CUDA_ERROR_ILLEGAL_STATE;
-    if (target->stream->capture_lane != 0)
+    if (target->stream->capture_freelist != 0)
         return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-    if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
-        capture->thread != sd_thread.id)
+    if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != sd_thread.id)
         return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
     return CUDA_SUCCESS;
 }
@@ -375,21 +360,18 @@ static CUstreamCaptureStatus status_of(const sd_capture_t *capture)
 {
     if (capture == NULL)
         return CU_STREAM_CAPTURE_STATUS_NONE;
-    return capture->broken ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
-                           : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    return capture->broken ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
 /* Dependencies are not told: nobody here adds nodes by hand. */
-static CUresult get_info(CUstream stream, CUstreamCaptureStatus *status,
-                         cuuint64_t *id, CUgraph *graph,
-                         const CUgraphNode **after, size_t *count)
+static CUresult get_info(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
+                         CUgraph *graph, const CUgraphNode **after, size_t *count)
 {
     sd_target_t target = sd_target(stream);
     sd_capture_t *capture = capture_of(&target);
     if (status == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (target.line == target.context->legacy &&
-        legacy_captures(&target) != NULL)
+    if (target.line == target.context->legacy && legacy_captures(&target) != NULL)
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT; /* asking breaks nothing */
     *status = status_of(capture);
     if (id != NULL && capture != NULL)
@@ -403,21 +385,18 @@ static CUresult get_info(CUstream stream, CUstreamCaptureStatus *status,
     return CUDA_SUCCESS;
 }
 
-SD_ENTRY_BOTH(cuStreamBeginCapture_v2,
-              (CUstream stream, CUstreamCaptureMode mode), begin(stream, mode))
-SD_ENTRY_BOTH(cuStreamEndCapture, (CUstream stream, CUgraph *graph),
-              end(stream, graph))
-SD_ENTRY_BOTH(cuStreamIsCapturing,
-              (CUstream stream, CUstreamCaptureStatus *status),
+SD_ENTRY_BOTH(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode),
+              begin(stream, mode))
+SD_ENTRY_BOTH(cuStreamEndCapture, (CUstream stream, CUgraph *graph), end(stream, graph))
+SD_ENTRY_BOTH(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus *status),
               get_info(stream, status, NULL, NULL, NULL, NULL))
 SD_ENTRY_BOTH(cuStreamGetCaptureInfo_v2,
-              (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
-               CUgraph *graph, const CUgraphNode **after, size_t *count),
+              (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+               const CUgraphNode **after, size_t *count),
               get_info(stream, status, id, graph, after, count))
 SD_ENTRY_BOTH(cuStreamGetCaptureInfo_v3,
-              (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
-               CUgraph *graph, const CUgraphNode **after,
-               const CUgraphEdgeData **edges, size_t *count),
+              (CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+               const CUgraphNode **after, const CUgraphEdgeData **edges, size_t *count),
               ((void)edges, get_info(stream, status, id, graph, after, count)))
 SD_ENTRY(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode,
          (CUstreamCaptureMode * mode), exchange_mode(mode))
@@ -428,8 +407,8 @@ typedef struct exec {
     sd_object_t object;
     node_t *nodes;
     size_t node_count;
-    sd_line_t **lines; /* one per lane, made at the first launch */
-    unsigned lane_count;
+    sd_line_t **lines; /* one per free list, made at the first launch */
+    unsigned freelist_count;
 } exec_t;
 
 static node_t copy_node(const node_t *node)
@@ -452,18 +431,17 @@ static void end_exec(sd_object_t *object)
     free(exec->lines);
 }
 
-static CUresult instantiate(CUgraphExec *handle, CUgraph from,
-                            unsigned long long flags)
+static CUresult instantiate(CUgraphExec *handle, CUgraph from, unsigned long long flags)
 {
     graph_t *graph = sd_object_get(from, SD_GRAPH_OBJECT);
     if (handle == NULL || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
     exec_t *exec = sd_object_new(SD_EXEC_OBJECT, sizeof(*exec), NULL);
     exec->object.end = end_exec;
-    exec->lane_count = graph->lane_count;
+    exec->freelist_count = graph->freelist_count;
     exec->node_count = graph->node_count;
     exec->nodes = calloc(graph->node_count + 1, sizeof(node_t));
-    exec->lines = calloc(graph->lane_count + 1, sizeof(*exec->lines));
+    exec->lines = calloc(graph->freelist_count + 1, sizeof(*exec->lines));
     if (exec->nodes == NULL || exec->lines == NULL)
         sd_die("the host is out of memory");
     for (size_t i = 0; i < graph->node_count; i++)
@@ -473,8 +451,7 @@ static CUresult instantiate(CUgraphExec *handle, CUgraph from,
 }
 
 /* Submits the nodes after `begin`; joins to `done` what their ends are. */
-static void submit_nodes(exec_t *exec, const sd_clock_t *begin,
-                         sd_clock_t *done)
+static void submit_nodes(exec_t *exec, const sd_clock_t *begin, sd_clock_t *done)
 {
     sd_clock_t *ends = calloc(exec->node_count + 1, sizeof(*ends));
     if (ends == NULL)
@@ -485,7 +462,7 @@ static void submit_nodes(exec_t *exec, const sd_clock_t *begin,
         sd_clock_set(&after, begin);
         for (size_t j = 0; j < node->after_count; j++)
             sd_clock_join(&after, &ends[node->after[j]]);
-        sd_line_t *line = exec->lines[node->lane];
+        sd_line_t *line = exec->lines[node->freelist];
         sd_line_submit(line, sd_work_copy(node->work), &after);
         sd_clock_set(&ends[i], &line->clock);
         sd_clock_join(done, &ends[i]);
@@ -504,10 +481,9 @@ static CUresult launch(CUgraphExec handle, CUstream stream)
     if (result != CUDA_SUCCESS)
         return result;
     sd_clock_t done = {NULL, 0, 0};
-    for (unsigned i = 0; i < exec->lane_count; i++) {
+    for (unsigned i = 0; i < exec->freelist_count; i++) {
         if (exec->lines[i] == NULL)
-            exec->lines[i] =
-                sd_line_new(target.context, exec->object.id, false);
+            exec->lines[i] = sd_line_new(target.context, exec->object.id, false);
         sd_clock_join(&done, &exec->lines[i]->clock); /* its last launch */
     }
     result = sd_submit(&target, sd_work_nothing(target.context), &done);
@@ -536,8 +512,6 @@ static CUresult destroy_graph(CUgraph handle)
 SD_ENTRY(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags,
          (CUgraphExec * exec, CUgraph graph, unsigned long long flags),
          instantiate(exec, graph, flags))
-SD_ENTRY_BOTH(cuGraphLaunch, (CUgraphExec exec, CUstream stream),
-              launch(exec, stream))
-SD_ENTRY(cuGraphExecDestroy, cuGraphExecDestroy, (CUgraphExec exec),
-         destroy_exec(exec))
+SD_ENTRY_BOTH(cuGraphLaunch, (CUgraphExec exec, CUstream stream), launch(exec, stream))
+SD_ENTRY(cuGraphExecDestroy, cuGraphExecDestroy, (CUgraphExec exec), destroy_exec(exec))
 SD_ENTRY(cuGraphDestroy, cuGraphDestroy, (CUgraph graph), destroy_graph(graph))

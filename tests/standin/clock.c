@@ -59,8 +59,7 @@ void sd_clock_raise(sd_clock_t *clock, sd_tick_t tick)
         return;
     }
     make_room(clock, clock->count + 1);
-    memmove(&clock->ticks[index + 1], &clock->ticks[index],
-            (clock->count - index) * sizeof(tick));
+    memmove(&clock->ticks[index + 1], &clock->ticks[index], (clock->count - index) * sizeof(tick));
     clock->ticks[index] = tick;
     clock->count++;
 }

@@ -1,7 +1,7 @@
 /*
- * Vector clocks. A tick names one unit of work: the line (a sequence of work,
- * one per stream) and its place in it, from 1. A clock holds, for each line,
- * how far it has got; it covers a tick when it has got that far.
+ * Vector clocks. A tick names one unit of work: the line (a sequence of work, one per stream) and
+ * its place in it, from 1. A clock holds, for each line, how far it has got; it covers a tick when
+ * it has got that far.
  *
  * A tick of place 0 is nothing and always covered.
  */

@@ -47,8 +47,7 @@ void sd_device_lose(int device, CUresult code)
 uint64_t standin_device_used(int device)
 {
     sd_lock();
-    uint64_t bytes =
-        sd_device_valid(device) ? sd_device_table[device].used_bytes : 0;
+    uint64_t bytes = sd_device_valid(device) ? sd_device_table[device].used_bytes : 0;
     sd_unlock();
     return bytes;
 }
@@ -67,8 +66,7 @@ sd_context_t *sd_context_get(CUcontext handle)
 
 sd_context_t *sd_context_current(void)
 {
-    return sd_thread.depth != 0 ? sd_thread.contexts[sd_thread.depth - 1]
-                                : NULL;
+    return sd_thread.depth != 0 ? sd_thread.contexts[sd_thread.depth - 1] : NULL;
 }
 
 void sd_context_lose(sd_context_t *context, CUresult code)
@@ -101,8 +99,7 @@ sd_line_t *sd_context_thread_line(sd_context_t *context)
 
 static sd_context_t *new_context(CUdevice device, unsigned flags)
 {
-    sd_context_t *context =
-        sd_object_new(SD_CONTEXT_OBJECT, sizeof(*context), NULL);
+    sd_context_t *context = sd_object_new(SD_CONTEXT_OBJECT, sizeof(*context), NULL);
     context->object.context = context;
     context->device = device;
     context->flags = flags;
@@ -112,8 +109,7 @@ static sd_context_t *new_context(CUdevice device, unsigned flags)
 
 static void kill_of(sd_object_kind_t kind, const sd_context_t *context)
 {
-    for (sd_object_t *object = sd_objects(kind); object != NULL;
-         object = object->next) {
+    for (sd_object_t *object = sd_objects(kind); object != NULL; object = object->next) {
         if (object->context == context && kind != SD_CONTEXT_OBJECT)
             sd_object_kill(object);
     }
@@ -139,8 +135,7 @@ static void end_context(sd_context_t *context)
 size_t sd_contexts_held(void)
 {
     size_t count = 0;
-    for (sd_object_t *object = sd_objects(SD_CONTEXT_OBJECT); object != NULL;
-         object = object->next)
+    for (sd_object_t *object = sd_objects(SD_CONTEXT_OBJECT); object != NULL; object = object->next)
         count += object->alive && !((sd_context_t *)object)->primary;
     for (int i = 0; i < SD_DEVICES_MAX; i++)
         count += sd_device_table[i].retained;
@@ -198,16 +193,14 @@ static CUresult primary_state(CUdevice device, unsigned *flags, int *active)
     return CUDA_SUCCESS;
 }
 
-SD_ENTRY(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain,
-         (CUcontext * context, CUdevice device),
+SD_ENTRY(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device),
          primary_retain(context, device))
-SD_ENTRY(cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxRelease_v2,
-         (CUdevice device), primary_release(device))
-SD_ENTRY(cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxReset_v2,
-         (CUdevice device), primary_reset(device))
+SD_ENTRY(cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxRelease_v2, (CUdevice device),
+         primary_release(device))
+SD_ENTRY(cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxReset_v2, (CUdevice device),
+         primary_reset(device))
 SD_ENTRY(cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState,
-         (CUdevice device, unsigned *flags, int *active),
-         primary_state(device, flags, active))
+         (CUdevice device, unsigned *flags, int *active), primary_state(device, flags, active))
 
 /* ---- The stack of a thread --------------------------------------------- */
 
@@ -282,44 +275,33 @@ static CUresult get_device(CUdevice *device, const sd_context_t *context)
 
 static CUresult get_id(CUcontext handle, unsigned long long *id)
 {
-    sd_context_t *context =
-        handle != NULL ? sd_context_get(handle) : sd_context_current();
+    sd_context_t *context = handle != NULL ? sd_context_get(handle) : sd_context_current();
     if (context == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
     *id = context->object.id;
     return CUDA_SUCCESS;
 }
 
-SD_ENTRY(cuCtxCreate_v2, cuCtxCreate_v2,
-         (CUcontext * context, unsigned flags, CUdevice device),
+SD_ENTRY(cuCtxCreate_v2, cuCtxCreate_v2, (CUcontext * context, unsigned flags, CUdevice device),
          create(context, flags, device))
 SD_ENTRY(cuCtxCreate_v3, cuCtxCreate_v3,
-         (CUcontext * context, CUexecAffinityParam *affinity, int count,
-          unsigned flags, CUdevice device),
+         (CUcontext * context, CUexecAffinityParam *affinity, int count, unsigned flags,
+          CUdevice device),
          (affinity != NULL || count != 0) ? CUDA_ERROR_NOT_SUPPORTED
                                           : create(context, flags, device))
 SD_ENTRY(cuCtxCreate_v4, cuCtxCreate_v4,
-         (CUcontext * context, CUctxCreateParams *params, unsigned flags,
-          CUdevice device),
-         params != NULL ? CUDA_ERROR_NOT_SUPPORTED
-                        : create(context, flags, device))
-SD_ENTRY(cuCtxDestroy_v2, cuCtxDestroy_v2, (CUcontext context),
-         destroy(context))
-SD_ENTRY(cuCtxGetCurrent, cuCtxGetCurrent, (CUcontext * context),
-         get_current(context))
-SD_ENTRY(cuCtxSetCurrent, cuCtxSetCurrent, (CUcontext context),
-         set_current(context))
-SD_ENTRY(cuCtxPushCurrent_v2, cuCtxPushCurrent_v2, (CUcontext context),
-         push(context))
-SD_ENTRY(cuCtxPopCurrent_v2, cuCtxPopCurrent_v2, (CUcontext * context),
-         pop(context))
+         (CUcontext * context, CUctxCreateParams *params, unsigned flags, CUdevice device),
+         params != NULL ? CUDA_ERROR_NOT_SUPPORTED : create(context, flags, device))
+SD_ENTRY(cuCtxDestroy_v2, cuCtxDestroy_v2, (CUcontext context), destroy(context))
+SD_ENTRY(cuCtxGetCurrent, cuCtxGetCurrent, (CUcontext * context), get_current(context))
+SD_ENTRY(cuCtxSetCurrent, cuCtxSetCurrent, (CUcontext context), set_current(context))
+SD_ENTRY(cuCtxPushCurrent_v2, cuCtxPushCurrent_v2, (CUcontext context), push(context))
+SD_ENTRY(cuCtxPopCurrent_v2, cuCtxPopCurrent_v2, (CUcontext * context), pop(context))
 SD_ENTRY(cuCtxGetDevice, cuCtxGetDevice, (CUdevice * device),
          get_device(device, sd_context_current()))
-SD_ENTRY(cuCtxGetDevice_v2, cuCtxGetDevice_v2,
-         (CUdevice * device, CUcontext context),
+SD_ENTRY(cuCtxGetDevice_v2, cuCtxGetDevice_v2, (CUdevice * device, CUcontext context),
          get_device(device, sd_context_get(context)))
-SD_ENTRY(cuCtxGetId, cuCtxGetId, (CUcontext context, unsigned long long *id),
-         get_id(context, id))
+SD_ENTRY(cuCtxGetId, cuCtxGetId, (CUcontext context, unsigned long long *id), get_id(context, id))
 
 /* ---- Waiting and peers ------------------------------------------------- */
 
@@ -360,11 +342,9 @@ static CUresult disable_peer(CUcontext handle)
     return CUDA_SUCCESS;
 }
 
-SD_ENTRY(cuCtxSynchronize, cuCtxSynchronize, (void),
-         synchronize(sd_context_current()))
+SD_ENTRY(cuCtxSynchronize, cuCtxSynchronize, (void), synchronize(sd_context_current()))
 SD_ENTRY(cuCtxSynchronize_v2, cuCtxSynchronize_v2, (CUcontext context),
          synchronize(sd_context_get(context)))
-SD_ENTRY(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess,
-         (CUcontext peer, unsigned flags), enable_peer(peer, flags))
-SD_ENTRY(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, (CUcontext peer),
-         disable_peer(peer))
+SD_ENTRY(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, (CUcontext peer, unsigned flags),
+         enable_peer(peer, flags))
+SD_ENTRY(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, (CUcontext peer), disable_peer(peer))

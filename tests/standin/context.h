@@ -1,7 +1,7 @@
 /*
  * Devices and contexts. Each device has one primary context, whose handle
- * stays the same when it is let go and retained again. A context that met a
- * sticky error is lost: what needs a context gives the error again.
+ * stays the same when it is let go and retained again. A context that met a sticky error is lost:
+ * what needs a context gives the error again.
  */
 #ifndef CUARENA_STANDIN_CONTEXT_H
 #define CUARENA_STANDIN_CONTEXT_H

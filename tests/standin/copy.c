@@ -1,8 +1,7 @@
 /*
- * Copies and fills. As on a real driver a copy from pageable memory has taken
- * its bytes when the call returns, and one to pageable memory is complete; the
- * synchronous forms go through the default stream, and those within the device
- * do not make the host wait.
+ * Copies and fills. As on a real driver a copy from pageable memory has taken its bytes when the
+ * call returns, and one to pageable memory is complete; the synchronous forms go through the
+ * default stream, and those within the device do not make the host wait.
  */
 #include "call.h"
 #include "capture.h"
@@ -49,8 +48,7 @@ static unsigned char *target(copy_work_t *copy)
 }
 
 /* In pieces, from either end, so that an overlapping copy shows what it did. */
-static void move_bytes(unsigned char *to, const unsigned char *from,
-                       size_t bytes)
+static void move_bytes(unsigned char *to, const unsigned char *from, size_t bytes)
 {
     const size_t piece = 4096;
     bool down = random_below(&sd_random, 2) != 0;
@@ -172,10 +170,8 @@ static bool check_copy(const request_t *r, const sd_target_t *target)
         !sd_range_known(target->context, r->to, r->bytes, true, r->peers))
         return false;
     if (overlaps(r)) {
-        sd_report(STANDIN_OVERLAP,
-                  "%zu bytes are copied from %#llx to %#llx, which overlap",
-                  r->bytes, (unsigned long long)r->from,
-                  (unsigned long long)r->to);
+        sd_report(STANDIN_OVERLAP, "%zu bytes are copied from %#llx to %#llx, which overlap",
+                  r->bytes, (unsigned long long)r->from, (unsigned long long)r->to);
     }
     return true;
 }
@@ -199,45 +195,38 @@ static CUresult copy_bytes(const request_t *r, CUstream stream)
         return result;
     if (host && !r->now)
         sd_sync_count();
-    if (host ||
-        (r->now && (r->to_side != ON_DEVICE || r->from_side != ON_DEVICE)))
+    if (host || (r->now && (r->to_side != ON_DEVICE || r->from_side != ON_DEVICE)))
         sd_target_wait(&target);
     return target.context->lost;
 }
 
-static CUresult copy_within(CUdeviceptr to, CUdeviceptr from, size_t bytes,
-                            CUstream stream, bool now)
+static CUresult copy_within(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream,
+                            bool now)
 {
     request_t r = {to, from, bytes, ON_DEVICE, ON_DEVICE, false, now};
     return copy_bytes(&r, stream);
 }
 
-static CUresult copy_in(CUdeviceptr to, const void *from, size_t bytes,
-                        CUstream stream, bool now)
+static CUresult copy_in(CUdeviceptr to, const void *from, size_t bytes, CUstream stream, bool now)
 {
-    request_t r = {
-        to, (uint64_t)(uintptr_t)from, bytes, ON_DEVICE, ON_HOST, false, now};
+    request_t r = {to, (uint64_t)(uintptr_t)from, bytes, ON_DEVICE, ON_HOST, false, now};
     return copy_bytes(&r, stream);
 }
 
-static CUresult copy_out(void *to, CUdeviceptr from, size_t bytes,
-                         CUstream stream, bool now)
+static CUresult copy_out(void *to, CUdeviceptr from, size_t bytes, CUstream stream, bool now)
 {
-    request_t r = {
-        (uint64_t)(uintptr_t)to, from, bytes, ON_HOST, ON_DEVICE, false, now};
+    request_t r = {(uint64_t)(uintptr_t)to, from, bytes, ON_HOST, ON_DEVICE, false, now};
     return copy_bytes(&r, stream);
 }
 
-static CUresult copy_any(CUdeviceptr to, CUdeviceptr from, size_t bytes,
-                         CUstream stream, bool now)
+static CUresult copy_any(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream, bool now)
 {
     request_t r = {to, from, bytes, ANYWHERE, ANYWHERE, false, now};
     return copy_bytes(&r, stream);
 }
 
-static CUresult copy_peers(CUdeviceptr to, CUcontext to_context,
-                           CUdeviceptr from, CUcontext from_context,
-                           size_t bytes, CUstream stream)
+static CUresult copy_peers(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
+                           CUcontext from_context, size_t bytes, CUstream stream)
 {
     request_t r = {to, from, bytes, ON_DEVICE, ON_DEVICE, true, false};
     sd_context_get(to_context);
@@ -251,29 +240,25 @@ SD_ENTRY_BOTH(cuMemcpyDtoDAsync_v2,
 SD_ENTRY_BOTH(cuMemcpyHtoDAsync_v2,
               (CUdeviceptr to, const void *from, size_t bytes, CUstream stream),
               copy_in(to, from, bytes, stream, false))
-SD_ENTRY_BOTH(cuMemcpyDtoHAsync_v2,
-              (void *to, CUdeviceptr from, size_t bytes, CUstream stream),
+SD_ENTRY_BOTH(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t bytes, CUstream stream),
               copy_out(to, from, bytes, stream, false))
-SD_ENTRY_BOTH(cuMemcpyAsync,
-              (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
+SD_ENTRY_BOTH(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
               copy_any(to, from, bytes, stream, false))
 SD_ENTRY_BOTH(cuMemcpyPeerAsync,
-              (CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
-               CUcontext from_context, size_t bytes, CUstream stream),
+              (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+               size_t bytes, CUstream stream),
               copy_peers(to, to_context, from, from_context, bytes, stream))
 
 /* The synchronous forms, for either kind of default stream. */
-#define NOW(symbol, parameters, with_stream)                                   \
-    SD_ENTRY(symbol, symbol, parameters, with_stream(NULL))                    \
-    SD_ENTRY(symbol, symbol##_ptds, parameters,                                \
-             with_stream(CU_STREAM_PER_THREAD))
+#define NOW(symbol, parameters, with_stream)                                                       \
+    SD_ENTRY(symbol, symbol, parameters, with_stream(NULL))                                        \
+    SD_ENTRY(symbol, symbol##_ptds, parameters, with_stream(CU_STREAM_PER_THREAD))
 
 #define WITHIN_ON(stream) copy_within(to, from, bytes, stream, true)
 #define IN_ON(stream) copy_in(to, from, bytes, stream, true)
 #define OUT_ON(stream) copy_out(to, from, bytes, stream, true)
 #define ANY_ON(stream) copy_any(to, from, bytes, stream, true)
-NOW(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes),
-    WITHIN_ON)
+NOW(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes), WITHIN_ON)
 NOW(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t bytes), IN_ON)
 NOW(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t bytes), OUT_ON)
 NOW(cuMemcpy, (CUdeviceptr to, CUdeviceptr from, size_t bytes), ANY_ON)
@@ -304,8 +289,8 @@ static standin_step_t run_fill(sd_work_t *work)
 static const sd_work_class_t fill_class = {
     .name = "fill", .bytes = sizeof(fill_work_t), .step = run_fill};
 
-static CUresult fill_bytes(CUdeviceptr to, uint32_t value, size_t count,
-                           bool words, CUstream stream, bool now)
+static CUresult fill_bytes(CUdeviceptr to, uint32_t value, size_t count, bool words,
+                           CUstream stream, bool now)
 {
     sd_target_t target = sd_target(stream);
     size_t bytes = words ? count * 4 : count;
@@ -326,15 +311,11 @@ static CUresult fill_bytes(CUdeviceptr to, uint32_t value, size_t count,
     return sd_submit(&target, &fill->work, NULL);
 }
 
-SD_ENTRY_BOTH(cuMemsetD8Async,
-              (CUdeviceptr to, unsigned char value, size_t count,
-               CUstream stream),
+SD_ENTRY_BOTH(cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t count, CUstream stream),
               fill_bytes(to, value, count, false, stream, false))
-SD_ENTRY_BOTH(cuMemsetD32Async,
-              (CUdeviceptr to, unsigned value, size_t count, CUstream stream),
+SD_ENTRY_BOTH(cuMemsetD32Async, (CUdeviceptr to, unsigned value, size_t count, CUstream stream),
               fill_bytes(to, value, count, true, stream, false))
 #define BYTES_ON(stream) fill_bytes(to, value, count, false, stream, true)
 #define WORDS_ON(stream) fill_bytes(to, value, count, true, stream, true)
-NOW(cuMemsetD8_v2, (CUdeviceptr to, unsigned char value, size_t count),
-    BYTES_ON)
+NOW(cuMemsetD8_v2, (CUdeviceptr to, unsigned char value, size_t count), BYTES_ON)
 NOW(cuMemsetD32_v2, (CUdeviceptr to, unsigned value, size_t count), WORDS_ON)

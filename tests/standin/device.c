@@ -1,6 +1,6 @@
 /*
- * The entry points that ask about devices. The numbers are those of an H200
- * where no option says otherwise.
+ * The entry points that ask about devices. The numbers are those of an H200 where no option says
+ * otherwise.
  */
 #include "call.h"
 #include "context.h"
@@ -97,8 +97,7 @@ static int attribute(CUdevice_attribute which)
     }
 }
 
-static CUresult get_attribute(int *value, CUdevice_attribute which,
-                              CUdevice device)
+static CUresult get_attribute(int *value, CUdevice_attribute which, CUdevice device)
 {
     if (!sd_device_valid(device))
         return CUDA_ERROR_INVALID_DEVICE;
@@ -134,17 +133,15 @@ static CUresult can_access(int *can, CUdevice device, CUdevice peer)
 }
 
 SD_ENTRY(cuDeviceGetCount, cuDeviceGetCount, (int *count), count_devices(count))
-SD_ENTRY(cuDeviceGet, cuDeviceGet, (CUdevice * device, int ordinal),
-         by_ordinal(device, ordinal))
-SD_ENTRY(cuDeviceGetName, cuDeviceGetName,
-         (char *name, int bytes, CUdevice device), name_of(name, bytes, device))
+SD_ENTRY(cuDeviceGet, cuDeviceGet, (CUdevice * device, int ordinal), by_ordinal(device, ordinal))
+SD_ENTRY(cuDeviceGetName, cuDeviceGetName, (char *name, int bytes, CUdevice device),
+         name_of(name, bytes, device))
 SD_ENTRY(cuDeviceGetAttribute, cuDeviceGetAttribute,
          (int *value, CUdevice_attribute which, CUdevice device),
          get_attribute(value, which, device))
-SD_ENTRY(cuDeviceTotalMem_v2, cuDeviceTotalMem_v2,
-         (size_t * bytes, CUdevice device), total_memory(bytes, device))
-SD_ENTRY(cuDeviceGetUuid_v2, cuDeviceGetUuid_v2,
-         (CUuuid * uuid, CUdevice device), get_uuid(uuid, device))
-SD_ENTRY(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer,
-         (int *can, CUdevice device, CUdevice peer),
+SD_ENTRY(cuDeviceTotalMem_v2, cuDeviceTotalMem_v2, (size_t * bytes, CUdevice device),
+         total_memory(bytes, device))
+SD_ENTRY(cuDeviceGetUuid_v2, cuDeviceGetUuid_v2, (CUuuid * uuid, CUdevice device),
+         get_uuid(uuid, device))
+SD_ENTRY(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, (int *can, CUdevice device, CUdevice peer),
          can_access(can, device, peer))

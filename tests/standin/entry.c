@@ -31,8 +31,7 @@ static CUresult driver_version(int *version)
     return CUDA_SUCCESS;
 }
 
-SD_ENTRY(cuDriverGetVersion, cuDriverGetVersion, (int *version),
-         driver_version(version))
+SD_ENTRY(cuDriverGetVersion, cuDriverGetVersion, (int *version), driver_version(version))
 
 /* ---- Finding entry points ---------------------------------------------- */
 
@@ -81,19 +80,16 @@ static void *address_of(const sd_entry_t *entry, bool per_thread)
     return address != NULL ? address : own_symbol(entry->symbol, "");
 }
 
-static CUresult find(const char *name, void **function, int version,
-                     cuuint64_t flags, CUdriverProcAddressQueryResult *found)
+static CUresult find(const char *name, void **function, int version, cuuint64_t flags,
+                     CUdriverProcAddressQueryResult *found)
 {
     bool any = false;
-    if (name == NULL || function == NULL || flags > 2 ||
-        version > sd_options.version)
+    if (name == NULL || function == NULL || flags > 2 || version > sd_options.version)
         return CUDA_ERROR_INVALID_VALUE;
-    const sd_entry_t *entry =
-        sd_lacks(name) ? NULL : newest(renamed(name, version), version, &any);
+    const sd_entry_t *entry = sd_lacks(name) ? NULL : newest(renamed(name, version), version, &any);
     *function = NULL;
     if (entry != NULL)
-        *function = address_of(
-            entry, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
+        *function = address_of(entry, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
     if (found != NULL) {
         *found = *function != NULL ? CU_GET_PROC_ADDRESS_SUCCESS
                  : any             ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
@@ -103,8 +99,7 @@ static CUresult find(const char *name, void **function, int version,
 }
 
 /* The form of CUDA 11.3, which tells by its result. */
-static CUresult find_old(const char *name, void **function, int version,
-                         cuuint64_t flags)
+static CUresult find_old(const char *name, void **function, int version, cuuint64_t flags)
 {
     CUresult result = find(name, function, version, flags, NULL);
     if (result == CUDA_SUCCESS && *function == NULL)
@@ -114,8 +109,7 @@ static CUresult find_old(const char *name, void **function, int version,
 
 /* An old driver has these not at all: dlsym() asks each time which function
  * the symbol is, and is told none. */
-static CUresult get_proc_address(const char *name, void **function, int version,
-                                 cuuint64_t flags)
+static CUresult get_proc_address(const char *name, void **function, int version, cuuint64_t flags)
 {
     CUresult result = sd_call_begin(SD_AT_cuGetProcAddress);
     if (result == CUDA_SUCCESS)
@@ -123,9 +117,8 @@ static CUresult get_proc_address(const char *name, void **function, int version,
     return sd_call_end(result);
 }
 
-static CUresult get_proc_address_v2(const char *name, void **function,
-                                    int version, cuuint64_t flags,
-                                    CUdriverProcAddressQueryResult *found)
+static CUresult get_proc_address_v2(const char *name, void **function, int version,
+                                    cuuint64_t flags, CUdriverProcAddressQueryResult *found)
 {
     CUresult result = sd_call_begin(SD_AT_cuGetProcAddress_v2);
     if (result == CUDA_SUCCESS)
@@ -133,12 +126,10 @@ static CUresult get_proc_address_v2(const char *name, void **function,
     return sd_call_end(result);
 }
 
-#define WITHOUT_SANITIZERS                                                     \
-    __attribute__((no_sanitize("address", "thread", "undefined"), used))
+#define WITHOUT_SANITIZERS __attribute__((no_sanitize("address", "thread", "undefined"), used))
 
 typedef CUresult find_old_t(const char *, void **, int, cuuint64_t);
-typedef CUresult find_t(const char *, void **, int, cuuint64_t,
-                        CUdriverProcAddressQueryResult *);
+typedef CUresult find_t(const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *);
 
 /* What the environment says, unless a test said otherwise. */
 WITHOUT_SANITIZERS static int version_now(void)
@@ -158,20 +149,19 @@ WITHOUT_SANITIZERS static find_t *choose(void)
 }
 
 __attribute__((visibility("default"))) find_old_t cuGetProcAddress;
-__attribute__((visibility("default"), ifunc("choose_old"))) CUresult
-cuGetProcAddress(const char *name, void **function, int version,
-                 cuuint64_t flags);
-__attribute__((visibility("default"), ifunc("choose"))) CUresult
-cuGetProcAddress_v2(const char *name, void **function, int version,
-                    cuuint64_t flags, CUdriverProcAddressQueryResult *found);
+__attribute__((visibility("default"), ifunc("choose_old"))) CUresult cuGetProcAddress(
+    const char *name, void **function, int version, cuuint64_t flags);
+__attribute__((visibility("default"), ifunc("choose"))) CUresult cuGetProcAddress_v2(
+    const char *name, void **function, int version, cuuint64_t flags,
+    CUdriverProcAddressQueryResult *found);
 
 /* ---- Errors ------------------------------------------------------------ */
 
 static const char *error_name(CUresult error)
 {
     switch (error) {
-#define NAME(name, value)                                                      \
-    case name:                                                                 \
+#define NAME(name, value)                                                                          \
+    case name:                                                                                     \
         return #name;
         SD_RESULTS(NAME)
     default:
@@ -206,5 +196,5 @@ static CUresult get_error_string(CUresult error, const char **text)
 
 SD_ENTRY(cuGetErrorName, cuGetErrorName, (CUresult error, const char **text),
          get_error_name(error, text))
-SD_ENTRY(cuGetErrorString, cuGetErrorString,
-         (CUresult error, const char **text), get_error_string(error, text))
+SD_ENTRY(cuGetErrorString, cuGetErrorString, (CUresult error, const char **text),
+         get_error_string(error, text))

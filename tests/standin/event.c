@@ -40,8 +40,7 @@ static CUresult create(CUevent *handle, unsigned flags)
     const unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING;
     if ((flags & ~known) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    sd_event_t *event =
-        sd_object_new(SD_EVENT_OBJECT, sizeof(*event), sd_context_current());
+    sd_event_t *event = sd_object_new(SD_EVENT_OBJECT, sizeof(*event), sd_context_current());
     event->object.end = end;
     event->flags = flags;
     *handle = (CUevent)(void *)event;
@@ -54,8 +53,7 @@ static CUresult destroy(CUevent handle)
     return CUDA_SUCCESS;
 }
 
-SD_ENTRY(cuEventCreate, cuEventCreate, (CUevent * event, unsigned flags),
-         create(event, flags))
+SD_ENTRY(cuEventCreate, cuEventCreate, (CUevent * event, unsigned flags), create(event, flags))
 SD_ENTRY(cuEventDestroy_v2, cuEventDestroy_v2, (CUevent event), destroy(event))
 
 /* ---- Recording and waiting --------------------------------------------- */
@@ -133,10 +131,8 @@ static CUresult record_all(CUcontext handle, CUevent event_handle)
 
 SD_ENTRY(cuCtxRecordEvent, cuCtxRecordEvent, (CUcontext context, CUevent event),
          record_all(context, event))
-SD_ENTRY_BOTH(cuEventRecord, (CUevent event, CUstream stream),
-              record(event, stream))
-SD_ENTRY_BOTH(cuStreamWaitEvent,
-              (CUstream stream, CUevent event, unsigned flags),
+SD_ENTRY_BOTH(cuEventRecord, (CUevent event, CUstream stream), record(event, stream))
+SD_ENTRY_BOTH(cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags),
               wait(stream, event, flags))
 
 /* ---- Asking ------------------------------------------------------------ */
@@ -170,9 +166,8 @@ static CUresult elapsed(float *milliseconds, CUevent from, CUevent to)
 {
     sd_event_t *first = sd_event_get(from);
     sd_event_t *last = sd_event_get(to);
-    if (((first->flags | last->flags) & CU_EVENT_DISABLE_TIMING) != 0 ||
-        first->record == 0 || last->record == 0 ||
-        first->object.context != last->object.context)
+    if (((first->flags | last->flags) & CU_EVENT_DISABLE_TIMING) != 0 || first->record == 0 ||
+        last->record == 0 || first->object.context != last->object.context)
         return CUDA_ERROR_INVALID_HANDLE;
     if (!sd_complete(&first->clock) || !sd_complete(&last->clock))
         return CUDA_ERROR_NOT_READY;
@@ -181,11 +176,8 @@ static CUresult elapsed(float *milliseconds, CUevent from, CUevent to)
 }
 
 SD_ENTRY(cuEventQuery, cuEventQuery, (CUevent event), query(event))
-SD_ENTRY(cuEventSynchronize, cuEventSynchronize, (CUevent event),
-         synchronize(event))
-SD_ENTRY(cuEventElapsedTime, cuEventElapsedTime,
-         (float *milliseconds, CUevent from, CUevent to),
+SD_ENTRY(cuEventSynchronize, cuEventSynchronize, (CUevent event), synchronize(event))
+SD_ENTRY(cuEventElapsedTime, cuEventElapsedTime, (float *milliseconds, CUevent from, CUevent to),
          elapsed(milliseconds, from, to))
 SD_ENTRY(cuEventElapsedTime_v2, cuEventElapsedTime_v2,
-         (float *milliseconds, CUevent from, CUevent to),
-         elapsed(milliseconds, from, to))
+         (float *milliseconds, CUevent from, CUevent to), elapsed(milliseconds, from, to))

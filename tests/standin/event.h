@@ -11,12 +11,12 @@ struct sd_capture;
 typedef struct sd_event {
     sd_object_t object;
     unsigned flags;
-    uint64_t record;  /* the latest, counted from 1; 0: never recorded */
-    sd_clock_t clock; /* of the latest record */
-    double seconds;   /* when it ran; 0: not yet */
+    uint64_t record;            /* the latest, counted from 1; 0: never recorded */
+    sd_clock_t clock;           /* of the latest record */
+    double seconds;             /* when it ran; 0: not yet */
     struct sd_capture *capture; /* of the latest record, where captured */
     uint64_t capture_id;
-    unsigned capture_lane;
+    unsigned capture_freelist;
     size_t capture_node;
 } sd_event_t;
 

@@ -1,6 +1,6 @@
 /*
- * The kernels of the examples in Rust, in steps: axpy_f32(a, x, y, count) makes
- * y[i] of a * x[i] + y[i].
+ * The kernels of the examples in Rust, in steps: axpy_f32(a, x, y, count) makes y[i] of a * x[i] +
+ * y[i].
  */
 #include "kernel.h"
 
@@ -34,8 +34,7 @@ static void *begin_axpy(const standin_launch_t *launch, unsigned *workers)
     return axpy;
 }
 
-static standin_step_t step_axpy(void *state, unsigned worker,
-                                standin_access_t *access)
+static standin_step_t step_axpy(void *state, unsigned worker, standin_access_t *access)
 {
     axpy_t *axpy = state;
     uint64_t at = axpy->next[worker] * PIECE;
@@ -45,8 +44,7 @@ static standin_step_t step_axpy(void *state, unsigned worker,
     size_t count = axpy->count - at < PIECE ? axpy->count - at : PIECE;
     size_t bytes = count * sizeof(float);
     float x[PIECE];
-    const float *from =
-        access->read(access, axpy->x + at * sizeof *from, bytes);
+    const float *from = access->read(access, axpy->x + at * sizeof *from, bytes);
     if (from == NULL)
         return STANDIN_FAULT;
     memcpy(x, from, bytes);
@@ -61,5 +59,4 @@ static standin_step_t step_axpy(void *state, unsigned worker,
 const standin_kernel_t sd_example_kernels[] = {
     {"axpy_f32", begin_axpy, step_axpy, free},
 };
-const size_t sd_example_kernel_count =
-    sizeof(sd_example_kernels) / sizeof(sd_example_kernels[0]);
+const size_t sd_example_kernel_count = sizeof(sd_example_kernels) / sizeof(sd_example_kernels[0]);

@@ -101,8 +101,7 @@ bool sd_error_sticks(CUresult error)
 
 static bool add_rule(const char *entry, uint64_t nth, int code, bool stays)
 {
-    if (rule_count == RULES_MAX || nth == 0 ||
-        (entry[0] != '\0' && !sd_entry_known(entry)))
+    if (rule_count == RULES_MAX || nth == 0 || (entry[0] != '\0' && !sd_entry_known(entry)))
         return false;
     rule_t *rule = &rules[rule_count++];
     snprintf(rule->entry, sizeof(rule->entry), "%s", entry);
@@ -112,8 +111,8 @@ static bool add_rule(const char *entry, uint64_t nth, int code, bool stays)
     return true;
 }
 
-/* The entry point's row, made if there is none; NULL if nothing is called so.
- * Rows stay where they are: threads wait beside them. */
+/* The entry point's row, made if there is none; NULL if nothing is called so. Rows stay where they
+ * are: threads wait beside them. */
 static delay_t *delay_of(const char *entry)
 {
     delay_t *delay = find_delay(entry);
@@ -139,8 +138,8 @@ static bool parse_rule(const char *item)
     int code;
     if (sscanf(item, "%63[^:]:%31[^:]:%d", entry, nth, &code) != 3)
         return false;
-    return add_rule(strcmp(entry, "any") == 0 ? "" : entry,
-                    strtoull(nth, NULL, 10), code, strchr(nth, '+') != NULL);
+    return add_rule(strcmp(entry, "any") == 0 ? "" : entry, strtoull(nth, NULL, 10), code,
+                    strchr(nth, '+') != NULL);
 }
 
 bool sd_fault_parse(const char *list)

@@ -14,8 +14,8 @@
 CUresult sd_fault_take(const char *entry, bool countable);
 /* How long this entry point is to take, in microseconds. Under the lock. */
 uint64_t sd_fault_delay(const char *entry);
-/* Returns when nobody holds calls of the entry point any more. Under the lock,
- * which is given up meanwhile. */
+/* Returns when nobody holds calls of the entry point any more. Under the lock, which is given up
+ * meanwhile. */
 void sd_fault_hold(const char *entry);
 /* Whether a real driver gives this error again on every later call. */
 bool sd_error_sticks(CUresult error);

@@ -13,8 +13,7 @@
 static standin_kernel_t registered[KERNELS_MAX];
 static size_t registered_count;
 
-static const standin_kernel_t *find(const standin_kernel_t *kernels,
-                                    size_t count, const char *name)
+static const standin_kernel_t *find(const standin_kernel_t *kernels, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(kernels[i].name, name) == 0)
@@ -41,8 +40,7 @@ static standin_kernel_t *place_for(const char *name)
     const standin_kernel_t *old = find(registered, registered_count, name);
     if (old != NULL)
         return &registered[old - registered];
-    return registered_count < KERNELS_MAX ? &registered[registered_count++]
-                                          : NULL;
+    return registered_count < KERNELS_MAX ? &registered[registered_count++] : NULL;
 }
 
 int standin_register_kernel(const standin_kernel_t *kernel)
@@ -79,18 +77,15 @@ typedef struct launch_work {
 
 static launch_work_t *launch_of(standin_access_t *access)
 {
-    return (launch_work_t *)(void *)((char *)access -
-                                     offsetof(launch_work_t, access));
+    return (launch_work_t *)(void *)((char *)access - offsetof(launch_work_t, access));
 }
 
-static const void *reach_to_read(standin_access_t *access, uint64_t address,
-                                 size_t bytes)
+static const void *reach_to_read(standin_access_t *access, uint64_t address, size_t bytes)
 {
     return sd_reach(&launch_of(access)->work, address, bytes, false, false);
 }
 
-static void *reach_to_write(standin_access_t *access, uint64_t address,
-                            size_t bytes)
+static void *reach_to_write(standin_access_t *access, uint64_t address, size_t bytes)
 {
     return sd_reach(&launch_of(access)->work, address, bytes, true, false);
 }
@@ -115,8 +110,7 @@ static bool begin(launch_work_t *launch)
         sd_die("the host is out of memory");
     for (; launch->next < launch->resident; launch->next++)
         launch->workers[launch->next] = launch->next;
-    launch->access =
-        (standin_access_t){reach_to_read, reach_to_write, reach_to_write};
+    launch->access = (standin_access_t){reach_to_read, reach_to_write, reach_to_write};
     return true;
 }
 
@@ -135,8 +129,8 @@ static standin_step_t step_one(launch_work_t *launch)
     unsigned start = (unsigned)random_below(&sd_random, launch->resident);
     for (unsigned i = 0; i < launch->resident; i++) {
         unsigned slot = (start + i) % launch->resident;
-        standin_step_t step = launch->kernel.step(
-            launch->state, launch->workers[slot], &launch->access);
+        standin_step_t step =
+            launch->kernel.step(launch->state, launch->workers[slot], &launch->access);
         if (step == STANDIN_DONE)
             replace(launch, slot);
         if (step != STANDIN_BLOCKED)
@@ -190,8 +184,7 @@ static size_t padded(size_t bytes)
     return (bytes + 15) / 16 * 16;
 }
 
-static params_t *copy_params(const standin_launch_t *launch,
-                             const size_t *sizes)
+static params_t *copy_params(const standin_launch_t *launch, const size_t *sizes)
 {
     size_t total = 0;
     for (size_t i = 0; i < launch->param_count; i++)
@@ -222,8 +215,7 @@ static void use_params(launch_work_t *launch, const size_t *sizes)
     }
 }
 
-sd_work_t *sd_kernel_work(const standin_kernel_t *kernel,
-                          struct sd_context *context,
+sd_work_t *sd_kernel_work(const standin_kernel_t *kernel, struct sd_context *context,
                           const standin_launch_t *launch, const size_t *sizes)
 {
     launch_work_t *work = sd_work_new(&launch_class, context);

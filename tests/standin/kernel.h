@@ -1,9 +1,8 @@
 /*
- * Kernels: C that stands for the entries of modules, by name. A launch runs in
- * steps of its workers, chosen at random among those that are resident; how
- * many are is chosen for each launch, from one upwards, as on a device that is
- * busy with other work. A kernel that needs more of them at a time than there
- * are stands still for ever, and that is reported.
+ * Kernels: C that stands for the entries of modules, by name. A launch runs in steps of its
+ * workers, chosen at random among those that are resident; how many are is chosen for each launch,
+ * from one upwards, as on a device that is busy with other work. A kernel that needs more of them
+ * at a time than there are stands still for ever, and that is reported.
  */
 #ifndef CUARENA_STANDIN_KERNEL_H
 #define CUARENA_STANDIN_KERNEL_H
@@ -15,10 +14,8 @@
 
 /* The kernel of this name, a registered one first; NULL if there is none. */
 const standin_kernel_t *sd_kernel_find(const char *name);
-/* A unit of work that runs it. The values are copied: `sizes` says how large
- * each is. */
-sd_work_t *sd_kernel_work(const standin_kernel_t *kernel,
-                          struct sd_context *context,
+/* A unit of work that runs it. The values are copied: `sizes` says how large each is. */
+sd_work_t *sd_kernel_work(const standin_kernel_t *kernel, struct sd_context *context,
                           const standin_launch_t *launch, const size_t *sizes);
 
 /* The kernels of tests/support/test_kernels.cu. */

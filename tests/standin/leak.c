@@ -81,8 +81,7 @@ static size_t report_leaks(void)
         size_t count = kinds[i].alive();
         total += count;
         if (count != 0)
-            sd_report(STANDIN_LEAK, "%zu of kind %s alive", count,
-                      kinds[i].kind);
+            sd_report(STANDIN_LEAK, "%zu of kind %s alive", count, kinds[i].kind);
     }
     return total;
 }

@@ -55,8 +55,7 @@ static CUresult allocate(CUdeviceptr *address, size_t asked)
 /* ---- Host -------------------------------------------------------------- */
 
 /* Memory at addresses of its own, which the CPU may use. */
-static sd_area_t *allocate_shared(sd_area_kind_t kind, size_t asked, int device,
-                                  unsigned flags)
+static sd_area_t *allocate_shared(sd_area_kind_t kind, size_t asked, int device, unsigned flags)
 {
     sd_bytes_t *bytes = sd_bytes_new(rounded(asked, 4096), device, true);
     if (bytes == NULL)
@@ -79,14 +78,12 @@ static sd_area_t *allocate_shared(sd_area_kind_t kind, size_t asked, int device,
     return added;
 }
 
-static CUresult allocate_managed(CUdeviceptr *address, size_t asked,
-                                 unsigned flags)
+static CUresult allocate_managed(CUdeviceptr *address, size_t asked, unsigned flags)
 {
     if (address == NULL || asked == 0 || asked > SIZE_MAX / 2 ||
         (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
         return CUDA_ERROR_INVALID_VALUE;
-    sd_area_t *area = allocate_shared(SD_AREA_MANAGED, asked,
-                                      sd_context_current()->device, flags);
+    sd_area_t *area = allocate_shared(SD_AREA_MANAGED, asked, sd_context_current()->device, flags);
     if (area == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *address = area->address;
@@ -115,14 +112,13 @@ static void remove_area(sd_area_t *area)
     sd_area_remove(area);
 }
 
-/* What a real driver does before it frees: it waits for the context, and so
- * saves who did not. */
+/* What a real driver does before it frees: it waits for the context, and so saves who did not. */
 static void wait_first(sd_area_t *area)
 {
     sd_clock_t all = {NULL, 0, 0};
     sd_context_t *context = area->context;
-    bool busy = sd_bytes_freed(area->bytes, 0, area->bytes->size,
-                               STANDIN_FREED_WAITED, area->address);
+    bool busy =
+        sd_bytes_freed(area->bytes, 0, area->bytes->size, STANDIN_FREED_WAITED, area->address);
     sd_submitted(context, &all);
     if (busy || !sd_complete(&all))
         sd_sync_count();
@@ -133,8 +129,7 @@ static void wait_first(sd_area_t *area)
 static sd_area_t *starting_at(uint64_t address)
 {
     sd_area_t *area = sd_area_at(address);
-    return area != NULL && area->address == address && area->granted ? area
-                                                                     : NULL;
+    return area != NULL && area->address == address && area->granted ? area : NULL;
 }
 
 static CUresult free_device(CUdeviceptr address)
@@ -142,8 +137,7 @@ static CUresult free_device(CUdeviceptr address)
     sd_area_t *area = starting_at(address);
     if (address == 0)
         return CUDA_SUCCESS;
-    if (area == NULL || area->kind == SD_AREA_PINNED ||
-        area->kind == SD_AREA_MAPPED)
+    if (area == NULL || area->kind == SD_AREA_PINNED || area->kind == SD_AREA_MAPPED)
         return CUDA_ERROR_INVALID_VALUE;
     wait_first(area);
     area = starting_at(address); /* another thread may have been here */
@@ -161,16 +155,14 @@ static CUresult free_host(void *address)
     sd_area_t *area = starting_at((uint64_t)(uintptr_t)address);
     if (area == NULL || area->kind != SD_AREA_PINNED)
         return CUDA_ERROR_INVALID_VALUE;
-    sd_bytes_freed(area->bytes, 0, area->bytes->size, STANDIN_FREED_IN_USE,
-                   area->address);
+    sd_bytes_freed(area->bytes, 0, area->bytes->size, STANDIN_FREED_IN_USE, area->address);
     remove_area(area);
     return CUDA_SUCCESS;
 }
 
 static void end_area(sd_area_t *area, void *context)
 {
-    if (area->context == context && area->kind != SD_AREA_MAPPED &&
-        area->kind != SD_AREA_POOLED)
+    if (area->context == context && area->kind != SD_AREA_MAPPED && area->kind != SD_AREA_POOLED)
         remove_area(area);
 }
 
@@ -187,25 +179,21 @@ static CUresult get_info(size_t *free_bytes, size_t *total_bytes)
     return CUDA_SUCCESS;
 }
 
-SD_ENTRY(cuMemGetInfo_v2, cuMemGetInfo_v2,
-         (size_t * free_bytes, size_t *total_bytes),
+SD_ENTRY(cuMemGetInfo_v2, cuMemGetInfo_v2, (size_t * free_bytes, size_t *total_bytes),
          get_info(free_bytes, total_bytes))
 SD_ENTRY(cuMemAlloc_v2, cuMemAlloc_v2, (CUdeviceptr * address, size_t bytes),
          allocate(address, bytes))
-SD_ENTRY(cuMemFree_v2, cuMemFree_v2, (CUdeviceptr address),
-         free_device(address))
+SD_ENTRY(cuMemFree_v2, cuMemFree_v2, (CUdeviceptr address), free_device(address))
 SD_ENTRY(cuMemAllocManaged, cuMemAllocManaged,
          (CUdeviceptr * address, size_t bytes, unsigned flags),
          allocate_managed(address, bytes, flags))
-SD_ENTRY(cuMemHostAlloc, cuMemHostAlloc,
-         (void **address, size_t bytes, unsigned flags),
+SD_ENTRY(cuMemHostAlloc, cuMemHostAlloc, (void **address, size_t bytes, unsigned flags),
          allocate_host(address, bytes, flags))
 SD_ENTRY(cuMemFreeHost, cuMemFreeHost, (void *address), free_host(address))
 
 /* ---- Questions --------------------------------------------------------- */
 
-static CUresult host_device_pointer(CUdeviceptr *device, void *host,
-                                    unsigned flags)
+static CUresult host_device_pointer(CUdeviceptr *device, void *host, unsigned flags)
 {
     sd_area_t *area = sd_area_at((uint64_t)(uintptr_t)host);
     if (flags != 0 || area == NULL || area->kind != SD_AREA_PINNED)
@@ -229,8 +217,7 @@ static sd_area_t *granted_at(uint64_t address)
     return area != NULL && area->granted ? area : NULL;
 }
 
-static CUresult address_range(CUdeviceptr *base, size_t *bytes,
-                              CUdeviceptr address)
+static CUresult address_range(CUdeviceptr *base, size_t *bytes, CUdeviceptr address)
 {
     sd_area_t *area = granted_at(address);
     if (area == NULL)
@@ -269,8 +256,7 @@ static unsigned access_flags(const sd_area_t *area)
 {
     if (area->writers != 0)
         return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    return area->readers != 0 ? CU_MEM_ACCESS_FLAGS_PROT_READ
-                              : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    return area->readers != 0 ? CU_MEM_ACCESS_FLAGS_PROT_READ : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
 static bool is_exportable(const sd_area_t *area)
@@ -283,16 +269,15 @@ static bool is_rdma_capable(const sd_area_t *area)
     return area->kind == SD_AREA_DEVICE || area->kind == SD_AREA_MAPPED;
 }
 
-static CUresult answer(uint64_t *value, CUpointer_attribute which,
-                       const sd_area_t *area, uint64_t address)
+static CUresult answer(uint64_t *value, CUpointer_attribute which, const sd_area_t *area,
+                       uint64_t address)
 {
     switch (which) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
         *value = (uint64_t)(uintptr_t)area->context;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-        *value = area->kind == SD_AREA_PINNED ? CU_MEMORYTYPE_HOST
-                                              : CU_MEMORYTYPE_DEVICE;
+        *value = area->kind == SD_AREA_PINNED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
         *value = address;
@@ -311,8 +296,7 @@ static CUresult answer(uint64_t *value, CUpointer_attribute which,
         *value = area->kind == SD_AREA_MANAGED;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        *value = (uint64_t)(area->device >= 0 ? area->device
-                                              : area->context->device);
+        *value = (uint64_t)(area->device >= 0 ? area->device : area->context->device);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
@@ -351,8 +335,7 @@ static void put(void *data, CUpointer_attribute which, uint64_t value)
         memcpy(data, &narrow, sizeof(narrow));
 }
 
-static CUresult get_attribute(void *data, CUpointer_attribute which,
-                              CUdeviceptr address)
+static CUresult get_attribute(void *data, CUpointer_attribute which, CUdeviceptr address)
 {
     sd_area_t *area = granted_at(address);
     uint64_t value;
@@ -365,28 +348,25 @@ static CUresult get_attribute(void *data, CUpointer_attribute which,
 }
 
 /* Of many: what the address does not have is left zero. */
-static CUresult get_attributes(unsigned count, CUpointer_attribute *which,
-                               void **data, CUdeviceptr address)
+static CUresult get_attributes(unsigned count, CUpointer_attribute *which, void **data,
+                               CUdeviceptr address)
 {
     sd_area_t *area = granted_at(address);
     if (count == 0 || which == NULL || data == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count; i++) {
         uint64_t value;
-        if (area == NULL ||
-            answer(&value, which[i], area, address) != CUDA_SUCCESS)
+        if (area == NULL || answer(&value, which[i], area, address) != CUDA_SUCCESS)
             value = 0;
         put(data[i], which[i], value);
     }
     return CUDA_SUCCESS;
 }
 
-static CUresult set_attribute(const void *value, CUpointer_attribute which,
-                              CUdeviceptr address)
+static CUresult set_attribute(const void *value, CUpointer_attribute which, CUdeviceptr address)
 {
     sd_area_t *area = granted_at(address);
-    if (value == NULL || area == NULL ||
-        which != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+    if (value == NULL || area == NULL || which != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
         return CUDA_ERROR_INVALID_VALUE;
     area->sync_memops = *(const unsigned *)value != 0;
     return CUDA_SUCCESS;
@@ -404,8 +384,7 @@ SD_ENTRY(cuPointerGetAttribute, cuPointerGetAttribute,
          (void *data, CUpointer_attribute which, CUdeviceptr address),
          get_attribute(data, which, address))
 SD_ENTRY(cuPointerGetAttributes, cuPointerGetAttributes,
-         (unsigned count, CUpointer_attribute *which, void **data,
-          CUdeviceptr address),
+         (unsigned count, CUpointer_attribute *which, void **data, CUdeviceptr address),
          get_attributes(count, which, data, address))
 SD_ENTRY(cuPointerSetAttribute, cuPointerSetAttribute,
          (const void *value, CUpointer_attribute which, CUdeviceptr address),

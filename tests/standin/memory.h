@@ -1,5 +1,4 @@
-/* Memory that one call allocates: device, managed and pinned; and questions
- * about addresses. */
+/* Memory that one call allocates: device, managed and pinned; and questions about addresses. */
 #ifndef CUARENA_STANDIN_MEMORY_H
 #define CUARENA_STANDIN_MEMORY_H
 

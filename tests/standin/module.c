@@ -1,6 +1,6 @@
 /*
- * Modules: texts in PTX, read for the names of their entries and the sizes of
- * the entries' parameters; what they do stands in C (kernel.h).
+ * Modules: texts in PTX, read for the names of their entries and the sizes of the entries'
+ * parameters; what they do stands in C (kernel.h).
  */
 #include "call.h"
 #include "capture.h"
@@ -56,8 +56,7 @@ static const char *skip_space(const char *at)
 
 static bool is_word(char c)
 {
-    return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.' ||
-           c == '%';
+    return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.' || c == '%';
 }
 
 /* The next word, or one other character; false at the end. */
@@ -126,8 +125,8 @@ static const char *find_entry(const char *at, const char *name)
 {
     char token[NAME_MAX_BYTES];
     while (next_token(&at, token, sizeof(token))) {
-        if (strcmp(token, ".entry") == 0 &&
-            next_token(&at, token, sizeof(token)) && strcmp(token, name) == 0)
+        if (strcmp(token, ".entry") == 0 && next_token(&at, token, sizeof(token)) &&
+            strcmp(token, name) == 0)
             return at;
     }
     return NULL;
@@ -145,13 +144,11 @@ static CUresult check_text(const char *at)
 {
     char token[NAME_MAX_BYTES];
     double version = 0;
-    if (!next_token(&at, token, sizeof(token)) ||
-        strcmp(token, ".version") != 0)
+    if (!next_token(&at, token, sizeof(token)) || strcmp(token, ".version") != 0)
         return CUDA_ERROR_INVALID_IMAGE;
     if (next_token(&at, token, sizeof(token)))
         version = strtod(token, NULL);
-    if (version < 1 || !next_token(&at, token, sizeof(token)) ||
-        strcmp(token, ".target") != 0 ||
+    if (version < 1 || !next_token(&at, token, sizeof(token)) || strcmp(token, ".target") != 0 ||
         !next_token(&at, token, sizeof(token)) || strncmp(token, "sm_", 3) != 0)
         return CUDA_ERROR_INVALID_PTX;
     if ((int)(version * 10 + 0.5) > newest_ptx())
@@ -181,8 +178,7 @@ static CUresult load(CUmodule *handle, const void *image)
     CUresult result = check_text(image);
     if (result != CUDA_SUCCESS)
         return result;
-    module_t *module =
-        sd_object_new(SD_MODULE_OBJECT, sizeof(*module), sd_context_current());
+    module_t *module = sd_object_new(SD_MODULE_OBJECT, sizeof(*module), sd_context_current());
     module->object.end = end_module;
     size_t bytes = strlen(image) + 1;
     module->text = malloc(bytes);
@@ -208,8 +204,8 @@ static CUresult get_function(CUfunction *handle, CUmodule of, const char *name)
     const char *list = find_entry(module->text, name);
     if (list == NULL)
         return CUDA_ERROR_NOT_FOUND;
-    function_t *function = sd_object_new(SD_FUNCTION_OBJECT, sizeof(*function),
-                                         module->object.context);
+    function_t *function =
+        sd_object_new(SD_FUNCTION_OBJECT, sizeof(*function), module->object.context);
     strcpy(function->name, name);
     function->module_id = module->object.id;
     if (!read_params(list, function)) {
@@ -220,14 +216,13 @@ static CUresult get_function(CUfunction *handle, CUmodule of, const char *name)
     return CUDA_SUCCESS;
 }
 
-SD_ENTRY(cuModuleLoadData, cuModuleLoadData,
-         (CUmodule * module, const void *image), load(module, image))
+SD_ENTRY(cuModuleLoadData, cuModuleLoadData, (CUmodule * module, const void *image),
+         load(module, image))
 SD_ENTRY(cuModuleLoadDataEx, cuModuleLoadDataEx,
-         (CUmodule * module, const void *image, unsigned count,
-          CUjit_option *options, void **values),
-         (count != 0 && (options == NULL || values == NULL))
-             ? CUDA_ERROR_INVALID_VALUE
-             : load(module, image))
+         (CUmodule * module, const void *image, unsigned count, CUjit_option *options,
+          void **values),
+         (count != 0 && (options == NULL || values == NULL)) ? CUDA_ERROR_INVALID_VALUE
+                                                             : load(module, image))
 SD_ENTRY(cuModuleUnload, cuModuleUnload, (CUmodule module), unload(module))
 SD_ENTRY(cuModuleGetFunction, cuModuleGetFunction,
          (CUfunction * function, CUmodule module, const char *name),
@@ -240,8 +235,7 @@ static function_t *function_of(CUfunction handle)
     return sd_object_get(handle, SD_FUNCTION_OBJECT);
 }
 
-static CUresult get_attribute(int *value, CUfunction_attribute which,
-                              CUfunction handle)
+static CUresult get_attribute(int *value, CUfunction_attribute which, CUfunction handle)
 {
     function_t *function = function_of(handle);
     switch (which) {
@@ -255,17 +249,15 @@ static CUresult get_attribute(int *value, CUfunction_attribute which,
         *value = 32;
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        *value = (int)(function->dynamic_shared > SHARED_MAX
-                           ? function->dynamic_shared
-                           : SHARED_MAX);
+        *value =
+            (int)(function->dynamic_shared > SHARED_MAX ? function->dynamic_shared : SHARED_MAX);
         return CUDA_SUCCESS;
     default:
         return CUDA_ERROR_INVALID_VALUE;
     }
 }
 
-static CUresult set_attribute(CUfunction handle, CUfunction_attribute which,
-                              int value)
+static CUresult set_attribute(CUfunction handle, CUfunction_attribute which, int value)
 {
     function_t *function = function_of(handle);
     if (which != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 ||
@@ -277,12 +269,10 @@ static CUresult set_attribute(CUfunction handle, CUfunction_attribute which,
 
 static unsigned shared_limit(const function_t *function)
 {
-    return function->dynamic_shared > SHARED_MAX ? function->dynamic_shared
-                                                 : SHARED_MAX;
+    return function->dynamic_shared > SHARED_MAX ? function->dynamic_shared : SHARED_MAX;
 }
 
-static CUresult occupancy(int *blocks, CUfunction handle, int block_size,
-                          size_t shared_bytes)
+static CUresult occupancy(int *blocks, CUfunction handle, int block_size, size_t shared_bytes)
 {
     function_t *function = function_of(handle);
     if (blocks == NULL || block_size <= 0)
@@ -298,34 +288,30 @@ static bool fits(const function_t *function, const standin_launch_t *launch)
     const unsigned *grid = launch->grid;
     const unsigned *block = launch->block;
     uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
-    return grid[0] != 0 && grid[1] != 0 && grid[2] != 0 &&
-           grid[0] <= 0x7fffffff && grid[1] <= 65535 && grid[2] <= 65535 &&
-           threads != 0 && threads <= THREADS_MAX &&
+    return grid[0] != 0 && grid[1] != 0 && grid[2] != 0 && grid[0] <= 0x7fffffff &&
+           grid[1] <= 65535 && grid[2] <= 65535 && threads != 0 && threads <= THREADS_MAX &&
            launch->shared_bytes <= shared_limit(function);
 }
 
-static CUresult launch_function(CUfunction handle, standin_launch_t launch,
-                                CUstream stream, void **params, void **extra)
+static CUresult launch_function(CUfunction handle, standin_launch_t launch, CUstream stream,
+                                void **params, void **extra)
 {
     function_t *function = function_of(handle);
     sd_target_t target = sd_target(stream);
     if (target.context != function->object.context)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (!fits(function, &launch) || extra != NULL ||
-        (function->param_count != 0 && params == NULL))
+    if (!fits(function, &launch) || extra != NULL || (function->param_count != 0 && params == NULL))
         return CUDA_ERROR_INVALID_VALUE;
     const standin_kernel_t *kernel = sd_kernel_find(function->name);
     if (kernel == NULL) {
-        sd_report(STANDIN_MISUSE,
-                  "nobody registered a kernel in C for the entry %s",
+        sd_report(STANDIN_MISUSE, "nobody registered a kernel in C for the entry %s",
                   function->name);
         return CUDA_ERROR_NOT_SUPPORTED;
     }
     launch.params = (const void *const *)params;
     launch.param_count = function->param_count;
-    return sd_submit(
-        &target,
-        sd_kernel_work(kernel, target.context, &launch, function->sizes), NULL);
+    return sd_submit(&target, sd_kernel_work(kernel, target.context, &launch, function->sizes),
+                     NULL);
 }
 
 SD_ENTRY(cuFuncGetAttribute, cuFuncGetAttribute,
@@ -334,20 +320,15 @@ SD_ENTRY(cuFuncGetAttribute, cuFuncGetAttribute,
 SD_ENTRY(cuFuncSetAttribute, cuFuncSetAttribute,
          (CUfunction function, CUfunction_attribute which, int value),
          set_attribute(function, which, value))
-SD_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor,
-         cuOccupancyMaxActiveBlocksPerMultiprocessor,
-         (int *blocks, CUfunction function, int block_size,
-          size_t shared_bytes),
+SD_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+         (int *blocks, CUfunction function, int block_size, size_t shared_bytes),
          occupancy(blocks, function, block_size, shared_bytes))
 SD_ENTRY_BOTH(cuLaunchKernel,
-              (CUfunction function, unsigned grid_x, unsigned grid_y,
-               unsigned grid_z, unsigned block_x, unsigned block_y,
-               unsigned block_z, unsigned shared_bytes, CUstream stream,
-               void **params, void **extra),
-              launch_function(function,
-                              (standin_launch_t){{grid_x, grid_y, grid_z},
-                                                 {block_x, block_y, block_z},
-                                                 shared_bytes,
-                                                 NULL,
-                                                 0},
-                              stream, params, extra))
+              (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+               unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+               CUstream stream, void **params, void **extra),
+              launch_function(
+                  function,
+                  (standin_launch_t){
+                      {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, NULL, 0},
+                  stream, params, extra))

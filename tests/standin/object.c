@@ -42,8 +42,7 @@ static sd_object_t *fresh(sd_object_kind_t kind, size_t bytes)
     return object;
 }
 
-void *sd_object_new(sd_object_kind_t kind, size_t bytes,
-                    struct sd_context *context)
+void *sd_object_new(sd_object_kind_t kind, size_t bytes, struct sd_context *context)
 {
     sd_object_t *object = risen(kind);
     if (object == NULL)
@@ -69,8 +68,7 @@ void sd_object_kill(sd_object_t *object)
 
 static sd_object_t *known(const void *handle, sd_object_kind_t kind)
 {
-    for (sd_object_t *object = all[kind]; object != NULL;
-         object = object->next) {
+    for (sd_object_t *object = all[kind]; object != NULL; object = object->next) {
         if (object == handle)
             return object;
     }
@@ -99,8 +97,7 @@ void *sd_object_get(const void *handle, sd_object_kind_t kind)
 {
     sd_object_t *object = sd_object_find(handle, kind);
     if (object == NULL) {
-        sd_crash(STANDIN_DEAD_HANDLE,
-                 "%p is no live %s (it is %s): a real driver crashes on it",
+        sd_crash(STANDIN_DEAD_HANDLE, "%p is no live %s (it is %s): a real driver crashes on it",
                  handle, sd_object_name(kind), instead(handle, kind));
     }
     return object;

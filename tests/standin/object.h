@@ -1,7 +1,7 @@
 /*
- * Objects: what a handle names. The handle is the address of the object, which
- * is never given back to the host, so that a dead handle is known as one; like
- * a real driver, a new object may get the address, and so the handle, of a
+ * Objects: what a handle names. The handle is the address of the object, which is never given back
+ * to the host, so that a dead handle is known as one; like a real driver, a new object may get the
+ * address, and so the handle, of a
  * dead one, with another id.
  */
 #ifndef CUARENA_STANDIN_OBJECT_H
@@ -37,12 +37,10 @@ typedef struct sd_object {
 } sd_object_t;
 
 /* A zeroed object of `bytes` bytes, alive. */
-void *sd_object_new(sd_object_kind_t kind, size_t bytes,
-                    struct sd_context *context);
+void *sd_object_new(sd_object_kind_t kind, size_t bytes, struct sd_context *context);
 /* Ends it, unless it is dead. */
 void sd_object_kill(sd_object_t *object);
-/* The object, alive and of this kind; else says so and aborts, as the real
- * driver crashes. */
+/* The object, alive and of this kind; else says so and aborts, as the real driver crashes. */
 void *sd_object_get(const void *handle, sd_object_kind_t kind);
 /* As that, but NULL where the handle is none of the kind or dead. */
 void *sd_object_find(const void *handle, sd_object_kind_t kind);

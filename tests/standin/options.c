@@ -71,8 +71,7 @@ static bool set_memory(const char *value)
     const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
     if (end == value || (*end != '\0' && (unit == NULL || end[1] != '\0')))
         return false;
-    sd_options.memory_bytes = bytes
-                              << (unit != NULL ? 10 * (unit - units + 1) : 0);
+    sd_options.memory_bytes = bytes << (unit != NULL ? 10 * (unit - units + 1) : 0);
     return true;
 }
 
@@ -132,10 +131,9 @@ static void read_one(const char *key)
 void sd_options_read(void)
 {
     static bool done;
-    static const char *const keys[] = {
-        "DEVICES", "PEERS",      "MEMORY",   "VERSION", "LACK",
-        "FAIL",    "DELAY",      "STRICT",   "LEAKS",   "QUIET",
-        "PACE",    "CAPABILITY", "PATIENCE", "SWALLOW"};
+    static const char *const keys[] = {"DEVICES", "PEERS",      "MEMORY",   "VERSION", "LACK",
+                                       "FAIL",    "DELAY",      "STRICT",   "LEAKS",   "QUIET",
+                                       "PACE",    "CAPABILITY", "PATIENCE", "SWALLOW"};
     if (done)
         return;
     done = true;
@@ -160,8 +158,7 @@ bool sd_list_next(const char **list, char *item, size_t room)
 bool sd_lacks(const char *name)
 {
     char item[64];
-    for (const char *list = sd_options.lack;
-         sd_list_next(&list, item, sizeof(item));) {
+    for (const char *list = sd_options.lack; sd_list_next(&list, item, sizeof(item));) {
         if (strcmp(item, name) == 0)
             return true;
     }

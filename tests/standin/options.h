@@ -1,6 +1,5 @@
 /*
- * What the environment, or standin_configure, chose: read once, at the first
- * call of any kind.
+ * What the environment, or standin_configure, chose: read once, at the first call of any kind.
  */
 #ifndef CUARENA_STANDIN_OPTIONS_H
 #define CUARENA_STANDIN_OPTIONS_H

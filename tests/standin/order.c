@@ -31,8 +31,7 @@ static void drop_readers(sd_mark_t *mark)
 }
 
 /* Replaces `gone` stretches at `index` by one empty slot or none. */
-static void resize_at(sd_marks_t *marks, size_t index, size_t gone,
-                      size_t added)
+static void resize_at(sd_marks_t *marks, size_t index, size_t gone, size_t added)
 {
     size_t count = marks->count - gone + added;
     if (count > marks->room) {
@@ -95,9 +94,8 @@ static bool ordered(const sd_work_t *work, sd_tick_t tick)
     return work != NULL ? sd_work_after(work, tick) : sd_observed(tick);
 }
 
-static void complain(const sd_work_t *work, bool writes,
-                     const sd_toucher_t *other, bool other_writes,
-                     uint64_t address, uint64_t bytes)
+static void complain(const sd_work_t *work, bool writes, const sd_toucher_t *other,
+                     bool other_writes, uint64_t address, uint64_t bytes)
 {
     static sd_tick_t last_work; /* a kernel's steps would say it again */
     static sd_tick_t last_other;
@@ -121,8 +119,8 @@ static void complain(const sd_work_t *work, bool writes,
 }
 
 /* Reports once for each unit that the access conflicts with. */
-static void check(const sd_work_t *work, bool writes, const sd_mark_t *mark,
-                  uint64_t address, sd_tick_t *told)
+static void check(const sd_work_t *work, bool writes, const sd_mark_t *mark, uint64_t address,
+                  sd_tick_t *told)
 {
     const sd_toucher_t *writer = &mark->writer;
     uint64_t bytes = mark->end - mark->begin;
@@ -149,8 +147,7 @@ static void add_reader(sd_mark_t *mark, sd_toucher_t reader)
             return;
         }
     }
-    sd_toucher_t *readers =
-        realloc(mark->readers, (mark->reader_count + 1) * sizeof(*readers));
+    sd_toucher_t *readers = realloc(mark->readers, (mark->reader_count + 1) * sizeof(*readers));
     if (readers == NULL)
         sd_die("the host is out of memory");
     mark->readers = readers;
@@ -159,8 +156,8 @@ static void add_reader(sd_mark_t *mark, sd_toucher_t reader)
 
 static bool touched_alike(const sd_mark_t *a, const sd_mark_t *b)
 {
-    if (!same(a->writer.tick, b->writer.tick) ||
-        a->reader_count != b->reader_count || a->reader_count > 1)
+    if (!same(a->writer.tick, b->writer.tick) || a->reader_count != b->reader_count ||
+        a->reader_count > 1)
         return false;
     return a->reader_count == 0 || same(a->readers[0].tick, b->readers[0].tick);
 }
@@ -180,8 +177,8 @@ static void join(sd_marks_t *marks, size_t index)
 }
 
 /* Fills the gaps between the stretches of the range. */
-static void note_read(sd_marks_t *marks, size_t index, uint64_t begin,
-                      uint64_t end, sd_toucher_t reader)
+static void note_read(sd_marks_t *marks, size_t index, uint64_t begin, uint64_t end,
+                      sd_toucher_t reader)
 {
     size_t first = index;
     while (begin < end) {
@@ -199,12 +196,12 @@ static void note_read(sd_marks_t *marks, size_t index, uint64_t begin,
     join(marks, first);
 }
 
-static bool is_settled(const sd_mark_t *mark)
+static bool is_idle(const sd_mark_t *mark)
 {
-    bool settled = sd_settled(mark->writer.tick);
+    bool idle = sd_idle(mark->writer.tick);
     for (uint32_t i = 0; i < mark->reader_count; i++)
-        settled = settled && sd_settled(mark->readers[i].tick);
-    return settled;
+        idle = idle && sd_idle(mark->readers[i].tick);
+    return idle;
 }
 
 /* Forgets what lies before all to come, each time that the list doubled. */
@@ -214,7 +211,7 @@ static void sweep(sd_marks_t *marks)
     if (marks->count < 256 || marks->count < marks->swept * 2)
         return;
     for (size_t i = 0; i < marks->count; i++) {
-        if (is_settled(&marks->list[i]))
+        if (is_idle(&marks->list[i]))
             drop_readers(&marks->list[i]);
         else
             marks->list[kept++] = marks->list[i];
@@ -222,20 +219,19 @@ static void sweep(sd_marks_t *marks)
     marks->count = marks->swept = kept;
 }
 
-static void note_write(sd_marks_t *marks, size_t index, size_t count,
-                       uint64_t begin, uint64_t end, sd_toucher_t writer)
+static void note_write(sd_marks_t *marks, size_t index, size_t count, uint64_t begin, uint64_t end,
+                       sd_toucher_t writer)
 {
     for (size_t i = index; i < index + count; i++)
         drop_readers(&marks->list[i]);
     resize_at(marks, index, count, 1);
-    marks->list[index] =
-        (sd_mark_t){.begin = begin, .end = end, .writer = writer};
+    marks->list[index] = (sd_mark_t){.begin = begin, .end = end, .writer = writer};
     join(marks, index + 1);
     join(marks, index);
 }
 
-void sd_marks_touch(sd_marks_t *marks, const sd_work_t *work, uint64_t begin,
-                    uint64_t end, bool writes, uint64_t address)
+void sd_marks_touch(sd_marks_t *marks, const sd_work_t *work, uint64_t begin, uint64_t end,
+                    bool writes, uint64_t address)
 {
     sd_tick_t told = {0, 0};
     sweep(marks);
@@ -252,11 +248,10 @@ void sd_marks_touch(sd_marks_t *marks, const sd_work_t *work, uint64_t begin,
         note_read(marks, index, begin, end, toucher);
 }
 
-bool sd_marks_unseen(const sd_marks_t *marks, uint64_t begin, uint64_t end,
-                     sd_toucher_t *toucher)
+bool sd_marks_unseen(const sd_marks_t *marks, uint64_t begin, uint64_t end, sd_toucher_t *toucher)
 {
-    for (size_t i = first_above(marks, begin);
-         i < marks->count && marks->list[i].begin < end; i++) {
+    for (size_t i = first_above(marks, begin); i < marks->count && marks->list[i].begin < end;
+         i++) {
         const sd_mark_t *mark = &marks->list[i];
         *toucher = mark->writer;
         if (!sd_observed(mark->writer.tick))

@@ -100,8 +100,7 @@ static void drop_chunk(sd_pool_t *pool, chunk_t **link)
     chunk_t *chunk = *link;
     *link = chunk->next;
     pool->reserved -= chunk->area->size;
-    sd_addresses_free((void *)(uintptr_t)chunk->area->address,
-                      chunk->area->size);
+    sd_addresses_free((void *)(uintptr_t)chunk->area->address, chunk->area->size);
     sd_area_remove(chunk->area);
     sd_clock_free(&chunk->freed);
     free(chunk);
@@ -110,8 +109,7 @@ static void drop_chunk(sd_pool_t *pool, chunk_t **link)
 /* Gives back free chunks while more than `keep` bytes are reserved. */
 static void trim(sd_pool_t *pool, uint64_t keep)
 {
-    for (chunk_t **link = &pool->chunks;
-         *link != NULL && pool->reserved > keep;) {
+    for (chunk_t **link = &pool->chunks; *link != NULL && pool->reserved > keep;) {
         if ((*link)->free && sd_complete(&(*link)->freed))
             drop_chunk(pool, link);
         else
@@ -153,13 +151,12 @@ static chunk_t *new_chunk(sd_pool_t *pool, uint64_t size)
 }
 
 /* Whether the stream may have it, waiting for the free if it must. */
-static bool may_reuse(const sd_pool_t *pool, const chunk_t *chunk,
-                      const sd_target_t *target)
+static bool may_reuse(const sd_pool_t *pool, const chunk_t *chunk, const sd_target_t *target)
 {
     bool ordered = true;
     for (size_t i = 0; i < chunk->freed.count; i++) {
         sd_tick_t tick = chunk->freed.ticks[i];
-        if (!sd_settled(tick) && !sd_clock_covers(&target->line->clock, tick))
+        if (!sd_idle(tick) && !sd_clock_covers(&target->line->clock, tick))
             ordered = false;
     }
     if (ordered)
@@ -169,21 +166,18 @@ static bool may_reuse(const sd_pool_t *pool, const chunk_t *chunk,
     return pool->reuse[2] != 0;
 }
 
-static chunk_t *find_free(const sd_pool_t *pool, uint64_t size,
-                          const sd_target_t *target)
+static chunk_t *find_free(const sd_pool_t *pool, uint64_t size, const sd_target_t *target)
 {
     for (chunk_t *chunk = pool->chunks; chunk != NULL; chunk = chunk->next) {
         uint64_t has = chunk->area->size;
-        if (chunk->free && has >= size && has <= size * 2 &&
-            may_reuse(pool, chunk, target))
+        if (chunk->free && has >= size && has <= size * 2 && may_reuse(pool, chunk, target))
             return chunk;
     }
     return NULL;
 }
 
 /* Before it refuses, a pool makes room of what it has free and idle. */
-static chunk_t *find_or_make(sd_pool_t *pool, uint64_t size,
-                             const sd_target_t *target)
+static chunk_t *find_or_make(sd_pool_t *pool, uint64_t size, const sd_target_t *target)
 {
     chunk_t *chunk = find_free(pool, size, target);
     if (chunk == NULL)
@@ -205,9 +199,8 @@ static standin_step_t run_grant(sd_work_t *work)
 {
     sd_area_t *area = ((chunk_work_t *)work)->area;
     area->live = true;
-    return sd_reach(work, area->address, area->size, true, true) != NULL
-               ? STANDIN_DONE
-               : STANDIN_FAULT;
+    return sd_reach(work, area->address, area->size, true, true) != NULL ? STANDIN_DONE
+                                                                         : STANDIN_FAULT;
 }
 
 static standin_step_t run_free(sd_work_t *work)
@@ -232,8 +225,7 @@ static CUresult submit_chunk(const sd_work_class_t *class, sd_area_t *area,
     return sd_submit(target, &work->work, after);
 }
 
-static CUresult allocate(CUdeviceptr *address, size_t asked, sd_pool_t *pool,
-                         CUstream stream)
+static CUresult allocate(CUdeviceptr *address, size_t asked, sd_pool_t *pool, CUstream stream)
 {
     sd_target_t target = sd_target(stream);
     uint64_t size = (asked + CHUNK_UNIT - 1) / CHUNK_UNIT * CHUNK_UNIT;
@@ -293,8 +285,7 @@ static CUresult free_at(CUdeviceptr address, CUstream stream)
     CUresult result = sd_capture_forbids(&target);
     if (result != CUDA_SUCCESS)
         return result;
-    if (area == NULL || area->address != address || !area->granted ||
-        area->kind != SD_AREA_POOLED)
+    if (area == NULL || area->address != address || !area->granted || area->kind != SD_AREA_POOLED)
         return CUDA_ERROR_INVALID_VALUE;
     result = submit_chunk(&free_class, area, &target, NULL);
     if (result == CUDA_SUCCESS)
@@ -302,16 +293,12 @@ static CUresult free_at(CUdeviceptr address, CUstream stream)
     return result;
 }
 
-SD_ENTRY_BOTH(cuMemAllocAsync,
-              (CUdeviceptr * address, size_t bytes, CUstream stream),
-              allocate(address, bytes,
-                       device_pool(sd_target(stream).context->device), stream))
+SD_ENTRY_BOTH(cuMemAllocAsync, (CUdeviceptr * address, size_t bytes, CUstream stream),
+              allocate(address, bytes, device_pool(sd_target(stream).context->device), stream))
 SD_ENTRY_BOTH(cuMemAllocFromPoolAsync,
-              (CUdeviceptr * address, size_t bytes, CUmemoryPool pool,
-               CUstream stream),
+              (CUdeviceptr * address, size_t bytes, CUmemoryPool pool, CUstream stream),
               allocate(address, bytes, get_pool(pool), stream))
-SD_ENTRY_BOTH(cuMemFreeAsync, (CUdeviceptr address, CUstream stream),
-              free_at(address, stream))
+SD_ENTRY_BOTH(cuMemFreeAsync, (CUdeviceptr address, CUstream stream), free_at(address, stream))
 
 /* ---- Life and properties ----------------------------------------------- */
 
@@ -320,12 +307,10 @@ static CUresult create(CUmemoryPool *handle, const CUmemPoolProps *props)
     uint64_t max_bytes;
     if (props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
         return CUDA_ERROR_INVALID_VALUE;
-    if (props->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
-        !sd_device_valid(props->location.id))
+    if (props->location.type != CU_MEM_LOCATION_TYPE_DEVICE || !sd_device_valid(props->location.id))
         return CUDA_ERROR_INVALID_DEVICE;
     if (props->handleTypes != CU_MEM_HANDLE_TYPE_NONE &&
-        (props->handleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
-         sd_lacks("fd")))
+        (props->handleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || sd_lacks("fd")))
         return CUDA_ERROR_NOT_SUPPORTED;
     memcpy(&max_bytes, (const char *)props + 24, sizeof(max_bytes));
     *handle = handle_of(new_pool(props->location.id, max_bytes, false));
@@ -346,8 +331,7 @@ static CUresult destroy(CUmemoryPool handle)
     return CUDA_SUCCESS;
 }
 
-static CUresult get_attribute(sd_pool_t *pool, CUmemPool_attribute which,
-                              void *value)
+static CUresult get_attribute(sd_pool_t *pool, CUmemPool_attribute which, void *value)
 {
     uint64_t number;
     switch (which) {
@@ -378,8 +362,7 @@ static CUresult get_attribute(sd_pool_t *pool, CUmemPool_attribute which,
     return CUDA_SUCCESS;
 }
 
-static CUresult set_attribute(sd_pool_t *pool, CUmemPool_attribute which,
-                              const void *value)
+static CUresult set_attribute(sd_pool_t *pool, CUmemPool_attribute which, const void *value)
 {
     uint64_t number = 0;
     switch (which) {
@@ -418,22 +401,19 @@ static void apply_masks(sd_pool_t *pool)
         chunk->area->readers = chunk->area->writers = pool->masks;
 }
 
-static CUresult set_access(sd_pool_t *pool, const CUmemAccessDesc *access,
-                           size_t count)
+static CUresult set_access(sd_pool_t *pool, const CUmemAccessDesc *access, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         int device = access[i].location.id;
         unsigned bit;
-        if (access[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
-            !sd_device_valid(device))
+        if (access[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || !sd_device_valid(device))
             return CUDA_ERROR_INVALID_DEVICE;
         bit = 1u << device;
         if (access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
             if (device != pool->device && !sd_options.peers)
                 return CUDA_ERROR_INVALID_DEVICE;
             pool->masks |= bit;
-        } else if (access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE &&
-                   device != pool->device) {
+        } else if (access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE && device != pool->device) {
             pool->masks &= ~bit;
         } else {
             return CUDA_ERROR_INVALID_VALUE;
@@ -446,17 +426,14 @@ static CUresult set_access(sd_pool_t *pool, const CUmemAccessDesc *access,
 static CUresult get_access(CUmemAccess_flags *flags, const sd_pool_t *pool,
                            const CUmemLocation *location)
 {
-    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
-        !sd_device_valid(location->id))
+    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || !sd_device_valid(location->id))
         return CUDA_ERROR_INVALID_DEVICE;
-    *flags = (pool->masks >> location->id & 1u) != 0
-                 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-                 : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    *flags = (pool->masks >> location->id & 1u) != 0 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                                                     : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     return CUDA_SUCCESS;
 }
 
-static CUresult pool_of_device(CUmemoryPool *handle, CUdevice device,
-                               bool current)
+static CUresult pool_of_device(CUmemoryPool *handle, CUdevice device, bool current)
 {
     if (!sd_device_valid(device))
         return CUDA_ERROR_INVALID_DEVICE;
@@ -477,8 +454,7 @@ static CUresult make_current(CUdevice device, CUmemoryPool handle)
     return CUDA_SUCCESS;
 }
 
-SD_ENTRY(cuMemPoolCreate, cuMemPoolCreate,
-         (CUmemoryPool * pool, const CUmemPoolProps *props),
+SD_ENTRY(cuMemPoolCreate, cuMemPoolCreate, (CUmemoryPool * pool, const CUmemPoolProps *props),
          create(pool, props))
 SD_ENTRY(cuMemPoolDestroy, cuMemPoolDestroy, (CUmemoryPool pool), destroy(pool))
 SD_ENTRY(cuMemPoolSetAttribute, cuMemPoolSetAttribute,
@@ -493,14 +469,11 @@ SD_ENTRY(cuMemPoolSetAccess, cuMemPoolSetAccess,
          (CUmemoryPool pool, const CUmemAccessDesc *access, size_t count),
          set_access(get_pool(pool), access, count))
 SD_ENTRY(cuMemPoolGetAccess, cuMemPoolGetAccess,
-         (CUmemAccess_flags * flags, CUmemoryPool pool,
-          CUmemLocation *location),
+         (CUmemAccess_flags * flags, CUmemoryPool pool, CUmemLocation *location),
          get_access(flags, get_pool(pool), location))
 SD_ENTRY(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool,
-         (CUmemoryPool * pool, CUdevice device),
-         pool_of_device(pool, device, false))
-SD_ENTRY(cuDeviceGetMemPool, cuDeviceGetMemPool,
-         (CUmemoryPool * pool, CUdevice device),
+         (CUmemoryPool * pool, CUdevice device), pool_of_device(pool, device, false))
+SD_ENTRY(cuDeviceGetMemPool, cuDeviceGetMemPool, (CUmemoryPool * pool, CUdevice device),
          pool_of_device(pool, device, true))
-SD_ENTRY(cuDeviceSetMemPool, cuDeviceSetMemPool,
-         (CUdevice device, CUmemoryPool pool), make_current(device, pool))
+SD_ENTRY(cuDeviceSetMemPool, cuDeviceSetMemPool, (CUdevice device, CUmemoryPool pool),
+         make_current(device, pool))

@@ -1,7 +1,6 @@
 /*
- * Pools: memory that is allocated and freed at points of streams. A chunk that
- * was freed is given out again to the same stream at once, to another when it
- * comes after the free, or is made to.
+ * Pools: memory that is allocated and freed at points of streams. A chunk that was freed is given
+ * out again to the same stream at once, to another when it comes after the free, or is made to.
  */
 #ifndef CUARENA_STANDIN_POOL_H
 #define CUARENA_STANDIN_POOL_H

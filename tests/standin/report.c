@@ -26,11 +26,10 @@ static struct {
 } reports = {.disabled = {[STANDIN_FREED_WAITED] = true}};
 
 static const char *const kind_names[STANDIN_KINDS] = {
-    "any",          "overlap",       "foreign memory", "freed memory",
-    "no access",    "no peer",       "out of bounds",  "missing wait",
-    "freed in use", "freed, waited", "leak",           "context changed",
-    "unasked sync", "unasked call",  "dead handle",    "misuse",
-    "deadlock",
+    "any",     "overlap",         "foreign memory", "freed memory", "no access",
+    "no peer", "out of bounds",   "missing wait",   "freed in use", "freed, waited",
+    "leak",    "context changed", "unasked sync",   "unasked call", "dead handle",
+    "misuse",  "deadlock",
 };
 
 static void keep(standin_kind_t kind, const char *text)
@@ -60,8 +59,7 @@ static void add(standin_kind_t kind, const char *format, va_list values)
              sd_thread.call != NULL ? sd_thread.call : "outside", what);
     keep(kind, text);
     if (!reports.shut && !sd_options.quiet) {
-        fprintf(stderr, "standin: %s (seed %llu)\n", text,
-                (unsigned long long)sd_options.seed);
+        fprintf(stderr, "standin: %s (seed %llu)\n", text, (unsigned long long)sd_options.seed);
     }
 }
 
@@ -113,8 +111,7 @@ size_t standin_report_count(standin_kind_t kind)
 standin_kind_t standin_report_kind(size_t index)
 {
     sd_lock();
-    standin_kind_t kind =
-        index < reports.count ? reports.list[index].kind : STANDIN_ANY;
+    standin_kind_t kind = index < reports.count ? reports.list[index].kind : STANDIN_ANY;
     sd_unlock();
     return kind;
 }

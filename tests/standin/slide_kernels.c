@@ -1,7 +1,6 @@
 /*
- * The relocation kernel, in steps, for every program: what the entries of the
- * library's texts (src/memory/cuda/slide_ptx.c) run here is the model of
- * support/slide_protocol.h.
+ * The relocation kernel, in steps, for every program: what the entries of the library's texts
+ * (src/memory/cuda/slide_ptx.c) run here is the model of support/slide_protocol.h.
  */
 #include "kernel.h"
 
@@ -9,8 +8,8 @@
 
 #include <stdlib.h>
 
-/* One launch. A worker of the stand-in is a thread block, whose actors are on
- * the device together. */
+/* One launch. A worker of the stand-in is a thread block, whose actors are on the device
+ * together. */
 typedef struct slide_launch {
     slide_blocks_t *blocks;
     uint32_t actors;  /* of a block */
@@ -20,13 +19,11 @@ typedef struct slide_launch {
 static void *begin(const standin_launch_t *launch, unsigned *workers)
 {
     const cuai_slide_params_t *params = launch->params[0];
-    slide_launch_t *self =
-        calloc(1, sizeof *self + *workers * sizeof self->turns[0]);
+    slide_launch_t *self = calloc(1, sizeof *self + *workers * sizeof self->turns[0]);
     if (self == NULL)
         return NULL;
     self->actors = 1 + params->stages;
-    self->blocks =
-        slide_blocks_begin(params, *workers, params->stages, SLIDE_SOUND);
+    self->blocks = slide_blocks_begin(params, *workers, params->stages, SLIDE_SOUND);
     if (self->blocks != NULL)
         return self;
     free(self);
@@ -52,8 +49,7 @@ static void *update_bytes(void *user, uint64_t address, uint64_t bytes)
 }
 
 /* One step of one actor of the block: of the first that can make one. */
-static standin_step_t step(void *state, unsigned worker,
-                           standin_access_t *access)
+static standin_step_t step(void *state, unsigned worker, standin_access_t *access)
 {
     slide_launch_t *self = state;
     const slide_access_t ours = {read_bytes, write_bytes, update_bytes, access};
@@ -82,5 +78,4 @@ const standin_kernel_t sd_slide_kernels[] = {
     {"cuarena_slide", begin, step, end},
     {"cuarena_slide_bulk", begin, step, end},
 };
-const size_t sd_slide_kernel_count =
-    sizeof(sd_slide_kernels) / sizeof(sd_slide_kernels[0]);
+const size_t sd_slide_kernel_count = sizeof(sd_slide_kernels) / sizeof(sd_slide_kernels[0]);

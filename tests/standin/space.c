@@ -56,12 +56,8 @@ sd_bytes_t *sd_bytes_new(uint64_t size, int device, bool mapped)
             sd_device_give_back(device, size);
         return NULL;
     }
-    *bytes = (sd_bytes_t){.id = ++last_id,
-                          .size = size,
-                          .device = device,
-                          .references = 1,
-                          .data = data,
-                          .file = -1};
+    *bytes = (sd_bytes_t){
+        .id = ++last_id, .size = size, .device = device, .references = 1, .data = data, .file = -1};
     return bytes;
 }
 
@@ -106,26 +102,24 @@ void sd_bytes_unuse(sd_bytes_t *bytes)
     sd_bytes_release(bytes);
 }
 
-bool sd_bytes_freed(sd_bytes_t *bytes, uint64_t offset, uint64_t size,
-                    standin_kind_t kind, uint64_t address)
+bool sd_bytes_freed(sd_bytes_t *bytes, uint64_t offset, uint64_t size, standin_kind_t kind,
+                    uint64_t address)
 {
     sd_toucher_t toucher;
     if (bytes->uses != 0) {
         sd_report(kind,
                   "%llu bytes at %#llx are freed while %u units of queued work "
                   "use them",
-                  (unsigned long long)size, (unsigned long long)address,
-                  bytes->uses);
+                  (unsigned long long)size, (unsigned long long)address, bytes->uses);
         return true;
     }
     if (!sd_marks_unseen(&bytes->marks, offset, offset + size, &toucher))
         return false;
-    sd_report(
-        kind,
-        "%llu bytes at %#llx are freed and nobody waited for %s on stream "
-        "%llu, which uses them",
-        (unsigned long long)size, (unsigned long long)address, toucher.call,
-        (unsigned long long)sd_line_of(toucher.tick.line)->stream_id);
+    sd_report(kind,
+              "%llu bytes at %#llx are freed and nobody waited for %s on stream "
+              "%llu, which uses them",
+              (unsigned long long)size, (unsigned long long)address, toucher.call,
+              (unsigned long long)sd_line_of(toucher.tick.line)->stream_id);
     return true;
 }
 
@@ -135,8 +129,7 @@ void *sd_addresses_new(uint64_t size, uint64_t alignment, void *wanted)
 {
     uint64_t room = size + alignment;
     unsigned char *base =
-        mmap(wanted, room, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        mmap(wanted, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED || room < size)
         return NULL;
     uint64_t skip = -(uint64_t)(uintptr_t)base & (alignment - 1);
@@ -264,17 +257,15 @@ static bool refuse(const ask_t *ask, standin_kind_t kind, const char *why)
     char text[128] = "the call";
     if (ask->work != NULL)
         sd_work_text(ask->work, text, sizeof(text));
-    sd_report(kind, "%s %s %llu bytes at %#llx: %s", text,
-              ask->writes ? "writes" : "reads", (unsigned long long)ask->bytes,
-              (unsigned long long)ask->address, why);
+    sd_report(kind, "%s %s %llu bytes at %#llx: %s", text, ask->writes ? "writes" : "reads",
+              (unsigned long long)ask->bytes, (unsigned long long)ask->address, why);
     return false;
 }
 
 static bool refuse_nothing(const ask_t *ask, uint64_t at)
 {
     if (at != ask->address)
-        return refuse(ask, STANDIN_OUT_OF_BOUNDS,
-                      "the range leaves its allocation");
+        return refuse(ask, STANDIN_OUT_OF_BOUNDS, "the range leaves its allocation");
     if (sd_area_was(at))
         return refuse(ask, STANDIN_FREED, "this memory was freed or unmapped");
     return refuse(ask, STANDIN_FOREIGN, "this is no memory of the driver");
@@ -287,24 +278,19 @@ static bool may_touch(const ask_t *ask, const sd_area_t *area)
     bool mapped = area->kind == SD_AREA_MAPPED;
     if (ask->work != NULL ? !area->live : !area->granted)
         return refuse(ask, STANDIN_FREED, "this memory was freed");
-    if (area->device >= 0 && area->device != ask->context->device && !mapped &&
-        !ask->any_device && (masks & device) == 0 &&
-        !sd_context_reaches(ask->context, area->device))
-        return refuse(ask, STANDIN_NO_PEER,
-                      "it is memory of a device that is no peer");
+    if (area->device >= 0 && area->device != ask->context->device && !mapped && !ask->any_device &&
+        (masks & device) == 0 && !sd_context_reaches(ask->context, area->device))
+        return refuse(ask, STANDIN_NO_PEER, "it is memory of a device that is no peer");
     if (mapped && (masks & device) == 0 && (!ask->any_device || masks == 0))
-        return refuse(ask, STANDIN_NO_ACCESS,
-                      "it is mapped and was not made accessible so");
+        return refuse(ask, STANDIN_NO_ACCESS, "it is mapped and was not made accessible so");
     return true;
 }
 
 /* The area at `at`, if the range may go on there from `before`. */
-static sd_area_t *next_area(const ask_t *ask, const sd_area_t *before,
-                            uint64_t at)
+static sd_area_t *next_area(const ask_t *ask, const sd_area_t *before, uint64_t at)
 {
     sd_area_t *area = sd_area_at(at);
-    if (area == NULL || (before != NULL && (before->group == 0 ||
-                                            before->group != area->group))) {
+    if (area == NULL || (before != NULL && (before->group == 0 || before->group != area->group))) {
         refuse_nothing(ask, at);
         return NULL;
     }
@@ -327,8 +313,8 @@ static sd_area_t *walk(const ask_t *ask)
     return first;
 }
 
-bool sd_range_known(const struct sd_context *context, uint64_t address,
-                    uint64_t bytes, bool writes, bool any_device)
+bool sd_range_known(const struct sd_context *context, uint64_t address, uint64_t bytes, bool writes,
+                    bool any_device)
 {
     ask_t ask = {context, NULL, address, bytes, writes, any_device};
     return walk(&ask) != NULL;
@@ -347,14 +333,13 @@ static void note(const ask_t *ask)
         sd_area_t *area = sd_area_at(at);
         uint64_t next = least(area->address + area->size, end);
         uint64_t zero = area->address - area->offset;
-        sd_marks_touch(&area->bytes->marks, ask->work, at - zero, next - zero,
-                       ask->writes, zero);
+        sd_marks_touch(&area->bytes->marks, ask->work, at - zero, next - zero, ask->writes, zero);
         at = next;
     }
 }
 
-unsigned char *sd_reach(sd_work_t *work, uint64_t address, uint64_t bytes,
-                        bool writes, bool any_device)
+unsigned char *sd_reach(sd_work_t *work, uint64_t address, uint64_t bytes, bool writes,
+                        bool any_device)
 {
     ask_t ask = {work->context, work, address, bytes, writes, any_device};
     sd_area_t *area = walk(&ask);
@@ -366,8 +351,7 @@ unsigned char *sd_reach(sd_work_t *work, uint64_t address, uint64_t bytes,
 
 void sd_range_use(sd_work_t *work, uint64_t address, uint64_t bytes)
 {
-    for (sd_area_t *area = sd_area_from(address);
-         area != NULL && area->address < address + bytes;
+    for (sd_area_t *area = sd_area_from(address); area != NULL && area->address < address + bytes;
          area = sd_area_from(area->address + area->size))
         sd_work_uses(work, area->bytes);
 }
@@ -386,8 +370,8 @@ void standin_host_access(const void *address, size_t bytes, int writes)
                   bytes, (unsigned long long)begin);
     } else {
         uint64_t zero = area->address - area->offset;
-        sd_marks_touch(&area->bytes->marks, NULL, begin - zero,
-                       begin - zero + bytes, writes != 0, zero);
+        sd_marks_touch(&area->bytes->marks, NULL, begin - zero, begin - zero + bytes, writes != 0,
+                       zero);
     }
     sd_unlock();
 }

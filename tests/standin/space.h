@@ -1,10 +1,9 @@
 /*
- * The address space of the devices. Bytes are memory that exists; an area is a
- * range of addresses at which work may find some of it. An area of device
- * memory lies at addresses that the CPU may not touch (the range is mapped
- * without access), and the stand-in reaches the bytes elsewhere, at its alias:
- * a program that follows a device pointer crashes, as it should. Pinned and
- * managed memory lies where the CPU finds it too.
+ * The address space of the devices. Bytes are memory that exists; an area is a range of addresses
+ * at which work may find some of it. An area of device memory lies at addresses that the CPU may
+ * not touch (the range is mapped without access), and the stand-in reaches the bytes elsewhere, at
+ * its alias: a program that follows a device pointer crashes, as it should. Pinned and managed
+ * memory lies where the CPU finds it too.
  *
  * One area per allocation, per mapping of a handle and per chunk of a pool.
  */
@@ -74,8 +73,8 @@ void sd_bytes_use(sd_bytes_t *bytes);
 void sd_bytes_unuse(sd_bytes_t *bytes);
 /* Reports that the range is freed while work may use it: work that is queued
  * or that the host has not seen complete. Gives whether that is so. */
-bool sd_bytes_freed(sd_bytes_t *bytes, uint64_t offset, uint64_t size,
-                    standin_kind_t kind, uint64_t address);
+bool sd_bytes_freed(sd_bytes_t *bytes, uint64_t offset, uint64_t size, standin_kind_t kind,
+                    uint64_t address);
 
 /* Addresses without access, or NULL. */
 void *sd_addresses_new(uint64_t size, uint64_t alignment, void *wanted);
@@ -99,14 +98,14 @@ size_t sd_areas_alive(sd_area_kind_t kind);
 /* Calls `each` with every area; it may remove the area. */
 void sd_areas_each(void (*each)(sd_area_t *area, void *user), void *user);
 
-/* Whether a call of the context may name this range for work of its device:
- * else reports why not. */
-bool sd_range_known(const struct sd_context *context, uint64_t address,
-                    uint64_t bytes, bool writes, bool any_device);
-/* Where a running unit of work finds the range; notes the access and checks its
- * order. NULL, and a report, where it may not touch it. */
-unsigned char *sd_reach(struct sd_work *work, uint64_t address, uint64_t bytes,
-                        bool writes, bool any_device);
+/* Whether a call of the context may name this range for work of its device: else reports why
+ * not. */
+bool sd_range_known(const struct sd_context *context, uint64_t address, uint64_t bytes, bool writes,
+                    bool any_device);
+/* Where a running unit of work finds the range; notes the access and checks its order. NULL, and a
+ * report, where it may not touch it. */
+unsigned char *sd_reach(struct sd_work *work, uint64_t address, uint64_t bytes, bool writes,
+                        bool any_device);
 /* The unit will touch this range. */
 void sd_range_use(struct sd_work *work, uint64_t address, uint64_t bytes);
 

@@ -1,22 +1,20 @@
 /*
  * The stand-in driver: a libcuda.so.1 on host memory, and how tests control it.
  *
- * It runs what is put into streams late, in any order that the program's own
- * waits allow, chosen from a seed; and it reports what a real driver would let
- * corrupt silently. A test program finds the functions below with dlsym() in
- * libcuda.so.1; where they are missing it runs on a real driver and skips them
- * (tests/support/driver_library.h does that). None of them is a driver call.
+ * It runs what is put into streams late, in any order that the program's own waits allow, chosen
+ * from a seed; and it reports what a real driver would let corrupt silently. A test program finds
+ * the functions below with dlsym() in libcuda.so.1; where they are missing it runs on a real driver
+ * and skips them (tests/support/driver_library.h does that). None of them is a driver call.
  *
- * Work moves on only inside driver calls: a few steps at random in any call,
- * more in a query, as much as is needed in a synchronisation. There is no
- * thread behind it, so a program that polls memory without calling the driver
- * waits for ever.
+ * Work moves on only inside driver calls: a few steps at random in any call, more in a query, as
+ * much as is needed in a synchronisation. There is no thread behind it, so a program that polls
+ * memory without calling the driver waits for ever.
  *
- * What is known of the order of two accesses is what the program asked for:
- * order in a stream, event waits, the legacy stream's barriers, and what a
- * query or a synchronisation told the host (whichever thread it was) before
- * the later work was submitted. Two accesses to the same bytes, one of them a
- * write, that nothing orders are reported however they happened to run.
+ * What is known of the order of two accesses is what the program asked for: order in a stream,
+ * event waits, the legacy stream's barriers, and what a query or a synchronisation told the host
+ * (whichever thread it was) before
+ * the later work was submitted. Two accesses to the same bytes, one of them a write, that nothing
+ * orders are reported however they happened to run.
  *
  * Environment (standin_configure sets the same, before cuInit):
  *   CUARENA_STANDIN_SEED      order of late work; printed with every report
@@ -48,8 +46,8 @@
  *   CUARENA_STANDIN_LEAKS     1: look for leaks at exit as well
  *   CUARENA_STANDIN_QUIET     1: reports are not printed
  *
- * ENTRY is the name without a version, "cuMemAlloc", as cuGetProcAddress takes
- * it; all versions and both kinds of default stream share it.
+ * ENTRY is the name without a version, "cuMemAlloc", as cuGetProcAddress takes it; all versions and
+ * both kinds of default stream share it.
  */
 #ifndef CUARENA_STANDIN_H
 #define CUARENA_STANDIN_H
@@ -74,16 +72,16 @@ extern "C" {
 
 typedef enum standin_kind {
     STANDIN_ANY = 0,
-    STANDIN_OVERLAP,       /* source and destination of a copy overlap */
-    STANDIN_FOREIGN,       /* an address that is no memory of the driver's */
-    STANDIN_FREED,         /* ... that was, and was freed or unmapped */
-    STANDIN_NO_ACCESS,     /* ... mapped, but not set accessible, or to read */
-    STANDIN_NO_PEER,       /* ... of another device that is no peer */
-    STANDIN_OUT_OF_BOUNDS, /* begins in an allocation and ends outside */
-    STANDIN_MISSING_WAIT,  /* nothing orders two accesses, one a write */
-    STANDIN_FREED_IN_USE,  /* freed while work may still use it */
-    STANDIN_FREED_WAITED,  /* ... by a call that waits; off by default */
-    STANDIN_LEAK,          /* an object that nobody destroyed */
+    STANDIN_OVERLAP,         /* source and destination of a copy overlap */
+    STANDIN_FOREIGN,         /* an address that is no memory of the driver's */
+    STANDIN_FREED,           /* ... that was, and was freed or unmapped */
+    STANDIN_NO_ACCESS,       /* ... mapped, but not set accessible, or to read */
+    STANDIN_NO_PEER,         /* ... of another device that is no peer */
+    STANDIN_OUT_OF_BOUNDS,   /* begins in an allocation and ends outside */
+    STANDIN_MISSING_WAIT,    /* nothing orders two accesses, one a write */
+    STANDIN_FREED_IN_USE,    /* freed while work may still use it */
+    STANDIN_FREED_WAITED,    /* ... by a call that waits; off by default */
+    STANDIN_LEAK,            /* an object that nobody destroyed */
     STANDIN_CONTEXT_CHANGED, /* the current context was not put back */
     STANDIN_SYNC,            /* a wait for the device where none is wanted */
     STANDIN_CALL,            /* a driver call where none is wanted */
@@ -97,8 +95,8 @@ typedef enum standin_kind {
 int standin_version(void);
 /* How many reports of this kind, or in all, since the last clear. */
 size_t standin_report_count(standin_kind_t kind);
-/* The kind and text of one, good until the next report; STANDIN_ANY and "" for
- * an index past the last. */
+/* The kind and text of one, good until the next report; STANDIN_ANY and "" for an index past the
+ * last. */
 standin_kind_t standin_report_kind(size_t index);
 const char *standin_report_text(size_t index);
 void standin_reports_clear(void);
@@ -109,8 +107,8 @@ void standin_report_print(int print);
 
 /* ---- Settings ---------------------------------------------------------- */
 
-/* Sets what the environment variable CUARENA_STANDIN_`key` sets; "SEED",
- * "PACE", "SWALLOW" and "PATIENCE" at any time, the others before cuInit. 0, or
+/* Sets what the environment variable CUARENA_STANDIN_`key` sets; "SEED", "PACE", "SWALLOW" and
+ * "PATIENCE" at any time, the others before cuInit. 0, or
  * -1: no such key. */
 int standin_configure(const char *key, const char *value);
 uint64_t standin_seed(void);
@@ -137,20 +135,20 @@ void standin_counts_clear(void);
 
 /* ---- Faults ------------------------------------------------------------ */
 
-/* The nth call of the entry point from now on (1: the next) gives `code` and
- * does nothing else; from_then_on: every later one too. A code that is sticky
- * on a real driver stays with the current context. -1: no such entry. */
+/* The nth call of the entry point from now on (1: the next) gives `code` and does nothing else;
+ * from_then_on: every later one too. A code that is sticky on a real driver stays with the current
+ * context. -1: no such entry. */
 int standin_fail(const char *entry, uint64_t nth, int code, int from_then_on);
-/* The nth driver call from now on, whichever it is; those that fail on no
- * driver (error texts, version) are not counted. */
+/* The nth driver call from now on, whichever it is; those that fail on no driver (error texts,
+ * version) are not counted. */
 void standin_fail_any(uint64_t nth, int code, int from_then_on);
 void standin_fail_clear(void);
 /* How many calls were made to fail since the last standin_fail_clear. */
 uint64_t standin_failed(void);
 /* Every call of the entry point takes this much longer. -1: no such entry. */
 int standin_delay(const char *entry, uint64_t microseconds);
-/* Calls of the entry point wait at their beginning, beside all others, until
- * this is called with 0. -1: no such entry. */
+/* Calls of the entry point wait at their beginning, beside all others, until this is called with 0.
+ * -1: no such entry. */
 int standin_hold(const char *entry, int hold);
 /* How many threads wait so. */
 uint64_t standin_held(const char *entry);
@@ -171,37 +169,35 @@ typedef struct standin_moment {
     uint64_t at;
 } standin_moment_t;
 standin_moment_t standin_moment(struct CUstream_st *stream);
-/* Whether what the stream is given next comes after it, by what the program has
- * asked for so far. */
+/* Whether what the stream is given next comes after it, by what the program has asked for so
+ * far. */
 int standin_is_after(struct CUstream_st *stream, standin_moment_t moment);
-/* The CPU reads or writes memory of the driver's here and now: an access like
- * any other, ordered after what the host has waited for. */
+/* The CPU reads or writes memory of the driver's here and now: an access like any other, ordered
+ * after what the host has waited for. */
 void standin_host_access(const void *address, size_t bytes, int writes);
 
 /* ---- Objects ----------------------------------------------------------- */
 
-/* Reports every object that is alive: allocations, reservations, handles,
- * mappings, pools, events, streams, modules, graphs, contexts retained or
- * created, descriptors exported and still open. How many there were. */
+/* Reports every object that is alive: allocations, reservations, handles, mappings, pools, events,
+ * streams, modules, graphs, contexts retained or created, descriptors exported and still open. How
+ * many there were. */
 size_t standin_check_leaks(void);
-/* How many are alive now: "allocation", "reservation", "handle", "mapping",
- * "pool", "event", "stream", "module", "graph", "exec", "context",
- * "descriptor"; (size_t)-1: no such kind. */
+/* How many are alive now: "allocation", "reservation", "handle", "mapping", "pool", "event",
+ * "stream", "module", "graph", "exec", "context", "descriptor"; (size_t)-1: no such kind. */
 size_t standin_live(const char *kind);
 /* Bytes of the device's memory that are taken. */
 uint64_t standin_device_used(int device);
 
 /* ---- Kernels ----------------------------------------------------------- */
 
-/* Where a kernel's accesses go. Each gives where the bytes are to be had, or
- * NULL if they may not be touched: then the step returns STANDIN_FAULT. */
+/* Where a kernel's accesses go. Each gives where the bytes are to be had, or NULL if they may not
+ * be touched: then the step returns STANDIN_FAULT. */
 typedef struct standin_access standin_access_t;
 struct standin_access {
-    const void *(*read)(standin_access_t *access, uint64_t address,
-                        size_t bytes);
+    const void *(*read)(standin_access_t *access, uint64_t address, size_t bytes);
     void *(*write)(standin_access_t *access, uint64_t address, size_t bytes);
-    /* An atomic or flag that the kernel's own workers share; another stream's
-     * plain access to it must still be ordered. */
+    /* An atomic or flag that the kernel's own workers share; another stream's plain access to it
+     * must still be ordered. */
     void *(*update)(standin_access_t *access, uint64_t address, size_t bytes);
 };
 
@@ -222,20 +218,18 @@ typedef struct standin_launch {
 
 typedef struct standin_kernel {
     const char *name;
-    /* Makes the state of one launch; NULL: the launch fails. Workers are the
-     * thread blocks, grid[0] * grid[1] * grid[2], unless it writes another
-     * number. Makes no access. */
+    /* Makes the state of one launch; NULL: the launch fails. Workers are the thread blocks, grid[0]
+     * * grid[1] * grid[2], unless it writes another number. Makes no access. */
     void *(*begin)(const standin_launch_t *launch, unsigned *workers);
-    /* One small step of one worker, chosen at random among those not done. No
-     * pointer that an access gave is good after it returns. */
-    standin_step_t (*step)(void *state, unsigned worker,
-                           standin_access_t *access);
+    /* One small step of one worker, chosen at random among those not done. No pointer that an
+     * access gave is good after it returns. */
+    standin_step_t (*step)(void *state, unsigned worker, standin_access_t *access);
     /* Frees the state. */
     void (*end)(void *state);
 } standin_kernel_t;
 
-/* Binds entries of this name in any module to C. The struct is copied; a later
- * one of the same name replaces it for launches from then on. */
+/* Binds entries of this name in any module to C. The struct is copied; a later one of the same name
+ * replaces it for launches from then on. */
 int standin_register_kernel(const standin_kernel_t *kernel);
 
 #if defined(__GNUC__)

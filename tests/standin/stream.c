@@ -16,8 +16,7 @@ sd_target_t sd_target(CUstream handle)
     return (sd_target_t){stream->object.context, stream->line, stream};
 }
 
-CUresult sd_submit(const sd_target_t *target, sd_work_t *work,
-                   const sd_clock_t *after)
+CUresult sd_submit(const sd_target_t *target, sd_work_t *work, const sd_clock_t *after)
 {
     bool taken = false;
     CUresult result = sd_capture_take(target, work, &taken);
@@ -90,12 +89,10 @@ static CUresult create(CUstream *handle, unsigned flags, int priority)
     if ((flags & ~(unsigned)CU_STREAM_NON_BLOCKING) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     sd_context_t *context = sd_context_current();
-    sd_stream_t *stream =
-        sd_object_new(SD_STREAM_OBJECT, sizeof(*stream), context);
+    sd_stream_t *stream = sd_object_new(SD_STREAM_OBJECT, sizeof(*stream), context);
     stream->flags = flags;
     stream->priority = priority < -5 ? -5 : priority > 0 ? 0 : priority;
-    stream->line = sd_line_new(context, stream->object.id,
-                               (flags & CU_STREAM_NON_BLOCKING) == 0);
+    stream->line = sd_line_new(context, stream->object.id, (flags & CU_STREAM_NON_BLOCKING) == 0);
     *handle = (CUstream)(void *)stream;
     return CUDA_SUCCESS;
 }
@@ -114,10 +111,8 @@ static CUresult destroy(CUstream handle)
 SD_ENTRY(cuStreamCreate, cuStreamCreate, (CUstream * stream, unsigned flags),
          create(stream, flags, 0))
 SD_ENTRY(cuStreamCreateWithPriority, cuStreamCreateWithPriority,
-         (CUstream * stream, unsigned flags, int priority),
-         create(stream, flags, priority))
-SD_ENTRY(cuStreamDestroy_v2, cuStreamDestroy_v2, (CUstream stream),
-         destroy(stream))
+         (CUstream * stream, unsigned flags, int priority), create(stream, flags, priority))
+SD_ENTRY(cuStreamDestroy_v2, cuStreamDestroy_v2, (CUstream stream), destroy(stream))
 
 /* ---- Waiting ----------------------------------------------------------- */
 
@@ -179,9 +174,8 @@ static standin_step_t call_host(sd_work_t *work)
 
 static CUresult launch_host(CUstream handle, CUhostFn function, void *user)
 {
-    static const sd_work_class_t class = {.name = "host function",
-                                          .bytes = sizeof(call_work_t),
-                                          .step = call_host};
+    static const sd_work_class_t class = {
+        .name = "host function", .bytes = sizeof(call_work_t), .step = call_host};
     if (function == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     sd_target_t target = sd_target(handle);
@@ -191,8 +185,7 @@ static CUresult launch_host(CUstream handle, CUhostFn function, void *user)
     return sd_submit(&target, &call->work, NULL);
 }
 
-SD_ENTRY_BOTH(cuLaunchHostFunc,
-              (CUstream stream, CUhostFn function, void *user),
+SD_ENTRY_BOTH(cuLaunchHostFunc, (CUstream stream, CUhostFn function, void *user),
               launch_host(stream, function, user))
 
 /* ---- Properties -------------------------------------------------------- */
@@ -207,8 +200,7 @@ static CUresult get_context(CUstream handle, CUcontext *context)
 }
 
 /* There are no green contexts. */
-static CUresult get_contexts(CUstream handle, CUcontext *context,
-                             CUgreenCtx *green)
+static CUresult get_contexts(CUstream handle, CUcontext *context, CUgreenCtx *green)
 {
     if (green != NULL)
         *green = NULL;
@@ -249,16 +241,10 @@ static CUresult get_priority(CUstream handle, int *priority)
     return CUDA_SUCCESS;
 }
 
-SD_ENTRY_BOTH(cuStreamGetCtx, (CUstream stream, CUcontext *context),
-              get_context(stream, context))
-SD_ENTRY_BOTH(cuStreamGetCtx_v2,
-              (CUstream stream, CUcontext *context, CUgreenCtx *green),
+SD_ENTRY_BOTH(cuStreamGetCtx, (CUstream stream, CUcontext *context), get_context(stream, context))
+SD_ENTRY_BOTH(cuStreamGetCtx_v2, (CUstream stream, CUcontext *context, CUgreenCtx *green),
               get_contexts(stream, context, green))
-SD_ENTRY_BOTH(cuStreamGetId, (CUstream stream, unsigned long long *id),
-              get_id(stream, id))
-SD_ENTRY_BOTH(cuStreamGetDevice, (CUstream stream, CUdevice *device),
-              get_device(stream, device))
-SD_ENTRY_BOTH(cuStreamGetFlags, (CUstream stream, unsigned *flags),
-              get_flags(stream, flags))
-SD_ENTRY_BOTH(cuStreamGetPriority, (CUstream stream, int *priority),
-              get_priority(stream, priority))
+SD_ENTRY_BOTH(cuStreamGetId, (CUstream stream, unsigned long long *id), get_id(stream, id))
+SD_ENTRY_BOTH(cuStreamGetDevice, (CUstream stream, CUdevice *device), get_device(stream, device))
+SD_ENTRY_BOTH(cuStreamGetFlags, (CUstream stream, unsigned *flags), get_flags(stream, flags))
+SD_ENTRY_BOTH(cuStreamGetPriority, (CUstream stream, int *priority), get_priority(stream, priority))

@@ -1,6 +1,6 @@
 /*
- * Streams: handles of lines. Three handles are no objects: NULL and 1 are the
- * legacy stream of the current context, 2 is the calling thread's own.
+ * Streams: handles of lines. Three handles are no objects: NULL and 1 are the legacy stream of the
+ * current context, 2 is the calling thread's own.
  */
 #ifndef CUARENA_STANDIN_STREAM_H
 #define CUARENA_STANDIN_STREAM_H
@@ -18,7 +18,7 @@ typedef struct sd_stream {
     unsigned flags;
     int priority;
     struct sd_capture *capture; /* NULL: it does not take part in one */
-    unsigned capture_lane;      /* which of its sequences it is */
+    unsigned capture_freelist;  /* which of its sequences it is */
 } sd_stream_t;
 
 /* Where a handle leads. */
@@ -30,10 +30,9 @@ typedef struct sd_target {
 
 /* Aborts on a dead handle. */
 sd_target_t sd_target(CUstream handle);
-/* Puts the unit into the stream, or into what it captures; frees it if it
- * cannot be had. `after`: what it waits for too; NULL: nothing. */
-CUresult sd_submit(const sd_target_t *target, sd_work_t *work,
-                   const sd_clock_t *after);
+/* Puts the unit into the stream, or into what it captures; frees it if it cannot be had. `after`:
+ * what it waits for too; NULL: nothing. */
+CUresult sd_submit(const sd_target_t *target, sd_work_t *work, const sd_clock_t *after);
 /* All that is in the stream, and what it would wait for. */
 void sd_target_submitted(const sd_target_t *target, sd_clock_t *clock);
 /* Waits for that. */

@@ -1,6 +1,6 @@
 /*
- * The kernels of tests/support/test_kernels.cu, in steps: what a word of a
- * pattern is stands in tests/support/pattern.h for both.
+ * The kernels of tests/support/test_kernels.cu, in steps: what a word of a pattern is stands in
+ * tests/support/pattern.h for both.
  */
 #include "kernel.h"
 
@@ -56,8 +56,7 @@ static void end_sweep(void *state)
 }
 
 /* The worker's next piece; false if it has none left. */
-static bool next_piece(sweep_t *sweep, unsigned worker, uint64_t *at,
-                       size_t *bytes)
+static bool next_piece(sweep_t *sweep, unsigned worker, uint64_t *at, size_t *bytes)
 {
     *at = sweep->next[worker] * PIECE;
     if (*at >= sweep->bytes)
@@ -86,8 +85,7 @@ static uint64_t piece_word(const sweep_t *sweep, uint64_t at)
     return pattern_word(sweep->seed, sweep->first + at / 8);
 }
 
-static standin_step_t step_fill(void *state, unsigned worker,
-                                standin_access_t *access)
+static standin_step_t step_fill(void *state, unsigned worker, standin_access_t *access)
 {
     sweep_t *sweep = state;
     uint64_t at;
@@ -114,8 +112,7 @@ static void *begin_check(const standin_launch_t *launch, unsigned *workers)
     return sweep;
 }
 
-static uint64_t wrong_bytes(const unsigned char *from, size_t bytes,
-                            uint64_t word)
+static uint64_t wrong_bytes(const unsigned char *from, size_t bytes, uint64_t word)
 {
     uint64_t got = word;
     uint64_t count = 0;
@@ -125,8 +122,7 @@ static uint64_t wrong_bytes(const unsigned char *from, size_t bytes,
     return count;
 }
 
-static standin_step_t step_check(void *state, unsigned worker,
-                                 standin_access_t *access)
+static standin_step_t step_check(void *state, unsigned worker, standin_access_t *access)
 {
     sweep_t *sweep = state;
     uint64_t at;
@@ -134,17 +130,14 @@ static standin_step_t step_check(void *state, unsigned worker,
     uint64_t bad = 0;
     if (!next_piece(sweep, worker, &at, &bytes))
         return STANDIN_DONE;
-    const unsigned char *from =
-        access->read(access, sweep->address + at, bytes);
+    const unsigned char *from = access->read(access, sweep->address + at, bytes);
     if (from == NULL)
         return STANDIN_FAULT;
     for (size_t i = 0; i < bytes; i += 8)
-        bad += wrong_bytes(from + i, bytes - i < 8 ? bytes - i : 8,
-                           piece_word(sweep, at + i));
+        bad += wrong_bytes(from + i, bytes - i < 8 ? bytes - i : 8, piece_word(sweep, at + i));
     if (bad == 0)
         return STANDIN_PROGRESS;
-    unsigned char *counter =
-        access->update(access, sweep->counter, sizeof(bad));
+    unsigned char *counter = access->update(access, sweep->counter, sizeof(bad));
     if (counter == NULL)
         return STANDIN_FAULT;
     uint64_t count;
@@ -161,8 +154,7 @@ static void *begin_touch(const standin_launch_t *launch, unsigned *workers)
     return begin_sweep(launch, *workers);
 }
 
-static standin_step_t step_touch(void *state, unsigned worker,
-                                 standin_access_t *access)
+static standin_step_t step_touch(void *state, unsigned worker, standin_access_t *access)
 {
     sweep_t *sweep = state;
     uint64_t at;
@@ -201,10 +193,9 @@ static void *begin_spin(const standin_launch_t *launch, unsigned *workers)
     return spin;
 }
 
-/* The flag is the CPU's to set while this runs: it is looked at as a device
- * does, without an order that could be checked. A step is 4096 cycles. */
-static standin_step_t step_spin(void *state, unsigned worker,
-                                standin_access_t *access)
+/* The flag is the CPU's to set while this runs: it is looked at as a device does, without an order
+ * that could be checked. A step is 4096 cycles. */
+static standin_step_t step_spin(void *state, unsigned worker, standin_access_t *access)
 {
     spin_t *spin = state;
     (void)worker;
@@ -229,5 +220,4 @@ const standin_kernel_t sd_test_kernels[] = {
     {"touch", begin_touch, step_touch, end_sweep},
     {"spin", begin_spin, step_spin, free},
 };
-const size_t sd_test_kernel_count =
-    sizeof(sd_test_kernels) / sizeof(sd_test_kernels[0]);
+const size_t sd_test_kernel_count = sizeof(sd_test_kernels) / sizeof(sd_test_kernels[0]);

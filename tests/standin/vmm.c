@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GRAIN (UINT64_C(2) << 20)
+#define GRANULARITY (UINT64_C(2) << 20)
 #define FILE_NAME "cuarena-standin-"
 
 typedef struct reservation {
@@ -46,7 +46,7 @@ static uint64_t last_id = 0x1000;
 
 static bool is_whole(uint64_t bytes)
 {
-    return bytes != 0 && bytes % GRAIN == 0;
+    return bytes != 0 && bytes % GRANULARITY == 0;
 }
 
 /* ---- Reservations ------------------------------------------------------ */
@@ -54,20 +54,19 @@ static bool is_whole(uint64_t bytes)
 static reservation_t **link_at(uint64_t address)
 {
     reservation_t **link = &reservations;
-    while (*link != NULL && (address < (*link)->address ||
-                             address >= (*link)->address + (*link)->size))
+    while (*link != NULL &&
+           (address < (*link)->address || address >= (*link)->address + (*link)->size))
         link = &(*link)->next;
     return link;
 }
 
-static CUresult reserve(CUdeviceptr *address, size_t size, size_t alignment,
-                        CUdeviceptr wanted, unsigned long long flags)
+static CUresult reserve(CUdeviceptr *address, size_t size, size_t alignment, CUdeviceptr wanted,
+                        unsigned long long flags)
 {
-    uint64_t grain = alignment > GRAIN ? alignment : GRAIN;
-    if (address == NULL || !is_whole(size) || flags != 0 ||
-        (grain & (grain - 1)) != 0)
+    uint64_t granularity = alignment > GRANULARITY ? alignment : GRANULARITY;
+    if (address == NULL || !is_whole(size) || flags != 0 || (granularity & (granularity - 1)) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    void *at = sd_addresses_new(size, grain, (void *)(uintptr_t)wanted);
+    void *at = sd_addresses_new(size, granularity, (void *)(uintptr_t)wanted);
     void *alias = at != NULL ? sd_addresses_new(size, 4096, NULL) : NULL;
     reservation_t *made = alias != NULL ? malloc(sizeof(*made)) : NULL;
     if (made == NULL) {
@@ -75,8 +74,7 @@ static CUresult reserve(CUdeviceptr *address, size_t size, size_t alignment,
             sd_addresses_free(at, size);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    *made = (reservation_t){(uint64_t)(uintptr_t)at, size, alias, ++last_id,
-                            reservations};
+    *made = (reservation_t){(uint64_t)(uintptr_t)at, size, alias, ++last_id, reservations};
     reservations = made;
     *address = made->address;
     return CUDA_SUCCESS;
@@ -111,8 +109,8 @@ size_t sd_reservations_alive(void)
 }
 
 SD_ENTRY(cuMemAddressReserve, cuMemAddressReserve,
-         (CUdeviceptr * address, size_t size, size_t alignment,
-          CUdeviceptr wanted, unsigned long long flags),
+         (CUdeviceptr * address, size_t size, size_t alignment, CUdeviceptr wanted,
+          unsigned long long flags),
          reserve(address, size, alignment, wanted, flags))
 SD_ENTRY(cuMemAddressFree, cuMemAddressFree, (CUdeviceptr address, size_t size),
          free_reservation(address, size))
@@ -127,8 +125,7 @@ static handle_t *find_handle(CUmemGenericAllocationHandle id)
     return handle;
 }
 
-static CUmemGenericAllocationHandle add_handle(const CUmemAllocationProp *props,
-                                               sd_bytes_t *bytes)
+static CUmemGenericAllocationHandle add_handle(const CUmemAllocationProp *props, sd_bytes_t *bytes)
 {
     handle_t *handle = malloc(sizeof(*handle));
     if (handle == NULL)
@@ -138,8 +135,8 @@ static CUmemGenericAllocationHandle add_handle(const CUmemAllocationProp *props,
     return handle->id;
 }
 
-/* A piece of the file that all handles share; it only ever grows, and what is
- * released becomes a hole. */
+/* A piece of the file that all handles share; it only ever grows, and what is released becomes a
+ * hole. */
 static bool place_in_store(sd_bytes_t *bytes)
 {
     static int store = -1;
@@ -180,17 +177,13 @@ static CUresult check_props(const CUmemAllocationProp *props)
     if (!sd_device_valid(props->location.id))
         return CUDA_ERROR_INVALID_DEVICE;
     const unsigned known =
-        (sd_lacks("fd") ? 0u
-                        : (unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) |
+        (sd_lacks("fd") ? 0u : (unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) |
         (sd_lacks("fabric") ? 0u : (unsigned)CU_MEM_HANDLE_TYPE_FABRIC);
-    return (props->requestedHandleTypes & ~known) != 0
-               ? CUDA_ERROR_NOT_SUPPORTED
-               : CUDA_SUCCESS;
+    return (props->requestedHandleTypes & ~known) != 0 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
 static CUresult create(CUmemGenericAllocationHandle *handle, size_t size,
-                       const CUmemAllocationProp *props,
-                       unsigned long long flags)
+                       const CUmemAllocationProp *props, unsigned long long flags)
 {
     CUresult result = check_props(props);
     if (result != CUDA_SUCCESS)
@@ -227,8 +220,7 @@ static CUresult release(CUmemGenericAllocationHandle id)
     return CUDA_SUCCESS;
 }
 
-static CUresult get_props(CUmemAllocationProp *props,
-                          CUmemGenericAllocationHandle id)
+static CUresult get_props(CUmemAllocationProp *props, CUmemGenericAllocationHandle id)
 {
     handle_t *handle = find_handle(id);
     if (handle == NULL || props == NULL)
@@ -241,7 +233,7 @@ static CUresult granularity(size_t *bytes, const CUmemAllocationProp *props)
 {
     CUresult result = check_props(props);
     if (result == CUDA_SUCCESS)
-        *bytes = GRAIN;
+        *bytes = GRANULARITY;
     return result;
 }
 
@@ -254,13 +246,11 @@ size_t sd_handles_alive(void)
 }
 
 SD_ENTRY(cuMemCreate, cuMemCreate,
-         (CUmemGenericAllocationHandle * handle, size_t size,
-          const CUmemAllocationProp *props, unsigned long long flags),
+         (CUmemGenericAllocationHandle * handle, size_t size, const CUmemAllocationProp *props,
+          unsigned long long flags),
          create(handle, size, props, flags))
-SD_ENTRY(cuMemRelease, cuMemRelease, (CUmemGenericAllocationHandle handle),
-         release(handle))
-SD_ENTRY(cuMemGetAllocationPropertiesFromHandle,
-         cuMemGetAllocationPropertiesFromHandle,
+SD_ENTRY(cuMemRelease, cuMemRelease, (CUmemGenericAllocationHandle handle), release(handle))
+SD_ENTRY(cuMemGetAllocationPropertiesFromHandle, cuMemGetAllocationPropertiesFromHandle,
          (CUmemAllocationProp * props, CUmemGenericAllocationHandle handle),
          get_props(props, handle))
 SD_ENTRY(cuMemGetAllocationGranularity, cuMemGetAllocationGranularity,
@@ -276,15 +266,13 @@ static CUresult map(CUdeviceptr address, size_t size, size_t offset,
     handle_t *handle = find_handle(id);
     reservation_t *inside = *link_at(address);
     if (handle == NULL || inside == NULL || offset != 0 || flags != 0 ||
-        size != handle->bytes->size || address % GRAIN != 0 ||
-        address - inside->address + size > inside->size ||
-        has_mapping(address, size))
+        size != handle->bytes->size || address % GRANULARITY != 0 ||
+        address - inside->address + size > inside->size || has_mapping(address, size))
         return CUDA_ERROR_INVALID_VALUE;
     sd_bytes_t *bytes = handle->bytes;
     unsigned char *alias = inside->alias + (address - inside->address);
-    if (mmap(alias, size, PROT_READ | PROT_WRITE,
-             MAP_SHARED | MAP_FIXED | MAP_NORESERVE, bytes->file,
-             (off_t)bytes->file_offset) == MAP_FAILED)
+    if (mmap(alias, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+             bytes->file, (off_t)bytes->file_offset) == MAP_FAILED)
         return CUDA_ERROR_OUT_OF_MEMORY;
     sd_area_t area = {.address = address,
                       .size = size,
@@ -316,8 +304,7 @@ static bool is_all_mapped(uint64_t address, uint64_t size)
 
 static void unmap_one(sd_area_t *area)
 {
-    sd_bytes_freed(area->bytes, 0, area->size, STANDIN_FREED_IN_USE,
-                   area->address);
+    sd_bytes_freed(area->bytes, 0, area->size, STANDIN_FREED_IN_USE, area->address);
     mmap(area->alias, area->size, PROT_NONE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     sd_area_remove(area);
@@ -348,8 +335,7 @@ static void allow(sd_area_t *area, unsigned bit, CUmemAccess_flags flags)
 static CUresult check_access(const CUmemAccessDesc *access, uint64_t address)
 {
     int device = access->location.id;
-    if (access->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
-        !sd_device_valid(device) ||
+    if (access->location.type != CU_MEM_LOCATION_TYPE_DEVICE || !sd_device_valid(device) ||
         (sd_area_at(address)->device != device && !sd_options.peers))
         return CUDA_ERROR_INVALID_DEVICE;
     if (access->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
@@ -359,11 +345,10 @@ static CUresult check_access(const CUmemAccessDesc *access, uint64_t address)
     return CUDA_SUCCESS;
 }
 
-static CUresult set_access(CUdeviceptr address, size_t size,
-                           const CUmemAccessDesc *access, size_t count)
+static CUresult set_access(CUdeviceptr address, size_t size, const CUmemAccessDesc *access,
+                           size_t count)
 {
-    if (size == 0 || access == NULL || count == 0 ||
-        !is_all_mapped(address, size))
+    if (size == 0 || access == NULL || count == 0 || !is_all_mapped(address, size))
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; i++) {
         CUresult result = check_access(&access[i], address);
@@ -379,13 +364,12 @@ static CUresult set_access(CUdeviceptr address, size_t size,
     return CUDA_SUCCESS;
 }
 
-static CUresult get_access(unsigned long long *flags,
-                           const CUmemLocation *location, CUdeviceptr address)
+static CUresult get_access(unsigned long long *flags, const CUmemLocation *location,
+                           CUdeviceptr address)
 {
     sd_area_t *area = sd_area_at(address);
     if (area == NULL || area->kind != SD_AREA_MAPPED ||
-        location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
-        !sd_device_valid(location->id))
+        location->type != CU_MEM_LOCATION_TYPE_DEVICE || !sd_device_valid(location->id))
         return CUDA_ERROR_INVALID_VALUE;
     *flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
     if ((area->writers >> location->id & 1u) != 0)
@@ -417,22 +401,18 @@ static CUresult retain(CUmemGenericAllocationHandle *id, void *address)
 }
 
 SD_ENTRY(cuMemMap, cuMemMap,
-         (CUdeviceptr address, size_t size, size_t offset,
-          CUmemGenericAllocationHandle handle, unsigned long long flags),
+         (CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+          unsigned long long flags),
          map(address, size, offset, handle, flags))
-SD_ENTRY(cuMemUnmap, cuMemUnmap, (CUdeviceptr address, size_t size),
-         unmap(address, size))
+SD_ENTRY(cuMemUnmap, cuMemUnmap, (CUdeviceptr address, size_t size), unmap(address, size))
 SD_ENTRY(cuMemSetAccess, cuMemSetAccess,
-         (CUdeviceptr address, size_t size, const CUmemAccessDesc *access,
-          size_t count),
+         (CUdeviceptr address, size_t size, const CUmemAccessDesc *access, size_t count),
          set_access(address, size, access, count))
 SD_ENTRY(cuMemGetAccess, cuMemGetAccess,
-         (unsigned long long *flags, const CUmemLocation *location,
-          CUdeviceptr address),
+         (unsigned long long *flags, const CUmemLocation *location, CUdeviceptr address),
          get_access(flags, location, address))
 SD_ENTRY(cuMemRetainAllocationHandle, cuMemRetainAllocationHandle,
-         (CUmemGenericAllocationHandle * handle, void *address),
-         retain(handle, address))
+         (CUmemGenericAllocationHandle * handle, void *address), retain(handle, address))
 
 /* ---- Sharing ----------------------------------------------------------- */
 
@@ -449,8 +429,8 @@ static void remember_export(int file)
 static bool still_open(const exported_t *exported)
 {
     struct stat info;
-    return fstat(exported->file, &info) == 0 &&
-           info.st_dev == exported->device && info.st_ino == exported->inode;
+    return fstat(exported->file, &info) == 0 && info.st_dev == exported->device &&
+           info.st_ino == exported->inode;
 }
 
 /* A number that was closed and given out again for the same file counts once.
@@ -468,8 +448,7 @@ size_t sd_descriptors_open(void)
 }
 
 static CUresult export_handle(void *shareable, CUmemGenericAllocationHandle id,
-                              CUmemAllocationHandleType type,
-                              unsigned long long flags)
+                              CUmemAllocationHandleType type, unsigned long long flags)
 {
     handle_t *handle = find_handle(id);
     if (handle == NULL || flags != 0 || shareable == NULL ||
@@ -516,8 +495,7 @@ static CUresult import_handle(CUmemGenericAllocationHandle *id, void *shareable,
     bytes->file = fcntl(file, F_DUPFD_CLOEXEC, 0);
     bytes->owns_file = true;
     CUmemAllocationProp props = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                 .requestedHandleTypes =
-                                     CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR};
+                                 .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR};
     props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     props.location.id = device;
     *id = add_handle(&props, bytes);
@@ -525,10 +503,9 @@ static CUresult import_handle(CUmemGenericAllocationHandle *id, void *shareable,
 }
 
 SD_ENTRY(cuMemExportToShareableHandle, cuMemExportToShareableHandle,
-         (void *shareable, CUmemGenericAllocationHandle handle,
-          CUmemAllocationHandleType type, unsigned long long flags),
+         (void *shareable, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
+          unsigned long long flags),
          export_handle(shareable, handle, type, flags))
 SD_ENTRY(cuMemImportFromShareableHandle, cuMemImportFromShareableHandle,
-         (CUmemGenericAllocationHandle * handle, void *shareable,
-          CUmemAllocationHandleType type),
+         (CUmemGenericAllocationHandle * handle, void *shareable, CUmemAllocationHandleType type),
          import_handle(handle, shareable, type))

@@ -1,8 +1,7 @@
 /*
- * Virtual memory: reservations of addresses, handles of memory, and mappings of
- * whole handles. Handles lie in one sparse file, those that can be exported in
- * a file of their own; a mapping shows the file at the reservation's alias, so
- * that work may cross from one mapping to the next.
+ * Virtual memory: reservations of addresses, handles of memory, and mappings of whole handles.
+ * Handles lie in one sparse file, those that can be exported in a file of their own; a mapping
+ * shows the file at the reservation's alias, so that work may cross from one mapping to the next.
  */
 #ifndef CUARENA_STANDIN_VMM_H
 #define CUARENA_STANDIN_VMM_H

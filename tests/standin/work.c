@@ -97,14 +97,11 @@ sd_line_t *sd_line_of(uint32_t id)
     return lines.list[id];
 }
 
-sd_line_t *sd_line_new(struct sd_context *context, uint64_t stream_id,
-                       bool barrier)
+sd_line_t *sd_line_new(struct sd_context *context, uint64_t stream_id, bool barrier)
 {
     sd_line_t *line = calloc(1, sizeof(*line));
-    sd_line_t **list =
-        realloc(lines.list, (lines.count + 1) * sizeof(*lines.list));
-    sd_line_t **busy =
-        realloc(lines.busy, (lines.count + 1) * sizeof(*lines.busy));
+    sd_line_t **list = realloc(lines.list, (lines.count + 1) * sizeof(*lines.list));
+    sd_line_t **busy = realloc(lines.busy, (lines.count + 1) * sizeof(*lines.busy));
     if (line == NULL || list == NULL || busy == NULL)
         sd_die("the host is out of memory");
     lines.list = list;
@@ -142,11 +139,11 @@ static void join_barriers(sd_line_t *line)
         sd_clock_join(&line->clock, &line->context->legacy->clock);
 }
 
-static void drop_settled(sd_clock_t *clock)
+static void drop_idle(sd_clock_t *clock)
 {
     size_t kept = 0;
     for (size_t i = 0; i < clock->count; i++) {
-        if (!sd_settled(clock->ticks[i]))
+        if (!sd_idle(clock->ticks[i]))
             clock->ticks[kept++] = clock->ticks[i];
     }
     clock->count = kept;
@@ -163,8 +160,7 @@ static void end_work(sd_line_t *line)
     uint32_t i = 0;
     while (lines.busy[i] != line)
         i++;
-    memmove(&lines.busy[i], &lines.busy[i + 1],
-            (lines.busy_count - i - 1) * sizeof(*lines.busy));
+    memmove(&lines.busy[i], &lines.busy[i + 1], (lines.busy_count - i - 1) * sizeof(*lines.busy));
     lines.busy_count--;
     line->last = NULL;
 }
@@ -175,7 +171,7 @@ void sd_line_submit(sd_line_t *line, sd_work_t *work, const sd_clock_t *after)
     sd_clock_join(&line->clock, &lines.observed);
     if (after != NULL)
         sd_clock_join(&line->clock, after);
-    drop_settled(&line->clock);
+    drop_idle(&line->clock);
     work->line = line;
     work->at = ++line->submitted;
     sd_clock_raise(&line->clock, line_end(line));
@@ -198,31 +194,31 @@ void sd_submitted(const struct sd_context *context, sd_clock_t *clock)
 
 /* ---- What is known ----------------------------------------------------- */
 
-bool sd_settled(sd_tick_t tick)
+bool sd_idle(sd_tick_t tick)
 {
-    return tick.at == 0 || lines.list[tick.line]->settled >= tick.at;
+    return tick.at == 0 || lines.list[tick.line]->idle >= tick.at;
 }
 
 bool sd_observed(sd_tick_t tick)
 {
-    return sd_settled(tick) || sd_clock_covers(&lines.observed, tick);
+    return sd_idle(tick) || sd_clock_covers(&lines.observed, tick);
 }
 
 bool sd_work_after(const sd_work_t *work, sd_tick_t tick)
 {
-    return sd_settled(tick) || sd_clock_covers(&work->clock, tick);
+    return sd_idle(tick) || sd_clock_covers(&work->clock, tick);
 }
 
 /* With nothing queued, all that the host has seen lies before all to come. */
-static void settle(void)
+static void reclaim(void)
 {
     if (lines.pending != 0)
         return;
     for (size_t i = 0; i < lines.observed.count; i++) {
         sd_tick_t tick = lines.observed.ticks[i];
         sd_line_t *line = lines.list[tick.line];
-        if (tick.at > line->settled) /* another thread may have seen more */
-            line->settled = tick.at;
+        if (tick.at > line->idle) /* another thread may have seen more */
+            line->idle = tick.at;
     }
     lines.observed.count = 0;
 }
@@ -230,7 +226,7 @@ static void settle(void)
 void sd_observe(const sd_clock_t *clock)
 {
     sd_clock_join(&lines.observed, clock);
-    settle();
+    reclaim();
 }
 
 static bool tick_complete(sd_tick_t tick)
@@ -271,7 +267,7 @@ static void finish(sd_work_t *work)
     line->completed = work->at;
     lines.pending--;
     sd_work_free(work);
-    settle();
+    reclaim();
 }
 
 /* Work of a lost context ends without being done. */
@@ -337,9 +333,7 @@ static void wait_for_others(double *since)
     if (*since == 0)
         *since = now;
     if (now - *since > sd_options.patience) {
-        sd_crash(STANDIN_DEADLOCK,
-                 "%zu units of work are queued and none can run",
-                 lines.pending);
+        sd_crash(STANDIN_DEADLOCK, "%zu units of work are queued and none can run", lines.pending);
     }
     sd_pause();
 }

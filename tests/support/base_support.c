@@ -23,8 +23,8 @@ void expect_message_at(const char *const *words, const char *file, int line)
     const char *message = last_error_message();
     for (; *words != NULL; words++) {
         if (strstr(message, *words) == NULL) {
-            ck_abort_msg("%s:%d: expected a message with '%s', got \"%s\"",
-                         file, line, *words, message);
+            ck_abort_msg("%s:%d: expected a message with '%s', got \"%s\"", file, line, *words,
+                         message);
         }
     }
 }
@@ -44,8 +44,7 @@ static void make_folders(char *path, size_t known)
     }
 }
 
-void file_tree_write(const file_tree_t *tree, const char *path,
-                     const char *text)
+void file_tree_write(const file_tree_t *tree, const char *path, const char *text)
 {
     char full[PATH_MAX];
     int length = snprintf(full, sizeof(full), "%s%s", tree->root, path);
@@ -57,8 +56,7 @@ void file_tree_write(const file_tree_t *tree, const char *path,
     ck_assert_int_eq(fclose(file), 0);
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind,
-                      struct FTW *where)
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
 {
     (void)info;
     (void)kind;

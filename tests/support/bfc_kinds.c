@@ -9,12 +9,9 @@
 
 const arena_kind_t bfc_kinds[BFC_KINDS] = {
 #if defined(CUARENA_TEST_CUDA)
-    {"bfc-vmm", BFC, CUARENA_MEMORY_DEVICE, INNER | KIND_DEVICE,
-     CUARENA_BACKING_VMM, 0},
-    {"bfc-malloc", BFC, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE,
-     CUARENA_BACKING_MALLOC, 0},
-    {"bfc-async", BFC, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE,
-     CUARENA_BACKING_ASYNC, 0},
+    {"bfc-vmm", BFC, CUARENA_MEMORY_DEVICE, INNER | KIND_DEVICE, CUARENA_BACKING_VMM, 0},
+    {"bfc-malloc", BFC, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE, CUARENA_BACKING_MALLOC, 0},
+    {"bfc-async", BFC, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE, CUARENA_BACKING_ASYNC, 0},
     {"bfc-managed", BFC, CUARENA_MEMORY_MANAGED, WHOLE, 0, 0},
     {"bfc-pinned", BFC, CUARENA_MEMORY_PINNED, WHOLE, 0, 0},
 #else
@@ -42,19 +39,18 @@ fixture_t *bfc_opened(int kind, const char *options)
     return &f;
 }
 
-/* In whole grains of the memory. */
+/* In whole pages of the memory. */
 uint64_t up(const fixture_t *f, uint64_t bytes)
 {
     cuarena_properties_t properties;
     cuarena_properties_init(&properties);
     expect_ok(cuarena_properties(f->arena, &properties));
-    return (bytes + properties.grain_bytes - 1) / properties.grain_bytes *
-           properties.grain_bytes;
+    return (bytes + properties.granularity - 1) / properties.granularity * properties.granularity;
 }
 
 uint64_t held(const fixture_t *f)
 {
-    return stats_of(f, CUARENA_REGION_ALL).held_bytes;
+    return stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
 }
 
 uint64_t growths(const fixture_t *f)
@@ -94,25 +90,20 @@ void shrink(fixture_t *f)
 fixture_t *bfc_opened_with_budget(int kind, uint64_t limit)
 {
     char options[128];
-    snprintf(options, sizeof options,
-             "arena.max_mem=%llu,arena.initial_chunk_size_bytes=%llu",
+    snprintf(options, sizeof options, "arena.max_mem=%llu,arena.initial_chunk_size_bytes=%llu",
              (unsigned long long)limit, (unsigned long long)limit);
     return bfc_opened(kind, options);
 }
 
-void expect_refused_config(const char *key, const char *value,
-                           const char *accepted)
+void expect_refused_config(const char *key, const char *value, const char *accepted)
 {
     cuarena_config_t config;
     cuarena_config_init(&config);
-    expect_status(cuarena_config_set(&config, key, value),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_config_set(&config, key, value), CUARENA_BAD_ARGUMENT);
     const char *message = last_error().message;
-    ck_assert_msg(strstr(message, key) != NULL &&
-                      strstr(message, value) != NULL &&
+    ck_assert_msg(strstr(message, key) != NULL && strstr(message, value) != NULL &&
                       strstr(message, accepted) != NULL,
-                  "%s=%s: '%s' does not name key, value and '%s'", key, value,
-                  message, accepted);
+                  "%s=%s: '%s' does not name key, value and '%s'", key, value, message, accepted);
 }
 
 /* ---- Cases ------------------------------------------------------------- */

@@ -1,10 +1,10 @@
 /*
- * The preset bfc on each memory, for the programs that show what ONNX Runtime's
- * own tests show of its arena, under the names that they have there. Amounts
- * are rounded up to the memory's grain, as check_growth.c shows byte by byte.
+ * The preset bfc on each memory, for the programs that show what ONNX Runtime's own tests show of
+ * its arena, under the names that they have there. Amounts are rounded up to the memory's
+ * granularity, as check_growth.c shows byte by byte.
  *
- * Left out are those of the driver's pool, which no preset has yet. With
- * CUARENA_TEST_CUDA it is memory that a driver gives.
+ * Left out are those of the driver's pool, which no preset has yet. With CUARENA_TEST_CUDA it is
+ * memory that a driver gives.
  */
 #ifndef CUARENA_TEST_BFC_KINDS_H
 #define CUARENA_TEST_BFC_KINDS_H
@@ -30,7 +30,7 @@ fixture_t *bfc_opened(int kind, const char *options);
 /* Gives `limit` as max_mem and as the first chunk. */
 fixture_t *bfc_opened_with_budget(int kind, uint64_t limit);
 
-/* In whole grains of the memory. */
+/* In whole pages of the memory. */
 uint64_t up(const fixture_t *f, uint64_t bytes);
 uint64_t held(const fixture_t *f);
 uint64_t growths(const fixture_t *f);
@@ -38,11 +38,9 @@ cuarena_ort_stats_t figures(const fixture_t *f);
 uint64_t allocated(const fixture_t *f, const void *pointer);
 cuarena_status_t reserve(fixture_t *f, uint64_t bytes, void **pointer);
 void shrink(fixture_t *f);
-void expect_refused_config(const char *key, const char *value,
-                           const char *accepted);
+void expect_refused_config(const char *key, const char *value, const char *accepted);
 
 /* A case whose tests run once per kind. */
-void add_per_bfc_kind(Suite *suite, const char *name,
-                      const TTest *const *tests);
+void add_per_bfc_kind(Suite *suite, const char *name, const TTest *const *tests);
 
 #endif

@@ -70,8 +70,7 @@ uint64_t capacity(const void *pointer)
 uint64_t set_limit(int32_t kind, uint64_t bytes)
 {
     uint64_t old = 0;
-    expect_ok(
-        cuarena_set_limit(cached.arena, kind, amount_of_bytes(bytes), &old));
+    expect_ok(cuarena_set_limit(cached.arena, kind, amount_of_bytes(bytes), &old));
     expect_sound_cache();
     return old;
 }

@@ -1,5 +1,5 @@
-/* An arena with a cache of freed blocks, for the tests of its rules; the
- * validator comes after each call. */
+/* An arena with a cache of freed blocks, for the tests of its rules; the validator comes after each
+ * call. */
 #ifndef CUARENA_TEST_CACHE_RIG_H
 #define CUARENA_TEST_CACHE_RIG_H
 
@@ -12,7 +12,7 @@ typedef struct cached {
 /* The arena of the test. */
 extern cached_t cached;
 
-/* Addresses without bytes, in grains of a granule, so that what is held is
+/* Addresses without bytes, in pages of a granule, so that what is held is
  * known byte by byte. */
 #define CPU "preset=mlx-cpu,memory=none,handle=16,limit=1TiB"
 #define CPU8 "preset=mlx-cpu,memory=none,alignment=8,handle=8,limit=1TiB"

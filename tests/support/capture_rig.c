@@ -23,8 +23,7 @@ void end_of(rig_t *rig, cuarena_capture_t *session)
     expect_clean(rig);
 }
 
-void release_to(rig_t *rig, cuarena_capture_t **session,
-                cuarena_stream_t stream)
+void release_to(rig_t *rig, cuarena_capture_t **session, cuarena_stream_t stream)
 {
     expect_ok(cuarena_capture_release(rig->arena, session, stream));
     ck_assert_ptr_null(*session);
@@ -39,8 +38,7 @@ cuarena_stats_t stats_of(rig_t *rig, cuarena_capture_t *session)
     return stats;
 }
 
-void compact_on(rig_t *rig, cuarena_stream_t stream,
-                cuarena_compact_report_t *report)
+void compact_on(rig_t *rig, cuarena_stream_t stream, cuarena_compact_report_t *report)
 {
     cuarena_compact_options_t options;
     cuarena_compact_options_init(&options);

@@ -7,14 +7,12 @@
 /* Each with the validator after it. */
 cuarena_capture_t *begin_on(rig_t *rig, cuarena_stream_t stream);
 void end_of(rig_t *rig, cuarena_capture_t *session);
-void release_to(rig_t *rig, cuarena_capture_t **session,
-                cuarena_stream_t stream);
+void release_to(rig_t *rig, cuarena_capture_t **session, cuarena_stream_t stream);
 /* The driver's part of it. */
 void capture(rig_t *rig, cuarena_stream_t stream, bool on);
 cuarena_stats_t stats_of(rig_t *rig, cuarena_capture_t *session);
 /* All the way. */
-void compact_on(rig_t *rig, cuarena_stream_t stream,
-                cuarena_compact_report_t *report);
+void compact_on(rig_t *rig, cuarena_stream_t stream, cuarena_compact_report_t *report);
 /* The arena asked nothing of a stream that was being captured. */
 #define expect_untouched(rig) expect_u64((rig)->sim.captured_calls, 0)
 

@@ -1,6 +1,5 @@
 /*
- * Where a random test gets its choices from: a generator, or the bytes of a
- * fuzzer's input.
+ * Where a random test gets its choices from: a generator, or the bytes of a fuzzer's input.
  */
 #ifndef CUARENA_TEST_CHOICE_H
 #define CUARENA_TEST_CHOICE_H

@@ -23,12 +23,12 @@ cuarena_config_t small_config(const char *options)
     return config;
 }
 
-void expect_option_at(const cuarena_config_t *config, const char *key,
-                      const char *want, const char *file, int line)
+void expect_option_at(const cuarena_config_t *config, const char *key, const char *want,
+                      const char *file, int line)
 {
     char text[256] = "";
-    expect_status_at(cuarena_config_get(config, key, text, sizeof text),
-                     CUARENA_OK, key, file, line);
+    expect_status_at(cuarena_config_get(config, key, text, sizeof text), CUARENA_OK, key, file,
+                     line);
     expect_text_at(text, want, key, file, line);
 }
 
@@ -37,5 +37,5 @@ uint64_t held_by(cuarena_t *arena)
     cuarena_stats_t stats;
     cuarena_stats_init(&stats);
     expect_ok(cuarena_stats(arena, CUARENA_REGION_ALL, &stats));
-    return stats.held_bytes;
+    return stats.reserved_bytes;
 }

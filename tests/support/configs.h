@@ -10,10 +10,10 @@ cuarena_config_t config_fresh(void);
 cuarena_config_t config_of(const char *options);
 /* Of an arena of 1 MiB that grows, with these options. */
 cuarena_config_t small_config(const char *options);
-#define expect_option(config, key, want)                                       \
+#define expect_option(config, key, want)                                                           \
     expect_option_at((config), (key), (want), __FILE__, __LINE__)
-void expect_option_at(const cuarena_config_t *config, const char *key,
-                      const char *want, const char *file, int line);
+void expect_option_at(const cuarena_config_t *config, const char *key, const char *want,
+                      const char *file, int line);
 /* What an arena holds. */
 uint64_t held_by(cuarena_t *arena);
 

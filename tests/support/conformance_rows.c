@@ -66,8 +66,7 @@ int rows_main(Suite *suite)
 
 static const arena_kind_t *kind_at(int kind)
 {
-    return kind < COMMON_ROWS ? common_kind(kind)
-                              : &kept_kinds[kind - COMMON_ROWS];
+    return kind < COMMON_ROWS ? common_kind(kind) : &kept_kinds[kind - COMMON_ROWS];
 }
 
 const arena_kind_t *row_kind(int row)
@@ -95,8 +94,7 @@ const char *row_name(int row)
 
 uint64_t row_block_bytes(const arena_kind_t *kind)
 {
-    if (kind->memory != CUARENA_MEMORY_DEVICE &&
-        kind->memory != CUARENA_MEMORY_PINNED &&
+    if (kind->memory != CUARENA_MEMORY_DEVICE && kind->memory != CUARENA_MEMORY_PINNED &&
         kind->memory != CUARENA_MEMORY_MANAGED)
         return KIB(64);
     return kind->traits & (KIND_GIVES_BACK | KIND_CACHES) ? MIB(2) : KIB(512);
@@ -176,9 +174,9 @@ uint64_t least_alignment(const fixture_t *f, uint64_t bytes)
     }
 }
 
-uint64_t held_bytes(const fixture_t *f)
+uint64_t reserved_bytes(const fixture_t *f)
 {
-    return stats_of(f, CUARENA_REGION_ALL).held_bytes;
+    return stats_of(f, CUARENA_REGION_ALL).reserved_bytes;
 }
 
 uint64_t cached_blocks(const fixture_t *f)
@@ -191,8 +189,7 @@ uint64_t cached_blocks(const fixture_t *f)
 
 bool serves_apart(const fixture_t *f)
 {
-    return has(f, KIND_GROWS) &&
-           has(f, KIND_GIVES_BACK | KIND_CACHES | KIND_EACH);
+    return has(f, KIND_GROWS) && has(f, KIND_GIVES_BACK | KIND_CACHES | KIND_EACH);
 }
 
 bool gives_at_once(const fixture_t *f)
@@ -203,11 +200,11 @@ bool gives_at_once(const fixture_t *f)
 void expect_three_free(fixture_t *f, uint64_t each)
 {
     bool apart = has(f, KIND_CACHES | KIND_EACH);
-    settle(f);
+    reclaim(f);
     expect_u64(inspection_of(f, CUARENA_REGION_DYNAMIC).ranges, apart ? 0 : 1);
     expect_u64(cached_blocks(f), has(f, KIND_CACHES) ? 3 : 0);
     if (has(f, KIND_EACH))
-        expect_u64(held_bytes(f), (ROW_BLOCKS - 3) * each);
+        expect_u64(reserved_bytes(f), (ROW_BLOCKS - 3) * each);
 }
 
 bool is_offered(const fixture_t *f, cuarena_status_t status)
@@ -235,8 +232,7 @@ bool open_with_stable(fixture_t *f, int row, uint64_t stable)
     prepare_row(f, row);
     f->config.stable = amount_of_bytes(stable * row_block_bytes(f->kind));
     if (has(f, KIND_EACH)) {
-        expect_status(cuarena_create(&f->config, &f->arena),
-                      CUARENA_BAD_ARGUMENT);
+        expect_status(cuarena_create(&f->config, &f->arena), CUARENA_BAD_ARGUMENT);
         return false;
     }
     fixture_create(f);

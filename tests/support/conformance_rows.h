@@ -1,7 +1,7 @@
 /*
- * The rows of the conformance suite: every kind of arena, with calls that go to
- * no stream, to one, and to many. With CUARENA_TEST_CUDA they are the kinds
- * whose memory or streams a driver gives (cuda_kinds.h).
+ * The rows of the conformance suite: every kind of arena, with calls that go to no stream, to one,
+ * and to many. With CUARENA_TEST_CUDA they are the kinds whose memory or streams a driver gives
+ * (cuda_kinds.h).
  */
 #ifndef CUARENA_TEST_CONFORMANCE_ROWS_H
 #define CUARENA_TEST_CONFORMANCE_ROWS_H
@@ -21,9 +21,8 @@
 #define KIND_ROWS (COMMON_ROWS + KEPT_KIND_COUNT)
 #define ROWS (KIND_ROWS * STREAM_USES)
 
-/* What a row's arena may hold: so many blocks of so many bytes. Half of them
- * are whole grains and, where holes can go back, or blocks that were cached do,
- * each is. */
+/* What a row's arena may hold: so many blocks of so many bytes. Half of them are whole pages and,
+ * where holes can go back, or blocks that were cached do, each is. */
 #define ROW_BLOCKS 8
 uint64_t row_block_bytes(const arena_kind_t *kind);
 
@@ -37,8 +36,8 @@ const char *row_name(int row);
 /* As fixture_prepare and fixture_open. */
 void prepare_row(fixture_t *f, int row);
 void open_row(fixture_t *f, int row);
-/* An arena that was given all it may hold, and then all of it back: it has one
- * free range, or one cached block, or nothing. */
+/* An arena that was given all it may hold, and then all of it back: it has one free range, or one
+ * cached block, or nothing. */
 void open_used(fixture_t *f, int row);
 /* The same with nothing cached, so that rows are sure. */
 void open_full(fixture_t *f, int row);
@@ -46,8 +45,7 @@ void open_full(fixture_t *f, int row);
 bool open_with_stable(fixture_t *f, int row, uint64_t stable);
 /* Frees those of ROW_BLOCKS blocks whose bit is set. */
 void drop_some(fixture_t *f, cuarena_block_t *row, unsigned bits);
-/* As fixture_close; and the driver saw nothing wrong: no access was out of
- * order, for one. */
+/* As fixture_close; and the driver saw nothing wrong: no access was out of order, for one. */
 void close_row(fixture_t *f);
 void close_row_forced(fixture_t *f);
 
@@ -58,15 +56,15 @@ bool has(const fixture_t *f, uint32_t trait);
  */
 uint64_t rounded(const fixture_t *f, uint64_t bytes);
 uint64_t least_alignment(const fixture_t *f, uint64_t bytes);
-uint64_t held_bytes(const fixture_t *f);
+uint64_t reserved_bytes(const fixture_t *f);
 uint64_t cached_blocks(const fixture_t *f);
-/* Whether a request finds room though the free bytes are apart: what is cached
- * or free goes back, and the arena grows elsewhere. */
+/* Whether a request finds room though the free bytes are apart: what is cached or free goes back,
+ * and the arena grows elsewhere. */
 bool serves_apart(const fixture_t *f);
 /* Whether bytes that are not kept went back by the end of a free. */
 bool gives_at_once(const fixture_t *f);
-/* Three blocks beside each other were freed, and all others live: they are one
- * range; or three cached blocks; or gone. */
+/* Three blocks beside each other were freed, and all others live: they are one range; or three
+ * cached blocks; or gone. */
 void expect_three_free(fixture_t *f, uint64_t each);
 /* `status` is OK; UNSUPPORTED where each block is a segment, and then false. */
 bool is_offered(const fixture_t *f, cuarena_status_t status);

@@ -76,14 +76,13 @@ static int await(pid_t child)
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     if (WIFSTOPPED(status))
         return WSTOPSIG(status);
-    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-                  "the child ended with status %d", status);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with status %d",
+                  status);
     return 0;
 }
 
 /* How often the child stops on its way from one SIGSTOP to the next. */
-static uint64_t stops_between(counted_fn *prepare, counted_fn *work, void *user,
-                              int request)
+static uint64_t stops_between(counted_fn *prepare, counted_fn *work, void *user, int request)
 {
     uint64_t stops = 0;
     pid_t child = fork();
@@ -92,11 +91,9 @@ static uint64_t stops_between(counted_fn *prepare, counted_fn *work, void *user,
         be_traced(prepare, work, user);
     ck_assert_int_eq(await(child), SIGSTOP);
     for (;; stops++) {
-        ck_assert_int_eq(ptrace((enum __ptrace_request)request, child, 0, 0),
-                         0);
+        ck_assert_int_eq(ptrace((enum __ptrace_request)request, child, 0, 0), 0);
         int signal = await(child);
-        ck_assert_msg(signal == SIGTRAP || signal == SIGSTOP,
-                      "the child got signal %d", signal);
+        ck_assert_msg(signal == SIGTRAP || signal == SIGSTOP, "the child got signal %d", signal);
         if (signal == SIGSTOP)
             break;
     }
@@ -111,8 +108,7 @@ static void do_nothing(void *user)
 }
 
 /* Less what the stops themselves take. */
-static uint64_t stops_of(counted_fn *prepare, counted_fn *work, void *user,
-                         int request)
+static uint64_t stops_of(counted_fn *prepare, counted_fn *work, void *user, int request)
 {
     uint64_t none = stops_between(do_nothing, do_nothing, NULL, request);
     uint64_t all = stops_between(prepare, work, user, request);
@@ -126,8 +122,7 @@ bool counted_possible(void)
     int status = 0;
     if (child == 0)
         _exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? 0 : 1);
-    return waitpid(child, &status, 0) == child && WIFEXITED(status) &&
-           WEXITSTATUS(status) == 0;
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 /* A call stops it twice, before and after. */

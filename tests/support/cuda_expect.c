@@ -43,8 +43,7 @@ void expect_used(uint64_t bytes)
 void expect_no_report(void)
 {
     if (standin_is_here() && standin->standin_report_count(0) != 0)
-        ck_abort_msg("the stand-in reports: %s",
-                     standin->standin_report_text(0));
+        ck_abort_msg("the stand-in reports: %s", standin->standin_report_text(0));
 }
 
 void expect_nothing_left(void)
@@ -57,7 +56,6 @@ void expect_nothing_left(void)
         return;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (standin->standin_live(kinds[i]) != 0)
-            ck_abort_msg("%zu left of kind %s", standin->standin_live(kinds[i]),
-                         kinds[i]);
+            ck_abort_msg("%zu left of kind %s", standin->standin_live(kinds[i]), kinds[i]);
     expect_no_report();
 }

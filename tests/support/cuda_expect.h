@@ -1,7 +1,6 @@
 /*
- * What tests of device memory ask of the stand-in: what the library has of the
- * driver, and whether anything was done wrong. On a real driver they ask
- * nothing.
+ * What tests of device memory ask of the stand-in: what the library has of the driver, and whether
+ * anything was done wrong. On a real driver they ask nothing.
  */
 #ifndef CUARENA_TEST_CUDA_EXPECT_H
 #define CUARENA_TEST_CUDA_EXPECT_H
@@ -17,8 +16,8 @@ extern const standin_control_t *standin; /* NULL on a real driver */
 
 /* Finds it out; for tests that need its control. */
 bool standin_is_here(void);
-/* Adds a test that is about the stand-in, `count` times; where there is none it
- * says that the test is left out. */
+/* Adds a test that is about the stand-in, `count` times; where there is none it says that the test
+ * is left out. */
 void add_standin_test(TCase *tcase, const TTest *test, int count);
 /* Reports are expected, and not printed; then forgotten. */
 void standin_quiet(bool quiet);

@@ -10,64 +10,49 @@
 
 const arena_kind_t cuda_kinds[CUDA_KIND_COUNT] = {
     [CUDA_POOL_VMM] = {"pool-vmm", POOL, DEVICE,
-                       KIND_READABLE | KIND_DEVICE | KIND_GIVES_BACK |
-                           KIND_RESIZES | KIND_DEDICATES,
+                       KIND_READABLE | KIND_DEVICE | KIND_GIVES_BACK | KIND_RESIZES |
+                           KIND_DEDICATES,
                        CUARENA_BACKING_VMM, 0},
-    [CUDA_POOL_MALLOC] = {"pool-malloc", POOL, DEVICE, WHOLE | KIND_DEVICE,
-                          CUARENA_BACKING_MALLOC, 0},
-    [CUDA_POOL_ASYNC] = {"pool-async", POOL, DEVICE, WHOLE | KIND_DEVICE,
-                         CUARENA_BACKING_ASYNC, 0},
-    [CUDA_POOL_MANAGED] = {"pool-managed", POOL, CUARENA_MEMORY_MANAGED, WHOLE,
-                           0, 0},
-    [CUDA_POOL_PINNED] = {"pool-pinned", POOL, CUARENA_MEMORY_PINNED, WHOLE, 0,
+    [CUDA_POOL_MALLOC] = {"pool-malloc", POOL, DEVICE, WHOLE | KIND_DEVICE, CUARENA_BACKING_MALLOC,
                           0},
-    [CUDA_POOL_BYTES] = {"pool-bytes", POOL, CUARENA_MEMORY_BYTES,
-                         KIND_READABLE | KIND_DEVICE, 0, CUARENA_BYTES_DEVICE},
-    [CUDA_POOL_MANAGED_BYTES] = {"pool-managed-bytes", POOL,
-                                 CUARENA_MEMORY_BYTES, KIND_READABLE, 0,
+    [CUDA_POOL_ASYNC] = {"pool-async", POOL, DEVICE, WHOLE | KIND_DEVICE, CUARENA_BACKING_ASYNC, 0},
+    [CUDA_POOL_MANAGED] = {"pool-managed", POOL, CUARENA_MEMORY_MANAGED, WHOLE, 0, 0},
+    [CUDA_POOL_PINNED] = {"pool-pinned", POOL, CUARENA_MEMORY_PINNED, WHOLE, 0, 0},
+    [CUDA_POOL_BYTES] = {"pool-bytes", POOL, CUARENA_MEMORY_BYTES, KIND_READABLE | KIND_DEVICE, 0,
+                         CUARENA_BYTES_DEVICE},
+    [CUDA_POOL_MANAGED_BYTES] = {"pool-managed-bytes", POOL, CUARENA_MEMORY_BYTES, KIND_READABLE, 0,
                                  CUARENA_BYTES_MANAGED},
-    [CUDA_POOL_PINNED_BYTES] = {"pool-pinned-bytes", POOL, CUARENA_MEMORY_BYTES,
-                                KIND_READABLE, 0, CUARENA_BYTES_PINNED},
+    [CUDA_POOL_PINNED_BYTES] = {"pool-pinned-bytes", POOL, CUARENA_MEMORY_BYTES, KIND_READABLE, 0,
+                                CUARENA_BYTES_PINNED},
     [CUDA_GROW_VMM] = {"grow-vmm", GROW, DEVICE,
-                       KIND_READABLE | KIND_DEVICE | KIND_GIVES_BACK |
-                           KIND_GROWS | KIND_DEDICATES,
+                       KIND_READABLE | KIND_DEVICE | KIND_GIVES_BACK | KIND_GROWS | KIND_DEDICATES,
                        CUARENA_BACKING_VMM, 0},
-    [CUDA_GROW_MALLOC] = {"grow-malloc", GROW, DEVICE,
-                          WHOLE | KIND_DEVICE | KIND_GROWS,
+    [CUDA_GROW_MALLOC] = {"grow-malloc", GROW, DEVICE, WHOLE | KIND_DEVICE | KIND_GROWS,
                           CUARENA_BACKING_MALLOC, 0},
-    [CUDA_GROW_ASYNC] = {"grow-async", GROW, DEVICE,
-                         WHOLE | KIND_DEVICE | KIND_GROWS,
+    [CUDA_GROW_ASYNC] = {"grow-async", GROW, DEVICE, WHOLE | KIND_DEVICE | KIND_GROWS,
                          CUARENA_BACKING_ASYNC, 0},
-    [CUDA_GROW_MANAGED] = {"grow-managed", GROW, CUARENA_MEMORY_MANAGED,
-                           WHOLE | KIND_GROWS, 0, 0},
-    [CUDA_GROW_PINNED] = {"grow-pinned", GROW, CUARENA_MEMORY_PINNED,
-                          WHOLE | KIND_GROWS, 0, 0},
+    [CUDA_GROW_MANAGED] = {"grow-managed", GROW, CUARENA_MEMORY_MANAGED, WHOLE | KIND_GROWS, 0, 0},
+    [CUDA_GROW_PINNED] = {"grow-pinned", GROW, CUARENA_MEMORY_PINNED, WHOLE | KIND_GROWS, 0, 0},
     [CUDA_BFC_VMM] = {"bfc-vmm", BFC, DEVICE,
-                      KIND_READABLE | KIND_DEVICE | KIND_GIVES_BACK |
-                          KIND_GROWS | KIND_DEDICATES,
+                      KIND_READABLE | KIND_DEVICE | KIND_GIVES_BACK | KIND_GROWS | KIND_DEDICATES,
                       CUARENA_BACKING_VMM, 0},
-    [CUDA_BFC_MALLOC] = {"bfc-malloc", BFC, DEVICE,
-                         WHOLE | KIND_DEVICE | KIND_GROWS,
+    [CUDA_BFC_MALLOC] = {"bfc-malloc", BFC, DEVICE, WHOLE | KIND_DEVICE | KIND_GROWS,
                          CUARENA_BACKING_MALLOC, 0},
-    [CUDA_BFC_ASYNC] = {"bfc-async", BFC, DEVICE,
-                        WHOLE | KIND_DEVICE | KIND_GROWS, CUARENA_BACKING_ASYNC,
-                        0},
-    [CUDA_BFC_MANAGED] = {"bfc-managed", BFC, CUARENA_MEMORY_MANAGED,
-                          WHOLE | KIND_GROWS, 0, 0},
-    [CUDA_BFC_PINNED] = {"bfc-pinned", BFC, CUARENA_MEMORY_PINNED,
-                         WHOLE | KIND_GROWS, 0, 0},
+    [CUDA_BFC_ASYNC] = {"bfc-async", BFC, DEVICE, WHOLE | KIND_DEVICE | KIND_GROWS,
+                        CUARENA_BACKING_ASYNC, 0},
+    [CUDA_BFC_MANAGED] = {"bfc-managed", BFC, CUARENA_MEMORY_MANAGED, WHOLE | KIND_GROWS, 0, 0},
+    [CUDA_BFC_PINNED] = {"bfc-pinned", BFC, CUARENA_MEMORY_PINNED, WHOLE | KIND_GROWS, 0, 0},
     [CUDA_BFC_EXACT_VMM] = {"bfc-exact-vmm", BFC, DEVICE,
-                            KIND_READABLE | KIND_DEVICE | KIND_GIVES_BACK |
-                                KIND_GROWS | KIND_DEDICATES | KIND_EXACT,
+                            KIND_READABLE | KIND_DEVICE | KIND_GIVES_BACK | KIND_GROWS |
+                                KIND_DEDICATES | KIND_EXACT,
                             CUARENA_BACKING_VMM, 0},
     [CUDA_BFC_EXACT_MALLOC] = {"bfc-exact-malloc", BFC, DEVICE,
                                WHOLE | KIND_DEVICE | KIND_GROWS | KIND_EXACT,
                                CUARENA_BACKING_MALLOC, 0},
     [CUDA_BFC_EXACT_ASYNC] = {"bfc-exact-async", BFC, DEVICE,
-                              WHOLE | KIND_DEVICE | KIND_GROWS | KIND_EXACT,
-                              CUARENA_BACKING_ASYNC, 0},
-    [CUDA_BFC_EXACT_MANAGED] = {"bfc-exact-managed", BFC,
-                                CUARENA_MEMORY_MANAGED,
+                              WHOLE | KIND_DEVICE | KIND_GROWS | KIND_EXACT, CUARENA_BACKING_ASYNC,
+                              0},
+    [CUDA_BFC_EXACT_MANAGED] = {"bfc-exact-managed", BFC, CUARENA_MEMORY_MANAGED,
                                 WHOLE | KIND_GROWS | KIND_EXACT, 0, 0},
     [CUDA_BFC_EXACT_PINNED] = {"bfc-exact-pinned", BFC, CUARENA_MEMORY_PINNED,
                                WHOLE | KIND_GROWS | KIND_EXACT, 0, 0},
@@ -83,8 +68,8 @@ static const cuda_test_t *driver(void)
     return cuda_test();
 }
 
-/* The copy returns when the driver has taken the bytes over, which may be
- * before they have arrived. */
+/* The copy returns when the driver has taken the bytes over, which may be before they have
+ * arrived. */
 static void write_device(void *to, const void *from, uint64_t bytes)
 {
     if (bytes == 0)
@@ -109,12 +94,10 @@ static void *take_bytes(int32_t bytes_kind, uint64_t bytes)
         expect_cu(cuda->cuMemAlloc(&pointer, bytes));
         break;
     case CUARENA_BYTES_MANAGED:
-        expect_cu(cuda->cuMemAllocManaged(&pointer, bytes,
-                                          CUAI_CU_MEM_ATTACH_GLOBAL));
+        expect_cu(cuda->cuMemAllocManaged(&pointer, bytes, CUAI_CU_MEM_ATTACH_GLOBAL));
         break;
     default:
-        expect_cu(
-            cuda->cuMemHostAlloc(&host, bytes, CUAI_CU_MEMHOSTALLOC_DEVICEMAP));
+        expect_cu(cuda->cuMemHostAlloc(&host, bytes, CUAI_CU_MEMHOSTALLOC_DEVICEMAP));
         return host;
     }
     return (void *)(uintptr_t)pointer;
@@ -130,8 +113,7 @@ static void give_bytes(int32_t bytes_kind, void *bytes)
 
 void cuda_kinds_ready(void)
 {
-    static const arena_reach_t reach = {write_device, read_device, take_bytes,
-                                        give_bytes};
+    static const arena_reach_t reach = {write_device, read_device, take_bytes, give_bytes};
     arena_reach = &reach;
 }
 

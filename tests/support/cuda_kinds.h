@@ -1,6 +1,6 @@
 /*
- * Arenas whose memory a driver gives: rows like arena_kinds (arena_support.h),
- * for programs that run on the stand-in driver and on a real one alike.
+ * Arenas whose memory a driver gives: rows like arena_kinds (arena_support.h), for programs that
+ * run on the stand-in driver and on a real one alike.
  */
 #ifndef CUARENA_TEST_CUDA_KINDS_H
 #define CUARENA_TEST_CUDA_KINDS_H
@@ -36,13 +36,12 @@ enum {
 
 extern const arena_kind_t cuda_kinds[CUDA_KIND_COUNT];
 
-/* Makes contents of device memory reachable for fixtures (arena_reach). Opens
- * nothing before it is needed. */
+/* Makes contents of device memory reachable for fixtures (arena_reach). Opens nothing before it is
+ * needed. */
 void cuda_kinds_ready(void);
 
 /* What main returns: as suite_main, where there is a device (driver_result
- * says what it is where there is none). The driver is opened by the tests'
- * processes only. */
+ * says what it is where there is none). The driver is opened by the tests' processes only. */
 int cuda_kinds_main(Suite *suite);
 
 #endif

@@ -8,12 +8,10 @@ static void find_all(cuda_test_t *cuda)
     cuai_cu_get_proc_address_v2_t find;
     cuai_cu_query_result_t query;
     void *found;
-    ck_assert_msg(driver_symbol("cuGetProcAddress_v2", &find),
-                  "no driver of CUDA 12.0 or later");
-#define FIND(name, since, parameters)                                          \
-    found = NULL;                                                              \
-    (void)find(#name, &found, since, CUAI_CU_GET_PROC_ADDRESS_LEGACY_STREAM,   \
-               &query);                                                        \
+    ck_assert_msg(driver_symbol("cuGetProcAddress_v2", &find), "no driver of CUDA 12.0 or later");
+#define FIND(name, since, parameters)                                                              \
+    found = NULL;                                                                                  \
+    (void)find(#name, &found, since, CUAI_CU_GET_PROC_ADDRESS_LEGACY_STREAM, &query);              \
     memcpy(&cuda->name, &found, sizeof(found));
     CUAI_CUDA_ENTRIES(FIND)
     CUAI_CUDA_TEST_ENTRIES(FIND)
@@ -32,15 +30,13 @@ const cuda_test_t *cuda_test(void)
     return &cuda;
 }
 
-void expect_cu_at(cuai_cu_result_t result, const char *what, const char *file,
-                  int line)
+void expect_cu_at(cuai_cu_result_t result, const char *what, const char *file, int line)
 {
     const char *name = "no name";
     if (result == CUAI_CUDA_SUCCESS)
         return;
     (void)cuda_test()->cuGetErrorName(result, &name);
-    ck_abort_msg("%s:%d: %s: expected success, got %s (%d)", file, line, what,
-                 name, result);
+    ck_abort_msg("%s:%d: %s: expected success, got %s (%d)", file, line, what, name, result);
 }
 
 cuai_cu_context_t cuda_test_current(void)
@@ -64,8 +60,7 @@ cuai_cu_context_t cuda_test_use_device(int ordinal)
 cuarena_stream_t cuda_test_stream(void)
 {
     cuarena_stream_t stream = NULL;
-    expect_cu(
-        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
+    expect_cu(cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
     return stream;
 }
 

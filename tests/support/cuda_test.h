@@ -1,7 +1,6 @@
 /*
- * The driver, as a test of the library sees it: its own entry points, in the
- * library's declarations, to make streams, work and contexts beside the
- * library. See driver_library.h.
+ * The driver, as a test of the library sees it: its own entry points, in the library's
+ * declarations, to make streams, work and contexts beside the library. See driver_library.h.
  */
 #ifndef CUARENA_TEST_CUDA_TEST_H
 #define CUARENA_TEST_CUDA_TEST_H
@@ -11,8 +10,7 @@
 
 #include <cuarena/streams.h>
 
-#define CUDA_TEST_MEMBER(name, since, parameters)                              \
-    cuai_cu_result_t(*name) parameters;
+#define CUDA_TEST_MEMBER(name, since, parameters) cuai_cu_result_t(*name) parameters;
 
 typedef struct cuda_test {
     CUAI_CUDA_ENTRIES(CUDA_TEST_MEMBER)
@@ -24,8 +22,7 @@ typedef struct cuda_test {
 const cuda_test_t *cuda_test(void);
 /* The call succeeded. */
 #define expect_cu(call) expect_cu_at((call), #call, __FILE__, __LINE__)
-void expect_cu_at(cuai_cu_result_t result, const char *what, const char *file,
-                  int line);
+void expect_cu_at(cuai_cu_result_t result, const char *what, const char *file, int line);
 
 /* The context that is current on this thread; NULL if none is. */
 cuai_cu_context_t cuda_test_current(void);

@@ -29,17 +29,14 @@ static void open_work(work_t *work)
     const cuda_test_t *cuda = cuda_test();
     for (int i = 0; i < FIXTURE_STREAMS; i++)
         expect_cu(cuda->cuStreamCreate(&work->streams[i], NON_BLOCKING));
-    expect_cu(cuda->cuModuleLoadDataEx(&work->module, test_kernels_ptx, 0, NULL,
-                                       NULL));
+    expect_cu(cuda->cuModuleLoadDataEx(&work->module, test_kernels_ptx, 0, NULL, NULL));
     expect_cu(cuda->cuModuleGetFunction(&work->fill, work->module, "fill"));
     expect_cu(cuda->cuModuleGetFunction(&work->check, work->module, "check"));
     expect_cu(cuda->cuModuleGetFunction(&work->spin, work->module, "spin"));
     expect_cu(cuda->cuMemHostAlloc((void **)&work->flag, sizeof *work->flag,
                                    CUAI_CU_MEMHOSTALLOC_DEVICEMAP));
-    expect_cu(
-        cuda->cuMemAlloc(&work->wrong, FIXTURE_STREAMS * sizeof(uint64_t)));
-    expect_cu(
-        cuda->cuMemsetD8(work->wrong, 0, FIXTURE_STREAMS * sizeof(uint64_t)));
+    expect_cu(cuda->cuMemAlloc(&work->wrong, FIXTURE_STREAMS * sizeof(uint64_t)));
+    expect_cu(cuda->cuMemsetD8(work->wrong, 0, FIXTURE_STREAMS * sizeof(uint64_t)));
     expect_cu(cuda->cuCtxSynchronize());
 }
 
@@ -71,16 +68,16 @@ static void order(uint32_t earlier, uint32_t later)
 
 /* ---- By the device ----------------------------------------------------- */
 
-static void launch(cuai_cu_function_t function, uint32_t number,
-                   const void *address, uint64_t bytes, uint64_t seed)
+static void launch(cuai_cu_function_t function, uint32_t number, const void *address,
+                   uint64_t bytes, uint64_t seed)
 {
     const work_t *work = the_work();
     uint64_t at = (uint64_t)(uintptr_t)address;
     uint64_t first = 0;
     uint64_t wrong = work->wrong + number * sizeof(uint64_t);
     void *params[] = {&at, &bytes, &seed, &first, &wrong};
-    expect_cu(cuda_test()->cuLaunchKernel(function, 4, 1, 1, 256, 1, 1, 0,
-                                          work->streams[number], params, NULL));
+    expect_cu(cuda_test()->cuLaunchKernel(function, 4, 1, 1, 256, 1, 1, 0, work->streams[number],
+                                          params, NULL));
 }
 
 static void set_flag(unsigned value)
@@ -95,8 +92,8 @@ static void hold(uint32_t number)
     uint64_t cycles = 0;
     void *params[] = {&flag, &cycles};
     set_flag(0);
-    expect_cu(cuda_test()->cuLaunchKernel(work->spin, 1, 1, 1, 1, 1, 1, 0,
-                                          work->streams[number], params, NULL));
+    expect_cu(cuda_test()->cuLaunchKernel(work->spin, 1, 1, 1, 1, 1, 1, 0, work->streams[number],
+                                          params, NULL));
 }
 
 static void let_go(void)
@@ -133,20 +130,17 @@ static void do_on_host(void *user)
         paint_bytes(work->at, work->bytes, work->seed);
     else
         atomic_fetch_add(&wrong_on_host,
-                         work->bytes -
-                             painted_until(work->at, work->bytes, work->seed));
+                         work->bytes - painted_until(work->at, work->bytes, work->seed));
     free(work);
 }
 
-static void queue_on_host(uint32_t number, const void *address, uint64_t bytes,
-                          uint64_t seed, bool writes)
+static void queue_on_host(uint32_t number, const void *address, uint64_t bytes, uint64_t seed,
+                          bool writes)
 {
     host_work_t *work = malloc(sizeof *work);
     ck_assert_ptr_nonnull(work);
-    *work =
-        (host_work_t){(unsigned char *)(uintptr_t)address, bytes, seed, writes};
-    expect_cu(cuda_test()->cuLaunchHostFunc(the_work()->streams[number],
-                                            do_on_host, work));
+    *work = (host_work_t){(unsigned char *)(uintptr_t)address, bytes, seed, writes};
+    expect_cu(cuda_test()->cuLaunchHostFunc(the_work()->streams[number], do_on_host, work));
 }
 
 /* ---- Both -------------------------------------------------------------- */
@@ -154,12 +148,10 @@ static void queue_on_host(uint32_t number, const void *address, uint64_t bytes,
 static bool is_hosts(const fixture_t *f)
 {
     return f->kind->memory == CUARENA_MEMORY_PAGEABLE ||
-           (f->kind->memory == CUARENA_MEMORY_BYTES &&
-            f->kind->bytes_kind == CUARENA_BYTES_HOST);
+           (f->kind->memory == CUARENA_MEMORY_BYTES && f->kind->bytes_kind == CUARENA_BYTES_HOST);
 }
 
-static void fill(const fixture_t *f, uint32_t number, void *address,
-                 uint64_t bytes, uint64_t seed)
+static void fill(const fixture_t *f, uint32_t number, void *address, uint64_t bytes, uint64_t seed)
 {
     if (is_hosts(f))
         queue_on_host(number, address, bytes, seed, true);
@@ -167,8 +159,8 @@ static void fill(const fixture_t *f, uint32_t number, void *address,
         launch(the_work()->fill, number, address, bytes, seed);
 }
 
-static void check(const fixture_t *f, uint32_t number, const void *address,
-                  uint64_t bytes, uint64_t seed)
+static void check(const fixture_t *f, uint32_t number, const void *address, uint64_t bytes,
+                  uint64_t seed)
 {
     if (is_hosts(f))
         queue_on_host(number, address, bytes, seed, false);
@@ -183,5 +175,4 @@ static uint64_t finish(void)
     return wrong_on_device() + atomic_exchange(&wrong_on_host, 0);
 }
 
-const stream_work_t cuda_work = {stream, fill,   check, order,
-                                 hold,   let_go, finish};
+const stream_work_t cuda_work = {stream, fill, check, order, hold, let_go, finish};

@@ -13,10 +13,8 @@
 
 static const arena_kind_t kinds[CUPY_KINDS] = {
     {"cupy-malloc", CUPY, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE, 0, 0},
-    {"cupy-async", CUPY, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE,
-     CUARENA_BACKING_ASYNC, 0},
-    {"cupy-vmm", CUPY, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE,
-     CUARENA_BACKING_VMM, 0},
+    {"cupy-async", CUPY, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE, CUARENA_BACKING_ASYNC, 0},
+    {"cupy-vmm", CUPY, CUARENA_MEMORY_DEVICE, WHOLE | KIND_DEVICE, CUARENA_BACKING_VMM, 0},
     {"cupy-managed", CUPY, CUARENA_MEMORY_MANAGED, WHOLE, 0, 0},
     {"cupy-pinned", CUPY, CUARENA_MEMORY_PINNED, WHOLE, 0, 0},
 };
@@ -117,8 +115,7 @@ static void end(cupy_pool_t *p)
     if (!is_sim(p))
         return;
     sim_close(&sim);
-    ck_assert_msg(sim.faults == 0, "%u faults; the first: %s", sim.faults,
-                  sim.fault);
+    ck_assert_msg(sim.faults == 0, "%u faults; the first: %s", sim.faults, sim.fault);
 }
 
 int cupy_main(Suite *suite)
@@ -141,7 +138,7 @@ cupy_pool_t *cupy_opened(int kind, const char *options)
     expect_ok(cuarena_config_parse(&p.f.config, options));
     fixture_create(&p.f);
     expect_ok(cuarena_properties(p.f.arena, &properties));
-    p.unit = properties.grain_bytes;
+    p.unit = properties.granularity;
     return &p;
 }
 
@@ -156,12 +153,11 @@ void cupy_close(cupy_pool_t *p)
 
 /* ---- Calls ------------------------------------------------------------- */
 
-cuarena_status_t cupy_try(cupy_pool_t *p, uint64_t units, uint32_t number,
-                          void **pointer_out)
+cuarena_status_t cupy_try(cupy_pool_t *p, uint64_t units, uint32_t number, void **pointer_out)
 {
     uint64_t bytes = units * p->unit;
-    cuarena_status_t status = cuarena_alloc_on(
-        p->f.arena, bytes, cupy_stream(p, number), NULL, pointer_out);
+    cuarena_status_t status =
+        cuarena_alloc_on(p->f.arena, bytes, cupy_stream(p, number), NULL, pointer_out);
     expect_sound(&p->f);
     if (status == CUARENA_OK && bytes != 0)
         write_on(p, number, *pointer_out, bytes);
@@ -177,8 +173,7 @@ void *cupy_malloc(cupy_pool_t *p, uint64_t units, uint32_t number)
 
 void cupy_free(cupy_pool_t *p, void *pointer, uint32_t number)
 {
-    step_ok(&p->f,
-            cuarena_free_on(p->f.arena, pointer, cupy_stream(p, number)));
+    step_ok(&p->f, cuarena_free_on(p->f.arena, pointer, cupy_stream(p, number)));
 }
 
 static uint64_t trim(cupy_pool_t *p, cuarena_stream_t stream)
@@ -200,14 +195,13 @@ uint64_t cupy_free_all_on(cupy_pool_t *p, uint32_t number)
 
 void cupy_set_limit(cupy_pool_t *p, uint64_t units)
 {
-    step_ok(&p->f, cuarena_set_limit(p->f.arena, CUARENA_LIMIT_HELD,
+    step_ok(&p->f, cuarena_set_limit(p->f.arena, CUARENA_LIMIT_RESERVED,
                                      amount_of_bytes(units * p->unit), NULL));
 }
 
 /* ---- Figures ----------------------------------------------------------- */
 
-static void expect_at(const char *what, uint64_t got, uint64_t want,
-                      const char *file, int line)
+static void expect_at(const char *what, uint64_t got, uint64_t want, const char *file, int line)
 {
     if (got != want)
         _ck_assert_failed(file, line, what, "%s: got %llu, expected %llu", what,
@@ -215,24 +209,21 @@ static void expect_at(const char *what, uint64_t got, uint64_t want,
     mark_point();
 }
 
-void expect_figures_at(const cupy_pool_t *p, uint64_t used, uint64_t total,
-                       uint64_t blocks, const char *file, int line)
+void expect_figures_at(const cupy_pool_t *p, uint64_t used, uint64_t total, uint64_t blocks,
+                       const char *file, int line)
 {
     cuarena_stats_t stats = stats_of(&p->f, CUARENA_REGION_ALL);
     expect_at("used_bytes", stats.live_bytes, used * p->unit, file, line);
-    expect_at("total_bytes", stats.held_bytes, total * p->unit, file, line);
-    expect_at("free_bytes", stats.free_bytes, (total - used) * p->unit, file,
-              line);
+    expect_at("total_bytes", stats.reserved_bytes, total * p->unit, file, line);
+    expect_at("free_bytes", stats.free_bytes, (total - used) * p->unit, file, line);
     expect_at("n_free_blocks", stats.free_ranges, blocks, file, line);
-    expect_at("ranges of a walk",
-              inspection_of(&p->f, CUARENA_REGION_ALL).ranges, blocks, file,
+    expect_at("ranges of a walk", inspection_of(&p->f, CUARENA_REGION_ALL).ranges, blocks, file,
               line);
 }
 
 /* ---- Cases ------------------------------------------------------------- */
 
-void add_per_cupy_kind(Suite *suite, const char *name,
-                       const TTest *const *tests)
+void add_per_cupy_kind(Suite *suite, const char *name, const TTest *const *tests)
 {
     TCase *tcase = new_case(suite, name);
     for (; *tests != NULL; tests++)

@@ -1,7 +1,7 @@
 /*
- * The preset cupy-pool on each memory that has streams, for tests that follow
- * those of CuPy's MemoryPool. Sizes are in units: 512 bytes, or what the memory
- * gives at least where that is more. Streams are numbers below
+ * The preset cupy-pool on each memory that has streams, for tests that follow those of CuPy's
+ * MemoryPool. Sizes are in units: 512 bytes, or what the memory gives at least where that is more.
+ * Streams are numbers below
  * FIXTURE_STREAMS.
  */
 #ifndef CUARENA_TEST_CUPY_KINDS_H
@@ -30,10 +30,9 @@ cuarena_stream_t cupy_stream(const cupy_pool_t *p, uint32_t number);
 /* All work is done, as far as it does not take the arena to know. */
 void cupy_finish(cupy_pool_t *p);
 
-/* malloc of so many units on a stream, which then writes them; what it comes
- * to. NULL pointer_out: it is refused. */
-cuarena_status_t cupy_try(cupy_pool_t *p, uint64_t units, uint32_t number,
-                          void **pointer_out);
+/* malloc of so many units on a stream, which then writes them; what it comes to. NULL pointer_out:
+ * it is refused. */
+cuarena_status_t cupy_try(cupy_pool_t *p, uint64_t units, uint32_t number, void **pointer_out);
 void *cupy_malloc(cupy_pool_t *p, uint64_t units, uint32_t number);
 void cupy_free(cupy_pool_t *p, void *pointer, uint32_t number);
 /* free_all_blocks of all streams, and of one. */
@@ -42,18 +41,17 @@ uint64_t cupy_free_all_on(cupy_pool_t *p, uint32_t number);
 void cupy_set_limit(cupy_pool_t *p, uint64_t units);
 
 /* used_bytes, total_bytes and n_free_blocks; free_bytes is the difference. */
-#define expect_figures(p, used, total, blocks)                                 \
+#define expect_figures(p, used, total, blocks)                                                     \
     expect_figures_at(p, used, total, blocks, __FILE__, __LINE__)
-void expect_figures_at(const cupy_pool_t *p, uint64_t used, uint64_t total,
-                       uint64_t blocks, const char *file, int line);
+void expect_figures_at(const cupy_pool_t *p, uint64_t used, uint64_t total, uint64_t blocks,
+                       const char *file, int line);
 
 /* From now on the memory has so many units in all; false: it always has more.
  */
 bool cupy_has(cupy_pool_t *p, uint64_t units);
 
 /* A case with each of the tests on each kind. */
-void add_per_cupy_kind(Suite *suite, const char *name,
-                       const TTest *const *tests);
+void add_per_cupy_kind(Suite *suite, const char *name, const TTest *const *tests);
 /* What main returns. */
 int cupy_main(Suite *suite);
 

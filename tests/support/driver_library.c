@@ -18,8 +18,8 @@ static void *library(void)
     static void *opened;
     const char *name = getenv(DRIVER_VARIABLE);
     if (opened == NULL)
-        opened = dlopen(name != NULL && name[0] != '\0' ? name : DRIVER_FILE,
-                        RTLD_NOW | RTLD_LOCAL);
+        opened =
+            dlopen(name != NULL && name[0] != '\0' ? name : DRIVER_FILE, RTLD_NOW | RTLD_LOCAL);
     return opened;
 }
 
@@ -49,15 +49,12 @@ void driver_bracket_begin(unsigned rules, const char *what)
 
 size_t driver_bracket_end(void)
 {
-    return driver_standin() != NULL ? driver_standin()->standin_bracket_end()
-                                    : 0;
+    return driver_standin() != NULL ? driver_standin()->standin_bracket_end() : 0;
 }
 
 size_t driver_reports(standin_kind_t kind)
 {
-    return driver_standin() != NULL
-               ? driver_standin()->standin_report_count(kind)
-               : 0;
+    return driver_standin() != NULL ? driver_standin()->standin_report_count(kind) : 0;
 }
 
 void driver_reports_clear(void)
@@ -83,8 +80,7 @@ static int look(void)
     int count = 0;
     if (library() == NULL)
         fprintf(stderr, "no driver: %s\n", dlerror());
-    if (!driver_symbol("cuInit", &init) ||
-        !driver_symbol("cuDeviceGetCount", &get_count))
+    if (!driver_symbol("cuInit", &init) || !driver_symbol("cuDeviceGetCount", &get_count))
         return DRIVER_NONE;
     int result = init(0);
     if (result == 0)
@@ -135,7 +131,6 @@ int driver_result(driver_kind_t kind, int result)
     if (kind != DRIVER_NONE || result != EXIT_SUCCESS)
         return result;
     bool require = wanted != NULL && strcmp(wanted, "1") == 0;
-    puts(require ? "CUARENA_REQUIRE_GPU=1 and no device"
-                 : "skipped: no device");
+    puts(require ? "CUARENA_REQUIRE_GPU=1 and no device" : "skipped: no device");
     return require ? EXIT_FAILURE : SKIPPED;
 }

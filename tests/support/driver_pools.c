@@ -76,8 +76,7 @@ cuarena_stats_t counts_of(cuarena_t *arena)
 cuai_cu_stream_t new_stream(void)
 {
     cuai_cu_stream_t stream = NULL;
-    expect_cu(
-        cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
+    expect_cu(cuda_test()->cuStreamCreate(&stream, CUAI_CU_STREAM_NON_BLOCKING));
     return stream;
 }
 

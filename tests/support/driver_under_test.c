@@ -25,18 +25,17 @@ void driver_start(void)
 const char *driver_error_name(CUresult result)
 {
     const char *name = NULL;
-    if (driver.cuGetErrorName == NULL ||
-        driver.cuGetErrorName(result, &name) != CUDA_SUCCESS || name == NULL)
+    if (driver.cuGetErrorName == NULL || driver.cuGetErrorName(result, &name) != CUDA_SUCCESS ||
+        name == NULL)
         return "an unknown error";
     return name;
 }
 
-void expect_driver_at(CUresult got, CUresult want, const char *what,
-                      const char *file, int line)
+void expect_driver_at(CUresult got, CUresult want, const char *what, const char *file, int line)
 {
     if (got != want) {
-        ck_abort_msg("%s:%d: %s: expected %s, got %s", file, line, what,
-                     driver_error_name(want), driver_error_name(got));
+        ck_abort_msg("%s:%d: %s: expected %s, got %s", file, line, what, driver_error_name(want),
+                     driver_error_name(got));
     }
 }
 
@@ -77,11 +76,11 @@ void driver_order(CUstream earlier, CUstream later)
     driver_ok(driver.cuEventDestroy(event));
 }
 
-void driver_launch(CUfunction function, unsigned blocks, unsigned threads,
-                   CUstream stream, void **params)
+void driver_launch(CUfunction function, unsigned blocks, unsigned threads, CUstream stream,
+                   void **params)
 {
-    driver_ok(driver.cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0,
-                                    stream, params, NULL));
+    driver_ok(
+        driver.cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, params, NULL));
 }
 
 CUfunction driver_test_kernel(CUmodule *module, const char *name)

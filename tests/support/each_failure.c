@@ -7,8 +7,7 @@
 #include "support/expect.h"
 
 int each_call_fails(life_t life, cuai_cu_result_t result,
-                    bool (*may_be)(cuarena_status_t status,
-                                   cuai_cu_result_t result))
+                    bool (*may_be)(cuarena_status_t status, cuai_cu_result_t result))
 {
     const standin_control_t *standin = driver_standin();
     expect_ok(life());

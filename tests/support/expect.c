@@ -11,43 +11,39 @@ static const char *last_message(cuarena_error_info_t *info)
     return cuarena_last_error_info(info) == CUARENA_OK ? info->message : "";
 }
 
-void expect_status_at(cuarena_status_t got, cuarena_status_t want,
-                      const char *what, const char *file, int line)
+void expect_status_at(cuarena_status_t got, cuarena_status_t want, const char *what,
+                      const char *file, int line)
 {
     cuarena_error_info_t info;
     if (got != want) {
-        ck_abort_msg("%s:%d: %s: expected %s, got %s (last error: %s)", file,
-                     line, what, cuarena_status_name(want),
-                     cuarena_status_name(got), last_message(&info));
+        ck_abort_msg("%s:%d: %s: expected %s, got %s (last error: %s)", file, line, what,
+                     cuarena_status_name(want), cuarena_status_name(got), last_message(&info));
     }
 }
 
-void expect_u64_at(uint64_t got, uint64_t want, const char *what,
-                   const char *file, int line)
+void expect_u64_at(uint64_t got, uint64_t want, const char *what, const char *file, int line)
 {
     if (got != want) {
-        ck_abort_msg("%s:%d: %s: expected %" PRIu64 " (%#" PRIx64
-                     "), got %" PRIu64 " (%#" PRIx64 ")",
+        ck_abort_msg("%s:%d: %s: expected %" PRIu64 " (%#" PRIx64 "), got %" PRIu64 " (%#" PRIx64
+                     ")",
                      file, line, what, want, want, got, got);
     }
 }
 
-void expect_between_at(uint64_t got, uint64_t low, uint64_t high,
-                       const char *what, const char *file, int line)
+void expect_between_at(uint64_t got, uint64_t low, uint64_t high, const char *what,
+                       const char *file, int line)
 {
     if (got < low || got > high) {
-        ck_abort_msg("%s:%d: %s: expected %" PRIu64 " to %" PRIu64
-                     ", got %" PRIu64,
-                     file, line, what, low, high, got);
+        ck_abort_msg("%s:%d: %s: expected %" PRIu64 " to %" PRIu64 ", got %" PRIu64, file, line,
+                     what, low, high, got);
     }
 }
 
-void expect_text_at(const char *got, const char *want, const char *what,
-                    const char *file, int line)
+void expect_text_at(const char *got, const char *want, const char *what, const char *file, int line)
 {
     if (strcmp(got, want) != 0) {
-        ck_abort_msg("%s:%d: %s:\n  expected \"%s\"\n  got      \"%s\"", file,
-                     line, what, want, got);
+        ck_abort_msg("%s:%d: %s:\n  expected \"%s\"\n  got      \"%s\"", file, line, what, want,
+                     got);
     }
 }
 
@@ -80,8 +76,7 @@ TCase *suite_add_list(Suite *suite, const char *name, const TTest *const *tests)
     return tcase;
 }
 
-void suite_add_rows(Suite *suite, const char *name, const TTest *test,
-                    size_t rows)
+void suite_add_rows(Suite *suite, const char *name, const TTest *test, size_t rows)
 {
     TCase *tcase = tcase_create(name);
     tcase_add_loop_test(tcase, test, 0, (int)rows);

@@ -7,28 +7,23 @@
 
 struct cuarena_heap;
 
-#define expect_status(call, want)                                              \
-    expect_status_at((call), (want), #call, __FILE__, __LINE__)
+#define expect_status(call, want) expect_status_at((call), (want), #call, __FILE__, __LINE__)
 #define expect_ok(call) expect_status(call, CUARENA_OK)
-#define expect_u64(got, want)                                                  \
-    expect_u64_at((got), (want), #got, __FILE__, __LINE__)
+#define expect_u64(got, want) expect_u64_at((got), (want), #got, __FILE__, __LINE__)
 /* The bounds are included. */
-#define expect_between(got, low, high)                                         \
+#define expect_between(got, low, high)                                                             \
     expect_between_at((got), (low), (high), #got, __FILE__, __LINE__)
-#define expect_text(got, want)                                                 \
-    expect_text_at((got), (want), #got, __FILE__, __LINE__)
+#define expect_text(got, want) expect_text_at((got), (want), #got, __FILE__, __LINE__)
 #define expect_valid(heap) expect_valid_at((heap), __FILE__, __LINE__)
 
-void expect_status_at(cuarena_status_t got, cuarena_status_t want,
-                      const char *what, const char *file, int line);
-void expect_u64_at(uint64_t got, uint64_t want, const char *what,
-                   const char *file, int line);
-void expect_between_at(uint64_t got, uint64_t low, uint64_t high,
-                       const char *what, const char *file, int line);
-void expect_text_at(const char *got, const char *want, const char *what,
-                    const char *file, int line);
-void expect_valid_at(const struct cuarena_heap *heap, const char *file,
-                     int line);
+void expect_status_at(cuarena_status_t got, cuarena_status_t want, const char *what,
+                      const char *file, int line);
+void expect_u64_at(uint64_t got, uint64_t want, const char *what, const char *file, int line);
+void expect_between_at(uint64_t got, uint64_t low, uint64_t high, const char *what,
+                       const char *file, int line);
+void expect_text_at(const char *got, const char *want, const char *what, const char *file,
+                    int line);
+void expect_valid_at(const struct cuarena_heap *heap, const char *file, int line);
 
 /* What an output holds that no call may touch when it fails. */
 extern char expect_nothing_here;
@@ -40,11 +35,9 @@ cuarena_error_info_t last_error(void);
 /* A NULL-terminated list of tests. */
 #define TEST_LIST(...) ((const TTest *[]){__VA_ARGS__, NULL})
 /* A case of these tests; gives it, to set a timeout or a fixture. */
-TCase *suite_add_list(Suite *suite, const char *name,
-                      const TTest *const *tests);
+TCase *suite_add_list(Suite *suite, const char *name, const TTest *const *tests);
 /* A case of one test for each row of a table: its _i. */
-void suite_add_rows(Suite *suite, const char *name, const TTest *test,
-                    size_t rows);
+void suite_add_rows(Suite *suite, const char *name, const TTest *test, size_t rows);
 /* Runs the suite; what main returns. Forks each test unless CK_FORK=no. */
 int suite_main(Suite *suite);
 

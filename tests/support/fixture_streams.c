@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-const char *const stream_use_names[STREAM_USES] = {"no stream", "one stream",
-                                                   "many streams"};
+const char *const stream_use_names[STREAM_USES] = {"no stream", "one stream", "many streams"};
 
 /* ---- Streams without work ---------------------------------------------- */
 
@@ -12,14 +11,14 @@ static cuarena_stream_t numbered_stream(uint32_t number)
     return (cuarena_stream_t)(uintptr_t)(0x1000 + (uintptr_t)number * 64);
 }
 
-static void fill_nothing(const fixture_t *f, uint32_t stream, void *address,
-                         uint64_t bytes, uint64_t seed)
+static void fill_nothing(const fixture_t *f, uint32_t stream, void *address, uint64_t bytes,
+                         uint64_t seed)
 {
     (void)f, (void)stream, (void)address, (void)bytes, (void)seed;
 }
 
-static void check_nothing(const fixture_t *f, uint32_t stream,
-                          const void *address, uint64_t bytes, uint64_t seed)
+static void check_nothing(const fixture_t *f, uint32_t stream, const void *address, uint64_t bytes,
+                          uint64_t seed)
 {
     (void)f, (void)stream, (void)address, (void)bytes, (void)seed;
 }
@@ -43,14 +42,12 @@ static uint64_t finish_nothing(void)
     return 0;
 }
 
-const stream_work_t no_work = {numbered_stream, fill_nothing, check_nothing,
-                               order_nothing,   hold_nothing, let_nothing_go,
-                               finish_nothing};
+const stream_work_t no_work = {numbered_stream, fill_nothing,   check_nothing, order_nothing,
+                               hold_nothing,    let_nothing_go, finish_nothing};
 
 /* ---- Owners ------------------------------------------------------------ */
 
-void fixture_use_streams(fixture_t *f, stream_use_t use,
-                         const stream_work_t *work)
+void fixture_use_streams(fixture_t *f, stream_use_t use, const stream_work_t *work)
 {
     const uint32_t counts[STREAM_USES] = {0, 1, FIXTURE_STREAMS};
     f->stream_count = counts[use];
@@ -103,8 +100,7 @@ static void note_owner(fixture_t *f, cuarena_block_t block, uint32_t stream)
     if (f->work == NULL || block == 0)
         return;
     fixture_owner_t *owner = find_owner(f, 0);
-    ck_assert_msg(owner != NULL, "more than %zu blocks on streams",
-                  COUNT_OF(f->owners));
+    ck_assert_msg(owner != NULL, "more than %zu blocks on streams", COUNT_OF(f->owners));
     *owner = (fixture_owner_t){block, stream};
 }
 
@@ -135,23 +131,20 @@ static bool cpu_touches(const fixture_t *f)
 
 /* ---- Calls ------------------------------------------------------------- */
 
-cuarena_status_t try_take(fixture_t *f, uint64_t bytes,
-                          const cuarena_request_t *request, void **out)
+cuarena_status_t try_take(fixture_t *f, uint64_t bytes, const cuarena_request_t *request,
+                          void **out)
 {
     uint32_t turn = next_turn(f);
     if (f->work == NULL)
-        return request == NULL
-                   ? cuarena_alloc(f->arena, bytes, out)
-                   : cuarena_alloc_with(f->arena, bytes, request, out);
-    cuarena_status_t status =
-        cuarena_alloc_on(f->arena, bytes, stream_of(f, turn), request, out);
+        return request == NULL ? cuarena_alloc(f->arena, bytes, out)
+                               : cuarena_alloc_with(f->arena, bytes, request, out);
+    cuarena_status_t status = cuarena_alloc_on(f->arena, bytes, stream_of(f, turn), request, out);
     if (status == CUARENA_OK)
         note_owner(f, block_at(f, *out), turn);
     return status;
 }
 
-cuarena_status_t try_take_block(fixture_t *f, uint64_t bytes,
-                                cuarena_block_t *out)
+cuarena_status_t try_take_block(fixture_t *f, uint64_t bytes, cuarena_block_t *out)
 {
     uint32_t turn = next_turn(f);
     if (f->work == NULL)
@@ -169,8 +162,7 @@ cuarena_status_t try_drop(fixture_t *f, void *pointer)
         return cuarena_free(f->arena, pointer);
     cuarena_block_t block = block_at(f, pointer);
     uint32_t stream = freeing_stream(f, block);
-    cuarena_status_t status =
-        cuarena_free_on(f->arena, pointer, stream_of(f, stream));
+    cuarena_status_t status = cuarena_free_on(f->arena, pointer, stream_of(f, stream));
     if (status == CUARENA_OK)
         forget_owner(f, block);
     return status;
@@ -181,22 +173,19 @@ cuarena_status_t try_drop_block(fixture_t *f, cuarena_block_t block)
     if (f->work == NULL)
         return cuarena_block_free(f->arena, block);
     uint32_t stream = freeing_stream(f, block);
-    cuarena_status_t status =
-        cuarena_block_free_on(f->arena, block, stream_of(f, stream));
+    cuarena_status_t status = cuarena_block_free_on(f->arena, block, stream_of(f, stream));
     if (status == CUARENA_OK)
         forget_owner(f, block);
     return status;
 }
 
-cuarena_status_t try_resize(fixture_t *f, void *pointer, uint64_t bytes,
-                            void **out)
+cuarena_status_t try_resize(fixture_t *f, void *pointer, uint64_t bytes, void **out)
 {
     if (f->work == NULL)
         return cuarena_resize(f->arena, pointer, bytes, out);
     cuarena_block_t block = block_at(f, pointer);
     uint32_t owner = owner_of(f, block);
-    cuarena_status_t status =
-        cuarena_resize_on(f->arena, pointer, bytes, stream_of(f, owner), out);
+    cuarena_status_t status = cuarena_resize_on(f->arena, pointer, bytes, stream_of(f, owner), out);
     if (status == CUARENA_OK) {
         forget_owner(f, block);
         note_owner(f, block_at(f, *out), owner);
@@ -204,40 +193,35 @@ cuarena_status_t try_resize(fixture_t *f, void *pointer, uint64_t bytes,
     return status;
 }
 
-cuarena_status_t try_resize_block(fixture_t *f, cuarena_block_t block,
-                                  uint64_t bytes)
+cuarena_status_t try_resize_block(fixture_t *f, cuarena_block_t block, uint64_t bytes)
 {
     if (f->work == NULL)
         return cuarena_block_resize(f->arena, block, bytes);
-    return cuarena_block_resize_on(f->arena, block, bytes,
-                                   stream_of(f, owner_of(f, block)));
+    return cuarena_block_resize_on(f->arena, block, bytes, stream_of(f, owner_of(f, block)));
 }
 
 cuarena_status_t try_pin_block(fixture_t *f, cuarena_block_t block, void **out)
 {
     if (f->work == NULL)
         return cuarena_block_pin(f->arena, block, out);
-    return cuarena_block_pin_on(f->arena, block,
-                                stream_of(f, owner_of(f, block)), out);
+    return cuarena_block_pin_on(f->arena, block, stream_of(f, owner_of(f, block)), out);
 }
 
 cuarena_status_t try_unpin_block(fixture_t *f, cuarena_block_t block)
 {
     if (f->work == NULL)
         return cuarena_block_unpin(f->arena, block);
-    return cuarena_block_unpin_on(f->arena, block,
-                                  stream_of(f, owner_of(f, block)));
+    return cuarena_block_unpin_on(f->arena, block, stream_of(f, owner_of(f, block)));
 }
 
-cuarena_status_t try_compact(fixture_t *f,
-                             const cuarena_compact_options_t *options,
+cuarena_status_t try_compact(fixture_t *f, const cuarena_compact_options_t *options,
                              cuarena_relocation_fn callback, void *user)
 {
     cuarena_compact_options_t on_stream;
     if (f->work == NULL)
         return cuarena_compact(f->arena, options, callback, user, NULL);
-    if (cpu_touches(f)) /* it moves over what is settled */
-        settle(f);
+    if (cpu_touches(f)) /* it moves over what is idle */
+        reclaim(f);
     cuarena_compact_options_init(&on_stream);
     if (options != NULL)
         on_stream = *options;
@@ -247,10 +231,10 @@ cuarena_status_t try_compact(fixture_t *f,
 
 /* ---- What streams change ----------------------------------------------- */
 
-void settle(fixture_t *f)
+void reclaim(fixture_t *f)
 {
     if (f->work != NULL)
-        step_ok(f, cuarena_settle(f->arena, 1, NULL));
+        step_ok(f, cuarena_reclaim(f->arena, 1, NULL));
 }
 
 cuarena_status_t try_trim_all(fixture_t *f, uint64_t *given_back_out)
@@ -258,7 +242,7 @@ cuarena_status_t try_trim_all(fixture_t *f, uint64_t *given_back_out)
     uint64_t idle = 0;
     if (f->work != NULL) {
         step_ok(f, cuarena_trim(f->arena, 0, &idle));
-        settle(f);
+        reclaim(f);
     }
     cuarena_status_t status = cuarena_trim(f->arena, 0, given_back_out);
     *given_back_out += idle;
@@ -283,30 +267,26 @@ void expect_waits(const fixture_t *f)
         f->work->let_go();
     cuarena_stats_t stats = stats_of(f, CUARENA_REGION_ALL);
     /* Blocks that are segments the driver orders. */
-    bool crosses = f->stream_count > 1 &&
-                   (f->kind->traits & (KIND_DEVICE | KIND_EACH)) == KIND_DEVICE;
+    bool steals =
+        f->stream_count > 1 && (f->kind->traits & (KIND_DEVICE | KIND_EACH)) == KIND_DEVICE;
     if (f->work == NULL || !cpu_touches(f))
         expect_u64(stats.host_waits, 0);
-    ck_assert_uint_ge(stats.crossings, crosses);
-    ck_assert_uint_ge(stats.stream_waits, crosses);
-    if (!crosses)
-        expect_u64(stats.crossings + stats.stream_waits, 0);
+    ck_assert_uint_ge(stats.steals, steals);
+    ck_assert_uint_ge(stats.stream_waits, steals);
+    if (!steals)
+        expect_u64(stats.steals + stats.stream_waits, 0);
 }
 
 /* ---- Contents ---------------------------------------------------------- */
 
-void fill_on_stream(const fixture_t *f, void *address, uint64_t bytes,
-                    uint64_t seed)
+void fill_on_stream(const fixture_t *f, void *address, uint64_t bytes, uint64_t seed)
 {
     if (bytes != 0)
-        f->work->fill(f, owner_of(f, block_at(f, address)), address, bytes,
-                      seed);
+        f->work->fill(f, owner_of(f, block_at(f, address)), address, bytes, seed);
 }
 
-void check_on_stream(const fixture_t *f, const void *address, uint64_t bytes,
-                     uint64_t seed)
+void check_on_stream(const fixture_t *f, const void *address, uint64_t bytes, uint64_t seed)
 {
     if (bytes != 0)
-        f->work->check(f, owner_of(f, block_at(f, address)), address, bytes,
-                       seed);
+        f->work->check(f, owner_of(f, block_at(f, address)), address, bytes, seed);
 }

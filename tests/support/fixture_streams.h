@@ -1,6 +1,6 @@
 /*
- * The calls of a fixture, on streams or without: one test says what an arena
- * does, and its fixture on how many streams.
+ * The calls of a fixture, on streams or without: one test says what an arena does, and its fixture
+ * on how many streams.
  *
  *   use    how many streams the calls of a fixture are spread over
  *   turn   the stream that the next block is for: they take turns
@@ -10,8 +10,8 @@
  *   work   how the contents of blocks are written and looked at on a stream
  *
  * Contents are written and looked at late, when the stream gets there: what
- * was found wrong is told when the fixture is closed. So bytes that an arena
- * hands out too early show, on a driver that looks for it and on others.
+ * was found wrong is told when the fixture is closed. So bytes that an arena hands out too early
+ * show, on a driver that looks for it and on others.
  *
  * Without streams each call is the plain one, and contents are the CPU's.
  */
@@ -35,10 +35,9 @@ extern const char *const stream_use_names[STREAM_USES];
 /* By numbers below FIXTURE_STREAMS, which stand for streams of the process. */
 struct stream_work {
     cuarena_stream_t (*stream)(uint32_t number);
-    void (*fill)(const fixture_t *f, uint32_t stream, void *address,
-                 uint64_t bytes, uint64_t seed);
-    void (*check)(const fixture_t *f, uint32_t stream, const void *address,
-                  uint64_t bytes, uint64_t seed);
+    void (*fill)(const fixture_t *f, uint32_t stream, void *address, uint64_t bytes, uint64_t seed);
+    void (*check)(const fixture_t *f, uint32_t stream, const void *address, uint64_t bytes,
+                  uint64_t seed);
     /* What is put on `later` from now on comes after all on `earlier`. */
     void (*order)(uint32_t earlier, uint32_t later);
     /* The stream gets no further until all are let go of. */
@@ -52,46 +51,39 @@ struct stream_work {
 extern const stream_work_t no_work;
 
 /* Between fixture_prepare and the first call. */
-void fixture_use_streams(fixture_t *f, stream_use_t use,
-                         const stream_work_t *work);
+void fixture_use_streams(fixture_t *f, stream_use_t use, const stream_work_t *work);
 
 /* The calls of the arena that have a form with a stream. */
-cuarena_status_t try_take(fixture_t *f, uint64_t bytes,
-                          const cuarena_request_t *request, void **out);
-cuarena_status_t try_take_block(fixture_t *f, uint64_t bytes,
-                                cuarena_block_t *out);
+cuarena_status_t try_take(fixture_t *f, uint64_t bytes, const cuarena_request_t *request,
+                          void **out);
+cuarena_status_t try_take_block(fixture_t *f, uint64_t bytes, cuarena_block_t *out);
 cuarena_status_t try_drop(fixture_t *f, void *pointer);
 cuarena_status_t try_drop_block(fixture_t *f, cuarena_block_t block);
-cuarena_status_t try_resize(fixture_t *f, void *pointer, uint64_t bytes,
-                            void **out);
-cuarena_status_t try_resize_block(fixture_t *f, cuarena_block_t block,
-                                  uint64_t bytes);
+cuarena_status_t try_resize(fixture_t *f, void *pointer, uint64_t bytes, void **out);
+cuarena_status_t try_resize_block(fixture_t *f, cuarena_block_t block, uint64_t bytes);
 cuarena_status_t try_pin_block(fixture_t *f, cuarena_block_t block, void **out);
 cuarena_status_t try_unpin_block(fixture_t *f, cuarena_block_t block);
-cuarena_status_t try_compact(fixture_t *f,
-                             const cuarena_compact_options_t *options,
+cuarena_status_t try_compact(fixture_t *f, const cuarena_compact_options_t *options,
                              cuarena_relocation_fn callback, void *user);
 
 /* ---- What streams change ----------------------------------------------- */
 
 /* What was freed is everybody's: on streams that takes a wait. */
-void settle(fixture_t *f);
+void reclaim(fixture_t *f);
 /* Gives back all there is to: on streams what is idle, and then the rest. */
 cuarena_status_t try_trim_all(fixture_t *f, uint64_t *given_back_out);
 /* All work is done, as it must be before the CPU looks, or a reset. */
 void finish_work(const fixture_t *f);
-/* On memory of a device the stream of the block gets no further, so what is
- * freed there stays in use, until expect_waits. */
+/* On memory of a device the stream of the block gets no further, so what is freed there stays in
+ * use, until expect_waits. */
 void hold_stream(const fixture_t *f, const void *pointer);
-/* Of an arena which freed and took the same bytes: without streams and on one
- * nothing was waited for on a device, on many the bytes crossed, and never did
- * the host wait but for memory that the CPU touches. Lets go of streams. */
+/* Of an arena which freed and took the same bytes: without streams and on one nothing was waited
+ * for on a device, on many the bytes crossed, and never did the host wait but for memory that the
+ * CPU touches. Lets go of streams. */
 void expect_waits(const fixture_t *f);
 
 /* Of the fixture's own: contents on the stream of their block. */
-void fill_on_stream(const fixture_t *f, void *address, uint64_t bytes,
-                    uint64_t seed);
-void check_on_stream(const fixture_t *f, const void *address, uint64_t bytes,
-                     uint64_t seed);
+void fill_on_stream(const fixture_t *f, void *address, uint64_t bytes, uint64_t seed);
+void check_on_stream(const fixture_t *f, const void *address, uint64_t bytes, uint64_t seed);
 
 #endif

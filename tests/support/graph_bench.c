@@ -52,19 +52,16 @@ void free_on(const bench_t *b, void *pointer, cuarena_stream_t stream)
 static void launch(const bench_t *b, cuai_cu_function_t kernel, void **params,
                    cuarena_stream_t stream)
 {
-    expect_cu(b->cuda->cuLaunchKernel(kernel, 4, 1, 1, 128, 1, 1, 0, stream,
-                                      params, NULL));
+    expect_cu(b->cuda->cuLaunchKernel(kernel, 4, 1, 1, 128, 1, 1, 0, stream, params, NULL));
 }
 
-void fill(const bench_t *b, const void *at, uint64_t bytes, uint64_t seed,
-          cuarena_stream_t stream)
+void fill(const bench_t *b, const void *at, uint64_t bytes, uint64_t seed, cuarena_stream_t stream)
 {
     uint64_t first = 0;
     launch(b, b->fill, (void *[]){&at, &bytes, &seed, &first}, stream);
 }
 
-void check(const bench_t *b, const void *at, uint64_t bytes, uint64_t seed,
-           cuarena_stream_t stream)
+void check(const bench_t *b, const void *at, uint64_t bytes, uint64_t seed, cuarena_stream_t stream)
 {
     uint64_t first = 0;
     int which = stream == b->s ? 0 : stream == b->t ? 1 : 2;
@@ -75,14 +72,12 @@ void check(const bench_t *b, const void *at, uint64_t bytes, uint64_t seed,
 void copy(const bench_t *b, void *to, const void *from, cuarena_stream_t stream)
 {
     expect_cu(b->cuda->cuMemcpyDtoDAsync((cuai_cu_pointer_t)(uintptr_t)to,
-                                         (cuai_cu_pointer_t)(uintptr_t)from,
-                                         BENCH_BYTES, stream));
+                                         (cuai_cu_pointer_t)(uintptr_t)from, BENCH_BYTES, stream));
 }
 
 static void open_kernels(bench_t *b)
 {
-    expect_cu(b->cuda->cuModuleLoadDataEx(&b->module, test_kernels_ptx, 0, NULL,
-                                          NULL));
+    expect_cu(b->cuda->cuModuleLoadDataEx(&b->module, test_kernels_ptx, 0, NULL, NULL));
     expect_cu(b->cuda->cuModuleGetFunction(&b->fill, b->module, "fill"));
     expect_cu(b->cuda->cuModuleGetFunction(&b->check, b->module, "check"));
 }
@@ -105,8 +100,7 @@ static void open_on(bench_t *b, cuarena_config_t *config)
     b->e = new_stream(b);
     for (int i = 0; i < 3; i++) {
         expect_ok(cuarena_alloc(b->arena, 256, &b->bad[i]));
-        expect_cu(b->cuda->cuMemsetD8((cuai_cu_pointer_t)(uintptr_t)b->bad[i],
-                                      0, 256));
+        expect_cu(b->cuda->cuMemsetD8((cuai_cu_pointer_t)(uintptr_t)b->bad[i], 0, 256));
     }
     expect_cu(b->cuda->cuCtxSynchronize());
     void *p = take_on(b, BENCH_BYTES, b->e);
@@ -138,8 +132,7 @@ void expect_no_bad_bytes(const bench_t *b)
     expect_cu(b->cuda->cuCtxSynchronize());
     for (int i = 0; i < 3; i++) {
         uint64_t wrong = 77;
-        expect_cu(b->cuda->cuMemcpyDtoH(
-            &wrong, (cuai_cu_pointer_t)(uintptr_t)b->bad[i], 8));
+        expect_cu(b->cuda->cuMemcpyDtoH(&wrong, (cuai_cu_pointer_t)(uintptr_t)b->bad[i], 8));
         expect_u64(wrong, 0);
     }
     expect_no_report();
@@ -162,8 +155,7 @@ void close_bench(bench_t *b)
 
 void begin_capture(const bench_t *b, cuarena_stream_t stream, int mode)
 {
-    expect_cu(
-        b->cuda->cuStreamBeginCapture(stream, (cuai_cu_capture_mode_t)mode));
+    expect_cu(b->cuda->cuStreamBeginCapture(stream, (cuai_cu_capture_mode_t)mode));
 }
 
 /* The capture is as it should be: a graph came out of it. */
@@ -178,8 +170,8 @@ cuai_cu_graph_exec_t end_capture(const bench_t *b, cuarena_stream_t stream)
     return exec;
 }
 
-/* What a program does beside a capture, on this thread: every kind of call that
- * the arena needs the driver for. */
+/* What a program does beside a capture, on this thread: every kind of call that the arena needs the
+ * driver for. */
 void work_beside(const bench_t *b)
 {
     cuarena_t *arena = b->arena;
@@ -188,8 +180,7 @@ void work_beside(const bench_t *b)
     check(b, big, MIB(1), 9, b->e);
     cuarena_block_t row[4];
     for (int i = 0; i < 4; i++)
-        expect_ok(
-            cuarena_block_alloc_on(arena, BENCH_BYTES, b->e, NULL, &row[i]));
+        expect_ok(cuarena_block_alloc_on(arena, BENCH_BYTES, b->e, NULL, &row[i]));
     expect_ok(cuarena_block_free_on(arena, row[0], b->e));
     expect_ok(cuarena_block_free_on(arena, row[2], b->e));
     cuarena_compact_options_t options;
@@ -201,7 +192,7 @@ void work_beside(const bench_t *b)
     expect_ok(cuarena_block_free_on(arena, row[1], b->e));
     expect_ok(cuarena_block_free_on(arena, row[3], b->e));
     free_on(b, big, b->e);
-    expect_ok(cuarena_settle(arena, 1, NULL));
+    expect_ok(cuarena_reclaim(arena, 1, NULL));
     expect_ok(cuarena_trim(arena, 0, NULL));
     expect_sound_arena(b);
 }
@@ -223,8 +214,7 @@ void eager_step(const bench_t *b, eager_t *eager, int round)
         expect_ok(cuarena_block_free_on(b->arena, eager->blocks[i], b->e));
         eager->blocks[i] = 0;
     } else {
-        expect_ok(cuarena_block_alloc_on(b->arena, BENCH_BYTES, b->e, NULL,
-                                         &eager->blocks[i]));
+        expect_ok(cuarena_block_alloc_on(b->arena, BENCH_BYTES, b->e, NULL, &eager->blocks[i]));
         eager->seeds[i] = random_next(&eager->random);
         const void *at = pin_on(b, eager->blocks[i]);
         fill(b, at, BENCH_BYTES, eager->seeds[i], b->e);

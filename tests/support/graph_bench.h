@@ -1,6 +1,6 @@
 /*
- * Graphs on blocks of an arena, for programs that run on the stand-in driver
- * and on a real one: an arena, three streams, kernels that fill and check.
+ * Graphs on blocks of an arena, for programs that run on the stand-in driver and on a real one: an
+ * arena, three streams, kernels that fill and check.
  */
 #ifndef CUARENA_TEST_GRAPH_BENCH_H
 #define CUARENA_TEST_GRAPH_BENCH_H
@@ -39,24 +39,22 @@ void *take_on(const bench_t *b, uint64_t bytes, cuarena_stream_t stream);
 void free_on(const bench_t *b, void *pointer, cuarena_stream_t stream);
 
 void wait_for(const bench_t *b, cuarena_stream_t stream);
-void fill(const bench_t *b, const void *at, uint64_t bytes, uint64_t seed,
-          cuarena_stream_t stream);
+void fill(const bench_t *b, const void *at, uint64_t bytes, uint64_t seed, cuarena_stream_t stream);
 void check(const bench_t *b, const void *at, uint64_t bytes, uint64_t seed,
            cuarena_stream_t stream);
 /* BENCH_BYTES of them. */
-void copy(const bench_t *b, void *to, const void *from,
-          cuarena_stream_t stream);
+void copy(const bench_t *b, void *to, const void *from, cuarena_stream_t stream);
 
 void begin_capture(const bench_t *b, cuarena_stream_t stream, int mode);
 /* The capture is as it should be: a graph came out of it. */
 cuai_cu_graph_exec_t end_capture(const bench_t *b, cuarena_stream_t stream);
 
-/* What a program does beside a capture, on this thread: every kind of call that
- * the arena needs the driver for. */
+/* What a program does beside a capture, on this thread: every kind of call that the arena needs the
+ * driver for. */
 void work_beside(const bench_t *b);
 
-/* Eager blocks on the third stream, each with contents that are checked before
- * it is freed; every fourth time all that may move does. */
+/* Eager blocks on the third stream, each with contents that are checked before it is freed; every
+ * fourth time all that may move does. */
 typedef struct eager {
     cuarena_block_t blocks[8];
     uint64_t seeds[8];

@@ -22,8 +22,7 @@ static cuarena_status_t guest_available(void *user, uint64_t *bytes_out)
     return self->status;
 }
 
-static cuarena_status_t guest_get(void *user, uint64_t bytes,
-                                  uint64_t reserve_bytes,
+static cuarena_status_t guest_get(void *user, uint64_t bytes, uint64_t address_bytes,
                                   cuarena_memory_segment_t *segment_out)
 {
     guest_t *self = user;
@@ -31,7 +30,7 @@ static cuarena_status_t guest_get(void *user, uint64_t bytes,
     *segment_out = (cuarena_memory_segment_t){
         .address = (uintptr_t)guest_bytes,
         .bytes = bytes,
-        .reserved_bytes = reserve_bytes,
+        .address_bytes = address_bytes,
     };
     if (self->answers)
         *segment_out = self->answer;
@@ -45,8 +44,7 @@ static void guest_give_back(void *user, cuarena_memory_segment_t *segment)
     self->give_backs++;
 }
 
-static cuarena_status_t guest_grow(void *user,
-                                   cuarena_memory_segment_t *segment,
+static cuarena_status_t guest_grow(void *user, cuarena_memory_segment_t *segment,
                                    uint64_t new_bytes)
 {
     guest_t *self = user;
@@ -56,16 +54,15 @@ static cuarena_status_t guest_grow(void *user,
     return self->status;
 }
 
-static void guest_shrink(void *user, cuarena_memory_segment_t *segment,
-                         uint64_t new_bytes)
+static void guest_shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     (void)segment;
     (void)new_bytes;
     note(user, "shrink");
 }
 
-static void guest_punch(void *user, cuarena_memory_segment_t *segment,
-                        uint64_t offset, uint64_t bytes)
+static void guest_punch(void *user, cuarena_memory_segment_t *segment, uint64_t offset,
+                        uint64_t bytes)
 {
     (void)segment;
     (void)offset;
@@ -73,9 +70,8 @@ static void guest_punch(void *user, cuarena_memory_segment_t *segment,
     note(user, "punch");
 }
 
-static cuarena_status_t guest_fill(void *user,
-                                   cuarena_memory_segment_t *segment,
-                                   uint64_t offset, uint64_t bytes)
+static cuarena_status_t guest_fill(void *user, cuarena_memory_segment_t *segment, uint64_t offset,
+                                   uint64_t bytes)
 {
     guest_t *self = user;
     (void)segment;
@@ -85,10 +81,8 @@ static cuarena_status_t guest_fill(void *user,
     return self->status;
 }
 
-static cuarena_status_t guest_relocate(void *user,
-                                       const cuarena_relocation_t *list,
-                                       size_t count, cuarena_stream_t stream,
-                                       size_t *done_out)
+static cuarena_status_t guest_relocate(void *user, const cuarena_relocation_t *list, size_t count,
+                                       cuarena_stream_t stream, size_t *done_out)
 {
     guest_t *self = user;
     (void)stream;
@@ -109,8 +103,7 @@ static cuarena_status_t guest_zero(void *user, void *address, uint64_t bytes,
     return self->status;
 }
 
-static cuarena_status_t guest_zero_captured(void *user, void *address,
-                                            uint64_t bytes,
+static cuarena_status_t guest_zero_captured(void *user, void *address, uint64_t bytes,
                                             cuarena_stream_t stream)
 {
     guest_t *self = user;
@@ -131,38 +124,36 @@ static cuarena_status_t guest_identify(void *user, cuarena_stream_t stream,
     return CUARENA_OK;
 }
 
-static cuarena_status_t guest_mark(void *user, cuarena_stream_t stream,
-                                   void **marker_out)
+static cuarena_status_t guest_mark(void *user, cuarena_stream_t stream, void **event_out)
 {
     guest_t *self = user;
     (void)stream;
     note(user, "mark");
-    *marker_out = user;
+    *event_out = user;
     return self->status;
 }
 
-static cuarena_status_t guest_query(void *user, void *marker)
+static cuarena_status_t guest_query(void *user, void *event)
 {
     guest_t *self = user;
-    (void)marker;
+    (void)event;
     note(user, "query");
     return self->status;
 }
 
-static cuarena_status_t guest_wait(void *user, void *marker,
-                                   cuarena_stream_t stream, int32_t host)
+static cuarena_status_t guest_wait(void *user, void *event, cuarena_stream_t stream, int32_t host)
 {
     guest_t *self = user;
-    (void)marker;
+    (void)event;
     (void)stream;
     (void)host;
     note(user, "wait");
     return self->status;
 }
 
-static void guest_unmark(void *user, void *marker)
+static void guest_unmark(void *user, void *event)
 {
-    (void)marker;
+    (void)event;
     note(user, "unmark");
 }
 
@@ -204,8 +195,7 @@ void guest_add_list(Suite *suite, const char *name, const TTest *const *tests)
     tcase_add_checked_fixture(tcase, guest_reset, NULL);
 }
 
-void guest_add_rows(Suite *suite, const char *name, const TTest *test,
-                    size_t rows)
+void guest_add_rows(Suite *suite, const char *name, const TTest *test, size_t rows)
 {
     TCase *tcase = tcase_create(name);
     tcase_add_checked_fixture(tcase, guest_reset, NULL);
@@ -239,22 +229,19 @@ cuai_memory_t memory_opened(int32_t kind)
     return memory;
 }
 
-cuarena_memory_segment_t memory_got(const cuai_memory_t *memory, uint64_t bytes,
-                                    uint64_t reserve)
+cuarena_memory_segment_t memory_got(const cuai_memory_t *memory, uint64_t bytes, uint64_t reserve)
 {
     cuarena_memory_segment_t segment = {0};
     expect_ok(memory->ops.get(memory->user, bytes, reserve, &segment));
     return segment;
 }
 
-void memory_give_back(const cuai_memory_t *memory,
-                      cuarena_memory_segment_t *segment)
+void memory_give_back(const cuai_memory_t *memory, cuarena_memory_segment_t *segment)
 {
     memory->ops.give_back(memory->user, segment);
 }
 
-unsigned char *memory_at(const cuarena_memory_segment_t *segment,
-                         uint64_t offset)
+unsigned char *memory_at(const cuarena_memory_segment_t *segment, uint64_t offset)
 {
     return (unsigned char *)(uintptr_t)(segment->address + offset);
 }

@@ -11,7 +11,7 @@
 /* One entry of a picture. */
 typedef struct item {
     char kind; /* a tag letter; '-' range; '~' gap; '|' end of a segment */
-    unsigned lane;
+    unsigned freelist;
     unsigned pins;
     uint64_t granules;
     uint64_t alignment; /* granules, 0: none asked for */
@@ -40,7 +40,7 @@ static const char *read_item(const char *text, item_t *item)
     if (item->kind == '|')
         return text;
     if (item->kind >= '0' && item->kind <= '9') {
-        item->lane = (unsigned)(item->kind - '0');
+        item->freelist = (unsigned)(item->kind - '0');
         item->kind = '-';
         ck_assert_int_eq(*text, ':');
         text++;
@@ -123,15 +123,14 @@ void map_add(map_t *map, uint64_t granules, const char *picture)
         blocks[i] = build_item(&builder, &items[i]);
     for (size_t i = 0; i < count; i++) {
         if (items[i].kind == '-') {
-            uint32_t lane = map_lane(map, items[i].lane);
-            expect_ok(cuarena_heap_free(map->heap, blocks[i], lane));
+            uint32_t freelist = map_freelist(map, items[i].freelist);
+            expect_ok(cuarena_heap_free(map->heap, blocks[i], freelist));
         }
     }
     expect_valid(map->heap);
 }
 
-void map_open_with(map_t *map, const cuarena_heap_config_t *config,
-                   const char *picture)
+void map_open_with(map_t *map, const cuarena_heap_config_t *config, const char *picture)
 {
     *map = (map_t){.granule = config->granule};
     expect_ok(cuarena_heap_create(config, &map->heap));
@@ -165,41 +164,38 @@ void map_close(map_t *map)
 
 /* ---- Drawing ------------------------------------------------------------ */
 
-static void draw(map_t *map, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+static void draw(map_t *map, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void draw(map_t *map, const char *format, ...)
 {
     size_t length = strlen(map->text);
     va_list arguments;
     va_start(arguments, format);
-    int added =
-        vsnprintf(map->text + length, MAP_TEXT - length, format, arguments);
+    int added = vsnprintf(map->text + length, MAP_TEXT - length, format, arguments);
     va_end(arguments);
     ck_assert_int_ge(added, 0);
     ck_assert_uint_lt(length + (size_t)added, MAP_TEXT);
 }
 
-/* As the map knows it; MAP_LANES for a lane that it did not make. */
-static unsigned digit_of(const map_t *map, uint32_t lane)
+/* As the map knows it; MAP_FREELISTS for a free list that it did not make. */
+static unsigned digit_of(const map_t *map, uint32_t freelist)
 {
     unsigned digit = 0;
-    while (digit <= map->lane_count && map->lanes[digit] != lane)
+    while (digit <= map->freelist_count && map->freelists[digit] != freelist)
         digit++;
-    return digit <= map->lane_count ? digit : MAP_LANES;
+    return digit <= map->freelist_count ? digit : MAP_FREELISTS;
 }
 
 static void draw_range(map_t *map, const cuarena_heap_entry_t *entry)
 {
-    unsigned digit = digit_of(map, entry->lane);
-    if (entry->lane == 0 || entry->moving)
+    unsigned digit = digit_of(map, entry->freelist);
+    if (entry->freelist == 0 || entry->moving)
         draw(map, "-");
-    else if (digit != MAP_LANES)
+    else if (digit != MAP_FREELISTS)
         draw(map, "%u:", digit);
     else
-        draw(map, "lane %" PRIu32 ":", entry->lane);
-    draw(map, "%" PRIu64 "%s", entry->size / map->granule,
-         entry->moving ? "^" : "");
+        draw(map, "free list %" PRIu32 ":", entry->freelist);
+    draw(map, "%" PRIu64 "%s", entry->size / map->granule, entry->moving ? "^" : "");
 }
 
 static void draw_block(map_t *map, const cuarena_heap_entry_t *entry)
@@ -266,14 +262,14 @@ uint64_t map_offset(const map_t *map, char tag)
     return entry.offset;
 }
 
-uint32_t map_lane(map_t *map, unsigned digit)
+uint32_t map_freelist(map_t *map, unsigned digit)
 {
-    ck_assert_uint_lt(digit, MAP_LANES);
-    while (map->lane_count < digit) {
-        uint32_t *lane_out = &map->lanes[++map->lane_count];
-        expect_ok(cuarena_heap_lane_create(map->heap, lane_out));
+    ck_assert_uint_lt(digit, MAP_FREELISTS);
+    while (map->freelist_count < digit) {
+        uint32_t *freelist_out = &map->freelists[++map->freelist_count];
+        expect_ok(cuarena_heap_freelist_create(map->heap, freelist_out));
     }
-    return map->lanes[digit];
+    return map->freelists[digit];
 }
 
 /* The status, once the heap was found valid. */
@@ -283,13 +279,11 @@ static cuarena_status_t checked(const map_t *map, cuarena_status_t status)
     return status;
 }
 
-static cuarena_status_t alloc_request(map_t *map,
-                                      const cuarena_heap_request_t *request)
+static cuarena_status_t alloc_request(map_t *map, const cuarena_heap_request_t *request)
 {
     cuarena_block_t block = 0;
     uint64_t offset = 0;
-    cuarena_status_t status =
-        cuarena_heap_alloc(map->heap, request, &block, &offset);
+    cuarena_status_t status = cuarena_heap_alloc(map->heap, request, &block, &offset);
     if (status == CUARENA_OK) {
         map->ids[request->tag] = block;
         expect_u64(offset, map_offset(map, (char)request->tag));
@@ -305,12 +299,11 @@ cuarena_status_t map_alloc(map_t *map, char tag, uint64_t granules)
     return map_alloc_in(map, tag, granules, 0);
 }
 
-cuarena_status_t map_alloc_in(map_t *map, char tag, uint64_t granules,
-                              unsigned lane)
+cuarena_status_t map_alloc_in(map_t *map, char tag, uint64_t granules, unsigned freelist)
 {
     cuarena_heap_request_t request = {
         .size = map_bytes(map, granules),
-        .lane = map_lane(map, lane),
+        .freelist = map_freelist(map, freelist),
         .tag = (uint16_t)tag,
     };
     return alloc_request(map, &request);
@@ -332,9 +325,9 @@ cuarena_status_t map_free(map_t *map, char tag)
     return map_free_to(map, tag, 0);
 }
 
-cuarena_status_t map_free_to(map_t *map, char tag, unsigned lane)
+cuarena_status_t map_free_to(map_t *map, char tag, unsigned freelist)
 {
-    uint32_t into = map_lane(map, lane);
+    uint32_t into = map_freelist(map, freelist);
     return checked(map, cuarena_heap_free(map->heap, map_id(map, tag), into));
 }
 
@@ -343,19 +336,16 @@ cuarena_status_t map_resize(map_t *map, char tag, uint64_t granules)
     return map_resize_in(map, tag, granules, 0);
 }
 
-cuarena_status_t map_resize_in(map_t *map, char tag, uint64_t granules,
-                               unsigned lane)
+cuarena_status_t map_resize_in(map_t *map, char tag, uint64_t granules, unsigned freelist)
 {
     uint64_t size = map_bytes(map, granules);
-    uint32_t from = map_lane(map, lane);
-    return checked(
-        map, cuarena_heap_resize(map->heap, map_id(map, tag), size, from));
+    uint32_t from = map_freelist(map, freelist);
+    return checked(map, cuarena_heap_resize(map->heap, map_id(map, tag), size, from));
 }
 
 cuarena_status_t map_exchange(map_t *map, char a, char b)
 {
-    return checked(
-        map, cuarena_heap_exchange(map->heap, map_id(map, a), map_id(map, b)));
+    return checked(map, cuarena_heap_exchange(map->heap, map_id(map, a), map_id(map, b)));
 }
 
 cuarena_status_t map_pin(map_t *map, char tag)
@@ -370,20 +360,20 @@ cuarena_status_t map_unpin(map_t *map, char tag)
 
 cuarena_status_t map_segment(map_t *map, uint64_t at, uint64_t granules)
 {
-    return checked(map, cuarena_heap_segment_add(map->heap, map_at(map, at),
-                                                 map_bytes(map, granules)));
+    return checked(map,
+                   cuarena_heap_segment_add(map->heap, map_at(map, at), map_bytes(map, granules)));
 }
 
 cuarena_status_t map_extend(map_t *map, uint64_t at, uint64_t granules)
 {
-    return checked(map, cuarena_heap_segment_extend(map->heap, map_at(map, at),
-                                                    map_bytes(map, granules)));
+    return checked(
+        map, cuarena_heap_segment_extend(map->heap, map_at(map, at), map_bytes(map, granules)));
 }
 
 cuarena_status_t map_cut(map_t *map, uint64_t at, uint64_t granules)
 {
-    return checked(map, cuarena_heap_segment_cut(map->heap, map_at(map, at),
-                                                 map_bytes(map, granules)));
+    return checked(map,
+                   cuarena_heap_segment_cut(map->heap, map_at(map, at), map_bytes(map, granules)));
 }
 
 cuarena_status_t map_join(map_t *map, uint64_t at)

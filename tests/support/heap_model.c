@@ -19,18 +19,16 @@ void model_note(model_t *model, const char *format, ...)
 
 static void print_notes(const model_t *model)
 {
-    uint64_t count =
-        model->steps < MODEL_NOTES ? model->steps : MODEL_NOTES - 1;
+    uint64_t count = model->steps < MODEL_NOTES ? model->steps : MODEL_NOTES - 1;
     for (uint64_t step = model->steps - count; step <= model->steps; step++)
-        fprintf(stderr, "  %" PRIu64 ": %s\n", step,
-                model->notes[step % MODEL_NOTES]);
+        fprintf(stderr, "  %" PRIu64 ": %s\n", step, model->notes[step % MODEL_NOTES]);
 }
 
 void model_fail(const model_t *model, const char *format, ...)
 {
     va_list arguments;
-    fprintf(stderr, "the last calls, granule %" PRIu64 ", base %#" PRIx64 ":\n",
-            model->ref.granule, model->base);
+    fprintf(stderr, "the last calls, granule %" PRIu64 ", base %#" PRIx64 ":\n", model->ref.granule,
+            model->base);
     print_notes(model);
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
@@ -40,19 +38,17 @@ void model_fail(const model_t *model, const char *format, ...)
     abort();
 }
 
-void model_want(const model_t *model, cuarena_status_t want,
-                cuarena_status_t got)
+void model_want(const model_t *model, cuarena_status_t want, cuarena_status_t got)
 {
     if (want != got)
         model_fail(model, "expected %s, got %s", cuarena_status_name(want),
                    cuarena_status_name(got));
 }
 
-bool model_done(const model_t *model, cuarena_status_t want,
-                cuarena_status_t got)
+bool model_done(const model_t *model, cuarena_status_t want, cuarena_status_t got)
 {
-    bool refused = got == CUARENA_LIMIT || got == CUARENA_OUT_OF_MEMORY ||
-                   got == CUARENA_FRAGMENTED;
+    bool refused =
+        got == CUARENA_LIMIT || got == CUARENA_OUT_OF_MEMORY || got == CUARENA_FRAGMENTED;
     if (got != want && !(refused && ref_is_crowded(&model->ref)))
         model_want(model, want, got);
     return got == CUARENA_OK;
@@ -67,8 +63,7 @@ void model_accept(const model_t *model, const char *reason)
 void model_check(model_t *model)
 {
     char text[768] = "";
-    model_accept(model,
-                 ref_compare(&model->ref, model->heap, text, sizeof(text)));
+    model_accept(model, ref_compare(&model->ref, model->heap, text, sizeof(text)));
 }
 
 /* ---- Choosing ----------------------------------------------------------- */
@@ -81,9 +76,9 @@ size_t model_any_block(model_t *model)
     return ref_next_block(&model->ref, from);
 }
 
-uint32_t model_any_lane(model_t *model)
+uint32_t model_any_freelist(model_t *model)
 {
-    return model->lanes[choose(model->choice, model->lane_count)];
+    return model->freelists[choose(model->choice, model->freelist_count)];
 }
 
 /* Of some entry, or one granule off: where exact fits begin and end. */
@@ -93,8 +88,7 @@ static uint64_t size_of_entry(model_t *model)
         return model->ref.granule;
     size_t i = (size_t)choose(model->choice, model->ref.count);
     uint64_t shift = choose(model->choice, 3);
-    return model->ref.entries[i].is.size + model->ref.granule * shift -
-           model->ref.granule;
+    return model->ref.entries[i].is.size + model->ref.granule * shift - model->ref.granule;
 }
 
 static uint64_t huge_size(model_t *model)
@@ -130,8 +124,7 @@ uint64_t model_any_size(model_t *model)
     case 5:
         return whole_size(model, 8) - choose(model->choice, model->ref.granule);
     case 6:
-        return choose_one_in(model->choice, 8) ? huge_size(model)
-                                               : whole_size(model, 1);
+        return choose_one_in(model->choice, 8) ? huge_size(model) : whole_size(model, 1);
     default:
         return whole_size(model, 8);
     }
@@ -182,19 +175,16 @@ static void open_other(model_t *model, const cuarena_heap_config_t *config)
     cuarena_heap_request_t request = {.size = config->granule};
     uint64_t offset;
     model_want(model, CUARENA_OK, cuarena_heap_create(config, &model->other));
-    model_want(
-        model, CUARENA_OK,
-        cuarena_heap_segment_add(model->other, model->base, config->granule));
-    model_want(
-        model, CUARENA_OK,
-        cuarena_heap_alloc(model->other, &request, &model->foreign, &offset));
+    model_want(model, CUARENA_OK,
+               cuarena_heap_segment_add(model->other, model->base, config->granule));
+    model_want(model, CUARENA_OK,
+               cuarena_heap_alloc(model->other, &request, &model->foreign, &offset));
 }
 
 /* Invented addresses; the second one ends where offsets end. */
 static uint64_t any_base(choice_t *choice, uint64_t bytes)
 {
-    return choose_one_in(choice, 3) ? CUARENA_HEAP_MAX_OFFSET - bytes
-                                    : UINT64_C(0x7f0000000000);
+    return choose_one_in(choice, 3) ? CUARENA_HEAP_MAX_OFFSET - bytes : UINT64_C(0x7f0000000000);
 }
 
 void model_open(model_t *model, choice_t *choice)
@@ -205,15 +195,15 @@ void model_open(model_t *model, choice_t *choice)
                        .free = cuarena_heap_free,
                        .resize = cuarena_heap_resize,
                        .choice = choice,
-                       .lane_count = 1,
+                       .freelist_count = 1,
                        .pressure = 8};
     any_config(choice, &config);
-    model->lane_most = choose_one_in(choice, 3) ? 1 : MODEL_LANES;
+    model->freelist_most = choose_one_in(choice, 3) ? 1 : MODEL_FREELISTS;
     ref_init(&model->ref, &config);
     model->room = rooms[choose(choice, 6)];
     model->base = any_base(choice, model->room * config.granule);
-    model_note(model, "open: placement %d, split_threshold %" PRIu64,
-               config.placement, config.split_threshold);
+    model_note(model, "open: placement %d, split_threshold %" PRIu64, config.placement,
+               config.split_threshold);
     model_want(model, CUARENA_OK, cuarena_heap_create(&config, &model->heap));
     open_other(model, &config);
 }
@@ -235,7 +225,7 @@ static void step_any(model_t *model)
     if (model->ref.count == 0 || kind < 4)
         model_step_segments(model);
     else if (kind < 8)
-        model_step_lanes(model);
+        model_step_freelists(model);
     else if (kind < 14)
         model_step_plans(model);
     else if (kind < 20)
@@ -250,7 +240,6 @@ void model_step(model_t *model)
     if (model->steps % 256 == 0)
         model->pressure = (unsigned)choose(model->choice, 17);
     step_any(model);
-    if (model->ref.live_blocks <= MODEL_SMALL ||
-        model->steps % MODEL_STRIDE == 0)
+    if (model->ref.live_blocks <= MODEL_SMALL || model->steps % MODEL_STRIDE == 0)
         model_check(model);
 }

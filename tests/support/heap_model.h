@@ -10,7 +10,7 @@
 #include "choice.h"
 #include "heap_ref.h"
 
-#define MODEL_LANES 6u
+#define MODEL_FREELISTS 6u
 #define MODEL_STALE 32u
 #define MODEL_PLANS 3u
 #define MODEL_NOTES 24u
@@ -37,21 +37,19 @@ typedef struct model {
     cuarena_heap_t *other; /* whose ids are foreign */
     cuarena_block_t foreign;
     /* The public calls, or what stands in for them. */
-    cuarena_status_t (*alloc)(cuarena_heap_t *heap,
-                              const cuarena_heap_request_t *request,
+    cuarena_status_t (*alloc)(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
                               cuarena_block_t *block_out, uint64_t *offset_out);
-    cuarena_status_t (*free)(cuarena_heap_t *heap, cuarena_block_t block,
-                             uint32_t lane);
-    cuarena_status_t (*resize)(cuarena_heap_t *heap, cuarena_block_t block,
-                               uint64_t size, uint32_t lane);
+    cuarena_status_t (*free)(cuarena_heap_t *heap, cuarena_block_t block, uint32_t freelist);
+    cuarena_status_t (*resize)(cuarena_heap_t *heap, cuarena_block_t block, uint64_t size,
+                               uint32_t freelist);
     choice_t *choice;
     ref_t ref;
-    uint64_t base;               /* where offsets are chosen from */
-    uint64_t room;               /* ... in granules */
-    uint32_t lanes[MODEL_LANES]; /* the settled one first */
-    unsigned lane_count;
-    unsigned lane_most; /* 1 in some heaps: those are simpler */
-    unsigned pressure;  /* allocations in 16 of these and frees */
+    uint64_t base;                       /* where offsets are chosen from */
+    uint64_t room;                       /* ... in granules */
+    uint32_t freelists[MODEL_FREELISTS]; /* the idle one first */
+    unsigned freelist_count;
+    unsigned freelist_most; /* 1 in some heaps: those are simpler */
+    unsigned pressure;      /* allocations in 16 of these and frees */
     cuarena_block_t stale[MODEL_STALE];
     model_plan_t plans[MODEL_PLANS];
     uint64_t steps;

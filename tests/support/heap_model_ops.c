@@ -1,4 +1,4 @@
-/* The calls on blocks, segments and lanes, and those that only look. */
+/* The calls on blocks, segments and free lists, and those that only look. */
 #include "heap_model_internal.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ static cuarena_heap_request_t any_request(model_t *model)
     cuarena_heap_request_t request = {
         .size = model_any_size(model),
         .alignment = model_any_alignment(model),
-        .lane = model_any_lane(model),
+        .freelist = model_any_freelist(model),
         .tag = (uint16_t)choose(choice, 16),
         .pins = choose_one_in(choice, 8) ? 1 : 0,
         .flags = choose_one_in(choice, 8) ? CUARENA_HEAP_FLAGS : 0,
@@ -21,17 +21,14 @@ static cuarena_heap_request_t any_request(model_t *model)
 }
 
 /* What the heap says of a block that was just made. */
-static cuarena_heap_entry_t born(model_t *model, cuarena_block_t block,
-                                 uint64_t offset)
+static cuarena_heap_entry_t born(model_t *model, cuarena_block_t block, uint64_t offset)
 {
     cuarena_heap_entry_t entry;
     cuarena_block_t found = 0;
     if (block == 0 || ref_block(&model->ref, block) != REF_NONE)
         model_fail(model, "id %#" PRIx64 " is 0 or taken", block);
-    model_want(model, CUARENA_OK,
-               cuarena_heap_block_info(model->heap, block, &entry));
-    model_want(model, CUARENA_OK,
-               cuarena_heap_find(model->heap, offset, &found));
+    model_want(model, CUARENA_OK, cuarena_heap_block_info(model->heap, block, &entry));
+    model_want(model, CUARENA_OK, cuarena_heap_find(model->heap, offset, &found));
     if (found != block || entry.block != block || entry.offset != offset)
         model_fail(model, "a block that is not where it was said to be");
     return entry;
@@ -42,18 +39,17 @@ static void step_alloc(model_t *model)
     cuarena_heap_request_t request = any_request(model);
     cuarena_block_t block = 0;
     uint64_t offset = 0;
-    model_note(model,
-               "alloc size %" PRIu64 " alignment %" PRIu64 " lane %" PRIu32,
-               request.size, request.alignment, request.lane);
+    model_note(model, "alloc size %" PRIu64 " alignment %" PRIu64 " free list %" PRIu32,
+               request.size, request.alignment, request.freelist);
     cuarena_status_t want = ref_can_alloc(&model->ref, &request);
     cuarena_status_t got = model->alloc(model->heap, &request, &block, &offset);
     if (!model_done(model, want, got))
         return;
     cuarena_heap_entry_t entry = born(model, block, offset);
     model_note(model,
-               "alloc size %" PRIu64 " alignment %" PRIu64 " lane %" PRIu32
-               " -> %#" PRIx64 " at %#" PRIx64,
-               request.size, request.alignment, request.lane, block, offset);
+               "alloc size %" PRIu64 " alignment %" PRIu64 " free list %" PRIu32 " -> %#" PRIx64
+               " at %#" PRIx64,
+               request.size, request.alignment, request.freelist, block, offset);
     model_accept(model, ref_do_alloc(&model->ref, &request, &entry));
 }
 
@@ -64,15 +60,15 @@ static void step_free(model_t *model)
         return;
     const cuarena_heap_entry_t *entry = &model->ref.entries[i].is;
     cuarena_block_t block = entry->block;
-    uint32_t lane = model_any_lane(model);
+    uint32_t freelist = model_any_freelist(model);
     cuarena_status_t want = entry->moving ? CUARENA_BUSY : CUARENA_OK;
-    model_note(model, "free %#" PRIx64 " at %#" PRIx64 " to lane %" PRIu32,
-               block, entry->offset, lane);
-    model_want(model, want, model->free(model->heap, block, lane));
+    model_note(model, "free %#" PRIx64 " at %#" PRIx64 " to free list %" PRIu32, block,
+               entry->offset, freelist);
+    model_want(model, want, model->free(model->heap, block, freelist));
     if (want != CUARENA_OK)
         return;
     model->stale[choose(model->choice, MODEL_STALE)] = block;
-    ref_do_free(&model->ref, i, lane);
+    ref_do_free(&model->ref, i, freelist);
 }
 
 /* Near the size of the block more often than not. */
@@ -94,8 +90,7 @@ static uint64_t any_new_size(model_t *model, uint64_t size)
 static uint64_t taken_now(model_t *model, cuarena_block_t block)
 {
     cuarena_heap_entry_t entry;
-    model_want(model, CUARENA_OK,
-               cuarena_heap_block_info(model->heap, block, &entry));
+    model_want(model, CUARENA_OK, cuarena_heap_block_info(model->heap, block, &entry));
     return entry.size;
 }
 
@@ -106,14 +101,13 @@ static void step_resize(model_t *model)
         return;
     cuarena_block_t block = model->ref.entries[i].is.block;
     uint64_t size = any_new_size(model, model->ref.entries[i].is.size);
-    uint32_t lane = model_any_lane(model);
-    model_note(model, "resize %#" PRIx64 " to %" PRIu64 " bytes, lane %" PRIu32,
-               block, size, lane);
-    cuarena_status_t want = ref_can_resize(&model->ref, i, size, lane);
-    cuarena_status_t got = model->resize(model->heap, block, size, lane);
+    uint32_t freelist = model_any_freelist(model);
+    model_note(model, "resize %#" PRIx64 " to %" PRIu64 " bytes, free list %" PRIu32, block, size,
+               freelist);
+    cuarena_status_t want = ref_can_resize(&model->ref, i, size, freelist);
+    cuarena_status_t got = model->resize(model->heap, block, size, freelist);
     if (model_done(model, want, got))
-        model_accept(model, ref_do_resize(&model->ref, i, size,
-                                          taken_now(model, block), lane));
+        model_accept(model, ref_do_resize(&model->ref, i, size, taken_now(model, block), freelist));
 }
 
 static void step_exchange(model_t *model)
@@ -126,10 +120,8 @@ static void step_exchange(model_t *model)
     const cuarena_heap_entry_t *y = &model->ref.entries[b].is;
     bool moving = x->moving || y->moving;
     cuarena_status_t want = moving ? CUARENA_BUSY : CUARENA_OK;
-    model_note(model, "exchange %#" PRIx64 " and %#" PRIx64, x->block,
-               y->block);
-    model_want(model, want,
-               cuarena_heap_exchange(model->heap, x->block, y->block));
+    model_note(model, "exchange %#" PRIx64 " and %#" PRIx64, x->block, y->block);
+    model_want(model, want, cuarena_heap_exchange(model->heap, x->block, y->block));
     if (want == CUARENA_OK && a != b)
         ref_do_exchange(&model->ref, a, b);
 }
@@ -192,8 +184,7 @@ static void step_stale(model_t *model)
     model_note(model, "calls with the dead id %#" PRIx64, dead);
     cuarena_status_t want = CUARENA_STALE;
     model_want(model, want, cuarena_heap_free(heap, dead, 0));
-    model_want(model, want,
-               cuarena_heap_resize(heap, dead, model->ref.granule, 0));
+    model_want(model, want, cuarena_heap_resize(heap, dead, model->ref.granule, 0));
     model_want(model, want, cuarena_heap_exchange(heap, dead, live));
     model_want(model, want, cuarena_heap_exchange(heap, live, dead));
     model_want(model, want, cuarena_heap_pin(heap, dead));
@@ -254,15 +245,15 @@ static void step_add_block(model_t *model)
     uint64_t size = any_stretch(model);
     cuarena_heap_request_t request = any_request(model);
     cuarena_block_t block = 0;
-    request.lane = 0;
+    request.freelist = 0;
     request.alignment = 0;
     request.size = size - choose(model->choice, model->ref.granule);
     model_note(model, "segment_add_block %#" PRIx64 ", %" PRIu64, offset, size);
     cuarena_status_t want = ref_can_add(&model->ref, offset, size);
     if (want == CUARENA_OK && model->ref.live_blocks == model->ref.max_blocks)
         want = CUARENA_LIMIT;
-    cuarena_status_t got = cuarena_heap_segment_add_block(
-        model->heap, offset, size, &request, &block);
+    cuarena_status_t got =
+        cuarena_heap_segment_add_block(model->heap, offset, size, &request, &block);
     if (!model_done(model, want, got))
         return;
     cuarena_heap_entry_t entry = born(model, block, offset);
@@ -284,8 +275,7 @@ static void step_extend(model_t *model)
     uint64_t bytes = any_stretch(model);
     model_note(model, "segment_extend %#" PRIx64 ", %" PRIu64, offset, bytes);
     cuarena_status_t want = ref_can_extend(&model->ref, offset, bytes);
-    cuarena_status_t got =
-        cuarena_heap_segment_extend(model->heap, offset, bytes);
+    cuarena_status_t got = cuarena_heap_segment_extend(model->heap, offset, bytes);
     if (model_done(model, want, got))
         ref_do_extend(&model->ref, offset, bytes);
 }
@@ -297,11 +287,9 @@ static void any_cut(model_t *model, uint64_t *offset, uint64_t *bytes)
     const cuarena_heap_entry_t *entry = &model->ref.entries[i].is;
     uint64_t granule = model->ref.granule;
     uint64_t granules = entry->size / granule;
-    uint64_t front =
-        choose_one_in(model->choice, 2) ? 0 : choose(model->choice, granules);
-    uint64_t length = choose_one_in(model->choice, 2)
-                          ? granules - front
-                          : 1 + choose(model->choice, granules - front);
+    uint64_t front = choose_one_in(model->choice, 2) ? 0 : choose(model->choice, granules);
+    uint64_t length = choose_one_in(model->choice, 2) ? granules - front
+                                                      : 1 + choose(model->choice, granules - front);
     *offset = entry->offset + front * granule;
     *bytes = length * granule;
 }
@@ -338,50 +326,50 @@ void model_step_segments(model_t *model)
     steps[choose(model->choice, sizeof(steps) / sizeof(steps[0]))](model);
 }
 
-/* ---- Lanes -------------------------------------------------------------- */
+/* ---- Free lists -------------------------------------------------------------- */
 
 static void step_create(model_t *model)
 {
-    uint32_t *lane_out = &model->lanes[model->lane_count];
-    if (model->lane_count == model->lane_most)
+    uint32_t *freelist_out = &model->freelists[model->freelist_count];
+    if (model->freelist_count == model->freelist_most)
         return;
-    cuarena_status_t got = cuarena_heap_lane_create(model->heap, lane_out);
+    cuarena_status_t got = cuarena_heap_freelist_create(model->heap, freelist_out);
     if (!model_done(model, CUARENA_OK, got))
         return;
-    model_note(model, "lane_create -> %" PRIu32, *lane_out);
-    for (unsigned i = 0; i < model->lane_count; i++) {
-        if (model->lanes[i] == *lane_out)
-            model_fail(model, "a lane that is in use");
+    model_note(model, "freelist_create -> %" PRIu32, *freelist_out);
+    for (unsigned i = 0; i < model->freelist_count; i++) {
+        if (model->freelists[i] == *freelist_out)
+            model_fail(model, "a free list that is in use");
     }
-    model->lane_count++;
+    model->freelist_count++;
 }
 
-static void step_settle(model_t *model)
+static void step_reclaim(model_t *model)
 {
-    uint32_t lane = model_any_lane(model);
-    model_note(model, "lane_settle %" PRIu32, lane);
-    cuarena_status_t want = lane != 0 ? CUARENA_OK : CUARENA_BAD_ARGUMENT;
-    model_want(model, want, cuarena_heap_lane_settle(model->heap, lane));
+    uint32_t freelist = model_any_freelist(model);
+    model_note(model, "freelist_reclaim %" PRIu32, freelist);
+    cuarena_status_t want = freelist != 0 ? CUARENA_OK : CUARENA_BAD_ARGUMENT;
+    model_want(model, want, cuarena_heap_freelist_reclaim(model->heap, freelist));
     if (want == CUARENA_OK)
-        ref_do_settle(&model->ref, lane);
+        ref_do_reclaim(&model->ref, freelist);
 }
 
 static void step_destroy(model_t *model)
 {
-    if (model->lane_count == 1)
+    if (model->freelist_count == 1)
         return;
-    uint64_t i = 1 + choose(model->choice, model->lane_count - 1);
-    uint32_t lane = model->lanes[i];
-    model_note(model, "lane_destroy %" PRIu32, lane);
-    model_want(model, CUARENA_OK, cuarena_heap_lane_destroy(model->heap, lane));
-    ref_do_settle(&model->ref, lane);
-    model->lanes[i] = model->lanes[--model->lane_count];
+    uint64_t i = 1 + choose(model->choice, model->freelist_count - 1);
+    uint32_t freelist = model->freelists[i];
+    model_note(model, "freelist_destroy %" PRIu32, freelist);
+    model_want(model, CUARENA_OK, cuarena_heap_freelist_destroy(model->heap, freelist));
+    ref_do_reclaim(&model->ref, freelist);
+    model->freelists[i] = model->freelists[--model->freelist_count];
 }
 
-void model_step_lanes(model_t *model)
+void model_step_freelists(model_t *model)
 {
-    static void (*const steps[])(model_t *) = {step_create, step_settle,
-                                               step_destroy, step_settle};
+    static void (*const steps[])(model_t *) = {step_create, step_reclaim, step_destroy,
+                                               step_reclaim};
     steps[choose(model->choice, 4)](model);
 }
 
@@ -402,10 +390,8 @@ static void step_find(model_t *model)
     uint64_t offset = any_place(model);
     cuarena_block_t block = 0;
     size_t i = ref_at(&model->ref, offset);
-    const cuarena_heap_entry_t *entry =
-        i != REF_NONE ? &model->ref.entries[i].is : NULL;
-    bool begins = entry != NULL && entry->kind == CUARENA_ENTRY_BLOCK &&
-                  entry->offset == offset;
+    const cuarena_heap_entry_t *entry = i != REF_NONE ? &model->ref.entries[i].is : NULL;
+    bool begins = entry != NULL && entry->kind == CUARENA_ENTRY_BLOCK && entry->offset == offset;
     model_note(model, "find %#" PRIx64, offset);
     model_want(model, begins ? CUARENA_OK : CUARENA_STALE,
                cuarena_heap_find(model->heap, offset, &block));
@@ -415,12 +401,11 @@ static void step_find(model_t *model)
 
 static void step_largest(model_t *model)
 {
-    uint32_t lane = model_any_lane(model);
-    uint64_t want = ref_largest(&model->ref, lane);
+    uint32_t freelist = model_any_freelist(model);
+    uint64_t want = ref_largest(&model->ref, freelist);
     uint64_t got = UINT64_MAX;
-    model_note(model, "largest of lane %" PRIu32, lane);
-    model_want(model, CUARENA_OK,
-               cuarena_heap_largest(model->heap, lane, &got));
+    model_note(model, "largest of free list %" PRIu32, freelist);
+    model_want(model, CUARENA_OK, cuarena_heap_largest(model->heap, freelist, &got));
     if (got != want)
         model_fail(model, "expected %" PRIu64 ", got %" PRIu64, want, got);
 }
@@ -434,7 +419,7 @@ static void step_reset_peaks(model_t *model)
 
 void model_step_looks(model_t *model)
 {
-    static void (*const steps[])(model_t *) = {step_find, step_find,
-                                               step_largest, step_reset_peaks};
+    static void (*const steps[])(model_t *) = {step_find, step_find, step_largest,
+                                               step_reset_peaks};
     steps[choose(model->choice, 4)](model);
 }

@@ -14,8 +14,7 @@ static bool is_under_way(const model_t *model)
 
 static uint64_t any_limit(model_t *model, uint64_t most)
 {
-    return choose_one_in(model->choice, 3) ? choose(model->choice, most)
-                                           : UINT64_MAX;
+    return choose_one_in(model->choice, 3) ? choose(model->choice, most) : UINT64_MAX;
 }
 
 static void any_options(model_t *model, cuarena_heap_plan_options_t *options)
@@ -23,12 +22,10 @@ static void any_options(model_t *model, cuarena_heap_plan_options_t *options)
     cuarena_heap_plan_options_init(options);
     if (!choose_one_in(model->choice, 3)) {
         uint64_t most = 1 + model->room / 2;
-        options->goal_bytes =
-            (1 + choose(model->choice, most)) * model->ref.granule;
+        options->goal_bytes = (1 + choose(model->choice, most)) * model->ref.granule;
     }
     if (choose_one_in(model->choice, 4))
-        options->goal_alignment = model->ref.granule
-                                  << choose(model->choice, 5);
+        options->goal_alignment = model->ref.granule << choose(model->choice, 5);
     options->max_moves = any_limit(model, 8);
     options->max_bytes = any_limit(model, model->room / 4 * model->ref.granule);
 }
@@ -42,8 +39,7 @@ static uint64_t cost_of(const cuarena_heap_move_t *moves, size_t count)
 }
 
 /* Where alignments are in play the one pass may count more than is lost. */
-static void check_goal(model_t *model,
-                       const cuarena_heap_plan_options_t *options,
+static void check_goal(model_t *model, const cuarena_heap_plan_options_t *options,
                        cuarena_status_t got, uint64_t bytes)
 {
     ref_cost_t cost;
@@ -55,12 +51,10 @@ static void check_goal(model_t *model,
     }
     model_want(model, found ? CUARENA_OK : CUARENA_FRAGMENTED, got);
     if (found && bytes != cost.bytes)
-        model_fail(model, "expected a plan of %" PRIu64 " bytes, got %" PRIu64,
-                   cost.bytes, bytes);
+        model_fail(model, "expected a plan of %" PRIu64 " bytes, got %" PRIu64, cost.bytes, bytes);
 }
 
-static void check_plan(model_t *model,
-                       const cuarena_heap_plan_options_t *options,
+static void check_plan(model_t *model, const cuarena_heap_plan_options_t *options,
                        const cuarena_heap_plan_t *plan)
 {
     size_t count = 0;
@@ -75,12 +69,10 @@ static void step_create(model_t *model, model_plan_t *plan)
     cuarena_heap_plan_options_t options;
     any_options(model, &options);
     model_note(model,
-               "plan_create: goal %" PRIu64 " alignment %" PRIu64
-               ", at most %" PRIu64 " bytes, %" PRIu64 " moves",
-               options.goal_bytes, options.goal_alignment, options.max_bytes,
-               options.max_moves);
-    cuarena_status_t got =
-        cuarena_heap_plan_create(model->heap, &options, &plan->plan);
+               "plan_create: goal %" PRIu64 " alignment %" PRIu64 ", at most %" PRIu64
+               " bytes, %" PRIu64 " moves",
+               options.goal_bytes, options.goal_alignment, options.max_bytes, options.max_moves);
+    cuarena_status_t got = cuarena_heap_plan_create(model->heap, &options, &plan->plan);
     if (got == CUARENA_FRAGMENTED && options.goal_bytes != 0) {
         if (model->ref.count <= MODEL_SMALL)
             check_goal(model, &options, got, 0);
@@ -97,8 +89,7 @@ static void step_create(model_t *model, model_plan_t *plan)
 static void step_begin(model_t *model, model_plan_t *plan)
 {
     size_t count = 0;
-    const cuarena_heap_move_t *moves =
-        cuarena_heap_plan_moves(plan->plan, &count);
+    const cuarena_heap_move_t *moves = cuarena_heap_plan_moves(plan->plan, &count);
     cuarena_status_t want = CUARENA_OK;
     if (plan->state != MODEL_PLAN_MADE)
         want = CUARENA_BAD_ARGUMENT;
@@ -120,17 +111,15 @@ static cuarena_status_t want_begun(const model_plan_t *plan)
 static void step_commit(model_t *model, model_plan_t *plan)
 {
     size_t count = 0;
-    const cuarena_heap_move_t *moves =
-        cuarena_heap_plan_moves(plan->plan, &count);
+    const cuarena_heap_move_t *moves = cuarena_heap_plan_moves(plan->plan, &count);
     cuarena_status_t want = want_begun(plan);
-    uint32_t lane = model_any_lane(model);
-    model_note(model, "plan_commit: %zu moves, lane %" PRIu32, count, lane);
-    model_want(model, want,
-               cuarena_heap_plan_commit(model->heap, plan->plan, lane));
+    uint32_t freelist = model_any_freelist(model);
+    model_note(model, "plan_commit: %zu moves, free list %" PRIu32, count, freelist);
+    model_want(model, want, cuarena_heap_plan_commit(model->heap, plan->plan, freelist));
     if (want != CUARENA_OK)
         return;
     plan->state = MODEL_PLAN_DONE;
-    ref_do_commit(&model->ref, moves, count, lane);
+    ref_do_commit(&model->ref, moves, count, freelist);
 }
 
 static void step_abort(model_t *model, model_plan_t *plan)
@@ -172,6 +161,5 @@ void model_step_plans(model_t *model)
     else if (plan->state == MODEL_PLAN_DONE && choose_one_in(model->choice, 2))
         drop(model, plan);
     else
-        steps[choose(model->choice, sizeof(steps) / sizeof(steps[0]))](model,
-                                                                       plan);
+        steps[choose(model->choice, sizeof(steps) / sizeof(steps[0]))](model, plan);
 }

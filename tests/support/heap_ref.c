@@ -28,8 +28,7 @@ void ref_reserve(ref_t *ref, size_t count)
     if (count <= ref->capacity)
         return;
     ref->capacity = count * 2;
-    ref->entries =
-        realloc(ref->entries, ref->capacity * sizeof(ref->entries[0]));
+    ref->entries = realloc(ref->entries, ref->capacity * sizeof(ref->entries[0]));
     if (ref->entries == NULL)
         abort();
 }
@@ -61,20 +60,19 @@ bool ref_is_block(const ref_entry_t *entry)
     return entry->is.kind == CUARENA_ENTRY_BLOCK;
 }
 
-bool ref_is_range_of(const ref_entry_t *entry, uint32_t lane)
+bool ref_is_range_of(const ref_entry_t *entry, uint32_t freelist)
 {
-    return !ref_is_block(entry) && entry->is.lane == lane;
+    return !ref_is_block(entry) && entry->is.freelist == freelist;
 }
 
-void ref_set_range(ref_entry_t *entry, uint64_t offset, uint64_t size,
-                   uint32_t lane)
+void ref_set_range(ref_entry_t *entry, uint64_t offset, uint64_t size, uint32_t freelist)
 {
     entry->is = (cuarena_heap_entry_t){
         .kind = CUARENA_ENTRY_RANGE,
-        .lane = lane,
+        .freelist = freelist,
         .offset = offset,
         .size = size,
-        .moving = lane == REF_LANE_HELD,
+        .moving = freelist == REF_FREELIST_PLANNED,
     };
 }
 
@@ -143,29 +141,29 @@ uint64_t ref_round(const ref_t *ref, uint64_t size)
     return size > UINT64_MAX - mask ? UINT64_MAX : (size + mask) & ~mask;
 }
 
-uint64_t ref_free_bytes(const ref_t *ref, uint32_t lane)
+uint64_t ref_free_bytes(const ref_t *ref, uint32_t freelist)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < ref->count; i++) {
-        if (ref_is_range_of(&ref->entries[i], lane))
+        if (ref_is_range_of(&ref->entries[i], freelist))
             bytes += ref->entries[i].is.size;
     }
     return bytes;
 }
 
-uint64_t ref_largest(const ref_t *ref, uint32_t lane)
+uint64_t ref_largest(const ref_t *ref, uint32_t freelist)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < ref->count; i++) {
         const ref_entry_t *entry = &ref->entries[i];
-        if (ref_is_range_of(entry, lane) && entry->is.size > bytes)
+        if (ref_is_range_of(entry, freelist) && entry->is.size > bytes)
             bytes = entry->is.size;
     }
     return bytes;
 }
 
-/* A record for each block, segment and meeting, and one in reserve for each
- * block, of two per block that may live and a few. */
+/* A record for each block, segment and meeting, and one in reserve for each block, of two per block
+ * that may live and a few. */
 #define FEW_RECORDS 64u
 #define RESERVED_RECORDS 8u
 
@@ -180,8 +178,7 @@ bool ref_is_crowded(const ref_t *ref)
     return records > 2 * ref->max_blocks + FEW_RECORDS;
 }
 
-bool ref_fits(uint64_t offset, uint64_t length, uint64_t size,
-              uint64_t alignment)
+bool ref_fits(uint64_t offset, uint64_t length, uint64_t size, uint64_t alignment)
 {
     uint64_t pad = alignment != 0 ? -offset & (alignment - 1) : 0;
     return pad <= length && size <= length - pad;
@@ -192,13 +189,12 @@ bool ref_fits(uint64_t offset, uint64_t length, uint64_t size,
 static bool may_merge(const ref_entry_t *left, const ref_entry_t *right)
 {
     return !ref_is_block(left) && !ref_is_block(right) && !right->opens &&
-           left->is.lane == right->is.lane;
+           left->is.freelist == right->is.freelist;
 }
 
 void ref_merge_with_next(ref_t *ref, size_t i)
 {
-    if (i + 1 < ref->count &&
-        may_merge(&ref->entries[i], &ref->entries[i + 1])) {
+    if (i + 1 < ref->count && may_merge(&ref->entries[i], &ref->entries[i + 1])) {
         ref->entries[i].is.size += ref->entries[i + 1].is.size;
         ref_erase(ref, i + 1);
     }
@@ -245,14 +241,12 @@ static bool is_nobodys(const ref_t *ref, uint64_t offset, uint64_t size)
 static bool is_place(const ref_t *ref, uint64_t offset, uint64_t size)
 {
     return is_whole(ref, offset) && is_whole(ref, size) && size != 0 &&
-           offset < CUARENA_HEAP_MAX_OFFSET &&
-           size <= CUARENA_HEAP_MAX_OFFSET - offset;
+           offset < CUARENA_HEAP_MAX_OFFSET && size <= CUARENA_HEAP_MAX_OFFSET - offset;
 }
 
 cuarena_status_t ref_can_add(const ref_t *ref, uint64_t offset, uint64_t size)
 {
-    bool legal = is_place(ref, offset, size) &&
-                 size < CUARENA_HEAP_MAX_SEGMENT &&
+    bool legal = is_place(ref, offset, size) && size < CUARENA_HEAP_MAX_SEGMENT &&
                  is_nobodys(ref, offset, size);
     return legal ? CUARENA_OK : CUARENA_BAD_ARGUMENT;
 }
@@ -276,20 +270,17 @@ static uint64_t segment_size(const ref_t *ref, size_t i)
 static size_t segment_at(const ref_t *ref, uint64_t offset)
 {
     size_t i = ref_at(ref, offset);
-    bool begins = i != REF_NONE && ref->entries[i].opens &&
-                  ref->entries[i].is.offset == offset;
+    bool begins = i != REF_NONE && ref->entries[i].opens && ref->entries[i].is.offset == offset;
     return begins ? i : REF_NONE;
 }
 
-cuarena_status_t ref_can_extend(const ref_t *ref, uint64_t offset,
-                                uint64_t bytes)
+cuarena_status_t ref_can_extend(const ref_t *ref, uint64_t offset, uint64_t bytes)
 {
     size_t i = segment_at(ref, offset);
     if (i == REF_NONE || bytes >= CUARENA_HEAP_MAX_SEGMENT)
         return CUARENA_BAD_ARGUMENT;
     uint64_t size = segment_size(ref, i);
-    bool legal = is_place(ref, offset + size, bytes) &&
-                 size + bytes < CUARENA_HEAP_MAX_SEGMENT &&
+    bool legal = is_place(ref, offset + size, bytes) && size + bytes < CUARENA_HEAP_MAX_SEGMENT &&
                  is_nobodys(ref, offset + size, bytes);
     return legal ? CUARENA_OK : CUARENA_BAD_ARGUMENT;
 }
@@ -315,8 +306,7 @@ cuarena_status_t ref_can_cut(const ref_t *ref, uint64_t offset, uint64_t bytes)
     if (bytes > left)
         return CUARENA_BAD_ARGUMENT;
     const ref_entry_t *entry = &ref->entries[i];
-    bool free =
-        ref_is_range_of(entry, 0) && ref_end_of(entry) - offset >= bytes;
+    bool free = ref_is_range_of(entry, 0) && ref_end_of(entry) - offset >= bytes;
     return free ? CUARENA_OK : CUARENA_BUSY;
 }
 
@@ -382,24 +372,21 @@ void ref_reset_peaks(ref_t *ref)
 
 static bool is_alignment(uint64_t alignment)
 {
-    return (alignment & (alignment - 1)) == 0 &&
-           alignment < CUARENA_HEAP_MAX_SEGMENT;
+    return (alignment & (alignment - 1)) == 0 && alignment < CUARENA_HEAP_MAX_SEGMENT;
 }
 
-bool ref_any_fits(const ref_t *ref, uint32_t lane, uint64_t size,
-                  uint64_t alignment)
+bool ref_any_fits(const ref_t *ref, uint32_t freelist, uint64_t size, uint64_t alignment)
 {
     for (size_t i = 0; i < ref->count; i++) {
         const ref_entry_t *entry = &ref->entries[i];
-        if (ref_is_range_of(entry, lane) &&
+        if (ref_is_range_of(entry, freelist) &&
             ref_fits(entry->is.offset, entry->is.size, size, alignment))
             return true;
     }
     return false;
 }
 
-cuarena_status_t ref_can_alloc(const ref_t *ref,
-                               const cuarena_heap_request_t *request)
+cuarena_status_t ref_can_alloc(const ref_t *ref, const cuarena_heap_request_t *request)
 {
     uint64_t size = ref_round(ref, request->size);
     if (request->size == 0 || !is_alignment(request->alignment))
@@ -408,27 +395,24 @@ cuarena_status_t ref_can_alloc(const ref_t *ref,
         return CUARENA_OUT_OF_MEMORY;
     if (ref->live_blocks == ref->max_blocks)
         return CUARENA_LIMIT;
-    if (ref_any_fits(ref, request->lane, size, request->alignment))
+    if (ref_any_fits(ref, request->freelist, size, request->alignment))
         return CUARENA_OK;
-    return ref_free_bytes(ref, request->lane) < size ? CUARENA_OUT_OF_MEMORY
-                                                     : CUARENA_FRAGMENTED;
+    return ref_free_bytes(ref, request->freelist) < size ? CUARENA_OUT_OF_MEMORY
+                                                         : CUARENA_FRAGMENTED;
 }
 
 /* How many bytes a request of `size` must take of `available`. */
 static uint64_t taken_of(const ref_t *ref, uint64_t size, uint64_t available)
 {
     uint64_t rest = available - size;
-    bool split = ref->split_threshold == 0 ||
-                 (ref->split_threshold != UINT64_MAX &&
-                  (rest >= ref->split_threshold || rest >= size));
+    bool split = ref->split_threshold == 0 || (ref->split_threshold != UINT64_MAX &&
+                                               (rest >= ref->split_threshold || rest >= size));
     return split ? size : available;
 }
 
 /* With an alignment the place in the range is the heap's to choose. */
-static const char *check_taken(const ref_t *ref,
-                               const cuarena_heap_request_t *request,
-                               const ref_entry_t *range,
-                               const cuarena_heap_entry_t *entry)
+static const char *check_taken(const ref_t *ref, const cuarena_heap_request_t *request,
+                               const ref_entry_t *range, const cuarena_heap_entry_t *entry)
 {
     uint64_t size = ref_round(ref, request->size);
     uint64_t back = ref_end_of(range) - entry->offset;
@@ -441,17 +425,14 @@ static const char *check_taken(const ref_t *ref,
                : "a block takes more or less than the split rule says";
 }
 
-static const char *check_members(const ref_t *ref,
-                                 const cuarena_heap_request_t *request,
+static const char *check_members(const ref_t *ref, const cuarena_heap_request_t *request,
                                  const cuarena_heap_entry_t *entry)
 {
-    uint64_t alignment =
-        request->alignment > ref->granule ? request->alignment : ref->granule;
-    if (entry->kind != CUARENA_ENTRY_BLOCK || entry->lane != 0)
-        return "a block of another kind or lane";
+    uint64_t alignment = request->alignment > ref->granule ? request->alignment : ref->granule;
+    if (entry->kind != CUARENA_ENTRY_BLOCK || entry->freelist != 0)
+        return "a block of another kind or free list";
     if (entry->requested != request->size || entry->tag != request->tag ||
-        entry->pins != request->pins || entry->flags != request->flags ||
-        entry->moving != 0)
+        entry->pins != request->pins || entry->flags != request->flags || entry->moving != 0)
         return "a block that is not what the request says";
     if (entry->alignment != alignment || entry->offset % alignment != 0)
         return "a block that is not aligned as asked";
@@ -473,8 +454,8 @@ const char *ref_do_alloc(ref_t *ref, const cuarena_heap_request_t *request,
     size_t i = ref_at(ref, entry->offset);
     if (reason != NULL)
         return reason;
-    if (i == REF_NONE || !ref_is_range_of(&ref->entries[i], request->lane))
-        return "a block where no range of its lane is";
+    if (i == REF_NONE || !ref_is_range_of(&ref->entries[i], request->freelist))
+        return "a block where no range of its free list is";
     if (entry->size > ref_end_of(&ref->entries[i]) - entry->offset)
         return "a block that reaches beyond its range";
     reason = check_taken(ref, request, &ref->entries[i], entry);
@@ -492,30 +473,29 @@ void ref_do_add_block(ref_t *ref, const cuarena_heap_entry_t *entry)
     count_born(ref, entry);
 }
 
-void ref_do_free(ref_t *ref, size_t i, uint32_t lane)
+void ref_do_free(ref_t *ref, size_t i, uint32_t freelist)
 {
     ref_entry_t *entry = &ref->entries[i];
     ref->frees++;
     ref->live_blocks--;
     ref->live_bytes -= entry->is.size;
     ref->requested_bytes -= entry->is.requested;
-    ref_set_range(entry, entry->is.offset, entry->is.size, lane);
+    ref_set_range(entry, entry->is.offset, entry->is.size, freelist);
     merge_around(ref, i);
     ref->changes++;
 }
 
 /* Bytes that a block can have where it stands. */
-static uint64_t reach(const ref_t *ref, size_t i, uint32_t lane)
+static uint64_t reach(const ref_t *ref, size_t i, uint32_t freelist)
 {
     uint64_t bytes = ref->entries[i].is.size;
     if (i + 1 < ref->count && !ref->entries[i + 1].opens &&
-        ref_is_range_of(&ref->entries[i + 1], lane))
+        ref_is_range_of(&ref->entries[i + 1], freelist))
         bytes += ref->entries[i + 1].is.size;
     return bytes;
 }
 
-cuarena_status_t ref_can_resize(const ref_t *ref, size_t i, uint64_t size,
-                                uint32_t lane)
+cuarena_status_t ref_can_resize(const ref_t *ref, size_t i, uint64_t size, uint32_t freelist)
 {
     if (ref->entries[i].is.moving)
         return CUARENA_BUSY;
@@ -523,7 +503,7 @@ cuarena_status_t ref_can_resize(const ref_t *ref, size_t i, uint64_t size,
         return CUARENA_BAD_ARGUMENT;
     if (ref_round(ref, size) >= CUARENA_HEAP_MAX_SEGMENT)
         return CUARENA_OUT_OF_MEMORY;
-    bool fits = ref_round(ref, size) <= reach(ref, i, lane);
+    bool fits = ref_round(ref, size) <= reach(ref, i, freelist);
     return fits ? CUARENA_OK : CUARENA_FRAGMENTED;
 }
 
@@ -536,21 +516,21 @@ static void take_next(ref_t *ref, size_t i, uint64_t more)
         ref_erase(ref, i + 1);
 }
 
-static void give_rest(ref_t *ref, size_t i, uint64_t less, uint32_t lane)
+static void give_rest(ref_t *ref, size_t i, uint64_t less, uint32_t freelist)
 {
     ref_entry_t *rest = ref_insert(ref, i + 1);
     ref_entry_t *entry = &ref->entries[i];
     entry->is.size -= less;
-    ref_set_range(rest, ref_end_of(entry), less, lane);
+    ref_set_range(rest, ref_end_of(entry), less, freelist);
     ref_merge_with_next(ref, i + 1);
 }
 
-const char *ref_do_resize(ref_t *ref, size_t i, uint64_t requested,
-                          uint64_t taken, uint32_t lane)
+const char *ref_do_resize(ref_t *ref, size_t i, uint64_t requested, uint64_t taken,
+                          uint32_t freelist)
 {
     uint64_t before = ref->entries[i].is.size;
     uint64_t size = ref_round(ref, requested);
-    uint64_t most = reach(ref, i, lane);
+    uint64_t most = reach(ref, i, freelist);
     if (taken % ref->granule != 0 || taken < size || taken > most)
         return "a resized block takes too little or too much";
     if (taken != size && taken != taken_of(ref, size, most))
@@ -561,15 +541,14 @@ const char *ref_do_resize(ref_t *ref, size_t i, uint64_t requested,
     if (taken > before)
         take_next(ref, i, taken - before);
     else if (taken < before)
-        give_rest(ref, i, before - taken, lane);
+        give_rest(ref, i, before - taken, freelist);
     ref->changes++;
     count_peaks(ref);
     return NULL;
 }
 
 /* What stays with the id; the rest stays with the place. */
-static void give_name(cuarena_heap_entry_t *to,
-                      const cuarena_heap_entry_t *from)
+static void give_name(cuarena_heap_entry_t *to, const cuarena_heap_entry_t *from)
 {
     to->block = from->block;
     to->tag = from->tag;
@@ -585,10 +564,10 @@ void ref_do_exchange(ref_t *ref, size_t a, size_t b)
     ref->changes++;
 }
 
-/* ---- Lanes -------------------------------------------------------------- */
+/* ---- Free lists -------------------------------------------------------------- */
 
-/* Every range of the lane goes to another. */
-void ref_relane(ref_t *ref, uint32_t from, uint32_t to)
+/* Every range of the free list goes to another. */
+void ref_refile(ref_t *ref, uint32_t from, uint32_t to)
 {
     size_t i = 0;
     while (i < ref->count) {
@@ -602,9 +581,9 @@ void ref_relane(ref_t *ref, uint32_t from, uint32_t to)
     }
 }
 
-void ref_do_settle(ref_t *ref, uint32_t lane)
+void ref_do_reclaim(ref_t *ref, uint32_t freelist)
 {
-    ref_relane(ref, lane, 0);
+    ref_refile(ref, freelist, 0);
     ref->changes++;
 }
 
@@ -621,21 +600,18 @@ typedef struct comparison {
 static void describe(const cuarena_heap_entry_t *e, char *text, size_t size)
 {
     snprintf(text, size,
-             "kind %d lane %u offset %#" PRIx64 " size %#" PRIx64
-             " block %#" PRIx64 " requested %#" PRIx64 " alignment %#" PRIx64
-             " tag %u pins %u flags %u moving %u",
-             e->kind, e->lane, e->offset, e->size, e->block, e->requested,
-             e->alignment, e->tag, e->pins, e->flags, e->moving);
+             "kind %d free list %u offset %#" PRIx64 " size %#" PRIx64 " block %#" PRIx64
+             " requested %#" PRIx64 " alignment %#" PRIx64 " tag %u pins %u flags %u moving %u",
+             e->kind, e->freelist, e->offset, e->size, e->block, e->requested, e->alignment, e->tag,
+             e->pins, e->flags, e->moving);
 }
 
-static bool is_same(const cuarena_heap_entry_t *a,
-                    const cuarena_heap_entry_t *b)
+static bool is_same(const cuarena_heap_entry_t *a, const cuarena_heap_entry_t *b)
 {
-    return a->kind == b->kind && a->lane == b->lane && a->offset == b->offset &&
-           a->size == b->size && a->block == b->block &&
-           a->requested == b->requested && a->alignment == b->alignment &&
-           a->tag == b->tag && a->pins == b->pins && a->flags == b->flags &&
-           a->moving == b->moving;
+    return a->kind == b->kind && a->freelist == b->freelist && a->offset == b->offset &&
+           a->size == b->size && a->block == b->block && a->requested == b->requested &&
+           a->alignment == b->alignment && a->tag == b->tag && a->pins == b->pins &&
+           a->flags == b->flags && a->moving == b->moving;
 }
 
 static const char *differ(comparison_t *c, const cuarena_heap_entry_t *want,
@@ -645,8 +621,7 @@ static const char *differ(comparison_t *c, const cuarena_heap_entry_t *want,
     char came[256];
     describe(want, wanted, sizeof(wanted));
     describe(got, came, sizeof(came));
-    snprintf(c->text, c->text_size, "entry %zu: expected %s, got %s", c->i,
-             wanted, came);
+    snprintf(c->text, c->text_size, "entry %zu: expected %s, got %s", c->i, wanted, came);
     return c->text;
 }
 
@@ -668,8 +643,7 @@ static cuarena_heap_entry_t wanted_entry(comparison_t *c)
     return gap;
 }
 
-static const char *compare_entry(comparison_t *c,
-                                 const cuarena_heap_entry_t *got)
+static const char *compare_entry(comparison_t *c, const cuarena_heap_entry_t *got)
 {
     if (c->i == c->ref->count)
         return "the walk has more entries than there are";
@@ -716,8 +690,7 @@ static recount_t count_again(const ref_t *ref)
     return sum;
 }
 
-static const char *compare_sums(const ref_t *ref,
-                                const cuarena_heap_stats_t *stats)
+static const char *compare_sums(const ref_t *ref, const cuarena_heap_stats_t *stats)
 {
     recount_t sum = count_again(ref);
     if (stats->capacity_bytes != sum.capacity_bytes)
@@ -735,11 +708,9 @@ static const char *compare_sums(const ref_t *ref,
     return NULL;
 }
 
-static const char *compare_counts(const ref_t *ref,
-                                  const cuarena_heap_stats_t *stats)
+static const char *compare_counts(const ref_t *ref, const cuarena_heap_stats_t *stats)
 {
-    if (stats->live_blocks != ref->live_blocks ||
-        stats->live_bytes != ref->live_bytes ||
+    if (stats->live_blocks != ref->live_blocks || stats->live_bytes != ref->live_bytes ||
         stats->requested_bytes != ref->requested_bytes)
         return "stats: live";
     if (stats->peak_live_blocks != ref->peak_live_blocks ||
@@ -761,8 +732,7 @@ static const char *compare_stats(const ref_t *ref, const cuarena_heap_t *heap)
     return reason != NULL ? reason : compare_counts(ref, &stats);
 }
 
-const char *ref_compare(const ref_t *ref, const cuarena_heap_t *heap,
-                        char *text, size_t text_size)
+const char *ref_compare(const ref_t *ref, const cuarena_heap_t *heap, char *text, size_t text_size)
 {
     comparison_t c = {.ref = ref, .text = text, .text_size = text_size};
     if (cuarena_heap_validate(heap, text, text_size) != CUARENA_OK)

@@ -9,12 +9,10 @@ ref_entry_t *ref_insert(ref_t *ref, size_t i);
 void ref_erase(ref_t *ref, size_t i);
 uint64_t ref_end_of(const ref_entry_t *entry);
 bool ref_is_block(const ref_entry_t *entry);
-bool ref_is_range_of(const ref_entry_t *entry, uint32_t lane);
-void ref_set_range(ref_entry_t *entry, uint64_t offset, uint64_t size,
-                   uint32_t lane);
+bool ref_is_range_of(const ref_entry_t *entry, uint32_t freelist);
+void ref_set_range(ref_entry_t *entry, uint64_t offset, uint64_t size, uint32_t freelist);
 void ref_merge_with_next(ref_t *ref, size_t i);
-void ref_relane(ref_t *ref, uint32_t from, uint32_t to);
-bool ref_any_fits(const ref_t *ref, uint32_t lane, uint64_t size,
-                  uint64_t alignment);
+void ref_refile(ref_t *ref, uint32_t from, uint32_t to);
+bool ref_any_fits(const ref_t *ref, uint32_t freelist, uint64_t size, uint64_t alignment);
 
 #endif

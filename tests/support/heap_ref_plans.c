@@ -11,29 +11,28 @@ static uint64_t align_up(uint64_t offset, uint64_t alignment)
     return (offset + alignment - 1) & ~(alignment - 1);
 }
 
-/* Bytes that the block leaves would have to be kept apart from a range of
- * another lane behind it, so it stays. */
+/* Bytes that the block leaves would have to be kept apart from a range of another free list behind
+ * it, so it stays. */
 static bool is_movable(const ref_t *ref, size_t i)
 {
     const ref_entry_t *entry = &ref->entries[i];
     const ref_entry_t *next = entry + 1;
     bool last = i + 1 == ref->count || next->opens;
     return ref_is_block(entry) && entry->is.pins == 0 && !entry->is.moving &&
-           (last || ref_is_block(next) || next->is.lane == 0);
+           (last || ref_is_block(next) || next->is.freelist == 0);
 }
 
-/* One block slides down in the range of `lane` before it; what it leaves is of
- * that lane. False if it cannot. */
-static bool slide(ref_t *ref, size_t i, uint64_t to, uint32_t lane)
+/* One block slides down in the range of `freelist` before it; what it leaves is of that free list.
+ * False if it cannot. */
+static bool slide(ref_t *ref, size_t i, uint64_t to, uint32_t freelist)
 {
     ref_entry_t *entry = &ref->entries[i];
-    if (i == 0 || entry->opens || !ref_is_range_of(entry - 1, lane) ||
+    if (i == 0 || entry->opens || !ref_is_range_of(entry - 1, freelist) ||
         to < entry[-1].is.offset || to >= entry->is.offset)
         return false;
     uint64_t distance = entry->is.offset - to;
     entry->is.offset = to;
-    ref_set_range(ref_insert(ref, i + 1), to + ref->entries[i].is.size,
-                  distance, lane);
+    ref_set_range(ref_insert(ref, i + 1), to + ref->entries[i].is.size, distance, freelist);
     ref_merge_with_next(ref, i + 1);
     ref->entries[i - 1].is.size -= distance;
     if (ref->entries[i - 1].is.size != 0)
@@ -58,20 +57,19 @@ static const char *check_move(ref_t *ref, const cuarena_heap_move_t *move)
     if (i == REF_NONE)
         return "a move from where nothing is";
     const cuarena_heap_entry_t *is = &ref->entries[i].is;
-    if (!ref_is_block(&ref->entries[i]) || is->block != move->block ||
-        is->offset != move->from || is->size != move->bytes)
+    if (!ref_is_block(&ref->entries[i]) || is->block != move->block || is->offset != move->from ||
+        is->size != move->bytes)
         return "a move that does not describe its block";
     if (!is_movable(ref, i))
         return "a move of a block that must stay";
     if (move->to % is->alignment != 0)
         return "a move that does not keep the alignment";
     if (!slide(ref, i, move->to, 0))
-        return "a move to where no settled bytes are, or not down";
+        return "a move to where no idle bytes are, or not down";
     return NULL;
 }
 
-static bool is_goal_met(const ref_t *ref,
-                        const cuarena_heap_plan_options_t *options)
+static bool is_goal_met(const ref_t *ref, const cuarena_heap_plan_options_t *options)
 {
     uint64_t size = ref_round(ref, options->goal_bytes);
     return ref_any_fits(ref, 0, size, options->goal_alignment);
@@ -82,10 +80,8 @@ static bool is_compact(const ref_t *ref)
 {
     for (size_t i = 1; i < ref->count; i++) {
         const ref_entry_t *entry = &ref->entries[i];
-        if (!entry->opens && is_movable(ref, i) &&
-            ref_is_range_of(entry - 1, 0) &&
-            align_up(entry[-1].is.offset, entry->is.alignment) <
-                entry->is.offset)
+        if (!entry->opens && is_movable(ref, i) && ref_is_range_of(entry - 1, 0) &&
+            align_up(entry[-1].is.offset, entry->is.alignment) < entry->is.offset)
             return false;
     }
     return true;
@@ -98,13 +94,11 @@ static const char *check_result(const ref_t *after, const ref_cost_t *cost,
         return "a plan beyond its limits";
     if (options->goal_bytes != 0)
         return is_goal_met(after, options) ? NULL : "a plan misses its goal";
-    bool limited =
-        options->max_bytes != UINT64_MAX || options->max_moves != UINT64_MAX;
+    bool limited = options->max_bytes != UINT64_MAX || options->max_moves != UINT64_MAX;
     return limited || is_compact(after) ? NULL : "a plan is not all the way";
 }
 
-const char *ref_check_plan(const ref_t *ref,
-                           const cuarena_heap_plan_options_t *options,
+const char *ref_check_plan(const ref_t *ref, const cuarena_heap_plan_options_t *options,
                            const cuarena_heap_move_t *moves, size_t count)
 {
     ref_t after;
@@ -123,8 +117,7 @@ const char *ref_check_plan(const ref_t *ref,
 
 /* ---- Plans: every window ------------------------------------------------ */
 
-bool ref_has_alignments(const ref_t *ref,
-                        const cuarena_heap_plan_options_t *options)
+bool ref_has_alignments(const ref_t *ref, const cuarena_heap_plan_options_t *options)
 {
     if (options->goal_alignment > ref->granule)
         return true;
@@ -152,8 +145,7 @@ static bool widen(const ref_t *ref, size_t i, uint64_t *top, ref_cost_t *cost)
 }
 
 /* The cheapest window that begins with the range `from`. */
-static bool cheapest_from(const ref_t *ref, size_t from,
-                          const cuarena_heap_plan_options_t *options,
+static bool cheapest_from(const ref_t *ref, size_t from, const cuarena_heap_plan_options_t *options,
                           ref_cost_t *cost)
 {
     uint64_t size = ref_round(ref, options->goal_bytes);
@@ -162,8 +154,7 @@ static bool cheapest_from(const ref_t *ref, size_t from,
     for (size_t i = from; i < end && widen(ref, i, &top, cost); i++) {
         uint64_t length = ref_end_of(&ref->entries[i]) - top;
         if (ref_fits(top, length, size, options->goal_alignment))
-            return cost->bytes <= options->max_bytes &&
-                   cost->moves <= options->max_moves;
+            return cost->bytes <= options->max_bytes && cost->moves <= options->max_moves;
     }
     return false;
 }
@@ -174,8 +165,7 @@ bool ref_cheapest(const ref_t *ref, const cuarena_heap_plan_options_t *options,
     bool found = false;
     for (size_t i = 0; i < ref->count; i++) {
         ref_cost_t cost = {0};
-        if (ref_is_range_of(&ref->entries[i], 0) &&
-            cheapest_from(ref, i, options, &cost) &&
+        if (ref_is_range_of(&ref->entries[i], 0) && cheapest_from(ref, i, options, &cost) &&
             (!found || cost.bytes < cost_out->bytes)) {
             *cost_out = cost;
             found = true;
@@ -190,7 +180,7 @@ static void hold(ref_t *ref, size_t i)
 {
     ref_entry_t *entry = &ref->entries[i];
     if (ref_is_range_of(entry, 0))
-        ref_set_range(entry, entry->is.offset, entry->is.size, REF_LANE_HELD);
+        ref_set_range(entry, entry->is.offset, entry->is.size, REF_FREELIST_PLANNED);
 }
 
 void ref_do_begin(ref_t *ref, const cuarena_heap_move_t *moves, size_t count)
@@ -205,25 +195,24 @@ void ref_do_begin(ref_t *ref, const cuarena_heap_move_t *moves, size_t count)
     ref->changes++;
 }
 
-static void let_go(ref_t *ref, uint32_t lane)
+static void let_go(ref_t *ref, uint32_t freelist)
 {
     for (size_t i = 0; i < ref->count; i++) {
         if (ref_is_block(&ref->entries[i]))
             ref->entries[i].is.moving = 0;
     }
-    ref_relane(ref, REF_LANE_HELD, lane);
+    ref_refile(ref, REF_FREELIST_PLANNED, freelist);
     ref->changes++;
 }
 
-void ref_do_commit(ref_t *ref, const cuarena_heap_move_t *moves, size_t count,
-                   uint32_t lane)
+void ref_do_commit(ref_t *ref, const cuarena_heap_move_t *moves, size_t count, uint32_t freelist)
 {
     for (size_t n = 0; n < count; n++) {
         size_t i = ref_at(ref, moves[n].from);
-        if (!slide(ref, i, moves[n].to, REF_LANE_HELD))
+        if (!slide(ref, i, moves[n].to, REF_FREELIST_PLANNED))
             abort();
     }
-    let_go(ref, lane);
+    let_go(ref, freelist);
 }
 
 void ref_do_abort(ref_t *ref)

@@ -17,8 +17,7 @@
 #define MALLOC CUARENA_BACKING_MALLOC
 #define ASYNC CUARENA_BACKING_ASYNC
 #define CUPY CUARENA_PRESET_CUPY_POOL
-#define SEGMENTS                                                               \
-    (KIND_READABLE | KIND_GROWS | KIND_DEDICATES | KIND_GIVES_WHOLE)
+#define SEGMENTS (KIND_READABLE | KIND_GROWS | KIND_DEDICATES | KIND_GIVES_WHOLE)
 
 const arena_kind_t kept_kinds[KEPT_KIND_COUNT] = {
     {"mlx-cpu-pageable", MLX_CPU, PAGEABLE, IN_PLACE, 0, 0},
@@ -39,8 +38,8 @@ const arena_kind_t kept_kinds[KEPT_KIND_COUNT] = {
     {"cupy-async", CUPY, DEVICE, SEGMENTS | KIND_DEVICE, ASYNC, 0},
     {"cupy-managed", CUPY, MANAGED, SEGMENTS, 0, 0},
     {"cupy-pinned", CUPY, PINNED, SEGMENTS, 0, 0},
-    {"driver-pool", CUARENA_PRESET_DRIVER_POOL, DEVICE,
-     SEGMENTS | KIND_DEVICE | KIND_EACH, ASYNC, 0},
+    {"driver-pool", CUARENA_PRESET_DRIVER_POOL, DEVICE, SEGMENTS | KIND_DEVICE | KIND_EACH, ASYNC,
+     0},
 };
 
 #else
@@ -48,12 +47,10 @@ const arena_kind_t kept_kinds[KEPT_KIND_COUNT] = {
 /* The rows of cupy-pool are among arena_kinds. */
 const arena_kind_t kept_kinds[KEPT_KIND_COUNT] = {
     {"mlx-cpu-pageable", MLX_CPU, CUARENA_MEMORY_PAGEABLE, IN_PLACE, 0, 0},
-    {"mlx-cpu-none", MLX_CPU, CUARENA_MEMORY_NONE, IN_PLACE & ~KIND_READABLE, 0,
-     0},
+    {"mlx-cpu-none", MLX_CPU, CUARENA_MEMORY_NONE, IN_PLACE & ~KIND_READABLE, 0, 0},
     {"mlx-cpu-custom", MLX_CPU, CUARENA_MEMORY_CUSTOM, IN_PLACE, 0, 0},
     {"mlx-cuda-pageable", MLX_CUDA, CUARENA_MEMORY_PAGEABLE, IN_PLACE, 0, 0},
-    {"mlx-cuda-none", MLX_CUDA, CUARENA_MEMORY_NONE, IN_PLACE & ~KIND_READABLE,
-     0, 0},
+    {"mlx-cuda-none", MLX_CUDA, CUARENA_MEMORY_NONE, IN_PLACE & ~KIND_READABLE, 0, 0},
     {"mlx-cuda-custom", MLX_CUDA, CUARENA_MEMORY_CUSTOM, IN_PLACE, 0, 0},
 };
 

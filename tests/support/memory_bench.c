@@ -36,7 +36,7 @@ void bench_get(bench_t *b, uint64_t bytes, uint64_t reserve)
 {
     expect_ok(b->memory.ops.get(b->memory.user, bytes, reserve, &b->segment));
     expect_u64(b->segment.bytes, bytes);
-    ck_assert_uint_ge(b->segment.reserved_bytes, bytes);
+    ck_assert_uint_ge(b->segment.address_bytes, bytes);
     ck_assert_uint_ne(b->segment.address, 0);
     ck_assert(cuai_is_aligned(b->segment.address, b->memory.ops.alignment));
 }
@@ -65,16 +65,15 @@ void expect_picture(const bench_t *b, picture_t *picture)
     arena_reach->read(picture->got, bench_at(b, 0), PLAYGROUND);
     for (uint64_t i = 0; i < PLAYGROUND; i++)
         if (picture->want[i] != picture->got[i])
-            ck_abort_msg("byte %llu is %d, expected %d", (unsigned long long)i,
-                         picture->got[i], picture->want[i]);
+            ck_abort_msg("byte %llu is %d, expected %d", (unsigned long long)i, picture->got[i],
+                         picture->want[i]);
     free(picture->want);
     free(picture->got);
 }
 
-void bench_move(const bench_t *b, picture_t *picture, uint64_t to,
-                uint64_t from, uint64_t bytes, cuarena_relocation_t *entry)
+void bench_move(const bench_t *b, picture_t *picture, uint64_t to, uint64_t from, uint64_t bytes,
+                cuarena_relocation_t *entry)
 {
-    *entry =
-        (cuarena_relocation_t){0, bench_at(b, from), bench_at(b, to), bytes};
+    *entry = (cuarena_relocation_t){0, bench_at(b, from), bench_at(b, to), bytes};
     memmove(picture->want + to, picture->want + from, bytes);
 }

@@ -1,6 +1,6 @@
 /*
- * A memory of a device and one segment of it, without an arena; and bytes that
- * are moved in it, beside the same moved by the CPU.
+ * A memory of a device and one segment of it, without an arena; and bytes that are moved in it,
+ * beside the same moved by the CPU.
  */
 #ifndef CUARENA_TEST_MEMORY_BENCH_H
 #define CUARENA_TEST_MEMORY_BENCH_H
@@ -8,8 +8,8 @@
 #include "memory/memory.h"
 #include "support/cuda_kinds.h"
 
-#define GRAIN MIB(2)
-#define PLAYGROUND (8 * GRAIN)
+#define GRANULARITY MIB(2)
+#define PLAYGROUND (8 * GRANULARITY)
 
 typedef struct bench {
     cuarena_config_t config;
@@ -37,7 +37,7 @@ picture_t bench_draw(const bench_t *b, uint64_t seed);
 /* Fails unless they are as they should be; frees the picture. */
 void expect_picture(const bench_t *b, picture_t *picture);
 /* The entry of a list that moves the bytes, and moves those of the picture. */
-void bench_move(const bench_t *b, picture_t *picture, uint64_t to,
-                uint64_t from, uint64_t bytes, cuarena_relocation_t *entry);
+void bench_move(const bench_t *b, picture_t *picture, uint64_t to, uint64_t from, uint64_t bytes,
+                cuarena_relocation_t *entry);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The pattern that tests fill memory with: eight bytes from a seed and the
- * number of the word, the same on the CPU and in kernels.
+ * The pattern that tests fill memory with: eight bytes from a seed and the number of the word, the
+ * same on the CPU and in kernels.
  */
 #ifndef CUARENA_TEST_PATTERN_H
 #define CUARENA_TEST_PATTERN_H

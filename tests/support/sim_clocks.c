@@ -1,6 +1,6 @@
 /*
- * What comes before what on simulated streams: the clocks of streams and of the
- * host, and who touched which granule last.
+ * What comes before what on simulated streams: the clocks of streams and of the host, and who
+ * touched which granule last.
  */
 #include "sim_internal.h"
 
@@ -45,22 +45,19 @@ sim_segment_t *sim_segment_at(sim_t *sim, uint64_t address)
 {
     for (uint32_t i = 0; i < SIM_SEGMENTS; i++) {
         sim_segment_t *s = &sim->segments[i];
-        if (s->address != 0 && s->address <= address &&
-            address < s->address + s->bytes)
+        if (s->address != 0 && s->address <= address && address < s->address + s->bytes)
             return s;
     }
     return NULL;
 }
 
-static void race(sim_t *sim, const char *what, uint64_t address, uint32_t a,
-                 uint32_t b)
+static void race(sim_t *sim, const char *what, uint64_t address, uint32_t a, uint32_t b)
 {
     sim->races++;
     sim_fault(sim, what, address, (uint64_t)a << 16 | b);
 }
 
-static void note_read(sim_t *sim, sim_touch_t *touch, uint32_t stream,
-                      uint32_t at)
+static void note_read(sim_t *sim, sim_touch_t *touch, uint32_t stream, uint32_t at)
 {
     uint32_t i = 0;
     while (i < touch->read_count && touch->reads[i].reader != stream)
@@ -75,17 +72,16 @@ static void note_read(sim_t *sim, sim_touch_t *touch, uint32_t stream,
         touch->read_count++;
 }
 
-static void touch_one(sim_t *sim, sim_touch_t *touch, uint64_t address,
-                      uint32_t stream, bool writes)
+static void touch_one(sim_t *sim, sim_touch_t *touch, uint64_t address, uint32_t stream,
+                      bool writes)
 {
     const sim_clock_t *clock = &sim->streams[stream]->clock;
     if (touch->written > clock->at[touch->writer])
-        race(sim, writes ? "unordered writes" : "a read unordered with a write",
-             address, touch->writer, stream);
+        race(sim, writes ? "unordered writes" : "a read unordered with a write", address,
+             touch->writer, stream);
     for (uint32_t i = 0; writes && i < touch->read_count; i++)
         if (touch->reads[i].at > clock->at[touch->reads[i].reader])
-            race(sim, "a write unordered with a read", address,
-                 touch->reads[i].reader, stream);
+            race(sim, "a write unordered with a read", address, touch->reads[i].reader, stream);
     if (!writes) {
         note_read(sim, touch, stream, clock->at[stream]);
         return;
@@ -95,8 +91,7 @@ static void touch_one(sim_t *sim, sim_touch_t *touch, uint64_t address,
     touch->read_count = 0;
 }
 
-void sim_touch(sim_t *sim, uint32_t stream, const void *at, uint64_t bytes,
-               bool writes)
+void sim_touch(sim_t *sim, uint32_t stream, const void *at, uint64_t bytes, bool writes)
 {
     uint64_t begin = (uint64_t)(uintptr_t)at;
     for (uint64_t a = begin; a < begin + bytes; a += SIM_GRANULE) {
@@ -105,7 +100,6 @@ void sim_touch(sim_t *sim, uint32_t stream, const void *at, uint64_t bytes,
             sim_fault(sim, "an access outside of all segments", a, stream);
             return;
         }
-        touch_one(sim, &s->touches[(a - s->address) / SIM_GRANULE], a, stream,
-                  writes);
+        touch_one(sim, &s->touches[(a - s->address) / SIM_GRANULE], a, stream, writes);
     }
 }

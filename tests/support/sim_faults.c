@@ -7,8 +7,8 @@
 void sim_fault(sim_t *sim, const char *what, uint64_t a, uint64_t b)
 {
     if (sim->faults++ == 0)
-        snprintf(sim->fault, sizeof sim->fault, "%s (%#llx, %#llx)", what,
-                 (unsigned long long)a, (unsigned long long)b);
+        snprintf(sim->fault, sizeof sim->fault, "%s (%#llx, %#llx)", what, (unsigned long long)a,
+                 (unsigned long long)b);
 }
 
 bool sim_fails_now(sim_t *sim, sim_op_t op)

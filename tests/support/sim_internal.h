@@ -22,9 +22,8 @@ bool sim_knows(sim_t *sim, uint32_t stream, const sim_clock_t *clock);
 void sim_tick(sim_t *sim, uint32_t stream);
 /* The segment around an address, or NULL. */
 sim_segment_t *sim_segment_at(sim_t *sim, uint64_t address);
-/* An access of the stream at its moment: a fault if another one, of which one
- * is a write, comes neither before nor after it. */
-void sim_touch(sim_t *sim, uint32_t stream, const void *at, uint64_t bytes,
-               bool writes);
+/* An access of the stream at its moment: a fault if another one, of which one is a write, comes
+ * neither before nor after it. */
+void sim_touch(sim_t *sim, uint32_t stream, const void *at, uint64_t bytes, bool writes);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define GRAIN UINT64_C(4096)
+#define GRANULARITY UINT64_C(4096)
 #define RESERVE_MOST (UINT64_C(64) << 20)
 
 typedef enum item_kind {
@@ -26,7 +26,7 @@ struct sim_item {
     item_kind_t kind;
     cuarena_relocation_t bytes; /* `to` is what is written or read */
     uint64_t seed;
-    sim_marker_t *marker;
+    sim_event_t *event;
     uint64_t version;
 };
 
@@ -62,16 +62,15 @@ static void fill_pattern(void *at, uint64_t bytes, uint64_t seed)
         memset((uint8_t *)at + i, pattern(seed, i), 64);
 }
 
-static void check_pattern(sim_t *sim, const void *at, uint64_t bytes,
-                          uint64_t seed)
+static void check_pattern(sim_t *sim, const void *at, uint64_t bytes, uint64_t seed)
 {
     for (uint64_t i = 0; i < bytes && seed != 0; i += 64) {
         uint8_t want = seed == READ_ZERO ? 0 : pattern(seed, i);
         uint8_t got = ((const uint8_t *)at)[i];
         if (got == want)
             continue;
-        sim_fault(sim, "a read found other contents",
-                  (uint64_t)(uintptr_t)at + i, (uint64_t)want << 8 | got);
+        sim_fault(sim, "a read found other contents", (uint64_t)(uintptr_t)at + i,
+                  (uint64_t)want << 8 | got);
         return;
     }
 }
@@ -108,8 +107,7 @@ static uint32_t make(sim_t *sim, cuarena_stream_t handle)
 }
 
 /* 0, and a fault, for a handle that must not be used. */
-static uint32_t use_handle(sim_t *sim, cuarena_stream_t handle,
-                           const char *what)
+static uint32_t use_handle(sim_t *sim, cuarena_stream_t handle, const char *what)
 {
     uint32_t number = number_of(sim, handle);
     if (number == 0 && handle == CUARENA_STREAM_PER_THREAD)
@@ -153,8 +151,8 @@ static sim_item_t *queue(sim_t *sim, uint32_t stream, item_kind_t kind)
     return item;
 }
 
-static void queue_bytes(sim_t *sim, uint32_t stream, item_kind_t kind,
-                        cuarena_relocation_t bytes, uint64_t seed)
+static void queue_bytes(sim_t *sim, uint32_t stream, item_kind_t kind, cuarena_relocation_t bytes,
+                        uint64_t seed)
 {
     sim_tick(sim, stream);
     if (kind == ITEM_COPY)
@@ -167,14 +165,12 @@ static void queue_bytes(sim_t *sim, uint32_t stream, item_kind_t kind,
 
 /* ---- Running ----------------------------------------------------------- */
 
-static void do_bytes(sim_t *sim, item_kind_t kind,
-                     const cuarena_relocation_t *bytes, uint64_t seed)
+static void do_bytes(sim_t *sim, item_kind_t kind, const cuarena_relocation_t *bytes, uint64_t seed)
 {
     if (sim_segment_at(sim, (uint64_t)(uintptr_t)bytes->to) == NULL ||
-        (bytes->from != NULL &&
-         sim_segment_at(sim, (uint64_t)(uintptr_t)bytes->from) == NULL)) {
-        sim_fault(sim, "work ran on bytes that were given back",
-                  (uint64_t)(uintptr_t)bytes->to, kind);
+        (bytes->from != NULL && sim_segment_at(sim, (uint64_t)(uintptr_t)bytes->from) == NULL)) {
+        sim_fault(sim, "work ran on bytes that were given back", (uint64_t)(uintptr_t)bytes->to,
+                  kind);
         return;
     }
     if (kind == ITEM_WRITE)
@@ -187,16 +183,15 @@ static void do_bytes(sim_t *sim, item_kind_t kind,
         memmove(bytes->to, bytes->from, bytes->bytes);
 }
 
-static bool is_complete(const sim_marker_t *marker, uint64_t version)
+static bool is_complete(const sim_event_t *event, uint64_t version)
 {
-    return marker->done >= version;
+    return event->done >= version;
 }
 
 static bool is_ready(const sim_stream_t *s)
 {
     const sim_item_t *item = s->first;
-    return item != NULL && (item->kind != ITEM_WAIT ||
-                            is_complete(item->marker, item->version));
+    return item != NULL && (item->kind != ITEM_WAIT || is_complete(item->event, item->version));
 }
 
 static void run_first(sim_t *sim, sim_stream_t *s)
@@ -208,10 +203,10 @@ static void run_first(sim_t *sim, sim_stream_t *s)
     if (item->kind < ITEM_MARK) {
         do_bytes(sim, item->kind, &item->bytes, item->seed);
     } else if (item->kind == ITEM_MARK) {
-        if (item->marker->left > 0)
-            item->marker->left--;
-        if (item->marker->left == 0 && item->version > item->marker->done)
-            item->marker->done = item->version;
+        if (item->event->left > 0)
+            item->event->left--;
+        if (item->event->left == 0 && item->version > item->event->done)
+            item->event->done = item->version;
     }
     free(item);
 }
@@ -284,11 +279,11 @@ uint64_t sim_pending(sim_t *sim)
     return count;
 }
 
-uint64_t sim_markers(sim_t *sim)
+uint64_t sim_events(sim_t *sim)
 {
     uint64_t count = 0;
     pthread_mutex_lock(&sim->lock);
-    for (const sim_marker_t *m = sim->markers; m != NULL; m = m->next)
+    for (const sim_event_t *m = sim->events; m != NULL; m = m->next)
         count += m->alive;
     pthread_mutex_unlock(&sim->lock);
     return count;
@@ -296,8 +291,8 @@ uint64_t sim_markers(sim_t *sim)
 
 /* ---- Work of the test -------------------------------------------------- */
 
-static void launch(sim_t *sim, cuarena_stream_t stream, item_kind_t kind,
-                   const void *at, uint64_t bytes, uint64_t seed)
+static void launch(sim_t *sim, cuarena_stream_t stream, item_kind_t kind, const void *at,
+                   uint64_t bytes, uint64_t seed)
 {
     pthread_mutex_lock(&sim->lock);
     uint32_t number = use_handle(sim, stream, "a kernel on a dead handle");
@@ -307,20 +302,17 @@ static void launch(sim_t *sim, cuarena_stream_t stream, item_kind_t kind,
     pthread_mutex_unlock(&sim->lock);
 }
 
-void sim_write(sim_t *sim, cuarena_stream_t stream, void *at, uint64_t bytes,
-               uint64_t seed)
+void sim_write(sim_t *sim, cuarena_stream_t stream, void *at, uint64_t bytes, uint64_t seed)
 {
     launch(sim, stream, ITEM_WRITE, at, bytes, seed);
 }
 
-void sim_read(sim_t *sim, cuarena_stream_t stream, const void *at,
-              uint64_t bytes, uint64_t seed)
+void sim_read(sim_t *sim, cuarena_stream_t stream, const void *at, uint64_t bytes, uint64_t seed)
 {
     launch(sim, stream, ITEM_READ, at, bytes, seed);
 }
 
-void sim_read_zero(sim_t *sim, cuarena_stream_t stream, const void *at,
-                   uint64_t bytes)
+void sim_read_zero(sim_t *sim, cuarena_stream_t stream, const void *at, uint64_t bytes)
 {
     launch(sim, stream, ITEM_READ, at, bytes, READ_ZERO);
 }
@@ -330,8 +322,7 @@ void sim_zero(sim_t *sim, cuarena_stream_t stream, void *at, uint64_t bytes)
     launch(sim, stream, ITEM_ZERO, at, bytes, 0);
 }
 
-static void act_now(sim_t *sim, item_kind_t kind, cuarena_relocation_t bytes,
-                    uint64_t seed)
+static void act_now(sim_t *sim, item_kind_t kind, cuarena_relocation_t bytes, uint64_t seed)
 {
     sim_tick(sim, SIM_HOST);
     if (kind == ITEM_COPY)
@@ -350,76 +341,73 @@ void sim_host_write(sim_t *sim, void *at, uint64_t bytes, uint64_t seed)
 void sim_host_read(sim_t *sim, const void *at, uint64_t bytes, uint64_t seed)
 {
     pthread_mutex_lock(&sim->lock);
-    act_now(sim, ITEM_READ,
-            (cuarena_relocation_t){0, NULL, (void *)(uintptr_t)at, bytes},
-            seed);
+    act_now(sim, ITEM_READ, (cuarena_relocation_t){0, NULL, (void *)(uintptr_t)at, bytes}, seed);
     pthread_mutex_unlock(&sim->lock);
 }
 
 void sim_host_read_zero(sim_t *sim, const void *at, uint64_t bytes)
 {
     pthread_mutex_lock(&sim->lock);
-    act_now(sim, ITEM_READ,
-            (cuarena_relocation_t){0, NULL, (void *)(uintptr_t)at, bytes},
+    act_now(sim, ITEM_READ, (cuarena_relocation_t){0, NULL, (void *)(uintptr_t)at, bytes},
             READ_ZERO);
     pthread_mutex_unlock(&sim->lock);
 }
 
-static sim_marker_t *make_marker(sim_t *sim)
+static sim_event_t *make_event(sim_t *sim)
 {
-    sim_marker_t *marker = calloc(1, sizeof *marker);
-    marker->next = sim->markers;
-    marker->alive = true;
-    sim->markers = marker;
-    return marker;
+    sim_event_t *event = calloc(1, sizeof *event);
+    event->next = sim->events;
+    event->alive = true;
+    sim->events = event;
+    return event;
 }
 
-static void record(sim_t *sim, sim_marker_t *marker, uint32_t stream)
+static void record(sim_t *sim, sim_event_t *event, uint32_t stream)
 {
     sim_tick(sim, stream);
-    marker->clock = sim->streams[stream]->clock;
+    event->clock = sim->streams[stream]->clock;
     sim_item_t *item = queue(sim, stream, ITEM_MARK);
-    item->marker = marker;
-    item->version = ++marker->version;
+    item->event = event;
+    item->version = ++event->version;
 }
 
-static void record_all(sim_t *sim, sim_marker_t *marker)
+static void record_all(sim_t *sim, sim_event_t *event)
 {
-    marker->clock = *sim_host_clock(sim);
-    marker->version++;
+    event->clock = *sim_host_clock(sim);
+    event->version++;
     for (uint32_t i = 1; i < sim->stream_count; i++) {
         sim_stream_t *s = sim->streams[i];
-        sim_clock_join(&marker->clock, &s->clock);
+        sim_clock_join(&event->clock, &s->clock);
         if (s->first == NULL)
             continue;
         sim_item_t *item = queue(sim, i, ITEM_MARK);
-        item->marker = marker;
-        item->version = marker->version;
-        marker->left++;
+        item->event = event;
+        item->version = event->version;
+        event->left++;
     }
-    if (marker->left == 0)
-        marker->done = marker->version;
+    if (event->left == 0)
+        event->done = event->version;
 }
 
-static void wait_on(sim_t *sim, sim_marker_t *marker, uint32_t stream)
+static void wait_on(sim_t *sim, sim_event_t *event, uint32_t stream)
 {
     sim_tick(sim, stream);
-    sim_clock_join(&sim->streams[stream]->clock, &marker->clock);
+    sim_clock_join(&sim->streams[stream]->clock, &event->clock);
     sim_item_t *item = queue(sim, stream, ITEM_WAIT);
-    item->marker = marker;
-    item->version = marker->version;
+    item->event = event;
+    item->version = event->version;
 }
 
 /* Runs what it takes. */
-static void wait_here(sim_t *sim, sim_marker_t *marker)
+static void wait_here(sim_t *sim, sim_event_t *event)
 {
-    uint64_t version = marker->version;
-    while (!is_complete(marker, version))
+    uint64_t version = event->version;
+    while (!is_complete(event, version))
         if (!run_any(sim)) {
             sim_fault(sim, "the host waits for ever", 0, 0);
             return;
         }
-    sim_clock_join(sim_host_clock(sim), &marker->clock);
+    sim_clock_join(sim_host_clock(sim), &event->clock);
 }
 
 void sim_order(sim_t *sim, cuarena_stream_t waiter, cuarena_stream_t of)
@@ -427,10 +415,10 @@ void sim_order(sim_t *sim, cuarena_stream_t waiter, cuarena_stream_t of)
     pthread_mutex_lock(&sim->lock);
     uint32_t a = use_handle(sim, waiter, "a test's wait on a dead handle");
     uint32_t b = use_handle(sim, of, "a test's wait for a dead handle");
-    sim_marker_t *marker = make_marker(sim);
-    marker->alive = false; /* the test's own is no leak */
-    record(sim, marker, b);
-    wait_on(sim, marker, a);
+    sim_event_t *event = make_event(sim);
+    event->alive = false; /* the test's own is no leak */
+    record(sim, event, b);
+    wait_on(sim, event, a);
     pthread_mutex_unlock(&sim->lock);
 }
 
@@ -438,10 +426,10 @@ void sim_sync(sim_t *sim, cuarena_stream_t of)
 {
     pthread_mutex_lock(&sim->lock);
     uint32_t number = use_handle(sim, of, "a test's wait for a dead handle");
-    sim_marker_t *marker = make_marker(sim);
-    marker->alive = false;
-    record(sim, marker, number);
-    wait_here(sim, marker);
+    sim_event_t *event = make_event(sim);
+    event->alive = false;
+    record(sim, event, number);
+    wait_here(sim, event);
     pthread_mutex_unlock(&sim->lock);
 }
 
@@ -496,8 +484,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve,
 static void check_idle(sim_t *sim, sim_segment_t *s, uint64_t from)
 {
     sim_tick(sim, SIM_HOST);
-    sim_touch(sim, SIM_HOST, (void *)(uintptr_t)(s->address + from),
-              s->bytes - from, true);
+    sim_touch(sim, SIM_HOST, (void *)(uintptr_t)(s->address + from), s->bytes - from, true);
     memset(s->touches + from / SIM_GRANULE, 0,
            (s->bytes - from) / SIM_GRANULE * sizeof *s->touches);
 }
@@ -515,8 +502,7 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
     leave(sim, CUARENA_OK);
 }
 
-static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
-                             uint64_t new_bytes)
+static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     sim_t *sim = user;
     cuarena_status_t status = enter(sim, SIM_GROW);
@@ -530,8 +516,7 @@ static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
     return leave(sim, status);
 }
 
-static void shrink(void *user, cuarena_memory_segment_t *segment,
-                   uint64_t new_bytes)
+static void shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     sim_t *sim = user;
     enter(sim, SIM_SHRINK);
@@ -545,8 +530,7 @@ static void shrink(void *user, cuarena_memory_segment_t *segment,
 
 /* ---- The table: work --------------------------------------------------- */
 
-static void work(sim_t *sim, cuarena_stream_t stream, item_kind_t kind,
-                 cuarena_relocation_t bytes)
+static void work(sim_t *sim, cuarena_stream_t stream, item_kind_t kind, cuarena_relocation_t bytes)
 {
     if (stream == CUARENA_NO_STREAM) {
         act_now(sim, kind, bytes, 0);
@@ -567,9 +551,8 @@ static cuarena_status_t check_captured(sim_t *sim, cuarena_stream_t stream)
     return CUARENA_BUSY;
 }
 
-static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list,
-                                 size_t count, cuarena_stream_t stream,
-                                 size_t *done_out)
+static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list, size_t count,
+                                 cuarena_stream_t stream, size_t *done_out)
 {
     sim_t *sim = user;
     cuarena_status_t status = enter(sim, SIM_RELOCATE);
@@ -614,32 +597,27 @@ static cuarena_status_t zero_captured(void *user, void *address, uint64_t bytes,
 
 /* ---- The table: streams ------------------------------------------------ */
 
-static cuarena_status_t identify(void *user, cuarena_stream_t stream,
-                                 cuarena_stream_info_t *info)
+static cuarena_status_t identify(void *user, cuarena_stream_t stream, cuarena_stream_info_t *info)
 {
     sim_t *sim = user;
     cuarena_status_t status = enter(sim, SIM_IDENTIFY);
-    uint32_t number =
-        status == CUARENA_OK ? use_handle(sim, stream, "identify: dead") : 0;
+    uint32_t number = status == CUARENA_OK ? use_handle(sim, stream, "identify: dead") : 0;
     if (number == 0)
         return leave(sim, status);
     const sim_stream_t *s = sim->streams[number];
-    *info = (cuarena_stream_info_t){.id = number,
-                                    .device = 0,
-                                    .per_thread = s->per_thread,
-                                    .capturing = s->capturing};
+    *info = (cuarena_stream_info_t){
+        .id = number, .device = 0, .per_thread = s->per_thread, .capturing = s->capturing};
     return leave(sim, s->foreign ? CUARENA_BAD_ARGUMENT : CUARENA_OK);
 }
 
-static sim_marker_t *use_marker(sim_t *sim, void *handle)
+static sim_event_t *use_event(sim_t *sim, void *handle)
 {
-    sim_marker_t *marker = handle;
-    if (marker == NULL || !marker->alive) {
-        sim_fault(sim, "a marker that was ended", (uint64_t)(uintptr_t)marker,
-                  0);
+    sim_event_t *event = handle;
+    if (event == NULL || !event->alive) {
+        sim_fault(sim, "an event that was ended", (uint64_t)(uintptr_t)event, 0);
         return NULL;
     }
-    return marker;
+    return event;
 }
 
 static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **out)
@@ -657,13 +635,12 @@ static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **out)
             check_captured(sim, sim->streams[i]->handle);
     if (status != CUARENA_OK || (!all && number == 0))
         return leave(sim, status == CUARENA_OK ? CUARENA_DRIVER : status);
-    sim_marker_t *marker =
-        *out == NULL ? make_marker(sim) : use_marker(sim, *out);
-    if (marker != NULL && all)
-        record_all(sim, marker);
-    else if (marker != NULL)
-        record(sim, marker, number);
-    *out = marker;
+    sim_event_t *event = *out == NULL ? make_event(sim) : use_event(sim, *out);
+    if (event != NULL && all)
+        record_all(sim, event);
+    else if (event != NULL)
+        record(sim, event, number);
+    *out = event;
     return leave(sim, CUARENA_OK);
 }
 
@@ -671,12 +648,12 @@ static cuarena_status_t query(void *user, void *handle)
 {
     sim_t *sim = user;
     cuarena_status_t status = enter(sim, SIM_QUERY);
-    sim_marker_t *marker = use_marker(sim, handle);
-    if (status != CUARENA_OK || marker == NULL)
+    sim_event_t *event = use_event(sim, handle);
+    if (status != CUARENA_OK || event == NULL)
         return leave(sim, status);
-    bool complete = is_complete(marker, marker->version);
+    bool complete = is_complete(event, event->version);
     if (complete)
-        sim_clock_join(sim_host_clock(sim), &marker->clock);
+        sim_clock_join(sim_host_clock(sim), &event->clock);
     return leave(sim, complete || sim->lie ? CUARENA_OK : CUARENA_BUSY);
 }
 
@@ -685,28 +662,26 @@ static bool drops(uint64_t *in)
     return *in != 0 && --*in == 0;
 }
 
-static cuarena_status_t wait(void *user, void *handle, cuarena_stream_t stream,
-                             int32_t host)
+static cuarena_status_t wait(void *user, void *handle, cuarena_stream_t stream, int32_t host)
 {
     sim_t *sim = user;
     cuarena_status_t status = enter(sim, host ? SIM_WAIT_HOST : SIM_WAIT);
-    sim_marker_t *marker = use_marker(sim, handle);
+    sim_event_t *event = use_event(sim, handle);
     if ((stream == CUARENA_NO_STREAM) != (host == 1))
         sim_fault(sim, "wait: host and stream contradict", (uint64_t)host, 0);
     if (status == CUARENA_OK)
         status = check_captured(sim, stream);
-    if (status != CUARENA_OK || marker == NULL)
+    if (status != CUARENA_OK || event == NULL)
         return leave(sim, status);
     bool drop = drops(&sim->drop_wait);
     drop = (!host && drops(&sim->drop_order)) || drop;
-    uint32_t number =
-        host ? SIM_HOST : use_handle(sim, stream, "wait: a dead handle");
+    uint32_t number = host ? SIM_HOST : use_handle(sim, stream, "wait: a dead handle");
     if (drop)
-        sim->needless = sim_knows(sim, number, &marker->clock);
+        sim->needless = sim_knows(sim, number, &event->clock);
     else if (host)
-        wait_here(sim, marker);
+        wait_here(sim, event);
     else if (number != 0)
-        wait_on(sim, marker, number);
+        wait_on(sim, event, number);
     return leave(sim, CUARENA_OK);
 }
 
@@ -714,9 +689,9 @@ static void unmark(void *user, void *handle)
 {
     sim_t *sim = user;
     enter(sim, SIM_UNMARK);
-    sim_marker_t *marker = use_marker(sim, handle);
-    if (marker != NULL)
-        marker->alive = false;
+    sim_event_t *event = use_event(sim, handle);
+    if (event != NULL)
+        event->alive = false;
     leave(sim, CUARENA_OK);
 }
 
@@ -728,8 +703,8 @@ static void fill_table(cuarena_memory_ops_t *ops, bool host_readable)
     ops->name = "sim";
     ops->properties = CUARENA_MEMORY_TOUCHES | CUARENA_MEMORY_COMES_ZEROED |
                       (host_readable ? CUARENA_MEMORY_HOST_READABLE : 0);
-    ops->grain_bytes = GRAIN;
-    ops->alignment = GRAIN;
+    ops->granularity = GRANULARITY;
+    ops->alignment = GRANULARITY;
     ops->get = get;
     ops->give_back = give_back;
     ops->grow = grow;
@@ -755,13 +730,12 @@ void sim_open(sim_t *sim, uint64_t seed, bool host_readable)
     make(sim, CUARENA_STREAM_LEGACY);
 }
 
-static void free_markers(sim_t *sim)
+static void free_events(sim_t *sim)
 {
-    for (sim_marker_t *m = sim->markers, *next; m != NULL; m = next) {
+    for (sim_event_t *m = sim->events, *next; m != NULL; m = next) {
         next = m->next;
         if (m->alive)
-            sim_fault(sim, "a marker was never ended", (uint64_t)(uintptr_t)m,
-                      0);
+            sim_fault(sim, "an event was never ended", (uint64_t)(uintptr_t)m, 0);
         free(m);
     }
 }
@@ -778,8 +752,7 @@ void sim_close(sim_t *sim)
     }
     for (uint32_t i = 0; i < SIM_SEGMENTS; i++)
         if (sim->segments[i].address != 0)
-            sim_fault(sim, "a segment was never given back",
-                      sim->segments[i].address, 0);
-    free_markers(sim);
+            sim_fault(sim, "a segment was never given back", sim->segments[i].address, 0);
+    free_events(sim);
     pthread_mutex_destroy(&sim->lock);
 }

@@ -2,14 +2,14 @@
  * A memory for the tests whose streams are simulated: nothing that is queued
  * on one happens until the test, or a seeded scheduler, lets it.
  *
- *   item     one thing queued: a kernel, copies, zeroing, a marker, a wait
+ *   item     one thing queued: a kernel, copies, zeroing, an event, a wait
  *   clock    of each stream and of the host: what is known to come before
  *   fault    what a correct arena never does; the first is kept in words
  *
- * Two accesses to the same granule of which one is a write must be ordered by
- * the clocks, whatever order the items happen to run in. Kernels write and
- * check patterns when they run, so a wrong order shows twice. Faults are also:
- * a dead handle or marker, a deadlock, a marker that was never ended.
+ * Two accesses to the same granule of which one is a write must be ordered by the clocks, whatever
+ * order the items happen to run in. Kernels write and check patterns when they run, so a wrong
+ * order shows twice. Faults are also: a dead handle or event, a deadlock, an event that was never
+ * ended.
  */
 #ifndef CUARENA_TEST_SIM_STREAMS_H
 #define CUARENA_TEST_SIM_STREAMS_H
@@ -47,14 +47,14 @@ typedef struct sim_clock {
     uint32_t at[SIM_STREAMS];
 } sim_clock_t;
 
-typedef struct sim_marker {
-    struct sim_marker *next;
+typedef struct sim_event {
+    struct sim_event *next;
     sim_clock_t clock;
     uint64_t version; /* recorded so often */
     uint64_t done;    /* versions up to this one are complete */
     uint32_t left;    /* of one on all streams: parts to come */
     bool alive;
-} sim_marker_t;
+} sim_event_t;
 
 typedef struct sim_item sim_item_t;
 
@@ -94,7 +94,7 @@ typedef struct sim {
     random_state_t random;
     sim_stream_t *streams[SIM_STREAMS]; /* [0]: the host, its clock only */
     uint32_t stream_count;
-    sim_marker_t *markers;
+    sim_event_t *events;
     sim_segment_t segments[SIM_SEGMENTS];
     uint64_t most_bytes; /* that it gives; 0: as asked */
     uint64_t given;
@@ -123,7 +123,7 @@ typedef struct sim {
 
 /* Memory of a device, or one that the host can read too. */
 void sim_open(sim_t *sim, uint64_t seed, bool host_readable);
-/* Faults: markers or segments that were not given back. */
+/* Faults: events or segments that were not given back. */
 void sim_close(sim_t *sim);
 
 /* A stream with that handle, which no living one has. */
@@ -132,20 +132,16 @@ void sim_stream_make(sim_t *sim, cuarena_stream_t handle);
 void sim_stream_kill(sim_t *sim, cuarena_stream_t handle);
 sim_stream_t *sim_stream_of(sim_t *sim, cuarena_stream_t handle);
 /* Handles for tests: distinct for each number. */
-#define sim_handle(number)                                                     \
-    ((cuarena_stream_t)(uintptr_t)(0x10000 + (number)*64))
+#define sim_handle(number) ((cuarena_stream_t)(uintptr_t)(0x10000 + (number)*64))
 
 /* ---- Work -------------------------------------------------------------- */
 
-/* Writes a pattern, or reads and expects it, when it runs. The bytes are whole
- * granules; seed 0 reads without expecting anything. */
-void sim_write(sim_t *sim, cuarena_stream_t stream, void *at, uint64_t bytes,
-               uint64_t seed);
-void sim_read(sim_t *sim, cuarena_stream_t stream, const void *at,
-              uint64_t bytes, uint64_t seed);
+/* Writes a pattern, or reads and expects it, when it runs. The bytes are whole granules; seed 0
+ * reads without expecting anything. */
+void sim_write(sim_t *sim, cuarena_stream_t stream, void *at, uint64_t bytes, uint64_t seed);
+void sim_read(sim_t *sim, cuarena_stream_t stream, const void *at, uint64_t bytes, uint64_t seed);
 /* Reads and expects zeros. */
-void sim_read_zero(sim_t *sim, cuarena_stream_t stream, const void *at,
-                   uint64_t bytes);
+void sim_read_zero(sim_t *sim, cuarena_stream_t stream, const void *at, uint64_t bytes);
 /* Sets bytes to 0, as a graph does that is launched. */
 void sim_zero(sim_t *sim, cuarena_stream_t stream, void *at, uint64_t bytes);
 /* The same by the host, now. */
@@ -167,8 +163,8 @@ void sim_sync_all(sim_t *sim);
 /* Only of one stream, as far as it gets. */
 uint64_t sim_run_stream(sim_t *sim, cuarena_stream_t stream);
 uint64_t sim_pending(sim_t *sim);
-/* Markers that live. */
-uint64_t sim_markers(sim_t *sim);
+/* Events that live. */
+uint64_t sim_events(sim_t *sim);
 /* Calls of the memory since the last time, of all kinds. */
 uint64_t sim_calls(sim_t *sim);
 void sim_fail(sim_t *sim, int32_t op, uint64_t in, cuarena_status_t status);

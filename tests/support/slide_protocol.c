@@ -71,9 +71,8 @@ static bool stage_begin(const cuai_slide_params_t *p, stage_t *stage)
     return stage->readers != NULL && stage->bytes != NULL;
 }
 
-slide_blocks_t *slide_blocks_begin(const cuai_slide_params_t *params,
-                                   uint32_t count, uint32_t stages,
-                                   slide_defect_t defect)
+slide_blocks_t *slide_blocks_begin(const cuai_slide_params_t *params, uint32_t count,
+                                   uint32_t stages, slide_defect_t defect)
 {
     slide_blocks_t *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -122,8 +121,7 @@ static void get(slide_blocks_t *s, uint64_t address, void *out, uint64_t bytes)
     s->refused = s->refused || in == NULL;
 }
 
-static void put(slide_blocks_t *s, uint64_t address, const void *in,
-                uint64_t bytes)
+static void put(slide_blocks_t *s, uint64_t address, const void *in, uint64_t bytes)
 {
     void *out = s->access->write(s->access->user, address, bytes);
     if (out != NULL)
@@ -132,8 +130,7 @@ static void put(slide_blocks_t *s, uint64_t address, const void *in,
 }
 
 /* The word as it was. */
-static uint32_t exchange(slide_blocks_t *s, uint64_t address, bool add,
-                         uint32_t value)
+static uint32_t exchange(slide_blocks_t *s, uint64_t address, bool add, uint32_t value)
 {
     unsigned char *word = s->access->update(s->access->user, address, 4);
     uint32_t found = 0;
@@ -184,15 +181,13 @@ static cuai_slide_run_t by_source(slide_blocks_t *s, uint32_t place)
     const cuai_slide_params_t *p = &s->params;
     uint32_t k = place;
     if (p->by_source == 1)
-        memcpy(&k, (const unsigned char *)(p->list + p->run_count) + 4 * place,
-               4);
+        memcpy(&k, (const unsigned char *)(p->list + p->run_count) + 4 * place, 4);
     else if (p->by_source != 0)
         get(s, p->by_source + 4 * (uint64_t)place, &k, 4);
     return run_of(s, k < p->run_count ? k : 0);
 }
 
-static uint32_t find_run(slide_blocks_t *s, uint32_t unit, uint32_t low,
-                         uint32_t end)
+static uint32_t find_run(slide_blocks_t *s, uint32_t unit, uint32_t low, uint32_t end)
 {
     while (end - low > 1) {
         uint32_t middle = low + (end - low) / 2;
@@ -205,8 +200,7 @@ static uint32_t find_run(slide_blocks_t *s, uint32_t unit, uint32_t low,
 }
 
 /* The first place of [low, end) of a source that ends above an address. */
-static uint32_t find_source(slide_blocks_t *s, uint64_t address, uint32_t low,
-                            uint32_t end)
+static uint32_t find_source(slide_blocks_t *s, uint64_t address, uint32_t low, uint32_t end)
 {
     while (low < end) {
         uint32_t middle = low + (end - low) / 2;
@@ -222,8 +216,7 @@ static uint32_t find_source(slide_blocks_t *s, uint64_t address, uint32_t low,
 static uint32_t chunk_of(const cuai_slide_params_t *p, uint32_t unit)
 {
     uint32_t chunk = 0;
-    while (chunk + 1 < cuai_slide_run_chunks(p) &&
-           cuai_slide_chunk_at(p, chunk + 1) <= unit)
+    while (chunk + 1 < cuai_slide_run_chunks(p) && cuai_slide_chunk_at(p, chunk + 1) <= unit)
         chunk++;
     return chunk;
 }
@@ -259,8 +252,7 @@ static void get_packed(slide_blocks_t *s, uint32_t chunk, unsigned char *out)
     cuai_slide_packed_t packed[CUAI_SLIDE_CHUNK_RUNS];
     uint32_t count = runs_in(p, chunk);
     uint32_t at = cuai_slide_chunk_at(p, chunk);
-    get(s, p->table + (uint64_t)chunk * sizeof packed, packed,
-        count * sizeof *packed);
+    get(s, p->table + (uint64_t)chunk * sizeof packed, packed, count * sizeof *packed);
     for (uint32_t i = 0; i < count; i++) {
         cuai_slide_run_t run = cuai_slide_unpack(p, &packed[i], at);
         memcpy(out + i * sizeof run, &run, sizeof run);
@@ -273,8 +265,7 @@ static slide_step_t fetch(slide_blocks_t *s, reader_t *r)
     const cuai_slide_params_t *p = &s->params;
     uint64_t offset = (uint64_t)r->ticket * CUAI_SLIDE_CHUNK;
     if (r->state == FETCHING) {
-        if (r->ticket >= p->fetch_ahead &&
-            !is_published(s, r->ticket - p->fetch_ahead))
+        if (r->ticket >= p->fetch_ahead && !is_published(s, r->ticket - p->fetch_ahead))
             return SLIDE_BLOCKED;
         if (p->pack_log2 != 0)
             get_packed(s, r->ticket, r->chunk);
@@ -296,8 +287,7 @@ static slide_step_t fetch(slide_blocks_t *s, reader_t *r)
 }
 
 /* The run of the tile's first unit; false: a chunk is not there yet. */
-static bool locate(slide_blocks_t *s, reader_t *r, cuai_slide_range_t units,
-                   uint32_t *run_out)
+static bool locate(slide_blocks_t *s, reader_t *r, cuai_slide_range_t units, uint32_t *run_out)
 {
     const cuai_slide_params_t *p = &s->params;
     uint32_t low = 0;
@@ -364,15 +354,14 @@ static slide_step_t enter(stage_t *stage, state_t state)
 }
 
 /* The tile's piece of the run that a step is at; false: it has none. */
-static bool piece_of(slide_blocks_t *s, const stage_t *stage,
-                     cuai_slide_run_t *run, cuai_slide_span_t *piece)
+static bool piece_of(slide_blocks_t *s, const stage_t *stage, cuai_slide_run_t *run,
+                     cuai_slide_span_t *piece)
 {
     if (stage->run >= s->params.run_count)
         return false;
     uint32_t at = stage->run;
     if (at % CUAI_SLIDE_CHUNK_RUNS == 0 && s->params.runs != 0 &&
-        cuai_slide_chunk_at(&s->params, at / CUAI_SLIDE_CHUNK_RUNS) >=
-            stage->tile.end)
+        cuai_slide_chunk_at(&s->params, at / CUAI_SLIDE_CHUNK_RUNS) >= stage->tile.end)
         return false;
     *run = run_of(s, at);
     if (run->at >= stage->tile.end)
@@ -419,16 +408,14 @@ static slide_step_t do_publish(slide_blocks_t *s, stage_t *stage)
 {
     if (!publish(s, stage->ticket))
         return SLIDE_BLOCKED;
-    return enter(stage,
-                 s->defect == SLIDE_EARLY_PUBLISH ? READING : FINDING_READERS);
+    return enter(stage, s->defect == SLIDE_EARLY_PUBLISH ? READING : FINDING_READERS);
 }
 
 static slide_step_t do_read(slide_blocks_t *s, stage_t *stage)
 {
     if (move_some(s, stage, false))
         return SLIDE_PROGRESS;
-    return enter(stage, s->defect == SLIDE_EARLY_PUBLISH ? FINDING_READERS
-                                                         : PUBLISHING);
+    return enter(stage, s->defect == SLIDE_EARLY_PUBLISH ? FINDING_READERS : PUBLISHING);
 }
 
 /* Follows the sources that a piece's destination overlaps. */
@@ -464,8 +451,7 @@ static slide_step_t find_readers(slide_blocks_t *s, stage_t *stage)
     return SLIDE_PROGRESS;
 }
 
-static bool all_published(slide_blocks_t *s, stage_t *stage,
-                          const cuai_slide_range_t *tickets)
+static bool all_published(slide_blocks_t *s, stage_t *stage, const cuai_slide_range_t *tickets)
 {
     if (s->defect == SLIDE_NO_WAIT)
         return true;
@@ -497,8 +483,7 @@ static slide_step_t wait_for_readers(slide_blocks_t *s, stage_t *stage)
     return enter(stage, WRITING);
 }
 
-static slide_step_t stage_step(slide_blocks_t *s, stage_t *stage,
-                               const reader_t *reader)
+static slide_step_t stage_step(slide_blocks_t *s, stage_t *stage, const reader_t *reader)
 {
     switch (stage->state) {
     case READING:
@@ -518,8 +503,7 @@ static slide_step_t stage_step(slide_blocks_t *s, stage_t *stage,
     }
 }
 
-slide_step_t slide_blocks_step(slide_blocks_t *s, uint32_t actor,
-                               const slide_access_t *access)
+slide_step_t slide_blocks_step(slide_blocks_t *s, uint32_t actor, const slide_access_t *access)
 {
     uint32_t block = actor / (1 + s->stages);
     uint32_t role = actor % (1 + s->stages);
@@ -529,7 +513,6 @@ slide_step_t slide_blocks_step(slide_blocks_t *s, uint32_t actor,
     if (role == 0)
         result = reader_step(s, block);
     else
-        result = stage_step(s, &s->all_stages[block * s->stages + role - 1],
-                            &s->readers[block]);
+        result = stage_step(s, &s->all_stages[block * s->stages + role - 1], &s->readers[block]);
     return s->refused ? SLIDE_FAULT : result;
 }

@@ -1,12 +1,11 @@
 /*
- * The relocation kernel in C, in steps, so that a scheduler can run what the
- * device runs at the same time in any order. slide_rules.h has the protocol and
- * the arithmetic that this shares with the kernel; here is what the kernel does
- * with them.
+ * The relocation kernel in C, in steps, so that a scheduler can run what the device runs at the
+ * same time in any order. slide_rules.h has the protocol and the arithmetic that this shares with
+ * the kernel; here is what the kernel does with them.
  *
- * A block of `stages` stages is that many actors and one: the first draws and
- * begins to read, each of the others gets the bytes of a stage's tile,
- * publishes, waits and writes. Actor a is of block a / (1 + stages).
+ * A block of `stages` stages is that many actors and one: the first draws and begins to read, each
+ * of the others gets the bytes of a stage's tile, publishes, waits and writes. Actor a is of block
+ * a / (1 + stages).
  *
  * It can be broken on purpose, to see that what runs it notices.
  */
@@ -17,8 +16,8 @@
 
 #include "memory/cuda/slide_rules.h"
 
-/* Where the bytes of the device's addresses are; NULL refuses the access, and
- * then the step is a FAULT. `update` is for the words that blocks share. */
+/* Where the bytes of the device's addresses are; NULL refuses the access, and then the step is a
+ * FAULT. `update` is for the words that blocks share. */
 typedef struct slide_access {
     const void *(*read)(void *user, uint64_t address, uint64_t bytes);
     void *(*write)(void *user, uint64_t address, uint64_t bytes);
@@ -46,9 +45,8 @@ typedef enum slide_defect {
 typedef struct slide_blocks slide_blocks_t;
 
 /* NULL: no memory. Makes no access. */
-slide_blocks_t *slide_blocks_begin(const cuai_slide_params_t *params,
-                                   uint32_t count, uint32_t stages,
-                                   slide_defect_t defect);
+slide_blocks_t *slide_blocks_begin(const cuai_slide_params_t *params, uint32_t count,
+                                   uint32_t stages, slide_defect_t defect);
 uint32_t slide_blocks_actors(const slide_blocks_t *blocks);
 /* One small step of one actor; DONE again and again once it has ended. */
 slide_step_t slide_blocks_step(slide_blocks_t *blocks, uint32_t actor,

@@ -64,8 +64,7 @@ void expect_clean(void)
 {
     if (standin->standin_report_count(STANDIN_ANY) != 0) {
         ck_abort_msg("expected no report, got %zu; the first: %s",
-                     standin->standin_report_count(STANDIN_ANY),
-                     standin->standin_report_text(0));
+                     standin->standin_report_count(STANDIN_ANY), standin->standin_report_text(0));
     }
 }
 

@@ -1,6 +1,6 @@
 /*
- * What the tests of the stand-in share: a device, a context, and the
- * expectation that all reports were foreseen.
+ * What the tests of the stand-in share: a device, a context, and the expectation that all reports
+ * were foreseen.
  */
 #ifndef CUARENA_TEST_STANDIN_FIXTURE_H
 #define CUARENA_TEST_STANDIN_FIXTURE_H
@@ -27,8 +27,8 @@ CUdeviceptr new_memory(size_t bytes);
 void expect_report(standin_kind_t kind);
 void expect_clean(void);
 
-/* A suite of these; each runs in a process of its own, whatever CK_FORK says.
- * Gives what main returns. */
+/* A suite of these; each runs in a process of its own, whatever CK_FORK says. Gives what main
+ * returns. */
 int standin_main(Suite *suite);
 
 #endif

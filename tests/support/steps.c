@@ -16,10 +16,9 @@ const char *steps_of(cuarena_t *arena)
     expect_u64(count, CUARENA_STEP_COUNT);
     for (size_t i = 0; i < count; i++)
         if (steps[i].tried != 0)
-            used +=
-                (size_t)snprintf(text + used, sizeof text - used, "%s%s %d/%d",
-                                 used == 0 ? "" : ", ", steps[i].name,
-                                 (int)steps[i].tried, (int)steps[i].served);
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %d/%d",
+                                     used == 0 ? "" : ", ", steps[i].name, (int)steps[i].tried,
+                                     (int)steps[i].served);
     return text;
 }
 

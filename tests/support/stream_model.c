@@ -33,8 +33,7 @@ static bool did(model_t *m, cuarena_status_t status, const char *what)
 {
     if (status == CUARENA_OK)
         return true;
-    if (m->captured != 0 &&
-        (status == CUARENA_BUSY || status == CUARENA_UNSUPPORTED))
+    if (m->captured != 0 && (status == CUARENA_BUSY || status == CUARENA_UNSUPPORTED))
         return false;
     if (m->may_fail && (status == CUARENA_DRIVER || status == CUARENA_LOST))
         m->stop = m->stop || status == CUARENA_LOST;
@@ -78,8 +77,7 @@ static void end_captures(model_t *m)
 
 /* ---- Uses -------------------------------------------------------------- */
 
-/* The program's own order: stream `on` comes behind what others did with the
- * block. */
+/* The program's own order: stream `on` comes behind what others did with the block. */
 static void follow(model_t *m, live_t *l, uint32_t on)
 {
     if (l->last != on)
@@ -100,8 +98,7 @@ static void kernel(model_t *m, live_t *l, void *at, uint32_t on)
     }
 }
 
-/* A stream for what is done to a block now: its last one, unless that can be
- * waited for. */
+/* A stream for what is done to a block now: its last one, unless that can be waited for. */
 static uint32_t any_stream_for(model_t *m, const live_t *l)
 {
     uint32_t on = m->apart ? l->last : (uint32_t)any(m, MODEL_STREAMS);
@@ -123,8 +120,7 @@ static void use(model_t *m, live_t *l)
     cuarena_stream_t s = m->streams[on];
     if (is_captured(m, on))
         return;
-    if (l->pointer == NULL &&
-        !did(m, cuarena_block_pin_on(m->arena, l->block, s, &at), "pin_on"))
+    if (l->pointer == NULL && !did(m, cuarena_block_pin_on(m->arena, l->block, s, &at), "pin_on"))
         return;
     follow(m, l, on);
     kernel(m, l, at, on);
@@ -144,8 +140,7 @@ static void begin(model_t *m, live_t *l, const cuarena_request_t *request)
     m->served++;
     if (is_captured(m, l->last))
         return;
-    if (at == NULL &&
-        !did(m, cuarena_block_pin_on(m->arena, l->block, s, &at), "pin_on"))
+    if (at == NULL && !did(m, cuarena_block_pin_on(m->arena, l->block, s, &at), "pin_on"))
         return;
     if (request->zeroed)
         sim_read_zero(&m->sim, s, at, l->bytes);
@@ -155,8 +150,7 @@ static void begin(model_t *m, live_t *l, const cuarena_request_t *request)
         did(m, cuarena_block_unpin(m->arena, l->block), "unpin");
 }
 
-static const cuarena_request_t *any_request(model_t *m,
-                                            cuarena_request_t *request)
+static const cuarena_request_t *any_request(model_t *m, cuarena_request_t *request)
 {
     cuarena_request_init(request);
     if (m->apart || any(m, 2) == 0)
@@ -176,12 +170,10 @@ static void obtain(model_t *m, live_t *l)
     cuarena_stream_t s = m->streams[on];
     *l = (live_t){.bytes = bytes, .last = on, .used = 1u << on};
     if (m->captures && any(m, 3) == 0)
-        sim_fail(&m->sim, any(m, 2) == 0 ? SIM_MARK : SIM_WAIT, 1,
-                 CUARENA_DRIVER);
-    cuarena_status_t status =
-        any(m, 2) == 0
-            ? cuarena_alloc_on(m->arena, bytes, s, asked, &l->pointer)
-            : cuarena_block_alloc_on(m->arena, bytes, s, asked, &l->block);
+        sim_fail(&m->sim, any(m, 2) == 0 ? SIM_MARK : SIM_WAIT, 1, CUARENA_DRIVER);
+    cuarena_status_t status = any(m, 2) == 0
+                                  ? cuarena_alloc_on(m->arena, bytes, s, asked, &l->pointer)
+                                  : cuarena_block_alloc_on(m->arena, bytes, s, asked, &l->block);
     if (status == CUARENA_OK)
         begin(m, l, &request);
     else
@@ -206,9 +198,8 @@ static void release(model_t *m, live_t *l)
         follow(m, l, on); /* behind its last use; all uses are recorded */
         s = m->streams[on];
     }
-    cuarena_status_t status =
-        l->pointer != NULL ? cuarena_free_on(m->arena, l->pointer, s)
-                           : cuarena_block_free_on(m->arena, l->block, s);
+    cuarena_status_t status = l->pointer != NULL ? cuarena_free_on(m->arena, l->pointer, s)
+                                                 : cuarena_block_free_on(m->arena, l->block, s);
     if (did(m, status, "free_on"))
         *l = (live_t){0};
     else
@@ -247,9 +238,8 @@ static void compact(model_t *m)
         options.stream = m->streams[any(m, MODEL_STREAMS)];
     options.max_moves = 1 + any(m, 20);
     options.batch_moves = 1 + any(m, 8);
-    if (!did(m, cuarena_compact(m->arena, &options, NULL, NULL, NULL),
-             "compact"))
-        did(m, cuarena_settle(m->arena, 0, NULL), "settle"); /* LOST? */
+    if (!did(m, cuarena_compact(m->arena, &options, NULL, NULL, NULL), "compact"))
+        did(m, cuarena_reclaim(m->arena, 0, NULL), "reclaim"); /* LOST? */
 }
 
 static void replace_in(live_t *l, uint32_t gone, uint32_t heir)
@@ -260,15 +250,14 @@ static void replace_in(live_t *l, uint32_t gone, uint32_t heir)
         l->used |= 1u << heir;
 }
 
-/* A stream ends, and another comes in its place: sometimes by its name. The
- * legacy stream never does. */
+/* A stream ends, and another comes in its place: sometimes by its name. The legacy stream never
+ * does. */
 static void replace_stream(model_t *m)
 {
     uint32_t i = (uint32_t)any(m, MODEL_STREAMS);
     cuarena_stream_t old = m->streams[i];
     uint32_t heir = (i + 1) % MODEL_STREAMS;
-    if (old == NULL || m->made == MOST_HANDLES || is_captured(m, i) ||
-        is_captured(m, heir))
+    if (old == NULL || m->made == MOST_HANDLES || is_captured(m, i) || is_captured(m, heir))
         return;
     if (!did(m, cuarena_release_stream(m->arena, old), "release_stream"))
         return;
@@ -283,8 +272,8 @@ static void replace_stream(model_t *m)
         replace_in(&m->live[k], i, heir);
 }
 
-/* A wait of the program's own, which it tells of, sometimes after one more
- * free; or one of the host. */
+/* A wait of the program's own, which it tells of, sometimes after one more free; or one of the
+ * host. */
 static void wait_and_tell(model_t *m)
 {
     uint32_t earlier = (uint32_t)any(m, MODEL_STREAMS);
@@ -310,9 +299,8 @@ static void wait_and_tell(model_t *m)
 
 static void fail_soon(model_t *m)
 {
-    static const sim_op_t ops[] = {SIM_MARK, SIM_MARK_ALL,  SIM_QUERY,
-                                   SIM_WAIT, SIM_WAIT_HOST, SIM_ZERO,
-                                   SIM_GROW, SIM_RELOCATE,  SIM_IDENTIFY};
+    static const sim_op_t ops[] = {SIM_MARK, SIM_MARK_ALL, SIM_QUERY,    SIM_WAIT,    SIM_WAIT_HOST,
+                                   SIM_ZERO, SIM_GROW,     SIM_RELOCATE, SIM_IDENTIFY};
     uint64_t op = any(m, sizeof ops / sizeof ops[0]);
     if (m->may_fail)
         sim_fail(&m->sim, (int32_t)ops[op], 1 + any(m, 4), CUARENA_DRIVER);
@@ -323,11 +311,9 @@ static void trim(model_t *m)
     uint64_t keep = any(m, POOL);
     uint64_t of = any(m, MODEL_STREAMS + 2);
     if (of < MODEL_STREAMS)
-        did(m, cuarena_trim_on(m->arena, m->streams[of], keep, NULL),
-            "trim_on");
+        did(m, cuarena_trim_on(m->arena, m->streams[of], keep, NULL), "trim_on");
     else if (of == MODEL_STREAMS)
-        did(m, cuarena_trim_on(m->arena, CUARENA_NO_STREAM, keep, NULL),
-            "trim_on");
+        did(m, cuarena_trim_on(m->arena, CUARENA_NO_STREAM, keep, NULL), "trim_on");
     else
         did(m, cuarena_trim(m->arena, keep, NULL), "trim");
 }
@@ -344,12 +330,10 @@ static void step_cache(model_t *m)
         did(m, cuarena_cache_clear(m->arena, NULL), "clear");
         break;
     case 2:
-        did(m, cuarena_set_limit(m->arena, CUARENA_LIMIT_SOFT, limit, NULL),
-            "set_limit");
+        did(m, cuarena_set_limit(m->arena, CUARENA_LIMIT_SOFT, limit, NULL), "set_limit");
         break;
     default:
-        did(m, cuarena_set_limit(m->arena, CUARENA_LIMIT_CACHED, limit, NULL),
-            "set_limit");
+        did(m, cuarena_set_limit(m->arena, CUARENA_LIMIT_CACHED, limit, NULL), "set_limit");
     }
 }
 
@@ -372,7 +356,7 @@ static void step_whole(model_t *m)
         compact(m);
         break;
     case 2:
-        did(m, cuarena_settle(m->arena, (int32_t)any(m, 2), NULL), "settle");
+        did(m, cuarena_reclaim(m->arena, (int32_t)any(m, 2), NULL), "reclaim");
         break;
     case 3:
         trim(m);
@@ -461,10 +445,10 @@ static void configure(model_t *m, cuarena_config_t *config)
     config->ops = &m->sim.ops;
     config->ops_user = &m->sim;
     config->unknown_keys = CUARENA_UNKNOWN_WARN; /* presets use what they can */
-    static const int32_t presets[] = {
-        CUARENA_PRESET_POOL,     CUARENA_PRESET_POOL, CUARENA_PRESET_GROW,
-        CUARENA_PRESET_GROW,     CUARENA_PRESET_BFC,  CUARENA_PRESET_BFC,
-        CUARENA_PRESET_CUPY_POOL}; /* where little crosses */
+    static const int32_t presets[] = {CUARENA_PRESET_POOL,     CUARENA_PRESET_POOL,
+                                      CUARENA_PRESET_GROW,     CUARENA_PRESET_GROW,
+                                      CUARENA_PRESET_BFC,      CUARENA_PRESET_BFC,
+                                      CUARENA_PRESET_CUPY_POOL}; /* where little steals */
     config->preset = presets[any(m, 7)];
     config->in_place = config->preset != CUARENA_PRESET_CUPY_POOL;
     uint64_t pool = POOL + m->filled;
@@ -476,7 +460,7 @@ static void configure(model_t *m, cuarena_config_t *config)
         config->limit = (cuarena_amount_t){.value = pool};
     if (config->preset == CUARENA_PRESET_BFC)
         configure_chunks(m, config);
-    config->marker = (int32_t)any(m, 2);
+    config->events = (int32_t)any(m, 2);
     config->steal = any(m, 3) == 0 ? (int32_t)any(m, 3) : CUARENA_STEAL_WAIT;
     if (config->preset == CUARENA_PRESET_CUPY_POOL && any(m, 2) == 0)
         config->steal = CUARENA_STEAL_NEVER;
@@ -486,14 +470,12 @@ static void configure(model_t *m, cuarena_config_t *config)
         configure_cache(m, config);
 }
 
-void stream_model_open(stream_model_t *m, const choice_t *choice,
-                       model_ways_t ways)
+void stream_model_open(stream_model_t *m, const choice_t *choice, model_ways_t ways)
 {
     memset(m, 0, sizeof *m);
     m->choice = *choice;
     m->captures = ways == MODEL_CAPTURES;
-    m->may_fail =
-        m->captures || ways == MODEL_MAY_FAIL || ways == MODEL_CACHES_FAIL;
+    m->may_fail = m->captures || ways == MODEL_MAY_FAIL || ways == MODEL_CACHES_FAIL;
     m->apart = ways == MODEL_APART || ways == MODEL_CACHES_APART;
     m->caches = ways >= MODEL_CACHES;
     sim_open(&m->sim, 1 + any(m, 256), any(m, 4) == 0);

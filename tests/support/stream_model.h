@@ -1,7 +1,6 @@
 /*
- * Random programs on several simulated streams and an arena. Their kernels
- * write and check patterns in live blocks; a program orders its own streams
- * where it must, and the arena all the rest.
+ * Random programs on several simulated streams and an arena. Their kernels write and check patterns
+ * in live blocks; a program orders its own streams where it must, and the arena all the rest.
  *
  * A program is right if the simulation saw no fault, every call came to what
  * it may, and the validator agreed: then model->wrong stays empty.
@@ -38,10 +37,10 @@ typedef struct stream_model {
     bool may_fail;     /* calls of the memory fail now and then */
     bool captures;     /* streams are captured, outside of sessions */
     uint32_t captured; /* those that are: bits */
-    bool apart;  /* a block is used on its own stream only, and nothing else
-                  * is done: all waits are the arena's */
-    bool caches; /* keep=cache */
-    bool stop;   /* a fault was seen, or the arena is lost */
+    bool apart;        /* a block is used on its own stream only, and nothing else
+                        * is done: all waits are the arena's */
+    bool caches;       /* keep=cache */
+    bool stop;         /* a fault was seen, or the arena is lost */
     char wrong[200];
 } stream_model_t;
 
@@ -58,8 +57,7 @@ typedef enum model_ways {
 } model_ways_t;
 
 /* An arena of any kind. `choice` says what, and all that follows. */
-void stream_model_open(stream_model_t *model, const choice_t *choice,
-                       model_ways_t ways);
+void stream_model_open(stream_model_t *model, const choice_t *choice, model_ways_t ways);
 void stream_model_step(stream_model_t *model);
 /* The validator; what is wrong goes to model->wrong. */
 void stream_model_check(stream_model_t *model);

@@ -17,7 +17,7 @@ void rig_prepare(rig_t *rig, uint64_t bytes, bool host_readable)
     rig->config.ops_user = &rig->sim;
     rig->config.unknown_keys = CUARENA_UNKNOWN_WARN; /* tests choose presets */
     rig->config.pool = (cuarena_amount_t){.value = bytes};
-    rig->config.reserve_bytes = 16 * bytes; /* for resize_pool */
+    rig->config.address_bytes = 16 * bytes; /* for resize_pool */
     rig->config.stable = (cuarena_amount_t){.value = 0};
 }
 
@@ -41,8 +41,8 @@ void expect_clean_at(rig_t *rig, const char *file, int line)
     if (text[0] != '\0')
         _ck_assert_failed(file, line, "validate", "%s", text);
     if (rig->sim.faults != 0)
-        _ck_assert_failed(file, line, "fault", "%u faults; the first: %s",
-                          rig->sim.faults, rig->sim.fault);
+        _ck_assert_failed(file, line, "fault", "%u faults; the first: %s", rig->sim.faults,
+                          rig->sim.fault);
     mark_point();
 }
 
@@ -86,8 +86,7 @@ void *take_plain(rig_t *rig, uint64_t bytes)
     return pointer;
 }
 
-cuarena_block_t take_block_on(rig_t *rig, uint64_t bytes,
-                              cuarena_stream_t stream)
+cuarena_block_t take_block_on(rig_t *rig, uint64_t bytes, cuarena_stream_t stream)
 {
     cuarena_block_t block = 0;
     expect_ok(cuarena_block_alloc_on(rig->arena, bytes, stream, NULL, &block));
@@ -95,15 +94,13 @@ cuarena_block_t take_block_on(rig_t *rig, uint64_t bytes,
     return block;
 }
 
-void take_row_on(rig_t *rig, cuarena_block_t *blocks, size_t count,
-                 cuarena_stream_t stream)
+void take_row_on(rig_t *rig, cuarena_block_t *blocks, size_t count, cuarena_stream_t stream)
 {
     uint64_t bytes = rig->config.pool.value / count;
     for (size_t i = 0; i < count; i++) {
         cuarena_block_t block = take_block_on(rig, bytes, stream);
         size_t at = i;
-        for (; at > 0 && place_of(rig, blocks[at - 1]) > place_of(rig, block);
-             at--)
+        for (; at > 0 && place_of(rig, blocks[at - 1]) > place_of(rig, block); at--)
             blocks[at] = blocks[at - 1];
         blocks[at] = block;
     }
@@ -121,12 +118,10 @@ void free_on(rig_t *rig, void *pointer, cuarena_stream_t stream)
     expect_clean(rig);
 }
 
-cuarena_status_t try_on(rig_t *rig, uint64_t bytes, cuarena_stream_t stream,
-                        void **pointer_out)
+cuarena_status_t try_on(rig_t *rig, uint64_t bytes, cuarena_stream_t stream, void **pointer_out)
 {
     void *pointer = NULL;
-    cuarena_status_t status =
-        cuarena_alloc_on(rig->arena, bytes, stream, NULL, &pointer);
+    cuarena_status_t status = cuarena_alloc_on(rig->arena, bytes, stream, NULL, &pointer);
     if (pointer_out != NULL)
         *pointer_out = pointer;
     if (status == CUARENA_OK)

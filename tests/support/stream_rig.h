@@ -23,8 +23,7 @@ void rig_prepare(rig_t *rig, uint64_t bytes, bool host_readable);
 void rig_create(rig_t *rig);
 /* Both, on memory of a device. */
 void rig_open(rig_t *rig, uint64_t bytes);
-/* Runs all work, destroys the arena, in which nothing lives, and expects that
- * no fault was seen. */
+/* Runs all work, destroys the arena, in which nothing lives, and expects that no fault was seen. */
 void rig_close(rig_t *rig);
 /* The same with blocks that live. */
 void rig_close_forced(rig_t *rig);
@@ -36,17 +35,14 @@ void expect_clean_at(rig_t *rig, const char *file, int line);
 
 void *take_on(rig_t *rig, uint64_t bytes, cuarena_stream_t stream);
 void *take_plain(rig_t *rig, uint64_t bytes);
-cuarena_block_t take_block_on(rig_t *rig, uint64_t bytes,
-                              cuarena_stream_t stream);
+cuarena_block_t take_block_on(rig_t *rig, uint64_t bytes, cuarena_stream_t stream);
 /* `count` blocks that fill the pool, in address order. */
-void take_row_on(rig_t *rig, cuarena_block_t *blocks, size_t count,
-                 cuarena_stream_t stream);
+void take_row_on(rig_t *rig, cuarena_block_t *blocks, size_t count, cuarena_stream_t stream);
 void free_plain(rig_t *rig, void *pointer);
 void free_on(rig_t *rig, void *pointer, cuarena_stream_t stream);
-/* What a request on the stream comes to; what it gets is freed again at once,
- * on the same stream, if it was not NULL. */
-cuarena_status_t try_on(rig_t *rig, uint64_t bytes, cuarena_stream_t stream,
-                        void **pointer_out);
+/* What a request on the stream comes to; what it gets is freed again at once, on the same stream,
+ * if it was not NULL. */
+cuarena_status_t try_on(rig_t *rig, uint64_t bytes, cuarena_stream_t stream, void **pointer_out);
 cuarena_stats_t rig_stats(rig_t *rig);
 cuarena_stats_t rig_stream_stats(rig_t *rig, cuarena_stream_t stream);
 /* Where a block is now. */

@@ -1,6 +1,6 @@
 /*
- * What clang 14 makes of test_kernels.cu, which says how; lines that are empty
- * or a comment are left out.
+ * What clang 14 makes of test_kernels.cu, which says how; lines that are empty or a comment are
+ * left out.
  */
 #ifndef CUARENA_TEST_KERNELS_PTX_H
 #define CUARENA_TEST_KERNELS_PTX_H

@@ -42,8 +42,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     }
     size_t offset = (size_t)((unsigned char *)info->si_addr - area->base);
     touched++;
-    (void)mprotect(area->base + offset / page * page, page,
-                   PROT_READ | PROT_WRITE);
+    (void)mprotect(area->base + offset / page * page, page, PROT_READ | PROT_WRITE);
 }
 
 static void protect(int rights)

@@ -60,8 +60,7 @@ void expect_asleep(waiter_t *waiter, const char *what)
         (void)nanosleep(&moment, NULL);
         long thread = atomic_load(&waiter->thread);
         char state = thread != 0 ? state_of(thread) : 'R';
-        ck_assert_msg(!atomic_load(&waiter->over), "expected to wait: %s",
-                      what);
+        ck_assert_msg(!atomic_load(&waiter->over), "expected to wait: %s", what);
         asleep = state == 'S' ? asleep + 1 : 0;
         untold += state == '\0';
     }

@@ -1,7 +1,6 @@
 /*
- * Whether another thread waits. To sleep for a while and then see that it has
- * not gone on shows nothing on a machine that is busy; here the system is asked
- * whether the thread sleeps.
+ * Whether another thread waits. To sleep for a while and then see that it has not gone on shows
+ * nothing on a machine that is busy; here the system is asked whether the thread sleeps.
  */
 #ifndef CUARENA_TEST_WAITS_H
 #define CUARENA_TEST_WAITS_H
@@ -19,8 +18,8 @@ typedef struct waiter {
 void waiter_begin(waiter_t *waiter);
 void waiter_end(waiter_t *waiter);
 
-/* Returns when the thread sleeps; fails if it went on instead. Where the system
- * does not tell, it gives the thread a while to go on. */
+/* Returns when the thread sleeps; fails if it went on instead. Where the system does not tell, it
+ * gives the thread a while to go on. */
 void expect_asleep(waiter_t *waiter, const char *what);
 
 #endif

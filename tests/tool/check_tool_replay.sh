@@ -8,7 +8,7 @@ keys="trace preset memory policy streams events allocs frees peak_live_bytes"
 keys="$keys pool_bytes min_pool_bytes min_pool_ratio failed compactions moves"
 keys="$keys bytes_moved largest_free_bytes_at_peak reserved_peak_bytes"
 keys="$keys reserved_ratio segments segments_at_peak memory_calls driver_calls"
-keys="$keys crossings stream_waits host_waits hits misses cached_peak_bytes"
+keys="$keys steals stream_waits host_waits hits misses cached_peak_bytes"
 keys="$keys ns_per_op_mean"
 keys="$keys ns_per_op_p50 ns_per_op_p99 ns_per_op_p999 ns_per_op_max"
 
@@ -57,7 +57,7 @@ test_table() {
 # What was held, in a pool and by an arena that grows.
 test_memory_taken() {
     call replay --json "$folder/plain.csv"
-    verdict "what is held is of whole grains" "3584 65536 " \
+    verdict "what is held is of whole page_multiple" "3584 65536 " \
         "$(values pool_bytes reserved_peak_bytes)"
     call replay --json --option handle=256 "$folder/plain.csv"
     verdict "a pool is held, in one piece, by one call" "3584 2 1 1 1 0 " \

@@ -68,15 +68,15 @@ test_streams_of_lines() {
         "$status $(values failed)"
     turns 0 0 1 >"$folder/turns.csv"
     for api in pointers blocks; do
-        served "idle streams are settled, $api" replay --json --streams \
+        served "idle streams are idle, $api" replay --json --streams \
             --pool 256 --api $api "$folder/turns.csv"
         verdict "idle streams: nobody waits, $api" "0 0 0 yes" \
-            "$(values crossings stream_waits host_waits)$(
+            "$(values steals stream_waits host_waits)$(
                 [ "$(value memory_calls)" -ge 4 ] && echo yes)"
     done
     served "table of streams" replay --streams "$folder/turns.csv"
-    verdict "which tells of crossings" 1 "$(
-        grep -c 'streams  crossings  stream waits  host waits' "$folder/out")"
+    verdict "which tells of steals" 1 "$(
+        grep -c 'streams  steals  stream waits  host waits' "$folder/out")"
     served "streams, smallest pool" replay --streams --min-pool \
         "$traces/multistream.csv.gz"
     served "streams and compaction" replay --streams --compact on-fragmented \
@@ -86,18 +86,18 @@ test_streams_of_lines() {
 # With work that is done only when it must be: bytes cross with at most one wait
 # each; where none may cross, the host has to wait.
 test_counts_of_waits() {
-    local crossings waits
+    local steals waits
     export CUARENA_STANDIN_PACE=0
     served "bytes of a trace cross" replay --json --streams --preset grow \
         --memory device "$traces/multistream.csv.gz"
-    crossings=$(value crossings) waits=$(value stream_waits)
-    verdict "crossings ($crossings) by no more waits ($waits) of streams" yes \
-        "$([ "$waits" -gt 0 ] && [ "$waits" -le "$crossings" ] && echo yes)"
+    steals=$(value steals) waits=$(value stream_waits)
+    verdict "steals ($steals) by no more waits ($waits) of streams" yes \
+        "$([ "$waits" -gt 0 ] && [ "$waits" -le "$steals" ] && echo yes)"
     verdict "and by none of the host" "0 0 " "$(values failed host_waits)"
-    served "bytes of a trace are settled" replay --json --streams \
-        --memory device --pool 1150MiB --option steal=settled \
+    served "bytes of a trace are idle" replay --json --streams \
+        --memory device --pool 1150MiB --option steal=idle \
         "$traces/multistream.csv.gz"
-    verdict "none crosses" "0 0 0 " "$(values failed crossings stream_waits)"
+    verdict "none steals" "0 0 0 " "$(values failed steals stream_waits)"
     verdict "and the host waits" yes \
         "$([ "$(value host_waits)" -gt 0 ] && echo yes)"
     unset CUARENA_STANDIN_PACE

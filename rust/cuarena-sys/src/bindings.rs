@@ -25,7 +25,7 @@ pub const CUARENA_HEAP_MAX_OFFSET: u64 = 4503599627370496;
 pub const CUARENA_HEAP_MAX_SEGMENT: u64 = 281474976710656;
 pub const CUARENA_HEAP_MAX_BLOCKS: u64 = 67108864;
 pub const CUARENA_HEAP_MAX_HEAPS: u32 = 32767;
-pub const CUARENA_HEAP_MAX_LANES: u32 = 4096;
+pub const CUARENA_HEAP_MAX_FREELISTS: u32 = 4096;
 pub const CUARENA_HEAP_MAX_TAGS: u32 = 4096;
 pub const CUARENA_HEAP_MAX_PINS: u32 = 65535;
 pub const CUARENA_HEAP_MAX_OWNER: u32 = 127;
@@ -80,10 +80,10 @@ pub const CUARENA_BYTES_HOST: i32 = 0;
 pub const CUARENA_BYTES_DEVICE: i32 = 1;
 pub const CUARENA_BYTES_MANAGED: i32 = 2;
 pub const CUARENA_BYTES_PINNED: i32 = 3;
-pub const CUARENA_MARKER_LATE: i32 = 0;
-pub const CUARENA_MARKER_EAGER: i32 = 1;
+pub const CUARENA_EVENTS_LATE: i32 = 0;
+pub const CUARENA_EVENTS_EAGER: i32 = 1;
 pub const CUARENA_STEAL_WAIT: i32 = 0;
-pub const CUARENA_STEAL_SETTLED: i32 = 1;
+pub const CUARENA_STEAL_IDLE: i32 = 1;
 pub const CUARENA_STEAL_NEVER: i32 = 2;
 pub const CUARENA_KEEP_ALL: i32 = 0;
 pub const CUARENA_KEEP_CACHE: i32 = 1;
@@ -100,7 +100,7 @@ pub const CUARENA_REGION_DYNAMIC: i32 = 0;
 pub const CUARENA_REGION_STABLE: i32 = 1;
 pub const CUARENA_REGION_COUNT: i32 = 2;
 pub const CUARENA_REGION_ALL: i32 = -1;
-pub const CUARENA_LIMIT_HELD: i32 = 0;
+pub const CUARENA_LIMIT_RESERVED: i32 = 0;
 pub const CUARENA_LIMIT_LIVE: i32 = 1;
 pub const CUARENA_LIMIT_CACHED: i32 = 2;
 pub const CUARENA_LIMIT_SOFT: i32 = 3;
@@ -120,8 +120,8 @@ pub const CUARENA_SCOPE_SESSION: i32 = 2;
 pub const CUARENA_TEXT_STATS: i32 = 0;
 pub const CUARENA_TEXT_ORT: i32 = 1;
 pub const CUARENA_STEP_JOIN: i32 = 0;
-pub const CUARENA_STEP_CROSS: i32 = 1;
-pub const CUARENA_STEP_SETTLE: i32 = 2;
+pub const CUARENA_STEP_STEAL: i32 = 1;
+pub const CUARENA_STEP_RECLAIM: i32 = 2;
 pub const CUARENA_STEP_GROW: i32 = 3;
 pub const CUARENA_STEP_CACHE: i32 = 4;
 pub const CUARENA_STEP_WAIT: i32 = 5;
@@ -130,9 +130,9 @@ pub const CUARENA_STEP_HANDLER: i32 = 7;
 pub const CUARENA_STEP_COMPACT: i32 = 8;
 pub const CUARENA_STEP_COUNT: i32 = 9;
 pub const CUARENA_MAX_PEAK_SCOPES: u32 = 16;
-#[doc = " What a call came to, grouped by what the caller can do about it. A failed\n call leaves every block as it was, with its contents, place and size, and\n every output. What it leaves besides, its description says: a request that is\n refused, what was tried for it (arena.h, \"Running out\")."]
+#[doc = " What a call came to, grouped by what the caller can do about it. A failed call leaves every block\n as it was, with its contents, place and size, and every output. What it leaves besides, its\n description says: a request that is refused, what was tried for it (arena.h, \"Running out\")."]
 pub type cuarena_status_t = i32;
-#[doc = " Why the last failing call of this thread failed. Members that do not apply\n are 0. A successful call leaves it as it is."]
+#[doc = " Why the last failing call of this thread failed. Members that do not apply are 0. A successful\n call leaves it as it is."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_error_info {
@@ -145,7 +145,7 @@ pub struct cuarena_error_info {
     #[doc = " the limit or capacity that it met"]
     pub limit_bytes: u64,
     #[doc = " what the arena held from its memory"]
-    pub held_bytes: u64,
+    pub reserved_bytes: u64,
     #[doc = " free in the region asked, and what a trimmed pool\n may take again; of create, what the memory had\n available"]
     pub free_bytes: u64,
     #[doc = " the largest free range there, exact"]
@@ -167,8 +167,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_error_info, asked_bytes) - 16usize];
     ["Offset of field: cuarena_error_info::limit_bytes"]
         [::core::mem::offset_of!(cuarena_error_info, limit_bytes) - 24usize];
-    ["Offset of field: cuarena_error_info::held_bytes"]
-        [::core::mem::offset_of!(cuarena_error_info, held_bytes) - 32usize];
+    ["Offset of field: cuarena_error_info::reserved_bytes"]
+        [::core::mem::offset_of!(cuarena_error_info, reserved_bytes) - 32usize];
     ["Offset of field: cuarena_error_info::free_bytes"]
         [::core::mem::offset_of!(cuarena_error_info, free_bytes) - 40usize];
     ["Offset of field: cuarena_error_info::largest_bytes"]
@@ -176,9 +176,9 @@ const _: () = {
     ["Offset of field: cuarena_error_info::message"]
         [::core::mem::offset_of!(cuarena_error_info, message) - 56usize];
 };
-#[doc = " Why the last failing call of this thread failed. Members that do not apply\n are 0. A successful call leaves it as it is."]
+#[doc = " Why the last failing call of this thread failed. Members that do not apply are 0. A successful\n call leaves it as it is."]
 pub type cuarena_error_info_t = cuarena_error_info;
-#[doc = " Gets one line, without a newline, valid during the call only. Called with\n no lock held, from whichever thread logs; lines that its own calls of the\n library would make are left out. It must return: not by longjmp, nor by an\n exception."]
+#[doc = " Gets one line, without a newline, valid during the call only. Called with\n no lock held, from whichever thread logs; lines that its own calls of the library would make are\n left out. It must return: not by longjmp, nor by an exception."]
 pub type cuarena_log_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -198,7 +198,7 @@ pub struct cuarena_heap_plan {
     _unused: [u8; 0],
 }
 pub type cuarena_heap_plan_t = cuarena_heap_plan;
-#[doc = " Names a block for as long as it lives; 0 names none. It tells a heap, a slot\n and how often the slot was used, so a stale id and one of another heap are\n told from a live one: for certain if both heaps live, whatever their number.\n Of a heap that has ended too, until its bits are used up: 2^48 ids of heaps\n that had the same one of 32767 numbers, which are given in turn."]
+#[doc = " Names a block for as long as it lives; 0 names none. It tells a heap, a slot and how often the\n slot was used, so a stale id and one of another heap are told from a live one: for certain if\n both heaps live, whatever their number. Of a heap that has ended too, until its bits are used up:\n 2^48 ids of heaps that had the same one of 32767 numbers, which are given in turn."]
 pub type cuarena_block_t = u64;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -229,7 +229,7 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_heap_config, placement) - 32usize];
 };
 pub type cuarena_heap_config_t = cuarena_heap_config;
-#[doc = " Gives the same stretch to the heap as one live block that fills it: for\n dedicated and adopted bytes. The block has the pins and tag of `request`,\n whose size says how much of it was asked for."]
+#[doc = " Gives the same stretch to the heap as one live block that fills it: for dedicated and adopted\n bytes. The block has the pins and tag of `request`, whose size says how much of it was asked for."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_heap_request {
@@ -237,8 +237,8 @@ pub struct cuarena_heap_request {
     pub size: u64,
     #[doc = " 0: the granule; else a power of two"]
     pub alignment: u64,
-    #[doc = " served from this lane's ranges"]
-    pub lane: u32,
+    #[doc = " served from this free list's ranges"]
+    pub freelist: u32,
     #[doc = " kept with the block"]
     pub tag: u16,
     #[doc = " the pins that it is born with"]
@@ -260,8 +260,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_heap_request, size) - 0usize];
     ["Offset of field: cuarena_heap_request::alignment"]
         [::core::mem::offset_of!(cuarena_heap_request, alignment) - 8usize];
-    ["Offset of field: cuarena_heap_request::lane"]
-        [::core::mem::offset_of!(cuarena_heap_request, lane) - 16usize];
+    ["Offset of field: cuarena_heap_request::freelist"]
+        [::core::mem::offset_of!(cuarena_heap_request, freelist) - 16usize];
     ["Offset of field: cuarena_heap_request::tag"]
         [::core::mem::offset_of!(cuarena_heap_request, tag) - 20usize];
     ["Offset of field: cuarena_heap_request::pins"]
@@ -283,7 +283,7 @@ pub struct cuarena_heap_entry {
     #[doc = " CUARENA_ENTRY_..."]
     pub kind: i32,
     #[doc = " of a range; of a block its owner"]
-    pub lane: u32,
+    pub freelist: u32,
     #[doc = " first byte"]
     pub offset: u64,
     #[doc = " bytes taken"]
@@ -309,8 +309,8 @@ const _: () = {
     ["Alignment of cuarena_heap_entry"][::core::mem::align_of::<cuarena_heap_entry>() - 8usize];
     ["Offset of field: cuarena_heap_entry::kind"]
         [::core::mem::offset_of!(cuarena_heap_entry, kind) - 0usize];
-    ["Offset of field: cuarena_heap_entry::lane"]
-        [::core::mem::offset_of!(cuarena_heap_entry, lane) - 4usize];
+    ["Offset of field: cuarena_heap_entry::freelist"]
+        [::core::mem::offset_of!(cuarena_heap_entry, freelist) - 4usize];
     ["Offset of field: cuarena_heap_entry::offset"]
         [::core::mem::offset_of!(cuarena_heap_entry, offset) - 8usize];
     ["Offset of field: cuarena_heap_entry::size"]
@@ -342,9 +342,9 @@ pub struct cuarena_heap_stats {
     pub live_bytes: u64,
     #[doc = " blocks, as asked for"]
     pub requested_bytes: u64,
-    #[doc = " ranges of every lane"]
+    #[doc = " ranges of every free list"]
     pub free_bytes: u64,
-    #[doc = " at least this much is in one settled range;\n the largest is less than 1/32 above it"]
+    #[doc = " at least this much is in one idle range;\n the largest is less than 1/32 above it"]
     pub largest_bytes: u64,
     pub live_blocks: u64,
     pub ranges: u64,
@@ -443,8 +443,8 @@ pub struct cuarena_heap_plan_options {
     pub max_bytes: u64,
     #[doc = " most blocks to move; UINT64_MAX by default"]
     pub max_moves: u64,
-    #[doc = " its ranges count as free, like those of lane\n 0: commit to it; 0 by default"]
-    pub lane: u32,
+    #[doc = " its ranges count as free, like those of free list\n 0: commit to it; 0 by default"]
+    pub freelist: u32,
     #[doc = " 0"]
     pub zero: u32,
 }
@@ -464,8 +464,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_heap_plan_options, max_bytes) - 24usize];
     ["Offset of field: cuarena_heap_plan_options::max_moves"]
         [::core::mem::offset_of!(cuarena_heap_plan_options, max_moves) - 32usize];
-    ["Offset of field: cuarena_heap_plan_options::lane"]
-        [::core::mem::offset_of!(cuarena_heap_plan_options, lane) - 40usize];
+    ["Offset of field: cuarena_heap_plan_options::freelist"]
+        [::core::mem::offset_of!(cuarena_heap_plan_options, freelist) - 40usize];
     ["Offset of field: cuarena_heap_plan_options::zero"]
         [::core::mem::offset_of!(cuarena_heap_plan_options, zero) - 44usize];
 };
@@ -475,7 +475,7 @@ pub type cuarena_heap_plan_options_t = cuarena_heap_plan_options;
 pub struct CUstream_st {
     _unused: [u8; 0],
 }
-#[doc = " A stream of the device: cudaStream_t and CUstream pass without a cast. NULL\n is the legacy default stream.\n\n The default streams are those of the arena's own context, whatever context is\n current; in host memory those of the context that is current when the first\n of them is passed, and of no other. The context of every stream that was\n passed outlives the arena: a primary one the arena holds, one that the\n caller created is the caller's."]
+#[doc = " A stream of the device: cudaStream_t and CUstream pass without a cast. NULL is the legacy default\n stream.\n\n The default streams are those of the arena's own context, whatever context is current; in host\n memory those of the context that is current when the first of them is passed, and of no other.\n The context of every stream that was passed outlives the arena: a primary one the arena holds,\n one that the\n caller created is the caller's."]
 pub type cuarena_stream_t = *mut CUstream_st;
 #[doc = " What is known of a stream. Frozen."]
 #[repr(C)]
@@ -521,7 +521,7 @@ pub struct cuarena_memory_segment {
     #[doc = " usable from there; holes count"]
     pub bytes: u64,
     #[doc = " addresses set aside, >= bytes: how far `grow`\n may go in place"]
-    pub reserved_bytes: u64,
+    pub address_bytes: u64,
     #[doc = " the memory's own"]
     pub cookie: *mut ::core::ffi::c_void,
 }
@@ -534,8 +534,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_memory_segment, address) - 0usize];
     ["Offset of field: cuarena_memory_segment::bytes"]
         [::core::mem::offset_of!(cuarena_memory_segment, bytes) - 8usize];
-    ["Offset of field: cuarena_memory_segment::reserved_bytes"]
-        [::core::mem::offset_of!(cuarena_memory_segment, reserved_bytes) - 16usize];
+    ["Offset of field: cuarena_memory_segment::address_bytes"]
+        [::core::mem::offset_of!(cuarena_memory_segment, address_bytes) - 16usize];
     ["Offset of field: cuarena_memory_segment::cookie"]
         [::core::mem::offset_of!(cuarena_memory_segment, cookie) - 24usize];
 };
@@ -609,24 +609,24 @@ pub struct cuarena_memory_ops {
     #[doc = " 0"]
     pub zero: u32,
     #[doc = " power of two: what segments are multiples of"]
-    pub grain_bytes: u64,
+    pub granularity: u64,
     #[doc = " power of two: what every address it gives is a\n multiple of; at least the arena's granule"]
     pub alignment: u64,
-    #[doc = " power of two from the granule to grain_bytes:\n what a segment may be a multiple of that keeps\n its length; 0: as grain_bytes"]
+    #[doc = " power of two from the granule to granularity:\n what a segment may be a multiple of that keeps\n its length; 0: as granularity"]
     pub least_bytes: u64,
-    #[doc = " How many bytes could be had now (at most, as far as known); for sizes\n given as \"auto\". NULL: such sizes are BAD_ARGUMENT."]
+    #[doc = " How many bytes could be had now (at most, as far as known); for sizes given as \"auto\". NULL:\n such sizes are BAD_ARGUMENT."]
     pub available: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
             bytes_out: *mut u64,
         ) -> cuarena_status_t,
     >,
-    #[doc = " A new segment of `bytes`. The caller would like addresses to be set aside\n for `reserve_bytes` (>= bytes): a memory that has not so many sets fewer\n aside, down to `bytes`, and does not fail for want of the rest."]
+    #[doc = " A new segment of `bytes`. The caller would like addresses to be set aside for `address_bytes`\n (>= bytes): a memory that has not so many sets fewer aside, down to `bytes`, and does not\n fail for want of the rest."]
     pub get: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
             bytes: u64,
-            reserve_bytes: u64,
+            address_bytes: u64,
             segment_out: *mut cuarena_memory_segment_t,
         ) -> cuarena_status_t,
     >,
@@ -637,7 +637,7 @@ pub struct cuarena_memory_ops {
             segment: *mut cuarena_memory_segment_t,
         ),
     >,
-    #[doc = " Lengthens or shortens the usable part in place, within\n reserved_bytes. NULL: segments keep their length."]
+    #[doc = " Lengthens or shortens the usable part in place, within\n address_bytes. NULL: segments keep their length."]
     pub grow: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -652,7 +652,7 @@ pub struct cuarena_memory_ops {
             new_bytes: u64,
         ),
     >,
-    #[doc = " Takes the backing of [offset, offset + bytes) away, leaving a hole of\n unusable addresses, and puts backing under it again. Both or neither;\n NULL: there are no holes."]
+    #[doc = " Takes the backing of [offset, offset + bytes) away, leaving a hole of unusable addresses, and\n puts backing under it again. Both or neither; NULL: there are no holes."]
     pub punch: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -669,7 +669,7 @@ pub struct cuarena_memory_ops {
             bytes: u64,
         ) -> cuarena_status_t,
     >,
-    #[doc = " Executes the list in order on `stream`, which is CUARENA_NO_STREAM if\n all is to be done on return; source and destination of one entry may\n overlap. `done_out` tells how many entries were queued or done when it\n fails (0: nothing was touched). NULL: nothing moves. Where the CPU does\n it (pageable, bytes of the host) the call waits for the work of `stream`\n so far, and all is done on return."]
+    #[doc = " Executes the list in order on `stream`, which is CUARENA_NO_STREAM if\n all is to be done on return; source and destination of one entry may overlap. `done_out`\n tells how many entries were queued or done when it fails (0: nothing was touched). NULL:\n nothing moves. Where the CPU does it (pageable, bytes of the host) the call waits for the\n work of `stream` so far, and all is done on return."]
     pub relocate: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -688,7 +688,7 @@ pub struct cuarena_memory_ops {
             stream: cuarena_stream_t,
         ) -> cuarena_status_t,
     >,
-    #[doc = " Streams. All NULL: everything the memory does is done when the call\n returns, and no stream uses it.\n\n `identify` tells what a handle that the caller has just passed stands\n for; BAD_ARGUMENT, put into words, for one whose work could not use\n these bytes. `mark` records the work of `stream` so far: in a new\n marker if *marker is NULL, else in that one, which then means this\n moment; with CUARENA_NO_STREAM the work of all streams that could use\n its bytes, in a new marker, or UNSUPPORTED: the arena then marks each\n stream that it knows and that was not released, and refuses what would\n need a marker of another thread's default stream. Of a stream that is\n being captured `mark` says BUSY, and so do `wait`, `relocate` and\n `zero_bytes` on it, with nothing recorded, queued or touched. `query`\n says OK when\n that work is done, else BUSY; `wait` makes `stream` wait for it, or the\n caller with host = 1 (stream is CUARENA_NO_STREAM then). `unmark` ends a\n marker, done or not."]
+    #[doc = " Streams. All NULL: everything the memory does is done when the call returns, and no stream\n uses it.\n\n `identify` tells what a handle that the caller has just passed stands for; BAD_ARGUMENT, put\n into words, for one whose work could not use\n these bytes. `mark` records the work of `stream` so far: in a new\n event if *event is NULL, else in that one, which then means this\n moment; with CUARENA_NO_STREAM the work of all streams that could use\n its bytes, in a new event, or UNSUPPORTED: the arena then marks each stream that it knows and\n that was not released, and refuses what would need an event of another thread's default\n stream. Of a stream that is being captured `mark` says BUSY, and so do `wait`, `relocate` and\n `zero_bytes` on it, with nothing recorded, queued or touched. `query` says OK when\n that work is done, else BUSY; `wait` makes `stream` wait for it, or the caller with host = 1\n (stream is CUARENA_NO_STREAM then). `unmark` ends a event, done or not."]
     pub identify: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -700,27 +700,27 @@ pub struct cuarena_memory_ops {
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
             stream: cuarena_stream_t,
-            marker: *mut *mut ::core::ffi::c_void,
+            event: *mut *mut ::core::ffi::c_void,
         ) -> cuarena_status_t,
     >,
     pub query: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
-            marker: *mut ::core::ffi::c_void,
+            event: *mut ::core::ffi::c_void,
         ) -> cuarena_status_t,
     >,
     pub wait: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
-            marker: *mut ::core::ffi::c_void,
+            event: *mut ::core::ffi::c_void,
             stream: cuarena_stream_t,
             host: i32,
         ) -> cuarena_status_t,
     >,
     pub unmark: ::core::option::Option<
-        unsafe extern "C" fn(user: *mut ::core::ffi::c_void, marker: *mut ::core::ffi::c_void),
+        unsafe extern "C" fn(user: *mut ::core::ffi::c_void, event: *mut ::core::ffi::c_void),
     >,
-    #[doc = " Tells the handles behind [offset, offset + bytes) of a segment, in order,\n each with a descriptor of its own that the caller will close; offset and\n bytes are multiples of the arena's granule. `pieces` NULL: only their\n count. More than `capacity`: BAD_ARGUMENT. May be called beside other\n functions for the segment. NULL: blocks cannot be exported."]
+    #[doc = " Tells the handles behind [offset, offset + bytes) of a segment, in order, each with a\n descriptor of its own that the caller will close; offset and bytes are multiples of the\n arena's granule. `pieces` NULL: only their count. More than `capacity`: BAD_ARGUMENT. May be\n called beside other functions for the segment. NULL: blocks cannot be exported."]
     pub export_range: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -734,7 +734,7 @@ pub struct cuarena_memory_ops {
     >,
     #[doc = " Called once, after the last segment was given back. May be NULL."]
     pub end: ::core::option::Option<unsafe extern "C" fn(user: *mut ::core::ffi::c_void)>,
-    #[doc = " As `zero_bytes`, on a stream of an open capture session: while it is\n being captured the graph sets the bytes to 0, at each launch; BUSY if its\n capture has failed. NULL: a `zeroed` request on such a stream is\n UNSUPPORTED, unless the CPU touches the memory: then it is `zero_bytes`\n without a stream."]
+    #[doc = " As `zero_bytes`, on a stream of an open capture session: while it is being captured the graph\n sets the bytes to 0, at each launch; BUSY if its capture has failed. NULL: a `zeroed` request\n on such a stream is UNSUPPORTED, unless the CPU touches the memory: then it is `zero_bytes`\n without a stream."]
     pub zero_captured: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -743,7 +743,7 @@ pub struct cuarena_memory_ops {
             stream: cuarena_stream_t,
         ) -> cuarena_status_t,
     >,
-    #[doc = " As `get` with reserve_bytes = bytes and `give_back`, at a point of\n `stream`, which is never CUARENA_NO_STREAM: the bytes are good for what\n the stream is given from here on, and go back behind what it was given\n so far, without a wait of the caller. A segment of either kind of get may\n go back either way. Of a stream that is being captured get_on says BUSY,\n and the arena calls `get`; give_on is `give_back` then, and the arena\n asks `identify` before. Like that, it must not fail. Both or neither;\n NULL: the bytes have no order, and a dedicated block that is freed on a\n stream waits for a marker."]
+    #[doc = " As `get` with address_bytes = bytes and `give_back`, at a point of `stream`, which is never\n CUARENA_NO_STREAM: the bytes are good for what the stream is given from here on, and go back\n behind what it was given\n so far, without a wait of the caller. A segment of either kind of get may go back either way.\n Of a stream that is being captured get_on says BUSY, and the arena calls `get`; give_on is\n `give_back` then, and the arena asks `identify` before. Like that, it must not fail. Both or\n neither; NULL: the bytes have no order, and a dedicated block that is freed on a stream waits\n for an event."]
     pub get_on: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -759,7 +759,7 @@ pub struct cuarena_memory_ops {
             stream: cuarena_stream_t,
         ),
     >,
-    #[doc = " How many bytes there are in all, whoever has them now; for sizes given as\n a percentage. NULL: such sizes are BAD_ARGUMENT."]
+    #[doc = " How many bytes there are in all, whoever has them now; for sizes given as a percentage. NULL:\n such sizes are BAD_ARGUMENT."]
     pub total: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -779,8 +779,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_memory_ops, properties) - 16usize];
     ["Offset of field: cuarena_memory_ops::zero"]
         [::core::mem::offset_of!(cuarena_memory_ops, zero) - 20usize];
-    ["Offset of field: cuarena_memory_ops::grain_bytes"]
-        [::core::mem::offset_of!(cuarena_memory_ops, grain_bytes) - 24usize];
+    ["Offset of field: cuarena_memory_ops::granularity"]
+        [::core::mem::offset_of!(cuarena_memory_ops, granularity) - 24usize];
     ["Offset of field: cuarena_memory_ops::alignment"]
         [::core::mem::offset_of!(cuarena_memory_ops, alignment) - 32usize];
     ["Offset of field: cuarena_memory_ops::least_bytes"]
@@ -848,7 +848,7 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_amount, value) - 8usize];
 };
 pub type cuarena_amount_t = cuarena_amount;
-#[doc = " Filled by cuarena_config_init, then by hand, by cuarena_config_set or by\n cuarena_config_parse. docs/options.md lists key, range and default of each.\n\n A member that decides nothing beside the others, such as `pool` with a preset\n that grows or `cache_page` without a cache, is an error that names it, unless\n it has the value that it would have anyway."]
+#[doc = " Filled by cuarena_config_init, then by hand, by cuarena_config_set or by cuarena_config_parse.\n docs/options.md lists key, range and default of each.\n\n A member that decides nothing beside the others, such as `pool` with a preset that grows or\n `cache_page` without a cache, is an error that names it, unless it has the value that it would\n have anyway."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_config {
@@ -864,7 +864,7 @@ pub struct cuarena_config {
     #[doc = " most bytes held; auto"]
     pub limit: cuarena_amount_t,
     #[doc = " addresses set aside for growing in place, fewer\n where the process has few; 0: the limit, or\n else a pool's size, or all of the memory"]
-    pub reserve_bytes: u64,
+    pub address_bytes: u64,
     #[doc = " the granule: power of two from 8; as the preset\n says, mostly 256"]
     pub alignment: u64,
     #[doc = " see cuarena_heap_config_t; as the preset says:\n CUARENA_BYTES_PRESET"]
@@ -879,7 +879,7 @@ pub struct cuarena_config {
     pub placement: i32,
     #[doc = " 1: a step of running out; 0"]
     pub compact_on_oom: i32,
-    #[doc = " memory = bytes: what the caller owns, at least until destroy. The arena\n may give out every byte from the first multiple of `alignment`."]
+    #[doc = " memory = bytes: what the caller owns, at least until destroy. The arena may give out every\n byte from the first multiple of `alignment`."]
     pub bytes: *mut ::core::ffi::c_void,
     pub bytes_size: u64,
     #[doc = " CUARENA_BYTES_...; host"]
@@ -908,8 +908,8 @@ pub struct cuarena_config {
     pub portable: i32,
     #[doc = " pinned, managed, pageable: the CPU does not touch\n blocks that streams use; 0"]
     pub device_only: i32,
-    #[doc = " CUARENA_MARKER_...; late"]
-    pub marker: i32,
+    #[doc = " CUARENA_EVENTS_...; late"]
+    pub events: i32,
     #[doc = " memory = custom: copied at creation; `ops_user` stays the caller's."]
     pub ops: *const cuarena_memory_ops_t,
     pub ops_user: *mut ::core::ffi::c_void,
@@ -982,8 +982,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_config, stable) - 32usize];
     ["Offset of field: cuarena_config::limit"]
         [::core::mem::offset_of!(cuarena_config, limit) - 48usize];
-    ["Offset of field: cuarena_config::reserve_bytes"]
-        [::core::mem::offset_of!(cuarena_config, reserve_bytes) - 64usize];
+    ["Offset of field: cuarena_config::address_bytes"]
+        [::core::mem::offset_of!(cuarena_config, address_bytes) - 64usize];
     ["Offset of field: cuarena_config::alignment"]
         [::core::mem::offset_of!(cuarena_config, alignment) - 72usize];
     ["Offset of field: cuarena_config::split_threshold"]
@@ -1027,8 +1027,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_config, portable) - 184usize];
     ["Offset of field: cuarena_config::device_only"]
         [::core::mem::offset_of!(cuarena_config, device_only) - 188usize];
-    ["Offset of field: cuarena_config::marker"]
-        [::core::mem::offset_of!(cuarena_config, marker) - 192usize];
+    ["Offset of field: cuarena_config::events"]
+        [::core::mem::offset_of!(cuarena_config, events) - 192usize];
     ["Offset of field: cuarena_config::ops"]
         [::core::mem::offset_of!(cuarena_config, ops) - 200usize];
     ["Offset of field: cuarena_config::ops_user"]
@@ -1086,7 +1086,7 @@ const _: () = {
     ["Offset of field: cuarena_config::use_cuda_mempool"]
         [::core::mem::offset_of!(cuarena_config, use_cuda_mempool) - 424usize];
 };
-#[doc = " Filled by cuarena_config_init, then by hand, by cuarena_config_set or by\n cuarena_config_parse. docs/options.md lists key, range and default of each.\n\n A member that decides nothing beside the others, such as `pool` with a preset\n that grows or `cache_page` without a cache, is an error that names it, unless\n it has the value that it would have anyway."]
+#[doc = " Filled by cuarena_config_init, then by hand, by cuarena_config_set or by cuarena_config_parse.\n docs/options.md lists key, range and default of each.\n\n A member that decides nothing beside the others, such as `pool` with a preset that grows or\n `cache_page` without a cache, is an error that names it, unless it has the value that it would\n have anyway."]
 pub type cuarena_config_t = cuarena_config;
 #[doc = " One row of the options table; BAD_ARGUMENT past the last. Static text."]
 #[repr(C)]
@@ -1138,7 +1138,7 @@ pub struct cuarena_arena {
 pub type cuarena_t = cuarena_arena;
 #[doc = " Names the purpose of blocks; 0: none. Registered once per arena."]
 pub type cuarena_tag_t = u16;
-#[doc = " The arena may be destroyed in it. `arena` is that which was retired. It must\n return: not by longjmp, nor by an exception."]
+#[doc = " The arena may be destroyed in it. `arena` is that which was retired. It must return: not by\n longjmp, nor by an exception."]
 pub type cuarena_retired_fn = ::core::option::Option<
     unsafe extern "C" fn(user: *mut ::core::ffi::c_void, arena: *mut cuarena_t),
 >;
@@ -1231,7 +1231,7 @@ const _: () = {
 };
 #[doc = " What is known of a block. Frozen."]
 pub type cuarena_block_info_t = cuarena_block_info;
-#[doc = " Gets a batch of relocations once, after their copies were queued (on host\n memory: done) and the blocks have their new addresses. Ordered so that no\n new range overlaps the old range of a later one. Legal in it: everything\n but compact, reset, resize_pool, trim and destroy of the same arena\n (REENTERED). Non-zero: no further batch; the one reported is done. It must\n return: not by longjmp, nor by an exception, after which the arena would be\n compacting for ever."]
+#[doc = " Gets a batch of relocations once, after their copies were queued (on host memory: done) and the\n blocks have their new addresses. Ordered so that no\n new range overlaps the old range of a later one. Legal in it: everything\n but compact, reset, resize_pool, trim and destroy of the same arena (REENTERED). Non-zero: no\n further batch; the one reported is done. It must return: not by longjmp, nor by an exception,\n after which the arena would be compacting for ever."]
 pub type cuarena_relocation_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -1333,7 +1333,7 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_compact_report, stopped) - 56usize];
 };
 pub type cuarena_compact_report_t = cuarena_compact_report;
-#[doc = " What was tried for a request that is refused stays done: free bytes given\n back to the memory, cached blocks ended, waits of streams, what the handler\n did, and moves, which were reported. Nothing is given back or ended for one\n that would not fit beside the blocks that live. The steps are in stats.h; the\n error lists those that were tried, names the memory that had no more with its\n code (errno, the driver's, or what a caller's own function answered), and\n says why compaction brought nothing.\n\n The handler: asked when nothing else helps, before compact_on_oom, but not\n for more bytes than the limit of held ones and all that is held: 1 says that\n something was freed and the request is tried again, 0 that nothing was, and\n then it is not asked again for this request. It is given up on when it says 1\n sixteen times for one request without enough room appearing.\n\n Called with no lock held, so others go on meanwhile, and several threads may\n be in it at once; on one thread it is not entered twice: a request that is\n made in it and finds no room fails without it. Any call of the arena is legal\n in it but to destroy it (REENTERED). It must return: not by longjmp, nor by\n an exception. cuarena_step_stats counts every step of running out, and the\n log tells them (debug)."]
+#[doc = " What was tried for a request that is refused stays done: free bytes given back to the memory,\n cached blocks ended, waits of streams, what the handler did, and moves, which were reported.\n Nothing is given back or ended for one that would not fit beside the blocks that live. The steps\n are in stats.h; the error lists those that were tried, names the memory that had no more with its\n code (errno, the driver's, or what a caller's own function answered), and says why compaction\n brought nothing.\n\n The handler: asked when nothing else helps, before compact_on_oom, but not for more bytes than\n the limit of held ones and all that is held: 1 says that something was freed and the request is\n tried again, 0 that nothing was, and then it is not asked again for this request. It is given up\n on when it says 1 sixteen times for one request without enough room appearing.\n\n Called with no lock held, so others go on meanwhile, and several threads may be in it at once; on\n one thread it is not entered twice: a request that is made in it and finds no room fails without\n it. Any call of the arena is legal in it but to destroy it (REENTERED). It must return: not by\n longjmp, nor by an exception. cuarena_step_stats counts every step of running out, and the log\n tells them (debug)."]
 pub type cuarena_oom_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -1375,7 +1375,7 @@ const _: () = {
     ["Offset of field: cuarena_event::tag"][::core::mem::offset_of!(cuarena_event, tag) - 40usize];
 };
 pub type cuarena_event_t = cuarena_event;
-#[doc = " Called after the fact with no lock held; everything is legal in it but to\n destroy the arena (REENTERED), and the events of its own calls reach it too.\n In that of a compaction's batch what is not legal in a relocation callback is\n not either. Events of different threads may come in another order than they\n happened. It must return: not by longjmp, nor by an exception."]
+#[doc = " Called after the fact with no lock held; everything is legal in it but to destroy the arena\n (REENTERED), and the events of its own calls reach it too. In that of a compaction's batch what\n is not legal in a relocation callback is not either. Events of different threads may come in\n another order than they happened. It must return: not by longjmp, nor by an exception."]
 pub type cuarena_event_fn = ::core::option::Option<
     unsafe extern "C" fn(user: *mut ::core::ffi::c_void, event: *const cuarena_event_t),
 >;
@@ -1385,7 +1385,7 @@ pub type cuarena_event_fn = ::core::option::Option<
 pub struct cuarena_stats {
     pub struct_size: usize,
     #[doc = " from the memory; only for REGION_ALL"]
-    pub held_bytes: u64,
+    pub reserved_bytes: u64,
     #[doc = " blocks and ranges together"]
     pub capacity_bytes: u64,
     #[doc = " blocks, as taken"]
@@ -1393,11 +1393,11 @@ pub struct cuarena_stats {
     #[doc = " blocks, as asked for"]
     pub requested_bytes: u64,
     pub free_bytes: u64,
-    #[doc = " free range, to within 1/32 below; of what was\n freed on streams, what is settled"]
+    #[doc = " free range, to within 1/32 below; of what was\n freed on streams, what is idle"]
     pub largest_bytes: u64,
     pub live_blocks: u64,
     #[doc = " peaks: since creation or reset_peaks"]
-    pub peak_held_bytes: u64,
+    pub peak_reserved_bytes: u64,
     pub peak_live_bytes: u64,
     pub peak_requested_bytes: u64,
     pub peak_live_blocks: u64,
@@ -1417,8 +1417,8 @@ pub struct cuarena_stats {
     pub dedicated_bytes: u64,
     #[doc = " of the host: see heap.h; ALL also counts\n the arena and its streams"]
     pub bookkeeping_bytes: u64,
-    #[doc = " requests served from another stream's lane"]
-    pub crossings: u64,
+    #[doc = " requests served from another stream's free list"]
+    pub steals: u64,
     #[doc = " waits of one stream for another, queued"]
     pub stream_waits: u64,
     #[doc = " waits of a calling thread for a stream"]
@@ -1429,9 +1429,9 @@ pub struct cuarena_stats {
     pub captured_bytes: u64,
     #[doc = " of its functions that reach the driver, or\n would where there is none: to take, give back,\n move, zero and export bytes, to identify and\n mark streams, to ask and to wait for marks"]
     pub memory_calls: u64,
-    #[doc = " what the driver was called for by the memory\n since it was opened; 0 without a driver. None\n to allocate from bytes that are held or to free,\n but: some 10 at the first sight of a stream, at\n most 20 for a zeroed request, at most 30 for\n bytes of another stream (record, ask, wait),\n some 10 for a free with marker=eager, or on the\n default stream of a thread if other streams are\n known, for each stream that was recorded to use\n the block, and for the first free after a\n compaction"]
+    #[doc = " what the driver was called for by the memory\n since it was opened; 0 without a driver. None\n to allocate from bytes that are held or to free,\n but: some 10 at the first sight of a stream, at\n most 20 for a zeroed request, at most 30 for\n bytes of another stream (record, ask, wait),\n some 10 for a free with events=eager, or on the\n default stream of a thread if other streams are\n known, for each stream that was recorded to use\n the block, and for the first free after a\n compaction"]
     pub driver_calls: u64,
-    #[doc = " free stretches, of all lanes: two that touch\n are one if they are of the same lane; also of a\n region; 0 with segments=each, whose free bytes\n are the memory's, which does not tell"]
+    #[doc = " free stretches, of all free lists: two that touch\n are one if they are of the same free list; also of a\n region; 0 with segments=each, whose free bytes\n are the memory's, which does not tell"]
     pub free_ranges: u64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
@@ -1440,8 +1440,8 @@ const _: () = {
     ["Alignment of cuarena_stats"][::core::mem::align_of::<cuarena_stats>() - 8usize];
     ["Offset of field: cuarena_stats::struct_size"]
         [::core::mem::offset_of!(cuarena_stats, struct_size) - 0usize];
-    ["Offset of field: cuarena_stats::held_bytes"]
-        [::core::mem::offset_of!(cuarena_stats, held_bytes) - 8usize];
+    ["Offset of field: cuarena_stats::reserved_bytes"]
+        [::core::mem::offset_of!(cuarena_stats, reserved_bytes) - 8usize];
     ["Offset of field: cuarena_stats::capacity_bytes"]
         [::core::mem::offset_of!(cuarena_stats, capacity_bytes) - 16usize];
     ["Offset of field: cuarena_stats::live_bytes"]
@@ -1454,8 +1454,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_stats, largest_bytes) - 48usize];
     ["Offset of field: cuarena_stats::live_blocks"]
         [::core::mem::offset_of!(cuarena_stats, live_blocks) - 56usize];
-    ["Offset of field: cuarena_stats::peak_held_bytes"]
-        [::core::mem::offset_of!(cuarena_stats, peak_held_bytes) - 64usize];
+    ["Offset of field: cuarena_stats::peak_reserved_bytes"]
+        [::core::mem::offset_of!(cuarena_stats, peak_reserved_bytes) - 64usize];
     ["Offset of field: cuarena_stats::peak_live_bytes"]
         [::core::mem::offset_of!(cuarena_stats, peak_live_bytes) - 72usize];
     ["Offset of field: cuarena_stats::peak_requested_bytes"]
@@ -1486,8 +1486,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_stats, dedicated_bytes) - 176usize];
     ["Offset of field: cuarena_stats::bookkeeping_bytes"]
         [::core::mem::offset_of!(cuarena_stats, bookkeeping_bytes) - 184usize];
-    ["Offset of field: cuarena_stats::crossings"]
-        [::core::mem::offset_of!(cuarena_stats, crossings) - 192usize];
+    ["Offset of field: cuarena_stats::steals"]
+        [::core::mem::offset_of!(cuarena_stats, steals) - 192usize];
     ["Offset of field: cuarena_stats::stream_waits"]
         [::core::mem::offset_of!(cuarena_stats, stream_waits) - 200usize];
     ["Offset of field: cuarena_stats::host_waits"]
@@ -1605,7 +1605,7 @@ const _: () = {
 };
 #[doc = " Figures of the cache; of an arena without one the cached ones are 0."]
 pub type cuarena_cache_stats_t = cuarena_cache_stats;
-#[doc = " Waits of the program's own. A program that lets one stream wait for another,\n or waits for one itself, can tell the arena, which then need not do so again:\n\n   cuarena_stream_mark(arena, producer, &mark);\n   cudaEventRecord(event, producer);\n   cudaStreamWaitEvent(waiter, event);\n   cuarena_stream_waited(arena, waiter, producer, mark);\n\n What was freed on the producer before the mark may then serve the waiter at\n once and, with CUARENA_NO_STREAM as the waiter, which stands for the caller,\n everybody. A mark is a number that needs no end. Waits pass on: who waits for\n the waiter later has waited for the producer too."]
+#[doc = " Waits of the program's own. A program that lets one stream wait for another, or waits for one\n itself, can tell the arena, which then need not do so again:\n\n   cuarena_stream_mark(arena, producer, &mark);\n   cudaEventRecord(event, producer);\n   cudaStreamWaitEvent(waiter, event);\n   cuarena_stream_waited(arena, waiter, producer, mark);\n\n What was freed on the producer before the mark may then serve the waiter at once and, with\n CUARENA_NO_STREAM as the waiter, which stands for the caller, everybody. A mark is a number that\n needs no end. Waits pass on: who waits for the waiter later has waited for the producer too."]
 pub type cuarena_mark_t = u64;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1614,7 +1614,7 @@ pub struct cuarena_capture {
 }
 #[doc = " A session that was not released. Any thread may pass it."]
 pub type cuarena_capture_t = cuarena_capture;
-#[doc = " Of an arena's memory, from its creation on. Members about a device are 0,\n NULL or -1 where there is none."]
+#[doc = " Of an arena's memory, from its creation on. Members about a device are 0, NULL or -1 where there\n is none."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_properties {
@@ -1643,7 +1643,7 @@ pub struct cuarena_properties {
     pub compute_major: i32,
     pub compute_minor: i32,
     #[doc = " what it gives and takes back in multiples of"]
-    pub grain_bytes: u64,
+    pub granularity: u64,
     #[doc = " of a vmm handle; 0 without"]
     pub handle_bytes: u64,
     #[doc = " CUcontext"]
@@ -1681,8 +1681,8 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_properties, compute_major) - 48usize];
     ["Offset of field: cuarena_properties::compute_minor"]
         [::core::mem::offset_of!(cuarena_properties, compute_minor) - 52usize];
-    ["Offset of field: cuarena_properties::grain_bytes"]
-        [::core::mem::offset_of!(cuarena_properties, grain_bytes) - 56usize];
+    ["Offset of field: cuarena_properties::granularity"]
+        [::core::mem::offset_of!(cuarena_properties, granularity) - 56usize];
     ["Offset of field: cuarena_properties::handle_bytes"]
         [::core::mem::offset_of!(cuarena_properties, handle_bytes) - 64usize];
     ["Offset of field: cuarena_properties::context"]
@@ -1690,9 +1690,9 @@ const _: () = {
     ["Offset of field: cuarena_properties::granule_bytes"]
         [::core::mem::offset_of!(cuarena_properties, granule_bytes) - 80usize];
 };
-#[doc = " Of an arena's memory, from its creation on. Members about a device are 0,\n NULL or -1 where there is none."]
+#[doc = " Of an arena's memory, from its creation on. Members about a device are 0, NULL or -1 where there\n is none."]
 pub type cuarena_properties_t = cuarena_properties;
-#[doc = " With backing=async bytes come from a pool of the driver's: the device's\n current one when the arena is made, its default one, one of the caller's, or\n one that the arena makes (option driver_pool). preset=driver-pool makes each\n block such a piece, rounded up to 512 bytes, as CuPy's MemoryAsyncPool and\n ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver's allocation at this point of A; nothing\n                         waits\n   cuarena_alloc         ... on a stream of the arena's own, which the caller\n                         waits for: good for everybody\n   cuarena_free_on(B)    freed at this point of B, which need not be A; where\n                         other streams were recorded as using the block, when\n                         they are done\n   cuarena_free          freed now: the block is idle\n   cuarena_trim          gives back what the pool has free, until `keep_bytes`\n                         are left; waits for nothing\n\n On a stream that is being captured, outside a capture session, a free is\n BUSY. Such blocks keep their size: a resize is UNSUPPORTED, and they are not\n moved. When the driver has no more the request's stream is waited for, or\n without one all work, twice at most, and it is asked again; what it says of\n other things is not. Bytes held, by which CUARENA_LIMIT_HELD goes, are those\n of the arena's blocks; what the pool has is told here.\n\n All of this is UNSUPPORTED where the device has no pools, and for arenas that\n use none."]
+#[doc = " With backing=async bytes come from a pool of the driver's: the device's current one when the\n arena is made, its default one, one of the caller's, or one that the arena makes (option\n driver_pool). preset=driver-pool makes each block such a piece, rounded up to 512 bytes, as\n CuPy's MemoryAsyncPool and ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver's allocation at this point of A; nothing\n                         waits\n   cuarena_alloc         ... on a stream of the arena's own, which the caller\n                         waits for: good for everybody\n   cuarena_free_on(B)    freed at this point of B, which need not be A; where\n                         other streams were recorded as using the block, when\n                         they are done\n   cuarena_free          freed now: the block is idle\n   cuarena_trim          gives back what the pool has free, until `keep_bytes`\n                         are left; waits for nothing\n\n On a stream that is being captured, outside a capture session, a free is BUSY. Such blocks keep\n their size: a resize is UNSUPPORTED, and they are not moved. When the driver has no more the\n request's stream is waited for, or without one all work, twice at most, and it is asked again;\n what it says of other things is not. Bytes held, by which CUARENA_LIMIT_RESERVED goes, are those\n of the arena's blocks; what the pool has is told here.\n\n All of this is UNSUPPORTED where the device has no pools, and for arenas that use none."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_driver_pool_stats {
@@ -1743,7 +1743,7 @@ const _: () = {
     ["Offset of field: cuarena_driver_pool_stats::own"]
         [::core::mem::offset_of!(cuarena_driver_pool_stats, own) - 68usize];
 };
-#[doc = " With backing=async bytes come from a pool of the driver's: the device's\n current one when the arena is made, its default one, one of the caller's, or\n one that the arena makes (option driver_pool). preset=driver-pool makes each\n block such a piece, rounded up to 512 bytes, as CuPy's MemoryAsyncPool and\n ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver's allocation at this point of A; nothing\n                         waits\n   cuarena_alloc         ... on a stream of the arena's own, which the caller\n                         waits for: good for everybody\n   cuarena_free_on(B)    freed at this point of B, which need not be A; where\n                         other streams were recorded as using the block, when\n                         they are done\n   cuarena_free          freed now: the block is idle\n   cuarena_trim          gives back what the pool has free, until `keep_bytes`\n                         are left; waits for nothing\n\n On a stream that is being captured, outside a capture session, a free is\n BUSY. Such blocks keep their size: a resize is UNSUPPORTED, and they are not\n moved. When the driver has no more the request's stream is waited for, or\n without one all work, twice at most, and it is asked again; what it says of\n other things is not. Bytes held, by which CUARENA_LIMIT_HELD goes, are those\n of the arena's blocks; what the pool has is told here.\n\n All of this is UNSUPPORTED where the device has no pools, and for arenas that\n use none."]
+#[doc = " With backing=async bytes come from a pool of the driver's: the device's current one when the\n arena is made, its default one, one of the caller's, or one that the arena makes (option\n driver_pool). preset=driver-pool makes each block such a piece, rounded up to 512 bytes, as\n CuPy's MemoryAsyncPool and ONNX Runtime's allocator for CUDA pools do:\n\n   cuarena_alloc_on(A)   the driver's allocation at this point of A; nothing\n                         waits\n   cuarena_alloc         ... on a stream of the arena's own, which the caller\n                         waits for: good for everybody\n   cuarena_free_on(B)    freed at this point of B, which need not be A; where\n                         other streams were recorded as using the block, when\n                         they are done\n   cuarena_free          freed now: the block is idle\n   cuarena_trim          gives back what the pool has free, until `keep_bytes`\n                         are left; waits for nothing\n\n On a stream that is being captured, outside a capture session, a free is BUSY. Such blocks keep\n their size: a resize is UNSUPPORTED, and they are not moved. When the driver has no more the\n request's stream is waited for, or without one all work, twice at most, and it is asked again;\n what it says of other things is not. Bytes held, by which CUARENA_LIMIT_RESERVED goes, are those\n of the arena's blocks; what the pool has is told here.\n\n All of this is UNSUPPORTED where the device has no pools, and for arenas that use none."]
 pub type cuarena_driver_pool_stats_t = cuarena_driver_pool_stats;
 #[doc = " One of the driver's pools. Frozen."]
 #[repr(C)]
@@ -1916,7 +1916,7 @@ const _: () = {
 };
 #[doc = " What a call found."]
 pub type cuarena_shared_report_t = cuarena_shared_report;
-#[doc = " The figures of ONNX Runtime's arenas, each moved by the same things. Reserve\n is there what `dedicated` is here; bytes that were adopted count as a Reserve\n too. What is above INT64_MAX is INT64_MAX, such as a limit of none.\n\n A region of theirs is what one growth took. Where a memory grows in place,\n trim may give several growths back as one piece, which counts as one, or as\n all that there were when nothing is left.\n\n Where blocks are pieces of a driver's pool they count as its allocator there\n does: in use is what was asked for, total_allocated_bytes what the pool has\n of its device, which the driver is asked for (DRIVER), shrinkages are trims,\n and there are neither extensions nor Reserves."]
+#[doc = " The figures of ONNX Runtime's arenas, each moved by the same things. Reserve is there what\n `dedicated` is here; bytes that were adopted count as a Reserve too. What is above INT64_MAX is\n INT64_MAX, such as a limit of none.\n\n A region of theirs is what one growth took. Where a memory grows in place, trim may give several\n growths back as one piece, which counts as one, or as all that there were when nothing is left.\n\n Where blocks are pieces of a driver's pool they count as its allocator there does: in use is what\n was asked for, total_allocated_bytes what the pool has of its device, which the driver is asked\n for (DRIVER), shrinkages are trims, and there are neither extensions nor Reserves."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_ort_stats {
@@ -1973,9 +1973,9 @@ const _: () = {
     ["Offset of field: cuarena_ort_stats::bytes_limit"]
         [::core::mem::offset_of!(cuarena_ort_stats, bytes_limit) - 88usize];
 };
-#[doc = " The figures of ONNX Runtime's arenas, each moved by the same things. Reserve\n is there what `dedicated` is here; bytes that were adopted count as a Reserve\n too. What is above INT64_MAX is INT64_MAX, such as a limit of none.\n\n A region of theirs is what one growth took. Where a memory grows in place,\n trim may give several growths back as one piece, which counts as one, or as\n all that there were when nothing is left.\n\n Where blocks are pieces of a driver's pool they count as its allocator there\n does: in use is what was asked for, total_allocated_bytes what the pool has\n of its device, which the driver is asked for (DRIVER), shrinkages are trims,\n and there are neither extensions nor Reserves."]
+#[doc = " The figures of ONNX Runtime's arenas, each moved by the same things. Reserve is there what\n `dedicated` is here; bytes that were adopted count as a Reserve too. What is above INT64_MAX is\n INT64_MAX, such as a limit of none.\n\n A region of theirs is what one growth took. Where a memory grows in place, trim may give several\n growths back as one piece, which counts as one, or as all that there were when nothing is left.\n\n Where blocks are pieces of a driver's pool they count as its allocator there does: in use is what\n was asked for, total_allocated_bytes what the pool has of its device, which the driver is asked\n for (DRIVER), shrinkages are trims, and there are neither extensions nor Reserves."]
 pub type cuarena_ort_stats_t = cuarena_ort_stats;
-#[doc = " Gets one figure; both texts are valid during the call only. It may be left by\n longjmp or an exception: nothing is under way."]
+#[doc = " Gets one figure; both texts are valid during the call only. It may be left by longjmp or an\n exception: nothing is under way."]
 pub type cuarena_pair_fn = ::core::option::Option<
     unsafe extern "C" fn(
         user: *mut ::core::ffi::c_void,
@@ -2012,7 +2012,7 @@ pub type cuarena_step_stats_t = cuarena_step_stats;
 pub struct cuarena_peaks {
     pub struct_size: usize,
     #[doc = " only of the whole"]
-    pub held_bytes: u64,
+    pub reserved_bytes: u64,
     pub live_bytes: u64,
     pub requested_bytes: u64,
     pub live_blocks: u64,
@@ -2023,8 +2023,8 @@ const _: () = {
     ["Alignment of cuarena_peaks"][::core::mem::align_of::<cuarena_peaks>() - 8usize];
     ["Offset of field: cuarena_peaks::struct_size"]
         [::core::mem::offset_of!(cuarena_peaks, struct_size) - 0usize];
-    ["Offset of field: cuarena_peaks::held_bytes"]
-        [::core::mem::offset_of!(cuarena_peaks, held_bytes) - 8usize];
+    ["Offset of field: cuarena_peaks::reserved_bytes"]
+        [::core::mem::offset_of!(cuarena_peaks, reserved_bytes) - 8usize];
     ["Offset of field: cuarena_peaks::live_bytes"]
         [::core::mem::offset_of!(cuarena_peaks, live_bytes) - 16usize];
     ["Offset of field: cuarena_peaks::requested_bytes"]
@@ -2034,7 +2034,7 @@ const _: () = {
 };
 pub type cuarena_peaks_t = cuarena_peaks;
 extern "C" {
-    #[doc = " \"0.1.0\": the version of the library that runs, which may be newer than the\n header that was compiled. Never fails; static text."]
+    #[doc = " \"0.1.0\": the version of the library that runs, which may be newer than the header that was\n compiled. Never fails; static text."]
     pub fn cuarena_version_string() -> *const ::core::ffi::c_char;
     #[doc = " \"CUARENA_FRAGMENTED\" and the like, or \"CUARENA_UNKNOWN\". Static text."]
     pub fn cuarena_status_name(status: cuarena_status_t) -> *const ::core::ffi::c_char;
@@ -2043,20 +2043,20 @@ extern "C" {
     pub fn cuarena_error_info_init(info: *mut cuarena_error_info_t);
     #[doc = " Copies this thread's last error; BAD_ARGUMENT for NULL or a struct_size\n that no version of the library has had."]
     pub fn cuarena_last_error_info(info: *mut cuarena_error_info_t) -> cuarena_status_t;
-    #[doc = " The process-wide log level, CUARENA_LOG_OFF by default (or what the\n environment's CUARENA_LOG says at first use: off, error, warn, info,\n debug; any other word is off, and is told once, as an error).\n\n   error  each call that does not return OK, once, with its message, but for\n          the end of an enumeration and STALE of cuarena_retire; what an arena\n          overcame on its way is none. And what nobody is returned: a device\n          that is lost as bytes are given back.\n   warn   what is probably not meant, such as options that are passed over.\n   info   what an arena does as a whole: create, destroy, reset, trim,\n          compact, resize_pool, the end of cached blocks; resizes of blocks.\n   debug  every allocation and every free, with bytes, address, id and tag;\n          growth; the steps of running out.\n\n Each is one line: control bytes in names, tags and texts of the caller are\n written as \\x0a and the like, in messages of errors too. The calls of heap.h\n log nothing. Any thread. In a forked child a new level reaches the arenas\n that are made there. Cost: every arena's lock is taken once; at level debug\n no call is short any more, at info no resize."]
+    #[doc = " The process-wide log level, CUARENA_LOG_OFF by default (or what the environment's CUARENA_LOG\n says at first use: off, error, warn, info,\n debug; any other word is off, and is told once, as an error).\n\n   error  each call that does not return OK, once, with its message, but for\n          the end of an enumeration and STALE of cuarena_retire; what an arena\n          overcame on its way is none. And what nobody is returned: a device\n          that is lost as bytes are given back.\n   warn   what is probably not meant, such as options that are passed over.\n   info   what an arena does as a whole: create, destroy, reset, trim,\n          compact, resize_pool, the end of cached blocks; resizes of blocks.\n   debug  every allocation and every free, with bytes, address, id and tag;\n          growth; the steps of running out.\n\n Each is one line: control bytes in names, tags and texts of the caller are written as \\x0a and\n the like, in messages of errors too. The calls of heap.h log nothing. Any thread. In a forked\n child a new level reaches the arenas that are made there. Cost: every arena's lock is taken once;\n at level debug no call is short any more, at info no resize."]
     pub fn cuarena_log_set_level(level: i32) -> cuarena_status_t;
     pub fn cuarena_log_level() -> i32;
-    #[doc = " NULL: back to the default, which writes to stderr. Set it before other\n threads log; a line being delivered may still reach the old function."]
+    #[doc = " NULL: back to the default, which writes to stderr. Set it before other threads log; a line being\n delivered may still reach the old function."]
     pub fn cuarena_log_set_callback(callback: cuarena_log_fn, user: *mut ::core::ffi::c_void);
     pub fn cuarena_heap_config_init(config: *mut cuarena_heap_config_t);
-    #[doc = " BAD_ARGUMENT; OUT_OF_MEMORY if the bookkeeping cannot be had; LIMIT if\n CUARENA_HEAP_MAX_HEAPS live."]
+    #[doc = " BAD_ARGUMENT; OUT_OF_MEMORY if the bookkeeping cannot be had; LIMIT if CUARENA_HEAP_MAX_HEAPS\n live."]
     pub fn cuarena_heap_create(
         config: *const cuarena_heap_config_t,
         heap_out: *mut *mut cuarena_heap_t,
     ) -> cuarena_status_t;
-    #[doc = " Ends the heap whatever lives in it and clears the handle. Plans made of it\n are good for cuarena_heap_plan_destroy only. NULL is fine."]
+    #[doc = " Ends the heap whatever lives in it and clears the handle. Plans made of it are good for\n cuarena_heap_plan_destroy only. NULL is fine."]
     pub fn cuarena_heap_destroy(heap: *mut *mut cuarena_heap_t);
-    #[doc = " Gives [offset, offset + size) to the heap as one settled range. Both are\n multiples of the granule. BAD_ARGUMENT if it overlaps a segment."]
+    #[doc = " Gives [offset, offset + size) to the heap as one idle range. Both are multiples of the granule.\n BAD_ARGUMENT if it overlaps a segment."]
     pub fn cuarena_heap_segment_add(
         heap: *mut cuarena_heap_t,
         offset: u64,
@@ -2075,7 +2075,7 @@ extern "C" {
         offset: u64,
         bytes: u64,
     ) -> cuarena_status_t;
-    #[doc = " Takes [offset, offset + bytes) out of the segment around it: the whole, an\n end, or the middle, which leaves two segments. BUSY unless all of it is one\n settled range.\n Steps: the records of the segment above it."]
+    #[doc = " Takes [offset, offset + bytes) out of the segment around it: the whole, an end, or the middle,\n which leaves two segments. BUSY unless all of it is one idle range.\n Steps: the records of the segment above it."]
     pub fn cuarena_heap_segment_cut(
         heap: *mut cuarena_heap_t,
         offset: u64,
@@ -2083,27 +2083,27 @@ extern "C" {
     ) -> cuarena_status_t;
     #[doc = " Makes one segment of two that touch at `offset`."]
     pub fn cuarena_heap_segment_join(heap: *mut cuarena_heap_t, offset: u64) -> cuarena_status_t;
-    #[doc = " OUT_OF_MEMORY: fewer bytes are free in the lane than asked for. FRAGMENTED:\n enough are free, but no range fits; only then is the request's own size\n class searched to its end. LIMIT: max_blocks live already; or blocks,\n segments, places where ranges of two lanes meet, and slots whose ids are used\n up are more than the records that a heap has (four times max_blocks and some\n thousands, at least 2^17 and at most 2^27)."]
+    #[doc = " OUT_OF_MEMORY: fewer bytes are free in the free list than asked for. FRAGMENTED: enough are free,\n but no range fits; only then is the request's own size\n class searched to its end. LIMIT: max_blocks live already; or blocks, segments, places where\n ranges of two free lists meet, and slots whose ids are used up are more than the records that a\n heap has (four times max_blocks and some thousands, at least 2^17 and at most 2^27)."]
     pub fn cuarena_heap_alloc(
         heap: *mut cuarena_heap_t,
         request: *const cuarena_heap_request_t,
         block_out: *mut cuarena_block_t,
         offset_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " The bytes join `lane`. STALE for an id that names nothing live; BUSY while\n the block belongs to a plan under way. Pins do not keep a block alive."]
+    #[doc = " The bytes join `freelist`. STALE for an id that names nothing live; BUSY while the block belongs\n to a plan under way. Pins do not keep a block alive."]
     pub fn cuarena_heap_free(
         heap: *mut cuarena_heap_t,
         block: cuarena_block_t,
-        lane: u32,
+        freelist: u32,
     ) -> cuarena_status_t;
-    #[doc = " Grows or shrinks the block where it stands, into or out of the range after\n it (of `lane`). FRAGMENTED if it cannot: nothing changed."]
+    #[doc = " Grows or shrinks the block where it stands, into or out of the range after\n it (of `freelist`). FRAGMENTED if it cannot: nothing changed."]
     pub fn cuarena_heap_resize(
         heap: *mut cuarena_heap_t,
         block: cuarena_block_t,
         size: u64,
-        lane: u32,
+        freelist: u32,
     ) -> cuarena_status_t;
-    #[doc = " Lets two blocks change places: ids, pins and tags stay, offsets and sizes\n swap. With it a moving resize keeps its id."]
+    #[doc = " Lets two blocks change places: ids, pins and tags stay, offsets and sizes swap. With it a moving\n resize keeps its id."]
     pub fn cuarena_heap_exchange(
         heap: *mut cuarena_heap_t,
         a: cuarena_block_t,
@@ -2115,7 +2115,7 @@ extern "C" {
         offset: u64,
         block_out: *mut cuarena_block_t,
     ) -> cuarena_status_t;
-    #[doc = " Only a block without pins moves. BUSY if its count would overflow; or\n BAD_ARGUMENT if there is no pin to end."]
+    #[doc = " Only a block without pins moves. BUSY if its count would overflow; or BAD_ARGUMENT if there is no\n pin to end."]
     pub fn cuarena_heap_pin(heap: *mut cuarena_heap_t, block: cuarena_block_t) -> cuarena_status_t;
     pub fn cuarena_heap_unpin(
         heap: *mut cuarena_heap_t,
@@ -2126,7 +2126,7 @@ extern "C" {
         block: cuarena_block_t,
         entry_out: *mut cuarena_heap_entry_t,
     ) -> cuarena_status_t;
-    #[doc = " Copies up to `capacity` entries in address order and moves `cursor` on; a\n cursor begins at 0 and the walk ended when fewer than `capacity` came. A\n cursor is good until the heap changes."]
+    #[doc = " Copies up to `capacity` entries in address order and moves `cursor` on; a cursor begins at 0 and\n the walk ended when fewer than `capacity` came. A cursor is good until the heap changes."]
     pub fn cuarena_heap_walk(
         heap: *const cuarena_heap_t,
         cursor: *mut u64,
@@ -2134,27 +2134,33 @@ extern "C" {
         capacity: usize,
         count_out: *mut usize,
     ) -> cuarena_status_t;
-    #[doc = " OUT_OF_MEMORY, or LIMIT with CUARENA_HEAP_MAX_LANES in use."]
-    pub fn cuarena_heap_lane_create(
+    #[doc = " OUT_OF_MEMORY, or LIMIT with CUARENA_HEAP_MAX_FREELISTS in use."]
+    pub fn cuarena_heap_freelist_create(
         heap: *mut cuarena_heap_t,
-        lane_out: *mut u32,
+        freelist_out: *mut u32,
     ) -> cuarena_status_t;
-    #[doc = " Gives every range of the lane to lane 0. Steps: its ranges."]
-    pub fn cuarena_heap_lane_settle(heap: *mut cuarena_heap_t, lane: u32) -> cuarena_status_t;
-    #[doc = " Gives every range of `from` to `to`, of which neither is lane 0. Steps: the\n ranges of `from`."]
-    pub fn cuarena_heap_lane_merge(
+    #[doc = " Gives every range of the free list to free list 0. Steps: its ranges."]
+    pub fn cuarena_heap_freelist_reclaim(
+        heap: *mut cuarena_heap_t,
+        freelist: u32,
+    ) -> cuarena_status_t;
+    #[doc = " Gives every range of `from` to `to`, of which neither is free list 0. Steps: the ranges of\n `from`."]
+    pub fn cuarena_heap_freelist_merge(
         heap: *mut cuarena_heap_t,
         from: u32,
         to: u32,
     ) -> cuarena_status_t;
-    #[doc = " Gives ranges of lane 0 that touch ranges of `lane` to that lane, until one\n of its ranges has `bytes`; with UINT64_MAX all of them. FRAGMENTED if none\n gets so many: nothing changed then. Steps: the ranges of `lane`."]
-    pub fn cuarena_heap_lane_absorb(
+    #[doc = " Gives ranges of free list 0 that touch ranges of `freelist` to that free list, until one of its\n ranges has `bytes`; with UINT64_MAX all of them. FRAGMENTED if none gets so many: nothing changed\n then. Steps: the ranges of `freelist`."]
+    pub fn cuarena_heap_freelist_absorb(
         heap: *mut cuarena_heap_t,
-        lane: u32,
+        freelist: u32,
         bytes: u64,
     ) -> cuarena_status_t;
-    #[doc = " Settles the lane and ends it. Lane 0 stays."]
-    pub fn cuarena_heap_lane_destroy(heap: *mut cuarena_heap_t, lane: u32) -> cuarena_status_t;
+    #[doc = " Reclaims the free list and ends it. Free list 0 stays."]
+    pub fn cuarena_heap_freelist_destroy(
+        heap: *mut cuarena_heap_t,
+        freelist: u32,
+    ) -> cuarena_status_t;
     pub fn cuarena_heap_stats_init(stats: *mut cuarena_heap_stats_t);
     pub fn cuarena_heap_stats(
         heap: *const cuarena_heap_t,
@@ -2162,55 +2168,55 @@ extern "C" {
     ) -> cuarena_status_t;
     #[doc = " Sets the peaks to what is now."]
     pub fn cuarena_heap_reset_peaks(heap: *mut cuarena_heap_t);
-    #[doc = " The largest range of a lane, exact. Steps: the ranges of its class."]
+    #[doc = " The largest range of a free list, exact. Steps: the ranges of its class."]
     pub fn cuarena_heap_largest(
         heap: *const cuarena_heap_t,
-        lane: u32,
+        freelist: u32,
         bytes_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Recomputes every counter and link from scratch. CORRUPT if anything\n disagrees; `text` (may be NULL) then says what, in `text_size` bytes.\n Steps: everything there is."]
+    #[doc = " Recomputes every counter and link from scratch. CORRUPT if anything disagrees; `text` (may be\n NULL) then says what, in `text_size` bytes.\n Steps: everything there is."]
     pub fn cuarena_heap_validate(
         heap: *const cuarena_heap_t,
         text: *mut ::core::ffi::c_char,
         text_size: usize,
     ) -> cuarena_status_t;
     pub fn cuarena_heap_plan_options_init(options: *mut cuarena_heap_plan_options_t);
-    #[doc = " Works out which blocks without pins would slide down, and where to. The heap\n does not change. With a goal it finds the cheapest window (fewest bytes\n moved) in one pass over the address list; FRAGMENTED if no window within\n the limits makes room. A plan may be empty. Steps: blocks and ranges."]
+    #[doc = " Works out which blocks without pins would slide down, and where to. The heap does not change.\n With a goal it finds the cheapest window (fewest bytes moved) in one pass over the address list;\n FRAGMENTED if no window within\n the limits makes room. A plan may be empty. Steps: blocks and ranges."]
     pub fn cuarena_heap_plan_create(
         heap: *const cuarena_heap_t,
         options: *const cuarena_heap_plan_options_t,
         plan_out: *mut *mut cuarena_heap_plan_t,
     ) -> cuarena_status_t;
-    #[doc = " The moves, in the order in which they must be done. They stay until the plan\n is destroyed."]
+    #[doc = " The moves, in the order in which they must be done. They stay until the plan is destroyed."]
     pub fn cuarena_heap_plan_moves(
         plan: *const cuarena_heap_plan_t,
         count_out: *mut usize,
     ) -> *const cuarena_heap_move_t;
-    #[doc = " Holds the plan's bytes: until commit or abort its blocks can be neither\n freed, pinned nor resized (BUSY), and its ranges serve nobody. The rest of\n the heap works on. BUSY if the heap changed since the plan was made, or\n while another plan is under way. BAD_ARGUMENT, here and for commit and abort,\n if the plan was made of another heap or of one that has ended, or is not at\n that point of its life: nothing changed."]
+    #[doc = " Holds the plan's bytes: until commit or abort its blocks can be neither freed, pinned nor resized\n (BUSY), and its ranges serve nobody. The rest of the heap works on. BUSY if the heap changed\n since the plan was made, or\n while another plan is under way. BAD_ARGUMENT, here and for commit and abort, if the plan was\n made of another heap or of one that has ended, or is not at that point of its life: nothing\n changed."]
     pub fn cuarena_heap_plan_begin(
         heap: *mut cuarena_heap_t,
         plan: *mut cuarena_heap_plan_t,
     ) -> cuarena_status_t;
-    #[doc = " The bytes were moved: blocks get their new offsets, what they left joins\n `lane`. After a successful begin nothing can fail but a lane that is not in\n use: BAD_ARGUMENT, and the plan is still under way."]
+    #[doc = " The bytes were moved: blocks get their new offsets, what they left joins `freelist`. After a\n successful begin nothing can fail but a free list that is not in use: BAD_ARGUMENT, and the plan\n is still under way."]
     pub fn cuarena_heap_plan_commit(
         heap: *mut cuarena_heap_t,
         plan: *mut cuarena_heap_plan_t,
-        lane: u32,
+        freelist: u32,
     ) -> cuarena_status_t;
-    #[doc = " Nothing was moved: blocks are as before begin, and so are ranges, but that\n those of the plan belong to the lane of its options."]
+    #[doc = " Nothing was moved: blocks are as before begin, and so are ranges, but that those of the plan\n belong to the free list of its options."]
     pub fn cuarena_heap_plan_abort(
         heap: *mut cuarena_heap_t,
         plan: *mut cuarena_heap_plan_t,
     ) -> cuarena_status_t;
-    #[doc = " Ends the plan and clears the handle; aborts it on the heap that it was made\n of if it is under way there, whichever heap is named: NULL will do. The heap\n may have ended before. NULL is fine."]
+    #[doc = " Ends the plan and clears the handle; aborts it on the heap that it was made of if it is under way\n there, whichever heap is named: NULL will do. The heap may have ended before. NULL is fine."]
     pub fn cuarena_heap_plan_destroy(
         heap: *mut cuarena_heap_t,
         plan: *mut *mut cuarena_heap_plan_t,
     );
-    #[doc = " All members 0 but struct_size, grain_bytes 4096 and alignment 256."]
+    #[doc = " All members 0 but struct_size, granularity 4096 and alignment 256."]
     pub fn cuarena_memory_ops_init(ops: *mut cuarena_memory_ops_t);
     pub fn cuarena_config_init(config: *mut cuarena_config_t);
-    #[doc = " Sets one option from text. BAD_ARGUMENT for an unknown key or a value that\n does not parse or is out of range: the message names key, value and what\n would be accepted; the config is as it was. With unknown_keys=warn unknown\n keys are logged and passed over.\n\n \"arena.\" may stand before any key. ONNX Runtime's names for its arena are\n keys too: extend_strategy (also arena_extend_strategy),\n initial_chunk_size_bytes, max_dead_bytes_per_chunk,\n initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem,\n cuda_mempool_release_threshold, cuda_mempool_bytes_to_keep_on_shrink. Their\n values are digits, in ONNX Runtime's ranges. With use_cuda_mempool=1, which\n is an option of its own, device memory is that of preset=driver-pool and\n driver_pool=own whatever preset is named; its threshold stays as the driver\n made it, and what is said of chunks is passed over. Pinned memory passes over\n it and the two keys before, as ONNX Runtime's arena of pinned memory does.\n Other memories refuse it."]
+    #[doc = " Sets one option from text. BAD_ARGUMENT for an unknown key or a value that does not parse or is\n out of range: the message names key, value and what would be accepted; the config is as it was.\n With unknown_keys=warn unknown keys are logged and passed over.\n\n \"arena.\" may stand before any key. ONNX Runtime's names for its arena are keys too:\n extend_strategy (also arena_extend_strategy), initial_chunk_size_bytes, max_dead_bytes_per_chunk,\n initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem,\n cuda_mempool_release_threshold, cuda_mempool_bytes_to_keep_on_shrink. Their values are digits, in\n ONNX Runtime's ranges. With use_cuda_mempool=1, which is an option of its own, device memory is\n that of preset=driver-pool and driver_pool=own whatever preset is named; its threshold stays as\n the driver made it, and what is said of chunks is passed over. Pinned memory passes over it and\n the two keys before, as ONNX Runtime's arena of pinned memory does. Other memories refuse it."]
     pub fn cuarena_config_set(
         config: *mut cuarena_config_t,
         key: *const ::core::ffi::c_char,
@@ -2221,21 +2227,21 @@ extern "C" {
         config: *mut cuarena_config_t,
         text: *const ::core::ffi::c_char,
     ) -> cuarena_status_t;
-    #[doc = " The same with the text of the environment's CUARENA_CONF; OK where there is\n none. No other call reads it: a program that wants to be told by it calls\n this between init and create. Not beside changes of the environment."]
+    #[doc = " The same with the text of the environment's CUARENA_CONF; OK where there is none. No other call\n reads it: a program that wants to be told by it calls this between init and create. Not beside\n changes of the environment."]
     pub fn cuarena_config_environment(config: *mut cuarena_config_t) -> cuarena_status_t;
-    #[doc = " The limit from a variable of the environment, NULL: CUPY_GPU_MEMORY_LIMIT,\n as CuPy reads it: digits are bytes; a number of at most three decimals and %\n are that part of all that the memory has; 0 and 0% are no limit. OK, and\n nothing changed, where there is no such variable. BAD_ARGUMENT for any other\n text: the message names variable, text and what is accepted; the config is as\n it was. Only this call reads the variable. Not beside changes of the\n environment."]
+    #[doc = " The limit from a variable of the environment, NULL: CUPY_GPU_MEMORY_LIMIT,\n as CuPy reads it: digits are bytes; a number of at most three decimals and % are that part of all\n that the memory has; 0 and 0% are no limit. OK, and nothing changed, where there is no such\n variable. BAD_ARGUMENT for any other text: the message names variable, text and what is accepted;\n the config is as it was. Only this call reads the variable. Not beside changes of the\n environment."]
     pub fn cuarena_config_limit_environment(
         config: *mut cuarena_config_t,
         variable: *const ::core::ffi::c_char,
     ) -> cuarena_status_t;
-    #[doc = " The value of one option as text that cuarena_config_set accepts under the\n same key. UNSUPPORTED for a value that has none: a memory of the caller's\n own, or what ONNX Runtime has no number for."]
+    #[doc = " The value of one option as text that cuarena_config_set accepts under the same key. UNSUPPORTED\n for a value that has none: a memory of the caller's own, or what ONNX Runtime has no number\n for."]
     pub fn cuarena_config_get(
         config: *const cuarena_config_t,
         key: *const ::core::ffi::c_char,
         text: *mut ::core::ffi::c_char,
         text_size: usize,
     ) -> cuarena_status_t;
-    #[doc = " Gives what says \"as the preset says\" its value, and the limit of a preset\n without one: all that cuarena_create would do. BAD_ARGUMENT as there; the\n config is as it was then."]
+    #[doc = " Gives what says \"as the preset says\" its value, and the limit of a preset without one: all that\n cuarena_create would do. BAD_ARGUMENT as there; the config is as it was then."]
     pub fn cuarena_config_resolve(config: *mut cuarena_config_t) -> cuarena_status_t;
     #[doc = " Parses an amount as above; BAD_ARGUMENT with the text named."]
     pub fn cuarena_amount_parse(
@@ -2244,32 +2250,32 @@ extern "C" {
     ) -> cuarena_status_t;
     pub fn cuarena_option_info_init(info: *mut cuarena_option_info_t);
     pub fn cuarena_option_info(index: usize, info: *mut cuarena_option_info_t) -> cuarena_status_t;
-    #[doc = " Makes an arena. The preset `pool` takes its bytes now; one that grows takes\n none but its stable region, unless take_first says so.\n BAD_ARGUMENT, OUT_OF_MEMORY, LIMIT (the pool is larger than the limit, or\n CUARENA_HEAP_MAX_HEAPS heaps live; of both the last error has what was asked,\n the limit if there is one, what was held, and as free_bytes what the memory\n had available), DRIVER, UNSUPPORTED (the memory cannot do what the options\n ask). Cost: the memory's, plus under 1 ms."]
+    #[doc = " Makes an arena. The preset `pool` takes its bytes now; one that grows takes none but its stable\n region, unless take_first says so.\n BAD_ARGUMENT, OUT_OF_MEMORY, LIMIT (the pool is larger than the limit, or CUARENA_HEAP_MAX_HEAPS\n heaps live; of both the last error has what was asked, the limit if there is one, what was held,\n and as free_bytes what the memory had available), DRIVER, UNSUPPORTED (the memory cannot do what\n the options ask). Cost: the memory's, plus under 1 ms."]
     pub fn cuarena_create(
         config: *const cuarena_config_t,
         arena_out: *mut *mut cuarena_t,
     ) -> cuarena_status_t;
-    #[doc = " Ends the arena and clears the handle. BUSY while blocks live: nothing\n changes, and the log and the last error tell the leaks by tag. BUSY too while\n work on what was freed on streams is under way, while a capture session has\n bytes (capture.h), and for one of the process's shared arenas (shared.h).\n REENTERED from a function of its memory, its relocation callback, its handler\n of running out or its event listener. NULL and a cleared handle are OK."]
+    #[doc = " Ends the arena and clears the handle. BUSY while blocks live: nothing changes, and the log and\n the last error tell the leaks by tag. BUSY too while work on what was freed on streams is under\n way, while a capture session has bytes (capture.h), and for one of the process's shared arenas\n (shared.h). REENTERED from a function of its memory, its relocation callback, its handler of\n running out or its event listener. NULL and a cleared handle are OK."]
     pub fn cuarena_destroy(arena: *mut *mut cuarena_t) -> cuarena_status_t;
-    #[doc = " As destroy, ending every block. Waits for the work of its streams; the log\n tells what could not be waited for. BUSY for a shared arena; REENTERED as\n destroy."]
+    #[doc = " As destroy, ending every block. Waits for the work of its streams; the log tells what could not\n be waited for. BUSY for a shared arena; REENTERED as destroy."]
     pub fn cuarena_destroy_forced(arena: *mut *mut cuarena_t) -> cuarena_status_t;
-    #[doc = " The arena is to end with its last block: calls `done` once, at the end of the\n call that frees it or resets the arena, with no lock held and when no other\n such call is inside the arena. That of a listener's or a handler's own comes\n at the end of the call that it is heard in. For owners that the blocks\n outlive, and that would count these a second time. Retired anew: the last\n `done` counts. NULL takes it back.\n\n What was freed does not live, though its bytes may wait for a stream, a move\n or an export: then the destruction in `done` is BUSY, and `done` has to keep\n the arena for later. Cached blocks do not live. Calls that end no block must\n have returned before the last one is freed, as before a destruction.\n\n STALE: no block lives and nothing is inside, so `done` is not called, and the\n caller may do at once what it would; for NULL, `done` is on its way, or the\n arena is not retired. BUSY: it is shared. `done` is never called by this\n call itself, which may be made under a lock that `done` takes. Cost: constant\n time; while an arena is retired no call has a short path."]
+    #[doc = " The arena is to end with its last block: calls `done` once, at the end of the call that frees it\n or resets the arena, with no lock held and when no other such call is inside the arena. That of a\n listener's or a handler's own comes at the end of the call that it is heard in. For owners that\n the blocks outlive, and that would count these a second time. Retired anew: the last `done`\n counts. NULL takes it back.\n\n What was freed does not live, though its bytes may wait for a stream, a move or an export: then\n the destruction in `done` is BUSY, and `done` has to keep the arena for later. Cached blocks do\n not live. Calls that end no block must have returned before the last one is freed, as before a\n destruction.\n\n STALE: no block lives and nothing is inside, so `done` is not called, and the caller may do at\n once what it would; for NULL, `done` is on its way, or the arena is not retired. BUSY: it is\n shared. `done` is never called by this\n call itself, which may be made under a lock that `done` takes. Cost: constant time; while an\n arena is retired no call has a fast path."]
     pub fn cuarena_retire(
         arena: *mut cuarena_t,
         done: cuarena_retired_fn,
         user: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " Ends every block, pointer and id at once, in both regions; keeps memory,\n sizes, tags, limits. BUSY while pins taken by cuarena_block_pin exist,\n exports are open or a capture session has bytes; DRIVER if free bytes are to\n read as 0 and cannot be made so: blocks live on, but their contents may be\n gone. Peaks stay (cuarena_reset_peaks). Nothing\n may use the blocks any more; what was freed on streams is waited for, and all\n work where allocations are such (segments=each).\n REENTERED from a function of its memory or its relocation callback. Cost: the\n live blocks."]
+    #[doc = " Ends every block, pointer and id at once, in both regions; keeps memory, sizes, tags, limits.\n BUSY while pins taken by cuarena_block_pin exist, exports are open or a capture session has\n bytes; DRIVER if free bytes are to read as 0 and cannot be made so: blocks live on, but their\n contents may be gone. Peaks stay (cuarena_reset_peaks). Nothing\n may use the blocks any more; what was freed on streams is waited for, and all work where\n allocations are such (segments=each).\n REENTERED from a function of its memory or its relocation callback. Cost: the live blocks."]
     pub fn cuarena_reset(arena: *mut cuarena_t) -> cuarena_status_t;
-    #[doc = " Makes the pool `bytes` large, rounded up to the arena's alignment as at\n creation (capacity_bytes of cuarena_stats tells; held_bytes, what the memory\n gave for it in its own multiples), its stable region as it is. Contents stay,\n in place where the memory lengthens and shortens what it gave (pageable,\n none, device with backing=vmm, a caller's own that has `grow`), up to what\n the option `reserve`, or a limit, set addresses aside for. Otherwise the\n memory gives a pool of the new size, to which all blocks move: those without\n pins, reported to the relocation callback; while a pointer, a pinned block or\n a stable one lives it is BUSY. In place a pool that gets smaller moves what\n stands in the part that goes, and is BUSY if that is pinned. So a program\n that is to work alike on all memories has blocks, or unpinned pointers,\n alone. BAD_ARGUMENT below the stable region's size; UNSUPPORTED for a\n caller's own bytes. A failed call leaves the size; cached blocks have ended,\n and blocks may have moved, which was reported. Waits for what was freed on\n streams if the pool gets smaller, and for all work on its bytes if they move.\n REENTERED as reset. Cost: the bytes moved."]
+    #[doc = " Makes the pool `bytes` large, rounded up to the arena's alignment as at creation (capacity_bytes\n of cuarena_stats tells; reserved_bytes, what the memory gave for it in its own multiples), its\n stable region as it is. Contents stay, in place where the memory lengthens and shortens what it\n gave (pageable, none, device with backing=vmm, a caller's own that has `grow`), up to what the\n option `addresses`, or a limit, set addresses aside for. Otherwise the memory gives a pool of the\n new size, to which all blocks move: those without pins, reported to the relocation callback;\n while a pointer, a pinned block or a stable one lives it is BUSY. In place a pool that gets\n smaller moves what stands in the part that goes, and is BUSY if that is pinned. So a program that\n is to work alike on all memories has blocks, or unpinned pointers, alone. BAD_ARGUMENT below the\n stable region's size; UNSUPPORTED for a caller's own bytes. A failed call leaves the size; cached\n blocks have ended, and blocks may have moved, which was reported. Waits for what was freed on\n streams if the pool gets smaller, and for all work on its bytes if they move. REENTERED as reset.\n Cost: the bytes moved."]
     pub fn cuarena_resize_pool(arena: *mut cuarena_t, bytes: u64) -> cuarena_status_t;
-    #[doc = " Gives unused bytes back to the memory, whole grains from the end and from\n the middle, until no more than `keep_bytes` are held or nothing more is\n free. What a pool gave back it takes again when it needs it. A caller's own\n bytes stay. What was freed on streams counts once it is settled: markers are\n recorded and asked for, none is waited for; DRIVER if that fails. REENTERED\n as reset. Cost: ranges, and the memory's."]
+    #[doc = " Gives unused bytes back to the memory, whole pages from the end and from\n the middle, until no more than `keep_bytes` are held or nothing more is\n free. What a pool gave back it takes again when it needs it. A caller's own bytes stay. What was\n freed on streams counts once it is idle: events are recorded and asked for, none is waited for;\n DRIVER if that fails. REENTERED as reset. Cost: ranges, and the memory's."]
     pub fn cuarena_trim(
         arena: *mut cuarena_t,
         keep_bytes: u64,
         given_back_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Bytes, percent of all that the memory has, this arena's bytes among them, or\n auto, what is available now: one of them, by the type, and BAD_ARGUMENT above\n 100 %. Below what is held or live now is legal:\n it bounds what comes. `old_bytes_out` may be NULL; UINT64_MAX is \"none\". A\n lower limit of cached bytes ends cached blocks at once, the least recently\n recycled first, unless the cache is bounded late (cost: those blocks, and the\n memory's; REENTERED as trim)."]
+    #[doc = " Bytes, percent of all that the memory has, this arena's bytes among them, or auto, what is\n available now: one of them, by the type, and BAD_ARGUMENT above 100 %. Below what is held or live\n now is legal:\n it bounds what comes. `old_bytes_out` may be NULL; UINT64_MAX is \"none\". A lower limit of cached\n bytes ends cached blocks at once, the least recently recycled first, unless the cache is bounded\n late (cost: those blocks, and the memory's; REENTERED as trim)."]
     pub fn cuarena_set_limit(
         arena: *mut cuarena_t,
         kind: i32,
@@ -2303,26 +2309,26 @@ extern "C" {
         request: *const cuarena_request_t,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " The caller says that nothing uses the bytes any more. NULL is OK. Legal on a\n lost arena."]
+    #[doc = " The caller says that nothing uses the bytes any more. NULL is OK. Legal on a lost arena."]
     pub fn cuarena_free(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " Grows or shrinks, in place if it can, else by moving the contents (the\n caller says that nothing uses them now). 0 bytes frees and gives NULL; a\n NULL pointer allocates. BUSY if it would have to move and was pinned by\n cuarena_block_pin; a stable block never moves: FRAGMENTED or OUT_OF_MEMORY.\n Dedicated and adopted blocks keep their size: UNSUPPORTED.\n On failure block and contents are as they were. Cost: the bytes moved."]
+    #[doc = " Grows or shrinks, in place if it can, else by moving the contents (the\n caller says that nothing uses them now). 0 bytes frees and gives NULL; a\n NULL pointer allocates. BUSY if it would have to move and was pinned by cuarena_block_pin; a\n stable block never moves: FRAGMENTED or OUT_OF_MEMORY. Dedicated and adopted blocks keep their\n size: UNSUPPORTED.\n On failure block and contents are as they were. Cost: the bytes moved."]
     pub fn cuarena_resize(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
         bytes: u64,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " Bytes asked for and bytes taken. Either output may be NULL. Legal on a lost\n arena."]
+    #[doc = " Bytes asked for and bytes taken. Either output may be NULL. Legal on a lost arena."]
     pub fn cuarena_size_of(
         arena: *mut cuarena_t,
         pointer: *const ::core::ffi::c_void,
         requested_out: *mut u64,
         allocated_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Ends the pin that a pointer is born with: compaction may move it, and the\n relocation callback tells the new address. BAD_ARGUMENT if it was ended\n already, or the block is stable."]
+    #[doc = " Ends the pin that a pointer is born with: compaction may move it, and the relocation callback\n tells the new address. BAD_ARGUMENT if it was ended already, or the block is stable."]
     pub fn cuarena_unpin(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
@@ -2352,7 +2358,7 @@ extern "C" {
         block: cuarena_block_t,
         bytes: u64,
     ) -> cuarena_status_t;
-    #[doc = " Holds the block where it is and tells where. An address is good only while\n the block is pinned. Pins count: BUSY at CUARENA_HEAP_MAX_PINS. Waits for a\n move under way. NULL for an empty block."]
+    #[doc = " Holds the block where it is and tells where. An address is good only while the block is pinned.\n Pins count: BUSY at CUARENA_HEAP_MAX_PINS. Waits for a move under way. NULL for an empty\n block."]
     pub fn cuarena_block_pin(
         arena: *mut cuarena_t,
         block: cuarena_block_t,
@@ -2371,7 +2377,7 @@ extern "C" {
         block: cuarena_block_t,
         info_out: *mut cuarena_block_info_t,
     ) -> cuarena_status_t;
-    #[doc = " Copies up to `capacity` live blocks, in no particular order. `cursor`\n begins at 0; the enumeration ended when fewer than `capacity` came. Blocks\n made or freed meanwhile may or may not be seen; no other is missed or seen\n twice. Cost: the slots passed over."]
+    #[doc = " Copies up to `capacity` live blocks, in no particular order. `cursor`\n begins at 0; the enumeration ended when fewer than `capacity` came. Blocks made or freed\n meanwhile may or may not be seen; no other is missed or seen twice. Cost: the slots passed over."]
     pub fn cuarena_blocks(
         arena: *mut cuarena_t,
         cursor: *mut u64,
@@ -2379,7 +2385,7 @@ extern "C" {
         capacity: usize,
         count_out: *mut usize,
     ) -> cuarena_status_t;
-    #[doc = " Counts foreign bytes as a block of this arena: it appears in statistics,\n limits and enumeration, is pinned, and is forgotten, not returned, when it\n is freed. BAD_ARGUMENT if there are none, address or size is no multiple of\n the granule, or they overlap the arena's own or what is adopted already."]
+    #[doc = " Counts foreign bytes as a block of this arena: it appears in statistics, limits and enumeration,\n is pinned, and is forgotten, not returned, when it\n is freed. BAD_ARGUMENT if there are none, address or size is no multiple of the granule, or they\n overlap the arena's own or what is adopted already."]
     pub fn cuarena_adopt(
         arena: *mut cuarena_t,
         bytes: *mut ::core::ffi::c_void,
@@ -2401,7 +2407,7 @@ extern "C" {
     ) -> cuarena_status_t;
     pub fn cuarena_compact_options_init(options: *mut cuarena_compact_options_t);
     pub fn cuarena_compact_report_init(report: *mut cuarena_compact_report_t);
-    #[doc = " Slides blocks without pins of the dynamic region together. NULL options: all\n the way; callback and report may be NULL. One compaction runs at a time:\n another thread's waits. FRAGMENTED: a goal that no window within the limits\n reaches; nothing moved. What a trimmed pool gave back it takes again if a\n goal needs that (LIMIT, OUT_OF_MEMORY or DRIVER if that cannot be had); else\n blocks do not move across it. UNSUPPORTED: the memory\n cannot relocate. Cost: blocks and ranges to plan, under the lock; then the\n bytes moved, without it.\n\n With a stream the call does not wait, but on memory that the CPU touches:\n the stream waits for every stream that a moved block was allocated on or is\n used by (cuarena_record_use), moves the bytes, and those streams wait for\n it. Bytes that it vacates are the stream's. For blocks allocated without a\n stream the caller vouches, or names the streams that use them. Without one\n the call waits for all of these, and for what was freed on streams."]
+    #[doc = " Slides blocks without pins of the dynamic region together. NULL options: all the way; callback\n and report may be NULL. One compaction runs at a time: another thread's waits. FRAGMENTED: a goal\n that no window within the limits reaches; nothing moved. What a trimmed pool gave back it takes\n again if a goal needs that (LIMIT, OUT_OF_MEMORY or DRIVER if that cannot be had); else blocks do\n not move across it. UNSUPPORTED: the memory\n cannot relocate. Cost: blocks and ranges to plan, under the lock; then the bytes moved, without\n it.\n\n With a stream the call does not wait, but on memory that the CPU touches:\n the stream waits for every stream that a moved block was allocated on or is used by\n (cuarena_record_use), moves the bytes, and those streams wait for\n it. Bytes that it vacates are the stream's. For blocks allocated without a stream the caller\n vouches, or names the streams that use them. Without one the call waits for all of these, and for\n what was freed on streams."]
     pub fn cuarena_compact(
         arena: *mut cuarena_t,
         options: *const cuarena_compact_options_t,
@@ -2409,7 +2415,7 @@ extern "C" {
         user: *mut ::core::ffi::c_void,
         report: *mut cuarena_compact_report_t,
     ) -> cuarena_status_t;
-    #[doc = " Who hears of moves that no compact call reports: resize_pool, and the\n compaction step of running out (compact_on_oom). NULL: nobody, and then\n that step moves no pointers, pinned or not: only blocks, whose ids stay\n good."]
+    #[doc = " Who hears of moves that no compact call reports: resize_pool, and the compaction step of running\n out (compact_on_oom). NULL: nobody, and then\n that step moves no pointers, pinned or not: only blocks, whose ids stay\n good."]
     pub fn cuarena_set_relocation_callback(
         arena: *mut cuarena_t,
         callback: cuarena_relocation_fn,
@@ -2426,7 +2432,7 @@ extern "C" {
         user: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
     pub fn cuarena_stats_init(stats: *mut cuarena_stats_t);
-    #[doc = " Constant time. For REGION_ALL the peaks are of the whole. A stable request\n that was served without a stable region counts as dynamic."]
+    #[doc = " Constant time. For REGION_ALL the peaks are of the whole. A stable request that was served\n without a stable region counts as dynamic."]
     pub fn cuarena_stats(
         arena: *mut cuarena_t,
         region: i32,
@@ -2438,7 +2444,7 @@ extern "C" {
         tag: cuarena_tag_t,
         stats: *mut cuarena_stats_t,
     ) -> cuarena_status_t;
-    #[doc = " Sets every peak, of regions, tags and streams, to what is now. Scopes of\n peaks are in stats.h. Cost: the tags and streams."]
+    #[doc = " Sets every peak, of regions, tags and streams, to what is now. Scopes of peaks are in stats.h.\n Cost: the tags and streams."]
     pub fn cuarena_reset_peaks(arena: *mut cuarena_t) -> cuarena_status_t;
     pub fn cuarena_inspection_init(inspection: *mut cuarena_inspection_t);
     pub fn cuarena_inspect(
@@ -2458,21 +2464,21 @@ extern "C" {
         base_out: *mut *mut ::core::ffi::c_void,
         bytes_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Ends cached blocks, those that were cached first, until at least `bytes` of\n them are gone; all of them if `bytes` is nine tenths of the cache or more.\n Their whole grains go back to the memory; `blocks_out` (may be NULL) gets\n their number. REENTERED from a function of the arena's memory or its\n relocation callback; LOST. Any thread. Cost: these blocks, and the memory's;\n with streams, also the ranges."]
+    #[doc = " Ends cached blocks, those that were cached first, until at least `bytes` of them are gone; all of\n them if `bytes` is nine tenths of the cache or more. Their whole pages go back to the memory;\n `blocks_out` (may be NULL) gets their number. REENTERED from a function of the arena's memory or\n its relocation callback; LOST. Any thread. Cost: these blocks, and the memory's; with streams,\n also the ranges."]
     pub fn cuarena_cache_release(
         arena: *mut cuarena_t,
         bytes: u64,
         blocks_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Ends all cached blocks, and gives their grains back. If any was freed on a\n stream the call waits until what streams freed so far is settled; nothing\n happens where nothing is cached. DRIVER, BUSY: that cannot be waited for, and\n the cache is as it was. Otherwise as release."]
+    #[doc = " Ends all cached blocks, and gives their pages back. If any was freed on a stream the call waits\n until what streams freed so far is idle; nothing happens where nothing is cached. DRIVER, BUSY:\n that cannot be waited for, and the cache is as it was. Otherwise as release."]
     pub fn cuarena_cache_clear(arena: *mut cuarena_t, blocks_out: *mut u64) -> cuarena_status_t;
     pub fn cuarena_cache_stats_init(stats: *mut cuarena_cache_stats_t);
-    #[doc = " Of one moment. BAD_ARGUMENT for NULL or a struct without its size. Cost:\n constant."]
+    #[doc = " Of one moment. BAD_ARGUMENT for NULL or a struct without its size. Cost: constant."]
     pub fn cuarena_cache_stats(
         arena: *mut cuarena_t,
         stats: *mut cuarena_cache_stats_t,
     ) -> cuarena_status_t;
-    #[doc = " As cuarena_alloc_with; `request` may be NULL. Zeroing is queued on the\n stream."]
+    #[doc = " As cuarena_alloc_with; `request` may be NULL. Zeroing is queued on the stream."]
     pub fn cuarena_alloc_on(
         arena: *mut cuarena_t,
         bytes: u64,
@@ -2480,13 +2486,13 @@ extern "C" {
         request: *const cuarena_request_t,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " See the table above. On an error the block is as it was. Neither\n OUT_OF_MEMORY nor LIMIT: a stream that was not known and cannot be made so is\n waited for by the caller (host_waits counts that, and the log says so at\n level info), and the bytes are idle then. BUSY if it is being captured."]
+    #[doc = " See the table above. On an error the block is as it was. Neither OUT_OF_MEMORY nor LIMIT: a\n stream that was not known and cannot be made so is waited for by the caller (host_waits counts\n that, and the log says so at level info), and the bytes are idle then. BUSY if it is being\n captured."]
     pub fn cuarena_free_on(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " As cuarena_resize: where the contents must move, the copy is queued on the\n stream, and the old bytes are freed on it."]
+    #[doc = " As cuarena_resize: where the contents must move, the copy is queued on the stream, and the old\n bytes are freed on it."]
     pub fn cuarena_resize_on(
         arena: *mut cuarena_t,
         pointer: *mut ::core::ffi::c_void,
@@ -2519,13 +2525,13 @@ extern "C" {
         stream: cuarena_stream_t,
         pointer_out: *mut *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " The pin ends at this point of the stream: as cuarena_block_unpin and\n cuarena_block_record_use."]
+    #[doc = " The pin ends at this point of the stream: as cuarena_block_unpin and cuarena_block_record_use."]
     pub fn cuarena_block_unpin_on(
         arena: *mut cuarena_t,
         block: cuarena_block_t,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " The block is used on that stream too: when it is freed on a stream, its\n bytes go to nobody before everything queued there until the free is done.\n Once per block and stream is enough. Takes host memory: OUT_OF_MEMORY if\n there is none. STALE if no such block lives."]
+    #[doc = " The block is used on that stream too: when it is freed on a stream, its\n bytes go to nobody before everything queued there until the free is done. Once per block and\n stream is enough. Takes host memory: OUT_OF_MEMORY if there is none. STALE if no such block\n lives."]
     pub fn cuarena_record_use(
         arena: *mut cuarena_t,
         pointer: *const ::core::ffi::c_void,
@@ -2536,67 +2542,67 @@ extern "C" {
         block: cuarena_block_t,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " The stream is about to be destroyed: records a marker behind all its work.\n Once this has returned OK no call touches the handle: calls of other threads\n that use it now, a compaction that lets it wait for instance, are waited for\n until they have handed it to the driver; the stream's work is not. Blocks\n allocated on it live on; free them without a stream, or on another. OK for a\n stream that the arena does not know; BUSY for one of an open capture session,\n or one that is being captured; DRIVER if the marker cannot be recorded: the\n stream is still known then. Steps: the lane's ranges."]
+    #[doc = " The stream is about to be destroyed: records an event behind all its work. Once this has returned\n OK no call touches the handle: calls of other threads that use it now, a compaction that lets it\n wait for instance, are waited for until they have handed it to the driver; the stream's work is\n not. Blocks allocated on it live on; free them without a stream, or on another. OK for a stream\n that the arena does not know; BUSY for one of an open capture session, or one that is being\n captured; DRIVER if the event cannot be recorded: the stream is still known then. Steps: the free\n list's ranges."]
     pub fn cuarena_release_stream(
         arena: *mut cuarena_t,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " Settles all that can be: records markers on streams whose lanes have bytes\n without one, and takes what is complete; with `wait` = 1 waits until\n everything freed so far is settled. `settled_out` (may be NULL) gets the\n bytes that came to the settled lane. Steps: streams, and the ranges settled."]
-    pub fn cuarena_settle(
+    #[doc = " Reclaims all that can be: records events on streams whose free lists have bytes without one, and\n takes what is complete; with `wait` = 1 waits until everything freed so far is idle.\n `reclaimed_out` (may be NULL) gets the\n bytes that came to the idle free list. Steps: streams, and the ranges idle."]
+    pub fn cuarena_reclaim(
         arena: *mut cuarena_t,
         wait: i32,
-        settled_out: *mut u64,
+        reclaimed_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Gives bytes that were freed on the stream back to the memory, whole grains\n or, where segments keep their length, whole segments, until no more than\n `keep_bytes` are held or no more of them are free; nothing of other\n streams, and nothing that is settled. CUARENA_NO_STREAM: of all streams, and\n what is settled. Waits for the stream, or for each of them, as far as it\n freed something (host_waits counts one for each), and for blocks that other\n streams use besides. What stays is settled or, with steal=never, the\n stream's as before.\n\n OK for a stream that the arena does not know; BUSY for one of an open capture\n session; DRIVER if a wait fails; REENTERED as reset. A caller's own bytes\n stay. Cost: ranges, and the memory's.\n\n Where blocks are pieces of a driver's pool, it is the pool that keeps\n `keep_bytes`, once what the stream was given so far is done; with\n CUARENA_NO_STREAM, all work of the device."]
+    #[doc = " Gives bytes that were freed on the stream back to the memory, whole pages\n or, where segments keep their length, whole segments, until no more than `keep_bytes` are held or\n no more of them are free; nothing of other\n streams, and nothing that is idle. CUARENA_NO_STREAM: of all streams, and what is idle. Waits for\n the stream, or for each of them, as far as it\n freed something (host_waits counts one for each), and for blocks that other streams use besides.\n What stays is idle or, with steal=never, the\n stream's as before.\n\n OK for a stream that the arena does not know; BUSY for one of an open capture session; DRIVER if\n a wait fails; REENTERED as reset. A caller's own bytes stay. Cost: ranges, and the memory's.\n\n Where blocks are pieces of a driver's pool, it is the pool that keeps `keep_bytes`, once what the\n stream was given so far is done; with CUARENA_NO_STREAM, all work of the device."]
     pub fn cuarena_trim_on(
         arena: *mut cuarena_t,
         stream: cuarena_stream_t,
         keep_bytes: u64,
         given_back_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " This moment of the stream. BAD_ARGUMENT for CUARENA_NO_STREAM. Records a\n marker, if something was freed on it since the last one. Steps: the lane's\n ranges."]
+    #[doc = " This moment of the stream. BAD_ARGUMENT for CUARENA_NO_STREAM. Records a event, if something was\n freed on it since the last one. Steps: the free list's ranges."]
     pub fn cuarena_stream_mark(
         arena: *mut cuarena_t,
         stream: cuarena_stream_t,
         mark_out: *mut cuarena_mark_t,
     ) -> cuarena_status_t;
-    #[doc = " `waiter` was given a wait for work of `producer` up to `mark` at least.\n BAD_ARGUMENT for what is no mark of that stream; OK for one that was\n released since. No driver call. Steps: streams and, with\n CUARENA_NO_STREAM, the ranges settled."]
+    #[doc = " `waiter` was given a wait for work of `producer` up to `mark` at least. BAD_ARGUMENT for what is\n no mark of that stream; OK for one that was\n released since. No driver call. Steps: streams and, with\n CUARENA_NO_STREAM, the ranges idle."]
     pub fn cuarena_stream_waited(
         arena: *mut cuarena_t,
         waiter: cuarena_stream_t,
         producer: cuarena_stream_t,
         mark: cuarena_mark_t,
     ) -> cuarena_status_t;
-    #[doc = " Live, requested, counts and peaks of blocks allocated on that stream, and\n free_bytes: of its lane. STALE if the arena does not know the stream."]
+    #[doc = " Live, requested, counts and peaks of blocks allocated on that stream, and free_bytes: of its free\n list. STALE if the arena does not know the stream."]
     pub fn cuarena_stream_stats(
         arena: *mut cuarena_t,
         stream: cuarena_stream_t,
         stats: *mut cuarena_stats_t,
     ) -> cuarena_status_t;
-    #[doc = " What is allocated on the stream is private from now on. BAD_ARGUMENT for\n CUARENA_NO_STREAM and for the legacy default stream, which cannot be\n captured. BUSY: the stream is in an open session, or its capture has failed.\n UNSUPPORTED: the memory knows no streams; the arena zeroes what it gets\n back, or what it hands out where no graph can. OUT_OF_MEMORY, LIMIT.\n Waits for what other threads' calls give the stream just now. Driver calls:\n to ask whether the stream is captured and, if it is not, to record a marker\n behind what was freed on it. So before the capture is the better moment:\n those bytes can serve the session then. Steps: the lane's ranges."]
+    #[doc = " What is allocated on the stream is private from now on. BAD_ARGUMENT for CUARENA_NO_STREAM and\n for the legacy default stream, which cannot be captured. BUSY: the stream is in an open session,\n or its capture has failed. UNSUPPORTED: the memory knows no streams; the arena zeroes what it\n gets\n back, or what it hands out where no graph can. OUT_OF_MEMORY, LIMIT.\n Waits for what other threads' calls give the stream just now. Driver calls: to ask whether the\n stream is captured and, if it is not, to record an event behind what was freed on it. So before\n the capture is the better moment: those bytes can serve the session then. Steps: the free list's\n ranges."]
     pub fn cuarena_capture_begin(
         arena: *mut cuarena_t,
         stream: cuarena_stream_t,
         capture_out: *mut *mut cuarena_capture_t,
     ) -> cuarena_status_t;
-    #[doc = " The same for one more stream, which was or will be forked into the capture by\n an event; OK if it is in the session. BAD_ARGUMENT for a session that has\n ended, and as cuarena_capture_begin."]
+    #[doc = " The same for one more stream, which was or will be forked into the capture by an event; OK if it\n is in the session. BAD_ARGUMENT for a session that has ended, and as cuarena_capture_begin."]
     pub fn cuarena_capture_join(
         arena: *mut cuarena_t,
         capture: *mut cuarena_capture_t,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " The streams are ordinary again. Must come after cuStreamEndCapture, also\n where the capture failed: else BUSY. The streams must not be destroyed\n before. OK if it has ended. Waits for what other threads' calls give the\n streams just now. Steps: private ranges. Driver calls: to ask\n whether the streams are captured, and a wait of those that blocks were moved\n beside."]
+    #[doc = " The streams are ordinary again. Must come after cuStreamEndCapture, also where the capture\n failed: else BUSY. The streams must not be destroyed before. OK if it has ended. Waits for what\n other threads' calls give the streams just now. Steps: private ranges. Driver calls: to ask\n whether the streams are captured, and a wait of those that blocks were moved beside."]
     pub fn cuarena_capture_end(
         arena: *mut cuarena_t,
         capture: *mut cuarena_capture_t,
     ) -> cuarena_status_t;
-    #[doc = " The caller's word that the graph is not launched again, and that all its\n launches were queued on the stream or come before what is queued there. The\n private bytes that are free join the stream's lane, and the blocks that live\n become ordinary blocks of that stream: those that the block calls made may\n move. The stream waits for the session's streams and for those on which\n private blocks were freed or, as recorded, used. With CUARENA_NO_STREAM it is\n the caller's word that all work with private blocks is done: the bytes are\n settled, and the blocks that live are those of no stream.\n\n Ends a session that is open, and clears the handle; NULL and a cleared handle\n are OK. On an error the session is as it was. BUSY: one of the streams is in\n an open session, or being captured. Does not block, but for calls that give\n the session's streams something to do just now. Steps: the blocks of the\n arena, private ranges. Driver calls: one marker and one wait for each stream\n besides the one given; with CUARENA_NO_STREAM, to give the segments of\n dedicated blocks back that were freed."]
+    #[doc = " The caller's word that the graph is not launched again, and that all its launches were queued on\n the stream or come before what is queued there. The private bytes that are free join the stream's\n free list, and the blocks that live become ordinary blocks of that stream: those that the block\n calls made may move. The stream waits for the session's streams and for those on which private\n blocks were freed or, as recorded, used. With CUARENA_NO_STREAM it is the caller's word that all\n work with private blocks is done: the bytes are idle, and the blocks that live are those of no\n stream.\n\n Ends a session that is open, and clears the handle; NULL and a cleared handle are OK. On an error\n the session is as it was. BUSY: one of the streams is in an open session, or being captured. Does\n not block, but for calls that give the session's streams something to do just now. Steps: the\n blocks of the arena, private ranges. Driver calls: one event and one wait for each stream besides\n the one given; with CUARENA_NO_STREAM, to give the segments of dedicated blocks back that were\n freed."]
     pub fn cuarena_capture_release(
         arena: *mut cuarena_t,
         capture: *mut *mut cuarena_capture_t,
         stream: cuarena_stream_t,
     ) -> cuarena_status_t;
-    #[doc = " Live, requested, counts and peaks of private blocks; capacity_bytes: what is\n private, dedicated blocks too; free_bytes: of that; largest_bytes: what is\n free and was never handed out. The rest is 0. Steps: stretches."]
+    #[doc = " Live, requested, counts and peaks of private blocks; capacity_bytes: what is private, dedicated\n blocks too; free_bytes: of that; largest_bytes: what is free and was never handed out. The rest\n is 0. Steps: stretches."]
     pub fn cuarena_capture_stats(
         arena: *mut cuarena_t,
         capture: *mut cuarena_capture_t,
@@ -2613,9 +2619,9 @@ extern "C" {
         arena: *mut cuarena_t,
         stats: *mut cuarena_driver_pool_stats_t,
     ) -> cuarena_status_t;
-    #[doc = " The two peaks begin anew from what is now, for everybody who uses the pool.\n DRIVER, LOST."]
+    #[doc = " The two peaks begin anew from what is now, for everybody who uses the pool. DRIVER, LOST."]
     pub fn cuarena_driver_pool_reset_peaks(arena: *mut cuarena_t) -> cuarena_status_t;
-    #[doc = " Makes an arena on each device that the driver shows, by its number, from one\n configuration and a choice for each: `pools` and `arenas_out` have `count`\n members. All or, on an error, none. BAD_ARGUMENT unless `count` is the number\n of devices, with both in the message, and for a configuration that names a\n device or a context; otherwise as cuarena_create."]
+    #[doc = " Makes an arena on each device that the driver shows, by its number, from one configuration and a\n choice for each: `pools` and `arenas_out` have `count` members. All or, on an error, none.\n BAD_ARGUMENT unless `count` is the number of devices, with both in the message, and for a\n configuration that names a device or a context; otherwise as cuarena_create."]
     pub fn cuarena_create_per_device(
         config: *const cuarena_config_t,
         pools: *const cuarena_driver_pool_choice_t,
@@ -2623,7 +2629,7 @@ extern "C" {
         arenas_out: *mut *mut cuarena_t,
     ) -> cuarena_status_t;
     pub fn cuarena_export_options_init(options: *mut cuarena_export_options_t);
-    #[doc = " Tells which handles are behind a block, so that another process of this host\n can map it: cuMemImportFromShareableHandle on each descriptor, then\n cuMemMap of the whole handle; the block's bytes are those at `offset`.\n\n Pieces come in the block's order. Their descriptors belong to the caller:\n send them (SCM_RIGHTS) and close them. `pieces` NULL and `capacity` 0: only\n the count comes back, and nothing is exported.\n\n From now on until cuarena_export_close the block stays where it is and its\n handles stay mapped, also if it is freed meanwhile: its bytes count as live\n until then. What the importer maps stays valid however long it likes; the\n close says that it no longer minds what becomes of the bytes.\n\n NULL options: the block must be dedicated. BAD_ARGUMENT: it shares its\n handles, it is empty, or there are more pieces than `capacity` (the message\n has the count). UNSUPPORTED: cuarena_properties says fd = 0, or the bytes\n are adopted. STALE. Cost: two driver calls a piece."]
+    #[doc = " Tells which handles are behind a block, so that another process of this host can map it:\n cuMemImportFromShareableHandle on each descriptor, then\n cuMemMap of the whole handle; the block's bytes are those at `offset`.\n\n Pieces come in the block's order. Their descriptors belong to the caller: send them (SCM_RIGHTS)\n and close them. `pieces` NULL and `capacity` 0: only the count comes back, and nothing is\n exported.\n\n From now on until cuarena_export_close the block stays where it is and its handles stay mapped,\n also if it is freed meanwhile: its bytes count as live until then. What the importer maps stays\n valid however long it likes; the close says that it no longer minds what becomes of the bytes.\n\n NULL options: the block must be dedicated. BAD_ARGUMENT: it shares its handles, it is empty, or\n there are more pieces than `capacity` (the message has the count). UNSUPPORTED:\n cuarena_properties says fd = 0, or the bytes\n are adopted. STALE. Cost: two driver calls a piece."]
     pub fn cuarena_export(
         arena: *mut cuarena_t,
         block: cuarena_block_t,
@@ -2639,37 +2645,37 @@ extern "C" {
         exported: *mut *mut cuarena_export_t,
     ) -> cuarena_status_t;
     pub fn cuarena_driver_info_init(info: *mut cuarena_driver_info_t);
-    #[doc = " NO_DEVICE with the reason in words. Cost: the first time what the driver\n takes to start."]
+    #[doc = " NO_DEVICE with the reason in words. Cost: the first time what the driver takes to start."]
     pub fn cuarena_driver_info(info: *mut cuarena_driver_info_t) -> cuarena_status_t;
     pub fn cuarena_device_info_init(info: *mut cuarena_device_info_t);
-    #[doc = " BAD_ARGUMENT for an ordinal that the driver does not have; NO_DEVICE,\n OUT_OF_MEMORY, DRIVER, LOST. Cost: the device's primary context, which is\n created for the call if nobody has it."]
+    #[doc = " BAD_ARGUMENT for an ordinal that the driver does not have; NO_DEVICE, OUT_OF_MEMORY, DRIVER,\n LOST. Cost: the device's primary context, which is created for the call if nobody has it."]
     pub fn cuarena_device_info(device: i32, info: *mut cuarena_device_info_t) -> cuarena_status_t;
     pub fn cuarena_shared_report_init(report: *mut cuarena_shared_report_t);
-    #[doc = " Holds the arena of the configuration's device and memory, which is made if\n there is none. Each acquire needs a release. `report` may be NULL; each\n difference is also logged as a warning.\n\n Errors: those of cuarena_create; BAD_ARGUMENT for memory=bytes and custom."]
+    #[doc = " Holds the arena of the configuration's device and memory, which is made if there is none. Each\n acquire needs a release. `report` may be NULL; each difference is also logged as a warning.\n\n Errors: those of cuarena_create; BAD_ARGUMENT for memory=bytes and custom."]
     pub fn cuarena_shared_acquire(
         config: *const cuarena_config_t,
         arena_out: *mut *mut cuarena_t,
         report: *mut cuarena_shared_report_t,
     ) -> cuarena_status_t;
-    #[doc = " The same for whoever takes it as it is: no option but memory, device and\n context is looked at. STALE if there is none."]
+    #[doc = " The same for whoever takes it as it is: no option but memory, device and context is looked at.\n STALE if there is none."]
     pub fn cuarena_shared_find(
         config: *const cuarena_config_t,
         arena_out: *mut *mut cuarena_t,
     ) -> cuarena_status_t;
-    #[doc = " Lets go of it and clears the handle; NULL and a cleared handle are OK. The\n last holder's release is a cuarena_destroy, with its errors: BUSY while\n blocks live, and then the caller still holds the arena. STALE for an arena\n that is not shared or was released by all, with a warning in the log: one\n release too many.\n\n cuarena_destroy and cuarena_destroy_forced of a shared arena are BUSY."]
+    #[doc = " Lets go of it and clears the handle; NULL and a cleared handle are OK. The last holder's release\n is a cuarena_destroy, with its errors: BUSY while blocks live, and then the caller still holds\n the arena. STALE for an arena that is not shared or was released by all, with a warning in the\n log: one release too many.\n\n cuarena_destroy and cuarena_destroy_forced of a shared arena are BUSY."]
     pub fn cuarena_shared_release(arena: *mut *mut cuarena_t) -> cuarena_status_t;
-    #[doc = " Puts an arena with another configuration, of the same device and memory, in\n the place of the one that the caller alone holds. A handle that is NULL: the\n caller holds none.\n\n BUSY: others hold the arena (the message says how many, and the log what they\n keep from being changed) or blocks live in it; the caller still holds it.\n BAD_ARGUMENT: it is of another device or memory. STALE as for release. The\n old arena is ended before the new one is made, since they may want the same\n bytes: where the new one cannot be made, there is none, and the handle is\n cleared."]
+    #[doc = " Puts an arena with another configuration, of the same device and memory, in the place of the one\n that the caller alone holds. A handle that is NULL: the caller holds none.\n\n BUSY: others hold the arena (the message says how many, and the log what they keep from being\n changed) or blocks live in it; the caller still holds it. BAD_ARGUMENT: it is of another device\n or memory. STALE as for release. The old arena is ended before the new one is made, since they\n may want the same bytes: where the new one cannot be made, there is none, and the handle is\n cleared."]
     pub fn cuarena_shared_replace(
         arena: *mut *mut cuarena_t,
         config: *const cuarena_config_t,
         report: *mut cuarena_shared_report_t,
     ) -> cuarena_status_t;
-    #[doc = " Trims the shared arenas of a list of devices to what lives in them, as\n cuarena_trim with 0 does: what the value of ONNX Runtime's run option\n memory.enable_memory_arena_shrinkage asks for at the end of a run.\n\n   cpu:0    the shared arena of pageable memory\n   gpu:ID   that of memory=device on the device with this ordinal\n\n Items have ; between them and no blanks, as in \"cpu:0;gpu:0\"; an empty list\n is OK. Arenas that were made for a context, and those of pinned and managed\n memory, have no item: cuarena_shared_find and cuarena_trim do for them.\n `given_back_out` (may be NULL) gets the bytes of all together. The caller\n need not hold the arenas, and does not come to; who would end or replace one\n of them meanwhile waits.\n\n BAD_ARGUMENT, before anything is trimmed, for a word that is neither cpu nor\n gpu, for what is no number of a device and for a device without a shared\n arena; the item is named. Otherwise the first error of cuarena_trim, after\n all were tried. An arena that another thread ends meanwhile is passed over.\n Within a callback of an arena that this call trims, its last release and its\n replacement are BUSY."]
+    #[doc = " Trims the shared arenas of a list of devices to what lives in them, as cuarena_trim with 0 does:\n what the value of ONNX Runtime's run option memory.enable_memory_arena_shrinkage asks for at the\n end of a run.\n\n   cpu:0    the shared arena of pageable memory\n   gpu:ID   that of memory=device on the device with this ordinal\n\n Items have ; between them and no blanks, as in \"cpu:0;gpu:0\"; an empty list is OK. Arenas that\n were made for a context, and those of pinned and managed memory, have no item:\n cuarena_shared_find and cuarena_trim do for them. `given_back_out` (may be NULL) gets the bytes\n of all together. The caller need not hold the arenas, and does not come to; who would end or\n replace one of them meanwhile waits.\n\n BAD_ARGUMENT, before anything is trimmed, for a word that is neither cpu nor gpu, for what is no\n number of a device and for a device without a shared arena; the item is named. Otherwise the\n first error of cuarena_trim, after all were tried. An arena that another thread ends meanwhile is\n passed over. Within a callback of an arena that this call trims, its last release and its\n replacement are BUSY."]
     pub fn cuarena_shared_shrink(
         devices: *const ::core::ffi::c_char,
         given_back_out: *mut u64,
     ) -> cuarena_status_t;
-    #[doc = " Sets the options that are the scope's among `count` keys, passing over all\n others: all of them or, on an error, none. Factories are told apart by case,\n but for sessions, whose keys have the name in lower case (ASCII letters).\n `factory` is not looked at for BARE; `taken_out` (may be NULL) gets how many\n keys were the scope's.\n\n The environment goes before a session because its arena is made first, when\n the library is registered: a session acquires that and is told what it\n cannot have.\n\n BAD_ARGUMENT as of cuarena_config_set, with the whole key named."]
+    #[doc = " Sets the options that are the scope's among `count` keys, passing over all others: all of them\n or, on an error, none. Factories are told apart by case, but for sessions, whose keys have the\n name in lower case (ASCII letters). `factory` is not looked at for BARE; `taken_out` (may be\n NULL) gets how many keys were the scope's.\n\n The environment goes before a session because its arena is made first, when the library is\n registered: a session acquires that and is told what it\n cannot have.\n\n BAD_ARGUMENT as of cuarena_config_set, with the whole key named."]
     pub fn cuarena_config_from_scope(
         config: *mut cuarena_config_t,
         scope: i32,
@@ -2684,14 +2690,14 @@ extern "C" {
         arena: *mut cuarena_t,
         stats: *mut cuarena_ort_stats_t,
     ) -> cuarena_status_t;
-    #[doc = " Hands every figure of one moment over, in decimal. No lock is held: any call\n is legal in the function. BAD_ARGUMENT for another `form`."]
+    #[doc = " Hands every figure of one moment over, in decimal. No lock is held: any call is legal in the\n function. BAD_ARGUMENT for another `form`."]
     pub fn cuarena_stats_pairs(
         arena: *mut cuarena_t,
         form: i32,
         write: cuarena_pair_fn,
         user: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    #[doc = " The same as \"key=value\", each with a newline at its end. `needed_out` (may be\n NULL) gets the bytes that this takes, with the zero at its end, also when\n they are too many: BAD_ARGUMENT then, and `text` is as it was. `text` NULL\n with text_size 0 only asks."]
+    #[doc = " The same as \"key=value\", each with a newline at its end. `needed_out` (may be NULL) gets the\n bytes that this takes, with the zero at its end, also when they are too many: BAD_ARGUMENT then,\n and `text` is as it was. `text` NULL with text_size 0 only asks."]
     pub fn cuarena_stats_text(
         arena: *mut cuarena_t,
         form: i32,
@@ -2699,7 +2705,7 @@ extern "C" {
         text_size: usize,
         needed_out: *mut usize,
     ) -> cuarena_status_t;
-    #[doc = " Copies up to `capacity` of them, by their numbers; `count_out` gets how many\n there are. `steps` NULL with capacity 0 only asks."]
+    #[doc = " Copies up to `capacity` of them, by their numbers; `count_out` gets how many there are. `steps`\n NULL with capacity 0 only asks."]
     pub fn cuarena_step_stats(
         arena: *mut cuarena_t,
         steps: *mut cuarena_step_stats_t,

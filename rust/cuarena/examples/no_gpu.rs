@@ -44,8 +44,8 @@ fn main() -> Result<(), Error> {
         "{} blocks of {} MiB live; {} MiB held, {} at most; {} allocations so far",
         stats.live_blocks,
         stats.live_bytes >> 20,
-        stats.held_bytes >> 20,
-        stats.peak_held_bytes >> 20,
+        stats.reserved_bytes >> 20,
+        stats.peak_reserved_bytes >> 20,
         stats.allocs,
     );
 

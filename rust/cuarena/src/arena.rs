@@ -383,7 +383,7 @@ impl Arena {
     /// # fn main() -> Result<(), cuarena::Error> {
     /// let arena = cuarena::Arena::builder().pool(1 << 20).build()?;
     /// assert_eq!(arena.trim(0)?, 1 << 20);
-    /// assert_eq!(arena.stats().held_bytes, 0);
+    /// assert_eq!(arena.stats().reserved_bytes, 0);
     /// # Ok(())
     /// # }
     /// ```
@@ -520,7 +520,7 @@ impl Arena {
     /// # }
     /// ```
     pub fn close(self) -> std::result::Result<(), CloseError> {
-        self.settle_if_last()?
+        self.reclaim_if_last()?
             .0
             .close()
             .map_err(|(handle, error)| CloseError {
@@ -530,12 +530,12 @@ impl Arena {
     }
 
     /// Waits for what was freed on streams, unless others will free more.
-    fn settle_if_last(self) -> std::result::Result<Self, CloseError> {
+    fn reclaim_if_last(self) -> std::result::Result<Self, CloseError> {
         if !self.0.is_last() {
             return Ok(self); // and `Handle::close` tells
         }
         // SAFETY: the arena lives; the count is not asked for.
-        let status = unsafe { ffi::cuarena_settle(self.raw(), 1, ptr::null_mut()) };
+        let status = unsafe { ffi::cuarena_reclaim(self.raw(), 1, ptr::null_mut()) };
         match self.life().finish(status) {
             Err(error) if !error.is_lost() => Err(CloseError { error, arena: self }),
             _ => Ok(self),
@@ -568,7 +568,7 @@ impl fmt::Debug for Arena {
         let stats = stats::read(self.raw(), ffi::CUARENA_REGION_ALL).unwrap_or_default();
         f.debug_struct("Arena")
             .field("address", &self.raw())
-            .field("held_bytes", &stats.held_bytes)
+            .field("reserved_bytes", &stats.reserved_bytes)
             .field("live_blocks", &stats.live_blocks)
             .field("live_bytes", &stats.live_bytes)
             .finish_non_exhaustive()

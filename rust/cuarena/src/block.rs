@@ -411,7 +411,7 @@ impl Block {
         let status =
             unsafe { ffi::cuarena_block_unpin_on(self.arena.raw(), self.id, stream.handle()) };
         if status == ffi::CUARENA_OK {
-            self.home.settle(stream);
+            self.home.reclaim(stream);
         }
         self.arena.life().finish(status)
     }

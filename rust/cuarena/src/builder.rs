@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::amount::c_text;
 use crate::choices::{
-    Backing, BytesKind, CacheBound, DriverPool, Grow, Keep, Marker, MemoryKind, Placement, Preset,
+    Backing, BytesKind, CacheBound, DriverPool, Events, Grow, Keep, MemoryKind, Placement, Preset,
     Property, ReleaseThreshold, Segments, SoftLimit, Split, Steal, UnknownKeys, Zero,
 };
 use crate::error::check;
@@ -91,7 +91,7 @@ setters! {
     limit(amount: impl Into<Amount>) => limit = amount.into().raw();
     /// Addresses, in bytes, set aside for growing in place; 0, the default:
     /// as the limit says.
-    reserve(bytes: usize) => reserve_bytes = bytes as u64;
+    addresses(bytes: usize) => address_bytes = bytes as u64;
     /// What addresses and sizes are multiples of: a power of two from 8 bytes;
     /// as the preset says, mostly 256.
     alignment(bytes: usize) => alignment = bytes as u64;
@@ -133,7 +133,7 @@ setters! {
     /// it; off.
     device_only(on: bool) => device_only = on.into();
     /// When a stream's progress is recorded; late.
-    marker(marker: Marker) => marker = marker.code();
+    events(events: Events) => events = events.code();
     /// What streams take of each other's freed bytes; as the preset says, in
     /// most all, waiting for each other.
     steal(steal: Steal) => steal = steal.code();
@@ -334,7 +334,7 @@ impl ArenaBuilder {
         let hosted = self.host();
         let full = self.resolved();
         if let Some(hosted) = hosted {
-            hosted.settle(false);
+            hosted.reclaim(false);
         }
         self.config = full?;
         self.config.ops = ptr::null();
@@ -501,7 +501,7 @@ impl ArenaBuilder {
     ///
     ///     fn get(&self, bytes: u64, _reserve: u64) -> MemoryResult<Segment> {
     ///         let address = self.0.fetch_add(bytes, Ordering::Relaxed);
-    ///         Ok(Segment { address, bytes, reserved_bytes: bytes, cookie: 0 })
+    ///         Ok(Segment { address, bytes, address_bytes: bytes, cookie: 0 })
     ///     }
     ///
     ///     fn give_back(&self, _segment: Segment) {}
@@ -565,7 +565,7 @@ impl ArenaBuilder {
         let hosted = self.host();
         let made = self.create();
         if let Some(hosted) = hosted {
-            hosted.settle(made.is_ok());
+            hosted.reclaim(made.is_ok());
         }
         Ok(Arena::of(Handle::new(made?, Hold::Alone, self.into_kept())))
     }

@@ -41,7 +41,7 @@ figures! {
 impl Arena {
     /// Ends cached blocks, those that were cached first, until at least `bytes`
     /// of them are gone; all of them if `bytes` is nine tenths of the cache or
-    /// more. Their whole grains go back to the memory. How many blocks ended.
+    /// more. Their whole pages go back to the memory. How many blocks ended.
     ///
     /// # Errors
     ///
@@ -69,9 +69,9 @@ impl Arena {
         Ok(blocks)
     }
 
-    /// Ends all cached blocks, and gives their grains back; how many they were.
+    /// Ends all cached blocks, and gives their pages back; how many they were.
     /// If any was freed on a stream this waits until what streams freed so far
-    /// is settled.
+    /// is idle.
     ///
     /// # Errors
     ///

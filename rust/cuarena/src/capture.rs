@@ -113,7 +113,7 @@ impl CaptureSession {
     }
 
     /// Releases the session on another stream than the one that it began with:
-    /// private bytes that are free join that stream's lane, and the blocks that
+    /// private bytes that are free join that stream's free list, and the blocks that
     /// live become ordinary ones, which were allocated on it. The stream waits
     /// for the session's.
     ///
@@ -129,7 +129,7 @@ impl CaptureSession {
     }
 
     /// Releases the session for everybody: private bytes that are free are
-    /// settled at once, and the blocks that live are those of no stream.
+    /// idle at once, and the blocks that live are those of no stream.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ impl CaptureSession {
     /// # Safety
     ///
     /// All work with private blocks is done.
-    pub unsafe fn release_settled(self) -> core::result::Result<(), (Self, Error)> {
+    pub unsafe fn release_idle(self) -> core::result::Result<(), (Self, Error)> {
         self.released(RawStream::NONE.handle())
     }
 

@@ -215,7 +215,7 @@ choice! {
         All = CUARENA_KEEP_ALL,
         /// The block, whole, in a cache.
         Cache = CUARENA_KEEP_CACHE,
-        /// Nothing: whole grains go back at once.
+        /// Nothing: whole pages go back at once.
         None = CUARENA_KEEP_NONE,
     }
 }
@@ -255,12 +255,12 @@ choice! {
 
 choice! {
     /// When a stream's progress is recorded.
-    Marker {
+    Events {
         /// When it is needed.
-        Late = CUARENA_MARKER_LATE,
+        Late = CUARENA_EVENTS_LATE,
         /// At every free: for programs whose streams wait for each other
         /// through memory.
-        Eager = CUARENA_MARKER_EAGER,
+        Eager = CUARENA_EVENTS_EAGER,
     }
 }
 
@@ -270,8 +270,8 @@ choice! {
         /// All: the taker waits, on the device, for the other stream.
         Wait = CUARENA_STEAL_WAIT,
         /// What is known to be idle.
-        Settled = CUARENA_STEAL_SETTLED,
-        /// Nothing, until a call settles it.
+        Idle = CUARENA_STEAL_IDLE,
+        /// Nothing, until a call reclaims it.
         Never = CUARENA_STEAL_NEVER,
     }
 }
@@ -314,7 +314,7 @@ choice! {
     /// What a limit bounds.
     LimitKind {
         /// Bytes held from the memory.
-        Held = CUARENA_LIMIT_HELD,
+        Held = CUARENA_LIMIT_RESERVED,
         /// Bytes of live blocks, as taken.
         Live = CUARENA_LIMIT_LIVE,
         /// Bytes of cached blocks.
@@ -341,7 +341,7 @@ words! {
     CacheBound of cache_bound,
     SoftLimit of soft_limit_rule,
     Property of fd,
-    Marker of marker,
+    Events of events,
     Steal of steal,
     UnknownKeys of unknown_keys,
 }

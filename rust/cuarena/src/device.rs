@@ -72,7 +72,7 @@ pub struct Properties {
     /// Compute capability of the device, major and minor.
     pub compute: (i32, i32),
     /// What the memory gives and takes back in multiples of.
-    pub grain_bytes: usize,
+    pub granularity: usize,
     /// Of a handle of the backing `vmm`; 0 without.
     pub handle_bytes: usize,
     /// What addresses and sizes of blocks are multiples of, whoever configured
@@ -118,7 +118,7 @@ impl Arena {
             host_readable: raw.host_readable != 0,
             relocation_kernel: raw.relocation_kernel != 0,
             compute: (raw.compute_major, raw.compute_minor),
-            grain_bytes: raw.grain_bytes as usize,
+            granularity: raw.granularity as usize,
             handle_bytes: raw.handle_bytes as usize,
             granule_bytes: raw.granule_bytes as usize,
             context: raw.context,

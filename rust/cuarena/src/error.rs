@@ -170,7 +170,7 @@ impl Error {
             driver_code: info.driver_code,
             asked: info.asked_bytes as usize,
             limit: info.limit_bytes as usize,
-            held: info.held_bytes as usize,
+            held: info.reserved_bytes as usize,
             free: info.free_bytes as usize,
             largest: info.largest_bytes as usize,
             message: text_of(&info.message),

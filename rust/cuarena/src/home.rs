@@ -1,4 +1,4 @@
-//! A block's home: the stream whose lane its bytes join when it is dropped.
+//! A block's home: the stream whose free list its bytes join when it is dropped.
 //!
 //! *Invariants.* A home holds a share of its stream, so the handle is alive
 //! when the block is freed on it. It is set once at most, by whoever comes
@@ -28,7 +28,7 @@ impl Home {
     }
 
     /// The stream becomes the home, unless there is one.
-    pub(crate) fn settle(&self, stream: &Stream) {
+    pub(crate) fn reclaim(&self, stream: &Stream) {
         let share = share(stream);
         let (none, order) = (ptr::null_mut(), Ordering::AcqRel);
         if self

@@ -63,7 +63,7 @@ pub use builder::ArenaBuilder;
 pub use cache::CacheStats;
 pub use capture::CaptureSession;
 pub use choices::{
-    Backing, BytesKind, CacheBound, DriverPool, Grow, Keep, LimitKind, Marker, MemoryKind,
+    Backing, BytesKind, CacheBound, DriverPool, Events, Grow, Keep, LimitKind, MemoryKind,
     Placement, Preset, Property, Region, ReleaseThreshold, Segments, SoftLimit, Split, Steal,
     UnknownKeys, Zero,
 };

@@ -27,7 +27,7 @@
 //! *Cost.* One atomic operation to make a handle or to drop it, none for those
 //! of blocks. The first handle of a block's, and the last of an arena whose
 //! blocks live, take a mutex and a call of C; and while an arena is retired no
-//! free has a short path in C. What the short path reads, the pointer and
+//! free has a fast path in C. What the fast path reads, the pointer and
 //! whether anything listens, lies together.
 
 use std::any::Any;

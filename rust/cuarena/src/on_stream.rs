@@ -8,7 +8,7 @@
 //! - [`free_on`](Block::free_on) B: they are B's, when A's and C's work is done;
 //! - [`free_ordered_on`](Block::free_ordered_on) B: they are B's at once, for
 //!   the program has ordered B after all of it;
-//! - [`free_settled`](Block::free_settled): they are everybody's at once, for
+//! - [`free_idle`](Block::free_idle): they are everybody's at once, for
 //!   all of it is over.
 //!
 //! None of them waits, and none calls the driver, as a rule.
@@ -79,7 +79,7 @@ impl Block {
             ffi::cuarena_block_record_use(self.arena().raw(), self.id().as_raw(), stream.handle())
         };
         if status == ffi::CUARENA_OK {
-            self.home.settle(stream);
+            self.home.reclaim(stream);
         }
         self.arena().life().finish(status)
     }
@@ -168,7 +168,7 @@ impl Block {
     /// # Safety
     ///
     /// All work that uses the block is done.
-    pub unsafe fn free_settled(mut self) -> Result<()> {
+    pub unsafe fn free_idle(mut self) -> Result<()> {
         self.check_no_pins()?;
         self.end_on(ffi::CUARENA_NO_STREAM)
     }

@@ -4,7 +4,7 @@
 //! while the C call returns, and **resumed** after it. Where it may not be
 //! resumed, in a drop, it is **kept** by the arena instead.
 //!
-//! *Invariants.* No panic crosses a C frame. The first of several in one call
+//! *Invariants.* No panic steals a C frame. The first of several in one call
 //! is the one that is resumed. A payload whose own drop panics is leaked.
 //!
 //! *Cost.* Nothing where nothing listens: who calls C looks for a parked panic
@@ -18,9 +18,9 @@ use std::panic::{self, AssertUnwindSafe};
 pub(crate) type Payload = Box<dyn Any + Send>;
 
 thread_local! {
-    static PARKED: Cell<Option<Payload>> = const { Cell::new(None) };
+    static CACHED: Cell<Option<Payload>> = const { Cell::new(None) };
     /// Whether one is, for who looks often.
-    static IS_PARKED: Cell<bool> = const { Cell::new(false) };
+    static IS_CACHED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Runs a closure of the program's; if it panics, parks that and answers
@@ -61,8 +61,8 @@ pub(crate) fn caught<R>(closure: impl FnOnce() -> R) -> Option<R> {
 /// A thread that is ending has no place for it: then it is over.
 fn park(payload: Payload) {
     let mut payload = Some(payload);
-    let _ = PARKED.try_with(|parked| parked.set(payload.take()));
-    IS_PARKED.set(payload.is_none());
+    let _ = CACHED.try_with(|parked| parked.set(payload.take()));
+    IS_CACHED.set(payload.is_none());
     if let Some(payload) = payload {
         discard(payload);
     }
@@ -70,8 +70,8 @@ fn park(payload: Payload) {
 
 /// What is parked on this thread, if anything.
 pub(crate) fn take() -> Option<Payload> {
-    IS_PARKED.set(false);
-    PARKED.try_with(Cell::take).ok().flatten()
+    IS_CACHED.set(false);
+    CACHED.try_with(Cell::take).ok().flatten()
 }
 
 /// Goes on with the panic that is parked on this thread, if any.
@@ -84,7 +84,7 @@ pub(crate) fn resume() {
 /// What is parked on this thread is over.
 #[inline]
 pub(crate) fn forget() {
-    if IS_PARKED.get() {
+    if IS_CACHED.get() {
         discard(take());
     }
 }

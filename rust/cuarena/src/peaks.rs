@@ -17,7 +17,7 @@ figures! {
     /// The highest figures of one scope; see [`PeakScope`].
     Peaks of cuarena_peaks_t {
         /// Bytes held from the memory; 0 but for the whole arena.
-        held_bytes: usize,
+        reserved_bytes: usize,
         /// Bytes of live blocks, as taken.
         live_bytes: usize,
         /// Bytes of live blocks, as asked for.

@@ -173,7 +173,7 @@ impl Arena {
 /// let (arena, _) = Arena::builder().preset(Preset::Grow).share()?;
 /// drop(arena.alloc(100_000)?);
 /// assert!(shrink_shared("cpu:0")? >= 100_000);
-/// assert_eq!(arena.stats().held_bytes, 0);
+/// assert_eq!(arena.stats().reserved_bytes, 0);
 /// assert!(shrink_shared("cpu:0;tpu:0").is_err());
 /// # Ok(())
 /// # }

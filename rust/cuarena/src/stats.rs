@@ -11,7 +11,7 @@ figures! {
     /// Counts of the whole arena are 0 in the statistics of a part.
     Stats of cuarena_stats_t {
         /// Held from the memory; of the whole arena.
-        held_bytes: usize,
+        reserved_bytes: usize,
         /// Blocks and free ranges together.
         capacity_bytes: usize,
         /// Blocks, as taken.
@@ -25,7 +25,7 @@ figures! {
         /// Blocks that live.
         live_blocks: u64,
         /// The most that was held since creation or `reset_peaks`.
-        peak_held_bytes: usize,
+        peak_reserved_bytes: usize,
         /// The most in blocks, as taken.
         peak_live_bytes: usize,
         /// The most in blocks, as asked for.
@@ -57,7 +57,7 @@ figures! {
         /// Host memory of the arena's own records.
         bookkeeping_bytes: usize,
         /// Requests served from what another stream freed.
-        crossings: u64,
+        steals: u64,
         /// Waits of one stream for another that were queued.
         stream_waits: u64,
         /// Waits of a calling thread for a stream.
@@ -72,7 +72,7 @@ figures! {
         /// Calls of the driver that were made for the arena.
         driver_calls: u64,
         /// Free stretches, also of a part: two that touch are one if they are
-        /// of the same lane.
+        /// of the same free list.
         free_ranges: u64,
     }
 }

@@ -2,14 +2,14 @@
 //!
 //! Vocabulary
 //!
-//! - *lane*: the free bytes that one stream may reuse at once; bytes of the
-//!   settled lane are idle, and everybody's.
-//! - *marker*: an event on a stream; when it is complete, everything that was
-//!   freed on that stream before is settled.
-//! - *home*: the stream whose lane a block's bytes join when it is dropped.
+//! - *free list*: the free bytes that one stream may reuse at once; bytes of the
+//!   idle free list are idle, and everybody's.
+//! - *event*: an event on a stream; when it is complete, everything that was
+//!   freed on that stream before is idle.
+//! - *home*: the stream whose free list a block's bytes join when it is dropped.
 //!
 //! A stream is an argument, never a mode: a program that names none has no
-//! lanes, no markers, and pays for none.
+//! free lists, no events, and pays for none.
 //!
 //! Who keeps what alive
 //!
@@ -188,7 +188,7 @@ impl Stream {
     }
 
     /// This moment of the stream, to be named later by who waited for it.
-    /// Records a marker if something was freed on the stream since the last
+    /// Records an event if something was freed on the stream since the last
     /// one; does not wait.
     ///
     /// # Errors
@@ -223,7 +223,7 @@ impl Stream {
         })
     }
 
-    /// Lets the arena forget the stream now: it records a marker behind all
+    /// Lets the arena forget the stream now: it records an event behind all
     /// its work and does not touch the handle again, unless the stream is
     /// passed again. Does not wait. The last share does the same, but has
     /// nobody to tell of an error.
@@ -337,39 +337,39 @@ impl Arena {
         Ok(Stream(Arc::new(Shared { arena, raw, owner })))
     }
 
-    /// Settles what can be: records markers on streams that have freed bytes
+    /// Reclaims what can be: records events on streams that have freed bytes
     /// without one, and takes what is complete. Returns the bytes that came to
-    /// the settled lane. Does not wait.
+    /// the idle free list. Does not wait.
     ///
     /// # Errors
     ///
     /// What the driver refuses.
-    pub fn settle(&self) -> Result<usize> {
-        self.settle_by(false)
+    pub fn reclaim(&self) -> Result<usize> {
+        self.reclaim_by(false)
     }
 
-    /// The same, and waits until everything that was freed so far is settled.
+    /// The same, and waits until everything that was freed so far is idle.
     ///
     /// # Errors
     ///
     /// What the driver refuses; busy for bytes that a capture withholds.
-    pub fn settle_and_wait(&self) -> Result<usize> {
-        self.settle_by(true)
+    pub fn reclaim_and_wait(&self) -> Result<usize> {
+        self.reclaim_by(true)
     }
 
-    fn settle_by(&self, wait: bool) -> Result<usize> {
-        let mut settled = 0;
+    fn reclaim_by(&self, wait: bool) -> Result<usize> {
+        let mut idle = 0;
         // SAFETY: the arena lives, and so do the streams that it knows.
-        let status = unsafe { ffi::cuarena_settle(self.raw(), i32::from(wait), &mut settled) };
+        let status = unsafe { ffi::cuarena_reclaim(self.raw(), i32::from(wait), &mut idle) };
         self.life().finish(status)?;
-        Ok(settled as usize)
+        Ok(idle as usize)
     }
 
     /// Gives bytes that were freed on the stream back to the memory until no
     /// more than `keep` are held or no more of them are free; how many that
-    /// were. Nothing of other streams, and nothing that is settled. Waits for
+    /// were. Nothing of other streams, and nothing that is idle. Waits for
     /// the stream if it freed something, and for blocks that others use
-    /// besides. What stays is settled or, with
+    /// besides. What stays is idle or, with
     /// [`Steal::Never`](crate::Steal::Never), the stream's as before.
     ///
     /// Where blocks are pieces of a driver's pool, it is the pool that keeps
@@ -385,7 +385,7 @@ impl Arena {
         self.trim_by(stream.handle(), keep)
     }
 
-    /// The same of all streams, and of what is settled: waits for every stream
+    /// The same of all streams, and of what is idle: waits for every stream
     /// that freed something.
     ///
     /// # Errors
@@ -404,7 +404,7 @@ impl Arena {
     }
 
     /// Tells the arena that the program has waited for the work of `producer`
-    /// up to `mark` at least: what was freed there before is settled, and
+    /// up to `mark` at least: what was freed there before is idle, and
     /// everybody's.
     ///
     /// # Errors

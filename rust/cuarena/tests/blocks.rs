@@ -88,18 +88,18 @@ fn the_stable_region_neither_lends_nor_borrows() {
 #[test]
 fn a_dedicated_block_has_its_own_segment_and_keeps_its_size() {
     let arena = pool(MIB);
-    let held = arena.stats().held_bytes;
+    let held = arena.stats().reserved_bytes;
     let mut block = arena
         .alloc_with(2 * MIB, &Request::new().dedicated())
         .unwrap();
     assert!(block.info().unwrap().is_dedicated);
-    assert_eq!(arena.stats().held_bytes, held + 2 * MIB);
+    assert_eq!(arena.stats().reserved_bytes, held + 2 * MIB);
     assert_eq!(
         block.resize(MIB).unwrap_err().kind(),
         ErrorKind::Unsupported
     );
     drop(block);
-    assert_eq!(arena.stats().held_bytes, held);
+    assert_eq!(arena.stats().reserved_bytes, held);
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn trim_and_resize_change_what_is_held() {
     let arena = pool(4 * MIB);
     let block = arena.alloc(1000).unwrap();
     assert!(arena.trim(0).unwrap() >= 3 * MIB);
-    assert!(arena.stats().held_bytes <= MIB);
+    assert!(arena.stats().reserved_bytes <= MIB);
     arena.resize_pool(8 * MIB).unwrap();
     assert!(arena.alloc(4 * MIB).is_ok());
     drop(block);
@@ -357,7 +357,7 @@ fn typed_options_are_those_of_the_table() {
         .pool(1 << 30)
         .stable(Amount::percent(10))
         .limit(Amount::all_but(4096))
-        .reserve(1 << 31)
+        .addresses(1 << 31)
         .alignment(512)
         .split(Split::Never)
         .max_blocks(1000)
@@ -376,8 +376,8 @@ fn typed_options_are_those_of_the_table() {
         .write_combined(true)
         .portable(false)
         .device_only(true)
-        .marker(Marker::Eager)
-        .steal(Steal::Settled)
+        .events(Events::Eager)
+        .steal(Steal::Idle)
         .name("all")
         .initial_chunk(1 << 16)
         .growth_after_trim(1 << 17)
@@ -410,7 +410,7 @@ fn typed_options_are_those_of_the_table() {
         ("pool", "1GiB"),
         ("stable", "10%"),
         ("limit", "auto-4KiB"),
-        ("reserve", "2GiB"),
+        ("addresses", "2GiB"),
         ("alignment", "512"),
         ("split_threshold", "never"),
         ("max_blocks", "1000"),
@@ -429,8 +429,8 @@ fn typed_options_are_those_of_the_table() {
         ("write_combined", "1"),
         ("portable", "0"),
         ("device_only", "1"),
-        ("marker", "eager"),
-        ("steal", "settled"),
+        ("event", "eager"),
+        ("steal", "idle"),
         ("name", "all"),
         ("initial_chunk", "64KiB"),
         ("growth_after_trim", "128KiB"),
@@ -571,8 +571,8 @@ fn choices_are_told_and_read_as_the_words_of_the_table() {
     both_ways(&[("strict", CacheBound::Strict), ("late", CacheBound::Late)]);
     both_ways(&[("store", SoftLimit::Store), ("enforce", SoftLimit::Enforce)]);
     both_ways(&[("off", Property::Off), ("try", Property::Try)]);
-    both_ways(&[("late", Marker::Late), ("eager", Marker::Eager)]);
-    both_ways(&[("wait", Steal::Wait), ("settled", Steal::Settled)]);
+    both_ways(&[("late", Events::Late), ("eager", Events::Eager)]);
+    both_ways(&[("wait", Steal::Wait), ("idle", Steal::Idle)]);
     both_ways(&[("error", UnknownKeys::Error), ("warn", UnknownKeys::Warn)]);
     let error = "bytes".parse::<MemoryKind>().unwrap_err();
     let told = |word| error.message().contains(word);

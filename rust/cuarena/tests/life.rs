@@ -23,7 +23,7 @@ unsafe impl Memory for Numbers {
         Ok(Segment {
             address: 1 << 20,
             bytes,
-            reserved_bytes: bytes,
+            address_bytes: bytes,
             cookie: 0,
         })
     }

@@ -9,8 +9,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use cuarena::memory::{Marker, StreamInfo};
 use cuarena::memory::{Memory, MemoryDescription, MemoryError, MemoryResult, Segment};
+use cuarena::memory::{StreamEvent, StreamInfo};
 use cuarena::{
     Amount, Arena, Block, ErrorKind, LimitKind, Preset, RawStream, Request, Segments, Zero,
 };
@@ -159,21 +159,21 @@ fn panics_about_streams_are_refusals() {
     );
     told(&ledger, "");
     drop(arena.alloc_on(100, &stream).unwrap());
-    let refused = |function, settle: &dyn Fn() -> cuarena::Result<usize>| {
+    let refused = |function, reclaim: &dyn Fn() -> cuarena::Result<usize>| {
         told(&ledger, function);
-        let error = settle().expect_err(function);
+        let error = reclaim().expect_err(function);
         assert_eq!(error.kind(), ErrorKind::Driver, "{function}: {error}");
     };
-    refused("mark", &|| arena.settle());
+    refused("mark", &|| arena.reclaim());
     told(&ledger, "query");
     assert_eq!(
-        arena.settle().unwrap(),
+        arena.reclaim().unwrap(),
         0,
         "what cannot be asked is not done"
     );
-    refused("wait", &|| arena.settle_and_wait());
+    refused("wait", &|| arena.reclaim_and_wait());
     told(&ledger, "");
-    arena.settle_and_wait().unwrap();
+    arena.reclaim_and_wait().unwrap();
     drop((stream, foreign));
     arena.close().unwrap();
 }
@@ -229,7 +229,7 @@ unsafe impl Memory for Odd {
         Ok(Segment {
             address: self.address,
             bytes,
-            reserved_bytes: bytes,
+            address_bytes: bytes,
             cookie: 0,
         })
     }
@@ -250,7 +250,7 @@ fn a_memory_that_is_refused_is_dropped() {
     for (address, description, kind) in [
         (4097, plain(), ErrorKind::Driver),
         (0, plain(), ErrorKind::Lost),
-        (4096, plain().grain_bytes(100), ErrorKind::BadArgument),
+        (4096, plain().granularity(100), ErrorKind::BadArgument),
         (4096, plain().alignment(3), ErrorKind::BadArgument),
     ] {
         let gone = Arc::new(AtomicBool::new(false));
@@ -356,14 +356,14 @@ impl Ordered {
 unsafe impl Memory for Ordered {
     fn describe(&self) -> MemoryDescription {
         MemoryDescription::new("heap with points")
-            .grain_bytes(4096)
+            .granularity(4096)
             .has_streams()
             .orders()
     }
 
-    fn get(&self, bytes: u64, reserve_bytes: u64) -> MemoryResult<Segment> {
+    fn get(&self, bytes: u64, address_bytes: u64) -> MemoryResult<Segment> {
         self.note("get", bytes);
-        self.heap.get(bytes, reserve_bytes)
+        self.heap.get(bytes, address_bytes)
     }
 
     fn give_back(&self, segment: Segment) {
@@ -385,20 +385,24 @@ unsafe impl Memory for Ordered {
         self.heap.identify(stream)
     }
 
-    fn mark(&self, stream: Option<RawStream>, marker: Option<Marker>) -> MemoryResult<Marker> {
-        self.heap.mark(stream, marker)
+    fn mark(
+        &self,
+        stream: Option<RawStream>,
+        event: Option<StreamEvent>,
+    ) -> MemoryResult<StreamEvent> {
+        self.heap.mark(stream, event)
     }
 
-    fn query(&self, marker: Marker) -> MemoryResult<bool> {
-        self.heap.query(marker)
+    fn query(&self, event: StreamEvent) -> MemoryResult<bool> {
+        self.heap.query(event)
     }
 
-    fn wait(&self, marker: Marker, stream: Option<RawStream>) -> MemoryResult<()> {
-        self.heap.wait(marker, stream)
+    fn wait(&self, event: StreamEvent, stream: Option<RawStream>) -> MemoryResult<()> {
+        self.heap.wait(event, stream)
     }
 
-    fn unmark(&self, marker: Marker) {
-        self.heap.unmark(marker);
+    fn unmark(&self, event: StreamEvent) {
+        self.heap.unmark(event);
     }
 }
 

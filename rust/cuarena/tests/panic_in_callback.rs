@@ -1,4 +1,4 @@
-//! A panic in every closure: it comes out of the call, nothing crosses C, and
+//! A panic in every closure: it comes out of the call, nothing steals C, and
 //! the arena is as good as before.
 
 use std::any::Any;
@@ -260,7 +260,7 @@ fn in_the_event_listener_of_shared_arenas_that_are_trimmed() {
     arena.on_event(|event| panic!("{:?}", event.kind));
     assert_eq!(caught(|| shrink_shared("cpu:0")), "Trim");
     arena.clear_events();
-    assert_eq!(arena.stats().held_bytes, 0);
+    assert_eq!(arena.stats().reserved_bytes, 0);
     assert_good(&arena);
 }
 
@@ -312,6 +312,6 @@ fn in_the_drop_of_what_owns_a_stream() {
     drop(stream);
     drop(block);
     assert_eq!(drops.load(Ordering::Relaxed), 1);
-    arena.settle_and_wait().unwrap();
+    arena.reclaim_and_wait().unwrap();
     assert_good(&arena);
 }

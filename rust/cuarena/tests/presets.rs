@@ -55,10 +55,10 @@ fn the_oldest_cached_blocks_are_released_first() {
     cache(&arena, &[16 * KIB, 64 * KIB, 32 * KIB]);
     assert_eq!(arena.cache_release(16 * KIB).unwrap(), 1);
     assert_eq!(arena.cache_stats().cached_bytes, 96 * KIB);
-    assert_eq!(arena.stats().held_bytes, 96 * KIB);
+    assert_eq!(arena.stats().reserved_bytes, 96 * KIB);
     assert_eq!(arena.cache_clear().unwrap(), 2);
     assert_eq!(arena.cache_stats().evicted_blocks, 3);
-    assert_eq!(arena.stats().held_bytes, 0);
+    assert_eq!(arena.stats().reserved_bytes, 0);
     assert_eq!(arena.cache_clear().unwrap(), 0);
     arena.check().unwrap();
 }
@@ -112,9 +112,9 @@ fn keep_none_gives_back_at_once() {
     let builder = Arena::builder().preset(Preset::Grow).limit(MIB);
     let arena = builder.keep(Keep::None).build().unwrap();
     let block = arena.alloc(256 * KIB).unwrap();
-    assert_eq!(arena.stats().held_bytes, 256 * KIB);
+    assert_eq!(arena.stats().reserved_bytes, 256 * KIB);
     drop(block);
-    assert_eq!(arena.stats().held_bytes, 0);
+    assert_eq!(arena.stats().reserved_bytes, 0);
 }
 
 // ---- Each stream its own ---------------------------------------------------
@@ -163,10 +163,10 @@ fn trim_on_gives_back_what_one_stream_freed() {
     drop(arena.alloc_on(8 * MIB, &two).unwrap());
     assert_eq!(arena.trim_on(&one, 0).unwrap(), 4 * MIB);
     assert_eq!(arena.trim_on(&one, 0).unwrap(), 0);
-    assert_eq!(arena.stats().held_bytes, 8 * MIB);
+    assert_eq!(arena.stats().reserved_bytes, 8 * MIB);
     assert_eq!(arena.trim_and_wait(8 * MIB).unwrap(), 0);
     assert_eq!(arena.trim_and_wait(0).unwrap(), 8 * MIB);
-    assert_eq!(arena.stats().held_bytes, 0);
+    assert_eq!(arena.stats().reserved_bytes, 0);
     arena.check().unwrap();
 }
 

@@ -1,7 +1,6 @@
 /*
- * Bytes that the caller owns and that the driver knows: of a device, managed,
- * or pinned. What they are is asked of the driver and compared with what the
- * configuration says.
+ * Bytes that the caller owns and that the driver knows: of a device, managed, or pinned. What they
+ * are is asked of the driver and compared with what the configuration says.
  */
 #include <inttypes.h>
 
@@ -31,15 +30,15 @@ static const char *kind_name(int32_t kind)
 }
 
 /* Within a visit. What the driver does not know is the host's alone. */
-static cuai_cu_result_t ask(const cuai_place_t *place, uint64_t address,
-                            int32_t *kind_out, int *device_out)
+static cuai_cu_result_t ask(const cuai_place_t *place, uint64_t address, int32_t *kind_out,
+                            int *device_out)
 {
     const cuai_cuda_t *cuda = place->cuda;
     unsigned type = 0;
     unsigned managed = 0;
     *kind_out = CUARENA_BYTES_HOST;
-    cuai_cu_result_t result = cuai_cu(cuda)->cuPointerGetAttribute(
-        &type, CUAI_CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+    cuai_cu_result_t result =
+        cuai_cu(cuda)->cuPointerGetAttribute(&type, CUAI_CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
     if (result == CUAI_CUDA_ERROR_INVALID_VALUE)
         return CUAI_CUDA_SUCCESS;
     if (result == CUAI_CUDA_SUCCESS)
@@ -57,25 +56,20 @@ static cuai_cu_result_t ask(const cuai_place_t *place, uint64_t address,
     return result;
 }
 
-static cuarena_status_t compare(const cuai_place_t *place,
-                                const cuarena_config_t *config,
+static cuarena_status_t compare(const cuai_place_t *place, const cuarena_config_t *config,
                                 uint64_t address, int32_t kind, int device)
 {
     if (kind != config->bytes_kind)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "bytes_kind: %s, but at 0x%" PRIx64 " there is: %s",
-                         kind_name(config->bytes_kind), address,
-                         kind_name(kind));
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "bytes_kind: %s, but at 0x%" PRIx64 " there is: %s",
+                         kind_name(config->bytes_kind), address, kind_name(kind));
     if (kind == CUARENA_BYTES_DEVICE && device != place->device)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "bytes: of device %d at 0x%" PRIx64
-                         ", but the arena is of device %d",
+                         "bytes: of device %d at 0x%" PRIx64 ", but the arena is of device %d",
                          device, address, place->device);
     return CUARENA_OK;
 }
 
-static cuarena_status_t check_at(cuai_place_t *place,
-                                 const cuarena_config_t *config,
+static cuarena_status_t check_at(cuai_place_t *place, const cuarena_config_t *config,
                                  uint64_t address)
 {
     int32_t kind;
@@ -92,10 +86,8 @@ static cuarena_status_t check_at(cuai_place_t *place,
     return compare(place, config, address, kind, device);
 }
 
-/* The first byte and the last: a size that is too large ends elsewhere, or
- * nowhere. */
-static cuarena_status_t check(const bytes_t *bytes,
-                              const cuarena_config_t *config)
+/* The first byte and the last: a size that is too large ends elsewhere, or nowhere. */
+static cuarena_status_t check(const bytes_t *bytes, const cuarena_config_t *config)
 {
     cuai_place_t *place = bytes->store.place;
     const cuai_owned_t *owned = &bytes->owned;
@@ -121,10 +113,10 @@ static cuarena_status_t total(void *user, uint64_t *bytes_out)
     return CUARENA_OK;
 }
 
-static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
+static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
-    (void)reserve_bytes;
+    (void)address_bytes;
     bytes_t *self = user;
     return cuai_owned_get(&self->owned, bytes, segment_out);
 }
@@ -136,15 +128,14 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
     cuai_owned_give_back(&bytes->owned);
 }
 
-static void fill_table(const bytes_t *bytes, const cuarena_config_t *config,
-                       cuai_memory_t *out)
+static void fill_table(const bytes_t *bytes, const cuarena_config_t *config, cuai_memory_t *out)
 {
     const bool pinned = config->bytes_kind == CUARENA_BYTES_PINNED;
     cuarena_memory_ops_t *ops = &out->ops;
     cuai_store_fill(&bytes->store, out);
     if (config->bytes_kind != CUARENA_BYTES_DEVICE)
         ops->properties |= CUARENA_MEMORY_HOST_READABLE;
-    ops->grain_bytes = config->alignment;
+    ops->granularity = config->alignment;
     ops->alignment = config->alignment;
     ops->available = available;
     ops->total = total;
@@ -159,8 +150,7 @@ static void fill_table(const bytes_t *bytes, const cuarena_config_t *config,
     out->user = (void *)(uintptr_t)bytes;
 }
 
-static cuarena_status_t open_checked(bytes_t *bytes,
-                                     const cuarena_config_t *config,
+static cuarena_status_t open_checked(bytes_t *bytes, const cuarena_config_t *config,
                                      cuai_memory_t *out)
 {
     cuarena_status_t status = check(bytes, config);
@@ -173,13 +163,11 @@ static cuarena_status_t open_checked(bytes_t *bytes,
     return status;
 }
 
-cuarena_status_t cuai_device_bytes_open(const cuarena_config_t *config,
-                                        cuai_memory_t *out)
+cuarena_status_t cuai_device_bytes_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
     bytes_t *bytes = cuai_host_alloc(sizeof *bytes);
     if (bytes == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "the host has no memory for a memory's record");
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a memory's record");
     cuarena_status_t status = cuai_owned_find(config, &bytes->owned);
     if (status == CUARENA_OK)
         status = cuai_store_open(&bytes->store, "bytes", config);

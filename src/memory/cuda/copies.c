@@ -1,9 +1,9 @@
 /*
- * The driver's copies must not overlap themselves, so an entry that slides by
- * less than its length is cut. Sliding down, the pieces go from the low end
- * up, else from the high end down, so that none writes what a later one reads.
- * A piece may be as long as the distance; where that is less than the bounce
- * buffer, pieces of its size go through it, in two copies each.
+ * The driver's copies must not overlap themselves, so an entry that slides by less than its length
+ * is cut. Sliding down, the pieces go from the low end
+ * up, else from the high end down, so that none writes what a later one reads. A piece may be as
+ * long as the distance; where that is less than the bounce buffer, pieces of its size go through
+ * it, in two copies each.
  */
 #include "memory/cuda/copies.h"
 
@@ -38,34 +38,29 @@ bool cuai_copies_overlap(const cuarena_relocation_t *one)
     return distance_of(one) < one->bytes;
 }
 
-static cuarena_status_t copy(slide_t *slide, cuai_cu_pointer_t to,
-                             cuai_cu_pointer_t from, uint64_t bytes)
+static cuarena_status_t copy(slide_t *slide, cuai_cu_pointer_t to, cuai_cu_pointer_t from,
+                             uint64_t bytes)
 {
     cuai_cu_result_t result =
-        cuai_cu(slide->place->cuda)
-            ->cuMemcpyDtoDAsync(to, from, bytes, slide->stream);
+        cuai_cu(slide->place->cuda)->cuMemcpyDtoDAsync(to, from, bytes, slide->stream);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(slide->place, result, "cuMemcpyDtoDAsync",
-                               "%" PRIu64 " bytes from 0x%llx to 0x%llx", bytes,
-                               from, to);
+                               "%" PRIu64 " bytes from 0x%llx to 0x%llx", bytes, from, to);
     slide->touched = true;
     return CUARENA_OK;
 }
 
-static cuarena_status_t copy_piece(slide_t *slide, uint64_t offset,
-                                   uint64_t bytes, bool bounces)
+static cuarena_status_t copy_piece(slide_t *slide, uint64_t offset, uint64_t bytes, bool bounces)
 {
     cuai_cu_pointer_t from = slide->from + offset;
     cuai_cu_pointer_t to = slide->to + offset;
     if (!bounces)
         return copy(slide, to, from, bytes);
     cuarena_status_t status = copy(slide, slide->bounce, from, bytes);
-    return status == CUARENA_OK ? copy(slide, to, slide->bounce, bytes)
-                                : status;
+    return status == CUARENA_OK ? copy(slide, to, slide->bounce, bytes) : status;
 }
 
-static cuarena_status_t copy_pieces(slide_t *slide, uint64_t bytes,
-                                    uint64_t piece, bool bounces)
+static cuarena_status_t copy_pieces(slide_t *slide, uint64_t bytes, uint64_t piece, bool bounces)
 {
     const bool down = slide->to < slide->from;
     cuarena_status_t status = CUARENA_OK;
@@ -78,10 +73,9 @@ static cuarena_status_t copy_pieces(slide_t *slide, uint64_t bytes,
     return status;
 }
 
-cuarena_status_t cuai_copies_queue(cuai_place_t *place,
-                                   const cuarena_relocation_t *one,
-                                   cuai_cu_pointer_t bounce,
-                                   cuai_cu_stream_t stream, bool *touched_out)
+cuarena_status_t cuai_copies_queue(cuai_place_t *place, const cuarena_relocation_t *one,
+                                   cuai_cu_pointer_t bounce, cuai_cu_stream_t stream,
+                                   bool *touched_out)
 {
     slide_t slide = {.place = place,
                      .from = address_of(one->from),
@@ -92,8 +86,7 @@ cuarena_status_t cuai_copies_queue(cuai_place_t *place,
     *touched_out = false;
     if (distance == 0)
         return CUARENA_OK;
-    bool bounces =
-        cuai_copies_overlap(one) && distance < CUAI_COPIES_BOUNCE && bounce;
+    bool bounces = cuai_copies_overlap(one) && distance < CUAI_COPIES_BOUNCE && bounce;
     uint64_t piece = bounces ? CUAI_COPIES_BOUNCE : distance;
     cuarena_status_t status = copy_pieces(&slide, one->bytes, piece, bounces);
     *touched_out = slide.touched;

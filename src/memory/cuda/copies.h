@@ -14,14 +14,12 @@
 bool cuai_copies_overlap(const cuarena_relocation_t *one);
 
 /*
- * Queues one entry on a stream of the place's context, as copies none of which
- * overlaps itself. `bounce` is for entries that do; the stream must come after
- * its last use. An entry that fails may be half copied: *touched_out tells
- * whether anything was queued.
+ * Queues one entry on a stream of the place's context, as copies none of which overlaps itself.
+ * `bounce` is for entries that do; the stream must come after its last use. An entry that fails may
+ * be half copied: *touched_out tells whether anything was queued.
  */
-cuarena_status_t cuai_copies_queue(cuai_place_t *place,
-                                   const cuarena_relocation_t *one,
-                                   cuai_cu_pointer_t bounce,
-                                   cuai_cu_stream_t stream, bool *touched_out);
+cuarena_status_t cuai_copies_queue(cuai_place_t *place, const cuarena_relocation_t *one,
+                                   cuai_cu_pointer_t bounce, cuai_cu_stream_t stream,
+                                   bool *touched_out);
 
 #endif

@@ -32,8 +32,7 @@ _Thread_local uint64_t cuai_cuda_calls;
 
 /* ---- Forks ------------------------------------------------------------- */
 
-/* In the child: the driver does not work here, and who held the lock is not
- * here. */
+/* In the child: the driver does not work here, and who held the lock is not here. */
 static void forget_driver(void)
 {
     driver_state_t was = atomic_load(&state);
@@ -54,8 +53,7 @@ CUAI_PRINTF(1, 2) static bool because(const char *format, ...)
     return false;
 }
 
-/* A program that runs with more rights than its user opens no file that the
- * user names. */
+/* A program that runs with more rights than its user opens no file that the user names. */
 static const char *library_name(void)
 {
 #if defined(__GLIBC__)
@@ -85,12 +83,11 @@ static bool find_finder(void *library, finder_t *finder)
 {
     void *address = symbol(library, "cuGetProcAddress_v2");
     TAKE(finder->find, address);
-    return address != NULL ||
-           because("%s has no cuGetProcAddress_v2", finder->library);
+    return address != NULL || because("%s has no cuGetProcAddress_v2", finder->library);
 }
 
-/* NULL if the driver lacks it. The default stream is the legacy one: programs
- * that want the other pass its handle. */
+/* NULL if the driver lacks it. The default stream is the legacy one: programs that want the other
+ * pass its handle. */
 static void *find(const finder_t *finder, const char *name, int since)
 {
     const uint64_t flags = CUAI_CU_GET_PROC_ADDRESS_LEGACY_STREAM;
@@ -111,27 +108,25 @@ static bool check_version(void *library, const char *name)
         return because("%s has no cuDriverGetVersion", name);
     cuai_cu_result_t result = get_version(&version);
     if (result != CUAI_CUDA_SUCCESS)
-        return because("cuDriverGetVersion of %s answered %s", name,
-                       cuai_cuda_name(result));
+        return because("cuDriverGetVersion of %s answered %s", name, cuai_cuda_name(result));
     if (version < CUAI_CUDA_OLDEST)
         return because("the driver is one of CUDA %d.%d, %d.%d and later are "
                        "accepted",
-                       version / 1000, version % 1000 / 10,
-                       CUAI_CUDA_OLDEST / 1000, CUAI_CUDA_OLDEST % 1000 / 10);
+                       version / 1000, version % 1000 / 10, CUAI_CUDA_OLDEST / 1000,
+                       CUAI_CUDA_OLDEST % 1000 / 10);
     driver.version = version;
     return true;
 }
 
-#define FIND(name, since, parameters)                                          \
-    found = find(finder, #name, since);                                        \
+#define FIND(name, since, parameters)                                                              \
+    found = find(finder, #name, since);                                                            \
     TAKE(driver.name, found);
 
-#define REQUIRE(name, since, parameters)                                       \
-    FIND(name, since, parameters)                                              \
-    if (found == NULL)                                                         \
-        return because("%s, a driver of CUDA %d.%d, has no " #name,            \
-                       finder->library, driver.version / 1000,                 \
-                       driver.version % 1000 / 10);
+#define REQUIRE(name, since, parameters)                                                           \
+    FIND(name, since, parameters)                                                                  \
+    if (found == NULL)                                                                             \
+        return because("%s, a driver of CUDA %d.%d, has no " #name, finder->library,               \
+                       driver.version / 1000, driver.version % 1000 / 10);
 
 static bool find_entries(const finder_t *finder)
 {
@@ -175,8 +170,8 @@ static bool open_driver(void)
         return because("the driver's library was not opened: %s",
                        error != NULL ? error : finder.library);
     }
-    return check_version(library, finder.library) &&
-           find_finder(library, &finder) && find_entries(&finder) && start();
+    return check_version(library, finder.library) && find_finder(library, &finder) &&
+           find_entries(&finder) && start();
 }
 
 static void open_once(void)
@@ -189,9 +184,8 @@ static void open_once(void)
     }
     cuai_unlock_unowned(&lock);
     if (first && atomic_load(&state) == STATE_OPEN)
-        cuai_log(CUARENA_LOG_INFO, "driver of CUDA %d.%d, %d devices",
-                 driver.version / 1000, driver.version % 1000 / 10,
-                 driver.device_count);
+        cuai_log(CUARENA_LOG_INFO, "driver of CUDA %d.%d, %d devices", driver.version / 1000,
+                 driver.version % 1000 / 10, driver.device_count);
 }
 
 static const cuai_cuda_t *open_slowly(void)
@@ -204,9 +198,7 @@ static const cuai_cuda_t *open_slowly(void)
     if (now == STATE_OPEN)
         return &driver;
     (void)cuai_fail(CUARENA_NO_DEVICE, "no device: %s",
-                    now == STATE_FORKED
-                        ? "this process was forked after CUDA was used"
-                        : reason);
+                    now == STATE_FORKED ? "this process was forked after CUDA was used" : reason);
     return NULL;
 }
 
@@ -231,8 +223,8 @@ typedef struct result_name {
 
 #define RESULT_NAME(name, value) {(value), #name},
 
-static const result_name_t result_names[] = {
-    CUAI_CUDA_RESULTS(RESULT_NAME) CUAI_CUDA_RESULTS_12080(RESULT_NAME)};
+static const result_name_t result_names[] = {CUAI_CUDA_RESULTS(RESULT_NAME)
+                                                 CUAI_CUDA_RESULTS_12080(RESULT_NAME)};
 
 static const char *known_name(cuai_cu_result_t result)
 {
@@ -295,25 +287,22 @@ static cuarena_status_t status_of(cuai_cu_result_t result)
     return cuai_cuda_is_sticky(result) ? CUARENA_LOST : CUARENA_DRIVER;
 }
 
-cuarena_status_t cuai_cuda_fail_with(cuai_cu_result_t result, const char *call,
-                                     const char *format, va_list arguments)
+cuarena_status_t cuai_cuda_fail_with(cuai_cu_result_t result, const char *call, const char *format,
+                                     va_list arguments)
 {
     char what[128];
     (void)vsnprintf(what, sizeof what, format, arguments);
-    cuarena_status_t status =
-        cuai_fail(status_of(result), "%s: %s answered %s (%s)", what, call,
-                  cuai_cuda_name(result), text_of(result));
+    cuarena_status_t status = cuai_fail(status_of(result), "%s: %s answered %s (%s)", what, call,
+                                        cuai_cuda_name(result), text_of(result));
     cuai_error_code(result);
     return status;
 }
 
-cuarena_status_t cuai_cuda_fail(cuai_cu_result_t result, const char *call,
-                                const char *format, ...)
+cuarena_status_t cuai_cuda_fail(cuai_cu_result_t result, const char *call, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    cuarena_status_t status =
-        cuai_cuda_fail_with(result, call, format, arguments);
+    cuarena_status_t status = cuai_cuda_fail_with(result, call, format, arguments);
     va_end(arguments);
     return status;
 }

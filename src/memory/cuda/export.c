@@ -1,5 +1,4 @@
-/* Exporting handles: asked for again from their mappings, and turned into
- * descriptors. */
+/* Exporting handles: asked for again from their mappings, and turned into descriptors. */
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -8,13 +7,12 @@
 #include "memory/cuda/vmm.h"
 
 /* Within a visit: a descriptor of the handle that is mapped at an address. */
-static cuarena_status_t descriptor_of(cuai_place_t *place, uint64_t address,
-                                      int *fd_out)
+static cuarena_status_t descriptor_of(cuai_place_t *place, uint64_t address, int *fd_out)
 {
     const cuai_cuda_t *cuda = place->cuda;
     cuai_cu_handle_t handle;
-    cuai_cu_result_t result = cuai_cu(cuda)->cuMemRetainAllocationHandle(
-        &handle, cuai_store_pointer(address));
+    cuai_cu_result_t result =
+        cuai_cu(cuda)->cuMemRetainAllocationHandle(&handle, cuai_store_pointer(address));
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuMemRetainAllocationHandle",
                                "the handle at 0x%" PRIx64, address);
@@ -37,15 +35,13 @@ typedef struct stretch {
 
 /* What the stretch has of the handle at `address`. */
 static cuarena_status_t make_piece(const cuai_vmm_t *vmm, uint64_t address,
-                                   const stretch_t *stretch,
-                                   cuarena_export_piece_t *piece)
+                                   const stretch_t *stretch, cuarena_export_piece_t *piece)
 {
     int fd = -1;
     cuarena_status_t status = descriptor_of(vmm->store.place, address, &fd);
     if (status != CUARENA_OK)
         return status;
-    uint64_t behind =
-        cuai_min(address + vmm->handle_bytes, stretch->segment_end);
+    uint64_t behind = cuai_min(address + vmm->handle_bytes, stretch->segment_end);
     uint64_t first = cuai_max(stretch->begin, address);
     uint64_t last = cuai_min(stretch->end, behind);
     *piece = (cuarena_export_piece_t){.fd = fd,
@@ -61,10 +57,8 @@ static void close_pieces(const cuarena_export_piece_t *pieces, size_t count)
         (void)close(pieces[i].fd);
 }
 
-static cuarena_status_t make_pieces(const cuai_vmm_t *vmm,
-                                    const stretch_t *stretch, uint64_t first,
-                                    size_t count,
-                                    cuarena_export_piece_t *pieces)
+static cuarena_status_t make_pieces(const cuai_vmm_t *vmm, const stretch_t *stretch, uint64_t first,
+                                    size_t count, cuarena_export_piece_t *pieces)
 {
     size_t made = 0;
     cuarena_status_t status = CUARENA_OK;
@@ -78,16 +72,13 @@ static cuarena_status_t make_pieces(const cuai_vmm_t *vmm,
     return status;
 }
 
-cuarena_status_t cuai_vmm_export(void *user,
-                                 const cuarena_memory_segment_t *segment,
-                                 uint64_t offset, uint64_t bytes,
-                                 cuarena_export_piece_t *pieces,
+cuarena_status_t cuai_vmm_export(void *user, const cuarena_memory_segment_t *segment,
+                                 uint64_t offset, uint64_t bytes, cuarena_export_piece_t *pieces,
                                  size_t capacity, size_t *count_out)
 {
     const cuai_vmm_t *vmm = user;
-    const stretch_t stretch = {
-        segment->address + offset, segment->address + offset + bytes,
-        segment->address, segment->address + segment->bytes};
+    const stretch_t stretch = {segment->address + offset, segment->address + offset + bytes,
+                               segment->address, segment->address + segment->bytes};
     uint64_t first = offset / vmm->handle_bytes;
     uint64_t last = (offset + bytes - 1) / vmm->handle_bytes;
     size_t count = (size_t)(last - first + 1);
@@ -97,8 +88,7 @@ cuarena_status_t cuai_vmm_export(void *user,
         return CUARENA_OK;
     }
     if (count > capacity)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "capacity %zu; accepted: from %zu on", capacity,
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "capacity %zu; accepted: from %zu on", capacity,
                          count);
     cuarena_status_t status = cuai_place_enter(vmm->store.place, &visit);
     if (status != CUARENA_OK)

@@ -24,8 +24,7 @@ static int attribute(inquiry_t *inquiry, cuai_cu_device_attribute_t which)
 {
     int value = 0;
     cuai_cu_result_t result =
-        cuai_cu(inquiry->cuda)
-            ->cuDeviceGetAttribute(&value, which, inquiry->device);
+        cuai_cu(inquiry->cuda)->cuDeviceGetAttribute(&value, which, inquiry->device);
     if (result == CUAI_CUDA_ERROR_INVALID_VALUE)
         return 0;
     note(inquiry, result, "cuDeviceGetAttribute");
@@ -41,23 +40,20 @@ static bool has(inquiry_t *inquiry, cuai_cu_device_attribute_t which)
 
 static bool maps_handles(const cuai_cuda_t *cuda)
 {
-    return cuda->cuMemAddressReserve != NULL &&
-           cuda->cuMemAddressFree != NULL && cuda->cuMemCreate != NULL &&
-           cuda->cuMemRelease != NULL && cuda->cuMemMap != NULL &&
+    return cuda->cuMemAddressReserve != NULL && cuda->cuMemAddressFree != NULL &&
+           cuda->cuMemCreate != NULL && cuda->cuMemRelease != NULL && cuda->cuMemMap != NULL &&
            cuda->cuMemUnmap != NULL && cuda->cuMemSetAccess != NULL &&
            cuda->cuMemGetAllocationGranularity != NULL;
 }
 
 static bool orders_by_stream(const cuai_cuda_t *cuda)
 {
-    return cuda->cuDeviceGetDefaultMemPool != NULL &&
-           cuda->cuDeviceGetMemPool != NULL &&
-           cuda->cuDeviceSetMemPool != NULL &&
-           cuda->cuMemPoolSetAccess != NULL && cuda->cuMemFreeAsync != NULL &&
-           cuda->cuMemAllocFromPoolAsync != NULL &&
+    return cuda->cuDeviceGetDefaultMemPool != NULL && cuda->cuDeviceGetMemPool != NULL &&
+           cuda->cuDeviceSetMemPool != NULL && cuda->cuMemPoolSetAccess != NULL &&
+           cuda->cuMemFreeAsync != NULL && cuda->cuMemAllocFromPoolAsync != NULL &&
            cuda->cuMemPoolCreate != NULL && cuda->cuMemPoolDestroy != NULL &&
-           cuda->cuMemPoolSetAttribute != NULL &&
-           cuda->cuMemPoolGetAttribute != NULL && cuda->cuMemPoolTrimTo != NULL;
+           cuda->cuMemPoolSetAttribute != NULL && cuda->cuMemPoolGetAttribute != NULL &&
+           cuda->cuMemPoolTrimTo != NULL;
 }
 
 /* ---- The facts --------------------------------------------------------- */
@@ -67,41 +63,29 @@ static void ask_identity(inquiry_t *inquiry, cuai_facts_t *facts)
     const cuai_cuda_t *cuda = inquiry->cuda;
     size_t total = 0;
     note(inquiry,
-         cuai_cu(cuda)->cuDeviceGetName(
-             facts->name, (int)sizeof facts->name - 1, inquiry->device),
+         cuai_cu(cuda)->cuDeviceGetName(facts->name, (int)sizeof facts->name - 1, inquiry->device),
          "cuDeviceGetName");
-    note(inquiry, cuai_cu(cuda)->cuDeviceTotalMem(&total, inquiry->device),
-         "cuDeviceTotalMem");
+    note(inquiry, cuai_cu(cuda)->cuDeviceTotalMem(&total, inquiry->device), "cuDeviceTotalMem");
     facts->total_bytes = total;
-    facts->major =
-        attribute(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-    facts->minor =
-        attribute(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-    facts->multiprocessors =
-        attribute(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    facts->major = attribute(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    facts->minor = attribute(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    facts->multiprocessors = attribute(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 }
 
 static void ask_device_memory(inquiry_t *inquiry, cuai_facts_t *facts)
 {
     const cuai_cuda_t *cuda = inquiry->cuda;
-    facts->vmm =
-        has(inquiry,
-            CUAI_CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) &&
-        maps_handles(cuda);
+    facts->vmm = has(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) &&
+                 maps_handles(cuda);
     bool exports = facts->vmm && cuda->cuMemExportToShareableHandle != NULL;
     const cuai_cu_device_attribute_t descriptors =
         CUAI_CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED;
     facts->fd = exports && has(inquiry, descriptors);
-    facts->fabric =
-        exports &&
-        has(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED);
-    facts->rdma =
-        facts->vmm &&
-        has(inquiry,
-            CUAI_CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED);
+    facts->fabric = exports && has(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED);
+    facts->rdma = facts->vmm &&
+                  has(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED);
     facts->pools =
-        has(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) &&
-        orders_by_stream(cuda);
+        has(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) && orders_by_stream(cuda);
 }
 
 static void ask_host_memory(inquiry_t *inquiry, cuai_facts_t *facts)
@@ -109,15 +93,11 @@ static void ask_host_memory(inquiry_t *inquiry, cuai_facts_t *facts)
     facts->managed = has(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY) &&
                      inquiry->cuda->cuMemAllocManaged != NULL;
     facts->concurrent =
-        facts->managed &&
-        has(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS);
-    facts->pageable =
-        has(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
-    facts->maps_host =
-        has(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY);
+        facts->managed && has(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS);
+    facts->pageable = has(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
+    facts->maps_host = has(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY);
     facts->host_same =
-        facts->maps_host &&
-        has(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING);
+        facts->maps_host && has(inquiry, CUAI_CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING);
 }
 
 cuarena_status_t cuai_facts_of(const cuai_cuda_t *cuda, cuai_cu_device_t device,
@@ -130,8 +110,7 @@ cuarena_status_t cuai_facts_of(const cuai_cuda_t *cuda, cuai_cu_device_t device,
     ask_device_memory(&inquiry, &facts);
     ask_host_memory(&inquiry, &facts);
     if (inquiry.result != CUAI_CUDA_SUCCESS)
-        return cuai_cuda_fail(inquiry.result, inquiry.call,
-                              "asking what device %d can do", device);
+        return cuai_cuda_fail(inquiry.result, inquiry.call, "asking what device %d can do", device);
     *facts_out = facts;
     return CUARENA_OK;
 }

@@ -8,16 +8,15 @@
 #define LOG_BYTES 512
 
 static cuai_lock_t lock = CUAI_LOCK_INIT;
-static cuai_event_t changed; /* one was loaded, or could not be */
-static cuai_kernels_t *all;  /* guarded by `lock` */
+static cuai_cond_t changed; /* one was loaded, or could not be */
+static cuai_kernels_t *all; /* guarded by `lock` */
 
 /* ---- Loading ----------------------------------------------------------- */
 
 static uint32_t attribute(const cuai_place_t *place, int which)
 {
     int value = 0;
-    if (cuai_cu(place->cuda)
-            ->cuDeviceGetAttribute(&value, which, place->device) !=
+    if (cuai_cu(place->cuda)->cuDeviceGetAttribute(&value, which, place->device) !=
         CUAI_CUDA_SUCCESS)
         return 0;
     return value > 0 ? (uint32_t)value : 0;
@@ -29,13 +28,12 @@ static cuai_slide_device_t describe(const cuai_place_t *place)
     return (cuai_slide_device_t){
         .capability = (uint32_t)(10 * facts->major + facts->minor),
         .multiprocessors = (uint32_t)facts->multiprocessors,
-        .threads_per_multiprocessor = attribute(
-            place, CUAI_CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
-        .shared_bytes_per_multiprocessor = attribute(
-            place,
-            CUAI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
-        .shared_bytes_per_block = attribute(
-            place, CUAI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+        .threads_per_multiprocessor =
+            attribute(place, CUAI_CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
+        .shared_bytes_per_multiprocessor =
+            attribute(place, CUAI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
+        .shared_bytes_per_block =
+            attribute(place, CUAI_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
     };
 }
 
@@ -48,12 +46,11 @@ static cuai_cu_result_t load_text(const cuai_place_t *place, const char *ptx,
                                       CUAI_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {text, (void *)(uintptr_t)sizeof text};
     cuai_cu_result_t result =
-        cuai_cu(place->cuda)
-            ->cuModuleLoadDataEx(module_out, ptx, 2, options, values);
+        cuai_cu(place->cuda)->cuModuleLoadDataEx(module_out, ptx, 2, options, values);
     if (result != CUAI_CUDA_SUCCESS) {
         *module_out = NULL;
-        cuai_log(CUARENA_LOG_INFO, "device %d: no relocation kernel: %s: %s",
-                 place->device, cuai_cuda_name(result), text);
+        cuai_log(CUARENA_LOG_INFO, "device %d: no relocation kernel: %s: %s", place->device,
+                 cuai_cuda_name(result), text);
     }
     return result;
 }
@@ -64,20 +61,18 @@ static cuai_cu_result_t allow_shared(const cuai_kernels_t *kernels, uint32_t k)
     if (k != CUAI_SLIDE_BULK || bytes == 0)
         return CUAI_CUDA_SUCCESS;
     return cuai_cu(kernels->place->cuda)
-        ->cuFuncSetAttribute(
-            kernels->functions[k],
-            CUAI_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
+        ->cuFuncSetAttribute(kernels->functions[k],
+                             CUAI_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
 }
 
 static cuai_cu_result_t load_kernel(cuai_kernels_t *kernels, uint32_t k)
 {
     const cuai_cuda_t *cuda = kernels->place->cuda;
     const cuai_slide_text_t *text = &cuai_slide_texts[k];
-    cuai_cu_result_t result =
-        load_text(kernels->place, text->ptx, &kernels->modules[k]);
+    cuai_cu_result_t result = load_text(kernels->place, text->ptx, &kernels->modules[k]);
     if (result == CUAI_CUDA_SUCCESS)
-        result = cuai_cu(cuda)->cuModuleGetFunction(
-            &kernels->functions[k], kernels->modules[k], text->entry);
+        result = cuai_cu(cuda)->cuModuleGetFunction(&kernels->functions[k], kernels->modules[k],
+                                                    text->entry);
     if (result == CUAI_CUDA_SUCCESS)
         result = allow_shared(kernels, k);
     if (result != CUAI_CUDA_SUCCESS)
@@ -88,8 +83,7 @@ static cuai_cu_result_t load_kernel(cuai_kernels_t *kernels, uint32_t k)
 /* What makes a failure the caller's business rather than a missing kernel. */
 static bool is_grave(cuai_cu_result_t result)
 {
-    return result == CUAI_CUDA_ERROR_OUT_OF_MEMORY ||
-           cuai_cuda_is_sticky(result);
+    return result == CUAI_CUDA_ERROR_OUT_OF_MEMORY || cuai_cuda_is_sticky(result);
 }
 
 static void unload(cuai_kernels_t *kernels)
@@ -100,20 +94,17 @@ static void unload(cuai_kernels_t *kernels)
         return;
     for (uint32_t k = 0; k < CUAI_SLIDE_KERNELS; k++)
         if (kernels->modules[k] != NULL)
-            cuai_place_note(
-                place,
-                cuai_cu(place->cuda)->cuModuleUnload(kernels->modules[k]),
-                "cuModuleUnload");
+            cuai_place_note(place, cuai_cu(place->cuda)->cuModuleUnload(kernels->modules[k]),
+                            "cuModuleUnload");
     cuai_place_leave(&visit);
 }
 
-/* Plans choose among what the device is said to run: without the second kernel
- * it counts as an older one. */
-static void settle_on_loaded(cuai_kernels_t *kernels)
+/* Plans choose among what the device is said to run: without the second kernel it counts as an
+ * older one. */
+static void reclaim_on_loaded(cuai_kernels_t *kernels)
 {
     const uint32_t newer = cuai_slide_texts[CUAI_SLIDE_BULK].capability;
-    if (kernels->functions[CUAI_SLIDE_BULK] == NULL &&
-        kernels->device.capability >= newer)
+    if (kernels->functions[CUAI_SLIDE_BULK] == NULL && kernels->device.capability >= newer)
         kernels->device.capability = newer - 1;
 }
 
@@ -130,13 +121,12 @@ static cuarena_status_t load(cuai_kernels_t *kernels)
         if (cuai_slide_kernel_runs(&kernels->device, k))
             result = load_kernel(kernels, k);
     cuai_place_leave(&visit);
-    settle_on_loaded(kernels);
+    reclaim_on_loaded(kernels);
     if (!is_grave(result))
         return CUARENA_OK;
     unload(kernels);
     return cuai_place_fail(place, result, "cuModuleLoadDataEx",
-                           "the relocation kernels of device %d",
-                           place->device);
+                           "the relocation kernels of device %d", place->device);
 }
 
 /* ---- One per place ----------------------------------------------------- */
@@ -149,7 +139,7 @@ static cuai_kernels_t *find(const cuai_place_t *place)
         if (kernels->place != place) {
             kernels = kernels->next;
         } else if (kernels->users == 0) {
-            cuai_event_wait(&changed, &lock);
+            cuai_cond_wait(&changed, &lock);
             kernels = all;
         } else {
             return kernels;
@@ -172,8 +162,7 @@ static cuarena_status_t make(cuai_place_t *place, cuai_kernels_t **kernels_out)
 {
     cuai_kernels_t *kernels = cuai_host_alloc(sizeof *kernels);
     if (kernels == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "no host memory for the relocation kernels");
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for the relocation kernels");
     *kernels = (cuai_kernels_t){.place = place, .next = all};
     all = kernels;
     cuai_unlock_unowned(&lock);
@@ -183,7 +172,7 @@ static cuarena_status_t make(cuai_place_t *place, cuai_kernels_t **kernels_out)
         kernels->users = 1;
     else
         drop(kernels);
-    cuai_event_wake(&changed);
+    cuai_cond_wake(&changed);
     if (status == CUARENA_OK)
         *kernels_out = kernels;
     else
@@ -191,8 +180,7 @@ static cuarena_status_t make(cuai_place_t *place, cuai_kernels_t **kernels_out)
     return status;
 }
 
-cuarena_status_t cuai_kernels_open(cuai_place_t *place,
-                                   cuai_kernels_t **kernels_out)
+cuarena_status_t cuai_kernels_open(cuai_place_t *place, cuai_kernels_t **kernels_out)
 {
     cuarena_status_t status = CUARENA_OK;
     cuai_lock_unowned(&lock);

@@ -2,9 +2,8 @@
  * Kernels: the relocation kernels, loaded into a context once for all arenas
  * of its place.
  *
- * The driver compiles their text when it loads them, and may put off making
- * them ready until they are launched; by then memory may have run out, so they
- * are made ready at once.
+ * The driver compiles their text when it loads them, and may put off making them ready until they
+ * are launched; by then memory may have run out, so they are made ready at once.
  */
 #ifndef CUAI_MEMORY_CUDA_KERNELS_H
 #define CUAI_MEMORY_CUDA_KERNELS_H
@@ -23,8 +22,7 @@ typedef struct cuai_kernels {
 
 /* NULL where the device or the driver can run none: that is no failure, and
  * the log says why. The place stays open while somebody has them. */
-cuarena_status_t cuai_kernels_open(cuai_place_t *place,
-                                   cuai_kernels_t **kernels_out);
+cuarena_status_t cuai_kernels_open(cuai_place_t *place, cuai_kernels_t **kernels_out);
 void cuai_kernels_close(cuai_kernels_t *kernels);
 
 #endif

@@ -14,31 +14,27 @@
 static cuarena_status_t take_device(cuai_place_t *place, size_t bytes,
                                     cuai_cu_pointer_t *pointer_out)
 {
-    cuai_cu_result_t result =
-        cuai_cu(place->cuda)->cuMemAlloc(pointer_out, bytes);
+    cuai_cu_result_t result = cuai_cu(place->cuda)->cuMemAlloc(pointer_out, bytes);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     *pointer_out = 0;
-    return cuai_place_fail(place, result, "cuMemAlloc",
-                           "%zu bytes of scratch to move blocks with", bytes);
+    return cuai_place_fail(place, result, "cuMemAlloc", "%zu bytes of scratch to move blocks with",
+                           bytes);
 }
 
 /* The kernel reads it where it is. */
-static cuarena_status_t take_staging(cuai_place_t *place, size_t bytes,
-                                     void **pointer_out,
+static cuarena_status_t take_staging(cuai_place_t *place, size_t bytes, void **pointer_out,
                                      cuai_cu_pointer_t *address_out)
 {
     const cuai_cuda_t *cuda = place->cuda;
-    cuai_cu_result_t result = cuai_cu(cuda)->cuMemHostAlloc(
-        pointer_out, bytes, CUAI_CU_MEMHOSTALLOC_DEVICEMAP);
+    cuai_cu_result_t result =
+        cuai_cu(cuda)->cuMemHostAlloc(pointer_out, bytes, CUAI_CU_MEMHOSTALLOC_DEVICEMAP);
     if (result != CUAI_CUDA_SUCCESS) {
         *pointer_out = NULL;
         return cuai_place_fail(place, result, "cuMemHostAlloc",
-                               "%zu bytes of staging to move blocks with",
-                               bytes);
+                               "%zu bytes of staging to move blocks with", bytes);
     }
-    result =
-        cuai_cu(cuda)->cuMemHostGetDevicePointer(address_out, *pointer_out, 0);
+    result = cuai_cu(cuda)->cuMemHostGetDevicePointer(address_out, *pointer_out, 0);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     return cuai_place_fail(place, result, "cuMemHostGetDevicePointer",
@@ -46,45 +42,38 @@ static cuarena_status_t take_staging(cuai_place_t *place, size_t bytes,
 }
 
 /* UNSUPPORTED, with no error put into words: the kernel does not run here. */
-static cuarena_status_t launch_once(cuai_mover_t *mover,
-                                    cuai_slide_launch_t *launch,
+static cuarena_status_t launch_once(cuai_mover_t *mover, cuai_slide_launch_t *launch,
                                     cuai_cu_stream_t stream)
 {
     void *parameters[] = {&launch->params};
     cuai_cu_result_t result =
         cuai_cu(mover->place->cuda)
-            ->cuLaunchKernel(mover->kernels->functions[launch->kernel],
-                             launch->grid, 1, 1, launch->block, 1, 1,
-                             launch->shared_bytes, stream, parameters, NULL);
+            ->cuLaunchKernel(mover->kernels->functions[launch->kernel], launch->grid, 1, 1,
+                             launch->block, 1, 1, launch->shared_bytes, stream, parameters, NULL);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     if (result == CUAI_CUDA_ERROR_NOT_SUPPORTED)
         return CUARENA_UNSUPPORTED;
     return cuai_place_fail(mover->place, result, "cuLaunchKernel",
-                           "%" PRIu32 " thread blocks of the relocation kernel",
-                           launch->grid);
+                           "%" PRIu32 " thread blocks of the relocation kernel", launch->grid);
 }
 
 /* ---- Life -------------------------------------------------------------- */
 
 /* Within a visit. */
-static cuarena_status_t clear_scratch(const cuai_mover_t *mover,
-                                      cuai_cu_stream_t stream)
+static cuarena_status_t clear_scratch(const cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
     cuai_cu_result_t result =
         cuai_cu(mover->place->cuda)
-            ->cuMemsetD32Async(mover->scratch, 0, CUAI_SLIDE_SCRATCH_ZEROED / 4,
-                               stream);
+            ->cuMemsetD32Async(mover->scratch, 0, CUAI_SLIDE_SCRATCH_ZEROED / 4, stream);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     return cuai_place_fail(mover->place, result, "cuMemsetD32Async",
                            "the scratch of the relocation kernel");
 }
 
-/* Within a visit: a launch that moves nothing has the driver make a kernel
- * ready. */
-static cuarena_status_t launch_empty(cuai_mover_t *mover,
-                                     cuai_cu_stream_t stream)
+/* Within a visit: a launch that moves nothing has the driver make a kernel ready. */
+static cuarena_status_t launch_empty(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t k = 0; k < CUAI_SLIDE_KERNELS && status == CUARENA_OK; k++) {
@@ -100,31 +89,29 @@ static cuarena_status_t launch_empty(cuai_mover_t *mover,
 }
 
 /* Within a visit. */
-static cuarena_status_t ready_kernels(cuai_mover_t *mover,
-                                      cuai_cu_stream_t stream)
+static cuarena_status_t ready_kernels(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
     cuai_cu_pointer_t staging_address = 0;
-    cuarena_status_t status = take_device(
-        mover->place, cuai_slide_scratch_bytes(RUN_ROOM), &mover->scratch);
+    cuarena_status_t status =
+        take_device(mover->place, cuai_slide_scratch_bytes(RUN_ROOM), &mover->scratch);
     if (status == CUARENA_OK)
-        status = take_staging(mover->place, cuai_slide_staging_bytes(RUN_ROOM),
-                              &mover->staging, &staging_address);
+        status = take_staging(mover->place, cuai_slide_staging_bytes(RUN_ROOM), &mover->staging,
+                              &staging_address);
     if (status == CUARENA_OK)
         status = clear_scratch(mover, stream);
     if (status != CUARENA_OK)
         return status;
-    cuai_slide_init(&mover->slide, &mover->kernels->device, mover->scratch,
-                    mover->staging, staging_address, RUN_ROOM);
+    cuai_slide_init(&mover->slide, &mover->kernels->device, mover->scratch, mover->staging,
+                    staging_address, RUN_ROOM);
     return launch_empty(mover, stream);
 }
 
 /* What fails once is tried again. */
 static cuarena_status_t mark_last(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
-    cuarena_status_t status =
-        cuai_marker_record(mover->place, stream, &mover->last);
+    cuarena_status_t status = cuai_event_record(mover->place, stream, &mover->last);
     if (status != CUARENA_OK)
-        status = cuai_marker_record(mover->place, stream, &mover->last);
+        status = cuai_event_record(mover->place, stream, &mover->last);
     mover->unmarked = status != CUARENA_OK;
     return status;
 }
@@ -134,11 +121,9 @@ static void give_scratch_back(cuai_mover_t *mover)
 {
     cuai_place_t *place = mover->place;
     if (mover->scratch != 0)
-        cuai_place_note(place, cuai_cu(place->cuda)->cuMemFree(mover->scratch),
-                        "cuMemFree");
+        cuai_place_note(place, cuai_cu(place->cuda)->cuMemFree(mover->scratch), "cuMemFree");
     if (mover->staging != NULL)
-        cuai_place_note(place,
-                        cuai_cu(place->cuda)->cuMemFreeHost(mover->staging),
+        cuai_place_note(place, cuai_cu(place->cuda)->cuMemFreeHost(mover->staging),
                         "cuMemFreeHost");
     mover->scratch = 0;
     mover->staging = NULL;
@@ -170,16 +155,15 @@ static cuarena_status_t ready(cuai_mover_t *mover, cuai_cu_stream_t stream)
         status = take_device(mover->place, CUAI_COPIES_BOUNCE, &mover->bounce);
     cuai_place_leave(&visit);
     if (status == CUARENA_OK)
-        status = cuai_marker_record(mover->place, stream, &mover->last);
-    return status == CUARENA_OK ? cuai_marker_wait_host(mover->last) : status;
+        status = cuai_event_record(mover->place, stream, &mover->last);
+    return status == CUARENA_OK ? cuai_event_wait_host(mover->last) : status;
 }
 
-cuarena_status_t cuai_mover_open(cuai_mover_t *mover, cuai_place_t *place,
-                                 cuai_cu_stream_t stream)
+cuarena_status_t cuai_mover_open(cuai_mover_t *mover, cuai_place_t *place, cuai_cu_stream_t stream)
 {
     mover->place = place;
     cuai_lock_init(&mover->lock);
-    cuai_event_init(&mover->free_again);
+    cuai_cond_init(&mover->free_again);
     cuarena_status_t status = cuai_kernels_open(place, &mover->kernels);
     if (status == CUARENA_OK)
         status = ready(mover, stream);
@@ -193,16 +177,15 @@ void cuai_mover_end(cuai_mover_t *mover)
     cuai_place_t *place = mover->place;
     const cuai_cuda_t *cuda = place->cuda;
     cuai_visit_t visit;
-    cuai_marker_release(mover->last);
+    cuai_event_release(mover->last);
     if (cuai_place_enter_to_end(place, &visit)) {
         give_scratch_back(mover);
         if (mover->bounce != 0)
-            cuai_place_note(place, cuai_cu(cuda)->cuMemFree(mover->bounce),
-                            "cuMemFree");
+            cuai_place_note(place, cuai_cu(cuda)->cuMemFree(mover->bounce), "cuMemFree");
         cuai_place_leave(&visit);
     }
     cuai_kernels_close(mover->kernels);
-    cuai_event_cleanup(&mover->free_again);
+    cuai_cond_cleanup(&mover->free_again);
     cuai_lock_cleanup(&mover->lock);
     *mover = (cuai_mover_t){0};
 }
@@ -213,7 +196,7 @@ static void claim(cuai_mover_t *mover)
 {
     cuai_lock_unowned(&mover->lock);
     while (mover->busy)
-        cuai_event_wait(&mover->free_again, &mover->lock);
+        cuai_cond_wait(&mover->free_again, &mover->lock);
     mover->busy = true;
     cuai_unlock_unowned(&mover->lock);
 }
@@ -222,41 +205,38 @@ static void unclaim(cuai_mover_t *mover)
 {
     cuai_lock_unowned(&mover->lock);
     mover->busy = false;
-    cuai_event_wake(&mover->free_again);
+    cuai_cond_wake(&mover->free_again);
     cuai_unlock_unowned(&mover->lock);
 }
 
 /* ---- Launches ---------------------------------------------------------- */
 
-/* Scratch, staging and bounce buffer are used in the order of the queueing,
- * whatever the streams. Equal handles may be different streams. */
-static cuarena_status_t follow_last(cuai_mover_t *mover,
-                                    cuai_cu_stream_t stream)
+/* Scratch, staging and bounce buffer are used in the order of the queueing, whatever the streams.
+ * Equal handles may be different streams. */
+static cuarena_status_t follow_last(cuai_mover_t *mover, cuai_cu_stream_t stream)
 {
     if (mover->unmarked)
         return cuai_fail(CUARENA_LOST,
                          "device %d: nobody can tell when the relocations that "
                          "were queued last are done",
                          mover->place->device);
-    return cuai_marker_wait(mover->last, mover->place, stream);
+    return cuai_event_wait(mover->last, mover->place, stream);
 }
 
-/* A launch reads its table from the staging, so the next one is planned when
- * that has been read. `marked`: the last launch came before the last marker. */
-static cuarena_status_t await_staging(cuai_mover_t *mover,
-                                      cuai_cu_stream_t stream, bool marked)
+/* A launch reads its table from the staging, so the next one is planned when that has been read.
+ * `marked`: the last launch came before the last event. */
+static cuarena_status_t await_staging(cuai_mover_t *mover, cuai_cu_stream_t stream, bool marked)
 {
     if (!mover->staged)
         return CUARENA_OK;
     cuarena_status_t status = marked ? CUARENA_OK : mark_last(mover, stream);
     if (status == CUARENA_OK)
-        status = cuai_marker_wait_host(mover->last);
+        status = cuai_event_wait_host(mover->last);
     mover->staged = status != CUARENA_OK;
     return status;
 }
 
-static cuarena_status_t queue_launch(cuai_mover_t *mover,
-                                     cuai_slide_launch_t *launch,
+static cuarena_status_t queue_launch(cuai_mover_t *mover, cuai_slide_launch_t *launch,
                                      cuai_cu_stream_t stream)
 {
     cuai_visit_t visit;
@@ -272,10 +252,8 @@ static cuarena_status_t queue_launch(cuai_mover_t *mover,
     return CUARENA_OK;
 }
 
-static cuarena_status_t queue_kernels(cuai_mover_t *mover,
-                                      const cuarena_relocation_t *list,
-                                      size_t count, cuai_cu_stream_t stream,
-                                      size_t *done_out)
+static cuarena_status_t queue_kernels(cuai_mover_t *mover, const cuarena_relocation_t *list,
+                                      size_t count, cuai_cu_stream_t stream, size_t *done_out)
 {
     cuarena_status_t status = CUARENA_OK;
     size_t done = 0;
@@ -284,8 +262,7 @@ static cuarena_status_t queue_kernels(cuai_mover_t *mover,
         status = await_staging(mover, stream, done == 0);
         if (status != CUARENA_OK)
             break;
-        size_t taken = cuai_slide_plan(&mover->slide, list + done, count - done,
-                                       NULL, &launch);
+        size_t taken = cuai_slide_plan(&mover->slide, list + done, count - done, NULL, &launch);
         status = queue_launch(mover, &launch, stream);
         done += status == CUARENA_OK ? taken : 0;
     }
@@ -296,10 +273,8 @@ static cuarena_status_t queue_kernels(cuai_mover_t *mover,
 /* ---- Copies ------------------------------------------------------------ */
 
 /* An entry of which a part was queued counts as queued. */
-static cuarena_status_t queue_copies(cuai_mover_t *mover,
-                                     const cuarena_relocation_t *list,
-                                     size_t count, cuai_cu_stream_t stream,
-                                     size_t *done_out)
+static cuarena_status_t queue_copies(cuai_mover_t *mover, const cuarena_relocation_t *list,
+                                     size_t count, cuai_cu_stream_t stream, size_t *done_out)
 {
     cuai_visit_t visit;
     cuarena_status_t status = cuai_place_enter(mover->place, &visit);
@@ -307,18 +282,16 @@ static cuarena_status_t queue_copies(cuai_mover_t *mover,
         return status;
     bool touched = false;
     size_t done = 0;
-    for (; done < count && status == CUARENA_OK;
-         done += touched || status == CUARENA_OK)
-        status = cuai_copies_queue(mover->place, &list[done], mover->bounce,
-                                   stream, &touched);
+    for (; done < count && status == CUARENA_OK; done += touched || status == CUARENA_OK)
+        status = cuai_copies_queue(mover->place, &list[done], mover->bounce, stream, &touched);
     cuai_place_leave(&visit);
     *done_out = done;
     return status;
 }
 
 /* Whether it takes nothing that other lists use too. */
-static bool goes_by_itself(const cuai_mover_t *mover,
-                           const cuarena_relocation_t *list, size_t count)
+static bool goes_by_itself(const cuai_mover_t *mover, const cuarena_relocation_t *list,
+                           size_t count)
 {
     if (mover->kernels != NULL)
         return cuai_slide_prefers_copy(list, count);
@@ -327,10 +300,8 @@ static bool goes_by_itself(const cuai_mover_t *mover,
 
 /* ---- Queueing ---------------------------------------------------------- */
 
-static cuarena_status_t queue_in_turn(cuai_mover_t *mover,
-                                      const cuarena_relocation_t *list,
-                                      size_t count, cuai_cu_stream_t stream,
-                                      size_t *done_out)
+static cuarena_status_t queue_in_turn(cuai_mover_t *mover, const cuarena_relocation_t *list,
+                                      size_t count, cuai_cu_stream_t stream, size_t *done_out)
 {
     cuarena_status_t status = follow_last(mover, stream);
     if (status != CUARENA_OK)
@@ -343,17 +314,14 @@ static cuarena_status_t queue_in_turn(cuai_mover_t *mover,
     return status == CUARENA_OK ? marked : status;
 }
 
-cuarena_status_t cuai_mover_queue(cuai_mover_t *mover,
-                                  const cuarena_relocation_t *list,
-                                  size_t count, cuai_cu_stream_t stream,
-                                  size_t *done_out)
+cuarena_status_t cuai_mover_queue(cuai_mover_t *mover, const cuarena_relocation_t *list,
+                                  size_t count, cuai_cu_stream_t stream, size_t *done_out)
 {
     *done_out = 0;
     if (goes_by_itself(mover, list, count))
         return queue_copies(mover, list, count, stream, done_out);
     claim(mover);
-    cuarena_status_t status =
-        queue_in_turn(mover, list, count, stream, done_out);
+    cuarena_status_t status = queue_in_turn(mover, list, count, stream, done_out);
     unclaim(mover);
     return status;
 }

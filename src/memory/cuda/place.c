@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "base/log.h"
-#include "memory/cuda/markers.h"
+#include "memory/cuda/events.h"
 
 /* All open places. The lock is held for walks of the list only, never across
  * a call of the driver. */
@@ -27,24 +27,21 @@ static bool lose(cuai_place_t *place, cuai_cu_result_t result)
 void cuai_place_lose(cuai_place_t *place, cuai_cu_result_t result)
 {
     if (lose(place, result))
-        cuai_error_add("; the context of device %d is lost, and what it holds",
-                       place->device);
+        cuai_error_add("; the context of device %d is lost, and what it holds", place->device);
 }
 
-cuarena_status_t cuai_place_fail(cuai_place_t *place, cuai_cu_result_t result,
-                                 const char *call, const char *format, ...)
+cuarena_status_t cuai_place_fail(cuai_place_t *place, cuai_cu_result_t result, const char *call,
+                                 const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    cuarena_status_t status =
-        cuai_cuda_fail_with(result, call, format, arguments);
+    cuarena_status_t status = cuai_cuda_fail_with(result, call, format, arguments);
     va_end(arguments);
     cuai_place_lose(place, result);
     return status;
 }
 
-void cuai_place_note(cuai_place_t *place, cuai_cu_result_t result,
-                     const char *call)
+void cuai_place_note(cuai_place_t *place, cuai_cu_result_t result, const char *call)
 {
     if (result == CUAI_CUDA_SUCCESS)
         return;
@@ -54,8 +51,8 @@ void cuai_place_note(cuai_place_t *place, cuai_cu_result_t result,
                  "holds",
                  place->device, call, cuai_cuda_name(result));
     else if (!cuai_cuda_is_sticky(result))
-        cuai_log(CUARENA_LOG_WARN, "device %d: %s answered %s", place->device,
-                 call, cuai_cuda_name(result));
+        cuai_log(CUARENA_LOG_WARN, "device %d: %s answered %s", place->device, call,
+                 cuai_cuda_name(result));
 }
 
 /* cuai_cuda says why in a forked process. */
@@ -63,13 +60,11 @@ cuarena_status_t cuai_place_check(cuai_place_t *place)
 {
     if (CUAI_UNLIKELY(cuai_cuda() == NULL))
         return CUARENA_NO_DEVICE;
-    cuai_cu_result_t lost =
-        atomic_load_explicit(&place->lost, memory_order_relaxed);
+    cuai_cu_result_t lost = atomic_load_explicit(&place->lost, memory_order_relaxed);
     if (CUAI_LIKELY(lost == CUAI_CUDA_SUCCESS))
         return CUARENA_OK;
-    cuarena_status_t status =
-        cuai_fail(CUARENA_LOST, "device %d is lost to this context after %s",
-                  place->device, cuai_cuda_name(lost));
+    cuarena_status_t status = cuai_fail(CUARENA_LOST, "device %d is lost to this context after %s",
+                                        place->device, cuai_cuda_name(lost));
     cuai_error_code(lost);
     return status;
 }
@@ -100,24 +95,20 @@ cuarena_status_t cuai_place_enter(cuai_place_t *place, cuai_visit_t *visit)
         result = CUAI_CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuCtxPushCurrent",
-                               "making the context of device %d current",
-                               place->device);
-    result =
-        cuai_cu(place->cuda)->cuThreadExchangeStreamCaptureMode(&visit->mode);
+                               "making the context of device %d current", place->device);
+    result = cuai_cu(place->cuda)->cuThreadExchangeStreamCaptureMode(&visit->mode);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     cuai_cu_context_t popped;
     if (visit->pushed)
-        cuai_place_note(place, cuai_cu(place->cuda)->cuCtxPopCurrent(&popped),
-                        "cuCtxPopCurrent");
-    return cuai_place_fail(place, result, "cuThreadExchangeStreamCaptureMode",
-                           "entering device %d", place->device);
+        cuai_place_note(place, cuai_cu(place->cuda)->cuCtxPopCurrent(&popped), "cuCtxPopCurrent");
+    return cuai_place_fail(place, result, "cuThreadExchangeStreamCaptureMode", "entering device %d",
+                           place->device);
 }
 
 bool cuai_place_enter_to_end(cuai_place_t *place, cuai_visit_t *visit)
 {
-    return cuai_cuda_if_open() != NULL &&
-           atomic_load(&place->lost) == CUAI_CUDA_SUCCESS &&
+    return cuai_cuda_if_open() != NULL && atomic_load(&place->lost) == CUAI_CUDA_SUCCESS &&
            cuai_place_enter(place, visit) == CUARENA_OK;
 }
 
@@ -125,25 +116,21 @@ void cuai_place_leave(cuai_visit_t *visit)
 {
     cuai_place_t *place = visit->place;
     const cuai_cuda_t *cuda = place->cuda;
-    cuai_place_note(
-        place, cuai_cu(cuda)->cuThreadExchangeStreamCaptureMode(&visit->mode),
-        "cuThreadExchangeStreamCaptureMode");
+    cuai_place_note(place, cuai_cu(cuda)->cuThreadExchangeStreamCaptureMode(&visit->mode),
+                    "cuThreadExchangeStreamCaptureMode");
     cuai_cu_context_t popped;
     if (visit->pushed)
-        cuai_place_note(place, cuai_cu(cuda)->cuCtxPopCurrent(&popped),
-                        "cuCtxPopCurrent");
+        cuai_place_note(place, cuai_cu(cuda)->cuCtxPopCurrent(&popped), "cuCtxPopCurrent");
 }
 
 /* ---- The list of places ------------------------------------------------ */
 
 /* One more user of the place of that context, if there is one. */
-static cuai_place_t *find_place(cuai_cu_context_t context,
-                                unsigned long long context_id)
+static cuai_place_t *find_place(cuai_cu_context_t context, unsigned long long context_id)
 {
     cuai_lock_unowned(&places_lock);
     cuai_place_t *place = places;
-    while (place != NULL &&
-           (place->context != context || place->context_id != context_id))
+    while (place != NULL && (place->context != context || place->context_id != context_id))
         place = place->next;
     if (place != NULL)
         place->users++;
@@ -188,22 +175,18 @@ static void let_go(const cuai_cuda_t *cuda, cuai_cu_device_t device)
 {
     cuai_cu_result_t result = cuai_cu(cuda)->cuDevicePrimaryCtxRelease(device);
     if (result != CUAI_CUDA_SUCCESS)
-        cuai_log(CUARENA_LOG_WARN, "cuDevicePrimaryCtxRelease answered %s",
-                 cuai_cuda_name(result));
+        cuai_log(CUARENA_LOG_WARN, "cuDevicePrimaryCtxRelease answered %s", cuai_cuda_name(result));
 }
 
-static cuarena_status_t make_place(const candidate_t *candidate,
-                                   cuai_place_t **out)
+static cuarena_status_t make_place(const candidate_t *candidate, cuai_place_t **out)
 {
     cuai_facts_t facts;
-    cuarena_status_t status =
-        cuai_facts_of(candidate->cuda, candidate->device, &facts);
+    cuarena_status_t status = cuai_facts_of(candidate->cuda, candidate->device, &facts);
     if (status != CUARENA_OK)
         return status;
     cuai_place_t *place = cuai_host_alloc(sizeof *place);
     if (place == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "the host has no memory for a device's record");
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a device's record");
     place->cuda = candidate->cuda;
     place->context = candidate->context;
     place->context_id = candidate->context_id;
@@ -218,10 +201,9 @@ static cuarena_status_t make_place(const candidate_t *candidate,
     return CUARENA_OK;
 }
 
-/* The place of a candidate that is known; keeps the retained context if the
- * place is new. Two threads that open at once may make two places of one
- * context, which does no harm. */
-static cuarena_status_t settle(const candidate_t *candidate, cuai_place_t **out)
+/* The place of a candidate that is known; keeps the retained context if the place is new. Two
+ * threads that open at once may make two places of one context, which does no harm. */
+static cuarena_status_t reclaim(const candidate_t *candidate, cuai_place_t **out)
 {
     cuarena_status_t status = CUARENA_OK;
     cuai_place_t *place = find_place(candidate->context, candidate->context_id);
@@ -237,34 +219,28 @@ static cuarena_status_t settle(const candidate_t *candidate, cuai_place_t **out)
     return status;
 }
 
-static cuarena_status_t open_ordinal(const cuai_cuda_t *cuda, int32_t ordinal,
-                                     cuai_place_t **out)
+static cuarena_status_t open_ordinal(const cuai_cuda_t *cuda, int32_t ordinal, cuai_place_t **out)
 {
     candidate_t found = {.cuda = cuda, .primary = true};
     if (ordinal < 0 || ordinal >= cuda->device_count)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "device: %d, 0 to %d are accepted", (int)ordinal,
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "device: %d, 0 to %d are accepted", (int)ordinal,
                          cuda->device_count - 1);
-    cuai_cu_result_t result =
-        cuai_cu(cuda)->cuDeviceGet(&found.device, ordinal);
+    cuai_cu_result_t result = cuai_cu(cuda)->cuDeviceGet(&found.device, ordinal);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_cuda_fail(result, "cuDeviceGet", "device %d", (int)ordinal);
-    result =
-        cuai_cu(cuda)->cuDevicePrimaryCtxRetain(&found.context, found.device);
+    result = cuai_cu(cuda)->cuDevicePrimaryCtxRetain(&found.context, found.device);
     if (result != CUAI_CUDA_SUCCESS)
-        return cuai_cuda_fail(result, "cuDevicePrimaryCtxRetain",
-                              "the context of device %d", (int)ordinal);
+        return cuai_cuda_fail(result, "cuDevicePrimaryCtxRetain", "the context of device %d",
+                              (int)ordinal);
     result = cuai_cu(cuda)->cuCtxGetId(found.context, &found.context_id);
     if (result == CUAI_CUDA_SUCCESS)
-        return settle(&found, out);
+        return reclaim(&found, out);
     let_go(cuda, found.device);
-    return cuai_cuda_fail(result, "cuCtxGetId", "the context of device %d",
-                          (int)ordinal);
+    return cuai_cuda_fail(result, "cuCtxGetId", "the context of device %d", (int)ordinal);
 }
 
 /* The only way to ask for the device of a context that is not current. */
-static cuai_cu_result_t device_of(const cuai_cuda_t *cuda,
-                                  cuai_cu_context_t context,
+static cuai_cu_result_t device_of(const cuai_cuda_t *cuda, cuai_cu_context_t context,
                                   cuai_cu_device_t *device_out)
 {
     cuai_cu_context_t popped;
@@ -276,16 +252,16 @@ static cuai_cu_result_t device_of(const cuai_cuda_t *cuda,
     return result != CUAI_CUDA_SUCCESS ? result : after;
 }
 
-/* Retains the context if it is the primary one of its device. An inactive one
- * is not asked for: that would create it. */
+/* Retains the context if it is the primary one of its device. An inactive one is not asked for:
+ * that would create it. */
 static cuai_cu_result_t retain_if_primary(candidate_t *found)
 {
     const cuai_cuda_t *cuda = found->cuda;
     cuai_cu_context_t primary = NULL;
     unsigned flags = 0;
     int active = 0;
-    cuai_cu_result_t result = cuai_cu(cuda)->cuDevicePrimaryCtxGetState(
-        found->device, &flags, &active);
+    cuai_cu_result_t result =
+        cuai_cu(cuda)->cuDevicePrimaryCtxGetState(found->device, &flags, &active);
     if (result != CUAI_CUDA_SUCCESS || !active)
         return result;
     result = cuai_cu(cuda)->cuDevicePrimaryCtxRetain(&primary, found->device);
@@ -297,14 +273,12 @@ static cuai_cu_result_t retain_if_primary(candidate_t *found)
     return CUAI_CUDA_SUCCESS;
 }
 
-static cuarena_status_t open_context(const cuai_cuda_t *cuda,
-                                     cuai_cu_context_t context,
+static cuarena_status_t open_context(const cuai_cuda_t *cuda, cuai_cu_context_t context,
                                      cuai_place_t **out)
 {
     candidate_t found = {.cuda = cuda, .context = context};
     cuai_cu_result_t result = device_of(cuda, context, &found.device);
-    if (result == CUAI_CUDA_ERROR_INVALID_CONTEXT ||
-        result == CUAI_CUDA_ERROR_CONTEXT_IS_DESTROYED)
+    if (result == CUAI_CUDA_ERROR_INVALID_CONTEXT || result == CUAI_CUDA_ERROR_CONTEXT_IS_DESTROYED)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "context: the driver knows none at %p, a living "
                          "CUcontext is accepted",
@@ -314,29 +288,23 @@ static cuarena_status_t open_context(const cuai_cuda_t *cuda,
     if (result == CUAI_CUDA_SUCCESS)
         result = retain_if_primary(&found);
     if (result != CUAI_CUDA_SUCCESS)
-        return cuai_cuda_fail(result, "cuCtxGetDevice", "the context at %p",
-                              (void *)context);
-    return settle(&found, out);
+        return cuai_cuda_fail(result, "cuCtxGetDevice", "the context at %p", (void *)context);
+    return reclaim(&found, out);
 }
 
 /* Opening in a thread that captures is none of the capture's business. */
 static cuarena_status_t open_relaxed(const cuai_cuda_t *cuda, int32_t ordinal,
-                                     cuai_cu_context_t context,
-                                     cuai_place_t **out)
+                                     cuai_cu_context_t context, cuai_place_t **out)
 {
     cuai_cu_capture_mode_t mode = CUAI_CU_STREAM_CAPTURE_MODE_RELAXED;
-    cuai_cu_result_t result =
-        cuai_cu(cuda)->cuThreadExchangeStreamCaptureMode(&mode);
+    cuai_cu_result_t result = cuai_cu(cuda)->cuThreadExchangeStreamCaptureMode(&mode);
     if (result != CUAI_CUDA_SUCCESS)
-        return cuai_cuda_fail(result, "cuThreadExchangeStreamCaptureMode",
-                              "opening a device");
-    cuarena_status_t status = context != NULL
-                                  ? open_context(cuda, context, out)
-                                  : open_ordinal(cuda, ordinal, out);
+        return cuai_cuda_fail(result, "cuThreadExchangeStreamCaptureMode", "opening a device");
+    cuarena_status_t status =
+        context != NULL ? open_context(cuda, context, out) : open_ordinal(cuda, ordinal, out);
     result = cuai_cu(cuda)->cuThreadExchangeStreamCaptureMode(&mode);
     if (result != CUAI_CUDA_SUCCESS)
-        cuai_log(CUARENA_LOG_WARN,
-                 "cuThreadExchangeStreamCaptureMode answered %s",
+        cuai_log(CUARENA_LOG_WARN, "cuThreadExchangeStreamCaptureMode answered %s",
                  cuai_cuda_name(result));
     return status;
 }
@@ -349,8 +317,7 @@ cuarena_status_t cuai_place_open_ordinal(int32_t ordinal, cuai_place_t **out)
     return open_relaxed(cuda, ordinal, NULL, out);
 }
 
-cuarena_status_t cuai_place_open_context(cuai_cu_context_t context,
-                                         cuai_place_t **out)
+cuarena_status_t cuai_place_open_context(cuai_cu_context_t context, cuai_place_t **out)
 {
     const cuai_cuda_t *cuda = cuai_cuda();
     if (cuda == NULL)
@@ -359,22 +326,19 @@ cuarena_status_t cuai_place_open_context(cuai_cu_context_t context,
 }
 
 /* An ordinal beside a context is checked; 0 is what nobody has named. */
-cuarena_status_t cuai_place_open(const cuarena_config_t *config,
-                                 cuai_place_t **out)
+cuarena_status_t cuai_place_open(const cuarena_config_t *config, cuai_place_t **out)
 {
     const cuai_cuda_t *cuda = cuai_cuda();
     if (cuda == NULL)
         return CUARENA_NO_DEVICE;
     cuai_place_t *place = NULL;
-    cuarena_status_t status =
-        open_relaxed(cuda, config->device, config->context, &place);
+    cuarena_status_t status = open_relaxed(cuda, config->device, config->context, &place);
     if (status != CUARENA_OK)
         return status;
     if (config->device != 0 && config->device != place->device) {
         int own = place->device;
         cuai_place_close(place);
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "device: %d, the context at %p is one of device %d",
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "device: %d, the context at %p is one of device %d",
                          (int)config->device, config->context, own);
     }
     *out = place;
@@ -389,7 +353,7 @@ static void end_place(cuai_place_t *place)
 {
     cuai_visit_t visit;
     bool entered = cuai_place_enter_to_end(place, &visit);
-    cuai_markers_end(place, !entered);
+    cuai_events_end(place, !entered);
     if (entered)
         cuai_place_leave(&visit);
     if (entered && place->primary)

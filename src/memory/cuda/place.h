@@ -1,10 +1,10 @@
 /*
  * A place: one context of one device, while somebody uses it.
  *
- * There is one place per context, whoever opened it: arenas of one device share
- * it, with its facts and its idle events. The primary context is retained for
- * as long as the place is open, so that it does not end under it; a context of
- * the caller's own is the caller's, and outlives what was opened on it.
+ * There is one place per context, whoever opened it: arenas of one device share it, with its facts
+ * and its idle events. The primary context is retained for as long as the place is open, so that it
+ * does not end under it; a context of the caller's own is the caller's, and outlives what was
+ * opened on it.
  *
  * Calls of the driver stand between enter and leave:
  *
@@ -17,12 +17,11 @@
  *   if (result != CUAI_CUDA_SUCCESS)
  *       return cuai_place_fail(place, result, "cuMemAlloc", "%zu bytes", ...);
  *
- * In between the context is current and the thread captures in relaxed mode;
- * after it the thread has the context that it had, or none, and its own mode.
+ * In between the context is current and the thread captures in relaxed mode; after it the thread
+ * has the context that it had, or none, and its own mode.
  *
  * A place is lost after a sticky error of the driver: enter says LOST from
- * then on, so nothing calls the driver for it any more, and what ends things
- * forgets them.
+ * then on, so nothing calls the driver for it any more, and what ends things forgets them.
  */
 #ifndef CUAI_MEMORY_CUDA_PLACE_H
 #define CUAI_MEMORY_CUDA_PLACE_H
@@ -34,8 +33,8 @@
 #include "cuarena/arena.h"
 #include "memory/cuda/driver.h"
 
-/* What the device can do, as far as the library cares. A facility counts as
- * there if the device has it and the driver all the calls that it takes. */
+/* What the device can do, as far as the library cares. A facility counts as there if the device has
+ * it and the driver all the calls that it takes. */
 typedef struct cuai_facts {
     char name[96];
     uint64_t total_bytes;
@@ -54,7 +53,7 @@ typedef struct cuai_facts {
     bool host_same;  /* ... at the address that the CPU uses */
 } cuai_facts_t;
 
-struct cuai_marker;
+struct cuai_event;
 
 typedef struct cuai_place {
     const cuai_cuda_t *cuda;
@@ -65,30 +64,27 @@ typedef struct cuai_place {
     cuai_facts_t facts;
     _Atomic(cuai_cu_result_t) lost; /* the first sticky error; 0: none */
 
-    cuai_lock_t lock;         /* guards the markers */
-    struct cuai_marker *idle; /* ready for use: see markers.h */
-    size_t marker_count;      /* idle or not */
+    cuai_lock_t lock;        /* guards the events */
+    struct cuai_event *idle; /* ready for use: see events.h */
+    size_t event_count;      /* idle or not */
 
     size_t users;            /* guarded by the lock of all places */
     struct cuai_place *next; /* likewise */
 } cuai_place_t;
 
 /*
- * Opens the driver if it must, and the place that a configuration names: the
- * context if there is one, else the primary context of the ordinal.
- * BAD_ARGUMENT for an ordinal that the driver does not have, a context of
- * another device than the ordinal says or one that the driver refuses;
+ * Opens the driver if it must, and the place that a configuration names: the context if there is
+ * one, else the primary context of the ordinal. BAD_ARGUMENT for an ordinal that the driver does
+ * not have, a context of another device than the ordinal says or one that the driver refuses;
  * NO_DEVICE, OUT_OF_MEMORY, DRIVER. Cost: of the first, creating the context.
  */
-cuarena_status_t cuai_place_open(const cuarena_config_t *config,
-                                 cuai_place_t **out);
+cuarena_status_t cuai_place_open(const cuarena_config_t *config, cuai_place_t **out);
 /* The place of a device's primary context. */
 cuarena_status_t cuai_place_open_ordinal(int32_t ordinal, cuai_place_t **out);
 /* The place of a context that the driver has just named. */
-cuarena_status_t cuai_place_open_context(cuai_cu_context_t context,
-                                         cuai_place_t **out);
-/* The last close ends the place: idle events are destroyed, a primary context
- * is released. NULL is fine. */
+cuarena_status_t cuai_place_open_context(cuai_cu_context_t context, cuai_place_t **out);
+/* The last close ends the place: idle events are destroyed, a primary context is released. NULL is
+ * fine. */
 void cuai_place_close(cuai_place_t *place);
 
 /* From enter to leave; on the stack of the caller. */
@@ -98,28 +94,24 @@ typedef struct cuai_visit {
     bool pushed;
 } cuai_visit_t;
 
-/* LOST, with the error that made it so; NO_DEVICE in a forked process; DRIVER
- * if the context cannot be made current. Nothing changed then. Visits of the
- * same place may nest. Cost: three calls of the driver, five where another
- * context is current. */
+/* LOST, with the error that made it so; NO_DEVICE in a forked process; DRIVER if the context cannot
+ * be made current. Nothing changed then. Visits of the same place may nest. Cost: three calls of
+ * the driver, five where another context is current. */
 cuarena_status_t cuai_place_enter(cuai_place_t *place, cuai_visit_t *visit);
-/* The same for what ends something: false, and the last error as it was, where
- * the context is lost or the process forked. */
+/* The same for what ends something: false, and the last error as it was, where the context is lost
+ * or the process forked. */
 bool cuai_place_enter_to_end(cuai_place_t *place, cuai_visit_t *visit);
 /* Keeps the last error. */
 void cuai_place_leave(cuai_visit_t *visit);
 
-/* As cuai_cuda_fail; a sticky result loses the place. Call it after leave or
- * before. */
-cuarena_status_t cuai_place_fail(cuai_place_t *place, cuai_cu_result_t result,
-                                 const char *call, const char *format,
-                                 ...) CUAI_NOINLINE CUAI_PRINTF(4, 5);
+/* As cuai_cuda_fail; a sticky result loses the place. Call it after leave or before. */
+cuarena_status_t cuai_place_fail(cuai_place_t *place, cuai_cu_result_t result, const char *call,
+                                 const char *format, ...) CUAI_NOINLINE CUAI_PRINTF(4, 5);
 /* Loses the place if the result is sticky. */
 void cuai_place_lose(cuai_place_t *place, cuai_cu_result_t result);
-/* Notes a result that nobody is told of, such as that of a free: a sticky one
- * loses the place, any other failure is logged. */
-void cuai_place_note(cuai_place_t *place, cuai_cu_result_t result,
-                     const char *call);
+/* Notes a result that nobody is told of, such as that of a free: a sticky one loses the place, any
+ * other failure is logged. */
+void cuai_place_note(cuai_place_t *place, cuai_cu_result_t result, const char *call);
 /* OK, or LOST with the error that made it so, or NO_DEVICE in a forked
  * process. No call of the driver. */
 cuarena_status_t cuai_place_check(cuai_place_t *place);

@@ -1,12 +1,11 @@
 /*
- * Memory that the driver gives in one piece and takes back whole: of a device
- * (malloc), managed, and pinned. A segment keeps its length.
+ * Memory that the driver gives in one piece and takes back whole: of a device (malloc), managed,
+ * and pinned. A segment keeps its length.
  *
- * What is taken is a multiple of the size that the driver itself works in, so
- * what is held is what it gave. Smaller pieces, which dedicated blocks and
- * arenas with in_place=0 get, it cuts from such. An address less aligned than
- * the arena wants is replaced by one in a piece that is longer by that
- * alignment.
+ * What is taken is a multiple of the size that the driver itself works in, so what is held is what
+ * it gave. Smaller pieces, which dedicated blocks and arenas with in_place=0 get, it cuts from
+ * such. An address less aligned than the arena wants is replaced by one in a piece that is longer
+ * by that alignment.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -20,7 +19,7 @@
 #include "memory/host/move.h"
 #include "memory/kinds.h"
 
-#define GRAIN (2 * CUAI_MIB)
+#define GRANULARITY (2 * CUAI_MIB)
 
 /* What it gives at least: it shares the size that it works in among pieces. */
 #define LEAST 512
@@ -34,8 +33,7 @@ typedef struct plain plain_t;
 typedef struct plain_kind {
     const char *name;
     const char *call; /* that takes */
-    cuai_cu_result_t (*take)(const plain_t *plain, uint64_t bytes,
-                             uint64_t *address_out);
+    cuai_cu_result_t (*take)(const plain_t *plain, uint64_t bytes, uint64_t *address_out);
     cuai_cu_result_t (*give)(const plain_t *plain, uint64_t address);
     const char *give_call;
 } plain_kind_t;
@@ -54,12 +52,10 @@ static const cuai_cuda_t *cuda_of(const plain_t *plain)
 
 /* ---- Kinds ------------------------------------------------------------- */
 
-static cuai_cu_result_t take_malloc(const plain_t *plain, uint64_t bytes,
-                                    uint64_t *address_out)
+static cuai_cu_result_t take_malloc(const plain_t *plain, uint64_t bytes, uint64_t *address_out)
 {
     cuai_cu_pointer_t pointer = 0;
-    cuai_cu_result_t result =
-        cuai_cu(cuda_of(plain))->cuMemAlloc(&pointer, bytes);
+    cuai_cu_result_t result = cuai_cu(cuda_of(plain))->cuMemAlloc(&pointer, bytes);
     *address_out = pointer;
     return result;
 }
@@ -69,19 +65,16 @@ static cuai_cu_result_t give_malloc(const plain_t *plain, uint64_t address)
     return cuai_cu(cuda_of(plain))->cuMemFree(address);
 }
 
-static cuai_cu_result_t take_managed(const plain_t *plain, uint64_t bytes,
-                                     uint64_t *address_out)
+static cuai_cu_result_t take_managed(const plain_t *plain, uint64_t bytes, uint64_t *address_out)
 {
     cuai_cu_pointer_t pointer = 0;
     cuai_cu_result_t result =
-        cuai_cu(cuda_of(plain))
-            ->cuMemAllocManaged(&pointer, bytes, CUAI_CU_MEM_ATTACH_GLOBAL);
+        cuai_cu(cuda_of(plain))->cuMemAllocManaged(&pointer, bytes, CUAI_CU_MEM_ATTACH_GLOBAL);
     *address_out = pointer;
     return result;
 }
 
-static cuai_cu_result_t take_pinned(const plain_t *plain, uint64_t bytes,
-                                    uint64_t *address_out)
+static cuai_cu_result_t take_pinned(const plain_t *plain, uint64_t bytes, uint64_t *address_out)
 {
     void *pointer = NULL;
     cuai_cu_result_t result =
@@ -95,18 +88,17 @@ static cuai_cu_result_t give_pinned(const plain_t *plain, uint64_t address)
     return cuai_cu(cuda_of(plain))->cuMemFreeHost(cuai_store_pointer(address));
 }
 
-static const plain_kind_t malloc_kind = {"device (malloc)", "cuMemAlloc",
-                                         take_malloc, give_malloc, "cuMemFree"};
-static const plain_kind_t managed_kind = {
-    "managed", "cuMemAllocManaged", take_managed, give_malloc, "cuMemFree"};
-static const plain_kind_t pinned_kind = {
-    "pinned", "cuMemHostAlloc", take_pinned, give_pinned, "cuMemFreeHost"};
+static const plain_kind_t malloc_kind = {"device (malloc)", "cuMemAlloc", take_malloc, give_malloc,
+                                         "cuMemFree"};
+static const plain_kind_t managed_kind = {"managed", "cuMemAllocManaged", take_managed, give_malloc,
+                                          "cuMemFree"};
+static const plain_kind_t pinned_kind = {"pinned", "cuMemHostAlloc", take_pinned, give_pinned,
+                                         "cuMemFreeHost"};
 
 /* ---- Taking and giving ------------------------------------------------- */
 
 /* The cookie of a segment is what the driver gave, which may begin lower. */
-static cuarena_status_t take(plain_t *plain, uint64_t bytes,
-                             uint64_t *address_out)
+static cuarena_status_t take(plain_t *plain, uint64_t bytes, uint64_t *address_out)
 {
     cuai_place_t *place = plain->store.place;
     cuai_visit_t visit;
@@ -117,9 +109,8 @@ static cuarena_status_t take(plain_t *plain, uint64_t bytes,
     cuai_place_leave(&visit);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
-    status =
-        cuai_place_fail(place, result, plain->kind->call,
-                        "%" PRIu64 " bytes of device %d", bytes, place->device);
+    status = cuai_place_fail(place, result, plain->kind->call, "%" PRIu64 " bytes of device %d",
+                             bytes, place->device);
     cuai_error_asked(bytes);
     return status;
 }
@@ -136,8 +127,7 @@ static void give(plain_t *plain, uint64_t address)
 }
 
 /* Of the arena's alignment, within a longer piece if need be. */
-static cuarena_status_t take_aligned(plain_t *plain, uint64_t bytes,
-                                     uint64_t *taken_out)
+static cuarena_status_t take_aligned(plain_t *plain, uint64_t bytes, uint64_t *taken_out)
 {
     cuarena_status_t status = take(plain, bytes, taken_out);
     if (status != CUARENA_OK || cuai_is_aligned(*taken_out, plain->alignment))
@@ -146,10 +136,10 @@ static cuarena_status_t take_aligned(plain_t *plain, uint64_t bytes,
     return take(plain, bytes + plain->alignment, taken_out);
 }
 
-static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
+static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
-    (void)reserve_bytes;
+    (void)address_bytes;
     plain_t *plain = user;
     uint64_t taken = 0;
     cuarena_status_t status = take_aligned(plain, bytes, &taken);
@@ -158,7 +148,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
     *segment_out = (cuarena_memory_segment_t){
         .address = cuai_align_up(taken, plain->alignment),
         .bytes = bytes,
-        .reserved_bytes = bytes,
+        .address_bytes = bytes,
         .cookie = cuai_store_pointer(taken),
     };
     return CUARENA_OK;
@@ -171,10 +161,10 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
 
 /* ---- Managed: never more than the card has ------------------------------ */
 
-/* Managed memory that nobody has touched yet takes nothing of the device, so
- * the driver would give more than fits; a program that then touches all of it
- * may bring the device to a halt. So all arenas' managed bytes of a device
- * together stay below what it has, and each piece below what is free. */
+/* Managed memory that nobody has touched yet takes nothing of the device, so the driver would give
+ * more than fits; a program that then touches all of it may bring the device to a halt. So all
+ * arenas' managed bytes of a device together stay below what it has, and each piece below what is
+ * free. */
 static _Atomic uint64_t managed_given[CUAI_VMM_DEVICES];
 
 static _Atomic uint64_t *given_on(const plain_t *plain)
@@ -186,30 +176,27 @@ static cuarena_status_t count_managed(plain_t *plain, uint64_t bytes)
 {
     uint64_t free_bytes;
     uint64_t total;
-    cuarena_status_t status =
-        cuai_store_info(&plain->store, &free_bytes, &total);
+    cuarena_status_t status = cuai_store_info(&plain->store, &free_bytes, &total);
     if (status != CUARENA_OK)
         return status;
     uint64_t before = atomic_fetch_add(given_on(plain), bytes);
     if (bytes <= free_bytes && before <= total && bytes <= total - before)
         return CUARENA_OK;
     atomic_fetch_sub(given_on(plain), bytes);
-    return cuai_fail_bytes(
-        CUARENA_OUT_OF_MEMORY, bytes, total, before, free_bytes, free_bytes,
-        "%" PRIu64 " managed bytes: device %d has %" PRIu64 " of %" PRIu64
-        " free, and arenas have %" PRIu64 " managed ones",
-        bytes, plain->store.place->device, free_bytes, total, before);
+    return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, bytes, total, before, free_bytes, free_bytes,
+                           "%" PRIu64 " managed bytes: device %d has %" PRIu64 " of %" PRIu64
+                           " free, and arenas have %" PRIu64 " managed ones",
+                           bytes, plain->store.place->device, free_bytes, total, before);
 }
 
-static cuarena_status_t get_managed(void *user, uint64_t bytes,
-                                    uint64_t reserve_bytes,
+static cuarena_status_t get_managed(void *user, uint64_t bytes, uint64_t address_bytes,
                                     cuarena_memory_segment_t *segment_out)
 {
     plain_t *plain = user;
     cuarena_status_t status = count_managed(plain, bytes);
     if (status != CUARENA_OK)
         return status;
-    status = get(user, bytes, reserve_bytes, segment_out);
+    status = get(user, bytes, address_bytes, segment_out);
     if (status != CUARENA_OK)
         atomic_fetch_sub(given_on(plain), bytes);
     return status;
@@ -226,8 +213,7 @@ static cuarena_status_t managed_available(void *user, uint64_t *bytes_out)
     plain_t *plain = user;
     uint64_t free_bytes;
     uint64_t total;
-    cuarena_status_t status =
-        cuai_store_info(&plain->store, &free_bytes, &total);
+    cuarena_status_t status = cuai_store_info(&plain->store, &free_bytes, &total);
     if (status != CUARENA_OK)
         return status;
     uint64_t given = atomic_load(given_on(plain));
@@ -241,7 +227,7 @@ static void fill_table(const plain_t *plain, cuai_memory_t *out)
 {
     cuarena_memory_ops_t *ops = &out->ops;
     cuai_store_fill(&plain->store, out);
-    ops->grain_bytes = cuai_max(GRAIN, plain->alignment);
+    ops->granularity = cuai_max(GRANULARITY, plain->alignment);
     ops->alignment = plain->alignment;
     ops->least_bytes = cuai_max(LEAST, plain->alignment);
     ops->get = get;
@@ -250,15 +236,13 @@ static void fill_table(const plain_t *plain, cuai_memory_t *out)
 }
 
 /* With what the device must have; `why` is what it lacks then. */
-static cuarena_status_t open_kind(const cuarena_config_t *config,
-                                  const plain_kind_t *kind, plain_t **out)
+static cuarena_status_t open_kind(const cuarena_config_t *config, const plain_kind_t *kind,
+                                  plain_t **out)
 {
     plain_t *plain = cuai_host_alloc(sizeof *plain);
     if (plain == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "the host has no memory for a memory's record");
-    cuarena_status_t status =
-        cuai_store_open(&plain->store, kind->name, config);
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a memory's record");
+    cuarena_status_t status = cuai_store_open(&plain->store, kind->name, config);
     if (status != CUARENA_OK) {
         cuai_host_free(plain);
         return status;
@@ -272,14 +256,14 @@ static cuarena_status_t open_kind(const cuarena_config_t *config,
 static cuarena_status_t lacks(const plain_t *plain, const char *what)
 {
     const cuai_place_t *place = plain->store.place;
-    return cuai_fail(CUARENA_UNSUPPORTED, "device %d (%s) has no %s",
-                     place->device, place->facts.name, what);
+    return cuai_fail(CUARENA_UNSUPPORTED, "device %d (%s) has no %s", place->device,
+                     place->facts.name, what);
 }
 
-/* The mover, if the device moves the bytes, and the table; or the end of it
- * all, with `status` if that is no success. */
-static cuarena_status_t finish(plain_t *plain, cuarena_status_t status,
-                               bool moves, cuai_memory_t *out)
+/* The mover, if the device moves the bytes, and the table; or the end of it all, with `status` if
+ * that is no success. */
+static cuarena_status_t finish(plain_t *plain, cuarena_status_t status, bool moves,
+                               cuai_memory_t *out)
 {
     if (status == CUARENA_OK && moves)
         status = cuai_store_add_mover(&plain->store);
@@ -290,15 +274,13 @@ static cuarena_status_t finish(plain_t *plain, cuarena_status_t status,
     return status;
 }
 
-static cuarena_status_t open_malloc(const cuarena_config_t *config,
-                                    cuai_memory_t *out)
+static cuarena_status_t open_malloc(const cuarena_config_t *config, cuai_memory_t *out)
 {
     plain_t *plain;
     cuarena_status_t status = open_kind(config, &malloc_kind, &plain);
     if (status != CUARENA_OK)
         return status;
-    out->facts.rdma =
-        config->rdma != CUARENA_PROPERTY_OFF && plain->store.place->facts.rdma;
+    out->facts.rdma = config->rdma != CUARENA_PROPERTY_OFF && plain->store.place->facts.rdma;
     if (config->rdma == CUARENA_PROPERTY_REQUIRE && !out->facts.rdma)
         status = lacks(plain, "memory that network cards reach: rdma=require; "
                               "accepted: off, try");
@@ -319,8 +301,7 @@ static const char *needs_handles(const cuarena_config_t *config)
 }
 
 /* vmm, or where the device lacks it malloc, if that has all that was asked. */
-static cuarena_status_t open_best(const cuarena_config_t *config,
-                                  cuai_memory_t *out)
+static cuarena_status_t open_best(const cuarena_config_t *config, cuai_memory_t *out)
 {
     cuai_place_t *place;
     cuarena_status_t status = cuai_place_open(config, &place);
@@ -333,16 +314,14 @@ static cuarena_status_t open_best(const cuarena_config_t *config,
                            "%s: device %d (%s) has no virtual memory "
                            "management; accepted: backing=auto, malloc, async "
                            "without it",
-                           key != NULL ? key : "backing 'vmm'", place->device,
-                           place->facts.name);
+                           key != NULL ? key : "backing 'vmm'", place->device, place->facts.name);
     if (status == CUARENA_OK)
         status = vmm ? cuai_vmm_open(config, out) : open_malloc(config, out);
     cuai_place_close(place);
     return status;
 }
 
-cuarena_status_t cuai_device_open(const cuarena_config_t *config,
-                                  cuai_memory_t *out)
+cuarena_status_t cuai_device_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
     if (config->backing == CUARENA_BACKING_MALLOC)
         return open_malloc(config, out);
@@ -357,16 +336,14 @@ static void reach_all(plain_t *plain, cuai_memory_t *out)
     out->facts.peers = cuda_of(plain)->device_count - 1;
 }
 
-cuarena_status_t cuai_managed_open(const cuarena_config_t *config,
-                                   cuai_memory_t *out)
+cuarena_status_t cuai_managed_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
     plain_t *plain;
     cuarena_status_t status = open_kind(config, &managed_kind, &plain);
     if (status != CUARENA_OK)
         return status;
     if (!plain->store.place->facts.managed)
-        status =
-            lacks(plain, "managed memory; accepted: memory=device, pinned");
+        status = lacks(plain, "managed memory; accepted: memory=device, pinned");
     reach_all(plain, out);
     status = finish(plain, status, true, out);
     if (status != CUARENA_OK)
@@ -394,16 +371,12 @@ static unsigned pinned_flags(const cuarena_config_t *config)
 {
     return (config->portable ? (unsigned)CUAI_CU_MEMHOSTALLOC_PORTABLE : 0u) |
            (config->mapped ? (unsigned)CUAI_CU_MEMHOSTALLOC_DEVICEMAP : 0u) |
-           (config->write_combined
-                ? (unsigned)CUAI_CU_MEMHOSTALLOC_WRITECOMBINED
-                : 0u);
+           (config->write_combined ? (unsigned)CUAI_CU_MEMHOSTALLOC_WRITECOMBINED : 0u);
 }
 
-/* The CPU moves pinned bytes, as it moves pageable ones, unless it would have
- * to read them write-combined: that takes it a hundred times as long, so the
- * device does it. */
-cuarena_status_t cuai_pinned_open(const cuarena_config_t *config,
-                                  cuai_memory_t *out)
+/* The CPU moves pinned bytes, as it moves pageable ones, unless it would have to read them
+ * write-combined: that takes it a hundred times as long, so the device does it. */
+cuarena_status_t cuai_pinned_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
     plain_t *plain;
     cuarena_status_t status = open_kind(config, &pinned_kind, &plain);

@@ -1,15 +1,14 @@
 /*
  * Device memory from one of the driver's pools: async.
  *
- * A piece is asked for at a point of a stream and freed at one. Without a
- * stream it is asked of the store's own, which is then waited for, so that the
- * bytes are everybody's; and freed on that, when they are idle.
+ * A piece is asked for at a point of a stream and freed at one. Without a stream it is asked of the
+ * store's own, which is then waited for, so that the bytes are everybody's; and freed on that, when
+ * they are idle.
  *
- * The driver cuts pieces in multiples of less than an arena's granule, so a
- * dedicated block takes no more than that. Segments for many blocks are
- * multiples of what a pool itself takes of the device. An address less aligned
- * than the arena wants is replaced by one in a piece that is longer by that
- * alignment.
+ * The driver cuts pieces in multiples of less than an arena's granule, so a dedicated block takes
+ * no more than that. Segments for many blocks are multiples of what a pool itself takes of the
+ * device. An address less aligned than the arena wants is replaced by one in a piece that is longer
+ * by that alignment.
  */
 #include <inttypes.h>
 
@@ -21,7 +20,7 @@
 #include "memory/cuda/store.h"
 #include "memory/kinds.h"
 
-#define GRAIN (2 * CUAI_MIB)
+#define GRANULARITY (2 * CUAI_MIB)
 
 /* What is so of every address that the driver gives. */
 #define NATURAL_ALIGNMENT 256
@@ -34,8 +33,8 @@ typedef struct pooled {
 
 /* ---- Pieces ------------------------------------------------------------ */
 
-static cuarena_status_t take(pooled_t *pooled, uint64_t bytes,
-                             cuai_cu_stream_t stream, uint64_t *address_out)
+static cuarena_status_t take(pooled_t *pooled, uint64_t bytes, cuai_cu_stream_t stream,
+                             uint64_t *address_out)
 {
     cuai_place_t *place = pooled->store.place;
     cuai_cu_pointer_t pointer = 0;
@@ -44,16 +43,13 @@ static cuarena_status_t take(pooled_t *pooled, uint64_t bytes,
     if (status != CUARENA_OK)
         return status;
     cuai_cu_result_t result =
-        cuai_cu(place->cuda)
-            ->cuMemAllocFromPoolAsync(&pointer, bytes, pooled->pool.handle,
-                                      stream);
+        cuai_cu(place->cuda)->cuMemAllocFromPoolAsync(&pointer, bytes, pooled->pool.handle, stream);
     cuai_place_leave(&visit);
     *address_out = pointer;
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
-    status =
-        cuai_place_fail(place, result, "cuMemAllocFromPoolAsync",
-                        "%" PRIu64 " bytes of device %d", bytes, place->device);
+    status = cuai_place_fail(place, result, "cuMemAllocFromPoolAsync",
+                             "%" PRIu64 " bytes of device %d", bytes, place->device);
     cuai_error_asked(bytes);
     return status;
 }
@@ -64,15 +60,13 @@ static void give(pooled_t *pooled, uint64_t address, cuai_cu_stream_t stream)
     cuai_visit_t visit;
     if (!cuai_store_enter_to_end(&pooled->store, &visit))
         return;
-    cuai_cu_result_t result =
-        cuai_cu(place->cuda)->cuMemFreeAsync(address, stream);
+    cuai_cu_result_t result = cuai_cu(place->cuda)->cuMemFreeAsync(address, stream);
     cuai_place_leave(&visit);
     cuai_place_note(place, result, "cuMemFreeAsync");
 }
 
 /* Of the arena's alignment, within a longer piece if need be. */
-static cuarena_status_t take_aligned(pooled_t *pooled, uint64_t bytes,
-                                     cuai_cu_stream_t stream,
+static cuarena_status_t take_aligned(pooled_t *pooled, uint64_t bytes, cuai_cu_stream_t stream,
                                      uint64_t *taken_out)
 {
     cuarena_status_t status = take(pooled, bytes, stream, taken_out);
@@ -84,16 +78,14 @@ static cuarena_status_t take_aligned(pooled_t *pooled, uint64_t bytes,
 
 /* ---- The table --------------------------------------------------------- */
 
-/* What was asked of the own stream for nobody's is everybody's once that has
- * it. */
+/* What was asked of the own stream for nobody's is everybody's once that has it. */
 static cuarena_status_t hand_over(const cuai_work_t *work)
 {
     return work->asked == CUARENA_NO_STREAM ? cuai_store_wait(work->store)
                                             : cuai_store_pass_on(work);
 }
 
-static cuarena_status_t get_at(pooled_t *pooled, uint64_t bytes,
-                               cuarena_stream_t stream,
+static cuarena_status_t get_at(pooled_t *pooled, uint64_t bytes, cuarena_stream_t stream,
                                cuarena_memory_segment_t *segment_out)
 {
     cuai_work_t work;
@@ -113,21 +105,20 @@ static cuarena_status_t get_at(pooled_t *pooled, uint64_t bytes,
     *segment_out = (cuarena_memory_segment_t){
         .address = cuai_align_up(taken, pooled->alignment),
         .bytes = bytes,
-        .reserved_bytes = bytes,
+        .address_bytes = bytes,
         .cookie = cuai_store_pointer(taken),
     };
     return CUARENA_OK;
 }
 
-static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
+static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
-    (void)reserve_bytes;
+    (void)address_bytes;
     return get_at(user, bytes, CUARENA_NO_STREAM, segment_out);
 }
 
-static cuarena_status_t get_on(void *user, uint64_t bytes,
-                               cuarena_stream_t stream,
+static cuarena_status_t get_on(void *user, uint64_t bytes, cuarena_stream_t stream,
                                cuarena_memory_segment_t *segment_out)
 {
     return get_at(user, bytes, stream, segment_out);
@@ -145,10 +136,9 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
     give(pooled, address_of(segment), pooled->store.own);
 }
 
-/* What fails once is tried again. Bytes whose last use nothing can be put
- * behind stay the driver's: somebody may be writing to them. */
-static void give_on(void *user, cuarena_memory_segment_t *segment,
-                    cuarena_stream_t stream)
+/* What fails once is tried again. Bytes whose last use nothing can be put behind stay the driver's:
+ * somebody may be writing to them. */
+static void give_on(void *user, cuarena_memory_segment_t *segment, cuarena_stream_t stream)
 {
     pooled_t *pooled = user;
     cuai_work_t work;
@@ -175,12 +165,11 @@ static void end(void *user)
 
 /* ---- Opening ----------------------------------------------------------- */
 
-static void fill_table(pooled_t *pooled, const cuarena_config_t *config,
-                       cuai_memory_t *out)
+static void fill_table(pooled_t *pooled, const cuarena_config_t *config, cuai_memory_t *out)
 {
     cuarena_memory_ops_t *ops = &out->ops;
     cuai_store_fill(&pooled->store, out);
-    ops->grain_bytes = cuai_max(GRAIN, pooled->alignment);
+    ops->granularity = cuai_max(GRANULARITY, pooled->alignment);
     ops->alignment = pooled->alignment;
     ops->least_bytes = config->alignment;
     ops->get = get;
@@ -196,8 +185,7 @@ static void fill_table(pooled_t *pooled, const cuarena_config_t *config,
     out->facts.peers = pooled->pool.peers;
 }
 
-static cuarena_status_t check_rdma(const cuarena_config_t *config,
-                                   const cuai_place_t *place)
+static cuarena_status_t check_rdma(const cuarena_config_t *config, const cuai_place_t *place)
 {
     if (config->rdma != CUARENA_PROPERTY_REQUIRE)
         return CUARENA_OK;
@@ -208,8 +196,7 @@ static cuarena_status_t check_rdma(const cuarena_config_t *config,
 }
 
 /* Blocks that are segments keep their places, so nothing moves them. */
-static cuarena_status_t prepare(pooled_t *pooled,
-                                const cuarena_config_t *config)
+static cuarena_status_t prepare(pooled_t *pooled, const cuarena_config_t *config)
 {
     cuai_store_t *store = &pooled->store;
     cuarena_status_t status = check_rdma(config, store->place);
@@ -225,15 +212,12 @@ static cuarena_status_t prepare(pooled_t *pooled,
     return status;
 }
 
-cuarena_status_t cuai_pooled_open(const cuarena_config_t *config,
-                                  cuai_memory_t *out)
+cuarena_status_t cuai_pooled_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
     pooled_t *pooled = cuai_host_alloc(sizeof *pooled);
     if (pooled == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "the host has no memory for a memory's record");
-    cuarena_status_t status =
-        cuai_store_open(&pooled->store, "device (async)", config);
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a memory's record");
+    cuarena_status_t status = cuai_store_open(&pooled->store, "device (async)", config);
     if (status != CUARENA_OK) {
         cuai_host_free(pooled);
         return status;

@@ -11,37 +11,30 @@
 /* ---- Attributes -------------------------------------------------------- */
 
 /* Within a visit. */
-static cuarena_status_t ask(cuai_pool_t *pool, cuai_cu_pool_attribute_t which,
-                            uint64_t *value_out)
+static cuarena_status_t ask(cuai_pool_t *pool, cuai_cu_pool_attribute_t which, uint64_t *value_out)
 {
     cuai_place_t *place = pool->place;
     *value_out = 0;
     cuai_cu_result_t result =
-        cuai_cu(place->cuda)
-            ->cuMemPoolGetAttribute(pool->handle, which, value_out);
+        cuai_cu(place->cuda)->cuMemPoolGetAttribute(pool->handle, which, value_out);
     return result == CUAI_CUDA_SUCCESS
                ? CUARENA_OK
                : cuai_place_fail(place, result, "cuMemPoolGetAttribute",
-                                 "attribute %d of a pool of device %d", which,
-                                 place->device);
+                                 "attribute %d of a pool of device %d", which, place->device);
 }
 
-static cuarena_status_t set(cuai_pool_t *pool, cuai_cu_pool_attribute_t which,
-                            uint64_t value)
+static cuarena_status_t set(cuai_pool_t *pool, cuai_cu_pool_attribute_t which, uint64_t value)
 {
     cuai_place_t *place = pool->place;
     cuai_cu_result_t result =
-        cuai_cu(place->cuda)
-            ->cuMemPoolSetAttribute(pool->handle, which, &value);
+        cuai_cu(place->cuda)->cuMemPoolSetAttribute(pool->handle, which, &value);
     return result == CUAI_CUDA_SUCCESS
                ? CUARENA_OK
                : cuai_place_fail(place, result, "cuMemPoolSetAttribute",
-                                 "attribute %d of a pool of device %d", which,
-                                 place->device);
+                                 "attribute %d of a pool of device %d", which, place->device);
 }
 
-static cuarena_status_t ask_alone(cuai_pool_t *pool,
-                                  cuai_cu_pool_attribute_t which,
+static cuarena_status_t ask_alone(cuai_pool_t *pool, cuai_cu_pool_attribute_t which,
                                   uint64_t *value_out)
 {
     cuai_visit_t visit;
@@ -53,9 +46,7 @@ static cuarena_status_t ask_alone(cuai_pool_t *pool,
     return status;
 }
 
-static cuarena_status_t set_alone(cuai_pool_t *pool,
-                                  cuai_cu_pool_attribute_t which,
-                                  uint64_t value)
+static cuarena_status_t set_alone(cuai_pool_t *pool, cuai_cu_pool_attribute_t which, uint64_t value)
 {
     cuai_visit_t visit;
     cuarena_status_t status = cuai_place_enter(pool->place, &visit);
@@ -75,8 +66,7 @@ static cuarena_status_t no_pools(const cuai_place_t *place)
                      "pools take a driver of 11.3, this one is of %d.%d, and "
                      "a device that has them; accepted: backing=auto, vmm, "
                      "malloc",
-                     place->device, place->facts.name,
-                     place->cuda->version / 1000,
+                     place->device, place->facts.name, place->cuda->version / 1000,
                      place->cuda->version % 1000 / 10);
 }
 
@@ -96,12 +86,11 @@ static cuarena_status_t make(cuai_pool_t *pool, uint64_t max_bytes)
         .location = {CUAI_CU_MEM_LOCATION_TYPE_DEVICE, place->device},
         .max_bytes = max_bytes,
     };
-    cuai_cu_result_t result =
-        cuai_cu(place->cuda)->cuMemPoolCreate(&pool->handle, &props);
+    cuai_cu_result_t result = cuai_cu(place->cuda)->cuMemPoolCreate(&pool->handle, &props);
     pool->own = result == CUAI_CUDA_SUCCESS;
     return pool->own ? CUARENA_OK
-                     : cuai_place_fail(place, result, "cuMemPoolCreate",
-                                       "a pool of device %d", place->device);
+                     : cuai_place_fail(place, result, "cuMemPoolCreate", "a pool of device %d",
+                                       place->device);
 }
 
 static cuarena_status_t find(cuai_pool_t *pool, bool current)
@@ -109,20 +98,16 @@ static cuarena_status_t find(cuai_pool_t *pool, bool current)
     cuai_place_t *place = pool->place;
     const cuai_cuda_t *cuda = place->cuda;
     cuai_cu_result_t result =
-        current
-            ? cuai_cu(cuda)->cuDeviceGetMemPool(&pool->handle, place->device)
-            : cuai_cu(cuda)->cuDeviceGetDefaultMemPool(&pool->handle,
-                                                       place->device);
+        current ? cuai_cu(cuda)->cuDeviceGetMemPool(&pool->handle, place->device)
+                : cuai_cu(cuda)->cuDeviceGetDefaultMemPool(&pool->handle, place->device);
     return result == CUAI_CUDA_SUCCESS
                ? CUARENA_OK
                : cuai_place_fail(place, result,
-                                 current ? "cuDeviceGetMemPool"
-                                         : "cuDeviceGetDefaultMemPool",
+                                 current ? "cuDeviceGetMemPool" : "cuDeviceGetDefaultMemPool",
                                  "the pool of device %d", place->device);
 }
 
-static cuarena_status_t choose(cuai_pool_t *pool,
-                               const cuarena_config_t *config)
+static cuarena_status_t choose(cuai_pool_t *pool, const cuarena_config_t *config)
 {
     if (config->driver_pool == CUARENA_DRIVER_POOL_OWN)
         return make(pool, config->driver_pool_max);
@@ -144,16 +129,14 @@ static cuarena_status_t let_reach(cuai_pool_t *pool, int ordinal, bool required)
     int can = 0;
     const char *call = "cuDeviceCanAccessPeer";
     cuai_cu_result_t result =
-        cuai_cu(place->cuda)
-            ->cuDeviceCanAccessPeer(&can, ordinal, place->device);
+        cuai_cu(place->cuda)->cuDeviceCanAccessPeer(&can, ordinal, place->device);
     if (result == CUAI_CUDA_SUCCESS && can) {
         call = "cuMemPoolSetAccess";
-        result =
-            cuai_cu(place->cuda)->cuMemPoolSetAccess(pool->handle, &access, 1);
+        result = cuai_cu(place->cuda)->cuMemPoolSetAccess(pool->handle, &access, 1);
     }
     if (result != CUAI_CUDA_SUCCESS)
-        return cuai_place_fail(place, result, call, "device %d to device %d",
-                               ordinal, place->device);
+        return cuai_place_fail(place, result, call, "device %d to device %d", ordinal,
+                               place->device);
     if (!can && required)
         return cuai_fail(CUARENA_UNSUPPORTED,
                          "peers: 'require', but device %d cannot reach device "
@@ -170,38 +153,30 @@ static cuarena_status_t set_access(cuai_pool_t *pool, int32_t peers)
     const cuai_place_t *place = pool->place;
     cuarena_status_t status = CUARENA_OK;
     pool->reach = UINT64_C(1) << (place->device & 63);
-    for (int ordinal = 0;
-         peers != CUARENA_PROPERTY_OFF && ordinal < place->cuda->device_count &&
-         status == CUARENA_OK;
+    for (int ordinal = 0; peers != CUARENA_PROPERTY_OFF && ordinal < place->cuda->device_count &&
+                          status == CUARENA_OK;
          ordinal++)
         if (ordinal != place->device)
-            status =
-                let_reach(pool, ordinal, peers == CUARENA_PROPERTY_REQUIRE);
+            status = let_reach(pool, ordinal, peers == CUARENA_PROPERTY_REQUIRE);
     return status;
 }
 
 static cuarena_status_t make_current(cuai_pool_t *pool)
 {
     cuai_place_t *place = pool->place;
-    cuai_cu_result_t result =
-        cuai_cu(place->cuda)->cuDeviceSetMemPool(place->device, pool->handle);
-    return result == CUAI_CUDA_SUCCESS
-               ? CUARENA_OK
-               : cuai_place_fail(place, result, "cuDeviceSetMemPool",
-                                 "the pool of device %d", place->device);
+    cuai_cu_result_t result = cuai_cu(place->cuda)->cuDeviceSetMemPool(place->device, pool->handle);
+    return result == CUAI_CUDA_SUCCESS ? CUARENA_OK
+                                       : cuai_place_fail(place, result, "cuDeviceSetMemPool",
+                                                         "the pool of device %d", place->device);
 }
 
 /* The first question shows whether the handle is one. */
-static cuarena_status_t set_up(cuai_pool_t *pool,
-                               const cuarena_config_t *config)
+static cuarena_status_t set_up(cuai_pool_t *pool, const cuarena_config_t *config)
 {
     uint64_t threshold;
-    cuarena_status_t status =
-        ask(pool, CUAI_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
-    if (status == CUARENA_OK &&
-        config->release_threshold != CUARENA_BYTES_UNCHANGED)
-        status = set(pool, CUAI_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
-                     config->release_threshold);
+    cuarena_status_t status = ask(pool, CUAI_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
+    if (status == CUARENA_OK && config->release_threshold != CUARENA_BYTES_UNCHANGED)
+        status = set(pool, CUAI_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, config->release_threshold);
     if (status == CUARENA_OK)
         status = set_access(pool, config->peers);
     if (status == CUARENA_OK && config->make_current)
@@ -216,8 +191,7 @@ static void destroy(cuai_pool_t *pool)
 {
     if (!pool->own)
         return;
-    cuai_place_note(pool->place,
-                    cuai_cu(pool->place->cuda)->cuMemPoolDestroy(pool->handle),
+    cuai_place_note(pool->place, cuai_cu(pool->place->cuda)->cuMemPoolDestroy(pool->handle),
                     "cuMemPoolDestroy");
     pool->own = false;
 }
@@ -226,8 +200,7 @@ cuarena_status_t cuai_pool_open(cuai_pool_t *pool, cuai_place_t *place,
                                 const cuarena_config_t *config)
 {
     cuai_visit_t visit;
-    *pool =
-        (cuai_pool_t){.place = place, .soft = config->threshold_limits != 0};
+    *pool = (cuai_pool_t){.place = place, .soft = config->threshold_limits != 0};
     if (!place->facts.pools)
         return no_pools(place);
     cuarena_status_t status = cuai_place_enter(place, &visit);
@@ -261,14 +234,11 @@ typedef struct figures {
 
 static cuarena_status_t ask_figures(cuai_pool_t *pool, figures_t *figures)
 {
-    cuarena_status_t status =
-        ask(pool, CUAI_CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &figures->used);
+    cuarena_status_t status = ask(pool, CUAI_CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &figures->used);
     if (status == CUARENA_OK)
-        status = ask(pool, CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
-                     &figures->total);
+        status = ask(pool, CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &figures->total);
     if (status == CUARENA_OK)
-        status = ask(pool, CUAI_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
-                     &figures->threshold);
+        status = ask(pool, CUAI_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &figures->threshold);
     return status;
 }
 
@@ -292,25 +262,21 @@ cuarena_status_t cuai_pool_check_soft(cuai_pool_t *pool, uint64_t bytes)
     if (status != CUARENA_OK || free_of(&now) >= bytes ||
         cuai_max(now.threshold, now.total) - now.total >= bytes)
         return status;
-    return cuai_fail_bytes(
-        CUARENA_LIMIT, bytes, now.threshold, now.total, free_of(&now),
-        free_of(&now),
-        "%" PRIu64 " bytes: the pool of device %d has %" PRIu64
-        " in all and %" PRIu64 " free, and %" PRIu64 " are its soft limit",
-        bytes, pool->place->device, now.total, free_of(&now), now.threshold);
+    return cuai_fail_bytes(CUARENA_LIMIT, bytes, now.threshold, now.total, free_of(&now),
+                           free_of(&now),
+                           "%" PRIu64 " bytes: the pool of device %d has %" PRIu64
+                           " in all and %" PRIu64 " free, and %" PRIu64 " are its soft limit",
+                           bytes, pool->place->device, now.total, free_of(&now), now.threshold);
 }
 
-static cuarena_status_t fill_stats(cuai_pool_t *pool,
-                                   cuarena_driver_pool_stats_t *stats)
+static cuarena_status_t fill_stats(cuai_pool_t *pool, cuarena_driver_pool_stats_t *stats)
 {
     figures_t now = {0};
     cuarena_status_t status = ask_figures(pool, &now);
     if (status == CUARENA_OK)
-        status = ask(pool, CUAI_CU_MEMPOOL_ATTR_USED_MEM_HIGH,
-                     &stats->peak_used_bytes);
+        status = ask(pool, CUAI_CU_MEMPOOL_ATTR_USED_MEM_HIGH, &stats->peak_used_bytes);
     if (status == CUARENA_OK)
-        status = ask(pool, CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
-                     &stats->peak_total_bytes);
+        status = ask(pool, CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, &stats->peak_total_bytes);
     stats->used_bytes = now.used;
     stats->total_bytes = now.total;
     stats->free_bytes = free_of(&now);
@@ -321,8 +287,7 @@ static cuarena_status_t fill_stats(cuai_pool_t *pool,
     return status;
 }
 
-cuarena_status_t cuai_pool_stats(cuai_pool_t *pool,
-                                 cuarena_driver_pool_stats_t *stats)
+cuarena_status_t cuai_pool_stats(cuai_pool_t *pool, cuarena_driver_pool_stats_t *stats)
 {
     cuai_visit_t visit;
     cuarena_status_t status = cuai_place_enter(pool->place, &visit);
@@ -335,11 +300,9 @@ cuarena_status_t cuai_pool_stats(cuai_pool_t *pool,
 
 cuarena_status_t cuai_pool_reset_peaks(cuai_pool_t *pool)
 {
-    cuarena_status_t status =
-        set_alone(pool, CUAI_CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0);
-    return status == CUARENA_OK
-               ? set_alone(pool, CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0)
-               : status;
+    cuarena_status_t status = set_alone(pool, CUAI_CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0);
+    return status == CUARENA_OK ? set_alone(pool, CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0)
+                                : status;
 }
 
 cuarena_status_t cuai_pool_get_threshold(cuai_pool_t *pool, uint64_t *bytes_out)
@@ -353,31 +316,27 @@ cuarena_status_t cuai_pool_set_threshold(cuai_pool_t *pool, uint64_t bytes)
 }
 
 /* Within a visit. */
-static cuarena_status_t trim(cuai_pool_t *pool, uint64_t keep_bytes,
-                             uint64_t *given_out)
+static cuarena_status_t trim(cuai_pool_t *pool, uint64_t keep_bytes, uint64_t *given_out)
 {
     cuai_place_t *place = pool->place;
     uint64_t before;
     uint64_t after;
-    cuarena_status_t status =
-        ask(pool, CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &before);
+    cuarena_status_t status = ask(pool, CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &before);
     if (status != CUARENA_OK)
         return status;
     cuai_cu_result_t result =
-        cuai_cu(place->cuda)
-            ->cuMemPoolTrimTo(pool->handle, cuai_min(keep_bytes, SIZE_MAX));
+        cuai_cu(place->cuda)->cuMemPoolTrimTo(pool->handle, cuai_min(keep_bytes, SIZE_MAX));
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuMemPoolTrimTo",
-                               "the pool of device %d to %" PRIu64 " bytes",
-                               place->device, keep_bytes);
+                               "the pool of device %d to %" PRIu64 " bytes", place->device,
+                               keep_bytes);
     status = ask(pool, CUAI_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &after);
     if (status == CUARENA_OK)
         *given_out = before > after ? before - after : 0;
     return status;
 }
 
-cuarena_status_t cuai_pool_trim(cuai_pool_t *pool, uint64_t keep_bytes,
-                                uint64_t *given_out)
+cuarena_status_t cuai_pool_trim(cuai_pool_t *pool, uint64_t keep_bytes, uint64_t *given_out)
 {
     cuai_visit_t visit;
     cuarena_status_t status = cuai_place_enter(pool->place, &visit);

@@ -1,9 +1,9 @@
 /*
- * What handles an arena of device memory can have: the properties that were
- * asked for, the devices that reach them, and their size.
+ * What handles an arena of device memory can have: the properties that were asked for, the devices
+ * that reach them, and their size.
  *
- * A property that the device says it has may still be refused, by what runs
- * beside it or by rights. So a handle is made once to see, and what was only
+ * A property that the device says it has may still be refused, by what runs beside it or by rights.
+ * So a handle is made once to see, and what was only
  * to be tried is given up until one can be made.
  */
 #include <inttypes.h>
@@ -16,11 +16,10 @@
 
 /*
  * On an H200 a GiB costs, grown and given back, 17 and 14 ms in handles of
- * 2 MiB, 4.9 and 4.4 in handles of 8 MiB, 1.1 and 1.2 in handles of 32 MiB, 0.4
- * and 0.5 in handles of 128 MiB. An arena that grows takes small ones, so that
- * it holds little more than it needs: on recorded traces arenas of 32 MiB
- * handles hold up to 2 % more than those of 16 MiB, and smaller ones save next
- * to nothing. A pool takes all it will have at once.
+ * 2 MiB, 4.9 and 4.4 in handles of 8 MiB, 1.1 and 1.2 in handles of 32 MiB, 0.4 and 0.5 in handles
+ * of 128 MiB. An arena that grows takes small ones, so that it holds little more than it needs: on
+ * recorded traces arenas of 32 MiB handles hold up to 2 % more than those of 16 MiB, and smaller
+ * ones save next to nothing. A pool takes all it will have at once.
  */
 #define MOST_TO_GROW (16 * CUAI_MIB)
 #define MOST_OF_POOL (128 * CUAI_MIB)
@@ -52,8 +51,8 @@ static cuarena_status_t cannot(const cuai_place_t *place, const char *key)
 
 /* ---- Handles ----------------------------------------------------------- */
 
-static void make_wishes(const cuai_place_t *place,
-                        const cuarena_config_t *config, wish_t wishes[WISHES])
+static void make_wishes(const cuai_place_t *place, const cuarena_config_t *config,
+                        wish_t wishes[WISHES])
 {
     const cuai_facts_t *facts = &place->facts;
     wishes[FABRIC] = (wish_t){"fabric", config->fabric, facts->fabric, false};
@@ -63,8 +62,7 @@ static void make_wishes(const cuai_place_t *place,
         wishes[i].on = wishes[i].asked != CUARENA_PROPERTY_OFF && wishes[i].can;
 }
 
-static cuarena_status_t check_wishes(const cuai_place_t *place,
-                                     const wish_t wishes[WISHES])
+static cuarena_status_t check_wishes(const cuai_place_t *place, const wish_t wishes[WISHES])
 {
     for (int i = 0; i < WISHES; i++)
         if (wishes[i].asked == CUARENA_PROPERTY_REQUIRE && !wishes[i].on)
@@ -72,29 +70,25 @@ static cuarena_status_t check_wishes(const cuai_place_t *place,
     return CUARENA_OK;
 }
 
-static cuai_cu_allocation_t allocation_of(const cuai_place_t *place,
-                                          const wish_t wishes[WISHES])
+static cuai_cu_allocation_t allocation_of(const cuai_place_t *place, const wish_t wishes[WISHES])
 {
     const int fd = CUAI_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     const int fabric = CUAI_CU_MEM_HANDLE_TYPE_FABRIC;
     return (cuai_cu_allocation_t){
         .type = CUAI_CU_MEM_ALLOCATION_TYPE_PINNED,
-        .handle_types =
-            (wishes[FD].on ? fd : 0) | (wishes[FABRIC].on ? fabric : 0),
+        .handle_types = (wishes[FD].on ? fd : 0) | (wishes[FABRIC].on ? fabric : 0),
         .location = {CUAI_CU_MEM_LOCATION_TYPE_DEVICE, place->device},
         .rdma = wishes[RDMA].on,
     };
 }
 
-static cuarena_status_t least_handle(cuai_place_t *place,
-                                     const cuai_cu_allocation_t *wanted,
+static cuarena_status_t least_handle(cuai_place_t *place, const cuai_cu_allocation_t *wanted,
                                      uint64_t *bytes_out)
 {
     size_t bytes = 0;
     cuai_cu_result_t result =
         cuai_cu(place->cuda)
-            ->cuMemGetAllocationGranularity(
-                &bytes, wanted, CUAI_CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+            ->cuMemGetAllocationGranularity(&bytes, wanted, CUAI_CU_MEM_ALLOC_GRANULARITY_MINIMUM);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuMemGetAllocationGranularity",
                                "handles of device %d", place->device);
@@ -108,20 +102,16 @@ static cuarena_status_t least_handle(cuai_place_t *place,
 }
 
 /* Whether the driver makes such handles. */
-static cuarena_status_t try_handle(cuai_place_t *place,
-                                   const cuai_cu_allocation_t *wanted,
+static cuarena_status_t try_handle(cuai_place_t *place, const cuai_cu_allocation_t *wanted,
                                    uint64_t bytes)
 {
     cuai_cu_handle_t handle;
-    cuai_cu_result_t result =
-        cuai_cu(place->cuda)->cuMemCreate(&handle, bytes, wanted, 0);
+    cuai_cu_result_t result = cuai_cu(place->cuda)->cuMemCreate(&handle, bytes, wanted, 0);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuMemCreate",
-                               "a handle of %" PRIu64
-                               " bytes to see what device %d can",
-                               bytes, place->device);
-    cuai_place_note(place, cuai_cu(place->cuda)->cuMemRelease(handle),
-                    "cuMemRelease");
+                               "a handle of %" PRIu64 " bytes to see what device %d can", bytes,
+                               place->device);
+    cuai_place_note(place, cuai_cu(place->cuda)->cuMemRelease(handle), "cuMemRelease");
     return CUARENA_OK;
 }
 
@@ -129,15 +119,13 @@ static cuarena_status_t try_handle(cuai_place_t *place,
 static int next_to_give_up(const wish_t wishes[WISHES])
 {
     int at = 0;
-    while (at < WISHES &&
-           !(wishes[at].on && wishes[at].asked == CUARENA_PROPERTY_TRY))
+    while (at < WISHES && !(wishes[at].on && wishes[at].asked == CUARENA_PROPERTY_TRY))
         at++;
     return at;
 }
 
 /* A refusal that no giving up helps. Some wish is on: it is required. */
-static cuarena_status_t refused(const cuai_place_t *place,
-                                const wish_t wishes[WISHES])
+static cuarena_status_t refused(const cuai_place_t *place, const wish_t wishes[WISHES])
 {
     int at = 0;
     while (!wishes[at].on)
@@ -146,8 +134,7 @@ static cuarena_status_t refused(const cuai_place_t *place,
 }
 
 /* Within a visit. The driver may refuse a property at either call. */
-static cuarena_status_t settle_wishes(cuai_vmm_t *vmm, wish_t wishes[WISHES],
-                                      uint64_t *least_out)
+static cuarena_status_t reclaim_wishes(cuai_vmm_t *vmm, wish_t wishes[WISHES], uint64_t *least_out)
 {
     cuai_place_t *place = vmm->store.place;
     for (;;) {
@@ -161,8 +148,8 @@ static cuarena_status_t settle_wishes(cuai_vmm_t *vmm, wish_t wishes[WISHES],
         int at = next_to_give_up(wishes);
         if (at == WISHES)
             return refused(place, wishes);
-        cuai_log(CUARENA_LOG_INFO, "device %d: '%s' is refused, left out",
-                 place->device, wishes[at].key);
+        cuai_log(CUARENA_LOG_INFO, "device %d: '%s' is refused, left out", place->device,
+                 wishes[at].key);
         wishes[at].on = false;
     }
 }
@@ -183,12 +170,10 @@ static cuarena_status_t add_peer(cuai_vmm_t *vmm, int ordinal, bool required)
     cuai_place_t *place = vmm->store.place;
     int can = 0;
     cuai_cu_result_t result =
-        cuai_cu(place->cuda)
-            ->cuDeviceCanAccessPeer(&can, ordinal, place->device);
+        cuai_cu(place->cuda)->cuDeviceCanAccessPeer(&can, ordinal, place->device);
     if (result != CUAI_CUDA_SUCCESS)
-        return cuai_place_fail(place, result, "cuDeviceCanAccessPeer",
-                               "device %d to device %d", ordinal,
-                               place->device);
+        return cuai_place_fail(place, result, "cuDeviceCanAccessPeer", "device %d to device %d",
+                               ordinal, place->device);
     can = can && vmm->access_count < CUAI_VMM_DEVICES;
     if (can)
         add_access(vmm, ordinal);
@@ -207,8 +192,7 @@ static cuarena_status_t choose_devices(cuai_vmm_t *vmm, int32_t peers)
     add_access(vmm, place->device);
     if (peers == CUARENA_PROPERTY_OFF)
         return status;
-    for (int ordinal = 0;
-         ordinal < place->cuda->device_count && status == CUARENA_OK; ordinal++)
+    for (int ordinal = 0; ordinal < place->cuda->device_count && status == CUARENA_OK; ordinal++)
         if (ordinal != place->device)
             status = add_peer(vmm, ordinal, peers == CUARENA_PROPERTY_REQUIRE);
     return status;
@@ -217,14 +201,12 @@ static cuarena_status_t choose_devices(cuai_vmm_t *vmm, int32_t peers)
 /* ---- Their size -------------------------------------------------------- */
 
 /* How large the arena will be, as far as its configuration says. */
-static uint64_t expected_bytes(const cuai_place_t *place,
-                               const cuarena_config_t *config)
+static uint64_t expected_bytes(const cuai_place_t *place, const cuarena_config_t *config)
 {
     const cuarena_amount_t *amount =
         config->grow == CUARENA_GROW_NONE ? &config->pool : &config->limit;
     uint64_t all = place->facts.total_bytes;
-    return amount->unit == CUARENA_AMOUNT_BYTES ? cuai_min(amount->value, all)
-                                                : all;
+    return amount->unit == CUARENA_AMOUNT_BYTES ? cuai_min(amount->value, all) : all;
 }
 
 static uint64_t round_down_to_power(uint64_t bytes)
@@ -232,9 +214,7 @@ static uint64_t round_down_to_power(uint64_t bytes)
     return bytes == 0 ? 1 : UINT64_C(1) << cuai_log2_floor(bytes);
 }
 
-static cuarena_status_t choose_size(cuai_vmm_t *vmm,
-                                    const cuarena_config_t *config,
-                                    uint64_t least)
+static cuarena_status_t choose_size(cuai_vmm_t *vmm, const cuarena_config_t *config, uint64_t least)
 {
     const cuai_place_t *place = vmm->store.place;
     uint64_t asked = config->handle_bytes;
@@ -244,26 +224,22 @@ static cuarena_status_t choose_size(cuai_vmm_t *vmm,
                          " on, the least of device %d",
                          asked, least, place->device);
     if (asked == 0)
-        asked =
-            round_down_to_power(expected_bytes(place, config) / LEAST_HANDLES);
-    const uint64_t most =
-        config->grow == CUARENA_GROW_NONE ? MOST_OF_POOL : MOST_TO_GROW;
+        asked = round_down_to_power(expected_bytes(place, config) / LEAST_HANDLES);
+    const uint64_t most = config->grow == CUARENA_GROW_NONE ? MOST_OF_POOL : MOST_TO_GROW;
     if (config->handle_bytes == 0)
         asked = cuai_max(least, cuai_min(asked, most));
     vmm->handle_bytes = cuai_max(asked, config->alignment);
     vmm->least_bytes = cuai_max(least, config->alignment);
-    bool unlimited = config->limit.unit != CUARENA_AMOUNT_BYTES ||
-                     config->limit.value == UINT64_MAX;
-    bool open_ended = config->reserve_bytes == 0 && unlimited &&
-                      config->grow != CUARENA_GROW_NONE;
+    bool unlimited =
+        config->limit.unit != CUARENA_AMOUNT_BYTES || config->limit.value == UINT64_MAX;
+    bool open_ended = config->address_bytes == 0 && unlimited && config->grow != CUARENA_GROW_NONE;
     vmm->least_reserve = open_ended ? place->facts.total_bytes : 0;
     return CUARENA_OK;
 }
 
 /* ---- All of it --------------------------------------------------------- */
 
-cuarena_status_t cuai_vmm_choose(cuai_vmm_t *vmm,
-                                 const cuarena_config_t *config,
+cuarena_status_t cuai_vmm_choose(cuai_vmm_t *vmm, const cuarena_config_t *config,
                                  cuarena_properties_t *facts)
 {
     cuai_place_t *place = vmm->store.place;
@@ -276,7 +252,7 @@ cuarena_status_t cuai_vmm_choose(cuai_vmm_t *vmm,
         status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
-    status = settle_wishes(vmm, wishes, &least);
+    status = reclaim_wishes(vmm, wishes, &least);
     if (status == CUARENA_OK)
         status = choose_devices(vmm, config->peers);
     cuai_place_leave(&visit);

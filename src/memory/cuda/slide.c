@@ -2,10 +2,9 @@
  * Plans for the kernel: which runs one launch takes, their table, its cut.
  *
  * A launch takes the longest beginning of the list of which this holds:
- * sources are disjoint, destinations are disjoint, and no run writes where a
- * later one reads. Compaction lists hold it from end to end, so one launch
- * takes all; whatever breaks it begins the next launch, so that any list is
- * executed in order.
+ * sources are disjoint, destinations are disjoint, and no run writes where a later one reads.
+ * Compaction lists hold it from end to end, so one launch takes all; whatever breaks it begins the
+ * next launch, so that any list is executed in order.
  */
 #include "memory/cuda/slide.h"
 
@@ -62,12 +61,10 @@ size_t cuai_slide_staging_bytes(uint32_t run_room)
     return whole_chunks(run_room) + (size_t)run_room * 2 * sizeof(uint32_t);
 }
 
-void cuai_slide_init(cuai_slide_t *slide, const cuai_slide_device_t *device,
-                     uint64_t scratch, void *staging, uint64_t staging_address,
-                     uint32_t run_room)
+void cuai_slide_init(cuai_slide_t *slide, const cuai_slide_device_t *device, uint64_t scratch,
+                     void *staging, uint64_t staging_address, uint32_t run_room)
 {
-    CUAI_ASSERT(run_room >= CUAI_SLIDE_INLINE &&
-                run_room <= CUAI_SLIDE_MAX_RUNS);
+    CUAI_ASSERT(run_room >= CUAI_SLIDE_INLINE && run_room <= CUAI_SLIDE_MAX_RUNS);
     *slide = (cuai_slide_t){
         .device = *device,
         .scratch = scratch,
@@ -90,11 +87,10 @@ static bool has_room(const cuai_slide_device_t *device, uint32_t bytes)
     return device->shared_bytes_per_block >= bytes + BULK_OVERHEAD;
 }
 
-/* As measured on an H200. A few runs are best read far ahead. Many take time to
- * look up, which more blocks share; short ones want units no longer than half
- * of one, so that little of a tile stays empty. */
-static cuai_slide_shape_t bulk_shape(const cuai_slide_device_t *device,
-                                     uint64_t mean, size_t count)
+/* As measured on an H200. A few runs are best read far ahead. Many take time to look up, which more
+ * blocks share; short ones want units no longer than half of one, so that little of a tile stays
+ * empty. */
+static cuai_slide_shape_t bulk_shape(const cuai_slide_device_t *device, uint64_t mean, size_t count)
 {
     cuai_slide_shape_t shape = {.kernel = CUAI_SLIDE_BULK, .unit_log2 = 10};
     shape.stages = 2;
@@ -112,8 +108,7 @@ static cuai_slide_shape_t bulk_shape(const cuai_slide_device_t *device,
     }
     shape.block = 32 * (1 + shape.stages);
     shape.blocks_per_multiprocessor =
-        device->shared_bytes_per_multiprocessor /
-        (shape.tile_bytes * shape.stages + BULK_OVERHEAD);
+        device->shared_bytes_per_multiprocessor / (shape.tile_bytes * shape.stages + BULK_OVERHEAD);
     return shape;
 }
 
@@ -127,10 +122,8 @@ static cuai_slide_shape_t any_shape(const cuai_slide_device_t *device)
         .block = 256,
     };
     uint32_t by_threads = device->threads_per_multiprocessor / shape.block;
-    uint32_t by_room = device->shared_bytes_per_multiprocessor /
-                       (shape.tile_bytes + ANY_OVERHEAD);
-    shape.blocks_per_multiprocessor =
-        by_threads < by_room ? by_threads : by_room;
+    uint32_t by_room = device->shared_bytes_per_multiprocessor / (shape.tile_bytes + ANY_OVERHEAD);
+    shape.blocks_per_multiprocessor = by_threads < by_room ? by_threads : by_room;
     return shape;
 }
 
@@ -147,9 +140,8 @@ uint32_t cuai_slide_shared_bytes(const cuai_slide_device_t *device)
     return most;
 }
 
-static cuai_slide_shape_t choose_shape(const cuai_slide_device_t *device,
-                                       uint64_t mean, size_t count,
-                                       uint64_t alignment)
+static cuai_slide_shape_t choose_shape(const cuai_slide_device_t *device, uint64_t mean,
+                                       size_t count, uint64_t alignment)
 {
     if (alignment % 16 == 0 && cuai_slide_kernel_runs(device, CUAI_SLIDE_BULK))
         return bulk_shape(device, mean, count);
@@ -181,8 +173,7 @@ static uint64_t target_of(const cuai_slide_run_t *run)
 typedef uint64_t (*key_fn)(const cuai_slide_run_t *run);
 
 /* Merges two neighbouring stretches of an order. */
-static void merge(const draft_t *draft, uint32_t *order, uint32_t middle,
-                  uint32_t end, key_fn key)
+static void merge(const draft_t *draft, uint32_t *order, uint32_t middle, uint32_t end, key_fn key)
 {
     const cuai_slide_run_t *runs = draft->runs;
     if (key(&runs[order[middle - 1]]) <= key(&runs[order[middle]]))
@@ -207,13 +198,11 @@ static void sort(const draft_t *draft, uint32_t *order, key_fn key)
         order[i] = i;
     for (uint32_t width = 1; width < count; width *= 2)
         for (uint32_t i = 0; i + width < count; i += 2 * width)
-            merge(draft, order + i, width,
-                  count - i < 2 * width ? count - i : 2 * width, key);
+            merge(draft, order + i, width, count - i < 2 * width ? count - i : 2 * width, key);
 }
 
 /* The higher number of two neighbours in an order that overlap, or count. */
-static uint32_t overlap_in(const draft_t *draft, const uint32_t *order,
-                           key_fn key)
+static uint32_t overlap_in(const draft_t *draft, const uint32_t *order, key_fn key)
 {
     for (uint32_t i = 1; i < draft->count; i++) {
         const cuai_slide_run_t *low = &draft->runs[order[i - 1]];
@@ -239,8 +228,7 @@ static uint32_t reach_of(const draft_t *draft, uint64_t address)
     return low;
 }
 
-/* Fills in `reach`. The first run that reads what an earlier one writes, or
- * count. */
+/* Fills in `reach`. The first run that reads what an earlier one writes, or count. */
 static uint32_t stale_read(draft_t *draft)
 {
     uint32_t found = draft->count;
@@ -275,7 +263,7 @@ static void keep_below(uint32_t *order, uint32_t count, uint32_t limit)
 }
 
 /* Drops runs from the end until the launch can do the rest in order. */
-static void settle_any(draft_t *draft)
+static void reclaim_any(draft_t *draft)
 {
     sort(draft, draft->by_source, source_of);
     sort(draft, draft->by_target, target_of);
@@ -309,8 +297,8 @@ static bool moves_nothing(const cuarena_relocation_t *move)
 }
 
 /* Takes what there is room for; returns how many of the list. */
-static size_t take_any(draft_t *draft, const cuarena_relocation_t *list,
-                       size_t count, uint32_t room, uint32_t unit_log2)
+static size_t take_any(draft_t *draft, const cuarena_relocation_t *list, size_t count,
+                       uint32_t room, uint32_t unit_log2)
 {
     uint64_t at = 0;
     size_t i = 0;
@@ -327,11 +315,10 @@ static size_t take_any(draft_t *draft, const cuarena_relocation_t *list,
     return i;
 }
 
-/* The same for runs that go down and ascend; what does not ends it. Nothing can
- * conflict then, the order of sources is that of the list, and so `reach` only
- * goes up. */
-static size_t take_ascending(draft_t *draft, const cuarena_relocation_t *list,
-                             size_t count, uint32_t room, uint32_t unit_log2)
+/* The same for runs that go down and ascend; what does not ends it. Nothing can conflict then, the
+ * order of sources is that of the list, and so `reach` only goes up. */
+static size_t take_ascending(draft_t *draft, const cuarena_relocation_t *list, size_t count,
+                             uint32_t room, uint32_t unit_log2)
 {
     const cuarena_relocation_t *move = list;
     const cuarena_relocation_t *end = list + count;
@@ -347,8 +334,7 @@ static size_t take_ascending(draft_t *draft, const cuarena_relocation_t *list,
         uint64_t from = run->from;
         uint64_t to = run->to;
         uint64_t bytes = run->bytes;
-        if (CUAI_UNLIKELY(bytes == 0 || to >= from || from < from_end ||
-                          to < to_end)) {
+        if (CUAI_UNLIKELY(bytes == 0 || to >= from || from < from_end || to < to_end)) {
             if (moves_nothing(move))
                 continue;
             draft->ascending = false;
@@ -372,10 +358,8 @@ static size_t take_ascending(draft_t *draft, const cuarena_relocation_t *list,
     return (size_t)(move - list);
 }
 
-/* How many of the list the first `runs` runs are, and what is skipped with
- * them. */
-static size_t taken_for(const cuarena_relocation_t *list, size_t count,
-                        uint32_t runs)
+/* How many of the list the first `runs` runs are, and what is skipped with them. */
+static size_t taken_for(const cuarena_relocation_t *list, size_t count, uint32_t runs)
 {
     size_t i = 0;
     for (; i < count; i++)
@@ -403,8 +387,7 @@ static void cut(const cuai_slide_t *slide, const cuai_slide_shape_t *shape,
     launch->block = shape->block;
     launch->shared_bytes = shape->tile_bytes * shape->stages;
     uint32_t tickets = params->tile_count + params->fetch_count;
-    uint32_t workers =
-        slide->device.multiprocessors * shape->blocks_per_multiprocessor;
+    uint32_t workers = slide->device.multiprocessors * shape->blocks_per_multiprocessor;
     launch->grid = tickets < workers ? tickets : workers;
     if (launch->grid == 0)
         launch->grid = 1;
@@ -429,8 +412,7 @@ static void begin(const cuai_slide_t *slide, cuai_slide_launch_t *launch)
     params->published_mask = CUAI_SLIDE_RING - 1;
 }
 
-void cuai_slide_empty(const cuai_slide_t *slide, uint32_t kernel,
-                      cuai_slide_launch_t *launch)
+void cuai_slide_empty(const cuai_slide_t *slide, uint32_t kernel, cuai_slide_launch_t *launch)
 {
     begin(slide, launch);
     cuai_slide_shape_t shape =
@@ -455,8 +437,8 @@ static void write_index(const draft_t *draft, cuai_slide_params_t *params)
 {
     unsigned char *index = (unsigned char *)params->list;
     for (uint32_t k = 0; k < draft->count; k += CUAI_SLIDE_CHUNK_RUNS)
-        memcpy(index + k / CUAI_SLIDE_CHUNK_RUNS * sizeof(uint32_t),
-               &draft->runs[k].at, sizeof(uint32_t));
+        memcpy(index + k / CUAI_SLIDE_CHUNK_RUNS * sizeof(uint32_t), &draft->runs[k].at,
+               sizeof(uint32_t));
 }
 
 /* Of all: sources and destinations ascend, and the first is the lowest. */
@@ -481,8 +463,8 @@ static void pack_table(const draft_t *draft, cuai_slide_params_t *params)
     }
 }
 
-static void place_table(const cuai_slide_t *slide, const draft_t *draft,
-                        uint64_t alignment, cuai_slide_launch_t *launch)
+static void place_table(const cuai_slide_t *slide, const draft_t *draft, uint64_t alignment,
+                        cuai_slide_launch_t *launch)
 {
     cuai_slide_params_t *params = &launch->params;
     if (draft->count <= CUAI_SLIDE_INLINE) {
@@ -521,59 +503,51 @@ static draft_t new_draft(const cuai_slide_t *slide)
 }
 
 /* What a shape is chosen by. */
-static uint64_t sum_up(const cuarena_relocation_t *list, size_t count,
-                       uint64_t *alignment)
+static uint64_t sum_up(const cuarena_relocation_t *list, size_t count, uint64_t *alignment)
 {
     uint64_t bytes = 0;
     uint64_t bits = 0;
     for (size_t i = 0; i < count; i++) {
         bytes += list[i].bytes;
-        bits |= (uint64_t)(uintptr_t)list[i].from |
-                (uint64_t)(uintptr_t)list[i].to | list[i].bytes;
+        bits |= (uint64_t)(uintptr_t)list[i].from | (uint64_t)(uintptr_t)list[i].to | list[i].bytes;
     }
     *alignment = bits & (~bits + 1);
     return bytes;
 }
 
-/* Units so large that a launch of it all can count them, if a tile can be one
- * unit then. */
-static void enlarge_units(cuai_slide_shape_t *shape, uint64_t bytes,
-                          size_t count)
+/* Units so large that a launch of it all can count them, if a tile can be one unit then. */
+static void enlarge_units(cuai_slide_shape_t *shape, uint64_t bytes, size_t count)
 {
     while ((bytes >> shape->unit_log2) + count >= MAX_UNITS &&
            (shape->tile_bytes >> shape->unit_log2) > 1)
         shape->unit_log2++;
 }
 
-size_t cuai_slide_plan(const cuai_slide_t *slide,
-                       const cuarena_relocation_t *list, size_t count,
-                       const cuai_slide_shape_t *shape,
-                       cuai_slide_launch_t *launch)
+size_t cuai_slide_plan(const cuai_slide_t *slide, const cuarena_relocation_t *list, size_t count,
+                       const cuai_slide_shape_t *shape, cuai_slide_launch_t *launch)
 {
     begin(slide, launch);
     uint64_t alignment;
     uint64_t bytes = sum_up(list, count, &alignment);
-    cuai_slide_shape_t chosen = choose_shape(
-        &slide->device, count != 0 ? bytes / count : 0, count, alignment);
+    cuai_slide_shape_t chosen =
+        choose_shape(&slide->device, count != 0 ? bytes / count : 0, count, alignment);
     if (shape == NULL)
         shape = &chosen;
     enlarge_units(&chosen, bytes, count);
     draft_t draft = new_draft(slide);
     const uint32_t unit_log2 = shape->unit_log2;
-    size_t taken =
-        take_ascending(&draft, list, count, slide->run_room, unit_log2);
+    size_t taken = take_ascending(&draft, list, count, slide->run_room, unit_log2);
     if (!draft.ascending) {
         taken = take_any(&draft, list, count, slide->run_room, unit_log2);
         uint32_t before = draft.count;
-        settle_any(&draft);
+        reclaim_any(&draft);
         if (draft.count < before)
             taken = taken_for(list, taken, draft.count);
     }
     if (draft.count != 0) {
         const cuai_slide_run_t *last = &draft.runs[draft.count - 1];
         launch->params.run_count = draft.count;
-        launch->params.unit_count =
-            last->at + cuai_slide_units(last->bytes, shape->unit_log2);
+        launch->params.unit_count = last->at + cuai_slide_units(last->bytes, shape->unit_log2);
     }
     place_table(slide, &draft, alignment, launch);
     cut(slide, shape, launch);

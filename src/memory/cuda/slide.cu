@@ -1,10 +1,10 @@
 /*
- * cuarena_slide: executes a list of relocations on any device from compute
- * capability 7.0, addresses and sizes in multiples of 8. slide_rules.h has the
- * vocabulary, the protocol and why it is right.
+ * cuarena_slide: executes a list of relocations on any device from compute capability 7.0,
+ * addresses and sizes in multiples of 8. slide_rules.h has the vocabulary, the protocol and why it
+ * is right.
  *
- * A block has one stage, in shared memory: all its threads read, then write,
- * each the words that it has read itself.
+ * A block has one stage, in shared memory: all its threads read, then write, each the words that it
+ * has read itself.
  */
 #define FETCH_WORDS 4
 #include "slide_device.h"
@@ -31,8 +31,7 @@ DEVICE void store_8(uint64_t address, uint64_t v)
     asm volatile("st.global.u64 [%0], %1;" ::"l"(address), "l"(v) : "memory");
 }
 
-/* What a thread has of a tile: 16 bytes of source and destination, or 8, or
- * none. */
+/* What a thread has of a tile: 16 bytes of source and destination, or 8, or none. */
 typedef struct part {
     uint64_t from;
     uint64_t to;

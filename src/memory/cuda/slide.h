@@ -1,7 +1,6 @@
 /*
- * From a list of relocations to launches of the kernel that executes them.
- * slide_rules.h has the vocabulary. Nothing here calls the driver or allocates;
- * whoever does, does this:
+ * From a list of relocations to launches of the kernel that executes them. slide_rules.h has the
+ * vocabulary. Nothing here calls the driver or allocates; whoever does, does this:
  *
  *   When an arena that may compact is created
  *     1. Load cuai_slide_texts[k] for each kernel k that
@@ -22,15 +21,14 @@
  *     5. cuai_slide_queued(), if the launch was accepted. If it was not,
  *        nothing of this launch happened and the state is as before.
  *
- * The launches of one cuai_slide_t share scratch and staging: each must follow
- * the one before in stream order. The kernel reads the staging: no plan may be
- * made after a launch that has a table (params.fetch_count is not 0) before
- * that launch is done. CUAI_SLIDE_INLINE runs or fewer travel in the parameter
- * and have no table; so a list that takes several launches, and needs to wait
+ * The launches of one cuai_slide_t share scratch and staging: each must follow the one before in
+ * stream order. The kernel reads the staging: no plan may be made after a launch that has a table
+ * (params.fetch_count is not 0) before that launch is done. CUAI_SLIDE_INLINE runs or fewer travel
+ * in the parameter and have no table; so a list that takes several launches, and needs to wait
  * between them, is either very long or cannot be done at once.
  *
- * Cost of a plan: O(n) if sources and destinations ascend and all moves go
- * down, else O(n log n); n is the number of runs that one launch takes.
+ * Cost of a plan: O(n) if sources and destinations ascend and all moves go down, else O(n log n); n
+ * is the number of runs that one launch takes.
  */
 #ifndef CUAI_MEMORY_CUDA_SLIDE_H
 #define CUAI_MEMORY_CUDA_SLIDE_H
@@ -90,8 +88,8 @@ typedef struct cuai_slide_launch {
     cuai_slide_params_t params;
 } cuai_slide_launch_t;
 
-/* Lines of the published ring: tickets that a slow one can be overtaken by.
- * More than a device has under way at a time, so that nobody waits. */
+/* Lines of the published ring: tickets that a slow one can be overtaken by. More than a device has
+ * under way at a time, so that nobody waits. */
 #define CUAI_SLIDE_RING 4096u
 #define CUAI_SLIDE_SCRATCH_ZEROED ((1 + CUAI_SLIDE_RING) * CUAI_SLIDE_LINE)
 
@@ -102,26 +100,22 @@ size_t cuai_slide_scratch_bytes(uint32_t run_room);
 size_t cuai_slide_staging_bytes(uint32_t run_room);
 
 /* run_room is CUAI_SLIDE_INLINE to CUAI_SLIDE_MAX_RUNS. */
-void cuai_slide_init(cuai_slide_t *slide, const cuai_slide_device_t *device,
-                     uint64_t scratch, void *staging, uint64_t staging_address,
-                     uint32_t run_room);
+void cuai_slide_init(cuai_slide_t *slide, const cuai_slide_device_t *device, uint64_t scratch,
+                     void *staging, uint64_t staging_address, uint32_t run_room);
 
 /* A launch that moves nothing, so that the driver has the kernel loaded. */
-void cuai_slide_empty(const cuai_slide_t *slide, uint32_t kernel,
-                      cuai_slide_launch_t *launch);
+void cuai_slide_empty(const cuai_slide_t *slide, uint32_t kernel, cuai_slide_launch_t *launch);
 
 /* A launch for the first relocations of a list; returns how many: at least
- * one. All executed in the order of the list, whatever overlaps: what a launch
- * cannot do in order begins the next one. Addresses and sizes are multiples of
- * 8, no entry has more than 32 TiB. `shape`: NULL, or the caller's choice. */
-size_t cuai_slide_plan(const cuai_slide_t *slide,
-                       const cuarena_relocation_t *list, size_t count,
-                       const cuai_slide_shape_t *shape,
-                       cuai_slide_launch_t *launch);
+ * one. All executed in the order of the list, whatever overlaps: what a launch cannot do in order
+ * begins the next one. Addresses and sizes are multiples of 8, no entry has more than 32 TiB.
+ * `shape`: NULL, or the caller's choice. */
+size_t cuai_slide_plan(const cuai_slide_t *slide, const cuarena_relocation_t *list, size_t count,
+                       const cuai_slide_shape_t *shape, cuai_slide_launch_t *launch);
 
-/* Whether the driver's own copy does the list faster, as it does one move that
- * does not overlap itself: on an H200 by 2 to 5 us up to 128 MiB, by 3 % above.
- * From two moves on the kernel is as fast or faster, and all or nothing. */
+/* Whether the driver's own copy does the list faster, as it does one move that does not overlap
+ * itself: on an H200 by 2 to 5 us up to 128 MiB, by 3 % above. From two moves on the kernel is as
+ * fast or faster, and all or nothing. */
 bool cuai_slide_prefers_copy(const cuarena_relocation_t *list, size_t count);
 
 /* The launch is in the stream. */

@@ -1,16 +1,14 @@
 /*
- * What the kernels in slide.cu and slide_bulk.cu have in common: the machine,
- * tickets, looking up runs, the table. CUDA, without a header of CUDA's.
+ * What the kernels in slide.cu and slide_bulk.cu have in common: the machine, tickets, looking up
+ * runs, the table. CUDA, without a header of CUDA's.
  *
- * Order between blocks. A chunk is published with release and waited for with
- * acquire: what was written is read. Of a tile, what was read is written, and a
- * read that has happened cannot see what is written later; nothing else must be
- * seen, for every byte is read once and written once. So who waits for a tile
- * only has to issue the writes after it has seen the word. Who publishes one
- * has to know that all reads have happened. Bytes that have arrived in shared
- * memory, as its barrier tells, have been read: a relaxed store will do. Loads
- * into registers may be on their way still when the block has met: that takes a
- * release.
+ * Order between blocks. A chunk is published with release and waited for with acquire: what was
+ * written is read. Of a tile, what was read is written, and a read that has happened cannot see
+ * what is written later; nothing else must be seen, for every byte is read once and written once.
+ * So who waits for a tile only has to issue the writes after it has seen the word. Who publishes
+ * one has to know that all reads have happened. Bytes that have arrived in shared memory, as its
+ * barrier tells, have been read: a relaxed store will do. Loads into registers may be on their way
+ * still when the block has met: that takes a release.
  */
 #ifndef CUAI_MEMORY_CUDA_SLIDE_DEVICE_H
 #define CUAI_MEMORY_CUDA_SLIDE_DEVICE_H
@@ -20,8 +18,7 @@
 #define DEVICE static inline __attribute__((device))
 #define GLOBAL __attribute__((address_space(1)))
 #define SHARED __attribute__((shared))
-#define KERNEL(...)                                                            \
-    extern "C" __attribute__((global, launch_bounds(__VA_ARGS__)))
+#define KERNEL(...) extern "C" __attribute__((global, launch_bounds(__VA_ARGS__)))
 
 typedef cuai_slide_params_t params_t;
 typedef cuai_slide_run_t run_t;
@@ -35,7 +32,7 @@ DEVICE uint32_t thread_index(void)
     return __nvvm_read_ptx_sreg_tid_x();
 }
 
-DEVICE uint32_t lane_index(void)
+DEVICE uint32_t freelist_index(void)
 {
     return thread_index() & 31;
 }
@@ -52,23 +49,23 @@ DEVICE void warp_barrier(void)
 
 DEVICE uint32_t ballot(int condition)
 {
-    uint32_t lanes;
+    uint32_t freelists;
     asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.s32 p, %1, 0;\n\t"
                  "vote.sync.ballot.b32 %0, p, 0xffffffff;\n\t}"
-                 : "=r"(lanes)
+                 : "=r"(freelists)
                  : "r"(condition)
                  : "memory");
-    return lanes;
+    return freelists;
 }
 
-/* How many lanes say yes. */
-DEVICE uint32_t lanes_where(int condition)
+/* How many free lists say yes. */
+DEVICE uint32_t freelists_where(int condition)
 {
     return (uint32_t)__builtin_popcount(ballot(condition));
 }
 
 /* How many say yes before the first that says no. */
-DEVICE uint32_t lanes_before(int condition)
+DEVICE uint32_t freelists_before(int condition)
 {
     uint32_t no = ~ballot(condition);
     return no == 0 ? 32 : (uint32_t)__builtin_ctz(no);
@@ -122,8 +119,7 @@ DEVICE void wait_for(const params_t &p, const range_t &tickets)
         wait_for_one(p, t);
 }
 
-/* A line of the ring is not used again before the ticket that it stood for is
- * published. */
+/* A line of the ring is not used again before the ticket that it stood for is published. */
 DEVICE void wait_for_line(const params_t &p, uint32_t ticket)
 {
     if (ticket > p.published_mask)
@@ -135,10 +131,8 @@ DEVICE void publish(const params_t &p, uint32_t ticket)
 {
     uint32_t value = p.published_base + ticket;
     wait_for_line(p, ticket);
-    asm volatile(
-        "st.release.gpu.global.u32 [%0], %1;" ::"l"(cuai_slide_word(&p, value)),
-        "r"(value)
-        : "memory");
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(cuai_slide_word(&p, value)), "r"(value)
+                 : "memory");
 }
 
 /* One thread, after it has learnt that all that was read has arrived. */
@@ -146,10 +140,8 @@ DEVICE void publish_arrived(const params_t &p, uint32_t ticket)
 {
     uint32_t value = p.published_base + ticket;
     wait_for_line(p, ticket);
-    asm volatile(
-        "st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(cuai_slide_word(&p, value)),
-        "r"(value)
-        : "memory");
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(cuai_slide_word(&p, value)), "r"(value)
+                 : "memory");
 }
 
 /* ---- Runs -------------------------------------------------------------- */
@@ -182,15 +174,14 @@ DEVICE run_t by_source(const params_t &p, uint32_t place)
     return run_of(p, place);
 }
 
-/* The last of the runs [low, end) that begins at `unit` or below, as the first
- * does; a whole warp looks. */
-DEVICE uint32_t find_run(const params_t &p, uint32_t unit, uint32_t low,
-                         uint32_t end)
+/* The last of the runs [low, end) that begins at `unit` or below, as the first does; a whole warp
+ * looks. */
+DEVICE uint32_t find_run(const params_t &p, uint32_t unit, uint32_t low, uint32_t end)
 {
     while (end - low > 1) {
         uint32_t step = (end - low + 31) / 32;
-        uint32_t probe = low + lane_index() * step;
-        uint32_t below = lanes_where(probe < end && at_of(p, probe) <= unit);
+        uint32_t probe = low + freelist_index() * step;
+        uint32_t below = freelists_where(probe < end && at_of(p, probe) <= unit);
         low += (below - 1) * step;
         if (end - low > step)
             end = low + step;
@@ -213,9 +204,8 @@ DEVICE uint32_t find_chunk(const params_t &p, uint32_t unit)
             step = (end - low + 31) / 32;
             first = low;
         }
-        uint32_t probe = first + lane_index() * step;
-        uint32_t below =
-            lanes_where(probe < end && cuai_slide_chunk_at(&p, probe) <= unit);
+        uint32_t probe = first + freelist_index() * step;
+        uint32_t below = freelists_where(probe < end && cuai_slide_chunk_at(&p, probe) <= unit);
         if (below == 0) {
             end = first;
         } else {
@@ -236,8 +226,7 @@ DEVICE uint64_t source_end(const params_t &p, uint32_t place)
 
 /* The first place of [low, end), of a source that ends above `address`; or
  * end. */
-DEVICE uint32_t find_source(const params_t &p, uint64_t address, uint32_t low,
-                            uint32_t end)
+DEVICE uint32_t find_source(const params_t &p, uint64_t address, uint32_t low, uint32_t end)
 {
     if (low >= end || source_end(p, low) > address)
         return low;
@@ -262,54 +251,51 @@ typedef struct vector {
 DEVICE vector_t load_16(uint64_t address)
 {
     vector_t v;
-    asm volatile("ld.global.cg.v2.u64 {%0, %1}, [%2];"
-                 : "=l"(v.low), "=l"(v.high)
-                 : "l"(address));
+    asm volatile("ld.global.cg.v2.u64 {%0, %1}, [%2];" : "=l"(v.low), "=l"(v.high) : "l"(address));
     return v;
 }
 
 DEVICE void store_16(uint64_t address, const vector_t &v)
 {
-    asm volatile("st.global.cg.v2.u64 [%0], {%1, %2};" ::"l"(address),
-                 "l"(v.low), "l"(v.high)
+    asm volatile("st.global.cg.v2.u64 [%0], {%1, %2};" ::"l"(address), "l"(v.low), "l"(v.high)
                  : "memory");
 }
 
 /* ---- The table --------------------------------------------------------- */
 
-/* The value of the lane so far below, or 0. */
-DEVICE uint32_t from_below(uint32_t value, uint32_t lanes)
+/* The value of the free list so far below, or 0. */
+DEVICE uint32_t from_below(uint32_t value, uint32_t freelists)
 {
     uint32_t out;
     asm volatile("{\n\t.reg .pred p;\n\t"
                  "shfl.sync.up.b32 %0|p, %1, %2, 0, 0xffffffff;\n\t"
                  "@!p mov.u32 %0, 0;\n\t}"
                  : "=&r"(out)
-                 : "r"(value), "r"(lanes));
+                 : "r"(value), "r"(freelists));
     return out;
 }
 
-DEVICE uint32_t from_lane(uint32_t value, uint32_t lane)
+DEVICE uint32_t from_freelist(uint32_t value, uint32_t freelist)
 {
     uint32_t out;
     asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;"
                  : "=r"(out)
-                 : "r"(value), "r"(lane));
+                 : "r"(value), "r"(freelist));
     return out;
 }
 
-/* Of this lane and those below. */
-DEVICE uint32_t sum_up_to_lane(uint32_t value)
+/* Of this free list and those below. */
+DEVICE uint32_t sum_up_to_freelist(uint32_t value)
 {
-    for (uint32_t lanes = 1; lanes < 32; lanes *= 2)
-        value += from_below(value, lanes);
+    for (uint32_t freelists = 1; freelists < 32; freelists *= 2)
+        value += from_below(value, freelists);
     return value;
 }
 
-/* By one warp; each lane has FETCH_WORDS of it in flight. */
+/* By one warp; each free list has FETCH_WORDS of it in flight. */
 DEVICE void copy_chunk(const params_t &p, uint32_t chunk)
 {
-    uint64_t offset = (uint64_t)chunk * CUAI_SLIDE_CHUNK + lane_index() * 16;
+    uint64_t offset = (uint64_t)chunk * CUAI_SLIDE_CHUNK + freelist_index() * 16;
     uint64_t end = offset + CUAI_SLIDE_CHUNK;
     for (; offset < end; offset += FETCH_WORDS * 512) {
         vector_t data[FETCH_WORDS];
@@ -333,10 +319,10 @@ DEVICE void store_run(const params_t &p, uint32_t k, const run_t &run)
 
 #define PACKED_WORDS (CUAI_SLIDE_CHUNK_RUNS / 32)
 
-/* Each lane has a word, which is a run, of each PACKED_WORDS-th of it. */
+/* Each free list has a word, which is a run, of each PACKED_WORDS-th of it. */
 DEVICE void unpack_chunk(const params_t &p, uint32_t chunk)
 {
-    uint32_t k = chunk * CUAI_SLIDE_CHUNK_RUNS + lane_index();
+    uint32_t k = chunk * CUAI_SLIDE_CHUNK_RUNS + freelist_index();
     uint32_t at = cuai_slide_chunk_at(&p, chunk);
     vector_t data[PACKED_WORDS];
 #pragma unroll
@@ -347,14 +333,13 @@ DEVICE void unpack_chunk(const params_t &p, uint32_t chunk)
     }
 #pragma unroll
     for (uint32_t i = 0; i < PACKED_WORDS; i++) {
-        cuai_slide_packed_t packed = {
-            (uint32_t)data[i].low, (uint32_t)(data[i].low >> 32),
-            (uint32_t)data[i].high, (uint32_t)(data[i].high >> 32)};
+        cuai_slide_packed_t packed = {(uint32_t)data[i].low, (uint32_t)(data[i].low >> 32),
+                                      (uint32_t)data[i].high, (uint32_t)(data[i].high >> 32)};
         run_t run = cuai_slide_unpack(&p, &packed, at);
         uint32_t units = cuai_slide_units(run.bytes, p.unit_log2);
-        uint32_t sum = sum_up_to_lane(units);
+        uint32_t sum = sum_up_to_freelist(units);
         run.at += sum - units;
-        at += from_lane(sum, 31);
+        at += from_freelist(sum, 31);
         if (k + i * 32 < p.run_count)
             store_run(p, k + i * 32, run);
     }
@@ -370,7 +355,7 @@ DEVICE void fetch_chunk(const params_t &p, uint32_t chunk)
     else
         copy_chunk(p, chunk);
     warp_barrier();
-    if (lane_index() == 0)
+    if (freelist_index() == 0)
         publish(p, chunk);
 }
 
@@ -379,8 +364,8 @@ DEVICE void fetch_chunk(const params_t &p, uint32_t chunk)
 DEVICE void wait_for_chunks(const params_t &p, uint32_t count, uint32_t &known)
 {
     while (known < count) {
-        uint32_t chunk = known + lane_index();
-        known += lanes_before(chunk < p.fetch_count && is_written(p, chunk));
+        uint32_t chunk = known + freelist_index();
+        known += freelists_before(chunk < p.fetch_count && is_written(p, chunk));
     }
 }
 
@@ -402,8 +387,7 @@ DEVICE uint32_t last_chunk(const params_t &p, uint32_t chunk, uint32_t end)
 }
 
 /* A whole warp; afterwards its runs are there. */
-DEVICE tile_t tile_of(const params_t &p, uint32_t ticket,
-                      uint32_t &known_chunks)
+DEVICE tile_t tile_of(const params_t &p, uint32_t ticket, uint32_t &known_chunks)
 {
     tile_t tile = {ticket, cuai_slide_tile(&p, ticket), {0, p.run_count}};
     uint32_t end = p.run_count;
@@ -421,12 +405,10 @@ DEVICE tile_t tile_of(const params_t &p, uint32_t ticket,
     return tile;
 }
 
-/* The readers of what a tile's piece of run k overwrites: one range if there
- * are no gaps in it. Where there are, the ranges are waited for one by one, if
- * `may_wait`, or false is returned. */
-DEVICE bool find_readers(const params_t &p, uint32_t k, const run_t &run,
-                         span_t piece, uint32_t ticket, bool may_wait,
-                         range_t &all)
+/* The readers of what a tile's piece of run k overwrites: one range if there are no gaps in it.
+ * Where there are, the ranges are waited for one by one, if `may_wait`, or false is returned. */
+DEVICE bool find_readers(const params_t &p, uint32_t k, const run_t &run, span_t piece,
+                         uint32_t ticket, bool may_wait, range_t &all)
 {
     uint64_t begin = run.to + piece.begin;
     uint64_t end = run.to + piece.end;

@@ -17,14 +17,12 @@ static cuarena_status_t make_own_stream(cuai_store_t *store)
     if (status != CUARENA_OK)
         return status;
     cuai_cu_result_t result =
-        cuai_cu(place->cuda)
-            ->cuStreamCreate(&store->own, CUAI_CU_STREAM_NON_BLOCKING);
+        cuai_cu(place->cuda)->cuStreamCreate(&store->own, CUAI_CU_STREAM_NON_BLOCKING);
     cuai_place_leave(&visit);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     store->own = NULL;
-    return cuai_place_fail(place, result, "cuStreamCreate",
-                           "a stream of the arena's own");
+    return cuai_place_fail(place, result, "cuStreamCreate", "a stream of the arena's own");
 }
 
 cuarena_status_t cuai_store_open(cuai_store_t *store, const char *name,
@@ -43,8 +41,7 @@ cuarena_status_t cuai_store_open(cuai_store_t *store, const char *name,
 
 cuarena_status_t cuai_store_add_mover(cuai_store_t *store)
 {
-    cuarena_status_t status =
-        cuai_mover_open(&store->mover, store->place, store->own);
+    cuarena_status_t status = cuai_mover_open(&store->mover, store->place, store->own);
     store->has_mover = status == CUARENA_OK;
     return status;
 }
@@ -73,8 +70,7 @@ void cuai_store_end(void *user)
 
 /* ---- What is there ----------------------------------------------------- */
 
-cuarena_status_t cuai_store_info(cuai_store_t *store, uint64_t *free_out,
-                                 uint64_t *total_out)
+cuarena_status_t cuai_store_info(cuai_store_t *store, uint64_t *free_out, uint64_t *total_out)
 {
     cuai_place_t *place = store->place;
     cuai_visit_t visit;
@@ -83,12 +79,11 @@ cuarena_status_t cuai_store_info(cuai_store_t *store, uint64_t *free_out,
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
-    cuai_cu_result_t result =
-        cuai_cu(place->cuda)->cuMemGetInfo(&free_bytes, &total_bytes);
+    cuai_cu_result_t result = cuai_cu(place->cuda)->cuMemGetInfo(&free_bytes, &total_bytes);
     cuai_place_leave(&visit);
     if (result != CUAI_CUDA_SUCCESS)
-        return cuai_place_fail(place, result, "cuMemGetInfo",
-                               "how much device %d has free", place->device);
+        return cuai_place_fail(place, result, "cuMemGetInfo", "how much device %d has free",
+                               place->device);
     *free_out = free_bytes;
     *total_out = total_bytes;
     return CUARENA_OK;
@@ -109,43 +104,38 @@ cuarena_status_t cuai_store_total(void *user, uint64_t *bytes_out)
 
 /* ---- Work on a stream -------------------------------------------------- */
 
-/* What `stream` of `place` was given so far comes before what the other gets
- * from now on. */
+/* What `stream` of `place` was given so far comes before what the other gets from now on. */
 static cuarena_status_t order(cuai_place_t *place, cuai_cu_stream_t stream,
                               cuai_place_t *other_place, cuai_cu_stream_t other)
 {
-    cuai_marker_t *marker = NULL;
-    cuarena_status_t status = cuai_marker_record(place, stream, &marker);
+    cuai_event_t *event = NULL;
+    cuarena_status_t status = cuai_event_record(place, stream, &event);
     if (status == CUARENA_OK)
-        status = cuai_marker_wait(marker, other_place, other);
-    cuai_marker_release(marker);
+        status = cuai_event_wait(event, other_place, other);
+    cuai_event_release(event);
     return status;
 }
 
 /* Work that a capture took would be done when its graph is launched, if ever.
  */
-static cuarena_status_t check_capture(cuai_place_t *place,
-                                      cuarena_stream_t stream)
+static cuarena_status_t check_capture(cuai_place_t *place, cuarena_stream_t stream)
 {
     cuai_visit_t visit;
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
-    status = cuai_marker_check_capture(place->cuda, stream);
+    status = cuai_event_check_capture(place->cuda, stream);
     cuai_place_leave(&visit);
     return status;
 }
 
-cuarena_status_t cuai_store_begin(cuai_store_t *store, cuarena_stream_t stream,
-                                  cuai_work_t *work)
+cuarena_status_t cuai_store_begin(cuai_store_t *store, cuarena_stream_t stream, cuai_work_t *work)
 {
-    *work =
-        (cuai_work_t){.store = store, .stream = store->own, .asked = stream};
+    *work = (cuai_work_t){.store = store, .stream = store->own, .asked = stream};
     if (stream == CUARENA_NO_STREAM)
         return CUARENA_OK;
     cuai_place_t *place;
-    cuarena_status_t status =
-        cuai_streams_place(&store->streams, stream, &place);
+    cuarena_status_t status = cuai_streams_place(&store->streams, stream, &place);
     if (status == CUARENA_OK)
         status = check_capture(place, stream);
     if (status != CUARENA_OK)
@@ -165,48 +155,43 @@ static cuarena_status_t synchronize(const cuai_store_t *store)
     cuarena_status_t status = cuai_place_enter(store->place, &visit);
     if (status != CUARENA_OK)
         return status;
-    cuai_cu_result_t result =
-        cuai_cu(store->place->cuda)->cuStreamSynchronize(store->own);
+    cuai_cu_result_t result = cuai_cu(store->place->cuda)->cuStreamSynchronize(store->own);
     cuai_place_leave(&visit);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
-    return cuai_place_fail(store->place, result, "cuStreamSynchronize",
-                           "waiting for device %d", store->place->device);
+    return cuai_place_fail(store->place, result, "cuStreamSynchronize", "waiting for device %d",
+                           store->place->device);
 }
 
 cuarena_status_t cuai_store_wait(cuai_store_t *store)
 {
-    cuai_marker_t *marker = NULL;
-    cuarena_status_t status =
-        cuai_marker_record(store->place, store->own, &marker);
+    cuai_event_t *event = NULL;
+    cuarena_status_t status = cuai_event_record(store->place, store->own, &event);
     if (status == CUARENA_OK)
-        status = cuai_marker_wait_host(marker);
-    cuai_marker_release(marker);
+        status = cuai_event_wait_host(event);
+    cuai_event_release(event);
     return status == CUARENA_OK ? status : synchronize(store);
 }
 
-/* What was queued must be waited for: the bytes are somebody else's next. Where
- * both ways to wait fail all is lost, since nobody may have the bytes. */
+/* What was queued must be waited for: the bytes are somebody else's next. Where both ways to wait
+ * fail all is lost, since nobody may have the bytes. */
 static cuarena_status_t wait_at_last(cuai_store_t *store)
 {
     cuarena_status_t status = cuai_store_wait(store);
     if (status == CUARENA_OK)
         return status;
     atomic_store(&store->unfinished, true);
-    return status == CUARENA_LOST
-               ? status
-               : cuai_fail(CUARENA_LOST,
-                           "device %d: nobody can tell when the work that was "
-                           "queued is done",
-                           store->place->device);
+    return status == CUARENA_LOST ? status
+                                  : cuai_fail(CUARENA_LOST,
+                                              "device %d: nobody can tell when the work that was "
+                                              "queued is done",
+                                              store->place->device);
 }
 
 bool cuai_store_enter_to_end(cuai_store_t *store, cuai_visit_t *visit)
 {
-    if (atomic_load(&store->unfinished) &&
-        cuai_store_wait(store) != CUARENA_OK) {
-        cuai_log(CUARENA_LOG_WARN,
-                 "device %d: bytes that may be in use are not given back",
+    if (atomic_load(&store->unfinished) && cuai_store_wait(store) != CUARENA_OK) {
+        cuai_log(CUARENA_LOG_WARN, "device %d: bytes that may be in use are not given back",
                  store->place->device);
         return false;
     }
@@ -218,21 +203,17 @@ cuarena_status_t cuai_store_pass_on(const cuai_work_t *work)
 {
     if (work->elsewhere == NULL)
         return CUARENA_OK;
-    return order(work->store->place, work->stream, work->elsewhere,
-                 work->asked);
+    return order(work->store->place, work->stream, work->elsewhere, work->asked);
 }
 
 static cuarena_status_t finish_work(const cuai_work_t *work)
 {
-    return work->asked == CUARENA_NO_STREAM ? wait_at_last(work->store)
-                                            : cuai_store_pass_on(work);
+    return work->asked == CUARENA_NO_STREAM ? wait_at_last(work->store) : cuai_store_pass_on(work);
 }
 
 /* A list that was queued in part is waited for like a whole one. */
-cuarena_status_t cuai_store_relocate(void *user,
-                                     const cuarena_relocation_t *list,
-                                     size_t count, cuarena_stream_t stream,
-                                     size_t *done_out)
+cuarena_status_t cuai_store_relocate(void *user, const cuarena_relocation_t *list, size_t count,
+                                     cuarena_stream_t stream, size_t *done_out)
 {
     cuai_store_t *store = user;
     cuai_work_t work;
@@ -240,17 +221,14 @@ cuarena_status_t cuai_store_relocate(void *user,
     cuarena_status_t status = cuai_store_begin(store, stream, &work);
     if (status != CUARENA_OK)
         return status;
-    status =
-        cuai_mover_queue(&store->mover, list, count, work.stream, done_out);
+    status = cuai_mover_queue(&store->mover, list, count, work.stream, done_out);
     if (status == CUARENA_OK)
         return finish_work(&work);
-    return *done_out != 0 && finish_work(&work) == CUARENA_LOST ? CUARENA_LOST
-                                                                : status;
+    return *done_out != 0 && finish_work(&work) == CUARENA_LOST ? CUARENA_LOST : status;
 }
 
 /* Of whole words: sizes and addresses are multiples of 8. */
-static cuarena_status_t set_to_zero(cuai_place_t *place,
-                                    cuai_cu_stream_t stream,
+static cuarena_status_t set_to_zero(cuai_place_t *place, cuai_cu_stream_t stream,
                                     const void *address, uint64_t bytes)
 {
     cuai_visit_t visit;
@@ -259,19 +237,17 @@ static cuarena_status_t set_to_zero(cuai_place_t *place,
         return status;
     cuai_cu_result_t result =
         cuai_cu(place->cuda)
-            ->cuMemsetD32Async((cuai_cu_pointer_t)(uintptr_t)address, 0,
-                               bytes / 4, stream);
+            ->cuMemsetD32Async((cuai_cu_pointer_t)(uintptr_t)address, 0, bytes / 4, stream);
     cuai_place_leave(&visit);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
     if (result == CUAI_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
         return cuai_streams_fail_capture(stream);
-    return cuai_place_fail(place, result, "cuMemsetD32Async",
-                           "%" PRIu64 " bytes at %p set to 0", bytes, address);
+    return cuai_place_fail(place, result, "cuMemsetD32Async", "%" PRIu64 " bytes at %p set to 0",
+                           bytes, address);
 }
 
-cuarena_status_t cuai_store_zero(void *user, void *address, uint64_t bytes,
-                                 cuarena_stream_t stream)
+cuarena_status_t cuai_store_zero(void *user, void *address, uint64_t bytes, cuarena_stream_t stream)
 {
     cuai_work_t work;
     cuarena_status_t status = cuai_store_begin(user, stream, &work);
@@ -282,18 +258,15 @@ cuarena_status_t cuai_store_zero(void *user, void *address, uint64_t bytes,
     return status;
 }
 
-/* A captured stream of another context does it there, as it does its kernels:
- * markers around work of the own stream would be part of the graph. */
-cuarena_status_t cuai_store_zero_captured(void *user, void *address,
-                                          uint64_t bytes,
+/* A captured stream of another context does it there, as it does its kernels: events around work of
+ * the own stream would be part of the graph. */
+cuarena_status_t cuai_store_zero_captured(void *user, void *address, uint64_t bytes,
                                           cuarena_stream_t stream)
 {
     cuai_store_t *store = user;
     cuai_place_t *place = NULL;
-    cuarena_status_t status =
-        cuai_streams_place(&store->streams, stream, &place);
-    return status == CUARENA_OK ? set_to_zero(place, stream, address, bytes)
-                                : status;
+    cuarena_status_t status = cuai_streams_place(&store->streams, stream, &place);
+    return status == CUARENA_OK ? set_to_zero(place, stream, address, bytes) : status;
 }
 
 /* ---- The table --------------------------------------------------------- */

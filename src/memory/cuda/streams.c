@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/host.h"
 #include "base/log.h"
-#include "memory/cuda/markers.h"
+#include "memory/cuda/events.h"
 
 /* A place of streams that were seen, held open for the memory. */
 struct cuai_seen_place {
@@ -17,14 +17,13 @@ struct cuai_seen_place {
 /* The two whose context the handle does not tell. */
 static bool is_default(cuarena_stream_t stream)
 {
-    return stream == NULL || stream == CUARENA_STREAM_LEGACY ||
-           stream == CUARENA_STREAM_PER_THREAD;
+    return stream == NULL || stream == CUARENA_STREAM_LEGACY || stream == CUARENA_STREAM_PER_THREAD;
 }
 
 /* ---- Life -------------------------------------------------------------- */
 
-void cuai_streams_open(cuai_streams_t *streams, const char *name,
-                       cuai_place_t *place, uint64_t reach)
+void cuai_streams_open(cuai_streams_t *streams, const char *name, cuai_place_t *place,
+                       uint64_t reach)
 {
     *streams = (cuai_streams_t){
         .name = name,
@@ -64,8 +63,8 @@ static cuai_place_t *default_place(cuai_streams_t *streams)
     return place;
 }
 
-/* A context that came back under an old handle is another one, and the old one
- * is dead: nobody may touch what was made in it. */
+/* A context that came back under an old handle is another one, and the old one is dead: nobody may
+ * touch what was made in it. */
 static bool is_place_of(cuai_place_t *place, cuai_cu_context_t context,
                         unsigned long long context_id)
 {
@@ -77,16 +76,15 @@ static bool is_place_of(cuai_place_t *place, cuai_cu_context_t context,
     return false;
 }
 
-static cuai_place_t *find_seen(cuai_streams_t *streams,
-                               cuai_cu_context_t context,
+static cuai_place_t *find_seen(cuai_streams_t *streams, cuai_cu_context_t context,
                                unsigned long long context_id)
 {
     cuai_lock_unowned(&streams->lock);
     cuai_place_t *found = NULL;
     if (!streams->host && is_place_of(streams->place, context, context_id))
         found = streams->place;
-    for (struct cuai_seen_place *seen = streams->seen;
-         seen != NULL && found == NULL; seen = seen->next)
+    for (struct cuai_seen_place *seen = streams->seen; seen != NULL && found == NULL;
+         seen = seen->next)
         if (is_place_of(seen->place, context, context_id))
             found = seen->place;
     cuai_unlock_unowned(&streams->lock);
@@ -94,13 +92,11 @@ static cuai_place_t *find_seen(cuai_streams_t *streams,
 }
 
 /* Two threads may see a context at once; then it is held twice. */
-static cuarena_status_t see(cuai_streams_t *streams, cuai_cu_context_t context,
-                            cuai_place_t **out)
+static cuarena_status_t see(cuai_streams_t *streams, cuai_cu_context_t context, cuai_place_t **out)
 {
     struct cuai_seen_place *seen = cuai_host_alloc(sizeof *seen);
     if (seen == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "the host has no memory for a stream's record");
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a stream's record");
     cuarena_status_t status = cuai_place_open_context(context, &seen->place);
     if (status != CUARENA_OK) {
         cuai_host_free(seen);
@@ -114,10 +110,8 @@ static cuarena_status_t see(cuai_streams_t *streams, cuai_cu_context_t context,
     return CUARENA_OK;
 }
 
-static cuarena_status_t place_of_context(cuai_streams_t *streams,
-                                         const cuai_cuda_t *cuda,
-                                         cuai_cu_context_t context,
-                                         cuai_place_t **out)
+static cuarena_status_t place_of_context(cuai_streams_t *streams, const cuai_cuda_t *cuda,
+                                         cuai_cu_context_t context, cuai_place_t **out)
 {
     unsigned long long id;
     cuai_cu_result_t result = cuai_cu(cuda)->cuCtxGetId(context, &id);
@@ -127,8 +121,7 @@ static cuarena_status_t place_of_context(cuai_streams_t *streams,
     return *out != NULL ? CUARENA_OK : see(streams, context, out);
 }
 
-static cuarena_status_t unknown(cuarena_stream_t stream,
-                                cuai_cu_result_t result)
+static cuarena_status_t unknown(cuarena_stream_t stream, cuai_cu_result_t result)
 {
     const char *accepted = result == CUAI_CUDA_ERROR_INVALID_CONTEXT
                                ? "one is accepted while a context is current"
@@ -148,8 +141,7 @@ cuarena_status_t cuai_streams_fail_capture(cuarena_stream_t stream)
                      (void *)stream);
 }
 
-static cuarena_status_t ask_context(cuai_streams_t *streams,
-                                    const cuai_cuda_t *cuda,
+static cuarena_status_t ask_context(cuai_streams_t *streams, const cuai_cuda_t *cuda,
                                     cuarena_stream_t stream, cuai_place_t **out)
 {
     cuai_cu_context_t context = NULL;
@@ -158,12 +150,10 @@ static cuarena_status_t ask_context(cuai_streams_t *streams,
         return place_of_context(streams, cuda, context, out);
     if (result == CUAI_CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
         return cuai_streams_fail_capture(stream);
-    if (result == CUAI_CUDA_ERROR_INVALID_HANDLE ||
-        result == CUAI_CUDA_ERROR_INVALID_VALUE ||
+    if (result == CUAI_CUDA_ERROR_INVALID_HANDLE || result == CUAI_CUDA_ERROR_INVALID_VALUE ||
         result == CUAI_CUDA_ERROR_INVALID_CONTEXT)
         return unknown(stream, result);
-    return cuai_cuda_fail(result, "cuStreamGetCtx", "stream %p",
-                          (void *)stream);
+    return cuai_cuda_fail(result, "cuStreamGetCtx", "stream %p", (void *)stream);
 }
 
 /* A place to ask from: the memory's own, or one that is not lost. */
@@ -171,20 +161,18 @@ static cuai_place_t *any_place(cuai_streams_t *streams)
 {
     cuai_lock_unowned(&streams->lock);
     cuai_place_t *found = streams->host ? NULL : streams->place;
-    for (struct cuai_seen_place *seen = streams->seen;
-         seen != NULL && found == NULL; seen = seen->next)
+    for (struct cuai_seen_place *seen = streams->seen; seen != NULL && found == NULL;
+         seen = seen->next)
         if (atomic_load(&seen->place->lost) == CUAI_CUDA_SUCCESS)
             found = seen->place;
     cuai_unlock_unowned(&streams->lock);
     return found;
 }
 
-/* Drivers need not answer a thread that has no context, so it is asked in one
- * that is known; at the first stream of all, in the caller's. */
-static cuarena_status_t place_of_handle(cuai_streams_t *streams,
-                                        const cuai_cuda_t *cuda,
-                                        cuarena_stream_t stream,
-                                        cuai_place_t **out)
+/* Drivers need not answer a thread that has no context, so it is asked in one that is known; at the
+ * first stream of all, in the caller's. */
+static cuarena_status_t place_of_handle(cuai_streams_t *streams, const cuai_cuda_t *cuda,
+                                        cuarena_stream_t stream, cuai_place_t **out)
 {
     cuai_visit_t visit;
     cuai_place_t *from = any_place(streams);
@@ -198,10 +186,9 @@ static cuarena_status_t place_of_handle(cuai_streams_t *streams,
     return status;
 }
 
-/* The first of these calls says which context a host memory's default streams
- * belong to. One that was lost makes room for another. */
-static cuarena_status_t bind_default(cuai_streams_t *streams,
-                                     cuai_place_t *place)
+/* The first of these calls says which context a host memory's default streams belong to. One that
+ * was lost makes room for another. */
+static cuarena_status_t bind_default(cuai_streams_t *streams, cuai_place_t *place)
 {
     cuai_lock_unowned(&streams->lock);
     cuai_place_t *bound = streams->place;
@@ -214,15 +201,13 @@ static cuarena_status_t bind_default(cuai_streams_t *streams,
                      "stream: the default stream of context %p of device %d; "
                      "memory '%s' is used by that of %p of device %d, other "
                      "streams are accepted",
-                     (void *)place->context, place->device, streams->name,
-                     (void *)bound->context, bound->device);
+                     (void *)place->context, place->device, streams->name, (void *)bound->context,
+                     bound->device);
 }
 
 /* Of a default stream that the caller passes now. */
-static cuarena_status_t place_of_current(cuai_streams_t *streams,
-                                         const cuai_cuda_t *cuda,
-                                         cuarena_stream_t stream,
-                                         cuai_place_t **out)
+static cuarena_status_t place_of_current(cuai_streams_t *streams, const cuai_cuda_t *cuda,
+                                         cuarena_stream_t stream, cuai_place_t **out)
 {
     cuai_cu_context_t context = NULL;
     cuai_cu_result_t result = cuai_cu(cuda)->cuCtxGetCurrent(&context);
@@ -242,8 +227,7 @@ static cuarena_status_t place_of_current(cuai_streams_t *streams,
     return status;
 }
 
-cuarena_status_t cuai_streams_place(cuai_streams_t *streams,
-                                    cuarena_stream_t stream,
+cuarena_status_t cuai_streams_place(cuai_streams_t *streams, cuarena_stream_t stream,
                                     cuai_place_t **place_out)
 {
     const cuai_cuda_t *cuda = cuai_cuda();
@@ -260,18 +244,15 @@ cuarena_status_t cuai_streams_place(cuai_streams_t *streams,
 
 /* ---- Identity ---------------------------------------------------------- */
 
-/* In a visit, so that the default streams are those of the place; the driver
- * has an id for the legacy stream of each context, and for that of each thread
- * in it. */
+/* In a visit, so that the default streams are those of the place; the driver has an id for the
+ * legacy stream of each context, and for that of each thread in it. */
 static cuarena_status_t describe(cuai_place_t *place, cuarena_stream_t stream,
                                  cuarena_stream_info_t *info)
 {
     unsigned long long id = 0;
-    cuai_cu_result_t result =
-        cuai_marker_ask_capture(place->cuda, stream, &info->capturing);
+    cuai_cu_result_t result = cuai_event_ask_capture(place->cuda, stream, &info->capturing);
     if (result != CUAI_CUDA_SUCCESS)
-        return cuai_place_fail(place, result, "cuStreamIsCapturing",
-                               "stream %p", (void *)stream);
+        return cuai_place_fail(place, result, "cuStreamIsCapturing", "stream %p", (void *)stream);
     info->context = place->context;
     info->device = place->device;
     info->per_thread = stream == CUARENA_STREAM_PER_THREAD;
@@ -279,14 +260,12 @@ static cuarena_status_t describe(cuai_place_t *place, cuarena_stream_t stream,
         return CUARENA_OK;
     result = cuai_cu(place->cuda)->cuStreamGetId(stream, &id);
     if (result != CUAI_CUDA_SUCCESS)
-        return cuai_place_fail(place, result, "cuStreamGetId", "stream %p",
-                               (void *)stream);
+        return cuai_place_fail(place, result, "cuStreamGetId", "stream %p", (void *)stream);
     info->id = id;
     return CUARENA_OK;
 }
 
-static cuarena_status_t check_reach(const cuai_streams_t *streams,
-                                    const cuai_place_t *place,
+static cuarena_status_t check_reach(const cuai_streams_t *streams, const cuai_place_t *place,
                                     cuarena_stream_t stream)
 {
     bool reaches = streams->reach == CUAI_REACH_ALL ||
@@ -295,19 +274,16 @@ static cuarena_status_t check_reach(const cuai_streams_t *streams,
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "stream: %p is one of device %d, which does not reach "
                          "memory '%s' of device %d",
-                         (void *)stream, place->device, streams->name,
-                         streams->place->device);
+                         (void *)stream, place->device, streams->name, streams->place->device);
     return CUARENA_OK;
 }
 
 /* The place of a stream that the caller passes now. */
-static cuarena_status_t place_of_passed(cuai_streams_t *streams,
-                                        cuarena_stream_t stream,
+static cuarena_status_t place_of_passed(cuai_streams_t *streams, cuarena_stream_t stream,
                                         cuai_place_t **out)
 {
     if (stream == CUARENA_NO_STREAM)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "stream: CUARENA_NO_STREAM, a stream is accepted");
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "stream: CUARENA_NO_STREAM, a stream is accepted");
     const cuai_cuda_t *cuda = cuai_cuda();
     if (cuda == NULL)
         return CUARENA_NO_DEVICE;
@@ -337,28 +313,26 @@ cuarena_status_t cuai_streams_identify(void *user, cuarena_stream_t stream,
     return status;
 }
 
-/* ---- Markers ----------------------------------------------------------- */
+/* ---- Events ----------------------------------------------------------- */
 
 /* Of work that is over because its context is. */
-static cuai_marker_t over;
+static cuai_event_t over;
 
-/* Whether work of the place is over because its context is: that was lost, or
- * stayed with the process that this one was forked from. Of the memory's own
- * context it is an error; other memory is the caller's to go on with. NULL:
+/* Whether work of the place is over because its context is: that was lost, or stayed with the
+ * process that this one was forked from. Of the memory's own context it is an error; other memory
+ * is the caller's to go on with. NULL:
  * the place of `over`. */
 static bool is_moot(const cuai_streams_t *streams, cuai_place_t *place)
 {
     if (place == NULL)
         return true;
     bool own = !streams->host && place == streams->place;
-    return !own && (cuai_cuda_if_open() == NULL ||
-                    atomic_load(&place->lost) != CUAI_CUDA_SUCCESS);
+    return !own && (cuai_cuda_if_open() == NULL || atomic_load(&place->lost) != CUAI_CUDA_SUCCESS);
 }
 
-/* The same for a stream whose place could not be told. This memory knew it, so
- * there was a driver, and a context that answered. */
-static bool is_left_behind(const cuai_streams_t *streams,
-                           cuarena_status_t status)
+/* The same for a stream whose place could not be told. This memory knew it, so there was a driver,
+ * and a context that answered. */
+static bool is_left_behind(const cuai_streams_t *streams, cuarena_status_t status)
 {
     return streams->host && streams->seen != NULL &&
            (status == CUARENA_LOST || cuai_cuda_if_open() == NULL);
@@ -378,57 +352,54 @@ static cuai_place_t *sole_place(cuai_streams_t *streams)
 }
 
 /* Of work that no handle needs to be alive for. */
-static cuarena_status_t mark_all_work(cuai_streams_t *streams, void **marker)
+static cuarena_status_t mark_all_work(cuai_streams_t *streams, void **event)
 {
     cuai_place_t *place = sole_place(streams);
-    cuai_marker_t *made = &over;
+    cuai_event_t *made = &over;
     if (place == NULL)
         return CUARENA_UNSUPPORTED;
-    cuarena_status_t status = cuai_marker_record_all(place, &made);
+    cuarena_status_t status = cuai_event_record_all(place, &made);
     if (status != CUARENA_OK && !is_moot(streams, place))
         return status;
-    *marker = made;
+    *event = made;
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_streams_mark(void *user, cuarena_stream_t stream,
-                                   void **marker)
+cuarena_status_t cuai_streams_mark(void *user, cuarena_stream_t stream, void **event)
 {
     cuai_streams_t *streams = user;
     if (stream == CUARENA_NO_STREAM)
-        return mark_all_work(streams, marker);
+        return mark_all_work(streams, event);
     cuai_place_t *place = NULL;
-    cuai_marker_t *recorded = *marker != &over ? *marker : NULL;
+    cuai_event_t *recorded = *event != &over ? *event : NULL;
     cuarena_status_t status = cuai_streams_place(streams, stream, &place);
     if (status == CUARENA_OK)
-        status = cuai_marker_record(place, stream, &recorded);
+        status = cuai_event_record(place, stream, &recorded);
     if (status == CUARENA_OK) {
-        *marker = recorded;
+        *event = recorded;
         return status;
     }
-    if (place != NULL ? !is_moot(streams, place)
-                      : !is_left_behind(streams, status))
+    if (place != NULL ? !is_moot(streams, place) : !is_left_behind(streams, status))
         return status;
-    cuai_marker_release(recorded);
-    *marker = &over;
+    cuai_event_release(recorded);
+    *event = &over;
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_streams_query(void *user, void *marker)
+cuarena_status_t cuai_streams_query(void *user, void *event)
 {
     const cuai_streams_t *streams = user;
-    cuai_marker_t *asked = marker;
+    cuai_event_t *asked = event;
     if (is_moot(streams, asked->place))
         return CUARENA_OK;
-    cuarena_status_t status = cuai_marker_query(asked);
+    cuarena_status_t status = cuai_event_query(asked);
     return is_moot(streams, asked->place) ? CUARENA_OK : status;
 }
 
-cuarena_status_t cuai_streams_wait(void *user, void *marker,
-                                   cuarena_stream_t stream, int32_t host)
+cuarena_status_t cuai_streams_wait(void *user, void *event, cuarena_stream_t stream, int32_t host)
 {
     cuai_streams_t *streams = user;
-    cuai_marker_t *awaited = marker;
+    cuai_event_t *awaited = event;
     cuai_place_t *place = NULL;
     cuarena_status_t status = CUARENA_OK;
     if (is_moot(streams, awaited->place))
@@ -437,16 +408,15 @@ cuarena_status_t cuai_streams_wait(void *user, void *marker,
         status = cuai_streams_place(streams, stream, &place);
     if (status != CUARENA_OK)
         return status;
-    status = host ? cuai_marker_wait_host(awaited)
-                  : cuai_marker_wait(awaited, place, stream);
+    status = host ? cuai_event_wait_host(awaited) : cuai_event_wait(awaited, place, stream);
     return is_moot(streams, awaited->place) ? CUARENA_OK : status;
 }
 
-void cuai_streams_unmark(void *user, void *marker)
+void cuai_streams_unmark(void *user, void *event)
 {
     (void)user;
-    if (marker != &over)
-        cuai_marker_release(marker);
+    if (event != &over)
+        cuai_event_release(event);
 }
 
 void cuai_streams_fill(cuarena_memory_ops_t *ops)
@@ -458,35 +428,32 @@ void cuai_streams_fill(cuarena_memory_ops_t *ops)
     ops->unmark = cuai_streams_unmark;
 }
 
-cuarena_status_t cuai_streams_drain(cuai_streams_t *streams,
-                                    cuarena_stream_t stream)
+cuarena_status_t cuai_streams_drain(cuai_streams_t *streams, cuarena_stream_t stream)
 {
-    void *marker = NULL;
+    void *event = NULL;
     if (stream == CUARENA_NO_STREAM)
         return CUARENA_OK;
-    cuarena_status_t status = cuai_streams_mark(streams, stream, &marker);
+    cuarena_status_t status = cuai_streams_mark(streams, stream, &event);
     if (status != CUARENA_OK)
         return status;
-    status = cuai_streams_wait(streams, marker, CUARENA_NO_STREAM, 1);
-    cuai_streams_unmark(streams, marker);
+    status = cuai_streams_wait(streams, event, CUARENA_NO_STREAM, 1);
+    cuai_streams_unmark(streams, event);
     return status;
 }
 
-static cuarena_status_t synchronize(const cuai_cuda_t *cuda,
-                                    cuarena_stream_t stream)
+static cuarena_status_t synchronize(const cuai_cuda_t *cuda, cuarena_stream_t stream)
 {
-    cuarena_status_t status = cuai_marker_check_capture(cuda, stream);
+    cuarena_status_t status = cuai_event_check_capture(cuda, stream);
     if (status != CUARENA_OK)
         return status;
     cuai_cu_result_t result = cuai_cu(cuda)->cuStreamSynchronize(stream);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
-    return cuai_cuda_fail(result, "cuStreamSynchronize",
-                          "waiting for stream %p", (void *)stream);
+    return cuai_cuda_fail(result, "cuStreamSynchronize", "waiting for stream %p", (void *)stream);
 }
 
-/* In the memory's own place, so that the default streams are those of that; a
- * handle tells its context by itself. */
+/* In the memory's own place, so that the default streams are those of that; a handle tells its
+ * context by itself. */
 cuarena_status_t cuai_streams_synchronize(void *user, cuarena_stream_t stream)
 {
     cuai_streams_t *streams = user;
@@ -494,8 +461,7 @@ cuarena_status_t cuai_streams_synchronize(void *user, cuarena_stream_t stream)
     cuai_visit_t visit;
     if (cuda == NULL)
         return CUARENA_NO_DEVICE;
-    cuai_place_t *place =
-        is_default(stream) ? default_place(streams) : any_place(streams);
+    cuai_place_t *place = is_default(stream) ? default_place(streams) : any_place(streams);
     if (place == NULL)
         return synchronize(cuda, stream);
     cuarena_status_t status = cuai_place_enter(place, &visit);

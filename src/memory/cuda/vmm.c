@@ -19,8 +19,7 @@ typedef struct mapped {
 static mapped_t *make_mapped(uint64_t handles)
 {
     size_t words = (size_t)((handles + 63) / 64);
-    mapped_t *mapped =
-        cuai_host_alloc(sizeof *mapped + words * sizeof mapped->bits[0]);
+    mapped_t *mapped = cuai_host_alloc(sizeof *mapped + words * sizeof mapped->bits[0]);
     if (mapped != NULL)
         mapped->words = words; /* the rest comes zeroed */
     return mapped;
@@ -43,8 +42,7 @@ static void set_mapped(mapped_t *mapped, uint64_t begin, uint64_t end, bool on)
 }
 
 /* The first handle from `at` on that is mapped, or is not; `end` if none. */
-static uint64_t next_with(const mapped_t *mapped, uint64_t at, uint64_t end,
-                          bool on)
+static uint64_t next_with(const mapped_t *mapped, uint64_t at, uint64_t end, bool on)
 {
     while (at < end && is_mapped(mapped, at) != on)
         at++;
@@ -54,15 +52,14 @@ static uint64_t next_with(const mapped_t *mapped, uint64_t at, uint64_t end,
 /* ---- Addresses --------------------------------------------------------- */
 
 /* Half as many until the driver has them; 0: it has not even `bytes`. */
-static uint64_t reserve(const cuai_vmm_t *vmm, uint64_t bytes,
-                        uint64_t reserve_bytes, cuai_cu_pointer_t *address_out,
-                        cuai_cu_result_t *result_out)
+static uint64_t reserve(const cuai_vmm_t *vmm, uint64_t bytes, uint64_t address_bytes,
+                        cuai_cu_pointer_t *address_out, cuai_cu_result_t *result_out)
 {
     const cuai_cuda_t *cuda = vmm->store.place->cuda;
-    uint64_t asked = reserve_bytes;
+    uint64_t asked = address_bytes;
     for (;;) {
-        *result_out = cuai_cu(cuda)->cuMemAddressReserve(
-            address_out, asked, vmm->least_bytes, 0, 0);
+        *result_out =
+            cuai_cu(cuda)->cuMemAddressReserve(address_out, asked, vmm->least_bytes, 0, 0);
         if (*result_out == CUAI_CUDA_SUCCESS)
             return asked;
         if (asked == bytes || cuai_cuda_is_sticky(*result_out))
@@ -71,12 +68,10 @@ static uint64_t reserve(const cuai_vmm_t *vmm, uint64_t bytes,
     }
 }
 
-static void free_addresses(const cuai_vmm_t *vmm, uint64_t address,
-                           uint64_t bytes)
+static void free_addresses(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes)
 {
     cuai_place_t *place = vmm->store.place;
-    cuai_place_note(place,
-                    cuai_cu(place->cuda)->cuMemAddressFree(address, bytes),
+    cuai_place_note(place, cuai_cu(place->cuda)->cuMemAddressFree(address, bytes),
                     "cuMemAddressFree");
 }
 
@@ -90,46 +85,39 @@ static bool unmap(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes)
     return result == CUAI_CUDA_SUCCESS;
 }
 
-static cuarena_status_t map_one(const cuai_vmm_t *vmm, uint64_t address,
-                                uint64_t bytes)
+static cuarena_status_t map_one(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes)
 {
     cuai_place_t *place = vmm->store.place;
     const cuai_cuda_t *cuda = place->cuda;
     cuai_cu_handle_t handle;
-    cuai_cu_result_t result =
-        cuai_cu(cuda)->cuMemCreate(&handle, bytes, &vmm->wanted, 0);
+    cuai_cu_result_t result = cuai_cu(cuda)->cuMemCreate(&handle, bytes, &vmm->wanted, 0);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_place_fail(place, result, "cuMemCreate",
-                               "a handle of %" PRIu64 " bytes on device %d",
-                               bytes, place->device);
+                               "a handle of %" PRIu64 " bytes on device %d", bytes, place->device);
     result = cuai_cu(cuda)->cuMemMap(address, bytes, 0, handle, 0);
     /* a mapping holds what it maps */
     cuai_place_note(place, cuai_cu(cuda)->cuMemRelease(handle), "cuMemRelease");
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
-    return cuai_place_fail(place, result, "cuMemMap",
-                           "a handle of %" PRIu64 " bytes at 0x%" PRIx64, bytes,
-                           address);
+    return cuai_place_fail(place, result, "cuMemMap", "a handle of %" PRIu64 " bytes at 0x%" PRIx64,
+                           bytes, address);
 }
 
-static cuarena_status_t allow_access(const cuai_vmm_t *vmm, uint64_t address,
-                                     uint64_t bytes)
+static cuarena_status_t allow_access(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes)
 {
     cuai_place_t *place = vmm->store.place;
     cuai_cu_result_t result =
-        cuai_cu(place->cuda)
-            ->cuMemSetAccess(address, bytes, vmm->access, vmm->access_count);
+        cuai_cu(place->cuda)->cuMemSetAccess(address, bytes, vmm->access, vmm->access_count);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
-    return cuai_place_fail(place, result, "cuMemSetAccess",
-                           "%" PRIu64 " bytes for %zu devices", bytes,
-                           vmm->access_count);
+    return cuai_place_fail(place, result, "cuMemSetAccess", "%" PRIu64 " bytes for %zu devices",
+                           bytes, vmm->access_count);
 }
 
-/* Handle by handle, then access to all at once. `done_out` tells how many bytes
- * are mapped, also where it fails. */
-static cuarena_status_t map(const cuai_vmm_t *vmm, uint64_t address,
-                            uint64_t bytes, uint64_t *done_out)
+/* Handle by handle, then access to all at once. `done_out` tells how many bytes are mapped, also
+ * where it fails. */
+static cuarena_status_t map(const cuai_vmm_t *vmm, uint64_t address, uint64_t bytes,
+                            uint64_t *done_out)
 {
     cuarena_status_t status = CUARENA_OK;
     uint64_t done = 0;
@@ -152,31 +140,28 @@ static uint64_t handles_to(const cuai_vmm_t *vmm, uint64_t offset)
     return cuai_align_up(offset, vmm->handle_bytes) / vmm->handle_bytes;
 }
 
-/* Leaves the holes in it as they are. One call of the driver for each row of
- * handles. A row that the driver does not take back stays mapped, until it is
- * asked again: before something is mapped there, or when the segment ends. */
-static void unmap_rows(const cuai_vmm_t *vmm,
-                       const cuarena_memory_segment_t *segment, uint64_t begin,
-                       uint64_t end)
+/* Leaves the holes in it as they are. One call of the driver for each row of handles. A row that
+ * the driver does not take back stays mapped, until it is asked again: before something is mapped
+ * there, or when the segment ends. */
+static void unmap_rows(const cuai_vmm_t *vmm, const cuarena_memory_segment_t *segment,
+                       uint64_t begin, uint64_t end)
 {
     mapped_t *mapped = segment->cookie;
-    const uint64_t grain = vmm->handle_bytes;
+    const uint64_t granularity = vmm->handle_bytes;
     uint64_t first = next_with(mapped, begin, end, true);
     while (first < end) {
         uint64_t behind = next_with(mapped, first, end, false);
         /* the last handle of a segment that keeps its length may be shorter */
-        uint64_t stop = behind == handles_to(vmm, segment->bytes)
-                            ? segment->bytes
-                            : behind * grain;
-        if (unmap(vmm, segment->address + first * grain, stop - first * grain))
+        uint64_t stop =
+            behind == handles_to(vmm, segment->bytes) ? segment->bytes : behind * granularity;
+        if (unmap(vmm, segment->address + first * granularity, stop - first * granularity))
             set_mapped(mapped, first, behind, false);
         first = next_with(mapped, behind, end, true);
     }
 }
 
-static void unmap_stretch(cuai_vmm_t *vmm,
-                          const cuarena_memory_segment_t *segment,
-                          uint64_t offset, uint64_t bytes)
+static void unmap_stretch(cuai_vmm_t *vmm, const cuarena_memory_segment_t *segment, uint64_t offset,
+                          uint64_t bytes)
 {
     uint64_t begin = handles_to(vmm, offset);
     uint64_t end = handles_to(vmm, offset + bytes);
@@ -189,8 +174,7 @@ static void unmap_stretch(cuai_vmm_t *vmm,
 }
 
 /* All of it, or nothing. */
-static cuarena_status_t map_stretch(cuai_vmm_t *vmm,
-                                    const cuarena_memory_segment_t *segment,
+static cuarena_status_t map_stretch(cuai_vmm_t *vmm, const cuarena_memory_segment_t *segment,
                                     uint64_t offset, uint64_t bytes)
 {
     uint64_t begin = handles_to(vmm, offset);
@@ -214,18 +198,15 @@ static cuarena_status_t map_stretch(cuai_vmm_t *vmm,
 /* ---- The table --------------------------------------------------------- */
 
 /* Addresses for growing are cheap; those for one block are not to grow. */
-static uint64_t reserve_for(const cuai_vmm_t *vmm, uint64_t bytes,
-                            uint64_t reserve_bytes)
+static uint64_t reserve_for(const cuai_vmm_t *vmm, uint64_t bytes, uint64_t address_bytes)
 {
-    if (reserve_bytes <= bytes)
+    if (address_bytes <= bytes)
         return bytes;
-    uint64_t wanted = cuai_align_up(cuai_max(reserve_bytes, vmm->least_reserve),
-                                    vmm->handle_bytes);
+    uint64_t wanted = cuai_align_up(cuai_max(address_bytes, vmm->least_reserve), vmm->handle_bytes);
     return cuai_addresses_between(bytes, wanted, vmm->handle_bytes);
 }
 
-static cuarena_status_t get_addresses(cuai_vmm_t *vmm, uint64_t bytes,
-                                      uint64_t reserve_bytes,
+static cuarena_status_t get_addresses(cuai_vmm_t *vmm, uint64_t bytes, uint64_t address_bytes,
                                       cuarena_memory_segment_t *segment)
 {
     cuai_place_t *place = vmm->store.place;
@@ -235,7 +216,7 @@ static cuarena_status_t get_addresses(cuai_vmm_t *vmm, uint64_t bytes,
         return status;
     cuai_cu_pointer_t address = 0;
     cuai_cu_result_t result;
-    uint64_t asked = reserve_for(vmm, bytes, reserve_bytes);
+    uint64_t asked = reserve_for(vmm, bytes, address_bytes);
     uint64_t got = reserve(vmm, bytes, asked, &address, &result);
     cuai_place_leave(&visit);
     if (got == 0) {
@@ -246,38 +227,33 @@ static cuarena_status_t get_addresses(cuai_vmm_t *vmm, uint64_t bytes,
     }
     if (got < asked)
         cuai_log(CUARENA_LOG_INFO,
-                 "device %d: %" PRIu64 " of %" PRIu64
-                 " bytes of addresses could be set aside",
+                 "device %d: %" PRIu64 " of %" PRIu64 " bytes of addresses could be set aside",
                  place->device, got, asked);
-    *segment = (cuarena_memory_segment_t){
-        .address = address, .bytes = bytes, .reserved_bytes = got};
+    *segment = (cuarena_memory_segment_t){.address = address, .bytes = bytes, .address_bytes = got};
     return CUARENA_OK;
 }
 
 /* What is still mapped there, because it may be in use, stays. */
-static void give_addresses(cuai_vmm_t *vmm,
-                           const cuarena_memory_segment_t *segment)
+static void give_addresses(cuai_vmm_t *vmm, const cuarena_memory_segment_t *segment)
 {
     cuai_visit_t visit;
     if (!cuai_store_enter_to_end(&vmm->store, &visit))
         return;
-    free_addresses(vmm, segment->address, segment->reserved_bytes);
+    free_addresses(vmm, segment->address, segment->address_bytes);
     cuai_place_leave(&visit);
 }
 
-static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
+static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
     cuai_vmm_t *vmm = user;
     cuarena_memory_segment_t segment = {0};
-    cuarena_status_t status =
-        get_addresses(vmm, bytes, reserve_bytes, &segment);
+    cuarena_status_t status = get_addresses(vmm, bytes, address_bytes, &segment);
     if (status != CUARENA_OK)
         return status;
-    segment.cookie = make_mapped(handles_to(vmm, segment.reserved_bytes));
+    segment.cookie = make_mapped(handles_to(vmm, segment.address_bytes));
     if (segment.cookie == NULL)
-        status = cuai_fail(CUARENA_OUT_OF_MEMORY,
-                           "the host has no memory for a segment's record");
+        status = cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a segment's record");
     else
         status = map_stretch(vmm, &segment, 0, bytes);
     if (status != CUARENA_OK) {
@@ -292,16 +268,15 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
 static void give_back(void *user, cuarena_memory_segment_t *segment)
 {
     cuai_vmm_t *vmm = user;
-    unmap_stretch(vmm, segment, 0, segment->reserved_bytes);
+    unmap_stretch(vmm, segment, 0, segment->address_bytes);
     give_addresses(vmm, segment);
     cuai_host_free(segment->cookie);
 }
 
-static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
-                             uint64_t new_bytes)
+static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     CUAI_ASSERT(new_bytes >= segment->bytes);
-    CUAI_ASSERT(new_bytes <= segment->reserved_bytes);
+    CUAI_ASSERT(new_bytes <= segment->address_bytes);
     cuarena_status_t status =
         map_stretch(user, segment, segment->bytes, new_bytes - segment->bytes);
     if (status == CUARENA_OK)
@@ -309,22 +284,20 @@ static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
     return status;
 }
 
-static void shrink(void *user, cuarena_memory_segment_t *segment,
-                   uint64_t new_bytes)
+static void shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     CUAI_ASSERT(new_bytes <= segment->bytes);
     unmap_stretch(user, segment, new_bytes, segment->bytes - new_bytes);
     segment->bytes = new_bytes;
 }
 
-static void punch(void *user, cuarena_memory_segment_t *segment,
-                  uint64_t offset, uint64_t bytes)
+static void punch(void *user, cuarena_memory_segment_t *segment, uint64_t offset, uint64_t bytes)
 {
     unmap_stretch(user, segment, offset, bytes);
 }
 
-static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment,
-                             uint64_t offset, uint64_t bytes)
+static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint64_t offset,
+                             uint64_t bytes)
 {
     return map_stretch(user, segment, offset, bytes);
 }
@@ -335,7 +308,7 @@ static void fill_table(const cuai_vmm_t *vmm, cuai_memory_t *out)
 {
     cuarena_memory_ops_t *ops = &out->ops;
     cuai_store_fill(&vmm->store, out);
-    ops->grain_bytes = vmm->handle_bytes;
+    ops->granularity = vmm->handle_bytes;
     ops->alignment = vmm->least_bytes;
     ops->least_bytes = vmm->least_bytes;
     ops->get = get;
@@ -351,8 +324,7 @@ static void fill_table(const cuai_vmm_t *vmm, cuai_memory_t *out)
     out->user = (void *)(uintptr_t)vmm;
 }
 
-static cuarena_status_t open_opened(cuai_vmm_t *vmm,
-                                    const cuarena_config_t *config,
+static cuarena_status_t open_opened(cuai_vmm_t *vmm, const cuarena_config_t *config,
                                     cuai_memory_t *out)
 {
     cuarena_status_t status = cuai_vmm_choose(vmm, config, &out->facts);
@@ -363,15 +335,12 @@ static cuarena_status_t open_opened(cuai_vmm_t *vmm,
     return status;
 }
 
-cuarena_status_t cuai_vmm_open(const cuarena_config_t *config,
-                               cuai_memory_t *out)
+cuarena_status_t cuai_vmm_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
     cuai_vmm_t *vmm = cuai_host_alloc(sizeof *vmm);
     if (vmm == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "the host has no memory for a memory's record");
-    cuarena_status_t status =
-        cuai_store_open(&vmm->store, "device (vmm)", config);
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a memory's record");
+    cuarena_status_t status = cuai_store_open(&vmm->store, "device (vmm)", config);
     if (status != CUARENA_OK) {
         cuai_host_free(vmm);
         return status;

@@ -25,10 +25,10 @@ static cuarena_status_t total(void *user, uint64_t *bytes_out)
     return CUARENA_OK;
 }
 
-static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
+static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
-    (void)reserve_bytes;
+    (void)address_bytes;
     bytes_t *self = user;
     return cuai_owned_get(&self->owned, bytes, segment_out);
 }
@@ -47,13 +47,11 @@ static void end(void *user)
     cuai_host_free(bytes);
 }
 
-static cuarena_status_t open_host(const cuarena_config_t *config,
-                                  cuai_memory_t *out)
+static cuarena_status_t open_host(const cuarena_config_t *config, cuai_memory_t *out)
 {
     bytes_t *bytes = cuai_host_alloc(sizeof *bytes);
     if (bytes == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "the host has no memory for a memory's record");
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a memory's record");
     cuarena_status_t status = cuai_owned_find(config, &bytes->owned);
     if (status != CUARENA_OK) {
         cuai_host_free(bytes);
@@ -64,7 +62,7 @@ static cuarena_status_t open_host(const cuarena_config_t *config,
     cuarena_memory_ops_init(ops);
     ops->name = "bytes";
     ops->properties = CUARENA_MEMORY_HOST_READABLE | CUARENA_MEMORY_TOUCHES;
-    ops->grain_bytes = config->alignment;
+    ops->granularity = config->alignment;
     ops->alignment = config->alignment;
     ops->available = available;
     ops->total = total;
@@ -80,10 +78,8 @@ static cuarena_status_t open_host(const cuarena_config_t *config,
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_bytes_open(const cuarena_config_t *config,
-                                 cuai_memory_t *out)
+cuarena_status_t cuai_bytes_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
-    return config->bytes_kind == CUARENA_BYTES_HOST
-               ? open_host(config, out)
-               : cuai_device_bytes_open(config, out);
+    return config->bytes_kind == CUARENA_BYTES_HOST ? open_host(config, out)
+                                                    : cuai_device_bytes_open(config, out);
 }

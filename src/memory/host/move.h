@@ -1,7 +1,7 @@
 /*
- * What the CPU does to bytes that it can touch: the relocate and zero_bytes of
- * the host's memories. Everything is done when the call returns: it waits for
- * the work of `stream` so far first, since no order of a stream binds the CPU.
+ * What the CPU does to bytes that it can touch: the relocate and zero_bytes of the host's memories.
+ * Everything is done when the call returns: it waits for the work of `stream` so far first, since
+ * no order of a stream binds the CPU.
  *
  * `user` begins with a cuai_streams_t (memory/cuda/streams.h).
  */
@@ -10,11 +10,8 @@
 
 #include "cuarena/memory.h"
 
-cuarena_status_t cuai_move_relocate(void *user,
-                                    const cuarena_relocation_t *list,
-                                    size_t count, cuarena_stream_t stream,
-                                    size_t *done_out);
-cuarena_status_t cuai_move_zero(void *user, void *address, uint64_t bytes,
-                                cuarena_stream_t stream);
+cuarena_status_t cuai_move_relocate(void *user, const cuarena_relocation_t *list, size_t count,
+                                    cuarena_stream_t stream, size_t *done_out);
+cuarena_status_t cuai_move_zero(void *user, void *address, uint64_t bytes, cuarena_stream_t stream);
 
 #endif

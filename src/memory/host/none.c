@@ -1,11 +1,10 @@
 /*
- * Addresses that nothing stands behind, for bookkeeping without bytes: replays
- * of traces, tests, planning. Who follows one crashes.
+ * Addresses that nothing stands behind, for bookkeeping without bytes: replays of traces, tests,
+ * planning. Who follows one crashes.
  *
- * They are distinct in the whole process while they are in use. The stretches
- * in use stand in one list by address; a new one goes into the first gap that
- * has room. Cost of get: the segments in use, but for those below the lowest
- * gap of its power of two, which is kept.
+ * They are distinct in the whole process while they are in use. The stretches in use stand in one
+ * list by address; a new one goes into the first gap that has room. Cost of get: the segments in
+ * use, but for those below the lowest gap of its power of two, which is kept.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -20,24 +19,24 @@
 #include "base/lock.h"
 #include "memory/kinds.h"
 
-/* Addresses that no system maps by itself: above the heaps of programs at low
- * addresses and what address checkers keep there, below programs at high
- * addresses, their libraries and their stacks. */
+/* Addresses that no system maps by itself: above the heaps of programs at low addresses and what
+ * address checkers keep there, below programs at high addresses, their libraries and their
+ * stacks. */
 #define FIRST (UINT64_C(0x11) << 40)
 #define END (UINT64_C(0x55) << 40)
 
-/* The grain, unless the option `handle` says another; or the arena's alignment
- * where that is more. */
-#define GRAIN (64 * CUAI_KIB)
+/* The granularity, unless the option `handle` says another; or the arena's alignment where that is
+ * more. */
+#define GRANULARITY (64 * CUAI_KIB)
 
 /* What it says it has; a few TiB more fit beside it. */
 #define AVAILABLE (UINT64_C(1) << 46)
 
-static_assert(FIRST + AVAILABLE + 2 * GRAIN <= END, "what it has fits");
+static_assert(FIRST + AVAILABLE + 2 * GRANULARITY <= END, "what it has fits");
 
 /* Addresses for growing are set aside generously, but never more than this
- * part of what is left beside a quarter of all, so that any number of arenas
- * fit beside each other. */
+ * part of what is left beside a quarter of all, so that any number of arenas fit beside each
+ * other. */
 #define SPARE_SHARE 16
 #define KEPT ((END - FIRST) / 4)
 
@@ -80,39 +79,35 @@ static cuarena_status_t heed_forks(void)
 {
     cuai_lock(&lock);
     if (!heeds_forks)
-        heeds_forks =
-            pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
+        heeds_forks = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
     bool done = heeds_forks;
     cuai_unlock(&lock);
     return done ? CUARENA_OK
-                : cuai_fail(CUARENA_OUT_OF_MEMORY,
-                            "the host has no memory for a fork handler");
+                : cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a fork handler");
 }
 
 /* ---- Stretches --------------------------------------------------------- */
 
-/* Where the gap behind a stretch begins: a grain later, so that no stretch
- * ends where another begins. */
-static uint64_t gap_begin(const stretch_t *before, uint64_t grain)
+/* Where the gap behind a stretch begins: a granularity later, so that no stretch ends where another
+ * begins. */
+static uint64_t gap_begin(const stretch_t *before, uint64_t granularity)
 {
     uint64_t begin = before != NULL ? before->address + before->bytes : FIRST;
-    return cuai_align_up(begin + GRAIN, grain);
+    return cuai_align_up(begin + GRANULARITY, granularity);
 }
 
 static uint64_t gap_end(const stretch_t *after)
 {
-    return (after != NULL ? after->address : END) - GRAIN;
+    return (after != NULL ? after->address : END) - GRANULARITY;
 }
 
-/* What a stretch of `bytes` gets of a gap: up to `reserve_bytes`. */
-static uint64_t share_of(uint64_t gap, uint64_t bytes, uint64_t reserve_bytes,
-                         uint64_t grain)
+/* What a stretch of `bytes` gets of a gap: up to `address_bytes`. */
+static uint64_t share_of(uint64_t gap, uint64_t bytes, uint64_t address_bytes, uint64_t granularity)
 {
     uint64_t left = END - FIRST - in_use;
     uint64_t spare = left > KEPT ? (left - KEPT) / SPARE_SHARE : 0;
     uint64_t most = cuai_min(gap, bytes + cuai_min(spare, gap));
-    return cuai_max(bytes,
-                    cuai_align_down(cuai_min(reserve_bytes, most), grain));
+    return cuai_max(bytes, cuai_align_down(cuai_min(address_bytes, most), granularity));
 }
 
 static stretch_t **link_behind(stretch_t *before)
@@ -131,16 +126,15 @@ static void link_stretch(stretch_t *stretch, stretch_t *before)
 }
 
 /* Of the gap behind a stretch; NULL: of the first one. */
-static uint64_t room_behind(stretch_t *before, uint64_t grain)
+static uint64_t room_behind(stretch_t *before, uint64_t granularity)
 {
-    uint64_t begin = gap_begin(before, grain);
+    uint64_t begin = gap_begin(before, granularity);
     uint64_t end = gap_end(*link_behind(before));
     return begin < end ? end - begin : 0;
 }
 
 /* Puts the stretch into the first gap for `bytes`; false if there is none. */
-static bool insert(stretch_t *stretch, uint64_t bytes, uint64_t reserve_bytes,
-                   uint64_t grain)
+static bool insert(stretch_t *stretch, uint64_t bytes, uint64_t address_bytes, uint64_t granularity)
 {
     uint32_t class = cuai_log2_floor(cuai_max(bytes, 1));
     if (class >= CLASSES)
@@ -150,15 +144,15 @@ static bool insert(stretch_t *stretch, uint64_t bytes, uint64_t reserve_bytes,
     while (room_behind(before, 1) < class_bytes && *link_behind(before) != NULL)
         before = *link_behind(before);
     starts[class] = before;
-    while (room_behind(before, grain) < bytes) {
+    while (room_behind(before, granularity) < bytes) {
         before = *link_behind(before);
         if (before == NULL)
             return false;
     }
-    uint64_t begin = gap_begin(before, grain);
+    uint64_t begin = gap_begin(before, granularity);
     uint64_t end = gap_end(*link_behind(before));
     stretch->address = begin;
-    stretch->bytes = share_of(end - begin, bytes, reserve_bytes, grain);
+    stretch->bytes = share_of(end - begin, bytes, address_bytes, granularity);
     link_stretch(stretch, before);
     in_use += stretch->bytes;
     return true;
@@ -179,7 +173,7 @@ static void unlink_stretch(stretch_t *stretch)
     }
 }
 
-/* ---- The table: `user` is the grain ------------------------------------ */
+/* ---- The table: `user` is the granularity ------------------------------------ */
 
 static cuarena_status_t available(void *user, uint64_t *bytes_out)
 {
@@ -188,26 +182,24 @@ static cuarena_status_t available(void *user, uint64_t *bytes_out)
     return CUARENA_OK;
 }
 
-static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
+static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
     stretch_t *stretch = cuai_host_alloc(sizeof *stretch);
     if (stretch == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "the host has no memory for a segment's record");
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a segment's record");
     cuai_lock(&lock);
-    bool placed = insert(stretch, bytes, reserve_bytes, (uintptr_t)user);
+    bool placed = insert(stretch, bytes, address_bytes, (uintptr_t)user);
     cuai_unlock(&lock);
     if (!placed) {
         cuai_host_free(stretch);
         return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, bytes, AVAILABLE, 0, 0, 0,
-                               "no %" PRIu64 " bytes of addresses are left",
-                               bytes);
+                               "no %" PRIu64 " bytes of addresses are left", bytes);
     }
     *segment_out = (cuarena_memory_segment_t){
         .address = stretch->address,
         .bytes = bytes,
-        .reserved_bytes = stretch->bytes,
+        .address_bytes = stretch->bytes,
         .cookie = stretch,
     };
     return CUARENA_OK;
@@ -223,24 +215,21 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
     cuai_host_free(stretch);
 }
 
-static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
-                             uint64_t new_bytes)
+static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     (void)user;
-    CUAI_ASSERT(new_bytes <= segment->reserved_bytes);
+    CUAI_ASSERT(new_bytes <= segment->address_bytes);
     segment->bytes = new_bytes;
     return CUARENA_OK;
 }
 
-static void shrink(void *user, cuarena_memory_segment_t *segment,
-                   uint64_t new_bytes)
+static void shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     (void)user;
     segment->bytes = new_bytes;
 }
 
-static void punch(void *user, cuarena_memory_segment_t *segment,
-                  uint64_t offset, uint64_t bytes)
+static void punch(void *user, cuarena_memory_segment_t *segment, uint64_t offset, uint64_t bytes)
 {
     (void)user;
     (void)segment;
@@ -248,8 +237,8 @@ static void punch(void *user, cuarena_memory_segment_t *segment,
     (void)bytes;
 }
 
-static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment,
-                             uint64_t offset, uint64_t bytes)
+static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint64_t offset,
+                             uint64_t bytes)
 {
     (void)user;
     (void)segment;
@@ -259,9 +248,8 @@ static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment,
 }
 
 /* There is nothing to move, so all of it has moved. */
-static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list,
-                                 size_t count, cuarena_stream_t stream,
-                                 size_t *done_out)
+static cuarena_status_t relocate(void *user, const cuarena_relocation_t *list, size_t count,
+                                 cuarena_stream_t stream, size_t *done_out)
 {
     (void)user;
     (void)list;
@@ -290,8 +278,7 @@ static cuarena_status_t identify(void *user, cuarena_stream_t stream,
 {
     (void)user;
     if (stream == CUARENA_NO_STREAM)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "stream: CUARENA_NO_STREAM, a stream is accepted");
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "stream: CUARENA_NO_STREAM, a stream is accepted");
     if (stream == NULL)
         stream = CUARENA_STREAM_LEGACY;
     bool per_thread = stream == CUARENA_STREAM_PER_THREAD;
@@ -303,50 +290,48 @@ static cuarena_status_t identify(void *user, cuarena_stream_t stream,
     return CUARENA_OK;
 }
 
-/* All moments are past, and one marker stands for them. */
+/* All moments are past, and one event stands for them. */
 static char past;
 
-static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **marker)
+static cuarena_status_t mark(void *user, cuarena_stream_t stream, void **event)
 {
     (void)user;
     (void)stream;
-    *marker = &past;
+    *event = &past;
     return CUARENA_OK;
 }
 
-static cuarena_status_t query(void *user, void *marker)
+static cuarena_status_t query(void *user, void *event)
 {
     (void)user;
-    (void)marker;
+    (void)event;
     return CUARENA_OK;
 }
 
-static cuarena_status_t wait_for(void *user, void *marker,
-                                 cuarena_stream_t stream, int32_t host)
+static cuarena_status_t wait_for(void *user, void *event, cuarena_stream_t stream, int32_t host)
 {
     (void)user;
-    (void)marker;
+    (void)event;
     (void)stream;
     (void)host;
     return CUARENA_OK;
 }
 
-static void unmark(void *user, void *marker)
+static void unmark(void *user, void *event)
 {
     (void)user;
-    (void)marker;
+    (void)event;
 }
 
-cuarena_status_t cuai_none_open(const cuarena_config_t *config,
-                                cuai_memory_t *out)
+cuarena_status_t cuai_none_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
-    uint64_t handle = config->handle_bytes != 0 ? config->handle_bytes : GRAIN;
-    const uint64_t grain = cuai_max(handle, config->alignment);
+    uint64_t handle = config->handle_bytes != 0 ? config->handle_bytes : GRANULARITY;
+    const uint64_t granularity = cuai_max(handle, config->alignment);
     cuarena_memory_ops_t *ops = &out->ops;
     cuarena_memory_ops_init(ops);
     ops->name = "none";
-    ops->grain_bytes = grain;
-    ops->alignment = grain;
+    ops->granularity = granularity;
+    ops->alignment = granularity;
     ops->available = available;
     ops->total = available;
     ops->get = get;
@@ -361,6 +346,6 @@ cuarena_status_t cuai_none_open(const cuarena_config_t *config,
     ops->query = query;
     ops->wait = wait_for;
     ops->unmark = unmark;
-    out->user = (void *)(uintptr_t)grain;
+    out->user = (void *)(uintptr_t)granularity;
     return heed_forks();
 }

@@ -17,16 +17,14 @@ cuarena_status_t cuai_owned_get(cuai_owned_t *owned, uint64_t bytes,
 {
     uint64_t left = cuai_owned_left(owned);
     if (bytes > left)
-        return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, bytes, owned->bytes,
-                               owned->bytes - left, left, left,
-                               "the caller's bytes: %" PRIu64 " asked, %" PRIu64
-                               " are left",
-                               bytes, left);
+        return cuai_fail_bytes(
+            CUARENA_OUT_OF_MEMORY, bytes, owned->bytes, owned->bytes - left, left, left,
+            "the caller's bytes: %" PRIu64 " asked, %" PRIu64 " are left", bytes, left);
     owned->given = true;
     *segment_out = (cuarena_memory_segment_t){
         .address = owned->address,
         .bytes = bytes,
-        .reserved_bytes = owned->bytes,
+        .address_bytes = owned->bytes,
     };
     return CUARENA_OK;
 }
@@ -36,24 +34,21 @@ void cuai_owned_give_back(cuai_owned_t *owned)
     owned->given = false;
 }
 
-cuarena_status_t cuai_owned_grow(void *user, cuarena_memory_segment_t *segment,
-                                 uint64_t new_bytes)
+cuarena_status_t cuai_owned_grow(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     (void)user;
-    CUAI_ASSERT(new_bytes <= segment->reserved_bytes);
+    CUAI_ASSERT(new_bytes <= segment->address_bytes);
     segment->bytes = new_bytes;
     return CUARENA_OK;
 }
 
-void cuai_owned_shrink(void *user, cuarena_memory_segment_t *segment,
-                       uint64_t new_bytes)
+void cuai_owned_shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     (void)user;
     segment->bytes = new_bytes;
 }
 
-cuarena_status_t cuai_owned_find(const cuarena_config_t *config,
-                                 cuai_owned_t *owned)
+cuarena_status_t cuai_owned_find(const cuarena_config_t *config, cuai_owned_t *owned)
 {
     uint64_t begin = (uint64_t)(uintptr_t)config->bytes;
     uint64_t end;

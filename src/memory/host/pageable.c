@@ -1,14 +1,14 @@
 /*
- * Pageable host memory: addresses are set aside inaccessible, and pages are
- * made accessible where the arena holds bytes.
+ * Pageable host memory: addresses are set aside inaccessible, and pages are made accessible where
+ * the arena holds bytes.
  *
- *   address            address + bytes         address + reserved_bytes
+ *   address            address + bytes         address + address_bytes
  *    |  usable, with holes  |  inaccessible          |
  *
  * Pages come zeroed, and those that go are replaced by fresh inaccessible
- * ones, so what was given back reads as 0 when it is taken again. The system
- * counts pages as its own when they become accessible, not before: it refuses
- * there, and not by a signal later, what is plainly too much.
+ * ones, so what was given back reads as 0 when it is taken again. The system counts pages as its
+ * own when they become accessible, not before: it refuses there, and not by a signal later, what is
+ * plainly too much.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,8 +28,8 @@
 #include "memory/host/move.h"
 #include "memory/kinds.h"
 
-/* The grain, or the arena's alignment where that is more. */
-#define GRAIN (64 * CUAI_KIB)
+/* The granularity, or the arena's alignment where that is more. */
+#define GRANULARITY (64 * CUAI_KIB)
 
 static unsigned char *pointer_to(uint64_t address)
 {
@@ -45,60 +45,57 @@ static cuarena_status_t refused(int error, uint64_t bytes)
 {
     if (error == ENOMEM || error == EAGAIN) {
         cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, bytes, 0, 0, 0, 0,
-                        "the system has no %" PRIu64 " bytes to commit: %s",
-                        bytes, strerror(error));
+                        "the system has no %" PRIu64 " bytes to commit: %s", bytes,
+                        strerror(error));
         cuai_error_code(error);
         return CUARENA_OUT_OF_MEMORY;
     }
-    return cuai_fail_driver(
-        error, "the system refused to commit %" PRIu64 " bytes: %s", bytes,
-        strerror(error));
+    return cuai_fail_driver(error, "the system refused to commit %" PRIu64 " bytes: %s", bytes,
+                            strerror(error));
 }
 
 /* ---- Addresses --------------------------------------------------------- */
 
 static void *map_inaccessible(void *where, uint64_t bytes, int flags)
 {
-    return mmap(where, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | flags,
-                -1, 0);
+    return mmap(where, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 }
 
 static void unmap(uint64_t address, uint64_t bytes)
 {
     if (bytes != 0 && munmap(pointer_to(address), bytes) != 0)
-        cuai_log(CUARENA_LOG_WARN, "%" PRIu64 " bytes stay mapped: %s", bytes,
-                 strerror(errno));
+        cuai_log(CUARENA_LOG_WARN, "%" PRIu64 " bytes stay mapped: %s", bytes, strerror(errno));
 }
 
-/* Asks for a grain more than needed and lets go of what is not aligned. 0 if
- * the system refuses. */
-static uint64_t map_aligned(uint64_t bytes, uint64_t grain)
+/* Asks for a granularity more than needed and lets go of what is not aligned. 0 if the system
+ * refuses. */
+static uint64_t map_aligned(uint64_t bytes, uint64_t granularity)
 {
     uint64_t padded;
-    if (!cuai_add_checked(bytes, grain, &padded))
+    if (!cuai_add_checked(bytes, granularity, &padded))
         return 0;
     void *mapped = map_inaccessible(NULL, padded, 0);
     if (mapped == MAP_FAILED)
         return 0;
     uint64_t begin = address_of(mapped);
-    uint64_t aligned = cuai_align_up(begin, grain);
+    uint64_t aligned = cuai_align_up(begin, granularity);
     unmap(begin, aligned - begin);
     unmap(aligned + bytes, begin + padded - (aligned + bytes));
     return aligned;
 }
 
-/* As many addresses as asked for or, where the process has not so many to
- * spare, fewer, but at least `least`. 0 if there are not even these. */
-static uint64_t reserve(uint64_t least, uint64_t *bytes, uint64_t grain)
+/* As many addresses as asked for or, where the process has not so many to spare, fewer, but at
+ * least `least`. 0 if there are not even these. */
+static uint64_t reserve(uint64_t least, uint64_t *bytes, uint64_t granularity)
 {
     if (!cuai_host_allow())
         return 0;
     if (*bytes > least)
-        *bytes = cuai_addresses_between(least, *bytes, grain);
-    uint64_t address = map_aligned(*bytes, grain);
+        *bytes = cuai_addresses_between(least, *bytes, granularity);
+    uint64_t address = map_aligned(*bytes, granularity);
     while (address == 0 && *bytes > least) {
-        *bytes = cuai_max(least, cuai_align_down(*bytes / 2, grain));
-        address = map_aligned(*bytes, grain);
+        *bytes = cuai_max(least, cuai_align_down(*bytes / 2, granularity));
+        address = map_aligned(*bytes, granularity);
     }
     return address;
 }
@@ -143,7 +140,7 @@ static void decommit(uint64_t address, uint64_t bytes)
 
 typedef struct pageable {
     cuai_streams_t streams; /* first: see memory/cuda/streams.h */
-    uint64_t grain;
+    uint64_t granularity;
 } pageable_t;
 
 static cuarena_status_t available(void *user, uint64_t *bytes_out)
@@ -158,22 +155,22 @@ static cuarena_status_t total(void *user, uint64_t *bytes_out)
     return cuai_system_total(bytes_out);
 }
 
-static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
+static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
                             cuarena_memory_segment_t *segment_out)
 {
     const pageable_t *pageable = user;
-    uint64_t address = reserve(bytes, &reserve_bytes, pageable->grain);
+    uint64_t address = reserve(bytes, &address_bytes, pageable->granularity);
     if (address == 0)
-        return cuai_fail_addresses(reserve_bytes);
+        return cuai_fail_addresses(address_bytes);
     cuarena_status_t status = commit(address, bytes);
     if (status != CUARENA_OK) {
-        unmap(address, reserve_bytes);
+        unmap(address, address_bytes);
         return status;
     }
     *segment_out = (cuarena_memory_segment_t){
         .address = address,
         .bytes = bytes,
-        .reserved_bytes = reserve_bytes,
+        .address_bytes = address_bytes,
     };
     return CUARENA_OK;
 }
@@ -181,24 +178,21 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t reserve_bytes,
 static void give_back(void *user, cuarena_memory_segment_t *segment)
 {
     (void)user;
-    unmap(segment->address, segment->reserved_bytes);
+    unmap(segment->address, segment->address_bytes);
 }
 
-static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment,
-                             uint64_t new_bytes)
+static cuarena_status_t grow(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     (void)user;
     CUAI_ASSERT(new_bytes >= segment->bytes);
-    CUAI_ASSERT(new_bytes <= segment->reserved_bytes);
-    cuarena_status_t status =
-        commit(segment->address + segment->bytes, new_bytes - segment->bytes);
+    CUAI_ASSERT(new_bytes <= segment->address_bytes);
+    cuarena_status_t status = commit(segment->address + segment->bytes, new_bytes - segment->bytes);
     if (status == CUARENA_OK)
         segment->bytes = new_bytes;
     return status;
 }
 
-static void shrink(void *user, cuarena_memory_segment_t *segment,
-                   uint64_t new_bytes)
+static void shrink(void *user, cuarena_memory_segment_t *segment, uint64_t new_bytes)
 {
     (void)user;
     CUAI_ASSERT(new_bytes <= segment->bytes);
@@ -206,16 +200,15 @@ static void shrink(void *user, cuarena_memory_segment_t *segment,
     segment->bytes = new_bytes;
 }
 
-static void punch(void *user, cuarena_memory_segment_t *segment,
-                  uint64_t offset, uint64_t bytes)
+static void punch(void *user, cuarena_memory_segment_t *segment, uint64_t offset, uint64_t bytes)
 {
     (void)user;
     CUAI_ASSERT(offset + bytes <= segment->bytes);
     decommit(segment->address + offset, bytes);
 }
 
-static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment,
-                             uint64_t offset, uint64_t bytes)
+static cuarena_status_t fill(void *user, cuarena_memory_segment_t *segment, uint64_t offset,
+                             uint64_t bytes)
 {
     (void)user;
     CUAI_ASSERT(offset + bytes <= segment->bytes);
@@ -229,23 +222,21 @@ static void end(void *user)
     cuai_host_free(pageable);
 }
 
-cuarena_status_t cuai_pageable_open(const cuarena_config_t *config,
-                                    cuai_memory_t *out)
+cuarena_status_t cuai_pageable_open(const cuarena_config_t *config, cuai_memory_t *out)
 {
-    const uint64_t grain = cuai_max(GRAIN, config->alignment);
+    const uint64_t granularity = cuai_max(GRANULARITY, config->alignment);
     pageable_t *pageable = cuai_host_alloc(sizeof *pageable);
     if (pageable == NULL)
-        return cuai_fail(CUARENA_OUT_OF_MEMORY,
-                         "the host has no memory for a memory's record");
-    pageable->grain = grain;
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "the host has no memory for a memory's record");
+    pageable->granularity = granularity;
     cuai_streams_open_host(&pageable->streams, "pageable");
     cuarena_memory_ops_t *ops = &out->ops;
     cuarena_memory_ops_init(ops);
     ops->name = "pageable";
-    ops->properties = CUARENA_MEMORY_HOST_READABLE | CUARENA_MEMORY_TOUCHES |
-                      CUARENA_MEMORY_COMES_ZEROED;
-    ops->grain_bytes = grain;
-    ops->alignment = grain;
+    ops->properties =
+        CUARENA_MEMORY_HOST_READABLE | CUARENA_MEMORY_TOUCHES | CUARENA_MEMORY_COMES_ZEROED;
+    ops->granularity = granularity;
+    ops->alignment = granularity;
     ops->available = available;
     ops->total = total;
     ops->get = get;

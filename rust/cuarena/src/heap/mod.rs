@@ -10,7 +10,7 @@
 //! - *block*: one live allocation, named by an id that survives moves.
 //! - *range*: one free stretch.
 //! - *granule*: what offsets and sizes are multiples of.
-//! - *lane*: a set of ranges with an index of its own. [`Lane::SETTLED`] is
+//! - *free list*: a set of ranges with an index of its own. [`Freelist::IDLE`] is
 //!   everybody's; others are for what is still on its way.
 //!
 //! An id is a number and owns nothing: [`HeapRef::free`] ends a block, and a stale
@@ -19,12 +19,12 @@
 //!
 //! ```
 //! # fn main() -> cuarena::Result<()> {
-//! use cuarena::heap::{Heap, HeapConfig, HeapRequest, Lane};
+//! use cuarena::heap::{Heap, HeapConfig, HeapRequest, Free list};
 //! let mut heap = Heap::new(&HeapConfig { granule: 8, ..HeapConfig::default() })?;
 //! heap.add_segment(0, 4096)?;
 //! let (block, offset) = heap.alloc(&HeapRequest::of(100))?;
 //! assert_eq!(offset % 8, 0);
-//! heap.free(block, Lane::SETTLED)?;
+//! heap.free(block, Free list::IDLE)?;
 //! assert_eq!(heap.stats().free_bytes, 4096);
 //! # Ok(())
 //! # }
@@ -42,11 +42,11 @@ use crate::sized::{figures, sized};
 
 use crate::{ffi, BlockId, Error, ErrorKind, Placement, Result};
 
-mod lanes;
+mod freelists;
 mod plan;
 mod walk;
 
-pub use lanes::Lane;
+pub use freelists::Freelist;
 pub use plan::{HeapMove, Plan, PlanOptions, PlanUnderWay};
 pub use walk::{Entry, EntryKind};
 
@@ -85,8 +85,8 @@ pub struct HeapRequest {
     pub size: u64,
     /// 0: the granule; else a power of two.
     pub alignment: u64,
-    /// The lane that serves it.
-    pub lane: Lane,
+    /// The free list that serves it.
+    pub freelist: Freelist,
     /// Kept with the block.
     pub tag: u16,
     /// The pins that it is born with.
@@ -100,7 +100,7 @@ pub struct HeapRequest {
 }
 
 impl HeapRequest {
-    /// So many bytes of the settled lane, and nothing else.
+    /// So many bytes of the idle free list, and nothing else.
     #[must_use]
     pub fn of(size: u64) -> Self {
         Self {
@@ -113,7 +113,7 @@ impl HeapRequest {
         ffi::cuarena_heap_request_t {
             size: self.size,
             alignment: self.alignment,
-            lane: self.lane.number(),
+            freelist: self.freelist.number(),
             tag: self.tag,
             pins: self.pins,
             flags: u16::from(self.flags),
@@ -133,9 +133,9 @@ figures! {
         live_bytes: u64,
         /// Blocks, as asked for.
         requested_bytes: u64,
-        /// Ranges of every lane.
+        /// Ranges of every free list.
         free_bytes: u64,
-        /// So much at least is in one settled range; the largest is less than
+        /// So much at least is in one idle range; the largest is less than
         /// 1/32 above it.
         largest_bytes: u64,
         /// Blocks that live.
@@ -262,7 +262,7 @@ impl HeapRef {
 
     // ---- Segments: a number of steps that grows with their count -----------
 
-    /// Gives `[offset, offset + size)` to the heap as one settled range. Both
+    /// Gives `[offset, offset + size)` to the heap as one idle range. Both
     /// are multiples of the granule.
     ///
     /// # Errors
@@ -314,7 +314,7 @@ impl HeapRef {
     ///
     /// # Errors
     ///
-    /// Busy unless all of it is one settled range.
+    /// Busy unless all of it is one idle range.
     pub fn cut_segment(&mut self, offset: u64, bytes: u64) -> Result<()> {
         // SAFETY: as above.
         check(unsafe { ffi::cuarena_heap_segment_cut(self.as_raw(), offset, bytes) })
@@ -336,7 +336,7 @@ impl HeapRef {
     ///
     /// # Errors
     ///
-    /// Out of memory: fewer bytes are free in the lane than asked for.
+    /// Out of memory: fewer bytes are free in the free list than asked for.
     /// Fragmented: enough are, but no range fits; only then is the request's
     /// own size class searched to its end. A limit: too many blocks live.
     pub fn alloc(&mut self, request: &HeapRequest) -> Result<(BlockId, u64)> {
@@ -348,27 +348,27 @@ impl HeapRef {
         Ok((BlockId::from_raw(block), offset))
     }
 
-    /// Ends a block; its bytes join `lane`. Pins do not keep it alive.
+    /// Ends a block; its bytes join `freelist`. Pins do not keep it alive.
     ///
     /// # Errors
     ///
     /// Stale for an id that names nothing live; busy while the block belongs
     /// to a plan under way.
-    pub fn free(&mut self, block: BlockId, lane: Lane) -> Result<()> {
+    pub fn free(&mut self, block: BlockId, freelist: Freelist) -> Result<()> {
         // SAFETY: as above.
-        check(unsafe { ffi::cuarena_heap_free(self.as_raw(), block.as_raw(), lane.number()) })
+        check(unsafe { ffi::cuarena_heap_free(self.as_raw(), block.as_raw(), freelist.number()) })
     }
 
     /// Grows or shrinks a block where it stands, into or out of the range of
-    /// `lane` after it.
+    /// `freelist` after it.
     ///
     /// # Errors
     ///
     /// Fragmented if it cannot; stale; busy.
-    pub fn resize(&mut self, block: BlockId, size: u64, lane: Lane) -> Result<()> {
+    pub fn resize(&mut self, block: BlockId, size: u64, freelist: Freelist) -> Result<()> {
         // SAFETY: as above.
         check(unsafe {
-            ffi::cuarena_heap_resize(self.as_raw(), block.as_raw(), size, lane.number())
+            ffi::cuarena_heap_resize(self.as_raw(), block.as_raw(), size, freelist.number())
         })
     }
 
@@ -435,15 +435,15 @@ impl HeapRef {
         unsafe { ffi::cuarena_heap_reset_peaks(self.as_raw()) };
     }
 
-    /// The largest range of a lane, exact. Steps: the ranges of its class.
+    /// The largest range of a free list, exact. Steps: the ranges of its class.
     ///
     /// # Errors
     ///
-    /// A bad argument for a lane that does not exist.
-    pub fn largest(&self, lane: Lane) -> Result<u64> {
+    /// A bad argument for a free list that does not exist.
+    pub fn largest(&self, freelist: Freelist) -> Result<u64> {
         let mut bytes = 0;
         // SAFETY: as above.
-        check(unsafe { ffi::cuarena_heap_largest(self.as_raw(), lane.number(), &mut bytes) })?;
+        check(unsafe { ffi::cuarena_heap_largest(self.as_raw(), freelist.number(), &mut bytes) })?;
         Ok(bytes)
     }
 

@@ -7,7 +7,7 @@
 use core::ops::{Deref, DerefMut};
 use core::ptr::{self, NonNull};
 
-use super::{HeapRef, Lane};
+use super::{Freelist, HeapRef};
 use crate::error::check;
 use crate::sized::sized;
 use crate::{ffi, BlockId, Error, ErrorKind, Result};
@@ -23,8 +23,8 @@ pub struct PlanOptions {
     pub max_bytes: u64,
     /// Most blocks to move.
     pub max_moves: u64,
-    /// Its ranges count as free, like the settled ones: commit to it.
-    pub lane: Lane,
+    /// Its ranges count as free, like the idle ones: commit to it.
+    pub freelist: Freelist,
 }
 
 impl Default for PlanOptions {
@@ -35,7 +35,7 @@ impl Default for PlanOptions {
             goal_alignment: 0,
             max_bytes: u64::MAX,
             max_moves: u64::MAX,
-            lane: Lane::SETTLED,
+            freelist: Freelist::IDLE,
         }
     }
 }
@@ -82,7 +82,7 @@ impl HeapRef {
         raw.goal_alignment = options.goal_alignment;
         raw.max_bytes = options.max_bytes;
         raw.max_moves = options.max_moves;
-        raw.lane = options.lane.number();
+        raw.freelist = options.freelist.number();
         let mut plan = ptr::null_mut();
         // SAFETY: the heap lives; the options were made by their init.
         check(unsafe { ffi::cuarena_heap_plan_create(self.as_raw(), &raw, &mut plan) })?;
@@ -145,16 +145,16 @@ impl PlanUnderWay<'_> {
     }
 
     /// The bytes were moved: blocks get their new offsets, and what they left
-    /// joins `lane`.
+    /// joins `freelist`.
     ///
     /// # Errors
     ///
-    /// A bad argument for a lane that does not exist; nothing was done then,
+    /// A bad argument for a free list that does not exist; nothing was done then,
     /// and the plan is aborted.
-    pub fn commit(self, lane: Lane) -> Result<()> {
+    pub fn commit(self, freelist: Freelist) -> Result<()> {
         let (heap, plan) = (self.0.heap.as_raw(), self.0.raw.as_ptr());
         // SAFETY: heap and plan live, and belong together.
-        check(unsafe { ffi::cuarena_heap_plan_commit(heap, plan, lane.number()) })
+        check(unsafe { ffi::cuarena_heap_plan_commit(heap, plan, freelist.number()) })
     }
 
     /// Nothing was moved: blocks are as they were.

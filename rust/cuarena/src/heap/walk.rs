@@ -1,6 +1,6 @@
 //! Looking at what is in a heap.
 
-use super::{HeapRef, Lane};
+use super::{Freelist, HeapRef};
 use crate::error::check;
 use crate::{ffi, BlockId, Result};
 
@@ -26,8 +26,8 @@ pub struct Entry {
     pub offset: u64,
     /// Bytes taken.
     pub size: u64,
-    /// Of a range: its lane.
-    pub lane: Lane,
+    /// Of a range: its free list.
+    pub freelist: Freelist,
     /// Of a block: its id.
     pub block: Option<BlockId>,
     /// Of a block: whose it is.
@@ -58,9 +58,9 @@ impl Entry {
             kind,
             offset: raw.offset,
             size: raw.size,
-            lane: Lane(if is_block { 0 } else { raw.lane }),
+            freelist: Freelist(if is_block { 0 } else { raw.freelist }),
             block: is_block.then(|| BlockId::from_raw(raw.block)),
-            owner: if is_block { raw.lane as u8 } else { 0 },
+            owner: if is_block { raw.freelist as u8 } else { 0 },
             requested: raw.requested,
             alignment: raw.alignment,
             tag: raw.tag,
@@ -126,7 +126,7 @@ impl HeapRef {
 fn none() -> ffi::cuarena_heap_entry_t {
     ffi::cuarena_heap_entry_t {
         kind: 0,
-        lane: 0,
+        freelist: 0,
         offset: 0,
         size: 0,
         block: 0,

@@ -4,7 +4,7 @@
 //!
 //! - *segment*: one stretch of addresses that a memory gave; the arena keeps it
 //!   and hands it to every further call about it.
-//! - *grain*: what a memory gives and takes back in multiples of.
+//! - *granularity*: what a memory gives and takes back in multiples of.
 //! - *hole*: a part of a segment whose bytes went back and whose addresses
 //!   stayed.
 //!
@@ -44,8 +44,8 @@ pub enum MemoryError {
     Capturing,
     /// [`Memory::identify`]: no work of that stream could use these bytes.
     ForeignStream,
-    /// [`Memory::mark`]: one marker cannot stand for all streams.
-    NoCommonMarker,
+    /// [`Memory::mark`]: one event cannot stand for all streams.
+    NoCommonEvent,
 }
 
 impl MemoryError {
@@ -56,7 +56,7 @@ impl MemoryError {
             Self::Lost => ffi::CUARENA_LOST,
             Self::Capturing => ffi::CUARENA_BUSY,
             Self::ForeignStream => ffi::CUARENA_BAD_ARGUMENT,
-            Self::NoCommonMarker => ffi::CUARENA_UNSUPPORTED,
+            Self::NoCommonEvent => ffi::CUARENA_UNSUPPORTED,
         }
     }
 }
@@ -69,7 +69,7 @@ pub type MemoryResult<T> = core::result::Result<T, MemoryError>;
 /// ```
 /// use cuarena::memory::MemoryDescription;
 /// let description = MemoryDescription::new("shelf")
-///     .grain_bytes(64 << 10)
+///     .granularity(64 << 10)
 ///     .host_readable()
 ///     .relocates();
 /// assert_eq!(description.name(), "shelf");
@@ -79,7 +79,7 @@ pub type MemoryResult<T> = core::result::Result<T, MemoryError>;
 pub struct MemoryDescription {
     name: String,
     properties: u32,
-    grain_bytes: u64,
+    granularity: u64,
     alignment: u64,
     least_bytes: u64,
     offers: u32,
@@ -96,14 +96,14 @@ const OFFERS_ORDER: u32 = 128;
 const OFFERS_TOTAL: u32 = 256;
 
 impl MemoryDescription {
-    /// Addresses that nothing touches, in grains of 4096 bytes that are
+    /// Addresses that nothing touches, in pages of 4096 bytes that are
     /// multiples of 256, and none of the functions that need not be there.
     /// `name` is for messages.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             properties: 0,
-            grain_bytes: 4096,
+            granularity: 4096,
             alignment: 256,
             least_bytes: 0,
             offers: 0,
@@ -118,9 +118,9 @@ impl MemoryDescription {
 
     /// What segments are multiples of: a power of two from the arena's granule
     /// on.
-    pub fn grain_bytes(self, grain_bytes: u64) -> Self {
+    pub fn granularity(self, granularity: u64) -> Self {
         Self {
-            grain_bytes,
+            granularity,
             ..self
         }
     }
@@ -132,7 +132,7 @@ impl MemoryDescription {
     }
 
     /// What a segment that keeps its length, as that of a dedicated block does,
-    /// may be a multiple of: a power of two from the granule to the grain.
+    /// may be a multiple of: a power of two from the granule to the granularity.
     pub fn least_bytes(self, least_bytes: u64) -> Self {
         Self {
             least_bytes,
@@ -203,7 +203,7 @@ impl MemoryDescription {
 
     /// [`Memory::get_on`] and [`Memory::give_on`] may be called. Without them
     /// bytes have no order, and a dedicated block that is freed on a stream
-    /// waits for a marker.
+    /// waits for an event.
     pub fn orders(self) -> Self {
         self.offering(OFFERS_ORDER)
     }
@@ -231,7 +231,7 @@ pub struct Segment {
     /// Usable from there; holes count.
     pub bytes: u64,
     /// Addresses set aside, at least `bytes`: how far [`Memory::grow`] may go.
-    pub reserved_bytes: u64,
+    pub address_bytes: u64,
     /// The memory's own.
     pub cookie: usize,
 }
@@ -266,7 +266,7 @@ pub struct StreamInfo {
 
 /// A moment of a stream, as a memory names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Marker(pub NonZeroUsize);
+pub struct StreamEvent(pub NonZeroUsize);
 
 /// Where an arena's bytes come from.
 ///
@@ -289,7 +289,7 @@ pub struct Marker(pub NonZeroUsize);
 ///   on, and what [`Memory::give_on`] was given stays so for what that stream
 ///   was given before;
 /// - of streams, [`Memory::query`] says `true`, and [`Memory::wait`] with the
-///   host returns, only when the work before the marker is done.
+///   host returns, only when the work before the event is done.
 pub unsafe trait Memory: Send + Sync + 'static {
     /// What this memory is. Asked once for each arena, before anything else.
     fn describe(&self) -> MemoryDescription;
@@ -313,14 +313,14 @@ pub unsafe trait Memory: Send + Sync + 'static {
         Err(MemoryError::Refused)
     }
 
-    /// A new segment of `bytes`, with addresses for `reserve_bytes`, which are
+    /// A new segment of `bytes`, with addresses for `address_bytes`, which are
     /// not fewer, if addresses can be set aside; else with
-    /// [`Segment::reserved_bytes`] equal to `bytes`.
+    /// [`Segment::address_bytes`] equal to `bytes`.
     ///
     /// # Errors
     ///
     /// [`MemoryError::Exhausted`] where no more is to be had.
-    fn get(&self, bytes: u64, reserve_bytes: u64) -> MemoryResult<Segment>;
+    fn get(&self, bytes: u64, address_bytes: u64) -> MemoryResult<Segment>;
 
     /// Ends a segment, in which nothing is in use.
     fn give_back(&self, segment: Segment);
@@ -409,43 +409,47 @@ pub unsafe trait Memory: Send + Sync + 'static {
         Err(MemoryError::ForeignStream)
     }
 
-    /// Records the work of `stream` so far: in a new marker, or in `marker`,
+    /// Records the work of `stream` so far: in a new event, or in `event`,
     /// which then means this moment. Without a stream the work of all streams
     /// that could use these bytes.
     ///
     /// # Errors
     ///
-    /// [`MemoryError::NoCommonMarker`] where it cannot do the latter;
+    /// [`MemoryError::NoCommonEvent`] where it cannot do the latter;
     /// [`MemoryError::Capturing`] of a stream that is being captured.
-    fn mark(&self, stream: Option<RawStream>, marker: Option<Marker>) -> MemoryResult<Marker> {
-        let _ = (stream, marker);
+    fn mark(
+        &self,
+        stream: Option<RawStream>,
+        event: Option<StreamEvent>,
+    ) -> MemoryResult<StreamEvent> {
+        let _ = (stream, event);
         Err(MemoryError::Refused)
     }
 
-    /// Whether the work before the marker is done.
+    /// Whether the work before the event is done.
     ///
     /// # Errors
     ///
     /// Any refusal.
-    fn query(&self, marker: Marker) -> MemoryResult<bool> {
-        let _ = marker;
+    fn query(&self, event: StreamEvent) -> MemoryResult<bool> {
+        let _ = event;
         Err(MemoryError::Refused)
     }
 
     /// Makes `stream`, or without one the caller, wait for the work before the
-    /// marker.
+    /// event.
     ///
     /// # Errors
     ///
     /// [`MemoryError::Capturing`] of a stream that is being captured.
-    fn wait(&self, marker: Marker, stream: Option<RawStream>) -> MemoryResult<()> {
-        let _ = (marker, stream);
+    fn wait(&self, event: StreamEvent, stream: Option<RawStream>) -> MemoryResult<()> {
+        let _ = (event, stream);
         Err(MemoryError::Refused)
     }
 
-    /// Ends a marker, done or not.
-    fn unmark(&self, marker: Marker) {
-        let _ = marker;
+    /// Ends an event, done or not.
+    fn unmark(&self, event: StreamEvent) {
+        let _ = event;
     }
 
     /// As [`Memory::get`] with nothing set aside, at a point of `stream`: the

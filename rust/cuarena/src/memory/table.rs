@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use super::{
-    Marker, Memory, MemoryDescription, MemoryError, MemoryResult, Segment, StreamInfo,
+    Memory, MemoryDescription, MemoryError, MemoryResult, Segment, StreamEvent, StreamInfo,
     OFFERS_AVAILABLE, OFFERS_EXPORT, OFFERS_GROWTH, OFFERS_HOLES, OFFERS_ORDER, OFFERS_RELOCATION,
     OFFERS_STREAMS, OFFERS_TOTAL, OFFERS_ZEROS,
 };
@@ -63,7 +63,7 @@ impl Hosted {
     }
 
     /// To be called when the arena was created, or was not.
-    pub(crate) fn settle(self, created: bool) {
+    pub(crate) fn reclaim(self, created: bool) {
         if !created && !self.ended.load(Ordering::Acquire) {
             // SAFETY: nobody has it: no arena was made of it, and `end`, which
             // drops it too, was not called.
@@ -77,7 +77,7 @@ fn table(description: &MemoryDescription, name: &CStr) -> ffi::cuarena_memory_op
     let mut ops = unsafe { sized(ffi::cuarena_memory_ops_init) };
     ops.name = name.as_ptr();
     ops.properties = description.properties;
-    ops.grain_bytes = description.grain_bytes;
+    ops.granularity = description.granularity;
     ops.alignment = description.alignment;
     ops.least_bytes = description.least_bytes;
     ops.get = Some(get);
@@ -168,7 +168,7 @@ fn segment_in(raw: &ffi::cuarena_memory_segment_t) -> Segment {
     Segment {
         address: raw.address,
         bytes: raw.bytes,
-        reserved_bytes: raw.reserved_bytes,
+        address_bytes: raw.address_bytes,
         cookie: raw.cookie as usize,
     }
 }
@@ -177,7 +177,7 @@ fn segment_out(segment: Segment) -> ffi::cuarena_memory_segment_t {
     ffi::cuarena_memory_segment_t {
         address: segment.address,
         bytes: segment.bytes,
-        reserved_bytes: segment.reserved_bytes,
+        address_bytes: segment.address_bytes,
         cookie: segment.cookie as *mut c_void,
     }
 }
@@ -206,12 +206,12 @@ unsafe extern "C" fn total(user: *mut c_void, out: *mut u64) -> ffi::cuarena_sta
 unsafe extern "C" fn get(
     user: *mut c_void,
     bytes: u64,
-    reserve_bytes: u64,
+    address_bytes: u64,
     out: *mut ffi::cuarena_memory_segment_t,
 ) -> ffi::cuarena_status_t {
     // SAFETY: see above.
     unsafe {
-        let got = answer(user, |memory| memory.get(bytes, reserve_bytes));
+        let got = answer(user, |memory| memory.get(bytes, address_bytes));
         give(got.map(segment_out), out)
     }
 }
@@ -359,29 +359,29 @@ unsafe extern "C" fn identify(
     }
 }
 
-fn marker_in(marker: *mut c_void) -> Option<Marker> {
-    NonZeroUsize::new(marker as usize).map(Marker)
+fn event_in(event: *mut c_void) -> Option<StreamEvent> {
+    NonZeroUsize::new(event as usize).map(StreamEvent)
 }
 
 unsafe extern "C" fn mark(
     user: *mut c_void,
     stream: ffi::cuarena_stream_t,
-    marker: *mut *mut c_void,
+    event: *mut *mut c_void,
 ) -> ffi::cuarena_status_t {
     // SAFETY: see above.
     unsafe {
-        let old = marker_in(*marker);
+        let old = event_in(*event);
         let made = answer(user, |memory| memory.mark(stream_in(stream), old));
-        give(made.map(|m| m.0.get() as *mut c_void), marker)
+        give(made.map(|m| m.0.get() as *mut c_void), event)
     }
 }
 
-unsafe extern "C" fn query(user: *mut c_void, marker: *mut c_void) -> ffi::cuarena_status_t {
-    let Some(marker) = marker_in(marker) else {
+unsafe extern "C" fn query(user: *mut c_void, event: *mut c_void) -> ffi::cuarena_status_t {
+    let Some(event) = event_in(event) else {
         return MemoryError::Refused.status();
     };
     // SAFETY: see above.
-    match unsafe { answer(user, |memory| memory.query(marker)) } {
+    match unsafe { answer(user, |memory| memory.query(event)) } {
         Ok(true) => ffi::CUARENA_OK,
         Ok(false) => ffi::CUARENA_BUSY,
         Err(error) => error.status(),
@@ -390,22 +390,22 @@ unsafe extern "C" fn query(user: *mut c_void, marker: *mut c_void) -> ffi::cuare
 
 unsafe extern "C" fn wait(
     user: *mut c_void,
-    marker: *mut c_void,
+    event: *mut c_void,
     stream: ffi::cuarena_stream_t,
     host: i32,
 ) -> ffi::cuarena_status_t {
-    let Some(marker) = marker_in(marker) else {
+    let Some(event) = event_in(event) else {
         return MemoryError::Refused.status();
     };
     let stream = if host != 0 { None } else { stream_in(stream) };
     // SAFETY: see above.
-    unsafe { status_of(answer(user, |memory| memory.wait(marker, stream))) }
+    unsafe { status_of(answer(user, |memory| memory.wait(event, stream))) }
 }
 
-unsafe extern "C" fn unmark(user: *mut c_void, marker: *mut c_void) {
-    if let Some(marker) = marker_in(marker) {
+unsafe extern "C" fn unmark(user: *mut c_void, event: *mut c_void) {
+    if let Some(event) = event_in(event) {
         // SAFETY: see above.
-        unsafe { quietly(user, |memory| memory.unmark(marker)) };
+        unsafe { quietly(user, |memory| memory.unmark(event)) };
     }
 }
 

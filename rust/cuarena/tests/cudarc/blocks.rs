@@ -47,7 +47,7 @@ fn a_block_of_a_slice_moves_and_keeps_its_contents() {
     assert_eq!(block.info().unwrap().pins, 0);
     drop(block);
     assert_eq!(arena.stats().live_blocks, 1);
-    device.settle();
+    device.reclaim();
 }
 
 /// What other streams did comes before the block's end.
@@ -64,7 +64,7 @@ fn a_block_comes_after_foreign_uses_of_the_slice() {
     let next = stream.clone_htod(&words(9)).unwrap();
     assert_eq!(other.clone_dtoh(&copy).unwrap(), words(2));
     drop((next, copy));
-    device.settle();
+    device.reclaim();
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn nothing_and_what_never_moves_become_blocks_too() {
     assert_eq!(address_of(&stable), address);
     drop(stable);
     assert_eq!(arena.stats().live_blocks, 0);
-    device.settle();
+    device.reclaim();
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn making_and_dropping_a_slice_calls_no_driver() {
         }
     });
     assert_eq!(calls.unwrap_or(0), 0);
-    device.settle();
+    device.reclaim();
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn the_home_makes_no_event() {
         assert_eq!(cuda.clone_dtoh(&copy).unwrap(), [1, 2, 3]);
     });
     assert_eq!(events.unwrap_or(0), 0);
-    device.settle();
+    device.reclaim();
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_foreign_stream_costs_two_events_once() {
     });
     assert_eq!(events.unwrap_or(2), 2);
     drop(slice);
-    device.settle();
+    device.reclaim();
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn with_tracking_off_there_is_no_event() {
         other.synchronize().unwrap();
     });
     assert_eq!(events.unwrap_or(0), 0);
-    device.settle();
+    device.reclaim();
 }
 
 #[test]
@@ -79,5 +79,5 @@ fn nothing_takes_no_bytes() {
     assert!(empty.is_empty() && unit.is_empty());
     assert_eq!(arena.stats().live_blocks, 0);
     drop((empty, unit));
-    device.settle();
+    device.reclaim();
 }

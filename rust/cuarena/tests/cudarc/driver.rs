@@ -74,7 +74,7 @@ impl Device {
     /// All that was queued is done, nothing was out of order, and cudarc has
     /// parked no error.
     #[track_caller]
-    pub fn settle(&self) {
+    pub fn reclaim(&self) {
         self.context.synchronize().expect("a wait");
         self.context.check_err().expect("no parked error");
         if let Some(standin) = &self.standin {

@@ -28,7 +28,7 @@ fn a_foreign_reader_waits_for_the_home() {
     let stream = device.served(&arena);
     let slice = stream.clone_htod(&pattern(1)).unwrap();
     assert_eq!(read(&device.stream(), &slice), pattern(1));
-    device.settle();
+    device.reclaim();
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn everybody_waits_for_a_foreign_writer() {
     assert_eq!(read(&reader, &slice), pattern(2));
     writer.memcpy_htod(&pattern(3), &mut slice).unwrap();
     assert_eq!(read(stream.cuda(), &slice), pattern(3));
-    device.settle();
+    device.reclaim();
 }
 
 /// cudarc's own slices remember one reader only.
@@ -68,7 +68,7 @@ fn a_writer_waits_for_every_reader() {
     readers[0].memcpy_htod(&pattern(5), &mut slice).unwrap();
     assert_eq!(read(&readers[1], &slice), pattern(5));
     drop(copies);
-    device.settle();
+    device.reclaim();
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn bytes_are_free_when_every_reader_is_done() {
         }
         drop((next, elsewhere));
     }
-    device.settle();
+    device.reclaim();
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn the_default_stream_is_one_like_others() {
     );
     assert_eq!(read(&device.stream(), &slice), pattern(6));
     drop(slice);
-    device.settle();
+    device.reclaim();
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_slice_may_be_dropped_on_another_thread() {
     });
     let next = stream.clone_htod(&pattern(9)).unwrap();
     assert_eq!(read(stream.cuda(), &next), pattern(9));
-    device.settle();
+    device.reclaim();
 }
 
 use cuarena::interop::cudarc::ArenaExt;

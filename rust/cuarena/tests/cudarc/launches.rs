@@ -30,7 +30,7 @@ fn a_launch_on_the_home_is_in_order() {
     // SAFETY: as above.
     unsafe { second.launch(FEW).unwrap() };
     assert_eq!(stream.cuda().clone_dtoh(&slice).unwrap(), [2; WORDS]);
-    device.settle();
+    device.reclaim();
 }
 
 /// A foreign copy comes between, of which the launch knows nothing.
@@ -49,7 +49,7 @@ fn a_launch_on_the_home_waits_for_others() {
     assert_eq!(stream.cuda().clone_dtoh(&slice).unwrap(), [9; WORDS]);
     assert_eq!(other.clone_dtoh(&before).unwrap(), [8; WORDS]);
     drop((slice, before));
-    device.settle();
+    device.reclaim();
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_bracket_orders_a_launch_elsewhere() {
     drop(bracket);
     drop(slice);
     drop(stream.alloc_zeros::<u32>(WORDS).unwrap());
-    device.settle();
+    device.reclaim();
 }
 
 /// That it is the bracket which keeps the order.
@@ -108,5 +108,5 @@ fn a_bracket_orders_with_tracking_off_too() {
     assert_eq!(stream.cuda().clone_dtoh(&slice).unwrap(), [1; WORDS]);
     drop(bracket);
     drop(slice);
-    device.settle();
+    device.reclaim();
 }

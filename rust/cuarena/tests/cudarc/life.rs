@@ -1,7 +1,7 @@
 //! Who outlives whom.
 
 use cuarena::interop::cudarc::{ArenaExt, ArenaSlice, ArenaStream, BuilderExt};
-use cuarena::{Arena, EventKind, Marker};
+use cuarena::{Arena, EventKind, Events};
 use cudarc::driver::CudaContext;
 
 use crate::driver::Device;
@@ -24,7 +24,7 @@ fn a_slice_outlives_every_handle() {
     };
     assert_eq!(slice.stream().clone_dtoh(&slice).unwrap(), [1, 2, 3]);
     drop(slice);
-    device.settle();
+    device.reclaim();
 }
 
 /// The stand-in aborts when a stream is used that was destroyed.
@@ -42,7 +42,7 @@ fn the_arena_forgets_a_stream_before_it_is_destroyed() {
     arena.compact().unwrap();
     arena.trim(0).unwrap();
     assert_eq!(arena.stats().live_blocks, 0);
-    device.settle();
+    device.reclaim();
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_context_of_the_programs_own_lives_as_long_as_the_arena() {
     arena.compact().unwrap();
     drop(block);
     drop(arena);
-    device.settle();
+    device.reclaim();
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn large_alignments_are_kept() {
     assert_eq!(wide.device_ptr(stream.cuda()).0 % 1024, 0);
     assert_eq!(stream.cuda().clone_dtoh(&wide).unwrap()[1].0, [7; 1024]);
     drop((small, wide));
-    device.settle();
+    device.reclaim();
 }
 
 /// Collections in memory that the device reaches too.
@@ -113,22 +113,22 @@ fn a_vector_of_pinned_memory_is_copied_from_and_to() {
     assert_eq!(words, back);
     assert!(device.arena().host_allocator().is_err());
     drop((words, back, slice));
-    device.settle();
+    device.reclaim();
 }
 
-/// The driver refuses the marker that a free is to have: the bytes stay taken.
+/// The driver refuses the event that a free is to have: the bytes stay taken.
 #[test]
 fn a_slice_that_cannot_be_freed_is_dropped() {
     let Some(device) = Device::get() else { return };
     let builder = Arena::builder().cuda(&device.context).pool(1 << 20);
-    let arena = builder.marker(Marker::Eager).build().unwrap();
+    let arena = builder.events(Events::Eager).build().unwrap();
     let stream = device.served(&arena);
     let slice = stream.clone_htod(&[1_u32, 2, 3]).unwrap();
     let dropped = device.failing("cuEventRecord", || drop(slice));
     let live = arena.stats().live_blocks;
     assert_eq!(live, u64::from(dropped.is_some()));
     arena.check().unwrap();
-    device.settle();
+    device.reclaim();
 }
 
 /// What a closure of the arena's panics with comes out, and nothing is lost.
@@ -151,7 +151,7 @@ fn a_slice_of_an_allocation_that_panics_is_freed() {
     assert!(arena.take_panic().is_none());
     drop(stream);
     arena.close().unwrap();
-    device.settle();
+    device.reclaim();
 }
 
 /// Safe code has no slice of them, for cudarc would queue a copy of it.
@@ -173,5 +173,5 @@ fn plain_data_in_pinned_memory_is_read_by_copies() {
     block.read(0, &mut values).unwrap();
     assert_eq!(values, [1, 20, 3]);
     arena.check().unwrap();
-    device.settle();
+    device.reclaim();
 }

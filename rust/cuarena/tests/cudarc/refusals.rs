@@ -37,5 +37,5 @@ fn too_much_is_an_error_with_its_figures() {
     // SAFETY: there is nothing to read.
     let error = unsafe { stream.alloc::<u64>(usize::MAX).unwrap_err() };
     assert_eq!(error.kind(), ErrorKind::BadArgument);
-    device.settle();
+    device.reclaim();
 }

@@ -26,7 +26,7 @@ fn a_view_orders_launches_on_any_stream() {
     assert_eq!(stream.cuda().clone_dtoh(&slice).unwrap(), [3; WORDS]);
     drop(slice);
     drop(stream.alloc_zeros::<u32>(WORDS).unwrap());
-    device.settle();
+    device.reclaim();
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn parts_are_read_and_written_through_views() {
     );
     assert_eq!(slice.as_view().len(), 4);
     drop(slice);
-    device.settle();
+    device.reclaim();
 }
 
 /// Uses by address and by view take turns.
@@ -71,7 +71,7 @@ fn views_and_slices_mind_each_other() {
         assert_eq!(one.clone_dtoh(&slice).unwrap(), [0; WORDS]);
     }
     drop(slice);
-    device.settle();
+    device.reclaim();
 }
 
 #[test]

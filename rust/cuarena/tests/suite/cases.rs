@@ -77,7 +77,7 @@ fn freed_bytes_are_reused(row: Row) {
     let rig = Rig::small(row);
     let all = 8 * row.kind.unit();
     drop(rig.try_take(all).unwrap());
-    let held = rig.arena.stats().held_bytes;
+    let held = rig.arena.stats().reserved_bytes;
     for i in 0..4 {
         let (block, seed) = rig.take(all - i * 256);
         rig.expect_painted(&block, 4096, seed);
@@ -86,7 +86,7 @@ fn freed_bytes_are_reused(row: Row) {
     for i in 0..20 {
         rig.give(rig.try_take(all - i * 256).unwrap());
     }
-    assert_eq!(rig.arena.stats().held_bytes, held);
+    assert_eq!(rig.arena.stats().reserved_bytes, held);
     rig.close();
 }
 
@@ -106,7 +106,7 @@ fn neighbours_coalesce_in_any_order(row: Row) {
         for i in order {
             rig.give(blocks[i].take().unwrap().0);
         }
-        rig.settle();
+        rig.reclaim();
         let found = rig.arena.inspect(Some(Region::Dynamic));
         assert!(
             found.ranges <= 2,
@@ -114,7 +114,7 @@ fn neighbours_coalesce_in_any_order(row: Row) {
             found.ranges
         );
         drop(blocks);
-        rig.settle();
+        rig.reclaim();
         assert_eq!(rig.arena.inspect(None).ranges, 1);
     }
     rig.close();
@@ -137,14 +137,14 @@ fn exhaustion(row: Row) {
 fn with_holes(rig: &Rig) -> Vec<(cuarena::Block, u64)> {
     let unit = rig.row.kind.unit();
     drop(rig.try_take(8 * unit).unwrap());
-    rig.settle();
+    rig.reclaim();
     let mut kept = Vec::new();
     for (i, pair) in rig.take_row(8, unit).into_iter().enumerate() {
         if i % 2 == 1 {
             kept.push(pair);
         }
     }
-    rig.settle();
+    rig.reclaim();
     kept
 }
 
@@ -179,7 +179,7 @@ fn resize_keeps_contents(row: Row) {
             _ => block.resize(bytes).unwrap(),
         }
         assert_eq!(block.len(), bytes);
-        rig.settle();
+        rig.reclaim();
         rig.expect_painted(&block, kept, seed);
     }
     block.resize(0).unwrap();
@@ -223,7 +223,7 @@ fn compaction_keeps_values(row: Row) {
         .unwrap();
     assert_eq!(report.moves, moved);
     assert!(moved > 0, "nothing moved");
-    rig.settle();
+    rig.reclaim();
     for (block, seed) in &kept {
         rig.expect_painted(block, unit, *seed);
     }
@@ -285,7 +285,7 @@ fn blocks_are_dropped_in_the_callback(row: Row) {
             ControlFlow::Continue(())
         })
         .unwrap();
-    rig.settle();
+    rig.reclaim();
     assert_eq!(rig.arena.stats().live_blocks, 0);
     rig.close();
 }
@@ -313,16 +313,16 @@ fn dedicated_blocks_go_back(row: Row) {
     let rig = Rig::open_with(row, 8 * row.kind.unit(), |builder| {
         builder.limit(64 * row.kind.unit())
     });
-    let held = rig.arena.stats().held_bytes;
+    let held = rig.arena.stats().reserved_bytes;
     match rig.take_with(row.kind.unit(), &Request::new().dedicated()) {
         Ok(block) => {
             let seed = rig.paint(&block);
             assert!(block.info().unwrap().is_dedicated);
-            assert!(rig.arena.stats().held_bytes > held);
+            assert!(rig.arena.stats().reserved_bytes > held);
             rig.expect_painted(&block, row.kind.unit(), seed);
             drop(block);
-            rig.settle();
-            assert_eq!(rig.arena.stats().held_bytes, held);
+            rig.reclaim();
+            assert_eq!(rig.arena.stats().reserved_bytes, held);
         }
         Err(error) => assert_eq!(row.kind.bytes, Bytes::Buffer, "{error}"),
     }
@@ -334,9 +334,9 @@ fn trim_gives_back(row: Row) {
     let (block, _) = rig.take(8 * row.kind.unit());
     assert_eq!(rig.arena.trim(0).unwrap(), 0);
     rig.give(block);
-    rig.settle();
+    rig.reclaim();
     let given = rig.arena.trim(0).unwrap();
-    let held = rig.arena.stats().held_bytes;
+    let held = rig.arena.stats().reserved_bytes;
     assert_eq!(given + held, 8 * row.kind.unit());
     if row.kind.bytes != Bytes::Buffer {
         assert_eq!(held, 0);
@@ -390,7 +390,7 @@ fn figures_agree(row: Row) {
     assert_eq!(ort.num_allocs as u64, stats.allocs);
     assert_eq!(ort.bytes_in_use as usize, stats.live_bytes);
     assert_eq!(ort.bytes_requested_in_use, 3000);
-    assert_eq!(ort.total_allocated_bytes as usize, stats.held_bytes);
+    assert_eq!(ort.total_allocated_bytes as usize, stats.reserved_bytes);
     assert_eq!(
         ort.max_alloc_size as usize,
         blocks[0].0.info().unwrap().allocated

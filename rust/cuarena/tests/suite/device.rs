@@ -172,7 +172,7 @@ fn a_session_keeps_what_a_graph_uses(driver: &'static Driver) {
     cu!(driver, exec_destroy(exec));
     cu!(driver, graph_destroy(graph));
     drop(session);
-    arena.settle_and_wait().unwrap();
+    arena.reclaim_and_wait().unwrap();
     assert_eq!(arena.stats().captured_bytes, 0);
     let all = arena.alloc(8 << 20).unwrap();
     drop((all, stream));
@@ -220,7 +220,7 @@ fn arenas_of_a_device_are_shared(driver: &'static Driver) {
     assert!(error.is_busy(), "{error}");
     let (replaced, report) = first.replace_shared(builder().pool(2 << 20)).unwrap();
     assert!(report.created);
-    assert_eq!(replaced.stats().held_bytes, 2 << 20);
+    assert_eq!(replaced.stats().reserved_bytes, 2 << 20);
     drop(replaced);
     assert!(builder().find_shared().unwrap().is_none());
     driver.expect_clean();
@@ -268,7 +268,7 @@ fn views_come_behind_copies_on_a_stream(driver: &'static Driver) {
             assert_painted(&moved_on(&arena, &stream, paint), paint);
         }
         drop(stream);
-        arena.settle_and_wait().unwrap();
+        arena.reclaim_and_wait().unwrap();
         arena.close().unwrap();
     }
     driver.expect_clean();
@@ -285,7 +285,7 @@ fn bytes_come_back_behind_copies_on_a_stream(driver: &'static Driver) {
             for block in &mut all {
                 block.host_mut().unwrap().fill(100 + paint);
             }
-            arena.settle_and_wait().unwrap();
+            arena.reclaim_and_wait().unwrap();
             assert!(!all.is_empty());
             all.iter()
                 .for_each(|block| assert_painted(block, 100 + paint));

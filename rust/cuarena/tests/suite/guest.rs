@@ -1,6 +1,6 @@
 //! A memory of the tests' own, on the process's heap: it grows in place, has
 //! holes, moves, zeroes, and knows streams, whose work it pretends to be late:
-//! a marker is complete when it was asked about so often, or waited for.
+//! an event is complete when it was asked about so often, or waited for.
 
 use std::alloc::{alloc_zeroed, dealloc, Layout};
 use std::collections::HashMap;
@@ -12,11 +12,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use cuarena::memory::{
-    Marker, Memory, MemoryDescription, MemoryError, MemoryResult, Run, Segment, StreamInfo, Undone,
+    Memory, MemoryDescription, MemoryError, MemoryResult, Run, Segment, StreamEvent, StreamInfo,
+    Undone,
 };
 use cuarena::RawStream;
 
-pub const GRAIN: u64 = 4096;
+pub const GRANULARITY: u64 = 4096;
 const LATE: u32 = 3;
 
 /// What a test sees of it from outside.
@@ -35,7 +36,7 @@ pub struct Ledger {
 #[derive(Default)]
 pub struct HeapMemory {
     pub ledger: Arc<Ledger>,
-    markers: Mutex<(usize, HashMap<usize, u32>)>,
+    events: Mutex<(usize, HashMap<usize, u32>)>,
     /// By a segment's address: its bytes, without holes.
     live: Mutex<HashMap<u64, u64>>,
 }
@@ -44,7 +45,7 @@ impl HeapMemory {
     pub fn of(ledger: &Arc<Ledger>) -> Self {
         Self {
             ledger: ledger.clone(),
-            markers: Mutex::default(),
+            events: Mutex::default(),
             live: Mutex::default(),
         }
     }
@@ -76,7 +77,7 @@ impl HeapMemory {
 }
 
 fn layout(segment: &Segment) -> Layout {
-    Layout::from_size_align(segment.reserved_bytes as usize, GRAIN as usize).expect("a layout")
+    Layout::from_size_align(segment.address_bytes as usize, GRANULARITY as usize).expect("a layout")
 }
 
 fn at(address: u64) -> *mut u8 {
@@ -90,7 +91,7 @@ unsafe impl Memory for HeapMemory {
     fn describe(&self) -> MemoryDescription {
         MemoryDescription::new("heap of the tests")
             .alignment(512)
-            .grain_bytes(GRAIN)
+            .granularity(GRANULARITY)
             .host_readable()
             .tells_available()
             .tells_total()
@@ -111,14 +112,14 @@ unsafe impl Memory for HeapMemory {
         Ok(1 << 31)
     }
 
-    fn get(&self, bytes: u64, reserve_bytes: u64) -> MemoryResult<Segment> {
+    fn get(&self, bytes: u64, address_bytes: u64) -> MemoryResult<Segment> {
         self.maybe_panic("get");
         self.take(bytes)?;
         let mut segment = Segment {
             address: 0,
             bytes,
             // Addresses cost bytes here.
-            reserved_bytes: reserve_bytes.min(bytes.max(8 << 20)),
+            address_bytes: address_bytes.min(bytes.max(8 << 20)),
             cookie: 7,
         };
         // SAFETY: a layout of some bytes.
@@ -206,46 +207,50 @@ unsafe impl Memory for HeapMemory {
         })
     }
 
-    fn mark(&self, _stream: Option<RawStream>, marker: Option<Marker>) -> MemoryResult<Marker> {
+    fn mark(
+        &self,
+        _stream: Option<RawStream>,
+        event: Option<StreamEvent>,
+    ) -> MemoryResult<StreamEvent> {
         self.maybe_panic("mark");
-        let mut markers = self.markers.lock().unwrap();
-        let number = marker.map_or_else(
+        let mut events = self.events.lock().unwrap();
+        let number = event.map_or_else(
             || {
-                markers.0 += 1;
-                markers.0
+                events.0 += 1;
+                events.0
             },
             |m| m.0.get(),
         );
-        markers.1.insert(number, LATE);
-        Ok(Marker(NonZeroUsize::new(number).expect("from 1 on")))
+        events.1.insert(number, LATE);
+        Ok(StreamEvent(NonZeroUsize::new(number).expect("from 1 on")))
     }
 
-    fn query(&self, marker: Marker) -> MemoryResult<bool> {
+    fn query(&self, event: StreamEvent) -> MemoryResult<bool> {
         self.maybe_panic("query");
-        let mut markers = self.markers.lock().unwrap();
-        let left = markers.1.get_mut(&marker.0.get()).expect("a live marker");
+        let mut events = self.events.lock().unwrap();
+        let left = events.1.get_mut(&event.0.get()).expect("a live event");
         *left = left.saturating_sub(1);
         Ok(*left == 0)
     }
 
-    fn wait(&self, marker: Marker, stream: Option<RawStream>) -> MemoryResult<()> {
+    fn wait(&self, event: StreamEvent, stream: Option<RawStream>) -> MemoryResult<()> {
         self.maybe_panic("wait");
         if stream.is_none() {
-            let mut markers = self.markers.lock().unwrap();
-            *markers.1.get_mut(&marker.0.get()).expect("a live marker") = 0;
+            let mut events = self.events.lock().unwrap();
+            *events.1.get_mut(&event.0.get()).expect("a live event") = 0;
         }
         Ok(())
     }
 
-    fn unmark(&self, marker: Marker) {
-        let mut markers = self.markers.lock().unwrap();
-        markers.1.remove(&marker.0.get()).expect("a live marker");
+    fn unmark(&self, event: StreamEvent) {
+        let mut events = self.events.lock().unwrap();
+        events.1.remove(&event.0.get()).expect("a live event");
     }
 }
 
 impl Drop for HeapMemory {
     fn drop(&mut self) {
-        let markers = self.markers.get_mut().unwrap();
-        assert!(markers.1.is_empty(), "markers were left behind");
+        let events = self.events.get_mut().unwrap();
+        assert!(events.1.is_empty(), "events were left behind");
     }
 }

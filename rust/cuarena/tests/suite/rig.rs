@@ -95,14 +95,14 @@ impl Kind {
         self.is_of_device() || self.has_numbers_for_streams()
     }
 
-    /// What a stream freed is never another's before it is trimmed or settled.
+    /// What a stream freed is never another's before it is trimmed or idle.
     pub fn keeps_streams_apart(&self) -> bool {
         self.preset == Preset::CupyPool
     }
 
-    /// One stream gets no bytes of another but those that are settled, so a
+    /// One stream gets no bytes of another but those that are idle, so a
     /// request that cannot grow waits on the host, unless the work is done.
-    pub fn takes_settled_only(&self) -> bool {
+    pub fn takes_idle_only(&self) -> bool {
         self.preset == Preset::Bfc
     }
 
@@ -117,7 +117,7 @@ impl Kind {
         )
     }
 
-    /// What blocks of the cases are multiples of: whole grains.
+    /// What blocks of the cases are multiples of: whole pages.
     pub fn unit(&self) -> usize {
         match self.bytes {
             Bytes::Device(Backing::Vmm) => 2 << 20,
@@ -213,7 +213,7 @@ impl Rig {
     pub fn close(self) {
         self.arena.check().expect("a sound arena");
         // What waits for a stream that used it counts as live until then.
-        self.settle();
+        self.reclaim();
         let Self {
             arena,
             ledger,
@@ -290,8 +290,8 @@ impl Rig {
     }
 
     /// Everything that was freed is everybody's.
-    pub fn settle(&self) {
-        self.arena.settle_and_wait().expect("a settle");
+    pub fn reclaim(&self) {
+        self.arena.reclaim_and_wait().expect("a reclaim");
     }
 
     pub fn live_bytes(&self) -> usize {

@@ -146,7 +146,7 @@ impl Play {
                 let (block, seed) = self.blocks.remove(word(1)).expect(line);
                 self.rig.expect_painted(&block, block.len(), seed);
                 self.rig.give(block);
-                self.rig.settle();
+                self.rig.reclaim();
             }
             "resize" => self.resize(line, word(1), bytes_of(word(2))),
             "refuse-resize" => {
@@ -218,7 +218,7 @@ impl Play {
         let (block, seed) = self.blocks.get_mut(name).expect(line);
         let kept = block.len().min(bytes);
         block.resize(bytes).expect(line);
-        self.rig.settle();
+        self.rig.reclaim();
         self.rig.expect_painted(block, kept, *seed);
         *seed = self.rig.paint(block);
     }

@@ -22,8 +22,8 @@ pub const CASES: &[Case] = &[
         a_wait_of_the_program_need_not_be_made_again,
     ),
     (
-        "settle_brings_bytes_to_everybody",
-        settle_brings_bytes_to_everybody,
+        "reclaim_brings_bytes_to_everybody",
+        reclaim_brings_bytes_to_everybody,
     ),
     (
         "a_use_on_another_stream_is_waited_for",
@@ -65,9 +65,9 @@ fn another_stream_waits_and_is_served(row: Row) {
     let stats = rig.arena.stats();
     if row.kind.is_of_device() && !touched_by_cpu(row) {
         // Or the work was done when it was asked for.
-        assert!(stats.crossings <= 1, "{stats:?}");
+        assert!(stats.steals <= 1, "{stats:?}");
         let least = u64::from(row.kind.keeps_streams_apart());
-        let most = least + u64::from(row.kind.takes_settled_only());
+        let most = least + u64::from(row.kind.takes_idle_only());
         let waits = least..=most;
         assert!(waits.contains(&stats.host_waits), "{waits:?}: {stats:?}");
     }
@@ -91,19 +91,19 @@ fn a_wait_of_the_program_need_not_be_made_again(row: Row) {
     drop(rig.arena.alloc_on(all, &waiter).unwrap());
     assert_eq!(rig.arena.stats().stream_waits, 0);
     let mark = waiter.mark().unwrap();
-    rig.settle();
-    // SAFETY: settling has waited for all of it.
+    rig.reclaim();
+    // SAFETY: reclaiming has waited for all of it.
     unsafe { rig.arena.waited_for(&waiter, mark).unwrap() };
     drop(waiter);
     rig.close();
 }
 
-fn settle_brings_bytes_to_everybody(row: Row) {
+fn reclaim_brings_bytes_to_everybody(row: Row) {
     let rig = Rig::small(row);
     let all = 8 * row.kind.unit();
     drop(rig.arena.alloc_on(all, &rig.streams[0]).unwrap());
-    assert_eq!(rig.arena.settle_and_wait().unwrap(), all);
-    assert_eq!(rig.arena.settle().unwrap(), 0);
+    assert_eq!(rig.arena.reclaim_and_wait().unwrap(), all);
+    assert_eq!(rig.arena.reclaim().unwrap(), 0);
     drop(rig.arena.alloc(all).unwrap());
     rig.close();
 }
@@ -186,10 +186,10 @@ fn blocks_hold_their_stream(row: Row) {
     rig.paint(&block);
     drop(stream);
     assert_eq!(destroyed.load(Ordering::Relaxed), 0);
-    rig.arena.settle().unwrap();
+    rig.arena.reclaim().unwrap();
     drop(block);
     assert_eq!(destroyed.load(Ordering::Relaxed), 1);
-    rig.settle();
+    rig.reclaim();
     rig.close();
 }
 
@@ -203,13 +203,13 @@ fn frees_say_what_they_know(row: Row) {
         .free_on(&other)
         .unwrap();
     drop(rig.arena.alloc_on(all, &other).unwrap());
-    rig.settle();
+    rig.reclaim();
     let block = rig.arena.alloc_on(all, stream).unwrap();
     // SAFETY: nothing is queued on the stream.
     unsafe { block.free_ordered_on(&other).unwrap() };
     let block = rig.arena.alloc_on(all, &other).unwrap();
     // SAFETY: likewise.
-    unsafe { block.free_settled().unwrap() };
+    unsafe { block.free_idle().unwrap() };
     drop(rig.arena.alloc(all).unwrap());
     drop(other);
     rig.close();

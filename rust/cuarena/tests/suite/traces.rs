@@ -130,7 +130,7 @@ pub fn replay(row: Row, name: &str, most: usize) {
         }
         let block = serve(&rig, event).or_else(|error| {
             assert!(error.is_out_of_memory(), "{error:?}");
-            rig.settle();
+            rig.reclaim();
             rig.arena.compact()?;
             compactions += 1;
             blocks.values().for_each(|painted| painted.expect(&rig));
@@ -139,7 +139,7 @@ pub fn replay(row: Row, name: &str, most: usize) {
         let block = block.unwrap_or_else(|error| panic!("{name}: {error:?}"));
         blocks.insert(event.id, Painted::new(&rig, block));
     }
-    rig.settle();
+    rig.reclaim();
     assert_eq!(rig.arena.stats().live_blocks as usize, blocks.len());
     blocks.values().for_each(|painted| painted.expect(&rig));
     drop(blocks);

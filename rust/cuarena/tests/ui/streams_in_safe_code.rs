@@ -10,6 +10,6 @@ fn main() {
     let _ = stream.waited_for(&stream, mark);
     let _ = arena.capture(&stream);
     let _ = arena.alloc_on(100, &stream).unwrap().free_ordered_on(&stream);
-    let _ = arena.alloc_on(100, &stream).unwrap().free_settled();
+    let _ = arena.alloc_on(100, &stream).unwrap().free_idle();
     let _ = arena.alloc_on(100, &stream).unwrap().pin_on(&stream);
 }

@@ -1,14 +1,13 @@
 /*
- * Random programs on several streams of a device, whose kernels write and read
- * blocks: no reuse is ever unordered, late and reordered as the stand-in runs
- * them. The same programs with any one wait of the arena swallowed are caught,
- * or the wait is proved to have been needless: all that had touched the bytes
- * for which it was made was ordered before without it.
+ * Random programs on several streams of a device, whose kernels write and read blocks: no reuse is
+ * ever unordered, late and reordered as the stand-in runs them. The same programs with any one wait
+ * of the arena swallowed are caught, or the wait is proved to have been needless: all that had
+ * touched the bytes for which it was made was ordered before without it.
  *
- * A block is written when it is allocated, read before it is freed, and used on
- * its own stream only, so all waits are the arena's. In every other program,
- * of which no wait is swallowed, blocks are read and freed on other streams
- * too, which the program orders, and the arena compacts and trims.
+ * A block is written when it is allocated, read before it is freed, and used on its own stream
+ * only, so all waits are the arena's. In every other program,
+ * of which no wait is swallowed, blocks are read and freed on other streams too, which the program
+ * orders, and the arena compacts and trims.
  */
 #include "support/driver_library.h"
 #include "support/driver_under_test.h"
@@ -46,12 +45,12 @@ typedef struct program {
     random_state_t random;
     block_t live[LIVE];
     uint64_t seeds;
-    bool wanders;   /* blocks are used and freed on other streams too, and the
-                     * arena compacts and trims */
-    uint64_t moved; /* blocks, by compaction */
-    uint64_t swallowed; /* the wait of this number; 0: none */
-    bool needless;      /* it was made for bytes that were ordered without it */
-    uint64_t base;      /* the address of the first place */
+    bool wanders;                  /* blocks are used and freed on other streams too, and the
+                                    * arena compacts and trims */
+    uint64_t moved;                /* blocks, by compaction */
+    uint64_t swallowed;            /* the wait of this number; 0: none */
+    bool needless;                 /* it was made for bytes that were ordered without it */
+    uint64_t base;                 /* the address of the first place */
     standin_moment_t last[PLACES]; /* the last use of each */
 } program_t;
 
@@ -93,8 +92,7 @@ static void open_program(uint64_t seed, const char *options)
     for (int i = 0; i < STREAMS; i++)
         program.streams[i] = driver_new_stream(CU_STREAM_NON_BLOCKING);
     driver_ok(driver.cuMemAlloc(&program.counter, STREAMS * sizeof(uint64_t)));
-    driver_ok(
-        driver.cuMemsetD8(program.counter, 0, STREAMS * sizeof(uint64_t)));
+    driver_ok(driver.cuMemsetD8(program.counter, 0, STREAMS * sizeof(uint64_t)));
     cuarena_config_init(&config);
     expect_ok(cuarena_config_parse(&config, options));
     expect_ok(cuarena_create(&config, &program.arena));
@@ -120,8 +118,7 @@ static uint64_t place_of(const block_t *b, uint64_t *count_out)
     return first;
 }
 
-/* Whether what the block's stream is given next comes after all that used its
- * bytes before. */
+/* Whether what the block's stream is given next comes after all that used its bytes before. */
 static bool is_ordered(const block_t *b)
 {
     const standin_control_t *standin = driver_standin();
@@ -131,8 +128,7 @@ static bool is_ordered(const block_t *b)
     for (uint64_t i = first; i < first + count; i++)
         if (program.last[i].at != 0)
             ordered =
-                ordered && standin->standin_is_after(program.streams[b->stream],
-                                                     program.last[i]);
+                ordered && standin->standin_is_after(program.streams[b->stream], program.last[i]);
     return ordered;
 }
 
@@ -140,8 +136,7 @@ static void note_use(const block_t *b)
 {
     uint64_t count;
     uint64_t first = place_of(b, &count);
-    standin_moment_t now =
-        driver_standin()->standin_moment(program.streams[b->stream]);
+    standin_moment_t now = driver_standin()->standin_moment(program.streams[b->stream]);
     for (uint64_t i = first; i < first + count; i++)
         program.last[i] = now;
 }
@@ -153,8 +148,8 @@ static void begin(block_t *b)
     b->stream = (uint32_t)random_below(r, STREAMS);
     b->seed = ++program.seeds;
     uint64_t before = stats().stream_waits;
-    cuarena_status_t status = cuarena_alloc_on(
-        program.arena, b->bytes, program.streams[b->stream], NULL, &b->pointer);
+    cuarena_status_t status =
+        cuarena_alloc_on(program.arena, b->bytes, program.streams[b->stream], NULL, &b->pointer);
     if (status != CUARENA_OK) {
         b->pointer = NULL;
         return;
@@ -174,8 +169,8 @@ static void order(uint32_t earlier, uint32_t later)
     driver_ok(driver.cuEventDestroy(event));
 }
 
-/* Another stream reads it. Its free there is behind that; its free on its own
- * stream is not, and the arena is told. */
+/* Another stream reads it. Its free there is behind that; its free on its own stream is not, and
+ * the arena is told. */
 static void wander(block_t *b)
 {
     block_t there = *b;
@@ -185,12 +180,10 @@ static void wander(block_t *b)
     if (random_below(&program.random, 2) == 0)
         b->stream = there.stream;
     else
-        expect_ok(cuarena_record_use(program.arena, b->pointer,
-                                     program.streams[there.stream]));
+        expect_ok(cuarena_record_use(program.arena, b->pointer, program.streams[there.stream]));
 }
 
-static int32_t follow_moves(void *user, const cuarena_relocation_t *list,
-                            size_t count)
+static int32_t follow_moves(void *user, const cuarena_relocation_t *list, size_t count)
 {
     (void)user;
     for (size_t i = 0; i < count; i++) {
@@ -214,8 +207,7 @@ static void compact(void)
     for (int i = 0; i < LIVE; i++)
         if (program.live[i].pointer != NULL)
             expect_ok(cuarena_unpin(program.arena, program.live[i].pointer));
-    expect_ok(
-        cuarena_compact(program.arena, &options, follow_moves, NULL, NULL));
+    expect_ok(cuarena_compact(program.arena, &options, follow_moves, NULL, NULL));
     for (uint32_t i = 0; i < STREAMS; i++)
         order(on, i);
     for (int i = 0; i < LIVE; i++)
@@ -240,8 +232,7 @@ static void end(block_t *b)
     launch(program.check, b);
     if (program.swallowed != 0)
         note_use(b);
-    expect_ok(
-        cuarena_free_on(program.arena, b->pointer, program.streams[b->stream]));
+    expect_ok(cuarena_free_on(program.arena, b->pointer, program.streams[b->stream]));
     b->pointer = NULL;
 }
 
@@ -279,8 +270,8 @@ static void close_program(void)
 static const char *const kinds[] = {
     "memory=device,backing=malloc,pool=1MiB",
     "memory=device,backing=vmm,preset=grow,limit=2MiB",
-    "memory=device,backing=malloc,pool=1MiB,marker=eager",
-    "memory=device,backing=malloc,pool=1MiB,steal=settled",
+    "memory=device,backing=malloc,pool=1MiB,events=eager",
+    "memory=device,backing=malloc,pool=1MiB,steal=idle",
     "memory=pinned,pool=1MiB,device_only=1",
     ("memory=device,backing=malloc,preset=bfc,initial_chunk=64KiB,limit=2MiB,"
      "steal=wait"),
@@ -294,13 +285,13 @@ static const char *const kinds[] = {
 START_TEST(no_reuse_is_ever_unordered)
 {
     uint64_t seeds = scale_pick(3, 10, 60);
-    uint64_t crossings = 0;
+    uint64_t steals = 0;
     uint64_t moved = 0;
     for (uint64_t seed = 1; seed <= seeds; seed++) {
         open_program(seed, kinds[_i]);
         program.wanders = seed % 2 == 0;
         run();
-        crossings += stats().crossings;
+        steals += stats().steals;
         moved += program.moved;
         driver_ok(driver.cuCtxSynchronize());
         expect_u64(bad_words(), 0);
@@ -315,31 +306,29 @@ START_TEST(no_reuse_is_ever_unordered)
     expect_ok(cuarena_config_parse(&config, kinds[_i]));
     expect_ok(cuarena_config_resolve(&config));
     if (config.steal == CUARENA_STEAL_WAIT)
-        ck_assert_uint_gt(crossings, least);
+        ck_assert_uint_gt(steals, least);
     else
-        expect_u64(crossings, 0);
+        expect_u64(steals, 0);
 }
 END_TEST
 
 /* ---- Default streams of threads ---------------------------------------- */
 
-/* All of a pool, on the default stream of this thread: written, read, and freed
- * there. */
+/* All of a pool, on the default stream of this thread: written, read, and freed there. */
 static void *use_all(void *user)
 {
     block_t b = {.bytes = UINT64_C(1) << 20, .seed = 1 + *(uint64_t *)user};
     driver_ok(driver.cuCtxSetCurrent(program.context));
-    expect_ok(cuarena_alloc_on(program.arena, b.bytes, program.streams[0], NULL,
-                               &b.pointer));
+    expect_ok(cuarena_alloc_on(program.arena, b.bytes, program.streams[0], NULL, &b.pointer));
     launch(program.fill, &b);
     launch(program.check, &b);
     expect_ok(cuarena_free_on(program.arena, b.pointer, program.streams[0]));
     return NULL;
 }
 
-/* The first records no markers while it is the only stream; who takes its bytes
- * waits for all work, also of a thread that has ended. */
-START_TEST(bytes_cross_between_default_streams_of_threads)
+/* The first records no events while it is the only stream; who takes its bytes waits for all work,
+ * also of a thread that has ended. */
+START_TEST(bytes_move_between_default_streams_of_threads)
 {
     for (uint64_t seed = 1; seed <= scale_pick(3, 10, 60); seed++) {
         open_program(seed, kinds[_i]);
@@ -355,7 +344,7 @@ START_TEST(bytes_cross_between_default_streams_of_threads)
         program.streams[0] = made;
         expect_u64(bad_words(), 0);
         expect_u64(driver_reports(STANDIN_ANY), 0);
-        expect_ok(cuarena_settle(program.arena, 1, NULL));
+        expect_ok(cuarena_reclaim(program.arena, 1, NULL));
         close_program();
     }
 }
@@ -390,14 +379,13 @@ typedef struct verdict {
 static verdict_t judge(uint64_t seed, uint64_t nth)
 {
     run_without(seed, nth);
-    verdict_t verdict = {driver_reports(STANDIN_MISSING_WAIT) != 0,
-                         program.needless};
+    verdict_t verdict = {driver_reports(STANDIN_MISSING_WAIT) != 0, program.needless};
     driver_reports_clear();
     return verdict;
 }
 
-/* One in a hundred may be needless: lanes tell what was freed before two
- * markers by the later one only, though the taker may have waited for the
+/* One in a hundred may be needless: free lists tell what was freed before two events by the later
+ * one only, though the taker may have waited for the
  * first. */
 START_TEST(every_wait_that_is_swallowed_is_caught_or_needless)
 {
@@ -419,9 +407,8 @@ START_TEST(every_wait_that_is_swallowed_is_caught_or_needless)
             caught += verdict.caught;
         }
     }
-    printf("of %llu waits %llu caught, %llu needless\n",
-           (unsigned long long)all, (unsigned long long)caught,
-           (unsigned long long)(all - caught));
+    printf("of %llu waits %llu caught, %llu needless\n", (unsigned long long)all,
+           (unsigned long long)caught, (unsigned long long)(all - caught));
     ck_assert_uint_gt(all, programs * 5);
     ck_assert_uint_ge(caught, all - all / 100);
 }
@@ -459,17 +446,15 @@ int main(void)
     driver_kind_t kind = driver_kind();
     if (kind == DRIVER_NONE)
         return driver_result(kind, EXIT_SUCCESS);
-    Suite *suite = suite_create("cuda_crossing");
+    Suite *suite = suite_create("cuda_stealing");
     TCase *loops = tcase_create("programs");
     tcase_add_loop_test(loops, no_reuse_is_ever_unordered, 0, KINDS);
-    tcase_add_loop_test(loops, bytes_cross_between_default_streams_of_threads,
-                        0, NEVER);
+    tcase_add_loop_test(loops, bytes_move_between_default_streams_of_threads, 0, NEVER);
     tcase_set_timeout(loops, 300);
     suite_add_tcase(suite, loops);
     TCase *waits = suite_add_list(
         suite, "waits",
-        TEST_LIST(every_wait_that_is_swallowed_is_caught_or_needless,
-                  one_stream_costs_no_call));
+        TEST_LIST(every_wait_that_is_swallowed_is_caught_or_needless, one_stream_costs_no_call));
     tcase_set_timeout(waits, 300);
     return driver_result(kind, suite_main(suite));
 }

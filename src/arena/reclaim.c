@@ -1,28 +1,28 @@
 /*
- * Settling: bytes that were freed on a stream become everybody's when the work
- * before the free is done.
+ * Reclaiming: bytes that were freed on a stream become everybody's when the work before the free is
+ * done.
  *
- * One thread at a time settles (`settling`), so that no marker is asked about,
- * waited for and ended at once. It lets go of the lock for each call of the
- * memory. Streams keep their numbers meanwhile.
+ * One thread at a time reclaims (`reclaiming`), so that no event is asked about, waited for and
+ * ended at once. It lets go of the lock for each call of the memory. Streams keep their numbers
+ * meanwhile.
  *
- * Invariant: nothing is in a closed lane without a marker, and nothing in the
- * open lane of an eager stream without `latest`.
+ * Invariant: nothing is in a closed free list without an event, and nothing in the open free list
+ * of an eager stream without `latest`.
  */
 #include "arena/arena.h"
 
-void cuai_settle_begin(cuarena_t *arena)
+void cuai_reclaim_begin(cuarena_t *arena)
 {
-    while (arena->settling)
+    while (arena->reclaiming)
         cuai_arena_wait(arena);
-    arena->settling = true;
+    arena->reclaiming = true;
 }
 
-void cuai_settle_end(cuarena_t *arena)
+void cuai_reclaim_end(cuarena_t *arena)
 {
-    arena->settling = false;
+    arena->reclaiming = false;
     cuai_streams_recycle(arena);
-    cuai_event_wake(&arena->changed);
+    cuai_cond_wake(&arena->changed);
 }
 
 cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status)
@@ -35,24 +35,21 @@ cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status)
 /* ---- The memory's calls ------------------------------------------------ */
 
 /* Marking all work of a context ends the captures in it. */
-static cuarena_status_t check_may_mark(const cuarena_t *arena,
-                                       const cuai_stream_t *s)
+static cuarena_status_t check_may_mark(const cuarena_t *arena, const cuai_stream_t *s)
 {
     if (arena->capturing == 0 || cuai_stream_is_mine(s))
         return cuai_check_captured(arena, s->number);
-    return cuai_fail(CUARENA_BUSY,
-                     "work of another thread's default stream cannot be "
-                     "waited for before open capture sessions end");
+    return cuai_fail(CUARENA_BUSY, "work of another thread's default stream cannot be "
+                                   "waited for before open capture sessions end");
 }
 
 /* The caller touches the stream, which was not released. */
-static cuarena_status_t record(cuarena_t *arena, const cuai_stream_t *s,
-                               void **marker)
+static cuarena_status_t record(cuarena_t *arena, const cuai_stream_t *s, void **event)
 {
     const cuai_memory_t *memory = &arena->memory;
     cuarena_stream_t handle = s->handle;
     bool mine = cuai_stream_is_mine(s);
-    void *made = *marker;
+    void *made = *event;
     CUAI_ASSERT(s->touching != 0 && !s->released);
     cuarena_status_t status = check_may_mark(arena, s);
     if (status != CUARENA_OK)
@@ -62,122 +59,111 @@ static cuarena_status_t record(cuarena_t *arena, const cuai_stream_t *s,
                   : cuai_memory_mark_thread(memory, handle, &made);
     cuai_lock(&arena->lock);
     if (status == CUARENA_OK)
-        *marker = made;
+        *event = made;
     return cuai_note_loss(arena, status);
 }
 
-cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s,
-                                  void **marker)
+cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s, void **event)
 {
     uint32_t number = s->number;
     cuarena_status_t status = CUARENA_OK;
     if (cuai_stream_touch(arena, number) != CUARENA_NO_STREAM)
-        status = record(arena, s, marker);
+        status = record(arena, s, event);
     cuai_stream_untouch(arena, number);
     return status;
 }
 
-/* The same as the only thread that records on the stream: others that are to
- * touch it come before, or wait. */
-static cuarena_status_t record_alone(cuarena_t *arena, cuai_stream_t *s,
-                                     void **marker)
+/* The same as the only thread that records on the stream: others that are to touch it come before,
+ * or wait. */
+static cuarena_status_t record_alone(cuarena_t *arena, cuai_stream_t *s, void **event)
 {
     CUAI_ASSERT(!s->marking);
     s->marking = true;
     s->touching++;
-    cuarena_status_t status = record(arena, s, marker);
+    cuarena_status_t status = record(arena, s, event);
     s->touching--;
     s->marking = false;
-    cuai_event_wake(&arena->changed);
+    cuai_cond_wake(&arena->changed);
     return status;
 }
 
-static void unmark(cuarena_t *arena, void *marker)
+static void unmark(cuarena_t *arena, void *event)
 {
-    if (marker == NULL)
+    if (event == NULL)
         return;
     cuai_unlock(&arena->lock);
-    arena->memory.ops.unmark(arena->memory.user, marker);
+    arena->memory.ops.unmark(arena->memory.user, event);
     cuai_lock(&arena->lock);
 }
 
-static cuarena_status_t ask(cuarena_t *arena, void *marker)
+static cuarena_status_t ask(cuarena_t *arena, void *event)
 {
     cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        arena->memory.ops.query(arena->memory.user, marker);
+    cuarena_status_t status = arena->memory.ops.query(arena->memory.user, event);
     cuai_lock(&arena->lock);
     return cuai_note_loss(arena, status);
 }
 
-static cuarena_status_t await(cuarena_t *arena, void *marker)
+static cuarena_status_t await(cuarena_t *arena, void *event)
 {
     arena->host_waits++;
     cuai_unlock(&arena->lock);
-    cuarena_status_t status = arena->memory.ops.wait(arena->memory.user, marker,
-                                                     CUARENA_NO_STREAM, 1);
+    cuarena_status_t status =
+        arena->memory.ops.wait(arena->memory.user, event, CUARENA_NO_STREAM, 1);
     cuai_lock(&arena->lock);
     return cuai_note_loss(arena, status);
 }
 
 /* ---- One stream -------------------------------------------------------- */
 
-/* Free bytes of one of the stream's two lanes, in all regions. */
-static uint64_t lane_bytes(const cuarena_t *arena, const cuai_stream_t *s,
-                           uint32_t which)
+/* Free bytes of one of the stream's two free lists, in all regions. */
+static uint64_t freelist_bytes(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which)
 {
     uint64_t bytes = 0;
-    for (int region = 0; region < CUAI_LANED; region++)
+    for (int region = 0; region < CUAI_LISTED; region++)
         if (arena->heaps[region] != NULL)
-            bytes += arena->heaps[region]
-                         ->lanes[s->lanes[region][which]]
-                         ->free_bytes;
+            bytes += arena->heaps[region]->freelists[s->freelists[region][which]]->free_bytes;
     return bytes;
 }
 
-static void settle_lane(cuarena_t *arena, const cuai_stream_t *s,
-                        uint32_t which)
+static void reclaim_freelist(cuarena_t *arena, const cuai_stream_t *s, uint32_t which)
 {
-    for (int region = 0; region < CUAI_LANED; region++)
+    for (int region = 0; region < CUAI_LISTED; region++)
         if (arena->heaps[region] != NULL)
-            cuarena_heap_lane_settle(arena->heaps[region],
-                                     s->lanes[region][which]);
+            cuarena_heap_freelist_reclaim(arena->heaps[region], s->freelists[region][which]);
 }
 
-/* The ranges of one lane join the other. */
-static void merge_lane(cuarena_t *arena, const cuai_stream_t *s, uint32_t which)
+/* The ranges of one free list join the other. */
+static void merge_freelist(cuarena_t *arena, const cuai_stream_t *s, uint32_t which)
 {
-    for (int region = 0; region < CUAI_LANED; region++)
+    for (int region = 0; region < CUAI_LISTED; region++)
         if (arena->heaps[region] != NULL)
-            cuarena_heap_lane_merge(arena->heaps[region],
-                                    s->lanes[region][which],
-                                    s->lanes[region][!which]);
+            cuarena_heap_freelist_merge(arena->heaps[region], s->freelists[region][which],
+                                        s->freelists[region][!which]);
 }
 
-static uint64_t lane_ranges(const cuarena_t *arena, const cuai_stream_t *s,
-                            uint32_t which)
+static uint64_t freelist_ranges(const cuarena_t *arena, const cuai_stream_t *s, uint32_t which)
 {
     uint64_t ranges = 0;
-    for (int region = 0; region < CUAI_LANED; region++)
+    for (int region = 0; region < CUAI_LISTED; region++)
         if (arena->heaps[region] != NULL)
-            ranges +=
-                arena->heaps[region]->lanes[s->lanes[region][which]]->ranges;
+            ranges += arena->heaps[region]->freelists[s->freelists[region][which]]->ranges;
     return ranges;
 }
 
-/* Whether a marker is wanted behind what was freed since the last one. */
+/* Whether an event is wanted behind what was freed since the last one. */
 static bool has_open(const cuarena_t *arena, const cuai_stream_t *s)
 {
-    return (s->parked && s->cached != 0) || lane_bytes(arena, s, s->turn) != 0;
+    return (s->parked && s->cached != 0) || freelist_bytes(arena, s, s->turn) != 0;
 }
 
-/* Its marker goes before it is complete: cached blocks need another one. */
-static void *forget_marker(cuai_stream_t *s)
+/* Its event goes before it is complete: cached blocks need another one. */
+static void *forget_event(cuai_stream_t *s)
 {
-    void *marker = s->marker;
-    s->marker = NULL;
+    void *event = s->event;
+    s->event = NULL;
     s->parked = s->parked || s->cached != 0;
-    return marker;
+    return event;
 }
 
 static void take_turns(cuarena_t *arena, cuai_stream_t *s)
@@ -186,25 +172,23 @@ static void take_turns(cuarena_t *arena, cuai_stream_t *s)
     cuai_stream_note_open(arena, s);
 }
 
-/* What is closed is open again: the lane with fewer ranges joins the other. */
+/* What is closed is open again: the free list with fewer ranges joins the other. */
 static void reopen(cuarena_t *arena, cuai_stream_t *s)
 {
-    if (lane_ranges(arena, s, !s->turn) > lane_ranges(arena, s, s->turn))
+    if (freelist_ranges(arena, s, !s->turn) > freelist_ranges(arena, s, s->turn))
         take_turns(arena, s);
-    merge_lane(arena, s, !s->turn);
+    merge_freelist(arena, s, !s->turn);
 }
 
 static bool can_close(const cuarena_t *arena, const cuai_stream_t *s)
 {
     bool marks = !s->eager || s->uncovered;
-    return s->marker == NULL && !s->released && !s->marking &&
-           !cuai_is_lost(arena) &&
-           (marks ? s->capture == NULL : s->latest != NULL) &&
-           has_open(arena, s);
+    return s->event == NULL && !s->released && !s->marking && !cuai_is_lost(arena) &&
+           (marks ? s->capture == NULL : s->latest != NULL) && has_open(arena, s);
 }
 
-/* What the stream waited for is behind a marker that is recorded now; nobody
- * knows when the last one of an eager stream was. */
+/* What the stream waited for is behind an event that is recorded now; nobody knows when the last
+ * one of an eager stream was. */
 static void note_told(cuai_stream_t *s, bool now)
 {
     if (now)
@@ -213,32 +197,32 @@ static void note_told(cuai_stream_t *s, bool now)
         memset(s->told, 0, sizeof s->told);
 }
 
-/* Frees that come while the marker is recorded join the other lane. BUSY:
- * the stream is being captured, and that it stays open is no fault. Steps out.
+/* Frees that come while the event is recorded join the other free list. BUSY: the stream is being
+ * captured, and that it stays open is no fault. Steps out.
  */
-static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
+static cuarena_status_t close_freelist(cuarena_t *arena, cuai_stream_t *s)
 {
     if (!can_close(arena, s))
         return CUARENA_OK;
     take_turns(arena, s);
     s->parked = false;
     if (s->eager && !s->uncovered) {
-        s->marker = s->latest;
+        s->event = s->latest;
         s->latest = NULL;
         s->serial = ++arena->mark_serial;
         note_told(s, false);
         return CUARENA_OK;
     }
-    void *marker = NULL;
+    void *event = NULL;
     note_told(s, true);
-    cuarena_status_t status = record_alone(arena, s, &marker);
+    cuarena_status_t status = record_alone(arena, s, &event);
     if (status != CUARENA_OK) {
         reopen(arena, s);
         s->parked = s->cached != 0;
         return status;
     }
     void *older = s->latest;
-    s->marker = marker;
+    s->event = event;
     s->serial = ++arena->mark_serial;
     s->latest = NULL;
     s->uncovered = false;
@@ -246,48 +230,47 @@ static cuarena_status_t close_lane(cuarena_t *arena, cuai_stream_t *s)
     return CUARENA_OK;
 }
 
-/* What the closed lane has joins the open one, for a marker behind both. */
+/* What the closed free list has joins the open one, for an event behind both. */
 static void close_both(cuarena_t *arena, cuai_stream_t *s)
 {
     if (s->released || !has_open(arena, s))
         return;
-    if (s->marker != NULL)
+    if (s->event != NULL)
         reopen(arena, s);
-    void *older = forget_marker(s);
-    close_lane(arena, s);
+    void *older = forget_event(s);
+    close_freelist(arena, s);
     unmark(arena, older);
 }
 
 void cuai_stream_close(cuarena_t *arena, uint32_t number)
 {
     cuai_stream_t *s = cuai_stream(arena, number);
-    cuai_settle_begin(arena);
+    cuai_reclaim_begin(arena);
     while (s->marking)
         cuai_arena_wait(arena);
     close_both(arena, s);
-    cuai_settle_end(arena);
+    cuai_reclaim_end(arena);
 }
 
-/* Its marker is complete. Steps out. */
-static void settle_closed(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
+/* Its event is complete. Steps out. */
+static void reclaim_closed(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
 {
-    void *marker = s->marker;
-    gain->settled += lane_bytes(arena, s, !s->turn);
-    settle_lane(arena, s, !s->turn);
-    s->marker = NULL;
+    void *event = s->event;
+    gain->idle += freelist_bytes(arena, s, !s->turn);
+    reclaim_freelist(arena, s, !s->turn);
+    s->event = NULL;
     s->done = s->serial;
-    unmark(arena, marker);
+    unmark(arena, event);
 }
 
 /* BUSY: not yet. */
-static cuarena_status_t poll(cuarena_t *arena, cuai_stream_t *s,
-                             cuai_gain_t *gain)
+static cuarena_status_t poll(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
 {
-    if (s->marker == NULL || cuai_is_lost(arena))
+    if (s->event == NULL || cuai_is_lost(arena))
         return CUARENA_OK;
-    cuarena_status_t status = ask(arena, s->marker);
+    cuarena_status_t status = ask(arena, s->event);
     if (status == CUARENA_OK)
-        settle_closed(arena, s, gain);
+        reclaim_closed(arena, s, gain);
     return status;
 }
 
@@ -297,10 +280,10 @@ cuarena_status_t cuai_stream_poll(cuarena_t *arena, cuai_stream_t *s)
     return poll(arena, s, &gain);
 }
 
-void cuai_stream_settle_closed(cuarena_t *arena, cuai_stream_t *s)
+void cuai_stream_reclaim_closed(cuarena_t *arena, cuai_stream_t *s)
 {
     cuai_gain_t gain = {0, 0};
-    settle_closed(arena, s, &gain);
+    reclaim_closed(arena, s, &gain);
 }
 
 cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s)
@@ -309,35 +292,33 @@ cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s)
         cuai_arena_wait(arena);
     if (s->released || !has_open(arena, s))
         return CUARENA_OK;
-    if (s->marker != NULL)
+    if (s->event != NULL)
         reopen(arena, s);
-    void *older = forget_marker(s);
-    cuarena_status_t status = close_lane(arena, s);
+    void *older = forget_event(s);
+    cuarena_status_t status = close_freelist(arena, s);
     unmark(arena, older);
     return status;
 }
 
 /* What is closed, if anything is. Steps out. */
-static cuarena_status_t await_closed(cuarena_t *arena, cuai_stream_t *s,
-                                     cuai_gain_t *gain)
+static cuarena_status_t await_closed(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
 {
-    if (s->marker == NULL)
+    if (s->event == NULL)
         return CUARENA_OK;
-    cuarena_status_t status = await(arena, s->marker);
+    cuarena_status_t status = await(arena, s->event);
     if (status == CUARENA_OK)
-        settle_closed(arena, s, gain);
+        reclaim_closed(arena, s, gain);
     return status;
 }
 
 /* What is closed now and, if it is closed then, what is open. */
-static cuarena_status_t drain(cuarena_t *arena, cuai_stream_t *s,
-                              cuai_gain_t *gain)
+static cuarena_status_t drain(cuarena_t *arena, cuai_stream_t *s, cuai_gain_t *gain)
 {
-    if (s->marker == NULL)
+    if (s->event == NULL)
         return CUARENA_OK;
     cuarena_status_t status = await_closed(arena, s, gain);
     if (status == CUARENA_OK)
-        status = close_lane(arena, s);
+        status = close_freelist(arena, s);
     if (status == CUARENA_OK)
         status = await_closed(arena, s, gain);
     return status == CUARENA_BUSY ? CUARENA_OK : status;
@@ -347,9 +328,9 @@ void cuai_stream_tidy(cuarena_t *arena, uint32_t number)
 {
     cuai_stream_t *s = cuai_stream(arena, number);
     if (s->eager && s->latest == NULL && !s->uncovered)
-        merge_lane(arena, s, s->turn);
-    if (s->marker == NULL)
-        settle_lane(arena, s, !s->turn);
+        merge_freelist(arena, s, s->turn);
+    if (s->event == NULL)
+        reclaim_freelist(arena, s, !s->turn);
 }
 
 /* ---- All streams ------------------------------------------------------- */
@@ -365,7 +346,7 @@ static cuai_stream_t *next(const cuarena_t *arena, uint32_t *number)
 
 static bool has(const cuai_gain_t *gain)
 {
-    return gain->settled != 0 || gain->freed != 0;
+    return gain->idle != 0 || gain->freed != 0;
 }
 
 /* Copies of compactions, too, are asked about: calls are slow until then. */
@@ -380,11 +361,11 @@ static void poll_streams(cuarena_t *arena, cuai_gain_t *gain)
 
 static void poll_all(cuarena_t *arena, cuai_gain_t *gain)
 {
-    cuai_uses_settle(arena, CUAI_USES_ASK, gain);
+    cuai_uses_reclaim(arena, CUAI_USES_ASK, gain);
     poll_streams(arena, gain);
 }
 
-bool cuai_settle_complete(cuarena_t *arena)
+bool cuai_reclaim_complete(cuarena_t *arena)
 {
     cuai_gain_t gain = {0, 0};
     poll_all(arena, &gain);
@@ -396,34 +377,34 @@ static cuarena_status_t close_all(cuarena_t *arena, uint32_t except)
     cuarena_status_t status = CUARENA_OK;
     cuai_stream_t *s;
     for (uint32_t n = 0; (s = next(arena, &n)) != NULL;) {
-        cuarena_status_t one = n == except ? CUARENA_OK : close_lane(arena, s);
+        cuarena_status_t one = n == except ? CUARENA_OK : close_freelist(arena, s);
         if (status == CUARENA_OK && one != CUARENA_BUSY)
             status = one;
     }
     return status;
 }
 
-bool cuai_settle_ready(cuarena_t *arena, uint32_t except)
+bool cuai_reclaim_ready(cuarena_t *arena, uint32_t except)
 {
     cuai_gain_t gain = {0, 0};
-    cuai_settle_begin(arena);
+    cuai_reclaim_begin(arena);
     poll_all(arena, &gain);
     if (!has(&gain)) {
         close_all(arena, except);
         poll_all(arena, &gain);
     }
-    cuai_settle_end(arena);
+    cuai_reclaim_end(arena);
     return has(&gain);
 }
 
-/* The stream whose closed lane has most; NULL: none has any. */
+/* The stream whose closed free list has most; NULL: none has any. */
 static cuai_stream_t *fullest(const cuarena_t *arena)
 {
     cuai_stream_t *best = NULL;
     uint64_t most = 0;
     cuai_stream_t *s;
     for (uint32_t n = 0; (s = next(arena, &n)) != NULL;) {
-        uint64_t bytes = s->marker == NULL ? 0 : lane_bytes(arena, s, !s->turn);
+        uint64_t bytes = s->event == NULL ? 0 : freelist_bytes(arena, s, !s->turn);
         if (bytes > most) {
             most = bytes;
             best = s;
@@ -432,58 +413,57 @@ static cuai_stream_t *fullest(const cuarena_t *arena)
     return best;
 }
 
-/* A marker may be left with nothing behind it, because others crossed or only
- * cached blocks were: it kept the open lane from having one. */
+/* An event may be left with nothing behind it, because others crossed or only cached blocks were:
+ * it kept the open free list from having one. */
 static void await_open(cuarena_t *arena, uint32_t except, cuai_gain_t *gain)
 {
     cuai_stream_t *s;
     for (uint32_t n = 0; !has(gain) && (s = next(arena, &n)) != NULL;)
-        if (n != except && lane_bytes(arena, s, s->turn) != 0 &&
+        if (n != except && freelist_bytes(arena, s, s->turn) != 0 &&
             await_closed(arena, s, gain) == CUARENA_OK && !has(gain) &&
-            close_lane(arena, s) == CUARENA_OK)
+            close_freelist(arena, s) == CUARENA_OK)
             await_closed(arena, s, gain);
 }
 
-bool cuai_settle_one(cuarena_t *arena, uint32_t except)
+bool cuai_reclaim_one(cuarena_t *arena, uint32_t except)
 {
     cuai_gain_t gain = {0, 0};
-    cuai_settle_begin(arena);
+    cuai_reclaim_begin(arena);
     cuai_stream_t *s = fullest(arena);
     if (s == NULL)
-        cuai_uses_settle(arena, CUAI_USES_WAIT, &gain);
+        cuai_uses_reclaim(arena, CUAI_USES_WAIT, &gain);
     else
         await_closed(arena, s, &gain);
     if (s == NULL)
         await_open(arena, except, &gain);
-    cuai_settle_end(arena);
+    cuai_reclaim_end(arena);
     return has(&gain);
 }
 
-bool cuai_settle_mine(cuarena_t *arena, uint32_t number, bool wait)
+bool cuai_reclaim_mine(cuarena_t *arena, uint32_t number, bool wait)
 {
     cuai_gain_t gain = {0, 0};
-    cuai_settle_begin(arena);
-    cuai_uses_settle(arena, wait ? CUAI_USES_WAIT : CUAI_USES_ASK, &gain);
+    cuai_reclaim_begin(arena);
+    cuai_uses_reclaim(arena, wait ? CUAI_USES_WAIT : CUAI_USES_ASK, &gain);
     cuai_stream_t *s = number == 0 ? NULL : cuai_stream(arena, number);
     if (s != NULL && !has(&gain)) {
-        close_lane(arena, s);
+        close_freelist(arena, s);
         if (wait)
             drain(arena, s, &gain);
         else
             poll(arena, s, &gain);
     }
-    cuai_settle_end(arena);
+    cuai_reclaim_end(arena);
     return has(&gain);
 }
 
-/* Blocks that streams use end first: their bytes are then in a lane. */
-static cuarena_status_t settle_all(cuarena_t *arena, bool wait,
-                                   cuai_gain_t *gain)
+/* Blocks that streams use end first: their bytes are then in a free list. */
+static cuarena_status_t reclaim_all(cuarena_t *arena, bool wait, cuai_gain_t *gain)
 {
     cuarena_status_t status = CUARENA_OK;
     poll_all(arena, gain);
     if (wait)
-        status = cuai_uses_settle(arena, CUAI_USES_WAIT, gain);
+        status = cuai_uses_reclaim(arena, CUAI_USES_WAIT, gain);
     if (status == CUARENA_OK)
         status = close_all(arena, 0);
     cuai_stream_t *s;
@@ -495,51 +475,49 @@ static cuarena_status_t settle_all(cuarena_t *arena, bool wait,
     return status;
 }
 
-cuarena_status_t cuai_settle_all(cuarena_t *arena, bool wait,
-                                 uint64_t *settled_out)
+cuarena_status_t cuai_reclaim_all(cuarena_t *arena, bool wait, uint64_t *reclaimed_out)
 {
     cuai_gain_t gain = {0, 0};
-    cuai_settle_begin(arena);
-    cuarena_status_t status = settle_all(arena, wait, &gain);
-    cuai_settle_end(arena);
-    if (settled_out != NULL)
-        *settled_out = gain.settled;
+    cuai_reclaim_begin(arena);
+    cuarena_status_t status = reclaim_all(arena, wait, &gain);
+    cuai_reclaim_end(arena);
+    if (reclaimed_out != NULL)
+        *reclaimed_out = gain.idle;
     return status;
 }
 
-/* The closed lane's marker stands for the open one too, if that is eager and
- * has none: then it is empty. */
-static bool settle_own(cuarena_t *arena, cuai_stream_t *s)
+/* The closed free list's event stands for the open one too, if that is eager and has none: then it
+ * is empty. */
+static bool reclaim_own(cuarena_t *arena, cuai_stream_t *s)
 {
-    if (s->released || lane_bytes(arena, s, !s->turn) == 0)
+    if (s->released || freelist_bytes(arena, s, !s->turn) == 0)
         return false;
     reopen(arena, s);
-    void *marker = forget_marker(s);
+    void *event = forget_event(s);
     if (s->eager && s->latest == NULL && !s->marking) {
-        s->latest = marker;
-        marker = NULL;
+        s->latest = event;
+        event = NULL;
     }
-    unmark(arena, marker);
+    unmark(arena, event);
     return true;
 }
 
-bool cuai_settle_own(cuarena_t *arena, uint32_t number)
+bool cuai_reclaim_own(cuarena_t *arena, uint32_t number)
 {
-    cuai_settle_begin(arena);
+    cuai_reclaim_begin(arena);
     while (cuai_stream(arena, number)->marking)
         cuai_arena_wait(arena);
-    bool any = settle_own(arena, cuai_stream(arena, number));
-    cuai_settle_end(arena);
+    bool any = reclaim_own(arena, cuai_stream(arena, number));
+    cuai_reclaim_end(arena);
     return any;
 }
 
-/* What is whose stays so where nothing may be settled unasked. */
-void cuai_settle_split_up(cuarena_t *arena, cuarena_heap_t *heap)
+/* What is whose stays so where nothing may be idle unasked. */
+void cuai_reclaim_split_up(cuarena_t *arena, cuarena_heap_t *heap)
 {
-    if (cuai_heap_has_many_spacers(heap) &&
-        arena->config.steal != CUARENA_STEAL_NEVER)
-        (void)cuai_settle_all(arena, false, NULL);
-    cuai_heap_allow_spacers(heap);
+    if (cuai_heap_has_many_separators(heap) && arena->config.steal != CUARENA_STEAL_NEVER)
+        (void)cuai_reclaim_all(arena, false, NULL);
+    cuai_heap_allow_separators(heap);
 }
 
 /* ---- Idle bytes that stay where they are ------------------------------- */
@@ -547,9 +525,9 @@ void cuai_settle_split_up(cuarena_t *arena, cuarena_heap_t *heap)
 static cuarena_status_t await_freed(cuarena_t *arena, cuai_stream_t *s)
 {
     cuarena_status_t status = cuai_stream_cover(arena, s);
-    bool any = s->marker != NULL && lane_bytes(arena, s, !s->turn) != 0;
+    bool any = s->event != NULL && freelist_bytes(arena, s, !s->turn) != 0;
     if (status == CUARENA_OK && any)
-        status = await(arena, s->marker);
+        status = await(arena, s->event);
     return status == CUARENA_BUSY ? CUARENA_OK : status;
 }
 
@@ -557,19 +535,18 @@ cuarena_status_t cuai_await_freed(cuarena_t *arena, uint32_t number)
 {
     cuai_gain_t gain = {0, 0};
     cuai_stream_t *s;
-    cuai_settle_begin(arena);
-    cuarena_status_t status = cuai_uses_settle(arena, CUAI_USES_WAIT, &gain);
+    cuai_reclaim_begin(arena);
+    cuarena_status_t status = cuai_uses_reclaim(arena, CUAI_USES_WAIT, &gain);
     for (uint32_t n = 0; (s = next(arena, &n)) != NULL;)
         if (status == CUARENA_OK && (number == 0 || n == number))
             status = await_freed(arena, s);
-    cuai_settle_end(arena);
+    cuai_reclaim_end(arena);
     return status;
 }
 
 bool cuai_stream_is_idle(cuarena_t *arena, const cuai_stream_t *s)
 {
-    return s->marker != NULL && !cuai_is_lost(arena) &&
-           ask(arena, s->marker) == CUARENA_OK;
+    return s->event != NULL && !cuai_is_lost(arena) && ask(arena, s->event) == CUARENA_OK;
 }
 
 void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s)
@@ -577,14 +554,14 @@ void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s)
     while (s->marking)
         cuai_arena_wait(arena);
     bool stays = arena->config.steal == CUARENA_STEAL_NEVER && !s->released;
-    if (!stays || !settle_own(arena, s))
+    if (!stays || !reclaim_own(arena, s))
         cuai_stream_poll(arena, s);
 }
 
 void cuai_streams_make_room(cuarena_t *arena)
 {
     cuai_gain_t gain = {0, 0};
-    cuai_settle_begin(arena);
+    cuai_reclaim_begin(arena);
     poll_all(arena, &gain);
     close_all(arena, 0);
     poll_all(arena, &gain);
@@ -594,17 +571,17 @@ void cuai_streams_make_room(cuarena_t *arena)
         cuai_stream_forget(arena, number);
         unmark(arena, latest);
     }
-    cuai_settle_end(arena);
+    cuai_reclaim_end(arena);
 }
 
 /* ---- Idle? ------------------------------------------------------------- */
 
 /* A stream behind whose freed bytes work may be under way. */
-static const cuai_stream_t *unsettled(const cuarena_t *arena)
+static const cuai_stream_t *unreclaimed(const cuarena_t *arena)
 {
     const cuai_stream_t *s;
     for (uint32_t n = 0; (s = next(arena, &n)) != NULL;)
-        if (s->marker != NULL || has_open(arena, s))
+        if (s->event != NULL || has_open(arena, s))
             return s;
     return NULL;
 }
@@ -613,25 +590,23 @@ static const cuai_stream_t *unsettled(const cuarena_t *arena)
 static cuarena_status_t ask_all_work(cuarena_t *arena)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    void *marker = NULL;
+    void *event = NULL;
     cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        ops->mark(arena->memory.user, CUARENA_NO_STREAM, &marker);
+    cuarena_status_t status = ops->mark(arena->memory.user, CUARENA_NO_STREAM, &event);
     if (status == CUARENA_OK)
-        status = ops->query(arena->memory.user, marker);
-    if (marker != NULL)
-        ops->unmark(arena->memory.user, marker);
+        status = ops->query(arena->memory.user, event);
+    if (event != NULL)
+        ops->unmark(arena->memory.user, event);
     cuai_lock(&arena->lock);
     return cuai_note_loss(arena, status);
 }
 
 static cuarena_status_t still_busy(const cuarena_t *arena)
 {
-    const cuai_stream_t *s = unsettled(arena);
+    const cuai_stream_t *s = unreclaimed(arena);
     if (s == NULL)
-        return cuai_fail(CUARENA_BUSY,
-                         "work that uses blocks or moves them is under way; "
-                         "wait for it, or destroy by force");
+        return cuai_fail(CUARENA_BUSY, "work that uses blocks or moves them is under way; "
+                                       "wait for it, or destroy by force");
     return cuai_fail(CUARENA_BUSY,
                      "work behind bytes freed on stream %p may be under way; "
                      "wait for it, or destroy by force",
@@ -641,22 +616,21 @@ static cuarena_status_t still_busy(const cuarena_t *arena)
 static bool is_idle(cuarena_t *arena)
 {
     cuai_gain_t gain = {0, 0};
-    cuai_settle_begin(arena);
+    cuai_reclaim_begin(arena);
     poll_streams(arena, &gain);
-    cuai_settle_end(arena);
-    return unsettled(arena) == NULL && arena->uses.first == NULL &&
-           arena->moved.marker == NULL;
+    cuai_reclaim_end(arena);
+    return unreclaimed(arena) == NULL && arena->uses.first == NULL && arena->moved.event == NULL;
 }
 
-/* A device takes some microseconds to pass a marker, also on an idle stream. */
+/* A device takes some microseconds to pass an event, also on an idle stream. */
 #define ASKED_OFTEN 32
 
-/* Where a memory cannot ask about all work at once, streams that were not
- * released have to be there. */
+/* Where a memory cannot ask about all work at once, streams that were not released have to be
+ * there. */
 static cuarena_status_t ask_each_stream(cuarena_t *arena)
 {
     for (int i = 0; i < ASKED_OFTEN; i++) {
-        cuarena_status_t status = cuai_settle_all(arena, false, NULL);
+        cuarena_status_t status = cuai_reclaim_all(arena, false, NULL);
         if (status != CUARENA_OK || is_idle(arena))
             return status;
     }
@@ -678,9 +652,9 @@ cuarena_status_t cuai_check_idle(cuarena_t *arena)
     if (status != CUARENA_OK && status != CUARENA_LOST)
         return status;
     cuai_gain_t gain = {0, 0};
-    cuai_settle_begin(arena);
-    status = cuai_uses_settle(arena, CUAI_USES_DONE, &gain);
-    cuai_settle_end(arena);
+    cuai_reclaim_begin(arena);
+    status = cuai_uses_reclaim(arena, CUAI_USES_DONE, &gain);
+    cuai_reclaim_end(arena);
     return status;
 }
 
@@ -692,10 +666,10 @@ static void reset_stream(cuarena_t *arena, cuai_stream_t *s)
         cuai_arena_wait(arena);
     cuai_end_sole(arena);
     cuai_meter_clear(&s->meter);
-    void *old[2] = {s->marker, s->latest};
-    settle_lane(arena, s, 0);
-    settle_lane(arena, s, 1);
-    s->marker = NULL;
+    void *old[2] = {s->event, s->latest};
+    reclaim_freelist(arena, s, 0);
+    reclaim_freelist(arena, s, 1);
+    s->event = NULL;
     s->latest = NULL;
     s->uncovered = false;
     s->parked = false;
@@ -705,22 +679,21 @@ static void reset_stream(cuarena_t *arena, cuai_stream_t *s)
 
 void cuai_streams_reset(cuarena_t *arena)
 {
-    cuai_settle_begin(arena);
+    cuai_reclaim_begin(arena);
     cuai_uses_clear(arena);
     cuai_stream_t *s;
     for (uint32_t n = 0; (s = next(arena, &n)) != NULL;)
         reset_stream(arena, s);
-    cuai_settle_end(arena);
+    cuai_reclaim_end(arena);
 }
 
 /* ---- One stream's frees and end ---------------------------------------- */
 
-/* There is no other stream that a marker could be for, and one of all work can
- * stand in for it. */
+/* There is no other stream that an event could be for, and one of all work can stand in for it. */
 static bool is_alone(const cuarena_t *arena)
 {
     return arena->stream_count == 1 && arena->memory.driver_streams &&
-           arena->config.marker != CUARENA_MARKER_EAGER;
+           arena->config.events != CUARENA_EVENTS_EAGER;
 }
 
 cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number)
@@ -751,21 +724,21 @@ void cuai_stream_note_work(cuarena_t *arena, uint32_t number)
         cuai_stream(arena, number)->uncovered = true;
 }
 
-/* The marker covers what earlier ones covered. No call uses the handle. */
+/* The event covers what earlier ones covered. No call uses the handle. */
 static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
 {
-    void *marker = NULL;
+    void *event = NULL;
     note_told(s, true);
-    cuarena_status_t status = record_alone(arena, s, &marker);
+    cuarena_status_t status = record_alone(arena, s, &event);
     if (status != CUARENA_OK) {
-        note_told(s, false); /* an older marker may be there */
+        note_told(s, false); /* an older event may be there */
         return status;
     }
     s->serial = ++arena->mark_serial;
-    void *old[2] = {s->marker, s->latest};
+    void *old[2] = {s->event, s->latest};
     reopen(arena, s);
     take_turns(arena, s);
-    s->marker = marker;
+    s->event = event;
     s->latest = NULL;
     s->parked = false;
     s->released = true;
@@ -775,22 +748,22 @@ static cuarena_status_t close_for_good(cuarena_t *arena, cuai_stream_t *s)
     return CUARENA_OK;
 }
 
-/* The caller settles then, and no call uses the handle: those that come wait
- * for the marker, and find the stream released. */
-static void settle_untouched(cuarena_t *arena, const cuai_stream_t *s)
+/* The caller reclaims then, and no call uses the handle: those that come wait for the event, and
+ * find the stream released. */
+static void reclaim_untouched(cuarena_t *arena, const cuai_stream_t *s)
 {
-    while (arena->settling || s->touching != 0)
+    while (arena->reclaiming || s->touching != 0)
         cuai_arena_wait(arena);
-    arena->settling = true;
+    arena->reclaiming = true;
 }
 
 cuarena_status_t cuai_stream_release(cuarena_t *arena, uint32_t number)
 {
     cuai_stream_t *s = cuai_stream(arena, number);
-    settle_untouched(arena, s);
+    reclaim_untouched(arena, s);
     cuarena_status_t status = CUARENA_OK;
     if (!s->released)
         status = close_for_good(arena, s);
-    cuai_settle_end(arena);
+    cuai_reclaim_end(arena);
     return status;
 }

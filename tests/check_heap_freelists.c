@@ -1,6 +1,6 @@
 /*
- * Lanes: ranges of different lanes side by side. Pictures are explained in
- * support/heap_map.h: "2:3" is a range of the second lane, 3 granules long.
+ * Free lists: ranges of different free lists side by side. Pictures are explained in
+ * support/heap_map.h: "2:3" is a range of the second free list, 3 granules long.
  */
 #include "support/heap_map.h"
 
@@ -16,11 +16,11 @@ static void close_map(void)
 
 /* ---- Life --------------------------------------------------------------- */
 
-START_TEST(test_lane_create_gives_different_lanes)
+START_TEST(test_freelist_create_gives_different_freelists)
 {
     map_open(&map, "-8");
-    uint32_t first = map_lane(&map, 1);
-    uint32_t second = map_lane(&map, 2);
+    uint32_t first = map_freelist(&map, 1);
+    uint32_t second = map_freelist(&map, 2);
     ck_assert_uint_ne(first, 0);
     ck_assert_uint_ne(second, 0);
     ck_assert_uint_ne(first, second);
@@ -29,86 +29,83 @@ START_TEST(test_lane_create_gives_different_lanes)
 END_TEST
 
 /* One number is what a walk shows for held ranges. */
-START_TEST(test_lane_create_up_to_the_most)
+START_TEST(test_freelist_create_up_to_the_most)
 {
-    uint32_t lane = 0;
+    uint32_t freelist = 0;
     unsigned count = 1;
     map_open(&map, "-8");
-    while (cuarena_heap_lane_create(map.heap, &lane) == CUARENA_OK)
+    while (cuarena_heap_freelist_create(map.heap, &freelist) == CUARENA_OK)
         count++;
-    expect_between(count, CUARENA_HEAP_MAX_LANES - 1, CUARENA_HEAP_MAX_LANES);
-    expect_status(cuarena_heap_lane_create(map.heap, &lane), CUARENA_LIMIT);
+    expect_between(count, CUARENA_HEAP_MAX_FREELISTS - 1, CUARENA_HEAP_MAX_FREELISTS);
+    expect_status(cuarena_heap_freelist_create(map.heap, &freelist), CUARENA_LIMIT);
     expect_valid(map.heap);
-    expect_ok(cuarena_heap_lane_destroy(map.heap, lane));
-    expect_ok(cuarena_heap_lane_create(map.heap, &lane));
+    expect_ok(cuarena_heap_freelist_destroy(map.heap, freelist));
+    expect_ok(cuarena_heap_freelist_create(map.heap, &freelist));
 }
 END_TEST
 
-START_TEST(test_lane_create_null_is_bad)
+START_TEST(test_freelist_create_null_is_bad)
 {
-    uint32_t lane;
+    uint32_t freelist;
     map_open(&map, "-8");
-    expect_status(cuarena_heap_lane_create(NULL, &lane), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_heap_lane_create(map.heap, NULL),
-                  CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_freelist_create(NULL, &freelist), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_freelist_create(map.heap, NULL), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 
-START_TEST(test_lane_destroy_settles_what_it_had)
+START_TEST(test_freelist_destroy_reclaims_what_it_had)
 {
     map_open(&map, "-2 1:3 a1 1:4 b1");
-    expect_ok(cuarena_heap_lane_destroy(map.heap, map_lane(&map, 1)));
+    expect_ok(cuarena_heap_freelist_destroy(map.heap, map_freelist(&map, 1)));
     expect_map(&map, "-5 a1 -4 b1");
 }
 END_TEST
 
-START_TEST(test_lane_destroyed_cannot_be_used)
+START_TEST(test_freelist_destroyed_cannot_be_used)
 {
     cuarena_status_t bad = CUARENA_BAD_ARGUMENT;
     map_open(&map, "a2 1:3");
-    uint32_t lane = map_lane(&map, 1);
-    expect_ok(cuarena_heap_lane_destroy(map.heap, lane));
+    uint32_t freelist = map_freelist(&map, 1);
+    expect_ok(cuarena_heap_freelist_destroy(map.heap, freelist));
     expect_status(map_free_to(&map, 'a', 1), bad);
     expect_status(map_alloc_in(&map, 'b', 1, 1), bad);
     expect_status(map_resize_in(&map, 'a', 1, 1), bad);
-    expect_status(cuarena_heap_lane_settle(map.heap, lane), bad);
-    expect_status(cuarena_heap_lane_destroy(map.heap, lane), bad);
+    expect_status(cuarena_heap_freelist_reclaim(map.heap, freelist), bad);
+    expect_status(cuarena_heap_freelist_destroy(map.heap, freelist), bad);
     expect_map(&map, "a2 -3");
 }
 END_TEST
 
-START_TEST(test_lane_0_stays)
+START_TEST(test_freelist_0_stays)
 {
     map_open(&map, "a2 -3");
-    expect_status(cuarena_heap_lane_destroy(map.heap, 0), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_freelist_destroy(map.heap, 0), CUARENA_BAD_ARGUMENT);
     expect_map(&map, "a2 -3");
 }
 END_TEST
 
-START_TEST(test_lane_unknown_is_bad)
+START_TEST(test_freelist_unknown_is_bad)
 {
-    static const uint32_t lanes[] = {1, CUARENA_HEAP_MAX_LANES - 1,
-                                     CUARENA_HEAP_MAX_LANES, UINT32_MAX};
+    static const uint32_t freelists[] = {1, CUARENA_HEAP_MAX_FREELISTS - 1,
+                                         CUARENA_HEAP_MAX_FREELISTS, UINT32_MAX};
     map_open(&map, "a2 -3");
-    for (size_t i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++) {
-        expect_status(cuarena_heap_lane_destroy(map.heap, lanes[i]),
-                      CUARENA_BAD_ARGUMENT);
-        expect_status(cuarena_heap_lane_settle(map.heap, lanes[i]),
-                      CUARENA_BAD_ARGUMENT);
+    for (size_t i = 0; i < sizeof(freelists) / sizeof(freelists[0]); i++) {
+        expect_status(cuarena_heap_freelist_destroy(map.heap, freelists[i]), CUARENA_BAD_ARGUMENT);
+        expect_status(cuarena_heap_freelist_reclaim(map.heap, freelists[i]), CUARENA_BAD_ARGUMENT);
     }
-    expect_status(cuarena_heap_lane_settle(NULL, 1), CUARENA_BAD_ARGUMENT);
-    expect_status(cuarena_heap_lane_destroy(NULL, 1), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_freelist_reclaim(NULL, 1), CUARENA_BAD_ARGUMENT);
+    expect_status(cuarena_heap_freelist_destroy(NULL, 1), CUARENA_BAD_ARGUMENT);
 }
 END_TEST
 
 /* ---- Free --------------------------------------------------------------- */
 
 typedef struct free_case {
-    const char *before; /* 'x' is freed to lane 1 */
+    const char *before; /* 'x' is freed to free list 1 */
     const char *after;
 } free_case_t;
 
-/* Each side: a block, a settled range, one of lane 1, one of lane 2. */
+/* Each side: a block, an idle range, one of free list 1, one of free list 2. */
 static const free_case_t free_cases[] = {
     {"a1 x2 b1", "a1 1:2 b1"},
     {"a1 x2 -3 b1", "a1 1:2 -3 b1"},
@@ -133,7 +130,7 @@ static const free_case_t free_cases[] = {
 };
 #define FREE_CASES ((int)(sizeof(free_cases) / sizeof(free_cases[0])))
 
-START_TEST(test_free_to_a_lane_merges_with_that_lane_only)
+START_TEST(test_free_to_a_freelist_merges_with_that_freelist_only)
 {
     map_open(&map, free_cases[_i].before);
     expect_ok(map_free_to(&map, 'x', 1));
@@ -141,8 +138,8 @@ START_TEST(test_free_to_a_lane_merges_with_that_lane_only)
 }
 END_TEST
 
-/* The same with the settled lane in the place of lane 1. */
-static void swap_lanes(char *text, const char *picture)
+/* The same with the idle free list in the place of free list 1. */
+static void swap_freelists(char *text, const char *picture)
 {
     strcpy(text, picture);
     for (char *at = text; *at != '\0'; at++) {
@@ -157,78 +154,78 @@ static void swap_lanes(char *text, const char *picture)
     }
 }
 
-START_TEST(test_free_to_the_settled_lane_merges_with_it_only)
+START_TEST(test_free_to_the_idle_freelist_merges_with_it_only)
 {
     char before[64];
     char after[64];
-    swap_lanes(before, free_cases[_i].before);
-    swap_lanes(after, free_cases[_i].after);
+    swap_freelists(before, free_cases[_i].before);
+    swap_freelists(after, free_cases[_i].after);
     map_open(&map, before);
     expect_ok(map_free(&map, 'x'));
     expect_map(&map, after);
 }
 END_TEST
 
-START_TEST(test_free_alternating_lanes_fills_a_segment)
+START_TEST(test_free_alternating_freelists_fills_a_segment)
 {
     map_open(&map, "a1 b1 c1 d1 e1 f1");
     for (char tag = 'a'; tag <= 'f'; tag++)
         expect_ok(map_free_to(&map, tag, (unsigned)(tag - 'a') % 3));
     expect_map(&map, "-1 1:1 2:1 -1 1:1 2:1");
-    expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 1)));
+    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 1)));
     expect_map(&map, "-2 2:1 -2 2:1");
-    expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 2)));
+    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 2)));
     expect_map(&map, "-6");
 }
 END_TEST
 
-/* ---- Settle ------------------------------------------------------------- */
+/* ---- Reclaim ------------------------------------------------------------- */
 
-START_TEST(test_settle_merges_with_settled_neighbours)
+START_TEST(test_reclaim_merges_with_idle_neighbours)
 {
     map_open(&map, "-2 1:3 -4 a1 1:2 -1 b1 -5 1:1");
-    expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 1)));
+    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 1)));
     expect_map(&map, "-9 a1 -3 b1 -6");
 }
 END_TEST
 
-START_TEST(test_settle_keeps_other_lanes_apart)
+START_TEST(test_reclaim_keeps_other_freelists_apart)
 {
     map_open(&map, "2:2 1:3 2:4 a1 1:2 2:1");
-    expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 1)));
+    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 1)));
     expect_map(&map, "2:2 -3 2:4 a1 -2 2:1");
 }
 END_TEST
 
-START_TEST(test_settle_does_not_merge_across_segments)
+START_TEST(test_reclaim_does_not_merge_across_segments)
 {
     map_open(&map, "-2 | 1:3 | -4");
-    expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 1)));
+    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 1)));
     expect_map(&map, "-2 -3 -4");
     expect_status(map_alloc(&map, 'a', 5), CUARENA_FRAGMENTED);
 }
 END_TEST
 
-START_TEST(test_settle_an_empty_lane_changes_nothing)
+START_TEST(test_reclaim_an_empty_freelist_changes_nothing)
 {
     map_open(&map, "a2 -3");
-    expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 1)));
+    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 1)));
     expect_map(&map, "a2 -3");
 }
 END_TEST
 
-START_TEST(test_settle_one_of_many_lanes)
+START_TEST(test_reclaim_one_of_many_freelists)
 {
     map_open(&map, "1:1 2:1 3:1 4:1 5:1 4:1 3:1 2:1 1:1");
-    expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 4)));
-    expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 5)));
+    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 4)));
+    expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 5)));
     expect_map(&map, "1:1 2:1 3:1 -3 3:1 2:1 1:1");
 }
 END_TEST
 
 /* ---- Allocation and resize ---------------------------------------------- */
 
-START_TEST(test_alloc_sees_its_own_lane_only)
+START_TEST(test_alloc_sees_its_own_freelist_only)
 {
     map_open(&map, "-9 1:3 a1 2:5");
     expect_status(map_alloc_in(&map, 'b', 4, 1), CUARENA_OUT_OF_MEMORY);
@@ -238,7 +235,7 @@ START_TEST(test_alloc_sees_its_own_lane_only)
 }
 END_TEST
 
-START_TEST(test_alloc_settled_does_not_see_lanes)
+START_TEST(test_alloc_idle_does_not_see_freelists)
 {
     map_open(&map, "-2 1:9 a1 2:9");
     expect_status(map_alloc(&map, 'b', 3), CUARENA_OUT_OF_MEMORY);
@@ -247,7 +244,7 @@ START_TEST(test_alloc_settled_does_not_see_lanes)
 }
 END_TEST
 
-START_TEST(test_alloc_in_a_lane_is_fragmented_by_its_own_ranges)
+START_TEST(test_alloc_in_a_freelist_is_fragmented_by_its_own_ranges)
 {
     map_open(&map, "1:2 -4 1:2 a1 1:1");
     expect_status(map_alloc_in(&map, 'b', 5, 1), CUARENA_FRAGMENTED);
@@ -255,7 +252,7 @@ START_TEST(test_alloc_in_a_lane_is_fragmented_by_its_own_ranges)
 }
 END_TEST
 
-START_TEST(test_alloc_all_of_a_range_between_other_lanes)
+START_TEST(test_alloc_all_of_a_range_between_other_freelists)
 {
     map_open(&map, "-2 1:3 -4 2:1 1:5 2:2");
     expect_ok(map_alloc_in(&map, 'a', 3, 1));
@@ -267,7 +264,7 @@ START_TEST(test_alloc_all_of_a_range_between_other_lanes)
 }
 END_TEST
 
-START_TEST(test_alloc_part_of_a_range_between_other_lanes)
+START_TEST(test_alloc_part_of_a_range_between_other_freelists)
 {
     map_open(&map, "-2 1:9 -4");
     expect_ok(map_alloc_in(&map, 'a', 3, 1));
@@ -277,13 +274,12 @@ START_TEST(test_alloc_part_of_a_range_between_other_lanes)
 }
 END_TEST
 
-START_TEST(test_alloc_aligned_inside_a_lane_range)
+START_TEST(test_alloc_aligned_inside_a_freelist_range)
 {
-    cuarena_heap_request_t request = {
-        .size = 512, .alignment = 2048, .tag = 'a'};
+    cuarena_heap_request_t request = {.size = 512, .alignment = 2048, .tag = 'a'};
     uint64_t offset;
     map_open(&map, "-2 1:13 -4");
-    request.lane = map_lane(&map, 1);
+    request.freelist = map_freelist(&map, 1);
     expect_ok(cuarena_heap_alloc(map.heap, &request, &map.ids['a'], &offset));
     expect_map(&map, "-2 1:6 a2@8 1:5 -4");
     expect_ok(map_free_to(&map, 'a', 2));
@@ -291,7 +287,7 @@ START_TEST(test_alloc_aligned_inside_a_lane_range)
 }
 END_TEST
 
-START_TEST(test_resize_grows_into_its_own_lane_only)
+START_TEST(test_resize_grows_into_its_own_freelist_only)
 {
     map_open(&map, "a2 1:5 -3");
     expect_status(map_resize(&map, 'a', 3), CUARENA_FRAGMENTED);
@@ -306,7 +302,7 @@ START_TEST(test_resize_grows_into_its_own_lane_only)
 }
 END_TEST
 
-START_TEST(test_resize_shrinks_into_a_lane)
+START_TEST(test_resize_shrinks_into_a_freelist)
 {
     map_open(&map, "a9 -3");
     expect_ok(map_resize_in(&map, 'a', 7, 1));
@@ -320,7 +316,7 @@ START_TEST(test_resize_shrinks_into_a_lane)
 }
 END_TEST
 
-START_TEST(test_exchange_beside_lane_ranges)
+START_TEST(test_exchange_beside_freelist_ranges)
 {
     map_open(&map, "-1 a2 1:3 b4 2:1 -2");
     expect_ok(map_exchange(&map, 'a', 'b'));
@@ -338,20 +334,18 @@ END_TEST
 static void fill(cuarena_block_t blocks[MANY])
 {
     for (int i = 0; i < MANY; i++) {
-        expect_ok(cuarena_heap_alloc(map.heap,
-                                     &(cuarena_heap_request_t){.size = 256},
-                                     &blocks[i], &(uint64_t){0}));
+        expect_ok(cuarena_heap_alloc(map.heap, &(cuarena_heap_request_t){.size = 256}, &blocks[i],
+                                     &(uint64_t){0}));
     }
     expect_valid(map.heap);
 }
 
-/* Every odd block then meets another lane on both sides. */
-static void free_to_two_lanes(const cuarena_block_t blocks[MANY])
+/* Every odd block then meets another free list on both sides. */
+static void free_to_two_freelists(const cuarena_block_t blocks[MANY])
 {
-    for (unsigned lane = 1; lane <= 2; lane++) {
-        for (unsigned i = lane - 1; i < MANY; i += 2)
-            expect_ok(
-                cuarena_heap_free(map.heap, blocks[i], map_lane(&map, lane)));
+    for (unsigned freelist = 1; freelist <= 2; freelist++) {
+        for (unsigned i = freelist - 1; i < MANY; i += 2)
+            expect_ok(cuarena_heap_free(map.heap, blocks[i], map_freelist(&map, freelist)));
     }
     expect_valid(map.heap);
 }
@@ -364,30 +358,30 @@ static void open_many(void)
     expect_ok(map_segment(&map, 0, MANY));
 }
 
-/* What kept lanes apart must not use up the room for max_blocks. */
-START_TEST(test_lanes_settled_leave_room_for_max_blocks)
+/* What kept free lists apart must not use up the room for max_blocks. */
+START_TEST(test_freelists_idle_leave_room_for_max_blocks)
 {
     cuarena_block_t blocks[MANY];
     open_many();
-    map_lane(&map, 2);
+    map_freelist(&map, 2);
     for (int round = 0; round < 4; round++) {
         fill(blocks);
-        free_to_two_lanes(blocks);
-        expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 1)));
-        expect_ok(cuarena_heap_lane_settle(map.heap, map_lane(&map, 2)));
+        free_to_two_freelists(blocks);
+        expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 1)));
+        expect_ok(cuarena_heap_freelist_reclaim(map.heap, map_freelist(&map, 2)));
         expect_map(&map, "-1000");
     }
 }
 END_TEST
 
-START_TEST(test_lane_create_beside_max_blocks)
+START_TEST(test_freelist_create_beside_max_blocks)
 {
     cuarena_block_t blocks[MANY];
     open_many();
     fill(blocks);
-    map_lane(&map, 2);
-    free_to_two_lanes(blocks);
-    map_lane(&map, 3);
+    map_freelist(&map, 2);
+    free_to_two_freelists(blocks);
+    map_freelist(&map, 3);
 }
 END_TEST
 
@@ -403,61 +397,55 @@ static TCase *add(Suite *suite, const char *name, const TTest *const *tests)
 static void add_life(Suite *suite)
 {
     add(suite, "life",
-        TEST_LIST(test_lane_create_gives_different_lanes,
-                  test_lane_create_up_to_the_most, test_lane_create_null_is_bad,
-                  test_lane_destroy_settles_what_it_had,
-                  test_lane_destroyed_cannot_be_used, test_lane_0_stays,
-                  test_lane_unknown_is_bad));
+        TEST_LIST(test_freelist_create_gives_different_freelists,
+                  test_freelist_create_up_to_the_most, test_freelist_create_null_is_bad,
+                  test_freelist_destroy_reclaims_what_it_had,
+                  test_freelist_destroyed_cannot_be_used, test_freelist_0_stays,
+                  test_freelist_unknown_is_bad));
 }
 
 static void add_free(Suite *suite)
 {
-    TCase *tcase = add(suite, "free",
-                       TEST_LIST(test_free_alternating_lanes_fills_a_segment));
-    tcase_add_loop_test(tcase, test_free_to_a_lane_merges_with_that_lane_only,
-                        0, FREE_CASES);
-    tcase_add_loop_test(tcase,
-                        test_free_to_the_settled_lane_merges_with_it_only, 0,
+    TCase *tcase = add(suite, "free", TEST_LIST(test_free_alternating_freelists_fills_a_segment));
+    tcase_add_loop_test(tcase, test_free_to_a_freelist_merges_with_that_freelist_only, 0,
                         FREE_CASES);
+    tcase_add_loop_test(tcase, test_free_to_the_idle_freelist_merges_with_it_only, 0, FREE_CASES);
 }
 
-static void add_settle(Suite *suite)
+static void add_reclaim(Suite *suite)
 {
-    add(suite, "settle",
-        TEST_LIST(test_settle_merges_with_settled_neighbours,
-                  test_settle_keeps_other_lanes_apart,
-                  test_settle_does_not_merge_across_segments,
-                  test_settle_an_empty_lane_changes_nothing,
-                  test_settle_one_of_many_lanes));
+    add(suite, "reclaim",
+        TEST_LIST(
+            test_reclaim_merges_with_idle_neighbours, test_reclaim_keeps_other_freelists_apart,
+            test_reclaim_does_not_merge_across_segments,
+            test_reclaim_an_empty_freelist_changes_nothing, test_reclaim_one_of_many_freelists));
 }
 
 static void add_blocks(Suite *suite)
 {
     add(suite, "blocks",
-        TEST_LIST(test_alloc_sees_its_own_lane_only,
-                  test_alloc_settled_does_not_see_lanes,
-                  test_alloc_in_a_lane_is_fragmented_by_its_own_ranges,
-                  test_alloc_all_of_a_range_between_other_lanes,
-                  test_alloc_part_of_a_range_between_other_lanes,
-                  test_alloc_aligned_inside_a_lane_range,
-                  test_resize_grows_into_its_own_lane_only,
-                  test_resize_shrinks_into_a_lane,
-                  test_exchange_beside_lane_ranges));
+        TEST_LIST(test_alloc_sees_its_own_freelist_only, test_alloc_idle_does_not_see_freelists,
+                  test_alloc_in_a_freelist_is_fragmented_by_its_own_ranges,
+                  test_alloc_all_of_a_range_between_other_freelists,
+                  test_alloc_part_of_a_range_between_other_freelists,
+                  test_alloc_aligned_inside_a_freelist_range,
+                  test_resize_grows_into_its_own_freelist_only, test_resize_shrinks_into_a_freelist,
+                  test_exchange_beside_freelist_ranges));
 }
 
 static void add_bookkeeping(Suite *suite)
 {
     add(suite, "bookkeeping",
-        TEST_LIST(test_lanes_settled_leave_room_for_max_blocks,
-                  test_lane_create_beside_max_blocks));
+        TEST_LIST(test_freelists_idle_leave_room_for_max_blocks,
+                  test_freelist_create_beside_max_blocks));
 }
 
 int main(void)
 {
-    Suite *suite = suite_create("heap lanes");
+    Suite *suite = suite_create("heap free lists");
     add_life(suite);
     add_free(suite);
-    add_settle(suite);
+    add_reclaim(suite);
     add_blocks(suite);
     add_bookkeeping(suite);
     return suite_main(suite);

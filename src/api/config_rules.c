@@ -1,7 +1,6 @@
 /*
  * Which values of options go together: each is legal by itself, which
- * options.c has seen to. What depends on the device is found out when the
- * memory is opened.
+ * options.c has seen to. What depends on the device is found out when the memory is opened.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -47,8 +46,7 @@ static bool cuts_segments(const cuarena_config_t *full)
 
 static bool lengthens_segments(const cuarena_config_t *full)
 {
-    return cuts_segments(full) && full->in_place != 0 &&
-           full->backing != CUARENA_BACKING_MALLOC &&
+    return cuts_segments(full) && full->in_place != 0 && full->backing != CUARENA_BACKING_MALLOC &&
            full->backing != CUARENA_BACKING_ASYNC;
 }
 
@@ -69,18 +67,16 @@ static bool is_pooled(const cuarena_config_t *full)
 
 static bool is_of_a_device(const cuarena_config_t *full)
 {
-    return full->memory != CUARENA_MEMORY_BYTES ||
-           full->bytes_kind != CUARENA_BYTES_HOST;
+    return full->memory != CUARENA_MEMORY_BYTES || full->bytes_kind != CUARENA_BYTES_HOST;
 }
 
 static bool is_touched(const cuarena_config_t *full)
 {
-    return full->memory != CUARENA_MEMORY_BYTES ||
-           full->bytes_kind != CUARENA_BYTES_DEVICE;
+    return full->memory != CUARENA_MEMORY_BYTES || full->bytes_kind != CUARENA_BYTES_DEVICE;
 }
 
-/* An option whose value decides nothing but with these memories and, if `use`
- * is there, where that holds. */
+/* An option whose value decides nothing but with these memories and, if `use` is there, where that
+ * holds. */
 typedef struct rule {
     const char *key;
     uint32_t memories;
@@ -89,8 +85,8 @@ typedef struct rule {
 } rule_t;
 
 #define ALL UINT32_MAX
-#define FIXED                                                                  \
-    "an arena that does not grow, such as preset=pool; one that grows has a "  \
+#define FIXED                                                                                      \
+    "an arena that does not grow, such as preset=pool; one that grows has a "                      \
     "limit"
 #define SHARED "segments=shared"
 #define POOLED "memory=device and backing=async, which preset=driver-pool sets"
@@ -103,21 +99,19 @@ static const rule_t rules[] = {
     {"mapped", OF(PINNED), NULL, "memory=pinned"},
     {"write_combined", OF(PINNED), NULL, "memory=pinned"},
     {"portable", OF(PINNED), NULL, "memory=pinned"},
-    {"device_only",
-     OF(PAGEABLE) | OF(MANAGED) | OF(PINNED) | OF(BYTES) | OF(CUSTOM),
-     is_touched, "memory=pageable, managed, pinned, custom, or bytes of these"},
+    {"device_only", OF(PAGEABLE) | OF(MANAGED) | OF(PINNED) | OF(BYTES) | OF(CUSTOM), is_touched,
+     "memory=pageable, managed, pinned, custom, or bytes of these"},
     {"pool", ALL, is_fixed, FIXED},
     {"initial_chunk", ALL, has_chunks, "grow=doubling or take_first=1"},
     {"growth_after_trim", ALL, doubles, "grow=doubling"},
     {"max_doubling", ALL, doubles, "grow=doubling"},
-    {"reserve", OF(PAGEABLE) | OF(NONE) | OF(DEVICE) | OF(CUSTOM),
-     lengthens_segments,
+    {"addresses", OF(PAGEABLE) | OF(NONE) | OF(DEVICE) | OF(CUSTOM), lengthens_segments,
      "memory=pageable, none, device with backing=vmm, or custom, with "
      "segments=shared and in_place=1"},
     {"split_threshold", ALL, cuts_segments, SHARED},
     {"placement", ALL, cuts_segments, SHARED},
     {"steal", ALL, cuts_segments, SHARED},
-    {"marker", ALL, cuts_segments, SHARED},
+    {"events", ALL, cuts_segments, SHARED},
     {"in_place", ALL, cuts_segments, SHARED},
     {"compact_on_oom", ALL, cuts_segments, SHARED},
     {"cache_limit", ALL, caches, "keep=cache"},
@@ -154,19 +148,15 @@ static bool is_of(uint32_t memories, const cuarena_config_t *full)
 static const char *memory_name(int32_t memory)
 {
     static const char *const names[] = {
-        [CUARENA_MEMORY_PAGEABLE] = "pageable",
-        [CUARENA_MEMORY_NONE] = "none",
-        [CUARENA_MEMORY_DEVICE] = "device",
-        [CUARENA_MEMORY_MANAGED] = "managed",
-        [CUARENA_MEMORY_PINNED] = "pinned",
-        [CUARENA_MEMORY_BYTES] = "bytes",
+        [CUARENA_MEMORY_PAGEABLE] = "pageable", [CUARENA_MEMORY_NONE] = "none",
+        [CUARENA_MEMORY_DEVICE] = "device",     [CUARENA_MEMORY_MANAGED] = "managed",
+        [CUARENA_MEMORY_PINNED] = "pinned",     [CUARENA_MEMORY_BYTES] = "bytes",
         [CUARENA_MEMORY_CUSTOM] = "custom",
     };
     return names[memory];
 }
 
-static void print(const char *key, const cuarena_config_t *full,
-                  char text[CUAI_OPTION_TEXT_SIZE])
+static void print(const char *key, const cuarena_config_t *full, char text[CUAI_OPTION_TEXT_SIZE])
 {
     (void)cuai_option_print(cuai_option_find(key), full, text);
 }
@@ -178,8 +168,7 @@ static bool is_required(const char *key, const cuarena_config_t *full)
     return strcmp(text, "require") == 0;
 }
 
-/* What the options that others depend on make of all others, if these are left
- * alone. */
+/* What the options that others depend on make of all others, if these are left alone. */
 static void leave_alone(const cuarena_config_t *full, cuarena_config_t *left)
 {
     cuarena_config_init(left);
@@ -213,8 +202,7 @@ static cuarena_status_t refuse(const rule_t *rule, const cuarena_config_t *full)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "%s: '%s' has no use with preset=%s, memory=%s; "
                          "accepted: with %s",
-                         rule->key, text, preset, memory_name(full->memory),
-                         rule->accepted);
+                         rule->key, text, preset, memory_name(full->memory), rule->accepted);
     cuai_log(CUARENA_LOG_WARN,
              "option '%s' has no use with preset=%s, memory=%s, its value "
              "'%s' is passed over",
@@ -230,8 +218,7 @@ static cuarena_status_t check_uses(const cuarena_config_t *full)
     leave_alone(full, &left);
     for (size_t i = 0; i < COUNT_OF(rules) && status == CUARENA_OK; i++) {
         const rule_t *rule = &rules[i];
-        bool used = is_of(rule->memories, full) &&
-                    (rule->use == NULL || rule->use(full));
+        bool used = is_of(rule->memories, full) && (rule->use == NULL || rule->use(full));
         if (!used && !is_left_alone(rule->key, full, &left))
             status = refuse(rule, full);
     }
@@ -241,10 +228,8 @@ static cuarena_status_t check_uses(const cuarena_config_t *full)
 static cuarena_status_t check_requirements(const cuarena_config_t *full)
 {
     for (size_t i = 0; i < COUNT_OF(requirements); i++)
-        if (!is_of(requirements[i].memories, full) &&
-            is_required(requirements[i].key, full))
-            return cuai_fail(CUARENA_UNSUPPORTED,
-                             "%s: 'require' with memory=%s; accepted: with %s",
+        if (!is_of(requirements[i].memories, full) && is_required(requirements[i].key, full))
+            return cuai_fail(CUARENA_UNSUPPORTED, "%s: 'require' with memory=%s; accepted: with %s",
                              requirements[i].key, memory_name(full->memory),
                              requirements[i].accepted);
     return CUARENA_OK;
@@ -253,38 +238,28 @@ static cuarena_status_t check_requirements(const cuarena_config_t *full)
 /* Members that have no text. */
 static cuarena_status_t check_members(const cuarena_config_t *full)
 {
-    if (full->bytes_kind < CUARENA_BYTES_HOST ||
-        full->bytes_kind > CUARENA_BYTES_PINNED)
+    if (full->bytes_kind < CUARENA_BYTES_HOST || full->bytes_kind > CUARENA_BYTES_PINNED)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "bytes_kind: %" PRId32
-                         "; accepted: a CUARENA_BYTES_...",
+                         "bytes_kind: %" PRId32 "; accepted: a CUARENA_BYTES_...",
                          full->bytes_kind);
     if (full->bytes_kind != CUARENA_BYTES_HOST && !is_of(OF(BYTES), full))
         return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "bytes_kind: %" PRId32
-                         " with memory=%s; accepted: with memory=bytes",
+                         "bytes_kind: %" PRId32 " with memory=%s; accepted: with memory=bytes",
                          full->bytes_kind, memory_name(full->memory));
-    if ((full->bytes != NULL || full->bytes_size != 0) &&
-        !is_of(OF(BYTES), full))
+    if ((full->bytes != NULL || full->bytes_size != 0) && !is_of(OF(BYTES), full))
         return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "bytes: %" PRIu64
-                         " at %p with memory=%s; accepted: with memory=bytes",
-                         full->bytes_size, full->bytes,
-                         memory_name(full->memory));
-    if ((full->ops != NULL || full->ops_user != NULL) &&
-        !is_of(OF(CUSTOM), full))
+                         "bytes: %" PRIu64 " at %p with memory=%s; accepted: with memory=bytes",
+                         full->bytes_size, full->bytes, memory_name(full->memory));
+    if ((full->ops != NULL || full->ops_user != NULL) && !is_of(OF(CUSTOM), full))
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "ops: %p with memory=%s; accepted: with memory=custom",
                          (const void *)full->ops, memory_name(full->memory));
     if (full->context != NULL && !is_of(CUDA | OF(BYTES), full))
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "context: %p with memory=%s; accepted: with %s",
-                         full->context, memory_name(full->memory),
-                         rules[0].accepted);
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "context: %p with memory=%s; accepted: with %s",
+                         full->context, memory_name(full->memory), rules[0].accepted);
     if (full->context != NULL && full->device != 0)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "device: %" PRId32
-                         " beside a context, which has its own; accepted: 0",
+                         "device: %" PRId32 " beside a context, which has its own; accepted: 0",
                          full->device);
     return CUARENA_OK;
 }
@@ -292,15 +267,11 @@ static cuarena_status_t check_members(const cuarena_config_t *full)
 /* What the backings that were asked for by name cannot have. */
 static cuarena_status_t check_backing(const cuarena_config_t *full)
 {
-    bool plain = full->backing == CUARENA_BACKING_MALLOC ||
-                 full->backing == CUARENA_BACKING_ASYNC;
-    const char *name =
-        full->backing == CUARENA_BACKING_ASYNC ? "async" : "malloc";
+    bool plain = full->backing == CUARENA_BACKING_MALLOC || full->backing == CUARENA_BACKING_ASYNC;
+    const char *name = full->backing == CUARENA_BACKING_ASYNC ? "async" : "malloc";
     static const char *const keys[] = {"fd", "fabric", "peers", "rdma"};
     for (size_t i = 0; plain && i < COUNT_OF(keys); i++) {
-        bool can = strcmp(keys[i], full->backing == CUARENA_BACKING_MALLOC
-                                       ? "rdma"
-                                       : "peers") == 0;
+        bool can = strcmp(keys[i], full->backing == CUARENA_BACKING_MALLOC ? "rdma" : "peers") == 0;
         if (!can && is_required(keys[i], full))
             return cuai_fail(CUARENA_UNSUPPORTED,
                              "%s: 'require' with backing=%s; accepted: with "
@@ -309,13 +280,11 @@ static cuarena_status_t check_backing(const cuarena_config_t *full)
     }
     if (plain && full->handle_bytes != 0)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "handle: %" PRIu64
-                         " with backing=%s; accepted: with backing=vmm",
+                         "handle: %" PRIu64 " with backing=%s; accepted: with backing=vmm",
                          full->handle_bytes, name);
     if (full->handle_bytes != 0 && full->handle_bytes < full->alignment)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "handle: %" PRIu64
-                         "; accepted: from the alignment %" PRIu64 " on",
+                         "handle: %" PRIu64 "; accepted: from the alignment %" PRIu64 " on",
                          full->handle_bytes, full->alignment);
     return CUARENA_OK;
 }
@@ -325,15 +294,12 @@ static cuarena_status_t check_pool(const cuarena_config_t *full)
     bool external = full->driver_pool == CUARENA_DRIVER_POOL_EXTERNAL;
     if (external != (full->driver_pool_handle != 0))
         return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "driver_pool_handle: %" PRIu64
-                         "; accepted: a CUmemoryPool with "
+                         "driver_pool_handle: %" PRIu64 "; accepted: a CUmemoryPool with "
                          "driver_pool=external, 0 without",
                          full->driver_pool_handle);
-    if (full->driver_pool_max != 0 &&
-        full->driver_pool != CUARENA_DRIVER_POOL_OWN)
+    if (full->driver_pool_max != 0 && full->driver_pool != CUARENA_DRIVER_POOL_OWN)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "driver_pool_max: %" PRIu64
-                         " of a pool that others made; accepted: with "
+                         "driver_pool_max: %" PRIu64 " of a pool that others made; accepted: with "
                          "driver_pool=own",
                          full->driver_pool_max);
     return CUARENA_OK;
@@ -346,9 +312,8 @@ static cuarena_status_t check_segments(const cuarena_config_t *full)
     if (cuts_segments(full))
         return CUARENA_OK;
     if (!grows(full))
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "segments: 'each' with an arena that does not grow; "
-                         "accepted: with grow=exact, doubling");
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "segments: 'each' with an arena that does not grow; "
+                                               "accepted: with grow=exact, doubling");
     if (stable->unit != CUARENA_AMOUNT_BYTES || stable->value != 0)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "stable: a region with segments=each; accepted: 0, or "
@@ -356,24 +321,22 @@ static cuarena_status_t check_segments(const cuarena_config_t *full)
     return CUARENA_OK;
 }
 
-/* A pool takes all it has when it is made, and blocks that are segments of
- * their own cannot be cut from what was taken. */
+/* A pool takes all it has when it is made, and blocks that are segments of their own cannot be cut
+ * from what was taken. */
 static cuarena_status_t check_first(const cuarena_config_t *full)
 {
     if (full->take_first == 0 || (grows(full) && cuts_segments(full)))
         return CUARENA_OK;
-    return cuai_fail(CUARENA_BAD_ARGUMENT,
-                     "take_first: '1' with an arena that does not grow, or "
-                     "with segments=each; accepted: 0, or preset=grow, bfc");
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "take_first: '1' with an arena that does not grow, or "
+                                           "with segments=each; accepted: 0, or preset=grow, bfc");
 }
 
 /* A pool gives nothing back on its own. */
 static cuarena_status_t check_keep(const cuarena_config_t *full)
 {
     if (full->keep == CUARENA_KEEP_NONE && full->grow == CUARENA_GROW_NONE)
-        return cuai_fail(CUARENA_BAD_ARGUMENT,
-                         "keep: 'none' with an arena that does not grow; "
-                         "accepted: all, cache, or grow=exact, doubling");
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "keep: 'none' with an arena that does not grow; "
+                                               "accepted: all, cache, or grow=exact, doubling");
     return CUARENA_OK;
 }
 

@@ -42,8 +42,7 @@ static uint64_t most_block(const cuarena_t *arena)
 /* A pool that was resized has its bytes in one piece, or in none. */
 static uint64_t extensions(const cuarena_t *arena)
 {
-    bool none =
-        arena->heaps[CUAI_DYNAMIC]->capacity == 0 && arena->stable_bytes == 0;
+    bool none = arena->heaps[CUAI_DYNAMIC]->capacity == 0 && arena->stable_bytes == 0;
     return none ? 0 : cuai_max(arena->extensions, 1);
 }
 
@@ -57,29 +56,26 @@ static cuarena_ort_stats_t ort_stats(const cuarena_t *arena)
         .bytes_in_use = clamp(all.live_bytes),
         .bytes_requested_in_use = clamp(all.requested_bytes),
         .total_allocated_bytes = clamp(arena->held + arena->adopted_bytes),
-        .max_bytes_in_use =
-            clamp(cuai_max(arena->most_live, all.peak_live_bytes)),
+        .max_bytes_in_use = clamp(cuai_max(arena->most_live, all.peak_live_bytes)),
         .max_alloc_size = clamp(most_block(arena)),
-        .bytes_limit = clamp(
-            cuai_min(arena->limits[CUARENA_LIMIT_HELD], arena->pool_bytes)),
+        .bytes_limit = clamp(cuai_min(arena->limits[CUARENA_LIMIT_RESERVED], arena->pool_bytes)),
     };
     if (arena->config.segments == CUARENA_SEGMENTS_SHARED)
         from_apart(arena->heaps[CUAI_APART], &now);
     return now;
 }
 
-/* What a driver's pool has is more than its blocks, and these count as they
- * were asked for: how it rounds is its own affair. */
-static void of_pool(const cuarena_t *arena, uint64_t pool_bytes,
-                    cuarena_ort_stats_t *now)
+/* What a driver's pool has is more than its blocks, and these count as they were asked for: how it
+ * rounds is its own affair. */
+static void of_pool(const cuarena_t *arena, uint64_t pool_bytes, cuarena_ort_stats_t *now)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_APART];
     now->num_arena_extensions = 0;
     now->bytes_in_use = now->bytes_requested_in_use;
     now->total_allocated_bytes = clamp(pool_bytes + arena->adopted_bytes);
-    now->max_bytes_in_use = clamp(cuai_max(
-        arena->most_requested, cuai_whole_peaks(arena).peak_requested_bytes));
-    now->max_alloc_size = clamp(heap == NULL ? 0 : heap->lone_most_asked);
+    now->max_bytes_in_use =
+        clamp(cuai_max(arena->most_requested, cuai_whole_peaks(arena).peak_requested_bytes));
+    now->max_alloc_size = clamp(heap == NULL ? 0 : heap->standalone_most_asked);
 }
 
 cuarena_status_t cuarena_ort_stats(cuarena_t *arena, cuarena_ort_stats_t *stats)
@@ -113,19 +109,19 @@ typedef struct figure {
     size_t offset;
 } figure_t;
 
-#define OWN(member)                                                            \
-    {                                                                          \
-#member, offsetof(cuarena_stats_t, member)                             \
+#define OWN(member)                                                                                \
+    {                                                                                              \
+#member, offsetof(cuarena_stats_t, member)                                                 \
     }
 static const figure_t own_figures[] = {
-    OWN(held_bytes),
+    OWN(reserved_bytes),
     OWN(capacity_bytes),
     OWN(live_bytes),
     OWN(requested_bytes),
     OWN(free_bytes),
     OWN(largest_bytes),
     OWN(live_blocks),
-    OWN(peak_held_bytes),
+    OWN(peak_reserved_bytes),
     OWN(peak_live_bytes),
     OWN(peak_requested_bytes),
     OWN(peak_live_blocks),
@@ -141,7 +137,7 @@ static const figure_t own_figures[] = {
     OWN(segments),
     OWN(dedicated_bytes),
     OWN(bookkeeping_bytes),
-    OWN(crossings),
+    OWN(steals),
     OWN(stream_waits),
     OWN(host_waits),
     OWN(captures),
@@ -151,9 +147,9 @@ static const figure_t own_figures[] = {
     OWN(free_ranges),
 };
 
-#define ORT(key, member)                                                       \
-    {                                                                          \
-        key, offsetof(cuarena_ort_stats_t, member)                             \
+#define ORT(key, member)                                                                           \
+    {                                                                                              \
+        key, offsetof(cuarena_ort_stats_t, member)                                                 \
     }
 static const figure_t ort_figures[] = {
     ORT("Limit", bytes_limit),
@@ -170,8 +166,7 @@ static const figure_t ort_figures[] = {
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-_Static_assert(sizeof(cuarena_stats_t) ==
-                   sizeof(size_t) + COUNT_OF(own_figures) * sizeof(uint64_t),
+_Static_assert(sizeof(cuarena_stats_t) == sizeof(size_t) + COUNT_OF(own_figures) * sizeof(uint64_t),
                "every member of cuarena_stats_t has a key");
 _Static_assert(sizeof(cuarena_ort_stats_t) ==
                    sizeof(size_t) + COUNT_OF(ort_figures) * sizeof(int64_t),
@@ -201,21 +196,19 @@ static cuarena_status_t fill(cuarena_t *arena, int32_t form, sheet_t *sheet)
         cuarena_ort_stats_init(&sheet->of.ort);
         return cuarena_ort_stats(arena, &sheet->of.ort);
     }
-    return cuai_fail(CUARENA_BAD_ARGUMENT,
-                     "form %d; accepted: 0 (own names), 1 (ONNX Runtime's)",
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "form %d; accepted: 0 (own names), 1 (ONNX Runtime's)",
                      (int)form);
 }
 
 static uint64_t value_of(const sheet_t *sheet, size_t i)
 {
     uint64_t value;
-    memcpy(&value, (const char *)&sheet->of + sheet->figures[i].offset,
-           sizeof value);
+    memcpy(&value, (const char *)&sheet->of + sheet->figures[i].offset, sizeof value);
     return value;
 }
 
-cuarena_status_t cuarena_stats_pairs(cuarena_t *arena, int32_t form,
-                                     cuarena_pair_fn write, void *user)
+cuarena_status_t cuarena_stats_pairs(cuarena_t *arena, int32_t form, cuarena_pair_fn write,
+                                     void *user)
 {
     if (write == NULL)
         return cuai_null("write");
@@ -236,21 +229,19 @@ static size_t print(const sheet_t *sheet, char *text, size_t room)
 {
     size_t used = 0;
     for (size_t i = 0; i < sheet->count; i++)
-        used += (size_t)snprintf(
-            used < room ? text + used : NULL, used < room ? room - used : 0,
-            "%s=%" PRIu64 "\n", sheet->figures[i].key, value_of(sheet, i));
+        used += (size_t)snprintf(used < room ? text + used : NULL, used < room ? room - used : 0,
+                                 "%s=%" PRIu64 "\n", sheet->figures[i].key, value_of(sheet, i));
     return used;
 }
 
-cuarena_status_t cuarena_stats_text(cuarena_t *arena, int32_t form, char *text,
-                                    size_t text_size, size_t *needed_out)
+cuarena_status_t cuarena_stats_text(cuarena_t *arena, int32_t form, char *text, size_t text_size,
+                                    size_t *needed_out)
 {
     if ((text == NULL) != (text_size == 0))
-        return cuai_told(
-            cuai_fail(CUARENA_BAD_ARGUMENT,
-                      "text %p of %zu bytes; accepted: both or, to ask, "
-                      "neither",
-                      (void *)text, text_size));
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
+                                   "text %p of %zu bytes; accepted: both or, to ask, "
+                                   "neither",
+                                   (void *)text, text_size));
     sheet_t sheet;
     cuarena_status_t status = fill(arena, form, &sheet);
     if (status != CUARENA_OK)
@@ -261,29 +252,26 @@ cuarena_status_t cuarena_stats_text(cuarena_t *arena, int32_t form, char *text,
     if (text == NULL)
         return CUARENA_OK;
     if (needed > text_size)
-        return cuai_told(
-            cuai_fail(CUARENA_BAD_ARGUMENT,
-                      "text_size %zu; accepted: from %zu on, for these "
-                      "figures",
-                      text_size, needed));
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
+                                   "text_size %zu; accepted: from %zu on, for these "
+                                   "figures",
+                                   text_size, needed));
     (void)print(&sheet, text, text_size);
     return CUARENA_OK;
 }
 
 /* ---- Steps of running out ---------------------------------------------- */
 
-cuarena_status_t cuarena_step_stats(cuarena_t *arena,
-                                    cuarena_step_stats_t *steps,
-                                    size_t capacity, size_t *count_out)
+cuarena_status_t cuarena_step_stats(cuarena_t *arena, cuarena_step_stats_t *steps, size_t capacity,
+                                    size_t *count_out)
 {
     if (arena == NULL || count_out == NULL)
         return cuai_null("arena or count_out");
     if ((steps == NULL) != (capacity == 0))
-        return cuai_told(
-            cuai_fail(CUARENA_BAD_ARGUMENT,
-                      "steps %p with capacity %zu; accepted: both or, to "
-                      "ask, neither",
-                      (void *)steps, capacity));
+        return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT,
+                                   "steps %p with capacity %zu; accepted: both or, to "
+                                   "ask, neither",
+                                   (void *)steps, capacity));
     size_t count = cuai_min(capacity, CUARENA_STEP_COUNT);
     if (!cuai_lock_enter(&arena->lock))
         return cuai_told(cuai_reentered());

@@ -1,41 +1,39 @@
 /*
- * Crossing: a stream takes bytes that another one freed, by waiting for it.
+ * Stealing: a stream takes bytes that another one freed, by waiting for it.
  *
  *   holder   of a range: the stream that a taker must wait for first; 0 if it
- *            need not: the range is settled, its own, or in the closed lane of
- *            a stream whose marker it has waited for.
- *   row      ranges of whatever lanes without a gap between them.
+ *            need not: the range is idle, its own, or in the closed free list of
+ *            a stream whose event it has waited for.
+ *   row      ranges of whatever free lists without a gap between them.
  *   window   a row, or a part of one, that a request fits in.
  *
- * Placement's order decides among windows, as if their lanes were one: the
- * zone that is next to the request's end of the heap, and in it the tightest
- * class. Rows for which nothing has to be waited come before all others. What
- * of such others can be had without a wait comes next as long as there is
- * plenty: in an arena that cannot grow while less than half of it lives. Else
- * they are left whole, for pieces are what an arena grows or fails by.
- * Exactly the bytes of the block join the taker's open lane, and what else the
- * window had stays whose it was: a holder that took the rest back would have
+ * Placement's order decides among windows, as if their free lists were one: the zone that is next
+ * to the request's end of the heap, and in it the tightest class. Rows for which nothing has to be
+ * waited come before all others. What of such others can be had without a wait comes next as long
+ * as there is plenty: in an arena that cannot grow while less than half of it lives. Else they are
+ * left whole, for pieces are what an arena grows or fails by.
+ * Exactly the bytes of the block join the taker's open free list, and what else the window had
+ * stays whose it was: a holder that took the rest back would have
  * to wait in turn, and the streams would run one after the other.
  *
- * Large requests look across the lanes before they look into their stream's.
- * Were they served from there first, each stream would spread over the whole
- * heap, and live blocks with it: an arena that grows then holds a third more.
- * Small ones have the short path, and their own lanes.
+ * Large requests look across the free lists before they look into their stream's. Were they served
+ * from there first, each stream would spread over the whole heap, and live blocks with it: an arena
+ * that grows then holds a third more. Small ones have the fast path, and their own free lists.
  *
- * With steal=settled nobody is waited for here: a stream gets what needs no
+ * With steal=idle nobody is waited for here: a stream gets what needs no
  * wait, which is what the program made it wait for, wherever that is.
  *
- * To cross, a marker is recorded on the holder, unless there is one behind the
- * range, and the taker waits for it on the device. Meanwhile the lock is let
- * go of; so the taker looks again until a window needs no wait. It waits for
- * the holders of the bytes that it will take, the latest marker first, and not
- * for those that the holder had waited for. What was freed before two markers
- * it waits for by the second, since lanes keep no more than one.
+ * To cross, an event is recorded on the holder, unless there is one behind the range, and the taker
+ * waits for it on the device. Meanwhile the lock is let
+ * go of; so the taker looks again until a window needs no wait. It waits for the holders of the
+ * bytes that it will take, the latest event first, and not for those that the holder had waited
+ * for. What was freed before two events
+ * it waits for by the second, since free lists keep no more than one.
  *
- * Cost: a bounded number of ranges is seen, those of the request's class and
- * above first, then, together with their neighbours, those of an eighth of its
- * size. All are seen before the request is refused here: only then may it have
- * bytes that this look passed over, and the arena grows if it has not.
+ * Cost: a bounded number of ranges is seen, those of the request's class and above first, then,
+ * together with their neighbours, those of an eighth of its size. All are seen before the request
+ * is refused here: only then may it have bytes that this look passed over, and the arena grows if
+ * it has not.
  */
 #include "arena/arena.h"
 #include "heap/placement.h"
@@ -52,7 +50,7 @@ typedef struct effort {
                      * do */
     uint32_t tries; /* ranges of one list that do */
     uint32_t reach; /* ranges of a row, on either side of the first */
-    uint32_t steps; /* ranges in all, of lanes with a holder and without */
+    uint32_t steps; /* ranges in all, of free lists with a holder and without */
 } effort_t;
 
 static const effort_t narrow = {1, 2, 0, 256};
@@ -68,7 +66,7 @@ typedef struct window {
 typedef struct search {
     cuarena_t *arena;
     cuarena_heap_t *heap;
-    const cuai_want_t *want;
+    const cuai_request_t *request;
     cuai_stream_t *taker;
     int32_t region;
     uint64_t alignment;
@@ -78,113 +76,109 @@ typedef struct search {
     bool in_parts; /* parts of rows are taken before all is waited for */
     bool high;     /* cut from the upper end, of the topmost zone */
     effort_t effort;
-    uint64_t least;           /* a row has a range of so many bytes */
-    uint32_t steps;           /* that are left */
-    bool at_held;             /* lanes with a holder are looked at */
-    cuai_stream_set_t barred; /* streams that could not be waited for */
-    window_t free;            /* the best that needs no wait */
-    window_t held;            /* the best that does */
-    uint32_t lanes;           /* the numbers in use are below */
-    uint8_t holders[CUARENA_HEAP_MAX_LANES]; /* of those lanes */
+    uint64_t least;                              /* a row has a range of so many bytes */
+    uint32_t steps;                              /* that are left */
+    bool at_held;                                /* free lists with a holder are looked at */
+    cuai_stream_set_t barred;                    /* streams that could not be waited for */
+    window_t free;                               /* the best that needs no wait */
+    window_t held;                               /* the best that does */
+    uint32_t freelists;                          /* the numbers in use are below */
+    uint8_t holders[CUARENA_HEAP_MAX_FREELISTS]; /* of those free lists */
 } search_t;
 
 /* Whom to wait for before a window can be had. */
 typedef struct debt {
     uint32_t holder; /* 0: nobody */
-    bool open;       /* some of it is in the holder's open lane */
+    bool open;       /* some of it is in the holder's open free list */
 } debt_t;
 
 /* ---- Holders ----------------------------------------------------------- */
 
-/* Without a marker bytes of a closed lane are on their way out of it, or into
- * it, or there are none. */
+/* Without an event bytes of a closed free list are on their way out of it, or into it, or there are
+ * none. */
 static bool has_waited(const cuai_stream_t *taker, const cuai_stream_t *s)
 {
-    return s->marker != NULL && taker->waited[s->number] >= s->serial;
+    return s->event != NULL && taker->waited[s->number] >= s->serial;
 }
 
 static void note_holder(search_t *search, const cuai_stream_t *s)
 {
-    const uint32_t *lanes = s->lanes[search->region];
-    bool barred =
-        cuai_set_has(&search->barred, s->number) || s->capture != NULL;
+    const uint32_t *freelists = s->freelists[search->region];
+    bool barred = cuai_set_has(&search->barred, s->number) || s->capture != NULL;
     uint8_t must = barred ? NOBODY : (uint8_t)s->number;
-    search->holders[lanes[s->turn]] = must;
-    search->holders[lanes[!s->turn]] = has_waited(search->taker, s) ? 0 : must;
+    search->holders[freelists[s->turn]] = must;
+    search->holders[freelists[!s->turn]] = has_waited(search->taker, s) ? 0 : must;
 }
 
-/* Whether a wait for the holder of a debt, as it is now, is one for what is in
- * the closed lane of `s` too. */
+/* Whether a wait for the holder of a debt, as it is now, is one for what is in the closed free list
+ * of `s` too. */
 static bool tells(const cuarena_t *arena, debt_t debt, const cuai_stream_t *s)
 {
     const cuai_stream_t *holder = cuai_stream(arena, debt.holder);
     bool now = debt.open && (!holder->eager || holder->uncovered);
-    uint64_t serial = now         ? holder->waited[s->number]
-                      : debt.open ? 0
-                                  : holder->told[s->number];
-    return s == holder || (s->marker != NULL && serial >= s->serial);
+    uint64_t serial = now ? holder->waited[s->number] : debt.open ? 0 : holder->told[s->number];
+    return s == holder || (s->event != NULL && serial >= s->serial);
 }
 
-/* As if the debt's holder had been waited for. What nobody may take stays so,
- * although that wait may tell of it: the window that is found like this is
- * looked at again with the holders as they are, each of whom can be waited for.
+/* As if the debt's holder had been waited for. What nobody may take stays so, although that wait
+ * may tell of it: the window that is found like this is looked at again with the holders as they
+ * are, each of whom can be waited for.
  */
 static void pretend(search_t *search, debt_t debt)
 {
     const cuai_stream_t *holder = cuai_stream(search->arena, debt.holder);
     if (debt.open)
-        search->holders[holder->lanes[search->region][holder->turn]] = 0;
+        search->holders[holder->freelists[search->region][holder->turn]] = 0;
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++) {
         const cuai_stream_t *s = search->arena->streams[n];
         if (s == NULL || s->capture != NULL)
             continue;
-        uint8_t *closed = &search->holders[s->lanes[search->region][!s->turn]];
+        uint8_t *closed = &search->holders[s->freelists[search->region][!s->turn]];
         if (*closed != NOBODY && tells(search->arena, debt, s))
             *closed = 0;
     }
 }
 
-static void count_lanes(search_t *search)
+static void count_freelists(search_t *search)
 {
     const cuarena_heap_t *heap = search->heap;
-    search->lanes = 0;
-    for (uint32_t seen = 0; seen < heap->lane_count; search->lanes++)
-        seen += heap->lanes[search->lanes] != NULL;
+    search->freelists = 0;
+    for (uint32_t seen = 0; seen < heap->freelist_count; search->freelists++)
+        seen += heap->freelists[search->freelists] != NULL;
 }
 
 static void note_holders(search_t *search)
 {
     const cuarena_t *arena = search->arena;
-    count_lanes(search);
-    memset(search->holders, NOBODY, search->lanes);
-    const uint32_t *own = search->taker->lanes[search->region];
+    count_freelists(search);
+    memset(search->holders, NOBODY, search->freelists);
+    const uint32_t *own = search->taker->freelists[search->region];
     search->holders[0] = search->holders[own[0]] = search->holders[own[1]] = 0;
     for (uint32_t n = 1, seen = 0; seen < arena->stream_count; n++) {
         seen += arena->streams[n] != NULL;
-        if (arena->streams[n] != NULL && n != search->want->stream)
+        if (arena->streams[n] != NULL && n != search->request->stream)
             note_holder(search, arena->streams[n]);
     }
 }
 
 static uint32_t holder_of(const search_t *search, const cuai_record_t *r)
 {
-    uint32_t lane = cuai_range_lane(r);
-    return r->key == 0 || lane >= search->lanes ? NOBODY
-                                                : search->holders[lane];
+    uint32_t freelist = cuai_range_freelist(r);
+    return r->key == 0 || freelist >= search->freelists ? NOBODY : search->holders[freelist];
 }
 
 static bool is_open(const search_t *search, const cuai_record_t *r)
 {
     uint32_t holder = holder_of(search, r);
     const cuai_stream_t *s = cuai_stream(search->arena, holder);
-    return cuai_range_lane(r) == s->lanes[search->region][s->turn];
+    return cuai_range_freelist(r) == s->freelists[search->region][s->turn];
 }
 
 static bool is_own(const search_t *search, const cuai_record_t *r)
 {
-    const uint32_t *lanes = search->taker->lanes[search->region];
-    uint32_t lane = cuai_range_lane(r);
-    return lane == 0 || lane == lanes[0] || lane == lanes[1];
+    const uint32_t *freelists = search->taker->freelists[search->region];
+    uint32_t freelist = cuai_range_freelist(r);
+    return freelist == 0 || freelist == freelists[0] || freelist == freelists[1];
 }
 
 /* ---- Rows -------------------------------------------------------------- */
@@ -195,8 +189,7 @@ static uint64_t range_end(const cuai_record_t *r)
 }
 
 /* Placement's order: the zone, then the class. */
-static bool is_better(const search_t *search, const window_t *a,
-                      const window_t *b)
+static bool is_better(const search_t *search, const window_t *a, const window_t *b)
 {
     const cuarena_heap_t *heap = search->heap;
     if (b->last == 0)
@@ -205,15 +198,12 @@ static bool is_better(const search_t *search, const window_t *a,
     uint32_t zone_b = cuai_zone_of(heap, b->begin);
     if (zone_a != zone_b)
         return (zone_a > zone_b) == search->high;
-    return cuai_class(heap, a->end - a->begin) <
-           cuai_class(heap, b->end - b->begin);
+    return cuai_class(heap, a->end - a->begin) < cuai_class(heap, b->end - b->begin);
 }
 
-static void offer(const search_t *search, window_t window, bool counts,
-                  window_t *best)
+static void offer(const search_t *search, window_t window, bool counts, window_t *best)
 {
-    if (counts && window.end - window.begin >= search->need &&
-        is_better(search, &window, best))
+    if (counts && window.end - window.begin >= search->need && is_better(search, &window, best))
         *best = window;
 }
 
@@ -248,20 +238,19 @@ static void look_at_row(search_t *search, cuai_slot_t first)
         held = held || holds;
         slot = r->next;
         r = cuai_record(search->heap, slot);
-    } while (--left != 0 && r->kind == CUAI_SPACER &&
-             holder_of(search, r) != NOBODY && step(search));
+    } while (--left != 0 && r->kind == CUAI_SEPARATOR && holder_of(search, r) != NOBODY &&
+             step(search));
     offer(search, row, held && search->waits, &search->held);
-    offer(search, part, part.last != 0 && (!held || search->in_parts),
-          &search->free);
+    offer(search, part, part.last != 0 && (!held || search->in_parts), &search->free);
 }
 
-/* The first range of the row around a slot, within reach; 0: an earlier one of
- * them leads to the row in the same look. */
+/* The first range of the row around a slot, within reach; 0: an earlier one of them leads to the
+ * row in the same look. */
 static cuai_slot_t row_of(search_t *search, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(search->heap, slot);
     uint32_t left = search->effort.reach;
-    while (r->kind == CUAI_SPACER && left-- != 0) {
+    while (r->kind == CUAI_SEPARATOR && left-- != 0) {
         const cuai_record_t *before = cuai_record(search->heap, r->prev);
         if (holder_of(search, before) == NOBODY || !step(search))
             break;
@@ -288,8 +277,7 @@ static void look_at_list(search_t *search, cuai_slot_t slot)
 }
 
 /* Whether the window is in a zone that comes before `zone`, or in that. */
-static bool is_before(const search_t *search, const window_t *window,
-                      uint32_t zone, bool or_in)
+static bool is_before(const search_t *search, const window_t *window, uint32_t zone, bool or_in)
 {
     if (window->last == 0)
         return false;
@@ -298,12 +286,11 @@ static bool is_before(const search_t *search, const window_t *window,
 }
 
 /* Windows of the zone that may be better than the best. */
-static void look_at_zone(search_t *search, const cuai_index_t *index,
-                         uint32_t zone, const window_t *best)
+static void look_at_zone(search_t *search, const cuai_index_t *index, uint32_t zone,
+                         const window_t *best)
 {
     const cuarena_heap_t *heap = search->heap;
-    uint32_t class =
-        cuai_zone_first(index, zone, cuai_class(heap, search->least));
+    uint32_t class = cuai_zone_first(index, zone, cuai_class(heap, search->least));
     while (class != CUAI_NO_CLASS) {
         if (is_before(search, best, zone, true) &&
             class > cuai_class(heap, best->end - best->begin))
@@ -313,33 +300,33 @@ static void look_at_zone(search_t *search, const cuai_index_t *index,
     }
 }
 
-/* The index of a lane that is looked at now, if it has ranges; else NULL. */
-static const cuai_index_t *lane_of(const search_t *search, uint32_t lane)
+/* The index of a free list that is looked at now, if it has ranges; else NULL. */
+static const cuai_index_t *freelist_of(const search_t *search, uint32_t freelist)
 {
-    const cuai_index_t *index = search->heap->lanes[lane];
-    uint32_t holder = search->holders[lane];
-    bool counts = index != NULL && index->ranges != 0 && holder != NOBODY &&
-                  (holder != 0) == search->at_held;
+    const cuai_index_t *index = search->heap->freelists[freelist];
+    uint32_t holder = search->holders[freelist];
+    bool counts =
+        index != NULL && index->ranges != 0 && holder != NOBODY && (holder != 0) == search->at_held;
     return counts ? index : NULL;
 }
 
 /* From the request's end on to the zone of the best window. */
-static void look_at_lanes_of(search_t *search, bool held, const window_t *best)
+static void look_at_freelists_of(search_t *search, bool held, const window_t *best)
 {
     search->at_held = held;
     cuai_zones_t zones = 0;
     uint32_t least = cuai_class(search->heap, search->least);
     search->steps = search->effort.steps;
-    for (uint32_t lane = 0; lane < search->lanes; lane++) {
-        const cuai_index_t *index = lane_of(search, lane);
+    for (uint32_t freelist = 0; freelist < search->freelists; freelist++) {
+        const cuai_index_t *index = freelist_of(search, freelist);
         zones |= index != NULL ? cuai_zones_from(index, least) : 0;
     }
     while (zones != 0 && search->steps != 0) {
         uint32_t zone = cuai_zones_end(zones, search->high);
         if (is_before(search, best, zone, false))
             return;
-        for (uint32_t lane = 0; lane < search->lanes; lane++) {
-            const cuai_index_t *index = lane_of(search, lane);
+        for (uint32_t freelist = 0; freelist < search->freelists; freelist++) {
+            const cuai_index_t *index = freelist_of(search, freelist);
             if (index != NULL)
                 look_at_zone(search, index, zone, best);
         }
@@ -347,25 +334,25 @@ static void look_at_lanes_of(search_t *search, bool held, const window_t *best)
     }
 }
 
-/* Every row without a holder has a range in a lane without. */
+/* Every row without a holder has a range in a free list without. */
 static void look_at_free(search_t *search)
 {
     search->free = (window_t){0};
     search->held = (window_t){0};
-    look_at_lanes_of(search, false, &search->free);
+    look_at_freelists_of(search, false, &search->free);
 }
 
-static void look_at_lanes(search_t *search)
+static void look_at_freelists(search_t *search)
 {
     look_at_free(search);
     if (search->free.last == 0 && search->waits)
-        look_at_lanes_of(search, true, &search->held);
+        look_at_freelists_of(search, true, &search->held);
 }
 
 static void set_effort(search_t *search, effort_t effort)
 {
     uint64_t granule = search->heap->granule_mask + 1;
-    uint64_t least = effort.share == 0 ? 0 : search->want->size / effort.share;
+    uint64_t least = effort.share == 0 ? 0 : search->request->size / effort.share;
     search->effort = effort;
     search->least = cuai_max(least, granule);
 }
@@ -373,7 +360,7 @@ static void set_effort(search_t *search, effort_t effort)
 static void look(search_t *search, effort_t effort)
 {
     set_effort(search, effort);
-    look_at_lanes(search);
+    look_at_freelists(search);
 }
 
 static bool has_window(const search_t *search)
@@ -381,8 +368,7 @@ static bool has_window(const search_t *search)
     return search->free.last != 0 || search->held.last != 0;
 }
 
-/* As far as it takes: what needs no wait first, then what is found soon, then
- * what there is. */
+/* As far as it takes: what needs no wait first, then what is found soon, then what there is. */
 static void look_for(search_t *search)
 {
     window_t held = {0};
@@ -402,11 +388,11 @@ static void look_for(search_t *search)
 
 /* ---- Cutting ----------------------------------------------------------- */
 
-/* The part of a window that the block takes: all of it where the arena would
- * not split the rest off. */
+/* The part of a window that the block takes: all of it where the arena would not split the rest
+ * off. */
 static window_t cut(const search_t *search, const window_t *window)
 {
-    uint64_t size = search->want->size;
+    uint64_t size = search->request->size;
     uint64_t rest = window->end - window->begin - size;
     uint64_t least = search->heap->split_threshold;
     bool splits = rest >= least || (rest >= size && least != UINT64_MAX);
@@ -419,14 +405,14 @@ static window_t cut(const search_t *search, const window_t *window)
     return part;
 }
 
-/* A marker that is still to be recorded comes after all others. */
+/* An event that is still to be recorded comes after all others. */
 static uint64_t moment_of(const cuarena_t *arena, debt_t debt)
 {
     return debt.open ? UINT64_MAX : cuai_stream(arena, debt.holder)->serial;
 }
 
-/* Whose marker comes last. The holder may have waited for the others, and then
- * who waits for it need not; the other way round that cannot be. */
+/* Whose event comes last. The holder may have waited for the others, and then who waits for it need
+ * not; the other way round that cannot be. */
 static debt_t later_of(const cuarena_t *arena, debt_t a, debt_t b)
 {
     if (a.holder == 0 || b.holder == 0)
@@ -435,88 +421,82 @@ static debt_t later_of(const cuarena_t *arena, debt_t a, debt_t b)
 }
 
 /* Whom the part's ranges have to be waited for first. */
-static debt_t look_at_part(const search_t *search, const window_t *part,
-                           bool *crosses_out)
+static debt_t look_at_part(const search_t *search, const window_t *part, bool *steals_out)
 {
     debt_t debt = {0, false};
     const cuai_record_t *r = cuai_record(search->heap, part->last);
-    *crosses_out = false;
+    *steals_out = false;
     for (;; r = cuai_record(search->heap, r->prev)) {
         uint32_t holder = holder_of(search, r);
         bool within = cuai_end(r) < part->end;
-        *crosses_out = *crosses_out || (within && !is_own(search, r));
+        *steals_out = *steals_out || (within && !is_own(search, r));
         if (within && holder != 0)
-            debt = later_of(search->arena, debt,
-                            (debt_t){holder, is_open(search, r)});
+            debt = later_of(search->arena, debt, (debt_t){holder, is_open(search, r)});
         if (cuai_end(r) <= part->begin)
             return debt;
     }
 }
 
-/* A marker that an eager stream has may be older than what it waited for. */
+/* An event that an eager stream has may be older than what it waited for. */
 static void note_taken(cuai_stream_t *taker)
 {
     taker->takes++;
     taker->uncovered = taker->uncovered || taker->eager;
 }
 
-/* The best window has holders to be waited for one after the other, and by the
- * way another one may come to need none. Finds the window that it will come to,
- * so that nobody is waited for but its own holders. */
+/* The best window has holders to be waited for one after the other, and by the way another one may
+ * come to need none. Finds the window that it will come to, so that nobody is waited for but its
+ * own holders. */
 static window_t foresee(search_t *search)
 {
     window_t part = cut(search, &search->held);
-    bool crosses;
-    debt_t debt = look_at_part(search, &part, &crosses);
+    bool steals;
+    debt_t debt = look_at_part(search, &part, &steals);
     while (debt.holder != 0) {
         pretend(search, debt);
         look_for(search);
         if (search->free.last != 0)
             part = cut(search, &search->free);
-        debt = look_at_part(search, &part, &crosses);
+        debt = look_at_part(search, &part, &steals);
     }
     note_holders(search);
     return part;
 }
 
-static cuarena_status_t take(const search_t *search, const window_t *part,
-                             bool crosses, cuai_found_t *found_out)
+static cuarena_status_t take(const search_t *search, const window_t *part, bool steals,
+                             cuai_block_ref_t *block_out)
 {
     cuai_stream_t *taker = search->taker;
     cuai_slot_t owner;
     cuarena_status_t status =
-        cuai_lane_gather(search->heap, part->last, part->begin, part->end,
-                         taker->lanes[search->region][taker->turn], &owner);
+        cuai_freelist_gather(search->heap, part->last, part->begin, part->end,
+                             taker->freelists[search->region][taker->turn], &owner);
     if (status != CUARENA_OK)
         return status;
     note_taken(taker);
     uint64_t begin = cuai_align_up(part->begin, search->alignment);
-    status =
-        cuai_serve_at(search->arena, search->want, owner, begin, found_out);
+    status = cuai_try_alloc_at(search->arena, search->request, owner, begin, block_out);
     if (status == CUARENA_OK)
-        search->arena->crossings += crosses;
+        search->arena->steals += steals;
     return status;
 }
 
-/* The best window: served, if nothing has to be waited for; else, BUSY, whom to
- * wait for. OUT_OF_MEMORY: there is none. */
-static cuarena_status_t try_best(search_t *search, debt_t *debt_out,
-                                 cuai_found_t *found_out)
+/* The best window: served, if nothing has to be waited for; else, BUSY, whom to wait for.
+ * OUT_OF_MEMORY: there is none. */
+static cuarena_status_t try_best(search_t *search, debt_t *debt_out, cuai_block_ref_t *block_out)
 {
     bool free = search->free.last != 0;
     if (!free && search->held.last == 0)
         return CUARENA_OUT_OF_MEMORY;
     window_t part = free ? cut(search, &search->free) : foresee(search);
-    bool crosses;
-    *debt_out = look_at_part(search, &part, &crosses);
-    return debt_out->holder != 0 ? CUARENA_BUSY
-                                 : take(search, &part, crosses, found_out);
+    bool steals;
+    *debt_out = look_at_part(search, &part, &steals);
+    return debt_out->holder != 0 ? CUARENA_BUSY : take(search, &part, steals, block_out);
 }
 
 /* ---- Waiting ----------------------------------------------------------- */
 
-void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer,
-                     uint64_t serial)
+void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer, uint64_t serial)
 {
     cuai_stream_t *taker = cuai_stream(arena, waiter);
     const cuai_stream_t *s = cuai_stream(arena, producer);
@@ -527,8 +507,7 @@ void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer,
 }
 
 /* BUSY: the stream is being captured, or was released. Steps out. */
-static cuarena_status_t wait_on_device(cuarena_t *arena, uint32_t number,
-                                       void *marker)
+static cuarena_status_t wait_on_device(cuarena_t *arena, uint32_t number, void *event)
 {
     cuarena_stream_t handle = cuai_stream_touch(arena, number);
     cuarena_status_t status = cuai_check_captured(arena, number);
@@ -537,126 +516,120 @@ static cuarena_status_t wait_on_device(cuarena_t *arena, uint32_t number,
     if (status == CUARENA_OK) {
         arena->stream_waits++;
         cuai_unlock(&arena->lock);
-        status = arena->memory.ops.wait(arena->memory.user, marker, handle, 0);
+        status = arena->memory.ops.wait(arena->memory.user, event, handle, 0);
         cuai_lock(&arena->lock);
     }
     cuai_stream_untouch(arena, number);
     return cuai_note_loss(arena, status);
 }
 
-/* Makes the taker wait for what the holder freed so far. *settled_out: that
- * was complete. Steps out. */
-static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *taker,
-                                 debt_t debt, bool *settled_out)
+/* Makes the taker wait for what the holder freed so far. *reclaimed_out: that was complete. Steps
+ * out. */
+static cuarena_status_t wait_for(cuarena_t *arena, const cuai_stream_t *taker, debt_t debt,
+                                 bool *reclaimed_out)
 {
     cuai_stream_t *s = cuai_stream(arena, debt.holder);
     cuarena_status_t status = CUARENA_OK;
     if (debt.open)
         status = cuai_stream_cover(arena, s);
-    if (status != CUARENA_OK || s->marker == NULL)
+    if (status != CUARENA_OK || s->event == NULL)
         return status;
-    *settled_out = debt.open && cuai_stream_poll(arena, s) == CUARENA_OK;
-    if (s->marker == NULL)
+    *reclaimed_out = debt.open && cuai_stream_poll(arena, s) == CUARENA_OK;
+    if (s->event == NULL)
         return CUARENA_OK;
-    void *marker = s->marker;
+    void *event = s->event;
     uint64_t serial = s->serial;
-    status = wait_on_device(arena, taker->number, marker);
+    status = wait_on_device(arena, taker->number, event);
     if (status == CUARENA_OK)
         cuai_stream_saw(arena, taker->number, s->number, serial);
     return status;
 }
 
 /* The holder is asked where nobody can wait on the device. */
-static cuarena_status_t ask_holder(cuarena_t *arena, cuai_stream_t *s,
-                                   uint64_t stamp)
+static cuarena_status_t ask_holder(cuarena_t *arena, cuai_stream_t *s, uint64_t stamp)
 {
     cuarena_status_t status = CUARENA_OK;
-    if (s->marker == NULL || s->serial <= stamp)
+    if (s->event == NULL || s->serial <= stamp)
         status = cuai_stream_cover(arena, s);
     return status == CUARENA_OK ? cuai_stream_poll(arena, s) : status;
 }
 
-cuarena_status_t cuai_stream_await(cuarena_t *arena, uint32_t number,
-                                   uint32_t holder, uint64_t stamp)
+cuarena_status_t cuai_stream_await(cuarena_t *arena, uint32_t number, uint32_t holder,
+                                   uint64_t stamp)
 {
     cuarena_status_t status = CUARENA_OK;
-    cuai_settle_begin(arena);
+    cuai_reclaim_begin(arena);
     cuai_stream_t *s = arena->streams[holder]; /* it may have gone meanwhile */
     if (s != NULL && s->done <= stamp && number != 0 && !arena->cpu_touches) {
-        bool open = s->marker == NULL || s->serial <= stamp;
-        bool settled = false;
-        status = wait_for(arena, cuai_stream(arena, number),
-                          (debt_t){holder, open}, &settled);
+        bool open = s->event == NULL || s->serial <= stamp;
+        bool idle = false;
+        status = wait_for(arena, cuai_stream(arena, number), (debt_t){holder, open}, &idle);
     } else if (s != NULL && s->done <= stamp) {
         status = ask_holder(arena, s, stamp);
     }
-    cuai_settle_end(arena);
+    cuai_reclaim_end(arena);
     return status;
 }
 
-/* ---- Crossing ---------------------------------------------------------- */
+/* ---- Stealing ---------------------------------------------------------- */
 
-static void begin_search(search_t *search, cuarena_t *arena,
-                         const cuai_want_t *want)
+static void begin_search(search_t *search, cuarena_t *arena, const cuai_request_t *request)
 {
-    cuarena_heap_t *heap = arena->heaps[cuai_region_for(arena, want->region)];
+    cuarena_heap_t *heap = arena->heaps[cuai_region_for(arena, request->region)];
     uint64_t free_bytes = cuai_free_bytes(heap);
     uint64_t granule = cuai_granule(arena);
     search->arena = arena;
     search->heap = heap;
-    search->want = want;
-    search->taker = cuai_stream(arena, want->stream);
-    search->region = cuai_region_for(arena, want->region);
-    search->alignment = cuai_max(want->request.alignment, granule);
-    search->need = want->size + search->alignment - granule;
-    search->is_large = want->size >= heap->capacity >> CUAI_LARGE_SHIFT;
+    search->request = request;
+    search->taker = cuai_stream(arena, request->stream);
+    search->region = cuai_region_for(arena, request->region);
+    search->alignment = cuai_max(request->heap.alignment, granule);
+    search->need = request->size + search->alignment - granule;
+    search->is_large = request->size >= heap->capacity >> CUAI_LARGE_SHIFT;
     search->waits = arena->config.steal == CUARENA_STEAL_WAIT;
-    search->in_parts =
-        !search->waits || (arena->config.grow == CUARENA_GROW_NONE &&
-                           heap->live_bytes < heap->capacity / 2);
-    search->high =
-        want->request.low == 0 && cuai_goes_high(heap, free_bytes, want->size);
+    search->in_parts = !search->waits || (arena->config.grow == CUARENA_GROW_NONE &&
+                                          heap->live_bytes < heap->capacity / 2);
+    search->high = request->heap.low == 0 && cuai_goes_high(heap, free_bytes, request->size);
     search->barred = (cuai_stream_set_t){{0, 0}};
 }
 
-cuarena_status_t cuai_serve_across(cuarena_t *arena, const cuai_want_t *want,
-                                   cuai_found_t *found_out)
+cuarena_status_t cuai_try_alloc_stealing(cuarena_t *arena, const cuai_request_t *request,
+                                         cuai_block_ref_t *block_out)
 {
     search_t search;
-    cuarena_status_t status = cuai_check_live_limit(arena, want);
+    cuarena_status_t status = cuai_check_live_limit(arena, request);
     debt_t debt;
     if (status != CUARENA_OK)
         return status;
-    begin_search(&search, arena, want);
+    begin_search(&search, arena, request);
     note_holders(&search);
     set_effort(&search, wide);
     look_at_free(&search);
     if (search.free.last != 0)
-        return try_best(&search, &debt, found_out);
-    return cuai_free_bytes(search.heap) < want->size ? CUARENA_OUT_OF_MEMORY
-                                                     : CUARENA_FRAGMENTED;
+        return try_best(&search, &debt, block_out);
+    return cuai_free_bytes(search.heap) < request->size ? CUARENA_OUT_OF_MEMORY
+                                                        : CUARENA_FRAGMENTED;
 }
 
 /* Steps out. */
-static cuai_crossed_t cross(search_t *search, cuai_found_t *found_out)
+static cuai_stolen_t cross(search_t *search, cuai_block_ref_t *block_out)
 {
-    bool settled = false;
-    for (int waits = 0; waits <= MOST_WAITS && !settled; waits++) {
+    bool idle = false;
+    for (int waits = 0; waits <= MOST_WAITS && !idle; waits++) {
         debt_t debt;
         note_holders(search);
         look_for(search);
-        cuarena_status_t status = try_best(search, &debt, found_out);
+        cuarena_status_t status = try_best(search, &debt, block_out);
         if (status == CUARENA_OK)
-            return CUAI_CROSSED;
-        if (waits == 0 && cuai_settle_complete(search->arena))
-            return CUAI_CROSSED_SETTLED;
+            return CUAI_STOLEN;
+        if (waits == 0 && cuai_reclaim_complete(search->arena))
+            return CUAI_STOLEN_IDLE;
         if (status != CUARENA_BUSY || cuai_is_lost(search->arena))
-            return CUAI_CROSSED_NOTHING;
-        if (wait_for(search->arena, search->taker, debt, &settled) !=
-            CUARENA_OK)
+            return CUAI_STOLEN_NOTHING;
+        if (wait_for(search->arena, search->taker, debt, &idle) != CUARENA_OK)
             cuai_set_add(&search->barred, debt.holder);
     }
-    return settled ? CUAI_CROSSED_SETTLED : CUAI_CROSSED_NOTHING;
+    return idle ? CUAI_STOLEN_IDLE : CUAI_STOLEN_NOTHING;
 }
 
 /* Whether it is behind anything that another stream freed. */
@@ -670,85 +643,81 @@ static bool is_behind_any(const cuarena_t *arena, const cuai_stream_t *taker)
     return behind;
 }
 
-cuai_crossed_t cuai_cross(cuarena_t *arena, const cuai_want_t *want,
-                          cuai_found_t *found_out)
+cuai_stolen_t cuai_steal(cuarena_t *arena, const cuai_request_t *request,
+                         cuai_block_ref_t *block_out)
 {
-    cuai_crossed_t crossed = CUAI_CROSSED_NOTHING;
+    cuai_stolen_t stolen = CUAI_STOLEN_NOTHING;
     search_t search;
     if (arena->config.steal != CUARENA_STEAL_WAIT &&
-        !is_behind_any(arena, cuai_stream(arena, want->stream)))
-        return CUAI_CROSSED_NOWHERE;
-    cuai_settle_begin(arena);
-    begin_search(&search, arena, want);
+        !is_behind_any(arena, cuai_stream(arena, request->stream)))
+        return CUAI_STOLEN_NOWHERE;
+    cuai_reclaim_begin(arena);
+    begin_search(&search, arena, request);
     if (!search.taker->released)
-        crossed = cross(&search, found_out);
-    cuai_settle_end(arena);
-    return crossed;
+        stolen = cross(&search, block_out);
+    cuai_reclaim_end(arena);
+    return stolen;
 }
 
-/* ---- All of a stream's lanes ------------------------------------------- */
+/* ---- All of a stream's free lists ------------------------------------------- */
 
-/* The open lane counts if it has bytes; the closed one's marker is then
- * recorded anew. */
-static cuarena_status_t take_lanes(cuarena_t *arena, cuai_stream_t *taker,
-                                   cuai_stream_t *s)
+/* The open free list counts if it has bytes; the closed one's event is then recorded anew. */
+static cuarena_status_t take_freelists(cuarena_t *arena, cuai_stream_t *taker, cuai_stream_t *s)
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    const uint32_t *lanes = s->lanes[CUAI_DYNAMIC];
-    bool open = heap->lanes[lanes[s->turn]]->ranges != 0;
-    bool settled = false;
+    const uint32_t *freelists = s->freelists[CUAI_DYNAMIC];
+    bool open = heap->freelists[freelists[s->turn]]->ranges != 0;
+    bool idle = false;
     cuarena_status_t status = CUARENA_OK;
-    if (!open && heap->lanes[lanes[!s->turn]]->ranges == 0)
+    if (!open && heap->freelists[freelists[!s->turn]]->ranges == 0)
         return status;
     if (open || !has_waited(taker, s))
-        status = wait_for(arena, taker, (debt_t){s->number, open}, &settled);
+        status = wait_for(arena, taker, (debt_t){s->number, open}, &idle);
     if (status != CUARENA_OK || !has_waited(taker, s))
         return status;
     note_taken(taker);
-    return cuarena_heap_lane_merge(heap, lanes[!s->turn],
-                                   taker->lanes[CUAI_DYNAMIC][taker->turn]);
+    return cuarena_heap_freelist_merge(heap, freelists[!s->turn],
+                                       taker->freelists[CUAI_DYNAMIC][taker->turn]);
 }
 
-cuarena_status_t cuai_cross_all(cuarena_t *arena, uint32_t number)
+cuarena_status_t cuai_steal_all(cuarena_t *arena, uint32_t number)
 {
     cuarena_status_t status = CUARENA_OK;
-    cuai_settle_begin(arena);
+    cuai_reclaim_begin(arena);
     cuai_stream_t *taker = cuai_stream(arena, number);
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && !taker->released; n++)
         if (arena->streams[n] != NULL && n != number && status == CUARENA_OK &&
             arena->streams[n]->capture == NULL) {
-            status = take_lanes(arena, taker, arena->streams[n]);
+            status = take_freelists(arena, taker, arena->streams[n]);
             if (status == CUARENA_BUSY) /* it is being captured */
                 status = CUARENA_OK;
         }
-    cuai_settle_end(arena);
+    cuai_reclaim_end(arena);
     return status;
 }
 
 /* ---- Waits of the program's own ---------------------------------------- */
 
-cuarena_status_t cuai_moment(cuarena_t *arena, uint32_t number,
-                             uint64_t *serial_out)
+cuarena_status_t cuai_moment(cuarena_t *arena, uint32_t number, uint64_t *serial_out)
 {
     cuai_stream_t *s = cuai_stream(arena, number);
-    cuai_settle_begin(arena);
+    cuai_reclaim_begin(arena);
     cuarena_status_t status = cuai_stream_cover(arena, s);
-    if (s->marker == NULL) /* nothing of it is free */
+    if (s->event == NULL) /* nothing of it is free */
         s->serial = ++arena->mark_serial;
     *serial_out = s->serial;
-    cuai_settle_end(arena);
+    cuai_reclaim_end(arena);
     return status;
 }
 
-void cuai_note_wait(cuarena_t *arena, uint32_t waiter, uint32_t producer,
-                    uint64_t serial)
+void cuai_note_wait(cuarena_t *arena, uint32_t waiter, uint32_t producer, uint64_t serial)
 {
-    cuai_settle_begin(arena);
+    cuai_reclaim_begin(arena);
     cuai_stream_t *s = cuai_stream(arena, producer);
     bool known = s != NULL && serial > s->born; /* else it is over */
     if (known && waiter != 0 && waiter != producer)
         cuai_stream_saw(arena, waiter, producer, serial);
-    if (known && waiter == 0 && s->marker != NULL && serial >= s->serial)
-        cuai_stream_settle_closed(arena, s);
-    cuai_settle_end(arena);
+    if (known && waiter == 0 && s->event != NULL && serial >= s->serial)
+        cuai_stream_reclaim_closed(arena, s);
+    cuai_reclaim_end(arena);
 }

@@ -1,12 +1,11 @@
 /*
- * A program on several streams, replayed on real ones with work behind it: what
- * lanes cost in memory, and waits in time.
+ * A program on several streams, replayed on real ones with work behind it: what free lists cost in
+ * memory, and waits in time.
  *
- * Each event of the trace is on its stream, and is followed by a kernel there
- * that reads and writes that stream's live blocks, every one of them, and lasts
- * 50 times as long as the host takes for an event. So the device is far behind
- * the host, and what one stream frees another can only have by waiting for it
- * on the device.
+ * Each event of the trace is on its stream, and is followed by a kernel there that reads and writes
+ * that stream's live blocks, every one of them, and lasts 50 times as long as the host takes for an
+ * event. So the device is far behind the host, and what one stream frees another can only have by
+ * waiting for it on the device.
  *
  *   stamp   what a kernel finds in each word that it visits of a block, and
  *           leaves there, one more; another value is counted by the kernel,
@@ -17,7 +16,7 @@
  *   total   milliseconds from the first event until the device has done all
  *   calls   nanoseconds per call of the arena, on the host
  *
- *   bench_crossing [OPTION...] TRACE...
+ *   bench_stealing [OPTION...] TRACE...
  */
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -45,8 +44,8 @@ static runtime_t runtime;
 
 /* ---- The kernel -------------------------------------------------------- */
 
-/* Visits the blocks of a table, and ends when so many nanoseconds are over;
- * words with another stamp than the block's are added to `wrong`:
+/* Visits the blocks of a table, and ends when so many nanoseconds are over; words with another
+ * stamp than the block's are added to `wrong`:
  * visit(table, count, nanoseconds, step, wrong). */
 static const char visit_text[] = ".version 7.0\n"
                                  ".target sm_70\n"
@@ -162,8 +161,8 @@ static bool add_wrong(const visit_t *visit, standin_access_t *access)
     return place != NULL;
 }
 
-static bool visit_word(const visit_t *visit, const visited_t *block,
-                       uint64_t at, standin_access_t *access)
+static bool visit_word(const visit_t *visit, const visited_t *block, uint64_t at,
+                       standin_access_t *access)
 {
     uint32_t stamp;
     if (block->stamped) {
@@ -181,8 +180,7 @@ static bool visit_word(const visit_t *visit, const visited_t *block,
     return place != NULL;
 }
 
-static standin_step_t step_visit(void *state, unsigned worker,
-                                 standin_access_t *access)
+static standin_step_t step_visit(void *state, unsigned worker, standin_access_t *access)
 {
     visit_t *visit = state;
     visited_t block;
@@ -202,14 +200,11 @@ static standin_step_t step_visit(void *state, unsigned worker,
 
 static void bind_visit(void)
 {
-    static const standin_kernel_t kernel = {"visit", begin_visit, step_visit,
-                                            free};
+    static const standin_kernel_t kernel = {"visit", begin_visit, step_visit, free};
     int (*bind)(const standin_kernel_t *kernel) = NULL;
     const char *name = getenv("CUARENA_CUDA_LIBRARY");
-    void *library =
-        dlopen(name != NULL ? name : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    void *found =
-        library != NULL ? dlsym(library, "standin_register_kernel") : NULL;
+    void *library = dlopen(name != NULL ? name : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    void *found = library != NULL ? dlsym(library, "standin_register_kernel") : NULL;
     memcpy(&bind, &found, sizeof bind);
     if (bind != NULL)
         expect(bind(&kernel) == 0, "the stand-in's kernel");
@@ -244,8 +239,7 @@ static size_t find_column(const csv_t *csv, const char *name)
 static uint64_t number_in(const csv_t *csv, size_t column, uint64_t most)
 {
     uint64_t number = 0;
-    expect(csv_decimal(csv->fields[column], most, &number),
-           "whole numbers in the trace");
+    expect(csv_decimal(csv->fields[column], most, &number), "whole numbers in the trace");
     return number;
 }
 
@@ -264,8 +258,7 @@ static void find_peak(program_t *program)
     free(sizes);
 }
 
-static void add_event(program_t *program, const csv_t *csv,
-                      const size_t columns[4])
+static void add_event(program_t *program, const csv_t *csv, const size_t columns[4])
 {
     event_t e = {
         .frees = csv_is(csv->fields[columns[0]], "f"),
@@ -276,8 +269,7 @@ static void add_event(program_t *program, const csv_t *csv,
         e.bytes = number_in(csv, columns[2], UINT64_C(1) << 47);
     program->events[program->count++] = e;
     program->ids = e.id >= program->ids ? e.id + 1 : program->ids;
-    program->streams =
-        e.stream >= program->streams ? e.stream + 1u : program->streams;
+    program->streams = e.stream >= program->streams ? e.stream + 1u : program->streams;
 }
 
 static program_t load(const char *path)
@@ -289,8 +281,7 @@ static program_t load(const char *path)
     csv_t csv = csv_open(source.text, source.length);
     expect(csv_next(&csv), "a trace with a header");
     const size_t columns[4] = {find_column(&csv, "op"), find_column(&csv, "id"),
-                               find_column(&csv, "size"),
-                               find_column(&csv, "stream")};
+                               find_column(&csv, "size"), find_column(&csv, "stream")};
     program.events = calloc(source.length / 8 + 1, sizeof *program.events);
     expect(program.events != NULL, "memory for events");
     while (csv_next(&csv) && !(gpu.quick && program.count == QUICK_EVENTS))
@@ -331,11 +322,9 @@ static void *obtain(replay_t *r, const event_t *e)
 {
     void *pointer = NULL;
     if (r->arena != NULL)
-        must(cuarena_alloc_on(r->arena, e->bytes, r->streams[e->stream], NULL,
-                              &pointer));
+        must(cuarena_alloc_on(r->arena, e->bytes, r->streams[e->stream], NULL, &pointer));
     else
-        expect(runtime.malloc_async(&pointer, e->bytes,
-                                    r->streams[e->stream]) == 0,
+        expect(runtime.malloc_async(&pointer, e->bytes, r->streams[e->stream]) == 0,
                runtime.async_name);
     return pointer;
 }
@@ -347,8 +336,7 @@ static void release(replay_t *r, const event_t *e)
     if (r->arena != NULL)
         must(cuarena_free_on(r->arena, pointer, r->streams[e->stream]));
     else
-        expect(runtime.free_async(pointer, r->streams[e->stream]) == 0,
-               "the runtime's free");
+        expect(runtime.free_async(pointer, r->streams[e->stream]) == 0, "the runtime's free");
 }
 
 static void forget(replay_t *r, const event_t *e)
@@ -363,8 +351,7 @@ static void forget(replay_t *r, const event_t *e)
 }
 
 /* What the block's words have after so many visits. */
-static visited_t visited_of(const replay_t *r, const uint64_t *sizes,
-                            uint32_t id)
+static visited_t visited_of(const replay_t *r, const uint64_t *sizes, uint32_t id)
 {
     return (visited_t){.address = (uint64_t)(uintptr_t)r->pointers[id],
                        .bytes = sizes[id],
@@ -387,9 +374,8 @@ static void visit(replay_t *r, const uint64_t *sizes, unsigned stream)
     uint64_t address = (uint64_t)(uintptr_t)table;
     uint64_t step = gpu.quick ? QUICK_STEP : STEP;
     void *parameters[] = {&address, &count, &r->lasts_ns, &step, &r->wrong};
-    must_cu(&gpu,
-            gpu.cuLaunchKernel(r->visit, VISIT_BLOCKS, 1, 1, VISIT_THREADS, 1,
-                               1, 0, r->streams[stream], parameters, NULL));
+    must_cu(&gpu, gpu.cuLaunchKernel(r->visit, VISIT_BLOCKS, 1, 1, VISIT_THREADS, 1, 1, 0,
+                                     r->streams[stream], parameters, NULL));
 }
 
 static void play(replay_t *r, uint64_t *sizes, const event_t *e)
@@ -427,9 +413,7 @@ static void check_stamps(const replay_t *r)
     char text[96];
     must_cu(&gpu, gpu.cuMemcpyDtoH(&wrong, r->wrong, sizeof wrong));
     (void)snprintf(text, sizeof text,
-                   "blocks with their own bytes; %" PRIu64
-                   " words had another block's",
-                   wrong);
+                   "blocks with their own bytes; %" PRIu64 " words had another block's", wrong);
     expect(wrong == 0, text);
 }
 
@@ -449,9 +433,8 @@ static double pass(replay_t *r)
     check_stamps(r);
     for (unsigned s = 0; s < program->streams; s++)
         while (r->live_count[s] != 0) {
-            event_t e = {.id = r->live[s][--r->live_count[s]],
-                         .stream = (uint16_t)s,
-                         .frees = true};
+            event_t e = {
+                .id = r->live[s][--r->live_count[s]], .stream = (uint16_t)s, .frees = true};
             release(r, &e);
         }
     free(sizes);
@@ -475,11 +458,9 @@ static void open_replay(replay_t *r, const program_t *program)
     void *tables = NULL;
     *r = (replay_t){.program = program};
     r->table_room = tables_needed(program);
-    must_cu(&gpu, gpu.cuMemHostAlloc(&tables, r->table_room * sizeof(visited_t),
-                                     2)); /* mapped */
+    must_cu(&gpu, gpu.cuMemHostAlloc(&tables, r->table_room * sizeof(visited_t), 2)); /* mapped */
     r->tables = tables;
-    must_cu(&gpu,
-            gpu.cuModuleLoadDataEx(&r->module, visit_text, 0, NULL, NULL));
+    must_cu(&gpu, gpu.cuModuleLoadDataEx(&r->module, visit_text, 0, NULL, NULL));
     must_cu(&gpu, gpu.cuModuleGetFunction(&r->visit, r->module, "visit"));
     must_cu(&gpu, gpu.cuMemAlloc(&r->wrong, sizeof(uint64_t)));
     must_cu(&gpu, gpu.cuMemsetD8(r->wrong, 0, sizeof(uint64_t)));
@@ -488,8 +469,7 @@ static void open_replay(replay_t *r, const program_t *program)
     r->visits = calloc(program->ids, sizeof *r->visits);
     expect(r->pointers != NULL && r->visits != NULL, "memory for pointers");
     for (unsigned i = 0; i < program->streams; i++) {
-        must_cu(&gpu, gpu.cuStreamCreate(&r->streams[i],
-                                         CUAI_CU_STREAM_NON_BLOCKING));
+        must_cu(&gpu, gpu.cuStreamCreate(&r->streams[i], CUAI_CU_STREAM_NON_BLOCKING));
         r->live[i] = calloc(program->ids, sizeof *r->live[i]);
         expect(r->live[i] != NULL, "memory for lists");
     }
@@ -513,7 +493,7 @@ static void close_replay(replay_t *r)
 static const server_t servers[] = {
     {"grow, steal=wait", "memory=device,preset=grow"},
     {"grow, steal=wait, handle=2MiB", "memory=device,preset=grow,handle=2MiB"},
-    {"grow, steal=settled", "memory=device,preset=grow,steal=settled"},
+    {"grow, steal=idle", "memory=device,preset=grow,steal=idle"},
     {"grow, steal=never", "memory=device,preset=grow,steal=never"},
     {NULL, NULL},
 };
@@ -542,7 +522,7 @@ static cuarena_stats_t close_server(replay_t *r)
         must(cuarena_destroy(&r->arena));
         return stats;
     }
-    stats.peak_held_bytes = runtime_held(&gpu);
+    stats.peak_reserved_bytes = runtime_held(&gpu);
     wait_for_all(r);
     runtime_keep(&gpu, 0);
     runtime_trim(&gpu);
@@ -550,34 +530,32 @@ static cuarena_stats_t close_server(replay_t *r)
 }
 
 static void tell(const program_t *program, const char *title, const char *who,
-                 const cuarena_stats_t *stats, const replay_t *r,
-                 figures_t total)
+                 const cuarena_stats_t *stats, const replay_t *r, figures_t total)
 {
-    double ratio = (double)stats->peak_held_bytes / (double)program->peak;
+    double ratio = (double)stats->peak_reserved_bytes / (double)program->peak;
     double call_ns = (double)r->call_ns / (double)r->calls;
-    printf("  %-32s %7.3f %9.1f %9.0f %9" PRIu64 " %7" PRIu64 " %7" PRIu64 "\n",
-           who, ratio, total.median, call_ns, stats->crossings,
-           stats->stream_waits, stats->host_waits);
+    printf("  %-32s %7.3f %9.1f %9.0f %9" PRIu64 " %7" PRIu64 " %7" PRIu64 "\n", who, ratio,
+           total.median, call_ns, stats->steals, stats->stream_waits, stats->host_waits);
     (void)fflush(stdout);
-    record_begin("crossing");
+    record_begin("stealing");
     record_text("case", title);
     record_text("who", who);
     record_text("unit", "ms");
     record_count("events", program->count);
     record_count("peak_bytes", program->peak);
-    record_count("held_bytes", stats->peak_held_bytes);
+    record_count("reserved_bytes", stats->peak_reserved_bytes);
     record_number("held", ratio);
     record_number("call_ns", call_ns);
     record_number("kernel_us", (double)r->lasts_ns / 1e3);
-    record_count("crossings", stats->crossings);
+    record_count("steals", stats->steals);
     record_count("stream_waits", stats->stream_waits);
     record_count("host_waits", stats->host_waits);
     record_figures(&total);
     record_end();
 }
 
-static void measure_one(const program_t *program, const char *title,
-                        const server_t *server, uint64_t lasts_ns)
+static void measure_one(const program_t *program, const char *title, const server_t *server,
+                        uint64_t lasts_ns)
 {
     replay_t r;
     double ms[PASSES];
@@ -587,15 +565,14 @@ static void measure_one(const program_t *program, const char *title,
     r.lasts_ns = lasts_ns;
     for (size_t i = 0; i < passes; i++)
         ms[i] = pass(&r);
-    const char *who =
-        server->options != NULL ? server->name : runtime.async_name;
+    const char *who = server->options != NULL ? server->name : runtime.async_name;
     cuarena_stats_t stats = close_server(&r);
     tell(program, title, who, &stats, &r, figures_of(ms, passes));
     close_replay(&r);
 }
 
-/* Nanoseconds that the host takes for an event with a kernel that does not
- * last, in an arena that is warm. */
+/* Nanoseconds that the host takes for an event with a kernel that does not last, in an arena that
+ * is warm. */
 static uint64_t mean_gap(const program_t *program)
 {
     replay_t r;
@@ -613,15 +590,13 @@ static void measure(const char *path)
     program_t program = load(path);
     const char *slash = strrchr(path, '/');
     char title[64];
-    (void)snprintf(title, sizeof title, "%.*s",
-                   (int)strcspn(slash != NULL ? slash + 1 : path, "."),
+    (void)snprintf(title, sizeof title, "%.*s", (int)strcspn(slash != NULL ? slash + 1 : path, "."),
                    slash != NULL ? slash + 1 : path);
     uint64_t gap = mean_gap(&program);
     printf("\n%s, %zu events on %u streams, peak %.2f GiB; an event takes %.1f "
            "us, its kernel %d as long\n%-34s %7s %9s %9s %9s %7s %7s\n",
-           title, program.count, program.streams,
-           (double)program.peak / (double)GIB, (double)gap / 1e3, GAPS, "",
-           "held", "total ms", "call ns", "crossings", "waits", "host");
+           title, program.count, program.streams, (double)program.peak / (double)GIB,
+           (double)gap / 1e3, GAPS, "", "held", "total ms", "call ns", "steals", "waits", "host");
     for (size_t i = 0; i < SERVERS; i++)
         if (servers[i].options != NULL || runtime.malloc_async != NULL)
             measure_one(&program, title, &servers[i], gap * GAPS);
@@ -631,8 +606,8 @@ static void measure(const char *path)
 int main(int argc, char **argv)
 {
     bind_visit();
-    int at = gpu_open(&gpu, "crossing", argc, argv);
-    expect(at < argc, "usage: bench_crossing [OPTION...] TRACE...");
+    int at = gpu_open(&gpu, "stealing", argc, argv);
+    expect(at < argc, "usage: bench_stealing [OPTION...] TRACE...");
     runtime_open(&runtime, &gpu);
     for (; at < argc; at++)
         measure(argv[at]);

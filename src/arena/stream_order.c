@@ -1,30 +1,28 @@
 /*
  * Order among streams around copies that the arena makes on one of them.
  *
- * Before the copies their stream waits for every stream that the moved blocks
- * name; after them these streams wait for it, and what any other does with a
- * block from then on is ordered when it first names a block.
+ * Before the copies their stream waits for every stream that the moved blocks name; after them
+ * these streams wait for it, and what any other does with a block from then on is ordered when it
+ * first names a block.
  */
 #include "arena/arena.h"
 
-void cuai_set_add_block(const cuarena_t *arena, cuai_stream_set_t *set,
-                        const cuarena_heap_t *heap, cuai_slot_t slot)
+void cuai_set_add_block(const cuarena_t *arena, cuai_stream_set_t *set, const cuarena_heap_t *heap,
+                        cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
     if (r->owner != 0)
         cuai_set_add(set, r->owner);
-    const cuai_use_t *use = r->flags & CUAI_BLOCK_USED
-                                ? cuai_use_find(arena, cuai_id(heap, slot))
-                                : NULL;
+    const cuai_use_t *use =
+        r->flags & CUAI_BLOCK_USED ? cuai_use_find(arena, cuai_id(heap, slot)) : NULL;
     for (uint32_t i = 0; use != NULL && i < use->count; i++)
         cuai_set_add(set, use->waits[i].number);
 }
 
 /* ---- Waiting ----------------------------------------------------------- */
 
-/* Stream `number`, or with 0 the caller, waits for a marker. Steps out. */
-static cuarena_status_t wait_for(cuarena_t *arena, void *marker,
-                                 uint32_t number)
+/* Stream `number`, or with 0 the caller, waits for an event. Steps out. */
+static cuarena_status_t wait_for(cuarena_t *arena, void *event, uint32_t number)
 {
     cuarena_stream_t handle = cuai_stream_touch(arena, number);
     bool host = handle == CUARENA_NO_STREAM;
@@ -32,53 +30,49 @@ static cuarena_status_t wait_for(cuarena_t *arena, void *marker,
     if (status == CUARENA_OK) {
         *(host ? &arena->host_waits : &arena->stream_waits) += 1;
         cuai_unlock(&arena->lock);
-        status =
-            arena->memory.ops.wait(arena->memory.user, marker, handle, host);
+        status = arena->memory.ops.wait(arena->memory.user, event, handle, host);
         cuai_lock(&arena->lock);
     }
     cuai_stream_untouch(arena, number);
     return cuai_note_loss(arena, status);
 }
 
-static void unmark(cuarena_t *arena, void *marker)
+static void unmark(cuarena_t *arena, void *event)
 {
     cuai_unlock(&arena->lock);
-    arena->memory.ops.unmark(arena->memory.user, marker);
+    arena->memory.ops.unmark(arena->memory.user, event);
     cuai_lock(&arena->lock);
 }
 
-/* A released stream has its last marker, or all its work is done. */
-static cuarena_status_t wait_for_stream(cuarena_t *arena, uint32_t of,
-                                        uint32_t number)
+/* A released stream has its last event, or all its work is done. */
+static cuarena_status_t wait_for_stream(cuarena_t *arena, uint32_t of, uint32_t number)
 {
     const cuai_stream_t *s = cuai_stream(arena, of);
-    if (s == NULL || (s->released && s->marker == NULL))
+    if (s == NULL || (s->released && s->event == NULL))
         return CUARENA_OK;
     uint64_t serial = s->serial;
-    void *marker = s->released ? s->marker : NULL;
+    void *event = s->released ? s->event : NULL;
     cuarena_status_t status = CUARENA_OK;
     if (!s->released)
-        status = cuai_stream_mark(arena, s, &marker);
+        status = cuai_stream_mark(arena, s, &event);
     if (status != CUARENA_OK)
         return status;
-    status = wait_for(arena, marker, number);
+    status = wait_for(arena, event, number);
     if (status == CUARENA_OK && number != 0)
         cuai_stream_saw(arena, number, of, serial);
-    if (marker != s->marker)
-        unmark(arena, marker);
+    if (event != s->event)
+        unmark(arena, event);
     return status;
 }
 
-cuarena_status_t cuai_order_before(cuarena_t *arena,
-                                   const cuai_stream_set_t *set,
-                                   uint32_t number)
+cuarena_status_t cuai_order_before(cuarena_t *arena, const cuai_stream_set_t *set, uint32_t number)
 {
-    cuai_settle_begin(arena);
+    cuai_reclaim_begin(arena);
     cuarena_status_t status = CUARENA_OK;
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && status == CUARENA_OK; n++)
         if (n != number && cuai_set_has(set, n))
             status = wait_for_stream(arena, n, number);
-    cuai_settle_end(arena);
+    cuai_reclaim_end(arena);
     return status == CUARENA_OK ? cuai_see_moves(arena, number) : status;
 }
 
@@ -86,32 +80,31 @@ cuarena_status_t cuai_order_before(cuarena_t *arena,
 static cuarena_status_t wait_for_each(cuarena_t *arena)
 {
     cuarena_status_t status = CUARENA_OK;
-    cuai_settle_begin(arena);
+    cuai_reclaim_begin(arena);
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS; n++) {
         cuarena_status_t one = wait_for_stream(arena, n, 0);
         if (one != CUARENA_OK)
             status = one;
     }
-    cuai_settle_end(arena);
+    cuai_reclaim_end(arena);
     return status;
 }
 
-/* Of all streams at once, where a marker can stand for that, and would not end
- * a capture: else UNSUPPORTED. */
+/* Of all streams at once, where an event can stand for that, and would not end a capture: else
+ * UNSUPPORTED. */
 static cuarena_status_t wait_for_all(cuarena_t *arena)
 {
     const cuarena_memory_ops_t *ops = &arena->memory.ops;
-    void *marker = NULL;
+    void *event = NULL;
     if (arena->capturing != 0)
         return CUARENA_UNSUPPORTED;
     cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        ops->mark(arena->memory.user, CUARENA_NO_STREAM, &marker);
+    cuarena_status_t status = ops->mark(arena->memory.user, CUARENA_NO_STREAM, &event);
     cuai_lock(&arena->lock);
     if (status != CUARENA_OK)
         return cuai_note_loss(arena, status);
-    status = wait_for(arena, marker, 0);
-    unmark(arena, marker);
+    status = wait_for(arena, event, 0);
+    unmark(arena, event);
     return status;
 }
 
@@ -130,15 +123,14 @@ cuarena_status_t cuai_wait_for_stream(cuarena_t *arena, uint32_t number)
     if (cuai_is_lost(arena))
         return CUARENA_OK;
     if (number == 0) { /* a pool of the driver's sees what a stream freed when
-                        * that is waited for, not by a marker of all */
+                        * that is waited for, not by an event of all */
         cuarena_status_t status = wait_for_all(arena);
         bool waited = status == CUARENA_OK || status == CUARENA_UNSUPPORTED;
-        return waited && arena->stream_count != 0 ? wait_for_each(arena)
-                                                  : status;
+        return waited && arena->stream_count != 0 ? wait_for_each(arena) : status;
     }
-    cuai_settle_begin(arena);
+    cuai_reclaim_begin(arena);
     cuarena_status_t status = wait_for_stream(arena, number, 0);
-    cuai_settle_end(arena);
+    cuai_reclaim_end(arena);
     return status;
 }
 
@@ -146,21 +138,21 @@ cuarena_status_t cuai_wait_for_stream(cuarena_t *arena, uint32_t number)
 
 static void all_moved(cuarena_t *arena)
 {
-    void *marker = arena->moved.marker;
-    arena->moved.marker = NULL;
+    void *event = arena->moved.event;
+    arena->moved.event = NULL;
     cuai_slow_set(arena, CUAI_SLOW_MOVED, false);
-    if (marker != NULL)
-        unmark(arena, marker);
+    if (event != NULL)
+        unmark(arena, event);
 }
 
-/* `done` is a marker of `number`, behind whatever was before: there is never
+/* `done` is an event of `number`, behind whatever was before: there is never
  * a moment without one. */
 static void note_moved(cuarena_t *arena, void *done, uint32_t number)
 {
     while (arena->moved.users != 0)
         cuai_arena_wait(arena);
-    void *old = arena->moved.marker;
-    arena->moved.marker = done;
+    void *old = arena->moved.event;
+    arena->moved.event = done;
     arena->moved.stream = number;
     arena->moved.behind = cuai_stream(arena, number)->serial;
     arena->moved.serial++;
@@ -170,12 +162,12 @@ static void note_moved(cuarena_t *arena, void *done, uint32_t number)
         unmark(arena, old);
 }
 
-/* The marker stays, and what it stands for, while threads use it. */
+/* The event stays, and what it stands for, while threads use it. */
 static cuarena_status_t wait_for_moves(cuarena_t *arena, uint32_t number)
 {
     const cuai_moved_t moved = arena->moved;
     arena->moved.users++;
-    cuarena_status_t status = wait_for(arena, moved.marker, number);
+    cuarena_status_t status = wait_for(arena, moved.event, number);
     arena->moved.users--;
     if (status == CUARENA_OK && number != 0) {
         cuai_stream(arena, number)->saw_move = arena->moved.serial;
@@ -186,47 +178,42 @@ static cuarena_status_t wait_for_moves(cuarena_t *arena, uint32_t number)
         if (arena->moved.users == 0)
             all_moved(arena);
     }
-    cuai_event_wake(&arena->changed);
+    cuai_cond_wake(&arena->changed);
     return status;
 }
 
 cuarena_status_t cuai_see_moves(cuarena_t *arena, uint32_t number)
 {
-    return cuai_has_unseen_moves(arena, number) ? wait_for_moves(arena, number)
-                                                : CUARENA_OK;
+    return cuai_has_unseen_moves(arena, number) ? wait_for_moves(arena, number) : CUARENA_OK;
 }
 
 uint32_t cuai_moving_stream(cuarena_t *arena)
 {
-    if (arena->moved.marker == NULL)
+    if (arena->moved.event == NULL)
         return 0;
     arena->moved.users++;
-    void *marker = arena->moved.marker;
+    void *event = arena->moved.event;
     cuai_unlock(&arena->lock);
-    cuarena_status_t status =
-        arena->memory.ops.query(arena->memory.user, marker);
+    cuarena_status_t status = arena->memory.ops.query(arena->memory.user, event);
     cuai_lock(&arena->lock);
     arena->moved.users--;
     uint32_t number = arena->moved.stream;
     if (status == CUARENA_OK && arena->moved.users == 0)
         all_moved(arena);
-    cuai_event_wake(&arena->changed);
+    cuai_cond_wake(&arena->changed);
     return status == CUARENA_OK ? 0 : number;
 }
 
-/* Whoever cannot be made to wait by this thread does so when it next names the
- * arena's blocks. */
+/* Whoever cannot be made to wait by this thread does so when it next names the arena's blocks. */
 static bool can_wait(const cuai_stream_t *s)
 {
     return s != NULL && !s->released && cuai_stream_is_mine(s);
 }
 
-cuarena_status_t cuai_order_after(cuarena_t *arena,
-                                  const cuai_stream_set_t *set, uint32_t number)
+cuarena_status_t cuai_order_after(cuarena_t *arena, const cuai_stream_set_t *set, uint32_t number)
 {
     void *done = NULL;
-    cuarena_status_t status =
-        cuai_stream_mark(arena, cuai_stream(arena, number), &done);
+    cuarena_status_t status = cuai_stream_mark(arena, cuai_stream(arena, number), &done);
     if (status != CUARENA_OK)
         return status;
     note_moved(arena, done, number);

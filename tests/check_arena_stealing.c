@@ -1,7 +1,6 @@
 /*
- * Crossing: streams take bytes that others freed, and wait for them. What is
- * taken, what it costs in markers and waits, what is remembered of waits, and
- * how far the option `steal` lets it go.
+ * Stealing: streams take bytes that others freed, and wait for them. What is taken, what it costs
+ * in events and waits, what is remembered of waits, and how far the option `steal` lets it go.
  */
 #include "support/expect.h"
 #include "support/random.h"
@@ -28,17 +27,16 @@ static costs_t costs(rig_t *rig)
     return now;
 }
 
-#define expect_costs(rig, m, w, h)                                             \
-    do {                                                                       \
-        costs_t now = costs(rig);                                              \
-        expect_u64(now.marks, m);                                              \
-        expect_u64(now.waits, w);                                              \
-        expect_u64(now.host_waits, h);                                         \
+#define expect_costs(rig, m, w, h)                                                                 \
+    do {                                                                                           \
+        costs_t now = costs(rig);                                                                  \
+        expect_u64(now.marks, m);                                                                  \
+        expect_u64(now.waits, w);                                                                  \
+        expect_u64(now.host_waits, h);                                                             \
     } while (0)
 
 /* A block with work on its stream, freed there. */
-static void use_and_free(rig_t *rig, void *p, uint64_t bytes,
-                         cuarena_stream_t stream)
+static void use_and_free(rig_t *rig, void *p, uint64_t bytes, cuarena_stream_t stream)
 {
     static uint64_t seed = 1;
     sim_write(&rig->sim, stream, p, bytes, seed++);
@@ -87,9 +85,9 @@ static void open_with(rig_t *rig, int32_t steal, int32_t preset)
     know_streams(rig);
 }
 
-/* ---- One crossing ------------------------------------------------------ */
+/* ---- One stealing ------------------------------------------------------ */
 
-START_TEST(crossing_is_one_marker_and_one_wait)
+START_TEST(stealing_is_one_event_and_one_wait)
 {
     rig_t rig;
     open_rig(&rig);
@@ -97,18 +95,18 @@ START_TEST(crossing_is_one_marker_and_one_wait)
     costs(&rig);
     free_use(&rig, POOL, B);
     expect_costs(&rig, 1, 1, 0);
-    expect_u64(rig_stats(&rig).crossings, 1);
+    expect_u64(rig_stats(&rig).steals, 1);
     expect_u64(rig_stats(&rig).stream_waits, 1);
     expect_u64(rig_stats(&rig).host_waits, 0);
     rig_close(&rig);
 }
 END_TEST
 
-START_TEST(an_eager_marker_serves_the_crossing)
+START_TEST(an_eager_event_serves_the_stealing)
 {
     rig_t rig;
     rig_prepare(&rig, POOL, false);
-    rig.config.marker = CUARENA_MARKER_EAGER;
+    rig.config.events = CUARENA_EVENTS_EAGER;
     rig_create(&rig);
     know_streams(&rig);
     free_use(&rig, POOL, A);
@@ -121,7 +119,7 @@ START_TEST(an_eager_marker_serves_the_crossing)
 END_TEST
 
 /* The rest is the producer's still, without a call. */
-START_TEST(no_more_crosses_than_is_asked_for)
+START_TEST(no_more_steals_than_is_asked_for)
 {
     rig_t rig;
     open_rig(&rig);
@@ -142,8 +140,8 @@ static void finish_work(sim_t *sim, sim_op_t op)
         sim_run_all(sim);
 }
 
-/* The work is done before the marker is asked about: nobody waits. */
-START_TEST(a_marker_that_is_complete_settles_instead)
+/* The work is done before the event is asked about: nobody waits. */
+START_TEST(a_event_that_is_complete_reclaims_instead)
 {
     rig_t rig;
     open_rig(&rig);
@@ -153,13 +151,13 @@ START_TEST(a_marker_that_is_complete_settles_instead)
     void *q = take_on(&rig, POOL, B);
     rig.sim.hook = NULL;
     expect_costs(&rig, 1, 0, 0);
-    expect_u64(rig_stats(&rig).crossings, 0);
+    expect_u64(rig_stats(&rig).steals, 0);
     use_and_free(&rig, q, POOL, B);
     rig_close(&rig);
 }
 END_TEST
 
-START_TEST(a_released_stream_is_waited_for_by_its_marker)
+START_TEST(a_released_stream_is_waited_for_by_its_event)
 {
     rig_t rig;
     open_rig(&rig);
@@ -173,8 +171,8 @@ START_TEST(a_released_stream_is_waited_for_by_its_marker)
 }
 END_TEST
 
-/* Small requests cross as well, when their own lane has no room. */
-START_TEST(small_requests_cross_when_they_must)
+/* Small requests cross as well, when their own free list has no room. */
+START_TEST(small_requests_steal_when_they_must)
 {
     rig_t rig;
     rig_open(&rig, KIB(1024));
@@ -193,9 +191,9 @@ START_TEST(small_requests_cross_when_they_must)
 }
 END_TEST
 
-/* ---- Several lanes ----------------------------------------------------- */
+/* ---- Several free lists ----------------------------------------------------- */
 
-/* Settled, of A, of B, and C's own. */
+/* Idle, of A, of B, and C's own. */
 START_TEST(ranges_of_all_kinds_that_touch_serve_together)
 {
     rig_t rig;
@@ -233,7 +231,7 @@ START_TEST(each_of_several_streams_is_waited_for_once)
 }
 END_TEST
 
-START_TEST(foreign_and_settled_ranges_serve_together)
+START_TEST(foreign_and_idle_ranges_serve_together)
 {
     rig_t rig;
     void *q[4];
@@ -338,8 +336,8 @@ START_TEST(waits_pass_on)
 }
 END_TEST
 
-/* A wait that a stream was given after its marker does not pass on. */
-START_TEST(waits_after_the_marker_do_not_pass_on)
+/* A wait that a stream was given after its event does not pass on. */
+START_TEST(waits_after_the_event_do_not_pass_on)
 {
     rig_t rig;
     void *q[4];
@@ -410,7 +408,7 @@ START_TEST(a_mark_is_of_what_was_freed_before_it)
 }
 END_TEST
 
-START_TEST(a_wait_of_the_caller_settles_without_a_call)
+START_TEST(a_wait_of_the_caller_reclaims_without_a_call)
 {
     rig_t rig;
     open_rig(&rig);
@@ -442,8 +440,7 @@ START_TEST(marks_are_checked)
     expect_bad_argument(cuarena_stream_waited(rig.arena, B, A, 0));
     expect_bad_argument(cuarena_stream_waited(rig.arena, B, A, mark + 128));
     expect_bad_argument(cuarena_stream_waited(NULL, B, A, mark));
-    expect_bad_argument(
-        cuarena_stream_mark(rig.arena, CUARENA_NO_STREAM, &mark));
+    expect_bad_argument(cuarena_stream_mark(rig.arena, CUARENA_NO_STREAM, &mark));
     expect_bad_argument(cuarena_stream_mark(rig.arena, A, NULL));
     expect_bad_argument(cuarena_stream_mark(NULL, A, &mark));
     expect_ok(cuarena_release_stream(rig.arena, A));
@@ -475,49 +472,49 @@ END_TEST
 
 /* ---- How far it goes --------------------------------------------------- */
 
-START_TEST(crossing_comes_before_growth)
+START_TEST(stealing_comes_before_growth)
 {
     rig_t rig;
     open_with(&rig, CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
     free_use(&rig, POOL, A);
-    uint64_t held = rig_stats(&rig).held_bytes;
+    uint64_t held = rig_stats(&rig).reserved_bytes;
     costs(&rig);
     free_use(&rig, POOL, B);
     expect_costs(&rig, 1, 1, 0);
-    expect_u64(rig_stats(&rig).held_bytes, held);
+    expect_u64(rig_stats(&rig).reserved_bytes, held);
     rig_close(&rig);
 }
 END_TEST
 
 /* The free end of the segment counts, whosever it is. */
-START_TEST(growth_takes_what_lanes_together_lack)
+START_TEST(growth_takes_what_freelists_together_lack)
 {
     rig_t rig;
     open_with(&rig, CUARENA_STEAL_WAIT, CUARENA_PRESET_GROW);
     free_use(&rig, POOL / 2, A);
-    uint64_t held = rig_stats(&rig).held_bytes;
+    uint64_t held = rig_stats(&rig).reserved_bytes;
     free_use(&rig, held + POOL, B);
-    expect_u64(rig_stats(&rig).held_bytes, held + POOL);
+    expect_u64(rig_stats(&rig).reserved_bytes, held + POOL);
     expect_u64(rig.sim.counts[SIM_WAIT_HOST], 0);
     rig_close(&rig);
 }
 END_TEST
 
-START_TEST(settled_means_that_nothing_crosses)
+START_TEST(idle_means_that_nothing_is_stolen)
 {
     rig_t rig;
-    open_with(&rig, CUARENA_STEAL_SETTLED, CUARENA_PRESET_POOL);
+    open_with(&rig, CUARENA_STEAL_IDLE, CUARENA_PRESET_POOL);
     free_use(&rig, POOL, A);
     costs(&rig);
     free_use(&rig, POOL, B);
     expect_costs(&rig, 1, 0, 1);
-    expect_u64(rig_stats(&rig).crossings, 0);
+    expect_u64(rig_stats(&rig).steals, 0);
     expect_u64(rig_stats(&rig).host_waits, 1);
     rig_close(&rig);
 }
 END_TEST
 
-START_TEST(never_means_until_a_call_settles)
+START_TEST(never_means_until_a_call_reclaims)
 {
     rig_t rig;
     void *p = NULL;
@@ -530,18 +527,18 @@ START_TEST(never_means_until_a_call_settles)
     expect_costs(&rig, 0, 0, 0);
     free_use(&rig, POOL, A);
     expect_costs(&rig, 0, 0, 0);
-    expect_ok(cuarena_settle(rig.arena, 1, NULL));
+    expect_ok(cuarena_reclaim(rig.arena, 1, NULL));
     free_use(&rig, POOL, B);
     expect_ok(cuarena_release_stream(rig.arena, B));
     sim_run_all(&rig.sim);
-    expect_ok(cuarena_settle(rig.arena, 0, NULL));
+    expect_ok(cuarena_reclaim(rig.arena, 0, NULL));
     free_use(&rig, POOL, A);
     rig_close(&rig);
 }
 END_TEST
 
 /* Uses of other streams end all the same, and a growing arena grows. */
-START_TEST(never_keeps_lanes_apart_and_not_uses)
+START_TEST(never_keeps_freelists_apart_and_not_uses)
 {
     rig_t rig;
     open_with(&rig, CUARENA_STEAL_NEVER, CUARENA_PRESET_POOL);
@@ -557,7 +554,7 @@ START_TEST(never_keeps_lanes_apart_and_not_uses)
 }
 END_TEST
 
-START_TEST(never_on_memory_of_the_host_settles_the_own_lane)
+START_TEST(never_on_memory_of_the_host_reclaims_the_own_freelist)
 {
     rig_t rig;
     rig_prepare(&rig, POOL, true);
@@ -573,7 +570,7 @@ START_TEST(never_on_memory_of_the_host_settles_the_own_lane)
 }
 END_TEST
 
-START_TEST(calls_without_a_stream_do_not_cross)
+START_TEST(calls_without_a_stream_do_not_steal)
 {
     rig_t rig;
     open_rig(&rig);
@@ -587,7 +584,7 @@ START_TEST(calls_without_a_stream_do_not_cross)
 }
 END_TEST
 
-START_TEST(on_memory_of_the_host_nothing_crosses)
+START_TEST(on_memory_of_the_host_nothing_is_stolen)
 {
     rig_t rig;
     rig_prepare(&rig, POOL, true);
@@ -603,9 +600,8 @@ END_TEST
 
 /* ---- Compaction -------------------------------------------------------- */
 
-/* Lanes of other streams are no barrier to one on a stream, and nobody waits
- * on the host. */
-START_TEST(a_compaction_crosses_lanes_that_are_in_its_way)
+/* Free lists of other streams are no barrier to one on a stream, and nobody waits on the host. */
+START_TEST(a_compaction_crosses_freelists_that_are_in_its_way)
 {
     rig_t rig;
     cuarena_block_t row[16];
@@ -630,8 +626,8 @@ START_TEST(a_compaction_crosses_lanes_that_are_in_its_way)
 }
 END_TEST
 
-/* A goal that needs no other lane leaves them alone. */
-START_TEST(a_goal_within_reach_crosses_nothing)
+/* A goal that needs no other free list leaves them alone. */
+START_TEST(a_goal_within_reach_steals_nothing)
 {
     rig_t rig;
     cuarena_block_t row[16];
@@ -676,8 +672,7 @@ START_TEST(one_stream_costs_no_call)
         uint64_t at = random_below(&random, 64);
         if (live[at] == NULL) {
             bytes[at] = 256 * (1 + random_below(&random, 64));
-            expect_ok(
-                cuarena_alloc_on(rig.arena, bytes[at], A, NULL, &live[at]));
+            expect_ok(cuarena_alloc_on(rig.arena, bytes[at], A, NULL, &live[at]));
         } else {
             expect_ok(cuarena_free_on(rig.arena, live[at], A));
             live[at] = NULL;
@@ -694,19 +689,18 @@ END_TEST
 
 /* ---- When calls fail --------------------------------------------------- */
 
-/* A marker or wait that fails: another way is found, or the request fails, and
- * nothing unordered is handed out. */
-START_TEST(crossings_that_fail_change_nothing)
+/* An event or wait that fails: another way is found, or the request fails, and nothing unordered is
+ * handed out. */
+START_TEST(steals_that_fail_change_nothing)
 {
-    static const sim_op_t ops[] = {SIM_MARK, SIM_QUERY, SIM_WAIT,
-                                   SIM_WAIT_HOST};
+    static const sim_op_t ops[] = {SIM_MARK, SIM_QUERY, SIM_WAIT, SIM_WAIT_HOST};
     for (size_t op = 0; op < sizeof ops / sizeof ops[0]; op++)
         for (uint64_t in = 1; in < 6; in++)
-            for (int32_t marker = 0; marker < 2; marker++) {
+            for (int32_t event = 0; event < 2; event++) {
                 rig_t rig;
                 void *q[4];
                 rig_prepare(&rig, POOL, false);
-                rig.config.marker = marker;
+                rig.config.events = event;
                 rig_create(&rig);
                 know_streams(&rig);
                 take_quarters(&rig, q, A);
@@ -715,8 +709,7 @@ START_TEST(crossings_that_fail_change_nothing)
                     use_and_free(&rig, q[i], POOL / 4, i % 2 ? B : A);
                 sim_fail(&rig.sim, (int32_t)ops[op], in, CUARENA_DRIVER);
                 void *all = NULL;
-                cuarena_status_t status =
-                    cuarena_alloc_on(rig.arena, POOL, C, NULL, &all);
+                cuarena_status_t status = cuarena_alloc_on(rig.arena, POOL, C, NULL, &all);
                 rig.sim.fail_in = 0;
                 expect_clean(&rig);
                 if (status == CUARENA_OK)
@@ -729,44 +722,38 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("arena_crossing");
+    Suite *suite = suite_create("arena_stealing");
     suite_add_list(suite, "one",
-                   TEST_LIST(crossing_is_one_marker_and_one_wait,
-                             an_eager_marker_serves_the_crossing,
-                             no_more_crosses_than_is_asked_for,
-                             a_marker_that_is_complete_settles_instead,
-                             a_released_stream_is_waited_for_by_its_marker,
-                             small_requests_cross_when_they_must));
+                   TEST_LIST(stealing_is_one_event_and_one_wait, an_eager_event_serves_the_stealing,
+                             no_more_steals_than_is_asked_for,
+                             a_event_that_is_complete_reclaims_instead,
+                             a_released_stream_is_waited_for_by_its_event,
+                             small_requests_steal_when_they_must));
     suite_add_list(suite, "several",
                    TEST_LIST(ranges_of_all_kinds_that_touch_serve_together,
                              each_of_several_streams_is_waited_for_once,
-                             foreign_and_settled_ranges_serve_together,
+                             foreign_and_idle_ranges_serve_together,
                              the_ends_of_a_window_stay_whose_they_were));
     suite_add_list(suite, "remembered",
                    TEST_LIST(what_was_waited_for_needs_no_other_wait,
-                             what_is_freed_after_a_wait_needs_another,
-                             waits_pass_on,
-                             waits_after_the_marker_do_not_pass_on));
+                             what_is_freed_after_a_wait_needs_another, waits_pass_on,
+                             waits_after_the_event_do_not_pass_on));
     suite_add_list(suite, "told",
                    TEST_LIST(a_wait_that_is_told_of_is_not_made_again,
                              a_mark_is_of_what_was_freed_before_it,
-                             a_wait_of_the_caller_settles_without_a_call,
-                             marks_are_checked,
+                             a_wait_of_the_caller_reclaims_without_a_call, marks_are_checked,
                              a_mark_does_not_pass_to_the_heir_of_a_number));
-    suite_add_list(suite, "steal",
-                   TEST_LIST(crossing_comes_before_growth,
-                             growth_takes_what_lanes_together_lack,
-                             settled_means_that_nothing_crosses,
-                             never_means_until_a_call_settles,
-                             never_keeps_lanes_apart_and_not_uses,
-                             never_on_memory_of_the_host_settles_the_own_lane,
-                             calls_without_a_stream_do_not_cross,
-                             on_memory_of_the_host_nothing_crosses));
+    suite_add_list(
+        suite, "steal",
+        TEST_LIST(stealing_comes_before_growth, growth_takes_what_freelists_together_lack,
+                  idle_means_that_nothing_is_stolen, never_means_until_a_call_reclaims,
+                  never_keeps_freelists_apart_and_not_uses,
+                  never_on_memory_of_the_host_reclaims_the_own_freelist,
+                  calls_without_a_stream_do_not_steal, on_memory_of_the_host_nothing_is_stolen));
     suite_add_list(suite, "compaction",
-                   TEST_LIST(a_compaction_crosses_lanes_that_are_in_its_way,
-                             a_goal_within_reach_crosses_nothing));
+                   TEST_LIST(a_compaction_crosses_freelists_that_are_in_its_way,
+                             a_goal_within_reach_steals_nothing));
     suite_add_list(suite, "cost",
-                   TEST_LIST(one_stream_costs_no_call,
-                             crossings_that_fail_change_nothing));
+                   TEST_LIST(one_stream_costs_no_call, steals_that_fail_change_nothing));
     return suite_main(suite);
 }

@@ -47,8 +47,7 @@ static void from_heap(const cuarena_heap_t *heap, cuarena_stats_t *stats)
     stats->bookkeeping_bytes = now.bookkeeping_bytes;
 }
 
-static void add_region(const cuarena_t *arena, int region,
-                       cuarena_stats_t *stats)
+static void add_region(const cuarena_t *arena, int region, cuarena_stats_t *stats)
 {
     cuarena_stats_t one = {0};
     from_heap(arena->heaps[region], &one);
@@ -67,10 +66,9 @@ static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
     from_counts(cuai_whole_peaks(arena), stats);
     const cuarena_heap_t *apart = arena->heaps[CUAI_APART];
     stats->dedicated_bytes = apart == NULL ? 0 : apart->live_bytes;
-    stats->bookkeeping_bytes +=
-        sizeof *arena + arena->stream_count * sizeof(cuai_stream_t);
-    stats->held_bytes = arena->held;
-    stats->peak_held_bytes = arena->peak_held;
+    stats->bookkeeping_bytes += sizeof *arena + arena->stream_count * sizeof(cuai_stream_t);
+    stats->reserved_bytes = arena->held;
+    stats->peak_reserved_bytes = arena->peak_reserved;
     stats->failed = arena->failed;
     stats->grows = arena->grows;
     stats->trims = arena->trims;
@@ -78,7 +76,7 @@ static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
     stats->moves = arena->moves;
     stats->bytes_moved = arena->bytes_moved;
     stats->oom_handler_calls = arena->oom_handler_calls;
-    stats->crossings = arena->crossings;
+    stats->steals = arena->steals;
     stats->stream_waits = arena->stream_waits;
     stats->host_waits = arena->host_waits;
     stats->memory_calls = cuai_counted_calls(&arena->counted);
@@ -87,8 +85,7 @@ static void from_arena(const cuarena_t *arena, cuarena_stats_t *stats)
     stats->captured_bytes = cuai_captures_bytes(arena);
 }
 
-static cuarena_status_t check_stats(const cuarena_t *arena,
-                                    const cuarena_stats_t *stats)
+static cuarena_status_t check_stats(const cuarena_t *arena, const cuarena_stats_t *stats)
 {
     if (arena == NULL)
         return cuai_null("arena");
@@ -102,13 +99,11 @@ cuarena_status_t cuai_check_region(int32_t region)
     if (region == CUARENA_REGION_ALL || region == CUARENA_REGION_DYNAMIC ||
         region == CUARENA_REGION_STABLE)
         return CUARENA_OK;
-    return cuai_fail(CUARENA_BAD_ARGUMENT,
-                     "region %d; accepted: -1 (all), 0 (dynamic), 1 (stable)",
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "region %d; accepted: -1 (all), 0 (dynamic), 1 (stable)",
                      (int)region);
 }
 
-cuarena_status_t cuarena_stats(cuarena_t *arena, int32_t region,
-                               cuarena_stats_t *stats)
+cuarena_status_t cuarena_stats(cuarena_t *arena, int32_t region, cuarena_stats_t *stats)
 {
     cuarena_status_t status = check_stats(arena, stats);
     if (status == CUARENA_OK)
@@ -127,8 +122,7 @@ cuarena_status_t cuarena_stats(cuarena_t *arena, int32_t region,
     return CUARENA_OK;
 }
 
-cuarena_status_t cuarena_tag_stats(cuarena_t *arena, cuarena_tag_t tag,
-                                   cuarena_stats_t *stats)
+cuarena_status_t cuarena_tag_stats(cuarena_t *arena, cuarena_tag_t tag, cuarena_stats_t *stats)
 {
     cuarena_status_t status = check_stats(arena, stats);
     if (status != CUARENA_OK)
@@ -165,12 +159,10 @@ cuarena_status_t cuarena_reset_peaks(cuarena_t *arena)
     cuai_end_whole(arena);
     arena->cache.peak_bytes = arena->heaps[CUAI_DYNAMIC]->cached_bytes;
     for (size_t tag = 1; tag < arena->tag_count; tag++)
-        reset_peaks(cuai_gauge_meter(&arena->tags[tag].meter,
-                                     &arena->tags[tag].scopes));
+        reset_peaks(cuai_gauge_meter(&arena->tags[tag].meter, &arena->tags[tag].scopes));
     for (uint32_t n = 1; n < CUAI_STREAM_NUMBERS && arena->streams != NULL; n++)
         if (arena->streams[n] != NULL)
-            reset_peaks(cuai_gauge_meter(&arena->streams[n]->meter,
-                                         &arena->streams[n]->scopes));
+            reset_peaks(cuai_gauge_meter(&arena->streams[n]->meter, &arena->streams[n]->scopes));
     cuai_unlock(&arena->lock);
     return CUARENA_OK;
 }
@@ -182,50 +174,47 @@ void cuarena_inspection_init(cuarena_inspection_t *inspection)
     *inspection = (cuarena_inspection_t){.struct_size = sizeof *inspection};
 }
 
-static void inspect_range(const cuai_record_t *r, cuarena_inspection_t *found)
+static void inspect_range(const cuai_record_t *r, cuarena_inspection_t *ref)
 {
     uint64_t bytes = cuai_range(r);
     if (bytes == 0)
         return;
     uint32_t bin = cuai_log2_floor(bytes);
-    found->ranges++;
-    found->free_bytes += bytes;
-    found->largest_bytes = cuai_max(found->largest_bytes, bytes);
-    found->range_counts[bin]++;
-    found->range_bytes[bin] += bytes;
+    ref->ranges++;
+    ref->free_bytes += bytes;
+    ref->largest_bytes = cuai_max(ref->largest_bytes, bytes);
+    ref->range_counts[bin]++;
+    ref->range_bytes[bin] += bytes;
 }
 
-static void inspect_block(const cuai_record_t *r, bool fixed,
-                          cuarena_inspection_t *found)
+static void inspect_block(const cuai_record_t *r, bool fixed, cuarena_inspection_t *ref)
 {
     if (!cuai_has_bytes(r))
         return;
     uint32_t bin = cuai_log2_floor(r->size);
     bool pinned = fixed || r->fixed || r->pins != 0;
-    found->block_counts[bin]++;
-    found->block_bytes[bin] += r->size;
-    *(pinned ? &found->pinned_blocks : &found->movable_blocks) += 1;
-    *(pinned ? &found->pinned_bytes : &found->movable_bytes) += r->size;
+    ref->block_counts[bin]++;
+    ref->block_bytes[bin] += r->size;
+    *(pinned ? &ref->pinned_blocks : &ref->movable_blocks) += 1;
+    *(pinned ? &ref->pinned_bytes : &ref->movable_bytes) += r->size;
 }
 
-static void inspect_heap(const cuarena_t *arena, int region,
-                         cuarena_inspection_t *found)
+static void inspect_heap(const cuarena_t *arena, int region, cuarena_inspection_t *ref)
 {
     const cuarena_heap_t *heap = arena->heaps[region];
     if (heap == NULL)
         return;
     cuai_slot_t slot = cuai_record(heap, 0)->next;
     for (; slot != 0; slot = cuai_record(heap, slot)->next) {
-        inspect_range(cuai_record(heap, slot), found);
-        inspect_block(cuai_record(heap, slot), region != CUAI_DYNAMIC, found);
+        inspect_range(cuai_record(heap, slot), ref);
+        inspect_block(cuai_record(heap, slot), region != CUAI_DYNAMIC, ref);
     }
-    slot = cuai_heap_next_lone(heap, 1);
-    for (; slot != 0; slot = cuai_heap_next_lone(heap, slot + 1))
-        inspect_block(cuai_record(heap, slot), true, found);
+    slot = cuai_heap_next_standalone(heap, 1);
+    for (; slot != 0; slot = cuai_heap_next_standalone(heap, slot + 1))
+        inspect_block(cuai_record(heap, slot), true, ref);
 }
 
-cuarena_status_t cuarena_inspect(cuarena_t *arena, int32_t region,
-                                 cuarena_inspection_t *inspection)
+cuarena_status_t cuarena_inspect(cuarena_t *arena, int32_t region, cuarena_inspection_t *inspection)
 {
     if (arena == NULL)
         return cuai_null("arena");
@@ -234,22 +223,20 @@ cuarena_status_t cuarena_inspect(cuarena_t *arena, int32_t region,
     cuarena_status_t status = cuai_check_region(region);
     if (status != CUARENA_OK)
         return cuai_told(status);
-    cuarena_inspection_t found = {0};
+    cuarena_inspection_t ref = {0};
     if (!cuai_lock_enter(&arena->lock))
         return cuai_told(cuai_reentered());
     for (int i = 0; i < CUAI_HEAPS; i++)
         if (region == CUARENA_REGION_ALL || region == i)
-            inspect_heap(arena, i, &found);
+            inspect_heap(arena, i, &ref);
     cuai_unlock(&arena->lock);
-    if (found.free_bytes != 0)
-        found.fragmentation =
-            1.0 - (double)found.largest_bytes / (double)found.free_bytes;
-    cuai_sized_write(inspection, &found);
+    if (ref.free_bytes != 0)
+        ref.fragmentation = 1.0 - (double)ref.largest_bytes / (double)ref.free_bytes;
+    cuai_sized_write(inspection, &ref);
     return CUARENA_OK;
 }
 
-cuarena_status_t cuarena_base(cuarena_t *arena, void **base_out,
-                              uint64_t *bytes_out)
+cuarena_status_t cuarena_base(cuarena_t *arena, void **base_out, uint64_t *bytes_out)
 {
     if (arena == NULL || base_out == NULL || bytes_out == NULL)
         return cuai_null("arena, base_out or bytes_out");
@@ -266,17 +253,17 @@ cuarena_status_t cuarena_base(cuarena_t *arena, void **base_out,
 
 /* ---- Validation -------------------------------------------------------- */
 
-/* Whether the stretches that the heap knows of the segment at that place are
- * within it, and there is one if it must have one. */
+/* Whether the stretches that the heap knows of the segment at that place are within it, and there
+ * is one if it must have one. */
 static bool is_known(const cuarena_t *arena, size_t at)
 {
     const cuarena_memory_segment_t *segment = &arena->segments.items[at];
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     uint64_t begin = cuai_dynamic_begin(arena, segment);
     uint64_t end = segment->address + segment->bytes;
-    uint64_t room_end = segment->address + segment->reserved_bytes;
-    bool may_lack = arena->memory.ops.shrink != NULL ||
-                    arena->memory.ops.punch != NULL || arena->stable_bytes != 0;
+    uint64_t room_end = segment->address + segment->address_bytes;
+    bool may_lack = arena->memory.ops.shrink != NULL || arena->memory.ops.punch != NULL ||
+                    arena->stable_bytes != 0;
     const cuai_segment_t *s = cuai_segment_from(heap, segment->address);
     bool ok = may_lack || (s != NULL && s->begin < room_end);
     for (; s != NULL && s->begin < room_end; s = cuai_segment_next(heap, s))
@@ -295,7 +282,7 @@ static const char *wrong_segments(const cuarena_t *arena)
          s = cuai_segment_next(heap, s)) {
         const cuarena_memory_segment_t *of = &arena->segments.items[s->source];
         if (s->source >= arena->segments.count || s->begin < of->address ||
-            s->begin - of->address >= of->reserved_bytes)
+            s->begin - of->address >= of->address_bytes)
             return "the heap has a segment that the memory did not give";
     }
     return NULL;
@@ -308,14 +295,14 @@ static const char *wrong_with(const cuarena_t *arena)
     for (size_t i = 0; i < arena->segments.count; i++)
         most += arena->segments.items[i].bytes;
     if (arena->heaps[CUAI_APART] != NULL)
-        most += arena->heaps[CUAI_APART]->lone_bytes;
+        most += arena->heaps[CUAI_APART]->standalone_bytes;
     bool idle = !arena->growing && !arena->compacting;
     if (idle && arena->held > most)
         return "more is held than the segments have";
     const char *wrong = idle ? wrong_segments(arena) : NULL;
     if (wrong != NULL)
         return wrong;
-    if (arena->peak_held < arena->held)
+    if (arena->peak_reserved < arena->held)
         return "the peak of held bytes is below what is held";
     cuai_counts_t tagged = {0};
     for (size_t tag = 1; tag < arena->tag_count; tag++) {
@@ -324,8 +311,7 @@ static const char *wrong_with(const cuarena_t *arena)
         tagged.live_blocks += counts.live_blocks;
     }
     cuai_counts_t all = cuai_whole_now(arena);
-    if (tagged.live_bytes > all.live_bytes ||
-        tagged.live_blocks > all.live_blocks)
+    if (tagged.live_bytes > all.live_bytes || tagged.live_blocks > all.live_blocks)
         return "more is live under tags than altogether";
     return NULL;
 }
@@ -359,8 +345,7 @@ static const char *recount(const cuarena_t *arena)
                : NULL;
 }
 
-static cuarena_status_t validate_all(const cuarena_t *arena, char *text,
-                                     size_t text_size)
+static cuarena_status_t validate_all(const cuarena_t *arena, char *text, size_t text_size)
 {
     for (int region = 0; region < CUAI_HEAPS; region++) {
         cuarena_status_t status =
@@ -382,8 +367,7 @@ static cuarena_status_t validate_all(const cuarena_t *arena, char *text,
     return cuai_fail(CUARENA_CORRUPT, "the arena is damaged: %s", wrong);
 }
 
-cuarena_status_t cuarena_validate(cuarena_t *arena, char *text,
-                                  size_t text_size)
+cuarena_status_t cuarena_validate(cuarena_t *arena, char *text, size_t text_size)
 {
     if (arena == NULL)
         return cuai_null("arena");

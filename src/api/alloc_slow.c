@@ -2,19 +2,19 @@
  * Obtaining: from a request to a block, the long way.
  *
  * The ladder, when what is held has no room:
- *   1  bytes of several lanes together: of the request's own stream and,
- *      crossing, of others, for which its stream waits; bytes of streams'
- *      lanes that can be settled now
+ *   1  bytes of several free lists together: of the request's own stream and,
+ *      stealing, of others, for which its stream waits; bytes of streams'
+ *      free lists that can be idle now
  *   2  growth, or waiting for another thread's
  *   3  ending cached blocks, the least recently cached first
- *   4  waiting for bytes of streams' lanes
+ *   4  waiting for bytes of streams' free lists
  *   5  where a limit or the memory stands in the way of growth: give back what
  *      is free elsewhere, and grow again
  *   6  the caller's handler, as long as it says that it freed something
  *   7  compaction, if compact_on_oom is set
  *   8  an error that says what was tried
- * How much of 1 and 4 there is, the option `steal` says. Before all of it comes
- * the cache, if the arena has one.
+ * How much of 1 and 4 there is, the option `steal` says. Before all of it comes the cache, if the
+ * arena has one.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,15 +29,13 @@
 
 /* ---- What is refused at once ------------------------------------------- */
 
-static cuarena_status_t check_size(const cuarena_t *arena,
-                                   const cuai_want_t *want)
+static cuarena_status_t check_size(const cuarena_t *arena, const cuai_request_t *request)
 {
-    if (want->size < CUARENA_HEAP_MAX_SEGMENT)
+    if (request->size < CUARENA_HEAP_MAX_SEGMENT)
         return CUARENA_OK;
-    return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, want->request.size,
-                           arena->pool_bytes, arena->held, 0, 0,
-                           "%llu bytes are more than any arena can hold",
-                           (unsigned long long)want->request.size);
+    return cuai_fail_bytes(CUARENA_OUT_OF_MEMORY, request->heap.size, arena->pool_bytes,
+                           arena->held, 0, 0, "%llu bytes are more than any arena can hold",
+                           (unsigned long long)request->heap.size);
 }
 
 static cuarena_status_t check_tag(const cuarena_t *arena, cuarena_tag_t tag)
@@ -50,9 +48,9 @@ static cuarena_status_t check_tag(const cuarena_t *arena, cuarena_tag_t tag)
 /* One request on its way down. */
 typedef struct ladder {
     cuai_call_t *call;
-    cuai_want_t *want;
-    cuai_found_t *found;
-    bool served;               /* by crossing */
+    cuai_request_t *request;
+    cuai_block_ref_t *ref;
+    bool served;               /* by stealing */
     bool missed;               /* the cache had none that fits */
     cuarena_status_t refusal;  /* what the heap says */
     cuarena_status_t growth;   /* why there is no more */
@@ -92,97 +90,93 @@ static bool spend(ladder_t *ladder, int32_t step)
     return first;
 }
 
-/* The stream whose lanes the request can use at once; 0: none. */
+/* The stream whose free lists the request can use at once; 0: none. */
 static uint32_t own_stream(const ladder_t *ladder)
 {
     const cuarena_t *arena = ladder->call->arena;
-    bool own = !arena->cpu_touches && !ladder->want->dedicated &&
-               !cuai_is_captured(arena, ladder->want->stream);
-    return own ? ladder->want->stream : 0;
+    bool own = !arena->cpu_touches && !ladder->request->dedicated &&
+               !cuai_is_captured(arena, ladder->request->stream);
+    return own ? ladder->request->stream : 0;
 }
 
 /* Whether the request may have what others freed, behind them. */
-static bool may_cross(const ladder_t *ladder)
+static bool may_steal(const ladder_t *ladder)
 {
-    return own_stream(ladder) != 0 && ladder->want->size != 0 &&
+    return own_stream(ladder) != 0 && ladder->request->size != 0 &&
            ladder->call->arena->config.steal != CUARENA_STEAL_NEVER;
 }
 
 /* ... and its stream may be made to wait for them. */
 static bool may_wait(const ladder_t *ladder)
 {
-    return may_cross(ladder) &&
-           ladder->call->arena->config.steal == CUARENA_STEAL_WAIT;
+    return may_steal(ladder) && ladder->call->arena->config.steal == CUARENA_STEAL_WAIT;
 }
 
-/* What the stream's own two lanes have together. Where the stream may wait,
- * crossing sees to that too. */
+/* What the stream's own two free lists have together. Where the stream may wait, stealing sees to
+ * that too. */
 static outcome_t try_joining(ladder_t *ladder)
 {
     uint32_t own = own_stream(ladder);
     if (own == 0 || ladder->refusal == CUARENA_LIMIT || may_wait(ladder) ||
         !spend(ladder, CUARENA_STEP_JOIN))
         return STEP_SKIPPED;
-    return outcome(cuai_settle_own(ladder->call->arena, own));
+    return outcome(cuai_reclaim_own(ladder->call->arena, own));
 }
 
 /* The heap of the request's region. */
 static const cuarena_heap_t *heap_of(const ladder_t *ladder)
 {
     const cuarena_t *arena = ladder->call->arena;
-    return arena->heaps[cuai_region_for(arena, ladder->want->region)];
+    return arena->heaps[cuai_region_for(arena, ladder->request->region)];
 }
 
-/* In all its lanes. */
+/* In all its free lists. */
 static uint64_t all_free(const ladder_t *ladder)
 {
     return cuai_free_bytes(heap_of(ladder));
 }
 
-/* Nothing crosses. Its own lanes may do, if all is looked at; growth does not
- * count on others again; and bytes that are apart may be brought together. */
+/* Nothing steals. Its own free lists may do, if all is looked at; growth does not count on others
+ * again; and bytes that are apart may be brought together. */
 static bool serve_without(ladder_t *ladder)
 {
-    cuai_want_t *want = ladder->want;
-    want->reach =
-        ladder->growth == CUARENA_OK ? CUAI_REACH_SETTLED : CUAI_REACH_LANES;
-    want->soon = false;
-    if (cuai_serve(ladder->call->arena, want, ladder->found) == CUARENA_OK)
+    cuai_request_t *request = ladder->request;
+    request->reach = ladder->growth == CUARENA_OK ? CUAI_REACH_IDLE : CUAI_REACH_FREELISTS;
+    request->soon = false;
+    if (cuai_try_alloc(ladder->call->arena, request, ladder->ref) == CUARENA_OK)
         return true;
-    if (ladder->refusal == CUARENA_OUT_OF_MEMORY &&
-        all_free(ladder) >= want->size)
+    if (ladder->refusal == CUARENA_OUT_OF_MEMORY && all_free(ladder) >= request->size)
         ladder->refusal = CUARENA_FRAGMENTED;
     return false;
 }
 
-/* Bytes of all lanes together, behind whatever use of them is under way; where
- * its stream may not be made to wait, those that it is behind already. */
-static outcome_t try_crossing(ladder_t *ladder)
+/* Bytes of all free lists together, behind whatever use of them is under way; where its stream may
+ * not be made to wait, those that it is behind already. */
+static outcome_t try_stealing(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
     bool waits = may_wait(ladder);
-    if (!may_cross(ladder) || ladder->refusal == CUARENA_LIMIT)
+    if (!may_steal(ladder) || ladder->refusal == CUARENA_LIMIT)
         return STEP_SKIPPED;
     if (waits)
-        ladder->want->reach = CUAI_REACH_LANES;
-    cuai_crossed_t came = cuai_cross(arena, ladder->want, ladder->found);
-    if (came == CUAI_CROSSED_NOWHERE)
+        ladder->request->reach = CUAI_REACH_FREELISTS;
+    cuai_stolen_t came = cuai_steal(arena, ladder->request, ladder->ref);
+    if (came == CUAI_STOLEN_NOWHERE)
         return STEP_SKIPPED;
-    bool nothing = came == CUAI_CROSSED_NOTHING;
-    ladder->served =
-        came == CUAI_CROSSED || (waits && nothing && serve_without(ladder));
-    return outcome(ladder->served || came == CUAI_CROSSED_SETTLED);
+    bool nothing = came == CUAI_STOLEN_NOTHING;
+    ladder->served = came == CUAI_STOLEN || (waits && nothing && serve_without(ladder));
+    return outcome(ladder->served || came == CUAI_STOLEN_IDLE);
 }
 
-/* The stream whose lanes the request may use when they are settled, though
- * those of others stay theirs; 0: none. */
+/* The stream whose free lists the request may use when they are idle, though those of others stay
+ * theirs; 0: none. */
 static uint32_t only_stream(const ladder_t *ladder)
 {
-    return ladder->call->arena->cpu_touches ? ladder->want->stream : 0;
+    return ladder->call->arena->cpu_touches ? ladder->request->stream : 0;
 }
 
-/* Bytes of other lanes whose last use is over. */
-static outcome_t try_settling(ladder_t *ladder)
+/* Bytes of other free lists whose last use is over. */
+static outcome_t try_reclaiming(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
     if (arena->stream_count == 0)
@@ -190,33 +184,32 @@ static outcome_t try_settling(ladder_t *ladder)
     if (cuai_captures_reclaim(arena) != 0)
         return outcome(true);
     if (arena->config.steal == CUARENA_STEAL_NEVER)
-        return outcome(cuai_settle_mine(arena, only_stream(ladder), false));
-    return outcome(cuai_settle_ready(arena, own_stream(ladder)));
+        return outcome(cuai_reclaim_mine(arena, only_stream(ladder), false));
+    return outcome(cuai_reclaim_ready(arena, own_stream(ladder)));
 }
 
 /* The stable region has all the bytes that it will ever have. */
 static bool is_stable(const ladder_t *ladder)
 {
-    return ladder->want->region == CUARENA_REGION_STABLE &&
+    return ladder->request->region == CUARENA_REGION_STABLE &&
            ladder->call->arena->heaps[CUAI_STABLE] != NULL;
 }
 
 /* The regions' own bytes; dedicated blocks have nothing to grow. */
 static bool may_grow(const ladder_t *ladder)
 {
-    return !ladder->want->dedicated && !is_stable(ladder) &&
-           ladder->refusal != CUARENA_LIMIT;
+    return !ladder->request->dedicated && !is_stable(ladder) && ladder->refusal != CUARENA_LIMIT;
 }
 
-/* Whether the memory or the limit of held bytes stands in the way, of a
- * region's growth or of a segment for one block. */
+/* Whether the memory or the limit of held bytes stands in the way, of a region's growth or of a
+ * segment for one block. */
 static bool lacks_bytes(const ladder_t *ladder)
 {
     const cuarena_t *arena = ladder->call->arena;
-    bool apart = ladder->want->dedicated;
+    bool apart = ladder->request->dedicated;
     cuarena_status_t status = apart ? ladder->refusal : ladder->growth;
     if (apart && status == CUARENA_LIMIT) /* or that of live bytes does */
-        return cuai_check_held_limit(arena, ladder->want->size) != CUARENA_OK;
+        return cuai_check_reserved_limit(arena, ladder->request->size) != CUARENA_OK;
     return (apart || may_grow(ladder)) &&
            (status == CUARENA_LIMIT || status == CUARENA_OUT_OF_MEMORY);
 }
@@ -224,42 +217,39 @@ static bool lacks_bytes(const ladder_t *ladder)
 /* A pool that gave bytes back takes them again. */
 static bool has_holes(const cuarena_t *arena)
 {
-    return arena->config.grow == CUARENA_GROW_NONE &&
-           arena->held < arena->pool_bytes;
+    return arena->config.grow == CUARENA_GROW_NONE && arena->held < arena->pool_bytes;
 }
 
 #define MOST_MEMORY_WAITS 2
 
-/* What was freed on streams of a memory with an order is the memory's, which
- * may be able to give it when the request's stream is idle or, without one, all
- * are. It says nothing of that, so it is asked twice; on drivers that have no
- * marker of all streams, when none is known, without a wait. */
+/* What was freed on streams of a memory with an order is the memory's, which may be able to give it
+ * when the request's stream is idle or, without one, all are. It says nothing of that, so it is
+ * asked twice; on drivers that have no event of all streams, when none is known, without a wait. */
 static bool wait_for_memory(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    uint32_t stream = ladder->want->stream;
-    if (arena->memory.ops.get_on == NULL || !ladder->want->dedicated ||
-        ladder->refusal != CUARENA_OUT_OF_MEMORY ||
-        ladder->memory_waits == MOST_MEMORY_WAITS)
+    uint32_t stream = ladder->request->stream;
+    if (arena->memory.ops.get_on == NULL || !ladder->request->dedicated ||
+        ladder->refusal != CUARENA_OUT_OF_MEMORY || ladder->memory_waits == MOST_MEMORY_WAITS)
         return false;
     ladder->memory_waits++;
     cuarena_status_t status = cuai_wait_for_stream(arena, stream);
     return status == CUARENA_OK || status == CUARENA_UNSUPPORTED;
 }
 
-/* Bytes whose last use is still under way; of the request's own stream last,
- * for only trim and growth beside them need those settled. */
+/* Bytes whose last use is still under way; of the request's own stream last, for only trim and
+ * growth beside them need those idle. */
 static outcome_t try_waiting(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
     if (arena->stream_count == 0)
         return wait_for_memory(ladder) ? STEP_BROUGHT : STEP_SKIPPED;
     if (arena->config.steal == CUARENA_STEAL_NEVER)
-        return outcome(cuai_settle_mine(arena, only_stream(ladder), true) ||
+        return outcome(cuai_reclaim_mine(arena, only_stream(ladder), true) ||
                        wait_for_memory(ladder));
     bool own = lacks_bytes(ladder) || has_holes(arena);
-    return outcome(cuai_settle_one(arena, own_stream(ladder)) ||
-                   (own && cuai_settle_mine(arena, own_stream(ladder), true)) ||
+    return outcome(cuai_reclaim_one(arena, own_stream(ladder)) ||
+                   (own && cuai_reclaim_mine(arena, own_stream(ladder), true)) ||
                    wait_for_memory(ladder));
 }
 
@@ -273,19 +263,18 @@ static outcome_t try_growth(ladder_t *ladder)
     if (!may_grow(ladder))
         return STEP_SKIPPED;
     uint64_t taken = 0;
-    ladder->growth = cuai_grow(ladder->call->arena, ladder->want, &taken);
+    ladder->growth = cuai_grow(ladder->call->arena, ladder->request, &taken);
     cuai_call_note(ladder->call, CUARENA_EVENT_GROW, taken);
     if (is_final(ladder->growth) || ladder->growth == CUARENA_OUT_OF_MEMORY)
         cuai_error_keep(ladder->words);
-    return ladder->growth == CUARENA_UNSUPPORTED
-               ? STEP_SKIPPED
-               : outcome(ladder->growth == CUARENA_OK);
+    return ladder->growth == CUARENA_UNSUPPORTED ? STEP_SKIPPED
+                                                 : outcome(ladder->growth == CUARENA_OK);
 }
 
 /* Alone, whatever else is held. */
 static bool exceeds_limit(const ladder_t *ladder)
 {
-    return ladder->want->size > ladder->call->arena->limits[CUARENA_LIMIT_HELD];
+    return ladder->request->size > ladder->call->arena->limits[CUARENA_LIMIT_RESERVED];
 }
 
 /* Whether the refusal is one that fewer cached blocks may change: not that of
@@ -293,41 +282,38 @@ static bool exceeds_limit(const ladder_t *ladder)
 static bool is_for_room(const ladder_t *ladder)
 {
     const cuarena_heap_t *heap = heap_of(ladder);
-    if (ladder->want->dedicated)
+    if (ladder->request->dedicated)
         return lacks_bytes(ladder);
     if (ladder->refusal != CUARENA_LIMIT)
         return true;
     return heap->live_blocks < heap->max_blocks &&
-           cuai_check_live_limit(ladder->call->arena, ladder->want) ==
-               CUARENA_OK;
+           cuai_check_live_limit(ladder->call->arena, ladder->request) == CUARENA_OK;
 }
 
-/* Whether it would fit beside the live blocks if nothing else were held. If not
- * nothing is ended or given back for it. */
+/* Whether it would fit beside the live blocks if nothing else were held. If not nothing is ended or
+ * given back for it. */
 static bool would_fit(const ladder_t *ladder)
 {
     const cuarena_t *arena = ladder->call->arena;
-    uint64_t size = ladder->want->size;
+    uint64_t size = ladder->request->size;
     uint64_t live = cuai_live_bytes(arena) - arena->adopted_bytes;
     uint64_t in_pool = arena->heaps[CUAI_DYNAMIC]->live_bytes;
-    if (live + size > arena->limits[CUARENA_LIMIT_HELD])
+    if (live + size > arena->limits[CUARENA_LIMIT_RESERVED])
         return false;
-    return ladder->want->dedicated ||
-           in_pool + size <= arena->pool_bytes - arena->stable_bytes;
+    return ladder->request->dedicated || in_pool + size <= arena->pool_bytes - arena->stable_bytes;
 }
 
 /* Growth has failed, or is not to be had. */
 static outcome_t try_cache(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    if (arena->heaps[CUAI_DYNAMIC]->cached_blocks == 0 || is_stable(ladder) ||
-        !would_fit(ladder) || !is_for_room(ladder))
+    if (arena->heaps[CUAI_DYNAMIC]->cached_blocks == 0 || is_stable(ladder) || !would_fit(ladder) ||
+        !is_for_room(ladder))
         return STEP_SKIPPED;
     uint64_t given = 0;
-    cuai_cache_evict(arena, cuai_max(ladder->want->size, 1), &given);
+    cuai_cache_evict(arena, cuai_max(ladder->request->size, 1), &given);
     cuai_call_note(ladder->call, CUARENA_EVENT_TRIM, given);
-    ladder->spent &=
-        ~(step_bit(CUARENA_STEP_JOIN) | step_bit(CUARENA_STEP_TRIM));
+    ladder->spent &= ~(step_bit(CUARENA_STEP_JOIN) | step_bit(CUARENA_STEP_TRIM));
     return outcome(true);
 }
 
@@ -335,8 +321,8 @@ static outcome_t try_cache(ladder_t *ladder)
 static outcome_t try_trim(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    if (arena->config.grow == CUARENA_GROW_NONE || !would_fit(ladder) ||
-        !lacks_bytes(ladder) || !spend(ladder, CUARENA_STEP_TRIM))
+    if (arena->config.grow == CUARENA_GROW_NONE || !would_fit(ladder) || !lacks_bytes(ladder) ||
+        !spend(ladder, CUARENA_STEP_TRIM))
         return STEP_SKIPPED;
     uint64_t given = cuai_trim_all(arena);
     cuai_call_note(ladder->call, CUARENA_EVENT_TRIM, given);
@@ -348,12 +334,11 @@ static outcome_t try_handler(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
     if (arena->oom_fn == NULL || ladder->handler_no ||
-        ladder->handler_calls == MOST_HANDLER_CALLS ||
-        cuai_frame_within(CUAI_FRAME_OOM, arena))
+        ladder->handler_calls == MOST_HANDLER_CALLS || cuai_frame_within(CUAI_FRAME_OOM, arena))
         return STEP_SKIPPED;
     cuarena_oom_fn handler = arena->oom_fn;
     void *user = arena->oom_user;
-    uint64_t bytes = ladder->want->request.size;
+    uint64_t bytes = ladder->request->heap.size;
     cuai_frame_t frame;
     arena->oom_handler_calls++;
     cuai_unlock(&arena->lock);
@@ -367,8 +352,8 @@ static outcome_t try_handler(ladder_t *ladder)
     return outcome(freed != 0);
 }
 
-/* Whether there are enough bytes, but apart. What a pool gave back counts as
- * long as the memory has not refused it. */
+/* Whether there are enough bytes, but apart. What a pool gave back counts as long as the memory has
+ * not refused it. */
 static bool is_apart(const ladder_t *ladder)
 {
     if (ladder->refusal == CUARENA_FRAGMENTED)
@@ -376,19 +361,18 @@ static bool is_apart(const ladder_t *ladder)
     uint64_t untaken = cuai_pool_untaken(ladder->call->arena);
     return ladder->refusal == CUARENA_OUT_OF_MEMORY && may_grow(ladder) &&
            ladder->growth == CUARENA_UNSUPPORTED && untaken != 0 &&
-           ladder->want->size <= all_free(ladder) + untaken;
+           ladder->request->size <= all_free(ladder) + untaken;
 }
 
 static outcome_t try_compaction(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    if (!arena->config.compact_on_oom || !is_apart(ladder) ||
-        !may_grow(ladder) || !spend(ladder, CUARENA_STEP_COMPACT))
+    if (!arena->config.compact_on_oom || !is_apart(ladder) || !may_grow(ladder) ||
+        !spend(ladder, CUARENA_STEP_COMPACT))
         return STEP_SKIPPED;
     cuarena_status_t status =
-        cuai_compact_for(ladder->call, ladder->want, &ladder->no_compaction);
-    if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT ||
-        is_final(status)) {
+        cuai_compact_for(ladder->call, ladder->request, &ladder->no_compaction);
+    if (status == CUARENA_OUT_OF_MEMORY || status == CUARENA_LIMIT || is_final(status)) {
         ladder->growth = status;
         cuai_error_keep(ladder->words);
     }
@@ -401,8 +385,8 @@ static const struct {
     outcome_t (*take)(ladder_t *ladder);
 } steps[CUARENA_STEP_COUNT] = {
     [CUARENA_STEP_JOIN] = {"joining", try_joining},
-    [CUARENA_STEP_CROSS] = {"crossing", try_crossing},
-    [CUARENA_STEP_SETTLE] = {"settling", try_settling},
+    [CUARENA_STEP_STEAL] = {"stealing", try_stealing},
+    [CUARENA_STEP_RECLAIM] = {"reclaiming", try_reclaiming},
     [CUARENA_STEP_GROW] = {"growth", try_growth},
     [CUARENA_STEP_CACHE] = {"cache", try_cache},
     [CUARENA_STEP_WAIT] = {"waiting", try_waiting},
@@ -417,16 +401,14 @@ const char *cuai_step_name(int32_t step)
 }
 
 /* Steps out, if anybody reads it. */
-static void log_step(const ladder_t *ladder, const char *name,
-                     const char *result)
+static void log_step(const ladder_t *ladder, const char *name, const char *result)
 {
     cuarena_t *arena = ladder->call->arena;
     if (!cuai_log_wants(CUARENA_LOG_DEBUG))
         return;
     cuai_unlock(&arena->lock);
-    cuai_log(CUARENA_LOG_DEBUG, "%s: no room for %llu bytes: %s: %s",
-             arena->label, (unsigned long long)ladder->want->request.size, name,
-             result);
+    cuai_log(CUARENA_LOG_DEBUG, "%s: no room for %llu bytes: %s: %s", arena->label,
+             (unsigned long long)ladder->request->heap.size, name, result);
     cuai_lock(&arena->lock);
 }
 
@@ -437,8 +419,7 @@ static bool take_step(ladder_t *ladder, int32_t step)
         return false;
     ladder->tried |= step_bit(step);
     ladder->call->arena->steps[step].tried++;
-    log_step(ladder, steps[step].name,
-             came == STEP_BROUGHT ? "try again" : "nothing");
+    log_step(ladder, steps[step].name, came == STEP_BROUGHT ? "try again" : "nothing");
     if (came == STEP_BROUGHT && step > ladder->deepest)
         ladder->deepest = step;
     return came == STEP_BROUGHT;
@@ -458,11 +439,11 @@ static bool try_more(ladder_t *ladder)
 
 /* ---- The error --------------------------------------------------------- */
 
-/* Compaction never serves the stable region. A limit or the memory is named
- * where it, and not the blocks' places, stands in the way. */
+/* Compaction never serves the stable region. A limit or the memory is named where it, and not the
+ * blocks' places, stands in the way. */
 static cuarena_status_t final_status(const ladder_t *ladder)
 {
-    if (ladder->want->dedicated || ladder->refusal == CUARENA_LIMIT)
+    if (ladder->request->dedicated || ladder->refusal == CUARENA_LIMIT)
         return ladder->refusal;
     if (is_stable(ladder))
         return CUARENA_OUT_OF_MEMORY;
@@ -475,21 +456,18 @@ static cuarena_status_t final_status(const ladder_t *ladder)
 static uint64_t met_limit(const cuarena_t *arena, cuarena_status_t status)
 {
     if (status != CUARENA_LIMIT)
-        return cuai_min(arena->pool_bytes, arena->limits[CUARENA_LIMIT_HELD]);
-    return cuai_min(arena->limits[CUARENA_LIMIT_HELD],
-                    arena->limits[CUARENA_LIMIT_LIVE]);
+        return cuai_min(arena->pool_bytes, arena->limits[CUARENA_LIMIT_RESERVED]);
+    return cuai_min(arena->limits[CUARENA_LIMIT_RESERVED], arena->limits[CUARENA_LIMIT_LIVE]);
 }
 
 /* Bytes of the host's own memory, for bookkeeping, are what is short. */
-static bool lacks_record(const ladder_t *ladder, cuarena_status_t status,
-                         uint64_t largest)
+static bool lacks_record(const ladder_t *ladder, cuarena_status_t status, uint64_t largest)
 {
-    return status == CUARENA_OUT_OF_MEMORY && largest >= ladder->want->size;
+    return status == CUARENA_OUT_OF_MEMORY && largest >= ladder->request->size;
 }
 
 /* " while ... is the limit", where a limit stands in the way. */
-static void name_limit(const ladder_t *ladder, cuarena_status_t status,
-                       char *text, size_t room)
+static void name_limit(const ladder_t *ladder, cuarena_status_t status, char *text, size_t room)
 {
     const cuarena_t *arena = ladder->call->arena;
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
@@ -498,7 +476,7 @@ static void name_limit(const ladder_t *ladder, cuarena_status_t status,
         return;
     if (ladder->refusal != CUARENA_LIMIT)
         snprintf(text, room, " while %llu held bytes are the limit",
-                 (unsigned long long)arena->limits[CUARENA_LIMIT_HELD]);
+                 (unsigned long long)arena->limits[CUARENA_LIMIT_RESERVED]);
     else if (heap->live_blocks >= heap->max_blocks)
         snprintf(text, room, " while %llu live blocks are the limit",
                  (unsigned long long)heap->max_blocks);
@@ -524,8 +502,7 @@ CUAI_PRINTF(2, 3) static void add(text_t *text, const char *format, ...)
     text->room -= used;
 }
 
-/* ", settling, growth": the steps that were tried, and why compaction brought
- * nothing. */
+/* ", reclaiming, growth": the steps that were tried, and why compaction brought nothing. */
 static void name_steps(const ladder_t *ladder, char *chars, size_t room)
 {
     text_t text = {chars, room};
@@ -539,8 +516,8 @@ static void name_steps(const ladder_t *ladder, char *chars, size_t room)
         add(&text, " (%d handler calls are the most)", MOST_HANDLER_CALLS);
 }
 
-/* "; memory 'device' answered 2", where the memory had no more; or, where what
- * it lacks has no number, its words. */
+/* "; memory 'device' answered 2", where the memory had no more; or, where what it lacks has no
+ * number, its words. */
 static void name_cause(const ladder_t *ladder, char *text, size_t room)
 {
     const cuarena_error_info_t *words = &ladder->words->error;
@@ -548,39 +525,35 @@ static void name_cause(const ladder_t *ladder, char *text, size_t room)
     if (ladder->growth != CUARENA_OUT_OF_MEMORY)
         return;
     if (words->driver_code != 0)
-        snprintf(text, room, "; memory '%s' answered %d",
-                 ladder->call->arena->memory.ops.name, (int)words->driver_code);
+        snprintf(text, room, "; memory '%s' answered %d", ladder->call->arena->memory.ops.name,
+                 (int)words->driver_code);
     else
         snprintf(text, room, "; %.60s", words->message);
 }
 
-static cuarena_status_t explain_figures(const ladder_t *ladder,
-                                        cuarena_status_t status,
+static cuarena_status_t explain_figures(const ladder_t *ladder, cuarena_status_t status,
                                         const char *tried)
 {
     const cuarena_t *arena = ladder->call->arena;
     int region = is_stable(ladder) ? CUAI_STABLE : CUAI_DYNAMIC;
     char limit[64];
     char cause[64];
-    uint64_t largest = cuai_lanes_largest(arena, region, may_wait(ladder));
+    uint64_t largest = cuai_freelists_largest(arena, region, may_wait(ladder));
     name_limit(ladder, status, limit, sizeof limit);
     name_cause(ladder, cause, sizeof cause);
     if (lacks_record(ladder, status, largest))
         snprintf(limit, sizeof limit, ", but no host memory for its record");
-    uint64_t asked = ladder->want->request.size;
-    uint64_t free_bytes = may_wait(ladder)
-                              ? all_free(ladder)
-                              : arena->heaps[region]->lanes[0]->free_bytes;
+    uint64_t asked = ladder->request->heap.size;
+    uint64_t free_bytes =
+        may_wait(ladder) ? all_free(ladder) : arena->heaps[region]->freelists[0]->free_bytes;
     if (region == CUAI_DYNAMIC)
         free_bytes += cuai_pool_untaken(arena);
-    cuai_fail_bytes(
-        status, asked, met_limit(arena, status), arena->held, free_bytes,
-        largest,
-        "no room for %llu bytes in the %s region%s: %llu free, the largest "
-        "range has %llu, %llu held%s; tried: held bytes%s",
-        (unsigned long long)asked, region == CUAI_STABLE ? "stable" : "dynamic",
-        limit, (unsigned long long)free_bytes, (unsigned long long)largest,
-        (unsigned long long)arena->held, cause, tried);
+    cuai_fail_bytes(status, asked, met_limit(arena, status), arena->held, free_bytes, largest,
+                    "no room for %llu bytes in the %s region%s: %llu free, the largest "
+                    "range has %llu, %llu held%s; tried: held bytes%s",
+                    (unsigned long long)asked, region == CUAI_STABLE ? "stable" : "dynamic", limit,
+                    (unsigned long long)free_bytes, (unsigned long long)largest,
+                    (unsigned long long)arena->held, cause, tried);
     if (cause[0] != '\0')
         cuai_error_code(ladder->words->error.driver_code);
     return status;
@@ -592,11 +565,11 @@ static cuarena_status_t explain(const ladder_t *ladder)
     cuarena_status_t status = final_status(ladder);
     char tried[128];
     name_steps(ladder, tried, sizeof tried);
-    if (!ladder->want->dedicated && !is_final(status))
+    if (!ladder->request->dedicated && !is_final(status))
         return explain_figures(ladder, status, tried);
-    if (is_final(status) || ladder->want->dedicated)
+    if (is_final(status) || ladder->request->dedicated)
         cuai_error_restore(ladder->words);
-    cuai_error_asked(ladder->want->request.size);
+    cuai_error_asked(ladder->request->heap.size);
     if (tried[0] != '\0')
         cuai_error_add("; tried:%s", tried + 1);
     return status;
@@ -604,27 +577,25 @@ static cuarena_status_t explain(const ladder_t *ladder)
 
 /* ---- Obtaining --------------------------------------------------------- */
 
-static bool goes_across(const ladder_t *ladder)
+static bool steals_for(const ladder_t *ladder)
 {
     return may_wait(ladder) &&
-           cuai_goes_across(ladder->call->arena, heap_of(ladder),
-                            ladder->want->size);
+           cuai_steals_for(ladder->call->arena, heap_of(ladder), ladder->request->size);
 }
 
 static cuarena_status_t serve_once(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    ladder->want->soon = may_wait(ladder);
+    ladder->request->soon = may_wait(ladder);
     if (ladder->served)
         ladder->refusal = CUARENA_OK;
-    else if (ladder->want->dedicated)
-        ladder->refusal =
-            cuai_serve_dedicated(arena, ladder->want, ladder->found);
-    else if (goes_across(ladder))
-        ladder->refusal = cuai_serve_across(arena, ladder->want, ladder->found);
+    else if (ladder->request->dedicated)
+        ladder->refusal = cuai_alloc_dedicated(arena, ladder->request, ladder->ref);
+    else if (steals_for(ladder))
+        ladder->refusal = cuai_try_alloc_stealing(arena, ladder->request, ladder->ref);
     else
-        ladder->refusal = cuai_serve(arena, ladder->want, ladder->found);
-    if (ladder->want->dedicated && ladder->refusal != CUARENA_OK)
+        ladder->refusal = cuai_try_alloc(arena, ladder->request, ladder->ref);
+    if (ladder->request->dedicated && ladder->refusal != CUARENA_OK)
         cuai_error_keep(ladder->words);
     return ladder->refusal;
 }
@@ -636,23 +607,22 @@ static bool is_refusal(cuarena_status_t status)
 }
 
 /* A block that nobody has been given yet. */
-static cuarena_status_t zero_new(cuarena_t *arena, const cuai_want_t *want,
-                                 cuai_found_t found)
+static cuarena_status_t zero_new(cuarena_t *arena, const cuai_request_t *request,
+                                 cuai_block_ref_t ref)
 {
-    if (!want->zeroed || want->size == 0)
+    if (!request->zeroed || request->size == 0)
         return CUARENA_OK;
-    cuai_counted_in_t where = {found.region, want->request.owner,
-                               want->request.tag};
+    cuai_counted_in_t where = {ref.region, request->heap.owner, request->heap.tag};
     cuai_peaks_kept_t with;
     cuai_peaks_keep(arena, &where, &with);
-    cuai_mark_moving(arena, found);
-    cuarena_status_t status = cuai_zero_block(arena, found, want->stream);
-    bool ended = cuai_end_moving(arena, found, want->stream);
+    cuai_mark_moving(arena, ref);
+    cuarena_status_t status = cuai_zero_block(arena, ref, request->stream);
+    bool ended = cuai_end_moving(arena, ref, request->stream);
     if (status == CUARENA_OK || ended)
         return status;
-    cuai_uncount_block(arena, found);
-    cuai_end_now(arena, found, want->stream);
-    cuai_peaks_restore(arena, &where, want->before, &with);
+    cuai_uncount_block(arena, ref);
+    cuai_end_now(arena, ref, request->stream);
+    cuai_peaks_restore(arena, &where, request->before, &with);
     return status;
 }
 
@@ -661,12 +631,12 @@ static bool is_hopeless(const ladder_t *ladder)
 {
     const cuarena_t *arena = ladder->call->arena;
     bool grows = arena->config.grow != CUARENA_GROW_NONE && may_grow(ladder);
-    bool lacks = grows && ladder->want->size > arena->held;
-    return exceeds_limit(ladder) && (lacks || ladder->want->dedicated);
+    bool lacks = grows && ladder->request->size > arena->held;
+    return exceeds_limit(ladder) && (lacks || ladder->request->dedicated);
 }
 
-/* What was refused goes down the ladder. Of steps that failed before one that
- * served no error is left. */
+/* What was refused goes down the ladder. Of steps that failed before one that served no error is
+ * left. */
 static cuarena_status_t descend(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
@@ -692,15 +662,15 @@ static cuarena_status_t descend(ladder_t *ladder)
     return status;
 }
 
-/* Where frees on many streams have split the free bytes into more pieces than
- * the bookkeeping should have records for. Steps out then. */
+/* Where frees on many streams have split the free bytes into more pieces than the bookkeeping
+ * should have records for. Steps out then. */
 static void join_pieces(const ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    int region = cuai_region_for(arena, ladder->want->region);
+    int region = cuai_region_for(arena, ladder->request->region);
     if (CUAI_UNLIKELY(cuai_heap_is_split_up(arena->heaps[region])) &&
         !cuai_frame_within(CUAI_FRAME_MEMORY, arena->counted.user))
-        cuai_settle_split_up(arena, arena->heaps[region]);
+        cuai_reclaim_split_up(arena, arena->heaps[region]);
 }
 
 static cuarena_status_t serve_uncached(ladder_t *ladder)
@@ -714,14 +684,14 @@ static cuarena_status_t serve_uncached(ladder_t *ladder)
 static cuarena_status_t serve(ladder_t *ladder)
 {
     cuarena_t *arena = ladder->call->arena;
-    const cuai_want_t *want = ladder->want;
-    if (!cuai_cache_serves(arena, want))
+    const cuai_request_t *request = ladder->request;
+    if (!cuai_cache_serves(arena, request))
         return serve_uncached(ladder);
-    if (cuai_cache_serve(arena, want, ladder->found))
+    if (cuai_cache_serve(arena, request, ladder->ref))
         return CUARENA_OK;
     uint64_t given = 0;
     ladder->missed = true;
-    cuai_cache_before_miss(arena, want->size, &given);
+    cuai_cache_before_miss(arena, request->size, &given);
     cuai_call_note(ladder->call, CUARENA_EVENT_TRIM, given);
     return serve_uncached(ladder);
 }
@@ -739,38 +709,37 @@ static void keep_limits(const ladder_t *ladder)
     cuai_call_note(ladder->call, CUARENA_EVENT_TRIM, given);
 }
 
-cuarena_status_t cuai_obtain(cuai_call_t *call, const cuai_want_t *want,
-                             cuai_found_t *found_out)
+cuarena_status_t cuai_alloc_slow(cuai_call_t *call, const cuai_request_t *request,
+                                 cuai_block_ref_t *block_out)
 {
     cuarena_t *arena = call->arena;
-    cuai_want_t own = *want;
+    cuai_request_t own = *request;
     cuai_kept_error_t words;
     cuai_peaks_kept_t before;
     /* cppcheck-suppress uninitvar; what is kept goes there */
-    own.before = want->zeroed ? &before : NULL;
+    own.before = request->zeroed ? &before : NULL;
     ladder_t ladder = {.call = call,
                        .words = &words,
-                       .want = &own,
-                       .found = found_out,
+                       .request = &own,
+                       .ref = block_out,
                        .growth = CUARENA_UNSUPPORTED,
                        .deepest = -1};
     cuarena_status_t status = cuai_call_check(arena);
     if (status == CUARENA_OK)
-        status = check_tag(arena, want->request.tag);
+        status = check_tag(arena, request->heap.tag);
     if (status != CUARENA_OK)
         return status;
-    status = check_size(arena, want);
+    status = check_size(arena, request);
     if (status == CUARENA_OK)
         status = serve(&ladder);
     if (status == CUARENA_REENTERED)
         return status;
     if (status == CUARENA_OK)
-        status = zero_new(arena, &own, *found_out);
+        status = zero_new(arena, &own, *block_out);
     if (status != CUARENA_OK)
-        cuai_call_note_failure(call, status, want->request.size,
-                               want->request.tag);
+        cuai_call_note_failure(call, status, request->heap.size, request->heap.tag);
     else
-        cuai_call_note_block(call, CUARENA_EVENT_ALLOC, *found_out);
+        cuai_call_note_block(call, CUARENA_EVENT_ALLOC, *block_out);
     if (status == CUARENA_OK)
         keep_limits(&ladder);
     return status;

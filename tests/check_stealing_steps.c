@@ -1,10 +1,10 @@
 /*
- * How many ranges a request looks at that is served from other streams' lanes,
- * while these have 2^10 to 2^16 (CUARENA_TEST_SCALE=long: 2^18; under a
- * sanitizer 2^12). Nothing here looks at a clock.
+ * How many ranges a request looks at that is served from other streams' free lists, while these
+ * have 2^10 to 2^16 (CUARENA_TEST_SCALE=long: 2^18; under a sanitizer 2^12). Nothing here looks at
+ * a clock.
  *
- * Layouts are strings of blocks of one granule, again and again: each is then
- * freed on the stream of its letter, and lives on if that is '-'.
+ * Layouts are strings of blocks of one granule, again and again: each is then freed on the stream
+ * of its letter, and lives on if that is '-'.
  */
 #include "support/expect.h"
 #include "support/scale.h"
@@ -37,11 +37,9 @@ static uint64_t most_log2(void)
 
 /* ---- Layouts ----------------------------------------------------------- */
 
-static void alloc(load_t *load, uint64_t granules, cuarena_stream_t stream,
-                  void **pointer_out)
+static void alloc(load_t *load, uint64_t granules, cuarena_stream_t stream, void **pointer_out)
 {
-    expect_ok(cuarena_alloc_on(load->rig.arena, granules * GRANULE, stream,
-                               NULL, pointer_out));
+    expect_ok(cuarena_alloc_on(load->rig.arena, granules * GRANULE, stream, NULL, pointer_out));
 }
 
 static void release(load_t *load, void *pointer, cuarena_stream_t stream)
@@ -66,8 +64,7 @@ static void take_all(load_t *load)
 }
 
 /* Frees what has that letter in the layout, in the order of addresses. */
-static void free_letter(load_t *load, const char *layout, char letter,
-                        cuarena_stream_t stream)
+static void free_letter(load_t *load, const char *layout, char letter, cuarena_stream_t stream)
 {
     size_t length = strlen(layout);
     for (uint64_t i = 0; i < load->granules; i++)
@@ -78,8 +75,7 @@ static void free_letter(load_t *load, const char *layout, char letter,
 }
 
 /* About `ranges` copies of the layout fill a pool, or what grew. */
-static void open_load(load_t *load, const char *layout, uint64_t copies,
-                      int32_t preset)
+static void open_load(load_t *load, const char *layout, uint64_t copies, int32_t preset)
 {
     *load = (load_t){.granules = copies * strlen(layout)};
     uint64_t bytes = load->granules * GRANULE;
@@ -106,7 +102,7 @@ typedef struct steps {
     uint64_t most; /* of one request */
     uint64_t sum;
     uint64_t full_searches;
-    uint64_t crossings;
+    uint64_t steals;
     uint64_t waits;
     uint64_t grows;
 } steps_t;
@@ -120,7 +116,7 @@ static void begin_count(load_t *load, steps_t *steps)
 {
     cuarena_stats_t now = rig_stats(&load->rig);
     *steps = (steps_t){.full_searches = heap_of(load)->full_searches,
-                       .crossings = now.crossings,
+                       .steals = now.steals,
                        .waits = now.stream_waits,
                        .grows = now.grows};
 }
@@ -129,13 +125,12 @@ static void end_count(load_t *load, steps_t *steps)
 {
     cuarena_stats_t now = rig_stats(&load->rig);
     steps->full_searches = heap_of(load)->full_searches - steps->full_searches;
-    steps->crossings = now.crossings - steps->crossings;
+    steps->steals = now.steals - steps->steals;
     steps->waits = now.stream_waits - steps->waits;
     steps->grows = now.grows - steps->grows;
 }
 
-static void *count_one(load_t *load, uint64_t granules, cuarena_stream_t stream,
-                       steps_t *steps)
+static void *count_one(load_t *load, uint64_t granules, cuarena_stream_t stream, steps_t *steps)
 {
     void *pointer;
     uint64_t before = heap_of(load)->search_steps;
@@ -146,8 +141,7 @@ static void *count_one(load_t *load, uint64_t granules, cuarena_stream_t stream,
     return pointer;
 }
 
-static void count_many(load_t *load, uint64_t granules, cuarena_stream_t stream,
-                       steps_t *steps)
+static void count_many(load_t *load, uint64_t granules, cuarena_stream_t stream, steps_t *steps)
 {
     begin_count(load, steps);
     for (int i = 0; i < TAKEN; i++)
@@ -155,17 +149,15 @@ static void count_many(load_t *load, uint64_t granules, cuarena_stream_t stream,
     end_count(load, steps);
 }
 
-#define expect_at_most(value, most)                                            \
-    do {                                                                       \
-        uint64_t value_ = (value);                                             \
-        if (value_ > (most))                                                   \
-            ck_abort_msg("2^%d copies: %s is %llu, expected at most %llu",     \
-                         log2, #value, (unsigned long long)value_,             \
-                         (unsigned long long)(most));                          \
+#define expect_at_most(value, most)                                                                \
+    do {                                                                                           \
+        uint64_t value_ = (value);                                                                 \
+        if (value_ > (most))                                                                       \
+            ck_abort_msg("2^%d copies: %s is %llu, expected at most %llu", log2, #value,           \
+                         (unsigned long long)value_, (unsigned long long)(most));                  \
     } while (0)
 
-#define for_each_size(log2)                                                    \
-    for (int log2 = LEAST_LOG2; log2 <= (int)most_log2(); log2 += 2)
+#define for_each_size(log2) for (int log2 = LEAST_LOG2; log2 <= (int)most_log2(); log2 += 2)
 
 /* ---- Small requests ---------------------------------------------------- */
 
@@ -178,7 +170,7 @@ START_TEST(bytes_of_a_stream_that_was_waited_for_are_found_by_class)
         steps_t steps;
         open_load(&load, "a-", UINT64_C(1) << log2, CUARENA_PRESET_POOL);
         count_many(&load, 1, B, &steps);
-        expect_u64(steps.crossings, TAKEN);
+        expect_u64(steps.steals, TAKEN);
         expect_u64(steps.waits, 1);
         expect_u64(steps.full_searches, 0);
         expect_at_most(steps.most, FEW_STEPS);
@@ -195,8 +187,7 @@ START_TEST(one_range_at_a_time_is_found_by_class)
         load_t load;
         steps_t steps;
         void *large[TAKEN];
-        open_load(&load, "-", (UINT64_C(1) << log2) + 4 * TAKEN + 1,
-                  CUARENA_PRESET_POOL);
+        open_load(&load, "-", (UINT64_C(1) << log2) + 4 * TAKEN + 1, CUARENA_PRESET_POOL);
         for (uint64_t i = 0; i < 4 * TAKEN; i++)
             release(&load, load.blocks[i], A);
         for (int i = 0; i < TAKEN; i++)
@@ -217,7 +208,7 @@ START_TEST(one_range_at_a_time_is_found_by_class)
 }
 END_TEST
 
-/* No range of one lane is large enough, but two that touch are. */
+/* No range of one free list is large enough, but two that touch are. */
 START_TEST(ranges_of_two_streams_together_are_found_soon)
 {
     for_each_size(log2)
@@ -226,7 +217,7 @@ START_TEST(ranges_of_two_streams_together_are_found_soon)
         steps_t steps;
         open_load(&load, "ac-", UINT64_C(1) << log2, CUARENA_PRESET_POOL);
         count_many(&load, 2, B, &steps);
-        expect_u64(steps.crossings, TAKEN);
+        expect_u64(steps.steals, TAKEN);
         expect_u64(steps.waits, 2);
         expect_u64(steps.full_searches, 0);
         expect_at_most(steps.most, MOST_STEPS);
@@ -235,8 +226,8 @@ START_TEST(ranges_of_two_streams_together_are_found_soon)
 }
 END_TEST
 
-/* Rows begin with a range of C's, for which B has not waited: the rest, A's and
- * its own, serves it without a wait. */
+/* Rows begin with a range of C's, for which B has not waited: the rest, A's and its own, serves it
+ * without a wait. */
 START_TEST(the_part_of_a_row_that_needs_no_wait_is_seen)
 {
     for_each_size(log2)
@@ -248,7 +239,7 @@ START_TEST(the_part_of_a_row_that_needs_no_wait_is_seen)
         expect_ok(cuarena_stream_mark(load.rig.arena, A, &mark));
         expect_ok(cuarena_stream_waited(load.rig.arena, B, A, mark));
         count_many(&load, 2, B, &steps);
-        expect_u64(steps.crossings, TAKEN);
+        expect_u64(steps.steals, TAKEN);
         expect_u64(steps.waits, 0);
         expect_u64(steps.full_searches, 0);
         expect_at_most(steps.most, MOST_STEPS);
@@ -266,7 +257,7 @@ START_TEST(a_row_is_not_followed_to_its_end)
         steps_t steps;
         open_load(&load, "aac", UINT64_C(1) << log2, CUARENA_PRESET_POOL);
         count_many(&load, 2, B, &steps);
-        expect_u64(steps.crossings, TAKEN);
+        expect_u64(steps.steals, TAKEN);
         expect_u64(steps.full_searches, 0);
         expect_at_most(steps.most, MOST_STEPS);
         close_load(&load);
@@ -283,7 +274,7 @@ START_TEST(small_ranges_of_its_own_do_not_delay_a_stream)
         steps_t steps;
         open_load(&load, "b-aa-", UINT64_C(1) << log2, CUARENA_PRESET_POOL);
         count_many(&load, 2, B, &steps);
-        expect_u64(steps.crossings, TAKEN);
+        expect_u64(steps.steals, TAKEN);
         expect_u64(steps.waits, 1);
         expect_u64(steps.full_searches, 0);
         expect_at_most(steps.sum, MOST_STEPS);
@@ -292,18 +283,17 @@ START_TEST(small_ranges_of_its_own_do_not_delay_a_stream)
 }
 END_TEST
 
-/* Ranges of the request's class that it does not fit in: three granules of
- * class 3, five and six of one class. */
+/* Ranges of the request's class that it does not fit in: three granules of class 3, five and six of
+ * one class. */
 START_TEST(ranges_of_its_class_that_are_too_small_are_passed_over)
 {
     for_each_size(log2)
     {
         load_t load;
         steps_t steps;
-        open_load(&load, "bbbb-aaaa-cccccc-", UINT64_C(1) << (log2 - 2),
-                  CUARENA_PRESET_POOL);
+        open_load(&load, "bbbb-aaaa-cccccc-", UINT64_C(1) << (log2 - 2), CUARENA_PRESET_POOL);
         count_many(&load, 5, B, &steps);
-        expect_u64(steps.crossings, TAKEN);
+        expect_u64(steps.steals, TAKEN);
         expect_u64(steps.full_searches, 0);
         expect_at_most(steps.most, MOST_STEPS);
         close_load(&load);
@@ -311,8 +301,7 @@ START_TEST(ranges_of_its_class_that_are_too_small_are_passed_over)
 }
 END_TEST
 
-/* Before the arena grows everything is looked at, and not again before that
- * growth is used up. */
+/* Before the arena grows everything is looked at, and not again before that growth is used up. */
 START_TEST(all_is_looked_at_before_growth_only)
 {
     for_each_size(log2)
@@ -323,8 +312,7 @@ START_TEST(all_is_looked_at_before_growth_only)
         count_many(&load, 2, B, &steps);
         ck_assert_uint_ge(steps.grows, 1);
         expect_at_most(steps.full_searches, 2 * steps.grows);
-        expect_at_most(steps.sum,
-                       (steps.full_searches << log2) * 3 + TAKEN * MOST_STEPS);
+        expect_at_most(steps.sum, (steps.full_searches << log2) * 3 + TAKEN * MOST_STEPS);
         close_load(&load);
     }
 }
@@ -332,8 +320,8 @@ END_TEST
 
 /* ---- Large requests ---------------------------------------------------- */
 
-/* Above the only ranges that are large enough, A has many that are not, though
- * most of them have an eighth of the request and more. */
+/* Above the only ranges that are large enough, A has many that are not, though most of them have an
+ * eighth of the request and more. */
 START_TEST(a_large_request_sees_a_bounded_number_of_ranges)
 {
     for_each_size(log2)
@@ -348,7 +336,7 @@ START_TEST(a_large_request_sees_a_bounded_number_of_ranges)
             else if (i % 8 != 0)
                 release(&load, load.blocks[i], A);
         count_many(&load, size, B, &steps);
-        expect_u64(steps.crossings, TAKEN);
+        expect_u64(steps.steals, TAKEN);
         expect_u64(steps.waits, 1);
         expect_u64(steps.full_searches, 0);
         expect_at_most(steps.most, MOST_STEPS / 2);
@@ -357,7 +345,7 @@ START_TEST(a_large_request_sees_a_bounded_number_of_ranges)
 }
 END_TEST
 
-/* ---- Many lanes -------------------------------------------------------- */
+/* ---- Many free lists -------------------------------------------------------- */
 
 /* Fills the pool; one of the blocks that do. */
 static void *fill(rig_t *rig)
@@ -370,8 +358,8 @@ static void *fill(rig_t *rig)
     return one;
 }
 
-/* Sessions have lanes too, so those of streams may have any number. */
-START_TEST(streams_cross_whatever_numbers_their_lanes_have)
+/* Sessions have free lists too, so those of streams may have any number. */
+START_TEST(streams_steal_whatever_numbers_their_freelists_have)
 {
     rig_t rig;
     cuarena_capture_t *sessions[MANY];
@@ -387,12 +375,12 @@ START_TEST(streams_cross_whatever_numbers_their_lanes_have)
         free_plain(&rig, take_on(&rig, 256, sim_handle(i)));
     }
     uint32_t number = cuai_stream_known(rig.arena, last);
-    ck_assert_uint_gt(cuai_stream(rig.arena, number)->lanes[CUAI_DYNAMIC][1],
+    ck_assert_uint_gt(cuai_stream(rig.arena, number)->freelists[CUAI_DYNAMIC][1],
                       2 * (CUARENA_MAX_STREAMS + 1));
     void *one = fill(&rig);
     free_on(&rig, one, last);
     ck_assert_ptr_eq(take_on(&rig, KIB(4), B), one);
-    expect_u64(rig_stats(&rig).crossings, 1);
+    expect_u64(rig_stats(&rig).steals, 1);
     for (int i = 0; i < MANY; i++)
         expect_ok(cuarena_capture_release(rig.arena, &sessions[i], A));
     rig_close_forced(&rig);
@@ -401,20 +389,18 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("crossing_steps");
-    suite_add_list(
-        suite, "small",
-        TEST_LIST(bytes_of_a_stream_that_was_waited_for_are_found_by_class,
-                  one_range_at_a_time_is_found_by_class,
-                  ranges_of_two_streams_together_are_found_soon,
-                  the_part_of_a_row_that_needs_no_wait_is_seen,
-                  a_row_is_not_followed_to_its_end,
-                  small_ranges_of_its_own_do_not_delay_a_stream,
-                  ranges_of_its_class_that_are_too_small_are_passed_over,
-                  all_is_looked_at_before_growth_only));
-    suite_add_list(suite, "large",
-                   TEST_LIST(a_large_request_sees_a_bounded_number_of_ranges));
-    suite_add_list(suite, "lanes",
-                   TEST_LIST(streams_cross_whatever_numbers_their_lanes_have));
+    Suite *suite = suite_create("stealing_steps");
+    suite_add_list(suite, "small",
+                   TEST_LIST(bytes_of_a_stream_that_was_waited_for_are_found_by_class,
+                             one_range_at_a_time_is_found_by_class,
+                             ranges_of_two_streams_together_are_found_soon,
+                             the_part_of_a_row_that_needs_no_wait_is_seen,
+                             a_row_is_not_followed_to_its_end,
+                             small_ranges_of_its_own_do_not_delay_a_stream,
+                             ranges_of_its_class_that_are_too_small_are_passed_over,
+                             all_is_looked_at_before_growth_only));
+    suite_add_list(suite, "large", TEST_LIST(a_large_request_sees_a_bounded_number_of_ranges));
+    suite_add_list(suite, "freelists",
+                   TEST_LIST(streams_steal_whatever_numbers_their_freelists_have));
     return suite_main(suite);
 }

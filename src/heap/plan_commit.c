@@ -1,20 +1,20 @@
 /*
  * Plans under way: what they hold, and what becomes of it.
  *
- * Between begin and the end of a plan its ranges are in the lane HELD, which
- * has no index. A pass that plans and begins at once does not take them out of
- * theirs one by one: it marks them, and the lists of the index are gone
- * through once, or forgotten where nothing else was in them. So the links of a
- * HELD range mean nothing.
+ * Between begin and the end of a plan its ranges are in the free list HELD, which has no index. A
+ * pass that plans and begins at once does not take them out of theirs one by one: it marks them,
+ * and the lists of the index are gone
+ * through once, or forgotten where nothing else was in them. So the links of a HELD range mean
+ * nothing.
  *
- * Without SPACERs a commit is one pass over the moves. The range before a block
- * has got all that it ever gets when the block is looked at, and gives what
- * the block takes; what is left of it goes to its lane. As soon as bytes of
- * another lane follow a block, the rest goes the long way: all blocks first,
- * then all ranges, minding SPACERs.
+ * Without SEPARATORs a commit is one pass over the moves. The range before a block has got all that
+ * it ever gets when the block is looked at, and gives what
+ * the block takes; what is left of it goes to its free list. As soon as bytes of another free list
+ * follow a block, the rest goes the long way: all blocks first, then all ranges, minding
+ * SEPARATORs.
  *
- * The look-up is made anew where most blocks move: to insert all costs less
- * than to find and remove those that do.
+ * The look-up is made anew where most blocks move: to insert all costs less than to find and remove
+ * those that do.
  */
 #include <string.h>
 
@@ -22,31 +22,30 @@
 
 /* ---- Holding ----------------------------------------------------------- */
 
-/* The range goes to the lane HELD; its key stays but for the lane. */
-static void hold_range(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
+/* The range goes to the free list HELD; its key stays but for the free list. */
+static void hold_range(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     cuai_record_t *r = cuai_record(heap, slot);
-    if (!cuai_range_is_open(r, lane))
+    if (!cuai_range_is_open(r, freelist))
         return;
-    if (CUAI_UNLIKELY(heap->spacers != 0)) {
-        cuai_range_relane(heap, slot, CUAI_LANE_HELD);
+    if (CUAI_UNLIKELY(heap->separators != 0)) {
+        cuai_range_refile(heap, slot, CUAI_FREELIST_PLANNED);
         return;
     }
     uint64_t bytes = cuai_range(r);
-    cuai_lane_count(heap, cuai_range_lane(r), 0 - bytes);
+    cuai_freelist_count(heap, cuai_range_freelist(r), 0 - bytes);
     cuai_range_drop(heap, slot);
-    r->key = cuai_range_key(bytes, CUAI_LANE_HELD);
+    r->key = cuai_range_key(bytes, CUAI_FREELIST_PLANNED);
 }
 
 /* Takes the HELD ranges out of a list; the rest keep their order. */
-static void unlist_from(cuarena_heap_t *heap, cuai_index_t *index,
-                        cuai_slot_t *link)
+static void unlist_from(cuarena_heap_t *heap, cuai_index_t *index, cuai_slot_t *link)
 {
     cuai_slot_t up = 0;
     for (cuai_slot_t slot = *link; slot != 0;) {
         cuai_record_t *r = cuai_record(heap, slot);
         cuai_slot_t down = r->down;
-        if (cuai_range_lane(r) == CUAI_LANE_HELD) {
+        if (cuai_range_freelist(r) == CUAI_FREELIST_PLANNED) {
             index->ranges--;
             index->free_bytes -= cuai_range(r);
         } else {
@@ -60,8 +59,7 @@ static void unlist_from(cuarena_heap_t *heap, cuai_index_t *index,
     *link = 0;
 }
 
-static void unlist_zone(cuarena_heap_t *heap, cuai_index_t *index,
-                        uint32_t zone)
+static void unlist_zone(cuarena_heap_t *heap, cuai_index_t *index, uint32_t zone)
 {
     uint64_t was = index->bits[zone];
     uint64_t bits = was & ~UINT64_C(1);
@@ -75,9 +73,9 @@ static void unlist_zone(cuarena_heap_t *heap, cuai_index_t *index,
     cuai_index_set_bits(index, zone, was, bits);
 }
 
-void cuai_held_unlist(cuarena_heap_t *heap, uint32_t lane, bool some_stay)
+void cuai_planned_unlist(cuarena_heap_t *heap, uint32_t freelist, bool some_stay)
 {
-    cuai_index_t *index = heap->lanes[lane];
+    cuai_index_t *index = heap->freelists[freelist];
     if (!some_stay)
         memset(index, 0, sizeof *index);
     for (uint32_t zone = 0; some_stay && zone < CUAI_ZONES; zone++)
@@ -86,23 +84,21 @@ void cuai_held_unlist(cuarena_heap_t *heap, uint32_t lane, bool some_stay)
 
 /* ---- Begin ------------------------------------------------------------- */
 
-static cuarena_status_t check_state(const cuarena_heap_t *heap,
-                                    const cuarena_heap_plan_t *plan, bool begun)
+static cuarena_status_t check_state(const cuarena_heap_t *heap, const cuarena_heap_plan_t *plan,
+                                    bool begun)
 {
     if (heap == NULL || plan == NULL)
         return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
     if (plan->planning != heap->planning)
-        return cuai_fail(
-            CUARENA_BAD_ARGUMENT,
-            plan->planning == NULL
-                ? "the plan's heap was destroyed; accepted: "
-                  "cuarena_heap_plan_destroy"
-                : "the plan is of another heap; accepted: plans "
-                  "that cuarena_heap_plan_create made of this one");
+        return cuai_fail(CUARENA_BAD_ARGUMENT,
+                         plan->planning == NULL ? "the plan's heap was destroyed; accepted: "
+                                                  "cuarena_heap_plan_destroy"
+                                                : "the plan is of another heap; accepted: plans "
+                                                  "that cuarena_heap_plan_create made of this one");
     if (plan->begun == begun && !plan->done)
         return CUARENA_OK;
-    return cuai_fail(CUARENA_BAD_ARGUMENT, begun ? "the plan is not under way"
-                                                 : "the plan was begun before");
+    return cuai_fail(CUARENA_BAD_ARGUMENT,
+                     begun ? "the plan is not under way" : "the plan was begun before");
 }
 
 cuarena_status_t cuai_plan_can_begin(cuarena_heap_t *heap)
@@ -122,15 +118,13 @@ void cuai_plan_begun(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
     cuai_note_change(heap);
 }
 
-cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap,
-                                         cuarena_heap_plan_t *plan)
+cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
 {
     cuarena_status_t status = check_state(heap, plan, false);
     if (status != CUARENA_OK)
         return status;
     if (heap->plans == 0 && plan->version != cuai_version(heap))
-        return cuai_fail(CUARENA_BUSY,
-                         "the heap changed since the plan was made");
+        return cuai_fail(CUARENA_BUSY, "the heap changed since the plan was made");
     status = cuai_plan_can_begin(heap);
     if (status != CUARENA_OK)
         return status;
@@ -140,9 +134,9 @@ cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap,
         cuai_slot_t slot = cuai_moved_slot(heap, plan, i);
         cuai_record_t *r = cuai_record(heap, slot);
         r->moving = 1;
-        if (heap->spacers != 0 || r->prev != held)
-            hold_range(heap, r->prev, plan->lane);
-        hold_range(heap, slot, plan->lane);
+        if (heap->separators != 0 || r->prev != held)
+            hold_range(heap, r->prev, plan->freelist);
+        hold_range(heap, slot, plan->freelist);
         held = slot;
     }
     return CUARENA_OK;
@@ -150,8 +144,8 @@ cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap,
 
 /* ---- The look-up ------------------------------------------------------- */
 
-/* Whether that is cheaper, roughly: a block that stays costs an insertion, half
- * of what a removal does, and emptying a bucket a fiftieth. */
+/* Whether that is cheaper, roughly: a block that stays costs an insertion, half of what a removal
+ * does, and emptying a bucket a fiftieth. */
 static bool is_made_anew(const cuarena_heap_t *heap, size_t moves)
 {
     uint64_t stay = cuai_block_records(heap) - moves;
@@ -159,8 +153,7 @@ static bool is_made_anew(const cuarena_heap_t *heap, size_t moves)
 }
 
 /* Blocks that do not move, from the last one that did up to `end`. */
-static void insert_between(cuarena_heap_t *heap, cuai_slot_t last,
-                           cuai_slot_t end)
+static void insert_between(cuarena_heap_t *heap, cuai_slot_t last, cuai_slot_t end)
 {
     cuai_slot_t slot = cuai_record(heap, last)->next;
     for (; slot != end; slot = cuai_record(heap, slot)->next)
@@ -173,14 +166,13 @@ typedef struct commit {
     cuarena_heap_t *heap;
     cuai_record_t *records;
     cuai_table_t table;
-    uint32_t lane;    /* gets what is left */
-    bool anew;        /* the look-up is made anew, as far as `last` */
-    cuai_slot_t last; /* the last block that has moved, or the ROOT */
-    uint64_t rest;    /* bytes after it that are HELD, on the short way */
+    uint32_t freelist; /* gets what is left */
+    bool anew;         /* the look-up is made anew, as far as `last` */
+    cuai_slot_t last;  /* the last block that has moved, or the SENTINEL */
+    uint64_t rest;     /* bytes after it that are HELD, on the short way */
 } commit_t;
 
-static CUAI_INLINE void shift_block(commit_t *commit, cuai_slot_t slot,
-                                    uint64_t to)
+static CUAI_INLINE void shift_block(commit_t *commit, cuai_slot_t slot, uint64_t to)
 {
     cuai_record_t *r = &commit->records[slot];
     if (!commit->anew)
@@ -197,15 +189,14 @@ static CUAI_INLINE void shift_block(commit_t *commit, cuai_slot_t slot,
 /* Sets what is left of a range that the plan holds. */
 static CUAI_INLINE void keep_rest(cuai_record_t *r, uint64_t rest)
 {
-    r->key = rest == 0 ? 0 : cuai_range_key(rest, CUAI_LANE_HELD);
+    r->key = rest == 0 ? 0 : cuai_range_key(rest, CUAI_FREELIST_PLANNED);
     if (CUAI_LIKELY(rest == 0))
         cuai_index_forget(r);
 }
 
-/* The block's new place. Since begin its neighbours may have been freed, but
- * the held range before it cannot have changed. Where none was after it, a
- * neighbour's bytes may be now: what the block leaves goes between, with the
- * neighbour's slot as a SPACER. */
+/* The block's new place. Since begin its neighbours may have been freed, but the held range before
+ * it cannot have changed. Where none was after it, a neighbour's bytes may be now: what the block
+ * leaves goes between, with the neighbour's slot as a SEPARATOR. */
 static void move_block(commit_t *commit, const cuai_move_t *move)
 {
     cuarena_heap_t *heap = commit->heap;
@@ -214,73 +205,70 @@ static void move_block(commit_t *commit, const cuai_move_t *move)
     uint64_t distance = move->from - move->to;
     shift_block(commit, slot, move->to);
     keep_rest(before, cuai_range(before) - distance);
-    cuai_range_release(heap, slot, distance, CUAI_LANE_HELD);
+    cuai_range_release(heap, slot, distance, CUAI_FREELIST_PLANNED);
 }
 
-/* A range that the plan held, or what is left of it, goes to `lane`. */
-static void let_go(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t lane)
+/* A range that the plan held, or what is left of it, goes to `freelist`. */
+static void let_go(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (r->key != 0 && cuai_range_lane(r) == CUAI_LANE_HELD)
-        cuai_range_relane(heap, slot, lane);
-    else if (r->key == 0 && CUAI_UNLIKELY(heap->spacers != 0))
+    if (r->key != 0 && cuai_range_freelist(r) == CUAI_FREELIST_PLANNED)
+        cuai_range_refile(heap, slot, freelist);
+    else if (r->key == 0 && CUAI_UNLIKELY(heap->separators != 0))
         cuai_range_spent(heap, slot);
 }
 
-static void end_blocks(cuarena_heap_t *heap, const cuarena_heap_plan_t *plan,
-                       size_t from, uint32_t lane)
+static void end_blocks(cuarena_heap_t *heap, const cuarena_heap_plan_t *plan, size_t from,
+                       uint32_t freelist)
 {
     cuai_slot_t last = 0; /* whose range was seen to */
     for (size_t i = from; i < plan->count; i++) {
         cuai_slot_t slot = cuai_moved_slot(heap, plan, i);
         cuai_record_t *r = cuai_record(heap, slot);
         r->moving = 0;
-        if (heap->spacers != 0 || r->prev != last)
-            let_go(heap, r->prev, lane);
-        let_go(heap, slot, lane);
+        if (heap->separators != 0 || r->prev != last)
+            let_go(heap, r->prev, freelist);
+        let_go(heap, slot, freelist);
         last = slot;
     }
 }
 
 /* ---- The short way ----------------------------------------------------- */
 
-/* The range of `slot`, which is held, goes to `lane` with `bytes` of it. */
-static void settle_rest(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes,
-                        uint32_t lane)
+/* The range of `slot`, which is held, goes to `freelist` with `bytes` of it. */
+static void reclaim_rest(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes, uint32_t freelist)
 {
     keep_rest(cuai_record(heap, slot), bytes);
-    let_go(heap, slot, lane);
+    let_go(heap, slot, freelist);
 }
 
-/* Whether bytes of another lane have come to follow the block. */
+/* Whether bytes of another free list have come to follow the block. */
 static CUAI_INLINE bool has_stranger(const cuai_record_t *r)
 {
-    return !cuai_range_joins(r, CUAI_LANE_HELD);
+    return !cuai_range_joins(r, CUAI_FREELIST_PLANNED);
 }
 
-static CUAI_INLINE void land_block(commit_t *commit, cuai_slot_t slot,
-                                   uint64_t from, uint64_t to)
+static CUAI_INLINE void land_block(commit_t *commit, cuai_slot_t slot, uint64_t from, uint64_t to)
 {
     cuai_record_t *r = &commit->records[slot];
     cuai_slot_t prev = r->prev;
     if (CUAI_UNLIKELY(prev != commit->last)) {
-        settle_rest(commit->heap, commit->last, commit->rest, commit->lane);
+        reclaim_rest(commit->heap, commit->last, commit->rest, commit->freelist);
         commit->rest = cuai_range(&commit->records[prev]);
     }
     uint64_t rest = commit->rest - (from - to);
     if (CUAI_LIKELY(rest == 0))
         keep_rest(&commit->records[prev], 0);
     else
-        settle_rest(commit->heap, prev, rest, commit->lane);
+        reclaim_rest(commit->heap, prev, rest, commit->freelist);
     shift_block(commit, slot, to);
     r->moving = 0;
     commit->rest = cuai_range(r) + (from - to);
 }
 
-/* How many blocks were moved, and the ranges before them let go. Not that after
- * the last one: the next may begin there. */
-static size_t land_blocks(commit_t *commit, const cuai_move_t *moves,
-                          size_t count)
+/* How many blocks were moved, and the ranges before them let go. Not that after the last one: the
+ * next may begin there. */
+static size_t land_blocks(commit_t *commit, const cuai_move_t *moves, size_t count)
 {
     commit_t now = *commit;
     uint64_t mask = now.heap->slot_mask;
@@ -295,18 +283,17 @@ static size_t land_blocks(commit_t *commit, const cuai_move_t *moves,
     return i;
 }
 
-/* None, while there are SPACERs. */
+/* None, while there are SEPARATORs. */
 static size_t go_short_way(commit_t *commit, const cuarena_heap_plan_t *plan)
 {
     cuarena_heap_t *heap = commit->heap;
-    if (heap->spacers != 0)
+    if (heap->separators != 0)
         return 0;
     size_t landed = land_blocks(commit, plan->moves, plan->count);
     keep_rest(cuai_record(heap, commit->last), commit->rest);
     if (landed == plan->count ||
-        cuai_record(heap, cuai_moved_slot(heap, plan, landed))->prev !=
-            commit->last)
-        let_go(heap, commit->last, commit->lane);
+        cuai_record(heap, cuai_moved_slot(heap, plan, landed))->prev != commit->last)
+        let_go(heap, commit->last, commit->freelist);
     return landed;
 }
 
@@ -320,14 +307,13 @@ static void end_plan(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
     cuai_note_change(heap);
 }
 
-static void commit_all(cuarena_heap_t *heap, const cuarena_heap_plan_t *plan,
-                       uint32_t lane)
+static void commit_all(cuarena_heap_t *heap, const cuarena_heap_plan_t *plan, uint32_t freelist)
 {
     commit_t commit = {
         .heap = heap,
         .records = heap->records,
         .table = heap->table,
-        .lane = lane,
+        .freelist = freelist,
         .anew = is_made_anew(heap, plan->count),
     };
     if (commit.anew)
@@ -337,44 +323,41 @@ static void commit_all(cuarena_heap_t *heap, const cuarena_heap_plan_t *plan,
         move_block(&commit, &plan->moves[i]);
     if (commit.anew)
         insert_between(heap, commit.last, 0);
-    end_blocks(heap, plan, landed, lane);
+    end_blocks(heap, plan, landed, freelist);
 }
 
-cuarena_status_t cuarena_heap_plan_commit(cuarena_heap_t *heap,
-                                          cuarena_heap_plan_t *plan,
-                                          uint32_t lane)
+cuarena_status_t cuarena_heap_plan_commit(cuarena_heap_t *heap, cuarena_heap_plan_t *plan,
+                                          uint32_t freelist)
 {
     cuarena_status_t status = check_state(heap, plan, true);
     if (status != CUARENA_OK)
         return status;
-    if (lane >= CUAI_LANE_HELD || heap->lanes[lane] == NULL)
-        return cuai_fail(CUARENA_BAD_ARGUMENT, "lane %u is not in use",
-                         (unsigned)lane);
-    commit_all(heap, plan, lane);
+    if (freelist >= CUAI_FREELIST_PLANNED || heap->freelists[freelist] == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "free list %u is not in use", (unsigned)freelist);
+    commit_all(heap, plan, freelist);
     end_plan(heap, plan);
     return CUARENA_OK;
 }
 
-cuarena_status_t cuarena_heap_plan_abort(cuarena_heap_t *heap,
-                                         cuarena_heap_plan_t *plan)
+cuarena_status_t cuarena_heap_plan_abort(cuarena_heap_t *heap, cuarena_heap_plan_t *plan)
 {
     cuarena_status_t status = check_state(heap, plan, true);
     if (status != CUARENA_OK)
         return status;
-    end_blocks(heap, plan, 0, plan->lane);
+    end_blocks(heap, plan, 0, plan->freelist);
     end_plan(heap, plan);
     return CUARENA_OK;
 }
 
 /* ---- Shifting all of it ------------------------------------------------ */
 
-static void relane_all(cuarena_heap_t *heap, uint32_t from, uint32_t to)
+static void refile_all(cuarena_heap_t *heap, uint32_t from, uint32_t to)
 {
     cuai_slot_t slot = cuai_record(heap, 0)->next;
     for (; slot != 0; slot = cuai_record(heap, slot)->next) {
         const cuai_record_t *r = cuai_record(heap, slot);
-        if (r->key != 0 && cuai_range_lane(r) == from)
-            cuai_range_relane(heap, slot, to);
+        if (r->key != 0 && cuai_range_freelist(r) == from)
+            cuai_range_refile(heap, slot, to);
     }
 }
 
@@ -387,13 +370,13 @@ cuarena_status_t cuai_heap_hold(cuarena_heap_t *heap)
     heap->plans++;
     cuai_note_plain(heap);
     cuai_note_change(heap);
-    relane_all(heap, 0, CUAI_LANE_HELD);
+    refile_all(heap, 0, CUAI_FREELIST_PLANNED);
     return CUARENA_OK;
 }
 
 void cuai_heap_release(cuarena_heap_t *heap)
 {
-    relane_all(heap, CUAI_LANE_HELD, 0);
+    refile_all(heap, CUAI_FREELIST_PLANNED, 0);
     heap->plans--;
     cuai_note_plain(heap);
     cuai_note_change(heap);
@@ -409,8 +392,7 @@ void cuai_heap_rebase(cuarena_heap_t *heap, uint64_t distance)
         if (cuai_is_listed(r))
             cuai_table_insert(&heap->table, heap->records, slot);
     }
-    for (cuai_segment_t *s = cuai_segment_first(heap); s != NULL;
-         s = cuai_segment_next(heap, s)) {
+    for (cuai_segment_t *s = cuai_segment_first(heap); s != NULL; s = cuai_segment_next(heap, s)) {
         s->begin += distance;
         s->end += distance;
     }

@@ -1,0 +1,224 @@
+/* Free lists: sets of ranges with an index of their own. */
+#include "heap/heap.h"
+
+cuarena_status_t cuarena_heap_freelist_create(cuarena_heap_t *heap, uint32_t *freelist_out)
+{
+    if (heap == NULL || freelist_out == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "an argument is NULL");
+    uint32_t freelist = 1;
+    while (freelist < CUAI_FREELIST_PLANNED && heap->freelists[freelist] != NULL)
+        freelist++;
+    if (freelist == CUAI_FREELIST_PLANNED)
+        return cuai_fail(CUARENA_LIMIT, "%u free lists are in use, the most",
+                         (unsigned)CUAI_FREELIST_PLANNED);
+    /* From now on a free may need a SEPARATOR, which it must not have to get. */
+    cuarena_status_t status = cuai_slots_reserve(heap, cuai_block_records(heap) + 1);
+    cuai_index_t *index = NULL;
+    if (status == CUARENA_OK)
+        index = cuai_host_alloc(sizeof *index);
+    if (index == NULL)
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a free list");
+    heap->freelists[freelist] = index;
+    heap->freelist_count++;
+    cuai_note_plain(heap);
+    *freelist_out = freelist;
+    return CUARENA_OK;
+}
+
+static cuarena_status_t check_own_freelist(const cuarena_heap_t *heap, uint32_t freelist)
+{
+    if (heap == NULL)
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "heap is NULL");
+    if (freelist != 0 && freelist < CUAI_FREELIST_PLANNED && heap->freelists[freelist] != NULL)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_BAD_ARGUMENT, "free list %u is not one that freelist_create gave",
+                     (unsigned)freelist);
+}
+
+static void refile_zone(cuarena_heap_t *heap, const cuai_index_t *index, uint32_t zone, uint32_t to)
+{
+    uint32_t class = cuai_zone_first(index, zone, 1);
+    while (class != CUAI_NO_CLASS) {
+        cuai_range_refile(heap, index->heads[cuai_list_of(zone, class)], to);
+        class = cuai_zone_first(index, zone, class);
+    }
+}
+
+static void refile_all(cuarena_heap_t *heap, uint32_t from, uint32_t to)
+{
+    const cuai_index_t *index = heap->freelists[from];
+    for (uint32_t zone = 0; index->ranges != 0 && zone < CUAI_ZONES; zone++)
+        refile_zone(heap, index, zone, to);
+    cuai_note_change(heap);
+}
+
+cuarena_status_t cuarena_heap_freelist_reclaim(cuarena_heap_t *heap, uint32_t freelist)
+{
+    cuarena_status_t status = check_own_freelist(heap, freelist);
+    if (status != CUARENA_OK)
+        return status;
+    refile_all(heap, freelist, 0);
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuarena_heap_freelist_merge(cuarena_heap_t *heap, uint32_t from, uint32_t to)
+{
+    cuarena_status_t status = check_own_freelist(heap, from);
+    if (status == CUARENA_OK)
+        status = check_own_freelist(heap, to);
+    if (status == CUARENA_OK && from != to)
+        refile_all(heap, from, to);
+    return status;
+}
+
+cuarena_status_t cuarena_heap_freelist_destroy(cuarena_heap_t *heap, uint32_t freelist)
+{
+    cuarena_status_t status = cuarena_heap_freelist_reclaim(heap, freelist);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_host_free(heap->freelists[freelist]);
+    heap->freelists[freelist] = NULL;
+    heap->freelist_count--;
+    cuai_note_plain(heap);
+    return CUARENA_OK;
+}
+
+/* ---- Absorbing --------------------------------------------------------- */
+
+/* The ranges of free list 0 on both sides of a range; 0: none. */
+typedef struct sides {
+    cuai_slot_t before;
+    cuai_slot_t after;
+} sides_t;
+
+static bool is_idle(const cuai_record_t *r)
+{
+    return r->key != 0 && cuai_range_freelist(r) == 0;
+}
+
+/* Ranges touch where a SEPARATOR stands between them. */
+static sides_t sides_of(const cuarena_heap_t *heap, cuai_slot_t slot)
+{
+    const cuai_record_t *r = cuai_record(heap, slot);
+    const cuai_record_t *next = cuai_record(heap, r->next);
+    sides_t sides = {0, 0};
+    if (r->kind == CUAI_SEPARATOR && is_idle(cuai_record(heap, r->prev)))
+        sides.before = r->prev;
+    if (next->kind == CUAI_SEPARATOR && is_idle(next))
+        sides.after = r->next;
+    return sides;
+}
+
+static uint64_t together(const cuarena_heap_t *heap, cuai_slot_t slot, sides_t sides)
+{
+    uint64_t bytes = cuai_range(cuai_record(heap, slot));
+    if (sides.before != 0)
+        bytes += cuai_range(cuai_record(heap, sides.before));
+    if (sides.after != 0)
+        bytes += cuai_range(cuai_record(heap, sides.after));
+    return bytes;
+}
+
+/* The side before goes last: it takes the range's record with it. */
+static void absorb_sides(cuarena_heap_t *heap, sides_t sides, uint32_t freelist)
+{
+    if (sides.after != 0)
+        cuai_range_refile(heap, sides.after, freelist);
+    if (sides.before != 0)
+        cuai_range_refile(heap, sides.before, freelist);
+}
+
+/* The first range of a list that has so much with its sides. */
+static cuai_slot_t find_wide(const cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes)
+{
+    while (slot != 0 && together(heap, slot, sides_of(heap, slot)) < bytes)
+        slot = cuai_record(heap, slot)->down;
+    return slot;
+}
+
+/* Of the whole free list. Steps: its ranges. */
+static cuai_slot_t find_in_freelist(const cuarena_heap_t *heap, uint32_t freelist, uint64_t bytes)
+{
+    const cuai_index_t *index = heap->freelists[freelist];
+    cuai_slot_t found = 0;
+    for (uint32_t zone = 0; found == 0 && zone < CUAI_ZONES; zone++) {
+        uint32_t class = cuai_zone_first(index, zone, 1);
+        while (found == 0 && class != CUAI_NO_CLASS) {
+            found = find_wide(heap, index->heads[cuai_list_of(zone, class)], bytes);
+            class = cuai_zone_first(index, zone, class + 1);
+        }
+    }
+    return found;
+}
+
+/* All of them: a record at a time in address order, since ranges merge. */
+static void absorb_all(cuarena_heap_t *heap, uint32_t freelist)
+{
+    if (heap->separators == 0) /* no range touches another */
+        return;
+    cuai_slot_t slot = cuai_record(heap, 0)->next;
+    for (; slot != 0; slot = cuai_record(heap, slot)->next) {
+        const cuai_record_t *r = cuai_record(heap, slot);
+        if (r->key == 0 || cuai_range_freelist(r) != freelist)
+            continue;
+        sides_t sides = sides_of(heap, slot);
+        absorb_sides(heap, sides, freelist);
+        if (sides.before != 0)
+            slot = sides.before;
+    }
+}
+
+bool cuai_freelist_absorb(cuarena_heap_t *heap, uint32_t freelist, uint64_t bytes)
+{
+    cuai_slot_t slot = 0;
+    if (bytes == UINT64_MAX)
+        absorb_all(heap, freelist);
+    else
+        slot = find_in_freelist(heap, freelist, bytes);
+    if (slot != 0)
+        absorb_sides(heap, sides_of(heap, slot), freelist);
+    cuai_note_change(heap);
+    return slot != 0 || bytes == UINT64_MAX;
+}
+
+cuarena_status_t cuarena_heap_freelist_absorb(cuarena_heap_t *heap, uint32_t freelist,
+                                              uint64_t bytes)
+{
+    cuarena_status_t status = check_own_freelist(heap, freelist);
+    if (status != CUARENA_OK || cuai_freelist_absorb(heap, freelist, bytes))
+        return status;
+    return cuai_fail(CUARENA_FRAGMENTED, "no range of free list %u would have %llu bytes",
+                     (unsigned)freelist, (unsigned long long)bytes);
+}
+
+/* ---- Gathering --------------------------------------------------------- */
+
+/* What of the record's range is in [begin, end); whose range it is in then. */
+static cuai_slot_t gather_part(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t begin, uint64_t end,
+                               uint32_t freelist)
+{
+    const cuai_record_t *r = cuai_record(heap, slot);
+    uint64_t start = cuai_end(r);
+    uint64_t from = cuai_max(start, begin);
+    uint64_t to = cuai_min(start + cuai_range(r), end);
+    if (cuai_range_freelist(r) == freelist || to <= from)
+        return slot;
+    return cuai_range_refile_part(heap, slot, from - start, to - from, freelist);
+}
+
+/* From the last range down, since a part merges with what follows it. */
+cuarena_status_t cuai_freelist_gather(cuarena_heap_t *heap, cuai_slot_t last, uint64_t begin,
+                                      uint64_t end, uint32_t freelist, cuai_slot_t *owner_out)
+{
+    cuarena_status_t status = cuai_slots_reserve(heap, cuai_block_records(heap) + 3);
+    if (status != CUARENA_OK)
+        return status;
+    bool more = true;
+    for (cuai_slot_t slot = last, before; more; slot = before) {
+        before = cuai_record(heap, slot)->prev;
+        more = cuai_end(cuai_record(heap, slot)) > begin;
+        *owner_out = gather_part(heap, slot, begin, end, freelist);
+    }
+    cuai_note_change(heap);
+    return CUARENA_OK;
+}
