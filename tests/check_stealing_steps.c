@@ -10,7 +10,7 @@
 #include "support/scale.h"
 #include "support/stream_rig.h"
 
-#include "arena/arena.h"
+#include "arena/streams.h"
 
 #include <stdlib.h>
 #include <string.h>

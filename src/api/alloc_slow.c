@@ -20,8 +20,18 @@
 #include <stdio.h>
 
 #include "api/call.h"
+#include "arena/cache.h"
 #include "arena/capture.h"
+#include "arena/counts.h"
+#include "arena/dedicated.h"
+#include "arena/grow.h"
 #include "arena/move.h"
+#include "arena/reclaim.h"
+#include "arena/steal.h"
+#include "arena/stream_order.h"
+#include "arena/streams.h"
+#include "arena/trim.h"
+#include "arena/zero.h"
 #include "base/frame.h"
 #include "base/log.h"
 

@@ -1,5 +1,8 @@
 /* The block calls: ids that survive moves. The fast paths are as those of the pointers. */
 #include "api/fast.h"
+#include "arena/dedicated.h"
+#include "arena/exports.h"
+#include "arena/uses.h"
 
 /* ---- Allocation and free ----------------------------------------------- */
 

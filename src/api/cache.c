@@ -2,6 +2,9 @@
 #include "cuarena/cache.h"
 
 #include "api/call.h"
+#include "arena/cache.h"
+#include "arena/counts.h"
+#include "arena/reclaim.h"
 #include "base/sized.h"
 
 /* ---- Ending ------------------------------------------------------------ */

@@ -1,4 +1,6 @@
 #include "api/call.h"
+#include "arena/reclaim.h"
+#include "arena/streams.h"
 
 #include <stdarg.h>
 #include <stdio.h>

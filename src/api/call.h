@@ -7,7 +7,8 @@
 #ifndef CUAI_API_CALL_H
 #define CUAI_API_CALL_H
 
-#include "arena/cache.h"
+#include "arena/alloc.h"
+#include "arena/find.h"
 #include "base/frame.h"
 #include "base/log.h"
 

@@ -1,8 +1,13 @@
 /* Compaction: batches planned and begun under the lock, moved without it, committed under it, and
  * reported without it. */
 #include "api/call.h"
+#include "arena/cache.h"
 #include "arena/capture.h"
+#include "arena/grow.h"
 #include "arena/move.h"
+#include "arena/reclaim.h"
+#include "arena/steal.h"
+#include "arena/streams.h"
 #include "base/frame.h"
 #include "base/sized.h"
 

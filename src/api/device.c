@@ -1,5 +1,6 @@
 /* What an arena's memory has become, and sharing its handles. */
 #include "api/call.h"
+#include "arena/exports.h"
 #include "base/sized.h"
 
 /* ---- What was got ------------------------------------------------------ */

@@ -1,5 +1,8 @@
 /* The driver's own pools: figures, trim, threshold, and an arena for each device. */
 #include "api/driver_pool.h"
+#include "arena/reclaim.h"
+#include "arena/stream_order.h"
+#include "arena/streams.h"
 
 #include "api/call.h"
 #include "base/amount.h"

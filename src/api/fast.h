@@ -10,6 +10,8 @@
 #define CUAI_API_FAST_H
 
 #include "api/call.h"
+#include "arena/counts.h"
+#include "arena/streams.h"
 #include "heap/hot.h"
 
 /* One less than the sizes that a fast path takes: 0 wraps and is out. */

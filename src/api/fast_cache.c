@@ -3,6 +3,7 @@
  * capacities share a power of two. And, without streams, what the cache does not have or take, from
  * and to the spare bytes beside it. */
 #include "api/fast.h"
+#include "arena/cache.h"
 #include "heap/cached.h"
 
 /* Nothing is in the way but that there is a cache, and streams. */

@@ -2,7 +2,6 @@
 #include "base/log.h"
 
 #include "api/call.h"
-#include "arena/all.h"
 
 cuarena_status_t cuarena_log_set_level(int32_t level)
 {

@@ -1,5 +1,7 @@
 /* Peaks in scopes: of the whole, a region, a tag, a stream. */
 #include "api/call.h"
+#include "arena/counts.h"
+#include "arena/streams.h"
 #include "base/sized.h"
 
 void cuarena_peaks_init(cuarena_peaks_t *peaks)

@@ -1,8 +1,15 @@
 /* Releasing: the end of a block, at once or when its zeroing, its move, its uses and its exports
  * let it. */
 #include "api/call.h"
+#include "arena/cache.h"
 #include "arena/capture.h"
+#include "arena/dedicated.h"
 #include "arena/move.h"
+#include "arena/reclaim.h"
+#include "arena/stream_order.h"
+#include "arena/streams.h"
+#include "arena/uses.h"
+#include "arena/zero.h"
 
 /* ---- The end of a block ------------------------------------------------ */
 

@@ -1,6 +1,8 @@
 /* What is asked for: a request that is checked, and its size rounded. */
 #include "api/call.h"
-#include "arena/capture.h"
+#include "arena/cache.h"
+#include "arena/streams.h"
+#include "arena/zero.h"
 #include "base/sized.h"
 
 static cuarena_status_t check_request(const cuarena_t *arena, const cuarena_request_t *request)

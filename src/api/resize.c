@@ -2,7 +2,13 @@
  * over. */
 #include "api/call.h"
 #include "arena/capture.h"
+#include "arena/counts.h"
 #include "arena/move.h"
+#include "arena/reclaim.h"
+#include "arena/stream_order.h"
+#include "arena/streams.h"
+#include "arena/uses.h"
+#include "arena/zero.h"
 #include "heap/placement.h"
 
 static cuarena_status_t cannot_move(cuarena_status_t status, const char *why, uint64_t bytes)

@@ -1,7 +1,11 @@
 /* Another size for a pool: in place, after a compaction, or by moving. */
 #include "api/call.h"
+#include "arena/cache.h"
 #include "arena/capture.h"
 #include "arena/move.h"
+#include "arena/pool.h"
+#include "arena/reclaim.h"
+#include "arena/stream_order.h"
 
 static cuarena_status_t check_pool(const cuarena_t *arena, uint64_t bytes)
 {

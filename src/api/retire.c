@@ -18,6 +18,7 @@
  * turn of the lock.
  */
 #include "api/call.h"
+#include "arena/counts.h"
 
 /* Somebody may still have to end a block, or is at it. */
 static bool is_needed(const cuarena_t *arena)

@@ -3,6 +3,8 @@
 
 #include "api/call.h"
 #include "arena/capture.h"
+#include "arena/counts.h"
+#include "arena/streams.h"
 #include "base/sized.h"
 
 /* ---- Statistics -------------------------------------------------------- */

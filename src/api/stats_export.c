@@ -7,6 +7,7 @@
 
 #include "api/call.h"
 #include "api/driver_pool.h"
+#include "arena/counts.h"
 #include "base/sized.h"
 
 /* ---- ONNX Runtime's ---------------------------------------------------- */

@@ -1,5 +1,9 @@
 /* The calls on streams: those of pointers and blocks, uses, release, reclaim, counts. */
 #include "api/fast.h"
+#include "arena/reclaim.h"
+#include "arena/steal.h"
+#include "arena/stream_order.h"
+#include "arena/uses.h"
 #include "base/sized.h"
 
 /* ---- Pointers and blocks ----------------------------------------------- */

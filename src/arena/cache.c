@@ -9,6 +9,13 @@
  * were free before that moment of it.
  */
 #include "arena/cache.h"
+#include "arena/alloc.h"
+#include "arena/counts.h"
+#include "arena/find.h"
+#include "arena/peaks.h"
+#include "arena/reclaim.h"
+#include "arena/steal.h"
+#include "arena/streams.h"
 #include "arena/trim.h"
 #include "base/frame.h"
 #include "heap/cached.h"

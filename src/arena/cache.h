@@ -4,7 +4,8 @@
 #ifndef CUAI_ARENA_CACHE_H
 #define CUAI_ARENA_CACHE_H
 
-#include "arena/arena.h"
+#include "arena/alloc.h"
+#include "arena/find.h"
 
 /* ---- Sizes ------------------------------------------------------------- */
 

@@ -1,8 +1,15 @@
 /* The private bytes of capture sessions: stretches, blocks, and what becomes of them. See
  * capture.h. */
+#include "arena/capture.h"
+
 #include <string.h>
 
-#include "arena/capture.h"
+#include "arena/alloc.h"
+#include "arena/dedicated.h"
+#include "arena/find.h"
+#include "arena/stream_order.h"
+#include "arena/streams.h"
+#include "arena/uses.h"
 
 /* Of idle bytes, how much a stretch may be beyond its request. */
 #define SHARE 8

@@ -26,7 +26,8 @@
 #ifndef CUAI_ARENA_CAPTURE_H
 #define CUAI_ARENA_CAPTURE_H
 
-#include "arena/arena.h"
+#include "arena/alloc.h"
+#include "arena/find.h"
 #include "cuarena/capture.h"
 
 typedef struct cuai_member {

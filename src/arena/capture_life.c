@@ -1,6 +1,12 @@
 /* The life of capture sessions: begin, join, end, release; and what the validator says of them. See
  * capture.h. */
 #include "arena/capture.h"
+#include "arena/find.h"
+#include "arena/reclaim.h"
+#include "arena/stream_order.h"
+#include "arena/streams.h"
+#include "arena/uses.h"
+#include "arena/zero.h"
 
 /* ---- Finding one ------------------------------------------------------- */
 

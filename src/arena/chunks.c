@@ -12,7 +12,8 @@
  * to the memory's granularity and cut to what the limit leaves, so it is the same as there, byte by
  * byte, where granularity and granule are.
  */
-#include "arena/arena.h"
+#include "arena/chunks.h"
+#include "arena/counts.h"
 
 /* Below this a chunk is not worth another try. */
 #define LEAST_RETRY 8192

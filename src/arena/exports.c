@@ -5,7 +5,9 @@
  * live bytes is never trimmed. A block that is freed meanwhile is ENDING until its last export was
  * closed.
  */
-#include "arena/arena.h"
+#include "arena/exports.h"
+#include "arena/find.h"
+#include "arena/uses.h"
 
 struct cuarena_export {
     cuarena_export_t *next;
@@ -86,13 +88,4 @@ void cuai_exports_forget(cuarena_t *arena)
         arena->exports = one->next;
         cuai_host_free(one);
     }
-}
-
-cuarena_memory_segment_t cuai_segment_of(const cuarena_t *arena, cuai_block_ref_t ref)
-{
-    const cuai_record_t *r = cuai_block_record(ref);
-    if (ref.region == CUAI_APART)
-        return cuai_dedicated_segment(r);
-    uint32_t at = cuai_segment_around(ref.heap, r->offset)->source;
-    return arena->segments.items[at];
 }

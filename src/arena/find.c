@@ -1,4 +1,5 @@
 /* Finding a block by address or id among the arena's heaps. */
+#include "arena/find.h"
 #include "arena/arena.h"
 
 static cuai_block_ref_t found_in(const cuarena_t *arena, int32_t region, cuai_slot_t slot)

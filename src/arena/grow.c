@@ -6,7 +6,12 @@
  * both sides count, so no more is taken than that; or, where growth is by chunks, at least a chunk,
  * but for holes. If the memory does not have it, chunks get smaller down to what is lacking.
  */
-#include "arena/arena.h"
+#include "arena/grow.h"
+#include "arena/alloc.h"
+#include "arena/chunks.h"
+#include "arena/counts.h"
+#include "arena/holes.h"
+#include "arena/segments.h"
 #include "base/log.h"
 
 /* One way to grow, chosen under the lock. */

@@ -6,23 +6,9 @@
  *
  * The heap knows the stretches between holes as its segments.
  */
-#include "arena/arena.h"
-
-bool cuai_segments_room(cuai_segments_t *segments)
-{
-    if (segments->count < segments->room)
-        return true;
-    size_t room = segments->room == 0 ? 4 : segments->room * 2;
-    cuarena_memory_segment_t *grown = cuai_host_alloc(room * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    if (segments->count != 0)
-        memcpy(grown, segments->items, segments->count * sizeof *grown);
-    cuai_host_free(segments->items);
-    segments->items = grown;
-    segments->room = room;
-    return true;
-}
+#include "arena/holes.h"
+#include "arena/alloc.h"
+#include "arena/segments.h"
 
 /* Whether a record's range is free for a request. */
 static bool counts(const cuai_record_t *r, cuai_reach_t reach)
@@ -108,38 +94,4 @@ bool cuai_next_hole(const cuarena_t *arena, const cuarena_memory_segment_t *segm
         .at_end = at_end,
     };
     return true;
-}
-
-void cuai_segments_number(cuarena_t *arena, size_t at)
-{
-    const cuarena_memory_segment_t *segment = &arena->segments.items[at];
-    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    uint64_t end = segment->address + segment->address_bytes;
-    cuai_segment_t *s = cuai_segment_from(heap, segment->address);
-    for (; s != NULL && s->begin < end; s = cuai_segment_next(heap, s))
-        s->source = (uint32_t)at;
-}
-
-/* Makes one stretch of two that meet at an address within the segment. */
-static void join_at(cuarena_heap_t *heap, uint64_t address)
-{
-    const cuai_segment_t *upper = cuai_segment_around(heap, address);
-    const cuai_segment_t *lower = cuai_segment_around(heap, address - 1);
-    if (upper != NULL && lower != NULL && upper != lower)
-        cuarena_heap_segment_join(heap, address);
-}
-
-cuarena_status_t cuai_publish(cuarena_t *arena, size_t at, uint64_t address, uint64_t bytes)
-{
-    const cuarena_memory_segment_t *segment = &arena->segments.items[at];
-    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    cuarena_status_t status = cuarena_heap_segment_add(heap, address, bytes);
-    if (status != CUARENA_OK)
-        return status;
-    cuai_segment_set_source(heap, cuai_segment_around(heap, address), (uint32_t)at);
-    if (address > cuai_dynamic_begin(arena, segment))
-        join_at(heap, address);
-    if (address + bytes < segment->address + segment->bytes)
-        join_at(heap, address + bytes);
-    return CUARENA_OK;
 }

@@ -1,10 +1,20 @@
 /* An arena's life: from a checked configuration to the memory given back. */
+#include "arena/life.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "arena/all.h"
 #include "arena/cache.h"
 #include "arena/capture.h"
+#include "arena/counts.h"
+#include "arena/dedicated.h"
+#include "arena/exports.h"
+#include "arena/grow.h"
+#include "arena/segments.h"
+#include "arena/streams.h"
+#include "arena/tags.h"
+#include "arena/uses.h"
 #include "base/amount.h"
 
 /* Addresses for an arena that grows without a limit, where nobody knows what its memory has. */

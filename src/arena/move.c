@@ -5,7 +5,12 @@
  * it; committed under it.
  */
 #include "arena/move.h"
+#include "arena/alloc.h"
 #include "arena/capture.h"
+#include "arena/find.h"
+#include "arena/reclaim.h"
+#include "arena/stream_order.h"
+#include "arena/streams.h"
 #include "base/log.h"
 #include "heap/plan.h"
 

@@ -5,7 +5,8 @@
 #ifndef CUAI_ARENA_MOVE_H
 #define CUAI_ARENA_MOVE_H
 
-#include "arena/arena.h"
+#include "arena/find.h"
+#include "arena/stream.h"
 
 /* A compaction of the dynamic region that was planned and begun. */
 typedef struct cuai_batch {

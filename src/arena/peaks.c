@@ -1,6 +1,5 @@
 #include "arena/peaks.h"
-
-#include "arena/arena.h"
+#include "arena/counts.h"
 
 /* ---- Levels ------------------------------------------------------------ */
 
@@ -77,11 +76,6 @@ static void set_peak(const cuai_gauge_t *gauge, int which, uint64_t peak)
         *gauge->below[which] = (int64_t)(peak - gauge->now[which]);
 }
 
-static uint32_t depth_of(const cuai_scopes_t *scopes)
-{
-    return scopes == NULL ? 0 : scopes->depth;
-}
-
 cuarena_status_t cuai_peaks_push(cuai_gauge_t *gauge)
 {
     if (*gauge->scopes == NULL)
@@ -103,7 +97,7 @@ cuarena_status_t cuai_peaks_push(cuai_gauge_t *gauge)
 cuarena_status_t cuai_peaks_pop(cuai_gauge_t *gauge, cuarena_peaks_t *peaks)
 {
     cuai_scopes_t *scopes = *gauge->scopes;
-    if (depth_of(scopes) == 0)
+    if (cuai_scopes_depth(scopes) == 0)
         return cuai_fail(CUARENA_BAD_ARGUMENT,
                          "peaks: no scope is open here; accepted: one pop for "
                          "each push");
@@ -123,7 +117,7 @@ void cuai_peaks_reset(cuai_gauge_t *gauge)
 {
     for (int i = 0; i < CUAI_PEAKS; i++)
         set_peak(gauge, i, gauge->now[i]);
-    for (uint32_t depth = depth_of(*gauge->scopes); depth != 0; depth--)
+    for (uint32_t depth = cuai_scopes_depth(*gauge->scopes); depth != 0; depth--)
         memcpy((*gauge->scopes)->outer[depth - 1], gauge->now, sizeof gauge->now);
 }
 
@@ -167,34 +161,4 @@ void cuai_peaks_restore(cuarena_t *arena, const cuai_counted_in_t *where,
         for (int i = 0; i < CUAI_PEAKS; i++)
             if (before->peaks[g][i] < with->peaks[g][i] && peak(&gauges[g], i) == with->peaks[g][i])
                 set_peak(&gauges[g], i, before->peaks[g][i]);
-}
-
-/* ---- The whole --------------------------------------------------------- */
-
-cuai_counts_t cuai_whole_peaks(const cuarena_t *arena)
-{
-    cuai_counts_t now = cuai_whole_now(arena);
-    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
-    bool kept = arena->slow & CUAI_SLOW_WHOLE;
-    now.peak_live_bytes = kept ? arena->whole.peak_live_bytes : heap->peak_live_bytes;
-    now.peak_requested_bytes =
-        kept ? arena->whole.peak_requested_bytes : heap->peak_requested_bytes;
-    now.peak_live_blocks = kept ? arena->whole.peak_live_blocks : heap->peak_live_blocks;
-    return now;
-}
-
-void cuai_keep_most(cuarena_t *arena)
-{
-    cuai_counts_t peaks = cuai_whole_peaks(arena);
-    cuai_raise(&arena->most_live, peaks.peak_live_bytes);
-    cuai_raise(&arena->most_requested, peaks.peak_requested_bytes);
-}
-
-/* The peaks of the one are those of the other again when no scope is open. */
-void cuai_end_whole(cuarena_t *arena)
-{
-    bool several = arena->heaps[CUAI_STABLE] != NULL || arena->heaps[CUAI_APART] != NULL;
-    if (!several && depth_of(arena->whole_scopes) == 0 &&
-        depth_of(arena->region_scopes[CUAI_DYNAMIC]) == 0)
-        cuai_slow_set(arena, CUAI_SLOW_WHOLE, false);
 }

@@ -12,6 +12,8 @@
 #ifndef CUAI_ARENA_PEAKS_H
 #define CUAI_ARENA_PEAKS_H
 
+#include <stddef.h>
+
 #include "cuarena/stats.h"
 
 enum {
@@ -26,6 +28,11 @@ typedef struct cuai_scopes {
     uint32_t depth;
     uint64_t outer[CUARENA_MAX_PEAK_SCOPES][CUAI_PEAKS];
 } cuai_scopes_t;
+
+static inline uint32_t cuai_scopes_depth(const cuai_scopes_t *scopes)
+{
+    return scopes == NULL ? 0 : scopes->depth;
+}
 
 /* Good as long as the lock is held. */
 typedef struct cuai_gauge {

@@ -1,6 +1,13 @@
 /* The size of a pool: in place where that can be, else in a new segment. */
-#include "arena/arena.h"
+#include "arena/pool.h"
+#include "arena/alloc.h"
+#include "arena/counts.h"
+#include "arena/holes.h"
 #include "arena/move.h"
+#include "arena/reclaim.h"
+#include "arena/segments.h"
+#include "arena/stream_order.h"
+#include "arena/zero.h"
 
 static uint64_t page_multiple(const cuarena_t *arena, uint64_t bytes)
 {

@@ -9,7 +9,10 @@
  * Invariant: nothing is in a closed free list without an event, and nothing in the open free list
  * of an eager stream without `latest`.
  */
-#include "arena/arena.h"
+#include "arena/reclaim.h"
+#include "arena/stream_order.h"
+#include "arena/streams.h"
+#include "arena/uses.h"
 
 void cuai_reclaim_begin(cuarena_t *arena)
 {

@@ -1,5 +1,8 @@
 /* Recounting what is kept of streams and of uses, for the validator. */
 #include "arena/capture.h"
+#include "arena/find.h"
+#include "arena/streams.h"
+#include "arena/uses.h"
 
 /* What the blocks say. */
 typedef struct tally {

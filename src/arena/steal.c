@@ -35,7 +35,11 @@
  * is refused here: only then may it have bytes that this look passed over, and the arena grows if
  * it has not.
  */
-#include "arena/arena.h"
+#include "arena/steal.h"
+#include "arena/alloc.h"
+#include "arena/find.h"
+#include "arena/reclaim.h"
+#include "arena/streams.h"
 #include "heap/placement.h"
 
 /* Waits for one request: each ends one holder, or bars it. */

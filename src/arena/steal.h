@@ -1,22 +1,20 @@
-/*
- * Stealing: requests that are served from other streams' free lists (steal.c). A part of arena.h,
- * which includes it.
- */
+/* Stealing: requests that are served from other streams' free lists (steal.c). */
 #ifndef CUAI_ARENA_STEAL_H
 #define CUAI_ARENA_STEAL_H
 
-#include "arena/arena.h"
+#include "arena/alloc.h"
+#include "arena/streams.h"
 
-/* What came of it. */
+/* What became of an attempt. */
 typedef enum cuai_stolen {
-    CUAI_STOLEN_NOWHERE, /* it is behind nobody, and may not wait */
+    CUAI_STOLEN_NOWHERE, /* the stream has waited for no other, and must not wait now */
     CUAI_STOLEN_NOTHING,
-    CUAI_STOLEN_IDLE, /* bytes were idle: look for them there */
-    CUAI_STOLEN       /* the request is served */
+    CUAI_STOLEN_IDLE, /* bytes became idle: look for them there */
+    CUAI_STOLEN       /* the request has its block */
 } cuai_stolen_t;
 
-/* Requests of this share of their heap are large: they are placed across all free lists that their
- * stream may use. The figure is a power of two. */
+/* A request is large if it is at least this share, a power of two, of its heap: it is placed across
+ * all free lists that its stream may use. */
 #define CUAI_LARGE_SHIFT 10
 
 /* Whether requests of this size on a stream are placed across the free lists. */
@@ -27,24 +25,32 @@ static inline bool cuai_steals_for(const cuarena_t *arena, const cuarena_heap_t 
            arena->config.steal == CUARENA_STEAL_WAIT && !arena->cpu_touches;
 }
 
-/* Serves it if it can be placed so without a wait, else as the heap's answer: LIMIT, FRAGMENTED,
- * OUT_OF_MEMORY. */
+/* Places a request across the free lists that its stream may use without a wait. On failure returns
+ * the heap's answer: LIMIT, FRAGMENTED, OUT_OF_MEMORY. */
 cuarena_status_t cuai_try_alloc_stealing(cuarena_t *arena, const cuai_request_t *request,
                                          cuai_block_ref_t *block_out);
-/* Serves a request on a stream from free lists together, and lets the stream wait for others; or
- * reclaims what is complete now. Steps: ranges. Steps out. */
+/* Allocates on a stream from free lists of all streams together, and lets the stream wait for the
+ * others; or reclaims what is complete now. O(ranges). Drops the lock. */
 cuai_stolen_t cuai_steal(cuarena_t *arena, const cuai_request_t *request,
                          cuai_block_ref_t *block_out);
-/* The stream waits for all others, and gets what their free lists have in the dynamic region: a
- * compaction on it moves blocks into that too. Steps: these ranges. Steps out. */
+/* Lets the stream wait for all others and gives it what their free lists have in the dynamic
+ * region, so that a compaction on it can move blocks there. O(ranges taken). Drops the lock. */
 cuarena_status_t cuai_steal_all(cuarena_t *arena, uint32_t number);
-/* `waiter` is behind an event of `producer` that has this serial. */
+/* Makes a stream wait for the work of stream `holder` behind cached blocks with a stamp; with
+ * number 0, or where the CPU touches bytes, only asks. BUSY: the work is not done, or cannot be
+ * waited for. Drops the lock. */
+cuarena_status_t cuai_stream_await(cuarena_t *arena, uint32_t number, uint32_t holder,
+                                   uint64_t stamp);
+
+/* ---- Waits that the program makes by itself ---------------------------- */
+
+/* Notes that `waiter` has waited for the event of `producer` that has this serial. */
 void cuai_stream_saw(cuarena_t *arena, uint32_t waiter, uint32_t producer, uint64_t serial);
-/* A moment of the stream: what it frees until then can be told from what it frees later. Steps
- * out. */
+/* Begins a new serial of the stream: what it frees until now can be told from what it frees later.
+ * Drops the lock. */
 cuarena_status_t cuai_moment(cuarena_t *arena, uint32_t number, uint64_t *serial_out);
-/* The caller made `waiter` wait for such a moment of `producer`, or with 0 waited itself. Steps
- * out. */
+/* The caller made `waiter` wait for such a moment of `producer`, or with 0 waited itself. Drops the
+ * lock. */
 void cuai_note_wait(cuarena_t *arena, uint32_t waiter, uint32_t producer, uint64_t serial);
 
 #endif

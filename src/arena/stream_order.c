@@ -5,7 +5,12 @@
  * these streams wait for it, and what any other does with a block from then on is ordered when it
  * first names a block.
  */
-#include "arena/arena.h"
+#include "arena/stream_order.h"
+#include "arena/find.h"
+#include "arena/reclaim.h"
+#include "arena/steal.h"
+#include "arena/streams.h"
+#include "arena/uses.h"
 
 void cuai_set_add_block(const cuarena_t *arena, cuai_stream_set_t *set, const cuarena_heap_t *heap,
                         cuai_slot_t slot)

@@ -1,7 +1,10 @@
 /* The streams that an arena knows: numbers, free lists, and the way from a handle to them. */
+#include "arena/streams.h"
+
 #include <stdatomic.h>
 
-#include "arena/arena.h"
+#include "arena/find.h"
+#include "arena/reclaim.h"
 
 /* ---- Handles ----------------------------------------------------------- */
 

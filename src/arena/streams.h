@@ -1,145 +1,127 @@
-/*
- * Streams that an arena knows, and blocks that wait for them.
- *
- * A stream has a number from 1 on, which is the owner of the blocks allocated on it; 0 is "no
- * stream". In every heap of a region it has two free lists that take turns:
- *
- *   open    what was freed on it last; behind it there is no event yet
- *   closed  what was freed before `event` was recorded; when that is
- *           complete, the closed free list is idle
- *
- * To close the open free list is to let them change places, which costs nothing, and to record an
- * event. The closed free list is empty then: one event at a time is on its way.
- *
- * On an eager stream `latest` is recorded at each free, and is the event when the free list is
- * closed, unless it could not be recorded once. The default stream of a thread is eager: no other
- * thread can record on it. While it is the only stream there is nobody to record for: its open free
- * list is uncovered.
- *
- * Events have serials, in the order in which they were recorded in the arena.
- * A stream that waited for one of another stream, or for a later one, may use what is in that one's
- * closed free list as if it were its own.
- *
- * A number is given anew when its stream was released and neither an event, a block, a wait nor a
- * call under way needs it.
- */
+/* The streams that an arena knows: numbers, handles, free lists (streams.c). */
 #ifndef CUAI_ARENA_STREAMS_H
 #define CUAI_ARENA_STREAMS_H
 
-#include <stdbool.h>
+#include "arena/arena.h"
+#include "arena/stream.h"
 
-#include "arena/meter.h"
-#include "cuarena/streams.h"
-#include "heap/heap.h"
-
-/* Heaps with free lists: dynamic and stable. */
-#define CUAI_LISTED 2
-/* Numbers are 1 .. CUARENA_MAX_STREAMS. */
-#define CUAI_STREAM_NUMBERS (CUARENA_MAX_STREAMS + 1)
-/* Streams whose handles are found without a search. */
-#define CUAI_RECENT 16u
-_Static_assert(CUARENA_MAX_STREAMS < CUARENA_HEAP_MAX_OWNER, "owners");
-
-typedef struct cuai_stream {
-    cuarena_stream_t handle; /* never NULL */
-    cuarena_stream_info_t info;
-    uint32_t number;
-    uint64_t thread;                    /* whose default stream it is, or 0 */
-    uint32_t freelists[CUAI_LISTED][2]; /* of each heap; [turn] is the open one */
-    uint32_t turn;
-    uint32_t open;            /* the open one of the dynamic region's heap */
-    cuai_index_t *open_index; /* ... and its index */
-    uint64_t attributes[2];   /* of its ordinary blocks there, and of those
-                               * that are pointers */
-    uint32_t upper[2];        /* ... without pins */
-    bool released;            /* the handle must not be used; all is in the closed free list */
-    bool eager;               /* `latest` is recorded at each free */
-    bool marking;             /* a thread records an event of its, without the lock */
-    bool uncovered;           /* the open free list has bytes behind which `latest` is not */
-    void *event;              /* behind the closed free list; NULL: that is empty */
-    void *latest;             /* behind the open free list, if eager; NULL: that is empty */
-    uint32_t holders;         /* calls that work with its number */
-    uint64_t waits;           /* of blocks for it, freed or not */
-    uint64_t saw_move;        /* the last compaction it is ordered behind */
-    cuai_meter_t meter;
-    uint64_t serial; /* of the last `event`, counted in the arena: what is in
-                      * the closed free list was freed before */
-    uint64_t takes;  /* blocks that it has of free lists together */
-    uint64_t born;   /* the arena's last one when the stream became known */
-    /* By the numbers of other streams: which of their events it waited for last, and had waited for
-     * when `event` was recorded. */
-    uint64_t waited[CUAI_STREAM_NUMBERS];
-    uint64_t told[CUAI_STREAM_NUMBERS];
-    struct cuai_scopes *scopes;      /* of its peaks; NULL before the first */
-    uint32_t touching;               /* threads that use the handle without the lock */
-    bool parked;                     /* cached blocks may wait for an event still to come */
-    uint64_t cached;                 /* blocks that were freed on it and are cached */
-    uint64_t done;                   /* of its events that are complete, the last serial */
-    uint32_t member;                 /* of this open session: nothing is given to it */
-    struct cuarena_capture *capture; /* NULL: none */
-} cuai_stream_t;
-
-/* A handle that the memory is being asked about, by a thread that has it on its stack. */
-typedef struct cuai_introduction {
-    cuarena_stream_t handle;
-    struct cuai_introduction *next;
-} cuai_introduction_t;
-
-/* A handle, as callers pass it, and the stream that it stands for. */
-typedef struct cuai_recent {
-    cuarena_stream_t handle;
-    cuai_stream_t *stream; /* none: the handle is what nobody passes */
-} cuai_recent_t;
-
-static inline uint32_t cuai_recent_place(cuarena_stream_t handle)
+static inline cuai_stream_t *cuai_stream(const cuarena_t *arena, uint32_t number)
 {
-    uint64_t address = (uint64_t)(uintptr_t)handle;
-    return (uint32_t)((address ^ address >> 5) >> 4) % CUAI_RECENT;
+    CUAI_ASSERT(arena->streams != NULL && number < CUAI_STREAM_NUMBERS);
+    return arena->streams[number];
 }
 
-/* A block's use of a stream; once it is freed, with the event to wait for:
- * NULL if that is the stream's own, of a released one. */
-typedef struct cuai_wait {
-    uint32_t number;
-    bool later; /* its event is to be recorded yet: it was being captured */
-    void *event;
-} cuai_wait_t;
+/* ---- Handles and numbers ----------------------------------------------- */
 
-/* What is kept of a block that other streams use, or that is dedicated: enough for its free to take
- * no memory. */
-typedef struct cuai_use {
-    cuarena_block_t block;
-    struct cuai_use *chain; /* of its bucket */
-    struct cuai_use *next;  /* of those that were freed, in that order */
-    uint32_t target;        /* freed on this stream */
-    uint32_t count;         /* of waits */
-    uint32_t room;          /* ... one more is kept free for the target */
-    cuai_wait_t *waits;
-} cuai_use_t;
+/* The number of a stream that the caller of the API has just passed. The stream is made known if it
+ * is not, and keeps its number until cuai_stream_leave. Drops the lock if it is new. */
+cuarena_status_t cuai_stream_find(cuarena_t *arena, cuarena_stream_t stream, uint32_t *number_out);
+/* The same for a stream that may be captured already. */
+cuarena_status_t cuai_stream_find_captured(cuarena_t *arena, cuarena_stream_t stream,
+                                           uint32_t *number_out);
+void cuai_stream_leave(cuarena_t *arena, uint32_t number);
+/* Waits until no call asks the memory about the handle, so that its stream may go. Drops the
+ * lock. */
+void cuai_stream_await_introductions(cuarena_t *arena, cuarena_stream_t stream);
+/* The number of a stream if it is known, else 0. */
+uint32_t cuai_stream_known(const cuarena_t *arena, cuarena_stream_t stream);
+/* Frees the numbers of released streams that nothing needs. */
+void cuai_streams_recycle(cuarena_t *arena);
+/* The number of another thread's default stream on which nothing is left, for that thread may have
+ * ended; 0: there is none. */
+uint32_t cuai_stream_left_idle(const cuarena_t *arena);
+/* From now on no handle leads to the stream without a search. */
+void cuai_stream_unlearn(cuarena_t *arena, cuai_stream_t *s);
+/* The arena begins: no handle leads to a stream without a search. No lock. */
+void cuai_streams_begin(cuarena_t *arena);
+/* A stream was found by a handle: it is at hand, or beside, if it may be. */
+void cuai_stream_put_at_hand(cuarena_t *arena, cuarena_stream_t handle, cuai_stream_t *s);
+/* Ends a stream whose free lists are empty. */
+void cuai_stream_forget(cuarena_t *arena, uint32_t number);
+/* Ends all streams when the arena ends; events go back to the memory. No lock. */
+void cuai_streams_forget(cuarena_t *arena);
 
-/* All of them: a hash table by block id, and a queue of those freed. */
-typedef struct cuai_uses {
-    cuai_use_t **buckets;
-    size_t bucket_count; /* power of two, or 0 */
-    size_t count;
-    cuai_use_t *first; /* freed, and waiting */
-    cuai_use_t **last;
-} cuai_uses_t;
+/* NULL is another name of the legacy stream. */
+static inline cuarena_stream_t cuai_stream_normal(cuarena_stream_t stream)
+{
+    return stream == NULL ? CUARENA_STREAM_LEGACY : stream;
+}
 
-/* Copies of a compaction that may be under way. */
-typedef struct cuai_moved {
-    void *event;       /* behind the last one; NULL: all are done */
-    uint32_t stream;   /* on which it ran */
-    uint64_t behind;   /* an event of that stream that was recorded before */
-    uint32_t users;    /* threads that use the event without the lock */
-    uint64_t serial;   /* counts compactions on streams */
-    uint64_t host_saw; /* the last one that the caller waited for */
-} cuai_moved_t;
+/* The place for a stream that this handle found. It has the stream if its handle is the same. Such
+ * a stream is neither released nor eager, so what is freed on it needs no call of the memory. */
+static inline const cuai_recent_t *cuai_recent_for(const cuarena_t *arena, cuarena_stream_t stream)
+{
+    return &arena->recent[cuai_recent_place(stream)];
+}
 
-/* What reclaiming brought. */
-typedef struct cuai_gain {
-    uint64_t idle;  /* bytes that are everybody's now */
-    uint64_t freed; /* of blocks that ended: of a stream, or given back */
-} cuai_gain_t;
+/* The stream that has this handle, if a search found it before; NULL: search. */
+static inline cuai_stream_t *cuai_stream_recent(const cuarena_t *arena, cuarena_stream_t stream)
+{
+    const cuai_recent_t *recent = cuai_recent_for(arena, stream);
+    return CUAI_LIKELY(recent->handle == stream) ? recent->stream : NULL;
+}
+
+/* The handle of a number. A released stream has none any more: CUARENA_NO_STREAM. */
+static inline cuarena_stream_t cuai_stream_handle(const cuarena_t *arena, uint32_t number)
+{
+    if (number == 0 || cuai_stream(arena, number)->released)
+        return CUARENA_NO_STREAM;
+    return cuai_stream(arena, number)->handle;
+}
+
+/* Whether this thread may record on the stream: it is not another thread's default stream. */
+bool cuai_stream_is_mine(const cuai_stream_t *s);
+
+/* ---- Captured streams -------------------------------------------------- */
+
+/* Whether the stream is in an open session: then the arena queues nothing on it. */
+static inline bool cuai_is_captured(const cuarena_t *arena, uint32_t number)
+{
+    return number != 0 && cuai_stream(arena, number)->capture != NULL;
+}
+
+/* BUSY, put into words, if it is. */
+cuarena_status_t cuai_check_captured(const cuarena_t *arena, uint32_t number);
+/* Asks the memory whether a stream of this thread, or of none, is being captured now. BUSY: its
+ * capture has failed. Drops the lock. */
+cuarena_status_t cuai_stream_ask_captured(cuarena_t *arena, uint32_t number, bool *captured_out);
+
+/* ---- Calls of the memory with a handle --------------------------------- */
+
+/*
+ * Returns the handle for a call of the memory without the lock; of 0 and of a released stream
+ * CUARENA_NO_STREAM. Until cuai_stream_untouch no session begins on the stream and no release of it
+ * returns. Every call of the memory with a handle is between the two. What else it depends on is
+ * looked up after cuai_stream_touch, which waits while another thread records an event of the
+ * stream. Who touches a stream may wait for his turn to reclaim; who reclaims must not wait for
+ * those who touch, but for a release, which waits for them first. Drops the lock.
+ */
+cuarena_stream_t cuai_stream_touch(cuarena_t *arena, uint32_t number);
+void cuai_stream_untouch(cuarena_t *arena, uint32_t number);
+
+/* ---- Free lists and counts --------------------------------------------- */
+
+/* The free list for bytes that are idle once the stream's work so far is done (of an eager stream:
+ * its work before its last event). */
+uint32_t cuai_freelist_for_free(const cuarena_t *arena, int32_t region, uint32_t number);
+/* Another free list of the stream is the open one: updates what is derived from that. */
+void cuai_stream_note_open(const cuarena_t *arena, cuai_stream_t *s);
+/* The largest range that is idle or, if `streams`, in a stream's free list. */
+uint64_t cuai_freelists_largest(const cuarena_t *arena, int region, bool streams);
+/* What is counted of a stream's blocks. */
+cuai_counts_t cuai_stream_counts(const cuarena_t *arena, const cuai_stream_t *s);
+/* The sole stream's meter counts from now on: something comes to the dynamic heap's counts that is
+ * not the stream's, or has to be told apart from it. */
+void cuai_end_sole(cuarena_t *arena);
+/* The stream whose meter counts a block that has an owner; NULL: the heap's counts stand for it. */
+static inline cuai_stream_t *cuai_metered(const cuarena_t *arena, const cuai_record_t *r)
+{
+    cuai_stream_t *s = arena->streams[r->owner];
+    return s != arena->sole ? s : NULL;
+}
+
+/* What in the state of streams and uses contradicts blocks and ranges (recount.c); NULL: nothing.
+ * O(records + uses). */
+const char *cuai_streams_wrong(const cuarena_t *arena);
 
 #endif

@@ -1,4 +1,6 @@
 /* Tags: names for the purposes of blocks, each registered once. */
+#include "arena/tags.h"
+
 #include <string.h>
 
 #include "arena/arena.h"

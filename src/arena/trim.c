@@ -6,6 +6,9 @@
  * without it. Meanwhile the arena counts as growing: the segments are this thread's.
  */
 #include "arena/trim.h"
+#include "arena/counts.h"
+#include "arena/reclaim.h"
+#include "arena/segments.h"
 
 /* A set of free lists: those whose ranges may go. */
 typedef struct freelists {

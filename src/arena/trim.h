@@ -1,15 +1,28 @@
-/*
- * Cuts: whole pages of idle ranges that go back to the memory.
- *
- * A cut leaves the heap under the lock, so nobody is handed its bytes; the memory takes them
- * without it. In between the segments are this thread's.
- */
+/* Trimming: whole pages of idle ranges go back to the memory (trim.c). */
 #ifndef CUAI_ARENA_TRIM_H
 #define CUAI_ARENA_TRIM_H
 
 #include "arena/arena.h"
 
-/* How many are made before the lock is let go of. */
+/* Gives idle bytes back until `keep_bytes` are reserved; returns how many. Drops the lock. */
+uint64_t cuai_trim(cuarena_t *arena, uint64_t keep_bytes);
+/* The same of what was freed on a stream, or with 0 of what is idle or was freed on any, after
+ * waiting for it. What does not go stays its stream's where nobody else may have it. Drops the
+ * lock. */
+cuarena_status_t cuai_trim_freelists(cuarena_t *arena, uint32_t number, uint64_t keep_bytes,
+                                     uint64_t *given_out);
+/* Gives all idle bytes back; with steal=never also what streams freed, after waiting for it.
+ * Returns how many. Drops the lock. */
+uint64_t cuai_trim_all(cuarena_t *arena);
+
+/*
+ * Cuts: whole pages of idle ranges on their way to the memory.
+ *
+ * A cut leaves the heap under the lock, so nobody is handed its bytes; the memory takes them
+ * without it. In between the segments are this thread's.
+ */
+
+/* How many cuts are made before the lock is let go of. */
 #define CUAI_CUTS_PER_BATCH 64
 
 typedef struct cuai_cut {
@@ -28,14 +41,13 @@ typedef struct cuai_cuts {
     cuai_cut_t items[CUAI_CUTS_PER_BATCH];
 } cuai_cuts_t;
 
-/* From here to the end nobody else grows, trims or compacts. Who begins has seen that nobody
- * does. */
+/* From here to the end nobody else grows, trims or compacts; nobody does when it begins. */
 void cuai_cuts_begin(cuarena_t *arena, cuai_cuts_t *cuts);
-/* Cuts what can go, at most about `most` bytes, out of the record's range, if that is idle; the
- * bytes cut. There is room for one more. */
-uint64_t cuai_cuts_take(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot, uint64_t most);
-/* Hands them to the memory; the bytes. Steps out. */
-uint64_t cuai_cuts_give(cuarena_t *arena, cuai_cuts_t *cuts);
 void cuai_cuts_end(cuarena_t *arena);
+/* Cuts what can go, at most about `most` bytes, out of the record's range if that is idle; returns
+ * the bytes cut. There is room for one more cut. */
+uint64_t cuai_cuts_take(cuarena_t *arena, cuai_cuts_t *cuts, cuai_slot_t slot, uint64_t most);
+/* Hands the cuts to the memory; returns the bytes. Drops the lock. */
+uint64_t cuai_cuts_give(cuarena_t *arena, cuai_cuts_t *cuts);
 
 #endif

@@ -3,8 +3,14 @@
  * their segments, go to nobody before events that
  * their free records are complete.
  */
-#include "arena/arena.h"
+#include "arena/uses.h"
+#include "arena/alloc.h"
+#include "arena/dedicated.h"
+#include "arena/find.h"
 #include "arena/move.h"
+#include "arena/reclaim.h"
+#include "arena/streams.h"
+#include "arena/zero.h"
 
 /* ---- The table --------------------------------------------------------- */
 

@@ -7,7 +7,10 @@
  * it is done once, before the call returns: private bytes serve one block only there, and what the
  * CPU writes to it ahead of a launch must still be there then.
  */
-#include "arena/arena.h"
+#include "arena/zero.h"
+#include "arena/find.h"
+#include "arena/reclaim.h"
+#include "arena/streams.h"
 #include "base/log.h"
 
 cuarena_status_t cuai_check_zero_captured(const cuarena_t *arena, const char *what)

@@ -1,0 +1,70 @@
+/*
+ * What an arena counts of its blocks beyond the counts of its heaps, and of the bytes that it
+ * reserved (counts.c).
+ */
+#ifndef CUAI_ARENA_COUNTS_H
+#define CUAI_ARENA_COUNTS_H
+
+#include "arena/alloc.h"
+#include "arena/arena.h"
+
+/* ---- Blocks ------------------------------------------------------------ */
+
+/* Comes before a block of a request is allocated in a region, while nothing has counted it. */
+void cuai_prepare_counts(cuarena_t *arena, const cuai_request_t *request, int32_t region);
+/* A block begins to live, or ends: counted by all but its heap, which counts by itself. */
+void cuai_count_in(cuarena_t *arena, const cuai_record_t *r);
+void cuai_count_out(cuarena_t *arena, const cuai_record_t *r);
+/* The same only of the block's tag, which is not 0. */
+void cuai_tag_alloc(cuarena_t *arena, const cuai_record_t *r);
+void cuai_tag_free(cuarena_t *arena, const cuai_record_t *r);
+/* A live block's size changed by `more`, modulo 2^64. */
+void cuai_count_resize(cuarena_t *arena, const cuai_record_t *r, uint64_t more,
+                       uint64_t more_requested);
+/* Leaves a block without a tag that a call allocated and freed for its own use out of the heap's
+ * counts of allocations and frees. */
+void cuai_uncount(cuarena_heap_t *heap);
+/* Leaves a block that no caller got, and which ends next, out of all counts of allocations and
+ * frees. */
+void cuai_uncount_block(cuarena_t *arena, cuai_block_ref_t ref);
+
+/* ---- The whole arena --------------------------------------------------- */
+
+/* Sums of all heaps. */
+uint64_t cuai_live_bytes(const cuarena_t *arena);
+/* The same of all counts, without peaks. */
+cuai_counts_t cuai_whole_now(const cuarena_t *arena);
+/* The counts with the peaks, whether these are kept or derived. */
+cuai_counts_t cuai_whole_peaks(const cuarena_t *arena);
+/* From now on `whole` is kept at every change (CUAI_SLOW_WHOLE). */
+void cuai_begin_whole(cuarena_t *arena);
+/* Ends that if neither a scope nor a second heap needs peaks of the whole beside the heap's. */
+void cuai_end_whole(cuarena_t *arena);
+/* Something began to live: raises the peaks of the whole, if they are kept. */
+void cuai_note_whole(cuarena_t *arena);
+/* Keeps the most live bytes ever, before the whole's peaks begin anew. */
+void cuai_keep_most(cuarena_t *arena);
+
+/* ---- Reserved bytes ---------------------------------------------------- */
+
+/* What the limit of reserved bytes leaves. */
+static inline uint64_t cuai_affordable(const cuarena_t *arena)
+{
+    uint64_t limit = arena->limits[CUARENA_LIMIT_RESERVED];
+    uint64_t spent = arena->held + arena->promised;
+    return limit > spent ? limit - spent : 0;
+}
+
+/* By `more`, modulo 2^64. */
+static inline void cuai_count_reserved(cuarena_t *arena, uint64_t more)
+{
+    arena->held += more;
+    arena->peak_reserved = cuai_max(arena->peak_reserved, arena->held);
+}
+
+/* Counts one growth, and one piece or segment that was given back, for the figures of extensions
+ * and shrinkages. */
+void cuai_count_extension(cuarena_t *arena);
+void cuai_count_shrinkage(cuarena_t *arena);
+
+#endif

@@ -1,0 +1,268 @@
+/* Dedicated blocks, each with a segment of its own, and adopted ones. */
+#include "arena/dedicated.h"
+#include "arena/alloc.h"
+#include "arena/capture.h"
+#include "arena/counts.h"
+#include "arena/find.h"
+#include "arena/grow.h"
+#include "arena/life.h"
+#include "arena/streams.h"
+#include "arena/uses.h"
+
+/* The heap of blocks apart, made at the first one. */
+static cuarena_status_t ready_apart(cuarena_t *arena)
+{
+    if (arena->heaps[CUAI_APART] != NULL)
+        return CUARENA_OK;
+    cuarena_status_t status = cuai_heap_for(arena, UINT64_MAX, &arena->heaps[CUAI_APART]);
+    if (status == CUARENA_OK)
+        cuai_begin_whole(arena);
+    return status;
+}
+
+static cuai_block_ref_t block_apart(const cuarena_t *arena, cuai_slot_t slot)
+{
+    return (cuai_block_ref_t){arena->heaps[CUAI_APART], slot, CUAI_APART};
+}
+
+/* What a dedicated block's record keeps of its segment beside place and size.
+ */
+static cuai_note_t note_of(const cuarena_memory_segment_t *segment)
+{
+    return (cuai_note_t){{segment->address_bytes, cuai_address(segment->cookie)}};
+}
+
+cuarena_memory_segment_t cuai_dedicated_segment(const cuai_record_t *r)
+{
+    cuai_note_t note = cuai_note_of(r);
+    return (cuarena_memory_segment_t){
+        .address = r->offset,
+        .bytes = r->size,
+        .address_bytes = note.words[0],
+        .cookie = cuai_pointer(note.words[1]),
+    };
+}
+
+static cuarena_status_t check_dedicated(const cuarena_t *arena, const cuai_request_t *request)
+{
+    uint64_t alignment = request->heap.alignment;
+    if (alignment <= arena->memory.ops.alignment)
+        return CUARENA_OK;
+    return cuai_fail(CUARENA_UNSUPPORTED,
+                     "alignment %llu of a dedicated block: memory '%s' gives "
+                     "segments aligned to %llu",
+                     (unsigned long long)alignment, arena->memory.ops.name,
+                     (unsigned long long)arena->memory.ops.alignment);
+}
+
+/* Where a request's segment comes from: a point of its stream, which is `handle`, or, with
+ * CUARENA_NO_STREAM, anywhere, and is good for everybody then. */
+static cuarena_stream_t stream_for(const cuarena_t *arena, uint32_t number, cuarena_stream_t handle)
+{
+    bool ordered =
+        arena->memory.ops.get_on != NULL && number != 0 && !cuai_is_captured(arena, number);
+    return ordered ? handle : CUARENA_NO_STREAM;
+}
+
+/* *stream is NO_STREAM then if it turned out to be captured. */
+static cuarena_status_t get_bytes(const cuarena_t *arena, uint64_t bytes, cuarena_stream_t *stream,
+                                  cuarena_memory_segment_t *segment)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    void *user = arena->memory.user;
+    cuarena_status_t status = CUARENA_BUSY;
+    if (*stream != CUARENA_NO_STREAM)
+        status = ops->get_on(user, bytes, *stream, segment);
+    if (status != CUARENA_BUSY)
+        return status;
+    *stream = CUARENA_NO_STREAM;
+    return ops->get(user, bytes, bytes, segment);
+}
+
+static void give_bytes(const cuarena_t *arena, cuarena_stream_t stream,
+                       cuarena_memory_segment_t *segment)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    if (stream == CUARENA_NO_STREAM)
+        ops->give_back(arena->memory.user, segment);
+    else
+        ops->give_on(arena->memory.user, segment, stream);
+}
+
+/* Without the lock. */
+static cuarena_status_t get_segment(const cuarena_t *arena, uint64_t bytes,
+                                    cuarena_stream_t *stream, cuarena_memory_segment_t *segment)
+{
+    cuarena_status_t status = get_bytes(arena, bytes, stream, segment);
+    if (status != CUARENA_OK || arena->config.zero != CUARENA_ZERO_CREATE)
+        return status;
+    status = cuai_memory_zero_fresh(&arena->memory, segment->address, bytes, *stream);
+    if (status != CUARENA_OK)
+        give_bytes(arena, *stream, segment);
+    return status;
+}
+
+/* Room for its free on a stream, where its segment cannot go back at once. */
+static cuarena_status_t ready_for_free(cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    bool waits = ops->identify != NULL && (ops->give_on == NULL || cuai_is_captured(arena, number));
+    return waits ? cuai_use_add(arena, ref, 0) : CUARENA_OK;
+}
+
+static cuarena_status_t keep_dedicated(cuarena_t *arena, const cuai_request_t *request,
+                                       const cuarena_memory_segment_t *segment,
+                                       cuai_block_ref_t *block_out)
+{
+    if (!cuai_capture_ready(arena, request->stream))
+        return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a dedicated segment");
+    cuai_slot_t slot;
+    cuai_prepare_counts(arena, request, CUAI_APART);
+    cuarena_status_t status =
+        cuai_heap_add_standalone(arena->heaps[CUAI_APART], segment->address, segment->bytes,
+                                 &request->heap, note_of(segment), &slot);
+    if (status != CUARENA_OK)
+        return status;
+    *block_out = block_apart(arena, slot);
+    cuai_count_in(arena, cuai_block_record(*block_out));
+    status = ready_for_free(arena, *block_out, request->stream);
+    if (status != CUARENA_OK) {
+        cuai_uncount_block(arena, *block_out);
+        cuai_end_block(arena, *block_out, 0);
+        return status;
+    }
+    cuai_capture_adopt(arena, *block_out, request->stream);
+    return status;
+}
+
+/* What it takes of the memory. */
+static uint64_t dedicated_bytes(const cuarena_t *arena, uint64_t size)
+{
+    const cuarena_memory_ops_t *ops = &arena->memory.ops;
+    return cuai_align_up(size, ops->least_bytes != 0 ? ops->least_bytes : ops->granularity);
+}
+
+static cuarena_status_t may_serve_dedicated(cuarena_t *arena, const cuai_request_t *request,
+                                            uint64_t bytes)
+{
+    cuarena_status_t status = check_dedicated(arena, request);
+    if (status == CUARENA_OK)
+        status = cuai_check_reserved_limit(arena, bytes);
+    if (status == CUARENA_OK)
+        status = cuai_check_live(arena, bytes, 0);
+    return status == CUARENA_OK ? ready_apart(arena) : status;
+}
+
+/* On the request's stream, which the caller touches. */
+static cuarena_status_t serve_dedicated(cuarena_t *arena, const cuai_request_t *request,
+                                        cuarena_stream_t handle, cuai_block_ref_t *block_out)
+{
+    uint64_t bytes = dedicated_bytes(arena, request->size);
+    cuarena_status_t status = may_serve_dedicated(arena, request, bytes);
+    if (status != CUARENA_OK)
+        return status;
+    cuarena_memory_segment_t segment = {0};
+    cuarena_stream_t stream = stream_for(arena, request->stream, handle);
+    arena->promised += bytes;
+    cuai_unlock(&arena->lock);
+    status = get_segment(arena, bytes, &stream, &segment);
+    cuai_lock(&arena->lock);
+    bool got = status == CUARENA_OK;
+    if (got)
+        status = keep_dedicated(arena, request, &segment, block_out);
+    if (status == CUARENA_OK) {
+        cuai_count_reserved(arena, bytes);
+    } else if (got) {
+        cuai_unlock(&arena->lock);
+        give_bytes(arena, stream, &segment);
+        cuai_lock(&arena->lock);
+    }
+    arena->promised -= bytes;
+    return status;
+}
+
+cuarena_status_t cuai_alloc_dedicated(cuarena_t *arena, const cuai_request_t *request,
+                                      cuai_block_ref_t *block_out)
+{
+    cuarena_stream_t handle = cuai_stream_touch(arena, request->stream);
+    cuarena_status_t status = serve_dedicated(arena, request, handle, block_out);
+    cuai_stream_untouch(arena, request->stream);
+    return status;
+}
+
+void cuai_return_segment(cuarena_t *arena, cuarena_memory_segment_t segment, uint32_t number)
+{
+    bool ordered = arena->memory.ops.give_on != NULL && !cuai_is_lost(arena);
+    uint32_t touched = ordered ? number : 0;
+    cuai_count_reserved(arena, 0 - segment.bytes);
+    cuarena_stream_t stream = cuai_stream_touch(arena, touched);
+    cuai_unlock(&arena->lock);
+    give_bytes(arena, stream, &segment);
+    cuai_lock(&arena->lock);
+    cuai_stream_untouch(arena, touched);
+}
+
+bool cuai_goes_back_on(const cuarena_t *arena, cuai_block_ref_t ref, uint32_t number)
+{
+    const cuai_record_t *r = cuai_block_record(ref);
+    return number != 0 && (r->flags & CUAI_BLOCK_DEDICATED) && !r->fixed &&
+           arena->memory.ops.give_on != NULL && !cuai_is_lost(arena);
+}
+
+static bool overlaps(const cuarena_memory_segment_t *segment, uint64_t begin, uint64_t end)
+{
+    return begin < segment->address + segment->address_bytes && segment->address < end;
+}
+
+/* Whether the arena got some of these bytes from its memory. Steps: segments, and dedicated
+ * blocks. */
+static bool is_ours(const cuarena_t *arena, uint64_t begin, uint64_t end)
+{
+    for (size_t i = 0; i < arena->segments.count; i++)
+        if (overlaps(&arena->segments.items[i], begin, end))
+            return true;
+    const cuarena_heap_t *apart = arena->heaps[CUAI_APART];
+    cuai_slot_t slot = apart == NULL ? 0 : cuai_heap_next_standalone(apart, 1);
+    for (; slot != 0; slot = cuai_heap_next_standalone(apart, slot + 1)) {
+        cuarena_memory_segment_t segment = cuai_dedicated_segment(cuai_record(apart, slot));
+        if (overlaps(&segment, begin, end))
+            return true;
+    }
+    return false;
+}
+
+/* A segment of its own, which the block fills. */
+static cuarena_status_t add_adopted(cuarena_t *arena, const cuai_request_t *request,
+                                    uint64_t address, cuai_block_ref_t *block_out)
+{
+    cuarena_heap_t *heap = arena->heaps[CUAI_APART];
+    cuarena_block_t block;
+    cuai_prepare_counts(arena, request, CUAI_APART);
+    cuarena_status_t status =
+        cuarena_heap_segment_add_block(heap, address, request->size, &request->heap, &block);
+    if (status != CUARENA_OK)
+        return status;
+    *block_out = block_apart(arena, cuai_slot_of(heap, block));
+    cuai_count_in(arena, cuai_block_record(*block_out));
+    arena->adopted_bytes += request->size;
+    return CUARENA_OK;
+}
+
+cuarena_status_t cuai_adopt(cuarena_t *arena, const cuai_request_t *request, uint64_t address,
+                            cuai_block_ref_t *block_out)
+{
+    uint64_t end = address + request->size;
+    if (is_ours(arena, address, end))
+        return cuai_fail(CUARENA_BAD_ARGUMENT, "[%#llx, %#llx) overlaps the arena's own bytes",
+                         (unsigned long long)address, (unsigned long long)end);
+    cuarena_status_t status = cuai_check_live(arena, request->size, 0);
+    if (status != CUARENA_OK)
+        return cuai_fail(status,
+                         "%llu adopted bytes exceed the limit of live "
+                         "bytes",
+                         (unsigned long long)request->size);
+    status = ready_apart(arena);
+    if (status == CUARENA_OK)
+        status = add_adopted(arena, request, address, block_out);
+    return status;
+}

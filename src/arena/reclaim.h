@@ -1,0 +1,100 @@
+/*
+ * Reclaiming: bytes that were freed on a stream become idle when the work before the free is done
+ * (reclaim.c).
+ *
+ * One thread at a time reclaims. Others wait until it is done, and then look again at what there
+ * is. Below, "the caller reclaims" says that the function is called between cuai_reclaim_begin and
+ * cuai_reclaim_end.
+ */
+#ifndef CUAI_ARENA_RECLAIM_H
+#define CUAI_ARENA_RECLAIM_H
+
+#include "arena/arena.h"
+
+/* What reclaiming brought. */
+typedef struct cuai_gain {
+    uint64_t idle;  /* bytes that are idle now */
+    uint64_t freed; /* bytes of blocks that ended: in a stream's free list, or given back */
+} cuai_gain_t;
+
+/* From here to the end nobody else reclaims, so no event of a stream goes. The first waits for its
+ * turn. Drops the lock. */
+void cuai_reclaim_begin(cuarena_t *arena);
+void cuai_reclaim_end(cuarena_t *arena);
+
+/* ---- For a request ----------------------------------------------------- */
+
+/* Each returns whether bytes became idle or joined a free list. Drops the lock. */
+
+/* Reclaims what is complete for a request on `except` (0: on no stream). If that is nothing, closes
+ * all open free lists but its own, and looks again. */
+bool cuai_reclaim_ready(cuarena_t *arena, uint32_t except);
+/* Waits for the event behind most bytes, and reclaims these. If there is no event, waits for blocks
+ * that streams use, then for what streams other than `except` freed last. */
+bool cuai_reclaim_one(cuarena_t *arena, uint32_t except);
+/* Where no free list is for others than its stream (steal=never): ends blocks that streams use, if
+ * possible, and reclaims what was freed on one stream (0: on none); with `wait` waits for both. */
+bool cuai_reclaim_mine(cuarena_t *arena, uint32_t number, bool wait);
+/* Opens the stream's closed free list again, so that its ranges and those of the open one can
+ * merge; false: it was empty. */
+bool cuai_reclaim_own(cuarena_t *arena, uint32_t number);
+/* Reclaims what is complete, of all streams. The caller reclaims. */
+bool cuai_reclaim_complete(cuarena_t *arena);
+
+/* ---- All streams ------------------------------------------------------- */
+
+/* Closes every open free list; with `wait`, waits until all bytes are idle. Drops the lock. */
+cuarena_status_t cuai_reclaim_all(cuarena_t *arena, bool wait, uint64_t *reclaimed_out);
+/* Sets the heap's limit of SEPARATORs anew; if it has many, reclaims first. Drops the lock. */
+void cuai_reclaim_split_up(cuarena_t *arena, cuarena_heap_t *heap);
+/* BUSY, put into words, if work behind freed bytes is under way. Handles are used only as
+ * cuai_wait_for_work uses them, for streams may be gone. Drops the lock. */
+cuarena_status_t cuai_check_idle(cuarena_t *arena);
+/* Waits for what was freed so far on a stream, or with 0 on each, and for blocks that streams use;
+ * the bytes stay in their free lists, closed. A captured stream is passed over. Drops the lock. */
+cuarena_status_t cuai_await_freed(cuarena_t *arena, uint32_t number);
+/* Frees numbers that nothing needs, also those of other threads' default streams. Drops the
+ * lock. */
+void cuai_streams_make_room(cuarena_t *arena);
+/* Makes all bytes that were freed on streams idle and drops all uses. The caller knows that no work
+ * is under way. Drops the lock. */
+void cuai_streams_reset(cuarena_t *arena);
+
+/* ---- One stream -------------------------------------------------------- */
+
+/* The stream is about to go: records its last event. Drops the lock. */
+cuarena_status_t cuai_stream_release(cuarena_t *arena, uint32_t number);
+/* Puts an event behind all that was freed on the stream, if one can be recorded. Drops the lock. */
+void cuai_stream_close(cuarena_t *arena, uint32_t number);
+/* If the stream is eager, records the moment of a free that comes next. Drops the lock. */
+cuarena_status_t cuai_stream_note_free(cuarena_t *arena, uint32_t number);
+/* The same where work on bytes that the stream frees next was queued already, so that it is too
+ * late to give up. Drops the lock. */
+void cuai_stream_note_work(cuarena_t *arena, uint32_t number);
+/* A plan gave bytes back to a free list of the stream that the stream may have left since: moves
+ * them to where their event is. */
+void cuai_stream_tidy(cuarena_t *arena, uint32_t number);
+/* Puts all that was freed on the stream so far into its closed free list, with an event behind it:
+ * what was open joins what was closed. The caller reclaims. Drops the lock. */
+cuarena_status_t cuai_stream_cover(cuarena_t *arena, cuai_stream_t *s);
+/* Reclaims the closed free list, whose work is known to be done. The caller reclaims. Drops the
+ * lock. */
+void cuai_stream_reclaim_closed(cuarena_t *arena, cuai_stream_t *s);
+/* The same if the event is complete, else BUSY. */
+cuarena_status_t cuai_stream_poll(cuarena_t *arena, cuai_stream_t *s);
+/* Whether the bytes of the closed free list are known to be idle. The caller reclaims. Drops the
+ * lock. */
+bool cuai_stream_is_idle(cuarena_t *arena, const cuai_stream_t *s);
+/* Reclaims what is left of a closed free list if it is idle; with steal=never it becomes its
+ * stream's again instead. The caller reclaims. Drops the lock. */
+void cuai_stream_return_idle(cuarena_t *arena, cuai_stream_t *s);
+/* Records an event of the stream's work so far. Another thread's default stream cannot be asked, so
+ * its event stands for more (cuai_memory_mark_thread). BUSY: the stream is being captured, or the
+ * event would end a capture. OK with `*event` as it was: the stream was released, and has its last
+ * event. Drops the lock. */
+cuarena_status_t cuai_stream_mark(cuarena_t *arena, const cuai_stream_t *s, void **event);
+
+/* What the memory returned: LOST loses the arena. Returns `status`. */
+cuarena_status_t cuai_note_loss(cuarena_t *arena, cuarena_status_t status);
+
+#endif

@@ -1,0 +1,69 @@
+/* The segments that the memory gave. */
+#include "arena/segments.h"
+#include "arena/dedicated.h"
+#include "arena/find.h"
+
+bool cuai_segments_room(cuai_segments_t *segments)
+{
+    if (segments->count < segments->room)
+        return true;
+    size_t room = segments->room == 0 ? 4 : segments->room * 2;
+    cuarena_memory_segment_t *grown = cuai_host_alloc(room * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    if (segments->count != 0)
+        memcpy(grown, segments->items, segments->count * sizeof *grown);
+    cuai_host_free(segments->items);
+    segments->items = grown;
+    segments->room = room;
+    return true;
+}
+
+uint64_t cuai_dynamic_begin(const cuarena_t *arena, const cuarena_memory_segment_t *segment)
+{
+    bool first = segment == &arena->segments.items[0];
+    return segment->address + (first ? arena->stable_bytes : 0);
+}
+
+cuarena_memory_segment_t cuai_segment_of(const cuarena_t *arena, cuai_block_ref_t ref)
+{
+    const cuai_record_t *r = cuai_block_record(ref);
+    if (ref.region == CUAI_APART)
+        return cuai_dedicated_segment(r);
+    uint32_t at = cuai_segment_around(ref.heap, r->offset)->source;
+    return arena->segments.items[at];
+}
+
+void cuai_segments_number(cuarena_t *arena, size_t at)
+{
+    const cuarena_memory_segment_t *segment = &arena->segments.items[at];
+    const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    uint64_t end = segment->address + segment->address_bytes;
+    cuai_segment_t *s = cuai_segment_from(heap, segment->address);
+    for (; s != NULL && s->begin < end; s = cuai_segment_next(heap, s))
+        s->source = (uint32_t)at;
+}
+
+/* Makes one stretch of two that meet at an address within the segment. */
+static void join_at(cuarena_heap_t *heap, uint64_t address)
+{
+    const cuai_segment_t *upper = cuai_segment_around(heap, address);
+    const cuai_segment_t *lower = cuai_segment_around(heap, address - 1);
+    if (upper != NULL && lower != NULL && upper != lower)
+        cuarena_heap_segment_join(heap, address);
+}
+
+cuarena_status_t cuai_publish(cuarena_t *arena, size_t at, uint64_t address, uint64_t bytes)
+{
+    const cuarena_memory_segment_t *segment = &arena->segments.items[at];
+    cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
+    cuarena_status_t status = cuarena_heap_segment_add(heap, address, bytes);
+    if (status != CUARENA_OK)
+        return status;
+    cuai_segment_set_source(heap, cuai_segment_around(heap, address), (uint32_t)at);
+    if (address > cuai_dynamic_begin(arena, segment))
+        join_at(heap, address);
+    if (address + bytes < segment->address + segment->bytes)
+        join_at(heap, address + bytes);
+    return CUARENA_OK;
+}

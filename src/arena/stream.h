@@ -1,0 +1,128 @@
+/*
+ * A stream that an arena knows (streams.h has what is done with it).
+ *
+ * A stream has a number from 1 on, which is the owner of the blocks allocated on it; 0 is "no
+ * stream". In every heap of a region it has two free lists that take turns:
+ *
+ *   open    has what was freed on the stream last; no event is behind it yet
+ *   closed  has what was freed before `event` was recorded; when that is complete, the bytes of
+ *           the closed free list are idle
+ *
+ * To close the open free list, the two change places, which costs nothing, and an event is
+ * recorded. The closed free list is empty then, so a stream has one event at a time.
+ *
+ * An eager stream records `latest` at each free, and `latest` becomes the event when the free list
+ * is closed. Where it could not be recorded the open free list is `uncovered`, and closing records
+ * an event as for any other stream. The default stream of a thread is eager, because no other
+ * thread can record on it. While it is the only stream nobody needs an event: its open free list is
+ * uncovered.
+ *
+ * Events have serials, in the order in which they were recorded in the arena. A stream that waited
+ * for an event of another stream, or for a later one, may use what is in that one's closed free
+ * list as if it were its own.
+ *
+ * A number is given to another stream when its stream was released and neither an event, a block, a
+ * wait nor a call under way needs it.
+ */
+#ifndef CUAI_ARENA_STREAM_H
+#define CUAI_ARENA_STREAM_H
+
+#include <stdbool.h>
+
+#include "arena/meter.h"
+#include "cuarena/streams.h"
+#include "heap/heap.h"
+
+/* Heaps with free lists: dynamic and stable. */
+#define CUAI_LISTED 2
+/* Numbers are 1 .. CUARENA_MAX_STREAMS. */
+#define CUAI_STREAM_NUMBERS (CUARENA_MAX_STREAMS + 1)
+/* Streams whose handles are found without a search. */
+#define CUAI_RECENT 16u
+_Static_assert(CUARENA_MAX_STREAMS < CUARENA_HEAP_MAX_OWNER, "owners");
+
+typedef struct cuai_stream {
+    cuarena_stream_t handle; /* never NULL */
+    cuarena_stream_info_t info;
+    uint32_t number;
+    uint64_t thread;                    /* whose default stream it is, or 0 */
+    uint32_t freelists[CUAI_LISTED][2]; /* of each heap; [turn] is the open one */
+    uint32_t turn;
+    uint32_t open;            /* the open one of the dynamic region's heap */
+    cuai_index_t *open_index; /* ... and its index */
+    uint64_t attributes[2];   /* of its ordinary blocks there, and of those
+                               * that are pointers */
+    uint32_t upper[2];        /* ... without pins */
+    bool released;            /* the handle must not be used; all is in the closed free list */
+    bool eager;               /* `latest` is recorded at each free */
+    bool marking;             /* a thread records an event of its, without the lock */
+    bool uncovered;           /* the open free list has bytes behind which `latest` is not */
+    void *event;              /* behind the closed free list; NULL: that is empty */
+    void *latest;             /* behind the open free list, if eager; NULL: that is empty */
+    uint32_t holders;         /* calls that work with its number */
+    uint64_t waits;           /* of blocks for it, freed or not */
+    uint64_t saw_move;        /* the last compaction it is ordered behind */
+    cuai_meter_t meter;
+    uint64_t serial; /* of the last `event`, counted in the arena: what is in
+                      * the closed free list was freed before */
+    uint64_t takes;  /* blocks that it has of free lists together */
+    uint64_t born;   /* the arena's last one when the stream became known */
+    /* By the numbers of other streams: which of their events it waited for last, and had waited for
+     * when `event` was recorded. */
+    uint64_t waited[CUAI_STREAM_NUMBERS];
+    uint64_t told[CUAI_STREAM_NUMBERS];
+    struct cuai_scopes *scopes;      /* of its peaks; NULL before the first */
+    uint32_t touching;               /* threads that use the handle without the lock */
+    bool parked;                     /* cached blocks may wait for an event still to come */
+    uint64_t cached;                 /* blocks that were freed on it and are cached */
+    uint64_t done;                   /* of its events that are complete, the last serial */
+    uint32_t member;                 /* of this open session: nothing is given to it */
+    struct cuarena_capture *capture; /* NULL: none */
+} cuai_stream_t;
+
+/* A handle that the memory is being asked about, by a thread that has it on its stack. */
+typedef struct cuai_introduction {
+    cuarena_stream_t handle;
+    struct cuai_introduction *next;
+} cuai_introduction_t;
+
+/* A handle, as callers pass it, and the stream that it stands for. */
+typedef struct cuai_recent {
+    cuarena_stream_t handle;
+    cuai_stream_t *stream; /* none: the handle is what nobody passes */
+} cuai_recent_t;
+
+static inline uint32_t cuai_recent_place(cuarena_stream_t handle)
+{
+    uint64_t address = (uint64_t)(uintptr_t)handle;
+    return (uint32_t)((address ^ address >> 5) >> 4) % CUAI_RECENT;
+}
+
+/* Numbers of streams. */
+typedef struct cuai_stream_set {
+    uint64_t bits[2];
+} cuai_stream_set_t;
+
+static inline void cuai_set_add(cuai_stream_set_t *set, uint32_t number)
+{
+    CUAI_ASSERT(number < CUAI_STREAM_NUMBERS);
+    set->bits[number / 64] |= UINT64_C(1) << number % 64;
+}
+
+static inline bool cuai_set_has(const cuai_stream_set_t *set, uint32_t number)
+{
+    CUAI_ASSERT(number < CUAI_STREAM_NUMBERS);
+    return set->bits[number / 64] >> number % 64 & 1;
+}
+
+/* Copies of a compaction that may be under way. */
+typedef struct cuai_moved {
+    void *event;       /* behind the last one; NULL: all are done */
+    uint32_t stream;   /* on which it ran */
+    uint64_t behind;   /* an event of that stream that was recorded before */
+    uint32_t users;    /* threads that use the event without the lock */
+    uint64_t serial;   /* counts compactions on streams */
+    uint64_t host_saw; /* the last one that the caller waited for */
+} cuai_moved_t;
+
+#endif
