@@ -3,18 +3,24 @@
  * host, without a driver call.
  *
  * Include this file; it brings the parts in:
- *   cuarena/base.h    version, status, last error, log
- *   cuarena/heap.h    the offsets-only heap, usable on its own
- *   cuarena/memory.h  the contract for bytes: where segments come from
- *   cuarena/options.h what an arena is to be like
- *   cuarena/arena.h   arenas: pointers and blocks of real memory
- *   cuarena/cache.h   the cache of freed blocks that an arena may have
- *   cuarena/device.h  arenas on devices: what they got, exports
- *   cuarena/driver.h  the driver that was found, and its devices
- *   cuarena/shared.h  arenas that a process shares by device and memory
- *   cuarena/stats.h   more statistics: as text, in scopes, of running out
- *   cuarena/streams.h memory that streams of a device may still be using
- *   cuarena/capture.h blocks whose addresses a graph keeps
+ *   cuarena/options.h  what an arena is to be like
+ *   cuarena/arena.h    arenas: create, destroy, reset, trim, limits
+ *   cuarena/pointer.h  allocate and free by pointer
+ *   cuarena/block.h    allocate and free by an id that survives moves
+ *   cuarena/request.h  regions, tags, and what else a request may ask for
+ *   cuarena/streams.h  memory that streams of a GPU may still be using
+ *   cuarena/capture.h  memory for graphs that are captured from streams
+ *   cuarena/compact.h  move blocks together
+ *   cuarena/oom.h      what is tried before a request is refused
+ *   cuarena/listener.h a function that is told of every allocation
+ *   cuarena/stats.h    statistics, peaks, the validator
+ *   cuarena/cache.h    the cache of freed blocks that an arena may have
+ *   cuarena/shared.h   arenas that a process shares by device and memory
+ *   cuarena/device.h   arenas on devices: properties, driver pools, exports
+ *   cuarena/driver.h   the driver that was found, and its devices
+ *   cuarena/memory.h   the table of functions to bring memory of your own
+ *   cuarena/heap.h     the offsets-only heap, usable on its own
+ *   cuarena/base.h     version, status, last error, log
  *
  * The header is the reference manual. It needs C11 or C++17 and nothing else.
  */
@@ -23,13 +29,19 @@
 
 #include "cuarena/arena.h"
 #include "cuarena/base.h"
+#include "cuarena/block.h"
 #include "cuarena/cache.h"
 #include "cuarena/capture.h"
+#include "cuarena/compact.h"
 #include "cuarena/device.h"
 #include "cuarena/driver.h"
 #include "cuarena/heap.h"
+#include "cuarena/listener.h"
 #include "cuarena/memory.h"
+#include "cuarena/oom.h"
 #include "cuarena/options.h"
+#include "cuarena/pointer.h"
+#include "cuarena/request.h"
 #include "cuarena/shared.h"
 #include "cuarena/stats.h"
 #include "cuarena/streams.h"

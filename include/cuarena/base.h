@@ -37,6 +37,9 @@
 extern "C" {
 #endif
 
+/* An arena: see arena.h. */
+typedef struct cuarena_arena cuarena_t;
+
 /* "0.1.0": the version of the library that runs, which may be newer than the header that was
  * compiled. Never fails; static text. */
 CUARENA_API const char *cuarena_version_string(void);
@@ -46,7 +49,7 @@ CUARENA_API const char *cuarena_version_string(void);
 /*
  * What a call came to, grouped by what the caller can do about it. A failed call leaves every block
  * as it was, with its contents, place and size, and every output. What it leaves besides, its
- * description says: a request that is refused, what was tried for it (arena.h, "Running out").
+ * description says: a request that is refused, what was tried for it (oom.h).
  */
 typedef int32_t cuarena_status_t;
 

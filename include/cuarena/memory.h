@@ -53,6 +53,14 @@ typedef struct CUstream_st *cuarena_stream_t;
 #define CUARENA_STREAM_NUMBER(number) ((cuarena_stream_t)(uintptr_t)(number))
 #endif
 
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+/* NULL as a stream is what NULL means in this program. */
+static inline cuarena_stream_t cuarena_stream_meant(cuarena_stream_t stream)
+{
+    return stream ? stream : CUARENA_STREAM_PER_THREAD;
+}
+#endif
+
 /* What is known of a stream. Frozen. */
 typedef struct cuarena_stream_info {
     uint64_t id;        /* no other stream ever has it, unlike the handle */

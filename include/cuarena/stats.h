@@ -1,19 +1,110 @@
 /*
- * Statistics besides cuarena_stats: ONNX Runtime's, as numbers and as text;
- * how often each step of running out was tried and helped; peaks in scopes.
+ * Statistics: what an arena, a region or a tag has now and had at most, also in ONNX Runtime's
+ * figures, as text, and in scopes; a walk over everything; the validator.
  *
- * Everything here takes a bounded number of steps, whatever lives, calls no memory, works for every
- * preset and memory, and may be called by any thread, also from the caller's own functions.
+ * Everything here takes a bounded number of steps, whatever lives, but for cuarena_inspect,
+ * cuarena_validate and cuarena_reset_peaks. It calls no memory, works for every preset and memory,
+ * and may be called by any thread, also from the caller's own functions.
  */
 #ifndef CUARENA_STATS_H
 #define CUARENA_STATS_H
 
-#include "arena.h"
-#include "streams.h"
+#include "base.h"
+#include "memory.h"
+#include "request.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- What there is now --------------------------------------------------- */
+
+typedef struct cuarena_stats {
+    size_t struct_size;
+    uint64_t reserved_bytes;  /* from the memory; only for REGION_ALL */
+    uint64_t capacity_bytes;  /* blocks and ranges together */
+    uint64_t live_bytes;      /* blocks, as taken */
+    uint64_t requested_bytes; /* blocks, as asked for */
+    uint64_t free_bytes;
+    uint64_t largest_bytes; /* free range, to within 1/32 below; of what was
+                             * freed on streams, what is idle */
+    uint64_t live_blocks;
+    uint64_t peak_reserved_bytes; /* peaks: since creation or reset_peaks */
+    uint64_t peak_live_bytes;
+    uint64_t peak_requested_bytes;
+    uint64_t peak_live_blocks;
+    uint64_t allocs;
+    uint64_t frees;
+    uint64_t failed; /* requests refused; only for REGION_ALL, and the */
+    uint64_t grows;  /* counts below too */
+    uint64_t trims;
+    uint64_t compactions;
+    uint64_t moves;
+    uint64_t bytes_moved;
+    uint64_t oom_handler_calls;
+    uint64_t segments;
+    uint64_t dedicated_bytes;   /* dedicated and adopted, part of live_bytes */
+    uint64_t bookkeeping_bytes; /* of the host: see heap.h; ALL also counts
+                                 * the arena and its streams */
+    /* Of streams; only for REGION_ALL. */
+    uint64_t steals;         /* requests served from another stream's free list */
+    uint64_t stream_waits;   /* waits of one stream for another, queued */
+    uint64_t host_waits;     /* waits of a calling thread for a stream */
+    uint64_t captures;       /* capture sessions; only for REGION_ALL */
+    uint64_t captured_bytes; /* private to them, live or free */
+    uint64_t memory_calls;   /* of its functions that reach the driver, or
+                              * would where there is none: to take, give back,
+                              * move, zero and export bytes, to identify and
+                              * mark streams, to ask and to wait for marks */
+    uint64_t driver_calls;   /* what the driver was called for by the memory
+                              * since it was opened; 0 without a driver. None
+                              * to allocate from bytes that are held or to free,
+                              * but: some 10 at the first sight of a stream, at
+                              * most 20 for a zeroed request, at most 30 for
+                              * bytes of another stream (record, ask, wait),
+                              * some 10 for a free with events=eager, or on the
+                              * default stream of a thread if other streams are
+                              * known, for each stream that was recorded to use
+                              * the block, and for the first free after a
+                              * compaction */
+    uint64_t free_ranges;    /* free stretches, of all free lists: two that touch
+                              * are one if they are of the same free list; also of a
+                              * region; 0 with segments=each, whose free bytes
+                              * are the memory's, which does not tell */
+} cuarena_stats_t;
+CUARENA_API void cuarena_stats_init(cuarena_stats_t *stats);
+/* Constant time. For REGION_ALL the peaks are of the whole. A stable request that was served
+ * without a stable region counts as dynamic. */
+CUARENA_API cuarena_status_t cuarena_stats(cuarena_t *arena, int32_t region,
+                                           cuarena_stats_t *stats);
+/* Live, requested, counts and peaks of one tag; the rest is 0. */
+CUARENA_API cuarena_status_t cuarena_tag_stats(cuarena_t *arena, cuarena_tag_t tag,
+                                               cuarena_stats_t *stats);
+/* Sets every peak, of regions, tags and streams, to what is now. Scopes of peaks are below.
+ * Cost: the tags and streams. */
+CUARENA_API cuarena_status_t cuarena_reset_peaks(cuarena_t *arena);
+
+/* What a walk finds. Cost: blocks and ranges of the region, under the lock. */
+typedef struct cuarena_inspection {
+    size_t struct_size;
+    uint64_t free_bytes;
+    uint64_t largest_bytes; /* free range, exact */
+    uint64_t ranges;
+    uint64_t pinned_blocks;
+    uint64_t pinned_bytes;
+    uint64_t movable_blocks;
+    uint64_t movable_bytes;
+    double fragmentation;      /* 1 - largest / free; 0 if nothing is free */
+    uint64_t range_counts[64]; /* ranges of [2^i, 2^(i+1)) bytes */
+    uint64_t range_bytes[64];
+    uint64_t block_counts[64]; /* blocks likewise, by bytes taken */
+    uint64_t block_bytes[64];
+} cuarena_inspection_t;
+CUARENA_API void cuarena_inspection_init(cuarena_inspection_t *inspection);
+CUARENA_API cuarena_status_t cuarena_inspect(cuarena_t *arena, int32_t region,
+                                             cuarena_inspection_t *inspection);
+/* Recomputes everything; CORRUPT with the reason in `text` (may be NULL). */
+CUARENA_API cuarena_status_t cuarena_validate(cuarena_t *arena, char *text, size_t text_size);
 
 /* ---- ONNX Runtime's figures -------------------------------------------- */
 
@@ -67,33 +158,6 @@ CUARENA_API cuarena_status_t cuarena_stats_pairs(cuarena_t *arena, int32_t form,
  */
 CUARENA_API cuarena_status_t cuarena_stats_text(cuarena_t *arena, int32_t form, char *text,
                                                 size_t text_size, size_t *needed_out);
-
-/* ---- Running out ------------------------------------------------------- */
-
-/* What is done for a request that nothing held has room for, in this order. After a step that
- * brought something the request is tried again, and the
- * steps begin anew. */
-#define CUARENA_STEP_JOIN 0    /* both free lists of its own stream together */
-#define CUARENA_STEP_STEAL 1   /* all free lists: its stream waits for others */
-#define CUARENA_STEP_RECLAIM 2 /* bytes of streams whose last use is over */
-#define CUARENA_STEP_GROW 3    /* more from the memory */
-#define CUARENA_STEP_CACHE 4   /* ending cached blocks: see cache.h */
-#define CUARENA_STEP_WAIT 5    /* bytes whose last use is still under way */
-#define CUARENA_STEP_TRIM 6    /* giving back what is free, to grow again */
-#define CUARENA_STEP_HANDLER 7 /* the caller's handler */
-#define CUARENA_STEP_COMPACT 8 /* compaction, with compact_on_oom */
-#define CUARENA_STEP_COUNT 9
-
-/* One step, since the arena was made. Frozen. */
-typedef struct cuarena_step_stats {
-    const char *name; /* as errors and the log call it; static text */
-    uint64_t tried;   /* it had something to do */
-    uint64_t served;  /* requests that had room then, and went no further */
-} cuarena_step_stats_t;
-/* Copies up to `capacity` of them, by their numbers; `count_out` gets how many there are. `steps`
- * NULL with capacity 0 only asks. */
-CUARENA_API cuarena_status_t cuarena_step_stats(cuarena_t *arena, cuarena_step_stats_t *steps,
-                                                size_t capacity, size_t *count_out);
 
 /* ---- Peaks in scopes --------------------------------------------------- */
 

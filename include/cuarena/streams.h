@@ -190,26 +190,8 @@ CUARENA_API cuarena_status_t cuarena_stream_waited(cuarena_t *arena, cuarena_str
 CUARENA_API cuarena_status_t cuarena_stream_stats(cuarena_t *arena, cuarena_stream_t stream,
                                                   cuarena_stats_t *stats);
 
-/* What NULL means in this program. */
+/* NULL as a stream is what NULL means in this program. */
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
-static inline cuarena_stream_t cuarena_stream_meant(cuarena_stream_t stream)
-{
-    return stream ? stream : CUARENA_STREAM_PER_THREAD;
-}
-
-static inline cuarena_status_t cuarena_compact_meant(cuarena_t *arena,
-                                                     const cuarena_compact_options_t *options,
-                                                     cuarena_relocation_fn callback, void *user,
-                                                     cuarena_compact_report_t *report)
-{
-    cuarena_compact_options_t meant;
-    if (options) {
-        meant = *options;
-        meant.stream = cuarena_stream_meant(options->stream);
-    }
-    return cuarena_compact(arena, options ? &meant : options, callback, user, report);
-}
-
 #define cuarena_alloc_on(arena, bytes, stream, request, out)                                       \
     (cuarena_alloc_on)(arena, bytes, cuarena_stream_meant(stream), request, out)
 #define cuarena_free_on(arena, pointer, stream)                                                    \
@@ -241,8 +223,6 @@ static inline cuarena_status_t cuarena_compact_meant(cuarena_t *arena,
                             mark)
 #define cuarena_stream_stats(arena, stream, stats)                                                 \
     (cuarena_stream_stats)(arena, cuarena_stream_meant(stream), stats)
-#define cuarena_compact(arena, options, callback, user, report)                                    \
-    cuarena_compact_meant(arena, options, callback, user, report)
 #endif
 
 #ifdef __cplusplus

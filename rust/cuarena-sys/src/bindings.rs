@@ -37,6 +37,10 @@ pub const CUARENA_ENTRY_BLOCK: i32 = 1;
 pub const CUARENA_ENTRY_RANGE: i32 = 2;
 pub const CUARENA_ENTRY_GAP: i32 = 3;
 pub const CUARENA_ENTRY_CACHED: i32 = 4;
+pub const CUARENA_REGION_DYNAMIC: i32 = 0;
+pub const CUARENA_REGION_STABLE: i32 = 1;
+pub const CUARENA_REGION_COUNT: i32 = 2;
+pub const CUARENA_REGION_ALL: i32 = -1;
 pub const CUARENA_MEMORY_PRESET: i32 = 0;
 pub const CUARENA_MEMORY_PAGEABLE: i32 = 1;
 pub const CUARENA_MEMORY_NONE: i32 = 2;
@@ -48,6 +52,24 @@ pub const CUARENA_MEMORY_CUSTOM: i32 = 7;
 pub const CUARENA_MEMORY_HOST_READABLE: u32 = 1;
 pub const CUARENA_MEMORY_TOUCHES: u32 = 2;
 pub const CUARENA_MEMORY_COMES_ZEROED: u32 = 4;
+pub const CUARENA_EVENT_ALLOC: i32 = 1;
+pub const CUARENA_EVENT_FREE: i32 = 2;
+pub const CUARENA_EVENT_RESIZE: i32 = 3;
+pub const CUARENA_EVENT_GROW: i32 = 4;
+pub const CUARENA_EVENT_TRIM: i32 = 5;
+pub const CUARENA_EVENT_COMPACT: i32 = 6;
+pub const CUARENA_EVENT_FAIL: i32 = 7;
+pub const CUARENA_EVENT_RESET: i32 = 8;
+pub const CUARENA_STEP_JOIN: i32 = 0;
+pub const CUARENA_STEP_STEAL: i32 = 1;
+pub const CUARENA_STEP_RECLAIM: i32 = 2;
+pub const CUARENA_STEP_GROW: i32 = 3;
+pub const CUARENA_STEP_CACHE: i32 = 4;
+pub const CUARENA_STEP_WAIT: i32 = 5;
+pub const CUARENA_STEP_TRIM: i32 = 6;
+pub const CUARENA_STEP_HANDLER: i32 = 7;
+pub const CUARENA_STEP_COMPACT: i32 = 8;
+pub const CUARENA_STEP_COUNT: i32 = 9;
 pub const CUARENA_AMOUNT_BYTES: i32 = 0;
 pub const CUARENA_AMOUNT_PERCENT: i32 = 1;
 pub const CUARENA_AMOUNT_AUTO: i32 = 2;
@@ -96,41 +118,26 @@ pub const CUARENA_ZERO_NEVER: i32 = 0;
 pub const CUARENA_ZERO_CREATE: i32 = 1;
 pub const CUARENA_ZERO_ALLOC: i32 = 2;
 pub const CUARENA_ZERO_FREE: i32 = 3;
-pub const CUARENA_REGION_DYNAMIC: i32 = 0;
-pub const CUARENA_REGION_STABLE: i32 = 1;
-pub const CUARENA_REGION_COUNT: i32 = 2;
-pub const CUARENA_REGION_ALL: i32 = -1;
+pub const CUARENA_TEXT_STATS: i32 = 0;
+pub const CUARENA_TEXT_ORT: i32 = 1;
+pub const CUARENA_MAX_PEAK_SCOPES: u32 = 16;
 pub const CUARENA_LIMIT_RESERVED: i32 = 0;
 pub const CUARENA_LIMIT_LIVE: i32 = 1;
 pub const CUARENA_LIMIT_CACHED: i32 = 2;
 pub const CUARENA_LIMIT_SOFT: i32 = 3;
 pub const CUARENA_LIMIT_THRESHOLD: i32 = 4;
-pub const CUARENA_EVENT_ALLOC: i32 = 1;
-pub const CUARENA_EVENT_FREE: i32 = 2;
-pub const CUARENA_EVENT_RESIZE: i32 = 3;
-pub const CUARENA_EVENT_GROW: i32 = 4;
-pub const CUARENA_EVENT_TRIM: i32 = 5;
-pub const CUARENA_EVENT_COMPACT: i32 = 6;
-pub const CUARENA_EVENT_FAIL: i32 = 7;
-pub const CUARENA_EVENT_RESET: i32 = 8;
 pub const CUARENA_MAX_STREAMS: u32 = 126;
 pub const CUARENA_SCOPE_BARE: i32 = 0;
 pub const CUARENA_SCOPE_ENVIRONMENT: i32 = 1;
 pub const CUARENA_SCOPE_SESSION: i32 = 2;
-pub const CUARENA_TEXT_STATS: i32 = 0;
-pub const CUARENA_TEXT_ORT: i32 = 1;
-pub const CUARENA_STEP_JOIN: i32 = 0;
-pub const CUARENA_STEP_STEAL: i32 = 1;
-pub const CUARENA_STEP_RECLAIM: i32 = 2;
-pub const CUARENA_STEP_GROW: i32 = 3;
-pub const CUARENA_STEP_CACHE: i32 = 4;
-pub const CUARENA_STEP_WAIT: i32 = 5;
-pub const CUARENA_STEP_TRIM: i32 = 6;
-pub const CUARENA_STEP_HANDLER: i32 = 7;
-pub const CUARENA_STEP_COMPACT: i32 = 8;
-pub const CUARENA_STEP_COUNT: i32 = 9;
-pub const CUARENA_MAX_PEAK_SCOPES: u32 = 16;
-#[doc = " What a call came to, grouped by what the caller can do about it. A failed call leaves every block\n as it was, with its contents, place and size, and every output. What it leaves besides, its\n description says: a request that is refused, what was tried for it (arena.h, \"Running out\")."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_arena {
+    _unused: [u8; 0],
+}
+#[doc = " An arena: see arena.h."]
+pub type cuarena_t = cuarena_arena;
+#[doc = " What a call came to, grouped by what the caller can do about it. A failed call leaves every block\n as it was, with its contents, place and size, and every output. What it leaves besides, its\n description says: a request that is refused, what was tried for it (oom.h)."]
 pub type cuarena_status_t = i32;
 #[doc = " Why the last failing call of this thread failed. Members that do not apply are 0. A successful\n call leaves it as it is."]
 #[repr(C)]
@@ -470,6 +477,95 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_heap_plan_options, zero) - 44usize];
 };
 pub type cuarena_heap_plan_options_t = cuarena_heap_plan_options;
+#[doc = " Names the purpose of blocks; 0: none. Registered once per arena."]
+pub type cuarena_tag_t = u16;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_request {
+    pub struct_size: usize,
+    #[doc = " CUARENA_REGION_DYNAMIC or _STABLE; an arena without a\n stable region has stable blocks in its dynamic one,\n low and pinned for good: cuarena_block_info tells\n STABLE of them, statistics count them as dynamic"]
+    pub region: i32,
+    #[doc = " 1: the block's bytes read as 0"]
+    pub zeroed: i32,
+    #[doc = " 1: a segment of its own, outside growth, given back\n when it is freed, in a capture session after its\n release; counts toward the limits. All blocks are\n with segments=each"]
+    pub dedicated: i32,
+    pub tag: cuarena_tag_t,
+    #[doc = " 0: the arena's; else a power of two"]
+    pub alignment: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_request"][::core::mem::size_of::<cuarena_request>() - 32usize];
+    ["Alignment of cuarena_request"][::core::mem::align_of::<cuarena_request>() - 8usize];
+    ["Offset of field: cuarena_request::struct_size"]
+        [::core::mem::offset_of!(cuarena_request, struct_size) - 0usize];
+    ["Offset of field: cuarena_request::region"]
+        [::core::mem::offset_of!(cuarena_request, region) - 8usize];
+    ["Offset of field: cuarena_request::zeroed"]
+        [::core::mem::offset_of!(cuarena_request, zeroed) - 12usize];
+    ["Offset of field: cuarena_request::dedicated"]
+        [::core::mem::offset_of!(cuarena_request, dedicated) - 16usize];
+    ["Offset of field: cuarena_request::tag"]
+        [::core::mem::offset_of!(cuarena_request, tag) - 20usize];
+    ["Offset of field: cuarena_request::alignment"]
+        [::core::mem::offset_of!(cuarena_request, alignment) - 24usize];
+};
+pub type cuarena_request_t = cuarena_request;
+#[doc = " What is known of a block. Frozen."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_block_info {
+    pub block: cuarena_block_t,
+    #[doc = " NULL if empty; good while pinned"]
+    pub address: *mut ::core::ffi::c_void,
+    #[doc = " bytes asked for"]
+    pub requested: u64,
+    #[doc = " bytes taken"]
+    pub allocated: u64,
+    pub alignment: u64,
+    pub region: i32,
+    pub tag: cuarena_tag_t,
+    pub pins: u16,
+    #[doc = " 1: made by the pointer calls"]
+    pub pointer: u8,
+    pub dedicated: u8,
+    pub adopted: u8,
+    pub moving: u8,
+    pub zero: u32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_block_info"][::core::mem::size_of::<cuarena_block_info>() - 56usize];
+    ["Alignment of cuarena_block_info"][::core::mem::align_of::<cuarena_block_info>() - 8usize];
+    ["Offset of field: cuarena_block_info::block"]
+        [::core::mem::offset_of!(cuarena_block_info, block) - 0usize];
+    ["Offset of field: cuarena_block_info::address"]
+        [::core::mem::offset_of!(cuarena_block_info, address) - 8usize];
+    ["Offset of field: cuarena_block_info::requested"]
+        [::core::mem::offset_of!(cuarena_block_info, requested) - 16usize];
+    ["Offset of field: cuarena_block_info::allocated"]
+        [::core::mem::offset_of!(cuarena_block_info, allocated) - 24usize];
+    ["Offset of field: cuarena_block_info::alignment"]
+        [::core::mem::offset_of!(cuarena_block_info, alignment) - 32usize];
+    ["Offset of field: cuarena_block_info::region"]
+        [::core::mem::offset_of!(cuarena_block_info, region) - 40usize];
+    ["Offset of field: cuarena_block_info::tag"]
+        [::core::mem::offset_of!(cuarena_block_info, tag) - 44usize];
+    ["Offset of field: cuarena_block_info::pins"]
+        [::core::mem::offset_of!(cuarena_block_info, pins) - 46usize];
+    ["Offset of field: cuarena_block_info::pointer"]
+        [::core::mem::offset_of!(cuarena_block_info, pointer) - 48usize];
+    ["Offset of field: cuarena_block_info::dedicated"]
+        [::core::mem::offset_of!(cuarena_block_info, dedicated) - 49usize];
+    ["Offset of field: cuarena_block_info::adopted"]
+        [::core::mem::offset_of!(cuarena_block_info, adopted) - 50usize];
+    ["Offset of field: cuarena_block_info::moving"]
+        [::core::mem::offset_of!(cuarena_block_info, moving) - 51usize];
+    ["Offset of field: cuarena_block_info::zero"]
+        [::core::mem::offset_of!(cuarena_block_info, zero) - 52usize];
+};
+#[doc = " What is known of a block. Frozen."]
+pub type cuarena_block_info_t = cuarena_block_info;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct CUstream_st {
@@ -688,7 +784,7 @@ pub struct cuarena_memory_ops {
             stream: cuarena_stream_t,
         ) -> cuarena_status_t,
     >,
-    #[doc = " Streams. All NULL: everything the memory does is done when the call returns, and no stream\n uses it.\n\n `identify` tells what a handle that the caller has just passed stands for; BAD_ARGUMENT, put\n into words, for one whose work could not use\n these bytes. `mark` records the work of `stream` so far: in a new\n event if *event is NULL, else in that one, which then means this\n moment; with CUARENA_NO_STREAM the work of all streams that could use\n its bytes, in a new event, or UNSUPPORTED: the arena then marks each stream that it knows and\n that was not released, and refuses what would need an event of another thread's default\n stream. Of a stream that is being captured `mark` says BUSY, and so do `wait`, `relocate` and\n `zero_bytes` on it, with nothing recorded, queued or touched. `query` says OK when\n that work is done, else BUSY; `wait` makes `stream` wait for it, or the caller with host = 1\n (stream is CUARENA_NO_STREAM then). `unmark` ends a event, done or not."]
+    #[doc = " Streams. All NULL: everything the memory does is done when the call returns, and no stream\n uses it.\n\n `identify` tells what a handle that the caller has just passed stands for; BAD_ARGUMENT, put\n into words, for one whose work could not use\n these bytes. `mark` records the work of `stream` so far: in a new\n event if *event is NULL, else in that one, which then means this\n moment; with CUARENA_NO_STREAM the work of all streams that could use\n its bytes, in a new event, or UNSUPPORTED: the arena then marks each stream that it knows and\n that was not released, and refuses what would need an event of another thread's default\n stream. Of a stream that is being captured `mark` says BUSY, and so do `wait`, `relocate` and\n `zero_bytes` on it, with nothing recorded, queued or touched. `query` says OK when that work\n is done, else BUSY; `wait` makes `stream` wait for it, or the caller with host = 1 (stream is\n CUARENA_NO_STREAM then). `unmark` ends a event, done or not."]
     pub identify: ::core::option::Option<
         unsafe extern "C" fn(
             user: *mut ::core::ffi::c_void,
@@ -827,6 +923,178 @@ const _: () = {
         [::core::mem::offset_of!(cuarena_memory_ops, total) - 200usize];
 };
 pub type cuarena_memory_ops_t = cuarena_memory_ops;
+#[doc = " Gets a batch of relocations once, after their copies were queued (on host memory: done) and the\n blocks have their new addresses. Ordered so that no\n new range overlaps the old range of a later one. Legal in it: everything\n but compact, reset, resize_pool, trim and destroy of the same arena (REENTERED). Non-zero: no\n further batch; the one reported is done. It must return: not by longjmp, nor by an exception,\n after which the arena would be compacting for ever."]
+pub type cuarena_relocation_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        list: *const cuarena_relocation_t,
+        count: usize,
+    ) -> i32,
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_compact_options {
+    pub struct_size: usize,
+    #[doc = " 0: all the way; N: until N bytes fit"]
+    pub goal_bytes: u64,
+    #[doc = " of those; 0: the arena's"]
+    pub goal_alignment: u64,
+    #[doc = " most bytes moved; UINT64_MAX"]
+    pub max_bytes: u64,
+    #[doc = " most blocks moved; UINT64_MAX"]
+    pub max_moves: u64,
+    #[doc = " most blocks per batch, of those without a\n goal; UINT64_MAX"]
+    pub batch_moves: u64,
+    #[doc = " 1: the callback also gets, in a last batch,\n every block without pins that stayed, with\n from = to"]
+    pub report_unmoved: i32,
+    #[doc = " 0"]
+    pub zero: i32,
+    #[doc = " the copies are queued on it; NO_STREAM: they\n are done on return"]
+    pub stream: cuarena_stream_t,
+    #[doc = " others that use blocks which were"]
+    pub streams: *const cuarena_stream_t,
+    #[doc = " allocated without a stream"]
+    pub stream_count: usize,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_compact_options"]
+        [::core::mem::size_of::<cuarena_compact_options>() - 80usize];
+    ["Alignment of cuarena_compact_options"]
+        [::core::mem::align_of::<cuarena_compact_options>() - 8usize];
+    ["Offset of field: cuarena_compact_options::struct_size"]
+        [::core::mem::offset_of!(cuarena_compact_options, struct_size) - 0usize];
+    ["Offset of field: cuarena_compact_options::goal_bytes"]
+        [::core::mem::offset_of!(cuarena_compact_options, goal_bytes) - 8usize];
+    ["Offset of field: cuarena_compact_options::goal_alignment"]
+        [::core::mem::offset_of!(cuarena_compact_options, goal_alignment) - 16usize];
+    ["Offset of field: cuarena_compact_options::max_bytes"]
+        [::core::mem::offset_of!(cuarena_compact_options, max_bytes) - 24usize];
+    ["Offset of field: cuarena_compact_options::max_moves"]
+        [::core::mem::offset_of!(cuarena_compact_options, max_moves) - 32usize];
+    ["Offset of field: cuarena_compact_options::batch_moves"]
+        [::core::mem::offset_of!(cuarena_compact_options, batch_moves) - 40usize];
+    ["Offset of field: cuarena_compact_options::report_unmoved"]
+        [::core::mem::offset_of!(cuarena_compact_options, report_unmoved) - 48usize];
+    ["Offset of field: cuarena_compact_options::zero"]
+        [::core::mem::offset_of!(cuarena_compact_options, zero) - 52usize];
+    ["Offset of field: cuarena_compact_options::stream"]
+        [::core::mem::offset_of!(cuarena_compact_options, stream) - 56usize];
+    ["Offset of field: cuarena_compact_options::streams"]
+        [::core::mem::offset_of!(cuarena_compact_options, streams) - 64usize];
+    ["Offset of field: cuarena_compact_options::stream_count"]
+        [::core::mem::offset_of!(cuarena_compact_options, stream_count) - 72usize];
+};
+pub type cuarena_compact_options_t = cuarena_compact_options;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_compact_report {
+    pub struct_size: usize,
+    #[doc = " blocks moved"]
+    pub moves: u64,
+    #[doc = " copies made of them"]
+    pub runs: u64,
+    pub bytes_moved: u64,
+    pub batches: u64,
+    #[doc = " free range, exact"]
+    pub largest_before: u64,
+    pub largest_after: u64,
+    #[doc = " 1: the callback stopped it"]
+    pub stopped: i32,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_compact_report"][::core::mem::size_of::<cuarena_compact_report>() - 64usize];
+    ["Alignment of cuarena_compact_report"]
+        [::core::mem::align_of::<cuarena_compact_report>() - 8usize];
+    ["Offset of field: cuarena_compact_report::struct_size"]
+        [::core::mem::offset_of!(cuarena_compact_report, struct_size) - 0usize];
+    ["Offset of field: cuarena_compact_report::moves"]
+        [::core::mem::offset_of!(cuarena_compact_report, moves) - 8usize];
+    ["Offset of field: cuarena_compact_report::runs"]
+        [::core::mem::offset_of!(cuarena_compact_report, runs) - 16usize];
+    ["Offset of field: cuarena_compact_report::bytes_moved"]
+        [::core::mem::offset_of!(cuarena_compact_report, bytes_moved) - 24usize];
+    ["Offset of field: cuarena_compact_report::batches"]
+        [::core::mem::offset_of!(cuarena_compact_report, batches) - 32usize];
+    ["Offset of field: cuarena_compact_report::largest_before"]
+        [::core::mem::offset_of!(cuarena_compact_report, largest_before) - 40usize];
+    ["Offset of field: cuarena_compact_report::largest_after"]
+        [::core::mem::offset_of!(cuarena_compact_report, largest_after) - 48usize];
+    ["Offset of field: cuarena_compact_report::stopped"]
+        [::core::mem::offset_of!(cuarena_compact_report, stopped) - 56usize];
+};
+pub type cuarena_compact_report_t = cuarena_compact_report;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_event {
+    pub struct_size: usize,
+    pub kind: i32,
+    #[doc = " of FAIL"]
+    pub status: cuarena_status_t,
+    #[doc = " 0 where none"]
+    pub block: cuarena_block_t,
+    #[doc = " NULL where none"]
+    pub address: *mut ::core::ffi::c_void,
+    #[doc = " requested; or taken, given back, moved"]
+    pub bytes: u64,
+    pub tag: cuarena_tag_t,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_event"][::core::mem::size_of::<cuarena_event>() - 48usize];
+    ["Alignment of cuarena_event"][::core::mem::align_of::<cuarena_event>() - 8usize];
+    ["Offset of field: cuarena_event::struct_size"]
+        [::core::mem::offset_of!(cuarena_event, struct_size) - 0usize];
+    ["Offset of field: cuarena_event::kind"][::core::mem::offset_of!(cuarena_event, kind) - 8usize];
+    ["Offset of field: cuarena_event::status"]
+        [::core::mem::offset_of!(cuarena_event, status) - 12usize];
+    ["Offset of field: cuarena_event::block"]
+        [::core::mem::offset_of!(cuarena_event, block) - 16usize];
+    ["Offset of field: cuarena_event::address"]
+        [::core::mem::offset_of!(cuarena_event, address) - 24usize];
+    ["Offset of field: cuarena_event::bytes"]
+        [::core::mem::offset_of!(cuarena_event, bytes) - 32usize];
+    ["Offset of field: cuarena_event::tag"][::core::mem::offset_of!(cuarena_event, tag) - 40usize];
+};
+pub type cuarena_event_t = cuarena_event;
+#[doc = " Called after the fact with no lock held; everything is legal in it but to destroy the arena\n (REENTERED), and the events of its own calls reach it too. In that of a compaction's batch what\n is not legal in a relocation callback is not either. Events of different threads may come in\n another order than they happened. It must return: not by longjmp, nor by an exception."]
+pub type cuarena_event_fn = ::core::option::Option<
+    unsafe extern "C" fn(user: *mut ::core::ffi::c_void, event: *const cuarena_event_t),
+>;
+#[doc = " What was tried for a request that is refused stays done: free bytes given back to the memory,\n cached blocks ended, waits of streams, what the handler did, and moves, which were reported.\n Nothing is given back or ended for one that would not fit beside the blocks that live. The steps\n are below; the error lists those that were tried, names the memory that had no more with its\n code (errno, the driver's, or what a caller's own function answered), and says why compaction\n brought nothing.\n\n The handler: asked when nothing else helps, before compact_on_oom, but not for more bytes than\n the limit of held ones and all that is held: 1 says that something was freed and the request is\n tried again, 0 that nothing was, and then it is not asked again for this request. It is given up\n on when it says 1 sixteen times for one request without enough room appearing.\n\n Called with no lock held, so others go on meanwhile, and several threads may be in it at once; on\n one thread it is not entered twice: a request that is made in it and finds no room fails without\n it. Any call of the arena is legal in it but to destroy it (REENTERED). It must return: not by\n longjmp, nor by an exception. cuarena_step_stats counts every step of running out, and the log\n tells them (debug)."]
+pub type cuarena_oom_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        arena: *mut cuarena_t,
+        asked_bytes: u64,
+        attempt: i32,
+    ) -> i32,
+>;
+#[doc = " One step, since the arena was made. Frozen."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_step_stats {
+    #[doc = " as errors and the log call it; static text"]
+    pub name: *const ::core::ffi::c_char,
+    #[doc = " it had something to do"]
+    pub tried: u64,
+    #[doc = " requests that had room then, and went no further"]
+    pub served: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_step_stats"][::core::mem::size_of::<cuarena_step_stats>() - 24usize];
+    ["Alignment of cuarena_step_stats"][::core::mem::align_of::<cuarena_step_stats>() - 8usize];
+    ["Offset of field: cuarena_step_stats::name"]
+        [::core::mem::offset_of!(cuarena_step_stats, name) - 0usize];
+    ["Offset of field: cuarena_step_stats::tried"]
+        [::core::mem::offset_of!(cuarena_step_stats, tried) - 8usize];
+    ["Offset of field: cuarena_step_stats::served"]
+        [::core::mem::offset_of!(cuarena_step_stats, served) - 16usize];
+};
+#[doc = " One step, since the arena was made. Frozen."]
+pub type cuarena_step_stats_t = cuarena_step_stats;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_amount {
@@ -1130,256 +1398,7 @@ const _: () = {
 };
 #[doc = " One row of the options table; BAD_ARGUMENT past the last. Static text."]
 pub type cuarena_option_info_t = cuarena_option_info;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct cuarena_arena {
-    _unused: [u8; 0],
-}
-pub type cuarena_t = cuarena_arena;
-#[doc = " Names the purpose of blocks; 0: none. Registered once per arena."]
-pub type cuarena_tag_t = u16;
-#[doc = " The arena may be destroyed in it. `arena` is that which was retired. It must return: not by\n longjmp, nor by an exception."]
-pub type cuarena_retired_fn = ::core::option::Option<
-    unsafe extern "C" fn(user: *mut ::core::ffi::c_void, arena: *mut cuarena_t),
->;
-#[doc = " ---- Requests ----------------------------------------------------------"]
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct cuarena_request {
-    pub struct_size: usize,
-    #[doc = " CUARENA_REGION_DYNAMIC or _STABLE; an arena without a\n stable region has stable blocks in its dynamic one,\n low and pinned for good: cuarena_block_info tells\n STABLE of them, statistics count them as dynamic"]
-    pub region: i32,
-    #[doc = " 1: the block's bytes read as 0"]
-    pub zeroed: i32,
-    #[doc = " 1: a segment of its own, outside growth, given back\n when it is freed, in a capture session after its\n release; counts toward the limits. All blocks are\n with segments=each"]
-    pub dedicated: i32,
-    pub tag: cuarena_tag_t,
-    #[doc = " 0: the arena's; else a power of two"]
-    pub alignment: u64,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of cuarena_request"][::core::mem::size_of::<cuarena_request>() - 32usize];
-    ["Alignment of cuarena_request"][::core::mem::align_of::<cuarena_request>() - 8usize];
-    ["Offset of field: cuarena_request::struct_size"]
-        [::core::mem::offset_of!(cuarena_request, struct_size) - 0usize];
-    ["Offset of field: cuarena_request::region"]
-        [::core::mem::offset_of!(cuarena_request, region) - 8usize];
-    ["Offset of field: cuarena_request::zeroed"]
-        [::core::mem::offset_of!(cuarena_request, zeroed) - 12usize];
-    ["Offset of field: cuarena_request::dedicated"]
-        [::core::mem::offset_of!(cuarena_request, dedicated) - 16usize];
-    ["Offset of field: cuarena_request::tag"]
-        [::core::mem::offset_of!(cuarena_request, tag) - 20usize];
-    ["Offset of field: cuarena_request::alignment"]
-        [::core::mem::offset_of!(cuarena_request, alignment) - 24usize];
-};
-#[doc = " ---- Requests ----------------------------------------------------------"]
-pub type cuarena_request_t = cuarena_request;
-#[doc = " What is known of a block. Frozen."]
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct cuarena_block_info {
-    pub block: cuarena_block_t,
-    #[doc = " NULL if empty; good while pinned"]
-    pub address: *mut ::core::ffi::c_void,
-    #[doc = " bytes asked for"]
-    pub requested: u64,
-    #[doc = " bytes taken"]
-    pub allocated: u64,
-    pub alignment: u64,
-    pub region: i32,
-    pub tag: cuarena_tag_t,
-    pub pins: u16,
-    #[doc = " 1: made by the pointer calls"]
-    pub pointer: u8,
-    pub dedicated: u8,
-    pub adopted: u8,
-    pub moving: u8,
-    pub zero: u32,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of cuarena_block_info"][::core::mem::size_of::<cuarena_block_info>() - 56usize];
-    ["Alignment of cuarena_block_info"][::core::mem::align_of::<cuarena_block_info>() - 8usize];
-    ["Offset of field: cuarena_block_info::block"]
-        [::core::mem::offset_of!(cuarena_block_info, block) - 0usize];
-    ["Offset of field: cuarena_block_info::address"]
-        [::core::mem::offset_of!(cuarena_block_info, address) - 8usize];
-    ["Offset of field: cuarena_block_info::requested"]
-        [::core::mem::offset_of!(cuarena_block_info, requested) - 16usize];
-    ["Offset of field: cuarena_block_info::allocated"]
-        [::core::mem::offset_of!(cuarena_block_info, allocated) - 24usize];
-    ["Offset of field: cuarena_block_info::alignment"]
-        [::core::mem::offset_of!(cuarena_block_info, alignment) - 32usize];
-    ["Offset of field: cuarena_block_info::region"]
-        [::core::mem::offset_of!(cuarena_block_info, region) - 40usize];
-    ["Offset of field: cuarena_block_info::tag"]
-        [::core::mem::offset_of!(cuarena_block_info, tag) - 44usize];
-    ["Offset of field: cuarena_block_info::pins"]
-        [::core::mem::offset_of!(cuarena_block_info, pins) - 46usize];
-    ["Offset of field: cuarena_block_info::pointer"]
-        [::core::mem::offset_of!(cuarena_block_info, pointer) - 48usize];
-    ["Offset of field: cuarena_block_info::dedicated"]
-        [::core::mem::offset_of!(cuarena_block_info, dedicated) - 49usize];
-    ["Offset of field: cuarena_block_info::adopted"]
-        [::core::mem::offset_of!(cuarena_block_info, adopted) - 50usize];
-    ["Offset of field: cuarena_block_info::moving"]
-        [::core::mem::offset_of!(cuarena_block_info, moving) - 51usize];
-    ["Offset of field: cuarena_block_info::zero"]
-        [::core::mem::offset_of!(cuarena_block_info, zero) - 52usize];
-};
-#[doc = " What is known of a block. Frozen."]
-pub type cuarena_block_info_t = cuarena_block_info;
-#[doc = " Gets a batch of relocations once, after their copies were queued (on host memory: done) and the\n blocks have their new addresses. Ordered so that no\n new range overlaps the old range of a later one. Legal in it: everything\n but compact, reset, resize_pool, trim and destroy of the same arena (REENTERED). Non-zero: no\n further batch; the one reported is done. It must return: not by longjmp, nor by an exception,\n after which the arena would be compacting for ever."]
-pub type cuarena_relocation_fn = ::core::option::Option<
-    unsafe extern "C" fn(
-        user: *mut ::core::ffi::c_void,
-        list: *const cuarena_relocation_t,
-        count: usize,
-    ) -> i32,
->;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct cuarena_compact_options {
-    pub struct_size: usize,
-    #[doc = " 0: all the way; N: until N bytes fit"]
-    pub goal_bytes: u64,
-    #[doc = " of those; 0: the arena's"]
-    pub goal_alignment: u64,
-    #[doc = " most bytes moved; UINT64_MAX"]
-    pub max_bytes: u64,
-    #[doc = " most blocks moved; UINT64_MAX"]
-    pub max_moves: u64,
-    #[doc = " most blocks per batch, of those without a\n goal; UINT64_MAX"]
-    pub batch_moves: u64,
-    #[doc = " 1: the callback also gets, in a last batch,\n every block without pins that stayed, with\n from = to"]
-    pub report_unmoved: i32,
-    #[doc = " 0"]
-    pub zero: i32,
-    #[doc = " the copies are queued on it; NO_STREAM: they\n are done on return"]
-    pub stream: cuarena_stream_t,
-    #[doc = " others that use blocks which were"]
-    pub streams: *const cuarena_stream_t,
-    #[doc = " allocated without a stream"]
-    pub stream_count: usize,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of cuarena_compact_options"]
-        [::core::mem::size_of::<cuarena_compact_options>() - 80usize];
-    ["Alignment of cuarena_compact_options"]
-        [::core::mem::align_of::<cuarena_compact_options>() - 8usize];
-    ["Offset of field: cuarena_compact_options::struct_size"]
-        [::core::mem::offset_of!(cuarena_compact_options, struct_size) - 0usize];
-    ["Offset of field: cuarena_compact_options::goal_bytes"]
-        [::core::mem::offset_of!(cuarena_compact_options, goal_bytes) - 8usize];
-    ["Offset of field: cuarena_compact_options::goal_alignment"]
-        [::core::mem::offset_of!(cuarena_compact_options, goal_alignment) - 16usize];
-    ["Offset of field: cuarena_compact_options::max_bytes"]
-        [::core::mem::offset_of!(cuarena_compact_options, max_bytes) - 24usize];
-    ["Offset of field: cuarena_compact_options::max_moves"]
-        [::core::mem::offset_of!(cuarena_compact_options, max_moves) - 32usize];
-    ["Offset of field: cuarena_compact_options::batch_moves"]
-        [::core::mem::offset_of!(cuarena_compact_options, batch_moves) - 40usize];
-    ["Offset of field: cuarena_compact_options::report_unmoved"]
-        [::core::mem::offset_of!(cuarena_compact_options, report_unmoved) - 48usize];
-    ["Offset of field: cuarena_compact_options::zero"]
-        [::core::mem::offset_of!(cuarena_compact_options, zero) - 52usize];
-    ["Offset of field: cuarena_compact_options::stream"]
-        [::core::mem::offset_of!(cuarena_compact_options, stream) - 56usize];
-    ["Offset of field: cuarena_compact_options::streams"]
-        [::core::mem::offset_of!(cuarena_compact_options, streams) - 64usize];
-    ["Offset of field: cuarena_compact_options::stream_count"]
-        [::core::mem::offset_of!(cuarena_compact_options, stream_count) - 72usize];
-};
-pub type cuarena_compact_options_t = cuarena_compact_options;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct cuarena_compact_report {
-    pub struct_size: usize,
-    #[doc = " blocks moved"]
-    pub moves: u64,
-    #[doc = " copies made of them"]
-    pub runs: u64,
-    pub bytes_moved: u64,
-    pub batches: u64,
-    #[doc = " free range, exact"]
-    pub largest_before: u64,
-    pub largest_after: u64,
-    #[doc = " 1: the callback stopped it"]
-    pub stopped: i32,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of cuarena_compact_report"][::core::mem::size_of::<cuarena_compact_report>() - 64usize];
-    ["Alignment of cuarena_compact_report"]
-        [::core::mem::align_of::<cuarena_compact_report>() - 8usize];
-    ["Offset of field: cuarena_compact_report::struct_size"]
-        [::core::mem::offset_of!(cuarena_compact_report, struct_size) - 0usize];
-    ["Offset of field: cuarena_compact_report::moves"]
-        [::core::mem::offset_of!(cuarena_compact_report, moves) - 8usize];
-    ["Offset of field: cuarena_compact_report::runs"]
-        [::core::mem::offset_of!(cuarena_compact_report, runs) - 16usize];
-    ["Offset of field: cuarena_compact_report::bytes_moved"]
-        [::core::mem::offset_of!(cuarena_compact_report, bytes_moved) - 24usize];
-    ["Offset of field: cuarena_compact_report::batches"]
-        [::core::mem::offset_of!(cuarena_compact_report, batches) - 32usize];
-    ["Offset of field: cuarena_compact_report::largest_before"]
-        [::core::mem::offset_of!(cuarena_compact_report, largest_before) - 40usize];
-    ["Offset of field: cuarena_compact_report::largest_after"]
-        [::core::mem::offset_of!(cuarena_compact_report, largest_after) - 48usize];
-    ["Offset of field: cuarena_compact_report::stopped"]
-        [::core::mem::offset_of!(cuarena_compact_report, stopped) - 56usize];
-};
-pub type cuarena_compact_report_t = cuarena_compact_report;
-#[doc = " What was tried for a request that is refused stays done: free bytes given back to the memory,\n cached blocks ended, waits of streams, what the handler did, and moves, which were reported.\n Nothing is given back or ended for one that would not fit beside the blocks that live. The steps\n are in stats.h; the error lists those that were tried, names the memory that had no more with its\n code (errno, the driver's, or what a caller's own function answered), and says why compaction\n brought nothing.\n\n The handler: asked when nothing else helps, before compact_on_oom, but not for more bytes than\n the limit of held ones and all that is held: 1 says that something was freed and the request is\n tried again, 0 that nothing was, and then it is not asked again for this request. It is given up\n on when it says 1 sixteen times for one request without enough room appearing.\n\n Called with no lock held, so others go on meanwhile, and several threads may be in it at once; on\n one thread it is not entered twice: a request that is made in it and finds no room fails without\n it. Any call of the arena is legal in it but to destroy it (REENTERED). It must return: not by\n longjmp, nor by an exception. cuarena_step_stats counts every step of running out, and the log\n tells them (debug)."]
-pub type cuarena_oom_fn = ::core::option::Option<
-    unsafe extern "C" fn(
-        user: *mut ::core::ffi::c_void,
-        arena: *mut cuarena_t,
-        asked_bytes: u64,
-        attempt: i32,
-    ) -> i32,
->;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct cuarena_event {
-    pub struct_size: usize,
-    pub kind: i32,
-    #[doc = " of FAIL"]
-    pub status: cuarena_status_t,
-    #[doc = " 0 where none"]
-    pub block: cuarena_block_t,
-    #[doc = " NULL where none"]
-    pub address: *mut ::core::ffi::c_void,
-    #[doc = " requested; or taken, given back, moved"]
-    pub bytes: u64,
-    pub tag: cuarena_tag_t,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of cuarena_event"][::core::mem::size_of::<cuarena_event>() - 48usize];
-    ["Alignment of cuarena_event"][::core::mem::align_of::<cuarena_event>() - 8usize];
-    ["Offset of field: cuarena_event::struct_size"]
-        [::core::mem::offset_of!(cuarena_event, struct_size) - 0usize];
-    ["Offset of field: cuarena_event::kind"][::core::mem::offset_of!(cuarena_event, kind) - 8usize];
-    ["Offset of field: cuarena_event::status"]
-        [::core::mem::offset_of!(cuarena_event, status) - 12usize];
-    ["Offset of field: cuarena_event::block"]
-        [::core::mem::offset_of!(cuarena_event, block) - 16usize];
-    ["Offset of field: cuarena_event::address"]
-        [::core::mem::offset_of!(cuarena_event, address) - 24usize];
-    ["Offset of field: cuarena_event::bytes"]
-        [::core::mem::offset_of!(cuarena_event, bytes) - 32usize];
-    ["Offset of field: cuarena_event::tag"][::core::mem::offset_of!(cuarena_event, tag) - 40usize];
-};
-pub type cuarena_event_t = cuarena_event;
-#[doc = " Called after the fact with no lock held; everything is legal in it but to destroy the arena\n (REENTERED), and the events of its own calls reach it too. In that of a compaction's batch what\n is not legal in a relocation callback is not either. Events of different threads may come in\n another order than they happened. It must return: not by longjmp, nor by an exception."]
-pub type cuarena_event_fn = ::core::option::Option<
-    unsafe extern "C" fn(user: *mut ::core::ffi::c_void, event: *const cuarena_event_t),
->;
-#[doc = " ---- Knowing -----------------------------------------------------------"]
+#[doc = " ---- What there is now ---------------------------------------------------"]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct cuarena_stats {
@@ -1503,7 +1522,7 @@ const _: () = {
     ["Offset of field: cuarena_stats::free_ranges"]
         [::core::mem::offset_of!(cuarena_stats, free_ranges) - 248usize];
 };
-#[doc = " ---- Knowing -----------------------------------------------------------"]
+#[doc = " ---- What there is now ---------------------------------------------------"]
 pub type cuarena_stats_t = cuarena_stats;
 #[doc = " What a walk finds. Cost: blocks and ranges of the region, under the lock."]
 #[repr(C)]
@@ -1560,6 +1579,103 @@ const _: () = {
 };
 #[doc = " What a walk finds. Cost: blocks and ranges of the region, under the lock."]
 pub type cuarena_inspection_t = cuarena_inspection;
+#[doc = " The figures of ONNX Runtime's arenas, each moved by the same things. Reserve is there what\n `dedicated` is here; bytes that were adopted count as a Reserve too. What is above INT64_MAX is\n INT64_MAX, such as a limit of none.\n\n A region of theirs is what one growth took. Where a memory grows in place, trim may give several\n growths back as one piece, which counts as one, or as all that there were when nothing is left.\n\n Where blocks are pieces of a driver's pool they count as its allocator there does: in use is what\n was asked for, total_allocated_bytes what the pool has of its device, which the driver is asked\n for (DRIVER), shrinkages are trims, and there are neither extensions nor Reserves."]
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_ort_stats {
+    pub struct_size: usize,
+    #[doc = " blocks ever, Reserves too"]
+    pub num_allocs: i64,
+    #[doc = " ... those alone"]
+    pub num_reserves: i64,
+    #[doc = " growths less those given back"]
+    pub num_arena_extensions: i64,
+    #[doc = " growths given back"]
+    pub num_arena_shrinkages: i64,
+    #[doc = " of blocks, as taken"]
+    pub bytes_in_use: i64,
+    #[doc = " of blocks, as asked for"]
+    pub bytes_requested_in_use: i64,
+    #[doc = " held, and adopted"]
+    pub total_allocated_bytes: i64,
+    #[doc = " of live Reserves, as taken"]
+    pub reserved_bytes: i64,
+    #[doc = " ever, whatever scopes and resets"]
+    pub max_bytes_in_use: i64,
+    #[doc = " the largest block ever, as taken"]
+    pub max_alloc_size: i64,
+    #[doc = " most bytes held: the limit or the pool"]
+    pub bytes_limit: i64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_ort_stats"][::core::mem::size_of::<cuarena_ort_stats>() - 96usize];
+    ["Alignment of cuarena_ort_stats"][::core::mem::align_of::<cuarena_ort_stats>() - 8usize];
+    ["Offset of field: cuarena_ort_stats::struct_size"]
+        [::core::mem::offset_of!(cuarena_ort_stats, struct_size) - 0usize];
+    ["Offset of field: cuarena_ort_stats::num_allocs"]
+        [::core::mem::offset_of!(cuarena_ort_stats, num_allocs) - 8usize];
+    ["Offset of field: cuarena_ort_stats::num_reserves"]
+        [::core::mem::offset_of!(cuarena_ort_stats, num_reserves) - 16usize];
+    ["Offset of field: cuarena_ort_stats::num_arena_extensions"]
+        [::core::mem::offset_of!(cuarena_ort_stats, num_arena_extensions) - 24usize];
+    ["Offset of field: cuarena_ort_stats::num_arena_shrinkages"]
+        [::core::mem::offset_of!(cuarena_ort_stats, num_arena_shrinkages) - 32usize];
+    ["Offset of field: cuarena_ort_stats::bytes_in_use"]
+        [::core::mem::offset_of!(cuarena_ort_stats, bytes_in_use) - 40usize];
+    ["Offset of field: cuarena_ort_stats::bytes_requested_in_use"]
+        [::core::mem::offset_of!(cuarena_ort_stats, bytes_requested_in_use) - 48usize];
+    ["Offset of field: cuarena_ort_stats::total_allocated_bytes"]
+        [::core::mem::offset_of!(cuarena_ort_stats, total_allocated_bytes) - 56usize];
+    ["Offset of field: cuarena_ort_stats::reserved_bytes"]
+        [::core::mem::offset_of!(cuarena_ort_stats, reserved_bytes) - 64usize];
+    ["Offset of field: cuarena_ort_stats::max_bytes_in_use"]
+        [::core::mem::offset_of!(cuarena_ort_stats, max_bytes_in_use) - 72usize];
+    ["Offset of field: cuarena_ort_stats::max_alloc_size"]
+        [::core::mem::offset_of!(cuarena_ort_stats, max_alloc_size) - 80usize];
+    ["Offset of field: cuarena_ort_stats::bytes_limit"]
+        [::core::mem::offset_of!(cuarena_ort_stats, bytes_limit) - 88usize];
+};
+#[doc = " The figures of ONNX Runtime's arenas, each moved by the same things. Reserve is there what\n `dedicated` is here; bytes that were adopted count as a Reserve too. What is above INT64_MAX is\n INT64_MAX, such as a limit of none.\n\n A region of theirs is what one growth took. Where a memory grows in place, trim may give several\n growths back as one piece, which counts as one, or as all that there were when nothing is left.\n\n Where blocks are pieces of a driver's pool they count as its allocator there does: in use is what\n was asked for, total_allocated_bytes what the pool has of its device, which the driver is asked\n for (DRIVER), shrinkages are trims, and there are neither extensions nor Reserves."]
+pub type cuarena_ort_stats_t = cuarena_ort_stats;
+#[doc = " Gets one figure; both texts are valid during the call only. It may be left by longjmp or an\n exception: nothing is under way."]
+pub type cuarena_pair_fn = ::core::option::Option<
+    unsafe extern "C" fn(
+        user: *mut ::core::ffi::c_void,
+        key: *const ::core::ffi::c_char,
+        value: *const ::core::ffi::c_char,
+    ),
+>;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct cuarena_peaks {
+    pub struct_size: usize,
+    #[doc = " only of the whole"]
+    pub reserved_bytes: u64,
+    pub live_bytes: u64,
+    pub requested_bytes: u64,
+    pub live_blocks: u64,
+}
+#[allow(clippy::unnecessary_operation, clippy::identity_op)]
+const _: () = {
+    ["Size of cuarena_peaks"][::core::mem::size_of::<cuarena_peaks>() - 40usize];
+    ["Alignment of cuarena_peaks"][::core::mem::align_of::<cuarena_peaks>() - 8usize];
+    ["Offset of field: cuarena_peaks::struct_size"]
+        [::core::mem::offset_of!(cuarena_peaks, struct_size) - 0usize];
+    ["Offset of field: cuarena_peaks::reserved_bytes"]
+        [::core::mem::offset_of!(cuarena_peaks, reserved_bytes) - 8usize];
+    ["Offset of field: cuarena_peaks::live_bytes"]
+        [::core::mem::offset_of!(cuarena_peaks, live_bytes) - 16usize];
+    ["Offset of field: cuarena_peaks::requested_bytes"]
+        [::core::mem::offset_of!(cuarena_peaks, requested_bytes) - 24usize];
+    ["Offset of field: cuarena_peaks::live_blocks"]
+        [::core::mem::offset_of!(cuarena_peaks, live_blocks) - 32usize];
+};
+pub type cuarena_peaks_t = cuarena_peaks;
+#[doc = " The arena may be destroyed in it. `arena` is that which was retired. It must return: not by\n longjmp, nor by an exception."]
+pub type cuarena_retired_fn = ::core::option::Option<
+    unsafe extern "C" fn(user: *mut ::core::ffi::c_void, arena: *mut cuarena_t),
+>;
 #[doc = " Figures of the cache; of an arena without one the cached ones are 0."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1916,123 +2032,6 @@ const _: () = {
 };
 #[doc = " What a call found."]
 pub type cuarena_shared_report_t = cuarena_shared_report;
-#[doc = " The figures of ONNX Runtime's arenas, each moved by the same things. Reserve is there what\n `dedicated` is here; bytes that were adopted count as a Reserve too. What is above INT64_MAX is\n INT64_MAX, such as a limit of none.\n\n A region of theirs is what one growth took. Where a memory grows in place, trim may give several\n growths back as one piece, which counts as one, or as all that there were when nothing is left.\n\n Where blocks are pieces of a driver's pool they count as its allocator there does: in use is what\n was asked for, total_allocated_bytes what the pool has of its device, which the driver is asked\n for (DRIVER), shrinkages are trims, and there are neither extensions nor Reserves."]
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct cuarena_ort_stats {
-    pub struct_size: usize,
-    #[doc = " blocks ever, Reserves too"]
-    pub num_allocs: i64,
-    #[doc = " ... those alone"]
-    pub num_reserves: i64,
-    #[doc = " growths less those given back"]
-    pub num_arena_extensions: i64,
-    #[doc = " growths given back"]
-    pub num_arena_shrinkages: i64,
-    #[doc = " of blocks, as taken"]
-    pub bytes_in_use: i64,
-    #[doc = " of blocks, as asked for"]
-    pub bytes_requested_in_use: i64,
-    #[doc = " held, and adopted"]
-    pub total_allocated_bytes: i64,
-    #[doc = " of live Reserves, as taken"]
-    pub reserved_bytes: i64,
-    #[doc = " ever, whatever scopes and resets"]
-    pub max_bytes_in_use: i64,
-    #[doc = " the largest block ever, as taken"]
-    pub max_alloc_size: i64,
-    #[doc = " most bytes held: the limit or the pool"]
-    pub bytes_limit: i64,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of cuarena_ort_stats"][::core::mem::size_of::<cuarena_ort_stats>() - 96usize];
-    ["Alignment of cuarena_ort_stats"][::core::mem::align_of::<cuarena_ort_stats>() - 8usize];
-    ["Offset of field: cuarena_ort_stats::struct_size"]
-        [::core::mem::offset_of!(cuarena_ort_stats, struct_size) - 0usize];
-    ["Offset of field: cuarena_ort_stats::num_allocs"]
-        [::core::mem::offset_of!(cuarena_ort_stats, num_allocs) - 8usize];
-    ["Offset of field: cuarena_ort_stats::num_reserves"]
-        [::core::mem::offset_of!(cuarena_ort_stats, num_reserves) - 16usize];
-    ["Offset of field: cuarena_ort_stats::num_arena_extensions"]
-        [::core::mem::offset_of!(cuarena_ort_stats, num_arena_extensions) - 24usize];
-    ["Offset of field: cuarena_ort_stats::num_arena_shrinkages"]
-        [::core::mem::offset_of!(cuarena_ort_stats, num_arena_shrinkages) - 32usize];
-    ["Offset of field: cuarena_ort_stats::bytes_in_use"]
-        [::core::mem::offset_of!(cuarena_ort_stats, bytes_in_use) - 40usize];
-    ["Offset of field: cuarena_ort_stats::bytes_requested_in_use"]
-        [::core::mem::offset_of!(cuarena_ort_stats, bytes_requested_in_use) - 48usize];
-    ["Offset of field: cuarena_ort_stats::total_allocated_bytes"]
-        [::core::mem::offset_of!(cuarena_ort_stats, total_allocated_bytes) - 56usize];
-    ["Offset of field: cuarena_ort_stats::reserved_bytes"]
-        [::core::mem::offset_of!(cuarena_ort_stats, reserved_bytes) - 64usize];
-    ["Offset of field: cuarena_ort_stats::max_bytes_in_use"]
-        [::core::mem::offset_of!(cuarena_ort_stats, max_bytes_in_use) - 72usize];
-    ["Offset of field: cuarena_ort_stats::max_alloc_size"]
-        [::core::mem::offset_of!(cuarena_ort_stats, max_alloc_size) - 80usize];
-    ["Offset of field: cuarena_ort_stats::bytes_limit"]
-        [::core::mem::offset_of!(cuarena_ort_stats, bytes_limit) - 88usize];
-};
-#[doc = " The figures of ONNX Runtime's arenas, each moved by the same things. Reserve is there what\n `dedicated` is here; bytes that were adopted count as a Reserve too. What is above INT64_MAX is\n INT64_MAX, such as a limit of none.\n\n A region of theirs is what one growth took. Where a memory grows in place, trim may give several\n growths back as one piece, which counts as one, or as all that there were when nothing is left.\n\n Where blocks are pieces of a driver's pool they count as its allocator there does: in use is what\n was asked for, total_allocated_bytes what the pool has of its device, which the driver is asked\n for (DRIVER), shrinkages are trims, and there are neither extensions nor Reserves."]
-pub type cuarena_ort_stats_t = cuarena_ort_stats;
-#[doc = " Gets one figure; both texts are valid during the call only. It may be left by longjmp or an\n exception: nothing is under way."]
-pub type cuarena_pair_fn = ::core::option::Option<
-    unsafe extern "C" fn(
-        user: *mut ::core::ffi::c_void,
-        key: *const ::core::ffi::c_char,
-        value: *const ::core::ffi::c_char,
-    ),
->;
-#[doc = " One step, since the arena was made. Frozen."]
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct cuarena_step_stats {
-    #[doc = " as errors and the log call it; static text"]
-    pub name: *const ::core::ffi::c_char,
-    #[doc = " it had something to do"]
-    pub tried: u64,
-    #[doc = " requests that had room then, and went no further"]
-    pub served: u64,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of cuarena_step_stats"][::core::mem::size_of::<cuarena_step_stats>() - 24usize];
-    ["Alignment of cuarena_step_stats"][::core::mem::align_of::<cuarena_step_stats>() - 8usize];
-    ["Offset of field: cuarena_step_stats::name"]
-        [::core::mem::offset_of!(cuarena_step_stats, name) - 0usize];
-    ["Offset of field: cuarena_step_stats::tried"]
-        [::core::mem::offset_of!(cuarena_step_stats, tried) - 8usize];
-    ["Offset of field: cuarena_step_stats::served"]
-        [::core::mem::offset_of!(cuarena_step_stats, served) - 16usize];
-};
-#[doc = " One step, since the arena was made. Frozen."]
-pub type cuarena_step_stats_t = cuarena_step_stats;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct cuarena_peaks {
-    pub struct_size: usize,
-    #[doc = " only of the whole"]
-    pub reserved_bytes: u64,
-    pub live_bytes: u64,
-    pub requested_bytes: u64,
-    pub live_blocks: u64,
-}
-#[allow(clippy::unnecessary_operation, clippy::identity_op)]
-const _: () = {
-    ["Size of cuarena_peaks"][::core::mem::size_of::<cuarena_peaks>() - 40usize];
-    ["Alignment of cuarena_peaks"][::core::mem::align_of::<cuarena_peaks>() - 8usize];
-    ["Offset of field: cuarena_peaks::struct_size"]
-        [::core::mem::offset_of!(cuarena_peaks, struct_size) - 0usize];
-    ["Offset of field: cuarena_peaks::reserved_bytes"]
-        [::core::mem::offset_of!(cuarena_peaks, reserved_bytes) - 8usize];
-    ["Offset of field: cuarena_peaks::live_bytes"]
-        [::core::mem::offset_of!(cuarena_peaks, live_bytes) - 16usize];
-    ["Offset of field: cuarena_peaks::requested_bytes"]
-        [::core::mem::offset_of!(cuarena_peaks, requested_bytes) - 24usize];
-    ["Offset of field: cuarena_peaks::live_blocks"]
-        [::core::mem::offset_of!(cuarena_peaks, live_blocks) - 32usize];
-};
-pub type cuarena_peaks_t = cuarena_peaks;
 extern "C" {
     #[doc = " \"0.1.0\": the version of the library that runs, which may be newer than the header that was\n compiled. Never fails; static text."]
     pub fn cuarena_version_string() -> *const ::core::ffi::c_char;
@@ -2213,130 +2212,18 @@ extern "C" {
         heap: *mut cuarena_heap_t,
         plan: *mut *mut cuarena_heap_plan_t,
     );
-    #[doc = " All members 0 but struct_size, granularity 4096 and alignment 256."]
-    pub fn cuarena_memory_ops_init(ops: *mut cuarena_memory_ops_t);
-    pub fn cuarena_config_init(config: *mut cuarena_config_t);
-    #[doc = " Sets one option from text. BAD_ARGUMENT for an unknown key or a value that does not parse or is\n out of range: the message names key, value and what would be accepted; the config is as it was.\n With unknown_keys=warn unknown keys are logged and passed over.\n\n \"arena.\" may stand before any key. ONNX Runtime's names for its arena are keys too:\n extend_strategy (also arena_extend_strategy), initial_chunk_size_bytes, max_dead_bytes_per_chunk,\n initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem,\n cuda_mempool_release_threshold, cuda_mempool_bytes_to_keep_on_shrink. Their values are digits, in\n ONNX Runtime's ranges. With use_cuda_mempool=1, which is an option of its own, device memory is\n that of preset=driver-pool and driver_pool=own whatever preset is named; its threshold stays as\n the driver made it, and what is said of chunks is passed over. Pinned memory passes over it and\n the two keys before, as ONNX Runtime's arena of pinned memory does. Other memories refuse it."]
-    pub fn cuarena_config_set(
-        config: *mut cuarena_config_t,
-        key: *const ::core::ffi::c_char,
-        value: *const ::core::ffi::c_char,
-    ) -> cuarena_status_t;
-    #[doc = " \"key=value,key=value\": all of them or, on an error, none."]
-    pub fn cuarena_config_parse(
-        config: *mut cuarena_config_t,
-        text: *const ::core::ffi::c_char,
-    ) -> cuarena_status_t;
-    #[doc = " The same with the text of the environment's CUARENA_CONF; OK where there is none. No other call\n reads it: a program that wants to be told by it calls this between init and create. Not beside\n changes of the environment."]
-    pub fn cuarena_config_environment(config: *mut cuarena_config_t) -> cuarena_status_t;
-    #[doc = " The limit from a variable of the environment, NULL: CUPY_GPU_MEMORY_LIMIT,\n as CuPy reads it: digits are bytes; a number of at most three decimals and % are that part of all\n that the memory has; 0 and 0% are no limit. OK, and nothing changed, where there is no such\n variable. BAD_ARGUMENT for any other text: the message names variable, text and what is accepted;\n the config is as it was. Only this call reads the variable. Not beside changes of the\n environment."]
-    pub fn cuarena_config_limit_environment(
-        config: *mut cuarena_config_t,
-        variable: *const ::core::ffi::c_char,
-    ) -> cuarena_status_t;
-    #[doc = " The value of one option as text that cuarena_config_set accepts under the same key. UNSUPPORTED\n for a value that has none: a memory of the caller's own, or what ONNX Runtime has no number\n for."]
-    pub fn cuarena_config_get(
-        config: *const cuarena_config_t,
-        key: *const ::core::ffi::c_char,
-        text: *mut ::core::ffi::c_char,
-        text_size: usize,
-    ) -> cuarena_status_t;
-    #[doc = " Gives what says \"as the preset says\" its value, and the limit of a preset without one: all that\n cuarena_create would do. BAD_ARGUMENT as there; the config is as it was then."]
-    pub fn cuarena_config_resolve(config: *mut cuarena_config_t) -> cuarena_status_t;
-    #[doc = " Parses an amount as above; BAD_ARGUMENT with the text named."]
-    pub fn cuarena_amount_parse(
-        text: *const ::core::ffi::c_char,
-        amount_out: *mut cuarena_amount_t,
-    ) -> cuarena_status_t;
-    pub fn cuarena_option_info_init(info: *mut cuarena_option_info_t);
-    pub fn cuarena_option_info(index: usize, info: *mut cuarena_option_info_t) -> cuarena_status_t;
-    #[doc = " Makes an arena. The preset `pool` takes its bytes now; one that grows takes none but its stable\n region, unless take_first says so.\n BAD_ARGUMENT, OUT_OF_MEMORY, LIMIT (the pool is larger than the limit, or CUARENA_HEAP_MAX_HEAPS\n heaps live; of both the last error has what was asked, the limit if there is one, what was held,\n and as free_bytes what the memory had available), DRIVER, UNSUPPORTED (the memory cannot do what\n the options ask). Cost: the memory's, plus under 1 ms."]
-    pub fn cuarena_create(
-        config: *const cuarena_config_t,
-        arena_out: *mut *mut cuarena_t,
-    ) -> cuarena_status_t;
-    #[doc = " Ends the arena and clears the handle. BUSY while blocks live: nothing changes, and the log and\n the last error tell the leaks by tag. BUSY too while work on what was freed on streams is under\n way, while a capture session has bytes (capture.h), and for one of the process's shared arenas\n (shared.h). REENTERED from a function of its memory, its relocation callback, its handler of\n running out or its event listener. NULL and a cleared handle are OK."]
-    pub fn cuarena_destroy(arena: *mut *mut cuarena_t) -> cuarena_status_t;
-    #[doc = " As destroy, ending every block. Waits for the work of its streams; the log tells what could not\n be waited for. BUSY for a shared arena; REENTERED as destroy."]
-    pub fn cuarena_destroy_forced(arena: *mut *mut cuarena_t) -> cuarena_status_t;
-    #[doc = " The arena is to end with its last block: calls `done` once, at the end of the call that frees it\n or resets the arena, with no lock held and when no other such call is inside the arena. That of a\n listener's or a handler's own comes at the end of the call that it is heard in. For owners that\n the blocks outlive, and that would count these a second time. Retired anew: the last `done`\n counts. NULL takes it back.\n\n What was freed does not live, though its bytes may wait for a stream, a move or an export: then\n the destruction in `done` is BUSY, and `done` has to keep the arena for later. Cached blocks do\n not live. Calls that end no block must have returned before the last one is freed, as before a\n destruction.\n\n STALE: no block lives and nothing is inside, so `done` is not called, and the caller may do at\n once what it would; for NULL, `done` is on its way, or the arena is not retired. BUSY: it is\n shared. `done` is never called by this\n call itself, which may be made under a lock that `done` takes. Cost: constant time; while an\n arena is retired no call has a fast path."]
-    pub fn cuarena_retire(
-        arena: *mut cuarena_t,
-        done: cuarena_retired_fn,
-        user: *mut ::core::ffi::c_void,
-    ) -> cuarena_status_t;
-    #[doc = " Ends every block, pointer and id at once, in both regions; keeps memory, sizes, tags, limits.\n BUSY while pins taken by cuarena_block_pin exist, exports are open or a capture session has\n bytes; DRIVER if free bytes are to read as 0 and cannot be made so: blocks live on, but their\n contents may be gone. Peaks stay (cuarena_reset_peaks). Nothing\n may use the blocks any more; what was freed on streams is waited for, and all work where\n allocations are such (segments=each).\n REENTERED from a function of its memory or its relocation callback. Cost: the live blocks."]
-    pub fn cuarena_reset(arena: *mut cuarena_t) -> cuarena_status_t;
-    #[doc = " Makes the pool `bytes` large, rounded up to the arena's alignment as at creation (capacity_bytes\n of cuarena_stats tells; reserved_bytes, what the memory gave for it in its own multiples), its\n stable region as it is. Contents stay, in place where the memory lengthens and shortens what it\n gave (pageable, none, device with backing=vmm, a caller's own that has `grow`), up to what the\n option `addresses`, or a limit, set addresses aside for. Otherwise the memory gives a pool of the\n new size, to which all blocks move: those without pins, reported to the relocation callback;\n while a pointer, a pinned block or a stable one lives it is BUSY. In place a pool that gets\n smaller moves what stands in the part that goes, and is BUSY if that is pinned. So a program that\n is to work alike on all memories has blocks, or unpinned pointers, alone. BAD_ARGUMENT below the\n stable region's size; UNSUPPORTED for a caller's own bytes. A failed call leaves the size; cached\n blocks have ended, and blocks may have moved, which was reported. Waits for what was freed on\n streams if the pool gets smaller, and for all work on its bytes if they move. REENTERED as reset.\n Cost: the bytes moved."]
-    pub fn cuarena_resize_pool(arena: *mut cuarena_t, bytes: u64) -> cuarena_status_t;
-    #[doc = " Gives unused bytes back to the memory, whole pages from the end and from\n the middle, until no more than `keep_bytes` are held or nothing more is\n free. What a pool gave back it takes again when it needs it. A caller's own bytes stay. What was\n freed on streams counts once it is idle: events are recorded and asked for, none is waited for;\n DRIVER if that fails. REENTERED as reset. Cost: ranges, and the memory's."]
-    pub fn cuarena_trim(
-        arena: *mut cuarena_t,
-        keep_bytes: u64,
-        given_back_out: *mut u64,
-    ) -> cuarena_status_t;
-    #[doc = " Bytes, percent of all that the memory has, this arena's bytes among them, or auto, what is\n available now: one of them, by the type, and BAD_ARGUMENT above 100 %. Below what is held or live\n now is legal:\n it bounds what comes. `old_bytes_out` may be NULL; UINT64_MAX is \"none\". A lower limit of cached\n bytes ends cached blocks at once, the least recently recycled first, unless the cache is bounded\n late (cost: those blocks, and the memory's; REENTERED as trim)."]
-    pub fn cuarena_set_limit(
-        arena: *mut cuarena_t,
-        kind: i32,
-        limit: cuarena_amount_t,
-        old_bytes_out: *mut u64,
-    ) -> cuarena_status_t;
-    pub fn cuarena_get_limit(
-        arena: *mut cuarena_t,
-        kind: i32,
-        bytes_out: *mut u64,
-    ) -> cuarena_status_t;
     pub fn cuarena_request_init(request: *mut cuarena_request_t);
-    #[doc = " `bytes` of the dynamic region, pinned. 0 bytes: OK, NULL, not counted."]
-    pub fn cuarena_alloc(
+    #[doc = " The tag of that name, registered at first use; the name is copied. LIMIT\n past CUARENA_HEAP_MAX_TAGS - 1 of them. Cost: the tags."]
+    pub fn cuarena_tag(
         arena: *mut cuarena_t,
-        bytes: u64,
-        pointer_out: *mut *mut ::core::ffi::c_void,
+        name: *const ::core::ffi::c_char,
+        tag_out: *mut cuarena_tag_t,
     ) -> cuarena_status_t;
-    #[doc = " NULL request: as cuarena_alloc."]
-    pub fn cuarena_alloc_with(
+    #[doc = " Valid until the arena is destroyed."]
+    pub fn cuarena_tag_name(
         arena: *mut cuarena_t,
-        bytes: u64,
-        request: *const cuarena_request_t,
-        pointer_out: *mut *mut ::core::ffi::c_void,
-    ) -> cuarena_status_t;
-    #[doc = " count * size bytes; BAD_ARGUMENT if that overflows."]
-    pub fn cuarena_alloc_array(
-        arena: *mut cuarena_t,
-        count: u64,
-        size: u64,
-        request: *const cuarena_request_t,
-        pointer_out: *mut *mut ::core::ffi::c_void,
-    ) -> cuarena_status_t;
-    #[doc = " The caller says that nothing uses the bytes any more. NULL is OK. Legal on a lost arena."]
-    pub fn cuarena_free(
-        arena: *mut cuarena_t,
-        pointer: *mut ::core::ffi::c_void,
-    ) -> cuarena_status_t;
-    #[doc = " Grows or shrinks, in place if it can, else by moving the contents (the\n caller says that nothing uses them now). 0 bytes frees and gives NULL; a\n NULL pointer allocates. BUSY if it would have to move and was pinned by cuarena_block_pin; a\n stable block never moves: FRAGMENTED or OUT_OF_MEMORY. Dedicated and adopted blocks keep their\n size: UNSUPPORTED.\n On failure block and contents are as they were. Cost: the bytes moved."]
-    pub fn cuarena_resize(
-        arena: *mut cuarena_t,
-        pointer: *mut ::core::ffi::c_void,
-        bytes: u64,
-        pointer_out: *mut *mut ::core::ffi::c_void,
-    ) -> cuarena_status_t;
-    #[doc = " Bytes asked for and bytes taken. Either output may be NULL. Legal on a lost arena."]
-    pub fn cuarena_size_of(
-        arena: *mut cuarena_t,
-        pointer: *const ::core::ffi::c_void,
-        requested_out: *mut u64,
-        allocated_out: *mut u64,
-    ) -> cuarena_status_t;
-    #[doc = " Ends the pin that a pointer is born with: compaction may move it, and the relocation callback\n tells the new address. BAD_ARGUMENT if it was ended already, or the block is stable."]
-    pub fn cuarena_unpin(
-        arena: *mut cuarena_t,
-        pointer: *mut ::core::ffi::c_void,
-    ) -> cuarena_status_t;
-    #[doc = " Takes it again. Waits for a move under way. BAD_ARGUMENT if it is there;\n BUSY at CUARENA_HEAP_MAX_PINS."]
-    pub fn cuarena_pin(
-        arena: *mut cuarena_t,
-        pointer: *mut ::core::ffi::c_void,
+        tag: cuarena_tag_t,
+        name_out: *mut *const ::core::ffi::c_char,
     ) -> cuarena_status_t;
     #[doc = " Born without a pin. 0 bytes: a live, empty block."]
     pub fn cuarena_block_alloc(
@@ -2393,18 +2280,8 @@ extern "C" {
         tag: cuarena_tag_t,
         block_out: *mut cuarena_block_t,
     ) -> cuarena_status_t;
-    #[doc = " The tag of that name, registered at first use; the name is copied. LIMIT\n past CUARENA_HEAP_MAX_TAGS - 1 of them. Cost: the tags."]
-    pub fn cuarena_tag(
-        arena: *mut cuarena_t,
-        name: *const ::core::ffi::c_char,
-        tag_out: *mut cuarena_tag_t,
-    ) -> cuarena_status_t;
-    #[doc = " Valid until the arena is destroyed."]
-    pub fn cuarena_tag_name(
-        arena: *mut cuarena_t,
-        tag: cuarena_tag_t,
-        name_out: *mut *const ::core::ffi::c_char,
-    ) -> cuarena_status_t;
+    #[doc = " All members 0 but struct_size, granularity 4096 and alignment 256."]
+    pub fn cuarena_memory_ops_init(ops: *mut cuarena_memory_ops_t);
     pub fn cuarena_compact_options_init(options: *mut cuarena_compact_options_t);
     pub fn cuarena_compact_report_init(report: *mut cuarena_compact_report_t);
     #[doc = " Slides blocks without pins of the dynamic region together. NULL options: all the way; callback\n and report may be NULL. One compaction runs at a time: another thread's waits. FRAGMENTED: a goal\n that no window within the limits reaches; nothing moved. What a trimmed pool gave back it takes\n again if a goal needs that (LIMIT, OUT_OF_MEMORY or DRIVER if that cannot be had); else blocks do\n not move across it. UNSUPPORTED: the memory\n cannot relocate. Cost: blocks and ranges to plan, under the lock; then the bytes moved, without\n it.\n\n With a stream the call does not wait, but on memory that the CPU touches:\n the stream waits for every stream that a moved block was allocated on or is used by\n (cuarena_record_use), moves the bytes, and those streams wait for\n it. Bytes that it vacates are the stream's. For blocks allocated without a stream the caller\n vouches, or names the streams that use them. Without one the call waits for all of these, and for\n what was freed on streams."]
@@ -2421,15 +2298,107 @@ extern "C" {
         callback: cuarena_relocation_fn,
         user: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
+    pub fn cuarena_set_event_listener(
+        arena: *mut cuarena_t,
+        listener: cuarena_event_fn,
+        user: *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
     pub fn cuarena_set_oom_handler(
         arena: *mut cuarena_t,
         handler: cuarena_oom_fn,
         user: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
-    pub fn cuarena_set_event_listener(
+    #[doc = " Copies up to `capacity` of them, by their numbers; `count_out` gets how many there are. `steps`\n NULL with capacity 0 only asks."]
+    pub fn cuarena_step_stats(
         arena: *mut cuarena_t,
-        listener: cuarena_event_fn,
-        user: *mut ::core::ffi::c_void,
+        steps: *mut cuarena_step_stats_t,
+        capacity: usize,
+        count_out: *mut usize,
+    ) -> cuarena_status_t;
+    pub fn cuarena_config_init(config: *mut cuarena_config_t);
+    #[doc = " Sets one option from text. BAD_ARGUMENT for an unknown key or a value that does not parse or is\n out of range: the message names key, value and what would be accepted; the config is as it was.\n With unknown_keys=warn unknown keys are logged and passed over.\n\n \"arena.\" may stand before any key. ONNX Runtime's names for its arena are keys too:\n extend_strategy (also arena_extend_strategy), initial_chunk_size_bytes, max_dead_bytes_per_chunk,\n initial_growth_chunk_size_bytes, max_power_of_two_extend_bytes, max_mem,\n cuda_mempool_release_threshold, cuda_mempool_bytes_to_keep_on_shrink. Their values are digits, in\n ONNX Runtime's ranges. With use_cuda_mempool=1, which is an option of its own, device memory is\n that of preset=driver-pool and driver_pool=own whatever preset is named; its threshold stays as\n the driver made it, and what is said of chunks is passed over. Pinned memory passes over it and\n the two keys before, as ONNX Runtime's arena of pinned memory does. Other memories refuse it."]
+    pub fn cuarena_config_set(
+        config: *mut cuarena_config_t,
+        key: *const ::core::ffi::c_char,
+        value: *const ::core::ffi::c_char,
+    ) -> cuarena_status_t;
+    #[doc = " \"key=value,key=value\": all of them or, on an error, none."]
+    pub fn cuarena_config_parse(
+        config: *mut cuarena_config_t,
+        text: *const ::core::ffi::c_char,
+    ) -> cuarena_status_t;
+    #[doc = " The same with the text of the environment's CUARENA_CONF; OK where there is none. No other call\n reads it: a program that wants to be told by it calls this between init and create. Not beside\n changes of the environment."]
+    pub fn cuarena_config_environment(config: *mut cuarena_config_t) -> cuarena_status_t;
+    #[doc = " The limit from a variable of the environment, NULL: CUPY_GPU_MEMORY_LIMIT,\n as CuPy reads it: digits are bytes; a number of at most three decimals and % are that part of all\n that the memory has; 0 and 0% are no limit. OK, and nothing changed, where there is no such\n variable. BAD_ARGUMENT for any other text: the message names variable, text and what is accepted;\n the config is as it was. Only this call reads the variable. Not beside changes of the\n environment."]
+    pub fn cuarena_config_limit_environment(
+        config: *mut cuarena_config_t,
+        variable: *const ::core::ffi::c_char,
+    ) -> cuarena_status_t;
+    #[doc = " The value of one option as text that cuarena_config_set accepts under the same key. UNSUPPORTED\n for a value that has none: a memory of the caller's own, or what ONNX Runtime has no number\n for."]
+    pub fn cuarena_config_get(
+        config: *const cuarena_config_t,
+        key: *const ::core::ffi::c_char,
+        text: *mut ::core::ffi::c_char,
+        text_size: usize,
+    ) -> cuarena_status_t;
+    #[doc = " Gives what says \"as the preset says\" its value, and the limit of a preset without one: all that\n cuarena_create would do. BAD_ARGUMENT as there; the config is as it was then."]
+    pub fn cuarena_config_resolve(config: *mut cuarena_config_t) -> cuarena_status_t;
+    #[doc = " Parses an amount as above; BAD_ARGUMENT with the text named."]
+    pub fn cuarena_amount_parse(
+        text: *const ::core::ffi::c_char,
+        amount_out: *mut cuarena_amount_t,
+    ) -> cuarena_status_t;
+    pub fn cuarena_option_info_init(info: *mut cuarena_option_info_t);
+    pub fn cuarena_option_info(index: usize, info: *mut cuarena_option_info_t) -> cuarena_status_t;
+    #[doc = " `bytes` of the dynamic region, pinned. 0 bytes: OK, NULL, not counted."]
+    pub fn cuarena_alloc(
+        arena: *mut cuarena_t,
+        bytes: u64,
+        pointer_out: *mut *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " NULL request: as cuarena_alloc."]
+    pub fn cuarena_alloc_with(
+        arena: *mut cuarena_t,
+        bytes: u64,
+        request: *const cuarena_request_t,
+        pointer_out: *mut *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " count * size bytes; BAD_ARGUMENT if that overflows."]
+    pub fn cuarena_alloc_array(
+        arena: *mut cuarena_t,
+        count: u64,
+        size: u64,
+        request: *const cuarena_request_t,
+        pointer_out: *mut *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " The caller says that nothing uses the bytes any more. NULL is OK. Legal on a lost arena."]
+    pub fn cuarena_free(
+        arena: *mut cuarena_t,
+        pointer: *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " Grows or shrinks, in place if it can, else by moving the contents (the\n caller says that nothing uses them now). 0 bytes frees and gives NULL; a\n NULL pointer allocates. BUSY if it would have to move and was pinned by cuarena_block_pin; a\n stable block never moves: FRAGMENTED or OUT_OF_MEMORY. Dedicated and adopted blocks keep their\n size: UNSUPPORTED.\n On failure block and contents are as they were. Cost: the bytes moved."]
+    pub fn cuarena_resize(
+        arena: *mut cuarena_t,
+        pointer: *mut ::core::ffi::c_void,
+        bytes: u64,
+        pointer_out: *mut *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " Bytes asked for and bytes taken. Either output may be NULL. Legal on a lost arena."]
+    pub fn cuarena_size_of(
+        arena: *mut cuarena_t,
+        pointer: *const ::core::ffi::c_void,
+        requested_out: *mut u64,
+        allocated_out: *mut u64,
+    ) -> cuarena_status_t;
+    #[doc = " Ends the pin that a pointer is born with: compaction may move it, and the relocation callback\n tells the new address. BAD_ARGUMENT if it was ended already, or the block is stable."]
+    pub fn cuarena_unpin(
+        arena: *mut cuarena_t,
+        pointer: *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " Takes it again. Waits for a move under way. BAD_ARGUMENT if it is there;\n BUSY at CUARENA_HEAP_MAX_PINS."]
+    pub fn cuarena_pin(
+        arena: *mut cuarena_t,
+        pointer: *mut ::core::ffi::c_void,
     ) -> cuarena_status_t;
     pub fn cuarena_stats_init(stats: *mut cuarena_stats_t);
     #[doc = " Constant time. For REGION_ALL the peaks are of the whole. A stable request that was served\n without a stable region counts as dynamic."]
@@ -2444,7 +2413,7 @@ extern "C" {
         tag: cuarena_tag_t,
         stats: *mut cuarena_stats_t,
     ) -> cuarena_status_t;
-    #[doc = " Sets every peak, of regions, tags and streams, to what is now. Scopes of peaks are in stats.h.\n Cost: the tags and streams."]
+    #[doc = " Sets every peak, of regions, tags and streams, to what is now. Scopes of peaks are below.\n Cost: the tags and streams."]
     pub fn cuarena_reset_peaks(arena: *mut cuarena_t) -> cuarena_status_t;
     pub fn cuarena_inspection_init(inspection: *mut cuarena_inspection_t);
     pub fn cuarena_inspect(
@@ -2457,6 +2426,87 @@ extern "C" {
         arena: *mut cuarena_t,
         text: *mut ::core::ffi::c_char,
         text_size: usize,
+    ) -> cuarena_status_t;
+    pub fn cuarena_ort_stats_init(stats: *mut cuarena_ort_stats_t);
+    pub fn cuarena_ort_stats(
+        arena: *mut cuarena_t,
+        stats: *mut cuarena_ort_stats_t,
+    ) -> cuarena_status_t;
+    #[doc = " Hands every figure of one moment over, in decimal. No lock is held: any call is legal in the\n function. BAD_ARGUMENT for another `form`."]
+    pub fn cuarena_stats_pairs(
+        arena: *mut cuarena_t,
+        form: i32,
+        write: cuarena_pair_fn,
+        user: *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " The same as \"key=value\", each with a newline at its end. `needed_out` (may be NULL) gets the\n bytes that this takes, with the zero at its end, also when they are too many: BAD_ARGUMENT then,\n and `text` is as it was. `text` NULL with text_size 0 only asks."]
+    pub fn cuarena_stats_text(
+        arena: *mut cuarena_t,
+        form: i32,
+        text: *mut ::core::ffi::c_char,
+        text_size: usize,
+        needed_out: *mut usize,
+    ) -> cuarena_status_t;
+    pub fn cuarena_peaks_init(peaks: *mut cuarena_peaks_t);
+    #[doc = " Of a region, or with CUARENA_REGION_ALL of the whole arena."]
+    pub fn cuarena_peaks_push(arena: *mut cuarena_t, region: i32) -> cuarena_status_t;
+    pub fn cuarena_peaks_pop(
+        arena: *mut cuarena_t,
+        region: i32,
+        peaks: *mut cuarena_peaks_t,
+    ) -> cuarena_status_t;
+    pub fn cuarena_tag_peaks_push(arena: *mut cuarena_t, tag: cuarena_tag_t) -> cuarena_status_t;
+    pub fn cuarena_tag_peaks_pop(
+        arena: *mut cuarena_t,
+        tag: cuarena_tag_t,
+        peaks: *mut cuarena_peaks_t,
+    ) -> cuarena_status_t;
+    #[doc = " STALE if the arena does not know the stream (any more)."]
+    pub fn cuarena_stream_peaks_push(
+        arena: *mut cuarena_t,
+        stream: cuarena_stream_t,
+    ) -> cuarena_status_t;
+    pub fn cuarena_stream_peaks_pop(
+        arena: *mut cuarena_t,
+        stream: cuarena_stream_t,
+        peaks: *mut cuarena_peaks_t,
+    ) -> cuarena_status_t;
+    #[doc = " Makes an arena. The preset `pool` takes its bytes now; one that grows takes none but its stable\n region, unless take_first says so.\n BAD_ARGUMENT, OUT_OF_MEMORY, LIMIT (the pool is larger than the limit, or CUARENA_HEAP_MAX_HEAPS\n heaps live; of both the last error has what was asked, the limit if there is one, what was held,\n and as free_bytes what the memory had available), DRIVER, UNSUPPORTED (the memory cannot do what\n the options ask). Cost: the memory's, plus under 1 ms."]
+    pub fn cuarena_create(
+        config: *const cuarena_config_t,
+        arena_out: *mut *mut cuarena_t,
+    ) -> cuarena_status_t;
+    #[doc = " Ends the arena and clears the handle. BUSY while blocks live: nothing changes, and the log and\n the last error tell the leaks by tag. BUSY too while work on what was freed on streams is under\n way, while a capture session has bytes (capture.h), and for one of the process's shared arenas\n (shared.h). REENTERED from a function of its memory, its relocation callback, its handler of\n running out or its event listener. NULL and a cleared handle are OK."]
+    pub fn cuarena_destroy(arena: *mut *mut cuarena_t) -> cuarena_status_t;
+    #[doc = " As destroy, ending every block. Waits for the work of its streams; the log tells what could not\n be waited for. BUSY for a shared arena; REENTERED as destroy."]
+    pub fn cuarena_destroy_forced(arena: *mut *mut cuarena_t) -> cuarena_status_t;
+    #[doc = " The arena is to end with its last block: calls `done` once, at the end of the call that frees it\n or resets the arena, with no lock held and when no other such call is inside the arena. That of a\n listener's or a handler's own comes at the end of the call that it is heard in. For owners that\n the blocks outlive, and that would count these a second time. Retired anew: the last `done`\n counts. NULL takes it back.\n\n What was freed does not live, though its bytes may wait for a stream, a move or an export: then\n the destruction in `done` is BUSY, and `done` has to keep the arena for later. Cached blocks do\n not live. Calls that end no block must have returned before the last one is freed, as before a\n destruction.\n\n STALE: no block lives and nothing is inside, so `done` is not called, and the caller may do at\n once what it would; for NULL, `done` is on its way, or the arena is not retired. BUSY: it is\n shared. `done` is never called by this\n call itself, which may be made under a lock that `done` takes. Cost: constant time; while an\n arena is retired no call has a fast path."]
+    pub fn cuarena_retire(
+        arena: *mut cuarena_t,
+        done: cuarena_retired_fn,
+        user: *mut ::core::ffi::c_void,
+    ) -> cuarena_status_t;
+    #[doc = " Ends every block, pointer and id at once, in both regions; keeps memory, sizes, tags, limits.\n BUSY while pins taken by cuarena_block_pin exist, exports are open or a capture session has\n bytes; DRIVER if free bytes are to read as 0 and cannot be made so: blocks live on, but their\n contents may be gone. Peaks stay (cuarena_reset_peaks). Nothing\n may use the blocks any more; what was freed on streams is waited for, and all work where\n allocations are such (segments=each).\n REENTERED from a function of its memory or its relocation callback. Cost: the live blocks."]
+    pub fn cuarena_reset(arena: *mut cuarena_t) -> cuarena_status_t;
+    #[doc = " Makes the pool `bytes` large, rounded up to the arena's alignment as at creation (capacity_bytes\n of cuarena_stats tells; reserved_bytes, what the memory gave for it in its own multiples), its\n stable region as it is. Contents stay, in place where the memory lengthens and shortens what it\n gave (pageable, none, device with backing=vmm, a caller's own that has `grow`), up to what the\n option `addresses`, or a limit, set addresses aside for. Otherwise the memory gives a pool of the\n new size, to which all blocks move: those without pins, reported to the relocation callback;\n while a pointer, a pinned block or a stable one lives it is BUSY. In place a pool that gets\n smaller moves what stands in the part that goes, and is BUSY if that is pinned. So a program that\n is to work alike on all memories has blocks, or unpinned pointers, alone. BAD_ARGUMENT below the\n stable region's size; UNSUPPORTED for a caller's own bytes. A failed call leaves the size; cached\n blocks have ended, and blocks may have moved, which was reported. Waits for what was freed on\n streams if the pool gets smaller, and for all work on its bytes if they move. REENTERED as reset.\n Cost: the bytes moved."]
+    pub fn cuarena_resize_pool(arena: *mut cuarena_t, bytes: u64) -> cuarena_status_t;
+    #[doc = " Gives unused bytes back to the memory, whole pages from the end and from\n the middle, until no more than `keep_bytes` are held or nothing more is\n free. What a pool gave back it takes again when it needs it. A caller's own bytes stay. What was\n freed on streams counts once it is idle: events are recorded and asked for, none is waited for;\n DRIVER if that fails. REENTERED as reset. Cost: ranges, and the memory's."]
+    pub fn cuarena_trim(
+        arena: *mut cuarena_t,
+        keep_bytes: u64,
+        given_back_out: *mut u64,
+    ) -> cuarena_status_t;
+    #[doc = " Bytes, percent of all that the memory has, this arena's bytes among them, or auto, what is\n available now: one of them, by the type, and BAD_ARGUMENT above 100 %. Below what is held or live\n now is legal:\n it bounds what comes. `old_bytes_out` may be NULL; UINT64_MAX is \"none\". A lower limit of cached\n bytes ends cached blocks at once, the least recently recycled first, unless the cache is bounded\n late (cost: those blocks, and the memory's; REENTERED as trim)."]
+    pub fn cuarena_set_limit(
+        arena: *mut cuarena_t,
+        kind: i32,
+        limit: cuarena_amount_t,
+        old_bytes_out: *mut u64,
+    ) -> cuarena_status_t;
+    pub fn cuarena_get_limit(
+        arena: *mut cuarena_t,
+        kind: i32,
+        bytes_out: *mut u64,
     ) -> cuarena_status_t;
     #[doc = " Where the arena's bytes are: the first segment's base and length."]
     pub fn cuarena_base(
@@ -2684,56 +2734,5 @@ extern "C" {
         values: *const *const ::core::ffi::c_char,
         count: usize,
         taken_out: *mut usize,
-    ) -> cuarena_status_t;
-    pub fn cuarena_ort_stats_init(stats: *mut cuarena_ort_stats_t);
-    pub fn cuarena_ort_stats(
-        arena: *mut cuarena_t,
-        stats: *mut cuarena_ort_stats_t,
-    ) -> cuarena_status_t;
-    #[doc = " Hands every figure of one moment over, in decimal. No lock is held: any call is legal in the\n function. BAD_ARGUMENT for another `form`."]
-    pub fn cuarena_stats_pairs(
-        arena: *mut cuarena_t,
-        form: i32,
-        write: cuarena_pair_fn,
-        user: *mut ::core::ffi::c_void,
-    ) -> cuarena_status_t;
-    #[doc = " The same as \"key=value\", each with a newline at its end. `needed_out` (may be NULL) gets the\n bytes that this takes, with the zero at its end, also when they are too many: BAD_ARGUMENT then,\n and `text` is as it was. `text` NULL with text_size 0 only asks."]
-    pub fn cuarena_stats_text(
-        arena: *mut cuarena_t,
-        form: i32,
-        text: *mut ::core::ffi::c_char,
-        text_size: usize,
-        needed_out: *mut usize,
-    ) -> cuarena_status_t;
-    #[doc = " Copies up to `capacity` of them, by their numbers; `count_out` gets how many there are. `steps`\n NULL with capacity 0 only asks."]
-    pub fn cuarena_step_stats(
-        arena: *mut cuarena_t,
-        steps: *mut cuarena_step_stats_t,
-        capacity: usize,
-        count_out: *mut usize,
-    ) -> cuarena_status_t;
-    pub fn cuarena_peaks_init(peaks: *mut cuarena_peaks_t);
-    #[doc = " Of a region, or with CUARENA_REGION_ALL of the whole arena."]
-    pub fn cuarena_peaks_push(arena: *mut cuarena_t, region: i32) -> cuarena_status_t;
-    pub fn cuarena_peaks_pop(
-        arena: *mut cuarena_t,
-        region: i32,
-        peaks: *mut cuarena_peaks_t,
-    ) -> cuarena_status_t;
-    pub fn cuarena_tag_peaks_push(arena: *mut cuarena_t, tag: cuarena_tag_t) -> cuarena_status_t;
-    pub fn cuarena_tag_peaks_pop(
-        arena: *mut cuarena_t,
-        tag: cuarena_tag_t,
-        peaks: *mut cuarena_peaks_t,
-    ) -> cuarena_status_t;
-    #[doc = " STALE if the arena does not know the stream (any more)."]
-    pub fn cuarena_stream_peaks_push(
-        arena: *mut cuarena_t,
-        stream: cuarena_stream_t,
-    ) -> cuarena_status_t;
-    pub fn cuarena_stream_peaks_pop(
-        arena: *mut cuarena_t,
-        stream: cuarena_stream_t,
-        peaks: *mut cuarena_peaks_t,
     ) -> cuarena_status_t;
 }
