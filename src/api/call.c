@@ -254,8 +254,3 @@ cuarena_status_t cuai_no_stream(cuarena_stream_t stream)
 {
     return cuai_fail(CUARENA_STALE, "stream %p is none that this arena knows", (void *)stream);
 }
-
-cuarena_status_t cuai_null(const char *what)
-{
-    return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT, "%s: NULL", what));
-}

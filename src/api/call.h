@@ -93,8 +93,6 @@ cuarena_status_t cuai_no_pointer(const void *pointer);
 cuarena_status_t cuai_no_block(cuarena_block_t block);
 cuarena_status_t cuai_no_tag(cuarena_tag_t tag);
 cuarena_status_t cuai_no_stream(cuarena_stream_t stream);
-/* The log is told: no lock is held. */
-cuarena_status_t cuai_null(const char *what);
 /* A region, or all. */
 cuarena_status_t cuai_check_region(int32_t region);
 

@@ -4,6 +4,7 @@
 #include "api/call.h"
 #include "api/config.h"
 #include "api/driver_pool.h"
+#include "api/life.h"
 #include "arena/cache.h"
 #include "arena/capture.h"
 #include "arena/chunks.h"
@@ -86,6 +87,15 @@ static cuarena_status_t check_destroy(const cuarena_t *arena, const char *what)
                            "listener",
                            what);
     return status;
+}
+
+cuarena_status_t cuai_set_shared(cuarena_t *arena, bool shared)
+{
+    if (!cuai_lock_enter(&arena->lock))
+        return cuai_reentered();
+    arena->shared = shared;
+    cuai_unlock(&arena->lock);
+    return CUARENA_OK;
 }
 
 /* With the lock. */

@@ -153,3 +153,8 @@ void cuarena_log_set_callback(cuarena_log_fn callback, void *user)
     sink = (sink_t){callback, callback != NULL ? user : NULL};
     cuai_unlock(&lock);
 }
+
+cuarena_status_t cuai_null(const char *what)
+{
+    return cuai_told(cuai_fail(CUARENA_BAD_ARGUMENT, "%s: NULL", what));
+}

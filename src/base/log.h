@@ -43,6 +43,9 @@ static inline cuarena_status_t cuai_told(cuarena_status_t status)
     return CUAI_LIKELY(status == CUARENA_OK) ? status : cuai_log_error("", status);
 }
 
+/* BAD_ARGUMENT: an argument that must not be NULL is; the log is told. No lock is held. */
+cuarena_status_t cuai_null(const char *what) CUAI_NOINLINE;
+
 /* cuai_log(CUARENA_LOG_WARN, "format", ...); arguments are evaluated only if the line may be
  * wanted. */
 #define cuai_log(level, ...) (cuai_log_wants(level) ? cuai_log_line(level, __VA_ARGS__) : (void)0)

@@ -15,14 +15,18 @@
  * An arena is compared with those of the list by its address, without touching it: what a caller
  * passes may be gone.
  */
-#include "api/shared.h"
+#include "ort/shared.h"
 
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "api/call.h"
 #include "api/config.h"
+#include "api/life.h"
 #include "api/options.h"
+#include "base/error.h"
+#include "base/host.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/sized.h"
 
@@ -178,16 +182,6 @@ static void take_out(place_t *place)
 
 /* ---- Making and ending, with the place CHANGING ------------------------ */
 
-/* REENTERED in a signal handler that interrupted a call of the arena. */
-static cuarena_status_t set_shared(cuarena_t *arena, bool shared)
-{
-    if (!cuai_lock_enter(&arena->lock))
-        return cuai_reentered();
-    arena->shared = shared;
-    cuai_unlock(&arena->lock);
-    return CUARENA_OK;
-}
-
 /* Takes the place out of the list on an error. Lets go of the lock meanwhile.
  */
 static cuarena_status_t make(place_t *place, const cuarena_config_t *full)
@@ -196,7 +190,7 @@ static cuarena_status_t make(place_t *place, const cuarena_config_t *full)
     cuai_unlock(&lock);
     cuarena_status_t status = cuarena_create(full, &arena);
     if (status == CUARENA_OK)
-        (void)set_shared(arena, true);
+        (void)cuai_set_shared(arena, true);
     cuai_lock(&lock);
     if (status == CUARENA_OK) {
         place->arena = arena;
@@ -219,11 +213,11 @@ static cuarena_status_t end(place_t *place)
                                        "the arena");
     place->changing = true;
     cuai_unlock(&lock);
-    cuarena_status_t status = set_shared(arena, false);
+    cuarena_status_t status = cuai_set_shared(arena, false);
     if (status == CUARENA_OK) {
         status = cuarena_destroy(&arena);
         if (status != CUARENA_OK)
-            (void)set_shared(arena, true);
+            (void)cuai_set_shared(arena, true);
     }
     cuai_lock(&lock);
     place->arena = arena;
@@ -250,8 +244,9 @@ static void tell(cuarena_shared_report_t *report, const char *key, const char *i
              key, in_force, asked);
 }
 
-/* What the two come to; the preset's name alone is no difference. Without the lock. */
-static void compare(cuarena_config_t *in_force, cuarena_config_t *asked,
+/* Reports each option by which two resolved configurations differ, but for the preset's name,
+ * which is no difference by itself, and the arena's. Called without the lock. */
+static void compare(const cuarena_config_t *in_force, const cuarena_config_t *asked,
                     cuarena_shared_report_t *report)
 {
     const cuai_option_t *option;

@@ -10,8 +10,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "api/call.h"
-#include "api/shared.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "ort/shared.h"
 
 /* Of an item, what an error shows. */
 #define SHOWN 40

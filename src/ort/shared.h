@@ -1,6 +1,6 @@
-/* Shared arenas as the rest of the API reaches them: by memory and device. */
-#ifndef CUAI_API_SHARED_H
-#define CUAI_API_SHARED_H
+/* Shared arenas by memory and device, as a host that shrinks them names them. */
+#ifndef CUAI_ORT_SHARED_H
+#define CUAI_ORT_SHARED_H
 
 #include <stdbool.h>
 
