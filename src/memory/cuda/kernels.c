@@ -101,7 +101,7 @@ static void unload(cuai_kernels_t *kernels)
 
 /* Plans choose among what the device is said to run: without the second kernel it counts as an
  * older one. */
-static void reclaim_on_loaded(cuai_kernels_t *kernels)
+static void limit_to_loaded(cuai_kernels_t *kernels)
 {
     const uint32_t newer = cuai_slide_texts[CUAI_SLIDE_BULK].capability;
     if (kernels->functions[CUAI_SLIDE_BULK] == NULL && kernels->device.capability >= newer)
@@ -121,7 +121,7 @@ static cuarena_status_t load(cuai_kernels_t *kernels)
         if (cuai_slide_kernel_runs(&kernels->device, k))
             result = load_kernel(kernels, k);
     cuai_place_leave(&visit);
-    reclaim_on_loaded(kernels);
+    limit_to_loaded(kernels);
     if (!is_grave(result))
         return CUARENA_OK;
     unload(kernels);

@@ -203,7 +203,7 @@ static cuarena_status_t make_place(const candidate_t *candidate, cuai_place_t **
 
 /* The place of a candidate that is known; keeps the retained context if the place is new. Two
  * threads that open at once may make two places of one context, which does no harm. */
-static cuarena_status_t reclaim(const candidate_t *candidate, cuai_place_t **out)
+static cuarena_status_t find_or_make(const candidate_t *candidate, cuai_place_t **out)
 {
     cuarena_status_t status = CUARENA_OK;
     cuai_place_t *place = find_place(candidate->context, candidate->context_id);
@@ -234,7 +234,7 @@ static cuarena_status_t open_ordinal(const cuai_cuda_t *cuda, int32_t ordinal, c
                               (int)ordinal);
     result = cuai_cu(cuda)->cuCtxGetId(found.context, &found.context_id);
     if (result == CUAI_CUDA_SUCCESS)
-        return reclaim(&found, out);
+        return find_or_make(&found, out);
     let_go(cuda, found.device);
     return cuai_cuda_fail(result, "cuCtxGetId", "the context of device %d", (int)ordinal);
 }
@@ -289,7 +289,7 @@ static cuarena_status_t open_context(const cuai_cuda_t *cuda, cuai_cu_context_t 
         result = retain_if_primary(&found);
     if (result != CUAI_CUDA_SUCCESS)
         return cuai_cuda_fail(result, "cuCtxGetDevice", "the context at %p", (void *)context);
-    return reclaim(&found, out);
+    return find_or_make(&found, out);
 }
 
 /* Opening in a thread that captures is none of the capture's business. */

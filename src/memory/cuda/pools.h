@@ -2,9 +2,9 @@
  * A driver pool: device memory that the driver gives and takes back at points of streams, and keeps
  * in between as far as its threshold says.
  *
- * Which pool it is, is idle when it is opened: allocation, figures and trim
- * are of that one, whatever becomes the device's current pool later. An own pool ends with it; one
- * of others stays as it is, but for what the configuration asks to be set.
+ * Opening chooses the driver's pool: allocations, statistics and trims concern that one, whatever
+ * becomes the device's current pool later. An own pool is destroyed with it; any other stays as it
+ * is, but for what the configuration asks to be set.
  */
 #ifndef CUAI_MEMORY_CUDA_POOLS_H
 #define CUAI_MEMORY_CUDA_POOLS_H

@@ -134,7 +134,7 @@ static cuarena_status_t refused(const cuai_place_t *place, const wish_t wishes[W
 }
 
 /* Within a visit. The driver may refuse a property at either call. */
-static cuarena_status_t reclaim_wishes(cuai_vmm_t *vmm, wish_t wishes[WISHES], uint64_t *least_out)
+static cuarena_status_t fit_wishes(cuai_vmm_t *vmm, wish_t wishes[WISHES], uint64_t *least_out)
 {
     cuai_place_t *place = vmm->store.place;
     for (;;) {
@@ -252,7 +252,7 @@ cuarena_status_t cuai_vmm_choose(cuai_vmm_t *vmm, const cuarena_config_t *config
         status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
-    status = reclaim_wishes(vmm, wishes, &least);
+    status = fit_wishes(vmm, wishes, &least);
     if (status == CUARENA_OK)
         status = choose_devices(vmm, config->peers);
     cuai_place_leave(&visit);

@@ -263,7 +263,7 @@ static void keep_below(uint32_t *order, uint32_t count, uint32_t limit)
 }
 
 /* Drops runs from the end until the launch can do the rest in order. */
-static void reclaim_any(draft_t *draft)
+static void drop_conflicts(draft_t *draft)
 {
     sort(draft, draft->by_source, source_of);
     sort(draft, draft->by_target, target_of);
@@ -540,7 +540,7 @@ size_t cuai_slide_plan(const cuai_slide_t *slide, const cuarena_relocation_t *li
     if (!draft.ascending) {
         taken = take_any(&draft, list, count, slide->run_room, unit_log2);
         uint32_t before = draft.count;
-        reclaim_any(&draft);
+        drop_conflicts(&draft);
         if (draft.count < before)
             taken = taken_for(list, taken, draft.count);
     }

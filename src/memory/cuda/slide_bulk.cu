@@ -3,7 +3,7 @@
  * sizes in multiples of 16. slide_rules.h has the vocabulary, the protocol and why it is right.
  *
  * One warp of a block draws and reads, one warp for each stage publishes, waits and writes, by bulk
- * copies. A tile has at most 32 units, so that a free list has one piece at most.
+ * copies. A tile has at most 32 units, so that a lane has one piece at most.
  */
 #define FETCH_WORDS 8
 #include "slide_device.h"
@@ -118,7 +118,7 @@ DEVICE void between_proxies(void)
     asm volatile("fence.proxy.async;" ::: "memory");
 }
 
-DEVICE uint32_t sum_of_freelists(uint32_t value)
+DEVICE uint32_t sum_of_lanes(uint32_t value)
 {
     uint32_t sum;
     asm volatile("redux.sync.add.u32 %0, %1, 0xffffffff;"
@@ -127,7 +127,7 @@ DEVICE uint32_t sum_of_freelists(uint32_t value)
     return sum;
 }
 
-DEVICE uint32_t least_of_freelists(uint32_t value)
+DEVICE uint32_t least_of_lanes(uint32_t value)
 {
     uint32_t least;
     asm volatile("redux.sync.min.u32 %0, %1, 0xffffffff;"
@@ -136,7 +136,7 @@ DEVICE uint32_t least_of_freelists(uint32_t value)
     return least;
 }
 
-DEVICE uint32_t most_of_freelists(uint32_t value)
+DEVICE uint32_t most_of_lanes(uint32_t value)
 {
     uint32_t most;
     asm volatile("redux.sync.max.u32 %0, %1, 0xffffffff;"
@@ -151,8 +151,7 @@ DEVICE uint32_t most_of_freelists(uint32_t value)
 
 extern SHARED __attribute__((aligned(128))) char tile_bytes[];
 
-/* What a free list has of a tile: the piece of one run, or nothing.
- * What its writer must know. */
+/* What the writer must know of a lane's part of a tile: the piece of one run, or nothing. */
 typedef struct share {
     uint64_t to;
     uint32_t buffer; /* address of its bytes in shared memory */
@@ -163,9 +162,9 @@ typedef struct share {
 } share_t;
 
 typedef struct stages {
-    uint64_t full[CUAI_SLIDE_STAGES];  /* all free lists of the reader say so, and
+    uint64_t full[CUAI_SLIDE_STAGES];  /* all lanes of the reader say so, and
                                         * all bytes are there */
-    uint64_t empty[CUAI_SLIDE_STAGES]; /* all free lists of the writer say so */
+    uint64_t empty[CUAI_SLIDE_STAGES]; /* all lanes of the writer say so */
     uint32_t ticket[CUAI_SLIDE_STAGES];
     share_t shares[CUAI_SLIDE_STAGES][32];
 } stages_t;
@@ -191,7 +190,7 @@ DEVICE stage_t stage_of(const params_t &p, const stages_t &stages,
 
 /* ---- Reading ----------------------------------------------------------- */
 
-/* A free list asks for its piece. While the bytes are on their way, it finds out whom the writer
+/* A lane asks for its piece. While the bytes are on their way, it finds out whom the writer
  * must wait for. */
 DEVICE share_t read_piece(const params_t &p, const tile_t &tile, uint32_t k,
                           const run_t &run, span_t piece, const stage_t &stage)
@@ -209,15 +208,15 @@ DEVICE share_t read_piece(const params_t &p, const tile_t &tile, uint32_t k,
 DEVICE void read_tile(const params_t &p, stages_t &stages, const stage_t &stage,
                       const tile_t &tile)
 {
-    uint32_t k = tile.runs.begin + freelist_index();
+    uint32_t k = tile.runs.begin + lane_index();
     run_t run = {0, 0, 0, NO_TILE, 0};
     if (k < tile.runs.end)
         run = run_of(p, k);
     span_t piece = {0, 0};
     if (run.at < tile.units.end)
         piece = cuai_slide_piece(&p, &run, tile.units);
-    uint32_t bytes = sum_of_freelists((uint32_t)(piece.end - piece.begin));
-    if (freelist_index() == 0) {
+    uint32_t bytes = sum_of_lanes((uint32_t)(piece.end - piece.begin));
+    if (lane_index() == 0) {
         stages.ticket[stage.index] = tile.ticket;
         arrival_expect(stage.full, bytes);
     }
@@ -225,16 +224,16 @@ DEVICE void read_tile(const params_t &p, stages_t &stages, const stage_t &stage,
     share_t share = {0, 0, 0, {0, 0}, 0, 0};
     if (piece.begin != piece.end)
         share = read_piece(p, tile, k, run, piece, stage);
-    stages.shares[stage.index][freelist_index()] = share;
+    stages.shares[stage.index][lane_index()] = share;
     arrive(stage.full);
 }
 
 DEVICE uint32_t draw_for_warp(const params_t &p)
 {
     uint32_t ticket = 0;
-    if (freelist_index() == 0)
+    if (lane_index() == 0)
         ticket = draw(p);
-    return from_freelist(ticket, 0);
+    return from_lane(ticket, 0);
 }
 
 DEVICE void wait_until_empty(const stage_t &stage)
@@ -260,7 +259,7 @@ DEVICE void end_stages(const params_t &p, stages_t &stages, stage_t &stage)
 {
     for (uint32_t i = 0; i < p.stages; i++) {
         wait_until_empty(stage);
-        if (freelist_index() == 0) {
+        if (lane_index() == 0) {
             stages.ticket[stage.index] = NO_TILE;
             arrival_expect(stage.full, 0);
         }
@@ -288,16 +287,16 @@ DEVICE void reader(const params_t &p, stages_t &stages, uint32_t ticket)
 
 /* ---- Writing ----------------------------------------------------------- */
 
-/* All that any free list waits for at once, if it is not much more than that. */
+/* All that any lane waits for at once, if it is not much more than that. */
 DEVICE void wait_for_readers(const params_t &p, const share_t &share,
                              uint32_t ticket)
 {
     range_t own = share.readers;
     range_t all;
-    all.begin = least_of_freelists(own.begin < own.end ? own.begin : NO_TILE);
-    all.end = most_of_freelists(own.begin < own.end ? own.end : 0);
+    all.begin = least_of_lanes(own.begin < own.end ? own.begin : NO_TILE);
+    all.end = most_of_lanes(own.begin < own.end ? own.end : 0);
     if (all.begin < all.end && all.end - all.begin <= 32) {
-        own.begin = all.begin + freelist_index();
+        own.begin = all.begin + lane_index();
         own.end = own.begin < all.end ? own.begin + 1 : own.begin;
     }
     wait_for(p, own);
@@ -319,8 +318,8 @@ DEVICE void writer(const params_t &p, stages_t &stages, uint32_t index)
         uint32_t ticket = *(volatile uint32_t *)&stages.ticket[index];
         if (ticket == NO_TILE)
             break;
-        share_t share = stages.shares[index][freelist_index()];
-        if (freelist_index() == 0)
+        share_t share = stages.shares[index][lane_index()];
+        if (lane_index() == 0)
             publish_arrived(p, ticket);
         wait_for_readers(p, share, ticket);
         between_proxies();

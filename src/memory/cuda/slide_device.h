@@ -32,7 +32,7 @@ DEVICE uint32_t thread_index(void)
     return __nvvm_read_ptx_sreg_tid_x();
 }
 
-DEVICE uint32_t freelist_index(void)
+DEVICE uint32_t lane_index(void)
 {
     return thread_index() & 31;
 }
@@ -49,23 +49,23 @@ DEVICE void warp_barrier(void)
 
 DEVICE uint32_t ballot(int condition)
 {
-    uint32_t freelists;
+    uint32_t lanes;
     asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.s32 p, %1, 0;\n\t"
                  "vote.sync.ballot.b32 %0, p, 0xffffffff;\n\t}"
-                 : "=r"(freelists)
+                 : "=r"(lanes)
                  : "r"(condition)
                  : "memory");
-    return freelists;
+    return lanes;
 }
 
-/* How many free lists say yes. */
-DEVICE uint32_t freelists_where(int condition)
+/* How many lanes say yes. */
+DEVICE uint32_t lanes_where(int condition)
 {
     return (uint32_t)__builtin_popcount(ballot(condition));
 }
 
-/* How many say yes before the first that says no. */
-DEVICE uint32_t freelists_before(int condition)
+/* How many lanes say yes before the first that says no. */
+DEVICE uint32_t lanes_before(int condition)
 {
     uint32_t no = ~ballot(condition);
     return no == 0 ? 32 : (uint32_t)__builtin_ctz(no);
@@ -95,7 +95,7 @@ DEVICE bool is_written(const params_t &p, uint32_t ticket)
     return cuai_slide_is_published(found, wanted);
 }
 
-/* What was read may be written. */
+/* What was read for the ticket may be overwritten. */
 DEVICE bool is_read(const params_t &p, uint32_t ticket)
 {
     uint32_t wanted = p.published_base + ticket;
@@ -180,8 +180,8 @@ DEVICE uint32_t find_run(const params_t &p, uint32_t unit, uint32_t low, uint32_
 {
     while (end - low > 1) {
         uint32_t step = (end - low + 31) / 32;
-        uint32_t probe = low + freelist_index() * step;
-        uint32_t below = freelists_where(probe < end && at_of(p, probe) <= unit);
+        uint32_t probe = low + lane_index() * step;
+        uint32_t below = lanes_where(probe < end && at_of(p, probe) <= unit);
         low += (below - 1) * step;
         if (end - low > step)
             end = low + step;
@@ -189,8 +189,8 @@ DEVICE uint32_t find_run(const params_t &p, uint32_t unit, uint32_t low, uint32_
     return low;
 }
 
-/* The same of chunks. Where runs are of equal length, the first look finds
- * it. */
+/* The last chunk that begins at `unit` or below. Where runs are of equal length, the first look
+ * finds it. */
 DEVICE uint32_t find_chunk(const params_t &p, uint32_t unit)
 {
     uint32_t low = 0;
@@ -204,8 +204,8 @@ DEVICE uint32_t find_chunk(const params_t &p, uint32_t unit)
             step = (end - low + 31) / 32;
             first = low;
         }
-        uint32_t probe = first + freelist_index() * step;
-        uint32_t below = freelists_where(probe < end && cuai_slide_chunk_at(&p, probe) <= unit);
+        uint32_t probe = first + lane_index() * step;
+        uint32_t below = lanes_where(probe < end && cuai_slide_chunk_at(&p, probe) <= unit);
         if (below == 0) {
             end = first;
         } else {
@@ -263,39 +263,39 @@ DEVICE void store_16(uint64_t address, const vector_t &v)
 
 /* ---- The table --------------------------------------------------------- */
 
-/* The value of the free list so far below, or 0. */
-DEVICE uint32_t from_below(uint32_t value, uint32_t freelists)
+/* The value of the lane so far below, or 0. */
+DEVICE uint32_t from_below(uint32_t value, uint32_t lanes)
 {
     uint32_t out;
     asm volatile("{\n\t.reg .pred p;\n\t"
                  "shfl.sync.up.b32 %0|p, %1, %2, 0, 0xffffffff;\n\t"
                  "@!p mov.u32 %0, 0;\n\t}"
                  : "=&r"(out)
-                 : "r"(value), "r"(freelists));
+                 : "r"(value), "r"(lanes));
     return out;
 }
 
-DEVICE uint32_t from_freelist(uint32_t value, uint32_t freelist)
+DEVICE uint32_t from_lane(uint32_t value, uint32_t lane)
 {
     uint32_t out;
     asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;"
                  : "=r"(out)
-                 : "r"(value), "r"(freelist));
+                 : "r"(value), "r"(lane));
     return out;
 }
 
-/* Of this free list and those below. */
-DEVICE uint32_t sum_up_to_freelist(uint32_t value)
+/* The sum of this lane's value and of those of the lanes below. */
+DEVICE uint32_t sum_up_to_lane(uint32_t value)
 {
-    for (uint32_t freelists = 1; freelists < 32; freelists *= 2)
-        value += from_below(value, freelists);
+    for (uint32_t lanes = 1; lanes < 32; lanes *= 2)
+        value += from_below(value, lanes);
     return value;
 }
 
-/* By one warp; each free list has FETCH_WORDS of it in flight. */
+/* Called by one warp; each lane has FETCH_WORDS words of the chunk in flight. */
 DEVICE void copy_chunk(const params_t &p, uint32_t chunk)
 {
-    uint64_t offset = (uint64_t)chunk * CUAI_SLIDE_CHUNK + freelist_index() * 16;
+    uint64_t offset = (uint64_t)chunk * CUAI_SLIDE_CHUNK + lane_index() * 16;
     uint64_t end = offset + CUAI_SLIDE_CHUNK;
     for (; offset < end; offset += FETCH_WORDS * 512) {
         vector_t data[FETCH_WORDS];
@@ -319,10 +319,10 @@ DEVICE void store_run(const params_t &p, uint32_t k, const run_t &run)
 
 #define PACKED_WORDS (CUAI_SLIDE_CHUNK_RUNS / 32)
 
-/* Each free list has a word, which is a run, of each PACKED_WORDS-th of it. */
+/* Called by one warp. A packed run is one word: each lane unpacks one of every 32. */
 DEVICE void unpack_chunk(const params_t &p, uint32_t chunk)
 {
-    uint32_t k = chunk * CUAI_SLIDE_CHUNK_RUNS + freelist_index();
+    uint32_t k = chunk * CUAI_SLIDE_CHUNK_RUNS + lane_index();
     uint32_t at = cuai_slide_chunk_at(&p, chunk);
     vector_t data[PACKED_WORDS];
 #pragma unroll
@@ -337,15 +337,15 @@ DEVICE void unpack_chunk(const params_t &p, uint32_t chunk)
                                       (uint32_t)data[i].high, (uint32_t)(data[i].high >> 32)};
         run_t run = cuai_slide_unpack(&p, &packed, at);
         uint32_t units = cuai_slide_units(run.bytes, p.unit_log2);
-        uint32_t sum = sum_up_to_freelist(units);
+        uint32_t sum = sum_up_to_lane(units);
         run.at += sum - units;
-        at += from_freelist(sum, 31);
+        at += from_lane(sum, 31);
         if (k + i * 32 < p.run_count)
             store_run(p, k + i * 32, run);
     }
 }
 
-/* A chunk, by one warp. */
+/* Called by one warp. */
 DEVICE void fetch_chunk(const params_t &p, uint32_t chunk)
 {
     if (chunk >= p.fetch_ahead)
@@ -355,17 +355,16 @@ DEVICE void fetch_chunk(const params_t &p, uint32_t chunk)
     else
         copy_chunk(p, chunk);
     warp_barrier();
-    if (freelist_index() == 0)
+    if (lane_index() == 0)
         publish(p, chunk);
 }
 
-/* A whole warp waits until so many chunks are there; `known` says how many
- * are. */
+/* A whole warp waits until `count` chunks have been fetched; `known` is how many certainly are. */
 DEVICE void wait_for_chunks(const params_t &p, uint32_t count, uint32_t &known)
 {
     while (known < count) {
-        uint32_t chunk = known + freelist_index();
-        known += freelists_before(chunk < p.fetch_count && is_written(p, chunk));
+        uint32_t chunk = known + lane_index();
+        known += lanes_before(chunk < p.fetch_count && is_written(p, chunk));
     }
 }
 
@@ -386,7 +385,7 @@ DEVICE uint32_t last_chunk(const params_t &p, uint32_t chunk, uint32_t end)
     return chunk;
 }
 
-/* A whole warp; afterwards its runs are there. */
+/* Called by a whole warp; on return the tile's runs have been fetched. */
 DEVICE tile_t tile_of(const params_t &p, uint32_t ticket, uint32_t &known_chunks)
 {
     tile_t tile = {ticket, cuai_slide_tile(&p, ticket), {0, p.run_count}};

@@ -1,7 +1,7 @@
 /*
  * Made by scripts/rebuild-slide; not to be edited. For drivers from CUDA 12.0
  * on: the instructions are those of PTX ISA 6.3 and 8.0. The source's hash:
- * sha256 7a6207ba0f78d8afd93767167aa1f556145c2304a96b0878b226a577d5ec8af6
+ * sha256 4ed7f90a83a164ba47ff0e8ad434d18ec3f3a9a8821ec9109b0e085e49f92c91
  */
 #include "memory/cuda/slide.h"
 
