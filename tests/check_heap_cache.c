@@ -37,7 +37,7 @@ static cuai_slot_t make(uint64_t bytes)
 {
     cuarena_heap_request_t request = {.size = bytes};
     cuai_slot_t slot = 0;
-    expect_ok(cuai_heap_take(heap, &request, bytes, UINT64_MAX, &slot));
+    expect_ok(cuai_heap_try_alloc(heap, &request, bytes, UINT64_MAX, &slot));
     return slot;
 }
 
@@ -83,7 +83,7 @@ START_TEST(a_cached_block_is_neither_live_nor_free)
     expect_u64(heap->live_bytes, 256);
     expect_u64(heap->cached_bytes, 0);
     ck_assert(cuai_id(heap, slot) != id);
-    cuai_heap_give(heap, slot, 0);
+    cuai_heap_free(heap, slot, 0);
     close_heap();
 }
 END_TEST
@@ -93,8 +93,8 @@ START_TEST(neighbours_do_not_merge_with_a_cached_block)
     open_heap(768, 100);
     cuai_slot_t slots[3] = {make(256), make(256), make(256)};
     park(slots[1]);
-    cuai_heap_give(heap, slots[0], 0);
-    cuai_heap_give(heap, slots[2], 0);
+    cuai_heap_free(heap, slots[0], 0);
+    cuai_heap_free(heap, slots[2], 0);
     expect_valid(heap);
     expect_u64(heap->idle->ranges, 2);
     cuai_heap_evict(heap, slots[1], 0);
@@ -116,7 +116,7 @@ START_TEST(evicting_into_a_freelist_needs_no_host_memory)
         slots[i] = make(64);
     uint64_t committed = heap->committed;
     for (int i = 0; i < 600; i += 2)
-        cuai_heap_give(heap, slots[i], 0);
+        cuai_heap_free(heap, slots[i], 0);
     for (int i = 1; i < 600; i += 2)
         park(slots[i]);
     expect_valid(heap);
@@ -135,8 +135,8 @@ START_TEST(a_plan_goes_up_to_a_cached_block)
     for (int i = 0; i < 8; i++)
         slots[i] = make(64);
     park(slots[4]);
-    cuai_heap_give(heap, slots[0], 0);
-    cuai_heap_give(heap, slots[5], 0);
+    cuai_heap_free(heap, slots[0], 0);
+    cuai_heap_free(heap, slots[5], 0);
     cuarena_heap_plan_options_t options;
     cuarena_heap_plan_options_init(&options);
     cuarena_heap_plan_t *plan;

@@ -1,5 +1,5 @@
 /*
- * The fast path of the arena's calls, heap/hot.h: the random calls of check_heap_model, but
+ * The fast path of the arena's calls, heap/fast_path.h: the random calls of check_heap_model, but
  * allocations, frees and resizes take the fast path wherever it may be taken, as they do below an
  * arena.
  *
@@ -11,7 +11,7 @@
 #include "support/heap_model.h"
 #include "support/scale.h"
 
-#include "heap/hot.h"
+#include "heap/fast_path.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,11 +43,12 @@ static cuai_slot_t take_short(cuarena_heap_t *heap, uint64_t requested, uint32_t
     uint64_t mask = heap->granule_mask;
     uint64_t size = (requested + mask) & ~mask;
     if (heap->plain)
-        return cuai_hot_take(heap, size, requested, attributes, offset_out);
-    if (!cuai_hot_is_ready(heap))
+        return cuai_heap_fast_alloc(heap, size, requested, attributes, offset_out);
+    if (!cuai_heap_fast_is_ready(heap))
         return 0;
-    return cuai_hot_take_at(heap, heap->freelists[freelist], freelist, size, requested,
-                            attributes | heap->align_attributes, CUAI_HOT_LISTED, offset_out);
+    return cuai_heap_fast_alloc_in(heap, heap->freelists[freelist], freelist, size, requested,
+                                   attributes | heap->align_attributes, CUAI_SEPARATORS_REUSED,
+                                   offset_out);
 }
 
 static cuarena_status_t short_alloc(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
@@ -73,11 +74,11 @@ static cuarena_status_t short_free(cuarena_heap_t *heap, cuarena_block_t block, 
     const cuai_record_t *r = &heap->records[slot];
     if (slot == 0 || !heap->smooth || r->kind != CUAI_BLOCK || r->moving ||
         freelist >= CUAI_FREELIST_PLANNED || heap->freelists[freelist] == NULL ||
-        !cuai_hot_joins(heap, r, freelist))
+        !cuai_heap_fast_joins(heap, r, freelist))
         return cuarena_heap_free(heap, block, freelist);
     ++*(heap->plain ? &short_frees : &listed_frees);
-    cuai_hot_give_to(heap, heap->freelists[freelist], freelist, slot,
-                     cuai_table_link(&heap->table, heap->records, r->offset));
+    cuai_heap_fast_free_to(heap, heap->freelists[freelist], freelist, slot,
+                           cuai_table_link(&heap->table, heap->records, r->offset));
     return CUARENA_OK;
 }
 
@@ -97,8 +98,8 @@ static cuarena_status_t short_resize(cuarena_heap_t *heap, cuarena_block_t block
     uint64_t mask = heap->granule_mask;
     cuai_slot_t slot = cuai_slot_named(heap, block);
     if (!is_resizable(heap, slot, size, freelist) ||
-        !cuai_hot_resize(heap, heap->freelists[freelist], freelist, slot, (size + mask) & ~mask,
-                         size))
+        !cuai_heap_fast_resize(heap, heap->freelists[freelist], freelist, slot,
+                               (size + mask) & ~mask, size))
         return cuarena_heap_resize(heap, block, size, freelist);
     ++*(heap->plain ? &short_resizes : &listed_resizes);
     return CUARENA_OK;
@@ -155,7 +156,7 @@ static cuai_slot_t take(uint64_t granules)
     uint64_t bytes = map_bytes(&map, granules);
     uint64_t offset;
     cuai_slot_t slot =
-        cuai_hot_take(map.heap, bytes, bytes, CUAI_ATTRIBUTES(0, CUAI_BLOCK, 0), &offset);
+        cuai_heap_fast_alloc(map.heap, bytes, bytes, CUAI_ATTRIBUTES(0, CUAI_BLOCK, 0), &offset);
     expect_valid(map.heap);
     return slot;
 }
@@ -182,7 +183,7 @@ START_TEST(test_hot_take_leaves_max_blocks_to_the_long_path)
 {
     open_ready(2, "a1 b1");
     expect_ok(map_extend(&map, 0, 4));
-    ck_assert_uint_ne(map.heap->spare, 0);
+    ck_assert_uint_ne(map.heap->free_slot, 0);
     expect_u64(take(1), 0);
     expect_map(&map, "a1 b1 -4");
 }
@@ -208,9 +209,9 @@ END_TEST
 START_TEST(test_hot_take_leaves_plans_to_the_long_path)
 {
     open_ready(4096, "a1 -3");
-    expect_ok(cuai_heap_hold(map.heap));
+    expect_ok(cuai_heap_freeze(map.heap));
     expect_u64(take(1), 0);
-    cuai_heap_release(map.heap);
+    cuai_heap_thaw(map.heap);
     ck_assert_uint_ne(take(1), 0);
 }
 END_TEST
@@ -220,7 +221,7 @@ START_TEST(test_hot_take_leaves_splitting_to_the_long_path)
     cuarena_heap_config_t config = map_config();
     config.split_threshold = UINT64_MAX;
     map_open_with(&map, &config, "a1 -3");
-    ck_assert_uint_ne(map.heap->spare, 0);
+    ck_assert_uint_ne(map.heap->free_slot, 0);
     expect_u64(take(1), 0);
     expect_map(&map, "a1 -3");
 }
@@ -260,20 +261,20 @@ static cuai_slot_t open_listed(const char *picture, bool high)
         config.placement = CUARENA_PLACEMENT_DEFAULT; /* a giant goes there */
     map_open_with(&map, &config, picture);
     expect_ok(cuai_slots_reserve(map.heap, 64));
-    expect_ok(cuai_heap_take_empty(map.heap, &nothing, &ready));
-    cuai_heap_give(map.heap, ready, 0);
-    ck_assert(cuai_hot_is_ready(map.heap));
+    expect_ok(cuai_heap_add_empty(map.heap, &nothing, &ready));
+    cuai_heap_free(map.heap, ready, 0);
+    ck_assert(cuai_heap_fast_is_ready(map.heap));
     return ready;
 }
 
-static cuai_slot_t take_listed(uint64_t granules, cuai_hot_way_t way)
+static cuai_slot_t take_listed(uint64_t granules, cuai_separators_t way)
 {
     uint64_t bytes = map_bytes(&map, granules);
     uint32_t freelist = map_freelist(&map, 1);
     uint64_t attributes = CUAI_ATTRIBUTES(0, CUAI_BLOCK, 0) | map.heap->align_attributes;
     uint64_t offset = 0;
-    cuai_slot_t slot = cuai_hot_take_at(map.heap, map.heap->freelists[freelist], freelist, bytes,
-                                        bytes, attributes, way, &offset);
+    cuai_slot_t slot = cuai_heap_fast_alloc_in(map.heap, map.heap->freelists[freelist], freelist,
+                                               bytes, bytes, attributes, way, &offset);
     expect_valid(map.heap);
     if (slot != 0)
         expect_u64(offset, map.heap->records[slot].offset);
@@ -287,13 +288,13 @@ START_TEST(test_hot_take_in_the_place_of_a_separator)
     const separator_case_t *row = &separator_cases[_i];
     cuai_slot_t ready = open_listed(row->before, row->high);
     uint64_t separators = map.heap->separators;
-    expect_u64(take_listed(row->granules, CUAI_HOT_CLEAR), 0);
+    expect_u64(take_listed(row->granules, CUAI_SEPARATORS_REFUSED), 0);
     expect_map(&map, row->before);
-    cuai_slot_t slot = take_listed(row->granules, CUAI_HOT_LISTED);
+    cuai_slot_t slot = take_listed(row->granules, CUAI_SEPARATORS_REUSED);
     expect_map(&map, row->after);
     expect_u64(map.heap->separators, separators - (row->both ? 2 : 1));
     if (!row->both)
-        expect_u64(map.heap->spare, ready);
+        expect_u64(map.heap->free_slot, ready);
     cuarena_block_t id = cuai_id(map.heap, slot);
     uint32_t freelist = map_freelist(&map, 1);
     expect_ok(cuarena_heap_free(map.heap, id, freelist));
@@ -314,7 +315,7 @@ static const separator_case_t passed_cases[] = {
 START_TEST(test_hot_take_passes_a_separator_at_the_other_end)
 {
     const separator_case_t *row = &passed_cases[_i % 4];
-    cuai_hot_way_t way = _i < 4 ? CUAI_HOT_CLEAR : CUAI_HOT_LISTED;
+    cuai_separators_t way = _i < 4 ? CUAI_SEPARATORS_REFUSED : CUAI_SEPARATORS_REUSED;
     cuai_slot_t ready = open_listed(row->before, row->high);
     uint64_t separators = map.heap->separators;
     expect_u64(take_listed(row->granules, way), ready);
@@ -383,8 +384,8 @@ START_TEST(test_hot_resize_in_place)
     uint32_t freelist = row->freelist == 0 ? 0 : map_freelist(&map, row->freelist);
     cuai_slot_t slot = cuai_slot_of(map.heap, map_id(&map, 'a'));
     ck_assert(cuai_range_joins(&map.heap->records[slot], freelist));
-    bool done =
-        cuai_hot_resize(map.heap, map.heap->freelists[freelist], freelist, slot, bytes, bytes - 1);
+    bool done = cuai_heap_fast_resize(map.heap, map.heap->freelists[freelist], freelist, slot,
+                                      bytes, bytes - 1);
     expect_valid(map.heap);
     expect_map(&map, row->after);
     ck_assert_int_eq(done, row->done);

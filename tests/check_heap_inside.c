@@ -63,9 +63,9 @@ DAMAGE(freelist_count, map.heap->freelist_count += 1)
 DAMAGE(peak_bytes, map.heap->peak_live_bytes = 0)
 DAMAGE(peak_requested, map.heap->peak_requested_bytes = 0)
 DAMAGE(peak_blocks, map.heap->peak_live_blocks = 0)
-DAMAGE(spare_lost, map.heap->spare = 0)
-DAMAGE(spare_ring, map.heap->records[map.heap->spare].next = map.heap->spare)
-DAMAGE(spare_wild, map.heap->spare = WILD)
+DAMAGE(spare_lost, map.heap->free_slot = 0)
+DAMAGE(spare_ring, map.heap->records[map.heap->free_slot].next = map.heap->free_slot)
+DAMAGE(spare_wild, map.heap->free_slot = WILD)
 DAMAGE(unused_high, map.heap->unused += 1)
 
 DAMAGE(offset, record_of('b')->offset += 256)
@@ -96,8 +96,8 @@ DAMAGE(range_list, record_of('d')->list ^= 1)
 DAMAGE(unlisted_list, first_head()->list ^= 1)
 DAMAGE(unlisted_up, first_head()->up = 1)
 DAMAGE(unlisted_down, first_head()->down = 1)
-DAMAGE(spare_list, map.heap->records[map.heap->spare].list ^= 1)
-DAMAGE(spare_up, map.heap->records[map.heap->spare].up = 1)
+DAMAGE(spare_list, map.heap->records[map.heap->free_slot].list ^= 1)
+DAMAGE(spare_up, map.heap->records[map.heap->free_slot].up = 1)
 DAMAGE(range_up, record_of('a')->up = 1)
 DAMAGE(range_down_ring, record_of('a')->down = map_id(&map, 'a') & 0xffff)
 DAMAGE(range_down_wild, record_of('a')->down = WILD)
@@ -328,22 +328,22 @@ START_TEST(numbers_of_heaps_come_in_turn_and_run_out)
     bool *seen = calloc(CUARENA_HEAP_MAX_HEAPS + 1, sizeof(*seen));
     uint32_t number = 0;
     for (uint32_t i = 0; i < CUARENA_HEAP_MAX_HEAPS; i++) {
-        number = cuai_heap_number_take();
+        number = cuai_heap_number_alloc();
         expect_between(number, 1, CUARENA_HEAP_MAX_HEAPS);
         ck_assert(!seen[number]);
         seen[number] = true;
     }
-    expect_u64(cuai_heap_number_take(), 0);
+    expect_u64(cuai_heap_number_alloc(), 0);
     expect_status(cuarena_heap_create(&config, &heap), CUARENA_LIMIT);
     ck_assert_ptr_null(heap);
-    cuai_heap_number_give(number, CUAI_LEAST_SLOT_BITS, 0);
+    cuai_heap_number_free(number, CUAI_LEAST_SLOT_BITS, 0);
     expect_ok(cuarena_heap_create(&config, &heap));
     expect_u64(heap->number, number);
     cuarena_heap_destroy(&heap);
     for (uint32_t n = 1; n <= CUARENA_HEAP_MAX_HEAPS; n++)
         if (n != number)
-            cuai_heap_number_give(n, CUAI_LEAST_SLOT_BITS, 0);
-    expect_u64(cuai_heap_number_take(), number % CUARENA_HEAP_MAX_HEAPS + 1);
+            cuai_heap_number_free(n, CUAI_LEAST_SLOT_BITS, 0);
+    expect_u64(cuai_heap_number_alloc(), number % CUARENA_HEAP_MAX_HEAPS + 1);
     free(seen);
 }
 END_TEST
@@ -353,7 +353,7 @@ START_TEST(generations_go_on_where_the_last_heap_of_a_number_ended)
 {
     for (uint32_t before = CUAI_LEAST_SLOT_BITS; before <= CUAI_MOST_SLOT_BITS; before++)
         for (uint32_t after = CUAI_LEAST_SLOT_BITS; after <= CUAI_MOST_SLOT_BITS; after++) {
-            cuai_heap_number_give(7, before, 12345);
+            cuai_heap_number_free(7, before, 12345);
             uint64_t used = (UINT64_C(12345) + 1) << before;
             uint64_t first = cuai_heap_first_generation(7, after);
             expect_between(first << after, used, used + (UINT64_C(1) << CUAI_MOST_SLOT_BITS));
@@ -364,11 +364,11 @@ END_TEST
 START_TEST(generations_begin_anew_when_half_of_them_are_used)
 {
     uint32_t half = 1u << (CUAI_IDS_LOG2 - CUAI_MOST_SLOT_BITS - 1);
-    cuai_heap_number_give(7, CUAI_MOST_SLOT_BITS, half - 1);
+    cuai_heap_number_free(7, CUAI_MOST_SLOT_BITS, half - 1);
     expect_u64(cuai_heap_first_generation(7, CUAI_MOST_SLOT_BITS), half);
-    cuai_heap_number_give(7, CUAI_MOST_SLOT_BITS, half);
+    cuai_heap_number_free(7, CUAI_MOST_SLOT_BITS, half);
     expect_u64(cuai_heap_first_generation(7, CUAI_MOST_SLOT_BITS), 0);
-    cuai_heap_number_give(7, CUAI_LEAST_SLOT_BITS, UINT32_MAX);
+    cuai_heap_number_free(7, CUAI_LEAST_SLOT_BITS, UINT32_MAX);
     expect_u64(cuai_heap_first_generation(7, CUAI_LEAST_SLOT_BITS), 0);
 }
 END_TEST
@@ -442,7 +442,7 @@ static cuai_slot_t take_empty(char tag)
 {
     cuarena_heap_request_t request = {.tag = (uint16_t)tag};
     cuai_slot_t slot = 0;
-    expect_ok(cuai_heap_take_empty(map.heap, &request, &slot));
+    expect_ok(cuai_heap_add_empty(map.heap, &request, &slot));
     map.ids[(int)tag] = cuai_id(map.heap, slot);
     expect_valid(map.heap);
     return slot;
@@ -474,7 +474,7 @@ START_TEST(test_empty_block_counts_toward_max_blocks)
     cuarena_heap_config_t config = map_config();
     config.max_blocks = 2;
     map_open_with(&map, &config, "a2 b1");
-    expect_status(cuai_heap_take_empty(map.heap, &request, &slot), CUARENA_LIMIT);
+    expect_status(cuai_heap_add_empty(map.heap, &request, &slot), CUARENA_LIMIT);
     expect_ok(map_free(&map, 'a'));
     take_empty('e');
     expect_status(map_alloc(&map, 'c', 1), CUARENA_LIMIT);
@@ -577,13 +577,13 @@ END_TEST
 START_TEST(test_hold_takes_every_idle_range)
 {
     map_open(&map, "a2 -1 b4 1:3 -2");
-    expect_ok(cuai_heap_hold(map.heap));
+    expect_ok(cuai_heap_freeze(map.heap));
     expect_map(&map, "a2 -1^ b4 1:3 -2^");
     expect_status(map_alloc(&map, 'x', 1), CUARENA_OUT_OF_MEMORY);
     expect_ok(map_alloc_in(&map, 'x', 3, 1));
     expect_ok(map_free(&map, 'b'));
     expect_map(&map, "a2 -1^ -4 x3 -2^");
-    cuai_heap_release(map.heap);
+    cuai_heap_thaw(map.heap);
     expect_map(&map, "a2 -5 x3 -2");
 }
 END_TEST
@@ -595,13 +595,13 @@ START_TEST(test_hold_beside_a_plan_is_busy)
     cuarena_heap_plan_options_init(&options);
     map_open(&map, "-1 a2 -4");
     expect_ok(cuarena_heap_plan_create(map.heap, &options, &plan));
-    expect_ok(cuai_heap_hold(map.heap));
+    expect_ok(cuai_heap_freeze(map.heap));
     expect_status(cuarena_heap_plan_begin(map.heap, plan), CUARENA_BUSY);
-    cuai_heap_release(map.heap);
+    cuai_heap_thaw(map.heap);
     cuarena_heap_plan_destroy(map.heap, &plan);
     expect_ok(cuarena_heap_plan_create(map.heap, &options, &plan));
     expect_ok(cuarena_heap_plan_begin(map.heap, plan));
-    expect_status(cuai_heap_hold(map.heap), CUARENA_BUSY);
+    expect_status(cuai_heap_freeze(map.heap), CUARENA_BUSY);
     cuarena_heap_plan_destroy(map.heap, &plan);
     expect_map(&map, "-1 a2 -4");
 }

@@ -50,8 +50,8 @@ cuarena_status_t cuarena_block_alloc(cuarena_t *arena, uint64_t bytes, cuarena_b
         return alloc_general(arena, bytes, block_out);
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     if (CUAI_LIKELY(cuai_fast_serves(arena)))
-        slot = cuai_hot_take(heap, cuai_fast_size(arena, bytes), bytes, CUAI_BLOCK_ATTRIBUTES,
-                             &offset);
+        slot = cuai_heap_fast_alloc(heap, cuai_fast_size(arena, bytes), bytes,
+                                    CUAI_BLOCK_ATTRIBUTES, &offset);
     else if (arena->slow & CUAI_SLOW_CACHE)
         slot = cuai_fast_hit(arena, NULL, bytes, CUAI_BLOCK_ATTRIBUTES, &pointer);
     if (CUAI_UNLIKELY(slot == 0 && !heap->plain && cuai_fast_serves(arena)))
@@ -103,7 +103,7 @@ cuarena_status_t cuarena_block_free(cuarena_t *arena, cuarena_block_t block)
         if (CUAI_LIKELY(cuai_has_attributes(r, CUAI_BLOCK_ATTRIBUTES) && cuai_tag_of(r) == 0)) {
             cuai_slot_t *link = cuai_table_link_to(&heap->table, heap->records, slot);
             if (CUAI_LIKELY(heap->plain))
-                cuai_hot_give(heap, slot, link);
+                cuai_heap_fast_free(heap, slot, link);
             else
                 cuai_fast_give_idle(arena, CUAI_DYNAMIC, slot, link);
             cuai_unlock(&arena->lock);

@@ -6,7 +6,7 @@ cuai_slot_t cuai_fast_take_idle(cuarena_t *arena, int32_t region, uint64_t bytes
     uint64_t offset;
     const cuarena_heap_t *heap = arena->heaps[region];
     return cuai_fast_take_in(arena, region, 0, heap->idle, cuai_fast_size(arena, bytes), bytes,
-                             attributes | heap->align_attributes, CUAI_HOT_LISTED, &offset);
+                             attributes | heap->align_attributes, CUAI_SEPARATORS_REUSED, &offset);
 }
 
 /* The closed free list, unless the CPU touches memory. */
@@ -19,7 +19,7 @@ static CUAI_INLINE cuai_slot_t take_closed(cuarena_t *arena, const cuai_stream_t
     uint64_t offset;
     return cuai_fast_take_in(
         arena, CUAI_DYNAMIC, freelist, arena->heaps[CUAI_DYNAMIC]->freelists[freelist],
-        cuai_fast_size(arena, bytes), bytes, attributes, CUAI_HOT_LISTED, &offset);
+        cuai_fast_size(arena, bytes), bytes, attributes, CUAI_SEPARATORS_REUSED, &offset);
 }
 
 cuai_slot_t cuai_fast_take_other(cuarena_t *arena, const cuai_stream_t *s, uint64_t bytes,
@@ -38,5 +38,5 @@ void cuai_fast_give_apart(cuarena_t *arena, int32_t region, cuai_slot_t slot, ui
         cuai_tag_free(arena, r);
     if (owner != NULL)
         cuai_meter_out(&owner->meter, r);
-    cuai_heap_give(heap, slot, freelist);
+    cuai_heap_free(heap, slot, freelist);
 }

@@ -2,9 +2,9 @@
  * The fast paths of allocations and frees in heaps with several free lists, that of resizes in
  * place, and what all fast paths share.
  *
- * As heap/hot.h, which does the work, they take no step that could wait or call the memory: where
- * one is needed nothing was done, and the slow path begins anew. Where a SEPARATOR comes or goes
- * the heap's own functions do the work.
+ * As heap/fast_path.h, which does the work, they take no step that could wait or call the memory:
+ * where one is needed nothing was done, and the slow path begins anew. Where a SEPARATOR comes or
+ * goes the heap's own functions do the work.
  */
 #ifndef CUAI_API_FAST_H
 #define CUAI_API_FAST_H
@@ -12,7 +12,7 @@
 #include "api/call.h"
 #include "arena/counts.h"
 #include "arena/streams.h"
-#include "heap/hot.h"
+#include "heap/fast_path.h"
 
 /* One less than the sizes that a fast path takes: 0 wraps and is out. */
 #define CUAI_FAST_MOST (CUARENA_HEAP_MAX_SEGMENT / 2)
@@ -49,12 +49,12 @@ static inline uint64_t cuai_fast_size(const cuarena_t *arena, uint64_t bytes)
 static CUAI_INLINE cuai_slot_t cuai_fast_take_in(cuarena_t *arena, int32_t region,
                                                  uint32_t freelist, cuai_index_t *index,
                                                  uint64_t size, uint64_t bytes, uint64_t attributes,
-                                                 cuai_hot_way_t way, uint64_t *offset_out)
+                                                 cuai_separators_t way, uint64_t *offset_out)
 {
     cuarena_heap_t *heap = arena->heaps[region];
-    if (CUAI_UNLIKELY(!cuai_hot_is_ready(heap)))
+    if (CUAI_UNLIKELY(!cuai_heap_fast_is_ready(heap)))
         return 0;
-    return cuai_hot_take_at(heap, index, freelist, size, bytes, attributes, way, offset_out);
+    return cuai_heap_fast_alloc_in(heap, index, freelist, size, bytes, attributes, way, offset_out);
 }
 
 /* The same from free list 0, of these attributes and the granule's alignment; and, for a stream,
@@ -93,13 +93,14 @@ static CUAI_INLINE void cuai_fast_give(cuarena_t *arena, int32_t region, cuai_sl
 {
     cuarena_heap_t *heap = arena->heaps[region];
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (CUAI_UNLIKELY(cuai_tag_of(r) != 0 || !heap->smooth || !cuai_hot_joins(heap, r, freelist))) {
+    if (CUAI_UNLIKELY(cuai_tag_of(r) != 0 || !heap->smooth ||
+                      !cuai_heap_fast_joins(heap, r, freelist))) {
         cuai_fast_give_apart(arena, region, slot, freelist, owner);
         return;
     }
     if (owner != NULL) /* which mostly is known here */
         cuai_meter_out(&owner->meter, r);
-    cuai_hot_give_to(heap, index, freelist, slot, link);
+    cuai_heap_fast_free_to(heap, index, freelist, slot, link);
 }
 
 /* The stream whose meter has counted it, or NULL. */
@@ -128,8 +129,8 @@ static CUAI_INLINE bool cuai_fast_resize(cuarena_t *arena, cuai_slot_t slot, uin
         return false;
     uint64_t size = r->size;
     uint64_t requested = cuai_requested(r);
-    if (CUAI_UNLIKELY(!cuai_hot_resize(heap, heap->freelists[freelist], freelist, slot,
-                                       cuai_fast_size(arena, bytes), bytes)))
+    if (CUAI_UNLIKELY(!cuai_heap_fast_resize(heap, heap->freelists[freelist], freelist, slot,
+                                             cuai_fast_size(arena, bytes), bytes)))
         return false;
     if (CUAI_UNLIKELY(((arena->slow & CUAI_SLOW_WHOLE) | cuai_tag_of(r) | r->owner) != 0))
         cuai_count_resize(arena, r, r->size - size, bytes - requested);

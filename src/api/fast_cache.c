@@ -34,7 +34,7 @@ static inline bool may_cut(const cuarena_t *arena)
 {
     const cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     return arena->config.soft_limit_rule == CUARENA_SOFT_STORE && arena->natural == 0 &&
-           heap->spare != 0 && heap->live_blocks < heap->max_blocks && heap->nearly &&
+           heap->free_slot != 0 && heap->live_blocks < heap->max_blocks && heap->nearly_plain &&
            heap->segment_count + cuai_block_records(heap) + 1 < heap->segment_room &&
            heap->cached_bytes <= arena->limits[CUARENA_LIMIT_CACHED] && cuai_cache_spares(arena, 0);
 }
@@ -47,8 +47,8 @@ static CUAI_OUTLINE cuai_slot_t cut_spare(cuarena_t *arena, uint64_t size, uint6
     uint64_t offset;
     if (!may_cut(arena))
         return 0;
-    cuai_slot_t slot =
-        cuai_hot_take_at(heap, heap->idle, 0, size, bytes, attributes, CUAI_HOT_PLAIN, &offset);
+    cuai_slot_t slot = cuai_heap_fast_alloc_in(heap, heap->idle, 0, size, bytes, attributes,
+                                               CUAI_SEPARATORS_NONE, &offset);
     if (slot == 0)
         return 0;
     arena->cache.misses++;
@@ -61,9 +61,9 @@ static CUAI_OUTLINE bool spare(cuarena_t *arena, cuai_slot_t slot, const cuai_st
 {
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     const cuai_record_t *r = cuai_record(heap, slot);
-    if (s != NULL || r->owner != 0 || !heap->nearly || !cuai_cache_spares(arena, r->size))
+    if (s != NULL || r->owner != 0 || !heap->nearly_plain || !cuai_cache_spares(arena, r->size))
         return false;
-    cuai_hot_give(heap, slot, cuai_table_link_to(&heap->table, heap->records, slot));
+    cuai_heap_fast_free(heap, slot, cuai_table_link_to(&heap->table, heap->records, slot));
     arena->unreturned = true;
     return true;
 }
@@ -104,7 +104,7 @@ cuai_slot_t cuai_fast_hit(cuarena_t *arena, cuai_stream_t *s, uint64_t bytes, ui
     if (CUAI_UNLIKELY(link == NULL))
         cuai_cache_remove(heap->cache, heap->records, slot);
     else
-        cuai_cache_take_at(heap->cache, slot, link, size);
+        cuai_cache_get_at(heap->cache, slot, link, size);
     cuai_heap_revive(heap, slot, bytes, 0, attributes | owner);
     arena->cache.hits++;
     if (s != NULL)

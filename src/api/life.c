@@ -168,7 +168,7 @@ static bool return_dedicated(cuarena_t *arena, cuai_slot_t *from)
     if (slot == 0)
         return false;
     cuarena_memory_segment_t segment = cuai_dedicated_segment(cuai_record(heap, slot));
-    cuai_heap_give(heap, slot, 0);
+    cuai_heap_free(heap, slot, 0);
     *from = slot + 1;
     cuai_return_segment(arena, segment, 0);
     return true;
@@ -231,13 +231,13 @@ static cuarena_status_t zero_all(cuarena_t *arena)
         cuarena_heap_t *heap = arena->heaps[region];
         if (heap == NULL || status != CUARENA_OK)
             continue;
-        status = cuai_heap_hold(heap);
+        status = cuai_heap_freeze(heap);
         if (status != CUARENA_OK)
             continue;
         cuai_unlock(&arena->lock);
         status = zero_segments(arena, heap);
         cuai_lock(&arena->lock);
-        cuai_heap_release(heap);
+        cuai_heap_thaw(heap);
     }
     return status == CUARENA_OK ? zero_apart(arena) : status;
 }

@@ -53,7 +53,7 @@ static CUAI_INLINE cuai_slot_t take_fast(cuarena_t *arena, int32_t region, uint6
 {
     cuarena_heap_t *heap = arena->heaps[region];
     cuai_slot_t slot =
-        cuai_hot_take(heap, cuai_fast_size(arena, bytes), bytes, attributes, offset_out);
+        cuai_heap_fast_alloc(heap, cuai_fast_size(arena, bytes), bytes, attributes, offset_out);
     if (CUAI_LIKELY(slot != 0) || heap->plain)
         return slot;
     slot = cuai_fast_take_idle(arena, region, bytes, attributes);
@@ -203,7 +203,7 @@ static CUAI_INLINE bool free_fast(cuarena_t *arena, int32_t region, const void *
     }
     if (CUAI_UNLIKELY(cuai_tag_of(r) != 0))
         cuai_tag_free(arena, r);
-    cuai_hot_give(heap, slot, link);
+    cuai_heap_fast_free(heap, slot, link);
     return true;
 }
 

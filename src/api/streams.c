@@ -16,7 +16,7 @@
 static const uint64_t plain_attributes[] = {CUAI_BLOCK_ATTRIBUTES, CUAI_POINTER_ATTRIBUTES};
 
 static CUAI_INLINE cuai_slot_t take_open(cuarena_t *arena, const cuai_stream_t *s, uint64_t size,
-                                         uint64_t bytes, int what, cuai_hot_way_t way,
+                                         uint64_t bytes, int what, cuai_separators_t way,
                                          uint64_t *offset_out)
 {
     return cuai_fast_take_in(arena, CUAI_DYNAMIC, s->open, s->open_index, size, bytes,
@@ -48,7 +48,7 @@ static CUAI_OUTLINE cuai_slot_t take_lately(cuarena_t *arena, cuarena_stream_t s
     cuai_slot_t slot = 0;
     uint64_t offset;
     if (!arena->cpu_touches)
-        slot = take_open(arena, s, size, bytes, what, CUAI_HOT_LISTED, &offset);
+        slot = take_open(arena, s, size, bytes, what, CUAI_SEPARATORS_REUSED, &offset);
     if (slot == 0)
         slot = cuai_fast_take_other(arena, s, bytes, s->attributes[what]);
     if (slot == 0)
@@ -67,7 +67,7 @@ static CUAI_INLINE cuai_slot_t take_at_hand(cuarena_t *arena, cuarena_stream_t s
     if (CUAI_UNLIKELY(arena->at_hand.handle != stream))
         return 0;
     return take_open(arena, arena->at_hand.stream, cuai_fast_size(arena, bytes), bytes, what,
-                     CUAI_HOT_CLEAR, offset_out);
+                     CUAI_SEPARATORS_REFUSED, offset_out);
 }
 
 /* The same of the stream beside, which has a meter of its own; else as was found lately. Another
@@ -79,7 +79,7 @@ static CUAI_INLINE cuai_slot_t take_beside(cuarena_t *arena, cuarena_stream_t st
     uint64_t size = cuai_fast_size(arena, bytes);
     cuai_slot_t slot = 0;
     if (CUAI_LIKELY(arena->beside.handle == stream))
-        slot = take_open(arena, s, size, bytes, what, CUAI_HOT_CLEAR, offset_out);
+        slot = take_open(arena, s, size, bytes, what, CUAI_SEPARATORS_REFUSED, offset_out);
     if (CUAI_LIKELY(slot != 0)) {
         cuai_meter_begin(&s->meter, size, bytes);
         return slot;

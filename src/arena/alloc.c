@@ -39,8 +39,8 @@ static cuarena_status_t take(const cuarena_t *arena, cuarena_heap_t *heap,
     cuarena_heap_request_t asked = request->heap;
     uint64_t most = cuai_live_left(arena, request->credit);
     asked.freelist = freelist;
-    return request->soon ? cuai_heap_take_soon(heap, &asked, request->size, most, slot_out)
-                         : cuai_heap_take(heap, &asked, request->size, most, slot_out);
+    return request->soon ? cuai_heap_try_alloc_bounded(heap, &asked, request->size, most, slot_out)
+                         : cuai_heap_try_alloc(heap, &asked, request->size, most, slot_out);
 }
 
 /* What a range of the free list and idle ranges beside it have together. */
@@ -87,7 +87,8 @@ cuarena_status_t cuai_try_alloc_at(cuarena_t *arena, const cuai_request_t *reque
     cuai_slot_t slot = 0;
     cuai_prepare_counts(arena, request, region);
     if (status == CUARENA_OK)
-        status = cuai_heap_take_at(arena->heaps[region], &request->heap, request->size,
+        status =
+            cuai_heap_try_alloc_at(arena->heaps[region], &request->heap, request->size,
                                    cuai_live_left(arena, request->credit), owner, address, &slot);
     if (status != CUARENA_OK)
         return status;
@@ -101,7 +102,7 @@ static cuarena_status_t take_any(cuarena_t *arena, int32_t region, const cuai_re
 {
     cuarena_heap_t *heap = arena->heaps[region];
     if (request->size == 0)
-        return cuai_heap_take_empty(heap, &request->heap, slot_out);
+        return cuai_heap_add_empty(heap, &request->heap, slot_out);
     if (request->stream == 0)
         return take(arena, heap, request, request->heap.freelist, slot_out);
     if (cuai_is_captured(arena, request->stream))
@@ -151,7 +152,7 @@ void cuai_end_block(cuarena_t *arena, cuai_block_ref_t ref, uint32_t stream)
     if (adopted)
         arena->adopted_bytes -= r->size;
     cuai_count_out(arena, r);
-    cuai_heap_give(ref.heap, ref.slot, freelist);
+    cuai_heap_free(ref.heap, ref.slot, freelist);
     arena->unreturned =
         arena->unreturned || (freelist == 0 && ref.region == CUAI_DYNAMIC && has_bytes);
     if (adopted)

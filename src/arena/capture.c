@@ -108,12 +108,12 @@ static cuarena_status_t take_stretch(cuarena_t *arena, int32_t region,
     uint64_t begin;
     if (!ready_stretch(arena->captures))
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for a session's private bytes");
-    cuarena_status_t status =
-        cuai_stretch_take(heap, member->freelists[region], bytes, request->heap.alignment, &begin);
+    cuarena_status_t status = cuai_stretch_assign(heap, member->freelists[region], bytes,
+                                                  request->heap.alignment, &begin);
     if (status != CUARENA_OK && bytes > request->size) {
         bytes = request->size;
-        status = cuai_stretch_take(heap, member->freelists[region], bytes, request->heap.alignment,
-                                   &begin);
+        status = cuai_stretch_assign(heap, member->freelists[region], bytes,
+                                     request->heap.alignment, &begin);
     }
     if (status != CUARENA_OK)
         return status;
@@ -134,8 +134,8 @@ static cuarena_status_t take_from(const cuarena_t *arena, cuarena_heap_t *heap, 
     asked.low = 1;
     if (heap->freelists[freelist]->free_bytes < request->size)
         return CUARENA_OUT_OF_MEMORY;
-    return cuai_heap_take(heap, &asked, request->size, cuai_live_left(arena, request->credit),
-                          slot_out);
+    return cuai_heap_try_alloc(heap, &asked, request->size, cuai_live_left(arena, request->credit),
+                               slot_out);
 }
 
 cuarena_status_t cuai_capture_take(cuarena_t *arena, int32_t region, const cuai_request_t *request,

@@ -285,8 +285,8 @@ cuarena_status_t cuai_batch_all(cuarena_t *arena, cuai_batch_t *batch)
     cuarena_heap_t *heap = arena->heaps[CUAI_DYNAMIC];
     size_t most = heap->live_blocks + 1;
     *batch = (cuai_batch_t){
-        .list = cuai_host_take(most * sizeof *batch->list),
-        .runs = cuai_host_take(most * sizeof *batch->runs),
+        .list = cuai_host_alloc_unzeroed(most * sizeof *batch->list),
+        .runs = cuai_host_alloc_unzeroed(most * sizeof *batch->runs),
     };
     if (batch->list == NULL || batch->runs == NULL)
         return cuai_fail(CUARENA_OUT_OF_MEMORY, "no host memory for %zu relocations", most);

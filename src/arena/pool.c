@@ -282,7 +282,7 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *
         status = cuai_batch_all(arena, batch);
     if (status != CUARENA_OK)
         return status;
-    status = cuai_heap_hold(heap);
+    status = cuai_heap_freeze(heap);
     if (status != CUARENA_OK) {
         cuai_batch_reclaim(arena, batch);
         return status;
@@ -296,7 +296,7 @@ cuarena_status_t cuai_move_pool(cuarena_t *arena, uint64_t bytes, cuai_batch_t *
     status = fill_other(arena, wanted, batch, &segment, &gone);
     cuai_lock(&arena->lock);
     arena->promised -= wanted;
-    cuai_heap_release(heap);
+    cuai_heap_thaw(heap);
     if (gone)
         cuai_lose(arena);
     if (status != CUARENA_OK) {

@@ -58,7 +58,7 @@ static void count_out(size_t bytes)
 
 /* ---- Allocations ------------------------------------------------------- */
 
-static void *obtain(size_t bytes, bool zeroed)
+static void *allocate(size_t bytes, bool zeroed)
 {
     if (bytes > SIZE_MAX - sizeof(header_t) || !cuai_host_allow())
         return NULL;
@@ -73,12 +73,12 @@ static void *obtain(size_t bytes, bool zeroed)
 
 void *cuai_host_alloc(size_t bytes)
 {
-    return obtain(bytes, true);
+    return allocate(bytes, true);
 }
 
-void *cuai_host_take(size_t bytes)
+void *cuai_host_alloc_unzeroed(size_t bytes)
 {
-    return obtain(bytes, false);
+    return allocate(bytes, false);
 }
 
 void cuai_host_free(void *pointer)
@@ -92,18 +92,18 @@ void cuai_host_free(void *pointer)
 
 /* ---- Kept buffers ------------------------------------------------------ */
 
-void *cuai_host_kept_take(cuai_host_kept_t *kept, size_t bytes, size_t *room_out)
+void *cuai_host_kept_alloc(cuai_host_kept_t *kept, size_t bytes, size_t *room_out)
 {
     void *found = kept->bytes;
     *room_out = bytes;
     if (found == NULL || kept->room < bytes)
-        return cuai_host_take(bytes);
+        return cuai_host_alloc_unzeroed(bytes);
     *room_out = kept->room;
     *kept = (cuai_host_kept_t){NULL, 0};
     return found;
 }
 
-void cuai_host_kept_give(cuai_host_kept_t *kept, void *pointer, size_t room)
+void cuai_host_kept_free(cuai_host_kept_t *kept, void *pointer, size_t room)
 {
     bool keeps = pointer != NULL && room <= CUAI_HOST_KEPT_MOST &&
                  (kept->bytes == NULL || kept->room < room);

@@ -16,7 +16,7 @@
  * own. */
 void *cuai_host_alloc(size_t bytes);
 /* The same without zeroing: for what is written anyway. */
-void *cuai_host_take(size_t bytes);
+void *cuai_host_alloc_unzeroed(size_t bytes);
 /* NULL is fine. */
 void cuai_host_free(void *pointer);
 
@@ -30,9 +30,9 @@ typedef struct cuai_host_kept {
 /* The most that is kept. */
 #define CUAI_HOST_KEPT_MOST ((size_t)1 << 20)
 
-/* As cuai_host_take; `room_out`, at least `bytes`, goes back with it. */
-void *cuai_host_kept_take(cuai_host_kept_t *kept, size_t bytes, size_t *room_out);
-void cuai_host_kept_give(cuai_host_kept_t *kept, void *pointer, size_t room);
+/* As cuai_host_alloc_unzeroed; `room_out`, at least `bytes`, goes back with it. */
+void *cuai_host_kept_alloc(cuai_host_kept_t *kept, size_t bytes, size_t *room_out);
+void cuai_host_kept_free(cuai_host_kept_t *kept, void *pointer, size_t room);
 
 /* What a commit is rounded up to, or a page where that is more. */
 #define CUAI_HOST_STEP ((size_t)1 << 15)

@@ -26,7 +26,7 @@ static CUAI_NOINLINE cuarena_status_t prepare_slot(cuarena_heap_t *heap)
     if (heap->live_blocks >= heap->max_blocks)
         return CUARENA_LIMIT;
     uint64_t separators = needs_separators(heap) ? cuai_block_records(heap) + 1 : 0;
-    uint64_t fresh = heap->spare == 0 ? 1 : 0;
+    uint64_t fresh = heap->free_slot == 0 ? 1 : 0;
     cuarena_status_t status = cuai_slots_reserve(heap, separators + 1);
     if (status != CUARENA_OK)
         return status;
@@ -35,7 +35,7 @@ static CUAI_NOINLINE cuarena_status_t prepare_slot(cuarena_heap_t *heap)
 
 static inline cuarena_status_t ready_slot(cuarena_heap_t *heap)
 {
-    if (CUAI_LIKELY(heap->spare != 0 && heap->live_blocks < heap->max_blocks &&
+    if (CUAI_LIKELY(heap->free_slot != 0 && heap->live_blocks < heap->max_blocks &&
                     !needs_separators(heap)))
         return CUARENA_OK;
     return prepare_slot(heap);
@@ -80,7 +80,7 @@ static inline void keep_small_rest(const cuarena_heap_t *heap, cuai_cut_t *cut, 
 }
 
 static inline cuai_cut_t choose_cut(const cuarena_heap_t *heap, const cuai_record_t *owner,
-                                    const cuai_place_t *place)
+                                    const cuai_placement_t *place)
 {
     uint64_t start = cuai_end(owner);
     uint64_t range = cuai_range(owner);
@@ -136,7 +136,7 @@ static inline uint64_t wanted_alignment(const cuarena_heap_t *heap,
 static inline cuai_slot_t put_block(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
                                     cuai_slot_t owner, const cuai_cut_t *cut, uint64_t alignment)
 {
-    cuai_slot_t slot = cuai_slot_take(heap);
+    cuai_slot_t slot = cuai_slot_alloc(heap);
     carve(heap, owner, slot, cut, cuai_range_freelist(cuai_record(heap, owner)));
     cuai_record_t *r = cuai_record(heap, slot);
     r->kind = CUAI_BLOCK;
@@ -152,15 +152,17 @@ static cuarena_status_t refuse(const cuarena_heap_t *heap, uint64_t size, uint32
                                                         : CUARENA_FRAGMENTED;
 }
 
-static inline cuarena_status_t take(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
-                                    uint64_t size, uint64_t most, bool soon, cuai_slot_t *slot_out)
+static inline cuarena_status_t try_alloc(cuarena_heap_t *heap,
+                                         const cuarena_heap_request_t *request, uint64_t size,
+                                         uint64_t most, bool soon, cuai_slot_t *slot_out)
 {
     cuarena_status_t status = ready_slot(heap);
     if (CUAI_UNLIKELY(status != CUARENA_OK))
         return status;
     uint64_t alignment = wanted_alignment(heap, request);
-    cuai_place_t place = {size, alignment, request->freelist, request->low != 0, false};
-    cuai_slot_t owner = soon ? cuai_place_soon(heap, &place) : cuai_place(heap, &place);
+    cuai_placement_t place = {size, alignment, request->freelist, request->low != 0, false};
+    cuai_slot_t owner =
+        soon ? cuai_placement_find_bounded(heap, &place) : cuai_placement_find(heap, &place);
     if (CUAI_UNLIKELY(owner == CUAI_NO_PLACE))
         return refuse(heap, size, request->freelist);
     cuai_cut_t cut = choose_cut(heap, cuai_record(heap, owner), &place);
@@ -170,21 +172,22 @@ static inline cuarena_status_t take(cuarena_heap_t *heap, const cuarena_heap_req
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_heap_take(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
-                                uint64_t size, uint64_t most, cuai_slot_t *slot_out)
-{
-    return take(heap, request, size, most, false, slot_out);
-}
-
-cuarena_status_t cuai_heap_take_soon(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
+cuarena_status_t cuai_heap_try_alloc(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
                                      uint64_t size, uint64_t most, cuai_slot_t *slot_out)
 {
-    return take(heap, request, size, most, true, slot_out);
+    return try_alloc(heap, request, size, most, false, slot_out);
 }
 
-cuarena_status_t cuai_heap_take_at(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
-                                   uint64_t size, uint64_t most, cuai_slot_t owner, uint64_t offset,
-                                   cuai_slot_t *slot_out)
+cuarena_status_t cuai_heap_try_alloc_bounded(cuarena_heap_t *heap,
+                                             const cuarena_heap_request_t *request, uint64_t size,
+                                             uint64_t most, cuai_slot_t *slot_out)
+{
+    return try_alloc(heap, request, size, most, true, slot_out);
+}
+
+cuarena_status_t cuai_heap_try_alloc_at(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
+                                        uint64_t size, uint64_t most, cuai_slot_t owner,
+                                        uint64_t offset, cuai_slot_t *slot_out)
 {
     cuarena_status_t status = ready_slot(heap);
     if (status != CUARENA_OK)
@@ -200,8 +203,8 @@ cuarena_status_t cuai_heap_take_at(cuarena_heap_t *heap, const cuarena_heap_requ
     return CUARENA_OK;
 }
 
-cuai_slot_t cuai_heap_take_attributes(cuarena_heap_t *heap, uint32_t freelist, uint64_t size,
-                                      uint64_t requested, uint64_t attributes)
+cuai_slot_t cuai_heap_try_alloc_attributes(cuarena_heap_t *heap, uint32_t freelist, uint64_t size,
+                                           uint64_t requested, uint64_t attributes)
 {
     cuarena_heap_request_t request = {
         .size = requested,
@@ -211,7 +214,7 @@ cuai_slot_t cuai_heap_take_attributes(cuarena_heap_t *heap, uint32_t freelist, u
         .owner = CUAI_ATTRIBUTES_OWNER(attributes),
     };
     cuai_slot_t slot = 0;
-    cuarena_status_t status = cuai_heap_take(heap, &request, size, UINT64_MAX, &slot);
+    cuarena_status_t status = cuai_heap_try_alloc(heap, &request, size, UINT64_MAX, &slot);
     return status == CUARENA_OK ? slot : 0;
 }
 
@@ -222,7 +225,7 @@ cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev, uin
     cuarena_status_t status = ready_slot(heap);
     if (status != CUARENA_OK)
         return status;
-    cuai_slot_t slot = cuai_slot_take(heap);
+    cuai_slot_t slot = cuai_slot_alloc(heap);
     cuai_record_t *r = cuai_record(heap, slot);
     r->kind = CUAI_BLOCK;
     r->offset = cuai_end(cuai_record(heap, prev));
@@ -236,13 +239,13 @@ cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev, uin
     return CUARENA_OK;
 }
 
-cuarena_status_t cuai_heap_take_empty(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
-                                      cuai_slot_t *slot_out)
+cuarena_status_t cuai_heap_add_empty(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
+                                     cuai_slot_t *slot_out)
 {
     cuarena_status_t status = ready_slot(heap);
     if (status != CUARENA_OK)
         return status;
-    cuai_slot_t slot = cuai_slot_take(heap);
+    cuai_slot_t slot = cuai_slot_alloc(heap);
     cuai_record_t *r = cuai_record(heap, slot);
     r->kind = CUAI_EMPTY;
     r->offset = 0;
@@ -271,7 +274,7 @@ static void become_separator(cuarena_heap_t *heap, cuai_record_t *r, uint64_t of
 }
 
 /* The block's bytes meet a range of another free list on at least one side. */
-static CUAI_NOINLINE void give_apart(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
+static CUAI_NOINLINE void free_apart(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     uint64_t offset = r->offset;
@@ -286,7 +289,7 @@ static CUAI_NOINLINE void give_apart(cuarena_heap_t *heap, cuai_slot_t slot, uin
 }
 
 /* Both neighbours join: one range of the record before it. */
-static inline void give_merged(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
+static inline void free_merged(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
     cuai_slot_t prev = r->prev;
@@ -301,19 +304,19 @@ static inline void give_merged(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t 
 }
 
 /* The record is counted out. */
-static inline void give_bytes(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
+static inline void free_bytes(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
     cuai_table_remove(&heap->table, heap->records, slot);
     heap->freelists[freelist]->free_bytes += r->size;
     if (CUAI_LIKELY(cuai_range_joins(cuai_record(heap, r->prev), freelist) &&
                     cuai_range_joins(r, freelist)))
-        give_merged(heap, slot, freelist);
+        free_merged(heap, slot, freelist);
     else
-        give_apart(heap, slot, freelist);
+        free_apart(heap, slot, freelist);
 }
 
-void cuai_heap_give(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
+void cuai_heap_free(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
     cuai_count_free(heap, r);
@@ -322,7 +325,7 @@ void cuai_heap_give(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
     else if (CUAI_UNLIKELY(r->kind == CUAI_STANDALONE))
         cuai_standalone_end(heap, slot);
     else
-        give_bytes(heap, slot, freelist);
+        free_bytes(heap, slot, freelist);
 }
 
 void cuai_heap_evict(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
@@ -330,7 +333,7 @@ void cuai_heap_evict(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
     cuai_cache_remove(heap->cache, heap->records, slot);
     cuai_count_cached(heap, slot, false);
     cuai_note_change(heap);
-    give_bytes(heap, slot, freelist);
+    free_bytes(heap, slot, freelist);
 }
 
 /* ---- Resize ------------------------------------------------------------ */
@@ -378,7 +381,7 @@ bool cuai_heap_resize(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t size, uin
  */
 
 /* Where a block is, as against what it is. */
-typedef struct cuai_place_of {
+typedef struct position {
     uint64_t offset;
     uint64_t size;
     uint64_t requested;
@@ -386,13 +389,13 @@ typedef struct cuai_place_of {
     uint32_t freelist;
     uint8_t kind;
     uint8_t align_log2;
-} cuai_place_of_t;
+} position_t;
 
 /* Takes the block out of look-up and index; it stays in the list. */
-static cuai_place_of_t lift(cuarena_heap_t *heap, cuai_slot_t slot)
+static position_t lift(cuarena_heap_t *heap, cuai_slot_t slot)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
-    cuai_place_of_t place = {
+    position_t place = {
         r->offset, r->size,      cuai_requested(r), cuai_range(r), cuai_range_freelist(r),
         r->kind,   r->align_log2};
     if (r->kind == CUAI_BLOCK)
@@ -401,7 +404,7 @@ static cuai_place_of_t lift(cuarena_heap_t *heap, cuai_slot_t slot)
     return place;
 }
 
-static void set_down(cuarena_heap_t *heap, cuai_slot_t slot, const cuai_place_of_t *place)
+static void set_down(cuarena_heap_t *heap, cuai_slot_t slot, const position_t *place)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     r->offset = place->offset;
@@ -457,8 +460,8 @@ void cuai_heap_exchange(cuarena_heap_t *heap, cuai_slot_t a, cuai_slot_t b)
 {
     if (a == b)
         return;
-    cuai_place_of_t place_a = lift(heap, a);
-    cuai_place_of_t place_b = lift(heap, b);
+    position_t place_a = lift(heap, a);
+    position_t place_b = lift(heap, b);
     exchange_links(heap, a, b);
     set_down(heap, a, &place_b);
     set_down(heap, b, &place_a);

@@ -1,4 +1,4 @@
-#include "heap/cache_hot.h"
+#include "heap/cache_inline.h"
 
 /* ---- Nodes ------------------------------------------------------------- */
 
@@ -34,7 +34,7 @@ bool cuai_cache_commit(cuai_cache_t *cache, uint64_t slots)
 
 void cuai_cache_remove(cuai_cache_t *cache, const cuai_record_t *records, cuai_slot_t slot)
 {
-    cuai_cache_take(cache, slot, records[slot].size);
+    cuai_cache_get(cache, slot, records[slot].size);
 }
 
 cuai_slot_t cuai_cache_find(cuai_cache_t *cache, const cuai_record_t *records, uint64_t size)

@@ -6,7 +6,7 @@
 #ifndef CUAI_HEAP_CACHED_H
 #define CUAI_HEAP_CACHED_H
 
-#include "heap/cache_hot.h"
+#include "heap/cache_inline.h"
 #include "heap/heap.h"
 
 /* In, or out. A heap with cached blocks is not smooth. */
@@ -66,7 +66,7 @@ static inline void cuai_heap_revive(cuarena_heap_t *heap, cuai_slot_t slot, uint
 static inline void cuai_heap_cache_get(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t requested,
                                        uint16_t tag, uint64_t attributes)
 {
-    cuai_cache_take(heap->cache, slot, cuai_record(heap, slot)->size);
+    cuai_cache_get(heap->cache, slot, cuai_record(heap, slot)->size);
     cuai_heap_revive(heap, slot, requested, tag, attributes);
 }
 

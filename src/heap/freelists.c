@@ -35,20 +35,21 @@ static cuarena_status_t check_own_freelist(const cuarena_heap_t *heap, uint32_t 
                      (unsigned)freelist);
 }
 
-static void refile_zone(cuarena_heap_t *heap, const cuai_index_t *index, uint32_t zone, uint32_t to)
+static void transfer_zone(cuarena_heap_t *heap, const cuai_index_t *index, uint32_t zone,
+                          uint32_t to)
 {
     uint32_t class = cuai_zone_first(index, zone, 1);
     while (class != CUAI_NO_CLASS) {
-        cuai_range_refile(heap, index->heads[cuai_list_of(zone, class)], to);
+        cuai_range_transfer(heap, index->heads[cuai_list_of(zone, class)], to);
         class = cuai_zone_first(index, zone, class);
     }
 }
 
-static void refile_all(cuarena_heap_t *heap, uint32_t from, uint32_t to)
+static void transfer_all(cuarena_heap_t *heap, uint32_t from, uint32_t to)
 {
     const cuai_index_t *index = heap->freelists[from];
     for (uint32_t zone = 0; index->ranges != 0 && zone < CUAI_ZONES; zone++)
-        refile_zone(heap, index, zone, to);
+        transfer_zone(heap, index, zone, to);
     cuai_note_change(heap);
 }
 
@@ -57,7 +58,7 @@ cuarena_status_t cuarena_heap_freelist_reclaim(cuarena_heap_t *heap, uint32_t fr
     cuarena_status_t status = check_own_freelist(heap, freelist);
     if (status != CUARENA_OK)
         return status;
-    refile_all(heap, freelist, 0);
+    transfer_all(heap, freelist, 0);
     return CUARENA_OK;
 }
 
@@ -67,7 +68,7 @@ cuarena_status_t cuarena_heap_freelist_merge(cuarena_heap_t *heap, uint32_t from
     if (status == CUARENA_OK)
         status = check_own_freelist(heap, to);
     if (status == CUARENA_OK && from != to)
-        refile_all(heap, from, to);
+        transfer_all(heap, from, to);
     return status;
 }
 
@@ -123,9 +124,9 @@ static uint64_t together(const cuarena_heap_t *heap, cuai_slot_t slot, sides_t s
 static void absorb_sides(cuarena_heap_t *heap, sides_t sides, uint32_t freelist)
 {
     if (sides.after != 0)
-        cuai_range_refile(heap, sides.after, freelist);
+        cuai_range_transfer(heap, sides.after, freelist);
     if (sides.before != 0)
-        cuai_range_refile(heap, sides.before, freelist);
+        cuai_range_transfer(heap, sides.before, freelist);
 }
 
 /* The first range of a list that has so much with its sides. */
@@ -203,7 +204,7 @@ static cuai_slot_t gather_part(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t 
     uint64_t to = cuai_min(start + cuai_range(r), end);
     if (cuai_range_freelist(r) == freelist || to <= from)
         return slot;
-    return cuai_range_refile_part(heap, slot, from - start, to - from, freelist);
+    return cuai_range_transfer_part(heap, slot, from - start, to - from, freelist);
 }
 
 /* From the last range down, since a part merges with what follows it. */

@@ -61,7 +61,7 @@ static bool name_heap(cuarena_heap_t *heap)
     uint32_t bits = CUAI_LEAST_SLOT_BITS;
     while (heap->max_slots > UINT64_C(1) << bits)
         bits++;
-    heap->number = cuai_heap_number_take();
+    heap->number = cuai_heap_number_alloc();
     heap->id_base = (uint64_t)heap->number << CUAI_IDS_LOG2;
     heap->id_step = UINT64_C(1) << bits;
     heap->slot_mask = heap->id_step - 1;
@@ -83,7 +83,7 @@ static uint32_t highest_generation(const cuarena_heap_t *heap)
 static void unname_heap(const cuarena_heap_t *heap)
 {
     if (heap->number != 0)
-        cuai_heap_number_give(heap->number, heap->slot_bits, highest_generation(heap));
+        cuai_heap_number_free(heap->number, heap->slot_bits, highest_generation(heap));
 }
 
 /* ---- Making a heap ---------------------------------------------------------
@@ -270,7 +270,7 @@ cuarena_status_t cuarena_heap_alloc(cuarena_heap_t *heap, const cuarena_heap_req
     if (status != CUARENA_OK)
         return status;
     cuai_slot_t slot;
-    status = cuai_heap_take(heap, request, size, UINT64_MAX, &slot);
+    status = cuai_heap_try_alloc(heap, request, size, UINT64_MAX, &slot);
     if (status != CUARENA_OK)
         return refused(status, heap, request);
     *block_out = cuai_id(heap, slot);
@@ -286,7 +286,7 @@ cuarena_status_t cuarena_heap_free(cuarena_heap_t *heap, cuarena_block_t block, 
         return status;
     status = check_freelist(heap, freelist);
     if (status == CUARENA_OK)
-        cuai_heap_give(heap, slot, freelist);
+        cuai_heap_free(heap, slot, freelist);
     return status;
 }
 

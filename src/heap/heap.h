@@ -47,14 +47,14 @@ struct cuarena_heap {
     cuai_index_t **freelists; /* NULL where unused */
     uint64_t granule_mask;    /* granule - 1 */
     uint32_t granule_log2;
-    uint32_t class_base;  /* by what a class counted in bytes is more */
-    uint64_t class_floor; /* two granules: see cuai_plain_class */
-    uint64_t id_base;     /* the heap's number, where its ids have it */
-    uint64_t id_step;     /* from a slot's id to that of its next generation */
-    uint64_t slot_mask;   /* where an id has its slot */
-    cuai_slot_t spare;    /* FREE slots, last freed first */
-    cuai_slot_t unused;   /* slots from here on were never used */
-    uint64_t committed;   /* slots that have memory */
+    uint32_t class_base;   /* by what a class counted in bytes is more */
+    uint64_t class_floor;  /* two granules: see cuai_plain_class */
+    uint64_t id_base;      /* the heap's number, where its ids have it */
+    uint64_t id_step;      /* from a slot's id to that of its next generation */
+    uint64_t slot_mask;    /* where an id has its slot */
+    cuai_slot_t free_slot; /* FREE slots, last freed first */
+    cuai_slot_t unused;    /* slots from here on were never used */
+    uint64_t committed;    /* slots that have memory */
     /* No two that one call changes are side by side: compilers join such stores, and what another
      * call then loads of both, or of half of each, waits until they have reached the cache. */
     uint64_t live_blocks;
@@ -69,7 +69,7 @@ struct cuarena_heap {
     bool smooth;           /* no plan, every rest split off, no range of the last class,
                             * nothing cached: what the fast path takes for granted */
     bool plain;            /* smooth, one free list, no SEPARATOR: what the shortest does */
-    bool nearly;           /* plain but for cached blocks, which are to others as blocks
+    bool nearly_plain;     /* plain but for cached blocks, which are to others as blocks
                             * that live are */
     uint64_t plain_blocks; /* max_blocks, but 0 if it is not plain */
     uint64_t ready_blocks; /* while fewer live and a slot is spare, a smooth
@@ -111,7 +111,7 @@ struct cuarena_heap {
     size_t segment_count;
     size_t segment_room;     /* numbers, with 0 */
     uint32_t segment_root;   /* of the tree */
-    uint32_t segment_spare;  /* numbers without a use, last dropped first */
+    uint32_t segment_free;   /* numbers without a use, last dropped first */
     uint32_t segment_unused; /* from here on they were never used */
     cuai_host_region_t record_region;
     cuai_planning_t *planning;
@@ -228,12 +228,12 @@ static inline void cuai_count_free(cuarena_heap_t *heap, const cuai_record_t *r)
 /* ---- Numbers (numbers.c) ----------------------------------------------- */
 
 /* A number that no heap has which lives; 0: all are in use. */
-uint32_t cuai_heap_number_take(void);
+uint32_t cuai_heap_number_alloc(void);
 /* The first generation that no earlier heap of that number has reached, or 0 where too few are
  * left. */
 uint32_t cuai_heap_first_generation(uint32_t number, uint32_t slot_bits);
 /* The heap that has it ends; no slot of it went beyond that generation. */
-void cuai_heap_number_give(uint32_t number, uint32_t slot_bits, uint32_t last_generation);
+void cuai_heap_number_free(uint32_t number, uint32_t slot_bits, uint32_t last_generation);
 
 /* ---- Slots (slots.c) --------------------------------------------------- */
 
@@ -259,15 +259,15 @@ cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count);
 /* How many slots can be taken without memory. */
 static inline bool cuai_slots_ready(const cuarena_heap_t *heap)
 {
-    return heap->spare != 0 || heap->unused < heap->committed;
+    return heap->free_slot != 0 || heap->unused < heap->committed;
 }
 
 /* Takes a slot that is ready. Its generation is kept, or the first one. */
-static inline cuai_slot_t cuai_slot_take(cuarena_heap_t *heap)
+static inline cuai_slot_t cuai_slot_alloc(cuarena_heap_t *heap)
 {
-    cuai_slot_t slot = heap->spare;
+    cuai_slot_t slot = heap->free_slot;
     if (CUAI_LIKELY(slot != 0)) {
-        heap->spare = heap->records[slot].next;
+        heap->free_slot = heap->records[slot].next;
         return slot;
     }
     slot = heap->unused++;
@@ -286,8 +286,8 @@ static inline void cuai_slot_free(cuarena_heap_t *heap, cuai_slot_t slot)
         return;
     }
     r->generation++;
-    r->next = heap->spare;
-    heap->spare = slot;
+    r->next = heap->free_slot;
+    heap->free_slot = slot;
 }
 
 /* The same whatever its links say. */
@@ -412,11 +412,11 @@ void cuai_range_append(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes, u
 /* The record's range was used up: a SEPARATOR goes, and one that follows becomes the record's. */
 void cuai_range_spent(cuarena_heap_t *heap, cuai_slot_t slot);
 /* Moves the whole range to another free list, and merges what then may merge. */
-void cuai_range_refile(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist);
+void cuai_range_transfer(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist);
 /* The same for `bytes` of it, behind the first `front`; whose range they are in then. Takes up to
  * two slots, which are ready. */
-cuai_slot_t cuai_range_refile_part(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t front,
-                                   uint64_t bytes, uint32_t freelist);
+cuai_slot_t cuai_range_transfer_part(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t front,
+                                     uint64_t bytes, uint32_t freelist);
 
 /* Which SEPARATOR beside a range would be in the way of a block of `size` that is cut from its
  * upper end, or its lower: one that would keep nothing apart.
@@ -426,30 +426,31 @@ cuai_slot_t cuai_separator_beside(const cuarena_heap_t *heap, cuai_slot_t owner,
                                   bool high);
 /* That SEPARATOR becomes the block, of these attributes, and takes over its bytes from the owner's
  * range; gives its slot. The rest is the caller's, as of a fresh record that is in the list. */
-cuai_slot_t cuai_separator_take(cuarena_heap_t *heap, cuai_slot_t separator, cuai_slot_t owner,
-                                uint64_t size, uint64_t attributes);
+cuai_slot_t cuai_separator_to_block(cuarena_heap_t *heap, cuai_slot_t separator, cuai_slot_t owner,
+                                    uint64_t size, uint64_t attributes);
 
 /* ---- Blocks (blocks.c): what the public calls and the arena share ------ */
 
 /* As cuarena_heap_alloc, for checked arguments: size not 0, a multiple of the granule; alignment a
  * power of two >= granule; free list in use. Gives the slot. LIMIT too if the block would have more
  * than `most` bytes with the rest that is not split off. No error text is set. */
-cuarena_status_t cuai_heap_take(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
-                                uint64_t size, uint64_t most, cuai_slot_t *slot_out);
-/* The same in a bounded number of steps, see cuai_place_soon. */
-cuarena_status_t cuai_heap_take_soon(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
+cuarena_status_t cuai_heap_try_alloc(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
                                      uint64_t size, uint64_t most, cuai_slot_t *slot_out);
-/* As cuai_heap_take from the owner's range, of any free list, at an offset from which the block
- * fits. LIMIT, OUT_OF_MEMORY. */
-cuarena_status_t cuai_heap_take_at(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
-                                   uint64_t size, uint64_t most, cuai_slot_t owner, uint64_t offset,
-                                   cuai_slot_t *slot_out);
+/* The same in a bounded number of steps, see cuai_placement_find_bounded. */
+cuarena_status_t cuai_heap_try_alloc_bounded(cuarena_heap_t *heap,
+                                             const cuarena_heap_request_t *request, uint64_t size,
+                                             uint64_t most, cuai_slot_t *slot_out);
+/* As cuai_heap_try_alloc from the owner's range, of any free list, at an offset from which the
+ * block fits. LIMIT, OUT_OF_MEMORY. */
+cuarena_status_t cuai_heap_try_alloc_at(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
+                                        uint64_t size, uint64_t most, cuai_slot_t owner,
+                                        uint64_t offset, cuai_slot_t *slot_out);
 /* The same from a free list for a block of attributes, with the granule as alignment and without a
  * tag; 0: not to be had. */
-cuai_slot_t cuai_heap_take_attributes(cuarena_heap_t *heap, uint32_t freelist, uint64_t size,
-                                      uint64_t requested, uint64_t attributes);
+cuai_slot_t cuai_heap_try_alloc_attributes(cuarena_heap_t *heap, uint32_t freelist, uint64_t size,
+                                           uint64_t requested, uint64_t attributes);
 /* Ends a live block that no plan moves; its bytes join `freelist`. */
-void cuai_heap_give(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist);
+void cuai_heap_free(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist);
 /* Likewise a block that was parked, from which nobody is served again. */
 void cuai_heap_evict(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist);
 /* Whose range a block's bytes are in once they have joined `freelist`. */
@@ -460,8 +461,8 @@ static inline cuai_slot_t cuai_heap_heir(const cuarena_heap_t *heap, cuai_slot_t
     return cuai_range_joins(cuai_record(heap, prev), freelist) ? prev : slot;
 }
 /* A live id without bytes. */
-cuarena_status_t cuai_heap_take_empty(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
-                                      cuai_slot_t *slot_out);
+cuarena_status_t cuai_heap_add_empty(cuarena_heap_t *heap, const cuarena_heap_request_t *request,
+                                     cuai_slot_t *slot_out);
 /* In place; false, with nothing changed, if it cannot be. */
 bool cuai_heap_resize(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t size, uint64_t requested,
                       uint32_t freelist);
@@ -471,12 +472,12 @@ cuarena_status_t cuai_heap_add_block(cuarena_heap_t *heap, cuai_slot_t prev, uin
                                      const cuarena_heap_request_t *request,
                                      cuarena_block_t *block_out);
 /* A STANDALONE block at `offset`, of `size` bytes that are in no segment. That no other block has
- * any of them is the caller's to know. LIMIT or OUT_OF_MEMORY, put into words. cuai_heap_give ends
+ * any of them is the caller's to know. LIMIT or OUT_OF_MEMORY, put into words. cuai_heap_free ends
  * it. */
 cuarena_status_t cuai_heap_add_standalone(cuarena_heap_t *heap, uint64_t offset, uint64_t size,
                                           const cuarena_heap_request_t *request, cuai_note_t note,
                                           cuai_slot_t *slot_out);
-/* The part of cuai_heap_give for one. */
+/* The part of cuai_heap_free for one. */
 void cuai_standalone_end(cuarena_heap_t *heap, cuai_slot_t slot);
 /* The first STANDALONE block from a slot on, 0: no more. Steps: slots. */
 cuai_slot_t cuai_heap_next_standalone(const cuarena_heap_t *heap, cuai_slot_t from);
@@ -503,8 +504,8 @@ cuarena_status_t cuai_freelist_gather(cuarena_heap_t *heap, cuai_slot_t last, ui
 /* Gives `bytes` of one idle range, aligned and as low as its zone allows, to
  * a free list in use that is not 0. OUT_OF_MEMORY, FRAGMENTED or LIMIT, with nothing changed and no
  * error text. */
-cuarena_status_t cuai_stretch_take(cuarena_heap_t *heap, uint32_t freelist, uint64_t bytes,
-                                   uint64_t alignment, uint64_t *begin_out);
+cuarena_status_t cuai_stretch_assign(cuarena_heap_t *heap, uint32_t freelist, uint64_t bytes,
+                                     uint64_t alignment, uint64_t *begin_out);
 /* Reclaims [begin, end), which is free and in that free list. OUT_OF_MEMORY or LIMIT, likewise.
  * Steps: the free list's ranges. */
 cuarena_status_t cuai_stretch_reclaim(cuarena_heap_t *heap, uint32_t freelist, uint64_t begin,
@@ -514,8 +515,8 @@ cuarena_status_t cuai_stretch_reclaim(cuarena_heap_t *heap, uint32_t freelist, u
  */
 
 /* Every idle range serves nobody until release. OUT_OF_MEMORY, BUSY. */
-cuarena_status_t cuai_heap_hold(cuarena_heap_t *heap);
-void cuai_heap_release(cuarena_heap_t *heap);
+cuarena_status_t cuai_heap_freeze(cuarena_heap_t *heap);
+void cuai_heap_thaw(cuarena_heap_t *heap);
 /* Everything is `distance` (modulo 2^64) higher than it was. Steps: records. */
 void cuai_heap_rebase(cuarena_heap_t *heap, uint64_t distance);
 

@@ -28,18 +28,18 @@ static uint64_t bit_of(uint32_t number)
     return UINT64_C(1) << number % WORD_BITS;
 }
 
-static bool take(uint32_t number)
+static bool claim(uint32_t number)
 {
     uint64_t bit = bit_of(number);
     return (atomic_fetch_or(&taken[number / WORD_BITS], bit) & bit) == 0;
 }
 
-uint32_t cuai_heap_number_take(void)
+uint32_t cuai_heap_number_alloc(void)
 {
     for (uint32_t i = 1; i < NUMBERS; i++) {
         uint32_t turn = atomic_fetch_add(&turns, 1);
         uint32_t number = turn % (NUMBERS - 1) + 1;
-        if (take(number))
+        if (claim(number))
             return number;
     }
     return 0;
@@ -51,7 +51,7 @@ uint32_t cuai_heap_first_generation(uint32_t number, uint32_t slot_bits)
     return units > HALF_OF_UNITS ? 0 : (uint32_t)(units << (UNIT_LOG2 - slot_bits));
 }
 
-void cuai_heap_number_give(uint32_t number, uint32_t slot_bits, uint32_t last_generation)
+void cuai_heap_number_free(uint32_t number, uint32_t slot_bits, uint32_t last_generation)
 {
     uint64_t used =
         cuai_align_up(((uint64_t)last_generation + 1) << slot_bits, UINT64_C(1) << UNIT_LOG2);

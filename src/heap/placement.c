@@ -41,7 +41,7 @@ void cuai_placement_note_cramped(cuarena_heap_t *heap, cuai_slot_t slot)
 }
 
 /* Whether a block as asked fits into the record's range. */
-static inline bool fits(const cuai_record_t *r, const cuai_place_t *place)
+static inline bool fits(const cuai_record_t *r, const cuai_placement_t *place)
 {
     uint64_t start = cuai_end(r);
     uint64_t front = cuai_align_up(start, place->alignment) - start;
@@ -51,7 +51,7 @@ static inline bool fits(const cuai_record_t *r, const cuai_place_t *place)
 
 /* The first range that fits among the first `most` of a list. */
 static inline cuai_slot_t first_of(cuarena_heap_t *heap, cuai_slot_t slot,
-                                   const cuai_place_t *place, uint64_t most)
+                                   const cuai_placement_t *place, uint64_t most)
 {
     for (; slot != 0 && most != 0; most--) {
         const cuai_record_t *r = cuai_record(heap, slot);
@@ -66,7 +66,7 @@ static inline cuai_slot_t first_of(cuarena_heap_t *heap, cuai_slot_t slot,
 /* A look into one zone: at one range of the two first classes from `class` on. All that are above
  * `class` fit. */
 static inline cuai_slot_t look(cuarena_heap_t *heap, const cuai_index_t *index, uint32_t zone,
-                               uint32_t class, const cuai_place_t *place)
+                               uint32_t class, const cuai_placement_t *place)
 {
     uint64_t classes = cuai_zone_classes(index, zone, class);
     for (int i = 0; classes != 0 && i < 2; i++) {
@@ -81,7 +81,7 @@ static inline cuai_slot_t look(cuarena_heap_t *heap, const cuai_index_t *index, 
 
 /* Before a refusal: every range of the free list that might fit. */
 static CUAI_NOINLINE cuai_slot_t search_all(cuarena_heap_t *heap, const cuai_index_t *index,
-                                            const cuai_place_t *place)
+                                            const cuai_placement_t *place)
 {
     heap->full_searches++;
     uint32_t first = cuai_class(heap, place->size);
@@ -102,7 +102,7 @@ static CUAI_NOINLINE cuai_slot_t search_all(cuarena_heap_t *heap, const cuai_ind
  * Zones from one end that have a range of the request's class or above; after
  * a few whose ranges were all too small, only zones that have one of a class above, which fits.
  */
-cuai_slot_t cuai_place_soon(cuarena_heap_t *heap, cuai_place_t *place)
+cuai_slot_t cuai_placement_find_bounded(cuarena_heap_t *heap, cuai_placement_t *place)
 {
     const cuai_index_t *index = heap->freelists[place->freelist];
     uint64_t sure = place->size + place->alignment - 1 - heap->granule_mask;
@@ -122,9 +122,9 @@ cuai_slot_t cuai_place_soon(cuarena_heap_t *heap, cuai_place_t *place)
     return CUAI_NO_PLACE;
 }
 
-cuai_slot_t cuai_place(cuarena_heap_t *heap, cuai_place_t *place)
+cuai_slot_t cuai_placement_find(cuarena_heap_t *heap, cuai_placement_t *place)
 {
-    cuai_slot_t slot = cuai_place_soon(heap, place);
+    cuai_slot_t slot = cuai_placement_find_bounded(heap, place);
     return CUAI_LIKELY(slot != CUAI_NO_PLACE)
                ? slot
                : search_all(heap, heap->freelists[place->freelist], place);

@@ -65,8 +65,8 @@ static inline cuai_slot_t cuai_plain_look(const cuarena_heap_t *heap, const cuai
 cuai_slot_t cuai_plain_search(const cuarena_heap_t *heap, const cuai_index_t *index, uint64_t size,
                               uint32_t class, cuai_zones_t zones, bool high);
 
-/* The owner of the range that serves a request, by the same steps as cuai_place; false: only a
- * search of all may still find one. */
+/* The owner of the range that serves a request, by the same steps as cuai_placement_find; false:
+ * only a search of all may still find one. */
 static CUAI_INLINE bool cuai_plain_place(const cuarena_heap_t *heap, const cuai_index_t *index,
                                          uint64_t size, bool high, cuai_slot_t *owner_out)
 {
@@ -93,19 +93,19 @@ static CUAI_INLINE bool cuai_plain_place(const cuarena_heap_t *heap, const cuai_
  */
 
 /* A request as placement sees it, and its second answer. */
-typedef struct cuai_place {
+typedef struct cuai_placement {
     uint64_t size;
     uint64_t alignment;
     uint32_t freelist;
     bool low;  /* asks for the lowest place, whatever the policy */
     bool high; /* out: cut from the range's upper end */
-} cuai_place_t;
+} cuai_placement_t;
 
 /* The record whose range serves the request, or CUAI_NO_PLACE if none fits. */
-cuai_slot_t cuai_place(cuarena_heap_t *heap, cuai_place_t *place);
+cuai_slot_t cuai_placement_find(cuarena_heap_t *heap, cuai_placement_t *place);
 /* The same in a bounded number of steps: one that is found only if every range of the free list is
  * looked at counts as none. */
-cuai_slot_t cuai_place_soon(cuarena_heap_t *heap, cuai_place_t *place);
+cuai_slot_t cuai_placement_find_bounded(cuarena_heap_t *heap, cuai_placement_t *place);
 
 /* Whether the heap's policy looks at zones; else all is one zone. */
 bool cuai_placement_zones(const cuarena_heap_t *heap);

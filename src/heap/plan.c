@@ -438,16 +438,16 @@ static void delist(cuarena_heap_plan_t *plan)
     plan->planning = NULL;
 }
 
-static void give_buffers(cuarena_heap_plan_t *plan, cuai_host_kept_t *kept)
+static void keep_buffers(cuarena_heap_plan_t *plan, cuai_host_kept_t *kept)
 {
-    cuai_host_kept_give(&kept[0], plan->moves, plan->room);
-    cuai_host_kept_give(&kept[1], plan->runs, plan->runs_room);
+    cuai_host_kept_free(&kept[0], plan->moves, plan->room);
+    cuai_host_kept_free(&kept[1], plan->runs, plan->runs_room);
 }
 
 static void end_plan(cuarena_heap_plan_t *plan)
 {
     if (plan->planning != NULL) {
-        give_buffers(plan, plan->planning->kept);
+        keep_buffers(plan, plan->planning->kept);
         delist(plan);
     } else {
         cuai_host_free(plan->moves);
@@ -478,9 +478,9 @@ static cuarena_heap_plan_t *new_plan(const cuarena_heap_t *heap,
     cuai_host_kept_t *kept = heap->planning->kept;
     plan->version = cuai_version(heap);
     plan->freelist = options->freelist;
-    plan->moves = cuai_host_kept_take(&kept[0], bytes + rest_bytes(heap), &plan->room);
+    plan->moves = cuai_host_kept_alloc(&kept[0], bytes + rest_bytes(heap), &plan->room);
     if (runs)
-        plan->runs = cuai_host_kept_take(&kept[1], bytes + 1, &plan->runs_room);
+        plan->runs = cuai_host_kept_alloc(&kept[1], bytes + 1, &plan->runs_room);
     enlist(heap->planning, plan);
     if (plan->moves != NULL && (plan->runs != NULL || !runs))
         return plan;

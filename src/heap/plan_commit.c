@@ -23,13 +23,13 @@
 /* ---- Holding ----------------------------------------------------------- */
 
 /* The range goes to the free list HELD; its key stays but for the free list. */
-static void hold_range(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
+static void plan_range(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     if (!cuai_range_is_open(r, freelist))
         return;
     if (CUAI_UNLIKELY(heap->separators != 0)) {
-        cuai_range_refile(heap, slot, CUAI_FREELIST_PLANNED);
+        cuai_range_transfer(heap, slot, CUAI_FREELIST_PLANNED);
         return;
     }
     uint64_t bytes = cuai_range(r);
@@ -135,8 +135,8 @@ cuarena_status_t cuarena_heap_plan_begin(cuarena_heap_t *heap, cuarena_heap_plan
         cuai_record_t *r = cuai_record(heap, slot);
         r->moving = 1;
         if (heap->separators != 0 || r->prev != held)
-            hold_range(heap, r->prev, plan->freelist);
-        hold_range(heap, slot, plan->freelist);
+            plan_range(heap, r->prev, plan->freelist);
+        plan_range(heap, slot, plan->freelist);
         held = slot;
     }
     return CUARENA_OK;
@@ -209,11 +209,11 @@ static void move_block(commit_t *commit, const cuai_move_t *move)
 }
 
 /* A range that the plan held, or what is left of it, goes to `freelist`. */
-static void let_go(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
+static void free_planned(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
     if (r->key != 0 && cuai_range_freelist(r) == CUAI_FREELIST_PLANNED)
-        cuai_range_refile(heap, slot, freelist);
+        cuai_range_transfer(heap, slot, freelist);
     else if (r->key == 0 && CUAI_UNLIKELY(heap->separators != 0))
         cuai_range_spent(heap, slot);
 }
@@ -227,8 +227,8 @@ static void end_blocks(cuarena_heap_t *heap, const cuarena_heap_plan_t *plan, si
         cuai_record_t *r = cuai_record(heap, slot);
         r->moving = 0;
         if (heap->separators != 0 || r->prev != last)
-            let_go(heap, r->prev, freelist);
-        let_go(heap, slot, freelist);
+            free_planned(heap, r->prev, freelist);
+        free_planned(heap, slot, freelist);
         last = slot;
     }
 }
@@ -236,10 +236,10 @@ static void end_blocks(cuarena_heap_t *heap, const cuarena_heap_plan_t *plan, si
 /* ---- The short way ----------------------------------------------------- */
 
 /* The range of `slot`, which is held, goes to `freelist` with `bytes` of it. */
-static void reclaim_rest(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes, uint32_t freelist)
+static void free_rest(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes, uint32_t freelist)
 {
     keep_rest(cuai_record(heap, slot), bytes);
-    let_go(heap, slot, freelist);
+    free_planned(heap, slot, freelist);
 }
 
 /* Whether bytes of another free list have come to follow the block. */
@@ -253,14 +253,14 @@ static CUAI_INLINE void land_block(commit_t *commit, cuai_slot_t slot, uint64_t 
     cuai_record_t *r = &commit->records[slot];
     cuai_slot_t prev = r->prev;
     if (CUAI_UNLIKELY(prev != commit->last)) {
-        reclaim_rest(commit->heap, commit->last, commit->rest, commit->freelist);
+        free_rest(commit->heap, commit->last, commit->rest, commit->freelist);
         commit->rest = cuai_range(&commit->records[prev]);
     }
     uint64_t rest = commit->rest - (from - to);
     if (CUAI_LIKELY(rest == 0))
         keep_rest(&commit->records[prev], 0);
     else
-        reclaim_rest(commit->heap, prev, rest, commit->freelist);
+        free_rest(commit->heap, prev, rest, commit->freelist);
     shift_block(commit, slot, to);
     r->moving = 0;
     commit->rest = cuai_range(r) + (from - to);
@@ -293,7 +293,7 @@ static size_t go_short_way(commit_t *commit, const cuarena_heap_plan_t *plan)
     keep_rest(cuai_record(heap, commit->last), commit->rest);
     if (landed == plan->count ||
         cuai_record(heap, cuai_moved_slot(heap, plan, landed))->prev != commit->last)
-        let_go(heap, commit->last, commit->freelist);
+        free_planned(heap, commit->last, commit->freelist);
     return landed;
 }
 
@@ -351,17 +351,17 @@ cuarena_status_t cuarena_heap_plan_abort(cuarena_heap_t *heap, cuarena_heap_plan
 
 /* ---- Shifting all of it ------------------------------------------------ */
 
-static void refile_all(cuarena_heap_t *heap, uint32_t from, uint32_t to)
+static void transfer_all(cuarena_heap_t *heap, uint32_t from, uint32_t to)
 {
     cuai_slot_t slot = cuai_record(heap, 0)->next;
     for (; slot != 0; slot = cuai_record(heap, slot)->next) {
         const cuai_record_t *r = cuai_record(heap, slot);
         if (r->key != 0 && cuai_range_freelist(r) == from)
-            cuai_range_refile(heap, slot, to);
+            cuai_range_transfer(heap, slot, to);
     }
 }
 
-cuarena_status_t cuai_heap_hold(cuarena_heap_t *heap)
+cuarena_status_t cuai_heap_freeze(cuarena_heap_t *heap)
 {
     if (heap->plans != 0)
         return cuai_fail(CUARENA_BUSY, "another plan is under way");
@@ -370,13 +370,13 @@ cuarena_status_t cuai_heap_hold(cuarena_heap_t *heap)
     heap->plans++;
     cuai_note_plain(heap);
     cuai_note_change(heap);
-    refile_all(heap, 0, CUAI_FREELIST_PLANNED);
+    transfer_all(heap, 0, CUAI_FREELIST_PLANNED);
     return CUARENA_OK;
 }
 
-void cuai_heap_release(cuarena_heap_t *heap)
+void cuai_heap_thaw(cuarena_heap_t *heap)
 {
-    refile_all(heap, CUAI_FREELIST_PLANNED, 0);
+    transfer_all(heap, CUAI_FREELIST_PLANNED, 0);
     heap->plans--;
     cuai_note_plain(heap);
     cuai_note_change(heap);

@@ -56,13 +56,14 @@ void cuai_range_release(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes, 
     uint32_t rest_freelist = cuai_range_freelist(r);
     cuai_range_drop(heap, slot);
     cuai_range_set(heap, slot, bytes, freelist);
-    place_separator(heap, cuai_slot_take(heap), slot, cuai_end(r) + bytes, rest, rest_freelist);
+    place_separator(heap, cuai_slot_alloc(heap), slot, cuai_end(r) + bytes, rest, rest_freelist);
 }
 
 void cuai_range_append(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t bytes, uint32_t freelist)
 {
     const cuai_record_t *r = cuai_record(heap, slot);
-    place_separator(heap, cuai_slot_take(heap), slot, cuai_end(r) + cuai_range(r), bytes, freelist);
+    place_separator(heap, cuai_slot_alloc(heap), slot, cuai_end(r) + cuai_range(r), bytes,
+                    freelist);
 }
 
 void cuai_range_spent(cuarena_heap_t *heap, cuai_slot_t slot)
@@ -76,7 +77,7 @@ void cuai_range_spent(cuarena_heap_t *heap, cuai_slot_t slot)
     cuai_range_absorb(heap, owner);
 }
 
-void cuai_range_refile(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
+void cuai_range_transfer(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     uint64_t bytes = cuai_range(r);
@@ -91,8 +92,8 @@ void cuai_range_refile(cuarena_heap_t *heap, cuai_slot_t slot, uint32_t freelist
         cuai_range_absorb(heap, r->prev);
 }
 
-cuai_slot_t cuai_range_refile_part(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t front,
-                                   uint64_t bytes, uint32_t freelist)
+cuai_slot_t cuai_range_transfer_part(cuarena_heap_t *heap, cuai_slot_t slot, uint64_t front,
+                                     uint64_t bytes, uint32_t freelist)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     uint64_t tail = cuai_range(r) - front - bytes;
@@ -135,8 +136,8 @@ cuai_slot_t cuai_separator_beside(const cuarena_heap_t *heap, cuai_slot_t owner,
 }
 
 /* Before its own range, of which it keeps the rest. */
-static void take_before(cuarena_heap_t *heap, cuai_slot_t separator, uint64_t size,
-                        uint64_t attributes)
+static void to_block_before(cuarena_heap_t *heap, cuai_slot_t separator, uint64_t size,
+                            uint64_t attributes)
 {
     cuai_record_t *r = cuai_record(heap, separator);
     uint64_t rest = cuai_range(r) - size;
@@ -148,8 +149,8 @@ static void take_before(cuarena_heap_t *heap, cuai_slot_t separator, uint64_t si
 }
 
 /* At the end of the range before it. Its own stays in its list. */
-static void take_after(cuarena_heap_t *heap, cuai_slot_t separator, cuai_slot_t owner,
-                       uint64_t size, uint64_t attributes)
+static void to_block_after(cuarena_heap_t *heap, cuai_slot_t separator, cuai_slot_t owner,
+                           uint64_t size, uint64_t attributes)
 {
     cuai_record_t *r = cuai_record(heap, separator);
     const cuai_record_t *o = cuai_record(heap, owner);
@@ -161,13 +162,13 @@ static void take_after(cuarena_heap_t *heap, cuai_slot_t separator, cuai_slot_t 
     cuai_range_change(heap, owner, cuai_range(o) - size, cuai_range_freelist(o));
 }
 
-cuai_slot_t cuai_separator_take(cuarena_heap_t *heap, cuai_slot_t separator, cuai_slot_t owner,
-                                uint64_t size, uint64_t attributes)
+cuai_slot_t cuai_separator_to_block(cuarena_heap_t *heap, cuai_slot_t separator, cuai_slot_t owner,
+                                    uint64_t size, uint64_t attributes)
 {
     if (separator == owner)
-        take_before(heap, separator, size, attributes);
+        to_block_before(heap, separator, size, attributes);
     else
-        take_after(heap, separator, owner, size, attributes);
+        to_block_after(heap, separator, owner, size, attributes);
     heap->separators--;
     cuai_note_plain(heap);
     return separator;

@@ -79,7 +79,7 @@ static cuai_slot_t add_head(cuarena_heap_t *heap, uint64_t offset, uint64_t size
 {
     const cuai_segment_t *above = cuai_segment_from(heap, offset);
     cuai_slot_t next = above == NULL ? 0 : above->head;
-    cuai_slot_t slot = cuai_slot_take(heap);
+    cuai_slot_t slot = cuai_slot_alloc(heap);
     cuai_record_t *r = cuai_record(heap, slot);
     r->kind = CUAI_SEGMENT_START;
     r->offset = offset;
@@ -192,7 +192,7 @@ static cuarena_status_t split_segment(cuarena_heap_t *heap, cuai_slot_t slot, ui
     uint64_t above = range_end - (offset + bytes);
     cuai_range_change(heap, slot, offset - cuai_end(r), freelist);
     cuai_segment_t *segment = cuai_segment_around(heap, offset);
-    cuai_slot_t head = cuai_slot_take(heap);
+    cuai_slot_t head = cuai_slot_alloc(heap);
     cuai_record_t *h = cuai_record(heap, head);
     h->kind = CUAI_SEGMENT_START;
     h->offset = offset + bytes;

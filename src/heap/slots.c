@@ -10,7 +10,7 @@
 
 /* Slots on the list of free ones: what is neither a block, a SEGMENT_START, a SEPARATOR, the
  * SENTINEL nor retired. */
-static uint64_t spare_slots(const cuarena_heap_t *heap)
+static uint64_t free_slots(const cuarena_heap_t *heap)
 {
     return heap->unused - 1 - cuai_block_records(heap) - heap->segment_count - heap->separators -
            heap->retired;
@@ -29,9 +29,9 @@ void cuai_note_plain(cuarena_heap_t *heap)
 {
     bool calm = heap->plans == 0 && heap->split_threshold == 0 &&
                 heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES;
-    heap->nearly = calm && heap->freelist_count == 1 && heap->separators == 0;
+    heap->nearly_plain = calm && heap->freelist_count == 1 && heap->separators == 0;
     heap->smooth = calm && heap->cached_blocks == 0;
-    heap->plain = heap->nearly && heap->smooth;
+    heap->plain = heap->nearly_plain && heap->smooth;
     heap->plain_blocks = heap->plain ? heap->max_blocks : 0;
     heap->ready_blocks = ready_blocks(heap);
 }
@@ -39,7 +39,7 @@ void cuai_note_plain(cuarena_heap_t *heap)
 cuarena_status_t cuai_slots_reserve(cuarena_heap_t *heap, uint64_t count)
 {
     if (heap->unused != 0)
-        count -= cuai_min(count, spare_slots(heap));
+        count -= cuai_min(count, free_slots(heap));
     uint64_t wanted = heap->unused + count;
     if (wanted <= heap->committed)
         return CUARENA_OK;

@@ -16,7 +16,7 @@ cuarena_status_t cuai_heap_add_standalone(cuarena_heap_t *heap, uint64_t offset,
                                           cuai_slot_t *slot_out)
 {
     cuai_slot_t slot;
-    cuarena_status_t status = cuai_heap_take_empty(heap, request, &slot);
+    cuarena_status_t status = cuai_heap_add_empty(heap, request, &slot);
     if (status != CUARENA_OK)
         return no_bookkeeping(status);
     cuai_record_t *r = cuai_record(heap, slot);

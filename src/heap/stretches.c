@@ -8,20 +8,20 @@ static cuarena_status_t ready_ends(cuarena_heap_t *heap)
     return cuai_slots_reserve(heap, cuai_block_records(heap) + 3);
 }
 
-cuarena_status_t cuai_stretch_take(cuarena_heap_t *heap, uint32_t freelist, uint64_t bytes,
-                                   uint64_t alignment, uint64_t *begin_out)
+cuarena_status_t cuai_stretch_assign(cuarena_heap_t *heap, uint32_t freelist, uint64_t bytes,
+                                     uint64_t alignment, uint64_t *begin_out)
 {
     uint64_t granule = heap->granule_mask + 1;
-    cuai_place_t place = {bytes, cuai_max(alignment, granule), 0, true, false};
+    cuai_placement_t place = {bytes, cuai_max(alignment, granule), 0, true, false};
     cuarena_status_t status = ready_ends(heap);
     if (status != CUARENA_OK)
         return status;
-    cuai_slot_t slot = cuai_place(heap, &place);
+    cuai_slot_t slot = cuai_placement_find(heap, &place);
     if (slot == CUAI_NO_PLACE)
         return heap->freelists[0]->free_bytes < bytes ? CUARENA_OUT_OF_MEMORY : CUARENA_FRAGMENTED;
     uint64_t start = cuai_end(cuai_record(heap, slot));
     uint64_t begin = cuai_align_up(start, place.alignment);
-    cuai_range_refile_part(heap, slot, begin - start, bytes, freelist);
+    cuai_range_transfer_part(heap, slot, begin - start, bytes, freelist);
     cuai_note_change(heap);
     *begin_out = begin;
     return CUARENA_OK;
@@ -66,7 +66,7 @@ cuarena_status_t cuai_stretch_reclaim(cuarena_heap_t *heap, uint32_t freelist, u
     cuai_slot_t slot = find_around(heap, freelist, begin);
     CUAI_ASSERT(slot != 0);
     uint64_t front = begin - cuai_end(cuai_record(heap, slot));
-    cuai_range_refile_part(heap, slot, front, end - begin, 0);
+    cuai_range_transfer_part(heap, slot, front, end - begin, 0);
     cuai_note_change(heap);
     return CUARENA_OK;
 }

@@ -188,12 +188,12 @@ bool cuai_segments_make_room(cuarena_heap_t *heap, uint64_t count)
 
 /* ---- Coming and going -------------------------------------------------- */
 
-static uint32_t take_number(cuarena_heap_t *heap)
+static uint32_t alloc_number(cuarena_heap_t *heap)
 {
-    uint32_t n = heap->segment_spare;
+    uint32_t n = heap->segment_free;
     if (n == 0)
         return heap->segment_unused++;
-    heap->segment_spare = heap->segments[n].above;
+    heap->segment_free = heap->segments[n].above;
     return n;
 }
 
@@ -201,7 +201,7 @@ cuai_segment_t *cuai_segment_put(cuarena_heap_t *heap, cuai_segment_t segment)
 {
     cuai_segment_t *all = heap->segments;
     const cuai_segment_t *next = cuai_segment_from(heap, segment.begin);
-    uint32_t n = take_number(heap);
+    uint32_t n = alloc_number(heap);
     all[n] = segment;
     all[n].above = next == NULL ? 0 : (uint32_t)(next - all);
     all[n].below = all[all[n].above].below;
@@ -224,8 +224,8 @@ void cuai_segment_drop(cuarena_heap_t *heap, cuai_segment_t *segment)
     all[above].below = segment->below;
     all[segment->below].above = above;
     fit_gap(heap, above);
-    *segment = (cuai_segment_t){.above = heap->segment_spare};
-    heap->segment_spare = n;
+    *segment = (cuai_segment_t){.above = heap->segment_free};
+    heap->segment_free = n;
     heap->segment_count--;
     cuai_note_plain(heap);
 }

@@ -307,7 +307,7 @@ static void audit_slots(audit_t *audit)
             audit_unlisted(audit, slot);
     }
     uint64_t spare = 0;
-    cuai_slot_t slot = heap->spare;
+    cuai_slot_t slot = heap->free_slot;
     while (slot != 0 && slot < heap->unused && spare <= free_slots) {
         slot = cuai_record(heap, slot)->next;
         spare++;
@@ -368,7 +368,8 @@ static void audit_counts(audit_t *audit)
     bool nearly = heap->plans == 0 && heap->split_threshold == 0 &&
                   heap->capacity >> heap->granule_log2 < CUAI_SMALL_GRANULES &&
                   heap->freelist_count == 1 && heap->separators == 0;
-    EXPECT(audit, heap->nearly == nearly && heap->plain == (nearly && heap->cached_blocks == 0),
+    EXPECT(audit,
+           heap->nearly_plain == nearly && heap->plain == (nearly && heap->cached_blocks == 0),
            "the heap is wrong about being plain");
     cuarena_heap_t again = *heap;
     cuai_note_plain(&again);

@@ -190,9 +190,9 @@ static cuarena_status_t refuse_overlap(const guest_t *guest, const char *functio
 }
 
 /* A segment that the caller's function answered. */
-static cuarena_status_t take_segment(guest_t *guest, const char *function, uint64_t bytes,
-                                     cuarena_memory_segment_t *segment,
-                                     cuarena_memory_segment_t *segment_out)
+static cuarena_status_t accept_segment(guest_t *guest, const char *function, uint64_t bytes,
+                                       cuarena_memory_segment_t *segment,
+                                       cuarena_memory_segment_t *segment_out)
 {
     bool overlaps;
     if (!is_usable(&guest->ops, segment, bytes))
@@ -216,7 +216,8 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
     enter(&frame, guest);
     cuarena_status_t status = guest->ops.get(guest->user, bytes, address_bytes, &segment);
     status = leave(guest, "get", bytes, status);
-    return status == CUARENA_OK ? take_segment(guest, "get", bytes, &segment, segment_out) : status;
+    return status == CUARENA_OK ? accept_segment(guest, "get", bytes, &segment, segment_out)
+                                : status;
 }
 
 static cuarena_status_t get_on(void *user, uint64_t bytes, cuarena_stream_t stream,
@@ -228,7 +229,7 @@ static cuarena_status_t get_on(void *user, uint64_t bytes, cuarena_stream_t stre
     enter(&frame, guest);
     cuarena_status_t status = guest->ops.get_on(guest->user, bytes, stream, &segment);
     status = leave_on(guest, "get_on", bytes, stream, status);
-    return status == CUARENA_OK ? take_segment(guest, "get_on", bytes, &segment, segment_out)
+    return status == CUARENA_OK ? accept_segment(guest, "get_on", bytes, &segment, segment_out)
                                 : status;
 }
 

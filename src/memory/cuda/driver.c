@@ -66,7 +66,7 @@ static const char *library_name(void)
 
 /* dlsym gives an object's address for a function's; POSIX wants the two to
  * have one form. */
-#define TAKE(member, address) memcpy(&(member), &(address), sizeof(void *))
+#define ASSIGN(member, address) memcpy(&(member), &(address), sizeof(void *))
 
 static void *symbol(void *library, const char *name)
 {
@@ -82,7 +82,7 @@ typedef struct finder {
 static bool find_finder(void *library, finder_t *finder)
 {
     void *address = symbol(library, "cuGetProcAddress_v2");
-    TAKE(finder->find, address);
+    ASSIGN(finder->find, address);
     return address != NULL || because("%s has no cuGetProcAddress_v2", finder->library);
 }
 
@@ -103,7 +103,7 @@ static bool check_version(void *library, const char *name)
     void *address = symbol(library, "cuDriverGetVersion");
     cuai_cu_result_t (*get_version)(int *) = NULL;
     int version = 0;
-    TAKE(get_version, address);
+    ASSIGN(get_version, address);
     if (get_version == NULL)
         return because("%s has no cuDriverGetVersion", name);
     cuai_cu_result_t result = get_version(&version);
@@ -120,7 +120,7 @@ static bool check_version(void *library, const char *name)
 
 #define FIND(name, since, parameters)                                                              \
     found = find(finder, #name, since);                                                            \
-    TAKE(driver.name, found);
+    ASSIGN(driver.name, found);
 
 #define REQUIRE(name, since, parameters)                                                           \
     FIND(name, since, parameters)                                                                  \

@@ -5,7 +5,7 @@
 
 /* ---- The idle ones of a place ------------------------------------------ */
 
-static cuai_event_t *take_idle(cuai_place_t *place)
+static cuai_event_t *pop_idle(cuai_place_t *place)
 {
     cuai_lock_unowned(&place->lock);
     cuai_event_t *event = place->idle;
@@ -15,7 +15,7 @@ static cuai_event_t *take_idle(cuai_place_t *place)
     return event;
 }
 
-static void put_idle(cuai_event_t *event)
+static void push_idle(cuai_event_t *event)
 {
     cuai_place_t *place = event->place;
     cuai_lock_unowned(&place->lock);
@@ -50,9 +50,9 @@ static cuarena_status_t make(cuai_place_t *place, cuai_event_t **out)
     return CUARENA_OK;
 }
 
-static cuarena_status_t obtain(cuai_place_t *place, cuai_event_t **out)
+static cuarena_status_t get_event(cuai_place_t *place, cuai_event_t **out)
 {
-    cuai_event_t *event = take_idle(place);
+    cuai_event_t *event = pop_idle(place);
     if (event == NULL)
         return make(place, out);
     *out = event;
@@ -93,13 +93,13 @@ static cuarena_status_t record(cuai_place_t *place, cuai_cu_stream_t stream, cua
     cuai_event_t *used = old != NULL && old->place == place ? old : NULL;
     cuarena_status_t status = cuai_event_check_capture(place->cuda, stream);
     if (status == CUARENA_OK && used == NULL)
-        status = obtain(place, &used);
+        status = get_event(place, &used);
     if (status != CUARENA_OK)
         return status;
     cuai_cu_result_t result = cuai_cu(place->cuda)->cuEventRecord(used->event, stream);
     if (result != CUAI_CUDA_SUCCESS) {
         if (used != old)
-            put_idle(used);
+            push_idle(used);
         return cuai_place_fail(place, result, "cuEventRecord", "marking stream %p of device %d",
                                (void *)stream, place->device);
     }
@@ -125,7 +125,7 @@ cuarena_status_t cuai_event_record(cuai_place_t *place, cuai_cu_stream_t stream,
 static cuarena_status_t record_all(cuai_place_t *place, cuai_event_t **event)
 {
     cuai_event_t *made = NULL;
-    cuarena_status_t status = obtain(place, &made);
+    cuarena_status_t status = get_event(place, &made);
     if (status != CUARENA_OK)
         return status;
     cuai_cu_result_t result = cuai_cu(place->cuda)->cuCtxRecordEvent(place->context, made->event);
@@ -133,7 +133,7 @@ static cuarena_status_t record_all(cuai_place_t *place, cuai_event_t **event)
         *event = made;
         return CUARENA_OK;
     }
-    put_idle(made);
+    push_idle(made);
     return cuai_place_fail(place, result, "cuCtxRecordEvent", "marking all work of device %d",
                            place->device);
 }
@@ -212,7 +212,7 @@ void cuai_event_release(cuai_event_t *event)
     if (event == NULL)
         return;
     if (cuai_cuda_if_open() != NULL)
-        put_idle(event);
+        push_idle(event);
     else
         cuai_host_free(event);
 }
@@ -220,7 +220,7 @@ void cuai_event_release(cuai_event_t *event)
 void cuai_events_end(cuai_place_t *place, bool forget)
 {
     cuai_event_t *event;
-    while ((event = take_idle(place)) != NULL) {
+    while ((event = pop_idle(place)) != NULL) {
         if (!forget)
             cuai_place_note(place, cuai_cu(place->cuda)->cuEventDestroy(event->event),
                             "cuEventDestroy");

@@ -11,8 +11,8 @@
 
 /* ---- Calls of the driver ----------------------------------------------- */
 
-static cuarena_status_t take_device(cuai_place_t *place, size_t bytes,
-                                    cuai_cu_pointer_t *pointer_out)
+static cuarena_status_t alloc_device(cuai_place_t *place, size_t bytes,
+                                     cuai_cu_pointer_t *pointer_out)
 {
     cuai_cu_result_t result = cuai_cu(place->cuda)->cuMemAlloc(pointer_out, bytes);
     if (result == CUAI_CUDA_SUCCESS)
@@ -23,8 +23,8 @@ static cuarena_status_t take_device(cuai_place_t *place, size_t bytes,
 }
 
 /* The kernel reads it where it is. */
-static cuarena_status_t take_staging(cuai_place_t *place, size_t bytes, void **pointer_out,
-                                     cuai_cu_pointer_t *address_out)
+static cuarena_status_t alloc_staging(cuai_place_t *place, size_t bytes, void **pointer_out,
+                                      cuai_cu_pointer_t *address_out)
 {
     const cuai_cuda_t *cuda = place->cuda;
     cuai_cu_result_t result =
@@ -93,10 +93,10 @@ static cuarena_status_t ready_kernels(cuai_mover_t *mover, cuai_cu_stream_t stre
 {
     cuai_cu_pointer_t staging_address = 0;
     cuarena_status_t status =
-        take_device(mover->place, cuai_slide_scratch_bytes(RUN_ROOM), &mover->scratch);
+        alloc_device(mover->place, cuai_slide_scratch_bytes(RUN_ROOM), &mover->scratch);
     if (status == CUARENA_OK)
-        status = take_staging(mover->place, cuai_slide_staging_bytes(RUN_ROOM), &mover->staging,
-                              &staging_address);
+        status = alloc_staging(mover->place, cuai_slide_staging_bytes(RUN_ROOM), &mover->staging,
+                               &staging_address);
     if (status == CUARENA_OK)
         status = clear_scratch(mover, stream);
     if (status != CUARENA_OK)
@@ -117,7 +117,7 @@ static cuarena_status_t mark_last(cuai_mover_t *mover, cuai_cu_stream_t stream)
 }
 
 /* Within a visit. */
-static void give_scratch_back(cuai_mover_t *mover)
+static void free_scratch(cuai_mover_t *mover)
 {
     cuai_place_t *place = mover->place;
     if (mover->scratch != 0)
@@ -134,7 +134,7 @@ static void do_without_kernels(cuai_mover_t *mover)
 {
     cuai_log(CUARENA_LOG_INFO, "device %d: the relocation kernel does not run",
              mover->place->device);
-    give_scratch_back(mover);
+    free_scratch(mover);
     cuai_kernels_close(mover->kernels);
     mover->kernels = NULL;
 }
@@ -152,7 +152,7 @@ static cuarena_status_t ready(cuai_mover_t *mover, cuai_cu_stream_t stream)
         status = CUARENA_OK;
     }
     if (mover->kernels == NULL && status == CUARENA_OK)
-        status = take_device(mover->place, CUAI_COPIES_BOUNCE, &mover->bounce);
+        status = alloc_device(mover->place, CUAI_COPIES_BOUNCE, &mover->bounce);
     cuai_place_leave(&visit);
     if (status == CUARENA_OK)
         status = cuai_event_record(mover->place, stream, &mover->last);
@@ -179,7 +179,7 @@ void cuai_mover_end(cuai_mover_t *mover)
     cuai_visit_t visit;
     cuai_event_release(mover->last);
     if (cuai_place_enter_to_end(place, &visit)) {
-        give_scratch_back(mover);
+        free_scratch(mover);
         if (mover->bounce != 0)
             cuai_place_note(place, cuai_cu(cuda)->cuMemFree(mover->bounce), "cuMemFree");
         cuai_place_leave(&visit);

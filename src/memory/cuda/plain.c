@@ -33,9 +33,9 @@ typedef struct plain plain_t;
 typedef struct plain_kind {
     const char *name;
     const char *call; /* that takes */
-    cuai_cu_result_t (*take)(const plain_t *plain, uint64_t bytes, uint64_t *address_out);
-    cuai_cu_result_t (*give)(const plain_t *plain, uint64_t address);
-    const char *give_call;
+    cuai_cu_result_t (*alloc)(const plain_t *plain, uint64_t bytes, uint64_t *address_out);
+    cuai_cu_result_t (*free)(const plain_t *plain, uint64_t address);
+    const char *free_call;
 } plain_kind_t;
 
 struct plain {
@@ -52,7 +52,7 @@ static const cuai_cuda_t *cuda_of(const plain_t *plain)
 
 /* ---- Kinds ------------------------------------------------------------- */
 
-static cuai_cu_result_t take_malloc(const plain_t *plain, uint64_t bytes, uint64_t *address_out)
+static cuai_cu_result_t alloc_malloc(const plain_t *plain, uint64_t bytes, uint64_t *address_out)
 {
     cuai_cu_pointer_t pointer = 0;
     cuai_cu_result_t result = cuai_cu(cuda_of(plain))->cuMemAlloc(&pointer, bytes);
@@ -60,12 +60,12 @@ static cuai_cu_result_t take_malloc(const plain_t *plain, uint64_t bytes, uint64
     return result;
 }
 
-static cuai_cu_result_t give_malloc(const plain_t *plain, uint64_t address)
+static cuai_cu_result_t free_malloc(const plain_t *plain, uint64_t address)
 {
     return cuai_cu(cuda_of(plain))->cuMemFree(address);
 }
 
-static cuai_cu_result_t take_managed(const plain_t *plain, uint64_t bytes, uint64_t *address_out)
+static cuai_cu_result_t alloc_managed(const plain_t *plain, uint64_t bytes, uint64_t *address_out)
 {
     cuai_cu_pointer_t pointer = 0;
     cuai_cu_result_t result =
@@ -74,7 +74,7 @@ static cuai_cu_result_t take_managed(const plain_t *plain, uint64_t bytes, uint6
     return result;
 }
 
-static cuai_cu_result_t take_pinned(const plain_t *plain, uint64_t bytes, uint64_t *address_out)
+static cuai_cu_result_t alloc_pinned(const plain_t *plain, uint64_t bytes, uint64_t *address_out)
 {
     void *pointer = NULL;
     cuai_cu_result_t result =
@@ -83,29 +83,29 @@ static cuai_cu_result_t take_pinned(const plain_t *plain, uint64_t bytes, uint64
     return result;
 }
 
-static cuai_cu_result_t give_pinned(const plain_t *plain, uint64_t address)
+static cuai_cu_result_t free_pinned(const plain_t *plain, uint64_t address)
 {
     return cuai_cu(cuda_of(plain))->cuMemFreeHost(cuai_store_pointer(address));
 }
 
-static const plain_kind_t malloc_kind = {"device (malloc)", "cuMemAlloc", take_malloc, give_malloc,
+static const plain_kind_t malloc_kind = {"device (malloc)", "cuMemAlloc", alloc_malloc, free_malloc,
                                          "cuMemFree"};
-static const plain_kind_t managed_kind = {"managed", "cuMemAllocManaged", take_managed, give_malloc,
-                                          "cuMemFree"};
-static const plain_kind_t pinned_kind = {"pinned", "cuMemHostAlloc", take_pinned, give_pinned,
+static const plain_kind_t managed_kind = {"managed", "cuMemAllocManaged", alloc_managed,
+                                          free_malloc, "cuMemFree"};
+static const plain_kind_t pinned_kind = {"pinned", "cuMemHostAlloc", alloc_pinned, free_pinned,
                                          "cuMemFreeHost"};
 
 /* ---- Taking and giving ------------------------------------------------- */
 
 /* The cookie of a segment is what the driver gave, which may begin lower. */
-static cuarena_status_t take(plain_t *plain, uint64_t bytes, uint64_t *address_out)
+static cuarena_status_t alloc_piece(plain_t *plain, uint64_t bytes, uint64_t *address_out)
 {
     cuai_place_t *place = plain->store.place;
     cuai_visit_t visit;
     cuarena_status_t status = cuai_place_enter(place, &visit);
     if (status != CUARENA_OK)
         return status;
-    cuai_cu_result_t result = plain->kind->take(plain, bytes, address_out);
+    cuai_cu_result_t result = plain->kind->alloc(plain, bytes, address_out);
     cuai_place_leave(&visit);
     if (result == CUAI_CUDA_SUCCESS)
         return CUARENA_OK;
@@ -115,25 +115,25 @@ static cuarena_status_t take(plain_t *plain, uint64_t bytes, uint64_t *address_o
     return status;
 }
 
-static void give(plain_t *plain, uint64_t address)
+static void free_piece(plain_t *plain, uint64_t address)
 {
     cuai_place_t *place = plain->store.place;
     cuai_visit_t visit;
     if (!cuai_store_enter_to_end(&plain->store, &visit))
         return;
-    cuai_cu_result_t result = plain->kind->give(plain, address);
+    cuai_cu_result_t result = plain->kind->free(plain, address);
     cuai_place_leave(&visit);
-    cuai_place_note(place, result, plain->kind->give_call);
+    cuai_place_note(place, result, plain->kind->free_call);
 }
 
 /* Of the arena's alignment, within a longer piece if need be. */
-static cuarena_status_t take_aligned(plain_t *plain, uint64_t bytes, uint64_t *taken_out)
+static cuarena_status_t alloc_aligned(plain_t *plain, uint64_t bytes, uint64_t *taken_out)
 {
-    cuarena_status_t status = take(plain, bytes, taken_out);
+    cuarena_status_t status = alloc_piece(plain, bytes, taken_out);
     if (status != CUARENA_OK || cuai_is_aligned(*taken_out, plain->alignment))
         return status;
-    give(plain, *taken_out);
-    return take(plain, bytes + plain->alignment, taken_out);
+    free_piece(plain, *taken_out);
+    return alloc_piece(plain, bytes + plain->alignment, taken_out);
 }
 
 static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
@@ -142,7 +142,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
     (void)address_bytes;
     plain_t *plain = user;
     uint64_t taken = 0;
-    cuarena_status_t status = take_aligned(plain, bytes, &taken);
+    cuarena_status_t status = alloc_aligned(plain, bytes, &taken);
     if (status != CUARENA_OK)
         return status;
     *segment_out = (cuarena_memory_segment_t){
@@ -156,7 +156,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
 
 static void give_back(void *user, cuarena_memory_segment_t *segment)
 {
-    give(user, (uint64_t)(uintptr_t)segment->cookie);
+    free_piece(user, (uint64_t)(uintptr_t)segment->cookie);
 }
 
 /* ---- Managed: never more than the card has ------------------------------ */

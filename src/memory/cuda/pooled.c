@@ -33,8 +33,8 @@ typedef struct pooled {
 
 /* ---- Pieces ------------------------------------------------------------ */
 
-static cuarena_status_t take(pooled_t *pooled, uint64_t bytes, cuai_cu_stream_t stream,
-                             uint64_t *address_out)
+static cuarena_status_t alloc_piece(pooled_t *pooled, uint64_t bytes, cuai_cu_stream_t stream,
+                                    uint64_t *address_out)
 {
     cuai_place_t *place = pooled->store.place;
     cuai_cu_pointer_t pointer = 0;
@@ -54,7 +54,7 @@ static cuarena_status_t take(pooled_t *pooled, uint64_t bytes, cuai_cu_stream_t 
     return status;
 }
 
-static void give(pooled_t *pooled, uint64_t address, cuai_cu_stream_t stream)
+static void free_piece(pooled_t *pooled, uint64_t address, cuai_cu_stream_t stream)
 {
     cuai_place_t *place = pooled->store.place;
     cuai_visit_t visit;
@@ -66,14 +66,14 @@ static void give(pooled_t *pooled, uint64_t address, cuai_cu_stream_t stream)
 }
 
 /* Of the arena's alignment, within a longer piece if need be. */
-static cuarena_status_t take_aligned(pooled_t *pooled, uint64_t bytes, cuai_cu_stream_t stream,
-                                     uint64_t *taken_out)
+static cuarena_status_t alloc_aligned(pooled_t *pooled, uint64_t bytes, cuai_cu_stream_t stream,
+                                      uint64_t *taken_out)
 {
-    cuarena_status_t status = take(pooled, bytes, stream, taken_out);
+    cuarena_status_t status = alloc_piece(pooled, bytes, stream, taken_out);
     if (status != CUARENA_OK || cuai_is_aligned(*taken_out, pooled->alignment))
         return status;
-    give(pooled, *taken_out, stream);
-    return take(pooled, bytes + pooled->alignment, stream, taken_out);
+    free_piece(pooled, *taken_out, stream);
+    return alloc_piece(pooled, bytes + pooled->alignment, stream, taken_out);
 }
 
 /* ---- The table --------------------------------------------------------- */
@@ -94,12 +94,12 @@ static cuarena_status_t get_at(pooled_t *pooled, uint64_t bytes, cuarena_stream_
     if (status == CUARENA_OK)
         status = cuai_store_begin(&pooled->store, stream, &work);
     if (status == CUARENA_OK)
-        status = take_aligned(pooled, bytes, work.stream, &taken);
+        status = alloc_aligned(pooled, bytes, work.stream, &taken);
     if (status != CUARENA_OK)
         return status;
     status = hand_over(&work);
     if (status != CUARENA_OK) {
-        give(pooled, taken, work.stream);
+        free_piece(pooled, taken, work.stream);
         return status;
     }
     *segment_out = (cuarena_memory_segment_t){
@@ -133,7 +133,7 @@ static uint64_t address_of(const cuarena_memory_segment_t *segment)
 static void give_back(void *user, cuarena_memory_segment_t *segment)
 {
     pooled_t *pooled = user;
-    give(pooled, address_of(segment), pooled->store.own);
+    free_piece(pooled, address_of(segment), pooled->store.own);
 }
 
 /* What fails once is tried again. Bytes whose last use nothing can be put behind stay the driver's:
@@ -148,7 +148,7 @@ static void give_on(void *user, cuarena_memory_segment_t *segment, cuarena_strea
     if (status == CUARENA_BUSY)
         give_back(user, segment);
     else if (status == CUARENA_OK)
-        give(pooled, address_of(segment), work.stream);
+        free_piece(pooled, address_of(segment), work.stream);
     else
         cuai_log(CUARENA_LOG_WARN,
                  "device %d: %" PRIu64 " bytes that a stream may be using are "

@@ -234,7 +234,7 @@ static cuarena_status_t get_addresses(cuai_vmm_t *vmm, uint64_t bytes, uint64_t 
 }
 
 /* What is still mapped there, because it may be in use, stays. */
-static void give_addresses(cuai_vmm_t *vmm, const cuarena_memory_segment_t *segment)
+static void return_addresses(cuai_vmm_t *vmm, const cuarena_memory_segment_t *segment)
 {
     cuai_visit_t visit;
     if (!cuai_store_enter_to_end(&vmm->store, &visit))
@@ -257,7 +257,7 @@ static cuarena_status_t get(void *user, uint64_t bytes, uint64_t address_bytes,
     else
         status = map_stretch(vmm, &segment, 0, bytes);
     if (status != CUARENA_OK) {
-        give_addresses(vmm, &segment);
+        return_addresses(vmm, &segment);
         cuai_host_free(segment.cookie);
         return status;
     }
@@ -269,7 +269,7 @@ static void give_back(void *user, cuarena_memory_segment_t *segment)
 {
     cuai_vmm_t *vmm = user;
     unmap_stretch(vmm, segment, 0, segment->address_bytes);
-    give_addresses(vmm, segment);
+    return_addresses(vmm, segment);
     cuai_host_free(segment->cookie);
 }
 

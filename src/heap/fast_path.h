@@ -14,8 +14,8 @@
  * beside what is cut its record becomes the block's, unless there is one on both sides of a range
  * that is used up. What `way` says of this is a constant: the compiler makes a function for each.
  */
-#ifndef CUAI_HEAP_HOT_H
-#define CUAI_HEAP_HOT_H
+#ifndef CUAI_HEAP_FAST_PATH_H
+#define CUAI_HEAP_FAST_PATH_H
 
 #include "heap/heap.h"
 #include "heap/placement.h"
@@ -24,9 +24,9 @@
  */
 
 /* What all allocations end with but the index: the block is at `offset`. */
-static CUAI_INLINE void cuai_hot_enter(cuarena_heap_t *heap, cuai_index_t *index,
-                                       cuai_record_t *records, cuai_slot_t slot, uint64_t offset,
-                                       uint64_t size, uint64_t requested)
+static CUAI_INLINE void cuai_heap_fast_enter(cuarena_heap_t *heap, cuai_index_t *index,
+                                             cuai_record_t *records, cuai_slot_t slot,
+                                             uint64_t offset, uint64_t size, uint64_t requested)
 {
     records[slot].asked = cuai_asked(requested, 0);
     cuai_table_insert_at(&heap->table, records, slot, offset);
@@ -36,8 +36,8 @@ static CUAI_INLINE void cuai_hot_enter(cuarena_heap_t *heap, cuai_index_t *index
 
 /* The block gets the upper end of the owner's range, the owner keeps the rest, which has class 0 if
  * it is nothing. */
-static CUAI_INLINE void cuai_hot_keep(const cuarena_heap_t *heap, cuai_index_t *index,
-                                      cuai_slot_t owner, uint64_t rest)
+static CUAI_INLINE void cuai_heap_fast_keep(const cuarena_heap_t *heap, cuai_index_t *index,
+                                            cuai_slot_t owner, uint64_t rest)
 {
     uint32_t was = cuai_record(heap, owner)->list;
     uint32_t list = (was & ~CUAI_LAST_CLASS) + cuai_plain_class(heap, rest);
@@ -48,9 +48,9 @@ static CUAI_INLINE void cuai_hot_keep(const cuarena_heap_t *heap, cuai_index_t *
 }
 
 /* The block gets the lower end of the owner's range, and owns the rest, which begins at `end`. */
-static CUAI_INLINE void cuai_hot_hand(const cuarena_heap_t *heap, cuai_index_t *index,
-                                      cuai_slot_t owner, cuai_slot_t slot, uint64_t end,
-                                      uint64_t rest)
+static CUAI_INLINE void cuai_heap_fast_hand(const cuarena_heap_t *heap, cuai_index_t *index,
+                                            cuai_slot_t owner, cuai_slot_t slot, uint64_t end,
+                                            uint64_t rest)
 {
     uint32_t list = cuai_list_of(cuai_zone_of(heap, end), cuai_plain_class(heap, rest));
     index->ranges -= rest == 0;
@@ -58,16 +58,16 @@ static CUAI_INLINE void cuai_hot_hand(const cuarena_heap_t *heap, cuai_index_t *
 }
 
 /* What is known of SEPARATORs where a block is cut. */
-typedef enum cuai_hot_way {
-    CUAI_HOT_PLAIN, /* there are none in the heap */
-    CUAI_HOT_CLEAR, /* where one is in the way nothing is done */
-    CUAI_HOT_LISTED
-} cuai_hot_way_t;
+typedef enum cuai_separators {
+    CUAI_SEPARATORS_NONE,    /* there are none in the heap */
+    CUAI_SEPARATORS_REFUSED, /* where one is in the way nothing is done */
+    CUAI_SEPARATORS_REUSED
+} cuai_separators_t;
 
 /* Whether a SEPARATOR is in the way of a cut: before the owner's range, or after it; at the other
  * end only if nothing of the range is left. */
-static CUAI_INLINE bool cuai_hot_meets_separator(const cuarena_heap_t *heap, cuai_slot_t owner,
-                                                 uint64_t size, bool high)
+static CUAI_INLINE bool cuai_heap_fast_meets_separator(const cuarena_heap_t *heap,
+                                                       cuai_slot_t owner, uint64_t size, bool high)
 {
     const cuai_record_t *o = cuai_record(heap, owner);
     const cuai_record_t *next = cuai_record(heap, o->next);
@@ -77,26 +77,27 @@ static CUAI_INLINE bool cuai_hot_meets_separator(const cuarena_heap_t *heap, cua
 }
 
 /* A SEPARATOR that the cut disturbs becomes the block. 0: there is none, or two are in the way. */
-static CUAI_INLINE cuai_slot_t cuai_hot_take_separator(cuarena_heap_t *heap, cuai_slot_t owner,
-                                                       uint64_t size, uint64_t attributes,
-                                                       bool high, bool *disturbs_out,
-                                                       uint64_t *offset_out)
+static CUAI_INLINE cuai_slot_t cuai_heap_fast_reuse_separator(cuarena_heap_t *heap,
+                                                              cuai_slot_t owner, uint64_t size,
+                                                              uint64_t attributes, bool high,
+                                                              bool *disturbs_out,
+                                                              uint64_t *offset_out)
 {
     cuai_slot_t separator = cuai_separator_beside(heap, owner, size, high);
     *disturbs_out = separator == CUAI_SEPARATORS_DISTURB;
     if (separator == 0 || *disturbs_out)
         return 0;
-    (void)cuai_separator_take(heap, separator, owner, size, attributes);
+    (void)cuai_separator_to_block(heap, separator, owner, size, attributes);
     *offset_out = cuai_record(heap, separator)->offset;
     return separator;
 }
 
 /* Takes the block out of the owner's range. The index comes last: it alone needs more registers
  * than there are, and what is kept of the offset would be stored meanwhile. */
-static CUAI_INLINE void cuai_hot_cut(cuarena_heap_t *heap, cuai_index_t *index, uint32_t freelist,
-                                     cuai_slot_t owner, cuai_slot_t slot, uint64_t size,
-                                     uint64_t requested, uint64_t attributes, bool high,
-                                     uint64_t *offset_out)
+static CUAI_INLINE void cuai_heap_fast_cut(cuarena_heap_t *heap, cuai_index_t *index,
+                                           uint32_t freelist, cuai_slot_t owner, cuai_slot_t slot,
+                                           uint64_t size, uint64_t requested, uint64_t attributes,
+                                           bool high, uint64_t *offset_out)
 {
     cuai_record_t *records = heap->records;
     cuai_record_t *o = &records[owner];
@@ -104,7 +105,7 @@ static CUAI_INLINE void cuai_hot_cut(cuarena_heap_t *heap, cuai_index_t *index, 
     uint64_t rest = cuai_range(o) - size;
     uint64_t key = cuai_range_key(rest, rest == 0 ? 0 : freelist);
     uint64_t offset = cuai_end(o) + (high ? rest : 0);
-    heap->spare = r->next;
+    heap->free_slot = r->next;
     cuai_set_attributes(r, attributes | heap->align_attributes); /* before it has a list */
     r->offset = offset;
     r->size = size;
@@ -112,57 +113,60 @@ static CUAI_INLINE void cuai_hot_cut(cuarena_heap_t *heap, cuai_index_t *index, 
     o->key = high ? key : 0;
     *offset_out = offset;
     cuai_join(records, owner, slot);
-    cuai_hot_enter(heap, index, records, slot, offset, size, requested);
+    cuai_heap_fast_enter(heap, index, records, slot, offset, size, requested);
     if (high)
-        cuai_hot_keep(heap, index, owner, rest);
+        cuai_heap_fast_keep(heap, index, owner, rest);
     else
-        cuai_hot_hand(heap, index, owner, slot, offset + size, rest);
+        cuai_heap_fast_hand(heap, index, owner, slot, offset + size, rest);
 }
 
 /* The block's slot, in the list. Both ends have their own copy of the code, in which `high` is a
  * constant. */
-static CUAI_INLINE cuai_slot_t cuai_hot_take_from(cuarena_heap_t *heap, cuai_index_t *index,
-                                                  uint32_t freelist, cuai_slot_t slot,
-                                                  uint64_t size, uint64_t requested,
-                                                  uint64_t attributes, bool high,
-                                                  cuai_hot_way_t way, bool *disturbs_out,
-                                                  uint64_t *offset_out)
+static CUAI_INLINE cuai_slot_t cuai_heap_fast_alloc_from(cuarena_heap_t *heap, cuai_index_t *index,
+                                                         uint32_t freelist, cuai_slot_t slot,
+                                                         uint64_t size, uint64_t requested,
+                                                         uint64_t attributes, bool high,
+                                                         cuai_separators_t way, bool *disturbs_out,
+                                                         uint64_t *offset_out)
 {
     cuai_slot_t owner;
     if (CUAI_UNLIKELY(!cuai_plain_place(heap, index, size, high, &owner)))
         return 0;
-    bool meets = way != CUAI_HOT_PLAIN && cuai_hot_meets_separator(heap, owner, size, high);
-    if (way == CUAI_HOT_CLEAR && CUAI_UNLIKELY(meets))
+    bool meets =
+        way != CUAI_SEPARATORS_NONE && cuai_heap_fast_meets_separator(heap, owner, size, high);
+    if (way == CUAI_SEPARATORS_REFUSED && CUAI_UNLIKELY(meets))
         return 0;
-    if (way == CUAI_HOT_LISTED && CUAI_UNLIKELY(meets)) {
-        cuai_slot_t separator =
-            cuai_hot_take_separator(heap, owner, size, attributes, high, disturbs_out, offset_out);
+    if (way == CUAI_SEPARATORS_REUSED && CUAI_UNLIKELY(meets)) {
+        cuai_slot_t separator = cuai_heap_fast_reuse_separator(heap, owner, size, attributes, high,
+                                                               disturbs_out, offset_out);
         if (separator != 0)
-            cuai_hot_enter(heap, index, heap->records, separator, *offset_out, size, requested);
+            cuai_heap_fast_enter(heap, index, heap->records, separator, *offset_out, size,
+                                 requested);
         if (separator != 0 || *disturbs_out)
             return separator;
     }
-    cuai_hot_cut(heap, index, freelist, owner, slot, size, requested, attributes, high, offset_out);
+    cuai_heap_fast_cut(heap, index, freelist, owner, slot, size, requested, attributes, high,
+                       offset_out);
     return slot;
 }
 
 /* From one free list. The attributes is whole, but in a plain heap the granule's alignment comes to
  * it. 0: it has no room, as far as the fast path looks. The offset is handed on: whoever loads it
  * from the record waits for it to be stored there. */
-static CUAI_INLINE cuai_slot_t cuai_hot_take_at(cuarena_heap_t *heap, cuai_index_t *index,
-                                                uint32_t freelist, uint64_t size,
-                                                uint64_t requested, uint64_t attributes,
-                                                cuai_hot_way_t way, uint64_t *offset_out)
+static CUAI_INLINE cuai_slot_t cuai_heap_fast_alloc_in(cuarena_heap_t *heap, cuai_index_t *index,
+                                                       uint32_t freelist, uint64_t size,
+                                                       uint64_t requested, uint64_t attributes,
+                                                       cuai_separators_t way, uint64_t *offset_out)
 {
-    cuai_slot_t slot = heap->spare;
+    cuai_slot_t slot = heap->free_slot;
     bool disturbs = false;
     bool high = cuai_goes_high(heap, index->free_bytes, size);
-    slot = high ? cuai_hot_take_from(heap, index, freelist, slot, size, requested, attributes, true,
-                                     way, &disturbs, offset_out)
-                : cuai_hot_take_from(heap, index, freelist, slot, size, requested, attributes,
-                                     false, way, &disturbs, offset_out);
+    slot = high ? cuai_heap_fast_alloc_from(heap, index, freelist, slot, size, requested,
+                                            attributes, true, way, &disturbs, offset_out)
+                : cuai_heap_fast_alloc_from(heap, index, freelist, slot, size, requested,
+                                            attributes, false, way, &disturbs, offset_out);
     if (CUAI_UNLIKELY(slot == 0) && disturbs) {
-        slot = cuai_heap_take_attributes(heap, freelist, size, requested, attributes);
+        slot = cuai_heap_try_alloc_attributes(heap, freelist, size, requested, attributes);
         *offset_out = cuai_record(heap, slot)->offset;
     }
     return slot;
@@ -170,29 +174,30 @@ static CUAI_INLINE cuai_slot_t cuai_hot_take_at(cuarena_heap_t *heap, cuai_index
 
 /* `attributes` says what the block is: see CUAI_ATTRIBUTES. 0: nothing was done, take the long
  * path. */
-static CUAI_INLINE cuai_slot_t cuai_hot_take(cuarena_heap_t *heap, uint64_t size,
-                                             uint64_t requested, uint64_t attributes,
-                                             uint64_t *offset_out)
+static CUAI_INLINE cuai_slot_t cuai_heap_fast_alloc(cuarena_heap_t *heap, uint64_t size,
+                                                    uint64_t requested, uint64_t attributes,
+                                                    uint64_t *offset_out)
 {
-    if (CUAI_UNLIKELY(heap->spare == 0 || heap->live_blocks >= heap->plain_blocks))
+    if (CUAI_UNLIKELY(heap->free_slot == 0 || heap->live_blocks >= heap->plain_blocks))
         return 0;
-    return cuai_hot_take_at(heap, heap->idle, 0, size, requested, attributes, CUAI_HOT_PLAIN,
-                            offset_out);
+    return cuai_heap_fast_alloc_in(heap, heap->idle, 0, size, requested, attributes,
+                                   CUAI_SEPARATORS_NONE, offset_out);
 }
 
 /* Whether the heap is smooth, with a slot for one more block and for the SEPARATORs that frees may
  * leave. */
-static CUAI_INLINE bool cuai_hot_is_ready(const cuarena_heap_t *heap)
+static CUAI_INLINE bool cuai_heap_fast_is_ready(const cuarena_heap_t *heap)
 {
-    return heap->live_blocks < heap->ready_blocks && heap->spare != 0;
+    return heap->live_blocks < heap->ready_blocks && heap->free_slot != 0;
 }
 
 /* ---- Free -------------------------------------------------------------- */
 
 /* The range of `prev` becomes `bytes`: its own, the block's, and that of `slot`, the block's, which
  * goes. */
-static CUAI_INLINE void cuai_hot_merge(cuarena_heap_t *heap, cuai_index_t *index, uint32_t freelist,
-                                       cuai_slot_t prev, cuai_slot_t slot, uint64_t bytes)
+static CUAI_INLINE void cuai_heap_fast_merge(cuarena_heap_t *heap, cuai_index_t *index,
+                                             uint32_t freelist, cuai_slot_t prev, cuai_slot_t slot,
+                                             uint64_t bytes)
 {
     cuai_record_t *p = cuai_record(heap, prev);
     uint32_t list = cuai_list_of(cuai_zone_of(heap, cuai_end(p)), cuai_plain_class(heap, bytes));
@@ -216,8 +221,9 @@ static CUAI_INLINE void cuai_hot_merge(cuarena_heap_t *heap, cuai_index_t *index
 
 /* Ends the block, which `link` of the look-up names; its bytes join a free list with what is around
  * them. Whoever knows the slot need not wait for the link. */
-static CUAI_INLINE void cuai_hot_give_to(cuarena_heap_t *heap, cuai_index_t *index,
-                                         uint32_t freelist, cuai_slot_t slot, cuai_slot_t *link)
+static CUAI_INLINE void cuai_heap_fast_free_to(cuarena_heap_t *heap, cuai_index_t *index,
+                                               uint32_t freelist, cuai_slot_t slot,
+                                               cuai_slot_t *link)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     cuai_slot_t prev = r->prev;
@@ -230,19 +236,20 @@ static CUAI_INLINE void cuai_hot_give_to(cuarena_heap_t *heap, cuai_index_t *ind
     cuai_record(heap, next)->prev = prev;
     p->next = next;
     cuai_slot_free(heap, slot);
-    cuai_hot_merge(heap, index, freelist, prev, slot, bytes);
+    cuai_heap_fast_merge(heap, index, freelist, prev, slot, bytes);
 }
 
 /* The heap is plain. */
-static CUAI_INLINE void cuai_hot_give(cuarena_heap_t *heap, cuai_slot_t slot, cuai_slot_t *link)
+static CUAI_INLINE void cuai_heap_fast_free(cuarena_heap_t *heap, cuai_slot_t slot,
+                                            cuai_slot_t *link)
 {
-    cuai_hot_give_to(heap, heap->idle, 0, slot, link);
+    cuai_heap_fast_free_to(heap, heap->idle, 0, slot, link);
 }
 
 /* Whether a block meets no range of another free list. Then what follows is no SEPARATOR that
  * becomes pointless: the range before one is of another free list. */
-static CUAI_INLINE bool cuai_hot_joins(const cuarena_heap_t *heap, const cuai_record_t *r,
-                                       uint32_t freelist)
+static CUAI_INLINE bool cuai_heap_fast_joins(const cuarena_heap_t *heap, const cuai_record_t *r,
+                                             uint32_t freelist)
 {
     return cuai_range_joins(r, freelist) && cuai_range_joins(cuai_record(heap, r->prev), freelist);
 }
@@ -251,8 +258,8 @@ static CUAI_INLINE bool cuai_hot_joins(const cuarena_heap_t *heap, const cuai_re
 
 /* Behind the block, which has another end now, are `rest` bytes of a free list, as what was there
  * before was, if anything. */
-static CUAI_INLINE void cuai_hot_set_rest(cuarena_heap_t *heap, cuai_index_t *index,
-                                          uint32_t freelist, cuai_slot_t slot, uint64_t rest)
+static CUAI_INLINE void cuai_heap_fast_set_rest(cuarena_heap_t *heap, cuai_index_t *index,
+                                                uint32_t freelist, cuai_slot_t slot, uint64_t rest)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     bool none = rest == 0;
@@ -266,9 +273,9 @@ static CUAI_INLINE void cuai_hot_set_rest(cuarena_heap_t *heap, cuai_index_t *in
 /* In place: into the range after the block, or out of it. That is of the free list, or there is
  * none; the heap is smooth. False: nothing was done, as where there is no room or a SEPARATOR may
  * become pointless. */
-static CUAI_INLINE bool cuai_hot_resize(cuarena_heap_t *heap, cuai_index_t *index,
-                                        uint32_t freelist, cuai_slot_t slot, uint64_t size,
-                                        uint64_t requested)
+static CUAI_INLINE bool cuai_heap_fast_resize(cuarena_heap_t *heap, cuai_index_t *index,
+                                              uint32_t freelist, cuai_slot_t slot, uint64_t size,
+                                              uint64_t requested)
 {
     cuai_record_t *r = cuai_record(heap, slot);
     uint64_t room = r->size + cuai_range(r);
@@ -280,7 +287,7 @@ static CUAI_INLINE bool cuai_hot_resize(cuarena_heap_t *heap, cuai_index_t *inde
     uint64_t more = size - r->size;
     index->free_bytes -= more;
     r->size = size;
-    cuai_hot_set_rest(heap, index, freelist, slot, room - size);
+    cuai_heap_fast_set_rest(heap, index, freelist, slot, room - size);
     cuai_count_anew(heap, r, more, requested);
     return true;
 }

@@ -2,8 +2,8 @@
  * What a block's way into the cache and out of it takes, inlined in the fast paths: heap/cache.h
  * has the words.
  */
-#ifndef CUAI_HEAP_CACHE_HOT_H
-#define CUAI_HEAP_CACHE_HOT_H
+#ifndef CUAI_HEAP_CACHE_INLINE_H
+#define CUAI_HEAP_CACHE_INLINE_H
 
 #include "base/bits.h"
 #include "base/compiler.h"
@@ -136,8 +136,8 @@ static CUAI_INLINE void cuai_cache_put(cuai_cache_t *cache, const cuai_record_t 
 }
 
 /* Of one that a link of the tree names. */
-static CUAI_INLINE void cuai_cache_take_at(cuai_cache_t *cache, cuai_slot_t slot, cuai_slot_t *link,
-                                           uint64_t size)
+static CUAI_INLINE void cuai_cache_get_at(cuai_cache_t *cache, cuai_slot_t slot, cuai_slot_t *link,
+                                          uint64_t size)
 {
     cuai_cache_node_t *nodes = cache->nodes;
     const cuai_cache_node_t *node = &nodes[slot];
@@ -154,12 +154,12 @@ static CUAI_INLINE void cuai_cache_take_at(cuai_cache_t *cache, cuai_slot_t slot
 }
 
 /* Of any. */
-static CUAI_INLINE void cuai_cache_take(cuai_cache_t *cache, cuai_slot_t slot, uint64_t size)
+static CUAI_INLINE void cuai_cache_get(cuai_cache_t *cache, cuai_slot_t slot, uint64_t size)
 {
     cuai_cache_node_t *nodes = cache->nodes;
     const cuai_cache_node_t *node = &nodes[slot];
     if (node->in_tree) {
-        cuai_cache_take_at(cache, slot, cuai_cache_link(cache, slot, size), size);
+        cuai_cache_get_at(cache, slot, cuai_cache_link(cache, slot, size), size);
         return;
     }
     nodes[node->older].newer = node->newer;
